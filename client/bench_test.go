@@ -21,7 +21,7 @@ func (d duplex) Close() error {
 	return d.ReadCloser.Close()
 }
 
-// echoServer answers at the least cost there is, over the pipes that a process would have.
+// echoServer answers with as little work as possible, over pipes like those of a process.
 func echoServer(b *testing.B) *Client {
 	r1, w1, _ := os.Pipe()
 	r2, w2, _ := os.Pipe()

@@ -15,7 +15,7 @@ import (
 const (
 	defaultCache = 16 << 20 // bytes
 	maxShare     = 4        // no result is kept that takes more than this part of a cache
-	entryBytes   = 512      // about what a result takes besides its bytes and those of its request
+	entryBytes   = 512      // about the size of a result without its bytes and those of its request
 )
 
 // A Cache stores results of modern servers for as long as the server allows (2026-07-28, Caching),
@@ -62,9 +62,9 @@ func (e *entry) size() int {
 	return entryBytes + len(f.principal) + len(f.params) + len(f.uri) + len(e.result)
 }
 
-// NewCache returns a cache of at most maxBytes, which include the params of the requests. When it
-// is full, it removes the least recently used results. It does not store a result larger than a
-// quarter of maxBytes. If maxBytes is 0 or less, it stores nothing.
+// NewCache returns a cache of at most maxBytes bytes, which include the params of the requests.
+// When it is full, it removes the least recently used results. It does not store a result larger
+// than a quarter of maxBytes. If maxBytes is 0 or less, it stores nothing.
 func NewCache(maxBytes int) *Cache {
 	return &Cache{max: maxBytes, byMethod: make(map[string]*methodEntries)}
 }
@@ -225,7 +225,7 @@ func (c *Cache) drop(method, uri string) {
 	}
 }
 
-// within reports whether uri is top or something below it. Every URI is below "".
+// within reports whether uri is top or below it. Every URI is below "".
 func within(uri, top string) bool {
 	rest, ok := strings.CutPrefix(uri, top)
 	return ok && (rest == "" || top == "" || strings.HasSuffix(top, "/") ||

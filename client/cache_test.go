@@ -23,7 +23,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// assertEmpty makes sure that nothing is left in a cache.
+// assertEmpty asserts that nothing is left in a cache.
 func assertEmpty(t *testing.T, c *Cache) {
 	t.Helper()
 	assert.Equal(t, balance(t, c), 0)
@@ -32,7 +32,7 @@ func assertEmpty(t *testing.T, c *Cache) {
 	}
 }
 
-// balance returns how many results a cache has, and makes sure that its books are right.
+// balance returns the number of results in a cache, and asserts that its counters are right.
 func balance(t *testing.T, c *Cache) int {
 	t.Helper()
 	c.mu.Lock()
@@ -53,7 +53,7 @@ func balance(t *testing.T, c *Cache) int {
 	return n
 }
 
-// put keeps a result of so many bytes.
+// put stores a result with a number of bytes.
 func (c *Cache) put(name string, ttl int, bytes int) {
 	result := fmt.Sprintf(`{"ttlMs":%d,"x":""}`, ttl)
 	result = strings.TrimSuffix(result, `"}`) + pad(bytes-len(result)) + `"}`
@@ -62,7 +62,7 @@ func (c *Cache) put(name string, ttl int, bytes int) {
 	f.end()
 }
 
-// has tells which of the names are kept, each name being one letter.
+// has returns the names that are stored. Each letter of names is a name.
 func (c *Cache) has(names string) string {
 	found := ""
 	for _, name := range strings.Split(names, "") {
@@ -73,8 +73,8 @@ func (c *Cache) has(names string) string {
 	return found
 }
 
-// A cache is never larger than it may be: what is too large does not come in, what has expired goes
-// first, and then what has not been used for longest.
+// A cache never exceeds its limit: it does not store results that are too large, it removes expired
+// results first, and then the least recently used ones.
 func TestCacheBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const quarter = 10_000
@@ -96,7 +96,7 @@ func TestCacheBounds(t *testing.T) {
 		time.Sleep(time.Second)
 		c.put("g", 60_000, most)
 		assert.Equal(t, c.has("abcdefg"), "aceg")
-		c.put("g", 60_000, 100) // in place of the other
+		c.put("g", 60_000, 100) // it replaces the earlier result
 		c.put("h", 60_000, most-100-entryBytes-2)
 		assert.Equal(t, c.has("acegh"), "acegh")
 		assert.Equal(t, balance(t, c), 5)
@@ -127,7 +127,7 @@ func TestNoCache(t *testing.T) {
 	}
 }
 
-// Clients share nothing unless they are told to.
+// Clients do not share a cache unless they are configured to.
 func TestCacheOfItsOwn(t *testing.T) {
 	o := Options{}
 	for range 2 {
@@ -139,7 +139,7 @@ func TestCacheOfItsOwn(t *testing.T) {
 	}
 }
 
-// What entryBytes says is about what an entry costs.
+// entryBytes is about the memory of an entry without its bytes.
 func TestCacheOverhead(t *testing.T) {
 	c := NewCache(16 << 20)
 	before := heapInUse()
@@ -160,7 +160,7 @@ func heapInUse() uint64 {
 	return m.HeapAlloc
 }
 
-// Results that may not be kept leave nothing behind, however many there are.
+// Results that may not be stored use no memory, however many there are.
 func TestCacheOfNothing(t *testing.T) {
 	const callers, each = 20, 5000
 	here, there := both(t)
@@ -196,7 +196,7 @@ func TestCacheOfNothing(t *testing.T) {
 	_ = server.Wait()
 }
 
-// both returns the ends of a stream, over the pipes that a process would have.
+// both returns the ends of a stream, over pipes like those of a process.
 func both(t testing.TB) (here, there io.ReadWriteCloser) {
 	r1, w1, err := os.Pipe()
 	assert.NilError(t, err)
@@ -205,8 +205,8 @@ func both(t testing.TB) (here, there io.ReadWriteCloser) {
 	return duplex{r2, w1}, duplex{r1, w2}
 }
 
-// What is private stays with its principal, and what does not say what it is is private. The latest
-// scope counts.
+// A private result is used only for the same principal, and a result without a scope is private.
+// The latest scope counts.
 func TestCacheScope(t *testing.T) {
 	for _, test := range []struct {
 		scope  string
@@ -257,7 +257,7 @@ func TestCacheScope(t *testing.T) {
 	})
 }
 
-// A call that ends in any other way leaves nothing behind.
+// A call that ends in any other way leaves no entry.
 func TestCacheAfterPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := connect(t, Options{}, func(s *scripted) {
@@ -280,12 +280,12 @@ func TestCacheAfterPanic(t *testing.T) {
 	})
 }
 
-// Any number of goroutines and clients at one cache, with changes, evictions and expiry in between:
-// what comes is what was asked for, and never older than a change that was told before it was asked
-// for.
+// Many goroutines and clients use one cache, with changes, evictions and expiry in between. A call
+// returns the requested result, and never one that is older than a change announced before the
+// call.
 func TestCacheCrowd(t *testing.T) {
 	const clients, callers, each, uris = 3, 6, 300, 6
-	// the version that the server has, and the one that somebody has heard of
+	// the version that the server has, and the latest version that was announced
 	var now, told [uris]atomic.Int64
 	var reads atomic.Int64
 	handler := func(ctx context.Context, r *rpc.Request) (any, error) {
@@ -347,10 +347,10 @@ func TestCacheCrowd(t *testing.T) {
 	}
 	wg.Wait()
 	assert.Assert(t, balance(t, cache) <= uris+uris/2)
-	assert.Assert(t, reads.Load() < clients*callers*each*9/10) // some came from the cache
+	assert.Assert(t, reads.Load() < clients*callers*each*9/10) // some results came from the cache
 }
 
-// A hit sends nothing and costs little. The text is 4 KiB long.
+// BenchmarkHit measures a call that is answered from the cache, with a text of 4 KiB.
 func BenchmarkHit(b *testing.B) {
 	here, there := both(b)
 	server := rpc.NewPeer(there,

@@ -16,8 +16,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// stocked fills a client's cache, and returns what asks for all of it again and tells what the
-// server was asked.
+// stocked fills a client's cache. It returns a function that makes all the calls again and returns
+// the requests that the server got.
 func stocked(t *testing.T, c *Client, src *source) func() string {
 	again := func() string {
 		ctx := t.Context()
@@ -36,7 +36,7 @@ func stocked(t *testing.T, c *Client, src *source) func() string {
 	return again
 }
 
-// A notification takes away what it says to be different now, and nothing else.
+// A notification invalidates the results that it is about, and no others.
 func TestCacheNotified(t *testing.T) {
 	const reads = "resources/read a:1, resources/read a:1/x, resources/read a:1/x/y, resources/read a:1?q, resources/read a:10, resources/read a:2, resources/read b:/"
 	for _, test := range []struct{ notification, params, want string }{
@@ -71,8 +71,8 @@ func TestCacheNotified(t *testing.T) {
 	}
 }
 
-// What was asked for before a change is not kept after it, whether it arrives before or after the
-// message of the change; and what has nothing to do with it, is.
+// A result that was requested before a change is not stored after it, whether it arrives before or
+// after the notification. The change does not affect unrelated results.
 func TestCacheOutdated(t *testing.T) {
 	for _, test := range []struct {
 		method, uri, notification, params string
@@ -110,7 +110,7 @@ func TestCacheOutdated(t *testing.T) {
 					}
 				})
 				for range 2 {
-					// The callback keeps the answer waiting until the message is there too.
+					// The callback delays the result until the notification has arrived too.
 					_, err := c.Call(t.Context(), test.method, map[string]string{"uri": test.uri},
 						OnProgress(func(mcp.ProgressParams) {}))
 					assert.NilError(t, err)
@@ -142,7 +142,7 @@ func TestCacheNotifiedElsewhere(t *testing.T) {
 	}
 }
 
-// While a stream was lost, changes may have been missed, of what it was about.
+// Changes may have been missed while a stream was lost, so the results that it covered are removed.
 func TestCacheAfterLoss(t *testing.T) {
 	for name, test := range map[string]struct {
 		options Options
@@ -170,8 +170,8 @@ func TestCacheAfterLoss(t *testing.T) {
 	}
 }
 
-// Who subscribes to a resource and reads it then misses no change: it is not served what was there
-// before.
+// A client that subscribes to a resource and then reads it misses no change: it does not get the
+// earlier result from the cache.
 func TestCacheAfterSubscribe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, src := answer(t, Options{OnResourceUpdated: func(string) {}}, all,
@@ -186,7 +186,7 @@ func TestCacheAfterSubscribe(t *testing.T) {
 	})
 }
 
-// The list that is fetched after a change comes from the server.
+// After a change, the list is fetched from the server.
 func TestCacheToolsChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		news := make(chan string, 10)
@@ -210,7 +210,7 @@ func TestCacheToolsChanged(t *testing.T) {
 	})
 }
 
-// With a real server, that changes.
+// The same with a real server whose items change.
 func TestCacheOfRealServer(t *testing.T) {
 	eras(t, func(t *testing.T, era mcp.Era) {
 		synctest.Test(t, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// paged answers a list of three pages, each with its own hints, with cursors that hold for a
+// paged returns a list of three pages, each with its own hints. Its cursors are valid for one
 // generation.
 func paged(generation *int, ttls ...int) func(what string) string {
 	return func(what string) string {
@@ -34,8 +34,8 @@ func paged(generation *int, ttls ...int) func(what string) string {
 	}
 }
 
-// Each page is kept for itself; the one that has expired is fetched by its cursor; and if the
-// cursor holds no more, all that were kept, without the caller noticing.
+// Each page is stored separately. An expired page is fetched with its cursor. If the cursor is no
+// longer valid, all stored pages are fetched again, and the caller does not notice.
 func TestCachePages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		generation := 1
@@ -52,9 +52,9 @@ func TestCachePages(t *testing.T) {
 		assert.Equal(t, src.since(), "tools/list 1.1")
 		time.Sleep(9 * time.Second)
 		generation = 2
-		assert.Equal(t, tools(), "t0 t1 t2") // of the cache alone
+		assert.Equal(t, tools(), "t0 t1 t2") // from the cache only
 		assert.Equal(t, src.since(), "")
-		time.Sleep(9 * time.Second) // the second and the third page have expired
+		time.Sleep(9 * time.Second) // the second and the third page expire
 		again := c.Tools(t.Context())
 		assert.Equal(t, names(again, toolName), "t0 t1 t2")
 		assert.Equal(t, src.since(), "tools/list 1.1, tools/list, tools/list 2.1, tools/list 2.2")
@@ -63,7 +63,9 @@ func TestCachePages(t *testing.T) {
 		assert.Equal(t, tools(Fresh()), "t0 t1 t2")
 		assert.Equal(t, src.since(), "tools/list, tools/list 2.1, tools/list 2.2")
 
-		generation = 3 // whoever pages by hand begins anew, and is not sent round in a circle
+		// a caller that requests pages itself gets an error for the old cursor, and then a new
+		// first page
+		generation = 3
 		_, err := c.Call(t.Context(), "tools/list", map[string]string{"cursor": "1.1"})
 		assert.ErrorIs(t, err, rpc.ErrInvalidParams)
 		page, err := c.Call(t.Context(), "tools/list", nil)
@@ -73,8 +75,8 @@ func TestCachePages(t *testing.T) {
 	})
 }
 
-// Pages that were fetched are not fetched again because a later one from the cache is no good; and
-// those that were held back come before an error.
+// Pages that were fetched are not fetched again because a later cached page is invalid. Pages that
+// were held back precede an error.
 func TestCachePagesHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused, silent := false, false
@@ -105,7 +107,7 @@ func TestCachePagesHeld(t *testing.T) {
 		assert.Equal(t, tools(), "t0 t1 t2 t3 t4")
 		assert.Equal(t, src.since(),
 			"tools/list, tools/list 3, tools/list 1, tools/list 2, tools/list 3, tools/list 4")
-		for range c.Tools(t.Context()) { // who wants no more gets no more
+		for range c.Tools(t.Context()) { // the caller may stop early
 			break
 		}
 		assert.Equal(t, src.since(), "tools/list")
@@ -126,8 +128,8 @@ func TestCachePagesHeld(t *testing.T) {
 	})
 }
 
-// A server that refuses cursors that it has just given is asked once, and one that has many pages
-// may have all of them come twice.
+// A server that rejects cursors that it has just returned is asked once. A server with many pages
+// may have to send each page twice.
 func TestCachePagesUnhappy(t *testing.T) {
 	bubble(t, "refused", func(t *testing.T) {
 		c, src := answer(t, Options{}, all, func(what string) string {

@@ -18,9 +18,9 @@ import (
 // A CallOption changes one call.
 type CallOption func(*call)
 
-// OnProgress asks the server to report progress, and calls f with it on the goroutine that made the
-// call, never after the call has returned. If progress arrives faster than f returns, f gets the
-// latest only. Progress extends the call's timeout.
+// OnProgress asks the server to report progress, and calls f with each report on the goroutine that
+// made the call, never after the call has returned. If progress arrives faster than f returns, f
+// gets only the latest report. Progress extends the call's timeout.
 func OnProgress(f func(mcp.ProgressParams)) CallOption { return func(c *call) { c.onProgress = f } }
 
 // OnTask calls f with the state of the task, if the call becomes one: at the start, when a poll

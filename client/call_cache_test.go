@@ -18,7 +18,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A source is a server that keeps what it was asked: the method, and the cursor or URI.
+// A source is a server that records its requests: the method, and the cursor or URI.
 type source struct {
 	*scripted
 	mu     sync.Mutex
@@ -26,7 +26,7 @@ type source struct {
 	listen message // the last subscriptions/listen
 }
 
-// run is the source's script. A result that is "" is a refusal, and one that is "-" does not come.
+// run returns the source's script. The result "" is an error response, and "-" means no response.
 func (src *source) run(handshake func(*scripted), result func(what string) string) func(*scripted) {
 	return func(s *scripted) {
 		src.scripted = s
@@ -72,7 +72,7 @@ func toolName(t *mcp.Tool) string { return t.Name }
 
 func all(s *scripted) { s.reply(s.read(), everything) }
 
-// since returns what was asked since it was called last.
+// since returns the requests since its last call.
 func (s *source) since() string {
 	synctest.Wait()
 	s.mu.Lock()
@@ -82,13 +82,13 @@ func (s *source) since() string {
 	return asked
 }
 
-// hinted is a result with those members and hints.
+// hinted returns a result with these members and hints.
 func hinted(ttl int, scope, members string) string {
 	return fmt.Sprintf(`{"resultType":"complete", %s,"ttlMs":%d, "cacheScope":%q}`, members, ttl,
 		scope)
 }
 
-// stock is what a source answers to all that can be kept.
+// stock returns the results of a source for every cacheable method.
 func stock(ttl int, scope string) func(what string) string {
 	return func(what string) string {
 		members := map[string]string{
@@ -114,13 +114,13 @@ func read(t *testing.T, c *Client, uri string, opts ...CallOption) {
 	assert.Equal(t, r.Contents[0].URI, uri)
 }
 
-// bubble is synctest.Test of a subtest.
+// bubble runs a subtest in a bubble of testing/synctest.
 func bubble(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
-// What is cacheable is kept, to the byte, on modern connections alone, and belongs to the caller
-// that it is given to.
+// Cacheable results are stored byte by byte, only for modern connections. Each caller owns the
+// result that it gets.
 func TestCacheable(t *testing.T) {
 	for _, era := range []mcp.Era{mcp.Modern, mcp.Legacy} {
 		handshake := map[mcp.Era]func(*scripted){mcp.Modern: all,
@@ -155,7 +155,7 @@ func TestCacheable(t *testing.T) {
 	}
 }
 
-// All ways to a result are one.
+// Every method of the client uses the same cached result.
 func TestCacheRoutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, src := answer(t, Options{}, all, stock(60_000, "public"))
@@ -179,8 +179,8 @@ func TestCacheRoutes(t *testing.T) {
 	})
 }
 
-// Whether the result of one request is that of the other: only if all is the same that a result may
-// depend on. A request that answers questions has none.
+// Two requests share a result only if everything that it may depend on is equal. A request with
+// input responses is not cached.
 func TestCacheKey(t *testing.T) {
 	meta := func(name, value string) []CallOption {
 		return []CallOption{Meta(mcp.Meta{name: json.RawMessage(value)})}
@@ -254,7 +254,7 @@ func TestCacheKey(t *testing.T) {
 	}
 }
 
-// A client that declares something else, or is somebody else, may be given something else.
+// A client with other capabilities or another name may get other results.
 func TestCacheKeyOfTheClient(t *testing.T) {
 	for name, other := range map[string]Options{
 		"capabilities": {Roots: []mcp.Root{}},
@@ -276,12 +276,12 @@ func TestCacheKeyOfTheClient(t *testing.T) {
 	}
 }
 
-// A result is fresh for ttlMs from when it was received, to the nanosecond, and nothing is fetched
-// that nobody wants.
+// A result is fresh for ttlMs after it was received, to the nanosecond, and nothing is fetched in
+// advance.
 func TestCacheTTL(t *testing.T) {
 	for hints, ttl := range map[string]time.Duration{
 		`"ttlMs":1500`:                time.Duration(1500) * time.Millisecond,
-		`"ttlMs":9223372036854775807`: 100 * 365 * 24 * time.Hour, // as good as for ever
+		`"ttlMs":9223372036854775807`: 100 * 365 * 24 * time.Hour, // practically forever
 		`"ttlMs":0`:                   0,
 		`"ttlMs":-1`:                  0,
 		`"x":0`:                       0,
@@ -316,7 +316,7 @@ func TestCacheTTL(t *testing.T) {
 	}
 }
 
-// With a callback that may hold up the answer, the time of the call counts.
+// With a callback that may delay the result, ttlMs counts from the call.
 func TestCacheTTLWithProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, src := answer(t, Options{}, all, func(what string) string {
@@ -333,7 +333,7 @@ func TestCacheTTLWithProgress(t *testing.T) {
 	})
 }
 
-// What is no result of the request is not kept.
+// A response that is not the result of the request is not stored.
 func TestCacheNotKept(t *testing.T) {
 	question := wants(elicitation("a", nameForm), `"s"`)
 	good := hinted(60_000, "public", `"contents":[]`)
@@ -362,8 +362,7 @@ func TestCacheNotKept(t *testing.T) {
 	}
 }
 
-// A result that only looked good as bytes is asked for again when it is to be read, and so is a
-// list that makes no sense.
+// A cached result that cannot be decoded is requested again, and so is an invalid list.
 func TestCacheOfNonsense(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad := true
@@ -401,7 +400,7 @@ func TestCacheOfNonsense(t *testing.T) {
 	})
 }
 
-// What is kept does not hide that a call is not wanted any more, or that there is no server.
+// The cache does not hide that the context of a call has ended or that the connection is lost.
 func TestCacheOfTheDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := new(source)
@@ -423,14 +422,13 @@ func TestCacheOfTheDead(t *testing.T) {
 
 		c, _ = answer(t, Options{}, all, stock(60_000, "private"))
 		read(t, c, "a:1")
-		c.once.Do(func() { close(c.closing) }) // a Close that takes its time
+		c.once.Do(func() { close(c.closing) }) // a Close in progress
 		_, err = c.ReadResource(t.Context(), "a:1")
 		assert.ErrorIs(t, err, errClosed)
 	})
 }
 
-// Fresh asks; and what the server says then counts, whatever that is, unless something younger is
-// there.
+// Fresh sends a request, and its response replaces the stored result, unless that is newer.
 func TestFresh(t *testing.T) {
 	for name, test := range map[string]struct{ second, third string }{
 		"another result": {hinted(60_000, "public", `"contents":[{"uri":"a:1","text":"2"}]`), ""},

@@ -19,8 +19,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// wants is the result of a server that asks; questions are its members, state is that as it stands
-// on the wire.
+// wants returns the result of a server that requests input. questions are its members, state is the
+// encoded requestState.
 func wants(questions, state string) string {
 	result := `{"resultType":"input_required"`
 	if questions != "" {
@@ -40,7 +40,7 @@ func elicitation(key, form string) string {
 
 const done = `{"resultType":"complete","content":[]}`
 
-// asker answers calls with the results in turn, the last again and again, and keeps the calls.
+// asker answers calls with the results in turn, repeats the last one, and records the calls.
 func asker(calls *[]message, results ...string) func(*scripted) {
 	return func(s *scripted) {
 		s.modern()
@@ -54,8 +54,8 @@ func asker(calls *[]message, results ...string) func(*scripted) {
 	}
 }
 
-// The request is the same each time but for its id; the state comes back to the byte, and the
-// answers under the names of the questions.
+// The repeated request differs only in its id. It returns the state byte by byte, and the answers
+// under the keys of the questions.
 func TestRounds(t *testing.T) {
 	big := `"` + pad(1<<20) + `"`
 	const strange = `"\u00e5\/ \ud83d\ude00 \u0000"`
@@ -106,7 +106,8 @@ func TestRoundsWithoutEnd(t *testing.T) {
 	}
 }
 
-// Who cannot answer everything, or does not want to, is asked nothing, and gets the questions.
+// A client that cannot answer all questions, or has ReturnInputRequests, runs no callback and
+// returns the questions.
 func TestInputRequired(t *testing.T) {
 	for name, test := range map[string]struct {
 		options []CallOption
@@ -145,8 +146,8 @@ func TestInputRequired(t *testing.T) {
 	}
 }
 
-// What goes wrong with a question is the call's error, with the question's name, and the call is
-// not sent again.
+// A question that cannot be answered is the error of the call, with the key of the question, and
+// the call is not sent again.
 func TestUnanswered(t *testing.T) {
 	boom := errors.New("boom")
 	fails := func(r *mcp.ElicitResult, err error) Options {
@@ -245,8 +246,8 @@ func TestCallbackEndsItsGoroutine(t *testing.T) {
 	assert.ErrorContains(t, err, "a callback has ended its goroutine")
 }
 
-// A callback that hangs is cancelled by whatever ends the call, which then tells that, and not what
-// the callback made of it. So is one whose neighbour fails.
+// A blocked callback is cancelled when the call ends for any reason. The call returns that reason,
+// and not the error of the callback. If one callback fails, the others are cancelled too.
 func TestCallbackHangs(t *testing.T) {
 	boom := errors.New("boom")
 	for name, test := range map[string]struct {
@@ -311,7 +312,7 @@ func TestCallbackHangs(t *testing.T) {
 	}
 }
 
-// However many questions there are, a bounded number is open at a time.
+// However many questions there are, a limited number is open at the same time.
 func TestManyQuestions(t *testing.T) {
 	var open, most atomic.Int32
 	questions := make([]string, 500)
@@ -336,8 +337,8 @@ func TestManyQuestions(t *testing.T) {
 	assert.Equal(t, strings.Count(calls[1].line, `"action":"accept"`), 500)
 }
 
-// Progress extends a call in any round, and the time for a round's questions and the next round is
-// what is left.
+// Progress extends a call in any round. The time left in a round is available for its questions and
+// for the next round.
 func TestRoundsProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -370,8 +371,8 @@ func TestRoundsProgress(t *testing.T) {
 		_, err := c.CallTool(t.Context(), "t", nil, OnProgress(func(p mcp.ProgressParams) {
 			heard = append(heard, fmt.Sprint(p.Progress, time.Since(began)))
 		}))
-		// Progress at 8 s gives until 18 s; the first question is answered at 17 s, with progress
-		// until 27 s; the second at 23 s; the third not in time.
+		// Progress at 8 s extends the call to 18 s. The first question is answered at 17 s, with
+		// progress until 27 s; the second at 23 s; the third too late.
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.ErrorContains(t, err, "no answer to the server's questions after 27s")
 		assert.Equal(t, strings.Join(heard, " "), "1 8s 2 17s")

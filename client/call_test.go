@@ -36,7 +36,7 @@ func TestCallTool(t *testing.T) {
 	assert.Equal(t, string(bytes), raw)
 }
 
-// What goes over the wire, byte for byte.
+// The exact bytes of requests.
 func TestCallWire(t *testing.T) {
 	const modernMeta = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"me","version":"2"},"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}`
 	type query struct {
@@ -234,7 +234,7 @@ func TestCallIsRefused(t *testing.T) {
 	assert.ErrorContains(t, err, `server "server": tool "t": answers: `)
 }
 
-// A legacy result may have a resultType that means nothing.
+// The resultType of a legacy result has no meaning.
 func TestLegacyResultType(t *testing.T) {
 	c := connect(t, Options{}, func(s *scripted) {
 		s.legacy()
@@ -262,7 +262,7 @@ func TestErrorAfterTheEnd(t *testing.T) {
 	assert.Error(t, err, `server "server": tool "t": closed the connection`)
 }
 
-// Close ends the calls that wait, and sends nothing about them.
+// Close ends waiting calls, and sends nothing about them.
 func TestCloseDuringCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		after := make(chan string, 1)
@@ -402,14 +402,14 @@ func TestNoTimeout(t *testing.T) {
 	})
 }
 
-// A server that does not even read must not hold a call longer than its timeout.
+// A server that does not read cannot delay a call beyond its timeout.
 func TestTimeoutWhileSending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		unread := make(chan struct{})
 		c, err := Connect(t.Context(), stream(func(s *scripted) { s.modern(); <-unread }))
 		assert.NilError(t, err)
 		failed := make(chan error)
-		for range 6 { // one is being written, some are queued, the rest wait
+		for range 6 { // one is being written, some are queued, the others wait
 			go func() {
 				_, err := c.CallTool(t.Context(), "t", map[string]string{"pad": pad(900 << 10)},
 					Timeout(3*time.Second))
@@ -455,8 +455,8 @@ func TestCancelWhileSending(t *testing.T) {
 	})
 }
 
-// A server that does not heed a cancellation, as those of the official SDK, goes on with what
-// nobody hears any more.
+// A server that ignores a cancellation, such as those of the official SDK, sends messages that
+// nobody expects.
 func TestCancelIsNotHeeded(t *testing.T) {
 	for name, handshake := range map[string]func(*scripted){"modern": (*scripted).modern,
 		"legacy": (*scripted).legacy} {
@@ -492,7 +492,7 @@ func TestCancelIsNotHeeded(t *testing.T) {
 	}
 }
 
-// A call that comes to know late that the connection is lost says so, though the client was closed
+// A call that detects late that the connection is lost reports that, even if the client was closed
 // meanwhile.
 func TestLostStaysLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -11,11 +11,11 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// CallAs calls a tool and decodes what it returns into a T:
+// CallAs calls a tool and decodes one of these into a T:
 //
 //   - the data of an envelope {"success":true,"data":…,"error":null}, the result of an operation
 //   - other structured content
-//   - without structured content, the text of the result: as it is if T is a string, else as JSON
+//   - without structured content, the text of the result: unchanged if T is a string, else as JSON
 //
 // A result with IsError becomes a [*ToolError]. Every error is a [*CallError], as those of
 // [Client.CallTool] are.
@@ -50,7 +50,7 @@ func (e *ToolError) Error() string {
 	return e.Code + ": " + e.Message
 }
 
-// resultCodec decodes results as package dispatch encodes them.
+// resultCodec decodes results in the form in which package dispatch encodes them.
 var resultCodec = jsonexact.NewPortable()
 
 func decodeResult(result *mcp.CallToolResult, into any) error {

@@ -16,7 +16,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A toolbox is a server whose list of tools grows by one with each look. It counts the looks.
+// A toolbox is a server whose list of tools grows by one at each tools/list. It counts these
+// requests.
 type toolbox struct {
 	*scripted
 	mu      sync.Mutex
@@ -42,7 +43,7 @@ func (b *toolbox) run() {
 	}
 }
 
-// changed says n times that the list has changed.
+// changed sends n notifications that the list has changed.
 func (b *toolbox) changed(n int) {
 	for range n {
 		b.mu.Lock()
@@ -56,8 +57,8 @@ func (b *toolbox) changed(n int) {
 	}
 }
 
-// watchToolbox connects to a toolbox; what the application hears goes to a channel: the number of
-// tools, and when.
+// watchToolbox connects to a toolbox. The channel receives the number of tools, and the time, for
+// each callback.
 func watchToolbox(t *testing.T, o Options, handshake func(*scripted), took time.Duration) (*Client,
 	*toolbox, chan heard) {
 	news := make(chan heard, 100)
@@ -101,7 +102,7 @@ func TestToolsChanged(t *testing.T) {
 	}
 }
 
-// Who wants to know only that there is another list hears of it as well, and nothing is fetched.
+// OnListChanged is called for a change, and nothing is fetched.
 func TestListChanged(t *testing.T) {
 	for name, handshake := range map[string]func(*scripted){"modern": (*scripted).modern,
 		"legacy": (*scripted).legacy} {
@@ -123,7 +124,7 @@ func TestListChanged(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		// where there is a callback for the list itself, that is called
+		// the callback for the list itself has precedence
 		c, box, news := watchToolbox(t, Options{OnListChanged: func(string) {
 			panic("not this one")
 		}, Logger: slog.New(slog.DiscardHandler)}, (*scripted).modern, 0)
@@ -135,7 +136,7 @@ func TestListChanged(t *testing.T) {
 	})
 }
 
-// Changes that do not stop coming do not put the list off for ever.
+// Continuous changes do not delay the list forever.
 func TestToolsKeepChanging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, box, news := watchToolbox(t, Options{}, (*scripted).legacy, 0)
@@ -151,8 +152,7 @@ func TestToolsKeepChanging(t *testing.T) {
 	})
 }
 
-// What changes while the application looks at the list leads to one more round, not to a second
-// callback at the same time.
+// A change during the callback causes one more fetch, and not a concurrent callback.
 func TestToolsChangeDuringCallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, box, news := watchToolbox(t, Options{}, (*scripted).legacy, 10*time.Second)
@@ -205,7 +205,7 @@ func TestToolsChangedFails(t *testing.T) {
 			}
 		}))
 		assert.NilError(t, err)
-		for range 2 { // it is called again, although it has panicked
+		for range 2 { // it is called again although it has panicked
 			assert.Error(t, <-errs, `server "server": tools/list: no tools today (code -32603)`)
 		}
 		shut(t, c)
@@ -216,8 +216,8 @@ func TestToolsChangedFails(t *testing.T) {
 	})
 }
 
-// A modern server that ends the stream, in either way, is asked for another, less and less often;
-// and what was missed is looked up.
+// If a modern server ends the stream, in either way, the client opens another with growing delays,
+// and fetches what it may have missed.
 func TestListenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, box, news := watchToolbox(t, Options{}, (*scripted).modern, 0)
@@ -233,7 +233,7 @@ func TestListenAgain(t *testing.T) {
 			assert.Equal(t, time.Since(began), after*time.Second+100*time.Millisecond)
 			assert.Equal(t, len(box.listens), i+2)
 		}
-		time.Sleep(time.Minute) // a stream that lasts is as good as a first one
+		time.Sleep(time.Minute) // a stream that lasts this long resets the delay
 		box.reply(box.listens[8], `{"resultType":"complete"}`)
 		began := time.Now()
 		<-news
@@ -271,7 +271,7 @@ func TestListenNotAgreed(t *testing.T) {
 		o := Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
 			OnToolsChanged: func([]*mcp.Tool, error) {}}
 		c, err := o.Connect(t.Context(), stream(func(s *scripted) {
-			// before there is anything to acknowledge
+			// before the stream exists
 			s.notify("notifications/subscriptions/acknowledged", `{"notifications":{}}`)
 			s.modern()
 			m := s.read()
@@ -287,7 +287,7 @@ func TestListenNotAgreed(t *testing.T) {
 	})
 }
 
-// Without a callback, or a server that can tell, nothing is asked for.
+// Without a callback, or with a server that does not announce changes, no stream is opened.
 func TestNoListen(t *testing.T) {
 	for name, test := range map[string]struct {
 		options  Options

@@ -129,7 +129,7 @@ func (c *Client) Close() error {
 	return err
 }
 
-// flushTimeout is how long Close waits for the server to read what was sent.
+// flushTimeout is how long Close waits for the server to read the sent messages.
 const flushTimeout = 250 * time.Millisecond
 
 func (c *Client) isClosing() bool {

@@ -213,7 +213,7 @@ type closeCounter struct {
 
 func (c *closeCounter) Close() error { c.n++; return nil }
 
-// What goes over the wire, byte for byte.
+// The exact bytes of the handshake.
 func TestHandshakeWire(t *testing.T) {
 	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"me","version":"2"},"io.modelcontextprotocol/clientCapabilities":{"roots":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
 	o := Options{Info: mcp.Implementation{Name: "me", Version: "2"},

@@ -89,7 +89,7 @@
 // # Tasks
 //
 // A server may run a call as a task, which continues after the response and has the result later.
-// One set of methods serves both kinds of task:
+// One set of methods serves both kinds of tasks:
 //
 //	modern      the extension io.modelcontextprotocol/tasks, which the client declares; the
 //	            server decides for each call of a tool
@@ -110,8 +110,9 @@
 //
 // # Results
 //
-// A tool that declares an outputSchema must keep to it. Options.Output says whether a result that
-// does not match is logged or fails the call. Only results of listed tools are checked.
+// The results of a tool must match its outputSchema, if it declares one. Options.Output says
+// whether a result that does not match is logged or fails the call. Only results of listed tools
+// are checked.
 //
 // # Changes
 //
@@ -136,7 +137,7 @@
 //	            with an error; or the cache is full
 //
 // The cache does not store a result that was requested before a change and received after it, nor
-// an error, nor a result that depends on input responses. It stores each page of a list by itself.
+// an error, nor a result that depends on input responses. It stores each page of a list separately.
 // A sequence yields a cached page when the next page has arrived: if the server rejects the cursor
 // of the cached page, the client fetches that page again. [Fresh] bypasses the cache.
 //
@@ -146,7 +147,7 @@
 // # Errors
 //
 // [Spawn] and [Connect] return a [*StartError], all calls a [*CallError]. Both name the server, and
-// wrap an error that tells the cause. If a tool fails, the call returns a result with IsError set.
+// wrap the error that is the cause. If a tool fails, the call returns a result with IsError set.
 //
 // # Faulty servers
 //

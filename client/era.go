@@ -117,7 +117,7 @@ func (e *eraError) Error() string {
 }
 func (e *eraError) Unwrap() error { return e.err }
 
-// A session is what the handshake negotiated.
+// A session holds the results of the handshake.
 type session struct {
 	revision     mcp.Revision
 	features     mcp.Features

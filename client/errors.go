@@ -16,12 +16,12 @@ import (
 // its stderr.
 type ExitError = child.ExitError
 
-// SpawnError says why a process could not be started: the program does not exist, is not
+// SpawnError reports that a process could not be started: the program does not exist, is not
 // executable, or is not on the PATH, which is in its field Path.
 type SpawnError = child.StartError
 
-// A StartError says why there is no connection: Spawn and Connect return no other. What it wraps
-// tells the cases apart, with [errors.As]:
+// A StartError reports that there is no connection. It is the only error of Spawn and Connect. Use
+// [errors.As] to find the cause that it wraps:
 //
 //	*SpawnError    there is no process
 //	*ExitError     the process ended before it had answered
@@ -29,8 +29,8 @@ type SpawnError = child.StartError
 //	*LostError     the connection ended before an answer; wraps an *ExitError for a process
 //	*rpc.Error     the server refused the handshake
 //
-// Or, with [errors.Is]: the context's error; [rpc.ErrProtocol] for an answer that is none, or a
-// revision that is not known here.
+// It matches, with [errors.Is], the error of the context, and [rpc.ErrProtocol] for an invalid
+// answer or an unknown revision.
 type StartError struct {
 	Server string // Options.Name
 	Stderr string // the end of the process's stderr, safe to print; "" without a process
@@ -41,8 +41,8 @@ type StartError struct {
 func (e *StartError) Error() string { return fmt.Sprintf("server %q: %v", e.Server, e.Err) }
 func (e *StartError) Unwrap() error { return e.Err }
 
-// A CallError says why a call failed: every method that calls the server returns it. What it wraps
-// tells the cases apart, with [errors.As]:
+// A CallError reports that a call failed. Every method that calls the server returns it. Use
+// [errors.As] to find the cause that it wraps:
 //
 //	*rpc.Error           the server answered with an error
 //	*UndeclaredError     the server does not say that it can do that, and was not asked
@@ -58,14 +58,14 @@ func (e *StartError) Unwrap() error { return e.Err }
 //	*framing.FrameError  the request is over Options.MaxSend and was not sent
 //	                     (matches framing.ErrTooLarge)
 //
-// Or, with [errors.Is]: [context.Canceled]; [rpc.ErrClosed] after Close, and for a LostError;
-// [rpc.ErrProtocol] for an answer that breaks the protocol. A tool that fails is no error at all,
-// but a result with IsError set.
+// It matches, with [errors.Is], [context.Canceled]; [rpc.ErrClosed] after Close and for a
+// LostError; and [rpc.ErrProtocol] for an answer that breaks the protocol. A tool that fails is not
+// an error, but a result with IsError set.
 type CallError struct {
 	Server string // Options.Name
 	Method string
 	Tool   string // of tools/call
-	Name   string // of resources/read and its like the URI, of prompts/get the prompt
+	Name   string // the URI of resources/read and similar requests, the prompt of prompts/get
 	Err    error
 }
 
@@ -81,7 +81,7 @@ func (e *CallError) Error() string {
 
 func (e *CallError) Unwrap() error { return e.Err }
 
-// An UndeclaredError says that the server does not declare the capability that a call needs. The
+// An UndeclaredError reports that the server does not declare the capability that a call needs. The
 // request was not sent, because some servers mishandle unknown methods. It matches
 // [rpc.ErrMethodNotFound]. [Client.Call] and calls of tools are sent whatever the server declares.
 type UndeclaredError struct {
@@ -94,9 +94,9 @@ func (e *UndeclaredError) Error() string {
 }
 func (e *UndeclaredError) Is(target error) bool { return target == rpc.ErrMethodNotFound }
 
-// A TimeoutError says that no response arrived in time. It matches [context.DeadlineExceeded].
+// A TimeoutError reports that no response arrived in time. It matches [context.DeadlineExceeded].
 type TimeoutError struct {
-	// what was waited for, if not the call: the requests of the handshake, for example
+	// the requests without a response, if not the call itself: those of the handshake, for example
 	Waiting string
 	After   time.Duration // since the request was sent
 	Silence time.Duration // since the server last sent anything; negative if it never did
@@ -130,7 +130,7 @@ func round(d time.Duration) string {
 	return d.Round(unit).String()
 }
 
-// A LostError says that the connection ended, but not by Close. It matches [rpc.ErrClosed].
+// A LostError reports that the connection ended, but not by Close. It matches [rpc.ErrClosed].
 type LostError struct {
 	Exit *ExitError // how the process ended; nil without a process, or if the client ended it
 	// io.EOF if the server closed the connection, a *TooLargeError if the client did
@@ -183,9 +183,9 @@ func (e *InputRequiredError) Error() string {
 	return fmt.Sprintf("the server wants input first (%d requests)", len(e.Result.InputRequests))
 }
 
-// A QuestionError says why an input request was not answered: the callback in [Options] failed or
-// panicked (an [*rpc.PanicError]), its result is invalid, or the request is invalid (which matches
-// [rpc.ErrProtocol]).
+// A QuestionError reports that an input request was not answered: the callback in [Options] failed
+// or panicked (an [*rpc.PanicError]), its result is invalid, or the request is invalid (which
+// matches [rpc.ErrProtocol]).
 type QuestionError struct {
 	// the key in the InputRequiredResult or in the task's state; or the elicitation's id in error
 	// -32042
@@ -199,7 +199,7 @@ func (e *QuestionError) Error() string {
 }
 func (e *QuestionError) Unwrap() error { return e.Err }
 
-// A RoundsError says that the server requested input too many times.
+// A RoundsError reports that the server requested input too many times.
 type RoundsError struct {
 	Rounds int                 // number of answers sent; in a task, one may answer several requests
 	Last   *InputRequiredError // the latest request
@@ -210,7 +210,7 @@ func (e *RoundsError) Error() string {
 		e.Rounds, e.Last)
 }
 
-// A TaskCancelledError says that a task was cancelled, by [Task.Cancel], another client or the
+// A TaskCancelledError reports that a task was cancelled, by [Task.Cancel], another client or the
 // server.
 type TaskCancelledError struct {
 	ID      string // of the task

@@ -11,7 +11,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// greeter is a server with a prompt, which asks the user something first.
+// greeter returns a server with a prompt that first asks the user a question.
 func greeter() client.Transport {
 	s := server.New(server.Info{Name: "greeter", Version: "1.0.0"}, dispatch.NewCatalog())
 	_ = s.AddPrompt(server.Prompt{
@@ -34,7 +34,8 @@ func greeter() client.Transport {
 	return client.Stream(here)
 }
 
-// Answer a server's questions: the same way in both eras, and within the call that they belong to.
+// Answer a server's questions: with the same callback in both eras, and during the call that they
+// belong to.
 func ExampleOptions_onElicit() {
 	ctx := context.Background()
 	c, err := client.Options{
@@ -68,7 +69,7 @@ func ExampleOptions_onElicit() {
 	// Greet {"name":"Ada","title":"Dr."}
 }
 
-// Hear of changes of a resource.
+// Subscribe to changes of a resource.
 func ExampleClient_Subscribe() {
 	ctx := context.Background()
 	s := server.New(server.Info{Name: "weather", Version: "1.0.0"}, dispatch.NewCatalog())

@@ -13,8 +13,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// Start what takes long, do something else, and come back for the result. Who has nothing else to
-// do calls CallTool, which waits.
+// Start a long call, do something else, and get the result later. A caller with nothing else to do
+// uses CallTool, which waits.
 func ExampleClient_StartTool() {
 	ctx := context.Background()
 	s := server.Options{Tasks: server.TaskOptions{PollInterval: 100 * time.Millisecond}}.New(
@@ -45,7 +45,7 @@ func ExampleClient_StartTool() {
 	}
 	fmt.Println(task.State().Status)
 	close(grinding)
-	result, err := c.Task(task.ID()).Wait(ctx) // or task.Wait, as long as that is at hand
+	result, err := c.Task(task.ID()).Wait(ctx) // or task.Wait, in the same process
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Query is what the tool weather_get wants.
+// Query holds the arguments of the tool weather_get.
 type Query struct {
 	City string `json:"city"`
 }
@@ -19,7 +19,7 @@ type Query struct {
 // Start a server, list its tools, call one.
 func Example() {
 	ctx := context.Background()
-	c, err := client.Spawn(ctx, os.Args[0], "weather-server") // this test program plays the server
+	c, err := client.Spawn(ctx, os.Args[0], "weather-server") // this test program is the server
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -43,7 +43,7 @@ func Example() {
 	// 12 degrees, light rain
 }
 
-// A server that dies at once is reported at once, with its status and its last words.
+// If a server exits at once, Spawn fails at once, with the exit status and the last line of stderr.
 func ExampleSpawn() {
 	_, err := client.Options{Name: "weather"}.Spawn(context.Background(),
 		client.Command{Path: os.Args[0], Args: []string{"crash"}})

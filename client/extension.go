@@ -20,10 +20,10 @@ type Extension struct {
 	ID string
 	// Settings encode as the JSON object that the client declares; nil: an empty object.
 	Settings any
-	// Methods are the handlers of requests of legacy servers that the extension adds, by method;
-	// modern servers send no requests. They may run concurrently with themselves. The result must
-	// encode as a JSON object. If the error is an [*rpc.Error], the server gets it; any other is
-	// logged, and the server gets -32603 "Internal error".
+	// Methods are the handlers of the requests that the extension adds for legacy servers, by
+	// method; modern servers send no requests. A handler may run concurrently with itself. The
+	// result must encode as a JSON object. If the error is an [*rpc.Error], the server gets it; any
+	// other error is logged, and the server gets -32603 "Internal error".
 	Methods map[string]func(ctx context.Context, params json.RawMessage) (any, error)
 	// Notifications are the handlers of notifications of the server, by method. They are called in
 	// order, one at a time. At most 256 notifications, 1 MiB in all, are buffered; then the oldest
@@ -31,7 +31,7 @@ type Extension struct {
 	Notifications map[string]func(params json.RawMessage)
 }
 
-// checkExtensions returns what is wrong with extensions.
+// checkExtensions returns an error if an extension is invalid.
 func checkExtensions(all []Extension) error {
 	ids := map[string]bool{mcp.ExtensionTasks: true}
 	methods, notifications := map[string]bool{}, map[string]bool{}
@@ -63,7 +63,7 @@ func checkExtensions(all []Extension) error {
 	return nil
 }
 
-// extensionCapability is the declaration of an extension by a server.
+// extensionCapability returns the capability for the declaration of an extension by a server.
 func extensionCapability(id string) capability {
 	return capability{"extensions." + id, func(s *session) bool {
 		settings := s.capabilities.Extensions[id]
@@ -72,8 +72,8 @@ func extensionCapability(id string) capability {
 }
 
 // Extension returns the settings with which the server declares an extension, a JSON object. It
-// reports false if the server does not declare it, or with something else than an object. The
-// caller must not modify the settings.
+// reports false if the server does not declare it, or if the settings are not an object. The caller
+// must not modify the settings.
 func (c *Client) Extension(id string) (settings json.RawMessage, declared bool) {
 	s := c.session.Load()
 	if !extensionCapability(id).in(s) {
@@ -82,8 +82,8 @@ func (c *Client) Extension(id string) (settings json.RawMessage, declared bool) 
 	return s.capabilities.Extensions[id], true
 }
 
-// CallExtension is [Client.Call] for a method of an extension. Without sending anything, it fails
-// with an [*UndeclaredError] if the server does not declare the extension.
+// CallExtension is [Client.Call] for a method of an extension. If the server does not declare the
+// extension, it sends nothing and fails with an [*UndeclaredError].
 func (c *Client) CallExtension(ctx context.Context, id, method string, params any,
 	opts ...CallOption) (json.RawMessage, error) {
 	if err := c.require(extensionCapability(id), method, ""); err != nil {
@@ -92,9 +92,9 @@ func (c *Client) CallExtension(ctx context.Context, id, method string, params an
 	return c.Call(ctx, method, params, opts...)
 }
 
-// NotifyExtension sends a notification of an extension. It may return before the server has it, and
-// blocks while too much waits to be sent, until ctx ends. The error is a [*CallError], with an
-// [*UndeclaredError] if the server does not declare the extension.
+// NotifyExtension sends a notification of an extension. It may return before the server has
+// received it. While too much waits to be sent, it blocks until ctx ends. The error is a
+// [*CallError]; it wraps an [*UndeclaredError] if the server does not declare the extension.
 func (c *Client) NotifyExtension(ctx context.Context, id, method string, params any) error {
 	if err := c.require(extensionCapability(id), method, ""); err != nil {
 		return err

@@ -134,7 +134,7 @@ func toolsOf(t *testing.T, c *client.Client) (names []string, meta mcp.Meta) {
 	return names, meta
 }
 
-// What an extension adds exists for a client that declares it, in both eras and over both
+// The additions of an extension exist for a client that declares it, in both eras and over both
 // transports.
 func TestExtension(t *testing.T) {
 	everywhere(t, func(t *testing.T, era mcp.Era,
@@ -164,7 +164,7 @@ func TestExtension(t *testing.T) {
 		assert.Assert(t, strings.Contains(<-clicked, `"x":1`))
 
 		_, err = c.CallExtension(t.Context(), mapsID, drawMap, nil)
-		assert.ErrorContains(t, err, "Internal error") // its result is no object
+		assert.ErrorContains(t, err, "Internal error") // the result is not an object
 
 		names, meta := toolsOf(t, c)
 		assert.DeepEqual(t, names, []string{"all", "some"})
@@ -176,9 +176,9 @@ func TestExtension(t *testing.T) {
 	})
 }
 
-// Without its negotiation an extension adds nothing: its method is unknown, its items do not exist
-// and its _meta is not sent. That holds for a client that does not declare it, that declares it
-// with settings that are no object, or with settings that the server does not accept.
+// Without negotiation an extension adds nothing: its method is unknown, its items do not exist and
+// its _meta is not sent. The same holds for a client that does not declare it, that declares
+// settings that are not an object, or settings that the server does not accept.
 func TestExtensionThatWasNotNegotiated(t *testing.T) {
 	everywhere(t, func(t *testing.T, era mcp.Era,
 		connect func(testing.TB, *server.Server, client.Options) *client.Client) {
@@ -212,7 +212,7 @@ func TestExtensionThatWasNotNegotiated(t *testing.T) {
 	})
 }
 
-// A client need not declare an extension of the server only.
+// A client need not declare an extension with ServerOnly.
 func TestExtensionOfTheServerOnly(t *testing.T) {
 	everywhere(t, func(t *testing.T, era mcp.Era,
 		connect func(testing.TB, *server.Server, client.Options) *client.Client) {
@@ -226,7 +226,7 @@ func TestExtensionOfTheServerOnly(t *testing.T) {
 	})
 }
 
-// An extension that both sides name and neither understands does nothing, and nothing fails.
+// An extension that both sides declare without any handlers has no effect, and nothing fails.
 func TestExtensionThatNobodyUnderstands(t *testing.T) {
 	const id = "com.example/nothing"
 	everywhere(t, func(t *testing.T, era mcp.Era,
@@ -245,7 +245,8 @@ func TestExtensionThatNobodyUnderstands(t *testing.T) {
 	})
 }
 
-// A server that does not declare an extension is not sent its messages, and its own are not taken.
+// If a server does not declare an extension, the client sends it no messages of the extension and
+// ignores those that it receives.
 func TestExtensionThatTheServerDoesNotDeclare(t *testing.T) {
 	everywhere(t, func(t *testing.T, era mcp.Era,
 		connect func(testing.TB, *server.Server, client.Options) *client.Client) {

@@ -21,15 +21,15 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// The faults of streams and of HTTP are in streamable/faults_test.go. Here are those in what a
-// message says.
+// The faults of streams and of HTTP are tested in streamable/faults_test.go. These are the faults
+// in the content of messages.
 
-// wrongTypes are of every type that JSON has, with what often goes wrong with it.
+// wrongTypes has values of every JSON type, with frequent mistakes.
 var wrongTypes = []string{"null", "true", "0", "-1", "1.5", "1e999", `""`, `"x"`, `"\ud800"`, "[]",
 	"[null]", "[[]]", "[0]", `["x"]`, "[{}]", "{}", `{"x":null}`}
 
-// variants returns a document with a misfit in the place of each of its values, and without each of
-// its members.
+// variants returns the document with each of its values replaced by each of wrongTypes, and without
+// each of its members.
 func variants(t *testing.T, document string) (all []string) {
 	var root any
 	assert.NilError(t, json.Unmarshal([]byte(document), &root))
@@ -69,7 +69,7 @@ func replaced(document, misfit string) string {
 	return before + misfit + after
 }
 
-// through takes everything from a list, and looks at it as an application does.
+// through takes all elements of a list, and inspects them as an application does.
 func through[T any](list iter.Seq2[T, error], look func(T)) error {
 	for element, err := range list {
 		if err != nil {
@@ -80,8 +80,8 @@ func through[T any](list iter.Seq2[T, error], look func(T)) error {
 	return nil
 }
 
-// Whatever is in a result, a call ends with it or with an error, at once; what it returns can be
-// looked at; and the connection lives.
+// Whatever a result contains, the call ends at once, with the result or an error. The returned
+// value can be inspected, and the connection continues.
 func TestWrongTypesAnywhere(t *testing.T) {
 	const icon = `"icons":[{"src":"a:b","mimeType":"image/png","sizes":["1x1"]}]`
 	calls := map[string]struct {
@@ -143,7 +143,7 @@ func TestWrongTypesAnywhere(t *testing.T) {
 			func(c *Client) error { _, err := c.CallTool(c.ctx, "n", nil); return err },
 		},
 	}
-	// the result of the next request; what comes after it is refused
+	// the result of the next request; later requests are refused
 	var next atomic.Pointer[string]
 	o := Options{Roots: []mcp.Root{}, Logger: slog.New(slog.DiscardHandler),
 		CallTimeout: 10 * time.Second}
@@ -161,12 +161,12 @@ func TestWrongTypesAnywhere(t *testing.T) {
 			}
 		}
 	})
-	c.headerTools = new(headerTools) // as over HTTP
+	c.headerTools = new(headerTools) // as for HTTP
 	for name, tt := range calls {
 		whole := strings.ReplaceAll(tt.result, "\n", "")
 		next.Store(&whole)
 		err := tt.call(c)
-		if name != "asking" { // which is asked again, and refused
+		if name != "asking" { // this call is repeated and then refused
 			assert.NilError(t, err, name)
 		}
 		for _, result := range variants(t, tt.result) {
@@ -180,7 +180,8 @@ func TestWrongTypesAnywhere(t *testing.T) {
 	}
 }
 
-// The same for the answers of the handshake: there is a connection, or an error that says why not.
+// The same for the responses of the handshake: Connect returns a client, or an error with the
+// reason.
 func TestWrongTypesInTheHandshake(t *testing.T) {
 	const info = `{"name":"n","title":"t","version":"1","websiteUrl":"a:b"}`
 	for _, result := range variants(t,

@@ -15,7 +15,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// names returns what a sequence yields, the error last.
+// names returns the names of the elements of a sequence, followed by the error.
 func names[T any](seq iter.Seq2[T, error], name func(T) string) string {
 	var all []string
 	for item, err := range seq {
@@ -89,7 +89,8 @@ func TestPrompts(t *testing.T) {
 	})
 }
 
-// What a server does not declare is not asked for, and completion is older than its capability.
+// The client does not send requests for undeclared capabilities. Completion is older than its
+// capability.
 func TestUndeclared(t *testing.T) {
 	for name, test := range map[string]struct {
 		handshake func(*scripted)
@@ -144,7 +145,7 @@ func TestUndeclared(t *testing.T) {
 
 const everything = `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"completions":{},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true}}}`
 
-// Lists and results that are none, of every method; and lists that do not end.
+// Invalid lists and results of every method, and lists that do not end.
 func TestFeaturesUnhappy(t *testing.T) {
 	n := 0
 	endless := func(key string) func(message) string {
@@ -209,7 +210,7 @@ func allTemplates(ctx context.Context, c *Client) string {
 }
 func allPrompts(ctx context.Context, c *Client) string { return names(c.Prompts(ctx), promptOf) }
 
-// Every byte of a page is the server's.
+// Pages contain every byte that the server wrote.
 func TestPages(t *testing.T) {
 	const page = `{"resultType":"complete", "resources":[ {"uri":"a:b","name":"b","x":1.0} ],"resourceTemplates":[],"prompts":[] }`
 	c := connect(t, Options{}, func(s *scripted) {

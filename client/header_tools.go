@@ -27,7 +27,7 @@ type toolHeaders struct {
 
 func (m *headerTools) params(tool string) []mcp.HeaderParam { return m.tool(tool).params }
 
-// tool returns what is known of a tool.
+// tool returns the header arguments of a tool; none if it is not stored.
 func (m *headerTools) tool(name string) toolHeaders {
 	if m == nil {
 		return toolHeaders{}

@@ -14,7 +14,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// eras runs a test against both.
+// eras runs a test for both eras.
 func eras(t *testing.T, f func(t *testing.T, era mcp.Era)) {
 	for _, era := range []mcp.Era{mcp.Legacy, mcp.Modern} {
 		t.Run(era.String(), func(t *testing.T) { f(t, era) })
@@ -26,7 +26,7 @@ func newServer(o server.Options) *server.Server {
 	return o.New(server.Info{Name: "real", Version: "1"}, dispatch.NewCatalog())
 }
 
-// connectTo returns a client of a server in this process, that is closed when the test ends.
+// connectTo returns a client of a server in this process. It is closed when the test ends.
 func connectTo(t *testing.T, s *server.Server, o Options) *Client {
 	t.Helper()
 	c, err := o.Connect(t.Context(), streamTo(t, s))

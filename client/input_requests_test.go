@@ -23,7 +23,7 @@ func accept(content string) func(context.Context, mcp.ElicitParams) (*mcp.Elicit
 	}
 }
 
-// ways are the requests that a server may answer with questions.
+// ways are the requests during which a server may ask questions.
 var ways = map[string]func(ctx context.Context, c *Client) (string, error){
 	"tool": func(ctx context.Context, c *Client) (string, error) {
 		r, err := c.CallTool(ctx, "ask", nil)
@@ -48,7 +48,7 @@ var ways = map[string]func(ctx context.Context, c *Client) (string, error){
 	},
 }
 
-// asking returns a server that asks by all ways.
+// asking returns a server that asks during all of these requests.
 func asking(t *testing.T, ask func(ctx context.Context) (string, error)) *server.Server {
 	s := newServer(server.Options{})
 	addTool(t, s, "ask", ask)
@@ -57,7 +57,7 @@ func asking(t *testing.T, ask func(ctx context.Context) (string, error)) *server
 	return s
 }
 
-// One set of callbacks answers servers of both eras, whatever was called.
+// The same callbacks answer servers of both eras, during any request.
 func TestQuestions(t *testing.T) {
 	s := asking(t, func(ctx context.Context) (string, error) {
 		form, err1 := server.Elicit(ctx, "form",
@@ -84,7 +84,7 @@ func TestQuestions(t *testing.T) {
 			page.Content, said.Content[0].(*mcp.TextContent).Text, roots[0].URI), nil
 	})
 	eras(t, func(t *testing.T, era mcp.Era) {
-		meet := make(chan struct{}) // of the two that a modern server asks at once
+		meet := make(chan struct{}) // of the two questions that a modern server asks at once
 		o := Options{Era: era, Roots: []mcp.Root{{URI: "file:///home"}},
 			ElicitModes: []string{mcp.ElicitForm, mcp.ElicitURL}, SampleTools: true}
 		o.OnElicit = func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
@@ -124,7 +124,7 @@ func TestQuestions(t *testing.T) {
 	})
 }
 
-// A no is an answer, and takes nothing along.
+// Declining is an answer, and does not affect the other questions.
 func TestDeclined(t *testing.T) {
 	s := asking(t, func(ctx context.Context) (string, error) {
 		r, err := server.Elicit(ctx, "form",
@@ -148,7 +148,7 @@ func TestDeclined(t *testing.T) {
 	}
 }
 
-// A callback may make calls of its own, in the context that it is given.
+// A callback may make calls with its context.
 func TestCallsWithinQuestions(t *testing.T) {
 	s := asking(t, func(ctx context.Context) (string, error) {
 		r, err := server.Elicit(ctx, "form",
@@ -178,7 +178,7 @@ func TestCallsWithinQuestions(t *testing.T) {
 	})
 }
 
-// A server that drives by hand is answered too, round by round.
+// A server that handles the rounds itself gets its answers, round by round.
 func TestManyRounds(t *testing.T) {
 	s := asking(t, func(ctx context.Context) (string, error) {
 		answers, state := server.Inputs(ctx)
@@ -210,8 +210,8 @@ func TestManyRounds(t *testing.T) {
 	})
 }
 
-// What the application can do is what the server is told, in both eras. A modern one is told of the
-// extension that the client has anyway.
+// The client declares the capabilities of its callbacks in both eras, and in the modern era also
+// the tasks extension.
 func TestDeclares(t *testing.T) {
 	onSample := func(context.Context, mcp.CreateMessageParams) (*mcp.CreateMessageResult,
 		error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// An Integration has the methods of a [Client] that programs use which forward or record what the
-// server wrote, such as package client/host/gateway, and that applications do not need: they return
+// An Integration has the methods of a [Client] for programs that forward or record the text that
+// the server wrote, such as package client/host/gateway; applications do not need them. They return
 // lists without decoding them. Pages are the results of a list method, definitions the elements of
 // the list. Limits, errors and options are those of [Client.Tools] and its siblings. All methods
 // are safe for concurrent use.
@@ -59,7 +59,7 @@ type definitions struct {
 	Skills    []json.RawMessage `json:"skills"`
 }
 
-// ToolDefinitions is [Client.Tools] with each tool as the server wrote it.
+// ToolDefinitions yields the tools of [Client.Tools] as the server wrote them.
 func (i Integration) ToolDefinitions(ctx context.Context,
 	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
 	return items(i.c, "tools", i.ToolPages(ctx, opts...), mcp.MethodListTools,
@@ -71,15 +71,15 @@ func (i Integration) ToolDefinitions(ctx context.Context,
 		})
 }
 
-// ResourceDefinitions is [Client.Resources] with each resource as the server wrote it.
+// ResourceDefinitions yields the resources of [Client.Resources] as the server wrote them.
 func (i Integration) ResourceDefinitions(ctx context.Context,
 	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
 	return items(i.c, "resources", i.ResourcePages(ctx, opts...), mcp.MethodListResources,
 		func(d *definitions) []json.RawMessage { return d.Resources })
 }
 
-// ResourceTemplateDefinitions is [Client.ResourceTemplates] with each template as the server wrote
-// it.
+// ResourceTemplateDefinitions yields the templates of [Client.ResourceTemplates] as the server
+// wrote them.
 func (i Integration) ResourceTemplateDefinitions(ctx context.Context,
 	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
 	return items(i.c, "resource templates", i.ResourceTemplatePages(ctx, opts...),
@@ -87,15 +87,15 @@ func (i Integration) ResourceTemplateDefinitions(ctx context.Context,
 		func(d *definitions) []json.RawMessage { return d.Templates })
 }
 
-// PromptDefinitions is [Client.Prompts] with each prompt as the server wrote it.
+// PromptDefinitions yields the prompts of [Client.Prompts] as the server wrote them.
 func (i Integration) PromptDefinitions(ctx context.Context,
 	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
 	return items(i.c, "prompts", i.PromptPages(ctx, opts...), mcp.MethodListPrompts,
 		func(d *definitions) []json.RawMessage { return d.Prompts })
 }
 
-// SkillDefinitions yields the entries of all skills as the server wrote them, those that
-// [Client.Skills] omits included.
+// SkillDefinitions yields the entries of all skills as the server wrote them, including those that
+// [Client.Skills] omits.
 func (i Integration) SkillDefinitions(ctx context.Context,
 	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
 	return items(i.c, "skills", i.SkillPages(ctx, opts...), mcp.MethodListSkills,

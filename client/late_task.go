@@ -11,8 +11,8 @@ import (
 // maxLate is the number of cancelled calls that are remembered.
 const maxLate = 64
 
-// cancelledCalls are the tool calls cancelled last. If a server answers one with a task, the client
-// cancels it.
+// cancelledCalls holds the tool calls that were cancelled last. If a server answers one with a
+// task, the client cancels the task.
 type cancelledCalls struct {
 	mu  sync.Mutex
 	ids []rpc.ID // the oldest first
@@ -38,8 +38,8 @@ func (l *cancelledCalls) take(id rpc.ID) bool {
 	return i >= 0
 }
 
-// cancelLateTask handles an unmatched response, on the reader's goroutine. If it creates a task,
-// that is cancelled.
+// cancelLateTask handles an unmatched response, on the reader's goroutine. If the response creates
+// a task, cancelLateTask cancels the task.
 func (c *Client) cancelLateTask(frame []byte) {
 	m, err := rpc.ParseMessage(frame)
 	if err != nil || !m.IsResponse() || m.Error != nil || !c.late.take(m.ID) {

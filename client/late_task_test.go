@@ -14,8 +14,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A task that begins when its call has just been given up is cancelled, as nobody knows of it.
-// Other answers that come late are none of that.
+// If a call has just been given up and its response creates a task, the task is cancelled, because
+// no caller knows it. Other late responses have no effect.
 func TestLateTask(t *testing.T) {
 	for name, test := range map[string]struct {
 		era    mcp.Era
@@ -41,7 +41,7 @@ func TestLateTask(t *testing.T) {
 						return true
 					case "notifications/cancelled":
 						w.reply(s, call, test.answer)
-						w.reply(s, call, test.answer) // twice is not once more
+						w.reply(s, call, test.answer) // a second response has no effect
 						w.reply(s, message{ID: []byte("777")}, test.answer)
 					}
 					return false

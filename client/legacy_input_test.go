@@ -17,7 +17,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// ask sends a request of the server's own.
+// ask sends a request of the server.
 func (s *scripted) ask(id int, method, params string) {
 	s.send(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", id, method, params)
 }
@@ -86,8 +86,8 @@ func TestLegacyInputRequests(t *testing.T) {
 	}
 }
 
-// Questions are answered at the same time, the call that they belong to goes on, and a question
-// that the server takes back is not answered.
+// Questions are answered concurrently, the call that they belong to continues, and a cancelled
+// question gets no answer.
 func TestAskedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cause error
@@ -129,8 +129,7 @@ func TestAskedAtOnce(t *testing.T) {
 	})
 }
 
-// A callback that waits for the user is cancelled when the connection ends, and holds up nothing
-// but Wait.
+// A callback that waits for the user is cancelled when the connection ends, and delays only Wait.
 func TestAskedAndGone(t *testing.T) {
 	for name, end := range map[string]func(c *Client, s *scripted){
 		"closed":  func(c *Client, _ *scripted) { c.Close() },

@@ -101,7 +101,7 @@ func (k *codec) FinishFrame(payload []byte) ([]byte, error) {
 	return k.Codec.(framing.Finisher).FinishFrame(payload)
 }
 
-// frames adapts a Transport to the peer, which reads through the codec.
+// frames adapts a Transport to the peer. The peer reads through the codec instead.
 type frames struct{ Transport }
 
 func (frames) Read([]byte) (int, error) { return 0, errors.ErrUnsupported }
@@ -126,9 +126,9 @@ func (c *Client) attach(t Transport) {
 	})
 }
 
-// cancellation is that of MCP, with fixed reasons, so that no text of the application is sent.
-// Requests of the handshake are not cancelled: initialize must not be, and a legacy server does not
-// know the probe. Nothing is sent before the connection is closed either.
+// cancellation is MCP's cancellation with fixed reasons, so that no text of the application is
+// sent. Requests of the handshake are not cancelled: MCP forbids it for initialize, and a legacy
+// server does not know the probe. Nothing is sent before the connection is closed either.
 func (c *Client) cancellation() *rpc.Cancellation {
 	d := mcp.Cancellation()
 	params, target := d.Params, d.Target

@@ -71,8 +71,8 @@ func (s *subscription) current() *rpc.Call {
 	return s.stream
 }
 
-// end handles the id of a notifications/cancelled, on the reader's goroutine, and reports whether
-// it is that of the stream.
+// end handles the id in notifications/cancelled, on the reader's goroutine, and reports whether it
+// is the id of the stream.
 func (s *subscription) end(id rpc.ID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

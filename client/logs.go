@@ -90,9 +90,9 @@ func (c *Client) deliverLogs() {
 	}
 }
 
-// SetLogLevel changes the minimum severity of the server's log messages. It sends a request to a
-// legacy server (2025-11-25, Logging). For a modern one (2026-07-28, Logging), later requests
-// contain the level, and SetLogLevel does not block. The error is one of [Client.Call].
+// SetLogLevel changes the minimum severity of the server's log messages. For a legacy server it
+// sends a request (2025-11-25, Logging). For a modern server it does not block, and later requests
+// contain the level (2026-07-28, Logging). The error is one of [Client.Call].
 func (c *Client) SetLogLevel(ctx context.Context, level mcp.LoggingLevel) error {
 	s := c.session.Load()
 	if s.features.RequestMeta {
@@ -106,8 +106,8 @@ func (c *Client) SetLogLevel(ctx context.Context, level mcp.LoggingLevel) error 
 	return err
 }
 
-// askForLogs sends the log level to a legacy server that declares logging. The request is sent
-// before it returns, so that a later [Client.SetLogLevel] takes effect.
+// askForLogs sends the log level to a legacy server that declares logging. It returns after the
+// request was sent, so that a later [Client.SetLogLevel] takes effect.
 func (c *Client) askForLogs(ctx context.Context) {
 	level := *c.level.Load()
 	if level == "" || c.session.Load().capabilities.Logging == nil {

@@ -18,7 +18,7 @@ func TestLogs(t *testing.T) {
 	logs := make(chan mcp.LoggingMessageParams, 1)
 	connect(t, Options{OnLog: func(m mcp.LoggingMessageParams) { logs <- m }}, func(s *scripted) {
 		s.legacy()
-		s.notify("notifications/message", `[]`) // nothing to be made of it
+		s.notify("notifications/message", `[]`) // invalid params
 		s.notify("notifications/message", `{"level":"error","logger":"db","data":{"a":1.0}}`)
 	})
 	m := <-logs
@@ -27,8 +27,8 @@ func TestLogs(t *testing.T) {
 	assert.Equal(t, string(m.Data), `{"a":1.0}`)
 }
 
-// A flood of messages neither delays a call nor ends the connection nor fills the memory; the
-// newest survive.
+// A flood of messages neither delays a call, nor ends the connection, nor uses unlimited memory.
+// The newest messages are delivered.
 func TestLogFlood(t *testing.T) {
 	for name, test := range map[string]struct {
 		size, want int
@@ -60,7 +60,7 @@ func TestLogFlood(t *testing.T) {
 				assert.Equal(t, time.Since(began), time.Millisecond)
 				assert.Equal(t, c.Stats().DroppedLogs, n-test.want)
 				shut(t, c)
-				assert.Equal(t, len(got), 1+test.want) // what was left is delivered
+				assert.Equal(t, len(got), 1+test.want) // the remaining messages are delivered
 				assert.Equal(t, got[0], "first")
 				assert.Equal(t, got[len(got)-1], fmt.Sprint(n))
 			})
@@ -130,7 +130,8 @@ func TestLogLevelLegacy(t *testing.T) {
 	assert.Equal(t, <-asked, `{"level":"debug"}`)
 }
 
-// A server that cannot log is not asked to, and one that refuses is not in the way.
+// A server without logging gets no log level, and a server that refuses the level does not disturb
+// the connection.
 func TestLogLevelRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -158,8 +159,7 @@ func TestLogLevelRefused(t *testing.T) {
 	})
 }
 
-// A client that is closed before the server has said whether it minds the log level has nothing to
-// warn of.
+// If a client is closed before the server has responded to the log level, no warning is logged.
 func TestLogLevelUnanswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var warned bytes.Buffer
@@ -175,7 +175,7 @@ func TestLogLevelUnanswered(t *testing.T) {
 			<-closed
 		}))
 		assert.NilError(t, err)
-		go c.CallTool(t.Context(), "unread", nil) // which holds up Close
+		go c.CallTool(t.Context(), "unread", nil) // this blocks Close
 		synctest.Wait()
 		shut(t, c)
 		close(closed)

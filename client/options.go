@@ -57,8 +57,8 @@ type Options struct {
 	// credentials need different ones; do not use a token itself.
 	Principal string
 
-	// Limits limits what is received and stored. Its MaxFrame, by default 64 MiB, is the largest
-	// message that the server may send; a larger one is a [*TooLargeError].
+	// Limits limits received messages and stored data. Its MaxFrame, by default 64 MiB, is the
+	// largest message that the server may send; a larger one is a [*TooLargeError].
 	Limits rpc.Limits
 	// MaxSend is the size in bytes of the largest message that is sent; a larger one fails with
 	// [framing.ErrTooLarge]. The default is [mcp.DefaultMaxSend].
@@ -70,7 +70,7 @@ type Options struct {
 	// "Input requests" in the package comment for errors and concurrency.
 	OnElicit func(ctx context.Context, params mcp.ElicitParams) (*mcp.ElicitResult, error)
 	// ElicitModes are the modes that OnElicit supports: [mcp.ElicitForm], [mcp.ElicitURL] or both.
-	// nil means forms only. OnElicit is not called for other modes.
+	// Nil means only forms. OnElicit is not called for other modes.
 	ElicitModes []string
 	// OnElicitComplete, if set, is called with the id of an elicitation passed to OnElicit when a
 	// server of 2025-11-25 reports its completion (Elicitation, "Completion Notifications for URL
@@ -115,7 +115,7 @@ type Options struct {
 	// server sends none, and a legacy one decides by itself. See also [Client.SetLogLevel].
 	LogLevel mcp.LoggingLevel
 
-	// Logger logs what no error reports: a callback that panicked, a rejected log level. The
+	// Logger logs events that no error reports: a callback that panicked, a rejected log level. The
 	// default is [slog.Default].
 	Logger *slog.Logger
 	// Middleware wraps the handling of each request of the server, Outgoing the sending of each

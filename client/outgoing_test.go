@@ -20,7 +20,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A journal is middleware that notes the messages that it sees.
+// A journal is middleware that records the messages that it gets.
 type journal struct {
 	mu    sync.Mutex
 	lines []string
@@ -54,7 +54,8 @@ func (j *journal) middleware(name string) rpc.Middleware {
 	}
 }
 
-// echoServer has a tool that returns its argument, and one that asks for the roots.
+// echoServer returns a server with a tool that returns its argument, and one that asks for the
+// roots.
 func echoServer() *server.Server {
 	s := server.New(server.Info{Name: "echo", Version: "1"}, nil)
 	server.AddTool(s, mcp.Tool{Name: "echo"},
@@ -110,7 +111,7 @@ func TestOutgoing(t *testing.T) {
 	}
 }
 
-// Middleware may change what is sent and what is returned, and may answer itself.
+// Middleware may change requests and results, and may return a result of its own.
 func TestOutgoingReplaces(t *testing.T) {
 	mode := ""
 	c := mcptest.Connect(t, echoServer(), client.Options{
@@ -185,7 +186,7 @@ func TestMiddleware(t *testing.T) {
 		"in roots/list sent true, result true, error <nil>"})
 }
 
-// A panic while the handshake ends fails Connect, which leaves nothing behind.
+// A panic at the end of the handshake fails Connect, and nothing is left running.
 func TestOutgoingPanicsInHandshake(t *testing.T) {
 	for name, end := range map[string]func(){"panic": func() { panic("x") },
 		"Goexit": runtime.Goexit} {

@@ -22,7 +22,7 @@ const (
 	misfits = `{"resultType":"complete","content":[],"structuredContent":{"t":"hot"}}`
 )
 
-// toolServer lists one tool, whose calls have that result, and counts the lists.
+// toolServer lists one tool with a fixed result, and counts the lists.
 func toolServer(tool, result string, lists *int) func(s *scripted) {
 	return func(s *scripted) {
 		s.modern()
@@ -43,7 +43,7 @@ func TestOutput(t *testing.T) {
 	const misfit = `server "server": tool "t": its result does not fit its outputSchema: t must be a number, not "hot"`
 	for _, test := range []struct {
 		name, tool, result string
-		// what the error is with OutputFail, and what the log has in it with OutputWarn
+		// the error with OutputFail, and a part of the log with OutputWarn
 		fail, warning string
 	}{
 		{"it fits", celsius, fits, "", ""},
@@ -96,7 +96,7 @@ func TestOutput(t *testing.T) {
 				if check != OutputUnchecked && test.warning != "" && test.fail == "" ||
 					check == OutputWarn && test.warning != "" {
 					assert.Assert(t, cmp.Contains(log.String(), test.warning))
-					assert.Equal(t, strings.Count(log.String(), "\n"), 1, "%s", &log) // once
+					assert.Equal(t, strings.Count(log.String(), "\n"), 1, "%s", &log) // a single warning
 				} else {
 					assert.Equal(t, log.String(), "")
 				}
@@ -105,8 +105,8 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// With OutputFail, the list is looked at before a call of a tool that was on none; with OutputWarn
-// it is not.
+// With OutputFail, the tools are listed before a call of a tool that was not listed; with
+// OutputWarn they are not.
 func TestOutputLooksAtTheList(t *testing.T) {
 	for check, want := range map[OutputCheck]int{OutputFail: 1, OutputWarn: 0, OutputUnchecked: 0} {
 		lists := 0
@@ -119,7 +119,7 @@ func TestOutputLooksAtTheList(t *testing.T) {
 	}
 }
 
-// A list that says something else counts from then on.
+// A later list with another schema replaces the schema.
 func TestOutputLearns(t *testing.T) {
 	c := connect(t, Options{Output: OutputFail}, func(s *scripted) {
 		s.modern()
@@ -156,7 +156,7 @@ func TestOutputsAreBounded(t *testing.T) {
 	}
 	assert.Assert(t, o.bytes <= maxOutputBytes && o.bytes > maxOutputBytes/2)
 	assert.Equal(t, len(o.tools), 100+15)
-	for i := range 100 { // the same room again, when they are smaller
+	for i := range 100 { // smaller schemas fit into the same memory
 		o.learn(tools(t, fmt.Sprintf(`[{"name":"big%d","inputSchema":{},"outputSchema":{}}]`, i)))
 	}
 	assert.Equal(t, o.bytes, 200)
@@ -168,7 +168,7 @@ func TestOutputsAreBounded(t *testing.T) {
 	assert.Equal(t, len(o.tools), maxOutputs)
 }
 
-// tools decodes a list of them.
+// tools decodes a list of tools.
 func tools(t *testing.T, text string) (all []*mcp.Tool) {
 	t.Helper()
 	assert.NilError(t, json.Unmarshal([]byte(text), &all))

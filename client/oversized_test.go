@@ -11,8 +11,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// A definition beyond the limits is left out with a word in the log, and the rest of its list is
-// there.
+// A definition over the limits is omitted and logged, and the others are listed.
 func TestOversizedDefinitionIsLeftOut(t *testing.T) {
 	tool := func(name, schema string) string {
 		return fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object",%s}}`, name, schema)

@@ -27,7 +27,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// servers are what the test binary is when it is started with a name as its only argument.
+// servers maps the only argument of the test binary to the server that it runs.
 var servers = map[string]func(s *scripted){
 	"modern": func(s *scripted) {
 		s.modern()
@@ -116,7 +116,7 @@ var servers = map[string]func(s *scripted){
 	"last words": func(s *scripted) {
 		s.modern()
 		s.hold()
-		s.send("%s\n", pad(200<<10)) // more than a pipe holds: somebody has to read it
+		s.send("%s\n", pad(200<<10)) // more than a pipe holds, so that the client must read it
 		die(0, "said it all")
 	},
 }
@@ -125,7 +125,7 @@ var servers = map[string]func(s *scripted){
 // cgo.
 func liveOn() { time.Sleep(math.MaxInt64) }
 
-// startGrandchild leaves a process that keeps the pipes open.
+// startGrandchild starts a process that keeps the pipes open.
 func startGrandchild() {
 	sleep := exec.Command("sleep", "300")
 	sleep.Stdout, sleep.Stderr = os.Stdout, os.Stderr
@@ -152,8 +152,7 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// goroutinesLeft returns the stack of a goroutine of this module that has not ended, given a
-// moment.
+// goroutinesLeft returns the stack of a goroutine of this module that has not ended after a moment.
 func goroutinesLeft() (left string) {
 	stacks := make([]byte, 1<<20)
 	for range 200 {
@@ -171,16 +170,16 @@ func goroutinesLeft() (left string) {
 	return left
 }
 
-// fake is the command that starts one of servers.
+// fake returns the command that starts one of servers.
 func fake(name string) Command {
 	return Command{Path: os.Args[0], Args: []string{name}, Env: map[string]string{"COLOUR": "blue"},
 		Grace: 300 * time.Millisecond}
 }
 
-// gone checks that nothing of a process group is left.
+// gone asserts that no process of a group is left.
 func gone(t *testing.T, pid int) {
 	t.Helper()
-	for range 200 { // one that was just killed may take a moment
+	for range 200 { // a process that was just killed may take a moment
 		if syscall.Kill(-pid, 0) == syscall.ESRCH || runtime.GOOS == "linux" && !alive(pid) {
 			return
 		}
@@ -189,12 +188,13 @@ func gone(t *testing.T, pid int) {
 	t.Errorf("process group %d lives on", pid)
 }
 
-// alive reports whether a process group has a member that is no zombie: those are init's to reap.
+// alive reports whether a process group has a member that is not a zombie, which only init can
+// remove.
 func alive(group int) bool {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, file := range stats {
 		stat, _ := os.ReadFile(file)
-		_, rest, _ := strings.Cut(string(stat), ") ") // behind the name: state, parent, group
+		_, rest, _ := strings.Cut(string(stat), ") ") // after the name: state, parent, group
 		if f := strings.Fields(rest); len(f) > 2 && f[0] != "Z" && f[2] == strconv.Itoa(group) {
 			return true
 		}
@@ -306,8 +306,7 @@ func TestSpawnFails(t *testing.T) {
 	}
 }
 
-// noChildren checks that this process has no child, and no grandchild adopted by nobody, that it
-// knows of.
+// noChildren asserts that this process has no child.
 func noChildren(t *testing.T) {
 	t.Helper()
 	var status syscall.WaitStatus
@@ -345,7 +344,7 @@ func TestServerDies(t *testing.T) {
 			if lost.Exit != nil {
 				assert.Assert(t, !lost.Exit.BeforeReady)
 			}
-			assert.Error(t, c.Wait(), want) // without Close: nothing is left behind
+			assert.Error(t, c.Wait(), want) // without Close: nothing is left running
 			assert.Error(t, c.Err(), want)
 			_, err = c.CallTool(t.Context(), "t", nil)
 			assert.Error(t, err, `server "x": tool "t": `+want)
@@ -355,7 +354,7 @@ func TestServerDies(t *testing.T) {
 	}
 }
 
-// An answer that was written before the server exited is an answer.
+// A response that was written before the server exited counts.
 func TestAnswerAndExit(t *testing.T) {
 	c, err := Options{Name: "x"}.Spawn(t.Context(), fake("answer and exit"))
 	assert.NilError(t, err)
@@ -373,7 +372,7 @@ func TestLargeResult(t *testing.T) {
 	shut(t, c)
 }
 
-// A server that goes by the end of its stdin may say what it has to say, and is not killed for it.
+// A server that exits at the end of its stdin may finish writing, and is not killed.
 func TestLastWords(t *testing.T) {
 	var stderr strings.Builder
 	cmd := fake("last words")
@@ -387,7 +386,7 @@ func TestLastWords(t *testing.T) {
 	assert.Assert(t, c.Process().Exit.Stopped)
 }
 
-// Close does not wait for a server that ignores everything any longer than it must.
+// Close does not wait longer than necessary for a server that ignores everything.
 func TestCloseStubborn(t *testing.T) {
 	c, err := Options{}.Spawn(t.Context(), fake("stubborn after the handshake"))
 	assert.NilError(t, err)
@@ -398,7 +397,7 @@ func TestCloseStubborn(t *testing.T) {
 	gone(t, c.Process().Pid)
 }
 
-// Close takes back what a legacy server asks at once, however long that takes to end.
+// Close cancels the questions of a legacy server at once, even if the server takes long to end.
 func TestCloseEndsQuestions(t *testing.T) {
 	asked, left := make(chan struct{}), make(chan struct{})
 	o := Options{OnElicit: func(ctx context.Context, _ mcp.ElicitParams) (*mcp.ElicitResult,

@@ -28,7 +28,7 @@ func TestProgress(t *testing.T) {
 		s.progress("1", 3)
 		s.reply(m, `{"content":[]}`)
 		m = s.read()
-		s.progress(`"2"`, 1) // a number that comes back as a string
+		s.progress(`"2"`, 1) // the server returns the number as a string
 		s.reply(m, `{"content":[]}`)
 	})
 	var got []mcp.ProgressParams
@@ -49,7 +49,7 @@ func TestProgress(t *testing.T) {
 	assert.Equal(t, len(c.calls.boxes), 0)
 }
 
-// A slow callback delays its own call only, and gets the newest progress when it is ready.
+// A slow callback delays only its own call, and gets the newest progress when it returns.
 func TestSlowProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := Connect(t.Context(), stream(func(s *scripted) {
@@ -84,7 +84,7 @@ func TestSlowProgress(t *testing.T) {
 	})
 }
 
-// The time that a callback takes is not the server's fault.
+// The time that a callback takes does not count for the timeout.
 func TestTimeoutStopsDuringProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := Connect(t.Context(), stream(func(s *scripted) {
@@ -102,7 +102,7 @@ func TestTimeoutStopsDuringProgress(t *testing.T) {
 	})
 }
 
-// A callback that panics takes its caller down, as any function does, but leaves nothing behind.
+// A panic in a callback reaches the caller, and nothing is left running.
 func TestPanickingProgress(t *testing.T) {
 	cancelled := make(chan message, 1)
 	c := connect(t, Options{}, func(s *scripted) {
@@ -120,7 +120,7 @@ func TestPanickingProgress(t *testing.T) {
 	assert.Equal(t, len(c.calls.boxes), 0)
 }
 
-// A server that reports progress for ever, and nothing else, cannot keep a call for ever.
+// A server that only reports progress cannot keep a call forever.
 func TestEndlessProgress(t *testing.T) {
 	for name, test := range map[string]struct{ every, callback time.Duration }{
 		"slowly":                             {4 * time.Second, 0},

@@ -14,7 +14,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Roots that change are asked for each time, and a legacy server hears that they have changed.
+// OnRoots is called for each request, and a legacy server is notified of changes.
 func TestOnRoots(t *testing.T) {
 	var answer struct {
 		roots []mcp.Root
@@ -67,7 +67,7 @@ func TestOnRoots(t *testing.T) {
 
 var errPanic = errors.New("panic")
 
-// A modern server does not hear of changes, nor that it could.
+// A modern server gets no notifications of changes, and no declaration of them.
 func TestOnRootsOfModernServer(t *testing.T) {
 	lines := make(chan string, 10)
 	c := connect(t, Options{OnRoots: func(context.Context) ([]mcp.Root, error) { return nil, nil }},
@@ -83,7 +83,7 @@ func TestOnRootsOfModernServer(t *testing.T) {
 	assert.Assert(t, strings.Contains(<-lines, `"method":"x/y"`))
 }
 
-// Nor does a server hear of changes that was told that there are none.
+// A server also gets no notification if the client has declared that its roots do not change.
 func TestRootsThatStay(t *testing.T) {
 	lines := make(chan string, 1)
 	c := connect(t, Options{Roots: []mcp.Root{{URI: "file:///a"}}}, func(s *scripted) {
@@ -95,7 +95,7 @@ func TestRootsThatStay(t *testing.T) {
 	assert.Assert(t, strings.Contains(<-lines, `"method":"x/y"`))
 }
 
-// A log message is seen when it comes: before the answer behind it.
+// OnRawLog is called when a message arrives: before the response that follows.
 func TestOnRawLog(t *testing.T) {
 	var seen []string
 	logs := make(chan string, 1)

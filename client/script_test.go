@@ -15,7 +15,7 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// A message is what a scripted server reads.
+// A message is a message that a scripted server has read.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -25,14 +25,14 @@ type message struct {
 	line   string
 }
 
-// A scripted server does, line by line, what a test wants it to.
+// A scripted is a server whose test reads and writes its messages.
 type scripted struct {
 	in  *bufio.Reader
 	out io.WriteCloser
-	log func(string) // sees every line read, if not nil
+	log func(string) // gets every line read, if not nil
 }
 
-// read returns the next message; at the end of the stream one without a method.
+// read returns the next message, or one without a method at the end of the stream.
 func (s *scripted) read() (m message) {
 	line, err := s.in.ReadString('\n')
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *scripted) read() (m message) {
 	return m
 }
 
-// send writes raw bytes; a write to a client that has gone is ignored.
+// send writes raw bytes. It ignores the error if the client has disconnected.
 func (s *scripted) send(format string, args ...any) { fmt.Fprintf(s.out, format, args...) }
 
 func (s *scripted) reply(to message, result string) {
@@ -69,7 +69,7 @@ func (s *scripted) notify(method, params string) {
 	s.send(`{"jsonrpc":"2.0","method":%q,"params":%s}`+"\n", method, params)
 }
 
-// serve answers with replies until the stream ends; what is not in it is refused.
+// serve answers requests with replies until the stream ends. It refuses others.
 func (s *scripted) serve(replies map[string]string) {
 	for m := s.read(); m.line != ""; m = s.read() {
 		if result, ok := replies[m.Method]; ok {
@@ -85,7 +85,7 @@ const (
 	initialized = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"scripted","version":"1"},"instructions":"Ask nicely."}`
 )
 
-// modern answers the probe, and legacy refuses it and shakes hands.
+// modern answers the probe; legacy refuses the probe and then answers initialize.
 func (s *scripted) modern() { s.reply(s.read(), discovered) }
 
 func (s *scripted) legacy() {
@@ -94,8 +94,8 @@ func (s *scripted) legacy() {
 	s.read() // notifications/initialized
 }
 
-// stream returns a transport to where script runs. When script returns, it stays open until either
-// side closes it.
+// stream returns a transport to a server that runs script. When script returns, the stream stays
+// open until either side closes it.
 func stream(script func(s *scripted)) Transport {
 	here, there := net.Pipe()
 	go func() {
@@ -112,7 +112,7 @@ func (s *scripted) hold() {
 	}
 }
 
-// connect returns a client of a scripted server, that is closed when the test ends.
+// connect returns a client of a scripted server. It is closed when the test ends.
 func connect(t *testing.T, o Options, script func(s *scripted)) *Client {
 	t.Helper()
 	c, err := o.Connect(t.Context(), stream(script))
@@ -121,7 +121,7 @@ func connect(t *testing.T, o Options, script func(s *scripted)) *Client {
 	return c
 }
 
-// shut closes a client and waits until nothing of it is left.
+// shut closes a client and asserts that nothing is left running.
 func shut(t *testing.T, c *Client) {
 	t.Helper()
 	assert.NilError(t, c.Close())

@@ -23,9 +23,9 @@ var (
 		}}
 )
 
-// A SkillError says why a skill or one of its files must not be used. A file that differs from its
-// skill's entry may have changed since: [Client.Skill] returns the current entry, which the user
-// has to approve again.
+// A SkillError reports that a skill or one of its files must not be used. If a file differs from
+// the skill's entry, it may have changed since: [Client.Skill] returns the current entry, which the
+// user must approve again.
 type SkillError struct {
 	Server string // Options.Name
 	Skill  string // the URI of the SKILL.md
@@ -48,8 +48,8 @@ func (e *SkillError) Unwrap() error { return e.Err }
 // A server may have more: see [Client.Skill]. Entries that a host must not load are omitted and
 // logged. No file is read.
 //
-// The identity of a skill is the server with its URI: other servers may have another skill with the
-// same URI, and one server two with the same name.
+// A server and a URI identify a skill: another server may have another skill with the same URI, and
+// one server may have two skills with the same name.
 func (c *Client) Skills(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Skill, error] {
 	return func(yield func(*mcp.Skill, error) bool) {
 		for definition, err := range c.Integration().SkillDefinitions(ctx, opts...) {
@@ -70,8 +70,8 @@ func (c *Client) Skills(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.
 	}
 }
 
-// DecodeSkill returns a skill from its definition in a list. The error says why a host must not
-// load it; the skill is never nil, and has the URI if there is one.
+// DecodeSkill returns a skill from its definition in a list. It returns an error if a host must not
+// load the skill; the skill is never nil, and has the URI if there is one.
 func DecodeSkill(definition json.RawMessage) (*mcp.Skill, error) {
 	s := new(mcp.Skill)
 	err := mcp.Unmarshal(definition, s)
@@ -109,14 +109,15 @@ func (c *Client) Skill(ctx context.Context, uri string, opts ...CallOption) (*mc
 	return s, nil
 }
 
-// ReadSkillFile returns the content of a file of a skill, after it has compared the size, the
-// digest and, of a SKILL.md, the front matter with the skill's entry (SEP-2640, "Integrity and
+// ReadSkillFile returns the content of a file of a skill. First it compares the size, the digest
+// and, for a SKILL.md, the front matter with the skill's entry (SEP-2640, "Integrity and
 // Verification"). s is an entry of [Client.Skills] or [Client.Skill] of this client; a host keeps
-// it as long as the skill is in use. A file that the entry does not list is not requested.
+// it as long as the skill is in use. ReadSkillFile does not request a file that the entry does not
+// list.
 //
 // It blocks as [Client.Call] does. The error is one of Call, an [*UndeclaredError], or a
-// [*SkillError] for content that must not be used. A match means that the server has described what
-// it sends, and not that it can be trusted.
+// [*SkillError] for content that must not be used. A match means that the server has described the
+// content correctly, and not that the content can be trusted.
 func (c *Client) ReadSkillFile(ctx context.Context, s *mcp.Skill, uri string,
 	opts ...CallOption) ([]byte, error) {
 	if err := skill.Check(s); err != nil {
@@ -154,10 +155,10 @@ func contentOf(result *mcp.ReadResourceResult, uri string) ([]byte, error) {
 	return []byte(result.Contents[0].Text), nil
 }
 
-// ReadDirectory yields what is directly in a directory of a skill, or another resource that is a
-// directory (SEP-2640, "Reading Directories"), with the limits and errors of [Client.Tools], and an
-// [*UndeclaredError] if the server does not declare directoryRead. What a skill's entry does not
-// list is no file of that skill.
+// ReadDirectory yields the direct children of a directory of a skill, or of another resource that
+// is a directory (SEP-2640, "Reading Directories"), with the limits and errors of [Client.Tools],
+// and an [*UndeclaredError] if the server does not declare directoryRead. A file that a skill's
+// entry does not list does not belong to the skill.
 func (c *Client) ReadDirectory(ctx context.Context, uri string,
 	opts ...CallOption) iter.Seq2[*mcp.Resource, error] {
 	return func(yield func(*mcp.Resource, error) bool) {

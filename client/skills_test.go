@@ -21,7 +21,7 @@ import (
 
 const skillText = "---\nname: pdf\ndescription: Fill forms.\n---\nbody\n"
 
-// skillFS is the file system of a server with the skill pdf.
+// skillFS returns the file system of a server with the skill pdf.
 func skillFS() fstest.MapFS {
 	return fstest.MapFS{"pdf/SKILL.md": {Data: []byte(skillText)},
 		"pdf/a/FORMS.md": {Data: []byte("forms")}, "pdf/a/logo.png": {Data: []byte("\x89PNG")}}
@@ -58,7 +58,7 @@ func TestSkills(t *testing.T) {
 	})
 }
 
-// A server that does not declare the extension is not asked.
+// The client sends no request to a server that does not declare the extension.
 func TestNoSkills(t *testing.T) {
 	eras(t, func(t *testing.T, era mcp.Era) {
 		c := connectTo(t, newServer(server.Options{}), Options{Era: era})
@@ -93,11 +93,11 @@ func tampered(t *testing.T, change func(*mcp.Skill), files map[string]string,
 	c := connectTo(t, s, Options{Name: "docs"})
 	all, err := collect(c.Skills(t.Context()))
 	assert.NilError(t, err)
-	assert.Equal(t, len(*reads), 0) // nothing is read ahead of need
+	assert.Equal(t, len(*reads), 0) // nothing is read in advance
 	return c, all[0]
 }
 
-// Content that is not what the entry says is refused on each read.
+// Content that differs from the entry is refused on each read.
 func TestReadSkillFileVerifies(t *testing.T) {
 	good := map[string]string{"skill://pdf/SKILL.md": skillText, "skill://pdf/FORMS.md": "forms"}
 	nothing := func(*mcp.Skill) {}
@@ -135,7 +135,7 @@ func TestReadSkillFileVerifies(t *testing.T) {
 	}
 }
 
-// What the entry does not list is not even requested.
+// A file that the entry does not list is not requested.
 func TestReadSkillFileOutside(t *testing.T) {
 	var reads []string
 	c, s := tampered(t, func(*mcp.Skill) {}, nil, &reads)
@@ -149,7 +149,7 @@ func TestReadSkillFileOutside(t *testing.T) {
 	assert.Equal(t, len(reads), 0)
 }
 
-// Entries that no host may load are omitted, and said to be so.
+// Entries that no host may load are omitted and logged.
 func TestInvalidSkillEntries(t *testing.T) {
 	result := `{"skills":[{"uri":"skill://a/SKILL.md"},7,
 		{"uri":"skill://b/SKILL.md","frontmatter":{"name":"b","description":"d"},"resources":null},

@@ -14,7 +14,7 @@ import (
 
 // A Command describes the process of a server. Only Path is required.
 type Command struct {
-	// Path is the program: a name to be found on the server's PATH, or a path, which is relative to
+	// Path is the program: a name to look up on the server's PATH, or a path, which is relative to
 	// Dir.
 	Path string
 	Args []string

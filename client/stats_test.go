@@ -12,7 +12,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// What real servers print between their messages must not disturb a call.
+// Lines that real servers print between their messages do not disturb a call.
 func TestStats(t *testing.T) {
 	c := connect(t, Options{}, func(s *scripted) {
 		s.send("Starting server…\r\n\r\n")
@@ -25,12 +25,12 @@ func TestStats(t *testing.T) {
 		for range 10 {
 			s.send("%s\n", pad(300))
 		}
-		s.send(`{"jsonrpc":"2.0","id":99,"result":{}}` + "\n")    // unknown
-		s.send(`{"jsonrpc":"2.0","id":"2","result":{}}` + "\n")   // ours, but for the type
-		s.send(`{"jsonrpc":"2.0","id":1,"result":{}}` + "\n")     // answered already
+		s.send(`{"jsonrpc":"2.0","id":99,"result":{}}` + "\n")    // an unknown id
+		s.send(`{"jsonrpc":"2.0","id":"2","result":{}}` + "\n")   // an id of the client, but of another type
+		s.send(`{"jsonrpc":"2.0","id":1,"result":{}}` + "\n")     // answered before
 		s.send(`{"jsonrpc":"2.0","method":"who/knows"}` + "\n")   // ignored
-		s.send(`{"jsonrpc":"2.0","id":%s,"re`, m.ID)              // torn
-		s.send(`sult":{"content":[]}}` + "\r\n")                  // in two
+		s.send(`{"jsonrpc":"2.0","id":%s,"re`, m.ID)              // incomplete
+		s.send(`sult":{"content":[]}}` + "\r\n")                  // the rest
 		s.send(`{"jsonrpc":"2.0","id":%s,"result":7}`+"\n", m.ID) // a duplicate
 		s.reply(s.read(), `{"content":[]}`)
 	})
@@ -50,7 +50,7 @@ func TestStats(t *testing.T) {
 	assert.Equal(t, c.Stats().Samples[0], "Starting server…")
 }
 
-// JavaScript cuts characters in half; the answer is an answer all the same.
+// JavaScript cuts surrogate pairs in half. The client still accepts the response.
 func TestBrokenUnicode(t *testing.T) {
 	c := connect(t, Options{}, func(s *scripted) {
 		s.modern()
@@ -81,8 +81,9 @@ func FuzzRepairUnicode(f *testing.F) {
 		if jsonscan.Valid(text) == nil {
 			assert.Equal(t, string(fixed), string(text)) // nothing to repair
 		}
-		// encoding/json takes bad Unicode for U+FFFD by itself. What it accepts must be valid after
-		// the repair, and a string mean the same; but bad bytes in a row become one U+FFFD.
+		// encoding/json replaces invalid Unicode by U+FFFD. Text that it accepts must be valid
+		// after the repair, and strings must have the same meaning, except that consecutive invalid
+		// bytes become one U+FFFD.
 		if !json.Valid(text) ||
 			bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) >= jsonscan.MaxDepth {
 			return
@@ -96,7 +97,7 @@ func FuzzRepairUnicode(f *testing.F) {
 	})
 }
 
-// squeeze makes one U+FFFD of several in a row.
+// squeeze replaces consecutive U+FFFD by one.
 func squeeze(s string) string {
 	return regexp.MustCompile("\uFFFD+").ReplaceAllString(s, "\uFFFD")
 }
@@ -128,7 +129,7 @@ func TestServerRequests(t *testing.T) {
 				s.refuse(probe, -32601, "no")
 				s.reply(s.read(), initialized)
 				s.read()
-				s.send("{\"jsonrpc\":\"2.0\",%s}\n", test.request) // unasked
+				s.send("{\"jsonrpc\":\"2.0\",%s}\n", test.request) // outside of a call
 				answers <- s.read().line
 			})
 			assert.Equal(t, <-answers, test.want)

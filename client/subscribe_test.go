@@ -54,7 +54,7 @@ func TestSubscribe(t *testing.T) {
 			s.ResourceUpdated("a:3")
 			quietly()
 			assert.NilError(t, c.Subscribe(t.Context(), "a:3"))
-			synctest.Wait() // the stream before has ended: for a moment, both tell
+			synctest.Wait() // the previous stream has ended: for a moment, both send notifications
 			for _, uri := range []string{"a:1", "a:3"} {
 				s.ResourceUpdated(uri)
 				assert.Equal(t, <-news, uri)
@@ -81,7 +81,7 @@ func TestSubscribe(t *testing.T) {
 	})
 }
 
-// Without lists to hear of, there is a stream only while there is a subscription.
+// Without callbacks for lists, there is a stream only while there is a subscription.
 func TestSubscribeOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(server.Options{})
@@ -111,8 +111,8 @@ func acked(m message, uris ...string) string {
 		agreed)
 }
 
-// A stream that is lost is opened again with all that was subscribed to, less and less often, and
-// what may have changed meanwhile is told.
+// A lost stream is opened again with all subscriptions and with growing delays, and possible
+// changes are reported.
 func TestSubscribeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		news := make(chan string, 100)
@@ -149,7 +149,7 @@ func TestSubscribeAgain(t *testing.T) {
 		assert.Equal(t, <-news, "a:1/below")
 		server.reply(m, `{"resultType":"complete"}`)
 		synctest.Wait()
-		// while there is no stream: there is one now
+		// at a time without a stream, so a new one is opened
 		assert.NilError(t, c.Unsubscribe(t.Context(), "a:2"))
 		assert.Assert(t, strings.Contains((<-listens).line, `["a:1"]`))
 		assert.Equal(t, <-news, "a:1")
@@ -159,8 +159,8 @@ func TestSubscribeAgain(t *testing.T) {
 	})
 }
 
-// What may have changed is told when no change can be missed any more: when the server has
-// acknowledged the new stream, or lets that wait for too long.
+// Possible changes are reported once no change can be missed any more: when the server has
+// acknowledged the new stream, or has not done so in time.
 func TestSubscribeAgainSlowly(t *testing.T) {
 	for delay, told := range map[time.Duration]time.Duration{
 		200 * time.Millisecond: 200 * time.Millisecond, time.Hour: 300 * time.Millisecond} {
@@ -193,7 +193,7 @@ func TestSubscribeAgainSlowly(t *testing.T) {
 	}
 }
 
-// A subscription that does not come about leaves what was there.
+// A failed subscription does not affect the earlier ones.
 func TestSubscribeFails(t *testing.T) {
 	for name, test := range map[string]struct {
 		script func(s *scripted, m message)
@@ -273,7 +273,7 @@ func TestSubscribeInVain(t *testing.T) {
 	assert.ErrorIs(t, c.Subscribe(t.Context(), "a:3"), rpc.ErrClosed)
 }
 
-// The acknowledgment may come before the stream is known.
+// The acknowledgment may arrive before the stream is known.
 func TestAcknowledgedEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := watchToolbox(t, Options{}, (*scripted).modern, 0)
@@ -281,12 +281,12 @@ func TestAcknowledgedEarly(t *testing.T) {
 		var s subscription
 		s.acknowledge(ack{id: stream.ID().String()})
 		assert.Equal(t, len(s.expect(stream)), 1)
-		s.acknowledge(ack{}) // one is enough
+		s.acknowledge(ack{}) // another one does not block
 		shut(t, c)
 	})
 }
 
-// A server that tells faster than anybody listens costs a bounded amount, and nothing is missed.
+// A flood of updates uses limited memory, and no update is missed.
 func TestUpdatesFlood(t *testing.T) {
 	long := pad(200_000)
 	for name, uris := range map[string]func(i int) string{

@@ -18,7 +18,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// asks is the state of a task that asks, with the questions as members.
+// asksFor returns the state of a task that requests input.
 func asksFor(questions ...string) string {
 	return taskState("input_required", `,"inputRequests":{`+strings.Join(questions, ",")+`}`)
 }
@@ -27,7 +27,7 @@ func question(key, message string) string {
 	return strings.Replace(elicitation(key, nameForm), `"?"`, fmt.Sprintf("%q", message), 1)
 }
 
-// after answers a question as late as its message says, and counts how often each was asked.
+// after answers a question after the delay in its message, and counts how often each was asked.
 func after(asked map[string]*atomic.Int32) Options {
 	return Options{OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult,
 		error) {
@@ -54,14 +54,14 @@ func counters(names ...string) map[string]*atomic.Int32 {
 	return all
 }
 
-// Each question is asked once, however often it comes, and answered as soon as it can be; one does
-// not wait for another. What is not asked any more is taken back.
+// Each question is asked once, however often it is received, and answered as soon as possible,
+// independently of the others. If a question is withdrawn, its callback is cancelled.
 func TestTaskQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := counters("100ms", "2.5s", "1h")
 		w := &worker{answers: map[string][]string{"tasks/get": {
 			asksFor(question("a", "100ms"), question("b", "2.5s"), question("c", "1h")),
-			// it takes its time
+			// the answers take time
 			asksFor(question("a", "100ms"), question("b", "2.5s"), question("c", "1h")),
 			asksFor(question("b", "2.5s"), question("c", "1h")),
 			asksFor(question("b", "2.5s")),
@@ -96,7 +96,8 @@ func TestTaskQuestions(t *testing.T) {
 	})
 }
 
-// However many questions there are, a bounded number is open at a time, and all are answered.
+// However many questions there are, a limited number is open at the same time, and all are
+// answered.
 func TestManyTaskQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var open, most atomic.Int32
@@ -129,7 +130,7 @@ func TestManyTaskQuestions(t *testing.T) {
 	})
 }
 
-// A task that never has enough is given up, and cancelled.
+// If a task asks too many questions, the call fails and the task is cancelled.
 func TestEndlessTaskQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &worker{}
@@ -155,7 +156,7 @@ func TestEndlessTaskQuestions(t *testing.T) {
 	})
 }
 
-// A task that asks what nobody answers here is handed over, and not cancelled.
+// A task with a question without a callback is returned to the caller, and not cancelled.
 func TestTaskInputRequired(t *testing.T) {
 	for name, test := range map[string]struct {
 		options []CallOption
@@ -183,7 +184,7 @@ func TestTaskInputRequired(t *testing.T) {
 				assert.Equal(t, string(asked.Raw), test.asks)
 				assert.Equal(t, asked.Task.ID(), "T")
 				assert.Equal(t, len(asked.Task.State().InputRequests), len(test.want))
-				_, err = asked.Task.Wait(t.Context(), test.options...) // the same, and not at once
+				_, err = asked.Task.Wait(t.Context(), test.options...) // the same error
 				_, ok = errors.AsType[*InputRequiredError](err)
 				assert.Assert(t, ok, "%v", err)
 				answers := mcp.InputResponses{}
@@ -201,7 +202,7 @@ func TestTaskInputRequired(t *testing.T) {
 	}
 }
 
-// A question that is not answered ends the call, and the task with it.
+// A question that cannot be answered ends the call and the task.
 func TestTaskUnanswered(t *testing.T) {
 	boom := errors.New("boom")
 	for name, test := range map[string]struct {
@@ -244,8 +245,8 @@ func TestTaskUnanswered(t *testing.T) {
 	}
 }
 
-// Answers that do not arrive are sent again; those that the server does not want end the call,
-// unless it does not ask any more.
+// Answers that do not arrive are sent again. Answers that the server rejects end the call, unless
+// the server no longer asks.
 func TestTaskUpdateFails(t *testing.T) {
 	asks, completed := asksFor(question("a", "?")), taskState("completed", `,"result":`+plain)
 	for name, test := range map[string]struct {
@@ -293,8 +294,8 @@ func TestTaskUpdateFails(t *testing.T) {
 	}
 }
 
-// Answers that come while an update has just failed wait for the next try, and one that cannot be
-// sent ends the call.
+// Answers that become available after a failed update wait for the next attempt. An answer that
+// cannot be sent ends the call.
 func TestTaskUpdateWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asks := asksFor(question("a", "100ms"), question("b", "500ms"))
@@ -318,7 +319,7 @@ func TestTaskUpdateWaits(t *testing.T) {
 	})
 }
 
-// An answer gives the call time, before the state says anything of it.
+// An answer extends the call before the state shows it.
 func TestTaskAnswerIsProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slowly := func(s string) string { return strings.Replace(s, ":1000", ":10000", 1) }
@@ -334,7 +335,8 @@ func TestTaskAnswerIsProgress(t *testing.T) {
 	})
 }
 
-// What was answered, but has not reached the server when the wait ends, is asked again by the next.
+// A question whose answer has not reached the server when the wait ends is asked again by the next
+// wait.
 func TestTaskAnswerIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := counters("100ms")
@@ -352,8 +354,8 @@ func TestTaskAnswerIsLost(t *testing.T) {
 	})
 }
 
-// Whoever is asked when the call ends is told so, and the call waits for him. Its time goes on
-// running.
+// The context of a running callback ends when the call ends, and the call waits for the callback.
+// Its timeout continues.
 func TestTaskEndsWhileAsking(t *testing.T) {
 	for name, test := range map[string]struct {
 		end  func(cancel func(), c *Client, s *scripted)
@@ -403,8 +405,8 @@ func TestTaskEndsWhileAsking(t *testing.T) {
 	}
 }
 
-// Two that wait for one Task ask once. If he who asks gives up, the other asks, and so does one who
-// waits later.
+// Two concurrent waits for one Task ask each question once. If the wait that asks ends, the other
+// asks, and so does a later one.
 func TestTaskQuestionsOfSeveral(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := counters("10s")

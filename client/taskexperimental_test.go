@@ -16,7 +16,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// What goes over the wire with a server of 2025-11-25, and when.
+// The exact requests to a server of 2025-11-25, and their times.
 func TestExperimentalTask(t *testing.T) {
 	const raw = `{ "content":[], "isError":true, "_meta":{"io.modelcontextprotocol/related-task":{"taskId":"T"}} }`
 	synctest.Test(t, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestExperimentalTask(t *testing.T) {
 			result, err := task.WaitRaw(t.Context())
 			assert.NilError(t, err)
 			assert.Equal(t, string(result), raw)
-			// as the revision has it for a tool that failed
+			// the status of the revision for a failed tool
 			assert.Equal(t, task.State().Status, mcp.TaskFailed)
 			assert.DeepEqual(t, w.params("tasks/result"), []string{`{"taskId":"T"}`})
 			synctest.Wait()
@@ -51,7 +51,7 @@ func TestExperimentalTask(t *testing.T) {
 	})
 }
 
-// While the result is waited for, the state is looked at: what changes gives the call time.
+// While the client waits for the result, it polls the state: a change extends the call.
 func TestExperimentalTaskTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &worker{era: mcp.Legacy,
@@ -69,7 +69,7 @@ func TestExperimentalTaskTimeout(t *testing.T) {
 		assert.Assert(t,
 			strings.HasPrefix(said, "tools/call@0s tasks/result@0s tasks/get@1s tasks/get@2s"),
 			said)
-		// of tasks/result; the task goes on
+		// the cancellation of tasks/result; the task continues
 		assert.Assert(t, strings.HasSuffix(said, "cancelled@8s"), said)
 		assert.Equal(t, len(w.params("tasks/cancel")), 0)
 	})
@@ -137,7 +137,7 @@ func TestExperimentalTaskFails(t *testing.T) {
 				if test.said != "" {
 					assert.Equal(t, w.said(), "tools/call@0s "+test.said)
 				}
-				if name == "failed" { // and stays so, without asking
+				if name == "failed" { // the state stays the same, without a request
 					before := w.said()
 					_, err = task.Wait(t.Context())
 					assert.ErrorIs(t, err, test.is)
@@ -148,7 +148,7 @@ func TestExperimentalTaskFails(t *testing.T) {
 	}
 }
 
-// An answer to tasks/result that is none ends the wait.
+// An invalid response to tasks/result ends the wait.
 func TestExperimentalTaskMalformed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &worker{era: mcp.Legacy}
@@ -167,7 +167,7 @@ func TestExperimentalTaskMalformed(t *testing.T) {
 	})
 }
 
-// What tools/list says of a tool is obeyed, and what it did not say is tried.
+// The client obeys the task support in tools/list. Without one, it tries.
 func TestTaskSupport(t *testing.T) {
 	const tools = `{"tools":[{"name":"forbidden","inputSchema":{}},{"name":"said","inputSchema":{},"execution":{"taskSupport":"forbidden"}},` +
 		`{"name":"optional","inputSchema":{},"execution":{"taskSupport":"optional"}},{"name":"required","inputSchema":{},"execution":{"taskSupport":"required"}}]}`
@@ -207,7 +207,7 @@ func TestTaskSupport(t *testing.T) {
 	})
 }
 
-// Servers say in one way only that a call should, or should not, have been a task.
+// Servers report in only one way that a call should, or should not, have been a task.
 func TestTaskRefused(t *testing.T) {
 	w := &worker{era: mcp.Legacy,
 		answers: map[string][]string{"tools/call": {failure(-32601, "Method not found")},
@@ -225,7 +225,7 @@ func TestTaskRefused(t *testing.T) {
 	assert.Error(t, err, `server "server": prompts/get: Method not found (code -32601)`)
 }
 
-// A server that has tasks may have answered at once, and may answer nonsense.
+// A server with tasks may respond with the result at once, or with an invalid response.
 func TestExperimentalTaskBegins(t *testing.T) {
 	for answer, want := range map[string]string{
 		plain:                          "",
@@ -248,7 +248,7 @@ func TestExperimentalTaskBegins(t *testing.T) {
 	}
 }
 
-// A server that does not cancel is not asked to.
+// A server that does not declare cancellation gets no tasks/cancel.
 func TestExperimentalTaskWithoutCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := connect(t, Options{}, func(s *scripted) {
@@ -277,8 +277,7 @@ func TestExperimentalTaskWithoutCancel(t *testing.T) {
 	})
 }
 
-// The progress of a call lasts as long as its task, and what a task tells is delivered until the
-// end.
+// The progress token of a call is valid until its task ends, and progress is delivered until then.
 func TestExperimentalTaskProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &worker{era: mcp.Legacy,
@@ -312,7 +311,7 @@ func TestExperimentalTaskProgress(t *testing.T) {
 	})
 }
 
-// A question of a task is a request like others, and the user may take the time.
+// A question of a task is a request like others, and the user may take any time.
 func TestExperimentalTaskAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(server.Options{})
@@ -330,7 +329,7 @@ func TestExperimentalTaskAsks(t *testing.T) {
 		time.Sleep(time.Minute)
 		now, err := task.Poll(t.Context())
 		assert.NilError(t, err)
-		// and nobody has been asked: the server does when it is waited for
+		// the client was not asked yet: the server asks when the client waits
 		assert.Equal(t, now.Status, mcp.TaskInputRequired)
 		began := time.Now()
 		r, err := task.Wait(t.Context())

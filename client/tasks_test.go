@@ -17,8 +17,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// addJob adds a tool that runs as a task where the client can have it so, and whose result is the
-// text that f returns.
+// addJob adds a tool that runs as a task if the client supports that. Its result is the text that f
+// returns.
 func addJob(t *testing.T, s *server.Server, name string, support mcp.TaskSupport,
 	f func(ctx context.Context) (string, error)) {
 	t.Helper()
@@ -36,7 +36,7 @@ func addJob(t *testing.T, s *server.Server, name string, support mcp.TaskSupport
 			}}))
 }
 
-// takes returns text after a while, unless the context ends.
+// takes returns a function that returns text after d, unless the context ends.
 func takes(d time.Duration, text string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		select {
@@ -48,7 +48,7 @@ func takes(d time.Duration, text string) func(context.Context) (string, error) {
 	}
 }
 
-// askTwo asks two things at a time.
+// askTwo asks two questions at the same time.
 func askTwo(ctx context.Context) (string, error) {
 	var text [2]string
 	var err [2]error
@@ -92,7 +92,7 @@ func employ(t *testing.T) *server.Server {
 	return s
 }
 
-// answers answers forms with the message.
+// answers adds a callback that answers forms with the message.
 func answers(o Options) Options {
 	o.OnElicit = func(_ context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: mcp.ElicitAccept,
@@ -103,19 +103,20 @@ func answers(o Options) Options {
 
 func text(r *mcp.CallToolResult) string { return r.Content[0].(*mcp.TextContent).Text }
 
-// One server, one client, both eras: the same results, whether they are waited for or picked up.
+// One server, one client, both eras: the results are the same, whether the caller waits or fetches
+// them later.
 func TestTasks(t *testing.T) {
 	eras(t, func(t *testing.T, era mcp.Era) {
 		synctest.Test(t, func(t *testing.T) {
 			c := connectTo(t, employ(t), answers(Options{Era: era}))
-			_, err := collect(c.Tools(t.Context())) // where it says what runs as a task
+			_, err := collect(c.Tools(t.Context())) // it lists which tools run as tasks
 			assert.NilError(t, err)
 			for tool, want := range map[string]string{"plain": "at once", "slow": "slowly",
 				"long": "at length", "unlucky": "no luck",
 				"asks":  `{"name":"first","size":"S"}{"name":"second","size":"S"}`,
 				"later": `{"name":"first","size":"S"}`} {
 				if era == mcp.Legacy && tool == "asks" {
-					continue // a plain call there, in which a server asks one thing after another
+					continue // a plain call, with one question after another
 				}
 				r, err := c.CallTool(t.Context(), tool, nil)
 				assert.NilError(t, err, tool)
@@ -168,7 +169,7 @@ func TestTasks(t *testing.T) {
 	})
 }
 
-// Who gives up a call ends its task; who gives up waiting for a task does not.
+// Giving up a call cancels its task; giving up a wait for a task does not.
 func TestTaskGivenUp(t *testing.T) {
 	eras(t, func(t *testing.T, era mcp.Era) {
 		synctest.Test(t, func(t *testing.T) {
@@ -200,7 +201,7 @@ func TestTaskGivenUp(t *testing.T) {
 			assert.Equal(t, text(r), "at length")
 			assert.NilError(t, <-ended)
 
-			// Cancelled while somebody waits for it.
+			// The task is cancelled while another caller waits for it.
 			task, err = c.StartTool(t.Context(), "long", nil)
 			assert.NilError(t, err)
 			failed := make(chan error)
@@ -211,7 +212,7 @@ func TestTaskGivenUp(t *testing.T) {
 			time.Sleep(10500 * time.Millisecond)
 			other := c.Task(task.ID())
 			assert.NilError(t, other.Cancel(t.Context()))
-			// a modern server only says that it has heard
+			// a modern server only acknowledges the request
 			assert.Equal(t, other.State().Status,
 				map[mcp.Era]mcp.TaskStatus{mcp.Legacy: mcp.TaskCancelled}[era])
 			err = <-failed
@@ -222,14 +223,14 @@ func TestTaskGivenUp(t *testing.T) {
 				`" was cancelled: "The client has cancelled it."`)
 			assert.Equal(t, task.State().Status, mcp.TaskCancelled)
 			assert.NilError(t, task.Cancel(t.Context()))
-			// which does not know that yet
+			// this Task does not know yet that the task has ended
 			assert.NilError(t, c.Task(task.ID()).Cancel(t.Context()))
 			assert.ErrorContains(t, <-ended, "the client has cancelled the task")
 		})
 	})
 }
 
-// The time to live of a task is over, or it never was.
+// The time to live of a task has passed, or the task never existed.
 func TestTaskUnknown(t *testing.T) {
 	eras(t, func(t *testing.T, era mcp.Era) {
 		synctest.Test(t, func(t *testing.T) {
@@ -257,7 +258,8 @@ func TestTaskUnknown(t *testing.T) {
 	})
 }
 
-// What the server does not declare it is not asked for, unless it has made a task all the same.
+// A server that does not declare tasks gets no requests about them, unless it has created a task
+// nevertheless.
 func TestTasksUndeclared(t *testing.T) {
 	for era, test := range map[mcp.Era]struct {
 		script func(*scripted)
@@ -318,7 +320,7 @@ func TestTasksUndeclared(t *testing.T) {
 	})
 }
 
-// A state that arrives late does not undo the end.
+// A state that arrives late does not replace the final one.
 func TestTaskStaysEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var late message

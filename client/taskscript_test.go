@@ -12,13 +12,13 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// taskState is a state of the task T as tasks/get of the extension has it.
+// taskState returns a state of the task T in the form of the extension's tasks/get.
 func taskState(status, more string) string {
 	return `{"resultType":"complete",` + stateMembers(status, "ttlMs", "pollIntervalMs") + more +
 		`}`
 }
 
-// oldState is the same for 2025-11-25.
+// oldState does the same for 2025-11-25.
 func oldState(status, more string) string {
 	return `{` + stateMembers(status, "ttl", "pollInterval") + more + `}`
 }
@@ -39,12 +39,12 @@ const (
 	initializedTasks = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"scripted","version":"1"}}`
 )
 
-// A worker is a scripted server whose tools become the task T. It answers each method with what
-// there is for it in turn, the last again and again, and notes what it hears, and when.
+// A worker is a scripted server whose calls become the task T. It answers each method with its
+// answers in turn, repeats the last one, and records the requests and their times.
 type worker struct {
 	era     mcp.Era                           // zero is modern
-	answers map[string][]string               // results; {"error":…} is an error, "" none at all
-	meet    func(s *scripted, m message) bool // answers in place of that, if not nil and true
+	answers map[string][]string               // results; {"error":…} is an error, "" no response
+	meet    func(s *scripted, m message) bool // answers instead, if it is not nil and returns true
 
 	mu    sync.Mutex
 	began time.Time
@@ -101,21 +101,21 @@ func (w *worker) reply(s *scripted, m message, answer string) {
 	}
 }
 
-// reset lets the worker forget what he has heard.
+// reset clears the record.
 func (w *worker) reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.log, w.heard, w.began = nil, nil, time.Now()
 }
 
-// elapsed is the time since then.
+// elapsed returns the time since reset.
 func (w *worker) elapsed() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return time.Since(w.began)
 }
 
-// said returns what the worker has heard, as methods with times.
+// said returns the recorded methods with their times.
 func (w *worker) said() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -159,7 +159,7 @@ func outcome(t *mcp.Task) (result json.RawMessage, err error, ended bool) {
 	return nil, nil, false
 }
 
-// interval returns the delay between polls: what the server suggests, within limits.
+// interval returns the delay between polls: that suggested by the server, within limits.
 func interval(t *mcp.Task) time.Duration {
 	if t.PollIntervalMs == nil {
 		return defaultPoll

@@ -15,8 +15,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A call that becomes a task is a call like others. What goes over the wire, when, and every byte
-// of the result.
+// A call that becomes a task returns like any other call. The exact requests, their times, and
+// every byte of the result.
 func TestTaskOfCall(t *testing.T) {
 	const raw = `{ "content":[{"type":"text","text":"mild"},{"type":"later","x":1}],"structuredContent":{"t":9007199254740993}, "new":[1.50] }`
 	synctest.Test(t, func(t *testing.T) {
@@ -36,15 +36,15 @@ func TestTaskOfCall(t *testing.T) {
 		typed, err := c.CallTool(t.Context(), "slow", nil)
 		assert.NilError(t, err)
 		assert.Equal(t, typed.Content[0].(*mcp.TextContent).Text, "mild")
-		// Also by its method, where a tool is a tool.
+		// Also with the method tools/call.
 		result, err = c.Call(t.Context(), mcp.MethodCallTool, mcp.CallToolParams{Name: "slow"})
 		assert.NilError(t, err)
 		assert.Equal(t, string(result), raw)
 	})
 }
 
-// Whoever made the call hears of each state that looks different, the last included. A panic is the
-// caller's, and the task is cancelled.
+// OnTask gets each state that differs from the last, including the final one. A panic reaches the
+// caller, and the task is cancelled.
 func TestOnTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		message := func(status, text, more string) string {
@@ -78,8 +78,7 @@ func TestOnTask(t *testing.T) {
 	})
 }
 
-// The specification's own examples have the resultType "task" in the state of a task that has
-// ended.
+// In the specification's own examples, the final state of a task has the resultType "task".
 func TestTaskStateOfWrongType(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &worker{answers: map[string][]string{
@@ -125,7 +124,7 @@ func TestTaskIntervals(t *testing.T) {
 	}
 }
 
-// What does not go with a status is no part of the state: a task that works has no result yet.
+// Members that do not belong to the status are ignored: a working task has no result.
 func TestTaskStateOfTooMuch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const all = `,"result":{"content":[],"x":1},"error":{"code":1,"message":"?"},"inputRequests":{"a":{"method":"elicitation/create"}}`
@@ -140,7 +139,7 @@ func TestTaskStateOfTooMuch(t *testing.T) {
 	})
 }
 
-// How a task can come to nothing. It is cancelled if it may still run, and nobody else knows of it.
+// The ways in which a task fails. It is cancelled if it may still run and nobody else knows it.
 func TestTaskFails(t *testing.T) {
 	for name, test := range map[string]struct {
 		answers map[string][]string
@@ -228,8 +227,8 @@ func TestTaskOfSomethingElse(t *testing.T) {
 	}
 }
 
-// A look that comes to nothing is repeated, less and less often; too many of them end the call, and
-// nothing else does.
+// A failed poll is repeated with growing delays. Too many failures end the call, and nothing else
+// does.
 func TestTaskLost(t *testing.T) {
 	completed := taskState("completed", `,"result":`+plain)
 	for name, test := range map[string]struct {
@@ -263,8 +262,8 @@ func TestTaskLost(t *testing.T) {
 	}
 }
 
-// A task that goes on for ever: what changes gives it time, up to a limit. Then it is cancelled,
-// without waiting for that.
+// A task that runs forever: changes extend the call, up to a limit. Then the task is cancelled, and
+// the call does not wait for that.
 func TestTaskTimeout(t *testing.T) {
 	var busy []string
 	for i := range 500 {
@@ -308,7 +307,7 @@ func TestTaskTimeout(t *testing.T) {
 				assert.Assert(t, strings.HasPrefix(w.params("tasks/cancel")[0], `{"taskId":"T",`))
 				time.Sleep(abandonTimeout)
 				synctest.Wait()
-				// of the request that cancels
+				// the cancellation of tasks/cancel, which has timed out
 				assert.Assert(t,
 					strings.HasSuffix(w.said(), fmt.Sprint("cancelled@", took+abandonTimeout)),
 					w.said())
@@ -334,7 +333,7 @@ func TestNoTaskTimeout(t *testing.T) {
 	})
 }
 
-// What ends a call while its task runs, and between two looks at it.
+// The events that end a call while its task runs, between two polls.
 func TestTaskEnds(t *testing.T) {
 	for name, test := range map[string]struct {
 		end     func(cancel func(), c *Client, s *scripted)
@@ -378,7 +377,7 @@ func TestTaskEnds(t *testing.T) {
 	}
 }
 
-// However many calls are given up, a bounded number of requests cancels their tasks.
+// However many calls are given up, a limited number of requests cancels their tasks.
 func TestManyTasksAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &worker{answers: map[string][]string{"tasks/cancel": {""}}}

@@ -15,12 +15,12 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A message over the limit ends the connection, and the server with that. What is told is why, not
-// that the server has died.
+// A message over the limit ends the connection and the server. The error names the message, and not
+// the exit of the server.
 func TestMessageOverLimitIsNoDeath(t *testing.T) {
 	for limit, size := range map[int]int64{
 		1 << 20: 5 << 20,   // it is read to its end
-		100_000: 1_600_000, // it is not
+		100_000: 1_600_000, // it is not read to its end
 	} {
 		c, err := Options{Name: "x", Limits: limitFrame(limit)}.Spawn(t.Context(), fake("large"))
 		assert.NilError(t, err)
@@ -40,7 +40,7 @@ func TestMessageOverLimitIsNoDeath(t *testing.T) {
 	}
 }
 
-// A result that is no object is none, whatever was asked.
+// A result must be an object, whatever the request.
 func TestResultThatIsNoObject(t *testing.T) {
 	for _, result := range []string{`null`, `7`, `"fine"`, `[1]`, ` true `} {
 		for method, call := range map[string]func(c *Client) error{

@@ -11,7 +11,7 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// pages serves tools/list: the cursor says which page is next.
+// pages serves tools/list with the page for a cursor.
 func pages(next func(cursor string) (result string)) func(s *scripted) {
 	return func(s *scripted) {
 		s.modern()
@@ -47,7 +47,7 @@ func TestTools(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		next func(cursor string) string
-		want string // names, and the error
+		want string // the names, and the error
 	}{
 		{"one page", func(string) string { return page("", "a", "b") }, "a b"},
 		{"no tools", func(string) string { return page("") }, ""},
@@ -128,7 +128,7 @@ func TestToolsError(t *testing.T) {
 	}
 }
 
-// Who stops looking does not pay for the pages that would come.
+// If the caller stops early, later pages are not fetched.
 func TestToolsStopped(t *testing.T) {
 	asked := 0
 	c := connect(t, Options{}, pages(func(string) string {

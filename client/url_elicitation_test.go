@@ -17,7 +17,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// needs is the error of a server that sends the user to web pages.
+// needs returns the error of a server that sends the user to web pages.
 func needs(ids ...string) string {
 	pages := make([]string, len(ids))
 	for i, id := range ids {
@@ -29,8 +29,8 @@ func needs(ids ...string) string {
 		strings.Join(pages, ",") + `]}}}`
 }
 
-// user is one who answers with what there is for an id, and accepts all else; what he was asked is
-// kept, in order.
+// user returns options of a user who gives the answers by id, and accepts all others. The ids are
+// recorded in order.
 func user(asked *[]string, answers map[string]mcp.ElicitAction) Options {
 	var mu sync.Mutex
 	return Options{ElicitModes: []string{mcp.ElicitURL},
@@ -48,8 +48,8 @@ func user(asked *[]string, answers map[string]mcp.ElicitAction) Options {
 		}}
 }
 
-// A clerk is a worker who sends the user on errands: he answers the calls in turn, and says what is
-// over when the time has come.
+// A clerk is a worker that requires URL elicitations: it answers the calls in turn, and sends the
+// completions at their times.
 func clerk(over map[time.Duration]string, calls ...string) *worker {
 	w := &worker{era: mcp.Legacy, answers: map[string][]string{"tools/call": calls}}
 	started := false
@@ -122,7 +122,7 @@ func TestErrands(t *testing.T) {
 	}
 }
 
-// Any request may be refused for that.
+// Any request may be rejected with this error.
 func TestErrandOfAnotherRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
@@ -142,8 +142,8 @@ func TestErrandOfAnotherRequest(t *testing.T) {
 	})
 }
 
-// What is over before anybody waits for it is over: while the user is asked, and before the refusal
-// has been read.
+// A completion counts even if it arrives early: while the user is asked, and before the error was
+// read.
 func TestErrandIsOverEarly(t *testing.T) {
 	for _, early := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -178,7 +178,8 @@ func TestErrandIsOverEarly(t *testing.T) {
 			assert.Equal(t, w.said(), "tools/call@0s tools/call@1s")
 			synctest.Wait()
 			assert.DeepEqual(t, told, []string{"a"})
-			// It is to be done again some other day, and then what was said before does not count.
+			// A later elicitation with the same id is a new one: the earlier completion does not
+			// count.
 			calls, early = 0, false
 			w.reset()
 			_, err = c.CallTool(t.Context(), "t", nil)
@@ -190,7 +191,7 @@ func TestErrandIsOverEarly(t *testing.T) {
 	}
 }
 
-// Nobody asks, or the user does not want to: the error is the server's, as it is.
+// Without a callback, or if the user declines, the call returns the server's error unchanged.
 func TestErrandRefused(t *testing.T) {
 	nobody := func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		return nil, errors.New("should not have been asked")
@@ -240,7 +241,7 @@ func TestErrandRefused(t *testing.T) {
 			assert.Equal(t, len(w.params("tools/call")), 1)
 		})
 	}
-	t.Run("modern", func(t *testing.T) { // where there is no such error
+	t.Run("modern", func(t *testing.T) { // the modern era does not have this error
 		w := clerk(nil, needs("a"))
 		w.era = 0
 		_, err := w.hire(t, Options{OnElicit: nobody, ElicitModes: urls}).CallTool(t.Context(), "t",
@@ -249,7 +250,8 @@ func TestErrandRefused(t *testing.T) {
 	})
 }
 
-// A server that is never content is given up, and one that contradicts itself at once.
+// A call fails with the server's error if the server never accepts it, and at once if the server
+// contradicts itself.
 func TestErrandsWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
@@ -276,7 +278,7 @@ func TestErrandsWithoutEnd(t *testing.T) {
 	})
 }
 
-// What ends a call while the user is on his way.
+// The events that end a call while the client waits for a completion.
 func TestErrandEnds(t *testing.T) {
 	boom := errors.New("boom")
 	for name, test := range map[string]struct {
@@ -330,8 +332,8 @@ func TestErrandEnds(t *testing.T) {
 	}
 }
 
-// The application hears of what it has been asked, once, and of nothing else; however much comes,
-// little is kept.
+// The application is notified once of the completion of each elicitation that it was asked about,
+// and of no others. However many arrive, the memory is limited.
 func TestElicitComplete(t *testing.T) {
 	var told, asked atomic.Int32
 	over, answered := make(chan bool), make(chan bool)
@@ -364,7 +366,7 @@ func TestElicitComplete(t *testing.T) {
 				fmt.Sprintf(`{"elicitationId":"unknown %d"}`, i))
 		}
 		s.notify("notifications/elicitation/complete", `{"elicitationId":"last"}`)
-		ask("last") // which was over before
+		ask("last") // an elicitation that was complete before
 		close(answered)
 	})
 	<-over

@@ -81,7 +81,7 @@ func TestAutoDoesNotWait(t *testing.T) {
 	assert.Equal(t, string(got), "1")
 }
 
-// Appending goes on while the first frame comes in: each frame is whole, in one framing or the
+// Frames are appended while the first frame is read: each frame is complete, in one framing or the
 // other.
 func TestAutoConcurrent(t *testing.T) {
 	r, w := io.Pipe()

@@ -153,7 +153,7 @@ func TestContentType(t *testing.T) {
 	}
 }
 
-// Which errors match io.ErrUnexpectedEOF and which are fatal.
+// The errors that match io.ErrUnexpectedEOF, and those that are final.
 func TestContentLengthErrorTypes(t *testing.T) {
 	for in, wantErr := range map[string]error{
 		"Content-Length: 2\r\n\r\n{":         io.ErrUnexpectedEOF,

@@ -109,9 +109,9 @@ type Codec interface {
 // A Finisher is a Codec that can make a frame of a payload in place, which saves copying a large
 // one.
 type Finisher interface {
-	// FinishFrame appends to payload what a frame has after it, and returns the frame. It checks
-	// the payload as AppendFrame does. With an error the payload is unchanged; the error is
-	// [errors.ErrUnsupported] if a frame has something before its payload.
+	// FinishFrame appends to payload the part of the frame that follows a payload, and returns the
+	// frame. It checks the payload as AppendFrame does. With an error the payload is unchanged; the
+	// error is [errors.ErrUnsupported] if a frame has a part before its payload.
 	FinishFrame(payload []byte) ([]byte, error)
 }
 

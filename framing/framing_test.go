@@ -148,7 +148,7 @@ func TestNoLimit(t *testing.T) {
 var framings = map[string]framing.Framing{"newline": framing.Newline,
 	"content length": framing.ContentLength}
 
-// Sizes around every boundary inside: the read buffer, its multiples, the growth step.
+// Sizes around every internal boundary: the read buffer, its multiples, and the growth step.
 func TestRoundTrip(t *testing.T) {
 	var sizes []int
 	for _, edge := range []int{1, 4096, 64 << 10, 128 << 10, 1 << 20, 2 << 20} {
@@ -167,7 +167,7 @@ func TestRoundTrip(t *testing.T) {
 			}
 			for how, deliver := range deliveries {
 				if how == "by byte" {
-					continue // minutes, and the tables do it
+					continue // it would take minutes, and the tables test it
 				}
 				c := framed(deliver(bytes.NewReader(wire)), framing.Limits{})
 				auto := framing.Auto(deliver(bytes.NewReader(wire)), framing.Limits{})

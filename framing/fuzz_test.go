@@ -21,9 +21,9 @@ type chunked struct {
 
 func (c chunked) Read(p []byte) (int, error) { return c.r.Read(p[:min(len(p), c.n)]) }
 
-// fuzzReads reads all of in, split into chunks, and returns what readAll does. It checks what holds
-// for every framing: the limit, the memory, that the chunks do not change the result, and that a
-// payload that is framed again reads the same.
+// fuzzReads reads all of in, split into chunks, and returns the result of readAll. It checks the
+// rules for every framing: the limit, the memory, that the chunks do not change the result, and
+// that a payload that is framed again is read unchanged.
 func fuzzReads(
 	t *testing.T, framed framing.Framing, in []byte, limits framing.Limits, chunk int,
 ) []string {
@@ -77,7 +77,7 @@ func FuzzNewline(f *testing.F) {
 		}
 		got := fuzzReads(t, framing.Newline, in, framing.Limits{MaxFrame: limit}, chunk)
 
-		// The same in few words and much memory.
+		// The simplest implementation, which uses much memory.
 		var want []string
 		for line := range bytes.Lines(in) {
 			payload := bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))

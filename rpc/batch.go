@@ -117,9 +117,9 @@ type BatchCall struct {
 }
 
 // Batch sends calls and notifications as one message and waits for all responses. It returns an
-// error about the batch as a whole; those of the calls are in their Err. At most Limits.MaxBatch
-// calls are accepted, because the responses form a batch too. Few servers support batches and some
-// never respond to them: give ctx a deadline.
+// error if the batch as a whole fails; the error of a single call is in its Err. At most
+// Limits.MaxBatch calls are accepted, because the responses form a batch too. Few servers support
+// batches and some never respond to them: give ctx a deadline.
 func (p *Peer) Batch(ctx context.Context, calls []*BatchCall) error {
 	if len(calls) == 0 {
 		return errors.New("rpc: a batch must not be empty")

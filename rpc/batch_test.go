@@ -81,7 +81,7 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// In MCP the revision decides, in the middle of a connection.
+// In MCP the revision decides in the middle of a connection whether batches are allowed.
 func TestAllowBatch(t *testing.T) {
 	onWire(t, rpc.Options{Handler: parrot}, func(t *testing.T, w *wire) {
 		in, out := batch(request("1", "a")), batch(result("1", `"a"`))

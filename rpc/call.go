@@ -58,7 +58,7 @@ func (p *Peer) Start(ctx context.Context, method string, params any) (*Call, err
 	return c, nil
 }
 
-// start is Start with a Call that has nothing but done.
+// start does the work of Start. Of c, only done is set.
 func (p *Peer) start(ctx context.Context, c *Call, method string, params any) error {
 	c.id = p.lastID.Add(1)
 	pending := false
@@ -221,8 +221,9 @@ func (c *Call) Cancel(cause error) bool {
 	return true
 }
 
-// Fail ends the call with that id with err, unwrapped, and does not notify the other side. It is
-// for a transport that knows that no response will come. It reports whether the call was pending.
+// Fail ends the call with the given id. The call returns err, unwrapped, and the other side is not
+// notified. Fail is for a transport that knows that no response will come. It reports whether the
+// call was pending.
 func (p *Peer) Fail(id ID, err error) (waited bool) {
 	if id.kind != intID {
 		return false
@@ -246,7 +247,7 @@ func (p *Peer) Notify(ctx context.Context, method string, params any) error {
 	return p.notify(ctx, method, params)
 }
 
-// notify is Notify that does not wait if ctx is nil.
+// notify does the work of Notify. It does not wait if ctx is nil.
 func (p *Peer) notify(ctx context.Context, method string, params any) error {
 	message, err := encodeRequest(ID{}, method, params)
 	if err != nil {

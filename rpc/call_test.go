@@ -37,7 +37,8 @@ func (s *strays) take() int {
 	return len(s.all)
 }
 
-// The result of a call for each kind of response. Nothing is sent back, and the connection goes on.
+// The result of a call for each kind of response. Nothing is sent back, and the connection
+// continues.
 func TestResponses(t *testing.T) {
 	for _, tc := range []struct {
 		name, response string
@@ -128,7 +129,7 @@ func TestErrorData(t *testing.T) {
 	})
 }
 
-// Two peers and one stray response: an error about it would be answered by another, forever.
+// If two peers responded to a stray response with an error, they would exchange errors forever.
 func TestStrayResponseMakesNoTraffic(t *testing.T) {
 	for _, stray := range []string{
 		result("1", "1"), `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}`, `{}`,

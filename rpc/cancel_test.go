@@ -14,7 +14,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// cancellation is that of an invented protocol: a notification "cancel" with the id and a reason.
+// cancellation returns that of an invented protocol: a notification "cancel" with the id and a
+// reason.
 func cancellation(reply *rpc.Error) *rpc.Cancellation {
 	type params struct {
 		ID     rpc.ID `json:"id"`

@@ -13,7 +13,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// The reason in Err, in the errors of a waiting and a later call, and in the context of a handler.
+// The reason of the end in Err, in the errors of a waiting and a later call, and in the context of
+// a handler.
 func TestErr(t *testing.T) {
 	broken := errors.New("disk on fire")
 	type key struct{}

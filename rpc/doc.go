@@ -40,7 +40,7 @@
 // # Request ids
 //
 // A request with the id of another request that is still being served is refused with
-// [CodeInvalidRequest] and a null id, and the first request goes on. The refusal cannot carry the
+// [CodeInvalidRequest] and a null id, and the first request continues. The refusal cannot carry the
 // id, because the other side would take it for the response to the first request. An id may be used
 // again as soon as its response has arrived. The id of a cancelled request that gets no response is
 // free when its handler has returned.
@@ -84,7 +84,7 @@
 // # Malformed messages
 //
 // A malformed message is answered with [CodeParseError] or [CodeInvalidRequest] (sections 4 and
-// 5.1), and the connection goes on. A message without a method is never answered, so two peers
+// 5.1), and the connection continues. A message without a method is never answered, so two peers
 // cannot loop on errors about errors. All such messages are reported to [Hooks].Stray.
 //
 // # Closing

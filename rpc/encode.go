@@ -60,8 +60,8 @@ func encodeRequest(id ID, method string, params any) (b *buffer.Buffer, err erro
 }
 
 // appendRequest appends a request, or a notification if id is the zero ID. JSON-RPC allows only an
-// object or an array as params (section 4.2). What encodes as null, such as the nil Params of a
-// request that is forwarded, is sent as no params. With an error it returns dst.
+// object or an array as params (section 4.2). Params that encode as null, such as the nil Params of
+// a forwarded request, are left out. With an error it returns dst.
 func appendRequest(dst []byte, id ID, method string, params any) ([]byte, error) {
 	message := append(dst, `{"jsonrpc":"2.0"`...)
 	if !id.IsZero() {

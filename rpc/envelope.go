@@ -72,7 +72,7 @@ func scanEnvelope(frame []byte) (e envelope, f *fault) {
 			switch value[0] {
 			case '{', '[':
 				e.params = value
-			case 'n': // many peers send null for none
+			case 'n': // many peers send null in place of no params
 			default:
 				invalid("params must be an object or an array")
 			}

@@ -35,9 +35,9 @@ var (
 	ErrBusy           error = &Error{Code: CodeBusy, Message: "Too busy"}
 )
 
-// An Error is a JSON-RPC error object (section 5.1). A [Handler] that returns one, wrapped or not,
-// determines what the caller gets; any other error reaches the caller as [ErrInternal], without its
-// text. [Peer.Call] returns an Error if the response is one.
+// An Error is a JSON-RPC error object (section 5.1). If a [Handler] returns one, wrapped or not,
+// the caller gets it; for any other error the caller gets [ErrInternal], without the text of the
+// error. [Peer.Call] returns an Error if the response is one.
 type Error struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`

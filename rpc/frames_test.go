@@ -20,7 +20,7 @@ func header(body string) string {
 	return "Content-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body
 }
 
-// Whole streams: the responses, and why the connection ends.
+// Whole streams: the responses, and the reason why the connection ends.
 func TestStreams(t *testing.T) {
 	m1, m2 := request("1", "m"), request("2", "m")
 	r1, r2 := result("1", `"m"`), result("2", `"m"`)

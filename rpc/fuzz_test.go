@@ -152,7 +152,7 @@ func FuzzID(f *testing.F) {
 	})
 }
 
-// A recording is a stream that was recorded, and what a peer writes to it.
+// A recording is a recorded stream, with the output of a peer for it.
 type recording struct {
 	io.Reader
 	mu  sync.Mutex
@@ -167,8 +167,8 @@ func (r *recording) Write(b []byte) (int, error) {
 
 func (r *recording) Close() error { return nil }
 
-// Arbitrary bytes: the peer ends with the stream, and sends one response per request, with its id,
-// and otherwise only errors about what it could not read.
+// For arbitrary bytes, the peer ends with the stream. It sends one response per request, with its
+// id, and otherwise only errors about messages that it could not read.
 func FuzzPeer(f *testing.F) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed+"\n"+seed), false, true)

@@ -142,8 +142,8 @@ func (p *Peer) runLane(in *inboundMessage) {
 	}
 }
 
-// A worker is a goroutine that handles messages, one at a time, and runs the lane, which is nil in
-// the queue of what is ready. While the worker is idle, it waits for its channel.
+// A worker is a goroutine that handles messages, one at a time, and runs the lane. In the queue
+// state.ready, nil stands for the lane. While the worker is idle, it waits for its channel.
 type worker chan struct{}
 
 // maxIdleWorkers is how many idle workers are kept for later messages.

@@ -120,7 +120,7 @@ func encodeResult(dst []byte, req *Request, result any) (response []byte, err er
 	return appendResult(dst, req.ID, req.Method, result)
 }
 
-// A PanicError is what [AppendResponse] returns if the handler panicked.
+// A PanicError is the error of [AppendResponse] if the handler panicked.
 type PanicError struct {
 	Method string
 	Value  any

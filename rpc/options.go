@@ -30,8 +30,8 @@ type Options struct {
 	Preempt func(*Request) bool
 	// Batch accepts JSON-RPC batches (section 6) from the start; see [Peer.AllowBatch].
 	Batch bool
-	// NullIDNotifies treats a message with "id":null as a notification, which is how old peers mean
-	// it. Otherwise it is answered with [ErrInvalidRequest].
+	// NullIDNotifies treats a message with "id":null as a notification, as old peers intend it.
+	// Otherwise the message is answered with [ErrInvalidRequest].
 	NullIDNotifies bool
 	// IgnoreMalformed suppresses responses to malformed messages whose id is not known; Hooks.Stray
 	// still gets them. It is for a peer whose libraries may print into the stream.

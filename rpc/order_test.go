@@ -51,7 +51,7 @@ func (s *stage) handle(ctx context.Context, req *rpc.Request) (any, error) {
 	}
 }
 
-// seen returns which handlers were entered since it was last called.
+// seen returns the handlers that were entered since its last call.
 func (s *stage) seen() []string {
 	synctest.Wait()
 	s.mu.Lock()

@@ -14,9 +14,9 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// An outbox queues frames and writes all that are queued with one Write, except that a large frame
-// has a Write of its own, from the memory of its message. At most one goroutine writes, and only
-// while frames are queued. When put reports that a writer is due, its caller must call write.
+// An outbox queues frames and writes all queued frames with one Write. A large frame has its own
+// Write, from the memory of its message. At most one goroutine writes, and only while frames are
+// queued. When put reports that a writer is due, its caller must call write.
 type outbox struct {
 	codec        framing.Codec
 	finisher     framing.Finisher // codec, or nil if that is not a Finisher
@@ -262,7 +262,7 @@ func (o *outbox) flush(ctx context.Context) error {
 	return nil
 }
 
-// close drops what is queued and makes put fail with err.
+// close drops the queue and makes put fail with err.
 func (o *outbox) close(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -24,7 +24,7 @@ type Peer struct {
 	out          outbox
 	roomFreed    chan struct{}   // signals the waiting reader that a message finished
 	batch        atomic.Bool     // whether batches are accepted
-	lastID       atomic.Int64    // of the calls of this side
+	lastID       atomic.Int64    // of the last call of this side
 	ctx          context.Context // parent of the context of every handler
 	cancel       context.CancelCauseFunc
 	wg           sync.WaitGroup // all goroutines but the reader
@@ -61,7 +61,7 @@ type state struct {
 	idle         chan struct{} // closed when refusing is true and active is 0
 	remoteClosed bool          // the other side has closed: no call will get a response
 	closed       bool
-	err          error       // why; nil if this side closed
+	err          error       // why the connection ended; nil if this side closed it
 	readerDone   bool        // the reader has ended
 	readerTimer  *time.Timer // runs from when the stream is closed until the reader has ended
 }
@@ -273,8 +273,9 @@ func (p *Peer) Wait() error {
 	return p.Err()
 }
 
-// Err returns why the connection ended: nil while it has not, and after Close or Shutdown; [io.EOF]
-// if the other side closed it between two messages; otherwise the error that ended it.
+// Err returns why the connection ended. It is nil while the connection is open, and after Close or
+// Shutdown; [io.EOF] if the other side closed the connection between two messages; otherwise the
+// error that ended it.
 func (p *Peer) Err() (err error) {
 	p.update(func(s *state) { err = s.err })
 	return err

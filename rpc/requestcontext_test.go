@@ -12,8 +12,8 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// The context of a request behaves like one of package context, whether something waited for it
-// before its end or not.
+// The context of a request behaves like one of package context, whether or not something waited for
+// it before its end.
 func TestRequestContext(t *testing.T) {
 	why := errors.New("why")
 	cancellation := &rpc.Cancellation{Method: "cancel",

@@ -77,7 +77,7 @@ type appender string
 
 func (a appender) AppendJSON(dst []byte) ([]byte, error) { return append(dst, a...), nil }
 
-// A sizedAppender says that it appends so many bytes.
+// A sizedAppender claims to append this number of bytes.
 type sizedAppender int
 
 func (sizedAppender) AppendJSON(dst []byte) ([]byte, error) { return append(dst, `"sized"`...), nil }

@@ -38,7 +38,7 @@ func (r *Request) Peer() *Peer {
 	return r.in.peer
 }
 
-// Detach releases the request's slot of Limits.MaxRunning while its handler goes on. It is for
+// Detach releases the request's slot of Limits.MaxRunning while its handler continues. It is for
 // long-lived requests, such as subscriptions, whose number the application must bound. When the
 // other side closes the stream, the context of a detached request ends at once, so that it does not
 // delay the peer for [Options].Drain.
@@ -128,8 +128,8 @@ func takeFrame(next *buffer.Buffer) (frame, after *buffer.Buffer) {
 	return frame, buffer.Get(size + slack)
 }
 
-// receive processes one message. It owns frame. Methods is the reader's table of method names seen,
-// so that each is allocated once.
+// receive processes one message. It owns frame. methods is the reader's table of the method names
+// seen so far, so that each is allocated once.
 func (p *Peer) receive(frame *buffer.Buffer, methods map[string]string, b *batch) {
 	e, f := scanEnvelope(frame.B)
 	if !e.hasMethod && (f == nil || f.code != CodeParseError) && isObject(frame.B) {
@@ -436,7 +436,7 @@ func (p *Peer) sendResponse(response *buffer.Buffer) (due bool, err error) {
 	return due, err
 }
 
-// wireError returns what the other side gets to know of a handler's error.
+// wireError returns the error object that the other side gets for a handler's error.
 func wireError(err error) *Error {
 	e, ok := err.(*Error)
 	if !ok {

@@ -18,42 +18,42 @@ import (
 )
 
 // An App is a page that a client's host shows beside the results of tools (MCP Apps, revision
-// [mcp.AppRevision]). Clients that do not support the extension [mcp.ExtensionApps] and its MIME
-// type see neither the app nor that a tool has one: they get the tool's ordinary result, which must
-// say all that the app shows.
+// [mcp.AppRevision]). A client that does not support the extension [mcp.ExtensionApps] and its MIME
+// type gets neither the app nor the reference to it in the tool. It gets the tool's ordinary
+// result, which must contain everything that the app shows.
 type App struct {
 	URI         string // ui://name/page
 	Name        string
 	Title       string
 	Description string
 
-	// HTML is the page: UTF-8 that begins with <!doctype html>, of at most [mcp.MaxApp] bytes. It
-	// can load nothing but what CSP allows, so its scripts and styles are in it. If it contains the
+	// HTML is the page: at most [mcp.MaxApp] bytes of UTF-8 that begin with <!doctype html>. The
+	// page can load only what CSP allows, so it contains its scripts and styles. If it contains the
 	// element
 	//
 	//	<script data-app></script>
 	//
 	// the server fills it with [AppScript].
 	HTML []byte
-	// FS and Path name a file in place of HTML. It is read for each request, so that a change of
-	// the file shows at the next use of the app.
+	// FS and Path name a file in place of HTML. The server reads the file for each request, so that
+	// a change of the file shows at the next use of the app.
 	FS   fs.FS
 	Path string
 
 	CSP         *mcp.AppCSP         // origins that the page needs; nil: none
-	Permissions *mcp.AppPermissions // features of the browser that the page asks for; nil: none
-	Domain      string              // a dedicated origin, in the form that the host wants
+	Permissions *mcp.AppPermissions // features of the browser that the page needs; nil: none
+	Domain      string              // a dedicated origin, in the form that the host defines
 	// PrefersBorder says whether the host should draw a border; nil: the host decides.
 	PrefersBorder *bool
 
-	// Tools are the tools whose results the app shows, by name in MCP, each with who may call it:
-	// [mcp.VisibleToModel], [mcp.VisibleToApp] or both, for which nil stands. A tool that is not
-	// visible to the model does not exist for clients without the extension. The tools may be
-	// operations, typed or raw tools, and may be added later.
+	// Tools are the tools whose results the app shows, by their names in MCP. The values are the
+	// audiences that may call the tool: [mcp.VisibleToModel], [mcp.VisibleToApp] or both; nil means
+	// both. A tool that is not visible to the model does not exist for clients without the
+	// extension. The tools may be operations, typed or raw tools, and may be added later.
 	Tools map[string][]string
 }
 
-// AppScript is the half of MCP Apps of a page, for [App].HTML: a script without dependencies that
+// AppScript is the app's side of MCP Apps for [App].HTML: a script without dependencies that
 // defines app, with these functions.
 //
 //	app.connect({name, version}, {availableDisplayModes: […]})
@@ -67,7 +67,7 @@ type App struct {
 //	app.call(tool, arguments)      calls a tool of the server; resolves to its result
 //	app.read(uri)                  reads a resource of the server
 //	app.open(url), app.say(text)   ask the host to open a link, or to say something to the model
-//	app.tell(structured, text)     replaces what the model knows of the page
+//	app.tell(structured, text)     replaces the model's information about the page
 //	app.log(level, data)           logs at the host
 //	app.ask(method, params)        sends any other request
 //
@@ -77,9 +77,9 @@ var AppScript string
 var appScriptElement = []byte("<script data-app></script>")
 
 // AddApp adds an app, or replaces the one with the same URI, and declares the extension. It fails
-// if the URI does not begin with ui://, without a Name, if a tool has another app or an unknown
-// visibility, and if the HTML cannot be read, is too large, is not UTF-8, contains a NUL or does
-// not begin with <!doctype html>.
+// if the URI does not begin with ui://, if Name is empty, if a tool has another app or an unknown
+// visibility, or if the HTML cannot be read, is too large, is not UTF-8, contains a NUL or does not
+// begin with <!doctype html>.
 func (s *Server) AddApp(a App) error {
 	if err := s.addApp(a); err != nil {
 		return fmt.Errorf("server: app %q: %w", a.URI, err)
@@ -145,7 +145,7 @@ func (s *Server) addApp(a App) error {
 	return nil
 }
 
-// read returns the HTML with the script.
+// read returns the HTML, with the script filled in.
 func (a *App) read() ([]byte, error) {
 	html := a.HTML
 	switch {
@@ -166,7 +166,7 @@ func (a *App) read() ([]byte, error) {
 	return html, mcp.CheckAppHTML(html)
 }
 
-// RemoveApp removes an app and reports whether there was one.
+// RemoveApp removes an app. It reports whether there was one.
 func (s *Server) RemoveApp(uri string) bool {
 	s.apps.mu.Lock()
 	if before := s.apps.tools.Load(); before != nil {
@@ -184,12 +184,12 @@ func (s *Server) RemoveApp(uri string) bool {
 
 // apps are the apps of a server.
 type apps struct {
-	used  atomic.Bool // an app was added once, or another server's is forwarded
+	used  atomic.Bool // an app was added once, or apps of other servers are forwarded
 	mu    sync.Mutex
 	tools atomic.Pointer[map[string]mcp.ToolUI] // by name of the tool; replaced, never modified
 }
 
-// has reports whether an app belongs to the server itself.
+// has reports whether the server itself has an app with this URI.
 func (a *apps) has(uri string) bool {
 	tools := a.tools.Load()
 	if tools == nil {
@@ -203,12 +203,12 @@ func (a *apps) has(uri string) bool {
 	return false
 }
 
-// appsExtension returns the extension of apps, which is offered once the server has an app.
+// appsExtension returns the apps extension. The server offers it from its first app on.
 func appsExtension() *extension {
 	return &extension{
 		Extension: Extension{
 			ID: mcp.ExtensionApps, Accepts: mcp.AcceptsApps,
-			// the server confines what is requested for an app
+			// the server limits requests for an app to what the app may use
 			Settings: map[string]struct{}{mcp.MetaApp: {}},
 			Meta:     []string{mcp.MetaUI, mcp.MetaUIResourceURI},
 		},
@@ -216,8 +216,8 @@ func appsExtension() *extension {
 	}
 }
 
-// withApp returns the item of a tool with its app, in both forms of its _meta. The tool exists only
-// for clients with apps if the model may not call it.
+// withApp returns the item of a tool with its app, in both forms of its _meta. If the model may not
+// call the tool, the tool exists only for clients with apps.
 func (i *item[T]) withApp(ui mcp.ToolUI, definition []byte) (*item[T], error) {
 	meta := mcp.Meta{}
 	if raw := jsonscan.Member(definition, "_meta"); raw != nil {
@@ -245,7 +245,7 @@ func (i *item[T]) withApp(ui mcp.ToolUI, definition []byte) (*item[T], error) {
 	return &own, nil
 }
 
-// toolWithApp returns the list item of a tool with its app, if it has one.
+// toolWithApp returns the list item of a tool, with its app if it has one.
 func (s *Server) toolWithApp(i *item[*tool], apps *map[string]mcp.ToolUI) *item[*tool] {
 	if apps == nil {
 		return i

@@ -69,7 +69,8 @@ func eachWay(t *testing.T, test func(t *testing.T,
 	}
 }
 
-// A client with apps sees which tools have one, in both forms, and reads it with its metadata.
+// A client with apps gets the app of each tool, in both forms of _meta, and reads the app with its
+// metadata.
 func TestApp(t *testing.T) {
 	eachWay(t, func(t *testing.T, connect func(*server.Server, client.Options) *client.Client) {
 		s := weather(t, nil)
@@ -112,7 +113,7 @@ func TestApp(t *testing.T) {
 	})
 }
 
-// A client that does not accept the MIME type of apps, or does not declare the extension, sees
+// A client that does not accept the MIME type of apps, or does not declare the extension, gets
 // ordinary tools, without those that only apps may call.
 func TestAppIsNotOfferedToOthers(t *testing.T) {
 	eachWay(t, func(t *testing.T, connect func(*server.Server, client.Options) *client.Client) {
@@ -154,7 +155,7 @@ func TestCallForApp(t *testing.T) {
 	})
 }
 
-// What cannot be an app is refused when it is added, with an error that says why.
+// AddApp refuses an invalid app, with an error that names the reason.
 func TestInvalidApps(t *testing.T) {
 	const doctype = "<!doctype html>"
 	s := server.New(server.Info{Name: "s", Version: "1"}, nil)
@@ -180,10 +181,10 @@ func TestInvalidApps(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 		assert.ErrorContains(t, err, "server: app ")
 	}
-	assert.NilError(t, s.AddApp(good)) // it replaces itself
+	assert.NilError(t, s.AddApp(good)) // an app may replace itself
 }
 
-// A page that becomes bad after it was added is not served.
+// A page that becomes invalid after it was added is not served.
 func TestAppThatBecomesBad(t *testing.T) {
 	files := fstest.MapFS{"a": {Data: []byte("<!doctype html>")}}
 	s := server.Options{Logger: quiet.Logger}.New(server.Info{Name: "s", Version: "1"}, nil)

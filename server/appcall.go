@@ -8,8 +8,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// An appResolver returns the name of a tool, or the URI of a resource, that an app means; see
-// [Integration.ResolveForApp].
+// An appResolver returns the gateway's name of the tool, or URI of the resource, that an app calls
+// name; see [Integration.ResolveForApp].
 type appResolver func(ctx context.Context, app string, kind Kind, name string) (string, error)
 
 func (s *Server) setAppResolver(resolve appResolver) {
@@ -20,8 +20,8 @@ func (s *Server) setAppResolver(resolve appResolver) {
 	s.appResolver.Store(&resolve)
 }
 
-// resolveForApp returns the name or URI that a request means which is made for an app. It refuses a
-// tool that is not visible to apps.
+// resolveForApp returns the tool name or resource URI to use for a request that the host makes for
+// an app. It refuses a tool that is not visible to apps.
 func (r *request) resolveForApp(kind Kind, name string) (string, error) {
 	app, ok := jsonscan.Text(r.meta.app)
 	if !ok || !mcp.IsAppURI(app) {
@@ -51,8 +51,8 @@ func (r *request) resolveForApp(kind Kind, name string) (string, error) {
 	return name, nil
 }
 
-// resolveUnknownTool returns the tool that an app means whose host does not say that it calls for
-// one, or nil.
+// resolveUnknownTool returns the tool for a name that the server does not have, or nil. Such a
+// request may come from an app whose host does not name the app in _meta.
 func (r *request) resolveUnknownTool(name string) (*item[*tool], error) {
 	s := r.conn.server
 	resolve := s.appResolver.Load()

@@ -9,13 +9,13 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// ErrNoRequest is the error of [Elicit], [Sample], [Roots] and [Once] outside of a request whose
-// client can be asked: tools/call, prompts/get and resources/read.
+// ErrNoRequest is the error of [Elicit], [Sample], [Roots] and [Once] if ctx does not belong to a
+// tools/call, prompts/get or resources/read request. Only during these can the client be asked.
 var ErrNoRequest = errors.New("server: the context is not that of a request whose client can be asked")
 
-// ErrUnsupported is matched by the error of [Elicit], [Sample], [Roots] and [RequireInput] if the
-// client does not declare the capability that the question needs. [CapabilitiesFrom] returns the
-// client's capabilities.
+// ErrUnsupported matches the error of [Elicit], [Sample], [Roots] and [RequireInput] if the client
+// does not declare the capability that the question needs. [CapabilitiesFrom] returns the client's
+// capabilities.
 var ErrUnsupported = errors.New("server: the client does not declare the capability")
 
 // decodeInto returns a function for [request.ask] that decodes each answer into result.
@@ -26,7 +26,8 @@ func decodeInto[T any](result *T) func([]byte) error {
 	}
 }
 
-// askableRequest returns the request that ctx belongs to, if its client can be asked.
+// askableRequest returns the request that ctx belongs to. It fails if the client cannot be asked,
+// or if the key is reserved.
 func askableRequest(ctx context.Context, key string) (*request, error) {
 	r := requestFrom(ctx)
 	if r == nil {
@@ -44,7 +45,7 @@ func askableRequest(ctx context.Context, key string) (*request, error) {
 	return r, nil
 }
 
-// missingCapability stops the handler with the error for a client that does not declare a
+// missingCapability stops the handler. It returns the error for a client that does not declare a
 // capability.
 func (r *request) missingCapability(name string, capabilities mcp.ClientCapabilities) error {
 	failure := &rpc.Error{Code: rpc.CodeInvalidParams,

@@ -16,8 +16,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A place is somewhere a handler runs that may ask its client: a request, the same written
-// otherwise, and another one of its kind.
+// A place is a kind of request whose handler may ask its client: a method, params, the same params
+// in another encoding, and other params.
 type place struct{ method, params, same, other string }
 
 var places = map[string]place{
@@ -32,8 +32,8 @@ var places = map[string]place{
 	"template": {"resources/read", `{"uri":"t:7"}`, `{"\u0075ri":"t:7"}`, `{"uri":"t:8"}`},
 }
 
-// everywhere returns a server that runs the handler in every place, and tells the text that it
-// returns.
+// everywhere returns a server that runs the handler in every place. The text of the handler becomes
+// part of the result.
 func everywhere(o server.Options,
 	handler func(ctx context.Context) (string, error)) *server.Server {
 	c := dispatch.NewCatalog()
@@ -80,12 +80,12 @@ func inPlaces(t *testing.T, f func(t *testing.T, p place)) {
 	}
 }
 
-// told wants the handler to have come to its end with that text.
+// told asserts that the handler has returned with this text.
 func (m message) told(want string) {
 	m.t.Helper()
 	encoded, err := mcp.Marshal(want)
 	assert.NilError(m.t, err)
-	// where an old revision has the envelope of an operation as text alone
+	// in old revisions an operation's envelope is a text
 	escaped, err := mcp.Marshal(string(encoded))
 	assert.NilError(m.t, err)
 	assert.Assert(m.t, m.Result != nil && !strings.Contains(m.raw, `"input_required"`), m.raw)
@@ -93,7 +93,7 @@ func (m message) told(want string) {
 		strings.Contains(m.raw, strings.Trim(string(escaped), `"`)), "%s: %s", want, m.raw)
 }
 
-// asked is a result that asks the client.
+// An asked is a result that contains questions for the client.
 type asked struct {
 	ResultType    string
 	RequestState  string
@@ -103,7 +103,7 @@ type asked struct {
 	}
 }
 
-// asks wants a modern result that asks these questions, and no more.
+// asks asserts that the message is a modern result with exactly these questions.
 func (m message) asks(keys ...string) (a asked) {
 	m.t.Helper()
 	assert.Assert(m.t, m.Error == nil, m.raw)
@@ -116,7 +116,7 @@ func (m message) asks(keys ...string) (a asked) {
 	return a
 }
 
-// again sends a request once more, with answers.
+// again repeats a request with answers.
 func (k *talk) again(p place, a asked, answers string) message {
 	k.t.Helper()
 	return k.request(p.method, strings.TrimSuffix(p.params, "}")+
@@ -128,7 +128,7 @@ const (
 	nameForm   = `{"type":"object","properties":{"name":{"type":"string","minLength":1},"n":{"type":"integer","default":3},"mail":{"type":"string","format":"email"}},"required":["name"]}`
 )
 
-// elicitName asks for a name, and tells what came of it.
+// elicitName asks for a name, and returns a description of the outcome.
 func elicitName(ctx context.Context) (string, error) {
 	r, err := server.Elicit(ctx, "name",
 		mcp.ElicitParams{Message: "Your name?", RequestedSchema: json.RawMessage(nameForm)})
@@ -169,7 +169,8 @@ func TestElicit(t *testing.T) {
 	})
 }
 
-// A client is asked nothing that it has not declared, and told what is missing.
+// A client gets no question for a capability that it has not declared. The error names the missing
+// capability.
 func TestMissingCapabilities(t *testing.T) {
 	var ask func(ctx context.Context) error
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
@@ -186,7 +187,7 @@ func TestMissingCapabilities(t *testing.T) {
 	for name, tc := range map[string]struct {
 		ask          func(context.Context) error
 		capabilities string
-		want         string // as the data of the modern error
+		want         string // the data of the modern error
 		text         string
 		legacy       []string
 	}{
@@ -225,7 +226,7 @@ func TestMissingCapabilities(t *testing.T) {
 			})
 		})
 	}
-	// A handler may do without.
+	// A handler may continue without the answer.
 	s = everywhere(quiet, func(ctx context.Context) (string, error) {
 		if _, err := elicitName(ctx); err == nil {
 			return "", errors.New("asked")
@@ -239,7 +240,7 @@ func TestMissingCapabilities(t *testing.T) {
 	})
 }
 
-// Capabilities of an old revision are not what they would be today.
+// Capabilities of an old revision do not have the meaning of the current ones.
 func TestElicitationIsNotForOldRevisions(t *testing.T) {
 	s := everywhere(quiet, elicitName)
 	in(t, legacyRevisions[:2], func(t *testing.T, revision string) {
@@ -253,7 +254,8 @@ func TestElicitationIsNotForOldRevisions(t *testing.T) {
 	})
 }
 
-// A handler asks, and depending on the answer asks on; what must happen once happens once.
+// A handler asks several questions, and later ones depend on earlier answers. The function of Once
+// runs once.
 func TestSeveralRounds(t *testing.T) {
 	var runs, effects atomic.Int64
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
@@ -313,8 +315,7 @@ func TestSeveralRounds(t *testing.T) {
 			k := speak(t, s, revision, everything)
 			a := k.request(p.method, p.params).asks("first")
 			b := k.again(p, a, `{"first":`+answer("1")+`}`).asks("second")
-			// An answer that is missing is asked for again, and one to what is settled changes
-			// nothing.
+			// A missing answer is requested again. An answer to an answered question has no effect.
 			b = k.again(p, b, `{}`).asks("second")
 			b = k.again(p, b, `{"first":`+answer("no")+
 				`,"ticket":{"x":1},"nobody":{}}`).asks("second")
@@ -325,10 +326,10 @@ func TestSeveralRounds(t *testing.T) {
 			assert.Equal(t, runs.Load(), int64(6))
 			assert.Equal(t, effects.Load(), int64(2))
 
-			// Another client may carry on; the state is all there is.
+			// Another client may continue: the state contains everything.
 			k = speak(t, s, revision, everything)
 			k.again(p, c, `{"third":`+answer("four")+`}`).told("1 2 two four")
-			// The same key for another request of the same kind begins anew.
+			// With the same key, another request of the same kind starts again.
 			k.request(p.method, p.params).asks("first")
 		})
 	})
@@ -374,7 +375,8 @@ func TestSeveralQuestionsAtOnce(t *testing.T) {
 			a = k.again(p, a, `{"roots":`+r+`}`).asks("name", "model")
 			a = k.again(p, a, `{"name":`+e+`}`).asks("model")
 			k.again(p, a, `{"model":`+m+`}`).told(want)
-			// What the client cannot do is told when all else is settled, and not asked.
+			// A missing capability is reported when the other questions are answered, and not asked
+			// for.
 			k = speak(t, s, revision, `{"elicitation":{},"sampling":{}}`)
 			a = k.request(p.method, p.params).asks("name", "model")
 			k.again(p, a, `{"name":`+e+`,"model":`+m+`}`).fails(-32021, "roots")

@@ -16,7 +16,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A legacy client that refuses to ask has said so itself: its error is the request's.
+// A legacy client that refuses a question sends the error itself, and the request ends with that
+// error.
 func TestLegacyClientAnswersWithAnError(t *testing.T) {
 	s := everywhere(quiet, elicitName)
 	inPlaces(t, func(t *testing.T, p place) {
@@ -33,7 +34,7 @@ func TestLegacyClientAnswersWithAnError(t *testing.T) {
 	})
 }
 
-// Answers that nobody waits for, or that are no messages, do no harm to a question that is open.
+// Responses to unknown requests, and invalid messages, do not affect an open question.
 func TestLegacyClientAnswersNonsense(t *testing.T) {
 	s := everywhere(quiet, elicitName)
 	k := speak(t, s, "2025-11-25", everything)
@@ -75,7 +76,7 @@ func TestAskingOutsideOfARequest(t *testing.T) {
 		}
 	}}
 	o.Visible = func(ctx context.Context, _ server.Kind, key string) bool {
-		if key != "p" { // a list is no request to ask in
+		if key != "p" { // prompts/list is not a request during which the client can be asked
 			check(ctx)
 		}
 		return true
@@ -83,7 +84,7 @@ func TestAskingOutsideOfARequest(t *testing.T) {
 	speak(t, made(o, func(s *server.Server) { must(t, s.AddResource(resource("x:1"))) }), newest,
 		everything).request("resources/list", "")
 
-	// One key is the server's own.
+	// One key is reserved for the server.
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
 		_, err := server.Roots(ctx, "confirm_operation")
 		return fmt.Sprint(err), nil
@@ -93,8 +94,8 @@ func TestAskingOutsideOfARequest(t *testing.T) {
 		`server: the key "confirm_operation" is reserved for the confirmation of a call; use another key`)
 }
 
-// A client that takes its request back while it is being asked is not asked any more, and the
-// handler learns why.
+// If a client cancels its request while it is being asked, the question is cancelled too, and the
+// handler gets the reason.
 func TestRequestIsCancelledWhileItsClientIsAsked(t *testing.T) {
 	inPlaces(t, func(t *testing.T, p place) {
 		ended := make(chan error, 1)
@@ -118,11 +119,11 @@ func TestRequestIsCancelledWhileItsClientIsAsked(t *testing.T) {
 		k.stream.Close()
 		<-k.ended
 		k.ended <- nil
-		assert.Equal(t, log.String(), "") // nothing went wrong
+		assert.Equal(t, log.String(), "") // no error is logged
 	})
 }
 
-// A client that hangs up while it is being asked leaves no handler waiting.
+// If a client disconnects while it is being asked, no handler is left waiting.
 func TestClientHangsUpWhileItIsAsked(t *testing.T) {
 	ended := make(chan error, 1)
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
@@ -136,7 +137,7 @@ func TestClientHangsUpWhileItIsAsked(t *testing.T) {
 	assert.ErrorIs(t, <-ended, rpc.ErrClosed)
 }
 
-// A handler that is to be asked again is no failure, and not logged as one.
+// An unanswered question is not a failure and is not logged.
 func TestAskingIsNotLogged(t *testing.T) {
 	var log bytes.Buffer
 	s := everywhere(server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, elicitName)
@@ -148,7 +149,7 @@ func TestAskingIsNotLogged(t *testing.T) {
 	assert.Equal(t, log.String(), "")
 }
 
-// A handler that does without an answer has its own result.
+// A handler that continues without an answer returns its own result.
 func TestHandlerNeedNotAsk(t *testing.T) {
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
 		_, err := elicitName(ctx)

@@ -10,13 +10,14 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// formCodec decodes answers as the forms describe them.
+// formCodec decodes answers in the form that package schema publishes.
 var formCodec = jsonexact.NewPortable()
 
-// Ask asks the client's user with a form, and returns what the user entered. The fields of the form
-// are those of the struct T: strings, numbers, booleans, and slices of strings with an enum, with
-// the tags that [schema.For] describes for titles, defaults, choices and limits. A field with
-// omitempty is optional. With T = struct{} the user only accepts or declines the message.
+// Ask asks the client's user with a form, and returns the values that the user entered. The fields
+// of the struct T become the fields of the form: strings, numbers, booleans, and slices of strings
+// with an enum. Their tags set titles, defaults, choices and limits, as [schema.For] describes. A
+// field with omitempty is optional. With T = struct{} the user only accepts or declines the
+// message.
 //
 //	type order struct {
 //		Size  string `json:"size" enum:"small,large"`

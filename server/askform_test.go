@@ -22,8 +22,8 @@ type order struct {
 	Tops  []string `json:"tops,omitempty" enum:"ham,egg"`
 }
 
-// A handler asks with the form of a Go type, and goes on without an answer if the client cannot be
-// asked.
+// asking returns a server whose handler asks with the form of a Go type, and continues without an
+// answer if the client cannot be asked.
 func asking() *server.Server {
 	s := made(quiet)
 	server.AddTool(s, mcp.Tool{Name: "order"},
@@ -81,7 +81,7 @@ func TestAskUnsupported(t *testing.T) {
 	})
 }
 
-// A logger of a request writes to the server's log whatever level the client has set.
+// A logger of a request writes to the server's log, whatever level the client has set.
 func TestLoggerWritesToBoth(t *testing.T) {
 	var log strings.Builder
 	o := quiet

@@ -13,7 +13,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// What is no answer counts for nothing: a modern client is asked again, a legacy one's request
+// Invalid answers are ignored: a modern client is asked again, and the request of a legacy client
 // fails.
 func TestAnswersThatAreNone(t *testing.T) {
 	type none struct {
@@ -114,7 +114,8 @@ func TestElicitURL(t *testing.T) {
 	}
 }
 
-// Forms that the specification does not allow are the handler's mistake, and reach no client.
+// A form that the specification does not allow is an error of the handler, and is not sent to the
+// client.
 func TestFormsThatAreNone(t *testing.T) {
 	var params mcp.ElicitParams
 	var got error
@@ -156,14 +157,14 @@ func TestFormsThatAreNone(t *testing.T) {
 		speak(t, s, newest, everything).request("tools/call", `{"name":"t"}`).told("handled")
 		assert.ErrorContains(t, got, want)
 	}
-	// All that it does allow, for revisions that have it.
+	// All forms that the specification allows, for revisions that have them.
 	params = mcp.ElicitParams{Mode: mcp.ElicitForm, Message: "m",
 		RequestedSchema: json.RawMessage(`{"type":"object","properties":{
 		"s":{"type":"string","title":"S","minLength":1,"maxLength":10,"format":"date","default":"2026-01-01"},"n":{"type":"number","minimum":0.5},"i":{"type":"integer"},"b":{"type":"boolean","default":true},
 		"e":{"type":"string","enum":["a","b"],"enumNames":["A","B"]},"o":{"type":"string","oneOf":[{"const":"a","title":"A"}]},
 		"m":{"type":"array","minItems":1,"items":{"type":"string","enum":["a","b"]}},"t":{"type":"array","items":{"anyOf":[{"const":"a","title":"A"}]}}},"required":["i"]}`)}
 	k := speak(t, s, newest, everything)
-	k.request("tools/call", `{"name":"t"}`).told("handled") // it did not give the error back
+	k.request("tools/call", `{"name":"t"}`).told("handled") // the handler did not return the error
 	k = speak(t, s, "2025-11-25", everything)
 	k.reply(k.request("tools/call", `{"name":"t"}`).says("elicitation/create", ""),
 		`{"action":"accept","content":{"i":1,"m":["a"]}}`)

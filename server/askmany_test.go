@@ -18,7 +18,7 @@ import (
 
 const many = 8
 
-// askMany asks from as many goroutines, and tells what came of it.
+// askMany asks from several goroutines, and returns a description of the outcomes.
 func askMany(ctx context.Context) (string, error) {
 	var group sync.WaitGroup
 	var said [many]string
@@ -71,7 +71,8 @@ func TestAskFromManyGoroutines(t *testing.T) {
 	})
 }
 
-// A handler that does not wait for those it has ask gets the answer of what was asked by then.
+// A handler may return while its goroutines still ask. The client gets the questions asked up to
+// then.
 func TestHandlerDoesNotWaitForWhoAsks(t *testing.T) {
 	late := make(chan struct{})
 	var asking sync.WaitGroup
@@ -95,8 +96,8 @@ func TestHandlerDoesNotWaitForWhoAsks(t *testing.T) {
 	}
 }
 
-// Questions and the beginning of a task do not get into each other's way: what was asked before is
-// the call's, what is asked after it the task's.
+// Questions may be asked while a call becomes a task: earlier ones belong to the call, later ones
+// to the task.
 func TestBecomeTaskWhileAsking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := hire(t, employ(t, quiet, func(s *server.Server) {

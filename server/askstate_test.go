@@ -18,7 +18,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// An answer belongs to the question that was asked.
+// An answer is valid only for the question that was asked.
 func TestChangedQuestionIsAskedAnew(t *testing.T) {
 	var version atomic.Int64
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
@@ -41,7 +41,7 @@ func TestChangedQuestionIsAskedAnew(t *testing.T) {
 	})
 }
 
-// The same key for two questions, of one kind or another, never gives one the answer to the other.
+// If two questions have the same key, neither gets the other's answer, whatever their kinds.
 func TestKeysThatCollide(t *testing.T) {
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
 		n, err := server.Once(ctx, "k", func(context.Context) (map[string]string, error) {
@@ -61,7 +61,7 @@ func TestKeysThatCollide(t *testing.T) {
 	k := speak(t, s, newest, everything)
 	p := places["tool"]
 	a := k.request(p.method, p.params).asks("k")
-	// Once has taken the key again: it never ends, but nothing is mistaken
+	// Once has used the key again: the request never ends, but no answer is confused with another
 	k.again(p, a, `{"k":{"action":"decline"}}`).asks("k")
 }
 
@@ -93,7 +93,7 @@ func TestOnce(t *testing.T) {
 	k := speak(t, s, newest, everything)
 	a := k.request(p.method, p.params).asks("r")
 	a = k.again(p, a, `{}`).asks("r")
-	assert.Equal(t, runs, 2) // an error is not kept
+	assert.Equal(t, runs, 2) // an error is not stored
 	fail = false
 	a = k.again(p, a, `{}`).asks("r")
 	assert.Equal(t, runs, 3)
@@ -109,8 +109,8 @@ func TestOnce(t *testing.T) {
 	assert.Assert(t, strings.Contains(m.raw, `server: Once \"v\": `), m.raw)
 }
 
-// An operation that asks and has to be confirmed runs twice in either era. Its client is asked each
-// question once, and what must happen once does.
+// An operation that asks and must be confirmed runs twice in either era. Its client gets each
+// question once, and the function of Once runs once.
 func TestAskingBeforeAndAfterConfirmation(t *testing.T) {
 	var effects atomic.Int64
 	c := dispatch.NewCatalog()
@@ -157,7 +157,7 @@ func TestAskingBeforeAndAfterConfirmation(t *testing.T) {
 	assert.Equal(t, effects.Load(), int64(1))
 }
 
-// A state is good for the request that it was given for, made by whom it was given to, for a while.
+// A requestState is valid for one request of one principal, and for a limited time.
 func TestRequestStateIsBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := everywhere(quiet, elicitName)
@@ -203,7 +203,7 @@ func TestRequestStateIsBound(t *testing.T) {
 		for name, p := range places {
 			wrong(p, states[name])
 		}
-		// Another server has another key.
+		// Another server has a different key.
 		k = speak(t, everywhere(quiet, elicitName), newest, everything)
 		wrong(places["tool"], states["tool"])
 	})
@@ -221,14 +221,13 @@ func TestRequestStateIsBounded(t *testing.T) {
 	inPlaces(t, func(t *testing.T, p place) {
 		k := speak(t, s, newest, everything)
 		k.refuse(p.method, p.params, -32603, "too large to be carried along")
-		k = speak(t, s, "2025-11-25", everything) // which carries nothing
+		k = speak(t, s, "2025-11-25", everything) // a legacy client, which carries no state
 		k.reply(k.request(p.method, p.params).says("elicitation/create", ""), `{"action":"cancel"}`)
 		k.next().told("cancel ")
 	})
 }
 
-// A client that knows what it will be asked may answer at once. What has to be confirmed it must
-// have been told first.
+// A client may answer known questions in advance, but not a confirmation, which it must read first.
 func TestAnswersBeforeTheQuestion(t *testing.T) {
 	s := everywhere(quiet, elicitName)
 	early := func(p place, answers string) place {
@@ -246,7 +245,7 @@ func TestAnswersBeforeTheQuestion(t *testing.T) {
 		}
 		now = early(p, `[]`)
 		k.refuse(now.method, now.params, -32602, "inputResponses must be an object")
-		// What the client cannot do it cannot answer either.
+		// A client cannot answer a question in advance without the capability for it.
 		now = early(p, `{"name":{"action":"accept","content":{"name":"A"}}}`)
 		speak(t, s, newest, `{}`).refuse(now.method, now.params, -32021, "elicitation")
 	})

@@ -12,7 +12,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// BenchmarkCallTool is a typed and validated call, one at a time, over pipes in one process.
+// BenchmarkCallTool measures typed and validated calls, one at a time, over pipes in one process.
 func BenchmarkCallTool(b *testing.B) {
 	for _, size := range []int{64, 64 << 10, 1 << 20} {
 		b.Run(fmt.Sprintf("%dB", size), func(b *testing.B) {

@@ -15,7 +15,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// byHand has a tool that asks two questions in two rounds, and counts them in the state.
+// byHand returns a server with a tool that asks two questions in two rounds, and counts the rounds
+// in the state.
 func byHand(t *testing.T, rounds int) *server.Server {
 	s := quiet.New(server.Info{Name: "test", Version: "1.2"}, dispatch.NewCatalog())
 	assert.NilError(t,
@@ -132,8 +133,8 @@ func TestTraceReachesHandlers(t *testing.T) {
 	assert.Equal(t, server.TraceFrom(t.Context()), server.Trace{})
 }
 
-// A result that does not keep to the tool's own schema is a fault of the server, and does not reach
-// the client.
+// A result that violates the tool's own schema is an error of the server, and is not sent to the
+// client.
 func TestOutputSchemaIsKeptTo(t *testing.T) {
 	s := quiet.New(server.Info{Name: "test", Version: "1.2"}, dispatch.NewCatalog())
 	for name, result := range map[string]*mcp.CallToolResult{
@@ -172,7 +173,7 @@ func TestOutputSchemaIsKeptTo(t *testing.T) {
 			}}), `tool "x"`)
 }
 
-// An operation that can do without an answer has its own say.
+// An operation that continues without an answer returns its own result.
 func TestOperationGoesOnWithoutAnAnswer(t *testing.T) {
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "note.find", Summary: "Find.", Kind: dispatch.Read,

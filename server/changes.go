@@ -9,14 +9,15 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A changeNotification is a notification about a change. Equal ones that wait for a client are sent
-// once.
+// A changeNotification is a notification about a change. Equal notifications that wait for the same
+// client are sent once.
 type changeNotification struct {
 	method  string
 	subject string // the URI of a resource or the ID of a task; "" for a list
 }
 
-// notifyChange notifies all connections, or defers that: see [Integration.DeferListChanged].
+// notifyChange notifies all connections now, or later if list changes are deferred: see
+// [Integration.DeferListChanged].
 func (s *Server) notifyChange(n changeNotification) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,8 +28,8 @@ func (s *Server) notifyChange(n changeNotification) {
 	s.notifyConns(n)
 }
 
-// notifyConns notifies the connections that may want it, and waits for none. No connection closes
-// meanwhile, since the caller holds mu.
+// notifyConns queues the notification for the connections that may want it. It does not block. No
+// connection closes meanwhile, because the caller holds mu.
 func (s *Server) notifyConns(n changeNotification) {
 	if n.method == mcp.NotificationResourceUpdated {
 		for c := range s.watchers[n.subject] {
@@ -121,20 +122,20 @@ func (c *Conn) sendChanges() {
 		for _, m := range messages {
 			if params, ok := c.server.changeParams(c.ctx, m.changeNotification, m.meta); ok {
 				c.server.runCallback("Link.Notify", func() {
-					// It fails only when the connection ends.
+					// fails only when the connection ends
 					_ = m.link.Notify(&connContext{c.ctx, c, nil}, m.method, params.orNil())
 				})
 			}
 		}
 		for _, m := range messages {
-			// otherwise notifications fill the queue
+			// otherwise notifications fill the queue of the link
 			c.server.runCallback("Link.Notify", func() { flush(c.ctx, m.link) })
 		}
 	}
 }
 
 // changeParams returns the params of a notification. meta is the _meta of a subscription, or nil.
-// ok is false if its subject is gone.
+// ok is false if its subject no longer exists.
 func (s *Server) changeParams(ctx context.Context, n changeNotification,
 	meta rawJSON) (params rawJSON, ok bool) {
 	params = append(params, '{')
@@ -157,7 +158,7 @@ func (s *Server) changeParams(ctx context.Context, n changeNotification,
 	return append(append(append(params, `"_meta":`...), meta...), "}}"...), true
 }
 
-// deferListChanged is [Integration.DeferListChanged].
+// deferListChanged implements [Integration.DeferListChanged].
 func (s *Server) deferListChanged() (release func()) {
 	s.mu.Lock()
 	s.deferrals++

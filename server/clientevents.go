@@ -9,17 +9,17 @@ import (
 type ClientEvent int
 
 const (
-	ClientReady ClientEvent = iota // it has sent notifications/initialized; the first event, once
-	ClientRoots                    // it has sent notifications/roots/list_changed
-	ClientLevel                    // it has sent logging/setLevel; see [Conn.LogLevel]
-	ClientGone                     // its connection has ended; the last event
+	ClientReady ClientEvent = iota // the client has sent initialized; the first event, once
+	ClientRoots                    // the client has sent notifications/roots/list_changed
+	ClientLevel                    // the client has sent logging/setLevel; see [Conn.LogLevel]
+	ClientGone                     // the client's connection has ended; the last event
 )
 
 // clientEvents delivers the events of legacy clients to observers. While there are events, one
 // goroutine delivers them, in order.
 type clientEvents struct {
 	mu         sync.Mutex
-	ready      map[*Conn]struct{} // clients that have sent initialized and not gone
+	ready      map[*Conn]struct{} // clients that have sent initialized and have not disconnected
 	observers  []*func(*Conn, ClientEvent)
 	queue      []clientEvent // without duplicates, so a few for each client at most
 	delivering bool
@@ -32,7 +32,7 @@ type clientEvent struct {
 	only  *func(*Conn, ClientEvent)
 }
 
-// observe is [Integration.OnClientEvent].
+// observe implements [Integration.OnClientEvent].
 func (a *clientEvents) observe(fn func(*Conn, ClientEvent)) (stop func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -71,8 +71,8 @@ func (a *clientEvents) emit(c *Conn, e ClientEvent) {
 	}
 }
 
-// enqueue appends an event to the queue, unless it is there already. A client that goes before an
-// observer has seen it leaves no event. The caller holds mu.
+// enqueue appends an event to the queue, unless the queue contains it. If a client disconnects
+// while its ClientReady is queued, its queued events are removed. The caller holds mu.
 func (a *clientEvents) enqueue(e clientEvent) {
 	switch of := func(other clientEvent) bool { return other.conn == e.conn }; {
 	case e.event == ClientGone && slices.Contains(a.queue, clientEvent{e.conn, ClientReady, nil}):
@@ -109,7 +109,7 @@ func (a *clientEvents) deliver(s *Server) {
 	}
 }
 
-// isRegistered reports whether an observer was not stopped.
+// isRegistered reports whether an observer is still registered.
 func (a *clientEvents) isRegistered(fn *func(*Conn, ClientEvent)) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// What becomes of legacy clients is told, in order; of modern ones nothing.
+// Observers get the events of legacy clients in order, and no events of modern clients.
 func TestOnClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := made(quiet)
@@ -58,8 +58,8 @@ func TestOnClient(t *testing.T) {
 	})
 }
 
-// Outside of requests, legacy clients are asked for their roots, if they have some, and hear of
-// logs, if they want to.
+// Outside of requests, the server can ask legacy clients for their roots, if they declare roots,
+// and can send them log messages, if they want them.
 func TestUnasked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := made(quiet)
@@ -101,7 +101,7 @@ func TestUnasked(t *testing.T) {
 	})
 }
 
-// A greeting is a stream on which a client has sent its handshake before the server reads.
+// A greeting is a stream on which the client's handshake arrives before the server reads.
 type greeting struct {
 	io.Reader
 	frames chan string
@@ -124,7 +124,7 @@ func (g *greeting) Write(p []byte) (int, error) {
 func (g *greeting) Close() error { return nil }
 
 // Messages outside of requests reach a client as soon as its ClientReady has been reported, however
-// early it sent its handshake.
+// early the client sent its handshake.
 func TestLinkOfReadyClient(t *testing.T) {
 	s := made(quiet)
 	defer s.Integration().OnClientEvent(func(c *server.Conn, e server.ClientEvent) {
@@ -152,7 +152,7 @@ func TestLinkOfReadyClient(t *testing.T) {
 	}
 }
 
-// Sessions are of connections, and where there are none of principals.
+// A session belongs to a connection or, without connections, to a principal.
 func TestSession(t *testing.T) {
 	s := made(quiet)
 	a, b := s.Integration().NewConn(t.Context(), nil, "ada"),

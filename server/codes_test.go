@@ -15,7 +15,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A modern client gets no code of those that belong to the specification but what that has defined.
+// Of the codes that are reserved for the specification, a modern client gets only the defined ones.
 func TestModernClientsMustGetDefinedCodes(t *testing.T) {
 	for code, want := range map[int]int{-32002: -32602, -32042: -32603, -32050: -32603,
 		-32000: -32603, -32099: -32603, -32100: -32100, -31000: -31000, -32602: -32602,
@@ -50,7 +50,7 @@ func TestHeaderAnnotationsMustBeValid(t *testing.T) {
 		},
 	}
 	assert.ErrorContains(t, s.AddRawTool(wrong), `tool "t"`)
-	// somebody else's: clients leave it out
+	// AddRawTool accepts it for the tool of another server, which clients leave out
 	wrong.Call, wrong.Forward = nil,
 		func(context.Context, json.RawMessage) (json.RawMessage, error) {
 			return nil, nil

@@ -15,7 +15,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// suggests returns what it was asked.
+// suggests is a Completer that returns its arguments.
 func suggests(_ context.Context, argument, typed string, settled map[string]string) (mcp.Completion,
 	error) {
 	encoded, err := json.Marshal(settled)

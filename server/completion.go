@@ -7,9 +7,9 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Completer suggests values for an argument, given what the user has typed of it and the
-// arguments that have a value already (2026-07-28, server/utilities/completion). At most 100 values
-// reach the client. The error follows the rules of [Resource].Read.
+// A Completer suggests values for an argument, based on the text that the user has typed so far and
+// on the arguments that already have a value (2026-07-28, server/utilities/completion). At most 100
+// values are sent to the client. The error follows the rules of [Resource].Read.
 type Completer func(ctx context.Context, argument, typed string,
 	settled map[string]string) (mcp.Completion, error)
 

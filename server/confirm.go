@@ -19,7 +19,7 @@ const (
 
 // confirm asks the client's user to confirm a call that was refused with
 // [dispatch.ConfirmationRequired], and dispatches it again if the user accepts. Otherwise the call
-// stays refused. The error is an *inputRequiredError: the answer comes with another request.
+// remains refused. The error is an *inputRequiredError: the answer comes with a later request.
 func (r *request) confirm(ctx context.Context, typed *typedTool, call dispatch.Call,
 	refused dispatch.Envelope) (dispatch.Envelope, error) {
 	s := r.conn.server
@@ -56,10 +56,10 @@ func (r *request) confirm(ctx context.Context, typed *typedTool, call dispatch.C
 	return r.dispatch(ctx, typed, &call), nil
 }
 
-// confirmMessage returns the message for the user. It has the arguments, which the model has chosen
-// and the user has not seen.
+// confirmMessage returns the message for the user. It contains the arguments, because the model has
+// chosen them and the user has not seen them.
 func confirmMessage(message string, call *dispatch.Call) string {
-	// equal arguments must make the same question
+	// equal arguments must give equal questions
 	arguments := string(canonicalJSON(call.Arguments))
 	arguments = printable.TruncateBytes(arguments, maxShownArguments)
 	text := strings.TrimSpace(message) + "\n\nOperation: " + call.Operation

@@ -16,7 +16,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// notes has an operation whose every call has to be confirmed, and one that finds out.
+// notes has an operation that must always be confirmed, and one that decides at run time.
 func notes() *dispatch.Catalog {
 	c := dispatch.NewCatalog()
 	type note struct {
@@ -38,7 +38,7 @@ func notes() *dispatch.Catalog {
 	return c
 }
 
-// A result is as much of a tool's result as these tests look at.
+// A result holds the members of a tool's result that these tests check.
 type result struct {
 	Structured struct {
 		Success bool
@@ -113,7 +113,7 @@ func TestLegacyClientIsAskedToConfirm(t *testing.T) {
 					`{"message":"Delete a note. This cannot be undone.\n\nOperation: note.delete\nArguments: {\"id\":\"7\"}","requestedSchema":{"type":"object","properties":{}}}`)
 				message = l.ask(`{"jsonrpc":"2.0","id":%s,%s}`, question.ID, tc.answer)
 			}
-			if tc.revision == "2025-03-26" { // has no structured content
+			if tc.revision == "2025-03-26" { // this revision has no structured content
 				assert.Assert(t, strings.Contains(message, `\"code\":\"confirmation_required\"`),
 					message)
 				return
@@ -151,8 +151,8 @@ func TestModernClientIsAskedToConfirm(t *testing.T) {
 		call(3, `{"id":"7"}`, `,"inputResponses":{"confirm_operation":{"action":"decline"}}`+state))
 	assert.Equal(t, declined.Structured.Error.Code, "confirmation_required")
 
-	// Answers without the state that asked for them count for nothing, nor do answers to what was
-	// not asked.
+	// Answers without the requestState of the question are ignored, and so are answers to unknown
+	// questions.
 	assert.Equal(t, decode(t, call(4, `{"id":"7"}`, accept)).Type, "input_required")
 	assert.Equal(t, decode(t, call(5, `{"id":"7"}`, state)).Type, "input_required")
 	again := decode(t,
@@ -162,7 +162,7 @@ func TestModernClientIsAskedToConfirm(t *testing.T) {
 		call(7, `{"id":"7"}`, accept+
 			fmt.Sprintf(`,"requestState":%q`, again.State))).Structured.Data, "deleted 7")
 
-	// What was not answered as it has to be.
+	// Invalid answers.
 	for i, wrong := range []string{
 		accept + `,"requestState":"nonsense"`, accept + `,"requestState":7`, accept +
 			`,"requestState":""`,
@@ -171,14 +171,13 @@ func TestModernClientIsAskedToConfirm(t *testing.T) {
 	} {
 		assert.Assert(t, strings.Contains(call(10+i, `{"id":"7"}`, wrong), `"code":-32602`), wrong)
 	}
-	// A state is good for its own request.
+	// A requestState is valid only for its own request.
 	assert.Assert(t, strings.Contains(call(20, `{"id":"8"}`, accept+state), `"code":-32602`))
 	other := l.ask(`{"jsonrpc":"2.0","id":21,"method":"tools/call","params":{"name":"note_put","arguments":{"id":"7"}%s,"_meta":{%s}}}`,
 		accept+state, elicits)
 	assert.Assert(t, strings.Contains(other, `"code":-32602`), other)
 
-	// A client that cannot be asked is refused, and one that could not be asked before may carry no
-	// answer.
+	// The call of a client that cannot be asked is refused.
 	silent := decode(t,
 		l.ask(`{"jsonrpc":"2.0","id":30,"method":"tools/call","params":{"name":"note_delete","arguments":{"id":"7"},"_meta":{%s}}}`,
 			modern))
@@ -210,7 +209,7 @@ func TestConfirmationStateEnds(t *testing.T) {
 	})
 }
 
-// Replicas share a key, and nothing else.
+// Replicas share only a key.
 func TestStateIsGoodOnAnotherServerWithTheSameKey(t *testing.T) {
 	keyed := server.Options{Logger: slog.New(slog.DiscardHandler),
 		StateKey: []byte("a secret of thirty-two bytes, or so")}
@@ -239,7 +238,7 @@ func TestOnlyWhatIsDestructiveIsAskedFor(t *testing.T) {
 		asked.State)
 	assert.Equal(t, decode(t, l.ask(put, "old", more)).Structured.Data, "put old")
 
-	// Arguments that are wrong are told of before anybody is asked.
+	// Invalid arguments are reported before the user is asked.
 	wrong := decode(t,
 		l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_delete","arguments":{"di":"7"},"_meta":{%s}}}`,
 			elicits))
@@ -272,7 +271,7 @@ func TestCallCanBeCancelledWhileItIsConfirmed(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_delete","arguments":{"id":"7"}}}`)
 	assert.Assert(t, strings.Contains(question, "elicitation/create"))
 	l.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
-	// the question is taken back
+	// the question is cancelled
 	assert.Assert(t, strings.Contains(l.read(), `"method":"notifications/cancelled"`))
 	assert.Assert(t, strings.Contains(l.ask(`{"jsonrpc":"2.0","id":2,"method":"ping"}`), `"id":2`))
 }

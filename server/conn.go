@@ -22,9 +22,9 @@ type Conn struct {
 	principal  string // as authenticated by the transport
 	ctx        context.Context
 	cancel     context.CancelFunc
-	closing    chan struct{} // closed when the server wants to end the connection
+	closing    chan struct{} // closed to end the connection
 	closeOnce  sync.Once
-	goroutines sync.WaitGroup // those of the connection, not of the transport
+	goroutines sync.WaitGroup // goroutines of the connection, not of the transport
 
 	legacy      atomic.Pointer[era] // negotiated by initialize; nil before
 	initialized atomic.Bool         // the client has sent notifications/initialized
@@ -33,11 +33,11 @@ type Conn struct {
 	mu            sync.Mutex
 	link          Link // for messages outside of requests; nil before a legacy handshake
 	subscriptions []*subscription
-	bySubject     map[changeNotification][]*subscription // so that others cost an update nothing
+	bySubject     map[changeNotification][]*subscription // the subscriptions to each subject
 	// by resources/subscribe of a legacy client, by URI
 	subscribed       map[string]bool
-	subscribedMemory *quota.Account                  // for these URIs; nil: none yet
-	changes          map[changeNotification]struct{} // that are to be sent
+	subscribedMemory *quota.Account                  // for these URIs; nil before the first
+	changes          map[changeNotification]struct{} // queued changes
 	sending          bool                            // a goroutine runs sendChanges
 	randomID         string                          // see Conn.sessionID
 }
@@ -50,10 +50,10 @@ func (c *Conn) setLink(link Link) {
 	c.startSending()
 }
 
-// Handle handles one message of the client and blocks until it is answered. link sends
-// notifications and requests to the client meanwhile, and must work until Handle returns; with nil,
-// the handler can send neither. The result and error are those of an [rpc.Handler]; a transport
-// encodes them with [rpc.AppendResponse].
+// Handle handles one message of the client and blocks until the result is ready. Meanwhile,
+// handlers send notifications and requests to the client through link, which must work until Handle
+// returns; if link is nil, they can send neither. The result and error are those of an
+// [rpc.Handler]; a transport encodes them with [rpc.AppendResponse].
 func (c *Conn) Handle(ctx context.Context, req *rpc.Request, link Link) (any, error) {
 	return c.server.handler(&connContext{ctx, c, c.server.wrapLink(link)}, req)
 }
@@ -66,8 +66,8 @@ func (c *Conn) Revision() mcp.Revision {
 	return ""
 }
 
-// ClientName returns the name that a legacy client has given itself in initialize, truncated to 128
-// bytes, or "" before. A client can give itself any name, which may be unprintable.
+// ClientName returns the name that a legacy client sent with initialize, truncated to 128 bytes, or
+// "" before initialize. The client chooses the name, which may be unprintable.
 func (c *Conn) ClientName() string {
 	if e := c.legacy.Load(); e != nil {
 		return e.client
@@ -75,7 +75,7 @@ func (c *Conn) ClientName() string {
 	return ""
 }
 
-// Finish ends the open subscriptions/listen requests with a result. Other requests go on.
+// Finish ends the open subscriptions/listen requests with a result. Other requests continue.
 func (c *Conn) Finish() { c.closeOnce.Do(func() { close(c.closing) }) }
 
 func (c *Conn) isFinishing() bool {
@@ -88,8 +88,8 @@ func (c *Conn) isFinishing() bool {
 }
 
 // Close ends the connection and the [dispatch] sessions that its client has opened. It blocks until
-// the connection's goroutines have ended. Requests in progress go on: the transport ends their
-// contexts.
+// the connection's goroutines have ended. It does not end requests in progress: the transport ends
+// their contexts.
 func (c *Conn) Close() {
 	c.server.removeConn(c)
 	defer c.server.subscriptionsChanged()
@@ -101,7 +101,7 @@ func (c *Conn) Close() {
 	c.goroutines.Wait()
 }
 
-// hooks returns the application's hooks, with panics logged.
+// hooks returns the application's hooks. Panics are logged before they are passed to Hooks.Panic.
 func (s *Server) hooks() rpc.Hooks {
 	h := s.o.Hooks
 	onPanic := h.Panic
@@ -114,9 +114,9 @@ func (s *Server) hooks() rpc.Hooks {
 	return h
 }
 
-// Session returns a name of the client that no other connection ever has, as a key for data that
-// belongs to one client. For a connection of [Integration.Stateless] it is a name of the principal,
-// and so the same for all its clients.
+// Session returns a name of the client that no other connection ever has. Use it as a key for data
+// that belongs to one client. For a connection of [Integration.Stateless] it is a name of the
+// principal, and so the same for all clients of that principal.
 func (c *Conn) Session() string {
 	if c.isStateless() {
 		return "principal " + c.principal
@@ -124,10 +124,10 @@ func (c *Conn) Session() string {
 	return ownerSession + c.sessionID()
 }
 
-// isStateless reports whether the connection is one of [Integration.Stateless].
+// isStateless reports whether [Integration.Stateless] returned the connection.
 func (c *Conn) isStateless() bool { return c.ctx.Done() == nil }
 
-// sessionID returns a random ID, the same each time.
+// sessionID returns a random ID, the same one at each call.
 func (c *Conn) sessionID() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

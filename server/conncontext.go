@@ -7,8 +7,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// ConnFrom returns the connection of the request or hook that ctx belongs to, or nil outside of
-// them.
+// ConnFrom returns the connection of the request or hook call that ctx belongs to. Outside of these
+// it returns nil.
 func ConnFrom(ctx context.Context) *Conn {
 	if o, ok := ctx.Value(connKey{}).(*connContext); ok {
 		return o.conn
@@ -16,7 +16,8 @@ func ConnFrom(ctx context.Context) *Conn {
 	return nil
 }
 
-// A connContext is a context with the connection, and the link if the message has its own.
+// A connContext is a context with the connection of a message, and with the message's own link if
+// it has one.
 type connContext struct {
 	context.Context
 	conn *Conn

@@ -11,13 +11,13 @@ func isObject(text []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{"))
 }
 
-// allowsStructured reports whether the era has structured content of that form.
+// allowsStructured reports whether the era supports this structured content.
 func (e *era) allowsStructured(content []byte) bool {
 	f, _ := mcp.FeaturesOf(e.revision)
 	return e.structuredContent && (f.AnyStructuredOutput || isObject(content))
 }
 
-// content returns a content block, or a text in its place if the era does not have such a block.
+// content returns a content block, or a text in its place if the era does not support such a block.
 func (e *era) content(block mcp.Content) mcp.Content {
 	f, _ := mcp.FeaturesOf(e.revision)
 	switch b := block.(type) {

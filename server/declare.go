@@ -6,7 +6,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// AddResource adds a resource with its function, as [AddTool] adds a tool: it panics if the
+// AddResource adds a resource with a function that reads it. Like [AddTool], it panics if the
 // declaration is invalid. [Server.AddResource] returns an error instead, replaces resources, and
 // has more settings. read follows the rules of [Resource].Read.
 func AddResource(s *Server, r mcp.Resource,

@@ -18,11 +18,11 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// The defects that other implementations have, as far as a server on a stream can have them. G are
-// those of one, M those of another.
+// The defects of other implementations, as far as a server on a stream can have them. The letters G
+// and M stand for two implementations.
 
-// A blocking server has, in every place, a handler that runs until it is cancelled, and tells when
-// it begins and why it ends.
+// A blocking server has, in every place, a handler that runs until it is cancelled. It reports when
+// the handler begins and why it ends.
 type blocking struct {
 	*server.Server
 	begun chan struct{}
@@ -40,11 +40,11 @@ func blocks(o server.Options) blocking {
 	return b
 }
 
-// G1: one malformed line kills the session.
+// G1: one malformed line ends the session.
 func TestG1MalformedLinesAreAnswered(t *testing.T) {
 	l := dial(t, quiet, catalog())
 	_ = l.stream.SetReadDeadline(time.Now().Add(patience))
-	// settles the framing
+	// determines the framing
 	assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":1,"method":"ping"}`),
 		`{"jsonrpc":"2.0","id":1,"result":{}}`)
 	for line, want := range map[string]string{
@@ -68,13 +68,13 @@ func TestG1MalformedLinesAreAnswered(t *testing.T) {
 		assert.Assert(t, strings.Contains(got, want), "%s: %s", line, got)
 	}
 	l.send("\n  ")
-	l.send(`{}`) // without a method and without an id there is nothing to answer
+	l.send(`{}`) // without a method and an id there is no response
 	assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":1,"method":"ping"}`),
 		`{"jsonrpc":"2.0","id":1,"result":{}}`)
 }
 
-// G2, M5: a panic in a tool ends the process, or is answered to nobody; in a resource or a prompt
-// it ends the process.
+// G2, M5: a panic in a tool ends the process, or gets no response; in a resource or a prompt it
+// ends the process.
 func TestG2PanicsAreAnswered(t *testing.T) {
 	s := everywhere(quiet, func(context.Context) (string, error) { panic("secret") })
 	inPlaces(t, func(t *testing.T, p place) {
@@ -93,7 +93,7 @@ func TestG2PanicsAreAnswered(t *testing.T) {
 	})
 }
 
-// G3, M16: ids pass through floating point.
+// G3, M16: ids are converted to floating point.
 func TestG3IdsAreEchoed(t *testing.T) {
 	l := dial(t, quiet, catalog())
 	l.initialize("2025-11-25")
@@ -107,7 +107,7 @@ func TestG3IdsAreEchoed(t *testing.T) {
 		got = l.ask(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"none"}}`, id)
 		assert.Assert(t, strings.HasPrefix(got, `{"jsonrpc":"2.0","id":`+id+`,"error":{`), got)
 	}
-	// Subscriptions are known by their ids to the letter.
+	// Subscriptions are identified by the exact text of their ids.
 	for _, id := range []string{`9007199254740993`, `9007199254740992`, `"9007199254740993"`} {
 		got := l.ask(`{"jsonrpc":"2.0","id":%s,"method":"subscriptions/listen","params":{"_meta":{`+
 			modern+`},"notifications":{}}}`, id)
@@ -117,7 +117,7 @@ func TestG3IdsAreEchoed(t *testing.T) {
 	}
 }
 
-// G4: a second subscription takes the place of the first, and cancelling one ends the other.
+// G4: a second subscription replaces the first, and cancelling one ends the other.
 func TestG4SubscriptionsAreTheirOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := three(t, quiet)
@@ -153,7 +153,7 @@ func TestG4SubscriptionsAreTheirOwn(t *testing.T) {
 	})
 }
 
-// G5: what a handler said about caching is overwritten with "public".
+// G5: the cache scope of a handler is overwritten with "public".
 func TestG5CacheScopeIsKept(t *testing.T) {
 	o := quiet
 	o.PublicLists = true
@@ -171,7 +171,7 @@ func TestG5CacheScopeIsKept(t *testing.T) {
 	assert.Assert(t, strings.Contains(m.raw, `"ttlMs":5000,"cacheScope":"private"`), m.raw)
 }
 
-// G6: a handler that asks a legacy client twice is given up, and what is for modern clients reaches
+// G6: a handler that asks a legacy client twice fails, and messages for modern clients are sent to
 // a legacy one.
 func TestG6LegacyClientIsAskedTwice(t *testing.T) {
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
@@ -198,7 +198,7 @@ func TestG6LegacyClientIsAskedTwice(t *testing.T) {
 	})
 }
 
-// G7, M4: what takes long delays what comes behind it, its own cancellation too.
+// G7, M4: a slow handler delays later messages, even its own cancellation.
 func TestG7SlowHandlersDelayNobody(t *testing.T) {
 	inPlaces(t, func(t *testing.T, p place) {
 		in(t, []string{"2025-11-25", newest}, func(t *testing.T, revision string) {
@@ -217,12 +217,12 @@ func TestG7SlowHandlersDelayNobody(t *testing.T) {
 					first+i))
 				assert.ErrorIs(t, <-s.ended, rpc.ErrCancelled)
 			}
-			k.silent() // none of them is answered
+			k.silent() // none of them gets a response
 		})
 	})
 }
 
-// G8: there is no bound to what waits and runs.
+// G8: the number of waiting and running requests is unlimited.
 func TestG8WhatRunsAndWaitsIsBounded(t *testing.T) {
 	o := quiet
 	o.Limits = rpc.Limits{MaxRunning: 2, MaxQueued: 3}
@@ -237,7 +237,7 @@ func TestG8WhatRunsAndWaitsIsBounded(t *testing.T) {
 	}
 	k.refuse("tools/call", `{"name":"t"}`, rpc.CodeBusy, "too many requests wait already")
 	k.refuse("ping", "", rpc.CodeBusy, "too many requests wait already")
-	for id := 6; id >= 2; id-- { // those that wait first: they never run
+	for id := 6; id >= 2; id-- { // first those that wait: they never run
 		k.write(fmt.Sprintf(
 			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id))
 	}
@@ -245,12 +245,12 @@ func TestG8WhatRunsAndWaitsIsBounded(t *testing.T) {
 		assert.ErrorIs(t, <-s.ended, rpc.ErrCancelled)
 	}
 	for m := k.request("ping", ""); m.Error != nil; m = k.request("ping", "") {
-		m.fails(rpc.CodeBusy, "") // they are on their way out
+		m.fails(rpc.CodeBusy, "") // they are about to end
 	}
 	assert.Equal(t, len(s.begun), 0)
 }
 
-// G9, M6: a message may be of any size.
+// G9, M6: the size of a message is unlimited.
 func TestG9MessagesAreBounded(t *testing.T) {
 	o := quiet
 	o.Limits = rpc.Limits{Limits: framing.Limits{MaxFrame: 10_000}}
@@ -261,14 +261,14 @@ func TestG9MessagesAreBounded(t *testing.T) {
 		got)
 	assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":2,"method":"ping"}`),
 		`{"jsonrpc":"2.0","id":2,"result":{}}`)
-	// A result that is too large is not sent, and its caller not left waiting.
+	// A result that is too large is not sent, and its caller gets an error.
 	got = l.ask(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"weather_get","arguments":{"city":%q},"_meta":{%s}}}`,
 		strings.Repeat("x", 9000), modern)
 	assert.Assert(t, strings.HasPrefix(got, `{"jsonrpc":"2.0","id":3,"error":{"code":-32603`), got)
 }
 
-// What some clients would not survive is not sent to any, unless the application says so; and its
-// caller is not left waiting.
+// A message that some clients cannot receive is sent to no client, unless the application permits
+// it. The caller gets an error.
 func TestLargeResults(t *testing.T) {
 	for _, tt := range []struct {
 		limits framing.Limits

@@ -20,9 +20,9 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// More of the defects that other implementations have.
+// More defects of other implementations.
 
-// G12: what has ended is kept for ever.
+// G12: ended subscriptions are kept forever.
 func TestG12SubscriptionsThatEndedAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := quiet
@@ -45,7 +45,7 @@ func TestG12SubscriptionsThatEndedAreForgotten(t *testing.T) {
 	})
 }
 
-// G13: one client that does not read delays the news of all others.
+// G13: one client that does not read delays the notifications of all others.
 func TestG13StuckSubscriberDelaysNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := three(t, quiet)
@@ -60,7 +60,7 @@ func TestG13StuckSubscriberDelaysNobody(t *testing.T) {
 		start := time.Now()
 		for range 100 {
 			s.ResourceUpdated("x:1")
-			for _, k := range clients[1:] { // the first reads nothing
+			for _, k := range clients[1:] { // the first client reads nothing
 				k.next().says(updated, "")
 			}
 		}
@@ -68,7 +68,7 @@ func TestG13StuckSubscriberDelaysNobody(t *testing.T) {
 	})
 }
 
-// G14: what a server has cannot change while it is used.
+// G14: the items of a server cannot change while it is used.
 func TestG14EverythingMayChangeAtAnyTime(t *testing.T) {
 	c := dispatch.NewCatalog()
 	o := quiet
@@ -117,7 +117,7 @@ func TestG14EverythingMayChangeAtAnyTime(t *testing.T) {
 					t.Helper()
 					k.start(method, params)
 					m := k.next()
-					for m.Method != "" { // news
+					for m.Method != "" { // notifications
 						m = k.next()
 					}
 					assert.Assert(t, m.Error == nil || m.Error.Code == -32602 ||
@@ -148,7 +148,7 @@ func TestG14EverythingMayChangeAtAnyTime(t *testing.T) {
 	changes.Wait()
 }
 
-// G17: handlers of a client that is gone run on.
+// G17: handlers continue after their client has disconnected.
 func TestG17HandlersEndWithTheirClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := blocks(quiet)
@@ -164,8 +164,8 @@ func TestG17HandlersEndWithTheirClient(t *testing.T) {
 	})
 }
 
-// G18: a tool with a name that is none is only logged, and a client that has not said what it
-// speaks is served.
+// G18: an invalid name of a tool is only logged, and a client that has not declared its revision is
+// served.
 func TestG18MistakesAreErrors(t *testing.T) {
 	s := made(quiet)
 	assert.ErrorContains(t, s.AddRawTool(echo("no name", `{"type":"object"}`)), "a name is")
@@ -179,7 +179,7 @@ func TestG18MistakesAreErrors(t *testing.T) {
 // M1: a subscription on a stream blocks the stream.
 func TestM1SubscriptionsBlockNothing(t *testing.T) {
 	o := quiet
-	o.Limits = rpc.Limits{MaxRunning: 1} // not even where one request runs at a time
+	o.Limits = rpc.Limits{MaxRunning: 1} // not even if only one request runs at a time
 	k := speak(t, three(t, o), newest, `{}`)
 	for range 20 {
 		k.request("subscriptions/listen",
@@ -190,8 +190,8 @@ func TestM1SubscriptionsBlockNothing(t *testing.T) {
 	k.silent()
 }
 
-// M2: a subscription that is a connection of its own, as over HTTP, is acknowledged and then hears
-// nothing.
+// M2: a subscription with its own connection, as over HTTP, is acknowledged but gets no
+// notifications.
 func TestM2SubscriptionOfItsOwnConnectionHears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := three(t, quiet)
@@ -232,14 +232,14 @@ func TestM3ClientsCancelTheirOwnRequests(t *testing.T) {
 		attacker.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
 		attacker.silent()
 	}
-	assert.ErrorIs(t, <-s.ended, rpc.ErrCancelled) // its own
+	assert.ErrorIs(t, <-s.ended, rpc.ErrCancelled) // the client's own request
 	victim.silent()
 	assert.Equal(t, len(s.ended), 0)
 	victim.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
 	assert.ErrorIs(t, <-s.ended, rpc.ErrCancelled)
 }
 
-// M7: questions, answers and news of several goroutines are written through each other.
+// M7: requests, responses and notifications of several goroutines are interleaved.
 func TestM7MessagesAreWhole(t *testing.T) {
 	long := strings.Repeat("ä", 20_000)
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
@@ -250,7 +250,7 @@ func TestM7MessagesAreWhole(t *testing.T) {
 	k := speak(t, s, "2025-11-25", everything)
 	k.want("logging/setLevel", `{"level":"info"}`, `{}`)
 	const calls = 40
-	k.check = nil // which is not for several goroutines
+	k.check = nil // it does not support several goroutines
 	var answered int
 	questions := make(chan message, calls)
 	go func() {
@@ -275,7 +275,7 @@ func TestM7MessagesAreWhole(t *testing.T) {
 	}
 }
 
-// M8: notifications are lost when many come at once, and none are put together.
+// M8: notifications are lost in a burst, and none are coalesced.
 func TestM8NotificationsAreKept(t *testing.T) {
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
 		for i := range 1000 {
@@ -296,7 +296,7 @@ func TestM8NotificationsAreKept(t *testing.T) {
 		}
 		k.next().told("done")
 	})
-	// Changes are another matter: what counts is that there was one.
+	// Change notifications may be coalesced: only the fact of a change matters.
 	synctest.Test(t, func(t *testing.T) {
 		s := three(t, quiet)
 		k := speak(t, s, "2025-11-25", `{}`)
@@ -309,7 +309,7 @@ func TestM8NotificationsAreKept(t *testing.T) {
 	})
 }
 
-// M16: an error that answers nothing is taken for a request, and answered.
+// M16: an error response to an unknown request is treated as a request, and answered.
 func TestM16StrayAnswersAreNotAnswered(t *testing.T) {
 	k := speak(t, three(t, quiet), "2025-11-25", `{}`)
 	for _, stray := range []string{`"id":99,"error":{"code":1,"message":"m"}`,
@@ -320,8 +320,7 @@ func TestM16StrayAnswersAreNotAnswered(t *testing.T) {
 	k.silent()
 }
 
-// M17: arguments are validated only on request, and a schema that does not compile allows
-// everything.
+// M17: arguments are validated only on request, and an invalid schema accepts everything.
 func TestM17SchemasHold(t *testing.T) {
 	s := made(quiet, func(s *server.Server) {
 		must(t, s.AddRawTool(echo("strict", `{"type":"object","required":["a"]}`)))
@@ -338,7 +337,7 @@ func TestM17SchemasHold(t *testing.T) {
 	k.refuse("tools/call", `{"name":"broken"}`, -32602, "Unknown tool")
 }
 
-// A link that breaks while news is told is no reason to stop telling others.
+// A link that fails while it sends a notification does not affect other links.
 func TestBrokenLinkHoldsUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := three(t, quiet)
@@ -362,7 +361,7 @@ type breaks struct{}
 func (breaks) Notify(context.Context, string, any) error    { return errors.New("broken") }
 func (breaks) Call(context.Context, string, any, any) error { return errors.New("broken") }
 
-// Arguments live as long as the call, whatever else comes in meanwhile.
+// Arguments are valid during the whole call, whatever messages arrive meanwhile.
 func TestArgumentsAreNotOverwritten(t *testing.T) {
 	release := make(chan struct{})
 	s := made(quiet, func(s *server.Server) {

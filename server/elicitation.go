@@ -16,26 +16,28 @@ import (
 // (2026-07-28, client/elicitation). Handlers of operations, tools, prompts and resources may call
 // it, for clients of both eras:
 //
-//   - A legacy client is called, and Elicit blocks until it responds or ctx ends.
+//   - For a legacy client, Elicit sends a request, and blocks until the client responds or ctx
+//     ends.
 //   - A modern client gets the question as the result of its request, and repeats the request with
-//     the answer. Elicit returns an error, which the handler returns; when the request comes again,
-//     the handler runs again, and Elicit returns the answer. So a handler must tolerate that it
-//     runs more than once up to each question: see [Once] for side effects. Between the rounds the
-//     server remembers nothing; the client carries the answers, encrypted, in requestState.
+//     the answer. Elicit returns an error, which the handler must return. When the repeated request
+//     arrives, the handler runs again, and Elicit returns the answer. So a handler must tolerate
+//     that the code up to each question runs more than once: see [Once] for side effects. Between
+//     the rounds the server keeps no state; the client carries the answers, encrypted, in
+//     requestState.
 //
-// key names the question within its request. The key "confirm_operation" is reserved. The same
-// question with the same key is asked once, even if the handler runs again because its call had to
-// be confirmed; if the question changes, it is asked again. To ask several questions in one round,
-// make all the calls and join their errors.
+// key names the question within its request. The key "confirm_operation" is reserved. A question
+// with the same key and the same params is asked once, even if the handler runs again because its
+// call had to be confirmed; if the params change, it is asked again. To ask several questions in
+// one round, make all the calls and join their errors.
 //
-// Elicit may be called from several goroutines, until the handler returns. The specification
-// restricts the schema of a form to an object of primitive values and enums; nil stands for a form
-// without fields, which the user accepts or declines. The content of an accepted form fits the
-// schema and has its defaults filled in. [Ask] makes the form of a Go type.
+// Elicit may be called from several goroutines, until the handler returns. The specification allows
+// only an object of primitive values and enums as the schema of a form; nil means a form without
+// fields, which the user accepts or declines. The content of an accepted form fits the schema, and
+// its defaults are filled in. [Ask] derives the form from a Go type.
 //
 // If the client does not declare the capability, the error matches [ErrUnsupported]. A handler that
-// returns it ends the request with the error that the protocol has for this case; a handler that
-// does not need the answer may continue.
+// returns it ends the request with the error that the protocol defines for this case; a handler
+// that does not need the answer may continue.
 func Elicit(ctx context.Context, key string, params mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	r, err := askableRequest(ctx, key)
 	if err != nil {

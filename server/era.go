@@ -8,14 +8,14 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// An era is what holds for one request: the revision of its client, and the client's capabilities.
-// A modern client sends them with the request; for a legacy client they come from initialize, and
-// all later requests share the value.
+// An era holds the revision of a request's client, and the client's capabilities. A modern client
+// sends them with the request; a legacy client sends them with initialize, and all later requests
+// share the value.
 type era struct {
 	modern            bool
 	revision          mcp.Revision
 	structuredContent bool            // the revision has structuredContent
-	capabilities      json.RawMessage // the client's, as it sent them
+	capabilities      json.RawMessage // of the client, as it sent them
 	replicated        bool            // see [Integration.NewReplicatedConn]
 	client            string          // see [Conn.ClientName]
 }
@@ -23,9 +23,9 @@ type era struct {
 // uninitialized is the era of a legacy client before initialize.
 var uninitialized = era{revision: mcp.LatestLegacy}
 
-// classify returns the era of a request. It depends only on the request and on the handshake, nil
-// if there was none (2026-07-28, basic/versioning, Backward Compatibility). A request with a
-// revision in its _meta is modern, whatever came before it.
+// classify returns the era of a request. It depends only on the request and on agreed, the era of
+// the handshake, which is nil without a handshake (2026-07-28, basic/versioning, Backward
+// Compatibility). A request with a revision in its _meta is modern, even after a legacy handshake.
 func classify(r *request, agreed *era) (*era, error) {
 	m := &r.meta
 	switch {
@@ -65,7 +65,7 @@ func modernEra(m *meta) (*era, error) {
 }
 
 // unsupportedVersion returns the error for a revision in _meta that the server does not support.
-// Its list leaves the legacy revisions out, which need initialize.
+// Its list omits the legacy revisions, because they need initialize.
 func unsupportedVersion(requested string) error {
 	data, _ := json.Marshal(
 		mcp.UnsupportedProtocolVersionData{Supported: []string{string(mcp.Latest)},

@@ -16,7 +16,7 @@ type notFound struct{ uri string }
 
 func (e *notFound) Error() string { return fmt.Sprintf("server: there is no resource %q", e.uri) }
 
-// in returns the error for an era (2026-07-28, server/resources, Error Handling).
+// in returns the error for the client's era (2026-07-28, server/resources, Error Handling).
 func (e *notFound) in(era *era) error {
 	code := mcp.CodeResourceNotFound
 	if era.modern {
@@ -41,7 +41,7 @@ func (r *request) handlerError(err error) (any, error) {
 	return nil, err
 }
 
-// logError logs err, whose text the client does not get, and returns it.
+// logError logs err, whose text is not sent to the client, and returns it.
 func (r *request) logError(err error) error {
 	r.conn.server.log.Error("a handler failed", "method", r.Method, "error", err)
 	return err
@@ -49,8 +49,8 @@ func (r *request) logError(err error) error {
 
 var errNoResult = errors.New("server: the handler returned neither a result nor an error")
 
-// modernError returns the error for a modern client: of the codes that the specification reserves,
-// only those that it defines (2026-07-28, basic, Error Codes).
+// modernError returns the error for a modern client. Of the reserved codes, it keeps only those
+// that the specification defines (2026-07-28, basic, Error Codes).
 func (r *request) modernError(err error) error {
 	e, ok := errors.AsType[*rpc.Error](err)
 	switch {
@@ -59,7 +59,7 @@ func (r *request) modernError(err error) error {
 	case e.Code == mcp.CodeResourceNotFound:
 		return &rpc.Error{Code: rpc.CodeInvalidParams, Message: e.Message, Data: e.Data}
 	case e.Code == mcp.CodeURLElicitationRequired:
-		// from a legacy server behind a gateway: no modern code says that the user has refused
+		// a legacy server behind a gateway sent it; no modern code means that the user refused
 		return &rpc.Error{Code: rpc.CodeInternalError, Message: e.Message}
 	}
 	return r.logError(fmt.Errorf("the code %d belongs to the specification: %s", e.Code, e.Message))

@@ -8,7 +8,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// An app shows the result of a tool to people whose host can draw it. Others get the text.
+// An app shows the result of a tool, if the client's host supports apps. Other clients get the
+// text.
 func ExampleServer_AddApp() {
 	s := server.New(server.Info{Name: "dice", Version: "1.0.0"}, nil)
 	server.AddTool(s, mcp.Tool{Name: "roll", Description: "Rolls a die."},

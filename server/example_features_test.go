@@ -14,7 +14,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// talkTo writes lines to a server, and prints what it says to each.
+// talkTo writes lines to a server, and prints the responses.
 func talkTo(s *server.Server, lines ...string) {
 	client, stream := net.Pipe()
 	done := make(chan error)
@@ -22,7 +22,7 @@ func talkTo(s *server.Server, lines ...string) {
 	in := bufio.NewReader(client)
 	for _, line := range lines {
 		fmt.Fprintln(client, line)
-		if strings.Contains(line, `"id"`) { // anything else is not answered
+		if strings.Contains(line, `"id"`) { // only requests have responses
 			answer, _ := in.ReadString('\n')
 			fmt.Print(answer)
 		}
@@ -33,7 +33,7 @@ func talkTo(s *server.Server, lines ...string) {
 
 const hello = `{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}`
 
-// A template is many resources; the values of its variables come with the URI.
+// A template stands for many resources. The URI determines the values of its variables.
 func ExampleAddResourceTemplate() {
 	s := server.New(server.Info{Name: "library", Version: "1.0.0"}, nil)
 	books := map[string]string{"hamlet": "Who's there?"}
@@ -85,9 +85,9 @@ func ExampleAddPrompt() {
 	// {"jsonrpc":"2.0","id":2,"result":{"messages":[{"role":"user","content":{"type":"text","text":"Review this Go code."}}]}}
 }
 
-// One handler asks clients of both eras. This legacy client is called while the handler waits; a
-// modern one would get the question as the result of its request, and send that again with the
-// answer.
+// The same handler asks clients of both eras. This legacy client gets a request while the handler
+// waits. A modern client would get the question as the result of its request, and would repeat the
+// request with the answer.
 func ExampleElicit() {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
@@ -99,7 +99,7 @@ func ExampleElicit() {
 					`{"type":"object","properties":{"guests":{"type":"integer","minimum":1,"default":2}}}`),
 			})
 			if err != nil {
-				return "", err // in the modern era, this is how the question gets to the client
+				return "", err // in the modern era, this error sends the question to the client
 			}
 			if answer.Action != mcp.ElicitAccept {
 				return "no table, then", nil
@@ -108,8 +108,8 @@ func ExampleElicit() {
 			if err := json.Unmarshal(answer.Content, &form); err != nil {
 				return "", err
 			}
-			// What happens behind a question that is still to come, Once keeps from happening
-			// twice.
+			// The handler may run again after the next question. Once ensures that this part runs
+			// only once.
 			number, err := server.Once(ctx, "reservation",
 				func(context.Context) (int, error) { return 17, nil })
 			return fmt.Sprintf("table %d for %d", number, form.Guests), err
@@ -124,7 +124,7 @@ func ExampleElicit() {
 	// {"jsonrpc":"2.0","id":1,"result":{"structuredContent":{"success":true,"data":"table 17 for 2","error":null},"content":[{"type":"text","text":"{\"success\":true,\"data\":\"table 17 for 2\",\"error\":null}"}],"isError":false}}
 }
 
-// Middleware decides which requests are answered, and knows who sent them.
+// Middleware decides which requests are answered, and knows the principal of each.
 func ExampleOptions_middleware() {
 	s := server.Options{Middleware: []rpc.Middleware{func(next rpc.Handler) rpc.Handler {
 		return func(ctx context.Context, req *rpc.Request) (any, error) {

@@ -38,7 +38,7 @@ func ExampleServer_ServeStdio() {
 	}
 }
 
-// A server speaks over any stream.
+// A server works on any stream.
 func ExampleServer_Serve() {
 	client, stream := net.Pipe()
 	done := make(chan error)

@@ -16,9 +16,9 @@ import (
 )
 
 // An Extension is an optional addition to MCP (SEP-2133). The server declares it to clients of both
-// eras. What it adds exists only for clients with which it was negotiated: those that declare it
-// too, in initialize or with each modern request. For others its methods are unknown, its items do
-// not exist, and definitions lack its _meta.
+// eras. The addition exists only for clients with which the extension was negotiated: clients that
+// declare it too, in initialize or with each modern request. For other clients its methods are
+// unknown, its items do not exist, and definitions lack its _meta.
 //
 // Items belong to an extension by their field Extension: see [RawTool], [Resource] and
 // [ResourceTemplate].
@@ -27,30 +27,30 @@ type Extension struct {
 	ID string
 	// Settings encode as the JSON object that the server declares; nil: an empty object.
 	Settings any
-	// ServerOnly says that a client need not declare the extension: the declaration of the server
+	// ServerOnly means that clients need not declare the extension: the declaration of the server
 	// is enough.
 	ServerOnly bool
-	// Accepts reports whether the settings that a client declares, a JSON object, suffice; nil: any
-	// do. It is called for requests, so it must be fast, and safe for concurrent use. The settings
-	// are valid until it returns.
+	// Accepts reports whether the settings that a client declares, a JSON object, are sufficient;
+	// nil accepts any. It is called for requests, so it must be fast, and safe for concurrent use.
+	// The settings are valid until it returns.
 	Accepts func(settings json.RawMessage) bool
-	// Methods are the handlers of requests that the extension adds, by method. The params are valid
-	// until the handler returns. The result must encode as a JSON object; in the modern era the
-	// server adds resultType and its name, unless the result has them. The handler may use
-	// everything that a handler of a [Resource] may, and its errors follow the rules of
-	// [Resource].Read. It must be safe for concurrent use.
+	// Methods are the handlers of the extension's requests, by method. The params are valid until
+	// the handler returns. The result must encode as a JSON object; in the modern era the server
+	// adds resultType and its name, unless the result has them. The handler may use everything that
+	// a handler of a [Resource] may use, and its errors follow the rules of [Resource].Read. It
+	// must be safe for concurrent use.
 	Methods map[string]func(ctx context.Context, params json.RawMessage) (any, error)
 	// Notifications are the handlers of notifications from clients, by method. The next message of
 	// the client waits for the handler, so it must not block. A panic is logged.
 	Notifications map[string]func(ctx context.Context, params json.RawMessage)
-	// Meta are keys of the _meta of definitions in lists that only clients get with which the
-	// extension was negotiated.
+	// Meta are keys of _meta in the definitions of lists. The server removes them for clients with
+	// which the extension was not negotiated.
 	Meta []string
 }
 
 // ClientExtension returns the settings with which the client of a request declares an extension, a
-// JSON object. It reports false if the client does not declare it, declares it with something else
-// than an object, or ctx is not that of a request. A handler may retain the settings.
+// JSON object. It reports false if the client does not declare it, if its settings are not an
+// object, or if ctx does not belong to a request. A handler may retain the settings.
 func ClientExtension(ctx context.Context, id string) (settings json.RawMessage, declared bool) {
 	r := requestFrom(ctx)
 	if r == nil {
@@ -61,9 +61,9 @@ func ClientExtension(ctx context.Context, id string) (settings json.RawMessage, 
 }
 
 // NotifyExtension sends a notification of an extension to the client of a request. It may return
-// before the client has it, and blocks while too much waits to be sent, until ctx ends. The error
-// matches [ErrUnsupported] if the extension was not negotiated with the client or, with ServerOnly,
-// the client does not declare it, and is [ErrNoRequest] outside of a request.
+// before the client has received it. While too much waits to be sent, it blocks until ctx ends. The
+// error is [ErrNoRequest] outside of a request. It matches [ErrUnsupported] if the extension was
+// not negotiated with the client, or if the client does not declare an extension with ServerOnly.
 func NotifyExtension(ctx context.Context, id, method string, params any) error {
 	r, err := extensionRequest(ctx, id)
 	if err != nil {
@@ -73,8 +73,8 @@ func NotifyExtension(ctx context.Context, id, method string, params any) error {
 }
 
 // CallExtension sends a request of an extension to the legacy client of a request, and blocks until
-// it responds or ctx ends. The errors are those of [NotifyExtension]; a modern client, which cannot
-// be called, is one without the extension.
+// the client responds or ctx ends. The errors are those of [NotifyExtension]. A modern client
+// cannot be called, so for it the error matches [ErrUnsupported].
 func CallExtension(ctx context.Context, id, method string, params, result any) error {
 	r, err := extensionRequest(ctx, id)
 	if err == nil && r.era.modern {
@@ -92,7 +92,7 @@ func extensionRequest(ctx context.Context, id string) (*request, error) {
 	if r == nil {
 		return nil, ErrNoRequest
 	}
-	// a client knows no messages of an extension of the server only, unless it declares that
+	// a client that does not declare a ServerOnly extension does not know its messages
 	_, declared := mcp.DeclaredExtension(r.era.capabilities, id)
 	if !declared || !r.negotiated(id) {
 		return nil, fmt.Errorf("server: the extension %s was not negotiated: %w", id,
@@ -101,18 +101,19 @@ func extensionRequest(ctx context.Context, id string) (*request, error) {
 	return r, nil
 }
 
-// An extension is an [Extension] of a server, or the one of tasks.
+// An extension is an [Extension] of a server, or one of the built-in extensions.
 type extension struct {
 	Extension
 	settings json.RawMessage
 	// offered reports whether the server declares it; nil: always
 	offered func(*era, declaredKinds) bool
 	methods map[string]method
-	// undeclared is the error for a client that does not declare it; nil: the method is unknown
+	// undeclared returns the error for a client that does not declare it; nil: the method is
+	// unknown
 	undeclared func() error
 }
 
-// extensions are the extensions of a server. They do not change.
+// extensions holds the extensions of a server. It is never modified.
 type extensions struct {
 	byID          map[string]*extension
 	methods       map[string]*extension
@@ -120,7 +121,7 @@ type extensions struct {
 	withMeta      []*extension
 }
 
-// add adds an extension, or says what is wrong with it.
+// add adds an extension. It returns an error if the extension is invalid.
 func (all *extensions) add(x *extension) (err error) {
 	if x.settings, err = mcp.ExtensionSettings(x.ID, x.Settings); err != nil {
 		return err
@@ -173,7 +174,7 @@ func newExtensions(declared []Extension) (*extensions, error) {
 	err := errors.Join(all.add(tasksExtension()), all.add(appsExtension()),
 		all.add(skillsExtension()))
 	for _, e := range declared {
-		// the application may change its maps later
+		// the application may modify its maps later
 		e.Methods, e.Notifications, e.Meta = maps.Clone(e.Methods), maps.Clone(e.Notifications),
 			slices.Clone(e.Meta)
 		err = errors.Join(err, all.add(&extension{Extension: e}))
@@ -190,7 +191,7 @@ func (s *Server) metaIsOffered() bool {
 }
 
 // isOffered reports whether the server declares the extension in an era. The capabilities of a
-// replicated client are not known after initialize, so nothing can be negotiated with it.
+// replicated client are unknown after initialize, so no extension can be negotiated with it.
 func (x *extension) isOffered(e *era, has declaredKinds) bool {
 	return (x.ServerOnly || !e.replicated) && (x.offered == nil || x.offered(e, has))
 }
@@ -229,7 +230,7 @@ func (r *request) negotiated(id string) bool {
 	return accepted
 }
 
-// permits reports whether an item of an extension, "" for none, exists for the client.
+// permits reports whether an item of this extension exists for the client. "" means no extension.
 func (r *request) permits(extension string) bool {
 	return extension == "" || r.negotiated(extension)
 }
@@ -276,7 +277,7 @@ func extensionMethod(
 	}
 }
 
-// completeResult adds what the modern era requires of a result to an encoded object that lacks it.
+// completeResult adds the members that modern results require to an encoded object that lacks them.
 func (r *request) completeResult(result []byte) []byte {
 	if !r.era.modern {
 		return result

@@ -10,8 +10,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// Extensions are declared in both eras (SEP-2133); in the legacy one with what initialize answers.
-// The messages are checked against the revisions' schemas where these are there.
+// Extensions are declared in both eras (SEP-2133), in the legacy era with the result of initialize.
+// The messages are checked with the schemas of the revisions, if these are available.
 func TestExtensionsAreDeclaredInBothEras(t *testing.T) {
 	in(t, allRevisions, func(t *testing.T, revision string) {
 		o := quiet
@@ -20,7 +20,7 @@ func TestExtensionsAreDeclaredInBothEras(t *testing.T) {
 			c.Extensions["com.example/more"] = json.RawMessage(`{}`)
 		}
 		s := made(o)
-		for range 2 { // what Capabilities adds is added to a copy
+		for range 2 { // Capabilities modifies a copy
 			k := connect(t, s)
 			m := k.speak(revision, `{}`)
 			if k.modern() {

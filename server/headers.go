@@ -10,10 +10,10 @@ import (
 // toolHeaders caches the header parameters of the tools of one list.
 type toolHeaders struct {
 	list   *tools
-	byName sync.Map // of []mcp.HeaderParam
+	byName sync.Map // maps names to []mcp.HeaderParam
 }
 
-// headerParams is [Integration.HeaderParams].
+// headerParams implements [Integration.HeaderParams].
 func (s *Server) headerParams(tool string) []mcp.HeaderParam {
 	list := s.toolList()
 	headers := s.headers.Load()
@@ -26,7 +26,7 @@ func (s *Server) headerParams(tool string) []mcp.HeaderParam {
 	}
 	item := list.byKey[tool]
 	if item == nil {
-		return nil // not cached, since clients can invent names
+		return nil // not cached, because clients can invent names
 	}
 	params, err := mcp.HeaderParams(jsonscan.Member(item.definition, "inputSchema"))
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Changes that belong together are told once, when the last of who makes them has done; what is
-// about one thing only is told at once.
+// Related list changes are announced once, when the last caller releases them. Changes of a single
+// item are announced at once.
 func TestHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := three(t, quiet)
@@ -25,7 +25,7 @@ func TestHold(t *testing.T) {
 		s.ResourceUpdated("x:1")
 		k.next().says(updated, `{"uri":"x:1"}`)
 		one()
-		one() // counts once
+		one() // a second call of release has no effect
 		change()
 		k.silent()
 		other()
@@ -33,7 +33,7 @@ func TestHold(t *testing.T) {
 		time.Sleep(time.Second)
 		k.silent()
 
-		s.Integration().DeferListChanged()() // nothing has changed
+		s.Integration().DeferListChanged()() // without a change
 		time.Sleep(time.Second)
 		k.silent()
 	})

@@ -21,10 +21,10 @@ type halves struct {
 
 func (halves) Close() error { return nil }
 
-// The Frame hook learns which connection a message belongs to, and what its client calls itself.
+// The context of the Frame hook contains the connection of a message, with the name of its client.
 func TestHooksKnowTheConnection(t *testing.T) {
 	var mu sync.Mutex
-	seen := map[*server.Conn][]string{} // what the client was called at each message
+	seen := map[*server.Conn][]string{} // by connection, the client's name at each message
 	o := server.Options{Hooks: rpc.Hooks{
 		Frame: func(ctx context.Context, _ rpc.Direction, _ []byte) {
 			mu.Lock()

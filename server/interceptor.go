@@ -18,17 +18,17 @@ type Interceptor func(next Handler) Handler
 
 // A Handler runs a call and returns its result. Its error follows the rules of [Resource].Read; for
 // a tool, an error that is or wraps a [*dispatch.Error] becomes a result with isError and the
-// error's message.
+// message of the error.
 type Handler func(ctx context.Context, c *Call) (Result, error)
 
-// A Call is a client's tools/call, prompts/get or resources/read of something that exists and that
+// A Call is a client's tools/call, prompts/get or resources/read for an item that exists and that
 // the client may see. Its arguments are not yet validated.
 type Call struct {
 	Kind      Kind            // KindTool, KindPrompt or KindResource
 	Name      string          // the name of the tool or prompt, or the URI of the resource
 	Operation string          // the operation of the catalog that the tool runs; "" for none
 	Arguments json.RawMessage // of the tool or prompt, as the client sent them; nil for none
-	Principal string          // the authenticated caller, as by [dispatch.PrincipalFrom]
+	Principal string          // the authenticated caller, as [dispatch.PrincipalFrom] returns it
 	Session   string          // see [Conn.Session]
 	Revision  mcp.Revision    // the revision of the client
 	RequestID string          // the JSON text of the request's ID
@@ -36,16 +36,16 @@ type Call struct {
 	run Handler
 }
 
-// A Result is the result of a call in JSON, as the client's revision has it. It is valid until the
-// handler returns.
+// A Result is the result of a call as JSON, in the form of the client's revision. It is valid until
+// the handler returns.
 type Result json.RawMessage
 
 // IsError reports whether the result of a tool has isError.
 func (r Result) IsError() bool { return string(jsonscan.Member(r, "isError")) == "true" }
 
 // Type returns the result's resultType. It is [mcp.ResultInputRequired] if the server asks a modern
-// client for input, which repeats the call with its answer, and [mcp.ResultComplete] for a final
-// result, in both eras.
+// client for input; the client then repeats the call with its answer. It is [mcp.ResultComplete]
+// for a final result, in both eras.
 func (r Result) Type() mcp.ResultType {
 	if text, ok := jsonscan.Text(jsonscan.Member(r, "resultType")); ok {
 		return mcp.ResultType(text)
@@ -53,7 +53,7 @@ func (r Result) Type() mcp.ResultType {
 	return mcp.ResultComplete
 }
 
-// The mistakes of an interceptor.
+// The errors about a faulty interceptor.
 var (
 	errNoCall    = errors.New("server: an interceptor called next without its Call or a copy of it")
 	errNotJSON   = errors.New("server: an interceptor set arguments that are not JSON")
@@ -68,7 +68,7 @@ func runCall(ctx context.Context, c *Call) (Result, error) {
 	return c.run(ctx, c)
 }
 
-// interceptedBy returns runCall within the interceptors, the first of which is the outermost.
+// interceptedBy returns runCall wrapped in the interceptors. The first is the outermost.
 func interceptedBy(all []Interceptor) Handler {
 	handle := Handler(runCall)
 	for _, intercept := range slices.Backward(all) {
@@ -77,7 +77,8 @@ func interceptedBy(all []Interceptor) Handler {
 	return handle
 }
 
-// intercept runs a call within the interceptors. run gets the arguments that they leave.
+// intercept runs a call within the interceptors. It passes the arguments to run, as the
+// interceptors have left them.
 func (r *request) intercept(kind Kind, name, operation string, arguments json.RawMessage,
 	run func(ctx context.Context, arguments json.RawMessage) (any, error)) (any, error) {
 	var (

@@ -103,7 +103,7 @@ func interceptedServer(t *testing.T, o server.Options) *server.Server {
 	return s
 }
 
-// An interceptor sees every call, in both eras and on both transports, and its context reaches the
+// An interceptor gets every call, in both eras and on both transports, and its context reaches the
 // function.
 func TestInterceptorsSeeEveryCall(t *testing.T) {
 	for _, era := range []mcp.Era{mcp.Legacy, mcp.Modern} {
@@ -160,7 +160,7 @@ func TestInterceptorsSeeEveryCall(t *testing.T) {
 	}
 }
 
-// The questions of a call are results of their own in the modern era only.
+// Only in the modern era are the questions of a call results of their own.
 func TestInterceptorsSeeQuestions(t *testing.T) {
 	for era, want := range map[mcp.Era]string{
 		mcp.Legacy: "tool asking [] {}: complete isError=false err=<nil>",

@@ -6,11 +6,11 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// legacyDefinition returns a tool's definition for revisions before 2026-07-28, whose clients
-// refuse a whole list for one schema that is invalid to them (2025-11-25, schema, "Tool"). A
-// property schema true or false becomes an equivalent object. An outputSchema that is not that of
-// an object is left out, as is the content it describes: see legacyResult. ok is false if the
-// inputSchema is not that of an object.
+// legacyDefinition returns a tool's definition for revisions before 2026-07-28. Clients of these
+// refuse a whole list because of one schema that they consider invalid (2025-11-25, schema,
+// "Tool"). A property schema true or false becomes an equivalent object. An outputSchema that does
+// not describe an object is left out, and so is the content that it describes: see legacyResult. ok
+// is false if the inputSchema does not describe an object.
 func legacyDefinition(definition []byte) (legacy []byte, ok bool) {
 	legacy = []byte{'{'}
 	changed := false
@@ -19,7 +19,7 @@ func legacyDefinition(definition []byte) (legacy []byte, ok bool) {
 		if input || jsonscan.KeyIs(key, "outputSchema") {
 			schema := value
 			if input && value[0] == '{' && jsonscan.Member(value, "type") == nil {
-				schema = []byte(`{"type":"object"`) // arguments are an object in any case
+				schema = []byte(`{"type":"object"`) // arguments are always an object
 				for key, value := range jsonscan.Members(value) {
 					schema = appendMember(schema, key, value)
 				}
@@ -44,8 +44,8 @@ func legacyDefinition(definition []byte) (legacy []byte, ok bool) {
 	return append(legacy, '}'), ok
 }
 
-// legacySchema returns the schema of an object for these revisions. ok is false if it is the schema
-// of something else.
+// legacySchema returns the schema of an object for these revisions. ok is false if the schema does
+// not describe an object.
 func legacySchema(schema []byte) (legacy []byte, ok bool) {
 	if kind, _ := jsonscan.Text(jsonscan.Member(schema, "type")); kind != "object" {
 		return nil, false
@@ -103,8 +103,8 @@ func appendMember(object, key, value []byte) []byte {
 }
 
 // legacyResult returns the result of another server's tool for these revisions, which allow only an
-// object as structured content. Any other is left out; if there is no content, it becomes text
-// (2025-11-25, Tools, "Structured Content").
+// object as structured content. Other structured content is left out; if the result has no content,
+// it becomes a text (2025-11-25, Tools, "Structured Content").
 func legacyResult(result []byte) []byte {
 	if !bytes.Contains(result, []byte(`"structuredContent"`)) { // the common case
 		return result
@@ -135,8 +135,8 @@ func legacyResult(result []byte) []byte {
 	return append(appendMember(legacy, []byte(`"content"`), content), '}')
 }
 
-// legacyListing returns the tools as these revisions list them: the same listing if no definition
-// differs.
+// legacyListing returns the tools as these revisions list them. If no definition differs, it
+// returns the same listing.
 func legacyListing(all *listing[*tool]) *listing[*tool] {
 	items := make(map[string]*item[*tool], len(all.byKey))
 	same := true

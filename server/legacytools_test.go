@@ -15,7 +15,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// forwards is a tool of another server with these schemas, that answers with a result.
+// forwards returns a tool of another server with this definition and result.
 func forwards(name, definition, result string) server.RawTool {
 	return server.RawTool{Tool: mcp.Tool{Name: name}, Definition: json.RawMessage(definition),
 		Forward: func(context.Context, json.RawMessage) (json.RawMessage,
@@ -24,10 +24,11 @@ func forwards(name, definition, result string) server.RawTool {
 		}}
 }
 
-// A schema that only 2026-07-28 has would make clients of other revisions refuse all of tools/list.
+// A schema that only 2026-07-28 allows would make clients of other revisions refuse the whole list.
 func TestSchemasThatLegacyRevisionsDoNotHave(t *testing.T) {
 	var log bytes.Buffer
-	// Three tools are those of no revision: the schema of 2026-07-28 does not have them either.
+	// Three tools are invalid in all revisions: the schema of 2026-07-28 does not allow them
+	// either.
 	withTools := func(none bool) *server.Server {
 		s := server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(
 			server.Info{Name: "test", Version: "1.2"}, dispatch.NewCatalog())
@@ -90,7 +91,7 @@ func TestSchemasThatLegacyRevisionsDoNotHave(t *testing.T) {
 	assert.Assert(t, strings.Contains(log.String(), "tool=wrong"), log.String())
 }
 
-// So it is with tools that say in 2025-11-25 that they can be tasks.
+// The same is true of tools whose definitions in 2025-11-25 declare task support.
 func TestSchemasThatLegacyRevisionsDoNotHaveAndTasks(t *testing.T) {
 	c := dispatch.NewCatalog()
 	s := quiet.New(server.Info{Name: "test", Version: "1.2"}, c)
@@ -101,7 +102,8 @@ func TestSchemasThatLegacyRevisionsDoNotHaveAndTasks(t *testing.T) {
 		`{"tools":[{"name":"list","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}`)
 }
 
-// Structured content that is no object would make them refuse the result of another server's tool.
+// Structured content that is not an object would make clients refuse the result of another server's
+// tool.
 func TestStructuredContentThatLegacyRevisionsDoNotHave(t *testing.T) {
 	answers := map[string]string{
 		"array":  `{"content":[{"type":"text","text":"one"}],"structuredContent":[1],"x":1.0}`,

@@ -11,8 +11,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// declaredKinds are the kinds of items that a server has or has had. A capability that was declared
-// stays declared.
+// declaredKinds says which kinds of items a server has or has had. A declared capability stays
+// declared.
 type declaredKinds struct {
 	tools, resources, prompts, completions, tasks, apps, skills bool
 }
@@ -62,7 +62,7 @@ func (s *Server) capabilities(e *era) mcp.ServerCapabilities {
 func (s *Server) appendCapabilities(dst []byte, e *era) []byte {
 	dst, err := mcp.Append(dst, s.capabilities(e))
 	if err != nil {
-		// New has encoded them before
+		// cannot fail: New has encoded them before
 		panic("server: the capabilities cannot be encoded: " + err.Error())
 	}
 	return dst
@@ -80,7 +80,7 @@ func discover(r *request) (any, error) {
 const maxClientName = 128 // bytes
 
 // initialize answers the legacy handshake (2025-11-25, basic/lifecycle). A client may repeat it;
-// the last one holds.
+// the last one counts.
 func initialize(r *request) (any, error) {
 	version, ok := jsonscan.Unquote(jsonscan.Member(r.Params, "protocolVersion"))
 	if !ok {
@@ -89,7 +89,7 @@ func initialize(r *request) (any, error) {
 	}
 	revision := mcp.Negotiate(string(version))
 	features, _ := mcp.FeaturesOf(revision)
-	// the params live only as long as the request
+	// the params are valid only during the request
 	client := bytes.Clone(jsonscan.Member(r.Params, "capabilities"))
 	name, _ := jsonscan.Text(jsonscan.Member(jsonscan.Member(r.Params, "clientInfo"), "name"))
 	agreed := &era{revision: revision, structuredContent: features.StructuredOutput,
@@ -119,7 +119,7 @@ func appendInstructions(dst []byte, s *Server) []byte {
 	return dst
 }
 
-// initialized handles notifications/initialized: from now on the server may send change
+// initialized handles notifications/initialized. From then on the server may send change
 // notifications.
 func initialized(c *Conn, _ *rpc.Request) {
 	c.initialized.Store(true)
@@ -130,9 +130,9 @@ func rootsChanged(c *Conn, _ *rpc.Request) { c.server.clientEvents.emit(c, Clien
 
 func ping(*request) (any, error) { return rawJSON(`{}`), nil }
 
-// Ping asks a legacy client for a response, and blocks until that comes or ctx ends (2025-11-25,
-// basic/utilities/ping). For a modern client, which cannot be called, and outside of a request it
-// returns [ErrNoRequest].
+// Ping sends a ping to a legacy client, and blocks until the client responds or ctx ends
+// (2025-11-25, basic/utilities/ping). It returns [ErrNoRequest] outside of a request, and for a
+// modern client, which cannot be called.
 func Ping(ctx context.Context) error {
 	r := requestFrom(ctx)
 	if r == nil || r.era.modern {

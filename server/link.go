@@ -9,21 +9,21 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Link sends messages to a client. An [rpc.Peer] is a Link; over HTTP each request has its own,
-// which writes to its event stream.
+// A Link sends messages to a client. An [rpc.Peer] is a Link; over HTTP each request has its own
+// Link, which writes to the event stream of the request.
 type Link interface {
-	// Notify sends a notification. It may return before the client has it, and blocks while too
-	// much waits to be sent, until ctx ends.
+	// Notify sends a notification. It may return before the client has received it. While too much
+	// waits to be sent, it blocks until ctx ends.
 	Notify(ctx context.Context, method string, params any) error
-	// Call sends a request and blocks until the client responds or ctx ends. It is never used for a
-	// client of the modern era.
+	// Call sends a request and blocks until the client responds or ctx ends. It is called only for
+	// legacy clients.
 	Call(ctx context.Context, method string, params, result any) error
 }
 
-// flush waits until the link has written what was sent, if it has a method Flush.
+// flush waits until the link has written all sent messages, if it has a method Flush.
 func flush(ctx context.Context, l Link) {
 	if l, ok := l.(interface{ Flush(context.Context) error }); ok {
-		_ = l.Flush(ctx) // it fails only when the link has ended
+		_ = l.Flush(ctx) // fails only if the link has ended
 	}
 }
 
@@ -69,7 +69,7 @@ func (w *middlewareLink) Call(ctx context.Context, method string, params, result
 	if err != nil || result == nil {
 		return err
 	}
-	text, err := encodeParams(answer) // middleware may have replaced it
+	text, err := encodeParams(answer) // middleware may have replaced the result
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (w *middlewareLink) Call(ctx context.Context, method string, params, result
 	return mcp.Unmarshal(text, result)
 }
 
-// Flush implements what [flush] looks for.
+// Flush flushes the wrapped link, if that has a method Flush.
 func (w *middlewareLink) Flush(ctx context.Context) error {
 	flush(ctx, w.Link)
 	return nil
@@ -96,7 +96,7 @@ func encodeParams(params any) (json.RawMessage, error) {
 	return mcp.Marshal(params)
 }
 
-// noLink is the link of a request without one.
+// noLink is the link for requests whose transport cannot send messages meanwhile.
 type noLink struct{}
 
 var errNoLink = errors.New(

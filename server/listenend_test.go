@@ -14,7 +14,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// endings counts what a client has read about each of its subscriptions.
+// endings counts the messages that a client has read about each of its subscriptions.
 type endings struct {
 	acks, notices map[int]int
 	results       map[int]string
@@ -22,9 +22,9 @@ type endings struct {
 
 // A closing is how a connection ends.
 type closing struct {
-	patient bool  // the client has read all acknowledgments by then
-	cancels []int // the subscriptions that it has cancelled
-	context bool  // the context of Serve ends too, at the same time
+	patient bool  // the client has read all acknowledgments before
+	cancels []int // the subscriptions that the client has cancelled
+	context bool  // the context of Serve ends at the same time
 }
 
 const listenLine = `{"jsonrpc":"2.0","id":%d,"method":"subscriptions/listen","params":{"_meta":{%s},` +
@@ -92,8 +92,8 @@ func listeners(t *testing.T, n int, how closing) endings {
 const listenResult = `{"jsonrpc":"2.0","id":%d,"result":{"resultType":"complete","_meta":{` +
 	`"io.modelcontextprotocol/subscriptionId":%d,"io.modelcontextprotocol/serverInfo":{"name":"test","version":"1"}}}}`
 
-// A subscription that is open when the client closes its end gets its notification and its result,
-// and one that the client has cancelled gets neither, in whatever order the ends come.
+// A subscription that is open when the client closes its end gets its notification and its result.
+// One that the client has cancelled gets neither, in whatever order these events happen.
 func TestSubscriptionsAreAnsweredAtEndOfInput(t *testing.T) {
 	for _, tc := range []struct {
 		n, times int

@@ -24,7 +24,7 @@ const (
 	KindSkill    Kind = "skill"    // its key is the URI of its SKILL.md
 )
 
-// declare is [Integration.Declare].
+// declare implements [Integration.Declare].
 func (s *Server) declare(kinds ...Kind) {
 	for _, kind := range kinds {
 		switch kind {
@@ -46,13 +46,13 @@ func (s *Server) declare(kinds ...Kind) {
 type item[T any] struct {
 	key         string // unique in the list
 	value       T
-	definition  []byte // its JSON in the list
+	definition  []byte // its JSON in lists
 	sessionOnly bool   // see Tool.NeedsSession
-	extension   string // that the client must have negotiated; "" for none
+	extension   string // the extension that the client must have negotiated; "" for none
 }
 
-// encodeDefinition returns an item's JSON in lists: definition if there is one, otherwise the
-// encoded fields.
+// encodeDefinition returns an item's JSON in lists: definition if it is set, otherwise the encoded
+// fields.
 func encodeDefinition(definition json.RawMessage, fields any) ([]byte, error) {
 	if definition == nil {
 		return mcp.Marshal(fields)
@@ -67,8 +67,8 @@ func encodeDefinition(definition json.RawMessage, fields any) ([]byte, error) {
 type listing[T any] struct {
 	byKey          map[string]*item[T]
 	sorted         []*item[T] // by key
-	hasSessionOnly bool       // for any item
-	hasExtension   bool       // for any item
+	hasSessionOnly bool       // an item has sessionOnly
+	hasExtension   bool       // an item has an extension
 }
 
 func newListing[T any](items map[string]*item[T]) *listing[T] {
@@ -82,13 +82,13 @@ func newListing[T any](items map[string]*item[T]) *listing[T] {
 	return l
 }
 
-// A collection is the items of a kind that an application adds and removes. It is safe for
+// A collection holds the items of a kind that an application adds and removes. It is safe for
 // concurrent use; reading takes no lock.
 type collection[T any] struct {
 	mu       sync.Mutex
 	items    map[string]*item[T]
 	snapshot atomic.Pointer[listing[T]] // nil after a change
-	everUsed atomic.Bool                // an item was added once
+	everUsed atomic.Bool                // an item has been added
 }
 
 // add adds items, and replaces those with the same keys.
@@ -145,9 +145,9 @@ func (c *collection[T]) listing() *listing[T] {
 	return l
 }
 
-// list answers a request for a list. A cursor is the key of the last item that the client has, so
-// the server keeps no state for it, and it stays valid when items are added and removed
-// (2026-07-28, server/utilities/pagination).
+// list answers a request for a list. A cursor is the key of the last item that the client has
+// received. So the server keeps no state for it, and it stays valid when items are added and
+// removed (2026-07-28, server/utilities/pagination).
 func list[T any](r *request, kind Kind, name string, l *listing[T]) (any, error) {
 	s := r.conn.server
 	cursor, err := r.text(paramCursor)
@@ -194,20 +194,20 @@ func (s *Server) visible(r *request, kind Kind, key string) bool {
 	return s.o.Visible == nil || s.o.Visible(r, kind, key)
 }
 
-// A page is a part of a list, as a result.
+// A page is a part of a list, encoded as a result.
 type page[T any] struct {
 	server *Server
 	era    *era
 	name   string
 	items  []*item[T]
 	more   bool
-	// keys of the _meta of definitions that the client does not get
+	// keys of _meta that the client does not get in definitions
 	hiddenMeta []string
 	public     bool // the list is the same for all clients
 	hints      hints
 }
 
-// hints says in which eras a page carries cache hints.
+// hints selects the eras in which a page has cache hints.
 type hints uint8
 
 const (
@@ -227,7 +227,7 @@ func (p *page[T]) appendEnd(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// JSONSize returns the size for [rpc.Appender].
+// JSONSize estimates the size for [rpc.Appender].
 func (p *page[T]) JSONSize() int {
 	size := 1024
 	for _, item := range p.items {

@@ -17,10 +17,10 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A kind is one of the lists that there are.
+// A kind is one of the lists of a server.
 type kind struct {
 	method, member, key string
-	prefix              string // of the keys, on the wire
+	prefix              string // of the keys in messages
 	add                 func(s *server.Server, key string) error
 	remove              func(s *server.Server, keys ...string) int
 }
@@ -50,7 +50,7 @@ var kinds = map[server.Kind]kind{
 		}, (*server.Server).RemoveResourceTemplates},
 }
 
-// page asks for a page and returns the keys on it, and the cursor of the next; "" if there is none.
+// page requests a page and returns its keys and the next cursor, or "" if there is none.
 func (d kind) page(k *talk, cursor string) (keys []string, next string) {
 	k.t.Helper()
 	params := `{}`
@@ -75,7 +75,7 @@ func (d kind) page(k *talk, cursor string) (keys []string, next string) {
 	return keys, next
 }
 
-// pages returns the keys of all pages, and how many there were. between is called after each.
+// pages returns the keys and the number of all pages. It calls between after each page.
 func (d kind) pages(k *talk, between func(page int)) (keys []string, pages int) {
 	k.t.Helper()
 	for cursor := ""; ; {
@@ -114,8 +114,8 @@ func TestPagesOfEveryKind(t *testing.T) {
 	}
 }
 
-// While somebody turns the pages, items come and go. What was there all the time is seen once, and
-// nothing is seen twice.
+// While a client reads the pages, items are added and removed. Items that exist all the time are
+// listed once, and no item is listed twice.
 func TestPagesOfChangingLists(t *testing.T) {
 	for size := 1; size <= 3; size++ {
 		for name, d := range kinds {
@@ -130,14 +130,14 @@ func TestPagesOfChangingLists(t *testing.T) {
 				keys, _ := d.pages(k, func(page int) {
 					switch page {
 					case 1:
-						// the one that the cursor is about, one before and one behind it; new ones
+						// remove the item of the cursor, one before and one after it; add new ones
 						// likewise
 						assert.Equal(t, d.remove(s, fmt.Sprintf("k%d", size-1), "k0", "k5"),
 							len(slices.Compact([]int{size - 1, 0}))+1)
 						must(t, errors.Join(d.add(s, "a-before"), d.add(s, "k6x")))
 					case 2:
 						assert.Equal(t, d.remove(s, "k9"), 1)
-						must(t, d.add(s, "k6x")) // again
+						must(t, d.add(s, "k6x")) // add it again
 					}
 				})
 				counts := map[string]int{}
@@ -154,7 +154,7 @@ func TestPagesOfChangingLists(t *testing.T) {
 			})
 		}
 	}
-	// All that is left goes while the client is at a page.
+	// All remaining items are removed while the client reads the pages.
 	o := quiet
 	o.PageSize = 1
 	s := made(o)
@@ -188,7 +188,7 @@ func TestForgedCursors(t *testing.T) {
 			for _, cursor := range []string{`7`, `null`, `{}`, `["a"]`, `true`} {
 				k.refuse(d.method, `{"cursor":`+cursor+`}`, -32602, "cursor must be a string")
 			}
-			// One that anybody could make leads to nothing that is hidden.
+			// A cursor that a client has invented reveals no hidden item.
 			for from, want := range map[string]string{"0": "a", "a": "z", "gone": "z",
 				"hidden": "z", "z": "", "\xff\xfe": ""} {
 				keys, _ := d.page(k, base64.RawURLEncoding.EncodeToString([]byte(d.prefix+from)))
@@ -198,10 +198,10 @@ func TestForgedCursors(t *testing.T) {
 	})
 }
 
-// What a client may not see is not there, whatever it does.
+// A client cannot use an item that it may not see, whatever it sends.
 func TestVisible(t *testing.T) {
 	o := quiet
-	o.PublicLists = true // in vain
+	o.PublicLists = true // has no effect
 	o.MaxWatched = 10
 	asked := map[server.Kind]bool{}
 	o.Visible = func(ctx context.Context, kind server.Kind, key string) bool {
@@ -266,7 +266,7 @@ func TestVisible(t *testing.T) {
 	assert.Equal(t, len(asked), 4)
 }
 
-// Operations are tools to Visible like any other.
+// Visible treats operations like other tools.
 func TestVisibleOperations(t *testing.T) {
 	o := quiet
 	o.Visible = func(_ context.Context, kind server.Kind, key string) bool {
@@ -291,13 +291,13 @@ func TestPublicLists(t *testing.T) {
 		m := k.request(d.method, "")
 		assert.Assert(t, strings.Contains(m.raw, `"ttlMs":1500,"cacheScope":"public"`), m.raw)
 	}
-	// What is in the lists is nobody else's business all the same.
+	// The lists are still private.
 	assert.Assert(t,
 		strings.Contains(k.request("resources/read", `{"uri":"x:r"}`).raw,
 			`"cacheScope":"private"`))
 }
 
-// A server has what was added to it, and what it does not have it does not do.
+// A server declares the kinds of items that were added to it, and has no methods for the others.
 func TestCapabilitiesAreWhatThereIs(t *testing.T) {
 	completing := recites("p")
 	completing.Complete = suggests
@@ -367,7 +367,7 @@ func TestCapabilitiesAreWhatThereIs(t *testing.T) {
 	}
 }
 
-// What is expected is declared, in both eras, before it is there.
+// Declared kinds appear in the capabilities of both eras before the first item is added.
 func TestExpect(t *testing.T) {
 	s := made(quiet, func(s *server.Server) {
 		s.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
@@ -388,7 +388,7 @@ func TestExpect(t *testing.T) {
 	}
 }
 
-// What another server has said of a thing is what lists have of it.
+// Lists contain the definition of another server unchanged.
 func TestDefinition(t *testing.T) {
 	forward := func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil }
 	get := func(context.Context, map[string]string) (*mcp.GetPromptResult, error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// setLevel answers the legacy logging/setLevel: from now on the client gets the log messages of
-// operations.
+// setLevel answers the legacy request logging/setLevel. From then on the client gets the log
+// messages of operations.
 func setLevel(r *request) (any, error) {
 	if r.era.replicated {
 		return nil, errReplicated
@@ -37,7 +37,8 @@ func parseLevel(raw []byte) (mcp.LoggingLevel, error) {
 	return level, nil
 }
 
-// logLevel returns the lowest level of log messages that the request's client wants; "" for none.
+// logLevel returns the lowest level of log messages that the request's client wants. "" means that
+// it wants none.
 func (r *request) logLevel() (mcp.LoggingLevel, error) {
 	if r.era.modern {
 		if r.meta.logLevel == nil {
@@ -48,15 +49,16 @@ func (r *request) logLevel() (mcp.LoggingLevel, error) {
 	return r.conn.LogLevel(), nil
 }
 
-// LogLevel returns the lowest level of log messages that a legacy client wants; "" for none, which
-// is the default.
+// LogLevel returns the lowest level of log messages that a legacy client wants. "" means that it
+// wants none, which is the default.
 func (c *Conn) LogLevel() mcp.LoggingLevel {
 	level, _ := c.logLevel.Load().(mcp.LoggingLevel)
 	return level
 }
 
-// Log sends a log message to a legacy client outside of a request, if the client wants that level
-// (2025-11-25, server/utilities/logging). It blocks until the message is written, or ctx ends.
+// Log sends a log message to a legacy client outside of a request, if the client wants messages of
+// that level (2025-11-25, server/utilities/logging). It blocks until the message is written or ctx
+// ends.
 func (c *Conn) Log(ctx context.Context, message mcp.LoggingMessageParams) error {
 	link := c.unsolicitedLink()
 	if link == nil || !c.initialized.Load() || !message.Level.AtLeast(c.LogLevel()) {
@@ -65,8 +67,8 @@ func (c *Conn) Log(ctx context.Context, message mcp.LoggingMessageParams) error 
 	return sendLog(&connContext{ctx, c, nil}, link, message)
 }
 
-// LogLevelFrom returns the lowest level of log messages that the client of a request wants; "" for
-// none.
+// LogLevelFrom returns the lowest level of log messages that the client of a request wants. ""
+// means that it wants none.
 func LogLevelFrom(ctx context.Context) mcp.LoggingLevel {
 	if r := requestFrom(ctx); r != nil {
 		if level, err := r.logLevel(); err == nil {
@@ -76,9 +78,9 @@ func LogLevelFrom(ctx context.Context) mcp.LoggingLevel {
 	return ""
 }
 
-// Log sends a log message to the client of a request, if the client wants that level. [Logger] is
-// for a handler's own messages; Log passes one on unchanged. It blocks until the message is
-// written, or ctx ends.
+// Log sends a log message to the client of a request, if the client wants messages of that level.
+// Use [Logger] for a handler's own messages, and Log to pass on a message unchanged. Log blocks
+// until the message is written or ctx ends.
 func Log(ctx context.Context, message mcp.LoggingMessageParams) error {
 	r := requestFrom(ctx)
 	if r == nil || !message.Level.AtLeast(LogLevelFrom(ctx)) {
@@ -95,7 +97,7 @@ func sendLog(ctx context.Context, link Link, message mcp.LoggingMessageParams) e
 	if err := link.Notify(ctx, mcp.NotificationMessage, rawJSON(text)); err != nil {
 		return err
 	}
-	flush(ctx, link) // otherwise messages fill the queue before responses
+	flush(ctx, link) // otherwise messages fill the queue ahead of responses
 	return nil
 }
 
@@ -103,12 +105,12 @@ func sendLog(ctx context.Context, link Link, message mcp.LoggingMessageParams) e
 // notifications/message. The loggers of [dispatch.Logger] and [Logger] use it; the server's own log
 // does not.
 type clientLog struct {
-	ctx    context.Context // the request's; when it has ended, records are dropped
+	ctx    context.Context // of the request; after its end, records are dropped
 	link   Link
 	level  slog.Level
 	logger string
 	attrs  []slog.Attr // of WithAttrs, in their groups
-	groups []string    // that are open
+	groups []string    // the open groups
 }
 
 func (h *clientLog) Enabled(_ context.Context, level slog.Level) bool { return level >= h.level }
@@ -148,7 +150,7 @@ func (h *clientLog) WithGroup(name string) slog.Handler {
 	return &clone
 }
 
-// inGroups puts attrs into the open groups.
+// inGroups nests attrs in the open groups.
 func (h *clientLog) inGroups(attrs []slog.Attr) []slog.Attr {
 	for _, group := range slices.Backward(h.groups) {
 		attrs = []slog.Attr{{Key: group, Value: slog.GroupValue(attrs...)}}
@@ -177,7 +179,7 @@ func addAttrs(object map[string]any, attrs []slog.Attr) {
 	}
 }
 
-// jsonOrText returns a value as JSON; an error, or a value that cannot be encoded, becomes a text.
+// jsonOrText returns a value as JSON. An error, or a value that cannot be encoded, becomes a text.
 func jsonOrText(value slog.Value) any {
 	switch v := value.Any().(type) {
 	case error:
@@ -191,9 +193,9 @@ func jsonOrText(value slog.Value) any {
 	}
 }
 
-// Logger returns a logger that writes to [Options].Logger, and to the client of a request if the
-// client wants records of that level. It is for handlers of tools, prompts and resources; for
-// operations and typed tools it does the same as [dispatch.Logger]. Outside of a request it returns
+// Logger returns a logger that writes to [Options].Logger and, for records of a level that the
+// client of the request wants, to the client. It is for handlers of tools, prompts and resources;
+// in operations and typed tools it equals [dispatch.Logger]. Outside of a request it returns
 // slog.Default(). It is safe for concurrent use.
 func Logger(ctx context.Context) *slog.Logger {
 	r := requestFrom(ctx)
@@ -207,8 +209,8 @@ func Logger(ctx context.Context) *slog.Logger {
 	return r.logger(r.conn.server.log, level, "")
 }
 
-// logger returns a logger that writes to log, and, unless level is "", records of at least that
-// level to the client.
+// logger returns a logger that writes to log and, unless level is "", sends records of at least
+// that level to the client.
 func (r *request) logger(log *slog.Logger, level mcp.LoggingLevel, name string) *slog.Logger {
 	if level == "" {
 		return log

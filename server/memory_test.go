@@ -18,7 +18,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A request that comes by a stream has an account, which is closed with it.
+// A request on a stream has an account, which is closed with the request.
 func TestHandlersFindTheAccountOfTheirRequest(t *testing.T) {
 	for _, revision := range []string{"2025-06-18", newest} {
 		t.Run(revision, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestHandlersFindTheAccountOfTheirRequest(t *testing.T) {
 	}
 }
 
-// A task goes on when its request is over, and with it what it holds.
+// A task outlives its request, and so does the memory that it reserves.
 func TestTasksHaveAnAccountOfTheirOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := quiet
@@ -80,13 +80,13 @@ func TestTasksHaveAnAccountOfTheirOwn(t *testing.T) {
 	})
 }
 
-// One principal with many clients leaves tasks to others.
+// A principal with many clients cannot use up the tasks of others.
 func TestOnePrincipalLeavesTasksToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running atomic.Int32
 		release := make(chan struct{})
 		o := quiet
-		o.Tasks.MaxRunning = 1 // and 16 in all
+		o.Tasks.MaxRunning = 1 // and 16 in total
 		s := employ(t, o, stubborn(&running, release))
 		call := func(principal, owner string) error {
 			account := s.Integration().Memory().Open(owner)
@@ -119,7 +119,7 @@ func TestOnePrincipalLeavesTasksToOthers(t *testing.T) {
 	})
 }
 
-// A subscription to a resource is counted with its URI and the memory to find it by.
+// A subscription to a resource counts with its URI and the memory of its map entries.
 func TestSubscriptionsToResourcesAreCounted(t *testing.T) {
 	pool := quota.NewPool(1000)
 	s := made(server.Options{Memory: pool},
@@ -136,7 +136,7 @@ func TestSubscriptionsToResourcesAreCounted(t *testing.T) {
 	k.want("resources/subscribe", long("b"), `{}`)
 	k.stream.Close()
 	<-k.ended
-	k.ended <- nil // for who waits for it next
+	k.ended <- nil // for the next wait
 	assert.Equal(t, pool.Used(), int64(0))
 
 	listen := func(uris string) string {

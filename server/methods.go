@@ -7,8 +7,8 @@ import (
 
 // A method is a row of the method table. To add a method to the server, add a row.
 type method struct {
-	legacy, modern bool                     // in which era it exists
-	needs          func(declaredKinds) bool // what the server has to declare; nil: nothing
+	legacy, modern bool                     // the eras that have the method
+	needs          func(declaredKinds) bool // what the server must declare; nil: nothing
 	handle         func(r *request) (any, error)
 }
 
@@ -36,7 +36,7 @@ var methods = map[string]method{
 	mcp.MethodListPrompts: {legacy: true, modern: true, needs: hasPrompts, handle: listPrompts},
 	mcp.MethodGetPrompt:   {legacy: true, modern: true, needs: hasPrompts, handle: getPrompt},
 
-	// the experimental tasks of 2025-11-25; later ones are an extension, see tasksExtension
+	// the experimental tasks of 2025-11-25; for the modern era see tasksExtension
 	mcp.MethodGetTask:    {legacy: true, needs: hasTasks, handle: getTask},
 	mcp.MethodCancelTask: {legacy: true, needs: hasTasks, handle: cancelTask},
 	mcp.MethodTaskResult: {legacy: true, needs: hasTasks, handle: taskResult},
@@ -50,8 +50,8 @@ var methods = map[string]method{
 func hasResources(has declaredKinds) bool { return has.resources }
 func hasPrompts(has declaredKinds) bool   { return has.prompts }
 
-// notifications are the handlers of notifications. It is read only. Others are ignored, as JSON-RPC
-// requires; package rpc handles notifications/cancelled.
+// notifications maps methods to the handlers of notifications. It is read only. Unknown
+// notifications are ignored, as JSON-RPC requires; package rpc handles notifications/cancelled.
 var notifications = map[string]func(*Conn, *rpc.Request){
 	mcp.NotificationInitialized:      initialized,
 	mcp.NotificationRootsListChanged: rootsChanged,

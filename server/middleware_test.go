@@ -19,7 +19,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A journal is middleware that notes what it sees.
+// A journal is middleware that records the messages that it gets.
 type journal struct {
 	mu    sync.Mutex
 	lines []string
@@ -31,7 +31,7 @@ func (j *journal) note(format string, args ...any) {
 	j.lines = append(j.lines, fmt.Sprintf(format, args...))
 }
 
-// take returns what was noted since it was called last.
+// take returns the records since the last call.
 func (j *journal) take() []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -51,7 +51,7 @@ func (j *journal) middleware(name string) rpc.Middleware {
 	}
 }
 
-// replaces is middleware for one method.
+// replaces returns middleware for one method.
 func replaces(method string, with func(next rpc.Handler) rpc.Handler) rpc.Middleware {
 	return func(next rpc.Handler) rpc.Handler {
 		replaced := with(next)
@@ -138,7 +138,7 @@ func TestMiddlewareMayChangeAndRefuse(t *testing.T) {
 		`{"resourceTemplates":[{"name":"t","uriTemplate":"x:{a}/{b}"},{"name":"t","uriTemplate":"y:{a}"}]}`)
 }
 
-// busy is a handler that says and asks all that there is.
+// busy is a handler that sends messages of every kind.
 func busy(ctx context.Context) (string, error) {
 	server.Logger(ctx).Info("log")
 	server.Progress(ctx, 1, 0, "")
@@ -185,7 +185,7 @@ func TestOutgoingSeesWhatGoesOut(t *testing.T) {
 		synctest.Wait()
 		assert.DeepEqual(t, j.take(),
 			slices.Concat(around(acknowledged), around("notifications/tools/list_changed")))
-		k.request("tools/call", `{"name":"t"}`).asks("name") // which is an answer: nothing goes out
+		k.request("tools/call", `{"name":"t"}`).asks("name") // a result: nothing is sent
 		assert.Equal(t, len(j.take()), 0)
 	})
 }
@@ -195,7 +195,7 @@ func TestOutgoingMayChangeAndRefuse(t *testing.T) {
 		answer := func() (any, error) { return nil, rpc.Errorf(-31050, "nobody is asked") }
 		o := quiet
 		o.Outgoing = []rpc.Middleware{
-			replaces("notifications/message", func(rpc.Handler) rpc.Handler { // says nothing
+			replaces("notifications/message", func(rpc.Handler) rpc.Handler { // sends nothing
 				return func(context.Context, *rpc.Request) (any, error) { return nil, nil }
 			}),
 			replaces("notifications/progress", func(next rpc.Handler) rpc.Handler {
@@ -228,7 +228,7 @@ func TestOutgoingMayChangeAndRefuse(t *testing.T) {
 		call().fails(-31050, "nobody is asked")
 		answer = func() (any, error) { return nil, errors.New("secret") }
 		assert.Assert(t, !strings.Contains(call().fails(-32603, "Internal error").raw, "secret"))
-		// What it answers for the client is any value that is the client's result.
+		// Outgoing middleware may return any value that encodes as the client's result.
 		for _, result := range []any{
 			json.RawMessage(`{"action":"accept","content":{"name":"M"}}`),
 			mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`{"name":"M"}`)},
@@ -243,7 +243,7 @@ func TestOutgoingMayChangeAndRefuse(t *testing.T) {
 		}
 		answer = func() (any, error) { panic("secret") }
 		call().fails(-32603, "Internal error")
-		// News that is refused holds up nothing.
+		// A notification that middleware refuses delays no other message.
 		k.want("resources/subscribe", `{"uri":"x:r"}`, `{}`)
 		s.ResourceUpdated("x:r")
 		synctest.Wait()
@@ -253,7 +253,7 @@ func TestOutgoingMayChangeAndRefuse(t *testing.T) {
 	})
 }
 
-// What the client's answer is, outgoing middleware may see and change.
+// Outgoing middleware may inspect and change the client's answer.
 func TestOutgoingSeesTheClientsAnswer(t *testing.T) {
 	o := quiet
 	o.Outgoing = []rpc.Middleware{
@@ -275,7 +275,7 @@ func TestOutgoingSeesTheClientsAnswer(t *testing.T) {
 	k.next().fails(-32051, "translated")
 }
 
-// A post is the link of a transport that hands over messages one by one.
+// A post is the link of a transport that passes messages one by one.
 type post struct {
 	calls func(method string, params json.RawMessage) (string, error)
 	said  chan string
@@ -305,7 +305,7 @@ func (p *post) Call(_ context.Context, method string, params, result any) error 
 	return json.Unmarshal([]byte(answer), result)
 }
 
-// handle hands one message over, and returns the response.
+// handle passes one message to the connection, and returns the response.
 func handle(t *testing.T, c *server.Conn, link server.Link, format string, args ...any) message {
 	t.Helper()
 	m, err := rpc.ParseMessage(fmt.Appendf(nil, format, args...))
@@ -321,8 +321,8 @@ func handle(t *testing.T, c *server.Conn, link server.Link, format string, args 
 	return answer
 }
 
-// Who the client is, everything that is done for it knows: middleware, Visible, handlers, what goes
-// out.
+// Everything that is done for a client knows its principal: middleware, Visible, handlers and
+// outgoing messages.
 func TestPrincipal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var j journal
@@ -373,7 +373,7 @@ func TestPrincipal(t *testing.T) {
 				assert.Assert(t, strings.HasSuffix(line, ": "+name), line)
 			}
 		}
-		// What is said unasked is said to somebody, too.
+		// Messages outside of requests have the principal, too.
 		assert.Assert(t,
 			handle(t, alice, link,
 				`{"jsonrpc":"2.0","method":"notifications/initialized"}`).raw == "")
@@ -384,7 +384,7 @@ func TestPrincipal(t *testing.T) {
 
 		assert.Equal(t, dispatch.PrincipalFrom(t.Context()), "")
 
-		// A state that was given to one is worth nothing to another.
+		// A requestState of one principal is invalid for another.
 		const call = `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"t"%s,"_meta":{` +
 			elicits + `}}}`
 		a := handle(t, alice, link, call, "").asks("name")
@@ -394,13 +394,13 @@ func TestPrincipal(t *testing.T) {
 		handle(t, nobody, link, call, more).fails(-32602,
 			"requestState was not made for this request")
 		handle(t, alice, link, call, more).told("for alice")
-		again := s.Integration().NewConn(t.Context(), nil, "alice") // another connection of hers
+		again := s.Integration().NewConn(t.Context(), nil, "alice") // another connection of alice
 		defer again.Close()
 		handle(t, again, link, call, more).told("for alice")
 	})
 }
 
-// Operations know who calls them.
+// Operations know the principal of their caller.
 func TestPrincipalOfAnOperation(t *testing.T) {
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "who", Summary: "Who am I?", Kind: dispatch.Read},

@@ -14,25 +14,25 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// An mrtr is the state of a request's multi round-trip (2026-07-28, basic/patterns/mrtr): what the
-// server asks the client while it handles the request. In the legacy era each question is a request
-// to the client, and the handler waits for the response. In the modern era the request ends with
-// the questions as its result, and the client repeats it with the answers. The request's mu guards
-// it.
+// An mrtr is the state of a request's multi round-trip (2026-07-28, basic/patterns/mrtr): the
+// questions that the server asks the client while it handles the request. In the legacy era each
+// question is a request to the client, and the handler waits for the response. In the modern era
+// the request ends with the questions as its result, and the client repeats it with the answers.
+// The request's mu guards the state.
 type mrtr struct {
 	request *request
 	state   requestState      // the questions and answers of earlier rounds
 	pending mcp.InputRequests // questions without an answer
 	// answers to questions that the handler has not asked yet
 	unsolicited map[string]json.RawMessage
-	rerun       bool                 // run the handler of a legacy client's request again
+	rerun       bool                 // the handler of a legacy client's request must run again
 	onceCalls   map[string]*onceCall // calls of Once in progress, by key
-	stopErr     error                // why the handler cannot go on, an *inputRequiredError
+	stopErr     error                // an *inputRequiredError if the handler cannot continue
 }
 
-// An inputRequiredError ends a handler that cannot go on: either the client has not answered yet,
-// or it cannot be asked.
-type inputRequiredError struct{ failure *rpc.Error } // nil: not answered yet
+// An inputRequiredError ends a handler that cannot continue, because the client has not answered
+// yet or cannot be asked.
+type inputRequiredError struct{ failure *rpc.Error } // nil: the client has not answered yet
 
 func (s *inputRequiredError) Error() string {
 	if s.failure != nil {
@@ -104,7 +104,8 @@ func (r *request) readInputResponses() error {
 	return nil
 }
 
-// mrtr returns the request's round-trip state, and makes it on first use. The caller holds mu.
+// mrtr returns the request's round-trip state. It creates the state on first use. The caller holds
+// mu.
 func (r *request) mrtr() *mrtr {
 	if r.rounds == nil {
 		r.rounds = &mrtr{request: r}
@@ -120,8 +121,8 @@ func (x *mrtr) recordAnswer(key string, answer []byte) {
 	x.state.Answers[key] = bytes.Clone(answer)
 }
 
-// binding returns a digest of the request without the members that change from round to round, and
-// of the principal. A requestState is valid for this digest only.
+// binding returns a digest of the principal and of the request without the members that change from
+// round to round. A requestState is valid only for this digest.
 func (x *mrtr) binding() []byte {
 	h := sha256.New()
 	add := func(part []byte) {
@@ -144,7 +145,7 @@ func (x *mrtr) binding() []byte {
 }
 
 // canonicalJSON returns JSON in a form that does not depend on white space, escapes and the order
-// of members, since a client may encode its request again.
+// of members, because a client may encode its request differently when it repeats it.
 func canonicalJSON(value []byte) []byte {
 	if value == nil {
 		return nil
@@ -159,10 +160,11 @@ func canonicalJSON(value []byte) []byte {
 	return text
 }
 
-// ask returns the client's result of a request that the server sends it. key names the question
-// within r. valid returns an error for a result that does not answer the question; a modern client
-// is then asked again. An answer holds for the whole of r, whose handler may run more than once in
-// either era: see [request.confirm]. The error is an *inputRequiredError, or that of the call.
+// ask sends the client a question, a request of the server, and returns the client's result. key
+// names the question within r. valid returns an error for a result that does not answer the
+// question; a modern client is then asked again. An answer is valid for all runs of r's handler,
+// which may run more than once in either era: see [request.confirm]. The error is an
+// *inputRequiredError, or the error of the call.
 func (r *request) ask(ctx context.Context, key, method string, params any,
 	valid func(answer []byte) error) (json.RawMessage, error) {
 	question, err := mcp.NewInputRequest(method, params)
@@ -194,14 +196,15 @@ func (r *request) ask(ctx context.Context, key, method string, params any,
 }
 
 // answerOrAsk returns the answer to a question if there is one. Otherwise it returns the error that
-// makes a modern client answer it, or nil and nil if a legacy client is to be called.
+// makes a modern client answer it, or nil and nil if a legacy client must be called.
 func (x *mrtr) answerOrAsk(key string, question mcp.InputRequest, digest []byte,
 	valid func(answer []byte) error) (json.RawMessage, error) {
 	if answer := x.storedAnswer(key, digest); answer != nil && valid(answer) == nil {
 		return answer, nil
 	}
 	x.recordQuestion(key, digest)
-	// A client may answer before it is asked, but must have read what it confirms.
+	// A client may answer a question before it is asked, but not a confirmation, which it must read
+	// first.
 	if answer := x.unsolicited[key]; answer != nil && key != keyConfirm && valid(answer) == nil {
 		x.recordAnswer(key, answer)
 		return answer, nil
@@ -225,7 +228,7 @@ func (x *mrtr) storedAnswer(key string, digest []byte) json.RawMessage {
 	return x.state.Answers[key]
 }
 
-// recordQuestion records which question a key stands for.
+// recordQuestion records the question for a key.
 func (x *mrtr) recordQuestion(key string, digest []byte) {
 	if x.state.Questions == nil {
 		x.state.Questions = map[string][]byte{}
@@ -233,14 +236,14 @@ func (x *mrtr) recordQuestion(key string, digest []byte) {
 	x.state.Questions[key] = digest
 }
 
-// stop is [mrtr.stop] for a caller that does not hold mu.
+// stop calls [mrtr.stop] with mu held.
 func (r *request) stop(failure *rpc.Error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.mrtr().stop(failure)
 }
 
-// stopErr returns why the handler cannot go on, or nil if it can.
+// stopErr returns the error of a handler that cannot continue, or nil if it can.
 func (r *request) stopErr() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -250,10 +253,10 @@ func (r *request) stopErr() error {
 	return r.rounds.stopErr
 }
 
-// stop records that the handler cannot go on, and returns the reason as an error.
+// stop records that the handler cannot continue, and returns the reason as an error.
 func (x *mrtr) stop(failure *rpc.Error) error {
 	stopped := &inputRequiredError{failure}
-	if !x.request.task.created() { // other goroutines of a task may go on
+	if !x.request.task.created() { // other goroutines of a task may continue
 		x.stopErr = stopped
 	}
 	return stopped
@@ -294,12 +297,12 @@ func (x *mrtr) inputRequiredResult() (any, error) {
 	return rawJSON(append(append(result, s.info...), "}}"...)), nil
 }
 
-// ErrAsked matches the error of a handler that ends because its client is asked something and has
-// not answered yet: see [Elicit] and [RequireInput].
+// ErrAsked matches the error of a handler that ends because it has asked its client and has no
+// answer yet: see [Elicit] and [RequireInput].
 var ErrAsked = errors.New("server: the client is being asked")
 
-// repeat runs a handler, and runs it again each time a legacy client has answered the questions of
-// [RequireInput].
+// repeat runs a handler. It runs the handler again each time a legacy client has answered the
+// questions of [RequireInput].
 func (r *request) repeat(handle func(r *request) (any, error)) (any, error) {
 	for range maxRounds {
 		if result, err := handle(r); !r.takeRerun() {
@@ -309,8 +312,8 @@ func (r *request) repeat(handle func(r *request) (any, error)) (any, error) {
 	return nil, r.logError(errTooManyRounds)
 }
 
-// takeRerun reports whether the handler is to run again, now that a legacy client has answered its
-// questions, and resets that.
+// takeRerun reports whether the handler must run again because a legacy client has answered its
+// questions. It clears that state.
 func (r *request) takeRerun() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -23,10 +23,11 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// What the specification says that a server MUST do, or not, as far as it is the same over any
-// transport and no other test here is about it. The list of all is in streamable/musts_test.go.
+// The MUST and MUST NOT rules of the specification for servers that are the same on every transport
+// and that no other test of this package covers. The list of all rules is in
+// streamable/musts_test.go.
 
-// 2026-07-28 and 2025-11-25, client/elicitation: the url has to be a valid URL.
+// 2026-07-28 and 2025-11-25, client/elicitation: the url must be a valid URL.
 func TestElicitationURLMustBeValid(t *testing.T) {
 	var url string
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
@@ -49,8 +50,8 @@ func TestElicitationURLMustBeValid(t *testing.T) {
 	}
 }
 
-// 2026-07-28 and 2025-11-25, client/sampling: results of tools stand alone, and each use of a tool
-// has one in the message behind it.
+// 2026-07-28 and 2025-11-25, client/sampling: a message with tool results contains nothing else,
+// and each tool use has a result in the next message.
 func TestSamplingToolResultsMustMatch(t *testing.T) {
 	var messages []mcp.SamplingMessage
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
@@ -125,8 +126,7 @@ func TestSamplingToolResultsMustMatch(t *testing.T) {
 	}
 }
 
-// 2026-07-28, server/utilities/caching: no ttlMs is less than 0, and all that can be kept has
-// hints.
+// 2026-07-28, server/utilities/caching: ttlMs is not negative, and each cacheable result has hints.
 func TestCacheHintsMustBeThereAndNotNegative(t *testing.T) {
 	o := quiet
 	o.ListTTL = -time.Second
@@ -175,7 +175,7 @@ func TestCacheScopeMustBeTheSameOnAllPages(t *testing.T) {
 	}
 }
 
-// 2026-07-28, basic/versioning: what extensions are called has a prefix.
+// 2026-07-28, basic/versioning: the ID of an extension has a prefix.
 func TestExtensionsMustHavePrefixes(t *testing.T) {
 	for id, good := range map[string]bool{"com.example/x": true, "x": false, "": false, "/x": false,
 		"1.a/x": false, "com.example/-": false} {
@@ -188,8 +188,8 @@ func TestExtensionsMustHavePrefixes(t *testing.T) {
 	}
 }
 
-// 2026-07-28, basic: what a client has declared with another request, or in a handshake, counts for
-// nothing.
+// 2026-07-28, basic: capabilities that a client has declared in another request, or in a handshake,
+// do not count.
 func TestPriorRequestsMustNotCount(t *testing.T) {
 	s := everywhere(quiet, elicitName)
 	k := connect(t, s)
@@ -207,7 +207,7 @@ func TestPriorRequestsMustNotCount(t *testing.T) {
 	k.next().fails(-32602, "clientCapabilities")
 }
 
-// basic/transports, stdio, of all revisions: no message has a newline in it, and all are UTF-8.
+// basic/transports, stdio, of all revisions: a message contains no newline and is valid UTF-8.
 func TestMessagesMustBeLinesOfUTF8(t *testing.T) {
 	s := made(quiet, func(s *server.Server) {
 		for name, result := range map[string]*mcp.CallToolResult{
@@ -233,7 +233,7 @@ func TestMessagesMustBeLinesOfUTF8(t *testing.T) {
 		k.start("tools/call", fmt.Sprintf(`{"name":%q}`, name))
 		messages := 1
 		for m := k.next(); m.Method != ""; m = k.next() {
-			// each line is a whole message, or next would fail
+			// each line is a whole message, otherwise next fails
 			assert.Assert(t, utf8.ValidString(m.raw), "%q", m.raw)
 			messages++
 		}
@@ -241,8 +241,8 @@ func TestMessagesMustBeLinesOfUTF8(t *testing.T) {
 	}
 }
 
-// 2026-07-28, basic/patterns/cancellation: a server cancels subscriptions only, those that it ends
-// itself, and says nothing more to a client that has ended one itself.
+// 2026-07-28, basic/patterns/cancellation: a server cancels only subscriptions that it ends itself,
+// and sends nothing more to a client that has ended one itself.
 func TestServerMustCancelItsSubscriptionsOnly(t *testing.T) {
 	for name, tc := range map[string]struct {
 		end  func(c *server.Conn, cancel context.CancelCauseFunc)
@@ -291,8 +291,8 @@ func TestServerMustCancelItsSubscriptionsOnly(t *testing.T) {
 			})
 		})
 	}
-	// What it does not answer for other reasons is not cancelled: requests that the client gives
-	// up, and such as wait for an answer of its user.
+	// Requests that end without a response for other reasons are not cancelled: those that the
+	// client cancels, and those that wait for the user's answer.
 	s := everywhere(quiet, elicitName)
 	k := speak(t, s, newest, everything)
 	inPlaces(t, func(t *testing.T, p place) {
@@ -308,8 +308,8 @@ func TestServerMustCancelItsSubscriptionsOnly(t *testing.T) {
 	})
 }
 
-// 2026-07-28, server/utilities/logging: what is logged goes to the request that wants it, as loud
-// as it wants it, and to no subscription.
+// 2026-07-28, server/utilities/logging: log messages go only to the request that wants them, from
+// the level that it wants, and to no subscription.
 func TestLogMustGoToItsRequestOnly(t *testing.T) {
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
 		server.Logger(ctx).Info("quiet")
@@ -342,8 +342,8 @@ func TestLogMustGoToItsRequestOnly(t *testing.T) {
 	})
 }
 
-// server/utilities/logging, of all revisions: the server itself tells its clients nothing that it
-// logs, least of all secrets.
+// server/utilities/logging, of all revisions: the server sends nothing of its own log to clients,
+// in particular no secrets.
 func TestLogMustNotHaveSecrets(t *testing.T) {
 	o := quiet
 	o.Logger = slog.New(slog.DiscardHandler)
@@ -369,7 +369,7 @@ func TestLogMustNotHaveSecrets(t *testing.T) {
 	})
 }
 
-// 2026-07-28, basic, _meta: what a trace is passed on as is a trace.
+// 2026-07-28, basic, _meta: only a valid trace context is passed on.
 func TestTraceMustBeOne(t *testing.T) {
 	s := everywhere(quiet, elicitName)
 	k := speak(t, s, newest, everything)
@@ -393,10 +393,10 @@ func TestTraceMustBeOne(t *testing.T) {
 	}
 }
 
-const noisy = "STDWIRE_TEST_NOISY_SERVER" // has the test below be the server
+const noisy = "STDWIRE_TEST_NOISY_SERVER" // makes the test below run the server
 
-// basic/transports, stdio, of all revisions: there is nothing on standard output but messages,
-// whatever operations and their children print.
+// basic/transports, stdio, of all revisions: standard output contains only messages, whatever
+// operations and their children print.
 func TestStdoutMustHaveMessagesOnly(t *testing.T) {
 	if os.Getenv(noisy) != "" {
 		c := dispatch.NewCatalog()

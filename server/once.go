@@ -9,30 +9,30 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// errOnceFailed is the error for goroutines that wait for a function that does not return.
+// errOnceFailed is the error for goroutines that wait for a call of fn that did not return.
 var errOnceFailed = errors.New(
 	"server: Once: the function panicked or ended its goroutine, in another goroutine")
 
-// A onceCall is a call of a function of [Once], in progress or done.
+// A onceCall is a call of the function of [Once], in progress or done.
 type onceCall struct {
 	done   chan struct{}
-	result json.RawMessage // when done
+	result json.RawMessage // set when done
 	err    error
 }
 
-// Once runs fn once for a request whose handler runs more than once. Later calls return the result
-// of the first. Handlers run again when a client has answered, see [Elicit]. If several goroutines
-// call Once with one key at a time, one of them runs fn, and the others wait and return the same
-// result or error.
+// Once runs fn once for a request, even if the handler runs more than once: later calls return the
+// result of the first. A handler runs again when its client has answered, see [Elicit]. If several
+// goroutines call Once with the same key at the same time, one of them runs fn, and the others wait
+// and return the same result or error.
 //
-// The result is encoded as JSON and carried by a modern client in requestState until the request is
-// done, so it should be small. An error is not kept. a key must not also be the key of a question;
-// fn must not call Once with the same key.
+// The result is encoded as JSON. A modern client carries it in requestState until the request is
+// done, so it should be small. An error is not stored. key must not also be the key of a question,
+// and fn must not call Once with the same key.
 //
 // Once does not protect against a client that repeats a request deliberately. A client may use a
-// requestState again until it expires, 15 minutes after it was made, and one from before the call
-// of Once makes fn run again. An action that must never be repeated, such as a payment, needs a
-// record of its own.
+// requestState again until it expires, 15 minutes after it was made, and fn runs again if the
+// requestState is older than the call of Once. An action that must never be repeated, such as a
+// payment, needs its own record.
 func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, error)) (value T,
 	err error) {
 	r, err := askableRequest(ctx, key)
@@ -65,8 +65,8 @@ func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, e
 // onceDigest takes the place of a question's digest for a key of Once.
 var onceDigest = []byte("once")
 
-// once returns the call for a key: that of an earlier run, one in progress, or a new one, which the
-// caller has to make.
+// once returns the call for a key: that of an earlier run, one in progress, or a new one. If first
+// is true, the caller must make the call.
 func (r *request) once(key string) (call *onceCall, first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

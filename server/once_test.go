@@ -16,8 +16,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// Goroutines of a handler that call Once with one key at a time run the function once, and none
-// waits for ever, however that ends.
+// Goroutines of a handler that call Once with the same key at the same time run the function once,
+// and none waits forever, however the function ends.
 func TestOnceIsSingleFlight(t *testing.T) {
 	const stranded = "0 server: Once: the function panicked or ended its goroutine, in another goroutine"
 	for name, tc := range map[string]struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// Either side may ask whether the other is there, but not in the modern era.
+// Either side may send a ping, but not in the modern era.
 func TestServerPingsItsClient(t *testing.T) {
 	s := quiet.New(server.Info{Name: "test", Version: "1.2"}, dispatch.NewCatalog())
 	assert.NilError(t,

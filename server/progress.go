@@ -18,7 +18,7 @@ type progress struct {
 	mu      sync.Mutex
 	last    float64
 	sent    bool
-	sending chan struct{}   // closed when the goroutine that sends is done; nil: none sends
+	sending chan struct{}   // closed when the sending goroutine is done; nil: none sends
 	next    *progressParams // the next step for that goroutine to send
 	ended   bool
 }
@@ -59,14 +59,14 @@ func (p *progress) report(done, total float64, message string) {
 	}
 }
 
-// send sends one step. It unlocks mu, which the caller holds, meanwhile.
+// send sends one step. The caller holds mu, which send unlocks while it sends.
 func (p *progress) send(s *progressParams) error {
 	p.mu.Unlock()
 	defer p.mu.Lock()
 	return p.link.Notify(p.ctx, mcp.NotificationProgress, s)
 }
 
-// end waits for the step that is being sent. Later ones are dropped.
+// end waits for the step that is being sent. Later steps are dropped.
 func (p *progress) end() {
 	p.mu.Lock()
 	p.ended = true
@@ -77,9 +77,9 @@ func (p *progress) end() {
 	}
 }
 
-// Progress reports the progress of a request to its client: done of total, where total 0 means that
-// it is not known. It is for handlers of tools, prompts and resources; operations have
-// [dispatch.Progress]. It does nothing if the client has not asked for progress, or the handler has
+// Progress reports the progress of a request to its client: done of total. A total of 0 means that
+// it is unknown. Progress is for handlers of tools, prompts and resources; operations use
+// [dispatch.Progress]. It does nothing if the client has not asked for progress or the handler has
 // returned. It is safe for concurrent use.
 func Progress(ctx context.Context, done, total float64, message string) {
 	if r := requestFrom(ctx); r != nil && r.wantsProgress() {

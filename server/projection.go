@@ -17,10 +17,11 @@ const (
 	// ToolPerOperation makes a tool of each operation, with the operation's arguments: fs.read
 	// becomes fs_read.
 	ToolPerOperation Projection = iota
-	// ToolPerService makes a tool of each service, the part of an operation's name before its first
-	// dot. The tool takes the rest of the name as "action" and the operation's arguments as
-	// "params". The additional actions help and schema describe the others, unless the service has
-	// operations of these names. An operation without a dot in its name is a tool of its own.
+	// ToolPerService makes a tool of each service, which is the part of an operation's name before
+	// the first dot. The tool has two arguments: "action" is the rest of the operation's name, and
+	// "params" are the arguments of the operation. The additional actions help and schema describe
+	// the others, unless the service has operations with these names. An operation without a dot in
+	// its name becomes its own tool.
 	ToolPerService
 )
 
@@ -29,14 +30,15 @@ const (
 	actionSchema = "schema"
 )
 
-// A service is the operations behind one tool.
+// A service holds the operations of one tool.
 type service struct {
 	name     string
 	byAction map[string]*dispatch.Operation
 	actions  []string // sorted, without help and schema
 }
 
-// groupByService groups operations. rest are those without a dot in their names.
+// groupByService groups operations by service. rest are the operations without a dot in their
+// names.
 func groupByService(operations []*dispatch.Operation) (all []*service, rest []*dispatch.Operation) {
 	for _, op := range operations { // sorted by name
 		if op.Action() == "" {
@@ -81,7 +83,7 @@ func (s *service) definition() []byte {
 		all.Destructive = all.Destructive || a.Destructive
 		all.OpenWorld = all.OpenWorld || a.OpenWorld
 	}
-	choices, _ := json.Marshal(s.actionNames()) // strings encode
+	choices, _ := json.Marshal(s.actionNames()) // strings can be encoded
 	input := `{"type":"object","properties":{"action":{"type":"string","description":"What to do.","enum":` +
 		string(choices) +
 		`},"params":{"type":"object","description":"The arguments of the action."}},"required":["action"],"additionalProperties":false}`
@@ -89,8 +91,8 @@ func (s *service) definition() []byte {
 		Output: envelopeSchema(nil), Annotations: all}.encode()
 }
 
-// route returns the operation that a call selects, with its arguments; or a nil operation and the
-// answer.
+// route returns the operation that a call selects, with its arguments. For help, schema and invalid
+// calls it returns a nil operation and the answer.
 func (s *service) route(arguments []byte) (op *dispatch.Operation, params json.RawMessage,
 	answer dispatch.Envelope) {
 	action, params, err := s.parseArguments(arguments)
@@ -143,7 +145,7 @@ func (s *service) parseArguments(arguments []byte) (action string, params json.R
 	return action, params, nil
 }
 
-// An actionInfo is what help and schema return for one action.
+// An actionInfo is the result of help and schema for one action.
 type actionInfo struct {
 	Action      string             `json:"action"`
 	Title       string             `json:"title,omitempty"`
@@ -154,7 +156,7 @@ type actionInfo struct {
 	Output      json.RawMessage    `json:"output,omitempty"`
 }
 
-// describe answers help and schema, for the action that params name, or for all.
+// describe answers help and schema: for the action that params name, or for all actions.
 func (s *service) describe(how string, params json.RawMessage) dispatch.Envelope {
 	action, err := s.describedAction(params)
 	if err != nil {
@@ -180,7 +182,7 @@ func (s *service) describe(how string, params json.RawMessage) dispatch.Envelope
 		}
 		list = append(list, e)
 	}
-	// schemas and examples were compiled
+	// cannot fail: schemas and examples were compiled
 	data, _ := json.Marshal(map[string]any{"service": s.name, "actions": list})
 	return dispatch.Envelope{Data: data}
 }

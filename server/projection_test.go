@@ -130,7 +130,7 @@ func TestToolPerService(t *testing.T) {
 				modern), "Unknown tool: weather_get"))
 }
 
-// What a service calls help is its own.
+// A service may have an operation named help.
 func TestOperationNamedHelp(t *testing.T) {
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "desk.help", Summary: "Help.", Kind: dispatch.Read},

@@ -11,7 +11,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Prompt is a template for messages, which users select (2026-07-28, server/prompts).
+// A Prompt is a template for messages. Users select prompts (2026-07-28, server/prompts).
 type Prompt struct {
 	mcp.Prompt
 
@@ -27,7 +27,8 @@ type Prompt struct {
 	NeedsSession bool
 }
 
-// AddPrompt adds a prompt, or replaces the one with the same name. It fails without a Name and Get.
+// AddPrompt adds a prompt, or replaces the one with the same name. It fails if Name is empty or Get
+// is nil.
 func (s *Server) AddPrompt(p Prompt) error {
 	if p.Name == "" || p.Get == nil {
 		return fmt.Errorf("server: prompt %q: it needs a Name and Get", p.Name)
@@ -87,7 +88,7 @@ func getPrompt(r *request) (any, error) {
 	return r.intercept(KindPrompt, found.key, "", arguments, run)
 }
 
-// runPrompt returns the result of a prompt with these arguments.
+// runPrompt calls a prompt's function with these arguments and returns the result.
 func (r *request) runPrompt(ctx context.Context, p *Prompt, raw json.RawMessage) (any, error) {
 	arguments, err := texts("arguments", raw)
 	if err != nil {
@@ -106,7 +107,7 @@ func (r *request) runPrompt(ctx context.Context, p *Prompt, raw json.RawMessage)
 	if result == nil {
 		return nil, r.logError(errNoResult)
 	}
-	own := *result // the handler may share its result
+	own := *result // the handler may return a shared result
 	own.Messages = slices.Clone(own.Messages)
 	for i := range own.Messages {
 		own.Messages[i].Content = r.era.content(own.Messages[i].Content)

@@ -13,7 +13,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// recites is a prompt that returns its arguments.
+// recites returns a prompt that returns its arguments.
 func recites(name string, arguments ...mcp.PromptArgument) server.Prompt {
 	return server.Prompt{
 		Prompt: mcp.Prompt{Name: name, Arguments: arguments},
@@ -77,8 +77,8 @@ func TestPromptsAreListedAndGot(t *testing.T) {
 	})
 }
 
-// All content of a message reaches the client, but for what its revision does not have; the
-// handler's result stays what it is.
+// All content of a message is sent to the client, except content that its revision does not
+// support. The handler's result is not modified.
 func TestPromptContent(t *testing.T) {
 	result := &mcp.GetPromptResult{
 		Result: mcp.Result{Meta: mcp.Meta{"example.com/k": json.RawMessage(`1`)}},
@@ -157,7 +157,7 @@ func TestPromptsComeAndGo(t *testing.T) {
 	broken.Meta = mcp.Meta{"k": json.RawMessage(`{`)}
 	assert.ErrorContains(t, s.AddPrompt(broken), `server: prompt "p"`)
 	k := speak(t, s, newest, `{}`)
-	k.refuse("prompts/list", "", -32601, "prompts/list") // nothing of that counts
+	k.refuse("prompts/list", "", -32601, "prompts/list") // none of these calls declares prompts
 
 	must(t, s.AddPrompt(recites("p")))
 	p := recites("p")

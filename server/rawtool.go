@@ -13,58 +13,59 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A RawTool is a tool whose function reads and writes JSON: one whose schemas are known only at run
-// time, or a tool of another server. [AddTool] adds a tool with Go types.
+// A RawTool is a tool whose function reads and writes JSON. Use it if the schemas are known only at
+// run time, or for a tool of another server. [AddTool] adds a tool with Go types.
 type RawTool struct {
-	// InputSchema nil stands for any object. With an OutputSchema, each result without IsError must
+	// A nil InputSchema accepts any object. With an OutputSchema, each result without IsError must
 	// have structured content that fits it.
 	mcp.Tool
 
 	// Call returns the result. The arguments fit the input schema, with its defaults filled in, and
 	// are valid until Call returns. The error follows the rules of [Resource].Read; a failure that
-	// the model should see belongs in a result with IsError. A panic is logged, and answers the
-	// call with the error -32603 "Internal error". The result is not changed and may be shared by
-	// many calls. What the client's revision lacks, such as audio, resource links and structured
-	// content, is replaced by text or left out. Call must be safe for concurrent use.
+	// the model should see belongs in a result with IsError. A panic is logged, and the call is
+	// answered with the error -32603 "Internal error". The result is not modified, so many calls
+	// may share it. Content that the client's revision does not support, such as audio, resource
+	// links and structured content, is replaced by text or left out. Call must be safe for
+	// concurrent use.
 	Call func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error)
 
 	// Tasks says whether calls run as tasks: never (""), if the client wants it, or always. Clients
-	// of 2025-11-25 see it in place of the tool's Execution. See [TaskOptions].
+	// of 2025-11-25 get it in place of the tool's Execution. See [TaskOptions].
 	Tasks mcp.TaskSupport
 
 	// TaskLater makes a call a task only when Call calls [BecomeTask], so that Call can first ask
-	// the client, or find out whether a task is necessary. It makes no difference for a client of
+	// the client, or find out whether a task is necessary. It has no effect for a client of
 	// 2025-11-25, which asks for the task itself.
 	TaskLater bool
 
 	// Forward replaces Call for a tool of another server, which validates input and output itself.
-	// The arguments are those of the request, and the result, a JSON object, is sent unchanged,
-	// with two exceptions: a missing resultType is added in the modern era, and structured content
-	// that is not an object is left out in the legacy era, which does not have it. Errors and
-	// panics are those of Call. Such a tool may have any name, since the other server has chosen
-	// it.
+	// Its arguments are those of the request, and its result, a JSON object, is sent unchanged,
+	// with two exceptions: in the modern era a missing resultType is added; in the legacy era
+	// structured content that is not an object is left out, because the era does not allow it.
+	// Errors and panics are handled as those of Call. Such a tool may have any name, because the
+	// other server has chosen it.
 	Forward func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error)
 
-	// Definition, if set, is the tool in lists, a JSON object in place of the fields of mcp.Tool.
-	// It is sent byte for byte except for line breaks. For clients of the legacy era, an
+	// Definition, if set, is the tool in lists: a JSON object in place of the fields of mcp.Tool.
+	// It is sent byte by byte except for line breaks. For clients of the legacy era, an
 	// OutputSchema that does not describe an object is left out, and a tool whose InputSchema does
 	// not describe an object is not listed.
 	Definition json.RawMessage
 
 	// NeedsSession leaves the tool out of lists for requests without a session, such as those of
-	// modern clients over HTTP (see [Integration.Stateless]). Such clients can still call it; the
-	// function has to refuse the call.
+	// modern clients over HTTP (see [Integration.Stateless]). Such clients can still call the tool,
+	// so the function must refuse the call.
 	NeedsSession bool
 
-	// Extension is the ID of the extension of [Options] that the tool belongs to: it exists only
-	// for clients with which that was negotiated. "": none.
+	// Extension is the ID of the extension of [Options] that the tool belongs to, or "". The tool
+	// exists only for clients with which the extension was negotiated.
 	Extension string
 
 	typed *typedTool // in place of Call and Forward, see NewTool
 }
 
-// AddRawTool adds a tool. It replaces a tool of the same name that was added with it or with
-// [AddTool]; an operation of the catalog with that name takes precedence. It fails if the name, a
+// AddRawTool adds a tool. It replaces a tool with the same name that AddRawTool or [AddTool] has
+// added; an operation of the catalog with that name takes precedence. It fails if the name, a
 // schema or the combination of fields is invalid.
 func (s *Server) AddRawTool(t RawTool) error {
 	if t.InputSchema == nil {
@@ -113,8 +114,8 @@ func (s *Server) AddRawTool(t RawTool) error {
 	return nil
 }
 
-// RemoveTools removes the tools of these names that were added with AddRawTool or AddTool, and
-// returns their number.
+// RemoveTools removes the tools with these names that AddRawTool or AddTool has added, and returns
+// their number.
 func (s *Server) RemoveTools(names ...string) int {
 	removed := s.addedTools.remove(names...)
 	if removed > 0 {
@@ -123,7 +124,7 @@ func (s *Server) RemoveTools(names ...string) int {
 	return removed
 }
 
-// runAddedTool runs a tool that was added with AddRawTool or AddTool.
+// runAddedTool runs a tool that AddRawTool or AddTool has added.
 func (r *request) runAddedTool(ctx context.Context, t *tool,
 	arguments json.RawMessage) (any, error) {
 	if len(arguments) == 0 || string(arguments) == "null" {
@@ -154,7 +155,7 @@ func (r *request) runAddedTool(ctx context.Context, t *tool,
 	return r.rawToolResult(result)
 }
 
-// runForwarded runs a tool with Forward.
+// runForwarded runs a tool whose Forward is set.
 func (r *request) runForwarded(ctx context.Context, t *tool,
 	arguments json.RawMessage) (any, error) {
 	result, err := t.raw.Forward(ctx, arguments)
@@ -188,14 +189,14 @@ func (r *request) runForwarded(ctx context.Context, t *tool,
 	return f, nil
 }
 
-// A forwardedResult is the result of a tool of another server, for a modern client. Middleware need
-// not search it once more.
+// A forwardedResult is the result of another server's tool for a modern client. It stores isError,
+// so that middleware need not search the result again.
 type forwardedResult struct {
 	rawJSON
 	isError bool
 }
 
-// IsError reports whether the result has isError, for middleware.
+// IsError reports whether the result has isError. Middleware calls it.
 func (f *forwardedResult) IsError() bool { return f.isError }
 
 // toolError returns a result with IsError for invalid arguments, which the model can correct
@@ -205,12 +206,12 @@ func (r *request) toolError(message string) (any, error) {
 		&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: message}}, IsError: true})
 }
 
-// rawToolResult returns a tool's result as the client's era has it.
+// rawToolResult returns a tool's result in the form of the client's era.
 func (r *request) rawToolResult(result *mcp.CallToolResult) (any, error) {
 	if result == nil {
 		return nil, r.logError(errNoResult)
 	}
-	own := *result // the handler may share its result
+	own := *result // the handler may return a shared result
 	if own.Content == nil && own.StructuredContent != nil {
 		own.Content = []mcp.Content{&mcp.TextContent{Text: string(own.StructuredContent)}}
 	}

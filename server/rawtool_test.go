@@ -18,7 +18,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// echo is a tool that returns its arguments as text.
+// echo returns a tool that returns its arguments as text.
 func echo(name, schema string) server.RawTool {
 	return server.RawTool{
 		Tool: mcp.Tool{Name: name, InputSchema: json.RawMessage(schema)},
@@ -37,14 +37,14 @@ func returns(name string, result *mcp.CallToolResult) server.RawTool {
 	return t
 }
 
-// quoted is the result that is one text.
+// quoted returns the result with one text.
 func quoted(text string) string {
 	encoded, _ := json.Marshal(text)
 	return `{"content":[{"type":"text","text":` + string(encoded) + `}]}`
 }
 
-// What a tool returns reaches the client whole, but for what its revision does not have. The result
-// is the same for all, and stays what it is.
+// The result of a tool is sent completely, except content that the client's revision does not
+// support. All calls may share the result, which is not modified.
 func TestToolContent(t *testing.T) {
 	result := &mcp.CallToolResult{
 		Result: mcp.Result{Meta: mcp.Meta{"example.com/k": json.RawMessage(`1`)}},
@@ -98,7 +98,7 @@ func TestToolContent(t *testing.T) {
 	assert.Equal(t, len(result.Meta), 1)
 }
 
-// Numbers pass byte for byte, which a comparison of decoded JSON does not see.
+// Numbers are sent byte by byte. A comparison of decoded JSON would not detect changes.
 func TestToolNumbersPassAsTheyAre(t *testing.T) {
 	s := made(quiet, func(s *server.Server) {
 		must(t, s.AddRawTool(echo("echo", `{"type":"object","properties":{"d":{"default":1.50}}}`)))
@@ -132,7 +132,7 @@ func TestToolArguments(t *testing.T) {
 			`,"arguments":[]`:            "object", `,"arguments":"n"`: "object",
 			`,"arguments":{"n":1,"n":2}`: "n",
 		} {
-			m := call("checked", arguments) // the model can do something about it
+			m := call("checked", arguments) // the model can correct its call
 			assert.Assert(t, m.Error == nil && strings.Contains(m.raw, `"isError":true`) &&
 				strings.Contains(m.raw, `Invalid arguments: `) &&
 				strings.Contains(m.raw, where), m.raw)
@@ -170,7 +170,7 @@ func TestToolFailures(t *testing.T) {
 	})
 }
 
-// What fails for a reason that is not told is in the log, once.
+// A failure whose cause is not sent to the client is logged once.
 func TestFailuresAreLogged(t *testing.T) {
 	var log bytes.Buffer
 	o := server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
@@ -219,8 +219,8 @@ func TestToolsThatAreNone(t *testing.T) {
 	speak(t, s, "2025-11-25", `{}`).want("tools/list", "", `{"tools":[]}`)
 }
 
-// An operation has its name before a tool that was added, whichever came first, and the tool has it
-// again when the operation goes.
+// The name of an operation takes precedence over an added tool, in whatever order they were added.
+// When the operation is removed, the tool gets the name back.
 func TestOperationGoesBeforeTool(t *testing.T) {
 	var log bytes.Buffer
 	c := dispatch.NewCatalog()
@@ -262,7 +262,8 @@ func TestToolDefinitionPassesWhole(t *testing.T) {
 	})
 }
 
-// Tools, prompts and resources tell their client of progress and log to it, as operations do.
+// Handlers of tools, prompts and resources report progress and log to their client, as operations
+// do.
 func TestProgressAndLogOfHandlers(t *testing.T) {
 	s := made(quiet, func(s *server.Server) {
 		busy := func(ctx context.Context) {
@@ -294,7 +295,7 @@ func TestProgressAndLogOfHandlers(t *testing.T) {
 		k := speak(t, s, revision, `{}`)
 		for method, params := range map[string]string{"tools/call": `{"name":"tool"`,
 			"resources/read": `{"uri":"x:1"`, "prompts/get": `{"name":"prompt"`} {
-			// without asking there is nothing
+			// a client gets nothing unless it asks
 			assert.Assert(t, k.request(method, params+"}").Result != nil)
 			if k.modern() {
 				meta := k.meta
@@ -318,8 +319,8 @@ func TestProgressAndLogOfHandlers(t *testing.T) {
 	server.Progress(t.Context(), 1, 1, "to nobody")
 }
 
-// What comes from another server goes through byte by byte, arguments and results, but for what the
-// client's era cannot do without.
+// The arguments and results of another server's tool are forwarded byte by byte, except where the
+// client's era requires a change.
 func TestForward(t *testing.T) {
 	const result = `{ "x-new":[1.50,9007199254740993], "content":[{"x-new":1.0,"type":"text","text":"\u00e9"}],"structuredContent":{"b":1,"a":2},"_meta":{"k":"v"} }`
 	var arguments string
@@ -367,7 +368,7 @@ func TestForward(t *testing.T) {
 	})
 }
 
-// Dispatch.Lenient is that of raw and typed tools as well.
+// Dispatch.Lenient also applies to raw and typed tools.
 func TestLenientTools(t *testing.T) {
 	for _, lenient := range []bool{false, true} {
 		o := quiet

@@ -10,7 +10,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// errReplicated is the error of a request that a replicated connection cannot serve.
+// errReplicated is the error for a request that a replicated connection cannot serve.
 var errReplicated = rpc.Errorf(rpc.CodeInvalidRequest,
 	"Invalid Request: servers that share their sessions cannot do this for clients before %s",
 	mcp.Latest)

@@ -12,8 +12,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A request is an MCP request being handled, and its context. Its slices point into the params and
-// live as long as the handler.
+// A request is an MCP request that is being handled, and its context. Its slices point into the
+// params and are valid until the handler returns.
 type request struct {
 	context.Context
 	*rpc.Request
@@ -22,20 +22,20 @@ type request struct {
 	era        *era
 	meta       meta
 	progress   *progress // nil if the client has sent no progress token
-	task       *task     // that the request is, or may become; nil: neither
+	task       *task     // the task that the request is or may become; nil: neither
 	members    []member  // of the params
 	memberBuf  [5]member // enough for most requests
 	ownAccount atomic.Pointer[quota.Account]
 
-	mu     sync.Mutex // guards rounds and its fields: a handler may ask from several goroutines
-	rounds *mrtr      // nil until the client is asked something
+	mu     sync.Mutex // guards rounds and its fields: several goroutines may ask
+	rounds *mrtr      // nil until a question is asked
 }
 
 const maxMembers = 12 // of the params; the protocol defines fewer
 
 type requestKey struct{}
 
-// Value finds the request itself, for [Elicit] and the like, and its account, for
+// Value returns the request itself for [Elicit] and similar functions, and its account for
 // [dispatch.Reserve].
 func (r *request) Value(key any) any {
 	switch key {
@@ -47,9 +47,8 @@ func (r *request) Value(key any) any {
 	return r.Context.Value(key)
 }
 
-// account returns the account for memory that the handler uses: that of the transport, or the
-// request's own if the transport has none, or if the request is a task, which outlives the
-// transport's.
+// account returns the account for memory that the handler uses: the transport's, or the request's
+// own if the transport has none. A task also has its own, because it outlives the transport's.
 func (r *request) account() *quota.Account {
 	if r.task == nil {
 		if a := quota.FromContext(r.Context); a != nil {
@@ -77,8 +76,8 @@ func (r *request) quotaOwner() string {
 	return r.conn.principal
 }
 
-// close releases what the request's own account holds, after the handler has returned. Goroutines
-// that still run get an account without memory.
+// close releases the memory of the request's own account, after the handler has returned.
+// Goroutines that still run get an account without memory.
 func (r *request) close() { r.ownAccount.Swap(r.conn.server.closedAccount).Close() }
 
 func requestFrom(ctx context.Context) *request {
@@ -95,14 +94,14 @@ type meta struct {
 	traceparent, tracestate, baggage, app          []byte
 }
 
-// open makes r the request of a message with the context ctx, and reads its params.
+// open initializes r for a message with the context ctx, and reads its params.
 func (r *request) open(ctx context.Context, req *rpc.Request) error {
 	from, _ := ctx.Value(connKey{}).(*connContext)
 	r.Context, r.Request, r.conn, r.link = ctx, req, from.conn, from.link
 	return r.read()
 }
 
-// read finds the members of params, and refuses duplicates.
+// read finds the members of params. It refuses duplicates.
 func (r *request) read() error {
 	if len(r.Params) > 0 && r.Params[0] != '{' {
 		return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: MCP wants an object")
@@ -153,7 +152,7 @@ func (r *request) text(name []byte) ([]byte, error) {
 	return text, nil
 }
 
-// member returns where the value of a key is, or nil if the protocol does not define it.
+// member returns where to store the value of a key, or nil if the protocol does not define the key.
 func (m *meta) member(key []byte) *[]byte {
 	switch string(key) {
 	case mcp.MetaProtocolVersion:

@@ -9,14 +9,14 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A scannedRequest is a request whose params are read before middleware sees it, and the context of
-// the middleware.
+// A scannedRequest is a request whose params are read before middleware gets it. It is also the
+// context for the middleware.
 type scannedRequest struct {
 	context.Context
 	request request
-	err     error // of request.read
+	err     error // the error of request.read
 	raw     json.RawMessage
-	used    atomic.Bool // request is that of a call of handle; middleware may call it again
+	used    atomic.Bool // a call of handle uses request; middleware may call handle again
 }
 
 type scannedKey struct{}
@@ -31,8 +31,8 @@ func (s *scannedRequest) Value(key any) any {
 	return s.Context.Value(key)
 }
 
-// scan returns a handler that reads the params of each request once, for next, which is middleware,
-// and for handle.
+// scan returns a handler that reads the params of each request once, both for next, which is
+// middleware, and for handle.
 func scan(next rpc.Handler) rpc.Handler {
 	return func(ctx context.Context, req *rpc.Request) (any, error) {
 		if req.IsNotification() {
@@ -44,7 +44,7 @@ func scan(next rpc.Handler) rpc.Handler {
 	}
 }
 
-// request returns the request that handle is called with. The error is about its params.
+// request returns the request for a call of handle. It fails if the params are invalid.
 func (s *Server) request(ctx context.Context, req *rpc.Request) (*request, error) {
 	if len(s.o.Middleware) > 0 {
 		scanned, _ := ctx.Value(scannedKey{}).(*scannedRequest)

@@ -12,8 +12,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Middleware finds the members of a request's params, and those of other params are not mistaken
-// for them.
+// Middleware finds the members of a request's params, and does not confuse them with those of other
+// params.
 func TestRequestParams(t *testing.T) {
 	var j journal
 	note := func(next rpc.Handler) rpc.Handler {
@@ -54,7 +54,7 @@ func TestRequestParams(t *testing.T) {
 	})
 }
 
-// Middleware may call the next handler more than once, at the same time too.
+// Middleware may call the next handler more than once, even concurrently.
 func TestMiddlewareMayRepeat(t *testing.T) {
 	o := quiet
 	o.Middleware = []rpc.Middleware{

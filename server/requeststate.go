@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// A requestState is what the server has to know when a modern client repeats its request
-// (2026-07-28, basic/patterns/mrtr). Since the client carries it, it is encrypted, and bound to the
-// principal and the request. It may be used again until it expires: the server keeps no record of
-// those that it has seen.
+// A requestState is the state that the server needs when a modern client repeats its request
+// (2026-07-28, basic/patterns/mrtr). The client carries it, so it is encrypted, and bound to the
+// principal and the request. It may be used again until it expires: the server does not record
+// which states it has received.
 type requestState struct {
 	Expires      int64                      `json:"e"` // Unix time, seconds
 	Questions    map[string][]byte          `json:"q"` // digests of the questions asked, by key
 	Answers      map[string]json.RawMessage `json:"a,omitempty"`
-	HandlerState string                     `json:"s,omitempty"` // of [RequireInput]
+	HandlerState string                     `json:"s,omitempty"` // the state argument of [RequireInput]
 }
 
 const (
-	stateLifetime = 15 * time.Minute // long enough for a person to answer
-	maxState      = 256 << 10        // bytes, sealed
+	stateLifetime = 15 * time.Minute // enough time for a person to answer
+	maxState      = 256 << 10        // bytes of the encrypted state
 )
 
 var errState = errors.New(
@@ -34,7 +34,7 @@ var errState = errors.New(
 // A sealer encrypts and authenticates request states. It is safe for concurrent use.
 type sealer struct{ aead cipher.AEAD }
 
-// newSealer returns a sealer with a secret of any length; nil stands for a random one.
+// newSealer returns a sealer for a secret of any length. A nil secret stands for a random one.
 func newSealer(secret []byte) sealer {
 	if secret == nil {
 		secret = make([]byte, 32)
@@ -50,10 +50,11 @@ func newSealer(secret []byte) sealer {
 			}
 		}
 	}
-	panic("server: cannot make a key: " + err.Error()) // impossible: all lengths are valid
+	panic("server: cannot make a key: " + err.Error()) // impossible: the length of the key is valid
 }
 
-// seal sets the state's expiry and encrypts it, as text. open succeeds only with the same binding.
+// seal sets the expiry of the state and encrypts it as text. open succeeds only with the same
+// binding.
 func (s sealer) seal(state requestState, binding []byte) (string, error) {
 	state.Expires = time.Now().Add(stateLifetime).Unix()
 	plain, err := json.Marshal(state)
@@ -68,7 +69,7 @@ func (s sealer) seal(state requestState, binding []byte) (string, error) {
 	return text, nil
 }
 
-// open decrypts a state. Every error is errState, so that it tells an attacker nothing.
+// open decrypts a state. The error is always errState, so that it reveals nothing to an attacker.
 func (s sealer) open(text string, binding []byte) (state requestState, err error) {
 	if len(text) > maxState {
 		return state, errState
@@ -80,7 +81,7 @@ func (s sealer) open(text string, binding []byte) (state requestState, err error
 	return state, nil
 }
 
-// sealText encrypts plain, as text of letters, digits, '-' and '_'.
+// sealText encrypts plain as text of letters, digits, '-' and '_'.
 func (s sealer) sealText(plain, binding []byte) string {
 	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, plain, binding))
 }

@@ -12,13 +12,14 @@ import (
 
 // RequireInput asks the client several questions at once. It is the alternative to [Elicit],
 // [Sample] and [Roots] for handlers that keep their own state between the rounds (2026-07-28,
-// basic/patterns/mrtr). The handler returns the error that RequireInput returns, the client gets
-// the requests, and when it repeats its request, the handler runs again: [Inputs] then returns the
-// answers and state. Only servers with the same [Options].StateKey can read state.
+// basic/patterns/mrtr). The handler must return the error that RequireInput returns, and the client
+// gets the requests. When the client repeats its request, the handler runs again, and [Inputs]
+// returns the answers and state. Only servers with the same [Options].StateKey can decrypt state.
 //
-// A legacy client is called, and the handler then runs again, up to 10 times. It is an error, as
-// with Elicit, if the client does not declare the capability that an answer needs. The handler has
-// to validate the answers. RequireInput does not work in a handler that has become a task.
+// For a legacy client, the server sends the requests and then runs the handler again, up to 10
+// times. As with Elicit, the error matches [ErrUnsupported] if the client does not declare the
+// capability that an answer needs. The handler must validate the answers. RequireInput does not
+// work in a handler whose call has become a task.
 func RequireInput(ctx context.Context, requests mcp.InputRequests, state string) error {
 	r, err := askableRequest(ctx, "")
 	if err != nil {
@@ -91,8 +92,8 @@ func (r *request) requireCapabilityFor(question mcp.InputRequest) error {
 	return nil
 }
 
-// Inputs returns the client's answers to [RequireInput] so far, and the state of its latest call.
-// Both are empty when the request has come for the first time. The caller must not change the
+// Inputs returns the client's answers to [RequireInput] so far, and the state of the latest call of
+// RequireInput. Both are empty in the first run of the handler. The caller must not modify the
 // responses.
 func Inputs(ctx context.Context) (responses mcp.InputResponses, state string) {
 	r := requestFrom(ctx)

@@ -15,14 +15,14 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Resource is something that clients can read (2026-07-28, server/resources).
+// A Resource is a piece of data that clients can read (2026-07-28, server/resources).
 type Resource struct {
 	mcp.Resource
 
-	// Read returns the contents. The result's CacheHints say how long and by whom they may be
-	// cached; without them, not at all. If the error is an [*rpc.Error], such as that of
-	// [ResourceNotFound], the client gets it; any other is logged, and the client gets -32603
-	// "Internal error". A panic has the same effect. Read must be safe for concurrent use.
+	// Read returns the contents. The result's CacheHints say how long and for whom caches may store
+	// them; without hints, caches may not. If the error is an [*rpc.Error], such as that of
+	// [ResourceNotFound], it is sent to the client; any other error is logged, and the client gets
+	// -32603 "Internal error". A panic has the same effect. Read must be safe for concurrent use.
 	Read func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
 
 	// Definition, NeedsSession and Extension are like those of [RawTool].
@@ -31,11 +31,12 @@ type Resource struct {
 	Extension    string
 }
 
-// A ResourceTemplate is a set of resources whose URIs match a template (RFC 6570, all levels).
+// A ResourceTemplate describes a set of resources whose URIs match a template (RFC 6570, all
+// levels).
 type ResourceTemplate struct {
 	mcp.ResourceTemplate
 
-	// Read is like that of [Resource]. values are the values of the template's variables, with
+	// Read is like [Resource].Read. values are the values of the template's variables, with
 	// percent-encoding decoded.
 	Read func(ctx context.Context, uri string, values map[string]string) (*mcp.ReadResourceResult,
 		error)
@@ -51,7 +52,7 @@ type ResourceTemplate struct {
 
 var errNoRead = errors.New("it needs Read")
 
-// checkResource returns what is wrong with a resource.
+// checkResource returns an error if a resource is invalid.
 func checkResource(r mcp.Resource) error {
 	if u, err := url.Parse(r.URI); err != nil || u.Scheme == "" || r.Name == "" {
 		return errors.New("it needs an absolute URI and a Name")
@@ -59,7 +60,8 @@ func checkResource(r mcp.Resource) error {
 	return nil
 }
 
-// checkTemplate returns the parsed URI template, or what is wrong with a resource template.
+// checkTemplate returns the parsed URI template. It returns an error if the resource template is
+// invalid.
 func checkTemplate(t mcp.ResourceTemplate) (*uritemplate.Template, error) {
 	parsed, err := uritemplate.Parse(t.URITemplate)
 	if err == nil && t.Name == "" {
@@ -68,8 +70,8 @@ func checkTemplate(t mcp.ResourceTemplate) (*uritemplate.Template, error) {
 	return parsed, err
 }
 
-// AddResource adds a resource, or replaces the one with the same URI. It fails without an absolute
-// URI, a Name and Read.
+// AddResource adds a resource, or replaces the one with the same URI. It fails if the URI is not
+// absolute, Name is empty or Read is nil.
 func (s *Server) AddResource(r Resource) error {
 	err := checkResource(r.Resource)
 	if err == nil && r.Read == nil {
@@ -93,7 +95,7 @@ func (s *Server) RemoveResources(uris ...string) int {
 	return removed
 }
 
-// templates are the resource templates, with a set that matches URIs.
+// templates holds the resource templates, and a set that matches URIs with them.
 type templates struct {
 	collection[*template]
 	set atomic.Pointer[templateSet]
@@ -110,7 +112,7 @@ type templateSet struct {
 }
 
 // AddResourceTemplate adds a resource template, or replaces the one with the same URI template. It
-// fails if that is invalid, or without a Name and Read.
+// fails if the URI template is invalid, Name is empty or Read is nil.
 func (s *Server) AddResourceTemplate(t ResourceTemplate) error {
 	parsed, err := checkTemplate(t.ResourceTemplate)
 	if err == nil && t.Read == nil {
@@ -162,7 +164,7 @@ func (t *templates) match(uri string) (*item[*template], map[string]string) {
 	return l.sorted[index], found
 }
 
-// uri returns the param uri.
+// uri returns the param uri, which must be a string.
 func (r *request) uri() (string, error) {
 	uri, ok := jsonscan.Text(r.param(paramURI))
 	if !ok || uri == "" {
@@ -174,9 +176,9 @@ func (r *request) uri() (string, error) {
 
 var paramURI = []byte("uri")
 
-// findResource returns the function that reads a resource: that of a skill with this file, of a
-// resource, of a template, of a dynamic skill, of Options.Resources, or of
-// [Integration.ReadUnlisted].
+// findResource returns the function that reads a URI: the function of a skill that lists the file,
+// of a resource, of a template, of a dynamic skill, of Options.Resources, or of
+// [Integration.ReadUnlisted], in this order.
 func (s *Server) findResource(r *request,
 	uri string) (read func(context.Context) (*mcp.ReadResourceResult, error), err error) {
 	if skill := s.skillFile(r, uri); skill != nil {
@@ -262,7 +264,7 @@ func readResource(r *request) (any, error) {
 	return r.intercept(KindResource, uri, "", nil, run)
 }
 
-// runRead returns the result of a resource's function.
+// runRead calls a resource's function and returns its result.
 func (r *request) runRead(ctx context.Context,
 	read func(context.Context) (*mcp.ReadResourceResult, error)) (any, error) {
 	result, err := read(ctx)
@@ -272,7 +274,7 @@ func (r *request) runRead(ctx context.Context,
 	if result == nil {
 		return nil, r.logError(errNoResult)
 	}
-	own := *result // the handler may share its result
+	own := *result // the handler may return a shared result
 	if !r.era.modern {
 		own.CacheHints = mcp.CacheHints{}
 	} else {

@@ -15,7 +15,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// text returns the contents of a resource that is text.
+// text returns text contents of a resource.
 func text(uri, text string) *mcp.ReadResourceResult {
 	return &mcp.ReadResourceResult{
 		Contents: []mcp.ResourceContents{{URI: uri, MIMEType: "text/plain", Text: text}}}
@@ -29,7 +29,7 @@ func resource(uri string) server.Resource {
 	return server.Resource{Resource: mcp.Resource{URI: uri, Name: uri}, Read: readsText}
 }
 
-// echoes is a template that reads as the values of its variables.
+// echoes returns a template whose contents are the values of its variables.
 func echoes(uriTemplate string) server.ResourceTemplate {
 	return server.ResourceTemplate{
 		ResourceTemplate: mcp.ResourceTemplate{URITemplate: uriTemplate, Name: "t"},
@@ -41,7 +41,7 @@ func echoes(uriTemplate string) server.ResourceTemplate {
 	}
 }
 
-// cacheable is the result with the hints that a client gets.
+// cacheable returns the result with the cache hints that a client gets.
 func cacheable(k *talk, result string) string {
 	if k.modern() {
 		return strings.TrimSuffix(result, "}") + `,"ttlMs":0,"cacheScope":"private"}`
@@ -174,10 +174,9 @@ func TestTemplates(t *testing.T) {
 		cacheable(k, `{"contents":[{"uri":"item:fixed","mimeType":"text/plain","text":"of item:fixed"}]}`))
 }
 
-// What a handler said about keeping its result stays what it is, and a legacy client hears nothing
-// of it.
+// The cache hints of a handler are not changed. A legacy client does not get them.
 func TestCacheHintsAreTheHandlers(t *testing.T) {
-	shared := text("x:shared", "s") // the same for all, which must not change
+	shared := text("x:shared", "s") // all requests share it, so it must not be modified
 	shared.CacheHints = mcp.CacheHints{TTLMs: new(int64(60000)), CacheScope: mcp.CachePublic}
 	shared.Meta = mcp.Meta{"example.com/k": json.RawMessage(`1`)}
 	hinted := func(uri string, hints mcp.CacheHints) server.Resource {
@@ -222,7 +221,7 @@ func TestCacheHintsAreTheHandlers(t *testing.T) {
 	}
 }
 
-// failures are what may go wrong in a handler, and what the client gets to know of it.
+// failures are the possible failures of a handler, with the errors that the client gets.
 var failures = map[string]struct {
 	fail func() error
 	code int
@@ -292,7 +291,7 @@ func TestResourcesThatAreNone(t *testing.T) {
 			server.ResourceTemplate{
 				ResourceTemplate: mcp.ResourceTemplate{URITemplate: "x:{a}", Name: "n"}}),
 		"it needs Read")
-	// None of them has made the server one of resources.
+	// None of these calls makes the server declare resources.
 	in(t, []string{"2025-11-25", newest}, func(t *testing.T, revision string) {
 		speak(t, s, revision, `{}`).refuse("resources/list", "", -32601, "resources/list")
 	})
@@ -307,6 +306,6 @@ func TestResourceIsReplaced(t *testing.T) {
 	must(t, s.AddResource(r))
 	k.want("resources/list", "", cacheable(k, `{"resources":[{"uri":"x:1","name":"other"}]}`))
 	assert.Equal(t, s.RemoveResources("x:1", "x:1", "x:2"), 1)
-	// a feature that was declared stays
+	// a declared capability stays declared
 	k.want("resources/list", "", cacheable(k, `{"resources":[]}`))
 }

@@ -7,30 +7,31 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A ResourceSource computes resources and templates when a client asks for them, such as the files
-// of a directory or the rows of a table. Its functions must be safe for concurrent use. Their
-// context is that of the request, from which [dispatch.PrincipalFrom] returns the caller.
+// A ResourceSource computes resources and templates when a client asks for them: for example the
+// files of a directory or the rows of a table. Its functions must be safe for concurrent use. They
+// get the context of the request, from which [dispatch.PrincipalFrom] returns the caller.
 type ResourceSource struct {
 	// List returns the resources to list, and ListTemplates the templates, in any order. The server
 	// splits them into pages, so both are called for each page. An entry with an invalid URI, or
-	// without a name, is logged and left out, and one whose key was added to the server gives way
-	// to that. The error follows the rules of [Resource].Read. Nil lists nothing.
+	// without a name, is logged and left out. If a resource or template with the same key was added
+	// to the server, that one takes precedence. The error follows the rules of [Resource].Read. A
+	// nil function lists nothing.
 	List          func(ctx context.Context) ([]mcp.Resource, error)
 	ListTemplates func(ctx context.Context) ([]mcp.ResourceTemplate, error)
 
-	// Read is like that of [Resource]. It is called for each URI that belongs to no resource or
+	// Read is like [Resource].Read. It is called for each URI that belongs to no resource or
 	// template of the server, whether List returns it or not, and must return [ResourceNotFound]
-	// for one that does not exist. It is required.
+	// for a URI that does not exist. It is required.
 	Read func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
 }
 
-// ResourceListChanged notifies clients that [ResourceSource].List or ListTemplates would return
-// something else.
+// ResourceListChanged notifies clients that the results of [ResourceSource].List or ListTemplates
+// have changed.
 func (s *Server) ResourceListChanged() {
 	s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})
 }
 
-// setResourceSource checks and declares Options.Resources.
+// setResourceSource checks Options.Resources, and declares resources for it.
 func (s *Server) setResourceSource() {
 	source := s.o.Resources
 	if source == nil {
@@ -42,7 +43,7 @@ func (s *Server) setResourceSource() {
 	s.resources.everUsed.Store(true)
 }
 
-// computedResources returns a listing with the resources of Options.Resources.
+// computedResources returns a listing of the added resources and those of Options.Resources.
 func (r *request) computedResources(added *listing[*Resource]) (*listing[*Resource], error) {
 	source := r.conn.server.o.Resources
 	if source == nil || source.List == nil {
@@ -54,7 +55,7 @@ func (r *request) computedResources(added *listing[*Resource]) (*listing[*Resour
 	})
 }
 
-// computedTemplates returns a listing with the templates of Options.Resources.
+// computedTemplates returns a listing of the added templates and those of Options.Resources.
 func (r *request) computedTemplates(added *listing[*template]) (*listing[*template], error) {
 	source := r.conn.server.o.Resources
 	if source == nil || source.ListTemplates == nil {
@@ -67,7 +68,7 @@ func (r *request) computedTemplates(added *listing[*template]) (*listing[*templa
 	})
 }
 
-// merge returns a listing of the added items and the valid ones of all, which have no value.
+// merge returns a listing of the added items and the valid elements of all, which have no value.
 func merge[T, E any](r *request, added *listing[T], all []E, err error,
 	check func(E) (key string, err error)) (*listing[T], error) {
 	if err != nil {

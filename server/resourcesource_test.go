@@ -45,7 +45,7 @@ func rows(n *int, failure *error) *server.ResourceSource {
 	}
 }
 
-// listed returns the URIs of the resources that a client lists.
+// listed returns the URIs of the resources in a client's list.
 func listed(t *testing.T, c *client.Client) string {
 	var uris []string
 	for r, err := range c.Resources(t.Context()) {

@@ -10,12 +10,12 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// rawJSON is a result that is already encoded.
+// rawJSON is an encoded result.
 type rawJSON []byte
 
 func (e rawJSON) AppendJSON(dst []byte) ([]byte, error) { return append(dst, e...), nil }
 
-// IsError is [Result.IsError], for middleware.
+// IsError is [Result.IsError]. Middleware calls it.
 func (e rawJSON) IsError() bool { return Result(e).IsError() }
 
 // JSONSize returns the size for [rpc.Appender].
@@ -29,14 +29,14 @@ func (e rawJSON) orNil() any {
 	return e
 }
 
-// appendModernSuffix ends an object as modern results end, with resultType and the server's info
-// (2026-07-28, basic, Responses).
+// appendModernSuffix ends an object with the members that every modern result has: resultType and
+// the server's info (2026-07-28, basic, Responses).
 func (s *Server) appendModernSuffix(dst []byte) []byte {
 	return append(append(dst, s.modernSuffix...), "}}"...)
 }
 
-// modernSuffix returns the end of a modern result without its braces, so that more members of _meta
-// may follow.
+// modernSuffix returns the end of a modern result without its closing braces, so that more members
+// of _meta may follow.
 func modernSuffix(info []byte) []byte {
 	return append([]byte(`,"resultType":"complete","_meta":{"`+mcp.MetaServerInfo+`":`), info...)
 }
@@ -59,19 +59,19 @@ func (s *Server) appendHints(dst []byte, public bool) []byte {
 	return append(append(append(dst, `,"cacheScope":"`...), scope...), '"')
 }
 
-// A toolResult is an envelope as the result of tools/call: as structured content for programs, and
-// for models as the text that the operation has for its data, or else the same JSON. A client
-// without structured content gets the JSON.
+// A toolResult encodes an envelope as the result of tools/call. For programs, the structured
+// content is the envelope. For models, the content is the text that the operation returns for its
+// data, or else the same JSON. A client without structured content gets the JSON.
 type toolResult struct {
 	server *Server
 	era    *era
 	dispatch.Envelope
 }
 
-// IsError reports whether the result has isError, for middleware.
+// IsError reports whether the result has isError. Middleware calls it.
 func (t *toolResult) IsError() bool { return !t.Success() }
 
-// JSONSize returns the size for [rpc.Appender]: the data twice, once with escapes.
+// JSONSize estimates the size for [rpc.Appender]: the data occurs twice, once with escapes.
 func (t *toolResult) JSONSize() int { return 2*len(t.Data) + len(t.Data)/8 + 512 }
 
 // AppendJSON implements [rpc.Appender].
@@ -80,7 +80,7 @@ func (t *toolResult) AppendJSON(dst []byte) ([]byte, error) {
 	dst = append(dst, '{')
 	var envelope []byte
 	session := t.Session
-	t.Session = "" // it goes into _meta
+	t.Session = "" // the session goes into _meta
 	if t.era.structuredContent {
 		dst = append(dst, `"structuredContent":`...)
 		start := len(dst)
@@ -117,7 +117,7 @@ func (s *Server) appendResultEnd(dst []byte, e *era, session string) []byte {
 }
 
 // encodeResult encodes a handler's result for the client's era. base points into result, which must
-// be a copy of what the handler has returned.
+// be a copy of the handler's result.
 func (r *request) encodeResult(result any, base *mcp.Result) (any, error) {
 	base.ResultType = ""
 	if r.era.modern {

@@ -8,7 +8,7 @@ import (
 )
 
 // Roots asks the client for its roots, the directories that the server may work in (2026-07-28,
-// client/roots). It asks as [Elicit] does.
+// client/roots). It follows the rules of [Elicit].
 func Roots(ctx context.Context, key string) ([]mcp.Root, error) {
 	r, err := askableRequest(ctx, key)
 	if err != nil {
@@ -35,9 +35,9 @@ func Roots(ctx context.Context, key string) ([]mcp.Root, error) {
 	return result.Roots, nil
 }
 
-// Roots asks a legacy client for its roots outside of a request, and blocks until it responds or
-// ctx ends (2025-11-25, client/roots). It returns nil if the client does not declare roots. A
-// modern client can be asked only within a request: see the function [Roots].
+// Roots asks a legacy client for its roots outside of a request, and blocks until the client
+// responds or ctx ends (2025-11-25, client/roots). It returns nil if the client does not declare
+// roots. A modern client can be asked only during a request: see the function [Roots].
 func (c *Conn) Roots(ctx context.Context) ([]mcp.Root, error) {
 	link := c.unsolicitedLink()
 	if link == nil || c.Capabilities().Roots == nil {

@@ -9,10 +9,10 @@ import (
 )
 
 // checkMessages returns an error for messages that no model can continue (2026-07-28,
-// client/sampling). Each message has a role and content. If the assistant uses tools, the next
-// message has a result for each use, and nothing else.
+// client/sampling). Each message must have a role and content. If the assistant uses tools, the
+// next message must contain a result for each use, and nothing else.
 func checkMessages(messages []mcp.SamplingMessage) error {
-	var open map[string]bool // tool uses of the message before
+	var open map[string]bool // tool uses of the preceding message
 	for i, m := range messages {
 		if m.Role != mcp.RoleUser && m.Role != mcp.RoleAssistant || len(m.Content) == 0 {
 			return fmt.Errorf("message %d: it needs the role user or assistant, and content", i)
@@ -49,9 +49,9 @@ func checkMessages(messages []mcp.SamplingMessage) error {
 	return nil
 }
 
-// Sample has the client's model continue a conversation (2026-07-28, client/sampling). It asks as
-// [Elicit] does. If the model has used tools, the next message must have a result for each use, and
-// nothing else.
+// Sample asks the client's model to continue a conversation (2026-07-28, client/sampling). It
+// follows the rules of [Elicit]. If the model has used tools, the next message must contain a
+// result for each use, and nothing else.
 func Sample(ctx context.Context, key string,
 	params mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	r, err := askableRequest(ctx, key)

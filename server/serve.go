@@ -16,10 +16,10 @@ import (
 )
 
 // ServeStdio serves one client on standard input and output, until the client closes its end, ctx
-// ends, or the process gets SIGINT or SIGTERM. [Server.Serve] says what it returns. Call it once
-// only, since it keeps both streams. From then on, what the program or a child process prints to
-// standard output goes to standard error, where the system allows that, and does not break the
-// protocol.
+// ends, or the process gets SIGINT or SIGTERM. It returns the error of [Server.Serve]. Call it at
+// most once, because it keeps both streams. Afterwards, output of the program or a child process to
+// standard output goes to standard error, where the system supports that, so that it cannot break
+// the protocol.
 func (s *Server) ServeStdio(ctx context.Context) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -30,19 +30,19 @@ func (s *Server) ServeStdio(ctx context.Context) error {
 	return errors.Join(err, s.Close(grace))
 }
 
-// drainTimeout is how long running calls may go on after the client has closed its end, and on
-// shutdown. Clients wait about two seconds before they send SIGTERM.
+// drainTimeout is how long calls may continue after the client has closed its end, and on shutdown.
+// Clients wait about two seconds before they send SIGTERM.
 const drainTimeout = 1500 * time.Millisecond
 
-// abandonTimeout is how long calls may go on after their context has ended, before Serve returns
-// without them.
+// abandonTimeout is how long calls may continue after their context has ended, before Serve returns
+// without waiting for them.
 const abandonTimeout = 3 * time.Second
 
-// Serve serves one client on stream, until the client closes it or ctx ends. Then it lets running
-// calls finish for up to 1.5 s, and returns when no goroutine of it is left. It returns nil if the
-// client has closed the stream between two messages or ctx has ended, and otherwise the error that
-// ended the connection. It returns an error as well if an operation still runs 3 s after its
-// context has ended. The client chooses the framing, newline or Content-Length, with its first
+// Serve serves one client on stream, until the client closes it or ctx ends. Then it lets calls in
+// progress finish for up to 1.5 s, and returns when all its goroutines have ended. It returns nil
+// if the client has closed the stream between two messages or ctx has ended, and otherwise the
+// error that ended the connection. It also returns an error if an operation still runs 3 s after
+// its context has ended. The client chooses the framing, newline or Content-Length, with its first
 // bytes. Closing stream must end a blocked Read.
 func (s *Server) Serve(ctx context.Context, stream io.ReadWriteCloser) error {
 	c := s.Integration().NewConn(context.WithoutCancel(ctx), nil, "")

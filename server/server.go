@@ -10,12 +10,12 @@
 //
 // A transport passes each message to one handler, which does the following:
 //
-//   - It determines the era of the client from the members of params and the handshake (the
-//     function classify).
+//   - It determines the era of the client from the members of params and from the handshake (see
+//     the function classify).
 //   - It looks up the method in one table and calls its function.
-//   - For tools/call, that function finds the tool and hands the arguments to
+//   - For tools/call, that function finds the tool and passes the arguments to
 //     [dispatch.Dispatcher], which returns an envelope, never an error.
-//   - The envelope becomes the tool's result.
+//   - The envelope becomes the result of the tool.
 //
 // In a picture:
 //
@@ -25,61 +25,64 @@
 // # Two eras
 //
 // A client of the modern era (2026-07-28) states its revision and capabilities in each request. The
-// server remembers nothing of it, so any number of such clients may share one stream. A client of
-// the legacy era (2024-11-05 to 2025-11-25) opens with initialize, and what it negotiates holds for
-// the stream. The server serves both at once, without an option.
+// server remembers nothing about it, so any number of such clients may share one stream. A client
+// of the legacy era (2024-11-05 to 2025-11-25) opens with initialize, and the negotiated revision
+// and capabilities are valid until the stream ends. The server serves both at once, without an
+// option.
 //
 // # Order
 //
 // On a stream, notifications are handled in the order of arrival, and a request is handled after
-// all notifications before it. Requests run concurrently, so their responses may come in any order,
-// except initialize, which is answered before the next message is handled. Over HTTP each message
-// is a POST of its own, and POSTs that are in flight together have no order: a client that needs
-// one waits for the response, or for the 202 status of a notification, before it sends the next
+// all notifications before it. Requests run concurrently, so their responses may come in any order.
+// The only exception is initialize, which is answered before the next message is handled. Over HTTP
+// each message is a separate POST, and concurrent POSTs have no order: a client that needs one
+// waits for the response, or for the 202 status of a notification, before it sends the next
 // message. Within one response stream, notifications precede the response.
 //
 // # Resources, prompts and tools in MCP's terms
 //
 // [Server.AddResource], [Server.AddResourceTemplate] and [Server.AddPrompt] offer resources,
 // resource templates and prompts. [AddTool] offers a Go function as a tool in MCP's own terms: its
-// result is text, images or structured data, and has no envelope. They can be added and removed
+// result is text, images or structured data, without an envelope. Items can be added and removed
 // while clients are connected, and clients are notified. [Options].Resources computes resources
 // when a client asks for them. A server needs no operations: New accepts a nil catalog.
 // [Server.AddSkills] offers a directory of skills, instructions with files, which hosts load when
-// they need them. [Options].Visible decides for each request what its client may see and use.
+// they need them. [Options].Visible decides for each request which items its client may see and
+// use.
 //
 // # Asking the client
 //
 // A handler may ask its client: [Elicit] asks the user, [Sample] the model, [Roots] for
-// directories. One handler serves both eras. A legacy client is called, and the handler waits. A
-// modern client receives the questions as the result of its request. It repeats the request with
-// the answers and with requestState, which only the server can decrypt. Then the handler runs
-// again, and Elicit returns the answer. So a modern server needs no memory of its clients, and
-// several servers behind one address share no more than [Options].StateKey. A requestState is valid
-// for 15 minutes, for one principal and one request. The server keeps no record of those it has
-// seen, so a client may use one again until it expires: see [Once].
+// directories. The same handler serves both eras. A legacy client gets a request, and the handler
+// waits for the response. A modern client receives the questions as the result of its request. It
+// repeats the request with the answers and with requestState, which only the server can decrypt.
+// Then the handler runs again, and Elicit returns the answer. So the server keeps no state of
+// modern clients, and several servers behind one address share only [Options].StateKey. A
+// requestState is valid for 15 minutes, for one principal and one request. The server does not
+// record which ones it has received, so a client may use one again until it expires: see [Once].
 //
 // # Errors and panics
 //
 // A panic in a function that the application passes to this package is logged with its stack and
-// passed to Hooks.Panic; the process goes on. In an operation it becomes an envelope with the code
-// internal_error, in a function of [AddTool] a result with IsError. In a function of [RawTool],
-// [Resource], [ResourceTemplate] or [Prompt] the request is answered with the error -32603,
-// "Internal error", without the text of the panic. The same holds for [Options].Visible and for
-// middleware.
+// passed to Hooks.Panic; the process continues. In an operation it becomes an envelope with the
+// code internal_error, in a function of [AddTool] a result with IsError. After a panic in a
+// function of [RawTool], [Resource], [ResourceTemplate] or [Prompt], in [Options].Visible or in
+// middleware, the request is answered with the error -32603, "Internal error", without the text of
+// the panic.
 //
 // # Audit, metrics and limits
 //
-// [Options].Interceptors see every use of a tool, prompt or resource with its arguments, caller and
-// result, whatever it was added with. [Options].Middleware sees each message, lists and the
-// handshake included, and [Options].Hooks only observe.
+// [Options].Interceptors get every use of a tool, prompt or resource with its arguments, caller and
+// result, however it was added. [Options].Middleware gets each message, lists and the handshake
+// included. [Options].Hooks only observe.
 //
 // # Extensions and apps
 //
-// An [Extension] is what MCP leaves to others, with its methods, notifications and keys of _meta;
-// [Options].Extensions declares it to clients of both eras, and only those that declare it too see
-// what it adds. Two extensions are built in: tasks, and apps, the pages that hosts show beside the
-// results of tools: see [Server.AddApp].
+// An [Extension] adds methods, notifications and keys of _meta that MCP itself does not define.
+// [Options].Extensions declares it to clients of both eras. Its additions exist only for clients
+// that declare it too, unless ServerOnly is set. Three extensions are built in: tasks; skills, see
+// [Server.AddSkills]; and apps, the pages that hosts show beside the results of tools, see
+// [Server.AddApp].
 //
 // # Transports
 //
@@ -88,15 +91,15 @@
 //
 // # Slow and silent clients
 //
-// Package rpc bounds what a client can make the server hold. Change notifications are coalesced: a
-// client that does not read receives one of each kind when it reads again, and delays no other
-// client.
+// Package rpc bounds the memory that a client can make the server use. Change notifications are
+// coalesced: a client that does not read receives one of each kind when it reads again, and delays
+// no other client.
 //
 // # Tasks
 //
-// A tool whose Execution says so, or an operation that [TaskOptions].For selects, may run as a
-// task: its call is answered at once and goes on. The client polls the task, answers its input
-// requests, or cancels it. [Server.Close] ends the tasks that still run.
+// A tool whose Execution permits it, or an operation that [TaskOptions].For selects, may run as a
+// task: its call is answered at once, and the handler continues. The client polls the task, answers
+// its input requests, or cancels it. [Server.Close] ends the tasks that still run.
 package server
 
 import (
@@ -117,58 +120,59 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Info is the name of a server; Name and Version are required.
+// Info is the name and version of a server; both are required.
 type Info = mcp.Implementation
 
 // Options are the settings of a [Server]. The zero value is ready to use.
 type Options struct {
-	Instructions string // tell the client's model how to use the server
-	// Dispatch are the settings of the operations: interceptors, timeouts, the log. Lenient is also
-	// that of raw tools.
+	Instructions string // instructions on how to use the server, for the client's model
+	// Dispatch are the settings for operations: interceptors, timeouts, the log. Lenient also
+	// applies to raw tools.
 	Dispatch dispatch.Options
 	// logs errors of handlers and clients, never arguments or results; nil: slog.Default()
 	Logger *slog.Logger
-	// Limits apply to each connection. The default of MaxAppend, the largest message in bytes that
-	// is sent over a stream, is [mcp.DefaultMaxSend], or MaxFrame if that is less. A larger result
+	// Limits apply to each connection. MaxAppend is the largest message in bytes that is sent over
+	// a stream; its default is [mcp.DefaultMaxSend], or MaxFrame if that is less. A larger result
 	// becomes an error.
 	Limits   rpc.Limits
 	PageSize int // items in one page of a list; 0: 1000
-	// MaxSubscriptions is the number of subscriptions/listen requests that one connection may have
-	// open; 0: 1024.
+	// MaxSubscriptions limits the open subscriptions/listen requests of one connection; 0: 1024.
 	MaxSubscriptions int
 	// Tools selects how operations become tools; the default is one tool for each operation.
 	Tools Projection
-	// TrustClients runs destructive operations without a confirmation, for clients that ask their
-	// users before they call a tool with destructiveHint, or that have no user. Without it, the
-	// server asks the client's user by elicitation; if the client does not support that, the call
-	// fails with confirmation_required.
+	// TrustClients runs destructive operations without a confirmation. It is for clients that ask
+	// their users before they call a tool with destructiveHint, or that have no user. Without it,
+	// the server asks the client's user by elicitation; if the client does not support that, the
+	// call fails with confirmation_required.
 	TrustClients bool
 	// Extensions are declared to clients of both eras (SEP-2133). New panics if one is invalid, or
-	// two have the same ID or a method in common. Those of tasks and apps are built in.
+	// if two have the same ID or a common method. The extensions for tasks, skills and apps are
+	// built in.
 	Extensions []Extension
 	// Capabilities, if set, may remove capabilities before they are declared, for a server that
-	// represents another one. It changes only what is declared.
+	// represents another one. It changes only the declaration.
 	Capabilities func(*mcp.ServerCapabilities)
-	// Resources computes resources and templates when they are asked for, in addition to those that
-	// were added; nil: none. With it, PublicLists has no effect.
+	// Resources computes resources and templates when a client asks for them, in addition to those
+	// that were added; nil: none. If it is set, PublicLists has no effect.
 	Resources *ResourceSource
-	// Visible reports whether the client of a request may see and use an item; nil: everything. It
-	// is called for each item of a list and each use, so it must be fast. With Visible set,
+	// Visible reports whether the client of a request may see and use an item; nil: every item. It
+	// is called for each item of a list and for each use, so it must be fast. If it is set,
 	// PublicLists has no effect.
 	Visible func(ctx context.Context, kind Kind, key string) bool
-	// Memory bounds the bytes that all clients together have in requests being handled and
-	// responses being sent, and what handlers take with [dispatch.Reserve]; nil: 256 MiB. Package
-	// quota says what share a principal has. Other handlers may use the same pool.
+	// Memory bounds the bytes of the requests and responses of all clients, and of the memory that
+	// handlers reserve with [dispatch.Reserve]; nil: 256 MiB. Package quota describes the share of
+	// each principal. Other servers and HTTP handlers may use the same pool.
 	Memory *quota.Pool
-	// MaxWatched is the number of resources that a legacy client, or one subscriptions/listen
-	// request, may subscribe to; 0: 1024.
+	// MaxWatched limits the resources that a legacy client, or one subscriptions/listen request,
+	// may subscribe to; 0: 1024.
 	MaxWatched int
 	// Tasks are the settings of tasks.
 	Tasks TaskOptions
-	// StateKey is the secret that encrypts requestState, 32 random bytes or more; nil: a random
-	// one. Servers behind one address share it.
+	// StateKey is the secret that encrypts requestState: 32 random bytes or more; nil: a random
+	// key. Servers behind one address must have the same key.
 	StateKey []byte
-	// ListTTL is the ttlMs of lists for modern clients: how long they may be cached; 0: not at all.
+	// ListTTL is the ttlMs of lists for modern clients: how long caches may keep them; 0: not at
+	// all.
 	ListTTL time.Duration
 	// PublicLists gives lists the cacheScope "public" in place of "private", so that shared caches
 	// may keep them.
@@ -176,17 +180,17 @@ type Options struct {
 	// Middleware wraps the handling of each incoming message, Outgoing the sending of each request
 	// and notification; the first is the outermost. The handler that Outgoing wraps sends the
 	// message and returns the client's result. [dispatch.PrincipalFrom] returns the client's
-	// principal, and [mcp.RequestParamsKey] finds the members of a request's params. Middleware
-	// that changes params replaces them, and leaves the bytes as they are.
+	// principal, and the value of [mcp.RequestParamsKey] finds the members of a request's params.
+	// Middleware that changes params must replace them, and must not modify their bytes.
 	Middleware, Outgoing []rpc.Middleware
-	// Interceptors wrap each tools/call, prompts/get and resources/read of something that exists,
-	// whether an operation, a typed or a raw tool, on every transport; the first is the outermost.
-	// A call that runs as a task is wrapped in the task. [dispatch.Options].Interceptors wrap
-	// operations on surfaces without MCP as well.
+	// Interceptors wrap each tools/call, prompts/get and resources/read of an existing item on
+	// every transport, whether it is an operation, a typed tool or a raw tool; the first is the
+	// outermost. A call that runs as a task is wrapped in the task. [dispatch.Options].Interceptors
+	// wrap operations on surfaces other than MCP as well.
 	Interceptors []Interceptor
 	// Hooks observe the messages of all connections. In the context of Frame, [ConnFrom] returns
-	// the connection. Over HTTP, an initialize comes before its connection does, and a message that
-	// is refused early may have none.
+	// the connection. Over HTTP, initialize arrives before its connection exists, and a message
+	// that is refused early may have no connection.
 	Hooks rpc.Hooks
 }
 
@@ -200,7 +204,7 @@ type Server struct {
 	catalog        *dispatch.Catalog
 	dispatcher     *dispatch.Dispatcher
 	log            *slog.Logger
-	closedAccount  *quota.Account // an account that holds nothing: that of a finished request
+	closedAccount  *quota.Account // an empty account: that of a request that has ended
 	handler        rpc.Handler
 	intercepted    Handler // the function runCall within Options.Interceptors
 	tools          atomic.Pointer[tools]
@@ -210,7 +214,7 @@ type Server struct {
 	templates      templates
 	prompts        collection[*Prompt]
 	skills         skills
-	completions    atomic.Bool // a prompt or template with Complete was added
+	completions    atomic.Bool // a prompt or template with Complete has been added
 	tasks          tasks
 	extensions     *extensions
 	apps           apps
@@ -224,12 +228,12 @@ type Server struct {
 	subscriptionObservers []*func() // see Integration.OnSubscriptionChange
 	stopCatalogWatch      func()    // set while there are connections
 	clientEvents          clientEvents
-	deferrals             int // calls of DeferListChanged without release
+	deferrals             int // calls of DeferListChanged that are not released
 	deferred              map[changeNotification]struct{}
 }
 
-// New returns a server with default options that offers the operations of the catalog, those added
-// later included. A nil catalog is an empty one.
+// New returns a server with default options that offers the operations of the catalog, including
+// those that are added later. A nil catalog is an empty one.
 func New(info Info, catalog *dispatch.Catalog) *Server { return Options{}.New(info, catalog) }
 
 // New returns a server with these options.
@@ -255,7 +259,7 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	}
 	encoded, err := mcp.Marshal(info)
 	if err != nil {
-		// only a raw JSON field can be invalid
+		// only an invalid raw JSON field can cause this
 		panic("server: the Info cannot be encoded: " + err.Error())
 	}
 	s := &Server{
@@ -290,7 +294,7 @@ func (s *Server) runCallback(name string, f func()) {
 	}
 }
 
-// addConn adds a connection, and with the first one begins to observe the catalog.
+// addConn adds a connection. With the first connection it begins to observe the catalog.
 func (s *Server) addConn(c *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

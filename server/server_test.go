@@ -28,7 +28,7 @@ type report struct {
 	Text string `json:"text"`
 }
 
-// catalog has one operation for each thing that an operation can do.
+// catalog has one operation for each possible outcome of an operation.
 func catalog() *dispatch.Catalog {
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "weather.get", Title: "Weather",
@@ -68,7 +68,7 @@ func catalog() *dispatch.Catalog {
 
 var quiet = server.Options{Logger: slog.New(slog.DiscardHandler)}
 
-// A line is the other end of a server's stream, as a client that writes and reads lines.
+// A line is the client's end of a server's stream. It writes and reads lines.
 type line struct {
 	t      *testing.T
 	stream net.Conn
@@ -103,7 +103,7 @@ func (l *line) read() string {
 	return strings.TrimSuffix(text, "\n")
 }
 
-// ask sends one message and returns the next that comes.
+// ask sends one message and returns the next message of the server.
 func (l *line) ask(format string, args ...any) string {
 	l.t.Helper()
 	l.send(format, args...)
@@ -122,10 +122,10 @@ const (
 	endOfIt = `,"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"test","version":"1.2"}}}`
 )
 
-// What is asked on a fresh stream, and what is answered, to the letter.
+// The exact messages on a new stream, and the exact responses.
 func TestWire(t *testing.T) {
 	for name, tc := range map[string]struct {
-		legacy   string // a revision to initialize with first
+		legacy   string // a revision to initialize with first, or ""
 		in, want string
 	}{
 		"discover": {"", `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{` +
@@ -247,8 +247,8 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// What goes wrong in an operation is in the result, and what its author did not choose to tell is
-// not.
+// The failure of an operation is part of the result. Errors without a code do not reveal their
+// text.
 func TestFailuresAreResults(t *testing.T) {
 	l := dial(t, quiet, catalog())
 	l.initialize("2025-11-25")
@@ -269,8 +269,8 @@ func TestFailuresAreResults(t *testing.T) {
 	assert.Assert(t, strings.Contains(got, `"code":"invalid_input"`), got)
 }
 
-// The pages of a list are all tools in the order of their names, also when tools come and go
-// between pages.
+// The pages of a list contain all tools in the order of their names, even if tools are added and
+// removed between pages.
 func TestPagination(t *testing.T) {
 	o := quiet
 	o.PageSize = 2
@@ -300,7 +300,7 @@ func TestPagination(t *testing.T) {
 		map[string]bool{"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true,
 			"openWorldHint": false})
 
-	c.Remove("file.delete") // the one that the cursor is about
+	c.Remove("file.delete") // the tool of the cursor
 	l.read()                // list_changed
 	assert.NilError(t,
 		json.Unmarshal([]byte(
@@ -321,14 +321,14 @@ func TestProgressAndLogging(t *testing.T) {
 		isThere = `"text":"done"`
 	)
 	l := dial(t, quiet, catalog())
-	// The modern client asks with the request.
+	// A modern client sets the level in its request.
 	assert.Equal(t, l.ask(
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work","_meta":{`+modern+
 			`,"progressToken":"a\u0062","io.modelcontextprotocol/logLevel":"info"}}}`), log)
 	assert.Equal(t, l.read(), half)
 	assert.Equal(t, l.read(), whole)
 	assert.Assert(t, strings.Contains(l.read(), isThere))
-	// Without asking there is nothing.
+	// A request without a level gets no log messages.
 	assert.Assert(t,
 		strings.Contains(
 			l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work","_meta":{`+
@@ -347,7 +347,7 @@ func TestProgressAndLogging(t *testing.T) {
 	assert.Assert(t, strings.Contains(l.read(), isThere))
 }
 
-// A cancelled request is not answered, and the connection goes on.
+// A cancelled request gets no response, and the connection continues.
 func TestCancellation(t *testing.T) {
 	l := dial(t, quiet, catalog())
 	l.initialize("2025-11-25")
@@ -377,7 +377,7 @@ func TestSubscriptions(t *testing.T) {
 			`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":"two"}}}`)
 		synctest.Wait()
 
-		// Many changes are one piece of news for each subscription.
+		// Many changes become one notification for each subscription.
 		for i := range 50 {
 			addTool(c, fmt.Sprintf("new.t%d", i))
 		}
@@ -387,13 +387,14 @@ func TestSubscriptions(t *testing.T) {
 			`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"two"}}}`: true,
 		})
 
-		// Cancelling one leaves the other, and what is no subscription hears nothing.
+		// If one subscription is cancelled, the other continues. Cancelling an unknown request has
+		// no effect.
 		l.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
 		synctest.Wait()
 		addTool(c, "new.last")
 		assert.Equal(t, l.read(),
 			`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"two"}}}`)
-		time.Sleep(time.Second) // of the bubble: long enough for anything else to come
+		time.Sleep(time.Second) // of the bubble's clock: enough for any other message to arrive
 		assert.Equal(t, l.ask(
 			`{"jsonrpc":"2.0","id":2,"method":"server/discover","params":{}}`)[:28],
 			`{"jsonrpc":"2.0","id":2,"err`)
@@ -412,7 +413,7 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 		`{"jsonrpc":"2.0","id":2,"error":{"code":-31999,"message":"1 subscriptions are open already; cancel one first"}}`)
 }
 
-// A legacy client is told of changes from when it has said that it is initialized, once for a
+// A legacy client is notified of changes once it has sent initialized, with one notification for a
 // burst.
 func TestLegacyListChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -435,8 +436,8 @@ func TestLegacyListChanged(t *testing.T) {
 	})
 }
 
-// A client that does not read gets one piece of news when it does, however much has changed, and
-// delays no other client.
+// A client that does not read gets one notification when it reads again, however many changes there
+// were, and delays no other client.
 func TestSlowClientDelaysNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := catalog()
@@ -459,7 +460,7 @@ func TestSlowClientDelaysNobody(t *testing.T) {
 		for slow.read() != `{"jsonrpc":"2.0","id":1,"result":{}}` {
 			news++
 		}
-		// the first is under way when the second change comes
+		// the first notification is being sent when the second change happens
 		assert.Assert(t, news == 1 || news == 2, "%d pieces of news", news)
 		for _, l := range clients {
 			l.stream.Close()
@@ -548,7 +549,7 @@ func (s stream) Close() error {
 	return errors.Join(s.ReadCloser.Close(), s.w.Close())
 }
 
-// A client that frames by Content-Length is answered in kind.
+// A client that frames by Content-Length gets the same framing.
 func TestContentLength(t *testing.T) {
 	l := dial(t, quiet, catalog())
 	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`

@@ -14,17 +14,18 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp/skill"
 )
 
-// A Skill is a directory of files with instructions for a model (SEP-2640). The files can be read
-// without being added as resources. The server answers resources/directory/read from the URIs of
-// the files.
+// A Skill is a directory of files with instructions for a model (SEP-2640). Clients can read the
+// files even if they are not added as resources. The server answers resources/directory/read from
+// the URIs of the files.
 type Skill struct {
 	mcp.Skill
 
-	// Read reads a file of the skill. It is like that of [Resource].
+	// Read reads a file of the skill. It is like [Resource].Read.
 	Read func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
 
-	// ReadDirectory returns what is directly in a directory of a skill whose Resources are Dynamic;
-	// nil: such a skill has no directories. Its error follows the rules of [Resource].Read.
+	// ReadDirectory returns the direct children of a directory of a skill whose Resources are
+	// Dynamic; nil: such a skill has no directories. The error follows the rules of
+	// [Resource].Read.
 	ReadDirectory func(ctx context.Context, uri string) ([]mcp.Resource, error)
 
 	// Definition and NeedsSession are like those of [RawTool].
@@ -32,17 +33,17 @@ type Skill struct {
 	NeedsSession bool
 }
 
-// skills are the skills of a server.
+// skills holds the skills of a server.
 type skills struct {
 	collection[*Skill]
 	index   atomic.Pointer[skillIndex]
 	sources skillSources
 }
 
-// AddSkill adds a skill, or replaces the one with the same URI. It fails without Read, or if the
-// entry breaks a rule of the specification, or if AddSkills has added the skill; the limits are 512
-// files and 16 MiB. The server declares the extension to clients that connect after the first
-// skill.
+// AddSkill adds a skill, or replaces the one with the same URI. It fails if Read is nil, if the
+// entry breaks a rule of the specification, or if AddSkills has added the skill. A skill may have
+// at most 512 files and 16 MiB. The server declares the extension to clients that connect after the
+// first skill was added.
 func (s *Server) AddSkill(skill Skill) error {
 	i, err := newSkillItem(skill)
 	if err != nil {
@@ -86,7 +87,7 @@ func (s *Server) RemoveSkills(uris ...string) int {
 // A skillIndex finds files and directories of the skills in a listing.
 type skillIndex struct {
 	of          *listing[*Skill]
-	files       map[string]*item[*Skill] // by URI; of several skills, the innermost
+	files       map[string]*item[*Skill] // by URI; a file of nested skills belongs to the innermost
 	dynamic     map[string]*item[*Skill] // by the URI of their directory
 	directories map[string]map[string]*item[*Resource]
 }
@@ -106,7 +107,7 @@ func (s *skills) find() *skillIndex {
 			continue
 		}
 		for _, f := range i.value.Resources.Files {
-			// a nested skill has a longer URI, and a file of its own
+			// a nested skill has a longer URI, and the file belongs to it
 			if outer := x.files[f.URI]; outer == nil || len(outer.key) < len(i.key) {
 				x.files[f.URI] = i
 			}
@@ -165,14 +166,15 @@ func (x *skillIndex) addChild(i *item[*Skill], r mcp.Resource) {
 		x.directories[parent] = map[string]*item[*Resource]{}
 	}
 	definition, err := mcp.Marshal(r)
-	if err != nil { // the fields are text and a number
+	if err != nil { // cannot fail: the fields are text and a number
 		panic("server: the resource cannot be encoded: " + err.Error())
 	}
 	x.directories[parent][r.URI] = &item[*Resource]{key: r.URI, definition: definition,
 		sessionOnly: i.sessionOnly}
 }
 
-// dynamicAbove returns the dynamic skill whose directory a URI is or is in, or nil.
+// dynamicAbove returns the dynamic skill whose directory is, or contains, a URI; nil if there is
+// none.
 func (x *skillIndex) dynamicAbove(uri string) *item[*Skill] {
 	for len(x.dynamic) > 0 && uri != "" {
 		if i := x.dynamic[uri]; i != nil {
@@ -183,7 +185,8 @@ func (x *skillIndex) dynamicAbove(uri string) *item[*Skill] {
 	return nil
 }
 
-// skillFile returns the skill that lists a file, if the client may read that, or nil.
+// skillFile returns the skill that lists a file. It returns nil if there is none or the client may
+// not read it.
 func (s *Server) skillFile(r *request, uri string) *Skill {
 	if !s.skills.everUsed.Load() {
 		return nil
@@ -191,7 +194,8 @@ func (s *Server) skillFile(r *request, uri string) *Skill {
 	return s.readableSkill(r, s.skills.find().files[uri], uri)
 }
 
-// dynamicSkill returns the dynamic skill that has a file, if the client may read that, or nil.
+// dynamicSkill returns the dynamic skill that contains a file. It returns nil if there is none or
+// the client may not read it.
 func (s *Server) dynamicSkill(r *request, uri string) *Skill {
 	if !s.skills.everUsed.Load() {
 		return nil
@@ -212,7 +216,7 @@ func (s *Server) readableSkill(r *request, i *item[*Skill], uri string) *Skill {
 	return i.value
 }
 
-// skillsExtension is the extension of skills.
+// skillsExtension returns the skills extension.
 func skillsExtension() *extension {
 	return &extension{
 		Extension: Extension{ID: mcp.ExtensionSkills,
@@ -226,8 +230,8 @@ func skillsExtension() *extension {
 	}
 }
 
-// listSkills answers skills/list. The specification is about the modern era only; the cache hints
-// are in both, as in the official SDK for Go.
+// listSkills answers skills/list. The specification describes only the modern era. The result has
+// cache hints in both eras, like that of the official SDK for Go.
 func listSkills(r *request) (any, error) {
 	result, err := list(r, KindSkill, "skills", r.conn.server.skills.listing())
 	if p, ok := result.(*page[*Skill]); ok {
@@ -243,8 +247,8 @@ func listSkills(r *request) (any, error) {
 	return result, err
 }
 
-// maxSkillPage is the size in bytes from which a page of skills ends before its number of items. A
-// skill has up to 512 files, so a thousand of them would not fit in a message.
+// maxSkillPage is the size in bytes at which a page of skills ends, even if it has room for more
+// items. A skill has up to 512 files, so a thousand skills would not fit in a message.
 const maxSkillPage = 1 << 20
 
 // getSkill answers skills/get.
@@ -296,7 +300,8 @@ func readDirectory(r *request) (any, error) {
 	return result, err
 }
 
-// contentsOf returns the contents of a file of a skill: text if it is UTF-8.
+// contentsOf returns the contents of a skill's file: text if the content is UTF-8, and otherwise
+// bytes.
 func contentsOf(uri string, content []byte) mcp.ResourceContents {
 	c := mcp.ResourceContents{URI: uri, MIMEType: skill.MIMEType(uri)}
 	if utf8.Valid(content) {

@@ -28,7 +28,7 @@ func skillFiles() fstest.MapFS {
 
 func digest(content string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(content))) }
 
-// entry is the entry of the skill pdf.
+// entry returns the entry of the skill pdf.
 func entry(files fstest.MapFS) string {
 	var resources []string
 	for _, name := range []string{"SKILL.md", "references/FORMS.md", "references/logo.png"} {
@@ -99,7 +99,7 @@ func TestSkills(t *testing.T) {
 	})
 }
 
-// Without skills there is no extension.
+// Without skills the extension is not declared.
 func TestNoSkills(t *testing.T) {
 	in(t, allRevisions, func(t *testing.T, revision string) {
 		k := speak(t, made(quiet), revision, `{}`)
@@ -109,7 +109,8 @@ func TestNoSkills(t *testing.T) {
 	})
 }
 
-// Valid skills are served beside invalid ones, about which AddSkills returns an error.
+// Valid skills are served even if others are invalid. AddSkills returns an error about the invalid
+// ones.
 func TestInvalidSkills(t *testing.T) {
 	files := skillFiles()
 	files["bad/SKILL.md"] = &fstest.MapFile{Data: []byte("# no front matter")}
@@ -162,8 +163,8 @@ func TestReloadSkills(t *testing.T) {
 	})
 }
 
-// A file that has changed unnoticed is not served under the old digest: the skill is read again,
-// and the client sees the file that the new entry describes.
+// If a file has changed without ReloadSkills, the server reads the skill again instead of serving
+// the file under the old digest. The client gets the file that the new entry describes.
 func TestSkillFileThatChanged(t *testing.T) {
 	files := skillFiles()
 	var log bytes.Buffer
@@ -217,7 +218,7 @@ func readNothing(_ context.Context, uri string) (*mcp.ReadResourceResult, error)
 	return nil, server.ResourceNotFound(uri)
 }
 
-// The application answers for the files and directories of a dynamic skill, and for no others.
+// The application serves the files and directories of a dynamic skill, and no others.
 func TestDynamicSkill(t *testing.T) {
 	o := quiet
 	o.Visible = func(_ context.Context, kind server.Kind, key string) bool {

@@ -15,9 +15,9 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp/skill"
 )
 
-// skillSources are the file systems of AddSkills.
+// skillSources holds the file systems of AddSkills.
 type skillSources struct {
-	mu  sync.Mutex // serializes the changes of all
+	mu  sync.Mutex // serializes all changes
 	all []*skillSource
 }
 
@@ -31,18 +31,19 @@ func (all *skillSources) has(uri string) bool {
 // A skillSource is a file system with skills.
 type skillSource struct {
 	fsys fs.FS
-	tree atomic.Pointer[skill.Tree] // of what is served
+	tree atomic.Pointer[skill.Tree] // the skills that are served
 }
 
-// AddSkills adds the skills of a file system, such as an [embed.FS] or that of an [os.Root]: its
-// directories with a SKILL.md, at skill:// and their paths, each with all files below it, except
-// those whose names start with a dot. The SKILL.md files are resources in the list, too. A link is
-// served if it leads to a regular file of fsys. [os.DirFS] follows links that others exchange
-// meanwhile, and [os.Root] does not lead out of its directory.
+// AddSkills adds the skills of a file system, such as an [embed.FS] or that of an [os.Root]. Each
+// directory with a SKILL.md is a skill. Its URI is skill:// followed by its path, and it has all
+// files below the directory, except those whose names start with a dot. The SKILL.md files are also
+// listed as resources. A symbolic link is served if it leads to a regular file of fsys. [os.DirFS]
+// also follows a link that somebody has replaced meanwhile; [os.Root] does not lead out of its
+// directory.
 //
 // AddSkills reads all files to compute their digests, and keeps fsys to serve them. fsys must be
-// safe for concurrent use. All valid skills are served even if there is an error, which says what
-// is wrong with the others, each on a line: [errors.Join] has made it.
+// safe for concurrent use. If some skills are invalid, AddSkills serves the others and returns an
+// error, made by [errors.Join], that names each problem.
 func (s *Server) AddSkills(fsys fs.FS) error {
 	s.skills.everUsed.Store(true)
 	s.skills.sources.mu.Lock()
@@ -53,9 +54,9 @@ func (s *Server) AddSkills(fsys fs.FS) error {
 	return s.readSkills(source)
 }
 
-// ReloadSkills reads all file systems of [Server.AddSkills] again, serves what they have now, and
-// notifies clients if that is something else. Its error is like that of AddSkills. A file that has
-// changed without ReloadSkills is noticed when a client reads it.
+// ReloadSkills reads all file systems of [Server.AddSkills] again and serves their current skills.
+// It notifies clients of changes. Its error is like that of AddSkills. If a file changes without
+// ReloadSkills, the server notices when a client reads it.
 func (s *Server) ReloadSkills() error {
 	s.skills.sources.mu.Lock()
 	defer s.skills.sources.mu.Unlock()
@@ -66,7 +67,7 @@ func (s *Server) ReloadSkills() error {
 	return errors.Join(all...)
 }
 
-// readSkills serves what a file system has. The caller holds sources.mu.
+// readSkills reads a file system and serves its skills. The caller holds sources.mu.
 func (s *Server) readSkills(source *skillSource) error {
 	tree, err := skill.Read(source.fsys)
 	if err != nil {
@@ -115,7 +116,7 @@ func (s *Server) readSkills(source *skillSource) error {
 	return errors.Join(problems...)
 }
 
-// reader returns the function that reads the files of a file system.
+// reader returns the function that reads the files of the file system.
 func (source *skillSource) reader(
 	s *Server) func(context.Context, string) (*mcp.ReadResourceResult, error) {
 	return func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
@@ -136,7 +137,7 @@ func (source *skillSource) reader(
 	}
 }
 
-// reload reads the file system again, unless that has happened since tree was read.
+// reload reads the file system again, unless another call has done so since tree was read.
 func (source *skillSource) reload(s *Server, tree *skill.Tree) {
 	s.skills.sources.mu.Lock()
 	defer s.skills.sources.mu.Unlock()

@@ -15,17 +15,17 @@ import (
 // A subscription is an open subscriptions/listen request.
 type subscription struct {
 	link     Link
-	meta     rawJSON  // of its notifications, without the closing brace
-	accepted rawJSON  // the filter in the acknowledgment; nil after it
-	lists    []string // the methods of the list changes that it wants
+	meta     rawJSON  // _meta of its notifications, without the closing brace
+	accepted rawJSON  // the filter to acknowledge; nil after the acknowledgment
+	lists    []string // the methods of the list changes in the filter
 	subjects []changeNotification
 	uris     []string             // the resources among the subjects
 	active   bool                 // the acknowledgment was sent
-	missed   []changeNotification // that came before the acknowledgment
+	missed   []changeNotification // notifications from before the acknowledgment
 }
 
-// subscriptionsTo returns the subscriptions that are for a notification. The caller holds mu, and
-// does not change the slice.
+// subscriptionsTo returns the subscriptions whose filter includes a notification. The caller holds
+// mu, and must not modify the slice.
 func (c *Conn) subscriptionsTo(n changeNotification) (all []*subscription) {
 	if n.subject != "" {
 		return c.bySubject[n]
@@ -82,7 +82,7 @@ func (r *request) subscribe() (*subscription, error) {
 	for _, uri := range sub.uris {
 		size += watchSize(uri)
 	}
-	if r.account().Take(size) != nil { // released with the request
+	if r.account().Take(size) != nil { // released with the memory of the request
 		return nil, errNoSubscriptionRoom
 	}
 	if !c.addSubscription(sub) {
@@ -93,8 +93,8 @@ func (r *request) subscribe() (*subscription, error) {
 	return sub, nil
 }
 
-// acknowledge sends the acknowledgment. It comes first; changes that happen while it is sent follow
-// it.
+// acknowledge sends the acknowledgment, which is the first message. Changes that happen meanwhile
+// are sent after it.
 func (r *request) acknowledge(sub *subscription) error {
 	ctx, cancel := r.readable()
 	defer cancel()
@@ -104,18 +104,18 @@ func (r *request) acknowledge(sub *subscription) error {
 	return sub.link.Notify(ctx, mcp.NotificationSubscriptionsAcknowledged, params)
 }
 
-// endSubscription returns the result of a subscription that has ended, and sends what precedes it.
+// endSubscription sends the notification that ends a subscription, and returns its result.
 func (r *request) endSubscription(sub *subscription) (any, error) {
 	c := r.conn
 	cause := context.Cause(r)
 	if errors.Is(cause, rpc.ErrCancelled) || cause != nil && !errors.Is(cause, io.EOF) &&
 		!c.isFinishing() {
-		return nil, cause // the client has cancelled it or disconnected
+		return nil, cause // the client has cancelled the subscription or disconnected
 	}
 	ctx, cancel := r.readable()
 	defer cancel()
-	// The specification requires both: basic/patterns/cancellation this notification, and
-	// basic/patterns/subscriptions the result.
+	// The specification requires this notification (basic/patterns/cancellation) and the result
+	// (basic/patterns/subscriptions).
 	_ = r.link.Notify(ctx, mcp.NotificationCancelled,
 		rawJSON(`{"requestId":`+r.ID.String()+`,"reason":"the server is shutting down"}`))
 	result := append([]byte(`{"resultType":"complete","_meta":`), sub.meta...)
@@ -123,8 +123,8 @@ func (r *request) endSubscription(sub *subscription) (any, error) {
 		"}}"...)), nil
 }
 
-// readable returns a context that ends with the request, unless the request ends because the client
-// has closed its end of the stream: it may still read.
+// readable returns a context that ends with the request. It does not end if the client has only
+// closed its end of the stream, because the client may still read.
 func (r *request) readable() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r))
 	stop := context.AfterFunc(r, func() {
@@ -135,8 +135,8 @@ func (r *request) readable() (context.Context, context.CancelFunc) {
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// accept returns the part of a filter that the server supports and the client may see, and adds it
-// to the subscription.
+// accept adds the part of a filter that the server supports and the client may see to the
+// subscription, and returns this part.
 func (s *Server) accept(r *request, sub *subscription,
 	filter *mcp.SubscriptionFilter) (accepted rawJSON, err error) {
 	has := s.declaredKinds()
@@ -177,7 +177,8 @@ func (s *Server) accept(r *request, sub *subscription,
 var errNoSubscriptionRoom = rpc.Errorf(rpc.CodeBusy,
 	"There is no room for another subscription; unsubscribe from a resource, or try again later")
 
-// lockWithServer locks the server and then the connection, for a change of both.
+// lockWithServer locks the server and then the connection, for a change of both. It returns the
+// function that unlocks them.
 func (c *Conn) lockWithServer() (unlock func()) {
 	c.server.mu.Lock()
 	c.mu.Lock()
@@ -279,20 +280,20 @@ func unsubscribe(r *request) (any, error) {
 	if c.subscribed[uri] {
 		delete(c.subscribed, uri)
 		s.watchers.remove(c, uri)
-		// shrinking never fails
+		// cannot fail, because the account shrinks
 		_ = c.subscribedMemory.Resize(c.subscribedMemory.Held() - watchSize(uri))
 	}
 	return rawJSON(`{}`), nil
 }
 
-// subscribedResources is [Integration.SubscribedResources].
+// subscribedResources implements [Integration.SubscribedResources].
 func (s *Server) subscribedResources() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.watchers))
 }
 
-// onSubscriptionChange is [Integration.OnSubscriptionChange].
+// onSubscriptionChange implements [Integration.OnSubscriptionChange].
 func (s *Server) onSubscriptionChange(fn func()) (stop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 const updated, acknowledged = "notifications/resources/updated",
 	"notifications/subscriptions/acknowledged"
 
-// three returns a server of the resources x:1 to x:3 and the template t:{id}.
+// three returns a server with the resources x:1 to x:3 and the template t:{id}.
 func three(t *testing.T, o server.Options) *server.Server {
 	return made(o, func(s *server.Server) {
 		must(t, errors.Join(s.AddResource(resource("x:1")), s.AddResource(resource("x:2")),
@@ -39,17 +39,17 @@ func TestLegacyResourceSubscriptions(t *testing.T) {
 			k.refuse("resources/subscribe", `{}`, -32602, "uri is required")
 			for range 5 {
 				s.ResourceUpdated("x:1")
-				s.ResourceUpdated("x:3") // nobody asked
+				s.ResourceUpdated("x:3") // no client has subscribed
 				s.ResourceUpdated("t:7")
 				s.ResourceUpdated("x:9")
 			}
-			got := k.settled() // each once, or once more if the first was told before the last came
+			got := k.settled() // once, or twice if the first was sent before the last change
 			slices.Sort(got)
 			assert.Assert(t, len(got) <= 4, got)
 			assert.DeepEqual(t, slices.Compact(got), []string{`{"uri":"t:7"}`, `{"uri":"x:1"}`})
 
 			k.want("resources/unsubscribe", `{"uri":"x:1"}`, `{}`)
-			k.want("resources/unsubscribe", `{"uri":"x:9"}`, `{}`) // never was
+			k.want("resources/unsubscribe", `{"uri":"x:9"}`, `{}`) // not subscribed
 			s.ResourceUpdated("x:1")
 			s.ResourceUpdated("x:2")
 			k.next().says(updated, `{"uri":"x:2"}`)
@@ -66,7 +66,7 @@ func TestSubscriptionsToResourcesAreBounded(t *testing.T) {
 	k := speak(t, s, "2025-11-25", `{}`)
 	k.want("resources/subscribe", `{"uri":"x:1"}`, `{}`)
 	k.want("resources/subscribe", `{"uri":"x:2"}`, `{}`)
-	k.want("resources/subscribe", `{"uri":"x:2"}`, `{}`) // it is already
+	k.want("resources/subscribe", `{"uri":"x:2"}`, `{}`) // a second subscription to the same URI
 	k.refuse("resources/subscribe", `{"uri":"x:3"}`, rpc.CodeBusy,
 		"2 resources are subscribed to already")
 	k.want("resources/unsubscribe", `{"uri":"x:1"}`, `{}`)
@@ -102,7 +102,7 @@ func TestModernResourceSubscriptions(t *testing.T) {
 		assert.DeepEqual(t, got,
 			[]string{`{"uri":"x:2",` + first + `}`, `{"uri":"x:2",` + second + `}`})
 		s.ResourceUpdated("x:9")
-		must(t, s.AddResource(resource("x:4"))) // they did not ask for that
+		must(t, s.AddResource(resource("x:4"))) // the client has not subscribed to list changes
 		time.Sleep(time.Second)
 		k.silent()
 
@@ -131,7 +131,7 @@ func TestListenRefuses(t *testing.T) {
 	}
 }
 
-// A subscription is told of what the server has, of nothing else.
+// A subscription gets only notifications about items of the server.
 func TestListenIsAcknowledgedForWhatThereIs(t *testing.T) {
 	const everything = `{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["x:1"],"future":true}}`
 	for name, tc := range map[string]struct {
@@ -153,7 +153,7 @@ func TestListenIsAcknowledgedForWhatThereIs(t *testing.T) {
 	}
 }
 
-// Each kind of list has its own news, in both eras, one for a burst of changes.
+// Each kind of list has its own notification in both eras, one for a burst of changes.
 func TestListChangedOfEveryKind(t *testing.T) {
 	changed := map[server.Kind]string{
 		server.KindTool:     "notifications/tools/list_changed",
@@ -179,7 +179,7 @@ func TestListChangedOfEveryKind(t *testing.T) {
 				}
 				k.next().says(changed[name], meta)
 				first := len(k.settled())
-				// one was told when the first came, the other when that was read
+				// one was sent after the first change, the other after that was read
 				assert.Assert(t, first <= 1, first)
 				for i := range 20 {
 					assert.Equal(t, d.remove(s, fmt.Sprintf("new%d", i)), 1)
@@ -187,15 +187,15 @@ func TestListChangedOfEveryKind(t *testing.T) {
 				k.next().says(changed[name], meta)
 				second := len(k.settled())
 				assert.Assert(t, second <= 1, second)
-				assert.Equal(t, d.remove(s, "new0"), 0) // no change, no news
+				assert.Equal(t, d.remove(s, "new0"), 0) // no change, no notification
 				assert.Equal(t, len(k.settled()), 0)
 			}
 		})
 	})
 }
 
-// A client that does not read gets each piece of news once or twice when it reads again, however
-// often it came; the server does not wait.
+// A client that does not read gets each notification once or twice when it reads again, however
+// many updates there were. The server does not wait.
 func TestUpdatesCoalesce(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", newest} {
 		for name, o := range map[string]server.Options{"plain": quiet,
@@ -218,7 +218,7 @@ func TestUpdatesCoalesce(t *testing.T) {
 						synctest.Wait()
 					}
 					news := len(k.settled())
-					// the first are under way when the second come
+					// the first are being sent when the second arrive
 					assert.Assert(t, news >= 2 && news <= 4, "%d pieces of news", news)
 				})
 			})
@@ -233,7 +233,7 @@ func passing(o server.Options) server.Options {
 	return o
 }
 
-// A gate is a link that lets the acknowledgment wait.
+// A gate is a link that delays the acknowledgment.
 type gate struct {
 	open chan struct{}
 	said chan string
@@ -255,8 +255,8 @@ func (g *gate) Call(context.Context, string, any, any) error {
 	return errors.New("a modern client is not called")
 }
 
-// What changes while the acknowledgment is being sent is told behind it: all of it, however often
-// some of it changed.
+// Changes that happen while the acknowledgment is being sent are sent after it: all of them,
+// however often some resources changed.
 func TestNewsBeforeTheAcknowledgmentIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := three(t, quiet)
@@ -296,13 +296,13 @@ func TestNewsBeforeTheAcknowledgmentIsKept(t *testing.T) {
 				`notifications/tools/list_changed {"_meta":{"io.modelcontextprotocol/subscriptionId":1}}`})
 		cancel()
 		assert.ErrorIs(t, <-ended, context.Canceled)
-		s.ResourceUpdated("x:1") // to nobody
+		s.ResourceUpdated("x:1") // without a subscriber
 		synctest.Wait()
 		assert.Equal(t, len(g.said), 0)
 	})
 }
 
-// A client that goes away leaves nothing behind that the next change would trip over.
+// A client that disconnects leaves no state that could disturb the next change.
 func TestSubscriptionsEndWithTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := three(t, quiet)
@@ -311,7 +311,7 @@ func TestSubscriptionsEndWithTheConnection(t *testing.T) {
 			`{"notifications":{"resourceSubscriptions":["x:1"]}}`).says(acknowledged, "")
 		k := speak(t, s, "2025-11-25", `{}`)
 		k.want("resources/subscribe", `{"uri":"x:1"}`, `{}`)
-		s.ResourceUpdated("x:1") // which it does not read
+		s.ResourceUpdated("x:1") // the client does not read it
 		gone.stream.Close()
 		k.next().says(updated, `{"uri":"x:1"}`)
 		synctest.Wait()
@@ -327,7 +327,7 @@ func TestSubscribersOfOneResource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := three(t, quiet)
 		modern := speak(t, s, newest, `{}`)
-		for range 2 { // the URI twice in each
+		for range 2 { // each subscription contains the URI twice
 			modern.request("subscriptions/listen",
 				`{"notifications":{"resourceSubscriptions":["x:1","x:1"]}}`).says(acknowledged, "")
 		}

@@ -25,7 +25,8 @@ func TestNilCatalogIsEmpty(t *testing.T) {
 	}
 }
 
-// What an operation logs is the application's as well, whatever level a client has set for itself.
+// The application's log also contains the records of an operation, whatever level a client has set
+// for itself.
 func TestApplicationLogDoesNotDependOnTheClient(t *testing.T) {
 	var kept bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&kept, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -50,7 +51,7 @@ func TestApplicationLogDoesNotDependOnTheClient(t *testing.T) {
 	}
 }
 
-// The client's own level goes further than the application's.
+// The client's level may be lower than that of the application's log.
 func TestClientHearsWhatTheApplicationDoesNot(t *testing.T) {
 	var kept bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&kept, &slog.HandlerOptions{Level: slog.LevelError}))
@@ -64,7 +65,7 @@ func TestClientHearsWhatTheApplicationDoesNot(t *testing.T) {
 	assert.Equal(t, kept.String(), "")
 }
 
-// The same handler learns who calls on every surface.
+// The same handler gets the principal of the caller on every surface.
 func TestPrincipalBehindTheHTTPAPI(t *testing.T) {
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "whoami", Summary: "Who calls.", Kind: dispatch.Read},
@@ -81,7 +82,7 @@ func TestPrincipalBehindTheHTTPAPI(t *testing.T) {
 	assert.Assert(t, strings.Contains(w.Body.String(), `"data":"ada"`), w.Body.String())
 }
 
-// Without a logger of its own, the HTTP API logs where the dispatcher does.
+// Without its own logger, the HTTP API uses the logger of the dispatcher.
 func TestHTTPAPILoggerIsTheDispatchers(t *testing.T) {
 	var log strings.Builder
 	d := dispatch.NewDispatcher(dispatch.NewCatalog(),

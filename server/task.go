@@ -22,45 +22,44 @@ const (
 	isoTime       = "2006-01-02T15:04:05.000Z07:00"
 )
 
-// A task is a call that continues after its request was answered, or one that may become such a
-// call.
+// A task is a call that continues after its request was answered, or a call that may become one.
 type task struct {
 	server *Server
-	// the handler's request, which shares nothing with the request that came in
+	// the handler's request, which shares nothing with the client's request
 	request    *request
 	link       *taskLink
 	owner      string
-	quotaOwner string // whose quota of slots and memory it uses
+	quotaOwner string // the owner of its slots and memory in the quotas
 	ttl        time.Duration
-	cancel     context.CancelCauseFunc // the handler's context
-	// detaches it from the request that came in; nil: it was never attached
+	cancel     context.CancelCauseFunc // cancels the handler's context
+	// detaches that context from the client's request; nil: it was never attached
 	detachRequest func() bool
 	isTask        atomic.Bool   // the call has become a task
 	createdC      chan struct{} // closed when isTask is set
 	initial       mcp.Task      // the task at that moment
-	// of a call that did not become a task, once the handler has returned
+	// the outcome of a call that did not become a task; set when the handler has returned
 	outcome  outcome
-	cleanups []func() bool // to be stopped when the task ends
+	cleanups []func() bool // called when the task ends
 
 	returned bool      // the handler has returned; guarded by request.mu
 	creation *creation // in progress; guarded by request.mu
 
 	mu        sync.Mutex
-	record    TaskRecord    // the current state, which the store has except for status messages
+	record    TaskRecord    // the current state; the store has it, except for status messages
 	final     *TaskRecord   // the final state, until the store has it; nil: not ended
 	ended     chan struct{} // closed when record is final
-	discarded bool          // the store is not to keep it
-	nextWrite *storeWrite   // nil: nothing is to be written
+	discarded bool          // the store must not keep the task
+	nextWrite *storeWrite   // the next write to the store; nil: none
 	writing   bool          // a goroutine is writing
 	changed   chan struct{}
-	waiters   int // requests tasks/result
+	waiters   int // tasks/result requests
 	taskInputs
 }
 
 // A creation is a call in the process of becoming a task.
 type creation struct {
 	done chan struct{}
-	err  error // valid once done is closed
+	err  error // set before done is closed
 }
 
 // An outcome is the answer to a request: a result or a failure.
@@ -74,7 +73,7 @@ var (
 	errTaskEnded     = errors.New("server: the task has ended")
 )
 
-// newTask returns a task for a call, whose handler runs apart from the request.
+// newTask returns a task for a call. Its handler does not depend on the request.
 func (r *request) newTask(ttl time.Duration) (*task, error) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context))
 	t := &task{
@@ -89,7 +88,7 @@ func (r *request) newTask(ttl time.Duration) (*task, error) {
 	t.request = own
 	err := own.read()
 	if err == nil && own.era.modern {
-		own.era, err = modernEra(&own.meta) // it has slices of the params
+		own.era, err = modernEra(&own.meta) // a copy, because an era has slices of the params
 	}
 	if err != nil {
 		cancel(err)
@@ -104,8 +103,8 @@ func (r *request) newTask(ttl time.Duration) (*task, error) {
 // created reports whether the call has become a task. t may be nil.
 func (t *task) created() bool { return t != nil && t.isTask.Load() }
 
-// create turns the call into a task. Of several concurrent callers, one does so and the others wait
-// for it.
+// create turns the call into a task. If several goroutines call it, one of them creates the task,
+// and the others wait for it.
 func (t *task) create() error {
 	t.request.mu.Lock()
 	b, first := t.creation, false
@@ -150,7 +149,7 @@ func (t *task) tryCreate() error {
 			CreatedAt: now.UTC().Format(isoTime), LastUpdatedAt: now.UTC().Format(isoTime),
 			TTLMs: &ttl, PollIntervalMs: &poll,
 		},
-		// it may take that long, and then is kept that long
+		// the task may run for the time to live, and is then kept as long again
 		Owner: t.owner, Expires: now.Add(2 * t.ttl),
 	}
 	t.initial, t.discarded = t.record.Task, false
@@ -162,7 +161,7 @@ func (t *task) tryCreate() error {
 	case err != nil:
 		err = t.request.logError(err)
 	default:
-		if err = t.start(); err != nil { // no client would know its id
+		if err = t.start(); err != nil { // no client would know the id
 			t.discard()
 		}
 	}
@@ -170,12 +169,12 @@ func (t *task) tryCreate() error {
 		all.release(t.owner, t.quotaOwner)
 		return err
 	}
-	t.link.sending.Wait() // the answer comes next
+	t.link.sending.Wait() // the response follows
 	close(t.createdC)
 	return nil
 }
 
-// start makes the stored task effective, unless its request has ended meanwhile.
+// start turns the call into the stored task, unless its request has ended meanwhile.
 func (t *task) start() error {
 	t.request.mu.Lock()
 	defer t.request.mu.Unlock()
@@ -183,7 +182,7 @@ func (t *task) start() error {
 		return stopped
 	}
 	if t.detachRequest != nil && !t.detachRequest() {
-		<-t.request.Done() // what ended the request is about to end this
+		<-t.request.Done() // the request has ended, so its own context is about to end as well
 		return context.Cause(t.request)
 	}
 	t.mu.Lock()
@@ -200,8 +199,8 @@ func (t *task) start() error {
 	return nil
 }
 
-// handlerReturned records that the handler has returned: no task is created from now on. It waits
-// for a creation in progress and reports whether the call is a task.
+// handlerReturned records that the handler has returned, so that the call cannot become a task
+// afterwards. It waits for a creation in progress and reports whether the call is a task.
 func (t *task) handlerReturned() bool {
 	t.request.mu.Lock()
 	t.returned = true
@@ -219,7 +218,7 @@ func (t *task) touch() {
 	t.signalChange()
 }
 
-// signalChange wakes those who wait for a change. t.mu must be held.
+// signalChange wakes the goroutines that wait for a change. t.mu must be held.
 func (t *task) signalChange() {
 	close(t.changed)
 	t.changed = make(chan struct{})
@@ -267,9 +266,9 @@ func (t *task) run(handle func(*request) (any, error)) {
 	}
 }
 
-// end ends the task, unless it has ended: completed with a result, failed with an error, or
-// cancelled with neither. It cancels the context of the handler and returns when the store has the
-// final state.
+// end ends the task, unless it has ended before. A task with a result is completed, with a failure
+// failed, with neither cancelled. end cancels the context of the handler and returns when the store
+// has the final state.
 func (t *task) end(came outcome) {
 	t.mu.Lock()
 	switch {
@@ -338,13 +337,13 @@ func (t *task) expire() {
 		"The task took longer than the %v it may", t.ttl)})
 }
 
-// abandon ends a task that no client can access any more.
+// abandon ends a task that clients can no longer access.
 func (t *task) abandon() {
 	t.end(outcome{})
 	t.discard()
 }
 
-// report sets the status message to a progress.
+// report sets the status message from progress.
 func (t *task) report(done, total float64, message string) {
 	text := fmt.Sprintf("%g", done)
 	if total > 0 {

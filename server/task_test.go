@@ -42,7 +42,8 @@ func TestTaskNotifications(t *testing.T) {
 			now.raw = m.raw
 			return now
 		}
-		// First how they are: one of them has ended, and would not be told of again.
+		// The first notifications contain the current states, because one of the tasks has ended
+		// and would not be reported again.
 		first := map[string]string{}
 		for range 2 {
 			now := told()
@@ -50,24 +51,24 @@ func TestTaskNotifications(t *testing.T) {
 		}
 		assert.DeepEqual(t, first, map[string]string{one: "input_required", done: "completed"})
 
-		// nobody asked for that
+		// no subscription includes this task
 		j.update(other, `{"first":{"action":"cancel"},"second":{"action":"cancel"}}`)
 		j.update(one, `{"name":{"action":"accept","content":{"name":"Bob"}}}`)
 		now := told()
-		for now.Status == "working" { // told or not, as it goes
+		for now.Status == "working" { // whether this state is reported depends on timing
 			now = told()
 		}
 		assert.Equal(t, now.TaskID, one)
 		assert.Equal(t, now.text(), "deleted by Bob")
 		assert.Assert(t, now.ResultType == "", now.raw)
 		watcher.start("no/such", "")
-		for m := watcher.next(); m.Method != ""; m = watcher.next() { // at most the same once more
+		for m := watcher.next(); m.Method != ""; m = watcher.next() { // at most the last one again
 			assert.Equal(t, m.raw, now.raw)
 		}
 	})
 }
 
-// A task outlives the connection it was called on, and does not exist for others.
+// A task outlives the connection of its call, and does not exist for others.
 func TestTasksBelongToPrincipals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := employ(t, quiet)
@@ -107,7 +108,7 @@ func TestTasksBelongToPrincipals(t *testing.T) {
 			}
 			time.Sleep(500 * time.Millisecond)
 			synctest.Wait()
-			as("bob", "tasks/get", id).fails(-32602, "Unknown task") // nor when it has ended
+			as("bob", "tasks/get", id).fails(-32602, "Unknown task") // also not after its end
 			must(t, json.Unmarshal(as(principal, "tasks/get", id).Result, &now))
 			assert.Equal(t, now.Status, "completed")
 			assert.Equal(t, now.text(), "computed")
@@ -141,7 +142,7 @@ func TestTaskIsCancelled(t *testing.T) {
 					}}))
 		}), newest, tasking)
 		id := j.begin("stubborn", `{}`).TaskID
-		for range 2 { // it is acknowledged also when there is nothing to be cancelled any more
+		for range 2 { // a second cancellation is acknowledged as well
 			m := j.request("tasks/cancel", `{"taskId":"`+id+`"}`)
 			m.is(j.talk, `{}`)
 			fits(t, draft, "CancelTaskResult", string(m.Result))
@@ -192,7 +193,7 @@ func TestTask(t *testing.T) {
 		assert.Assert(t, now.Result.Meta["io.modelcontextprotocol/related-task"] == nil)
 		assert.Equal(t, now.CreatedAt, began.CreatedAt)
 		assert.Assert(t, now.LastUpdatedAt > began.LastUpdatedAt)
-		assert.Equal(t, *now.TTLMs, int64(3605_000)) // from its creation
+		assert.Equal(t, *now.TTLMs, int64(3605_000)) // since its creation
 
 		time.Sleep(time.Hour - time.Millisecond)
 		assert.Equal(t, j.get(began.TaskID).Status, "completed")

@@ -18,7 +18,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// stubborn adds a tool that heeds nothing but the channel, and counts those that run.
+// stubborn adds a tool that waits only for the channel, and counts its running calls.
 func stubborn(running *atomic.Int32, release <-chan struct{}) func(*server.Server) {
 	return func(s *server.Server) {
 		err := s.AddRawTool(
@@ -35,7 +35,7 @@ func stubborn(running *atomic.Int32, release <-chan struct{}) func(*server.Serve
 	}
 }
 
-// What is bounded is what runs, whether or not the task has ended.
+// The limit counts running handlers, even if their tasks have ended.
 func TestRunningTasksAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running atomic.Int32
@@ -55,7 +55,7 @@ func TestRunningTasksAreBounded(t *testing.T) {
 		j.refuse("tools/call", `{"name":"stubborn"}`, rpc.CodeBusy, "3 tasks are running already")
 		j.refuse("tools/call", `{"name":"failing_job"}`, rpc.CodeBusy,
 			"3 tasks are running already")
-		for i := range 15 { // clients of which each has its own
+		for i := range 15 { // each of these clients has its own limit
 			other := hire(t, s, experimental, `{}`)
 			for range 3 {
 				other.beginNested("stubborn", `{}`)
@@ -69,7 +69,7 @@ func TestRunningTasksAreBounded(t *testing.T) {
 		}
 		close(release)
 		assert.Equal(t, j.settled(ids[1]).text(), "released")
-		assert.Equal(t, j.settled(ids[0]).Status, "cancelled") // what comes too late does not count
+		assert.Equal(t, j.settled(ids[0]).Status, "cancelled") // a result after the end has no effect
 		assert.Equal(t, j.settled(j.begin("stubborn", `{}`).TaskID).Status, "completed")
 	})
 }
@@ -167,7 +167,7 @@ func TestQuestionsOfATaskAreBounded(t *testing.T) {
 	})
 }
 
-// A full store refuses tasks, and what is too large for it.
+// A store refuses a task if it is full, or if the task is too large for it.
 func TestTaskStoreIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := quiet
@@ -198,13 +198,14 @@ func TestTaskStoreIsFull(t *testing.T) {
 		j.refuse("tools/call", `{"name":"slow_compute"}`, rpc.CodeBusy, "no room for another task")
 		time.Sleep(time.Second)
 		synctest.Wait()
-		j.begin("slow_compute", `{"seconds":1}`) // in place of the one that has ended
+		j.begin("slow_compute", `{"seconds":1}`) // it replaces the ended task
 		j.refuse("tasks/get", about(one), -32602, "Unknown task")
 		assert.Equal(t, j.get(two).Status, "working")
 	})
 }
 
-// A broken is a store that fails after so many writes, and tells nothing.
+// A broken is a store that fails after a number of writes. Its error contains no details for
+// clients.
 type broken struct {
 	server.TaskStore
 	good atomic.Int32
@@ -250,16 +251,16 @@ func TestTaskStoreFails(t *testing.T) {
 		internal("subscriptions/listen", `{"notifications":{"taskIds":["x"]}}`)
 		assert.Equal(t, old.refuse("tasks/list", "", -32603, "").Error.Message, "Internal error")
 
-		store.good.Store(1) // it begins, and cannot end
+		store.good.Store(1) // the task can start but not end
 		id := j.begin("slow_compute", `{"seconds":1}`).TaskID
 		time.Sleep(time.Second)
 		synctest.Wait()
 		store.good.Store(100)
-		j.refuse("tasks/get", about(id), -32602, "Unknown task") // rather than work for ever
+		j.refuse("tasks/get", about(id), -32602, "Unknown task") // otherwise it would run forever
 	})
 }
 
-// Another server with the same store knows of a task, but does not run it.
+// Another server with the same store can report a task, but does not run it.
 func TestTaskOfAnotherServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := quiet
@@ -280,7 +281,7 @@ func TestTaskOfAnotherServer(t *testing.T) {
 	})
 }
 
-// A stale is a store that forgets late.
+// A stale is a store that still returns expired tasks.
 type stale struct{ server.TaskStore }
 
 func expired(r *server.TaskRecord) *server.TaskRecord {

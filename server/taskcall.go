@@ -16,8 +16,8 @@ var (
 )
 
 // callToolOrTask handles tools/call if the server has tasks. In the modern era the server decides
-// whether the call becomes a task, if the client supports that; in 2025-11-25 the client does,
-// within what the tool allows.
+// whether the call becomes a task, if the client supports tasks. In 2025-11-25 the client decides,
+// as far as the tool permits.
 func (r *request) callToolOrTask(found *item[*tool]) (any, error) {
 	all := &r.conn.server.tasks
 	support := found.value.taskSupport(r.param(paramArguments), all)
@@ -90,7 +90,7 @@ func (r *request) callToolOrTask(found *item[*tool]) (any, error) {
 	return rawJSON(text), err
 }
 
-// handlerResult returns the outcome as a handler returns it.
+// handlerResult returns the outcome in the form in which a handler returns it.
 func (o outcome) handlerResult() (any, error) {
 	if o.failure != nil {
 		return nil, o.failure
@@ -98,7 +98,7 @@ func (o outcome) handlerResult() (any, error) {
 	return rawJSON(o.result), nil
 }
 
-// taskSupport returns whether a call with these arguments may be a task.
+// taskSupport says whether a call with these arguments may be a task.
 func (t *tool) taskSupport(arguments json.RawMessage, all *tasks) mcp.TaskSupport {
 	if t.service == nil {
 		return t.tasks
@@ -129,11 +129,11 @@ func requestedTTL(task json.RawMessage, most time.Duration) (time.Duration, erro
 			"Invalid params: task: the ttl must not be negative")
 	}
 	wished := time.Duration(min(*wish.TTL, most.Milliseconds())) * time.Millisecond
-	// a shorter one would end before the first tasks/get
+	// a shorter time would end before the first tasks/get
 	return min(max(wished, time.Second), most), nil
 }
 
-// tasksExtension returns the extension of tasks, which is offered once the server has tasks.
+// tasksExtension returns the tasks extension. The server offers it once it has tasks.
 func tasksExtension() *extension {
 	return &extension{
 		Extension: Extension{ID: mcp.ExtensionTasks},
@@ -164,11 +164,11 @@ func errNeedsTasks() error {
 		Message: "the client does not declare the extension " + mcp.ExtensionTasks, Data: data}
 }
 
-// ownerSession is the prefix of an owner that is a connection.
+// ownerSession is the prefix of the owner of tasks that belong to a connection.
 const ownerSession = "session "
 
 // taskOwner returns the owner of the client's tasks. Tasks of one era do not exist in the other,
-// where their results would have no meaning.
+// because their results would have no meaning there.
 func (r *request) taskOwner() string {
 	c := r.conn
 	switch {
@@ -180,8 +180,8 @@ func (r *request) taskOwner() string {
 	return ownerSession + c.sessionID()
 }
 
-// serviceSupport returns the task support of a tool with several operations. Which of them may
-// become tasks shows only when they are called.
+// serviceSupport returns the task support of a tool with several operations. Only a call shows
+// which of them it selects.
 func (t *tasks) serviceSupport(s *service) mcp.TaskSupport {
 	for _, op := range s.byAction {
 		if isTask(t.support(op)) {

@@ -12,7 +12,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A small order is delivered at once, a large one takes its time.
+// A small order is delivered at once, a large one becomes a task.
 func ExampleBecomeTask() {
 	s := server.New(server.Info{Name: "mill", Version: "1.0.0"}, dispatch.NewCatalog())
 	err := s.AddRawTool(server.RawTool{
@@ -63,7 +63,7 @@ func ExampleBecomeTask() {
 	fmt.Println(few.ResultType, string(few.Content))
 	many := ask("tools/call", `"name":"grind","arguments":{"sacks":200}`).Result
 	fmt.Println(many.ResultType, many.Status)
-	for many.Status == mcp.TaskWorking { // a real client would wait for a while in between
+	for many.Status == mcp.TaskWorking { // a real client would wait between these requests
 		many = ask("tasks/get", `"taskId":"`+many.TaskID+`"`).Result
 	}
 	fmt.Println(many.Status)

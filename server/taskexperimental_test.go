@@ -36,12 +36,12 @@ func related(id string) string {
 	return `"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"` + id + `"}}`
 }
 
-// about are the params that name a task.
+// about returns the params that name a task.
 func about(id string) string { return `{"taskId":"` + id + `"}` }
 
 func TestExperimentalTasksAreDeclared(t *testing.T) {
 	in(t, legacyRevisions, func(t *testing.T, revision string) {
-		s := employ(t, quiet, func(s *server.Server) { // what Tasks says counts
+		s := employ(t, quiet, func(s *server.Server) { // Tasks determines the task support
 			tool := mcp.Tool{Name: "upstream",
 				Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskRequired}}
 			must(t, s.AddRawTool(
@@ -72,7 +72,7 @@ func TestExperimentalTasksAreDeclared(t *testing.T) {
 			j.refuse("tasks/update", about("x"), -32601, "tasks/update")
 			return
 		}
-		// Older clients know nothing of tasks, nor of the param.
+		// Clients of older revisions have neither tasks nor the param.
 		for _, method := range []string{"tasks/get", "tasks/cancel", "tasks/result", "tasks/list",
 			"tasks/update"} {
 			j.refuse(method, about("x"), -32601, method)
@@ -97,7 +97,7 @@ func TestExperimentalTask(t *testing.T) {
 			[]string{"createdAt", "lastUpdatedAt", "pollInterval", "status", "taskId", "ttl"})
 		assert.Equal(t, now.Status, "working")
 
-		// tasks/result waits, and others are served meanwhile.
+		// tasks/result waits, and other requests are served meanwhile.
 		j.start("tasks/result", about(began.TaskID))
 		waits := j.id
 		synctest.Wait()
@@ -108,7 +108,7 @@ func TestExperimentalTask(t *testing.T) {
 		assert.Equal(t, string(m.ID), fmt.Sprint(waits))
 		assert.Equal(t, string(m.Result), want)
 		j.told(began.TaskID, "completed")
-		j.want("tasks/result", about(began.TaskID), want) // again
+		j.want("tasks/result", about(began.TaskID), want) // a second time
 		now = j.get(began.TaskID)
 		assert.Equal(t, now.Status, "completed")
 		assert.Assert(t, now.Result == nil, now.raw)
@@ -171,7 +171,7 @@ func TestExperimentalTaskIsCancelled(t *testing.T) {
 	})
 }
 
-// Questions come with tasks/result, and belong to whoever waits there.
+// Questions are sent during tasks/result, on the connection of that request.
 func TestExperimentalTaskAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := hire(t, employ(t, quiet), experimental, `{"elicitation":{}}`)
@@ -190,12 +190,12 @@ func TestExperimentalTaskAsks(t *testing.T) {
 			assert.Equal(t, `"_meta":`+string(params.Meta), related(id))
 			return m
 		}
-		// Who is asked gives up waiting: the next one is asked.
+		// If the client cancels tasks/result, the next tasks/result gets the question.
 		j.start("tasks/result", about(id))
 		asked(j.next())
 		j.write(fmt.Sprintf(
 			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, j.id))
-		j.next().says("notifications/cancelled", "") // of the question
+		j.next().says("notifications/cancelled", "") // for the question
 		synctest.Wait()
 		j.start("tasks/result", about(id))
 		question := asked(j.next())
@@ -205,7 +205,7 @@ func TestExperimentalTaskAsks(t *testing.T) {
 	})
 }
 
-// What a client answers that is no answer, or an error, is the handler's error.
+// An invalid answer, or an error, becomes the error of the handler.
 func TestExperimentalTaskIsRefused(t *testing.T) {
 	for name, answer := range map[string]string{
 		"refused":   `"error":{"code":-32000,"message":"not now"}`,
@@ -296,7 +296,7 @@ func TestExperimentalTasksAreListed(t *testing.T) {
 			j.refuse("tasks/list", `{"cursor":`+cursor+`}`, -32602, "cursor")
 		}
 
-		// Nobody knows who these clients are: each sees what is its connection's.
+		// These clients have no principal: each has only the tasks of its connection.
 		other.want("tasks/list", "", `{"tasks":[]}`)
 		for _, method := range []string{"tasks/get", "tasks/result", "tasks/cancel"} {
 			other.refuse(method, about(want[0]), -32602, "Unknown task")
@@ -305,7 +305,7 @@ func TestExperimentalTasksAreListed(t *testing.T) {
 	})
 }
 
-// A task that nobody can ask for any more ends with the connection.
+// A task that no client can access any more ends with the connection.
 func TestExperimentalTaskEndsWithItsConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := server.MemoryTasks(10, 1<<20)
@@ -379,7 +379,7 @@ func TestExperimentalTasksOfAPrincipal(t *testing.T) {
 func TestWaitersForATaskAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := quiet
-		o.Limits.MaxRunning = 2 // who waits is none of these
+		o.Limits.MaxRunning = 2 // requests that wait do not count
 		j := hire(t, employ(t, o), experimental, `{}`)
 		id := j.beginNested("slow_compute", `{}`).TaskID
 		for range 8 {
@@ -399,7 +399,7 @@ func TestWaitersForATaskAreBounded(t *testing.T) {
 	})
 }
 
-// The result's own _meta stays.
+// The result keeps its own _meta.
 func TestExperimentalTaskResultKeepsItsMeta(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := hire(t, employ(t, quiet, func(s *server.Server) {
@@ -420,7 +420,7 @@ func TestExperimentalTaskResultKeepsItsMeta(t *testing.T) {
 	})
 }
 
-// A client whose next request may come to another server has no tasks.
+// A client whose next request may reach another server has no tasks.
 func TestPortableConnectionsHaveNoTasks(t *testing.T) {
 	s := employ(t, quiet)
 	c := s.Integration().NewReplicatedConn(t.Context(), nil, "ann")

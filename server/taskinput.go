@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	maxTaskInputs  = 256     // of one task, answered ones counted
-	maxKeptAnswers = 1 << 20 // bytes of answers that are kept for a handler that runs twice
+	maxTaskInputs  = 256     // requests of one task, including answered ones
+	maxKeptAnswers = 1 << 20 // bytes of answers that are stored for a handler that runs twice
 )
 
-// taskInputs are the requests of a task to its client. Each has one goroutine that waits for the
-// response.
+// taskInputs holds the requests of a task to its client. One goroutine waits for the response to
+// each.
 type taskInputs struct {
 	open map[string]*taskInput // by the key that the client sees
-	// keys are not reused, because clients recognize requests by them
+	// keys are never reused, because clients recognize requests by them
 	usedKeys      map[string]bool
 	answered      map[string]answeredInput
-	answeredBytes int // of them
+	answeredBytes int // bytes of the answers in answered
 }
 
 type taskInput struct {
@@ -32,7 +32,7 @@ type taskInput struct {
 	request mcp.InputRequest
 	ctx     context.Context    // ends when the answer is no longer needed
 	asked   bool               // a client of 2025-11-25 is being asked
-	answer  chan inputResponse // takes one
+	answer  chan inputResponse // has capacity 1
 }
 
 type inputResponse struct {
@@ -47,7 +47,7 @@ type answeredInput struct {
 	answer json.RawMessage
 }
 
-// ask sends a request to the client and waits for its response, as mrtr.ask does for calls.
+// ask sends a request to the client and waits for the response, as mrtr.ask does for other calls.
 func (t *task) ask(ctx context.Context, key string, request mcp.InputRequest, digest []byte,
 	valid func(answer []byte) error) (json.RawMessage, error) {
 	t.mu.Lock()
@@ -69,7 +69,7 @@ func (t *task) ask(ctx context.Context, key string, request mcp.InputRequest, di
 		select {
 		case got = <-q.answer:
 		case <-ctx.Done():
-			if t.resolve(q.key, inputResponse{}) { // is not wanted any more
+			if t.resolve(q.key, inputResponse{}) { // the response is no longer needed
 				go t.saveAndNotify()
 			}
 			return nil, context.Cause(ctx)
@@ -86,7 +86,7 @@ func (t *task) ask(ctx context.Context, key string, request mcp.InputRequest, di
 	}
 }
 
-// addInputRequest adds a request.
+// addInputRequest adds a request to the task and stores it.
 func (t *task) addInputRequest(ctx context.Context, key string,
 	request mcp.InputRequest) (*taskInput, error) {
 	q := &taskInput{key: key, request: request, ctx: ctx, answer: make(chan inputResponse, 1)}
@@ -109,7 +109,7 @@ func (t *task) addInputRequest(ctx context.Context, key string,
 	t.open[q.key], t.usedKeys[q.key] = q, true
 	t.updateInputRequests()
 	t.mu.Unlock()
-	go func() { // the client may answer before the store does
+	go func() { // on a goroutine, because the client may answer before the store does
 		if err := t.save(); err != nil {
 			t.respond(q.key,
 				inputResponse{err: fmt.Errorf(
@@ -121,14 +121,14 @@ func (t *task) addInputRequest(ctx context.Context, key string,
 	return q, nil
 }
 
-// respond closes the request with that key, if it is open, and stores the change.
+// respond closes the request with this key, if it is open, and stores the change.
 func (t *task) respond(key string, r inputResponse) {
 	if t.resolve(key, r) {
 		t.saveAndNotify()
 	}
 }
 
-// resolve is respond without storing. It returns false if no such request is open.
+// resolve is respond without storing. It returns false if no request with this key is open.
 func (t *task) resolve(key string, r inputResponse) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -138,7 +138,7 @@ func (t *task) resolve(key string, r inputResponse) bool {
 	}
 	delete(t.open, key)
 	t.updateInputRequests()
-	q.answer <- r // has room
+	q.answer <- r // does not block: capacity 1
 	return true
 }
 
@@ -176,11 +176,11 @@ func (t *task) keepAnswer(key string, k answeredInput) {
 // awaitResult sends the requests of the task to a client of 2025-11-25 until the task has ended,
 // and returns the final record (2025-11-25, basic/utilities/tasks, Input Required Status).
 func (t *task) awaitResult(r *request) (TaskRecord, error) {
-	done := make(chan struct{}) // closed by the goroutine that asks
+	done := make(chan struct{}) // receives a value when a goroutine has asked
 	asking := 0
 	defer func() {
 		for ; asking > 0; asking-- {
-			<-done // their contexts have ended: the request's, or the task's
+			<-done // the context of the request or of the task has ended
 		}
 	}()
 	for {
@@ -210,7 +210,7 @@ func (t *task) awaitResult(r *request) (TaskRecord, error) {
 	}
 }
 
-// callClient sends one request.
+// callClient sends one request to the client and passes on the response.
 func (t *task) callClient(r *request, q *taskInput) {
 	ctx, cancel := context.WithCancelCause(r)
 	defer cancel(nil)

@@ -27,7 +27,7 @@ func says(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
-// sleeps blocks until the time is over or the context is.
+// sleeps blocks until d has passed or the context ends.
 func sleeps(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -43,7 +43,7 @@ func asksFor(name string) mcp.ElicitParams {
 			`":{"type":"string"}},"required":["` + name + `"]}`)}
 }
 
-// elicited returns what the user has entered.
+// elicited returns the user's input.
 func elicited(ctx context.Context, key, name string) (string, error) {
 	result, err := server.Elicit(ctx, key, asksFor(name))
 	if err != nil {
@@ -57,7 +57,7 @@ func elicited(ctx context.Context, key, name string) (string, error) {
 	return content[name], err
 }
 
-// jobs has the tools that the conformance suite asks for, and some more.
+// jobs adds the tools that the conformance suite requires, and some more.
 func jobs(s *server.Server) {
 	type handler = func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error)
 	add := func(name string, support mcp.TaskSupport, call handler) {
@@ -145,7 +145,7 @@ func jobs(s *server.Server) {
 			}
 			server.Progress(ctx, 2, 3, "behind")
 			server.Logger(ctx).Error("not to be heard")
-			if err := server.BecomeTask(ctx); err != nil { // nothing more happens
+			if err := server.BecomeTask(ctx); err != nil { // no effect: the call is a task already
 				return nil, err
 			}
 			if err := sleeps(ctx, time.Second); err != nil {
@@ -160,7 +160,7 @@ const (
 	extension = "io.modelcontextprotocol/tasks"
 )
 
-// A state is what is said of a task, in any form.
+// A state is the state of a task, in any form.
 type state struct {
 	raw            string
 	TaskID         string
@@ -197,7 +197,7 @@ func (s state) text() string {
 	return s.Result.Content[0].Text
 }
 
-// fits checks a message against a definition of a published schema, if there is one to check with.
+// fits checks a message against a definition of a published schema, if the schemas are available.
 func fits(t *testing.T, revision, definition, text string) {
 	t.Helper()
 	suites := os.Getenv("STDWIRE_SUITES")
@@ -220,13 +220,13 @@ func fits(t *testing.T, revision, definition, text string) {
 	assert.NilError(t, compiled.(*schema.Schema).Validate([]byte(text)), "%s: %s", definition, text)
 }
 
-var published sync.Map // the compiled ones of fits
+var published sync.Map // the compiled schemas of fits
 
 const draft = "ext-tasks-draft"
 
-// A job is a client that calls tools which become tasks. Its messages are checked against the
-// extension's schema. Notifications of 2025-11-25 come when they come, also before the answer that
-// has the task's id.
+// A job is a client that calls tools that become tasks. Its messages are checked against the
+// extension's schema. Notifications of 2025-11-25 arrive at any time, even before the response that
+// contains the task's id.
 type job struct {
 	*talk
 	news *[]message
@@ -260,7 +260,7 @@ func (j job) refuse(method, params string, code int, text string) message {
 	return j.request(method, params).fails(code, text)
 }
 
-// told wants to be told that a task has a status.
+// told waits for the notification that a task has a status.
 func (j job) told(id, status string) {
 	j.t.Helper()
 	for {
@@ -278,7 +278,7 @@ func (j job) told(id, status string) {
 	}
 }
 
-// employ returns a server with the jobs, that is closed when the test ends.
+// employ returns a server with the jobs. It is closed when the test ends.
 func employ(t *testing.T, o server.Options, add ...func(*server.Server)) *server.Server {
 	s := made(o, append(add, jobs)...)
 	t.Cleanup(func() { assert.Check(t, s.Close(context.Background()) == nil) })
@@ -293,7 +293,7 @@ func hire(t *testing.T, s *server.Server, revision, capabilities string) job {
 	return job{k, new([]message)}
 }
 
-// state wants a result that says how a task is.
+// state returns the task in a result.
 func (j job) state(m message, definition string) (s state) {
 	j.t.Helper()
 	assert.Assert(j.t, m.Error == nil, m.raw)
@@ -322,7 +322,7 @@ func (j job) get(id string) state {
 	return j.state(j.request("tasks/get", fmt.Sprintf(`{"taskId":%q}`, id)), "GetTaskResult")
 }
 
-// settled lets all that can happen without time passing happen first.
+// settled returns the state of a task after all goroutines have blocked.
 func (j job) settled(id string) state {
 	j.t.Helper()
 	synctest.Wait()
@@ -336,7 +336,7 @@ func (j job) update(id, responses string) {
 	fits(j.t, draft, "UpdateTaskResult", string(m.Result))
 }
 
-// confirm says yes to the only question, which it returns.
+// confirm accepts the only question, and returns its message.
 func (j job) confirm(id string) (question string) {
 	j.t.Helper()
 	now := j.settled(id)

@@ -16,7 +16,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// First a round of the request, then the task.
+// The call first asks during the request, and then becomes a task.
 func TestTaskLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := hire(t, employ(t, quiet), newest, tasking)
@@ -37,7 +37,7 @@ func TestTaskLater(t *testing.T) {
 		assert.DeepEqual(t, keys(t, began.raw),
 			[]string{"_meta", "createdAt", "lastUpdatedAt", "pollIntervalMs", "resultType",
 				"status", "taskId", "ttlMs"})
-		now := j.settled(began.TaskID) // and nothing of progress and log comes before
+		now := j.settled(began.TaskID) // no progress or log message arrives before
 		assert.Equal(t, now.Status, "working")
 		assert.Equal(t, now.StatusMessage, "2 of 3: behind")
 		time.Sleep(time.Second)
@@ -61,7 +61,7 @@ func TestTaskLaterOrNever(t *testing.T) {
 	})
 }
 
-// Until a call is a task it belongs to its request: what comes of it, and when it is cancelled.
+// Until a call becomes a task, its result and its cancellation are those of the request.
 func TestTaskLaterIsARequestUntilThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan error, 1)
@@ -85,7 +85,7 @@ func TestTaskLaterIsARequestUntilThen(t *testing.T) {
 			})
 			add("hasty", func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 				_, _ = elicited(ctx, "name", "name")
-				return nil, server.BecomeTask(ctx) // there is a question open
+				return nil, server.BecomeTask(ctx) // a question is open
 			})
 			add("waits", func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 				<-ctx.Done()

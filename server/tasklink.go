@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// A taskLink is the link of a request until its response is sent. Later messages are dropped.
+// A taskLink is the link of a request until its response is sent. It drops later messages.
 type taskLink struct {
 	mu      sync.Mutex
 	link    Link
 	sending sync.WaitGroup
 }
 
-// close drops later messages. sending counts those in progress.
+// close makes the link drop later messages. sending counts messages in progress.
 func (l *taskLink) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -33,5 +33,6 @@ func (l *taskLink) Notify(ctx context.Context, method string, params any) error 
 	return link.Notify(ctx, method, params)
 }
 
-// Call is not used: a call with requests to the client is a task from the start.
+// Call is never used: if the handler sends requests to the client, the call is a task from the
+// start.
 func (l *taskLink) Call(context.Context, string, any, any) error { return errTaskEnded }

@@ -16,7 +16,7 @@ const maxWaiting = 8
 
 func hasTasks(has declaredKinds) bool { return has.tasks }
 
-// needTasks returns an error for a client that cannot have tasks.
+// needTasks returns an error if the client cannot have tasks.
 func (r *request) needTasks() error {
 	switch {
 	case r.era.replicated:
@@ -28,7 +28,8 @@ func (r *request) needTasks() error {
 	return nil
 }
 
-// findTask returns the task of a request: its record, and the task itself if it runs here.
+// findTask returns the record of the task that a request names, and the task itself if it runs on
+// this server.
 func (r *request) findTask() (*task, TaskRecord, error) {
 	if err := r.needTasks(); err != nil {
 		return nil, TaskRecord{}, err
@@ -52,8 +53,8 @@ func (r *request) findTask() (*task, TaskRecord, error) {
 	return t, *record, nil
 }
 
-// findTask returns the task with that id. The record is nil if there is none; the task is nil if it
-// has ended or runs on another server.
+// findTask returns the task with this id. The record is nil if the task does not exist; the task is
+// nil if it has ended or runs on another server.
 func (s *Server) findTask(ctx context.Context, id string) (*task, *TaskRecord, error) {
 	if t := s.tasks.find(id); t != nil {
 		record := t.snapshot()
@@ -68,7 +69,7 @@ func (s *Server) findTask(ctx context.Context, id string) (*task, *TaskRecord, e
 	return nil, record, nil
 }
 
-// requireLocal returns the task if it runs here, or an error.
+// requireLocal returns the task. It fails if the task runs on another server.
 func requireLocal(t *task, record *TaskRecord) (*task, error) {
 	if t == nil && !record.Task.Status.Terminal() {
 		return nil, rpc.Errorf(rpc.CodeInternalError, "The task does not run on this server")
@@ -94,8 +95,7 @@ func (r *request) taskState(now *mcp.Task) (any, error) {
 	return r.encodeResult(result, &result.Result)
 }
 
-// experimental returns a task in the form of 2025-11-25, in which a failed tool makes its task
-// fail.
+// experimental returns a task in the form of 2025-11-25, in which a task fails if its tool fails.
 func experimental(t *mcp.Task) mcp.ExperimentalTask {
 	e := mcp.ExperimentalTask{
 		TaskID: t.TaskID, Status: t.Status, StatusMessage: t.StatusMessage, CreatedAt: t.CreatedAt,
@@ -142,8 +142,8 @@ func updateTask(r *request) (any, error) {
 	return r.conn.server.emptyResult(), nil
 }
 
-// cancelTask handles tasks/cancel of both eras. The task has ended when it returns; the handler may
-// take longer.
+// cancelTask handles tasks/cancel of both eras. The task has ended when cancelTask returns; the
+// handler may run longer.
 func cancelTask(r *request) (any, error) {
 	t, record, err := r.findTask()
 	if err != nil {
@@ -213,8 +213,8 @@ func (t *task) removeWaiter() {
 	t.waiters--
 }
 
-// listTasks handles tasks/list of 2025-11-25, the oldest task first. The cursor is the id of the
-// last task sent.
+// listTasks handles tasks/list of 2025-11-25 and lists the oldest task first. The cursor is the id
+// of the last task sent.
 func listTasks(r *request) (any, error) {
 	if err := r.needTasks(); err != nil {
 		return nil, err
@@ -242,7 +242,7 @@ func listTasks(r *request) (any, error) {
 			[]byte(records[len(records)-1].Task.TaskID))
 	}
 	for _, record := range records {
-		if t := s.tasks.find(record.Task.TaskID); t != nil { // newer than the store
+		if t := s.tasks.find(record.Task.TaskID); t != nil { // newer than the record in the store
 			now := t.snapshot()
 			record = &now
 		}
@@ -254,7 +254,7 @@ func listTasks(r *request) (any, error) {
 }
 
 // appendTask appends the members of a notification about the current state of a task. It appends
-// nothing if the task does not exist any more.
+// nothing if the task no longer exists.
 func (s *Server) appendTask(ctx context.Context, params rawJSON, n changeNotification) rawJSON {
 	_, record, err := s.findTask(ctx, n.subject)
 	if err != nil || record == nil {
@@ -271,8 +271,8 @@ func (s *Server) appendTask(ctx context.Context, params rawJSON, n changeNotific
 	return append(params, text[1:len(text)-1]...)
 }
 
-// acceptTasks adds the requested tasks of the client to a subscription and returns them. It first
-// notifies their current state, because a task may have ended just before.
+// acceptTasks adds the requested tasks of the client to a subscription and returns their ids. It
+// also queues notifications of their current states, because a task may have ended just before.
 func (s *Server) acceptTasks(r *request, sub *subscription, ids []string) (accepted []string,
 	err error) {
 	if !r.negotiated(mcp.ExtensionTasks) {

@@ -14,7 +14,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A slow store takes its time to write.
+// A slow is a store whose writes take time.
 type slow struct {
 	server.TaskStore
 	mu   sync.Mutex
@@ -37,7 +37,7 @@ func (s *slow) Put(ctx context.Context, r *server.TaskRecord) error {
 	return s.TaskStore.Put(ctx, r)
 }
 
-// A handler, and its client, wait for nothing that a slow store does but what they ask of it.
+// A slow store delays a handler and its client only when they need it.
 func TestSlowTaskStoreDelaysNoHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slow{TaskStore: server.MemoryTasks(10, 1<<20)}
@@ -57,7 +57,7 @@ func TestSlowTaskStoreDelaysNoHandler(t *testing.T) {
 							took <- time.Since(begin)
 						})
 					}
-					time.Sleep(time.Second) // the store is at it
+					time.Sleep(time.Second) // the store is writing
 					begin = time.Now()
 					server.Progress(ctx, 1, 2, "on")
 					took <- time.Since(begin)
@@ -81,7 +81,8 @@ func TestSlowTaskStoreDelaysNoHandler(t *testing.T) {
 	})
 }
 
-// While a call is being made a task, its other goroutines may ask: then it is none.
+// While a call becomes a task, its other goroutines may ask a question. Then it does not become a
+// task.
 func TestSlowTaskStoreLetsAskBeforeTheTaskBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slow{TaskStore: server.MemoryTasks(10, 1<<20), time: 9 * time.Second}
@@ -115,8 +116,8 @@ func TestSlowTaskStoreLetsAskBeforeTheTaskBegins(t *testing.T) {
 	})
 }
 
-// A store that does not even heed its context delays the end of a task for a while only, and that
-// of others not at all.
+// A store that ignores the end of its context delays the end of a task for a limited time, and
+// other tasks not at all.
 func TestDeafTaskStoreStrandsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

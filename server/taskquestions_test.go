@@ -31,8 +31,8 @@ func TestTaskAsks(t *testing.T) {
 		j.update(id, `{"other":{"action":"accept"},"more":3}`)
 		assert.Equal(t, j.settled(id).Status, "input_required")
 
-		// What does not fit the form is asked again, by another key: clients tell by it what they
-		// have answered.
+		// A response that does not match the form is requested again under another key, because
+		// clients recognize answered requests by their keys.
 		j.update(id, `{"name":{"action":"accept","content":{"name":7}}}`)
 		now = j.settled(id)
 		assert.Equal(t, now.Status, "input_required")
@@ -65,7 +65,7 @@ func TestTaskAsksSeveralThings(t *testing.T) {
 		assert.Equal(t, now.Status, "completed")
 		assert.Equal(t, now.text(), "decline and B")
 
-		// A client that goes away in between leaves nobody waiting.
+		// If a client disconnects meanwhile, no handler is left waiting.
 		id = j.begin("multi_input", `{}`).TaskID
 		synctest.Wait()
 		j.want("tasks/cancel", `{"taskId":"`+id+`"}`, `{}`)
@@ -75,7 +75,7 @@ func TestTaskAsksSeveralThings(t *testing.T) {
 	})
 }
 
-// A question that is given up is not open any more, and its task goes on.
+// A question that the handler has given up is closed, and its task continues.
 func TestTaskGivesUpAsking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := hire(t, employ(t, quiet, func(s *server.Server) {
@@ -115,7 +115,7 @@ func TestTaskOfAClientThatCannotBeAsked(t *testing.T) {
 	})
 }
 
-// works is a catalog with an operation of each kind of trouble.
+// works is a catalog with an operation for each kind of failure.
 func works() *dispatch.Catalog {
 	c := notes()
 	type name struct {
@@ -191,7 +191,7 @@ func TestOperationsAsTasks(t *testing.T) {
 				assert.Assert(t, now.Result.IsError &&
 					strings.Contains(now.text(), "missing_param"), now.raw)
 
-				// An operation that asks and has to be confirmed runs twice, and gets the same
+				// An operation that asks and must be confirmed runs twice, and gets the same
 				// answer.
 				id = j.begin(call("vanish", `{}`)).TaskID
 				synctest.Wait()
@@ -214,7 +214,8 @@ func TestOperationsAsTasks(t *testing.T) {
 	}
 }
 
-// What is kept for a handler that runs twice is bounded: what is too much is asked again.
+// The memory of answers for a handler that runs twice is bounded: a question whose answer is too
+// large is asked again.
 func TestLargeAnswersAreNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := quiet

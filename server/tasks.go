@@ -15,43 +15,45 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// TaskOptions configure tasks: calls of tools whose result comes later. Both kinds are served from
-// the same tools, those with [RawTool].Tasks and the operations that For selects: the extension
-// io.modelcontextprotocol/tasks for modern clients, and the experimental tasks for clients of
-// 2025-11-25. A server declares tasks if it has such a tool or operation.
+// TaskOptions are the settings for tasks: calls of tools whose result comes later. The server has
+// both kinds of tasks for the same tools, those with [RawTool].Tasks and the operations that For
+// selects: the extension io.modelcontextprotocol/tasks for modern clients, and the experimental
+// tasks for clients of 2025-11-25. A server declares tasks if it has such a tool or operation.
 //
-// A task belongs to the principal of its call and does not exist for others. Without authentication
-// a modern client needs only the task's id, which cannot be guessed, and a client of 2025-11-25
-// sees the tasks of its connection, which end with it. All other tasks outlive their connection and
-// end with [Server.Close].
+// A task belongs to the principal of its call and does not exist for others. Without
+// authentication, the id of a task is sufficient for a modern client, and cannot be guessed. A
+// client of 2025-11-25 without authentication has only the tasks of its connection, which end with
+// it. All other tasks outlive their connection and end with [Server.Close].
 //
 // Within a task, [Elicit] and similar functions block until the client has responded, and are safe
 // for concurrent use. [Progress] becomes the status message of the task; log messages to the client
-// are dropped. The context of the handler ends with the task: by tasks/cancel, its time to live or
-// Close.
+// are dropped. The context of the handler ends with the task: after tasks/cancel, its time to live,
+// or Close.
 type TaskOptions struct {
-	// For returns whether calls of an operation are tasks: never, optionally or always. nil: never.
-	// It is called when the list of tools is built and must always return the same value.
+	// For says whether calls of an operation are tasks: never, optionally or always. nil: never. It
+	// is called when the list of tools is built and must always return the same value.
 	For func(op *dispatch.Operation) mcp.TaskSupport
-	// TTL is the maximum duration of a task, and how long it is kept after its end; a client of
-	// 2025-11-25 may request less. 0: 1 hour.
+	// TTL is the maximum duration of a task, and also how long the task is kept after its end; a
+	// client of 2025-11-25 may request less. 0: 1 hour.
 	TTL time.Duration
 	// PollInterval is the suggested interval of tasks/get; 0: 1 second.
 	PollInterval time.Duration
-	// MaxRunning is the maximum number of running tasks of one client; of all clients 16 times
-	// that, of which a principal has at most half of what the others leave. 0: 32.
+	// MaxRunning limits the running tasks of one client; 0: 32. The limit for all clients is 16
+	// times as high, and a principal has at most half of what the others do not use.
 	MaxRunning int
 	// Store stores the tasks; nil: [MemoryTasks](1024, 64 MiB).
 	Store TaskStore
 }
 
-// BecomeTask turns the call of a [RawTool] with TaskLater into a task: the client is answered now,
-// and ctx continues. Before that, requests to the client work as in any call, and the handler may
-// run several times; after it they are requests of the task, and the handler does not run again.
-// BecomeTask does nothing if the call is a task already or the client cannot have tasks.
+// BecomeTask turns the call of a [RawTool] with TaskLater into a task: the client gets its response
+// now, and the handler continues with ctx. Before that, requests to the client work as in any call,
+// and the handler may run several times. Afterwards they are input requests of the task, and the
+// handler does not run again. BecomeTask does nothing if the call is a task already or the client
+// cannot have tasks.
 //
-// Return its error from the handler: there are too many tasks, or the client is gone or has not
-// responded yet. Call it before the handler returns. It is safe for concurrent use.
+// It returns an error if there are too many tasks, or if the client has disconnected or has not
+// responded yet. The handler must return this error. Call BecomeTask before the handler returns. It
+// is safe for concurrent use.
 func BecomeTask(ctx context.Context) error {
 	if r := requestFrom(ctx); r != nil && r.task != nil {
 		return r.task.create()
@@ -59,9 +61,9 @@ func BecomeTask(ctx context.Context) error {
 	return nil
 }
 
-// Close ends all running tasks as failed and waits until their handlers have returned or ctx ends;
-// the error then says how many have not. No task can be created after it. Close does not close
-// connections. It may be called more than once.
+// Close ends all running tasks as failed and waits until their handlers have returned or ctx ends.
+// If ctx ends first, the error says how many handlers still run. Afterwards no task can be created.
+// Close does not close connections. It may be called more than once.
 func (s *Server) Close(ctx context.Context) error {
 	for _, t := range s.tasks.beginShutdown() {
 		go t.end(outcome{
@@ -85,12 +87,12 @@ func (s *Server) Close(ctx context.Context) error {
 // tasks holds the tasks of a server.
 type tasks struct {
 	TaskOptions
-	enabled atomic.Bool // a tool or operation may become a task, or once could
+	enabled atomic.Bool // a tool or operation may become a task, or once might have
 
 	mu           sync.Mutex
-	live         map[string]*task // not ended, by id
+	live         map[string]*task // running tasks by id
 	running      map[string]int   // running handlers by owner, including those of ended tasks
-	runningTotal int              // all of them
+	runningTotal int              // of all owners
 	slots        *quota.Pool      // for handlers, by principal
 	shutDown     bool
 	idle         chan struct{} // closed when shut down and no handler runs
@@ -111,7 +113,7 @@ func (t *tasks) init(o TaskOptions) {
 	t.enabled.Store(o.For != nil)
 }
 
-// support returns whether calls of an operation are tasks.
+// support says whether calls of an operation are tasks.
 func (t *tasks) support(op *dispatch.Operation) mcp.TaskSupport {
 	if t.For == nil {
 		return mcp.TaskForbidden
@@ -119,7 +121,7 @@ func (t *tasks) support(op *dispatch.Operation) mcp.TaskSupport {
 	return t.For(op)
 }
 
-// acquire takes a slot for a handler of owner's task from the quota of holder.
+// acquire takes a slot for the handler of a task of owner, from the quota of holder.
 func (t *tasks) acquire(owner, holder string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -144,7 +146,7 @@ func (t *tasks) acquire(owner, holder string) error {
 	return nil
 }
 
-// release returns the slot.
+// release returns the slot that acquire has taken.
 func (t *tasks) release(owner, holder string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

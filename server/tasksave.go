@@ -14,11 +14,11 @@ const storeTimeout = 10 * time.Second
 var errStoreTimeout = errors.New(
 	"server: the store of tasks does not answer, nor heed the end of its context")
 
-// A storeWrite is one write of a task to the store. Writes of a task do not overlap: those
-// requested during a write share the next one.
+// A storeWrite is one write of a task to the store. Writes of a task do not overlap: calls of save
+// during a write share the next write.
 type storeWrite struct {
 	done chan struct{}
-	err  error // valid once done is closed
+	err  error // set before done is closed
 }
 
 // save stores the current state of the task, or deletes a discarded one, and waits for the store.
@@ -34,7 +34,8 @@ func (t *task) save() error {
 		}
 	}
 	t.mu.Unlock()
-	timer := time.NewTimer(2*storeTimeout + time.Second) // for the one under way, and for this
+	// the limit of a write in progress and of this one
+	timer := time.NewTimer(2*storeTimeout + time.Second)
 	defer timer.Stop()
 	select {
 	case <-p.done:
@@ -55,7 +56,7 @@ func (t *task) saveLoop() {
 			t.mu.Unlock()
 			return
 		}
-		record, discarded := t.record, t.discarded // the store's own from now on
+		record, discarded := t.record, t.discarded // Put may keep this copy
 		if t.final != nil {
 			record = *t.final
 		}

@@ -13,21 +13,20 @@ import (
 )
 
 // A TaskStore stores tasks, so that clients find them until they expire. A server writes a task
-// when it starts, when its status or requests change and when it ends, and reads it by its id. With
-// a store that several servers share, each of them can report the state of a task, but only the
-// server on which it runs accepts responses and cancellation. A task that is working when its
-// server dies stays so until it expires.
+// when it starts, when its status or requests change and when it ends, and reads it by its id. If
+// several servers share a store, each of them can report the state of a task, but only the server
+// on which the task runs accepts responses and cancellation. If that server dies, a working task
+// stays in this state until it expires.
 //
-// The methods are called concurrently, with contexts that end after at most 10 seconds. Records in
-// the store are not modified.
+// The methods are called concurrently, with contexts that end after at most 10 seconds. The server
+// does not modify a record after it has passed it to Put.
 type TaskStore interface {
 	// Put stores a task and replaces the one with its id. It returns [ErrTasksFull] if there is no
 	// room.
 	Put(ctx context.Context, t *TaskRecord) error
-	// Get returns the task with that id, or nil. It may return an expired one.
+	// Get returns the task with this id, or nil if there is none. It may return an expired task.
 	Get(ctx context.Context, id string) (*TaskRecord, error)
-	// List returns up to most tasks of an owner whose ids follow after, sorted by id. (Rename most
-	// to limit.)
+	// List returns up to most tasks of an owner whose ids follow after, sorted by id.
 	List(ctx context.Context, owner, after string, most int) ([]*TaskRecord, error)
 	// Delete deletes a task, if it exists.
 	Delete(ctx context.Context, id string) error
@@ -40,13 +39,13 @@ type TaskRecord struct {
 	Expires time.Time `json:"expires"` // when it is deleted
 }
 
-// ErrTasksFull is the error of a [TaskStore] without room for another task. The client may try
+// ErrTasksFull is the error of a [TaskStore] that has no room for another task. The client may try
 // again later.
 var ErrTasksFull = errors.New("server: there is no room for another task")
 
-// MemoryTasks returns a store in memory for most tasks and about bytes bytes. When it is full,
-// ended tasks are evicted: those of the owner who uses most, the oldest first. Expired tasks are
-// removed.
+// MemoryTasks returns a store in memory that holds at most most tasks and about bytes bytes. When
+// it is full, it evicts ended tasks: those of the owner that uses most memory, the oldest first. It
+// removes expired tasks.
 func MemoryTasks(most, bytes int) TaskStore {
 	return &memoryTasks{most: most, bytes: bytes, tasks: map[string]*storedTask{}}
 }
@@ -101,7 +100,7 @@ func (m *memoryTasks) Put(_ context.Context, t *TaskRecord) error {
 	return nil
 }
 
-// evictionCandidate returns the ended task to evict first, other than id.
+// evictionCandidate returns the ended task to evict first. It never returns the task id.
 func (m *memoryTasks) evictionCandidate(id string) *storedTask {
 	usage := map[string]int{}
 	var ended []*storedTask

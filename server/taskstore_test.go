@@ -20,7 +20,7 @@ func record(id, owner string, status mcp.TaskStatus, size int) *server.TaskRecor
 	}
 }
 
-// stored are the ids of the tasks that are in a store, of these owners.
+// stored returns the ids of the tasks of these owners in a store.
 func stored(t *testing.T, s server.TaskStore, owners ...string) (ids []string) {
 	t.Helper()
 	for _, owner := range owners {
@@ -44,25 +44,25 @@ func TestMemoryTasksMakeRoom(t *testing.T) {
 		put(s, record("2", "bob", mcp.TaskWorking, 0), nil)
 		put(s, record("3", "bob", mcp.TaskCompleted, 0), nil)
 		put(s, record("4", "bob", mcp.TaskFailed, 0), nil)
-		// who has most makes room, with what is oldest of what has ended
+		// the oldest ended task of the owner that uses most is evicted
 		put(s, record("5", "ann", mcp.TaskWorking, 0), nil)
 		assert.DeepEqual(t, stored(t, s, "ann", "bob"), []string{"1", "5", "2", "4"})
-		put(s, record("6", "bob", mcp.TaskWorking, 0), nil) // two each: the oldest of all
+		put(s, record("6", "bob", mcp.TaskWorking, 0), nil) // both use two: the oldest ended task goes
 		assert.DeepEqual(t, stored(t, s, "ann", "bob"), []string{"5", "2", "4", "6"})
-		put(s, record("4", "bob", mcp.TaskWorking, 0), nil) // nobody makes room for what is there
+		put(s, record("4", "bob", mcp.TaskWorking, 0), nil) // replacing a task evicts none
 		put(s, record("7", "ann", mcp.TaskWorking, 0), server.ErrTasksFull)
 		assert.DeepEqual(t, stored(t, s, "ann", "bob"), []string{"5", "2", "4", "6"})
 
 		s = server.MemoryTasks(10, 4000)
 		put(s, record("1", "ann", mcp.TaskCompleted, 1000), nil)
 		put(s, record("2", "ann", mcp.TaskCompleted, 1000), nil)
-		put(s, record("2", "ann", mcp.TaskCompleted, 1900), nil) // grows within what there is
+		put(s, record("2", "ann", mcp.TaskCompleted, 1900), nil) // it grows within the limit
 		assert.DeepEqual(t, stored(t, s, "ann"), []string{"1", "2"})
-		put(s, record("2", "ann", mcp.TaskCompleted, 3000), nil) // and beyond
+		put(s, record("2", "ann", mcp.TaskCompleted, 3000), nil) // it grows beyond the limit
 		assert.DeepEqual(t, stored(t, s, "ann"), []string{"2"})
 		put(s, record("2", "ann", mcp.TaskCompleted, 4000), server.ErrTasksFull)
 		assert.DeepEqual(t, stored(t, s, "ann"), []string{"2"})
-		put(s, record("2", "ann", mcp.TaskCompleted, 10), nil) // and shrinks
+		put(s, record("2", "ann", mcp.TaskCompleted, 10), nil) // it shrinks
 		for i := range 5 {
 			put(s, record(fmt.Sprint(3+i), "bob", mcp.TaskWorking, 0), nil)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// Only the definitions of operations that changed are encoded again.
+// Only the definitions of changed operations are encoded again.
 func TestToolListKeepsDefinitions(t *testing.T) {
 	c := dispatch.NewCatalog()
 	add := func(name string) {

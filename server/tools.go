@@ -13,13 +13,12 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A tool is what the name in tools/call stands for: exactly one of operation, service and raw is
-// set.
+// A tool is the target of a name in tools/call. Exactly one of operation, service and raw is set.
 type tool struct {
 	operation string              // name of an operation of the catalog
-	definedBy *dispatch.Operation // the operation of that name which the definition is made from
-	service   *service            // several operations
-	raw       *RawTool            // added with AddRawTool or AddTool
+	definedBy *dispatch.Operation // the operation whose definition this is
+	service   *service            // the operations of one service
+	raw       *RawTool            // added by AddRawTool or AddTool
 	tasks     mcp.TaskSupport
 	// the definition for revisions before 2026-07-28; nil: not listed there
 	legacy []byte
@@ -27,10 +26,10 @@ type tool struct {
 	output *schema.Schema
 }
 
-// tools are all tools of a server. The value is replaced when the catalog or the added tools
-// change.
+// tools holds all tools of a server. The value is replaced when the catalog, the added tools or the
+// apps change.
 type tools struct {
-	operations []*dispatch.Operation // of the catalog that it was made from
+	operations []*dispatch.Operation // of the catalog when this value was made
 	raw        *listing[*tool]
 	apps       *map[string]mcp.ToolUI
 	*listing[*tool]
@@ -74,7 +73,7 @@ func (s *Server) toolList() *tools {
 			i := before.byKey[name]
 			if i != nil && i.value.definedBy == op && i.value.tasks == support &&
 				before.apps == apps {
-				add(i) // encoding the definition again costs more than all the rest
+				add(i) // encoding the definition again would cost more than everything else here
 				continue
 			}
 		}
@@ -109,7 +108,7 @@ func sameOperations(a, b []*dispatch.Operation) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// A toolDefinition is the definition of an operation in tools/list.
+// A toolDefinition is an operation's entry in tools/list.
 type toolDefinition struct {
 	Name        string          `json:"name"`
 	Title       string          `json:"title,omitempty"`
@@ -148,8 +147,8 @@ func (d toolDefinition) encode() []byte {
 	return encoded
 }
 
-// envelopeSchema returns the JSON Schema of an envelope whose data has the schema output.
-// Definitions move to the top, where references look for them.
+// envelopeSchema returns the JSON Schema of an envelope whose data has the schema output. It moves
+// definitions to the top level, because references point there.
 func envelopeSchema(output json.RawMessage) json.RawMessage {
 	data, definitions := []byte("{}"), []byte(nil)
 	if len(output) > 0 && output[0] == '{' {
@@ -245,7 +244,7 @@ func (r *request) runTool(found *item[*tool]) (any, error) {
 		})
 }
 
-// runToolWith runs a tool with these arguments.
+// runToolWith runs a tool with the given arguments.
 func (r *request) runToolWith(ctx context.Context, found *item[*tool],
 	arguments json.RawMessage) (any, error) {
 	s := r.conn.server
@@ -266,8 +265,8 @@ func (r *request) runToolWith(ctx context.Context, found *item[*tool],
 }
 
 // runOperation dispatches an operation of the catalog, or that of a typed tool, and returns its
-// result. If the dispatcher wants a confirmation, it asks the client's user and dispatches the
-// operation again.
+// result. If the dispatcher requires a confirmation, runOperation asks the client's user and
+// dispatches the operation again.
 func (r *request) runOperation(ctx context.Context, tool, operation string, typed *typedTool,
 	arguments json.RawMessage) (any, error) {
 	s := r.conn.server

@@ -10,7 +10,7 @@ import (
 )
 
 // A Trace is the trace context that a client sends with a request: values of W3C Trace Context and
-// Baggage, not parsed and not to be trusted (2026-07-28, basic, _meta).
+// Baggage (2026-07-28, basic, _meta). They are not parsed and must not be trusted.
 type Trace struct{ Traceparent, Tracestate, Baggage string }
 
 // TraceFrom returns the trace context of the request that ctx belongs to, or the zero value.
@@ -27,13 +27,13 @@ func TraceFrom(ctx context.Context) Trace {
 	return Trace{text(r.meta.traceparent), text(r.meta.tracestate), text(r.meta.baggage)}
 }
 
-// traceparents matches the values that may be sent; all versions begin like the first (W3C Trace
-// Context, traceparent Header).
+// traceparents matches the values that may be sent. The values of all versions begin like those of
+// the first (W3C Trace Context, traceparent Header).
 var traceparents = lazyregexp.New(
 	`^"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[^"\\]*)?"$`)
 
 // traced returns a question with the request's trace context. It returns the question unchanged if
-// it has its own, or if the client's is invalid.
+// it has a trace context of its own, or if the client's is invalid.
 func (r *request) traced(question mcp.InputRequest) mcp.InputRequest {
 	if !traceparents().Match(r.meta.traceparent) {
 		return question

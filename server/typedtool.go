@@ -13,9 +13,9 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// AddTool adds a tool that is a Go function. It panics with the tool's name if the declaration is
-// invalid or the name is taken, as http.ServeMux.Handle does; [NewTool] and [Server.AddRawTool]
-// return an error instead.
+// AddTool adds a tool whose function has Go types. It panics with the tool's name if the
+// declaration is invalid or the name is taken, as http.ServeMux.Handle does; [NewTool] and
+// [Server.AddRawTool] return an error instead.
 //
 //	server.AddTool(s, mcp.Tool{Name: "add", Description: "Adds two numbers."},
 //		func(ctx context.Context, in struct{ A, B float64 }) (float64, error) {
@@ -23,7 +23,7 @@ import (
 //		})
 //
 // The input schema is inferred from In by [schema.For], unless t has one. The arguments are
-// validated, the defaults filled in, and both decoded into In. Out decides the result:
+// validated, their defaults are filled in, and they are decoded into In. Out determines the result:
 //
 //   - string: one block of text
 //   - []mcp.Content: these blocks, such as those of [mcp.Text]
@@ -32,15 +32,15 @@ import (
 //   - any other type, json.RawMessage included: structured content, and its JSON as text. The
 //     output schema is inferred from Out, unless t has one.
 //
-// An error becomes a result with IsError, which the model sees. Its text is the message if the
-// error is or wraps a [*dispatch.Error] or a [dispatch.Code], and a fixed one otherwise, as errors
-// can be secret; [dispatch.Options].Translate changes that for a server, and [dispatch.ShowError]
-// for one error. A panic has the same effect, with the fixed text. Content that the client's
-// revision does not support is replaced by text or left out.
+// An error becomes a result with IsError, which the model sees. The text is the message of the
+// error if it is or wraps a [*dispatch.Error] or a [dispatch.Code]. Otherwise it is a fixed text,
+// because errors can contain secrets; [dispatch.Options].Translate changes that for a server, and
+// [dispatch.ShowError] for one error. A panic has the same effect, with the fixed text. Content
+// that the client's revision does not support is replaced by text or left out.
 //
 // fn may call [Elicit], [Sample], [Roots] and [Once], [dispatch.Progress], [dispatch.Logger] and
 // [dispatch.Reserve]. Its context ends when the call is cancelled, or after the timeout of
-// [dispatch.Options], whose interceptors also wrap it. It must be safe for concurrent use. The tool
+// [dispatch.Options], whose interceptors also wrap fn. fn must be safe for concurrent use. The tool
 // may become a task if t.Execution says so.
 func AddTool[In, Out any](s *Server, t mcp.Tool, fn func(context.Context, In) (Out, error)) {
 	tool, err := NewTool(t, fn)
@@ -109,24 +109,24 @@ func NewTool[In, Out any](t mcp.Tool, fn func(context.Context, In) (Out, error))
 	return tool, nil
 }
 
-// A typedTool is a tool of [NewTool]: an operation outside of the catalog, whose data becomes the
+// A typedTool is a tool of [NewTool]: an operation outside of the catalog. Its data becomes the
 // result without an envelope.
 type typedTool struct {
 	op   *dispatch.Operation
 	form resultForm
 }
 
-// A resultForm is what the data of a typed tool is.
+// A resultForm says how the data of a typed tool becomes its result.
 type resultForm int
 
 const (
 	structuredResult resultForm = iota // structured content
-	textResult                         // a JSON string, the text
+	textResult                         // text, from a JSON string
 	emptyResult                        // nothing
 	completeResult                     // a CallToolResult
 )
 
-// encodeComplete returns a function that returns the result of fn, which is []mcp.Content or
+// encodeComplete returns a function that calls fn and encodes its result, which is []mcp.Content or
 // *mcp.CallToolResult, as JSON.
 func encodeComplete[In, Out any](fn func(context.Context, In) (Out, error),
 	output *schema.Schema) func(context.Context, In) (json.RawMessage, error) {
@@ -143,7 +143,7 @@ func encodeComplete[In, Out any](fn func(context.Context, In) (Out, error),
 			if out == nil {
 				return nil, errNoResult
 			}
-			result = *out // the function may share its result
+			result = *out // the function may return a shared result
 		}
 		if output != nil && !result.IsError {
 			if err := output.Validate(result.StructuredContent); err != nil {
@@ -174,8 +174,8 @@ func (r *request) typedResult(form resultForm, envelope dispatch.Envelope) (any,
 	return &typedResult{r.conn.server, r.era, form, envelope}, nil
 }
 
-// A typedResult is the outcome of a typed tool as the result of tools/call. A completeResult is
-// for the modern era and without _meta.
+// A typedResult encodes the outcome of a typed tool as the result of tools/call. A completeResult
+// is encoded for the modern era and without _meta.
 type typedResult struct {
 	server *Server
 	era    *era
@@ -183,12 +183,12 @@ type typedResult struct {
 	dispatch.Envelope
 }
 
-// IsError reports whether the result has isError, for middleware.
+// IsError reports whether the result has isError. Middleware calls it.
 func (t *typedResult) IsError() bool {
 	return !t.Success() || t.form == completeResult && Result(t.Data).IsError()
 }
 
-// JSONSize returns the size for [rpc.Appender]: the data, twice if it is structured content.
+// JSONSize estimates the size for [rpc.Appender]: the data, twice if it is structured content.
 func (t *typedResult) JSONSize() int {
 	size := len(t.Data) + 512
 	if t.form == structuredResult {

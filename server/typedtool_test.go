@@ -28,7 +28,7 @@ type addends struct {
 
 func add(_ context.Context, in addends) (sum, error) { return sum{in.A + in.B}, nil }
 
-// Each form of a typed tool's result, as each era has it.
+// Each form of a typed tool's result in each era.
 func TestTypedToolResults(t *testing.T) {
 	s := made(quiet)
 	server.AddTool(s, mcp.Tool{Name: "struct"}, add)
@@ -59,7 +59,7 @@ func TestTypedToolResults(t *testing.T) {
 	revisions := []string{newest, "2025-06-18", "2024-11-05"}
 	for _, c := range []struct {
 		tool, arguments string
-		want            [3]string // with each of the revisions
+		want            [3]string // for each of the revisions
 	}{
 		{"struct", `{"a":2}`, [3]string{textBlock("{\"sum\":3}") + structured + `{"sum":3}`,
 			textBlock("{\"sum\":3}") + structured + `{"sum":3}`, textBlock("{\"sum\":3}")}},
@@ -89,7 +89,7 @@ const (
 	wrong = `"content":[{"type":"text","text":"invalid arguments: a must be a number, not \"x\""}],"isError":true`
 )
 
-// textBlock is a result's content of one text.
+// textBlock returns the content of a result with one text.
 func textBlock(s string) string { return strings.TrimSuffix(strings.TrimPrefix(quoted(s), "{"), "}") }
 
 func TestTypedToolDefinition(t *testing.T) {
@@ -139,7 +139,7 @@ func TestTypedToolMistakes(t *testing.T) {
 	}
 }
 
-// What the model sees of an error.
+// The texts of errors that the model gets.
 func TestTypedToolErrors(t *testing.T) {
 	errSecret := errors.New("password is hunter2")
 	failing := func(o server.Options, log *strings.Builder) *server.Server {
@@ -194,7 +194,7 @@ func TestTypedToolErrors(t *testing.T) {
 	}
 }
 
-// A typed tool asks, reports and is intercepted as an operation does.
+// A typed tool asks questions, reports progress and is intercepted as an operation is.
 func TestTypedToolIsIntercepted(t *testing.T) {
 	var seen []string
 	o := quiet
@@ -223,7 +223,7 @@ func TestTypedToolIsIntercepted(t *testing.T) {
 	assert.Equal(t, seen[len(seen)-1], `remove {"Name":"x"} "removed"`)
 }
 
-// The text of an operation replaces the JSON of its envelope where the client gets that as
+// The text of an operation replaces the JSON of its envelope if the client gets the envelope as
 // structured content.
 func TestOperationText(t *testing.T) {
 	catalog := dispatch.NewCatalog()

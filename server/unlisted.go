@@ -28,8 +28,8 @@ func (s *Server) setMissingAwaiter(await missingAwaiter) {
 	s.missingAwaiter.Store(&await)
 }
 
-// awaitMissing calls the function of [Integration.AwaitMissing], if there is one and the client may
-// see something of that name.
+// awaitMissing calls the function of [Integration.AwaitMissing], if it is set and the client may
+// see an item with this name.
 func (r *request) awaitMissing(kind Kind, name []byte) error {
 	s := r.conn.server
 	if await := s.missingAwaiter.Load(); await != nil && s.visible(r, kind, string(name)) {

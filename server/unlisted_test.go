@@ -11,7 +11,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// What is on no list is read too, by who knows more.
+// A resource that is in no list is read by the function of ReadUnlisted.
 func TestReadUnlisted(t *testing.T) {
 	read := func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
 		if uri == "x:none" {

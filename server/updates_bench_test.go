@@ -22,7 +22,7 @@ func BenchmarkResourceUpdated(b *testing.B) {
 		name      string
 		total     int
 		different bool // each subscription is for another resource, and one of them is updated
-		single    bool // connection
+		single    bool // all subscriptions are on one connection
 	}{
 		{"1 subscription", 1, false, true},
 		{"same URI, one connection", n, false, true},
@@ -91,7 +91,7 @@ func BenchmarkResourceUpdated(b *testing.B) {
 // A counter is a link that counts notifications down.
 type counter struct {
 	left    atomic.Int64
-	reached chan struct{} // has a value when none is left
+	reached chan struct{} // receives a value when none is left
 }
 
 func (c *counter) Notify(_ context.Context, _ string, params any) error {

@@ -11,7 +11,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// What clients watch is known, in both eras, until they do not any more or have gone.
+// SubscribedResources returns the resources of all clients, in both eras, until they unsubscribe or
+// disconnect.
 func TestWatched(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", newest} {
 		s := made(quiet, func(s *server.Server) {

@@ -1,12 +1,11 @@
 package server
 
-// watchers are the connections that are subscribed to each resource, by URI, with the number of
-// their subscriptions to it. So the cost of an update depends on the subscribers of its resource,
-// not on those of the server.
+// watchers maps the URI of each resource to the connections that subscribe to it, with the number
+// of their subscriptions. So the cost of an update depends only on the subscribers of its resource.
 type watchers map[string]map[*Conn]int
 
-// watchSize returns the bytes of a subscription to a resource in its owner's account: the URI, and
-// about as much as the maps take.
+// watchSize returns the bytes that a subscription to a resource takes in its owner's account: the
+// URI and the approximate size of the map entries.
 func watchSize(uri string) int64 { return int64(len(uri)) + 256 }
 
 func (w watchers) add(c *Conn, uris ...string) {

@@ -20,7 +20,7 @@ import (
 
 const (
 	newest   = "2026-07-28"
-	patience = 20 * time.Second // with a server that says nothing
+	patience = 20 * time.Second // how long a test waits for a message of the server
 )
 
 var (
@@ -28,11 +28,11 @@ var (
 	legacyRevisions = allRevisions[:4]
 )
 
-// schemas are those of the revisions; nil where there are none to test with.
+// schemas are those of the revisions; nil if they are not available.
 var schemas = conformance.OpenSchemas()
 
-// A talk is a client that writes and reads lines, in one revision. What the server says is checked
-// against the schema of the revision.
+// A talk is a client of one revision that writes and reads lines. The messages of the server are
+// checked against the schema of the revision.
 type talk struct {
 	*line
 	revision string
@@ -41,7 +41,7 @@ type talk struct {
 	check    *conformance.Conversation
 }
 
-// A message is what the server says.
+// A message is a message of the server.
 type message struct {
 	t      *testing.T
 	raw    string
@@ -56,7 +56,7 @@ type message struct {
 	}
 }
 
-// made returns a server of an empty catalog, and of what add adds.
+// made returns a server with an empty catalog, changed by add.
 func made(o server.Options, add ...func(*server.Server)) *server.Server {
 	s := o.New(server.Info{Name: "test", Version: "1.2"}, dispatch.NewCatalog())
 	for _, f := range add {
@@ -65,7 +65,7 @@ func made(o server.Options, add ...func(*server.Server)) *server.Server {
 	return s
 }
 
-// connect returns a client of the server that has said nothing yet.
+// connect returns a client of the server that has not sent anything yet.
 func connect(t *testing.T, s *server.Server) *talk {
 	t.Helper()
 	near, far := net.Pipe()
@@ -83,7 +83,7 @@ func connect(t *testing.T, s *server.Server) *talk {
 	return k
 }
 
-// speak returns a client that speaks a revision, and declares capabilities.
+// speak returns a client of a revision that declares capabilities.
 func speak(t *testing.T, s *server.Server, revision, capabilities string) *talk {
 	t.Helper()
 	k := connect(t, s)
@@ -118,7 +118,7 @@ func (k *talk) write(text string) {
 	k.send("%s", text)
 }
 
-// start sends a request. params is an object, without _meta; "" for none.
+// start sends a request. params is an object without _meta, or "".
 func (k *talk) start(method, params string) {
 	k.t.Helper()
 	if params == "" {
@@ -161,13 +161,13 @@ func (k *talk) reply(to message, result string) {
 	k.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, to.ID, result))
 }
 
-// want sends a request and wants this result, but for what every modern result has.
+// want sends a request and asserts its result, without the members that every modern result has.
 func (k *talk) want(method, params, result string) {
 	k.t.Helper()
 	k.request(method, params).is(k, result)
 }
 
-// is wants a result.
+// is asserts that the message is this result.
 func (m message) is(k *talk, result string) {
 	m.t.Helper()
 	assert.Assert(m.t, m.Error == nil && m.Result != nil, m.raw)
@@ -188,7 +188,7 @@ func (m message) is(k *talk, result string) {
 	assert.DeepEqual(m.t, got, want)
 }
 
-// refuse sends a request and wants an error whose message has that text.
+// refuse sends a request and asserts that it fails with an error whose message contains the text.
 func (k *talk) refuse(method, params string, code int, text string) message {
 	k.t.Helper()
 	return k.request(method, params).fails(code, text)
@@ -202,7 +202,7 @@ func (m message) fails(code int, text string) message {
 	return m
 }
 
-// says wants a notification or a request of that method.
+// says asserts that the message is a notification or a request with this method.
 func (m message) says(method, params string) message {
 	m.t.Helper()
 	assert.Equal(m.t, m.Method, method, m.raw)
@@ -212,7 +212,7 @@ func (m message) says(method, params string) message {
 	return m
 }
 
-// silent wants nothing to come before the answer to a request.
+// silent asserts that no message arrives before the response to a further request.
 func (k *talk) silent() {
 	k.t.Helper()
 	if k.modern() {
@@ -222,7 +222,8 @@ func (k *talk) silent() {
 	k.want("ping", "", `{}`)
 }
 
-// news returns the params of the notifications that come before the answer to a request.
+// news returns the params of the notifications that arrive before the response to a further
+// request.
 func (k *talk) news() (params []string) {
 	k.t.Helper()
 	k.start("no/such", "")
@@ -233,7 +234,8 @@ func (k *talk) news() (params []string) {
 	return params
 }
 
-// settled is news, and what comes when that has been read. It is for tests in a bubble.
+// settled is news, and includes the notifications that are sent once these have been read. It is
+// for tests in a bubble.
 func (k *talk) settled() []string {
 	k.t.Helper()
 	synctest.Wait()

@@ -19,7 +19,7 @@ func Extension() client.Extension {
 		Settings: mcp.AppSettings{MIMETypes: []string{mcp.AppMIMEType}}}
 }
 
-// Declare makes a client declare apps, unless its options already say something of them.
+// Declare adds [Extension] to the options of a client, unless they contain the extension already.
 func Declare(o *client.Options) {
 	if !slices.ContainsFunc(o.Extensions,
 		func(e client.Extension) bool { return e.ID == mcp.ExtensionApps }) {
@@ -27,33 +27,35 @@ func Declare(o *client.Options) {
 	}
 }
 
-// Of returns the app of a tool, and reports whether the tool has one. A tool whose _meta is
-// malformed has none.
+// Of returns the app of a tool, and reports whether the tool has one. It reports false if the _meta
+// of the tool is malformed.
 func Of(t *mcp.Tool) (ui mcp.ToolUI, has bool) {
 	ui, err := mcp.ToolUIOf(t.Meta)
 	return ui, err == nil && ui.ResourceURI != ""
 }
 
-// ForModel reports whether a tool may be given to a model.
+// ForModel reports whether a host may give a tool to a model.
 func ForModel(t *mcp.Tool) bool {
-	ui, _ := mcp.ToolUIOf(t.Meta) // a malformed one hides nothing
+	ui, _ := mcp.ToolUIOf(t.Meta) // a malformed value hides nothing
 	return ui.Allows(mcp.VisibleToModel)
 }
 
-// An App is the page of a server, read and checked.
+// An App is a page of a server that was read and checked.
 type App struct {
-	URI    string
-	HTML   string
-	Meta   mcp.AppMeta
-	Digest string // "sha256:" and the hexadecimal digest of HTML and Meta: a change is another app
+	URI  string
+	HTML string
+	Meta mcp.AppMeta
+	// Digest is "sha256:" and the hexadecimal digest of HTML and Meta. An App with another digest
+	// is another app.
+	Digest string
 }
 
-// Read reads an app and checks what a host must: its URI, that the server returned one page of the
-// MIME type of apps under that URI, and that the page is HTML of at most [mcp.MaxApp] bytes, see
-// [mcp.CheckAppHTML]. What the contents say of the app takes precedence over what the list of
-// resources says, which is fetched only if the contents say nothing.
+// Read reads an app and makes the checks that a host must make: of its URI; that the server
+// returned one page of the MIME type of apps under that URI; and that the page is HTML of at most
+// [mcp.MaxApp] bytes, see [mcp.CheckAppHTML]. The metadata of the contents takes precedence over
+// that of the list of resources, which is fetched only if the contents have none.
 //
-// The error is one of [client.Client.ReadResource], or says what is wrong with the app.
+// The error is one of [client.Client.ReadResource], or describes the defect of the app.
 func Read(ctx context.Context, c *client.Client, uri string, opts ...client.CallOption) (*App,
 	error) {
 	if !mcp.IsAppURI(uri) {
@@ -97,7 +99,7 @@ func newApp(uri string, contents []mcp.ResourceContents) (*App, error) {
 	return app, err
 }
 
-// readListing sets Meta to what the list of resources says of the app, if that has it.
+// readListing sets Meta to the metadata of the app in the list of resources, if the list has it.
 func (a *App) readListing(ctx context.Context, c *client.Client, opts []client.CallOption) error {
 	for r, err := range c.Resources(ctx, opts...) {
 		if errors.Is(err, rpc.ErrMethodNotFound) {
@@ -124,7 +126,8 @@ func (a *App) digest() (string, error) {
 }
 
 // ReadAll reads the apps of all tools of a server, each once, in the order of the tools. unreadable
-// has, by URI, why an app was not read. The error is that of the list of tools, or of ctx.
+// maps the URI of each app that was not read to the reason. The error is that of the list of tools,
+// or of ctx.
 func ReadAll(ctx context.Context, c *client.Client, opts ...client.CallOption) (all []*App,
 	unreadable map[string]error, err error) {
 	seen := map[string]bool{}

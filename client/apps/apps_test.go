@@ -98,7 +98,7 @@ func TestRead(t *testing.T) {
 		assert.NilError(t, s.AddApp(server.App{URI: uri, Name: "board", HTML: []byte(html)}))
 		other, err := apps.Read(t.Context(), c, uri, client.Fresh())
 		assert.NilError(t, err)
-		assert.Assert(t, other.Digest != app.Digest) // its metadata is another
+		assert.Assert(t, other.Digest != app.Digest) // its metadata differs
 		assert.Equal(t, other.ContentSecurityPolicy(), "default-src 'none'; "+
 			"script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "+
 			"img-src 'self' data:; font-src 'self'; media-src 'self' data:; connect-src 'none'; "+
@@ -108,7 +108,7 @@ func TestRead(t *testing.T) {
 	})
 }
 
-// What a server must not return for an app is refused.
+// Read refuses invalid contents of an app.
 func TestReadOfBadApps(t *testing.T) {
 	page := mcp.ResourceContents{URI: uri, MIMEType: mcp.AppMIMEType, Text: html}
 	for want, change := range map[string]func(r *mcp.ReadResourceResult){
@@ -284,7 +284,7 @@ func TestView(t *testing.T) {
 	})
 }
 
-// Partial arguments that are sent beside the complete ones do not follow them.
+// Partial arguments that are sent concurrently with the complete ones do not arrive after them.
 func TestPartialInputBesideInput(t *testing.T) {
 	c, _ := board(t, mcp.Modern, nil)
 	v, p := open(t, c, apps.Options{})
@@ -305,7 +305,7 @@ func TestPartialInputBesideInput(t *testing.T) {
 	assert.Equal(t, last, `ui/notifications/tool-input {"arguments":{}}`)
 }
 
-// What the host does not offer is unknown to the app.
+// Requests for features that the host does not offer get "method not found".
 func TestViewWithoutOptions(t *testing.T) {
 	c, _ := board(t, mcp.Modern, nil)
 	v, p := open(t, c, apps.Options{})
@@ -317,7 +317,7 @@ func TestViewWithoutOptions(t *testing.T) {
 	}
 	assert.ErrorIs(t, v.Result(t.Context(), nil), apps.ErrOrder) // before the input
 	_ = p.Close()
-	assert.Assert(t, v.Input(t.Context(), nil) != nil) // the app has gone without a hello
+	assert.Assert(t, v.Input(t.Context(), nil) != nil) // the app has disconnected
 }
 
 // A callback that panics or fails answers the app with an internal error, without its text.

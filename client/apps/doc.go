@@ -1,8 +1,9 @@
-// Package apps is the host's half of MCP Apps (the extension [mcp.ExtensionApps], revision
-// [mcp.AppRevision]) for programs that show the pages which servers offer beside the results of
-// their tools. It reads and checks a page, says what a browser may let it do, and speaks with it.
-// It draws nothing: the program puts [App.HTML] into a sandboxed frame, and connects the frame's
-// messages to the stream of a [View], one message a line.
+// Package apps is the host's side of MCP Apps (the extension [mcp.ExtensionApps], revision
+// [mcp.AppRevision]) for programs that show the pages that servers offer beside the results of
+// their tools. It reads and checks a page, computes the restrictions that a browser must enforce,
+// and exchanges messages with the page. It displays nothing: the program puts [App.HTML] into a
+// sandboxed frame, and connects the frame's messages to the stream of a [View], one message per
+// line.
 //
 //	o := client.Options{Extensions: []client.Extension{apps.Extension()}}
 //	…
@@ -16,10 +17,11 @@
 //
 // # What a host must do
 //
-// This package keeps a page to its own server: the requests of a view go to its client only, to
-// tools that are visible to apps. It cannot keep a page to its frame. A host that is a web page
-// needs two origins, and a frame with [App.ContentSecurityPolicy] and [App.Allow]; see MCP Apps,
-// "Sandbox proxy". It does not give the model tools for which [ForModel] reports false. An app that
-// asks for an origin of its own, Domain of [App.Meta], works without one, unless it needs storage,
-// cookies, or an origin that its servers know: a host that gives it none should say so to its user.
+// This package confines a page to its own server: a view sends requests only to its client, and
+// calls only tools that are visible to apps. It cannot confine a page to its frame. A host that is
+// a web page needs two origins, and a frame with [App.ContentSecurityPolicy] and [App.Allow]; see
+// MCP Apps, "Sandbox proxy". The host must not give the model tools for which [ForModel] reports
+// false. An app that asks for an origin of its own, Domain of [App.Meta], works without one, unless
+// it needs storage, cookies, or an origin that its servers know: a host that gives it none should
+// tell its user.
 package apps

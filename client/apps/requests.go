@@ -13,7 +13,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// handlers are the handlers of the app's requests. It is read only.
+// handlers maps methods to the handlers of the app's requests. It is read only.
 var handlers = map[string]func(v *View, ctx context.Context, params json.RawMessage) (any, error){
 	mcp.MethodAppInitialize: (*View).initialize,
 	mcp.MethodPing:          (*View).ping,
@@ -28,7 +28,7 @@ var handlers = map[string]func(v *View, ctx context.Context, params json.RawMess
 // done is the result of a request that returns nothing.
 var done = struct{}{}
 
-// handle is the handler of all messages of the app.
+// handle handles all messages of the app.
 func (v *View) handle(ctx context.Context, req *rpc.Request) (any, error) {
 	if req.IsNotification() {
 		v.handleNotification(req)
@@ -142,7 +142,7 @@ func (v *View) initialize(_ context.Context, params json.RawMessage) (any, error
 		HostCapabilities: can, HostContext: context}, nil
 }
 
-// forApp is the option of the requests that the host makes for the app.
+// forApp returns the option for requests that the host makes for the app.
 func (v *View) forApp() client.CallOption {
 	var meta mcp.Meta
 	_ = meta.Set(mcp.MetaApp, v.app.URI) // a string
@@ -173,8 +173,8 @@ func (v *View) callTool(ctx context.Context, params json.RawMessage) (any, error
 	return json.RawMessage(result), err
 }
 
-// findTool returns the tool that the app calls by name. A server that confines the requests of apps
-// by itself, such as a gateway of this module, may know it by a name that it does not list.
+// findTool returns the tool that the app calls by name. The name need not be in the list of a
+// server that confines the requests of apps itself, such as a gateway of this module.
 func (v *View) findTool(ctx context.Context, name string) (*mcp.Tool, error) {
 	for tool, err := range v.client.Tools(ctx) {
 		if err != nil {
@@ -251,8 +251,8 @@ func (v *View) modelContext(ctx context.Context, params json.RawMessage) (any, e
 	return done, v.o.OnModelContext(ctx, p)
 }
 
-// displayMode changes the display mode if both sides support the new one, and answers with the
-// resulting one (MCP Apps, "Display Modes").
+// displayMode changes the display mode if both sides support the new one, and returns the resulting
+// mode (MCP Apps, "Display Modes").
 func (v *View) displayMode(ctx context.Context, params json.RawMessage) (any, error) {
 	var p mcp.DisplayModeParams
 	if err := decode(params, &p); err != nil {

@@ -8,11 +8,11 @@ import (
 )
 
 // originPattern matches the origins that a page may ask for. Anything else, such as a keyword, a
-// scheme alone or "*", would open more than an origin, or end the directive.
+// scheme alone or "*", would allow more than an origin, or end the directive.
 var originPattern = regexp.MustCompile(`^(?i)(https?|wss?)://(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*` +
 	`(:[0-9]{1,5})?/?$`)
 
-// origins returns the valid origins of a list, and the others.
+// origins splits a list into valid origins and invalid ones.
 func origins(all []string) (valid, invalid []string) {
 	for _, origin := range all {
 		if originPattern.MatchString(origin) {
@@ -33,7 +33,7 @@ func (a *App) csp() mcp.AppCSP {
 }
 
 // Origins returns the origins that the app asks for, without duplicates, in the order of the
-// directives. The host should tell its user.
+// directives. The host should show them to its user.
 func (a *App) Origins() (all []string) {
 	csp, seen := a.csp(), map[string]bool{}
 	for _, list := range [][]string{csp.ConnectDomains, csp.ResourceDomains, csp.FrameDomains,
@@ -49,7 +49,7 @@ func (a *App) Origins() (all []string) {
 	return all
 }
 
-// InvalidOrigins returns what the app asks for that is no origin, and is not granted.
+// InvalidOrigins returns the entries of Meta.CSP that are not origins. They are not granted.
 func (a *App) InvalidOrigins() (all []string) {
 	csp := a.csp()
 	for _, list := range [][]string{csp.ConnectDomains, csp.ResourceDomains, csp.FrameDomains,
@@ -60,8 +60,8 @@ func (a *App) InvalidOrigins() (all []string) {
 	return all
 }
 
-// ContentSecurityPolicy returns the value of the header Content-Security-Policy for the page: it
-// may load and reach the origins that it declares, and nothing else (MCP Apps, "Content Security
+// ContentSecurityPolicy returns the value of the header Content-Security-Policy for the page. The
+// page may load from and connect to only the origins that it declares (MCP Apps, "Content Security
 // Policy Enforcement").
 func (a *App) ContentSecurityPolicy() string {
 	csp := a.csp()
@@ -89,7 +89,7 @@ func (a *App) ContentSecurityPolicy() string {
 
 // permission describes a feature of the browser.
 type permission struct {
-	name string // of the feature in the attribute allow
+	name string // the name of the feature in the attribute allow
 	of   func(*mcp.AppPermissions) **mcp.Object
 }
 
@@ -114,8 +114,8 @@ func (a *App) Permissions() (names []string) {
 	return names
 }
 
-// Allow returns the value of the attribute allow of the page's frame: what the app asks for and the
-// host grants. The zero value grants nothing.
+// Allow returns the value of the attribute allow for the page's frame: the features that the app
+// asks for and the host grants. The zero value of granted grants nothing.
 func (a *App) Allow(granted mcp.AppPermissions) string {
 	both := a.granted(granted)
 	return strings.Join((&App{Meta: mcp.AppMeta{Permissions: &both}}).Permissions(), "; ")
@@ -134,7 +134,7 @@ func (a *App) granted(by mcp.AppPermissions) (both mcp.AppPermissions) {
 	return both
 }
 
-// grantedCSP returns the origins that ContentSecurityPolicy lets the app use.
+// grantedCSP returns the origins that ContentSecurityPolicy allows.
 func (a *App) grantedCSP() *mcp.AppCSP {
 	csp := a.csp()
 	for _, list := range []*[]string{&csp.ConnectDomains, &csp.ResourceDomains, &csp.FrameDomains,

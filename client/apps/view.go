@@ -16,37 +16,37 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Options are the settings of a [View]. What is not set is not offered to the app. The callbacks
-// may run concurrently; an error that is an [*rpc.Error] is sent to the app, any other is logged,
-// and the app gets -32603 "Internal error". A panic has the same effect.
+// Options are the settings of a [View]. A feature whose field is not set is not offered to the app.
+// The callbacks may run concurrently. If the error of a callback is an [*rpc.Error], it is sent to
+// the app; any other error is logged, and the app gets -32603 "Internal error". A panic has the
+// same effect.
 type Options struct {
 	// Host names the host for the app. The default is "stdwire".
 	Host mcp.Implementation
-	// Tool is the tool whose call the app shows; nil: not told.
+	// Tool is the tool whose call the app shows; nil: the app is not told.
 	Tool *mcp.Tool
-	// Context is what the app may know of the host: theme, display modes, size. The view adds the
-	// tool.
+	// Context describes the host to the app: theme, display modes, size. The view adds the tool.
 	Context mcp.HostContext
 	// Permissions are the features of the browser that the host grants; see [App.Allow].
 	Permissions mcp.AppPermissions
 	// Approve, if set, is called before each tools/call of the app. An error refuses the call. The
 	// arguments are valid until it returns.
 	Approve func(ctx context.Context, tool *mcp.Tool, arguments json.RawMessage) error
-	// OnOpenLink, if set, opens an https or http URL for the user, who should be asked.
+	// OnOpenLink, if set, opens an https or http URL for the user. It should ask the user first.
 	OnOpenLink func(ctx context.Context, url string) error
 	// OnMessage, if set, adds a message of the app to the conversation.
 	OnMessage func(ctx context.Context, m mcp.AppMessageParams) error
-	// OnModelContext, if set, gets what the model should know of the app. Each call replaces what
-	// the one before has said.
+	// OnModelContext, if set, gets the information that the model should have about the app. Each
+	// call replaces that of the preceding call.
 	OnModelContext func(ctx context.Context, p mcp.ModelContextParams) error
-	// OnDisplayMode, if set, changes how the app is displayed, and returns how it is now. It is
-	// called only for modes in Context.AvailableDisplayModes.
+	// OnDisplayMode, if set, changes the display mode of the app, and returns the resulting mode.
+	// It is called only for modes in Context.AvailableDisplayModes.
 	OnDisplayMode func(ctx context.Context, mode string) (string, error)
 	// OnSizeChanged, if set, is called in order with the size that the app wants, in pixels.
 	OnSizeChanged func(width, height float64)
 	// OnLog, if set, is called in order with the log messages of the app.
 	OnLog func(m mcp.LoggingMessageParams)
-	// Logger logs what no error reports; nil is [slog.Default].
+	// Logger logs events that no error reports; nil is [slog.Default].
 	Logger *slog.Logger
 }
 
@@ -58,7 +58,7 @@ type View struct {
 	peer        *rpc.Peer
 	ready       chan struct{} // closed by ui/notifications/initialized
 	initialized sync.Once     // closes ready
-	turn        chan struct{} // has an element while the app is told of the call
+	turn        chan struct{} // holds a value while the app is sent a message about the call
 
 	// guarded by turn
 	hasInput bool // ui/notifications/tool-input was sent
@@ -74,15 +74,15 @@ type View struct {
 // time, PartialInput after Input, or Result or Cancelled before Input or twice.
 var ErrOrder = errors.New("apps: the app must hear of the input once, and then of one result")
 
-// The limits of what an app may make its host hold.
+// The limits on the memory that an app can make its host use.
 const (
 	maxMessage = 8 << 20 // bytes of a message
 	maxRunning = 16      // requests at once
 	maxQueued  = 256     // requests that wait, and notifications
 )
 
-// Open begins to speak with an app over a stream of messages, one a line, which the view owns. The
-// app's requests go to c, the client of the server that the app was read from.
+// Open starts to exchange messages with an app over a stream, one message per line. The view owns
+// the stream. The app's requests go to c, which must be a client of the app's server.
 func Open(stream io.ReadWriteCloser, c *client.Client, app *App, o Options) *View {
 	o.Host.Name = cmp.Or(o.Host.Name, "stdwire")
 	o.Host.Version = cmp.Or(o.Host.Version, "1")
@@ -99,13 +99,14 @@ func Open(stream io.ReadWriteCloser, c *client.Client, app *App, o Options) *Vie
 	return v
 }
 
-// Close ends the view at once. See [View.Teardown] for a polite end.
+// Close ends the view at once. To let the app save its state first, call [View.Teardown].
 func (v *View) Close() error { return v.peer.Close() }
 
-// Done is closed when the stream has ended.
+// Done returns a channel that is closed when the stream has ended.
 func (v *View) Done() <-chan struct{} { return v.peer.Done() }
 
-// Ready is closed when the app is initialized, before which it must receive nothing.
+// Ready returns a channel that is closed when the app is initialized. Before that, nothing must be
+// sent to it.
 func (v *View) Ready() <-chan struct{} { return v.ready }
 
 // await blocks until the app is initialized.
@@ -131,8 +132,8 @@ func (v *View) notify(ctx context.Context, method string, params any) error {
 	return v.peer.Notify(ctx, method, params)
 }
 
-// tell sends a notification of the call once the app is initialized, if it is its turn: next
-// reports that, and what it changes is then so.
+// tell sends a notification about the call once the app is initialized. next changes the state of
+// the call, and returns false if the notification is out of order.
 func (v *View) tell(ctx context.Context, method string, params any, next func() bool) error {
 	select {
 	case v.turn <- struct{}{}:
@@ -146,14 +147,14 @@ func (v *View) tell(ctx context.Context, method string, params any, next func() 
 	return v.notify(ctx, method, params)
 }
 
-// PartialInput tells the app of arguments that are not complete yet, a JSON object. Like all
-// methods that tell the app something, it blocks until the app is initialized or ctx ends.
+// PartialInput sends the app incomplete arguments, a JSON object. Like all methods that send the
+// app something, it blocks until the app is initialized or ctx ends.
 func (v *View) PartialInput(ctx context.Context, arguments json.RawMessage) error {
 	return v.tell(ctx, mcp.NotificationToolInputPartial, mcp.ToolInputParams{Arguments: arguments},
 		func() bool { return !v.hasInput })
 }
 
-// Input tells the app of the arguments of the tool call, a JSON object; nil is an empty one.
+// Input sends the app the arguments of the tool call, a JSON object; nil means an empty object.
 func (v *View) Input(ctx context.Context, arguments json.RawMessage) error {
 	if arguments == nil {
 		arguments = json.RawMessage(`{}`)
@@ -166,18 +167,19 @@ func (v *View) Input(ctx context.Context, arguments json.RawMessage) error {
 		})
 }
 
-// Result tells the app of the result of the tool call, as the server wrote it.
+// Result sends the app the result of the tool call, as the server wrote it.
 func (v *View) Result(ctx context.Context, result json.RawMessage) error {
 	return v.tell(ctx, mcp.NotificationToolResult, result, v.end)
 }
 
-// Cancelled tells the app that the tool call was cancelled or has failed, and why.
+// Cancelled tells the app that the tool call was cancelled or has failed, and the reason.
 func (v *View) Cancelled(ctx context.Context, reason string) error {
 	return v.tell(ctx, mcp.NotificationToolCancelled, mcp.ToolCancelledParams{Reason: reason},
 		v.end)
 }
 
-// end records that the call has ended, and reports false if it must not. v.turn must be held.
+// end records that the call has ended. It returns false if the call has no input or has ended
+// before. v.turn must be held.
 func (v *View) end() bool {
 	if !v.hasInput || v.ended {
 		return false
@@ -186,8 +188,8 @@ func (v *View) end() bool {
 	return true
 }
 
-// SetContext tells the app of changes of the host: the fields that are not zero. A display mode
-// that the app does not support is refused with a [*ModeError].
+// SetContext sends the app changes of the host context: the fields that are not zero. It returns a
+// [*ModeError] for a display mode that the app does not support.
 func (v *View) SetContext(ctx context.Context, changed mcp.HostContext) error {
 	if err := v.await(ctx); err != nil {
 		return err
@@ -206,13 +208,13 @@ func (v *View) SetContext(ctx context.Context, changed mcp.HostContext) error {
 	return v.peer.Notify(ctx, mcp.NotificationHostContextChanged, changed)
 }
 
-// A ModeError says that an app does not support a display mode.
+// A ModeError reports that an app does not support a display mode.
 type ModeError struct{ Mode string }
 
 func (e *ModeError) Error() string { return "apps: the app does not support the mode " + e.Mode }
 
-// Teardown asks the app to save what it must, and then closes the view. It waits for the app until
-// ctx ends; an app that has not been initialized is not asked. The error is that of the app.
+// Teardown asks the app to save its state, and then closes the view. It waits for the app until ctx
+// ends; it does not ask an app that has not been initialized. The error is that of the app.
 func (v *View) Teardown(ctx context.Context) error {
 	var err error
 	select {

@@ -38,7 +38,7 @@ func TestLog(t *testing.T) {
 	text, next, missed, _ = l.From(next)
 	assert.Equal(t, string(text), "o\n")
 	assert.Equal(t, missed, int64(0))
-	for _, at := range []int64{-1, 1 << 40} { // which is nowhere
+	for _, at := range []int64{-1, 1 << 40} { // invalid positions
 		text, _, _, _ = l.From(at)
 		assert.Equal(t, string(text), "one\ntwo\n")
 	}
@@ -96,7 +96,7 @@ func TestServerLog(t *testing.T) {
 }
 
 // Restart starts a server that is unused or has failed too often. It does not start a server that
-// is disabled meanwhile.
+// was disabled meanwhile.
 func TestRestart(t *testing.T) {
 	inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
 		assert.NilError(t, m.Restart("s"))
@@ -130,7 +130,7 @@ func TestRestart(t *testing.T) {
 		assert.NilError(t,
 			m.Add(Server{ID: "s",
 				Connect: func(context.Context, string, client.Options) (*client.Client, error) {
-					time.Sleep(3 * time.Second) // it does not hear that it is to end
+					time.Sleep(3 * time.Second) // it ignores the end of its context
 					return nil, errors.New("boom")
 				}}))
 		assert.NilError(t, m.Restart("s"))

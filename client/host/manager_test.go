@@ -20,13 +20,13 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A plant makes servers that live in this process, and lets them die.
+// A plant starts servers in this process, and can end them.
 type plant struct {
 	mu      sync.Mutex
-	broken  error         // why no more can be started
-	slow    time.Duration // how long a start takes
+	broken  error         // the error of every further start
+	slow    time.Duration // the duration of a start
 	starts  int
-	eras    []mcp.Era // that were asked for
+	eras    []mcp.Era // the requested eras
 	live    []net.Conn
 	begun   chan struct{} // a call runs
 	serving sync.WaitGroup
@@ -76,7 +76,7 @@ func (p *plant) breaks(err error) {
 	p.broken = err
 }
 
-// kill has the latest server die.
+// kill ends the latest server.
 func (p *plant) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -143,7 +143,7 @@ func TestIdleStop(t *testing.T) {
 	inBubble(t, Server{IdleStop: time.Minute}, func(t *testing.T, m *Manager, p *plant) {
 		assert.NilError(t, use(t, m))
 		time.Sleep(59 * time.Second)
-		assert.NilError(t, use(t, m)) // begins the minute anew
+		assert.NilError(t, use(t, m)) // restarts the idle time
 		time.Sleep(59 * time.Second)
 		assert.Equal(t, state(m), Ready)
 		time.Sleep(2 * time.Second)
@@ -153,7 +153,7 @@ func TestIdleStop(t *testing.T) {
 		assert.Equal(t, p.started(), 2)
 		assert.Equal(t, m.Status()[0].Restarts, 0)
 
-		// Not while it is in use.
+		// It is not stopped while it is in use.
 		_ = m.Use(t.Context(), "s", "", false, func(*client.Client) error {
 			time.Sleep(time.Hour)
 			assert.Equal(t, state(m), Ready)
@@ -253,11 +253,11 @@ func TestTooManyFailures(t *testing.T) {
 			`server "s" is not available: boom; it restarts in 5m0s`)
 		assert.Equal(t, p.started(), maxFailures+1)
 		began := time.Now()
-		assert.ErrorContains(t, use(t, m), "boom") // not waited for that long
+		assert.ErrorContains(t, use(t, m), "boom") // it does not wait that long
 		assert.Equal(t, time.Since(began), time.Duration(0))
 		assert.Equal(t, p.started(), maxFailures+1)
 
-		time.Sleep(6 * time.Minute) // one attempt by itself
+		time.Sleep(6 * time.Minute) // one automatic attempt
 		assert.Equal(t, p.started(), maxFailures+2)
 		assert.Equal(t, state(m), Failed)
 		p.breaks(nil)
@@ -356,7 +356,7 @@ func TestMaxSessions(t *testing.T) {
 			p.mu.Unlock()
 			for range 2 {
 				assert.ErrorContains(t, use("b"), "boom")
-				// so that b, which is tried every 5, is not just being so
+				// so that b, which restarts every 5 minutes, is not just starting
 				time.Sleep(7 * time.Minute)
 			}
 			p.mu.Lock()

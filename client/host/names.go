@@ -15,7 +15,7 @@ const (
 	// them up in a table.
 	separator = "__"
 	// DefaultMaxName is the default maximum length of the public names of tools and prompts.
-	// Several models accept no longer names.
+	// Several models do not accept longer names.
 	DefaultMaxName = 64
 	// hashDigits is the number of digits that distinguish truncated names.
 	hashDigits = 6

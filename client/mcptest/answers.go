@@ -14,8 +14,8 @@ import (
 //		&mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`{"size":"large"}`)},
 //		&mcp.ElicitResult{Action: mcp.ElicitDecline})
 //
-// The test fails if there are more questions than answers, or fewer. To look at the questions,
-// write the function by hand.
+// The test fails if there are more questions than answers, or fewer. To check the questions, write
+// such a function by hand.
 func Answers[Params, Result any](t testing.TB, answers ...Result) func(context.Context,
 	Params) (Result, error) {
 	t.Helper()

@@ -1,10 +1,10 @@
 // Package mcptest helps to test MCP servers and clients, in memory and without a process.
 //
 // [Connect] and [ConnectHTTP] return a client of a server of package server. Both work inside a
-// bubble of testing/synctest, and fail the test if the connection leaves something running.
-// [Answers] plays the user or the model behind a client, and [Script] a server that answers what
-// the test says, whether right or wrong. [Logger] makes an error in a log fail the test, and
-// [Golden] compares what a server lists with a file.
+// bubble of testing/synctest, and fail the test if the connection leaves goroutines running.
+// [Answers] plays the user or the model behind a client, and [Script] a server with fixed answers,
+// valid or not. [Logger] makes an error in a log fail the test, and [Golden] compares the lists of
+// a server with a file.
 //
 //	func TestAdd(t *testing.T) {
 //		c := mcptest.Connect(t, newServer(), client.Options{})
@@ -30,9 +30,9 @@ import (
 // closeTimeout is how long a client and a server may take to end with the test.
 const closeTimeout = 10 * time.Second
 
-// Connect returns a client of s, connected by a stream in memory. o.Era or o.Revision choose what
-// they speak; the default is the newest revision. The test fails if they cannot connect. The client
-// is closed when the test and its subtests end, and the test fails if the server's side or a
+// Connect returns a client of s, connected by a stream in memory. o.Era or o.Revision selects the
+// era or revision; the default is the newest revision. The test fails if they cannot connect. The
+// client is closed when the test and its subtests end, and the test fails if the server's side or a
 // callback of the client does not end within 10 seconds.
 func Connect(t testing.TB, s *server.Server, o client.Options) *client.Client {
 	t.Helper()
@@ -41,7 +41,7 @@ func Connect(t testing.TB, s *server.Server, o client.Options) *client.Client {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = s.Serve(ctx, there) // its error is that of the closed stream
+		_ = s.Serve(ctx, there) // the error only reports the closed stream
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -51,8 +51,8 @@ func Connect(t testing.TB, s *server.Server, o client.Options) *client.Client {
 	return connect(t, client.Stream(here), o)
 }
 
-// ConnectHTTP is Connect by Streamable HTTP, with the default options of
-// [github.com/stdwire/stdwire/server/streamable], over connections in memory.
+// ConnectHTTP is [Connect] over Streamable HTTP, with the default options of
+// [github.com/stdwire/stdwire/server/streamable], on connections in memory.
 func ConnectHTTP(t testing.TB, s *server.Server, o client.Options) *client.Client {
 	t.Helper()
 	l := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
@@ -83,7 +83,7 @@ func connect(t testing.TB, transport client.Transport, o client.Options) *client
 		go func() {
 			defer close(ended)
 			_ = c.Close()
-			_ = c.Wait() // their errors are those of the connection
+			_ = c.Wait() // its error only reports the end of the connection
 		}()
 		awaitEnd(t, ended, "the client still runs")
 	})

@@ -43,7 +43,7 @@ func testOrder(t *testing.T) {
 
 // In a file of tests, the function would be named TestOrder.
 func Example() {
-	var t *testing.T // of the test
+	var t *testing.T // the argument of the test
 	if t != nil {
 		testOrder(t)
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// Golden compares what the server of c offers (its instructions, tools, resources, resource
-// templates and prompts) with a JSON file, usually below testdata. The test fails if they differ,
-// or if a list cannot be read. With the environment variable MCPTEST_UPDATE=1 it writes the file.
+// Golden compares the instructions, tools, resources, resource templates and prompts of the server
+// of c with a JSON file, usually below testdata. The test fails if they differ, or if a list cannot
+// be read. If the environment variable MCPTEST_UPDATE is 1, Golden writes the file.
 func Golden(t testing.TB, c *client.Client, file string) {
 	t.Helper()
 	ctx := t.Context()
@@ -44,7 +44,7 @@ func Golden(t testing.TB, c *client.Client, file string) {
 	}
 	got := bytes.Split(offered.Bytes(), []byte("\n"))
 	for i, line := range bytes.Split(want, []byte("\n")) {
-		line = bytes.TrimSuffix(line, []byte("\r")) // of a checkout on Windows
+		line = bytes.TrimSuffix(line, []byte("\r")) // a checkout on Windows has CRLF
 		if i >= len(got) || !bytes.Equal(line, got[i]) {
 			var instead []byte
 			if i < len(got) {
@@ -60,7 +60,7 @@ func Golden(t testing.TB, c *client.Client, file string) {
 	}
 }
 
-// all returns the items of a list, none if the server does not have the list.
+// all returns the items of a list. It returns none if the server does not have the list.
 func all[T any](t testing.TB, items iter.Seq2[*T, error]) []*T {
 	t.Helper()
 	list := []*T{}

@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// Logger returns a logger for [server.Options] that writes to the test's log, and fails the test
-// with a record of level error: a panic, an unexpected error of a handler, a code that an operation
-// does not declare, a result that breaks its schema. Records that come after the test are
+// Logger returns a logger for [server.Options] that writes to the test's log. A record of level
+// error fails the test: a panic, an unexpected error of a handler, an error code that an operation
+// does not declare, or a result that violates its schema. Records after the end of the test are
 // discarded.
 func Logger(t testing.TB) *slog.Logger {
 	return slog.New(&testHandler{t: t})
 }
 
-// A testHandler formats each record by itself, so that it can be logged in one piece.
+// A testHandler formats each record into one message of the test's log.
 type testHandler struct {
 	t    testing.TB
 	with []func(slog.Handler) slog.Handler // WithAttrs and WithGroup

@@ -60,7 +60,7 @@ func (r *recorder) Fatalf(format string, args ...any) {
 	panic(r)
 }
 
-// record runs f as a test, and returns its failures.
+// record runs f with a test whose failures it returns.
 func record(t *testing.T, f func(t testing.TB)) string {
 	t.Helper()
 	r := &recorder{TB: t, ctx: t.Context()}

@@ -12,12 +12,12 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Reply is what a scripted server sends for one request. Result and Error are JSON; if both are
-// empty, the server sends no response, and the call runs into its timeout.
+// A Reply is the reply of a scripted server to one request. Result and Error are JSON; if both are
+// empty, the server sends no response, and the call times out.
 type Reply struct {
-	Method string // of the request that it answers
-	// Before is sent before the response, each a line as it is: notifications and requests, or
-	// what no server should send. $ID stands for the request's id.
+	Method string // the method of the request
+	// Before is sent before the response, each element as one line: notifications and requests, or
+	// text that no server should send. $ID stands for the request's id.
 	Before []string
 	Result string
 	Error  string
@@ -26,16 +26,16 @@ type Reply struct {
 	Close bool
 }
 
-// Script returns a server that answers requests as replies say, for [client.Connect]:
+// Script returns a server that answers requests with replies, for [client.Connect]:
 //
 //	c, err := client.Connect(ctx, mcptest.Script(t,
 //		mcptest.Reply{Method: "tools/call", Result: `{"content":[]}`},
 //		mcptest.Reply{Method: "tools/call", Raw: `{"jsonrpc":"2.0","id":$ID,"result":`}))
 //
-// Replies of one method are used in their order, one for each request. Without a reply for
-// server/discover or initialize, the server answers with all its capabilities: tools, resources and
+// Replies for the same method are used in order, one for each request. Without a reply for
+// server/discover or initialize, the server answers these itself, and declares tools, resources and
 // prompts. Any other request without a reply fails the test, and so does a reply that is not used.
-// Notifications and responses of the client are ignored.
+// The server ignores notifications and responses of the client.
 func Script(t testing.TB, replies ...Reply) client.Transport {
 	t.Helper()
 	here, there := net.Pipe()
@@ -126,7 +126,7 @@ func (s *script) send(line, id string) bool {
 	return err == nil
 }
 
-// handshake has the results of the requests with which a client begins.
+// handshake maps the methods of the handshake to their results.
 var handshake = map[string]string{
 	mcp.MethodDiscover: `{"resultType":"complete","supportedVersions":["` + string(mcp.Latest) +
 		`"],"capabilities":{"tools":{},"resources":{},"prompts":{}},"ttlMs":0,"cacheScope":"private",` +

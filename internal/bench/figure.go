@@ -19,7 +19,7 @@ type figure struct {
 type figureRow struct {
 	Name   string    `json:"name"`
 	Unit   string    `json:"unit"`
-	Higher bool      `json:"higher"` // is better
+	Higher bool      `json:"higher"` // whether a higher value is better
 	Values []float64 `json:"values"`
 }
 
@@ -112,7 +112,7 @@ func (f *figure) svg() []byte {
 	return b.Bytes()
 }
 
-// share returns the length of the bar of a value, of which 1 is the longest. The scale is
+// share returns the length of the bar of a value. The longest bar has length 1. The scale is
 // logarithmic and begins at half of the smallest value, so that each value has a bar.
 func (r *figureRow) share(value float64) float64 {
 	least, most := math.Inf(1), 0.0

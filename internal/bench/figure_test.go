@@ -46,7 +46,7 @@ func checkSVG(t *testing.T, text []byte) {
 	assert.Assert(t, !bytes.Contains(text, []byte("url(")) && !bytes.Contains(text, []byte("@import")))
 }
 
-// The picture of README is that of its figures. After a change of them: go run . -draw
+// The picture in README matches its figures. After a change of them, run: go run . -draw
 // comparison.json -svg comparison.svg
 func TestComparisonIsDrawn(t *testing.T) {
 	p, err := readPicture("comparison.json")

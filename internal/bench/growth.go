@@ -140,8 +140,8 @@ func (g *growth) things() []string {
 	return names
 }
 
-// exponent returns that of the growth between the last two points, as the table of the suite does:
-// 0 is constant, 1 linear.
+// exponent returns the exponent of the growth between the last two points, like the table of the
+// suite: 0 is constant, 1 linear.
 func (l *growthLine) exponent() float64 {
 	before, last := l.Points[len(l.Points)-2], l.Points[len(l.Points)-1]
 	return math.Log(last.Value/before.Value) / math.Log(float64(last.Count)/float64(before.Count))
@@ -155,7 +155,7 @@ func (l *growthLine) label() string {
 	return fmt.Sprintf("%s, n^%.2f", l.Name, l.exponent())
 }
 
-// description has the ends of all lines, for readers who cannot see it.
+// description describes the ends of all lines, for readers who cannot see the picture.
 func (g *growth) description() string {
 	var b strings.Builder
 	b.WriteString("Lines of costs against the number of things, on logarithmic scales.")
@@ -299,8 +299,8 @@ func lineStyle(thing int) string {
 	return style
 }
 
-// spread returns the places of labels, each as near to where it should be as the others, which are
-// at least a distance away, permit. The labels fit between top and bottom.
+// spread returns the places of labels. Each is as near to its wanted place as the other labels
+// permit, which are at least distance away. All labels are between top and bottom.
 func spread(wanted []float64, distance, top, bottom float64) []float64 {
 	order := make([]int, len(wanted))
 	for i := range order {

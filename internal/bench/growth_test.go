@@ -60,13 +60,14 @@ func TestGrowthIsDrawn(t *testing.T) {
 			" memory of each: tools 1,500 B with 100.<"} {
 		assert.Assert(t, bytes.Contains(svg, []byte(want)), want)
 	}
-	// two decades right; tools stay on their height, the others rise by as much
+	// the lines end two decades to the right: the line of tools at the same height, the other two
+	// decades higher
 	for _, want := range []string{`d="M64.0 206.9L164.0 206.9"`, `d="M64.0 206.9L164.0 106.9"`} {
 		assert.Assert(t, bytes.Contains(svg, []byte(want)), "%s in\n%s", want, svg)
 	}
 }
 
-// The picture that is drawn later is the one of the measures.
+// The picture that is drawn from the saved numbers equals the picture of the measures.
 func TestGrowthIsSaved(t *testing.T) {
 	g := someGrowth()
 	dir := t.TempDir()

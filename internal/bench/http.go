@@ -67,7 +67,7 @@ func (p *process) cpu() (time.Duration, error) {
 	if err1 != nil || err2 != nil {
 		return 0, fmt.Errorf("/proc: %q", stat)
 	}
-	// in clock ticks, of which Linux has 100 a second on all platforms of Go
+	// in clock ticks: Linux has 100 per second on all platforms of Go
 	return time.Duration(user+system) * 10 * time.Millisecond, nil
 }
 

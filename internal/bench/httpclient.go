@@ -46,7 +46,8 @@ type httpClient struct {
 	call []byte // the request that [load] sends
 }
 
-// dialHTTP dials from the loopback address with this number, of which each has ports of its own.
+// dialHTTP dials from the loopback address with this number. Each of these addresses has its own
+// ports.
 func dialHTTP(address string, from int) (*httpClient, error) {
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(1+from))}}
 	conn, err := dialer.Dial("tcp", address)

@@ -32,7 +32,7 @@ var httpPeers = map[string]func(ctx context.Context, revision, url string) (*pee
 		return newGoSDK(ctx, revision, &gosdk.StreamableClientTransport{Endpoint: url})
 	},
 	"mcp-go": func(ctx context.Context, revision, url string) (*peer, error) {
-		// In the modern era there is no stream to open: a subscription says what to watch.
+		// The modern era has no GET stream: a subscription selects the notifications.
 		options := []mcpgotransport.StreamableHTTPCOption{
 			mcpgotransport.WithHTTPLogger(slog.New(slog.DiscardHandler))}
 		if !mcpgotypes.IsModernProtocol(revision) {
@@ -268,7 +268,7 @@ func (i *interop) cancelledHTTP(record string) {
 	}
 }
 
-// recorded reports whether the client has sent that.
+// recorded reports whether the client has sent a message that contains part.
 func recorded(t *testing.T, record, part string) bool {
 	t.Helper()
 	talks, err := conformance.ReadRecords(record)

@@ -195,7 +195,7 @@ func newMCPGo(ctx context.Context, revision string, c *mcpgo.Client) (*peer, err
 		}
 		p.close = func() error { stop(); return c.Close() }
 		p.watch = func(ctx context.Context, uri string) error {
-			// A new one replaces the old.
+			// A new subscription replaces the old one.
 			both, err := c.ListenAsync(ctx,
 				mcpgotypes.SubscriptionFilter{ToolsListChanged: true,
 					ResourceSubscriptions: []string{uri}}, nil)

@@ -28,7 +28,7 @@ func decodeOTLP(t *testing.T, text []byte, m proto.Message) {
 	assert.NilError(t, err, "%s", text)
 }
 
-// OpenTelemetry's own types accept every payload, and find in it what was recorded.
+// OpenTelemetry's own types accept every payload, and contain the recorded data after decoding.
 func TestOTLP(t *testing.T) {
 	tel := telemetry.Options{Resource: []slog.Attr{slog.String("service.name", "a \"b\" \n é"),
 		slog.Int64("big", math.MaxInt64), slog.Bool("b", true),
@@ -104,8 +104,8 @@ func TestOTLP(t *testing.T) {
 	assert.Assert(t, found["mcp.server.operation.duration"] && found["c"] && found["g"])
 }
 
-// OpenTelemetry's own types accept what stdwire tap traces makes of a recording; the files are
-// those that the tests of package tap compare its output with.
+// OpenTelemetry's own types accept the output of stdwire tap traces for a recording. The files are
+// those with which the tests of package tap compare the output.
 func TestOTLPOfRecordings(t *testing.T) {
 	files, err := filepath.Glob("../../cmd/stdwire/internal/tap/testdata/*.otlp.json")
 	assert.NilError(t, err)

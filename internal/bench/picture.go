@@ -13,8 +13,8 @@ type picture interface {
 	svg() []byte
 }
 
-// readPicture reads the numbers of a picture from a file of JSON. Those of a growth have the member
-// "charts".
+// readPicture reads the numbers of a picture from a JSON file. The member "charts" is only in files
+// of a growth.
 func readPicture(file string) (picture, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -24,7 +24,8 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// payload is what is echoed: the handler decodes and returns it, and the caller decodes the result.
+// payload is the echoed value: the handler decodes and returns it, and the caller decodes the
+// result.
 type payload struct {
 	Text string `json:"text"`
 	N    int    `json:"n"`

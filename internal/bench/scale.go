@@ -25,7 +25,7 @@ import (
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
-// A scale is a kind of thing, of which a server has up to max.
+// A scale is a kind of thing. A server has up to max of them.
 type scale struct {
 	things string
 	max    int
@@ -59,9 +59,9 @@ var scales = []scale{
 func scaleSuite(o options) ([]measure, error) { return measureScales(o.time, math.MaxInt) }
 
 // measureScales measures each scale with 1, 10, 100 and so on up to limit things. The row "add one"
-// is the time of the start divided by their number; "memory of each" is that of each of those that
-// the number before does not have, which other garbage can make negative. The last column of each
-// cost is the exponent of its growth since that number: 0 is constant, 1 linear.
+// is the time of the start divided by the number of things. "memory of each" is the memory of each
+// thing that was added since the preceding number; other garbage can make it negative. The last
+// column of each cost is the exponent of its growth since that number: 0 is constant, 1 linear.
 func measureScales(d time.Duration, limit int) (all []measure, err error) {
 	for _, s := range scales {
 		last := min(s.max, limit)
@@ -78,7 +78,7 @@ func measureScales(d time.Duration, limit int) (all []measure, err error) {
 			rows := []measure{{what: "add one", value: microseconds(took) / float64(n), unit: "µs"},
 				{what: "memory of each", value: (used - memoryBefore) / float64(n-nBefore), unit: "B"}}
 			for _, c := range running.costs {
-				err := c.do() // the first may be slower
+				err := c.do() // the first call may be slower
 				var m measure
 				if err == nil {
 					m, err = benchmark(d, 1, c.do)
@@ -118,7 +118,7 @@ func scaleRow(n int, things, cost string) string { return fmt.Sprintf("%d %s: %s
 // memory returns the bytes of the heap and of stacks in use.
 func memory() float64 {
 	runtime.GC()
-	runtime.GC() // also what the first has only removed from pools
+	runtime.GC() // frees also the memory that the first collection has only removed from pools
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return float64(m.HeapAlloc + m.StackInuse)
@@ -163,7 +163,7 @@ func (c lineClient) list(want int) scaledCost {
 			if !counted {
 				n += bytes.Count(page, []byte(`"inputSchema":`))
 			}
-			var cursor []byte // the end of the page has it
+			var cursor []byte // the cursor is at the end of the page
 			_, cursor, more = bytes.Cut(page[max(0, len(page)-200):], []byte(`"nextCursor":"`))
 			cursor, _, _ = bytes.Cut(cursor, []byte(`"`))
 			params = fmt.Sprintf(`,"params":{"cursor":"%s"}`, cursor)
@@ -230,7 +230,7 @@ func scaleResources(n int) (*scaled, error) {
 	return scaleReads(s, n, add)
 }
 
-// scaleReads measures reading the last of what add adds.
+// scaleReads measures reading the last item that add has added.
 func scaleReads(s *server.Server, n int, add func(i int) error) (*scaled, error) {
 	for i := range n {
 		if err := add(i); err != nil {
@@ -259,7 +259,7 @@ func newWatched(n int) *server.Server {
 	return s
 }
 
-// update returns the cost of a change that one client subscribes to.
+// update returns the cost of a change of a resource to which one client subscribes.
 func (c lineClient) update(s *server.Server, uri string) scaledCost {
 	return scaledCost{"notifications/resources/updated", func() error {
 		s.ResourceUpdated(uri)
@@ -359,7 +359,7 @@ func scaleCalls(n int) (*scaled, error) {
 	return &scaled{[]scaledCost{c.call("echo")}, stop}, err
 }
 
-// scaleConnections connects clients, of which each subscribes to a resource of its own.
+// scaleConnections connects clients. Each of them subscribes to its own resource.
 func scaleConnections(n int) (*scaled, error) {
 	s := newWatched(n)
 	server.AddTool(s, mcp.Tool{Name: "echo", Description: "Echo."}, echo)

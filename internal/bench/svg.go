@@ -11,16 +11,16 @@ import (
 var figureColors = [][2]string{{"#1f6feb", "#58a6ff"}, {"#9a6700", "#d29922"},
 	{"#8250df", "#bc8cff"}, {"#6e7781", "#8b949e"}, {"#1a7f37", "#3fb950"}, {"#bf3989", "#f778ba"}}
 
-// An svgPage is what all pictures have around their content.
+// An svgPage is the part of a picture around its content.
 type svgPage struct {
 	width, height      int
 	title, description string
 	note               string // beside the title
-	property           string // that a class p0, p1 and so on colours: fill or stroke
+	property           string // the property that the classes p0, p1 and so on set: fill or stroke
 	colors             int    // number of these classes
 }
 
-// begin writes all that precedes the content. The picture ends with </svg>.
+// begin writes everything that precedes the content. The picture ends with </svg>.
 func (p svgPage) begin(b *bytes.Buffer) {
 	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" `+
 		`aria-labelledby="title desc" font-family="sans-serif" font-size="12">`+"\n", p.width, p.height)

@@ -19,7 +19,7 @@ import (
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
-// A recorder is what an echo server records of its calls.
+// A recorder selects the telemetry that an echo server records about its calls.
 type recorder struct {
 	name    string // "stdwire" records nothing
 	sampler string // of OTEL_TRACES_SAMPLER; "" records no spans
@@ -111,16 +111,16 @@ func telemetrySuite(o options) ([]measure, error) {
 	return all, nil
 }
 
-// recordedParams are the params of the calls. Their trace is not sampled, which only some samplers
-// respect.
+// recordedParams are the params of the calls. Their trace is not sampled, but only some samplers
+// respect that.
 var recordedParams = `{"name":"echo","arguments":{"text":"` + string(httpEcho) + `"},` +
 	strings.Replace(modernMeta, `{`, `{"traceparent":`+
 		`"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00",`, 1) + `}`
 
 var recordedCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + recordedParams + `}`
 
-// A recordedLoad calls servers. Its function open returns one that calls a server for some time,
-// and returns the number of calls.
+// A recordedLoad calls servers. open returns a function that calls a server for some time, and
+// returns the number of calls.
 type recordedLoad struct {
 	what, transport string
 	open            func(p *process) (func(time.Duration) (int, error), error)

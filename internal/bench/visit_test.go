@@ -31,8 +31,8 @@ type holds struct {
 	cancelled atomic.Int32
 }
 
-// hold reports that it holds, and waits until it is released. The error is that of the report, or
-// the cancellation.
+// hold reports that the call waits, and waits until it is released. The error is that of the
+// report, or the cause of the cancellation.
 func (h *holds) hold(ctx context.Context, say func() error) error {
 	h.mu.Lock()
 	if h.released == nil {
@@ -119,7 +119,7 @@ func TestVisitHTTP(t *testing.T) {
 				Strays:  c.library == "mcp-go",
 			}
 			if v.Strays && legacy && !v.Resumes {
-				v.Cut = nil // truncation is then a matter of chance
+				v.Cut = nil // otherwise chance would decide whether the response is truncated
 			}
 			v.Run(t)
 			if schemas := conformance.OpenSchemas(); schemas != nil {

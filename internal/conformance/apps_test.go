@@ -25,7 +25,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// appServers are servers of others with apps, each with a tool that its page calls.
+// appServers are servers of other projects with apps, each with a tool that its page calls.
 var appServers = map[string]struct{ tool, call string }{
 	"basic-vanillajs": {"get-time", "get-time"},
 	"debug":           {"debug-tool", "debug-refresh"}, // only apps may call the latter
@@ -83,7 +83,7 @@ var uiMessages = map[string]struct{ message, result string }{
 	"ui/notifications/host-context-changed": {"McpUiHostContextChangedNotification", ""},
 }
 
-// A page is one that runs in Node. What passes between it and the host is checked.
+// A page is a page that runs in Node. The messages between it and the host are checked.
 type page struct {
 	u       *uiSchemas
 	r       io.Reader
@@ -203,7 +203,7 @@ func converse(t *testing.T, c *client.Client, p *page, tool *mcp.Tool, call stri
 	return answer
 }
 
-// findTool returns the tool of that name, once the server has it.
+// findTool returns the tool with this name, once the server has it.
 func findTool(t *testing.T, c *client.Client, changed <-chan struct{}, name string) *mcp.Tool {
 	t.Helper()
 	for {
@@ -229,8 +229,8 @@ func (b *bench) appScript() {
 	b.write("script.js", server.AppScript)
 }
 
-// The apps of other servers, by themselves and behind the gateway, shown to a page with the script
-// of authors and to the App of the official SDK. Each message fits the schema of ext-apps.
+// Apps of other servers are shown directly and behind the gateway, with the page script of this
+// module and with the App class of the official SDK. Each message matches the schema of ext-apps.
 func TestAppsOfRealServers(t *testing.T) {
 	b := newNodeBench(t)
 	b.appScript()

@@ -10,8 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// honest is a server in shell that has one tool per way to misbehave in a call. It reads one line
-// at a time, and knows the requests of a legacy client by their text.
+// honest is a shell script of a server with one tool for each way to misbehave in a call. It reads
+// one line at a time, and recognizes the requests of a legacy client by their text.
 const honest = `
 answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
 serve() {
@@ -33,7 +33,7 @@ serve() {
 }
 `
 
-// Servers that misbehave, and what `stdwire` makes of them. All of them have ended when it has.
+// The results of `stdwire` with servers that misbehave. All these servers have ended when it has.
 func TestBrokenServers(t *testing.T) {
 	tools := []string{"tools"}
 	for name, test := range map[string]struct {

@@ -17,7 +17,8 @@ func (b *bench) mcpb(args ...string) outcome {
 	return b.run(append([]string{"node", "node_modules/@anthropic-ai/mcpb/dist/cli/cli.js"}, args...)...)
 }
 
-// What stdwire bundle writes is what the format's own program takes, and the reverse.
+// The format's own program accepts the bundles that stdwire bundle writes, and stdwire those that
+// this program writes.
 func TestBundles(t *testing.T) {
 	b := newNodeBench(t)
 	self := binary(t)
@@ -31,7 +32,7 @@ func TestBundles(t *testing.T) {
 	assert.Equal(t, o.code, 0, o.String())
 	assert.Assert(t, strings.Contains(o.stdout, "Manifest schema validation passes"), o.String())
 
-	// What that program packs runs here.
+	// stdwire runs a bundle that this program packs.
 	o = b.mcpb("pack", "unpacked", "theirs.mcpb")
 	assert.Equal(t, o.code, 0, o.String())
 	for _, file := range []string{"files.mcpb", "theirs.mcpb"} {

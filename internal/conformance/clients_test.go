@@ -48,14 +48,14 @@ func (r toolResult) result(t *testing.T) (decoded result) {
 	return decoded
 }
 
-// failed is what a call threw.
+// failed is the error of a call.
 type failed struct {
 	Result        json.RawMessage
 	Name, Message string
 	Code          any
 }
 
-// What client.mjs saw.
+// seen is the output of client.mjs.
 type seen struct {
 	Server                                        struct{ Name, Version string }
 	Instructions                                  string
@@ -85,7 +85,7 @@ func (b *bench) client(c sdkClient, files bool, server []string) (got seen) {
 	return b.clientOf(c, map[string]any{"command": server, "files": files})
 }
 
-// clientOf runs client.mjs on the server that the argument says.
+// clientOf runs client.mjs with the server that the argument selects.
 func (b *bench) clientOf(c sdkClient, argument map[string]any) (got seen) {
 	b.t.Helper()
 	script, err := os.ReadFile("node/client.mjs")
@@ -101,11 +101,11 @@ func (b *bench) clientOf(c sdkClient, argument map[string]any) (got seen) {
 	assert.Equal(b.t, len(got.Unknown.Result), 0, "%s", got.Unknown.Result)
 	assert.Equal(b.t, got.Unknown.Code, -32602.0, "%v", got.Unknown)
 	assert.Assert(b.t, strings.Contains(got.Unknown.Message, "nothing"), "%v", got.Unknown)
-	// A cancelled call was under way, and has no result.
+	// A cancelled call was in progress, and has no result.
 	assert.Assert(b.t, len(got.Progress) > 0)
 	assert.Equal(b.t, len(got.Cancelled.Result), 0, "%s", got.Cancelled.Result)
 	assert.Assert(b.t, strings.Contains(got.Cancelled.Message, "enough"), "%v", got.Cancelled)
-	// The SDKs close stdin, wait 2 s, and then send SIGTERM: the server has to be faster.
+	// The SDKs close stdin, wait 2 s, and then send SIGTERM: the server must end earlier.
 	assert.Assert(b.t, got.Closing < 2000, "closing took %v ms", got.Closing)
 	return got
 }
@@ -140,7 +140,7 @@ func TestSDKClientsOnTheFixture(t *testing.T) {
 	}
 }
 
-// onFixture makes sure that it was all of the fixture.
+// onFixture asserts that the client has used all operations of the fixture.
 func (got seen) onFixture(t *testing.T) {
 	t.Helper()
 	assert.Equal(t, got.Add.result(t).Data.N, 3)
@@ -151,8 +151,8 @@ func (got seen) onFixture(t *testing.T) {
 	assert.Assert(t, strings.Contains(strings.Join(got.Changed, " "), "grown_1"), "%v", got.Changed)
 }
 
-// unanswered makes sure that of the calls of a tool in a record each was cancelled, and none
-// answered.
+// unanswered asserts that each call of a tool in a record was cancelled, and that none has a
+// response.
 func (b *bench) unanswered(record, tool string) {
 	b.t.Helper()
 	connections, err := conformance.ReadRecords(b.path(record))
@@ -185,7 +185,7 @@ func (b *bench) unanswered(record, tool string) {
 	assert.Equal(b.t, cancelled, 1)
 }
 
-// The inspector's command line can list and call; it cannot cancel, nor show progress.
+// The inspector's command line can list and call. It can neither cancel nor show progress.
 func TestInspectorOnTheBinary(t *testing.T) {
 	for _, era := range []string{"legacy", "modern", "auto"} {
 		t.Run(era, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestInspectorOnTheBinary(t *testing.T) {
 				return answer.Result, o
 			}
 
-			// fails if a schema is not what most clients understand
+			// fails if a schema is not one that most clients support
 			o := inspect("--method", "tools/list", "--strict")
 			assert.Equal(t, o.code, 0, "%v", o)
 			var list struct {

@@ -107,8 +107,7 @@ func (c *Conversation) Frame(server bool, frame []byte) error {
 	return nil
 }
 
-// revisionOf returns the revision of a request or notification, and keeps it for the messages that
-// follow.
+// revisionOf returns the revision of a request or notification, and stores it for later messages.
 func (c *Conversation) revisionOf(m envelope) string {
 	var version string
 	if json.Unmarshal(m.Params.Meta[versionKey], &version) == nil && version != "" {

@@ -6,7 +6,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// The check itself: each conversation is wrong at its end, and right but for that.
+// The check itself: the last message of each conversation is invalid, and the others are valid.
 func TestInvalidMessagesAreReported(t *testing.T) {
 	const (
 		initialize  = `>{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`

@@ -28,8 +28,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// The everything server of the MCP project by all its transports, with all that the client can. All
-// that the client says is checked.
+// The everything server of the MCP project on all its transports, with all features of the client.
+// All messages of the client are checked.
 func TestClientOfServerEverything(t *testing.T) {
 	for name, connect := range map[string]func(b *bench, o client.Options) (*client.Client, error){
 		"stdio": func(b *bench, o client.Options) (*client.Client, error) {
@@ -84,11 +84,11 @@ func (b *bench) getenv(name string) (value string) {
 	return value
 }
 
-// checking returns a hook for a client that checks what the client says, and a function that checks
-// that this was something.
+// checking returns a hook that checks the messages of a client, and a function that asserts that
+// there were some.
 func (b *bench) checking() (done func(), frame func(context.Context, rpc.Direction, []byte)) {
 	talk := schemas(b.t).Client()
-	var mu sync.Mutex // hooks are called several at once
+	var mu sync.Mutex // hooks are called concurrently
 	return func() {
 			mu.Lock()
 			defer mu.Unlock()
@@ -105,7 +105,7 @@ func (b *bench) checking() (done func(), frame func(context.Context, rpc.Directi
 // everythingOn starts the server on a port, and returns its address.
 func (b *bench) everythingOn(transport string) (address string) {
 	b.t.Helper()
-	// which is then free, unless somebody else gets it
+	// the port is then free, unless another process gets it
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(b.t, err)
 	address = listener.Addr().String()
@@ -141,14 +141,14 @@ type everythingVisit struct {
 
 func (e *everythingVisit) elicit(_ context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	if p.Mode == mcp.ElicitURL && strings.Contains(p.URL, "modelcontextprotocol.io") {
-		// with which it refuses a call until somebody has been there
+		// the server refuses a call with this elicitation until the user has visited the page
 		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 	}
 	if p.Mode == mcp.ElicitURL {
 		return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
 	}
-	// The server's default for the number is 3.14, which is none of the revision's schema.json:
-	// that has integers only, unlike its schema.ts.
+	// The server's default for the number is 3.14, which the revision's schema.json does not allow:
+	// unlike its schema.ts, it allows only integers.
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept,
 		Content: []byte(`{"name":"Ada","email":"ada@example.com","number":7,"ok":true}`)}, nil
 }
@@ -169,7 +169,7 @@ func (e *everythingVisit) call(tool string, args map[string]any,
 	return result
 }
 
-// says calls a tool, and wants that in the text that comes first.
+// says calls a tool, and asserts that the first text contains part.
 func (e *everythingVisit) says(part, tool string, args map[string]any, opts ...client.CallOption) {
 	e.t.Helper()
 	result := e.call(tool, args, opts...)
@@ -182,7 +182,7 @@ func (e *everythingVisit) says(part, tool string, args map[string]any, opts ...c
 	assert.Assert(e.t, strings.Contains(all.String(), part), "%s: %s", tool, all.String())
 }
 
-// comes waits for what the server has to say by itself.
+// comes waits for a message that the server sends outside of calls.
 func comes[T any](e *everythingVisit, from <-chan T, is func(T) bool) {
 	e.t.Helper()
 	patience := time.After(10 * time.Second)
@@ -203,8 +203,8 @@ func (e *everythingVisit) run() {
 	assert.Equal(e.t, e.c.Era(), mcp.Legacy)
 	assert.Equal(e.t, e.c.ServerInfo().Name, "mcp-servers/everything")
 	assert.Assert(e.t, e.c.Instructions() != "")
-	// Some tools come only when the server has heard what the client can do: before the list is
-	// made for the first time, or after that.
+	// Some tools are added only when the server has received the client's capabilities: before the
+	// first list, or after it.
 	conditional := func(tools []*mcp.Tool) bool {
 		return slices.ContainsFunc(tools,
 			func(tool *mcp.Tool) bool { return tool.Name == "trigger-url-elicitation" })
@@ -254,7 +254,7 @@ func (e *everythingVisit) content() {
 	defer tick.Stop()
 	end := time.Now().Add(10 * time.Second)
 	for ; err != nil && e.prefix != "" && time.Now().Before(end); <-tick.C {
-		// a gateway knows what is new a moment later
+		// a gateway gets new items slightly later
 		packed, err = e.c.ReadResource(e.t.Context(), link.URI)
 	}
 	assert.NilError(e.t, err)
@@ -285,7 +285,7 @@ func (e *everythingVisit) calls() {
 	assert.DeepEqual(e.t, progress, []float64{1, 2, 3, 4})
 	ctx, cancel := context.WithCancel(e.t.Context())
 	defer cancel()
-	// This server does not care for cancellations, and goes on making progress.
+	// This server ignores cancellations, and continues to report progress.
 	_, err = e.c.CallTool(ctx, e.prefix+"trigger-long-running-operation", map[string]any{"duration": 2, "steps": 20},
 		client.OnProgress(func(mcp.ProgressParams) { cancel() }))
 	assert.ErrorIs(e.t, err, context.Canceled)
@@ -302,12 +302,12 @@ func (e *everythingVisit) questions() {
 	}
 	e.says("I was told: You are a helpful test server. Resource trigger-sampling-request context: Capital?",
 		"trigger-sampling-request", map[string]any{"prompt": "Capital?", "maxTokens": 10})
-	// which the client fills in
+	// the client fills in this default
 	e.says(`"firstLine": "It was a dark and stormy night."`, "trigger-elicitation-request", nil)
 	ask := map[string]any{"url": "https://example.com/", "elicitationId": "1"}
 	e.says("User completed the URL elicitation flow", "trigger-url-elicitation", ask)
 	if e.c.Era() == mcp.Modern {
-		return // behind a gateway; to such a client there is no such refusal
+		return // behind a gateway; a modern client does not get this error
 	}
 	ask["errorPath"] = true
 	_, err := e.c.CallTool(e.t.Context(), e.prefix+"trigger-url-elicitation", ask)
@@ -367,11 +367,12 @@ func (e *everythingVisit) notices() {
 	comes(e, e.updated, func(updated string) bool { return updated == uri })
 	assert.NilError(e.t, e.c.Unsubscribe(e.t.Context(), uri))
 	if e.prefix != "" {
-		return // a gateway does not pass on what servers log
+		return // a gateway does not forward the logs of servers
 	}
 	e.call("toggle-simulated-logging", nil)
 	comes(e, e.logs, func(message string) bool { return strings.Contains(message, "level") })
-	// From here on only what is worst; the server logs what it is asked for at the level info.
+	// From here on only the most severe messages; the server logs the requested ones at the level
+	// info.
 	assert.NilError(e.t, e.c.SetLogLevel(e.t.Context(), "emergency"))
 	for len(e.logs) > 0 {
 		<-e.logs

@@ -21,7 +21,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A configured is a server as configurations have it.
+// A configured is a server in the form of configuration files.
 type configured struct {
 	Command       string            `json:"command"`
 	Args          []string          `json:"args,omitempty"`
@@ -30,8 +30,8 @@ type configured struct {
 	CallTimeoutMs int               `json:"callTimeoutMs,omitempty"`
 }
 
-// gateway is the command of the binary with these servers behind it. Tools may come and change:
-// they are not pinned.
+// gateway returns the command of the binary with these servers behind it. Tools may be added and
+// changed: they are not pinned.
 func (b *bench) gateway(servers map[string]configured, args ...string) []string {
 	b.t.Helper()
 	text, err := json.Marshal(map[string]any{"mcpServers": servers})
@@ -41,7 +41,7 @@ func (b *bench) gateway(servers map[string]configured, args ...string) []string 
 		"off"}, args...)
 }
 
-// real are servers that others have made, and "modern", which is our own.
+// real are servers of other projects, and "modern", which is a server of this module.
 func (b *bench) real() map[string]configured {
 	b.t.Helper()
 	own, err := everything()
@@ -56,7 +56,7 @@ func (b *bench) real() map[string]configured {
 	}
 }
 
-// spawn has a client of ours start a server.
+// spawn starts a server with a client of this module.
 func (b *bench) spawn(o client.Options, command []string) (*client.Client, error) {
 	return o.Spawn(b.t.Context(), client.Command{
 		Path: command[0], Args: command[1:], Dir: b.dir,
@@ -64,8 +64,8 @@ func (b *bench) spawn(o client.Options, command []string) (*client.Client, error
 	})
 }
 
-// Real servers behind the gateway, and our client in front of it, in both eras and by both
-// transports: it can do all that it can do without.
+// Real servers are behind the gateway, and the client of this module is in front of it, in both
+// eras and on both transports. The client can do everything that it can do without the gateway.
 func TestClientOfGateway(t *testing.T) {
 	const token = "a token that nobody guesses"
 	for name, connect := range map[string]func(b *bench, o client.Options) (*client.Client, error){
@@ -123,7 +123,7 @@ func TestClientOfGateway(t *testing.T) {
 	}
 }
 
-// modern uses the everything-server of ours.
+// modern uses the everything-server of this module.
 func (e *everythingVisit) modern() {
 	e.t.Helper()
 	ctx := e.t.Context()
@@ -163,7 +163,7 @@ func (e *everythingVisit) modern() {
 	assert.ErrorIs(e.t, err, context.Canceled)
 }
 
-// What comes through the gateway is what the server wrote, to the last byte.
+// The gateway forwards every byte that the server wrote.
 func TestGatewayVerbatim(t *testing.T) {
 	b := newNodeBench(t)
 	servers := b.real()
@@ -214,7 +214,7 @@ func TestGatewayVerbatim(t *testing.T) {
 			assert.NilError(t, err, "%v", c)
 			assert.Assert(t, len(jsonscan.Member(want, "content")) > 0, "%s", want)
 			if direct[c.id].Era() == mcp.Legacy && era == mcp.Modern {
-				// which wants every result to say what it is
+				// the modern era requires a resultType
 				want = append(json.RawMessage(`{"resultType":"complete",`), want[1:]...)
 			}
 			assert.Equal(t, string(got), string(want), "%v %v", era, c)

@@ -27,7 +27,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A chaos is a gateway over servers that do all they can to be no good.
+// A chaos is a gateway over servers that misbehave in every way.
 type chaos struct {
 	*bench
 	c       *client.Client
@@ -37,9 +37,9 @@ type chaos struct {
 	failed                   sync.Once
 }
 
-// Servers die, hang, flood, change and print junk, while many callers call: each answer is the one
-// to its call, each error names its server, no call is stuck, the gateway does not grow, and in the
-// end all servers work, and nothing is left of them.
+// Servers exit, hang, flood, change and print junk, while many callers call. Each result belongs to
+// its call, each error names its server, no call blocks, and the memory of the gateway does not
+// grow. In the end all servers work, and no process is left.
 func TestGatewayWithMisbehavingServers(t *testing.T) {
 	const (
 		enough = 8000 // calls at least
@@ -82,8 +82,8 @@ func TestGatewayWithMisbehavingServers(t *testing.T) {
 			}
 		})
 	}
-	// The kill of a server has it wait 1 s, then 2 s, then 4 s, before it is started again; Restart
-	// forgets that.
+	// After each kill of a server, the gateway waits 1 s, then 2 s, then 4 s, before it restarts
+	// the server. Restart resets that.
 	x.signal("killed", syscall.SIGKILL)
 	x.settle("killed")
 	early := rss(t, gateway)
@@ -118,7 +118,7 @@ func TestGatewayWithMisbehavingServers(t *testing.T) {
 	b.ended()
 }
 
-// call makes one call of any server, and checks what comes of it.
+// call makes one call of any server, and checks the result.
 func (x *chaos) call() {
 	id := x.servers[rand.N(len(x.servers))]
 	tool := []string{"echo", "once", "echo", "once", "passing_3"}[rand.N(5)]
@@ -135,13 +135,13 @@ func (x *chaos) call() {
 		if got := result.Content[0].(*mcp.TextContent).Text; got != id+":"+text {
 			wrong = "the answer is " + got
 		}
-	case !ok: // such as one that is stuck
+	case !ok: // such as a call that blocks
 		wrong = err.Error()
 	default:
 		x.refused.Add(1)
 		if !strings.Contains(refusal.Message, fmt.Sprintf("server %q", id)) &&
 			refusal.Message != "Unknown tool: "+id+"__"+tool {
-			// it is not there now
+			// the server is not running now
 			wrong = "the error does not name the server: " + refusal.Message
 		}
 	}
@@ -153,7 +153,7 @@ func (x *chaos) call() {
 	}
 }
 
-// wait is how long the servers are left as they are.
+// wait is how long the servers remain unchanged.
 func (x *chaos) wait(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -187,6 +187,6 @@ func (x *chaos) signal(id string, signal syscall.Signal) {
 	if i := slices.IndexFunc(all, func(p conformance.Process) bool {
 		return strings.Contains(p.Command+" ", conformance.RoleWild+" "+id+" ")
 	}); i >= 0 {
-		_ = syscall.Kill(all[i].Pid, signal) // it may have just ended
+		_ = syscall.Kill(all[i].Pid, signal) // the process may have just ended
 	}
 }

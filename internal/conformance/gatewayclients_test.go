@@ -11,8 +11,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// The fixture behind the gateway, in each era, and the clients of the official SDKs in front of it:
-// the same as without.
+// The fixture behind the gateway, in each era, with the clients of the official SDKs: the results
+// are the same as without the gateway.
 func TestSDKClientsOfGateway(t *testing.T) {
 	for _, era := range []string{"legacy", "modern"} {
 		for _, c := range sdkClients {
@@ -38,14 +38,14 @@ func TestSDKClientsOfGateway(t *testing.T) {
 	}
 }
 
-// All that the SDKs can, by stdio and HTTP, through the gateway to a server of each era.
+// All features of the SDKs, over stdio and HTTP, through the gateway to a server of each era.
 func TestSDKClientsOfEverythingBehindGateway(t *testing.T) {
 	const token = "a token that nobody guesses"
 	for _, era := range []string{"legacy", "modern"} {
 		for _, transport := range []string{"stdio", "http"} {
 			for _, c := range sdkClients {
 				t.Run(c.name+" by "+transport+", "+era+" server", func(t *testing.T) {
-					t.Parallel() // for they mostly wait
+					t.Parallel() // because they mostly wait
 					b := newNodeBench(t)
 					own, err := everything()
 					assert.NilError(t, err)
@@ -103,7 +103,7 @@ func TestInspectorOfGateway(t *testing.T) {
 				code int
 				want string
 			}{
-				// fails if a schema is not what most clients understand
+				// fails if a schema is not one that most clients support
 				{"tools/list --strict", 0, `"name":"memory__read_graph"`},
 				{"tools/call --tool-name everything__get-sum --tool-arg a=2 b=3", 0,
 					"The sum of 2 and 3 is 5."},

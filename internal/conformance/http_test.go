@@ -19,20 +19,20 @@ import (
 	"github.com/stdwire/stdwire/internal/conformance"
 )
 
-// A site is a server in a process of its own, on an endpoint for both eras.
+// A site is a server in its own process, with one endpoint for both eras.
 type site struct {
 	*bench
 	command []string // without the address
 	preface string   // in each line before that with the endpoint; "" if that is the first
-	grumble string   // in each line of what the process may complain of; "" for nothing
+	grumble string   // in each complaint that the process may print; "" for none
 	process *exec.Cmd
-	said    chan string // what the process has said when it has ended
+	said    chan string // the output of the process when it has ended
 	direct  string      // the endpoint itself
 	tapped  string      // the endpoint, with a tap in between that records as "record"
 }
 
-// serve starts a site of the everything-server. When the test ends it is told to end, and has to do
-// so in good order, without having had anything to complain of.
+// serve starts a site of the everything-server. When the test ends, the site is interrupted, and
+// must exit without an error and without a complaint in its output.
 func (b *bench) serve() *site {
 	b.t.Helper()
 	path, err := everything()
@@ -59,7 +59,7 @@ func (b *bench) serving(command ...string) *site {
 	return s
 }
 
-// start starts the process at an address, and waits until it tells its endpoint.
+// start starts the process at an address, and waits until it prints its endpoint.
 func (s *site) start(address string) {
 	s.t.Helper()
 	s.process = exec.Command(s.command[0], slices.Concat(s.command[1:], []string{address})...)
@@ -88,7 +88,7 @@ func (s *site) stop(how syscall.Signal) {
 	s.t.Helper()
 	assert.Check(s.t, s.process.Process.Signal(how))
 	const patience = 30 * time.Second
-	// a Go program then says what it is doing
+	// a Go program then prints its goroutines
 	stuck := time.AfterFunc(patience, func() { _ = s.process.Process.Signal(syscall.SIGQUIT) })
 	rest := <-s.said
 	assert.Check(s.t, stuck.Stop(), "the server did not end within %v", patience)

@@ -54,8 +54,8 @@ func brokenCall(modern bool) string {
 		meta + `}}`
 }
 
-// Bodies that are broken in every place, in both eras: each is refused as what it is, on a
-// connection that lives.
+// Bodies that are truncated or damaged at every place, in both eras: each is refused with the
+// correct error, and the connection continues.
 func TestBrokenBodiesOverHTTP(t *testing.T) {
 	s := newBench(t).serve()
 	for _, revision := range []mcp.Revision{mcp.Rev20251125, mcp.Latest} {
@@ -80,7 +80,7 @@ func TestBrokenBodiesOverHTTP(t *testing.T) {
 				body, header string
 				want         string
 			}{
-				// What is wrong before there is a message has no id.
+				// An error before the message was parsed has no id.
 				{"null", "", "400 -32600 null"},
 				{"[]", "", "400 -32600 null"},
 				{"[1]", "", "400 -32600 "},

@@ -15,7 +15,7 @@ import (
 	"github.com/stdwire/stdwire/internal/conformance"
 )
 
-// What http.mjs saw.
+// seenHTTP is the output of http.mjs.
 type seenHTTP struct {
 	Requests, Notified, Asked, Errors                  []string
 	Server                                             struct{ Name string }
@@ -49,12 +49,12 @@ var sdkCalls = map[string]string{
 	"test_reconnection":           "Reconnection test completed successfully",
 }
 
-// What the user of http.mjs is asked in both eras, in some order: which of two at once comes first
-// is the client's choice.
+// The questions to the user of http.mjs in both eras, in any order: the client chooses the order of
+// two concurrent ones.
 var sdkAsked = []string{"Who?", "Capital?", "What is your name?", "Say hello.",
 	"Step 1: what is your name?", "Step 2: which colour?", "Go on?", "What is it about?"}
 
-// What the user of http.mjs says to every question.
+// The answer of http.mjs to every question.
 const sdkAnswer = `{"name":"Ada","username":"ada","email":"ada@example.com","ok":true,"color":"red","context":"tests"}`
 
 // everythingResources are the URIs of the resources of the everything-server.
@@ -65,7 +65,7 @@ var everythingResources = []string{"skill://acme/refunds/SKILL.md",
 func TestSDKClientsOverHTTP(t *testing.T) {
 	for _, c := range sdkClients {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel() // for they mostly wait
+			t.Parallel() // because they mostly wait
 			b := newNodeBench(t)
 			s := b.serve()
 			modern := c.name == "v2 modern" || c.name == "v2 auto"
@@ -152,7 +152,7 @@ func TestInspectorOverHTTP(t *testing.T) {
 				code int
 				want string
 			}{
-				// fails if a schema is not what most clients understand
+				// fails if a schema is not one that most clients support
 				{"tools/list --strict", 0, `"name":"test_simple_text"`},
 				{"tools/call --tool-name greet --tool-arg name=Ada --load --load-requests 200", 0,
 					`"ok":200,`},
@@ -163,7 +163,7 @@ func TestInspectorOverHTTP(t *testing.T) {
 					0, "arg1='a', arg2='b'"},
 			} {
 				if era == "auto" && c.code != 0 {
-					continue // it is modern by now
+					continue // its era is modern meanwhile
 				}
 				inspector := []string{"mcp-inspector", "--cli", "--format", "json",
 					"--protocol-era", era, s.tapped, "--method"}

@@ -19,7 +19,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Many listeners of both eras, and one change: each hears of it.
+// Many listeners of both eras get a notification of one change.
 func TestManySubscriptions(t *testing.T) {
 	b := newBench(t)
 	s := b.serve()
@@ -58,7 +58,7 @@ func TestManySubscriptions(t *testing.T) {
 	b.wellSaid("record")
 }
 
-// descriptors is how many files and connections the server's process has open.
+// descriptors returns the number of files and connections that the server's process has open.
 func (s *site) descriptors() int {
 	s.t.Helper()
 	all, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.process.Process.Pid))
@@ -77,8 +77,8 @@ func (s *site) settles(before int) {
 	}
 }
 
-// Clients that vanish while the server talks to them, or before they have said all: nothing of them
-// stays, and the others do not notice.
+// Clients disconnect while the server sends them messages, or before they have sent a whole
+// request. None of their resources remain, and other clients are not affected.
 func TestClientsThatDisconnectOverHTTP(t *testing.T) {
 	s := newBench(t).serve()
 	w := newWire(t, s.direct, mcp.Rev20251125)
@@ -115,7 +115,7 @@ func TestClientsThatDisconnectOverHTTP(t *testing.T) {
 			_, err = io.WriteString(c,
 				strings.ReplaceAll(said, "UNIQUE", fmt.Sprintf("%p %d", &said, n)))
 			assert.NilError(t, err)
-			if n%2 == 0 { // some are gone at once, some with a reset
+			if n%2 == 0 { // some disconnect at once, some with a reset
 				assert.NilError(t, c.(*net.TCPConn).SetLinger(0))
 			}
 			assert.NilError(t, c.Close())
@@ -130,9 +130,9 @@ func (s *site) address() string {
 	return address
 }
 
-// Clients that do not read, of all revisions: some listen to what keeps changing, some have asked
-// for more than any buffer on the way takes. Who makes the changes and who reads them does not
-// notice, and when they are gone nothing of them stays.
+// Clients of all revisions do not read: some listen to a resource that changes continuously, some
+// have requested more than all buffers hold. Clients that make and read the changes are not
+// affected. When the slow clients have disconnected, none of their resources remain.
 func TestSlowReadersOverHTTP(t *testing.T) {
 	s := newBench(t).serve()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -198,7 +198,7 @@ func TestSlowReadersOverHTTP(t *testing.T) {
 	}
 	enough()
 	group.Wait()
-	cancel() // and so they are all gone
+	cancel() // so all have disconnected
 	w.http.CloseIdleConnections()
 	s.settles(before)
 }

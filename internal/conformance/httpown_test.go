@@ -19,10 +19,10 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// ownDefaults is what a form adds to ownAnswer.
+// ownDefaults are the defaults that a form adds to ownAnswer.
 const ownDefaults = `,"age":30,"status":"active","verified":true}`
 
-// ownCalls are the tools of the everything-server, and how their calls end.
+// ownCalls are the tools of the everything-server, and the results of their calls.
 var ownCalls = map[string]struct{ arguments, want string }{
 	"confirm_delete": {`{"filename":"x"}`, "x: accept"},
 	"failing_job":    {`{}`, "The job has failed|(error)"},
@@ -71,7 +71,7 @@ var ownCalls = map[string]struct{ arguments, want string }{
 	"test_x_mcp_header":            {`{"region":"Zürich ","level":1}`, "region Zürich "},
 }
 
-// elicits are those of the tools that ask the user, which was not possible before 2025-06-18.
+// elicits are the tools that ask the user, which revisions before 2025-06-18 do not support.
 var elicits = []string{
 	"confirm_delete", "multi_input", "test_elicitation", "test_elicitation_sep1034_defaults",
 	"test_elicitation_sep1330_enums", "test_input_required_result_capabilities",
@@ -81,8 +81,8 @@ var elicits = []string{
 	"test_streaming_elicitation", "test_tool_with_task",
 }
 
-// Our client and our server, with nothing but a tap between them, in every revision: all that the
-// server has.
+// The client and the server of this module, with only a tap between them, in every revision and
+// with all features of the server.
 func TestOwnClientOverHTTP(t *testing.T) {
 	for _, revision := range mcp.Supported() {
 		t.Run(string(revision), func(t *testing.T) {
@@ -113,15 +113,15 @@ func TestOwnClientOverHTTP(t *testing.T) {
 			}
 			b.checkServer("record")
 			b.checkClient("record")
-			// That a call was given up, a modern server notices when its stream is closed.
+			// A modern server detects by the end of the stream that a call was given up.
 			assert.Equal(t, b.passed("record", '>', mcp.NotificationCancelled) > 0,
 				o.Era() == mcp.Legacy)
 		})
 	}
 }
 
-// passed is how many messages with a method a client ('>') or server ('<') has sent, of those in a
-// record.
+// passed returns how many messages with a method a client ('>') or server ('<') has sent according
+// to a record.
 func (b *bench) passed(record string, from byte, method string) (n int) {
 	b.t.Helper()
 	talks, err := conformance.ReadRecords(b.path(record))
@@ -151,7 +151,7 @@ func (o *own) everyTool() {
 		want := ownCalls[name].want
 		switch revision := o.Revision(); {
 		case name == "test_elicitation_sep1330_enums" && revision < mcp.Rev20251125:
-			continue // its form has what came later, of which the server's log hears
+			continue // its form has later features, which the server logs
 		case revision < mcp.Rev20251125 && name == "failing_job":
 			want = "error: runs as a task only"
 		case revision < mcp.Rev20250618 && slices.Contains(elicits, name):
@@ -171,7 +171,7 @@ func (o *own) everyTool() {
 	assert.ErrorIs(t, err, rpc.ErrInvalidParams)
 }
 
-// meanwhile is what tools say while they work.
+// meanwhile checks the messages that tools send while they work.
 func (o *own) meanwhile() {
 	t := o.t
 	t.Helper()
@@ -180,14 +180,14 @@ func (o *own) meanwhile() {
 		assert.Check(t, p.Total != nil && *p.Total == 100)
 		done = append(done, p.Progress)
 	}))
-	// of what comes too fast, the newest counts
+	// if progress arrives too fast, only the newest is reported
 	assert.Assert(t, len(done) > 0 && done[len(done)-1] == 100 && slices.IsSorted(done), "%v", done)
 
 	assert.NilError(t, o.SetLogLevel(t.Context(), mcp.LevelInfo))
 	o.says("Tool with logging executed successfully", "test_tool_with_logging", `{}`)
 	for _, want := range []string{"Tool execution started", "Tool processing data",
 		"Tool execution completed"} {
-		for { // those of calls that were made before may still be on their way
+		for { // messages of earlier calls may still arrive
 			if m := next(t, o.logs); strings.Contains(string(m.Data), want) {
 				assert.Equal(t, m.Level, mcp.LevelInfo)
 				break
@@ -247,7 +247,7 @@ func (o *own) resourcesAndPrompts() {
 	assert.DeepEqual(t, c.Values, []string{"test", "testValue1"})
 }
 
-// changes has things change that the client has asked to hear of.
+// changes makes changes to which the client has subscribed.
 func (o *own) changes() {
 	t := o.t
 	t.Helper()
@@ -267,8 +267,8 @@ func (o *own) changes() {
 	o.says("Nothing", "transient_tool", `{}`)
 }
 
-// cancels gives up a call that is making progress, and one that has the user asked: the user need
-// not answer any more.
+// cancels gives up a call that reports progress, and one that asks the user. The question is then
+// cancelled.
 func (o *own) cancels() {
 	t := o.t
 	t.Helper()

@@ -33,8 +33,8 @@ func (o *own) n(tool, arguments string) int {
 	return int(envelope.Data.N)
 }
 
-// Our client with the fixture, by each transport over HTTP: what is given up has really ended at
-// the server, and what is lost is told.
+// The client of this module with the fixture, on each transport over HTTP: calls that were given up
+// have ended at the server, and lost connections are reported.
 func TestOwnClientOnFixture(t *testing.T) {
 	for name, test := range map[string]struct {
 		revision mcp.Revision
@@ -80,7 +80,7 @@ func TestOwnClientOnFixture(t *testing.T) {
 			if test.revision != mcp.Rev20241105 {
 				_, err = o.text("add", `{"a":1,"b":2}`)
 				assert.Assert(t, err != nil)
-				assert.NilError(t, o.Err()) // there is nothing that could break
+				assert.NilError(t, o.Err()) // there is no connection that could break
 				return
 			}
 			next(t, o.Done())
@@ -92,7 +92,7 @@ func TestOwnClientOnFixture(t *testing.T) {
 	}
 }
 
-// givesUp gives up calls in all ways that there are, and waits until they have ended at the server.
+// givesUp gives up calls in every way, and waits until they have ended at the server.
 func (o *own) givesUp(url string) {
 	t := o.t
 	t.Helper()

@@ -18,7 +18,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// The binary, served over HTTP with a token, and our client, in every revision.
+// The binary over HTTP with a token, and the client of this module, in every revision.
 func TestOwnClientOfTheBinary(t *testing.T) {
 	const token = "a token that nobody guesses"
 	b := newBench(t)
@@ -55,7 +55,7 @@ func TestOwnClientOfTheBinary(t *testing.T) {
 			assert.NilError(t, err)
 			assert.Equal(t, string(written), "new")
 
-			// What takes something away is asked for first, where the user can be asked.
+			// A destructive call must be confirmed, if the user can be asked.
 			if revision >= mcp.Rev20250618 {
 				o.contains(`"success":true`, "fs_delete", `{"path":"`+name+`"}`)
 				_, err = os.Stat(b.path("root/" + name))
@@ -79,7 +79,7 @@ func TestOwnClientOfTheBinary(t *testing.T) {
 	b.checkClient("record")
 }
 
-// contains calls a tool that says, among other things, what is wanted.
+// contains calls a tool, and asserts that its text contains want.
 func (o *own) contains(want, tool, arguments string) {
 	o.t.Helper()
 	got, err := o.text(tool, arguments)

@@ -18,8 +18,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// notices has somebody else change the watched resource, and waits until the client is told that by
-// the server, and not only that it may have changed.
+// notices lets another client change the watched resource, and waits for the notification of the
+// server: a report that it may have changed is not enough.
 func (o *own) notices(s *site) {
 	o.t.Helper()
 	told := func() int { return s.passed("record", '<', mcp.NotificationResourceUpdated) }
@@ -30,9 +30,9 @@ func (o *own) notices(s *site) {
 	}
 }
 
-// A server forgets a session while its client lives. Whether the client finds out by a call, or by
-// many at once, or by what it listens to: there is another session, each call is answered, and what
-// was subscribed to is told again.
+// A server forgets a session while its client is connected. The client detects this by a call, by
+// many concurrent calls, or by its GET stream. It opens another session, each call gets its
+// response, and the subscriptions are renewed.
 func TestExpiredSession(t *testing.T) {
 	for name, calls := range map[string]int{"idle": 0, "calling": 1, "busy": 16} {
 		for _, revision := range mcp.Supported(mcp.Legacy) {
@@ -52,14 +52,14 @@ func TestExpiredSession(t *testing.T) {
 				var group sync.WaitGroup
 				for range calls {
 					group.Go(func() {
-						// for which the server has to reach the client
+						// the server must reach the client for this
 						got, err := o.text("test_input_required_result_list_roots", `{}`)
 						assert.Check(t, err)
 						assert.Check(t, got == "2 roots", got)
 					})
 				}
 				group.Wait()
-				// it may have changed, for all that the client knows
+				// the client reports a possible change
 				assert.Equal(t, next(t, o.updated), watched)
 				o.notices(s)
 				assert.Assert(t, o.lastSession() != session)
@@ -70,8 +70,8 @@ func TestExpiredSession(t *testing.T) {
 	}
 }
 
-// A server ends, or is killed, and starts again at the same address. Calls fail while it is away,
-// and say why; then all goes on by itself.
+// A server exits or is killed, and restarts at the same address. Calls fail meanwhile, with the
+// reason. Then everything continues automatically.
 func TestRestartedServer(t *testing.T) {
 	for name, how := range map[string]syscall.Signal{"ended": syscall.SIGTERM,
 		"killed": syscall.SIGKILL} {
@@ -102,7 +102,7 @@ func TestRestartedServer(t *testing.T) {
 				near.says("Changed", "test_trigger_tool_change", `{}`)
 				for _, o := range []*own{near, far} {
 					for len(next(t, o.tools)) != len(ownCalls)+1 {
-						// the list was looked at, too, when it may have changed
+						// the list was also fetched after a possible change
 					}
 				}
 				s.wellSaid("record")
@@ -112,8 +112,8 @@ func TestRestartedServer(t *testing.T) {
 	}
 }
 
-// Connections break while a legacy server answers: its client goes on with the answer where it was,
-// and makes no call twice.
+// Connections break while a legacy server responds: its client resumes the response, and repeats no
+// call.
 func TestResumedAnswers(t *testing.T) {
 	s := newBench(t).serve()
 	o := newOwn(t, s.tapped, mcp.Rev20251125)
@@ -139,13 +139,13 @@ func TestResumedAnswers(t *testing.T) {
 		assert.Equal(t, done[len(done)-1], 100.0)
 	}
 	assert.Equal(t, s.passed("record", '>', mcp.MethodCallTool), 4)
-	o.notices(s) // what the client listens to was cut, too
+	o.notices(s) // the GET stream was closed too
 	assert.Equal(t, s.passed("record", '>', mcp.MethodInitialize), 1)
 	s.wellSaid("record")
 }
 
-// A modern server's answers cannot be resumed. A call that was cut off fails, and is not made again
-// by itself; subscriptions are.
+// The responses of a modern server cannot be resumed. An interrupted call fails, and is not
+// repeated automatically; subscriptions are renewed.
 func TestDisconnectDuringAResponse(t *testing.T) {
 	s := newBench(t).serve()
 	o := newOwn(t, s.tapped, mcp.Rev20260728)

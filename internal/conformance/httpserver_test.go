@@ -21,7 +21,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Every revision by itself: the handshake, questions of the server that the revision has, and the
+// Every revision: the handshake, the questions of the server that the revision supports, and the
 // end of the session.
 func TestEveryRevisionOverHTTP(t *testing.T) {
 	b := newBench(t)
@@ -41,7 +41,7 @@ func TestEveryRevisionOverHTTP(t *testing.T) {
 				w.wants(t, "Hello, Ada!", "test_input_required_result_elicitation", `{}`)
 			} else {
 				_, err := w.call(t.Context(), "test_input_required_result_elicitation", `{}`)
-				// which came later, and must not be asked for
+				// a later feature, which must not be requested
 				assert.ErrorContains(t, err, "elicitation")
 			}
 			if w.modern() {
@@ -71,7 +71,7 @@ func (w *wire) status(t *testing.T, body string, header ...string) int {
 	return r.StatusCode
 }
 
-// What nobody knows is negotiated down, to the latest revision that has a handshake.
+// An unknown revision is negotiated down to the latest revision that has a handshake.
 func TestNegotiationOverHTTP(t *testing.T) {
 	s := newBench(t).serve()
 	for _, asked := range []string{"1999-12-31", "2099-01-01", "", "2026-07-28"} {
@@ -88,7 +88,7 @@ func TestNegotiationOverHTTP(t *testing.T) {
 	}
 }
 
-// Several messages in one body are a matter of 2025-03-26 alone.
+// Only 2025-03-26 allows several messages in one body.
 func TestBatchesOverHTTP(t *testing.T) {
 	b := newBench(t)
 	s := b.serve()
@@ -105,7 +105,8 @@ func TestBatchesOverHTTP(t *testing.T) {
 		r, err := w.send(t.Context(), "POST", batch)
 		assert.NilError(t, err)
 		defer r.Body.Close()
-		// The server asks while it answers, so this is a stream; and the answers are a batch again.
+		// The server asks while it responds, so the response is a stream; the answers are a batch,
+		// too.
 		in := bufio.NewScanner(r.Body)
 		in.Buffer(nil, 1<<20)
 		var ids []string
@@ -133,7 +134,7 @@ func TestBatchesOverHTTP(t *testing.T) {
 	b.checkServer("record")
 }
 
-// Clients of all revisions at once, all with the same ids: each gets what is its own.
+// Concurrent clients of all revisions use the same ids: each gets its own responses.
 func TestErasInterleaved(t *testing.T) {
 	b := newBench(t)
 	s := b.serve()
@@ -189,7 +190,7 @@ func interleaved(ctx context.Context, url string, revision mcp.Revision, name st
 	return errors.Join(append(errs, err)...)
 }
 
-// A client cannot answer for another, and answers that nobody asked for do no harm.
+// A client cannot answer the questions to another, and unexpected responses have no effect.
 func TestAnswersBelongToTheirSession(t *testing.T) {
 	s := newBench(t).serve()
 	victim, other := newWire(t, s.direct, mcp.Rev20251125), newWire(t, s.direct, mcp.Rev20251125)
@@ -219,14 +220,14 @@ func TestAnswersBelongToTheirSession(t *testing.T) {
 	t.Fatal(errUnanswered)
 }
 
-// The stream of a call, cut behind each of its events in turn, and resumed: together it is what it
-// would have been.
+// The stream of a call is closed after each of its events in turn, and resumed. Together the parts
+// equal the whole stream.
 func TestResumptionAfterEveryEvent(t *testing.T) {
 	b := newBench(t)
 	s := b.serve()
 	w := newWire(t, s.tapped, mcp.Rev20251125)
 	for after := 1; after <= 5; after++ {
-		// what tells the id to begin with, three reports, and the answer
+		// the event with the first id, three reports of progress, and the response
 		r, err := w.request(t.Context(), mcp.MethodCallTool, "", `"name":"test_tool_with_progress"`)
 		assert.NilError(t, err)
 		var got []string
@@ -257,7 +258,7 @@ func TestResumptionAfterEveryEvent(t *testing.T) {
 	b.wellSaid("record")
 }
 
-// wellSaid is checkServer for a record that need not have a list of tools.
+// wellSaid is checkServer for a record that need not contain a list of tools.
 func (b *bench) wellSaid(record string) {
 	b.t.Helper()
 	if schemas := conformance.OpenSchemas(); schemas != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
-// checkedServer returns options for a server in this process, all whose messages are checked if
-// there are schemas, and how many of a kind were.
+// checkedServer returns options for a server in this process that check all its messages, if there
+// are schemas, and a function that returns how many messages of a kind were checked.
 func checkedServer(t *testing.T) (server.Options, func(kind string) int) {
 	options := server.Options{Logger: slog.New(slog.DiscardHandler)}
 	schemas := conformance.OpenSchemas()
@@ -26,7 +26,7 @@ func checkedServer(t *testing.T) (server.Options, func(kind string) int) {
 		return options, func(string) int { return 1 }
 	}
 	talk := schemas.Server()
-	var mu sync.Mutex // hooks are called several at once
+	var mu sync.Mutex // hooks are called concurrently
 	options.Hooks = rpc.Hooks{Frame: func(_ context.Context, d rpc.Direction, frame []byte) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -41,8 +41,8 @@ func checkedServer(t *testing.T) (server.Options, func(kind string) int) {
 	}
 }
 
-// The transport of 2024-11-05, which the SDKs still speak, on a server in this process. All that it
-// says is checked.
+// The transport of 2024-11-05, which the SDKs still support, with a server in this process. All its
+// messages are checked.
 func TestSDKClientsOverHTTPSSE(t *testing.T) {
 	for _, c := range sdkClients {
 		if c.name != "v1" && c.name != "v2 legacy" {

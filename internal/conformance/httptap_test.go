@@ -14,7 +14,8 @@ import (
 	"github.com/stdwire/stdwire/internal/conformance"
 )
 
-// What a server says reaches its client as it is, and the record once, whatever it is written in.
+// The messages of a server reach its client unchanged and are recorded once, in whatever form they
+// are sent.
 func TestHTTPTap(t *testing.T) {
 	const priming, first, second = "id: 1-0\ndata: \n\n", "id: 1-1\ndata: {\"n\": 1}\n\n",
 		": quiet\nid: 1-2\ndata: {\ndata: \"n\":2}\n\n"
@@ -34,7 +35,7 @@ func TestHTTPTap(t *testing.T) {
 		case "stream": // in pieces
 			say(priming[:3], priming[3:]+first[:9], first[9:]+second[:len(second)-1],
 				second[len(second)-1:])
-		case "again": // and something new
+		case "again": // together with a new event
 			say(first+second, "id: 1-3\ndata: {\"n\":3}\n\n")
 		case "notice":
 			w.WriteHeader(http.StatusAccepted)

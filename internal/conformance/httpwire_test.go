@@ -22,13 +22,12 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A wire is a client that writes the protocol by itself. Its methods may be called by several
-// goroutines at a time.
+// A wire is a client that implements the protocol itself. Its methods may be called concurrently.
 type wire struct {
 	url      string
 	revision mcp.Revision
 	session  string            // of the legacy era
-	answers  map[string]string // results for what the server asks, by method
+	answers  map[string]string // results for the requests of the server, by method
 	http     *http.Client
 	id       atomic.Int64
 }
@@ -38,7 +37,7 @@ const (
 	capabilities = `{"elicitation":{},"sampling":{},"roots":{"listChanged":true}}`
 )
 
-// newWire connects a client of that revision; for the legacy era that takes a handshake.
+// newWire connects a client of a revision; in the legacy era it performs the handshake.
 func newWire(t *testing.T, url string, revision mcp.Revision) *wire {
 	t.Helper()
 	w, err := connectWire(t.Context(), url, revision)
@@ -100,7 +99,7 @@ func (w *wire) send(ctx context.Context, method, body string, header ...string) 
 	return w.http.Do(r)
 }
 
-// post202 posts what gets no answer.
+// post202 posts a message that has no response.
 func (w *wire) post202(ctx context.Context, body string) error {
 	r, err := w.send(ctx, "POST", body)
 	if err != nil {
@@ -114,8 +113,8 @@ func (w *wire) post202(ctx context.Context, body string) error {
 	return nil
 }
 
-// request sends a request for its stream, or answer. name is the tool, prompt or resource that it
-// is about, members are of its params.
+// request sends a request and returns its stream or response. name is the tool, prompt or resource
+// of the request, members are members of its params.
 func (w *wire) request(ctx context.Context, method, name, members string) (*http.Response, error) {
 	var header []string
 	params := members
@@ -137,7 +136,7 @@ func (w *wire) request(ctx context.Context, method, name, members string) (*http
 }
 
 type heard struct {
-	event  string // its id, if it came by one
+	event  string // its id, if it arrived as an event
 	ID     json.RawMessage
 	Method string
 	Params json.RawMessage
@@ -148,7 +147,7 @@ type heard struct {
 	}
 }
 
-// messages are those of a response, one of JSON or all of a stream.
+// messages returns the messages of a response: one of JSON, or all of a stream.
 func messages(r *http.Response) iter.Seq2[heard, error] {
 	return func(yield func(heard, error) bool) {
 		if r.Header.Get("Content-Type") != "text/event-stream" {
@@ -174,8 +173,8 @@ func messages(r *http.Response) iter.Seq2[heard, error] {
 
 var errUnanswered = errors.New("the stream ended without an answer")
 
-// result is what a request comes to, with the server's questions answered on the way; of a tool it
-// is the text.
+// result returns the result of a request, and answers the questions of the server meanwhile. For a
+// tool it is the text.
 func (w *wire) result(ctx context.Context, method, name, members string) (string, error) {
 	r, err := w.request(ctx, method, name, members)
 	if err != nil {
@@ -205,8 +204,8 @@ func (w *wire) answer(ctx context.Context, m heard) error {
 		fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, w.answers[m.Method]))
 }
 
-// complete is the text of a result, once there is one: as long as a modern server has questions,
-// the request is repeated with the answers.
+// complete returns the text of a result. While a modern server has questions, it repeats the
+// request with the answers.
 func (w *wire) complete(ctx context.Context, method, name, members string,
 	raw json.RawMessage) (string, error) {
 	var result struct {
@@ -253,7 +252,8 @@ func (w *wire) wants(t *testing.T, want, tool, arguments string) {
 	assert.Equal(t, got, want, tool)
 }
 
-// listen opens a stream for updates of the watched resource, and returns it when they will come.
+// listen opens a stream for updates of the watched resource, and returns it when updates will be
+// sent.
 func (w *wire) listen(ctx context.Context) (r *http.Response, err error) {
 	if !w.modern() {
 		if r, err = w.send(ctx, "GET", ""); err != nil {
@@ -269,7 +269,7 @@ func (w *wire) listen(ctx context.Context) (r *http.Response, err error) {
 		watched+`"]}`); err != nil {
 		return nil, err
 	}
-	// Byte by byte: what follows is left to read.
+	// Byte by byte: later messages must remain unread.
 	var text []byte
 	for one := make([]byte, 1); !bytes.HasSuffix(text, []byte("\n\n")); text = append(text,
 		one...) {

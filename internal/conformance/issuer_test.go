@@ -24,7 +24,7 @@ import (
 	"github.com/stdwire/stdwire/internal/conformance"
 )
 
-// An issuer is oidc-provider, in a process of its own: see issuer.mjs.
+// An issuer is oidc-provider in its own process: see issuer.mjs.
 type issuer struct {
 	t   *testing.T
 	url string
@@ -36,7 +36,8 @@ type target struct {
 	Scope  string `json:"scope"`
 }
 
-// A machine is a client that was registered beforehand, and acts for itself.
+// machineSecret is the secret of machine, a client that is registered in advance and acts for
+// itself.
 const machineSecret = "the secret of a machine"
 
 var machine = map[string]any{
@@ -45,7 +46,7 @@ var machine = map[string]any{
 	"response_types": []string{},
 }
 
-// issuer starts one, which ends with the test.
+// issuer starts an issuer, which ends with the test.
 func (b *bench) issuer(argument map[string]any) *issuer {
 	b.t.Helper()
 	script, err := os.ReadFile("node/issuer.mjs")
@@ -68,11 +69,11 @@ func (b *bench) issuer(argument map[string]any) *issuer {
 		assert.Check(b.t, complained.Len() == 0, "the issuer said: %s", complained.String())
 	})
 	line, err := bufio.NewReader(stdout).ReadString('\n')
-	assert.NilError(b.t, err) // why, is said when the process has ended
+	assert.NilError(b.t, err) // the reason is printed when the process has ended
 	return &issuer{b.t, strings.TrimSpace(line)}
 }
 
-// tell changes something, and returns how often what has happened.
+// tell changes settings of the issuer, and returns the numbers of its events.
 func (i *issuer) tell(what map[string]any) map[string]int {
 	i.t.Helper()
 	body, err := json.Marshal(what)
@@ -86,7 +87,7 @@ func (i *issuer) tell(what map[string]any) map[string]int {
 	return happened
 }
 
-// since returns a function that says how often something has happened since.
+// since returns a function that returns how often an event has happened since.
 func (i *issuer) since() func(what string) int {
 	i.t.Helper()
 	before := i.tell(map[string]any{})
@@ -96,8 +97,8 @@ func (i *issuer) since() func(what string) int {
 	}
 }
 
-// post sends a form, as a client of that id and secret or, where there is none, as one without, and
-// returns what the answer has.
+// post sends a form, as a client with this id and secret, or as one without a secret, and returns
+// the members of the response.
 func (i *issuer) post(path, id, secret string, form url.Values) (int, map[string]any) {
 	i.t.Helper()
 	if secret == "" {
@@ -120,7 +121,7 @@ func (i *issuer) post(path, id, secret string, form url.Values) (int, map[string
 	return response.StatusCode, answer
 }
 
-// revoke has a token of a client without a secret revoked, as its user may do at the issuer.
+// revoke revokes a token of a client without a secret, as its user may do at the issuer.
 func (i *issuer) revoke(client, token string) {
 	i.t.Helper()
 	status, answer := i.post("/token/revocation", client, "", url.Values{"token": {token}})
@@ -159,8 +160,8 @@ func (b *browser) show(_ context.Context, page string) error {
 	return nil
 }
 
-// A front is where clients find a server that is to be started: the address is there before the
-// server, as it is with one behind a proxy.
+// A front is the address at which clients find a server that starts later: it exists before the
+// server, like the address of a proxy.
 type front struct {
 	*httptest.Server
 	url string
@@ -181,7 +182,7 @@ func (f *front) serve(handler http.Handler) {
 	f.Start()
 }
 
-// protect starts the built-in server with the tokens of an issuer, and a tap in the front.
+// protect starts the built-in server with the tokens of an issuer, and a tap at the front.
 func (b *bench) protect(f *front, i *issuer) *site {
 	b.t.Helper()
 	b.write("root/hello.txt", "Hello, world.\n")
@@ -199,7 +200,8 @@ func (b *bench) protect(f *front, i *issuer) *site {
 	return s
 }
 
-// status is how an endpoint answers a message with an Authorization, or without one.
+// status returns the response of an endpoint to a message with an Authorization header, or without
+// one.
 func status(t *testing.T, url, authorization string, header ...string) (int, string) {
 	t.Helper()
 	const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`

@@ -13,8 +13,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// The binary on both sides: it logs in, and all that it is run for then is let in, also when many
-// of it find at once that the token has expired.
+// The binary on both sides: it logs in, and its later runs are authorized, even if many of them
+// detect at the same time that the token has expired.
 func TestCommandLineWithIssuer(t *testing.T) {
 	b := newNodeBench(t)
 	b.env = append(b.env, "XDG_STATE_HOME="+b.path("state"))
@@ -28,7 +28,7 @@ func TestCommandLineWithIssuer(t *testing.T) {
 	assert.Equal(t, o.code, 3, "%v", o)
 	assert.Assert(t, strings.Contains(o.stderr, "stdwire auth login "+f.url), "%v", o)
 
-	i.tell(map[string]any{"ttl": 11}) // of which ten seconds do not count
+	i.tell(map[string]any{"ttl": 11}) // ten seconds of it do not count
 	ada := newBrowser(t)
 	said := b.logsIn(ada, f.url)
 	assert.Assert(t, strings.HasSuffix(said, " at "+i.url+", for mcp\n"), said)
@@ -54,8 +54,8 @@ func TestCommandLineWithIssuer(t *testing.T) {
 	assert.Equal(t, b.run(call...).code, 3)
 }
 
-// logsIn has somebody log in who opens the page that is told on stderr, and returns the rest of
-// what is said there.
+// logsIn opens the page that is printed to stderr in the browser who, and returns the rest of
+// stderr.
 func (b *bench) logsIn(who *browser, url string) string {
 	b.t.Helper()
 	cmd := exec.Command(binary(b.t), "auth", "login", url, "--timeout", "20s")

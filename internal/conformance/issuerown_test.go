@@ -19,14 +19,14 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// An agent is a program with our client that gets its tokens of an issuer.
+// An agent is a program with the client of this module that gets its tokens from an issuer.
 type agent struct {
 	*auth.Authorizer
 	t   *testing.T
 	url string
 }
 
-// agent is one whose user has the browser, unless the options say something else.
+// agent returns an agent whose user has the browser, unless the options say otherwise.
 func (f *front) agent(b *browser, o auth.Options) *agent {
 	b.t.Helper()
 	if o.Grant == nil {
@@ -45,7 +45,7 @@ func (a *agent) connects(revision mcp.Revision) *own {
 	return o
 }
 
-// has returns the credentials that are in use.
+// has returns the current credentials.
 func (a *agent) has() auth.Credentials {
 	a.t.Helper()
 	c, ok := a.Credentials()
@@ -53,13 +53,13 @@ func (a *agent) has() auth.Credentials {
 	return c
 }
 
-// reads is a call.
+// reads makes a call.
 func (o *own) reads() {
 	o.t.Helper()
 	o.contains(`Hello, world.`, "fs_read", `{"path":"hello.txt"}`)
 }
 
-// readAtOnce is many.
+// readAtOnce makes many concurrent calls.
 func readAtOnce(t *testing.T, all ...*own) {
 	t.Helper()
 	var calls sync.WaitGroup
@@ -73,7 +73,7 @@ func readAtOnce(t *testing.T, all ...*own) {
 	calls.Wait()
 }
 
-// What an issued has been told to issue for, and for whom.
+// The URLs of another server, and of the metadata document of a client.
 const (
 	elsewhere = "https://other.example/mcp"
 	document  = "https://conformance.example/client.json"
@@ -89,9 +89,8 @@ type issued struct {
 	first *agent // with that store
 }
 
-// The binary and our client, with an authorization server that neither of them has seen before: it
-// binds tokens to keys, wants nonces, and holds clients to the scopes that they were registered
-// for.
+// The binary and the client of this module, with an authorization server that neither has used
+// before. It binds tokens to keys, requires nonces, and limits clients to their registered scopes.
 func TestOwnClientWithIssuer(t *testing.T) {
 	b := newNodeBench(t)
 	f := newFront(t)
@@ -119,7 +118,7 @@ func TestOwnClientWithIssuer(t *testing.T) {
 	b.checkClient("record")
 }
 
-// nobody is there who could log in.
+// nobody connects without credentials, and expects a challenge.
 func (w *issued) nobody() {
 	t := w.t
 	_, err := dialOwn(t, w.f.url, mcp.Latest, streamable.Options{})
@@ -130,7 +129,7 @@ func (w *issued) nobody() {
 		!strings.Contains(challenge, "error="), challenge)
 }
 
-// login is once for all runs of the program, in all revisions.
+// login happens once for all runs of the program, in all revisions.
 func (w *issued) login() {
 	t := w.t
 	count := w.i.since()
@@ -152,14 +151,14 @@ func (w *issued) login() {
 		"GET /jwks": 1} {
 		assert.Equal(t, count(what), want, what)
 	}
-	for _, scheme := range []string{"Bearer ", "DPoP "} { // a thief has no key
+	for _, scheme := range []string{"Bearer ", "DPoP "} { // a thief does not have the key
 		status, challenge := status(t, w.f.url, scheme+got.AccessToken)
 		assert.Equal(t, status, http.StatusUnauthorized)
 		assert.Assert(t, strings.Contains(challenge, `error="inval`), challenge)
 	}
 }
 
-// refusals have their reasons: the user's, and that the issuer knows of no such server.
+// refusals have one of two reasons: the user refuses, or the issuer does not know the server.
 func (w *issued) refusals() {
 	t := w.t
 	strange := newFront(t)
@@ -176,7 +175,8 @@ func (w *issued) refusals() {
 	}
 }
 
-// document is what the issuer reads of a client that it has not registered.
+// document is the metadata document that the issuer reads about a client that it has not
+// registered.
 func (w *issued) document() {
 	t := w.t
 	count := w.i.since()
@@ -186,7 +186,8 @@ func (w *issued) document() {
 	assert.Equal(t, count("registered"), 0)
 }
 
-// machines act for themselves, and may have tokens for other servers too, which are of no use here.
+// machines act for themselves. They may also have tokens for other servers, which this server
+// refuses.
 func (w *issued) machines() {
 	t := w.t
 	a := w.f.agent(w.ada,
@@ -202,11 +203,11 @@ func (w *issued) machines() {
 	assert.Assert(t, strings.Contains(challenge, "the token is for another resource"), challenge)
 }
 
-// refreshes are made once for all calls, and all programs: the issuer would take a second one for a
+// refreshes happen once for all calls and all programs: the issuer would treat a second one as
 // theft.
 func (w *issued) refreshes() {
 	t := w.t
-	w.i.tell(map[string]any{"ttl": 12}) // of which the client lets ten seconds be
+	w.i.tell(map[string]any{"ttl": 12}) // the client does not use the last ten seconds
 	assert.NilError(t, w.first.Login(t.Context()))
 	second := w.f.agent(w.ada, auth.Options{Store: w.store})
 	mine, theirs := w.first.connects(mcp.Latest), second.connects(mcp.Rev20251125)
@@ -223,9 +224,9 @@ func (w *issued) refreshes() {
 	assert.Equal(t, second.has().RefreshToken, after.RefreshToken)
 }
 
-// keysChange: at first there is another one to sign with, and then those before it are withdrawn,
-// of which the server hears by the token of somebody else. Who has a refresh token renews what they
-// have signed, and who has one that was revoked logs in.
+// keysChange first adds a signing key, and then withdraws the earlier ones. The server detects this
+// by the token of another client. A client with a refresh token renews its tokens that these keys
+// have signed; a client whose refresh token was revoked logs in.
 func (w *issued) keysChange() {
 	t := w.t
 	second := w.f.agent(w.ada, auth.Options{})
@@ -242,7 +243,7 @@ func (w *issued) keysChange() {
 	w.i.tell(map[string]any{"rotate": 1})
 	old, revoked := w.first.has().AccessToken, second.has().AccessToken
 	got, challenge := status(t, w.f.url, "Bearer "+bearer)
-	assert.Equal(t, got, http.StatusOK, challenge) // nobody has heard of it yet
+	assert.Equal(t, got, http.StatusOK, challenge) // no client has used the new key yet
 	w.f.agent(w.ada, auth.Options{}).connects(mcp.Latest).reads()
 	assert.Equal(t, count("GET /jwks"), 2)
 	logins := count("granted authorization_code")
@@ -259,7 +260,7 @@ func (w *issued) keysChange() {
 	assert.Assert(t, strings.Contains(challenge, "signed with an unknown key"), challenge)
 }
 
-// token is one of the machine's for a server.
+// token returns a token of the machine for a server.
 func (i *issuer) token(resource string) string {
 	i.t.Helper()
 	got, answer := i.post("/token", "machine", machineSecret,

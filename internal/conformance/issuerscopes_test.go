@@ -20,12 +20,12 @@ import (
 
 const introspects = "the secret of a server"
 
-// introspector is as whom the server asks about tokens.
+// introspector is the client as which the server requests introspection.
 var introspector = map[string]any{"client_id": "server", "client_secret": introspects,
 	"grant_types": []string{}, "redirect_uris": []string{}, "response_types": []string{}}
 
-// introspect serves the fixture there, with tokens that the issuer is asked about each time. What
-// makes it grow needs a scope more.
+// introspect serves the fixture at the front, with tokens that the server checks at the issuer for
+// each request. The operation grow needs an additional scope.
 func (f *front) introspect(t *testing.T, i *issuer) {
 	t.Helper()
 	verify, err := serverauth.IntrospectionOptions{Issuer: i.url, Audience: f.url,
@@ -55,13 +55,12 @@ func (f *front) introspect(t *testing.T, i *issuer) {
 	f.serve(mux)
 }
 
-// Tokens that say nothing themselves, and an operation that needs more than the others. The issuer
-// holds clients to the scopes that they were registered for, or does not know those of resources
-// before they are asked for.
+// Opaque tokens, and an operation that needs more scopes than the others. The issuer limits clients
+// to their registered scopes, or does not know the scopes of resources before they are requested.
 func TestOwnClientStepsUpWithIssuer(t *testing.T) {
 	for name, is := range map[string]struct {
 		scopes     []string
-		registered int // how often the client is, until it has all that it needs
+		registered int // how often the client is registered until it has all scopes
 	}{"scopes of clients": {[]string{"mcp", "grow"}, 2}, "scopes of resources": {[]string{}, 1}} {
 		t.Run(name, func(t *testing.T) {
 			b := newNodeBench(t)
@@ -88,9 +87,9 @@ func TestOwnClientStepsUpWithIssuer(t *testing.T) {
 			}
 			assert.Equal(t, i.tell(map[string]any{})["registered"], is.registered)
 
-			// What is revoked is refused at once, by the server too. With one token the issuer
-			// revokes all that came with it, and so the user has to log in again. It does the same
-			// when a refresh token comes a second time, as it must have been stolen.
+			// A revoked token is refused at once, by the server too. With one token, the issuer
+			// revokes all related ones, so the user must log in again. It does the same if a
+			// refresh token is used a second time, because it must have been stolen.
 			o := a.connects(mcp.Latest)
 			count := i.since()
 			for n, revoke := range []func(auth.Credentials){
@@ -114,14 +113,14 @@ func TestOwnClientStepsUpWithIssuer(t *testing.T) {
 				assert.Equal(t, a.has().Granted, "mcp grow", "what there was before")
 			}
 
-			// Who logs out has everything revoked.
+			// A logout revokes everything.
 			before := a.has()
 			assert.NilError(t, a.Logout(t.Context()))
 			got, challenge := status(t, f.url, "Bearer "+before.AccessToken)
 			assert.Equal(t, got, http.StatusUnauthorized, challenge)
 			assert.Equal(t, o.n("grow", `{}`), 6)
 
-			// The issuer has lost everything, also who the client is.
+			// The issuer has lost all its data, including the registration of the client.
 			count = i.since()
 			i.tell(map[string]any{"forgets": true})
 			assert.Equal(t, o.n("grow", `{}`), 7)
@@ -129,7 +128,7 @@ func TestOwnClientStepsUpWithIssuer(t *testing.T) {
 			assert.Equal(t, count("registered"), 1)
 			assert.Equal(t, count("granted authorization_code"), 1)
 
-			// A machine is somebody, too.
+			// A machine has an identity, too.
 			machine := f.agent(ada, auth.Options{
 				Grant: auth.ClientCredentials{},
 				Clients: []auth.Registration{

@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// What authclient.mjs saw.
+// seenAuth is the output of authclient.mjs.
 type seenAuth struct {
 	Said                               []string
 	Type, Client                       string
@@ -33,19 +33,19 @@ func (b *bench) authClient(argument map[string]any) (got seenAuth) {
 	return got
 }
 
-// The official clients and the binary, with an authorization server of others.
+// The official clients and the binary, with an authorization server of another project.
 func TestSDKClientsWithIssuer(t *testing.T) {
 	for _, c := range sdkClients {
 		if c.name == "v2 auto" {
-			continue // it is v2 modern by the time that it has a token
+			continue // it is v2 modern once it has a token
 		}
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel() // for they mostly wait
+			t.Parallel() // because they mostly wait
 			b := newNodeBench(t)
 			f := newFront(t)
-			dpop := c.name == "v2 modern" // v1 cannot do that
+			dpop := c.name == "v2 modern" // v1 does not support it
 			i := b.issuer(map[string]any{
-				// which does not ask for offline_access by itself
+				// this client does not request offline_access itself
 				"resources": map[string]target{f.url: {"jwt", "mcp"}}, "scopes": []string{"mcp"},
 				"dpop": dpop, "lasting": c.sdk == "v1",
 				"clients": []any{machine},
@@ -71,8 +71,7 @@ func TestSDKClientsWithIssuer(t *testing.T) {
 	}
 }
 
-// The official clients and tokens that a server asks about, which are not good for everything at
-// first.
+// The official clients with opaque tokens, which at first do not have all scopes.
 func TestSDKClientsStepUpWithIssuer(t *testing.T) {
 	for _, c := range sdkClients {
 		if c.name != "v1" && c.name != "v2 modern" {

@@ -12,8 +12,8 @@ import (
 
 var languageServer = built("languageserver", "../../examples/languageserver")
 
-// The example language server and the client library of Visual Studio Code, on each of the streams
-// that an editor may choose.
+// The example language server with the client library of Visual Studio Code, on each stream that an
+// editor may choose.
 func TestLanguageServerExample(t *testing.T) {
 	server, err := languageServer()
 	assert.NilError(t, err)

@@ -27,11 +27,11 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// The language server that is spoken to, pinned.
+// The pinned language server.
 const lspPackages = `{"private":true,"dependencies":{"typescript-language-server":"5.1.3","typescript":"5.9.3"}}`
 
-// languageServer returns how to start the TypeScript language server, and installs it first if it
-// is not there.
+// languageServer returns the command of the TypeScript language server. It installs the server
+// first if necessary.
 func languageServer(t *testing.T) (node, script string) {
 	root := os.Getenv("STDWIRE_NODE_DIR")
 	if root == "" {
@@ -44,7 +44,7 @@ func languageServer(t *testing.T) (node, script string) {
 	dir, err := filepath.Abs(filepath.Join(root, "lsp"))
 	assert.NilError(t, err)
 	manifest := filepath.Join(dir, "package.json")
-	// written last, so that half an installation does not count
+	// written last, so that an incomplete installation does not count
 	installed := filepath.Join(dir, "installed")
 	if have, err := os.ReadFile(installed); err != nil || string(have) != lspPackages {
 		assert.NilError(t, os.MkdirAll(dir, 0o755))
@@ -85,11 +85,11 @@ type (
 	}
 )
 
-// An editor is the client's side: what a language server asks and tells.
+// An editor is the client's side: it handles the requests and notifications of a language server.
 type editor struct {
 	mu          sync.Mutex
 	asked       map[string]int
-	diagnostics chan string // of each published message
+	diagnostics chan string // a text for each published message
 }
 
 func (e *editor) handle(_ context.Context, req *rpc.Request) (any, error) {
@@ -133,8 +133,8 @@ const (
 	mainTS  = "import { greet } from './greet';\n\nconst text: string = greet('Zoë');\nexport const wrong: number = text;\n"
 )
 
-// The rpc package as the client of a real language server: header framing, requests from both
-// sides, cancellation, an orderly end.
+// Package rpc as the client of a real language server: header framing, requests from both sides,
+// cancellation, and an orderly end.
 func TestLanguageServer(t *testing.T) {
 	node, script := languageServer(t)
 	before := runtime.NumGoroutine()
@@ -157,12 +157,12 @@ func TestLanguageServer(t *testing.T) {
 	assert.NilError(t, err)
 	defer server.Close()
 	e := &editor{asked: make(map[string]int), diagnostics: make(chan string, 100)}
-	var malformed []string // only touched by the reader
+	var malformed []string // accessed only by the reader
 	peer := rpc.NewPeer(stdio{server}, rpc.Options{
 		Framing: framing.ContentLength, Handler: e.handle, Cancellation: lsp.Cancellation(),
 		Hooks: rpc.Hooks{Stray: func(frame []byte, reason string) {
 			if !strings.Contains(reason, "no call that waits") {
-				// a late answer to what was cancelled is not wrong
+				// a late response to a cancelled request is not an error
 				malformed = append(malformed, fmt.Sprintf("%s: %.200s", reason, frame))
 			}
 		}},
@@ -185,7 +185,7 @@ func TestLanguageServer(t *testing.T) {
 		} `json:"capabilities"`
 	}
 	call("initialize", object{
-		// Without the second, quicker and less knowing server that it starts by default.
+		// Without the second, faster and less capable server that it starts by default.
 		"initializationOptions": object{"tsserver": object{"useSyntaxServer": "never"}},
 		"processId":             os.Getpid(), "rootUri": uri(""),
 		"workspaceFolders": []object{{"uri": uri(""), "name": "test"}},
@@ -232,8 +232,7 @@ func TestLanguageServer(t *testing.T) {
 
 	assert.ErrorIs(t, peer.Call(ctx, "stdwire/unknown", object{}, nil), rpc.ErrMethodNotFound)
 
-	// A cancelled request is answered all the same: with -32800, or with the result if that was
-	// quicker.
+	// A cancelled request still gets a response: -32800, or the result if that was faster.
 	answered := map[string]int{}
 	for range 20 {
 		references := object{"textDocument": greet["textDocument"], "position": greet["position"],
@@ -250,7 +249,7 @@ func TestLanguageServer(t *testing.T) {
 	}
 	t.Logf("cancelled requests were answered with %v", answered)
 
-	// One that is given up by its context is not waited for, and what comes late disturbs nothing.
+	// A call whose context has ended does not wait, and its late response has no effect.
 	given, giveUp := context.WithCancel(ctx)
 	giving, err := peer.Start(given, "textDocument/references",
 		object{"textDocument": greet["textDocument"], "position": greet["position"],
@@ -267,8 +266,8 @@ func TestLanguageServer(t *testing.T) {
 	assert.Assert(t, len(e.asked) > 0, "the server asked for nothing")
 	e.mu.Unlock()
 
-	// The end: the answer to shutdown, then exit, then the process ends by itself with 0, and so
-	// does the connection.
+	// The end: after the response to shutdown and the notification exit, the process exits with
+	// status 0, and the connection ends.
 	var null json.RawMessage
 	call("shutdown", nil, &null)
 	assert.Equal(t, string(null), "null")
@@ -284,7 +283,7 @@ func TestLanguageServer(t *testing.T) {
 	assert.Equal(t, len(malformed), 0, "%q", malformed)
 	assert.ErrorIs(t, peer.Call(ctx, "late", nil, nil), rpc.ErrClosed)
 
-	// Nothing is left running: no process of the server's group, no goroutine of ours.
+	// Nothing is left running: no process of the server's group, and no goroutine of this package.
 	for deadline := time.Now().Add(5 * time.Second); groupRuns(t, server.Pid()) ||
 		runtime.NumGoroutine() > before; runtime.Gosched() {
 		assert.Assert(t, time.Now().Before(deadline), "%d goroutines, %d before",
@@ -292,8 +291,8 @@ func TestLanguageServer(t *testing.T) {
 	}
 }
 
-// groupRuns tells whether a process of a group is left. One that has ended and was not reaped, by
-// whoever inherited it, does not count.
+// groupRuns reports whether a process of a group is left. A zombie that its new parent has not
+// reaped does not count.
 func groupRuns(t *testing.T, group int) bool {
 	if syscall.Kill(-group, 0) == syscall.ESRCH {
 		return false

@@ -28,8 +28,8 @@ var (
 	everythingClient = built("everything-client", "./everything-client")
 )
 
-// built returns a function that returns a program's path: it is built once for all tests that want
-// it.
+// built returns a function that returns the path of a program. The program is built once for all
+// tests.
 func built(name, from string) func() (string, error) {
 	return sync.OnceValues(func() (string, error) {
 		path := filepath.Join(scratch, name)
@@ -40,7 +40,7 @@ func built(name, from string) func() (string, error) {
 	})
 }
 
-// scratch is a folder for what all tests share.
+// scratch is a folder that all tests share.
 var scratch string
 
 func TestMain(m *testing.M) {
@@ -71,8 +71,8 @@ func fixture(t *testing.T) []string {
 	return []string{path, conformance.RoleFixture}
 }
 
-// A bench is a folder that a test's programs run in, and by which they are found again: what is
-// left of them when the test ends fails it, and is killed.
+// A bench is the working directory of a test's programs. If programs of it are still running when
+// the test ends, the test fails and they are killed.
 type bench struct {
 	t   *testing.T
 	dir string
@@ -94,7 +94,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// ended wants all that was started there to have ended by now.
+// ended asserts that all programs of the bench have ended.
 func (b *bench) ended() {
 	b.t.Helper()
 	left := conformance.RunningIn(b.dir)
@@ -123,7 +123,7 @@ func (b *bench) write(name, content string) {
 	assert.NilError(b.t, os.WriteFile(b.path(name), []byte(content), 0o700))
 }
 
-// tapped is a server's command with the tap in front, which records to a file of that name.
+// tapped returns the command of a server with the tap, which records to a file with this name.
 func (b *bench) tapped(record string, command ...string) []string {
 	b.t.Helper()
 	self, err := os.Executable()
@@ -133,7 +133,7 @@ func (b *bench) tapped(record string, command ...string) []string {
 		b.path(record)}, command...)
 }
 
-// An outcome is what came of a program.
+// An outcome is the result of a program.
 type outcome struct {
 	stdout, stderr string
 	code           int
@@ -145,7 +145,7 @@ func (o outcome) String() string {
 		o.stderr)
 }
 
-// find has a command be that of the bench's own PATH.
+// find resolves a command with the PATH of the bench.
 func (b *bench) find(cmd *exec.Cmd) {
 	name := cmd.Args[0]
 	for _, v := range b.env {
@@ -183,7 +183,7 @@ func (b *bench) run(command ...string) outcome {
 	return o
 }
 
-// must is run for what must succeed.
+// must is run for programs that must succeed.
 func (b *bench) must(command ...string) outcome {
 	b.t.Helper()
 	o := b.run(command...)
@@ -191,12 +191,12 @@ func (b *bench) must(command ...string) outcome {
 	return o
 }
 
-// checkServer checks all that the server said, as the tap recorded it, and that it said something.
+// checkServer checks all messages of the server that the tap has recorded, and that there are some.
 func (b *bench) checkServer(record string) {
 	b.t.Helper()
 	s := conformance.OpenSchemas()
 	if s == nil {
-		return // TestEveryMethodInEveryRevision says so
+		return // TestEveryMethodInEveryRevision reports it
 	}
 	checked, err := s.CheckServer(b.path(record))
 	assert.NilError(b.t, err)

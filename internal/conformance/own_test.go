@@ -21,25 +21,25 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// An own is our client, able to do everything, and what it has heard.
+// An own is a client of this module with all features, and a record of what it receives.
 type own struct {
 	*client.Client
 	t       *testing.T
-	asked   func(context.Context) error // if set, it is called before a form is filled in
+	asked   func(context.Context) error // called before a form is filled in, if set
 	updated chan string
 	tools   chan []*mcp.Tool
 	prompts chan []*mcp.Prompt
 	logs    chan mcp.LoggingMessageParams
 
 	mu      sync.Mutex
-	session string // the latest that was named in a request
+	session string // the latest session in a request
 }
 
-// ownAnswer is what the user says to every question. Numbers that are none of integers may not be
-// said: the schemas do not allow them.
+// ownAnswer is the user's answer to every question. Numbers that are not integers are not possible:
+// the schemas do not allow them.
 const ownAnswer = `{"name":"Ada","username":"ada","email":"ada@example.com","ok":true,"color":"red","context":"tests","confirm":true,"score":7}`
 
-// options are those of a client that tells o what it hears.
+// options returns options of a client that passes everything it receives to o.
 func (o *own) options() client.Options {
 	return client.Options{
 		OnElicit: func(ctx context.Context, _ mcp.ElicitParams) (*mcp.ElicitResult, error) {
@@ -72,7 +72,7 @@ func (o *own) options() client.Options {
 	}
 }
 
-// RoundTrip notes which session a request is of.
+// RoundTrip records the session of a request.
 func (o *own) RoundTrip(r *http.Request) (*http.Response, error) {
 	o.mu.Lock()
 	o.session = cmp.Or(r.Header.Get(mcp.HeaderSessionID), o.session)
@@ -86,8 +86,8 @@ func (o *own) lastSession() string {
 	return o.session
 }
 
-// newOwn connects to the endpoint. When the test ends the client is closed, and nothing of it may
-// be left.
+// newOwn connects to the endpoint. When the test ends, it closes the client and asserts that
+// nothing is left running.
 func newOwn(t *testing.T, url string, revision mcp.Revision) *own {
 	t.Helper()
 	o, err := connectOwn(t, url, revision, nil)
@@ -126,7 +126,7 @@ func dialOwn(t *testing.T, url string, revision mcp.Revision, how streamable.Opt
 	return o, nil
 }
 
-// text calls a tool and returns what it says, with the types of what is no text.
+// text calls a tool and returns the text of its result, with the types of other content.
 func (o *own) text(tool string, arguments string, options ...client.CallOption) (string, error) {
 	ctx, cancel := context.WithTimeout(o.t.Context(), 20*time.Second)
 	defer cancel()
@@ -162,8 +162,8 @@ func (o *own) says(want, tool, arguments string, options ...client.CallOption) {
 	assert.Equal(o.t, got, want, tool)
 }
 
-// quiet fails the test if the server has sent what it should not have. The answer to a call that
-// was given up may have been on its way.
+// quiet fails the test if the server has sent unexpected messages. The response to a cancelled call
+// is permitted.
 func (o *own) quiet() {
 	o.t.Helper()
 	noise := o.Stats()
@@ -171,7 +171,7 @@ func (o *own) quiet() {
 	assert.DeepEqual(o.t, noise, client.Stats{})
 }
 
-// next waits for what comes next.
+// next waits for the next value.
 func next[T any](t *testing.T, c <-chan T) T {
 	t.Helper()
 	select {

@@ -32,11 +32,11 @@ const pageHTML = `<!doctype html><meta http-equiv="refresh" content="1;url=http:
 <img src="http://127.0.0.1:9/image.png" onerror="document.getElementById('p').textContent = 'handler'"><a href="http://127.0.0.1:9/link" id="a">leave</a>
 <iframe src="http://127.0.0.1:9/frame"></iframe><form action="http://127.0.0.1:9/form"><button>send</button></form>`
 
-// PageOdd is the description of [ServePage] for which there is one more tool, whose definition is
-// not what the specification says.
+// PageOdd is the description with which [ServePage] lists one more tool, whose definition violates
+// the specification.
 const PageOdd = "odd"
 
-// PagePaged is the description of [ServePage] for which its list of tools has pages of four.
+// PagePaged is the description with which [ServePage] lists its tools in pages of four.
 const PagePaged = "paged"
 
 const pageOddTool = `{"name":"odd","description":"Has a definition that is none.","icons":{"x":1},"annotations":{"title":7},"inputSchema":{"type":"object","required":"x","properties":{"a":{"enum":"x"},"b":{"type":7},"c":null,"d":{"$ref":"#/nowhere"},"e":{"allOf":[{"$ref":"#/properties/e"}]}}}}`
@@ -103,7 +103,7 @@ func ServePage(in io.Reader, out io.Writer, description string) error {
 func toolPage(tools, cursor string) string {
 	const size = 4
 	lines := strings.Split(strings.Trim(tools, "[]\n"), "\n")
-	from, _ := strconv.Atoi(cursor) // the client has it from here
+	from, _ := strconv.Atoi(cursor) // this server has made the cursor
 	to := min(from+size, len(lines))
 	page := `{"tools":[` + strings.TrimSuffix(strings.Join(lines[from:to], ""), ",") + "]"
 	if to < len(lines) {
@@ -159,7 +159,7 @@ func (s *pageServer) answer(id json.RawMessage, result string) {
 	s.write(`{"jsonrpc":"2.0","id":` + string(id) + `,"result":` + result + `}`)
 }
 
-// write writes a message. If it fails, the client has gone, and so in ends.
+// write writes a message. If it fails, the client has disconnected, and in ends too.
 func (s *pageServer) write(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

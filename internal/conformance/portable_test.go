@@ -20,10 +20,10 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A refusal is a tool that a host does not take, as schemas.mjs says it.
+// A refusal is a tool that a host refuses, in the output of schemas.mjs.
 type refusal struct{ By, Tool, Why string }
 
-// refusals returns the number of tools and what the hosts do not take, each once.
+// refusals returns the number of tools, and each refusal once.
 func (b *bench) refusals(argument map[string]any) (tools int, refused []refusal) {
 	b.t.Helper()
 	script, err := os.ReadFile("node/schemas.mjs")
@@ -45,7 +45,7 @@ func (b *bench) refusals(argument map[string]any) (tools int, refused []refusal)
 
 const notStrict = "it is not converted to strict mode"
 
-// Every tool of the built-in server is what hosts and model providers take.
+// Hosts and model providers accept every tool of the built-in server.
 func TestSchemasOfBuiltinTools(t *testing.T) {
 	b := newNodeBench(t)
 	serve := []string{binary(t), "serve", "--root", b.dir, "--write", "--allow-exec",
@@ -54,7 +54,7 @@ func TestSchemasOfBuiltinTools(t *testing.T) {
 		command := slices.Concat(serve, []string{"--tools", projection})
 		tools, refused := b.refusals(map[string]any{"command": command})
 		want := []refusal{}
-		if projection == "service" { // the params are those of any action
+		if projection == "service" { // the params of any action
 			want = []refusal{{"openai", "fs", notStrict}, {"openai", "proc", notStrict}}
 		}
 		assert.Assert(t, tools >= 6, "%d", tools)
@@ -68,7 +68,7 @@ func TestSchemasOfBuiltinTools(t *testing.T) {
 	}
 }
 
-type color int // says its own schema
+type color int // defines its own schema
 
 func (color) JSONSchema() json.RawMessage {
 	return json.RawMessage(`{"type":"string","enum":["red","green"]}`)
@@ -83,7 +83,7 @@ type node struct {
 	Children []node `json:"children"`
 }
 
-// The schemas of Go types are, too: as input and as output.
+// They also accept the schemas of Go types, for input and output.
 func TestSchemasOfGoTypes(t *testing.T) {
 	b := newNodeBench(t)
 	var tools []mcp.Tool
@@ -135,7 +135,7 @@ func TestSchemasOfGoTypes(t *testing.T) {
 	assert.DeepEqual(t, refused,
 		[]refusal{{"openai", "by_number", notStrict}, {"openai", "map", notStrict}})
 
-	// The exact form of the same is refused: the hosts do look.
+	// The exact form of the same schema is refused: the hosts do check it.
 	exact, err := schema.For[struct {
 		A map[int]string
 		B *string

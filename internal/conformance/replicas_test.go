@@ -22,8 +22,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// nginxConf sends each request to the next of the servers, whoever it comes from, and passes
-// streams on as they come.
+// nginxConf sends each request to the next server, regardless of the client, and does not buffer
+// streams.
 const nginxConf = `daemon off;
 pid %[1]s/nginx.pid;
 error_log stderr emerg;
@@ -46,8 +46,7 @@ http {
 }
 `
 
-// Three servers behind nginx, round robin and without stickiness, that share a key and nothing
-// else.
+// Three servers behind nginx, round robin without sticky sessions, that share only a key.
 func TestReplicasBehindNginx(t *testing.T) {
 	nginx, err := exec.LookPath("nginx")
 	if err != nil {
@@ -138,7 +137,7 @@ func TestReplicasBehindNginx(t *testing.T) {
 			assert.Equal(t, answer.status, 200, answer.text)
 			assert.Assert(t, strings.Contains(answer.text, "simple text response"), answer.text)
 		}
-		// What the answer to could come to another server is refused honestly.
+		// A request is refused if its response could reach another server.
 		answer := postMCP(t, url, session,
 			`{"jsonrpc":"2.0","id":20,"method":"tools/call","params":{"name":"test_sampling","arguments":{"prompt":"?"}}}`)
 		assert.Assert(t, strings.Contains(answer.text, "does not declare the capability sampling"),
@@ -146,7 +145,7 @@ func TestReplicasBehindNginx(t *testing.T) {
 	})
 
 	t.Run("a server that is killed takes only its own calls with it", func(t *testing.T) {
-		// Thirty calls that take a while, ten of them at the server that is about to die.
+		// Thirty slow calls, ten of them at the server that is about to be killed.
 		const calls = 30
 		var group, sent sync.WaitGroup
 		var mu sync.Mutex
@@ -170,14 +169,14 @@ func TestReplicasBehindNginx(t *testing.T) {
 				}
 			})
 		}
-		sent.Wait() // the calls are on their way, and none is done
+		sent.Wait() // all calls have been sent, and none has ended
 		assert.NilError(t, servers[0].Process.Kill())
 		group.Wait()
 		t.Logf("%d calls answered, %d lost", good, bad)
 		assert.Assert(t, good >= calls*2/3-1 && bad <= calls/3+1, "%d answered, %d lost", good, bad)
 		for i := range 12 {
-			// nobody notices afterwards: neither modern clients nor the session that the dead
-			// server may have opened
+			// later requests are not affected: neither those of modern clients nor those of the
+			// session that the killed server may have opened
 			answer := postMCP(t, url, "",
 				fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"test_simple_text",%s}}`,
 					i, modernMeta))
@@ -191,14 +190,14 @@ func TestReplicasBehindNginx(t *testing.T) {
 
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}`
 
-// An answered is what came back for a POST.
+// An answered is the response to a POST.
 type answered struct {
 	status        int
 	session, text string
 }
 
-// postMCP posts one message, with the headers that it wants, and returns the answer, be it JSON or
-// the last event of a stream.
+// postMCP posts one message with the required headers, and returns the response: JSON, or the last
+// event of a stream.
 func postMCP(t *testing.T, url, session, message string) answered {
 	return postTraced(t.Context(), url, session, message)
 }

@@ -33,19 +33,19 @@ func schemas(t *testing.T) *conformance.Schemas {
 	return s
 }
 
-// A driver talks to a server in this process. All that the server says is checked.
+// A driver talks to a server in this process. All messages of the server are checked.
 type driver struct {
 	t        *testing.T
 	revision mcp.Revision
 	stream   net.Conn
 	in       *bufio.Reader
 	id       int
-	heard    []string // the methods of the notifications that came so far
+	heard    []string // the methods of the notifications so far
 }
 
 func drive(t *testing.T, revision mcp.Revision) (*driver, *conformance.Conversation) {
 	talk := schemas(t).Server()
-	var mu sync.Mutex // hooks are called several at once
+	var mu sync.Mutex // hooks are called concurrently
 	options := server.Options{
 		Logger: slog.New(slog.DiscardHandler), PageSize: 2, Instructions: "Try everything.",
 		Hooks: rpc.Hooks{Frame: func(_ context.Context, d rpc.Direction, frame []byte) {
@@ -62,7 +62,7 @@ func drive(t *testing.T, revision mcp.Revision) (*driver, *conformance.Conversat
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(context.Background(), far) }()
 	t.Cleanup(func() {
-		go io.Copy(io.Discard, near) // what running subscriptions say at the end
+		go io.Copy(io.Discard, near) // the messages of subscriptions at the end
 		near.Close()
 		assert.NilError(t, <-ended)
 	})
@@ -71,7 +71,7 @@ func drive(t *testing.T, revision mcp.Revision) (*driver, *conformance.Conversat
 
 func (d *driver) modern() bool { return mcp.EraOf(d.revision) == mcp.Modern }
 
-// params adds to the members of params what every request of the revision has.
+// params adds the members that every request of the revision has to the members of params.
 func (d *driver) params(members string, meta ...string) string {
 	if d.modern() {
 		extensions := fmt.Sprintf(`{"extensions":{%q:{},%q:{}}}`, mcp.ExtensionTasks, mcp.ExtensionSkills)
@@ -121,7 +121,7 @@ func (d *driver) read() answer {
 	return a
 }
 
-// await reads until the answer to that request comes.
+// await reads until the response to a request arrives.
 func (d *driver) await(id int) answer {
 	d.t.Helper()
 	for {
@@ -132,7 +132,7 @@ func (d *driver) await(id int) answer {
 	}
 }
 
-// until reads until a notification of that method comes, unless it came before.
+// until reads until a notification with this method arrives, unless it arrived before.
 func (d *driver) until(method string) {
 	d.t.Helper()
 	for !slices.Contains(d.heard, method) {
@@ -149,7 +149,7 @@ func (d *driver) result(method, members string, meta ...string) string {
 	d.t.Helper()
 	a := d.ask(method, members, meta...)
 	assert.Assert(d.t, a.Error == nil, "%v", a.Error)
-	// so that it looks the same in structuredContent and in text
+	// so that it is the same in structuredContent and in text
 	return strings.ReplaceAll(string(a.Result), `\"`, `"`)
 }
 
@@ -160,7 +160,7 @@ func (d *driver) fails(code int, method, members string) {
 	assert.Equal(d.t, int(a.Error.Code), code, "%v", a.Error)
 }
 
-// Every method of the server, in every revision, as it succeeds and as it fails.
+// Every method of the server in every revision, with success and with failure.
 func TestEveryMethodInEveryRevision(t *testing.T) {
 	for _, revision := range mcp.Supported() {
 		t.Run(string(revision), func(t *testing.T) {
@@ -221,7 +221,7 @@ func TestEveryMethodInEveryRevision(t *testing.T) {
 				want = append(want, "notifications/tasks/status")
 			}
 			for m := range mcp.Methods(revision) {
-				// the result of subscriptions/listen comes when the subscription ends
+				// the result of subscriptions/listen arrives when the subscription ends
 				if m.Sender&mcp.ByClient != 0 && !m.Notification && m.Name != mcp.MethodListen {
 					want = append(want, m.Name+" result")
 				}
@@ -234,8 +234,8 @@ func TestEveryMethodInEveryRevision(t *testing.T) {
 	}
 }
 
-// addItems adds what the fixture's catalog does not have: resources, a prompt, completion, a skill,
-// and tools whose calls become tasks: job ends at once, wait when it is cancelled.
+// addItems adds items that the fixture's catalog does not have: resources, a prompt, completion, a
+// skill, and tools whose calls become tasks: job ends at once, wait when it is cancelled.
 func addItems(t *testing.T, s *server.Server) {
 	t.Helper()
 	read := func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
@@ -364,8 +364,8 @@ func (d *driver) pages() {
 		[]string{"add", "block", "ended", "fail", "grow", "job", "panic", "steps", "wait"})
 }
 
-// cancel calls a tool, cancels it, and waits until it has ended. No answer may come for it: await
-// would stumble over it.
+// cancel calls a tool, cancels it, and waits until it has ended. No response may arrive, otherwise
+// await fails.
 func (d *driver) cancel() {
 	d.t.Helper()
 	d.heard = nil
@@ -377,7 +377,7 @@ func (d *driver) cancel() {
 	}
 }
 
-// changes has the list of tools change, with somebody listening.
+// changes changes the list of tools while a client listens.
 func (d *driver) changes() {
 	d.t.Helper()
 	d.heard = nil

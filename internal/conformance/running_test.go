@@ -12,7 +12,7 @@ import (
 	"github.com/stdwire/stdwire/internal/conformance"
 )
 
-// A process is there while it runs or is stopped, and not any more once it has been sent SIGKILL,
+// RunningIn finds a process while it runs or is stopped, but not once it has been sent SIGKILL,
 // reaped or not.
 func TestRunningIn(t *testing.T) {
 	b := newBench(t)

@@ -9,7 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Real servers are honest: what a scan says of them above info is wrong.
+// Real servers are honest: a finding of a scan above the level info is wrong.
 func TestScanOfRealServers(t *testing.T) {
 	b := newNodeBench(t)
 	for _, server := range [][]string{

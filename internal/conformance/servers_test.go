@@ -14,8 +14,8 @@ import (
 	"github.com/stdwire/stdwire/internal/conformance"
 )
 
-// stdwire runs the binary, with all that it says to the server checked, and nothing left running
-// when it has ended.
+// stdwire runs the binary, checks all its messages to the server, and asserts that nothing is left
+// running.
 func (b *bench) stdwire(args []string, server ...string) outcome {
 	b.t.Helper()
 	command := append([]string{binary(b.t)}, args...)
@@ -40,7 +40,7 @@ func (b *bench) tools(server ...string) (names []string) {
 		assert.Assert(b.t, len(tool.InputSchema) > 0, "%s", tool.Name)
 		names = append(names, tool.Name)
 	}
-	// As text, they are the same ones.
+	// As text, the list has the same names.
 	o = b.stdwire([]string{"tools"}, server...)
 	assert.Equal(b.t, o.code, 0, "%v", o)
 	for _, name := range names {
@@ -50,11 +50,11 @@ func (b *bench) tools(server ...string) (names []string) {
 	return names
 }
 
-// A case is a call on a real server, and what comes of it.
+// A call is a call of a real server, with its expected result.
 type call struct {
 	args           []string
 	code           int
-	stdout, stderr string // parts of them
+	stdout, stderr string // parts of the output
 }
 
 func (b *bench) calls(server []string, calls ...call) {
@@ -73,7 +73,7 @@ func (b *bench) calls(server []string, calls ...call) {
 	b.checkClient("record")
 }
 
-// The client and the server of this module, in both eras.
+// The client and the server of this module in both eras.
 func TestOwnClientOnOwnServer(t *testing.T) {
 	for _, era := range []string{"modern", "legacy", "auto"} {
 		t.Run(era, func(t *testing.T) {
@@ -161,17 +161,17 @@ func TestServerSequentialThinking(t *testing.T) {
 	})
 }
 
-// It needs a browser to do anything but list what it could do.
+// Without a browser, this server can only list its tools.
 func TestServerChromeDevTools(t *testing.T) {
 	b := newNodeBench(t)
-	// It starts two processes in sessions of their own, out of anybody's reach, that end by
-	// themselves in a while: not here.
+	// It starts two processes in sessions of their own, which nobody can end and which exit later:
+	// not here.
 	names := b.tools("env", "CHROME_DEVTOOLS_MCP_NO_UPDATE_CHECKS=1", "chrome-devtools-mcp",
 		"--no-usage-statistics")
 	assert.Assert(t, slices.Contains(names, "navigate_page"), "%v", names)
 }
 
-// What npx starts is a grandchild, behind a shell.
+// npx starts the server as a grandchild, through a shell.
 func TestServerThroughNpx(t *testing.T) {
 	b := newNodeBench(t)
 	server := []string{"npx", "-y", "@modelcontextprotocol/server-everything@2026.8.31"}

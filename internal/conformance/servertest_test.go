@@ -19,7 +19,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// tap puts a tap before a server, and returns the way to it.
+// tap puts a tap before a server, and returns its site.
 func (b *bench) tap(server string) *site {
 	b.t.Helper()
 	tap, err := conformance.NewHTTPTap(b.path("record"), server)
@@ -34,8 +34,8 @@ func (b *bench) tap(server string) *site {
 		server[strings.LastIndexByte(server, '/'):]}
 }
 
-// background starts a program that says on its first line where it is, and ends when its input
-// does.
+// background starts a program that prints its address on its first line, and ends when its input
+// ends.
 func (b *bench) background(name string, args ...string) (address string) {
 	b.t.Helper()
 	cmd := exec.Command(filepath.Join(os.Getenv("STDWIRE_NODE_DIR"), "node_modules", ".bin", name),

@@ -32,7 +32,7 @@ func skillServers(t *testing.T, b *bench) map[string][]string {
 	}
 }
 
-// What skills.mjs saw.
+// seenSkills is the output of skills.mjs.
 type seenSkills struct {
 	Supported, Directories bool
 	None                   int
@@ -75,7 +75,7 @@ func TestSkillsClient(t *testing.T) {
 	}
 }
 
-// The inspector's checks of skills pass: of the entries, and of the digests of all files.
+// The inspector's checks of skills succeed, for the entries and for the digests of all files.
 func TestInspectorVerifiesSkills(t *testing.T) {
 	for _, era := range []string{"legacy", "modern"} {
 		b := newNodeBench(t)
@@ -91,7 +91,7 @@ func TestInspectorVerifiesSkills(t *testing.T) {
 	}
 }
 
-// The skills of a server in TypeScript have the entries that the package skill computes of the same
+// The skills of a server in TypeScript have the entries that package skill computes from the same
 // files, and can be read.
 func TestSkillsOfTypeScriptServer(t *testing.T) {
 	b := newNodeBench(t)

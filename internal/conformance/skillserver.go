@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// ServeBadSkills serves two skills, in the legacy era: "lying", of which b.txt does not fit its
+// ServeBadSkills serves two skills, in the legacy era: "lying", whose b.txt does not match its
 // digest, and "broken", whose entry has another name than its directory. It is written without the
 // packages that it tests. It returns when in ends.
 func ServeBadSkills(in io.Reader, out io.Writer) error {

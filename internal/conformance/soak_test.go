@@ -22,14 +22,15 @@ import (
 
 const (
 	inFlight   = 64
-	warm       = 0.2     // of the calls, after which memory must not grow much any more
-	slack      = 4 << 10 // KiB by which it may, on top of a fifth
+	warm       = 0.2     // part of the calls, after which memory must not grow much
+	slack      = 4 << 10 // KiB by which it may grow, beyond a fifth
 	soakVar    = "STDWIRE_SOAK"
 	soakFile   = "hello.txt"
 	soakAnswer = `"path":"hello.txt"`
 )
 
-// STDWIRE_SOAK calls through one client and one server process: no error, no growth, nothing left.
+// TestSoak makes STDWIRE_SOAK calls through one client and one server process. No call fails,
+// memory does not grow, and nothing is left running.
 func TestSoak(t *testing.T) {
 	calls, err := strconv.ParseInt(os.Getenv(soakVar), 10, 64)
 	if err != nil {
@@ -83,12 +84,12 @@ func TestSoak(t *testing.T) {
 	assert.Assert(t, late <= early.Load()+early.Load()/5+slack, "the server grew from %d to %d KiB",
 		early.Load(), late)
 	b.ended()
-	// those of other tests may have ended meanwhile
+	// goroutines of other tests may have ended meanwhile
 	assert.Assert(t, runtime.NumGoroutine() <= goroutines, "%d goroutines, and there were %d",
 		runtime.NumGoroutine(), goroutines)
 }
 
-// rss returns how much memory a process has, in KiB.
+// rss returns the resident memory of a process in KiB.
 func rss(t *testing.T, pid int) (kib int64) {
 	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// clientScenarios are the suite's client scenarios, and how many checks each has at least.
+// clientScenarios maps the suite's client scenarios to the minimum number of their checks.
 var clientScenarios = map[string]int{
 	"initialize":                          1,
 	"tools_call":                          2,
@@ -67,9 +67,9 @@ var clientScenarios = map[string]int{
 	"sep-2640-client-verify-frontmatter": 1,
 }
 
-// The official suite's client scenarios, in every revision that they are for and by themselves,
-// with a client that finds out what the server speaks, and with one that is told. Each has a run of
-// its own: only so does the suite mind that a client ends, and mostly how.
+// The official suite's client scenarios, in every revision that they apply to and without one, with
+// a client that detects the revision, and with one that is configured with it. Each has a separate
+// run: only then does the suite check that a client exits, and mostly how.
 func TestOfficialSuiteOnClient(t *testing.T) {
 	revisions := scenariosOf(t, newNodeBench(t))
 	assert.DeepEqual(t, slices.Sorted(maps.Keys(revisions)),
@@ -112,7 +112,7 @@ func TestOfficialSuiteOnClient(t *testing.T) {
 	}
 }
 
-// scenariosOf asks the suite for its client scenarios, and which revisions each is for.
+// scenariosOf returns the suite's client scenarios, with the revisions that each applies to.
 func scenariosOf(t *testing.T, b *bench) map[string][]string {
 	t.Helper()
 	all := make(map[string][]string)
@@ -124,7 +124,7 @@ func scenariosOf(t *testing.T, b *bench) map[string][]string {
 		}
 		assert.Assert(t, versioned, line)
 		all[name] = nil
-		if revisions != "extension" { // which is of none
+		if revisions != "extension" { // an extension belongs to no revision
 			all[name] = strings.Split(revisions, ",")
 		}
 	}

@@ -18,8 +18,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// everythingServer starts everything-server over HTTP, one process for whatever is run against it,
-// and returns its endpoint.
+// everythingServer starts everything-server over HTTP, one process for all runs, and returns its
+// endpoint.
 func everythingServer(t *testing.T, b *bench) (url string) {
 	t.Helper()
 	binary, err := everything()
@@ -51,8 +51,8 @@ func everythingServer(t *testing.T, b *bench) (url string) {
 // suiteProgram is the official suite, in the folder of a bench.
 const suiteProgram = "node_modules/@modelcontextprotocol/conformance/dist/index.js"
 
-// judged reports what the suite did not like, of what it has written to a folder, and returns how
-// many checks have passed.
+// judged reports the failed checks that the suite has written to a folder, and returns the number
+// of checks that have passed.
 func judged(t *testing.T, results string) (passed int) {
 	t.Helper()
 	assert.NilError(t, filepath.WalkDir(results, func(path string, d fs.DirEntry, err error) error {
@@ -77,23 +77,23 @@ func judged(t *testing.T, results string) (passed int) {
 	return passed
 }
 
-// skillsIn20251125 are the arguments for a scenario of the skills extension in a legacy revision,
-// for which the suite does not mean it.
+// skillsIn20251125 returns the arguments for a scenario of the skills extension in a legacy
+// revision, which the suite does not intend.
 func skillsIn20251125(scenario string) []string {
 	return []string{"--scenario", "sep-2640-skills-" + scenario, "--spec-version", "2025-11-25",
 		"--force"}
 }
 
-// The official suite's server scenarios, all of them, against one process that has no flag for
-// eras: in every revision, as the sets of required ones, and by themselves, which takes in the
-// extensions of tasks and skills.
+// All server scenarios of the official suite, against one process without a flag for eras: in every
+// revision, as the sets of required scenarios, and without a revision, which includes the
+// extensions for tasks and skills.
 func TestOfficialSuiteOnServer(t *testing.T) {
 	b := newNodeBench(t)
 	url := everythingServer(t, b)
 	for _, run := range []struct {
 		name   string
 		args   []string
-		passed int // at least; the suite is pinned, so less means that something was not run
+		passed int // the minimum: the suite is pinned, so fewer means that some were not run
 	}{
 		{"2025-03-26", []string{"--suite", "all", "--spec-version", "2025-03-26"}, 3},
 		{"2025-06-18", []string{"--suite", "all", "--spec-version", "2025-06-18"}, 56},

@@ -17,7 +17,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
 )
 
-// Prometheus's own checker accepts the exposition, and finds nothing to improve.
+// Prometheus's own checker accepts the exposition, and suggests no improvement.
 func TestPromtoolChecksMetrics(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {

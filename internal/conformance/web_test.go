@@ -202,7 +202,7 @@ func TestWebTools(t *testing.T) {
 	t.Logf("8 MB shown after %v ms", got.Large)
 }
 
-// A definition that is none spoils neither the list nor the call.
+// An invalid definition affects neither the list nor calls.
 func TestWebOddDefinition(t *testing.T) {
 	server := pageServer(t, conformance.PageOdd)
 	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)
@@ -215,7 +215,7 @@ func TestWebOddDefinition(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.Result, "called"))
 }
 
-// What a page can do with a server, in both eras, over both transports.
+// All features of a page with a server, in both eras, over both transports.
 func TestWebEverything(t *testing.T) {
 	for _, era := range []string{"modern", "legacy"} {
 		for _, transport := range []string{"stdio", "HTTP"} {
@@ -306,7 +306,7 @@ func (b *bench) writeRecording(name string, messages int) {
 	assert.NilError(b.t, out.Flush())
 }
 
-// A recording opens without a server, and what is saved of it is one again.
+// A recording opens without a server, and the saved file is a recording again.
 func TestWebTimeline(t *testing.T) {
 	b := newNodeBench(t)
 	b.writeRecording("talk.jsonl", 2000)
@@ -318,7 +318,7 @@ func TestWebTimeline(t *testing.T) {
 	got.ErrorsOnly = ""
 	w.see("timeline", nil, &got)
 	assert.Assert(t, cmp.Contains(got.Count, "of 2,000 messages"))
-	assert.Assert(t, cmp.Contains(got.Text, "1 of 2,000")) // v777 is also in no other
+	assert.Assert(t, cmp.Contains(got.Text, "1 of 2,000")) // v777 is part of no other message
 	assert.Assert(t, cmp.Contains(got.Sent, `"jsonrpc":"2.0"`))
 	assert.Assert(t, cmp.Contains(got.Diff, "text"))
 	assert.Assert(t, cmp.Contains(got.Twice, "of 4,000"))
@@ -390,8 +390,8 @@ func TestWebServers(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.Doctor, "doctor: broken"))
 }
 
-// The page can be used without a mouse, at 360 pixels, in both colours, and axe finds nothing
-// serious.
+// The page can be used without a mouse, at 360 pixels and in both colour schemes, and axe finds
+// nothing serious.
 func TestWebAccessible(t *testing.T) {
 	server := pageServer(t, "Echoes.")
 	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)
@@ -428,7 +428,7 @@ func TestWebManyMessages(t *testing.T) {
 	assert.Assert(t, got.Idle < 0.5, "%v s", got.Idle)
 }
 
-// What the page saves, stdwire test runs.
+// stdwire test runs the calls that the page saves.
 func TestWebSavedCalls(t *testing.T) {
 	b := newNodeBench(t)
 	server := pageServer(t, "Echoes.")
@@ -452,7 +452,7 @@ func TestWebSavedCalls(t *testing.T) {
 	assert.Assert(t, cmp.Contains(o.stdout, `FAIL  rows are there`))
 }
 
-// In front of a server, the page shows what the real client says.
+// In front of a server, the page shows the messages of the real client.
 func TestWebInFrontOfClient(t *testing.T) {
 	b := newNodeBench(t)
 	browser, err := exec.LookPath("chromium")
@@ -480,7 +480,7 @@ func TestWebInFrontOfClient(t *testing.T) {
 	b.ended()
 }
 
-// A page that watches a gateway shows its servers, and what its client says from then on.
+// A page that watches a gateway shows its servers, and the messages of its client from then on.
 func TestWebWatchesGateway(t *testing.T) {
 	b := newNodeBench(t)
 	runtime, err := os.MkdirTemp("/tmp", "sw") // a socket needs a short path
@@ -501,7 +501,7 @@ func TestWebWatchesGateway(t *testing.T) {
 	defer func() { <-done }()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	go func() { // the page watches from the moment that it is open
+	go func() { // the page watches from the moment it opens
 		defer close(done)
 		for ctx.Err() == nil {
 			_, _ = c.CallTool(ctx, "everything__test_simple_text", nil)

@@ -34,7 +34,7 @@ func eachEra(t *testing.T, test func(t *testing.T, era string)) {
 	}
 }
 
-// The app of our own tool browses directories.
+// The app of this module's own tool browses directories.
 func TestWebOwnApp(t *testing.T) {
 	eachEra(t, func(t *testing.T, era string) {
 		b := newNodeBench(t)
@@ -59,7 +59,7 @@ func TestWebOwnApp(t *testing.T) {
 	})
 }
 
-// What an app may ask of the page, and what it hears.
+// The requests that an app may make of the page, and the notifications that it gets.
 func TestWebPoliteApp(t *testing.T) {
 	eachEra(t, func(t *testing.T, era string) {
 		b := newNodeBench(t)
@@ -128,7 +128,7 @@ func TestWebStagedApp(t *testing.T) {
 	})
 }
 
-// An app hears that its call was cancelled, and of no result.
+// An app is notified that its call was cancelled, and gets no result.
 func TestWebAppOfCancelledCall(t *testing.T) {
 	b := newNodeBench(t)
 	command := appCommand(b, "politeapp.html")
@@ -140,7 +140,7 @@ func TestWebAppOfCancelledCall(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(got.Heard[2], "cancelled"), got.Heard[2])
 }
 
-// An app that wants more than it may have gets nothing, and one that says too much is ended.
+// An app that requests more than it may have gets nothing, and one that sends too much is ended.
 func TestWebHostileApp(t *testing.T) {
 	eachEra(t, func(t *testing.T, era string) {
 		b := newNodeBench(t)
@@ -184,7 +184,7 @@ func TestWebHostileApp(t *testing.T) {
 	})
 }
 
-// The apps of others run, and hear of their call.
+// The apps of other servers run, and get the notifications of their call.
 func TestWebAppsOfRealServers(t *testing.T) {
 	for _, name := range []string{"basic-vanillajs", "debug", "system-monitor"} {
 		t.Run(name, func(t *testing.T) {
@@ -226,7 +226,7 @@ func TestWebSkills(t *testing.T) {
 	})
 }
 
-// A file that does not fit its entry is not shown, and of an entry that is malformed none is.
+// A file that does not match its entry is not shown, and no file of a malformed entry is.
 func TestWebBadSkills(t *testing.T) {
 	path, err := os.Executable()
 	assert.NilError(t, err)
@@ -243,7 +243,7 @@ func TestWebBadSkills(t *testing.T) {
 	assert.Equal(t, got.Verify, 0)
 }
 
-// A server to which apps are not declared offers none.
+// A server that the client has not declared apps to offers none.
 func TestWebExtensionSwitch(t *testing.T) {
 	eachEra(t, func(t *testing.T, era string) {
 		b := newNodeBench(t)

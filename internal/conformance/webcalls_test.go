@@ -54,7 +54,7 @@ func TestWebTasks(t *testing.T) {
 	}
 }
 
-// A JSON-RPC error is shown as what it is, and a tool says who refuses it.
+// A JSON-RPC error is shown as such, and a refusal of a tool names who refuses it.
 func TestWebErrors(t *testing.T) {
 	server := pageServer(t, "Echoes.")
 	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)
@@ -170,7 +170,8 @@ func TestWebNetwork(t *testing.T) {
 	})
 }
 
-// HTML of a result is text, and its preview neither runs scripts nor fetches nor leaves its frame.
+// HTML of a result is shown as text. Its preview neither runs scripts, nor fetches, nor leaves its
+// frame.
 func TestWebDocuments(t *testing.T) {
 	server := pageServer(t, "Echoes.")
 	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)

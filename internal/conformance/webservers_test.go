@@ -22,7 +22,7 @@ import (
 	"github.com/stdwire/stdwire/internal/conformance"
 )
 
-// webSecret is in files, and never on the page.
+// webSecret is in files, and must never be on the page.
 const webSecret = "hidden-from-the-page"
 
 // change runs a scenario of webservers.mjs.
@@ -97,7 +97,7 @@ func TestWebChangesServers(t *testing.T) {
 	}
 }
 
-// Servers are moved with the keyboard, and the file is otherwise as it was.
+// Servers are moved with the keyboard, and the rest of the file is unchanged.
 func TestWebMovesServers(t *testing.T) {
 	b := newNodeBench(t)
 	server, err := json.Marshal(pageServer(t, "Echoes."))
@@ -139,7 +139,7 @@ func TestWebMovesServers(t *testing.T) {
 `)
 }
 
-// A page for a server that no file defines changes none, and says so.
+// A page for a server that no file defines changes no file, and reports that.
 func TestWebChangesNothing(t *testing.T) {
 	server := pageServer(t, "Echoes.")
 	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)
@@ -224,7 +224,7 @@ func TestWebAuthorization(t *testing.T) {
 	assert.Equal(t, count("POST /token/revocation"), 1)
 }
 
-// A list that has changed since it was looked at is marked, and what is new in it.
+// A list that has changed since the last view is marked, and so are its new items.
 func TestWebListsChanged(t *testing.T) {
 	path, err := everything()
 	assert.NilError(t, err)
@@ -295,7 +295,7 @@ func TestWebPages(t *testing.T) {
 	assert.Equal(t, got.Next, 0)
 }
 
-// The GET stream of a legacy session is left out if that is chosen on the page.
+// The page can switch off the GET stream of a legacy session.
 func TestWebWithoutGETStream(t *testing.T) {
 	b := newNodeBench(t)
 	path, err := everything()

@@ -78,7 +78,8 @@ d4: :
 ---
 `, "\n")
 
-// What the package yaml reads, npm's yaml reads alike. The package may refuse what the other reads.
+// Documents that package yaml accepts have the same value in npm's yaml. The package may refuse
+// documents that npm's yaml accepts.
 func TestYAMLAgainstNPM(t *testing.T) {
 	b := newNodeBench(t)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -95,7 +96,7 @@ func TestYAMLAgainstNPM(t *testing.T) {
 		}
 		read, err := yaml.ToJSON([]byte(text.String()))
 		if err != nil {
-			continue // most are wrong
+			continue // most documents are invalid
 		}
 		documents = append(documents, text.String())
 		own = append(own, read)

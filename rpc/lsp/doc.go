@@ -1,6 +1,6 @@
-// Package lsp has what the Language Server Protocol (LSP 3.17) adds to JSON-RPC, for servers and
-// clients that use package rpc: how an editor starts a server, how a request is cancelled, and the
-// error codes. It has no types for the messages of the protocol.
+// Package lsp implements the additions of the Language Server Protocol (LSP 3.17) to JSON-RPC, for
+// servers and clients that use package rpc: how an editor starts a server, how a request is
+// cancelled, and the error codes. It has no types for the messages of the protocol.
 //
 //	stream, err := lsp.Open(ctx, os.Args[1:])
 //	...

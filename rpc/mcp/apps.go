@@ -28,8 +28,9 @@ const (
 	MetaUI            = "ui"             // _meta of tools and resources
 	MetaUIResourceURI = "ui/resourceUri" // _meta of tools: the older form of MetaUI
 	// MetaApp is the key of a request that a host makes for an app; its value is the URI of the
-	// app. It is this module's: a server that declares it in the settings of ExtensionApps refuses
-	// what the app may not use, and a gateway confines the request to the server of the app.
+	// app. This module defines the key: a server that declares it in the settings of ExtensionApps
+	// refuses requests that the app may not make, and a gateway confines them to the server of the
+	// app.
 	MetaApp = "io.github.stdwire/app"
 )
 
@@ -51,9 +52,9 @@ func (u *ToolUI) Allows(audience string) bool {
 	return u.Visibility == nil || slices.Contains(u.Visibility, audience)
 }
 
-// ToolUIOf returns what the _meta of a tool says of its app, in the nested or in the older form. It
-// is the zero value for a tool without an app. The error says that the value is malformed; then the
-// tool must be treated as one without an app that nobody may call for an app.
+// ToolUIOf returns the app of a tool and its visibility from the tool's _meta, in the nested or in
+// the older form. It returns the zero value for a tool without an app. If the value is malformed,
+// it returns an error, and a ToolUI without an app that only the model may call.
 func ToolUIOf(m Meta) (ToolUI, error) {
 	var u ToolUI
 	if _, err := m.Get(MetaUI, &u); err != nil {
@@ -71,7 +72,8 @@ func ToolUIOf(m Meta) (ToolUI, error) {
 	return u, nil
 }
 
-// IsAppURI reports whether a URI is one of an app: it begins with [AppScheme], in any case.
+// IsAppURI reports whether a URI is that of an app: it begins with [AppScheme], in upper or lower
+// case.
 func IsAppURI(uri string) bool {
 	return len(uri) > len(AppScheme) && strings.EqualFold(uri[:len(AppScheme)], AppScheme)
 }
@@ -87,7 +89,8 @@ type AppMeta struct {
 	PrefersBorder *bool `json:"prefersBorder,omitempty"`
 }
 
-// An AppCSP lists the origins that an app needs. Without them an app can load nothing but itself.
+// An AppCSP lists the origins that an app needs. Without them, an app can load nothing beyond its
+// own HTML.
 type AppCSP struct {
 	ConnectDomains  []string `json:"connectDomains,omitzero"`  // for requests
 	ResourceDomains []string `json:"resourceDomains,omitzero"` // for scripts, images, styles, fonts
@@ -140,7 +143,7 @@ type AppInitializeParams struct {
 	ProtocolVersion string          `json:"protocolVersion"`
 }
 
-// AppCapabilities are what an app supports.
+// AppCapabilities lists what an app supports.
 type AppCapabilities struct {
 	Experimental          *Object         `json:"experimental,omitempty"`
 	Tools                 *ListCapability `json:"tools,omitempty"`
@@ -155,7 +158,7 @@ type AppInitializeResult struct {
 	HostContext      HostContext      `json:"hostContext"`
 }
 
-// HostCapabilities are what a host does for an app.
+// HostCapabilities lists what a host does for an app.
 type HostCapabilities struct {
 	OpenLinks          *Object         `json:"openLinks,omitempty"`
 	Message            *Object         `json:"message,omitempty"`
@@ -166,13 +169,13 @@ type HostCapabilities struct {
 	Sandbox            *AppSandbox     `json:"sandbox,omitempty"`
 }
 
-// An AppSandbox is what the host has granted an app.
+// An AppSandbox holds the permissions and origins that the host has granted an app.
 type AppSandbox struct {
 	Permissions *AppPermissions `json:"permissions,omitempty"`
 	CSP         *AppCSP         `json:"csp,omitempty"`
 }
 
-// A HostContext is what an app may know of the host. A zero field is not sent.
+// A HostContext describes the host to an app. A zero field is not sent.
 type HostContext struct {
 	ToolInfo              *AppToolInfo    `json:"toolInfo,omitempty"`
 	Theme                 string          `json:"theme,omitempty"` // light or dark

@@ -28,7 +28,7 @@ func BenchmarkUnmarshalCallToolResult(b *testing.B) {
 	}
 }
 
-// BenchmarkEncodingJSON is what a plain struct costs with encoding/json.
+// BenchmarkEncodingJSON measures encoding/json with a plain struct.
 func BenchmarkEncodingJSON(b *testing.B) {
 	for name, data := range benchResults {
 		b.Run(name, func(b *testing.B) {

@@ -17,7 +17,7 @@ var codec = jsonexact.NewMessages(jsonexact.Union{
 	Type:      func(block any) string { return block.(Content).Type() },
 })
 
-// Unmarshal decodes the JSON text data into what v points to, in one pass. It does what
+// Unmarshal decodes the JSON text data into the value that v points to, in one pass. It does what
 // [encoding/json.Unmarshal] does, except that
 //
 //   - a key sets only the field with exactly its name; any other is unknown and goes to the field
@@ -48,7 +48,7 @@ func Marshal(v any) ([]byte, error) { return codec.Append(nil, v) }
 // Append appends the JSON text of v to dst, as [Marshal] encodes it. On an error it returns dst.
 func Append(dst []byte, v any) ([]byte, error) { return codec.Append(dst, v) }
 
-// A DecodeError says what is wrong in a JSON text, and where.
+// A DecodeError describes an error in a JSON text, and where it is.
 type DecodeError = jsonexact.DecodeError
 
 // ErrDuplicateKey is the cause of a [DecodeError] for an object in which a key occurs twice.

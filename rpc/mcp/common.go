@@ -106,7 +106,7 @@ type Annotations struct {
 	Extra        Extra    `json:"-"`
 }
 
-// An Object is a JSON object whose presence is its meaning. Its members, if any, are in Extra.
+// An Object is a JSON object whose presence alone has a meaning. Its members, if any, are in Extra.
 type Object struct {
 	Extra Extra `json:"-"`
 }

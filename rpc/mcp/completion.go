@@ -9,8 +9,8 @@ const (
 	RefResource = "ref/resource"
 )
 
-// A CompleteReference names what the argument to complete belongs to: the prompt Name, or the
-// resource template URI (MCP 2026-07-28, Completion, "Reference Types").
+// A CompleteReference names the prompt, by Name, or the resource template, by URI, whose argument
+// is completed (MCP 2026-07-28, Completion, "Reference Types").
 type CompleteReference struct {
 	Type  string `json:"type"`            // RefPrompt or RefResource
 	Name  string `json:"name,omitempty"`  // of RefPrompt

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// A Connection is what middleware can learn of the connection that a message belongs to. It is the
-// value of [ConnectionKey] in the context of each message that a server or a client passes through
+// A Connection tells middleware about the connection of a message. It is the value of
+// [ConnectionKey] in the context of each message that a server or a client passes through
 // middleware.
 type Connection interface {
 	// Revision returns the negotiated revision. It is "" before the handshake, and for a server

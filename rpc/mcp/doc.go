@@ -8,9 +8,10 @@
 //
 // The legacy era (2024-11-05 to 2025-11-25) begins with a handshake. The client sends initialize
 // ([InitializeParams]), the server responds with the revision it chose ([Negotiate],
-// [InitializeResult]), the client sends notifications/initialized, and what was agreed holds until
-// the connection ends. Then either side may send requests: the client tools/call, the server
-// sampling/createMessage, elicitation/create and roots/list.
+// [InitializeResult]), and the client sends notifications/initialized. The negotiated revision and
+// capabilities are valid until the connection ends. After the handshake either side may send
+// requests: the client tools/call, the server sampling/createMessage, elicitation/create and
+// roots/list.
 //
 // The modern era (2026-07-28) has no handshake and no session. Every request carries its revision
 // and the client's capabilities in params._meta ([Meta.ProtocolVersion],
@@ -22,8 +23,8 @@
 // subscriptions/listen ([ListenParams]). Every result has a type (resultType), and some say how
 // long they may be cached ([CacheHints]).
 //
-// [FeaturesOf] returns what a revision has, [MethodAt] which methods exist in it and who sends
-// them.
+// [FeaturesOf] returns the features of a revision, and [MethodAt] returns a method of a revision
+// and its senders.
 //
 // # One type for all revisions
 //
@@ -43,8 +44,7 @@
 //     read two different messages from the same bytes.
 //   - A key that occurs twice in an object is refused, for the same reason ([ErrDuplicateKey]).
 //   - Unknown fields of the types that have an Extra field survive decoding and encoding, and so
-//     does an unknown content block ([UnknownContent]), so that a gateway can forward what it does
-//     not know.
+//     does an unknown content block ([UnknownContent]), so that a gateway can forward them.
 //   - A required field is always written: [] for a nil slice, {} for a nil map; never null.
 //
 // JSON whose structure the protocol does not define (a schema, a tool's arguments, structured

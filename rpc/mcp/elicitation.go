@@ -26,7 +26,7 @@ type ElicitParams struct {
 	Task *TaskMetadata `json:"task,omitempty"`
 }
 
-// An ElicitAction is what the user did.
+// An ElicitAction is the user's response to an elicitation.
 type ElicitAction string
 
 const (

@@ -38,7 +38,7 @@ func IsModernError(code int64) bool {
 
 // MissingRequiredClientCapabilityData is the data of [CodeMissingRequiredClientCapability].
 type MissingRequiredClientCapabilityData struct {
-	RequiredCapabilities ClientCapabilities `json:"requiredCapabilities"` // what is missing
+	RequiredCapabilities ClientCapabilities `json:"requiredCapabilities"` // the missing capabilities
 }
 
 // UnsupportedProtocolVersionData is the data of [CodeUnsupportedProtocolVersion]. The client
@@ -54,8 +54,8 @@ type ResourceNotFoundData struct {
 	URI string `json:"uri"`
 }
 
-// URLElicitationRequiredData is the data of [CodeURLElicitationRequired]: what the user has to do
-// before the request can succeed. Every elicitation is in URL mode and has an id.
+// URLElicitationRequiredData is the data of [CodeURLElicitationRequired]: the elicitations that the
+// user must complete before the request can succeed. Each of them is in URL mode and has an id.
 type URLElicitationRequiredData struct {
 	Elicitations []ElicitParams `json:"elicitations"`
 }

@@ -9,8 +9,8 @@ import (
 
 // ExtensionSettings returns the settings of an extension as they are declared in the capabilities
 // of a client or server (SEP-2133, Negotiation; MCP 2026-07-28, Versioning, "Extension
-// Negotiation"). nil settings are an empty object. The error says that id is invalid, see
-// [CheckExtensionID], or that the settings do not encode as a JSON object.
+// Negotiation"). Nil settings become an empty object. It fails if id is invalid (see
+// [CheckExtensionID]) or if the settings do not encode as a JSON object.
 func ExtensionSettings(id string, settings any) (json.RawMessage, error) {
 	if err := CheckExtensionID(id); err != nil {
 		return nil, err
@@ -29,8 +29,8 @@ func ExtensionSettings(id string, settings any) (json.RawMessage, error) {
 }
 
 // DeclaredExtension returns the settings of an extension in encoded capabilities, which it does not
-// copy. It reports false if the extension is not declared or its settings are no object: such a
-// declaration is invalid and counts as none.
+// copy. It reports false if the extension is not declared, or if its settings are not an object:
+// such a declaration is invalid and is ignored.
 func DeclaredExtension(capabilities json.RawMessage, id string) (json.RawMessage, bool) {
 	settings := jsonscan.Member(jsonscan.Member(capabilities, "extensions"), id)
 	return settings, len(settings) > 0 && settings[0] == '{'

@@ -2,10 +2,10 @@ package mcp
 
 import "encoding/json"
 
-// An InputRequiredResult is how a modern server requests something from the client. It ends
-// tools/call, prompts/get or resources/read, and the client sends the request again with a new id
-// and [InputAnswers] (MCP 2026-07-28, Multi Round-Trip Requests). At least one of InputRequests and
-// RequestState is present. Without InputRequests the client may retry at once.
+// A modern server sends an InputRequiredResult to request something from the client. The result
+// ends tools/call, prompts/get or resources/read, and the client sends the request again with a new
+// id and [InputAnswers] (MCP 2026-07-28, Multi Round-Trip Requests). At least one of InputRequests
+// and RequestState is present. Without InputRequests the client may retry at once.
 type InputRequiredResult struct {
 	Result                      // with ResultType ResultInputRequired
 	InputRequests InputRequests `json:"inputRequests,omitzero"`

@@ -46,7 +46,7 @@ type DiscoverResult struct {
 	CacheHints
 }
 
-// ClientCapabilities are what a client supports. They are sent in initialize, or in every modern
+// ClientCapabilities lists what a client supports. It is sent in initialize, or in every modern
 // request. An absent capability is not supported.
 type ClientCapabilities struct {
 	Experimental map[string]json.RawMessage `json:"experimental,omitzero"`
@@ -89,7 +89,7 @@ func (c *ElicitationCapability) SupportsForm() bool {
 // SupportsURL reports whether the client supports URL mode. It returns false for a nil pointer.
 func (c *ElicitationCapability) SupportsURL() bool { return c != nil && c.URL != nil }
 
-// ServerCapabilities are what a server supports. A client does not send requests for an absent
+// ServerCapabilities lists what a server supports. A client does not send requests for an absent
 // capability.
 type ServerCapabilities struct {
 	Experimental map[string]json.RawMessage `json:"experimental,omitzero"`
@@ -137,19 +137,19 @@ type TaskRequests struct {
 	Extra       Extra             `json:"-"`
 }
 
-// ToolTasks: Call means tools/call.
+// ToolTasks lists the requests about tools: Call stands for tools/call.
 type ToolTasks struct {
 	Call  *Object `json:"call,omitempty"`
 	Extra Extra   `json:"-"`
 }
 
-// SamplingTasks: CreateMessage means sampling/createMessage.
+// SamplingTasks lists the requests about sampling: CreateMessage stands for sampling/createMessage.
 type SamplingTasks struct {
 	CreateMessage *Object `json:"createMessage,omitempty"`
 	Extra         Extra   `json:"-"`
 }
 
-// ElicitationTasks: Create means elicitation/create.
+// ElicitationTasks lists the requests about elicitation: Create stands for elicitation/create.
 type ElicitationTasks struct {
 	Create *Object `json:"create,omitempty"`
 	Extra  Extra   `json:"-"`

@@ -133,7 +133,7 @@ func TestJSONMethods(t *testing.T) {
 	assert.Assert(t, n > 85, "%d types", n)
 }
 
-// members yields the members of the object text as they would stand in it.
+// members returns the members of the object text, in their encoded form.
 func members(t *testing.T, text []byte) map[string]bool {
 	set := map[string]bool{}
 	if len(text) > 0 && text[0] == '{' {

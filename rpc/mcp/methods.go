@@ -189,8 +189,8 @@ func Methods(r Revision) iter.Seq[Method] {
 	}
 }
 
-// IsMethod reports whether any revision, or the extension of tasks or of skills, defines a method
-// of that name.
+// IsMethod reports whether any revision, the tasks extension or the skills extension defines a
+// method with that name.
 func IsMethod(name string) bool {
 	for i := range methodTable {
 		if methodTable[i].Name == name {

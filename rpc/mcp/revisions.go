@@ -36,8 +36,8 @@ func (e Era) String() string {
 	return "unknown era"
 }
 
-// Features lists what a revision has. A peer must not be sent anything that its revision does not
-// have.
+// Features lists the features of a revision. A peer must not be sent anything that its revision
+// does not have.
 type Features struct {
 	Revision Revision
 	Era      Era

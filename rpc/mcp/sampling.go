@@ -61,7 +61,7 @@ func (c *SamplingContent) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// ToolChoice is whether the model may or must use tools: Mode is "auto", "required" or "none"; ""
+// ToolChoice says whether the model may or must use tools: Mode is "auto", "required" or "none"; ""
 // means "auto".
 type ToolChoice struct {
 	Mode string `json:"mode,omitempty"`

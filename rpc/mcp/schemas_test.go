@@ -110,7 +110,7 @@ func checkFields(t *testing.T, where string, def schemaDef, typ reflect.Type) {
 	}
 }
 
-// params is the definition of the params where it stands inside of the request's, as in the older
+// params returns the definition of the params if it is inside that of the request, as in the older
 // revisions.
 func (d schemaDef) params() schemaDef {
 	if p, ok := d.Properties["params"]; ok {
@@ -124,7 +124,7 @@ func (d schemaDef) params() schemaDef {
 	return schemaDef{}
 }
 
-// all are the properties, also where the definition is put together from others.
+// all returns the properties, including those of definitions that it combines.
 func (d schemaDef) all() map[string]schemaDef {
 	names := maps.Clone(d.Properties)
 	if names == nil {

@@ -48,7 +48,7 @@ type Catalog struct {
 	Entries     []CatalogEntry `json:"entries"`
 }
 
-// A CatalogEntry is an entry of a [Catalog]. Those of other types are not of servers.
+// A CatalogEntry is an entry of a [Catalog]. An entry of another Type does not describe a server.
 type CatalogEntry struct {
 	Identifier string      `json:"identifier"`
 	Type       string      `json:"type"`
@@ -92,8 +92,8 @@ func (c *ServerCard) Check() error {
 	return nil
 }
 
-// Entry returns the entry of the card, which can be read at this URL, in a catalog. The publisher
-// is the domain of the card's namespace.
+// Entry returns the catalog entry of the card. Clients read the card at cardURL. The publisher is
+// the domain of the card's namespace.
 func (c *ServerCard) Entry(cardURL string) CatalogEntry {
 	namespace, name, _ := strings.Cut(c.Name, "/")
 	labels := strings.Split(namespace, ".")

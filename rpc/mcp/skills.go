@@ -89,7 +89,8 @@ type ReadDirectoryParams struct {
 	URI string `json:"uri"`
 }
 
-// ReadDirectoryResult is the result of resources/directory/read: what is directly in a directory.
+// ReadDirectoryResult is the result of resources/directory/read: the direct children of a
+// directory.
 type ReadDirectoryResult struct {
 	Result
 	Resources  []*Resource `json:"resources"`

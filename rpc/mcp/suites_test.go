@@ -10,8 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// definitions are the definitions of the revisions' schemas and of the tasks extension's, with the
-// Go types that stand for them.
+// definitions maps the definitions in the schemas of the revisions and of the tasks extension to
+// their Go types.
 var definitions = map[string]any{
 	"Annotations":          Annotations{},
 	"AudioContent":         AudioContent{},
@@ -163,7 +163,7 @@ var paramsOf = map[string]any{
 	NotificationTask:                      TaskNotificationParams{},
 }
 
-// others are the messages that no definition of the schemas stands for by itself.
+// others are the messages that have no definition of their own in the schemas.
 var others = []any{CreateTaskResult{}, GetTaskResult{}, ExperimentalTaskResult{}, ElicitSchema{},
 	ListSkillsResult{}, GetSkillResult{}, ReadDirectoryResult{}, SkillsSettings{}, Skill{},
 	SkillResource{}, SkillResources{},
@@ -174,7 +174,7 @@ var errorData = map[string]any{
 	"UnsupportedProtocolVersionError":      UnsupportedProtocolVersionData{},
 }
 
-// suite returns the folder of the MCP schemas, and skips the test where there is none.
+// suite returns the folder of the MCP schemas. It skips the test if there is none.
 func suite(t *testing.T) string {
 	root := os.Getenv("STDWIRE_SUITES")
 	if root == "" {
@@ -204,7 +204,7 @@ func roundTrip(t *testing.T, zero any, data []byte) any {
 	return v.Elem().Interface()
 }
 
-// tree returns data as a tree without members that may be absent: false where that is the default.
+// tree returns data as a tree, without members that are false by default and so may be absent.
 func tree(t *testing.T, data []byte) any {
 	t.Helper()
 	var v any

@@ -68,13 +68,13 @@ func (a *ToolAnnotations) OpenWorld() bool {
 	return a == nil || a.OpenWorldHint == nil || *a.OpenWorldHint
 }
 
-// ToolExecution is how a tool may be called in 2025-11-25.
+// ToolExecution says how a tool may be called in 2025-11-25.
 type ToolExecution struct {
 	TaskSupport TaskSupport `json:"taskSupport,omitempty"` // "" means TaskForbidden
 	Extra       Extra       `json:"-"`
 }
 
-// TaskSupport is whether a call of a tool may be a task (MCP 2025-11-25, Tasks, "Tool-Level
+// TaskSupport says whether a call of a tool may be a task (MCP 2025-11-25, Tasks, "Tool-Level
 // Negotiation").
 type TaskSupport string
 

@@ -21,7 +21,8 @@ func TestKeysMatchExactly(t *testing.T) {
 	assert.Assert(t, p.Arguments == nil && p.Meta == nil)
 	assert.Equal(t, len(p.Extra), 3)
 
-	// The order does not matter, and neither do the letters that encoding/json takes for k and s.
+	// The order does not matter, and neither do the characters that encoding/json takes for k and
+	// s.
 	p = CallToolParams{}
 	assert.NilError(t,
 		Unmarshal([]byte(`{"name":"good","Name":"evil","argumentſ":{"a":1},"ta\u212ak":{}}`), &p))

@@ -5,8 +5,8 @@
 //		return rpc.NewPeer(conn, rpc.Options{Handler: router.Serve})
 //	}, socket.Options{})
 //
-// It is apart from package rpc so that a program that speaks on standard input and output does not
-// link package net.
+// It is a separate package so that a program that speaks on standard input and output does not link
+// package net.
 package socket
 
 import (

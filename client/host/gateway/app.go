@@ -39,7 +39,7 @@ func splitAppURI(public string) (id, rest string) {
 	return id, rest
 }
 
-// appOwner returns the server at d of an app's public URI, or nil.
+// appOwner returns the server that an app's public URI names, if d offers it, or nil.
 func (g *Gateway) appOwner(d *downstream, uri string) *upstreamServer {
 	id, rest := splitAppURI(uri)
 	if rest == "" || !d.includes(id) {
@@ -50,19 +50,19 @@ func (g *Gateway) appOwner(d *downstream, uri string) *upstreamServer {
 	return g.upstreams[id]
 }
 
-// hasUI reports whether a tool says anything of apps.
+// hasUI reports whether the _meta of a tool refers to an app.
 func hasUI(t *mcp.Tool) bool {
 	return t.Meta[mcp.MetaUI] != nil || t.Meta[mcp.MetaUIResourceURI] != nil
 }
 
 // onlyForApps reports whether a tool is hidden from models.
 func onlyForApps(t *mcp.Tool) bool {
-	ui, _ := mcp.ToolUIOf(t.Meta) // a malformed one hides nothing
+	ui, _ := mcp.ToolUIOf(t.Meta) // a malformed value hides nothing
 	return !ui.Allows(mcp.VisibleToModel)
 }
 
-// withPublicApp returns the definition of a tool with the public URI of its app in both forms of
-// its _meta.
+// withPublicApp returns the definition of a tool. Both forms of its _meta have the public URI of
+// its app.
 func (u *upstreamServer) withPublicApp(definition json.RawMessage) json.RawMessage {
 	meta := jsonscan.Member(definition, "_meta")
 	if public := u.publicMeta(meta); !bytes.Equal(public, meta) {
@@ -71,8 +71,8 @@ func (u *upstreamServer) withPublicApp(definition json.RawMessage) json.RawMessa
 	return definition
 }
 
-// publicMeta returns the _meta of a tool or of its result with the public URI of the app. A
-// malformed URI, which a client could take for that of another server, is removed.
+// publicMeta returns the _meta of a tool or of its result. Both forms have the public URI of the
+// app. A malformed URI, which a client could take for that of another server, is removed.
 func (u *upstreamServer) publicMeta(meta []byte) []byte {
 	if len(meta) == 0 || meta[0] != '{' {
 		return meta
@@ -101,7 +101,7 @@ func (u *upstreamServer) publicMeta(meta []byte) []byte {
 	return append(public, '}')
 }
 
-// publicAppURI returns the public form of an encoded URI, or nil unless it is that of an app.
+// publicAppURI returns the public form of an encoded URI, or nil if it is not the URI of an app.
 func (u *upstreamServer) publicAppURI(value []byte) []byte {
 	own, ok := jsonscan.Text(value)
 	if !ok || !mcp.IsAppURI(own) {
@@ -110,8 +110,8 @@ func (u *upstreamServer) publicAppURI(value []byte) []byte {
 	return jsonscan.AppendString(nil, u.publicURI(own))
 }
 
-// publicResult returns the result of a tool with the public URIs of the apps in its content and
-// _meta. A result without any is returned unchanged.
+// publicResult returns the result of a tool. Its content and _meta have the public URIs of apps. A
+// result without URIs of apps is returned unchanged.
 func (u *upstreamServer) publicResult(result json.RawMessage) json.RawMessage {
 	if !mentionsApp(result) || !bytes.HasPrefix(bytes.TrimLeft(result, " \t\r\n"), []byte("{")) ||
 		jsonscan.Valid(result) != nil {
@@ -162,8 +162,8 @@ func mentionsApp(text []byte) bool {
 	}
 }
 
-// publicContent returns content blocks with the public URIs of apps: in links and in embedded
-// resources.
+// publicContent returns content blocks. Their links and embedded resources have the public URIs of
+// apps.
 func (u *upstreamServer) publicContent(content []byte) []byte {
 	public := []byte{'['}
 	for block := range jsonscan.Elements(content) {
@@ -194,8 +194,8 @@ func (u *upstreamServer) publicBlock(block []byte) []byte {
 	return append(public, '}')
 }
 
-// resolveForApp returns the public name of a tool, or the public URI of a resource, that an app
-// means: its own server's. Without the app's URI, a name belongs to the only server with apps that
+// resolveForApp converts the name of a tool, or the URI of a resource, that an app uses to the
+// public one of the app's server. If app is "", the name belongs to the only server with apps that
 // has it.
 func (g *Gateway) resolveForApp(d *downstream, app string, kind server.Kind,
 	name string) (string, error) {
@@ -217,7 +217,7 @@ func (g *Gateway) resolveForApp(d *downstream, app string, kind server.Kind,
 	}
 	if mcp.IsAppURI(name) {
 		if id, rest := splitAppURI(name); rest != "" && d.includes(id) && g.hasServer(id) {
-			return "", server.ResourceNotFound(name) // of another server
+			return "", server.ResourceNotFound(name) // the URI of another server's app
 		}
 		return u.publicURI(name), nil
 	}
@@ -233,7 +233,8 @@ func (g *Gateway) hasServer(id string) bool {
 	return g.upstreams[id] != nil
 }
 
-// resolveUnknownTool returns the public name of a tool that an app calls by its own name.
+// resolveUnknownTool returns the public name for a name that an app may use for a tool of its
+// server, or "" if no server with apps has such a tool. It fails if several have one.
 func (g *Gateway) resolveUnknownTool(d *downstream, own string) (string, error) {
 	found, owner := "", ""
 	for _, u := range g.allUpstreams() {
@@ -255,7 +256,8 @@ func (g *Gateway) resolveUnknownTool(d *downstream, own string) (string, error) 
 	return found, nil
 }
 
-// publicName returns the public name of an offered item, given that or the server's own name.
+// publicName returns the public name of an offered item. name is that name or the server's own
+// name.
 func (l *itemList[T, S]) publicName(name string) (public string, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -268,7 +270,7 @@ func (l *itemList[T, S]) publicName(name string) (public string, ok bool) {
 	return name, ok
 }
 
-// extensionOf returns the extension that a resource belongs to, "" for none.
+// extensionOf returns the extension that a resource belongs to, or "".
 func extensionOf(uri, mimeType string) string {
 	if mcp.IsAppURI(uri) || mimeType == mcp.AppMIMEType {
 		return mcp.ExtensionApps
@@ -276,7 +278,7 @@ func extensionOf(uri, mimeType string) string {
 	return ""
 }
 
-// attachApps makes the gateway resolve what apps of d's clients use.
+// attachApps makes the gateway resolve the names and URIs that apps of d's clients use.
 func (d *downstream) attachApps(g *Gateway) {
 	d.server.Integration().ResolveForApp(
 		func(_ context.Context, app string, kind server.Kind, name string) (string, error) {

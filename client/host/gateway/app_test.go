@@ -30,7 +30,7 @@ const (
 	page   = "<!doctype html><title>"
 )
 
-// appServer returns a server with an app of the same URI as every other one of these, whose HTML
+// appServer returns a server with an app. The URI of the app is the same for all servers; its HTML
 // and results name the server.
 func appServer(t *testing.T, id string) *server.Server {
 	s := server.Options{Logger: quiet}.New(server.Info{Name: id, Version: "1"},
@@ -161,7 +161,7 @@ func TestAppsOfTwoServersDoNotCollide(t *testing.T) {
 			}
 			assert.DeepEqual(t, listed, []string{"ui://a/board/page.html",
 				"ui://b/board/page.html"})
-			// no server's own URI, and none of a server that is not there
+			// neither a server's own URI nor that of a server that does not exist
 			for _, uri := range []string{appURI, "ui://c/board/page.html", "ui://a"} {
 				_, err := c.ReadResource(t.Context(), uri)
 				assert.ErrorContains(t, err, "Resource not found", uri)
@@ -199,8 +199,8 @@ func TestAppsAreHiddenFromClientsWithoutThem(t *testing.T) {
 	})
 }
 
-// The calls of an app reach its own server under its own names of tools, and no other server and no
-// tool that is not for apps.
+// Calls of an app reach its own server under the server's own tool names, no other server, and no
+// tool that apps may not call.
 func TestCallsOfApps(t *testing.T) {
 	inAppWorld(t, gateway.Options{}, func(t *testing.T, w *world,
 		connect func(client.Options, func(*client.Client))) {
@@ -235,7 +235,7 @@ func TestCallsOfApps(t *testing.T) {
 					client.Meta(mcp.Meta{mcp.MetaApp: json.RawMessage(app)}))
 				assert.Assert(t, errors.Is(err, rpc.ErrInvalidParams), "%s: %v", app, err)
 			}
-			// a host that does not say which app calls: only an unambiguous name
+			// if the host does not name the app, only an unambiguous name is accepted
 			result, err := c.CallTool(t.Context(), "only-a", nil)
 			assert.NilError(t, err)
 			assert.Equal(t, result.Content[0].(*mcp.TextContent).Text, "a only")
@@ -245,7 +245,7 @@ func TestCallsOfApps(t *testing.T) {
 	})
 }
 
-// Operations, which the command line and HTTP offer, are for no app.
+// Tools that only apps may call do not become operations for the command line and HTTP.
 func TestToolsForAppsAreNoOperations(t *testing.T) {
 	catalog := dispatch.NewCatalog()
 	inAppWorld(t, gateway.Options{Catalog: catalog}, func(t *testing.T, w *world,

@@ -13,8 +13,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// An appDefinition is what is pinned of an app: the digests of its pages and what they say of
-// themselves. The names are those of the server.
+// An appDefinition is the pinned definition of an app: for each page its digest and its _meta.ui.
+// The names are those of the server.
 type appDefinition struct {
 	URI   string    `json:"uri"`
 	Pages []appPage `json:"pages"`
@@ -27,7 +27,7 @@ type appPage struct {
 	UI       json.RawMessage `json:"ui,omitzero"`
 }
 
-// newAppDefinition returns the definition of an app with these contents.
+// newAppDefinition returns the definition of an app that has these contents.
 func newAppDefinition(uri string, contents []mcp.ResourceContents) (json.RawMessage, error) {
 	d := appDefinition{URI: uri, Pages: []appPage{}}
 	for _, c := range contents {
@@ -42,8 +42,8 @@ func newAppDefinition(uri string, contents []mcp.ResourceContents) (json.RawMess
 	return mcp.Marshal(d)
 }
 
-// appDefinitions returns the definitions of the apps of a server's tools. An app that cannot be
-// read has none.
+// appDefinitions returns the definitions of the apps of a server's tools. It omits apps that cannot
+// be read.
 func appDefinitions(ctx context.Context, c *client.Client) (all []json.RawMessage, err error) {
 	seen := map[string]bool{}
 	for tool, err := range c.Tools(ctx) {
@@ -71,8 +71,8 @@ func appDefinitions(ctx context.Context, c *client.Client) (all []json.RawMessag
 	return all, nil
 }
 
-// checkApp compares an app with its pin, at its first use with nothing. The error says that it has
-// changed.
+// checkApp compares an app with its pin, and pins it at its first use. It returns an error if the
+// app has changed, unless Options.PinsWarn is set.
 func (u *upstreamServer) checkApp(serverName, uri string, contents []mcp.ResourceContents) error {
 	lock := u.g.o.Pins
 	if lock == nil {
@@ -95,7 +95,7 @@ func (u *upstreamServer) checkApp(serverName, uri string, contents []mcp.Resourc
 	switch {
 	case report.IdentityChange != "":
 		reason = "the identity of its server has changed"
-	case state == pin.New: // its tool, which is pinned as well, has not changed
+	case state == pin.New: // its tool is pinned too and has not changed
 		return lock.Accept(identity, pin.App, definitions)
 	case state == pin.Same:
 		return nil

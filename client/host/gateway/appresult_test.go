@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// The URI of an app in a result is that of its server, however its characters are written.
+// The URI of an app in a result becomes the public one, however its characters are encoded.
 func TestPublicResult(t *testing.T) {
 	u := &upstreamServer{id: "a"}
 	for _, uri := range []string{`ui://b/x`, `UI://b/x`, `uI://b/x`, `\u0075i://b/x`,

@@ -28,12 +28,12 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A disk is where the audit log goes; it may be full, or stuck.
+// A disk is the writer of the audit log. It can be full or blocked.
 type disk struct {
 	mu    sync.Mutex
 	text  []byte
-	room  int           // -1: enough
-	stuck chan struct{} // until it is closed
+	room  int           // bytes; -1: unlimited
+	stuck chan struct{} // blocks writes until it is closed
 }
 
 func (d *disk) Write(p []byte) (int, error) {
@@ -63,7 +63,7 @@ func (d *disk) set(room int, stuck chan struct{}) {
 	d.room, d.stuck = room, stuck
 }
 
-// lines returns what is there, when everything that is to be written is.
+// lines returns the written lines, after all pending ones were written.
 func (d *disk) lines() []string {
 	synctest.Wait()
 	d.mu.Lock()
@@ -71,7 +71,7 @@ func (d *disk) lines() []string {
 	return strings.Split(strings.TrimSuffix(string(d.text), "\n"), "\n")
 }
 
-// take returns the lines since the last time, without their times.
+// take returns the lines since its last call, without their times.
 func (d *disk) take(t *testing.T) (all []string) {
 	t.Helper()
 	for _, line := range d.lines() {
@@ -302,7 +302,7 @@ func TestAuditWriteErrors(t *testing.T) {
 				synctest.Wait()
 			}
 			call()
-			d.set(10, nil) // of a line
+			d.set(10, nil) // in the middle of a line
 			call()
 			call()
 			d.set(0, nil)
@@ -335,7 +335,7 @@ func TestAuditBlockedWrite(t *testing.T) {
 		d.set(-1, nil)
 		close(stuck)
 		lines := d.lines()
-		const waiting = 3 // of 1 MiB each, and one that is being written
+		const waiting = 3 // lines of 1 MiB each; one more is being written
 		assert.Equal(t, len(lines), 1+waiting+1)
 		assert.Assert(t,
 			strings.HasSuffix(lines[len(lines)-1], fmt.Sprintf(`"dropped":%d}`, calls-waiting-1)))
@@ -351,7 +351,7 @@ func TestAuditBlockedWrite(t *testing.T) {
 		assert.Equal(t, time.Since(began), 5*time.Second, "no longer than that")
 		close(stuck)
 		synctest.Wait()
-		w.gateway = gateway.Options{Logger: quiet}.New(w.downstream) // for the end of the test
+		w.gateway = gateway.Options{Logger: quiet}.New(w.downstream) // for the cleanup of the test
 	})
 }
 
@@ -374,7 +374,7 @@ func TestAuditClose(t *testing.T) {
 		var text []byte
 		var reading sync.WaitGroup
 		reading.Go(func() {
-			time.Sleep(4 * time.Second) // a slow one
+			time.Sleep(4 * time.Second) // a slow write
 			text, _ = io.ReadAll(r)
 		})
 		w.gateway.Close()

@@ -9,8 +9,8 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 )
 
-// awaitName waits until the servers that may have a name unknown to d are listed. The error says
-// why one cannot be started.
+// awaitName waits until the servers that may have a name unknown to d are listed. It returns an
+// error if such a server cannot be started.
 func (g *Gateway) awaitName(ctx context.Context, d *downstream, public string) error {
 	return g.awaitLists(ctx, func(u *upstreamServer) bool {
 		return d.includes(u.id) &&
@@ -18,9 +18,9 @@ func (g *Gateway) awaitName(ctx context.Context, d *downstream, public string) e
 	}, g.o.NoPrefix)
 }
 
-// AwaitOperation waits until the server that an operation may belong to is listed. It is for
-// [dispatch.Options].Missing of the dispatcher of Options.Catalog. The error says why the server
-// cannot be listed.
+// AwaitOperation waits until the server that an operation may belong to is listed. It returns an
+// error if the server cannot be listed. Use it as [dispatch.Options].Missing of the dispatcher for
+// Options.Catalog.
 func (g *Gateway) AwaitOperation(ctx context.Context, operation string) error {
 	err := g.awaitLists(ctx, func(u *upstreamServer) bool {
 		return strings.HasPrefix(operation, host.ServiceName(u.id)+".")

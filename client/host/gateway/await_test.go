@@ -78,7 +78,7 @@ func TestCallWaitsForFirstStart(t *testing.T) {
 			assert.Equal(t, e.Err.Code, dispatch.Timeout)
 			after(5 * time.Second)
 			for _, name := range []string{"up__nope", "nope", "off__verbatim", "slo__verbatim"} {
-				// which no server that is starting can have
+				// a name that no starting server can have
 				_, err = c.CallTool(t.Context(), name, nil)
 				assert.ErrorContains(t, err, "Unknown tool: "+name)
 			}

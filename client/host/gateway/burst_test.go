@@ -18,8 +18,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// restless is a legacy server that registers its tools after it was asked for them, and tells of
-// each, as those of the official SDK do.
+// restless is a legacy server that registers its tools after the first tools/list, with a
+// notification for each, as servers of the official SDK do.
 func restless(stream io.ReadWriteCloser) {
 	tools := 0
 	for lines := bufio.NewScanner(stream); lines.Scan(); {

@@ -39,9 +39,10 @@ func readCache(path string) (lists cachedLists, text []byte, ok bool) {
 	return lists, text, err == nil && mcp.Unmarshal(text, &lists) == nil
 }
 
-// CachedTools returns the tools of a server that a gateway has listed with this Options.CacheDir
-// and host.Server.Digest, without starting the server. It returns nil if there are none or the file
-// is invalid. It is for a program that suggests names.
+// CachedTools returns the cached tools of a server, for a program that suggests names. It does not
+// start the server. dir and digest are the Options.CacheDir and host.Server.Digest of the gateway
+// that has listed the server. CachedTools returns nil if there are no cached tools or the file is
+// invalid.
 func CachedTools(dir, id, digest string) (tools []*mcp.Tool) {
 	lists, _, ok := readCache(cachePath(dir, id))
 	if !ok || digest == "" || lists.Digest != digest {
@@ -82,7 +83,7 @@ func (u *upstreamServer) loadCache() bool {
 		return false // saveCache writes valid definitions only
 	}
 	if r.Digest != u.digest {
-		// The lists may have changed, but later servers must not get the names meanwhile.
+		// the lists may have changed, but later servers must not get the names in the meantime
 		u.tools.reserve(tools)
 		u.prompts.reserve(prompts)
 		u.resources.reserve(resources)

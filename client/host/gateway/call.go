@@ -95,7 +95,8 @@ func (c *call) checkResult() error {
 	return nil
 }
 
-// refuse returns the error of a call that the gateway refuses. Its data tells clients by what.
+// refuse returns the error of a call that the gateway refuses. Its data contains by, so that
+// clients know the reason.
 func (c *call) refuse(by string, code int, format string, args ...any) error {
 	reason := rpc.Errorf(code, "server %q: %s %q: %s", c.target.id, c.kind, c.target.name,
 		fmt.Sprintf(format, args...))

@@ -18,7 +18,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// reopen puts a gateway with options in place of the world's.
+// reopen replaces the gateway by one with these options.
 func (w *world) reopen(o gateway.Options, s host.Server) {
 	w.t.Helper()
 	w.gateway.Close()

@@ -23,7 +23,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// What servers say of what they have, with all that a Go type would lose.
+// Definitions of servers with everything that a conversion to Go types would lose.
 const (
 	oddTool = `{ "x-first":[1.50,1e400], "inputSchema":{"required":["b"],"properties":{"b":{"maximum":9007199254740993.0,"type":"number"},"a":{}},"type":"object","$schema":"http://json-schema.org/draft-07/schema#"},` +
 		`"annotations":{"idempotentHint":true,"y":null,"x":{"z":1,"a":2},"readOnlyHint":true},"title":"","execution":{"taskSupport":"optional"},"name":"odd.one","description":"\u0044oes \"it\".","_meta":{"z/z":0.10,"a/a":[]},"icons":[] }`
@@ -32,7 +32,7 @@ const (
 	oddTemplate = `{"mimeType":"","uriTemplate":"mem://odd/{x}","name":"odd","_meta":{}}`
 )
 
-// offerDefinitions makes the server "up" offer them.
+// offerDefinitions makes the server "up" offer these definitions.
 func (w *world) offerDefinitions() {
 	w.t.Helper()
 	var tool mcp.Tool
@@ -62,7 +62,7 @@ func (w *world) offerDefinitions() {
 	time.Sleep(5 * time.Second)
 }
 
-// texts are all definitions that a client gets.
+// texts returns all definitions that a client gets.
 func (w *world) texts(c *client.Client) (all []string) {
 	w.t.Helper()
 	i, ctx := c.Integration(), w.t.Context()
@@ -114,7 +114,7 @@ func TestDefinitions(t *testing.T) {
 				oddPrompt},
 			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, CacheDir: dir}, oddTool,
 				oddPrompt},
-			// now it is
+			// now from the cache
 			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, CacheDir: dir}, oddTool,
 				oddPrompt},
 		} {

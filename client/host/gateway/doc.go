@@ -49,20 +49,20 @@
 // listed for the first time or could not be started; without prefixes, tools and prompts too. Names
 // in cached lists are reserved from the beginning. A disabled or removed server loses its names.
 //
-// The URI of an app (MCP Apps) gets the ID of its server, which no other server can take:
-// "ui://board/page" of the server "files" is "ui://files/board/page" in lists, in the _meta of
-// tools and in results. Clients that do not declare apps see neither the URIs nor the tools that
-// only apps may call; these are no operations either. A host that names the app of a request in
-// _meta, see [mcp.MetaApp], has it confined to the app's server, whose own names of tools and URIs
-// it may use. Without that, an unknown name of a tool is that of the only server with apps that has
-// it.
+// The URI of an app (MCP Apps) gets the ID of its server as its authority, which no other server
+// can take: "ui://board/page" of the server "files" is "ui://files/board/page" in lists, in the
+// _meta of tools and in results. Clients that do not declare apps get neither the URIs nor the
+// tools that only apps may call; such tools do not become operations either. If a host names the
+// app of a request in _meta (see [mcp.MetaApp]), the gateway confines the request to the app's
+// server, and the request may use that server's own names and URIs. Otherwise, an unknown name of a
+// tool belongs to the only server with apps that has such a tool.
 //
 // A URI is read at the first server that lists it or a template for it. A URI that no server lists
 // is tried, in order, at the servers that list other URIs of its scheme.
 //
-// A skill belongs to the first server that has it or a skill in whose directory it is, unless an
-// earlier server has one of its files as a resource or by a template. Its URI and digests stay as
-// they are, and its files are read at its server. skills/get knows the skills in lists only.
+// A skill belongs to the first server that has it or a skill whose directory contains it, unless an
+// earlier server has one of its files as a resource or by a template. Its URI and digests stay
+// unchanged, and its files are read at its server. skills/get finds only skills in lists.
 //
 // Definitions are forwarded byte by byte, with two repairs, because strict clients refuse a whole
 // list for one such defect: null in an optional member is removed, and the inputSchema of a tool
@@ -75,11 +75,11 @@
 // # Pins
 //
 // With Options.Pins, a tool, prompt, resource, template or skill that has changed since its first
-// use is withheld until the change is accepted; a changed resource, what a changed template
-// matches, and the files of a skill of which one has changed, cannot be read either. An item that
-// its server did not have at first use is not listed until it is accepted. A new resource can be
-// read, because servers may serve unlisted resources anyway. The first call after a start of the
-// server waits until its lists are compared with the pins.
+// use is withheld until the change is accepted. Until then a changed resource, a URI that matches a
+// changed template, or a file of a changed skill cannot be read either. An item that its server did
+// not have at first use is not listed until it is accepted. A new resource can be read, because
+// servers may serve unlisted resources anyway. The first call after a start of the server waits
+// until its lists are compared with the pins.
 //
 // # Calls
 //

@@ -47,7 +47,7 @@ func reads(name string) func(context.Context, json.RawMessage) (json.RawMessage,
 	}
 }
 
-// second adds a server with a tool, and counts how often it is started.
+// second adds a server with a tool, and counts its starts.
 func (w *world) second(id string) (up *server.Server, starts *atomic.Int64) {
 	w.t.Helper()
 	up, starts = server.Options{Logger: quiet}.New(server.Info{Name: id, Version: "1"},
@@ -69,7 +69,7 @@ func (w *world) second(id string) (up *server.Server, starts *atomic.Int64) {
 func TestDownstreams(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		o := client.Options{Era: era}
-		early := w.addDownstream("b", "later") // before there is any of them
+		early := w.addDownstream("b", "later") // before these upstream servers are added
 		b, starts := w.second("b")
 		both := w.addDownstream("b", "up")
 		w.clientAt(both, o, func(c *client.Client) {
@@ -201,7 +201,7 @@ func TestDownstreamCollision(t *testing.T) {
 	})
 }
 
-// uris are the resources that a client sees.
+// uris returns the URIs of the resources that a client gets.
 func (w *world) uris(c *client.Client) (uris []string) {
 	w.t.Helper()
 	for r, err := range c.Resources(w.t.Context()) {
@@ -230,7 +230,7 @@ func TestDownstreamSubscriptions(t *testing.T) {
 				watch(without, func(third *client.Client, atThird chan string) {
 					assert.NilError(t, first.Subscribe(t.Context(), "mem://a"))
 					assert.NilError(t, second.Subscribe(t.Context(), "mem://a", "mem://all/7"))
-					// which would be another one's, that is on no list
+					// in no list here, because its server is not offered
 					assert.NilError(t, third.Subscribe(t.Context(), "mem://a"))
 					time.Sleep(5 * time.Second)
 					assert.Assert(t, len(atFirst) > 0, "it may have changed before")
@@ -329,7 +329,7 @@ func TestUseOfFailedServer(t *testing.T) {
 				assert.DeepEqual(t, w.names(c), []string{"up__verbatim"})
 			}
 			end()
-			_, err := c.CallTool(t.Context(), "up__verbatim", nil) // waits
+			_, err := c.CallTool(t.Context(), "up__verbatim", nil) // this call waits
 			assert.NilError(t, err)
 			down.Store(true)
 			end()

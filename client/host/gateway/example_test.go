@@ -12,7 +12,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// Offer what two other servers have, beside one's own.
+// Offer the tools of two other servers, beside the server's own.
 func Example() {
 	ctx := context.Background()
 	s := server.New(server.Info{Name: "all", Version: "1.0.0"}, dispatch.NewCatalog())
@@ -50,7 +50,7 @@ func Example() {
 	// <nil> true
 }
 
-// weather leads to a server in this process.
+// weather connects to a server in this process.
 func weather(city string) client.Transport {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,

@@ -107,7 +107,7 @@ func TestResourceUpdates(t *testing.T) {
 					assert.Equal(t, len(got), 2,
 						"it may have changed before the server was subscribed to")
 					time.Sleep(5 * time.Second)
-					for len(updates) > 0 { // while the server comes back, that may be told twice
+					for len(updates) > 0 { // a restart may report an update twice
 						<-updates
 					}
 					for _, uri := range []string{"mem://a", "mem://all/7", "mem://b",

@@ -60,9 +60,9 @@ func (o Options) New(s *server.Server) *Gateway {
 	return g
 }
 
-// DeclareOffers makes s declare all that a gateway can offer on it: the servers of the gateway may
-// start after a client has connected, and a legacy client reads the capabilities only once. New
-// calls it for its server.
+// DeclareOffers makes s declare all capabilities that a gateway can offer on it, because the
+// servers of the gateway may start after a client has connected, and a legacy client reads the
+// capabilities only once. New calls it for its server.
 func DeclareOffers(s *server.Server) {
 	s.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt,
 		server.KindSkill)

@@ -97,7 +97,7 @@ func (w *world) add(name string,
 				InputSchema: json.RawMessage(`{"type":"object"}`)}, Forward: forward}))
 }
 
-// client returns a client of the gateway, for f.
+// client calls f with a client of the gateway.
 func (w *world) client(o client.Options, f func(c *client.Client)) {
 	w.t.Helper()
 	o.Logger = quiet
@@ -207,7 +207,7 @@ func TestQuestions(t *testing.T) {
 				`[{"name":"first 1"} {"name":"secon 2"}]`)
 			assert.Equal(t, asked, 2)
 		})
-		w.client(client.Options{Era: era}, func(c *client.Client) { // which cannot be asked
+		w.client(client.Options{Era: era}, func(c *client.Client) { // this client cannot be asked
 			_, err := c.CallTool(t.Context(), "up__ask", nil)
 			assert.Assert(t, err != nil)
 		})
@@ -285,7 +285,7 @@ func TestRestart(t *testing.T) {
 		w.client(client.Options{Era: era, OnToolsChanged: func(tools []*mcp.Tool, err error) {
 			changes <- len(tools)
 		}}, func(c *client.Client) {
-			for range 5 { // which is once too often to be started again by itself
+			for range 5 { // after so many failures it no longer restarts by itself
 				time.Sleep(5 * time.Second)
 				w.mu.Lock()
 				live := w.upConn
@@ -470,7 +470,7 @@ func TestRefresh(t *testing.T) {
 	})
 }
 
-// The list of twenty servers that are remembered is there at once, and none of them is started.
+// BenchmarkListFromCache measures the lists of twenty cached servers, none of which is started.
 func BenchmarkListFromCache(b *testing.B) {
 	dir := b.TempDir()
 	up := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"},
@@ -504,7 +504,7 @@ func BenchmarkListFromCache(b *testing.B) {
 	first, _ := open()
 	first.Close()
 	g, downstream := open()
-	b.Cleanup(g.Close) // after the client's
+	b.Cleanup(g.Close) // runs after the cleanup of the client
 	c := mcptest.Connect(b, downstream, client.Options{})
 	for b.Loop() {
 		n := 0
@@ -533,7 +533,7 @@ func TestPins(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			w.client(client.Options{}, func(c *client.Client) {
 				assert.DeepEqual(t, w.names(c), []string{"up__verbatim"})
-				time.Sleep(6 * time.Second) // then it is not its first use any more
+				time.Sleep(6 * time.Second) // after its first use
 				w.add("new", func(context.Context, json.RawMessage) (json.RawMessage,
 					error) {
 					return text("x"), nil

@@ -31,7 +31,7 @@ func TestCancelledQuestion(t *testing.T) {
 			}
 			return text("asked"), nil
 		})
-		// One that does not care whether its call is given up.
+		// A handler that ignores the cancellation of its call.
 		w.add("stubborn", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			_, err := server.Elicit(context.WithoutCancel(ctx), "k", who)
 			ended <- err
@@ -46,7 +46,7 @@ func TestCancelledQuestion(t *testing.T) {
 				OnElicit: func(asked context.Context, _ mcp.ElicitParams) (*mcp.ElicitResult,
 					error) {
 					if name == "gone" {
-						go c.Close() // which waits for this
+						go c.Close() // Close waits for this handler
 					} else {
 						cancel()
 					}

@@ -32,8 +32,8 @@ type itemList[T any, S comparable] struct {
 	// list fetches all items from the server.
 	list func(i client.Integration, ctx context.Context,
 		opts ...client.CallOption) iter.Seq2[json.RawMessage, error]
-	// name returns the server's own name of an item and its public name, which is "" for an item
-	// that is not to be offered.
+	// name returns the server's own name of an item and its public name, which is "" if the item
+	// must not be offered.
 	name func(item *T) (own, public string)
 	// uris, if set, returns the URIs that an item has besides its name.
 	uris func(item *T) []string

@@ -104,7 +104,7 @@ func (l *legacyServer) run() {
 	}()
 	timer := time.NewTimer(lowerLevelDelay)
 	defer timer.Stop()
-	var lowerSince time.Time // since when clients want less; zero if they do not
+	var lowerSince time.Time // since when a lower level suffices; zero if it does not
 	for {
 		select {
 		case <-l.wake:

@@ -24,7 +24,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A logbook keeps the log messages that a client gets.
+// A logbook records the log messages that a client gets.
 type logbook struct {
 	mu    sync.Mutex
 	lines []string
@@ -36,7 +36,7 @@ func (b *logbook) add(m mcp.LoggingMessageParams) {
 	b.lines = append(b.lines, fmt.Sprintf("%s %s %s", m.Level, m.Logger, m.Data))
 }
 
-// took waits until nothing happens any more, and returns what has come since the last time.
+// took waits until all goroutines are blocked, and returns the messages since its last call.
 func (b *logbook) took() string {
 	time.Sleep(time.Second)
 	b.mu.Lock()
@@ -49,7 +49,7 @@ func (b *logbook) options(era mcp.Era, level mcp.LoggingLevel) client.Options {
 	return client.Options{Era: era, OnLog: b.add, LogLevel: level}
 }
 
-// chatty adds a tool that logs at two levels, and has the names of a logger and of none.
+// chatty adds a tool that logs at two levels, with and without the name of a logger.
 func (w *world) chatty() {
 	w.add("chat", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 		for _, m := range []mcp.LoggingMessageParams{
@@ -68,7 +68,7 @@ func (w *world) chatty() {
 func TestLogsWithinCall(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.chatty()
-		var other logbook // is there, and not of that call
+		var other logbook // a connected client to which the call does not belong
 		w.client(other.options(mcp.Legacy, mcp.LevelDebug), func(*client.Client) {
 			for level, want := range map[mcp.LoggingLevel]string{
 				mcp.LevelDebug:   `debug up/db {"b":1.50,"a":2}, error up "x"`,
@@ -171,7 +171,7 @@ func (w *world) twoClients(t *testing.T, first, second mcp.Era, perSession bool)
 			return nil, err
 		}
 		if _, err := server.Once(ctx, "met", func(context.Context) (int, error) {
-			meet[in.Who] <- struct{}{} // both are under way, before and after
+			meet[in.Who] <- struct{}{} // both calls are in progress, before and after
 			server.Progress(ctx, 1, 2, in.Who)
 			_ = server.Log(ctx,
 				mcp.LoggingMessageParams{Level: mcp.LevelError,
@@ -240,8 +240,8 @@ func (w *world) twoClients(t *testing.T, first, second mcp.Era, perSession bool)
 		case perSession || w.era == mcp.Modern:
 			assert.Equal(t, results[i], who+" of-"+who)
 		default:
-			// the server is for both, and so has the roots of all that can be asked outside of
-			// calls
+			// both clients share the server, so outside of calls it has the roots of all clients
+			// that can be asked
 			want := map[mcp.Era]string{mcp.Legacy: " of-client0"}[first] +
 				map[mcp.Era]string{mcp.Legacy: " of-client1"}[second]
 			got := strings.Fields(results[i])
@@ -276,7 +276,7 @@ func TestLogFlood(t *testing.T) {
 			OnRawLog: func(params json.RawMessage) {
 				var m mcp.LoggingMessageParams
 				assert.Check(t, mcp.Unmarshal(params, &m))
-				time.Sleep(time.Millisecond) // a client that reads slowly
+				time.Sleep(time.Millisecond) // a slow reader
 				mu.Lock()
 				defer mu.Unlock()
 				var missing struct{ Dropped int }
@@ -410,12 +410,12 @@ func TestInvalidLogs(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		var b logbook
 		w.client(b.options(mcp.Legacy, mcp.LevelDebug), func(*client.Client) {
-			synctest.Wait() // it has said its level
+			synctest.Wait() // the client has set its level
 			scripted := make(chan string)
 			s := w.scripted("odd", scripted)
 			assert.NilError(t, w.gateway.Add(s))
 			var all []string
-			for range 10 { // some are still to be passed on when the last one comes
+			for range 10 { // some messages are still in the queue when the last one arrives
 				for _, params := range []string{`[]`, `{}`, `{"level":"loud","data":1}`,
 					`{"level":"error"}`, `{"level":"error","data":1,"logger":7}`} {
 					all = append(all, `{"jsonrpc":"2.0","method":"notifications/message","params":`+
@@ -431,7 +431,7 @@ func TestInvalidLogs(t *testing.T) {
 	})
 }
 
-// scripted is a legacy server that says these lines once it is initialized.
+// scripted is a legacy server that sends these lines once it is initialized.
 func (w *world) scripted(id string, lines <-chan string) host.Server {
 	s := w.server(id, mcp.Legacy)
 	s.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
@@ -440,7 +440,7 @@ func (w *world) scripted(id string, lines <-chan string) host.Server {
 	return s
 }
 
-// script answers initialize, and nothing else.
+// script answers initialize, and no other request.
 func (w *world) script(lines <-chan string) client.Transport {
 	clientEnd, serverEnd := net.Pipe()
 	w.serving.Go(func() {

@@ -137,7 +137,8 @@ func (t *nameTable) replace(kind, id string, before, now map[string]string) (aff
 			later[other] = later[other] || skilled
 		}
 	}
-	if (kind == kindTemplate || kind == kindSkill) && different { // these own more than their names
+	// these own more than their names
+	if (kind == kindTemplate || kind == kindSkill) && different {
 		for other := range t.ranks {
 			later[other] = true
 		}
@@ -208,8 +209,8 @@ func (t *nameTable) firstBefore(n nameKey, id string) (first nameOwner, found bo
 	return first, found
 }
 
-// first returns the first server in order, of those that counts accepts, that has the name or, if
-// uri is not "", a template that matches uri. The caller holds mu.
+// first returns the first server in order that has the name or, if uri is not "", a template that
+// matches uri. It considers only servers that counts accepts. The caller holds mu.
 func (t *nameTable) first(n nameKey, uri string, counts func(id string) bool) (first nameOwner,
 	found bool) {
 	earlier := func(id string) bool {
@@ -234,8 +235,8 @@ func (t *nameTable) first(n nameKey, uri string, counts func(id string) bool) (f
 	return first, found
 }
 
-// reader returns the server that a URI belongs to, of those that counts accepts, and the key of its
-// resource or template.
+// reader returns the server that a URI belongs to, and the key of its resource or template. It
+// considers only servers that counts accepts.
 func (t *nameTable) reader(uri string, counts func(id string) bool) (id string, by nameKey,
 	found bool) {
 	t.mu.RLock()
@@ -248,8 +249,8 @@ func (t *nameTable) reader(uri string, counts func(id string) bool) (id string, 
 	return first.id, nameKey{kindTemplate, first.own}, found
 }
 
-// skillReader returns the server, of those that counts accepts, with the innermost skill in whose
-// directory a file is.
+// skillReader returns the server with the innermost skill whose directory contains a file. It
+// considers only servers that counts accepts.
 func (t *nameTable) skillReader(uri string, counts func(id string) bool) (id string, found bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -261,8 +262,8 @@ func (t *nameTable) skillReader(uri string, counts func(id string) bool) (id str
 	return "", false
 }
 
-// hasUnlistedBefore reports whether a server before id, of those that counts accepts, is not listed
-// yet.
+// hasUnlistedBefore reports whether a server before id is not listed yet. It considers only servers
+// that counts accepts.
 func (t *nameTable) hasUnlistedBefore(id string, counts func(id string) bool) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -274,8 +275,8 @@ func (t *nameTable) hasUnlistedBefore(id string, counts func(id string) bool) bo
 	return false
 }
 
-// serversByScheme returns the IDs of the servers, of those that counts accepts, that have resources
-// or templates with the scheme of uri, in order.
+// serversByScheme returns the IDs of the servers that have resources or templates with the scheme
+// of uri, in order. It considers only servers that counts accepts.
 func (t *nameTable) serversByScheme(uri string, counts func(id string) bool) (ids []string) {
 	scheme, _, _ := strings.Cut(uri, ":")
 	t.mu.RLock()

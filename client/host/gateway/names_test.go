@@ -25,7 +25,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A place is a server with resources and templates, that reads as its name.
+// A place is a server with resources and templates. The contents of each are the server's name.
 type place struct {
 	*server.Server
 	name  string
@@ -67,7 +67,7 @@ func (p *place) has(t *testing.T, uri, description string) {
 				}}))
 }
 
-// host is the place as a server of the gateway.
+// host returns the place as a server of the gateway.
 func (w *world) host(p *place, id string) host.Server {
 	return host.Server{ID: id, Digest: "d", Options: client.Options{Era: w.era, Logger: quiet},
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
@@ -93,7 +93,7 @@ func (w *world) places(o gateway.Options, all ...*place) {
 	}
 }
 
-// who tells which server answers for each URI; "-" if none does.
+// who returns, for each URI, the server that answers, or "-".
 func (w *world) who(c *client.Client, uris ...string) string {
 	w.t.Helper()
 	var names []string
@@ -351,7 +351,7 @@ func TestUpdatesAndReadsOfDownstreams(t *testing.T) {
 			func(c *client.Client) {
 				assert.NilError(t, c.Subscribe(t.Context(), "mem://x", "mem://z", "mem://all/1"))
 				time.Sleep(time.Minute)
-				for len(updates) > 0 { // while they are subscribed to
+				for len(updates) > 0 { // while the client is subscribed
 					<-updates
 				}
 				peer := <-peers
@@ -369,7 +369,7 @@ func TestUpdatesAndReadsOfDownstreams(t *testing.T) {
 				assert.NilError(t, c.Unsubscribe(t.Context(), "mem://x", "mem://z", "mem://all/1"))
 			})
 		w.clientAt(w.addDownstream("b"), client.Options{}, func(c *client.Client) {
-			// what is listed is the same everywhere
+			// lists are the same at all downstream servers
 			assert.DeepEqual(t, w.uris(c), []string{"mem://z"})
 			assert.Equal(t, w.who(c, "mem://x"), "second")
 		})

@@ -14,7 +14,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// kindOperation is the kind of a tool as an operation, whose public name is another.
+// kindOperation is the kind of a tool that is offered as an operation. Its public name differs from
+// the tool's.
 const kindOperation = "tool as an operation"
 
 // operationList returns the list that offers the server's tools as operations.

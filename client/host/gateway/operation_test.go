@@ -25,8 +25,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// asOperations runs a test with a server of each era whose tools are operations, and what calls
-// them: confirmed, and as JSON.
+// asOperations runs a test with a server of each era whose tools are operations, and a function
+// that calls them with a confirmation and returns JSON.
 func asOperations(t *testing.T, o gateway.Options, change func(s *host.Server),
 	test func(t *testing.T, w *world, c *dispatch.Catalog,
 		call func(operation, arguments string) string)) {
@@ -252,7 +252,7 @@ func TestOperationsFollowTools(t *testing.T) {
 				Reason: gateway.ReasonCollision, Detail: "up"}))
 		w.gateway.Remove("up.a")
 		time.Sleep(settle)
-		assert.DeepEqual(t, operationNames(c), want) // up_a offers what up.a did
+		assert.DeepEqual(t, operationNames(c), want) // up_a gets the name that up.a had
 		w.gateway.Remove("up")
 		assert.DeepEqual(t, operationNames(c), []string{"other.a.b", "other.b", "other.secret.one",
 			"up_a.a.b", "up_a.b", "up_a.secret.one"})
@@ -369,7 +369,7 @@ func TestOperationErrors(t *testing.T) {
 		held, _ := c.Lookup("up.refuses")
 		w.gateway.Remove("up")
 		again := dispatch.NewCatalog()
-		assert.NilError(t, again.Register(held)) // as a call that has found it a moment ago
+		assert.NilError(t, again.Register(held)) // like a call that has just found the operation
 		e = dispatch.NewDispatcher(again, dispatch.Options{Logger: quiet}).Dispatch(t.Context(),
 			&dispatch.Call{Operation: "up.refuses", Confirmed: true})
 		assert.Assert(t, errors.Is(e.Err, dispatch.NotFound), "%v", e.Err)

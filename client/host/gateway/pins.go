@@ -111,9 +111,9 @@ func (p *pinChecker) check(lock *pin.Lock, server pin.Server, kind pin.Kind,
 	return lock.Check(server, kind, definitions)
 }
 
-// comparePin returns an error if the definition of the tool or prompt that is called does not match
-// its pin. If the client to is newer than the offered lists, it waits until they are fetched from
-// it. status is that of the item's list.
+// comparePin returns an error if the definition of the called tool or prompt does not match its
+// pin. If the client to is newer than the offered lists, comparePin waits until they are fetched
+// from it. status is the method of the item's list.
 func (c *call) comparePin(ctx context.Context, to *client.Client,
 	status func(public string) (offered bool, reason Reason)) error {
 	u := c.target.upstream
@@ -194,8 +194,8 @@ func (l *itemList[T, S]) admit(server string, all []definition[T],
 	return usable
 }
 
-// Recheck makes the gateway compare the latest lists with Options.Pins again, after these have
-// changed. It starts no server and does not wait for the comparison.
+// Recheck makes the gateway compare the latest lists with Options.Pins again. Call it after a
+// change of the pins. It starts no server and does not wait for the comparison.
 func (g *Gateway) Recheck() {
 	for _, u := range g.allUpstreams() {
 		select {

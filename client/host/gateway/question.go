@@ -107,8 +107,8 @@ type inputRequired struct{ error }
 
 func (q *inputRequired) Unwrap() error { return q.error }
 
-// requireInput asks the client of the request in ctx. The error is an *inputRequired, or says why
-// the client cannot be asked.
+// requireInput asks the client of the request in ctx. The error is an *inputRequired, or another
+// error if the client cannot be asked.
 func requireInput(ctx context.Context, questions mcp.InputRequests, state string) error {
 	err := server.RequireInput(ctx, questions, state)
 	if err == server.ErrNoRequest {

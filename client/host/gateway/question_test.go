@@ -17,7 +17,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// asksAll asks all that a server can, and returns the answers.
+// asksAll asks every kind of question, and returns the answers.
 func asksAll(ctx context.Context) (string, error) {
 	answer, err := server.Elicit(ctx, "who",
 		mcp.ElicitParams{Message: "Who?",
@@ -41,7 +41,7 @@ func asksAll(ctx context.Context) (string, error) {
 		uris(roots), nil
 }
 
-// answering are the options of a client that answers all that, as name.
+// answering returns the options of a client that answers all of them with name.
 func answering(era mcp.Era, name string) client.Options {
 	return client.Options{Era: era, Roots: rooted(name),
 		OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
@@ -54,7 +54,7 @@ func answering(era mcp.Era, name string) client.Options {
 		}}
 }
 
-// addAsking has a server ask within each kind of call.
+// addAsking makes a server ask during each kind of request.
 func addAsking(t *testing.T, s *server.Server, uri, template string) {
 	t.Helper()
 	read := func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
@@ -100,7 +100,7 @@ func addAsking(t *testing.T, s *server.Server, uri, template string) {
 // Servers may ask questions within prompts/get and resources/read, too.
 func TestQuestionsOfPromptsAndResources(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
-		// One that is asked first for what is not in any list, and does not have it.
+		// A server that is asked first for an unlisted resource, and does not have it.
 		other := server.Options{Logger: quiet}.New(server.Info{Name: "first", Version: "1"},
 			dispatch.NewCatalog())
 		assert.NilError(t,
@@ -132,7 +132,7 @@ func TestQuestionsOfPromptsAndResources(t *testing.T) {
 				assert.Equal(t, r.Contents[0].URI, uri)
 			}
 		})
-		w.client(client.Options{Era: era}, func(c *client.Client) { // which cannot be asked
+		w.client(client.Options{Era: era}, func(c *client.Client) { // this client cannot be asked
 			_, err := c.GetPrompt(t.Context(), "up__greet", nil)
 			assert.Assert(t, err != nil)
 			_, err = c.ReadResource(t.Context(), "mem://a")

@@ -12,8 +12,8 @@ import (
 )
 
 // owner returns the server that answers for a URI at d: the first in order that lists it or a
-// template for it, or else the one with a skill in whose directory it is, or nil. An error says
-// that the URI is withheld.
+// template for it, or else the one with a skill whose directory contains it, or nil. It returns an
+// error if the URI is withheld.
 func (g *Gateway) owner(d *downstream, uri string) (*upstreamServer, error) {
 	counts := d.includes
 	if mcp.IsAppURI(uri) { // no template of another server counts
@@ -71,8 +71,8 @@ func (u *upstreamServer) readMatched(ctx context.Context, s *server.Server,
 }
 
 // readUnlisted reads a URI that no list at d contains, such as a link in a result. It asks the
-// server that has the URI but has it withheld as new, or the only server; otherwise the servers
-// with URIs of its scheme, in order.
+// server that has the URI in a new resource, which is withheld, or the only server; otherwise the
+// servers with URIs of its scheme, in order.
 func (g *Gateway) readUnlisted(ctx context.Context, d *downstream,
 	uri string) (*mcp.ReadResourceResult, error) {
 	u, err := g.owner(d, uri)

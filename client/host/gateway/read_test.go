@@ -45,7 +45,7 @@ func TestUnlistedResource(t *testing.T) {
 			})
 		}
 		w.up.Integration().ReadUnlisted(reads("up", "mem://one"))
-		read("mem://one", "of up") // the only one that there is
+		read("mem://one", "of up") // the only server with this scheme
 		read("mem://none", "")
 
 		other := server.Options{Logger: quiet}.New(server.Info{Name: "other", Version: "1"},
@@ -117,7 +117,7 @@ func TestUnlistedOfSingleServer(t *testing.T) {
 			r, err := c.ReadResource(t.Context(), "mem://secret")
 			assert.NilError(t, err)
 			assert.Equal(t, r.Contents[0].Text, "found")
-			if w.era == mcp.Modern { // a legacy server asks in calls of tools only
+			if w.era == mcp.Modern { // a legacy server can ask only in calls of tools
 				r, err = c.ReadResource(t.Context(), "mem://asks")
 				assert.NilError(t, err)
 				assert.Equal(t, r.Contents[0].Text, `{"name":"Ada"}`)
@@ -129,7 +129,7 @@ func TestUnlistedOfSingleServer(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			assert.Equal(t, <-updates, "mem://secret/part", "it may have changed before")
 			w.up.ResourceUpdated("mem://secret/part")
-			if w.era == mcp.Modern { // a legacy server refuses to watch what there is not
+			if w.era == mcp.Modern { // a legacy server refuses an unknown resource
 				assert.Equal(t, <-updates, "mem://secret/part")
 			}
 			assert.Assert(t, w.gateway.Remove("up"))

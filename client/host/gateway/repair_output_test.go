@@ -9,8 +9,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// An outputSchema that is not that of an object costs a strict client of a revision before
-// 2026-07-28 the whole list: it is for clients of later revisions only.
+// An outputSchema that does not describe an object makes strict clients of a revision before
+// 2026-07-28 refuse the whole list. So only clients of later revisions get it.
 func TestOutputSchemaOfArray(t *testing.T) {
 	const without = `{"name":"odd__list","inputSchema":{"type":"object"}`
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {

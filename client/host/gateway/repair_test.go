@@ -23,10 +23,10 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A scripted is a legacy server that answers with what it is told to, whatever that is.
+// A scripted is a legacy server with fixed results, valid or not.
 type scripted map[string]string // results by method
 
-// server is a scripted server as a gateway has it.
+// server returns the scripted server as a server of the gateway.
 func (s scripted) server(id string, serving *sync.WaitGroup) host.Server {
 	return host.Server{ID: id, Options: client.Options{Era: mcp.Legacy, Logger: quiet},
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
@@ -120,17 +120,17 @@ func TestInvalidDefinitions(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		assert.Equal(t, strings.Count(log.String(), "level=WARN"), said, "it is said once: %s",
 			log.String())
-		// Pins are of what the server says, not of what is made of it.
+		// Pins cover the definition of the server, not the repaired one.
 		assert.Assert(t, pinnedOf(t, lock, "odd", `{"name":"a_empty","inputSchema":{},"x":1.50}`))
 	})
 }
 
-// pinnedOf reports whether a lock has a tool of a server with that definition.
+// pinnedOf reports whether a lock has a pin for this definition of a server's tool.
 func pinnedOf(t *testing.T, lock *pin.Lock, id, definition string) bool {
 	t.Helper()
 	var o client.Options
 	gateway.DeclareCapabilities(&o)
-	o.Extensions = nil // they are no part of the identity
+	o.Extensions = nil // extensions are not part of the identity
 	declared, err := mcp.Marshal(o.Capabilities())
 	assert.NilError(t, err)
 	report, err := lock.Compare(pin.Server{ID: id, Name: "scripted", Capabilities: declared},
@@ -139,7 +139,7 @@ func pinnedOf(t *testing.T, lock *pin.Lock, id, definition string) bool {
 	return len(report.Verdicts) == 1 && report.Verdicts[0].State == pin.Same
 }
 
-// A lockedBuffer is one that may be written while it is read.
+// A lockedBuffer is a buffer that can be written and read concurrently.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

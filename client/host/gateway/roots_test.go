@@ -21,7 +21,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// uris are the URIs of roots, without file:///.
+// uris returns the URIs of roots, without file:///.
 func uris(roots []mcp.Root) string {
 	var all []string
 	for _, root := range roots {
@@ -156,8 +156,8 @@ func TestRepeatedRootsRequests(t *testing.T) {
 	})
 }
 
-// A curious asks the clients of a server for roots, unasked: when they have come, and when they say
-// that there are others.
+// A curious is a server that asks its clients for roots outside of calls: when they connect, and
+// when they report a change.
 type curious struct {
 	mu      sync.Mutex
 	answers []string
@@ -178,7 +178,7 @@ func (q *curious) ask(s *server.Server) (stop func()) {
 	})
 }
 
-// took waits a while, and returns what was answered since the last time.
+// took waits, and returns the answers since its last call.
 func (q *curious) took(t *testing.T, wait time.Duration) string {
 	t.Helper()
 	time.Sleep(wait)
@@ -200,10 +200,10 @@ func TestRootsOutsideOfCalls(t *testing.T) {
 		assert.Equal(t, q.took(t, time.Second), "[]", "nobody is there")
 		assert.NilError(t, w.gateway.Manager().Restart("up"))
 		w.client(client.Options{Era: mcp.Modern, Roots: rooted("modern")}, func(c *client.Client) {
-			// cannot be asked
+			// this client cannot be asked
 			_, err := c.CallTool(t.Context(), "up__verbatim", nil)
 			assert.NilError(t, err)
-			q.took(t, time.Second) // it may be asked within its call
+			q.took(t, time.Second) // the server may ask during its call
 			asked := 0
 			roots := rooted("a", "b")
 			o := client.Options{Era: mcp.Legacy,

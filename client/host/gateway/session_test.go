@@ -23,8 +23,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// own opens a gateway to a server that is not shared, and returns the sessions for which there is
-// one now.
+// own opens a gateway to a server with PerSession. live returns the number of its processes for
+// sessions.
 func (w *world) own(change func(*host.Server)) (live func() int) {
 	s := w.server("up", w.era)
 	s.PerSession = true
@@ -213,7 +213,7 @@ func TestPerSessionRootsAndLogs(t *testing.T) {
 				return
 			}
 			go func() {
-				time.Sleep(time.Second) // the call is over
+				time.Sleep(time.Second) // after the end of the call
 				roots, err := c.Roots(context.Background())
 				assert.Check(t, err == nil, "%v", err)
 				mu.Lock()
@@ -236,7 +236,7 @@ func TestPerSessionRootsAndLogs(t *testing.T) {
 		}
 		time.Sleep(30 * time.Second)
 		mu.Lock()
-		assert.Equal(t, len(conns), 3, "%v", conns) // the gateway's own has none
+		assert.Equal(t, len(conns), 3, "%v", conns) // the gateway's own client has none
 		for i := range logs {
 			assert.NilError(t,
 				conns[fmt.Sprint(i)].Log(t.Context(),

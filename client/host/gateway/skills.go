@@ -11,7 +11,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// putSkill offers a skill. Its definition, and so the digests, stay as the server wrote them.
+// putSkill offers a skill. Its definition, including the digests, stays as the server wrote it.
 func (u *upstreamServer) putSkill(s *server.Server, _ string, d definition[mcp.Skill]) error {
 	return s.AddSkill(server.Skill{Skill: *d.item, NeedsSession: u.perSession, Definition: d.passed,
 		Read: u.read, ReadDirectory: u.readDirectory})
@@ -37,7 +37,7 @@ func (u *upstreamServer) readDirectory(ctx context.Context, uri string) ([]mcp.R
 	return resources, err
 }
 
-// checkSkill returns an error for a file of a skill that has changed since its first use.
+// checkSkill returns an error if a file belongs to a skill that has changed since its first use.
 func (u *upstreamServer) checkSkill(uri string) error {
 	for _, skill := range skillsAbove(uri) {
 		switch _, reason := u.skills.status(skill); reason {
@@ -50,8 +50,8 @@ func (u *upstreamServer) checkSkill(uri string) error {
 	return nil
 }
 
-// skillsAbove returns the URIs that the skills have in whose directory a file is, the innermost
-// first. There is at least one.
+// skillsAbove returns the URIs that skills have if their directories contain the file, the
+// innermost first. There is at least one.
 func skillsAbove(uri string) (skills []string) {
 	for dir := uri; ; {
 		dir = dir[:max(strings.LastIndexByte(dir, '/'), 0)]

@@ -25,7 +25,7 @@ func aSkill(dir, name, body string) fstest.MapFS {
 		dir + "/a/b.md":   {Data: []byte("b of " + body)}}
 }
 
-// skillsOf returns the definitions of the skills by URI.
+// skillsOf returns the definitions of the skills that a client gets, by URI.
 func (w *world) skillsOf(c *client.Client) map[string]string {
 	w.t.Helper()
 	all := map[string]string{}
@@ -57,7 +57,7 @@ func TestSkills(t *testing.T) {
 		assert.NilError(t, other.AddSkills(aSkill("x/invoices", "invoices", "other")))
 		assert.NilError(t, other.AddSkills(aSkill("taken", "taken", "other")))
 		time.Sleep(5 * time.Second)
-		// a resource of the first server, with the URI of a file, although it comes later
+		// a later resource of the first server, with the URI of a file
 		assert.NilError(t, w.up.AddResource(server.Resource{
 			Resource: mcp.Resource{URI: "skill://taken/a/b.md", Name: "b"},
 			Read: func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
@@ -110,8 +110,8 @@ func TestSkills(t *testing.T) {
 	})
 }
 
-// A change of any file of a skill withholds it and its files, until it is accepted; a change that
-// is no change of the pins is announced.
+// A change of any file of a skill withholds the skill and its files until it is accepted. A change
+// that does not affect the pins is announced.
 func TestPinsOfSkills(t *testing.T) {
 	lock, err := pin.Open(filepath.Join(t.TempDir(), "pins.json"))
 	assert.NilError(t, err)

@@ -18,7 +18,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// die ends the connection to the server "up", and waits until the gateway has seen that.
+// die ends the connection to the server "up", and waits until the gateway has noticed.
 func (w *world) die() {
 	w.mu.Lock()
 	live := w.upConn
@@ -34,7 +34,7 @@ func TestListStaysWhileServerRestarts(t *testing.T) {
 		o := client.Options{Era: era,
 			OnToolsChanged: func(tools []*mcp.Tool, err error) { changes <- len(tools) }}
 		w.client(o, func(c *client.Client) {
-			for range 3 { // 1 s, 2 s, 4 s, or somewhat more
+			for range 3 { // after 1 s, 2 s and 4 s, or slightly more
 				w.die()
 				assert.Equal(t, w.state("up"), host.Waiting)
 				assert.DeepEqual(t, w.names(c), []string{"up__verbatim"})
@@ -51,7 +51,7 @@ func TestListStaysWhileServerRestarts(t *testing.T) {
 	})
 }
 
-// retryIn is how long it is until a server is started again.
+// retryIn returns the time until a server restarts.
 func (w *world) retryIn(id string) time.Duration {
 	for _, s := range w.gateway.Manager().Status() {
 		if s.ID == id && s.State == host.Waiting {
@@ -61,7 +61,7 @@ func (w *world) retryIn(id string) time.Duration {
 	return 0
 }
 
-// The error of a call that cannot wait for the restart says when it is.
+// If a call cannot wait for the restart, its error contains the time of the restart.
 func TestErrorSaysWhenServerRestarts(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		catalog := dispatch.NewCatalog()
@@ -95,7 +95,7 @@ func TestErrorSaysWhenServerRestarts(t *testing.T) {
 		assert.Equal(t, e.Err.Message,
 			`server "up" is not available: closed the connection; it restarts in 1s`)
 		assert.Equal(t, time.Since(began), time.Duration(0), "it cannot be there in time")
-		time.Sleep(10 * time.Second) // it has failed several times
+		time.Sleep(10 * time.Second) // after several failures
 		e = operate(t.Context())
 		assert.Assert(t, e.Err != nil)
 		assert.ErrorContains(t, e.Err,

@@ -207,8 +207,8 @@ func (u *upstreamServer) downstreamServers() []*server.Server {
 	return u.g.downstreamServersOf(u.id)
 }
 
-// updated sends resources/updated for a URI to the downstream servers where it belongs to m or to
-// no other server.
+// updated sends resources/updated for a URI to the downstream servers where it belongs to u or to
+// no server.
 func (u *upstreamServer) updated(uri string) {
 	uri = u.publicURI(uri)
 	for _, d := range u.g.allDownstreams() {

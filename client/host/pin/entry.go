@@ -11,7 +11,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// An entry is a pin of one definition.
+// An entry is the pin of one definition.
 type entry struct {
 	SHA256     string          `json:"sha256"` // of definition
 	Definition json.RawMessage `json:"definition"`

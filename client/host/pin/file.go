@@ -104,8 +104,8 @@ func (l *Lock) parse(text []byte) (*file, error) {
 	return f, nil
 }
 
-// update calls change, which may change l.current and count that, and returns when its change and
-// those before it are in the file.
+// update calls change, which may change l.current and then increments l.changes. update returns
+// when this change and all earlier ones are in the file.
 func (l *Lock) update(change func() error) error {
 	l.mu.Lock()
 	err := change()
@@ -132,8 +132,9 @@ func (l *Lock) update(change func() error) error {
 	return nil
 }
 
-// unwritten returns the text to write so that a change is in the file, and the last change in it.
-// It returns nil if another call has written the change, or why the change was lost.
+// unwritten returns the text to write so that a change is in the file, and the number of the last
+// change in the text. It returns nil if another call has written the change, and an error if the
+// change was lost.
 func (l *Lock) unwritten(change int) (text []byte, upTo int, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,7 +151,7 @@ func (l *Lock) unwritten(change int) (text []byte, upTo int, err error) {
 	return append(text, '\n'), l.changes, err
 }
 
-// fail drops all changes that are not in the file, because of err. The caller holds mu.
+// fail drops all changes that are not in the file, with err as the reason. The caller holds mu.
 func (l *Lock) fail(err error) {
 	l.lostAfter, l.lostTo, l.lostErr = l.written, l.changes, err
 	l.written, l.current = l.changes, nil
@@ -172,8 +173,8 @@ func (l *Lock) write(text []byte) error {
 	return nil
 }
 
-// verify returns an error if a pin of the kind does not match its definition, because somebody has
-// edited the file.
+// verify returns an error if a pin of the kind does not match its definition, because the
+// file was edited.
 func (sp *serverPins) verify(kind Kind) error {
 	entries := *sp.ofKind(kind)
 	for name, e := range entries {

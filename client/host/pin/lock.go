@@ -18,8 +18,8 @@ var ErrNotFound = errors.New("there is no such")
 // A Lock is a file of pins. Its methods are safe for concurrent use. Several processes may use the
 // same file: each method reads it again, and of two simultaneous writes one may be lost.
 //
-// Writing a large file takes long, so calls at the same time share a write: when a gateway of 200
-// servers starts for the first time, each of them is checked for the first time.
+// Writing a large file takes long, so concurrent calls share one write: when a gateway of 200
+// servers starts for the first time, it checks all of them for the first time.
 type Lock struct {
 	path    string
 	writing sync.Mutex // held while the file is written; locked before mu
@@ -31,9 +31,9 @@ type Lock struct {
 	sum     [sha256.Size]byte
 	info    fs.FileInfo // of the file when it was read
 	readAt  time.Time
-	changes int // of current; the first is 1
-	written int // the last change that is in the file, or was lost
-	// The changes after lostAfter up to lostTo were lost, because of lostErr.
+	changes int // number of the last change of current; the first is 1
+	written int // number of the last change that is in the file or was lost
+	// The changes after lostAfter up to lostTo were lost because of lostErr.
 	lostAfter, lostTo int
 	lostErr           error
 }
@@ -135,7 +135,7 @@ func (l *Lock) accept(s Server, kind Kind, definitions []json.RawMessage, accept
 	sp := c.server
 	if c.file.Servers[s.ID] == nil || c.report.IdentityChange != "" {
 		sp = &serverPins{Name: s.Name, Capabilities: c.capabilities}
-		for _, kind := range Kinds() { // not nil: no kind has a first use any more
+		for _, kind := range Kinds() { // empty, not nil: no kind has a first use any more
 			*sp.ofKind(kind) = map[string]entry{}
 		}
 	}

@@ -318,7 +318,7 @@ func simultaneous(t *testing.T, l *Lock) <-chan error {
 	return errs
 }
 
-// Changes at the same time are written at once.
+// Concurrent changes share one write.
 func TestChangesShareAWrite(t *testing.T) {
 	l := lock(t)
 	errs := simultaneous(t, l)

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// A Summary is the number of pins of one server.
+// A Summary describes the pins of one server.
 type Summary struct {
 	ID, Name string       // as in [Server]
-	Pins     map[Kind]int // their number; a kind that was never checked is absent
+	Pins     map[Kind]int // number of pins by kind; a kind that was never checked is absent
 }
 
 // Summaries returns the summaries of all servers with pins, sorted by ID.

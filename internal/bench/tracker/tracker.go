@@ -68,7 +68,7 @@ func (s *Store) Titles(prefix string) (titles []string) {
 	return titles
 }
 
-// Text returns an issue as people read it.
+// Text returns an issue in a form for people.
 func (i Issue) Text() string {
 	return fmt.Sprintf("#%d %s (%s)\n%s", i.ID, i.Title, i.Status, strings.Join(i.Comments, "\n"))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A scenario is what a client with these options does with a server.
+// A scenario is a set of options of a client, and what the client does with a server.
 type scenario struct {
 	options client.Options
 	run     func(ctx context.Context, c *client.Client) error

@@ -22,8 +22,8 @@ func firstSkill(ctx context.Context, c *client.Client) (*mcp.Skill, error) {
 	return nil, errors.New("the server has no skill")
 }
 
-// refuseSkill reads a skill whose SKILL.md is not what its entry says, as a host does: other files
-// only if that one may be used.
+// refuseSkill reads a skill whose SKILL.md differs from its entry, as a host does: it reads other
+// files only if the SKILL.md may be used.
 func refuseSkill(ctx context.Context, c *client.Client) error {
 	s, err := firstSkill(ctx, c)
 	if err != nil {

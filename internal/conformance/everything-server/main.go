@@ -41,7 +41,7 @@ func run(ctx context.Context, address string) error {
 	if len(key) == 0 {
 		key = nil
 	}
-	// the tests take whatever it logs for a mistake, but not what its tools tell the client
+	// the tests treat every log line as an error, except the messages that tools send to the client
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	s := server.Options{Instructions: "For tests.", Logger: log,
 		StateKey: key}.New(server.Info{Name: "everything-server", Version: "1.0.0"},

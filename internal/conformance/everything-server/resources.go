@@ -58,7 +58,7 @@ func addResources(s *server.Server) error {
 	}))...)
 }
 
-// among completes to the values that start with what was typed.
+// among returns a completer that suggests the values that start with the typed text.
 func among(values ...string) server.Completer {
 	return func(_ context.Context, _, typed string, _ map[string]string) (c mcp.Completion,
 		err error) {

@@ -12,8 +12,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp/skill"
 )
 
-// The file system of a root does not serve what a link outside leads to, even if the link was
-// exchanged after the directory was read.
+// The file system of a root does not serve the target of a link that leads outside, even if the
+// link was replaced after the directory was read.
 func TestLinkThatLeadsOut(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// mimeTypes are those of the files that skills have, by extension. The table is the same on every
-// system.
+// mimeTypes maps the extensions of files that skills usually have to MIME types. The table is the
+// same on every system.
 var mimeTypes = map[string]string{
 	".md": "text/markdown", ".txt": "text/plain", ".csv": "text/csv", ".html": "text/html",
 	".css": "text/css", ".xml": "text/xml", ".py": "text/x-python", ".sh": "text/x-shellscript",

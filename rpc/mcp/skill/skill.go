@@ -1,5 +1,5 @@
-// Package skill has the rules of skills: what a SKILL.md, a name and an entry must be (SEP-2640 and
-// the Agent Skills specification), and the skills of a file system.
+// Package skill implements the rules of skills (SEP-2640 and the Agent Skills specification): it
+// checks SKILL.md files, names and entries, and finds the skills of a file system.
 package skill
 
 import (
@@ -22,10 +22,10 @@ const FileName = "SKILL.md"
 // The limits that every host accepts (SEP-2640, "Limits").
 const (
 	MaxFiles = 512
-	MaxBytes = 16 << 20 // of all files of a skill
+	MaxBytes = 16 << 20 // bytes of all files of a skill together
 )
 
-// maxDescription is the length of a description, in characters.
+// maxDescription is the maximum length of a description, in characters.
 const maxDescription = 1024
 
 var (
@@ -33,7 +33,7 @@ var (
 	digest = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
 )
 
-// checkName returns what is wrong with the name of a skill.
+// checkName returns an error unless s is a valid name of a skill.
 func checkName(s string) error {
 	if len(s) > 64 || !name().MatchString(s) {
 		return fmt.Errorf("the name %.80q is not valid; use 1 to 64 of a-z and 0-9, with single "+
@@ -94,7 +94,7 @@ func invalidUTF8(text []byte) int {
 	return -1
 }
 
-// checkFrontmatter returns the name in front matter, or what is wrong.
+// checkFrontmatter returns the name in front matter, or an error if the front matter is invalid.
 func checkFrontmatter(frontmatter json.RawMessage) (string, error) {
 	name, ok := jsonscan.Text(jsonscan.Member(frontmatter, "name"))
 	if !ok {
@@ -114,15 +114,15 @@ func checkFrontmatter(frontmatter json.RawMessage) (string, error) {
 	return name, nil
 }
 
-// Root returns the URI of the directory of a skill, and false if uri is not that of a SKILL.md in
-// a directory.
+// Root returns the URI of the directory of a skill. It returns false unless uri is that of a
+// SKILL.md in a directory.
 func Root(uri string) (string, bool) {
 	root, ok := strings.CutSuffix(uri, "/"+FileName)
 	scheme, path, absolute := strings.Cut(root, "://")
 	return root, ok && absolute && scheme != "" && path != "" && !strings.HasSuffix(path, "/")
 }
 
-// Name returns the name of the skill at a URI, its last directory.
+// Name returns the last segment of the URI of a skill's directory, which is the name of the skill.
 func Name(uri string) string {
 	root, _ := Root(uri)
 	return root[strings.LastIndexByte(root, '/')+1:]
@@ -134,7 +134,8 @@ func Description(s *mcp.Skill) string {
 	return text
 }
 
-// Check returns why a host must not load a skill of this entry (SEP-2640, "Skill Entries").
+// Check returns an error if a host must not load the skill with this entry (SEP-2640, "Skill
+// Entries").
 func Check(s *mcp.Skill) error {
 	root, ok := Root(s.URI)
 	if !ok {
@@ -180,7 +181,8 @@ func Check(s *mcp.Skill) error {
 	return nil
 }
 
-// within reports whether a URI is that of a file in a directory, without dots that lead out of it.
+// within reports whether uri is that of a file in the directory root. It refuses dot segments,
+// which could lead out of the directory.
 func within(root, uri string) bool {
 	path, ok := strings.CutPrefix(uri, root+"/")
 	if !ok || path == "" || strings.ContainsAny(path, `\?#`) {

@@ -77,7 +77,7 @@ func TestReadOneSkill(t *testing.T) {
 	assert.Equal(t, tree.Skills[0].Resources.Files[1].URI, "skill://pdf/a/b.md")
 }
 
-// One bad skill leaves the others, and its error says what to do.
+// An invalid skill does not affect the others, and its error suggests a remedy.
 func TestProblems(t *testing.T) {
 	many := fstest.MapFS{"s/SKILL.md": text("s")}
 	for i := range skill.MaxFiles {

@@ -19,17 +19,17 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// maxEntries is the number of files and directories that a file system with skills may have.
+// maxEntries limits the number of files and directories in a file system with skills.
 const maxEntries = 50_000
 
-// ErrChanged is the error about a file that changes while it is read.
+// ErrChanged is the error about a file that was changed after its size or digest was determined.
 var ErrChanged = errors.New("the file changed while it was read; read it again")
 
-// A Tree is the skills of a file system: its directories with a SKILL.md.
+// A Tree holds the skills of a file system. Each directory with a SKILL.md is a skill.
 type Tree struct {
 	Skills []*mcp.Skill
-	Files  map[string]File // those of the skills, by URI
-	// what is wrong with the directories that are no valid skills, and so are left out
+	Files  map[string]File // files of the skills, by URI
+	// why invalid skills were left out
 	Problems []error
 }
 
@@ -41,8 +41,10 @@ type File struct {
 	Size   int64
 }
 
-// Read returns the skills of a file system. Names that start with a dot are not part of it. A link
-// stands for the regular file of fsys to which it leads. The error says why there is no tree.
+// Read returns the skills of a file system. It ignores names that start with a dot. A symbolic link
+// to a regular file of fsys counts as that file. If a skill is invalid, Read leaves it out and adds
+// an error to Problems. It fails if the file system cannot be read, or has more than 50,000 files
+// and directories.
 func Read(fsys fs.FS) (*Tree, error) {
 	w := &walker{fsys: fsys, files: map[string]file{}, bad: map[string]error{},
 		digests: map[string]string{}}
@@ -76,9 +78,9 @@ func Read(fsys fs.FS) (*Tree, error) {
 type walker struct {
 	fsys     fs.FS
 	entries  int
-	files    map[string]file // the regular files, and the links to them
+	files    map[string]file // regular files, and links to them
 	links    []string
-	bad      map[string]error // what cannot be served, by path
+	bad      map[string]error // why files cannot be served, by path
 	badNames []string         // the paths of bad, sorted
 	names    []string         // of files, sorted
 	digests  map[string]string
@@ -141,7 +143,7 @@ func (w *walker) resolveLinks() {
 	}
 }
 
-// inSkill reports whether a path is in the directory of a skill, whose problem it is then.
+// inSkill reports whether a path is in the directory of a skill. Then add reports its problem.
 func (w *walker) inSkill(name string) bool {
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {
 		if _, ok := w.files[path.Join(dir, FileName)]; ok || dir == "." {
@@ -211,12 +213,12 @@ func (w *walker) add(t *Tree, dir string) error {
 	return nil
 }
 
-// authority is what the first directory may be, which is the authority of the URI (RFC 3986,
-// section 3.2.2, without percent-encoding).
+// authority matches a first directory that can be the authority of a URI (RFC 3986, section 3.2.2,
+// without percent-encoding).
 var authority = lazyregexp.New(`^[A-Za-z0-9._~!$&'()*+,;=-]+$`)
 
-// rootURI returns the URI of the directory of a skill. A skill that is the whole file system has
-// its name for a directory.
+// rootURI returns the URI of the directory of a skill. If the whole file system is one skill, the
+// name of the skill stands for the directory.
 func rootURI(dir, name string) (string, error) {
 	if dir == "." {
 		dir = name
@@ -232,7 +234,7 @@ func rootURI(dir, name string) (string, error) {
 	return "skill://" + EscapePath(dir), nil
 }
 
-// EscapePath returns a path, with slashes, as it is in a URI.
+// EscapePath escapes each segment of a path for a URI. The slashes remain.
 func EscapePath(name string) string {
 	segments := strings.Split(name, "/")
 	for i, s := range segments {
@@ -246,7 +248,8 @@ func digestOf(content []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// digest returns the digest of a file, computed once for all skills that it is a file of.
+// digest returns the digest of a file. It computes the digest once, even if the file belongs to
+// several skills.
 func (w *walker) digest(f File) (string, error) {
 	if d, ok := w.digests[f.Path]; ok {
 		return d, nil
@@ -269,7 +272,8 @@ func (w *walker) digest(f File) (string, error) {
 	return d, nil
 }
 
-// Read returns the content of a file. The error is [ErrChanged] if it is not what the tree says.
+// Read returns the content of a file. The error is [ErrChanged] if the content does not have the
+// size and digest in f.
 func (f File) Read() ([]byte, error) {
 	content, err := f.read()
 	if err == nil && digestOf(content) != f.Digest {
@@ -308,7 +312,7 @@ func (t *Tree) Skill(uri string) *mcp.Skill {
 	return t.Skills[i]
 }
 
-// Equal reports whether two entries of a tree are the same.
+// Equal reports whether two entries of a tree have the same URI, front matter and files.
 func Equal(a, b *mcp.Skill) bool {
 	return a.URI == b.URI && bytes.Equal(a.Frontmatter, b.Frontmatter) &&
 		slices.EqualFunc(a.Resources.Files, b.Resources.Files, func(x, y mcp.SkillResource) bool {

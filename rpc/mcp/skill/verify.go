@@ -9,9 +9,9 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Verify returns why content is not that of a file of the skill (SEP-2640, "Verification on Read"
-// and "Frontmatter Verification"). A skill whose files are dynamic lists none, so only the front
-// matter of its SKILL.md is compared.
+// Verify returns an error unless content is that of the file of the skill with this URI (SEP-2640,
+// "Verification on Read" and "Frontmatter Verification"). A dynamic skill lists no files, so only
+// the front matter of its SKILL.md is compared.
 func Verify(s *mcp.Skill, uri string, content []byte) error {
 	if !s.Resources.Dynamic {
 		f, ok := Listed(s, uri)

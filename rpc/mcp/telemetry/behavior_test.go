@@ -38,7 +38,7 @@ func testSessionDuration(t *testing.T, revision mcp.Revision) {
 		Middleware: []rpc.Middleware{tel.Incoming(telemetry.Endpoint{})}})
 	c := mcptest.Connect(t, s, client.Options{Revision: revision,
 		Outgoing: []rpc.Middleware{tel.Outgoing(telemetry.Endpoint{Transport: "pipe"})}})
-	for range 3 { // the server allows it, and the session is still one
+	for range 3 { // the server permits it, and the session remains the same
 		_, _ = c.Call(t.Context(), mcp.MethodInitialize, mcp.InitializeParams{
 			ProtocolVersion: revision})
 	}
@@ -96,8 +96,8 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
-// run passes a request through middleware, and returns its context and params as the next handler
-// has them.
+// run passes a request through middleware, and returns the context and params that the next handler
+// gets.
 func run(ctx context.Context, m rpc.Middleware, req *rpc.Request) (inner context.Context,
 	sent *rpc.Request) {
 	_, _ = m(func(ctx context.Context, req *rpc.Request) (any, error) {
@@ -135,7 +135,7 @@ func TestParents(t *testing.T) {
 	span = one(t.Context(), in, json.RawMessage(`{"_meta":{"traceparent":"00-0-0-01"}}`))
 	assert.Equal(t, span.Parent, telemetry.SpanID{})
 
-	span = one(httpContext, out, own) // the application's own trace wins
+	span = one(httpContext, out, own) // the trace context of the application has precedence
 	assert.Equal(t, span.Trace.String(), clientTrace)
 	assert.Equal(t, span.Parent.String(), clientSpan)
 
@@ -163,7 +163,7 @@ func TestNotifications(t *testing.T) {
 	assert.Equal(t, total(find(t, tel, "mcp.client.operation.duration")), uint64(2))
 }
 
-// A trace that is not sampled is passed on as such, and counts as a duration.
+// A trace that is not sampled is passed on unchanged, and its duration counts.
 func TestUnsampled(t *testing.T) {
 	off, err := telemetry.ParseSampler("always_off", "")
 	assert.NilError(t, err)
@@ -175,8 +175,8 @@ func TestUnsampled(t *testing.T) {
 	assert.Equal(t, total(find(t, tel, "mcp.client.operation.duration")), uint64(1))
 }
 
-// Without spans, a trace context is passed on as it is, and none is made: there is no span that
-// another process could name as its parent.
+// Without spans, a trace context is passed on unchanged, and no new one is created, because no span
+// exists that another process could use as its parent.
 func TestMetricsOnly(t *testing.T) {
 	tel := telemetry.Options{MaxSpans: -1}.New()
 	in, out := tel.Incoming(telemetry.Endpoint{}), tel.Outgoing(telemetry.Endpoint{})

@@ -24,7 +24,7 @@ func handle(m rpc.Middleware, method, params string, result any, err error) {
 			Params: json.RawMessage(params)})
 }
 
-// find returns the metric of a name.
+// find returns the metric with a name.
 func find(t *testing.T, tel *telemetry.Telemetry, name string) telemetry.Metric {
 	t.Helper()
 	for _, m := range tel.Metrics() {
@@ -154,7 +154,7 @@ func TestQueueIsBoundedInBytes(t *testing.T) {
 	assert.Equal(t, len(tel.TakeSpans(nil, 100)), 1) // the bytes of those taken are free
 }
 
-// What one message can make a span hold is bounded, however long its texts are.
+// The memory of a span for one message is bounded, however long its texts are.
 func TestTextsAreClipped(t *testing.T) {
 	tel := telemetry.Options{}.New()
 	long := strings.Repeat("é", 1<<16)

@@ -40,8 +40,8 @@ var durationBounds = [...]time.Duration{10 * time.Millisecond, 20 * time.Millise
 	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second,
 	time.Minute, 2 * time.Minute, 5 * time.Minute}
 
-// An Endpoint is what is known of the other side of a connection when its middleware is made. All
-// fields are optional.
+// An Endpoint describes the other side of a connection, as far as it is known when the middleware
+// is made. All fields are optional.
 type Endpoint struct {
 	// Transport is the network.transport: "pipe", "tcp", "unix". For [Telemetry.Incoming], "" is
 	// "pipe" for the messages of a stream, and otherwise "tcp" with the protocol "http".
@@ -53,8 +53,8 @@ type Endpoint struct {
 }
 
 // endpoint returns the only copy of an endpoint, so that keys can have its address. Middleware may
-// be made for each connection, so after too many endpoints the further ones have no attributes but
-// their transport.
+// be made for each connection, so after MaxSeries endpoints, further ones keep only their
+// transport.
 func (t *Telemetry) endpoint(e Endpoint) *Endpoint {
 	found, ok := t.endpoints.add(e, t.o.MaxSeries, func() *Endpoint { return &e })
 	if !ok {
@@ -120,13 +120,14 @@ func appendErrorType(attrs []slog.Attr, kind string, rpcError bool) []slog.Attr 
 	return attrs
 }
 
-// A message is what a span records of a message.
+// A message holds the properties of a message that its span records.
 type message struct {
 	operationKey
 	id rpc.ID
 }
 
-// A target is what a message is about: the attribute for it, and the parameter with its name.
+// A target describes the subject of a message: the attribute for it, and the parameter with its
+// name.
 type target struct{ attr, param string }
 
 // targetOf returns the target of a method. Most methods have none. A switch takes a fraction of the
@@ -144,6 +145,6 @@ func targetOf(method string) target {
 	return target{}
 }
 
-// isNotification reports whether a method is that of a notification. A message to be sent has no ID
-// yet, so only its method tells.
+// isNotification reports whether a method is that of a notification. The ID does not tell, because
+// a message to be sent has none yet.
 func isNotification(method string) bool { return strings.HasPrefix(method, "notifications/") }

@@ -45,13 +45,13 @@
 // encode all metrics for Prometheus, OTLP and expvar.
 //
 // Each combination of attributes is a series. An instrument has at most Options.MaxSeries of them;
-// whatever else is recorded goes to one series with the attribute otel.metric.overflow. Names of
-// tools, prompts and methods come from the other side: one that has never had a result is not an
-// attribute of a metric.
+// further values go to one series with the attribute otel.metric.overflow. The other side chooses
+// the names of tools, prompts and methods, so a name becomes an attribute of a metric only once a
+// message with it has had a result.
 //
 // # Cost
 //
-// Nothing is recorded without middleware, and the middleware of a nil *Telemetry is none at all.
+// Nothing is recorded without middleware, and the middleware of a nil *Telemetry does nothing.
 // Otherwise a message that is received costs one allocation, one that is sent two, and either less
 // than a microsecond: about half of one, unless its span is sampled. Without spans, a message
 // without a trace context costs a third of a microsecond and no allocation. Half a microsecond is a

@@ -19,8 +19,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
 )
 
-// recorded returns what a client does in a bubble: a call of a tool of 30 ms, with a parent, and
-// one that fails after 5 s.
+// recorded returns the telemetry of a client in a bubble: a call of a tool of 30 ms, with a parent,
+// and one that fails after 5 s.
 func recorded() *telemetry.Telemetry {
 	tel := telemetry.Options{Resource: []slog.Attr{
 		slog.String("service.name", `we"ather\`+"\n"), slog.Int("process.pid", 7),
@@ -151,7 +151,7 @@ func TestString(t *testing.T) {
 	})
 }
 
-// What the callback of a gauge does harms nobody.
+// A callback of a gauge that misbehaves affects no other metric.
 func TestGaugeCallback(t *testing.T) {
 	tel := telemetry.Options{}.New()
 	var kept func(float64, ...string)
@@ -195,8 +195,8 @@ func TestWritePrometheusError(t *testing.T) {
 	assert.ErrorContains(t, telemetry.Options{}.New().WritePrometheus(brokenWriter{}), "broken")
 }
 
-// Spans that are encoded together share the encoding of attributes, and not a byte of the result
-// differs from that of each one alone.
+// Spans that are encoded together share the encoding of attributes. The result is the same, byte by
+// byte, as that of encoding each span alone.
 func TestAppendTracesTogether(t *testing.T) {
 	tel := telemetry.Options{}.New()
 	in := tel.Incoming(telemetry.Endpoint{})

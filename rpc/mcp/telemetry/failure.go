@@ -11,7 +11,7 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// A failure is how an operation failed. The zero value is success.
+// A failure describes how an operation failed. The zero value is success.
 type failure struct {
 	kind string // error.type
 	text string // the message of the JSON-RPC error

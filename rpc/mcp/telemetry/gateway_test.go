@@ -78,7 +78,7 @@ func testTraceThroughGateway(t *testing.T, downstream, upstream mcp.Revision) {
 	assert.NilError(t, err)
 	sent, passed, handled := take(application), take(inGateway), take(inServer)
 	passed = slices.DeleteFunc(passed, func(s telemetry.Span) bool {
-		return s.Trace.String() != clientTrace // what the gateway asks on its own
+		return s.Trace.String() != clientTrace // requests that the gateway makes itself
 	})
 	assert.Equal(t, len(sent), 1)
 	assert.Equal(t, len(passed), 2)

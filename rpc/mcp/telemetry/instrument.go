@@ -182,8 +182,8 @@ func (t *Telemetry) Counter(i Instrument) *Counter {
 	return c
 }
 
-// Add increases a series, given by the values of the labels in their order. It panics if their
-// number is wrong. It takes no lock, except for a new series.
+// Add adds n to the series with these values of the labels, in the order of Instrument.Labels. It
+// panics if the number of values is wrong. It takes no lock, except for a new series.
 func (c *Counter) Add(n uint64, values ...string) {
 	if c != nil {
 		key := c.key(values)
@@ -192,15 +192,15 @@ func (c *Counter) Add(n uint64, values ...string) {
 }
 
 // Gauge adds a metric whose values are read when it is exported: read calls set for each series.
-// Read may be called concurrently with itself; if it panics, the values that it has set count. It
-// panics as [Telemetry.Counter] does, and does nothing for a nil *Telemetry.
+// Calls of read may overlap; if read panics, the values that it has set count. Gauge panics as
+// [Telemetry.Counter] does, and does nothing for a nil *Telemetry.
 func (t *Telemetry) Gauge(i Instrument, read func(set func(value float64, labels ...string))) {
 	if t == nil {
 		return
 	}
 	t.addSource(metricSource{i, Gauge, func() (points []Point) {
 		found := make(map[labelValues]int)
-		// the function may keep set, and call it when it must not any more
+		// read may retain set, and call it after it has returned
 		var mu sync.Mutex
 		over := false
 		contain.Run(func() {

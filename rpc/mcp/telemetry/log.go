@@ -11,8 +11,8 @@ import (
 func LogHandler(next slog.Handler) slog.Handler { return &logHandler{base: next, next: next} }
 
 type logHandler struct {
-	base slog.Handler // without what follows
-	next slog.Handler // base with all of it
+	base slog.Handler // without the groups and attributes of withs
+	next slog.Handler // base with the groups and attributes of withs
 	// withs are the calls of WithAttrs and WithGroup from the first group on
 	withs []func(slog.Handler) slog.Handler
 }

@@ -12,8 +12,8 @@ type vector[K comparable, S any] struct {
 	max      int
 	attrs    func(K) []slog.Attr
 	series   table[K, *series[K, S]]
-	last     atomic.Pointer[series[K, S]] // found last; comparing keys costs less than a search
-	overflow atomic.Pointer[S]            // of all keys that found no room
+	last     atomic.Pointer[series[K, S]] // the last one found; comparing keys beats a search
+	overflow atomic.Pointer[S]            // shared by all keys for which there was no room
 }
 
 // A series is a value with its key.
@@ -60,7 +60,8 @@ func (v *vector[K, S]) each(f func(attrs []slog.Attr, s *S)) {
 
 // A histogram counts durations. The zero value is empty.
 type histogram struct {
-	overflows   atomic.Uint64 // of nanoseconds, which many calls at a time fill within weeks
+	// overflows is how often nanoseconds overflowed: many concurrent calls fill it within weeks.
+	overflows   atomic.Uint64
 	nanoseconds atomic.Uint64 // the sum
 	counts      [len(durationBounds) + 1]atomic.Uint64
 }

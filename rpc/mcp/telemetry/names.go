@@ -10,12 +10,12 @@ const (
 	maxText  = 256 // bytes of one attribute
 )
 
-// names are the names that are known to exist, as attributes of metrics. The other side chooses the
-// names that it sends, and could otherwise fill the series of an instrument. It also saves a copy
-// of each name in each call. The zero value is empty.
+// names holds names that are known to exist, as attributes of metrics. The other side chooses the
+// names that it sends, and could otherwise fill the series of an instrument. The table also saves a
+// copy of each name in each call. The zero value is empty.
 type names struct {
 	table[string, string]
-	last atomic.Pointer[string] // found last; comparing it costs less than a search
+	last atomic.Pointer[string] // the last one found; comparing it costs less than a search
 }
 
 // find returns a known name.

@@ -61,7 +61,7 @@ func (t *Telemetry) AppendMetrics(dst []byte) []byte {
 	return append(dst, otlpTail...)
 }
 
-// appendHead appends the resource and the scope, up to the list of what was recorded.
+// appendHead appends the resource and the scope, up to the list of recorded items.
 func (t *Telemetry) appendHead(dst []byte, resources, scopes, list string) []byte {
 	dst = append(append(append(dst, `{"`...), resources...), `":[{"resource":{"attributes":`...)
 	dst = appendAttributes(dst, t.o.Resource)
@@ -113,7 +113,7 @@ func (e *spanEncoder) append(dst []byte, s *Span) []byte {
 	return append(dst, '}')
 }
 
-// appendAttributes appends what Span.Attributes returns, and the end of the list.
+// appendAttributes appends the attributes that Span.Attributes returns, and the end of the list.
 func (e *spanEncoder) appendAttributes(dst []byte, s *Span) []byte {
 	for _, a := range s.extra {
 		dst = appendAttribute(dst, a)
@@ -168,7 +168,8 @@ func appendFlags(dst []byte, sampled, remote bool) []byte {
 	return strconv.AppendInt(append(dst, `,"flags":`...), flags, 10)
 }
 
-// appendTime appends nanoseconds since 1970 as a string, which is how JSON of protobuf has 64 bits.
+// appendTime appends nanoseconds since 1970 as a string, the form of 64-bit integers in the JSON of
+// protobuf.
 func appendTime(dst []byte, t time.Time) []byte {
 	return append(strconv.AppendInt(append(dst, '"'), t.UnixNano(), 10), '"')
 }
@@ -206,7 +207,7 @@ func appendAttribute(dst []byte, a slog.Attr) []byte {
 	return append(dst, "}}"...)
 }
 
-// appendDouble appends a number, or as a string what JSON has no number for.
+// appendDouble appends a number, or a string for a value that no JSON number represents.
 func appendDouble(dst []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):

@@ -18,7 +18,8 @@ type params struct {
 	version                 []byte // a token: the revision of a modern request
 }
 
-// find finds what is recorded in params that a server has read already; name is as for readParams.
+// find finds the recorded parts of params that a server has read already; name is as for
+// readParams.
 func (p *params) find(members mcp.RequestParams, name string) {
 	if name != "" {
 		p.target = members.Param(name)
@@ -28,8 +29,8 @@ func (p *params) find(members mcp.RequestParams, name string) {
 	p.version = members.MetaValue(mcp.MetaProtocolVersion)
 }
 
-// readParams finds what is recorded; name is the parameter with the target, or "". It need not look
-// for a second member of the same name, because those who handle a message refuse it.
+// readParams finds the recorded parts of params; name is the parameter with the target, or "". It
+// ignores duplicate members, because the handler of the message refuses them.
 func readParams(raw json.RawMessage, name string) (p params) {
 	foundName, foundMeta := name == "", false
 	for token, value := range jsonscan.Members(raw) {
@@ -92,9 +93,9 @@ func (p *params) revision() mcp.Revision {
 
 var revisions = mcp.Supported()
 
-// inject returns params whose _meta carries the trace context c, and otherwise what it had. Params
-// that are neither absent nor an object are returned unchanged, and those whose _meta is not an
-// object: the other side refuses it.
+// inject returns params with the trace context c added to _meta. It returns params unchanged if
+// they are neither absent nor an object, or if their _meta is not an object: the other side refuses
+// such params.
 func inject(raw json.RawMessage, p *params, c *SpanContext) json.RawMessage {
 	at := jsonscan.Space(raw, 0)
 	if p.noObject || len(raw) > 0 && raw[at] != '{' {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// PrometheusContentType is the media type of what [Telemetry.WritePrometheus] writes.
+// PrometheusContentType is the media type of the output of [Telemetry.WritePrometheus].
 const PrometheusContentType = "text/plain; version=0.0.4; charset=utf-8"
 
 // WritePrometheus writes all metrics in the text format of Prometheus, version 0.0.4, with names by
@@ -141,8 +141,8 @@ func prometheusName(i Instrument, kind MetricType) string {
 	return name
 }
 
-// labelName returns name with each run of other characters than letters, digits and underscores as
-// one underscore.
+// labelName replaces each run of characters that are not letters, digits or underscores by one
+// underscore.
 func labelName(name string) string {
 	var b bytes.Buffer
 	for _, c := range name {

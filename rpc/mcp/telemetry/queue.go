@@ -16,7 +16,7 @@ type spanQueue struct {
 }
 
 const (
-	chunkSpans = 64 // of a chunk: spans are copied out of it while the queue is not locked
+	chunkSpans = 64 // spans of a chunk; they are copied while the queue is not locked
 	maxSpare   = 16
 )
 
@@ -103,7 +103,7 @@ func (q *spanQueue) take(max int) (chunk []Span) {
 	return chunk
 }
 
-// recycle keeps a chunk that was taken for spans to come.
+// recycle keeps a chunk that take returned, for later spans.
 func (q *spanQueue) recycle(chunk []Span) {
 	clear(chunk)
 	if cap(chunk) < chunkSpans {

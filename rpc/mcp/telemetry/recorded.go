@@ -16,10 +16,10 @@ type RecordedRequest struct {
 	at     time.Time
 }
 
-// NewRecordedRequest returns a request that was recorded at a time, with what its span has of it.
-// It keeps nothing of req.Params. The span gets the identity id, except that a traceparent in
-// params._meta determines its trace and parent. Neither the queue, nor the Sampler, nor metrics
-// take part.
+// NewRecordedRequest returns a request that was recorded at the time at, with the properties that
+// its span needs. It does not retain req.Params. The span gets the identity id, except that a
+// traceparent in params._meta determines its trace and parent. The span bypasses the queue, the
+// Sampler and the metrics.
 func (t *Telemetry) NewRecordedRequest(kind Kind, e Endpoint, req *rpc.Request, id SpanContext,
 	at time.Time) *RecordedRequest {
 	r := record{t: t}
@@ -39,8 +39,8 @@ func (t *Telemetry) NewRecordedRequest(kind Kind, e Endpoint, req *rpc.Request, 
 
 // End returns the span of a request that has ended, with a result or an error. The errors are those
 // of a call: an [rpc.Error], [rpc.ErrCancelled], [rpc.ErrClosed] if there was no response, or any
-// other. A time before that of the request counts as the same. The revision is that of the
-// connection, or ""; what the request itself names has precedence. End must be called once.
+// other. A time before that of the request counts as the same. revision is that of the connection,
+// or ""; the revision that the request itself names has precedence. End must be called once.
 func (q *RecordedRequest) End(at time.Time, revision mcp.Revision, result json.RawMessage,
 	err error) *Span {
 	r := &q.record

@@ -50,7 +50,7 @@ func TestRecordedRequest(t *testing.T) {
 				&rpc.Request{ID: rpc.IntID(7), Method: tt.method, Params: params},
 				telemetry.SpanContext{Trace: live.Trace, Span: live.Span, Sampled: true},
 				time.Now().Add(-time.Second))
-			clear(params) // nothing of it is kept
+			clear(params) // params are not retained
 			span := q.End(time.Now(), "", json.RawMessage(tt.result), tt.err)
 			assert.Equal(t, string(tel.AppendTraces(nil, []telemetry.Span{*span})),
 				string(tel.AppendTraces(nil, spans)))

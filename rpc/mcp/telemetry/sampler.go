@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// A Sampler decides which traces are recorded. The zero Sampler records those whose parent is
-// sampled, and all that have no parent: parentbased_always_on.
+// A Sampler decides which traces are recorded. The zero Sampler records traces whose parent is
+// sampled, and traces without a parent: parentbased_always_on.
 type Sampler struct {
 	drop         uint64 // traces whose number is less are not recorded; see threshold
 	ignoreParent bool

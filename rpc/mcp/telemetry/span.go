@@ -80,8 +80,8 @@ func (s *Span) size() int {
 	return n
 }
 
-// An ActiveSpan is an operation of the application that goes on. It is used by one goroutine at a
-// time. The methods of a nil *ActiveSpan do nothing.
+// An ActiveSpan is a running operation of the application. Only one goroutine may use it at a time.
+// The methods of a nil *ActiveSpan do nothing.
 type ActiveSpan struct {
 	t    *Telemetry
 	span Span
@@ -106,8 +106,8 @@ func (t *Telemetry) StartSpan(ctx context.Context, name string, kind Kind,
 	return &spanContext{ctx, span.SpanContext}, a
 }
 
-// child returns the context of a new span. Without spans, that is the parent: a collector would
-// look in vain for another one.
+// child returns the context of a new span. Without spans, it returns the parent: the collector
+// would never receive another span.
 func (t *Telemetry) child(parent *SpanContext) SpanContext {
 	if !t.queue.keeps() {
 		return *parent
@@ -159,7 +159,7 @@ func (s *Span) fail(f failure) {
 	s.ErrorType, s.Message, s.message.rpcError = f.kind, clip(f.text), f.rpc
 }
 
-// idText returns an ID as the conventions have it: the text of a string, or a number.
+// idText returns an ID in the form of the conventions: the text of a string, or a number.
 func idText(id rpc.ID) string {
 	var room [maxText]byte
 	token := id.AppendJSON(room[:0])

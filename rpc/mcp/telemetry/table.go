@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// A table is a map that only grows, and whose readers take no lock for what is not new. The zero
-// value is empty.
+// A table is a map that only grows. Readers lock it only for missing or recently added keys. The
+// zero value is empty.
 type table[K comparable, V any] struct {
 	old atomic.Pointer[map[K]V] // replaced as a whole
 

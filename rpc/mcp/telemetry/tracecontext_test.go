@@ -151,7 +151,7 @@ func TestInject(t *testing.T) {
 	}
 }
 
-// What follows the name and _meta is not read.
+// Members after the name and _meta are not read.
 func TestReadParams(t *testing.T) {
 	for _, test := range []struct{ params, target, meta string }{
 		{`{"arguments":{"name":"y"},"name":"x","_meta":{"a":1}}`, `"x"`, `{"a":1}`},
