@@ -138,6 +138,9 @@ func TestWebGateway(t *testing.T) {
 		return p.do("POST", "/api/servers/hand/do/"+action, struct{}{}, nil)
 	}
 	assert.Equal(t, act("stop"), 200)
+	p.until(func() bool {
+		return strings.Contains(p.call(gateway, "tools/list", obj{}), "hand__echo")
+	})
 	assert.Equal(t, p.states()["hand"], "stopped")
 	assert.Equal(t, act("start"), 200)
 	assert.Equal(t, act("restart"), 200)

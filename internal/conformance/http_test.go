@@ -25,7 +25,7 @@ type site struct {
 	command []string // without the address
 	preface string   // in each line before that with the endpoint; "" if that is the first
 	grumble string   // in each complaint that the process may print; "" for none
-	process *exec.Cmd
+	process *exec.Cmd   // nil after stop
 	said    chan string // the output of the process when it has ended
 	direct  string      // the endpoint itself
 	tapped  string      // the endpoint, with a tap in between that records as "record"
@@ -45,7 +45,11 @@ func (b *bench) serving(command ...string) *site {
 	b.t.Helper()
 	s := &site{bench: b, command: command}
 	s.start("127.0.0.1:0")
-	b.t.Cleanup(func() { s.stop(syscall.SIGTERM) })
+	b.t.Cleanup(func() {
+		if s.process != nil {
+			s.stop(syscall.SIGTERM)
+		}
+	})
 
 	tap, err := conformance.NewHTTPTap(b.path("record"), s.direct)
 	assert.NilError(b.t, err)
@@ -93,6 +97,7 @@ func (s *site) stop(how syscall.Signal) {
 	rest := <-s.said
 	assert.Check(s.t, stuck.Stop(), "the server did not end within %v", patience)
 	err := s.process.Wait()
+	s.process = nil
 	for line := range strings.Lines(rest) {
 		assert.Check(s.t, s.grumble != "" &&
 			strings.Contains(line, s.grumble), "the server said: %s", line)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -96,5 +97,31 @@ func TestEnable(t *testing.T) {
 			_, err := c.CallTool(t.Context(), "off__verbatim", nil)
 			assert.NilError(t, err)
 		})
+	})
+}
+
+// A server with cached lists is offered again when it is enabled, and starts at its next use.
+func TestEnableWithCache(t *testing.T) {
+	dir := t.TempDir()
+	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+		s := w.server("up", mcp.Modern)
+		s.Digest = "d"
+		w.reopen(gateway.Options{CacheDir: dir}, s)
+		m := w.gateway.Manager()
+		assert.Equal(t, m.Status()[0].State, host.Ready)
+		for range 2 {
+			assert.NilError(t, m.Disable("up"))
+			time.Sleep(5 * time.Second)
+			assert.DeepEqual(t, w.gateway.Tools(), map[string]int{})
+			assert.NilError(t, m.Enable("up"))
+			time.Sleep(5 * time.Second)
+			assert.DeepEqual(t, w.gateway.Tools(), map[string]int{"up": 1})
+			assert.Equal(t, m.Status()[0].State, host.Stopped)
+			w.client(client.Options{}, func(c *client.Client) {
+				_, err := c.CallTool(t.Context(), "up__verbatim", nil)
+				assert.NilError(t, err)
+			})
+			assert.Equal(t, m.Status()[0].State, host.Ready)
+		}
 	})
 }
