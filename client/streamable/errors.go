@@ -82,6 +82,10 @@ type textError struct {
 func (e *textError) Error() string { return e.text }
 func (e *textError) Unwrap() error { return e.err }
 
+// serverClosedIdle is the text of an error that net/http does not export: the server closed a
+// connection when part of the request had been written to it.
+const serverClosedIdle = "http: server closed idle connection"
+
 // requestError returns the error of a request without a response. It omits the URL's secret parts.
 func requestError(req *http.Request, err error) error {
 	if cause := context.Cause(req.Context()); cause != nil {
@@ -94,7 +98,7 @@ func requestError(req *http.Request, err error) error {
 		err = io.ErrUnexpectedEOF
 	}
 	if op, _ := errors.AsType[*net.OpError](err); errors.Is(err, io.ErrUnexpectedEOF) ||
-		op != nil && op.Op == "read" {
+		op != nil && op.Op == "read" || err.Error() == serverClosedIdle {
 		return fmt.Errorf("%s %s: %w: %w", req.Method, redactURL(req.URL), ErrDisconnected, err)
 	}
 	return fmt.Errorf("%s %s: %w", req.Method, redactURL(req.URL), err)

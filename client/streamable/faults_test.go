@@ -424,3 +424,24 @@ func TestConnectionReset(t *testing.T) {
 	_, err = call(t, c)
 	assert.Assert(t, errors.Is(err, streamable.ErrDisconnected), "%v", err)
 }
+
+// A closingTransport fails calls as net/http does when the server closes an idle connection to which
+// the request is being written.
+type closingTransport struct{ http.RoundTripper }
+
+func (c closingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Header.Get(mcp.HeaderMethod) == mcp.MethodCallTool {
+		return nil, errors.New("http: server closed idle connection")
+	}
+	return c.RoundTripper.RoundTrip(req)
+}
+
+// The server may have received a request that was written as it closed the connection.
+func TestIdleConnectionClosed(t *testing.T) {
+	inBubble(t, modern(nil), func(t *testing.T, s *testServer) {
+		s.o.Wrap = func(base http.RoundTripper) http.RoundTripper { return closingTransport{base} }
+		c := s.connect(t, client.Options{})
+		_, err := call(t, c)
+		assert.Assert(t, errors.Is(err, streamable.ErrDisconnected), "%v", err)
+	})
+}
