@@ -221,7 +221,7 @@ func TestTaskUnanswered(t *testing.T) {
 		}, question("a", "?"), "", nil},
 		"no sense": {accept(`{}`), elicitation("a", "7"), "requestedSchema: ", rpc.ErrProtocol},
 		"no answer": {accept(`{}`), question("a", "?"),
-			`what Options.OnElicit returned: content: missing required property "name"`, nil},
+			`the result of Options.OnElicit: content: missing required property "name"`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -261,7 +261,7 @@ func TestTaskUpdateFails(t *testing.T) {
 		"always": {[]string{asks}, []string{failure(-32603, "Internal error")},
 			`the task "T" cannot be followed: Internal error (code -32603)`, ""},
 		"refused": {[]string{asks}, []string{failure(-32602, "No")},
-			"the server refuses what it was answered: No (code -32602)",
+			"the server rejects the answers: No (code -32602)",
 			"tasks/get@1s tasks/update@1s tasks/get@1s tasks/cancel@1s"},
 		"too late": {[]string{asks, completed}, []string{failure(-32602, "No")}, "",
 			"tasks/get@1s tasks/update@1s tasks/get@1s"},

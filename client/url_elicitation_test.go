@@ -294,7 +294,7 @@ func TestErrandEnds(t *testing.T) {
 		"hang up": {func(_ func(), _ *Client, s *scripted) { s.out.Close() },
 			"closed the connection", rpc.ErrClosed, 5 * time.Second},
 		"timeout": {func(func(), *Client, *scripted) {},
-			"no answer to what the user was to do on a web page after 5m0s; the server last sent something 1m15s ago",
+			"no answer to the URL elicitation after 5m0s; the server last sent something 1m15s ago",
 			context.DeadlineExceeded, 5 * time.Minute},
 		"fails": {nil, `the server's question "a" (elicitation/create) was not answered: boom`,
 			boom, 0},

@@ -220,7 +220,7 @@ func TestRequestStateIsBounded(t *testing.T) {
 	})
 	inPlaces(t, func(t *testing.T, p place) {
 		k := speak(t, s, newest, everything)
-		k.refuse(p.method, p.params, -32603, "too large to be carried along")
+		k.refuse(p.method, p.params, -32603, "too large for requestState")
 		k = speak(t, s, "2025-11-25", everything) // a legacy client, which carries no state
 		k.reply(k.request(p.method, p.params).says("elicitation/create", ""), `{"action":"cancel"}`)
 		k.next().told("cancel ")

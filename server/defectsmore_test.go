@@ -170,8 +170,8 @@ func TestG18MistakesAreErrors(t *testing.T) {
 	s := made(quiet)
 	assert.ErrorContains(t, s.AddRawTool(echo("no name", `{"type":"object"}`)), "a name is")
 	k := connect(t, s)
-	k.refuse("tools/list", "", -32602, "say initialize first")
-	k.refuse("tools/call", `{"name":"no name"}`, -32602, "say initialize first")
+	k.refuse("tools/list", "", -32602, "send initialize first")
+	k.refuse("tools/call", `{"name":"no name"}`, -32602, "send initialize first")
 	k.speak("2025-11-25", `{}`)
 	k.want("tools/list", "", `{"tools":[]}`)
 }

@@ -109,7 +109,7 @@ func TestOnePrincipalLeavesTasksToOthers(t *testing.T) {
 			assert.NilError(t, call("", quota.Anonymous))
 		}
 		assert.Error(t, call("", quota.Anonymous),
-			"8 tasks of yours are running already, which is your share; cancel one or try again later (code -31999)")
+			"you have 8 running tasks, which is your share; cancel one or try again later (code -31999)")
 		assert.NilError(t, call("ada", "ada"))
 		synctest.Wait()
 		assert.Equal(t, running.Load(), int32(9))

@@ -233,7 +233,7 @@ func TestOperationGoesBeforeTool(t *testing.T) {
 	addTool(c, "new.one")
 	assert.Assert(t, strings.Contains(call(), `"structuredContent":{"success":true`))
 	assert.Equal(t, strings.Count(k.request("tools/list", "").raw, `"name":"new_one"`), 1)
-	assert.Equal(t, strings.Count(log.String(), "two tools of one name"), 1)
+	assert.Equal(t, strings.Count(log.String(), "two tools have the same name"), 1)
 	c.Remove("new.one")
 	assert.Assert(t, strings.Contains(call(), `"text":"{}"`))
 	assert.Equal(t, s.RemoveTools("new_one", "new_one", "other"), 1)

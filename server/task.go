@@ -305,7 +305,7 @@ func (t *task) end(came outcome) {
 	t.mu.Unlock()
 	t.cancel(cause)
 	if err := t.save(); err != nil {
-		t.server.log.Error("what came of a task cannot be stored", "error", err)
+		t.server.log.Error("the outcome of a task cannot be stored", "error", err)
 		t.mu.Lock()
 		now.Result = nil
 		final.setFailed(
@@ -334,7 +334,7 @@ func (r *TaskRecord) setFailed(e *rpc.Error) {
 // expire ends a task that exceeds its time to live.
 func (t *task) expire() {
 	t.end(outcome{failure: rpc.Errorf(rpc.CodeInternalError,
-		"The task took longer than the %v it may", t.ttl)})
+		"The task took longer than its limit of %v", t.ttl)})
 }
 
 // abandon ends a task that clients can no longer access.

@@ -64,7 +64,7 @@ func TestRunningTasksAreBounded(t *testing.T) {
 				synctest.Wait()
 				assert.Equal(t, running.Load(), int32(48))
 				hire(t, s, experimental, `{}`).refuse("tools/call", `{"name":"stubborn","task":{}}`,
-					rpc.CodeBusy, "48 tasks are running, which are as many as may be")
+					rpc.CodeBusy, "48 tasks are running, which is the limit")
 			}
 		}
 		close(release)
@@ -98,8 +98,8 @@ func TestTaskTakesTooLong(t *testing.T) {
 		now := j.settled(began.TaskID)
 		assert.Equal(t, now.Status, "failed")
 		assert.Equal(t, now.Error.Code, -32603)
-		assert.Equal(t, now.StatusMessage, "The task took longer than the 10s it may")
-		assert.ErrorContains(t, <-cause, "longer than the 10s it may")
+		assert.Equal(t, now.StatusMessage, "The task took longer than its limit of 10s")
+		assert.ErrorContains(t, <-cause, "longer than its limit of 10s")
 		time.Sleep(10*time.Second - time.Millisecond)
 		assert.Equal(t, j.settled(began.TaskID).Status, "failed")
 		time.Sleep(time.Millisecond)

@@ -12,7 +12,7 @@ import (
 const storeTimeout = 10 * time.Second
 
 var errStoreTimeout = errors.New(
-	"server: the store of tasks does not answer, nor heed the end of its context")
+	"server: the task store does not return after its context has ended")
 
 // A storeWrite is one write of a task to the store. Writes of a task do not overlap: calls of save
 // during a write share the next write.

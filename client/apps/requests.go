@@ -42,7 +42,7 @@ func (v *View) handle(ctx context.Context, req *rpc.Request) (any, error) {
 	case handler == nil:
 		return nil, methodNotFound(req.Method)
 	case !greeted && req.Method != mcp.MethodAppInitialize && req.Method != mcp.MethodPing:
-		return nil, rpc.Errorf(rpc.CodeInvalidRequest, "Invalid request: say %s first",
+		return nil, rpc.Errorf(rpc.CodeInvalidRequest, "Invalid request: send %s first",
 			mcp.MethodAppInitialize)
 	case len(req.Params) > 0 && req.Params[0] != '{':
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: want an object")
@@ -184,7 +184,7 @@ func (v *View) findTool(ctx context.Context, name string) (*mcp.Tool, error) {
 			continue
 		}
 		if ui, err := mcp.ToolUIOf(tool.Meta); err != nil || !ui.Allows(mcp.VisibleToApp) {
-			return nil, rpc.Errorf(rpc.CodeInvalidParams, "The tool %.200s is not for apps", name)
+			return nil, rpc.Errorf(rpc.CodeInvalidParams, "Apps may not call the tool %.200s", name)
 		}
 		return tool, nil
 	}

@@ -72,7 +72,7 @@ type View struct {
 
 // ErrOrder matches the error of a method of [View] that is called out of order: Input a second
 // time, PartialInput after Input, or Result or Cancelled before Input or twice.
-var ErrOrder = errors.New("apps: the app must hear of the input once, and then of one result")
+var ErrOrder = errors.New("apps: send the input once, then one result")
 
 // The limits on the memory that an app can make its host use.
 const (

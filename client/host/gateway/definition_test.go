@@ -223,7 +223,7 @@ func TestNoPrefixBesideOperations(t *testing.T) {
 			assert.Assert(t, cmp.Contains(r.Content[0].(*mcp.TextContent).Text, "mine"))
 		})
 		synctest.Wait()
-		assert.Assert(t, cmp.Contains(log.String(), "there are two tools of one name"))
+		assert.Assert(t, cmp.Contains(log.String(), "two tools have the same name"))
 	})
 }
 

@@ -42,7 +42,7 @@ func TestProcCap(t *testing.T) {
 		ids = append(ids, b.start(t, "copy"))
 	}
 	err := fails(t, b, "proc.start", program(t, "copy"), dispatch.StateError,
-		"as many as there may be")
+		"which is the limit")
 	assert.DeepEqual(t, details[[]string](t, err, "sessions"), ids)
 
 	// The oldest ended session makes room.
