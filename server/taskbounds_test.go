@@ -295,9 +295,9 @@ func (s stale) Get(ctx context.Context, id string) (*server.TaskRecord, error) {
 	return expired(r), err
 }
 
-func (s stale) List(ctx context.Context, owner, after string, most int) ([]*server.TaskRecord,
+func (s stale) List(ctx context.Context, owner, after string, limit int) ([]*server.TaskRecord,
 	error) {
-	all, err := s.TaskStore.List(ctx, owner, after, most)
+	all, err := s.TaskStore.List(ctx, owner, after, limit)
 	for i, r := range all {
 		all[i] = expired(r)
 	}

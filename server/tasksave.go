@@ -97,10 +97,10 @@ func (s safeStore) Get(ctx context.Context, id string) (t *TaskRecord, err error
 	return t, err
 }
 
-func (s safeStore) List(ctx context.Context, owner, after string, most int) (all []*TaskRecord,
+func (s safeStore) List(ctx context.Context, owner, after string, limit int) (all []*TaskRecord,
 	err error) {
 	err = contain.Do(func() (err error) {
-		all, err = s.TaskStore.List(ctx, owner, after, most)
+		all, err = s.TaskStore.List(ctx, owner, after, limit)
 		return err
 	})
 	return all, err

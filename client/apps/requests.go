@@ -36,12 +36,12 @@ func (v *View) handle(ctx context.Context, req *rpc.Request) (any, error) {
 	}
 	handler := handlers[req.Method]
 	v.mu.Lock()
-	greeted := v.greeted
+	gotInitialize := v.gotInitialize
 	v.mu.Unlock()
 	switch {
 	case handler == nil:
 		return nil, methodNotFound(req.Method)
-	case !greeted && req.Method != mcp.MethodAppInitialize && req.Method != mcp.MethodPing:
+	case !gotInitialize && req.Method != mcp.MethodAppInitialize && req.Method != mcp.MethodPing:
 		return nil, rpc.Errorf(rpc.CodeInvalidRequest, "Invalid request: send %s first",
 			mcp.MethodAppInitialize)
 	case len(req.Params) > 0 && req.Params[0] != '{':
@@ -66,9 +66,9 @@ func methodNotFound(method string) error {
 
 func (v *View) handleNotification(req *rpc.Request) {
 	v.mu.Lock()
-	greeted := v.greeted
+	gotInitialize := v.gotInitialize
 	v.mu.Unlock()
-	if !greeted {
+	if !gotInitialize {
 		return
 	}
 	switch req.Method {
@@ -109,7 +109,7 @@ func (v *View) initialize(_ context.Context, params json.RawMessage) (any, error
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.greeted, v.modes = true, p.AppCapabilities.AvailableDisplayModes
+	v.gotInitialize, v.modes = true, p.AppCapabilities.AvailableDisplayModes
 	context := v.o.Context
 	context.DisplayMode = v.mode
 	if v.o.Tool != nil {

@@ -64,10 +64,10 @@ type View struct {
 	hasInput bool // ui/notifications/tool-input was sent
 	ended    bool // tool-result or tool-cancelled was sent
 
-	mu      sync.Mutex
-	greeted bool     // ui/initialize was answered
-	modes   []string // display modes of the app; nil: any
-	mode    string
+	mu            sync.Mutex
+	gotInitialize bool     // ui/initialize was answered
+	modes         []string // display modes of the app; nil: any
+	mode          string
 }
 
 // ErrOrder matches the error of a method of [View] that is called out of order: Input a second

@@ -51,7 +51,8 @@ func TestProcCap(t *testing.T) {
 		b.rest(t, id)
 	}
 	// But not for another caller.
-	fails(t, b.as("bob", nil), "proc.start", program(t, "copy"), dispatch.StateError, "as many")
+	fails(t, b.as("bob", nil), "proc.start", program(t, "copy"), dispatch.StateError,
+		"which is the limit")
 	added := b.start(t, "copy")
 	var left []string
 	for _, listed := range run[ListOutput](t, b, "proc.list", nil).Sessions {
