@@ -122,10 +122,10 @@ func (f *cacheFetch) end() {
 	delete(f.cache.byMethod[f.method].fetches, f)
 }
 
-// keep stores the result of a request. A nil result means that the request failed. The result
+// store stores the result of a request. A nil result means that the request failed. The result
 // stored before for the same request is removed in any case, because the latest response replaces
 // it.
-func (f *cacheFetch) keep(result []byte, received time.Time) {
+func (f *cacheFetch) store(result []byte, received time.Time) {
 	var hints mcp.CacheHints
 	if mcp.Unmarshal(result, &hints) != nil {
 		hints = mcp.CacheHints{}

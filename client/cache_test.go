@@ -58,7 +58,7 @@ func (c *Cache) put(name string, ttl int, bytes int) {
 	result := fmt.Sprintf(`{"ttlMs":%d,"x":""}`, ttl)
 	result = strings.TrimSuffix(result, `"}`) + pad(bytes-len(result)) + `"}`
 	f := c.startFetch(mcp.MethodReadResource, "", name, name)
-	f.keep([]byte(result), time.Now())
+	f.store([]byte(result), time.Now())
 	f.end()
 }
 

@@ -66,8 +66,8 @@ func (c *Client) lookUp(ctx context.Context, r *call) (hit bool, fetch *cacheFet
 	}
 	if !r.fresh && c.isOpen(ctx) {
 		// A call for the raw result may have stored an invalid one.
-		if kept := cache.get(r.method, c.o.Principal, params, r.startedAt); kept != nil &&
-			r.decode(kept) == nil {
+		if stored := cache.get(r.method, c.o.Principal, params, r.startedAt); stored != nil &&
+			r.decode(stored) == nil {
 			r.fromCache = true
 			return true, nil
 		}
@@ -84,7 +84,7 @@ func (c *Client) lookUp(ctx context.Context, r *call) (hit bool, fetch *cacheFet
 		}
 		if r.answers.InputResponses == nil && r.requestState == nil {
 			// otherwise the result depends on the responses
-			fetch.keep(result, received)
+			fetch.store(result, received)
 		}
 		return nil
 	}
@@ -98,7 +98,7 @@ func (f *cacheFetch) finish(err error, startedAt time.Time) {
 	case refused && f.uri == "": // its cursor may be invalid, and then so are all pages
 		f.cache.drop(f.method, "")
 	case refused:
-		f.keep(nil, startedAt)
+		f.store(nil, startedAt)
 	}
 	f.end()
 }

@@ -74,7 +74,7 @@ func (c *Client) newWatchedLists() []*watchedList {
 func refresh[T any](c *Client, callback, method string,
 	all func(context.Context, ...CallOption) iter.Seq2[T, error],
 	f func([]T, error)) func(context.Context) {
-	switch told := c.o.OnListChanged; {
+	switch onChange := c.o.OnListChanged; {
 	case f != nil:
 		return func(ctx context.Context) {
 			items, err := collect(all(ctx))
@@ -82,8 +82,8 @@ func refresh[T any](c *Client, callback, method string,
 				c.runCallback(callback, func() { f(items, err) })
 			}
 		}
-	case told != nil:
-		return func(context.Context) { c.runCallback("OnListChanged", func() { told(method) }) }
+	case onChange != nil:
+		return func(context.Context) { c.runCallback("OnListChanged", func() { onChange(method) }) }
 	}
 	return nil
 }
@@ -105,16 +105,16 @@ func collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
 func (c *Client) watchLists() {
 	s := c.session.Load()
 	var filter mcp.SubscriptionFilter
-	told := false
+	declared := false
 	for _, l := range c.lists {
 		c.wg.Go(func() { c.watchList(l) })
 		if l.isDeclared(&s.capabilities) {
-			told = true
+			declared = true
 			l.addTo(&filter)
 		}
 	}
-	if s.features.Listen && (told || c.updates != nil) {
-		c.listen(filter, told)
+	if s.features.Listen && (declared || c.updates != nil) {
+		c.listen(filter, declared)
 	}
 }
 

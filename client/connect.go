@@ -125,7 +125,7 @@ func (s *handshakeRequest) take() (raw json.RawMessage, err error) {
 func (h *handshaker) run(ctx context.Context) (*session, error) {
 	patience := time.NewTimer(probeTimeout)
 	defer patience.Stop()
-	heard := h.c.link.received
+	received := h.c.link.received
 	var err error
 	if h.preference.era == mcp.Legacy {
 		err = h.sendInitialize(ctx, h.preference.legacy().revision)
@@ -175,8 +175,8 @@ func (h *handshaker) run(ctx context.Context) (*session, error) {
 			// A modern server rejects initialize, and may still answer the probe.
 			h.refused = answer
 			patience.Reset(probeTimeout)
-		case <-heard:
-			heard = nil
+		case <-received:
+			received = nil
 			if h.initialize.Call == nil && h.refused == nil {
 				patience.Reset(activeProbeTimeout)
 			}

@@ -40,7 +40,7 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessa
 	}
 	answer := *result
 	if answer.Content, err = content(form, result); err != nil {
-		return nil, fmt.Errorf("what Options.OnElicit returned: %w", err)
+		return nil, fmt.Errorf("the result of Options.OnElicit: %w", err)
 	}
 	return encode(answer)
 }

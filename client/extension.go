@@ -40,7 +40,7 @@ func checkExtensions(all []Extension) error {
 			return err
 		}
 		if ids[e.ID] {
-			return fmt.Errorf("the extension %s is there already", e.ID)
+			return fmt.Errorf("the extension %s is declared twice", e.ID)
 		}
 		ids[e.ID] = true
 		for name, handler := range e.Methods {

@@ -274,14 +274,14 @@ func TestInvalidExtensions(t *testing.T) {
 			Extensions: []client.Extension{{ID: mapsID, Methods: m, Notifications: n}}}
 	}
 	for want, o := range map[string]client.Options{
-		"no prefix":       {Extensions: []client.Extension{{ID: "maps"}}},
-		"bad label":       {Extensions: []client.Extension{{ID: "1.a/maps"}}},
-		"JSON object":     {Extensions: []client.Extension{{ID: mapsID, Settings: 7}}},
-		"settings of":     {Extensions: []client.Extension{{ID: mapsID, Settings: make(chan int)}}},
-		"there already":   {Extensions: []client.Extension{{ID: mapsID}, {ID: mapsID}}},
-		"is there":        {Extensions: []client.Extension{{ID: mcp.ExtensionTasks}}},
-		`"tools/call" is`: with(methods{"tools/call": handler}, nil),
-		`"maps/draw" is`:  with(methods{drawMap: nil}, nil),
+		"no prefix":               {Extensions: []client.Extension{{ID: "maps"}}},
+		"bad label":               {Extensions: []client.Extension{{ID: "1.a/maps"}}},
+		"JSON object":             {Extensions: []client.Extension{{ID: mapsID, Settings: 7}}},
+		"settings of":             {Extensions: []client.Extension{{ID: mapsID, Settings: make(chan int)}}},
+		"maps is declared twice":  {Extensions: []client.Extension{{ID: mapsID}, {ID: mapsID}}},
+		"tasks is declared twice": {Extensions: []client.Extension{{ID: mcp.ExtensionTasks}}},
+		`"tools/call" is`:         with(methods{"tools/call": handler}, nil),
+		`"maps/draw" is`:          with(methods{drawMap: nil}, nil),
 		"progress\" is": with(nil,
 			notifications{"notifications/progress": func(json.RawMessage) {}}),
 	} {

@@ -45,11 +45,11 @@ func (c *Client) cancelLateTask(frame []byte) {
 	if err != nil || !m.IsResponse() || m.Error != nil || !c.late.take(m.ID) {
 		return
 	}
-	came := decodeExperimentalTaskCreated(m.Result)
+	err = decodeExperimentalTaskCreated(m.Result)
 	if c.session.Load().features.ResultType {
-		came = checkResultType(m.Result)
+		err = checkResultType(m.Result)
 	}
-	if p, ok := came.(*createdTaskError); ok {
+	if p, ok := err.(*createdTaskError); ok {
 		c.cancelAbandonedTask(&Task{c: c, id: p.task.TaskID, confirmed: true})
 	}
 }

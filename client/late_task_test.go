@@ -46,7 +46,7 @@ func TestLateTask(t *testing.T) {
 					}
 					return false
 				}
-				c := w.hire(t, Options{})
+				c := w.connect(t, Options{})
 				_, err := c.StartTool(t.Context(), "slow", nil, Timeout(time.Second))
 				assert.ErrorIs(t, err, context.DeadlineExceeded)
 				synctest.Wait()

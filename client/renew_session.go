@@ -57,7 +57,7 @@ func (c *Client) resubscribe() {
 		}
 	}
 	if err := errors.Join(refused...); err != nil && c.ctx.Err() == nil {
-		c.warn("after the server has forgotten the session, it does not tell any more of the changes of all resources",
+		c.warn("after the server has forgotten the session, some resources cannot be subscribed to again",
 			slog.Any("error", err))
 	}
 }

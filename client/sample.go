@@ -23,7 +23,7 @@ func (c *Client) sample(ctx context.Context, raw json.RawMessage) (json.RawMessa
 	case err != nil:
 		return nil, err
 	case result.Role == "" || len(result.Content) == 0:
-		return nil, errors.New("what Options.OnSample returned has no role or no content")
+		return nil, errors.New("the result of Options.OnSample has no role or no content")
 	}
 	return encode(result)
 }

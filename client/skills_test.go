@@ -108,7 +108,7 @@ func TestReadSkillFileVerifies(t *testing.T) {
 	}{
 		"its digest is sha256:": {nothing, map[string]string{"skill://pdf/FORMS.md": "FORMS"},
 			"skill://pdf/FORMS.md"},
-		"it has 6 bytes, and the skill's entry says 5": {nothing,
+		"it has 6 bytes; the entry declares 5": {nothing,
 			map[string]string{"skill://pdf/FORMS.md": "forms!"}, "skill://pdf/FORMS.md"},
 		`"description" in its front matter differs from the skill's entry`: {
 			func(s *mcp.Skill) {

@@ -169,7 +169,7 @@ func (f *taskWaiter) rejectedError() error {
 	}
 	for key := range rejected.answers {
 		if _, still := f.latest.InputRequests[key]; still {
-			return &textError{"the server refuses what it was answered: " + rejected.err.Error(),
+			return &textError{"the server rejects the answers: " + rejected.err.Error(),
 				rejected.err}
 		}
 	}

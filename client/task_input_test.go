@@ -78,7 +78,7 @@ func TestTaskQuestions(t *testing.T) {
 			}
 			return r, err
 		}
-		_, err := w.hire(t, o).CallTool(t.Context(), "slow", nil)
+		_, err := w.connect(t, o).CallTool(t.Context(), "slow", nil)
 		assert.NilError(t, err)
 		assert.Equal(t, takenBack, 4*time.Second)
 		assert.Equal(t, w.said(),
@@ -116,7 +116,7 @@ func TestManyTaskQuestions(t *testing.T) {
 			}
 			return m.Method == "tasks/get"
 		}
-		c := w.hire(t, Options{
+		c := w.connect(t, Options{
 			OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
 				most.Store(max(most.Load(), open.Add(1)))
 				defer open.Add(-1)
@@ -142,7 +142,7 @@ func TestEndlessTaskQuestions(t *testing.T) {
 			}
 			return m.Method == "tasks/get"
 		}
-		_, err := w.hire(t, Options{OnElicit: accept(`{"name":"Ada"}`)}).CallTool(t.Context(),
+		_, err := w.connect(t, Options{OnElicit: accept(`{"name":"Ada"}`)}).CallTool(t.Context(),
 			"slow", nil)
 		rounds, ok := errors.AsType[*RoundsError](err)
 		assert.Assert(t, ok, "%v", err)
@@ -172,7 +172,7 @@ func TestTaskInputRequired(t *testing.T) {
 				w := &worker{answers: map[string][]string{
 					"tasks/get": {test.asks, test.asks, test.asks,
 						taskState("completed", `,"result":`+plain)}}}
-				c := w.hire(t, Options{
+				c := w.connect(t, Options{
 					OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
 						t.Error("asked")
 						return nil, nil
@@ -221,12 +221,12 @@ func TestTaskUnanswered(t *testing.T) {
 		}, question("a", "?"), "", nil},
 		"no sense": {accept(`{}`), elicitation("a", "7"), "requestedSchema: ", rpc.ErrProtocol},
 		"no answer": {accept(`{}`), question("a", "?"),
-			`what Options.OnElicit returned: content: missing required property "name"`, nil},
+			`the result of Options.OnElicit: content: missing required property "name"`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := &worker{answers: map[string][]string{"tasks/get": {asksFor(test.asks)}}}
-				_, err := w.hire(t,
+				_, err := w.connect(t,
 					Options{OnElicit: test.callback,
 						Logger: slog.New(slog.DiscardHandler)}).CallTool(t.Context(), "slow", nil)
 				q, ok := errors.AsType[*QuestionError](err)
@@ -261,7 +261,7 @@ func TestTaskUpdateFails(t *testing.T) {
 		"always": {[]string{asks}, []string{failure(-32603, "Internal error")},
 			`the task "T" cannot be followed: Internal error (code -32603)`, ""},
 		"refused": {[]string{asks}, []string{failure(-32602, "No")},
-			"the server refuses what it was answered: No (code -32602)",
+			"the server rejects the answers: No (code -32602)",
 			"tasks/get@1s tasks/update@1s tasks/get@1s tasks/cancel@1s"},
 		"too late": {[]string{asks, completed}, []string{failure(-32602, "No")}, "",
 			"tasks/get@1s tasks/update@1s tasks/get@1s"},
@@ -277,7 +277,7 @@ func TestTaskUpdateFails(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := &worker{answers: map[string][]string{"tasks/get": test.states,
 					"tasks/update": test.updates}}
-				_, err := w.hire(t,
+				_, err := w.connect(t,
 					Options{OnElicit: accept(`{"name":"Ada"}`)}).CallTool(t.Context(), "slow", nil)
 				if test.want == "" {
 					assert.NilError(t, err)
@@ -302,7 +302,7 @@ func TestTaskUpdateWaits(t *testing.T) {
 		w := &worker{answers: map[string][]string{
 			"tasks/get":    {asks, taskState("completed", `,"result":`+plain)},
 			"tasks/update": {failure(-32603, "?"), fine}}}
-		_, err := w.hire(t, after(counters("100ms", "500ms"))).CallTool(t.Context(), "slow", nil)
+		_, err := w.connect(t, after(counters("100ms", "500ms"))).CallTool(t.Context(), "slow", nil)
 		assert.NilError(t, err)
 		assert.Equal(t, w.said(),
 			"tools/call@0s tasks/get@1s tasks/update@1.1s tasks/update@3.1s tasks/get@3.1s")
@@ -310,7 +310,7 @@ func TestTaskUpdateWaits(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		w := &worker{answers: map[string][]string{"tasks/get": {asksFor(question("a", "?"))}}}
-		_, err := w.hire(t,
+		_, err := w.connect(t,
 			Options{MaxSend: 10_000, OnElicit: accept(`{"name":"` + pad(10_000) + `"}`)}).CallTool(
 			t.Context(), "slow", nil)
 		assert.ErrorIs(t, err, framing.ErrTooLarge)
@@ -328,7 +328,7 @@ func TestTaskAnswerIsProgress(t *testing.T) {
 			"tasks/get": {asks, asks, slowly(taskState("completed", `,"result":`+plain))}}}
 		o := after(counters("11s"))
 		o.CallTimeout = 12 * time.Second
-		_, err := w.hire(t, o).CallTool(t.Context(), "slow", nil)
+		_, err := w.connect(t, o).CallTool(t.Context(), "slow", nil)
 		assert.NilError(t, err)
 		assert.Equal(t, w.said(),
 			"tools/call@0s tasks/get@10s tasks/get@20s tasks/update@21s tasks/get@30s")
@@ -344,7 +344,7 @@ func TestTaskAnswerIsLost(t *testing.T) {
 		w := &worker{answers: map[string][]string{
 			"tasks/get":    {asks, asks, asks, asks, taskState("completed", `,"result":`+plain)},
 			"tasks/update": {failure(-32603, "?"), failure(-32603, "?"), fine}}}
-		task, err := w.hire(t, after(asked)).StartTool(t.Context(), "slow", nil)
+		task, err := w.connect(t, after(asked)).StartTool(t.Context(), "slow", nil)
 		assert.NilError(t, err)
 		_, err = task.Wait(t.Context(), Timeout(time.Second+200*time.Millisecond))
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
@@ -423,7 +423,7 @@ func TestTaskQuestionsOfSeveral(t *testing.T) {
 			return false
 		}
 		w.answers = map[string][]string{"tasks/get": {asksFor(question("a", "10s"))}}
-		task, err := w.hire(t, after(asked)).StartTool(t.Context(), "slow", nil)
+		task, err := w.connect(t, after(asked)).StartTool(t.Context(), "slow", nil)
 		assert.NilError(t, err)
 		failed := make(chan error)
 		for range 2 {

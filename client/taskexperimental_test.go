@@ -28,7 +28,7 @@ func TestExperimentalTask(t *testing.T) {
 			}
 			return m.Method == "tasks/result"
 		}
-		c := w.hire(t, Options{})
+		c := w.connect(t, Options{})
 		for want, ttl := range map[string][]CallOption{`{}`: nil,
 			`{"ttl":60000}`: {TaskTTL(time.Minute)}, `{"ttl":1}`: {TaskTTL(time.Nanosecond)}} {
 			synctest.Wait()
@@ -58,7 +58,7 @@ func TestExperimentalTaskTimeout(t *testing.T) {
 			answers: map[string][]string{
 				"tasks/get": {oldState("working", ""), oldState("working", ""),
 					oldState("working", `,"statusMessage":"half"`)}}}
-		c := w.hire(t, Options{CallTimeout: 5 * time.Second})
+		c := w.connect(t, Options{CallTimeout: 5 * time.Second})
 		task, err := c.StartTool(t.Context(), "slow", nil)
 		assert.NilError(t, err)
 		_, err = task.Wait(t.Context())
@@ -119,7 +119,7 @@ func TestExperimentalTaskFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := &worker{era: mcp.Legacy, answers: test.answers}
-				task, err := w.hire(t,
+				task, err := w.connect(t,
 					Options{CallTimeout: 10 * time.Second}).StartTool(t.Context(), "slow", nil)
 				assert.NilError(t, err)
 				_, err = task.Wait(t.Context())
@@ -159,7 +159,7 @@ func TestExperimentalTaskMalformed(t *testing.T) {
 			}
 			return m.Method == "tasks/result"
 		}
-		task, err := w.hire(t, Options{}).StartTool(t.Context(), "slow", nil)
+		task, err := w.connect(t, Options{}).StartTool(t.Context(), "slow", nil)
 		assert.NilError(t, err)
 		_, err = task.Wait(t.Context())
 		assert.ErrorIs(t, err, rpc.ErrProtocol)
@@ -181,7 +181,7 @@ func TestTaskSupport(t *testing.T) {
 			}
 			return false
 		}
-		c := w.hire(t, Options{})
+		c := w.connect(t, Options{})
 		for _, want := range []string{"start forbidden, start optional, start required, start said",
 			"call required, start optional, start required"} {
 			var got []string
@@ -212,7 +212,7 @@ func TestTaskRefused(t *testing.T) {
 	w := &worker{era: mcp.Legacy,
 		answers: map[string][]string{"tools/call": {failure(-32601, "Method not found")},
 			"prompts/get": {failure(-32601, "Method not found")}}}
-	c := w.hire(t, Options{})
+	c := w.connect(t, Options{})
 	_, err := c.StartTool(t.Context(), "t", nil)
 	assert.Error(t, err,
 		`server "server": tool "t": the server does not run it as a task: Method not found (code -32601)`)
@@ -235,7 +235,7 @@ func TestExperimentalTaskBegins(t *testing.T) {
 		`{"task":{"taskId":"T"}}`:      `a task with the unknown status ""`,
 	} {
 		w := &worker{era: mcp.Legacy, answers: map[string][]string{"tools/call": {answer}}}
-		task, err := w.hire(t, Options{}).StartTool(t.Context(), "t", nil)
+		task, err := w.connect(t, Options{}).StartTool(t.Context(), "t", nil)
 		if want == "" {
 			assert.NilError(t, err)
 			raw, err := task.WaitRaw(t.Context())
@@ -298,7 +298,7 @@ func TestExperimentalTaskProgress(t *testing.T) {
 			}()
 			return true
 		}
-		c := w.hire(t, Options{CallTimeout: 5 * time.Second})
+		c := w.connect(t, Options{CallTimeout: 5 * time.Second})
 		_, err := collect(c.Tools(t.Context()))
 		assert.NilError(t, err)
 		var heard []float64

@@ -256,14 +256,14 @@ func (t *Task) wait(ctx context.Context, opts []CallOption, decode func([]byte) 
 // followTask handles a call that became a task or was rejected because of tasks. If the call fails,
 // it cancels a task that the caller does not know.
 func (c *Client) followTask(ctx context.Context, r *call, err error) error {
-	switch came := err.(type) {
+	switch e := err.(type) {
 	case *rpc.Error:
-		return c.taskRefusalError(r, came)
+		return c.taskRefusalError(r, e)
 	case *createdTaskError:
 		if r.method != mcp.MethodCallTool {
 			return protocolError("a task, although %s cannot become one", r.method)
 		}
-		t := &Task{c: c, id: came.task.TaskID, tool: r.tool, confirmed: true, state: came.task,
+		t := &Task{c: c, id: e.task.TaskID, tool: r.tool, confirmed: true, state: e.task,
 			seen: time.Now()}
 		if r.started != nil {
 			*r.started = t

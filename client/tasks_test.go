@@ -68,7 +68,7 @@ func askTwo(ctx context.Context) (string, error) {
 	return text[0] + text[1], errors.Join(err[:]...)
 }
 
-func employ(t *testing.T) *server.Server {
+func newTaskServer(t *testing.T) *server.Server {
 	s := newServer(server.Options{})
 	addTool(t, s, "plain", say("at once"))
 	addJob(t, s, "slow", mcp.TaskOptional, takes(90*time.Second, "slowly"))
@@ -108,7 +108,7 @@ func text(r *mcp.CallToolResult) string { return r.Content[0].(*mcp.TextContent)
 func TestTasks(t *testing.T) {
 	eras(t, func(t *testing.T, era mcp.Era) {
 		synctest.Test(t, func(t *testing.T) {
-			c := connectTo(t, employ(t), answers(Options{Era: era}))
+			c := connectTo(t, newTaskServer(t), answers(Options{Era: era}))
 			_, err := collect(c.Tools(t.Context())) // it lists which tools run as tasks
 			assert.NilError(t, err)
 			for tool, want := range map[string]string{"plain": "at once", "slow": "slowly",
@@ -338,7 +338,7 @@ func TestTaskStaysEnded(t *testing.T) {
 			}
 			return true
 		}
-		c := w.hire(t, Options{})
+		c := w.connect(t, Options{})
 		task, err := c.StartTool(t.Context(), "t", nil)
 		assert.NilError(t, err)
 		polled := make(chan mcp.TaskStatus)

@@ -134,8 +134,8 @@ func (w *worker) params(method string) (all []string) {
 	return all
 }
 
-// hire connects to a worker.
-func (w *worker) hire(t *testing.T, o Options) *Client {
+// connect connects to a worker.
+func (w *worker) connect(t *testing.T, o Options) *Client {
 	t.Helper()
 	c, err := o.Connect(t.Context(), stream(w.script))
 	assert.NilError(t, err)

@@ -113,14 +113,14 @@ func (f *taskWaiter) step() error {
 		return f.waitError(reason)
 	}
 	f.mu.Lock()
-	failed, came := f.failed, f.fetched
+	failed, fetched := f.failed, f.fetched
 	f.fetched = nil
 	f.mu.Unlock()
 	if failed != nil {
 		return failed
 	}
-	if came != nil {
-		return f.takeResult(came)
+	if fetched != nil {
+		return f.takeResult(fetched)
 	}
 	if f.pollFailures == 0 || f.due() {
 		if err := f.send(); err != nil {
@@ -232,11 +232,11 @@ func (f *taskWaiter) retryOrFail(err error) error {
 func (f *taskWaiter) fetch() {
 	f.fetching = true
 	f.wg.Go(func() {
-		var came taskResult
-		came.err = f.request(mcp.MethodTaskResult, mcp.TaskParams{TaskID: f.t.id}, time.Time{},
-			came.result.UnmarshalJSON)
+		var fetched taskResult
+		fetched.err = f.request(mcp.MethodTaskResult, mcp.TaskParams{TaskID: f.t.id}, time.Time{},
+			fetched.result.UnmarshalJSON)
 		f.mu.Lock()
-		f.fetched = &came
+		f.fetched = &fetched
 		f.mu.Unlock()
 		f.signal()
 	})
@@ -244,16 +244,16 @@ func (f *taskWaiter) fetch() {
 
 // takeResult handles the response to tasks/result. An error may be that of the task or of the
 // request itself; the state of the task shows which.
-func (f *taskWaiter) takeResult(came *taskResult) error {
+func (f *taskWaiter) takeResult(fetched *taskResult) error {
 	f.fetching = false
-	refusal, refused := errors.AsType[*rpc.Error](came.err)
+	refusal, refused := errors.AsType[*rpc.Error](fetched.err)
 	switch {
-	case came.err == nil:
-		f.t.setOutcome(came.result, nil)
+	case fetched.err == nil:
+		f.t.setOutcome(fetched.result, nil)
 	case refused:
 		f.refusal, f.next = refusal, time.Now()
 	default:
-		return f.retryOrFail(came.err)
+		return f.retryOrFail(fetched.err)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func TestTaskOfCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &worker{answers: map[string][]string{
 			"tasks/get": {taskState("working", ""), taskState("completed", `, "result" : `+raw)}}}
-		c := w.hire(t, Options{Info: mcp.Implementation{Name: "me", Version: "2"}})
+		c := w.connect(t, Options{Info: mcp.Implementation{Name: "me", Version: "2"}})
 		result, err := c.CallToolRaw(t.Context(), "slow", nil,
 			Meta(mcp.Meta{"traceparent": []byte(`"00-ab"`)}))
 		assert.NilError(t, err)
@@ -54,7 +54,7 @@ func TestOnTask(t *testing.T) {
 			"tasks/get": {taskState("working", ""), message("working", "half", ""),
 				message("working", "half", ""),
 				message("completed", "half", `,"result":`+plain)}}}
-		c := w.hire(t, Options{})
+		c := w.connect(t, Options{})
 		var heard []string
 		_, err := c.CallTool(t.Context(), "slow", nil, OnTask(func(now mcp.Task) {
 			heard = append(heard, string(now.Status)+" "+now.StatusMessage)
@@ -69,7 +69,7 @@ func TestOnTask(t *testing.T) {
 		assert.Equal(t, len(w.params("tasks/cancel")), 1)
 		old := &worker{era: mcp.Legacy, answers: map[string][]string{"tasks/result": {plain}}}
 		heard = nil
-		task, err := old.hire(t, Options{}).StartTool(t.Context(), "slow", nil)
+		task, err := old.connect(t, Options{}).StartTool(t.Context(), "slow", nil)
 		assert.NilError(t, err)
 		_, err = task.Wait(t.Context(),
 			OnTask(func(now mcp.Task) { heard = append(heard, string(now.Status)) }))
@@ -84,7 +84,7 @@ func TestTaskStateOfWrongType(t *testing.T) {
 		w := &worker{answers: map[string][]string{
 			"tasks/get": {strings.Replace(taskState("completed", `,"result":`+plain), "complete",
 				"task", 1)}}}
-		c := w.hire(t, Options{})
+		c := w.connect(t, Options{})
 		_, err := c.CallTool(t.Context(), "slow", nil)
 		assert.NilError(t, err)
 		now, err := c.Task("T").Poll(t.Context())
@@ -111,7 +111,7 @@ func TestTaskIntervals(t *testing.T) {
 				w := &worker{answers: map[string][]string{"tools/call": {test.created},
 					"tasks/get": {test.state, test.state,
 						taskState("completed", `,"result":`+plain)}}}
-				c := w.hire(t, Options{})
+				c := w.connect(t, Options{})
 				_, err := c.CallTool(t.Context(), "slow", nil)
 				assert.NilError(t, err)
 				want := "tools/call@0s"
@@ -132,7 +132,7 @@ func TestTaskStateOfTooMuch(t *testing.T) {
 			"tools/call": {strings.Replace(taskCreated, `}`, all+`}`, 1)},
 			"tasks/get": {taskState("working", all),
 				taskState("failed", strings.Replace(all, "{}", "7", 1))}}}
-		c := w.hire(t, Options{})
+		c := w.connect(t, Options{})
 		_, err := c.CallTool(t.Context(), "slow", nil)
 		assert.Error(t, err, `server "server": tool "slow": ? (code 1)`)
 		assert.Equal(t, w.said(), "tools/call@0s tasks/get@1s tasks/get@2s")
@@ -198,7 +198,7 @@ func TestTaskFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := &worker{answers: test.answers}
-				c := w.hire(t, Options{})
+				c := w.connect(t, Options{})
 				_, err := c.CallTool(t.Context(), "slow", nil)
 				assert.Error(t, err, `server "server": tool "slow": `+test.want)
 				if test.is != nil {
@@ -249,7 +249,7 @@ func TestTaskLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := &worker{answers: map[string][]string{"tasks/get": test.states}}
-				_, err := w.hire(t, Options{}).CallTool(t.Context(), "slow", nil)
+				_, err := w.connect(t, Options{}).CallTool(t.Context(), "slow", nil)
 				if test.want == "" {
 					assert.NilError(t, err)
 				} else {
@@ -292,7 +292,7 @@ func TestTaskTimeout(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := &worker{answers: map[string][]string{"tasks/get": test.states,
 					"tasks/cancel": {""}}}
-				c := w.hire(t, test.o)
+				c := w.connect(t, test.o)
 				began := time.Now()
 				_, err := c.CallTool(t.Context(), "slow", nil, test.call...)
 				took := time.Since(began)
@@ -327,8 +327,8 @@ func TestNoTaskTimeout(t *testing.T) {
 			}
 			return false
 		}
-		_, err := w.hire(t, Options{CallTimeout: -1, MaxCallTime: time.Hour}).CallTool(t.Context(),
-			"slow", nil)
+		c := w.connect(t, Options{CallTimeout: -1, MaxCallTime: time.Hour})
+		_, err := c.CallTool(t.Context(), "slow", nil)
 		assert.NilError(t, err)
 	})
 }
@@ -381,7 +381,7 @@ func TestTaskEnds(t *testing.T) {
 func TestManyTasksAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &worker{answers: map[string][]string{"tasks/cancel": {""}}}
-		c := w.hire(t, Options{})
+		c := w.connect(t, Options{})
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()
 		failed := make(chan error)

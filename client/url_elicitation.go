@@ -211,7 +211,7 @@ func (c *Client) completeElicitations(ctx context.Context, r *call, t *urlElicit
 	for until := time.Now().Add(t.wait); len(t.pending) > 0; {
 		if _, reason := c.waitCall(ctx, r, t.pending[0], max(0, time.Until(until))); reason != nil {
 			if timeout, ok := reason.(*TimeoutError); ok {
-				timeout.Waiting = "what the user was to do on a web page"
+				timeout.Waiting = "the URL elicitation"
 			}
 			return reason
 		}

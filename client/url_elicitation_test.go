@@ -48,9 +48,9 @@ func user(asked *[]string, answers map[string]mcp.ElicitAction) Options {
 		}}
 }
 
-// A clerk is a worker that requires URL elicitations: it answers the calls in turn, and sends the
-// completions at their times.
-func clerk(over map[time.Duration]string, calls ...string) *worker {
+// elicitingServer returns a worker that requires URL elicitations: it answers the calls in turn,
+// and sends the completions at their times.
+func elicitingServer(over map[time.Duration]string, calls ...string) *worker {
 	w := &worker{era: mcp.Legacy, answers: map[string][]string{"tools/call": calls}}
 	started := false
 	w.meet = func(s *scripted, m message) bool {
@@ -68,7 +68,7 @@ func clerk(over map[time.Duration]string, calls ...string) *worker {
 	return w
 }
 
-func TestErrands(t *testing.T) {
+func TestURLElicitations(t *testing.T) {
 	for name, test := range map[string]struct {
 		over        map[time.Duration]string
 		calls       []string
@@ -82,7 +82,7 @@ func TestErrands(t *testing.T) {
 		"others do not count": {
 			map[time.Duration]string{3 * time.Second: "x", 7 * time.Second: "a"},
 			[]string{needs("a"), plain}, "a", "tools/call@0s tools/call@7s"},
-		"another errand": {
+		"another elicitation": {
 			map[time.Duration]string{3 * time.Second: "a", 7 * time.Second: "b"},
 			[]string{needs("a"), needs("a", "b"), plain}, "a b",
 			"tools/call@0s tools/call@3s tools/call@7s"},
@@ -105,8 +105,8 @@ func TestErrands(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var asked []string
-				w := clerk(test.over, test.calls...)
-				_, err := w.hire(t, user(&asked, nil)).CallTool(t.Context(), "t",
+				w := elicitingServer(test.over, test.calls...)
+				_, err := w.connect(t, user(&asked, nil)).CallTool(t.Context(), "t",
 					map[string]int{"n": 1})
 				assert.NilError(t, err)
 				assert.Equal(t, len(asked), len(strings.Fields(test.asked)))
@@ -123,19 +123,19 @@ func TestErrands(t *testing.T) {
 }
 
 // Any request may be rejected with this error.
-func TestErrandOfAnotherRequest(t *testing.T) {
+func TestURLElicitationOfAnotherRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
-		w := clerk(map[time.Duration]string{time.Second: "a"})
+		w := elicitingServer(map[time.Duration]string{time.Second: "a"})
 		w.answers["x/y"] = []string{needs("a"), `{"z":1}`}
-		raw, err := w.hire(t, user(&asked, nil)).Call(t.Context(), "x/y", nil)
+		raw, err := w.connect(t, user(&asked, nil)).Call(t.Context(), "x/y", nil)
 		assert.NilError(t, err)
 		assert.Equal(t, string(raw), `{"z":1}`)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
-		w := clerk(map[time.Duration]string{time.Second: "a"}, needs("a"), oldCreated)
-		task, err := w.hire(t, user(&asked, nil)).StartTool(t.Context(), "t", nil)
+		w := elicitingServer(map[time.Duration]string{time.Second: "a"}, needs("a"), oldCreated)
+		task, err := w.connect(t, user(&asked, nil)).StartTool(t.Context(), "t", nil)
 		assert.NilError(t, err)
 		assert.Equal(t, task.ID(), "T")
 		assert.Equal(t, w.said(), "tools/call@0s tools/call@1s")
@@ -144,7 +144,7 @@ func TestErrandOfAnotherRequest(t *testing.T) {
 
 // A completion counts even if it arrives early: while the user is asked, and before the error was
 // read.
-func TestErrandIsOverEarly(t *testing.T) {
+func TestURLElicitationCompletedEarly(t *testing.T) {
 	for _, early := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			var told []string
@@ -172,7 +172,7 @@ func TestErrandIsOverEarly(t *testing.T) {
 				time.Sleep(time.Second)
 				return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
 			}
-			c := w.hire(t, o)
+			c := w.connect(t, o)
 			_, err := c.CallTool(t.Context(), "t", nil)
 			assert.NilError(t, err)
 			assert.Equal(t, w.said(), "tools/call@0s tools/call@1s")
@@ -192,7 +192,7 @@ func TestErrandIsOverEarly(t *testing.T) {
 }
 
 // Without a callback, or if the user declines, the call returns the server's error unchanged.
-func TestErrandRefused(t *testing.T) {
+func TestURLElicitationRefused(t *testing.T) {
 	nobody := func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		return nil, errors.New("should not have been asked")
 	}
@@ -215,8 +215,8 @@ func TestErrandRefused(t *testing.T) {
 		"forms only":  {Options{OnElicit: nobody}, nil, needs("a")},
 		"by hand": {Options{OnElicit: nobody, ElicitModes: urls}, []CallOption{ReturnInputRequests()},
 			needs("a")},
-		"no errands":    {Options{OnElicit: nobody, ElicitModes: urls}, nil, needs()},
-		"without an id": {Options{OnElicit: nobody, ElicitModes: urls}, nil, needs("a", "")},
+		"no elicitations": {Options{OnElicit: nobody, ElicitModes: urls}, nil, needs()},
+		"without an id":   {Options{OnElicit: nobody, ElicitModes: urls}, nil, needs("a", "")},
 		"a form": {Options{OnElicit: nobody, ElicitModes: urls}, nil,
 			strings.Replace(needs("a"), `"url",`, `"form",`, 1)},
 		"no data": {Options{OnElicit: nobody, ElicitModes: urls}, nil,
@@ -228,8 +228,8 @@ func TestErrandRefused(t *testing.T) {
 			needs(pad(maxElicitationID + 1))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := clerk(nil, test.answer)
-			_, err := w.hire(t, test.o).CallTool(t.Context(), "t", nil, test.opts...)
+			w := elicitingServer(nil, test.answer)
+			_, err := w.connect(t, test.o).CallTool(t.Context(), "t", nil, test.opts...)
 			assert.Error(t, err, `server "server": tool "t": Go first (code -32042)`)
 			refusal, ok := errors.AsType[*rpc.Error](err)
 			assert.Assert(t, ok)
@@ -242,9 +242,9 @@ func TestErrandRefused(t *testing.T) {
 		})
 	}
 	t.Run("modern", func(t *testing.T) { // the modern era does not have this error
-		w := clerk(nil, needs("a"))
+		w := elicitingServer(nil, needs("a"))
 		w.era = 0
-		_, err := w.hire(t, Options{OnElicit: nobody, ElicitModes: urls}).CallTool(t.Context(), "t",
+		_, err := w.connect(t, Options{OnElicit: nobody, ElicitModes: urls}).CallTool(t.Context(), "t",
 			nil)
 		assert.Error(t, err, `server "server": tool "t": Go first (code -32042)`)
 	})
@@ -252,7 +252,7 @@ func TestErrandRefused(t *testing.T) {
 
 // A call fails with the server's error if the server never accepts it, and at once if the server
 // contradicts itself.
-func TestErrandsWithoutEnd(t *testing.T) {
+func TestURLElicitationsWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
 		w := &worker{era: mcp.Legacy}
@@ -264,22 +264,22 @@ func TestErrandsWithoutEnd(t *testing.T) {
 			return true
 		}
 		var asked []string
-		_, err := w.hire(t, user(&asked, nil)).CallTool(t.Context(), "t", nil)
+		_, err := w.connect(t, user(&asked, nil)).CallTool(t.Context(), "t", nil)
 		assert.Error(t, err, `server "server": tool "t": Go first (code -32042)`)
 		assert.Equal(t, len(asked), maxRounds)
 		assert.Equal(t, n, maxRounds+1)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
-		w := clerk(map[time.Duration]string{time.Second: "a"}, needs("a"))
-		_, err := w.hire(t, user(&asked, nil)).CallTool(t.Context(), "t", nil)
+		w := elicitingServer(map[time.Duration]string{time.Second: "a"}, needs("a"))
+		_, err := w.connect(t, user(&asked, nil)).CallTool(t.Context(), "t", nil)
 		assert.Error(t, err, `server "server": tool "t": Go first (code -32042)`)
 		assert.Equal(t, w.said(), "tools/call@0s tools/call@1s")
 	})
 }
 
 // The events that end a call while the client waits for a completion.
-func TestErrandEnds(t *testing.T) {
+func TestURLElicitationEnds(t *testing.T) {
 	boom := errors.New("boom")
 	for name, test := range map[string]struct {
 		end  func(cancel func(), c *Client, s *scripted)
@@ -294,7 +294,7 @@ func TestErrandEnds(t *testing.T) {
 		"hang up": {func(_ func(), _ *Client, s *scripted) { s.out.Close() },
 			"closed the connection", rpc.ErrClosed, 5 * time.Second},
 		"timeout": {func(func(), *Client, *scripted) {},
-			"no answer to what the user was to do on a web page after 5m0s; the server last sent something 1m15s ago",
+			"no answer to the URL elicitation after 5m0s; the server last sent something 1m15s ago",
 			context.DeadlineExceeded, 5 * time.Minute},
 		"fails": {nil, `the server's question "a" (elicitation/create) was not answered: boom`,
 			boom, 0},
@@ -303,7 +303,7 @@ func TestErrandEnds(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var asked []string
 				var server *scripted
-				w := clerk(nil, needs("a"))
+				w := elicitingServer(nil, needs("a"))
 				o := user(&asked, nil)
 				if test.end == nil {
 					o.OnElicit = func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult,

@@ -141,11 +141,11 @@ func (s *Sessions[T]) reserve(call *Call) error {
 		ids := s.ids(call)
 		if errors.Is(err, quota.ErrTotal) {
 			return Errorf(StateError,
-				"there are %d sessions, as many as there may be; close one first",
+				"there are %d sessions, which is the limit; close one first",
 				s.o.Max).With(listed(ids))
 		}
 		return Errorf(StateError,
-			"you have %d sessions, your share of the %d that there may be; close one first",
+			"you have %d sessions, your share of the limit of %d; close one first",
 			s.room.Held(owner), s.o.Max).With(listed(ids))
 	}
 	s.opening++

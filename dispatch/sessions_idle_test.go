@@ -184,7 +184,7 @@ func TestSessionsAreLimited(t *testing.T) {
 			assert.Assert(t, errors.Is(e.Err, dispatch.StateError), e.Err)
 			assert.Assert(t, e.Err.Recoverable)
 			assert.Equal(t, e.Err.Message,
-				"there are 2 sessions, as many as there may be; close one first")
+				"there are 2 sessions, which is the limit; close one first")
 		}
 		release := make(chan error)
 		s.onOpen = func(context.Context, string) error { return <-release }

@@ -275,7 +275,7 @@ func TestOnePrincipalLeavesSessionsToOthers(t *testing.T) {
 	full := open("ann")
 	assert.ErrorIs(t, full, dispatch.StateError)
 	assert.Equal(t, full.Message,
-		"you have 4 sessions, your share of the 8 that there may be; close one first")
+		"you have 4 sessions, your share of the limit of 8; close one first")
 	assert.Assert(t, open("bob") == nil)
 	assert.Assert(t, open("bob") == nil)
 	assert.Assert(t, open("cem") == nil)

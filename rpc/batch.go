@@ -49,7 +49,7 @@ func (p *Peer) receiveBatch(frame *buffer.Buffer, methods map[string]string) {
 		problem = errBatchTooLarge(elements, p.o.Limits.MaxBatch)
 	case !p.batch.Load() && !onlyResponses(frame.B):
 		problem = Errorf(CodeInvalidRequest,
-			"batches are not spoken here; send the messages one by one")
+			"batches are not supported; send the messages one by one")
 	}
 	if problem != nil {
 		p.refuse(frame, ID{}, nil, problem)

@@ -92,7 +92,7 @@ func TestMaxResponses(t *testing.T) {
 		for range 9 {
 			assert.Assert(t, lines.Scan())
 			answers[strings.Contains(lines.Text(),
-				`"code":-31999,"message":"the request was served, but its answer of 200002 bytes cannot wait`)]++
+				`"code":-31999,"message":"the request was served, but too many bytes of responses are unread, so its response of 200002 bytes is dropped`)]++
 		}
 		// One is being written, one is queued, and two wait; the small one finds room.
 		assert.DeepEqual(t, answers, map[bool]int{false: 5, true: 4})

@@ -54,9 +54,9 @@ func ParseMessage(text []byte) (m Message, err error) {
 }
 
 // SplitBatch returns the messages of a batch (JSON-RPC 2.0, section 6), or nil if text is not a
-// batch. It fails if the batch has no messages, or more messages than most. The error is an
+// batch. It fails if the batch has no messages, or more messages than limit. The error is an
 // [*Error].
-func SplitBatch(text []byte, most int) (messages [][]byte, err error) {
+func SplitBatch(text []byte, limit int) (messages [][]byte, err error) {
 	if i := jsonscan.Space(text, 0); i >= len(text) || text[i] != '[' {
 		return nil, nil
 	}
@@ -64,9 +64,9 @@ func SplitBatch(text []byte, most int) (messages [][]byte, err error) {
 		return nil, Errorf(CodeParseError, "%v", err)
 	}
 	for element := range jsonscan.Elements(text) {
-		if len(messages) == most {
+		if len(messages) == limit {
 			return nil, Errorf(CodeInvalidRequest, "a batch of more than %d messages is too large",
-				most)
+				limit)
 		}
 		messages = append(messages, element)
 	}

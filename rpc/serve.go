@@ -410,7 +410,7 @@ func (p *Peer) reply(in *inboundMessage, response *buffer.Buffer, err error) (du
 		size := len(response.B) - len(appendResultHead(nil, in.ID)) - len("}")
 		response.B = nil // free its memory
 		instead := &buffer.Buffer{B: appendError(nil, in.ID, Errorf(CodeBusy,
-			"the request was served, but its answer of %d bytes cannot wait: too many others do already. Read them, and ask again",
+			"the request was served, but too many bytes of responses are unread, so its response of %d bytes is dropped; read them, then repeat the request",
 			size))}
 		_ = p.post(p.ctx, instead) // fails only if the connection has ended
 		return false

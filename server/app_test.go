@@ -147,7 +147,7 @@ func TestCallForApp(t *testing.T) {
 		c := connect(s, withApps(mcp.AppMIMEType))
 		app := client.Meta(mcp.Meta{mcp.MetaApp: json.RawMessage(`"` + appURI + `"`)})
 		_, err := c.CallTool(t.Context(), "typed", nil, app)
-		assert.ErrorContains(t, err, "is not for apps")
+		assert.ErrorContains(t, err, "Apps may not call the tool")
 		_, err = c.CallTool(t.Context(), "raw", nil, app)
 		assert.NilError(t, err)
 		_, err = c.ReadResource(t.Context(), appURI, app)

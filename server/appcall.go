@@ -45,7 +45,7 @@ func (r *request) resolveForApp(kind Kind, name string) (string, error) {
 		found := s.toolList().byKey[name]
 		forwarded := found != nil && found.value.raw != nil && found.value.raw.Forward != nil
 		if found != nil && (!found.visibleToApps() || own && forwarded) {
-			return "", rpc.Errorf(rpc.CodeInvalidParams, "The tool %.200s is not for apps", name)
+			return "", rpc.Errorf(rpc.CodeInvalidParams, "Apps may not call the tool %.200s", name)
 		}
 	}
 	return name, nil

@@ -80,8 +80,8 @@ func inPlaces(t *testing.T, f func(t *testing.T, p place)) {
 	}
 }
 
-// told asserts that the handler has returned with this text.
-func (m message) told(want string) {
+// expectText asserts that the handler has returned with this text.
+func (m message) expectText(want string) {
 	m.t.Helper()
 	encoded, err := mcp.Marshal(want)
 	assert.NilError(m.t, err)
@@ -117,7 +117,7 @@ func (m message) asks(keys ...string) (a asked) {
 }
 
 // again repeats a request with answers.
-func (k *talk) again(p place, a asked, answers string) message {
+func (k *lineClient) again(p place, a asked, answers string) message {
 	k.t.Helper()
 	return k.request(p.method, strings.TrimSuffix(p.params, "}")+
 		fmt.Sprintf(`,"inputResponses":%s,"requestState":%q}`, answers, a.RequestState))
@@ -152,9 +152,9 @@ func TestElicit(t *testing.T) {
 		in(t, []string{"2025-06-18", "2025-11-25"}, func(t *testing.T, revision string) {
 			for answer, want := range answers {
 				k := speak(t, s, revision, `{"elicitation":{}}`)
-				m := k.request(p.method, p.params).says("elicitation/create", question)
+				m := k.request(p.method, p.params).expectMethod("elicitation/create", question)
 				k.reply(m, answer)
-				k.next().told(want)
+				k.next().expectText(want)
 			}
 		})
 		in(t, []string{newest}, func(t *testing.T, revision string) {
@@ -163,7 +163,7 @@ func TestElicit(t *testing.T) {
 				a := k.request(p.method, p.params).asks("name")
 				assert.Equal(t, a.InputRequests["name"].Method, "elicitation/create")
 				assert.Equal(t, string(a.InputRequests["name"].Params), question)
-				k.again(p, a, `{"name":`+answer+`}`).told(want)
+				k.again(p, a, `{"name":`+answer+`}`).expectText(want)
 			}
 		})
 	})
@@ -216,11 +216,11 @@ func TestMissingCapabilities(t *testing.T) {
 			ask = tc.ask
 			inPlaces(t, func(t *testing.T, p place) {
 				k := speak(t, s, newest, tc.capabilities)
-				m := k.refuse(p.method, p.params, -32021, "does not declare the capability "+
+				m := k.expectError(p.method, p.params, -32021, "does not declare the capability "+
 					tc.text)
 				assert.Equal(t, string(m.Error.Data), `{"requiredCapabilities":`+tc.want+`}`)
 				in(t, tc.legacy, func(t *testing.T, revision string) {
-					speak(t, s, revision, tc.capabilities).refuse(p.method, p.params, -32602,
+					speak(t, s, revision, tc.capabilities).expectError(p.method, p.params, -32602,
 						"does not declare the capability "+tc.text)
 				})
 			})
@@ -235,7 +235,7 @@ func TestMissingCapabilities(t *testing.T) {
 	})
 	inPlaces(t, func(t *testing.T, p place) {
 		in(t, allRevisions, func(t *testing.T, revision string) {
-			speak(t, s, revision, `{}`).request(p.method, p.params).told("without")
+			speak(t, s, revision, `{}`).request(p.method, p.params).expectText("without")
 		})
 	})
 }
@@ -244,7 +244,7 @@ func TestMissingCapabilities(t *testing.T) {
 func TestElicitationIsNotForOldRevisions(t *testing.T) {
 	s := everywhere(quiet, elicitName)
 	in(t, legacyRevisions[:2], func(t *testing.T, revision string) {
-		speak(t, s, revision, everything).refuse("tools/call", `{"name":"t"}`, -32602,
+		speak(t, s, revision, everything).expectError("tools/call", `{"name":"t"}`, -32602,
 			"elicitation")
 	})
 	in(t, allRevisions, func(t *testing.T, revision string) {
@@ -303,9 +303,9 @@ func TestSeveralRounds(t *testing.T) {
 			k := speak(t, s, revision, everything)
 			k.start(p.method, p.params)
 			for _, v := range []string{"1", "two", "three"} {
-				k.reply(k.next().says("elicitation/create", ""), answer(v))
+				k.reply(k.next().expectMethod("elicitation/create", ""), answer(v))
 			}
-			k.next().told("1 2 two three")
+			k.next().expectText("1 2 two three")
 			assert.Equal(t, runs.Load(), int64(1))
 			assert.Equal(t, effects.Load(), int64(2))
 		})
@@ -322,13 +322,13 @@ func TestSeveralRounds(t *testing.T) {
 			c := k.again(p, b, `{"second":`+answer("two")+`}`).asks("third")
 			assert.Assert(t,
 				strings.Contains(string(c.InputRequests["third"].Params), "3, after two?"))
-			k.again(p, c, `{"third":`+answer("three")+`,"late":{}}`).told("1 2 two three")
+			k.again(p, c, `{"third":`+answer("three")+`,"late":{}}`).expectText("1 2 two three")
 			assert.Equal(t, runs.Load(), int64(6))
 			assert.Equal(t, effects.Load(), int64(2))
 
 			// Another client may continue: the state contains everything.
 			k = speak(t, s, revision, everything)
-			k.again(p, c, `{"third":`+answer("four")+`}`).told("1 2 two four")
+			k.again(p, c, `{"third":`+answer("four")+`}`).expectText("1 2 two four")
 			// With the same key, another request of the same kind starts again.
 			k.request(p.method, p.params).asks("first")
 		})
@@ -361,20 +361,20 @@ func TestSeveralQuestionsAtOnce(t *testing.T) {
 		in(t, []string{"2025-06-18", "2025-11-25"}, func(t *testing.T, revision string) {
 			k := speak(t, s, revision, everything)
 			k.start(p.method, p.params)
-			k.reply(k.next().says("elicitation/create", ""), e)
-			k.reply(k.next().says("sampling/createMessage",
+			k.reply(k.next().expectMethod("elicitation/create", ""), e)
+			k.reply(k.next().expectMethod("sampling/createMessage",
 				`{"messages":[{"role":"user","content":{"type":"text","text":"Capital of France?"}}],"systemPrompt":"Be brief.","maxTokens":10}`),
 				m)
-			k.reply(k.next().says("roots/list", ""), r)
-			k.next().told(want)
+			k.reply(k.next().expectMethod("roots/list", ""), r)
+			k.next().expectText(want)
 		})
 		in(t, []string{newest}, func(t *testing.T, revision string) {
 			k := speak(t, s, revision, everything)
 			a := k.request(p.method, p.params).asks("name", "model", "roots")
-			k.again(p, a, fmt.Sprintf(`{"name":%s,"model":%s,"roots":%s}`, e, m, r)).told(want)
+			k.again(p, a, fmt.Sprintf(`{"name":%s,"model":%s,"roots":%s}`, e, m, r)).expectText(want)
 			a = k.again(p, a, `{"roots":`+r+`}`).asks("name", "model")
 			a = k.again(p, a, `{"name":`+e+`}`).asks("model")
-			k.again(p, a, `{"model":`+m+`}`).told(want)
+			k.again(p, a, `{"model":`+m+`}`).expectText(want)
 			// A missing capability is reported when the other questions are answered, and not asked
 			// for.
 			k = speak(t, s, revision, `{"elicitation":{},"sampling":{}}`)

@@ -49,10 +49,10 @@ func TestLegacyClientAnswersNonsense(t *testing.T) {
 	for m = k.next(); m.Result == nil; m = k.next() {
 		assert.Assert(t, m.Error != nil, m.raw)
 	}
-	m.told(`accept {"name":"A","n":3}`)
+	m.expectText(`accept {"name":"A","n":3}`)
 	k.write(fmt.Sprintf(
 		`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"name":"late"}}}`, m.ID))
-	k.silent()
+	k.expectNothing()
 }
 
 func TestAskingOutsideOfARequest(t *testing.T) {
@@ -90,7 +90,7 @@ func TestAskingOutsideOfARequest(t *testing.T) {
 		return fmt.Sprint(err), nil
 	})
 	speak(t, s, newest, everything).request("tools/call",
-		`{"name":"t"}`).told(
+		`{"name":"t"}`).expectText(
 		`server: the key "confirm_operation" is reserved for the confirmation of a call; use another key`)
 }
 
@@ -107,15 +107,15 @@ func TestRequestIsCancelledWhileItsClientIsAsked(t *testing.T) {
 				return "", err
 			})
 		k := speak(t, s, "2025-11-25", everything)
-		question := k.request(p.method, p.params).says("elicitation/create", "")
+		question := k.request(p.method, p.params).expectMethod("elicitation/create", "")
 		k.write(fmt.Sprintf(
 			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, k.id))
-		m := k.next().says("notifications/cancelled", "")
+		m := k.next().expectMethod("notifications/cancelled", "")
 		assert.Assert(t, strings.Contains(m.raw, `"requestId":`+string(question.ID)), m.raw)
 		err := <-ended
 		assert.ErrorIs(t, err, rpc.ErrCancelled)
 		k.reply(question, `{"action":"accept","content":{"name":"late"}}`)
-		k.silent()
+		k.expectNothing()
 		k.stream.Close()
 		<-k.ended
 		k.ended <- nil
@@ -132,7 +132,7 @@ func TestClientHangsUpWhileItIsAsked(t *testing.T) {
 		return "", err
 	})
 	k := speak(t, s, "2025-11-25", everything)
-	k.request("tools/call", `{"name":"t"}`).says("elicitation/create", "")
+	k.request("tools/call", `{"name":"t"}`).expectMethod("elicitation/create", "")
 	k.stream.Close()
 	assert.ErrorIs(t, <-ended, rpc.ErrClosed)
 }
@@ -143,8 +143,8 @@ func TestAskingIsNotLogged(t *testing.T) {
 	s := everywhere(server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, elicitName)
 	inPlaces(t, func(t *testing.T, p place) {
 		speak(t, s, newest, everything).request(p.method, p.params).asks("name")
-		speak(t, s, newest, `{}`).refuse(p.method, p.params, -32021, "elicitation")
-		speak(t, s, "2025-11-25", `{}`).refuse(p.method, p.params, -32602, "elicitation")
+		speak(t, s, newest, `{}`).expectError(p.method, p.params, -32021, "elicitation")
+		speak(t, s, "2025-11-25", `{}`).expectError(p.method, p.params, -32602, "elicitation")
 	})
 	assert.Equal(t, log.String(), "")
 }
@@ -157,6 +157,6 @@ func TestHandlerNeedNotAsk(t *testing.T) {
 	})
 	inPlaces(t, func(t *testing.T, p place) {
 		speak(t, s, newest, everything).request(p.method,
-			p.params).told("fine: server: the client has not answered yet; return this error from the handler, which runs again with the answer")
+			p.params).expectText("fine: server: the client has not answered yet; return this error from the handler, which runs again with the answer")
 	})
 }

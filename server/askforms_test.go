@@ -15,7 +15,7 @@ import (
 
 // Invalid answers are ignored: a modern client is asked again, and the request of a legacy client
 // fails.
-func TestAnswersThatAreNone(t *testing.T) {
+func TestInvalidAnswers(t *testing.T) {
 	type none struct {
 		ask     func(ctx context.Context) (string, error)
 		key     string
@@ -76,7 +76,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 				legacy.reply(legacy.request(p.method, p.params), answer)
 				legacy.next().fails(-32603, "Internal error")
 			}
-			legacy.silent()
+			legacy.expectNothing()
 		})
 	}
 }
@@ -99,24 +99,24 @@ func TestElicitURL(t *testing.T) {
 			a := k.request(p.method, p.params).asks("u")
 			assert.Equal(t, string(a.InputRequests["u"].Params),
 				`{"mode":"url","message":"Pay.","url":"https://example.com/pay?x=1"}`)
-			k.again(p, a, `{"u":{"action":"accept"}}`).told("accept")
+			k.again(p, a, `{"u":{"action":"accept"}}`).expectText("accept")
 
 			k = speak(t, s, "2025-11-25", everything)
-			m := k.request(p.method, p.params).says("elicitation/create", "")
+			m := k.request(p.method, p.params).expectMethod("elicitation/create", "")
 			var params mcp.ElicitParams
 			assert.NilError(t, mcp.Unmarshal(m.Params, &params))
 			assert.Assert(t, params.ElicitationID != "" &&
 				(id == "" || params.ElicitationID == id) && params.RequestedSchema == nil, m.raw)
 			k.reply(m, `{"action":"accept"}`)
-			k.next().told("accept")
-			speak(t, s, "2025-06-18", everything).refuse(p.method, p.params, -32602, "elicitation")
+			k.next().expectText("accept")
+			speak(t, s, "2025-06-18", everything).expectError(p.method, p.params, -32602, "elicitation")
 		})
 	}
 }
 
 // A form that the specification does not allow is an error of the handler, and is not sent to the
 // client.
-func TestFormsThatAreNone(t *testing.T) {
+func TestInvalidForms(t *testing.T) {
 	var params mcp.ElicitParams
 	var got error
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
@@ -144,7 +144,7 @@ func TestFormsThatAreNone(t *testing.T) {
 	} {
 		params = mcp.ElicitParams{Message: "m", RequestedSchema: json.RawMessage(form)}
 		for _, revision := range []string{"2025-06-18", "2025-11-25", newest} {
-			speak(t, s, revision, everything).request("tools/call", `{"name":"t"}`).told("handled")
+			speak(t, s, revision, everything).request("tools/call", `{"name":"t"}`).expectText("handled")
 			assert.ErrorContains(t, got, want, form)
 			assert.ErrorContains(t, got, `server: Elicit "k"`)
 		}
@@ -154,7 +154,7 @@ func TestFormsThatAreNone(t *testing.T) {
 		`the mode "voice"`: {Mode: "voice", Message: "m",
 			RequestedSchema: json.RawMessage(nameForm)}} {
 		params = p
-		speak(t, s, newest, everything).request("tools/call", `{"name":"t"}`).told("handled")
+		speak(t, s, newest, everything).request("tools/call", `{"name":"t"}`).expectText("handled")
 		assert.ErrorContains(t, got, want)
 	}
 	// All forms that the specification allows, for revisions that have them.
@@ -164,12 +164,12 @@ func TestFormsThatAreNone(t *testing.T) {
 		"e":{"type":"string","enum":["a","b"],"enumNames":["A","B"]},"o":{"type":"string","oneOf":[{"const":"a","title":"A"}]},
 		"m":{"type":"array","minItems":1,"items":{"type":"string","enum":["a","b"]}},"t":{"type":"array","items":{"anyOf":[{"const":"a","title":"A"}]}}},"required":["i"]}`)}
 	k := speak(t, s, newest, everything)
-	k.request("tools/call", `{"name":"t"}`).told("handled") // the handler did not return the error
+	k.request("tools/call", `{"name":"t"}`).expectText("handled") // the handler did not return the error
 	k = speak(t, s, "2025-11-25", everything)
-	k.reply(k.request("tools/call", `{"name":"t"}`).says("elicitation/create", ""),
+	k.reply(k.request("tools/call", `{"name":"t"}`).expectMethod("elicitation/create", ""),
 		`{"action":"accept","content":{"i":1,"m":["a"]}}`)
-	k.next().told("handled")
+	k.next().expectText("handled")
 	assert.NilError(t, got)
-	speak(t, s, "2025-06-18", everything).request("tools/call", `{"name":"t"}`).told("handled")
+	speak(t, s, "2025-06-18", everything).request("tools/call", `{"name":"t"}`).expectText("handled")
 	assert.ErrorContains(t, got, `which revision 2025-06-18 does not have`)
 }

@@ -54,9 +54,9 @@ func TestAskFromManyGoroutines(t *testing.T) {
 			k := speak(t, s, revision, everything)
 			k.start(p.method, p.params)
 			for range many {
-				k.reply(k.next().says("elicitation/create", ""), yes)
+				k.reply(k.next().expectMethod("elicitation/create", ""), yes)
 			}
-			k.next().told(askedMany)
+			k.next().expectText(askedMany)
 		})
 		in(t, []string{newest}, func(t *testing.T, revision string) {
 			k := speak(t, s, revision, everything)
@@ -66,7 +66,7 @@ func TestAskFromManyGoroutines(t *testing.T) {
 				answers = append(answers, fmt.Sprintf(`"%d":%s`, i, yes))
 			}
 			b := k.again(p, a, "{"+strings.Join(answers[:5], ",")+"}").asks("5", "6", "7")
-			k.again(p, b, "{"+strings.Join(answers[5:], ",")+"}").told(askedMany)
+			k.again(p, b, "{"+strings.Join(answers[5:], ",")+"}").expectText(askedMany)
 		})
 	})
 }
@@ -100,7 +100,7 @@ func TestHandlerDoesNotWaitForWhoAsks(t *testing.T) {
 // to the task.
 func TestBecomeTaskWhileAsking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := hire(t, employ(t, quiet, func(s *server.Server) {
+		j := newTaskClient(t, newTaskServer(t, quiet, func(s *server.Server) {
 			must(t, s.AddRawTool(
 				server.RawTool{Tool: mcp.Tool{Name: "hasty"}, Tasks: mcp.TaskRequired, TaskLater: true,
 					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
@@ -111,7 +111,7 @@ func TestBecomeTaskWhileAsking(t *testing.T) {
 						group.Go(func() { errs[1] = server.BecomeTask(ctx) })
 						group.Go(func() { _, errs[2] = elicited(ctx, "name", "name") })
 						group.Wait()
-						return says("done"), errors.Join(errs[:]...)
+						return textResult("done"), errors.Join(errs[:]...)
 					}}))
 		}), newest, tasking)
 		was := map[string]int{}

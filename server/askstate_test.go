@@ -37,7 +37,7 @@ func TestChangedQuestionIsAskedAnew(t *testing.T) {
 		version.Store(2)
 		a = k.again(p, a, `{"k":{"action":"accept"}}`).asks("k")
 		assert.Assert(t, strings.Contains(string(a.InputRequests["k"].Params), "Version 2?"))
-		k.again(p, a, `{"k":{"action":"accept"}}`).told("accept 2")
+		k.again(p, a, `{"k":{"action":"accept"}}`).expectText("accept 2")
 	})
 }
 
@@ -97,7 +97,7 @@ func TestOnce(t *testing.T) {
 	fail = false
 	a = k.again(p, a, `{}`).asks("r")
 	assert.Equal(t, runs, 3)
-	k.again(p, a, `{"r":{"roots":[]}}`).told(`{9007199254740993 [<&>]} <nil> <nil>`)
+	k.again(p, a, `{"r":{"roots":[]}}`).expectText(`{9007199254740993 [<&>]} <nil> <nil>`)
 	assert.Equal(t, runs, 3)
 
 	s = everywhere(quiet, func(ctx context.Context) (string, error) {
@@ -140,12 +140,12 @@ func TestAskingBeforeAndAfterConfirmation(t *testing.T) {
 		effects.Store(0)
 		k := speak(t, s, revision, everything)
 		k.start(p.method, p.params)
-		k.reply(k.next().says("elicitation/create", ""), name)
-		m := k.next().says("elicitation/create", "")
+		k.reply(k.next().expectMethod("elicitation/create", ""), name)
+		m := k.next().expectMethod("elicitation/create", "")
 		assert.Assert(t, strings.Contains(m.raw, "Sure?"), m.raw)
 		k.reply(m, sure)
-		k.reply(k.next().says("roots/list", ""), roots)
-		k.next().told(want)
+		k.reply(k.next().expectMethod("roots/list", ""), roots)
+		k.next().expectText(want)
 		assert.Equal(t, effects.Load(), int64(1))
 	})
 	effects.Store(0)
@@ -153,7 +153,7 @@ func TestAskingBeforeAndAfterConfirmation(t *testing.T) {
 	a := k.request(p.method, p.params).asks("name")
 	a = k.again(p, a, `{"name":`+name+`}`).asks("confirm_operation")
 	a = k.again(p, a, `{"confirm_operation":`+sure+`}`).asks("r")
-	k.again(p, a, `{"r":`+roots+`}`).told(want)
+	k.again(p, a, `{"r":`+roots+`}`).expectText(want)
 	assert.Equal(t, effects.Load(), int64(1))
 }
 
@@ -193,11 +193,11 @@ func TestRequestStateIsBound(t *testing.T) {
 				fmt.Sprintf(`,"inputResponses":[],"requestState":%q}`, a.RequestState)).fails(
 				-32602, "inputResponses must be an object")
 			k.again(place{method: p.method, params: p.same}, a,
-				answer).told(`accept {"name":"A","n":3}`)
+				answer).expectText(`accept {"name":"A","n":3}`)
 		}
 		time.Sleep(14 * time.Minute)
 		for name, p := range places {
-			k.again(p, states[name], answer).told(`accept {"name":"A","n":3}`)
+			k.again(p, states[name], answer).expectText(`accept {"name":"A","n":3}`)
 		}
 		time.Sleep(2 * time.Minute)
 		for name, p := range places {
@@ -220,10 +220,10 @@ func TestRequestStateIsBounded(t *testing.T) {
 	})
 	inPlaces(t, func(t *testing.T, p place) {
 		k := speak(t, s, newest, everything)
-		k.refuse(p.method, p.params, -32603, "too large to be carried along")
+		k.expectError(p.method, p.params, -32603, "too large for requestState")
 		k = speak(t, s, "2025-11-25", everything) // a legacy client, which carries no state
-		k.reply(k.request(p.method, p.params).says("elicitation/create", ""), `{"action":"cancel"}`)
-		k.next().told("cancel ")
+		k.reply(k.request(p.method, p.params).expectMethod("elicitation/create", ""), `{"action":"cancel"}`)
+		k.next().expectText("cancel ")
 	})
 }
 
@@ -237,17 +237,17 @@ func TestAnswersBeforeTheQuestion(t *testing.T) {
 	inPlaces(t, func(t *testing.T, p place) {
 		k := speak(t, s, newest, everything)
 		now := early(p, `{"name":{"action":"accept","content":{"name":"A"}},"other":7}`)
-		k.request(now.method, now.params).told(`accept {"name":"A","n":3}`)
+		k.request(now.method, now.params).expectText(`accept {"name":"A","n":3}`)
 		for _, answers := range []string{`{}`, `{"other":{}}`, `{"name":7}`,
 			`{"name":{"action":"accept","content":{}}}`} {
 			now = early(p, answers)
 			k.request(now.method, now.params).asks("name")
 		}
 		now = early(p, `[]`)
-		k.refuse(now.method, now.params, -32602, "inputResponses must be an object")
+		k.expectError(now.method, now.params, -32602, "inputResponses must be an object")
 		// A client cannot answer a question in advance without the capability for it.
 		now = early(p, `{"name":{"action":"accept","content":{"name":"A"}}}`)
-		speak(t, s, newest, `{}`).refuse(now.method, now.params, -32021, "elicitation")
+		speak(t, s, newest, `{}`).expectError(now.method, now.params, -32021, "elicitation")
 	})
 	k := speak(t, quiet.New(server.Info{Name: "test", Version: "1.2"}, notes()), newest, everything)
 	k.request("tools/call",

@@ -61,7 +61,7 @@ func TestCompletion(t *testing.T) {
 			`{"ref":"p","argument":{"name":"l","value":"x"}}`:                                                         `ref`,
 			`{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"l","value":"x"},"context":{"arguments":[]}}`: `arguments`,
 		} {
-			k.refuse("completion/complete", params, -32602, want)
+			k.expectError("completion/complete", params, -32602, want)
 		}
 		k.request("completion/complete", "").fails(-32602, "Invalid params")
 	})

@@ -88,7 +88,7 @@ func TestG2PanicsAreAnswered(t *testing.T) {
 			} else {
 				m.fails(-32603, "Internal error")
 			}
-			k.silent()
+			k.expectNothing()
 		})
 	})
 }
@@ -124,7 +124,7 @@ func TestG4SubscriptionsAreTheirOwn(t *testing.T) {
 		k := speak(t, s, newest, `{}`)
 		for range 3 {
 			k.request("subscriptions/listen",
-				`{"notifications":{"resourceSubscriptions":["x:1"]}}`).says(acknowledged, "")
+				`{"notifications":{"resourceSubscriptions":["x:1"]}}`).expectMethod(acknowledged, "")
 		}
 		synctest.Wait()
 		hear := func(ids ...int) {
@@ -135,12 +135,12 @@ func TestG4SubscriptionsAreTheirOwn(t *testing.T) {
 				want = append(want,
 					fmt.Sprintf(`{"uri":"x:1","_meta":{"io.modelcontextprotocol/subscriptionId":%d}}`,
 						id))
-				got = append(got, string(k.next().says(updated, "").Params))
+				got = append(got, string(k.next().expectMethod(updated, "").Params))
 			}
 			slices.Sort(got)
 			assert.DeepEqual(t, got, want)
 			time.Sleep(time.Second)
-			k.silent()
+			k.expectNothing()
 		}
 		hear(1, 2, 3)
 		for i, left := range [][]int{{1, 3}, {3}, {}} {
@@ -189,10 +189,10 @@ func TestG6LegacyClientIsAskedTwice(t *testing.T) {
 		k := speak(t, s, "2025-06-18", everything)
 		k.start(p.method, p.params)
 		for range 3 {
-			k.reply(k.next().says("elicitation/create", ""), `{"action":"accept"}`)
+			k.reply(k.next().expectMethod("elicitation/create", ""), `{"action":"accept"}`)
 		}
 		m := k.next()
-		m.told("all three")
+		m.expectText("all three")
 		assert.Assert(t, !strings.Contains(m.raw, "inputRequests") &&
 			!strings.Contains(m.raw, "resultType"), m.raw)
 	})
@@ -208,7 +208,7 @@ func TestG7SlowHandlersDelayNobody(t *testing.T) {
 				k.start(p.method, p.params)
 				<-s.begun
 			}
-			k.silent()
+			k.expectNothing()
 			assert.Assert(t, k.request("tools/list", "").Result != nil)
 			first := k.id - 11
 			for i := range 10 {
@@ -217,7 +217,7 @@ func TestG7SlowHandlersDelayNobody(t *testing.T) {
 					first+i))
 				assert.ErrorIs(t, <-s.ended, rpc.ErrCancelled)
 			}
-			k.silent() // none of them gets a response
+			k.expectNothing() // none of them gets a response
 		})
 	})
 }
@@ -235,8 +235,8 @@ func TestG8WhatRunsAndWaitsIsBounded(t *testing.T) {
 	for range 3 {
 		k.start("tools/call", `{"name":"t"}`)
 	}
-	k.refuse("tools/call", `{"name":"t"}`, rpc.CodeBusy, "too many requests wait already")
-	k.refuse("ping", "", rpc.CodeBusy, "too many requests wait already")
+	k.expectError("tools/call", `{"name":"t"}`, rpc.CodeBusy, "too many requests wait already")
+	k.expectError("ping", "", rpc.CodeBusy, "too many requests wait already")
 	for id := 6; id >= 2; id-- { // first those that wait: they never run
 		k.write(fmt.Sprintf(
 			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id))

@@ -31,7 +31,7 @@ func TestG12SubscriptionsThatEndedAreForgotten(t *testing.T) {
 		k := speak(t, s, newest, `{}`)
 		for range 100 {
 			k.request("subscriptions/listen",
-				`{"notifications":{"resourceSubscriptions":["x:1"]}}`).says(acknowledged, "")
+				`{"notifications":{"resourceSubscriptions":["x:1"]}}`).expectMethod(acknowledged, "")
 			k.write(fmt.Sprintf(
 				`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`,
 				k.id))
@@ -49,11 +49,11 @@ func TestG12SubscriptionsThatEndedAreForgotten(t *testing.T) {
 func TestG13StuckSubscriberDelaysNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := three(t, quiet)
-		var clients [5]*talk
+		var clients [5]*lineClient
 		for i := range clients {
 			clients[i] = speak(t, s, newest, `{}`)
 			clients[i].request("subscriptions/listen",
-				`{"notifications":{"resourceSubscriptions":["x:1"],"toolsListChanged":true}}`).says(
+				`{"notifications":{"resourceSubscriptions":["x:1"],"toolsListChanged":true}}`).expectMethod(
 				acknowledged, "")
 		}
 		synctest.Wait()
@@ -61,7 +61,7 @@ func TestG13StuckSubscriberDelaysNobody(t *testing.T) {
 		for range 100 {
 			s.ResourceUpdated("x:1")
 			for _, k := range clients[1:] { // the first client reads nothing
-				k.next().says(updated, "")
+				k.next().expectMethod(updated, "")
 			}
 		}
 		assert.Equal(t, time.Since(start), time.Duration(0))
@@ -170,8 +170,8 @@ func TestG18MistakesAreErrors(t *testing.T) {
 	s := made(quiet)
 	assert.ErrorContains(t, s.AddRawTool(echo("no name", `{"type":"object"}`)), "a name is")
 	k := connect(t, s)
-	k.refuse("tools/list", "", -32602, "say initialize first")
-	k.refuse("tools/call", `{"name":"no name"}`, -32602, "say initialize first")
+	k.expectError("tools/list", "", -32602, "send initialize first")
+	k.expectError("tools/call", `{"name":"no name"}`, -32602, "send initialize first")
 	k.speak("2025-11-25", `{}`)
 	k.want("tools/list", "", `{"tools":[]}`)
 }
@@ -183,11 +183,11 @@ func TestM1SubscriptionsBlockNothing(t *testing.T) {
 	k := speak(t, three(t, o), newest, `{}`)
 	for range 20 {
 		k.request("subscriptions/listen",
-			`{"notifications":{"toolsListChanged":true}}`).says(acknowledged, "")
+			`{"notifications":{"toolsListChanged":true}}`).expectMethod(acknowledged, "")
 	}
 	assert.Assert(t, k.request("tools/list", "").Result != nil)
 	k.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
-	k.silent()
+	k.expectNothing()
 }
 
 // M2: a subscription with its own connection, as over HTTP, is acknowledged but gets no
@@ -224,16 +224,16 @@ func TestM2SubscriptionOfItsOwnConnectionHears(t *testing.T) {
 func TestM3ClientsCancelTheirOwnRequests(t *testing.T) {
 	s := blocks(quiet)
 	victim, attacker := speak(t, s.Server, newest, `{}`), speak(t, s.Server, newest, `{}`)
-	for _, k := range []*talk{victim, attacker} {
+	for _, k := range []*lineClient{victim, attacker} {
 		k.start("tools/call", `{"name":"t"}`)
 		<-s.begun
 	}
 	for range 2 {
 		attacker.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
-		attacker.silent()
+		attacker.expectNothing()
 	}
 	assert.ErrorIs(t, <-s.ended, rpc.ErrCancelled) // the client's own request
-	victim.silent()
+	victim.expectNothing()
 	assert.Equal(t, len(s.ended), 0)
 	victim.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
 	assert.ErrorIs(t, <-s.ended, rpc.ErrCancelled)
@@ -269,7 +269,7 @@ func TestM7MessagesAreWhole(t *testing.T) {
 		case m.Method == "elicitation/create":
 			questions <- m
 		case m.Method == "":
-			m.told("cancel " + long)
+			m.expectText("cancel " + long)
 			answered++
 		}
 	}
@@ -289,23 +289,23 @@ func TestM8NotificationsAreKept(t *testing.T) {
 		k.want("logging/setLevel", `{"level":"info"}`, `{}`)
 		k.start(p.method, strings.TrimSuffix(p.params, "}")+`,"_meta":{"progressToken":1}}`)
 		for i := range 1000 {
-			k.next().says("notifications/message",
+			k.next().expectMethod("notifications/message",
 				fmt.Sprintf(`{"level":"info","data":{"i":%d,"message":"m"}}`, i))
-			k.next().says("notifications/progress",
+			k.next().expectMethod("notifications/progress",
 				fmt.Sprintf(`{"progressToken":1,"progress":%d}`, i+1))
 		}
-		k.next().told("done")
+		k.next().expectText("done")
 	})
 	// Change notifications may be coalesced: only the fact of a change matters.
 	synctest.Test(t, func(t *testing.T) {
 		s := three(t, quiet)
 		k := speak(t, s, "2025-11-25", `{}`)
-		k.silent()
+		k.expectNothing()
 		for i := range 50 {
 			must(t, s.AddRawTool(echo(fmt.Sprint("new", i), `{"type":"object"}`)))
 		}
-		k.next().says("notifications/tools/list_changed", "")
-		assert.Assert(t, len(k.settled()) <= 1)
+		k.next().expectMethod("notifications/tools/list_changed", "")
+		assert.Assert(t, len(k.settledNotifications()) <= 1)
 	})
 }
 
@@ -317,7 +317,7 @@ func TestM16StrayAnswersAreNotAnswered(t *testing.T) {
 		`"id":"x","result":null`} {
 		k.write(`{"jsonrpc":"2.0",` + stray + `}`)
 	}
-	k.silent()
+	k.expectNothing()
 }
 
 // M17: arguments are validated only on request, and an invalid schema accepts everything.
@@ -334,7 +334,7 @@ func TestM17SchemasHold(t *testing.T) {
 	assert.Assert(t,
 		strings.Contains(k.request("tools/call", `{"name":"strict","arguments":{}}`).raw,
 			`"isError":true`))
-	k.refuse("tools/call", `{"name":"broken"}`, -32602, "Unknown tool")
+	k.expectError("tools/call", `{"name":"broken"}`, -32602, "Unknown tool")
 }
 
 // A link that fails while it sends a notification does not affect other links.
@@ -347,10 +347,10 @@ func TestBrokenLinkHoldsUpNobody(t *testing.T) {
 			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`)
 		handle(t, broken, breaks{}, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 		k := speak(t, s, "2025-11-25", `{}`)
-		k.silent()
+		k.expectNothing()
 		for range 3 {
 			must(t, s.AddPrompt(recites("p")))
-			k.next().says("notifications/prompts/list_changed", "")
+			k.next().expectMethod("notifications/prompts/list_changed", "")
 			synctest.Wait()
 		}
 	})
@@ -383,7 +383,7 @@ func TestArgumentsAreNotOverwritten(t *testing.T) {
 				strings.Repeat(fmt.Sprint(i), 2000)))
 	}
 	for range 50 {
-		k.silent()
+		k.expectNothing()
 	}
 	close(release)
 	for range 10 {

@@ -37,7 +37,7 @@ func classify(r *request, agreed *era) (*era, error) {
 		return agreed, nil
 	}
 	return nil, rpc.Errorf(rpc.CodeInvalidParams,
-		"Invalid params: say initialize first, or say with each request what you speak, in _meta[%q] and _meta[%q]",
+		"Invalid params: send initialize first, or set %q and %q in the _meta of each request",
 		mcp.MetaProtocolVersion, mcp.MetaClientCapabilities)
 }
 

@@ -128,7 +128,7 @@ func (all *extensions) add(x *extension) (err error) {
 	}
 	x.settings = bytes.Clone(x.settings)
 	if all.byID[x.ID] != nil {
-		return fmt.Errorf("the extension %s is there already", x.ID)
+		return fmt.Errorf("the extension %s is declared twice", x.ID)
 	}
 	if x.methods == nil {
 		x.methods = make(map[string]method, len(x.Methods))

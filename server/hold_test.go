@@ -9,7 +9,7 @@ import (
 
 // Related list changes are announced once, when the last caller releases them. Changes of a single
 // item are announced at once.
-func TestHold(t *testing.T) {
+func TestDeferListChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := three(t, quiet)
 		k := speak(t, s, "2025-11-25", `{}`)
@@ -23,18 +23,18 @@ func TestHold(t *testing.T) {
 		one, other := s.Integration().DeferListChanged(), s.Integration().DeferListChanged()
 		change()
 		s.ResourceUpdated("x:1")
-		k.next().says(updated, `{"uri":"x:1"}`)
+		k.next().expectMethod(updated, `{"uri":"x:1"}`)
 		one()
 		one() // a second call of release has no effect
 		change()
-		k.silent()
+		k.expectNothing()
 		other()
-		k.next().says("notifications/resources/list_changed", "")
+		k.next().expectMethod("notifications/resources/list_changed", "")
 		time.Sleep(time.Second)
-		k.silent()
+		k.expectNothing()
 
 		s.Integration().DeferListChanged()() // without a change
 		time.Sleep(time.Second)
-		k.silent()
+		k.expectNothing()
 	})
 }

@@ -175,14 +175,14 @@ func list[T any](r *request, kind Kind, name string, l *listing[T]) (any, error)
 }
 
 // visibleItems returns the first items that the client may see.
-func visibleItems[T any](r *request, kind Kind, items []*item[T], most int) (seen []*item[T],
+func visibleItems[T any](r *request, kind Kind, items []*item[T], limit int) (seen []*item[T],
 	more bool) {
 	for _, i := range items {
 		if i.sessionOnly && r.conn.isStateless() || !r.permits(i.extension) ||
 			!r.conn.server.visible(r, kind, i.key) {
 			continue
 		}
-		if len(seen) == most {
+		if len(seen) == limit {
 			return seen, true
 		}
 		seen = append(seen, i)

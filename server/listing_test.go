@@ -51,7 +51,7 @@ var kinds = map[server.Kind]kind{
 }
 
 // page requests a page and returns its keys and the next cursor, or "" if there is none.
-func (d kind) page(k *talk, cursor string) (keys []string, next string) {
+func (d kind) page(k *lineClient, cursor string) (keys []string, next string) {
 	k.t.Helper()
 	params := `{}`
 	if cursor != "" {
@@ -76,7 +76,7 @@ func (d kind) page(k *talk, cursor string) (keys []string, next string) {
 }
 
 // pages returns the keys and the number of all pages. It calls between after each page.
-func (d kind) pages(k *talk, between func(page int)) (keys []string, pages int) {
+func (d kind) pages(k *lineClient, between func(page int)) (keys []string, pages int) {
 	k.t.Helper()
 	for cursor := ""; ; {
 		some, next := d.page(k, cursor)
@@ -163,7 +163,7 @@ func TestPagesOfChangingLists(t *testing.T) {
 	k := speak(t, s, "2025-11-25", `{}`)
 	_, cursor := d.page(k, "")
 	assert.Equal(t, d.remove(s, "a", "b"), 2)
-	k.next().says("notifications/prompts/list_changed", "")
+	k.next().expectMethod("notifications/prompts/list_changed", "")
 	keys, next := d.page(k, cursor)
 	assert.Assert(t, keys == nil && next == "")
 }
@@ -183,10 +183,10 @@ func TestForgedCursors(t *testing.T) {
 		k := speak(t, s, revision, `{}`)
 		for name, d := range kinds {
 			for _, cursor := range []string{`""`, `"!"`, `"YQ=="`, `"Y Q"`, `"a"`, `"é"`} {
-				k.refuse(d.method, `{"cursor":`+cursor+`}`, -32602, "not made by this server")
+				k.expectError(d.method, `{"cursor":`+cursor+`}`, -32602, "not made by this server")
 			}
 			for _, cursor := range []string{`7`, `null`, `{}`, `["a"]`, `true`} {
-				k.refuse(d.method, `{"cursor":`+cursor+`}`, -32602, "cursor must be a string")
+				k.expectError(d.method, `{"cursor":`+cursor+`}`, -32602, "cursor must be a string")
 			}
 			// A cursor that a client has invented reveals no hidden item.
 			for from, want := range map[string]string{"0": "a", "a": "z", "gone": "z",
@@ -236,20 +236,20 @@ func TestVisible(t *testing.T) {
 		if k.modern() {
 			missing = -32602
 		}
-		k.refuse("tools/call", `{"name":"hidden"}`, -32602, "Unknown tool: hidden")
-		k.refuse("prompts/get", `{"name":"hidden"}`, -32602, "Unknown prompt: hidden")
+		k.expectError("tools/call", `{"name":"hidden"}`, -32602, "Unknown tool: hidden")
+		k.expectError("prompts/get", `{"name":"hidden"}`, -32602, "Unknown prompt: hidden")
 		for _, uri := range []string{"r:hidden", "hidden:1", "any:hidden", "only:1"} {
-			k.refuse("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), missing,
+			k.expectError("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), missing,
 				"Resource not found")
 			if !k.modern() {
-				k.refuse("resources/subscribe", fmt.Sprintf(`{"uri":%q}`, uri), missing,
+				k.expectError("resources/subscribe", fmt.Sprintf(`{"uri":%q}`, uri), missing,
 					"Resource not found")
 			}
 		}
 		for _, ref := range []string{`{"type":"ref/prompt","name":"hidden"}`,
 			`{"type":"ref/resource","uri":"r:hidden"}`,
 			`{"type":"ref/resource","uri":"hidden:{x}"}`} {
-			k.refuse("completion/complete", `{"ref":`+ref+`,"argument":{"name":"x","value":""}}`,
+			k.expectError("completion/complete", `{"ref":`+ref+`,"argument":{"name":"x","value":""}}`,
 				-32602, "Unknown ")
 		}
 		assert.Assert(t, k.request("tools/call", `{"name":"seen"}`).Result != nil)
@@ -257,7 +257,7 @@ func TestVisible(t *testing.T) {
 		if k.modern() {
 			k.start("subscriptions/listen",
 				`{"notifications":{"resourceSubscriptions":["r:hidden","r:seen","any:hidden","hidden:1"]}}`)
-			m := k.next().says("notifications/subscriptions/acknowledged", "")
+			m := k.next().expectMethod("notifications/subscriptions/acknowledged", "")
 			assert.Assert(t, strings.Contains(m.raw, `"resourceSubscriptions":["r:seen"]`), m.raw)
 			assert.Assert(t,
 				strings.Contains(k.request("server/discover", "").raw, `"cacheScope":"private"`))
@@ -368,7 +368,7 @@ func TestCapabilitiesAreWhatThereIs(t *testing.T) {
 }
 
 // Declared kinds appear in the capabilities of both eras before the first item is added.
-func TestExpect(t *testing.T) {
+func TestDeclare(t *testing.T) {
 	s := made(quiet, func(s *server.Server) {
 		s.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
 	})

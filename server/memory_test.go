@@ -35,7 +35,7 @@ func TestHandlersFindTheAccountOfTheirRequest(t *testing.T) {
 								return nil, err
 							}
 							kept.Store(&ctx)
-							return says(fmt.Sprint(pool.Held(""))), nil
+							return textResult(fmt.Sprint(pool.Held(""))), nil
 						}}))
 			})
 			assert.Equal(t, s.Integration().Memory(), pool)
@@ -58,7 +58,7 @@ func TestTasksHaveAnAccountOfTheirOwn(t *testing.T) {
 		o := quiet
 		o.Memory = quota.NewPool(2000)
 		release := make(chan struct{})
-		s := employ(t, o, func(s *server.Server) {
+		s := newTaskServer(t, o, func(s *server.Server) {
 			must(t, s.AddRawTool(
 				server.RawTool{Tool: mcp.Tool{Name: "take"}, Tasks: mcp.TaskRequired,
 					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
@@ -67,10 +67,10 @@ func TestTasksHaveAnAccountOfTheirOwn(t *testing.T) {
 							return nil, err
 						}
 						<-release
-						return says("done"), nil
+						return textResult("done"), nil
 					}}))
 		})
-		j := hire(t, s, newest, tasking)
+		j := newTaskClient(t, s, newest, tasking)
 		id := j.begin("take", `{}`).TaskID
 		synctest.Wait()
 		assert.Equal(t, o.Memory.Used(), int64(1500))
@@ -87,7 +87,7 @@ func TestOnePrincipalLeavesTasksToOthers(t *testing.T) {
 		release := make(chan struct{})
 		o := quiet
 		o.Tasks.MaxRunning = 1 // and 16 in total
-		s := employ(t, o, stubborn(&running, release))
+		s := newTaskServer(t, o, stubborn(&running, release))
 		call := func(principal, owner string) error {
 			account := s.Integration().Memory().Open(owner)
 			defer account.Close()
@@ -109,7 +109,7 @@ func TestOnePrincipalLeavesTasksToOthers(t *testing.T) {
 			assert.NilError(t, call("", quota.Anonymous))
 		}
 		assert.Error(t, call("", quota.Anonymous),
-			"8 tasks of yours are running already, which is your share; cancel one or try again later (code -31999)")
+			"you have 8 running tasks, which is your share; cancel one or try again later (code -31999)")
 		assert.NilError(t, call("ada", "ada"))
 		synctest.Wait()
 		assert.Equal(t, running.Load(), int32(9))
@@ -129,7 +129,7 @@ func TestSubscriptionsToResourcesAreCounted(t *testing.T) {
 	k.want("resources/subscribe", long("a"), `{}`)
 	k.want("resources/subscribe", long("a"), `{}`)
 	assert.Equal(t, pool.Used(), int64(600+256))
-	k.refuse("resources/subscribe", long("b"), rpc.CodeBusy,
+	k.expectError("resources/subscribe", long("b"), rpc.CodeBusy,
 		"There is no room for another subscription")
 	k.want("resources/unsubscribe", long("a"), `{}`)
 	k.want("resources/unsubscribe", long("a"), `{}`)
@@ -143,9 +143,9 @@ func TestSubscriptionsToResourcesAreCounted(t *testing.T) {
 		return `{"notifications":{"resourceSubscriptions":[` + uris + `]}}`
 	}
 	k = speak(t, s, newest, `{}`)
-	k.refuse("subscriptions/listen", listen(`"t:1","t:2","t:3","t:4"`), rpc.CodeBusy,
+	k.expectError("subscriptions/listen", listen(`"t:1","t:2","t:3","t:4"`), rpc.CodeBusy,
 		"There is no room for another subscription")
-	k.request("subscriptions/listen", listen(`"t:1","t:2","t:3"`)).says(acknowledged, "")
+	k.request("subscriptions/listen", listen(`"t:1","t:2","t:3"`)).expectMethod(acknowledged, "")
 	assert.Equal(t, pool.Used(), int64(3*(3+256)))
 	k.stream.Close()
 	<-k.ended

@@ -69,7 +69,7 @@ func TestMiddlewareSeesWhatComesIn(t *testing.T) {
 	o := quiet
 	o.Middleware = []rpc.Middleware{j.middleware("outer"), j.middleware("inner")}
 	k := speak(t, made(o, completes), "2025-11-25", `{}`)
-	k.silent()
+	k.expectNothing()
 	assert.DeepEqual(t, j.take(), []string{
 		"outer initialize", "inner initialize", "inner initialize done <nil>",
 		"outer initialize done <nil>",
@@ -78,8 +78,8 @@ func TestMiddlewareSeesWhatComesIn(t *testing.T) {
 		"outer ping", "inner ping", "inner ping done <nil>", "outer ping done <nil>",
 	})
 	k.write(`{"jsonrpc":"2.0","method":"notifications/unheard-of"}`)
-	k.refuse("no/such", "", -32601, "no/such")
-	k.refuse("resources/read", `{"uri":"z:1"}`, -32002, "not found")
+	k.expectError("no/such", "", -32601, "no/such")
+	k.expectError("resources/read", `{"uri":"z:1"}`, -32002, "not found")
 	assert.DeepEqual(t, j.take(), []string{
 		"outer notifications/unheard-of", "inner notifications/unheard-of",
 		"inner notifications/unheard-of done <nil>", "outer notifications/unheard-of done <nil>",
@@ -126,10 +126,10 @@ func TestMiddlewareMayChangeAndRefuse(t *testing.T) {
 		}),
 	}
 	k := speak(t, made(o, completes), "2025-11-25", `{}`)
-	k.refuse("prompts/list", "", -31050, "not today")
-	m := k.refuse("prompts/get", `{"name":"p"}`, -32603, "Internal error")
+	k.expectError("prompts/list", "", -31050, "not today")
+	m := k.expectError("prompts/get", `{"name":"p"}`, -32603, "Internal error")
 	assert.Assert(t, !strings.Contains(m.raw, "secret"))
-	m = k.refuse("completion/complete", `{}`, -32603, "Internal error")
+	m = k.expectError("completion/complete", `{}`, -32603, "Internal error")
 	assert.Assert(t, !strings.Contains(m.raw, "secret"))
 	k.want("resources/read", `{"uri":"y:1"}`,
 		`{"contents":[{"uri":"x:r","mimeType":"text/plain","text":"of x:r"}]}`)
@@ -155,10 +155,10 @@ func TestOutgoingSeesWhatGoesOut(t *testing.T) {
 		k.want("logging/setLevel", `{"level":"info"}`, `{}`)
 		k.want("resources/subscribe", `{"uri":"x:r"}`, `{}`)
 		k.start("tools/call", `{"name":"t","_meta":{"progressToken":1}}`)
-		k.next().says("notifications/message", "")
-		k.next().says("notifications/progress", `{"progressToken":1,"progress":1}`)
-		k.reply(k.next().says("elicitation/create", ""), `{"action":"cancel"}`)
-		k.next().told("cancel ")
+		k.next().expectMethod("notifications/message", "")
+		k.next().expectMethod("notifications/progress", `{"progressToken":1,"progress":1}`)
+		k.reply(k.next().expectMethod("elicitation/create", ""), `{"action":"cancel"}`)
+		k.next().expectText("cancel ")
 		around := func(method string) []string {
 			return []string{"outer " + method, "inner " + method, "inner " + method + " done <nil>",
 				"outer " + method + " done <nil>"}
@@ -167,21 +167,21 @@ func TestOutgoingSeesWhatGoesOut(t *testing.T) {
 			slices.Concat(around("notifications/message"), around("notifications/progress"),
 				around("elicitation/create")))
 		s.ResourceUpdated("x:r")
-		k.next().says(updated, `{"uri":"x:r"}`)
+		k.next().expectMethod(updated, `{"uri":"x:r"}`)
 		synctest.Wait()
 		assert.DeepEqual(t, j.take(), around(updated))
 		must(t, s.AddRawTool(echo("new", `{"type":"object"}`)))
-		k.next().says("notifications/tools/list_changed", "")
+		k.next().expectMethod("notifications/tools/list_changed", "")
 		synctest.Wait()
 		assert.DeepEqual(t, j.take(), around("notifications/tools/list_changed"))
 		k.stream.Close()
 
 		k = speak(t, s, newest, everything)
 		k.request("subscriptions/listen",
-			`{"notifications":{"toolsListChanged":true}}`).says(acknowledged, "")
+			`{"notifications":{"toolsListChanged":true}}`).expectMethod(acknowledged, "")
 		synctest.Wait()
 		must(t, s.AddRawTool(echo("newer", `{"type":"object"}`)))
-		k.next().says("notifications/tools/list_changed", "")
+		k.next().expectMethod("notifications/tools/list_changed", "")
 		synctest.Wait()
 		assert.DeepEqual(t, j.take(),
 			slices.Concat(around(acknowledged), around("notifications/tools/list_changed")))
@@ -221,7 +221,7 @@ func TestOutgoingMayChangeAndRefuse(t *testing.T) {
 		k.want("logging/setLevel", `{"level":"info"}`, `{}`)
 		call := func() message {
 			k.start("tools/call", `{"name":"t","_meta":{"progressToken":"p"}}`)
-			k.next().says("notifications/progress",
+			k.next().expectMethod("notifications/progress",
 				`{"progressToken":"p","progress":50,"total":100}`)
 			return k.next()
 		}
@@ -235,7 +235,7 @@ func TestOutgoingMayChangeAndRefuse(t *testing.T) {
 			map[string]any{"action": "accept", "content": map[string]string{"name": "M"}},
 		} {
 			answer = func() (any, error) { return result, nil }
-			call().told(`accept {"name":"M","n":3}`)
+			call().expectText(`accept {"name":"M","n":3}`)
 		}
 		for _, result := range []any{nil, 7, json.RawMessage(`{"action":"maybe"}`), func() {}} {
 			answer = func() (any, error) { return result, nil }
@@ -248,8 +248,8 @@ func TestOutgoingMayChangeAndRefuse(t *testing.T) {
 		s.ResourceUpdated("x:r")
 		synctest.Wait()
 		must(t, s.AddRawTool(echo("new", `{"type":"object"}`)))
-		k.next().says("notifications/tools/list_changed", "")
-		k.silent()
+		k.next().expectMethod("notifications/tools/list_changed", "")
+		k.expectNothing()
 	})
 }
 
@@ -269,7 +269,7 @@ func TestOutgoingSeesTheClientsAnswer(t *testing.T) {
 		})}
 	k := speak(t, everywhere(o, elicitName), "2025-11-25", everything)
 	k.reply(k.request("tools/call", `{"name":"t"}`), `{"action":"accept","content":{"name":"Ann"}}`)
-	k.next().told(`accept {"name":"Bob","n":3}`)
+	k.next().expectText(`accept {"name":"Bob","n":3}`)
 	m := k.request("tools/call", `{"name":"t"}`)
 	k.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-1,"message":"no"}}`, m.ID))
 	k.next().fails(-32051, "translated")
@@ -364,7 +364,7 @@ func TestPrincipal(t *testing.T) {
 			for _, tool := range []string{"t", "op_run"} {
 				handle(t, c, link,
 					`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%q,"_meta":{"progressToken":1}}}`,
-					tool).told("for " + name)
+					tool).expectText("for " + name)
 			}
 			m := handle(t, c, link,
 				`{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"p"}}`)
@@ -393,10 +393,10 @@ func TestPrincipal(t *testing.T) {
 		handle(t, bob, link, call, more).fails(-32602, "requestState was not made for this request")
 		handle(t, nobody, link, call, more).fails(-32602,
 			"requestState was not made for this request")
-		handle(t, alice, link, call, more).told("for alice")
+		handle(t, alice, link, call, more).expectText("for alice")
 		again := s.Integration().NewConn(t.Context(), nil, "alice") // another connection of alice
 		defer again.Close()
-		handle(t, again, link, call, more).told("for alice")
+		handle(t, again, link, call, more).expectText("for alice")
 	})
 }
 
@@ -412,5 +412,5 @@ func TestPrincipalOfAnOperation(t *testing.T) {
 	defer conn.Close()
 	handle(t, conn, &post{},
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"who","_meta":{%s}}}`,
-		modern).told("alice alice")
+		modern).expectText("alice alice")
 }

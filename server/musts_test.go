@@ -42,7 +42,7 @@ func TestElicitationURLMustBeValid(t *testing.T) {
 	for _, url = range []string{"", "pay", "/pay", "//example.com/pay", "https:", "https:///pay",
 		"http://[::1", "https://example.com/%zz", " https://example.com"} {
 		for _, revision := range []string{"2025-11-25", newest} {
-			speak(t, s, revision, everything).request("tools/call", `{"name":"t"}`).told("refused")
+			speak(t, s, revision, everything).request("tools/call", `{"name":"t"}`).expectText("refused")
 		}
 	}
 	for _, url = range []string{"https://example.com", "http://localhost:8080/a?b=c#d", "app:pay"} {
@@ -116,12 +116,12 @@ func TestSamplingToolResultsMustMatch(t *testing.T) {
 			m := speak(t, s, newest, everything).request("tools/call", `{"name":"t"}`)
 			legacy := speak(t, s, "2025-11-25", everything).request("tools/call", `{"name":"t"}`)
 			if !tc.good {
-				m.told("refused")
-				legacy.told("refused")
+				m.expectText("refused")
+				legacy.expectText("refused")
 				return
 			}
 			m.asks("s")
-			legacy.says("sampling/createMessage", "")
+			legacy.expectMethod("sampling/createMessage", "")
 		})
 	}
 }
@@ -200,7 +200,7 @@ func TestPriorRequestsMustNotCount(t *testing.T) {
 		k.speak(newest, everything)
 		k.request(p.method, p.params).asks("name")
 		k.speak(newest, `{}`)
-		k.refuse(p.method, p.params, -32021, "elicitation")
+		k.expectError(p.method, p.params, -32021, "elicitation")
 	})
 	k.t = t
 	k.write(`{"jsonrpc":"2.0","id":99,"method":"tools/call","params":{"name":"t","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`)
@@ -318,7 +318,7 @@ func TestLogMustGoToItsRequestOnly(t *testing.T) {
 	})
 	k := speak(t, s, newest, `{}`)
 	k.request("subscriptions/listen",
-		`{"notifications":{"toolsListChanged":true,"resourcesListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["x:r"]}}`).says(
+		`{"notifications":{"toolsListChanged":true,"resourcesListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["x:r"]}}`).expectMethod(
 		acknowledged, "")
 	plain := k.meta
 	inPlaces(t, func(t *testing.T, p place) {
@@ -336,7 +336,7 @@ func TestLogMustGoToItsRequestOnly(t *testing.T) {
 				assert.Assert(t, !strings.Contains(m.raw, "subscriptionId"), m.raw)
 				got++
 			}
-			m.told("done")
+			m.expectText("done")
 			assert.Equal(t, got, want, level)
 		}
 	})

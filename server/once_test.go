@@ -65,7 +65,7 @@ func TestOnceIsSingleFlight(t *testing.T) {
 								for range 3 {
 									<-done
 								}
-								return says("done"), nil
+								return textResult("done"), nil
 							}}))
 				})
 				k := speak(t, s, newest, `{}`)

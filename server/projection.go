@@ -128,7 +128,7 @@ func (s *service) parseArguments(arguments []byte) (action string, params json.R
 		switch {
 		case slot == nil:
 			return "", nil, dispatch.InvalidArgument("/"+name,
-				"is unknown here; what the action takes belongs into params")
+				"is unknown here; the action's arguments belong in params")
 		case *slot != nil:
 			return "", nil, dispatch.InvalidArgument("/"+name, "occurs twice")
 		}

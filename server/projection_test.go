@@ -78,7 +78,7 @@ func TestToolPerService(t *testing.T) {
 		{"weather", `{"action":"get","params":{}}`, `"code":"missing_param"`},
 		{"weather", `{"action":"get","params":[]}`, `"code":"invalid_input"`},
 		{"weather", `{"action":"get","city":"Oslo"}`,
-			`"details":{"errors":[{"path":"/city","reason":"is unknown here; what the action takes belongs into params"}]}`},
+			`"details":{"errors":[{"path":"/city","reason":"is unknown here; the action's arguments belong in params"}]}`},
 		{"weather", `{"action":"get","action":"get"}`, `"reason":"occurs twice"`},
 		{"weather", `{"action":7}`, `"path":"/action"`},
 		{"weather", `[]`, `"code":"invalid_input"`},

@@ -72,7 +72,7 @@ func TestPromptsAreListedAndGot(t *testing.T) {
 			`{}`:                               `Unknown prompt: `,
 			`{"name":"review","name":"other"}`: `"name" occurs twice`,
 		} {
-			k.refuse("prompts/get", params, -32602, want)
+			k.expectError("prompts/get", params, -32602, want)
 		}
 	})
 }
@@ -141,10 +141,10 @@ func TestPromptFailures(t *testing.T) {
 	in(t, allRevisions, func(t *testing.T, revision string) {
 		k := speak(t, s, revision, `{}`)
 		for name, f := range failures {
-			m := k.refuse("prompts/get", fmt.Sprintf(`{"name":%q}`, name), f.code, f.text)
+			m := k.expectError("prompts/get", fmt.Sprintf(`{"name":%q}`, name), f.code, f.text)
 			assert.Assert(t, !strings.Contains(m.raw, "secret"), m.raw)
 		}
-		k.silent()
+		k.expectNothing()
 	})
 }
 
@@ -157,7 +157,7 @@ func TestPromptsComeAndGo(t *testing.T) {
 	broken.Meta = mcp.Meta{"k": json.RawMessage(`{`)}
 	assert.ErrorContains(t, s.AddPrompt(broken), `server: prompt "p"`)
 	k := speak(t, s, newest, `{}`)
-	k.refuse("prompts/list", "", -32601, "prompts/list") // none of these calls declares prompts
+	k.expectError("prompts/list", "", -32601, "prompts/list") // none of these calls declares prompts
 
 	must(t, s.AddPrompt(recites("p")))
 	p := recites("p")
@@ -166,5 +166,5 @@ func TestPromptsComeAndGo(t *testing.T) {
 	k.want("prompts/list", "", cacheable(k, `{"prompts":[{"name":"p","title":"Other"}]}`))
 	assert.Equal(t, s.RemovePrompts("p", "q"), 1)
 	k.want("prompts/list", "", cacheable(k, `{"prompts":[]}`))
-	k.refuse("prompts/get", `{"name":"p"}`, -32602, "Unknown prompt: p")
+	k.expectError("prompts/get", `{"name":"p"}`, -32602, "Unknown prompt: p")
 }

@@ -159,14 +159,14 @@ func TestToolFailures(t *testing.T) {
 	in(t, allRevisions[2:], func(t *testing.T, revision string) {
 		k := speak(t, s, revision, `{}`)
 		for name, f := range failures {
-			m := k.refuse("tools/call", fmt.Sprintf(`{"name":%q}`, name), f.code, f.text)
+			m := k.expectError("tools/call", fmt.Sprintf(`{"name":%q}`, name), f.code, f.text)
 			assert.Assert(t, !strings.Contains(m.raw, "secret"), m.raw)
 		}
-		k.refuse("tools/call", `{"name":"hole"}`, -32603, "Internal error")
+		k.expectError("tools/call", `{"name":"hole"}`, -32603, "Internal error")
 		if revision != "2025-06-18" && revision != "2025-11-25" {
-			k.refuse("tools/call", `{"name":"broken"}`, -32603, "Internal error")
+			k.expectError("tools/call", `{"name":"broken"}`, -32603, "Internal error")
 		}
-		k.silent()
+		k.expectNothing()
 	})
 }
 
@@ -194,7 +194,7 @@ func TestFailuresAreLogged(t *testing.T) {
 	}
 }
 
-func TestToolsThatAreNone(t *testing.T) {
+func TestInvalidTools(t *testing.T) {
 	s := made(quiet)
 	for want, tool := range map[string]server.RawTool{
 		"a name is":               echo("a b", `{"type":"object"}`),
@@ -233,11 +233,11 @@ func TestOperationGoesBeforeTool(t *testing.T) {
 	addTool(c, "new.one")
 	assert.Assert(t, strings.Contains(call(), `"structuredContent":{"success":true`))
 	assert.Equal(t, strings.Count(k.request("tools/list", "").raw, `"name":"new_one"`), 1)
-	assert.Equal(t, strings.Count(log.String(), "two tools of one name"), 1)
+	assert.Equal(t, strings.Count(log.String(), "two tools have the same name"), 1)
 	c.Remove("new.one")
 	assert.Assert(t, strings.Contains(call(), `"text":"{}"`))
 	assert.Equal(t, s.RemoveTools("new_one", "new_one", "other"), 1)
-	k.refuse("tools/call", `{"name":"new_one"}`, -32602, "Unknown tool: new_one")
+	k.expectError("tools/call", `{"name":"new_one"}`, -32602, "Unknown tool: new_one")
 	assert.Equal(t, s.RemoveTools("new_one"), 0)
 }
 
@@ -306,9 +306,9 @@ func TestProgressAndLogOfHandlers(t *testing.T) {
 				k.want("logging/setLevel", `{"level":"info"}`, `{}`)
 				k.start(method, params+`,"_meta":{"progressToken":7}}`)
 			}
-			k.next().says("notifications/message",
+			k.next().expectMethod("notifications/message",
 				`{"level":"warning","data":{"message":"wanted","n":1}}`)
-			k.next().says("notifications/progress",
+			k.next().expectMethod("notifications/progress",
 				`{"progressToken":7,"progress":1,"total":2,"message":"half"}`)
 			assert.Assert(t, k.next().Result != nil)
 			if !k.modern() {

@@ -104,7 +104,7 @@ func (r *request) open(ctx context.Context, req *rpc.Request) error {
 // read finds the members of params. It refuses duplicates.
 func (r *request) read() error {
 	if len(r.Params) > 0 && r.Params[0] != '{' {
-		return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: MCP wants an object")
+		return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: MCP requires an object")
 	}
 	r.members = r.memberBuf[:0]
 	for token, value := range jsonscan.Members(r.Params) {

@@ -39,13 +39,13 @@ func TestRequestParams(t *testing.T) {
 			}
 		}), note}
 	k := speak(t, made(o, completes), "2025-11-25", `{}`)
-	k.silent() // the notification of the handshake was handled
+	k.expectNothing() // the notification of the handshake was handled
 	j.take()
 	k.want("resources/read", `{"uri":"y:1","_meta":{"traceparent":"T","other":1}}`,
 		`{"contents":[{"uri":"x:r","mimeType":"text/plain","text":"of x:r"}]}`)
 	k.want("ping", "", `{}`)
 	k.write(`{"jsonrpc":"2.0","method":"notifications/unheard-of"}`)
-	k.refuse("resources/read", `{"uri":"x:r","uri":"x:r"}`, -32602, "twice")
+	k.expectError("resources/read", `{"uri":"x:r","uri":"x:r"}`, -32602, "twice")
 	assert.DeepEqual(t, j.take(), []string{
 		`resources/read true "y:1" "T" `, `resources/read false "y:1" "T" `,
 		"ping true   ", "ping true   ",

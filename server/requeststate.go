@@ -64,7 +64,7 @@ func (s sealer) seal(state requestState, binding []byte) (string, error) {
 	text := s.sealText(plain, binding)
 	if len(text) > maxState {
 		return "", errors.New(
-			"what the client has answered so far is too large to be carried along")
+			"the client's answers are too large for requestState")
 	}
 	return text, nil
 }

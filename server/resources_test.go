@@ -42,7 +42,7 @@ func echoes(uriTemplate string) server.ResourceTemplate {
 }
 
 // cacheable returns the result with the cache hints that a client gets.
-func cacheable(k *talk, result string) string {
+func cacheable(k *lineClient, result string) string {
 	if k.modern() {
 		return strings.TrimSuffix(result, "}") + `,"ttlMs":0,"cacheScope":"private"}`
 	}
@@ -119,15 +119,15 @@ func TestResourceNotFound(t *testing.T) {
 			code = -32602
 		}
 		for _, uri := range []string{"x:2", "x:t/7", "x:1/", "X:1"} {
-			m := k.refuse("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), code,
+			m := k.expectError("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), code,
 				"Resource not found: "+uri)
 			assert.Equal(t, string(m.Error.Data), fmt.Sprintf(`{"uri":%q}`, uri))
 		}
 		for _, params := range []string{`{}`, `{"uri":""}`, `{"uri":7}`, `{"uri":null}`,
 			`{"URI":"x:1"}`} {
-			k.refuse("resources/read", params, -32602, "uri is required and must be a string")
+			k.expectError("resources/read", params, -32602, "uri is required and must be a string")
 		}
-		k.refuse("resources/read", `{"uri":"x:1","uri":"x:2"}`, -32602, "twice")
+		k.expectError("resources/read", `{"uri":"x:1","uri":"x:2"}`, -32602, "twice")
 	})
 }
 
@@ -163,13 +163,13 @@ func TestTemplates(t *testing.T) {
 		}
 		for _, uri := range []string{"item:a/b", "item:%zz", "item:%ff", "other:1", "item:" +
 			strings.Repeat("x", 1<<20)} {
-			k.refuse("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), missing,
+			k.expectError("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), missing,
 				"Resource not found")
 		}
 	})
 	assert.Equal(t, s.RemoveResourceTemplates("item:{id}", "no:{such}"), 1)
 	k := speak(t, s, newest, `{}`)
-	k.refuse("resources/read", `{"uri":"item:7"}`, -32602, "not found")
+	k.expectError("resources/read", `{"uri":"item:7"}`, -32602, "not found")
 	k.want("resources/read", `{"uri":"item:fixed"}`,
 		cacheable(k, `{"contents":[{"uri":"item:fixed","mimeType":"text/plain","text":"of item:fixed"}]}`))
 }
@@ -258,17 +258,17 @@ func TestResourceFailures(t *testing.T) {
 	in(t, allRevisions, func(t *testing.T, revision string) {
 		k := speak(t, s, revision, `{}`)
 		for name, f := range failures {
-			m := k.refuse("resources/read", fmt.Sprintf(`{"uri":"x:%s"}`, name), f.code, f.text)
+			m := k.expectError("resources/read", fmt.Sprintf(`{"uri":"x:%s"}`, name), f.code, f.text)
 			assert.Assert(t, !strings.Contains(m.raw, "secret"), m.raw)
 		}
-		m := k.refuse("resources/read", `{"uri":"x:broken"}`, -32603, "Internal error")
+		m := k.expectError("resources/read", `{"uri":"x:broken"}`, -32603, "Internal error")
 		assert.Assert(t, !strings.Contains(m.raw, "secret"), m.raw)
-		k.silent()
+		k.expectNothing()
 	})
 	assert.Equal(t, hooked, len(allRevisions))
 }
 
-func TestResourcesThatAreNone(t *testing.T) {
+func TestInvalidResources(t *testing.T) {
 	s := made(quiet)
 	for name, r := range map[string]server.Resource{
 		"without URI":  {Resource: mcp.Resource{Name: "n"}, Read: readsText},
@@ -293,7 +293,7 @@ func TestResourcesThatAreNone(t *testing.T) {
 		"it needs Read")
 	// None of these calls makes the server declare resources.
 	in(t, []string{"2025-11-25", newest}, func(t *testing.T, revision string) {
-		speak(t, s, revision, `{}`).refuse("resources/list", "", -32601, "resources/list")
+		speak(t, s, revision, `{}`).expectError("resources/list", "", -32601, "resources/list")
 	})
 }
 

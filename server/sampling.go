@@ -25,7 +25,7 @@ func checkMessages(messages []mcp.SamplingMessage) error {
 			case *mcp.ToolResultContent:
 				if !open[block.ToolUseID] {
 					return fmt.Errorf(
-						"message %d: the tool result %q is to no use of a tool in the message before",
+						"message %d: the tool result %q matches no tool use in the message before",
 						i, block.ToolUseID)
 				}
 				delete(open, block.ToolUseID)
@@ -35,9 +35,9 @@ func checkMessages(messages []mcp.SamplingMessage) error {
 		switch {
 		case len(open) > 0:
 			return fmt.Errorf(
-				"message %d: a use of a tool in the message before has no result in this one", i)
+				"message %d: a tool use in the message before has no result in this one", i)
 		case results > 0 && (results < len(m.Content) || m.Role != mcp.RoleUser):
-			return fmt.Errorf("message %d: tool results stand alone, in a message of the user", i)
+			return fmt.Errorf("message %d: tool results must be alone, in a message of the user", i)
 		case len(uses) > 0 && m.Role != mcp.RoleAssistant:
 			return fmt.Errorf("message %d: only the assistant uses tools", i)
 		}

@@ -52,7 +52,7 @@ func (s *Server) AddSkill(skill Skill) error {
 	s.skills.sources.mu.Lock()
 	defer s.skills.sources.mu.Unlock()
 	if s.skills.sources.has(i.key) {
-		return fmt.Errorf("server: skill %.200q: a file system of AddSkills has it", i.key)
+		return fmt.Errorf("server: skill %.200q: AddSkills has already added it", i.key)
 	}
 	s.skills.add(i)
 	s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})

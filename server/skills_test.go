@@ -67,10 +67,10 @@ func TestSkills(t *testing.T) {
 		k.want("skills/get", `{"uri":"skill://pdf/SKILL.md"}`, `{"skill":`+entry(files)+hints+`}`)
 		for _, uri := range []string{"skill://none/SKILL.md", "skill://pdf",
 			"skill://pdf/references/FORMS.md"} {
-			k.refuse("skills/get", `{"uri":"`+uri+`"}`, -32602, "There is no skill at")
+			k.expectError("skills/get", `{"uri":"`+uri+`"}`, -32602, "There is no skill at")
 		}
-		k.refuse("skills/get", ``, -32602, "uri is required")
-		k.refuse("skills/list", `{"cursor":"?"}`, -32602, "was not made by this server")
+		k.expectError("skills/get", ``, -32602, "uri is required")
+		k.expectError("skills/list", `{"cursor":"?"}`, -32602, "was not made by this server")
 
 		k.want("resources/list", "", `{"resources":[
 			{"uri":"skill://acme/sales/refunds/SKILL.md","name":"refunds","description":"Refund.",
@@ -93,7 +93,7 @@ func TestSkills(t *testing.T) {
 		k.want("resources/directory/read", `{"uri":"skill://acme"}`, `{"resources":[
 			{"uri":"skill://acme/sales","name":"sales","mimeType":"inode/directory"}]}`)
 		for _, uri := range []string{"skill://pdf/", "skill://pdf/SKILL.md", "skill://none", "skill:/"} {
-			k.refuse("resources/directory/read", `{"uri":"`+uri+`"}`, -32602,
+			k.expectError("resources/directory/read", `{"uri":"`+uri+`"}`, -32602,
 				"There is no directory")
 		}
 	})
@@ -104,7 +104,7 @@ func TestNoSkills(t *testing.T) {
 	in(t, allRevisions, func(t *testing.T, revision string) {
 		k := speak(t, made(quiet), revision, `{}`)
 		for _, method := range []string{"skills/list", "skills/get", "resources/directory/read"} {
-			k.refuse(method, `{"uri":"x"}`, -32601, method)
+			k.expectError(method, `{"uri":"x"}`, -32601, method)
 		}
 	})
 }
@@ -127,7 +127,7 @@ func TestInvalidSkills(t *testing.T) {
 	assert.ErrorContains(t, s.AddSkill(server.Skill{Skill: mcp.Skill{URI: "x"}}),
 		`server: skill "x": the URI "x" is not that of a SKILL.md in a directory`)
 	assert.Equal(t, s.RemoveSkills("skill://pdf/SKILL.md", "x"), 1)
-	k.refuse("skills/get", `{"uri":"skill://pdf/SKILL.md"}`, -32602, "There is no skill")
+	k.expectError("skills/get", `{"uri":"skill://pdf/SKILL.md"}`, -32602, "There is no skill")
 }
 
 // Changes are announced: of the list, and of the files to which a client is subscribed.
@@ -138,7 +138,7 @@ func TestReloadSkills(t *testing.T) {
 		k := speak(t, s, revision, `{}`)
 		k.want("resources/subscribe", `{"uri":"skill://pdf/references/FORMS.md"}`, `{}`)
 		must(t, s.ReloadSkills())
-		assert.Equal(t, len(k.news()), 0)
+		assert.Equal(t, len(k.notifications()), 0)
 
 		files["pdf/references/FORMS.md"] = &fstest.MapFile{Data: []byte("new forms")}
 		delete(files, "acme/sales/refunds/SKILL.md")
@@ -149,7 +149,7 @@ func TestReloadSkills(t *testing.T) {
 		}
 		assert.Assert(t, strings.Contains(fmt.Sprint(methods), "notifications/resources/updated"))
 		assert.Assert(t, strings.Contains(fmt.Sprint(methods), "notifications/resources/list_changed"))
-		k.silent()
+		k.expectNothing()
 		k.want("skills/list", "", `{"skills":[`+entry(files)+`],"ttlMs":0,"cacheScope":"private"}`)
 		k.want("resources/list", "", `{"resources":[{"uri":"skill://pdf/SKILL.md","name":"pdf",
 			"description":"Fill forms.","mimeType":"text/markdown"}]}`)
@@ -177,7 +177,7 @@ func TestSkillFileThatChanged(t *testing.T) {
 	k.want("skills/get", `{"uri":"skill://pdf/SKILL.md"}`,
 		`{"skill":`+entry(files)+`,"ttlMs":0,"cacheScope":"private"}`)
 	delete(files, "pdf/SKILL.md")
-	k.refuse("resources/read", `{"uri":"skill://pdf/SKILL.md"}`, -32602, "Resource not found")
+	k.expectError("resources/read", `{"uri":"skill://pdf/SKILL.md"}`, -32602, "Resource not found")
 }
 
 // A page of skills ends before it is too large for a message.
@@ -248,13 +248,13 @@ func TestDynamicSkill(t *testing.T) {
 		"ttlMs":0,"cacheScope":"private"}`)
 	k.want("resources/read", `{"uri":"skill://reports/daily/a/b"}`, `{"contents":[
 		{"uri":"skill://reports/daily/a/b","text":"now"}],"ttlMs":0,"cacheScope":"private"}`)
-	k.refuse("resources/read", `{"uri":"skill://reports/daily/../x"}`, -32602, "not found")
-	k.refuse("resources/read", `{"uri":"skill://reports/hidden/SKILL.md"}`, -32602, "not found")
-	k.refuse("skills/get", `{"uri":"skill://reports/hidden/SKILL.md"}`, -32602, "no skill")
-	k.refuse("resources/directory/read", `{"uri":"skill://reports/hidden"}`, -32602, "no directory")
+	k.expectError("resources/read", `{"uri":"skill://reports/daily/../x"}`, -32602, "not found")
+	k.expectError("resources/read", `{"uri":"skill://reports/hidden/SKILL.md"}`, -32602, "not found")
+	k.expectError("skills/get", `{"uri":"skill://reports/hidden/SKILL.md"}`, -32602, "no skill")
+	k.expectError("resources/directory/read", `{"uri":"skill://reports/hidden"}`, -32602, "no directory")
 	k.want("resources/directory/read", `{"uri":"skill://reports/daily"}`, `{"resources":[
 		{"uri":"skill://reports/daily/SKILL.md","name":"SKILL.md"}]}`)
-	k.refuse("resources/directory/read", `{"uri":"skill://reports/daily/x"}`, -32602, "not found")
+	k.expectError("resources/directory/read", `{"uri":"skill://reports/daily/x"}`, -32602, "not found")
 	k.want("resources/directory/read", `{"uri":"skill://reports"}`, `{"resources":[
 		{"uri":"skill://reports/daily","name":"daily","mimeType":"inode/directory"}]}`)
 }

@@ -35,15 +35,16 @@ func TestLegacyResourceSubscriptions(t *testing.T) {
 			for _, uri := range []string{"x:1", "x:1", "x:2", "t:7"} {
 				k.want("resources/subscribe", fmt.Sprintf(`{"uri":%q}`, uri), `{}`)
 			}
-			k.refuse("resources/subscribe", `{"uri":"x:9"}`, -32002, "Resource not found: x:9")
-			k.refuse("resources/subscribe", `{}`, -32602, "uri is required")
+			k.expectError("resources/subscribe", `{"uri":"x:9"}`, -32002, "Resource not found: x:9")
+			k.expectError("resources/subscribe", `{}`, -32602, "uri is required")
 			for range 5 {
 				s.ResourceUpdated("x:1")
 				s.ResourceUpdated("x:3") // no client has subscribed
 				s.ResourceUpdated("t:7")
 				s.ResourceUpdated("x:9")
 			}
-			got := k.settled() // once, or twice if the first was sent before the last change
+			// once, or twice if the first was sent before the last change
+			got := k.settledNotifications()
 			slices.Sort(got)
 			assert.Assert(t, len(got) <= 4, got)
 			assert.DeepEqual(t, slices.Compact(got), []string{`{"uri":"t:7"}`, `{"uri":"x:1"}`})
@@ -52,9 +53,9 @@ func TestLegacyResourceSubscriptions(t *testing.T) {
 			k.want("resources/unsubscribe", `{"uri":"x:9"}`, `{}`) // not subscribed
 			s.ResourceUpdated("x:1")
 			s.ResourceUpdated("x:2")
-			k.next().says(updated, `{"uri":"x:2"}`)
+			k.next().expectMethod(updated, `{"uri":"x:2"}`)
 			time.Sleep(time.Second)
-			k.silent()
+			k.expectNothing()
 		})
 	})
 }
@@ -67,17 +68,17 @@ func TestSubscriptionsToResourcesAreBounded(t *testing.T) {
 	k.want("resources/subscribe", `{"uri":"x:1"}`, `{}`)
 	k.want("resources/subscribe", `{"uri":"x:2"}`, `{}`)
 	k.want("resources/subscribe", `{"uri":"x:2"}`, `{}`) // a second subscription to the same URI
-	k.refuse("resources/subscribe", `{"uri":"x:3"}`, rpc.CodeBusy,
+	k.expectError("resources/subscribe", `{"uri":"x:3"}`, rpc.CodeBusy,
 		"2 resources are subscribed to already")
 	k.want("resources/unsubscribe", `{"uri":"x:1"}`, `{}`)
 	k.want("resources/subscribe", `{"uri":"x:3"}`, `{}`)
 
 	k = speak(t, s, newest, `{}`)
-	k.refuse("subscriptions/listen",
+	k.expectError("subscriptions/listen",
 		`{"notifications":{"resourceSubscriptions":["x:1","x:2","x:3"]}}`, -32602,
 		"more than 2 resources")
 	k.request("subscriptions/listen",
-		`{"notifications":{"resourceSubscriptions":["x:1","x:2"]}}`).says(acknowledged, "")
+		`{"notifications":{"resourceSubscriptions":["x:1","x:2"]}}`).expectMethod(acknowledged, "")
 }
 
 func TestModernResourceSubscriptions(t *testing.T) {
@@ -87,7 +88,7 @@ func TestModernResourceSubscriptions(t *testing.T) {
 		listen := func(uris string) (meta string) {
 			k.start("subscriptions/listen", `{"notifications":{"resourceSubscriptions":`+uris+`}}`)
 			meta = fmt.Sprintf(`"_meta":{"io.modelcontextprotocol/subscriptionId":%d}`, k.id)
-			k.next().says(acknowledged, `{"notifications":{"resourceSubscriptions":`+uris+`},`+meta+
+			k.next().expectMethod(acknowledged, `{"notifications":{"resourceSubscriptions":`+uris+`},`+meta+
 				`}`)
 			synctest.Wait()
 			return meta
@@ -95,7 +96,7 @@ func TestModernResourceSubscriptions(t *testing.T) {
 		first := listen(`["x:1","x:2"]`)
 		second := listen(`["x:2","x:3"]`)
 		s.ResourceUpdated("x:1")
-		k.next().says(updated, `{"uri":"x:1",`+first+`}`)
+		k.next().expectMethod(updated, `{"uri":"x:1",`+first+`}`)
 		s.ResourceUpdated("x:2")
 		got := []string{string(k.next().Params), string(k.next().Params)}
 		slices.Sort(got)
@@ -104,7 +105,7 @@ func TestModernResourceSubscriptions(t *testing.T) {
 		s.ResourceUpdated("x:9")
 		must(t, s.AddResource(resource("x:4"))) // the client has not subscribed to list changes
 		time.Sleep(time.Second)
-		k.silent()
+		k.expectNothing()
 
 		k.write(fmt.Sprintf(
 			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`,
@@ -112,9 +113,9 @@ func TestModernResourceSubscriptions(t *testing.T) {
 		synctest.Wait()
 		s.ResourceUpdated("x:1")
 		s.ResourceUpdated("x:2")
-		k.next().says(updated, `{"uri":"x:2",`+second+`}`)
+		k.next().expectMethod(updated, `{"uri":"x:2",`+second+`}`)
 		time.Sleep(time.Second)
-		k.silent()
+		k.expectNothing()
 	})
 }
 
@@ -122,12 +123,12 @@ func TestListenRefuses(t *testing.T) {
 	k := speak(t, three(t, quiet), newest, `{}`)
 	for _, params := range []string{`{}`, `{"notifications":null}`, `{"notifications":[]}`,
 		`{"notifications":true}`} {
-		k.refuse("subscriptions/listen", params, -32602,
+		k.expectError("subscriptions/listen", params, -32602,
 			"notifications is required and must be an object")
 	}
 	for _, filter := range []string{`{"toolsListChanged":"yes"}`, `{"resourceSubscriptions":"x:1"}`,
 		`{"resourceSubscriptions":[1]}`, `{"toolsListChanged":true,"toolsListChanged":true}`} {
-		k.refuse("subscriptions/listen", `{"notifications":`+filter+`}`, -32602, "notifications")
+		k.expectError("subscriptions/listen", `{"notifications":`+filter+`}`, -32602, "notifications")
 	}
 }
 
@@ -147,7 +148,7 @@ func TestListenIsAcknowledgedForWhatThereIs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := speak(t, made(quiet, tc.add), newest, `{}`)
-			m := k.request("subscriptions/listen", everything).says(acknowledged, "")
+			m := k.request("subscriptions/listen", everything).expectMethod(acknowledged, "")
 			assert.Assert(t, strings.Contains(m.raw, `"notifications":`+tc.want+`,`), m.raw)
 		})
 	}
@@ -168,7 +169,7 @@ func TestListChangedOfEveryKind(t *testing.T) {
 			meta := ""
 			if k.modern() {
 				k.request("subscriptions/listen",
-					`{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}`).says(
+					`{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}`).expectMethod(
 					acknowledged, "")
 				meta = fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%d}}`, k.id)
 			}
@@ -177,18 +178,18 @@ func TestListChangedOfEveryKind(t *testing.T) {
 				for i := range 20 {
 					must(t, d.add(s, fmt.Sprintf("new%d", i)))
 				}
-				k.next().says(changed[name], meta)
-				first := len(k.settled())
+				k.next().expectMethod(changed[name], meta)
+				first := len(k.settledNotifications())
 				// one was sent after the first change, the other after that was read
 				assert.Assert(t, first <= 1, first)
 				for i := range 20 {
 					assert.Equal(t, d.remove(s, fmt.Sprintf("new%d", i)), 1)
 				}
-				k.next().says(changed[name], meta)
-				second := len(k.settled())
+				k.next().expectMethod(changed[name], meta)
+				second := len(k.settledNotifications())
 				assert.Assert(t, second <= 1, second)
 				assert.Equal(t, d.remove(s, "new0"), 0) // no change, no notification
-				assert.Equal(t, len(k.settled()), 0)
+				assert.Equal(t, len(k.settledNotifications()), 0)
 			}
 		})
 	})
@@ -206,7 +207,7 @@ func TestUpdatesCoalesce(t *testing.T) {
 					k := speak(t, s, revision, `{}`)
 					if k.modern() {
 						k.request("subscriptions/listen",
-							`{"notifications":{"resourceSubscriptions":["x:1","x:2"]}}`).says(
+							`{"notifications":{"resourceSubscriptions":["x:1","x:2"]}}`).expectMethod(
 							acknowledged, "")
 					} else {
 						k.want("resources/subscribe", `{"uri":"x:1"}`, `{}`)
@@ -217,7 +218,7 @@ func TestUpdatesCoalesce(t *testing.T) {
 						s.ResourceUpdated("x:2")
 						synctest.Wait()
 					}
-					news := len(k.settled())
+					news := len(k.settledNotifications())
 					// the first are being sent when the second arrive
 					assert.Assert(t, news >= 2 && news <= 4, "%d pieces of news", news)
 				})
@@ -257,7 +258,7 @@ func (g *gate) Call(context.Context, string, any, any) error {
 
 // Changes that happen while the acknowledgment is being sent are sent after it: all of them,
 // however often some resources changed.
-func TestNewsBeforeTheAcknowledgmentIsKept(t *testing.T) {
+func TestNotificationBeforeTheAcknowledgmentIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := three(t, quiet)
 		g := &gate{make(chan struct{}), make(chan string, 100)}
@@ -308,15 +309,15 @@ func TestSubscriptionsEndWithTheConnection(t *testing.T) {
 		s := three(t, quiet)
 		gone := speak(t, s, newest, `{}`)
 		gone.request("subscriptions/listen",
-			`{"notifications":{"resourceSubscriptions":["x:1"]}}`).says(acknowledged, "")
+			`{"notifications":{"resourceSubscriptions":["x:1"]}}`).expectMethod(acknowledged, "")
 		k := speak(t, s, "2025-11-25", `{}`)
 		k.want("resources/subscribe", `{"uri":"x:1"}`, `{}`)
 		s.ResourceUpdated("x:1") // the client does not read it
 		gone.stream.Close()
-		k.next().says(updated, `{"uri":"x:1"}`)
+		k.next().expectMethod(updated, `{"uri":"x:1"}`)
 		synctest.Wait()
 		s.ResourceUpdated("x:1")
-		k.next().says(updated, `{"uri":"x:1"}`)
+		k.next().expectMethod(updated, `{"uri":"x:1"}`)
 		k.stream.Close()
 		synctest.Wait()
 		assert.DeepEqual(t, s.Integration().SubscribedResources(), []string(nil))
@@ -329,25 +330,25 @@ func TestSubscribersOfOneResource(t *testing.T) {
 		modern := speak(t, s, newest, `{}`)
 		for range 2 { // each subscription contains the URI twice
 			modern.request("subscriptions/listen",
-				`{"notifications":{"resourceSubscriptions":["x:1","x:1"]}}`).says(acknowledged, "")
+				`{"notifications":{"resourceSubscriptions":["x:1","x:1"]}}`).expectMethod(acknowledged, "")
 		}
 		k1, k2 := speak(t, s, "2025-11-25", `{}`), speak(t, s, "2025-06-18", `{}`)
 		k1.want("resources/subscribe", `{"uri":"x:1"}`, `{}`)
 		k2.want("resources/subscribe", `{"uri":"x:1"}`, `{}`)
 		synctest.Wait() // until the subscriptions are active
 		s.ResourceUpdated("x:1")
-		for _, k := range []*talk{modern, modern, k1, k2} {
-			k.next().says(updated, "")
+		for _, k := range []*lineClient{modern, modern, k1, k2} {
+			k.next().expectMethod(updated, "")
 		}
 		k1.want("resources/unsubscribe", `{"uri":"x:1"}`, `{}`)
 		k2.stream.Close()
 		synctest.Wait()
 		s.ResourceUpdated("x:1")
-		modern.next().says(updated, "")
-		modern.next().says(updated, "")
+		modern.next().expectMethod(updated, "")
+		modern.next().expectMethod(updated, "")
 		synctest.Wait()
-		modern.silent()
-		k1.silent()
+		modern.expectNothing()
+		k1.expectNothing()
 		assert.DeepEqual(t, s.Integration().SubscribedResources(), []string{"x:1"})
 		modern.stream.Close()
 		synctest.Wait()

@@ -236,7 +236,7 @@ func (t *task) notifyStatus() {
 
 // run runs the handler on a goroutine of its own.
 func (t *task) run(handle func(*request) (any, error)) {
-	came := outcome{failure: rpc.ErrInternal.(*rpc.Error)}
+	o := outcome{failure: rpc.ErrInternal.(*rpc.Error)}
 	defer t.request.close()
 	defer func() {
 		if t.request.progress != nil {
@@ -245,11 +245,11 @@ func (t *task) run(handle func(*request) (any, error)) {
 		if !t.handlerReturned() {
 			t.link.close()
 			t.link.sending.Wait()
-			t.outcome = came
+			t.outcome = o
 			t.cancel(errTaskEnded)
 			return
 		}
-		t.end(came)
+		t.end(o)
 		t.server.tasks.release(t.owner, t.quotaOwner)
 	}()
 	text, err := rpc.AppendResponse(t.request, nil,
@@ -262,14 +262,14 @@ func (t *task) run(handle func(*request) (any, error)) {
 	if m, err := rpc.ParseMessage(text); err != nil {
 		_ = t.request.logError(err) // the client gets an internal error
 	} else {
-		came = outcome{m.Result, m.Error}
+		o = outcome{m.Result, m.Error}
 	}
 }
 
 // end ends the task, unless it has ended before. A task with a result is completed, with a failure
 // failed, with neither cancelled. end cancels the context of the handler and returns when the store
 // has the final state.
-func (t *task) end(came outcome) {
+func (t *task) end(o outcome) {
 	t.mu.Lock()
 	switch {
 	case !t.isTask.Load():
@@ -286,13 +286,13 @@ func (t *task) end(came outcome) {
 	final := t.record
 	t.final, t.open = &final, nil
 	now := &final.Task
-	now.InputRequests, now.StatusMessage, now.Result = nil, "", came.result
+	now.InputRequests, now.StatusMessage, now.Result = nil, "", o.result
 	cause := errTaskEnded
 	switch {
-	case came.failure != nil:
-		final.setFailed(came.failure)
-		cause = came.failure
-	case came.result != nil:
+	case o.failure != nil:
+		final.setFailed(o.failure)
+		cause = o.failure
+	case o.result != nil:
 		now.Status = mcp.TaskCompleted
 	default:
 		now.Status, now.StatusMessage = mcp.TaskCancelled, "The client has cancelled it."
@@ -305,7 +305,7 @@ func (t *task) end(came outcome) {
 	t.mu.Unlock()
 	t.cancel(cause)
 	if err := t.save(); err != nil {
-		t.server.log.Error("what came of a task cannot be stored", "error", err)
+		t.server.log.Error("the outcome of a task cannot be stored", "error", err)
 		t.mu.Lock()
 		now.Result = nil
 		final.setFailed(
@@ -334,7 +334,7 @@ func (r *TaskRecord) setFailed(e *rpc.Error) {
 // expire ends a task that exceeds its time to live.
 func (t *task) expire() {
 	t.end(outcome{failure: rpc.Errorf(rpc.CodeInternalError,
-		"The task took longer than the %v it may", t.ttl)})
+		"The task took longer than its limit of %v", t.ttl)})
 }
 
 // abandon ends a task that clients can no longer access.

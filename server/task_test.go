@@ -18,21 +18,21 @@ import (
 
 func TestTaskNotifications(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := employ(t, quiet)
-		j, watcher := hire(t, s, newest, tasking), hire(t, s, newest, tasking)
-		foreign := hire(t, s, experimental, `{}`).beginNested("slow_compute", `{}`).TaskID
+		s := newTaskServer(t, quiet)
+		j, watcher := newTaskClient(t, s, newest, tasking), newTaskClient(t, s, newest, tasking)
+		foreign := newTaskClient(t, s, experimental, `{}`).beginNested("slow_compute", `{}`).TaskID
 		one, other, done := j.begin("confirm_delete", `{}`).TaskID,
 			j.begin("multi_input", `{}`).TaskID, j.begin("slow_compute", `{"seconds":0}`).TaskID
 		synctest.Wait()
 		watcher.start("subscriptions/listen",
 			fmt.Sprintf(`{"notifications":{"taskIds":[%q,"x",%q,%q],"toolsListChanged":true}}`, one,
 				foreign, done))
-		watcher.next().says("notifications/subscriptions/acknowledged",
+		watcher.next().expectMethod("notifications/subscriptions/acknowledged",
 			fmt.Sprintf(`{"notifications":{"toolsListChanged":true,"taskIds":[%q,%q]},"_meta":{"io.modelcontextprotocol/subscriptionId":1}}`,
 				one, done))
 		told := func() state {
 			t.Helper()
-			m := watcher.next().says("notifications/tasks", "")
+			m := watcher.next().expectMethod("notifications/tasks", "")
 			fits(t, draft, "TaskStatusNotification", m.raw)
 			assert.Assert(t,
 				strings.Contains(m.raw, `"_meta":{"io.modelcontextprotocol/subscriptionId":1}`),
@@ -71,7 +71,7 @@ func TestTaskNotifications(t *testing.T) {
 // A task outlives the connection of its call, and does not exist for others.
 func TestTasksBelongToPrincipals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := employ(t, quiet)
+		s := newTaskServer(t, quiet)
 		as := func(principal, method, params string) message {
 			t.Helper()
 			c := s.Integration().NewConn(t.Context(), nil, principal)
@@ -119,7 +119,7 @@ func TestTasksBelongToPrincipals(t *testing.T) {
 func TestToolsForTasksAreChecked(t *testing.T) {
 	s := made(quiet)
 	call := func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-		return says("x"), nil
+		return textResult("x"), nil
 	}
 	for _, tool := range []server.RawTool{{Tasks: "sometimes"}, {TaskLater: true},
 		{TaskLater: true, Tasks: mcp.TaskForbidden}} {
@@ -131,20 +131,20 @@ func TestToolsForTasksAreChecked(t *testing.T) {
 func TestTaskIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cause := make(chan error, 1)
-		j := hire(t, employ(t, quiet, func(s *server.Server) {
+		j := newTaskClient(t, newTaskServer(t, quiet, func(s *server.Server) {
 			must(t, s.AddRawTool(
 				server.RawTool{Tool: mcp.Tool{Name: "stubborn"}, Tasks: mcp.TaskOptional,
 					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
 						error) {
 						<-ctx.Done()
 						cause <- context.Cause(ctx)
-						return says("too late"), nil
+						return textResult("too late"), nil
 					}}))
 		}), newest, tasking)
 		id := j.begin("stubborn", `{}`).TaskID
 		for range 2 { // a second cancellation is acknowledged as well
 			m := j.request("tasks/cancel", `{"taskId":"`+id+`"}`)
-			m.is(j.talk, `{}`)
+			m.is(j.lineClient, `{}`)
 			fits(t, draft, "CancelTaskResult", string(m.Result))
 			now := j.settled(id)
 			assert.Equal(t, now.Status, "cancelled")
@@ -162,8 +162,8 @@ func TestTaskIsCancelled(t *testing.T) {
 
 func TestTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := employ(t, quiet)
-		j := hire(t, s, newest, tasking)
+		s := newTaskServer(t, quiet)
+		j := newTaskClient(t, s, newest, tasking)
 		found := j.request("server/discover", "")
 		assert.Assert(t, strings.Contains(found.raw, `"extensions":{"`+extension+`":{}}`),
 			found.raw)
@@ -198,7 +198,7 @@ func TestTask(t *testing.T) {
 		time.Sleep(time.Hour - time.Millisecond)
 		assert.Equal(t, j.get(began.TaskID).Status, "completed")
 		time.Sleep(time.Millisecond)
-		j.refuse("tasks/get", `{"taskId":"`+began.TaskID+`"}`, -32602, "Unknown task")
+		j.expectError("tasks/get", `{"taskId":"`+began.TaskID+`"}`, -32602, "Unknown task")
 	})
 }
 
@@ -216,7 +216,7 @@ func TestTaskOutcomes(t *testing.T) {
 	} {
 		t.Run(tool, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				j := hire(t, employ(t, quiet), newest, tasking)
+				j := newTaskClient(t, newTaskServer(t, quiet), newest, tasking)
 				began := j.begin(tool, `{}`)
 				time.Sleep(time.Second)
 				now := j.settled(began.TaskID)
@@ -240,18 +240,18 @@ func TestTaskOutcomes(t *testing.T) {
 
 func TestTasksNeedTheExtension(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := employ(t, quiet)
-		id := hire(t, s, newest, tasking).begin("slow_compute", `{"seconds":1}`).TaskID
+		s := newTaskServer(t, quiet)
+		id := newTaskClient(t, s, newest, tasking).begin("slow_compute", `{"seconds":1}`).TaskID
 		for _, capabilities := range []string{`{}`, `{"extensions":{}}`, `{"extensions":{"` +
 			extension + `":true}}`, `{"tasks":{"requests":{"tools":{"call":{}}}}}`} {
-			j := hire(t, s, newest, capabilities)
+			j := newTaskClient(t, s, newest, capabilities)
 			for method, params := range map[string]string{
 				"tasks/get": `{"taskId":"` + id + `"}`, "tasks/cancel": `{"taskId":"` + id + `"}`,
 				"tasks/update":         `{"taskId":"` + id + `","inputResponses":{}}`,
 				"tools/call":           `{"name":"failing_job"}`,
 				"subscriptions/listen": `{"notifications":{"taskIds":["` + id + `"]}}`,
 			} {
-				m := j.refuse(method, params, -32021, extension)
+				m := j.expectError(method, params, -32021, extension)
 				assert.Equal(t, string(m.Error.Data), `{"requiredCapabilities":{"extensions":{"`+
 					extension+`":{}}}}`)
 			}
@@ -263,7 +263,7 @@ func TestTasksNeedTheExtension(t *testing.T) {
 
 func TestTaskMethodsRefuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := hire(t, employ(t, quiet), newest, tasking)
+		j := newTaskClient(t, newTaskServer(t, quiet), newest, tasking)
 		id := j.begin("confirm_delete", `{}`).TaskID
 		for _, tc := range []struct {
 			method, params string
@@ -285,13 +285,13 @@ func TestTaskMethodsRefuse(t *testing.T) {
 				`"name" must be an object`},
 		} {
 			synctest.Wait()
-			j.refuse(tc.method, tc.params, tc.code, tc.text)
+			j.expectError(tc.method, tc.params, tc.code, tc.text)
 		}
 		assert.Equal(t, j.get(id).Status, "input_required")
 
 		// A server without tools that may become tasks does not have them.
-		none := hire(t, made(quiet), newest, tasking)
-		none.refuse("tasks/get", `{"taskId":"x"}`, -32601, "tasks/get")
+		none := newTaskClient(t, made(quiet), newest, tasking)
+		none.expectError("tasks/get", `{"taskId":"x"}`, -32601, "tasks/get")
 		assert.Assert(t, !strings.Contains(none.request("server/discover", "").raw, extension))
 	})
 }

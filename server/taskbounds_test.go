@@ -27,7 +27,7 @@ func stubborn(running *atomic.Int32, release <-chan struct{}) func(*server.Serve
 					running.Add(1)
 					defer running.Add(-1)
 					<-release
-					return says("released"), nil
+					return textResult("released"), nil
 				}})
 		if err != nil {
 			panic(err)
@@ -42,29 +42,29 @@ func TestRunningTasksAreBounded(t *testing.T) {
 		release := make(chan struct{})
 		o := quiet
 		o.Tasks.MaxRunning = 3
-		s := employ(t, o, stubborn(&running, release))
-		j := hire(t, s, newest, tasking)
+		s := newTaskServer(t, o, stubborn(&running, release))
+		j := newTaskClient(t, s, newest, tasking)
 		var ids []string
 		for range 3 {
 			ids = append(ids, j.begin("stubborn", `{}`).TaskID)
 		}
-		j.refuse("tools/call", `{"name":"stubborn"}`, rpc.CodeBusy, "3 tasks are running already")
+		j.expectError("tools/call", `{"name":"stubborn"}`, rpc.CodeBusy, "3 tasks are running already")
 		j.want("tasks/cancel", about(ids[0]), `{}`)
 		assert.Equal(t, j.settled(ids[0]).Status, "cancelled")
 		assert.Equal(t, running.Load(), int32(3))
-		j.refuse("tools/call", `{"name":"stubborn"}`, rpc.CodeBusy, "3 tasks are running already")
-		j.refuse("tools/call", `{"name":"failing_job"}`, rpc.CodeBusy,
+		j.expectError("tools/call", `{"name":"stubborn"}`, rpc.CodeBusy, "3 tasks are running already")
+		j.expectError("tools/call", `{"name":"failing_job"}`, rpc.CodeBusy,
 			"3 tasks are running already")
 		for i := range 15 { // each of these clients has its own limit
-			other := hire(t, s, experimental, `{}`)
+			other := newTaskClient(t, s, experimental, `{}`)
 			for range 3 {
 				other.beginNested("stubborn", `{}`)
 			}
 			if i == 14 {
 				synctest.Wait()
 				assert.Equal(t, running.Load(), int32(48))
-				hire(t, s, experimental, `{}`).refuse("tools/call", `{"name":"stubborn","task":{}}`,
-					rpc.CodeBusy, "48 tasks are running, which are as many as may be")
+				newTaskClient(t, s, experimental, `{}`).expectError("tools/call", `{"name":"stubborn","task":{}}`,
+					rpc.CodeBusy, "48 tasks are running, which is the limit")
 			}
 		}
 		close(release)
@@ -79,7 +79,7 @@ func TestTaskTakesTooLong(t *testing.T) {
 		o := quiet
 		o.Tasks.TTL, o.Tasks.PollInterval = 10*time.Second, 100*time.Millisecond
 		cause := make(chan error, 1)
-		j := hire(t, employ(t, o, func(s *server.Server) {
+		j := newTaskClient(t, newTaskServer(t, o, func(s *server.Server) {
 			must(t, s.AddRawTool(
 				server.RawTool{Tool: mcp.Tool{Name: "waits"}, Tasks: mcp.TaskOptional,
 					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
@@ -98,12 +98,12 @@ func TestTaskTakesTooLong(t *testing.T) {
 		now := j.settled(began.TaskID)
 		assert.Equal(t, now.Status, "failed")
 		assert.Equal(t, now.Error.Code, -32603)
-		assert.Equal(t, now.StatusMessage, "The task took longer than the 10s it may")
-		assert.ErrorContains(t, <-cause, "longer than the 10s it may")
+		assert.Equal(t, now.StatusMessage, "The task took longer than its limit of 10s")
+		assert.ErrorContains(t, <-cause, "longer than its limit of 10s")
 		time.Sleep(10*time.Second - time.Millisecond)
 		assert.Equal(t, j.settled(began.TaskID).Status, "failed")
 		time.Sleep(time.Millisecond)
-		j.refuse("tasks/get", about(began.TaskID), -32602, "Unknown task")
+		j.expectError("tasks/get", about(began.TaskID), -32602, "Unknown task")
 	})
 }
 
@@ -111,8 +111,8 @@ func TestCloseEndsTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running atomic.Int32
 		release := make(chan struct{})
-		s := employ(t, quiet, stubborn(&running, release))
-		j := hire(t, s, newest, tasking)
+		s := newTaskServer(t, quiet, stubborn(&running, release))
+		j := newTaskClient(t, s, newest, tasking)
 		asks, slow := j.begin("confirm_delete", `{}`).TaskID,
 			j.begin("slow_compute", `{"seconds":100}`).TaskID
 		done := j.begin("slow_compute", `{"seconds":0}`).TaskID
@@ -124,11 +124,11 @@ func TestCloseEndsTasks(t *testing.T) {
 			assert.Equal(t, now.StatusMessage, "The server was shut down before the task was done")
 		}
 		assert.Equal(t, j.get(done).Status, "completed")
-		j.refuse("tools/call", `{"name":"slow_compute"}`, rpc.CodeBusy, "shutting down")
+		j.expectError("tools/call", `{"name":"slow_compute"}`, rpc.CodeBusy, "shutting down")
 		must(t, s.Close(t.Context()))
 
-		late := employ(t, quiet, stubborn(&running, release))
-		j = hire(t, late, newest, tasking)
+		late := newTaskServer(t, quiet, stubborn(&running, release))
+		j = newTaskClient(t, late, newest, tasking)
 		id := j.begin("stubborn", `{}`).TaskID
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -146,7 +146,7 @@ func TestCloseEndsTasks(t *testing.T) {
 
 func TestQuestionsOfATaskAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := hire(t, employ(t, quiet, func(s *server.Server) {
+		j := newTaskClient(t, newTaskServer(t, quiet, func(s *server.Server) {
 			must(t, s.AddRawTool(
 				server.RawTool{Tool: mcp.Tool{Name: "curious"}, Tasks: mcp.TaskOptional,
 					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
@@ -156,10 +156,10 @@ func TestQuestionsOfATaskAreBounded(t *testing.T) {
 						for i := range 1000 {
 							_, err := server.Elicit(asked, "k", asksFor(fmt.Sprint("n", i)))
 							if !errors.Is(err, context.Canceled) {
-								return says(fmt.Sprint(i, " ", err)), nil
+								return textResult(fmt.Sprint(i, " ", err)), nil
 							}
 						}
-						return says("endless"), nil
+						return textResult("endless"), nil
 					}}))
 		}), newest, tasking)
 		assert.Equal(t, j.settled(j.begin("curious", `{}`).TaskID).text(),
@@ -172,18 +172,18 @@ func TestTaskStoreIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := quiet
 		o.Tasks.Store = server.MemoryTasks(2, 4000)
-		j := hire(t, employ(t, o, func(s *server.Server) {
+		j := newTaskClient(t, newTaskServer(t, o, func(s *server.Server) {
 			must(t, s.AddRawTool(
 				server.RawTool{Tool: mcp.Tool{Name: "large"}, Tasks: mcp.TaskOptional,
 					Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-						return says(strings.Repeat("x", 5000)), nil
+						return textResult(strings.Repeat("x", 5000)), nil
 					}}))
 			must(t, s.AddRawTool(
 				server.RawTool{Tool: mcp.Tool{Name: "verbose"}, Tasks: mcp.TaskOptional,
 					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
 						error) {
 						_, err := server.Elicit(ctx, "k", asksFor(strings.Repeat("x", 5000)))
-						return says(err.Error()), nil
+						return textResult(err.Error()), nil
 					}}))
 		}), newest, tasking)
 		now := j.settled(j.begin("large", `{}`).TaskID)
@@ -195,11 +195,11 @@ func TestTaskStoreIsFull(t *testing.T) {
 
 		one, two := j.begin("slow_compute", `{"seconds":1}`).TaskID,
 			j.begin("slow_compute", `{"seconds":2}`).TaskID
-		j.refuse("tools/call", `{"name":"slow_compute"}`, rpc.CodeBusy, "no room for another task")
+		j.expectError("tools/call", `{"name":"slow_compute"}`, rpc.CodeBusy, "no room for another task")
 		time.Sleep(time.Second)
 		synctest.Wait()
 		j.begin("slow_compute", `{"seconds":1}`) // it replaces the ended task
-		j.refuse("tasks/get", about(one), -32602, "Unknown task")
+		j.expectError("tasks/get", about(one), -32602, "Unknown task")
 		assert.Equal(t, j.get(two).Status, "working")
 	})
 }
@@ -239,24 +239,24 @@ func TestTaskStoreFails(t *testing.T) {
 		store := &broken{TaskStore: server.MemoryTasks(10, 1<<20)}
 		o := quiet
 		o.Tasks.Store = store
-		s := employ(t, o)
-		j, old := hire(t, s, newest, tasking), hire(t, s, experimental, `{}`)
+		s := newTaskServer(t, o)
+		j, old := newTaskClient(t, s, newest, tasking), newTaskClient(t, s, experimental, `{}`)
 		internal := func(method, params string) {
 			t.Helper()
-			assert.Equal(t, j.refuse(method, params, -32603, "").Error.Message, "Internal error")
+			assert.Equal(t, j.expectError(method, params, -32603, "").Error.Message, "Internal error")
 		}
 		internal("tools/call", `{"name":"slow_compute"}`)
 		internal("tasks/get", about("x"))
 		internal("tasks/cancel", about("x"))
 		internal("subscriptions/listen", `{"notifications":{"taskIds":["x"]}}`)
-		assert.Equal(t, old.refuse("tasks/list", "", -32603, "").Error.Message, "Internal error")
+		assert.Equal(t, old.expectError("tasks/list", "", -32603, "").Error.Message, "Internal error")
 
 		store.good.Store(1) // the task can start but not end
 		id := j.begin("slow_compute", `{"seconds":1}`).TaskID
 		time.Sleep(time.Second)
 		synctest.Wait()
 		store.good.Store(100)
-		j.refuse("tasks/get", about(id), -32602, "Unknown task") // otherwise it would run forever
+		j.expectError("tasks/get", about(id), -32602, "Unknown task") // otherwise it would run forever
 	})
 }
 
@@ -265,15 +265,16 @@ func TestTaskOfAnotherServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := quiet
 		o.Tasks.Store = server.MemoryTasks(10, 1<<20)
-		here, there := employ(t, o), employ(t, o)
-		j, other := hire(t, here, newest, tasking), hire(t, there, newest, tasking)
+		here, there := newTaskServer(t, o), newTaskServer(t, o)
+		j := newTaskClient(t, here, newest, tasking)
+		other := newTaskClient(t, there, newest, tasking)
 		id := j.begin("confirm_delete", `{}`).TaskID
 		synctest.Wait()
 		assert.Equal(t, other.get(id).InputRequests["name"].Method, "elicitation/create")
-		other.refuse("tasks/update", `{"taskId":"`+id+
+		other.expectError("tasks/update", `{"taskId":"`+id+
 			`","inputResponses":{"name":{"action":"cancel"}}}`, -32603,
 			"does not run on this server")
-		other.refuse("tasks/cancel", about(id), -32603, "does not run on this server")
+		other.expectError("tasks/cancel", about(id), -32603, "does not run on this server")
 		j.update(id, `{"name":{"action":"cancel"}}`)
 		synctest.Wait()
 		assert.Equal(t, other.get(id).text(), "deleted by cancel")
@@ -295,9 +296,9 @@ func (s stale) Get(ctx context.Context, id string) (*server.TaskRecord, error) {
 	return expired(r), err
 }
 
-func (s stale) List(ctx context.Context, owner, after string, most int) ([]*server.TaskRecord,
+func (s stale) List(ctx context.Context, owner, after string, limit int) ([]*server.TaskRecord,
 	error) {
-	all, err := s.TaskStore.List(ctx, owner, after, most)
+	all, err := s.TaskStore.List(ctx, owner, after, limit)
 	for i, r := range all {
 		all[i] = expired(r)
 	}
@@ -308,10 +309,10 @@ func TestTasksThatHaveExpiredAreGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := quiet
 		o.Tasks.Store = stale{server.MemoryTasks(10, 1<<20)}
-		j := hire(t, employ(t, o), experimental, `{}`)
+		j := newTaskClient(t, newTaskServer(t, o), experimental, `{}`)
 		id := j.beginNested("protocol_error_job", `{}`).TaskID
 		synctest.Wait()
-		j.refuse("tasks/get", about(id), -32602, "Unknown task")
+		j.expectError("tasks/get", about(id), -32602, "Unknown task")
 		j.want("tasks/list", "", `{"tasks":[]}`)
 	})
 }

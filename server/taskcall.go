@@ -36,8 +36,8 @@ func (r *request) callToolOrTask(found *item[*tool]) (any, error) {
 				found.key, r.era.revision)
 		}
 	default:
-		wish := r.param(paramTask)
-		wanted = wish != nil
+		requested := r.param(paramTask)
+		wanted = requested != nil
 		switch {
 		case wanted && !isTask(support):
 			return nil, rpc.Errorf(rpc.CodeMethodNotFound,
@@ -47,7 +47,7 @@ func (r *request) callToolOrTask(found *item[*tool]) (any, error) {
 				"Method not found: %s runs as a task only; add task to the params", found.key)
 		case wanted:
 			var err error
-			if ttl, err = requestedTTL(wish, all.TTL); err != nil {
+			if ttl, err = requestedTTL(requested, all.TTL); err != nil {
 				return nil, err
 			}
 		}
@@ -112,25 +112,25 @@ func (t *tool) taskSupport(arguments json.RawMessage, all *tasks) mcp.TaskSuppor
 func isTask(s mcp.TaskSupport) bool { return s == mcp.TaskOptional || s == mcp.TaskRequired }
 
 // requestedTTL returns the time to live that a client of 2025-11-25 requests, limited to the range
-// from 1 s to most.
-func requestedTTL(task json.RawMessage, most time.Duration) (time.Duration, error) {
+// from 1 s to limit.
+func requestedTTL(task json.RawMessage, limit time.Duration) (time.Duration, error) {
 	if task[0] != '{' {
 		return 0, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: task must be an object")
 	}
-	var wish mcp.TaskMetadata
-	if err := mcp.Unmarshal(task, &wish); err != nil {
+	var requested mcp.TaskMetadata
+	if err := mcp.Unmarshal(task, &requested); err != nil {
 		return 0, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: task: %v", err)
 	}
 	switch {
-	case wish.TTL == nil:
-		return most, nil
-	case *wish.TTL < 0:
+	case requested.TTL == nil:
+		return limit, nil
+	case *requested.TTL < 0:
 		return 0, rpc.Errorf(rpc.CodeInvalidParams,
 			"Invalid params: task: the ttl must not be negative")
 	}
-	wished := time.Duration(min(*wish.TTL, most.Milliseconds())) * time.Millisecond
+	ttl := time.Duration(min(*requested.TTL, limit.Milliseconds())) * time.Millisecond
 	// a shorter time would end before the first tasks/get
-	return min(max(wished, time.Second), most), nil
+	return min(max(ttl, time.Second), limit), nil
 }
 
 // tasksExtension returns the tasks extension. The server offers it once it has tasks.

@@ -20,7 +20,7 @@ import (
 const experimental = "2025-11-25"
 
 // beginNested calls a tool as a task of 2025-11-25.
-func (j job) beginNested(tool, task string) state {
+func (j taskClient) beginNested(tool, task string) state {
 	j.t.Helper()
 	created := j.state(
 		j.request("tools/call",
@@ -41,16 +41,16 @@ func about(id string) string { return `{"taskId":"` + id + `"}` }
 
 func TestExperimentalTasksAreDeclared(t *testing.T) {
 	in(t, legacyRevisions, func(t *testing.T, revision string) {
-		s := employ(t, quiet, func(s *server.Server) { // Tasks determines the task support
+		s := newTaskServer(t, quiet, func(s *server.Server) { // Tasks determines the task support
 			tool := mcp.Tool{Name: "upstream",
 				Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskRequired}}
 			must(t, s.AddRawTool(
 				server.RawTool{Tool: tool,
 					Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-						return says("x"), nil
+						return textResult("x"), nil
 					}}))
 		})
-		j := job{connect(t, s), new([]message)}
+		j := taskClient{connect(t, s), new([]message)}
 		declared := strings.Contains(j.speak(revision, `{}`).raw,
 			`"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`)
 		assert.Equal(t, declared, revision == experimental)
@@ -69,15 +69,15 @@ func TestExperimentalTasksAreDeclared(t *testing.T) {
 			}
 		}
 		if revision == experimental {
-			j.refuse("tasks/update", about("x"), -32601, "tasks/update")
+			j.expectError("tasks/update", about("x"), -32601, "tasks/update")
 			return
 		}
 		// Clients of older revisions have neither tasks nor the param.
 		for _, method := range []string{"tasks/get", "tasks/cancel", "tasks/result", "tasks/list",
 			"tasks/update"} {
-			j.refuse(method, about("x"), -32601, method)
+			j.expectError(method, about("x"), -32601, method)
 		}
-		j.refuse("tools/call", `{"name":"failing_job","task":{}}`, -32601,
+		j.expectError("tools/call", `{"name":"failing_job","task":{}}`, -32601,
 			"failing_job runs as a task only")
 		j.want("tools/call", `{"name":"slow_compute","task":{}}`,
 			`{"content":[{"type":"text","text":"computed"}]}`)
@@ -86,8 +86,8 @@ func TestExperimentalTasksAreDeclared(t *testing.T) {
 
 func TestExperimentalTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := employ(t, quiet)
-		j := hire(t, s, experimental, `{}`)
+		s := newTaskServer(t, quiet)
+		j := newTaskClient(t, s, experimental, `{}`)
 		began := j.beginNested("slow_compute", `{"ttl":60000}`)
 		assert.Equal(t, *began.TTL, int64(60000))
 		assert.Equal(t, *began.PollInterval, int64(1000))
@@ -107,24 +107,24 @@ func TestExperimentalTask(t *testing.T) {
 		m := j.next()
 		assert.Equal(t, string(m.ID), fmt.Sprint(waits))
 		assert.Equal(t, string(m.Result), want)
-		j.told(began.TaskID, "completed")
+		j.expectStatus(began.TaskID, "completed")
 		j.want("tasks/result", about(began.TaskID), want) // a second time
 		now = j.get(began.TaskID)
 		assert.Equal(t, now.Status, "completed")
 		assert.Assert(t, now.Result == nil, now.raw)
 		time.Sleep(time.Minute)
-		j.refuse("tasks/result", about(began.TaskID), -32602, "Unknown task")
-		j.refuse("tasks/get", about(began.TaskID), -32602, "Unknown task")
+		j.expectError("tasks/result", about(began.TaskID), -32602, "Unknown task")
+		j.expectError("tasks/get", about(began.TaskID), -32602, "Unknown task")
 		j.want("tasks/list", "", `{"tasks":[]}`)
 	})
 }
 
 func TestExperimentalTaskOutcomes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := hire(t, employ(t, quiet), experimental, `{}`)
+		j := newTaskClient(t, newTaskServer(t, quiet), experimental, `{}`)
 		id := j.beginNested("failing_job", `{}`).TaskID
 		time.Sleep(time.Second)
-		j.told(id, "failed")
+		j.expectStatus(id, "failed")
 		now := j.get(id)
 		assert.Equal(t, now.Status, "failed")
 		assert.Equal(t, now.StatusMessage, "The tool has failed; the result says why.")
@@ -132,22 +132,22 @@ func TestExperimentalTaskOutcomes(t *testing.T) {
 			`{"content":[{"type":"text","text":"no luck"}],"isError":true,`+related(id)+`}`)
 
 		id = j.beginNested("protocol_error_job", `{}`).TaskID
-		j.told(id, "failed")
+		j.expectStatus(id, "failed")
 		assert.Equal(t, j.get(id).StatusMessage, "it broke")
-		m := j.refuse("tasks/result", about(id), -31000, "it broke")
+		m := j.expectError("tasks/result", about(id), -31000, "it broke")
 		assert.Equal(t, string(m.Error.Data), `{"why":1}`)
 
 		// A client that cannot be asked.
 		id = j.beginNested("confirm_delete", `{}`).TaskID
-		j.told(id, "failed")
-		j.refuse("tasks/result", about(id), -32602,
+		j.expectStatus(id, "failed")
+		j.expectError("tasks/result", about(id), -32602,
 			"the client does not declare the capability elicitation")
 	})
 }
 
 func TestExperimentalTaskIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := hire(t, employ(t, quiet), experimental, `{}`)
+		j := newTaskClient(t, newTaskServer(t, quiet), experimental, `{}`)
 		id := j.beginNested("slow_compute", `{}`).TaskID
 		j.start("tasks/result", about(id))
 		waits := fmt.Sprint(j.id)
@@ -160,27 +160,27 @@ func TestExperimentalTaskIsCancelled(t *testing.T) {
 		}
 		assert.Equal(t, j.state(answers[fmt.Sprint(j.id)], "CancelTaskResult").Status, "cancelled")
 		answers[waits].fails(-32602, "cancelled")
-		j.refuse("tasks/cancel", about(id), -32602, "it is cancelled")
-		j.refuse("tasks/result", about(id), -32602, "cancelled")
+		j.expectError("tasks/cancel", about(id), -32602, "it is cancelled")
+		j.expectError("tasks/result", about(id), -32602, "cancelled")
 		assert.Equal(t, j.get(id).Status, "cancelled")
 
 		id = j.beginNested("failing_job", `{}`).TaskID
 		time.Sleep(time.Second)
-		j.told(id, "failed")
-		j.refuse("tasks/cancel", about(id), -32602, "it is failed")
+		j.expectStatus(id, "failed")
+		j.expectError("tasks/cancel", about(id), -32602, "it is failed")
 	})
 }
 
 // Questions are sent during tasks/result, on the connection of that request.
 func TestExperimentalTaskAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := hire(t, employ(t, quiet), experimental, `{"elicitation":{}}`)
+		j := newTaskClient(t, newTaskServer(t, quiet), experimental, `{"elicitation":{}}`)
 		id := j.beginNested("confirm_delete", `{}`).TaskID
-		j.told(id, "input_required")
+		j.expectStatus(id, "input_required")
 		assert.Equal(t, j.get(id).Status, "input_required")
 		asked := func(m message) message {
 			t.Helper()
-			m.says("elicitation/create", "")
+			m.expectMethod("elicitation/create", "")
 			var params struct {
 				Message string
 				Meta    json.RawMessage `json:"_meta"`
@@ -195,13 +195,13 @@ func TestExperimentalTaskAsks(t *testing.T) {
 		asked(j.next())
 		j.write(fmt.Sprintf(
 			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, j.id))
-		j.next().says("notifications/cancelled", "") // for the question
+		j.next().expectMethod("notifications/cancelled", "") // for the question
 		synctest.Wait()
 		j.start("tasks/result", about(id))
 		question := asked(j.next())
 		j.reply(question, `{"action":"accept","content":{"name":"Bob"}}`)
-		j.next().is(j.talk, `{"content":[{"type":"text","text":"deleted by Bob"}],`+related(id)+`}`)
-		j.told(id, "completed")
+		j.next().is(j.lineClient, `{"content":[{"type":"text","text":"deleted by Bob"}],`+related(id)+`}`)
+		j.expectStatus(id, "completed")
 	})
 }
 
@@ -213,9 +213,9 @@ func TestExperimentalTaskIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				j := hire(t, employ(t, quiet), experimental, `{"elicitation":{}}`)
+				j := newTaskClient(t, newTaskServer(t, quiet), experimental, `{"elicitation":{}}`)
 				id := j.beginNested("confirm_delete", `{}`).TaskID
-				j.told(id, "input_required")
+				j.expectStatus(id, "input_required")
 				j.start("tasks/result", about(id))
 				j.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, j.next().ID, answer))
 				m := j.next()
@@ -230,7 +230,7 @@ func TestExperimentalTaskIsRefused(t *testing.T) {
 }
 
 func TestExperimentalTaskParam(t *testing.T) {
-	j := hire(t, employ(t, quiet), experimental, `{}`)
+	j := newTaskClient(t, newTaskServer(t, quiet), experimental, `{}`)
 	for params, want := range map[string]struct {
 		code int
 		text string
@@ -246,7 +246,7 @@ func TestExperimentalTaskParam(t *testing.T) {
 		`{"name":"no_such","task":{}}`:                     {-32602, "Unknown tool"},
 		`{"name":"slow_compute","task":{"ttl":1,"ttl":2}}`: {-32602, "task:"},
 	} {
-		j.refuse("tools/call", params, want.code, want.text)
+		j.expectError("tools/call", params, want.code, want.text)
 	}
 	j.want("tools/call", `{"name":"greet","arguments":{"Name":"Ann"}}`,
 		`{"content":[{"type":"text","text":"Hello, Ann!"}]}`)
@@ -254,7 +254,7 @@ func TestExperimentalTaskParam(t *testing.T) {
 		`{"content":[{"type":"text","text":"computed"}]}`)
 	for wish, want := range map[string]int64{`{}`: 3600_000, `{"ttl":null}`: 3600_000,
 		`{"ttl":0}`: 1000, `{"ttl":2000}`: 2000, `{"ttl":9007199254740991}`: 3600_000} {
-		began := hire(t, employ(t, quiet), experimental, `{}`).beginNested("slow_compute", wish)
+		began := newTaskClient(t, newTaskServer(t, quiet), experimental, `{}`).beginNested("slow_compute", wish)
 		assert.Equal(t, *began.TTL, want, wish)
 	}
 }
@@ -263,8 +263,8 @@ func TestExperimentalTasksAreListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := quiet
 		o.PageSize = 2
-		s := employ(t, o)
-		j, other := hire(t, s, experimental, `{}`), hire(t, s, experimental, `{}`)
+		s := newTaskServer(t, o)
+		j, other := newTaskClient(t, s, experimental, `{}`), newTaskClient(t, s, experimental, `{}`)
 		var want []string
 		for range 5 {
 			want = append(want, j.beginNested("slow_compute", `{}`).TaskID)
@@ -293,15 +293,15 @@ func TestExperimentalTasksAreListed(t *testing.T) {
 		assert.DeepEqual(t, got, want)
 		assert.DeepEqual(t, sizes, []int{2, 2, 1})
 		for _, cursor := range []string{`"%"`, `""`, `7`} {
-			j.refuse("tasks/list", `{"cursor":`+cursor+`}`, -32602, "cursor")
+			j.expectError("tasks/list", `{"cursor":`+cursor+`}`, -32602, "cursor")
 		}
 
 		// These clients have no principal: each has only the tasks of its connection.
 		other.want("tasks/list", "", `{"tasks":[]}`)
 		for _, method := range []string{"tasks/get", "tasks/result", "tasks/cancel"} {
-			other.refuse(method, about(want[0]), -32602, "Unknown task")
+			other.expectError(method, about(want[0]), -32602, "Unknown task")
 		}
-		hire(t, s, newest, tasking).refuse("tasks/get", about(want[0]), -32602, "Unknown task")
+		newTaskClient(t, s, newest, tasking).expectError("tasks/get", about(want[0]), -32602, "Unknown task")
 	})
 }
 
@@ -312,7 +312,7 @@ func TestExperimentalTaskEndsWithItsConnection(t *testing.T) {
 		o := quiet
 		o.Tasks.Store = store
 		ended := make(chan error, 1)
-		s := employ(t, o, func(s *server.Server) {
+		s := newTaskServer(t, o, func(s *server.Server) {
 			must(t, s.AddRawTool(
 				server.RawTool{Tool: mcp.Tool{Name: "waits"}, Tasks: mcp.TaskOptional,
 					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
@@ -322,7 +322,7 @@ func TestExperimentalTaskEndsWithItsConnection(t *testing.T) {
 						return nil, ctx.Err()
 					}}))
 		})
-		j := hire(t, s, experimental, `{}`)
+		j := newTaskClient(t, s, experimental, `{}`)
 		id := j.beginNested("waits", `{}`).TaskID
 		j.start("tasks/result", about(id))
 		synctest.Wait()
@@ -338,7 +338,7 @@ func TestExperimentalTaskEndsWithItsConnection(t *testing.T) {
 // With a principal, tasks outlive the connection in this era too.
 func TestExperimentalTasksOfAPrincipal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := employ(t, quiet)
+		s := newTaskServer(t, quiet)
 		session := func(principal string) func(method, params string) message {
 			c := s.Integration().NewConn(t.Context(), nil, principal)
 			t.Cleanup(c.Close)
@@ -380,13 +380,13 @@ func TestWaitersForATaskAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := quiet
 		o.Limits.MaxRunning = 2 // requests that wait do not count
-		j := hire(t, employ(t, o), experimental, `{}`)
+		j := newTaskClient(t, newTaskServer(t, o), experimental, `{}`)
 		id := j.beginNested("slow_compute", `{}`).TaskID
 		for range 8 {
 			j.start("tasks/result", about(id))
 		}
 		synctest.Wait()
-		j.refuse("tasks/result", about(id), rpc.CodeBusy, "8 requests wait")
+		j.expectError("tasks/result", about(id), rpc.CodeBusy, "8 requests wait")
 		time.Sleep(5 * time.Second)
 		var ids []string
 		for range 8 {
@@ -402,18 +402,18 @@ func TestWaitersForATaskAreBounded(t *testing.T) {
 // The result keeps its own _meta.
 func TestExperimentalTaskResultKeepsItsMeta(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := hire(t, employ(t, quiet, func(s *server.Server) {
+		j := newTaskClient(t, newTaskServer(t, quiet, func(s *server.Server) {
 			must(t, s.AddRawTool(
 				server.RawTool{Tool: mcp.Tool{Name: "meta"}, Tasks: mcp.TaskOptional,
 					Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-						result := says("x")
+						result := textResult("x")
 						result.Meta = mcp.Meta{"a": json.RawMessage(`1`),
 							"io.modelcontextprotocol/related-task": json.RawMessage(`2`)}
 						return result, nil
 					}}))
 		}), experimental, `{}`)
 		id := j.beginNested("meta", `{}`).TaskID
-		j.told(id, "completed")
+		j.expectStatus(id, "completed")
 		j.want("tasks/result", about(id),
 			`{"content":[{"type":"text","text":"x"}],"_meta":{"a":1,"io.modelcontextprotocol/related-task":{"taskId":"`+
 				id+`"}}}`)
@@ -422,7 +422,7 @@ func TestExperimentalTaskResultKeepsItsMeta(t *testing.T) {
 
 // A client whose next request may reach another server has no tasks.
 func TestPortableConnectionsHaveNoTasks(t *testing.T) {
-	s := employ(t, quiet)
+	s := newTaskServer(t, quiet)
 	c := s.Integration().NewReplicatedConn(t.Context(), nil, "ann")
 	defer c.Close()
 	ask := func(method, params string) message {

@@ -23,7 +23,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-func says(text string) *mcp.CallToolResult {
+func textResult(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
@@ -57,8 +57,8 @@ func elicited(ctx context.Context, key, name string) (string, error) {
 	return content[name], err
 }
 
-// jobs adds the tools that the conformance suite requires, and some more.
-func jobs(s *server.Server) {
+// addTaskTools adds the tools that the conformance suite requires, and some more.
+func addTaskTools(s *server.Server) {
 	type handler = func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error)
 	add := func(name string, support mcp.TaskSupport, call handler) {
 		err := s.AddRawTool(
@@ -72,7 +72,7 @@ func jobs(s *server.Server) {
 		func(_ context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
 			var in struct{ Name string }
 			_ = json.Unmarshal(arguments, &in)
-			return says("Hello, " + in.Name + "!"), nil
+			return textResult("Hello, " + in.Name + "!"), nil
 		})
 	add("slow_compute", mcp.TaskOptional,
 		func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
@@ -81,11 +81,11 @@ func jobs(s *server.Server) {
 			if err := sleeps(ctx, time.Duration(in.Seconds)*time.Second); err != nil {
 				return nil, err
 			}
-			return says("computed"), nil
+			return textResult("computed"), nil
 		})
 	add("failing_job", mcp.TaskRequired,
 		func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-			result := says("no luck")
+			result := textResult("no luck")
 			result.IsError = true
 			return result, sleeps(ctx, time.Second)
 		})
@@ -117,7 +117,7 @@ func jobs(s *server.Server) {
 			if err != nil {
 				return nil, err
 			}
-			return says("deleted by " + name), nil
+			return textResult("deleted by " + name), nil
 		})
 	add("multi_input", mcp.TaskOptional,
 		func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
@@ -131,7 +131,7 @@ func jobs(s *server.Server) {
 			if err := errors.Join(failed[:]...); err != nil {
 				return nil, err
 			}
-			return says(got[0] + " and " + got[1]), nil
+			return textResult(got[0] + " and " + got[1]), nil
 		})
 	add("test_tool_with_task", mcp.TaskOptional,
 		func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
@@ -151,7 +151,7 @@ func jobs(s *server.Server) {
 			if err := sleeps(ctx, time.Second); err != nil {
 				return nil, err
 			}
-			return says("done for " + name), nil
+			return textResult("done for " + name), nil
 		})
 }
 
@@ -224,77 +224,77 @@ var published sync.Map // the compiled schemas of fits
 
 const draft = "ext-tasks-draft"
 
-// A job is a client that calls tools that become tasks. Its messages are checked against the
+// A taskClient is a client that calls tools that become tasks. Its messages are checked against the
 // extension's schema. Notifications of 2025-11-25 arrive at any time, even before the response that
 // contains the task's id.
-type job struct {
-	*talk
-	news *[]message
+type taskClient struct {
+	*lineClient
+	statuses *[]message
 }
 
-func (j job) next() message {
+func (j taskClient) next() message {
 	j.t.Helper()
 	for {
-		m := j.talk.next()
+		m := j.lineClient.next()
 		if m.Method != "notifications/tasks/status" {
 			return m
 		}
 		fits(j.t, experimental, "TaskStatusNotification", m.raw)
-		*j.news = append(*j.news, m)
+		*j.statuses = append(*j.statuses, m)
 	}
 }
 
-func (j job) request(method, params string) message {
+func (j taskClient) request(method, params string) message {
 	j.t.Helper()
 	j.start(method, params)
 	return j.next()
 }
 
-func (j job) want(method, params, result string) {
+func (j taskClient) want(method, params, result string) {
 	j.t.Helper()
-	j.request(method, params).is(j.talk, result)
+	j.request(method, params).is(j.lineClient, result)
 }
 
-func (j job) refuse(method, params string, code int, text string) message {
+func (j taskClient) expectError(method, params string, code int, text string) message {
 	j.t.Helper()
 	return j.request(method, params).fails(code, text)
 }
 
-// told waits for the notification that a task has a status.
-func (j job) told(id, status string) {
+// expectStatus waits for the notification that a task has a status.
+func (j taskClient) expectStatus(id, status string) {
 	j.t.Helper()
 	for {
-		for len(*j.news) == 0 {
-			m := j.talk.next().says("notifications/tasks/status", "")
+		for len(*j.statuses) == 0 {
+			m := j.lineClient.next().expectMethod("notifications/tasks/status", "")
 			fits(j.t, experimental, "TaskStatusNotification", m.raw)
-			*j.news = append(*j.news, m)
+			*j.statuses = append(*j.statuses, m)
 		}
 		var now state
-		must(j.t, json.Unmarshal((*j.news)[0].Params, &now))
-		*j.news = (*j.news)[1:]
+		must(j.t, json.Unmarshal((*j.statuses)[0].Params, &now))
+		*j.statuses = (*j.statuses)[1:]
 		if now.TaskID == id && now.Status == status {
 			return
 		}
 	}
 }
 
-// employ returns a server with the jobs. It is closed when the test ends.
-func employ(t *testing.T, o server.Options, add ...func(*server.Server)) *server.Server {
-	s := made(o, append(add, jobs)...)
+// newTaskServer returns a server with the tools of addTaskTools. It is closed when the test ends.
+func newTaskServer(t *testing.T, o server.Options, add ...func(*server.Server)) *server.Server {
+	s := made(o, append(add, addTaskTools)...)
 	t.Cleanup(func() { assert.Check(t, s.Close(context.Background()) == nil) })
 	return s
 }
 
-func hire(t *testing.T, s *server.Server, revision, capabilities string) job {
+func newTaskClient(t *testing.T, s *server.Server, revision, capabilities string) taskClient {
 	t.Helper()
 	k := connect(t, s)
 	k.check = nil // the revision's own schema does not know the extension
 	k.speak(revision, capabilities)
-	return job{k, new([]message)}
+	return taskClient{k, new([]message)}
 }
 
 // state returns the task in a result.
-func (j job) state(m message, definition string) (s state) {
+func (j taskClient) state(m message, definition string) (s state) {
 	j.t.Helper()
 	assert.Assert(j.t, m.Error == nil, m.raw)
 	s.raw = string(m.Result)
@@ -308,7 +308,7 @@ func (j job) state(m message, definition string) (s state) {
 }
 
 // begin calls a tool that becomes a task.
-func (j job) begin(tool, arguments string) state {
+func (j taskClient) begin(tool, arguments string) state {
 	j.t.Helper()
 	s := j.state(j.request("tools/call",
 		fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, arguments)), "CreateTaskResult")
@@ -317,27 +317,27 @@ func (j job) begin(tool, arguments string) state {
 	return s
 }
 
-func (j job) get(id string) state {
+func (j taskClient) get(id string) state {
 	j.t.Helper()
 	return j.state(j.request("tasks/get", fmt.Sprintf(`{"taskId":%q}`, id)), "GetTaskResult")
 }
 
 // settled returns the state of a task after all goroutines have blocked.
-func (j job) settled(id string) state {
+func (j taskClient) settled(id string) state {
 	j.t.Helper()
 	synctest.Wait()
 	return j.get(id)
 }
 
-func (j job) update(id, responses string) {
+func (j taskClient) update(id, responses string) {
 	j.t.Helper()
 	m := j.request("tasks/update", fmt.Sprintf(`{"taskId":%q,"inputResponses":%s}`, id, responses))
-	m.is(j.talk, `{}`)
+	m.is(j.lineClient, `{}`)
 	fits(j.t, draft, "UpdateTaskResult", string(m.Result))
 }
 
 // confirm accepts the only question, and returns its message.
-func (j job) confirm(id string) (question string) {
+func (j taskClient) confirm(id string) (question string) {
 	j.t.Helper()
 	now := j.settled(id)
 	assert.Equal(j.t, len(now.InputRequests), 1, "%.2000s", now.raw)

@@ -19,7 +19,7 @@ import (
 // The call first asks during the request, and then becomes a task.
 func TestTaskLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := hire(t, employ(t, quiet), newest, tasking)
+		j := newTaskClient(t, newTaskServer(t, quiet), newest, tasking)
 		j.meta += `,"progressToken":7,"io.modelcontextprotocol/logLevel":"debug"`
 		first := j.request("tools/call", `{"name":"test_tool_with_task"}`)
 		var asked struct{ ResultType, RequestState string }
@@ -30,7 +30,7 @@ func TestTaskLater(t *testing.T) {
 		j.start("tools/call",
 			fmt.Sprintf(`{"name":"test_tool_with_task","requestState":%q,"inputResponses":{"user_name":{"action":"accept","content":{"name":"Alice"}}}}`,
 				asked.RequestState))
-		j.next().says("notifications/progress",
+		j.next().expectMethod("notifications/progress",
 			`{"progressToken":7,"progress":1,"total":3,"message":"before"}`)
 		began := j.state(j.next(), "CreateTaskResult")
 		assert.Equal(t, began.ResultType, "task")
@@ -48,8 +48,8 @@ func TestTaskLater(t *testing.T) {
 // A client without tasks gets the result of the same tool.
 func TestTaskLaterOrNever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := employ(t, quiet)
-		j := hire(t, s, newest, `{"elicitation":{}}`)
+		s := newTaskServer(t, quiet)
+		j := newTaskClient(t, s, newest, `{"elicitation":{}}`)
 		var asked struct{ RequestState string }
 		must(t, json.Unmarshal(j.request("tools/call", `{"name":"test_tool_with_task"}`).Result,
 			&asked))
@@ -65,7 +65,7 @@ func TestTaskLaterOrNever(t *testing.T) {
 func TestTaskLaterIsARequestUntilThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan error, 1)
-		j := hire(t, employ(t, quiet, func(s *server.Server) {
+		j := newTaskClient(t, newTaskServer(t, quiet, func(s *server.Server) {
 			add := func(name string,
 				call func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error)) {
 				must(t, s.AddRawTool(
@@ -74,7 +74,7 @@ func TestTaskLaterIsARequestUntilThen(t *testing.T) {
 			}
 			add("quick", func(context.Context, json.RawMessage) (*mcp.CallToolResult,
 				error) {
-				return says("done"), nil
+				return textResult("done"), nil
 			})
 			add("wrong", func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 				return nil, rpc.Errorf(-31001, "wrong")
@@ -94,8 +94,8 @@ func TestTaskLaterIsARequestUntilThen(t *testing.T) {
 			})
 		}), newest, tasking)
 		j.want("tools/call", `{"name":"quick"}`, `{"content":[{"type":"text","text":"done"}]}`)
-		j.refuse("tools/call", `{"name":"wrong"}`, -31001, "wrong")
-		j.refuse("tools/call", `{"name":"broken"}`, -32603, "Internal error")
+		j.expectError("tools/call", `{"name":"wrong"}`, -31001, "wrong")
+		j.expectError("tools/call", `{"name":"broken"}`, -32603, "Internal error")
 		assert.Assert(t,
 			strings.Contains(j.request("tools/call", `{"name":"hasty"}`).raw,
 				`"resultType":"input_required"`))
@@ -105,6 +105,6 @@ func TestTaskLaterIsARequestUntilThen(t *testing.T) {
 			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d,"_meta":{%s}}}`,
 			j.id, j.meta))
 		assert.ErrorIs(t, <-ended, rpc.ErrCancelled)
-		j.silent()
+		j.expectNothing()
 	})
 }

@@ -44,7 +44,7 @@ func TestSlowTaskStoreDelaysNoHandler(t *testing.T) {
 		o := quiet
 		o.Tasks.Store = store
 		took := make(chan time.Duration, 3)
-		j := hire(t, employ(t, o, func(s *server.Server) {
+		j := newTaskClient(t, newTaskServer(t, o, func(s *server.Server) {
 			must(t, s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "busy"}, Tasks: mcp.TaskRequired,
 				Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 					store.takes(9 * time.Second)
@@ -63,7 +63,7 @@ func TestSlowTaskStoreDelaysNoHandler(t *testing.T) {
 					took <- time.Since(begin)
 					asking.Wait()
 					store.takes(0)
-					return says("done"), nil
+					return textResult("done"), nil
 				}}))
 		}), newest, tasking)
 		id := j.begin("busy", `{}`).TaskID
@@ -89,7 +89,7 @@ func TestSlowTaskStoreLetsAskBeforeTheTaskBegins(t *testing.T) {
 		o := quiet
 		o.Tasks.Store = store
 		asked := make(chan time.Duration, 1)
-		j := hire(t, employ(t, o, func(s *server.Server) {
+		j := newTaskClient(t, newTaskServer(t, o, func(s *server.Server) {
 			must(t, s.AddRawTool(
 				server.RawTool{Tool: mcp.Tool{Name: "busy"}, Tasks: mcp.TaskRequired, TaskLater: true,
 					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
@@ -124,8 +124,8 @@ func TestDeafTaskStoreStrandsNobody(t *testing.T) {
 		o := quiet
 		defer close(release)
 		o.Tasks.Store = deaf{server.MemoryTasks(10, 1<<20), release}
-		s := employ(t, o)
-		j := hire(t, s, newest, tasking)
+		s := newTaskServer(t, o)
+		j := newTaskClient(t, s, newest, tasking)
 		j.start("tools/call", `{"name":"slow_compute"}`)
 		time.Sleep(30 * time.Second)
 		assert.Equal(t, j.next().fails(-32603, "").Error.Message, "Internal error")

@@ -19,7 +19,7 @@ import (
 
 func TestTaskAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := hire(t, employ(t, quiet), newest, tasking)
+		j := newTaskClient(t, newTaskServer(t, quiet), newest, tasking)
 		id := j.begin("confirm_delete", `{}`).TaskID
 		now := j.settled(id)
 		assert.Equal(t, now.Status, "input_required")
@@ -52,7 +52,7 @@ func TestTaskAsks(t *testing.T) {
 
 func TestTaskAsksSeveralThings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := hire(t, employ(t, quiet), newest, tasking)
+		j := newTaskClient(t, newTaskServer(t, quiet), newest, tasking)
 		id := j.begin("multi_input", `{}`).TaskID
 		assert.Equal(t, len(j.settled(id).InputRequests), 2)
 		j.update(id, `{"second":{"action":"accept","content":{"second":"B"}}}`)
@@ -78,7 +78,7 @@ func TestTaskAsksSeveralThings(t *testing.T) {
 // A question that the handler has given up is closed, and its task continues.
 func TestTaskGivesUpAsking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := hire(t, employ(t, quiet, func(s *server.Server) {
+		j := newTaskClient(t, newTaskServer(t, quiet, func(s *server.Server) {
 			must(t, s.AddRawTool(
 				server.RawTool{Tool: mcp.Tool{Name: "impatient"}, Tasks: mcp.TaskOptional,
 					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
@@ -89,7 +89,7 @@ func TestTaskGivesUpAsking(t *testing.T) {
 						if !errors.Is(err, context.DeadlineExceeded) {
 							return nil, err
 						}
-						return says("never mind"), sleeps(ctx, time.Second)
+						return textResult("never mind"), sleeps(ctx, time.Second)
 					}}))
 		}), newest, `{"roots":{},"extensions":{"`+extension+`":{}}}`)
 		id := j.begin("impatient", `{}`).TaskID
@@ -104,7 +104,7 @@ func TestTaskGivesUpAsking(t *testing.T) {
 
 func TestTaskOfAClientThatCannotBeAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := hire(t, employ(t, quiet), newest, `{"extensions":{"`+extension+`":{}}}`)
+		j := newTaskClient(t, newTaskServer(t, quiet), newest, `{"extensions":{"`+extension+`":{}}}`)
 		for _, tool := range []string{"confirm_delete", "multi_input"} {
 			now := j.settled(j.begin(tool, `{}`).TaskID)
 			assert.Equal(t, now.Status, "failed", now.raw)
@@ -156,7 +156,7 @@ func TestOperationsAsTasks(t *testing.T) {
 				}
 				s := o.New(server.Info{Name: "test", Version: "1.2"}, works())
 				t.Cleanup(func() { must(t, s.Close(context.Background())) })
-				j := hire(t, s, newest, tasking)
+				j := newTaskClient(t, s, newest, tasking)
 				call := func(action, params string) (tool, arguments string) {
 					if projection == server.ToolPerService {
 						return "note", fmt.Sprintf(`{"action":%q,"params":%s}`, action, params)
@@ -200,7 +200,7 @@ func TestOperationsAsTasks(t *testing.T) {
 				assert.Equal(t, j.settled(id).text(),
 					`{"success":true,"data":{"name":"Bob"},"error":null}`)
 
-				mute := hire(t, s, newest, `{"extensions":{"`+extension+`":{}}}`)
+				mute := newTaskClient(t, s, newest, `{"extensions":{"`+extension+`":{}}}`)
 				id = mute.begin(call("sign", `{}`)).TaskID
 				now = mute.settled(id)
 				assert.Assert(t, now.Status == "completed" &&
@@ -222,7 +222,7 @@ func TestLargeAnswersAreNotKept(t *testing.T) {
 		o.Tasks.For = func(*dispatch.Operation) mcp.TaskSupport { return mcp.TaskRequired }
 		s := o.New(server.Info{Name: "test", Version: "1.2"}, works())
 		t.Cleanup(func() { must(t, s.Close(context.Background())) })
-		j := hire(t, s, newest, tasking)
+		j := newTaskClient(t, s, newest, tasking)
 		id := j.begin("note_vanish", `{}`).TaskID
 		synctest.Wait()
 		large := `{"action":"accept","content":{"name":"` + strings.Repeat("x", 1<<20) + `"}}`

@@ -135,11 +135,11 @@ func (t *tasks) acquire(owner, holder string) error {
 	switch err := t.slots.Take(holder, 1); {
 	case errors.Is(err, quota.ErrShare):
 		return rpc.Errorf(rpc.CodeBusy,
-			"%d tasks of yours are running already, which is your share; cancel one or try again later",
+			"you have %d running tasks, which is your share; cancel one or try again later",
 			t.slots.Held(holder))
 	case err != nil:
 		return rpc.Errorf(rpc.CodeBusy,
-			"%d tasks are running, which are as many as may be; try again later", t.runningTotal)
+			"%d tasks are running, which is the limit; try again later", t.runningTotal)
 	}
 	t.running[owner]++
 	t.runningTotal++

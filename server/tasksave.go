@@ -12,7 +12,7 @@ import (
 const storeTimeout = 10 * time.Second
 
 var errStoreTimeout = errors.New(
-	"server: the store of tasks does not answer, nor heed the end of its context")
+	"server: the task store does not return after its context has ended")
 
 // A storeWrite is one write of a task to the store. Writes of a task do not overlap: calls of save
 // during a write share the next write.
@@ -97,10 +97,10 @@ func (s safeStore) Get(ctx context.Context, id string) (t *TaskRecord, err error
 	return t, err
 }
 
-func (s safeStore) List(ctx context.Context, owner, after string, most int) (all []*TaskRecord,
+func (s safeStore) List(ctx context.Context, owner, after string, limit int) (all []*TaskRecord,
 	err error) {
 	err = contain.Do(func() (err error) {
-		all, err = s.TaskStore.List(ctx, owner, after, most)
+		all, err = s.TaskStore.List(ctx, owner, after, limit)
 		return err
 	})
 	return all, err

@@ -26,8 +26,8 @@ type TaskStore interface {
 	Put(ctx context.Context, t *TaskRecord) error
 	// Get returns the task with this id, or nil if there is none. It may return an expired task.
 	Get(ctx context.Context, id string) (*TaskRecord, error)
-	// List returns up to most tasks of an owner whose ids follow after, sorted by id.
-	List(ctx context.Context, owner, after string, most int) ([]*TaskRecord, error)
+	// List returns up to limit tasks of an owner whose ids follow after, sorted by id.
+	List(ctx context.Context, owner, after string, limit int) ([]*TaskRecord, error)
 	// Delete deletes a task, if it exists.
 	Delete(ctx context.Context, id string) error
 }
@@ -43,15 +43,15 @@ type TaskRecord struct {
 // again later.
 var ErrTasksFull = errors.New("server: there is no room for another task")
 
-// MemoryTasks returns a store in memory that holds at most most tasks and about bytes bytes. When
-// it is full, it evicts ended tasks: those of the owner that uses most memory, the oldest first. It
-// removes expired tasks.
-func MemoryTasks(most, bytes int) TaskStore {
-	return &memoryTasks{most: most, bytes: bytes, tasks: map[string]*storedTask{}}
+// MemoryTasks returns a store in memory that holds at most maxTasks tasks and about maxBytes bytes.
+// When it is full, it evicts ended tasks: those of the owner that uses most memory, the oldest
+// first. It removes expired tasks.
+func MemoryTasks(maxTasks, maxBytes int) TaskStore {
+	return &memoryTasks{maxTasks: maxTasks, maxBytes: maxBytes, tasks: map[string]*storedTask{}}
 }
 
 type memoryTasks struct {
-	most, bytes int
+	maxTasks, maxBytes int
 
 	mu    sync.Mutex
 	tasks map[string]*storedTask
@@ -79,7 +79,7 @@ func (m *memoryTasks) Put(_ context.Context, t *TaskRecord) error {
 	if old := m.tasks[id]; old != nil {
 		more, grows = 0, size-old.size
 	}
-	for len(m.tasks)+more > m.most || m.size+grows > m.bytes {
+	for len(m.tasks)+more > m.maxTasks || m.size+grows > m.maxBytes {
 		victim := m.evictionCandidate(id)
 		if victim == nil {
 			return ErrTasksFull
@@ -136,7 +136,7 @@ func (m *memoryTasks) Get(_ context.Context, id string) (*TaskRecord, error) {
 	return nil, nil
 }
 
-func (m *memoryTasks) List(_ context.Context, owner, after string, most int) (found []*TaskRecord,
+func (m *memoryTasks) List(_ context.Context, owner, after string, limit int) (found []*TaskRecord,
 	_ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -148,7 +148,7 @@ func (m *memoryTasks) List(_ context.Context, owner, after string, most int) (fo
 	slices.SortFunc(found, func(a, b *TaskRecord) int {
 		return strings.Compare(a.Task.TaskID, b.Task.TaskID)
 	})
-	return found[:min(most, len(found))], nil
+	return found[:min(limit, len(found))], nil
 }
 
 func (m *memoryTasks) Delete(_ context.Context, id string) error {

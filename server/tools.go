@@ -52,7 +52,7 @@ func (s *Server) toolList() *tools {
 	items := make(map[string]*item[*tool], len(operations)+len(raw.sorted))
 	add := func(i *item[*tool]) {
 		if items[i.key] != nil {
-			s.log.Error("there are two tools of one name; the second cannot be called", "tool",
+			s.log.Error("two tools have the same name; the second cannot be called", "tool",
 				i.key, "operation", i.value.operation)
 			return
 		}

@@ -31,9 +31,9 @@ var (
 // schemas are those of the revisions; nil if they are not available.
 var schemas = conformance.OpenSchemas()
 
-// A talk is a client of one revision that writes and reads lines. The messages of the server are
-// checked against the schema of the revision.
-type talk struct {
+// A lineClient is a client of one revision that writes and reads lines. The messages of the server
+// are checked against the schema of the revision.
+type lineClient struct {
 	*line
 	revision string
 	meta     string // of modern requests
@@ -66,10 +66,10 @@ func made(o server.Options, add ...func(*server.Server)) *server.Server {
 }
 
 // connect returns a client of the server that has not sent anything yet.
-func connect(t *testing.T, s *server.Server) *talk {
+func connect(t *testing.T, s *server.Server) *lineClient {
 	t.Helper()
 	near, far := net.Pipe()
-	k := &talk{line: &line{t, near, bufio.NewReader(near), make(chan error, 1)}}
+	k := &lineClient{line: &line{t, near, bufio.NewReader(near), make(chan error, 1)}}
 	if schemas != nil {
 		k.check = schemas.Server()
 	}
@@ -84,14 +84,14 @@ func connect(t *testing.T, s *server.Server) *talk {
 }
 
 // speak returns a client of a revision that declares capabilities.
-func speak(t *testing.T, s *server.Server, revision, capabilities string) *talk {
+func speak(t *testing.T, s *server.Server, revision, capabilities string) *lineClient {
 	t.Helper()
 	k := connect(t, s)
 	k.speak(revision, capabilities)
 	return k
 }
 
-func (k *talk) speak(revision, capabilities string) message {
+func (k *lineClient) speak(revision, capabilities string) message {
 	k.t.Helper()
 	k.revision = revision
 	if k.modern() {
@@ -108,9 +108,9 @@ func (k *talk) speak(revision, capabilities string) message {
 	return m
 }
 
-func (k *talk) modern() bool { return k.revision == newest }
+func (k *lineClient) modern() bool { return k.revision == newest }
 
-func (k *talk) write(text string) {
+func (k *lineClient) write(text string) {
 	k.t.Helper()
 	if k.check != nil {
 		_ = k.check.Frame(false, []byte(text)) // only the server is checked
@@ -119,7 +119,7 @@ func (k *talk) write(text string) {
 }
 
 // start sends a request. params is an object without _meta, or "".
-func (k *talk) start(method, params string) {
+func (k *lineClient) start(method, params string) {
 	k.t.Helper()
 	if params == "" {
 		params = "{}"
@@ -136,7 +136,7 @@ func (k *talk) start(method, params string) {
 }
 
 // next returns the next message.
-func (k *talk) next() message {
+func (k *lineClient) next() message {
 	k.t.Helper()
 	_ = k.stream.SetReadDeadline(time.Now().Add(patience))
 	text := k.read()
@@ -149,26 +149,26 @@ func (k *talk) next() message {
 }
 
 // request sends a request and returns the next message.
-func (k *talk) request(method, params string) message {
+func (k *lineClient) request(method, params string) message {
 	k.t.Helper()
 	k.start(method, params)
 	return k.next()
 }
 
 // reply answers a request of the server.
-func (k *talk) reply(to message, result string) {
+func (k *lineClient) reply(to message, result string) {
 	k.t.Helper()
 	k.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, to.ID, result))
 }
 
 // want sends a request and asserts its result, without the members that every modern result has.
-func (k *talk) want(method, params, result string) {
+func (k *lineClient) want(method, params, result string) {
 	k.t.Helper()
 	k.request(method, params).is(k, result)
 }
 
 // is asserts that the message is this result.
-func (m message) is(k *talk, result string) {
+func (m message) is(k *lineClient, result string) {
 	m.t.Helper()
 	assert.Assert(m.t, m.Error == nil && m.Result != nil, m.raw)
 	assert.Equal(m.t, string(m.ID), fmt.Sprint(k.id), m.raw)
@@ -188,8 +188,9 @@ func (m message) is(k *talk, result string) {
 	assert.DeepEqual(m.t, got, want)
 }
 
-// refuse sends a request and asserts that it fails with an error whose message contains the text.
-func (k *talk) refuse(method, params string, code int, text string) message {
+// expectError sends a request and asserts that it fails with an error whose message contains the
+// text.
+func (k *lineClient) expectError(method, params string, code int, text string) message {
 	k.t.Helper()
 	return k.request(method, params).fails(code, text)
 }
@@ -202,8 +203,8 @@ func (m message) fails(code int, text string) message {
 	return m
 }
 
-// says asserts that the message is a notification or a request with this method.
-func (m message) says(method, params string) message {
+// expectMethod asserts that the message is a notification or a request with this method.
+func (m message) expectMethod(method, params string) message {
 	m.t.Helper()
 	assert.Equal(m.t, m.Method, method, m.raw)
 	if params != "" {
@@ -212,19 +213,19 @@ func (m message) says(method, params string) message {
 	return m
 }
 
-// silent asserts that no message arrives before the response to a further request.
-func (k *talk) silent() {
+// expectNothing asserts that no message arrives before the response to a further request.
+func (k *lineClient) expectNothing() {
 	k.t.Helper()
 	if k.modern() {
-		k.refuse("no/such", "", -32601, "no/such")
+		k.expectError("no/such", "", -32601, "no/such")
 		return
 	}
 	k.want("ping", "", `{}`)
 }
 
-// news returns the params of the notifications that arrive before the response to a further
-// request.
-func (k *talk) news() (params []string) {
+// notifications returns the params of the notifications that arrive before the response to a
+// further request.
+func (k *lineClient) notifications() (params []string) {
 	k.t.Helper()
 	k.start("no/such", "")
 	for m := k.next(); m.Error == nil; m = k.next() {
@@ -234,14 +235,14 @@ func (k *talk) news() (params []string) {
 	return params
 }
 
-// settled is news, and includes the notifications that are sent once these have been read. It is
-// for tests in a bubble.
-func (k *talk) settled() []string {
+// settledNotifications is like notifications, and includes those that are sent once the first have
+// been read. It is for tests in a bubble.
+func (k *lineClient) settledNotifications() []string {
 	k.t.Helper()
 	synctest.Wait()
-	first := k.news()
+	first := k.notifications()
 	synctest.Wait()
-	return append(first, k.news()...)
+	return append(first, k.notifications()...)
 }
 
 // in runs a test for a client of each revision.

@@ -203,7 +203,7 @@ func TestView(t *testing.T) {
 			OnLog:         func(m mcp.LoggingMessageParams) { _ = ask(string(m.Data)) },
 		})
 		_, err := p.call(t, "tools/call", `{"name":"show"}`)
-		assert.ErrorContains(t, err, "say ui/initialize first")
+		assert.ErrorContains(t, err, "send ui/initialize first")
 		_, err = p.call(t, "ping", `{}`)
 		assert.NilError(t, err)
 		got, err := p.call(t, "ui/initialize", hello)
@@ -240,7 +240,7 @@ func TestView(t *testing.T) {
 			{"tools/call", `{"name":"show","arguments":{"N":1}}`, `"text":"show"`, "", ""},
 			{"tools/call", `{"name":"refresh"}`, `"text":"refresh"`, "", ""},
 			{"tools/call", `{"name":"plain"}`, `"text":"plain"`, "", ""},
-			{"tools/call", `{"name":"think"}`, "", "is not for apps", ""},
+			{"tools/call", `{"name":"think"}`, "", "Apps may not call the tool", ""},
 			{"tools/call", `{"name":"none"}`, "", "Unknown tool", ""},
 			{"tools/call", `{"name":"show","arguments":{"N":13}}`, "", "The user refuses", ""},
 			{"tools/call", `{"name":7}`, "", "name must be a string", ""},

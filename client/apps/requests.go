@@ -36,13 +36,13 @@ func (v *View) handle(ctx context.Context, req *rpc.Request) (any, error) {
 	}
 	handler := handlers[req.Method]
 	v.mu.Lock()
-	greeted := v.greeted
+	gotInitialize := v.gotInitialize
 	v.mu.Unlock()
 	switch {
 	case handler == nil:
 		return nil, methodNotFound(req.Method)
-	case !greeted && req.Method != mcp.MethodAppInitialize && req.Method != mcp.MethodPing:
-		return nil, rpc.Errorf(rpc.CodeInvalidRequest, "Invalid request: say %s first",
+	case !gotInitialize && req.Method != mcp.MethodAppInitialize && req.Method != mcp.MethodPing:
+		return nil, rpc.Errorf(rpc.CodeInvalidRequest, "Invalid request: send %s first",
 			mcp.MethodAppInitialize)
 	case len(req.Params) > 0 && req.Params[0] != '{':
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: want an object")
@@ -66,9 +66,9 @@ func methodNotFound(method string) error {
 
 func (v *View) handleNotification(req *rpc.Request) {
 	v.mu.Lock()
-	greeted := v.greeted
+	gotInitialize := v.gotInitialize
 	v.mu.Unlock()
-	if !greeted {
+	if !gotInitialize {
 		return
 	}
 	switch req.Method {
@@ -109,7 +109,7 @@ func (v *View) initialize(_ context.Context, params json.RawMessage) (any, error
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.greeted, v.modes = true, p.AppCapabilities.AvailableDisplayModes
+	v.gotInitialize, v.modes = true, p.AppCapabilities.AvailableDisplayModes
 	context := v.o.Context
 	context.DisplayMode = v.mode
 	if v.o.Tool != nil {
@@ -184,7 +184,7 @@ func (v *View) findTool(ctx context.Context, name string) (*mcp.Tool, error) {
 			continue
 		}
 		if ui, err := mcp.ToolUIOf(tool.Meta); err != nil || !ui.Allows(mcp.VisibleToApp) {
-			return nil, rpc.Errorf(rpc.CodeInvalidParams, "The tool %.200s is not for apps", name)
+			return nil, rpc.Errorf(rpc.CodeInvalidParams, "Apps may not call the tool %.200s", name)
 		}
 		return tool, nil
 	}

@@ -64,15 +64,15 @@ type View struct {
 	hasInput bool // ui/notifications/tool-input was sent
 	ended    bool // tool-result or tool-cancelled was sent
 
-	mu      sync.Mutex
-	greeted bool     // ui/initialize was answered
-	modes   []string // display modes of the app; nil: any
-	mode    string
+	mu            sync.Mutex
+	gotInitialize bool     // ui/initialize was answered
+	modes         []string // display modes of the app; nil: any
+	mode          string
 }
 
 // ErrOrder matches the error of a method of [View] that is called out of order: Input a second
 // time, PartialInput after Input, or Result or Cancelled before Input or twice.
-var ErrOrder = errors.New("apps: the app must hear of the input once, and then of one result")
+var ErrOrder = errors.New("apps: send the input once, then one result")
 
 // The limits on the memory that an app can make its host use.
 const (

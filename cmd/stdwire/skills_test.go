@@ -169,7 +169,7 @@ func TestServeSkillsReloads(t *testing.T) {
 		t.Fatal("the change was not announced")
 	}
 	_, err = c.ReadSkillFile(t.Context(), entry, "skill://pdf/references/FORMS.md")
-	assert.ErrorContains(t, err, "must not be used: it has 24 bytes, and the skill's entry says 19")
+	assert.ErrorContains(t, err, "must not be used: it has 24 bytes; the entry declares 19")
 	entry, err = c.Skill(t.Context(), "skill://pdf/SKILL.md")
 	assert.NilError(t, err)
 	text, err := c.ReadSkillFile(t.Context(), entry, "skill://pdf/references/FORMS.md")

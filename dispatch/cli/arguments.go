@@ -52,12 +52,12 @@ func (l *line) arguments(ctx context.Context, stdin io.Reader) ([]byte, error) {
 		}
 		encoded, ok := g.shape.Join(values)
 		if !ok {
-			return nil, dispatch.Errorf(dispatch.InvalidInput, "%s is given twice, and is no array",
+			return nil, dispatch.Errorf(dispatch.InvalidInput, "%s is given twice, and is not an array",
 				g.name())
 		}
 		if object, ok = replaced(object, g.path, encoded); !ok {
 			return nil, dispatch.Errorf(dispatch.InvalidInput,
-				"%s leads into a value that is no object", g.name())
+				"%s leads into a value that is not an object", g.name())
 		}
 	}
 	return object, nil

@@ -195,11 +195,11 @@ func TestCommandLineErrors(t *testing.T) {
 		{"note add --", "notes: note add: invalid_input: unknown flag --; notes note add --help lists the flags"},
 		{"note add --title", "notes: note add: invalid_input: --title wants a value"},
 		{"note add --title a --title b",
-			"notes: note add: invalid_input: --title is given twice, and is no array"},
+			"notes: note add: invalid_input: --title is given twice, and is not an array"},
 		{"note add --size.width 1 --size:={}",
 			"notes: note add: invalid_input: --size: parts of it are given already; give all of it first"},
 		{"note add --size:=5 --size.width 1",
-			"notes: note add: invalid_input: --size.width leads into a value that is no object"},
+			"notes: note add: invalid_input: --size.width leads into a value that is not an object"},
 		{"note add --extra:=x",
 			"notes: note add: invalid_input: --extra: invalid JSON at byte 0: 'x' cannot start a value"},
 		{"note add --json []",
@@ -287,7 +287,7 @@ func TestSources(t *testing.T) {
 		{"stdin is no JSON", []string{"--json", "-"},
 			"notes: note add: invalid_input: --json: invalid JSON at byte 0: wants false\n"},
 		{"binary as text", []string{"--title", "@" + binary},
-			"notes: note add: invalid_input: --title: what it is given is not UTF-8 text\n"},
+			"notes: note add: invalid_input: --title: its value is not UTF-8 text\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := run(t, input("from stdin"), append([]string{"note", "add"}, c.args...)...)

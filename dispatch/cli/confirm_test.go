@@ -207,7 +207,7 @@ func TestYesFlag(t *testing.T) {
 			"notes: note delete: invalid_input: --yes takes no value\n"},
 		{"note delete --title a -y=", "", "notes: note delete: invalid_input: -y takes no value\n"},
 		{"note delete --title a --yes:=true", "",
-			"notes: note delete: invalid_input: --yes is not for a property; only --json takes one of that name\n"},
+			"notes: note delete: invalid_input: --yes is reserved; give the property of that name in --json\n"},
 		{"note delete --title a --no-yes", "",
 			"notes: note delete: invalid_input: unknown flag --no-yes; notes note delete --help lists the flags\n"},
 		{"note delete --title a --yse", "",
@@ -253,7 +253,7 @@ func TestReservedFlags(t *testing.T) {
 		r := run(t, nil, "open", arg)
 		name, _, _ := strings.Cut(strings.ReplaceAll(arg, ":", ""), "=")
 		assert.Equal(t, r.err, "notes: open: invalid_input: "+name+
-			" is not for a property; only --json takes one of that name\n")
+			" is reserved; give the property of that name in --json\n")
 	}
 }
 

@@ -134,7 +134,7 @@ func (s *surface) parseFlag(l *line, name, text string, hasText bool,
 	input := shapeOf(l.op)
 	if input.isReserved(name) {
 		return args, dispatch.Errorf(dispatch.InvalidInput,
-			"%s is not for a property; only %s takes one of that name", name, wholeFlag)
+			"%s is reserved; give the property of that name in %s", name, wholeFlag)
 	}
 	bare, long := strings.CutPrefix(name, "--")
 	var known bool

@@ -69,7 +69,7 @@ func (s *surface) refuseScript(l *line) error {
 			"standard input is being read for command lines already")
 	case len(l.words) > 1:
 		return dispatch.Errorf(dispatch.InvalidInput,
-			"unexpected argument %q; what is to be run comes from standard input", l.words[1])
+			"unexpected argument %q; the commands come from standard input", l.words[1])
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func TestScript(t *testing.T) {
 			strings.Repeat("x", 1<<20-1),
 			strings.Repeat("x", 1<<20-len("test print --data:='\"\"'\n")) + "\n", "", 0},
 		{"more words", "- note", "", "",
-			"notes: - note: invalid_input: unexpected argument \"note\"; what is to be run comes from standard input\n",
+			"notes: - note: invalid_input: unexpected argument \"note\"; the commands come from standard input\n",
 			2},
 		{"no flags", "- --yes", "", "", "notes: -: invalid_input: unknown flag --yes\n", 2},
 		{"not a script", "note -", "", "",

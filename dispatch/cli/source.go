@@ -37,7 +37,7 @@ func (s *sources) text(flag, text string, binary bool) (string, error) {
 	case binary:
 		return base64.StdEncoding.EncodeToString(data), nil
 	case !utf8.Valid(data):
-		return "", dispatch.Errorf(dispatch.InvalidInput, "%s: what it is given is not UTF-8 text",
+		return "", dispatch.Errorf(dispatch.InvalidInput, "%s: its value is not UTF-8 text",
 			flag)
 	}
 	return string(data), nil

@@ -161,12 +161,12 @@ func TestWebHostileApp(t *testing.T) {
 		}
 		w.seeIn("webapps.mjs", "hostile", map[string]any{"server": "evil"}, &got)
 		assert.DeepEqual(t, got.Tried, map[string]string{
-			"early":  "Invalid request: say ui/initialize first",
+			"early":  "Invalid request: send ui/initialize first",
 			"origin": "null", "top": "SecurityError", "proxy": "SecurityError",
 			"frames": "SecurityError", "storage": "SecurityError", "cookie": "SecurityError",
 			"api": "TypeError", "sandbox": "TypeError", "image": "TypeError",
 			"navigateTop": "SecurityError", "popup": "null",
-			"secret": "The tool secret is not for apps", "other": "Unknown tool: echo",
+			"secret": "Apps may not call the tool secret", "other": "Unknown tool: echo",
 			"file":    got.Tried["file"],
 			"script":  "Invalid params: url must be an http or https URL without a user",
 			"mode":    `{"mode":"inline"}`,

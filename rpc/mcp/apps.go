@@ -237,7 +237,7 @@ type AppMessageParams struct {
 // after white space and comments.
 func CheckAppHTML(html []byte) error {
 	if len(html) > MaxApp {
-		return fmt.Errorf("its HTML has more than %d bytes: load what is large from the server",
+		return fmt.Errorf("its HTML has more than %d bytes: load large data from the server",
 			MaxApp)
 	}
 	if i := bytes.IndexByte(html, 0); i >= 0 {

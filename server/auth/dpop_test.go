@@ -31,7 +31,7 @@ type holder struct {
 	token  string
 }
 
-func (w *world) holder(t *testing.T, alg jose.Algorithm) *holder {
+func (w *fixture) holder(t *testing.T, alg jose.Algorithm) *holder {
 	s := newSigner(t, alg)
 	return &holder{t, s, w.issuer.token(claims{"cnf": map[string]any{"jkt": s.Key().Thumbprint()}})}
 }
@@ -64,7 +64,7 @@ func (h *holder) with(proof string) header {
 }
 
 func TestProofsMustBeVerified(t *testing.T) {
-	in(t, auth.Options{DPoP: &auth.DPoPOptions{}}, func(t *testing.T, w *world) {
+	in(t, auth.Options{DPoP: &auth.DPoPOptions{}}, func(t *testing.T, w *fixture) {
 		h, other := w.holder(t, jose.ES256), w.holder(t, jose.ES256)
 		now := time.Now().Unix()
 		for name, tc := range map[string]struct {
@@ -194,7 +194,7 @@ func withHeader(token, head string) string {
 }
 
 func TestProofsAreAcceptedOnce(t *testing.T) {
-	in(t, auth.Options{DPoP: &auth.DPoPOptions{}}, func(t *testing.T, w *world) {
+	in(t, auth.Options{DPoP: &auth.DPoPOptions{}}, func(t *testing.T, w *fixture) {
 		h := w.holder(t, jose.ES256)
 		replayed := badProof("the proof was used before")
 		proof := h.proof(nil)
@@ -230,7 +230,7 @@ func TestProofsAreAcceptedOnce(t *testing.T) {
 
 func TestNonces(t *testing.T) {
 	in(t, auth.Options{DPoP: &auth.DPoPOptions{NonceKey: []byte(strings.Repeat("k", 32))}},
-		func(t *testing.T, w *world) {
+		func(t *testing.T, w *fixture) {
 			h := w.holder(t, jose.ES256)
 			wanted := noProof +
 				`, error="use_dpop_nonce", error_description="the proof must have the nonce of this answer"`
@@ -259,7 +259,7 @@ func TestNonces(t *testing.T) {
 }
 
 func TestRequiredProofs(t *testing.T) {
-	in(t, auth.Options{DPoP: &auth.DPoPOptions{Required: true}}, func(t *testing.T, w *world) {
+	in(t, auth.Options{DPoP: &auth.DPoPOptions{Required: true}}, func(t *testing.T, w *fixture) {
 		only := `DPoP resource_metadata="` + metadata +
 			`", scope="mcp", algs="ES256 EdDSA PS256 RS256"`
 		w.wants(w.call("read", ""), 401, only)
@@ -276,7 +276,7 @@ func TestRequiredProofs(t *testing.T) {
 
 // A proof is for the method and path that were really asked for.
 func TestProofsOfOtherMethods(t *testing.T) {
-	in(t, auth.Options{DPoP: &auth.DPoPOptions{}}, func(t *testing.T, w *world) {
+	in(t, auth.Options{DPoP: &auth.DPoPOptions{}}, func(t *testing.T, w *fixture) {
 		h := w.holder(t, jose.ES256)
 		w.wants(w.do("DELETE", resource, "", "Mcp-Session-Id: x\n"+h.with(h.proof(nil))), 401,
 			badProof("the proof's htm does not match the method"))

@@ -185,8 +185,8 @@ func (i *issuer) token(changes claims) string {
 	return sign(i.t, i.signer, jose.Header{Type: "at+jwt", KeyID: "k1"}, good(changes))
 }
 
-// A world is an MCP server with an issuer.
-type world struct {
+// A fixture is an MCP server with an issuer.
+type fixture struct {
 	t        testing.TB
 	issuer   *issuer
 	resource *auth.Resource
@@ -202,10 +202,10 @@ type echoed struct {
 	Text string `json:"text"`
 }
 
-// newWorld makes one. Without a Verify, it is that of JWTs.
-func newWorld(t testing.TB, o auth.Options) *world {
+// newFixture makes one. Without a Verify, it is that of JWTs.
+func newFixture(t testing.TB, o auth.Options) *fixture {
 	t.Helper()
-	w := &world{t: t, issuer: newIssuer(t), mux: http.NewServeMux(), log: &bytes.Buffer{}}
+	w := &fixture{t: t, issuer: newIssuer(t), mux: http.NewServeMux(), log: &bytes.Buffer{}}
 	log := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
 	if o.Resource == "" {
@@ -257,10 +257,10 @@ func newWorld(t testing.TB, o auth.Options) *world {
 }
 
 // in runs a test in a bubble, where time passes at once.
-func in(t *testing.T, o auth.Options, test func(t *testing.T, w *world)) {
+func in(t *testing.T, o auth.Options, test func(t *testing.T, w *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, o)
+		w := newFixture(t, o)
 		test(t, w)
 		w.handler.Close()
 	})
@@ -269,12 +269,12 @@ func in(t *testing.T, o auth.Options, test func(t *testing.T, w *world)) {
 // A header is lines of "Name: value".
 type header string
 
-func (w *world) do(method, address, body string, h header) *httptest.ResponseRecorder {
+func (w *fixture) do(method, address, body string, h header) *httptest.ResponseRecorder {
 	w.t.Helper()
 	return w.doIn(w.t.Context(), method, address, body, h)
 }
 
-func (w *world) doIn(ctx context.Context, method, address, body string,
+func (w *fixture) doIn(ctx context.Context, method, address, body string,
 	h header) *httptest.ResponseRecorder {
 	w.t.Helper()
 	r := httptest.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
@@ -296,7 +296,7 @@ func (w *world) doIn(ctx context.Context, method, address, body string,
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 
 // call calls a tool in the modern era.
-func (w *world) call(tool string, h header) *httptest.ResponseRecorder {
+func (w *fixture) call(tool string, h header) *httptest.ResponseRecorder {
 	w.t.Helper()
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool +
 		`","arguments":{"text":"x"},` + modernMeta + `}}`
@@ -307,7 +307,7 @@ func (w *world) call(tool string, h header) *httptest.ResponseRecorder {
 func bearer(token string) header { return header("Authorization: Bearer " + token) }
 
 // wants checks the status of an answer, and its challenge.
-func (w *world) wants(rec *httptest.ResponseRecorder, status int, challenge string) {
+func (w *fixture) wants(rec *httptest.ResponseRecorder, status int, challenge string) {
 	w.t.Helper()
 	assert.Equal(w.t, rec.Code, status, rec.Body.String())
 	assert.Equal(w.t, rec.Header().Get("WWW-Authenticate"), challenge)
@@ -320,7 +320,7 @@ func refusal(description string) string {
 }
 
 // called returns what was called since the last time.
-func (w *world) called() []string {
+func (w *fixture) called() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	calls := w.calls
@@ -329,7 +329,7 @@ func (w *world) called() []string {
 }
 
 // logged makes sure that no log has a secret in it, nor its end.
-func (w *world) keepsSecret(secrets ...string) {
+func (w *fixture) keepsSecret(secrets ...string) {
 	w.t.Helper()
 	text := w.log.String()
 	assert.Assert(w.t, text != "", "nothing was logged at all")

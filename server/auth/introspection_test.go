@@ -19,7 +19,7 @@ import (
 // asking runs a test with a server that asks its issuer, which answers with answer.
 func asking(t *testing.T, change func(*auth.IntrospectionOptions),
 	answer func(*http.Request, url.Values) *response,
-	test func(t *testing.T, w *world, i *issuer)) {
+	test func(t *testing.T, w *fixture, i *issuer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		i := newIssuer(t)
@@ -37,7 +37,7 @@ func asking(t *testing.T, change func(*auth.IntrospectionOptions),
 		}
 		verify, err := o.New()
 		assert.NilError(t, err)
-		w := newWorld(t, auth.Options{Verify: verify, DPoP: &auth.DPoPOptions{}})
+		w := newFixture(t, auth.Options{Verify: verify, DPoP: &auth.DPoPOptions{}})
 		test(t, w, i)
 		w.handler.Close()
 	})
@@ -58,7 +58,7 @@ func TestIntrospection(t *testing.T) {
 		assert.Check(t, ok && id == "mcp+server" &&
 			secret == "pass%3Aword%2B%25", "%s %s", id, secret)
 		return active("")
-	}, func(t *testing.T, w *world, i *issuer) {
+	}, func(t *testing.T, w *fixture, i *issuer) {
 		w.wants(w.call("read", bearer("opaque-token/+=")), 200, "")
 		assert.DeepEqual(t, seen,
 			url.Values{"token": {"opaque-token/+="}, "token_type_hint": {"access_token"}})
@@ -128,7 +128,7 @@ func TestIntrospectionResponses(t *testing.T) {
 				Endpoint: issuerURL + askPath, ClientID: "a", ClientSecret: "s3cret-of-ours",
 				Client: i.client()}.New()
 			assert.NilError(t, err)
-			w := newWorld(t, auth.Options{Verify: verify, DPoP: &auth.DPoPOptions{}})
+			w := newFixture(t, auth.Options{Verify: verify, DPoP: &auth.DPoPOptions{}})
 			t.Log(name)
 			challenge := ""
 			if tc.status == 401 {
@@ -193,7 +193,7 @@ func TestRevokedTokens(t *testing.T) {
 		}
 		return &response{200, nil, `{"active":false}`}
 	}
-	asking(t, nil, answer, func(t *testing.T, w *world, _ *issuer) {
+	asking(t, nil, answer, func(t *testing.T, w *fixture, _ *issuer) {
 		assert.Equal(t, w.call("read", bearer("x")).Code, 200)
 		good = false
 		assert.Equal(t, w.call("read", bearer("x")).Code, 200)
@@ -202,7 +202,7 @@ func TestRevokedTokens(t *testing.T) {
 		good = true
 	})
 	asking(t, func(o *auth.IntrospectionOptions) { o.Cache = -1 }, answer,
-		func(t *testing.T, w *world, _ *issuer) {
+		func(t *testing.T, w *fixture, _ *issuer) {
 			assert.Equal(t, w.call("read", bearer("x")).Code, 200)
 			good = false
 			assert.Equal(t, w.call("read", bearer("x")).Code, 401)
@@ -210,7 +210,7 @@ func TestRevokedTokens(t *testing.T) {
 	// An answer is not good for longer than the token.
 	good = true
 	asking(t, func(o *auth.IntrospectionOptions) { o.Cache = 24 * time.Hour }, answer,
-		func(t *testing.T, w *world, i *issuer) {
+		func(t *testing.T, w *fixture, i *issuer) {
 			assert.Equal(t, w.call("read", bearer("x")).Code, 200)
 			time.Sleep(time.Hour + 30*time.Second)
 			assert.Equal(t, w.call("read", bearer("x")).Code, 401)
@@ -249,7 +249,7 @@ func TestIntrospectionRequestsAreBounded(t *testing.T) {
 // A metadata that cannot be had is not asked for with every token.
 func TestEndpointDiscovery(t *testing.T) {
 	asking(t, nil, func(*http.Request, url.Values) *response { return active("") },
-		func(t *testing.T, w *world, i *issuer) {
+		func(t *testing.T, w *fixture, i *issuer) {
 			i.answer(metaPath, func(*http.Request) *response { return &response{500, nil, ""} })
 			for range 5 {
 				assert.Equal(t, w.call("read", bearer("x")).Code, 503)

@@ -33,17 +33,17 @@ func newIssuerClient(client *http.Client) *issuerClient {
 	return c
 }
 
-// get returns a document of at most `most` bytes.
-func (c *issuerClient) get(ctx context.Context, address string, most int64) ([]byte, error) {
+// get returns a document of at most limit bytes.
+func (c *issuerClient) get(ctx context.Context, address string, limit int64) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
-	return c.do(r, most)
+	return c.do(r, limit)
 }
 
 // do sends a request and returns the body of a response with status 200.
-func (c *issuerClient) do(r *http.Request, most int64) ([]byte, error) {
+func (c *issuerClient) do(r *http.Request, limit int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), fetchTimeout)
 	defer cancel()
 	r = r.WithContext(ctx)
@@ -65,12 +65,12 @@ func (c *issuerClient) do(r *http.Request, most int64) ([]byte, error) {
 		return nil, fmt.Errorf("%s: status %d", r.URL.Redacted(), status)
 	}
 	var body bytes.Buffer
-	n, err := io.Copy(&body, io.LimitReader(answer.Body, most+1))
+	n, err := io.Copy(&body, io.LimitReader(answer.Body, limit+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", r.URL.Redacted(), err)
-	case n > most:
-		return nil, fmt.Errorf("%s: the response has more than %d bytes", r.URL.Redacted(), most)
+	case n > limit:
+		return nil, fmt.Errorf("%s: the response has more than %d bytes", r.URL.Redacted(), limit)
 	}
 	return body.Bytes(), nil
 }

@@ -20,7 +20,7 @@ import (
 )
 
 func TestClaimsMustBeValidated(t *testing.T) {
-	in(t, auth.Options{}, func(t *testing.T, w *world) {
+	in(t, auth.Options{}, func(t *testing.T, w *fixture) {
 		now := time.Now().Unix()
 		for name, tc := range map[string]struct {
 			changes claims
@@ -94,7 +94,7 @@ func TestClaimsMustBeValidated(t *testing.T) {
 
 // A claim that is there twice is one that two readers may read in two ways.
 func TestDuplicateClaims(t *testing.T) {
-	in(t, auth.Options{}, func(t *testing.T, w *world) {
+	in(t, auth.Options{}, func(t *testing.T, w *fixture) {
 		payload := raw(`{"iss":"` + issuerURL + `","sub":"alice","sub":"root","aud":"` + resource +
 			`","exp":9999999999,"scope":"mcp"}`)
 		token := sign(t, w.issuer.signer, jose.Header{KeyID: "k1"}, payload)
@@ -110,7 +110,7 @@ type raw string
 func (r raw) MarshalJSON() ([]byte, error) { return []byte(r), nil }
 
 func TestTypesOfTokens(t *testing.T) {
-	in(t, auth.Options{}, func(t *testing.T, w *world) {
+	in(t, auth.Options{}, func(t *testing.T, w *fixture) {
 		for typ, status := range map[string]int{
 			"at+jwt": 200, "AT+JWT": 200, "application/at+jwt": 200, "JWT": 200, "jwt": 200,
 			"":         200,
@@ -124,7 +124,7 @@ func TestTypesOfTokens(t *testing.T) {
 }
 
 func TestAlgorithmsOfTokens(t *testing.T) {
-	in(t, auth.Options{}, func(t *testing.T, w *world) {
+	in(t, auth.Options{}, func(t *testing.T, w *fixture) {
 		keys, signers := []string{jwk(t, w.issuer.signer, "k1")},
 			map[string]*jose.Signer{"k1": w.issuer.signer}
 		for _, alg := range []jose.Algorithm{jose.RS256, jose.PS256, jose.ES256, jose.EdDSA} {
@@ -196,7 +196,7 @@ func encode(text string) string { return base64.RawURLEncoding.EncodeToString([]
 
 // What a token has for a kid is compared, and nothing else: it is no path and no address.
 func TestKeyIDsAreOnlyCompared(t *testing.T) {
-	in(t, auth.Options{}, func(t *testing.T, w *world) {
+	in(t, auth.Options{}, func(t *testing.T, w *fixture) {
 		_ = w.call("read", bearer(w.issuer.token(nil)))
 		for _, kid := range []string{"../../../../dev/null", "/etc/passwd",
 			"https://evil.example/keys", "k1' OR '1'='1", "K1", "k1\x00", "k1 ",
@@ -216,7 +216,7 @@ func TestKeyIDsAreOnlyCompared(t *testing.T) {
 }
 
 func TestRotation(t *testing.T) {
-	in(t, auth.Options{}, func(t *testing.T, w *world) {
+	in(t, auth.Options{}, func(t *testing.T, w *fixture) {
 		old := w.issuer.token(nil)
 		assert.Equal(t, w.call("read", bearer(old)).Code, 200)
 		next := newSigner(t, jose.ES256)
@@ -248,7 +248,7 @@ func TestRotation(t *testing.T) {
 // Whoever sends many tokens with keys that nobody has gets no more out of it than one fetch each 30
 // seconds.
 func TestUnknownKeysDoNotAmplify(t *testing.T) {
-	in(t, auth.Options{}, func(t *testing.T, w *world) {
+	in(t, auth.Options{}, func(t *testing.T, w *fixture) {
 		thief := newSigner(t, jose.ES256)
 		tokens := make([]string, 200)
 		for i := range tokens {
@@ -275,7 +275,7 @@ func TestUnknownKeysDoNotAmplify(t *testing.T) {
 // While keys are being fetched, and that takes its time, whoever's key is known does not wait; and
 // they are not waited for without end.
 func TestSlowKeys(t *testing.T) {
-	in(t, auth.Options{}, func(t *testing.T, w *world) {
+	in(t, auth.Options{}, func(t *testing.T, w *fixture) {
 		token := w.issuer.token(nil)
 		assert.Equal(t, w.call("read", bearer(token)).Code, 200)
 		time.Sleep(time.Minute)
@@ -303,7 +303,7 @@ func TestSlowKeys(t *testing.T) {
 		}
 		assert.Equal(t, w.issuer.count(keysPath), 2)
 	})
-	in(t, auth.Options{}, func(t *testing.T, w *world) {
+	in(t, auth.Options{}, func(t *testing.T, w *fixture) {
 		w.issuer.answer(keysPath, func(r *http.Request) *response {
 			<-r.Context().Done() // it never answers
 			return nil
@@ -316,7 +316,7 @@ func TestSlowKeys(t *testing.T) {
 
 // Cached keys are used for a while if they cannot be fetched.
 func TestStaleKeys(t *testing.T) {
-	in(t, auth.Options{}, func(t *testing.T, w *world) {
+	in(t, auth.Options{}, func(t *testing.T, w *fixture) {
 		token := w.issuer.token(claims{"exp": time.Now().Add(24 * time.Hour).Unix()})
 		assert.Equal(t, w.call("read", bearer(token)).Code, 200)
 		w.issuer.answer(keysPath, func(*http.Request) *response { return nil })
@@ -353,7 +353,7 @@ func TestBrokenKeys(t *testing.T) {
 			strings.TrimSuffix(strings.Repeat(`{"kty":"x"},`, 101), ",") + `]}`},
 		"no connection": nil,
 	} {
-		in(t, auth.Options{}, func(t *testing.T, w *world) {
+		in(t, auth.Options{}, func(t *testing.T, w *fixture) {
 			w.issuer.answer(keysPath, func(*http.Request) *response { return answer })
 			token := w.issuer.token(nil)
 			assert.Equal(t, w.call("read", bearer(token)).Code, 503, name)
@@ -433,7 +433,7 @@ func TestDiscovery(t *testing.T) {
 			verify, err := auth.JWTOptions{Issuer: tc.issuer, Audience: resource,
 				Client: i.client()}.New()
 			assert.NilError(t, err)
-			w := newWorld(t,
+			w := newFixture(t,
 				auth.Options{Verify: verify, AuthorizationServers: []string{tc.issuer}})
 			token := i.token(claims{"iss": tc.issuer})
 			assert.Equal(t, w.call("read", bearer(token)).Code, tc.status, name)

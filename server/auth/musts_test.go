@@ -128,7 +128,7 @@ func TestMusts(t *testing.T) {
 
 // Nothing behind the door sees the token: no handler, no hook, no answer, no log.
 func TestTokensMustNotBePassedOn(t *testing.T) {
-	in(t, auth.Options{}, func(t *testing.T, w *world) {
+	in(t, auth.Options{}, func(t *testing.T, w *fixture) {
 		var seen strings.Builder
 		catalog := dispatch.NewCatalog()
 		dispatch.Add(catalog,

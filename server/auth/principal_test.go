@@ -30,7 +30,7 @@ func TestPrincipalsAreUnambiguous(t *testing.T) {
 // A session is found with the token of who opened it, a new one too, and with nobody else's. The
 // session alone is no credential.
 func TestSessionsMustBeOfTheirPrincipal(t *testing.T) {
-	in(t, auth.Options{}, func(t *testing.T, w *world) {
+	in(t, auth.Options{}, func(t *testing.T, w *fixture) {
 		session := w.initialize("2025-11-25", bearer(w.issuer.token(nil)))
 		const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 		assert.Equal(t, w.do("POST", resource, ping, session+
@@ -52,7 +52,7 @@ func TestSessionsMustBeOfTheirPrincipal(t *testing.T) {
 // What a client is asked is answered with a token of the same principal, or not at all; the
 // operation knows whose it was.
 func TestStateMustBeOfItsPrincipal(t *testing.T) {
-	in(t, auth.Options{}, func(t *testing.T, w *world) {
+	in(t, auth.Options{}, func(t *testing.T, w *fixture) {
 		drop := func(subject, more string) *httptest.ResponseRecorder {
 			body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"drop","arguments":{"text":"x"}` +
 				more + `,"_meta":{` +
@@ -77,7 +77,7 @@ func TestStateMustBeOfItsPrincipal(t *testing.T) {
 
 // A stream that belongs to no request is open no longer than the token is good that opened it.
 func TestStreamsEndWithTheirToken(t *testing.T) {
-	in(t, auth.Options{}, func(t *testing.T, w *world) {
+	in(t, auth.Options{}, func(t *testing.T, w *fixture) {
 		token := bearer(w.issuer.token(claims{"exp": time.Now().Add(10 * time.Minute).Unix()}))
 		session := w.initialize("2025-11-25", token)
 		listen := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` +

@@ -16,7 +16,7 @@ import (
 
 // The exact challenges, as clients of all revisions read them.
 func TestChallengesMustBeThoseOfMCP(t *testing.T) {
-	in(t, auth.Options{}, func(t *testing.T, w *world) {
+	in(t, auth.Options{}, func(t *testing.T, w *fixture) {
 		token := w.issuer.token(nil)
 		plain := `Bearer resource_metadata="` + metadata + `", scope="mcp"`
 		coded := func(code, description string) string {
@@ -75,7 +75,7 @@ func TestChallengesMustBeThoseOfMCP(t *testing.T) {
 func TestMetadataMustNameAuthorizationServers(t *testing.T) {
 	in(t, auth.Options{Name: "Files", Documentation: "https://docs.example.com",
 		ScopesSupported: []string{"mcp", "files:read"}, DPoP: &auth.DPoPOptions{}},
-		func(t *testing.T, w *world) {
+		func(t *testing.T, w *fixture) {
 			want := `{"resource":"https://mcp.example.com/mcp","authorization_servers":["https://auth.example.com"],"scopes_supported":["mcp","files:read"],` +
 				`"bearer_methods_supported":["header"],"resource_name":"Files","resource_documentation":"https://docs.example.com",` +
 				`"dpop_signing_alg_values_supported":["ES256","EdDSA","PS256","RS256"]}`
@@ -220,7 +220,7 @@ func TestCustomVerifiers(t *testing.T) {
 				Expires: time.Now()}, nil
 		}, 401},
 	} {
-		in(t, auth.Options{Verify: tc.verify}, func(t *testing.T, w *world) {
+		in(t, auth.Options{Verify: tc.verify}, func(t *testing.T, w *fixture) {
 			rec := w.call("read", bearer("secret-token"))
 			assert.Equal(t, rec.Code, tc.status, name)
 			assert.Equal(t, rec.Code == 503, rec.Header().Get("Retry-After") == "10", name)

@@ -34,7 +34,7 @@ func insufficient(scopes string) string {
 }
 
 func TestScopeChallengeMustNameAllScopes(t *testing.T) {
-	in(t, files(), func(t *testing.T, w *world) {
+	in(t, files(), func(t *testing.T, w *fixture) {
 		for _, tc := range []struct {
 			scope, tool string
 			needs       string // "": the call is made
@@ -83,7 +83,7 @@ func TestScopeChallengeMustNameAllScopes(t *testing.T) {
 
 // What is compared is what is done: neither a header nor a second member leads to something else.
 func TestScopesCannotBeBypassed(t *testing.T) {
-	in(t, files(), func(t *testing.T, w *world) {
+	in(t, files(), func(t *testing.T, w *fixture) {
 		token := bearer(w.issuer.token(claims{"scope": "mcp files:read"}))
 		send := func(h header, params string) int {
 			return w.do("POST", resource,
@@ -110,7 +110,7 @@ func TestScopesCannotBeBypassed(t *testing.T) {
 
 // The legacy era: sessions, batches, and the transport of 2024-11-05.
 func TestScopesOfTheLegacyEra(t *testing.T) {
-	in(t, files(), func(t *testing.T, w *world) {
+	in(t, files(), func(t *testing.T, w *fixture) {
 		token := bearer(w.issuer.token(claims{"scope": "mcp files:read"}))
 		session := w.initialize("2025-03-26", token)
 		call := func(id, tool string) string {
@@ -150,7 +150,7 @@ func TestScopesOfTheLegacyEra(t *testing.T) {
 }
 
 // initialize opens a session, and returns its header.
-func (w *world) initialize(revision string, credentials header) header {
+func (w *fixture) initialize(revision string, credentials header) header {
 	w.t.Helper()
 	rec := w.do("POST", resource,
 		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+revision+

@@ -67,7 +67,7 @@ func TestEndlessResponses(t *testing.T) {
 // Who waits for keys gives up when the client does. The one that fetches them goes on, as it is not
 // for that client alone.
 func TestClientsThatDisconnectDuringAFetch(t *testing.T) {
-	in(t, auth.Options{}, func(t *testing.T, w *world) {
+	in(t, auth.Options{}, func(t *testing.T, w *fixture) {
 		release := make(chan struct{})
 		w.issuer.answer(keysPath, func(r *http.Request) *response {
 			select {

@@ -27,8 +27,8 @@ func (h *Handler) logError(method string, err error) {
 		h.hooks.Panic(method, panicked.Value, panicked.Stack)
 		return
 	}
-	_, told := errors.AsType[*rpc.Error](err)
-	if !told && !slices.ContainsFunc(expectedErrors[:],
+	_, isRPCError := errors.AsType[*rpc.Error](err)
+	if !isRPCError && !slices.ContainsFunc(expectedErrors[:],
 		func(o error) bool { return errors.Is(err, o) }) {
 		h.o.Logger.Error("a request could not be answered", "method", method, "error", err)
 	}

@@ -13,7 +13,7 @@ const maxBatch = 100 // messages
 
 func batchRefusal() *refusal {
 	return newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest,
-		"batches are not spoken here; send the messages one by one")
+		"batches are not supported; send the messages one by one")
 }
 
 // postBatch answers a batch, which only revision 2025-03-26 has. The messages are handled in order,

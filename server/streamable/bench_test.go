@@ -87,7 +87,7 @@ func skipAnswer(in *bufio.Reader) error {
 // reads the same request and answers with as many bytes, in turns. It reports calls per second and
 // their ratio.
 func BenchmarkModernCall(b *testing.B) {
-	h := streamable.Options{}.New(newWorld(server.Options{}).server)
+	h := streamable.Options{}.New(newFixture(server.Options{}).server)
 	defer h.Close()
 	ours := httptest.NewServer(h)
 	defer ours.Close()
@@ -122,7 +122,7 @@ func BenchmarkModernCall(b *testing.B) {
 func BenchmarkServeHTTP(b *testing.B) {
 	for _, size := range []int{64, 64 << 10} {
 		b.Run(fmt.Sprintf("%dB", size), func(b *testing.B) {
-			h := streamable.Options{}.New(newWorld(server.Options{}).server)
+			h := streamable.Options{}.New(newFixture(server.Options{}).server)
 			defer h.Close()
 			raw := benchRequest("127.0.0.1", size)
 			b.ReportAllocs()
@@ -159,7 +159,7 @@ func (s *sink) WriteHeader(status int)      { s.status = status }
 // connection aside from the client's goroutine-free socket.
 func BenchmarkIdleListeners(b *testing.B) {
 	const listeners = 2000
-	w := newWorld(server.Options{})
+	w := newFixture(server.Options{})
 	h := streamable.Options{}.New(w.server)
 	defer h.Close()
 	s := httptest.NewServer(h)

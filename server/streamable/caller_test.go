@@ -53,7 +53,7 @@ func TestAuthorize(t *testing.T) {
 		HTTPSSE: true,
 	}
 	s := start(t, o)
-	w := s.world
+	w := s.fixture
 	w.offer("who", func(ctx context.Context) (*mcp.CallToolResult, error) {
 		name, _ := ctx.Value(nameKey{}).(string)
 		return &mcp.CallToolResult{

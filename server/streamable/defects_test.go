@@ -218,7 +218,7 @@ func (h hangsUp) Write(p []byte) (int, error) {
 
 // G12, M9: something is kept of each stream, and the names of sessions that have ended, for ever.
 func TestG12M9EndedSessionsAndStreamsAreFreed(t *testing.T) {
-	w := newWorld(server.Options{})
+	w := newFixture(server.Options{})
 	h := streamable.Options{MaxEvents: 10, MaxStored: 256 << 10, MaxSessions: 10}.New(w.server)
 	defer h.Close()
 	text := strings.Repeat("x", 500)

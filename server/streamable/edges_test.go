@@ -24,7 +24,7 @@ import (
 )
 
 // offer adds a tool in MCP's own terms.
-func (w *world) offer(name string, call func(context.Context) (*mcp.CallToolResult, error)) {
+func (w *fixture) offer(name string, call func(context.Context) (*mcp.CallToolResult, error)) {
 	err := w.server.AddRawTool(
 		server.RawTool{Tool: mcp.Tool{Name: name},
 			Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {

@@ -23,8 +23,8 @@ import (
 	"encoding/json"
 )
 
-// A world is a server under test: its tools, and what the tests steer them with.
-type world struct {
+// A fixture is a server under test: its tools, and what the tests steer them with.
+type fixture struct {
 	server  *server.Server
 	catalog *dispatch.Catalog
 	begun   chan string   // a tool says that it runs
@@ -36,8 +36,8 @@ type echoed struct {
 	Text string `json:"text"`
 }
 
-func newWorld(o server.Options) *world {
-	w := &world{catalog: dispatch.NewCatalog(), begun: make(chan string, 2000),
+func newFixture(o server.Options) *fixture {
+	w := &fixture{catalog: dispatch.NewCatalog(), begun: make(chan string, 2000),
 		release: make(chan struct{}), ended: make(chan error, 2000)}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -122,7 +122,7 @@ func newWorld(o server.Options) *world {
 }
 
 // changeTools adds a tool, and so changes the list.
-func (w *world) changeTools(name string) {
+func (w *fixture) changeTools(name string) {
 	err := w.server.AddRawTool(
 		server.RawTool{Tool: mcp.Tool{Name: name},
 			Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
@@ -133,9 +133,9 @@ func (w *world) changeTools(name string) {
 	}
 }
 
-// A site is a world behind a real HTTP server on a loopback address.
+// A site is a fixture behind a real HTTP server on a loopback address.
 type site struct {
-	*world
+	*fixture
 	t       *testing.T
 	handler *streamable.Handler
 	url     string
@@ -152,7 +152,7 @@ func startWorld(t *testing.T, o streamable.Options, so server.Options) *site {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	w := newWorld(so)
+	w := newFixture(so)
 	h := o.New(w.server)
 	s := httptest.NewServer(h)
 	transport := &http.Transport{MaxIdleConnsPerHost: 100}

@@ -65,7 +65,7 @@ func TestLegacyStatuses(t *testing.T) {
 		"A response without a session": {"POST", `{"jsonrpc":"2.0","id":77,"result":{}}`, "",
 			400, "missing"},
 		"A batch where there are none": {"POST", `[` + ping + `]`, own, 400,
-			"batches are not spoken here"},
+			"batches are not supported"},
 		"initialize in a session that is no": {"POST",
 			strings.Replace(initialize, "REVISION", "2025-11-25", 1), "Mcp-Session-Id: x", 404,
 			gone},

@@ -117,7 +117,7 @@ func TestModernStatuses(t *testing.T) {
 		"A response": {`{"jsonrpc":"2.0","id":7,"result":{}}`, version, 400,
 			`{"jsonrpc":"2.0","error":{"code":-32600,"message":"a client sends no responses in this revision"}}`},
 		"A batch": {`[` + echo + `]`, version, 400,
-			`{"jsonrpc":"2.0","error":{"code":-32600,"message":"batches are not spoken here; send the messages one by one"}}`},
+			`{"jsonrpc":"2.0","error":{"code":-32600,"message":"batches are not supported; send the messages one by one"}}`},
 		"An empty batch": {`[]`, version, 400,
 			`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a batch must not be empty"}}`},
 		"A null id": {`{"jsonrpc":"2.0","id":null,"method":"ping"}`, version, 400,

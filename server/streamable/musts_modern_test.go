@@ -22,7 +22,7 @@ const listen = "Mcp-Protocol-Version: 2026-07-28\nMcp-Method: subscriptions/list
 
 // offers adds one of each kind of thing that a subscription can be for.
 
-func (w *world) offers() {
+func (w *fixture) offers() {
 	if err := w.server.AddResource(server.Resource{Resource: mcp.Resource{URI: "x:r", Name: "r"},
 		Read: func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
 			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: "t"}}},
@@ -33,7 +33,7 @@ func (w *world) offers() {
 	w.changePrompts("p")
 }
 
-func (w *world) changePrompts(name string) {
+func (w *fixture) changePrompts(name string) {
 	if err := w.server.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: name},
 		Get: func(context.Context, map[string]string) (*mcp.GetPromptResult, error) {
 			return &mcp.GetPromptResult{}, nil

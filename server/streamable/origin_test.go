@@ -35,7 +35,7 @@ func arrive(h http.Handler, method, address, host, body string,
 const local = "127.0.0.1"
 
 func TestOriginMustBeValidated(t *testing.T) {
-	w := newWorld(server.Options{})
+	w := newFixture(server.Options{})
 	for name, tc := range map[string]struct {
 		o             streamable.Options
 		address, host string
@@ -118,7 +118,7 @@ func TestOriginMustBeValidated(t *testing.T) {
 // exposed.
 func TestBrowsers(t *testing.T) {
 	h := streamable.Options{AllowedOrigins: []string{"https://app.example.com"}}.New(
-		newWorld(server.Options{}).server)
+		newFixture(server.Options{}).server)
 	defer h.Close()
 	const page = "Origin: https://app.example.com\n"
 	got := arrive(h, "OPTIONS", local, "localhost", "", page+

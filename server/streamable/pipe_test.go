@@ -36,9 +36,9 @@ func (p *pipes) Accept() (net.Conn, error) {
 func (p *pipes) Close() error   { close(p.closed); return nil }
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
 
-// A bubble is a world behind an HTTP server in a bubble.
+// A bubble is a fixture behind an HTTP server in a bubble.
 type bubble struct {
-	*world
+	*fixture
 	t       *testing.T
 	handler *streamable.Handler
 	pipes   *pipes
@@ -53,7 +53,7 @@ func inBubbleOf(t *testing.T, s *http.Server, o streamable.Options,
 	test func(t *testing.T, b *bubble)) {
 	synctest.Test(t, func(t *testing.T) {
 		o.Logger = slog.New(slog.DiscardHandler)
-		w := newWorld(server.Options{})
+		w := newFixture(server.Options{})
 		b := &bubble{w, t, o.New(w.server), &pipes{make(chan net.Conn), make(chan struct{})}}
 		s.Handler, s.ErrorLog = b.handler, slog.NewLogLogger(slog.DiscardHandler, 0)
 		served := make(chan struct{})

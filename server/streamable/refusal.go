@@ -63,10 +63,10 @@ func shutdownRefusal() *refusal {
 // share, and with 503 if all are in use.
 func slotRefusal(err error, pool *quota.Pool, what, after string) *refusal {
 	refused := newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy,
-		"%d %s, which are as many as may be; try again later", pool.Total(), what)
+		"%d %s, which is the limit; try again later", pool.Total(), what)
 	if errors.Is(err, quota.ErrShare) {
 		refused = newRefusal(http.StatusTooManyRequests, rpc.CodeBusy,
-			"as many of your %s as your share of %d places allows; try again later", what,
+			"too many of your %s: your share of the %d places is in use; try again later", what,
 			pool.Total())
 	}
 	return refused.withHeader("Retry-After", after)

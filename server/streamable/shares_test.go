@@ -38,7 +38,7 @@ func TestOnePrincipalLeavesRequestsToOthers(t *testing.T) {
 			assert.Equal(t, a.StatusCode, 429, text)
 			assert.Equal(t, a.Header.Get("Retry-After"), "1")
 			assert.Assert(t,
-				strings.Contains(text, `"code":-31999,"message":"as many of your requests`), text)
+				strings.Contains(text, `"code":-31999,"message":"too many of your requests`), text)
 			assert.Equal(t, s.tool("echo", `{"text":"x"}`, ben).StatusCode, 200)
 			close(s.release)
 			for range 4 {

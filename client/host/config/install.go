@@ -251,7 +251,7 @@ func (a Application) verified(t *text, text []byte, edits []edit, keys []string,
 	case err != nil:
 		return broken(err)
 	case ok != (definition != nil), ok && !equalJSON(written.raw(), definition):
-		return broken(errors.New("the server would not be as it should"))
+		return broken(errors.New("the definition of the server would be another one"))
 	case !bytes.Equal(without(t, keys), without(after, keys)):
 		return broken(errors.New("something else would change"))
 	}

@@ -79,13 +79,13 @@ func appServer(t *testing.T, id string) *server.Server {
 var uiClient = []client.Extension{{ID: mcp.ExtensionApps,
 	Settings: mcp.AppSettings{MIMETypes: []string{mcp.AppMIMEType}}}}
 
-// inAppWorld runs a test with a gateway of two servers, a and b, whose apps have the same URI.
-func inAppWorld(t *testing.T, o gateway.Options,
-	test func(t *testing.T, w *world, connect func(client.Options, func(*client.Client)))) {
+// withAppFixture runs a test with a gateway of two servers, a and b, whose apps have the same URI.
+func withAppFixture(t *testing.T, o gateway.Options,
+	test func(t *testing.T, w *fixture, connect func(client.Options, func(*client.Client)))) {
 	for _, up := range eras {
 		for _, down := range eras {
 			t.Run(down.String()+" client, "+up.String()+" servers", func(t *testing.T) {
-				inWorld(t, up, func(t *testing.T, w *world) {
+				withFixture(t, up, func(t *testing.T, w *fixture) {
 					w.gateway.Close()
 					w.downstream = server.Options{Logger: quiet}.New(
 						server.Info{Name: "gateway", Version: "1"}, dispatch.NewCatalog())
@@ -114,7 +114,7 @@ func inAppWorld(t *testing.T, o gateway.Options,
 // Two servers with an app of the same URI: the app of each tool is that of its own server, in its
 // definition, in its results, and when it is read.
 func TestAppsOfTwoServersDoNotCollide(t *testing.T) {
-	inAppWorld(t, gateway.Options{}, func(t *testing.T, w *world,
+	withAppFixture(t, gateway.Options{}, func(t *testing.T, w *fixture,
 		connect func(client.Options, func(*client.Client))) {
 		connect(client.Options{Extensions: uiClient}, func(c *client.Client) {
 			_, declared := c.Extension(mcp.ExtensionApps)
@@ -177,7 +177,7 @@ func TestAppsOfTwoServersDoNotCollide(t *testing.T) {
 
 // A client without apps sees none: no resource, no _meta, and no tool that only apps may call.
 func TestAppsAreHiddenFromClientsWithoutThem(t *testing.T) {
-	inAppWorld(t, gateway.Options{}, func(t *testing.T, w *world,
+	withAppFixture(t, gateway.Options{}, func(t *testing.T, w *fixture,
 		connect func(client.Options, func(*client.Client))) {
 		connect(client.Options{}, func(c *client.Client) {
 			assert.DeepEqual(t, w.names(c), []string{"a__only-a", "a__show", "a__think",
@@ -202,7 +202,7 @@ func TestAppsAreHiddenFromClientsWithoutThem(t *testing.T) {
 // Calls of an app reach its own server under the server's own tool names, no other server, and no
 // tool that apps may not call.
 func TestCallsOfApps(t *testing.T) {
-	inAppWorld(t, gateway.Options{}, func(t *testing.T, w *world,
+	withAppFixture(t, gateway.Options{}, func(t *testing.T, w *fixture,
 		connect func(client.Options, func(*client.Client))) {
 		connect(client.Options{Extensions: uiClient}, func(c *client.Client) {
 			for _, id := range []string{"a", "b"} {
@@ -248,7 +248,7 @@ func TestCallsOfApps(t *testing.T) {
 // Tools that only apps may call do not become operations for the command line and HTTP.
 func TestToolsForAppsAreNoOperations(t *testing.T) {
 	catalog := dispatch.NewCatalog()
-	inAppWorld(t, gateway.Options{Catalog: catalog}, func(t *testing.T, w *world,
+	withAppFixture(t, gateway.Options{Catalog: catalog}, func(t *testing.T, w *fixture,
 		_ func(client.Options, func(*client.Client))) {
 		var names []string
 		for _, op := range catalog.Operations() {

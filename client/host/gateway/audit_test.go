@@ -28,15 +28,15 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A disk is the writer of the audit log. It can be full or blocked.
-type disk struct {
+// An auditWriter is the writer of the audit log. It can be full or blocked.
+type auditWriter struct {
 	mu    sync.Mutex
 	text  []byte
 	room  int           // bytes; -1: unlimited
 	stuck chan struct{} // blocks writes until it is closed
 }
 
-func (d *disk) Write(p []byte) (int, error) {
+func (d *auditWriter) Write(p []byte) (int, error) {
 	d.mu.Lock()
 	stuck := d.stuck
 	d.mu.Unlock()
@@ -57,14 +57,14 @@ func (d *disk) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-func (d *disk) set(room int, stuck chan struct{}) {
+func (d *auditWriter) set(room int, stuck chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.room, d.stuck = room, stuck
 }
 
 // lines returns the written lines, after all pending ones were written.
-func (d *disk) lines() []string {
+func (d *auditWriter) lines() []string {
 	synctest.Wait()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -72,7 +72,7 @@ func (d *disk) lines() []string {
 }
 
 // take returns the lines since its last call, without their times.
-func (d *disk) take(t *testing.T) (all []string) {
+func (d *auditWriter) take(t *testing.T) (all []string) {
 	t.Helper()
 	for _, line := range d.lines() {
 		rest, ok := strings.CutPrefix(line, `{"time":"2000-01-01T00:00:`)
@@ -96,7 +96,7 @@ func sum(text string) string {
 }
 
 func TestAudit(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		w.add("fail", func(context.Context, json.RawMessage) (json.RawMessage, error) {
 			time.Sleep(1500 * time.Millisecond)
 			return json.RawMessage(`{"resultType":"complete","content":[],"isError":true}`), nil
@@ -115,7 +115,7 @@ func TestAudit(t *testing.T) {
 			return json.RawMessage(`{"resultType":"complete","content":[]}`), err
 		})
 		w.readable()
-		d := &disk{room: -1}
+		d := &auditWriter{room: -1}
 		deny := func(_ context.Context, e *gateway.Event) error {
 			switch {
 			case bytes.Contains(e.Arguments, []byte(`"deny"`)):
@@ -203,8 +203,8 @@ func TestAudit(t *testing.T) {
 // The audit log contains argument values only with AuditValues. It truncates names, and omits the
 // digest of arguments with a duplicate member.
 func TestAuditValues(t *testing.T) {
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
-		d := &disk{room: -1}
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
+		d := &auditWriter{room: -1}
 		w.reopen(gateway.Options{Audit: d, AuditValues: true}, w.server("up", w.era))
 		w.client(client.Options{}, func(c *client.Client) {
 			_, err := c.CallToolRaw(t.Context(), "up__verbatim",
@@ -236,10 +236,10 @@ func TestAuditValues(t *testing.T) {
 // The digest of short arguments cannot be found by hashing guesses, because it has a key. Gateways
 // with the same key write the same digests.
 func TestAuditDigests(t *testing.T) {
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		digest := func(pin string, o gateway.Options) string {
 			t.Helper()
-			d := &disk{room: -1}
+			d := &auditWriter{room: -1}
 			o.Audit = d
 			w.reopen(o, w.server("up", w.era))
 			w.client(client.Options{}, func(c *client.Client) {
@@ -273,8 +273,8 @@ func TestAuditDigests(t *testing.T) {
 
 // The audit log contains the principal of the transport.
 func TestAuditPrincipal(t *testing.T) {
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
-		d := &disk{room: -1}
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
+		d := &auditWriter{room: -1}
 		w.reopen(gateway.Options{Audit: d}, w.server("up", w.era))
 		m, err := rpc.ParseMessage(
 			[]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up__verbatim","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
@@ -291,8 +291,8 @@ func TestAuditPrincipal(t *testing.T) {
 
 // Errors of the audit log fail no call, and lost lines are counted.
 func TestAuditWriteErrors(t *testing.T) {
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
-		d := &disk{room: -1}
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
+		d := &auditWriter{room: -1}
 		w.reopen(gateway.Options{Audit: d}, w.server("up", w.era))
 		w.client(client.Options{}, func(c *client.Client) {
 			call := func() {
@@ -319,9 +319,9 @@ func TestAuditWriteErrors(t *testing.T) {
 }
 
 func TestAuditBlockedWrite(t *testing.T) {
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		stuck := make(chan struct{})
-		d := &disk{room: -1, stuck: stuck}
+		d := &auditWriter{room: -1, stuck: stuck}
 		w.reopen(gateway.Options{Audit: d, AuditValues: true}, w.server("up", w.era))
 		big := map[string]string{"x": strings.Repeat("x", 1<<20-100)}
 		const calls = 10
@@ -357,7 +357,7 @@ func TestAuditBlockedWrite(t *testing.T) {
 
 // Close returns after all lines are written.
 func TestAuditClose(t *testing.T) {
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		var log bytes.Buffer
 		r, to := io.Pipe()
 		w.gateway.Close()

@@ -19,7 +19,7 @@ import (
 // A call to a server that is starting for the first time waits until its lists are known. A call to
 // a server that cannot be started fails with the reason.
 func TestCallWaitsForFirstStart(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		w.readable()
 		catalog := dispatch.NewCatalog()
 		w.gateway.Close()

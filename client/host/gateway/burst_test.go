@@ -18,9 +18,9 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// restless is a legacy server that registers its tools after the first tools/list, with a
+// serveLateTools is a legacy server that registers its tools after the first tools/list, with a
 // notification for each, as servers of the official SDK do.
-func restless(stream io.ReadWriteCloser) {
+func serveLateTools(stream io.ReadWriteCloser) {
 	tools := 0
 	for lines := bufio.NewScanner(stream); lines.Scan(); {
 		var m struct {
@@ -57,7 +57,7 @@ func restless(stream io.ReadWriteCloser) {
 
 // A burst of list_changed notifications from a server becomes one for the gateway's clients.
 func TestBurstOfChanges(t *testing.T) {
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		clientEnd, serverEnd := net.Pipe()
 		w.serving.Go(func() { _ = w.downstream.Serve(context.Background(), serverEnd) })
 		heard := make(chan string, 100)
@@ -73,12 +73,12 @@ func TestBurstOfChanges(t *testing.T) {
 		assert.NilError(t, err)
 		<-heard
 		assert.NilError(t,
-			w.gateway.Add(host.Server{ID: "restless",
+			w.gateway.Add(host.Server{ID: "late",
 				Options: client.Options{Era: mcp.Legacy, Logger: quiet},
 				Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client,
 					error) {
 					near, far := net.Pipe()
-					w.serving.Go(func() { restless(far) })
+					w.serving.Go(func() { serveLateTools(far) })
 					return o.Connect(ctx, client.Stream(near))
 				}}))
 		time.Sleep(time.Minute)
@@ -86,7 +86,7 @@ func TestBurstOfChanges(t *testing.T) {
 		assert.Equal(t, <-heard, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 		w.client(client.Options{}, func(c *client.Client) {
 			assert.DeepEqual(t, w.names(c),
-				[]string{"restless__t0", "restless__t1", "restless__t2", "restless__t3",
+				[]string{"late__t0", "late__t1", "late__t2", "late__t3",
 					"up__verbatim"})
 		})
 		assert.NilError(t, clientEnd.Close())

@@ -19,7 +19,7 @@ import (
 )
 
 // reopen replaces the gateway by one with these options.
-func (w *world) reopen(o gateway.Options, s host.Server) {
+func (w *fixture) reopen(o gateway.Options, s host.Server) {
 	w.t.Helper()
 	w.gateway.Close()
 	o.Logger = quiet
@@ -31,7 +31,7 @@ func (w *world) reopen(o gateway.Options, s host.Server) {
 // Arguments that are too large are refused before the call, and results before the client receives
 // them.
 func TestLimits(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		calls := 0
 		w.add("big", func(_ context.Context, arguments json.RawMessage) (json.RawMessage, error) {
 			calls++
@@ -80,7 +80,7 @@ func TestLimits(t *testing.T) {
 }
 
 func TestInterceptors(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		w.add("echo", func(_ context.Context, arguments json.RawMessage) (json.RawMessage, error) {
 			return json.RawMessage(`{"resultType":"complete","content":[],"got":` +
 				string(arguments) + `}`), nil
@@ -168,7 +168,7 @@ func TestInterceptors(t *testing.T) {
 
 // The context of an interceptor ends when the client cancels the call.
 func TestInterceptorIsCancelled(t *testing.T) {
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		w.reopen(gateway.Options{
 			Before: []gateway.Interceptor{func(ctx context.Context, _ *gateway.Event) error {
 				<-ctx.Done()
@@ -186,7 +186,7 @@ func TestInterceptorIsCancelled(t *testing.T) {
 // A question is not a result. Interceptors run for each round of a modern server's call, whose
 // arguments are sent again, but only for the first round of a legacy server's call.
 func TestInterceptorsOfQuestions(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		w.add("ask", func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
 			answer, err := server.Elicit(ctx, "k",
 				mcp.ElicitParams{Message: "?",

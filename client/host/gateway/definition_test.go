@@ -33,7 +33,7 @@ const (
 )
 
 // offerDefinitions makes the server "up" offer these definitions.
-func (w *world) offerDefinitions() {
+func (w *fixture) offerDefinitions() {
 	w.t.Helper()
 	var tool mcp.Tool
 	assert.NilError(w.t, mcp.Unmarshal([]byte(oddTool), &tool))
@@ -63,7 +63,7 @@ func (w *world) offerDefinitions() {
 }
 
 // texts returns all definitions that a client gets.
-func (w *world) texts(c *client.Client) (all []string) {
+func (w *fixture) texts(c *client.Client) (all []string) {
 	w.t.Helper()
 	i, ctx := c.Integration(), w.t.Context()
 	for _, list := range []iter.Seq2[json.RawMessage, error]{i.ToolDefinitions(ctx),
@@ -77,7 +77,7 @@ func (w *world) texts(c *client.Client) (all []string) {
 }
 
 // restart replaces the gateway by one with other options and the server "up".
-func (w *world) restart(o gateway.Options) {
+func (w *fixture) restart(o gateway.Options) {
 	w.t.Helper()
 	w.gateway.Close()
 	w.gateway = o.New(w.downstream)
@@ -90,7 +90,7 @@ func (w *world) restart(o gateway.Options) {
 // Definitions are forwarded byte by byte, also from the cache, except the name and the description
 // that the options change.
 func TestDefinitions(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		w.offerDefinitions()
 		compact := `{"x-first":[1.50,1e400],"inputSchema":{"required":["b"],"properties":{"b":{"maximum":9007199254740993.0,"type":"number"},"a":{}},"type":"object","$schema":"http://json-schema.org/draft-07/schema#"},` +
 			`"annotations":{"idempotentHint":true,"y":null,"x":{"z":1,"a":2},"readOnlyHint":true},"title":"","execution":{"taskSupport":"optional"},"name":NAME,"description":DESCRIPTION,"_meta":{"z/z":0.10,"a/a":[]},"icons":[]}`
@@ -146,7 +146,7 @@ func TestDefinitionsArePinned(t *testing.T) {
 	} {
 		lock, err := pin.Open(filepath.Join(t.TempDir(), "pins.json"))
 		assert.NilError(t, err)
-		inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+		withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 			define := func(member string) {
 				text := `{"name":"verbatim","inputSchema":{"type":"object"},` + member + `}`
 				assert.NilError(t,
@@ -170,7 +170,7 @@ func TestDefinitionsArePinned(t *testing.T) {
 // Without prefixes names are unchanged. Of two items with the same name the first server's is
 // offered, and the second server's after that is removed.
 func TestNoPrefix(t *testing.T) {
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		w.add("foo/bar baz", reads("slash"))
 		long := "a" + string(bytes.Repeat([]byte("b"), 200))
 		w.add(long, reads("long"))
@@ -207,7 +207,7 @@ func TestNoPrefix(t *testing.T) {
 
 // An upstream tool with the name of an operation of the server itself is withheld.
 func TestNoPrefixBesideOperations(t *testing.T) {
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		var log bytes.Buffer
 		catalog := dispatch.NewCatalog()
 		dispatch.Add(catalog,
@@ -223,7 +223,7 @@ func TestNoPrefixBesideOperations(t *testing.T) {
 			assert.Assert(t, cmp.Contains(r.Content[0].(*mcp.TextContent).Text, "mine"))
 		})
 		synctest.Wait()
-		assert.Assert(t, cmp.Contains(log.String(), "there are two tools of one name"))
+		assert.Assert(t, cmp.Contains(log.String(), "two tools have the same name"))
 	})
 }
 

@@ -22,7 +22,7 @@ import (
 )
 
 // addDownstream returns another server that offers these upstream servers.
-func (w *world) addDownstream(ids ...string) *server.Server {
+func (w *fixture) addDownstream(ids ...string) *server.Server {
 	s := server.Options{Logger: quiet}.New(server.Info{Name: strings.Join(ids, " "), Version: "1"},
 		dispatch.NewCatalog())
 	s.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt,
@@ -32,7 +32,7 @@ func (w *world) addDownstream(ids ...string) *server.Server {
 }
 
 // clientAt calls f with a client of a downstream server.
-func (w *world) clientAt(downstream *server.Server, o client.Options, f func(c *client.Client)) {
+func (w *fixture) clientAt(downstream *server.Server, o client.Options, f func(c *client.Client)) {
 	w.t.Helper()
 	was := w.downstream
 	w.downstream = downstream
@@ -48,7 +48,7 @@ func reads(name string) func(context.Context, json.RawMessage) (json.RawMessage,
 }
 
 // second adds a server with a tool, and counts its starts.
-func (w *world) second(id string) (up *server.Server, starts *atomic.Int64) {
+func (w *fixture) second(id string) (up *server.Server, starts *atomic.Int64) {
 	w.t.Helper()
 	up, starts = server.Options{Logger: quiet}.New(server.Info{Name: id, Version: "1"},
 		dispatch.NewCatalog()), new(atomic.Int64)
@@ -67,7 +67,7 @@ func (w *world) second(id string) (up *server.Server, starts *atomic.Int64) {
 
 // Several servers offer some of the upstream servers each, from the same processes.
 func TestDownstreams(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		o := client.Options{Era: era}
 		early := w.addDownstream("b", "later") // before these upstream servers are added
 		b, starts := w.second("b")
@@ -115,7 +115,7 @@ func TestDownstreams(t *testing.T) {
 
 // Offer replaces the upstream servers of a downstream server while clients are connected.
 func TestOfferAgain(t *testing.T) {
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		w.second("b")
 		downstream := w.addDownstream("b")
 		changes := make(chan int, 10)
@@ -144,7 +144,7 @@ func TestOfferAgain(t *testing.T) {
 
 // Offer treats the server given to New like any other, and New accepts nil.
 func TestNewWithoutServer(t *testing.T) {
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		w.gateway.Offer(w.downstream)
 		w.client(client.Options{}, func(c *client.Client) { assert.Equal(t, len(w.names(c)), 0) })
 		w.gateway.Close()
@@ -161,7 +161,7 @@ func TestNewWithoutServer(t *testing.T) {
 // A name belongs to the same upstream server at all downstream servers, and to the next one after
 // that is removed.
 func TestDownstreamCollision(t *testing.T) {
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		resource := func(text string) server.Resource {
 			return server.Resource{Resource: mcp.Resource{URI: "mem://x", Name: text},
 				Read: func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
@@ -202,7 +202,7 @@ func TestDownstreamCollision(t *testing.T) {
 }
 
 // uris returns the URIs of the resources that a client gets.
-func (w *world) uris(c *client.Client) (uris []string) {
+func (w *fixture) uris(c *client.Client) (uris []string) {
 	w.t.Helper()
 	for r, err := range c.Resources(w.t.Context()) {
 		assert.NilError(w.t, err)
@@ -214,7 +214,7 @@ func (w *world) uris(c *client.Client) (uris []string) {
 // Subscribers at all downstream servers receive updates, and the gateway stays subscribed until the
 // last of them unsubscribes.
 func TestDownstreamSubscriptions(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		w.readable()
 		other := w.addDownstream("up")
 		w.second("b")
@@ -263,7 +263,7 @@ func TestDownstreamSubscriptions(t *testing.T) {
 	})
 }
 
-func (w *world) state(id string) host.State {
+func (w *fixture) state(id string) host.State {
 	for _, s := range w.gateway.Manager().Status() {
 		if s.ID == id {
 			return s.State
@@ -274,7 +274,7 @@ func (w *world) state(id string) host.State {
 
 // Each client answers its own questions, whatever downstream server it is connected to.
 func TestDownstreamQuestions(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			answer, err := server.Elicit(ctx, "name",
 				mcp.ElicitParams{Message: "name?",
@@ -304,7 +304,7 @@ func TestDownstreamQuestions(t *testing.T) {
 // A server's items stay in the lists while it is down. A request waits until it restarts, or starts
 // it.
 func TestUseOfFailedServer(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		w.gateway.Close()
 		w.gateway = gateway.Options{Logger: quiet}.New(w.downstream)
 		s := w.server("up", w.era)
@@ -355,7 +355,7 @@ func TestUseOfFailedServer(t *testing.T) {
 // The clients of a downstream server exchange roots and logs only with the upstream servers that it
 // offers.
 func TestDownstreamIsolation(t *testing.T) {
-	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Legacy, func(t *testing.T, w *fixture) {
 		conns := make(chan *server.Conn, 1)
 		defer w.up.Integration().OnClientEvent(func(c *server.Conn, e server.ClientEvent) {
 			if e == server.ClientReady {
@@ -364,7 +364,7 @@ func TestDownstreamIsolation(t *testing.T) {
 		})()
 		up := <-conns
 		other, _ := w.second("b")
-		q := new(curious)
+		q := new(rootsServer)
 		defer q.ask(other)()
 		q.took(t, time.Second)
 		only, both := w.addDownstream("up"), w.addDownstream("up", "b")

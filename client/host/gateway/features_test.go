@@ -15,7 +15,7 @@ import (
 )
 
 // readable adds a resource, a template and a prompt to the server "up".
-func (w *world) readable() {
+func (w *fixture) readable() {
 	w.t.Helper()
 	read := func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{
@@ -49,7 +49,7 @@ func (w *world) readable() {
 }
 
 func TestResourcesAndPrompts(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		w.readable()
 		w.client(client.Options{Era: era}, func(c *client.Client) {
 			var found []string
@@ -96,7 +96,7 @@ func TestResourcesAndPrompts(t *testing.T) {
 // Subscribers receive updates after a restart of the server, too, and a subscription keeps the
 // server from being stopped.
 func TestResourceUpdates(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		w.readable()
 		updates := make(chan string, 100)
 		w.client(client.Options{Era: era, OnResourceUpdated: func(uri string) { updates <- uri }},

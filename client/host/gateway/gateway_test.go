@@ -32,8 +32,8 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// A world is a gateway with the upstream server "up" and clients.
-type world struct {
+// A fixture is a gateway with the upstream server "up" and clients.
+type fixture struct {
 	t          *testing.T
 	era        mcp.Era // of up
 	up         *server.Server
@@ -46,10 +46,10 @@ type world struct {
 
 const result = `{"x-new":[1.50,9007199254740993],"resultType":"complete","content":[{"type":"later","x":"\u00e9"}],"structuredContent":{"b":1,"a":2}}`
 
-// inWorld runs a test in a bubble, with the server "up" of an era.
-func inWorld(t *testing.T, era mcp.Era, test func(t *testing.T, w *world)) {
+// withFixture runs a test in a bubble, with the server "up" of an era.
+func withFixture(t *testing.T, era mcp.Era, test func(t *testing.T, w *fixture)) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, era: era}
+		w := &fixture{t: t, era: era}
 		w.up = server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"},
 			dispatch.NewCatalog())
 		w.up.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt,
@@ -69,7 +69,7 @@ func inWorld(t *testing.T, era mcp.Era, test func(t *testing.T, w *world)) {
 	})
 }
 
-func (w *world) server(id string, era mcp.Era) host.Server {
+func (w *fixture) server(id string, era mcp.Era) host.Server {
 	return host.Server{ID: id, Options: client.Options{Era: era, Logger: quiet},
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 			return o.Connect(ctx, w.pipe(w.up))
@@ -77,7 +77,7 @@ func (w *world) server(id string, era mcp.Era) host.Server {
 }
 
 // pipe serves a server at one end of a pipe.
-func (w *world) pipe(s *server.Server) client.Transport {
+func (w *fixture) pipe(s *server.Server) client.Transport {
 	clientEnd, serverEnd := net.Pipe()
 	if s == w.up {
 		w.mu.Lock()
@@ -88,7 +88,7 @@ func (w *world) pipe(s *server.Server) client.Transport {
 	return client.Stream(clientEnd)
 }
 
-func (w *world) add(name string,
+func (w *fixture) add(name string,
 	forward func(context.Context, json.RawMessage) (json.RawMessage, error)) {
 	w.t.Helper()
 	assert.NilError(w.t,
@@ -98,7 +98,7 @@ func (w *world) add(name string,
 }
 
 // client calls f with a client of the gateway.
-func (w *world) client(o client.Options, f func(c *client.Client)) {
+func (w *fixture) client(o client.Options, f func(c *client.Client)) {
 	w.t.Helper()
 	o.Logger = quiet
 	c := mcptest.Connect(w.t, w.downstream, o)
@@ -107,7 +107,7 @@ func (w *world) client(o client.Options, f func(c *client.Client)) {
 	assert.NilError(w.t, c.Wait())
 }
 
-func (w *world) names(c *client.Client) (names []string) {
+func (w *fixture) names(c *client.Client) (names []string) {
 	w.t.Helper()
 	for tool, err := range c.Tools(w.t.Context()) {
 		assert.NilError(w.t, err)
@@ -119,11 +119,11 @@ func (w *world) names(c *client.Client) (names []string) {
 var eras = []mcp.Era{mcp.Legacy, mcp.Modern}
 
 // inEveryEra runs a test with a client and a server of each era.
-func inEveryEra(t *testing.T, test func(t *testing.T, w *world, downstream mcp.Era)) {
+func inEveryEra(t *testing.T, test func(t *testing.T, w *fixture, downstream mcp.Era)) {
 	for _, up := range eras {
 		for _, down := range eras {
 			t.Run(fmt.Sprintf("%v client, %v server", down, up), func(t *testing.T) {
-				inWorld(t, up, func(t *testing.T, w *world) { test(t, w, down) })
+				withFixture(t, up, func(t *testing.T, w *fixture) { test(t, w, down) })
 			})
 		}
 	}
@@ -137,7 +137,7 @@ func text(format string, args ...any) json.RawMessage {
 }
 
 func TestCall(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		w.client(client.Options{Era: era}, func(c *client.Client) {
 			for tool, err := range c.Tools(t.Context()) {
 				assert.NilError(t, err)
@@ -152,7 +152,7 @@ func TestCall(t *testing.T) {
 }
 
 func TestProgressAndCancellation(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		cancelled := make(chan error, 1)
 		w.add("slow", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			server.Progress(ctx, 1, 4, "one")
@@ -175,7 +175,7 @@ func TestProgressAndCancellation(t *testing.T) {
 }
 
 func TestQuestions(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		runs := 0
 		w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			runs++
@@ -218,7 +218,7 @@ func TestQuestions(t *testing.T) {
 // cannot be asked.
 func TestQuestionOfOneOfTwoCalls(t *testing.T) {
 	for _, era := range eras {
-		inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+		withFixture(t, mcp.Legacy, func(t *testing.T, w *fixture) {
 			release := make(chan struct{})
 			w.add("hold", func(context.Context, json.RawMessage) (json.RawMessage, error) {
 				<-release
@@ -260,7 +260,7 @@ func TestQuestionOfOneOfTwoCalls(t *testing.T) {
 }
 
 func TestListFollows(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		changes := make(chan int, 10)
 		w.client(client.Options{Era: era, OnToolsChanged: func(tools []*mcp.Tool, err error) {
 			changes <- len(tools)
@@ -280,7 +280,7 @@ func TestListFollows(t *testing.T) {
 
 // Manager.Restart starts a server that has failed at once.
 func TestRestart(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		changes := make(chan int, 10)
 		w.client(client.Options{Era: era, OnToolsChanged: func(tools []*mcp.Tool, err error) {
 			changes <- len(tools)
@@ -309,7 +309,7 @@ func TestRestart(t *testing.T) {
 }
 
 func TestServerComesAndGoes(t *testing.T) {
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		w.client(client.Options{}, func(c *client.Client) {
 			second := w.server("second", mcp.Legacy)
 			second.Filter.Deny = []string{"verb*"}
@@ -339,7 +339,7 @@ func TestServerComesAndGoes(t *testing.T) {
 
 // Settle waits until all servers are listed or could not be started, or until its context ends.
 func TestSettle(t *testing.T) {
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		slow := w.server("slow", mcp.Modern)
 		connect := slow.Connect
 		slow.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
@@ -378,7 +378,7 @@ func TestSettle(t *testing.T) {
 func TestCache(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache")
 	var starts atomic.Int64
-	gate := func(w *world, digest string) {
+	gate := func(w *fixture, digest string) {
 		w.gateway.Close()
 		w.gateway = gateway.Options{Logger: quiet, CacheDir: dir}.New(w.downstream)
 		s := w.server("up", mcp.Modern)
@@ -391,7 +391,7 @@ func TestCache(t *testing.T) {
 		assert.NilError(t, w.gateway.Add(s))
 		time.Sleep(5 * time.Second)
 	}
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		w.readable()
 		gate(w, "one")
 		assert.Equal(t, starts.Load(), int64(1))
@@ -431,7 +431,7 @@ func TestCache(t *testing.T) {
 // Refresh replaces cached lists by the current ones.
 func TestRefresh(t *testing.T) {
 	dir := t.TempDir()
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		s := w.server("up", mcp.Modern)
 		s.Digest = "d"
 		w.reopen(gateway.Options{CacheDir: dir}, s)
@@ -523,7 +523,7 @@ func TestPins(t *testing.T) {
 	lock, err := pin.Open(filepath.Join(t.TempDir(), "pins.json"))
 	assert.NilError(t, err)
 	for _, warn := range []bool{false, true} {
-		inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+		withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 			assert.Assert(t, w.gateway.Remove("up"))
 			w.gateway.Close()
 			var log bytes.Buffer
@@ -582,7 +582,7 @@ func TestPinsOfCachedLists(t *testing.T) {
 	dir := t.TempDir()
 	lock, err := pin.Open(filepath.Join(dir, "pins.json"))
 	assert.NilError(t, err)
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		var calls atomic.Int64
 		offer := func(description string) {
 			assert.NilError(t, w.up.AddRawTool(server.RawTool{
@@ -625,7 +625,7 @@ func TestPinsOfCachedLists(t *testing.T) {
 func TestPinsOfFirstUse(t *testing.T) {
 	lock, err := pin.Open(filepath.Join(t.TempDir(), "pins.json"))
 	assert.NilError(t, err)
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		w.up.RemoveTools("verbatim")
 		w.reopen(gateway.Options{Logger: quiet, Pins: lock}, w.server("up", mcp.Modern))
 		nothing := func(context.Context, json.RawMessage) (json.RawMessage,
@@ -655,7 +655,7 @@ func TestPinsOfFirstUse(t *testing.T) {
 }
 
 // useUpstream uses a server of the gateway.
-func (w *world) useUpstream(id string, f func(c *client.Client)) {
+func (w *fixture) useUpstream(id string, f func(c *client.Client)) {
 	w.t.Helper()
 	assert.NilError(w.t,
 		w.gateway.Manager().Use(w.t.Context(), id, "", false, func(c *client.Client) error {
@@ -666,7 +666,7 @@ func (w *world) useUpstream(id string, f func(c *client.Client)) {
 
 // Of two items with the same public name, the first server's is offered and the other is withheld.
 func TestCollision(t *testing.T) {
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		var log bytes.Buffer
 		downstream := server.Options{Logger: quiet}.New(server.Info{Name: "gateway", Version: "1"},
 			dispatch.NewCatalog())
@@ -716,7 +716,7 @@ func TestCollision(t *testing.T) {
 
 // A suspended call of a legacy server is cancelled if its client does not return with the answer.
 func TestSuspendedCallExpires(t *testing.T) {
-	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Legacy, func(t *testing.T, w *fixture) {
 		ended := make(chan time.Duration, 1)
 		w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			began := time.Now()

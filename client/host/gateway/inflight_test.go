@@ -22,7 +22,7 @@ var who = mcp.ElicitParams{Message: "Who?",
 // A call that is cancelled while its client is asked ends, and does not block questions of other
 // calls.
 func TestCancelledQuestion(t *testing.T) {
-	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Legacy, func(t *testing.T, w *fixture) {
 		ended := make(chan error, 1)
 		w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			if _, err := server.Elicit(ctx, "k", who); err != nil {

@@ -50,7 +50,7 @@ func (b *logbook) options(era mcp.Era, level mcp.LoggingLevel) client.Options {
 }
 
 // chatty adds a tool that logs at two levels, with and without the name of a logger.
-func (w *world) chatty() {
+func (w *fixture) chatty() {
 	w.add("chat", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 		for _, m := range []mcp.LoggingMessageParams{
 			{Level: mcp.LevelDebug, Logger: "db", Data: json.RawMessage(`{"b":1.50,"a":2}`)},
@@ -66,7 +66,7 @@ func (w *world) chatty() {
 
 // A log message during a call goes to the client of the call if it wants messages of that level.
 func TestLogsWithinCall(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		w.chatty()
 		var other logbook // a connected client to which the call does not belong
 		w.client(other.options(mcp.Legacy, mcp.LevelDebug), func(*client.Client) {
@@ -92,7 +92,7 @@ func TestLogsWithinCall(t *testing.T) {
 // Outside of calls, legacy clients receive a legacy server's log messages from their levels on. The
 // server's level is the most verbose of these, and is lowered after a delay.
 func TestLogsOutsideOfCalls(t *testing.T) {
-	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Legacy, func(t *testing.T, w *fixture) {
 		w.chatty()
 		conns := make(chan *server.Conn, 10)
 		levels := make(chan mcp.LoggingLevel, 10)
@@ -153,7 +153,7 @@ func TestLogsOutsideOfCalls(t *testing.T) {
 // At a shared server with calls of two clients, neither client receives the other's logs, progress
 // or questions. At servers with PerSession each receives its own.
 func TestTwoClients(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		for _, perSession := range []bool{false, true} {
 			for _, second := range eras {
 				w.twoClients(t, era, second, perSession)
@@ -162,7 +162,7 @@ func TestTwoClients(t *testing.T) {
 	})
 }
 
-func (w *world) twoClients(t *testing.T, first, second mcp.Era, perSession bool) {
+func (w *fixture) twoClients(t *testing.T, first, second mcp.Era, perSession bool) {
 	meet := map[string]chan struct{}{"client0": make(chan struct{}), "client1": make(chan struct{})}
 	w.up.RemoveTools("meet")
 	w.add("meet", func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
@@ -256,7 +256,7 @@ func (w *world) twoClients(t *testing.T, first, second mcp.Era, perSession bool)
 // A flood of log messages delays no other client and uses bounded memory. The oldest messages are
 // dropped and counted.
 func TestLogFlood(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		const flood = 20_000
 		w.add("flood", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			for i := range flood {
@@ -317,7 +317,7 @@ func TestLogFlood(t *testing.T) {
 
 // A client that does not read its logs delays neither the server nor other clients.
 func TestUnreadLogs(t *testing.T) {
-	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Legacy, func(t *testing.T, w *fixture) {
 		conns := make(chan *server.Conn, 10)
 		defer w.up.Integration().OnClientEvent(func(c *server.Conn, e server.ClientEvent) {
 			if e == server.ClientReady {
@@ -350,7 +350,7 @@ func TestUnreadLogs(t *testing.T) {
 
 // A modern server's log message for a request that has ended is dropped.
 func TestLateLogs(t *testing.T) {
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		w.add("late", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			<-ctx.Done()
 			time.Sleep(time.Second)
@@ -374,7 +374,7 @@ func TestLateLogs(t *testing.T) {
 
 // A client that stops reading during a call with many log messages does not block Close.
 func TestCloseWithUnreadLogs(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		w.add("flood", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			for ctx.Err() == nil {
 				_ = server.Log(ctx,
@@ -407,7 +407,7 @@ func TestCloseWithUnreadLogs(t *testing.T) {
 
 // Invalid log messages are dropped.
 func TestInvalidLogs(t *testing.T) {
-	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Legacy, func(t *testing.T, w *fixture) {
 		var b logbook
 		w.client(b.options(mcp.Legacy, mcp.LevelDebug), func(*client.Client) {
 			synctest.Wait() // the client has set its level
@@ -432,7 +432,7 @@ func TestInvalidLogs(t *testing.T) {
 }
 
 // scripted is a legacy server that sends these lines once it is initialized.
-func (w *world) scripted(id string, lines <-chan string) host.Server {
+func (w *fixture) scripted(id string, lines <-chan string) host.Server {
 	s := w.server(id, mcp.Legacy)
 	s.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 		return o.Connect(ctx, w.script(lines))
@@ -441,7 +441,7 @@ func (w *world) scripted(id string, lines <-chan string) host.Server {
 }
 
 // script answers initialize, and no other request.
-func (w *world) script(lines <-chan string) client.Transport {
+func (w *fixture) script(lines <-chan string) client.Transport {
 	clientEnd, serverEnd := net.Pipe()
 	w.serving.Go(func() {
 		in := bufio.NewScanner(serverEnd)

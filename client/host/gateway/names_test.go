@@ -25,16 +25,17 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A place is a server with resources and templates. The contents of each are the server's name.
-type place struct {
+// A namedServer is a server with resources and templates. The contents of each are the server's
+// name.
+type namedServer struct {
 	*server.Server
 	name  string
 	delay time.Duration // of its start
 	down  atomic.Bool
 }
 
-func newPlace(t *testing.T, name string, uris ...string) *place {
-	p := &place{Server: server.Options{Logger: quiet}.New(server.Info{Name: name, Version: "1"},
+func newNamedServer(t *testing.T, name string, uris ...string) *namedServer {
+	p := &namedServer{Server: server.Options{Logger: quiet}.New(server.Info{Name: name, Version: "1"},
 		dispatch.NewCatalog()), name: name}
 	p.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
 	for _, uri := range uris {
@@ -44,7 +45,7 @@ func newPlace(t *testing.T, name string, uris ...string) *place {
 }
 
 // has adds a resource or template.
-func (p *place) has(t *testing.T, uri, description string) {
+func (p *namedServer) has(t *testing.T, uri, description string) {
 	t.Helper()
 	read := func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: p.name}}},
@@ -67,8 +68,8 @@ func (p *place) has(t *testing.T, uri, description string) {
 				}}))
 }
 
-// host returns the place as a server of the gateway.
-func (w *world) host(p *place, id string) host.Server {
+// host returns the namedServer as a server of the gateway.
+func (w *fixture) host(p *namedServer, id string) host.Server {
 	return host.Server{ID: id, Digest: "d", Options: client.Options{Era: w.era, Logger: quiet},
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 			select {
@@ -82,8 +83,8 @@ func (w *world) host(p *place, id string) host.Server {
 		}}
 }
 
-// places opens a gateway with servers a, b and so on.
-func (w *world) places(o gateway.Options, all ...*place) {
+// addNamedServers opens a gateway with servers a, b and so on.
+func (w *fixture) addNamedServers(o gateway.Options, all ...*namedServer) {
 	w.t.Helper()
 	w.gateway.Close()
 	o.Logger = quiet
@@ -94,7 +95,7 @@ func (w *world) places(o gateway.Options, all ...*place) {
 }
 
 // who returns, for each URI, the server that answers, or "-".
-func (w *world) who(c *client.Client, uris ...string) string {
+func (w *fixture) who(c *client.Client, uris ...string) string {
 	w.t.Helper()
 	var names []string
 	for _, uri := range uris {
@@ -111,12 +112,12 @@ func (w *world) who(c *client.Client, uris ...string) string {
 // Of two servers with one URI the first in order owns it, even if it is slow or down, and after a
 // restart of the gateway in which the other is listed first.
 func TestOwnerOfURI(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		remember := t.TempDir()
-		first, second := newPlace(t, "first", "mem://x"),
-			newPlace(t, "second", "mem://x", "mem://y")
+		first, second := newNamedServer(t, "first", "mem://x"),
+			newNamedServer(t, "second", "mem://x", "mem://y")
 		first.delay = 10 * time.Second
-		w.places(gateway.Options{CacheDir: remember}, first, second)
+		w.addNamedServers(gateway.Options{CacheDir: remember}, first, second)
 		w.client(client.Options{Era: era}, func(c *client.Client) {
 			for range 5 {
 				if got := w.who(c, "mem://x"); got == "second" {
@@ -128,7 +129,7 @@ func TestOwnerOfURI(t *testing.T) {
 			assert.Check(t, cmp.DeepEqual(w.uris(c), []string{"mem://x", "mem://y"}))
 		})
 		first.down.Store(true)
-		w.places(gateway.Options{CacheDir: remember}, first, second)
+		w.addNamedServers(gateway.Options{CacheDir: remember}, first, second)
 		time.Sleep(time.Minute)
 		w.client(client.Options{Era: era}, func(c *client.Client) {
 			assert.Check(t, cmp.Equal(w.who(c, "mem://x", "mem://y"), "- second"))
@@ -139,11 +140,11 @@ func TestOwnerOfURI(t *testing.T) {
 // URIs that match a server's template do not belong to a later server that lists them or has a more
 // specific template.
 func TestTemplateCollision(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
-		first := newPlace(t, "first", "mem://{+path}")
-		second := newPlace(t, "second", "mem://secret", "mem://secret/{x}", "other://1",
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
+		first := newNamedServer(t, "first", "mem://{+path}")
+		second := newNamedServer(t, "second", "mem://secret", "mem://secret/{x}", "other://1",
 			"other://{y}")
-		w.places(gateway.Options{}, first, second)
+		w.addNamedServers(gateway.Options{}, first, second)
 		time.Sleep(30 * time.Second)
 		w.client(client.Options{Era: era}, func(c *client.Client) {
 			assert.Check(t, cmp.Equal(
@@ -160,9 +161,9 @@ func TestTemplateCollision(t *testing.T) {
 // Of two overlapping templates both are offered, and the first server in order answers for the
 // common URIs.
 func TestOverlappingTemplates(t *testing.T) {
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
-		w.places(gateway.Options{}, newPlace(t, "first", "mem://{x}/b"),
-			newPlace(t, "second", "mem://a/{y}", "mem://{x}/c"))
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
+		w.addNamedServers(gateway.Options{}, newNamedServer(t, "first", "mem://{x}/b"),
+			newNamedServer(t, "second", "mem://a/{y}", "mem://{x}/c"))
 		time.Sleep(30 * time.Second)
 		w.client(client.Options{}, func(c *client.Client) {
 			assert.Check(t, cmp.Equal(w.who(c, "mem://a/b", "mem://a/z", "mem://q/b", "mem://q/c"),
@@ -176,9 +177,9 @@ func TestOverlappingTemplates(t *testing.T) {
 func TestResourcesAndPromptsArePinned(t *testing.T) {
 	lock, err := pin.Open(filepath.Join(t.TempDir(), "pins.json"))
 	assert.NilError(t, err)
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
-		first, second := newPlace(t, "first", "mem://x", "mem://y", "all://{z}"),
-			newPlace(t, "second", "mem://x")
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
+		first, second := newNamedServer(t, "first", "mem://x", "mem://y", "all://{z}"),
+			newNamedServer(t, "second", "mem://x")
 		prompt := func(name, description string) {
 			assert.NilError(t,
 				first.AddPrompt(
@@ -186,7 +187,7 @@ func TestResourcesAndPromptsArePinned(t *testing.T) {
 						Get: noPrompt}))
 		}
 		prompt("p", "")
-		w.places(gateway.Options{Pins: lock}, first, second)
+		w.addNamedServers(gateway.Options{Pins: lock}, first, second)
 		time.Sleep(30 * time.Second)
 		w.client(client.Options{}, func(c *client.Client) {
 			list := func() string {
@@ -252,10 +253,10 @@ func TestResourcesAndPromptsArePinned(t *testing.T) {
 
 // The cached names of a server whose configuration has changed stay reserved until it is listed.
 func TestReservedNames(t *testing.T) {
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		remember := t.TempDir()
-		first, second := newPlace(t, "first", "mem://x"), newPlace(t, "second", "mem://x")
-		w.places(gateway.Options{CacheDir: remember}, first, second)
+		first, second := newNamedServer(t, "first", "mem://x"), newNamedServer(t, "second", "mem://x")
+		w.addNamedServers(gateway.Options{CacheDir: remember}, first, second)
 		time.Sleep(30 * time.Second)
 		w.gateway.Close()
 		w.gateway = gateway.Options{CacheDir: remember, Logger: quiet}.New(w.downstream)
@@ -279,10 +280,10 @@ func TestReservedNames(t *testing.T) {
 // Order determines the owner of a URI. A server that is disabled, replaced or removed loses its
 // URIs, but to no other server before its replacement is listed.
 func TestOrder(t *testing.T) {
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
-		first, second := newPlace(t, "first", "mem://x"),
-			newPlace(t, "second", "mem://x", "mem://y")
-		w.places(gateway.Options{}, first, second)
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
+		first, second := newNamedServer(t, "first", "mem://x"),
+			newNamedServer(t, "second", "mem://x", "mem://y")
+		w.addNamedServers(gateway.Options{}, first, second)
 		time.Sleep(30 * time.Second)
 		collision := func(id, other string) {
 			t.Helper()
@@ -296,7 +297,7 @@ func TestOrder(t *testing.T) {
 			w.gateway.Order("c", "b", "a")
 			assert.Equal(t, w.who(c, "mem://x", "mem://y"), "second second")
 			collision("a", "b")
-			third := newPlace(t, "third", "mem://x")
+			third := newNamedServer(t, "third", "mem://x")
 			assert.NilError(t, w.gateway.Add(w.host(third, "c")))
 			w.gateway.Settle(t.Context())
 			assert.Equal(t, w.who(c, "mem://x", "mem://y"), "third second")
@@ -327,9 +328,9 @@ func TestOrder(t *testing.T) {
 // Only the owner of a URI sends updates for it. At a downstream server with a single upstream
 // server, that server owns its URIs.
 func TestUpdatesAndReadsOfDownstreams(t *testing.T) {
-	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
-		first := newPlace(t, "first", "mem://x", "mem://all/{y}")
-		w.places(gateway.Options{}, first)
+	withFixture(t, mcp.Legacy, func(t *testing.T, w *fixture) {
+		first := newNamedServer(t, "first", "mem://x", "mem://all/{y}")
+		w.addNamedServers(gateway.Options{}, first)
 		peers := make(chan *rpc.Peer, 10)
 		lists := scripted{
 			mcp.MethodListResources: `{"resources":[{"uri":"mem://x","name":"x"},{"uri":"mem://z","name":"z"}]}`,

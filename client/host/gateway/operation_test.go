@@ -28,11 +28,11 @@ import (
 // asOperations runs a test with a server of each era whose tools are operations, and a function
 // that calls them with a confirmation and returns JSON.
 func asOperations(t *testing.T, o gateway.Options, change func(s *host.Server),
-	test func(t *testing.T, w *world, c *dispatch.Catalog,
+	test func(t *testing.T, w *fixture, c *dispatch.Catalog,
 		call func(operation, arguments string) string)) {
 	for _, era := range eras {
 		t.Run(era.String(), func(t *testing.T) {
-			inWorld(t, era, func(t *testing.T, w *world) {
+			withFixture(t, era, func(t *testing.T, w *fixture) {
 				o := o
 				o.Catalog = dispatch.NewCatalog()
 				s := w.server("up", era)
@@ -60,7 +60,7 @@ func operationNames(c *dispatch.Catalog) (names []string) {
 }
 
 // offer adds a tool to the server "up".
-func (w *world) offer(tool mcp.Tool,
+func (w *fixture) offer(tool mcp.Tool,
 	forward func(context.Context, json.RawMessage) (json.RawMessage, error)) {
 	w.t.Helper()
 	assert.NilError(w.t, w.up.AddRawTool(server.RawTool{Tool: tool, Forward: forward}))
@@ -78,7 +78,7 @@ const settle = 5 * time.Second // list changes are delayed
 func TestOperationSpec(t *testing.T) {
 	yes, no := true, false
 	asOperations(t, gateway.Options{}, nil,
-		func(t *testing.T, w *world, c *dispatch.Catalog, call func(string, string) string) {
+		func(t *testing.T, w *fixture, c *dispatch.Catalog, call func(string, string) string) {
 			schema := json.RawMessage(
 				`{"properties":{"n":{"type":"integer","default":7}},"required":["m"]}`)
 			for name, a := range map[string]*mcp.ToolAnnotations{
@@ -137,7 +137,7 @@ func TestOperationSpec(t *testing.T) {
 // An operation returns the whole result without needless duplicates.
 func TestOperationResults(t *testing.T) {
 	asOperations(t, gateway.Options{}, nil,
-		func(t *testing.T, w *world, _ *dispatch.Catalog, call func(string, string) string) {
+		func(t *testing.T, w *fixture, _ *dispatch.Catalog, call func(string, string) string) {
 			ok := func(data, original string) string {
 				if original != "" {
 					original = `,"_meta":{"original":` + original + `}`
@@ -211,7 +211,7 @@ func text2(structured json.RawMessage) json.RawMessage {
 func TestOperationsFollowTools(t *testing.T) {
 	asOperations(t, gateway.Options{}, func(s *host.Server) {
 		s.Filter.Deny = []string{"secret*"}
-	}, func(t *testing.T, w *world, c *dispatch.Catalog, call func(string, string) string) {
+	}, func(t *testing.T, w *fixture, c *dispatch.Catalog, call func(string, string) string) {
 		assert.DeepEqual(t, operationNames(c), []string{"up.verbatim"})
 		w.add("secret.one", gives(`{}`))
 		w.add("a.b", gives(`{"content":[]}`))
@@ -269,7 +269,7 @@ func TestOperationsFollowTools(t *testing.T) {
 func TestOperationWithoutSchema(t *testing.T) {
 	var log bytes.Buffer
 	c := dispatch.NewCatalog()
-	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Legacy, func(t *testing.T, w *fixture) {
 		w.offer(mcp.Tool{Name: "strange",
 			InputSchema: json.RawMessage(`{"type":"object","pattern":"(?=x)"}`)},
 			gives(`{"content":[]}`))
@@ -322,7 +322,7 @@ func TestOperationOfDuplicateTool(t *testing.T) {
 func TestOperationErrors(t *testing.T) {
 	asOperations(t, gateway.Options{}, func(s *host.Server) {
 		s.Options.CallTimeout = 20 * time.Second
-	}, func(t *testing.T, w *world, c *dispatch.Catalog, call func(string, string) string) {
+	}, func(t *testing.T, w *fixture, c *dispatch.Catalog, call func(string, string) string) {
 		w.add("refuses", func(context.Context, json.RawMessage) (json.RawMessage, error) {
 			return nil, &rpc.Error{Code: -31000, Message: "not with these",
 				Data: json.RawMessage(`{"x":1.50}`)}
@@ -403,7 +403,7 @@ func TestOperationQuestions(t *testing.T) {
 		return text2(answer.Content), nil
 	}
 	asOperations(t, gateway.Options{}, nil,
-		func(t *testing.T, w *world, _ *dispatch.Catalog, call func(string, string) string) {
+		func(t *testing.T, w *fixture, _ *dispatch.Catalog, call func(string, string) string) {
 			w.add("asks", ask)
 			time.Sleep(settle)
 			got := call("up.asks", `{}`)
@@ -439,7 +439,7 @@ func TestOperationQuestions(t *testing.T) {
 			return &mcp.ElicitResult{Action: mcp.ElicitAccept,
 				Content: json.RawMessage(`{"name":"ada"}`)}, nil
 		}
-	}, func(t *testing.T, w *world, _ *dispatch.Catalog, call func(string, string) string) {
+	}, func(t *testing.T, w *fixture, _ *dispatch.Catalog, call func(string, string) string) {
 		w.add("asks", ask)
 		time.Sleep(settle)
 		assert.Equal(t, call("up.asks", `{}`),
@@ -450,7 +450,7 @@ func TestOperationQuestions(t *testing.T) {
 
 // A question of a legacy server never goes to the client of another call.
 func TestOperationQuestionOfLegacyServer(t *testing.T) {
-	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Legacy, func(t *testing.T, w *fixture) {
 		c := dispatch.NewCatalog()
 		w.reopen(gateway.Options{Catalog: c}, w.server("up", mcp.Legacy))
 		under, goOn := make(chan struct{}), make(chan struct{})
@@ -506,7 +506,7 @@ func TestOperationControl(t *testing.T) {
 	}}
 	asOperations(t, o, func(s *host.Server) {
 		s.MaxArguments, s.MaxResult = 20, 100
-	}, func(t *testing.T, w *world, _ *dispatch.Catalog, call func(string, string) string) {
+	}, func(t *testing.T, w *fixture, _ *dispatch.Catalog, call func(string, string) string) {
 		w.add("echo", func(_ context.Context, arguments json.RawMessage) (json.RawMessage, error) {
 			return text2(arguments), nil
 		})

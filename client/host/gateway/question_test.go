@@ -99,7 +99,7 @@ func addAsking(t *testing.T, s *server.Server, uri, template string) {
 
 // Servers may ask questions within prompts/get and resources/read, too.
 func TestQuestionsOfPromptsAndResources(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		// A server that is asked first for an unlisted resource, and does not have it.
 		other := server.Options{Logger: quiet}.New(server.Info{Name: "first", Version: "1"},
 			dispatch.NewCatalog())
@@ -143,7 +143,7 @@ func TestQuestionsOfPromptsAndResources(t *testing.T) {
 
 // Two clients read at once from their own processes, and each is asked about its own request.
 func TestQuestionsOfTwoReaders(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		own := w.server("up", w.era)
 		own.PerSession = true
 		assert.NilError(t, w.gateway.Add(own))
@@ -170,7 +170,7 @@ func TestQuestionsOfTwoReaders(t *testing.T) {
 // A client's answer to one server is not sent to another server that has got the name since.
 func TestAnswerAfterReplacement(t *testing.T) {
 	for _, era := range eras {
-		inWorld(t, era, func(t *testing.T, w *world) {
+		withFixture(t, era, func(t *testing.T, w *fixture) {
 			addAsking(t, w.up, "mem://a", "mem://all/{id}")
 			other := server.Options{Logger: quiet}.New(server.Info{Name: "other", Version: "1"},
 				dispatch.NewCatalog())
@@ -201,7 +201,7 @@ func TestAnswerAfterReplacement(t *testing.T) {
 // one client it goes to that client if it is unambiguous.
 func TestAmbiguousQuestion(t *testing.T) {
 	for _, era := range eras {
-		inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+		withFixture(t, mcp.Legacy, func(t *testing.T, w *fixture) {
 			began, end := make(chan struct{}), make(chan struct{})
 			busy := func() { began <- struct{}{}; <-end }
 			assert.NilError(t,
@@ -252,7 +252,7 @@ func TestAmbiguousQuestion(t *testing.T) {
 // A client that does not read the logs of its call does not block questions of other calls after
 // its call has ended.
 func TestQuestionAfterUnreadLogs(t *testing.T) {
-	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Legacy, func(t *testing.T, w *fixture) {
 		w.add("flood", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			for range 20 {
 				_ = server.Log(ctx,
@@ -287,7 +287,7 @@ func TestQuestionAfterUnreadLogs(t *testing.T) {
 // An ambiguous question waits until one call is left, and goes to the client of that call.
 func TestQuestionWaitsForOtherCalls(t *testing.T) {
 	for _, era := range eras {
-		inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+		withFixture(t, mcp.Legacy, func(t *testing.T, w *fixture) {
 			w.add("busy", func(context.Context, json.RawMessage) (json.RawMessage, error) {
 				time.Sleep(4 * time.Second)
 				return text("done"), nil

@@ -18,7 +18,7 @@ import (
 // An unlisted resource is read from a server with URIs of its scheme, and is not found if no server
 // has it.
 func TestUnlistedResource(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		asked := ""
 		reads := func(id, known string) func(_ context.Context,
 			uri string) (*mcp.ReadResourceResult, error) {
@@ -82,7 +82,7 @@ func TestUnlistedResource(t *testing.T) {
 // At a downstream server with a single upstream server, unlisted resources can be read and
 // subscribed to, the server may ask questions, and its errors are forwarded.
 func TestUnlistedOfSingleServer(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		w.readable()
 		downstream := w.addDownstream("up")
 		w.up.Integration().ReadUnlisted(
@@ -141,7 +141,7 @@ func TestUnlistedOfSingleServer(t *testing.T) {
 
 // A downstream server does not read from upstream servers that it does not offer.
 func TestUnlistedOfOtherDownstream(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		w.readable()
 		asked := 0
 		w.up.Integration().ReadUnlisted(

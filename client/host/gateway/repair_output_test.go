@@ -13,7 +13,7 @@ import (
 // 2026-07-28 refuse the whole list. So only clients of later revisions get it.
 func TestOutputSchemaOfArray(t *testing.T) {
 	const without = `{"name":"odd__list","inputSchema":{"type":"object"}`
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		odd := scripted{mcp.MethodListTools: `{"tools":[{"name":"list","inputSchema":{},
 			"outputSchema":{"type":"array"}}]}`}
 		assert.NilError(t, w.gateway.Add(odd.server("odd", &w.serving)))

@@ -81,7 +81,7 @@ func TestInvalidDefinitions(t *testing.T) {
 		mcp.MethodListResources:         `{"resources":[{"uri":"mem://a","name":"a","size":null,"mimeType":null,"annotations":{"priority":null}},{"uri":7,"name":"w"},{"uri":"mem://g","name":"g"}]}`,
 		mcp.MethodListResourceTemplates: `{"resourceTemplates":[{"uriTemplate":"mem://{a}","name":"a","mimeType":null},{"uriTemplate":"mem://{w","name":"w"},{"uriTemplate":null,"name":"w"}]}`,
 	}
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		w.gateway.Close()
 		var log lockedBuffer
 		lock, err := pin.Open(filepath.Join(t.TempDir(), "mcp.lock"))

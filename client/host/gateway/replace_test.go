@@ -19,7 +19,7 @@ import (
 // A replaced server keeps its place in the order. Its calls in flight fail, and later calls go to
 // its replacement.
 func TestReplace(t *testing.T) {
-	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Legacy, func(t *testing.T, w *fixture) {
 		working := make(chan struct{})
 		w.add("hang", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			close(working)
@@ -64,7 +64,7 @@ func TestReplace(t *testing.T) {
 // The items of a disabled server are offered when it is enabled, and those of a failed server when
 // it is restarted.
 func TestEnable(t *testing.T) {
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		off := w.server("off", mcp.Modern)
 		off.Disabled = true
 		connect, broken := off.Connect, new(atomic.Bool)

@@ -41,7 +41,7 @@ func rooted(names ...string) []mcp.Root {
 // A roots/list request within a call goes to the client of the call. For a client without roots the
 // answer is an empty list.
 func TestRootsWithinCall(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		w.add("roots", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			roots, err := server.Roots(ctx, "roots")
 			if err != nil {
@@ -105,7 +105,7 @@ func TestRootsWithinCall(t *testing.T) {
 // A client that does not return its roots delays its call by at most 5 s if the server does not
 // need them.
 func TestRootsTimeout(t *testing.T) {
-	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Legacy, func(t *testing.T, w *fixture) {
 		w.add("roots", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			roots, err := server.Roots(ctx, "roots")
 			return text("%q %v", uris(roots), err), nil
@@ -128,7 +128,7 @@ func TestRootsTimeout(t *testing.T) {
 
 // DeclareCapabilities declares the capabilities that a gateway declares.
 func TestDeclareCapabilities(t *testing.T) {
-	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Legacy, func(t *testing.T, w *fixture) {
 		var o client.Options
 		gateway.DeclareCapabilities(&o)
 		defer w.up.Integration().OnClientEvent(func(c *server.Conn, e server.ClientEvent) {
@@ -140,7 +140,7 @@ func TestDeclareCapabilities(t *testing.T) {
 
 // A modern server that asks for roots in every round gets an error.
 func TestRepeatedRootsRequests(t *testing.T) {
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		asked := 0
 		w.add("roots", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			asked++
@@ -156,15 +156,15 @@ func TestRepeatedRootsRequests(t *testing.T) {
 	})
 }
 
-// A curious is a server that asks its clients for roots outside of calls: when they connect, and
-// when they report a change.
-type curious struct {
+// A rootsServer is a server that asks its clients for roots outside of calls: when they connect,
+// and when they report a change.
+type rootsServer struct {
 	mu      sync.Mutex
 	answers []string
 	errs    []error
 }
 
-func (q *curious) ask(s *server.Server) (stop func()) {
+func (q *rootsServer) ask(s *server.Server) (stop func()) {
 	return s.Integration().OnClientEvent(func(c *server.Conn, e server.ClientEvent) {
 		if e != server.ClientReady && e != server.ClientRoots {
 			return
@@ -179,7 +179,7 @@ func (q *curious) ask(s *server.Server) (stop func()) {
 }
 
 // took waits, and returns the answers since its last call.
-func (q *curious) took(t *testing.T, wait time.Duration) string {
+func (q *rootsServer) took(t *testing.T, wait time.Duration) string {
 	t.Helper()
 	time.Sleep(wait)
 	q.mu.Lock()
@@ -194,8 +194,8 @@ func (q *curious) took(t *testing.T, wait time.Duration) string {
 // A legacy server that asks outside of calls gets the roots of all connected clients, and is
 // notified of changes. Each client is asked once.
 func TestRootsOutsideOfCalls(t *testing.T) {
-	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
-		q := new(curious)
+	withFixture(t, mcp.Legacy, func(t *testing.T, w *fixture) {
+		q := new(rootsServer)
 		defer q.ask(w.up)()
 		assert.Equal(t, q.took(t, time.Second), "[]", "nobody is there")
 		assert.NilError(t, w.gateway.Manager().Restart("up"))
@@ -237,14 +237,14 @@ func TestRootsOutsideOfCalls(t *testing.T) {
 // A client that does not answer delays a server by at most 5 s, and its late answer is reported as
 // a change. A client that returns an error has no roots.
 func TestRootsOfSlowClients(t *testing.T) {
-	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Legacy, func(t *testing.T, w *fixture) {
 		var log bytes.Buffer
 		w.gateway.Close()
 		o := gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 		w.gateway = o.New(w.downstream)
 		assert.NilError(t, w.gateway.Add(w.server("up", mcp.Legacy)))
 		time.Sleep(5 * time.Second)
-		q := new(curious)
+		q := new(rootsServer)
 		defer q.ask(w.up)()
 		q.took(t, time.Second)
 		slow := func(wait time.Duration, err error) client.Options {

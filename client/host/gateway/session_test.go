@@ -25,7 +25,7 @@ import (
 
 // own opens a gateway to a server with PerSession. live returns the number of its processes for
 // sessions.
-func (w *world) own(change func(*host.Server)) (live func() int) {
+func (w *fixture) own(change func(*host.Server)) (live func() int) {
 	s := w.server("up", w.era)
 	s.PerSession = true
 	var mu sync.Mutex
@@ -61,7 +61,7 @@ func (w *world) own(change func(*host.Server)) (live func() int) {
 
 // Each client has its own process, which ends with the client.
 func TestPerSession(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		live := w.own(nil)
 		isCall := func(c *client.Client) {
 			t.Helper()
@@ -88,7 +88,7 @@ func TestPerSession(t *testing.T) {
 
 // Changes of the lists of one client's process do not change the offered lists.
 func TestPerSessionLists(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		nothing := func(context.Context, json.RawMessage) (json.RawMessage,
 			error) {
 			return text("x"), nil
@@ -125,7 +125,7 @@ func TestPerSessionLists(t *testing.T) {
 // The process of a client that disconnects while the process starts, runs a call or waits for an
 // answer ends.
 func TestPerSessionDisconnect(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		began := make(chan struct{}, 1)
 		w.add("hold", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			began <- struct{}{}
@@ -181,7 +181,7 @@ func TestPerSessionDisconnect(t *testing.T) {
 
 // The error of a further session names the limit.
 func TestPerSessionLimit(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		w.own(func(s *host.Server) { s.MaxSessions = 1 })
 		w.client(client.Options{Era: era}, func(a *client.Client) {
 			_, err := a.CallTool(t.Context(), "up__verbatim", nil)
@@ -204,7 +204,7 @@ func TestPerSessionLimit(t *testing.T) {
 
 // A client's process gets the roots of that client only, and only that client gets its logs.
 func TestPerSessionRootsAndLogs(t *testing.T) {
-	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Legacy, func(t *testing.T, w *fixture) {
 		w.own(nil)
 		var mu sync.Mutex
 		conns := map[string]*server.Conn{} // by the roots of the client
@@ -257,7 +257,7 @@ func TestPerSessionRootsAndLogs(t *testing.T) {
 // Modern clients over HTTP with the same principal may answer each other's questions. Other
 // principals, and sessions of the same principal, may not.
 func TestPrincipalsAndSessions(t *testing.T) {
-	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Legacy, func(t *testing.T, w *fixture) {
 		w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			answer, err := server.Elicit(ctx, "k",
 				mcp.ElicitParams{Message: "?",
@@ -298,7 +298,7 @@ func TestPrincipalsAndSessions(t *testing.T) {
 // Requests without a session, as of modern clients over HTTP and callers of operations, cannot use
 // a server with PerSession and do not see its items.
 func TestPerSessionWithoutSession(t *testing.T) {
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		w.readable()
 		w.second("shared")
 		c := dispatch.NewCatalog()

@@ -26,7 +26,7 @@ func aSkill(dir, name, body string) fstest.MapFS {
 }
 
 // skillsOf returns the definitions of the skills that a client gets, by URI.
-func (w *world) skillsOf(c *client.Client) map[string]string {
+func (w *fixture) skillsOf(c *client.Client) map[string]string {
 	w.t.Helper()
 	all := map[string]string{}
 	for definition, err := range c.Integration().SkillDefinitions(w.t.Context(), client.Fresh()) {
@@ -39,7 +39,7 @@ func (w *world) skillsOf(c *client.Client) map[string]string {
 // The skills of all servers are offered as they are, and their files can be read. Of two with the
 // same URI, and of those in the directory of another server's skill, the first server's is offered.
 func TestSkills(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		assert.NilError(t, w.up.AddSkills(aSkill("refunds", "refunds", "up")))
 		assert.NilError(t, w.up.AddSkill(server.Skill{
 			Skill: mcp.Skill{URI: "skill://daily/SKILL.md", Resources: mcp.SkillResources{Dynamic: true},
@@ -115,7 +115,7 @@ func TestSkills(t *testing.T) {
 func TestPinsOfSkills(t *testing.T) {
 	lock, err := pin.Open(filepath.Join(t.TempDir(), "pins.json"))
 	assert.NilError(t, err)
-	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Legacy, func(t *testing.T, w *fixture) {
 		files := aSkill("refunds", "refunds", "up")
 		assert.NilError(t, w.up.AddSkills(files))
 		w.reopen(gateway.Options{Logger: quiet, Pins: lock}, w.server("up", mcp.Legacy))

@@ -19,7 +19,7 @@ import (
 )
 
 // die ends the connection to the server "up", and waits until the gateway has noticed.
-func (w *world) die() {
+func (w *fixture) die() {
 	w.mu.Lock()
 	live := w.upConn
 	w.mu.Unlock()
@@ -29,7 +29,7 @@ func (w *world) die() {
 
 // The items of a server that has ended stay in the lists, and a call waits until it restarts.
 func TestListStaysWhileServerRestarts(t *testing.T) {
-	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		changes := make(chan int, 10)
 		o := client.Options{Era: era,
 			OnToolsChanged: func(tools []*mcp.Tool, err error) { changes <- len(tools) }}
@@ -52,7 +52,7 @@ func TestListStaysWhileServerRestarts(t *testing.T) {
 }
 
 // retryIn returns the time until a server restarts.
-func (w *world) retryIn(id string) time.Duration {
+func (w *fixture) retryIn(id string) time.Duration {
 	for _, s := range w.gateway.Manager().Status() {
 		if s.ID == id && s.State == host.Waiting {
 			return time.Until(s.RetryAt)
@@ -63,7 +63,7 @@ func (w *world) retryIn(id string) time.Duration {
 
 // If a call cannot wait for the restart, its error contains the time of the restart.
 func TestErrorSaysWhenServerRestarts(t *testing.T) {
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		catalog := dispatch.NewCatalog()
 		w.gateway.Close()
 		w.gateway = gateway.Options{Logger: quiet, Catalog: catalog}.New(w.downstream)

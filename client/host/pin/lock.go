@@ -13,7 +13,7 @@ import (
 
 // ErrNotFound matches the error of [Lock.Accept] for a name without a definition, and of
 // [Lock.Forget] for a name without a pin or an unknown server.
-var ErrNotFound = errors.New("there is no such")
+var ErrNotFound = errors.New("not found")
 
 // A Lock is a file of pins. Its methods are safe for concurrent use. Several processes may use the
 // same file: each method reads it again, and of two simultaneous writes one may be lost.
@@ -129,7 +129,7 @@ func (l *Lock) accept(s Server, kind Kind, definitions []json.RawMessage, accept
 	}
 	for _, name := range accepted {
 		if _, ok := c.entries[name]; !ok {
-			return fmt.Errorf("%w %s: %.100q of the server %q", ErrNotFound, kind, name, s.ID)
+			return fmt.Errorf("the %s %.100q of the server %q: %w", kind, name, s.ID, ErrNotFound)
 		}
 	}
 	sp := c.server
@@ -167,11 +167,11 @@ func (l *Lock) forget(id string, names []string) error {
 	}
 	sp := f.Servers[id]
 	if sp == nil {
-		return fmt.Errorf("%w server: %q", ErrNotFound, id)
+		return fmt.Errorf("pins of the server %q: %w", id, ErrNotFound)
 	}
 	for _, name := range names {
 		if !sp.has(name) {
-			return fmt.Errorf("%w pin: %.100q of the server %q", ErrNotFound, name, id)
+			return fmt.Errorf("the pin %.100q of the server %q: %w", name, id, ErrNotFound)
 		}
 	}
 	for _, kind := range Kinds() {

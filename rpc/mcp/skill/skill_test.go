@@ -186,7 +186,7 @@ func TestVerify(t *testing.T) {
 	verify := func(uri, content string) error { return skill.Verify(s, uri, []byte(content)) }
 	assert.NilError(t, verify(s.URI, content))
 	assert.ErrorContains(t, verify("skill://s/b", ""), "the skill does not list this file")
-	assert.ErrorContains(t, verify(s.URI, content+"!"), "bytes, and the skill's entry says")
+	assert.ErrorContains(t, verify(s.URI, content+"!"), "bytes; the entry declares")
 	assert.ErrorContains(t, verify(s.URI, content[:len(content)-1]+"!"), "its digest is sha256:")
 	s.Frontmatter = []byte(`{"description":"d","name":"s","version":2}`)
 	assert.ErrorContains(t, verify(s.URI, content), `"version" in its front matter differs`)

@@ -19,9 +19,9 @@ func Verify(s *mcp.Skill, uri string, content []byte) error {
 		case !ok:
 			return errors.New("the skill does not list this file")
 		case int64(len(content)) != f.Size:
-			return fmt.Errorf("it has %d bytes, and the skill's entry says %d", len(content), f.Size)
+			return fmt.Errorf("it has %d bytes; the entry declares %d", len(content), f.Size)
 		case got != f.Digest:
-			return fmt.Errorf("its digest is %s, and the skill's entry says %s", got, f.Digest)
+			return fmt.Errorf("its digest is %s; the entry declares %s", got, f.Digest)
 		}
 	}
 	if uri != s.URI {

@@ -153,8 +153,8 @@ func isStateKey(key string) bool {
 	return isStateName(key, 256, false)
 }
 
-func isStateName(name string, most int, digitFirst bool) bool {
-	if name == "" || len(name) > most || strings.IndexByte("_-*/", name[0]) >= 0 ||
+func isStateName(name string, limit int, digitFirst bool) bool {
+	if name == "" || len(name) > limit || strings.IndexByte("_-*/", name[0]) >= 0 ||
 		!digitFirst && name[0] <= '9' {
 		return false
 	}

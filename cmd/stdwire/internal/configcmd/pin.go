@@ -160,8 +160,9 @@ func (p *pinOptions) accept(std *term.Streams, lock *pin.Lock, server pin.Server
 	}
 	for _, name := range p.names {
 		if !named[name] {
-			return fmt.Errorf("%w tool, prompt, resource or template: %.100q of the server %q",
-				pin.ErrNotFound, name, server.ID)
+			return fmt.Errorf(
+				"the tool, prompt, resource or template %.100q of the server %q: %w", name,
+				server.ID, pin.ErrNotFound)
 		}
 	}
 	for i, c := range all {

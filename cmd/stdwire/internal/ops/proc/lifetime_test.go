@@ -42,7 +42,7 @@ func TestProcCap(t *testing.T) {
 		ids = append(ids, b.start(t, "copy"))
 	}
 	err := fails(t, b, "proc.start", program(t, "copy"), dispatch.StateError,
-		"as many as there may be")
+		"which is the limit")
 	assert.DeepEqual(t, details[[]string](t, err, "sessions"), ids)
 
 	// The oldest ended session makes room.
@@ -51,7 +51,8 @@ func TestProcCap(t *testing.T) {
 		b.rest(t, id)
 	}
 	// But not for another caller.
-	fails(t, b.as("bob", nil), "proc.start", program(t, "copy"), dispatch.StateError, "as many")
+	fails(t, b.as("bob", nil), "proc.start", program(t, "copy"), dispatch.StateError,
+		"which is the limit")
 	added := b.start(t, "copy")
 	var left []string
 	for _, listed := range run[ListOutput](t, b, "proc.list", nil).Sessions {
