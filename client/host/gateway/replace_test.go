@@ -103,7 +103,7 @@ func TestEnable(t *testing.T) {
 // A server with cached lists is offered again when it is enabled, and starts at its next use.
 func TestEnableWithCache(t *testing.T) {
 	dir := t.TempDir()
-	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		s := w.server("up", mcp.Modern)
 		s.Digest = "d"
 		w.reopen(gateway.Options{CacheDir: dir}, s)
