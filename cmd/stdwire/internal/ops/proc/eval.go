@@ -59,7 +59,10 @@ func (s *Service) eval(ctx context.Context, in EvalInput) (out EvalOutput, err e
 	defer done()
 	g, err := s.launch(run, in.Instance.Instance, in.Dir, env,
 		guard.Command{Name: "sh", Args: []string{"-c", "--", in.Script}})
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() == nil && run.Err() != nil:
+		return out, s.scripts.ended()
+	case err != nil:
 		return out, err
 	}
 	output := newExcerpt()
