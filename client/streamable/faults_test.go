@@ -425,8 +425,8 @@ func TestConnectionReset(t *testing.T) {
 	assert.Assert(t, errors.Is(err, streamable.ErrDisconnected), "%v", err)
 }
 
-// A closingTransport fails calls as net/http does when the server closes an idle connection to which
-// the request is being written.
+// A closingTransport fails calls as net/http does when the server closes an idle connection while
+// the request is written to it.
 type closingTransport struct{ http.RoundTripper }
 
 func (c closingTransport) RoundTrip(req *http.Request) (*http.Response, error) {

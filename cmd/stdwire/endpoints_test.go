@@ -172,6 +172,10 @@ func TestProfilesChange(t *testing.T) {
 			header := http.Header{"Authorization": {"Bearer " + os.Getenv("STDWIRE_TEST_TOKEN")}}
 			c, err := o.Connect(t.Context(), streamable.Options{Header: header}.Dial(l.url+profile))
 			assert.NilError(t, err)
+			// a legacy server announces nothing before notifications/initialized has arrived
+			for _, err := range c.Tools(t.Context()) {
+				assert.NilError(t, err)
+			}
 			return c, changes, updates
 		}
 		main, _, _ := open("")
