@@ -22,9 +22,9 @@ import (
 // A site is a server in its own process, with one endpoint for both eras.
 type site struct {
 	*bench
-	command []string // without the address
-	preface string   // in each line before that with the endpoint; "" if that is the first
-	grumble string   // in each complaint that the process may print; "" for none
+	command []string    // without the address
+	preface string      // in each line before that with the endpoint; "" if that is the first
+	grumble string      // in each complaint that the process may print; "" for none
 	process *exec.Cmd   // nil after stop
 	said    chan string // the output of the process when it has ended
 	direct  string      // the endpoint itself
