@@ -220,10 +220,10 @@ func (c *Conn) activateSubscription(sub *subscription) {
 func (c *Conn) removeSubscription(sub *subscription) {
 	defer c.server.subscriptionsChanged()
 	defer c.lockWithServer()()
-	isIt := func(other *subscription) bool { return other == sub }
-	c.subscriptions = slices.DeleteFunc(c.subscriptions, isIt)
+	isSub := func(other *subscription) bool { return other == sub }
+	c.subscriptions = slices.DeleteFunc(c.subscriptions, isSub)
 	for _, n := range sub.subjects {
-		if rest := slices.DeleteFunc(c.bySubject[n], isIt); len(rest) > 0 {
+		if rest := slices.DeleteFunc(c.bySubject[n], isSub); len(rest) > 0 {
 			c.bySubject[n] = rest
 		} else {
 			delete(c.bySubject, n)

@@ -168,15 +168,15 @@ func (g *Gateway) stateChanged(s host.Status) {
 	switch s.State {
 	case host.Ready:
 		u.disabled.Store(false)
-		u.enabled.Store(false)
+		u.reenabled.Store(false)
 	case host.Disabled:
 		u.disabled.Store(true)
-		u.enabled.Store(false)
+		u.reenabled.Store(false)
 	case host.Stopped:
 		if !u.disabled.CompareAndSwap(true, false) {
 			return // stopped for lack of use, not enabled again
 		}
-		u.enabled.Store(true)
+		u.reenabled.Store(true)
 	default: // its items stay in the lists while it is down
 		return
 	}

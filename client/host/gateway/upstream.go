@@ -32,7 +32,7 @@ type upstreamServer struct {
 	refreshes        chan chan<- error // requests for a sync; each channel has capacity 1
 	listedOnce       chan struct{}     // closed after the first attempt to list
 	disabled         atomic.Bool
-	enabled          atomic.Bool      // again, and not started since: the cached lists are offered
+	reenabled        atomic.Bool      // enabled again, and not ready since
 	known            atomic.Bool      // the lists are known, from the server or from the cache
 	recheck          chan struct{}    // capacity 1: pins have changed
 	level            mcp.LoggingLevel // Options.LogLevel of the server
@@ -177,7 +177,7 @@ func (u *upstreamServer) update() {
 		u.withdraw()
 		return
 	}
-	if u.enabled.Swap(false) && u.loadCache() {
+	if u.reenabled.Swap(false) && u.loadCache() {
 		return
 	}
 	if err := u.sync(); err != nil && u.ctx.Err() == nil && !errors.Is(err, host.ErrDisabled) {

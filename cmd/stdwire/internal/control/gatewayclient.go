@@ -42,10 +42,10 @@ func runningGateways(ctx context.Context, std *term.Streams) ([]*gatewayClient, 
 }
 
 // running connects to the control sockets of all processes for which selects returns true, and
-// returns the oldest first. The caller closes them with closeAll. If there are no such processes,
-// the error is none.
+// returns the oldest first. The caller closes them with closeAll. Without such a process it returns
+// errNone.
 func running(ctx context.Context, std *term.Streams, selects func(*gatewayClient) bool,
-	none error) (all []*gatewayClient, err error) {
+	errNone error) (all []*gatewayClient, err error) {
 	var unanswered []error
 	type answer struct {
 		g   *gatewayClient
@@ -75,7 +75,7 @@ func running(ctx context.Context, std *term.Streams, selects func(*gatewayClient
 		return nil, &command.Failure{Code: "unreachable", Why: errors.Join(unanswered...).Error(),
 			Hint: "its process may be stuck or stopped: check it"}
 	case all == nil:
-		return nil, none
+		return nil, errNone
 	}
 	for _, err := range unanswered {
 		std.Err.Printf("warning: %v", err)
@@ -210,15 +210,15 @@ func pidsOf(all []*gatewayClient) string {
 	return strings.Join(pids, ", ")
 }
 
-// findOne returns the only gateway for which has returns true. If there is none, the error suggests
-// one of the names that names returns.
-func findOne(all []*gatewayClient, what, name string, has func(*gatewayClient) bool,
+// findOne returns the only gateway that matches. If no gateway matches, the error suggests one of
+// the names that names returns.
+func findOne(all []*gatewayClient, what, name string, isMatch func(*gatewayClient) bool,
 	names func(*gatewayClient) []string) (*gatewayClient, error) {
 	var matches []*gatewayClient
 	var known []string
 	for _, g := range all {
 		known = append(known, names(g)...)
-		if has(g) {
+		if isMatch(g) {
 			matches = append(matches, g)
 		}
 	}

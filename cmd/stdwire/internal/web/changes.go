@@ -22,8 +22,8 @@ const (
 	topicAuthorization = "authorization" // logins and credentials
 )
 
-// changes counts the changes of each topic. A page that is told of a change fetches the topic's
-// state again, so a slow or reloaded page misses nothing and needs no queue.
+// changes counts the changes of each topic. The page fetches the state of a topic again when its
+// count has changed, so a slow or reloaded page misses nothing and needs no queue.
 type changes struct {
 	mu       sync.Mutex
 	versions map[string]int64
