@@ -76,7 +76,7 @@ func (r *request) readInputResponses() error {
 	}
 	x := &mrtr{request: r, unsolicited: map[string]json.RawMessage{}}
 	if sealed != nil {
-		if x.state, err = r.conn.server.sealer.open(string(sealed), x.binding()); err != nil {
+		if x.state, err = r.conn.server.sealer().open(string(sealed), x.binding()); err != nil {
 			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %v", err)
 		}
 	}
@@ -279,7 +279,7 @@ func (r *request) inputRequired() (any, error) {
 // carries the answers so far.
 func (x *mrtr) inputRequiredResult() (any, error) {
 	s := x.request.conn.server
-	sealed, err := s.sealer.seal(x.state, x.binding())
+	sealed, err := s.sealer().seal(x.state, x.binding())
 	if err != nil {
 		return nil, rpc.Errorf(rpc.CodeInternalError, "Internal error: %v", err)
 	}

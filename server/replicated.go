@@ -30,12 +30,12 @@ func (c *Conn) sealSession(lifetime time.Duration) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return c.server.sealer.sealText(plain, c.sessionBinding()), nil
+	return c.server.sealer().sealText(plain, c.sessionBinding()), nil
 }
 
 // restoreSession implements [Integration.RestoreSession].
 func (c *Conn) restoreSession(id string) error {
-	plain, err := c.server.sealer.openText(id, c.sessionBinding())
+	plain, err := c.server.sealer().openText(id, c.sessionBinding())
 	var h sealedSession
 	if err != nil || json.Unmarshal(plain, &h) != nil || time.Now().Unix() >= h.Expires {
 		return errSealedSession

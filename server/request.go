@@ -24,7 +24,7 @@ type request struct {
 	progress   *progress // nil if the client has sent no progress token
 	task       *task     // the task that the request is or may become; nil: neither
 	members    []member  // of the params
-	memberBuf  [5]member // enough for most requests
+	memberBuf  [3]member // as many as a tool call has
 	ownAccount atomic.Pointer[quota.Account]
 
 	mu     sync.Mutex // guards rounds and its fields: several goroutines may ask

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
@@ -9,6 +10,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"sync"
 	"time"
 )
 
@@ -33,6 +35,13 @@ var errState = errors.New(
 
 // A sealer encrypts and authenticates request states. It is safe for concurrent use.
 type sealer struct{ aead cipher.AEAD }
+
+// lazySealer returns a function that makes the sealer for a secret when it is first called, so that
+// a server starts sooner.
+func lazySealer(secret []byte) func() sealer {
+	secret = bytes.Clone(secret)
+	return sync.OnceValue(func() sealer { return newSealer(secret) })
+}
 
 // newSealer returns a sealer for a secret of any length. A nil secret stands for a random one.
 func newSealer(secret []byte) sealer {

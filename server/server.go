@@ -200,7 +200,7 @@ type Server struct {
 	o              Options
 	info           json.RawMessage // Info, encoded
 	modernSuffix   []byte          // see the function modernSuffix
-	sealer         sealer
+	sealer         func() sealer   // made at its first use, because few servers need it
 	catalog        *dispatch.Catalog
 	dispatcher     *dispatch.Dispatcher
 	log            *slog.Logger
@@ -263,7 +263,7 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 		panic("server: the Info cannot be encoded: " + err.Error())
 	}
 	s := &Server{
-		o: o, info: encoded, modernSuffix: modernSuffix(encoded), sealer: newSealer(o.StateKey),
+		o: o, info: encoded, modernSuffix: modernSuffix(encoded), sealer: lazySealer(o.StateKey),
 		catalog: catalog, dispatcher: dispatch.NewDispatcher(catalog, o.Dispatch),
 		log: o.Logger, conns: make(map[*Conn]struct{}), watchers: make(watchers),
 		deferred: make(map[changeNotification]struct{}),
