@@ -109,13 +109,17 @@ func measureRPC(connect func(near, far io.ReadWriteCloser) (connection, error),
 	})
 }
 
-// benchmark calls f from several goroutines, and returns the time per call.
+// benchmark calls f from several goroutines. It returns the time per call, and the processor time,
+// which says how much of the time both processors worked.
 func benchmark(d time.Duration, callers int, f func() error) (measure, error) {
 	var failure error
 	var once sync.Once
+	var cpu time.Duration // of the last run, which result describes
 	testing.Init()
 	result := benchmarkFor(d, func(b *testing.B) {
 		b.ReportAllocs()
+		before := cpuTime()
+		defer func() { cpu = cpuTime() - before }()
 		var wg sync.WaitGroup
 		work := make(chan struct{}, callers)
 		for range callers {
@@ -141,9 +145,11 @@ func benchmark(d time.Duration, callers int, f func() error) (measure, error) {
 		close(work)
 		wg.Wait()
 	})
+	perCall := func(total time.Duration) float64 { return microseconds(total) / float64(result.N) }
 	return measure{
-		value: float64(result.T.Nanoseconds()) / float64(result.N) / 1000, unit: "µs",
-		extra: fmt.Sprintf("%d allocs, %d B", result.AllocsPerOp(), result.AllocedBytesPerOp()),
+		value: perCall(result.T), unit: "µs",
+		extra: fmt.Sprintf("%.1f µs CPU, %d allocs, %d B", perCall(cpu), result.AllocsPerOp(),
+			result.AllocedBytesPerOp()),
 	}, failure
 }
 
