@@ -38,16 +38,6 @@ const suited = (value, all = settings) => ({ type: 'object', additionalPropertie
   .filter(([name, { type }]) => !(name in value) || !type || type === 'integer' || type === (Array.isArray(value[name]) ? 'array' : typeof value[name]))
   .map(([name, one]) => [name, one.properties ? { ...one, ...suited(value[name] ?? {}, one.properties) } : one])) });
 
-// definitionOf returns the definition that a form describes. It refuses a client secret that is not
-// a variable.
-function definitionOf(inputs) {
-  const secret = inputs.model()?.oauth?.clientSecret;
-  if (secret && !/^(\$\{[^}:]+(:\w+)?\}|…\d+)$/.test(secret)) {
-    throw new api.Problem({ code: 'config', message: 'clientSecret is not a variable: everybody who can read the file could read the secret', hint: 'write ${NAME}, and set the variable NAME in the environment of stdwire' });
-  }
-  return inputs.text();
-}
-
 // change opens a dialog in which the user makes a change, sees its diff and writes it. wanted returns
 // the change, or nothing if there is none yet.
 function change(title, content, wanted) {
@@ -86,7 +76,7 @@ export const add = async () => {
   const name = nameField('');
   const inputs = form(suited({}), { value: { command: '' }, name: 'Definition' });
   change('Add a server', [field('Name', name), fileField(files, file, to => { file = to; }), inputs.node],
-    () => ({ file, server: name.value, definition: definitionOf(inputs) }));
+    () => ({ file, server: name.value, definition: inputs.text() }));
 };
 
 async function define(title, id, from) {
@@ -96,7 +86,7 @@ async function define(title, id, from) {
   const inputs = form(suited(value), { value, name: 'Definition' });
   change(title, [id !== from && field('Name', name), element('p', { class: 'muted' }, defined.file),
     defined.definition.includes('"…') && element('p', { class: 'hint' }, '“…1” and so on stand for hidden values. Leave them to keep the values, or write another value to replace one.'),
-    inputs.node], () => ({ file: defined.file, digest: defined.digest, server: id === from ? id : name.value, from, definition: definitionOf(inputs) }));
+    inputs.node], () => ({ file: defined.file, digest: defined.digest, server: id === from ? id : name.value, from, definition: inputs.text() }));
 }
 
 export const edit = id => define(`Change ${id}`, id, id);
