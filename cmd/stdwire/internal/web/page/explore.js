@@ -31,6 +31,8 @@ export function badges(item) {
   if (item.pin === 'changed') add('changed', 'bad', 'It differs from its pin.');
   if (item.findings?.length) add(`${item.findings[0].severity}: ${item.findings.length}`, ['critical', 'high'].includes(item.findings[0].severity) ? 'bad' : 'warn', item.findings.map(f => f.what).join('\n'));
   if (hasApp(item.definition)) add('app', 'info', 'It has an app.');
+  const visibility = item.definition._meta?.ui?.visibility;
+  if (Array.isArray(visibility) && !visibility.includes('model')) add('not for models', 'info', 'Hosts do not offer it to models.');
   if (a.readOnlyHint) add('read-only', 'good', 'The server says that it changes nothing.');
   if (a.readOnlyHint === false && a.destructiveHint !== false) add('destructive', 'warn', 'The server says that it may destroy something.');
   if (a.idempotentHint) add('idempotent', 'good', 'The server says that a repeated call has no further effect.');
