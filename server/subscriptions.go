@@ -158,7 +158,7 @@ func (s *Server) accept(r *request, sub *subscription,
 	if got.ResourcesListChanged {
 		sub.lists = append(sub.lists, mcp.NotificationResourceListChanged)
 	}
-	for _, uri := range filter.ResourceSubscriptions {
+	for _, uri := range unique(filter.ResourceSubscriptions) {
 		if has.resources && s.visible(r, KindResource, uri) {
 			sub.subjects = append(sub.subjects,
 				changeNotification{mcp.NotificationResourceUpdated, uri})
@@ -172,6 +172,18 @@ func (s *Server) accept(r *request, sub *subscription,
 		}
 	}
 	return mcp.Marshal(got)
+}
+
+// unique returns the first occurrence of each string.
+func unique(all []string) (first []string) {
+	seen := make(map[string]bool, len(all))
+	for _, text := range all {
+		if !seen[text] {
+			seen[text] = true
+			first = append(first, text)
+		}
+	}
+	return first
 }
 
 var errNoSubscriptionRoom = rpc.Errorf(rpc.CodeBusy,
@@ -198,10 +210,7 @@ func (c *Conn) addSubscription(sub *subscription) bool {
 		if c.bySubject == nil { // most connections have subscriptions to lists only
 			c.bySubject = map[changeNotification][]*subscription{}
 		}
-		// a filter may have a subject twice
-		if all := c.bySubject[n]; len(all) == 0 || all[len(all)-1] != sub {
-			c.bySubject[n] = append(all, sub)
-		}
+		c.bySubject[n] = append(c.bySubject[n], sub)
 	}
 	c.server.watchers.add(c, sub.uris...)
 	return true

@@ -328,9 +328,12 @@ func TestSubscribersOfOneResource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := three(t, quiet)
 		modern := speak(t, s, newest, `{}`)
-		for range 2 { // each subscription contains the URI twice
-			modern.request("subscriptions/listen",
-				`{"notifications":{"resourceSubscriptions":["x:1","x:1"]}}`).expectMethod(acknowledged, "")
+		for range 2 { // each filter contains the URI twice, and is accepted with it once
+			modern.start("subscriptions/listen",
+				`{"notifications":{"resourceSubscriptions":["x:1","x:1"]}}`)
+			modern.next().expectMethod(acknowledged,
+				fmt.Sprintf(`{"notifications":{"resourceSubscriptions":["x:1"]},`+
+					`"_meta":{"io.modelcontextprotocol/subscriptionId":%d}}`, modern.id))
 		}
 		k1, k2 := speak(t, s, "2025-11-25", `{}`), speak(t, s, "2025-06-18", `{}`)
 		k1.want("resources/subscribe", `{"uri":"x:1"}`, `{}`)

@@ -25,8 +25,8 @@ func TestTaskNotifications(t *testing.T) {
 			j.begin("multi_input", `{}`).TaskID, j.begin("slow_compute", `{"seconds":0}`).TaskID
 		synctest.Wait()
 		watcher.start("subscriptions/listen",
-			fmt.Sprintf(`{"notifications":{"taskIds":[%q,"x",%q,%q],"toolsListChanged":true}}`, one,
-				foreign, done))
+			fmt.Sprintf(`{"notifications":{"taskIds":[%q,"x",%q,%q,%[1]q],"toolsListChanged":true}}`,
+				one, foreign, done))
 		watcher.next().expectMethod("notifications/subscriptions/acknowledged",
 			fmt.Sprintf(`{"notifications":{"toolsListChanged":true,"taskIds":[%q,%q]},"_meta":{"io.modelcontextprotocol/subscriptionId":1}}`,
 				one, done))

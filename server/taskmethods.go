@@ -278,7 +278,7 @@ func (s *Server) acceptTasks(r *request, sub *subscription, ids []string) (accep
 	if !r.negotiated(mcp.ExtensionTasks) {
 		return nil, errNeedsTasks()
 	}
-	for _, id := range ids {
+	for _, id := range unique(ids) {
 		_, record, err := s.findTask(r, id)
 		if err != nil {
 			return nil, r.logError(err)

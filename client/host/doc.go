@@ -13,6 +13,9 @@
 //		}
 //	})
 //
+// A host must not offer to a model the tools for which
+// [github.com/stdwire/stdwire/client/apps.ForModel] reports false.
+//
 // # The life of a server
 //
 //	         first use              connected

@@ -183,6 +183,13 @@ func TestInstallSources(t *testing.T) {
 		assert.Equal(t, installed(t, tt.name), tt.want, got.stderr)
 	}
 
+	// Others than the user may have the file of a workspace.
+	shared := run(t, "install", "cursor", "--workspace", "--print", "--root", "sub")
+	assert.Equal(t, shared.code, 0, shared.stderr)
+	assert.Equal(t, strings.Join(strings.Fields(strings.ReplaceAll(shared.stdout, "+", "")), " "),
+		filepath.Join(dir, ".cursor", "mcp.json")+` @@ line 1 @@ { "mcpServers": { "stdwire": { `+
+			`"command": "stdwire", "args": [ "serve", "--root=sub" ] } } }`)
+
 	got := run(t, "install", "cursor", "-s", "git-hub")
 	assert.Equal(t, got.code, 7, "a project's server must be trusted")
 	assert.Assert(t, cmp.Contains(got.stderr, `server "Git-Hub" is not trusted`))

@@ -396,13 +396,15 @@ func TestWebAccessible(t *testing.T) {
 	server := pageServer(t, "Echoes.")
 	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)
 	var got struct {
-		Findings, Wide []string
-		Keys, Help     string
+		Findings, Wide, Views, Reached []string
+		Keys, Help                     string
 	}
 	w.see("accessible", map[string]any{"server": filepath.Base(server[0])}, &got)
 	assert.Equal(t, len(got.Findings), 0, "%s", strings.Join(got.Findings, "\n"))
 	assert.Equal(t, len(got.Wide), 0, "%q", got.Wide)
 	assert.Assert(t, cmp.Contains(got.Keys, "by keys"))
+	assert.Assert(t, len(got.Views) > 0)
+	assert.DeepEqual(t, got.Reached, got.Views)
 	assert.Assert(t, cmp.Contains(got.Help, "Ctrl Enter"))
 }
 

@@ -70,9 +70,11 @@ func TestWebPoliteApp(t *testing.T) {
 			Before, Height                     int
 			Opener                             bool
 			Heard, Modes, Last, Findings       []string
+			Badges                             []string // of a tool that only the app may call
 		}
 		w.seeIn("webapps.mjs", "polite", map[string]any{"server": filepath.Base(command[0]),
 			"asks": true}, &got)
+		assert.Assert(t, cmp.Contains(got.Badges, "not for models"))
 		assert.Assert(t, cmp.Contains(got.Consent, "https://api.example.com"))
 		assert.Assert(t, cmp.Contains(got.Consent, "camera"))
 		const origin = "It asks for the origin own.example.com: this page gives apps no origin"

@@ -157,8 +157,8 @@ var layers = []struct {
 	{"cmd/stdwire/internal/output", []string{
 		"rpc/mcp/skill",
 		"internal/jsonscan", "internal/printable", "internal/atomicfile", "internal/render",
-		"internal/form", "dispatch", "rpc/mcp", "client", "cmd/stdwire/internal/scan",
-		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
+		"internal/form", "dispatch", "rpc/mcp", "client", "client/apps",
+		"cmd/stdwire/internal/scan", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 		"cmd/stdwire/internal/arguments",
 	}},
 	{"cmd/stdwire/internal/elicit", []string{

@@ -24,8 +24,9 @@ type Change struct {
 // of the file, which may be empty, and path its name. The rest of the file stays unchanged, with
 // its comments and layout. Variables are written in the application's own form, and never expanded.
 //
-// workspace says that the file is that of a workspace. In the user's file, relative paths become
-// absolute.
+// workspace says that the file is that of a workspace: relative paths that start there stay
+// relative and, unless the server has a cwd, ${workspaceFolder} becomes ".". Other relative paths
+// become absolute.
 //
 // If the file has a different server of that name, the error is an [*ExistsError], unless replace
 // is set: then the definition is replaced with the comments in it. An error of the file is a

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -257,14 +258,33 @@ args[5]: . becomes /project, as Zed starts servers in another directory`},
 			assert.Assert(t, !strings.Contains(err.Error(), "secret"))
 		}
 	}
-	// In the file of a workspace, relative paths stay.
-	f := parse(`{"mcpServers": {"s": {"command": "./run", "args": ["server.js"]}}}`)
-	definition, notes, err := application(t, "cursor").define(env, f.Servers[0], true)
-	assert.NilError(t, err)
-	assert.Equal(t, string(definition), `{"command":"./run","args":["server.js"]}`)
-	assert.Equal(t, len(notes), 0)
+	// In the file of a workspace, relative paths stay, and its directory is not named, unless the
+	// server starts elsewhere. Those of a file elsewhere become absolute.
+	for _, tt := range []struct{ server, own, user string }{
+		{`{"command": "./run", "args": ["server.js"], "envFile": ".env"}`,
+			`"command":"./run","args":["server.js"],"envFile":".env"`,
+			`"command":"/etc/run","args":["server.js"],"envFile":"/etc/.env"`},
+		{`{"command": "${workspaceFolder}/run", "args": ["--x=${workspaceFolder}", "~/y"]}`,
+			`"command":"./run","args":["--x=.","/home/ada/y"]`, ""},
+		{`{"command": "run", "args": ["${workspaceFolder}/x"], "cwd": "${workspaceFolder}/y"}`,
+			`"command":"run","args":["/project/x"],"cwd":"./y"`, ""},
+		{`{"command": "run", "cwd": "y"}`, `"command":"run","args":[],"cwd":"y"`,
+			`"command":"run","args":[],"cwd":"/etc/y"`},
+	} {
+		f := parse(`{"mcpServers": {"s": ` + tt.server + `}}`)
+		for base, want := range map[string]string{"": tt.own, "/project": tt.own,
+			"/etc": cmp.Or(tt.user, tt.own)} {
+			f.Servers[0].base = native(base)
+			definition, notes, err := application(t, "vscode").define(env, f.Servers[0], true)
+			assert.NilError(t, err)
+			got := slashed(strings.ReplaceAll(string(definition), `\\`, `\`))
+			assert.Equal(t, got, `{"type":"stdio",`+want+`}`)
+			assert.Equal(t, len(notes) > 0, base == "/etc" && tt.user != "", notes)
+		}
+	}
+	f := parse(`{"mcpServers": {"s": {"command": "run"}}}`)
 	f.Servers[0].ID = "a.b"
-	_, _, err = application(t, "codex").define(env, f.Servers[0], true)
+	_, _, err := application(t, "codex").define(env, f.Servers[0], true)
 	assert.ErrorContains(t, err, "its name has a dot, which Codex does not permit; give it another --name")
 }
 

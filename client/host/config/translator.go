@@ -91,11 +91,22 @@ func (t *translator) transport() {
 // command returns the command, as an absolute path unless it is a name to look up in PATH.
 func (t *translator) command() string {
 	command := t.path("command", t.server.Command)
-	if t.server.Dir != "" || filepath.Base(command) == command || filepath.IsAbs(command) ||
-		strings.HasPrefix(command, "${") || t.workspace {
+	if t.server.Dir != "" || filepath.Base(command) == command ||
+		strings.HasPrefix(command, "${") {
 		return command
 	}
-	return t.absolute("command", command)
+	return t.location("command", t.server.Command)
+}
+
+// location returns the path of a file or directory. In the file of a workspace, a path that starts
+// there is relative.
+func (t *translator) location(field, text string) string {
+	path := t.path(field, text)
+	if t.workspace && (cmp.Or(t.server.base, t.server.Workspace) == t.server.Workspace ||
+		strings.HasPrefix(text, "${workspaceFolder}")) {
+		return path
+	}
+	return t.absolute(field, path)
 }
 
 // absolute returns an absolute path, because applications start servers in another directory.
@@ -147,19 +158,15 @@ func (t *translator) directory() {
 	case !t.form.cwd:
 		t.fail("it has a cwd, which %s does not have; write absolute paths in its command and args",
 			t.Title)
-	case t.workspace:
-		t.add("cwd", t.path("cwd", s.Dir))
 	default:
-		t.add("cwd", t.absolute("cwd", t.path("cwd", s.Dir)))
+		t.add("cwd", t.location("cwd", s.Dir))
 	}
 	switch {
 	case s.EnvFile == "":
 	case !t.form.envFile:
 		t.fail("it has an envFile, which %s does not have; write the variables in its env", t.Title)
-	case t.workspace:
-		t.add("envFile", t.path("envFile", s.EnvFile))
 	default:
-		t.add("envFile", t.absolute("envFile", t.path("envFile", s.EnvFile)))
+		t.add("envFile", t.location("envFile", s.EnvFile))
 	}
 }
 
@@ -242,6 +249,9 @@ func (t *translator) text(field, text string) string {
 		switch {
 		case kind != "":
 			t.fail("%s has ${%s:%s}, which cannot be written for %s", field, kind, m[6], t.Title)
+		case !isEnv && name == "workspaceFolder" && t.workspace &&
+			(t.server.Dir == "" || field == "cwd" || field == "envFile"):
+			return "." // the file may be shared, and be elsewhere then
 		case !isEnv && name == "workspaceFolder":
 			return t.server.Workspace
 		case !isEnv && name == "userHome":

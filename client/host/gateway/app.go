@@ -63,7 +63,7 @@ func onlyForApps(t *mcp.Tool) bool {
 
 // withPublicApp returns the definition of a tool. Both forms of its _meta have the public URI of
 // its app.
-func (u *upstreamServer) withPublicApp(definition json.RawMessage) json.RawMessage {
+func (u *upstreamServer) withPublicApp(definition []byte) []byte {
 	meta := jsonscan.Member(definition, "_meta")
 	if public := u.publicMeta(meta); !bytes.Equal(public, meta) {
 		return setMember(definition, "_meta", public)
@@ -110,27 +110,30 @@ func (u *upstreamServer) publicAppURI(value []byte) []byte {
 	return jsonscan.AppendString(nil, u.publicURI(own))
 }
 
-// publicResult returns the result of a tool. Its content and _meta have the public URIs of apps. A
-// result without URIs of apps is returned unchanged.
-func (u *upstreamServer) publicResult(result json.RawMessage) json.RawMessage {
-	if !mentionsApp(result) || !bytes.HasPrefix(bytes.TrimLeft(result, " \t\r\n"), []byte("{")) ||
-		jsonscan.Valid(result) != nil {
-		return result
+// publicMessage returns the result of tools/call or prompts/get, or the params of a question, with
+// the public URIs of apps in its content, tools and _meta. A message without URIs of apps is
+// returned unchanged.
+func (u *upstreamServer) publicMessage(message json.RawMessage) json.RawMessage {
+	if !mentionsApp(message) || !bytes.HasPrefix(bytes.TrimLeft(message, " \t\r\n"), []byte("{")) ||
+		jsonscan.Valid(message) != nil {
+		return message
 	}
 	public, changed := []byte{'{'}, false
-	for key, value := range jsonscan.Members(result) {
+	for key, value := range jsonscan.Members(message) {
 		was := value
 		switch {
 		case jsonscan.KeyIs(key, "_meta"):
 			value = u.publicMeta(value)
-		case jsonscan.KeyIs(key, "content") && value[0] == '[':
-			value = u.publicContent(value)
+		case jsonscan.KeyIs(key, "content"), jsonscan.KeyIs(key, "messages"):
+			value = u.publicContent(value, contentLevels)
+		case jsonscan.KeyIs(key, "tools"):
+			value = mapObjects(value, u.withPublicApp)
 		}
 		changed = changed || !bytes.Equal(was, value)
 		public = appendMember(public, key, value)
 	}
 	if !changed {
-		return result
+		return message
 	}
 	return append(public, '}')
 }
@@ -162,23 +165,21 @@ func mentionsApp(text []byte) bool {
 	}
 }
 
-// publicContent returns content blocks. Their links and embedded resources have the public URIs of
-// apps.
-func (u *upstreamServer) publicContent(content []byte) []byte {
-	public := []byte{'['}
-	for block := range jsonscan.Elements(content) {
-		if len(public) > 1 {
-			public = append(public, ',')
-		}
-		if len(block) > 0 && block[0] == '{' {
-			block = u.publicBlock(block)
-		}
-		public = append(public, block...)
+// contentLevels is how many levels of content have URIs: a message for a model contains the result
+// of a tool, which contains a block, which contains a resource.
+const contentLevels = 4
+
+// publicContent returns a message, a content block or a resource, or an array of these, with the
+// public URIs of apps in this many levels.
+func (u *upstreamServer) publicContent(content []byte, levels int) []byte {
+	public := func(block []byte) []byte { return u.publicBlock(block, levels) }
+	if content[0] == '{' {
+		return public(content)
 	}
-	return append(public, ']')
+	return mapObjects(content, public)
 }
 
-func (u *upstreamServer) publicBlock(block []byte) []byte {
+func (u *upstreamServer) publicBlock(block []byte, levels int) []byte {
 	public := []byte{'{'}
 	for key, value := range jsonscan.Members(block) {
 		switch {
@@ -186,12 +187,31 @@ func (u *upstreamServer) publicBlock(block []byte) []byte {
 			if app := u.publicAppURI(value); app != nil {
 				value = app
 			}
-		case jsonscan.KeyIs(key, "resource") && value[0] == '{':
-			value = u.publicBlock(value)
+		case levels == 1:
+		case jsonscan.KeyIs(key, "resource"), jsonscan.KeyIs(key, "content"):
+			value = u.publicContent(value, levels-1)
 		}
 		public = appendMember(public, key, value)
 	}
 	return append(public, '}')
+}
+
+// mapObjects returns an array with f applied to its objects. Any other value is returned unchanged.
+func mapObjects(array []byte, f func([]byte) []byte) []byte {
+	if array[0] != '[' {
+		return array
+	}
+	mapped := []byte{'['}
+	for element := range jsonscan.Elements(array) {
+		if len(mapped) > 1 {
+			mapped = append(mapped, ',')
+		}
+		if element[0] == '{' {
+			element = f(element)
+		}
+		mapped = append(mapped, element...)
+	}
+	return append(mapped, ']')
 }
 
 // resolveForApp converts the name of a tool, or the URI of a resource, that an app uses to the

@@ -44,12 +44,32 @@ func appServer(t *testing.T, id string) *server.Server {
 	of := func(tool string) *mcp.CallToolResult {
 		return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(id + " " + tool)}}
 	}
+	link := &mcp.ResourceLink{Resource: mcp.Resource{URI: appURI, Name: "page"}}
 	add("show", &mcp.CallToolResult{
 		Result: mcp.Result{Meta: mcp.Meta{
 			"ui": json.RawMessage(`{"resourceUri":"` + appURI + `","x":1}`)}},
 		Content: []mcp.Content{mcp.Text(id + " show"),
-			&mcp.ResourceLink{Resource: mcp.Resource{URI: appURI, Name: "page"}},
-			&mcp.EmbeddedResource{Resource: mcp.ResourceContents{URI: appURI, Text: "in it"}}}})
+			link, &mcp.EmbeddedResource{Resource: mcp.ResourceContents{URI: appURI, Text: "in it"}}}})
+	assert.NilError(t, s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "ask"},
+		Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+			use := &mcp.ToolUseContent{ID: "1", Name: "show", Input: json.RawMessage(`{}`)}
+			_, err := server.Sample(ctx, "key", mcp.CreateMessageParams{MaxTokens: 1,
+				Messages: []mcp.SamplingMessage{
+					{Role: mcp.RoleAssistant, Content: mcp.SamplingContent{use}},
+					{Role: mcp.RoleUser, Content: mcp.SamplingContent{
+						&mcp.ToolResultContent{ToolUseID: "1", Content: []mcp.Content{link}}}}},
+				Tools: []*mcp.Tool{{Name: "show", InputSchema: json.RawMessage(`{"type":"object"}`),
+					Meta: mcp.Meta{"ui": json.RawMessage(`{"resourceUri":"` + appURI + `"}`)}}}})
+			return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(id)}}, err
+		}}))
+	assert.NilError(t, s.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "explain"},
+		Get: func(context.Context, map[string]string) (*mcp.GetPromptResult, error) {
+			return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{
+				{Role: mcp.RoleUser, Content: link},
+				{Role: mcp.RoleUser, Content: &mcp.EmbeddedResource{
+					Resource: mcp.ResourceContents{URI: appURI, Text: "in it"}}},
+				{Role: mcp.RoleUser, Content: mcp.Text(appURI)}}}, nil
+		}}))
 	add("refresh", of("refresh"))
 	add("think", of("think"))
 	add("only-"+id, of("only"))
@@ -70,6 +90,10 @@ func appServer(t *testing.T, id string) *server.Server {
 			error) {
 			if uri == appURI || strings.HasPrefix(uri, "ui://a") || strings.HasPrefix(uri, "ui://b") {
 				t.Errorf("%s is asked for %s", id, uri)
+			}
+			if uri == "doc:index" {
+				return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri},
+					{URI: appURI, Text: "page"}}}, nil
 			}
 			return nil, server.ResourceNotFound(uri)
 		}}))
@@ -175,13 +199,51 @@ func TestAppsOfTwoServersDoNotCollide(t *testing.T) {
 	})
 }
 
+// The URI of an app in the messages of a prompt, in the contents of another resource and in a
+// question for the client's model is that of its server's app too.
+func TestAppsInPromptsResourcesAndSampling(t *testing.T) {
+	withAppFixture(t, gateway.Options{}, func(t *testing.T, w *fixture,
+		connect func(client.Options, func(*client.Client))) {
+		asked := ""
+		o := client.Options{Extensions: uiClient, SampleTools: true,
+			OnSample: func(_ context.Context, p mcp.CreateMessageParams) (*mcp.CreateMessageResult,
+				error) {
+				result := p.Messages[1].Content[0].(*mcp.ToolResultContent)
+				ui, err := mcp.ToolUIOf(p.Tools[0].Meta)
+				assert.Check(t, err)
+				asked = result.Content[0].(*mcp.ResourceLink).URI + " " + ui.ResourceURI
+				return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "m",
+					Content: mcp.SamplingContent{mcp.Text("so")}}, nil
+			}}
+		connect(o, func(c *client.Client) {
+			for _, id := range []string{"a", "b"} {
+				public := "ui://" + id + "/board/page.html"
+				prompt, err := c.GetPrompt(t.Context(), id+"__explain", nil)
+				assert.NilError(t, err)
+				assert.Equal(t, prompt.Messages[0].Content.(*mcp.ResourceLink).URI, public)
+				embedded := prompt.Messages[1].Content.(*mcp.EmbeddedResource).Resource
+				assert.Equal(t, embedded.URI, public)
+				assert.Equal(t, embedded.Text, "in it")
+				assert.Equal(t, prompt.Messages[2].Content.(*mcp.TextContent).Text, appURI)
+				_, err = c.CallTool(t.Context(), id+"__ask", nil)
+				assert.NilError(t, err)
+				assert.Equal(t, asked, public+" "+public)
+			}
+			read, err := c.ReadResource(t.Context(), "doc:index")
+			assert.NilError(t, err)
+			assert.Equal(t, read.Contents[0].URI, "doc:index")
+			assert.Equal(t, read.Contents[1].URI, "ui://a/board/page.html")
+		})
+	})
+}
+
 // A client without apps sees none: no resource, no _meta, and no tool that only apps may call.
 func TestAppsAreHiddenFromClientsWithoutThem(t *testing.T) {
 	withAppFixture(t, gateway.Options{}, func(t *testing.T, w *fixture,
 		connect func(client.Options, func(*client.Client))) {
 		connect(client.Options{}, func(c *client.Client) {
-			assert.DeepEqual(t, w.names(c), []string{"a__only-a", "a__show", "a__think",
-				"b__only-b", "b__show", "b__think"})
+			assert.DeepEqual(t, w.names(c), []string{"a__ask", "a__only-a", "a__show",
+				"a__think", "b__ask", "b__only-b", "b__show", "b__think"})
 			for tool, err := range c.Tools(t.Context()) {
 				assert.NilError(t, err)
 				assert.Equal(t, len(tool.Meta), 0)
@@ -245,7 +307,8 @@ func TestCallsOfApps(t *testing.T) {
 	})
 }
 
-// Tools that only apps may call do not become operations for the command line and HTTP.
+// Tools that only apps may call do not become operations for the command line and HTTP. The results
+// of operations have the public URIs of apps.
 func TestToolsForAppsAreNoOperations(t *testing.T) {
 	catalog := dispatch.NewCatalog()
 	withAppFixture(t, gateway.Options{Catalog: catalog}, func(t *testing.T, w *fixture,
@@ -255,8 +318,14 @@ func TestToolsForAppsAreNoOperations(t *testing.T) {
 			names = append(names, op.Name())
 		}
 		slices.Sort(names)
-		assert.DeepEqual(t, names, []string{"a.only-a", "a.show", "a.think", "b.only-b", "b.show",
-			"b.think"})
+		assert.DeepEqual(t, names, []string{"a.ask", "a.only-a", "a.show", "a.think", "b.ask",
+			"b.only-b", "b.show", "b.think"})
+		d := dispatch.NewDispatcher(catalog, dispatch.Options{Logger: quiet})
+		e := d.Dispatch(t.Context(),
+			&dispatch.Call{Operation: "b.show", Confirmed: true, Surface: "test"})
+		data := string(e.AppendJSON(nil))
+		assert.Assert(t, strings.Contains(data, `"ui://b/board/page.html"`) &&
+			!strings.Contains(data, appURI), "%s", data)
 	})
 }
 

@@ -51,11 +51,12 @@
 //
 // The URI of an app (MCP Apps) gets the ID of its server as its authority, which no other server
 // can take: "ui://board/page" of the server "files" is "ui://files/board/page" in lists, in the
-// _meta of tools and in results. Clients that do not declare apps get neither the URIs nor the
-// tools that only apps may call; such tools do not become operations either. If a host names the
-// app of a request in _meta (see [mcp.MetaApp]), the gateway confines the request to the app's
-// server, and the request may use that server's own names and URIs. Otherwise, an unknown name of a
-// tool belongs to the only server with apps that has such a tool.
+// _meta of tools, and in the content of results and of questions. Text, structured content and
+// completions stay unchanged. Clients that do not declare apps get neither the URIs nor the tools
+// that only apps may call; such tools do not become operations either. If a host names the app of a
+// request in _meta (see [mcp.MetaApp]), the gateway confines the request to the app's server, and
+// the request may use that server's own names and URIs. Otherwise, an unknown name of a tool
+// belongs to the only server with apps that has such a tool.
 //
 // A URI is read at the first server that lists it or a template for it. A URI that no server lists
 // is tried, in order, at the servers that list other URIs of its scheme.

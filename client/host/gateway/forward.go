@@ -54,7 +54,7 @@ func (g *Gateway) callTool(ctx context.Context, t target,
 	if err != nil {
 		return nil, err
 	}
-	return c.Result, nil
+	return t.upstream.publicMessage(c.Result), nil
 }
 
 // forwardTyped makes a request other than tools/call for the client of the request in ctx.
@@ -152,6 +152,10 @@ func (g *Gateway) callDirect(ctx context.Context, t *target, isCall bool,
 			return clientError(err)
 		}
 		questions, roots := withoutRoots(ctx, required.Result.InputRequests)
+		for key, q := range questions {
+			q.Params = t.upstream.publicMessage(q.Params)
+			questions[key] = q
+		}
 		if len(questions) > 0 || len(roots) == 0 {
 			state, err := json.Marshal(questionState{required.Result.RequestState, roots})
 			if err != nil {

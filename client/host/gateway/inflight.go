@@ -186,7 +186,7 @@ func (f *inflightCall) wait(ctx context.Context) (result any, err error) {
 			f.expire()
 			if raw, _ := f.result.(json.RawMessage); unavailable != nil &&
 				(f.err != nil || parseToolResult(raw).failed) {
-				unavailable.result = raw
+				unavailable.result = f.target.upstream.publicMessage(raw)
 				return nil, unavailable
 			}
 			return f.result, clientError(f.err)

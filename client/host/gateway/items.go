@@ -60,8 +60,7 @@ func (u *upstreamServer) putTool(s *server.Server, public string, d definition[m
 		server.RawTool{Tool: offered, NeedsSession: u.perSession, Extension: extension,
 			Definition: definition,
 			Forward: func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
-				result, err := u.g.callTool(ctx, u.target(ctx, name, idempotent), arguments)
-				return u.publicResult(result), err
+				return u.g.callTool(ctx, u.target(ctx, name, idempotent), arguments)
 			}})
 }
 
@@ -81,7 +80,7 @@ func (u *upstreamServer) putPrompt(s *server.Server, public string,
 				}
 				c := &call{kind: kindPrompt, target: u.target(ctx, name, true),
 					Event: Event{Arguments: text}}
-				return forwardTyped(ctx, u.g, c,
+				result, err := forwardTyped(ctx, u.g, c,
 					func(ctx context.Context, to *client.Client,
 						opts ...client.CallOption) (*mcp.GetPromptResult, error) {
 						if err := c.comparePin(ctx, to, u.prompts.status); err != nil {
@@ -89,6 +88,11 @@ func (u *upstreamServer) putPrompt(s *server.Server, public string,
 						}
 						return to.GetPrompt(ctx, name, arguments, opts...)
 					})
+				if err == nil && mentionsApp(c.Result) {
+					result = new(mcp.GetPromptResult)
+					err = mcp.Unmarshal(u.publicMessage(c.Result), result)
+				}
+				return result, err
 			},
 			Complete: u.complete(mcp.CompleteReference{Type: mcp.RefPrompt, Name: name}),
 		})

@@ -31,6 +31,7 @@ func (f *inflightCall) ask(ctx context.Context, method string, params any) (json
 	if err != nil {
 		return nil, err
 	}
+	encoded = f.target.upstream.publicMessage(encoded)
 	answer := make(chan json.RawMessage, 1)
 	f.mu.Lock()
 	f.keys++

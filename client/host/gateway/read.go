@@ -162,7 +162,7 @@ func (u *upstreamServer) read(ctx context.Context, uri string) (*mcp.ReadResourc
 		return nil, err
 	}
 	result, err := u.readOwn(ctx, uri)
-	if result != nil && mcp.IsAppURI(uri) {
+	if result != nil {
 		own := *result
 		own.Contents = slices.Clone(own.Contents)
 		for i := range own.Contents {

@@ -563,6 +563,12 @@ const scenarios = {
     await page.waitForSelector('.result');
     seen.keys = await text('.result');
     await page.evaluate(() => document.activeElement.blur());
+    seen.views = await page.locator('nav a').evaluateAll(all => all.map(a => a.dataset.view));
+    seen.reached = [];
+    for (const key of '123456789hs') {
+      await page.keyboard.press(key);
+      seen.reached.push(await page.evaluate(() => location.hash.slice(2)));
+    }
     await page.keyboard.press('?');
     await page.waitForSelector('dialog[open]');
     seen.help = await text('dialog');

@@ -94,6 +94,7 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
       await page.locator('.form').getByLabel('text', { exact: true }).fill('typed');
       await run();
       if (given.asks) {
+        seen.badges = await page.locator('.items a', { hasText: 'refresh' }).locator('.badge').allInnerTexts();
         await page.getByText('This tool has an app').waitFor();
         seen.consent = await text('.app-box');
         seen.before = await page.locator('iframe').count();

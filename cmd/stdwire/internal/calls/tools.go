@@ -16,8 +16,8 @@ func ToolsCommand() command.Command {
 		Name: "tools", Usage: "[-o text|json|raw] [-s ID | -- SERVER-COMMAND…]",
 		Summary: "list the tools of a server",
 		Help: `text prints the signature of each tool and the beginning of its description; optional arguments are
-in brackets. json prints the list, and raw the results of tools/list, one a line, both as the server
-wrote them.`,
+in brackets, and a tool that only apps may call is marked (not for models). json prints the list, and
+raw the results of tools/list, one a line, both as the server wrote them.`,
 		Make: func() (command.Grammar, command.Runner) {
 			t := target.NewTarget()
 			var form string

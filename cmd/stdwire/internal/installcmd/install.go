@@ -37,9 +37,10 @@ file that is not valid, or that a symbolic link outside of your home directory o
 directory leads to, is not touched.
 
 Applications start servers in another directory, so in the user's file relative paths become
-absolute: those with a ./ or ../ before them, and the names of files. Variables such as ${TOKEN}
-are written as the application expands them, and refused if it expands none; their values are
-never written. --env NAME=VALUE writes the value that you give.
+absolute: those with a ./ or ../ before them, and the names of files. Others may have the file in the
+working directory: there paths stay relative, and stdwire is looked up in PATH. Variables such as
+${TOKEN} are written as the application expands them, and refused if it expands none; their values
+are never written. --env NAME=VALUE writes the value that you give.
 
   stdwire install cursor
   stdwire install claude-code --root ~/notes --write

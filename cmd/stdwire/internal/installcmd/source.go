@@ -98,7 +98,11 @@ func (s *source) server(std *term.Streams, env *config.Environment,
 	if err != nil {
 		return nil, err
 	}
-	if server.URL == "" && (server.Command == "" || !workspace && isStdwire(server.Command)) {
+	switch {
+	case server.URL != "":
+	case workspace && server.Command == "":
+		server.Command = "stdwire" // others may have the file, and this program elsewhere
+	case !workspace && (server.Command == "" || isStdwire(server.Command)):
 		if server.Command, err = os.Executable(); err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/stdwire/stdwire/client/apps"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -12,7 +13,11 @@ import (
 )
 
 func ToolItem(tool *mcp.Tool) item {
-	return item{Signature(tool),
+	head := Signature(tool)
+	if !apps.ForModel(tool) {
+		head = append(head, "(not for models)")
+	}
+	return item{head,
 		displayDescription(tool.Description, tool.DisplayName(), tool.Name)}
 }
 

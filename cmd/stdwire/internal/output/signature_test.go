@@ -90,6 +90,12 @@ func TestItem(t *testing.T) {
 	assert.Equal(t, ToolItem(&mcp.Tool{Name: "bare"}).long(printable.NoTerminal), "bare()\n")
 	assert.Equal(t, ToolItem(&mcp.Tool{Name: "titled", Title: "A title"}).long(printable.NoTerminal),
 		"titled()\n    A title\n")
+	for visibility, want := range map[string]string{`["app"]`: "t() (not for models)\n",
+		`[]`: "t() (not for models)\n", `["app","model"]`: "t()\n", `null`: "t()\n"} {
+		ui := mcp.Meta{mcp.MetaUI: []byte(`{"visibility":` + visibility + `}`)}
+		shown := ToolItem(&mcp.Tool{Name: "t", Meta: ui}).long(printable.NoTerminal)
+		assert.Equal(t, shown, want, visibility)
+	}
 	assert.Equal(t, ToolItem(&mcp.Tool{Name: "x", Description: "hide\u202ethis\U000E0041"}).long(printable.NoTerminal),
 		"x()\n    hide\\u202ethis\\U000e0041\n")
 }

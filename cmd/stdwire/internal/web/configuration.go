@@ -223,7 +223,29 @@ func (c *configuration) changed(source config.Source, data []byte, in fileChange
 	case !json.Valid([]byte(in.Definition)):
 		return nil, errors.New("the definition is not JSON")
 	}
-	return config.Parse(c.env, source, data).Put(c.env, in.Server, in.From, []byte(in.Definition))
+	before := config.Parse(c.env, source, data)
+	change, err := before.Put(c.env, in.Server, in.From, []byte(in.Definition))
+	if err != nil {
+		return nil, err
+	}
+	secret, redacted := clientSecret(config.Parse(c.env, source, change.After), in.Server)
+	if kept, _ := clientSecret(before, in.From); secret != redacted && secret != kept {
+		return nil, &command.Failure{Code: "config",
+			Why:  "clientSecret is not a variable: everybody who can read the file could read the secret",
+			Hint: "write ${NAME}, and set the variable NAME in the environment of stdwire"}
+	}
+	return change, nil
+}
+
+// clientSecret returns the secret of a server's OAuth client as the file has it, and redacted. They
+// are equal if the secret consists of variables without defaults.
+func clientSecret(f *config.File, id string) (secret, redacted string) {
+	for _, s := range f.Servers {
+		if s.ID == id && s.OAuth != nil {
+			return s.OAuth.ClientSecret, s.Redacted().OAuth.ClientSecret
+		}
+	}
+	return "", ""
 }
 
 // reload reads the configuration again.

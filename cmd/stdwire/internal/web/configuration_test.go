@@ -204,6 +204,41 @@ func TestChangeRefused(t *testing.T) {
 	assert.Equal(t, status, 403, "%s", body)
 }
 
+// The secret of an OAuth client is not written to the file, unless the file has it already.
+func TestClientSecretMustBeVariable(t *testing.T) {
+	definition := func(secret string) string {
+		return `{"url": "https://example.com/mcp", "oauth": {"clientId": "me", "issuer": ` +
+			`"https://issuer.example", ` + secret + `}}`
+	}
+	content := `{"mcpServers": {"old": ` + definition(`"clientSecret": "hidden3"`) + `}}`
+	e := edit(t, content, false)
+	for _, secret := range []string{`"clientSecret": "typed"`, `"client_secret": "typed"`,
+		`"clientSecret": "${NAME}typed"`, `"clientSecret": "${NAME:-typed}"`} {
+		for _, in := range []fileChange{{Server: "new"}, {Server: "old", From: "old"},
+			{Server: "copy", From: "old"}} {
+			in.File, in.Definition = e.path, definition(secret)
+			for _, in.Write = range []bool{false, true} {
+				in.Digest = digestOf([]byte(content))
+				status, body := e.post("/api/config/change", in, nil)
+				assert.Equal(t, status, 400, "%s: %s", secret, body)
+				assert.Assert(t, cmp.Contains(body, "clientSecret is not a variable"))
+				assert.Assert(t, !strings.Contains(body, "typed"), "%s", body)
+			}
+		}
+	}
+	assert.Equal(t, e.content(), content)
+	for _, secret := range []string{"${NAME}", "${env:NAME}", "${input:name}", "${file:secret}"} {
+		e.write(fileChange{Server: "new", Definition: definition(`"clientSecret": "` + secret + `"`)})
+		e.write(fileChange{Server: "new", Remove: true})
+	}
+	var old definedServer
+	e.post("/api/config/definition", map[string]string{"server": "old"}, &old)
+	e.write(fileChange{Server: "old", From: "old",
+		Definition: strings.Replace(old.Definition, "/mcp", "/other", 1)})
+	e.write(fileChange{Server: "copy", From: "old", Definition: old.Definition})
+	assert.Equal(t, strings.Count(e.content(), "hidden3"), 2)
+}
+
 // To change a project's file does not make its servers trusted.
 func TestChangeProject(t *testing.T) {
 	e := edit(t, twoServers, true)

@@ -19,6 +19,8 @@ const views = [
   ['logs', 'Logs', logs], ['network', 'HTTP', network], ['saved', 'Saved calls', saved],
 ];
 
+const viewKeys = '123456789hs'; // in the order of views
+
 const $ = id => document.getElementById(id);
 let current; // the view that is shown: { name, show(route), close() }
 
@@ -69,7 +71,7 @@ function setTheme(theme) {
 const otherTheme = () => theme() === 'dark' ? 'light' : 'dark';
 
 const keys = [
-  ['1 … 9', 'show a view'], ['/', 'search or filter'], ['j, k or arrows', 'move in a list'], ['Enter', 'open what is selected'],
+  ['1 … 9, h, s', 'show a view, in their order'], ['/', 'search or filter'], ['j, k or arrows', 'move in a list'], ['Enter', 'open what is selected'],
   ['Ctrl Enter', 'run the tool, send the answer'], ['Escape', 'close; cancel the call'], ['q', 'go to the questions'],
   ['+, −, 0', 'timeline: zoom, or show all'], ['f', 'timeline: follow the latest message'], ['m', 'latest messages beside the view'], ['d', 'dark or light'], ['?', 'these keys'],
 ];
@@ -89,7 +91,7 @@ function onKey(event) {
     if (event.key === 'Escape') event.target.blur();
     return;
   }
-  const view = views[Number(event.key) - 1];
+  const view = views[viewKeys.indexOf(event.key)];
   if (view) location.hash = `#/${view[0]}`;
   else if (event.key === '/') $('main').querySelector('input[type=search]')?.focus();
   else if (event.key === 'd') setTheme(otherTheme());

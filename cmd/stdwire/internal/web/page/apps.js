@@ -198,7 +198,7 @@ function frame(box, tool, about, started, permissions, input) {
     }
     const { method, params } = event.data;
     const supported = params?.appCapabilities?.availableDisplayModes;
-    if (method === 'ui/initialize' && Array.isArray(supported)) for (const one of mode.options) one.disabled = !supported.includes(one.value);
+    if (method === 'ui/initialize' && Array.isArray(supported)) for (const option of mode.options) option.disabled = !supported.includes(option.value);
     if (method === 'ui/notifications/initialized') {
       initialized = true;
       measure();
@@ -245,7 +245,7 @@ function frame(box, tool, about, started, permissions, input) {
     endTheme();
     display('inline');
     stopMeasuring();
-    for (const one of [view, mode, size, stage]) if (one) one.remove();
+    for (const node of [view, mode, size, stage]) if (node) node.remove();
     stream.abort();
     if (why) replace(notice, problem({ message: `The app was ended: ${why}.` }));
   }

@@ -39,7 +39,7 @@ export function authorization(id) {
     const short = any ? states[status.credentials[0].state][0] : !status.why && 'not logged in';
     summary.textContent = `Authorization${short ? `: ${short}` : ''}`;
     replace(facts, status.why?.trim() && element('p', {}, `${status.why}.`),
-      status.credentials.map(one => element('dl', { class: 'facts' }, [['logged in at', one.issuer], ['the token', states[one.state][1](one.expires && time(one.expires))], ['scopes', one.scopes.join(' ')]]
+      status.credentials.map(credential => element('dl', { class: 'facts' }, [['logged in at', credential.issuer], ['the token', states[credential.state][1](credential.expires && time(credential.expires))], ['scopes', credential.scopes.join(' ')]]
         .filter(([, value]) => value).map(([term, value]) => [element('dt', {}, term), element('dd', {}, value)]))),
       !any && !status.why && element('p', {}, 'Not logged in. Not every server requires a login.'),
       status.page ? element('p', {}, element('strong', {}, 'Open this page and grant access there: '), link(status.page, new URL(status.page).host))

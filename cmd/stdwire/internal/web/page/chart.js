@@ -158,7 +158,7 @@ export function chart({ select, selects, selected }) {
 
   const hit = event => {
     const { offsetX: x, offsetY: y } = event;
-    return boxes.findLast(one => x >= one.x - 1 && x <= one.x + one.w + 1 && y >= one.y - 1 && y <= one.y + one.h + 1);
+    return boxes.findLast(box => x >= box.x - 1 && x <= box.x + box.w + 1 && y >= box.y - 1 && y <= box.y + box.h + 1);
   };
   canvas.addEventListener('wheel', event => {
     event.preventDefault();

@@ -36,17 +36,7 @@ const settings = {
 // changed is edited as JSON.
 const suited = (value, all = settings) => ({ type: 'object', additionalProperties: true, properties: Object.fromEntries(Object.entries(all)
   .filter(([name, { type }]) => !(name in value) || !type || type === 'integer' || type === (Array.isArray(value[name]) ? 'array' : typeof value[name]))
-  .map(([name, one]) => [name, one.properties ? { ...one, ...suited(value[name] ?? {}, one.properties) } : one])) });
-
-// definitionOf returns the definition that a form describes. It refuses a client secret that is not
-// a variable.
-function definitionOf(inputs) {
-  const secret = inputs.model()?.oauth?.clientSecret;
-  if (secret && !/^(\$\{[^}:]+(:\w+)?\}|…\d+)$/.test(secret)) {
-    throw new api.Problem({ code: 'config', message: 'clientSecret is not a variable: everybody who can read the file could read the secret', hint: 'write ${NAME}, and set the variable NAME in the environment of stdwire' });
-  }
-  return inputs.text();
-}
+  .map(([name, setting]) => [name, setting.properties ? { ...setting, ...suited(value[name] ?? {}, setting.properties) } : setting])) });
 
 // change opens a dialog in which the user makes a change, sees its diff and writes it. wanted returns
 // the change, or nothing if there is none yet.
@@ -86,7 +76,7 @@ export const add = async () => {
   const name = nameField('');
   const inputs = form(suited({}), { value: { command: '' }, name: 'Definition' });
   change('Add a server', [field('Name', name), fileField(files, file, to => { file = to; }), inputs.node],
-    () => ({ file, server: name.value, definition: definitionOf(inputs) }));
+    () => ({ file, server: name.value, definition: inputs.text() }));
 };
 
 async function define(title, id, from) {
@@ -96,7 +86,7 @@ async function define(title, id, from) {
   const inputs = form(suited(value), { value, name: 'Definition' });
   change(title, [id !== from && field('Name', name), element('p', { class: 'muted' }, defined.file),
     defined.definition.includes('"…') && element('p', { class: 'hint' }, '“…1” and so on stand for hidden values. Leave them to keep the values, or write another value to replace one.'),
-    inputs.node], () => ({ file: defined.file, digest: defined.digest, server: id === from ? id : name.value, from, definition: definitionOf(inputs) }));
+    inputs.node], () => ({ file: defined.file, digest: defined.digest, server: id === from ? id : name.value, from, definition: inputs.text() }));
 }
 
 export const edit = id => define(`Change ${id}`, id, id);
@@ -127,18 +117,18 @@ export async function importing() {
   const source = () => ({ into, application, name: upload.files[0]?.name ?? 'the text', text: application ? '' : text.value });
   const look = () => attempt(list, async () => {
     const found = await api.post('config/import', source());
-    chosen = found.map(one => [one, element('input', { type: 'checkbox', checked: !one.problem, disabled: Boolean(one.problem) })]);
-    replace(list, found.length === 0 && element('p', {}, 'The file has no servers.'), chosen.map(([one, box]) => element('div', {}, element('label', {}, box, ` ${one.id} `,
-      element('span', { class: 'muted' }, one.kind)), one.problem && element('p', { class: 'bad' }, one.problem),
-    one.notes.map(note => element('p', { class: 'hint' }, note)), one.definition && element('code', {}, one.definition))));
+    chosen = found.map(server => [server, element('input', { type: 'checkbox', checked: !server.problem, disabled: Boolean(server.problem) })]);
+    replace(list, found.length === 0 && element('p', {}, 'The file has no servers.'), chosen.map(([server, box]) => element('div', {}, element('label', {}, box, ` ${server.id} `,
+      element('span', { class: 'muted' }, server.kind)), server.problem && element('p', { class: 'bad' }, server.problem),
+    server.notes.map(note => element('p', { class: 'hint' }, note)), server.definition && element('code', {}, server.definition))));
   });
   const own = element('div', {}, field('A file, such as mcp.json or server.json', upload), field('or its text', text));
   change('Import servers', [fileField(files, into, to => { into = to; }),
-    field('From', select([['', 'a file or text'], ...applications.map(one => [one.path, `${one.title}: ${one.path}`])], '', to => {
+    field('From', select([['', 'a file or text'], ...applications.map(file => [file.path, `${file.title}: ${file.path}`])], '', to => {
       application = to;
       own.hidden = to !== '';
     })), own, button('List its servers', look), list, element('label', { class: 'row' }, again, 'Replace servers that have the same name')],
-  () => ({ file: into, import: { ...source(), replace: again.checked, servers: chosen.filter(([, box]) => box.checked).map(([one]) => one.id) } }));
+  () => ({ file: into, import: { ...source(), replace: again.checked, servers: chosen.filter(([, box]) => box.checked).map(([server]) => server.id) } }));
 }
 
 export const exporting = async () => {

@@ -14,11 +14,11 @@ const codes = {
   '-32020': { name: 'Header mismatch', advice: 'An HTTP header is missing, malformed or differs from the body. If parameters of the tool are also sent as headers, list the tools again. Otherwise check the headers on the timeline, and whether a proxy changes them.' },
   '-32021': { name: 'Missing client capability', advice: 'The client has not declared a capability that the request needs: check the extensions on the page Servers.',
     data: data => [['needed', data.requiredCapabilities && Object.entries(data.requiredCapabilities).map(([key, value]) =>
-      key === 'extensions' || key === 'experimental' ? Object.keys(value ?? {}).map(one => `${key} ${one}`).join(', ') : key).join(', ')]] },
+      key === 'extensions' || key === 'experimental' ? Object.keys(value ?? {}).map(name => `${key} ${name}`).join(', ') : key).join(', ')]] },
   '-32022': { name: 'Unsupported protocol version', advice: 'Client and server share no revision: choose another era with --era.',
     data: data => [['supported', list(data.supported)], ['requested', data.requested]] },
   '-32042': { name: 'URL elicitation required', advice: 'If you trust the server, visit the page and repeat the call.',
-    data: data => [['pages', Array.isArray(data.elicitations) ? list(data.elicitations.map(one => one?.url)) : undefined]] },
+    data: data => [['pages', Array.isArray(data.elicitations) ? list(data.elicitations.map(elicitation => elicitation?.url)) : undefined]] },
   '-32800': { name: 'Request cancelled' },
 };
 

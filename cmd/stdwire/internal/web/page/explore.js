@@ -13,7 +13,7 @@ const identity = { tool: 'name', prompt: 'name', resource: 'uri', 'resource temp
 
 // icon returns an icon of a definition that can be shown without a request to another server.
 export function icon(definition) {
-  const src = Array.isArray(definition.icons) && definition.icons.find(one => /^data:image\/(png|jpeg|gif|webp|svg\+xml)[;,]/.test(one?.src))?.src;
+  const src = Array.isArray(definition.icons) && definition.icons.find(icon => /^data:image\/(png|jpeg|gif|webp|svg\+xml)[;,]/.test(icon?.src))?.src;
   return src ? element('img', { class: 'icon', src, alt: '' }) : null;
 }
 
@@ -21,21 +21,23 @@ export function icon(definition) {
 const named = d => ({ ...d, name: d.name ?? d.frontmatter?.name, description: d.description ?? d.frontmatter?.description });
 
 // badges returns short labels: annotations, pin state, findings.
-export function badges(one) {
-  const a = one.definition.annotations ?? {};
+export function badges(item) {
+  const a = item.definition.annotations ?? {};
   const list = [];
   const add = (text, kind, title) => list.push(element('span', { class: `badge ${kind}`, title }, text));
-  if (one.denied) add('not allowed', 'bad', 'The configuration does not allow this tool.');
-  if (one.excluded) add('excluded', 'bad', one.excluded);
-  if (one.pin === 'new') add('new', 'warn', 'It did not exist when the server was pinned.');
-  if (one.pin === 'changed') add('changed', 'bad', 'It differs from its pin.');
-  if (one.findings?.length) add(`${one.findings[0].severity}: ${one.findings.length}`, ['critical', 'high'].includes(one.findings[0].severity) ? 'bad' : 'warn', one.findings.map(f => f.what).join('\n'));
-  if (hasApp(one.definition)) add('app', 'info', 'It has an app.');
+  if (item.denied) add('not allowed', 'bad', 'The configuration does not allow this tool.');
+  if (item.excluded) add('excluded', 'bad', item.excluded);
+  if (item.pin === 'new') add('new', 'warn', 'It did not exist when the server was pinned.');
+  if (item.pin === 'changed') add('changed', 'bad', 'It differs from its pin.');
+  if (item.findings?.length) add(`${item.findings[0].severity}: ${item.findings.length}`, ['critical', 'high'].includes(item.findings[0].severity) ? 'bad' : 'warn', item.findings.map(f => f.what).join('\n'));
+  if (hasApp(item.definition)) add('app', 'info', 'It has an app.');
+  const visibility = item.definition._meta?.ui?.visibility;
+  if (Array.isArray(visibility) && !visibility.includes('model')) add('not for models', 'info', 'Hosts do not offer it to models.');
   if (a.readOnlyHint) add('read-only', 'good', 'The server says that it changes nothing.');
   if (a.readOnlyHint === false && a.destructiveHint !== false) add('destructive', 'warn', 'The server says that it may destroy something.');
   if (a.idempotentHint) add('idempotent', 'good', 'The server says that a repeated call has no further effect.');
   if (a.openWorldHint) add('open world', 'info', 'The server says that it reaches other systems.');
-  if (one.definition.execution?.taskSupport && one.definition.execution.taskSupport !== 'forbidden') add(`task ${one.definition.execution.taskSupport}`, 'info');
+  if (item.definition.execution?.taskSupport && item.definition.execution.taskSupport !== 'forbidden') add(`task ${item.definition.execution.taskSupport}`, 'info');
   return list;
 }
 
@@ -56,7 +58,7 @@ function since(key, kind, list, open) {
 export function explore(root, view) {
   const kind = kinds[view];
   let at = { parts: [], query: new URLSearchParams() };
-  let entries = []; // { server, one, fresh }
+  let entries = []; // { server, item, fresh }
   const shownLists = new Map(); // the definitions that are shown, by server and kind
   let open = '';
   let panelEnd;
@@ -75,36 +77,36 @@ export function explore(root, view) {
   // fetch gets the lists of the chosen server, or of all running servers.
   async function fetch() {
     const chosen = at.parts[0];
-    const usable = state.servers.filter(one => !one.watched).filter(one => chosen ? one.id === chosen : one.state === 'ready' || state.servers.length === 1);
-    replace(chooser, state.servers.length > 1 && select([['', 'all running servers'], ...state.servers.map(one => one.id)], chosen ?? '',
+    const usable = state.servers.filter(server => !server.watched).filter(server => chosen ? server.id === chosen : server.state === 'ready' || state.servers.length === 1);
+    replace(chooser, state.servers.length > 1 && select([['', 'all running servers'], ...state.servers.map(server => server.id)], chosen ?? '',
       id => { location.hash = id ? `#/${view}/${encodeURIComponent(id)}` : `#/${view}`; }, { 'aria-label': 'Server' }));
     byPage.update(usable.length === 1 && usable[0].state !== 'disabled' ? usable[0].id : undefined);
     const found = [];
     const problems = [];
     if (usable.length > 0 && entries.length === 0) replace(notes, element('p', { class: 'muted' }, 'Waiting for the server …'));
-    await Promise.all(usable.map(async one => {
-      if (one.state === 'disabled') return;
+    await Promise.all(usable.map(async server => {
+      if (server.state === 'disabled') return;
       try {
-        const all = await definitions(one.id);
+        const all = await definitions(server.id);
         if (all.problems?.[kind]) problems.push(problem(all.problems[kind]));
         if (all.pins) problems.push(problem(all.pins));
-        if (all.identity) problems.push(element('p', { class: 'problem' }, `The identity of ${one.id} has changed since it was pinned: ${all.identity}`));
+        if (all.identity) problems.push(element('p', { class: 'problem' }, `The identity of ${server.id} has changed since it was pinned: ${all.identity}`));
         for (const finding of all.findings) {
           problems.push(element('p', { class: 'problem' }, `${finding.severity}: ${finding.what} ${finding.advice}`));
         }
-        const key = JSON.stringify([one.id, kind]);
-        const { now, fresh, gone } = since(key, kind, all.lists[kind] ?? [], one.id === at.parts[0] && at.parts[1]);
+        const key = JSON.stringify([server.id, kind]);
+        const { now, fresh, gone } = since(key, kind, all.lists[kind] ?? [], server.id === at.parts[0] && at.parts[1]);
         shownLists.set(key, now);
         if (gone.length > 0) problems.push(element('p', { class: 'muted' }, `Gone since you looked: ${gone.join(', ')}`));
-        for (const definition of all.lists[kind] ?? []) {
-          found.push({ server: one.id, one: definition, fresh: fresh(String(definition.definition[identity[kind]])) });
+        for (const item of all.lists[kind] ?? []) {
+          found.push({ server: server.id, item, fresh: fresh(String(item.definition[identity[kind]])) });
         }
       } catch (error) {
-        problems.push(element('div', {}, element('strong', {}, one.id), problem(error)));
+        problems.push(element('div', {}, element('strong', {}, server.id), problem(error)));
       }
     }));
     entries = found;
-    replace(notes, problems, usable.length === 0 && (state.servers.some(one => one.watched)
+    replace(notes, problems, usable.length === 0 && (state.servers.some(server => server.watched)
       ? element('p', {}, 'The gateway lists the definitions of this server: select the gateway.')
       : element('p', {}, 'No server is running. ', element('a', { href: '#/servers' }, 'Start one'), '.')));
     list();
@@ -114,17 +116,17 @@ export function explore(root, view) {
   // list shows the entries that the search selects.
   function list() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const shown = entries.filter(({ server: id, one: { definition } }) => {
+    const shown = entries.filter(({ server: id, item: { definition } }) => {
       const d = named(definition);
       const text = [id, d.name, d.title, d.description, d.uri, d.uriTemplate].join(' ').toLowerCase();
       return words.every(word => text.includes(word));
     });
-    replace(items, shown.slice(0, 2000).map(({ server: id, one, fresh }) => {
-      const d = named(one.definition);
+    replace(items, shown.slice(0, 2000).map(({ server: id, item, fresh }) => {
+      const d = named(item.definition);
       const name = String(d[identity[kind]]);
       return element('li', {}, element('a', { href: address(id, name), 'aria-current': id === at.parts[0] && name === at.parts[1] ? 'true' : false },
         icon(d), element('span', { class: 'name' }, d.title ?? d.annotations?.title ?? (kind === 'tool' ? name : d.name ?? name)),
-        state.servers.length > 1 && element('span', { class: 'muted' }, ` ${id}`), fresh && element('span', { class: 'badge info' }, fresh), badges(one),
+        state.servers.length > 1 && element('span', { class: 'muted' }, ` ${id}`), fresh && element('span', { class: 'badge info' }, fresh), badges(item),
         element('span', { class: 'muted line' }, kind.startsWith('resource') ? name : d.description ?? '')));
     }), shown.length === 0 && entries.length > 0 && element('li', { class: 'muted' }, 'Nothing matches.'),
     shown.length > 2000 && element('li', { class: 'muted' }, `${shown.length - 2000} more: search for them.`));
@@ -134,15 +136,15 @@ export function explore(root, view) {
   // select1 shows the entry of the address.
   function select1() {
     const [id, name] = at.parts;
-    const found = entries.find(entry => entry.server === id && String(entry.one.definition[identity[kind]]) === name);
+    const found = entries.find(entry => entry.server === id && String(entry.item.definition[identity[kind]]) === name);
     known ||= Boolean(server(id)?.details);
-    const key = JSON.stringify([id, name, found?.one, known]);
+    const key = JSON.stringify([id, name, found?.item, known]);
     if (key === open) {
       panelEnd?.show?.(at.query);
       return;
     }
     if (JSON.parse(open || '[]')[0] !== id) known = Boolean(server(id)?.details);
-    open = JSON.stringify([id, name, found?.one, known]);
+    open = JSON.stringify([id, name, found?.item, known]);
     panelEnd?.close();
     panelEnd = undefined;
     replace(detail);
@@ -155,46 +157,46 @@ export function explore(root, view) {
       if (entries.length > 0) replace(detail, element('p', {}, `${id} has no ${kind} ${name}.`));
       return;
     }
-    const one = found?.one ?? { definition: { uri: name, name } }; // a resource need not be listed
+    const item = found?.item ?? { definition: { uri: name, name } }; // a resource need not be listed
     const place = element('div');
-    replace(detail, element('p', { class: 'back' }, element('a', { href: `#/${view}/${encodeURIComponent(id)}` }, '← all')), head(one), about(one, id), place);
+    replace(detail, element('p', { class: 'back' }, element('a', { href: `#/${view}/${encodeURIComponent(id)}` }, '← all')), head(item), about(item, id), place);
     try {
-      panelEnd = panel(kind, place, server(id), one.definition, at.query);
+      panelEnd = panel(kind, place, server(id), item.definition, at.query);
     } catch (error) { // the definition is invalid
       replace(place, problem({ code: 'invalid', message: `The definition cannot be used: ${error.message}` }));
     }
   }
 
-  function head(one) {
-    const d = named(one.definition);
+  function head(item) {
+    const d = named(item.definition);
     return [element('h2', {}, icon(d), d.title ?? d.annotations?.title ?? d.name), element('p', { class: 'muted' }, d[identity[kind]], ' ',
-      d.mimeType ?? '', d.size !== undefined && ` ${d.size} bytes`), element('p', {}, badges(one)),
+      d.mimeType ?? '', d.size !== undefined && ` ${d.size} bytes`), element('p', {}, badges(item)),
     d.description && element('p', { class: 'description' }, d.description)];
   }
 
   // about shows the changes of a definition, the findings of the scan, and the definition itself.
-  function about(one, id) {
+  function about(item, id) {
     const outcome = element('div');
     return [
-      one.findings?.map(finding => element('div', { class: 'problem' }, element('strong', {}, `${finding.severity}, ${finding.rule}: `), finding.what,
+      item.findings?.map(finding => element('div', { class: 'problem' }, element('strong', {}, `${finding.severity}, ${finding.rule}: `), finding.what,
         finding.where && element('code', {}, ` ${finding.where}`), finding.evidence && element('pre', {}, finding.evidence), element('p', { class: 'hint' }, finding.advice))),
-      one.excluded && element('div', { class: 'problem' }, element('strong', {}, 'Excluded: '), one.excluded),
-      one.headers && element('p', { class: 'hint' }, 'Also sent as headers: ', one.headers.map(({ argument, header }) => `${argument} as ${header}`).join(', ')),
-      one.portability && element('details', { class: 'portability' }, element('summary', {}, `Portability: what hosts convert for some models (${one.portability.length})`),
-        element('dl', { class: 'diff' }, one.portability.map(({ what, places }) => [element('dt', {}, what), element('dd', {}, places.map(place => place.where).join('\n'))]))),
-      (one.pin === 'new' || one.pin === 'changed') && element('div', { class: 'problem' }, element('strong', {}, `This ${kind} is ${one.pin} since the server was pinned.`),
-        one.diff && diff(one.diff), button('Accept', () => attempt(outcome, async () => {
-          await api.post(`servers/${api.segments(id)}/pins`, { kind, names: [String(one.definition[identity[kind]])] });
+      item.excluded && element('div', { class: 'problem' }, element('strong', {}, 'Excluded: '), item.excluded),
+      item.headers && element('p', { class: 'hint' }, 'Also sent as headers: ', item.headers.map(({ argument, header }) => `${argument} as ${header}`).join(', ')),
+      item.portability && element('details', { class: 'portability' }, element('summary', {}, `Portability: what hosts convert for some models (${item.portability.length})`),
+        element('dl', { class: 'diff' }, item.portability.map(({ what, places }) => [element('dt', {}, what), element('dd', {}, places.map(place => place.where).join('\n'))]))),
+      (item.pin === 'new' || item.pin === 'changed') && element('div', { class: 'problem' }, element('strong', {}, `This ${kind} is ${item.pin} since the server was pinned.`),
+        item.diff && diff(item.diff), button('Accept', () => attempt(outcome, async () => {
+          await api.post(`servers/${api.segments(id)}/pins`, { kind, names: [String(item.definition[identity[kind]])] });
           state.definitions.delete(id);
           await fetch();
         })), outcome),
-      element('details', {}, element('summary', {}, 'Definition'), tree(one.definition)),
+      element('details', {}, element('summary', {}, 'Definition'), tree(item.definition)),
     ];
   }
 
   let states = '';
   const ends = [on('servers', () => { // ignores changes that are not about the panel's server
-    const now = JSON.stringify(state.servers.map(one => [one.id, one.state, Boolean(one.details)]));
+    const now = JSON.stringify(state.servers.map(server => [server.id, server.state, Boolean(server.details)]));
     if (now !== states) fetch();
     states = now;
   }), on('definitions', () => fetch())];

@@ -48,10 +48,10 @@ function variants(schema, root) {
   const list = oneOf ?? anyOf;
   if (Array.isArray(list)) {
     return list.map(variant => {
-      const one = resolve(variant, root);
-      const merged = { ...beside, ...one };
-      if (beside.properties || one.properties) merged.properties = { ...beside.properties, ...one.properties };
-      if (beside.required || one.required) merged.required = [...beside.required ?? [], ...one.required ?? []];
+      const resolved = resolve(variant, root);
+      const merged = { ...beside, ...resolved };
+      if (beside.properties || resolved.properties) merged.properties = { ...beside.properties, ...resolved.properties };
+      if (beside.required || resolved.required) merged.required = [...beside.required ?? [], ...resolved.required ?? []];
       return merged;
     });
   }
@@ -136,7 +136,7 @@ function control(schema, root, value, changed, label, depth, hooks) {
 }
 
 function enumeration(listed, value, changed, label) {
-  const at = listed.findIndex(([one]) => JSON.stringify(one) === JSON.stringify(value));
+  const at = listed.findIndex(([choice]) => JSON.stringify(choice) === JSON.stringify(value));
   const node = select(listed.map(([, text], i) => [String(i), text]), String(Math.max(at, 0)), changed, { 'aria-label': label });
   return { node, get: () => listed[Number(node.value)]?.[0] };
 }
@@ -221,21 +221,21 @@ function objectControl(schema, root, value, changed, label, depth, hooks) {
         show(include.checked);
         changed();
       } });
-    let one;
+    let member;
     const show = included => {
-      const current = name in value && !one ? value[name] : one ? one.get() : initial(property, root, depth + 1);
-      one = control(property, root, current, () => {
+      const current = name in value && !member ? value[name] : member ? member.get() : initial(property, root, depth + 1);
+      member = control(property, root, current, () => {
         if (!include.checked) {
           include.checked = true;
-          members.set(name, one);
+          members.set(name, member);
         }
         changed();
       }, text, depth + 1, hooks);
-      if (included) members.set(name, one); else members.delete(name);
+      if (included) members.set(name, member); else members.delete(name);
       const hint = described.description && element('p', { class: 'hint' }, described.description);
       place.replaceChildren(element('span', { class: 'name' }, include, element('span', {}, text),
         wanted && element('span', { class: 'required', title: 'required' }, ' *'),
-        element('span', { class: 'muted' }, ' ' + summary(described))), one.node, hint || '');
+        element('span', { class: 'muted' }, ' ' + summary(described))), member.node, hint || '');
     };
     show(include.checked);
     node.append(place);
@@ -255,7 +255,7 @@ function objectControl(schema, root, value, changed, label, depth, hooks) {
   }
   const order = [...Object.keys(properties), ...others];
   return { node, get: () => Object.fromEntries([...members]
-    .sort(([a], [b]) => (order.indexOf(a) + 1 || 1e9) - (order.indexOf(b) + 1 || 1e9)).map(([name, one]) => [name, one.get()])) };
+    .sort(([a], [b]) => (order.indexOf(a) + 1 || 1e9) - (order.indexOf(b) + 1 || 1e9)).map(([name, member]) => [name, member.get()])) };
 }
 
 function arrayControl(schema, root, value, changed, label, depth, hooks) {
@@ -266,18 +266,18 @@ function arrayControl(schema, root, value, changed, label, depth, hooks) {
   const show = () => {
     controls = items.map((item, i) => control(of(i), root, item, changed, `${label} ${i + 1}`, depth + 1, hooks));
     const change = edit => () => {
-      items = controls.map(one => one.get());
+      items = controls.map(item => item.get());
       edit();
       show();
       changed();
     };
-    node.replaceChildren(node.firstElementChild, ...controls.map((one, i) => element('div', { class: 'row' }, one.node,
+    node.replaceChildren(node.firstElementChild, ...controls.map((item, i) => element('div', { class: 'row' }, item.node,
       i > 0 && button('↑', change(() => items.splice(i - 1, 2, items[i], items[i - 1])), { 'aria-label': `Move ${label} ${i + 1} up` }),
       button('✕', change(() => items.splice(i, 1)), { 'aria-label': `Remove ${label} ${i + 1}` }))),
     button('Add', change(() => items.push(initial(of(items.length), root, depth + 1))), { 'aria-label': `Add to ${label}` }));
   };
   show();
-  return { node, get: () => controls.map(one => one.get()) };
+  return { node, get: () => controls.map(item => item.get()) };
 }
 
 // summary describes a schema in a few words.

@@ -19,12 +19,12 @@ export function logs(root) {
   replace(root, element('h2', {}, 'Logs'), element('div', { class: 'row' }, choice('level', 'Level at least', [['', 'any'], ...levels]), servers, input('logger', 'Logger'), input('text', 'Text')),
     element('p', { class: 'hint' }, 'A server sends messages of the log level that is set on its card, on the page Servers. Its stderr is there, too. The list is not updated while a message is open.'), outcome, notes, list);
 
-  function line(one) {
-    const node = element('details', {}, element('summary', {}, element('span', { class: 'muted' }, new Date(one.t).toLocaleTimeString(), ' ', one.server, ' '),
-      element('span', { class: `badge ${colours[one.level] ?? 'bad'}` }, one.level || 'no level'), ' ', one.logger && element('strong', {}, one.logger, ' '),
-      typeof one.data === 'string' ? one.data.slice(0, 2000) : JSON.stringify(one.data ?? null).slice(0, 2000)));
+  function line(message) {
+    const node = element('details', {}, element('summary', {}, element('span', { class: 'muted' }, new Date(message.t).toLocaleTimeString(), ' ', message.server, ' '),
+      element('span', { class: `badge ${colours[message.level] ?? 'bad'}` }, message.level || 'no level'), ' ', message.logger && element('strong', {}, message.logger, ' '),
+      typeof message.data === 'string' ? message.data.slice(0, 2000) : JSON.stringify(message.data ?? null).slice(0, 2000)));
     node.addEventListener('toggle', () => {
-      if (node.childElementCount === 1) node.append(tree(one.data ?? null), element('p', {}, element('a', { href: `#/timeline/${one.n}` }, 'on the timeline')));
+      if (node.childElementCount === 1) node.append(tree(message.data ?? null), element('p', {}, element('a', { href: `#/timeline/${message.n}` }, 'on the timeline')));
     });
     return element('li', {}, node);
   }
@@ -41,7 +41,7 @@ export function logs(root) {
   const { soon, stop } = throttle(fetch);
   let known;
   const lanes = () => {
-    const ids = JSON.stringify(state.servers.map(one => one.id));
+    const ids = JSON.stringify(state.servers.map(server => server.id));
     if (ids === known) return;
     known = ids;
     replace(servers, choice('server', 'Server', [['', 'all'], ...JSON.parse(ids)]));

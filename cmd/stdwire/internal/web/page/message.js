@@ -43,11 +43,11 @@ export function messagePanel(place, select) {
 
   function relations(message) {
     const request = message.request ?? message;
-    const within = all.filter(one => one.parent === request).slice(0, 200);
+    const within = all.filter(inner => inner.parent === request).slice(0, 200);
     return element('div', { class: 'row' }, to('Its request', message.request), to('Its response', message.response),
       to('The call that it belongs to', message.parent ?? message.request?.parent),
       within.length > 0 && element('details', {}, element('summary', {}, `${within.length} inside it`),
-        element('ul', { class: 'items' }, within.map(one => element('li', {}, to(`${one.from === 'client' ? '→' : '←'} ${one.method ?? one.kind} ${one.kind}`, one))))));
+        element('ul', { class: 'items' }, within.map(inner => element('li', {}, to(`${inner.from === 'client' ? '→' : '←'} ${inner.method ?? inner.kind} ${inner.kind}`, inner))))));
   }
 
   function facts(message, whole) {
@@ -65,8 +65,8 @@ export function messagePanel(place, select) {
       const lines = await api.post('diff', { old: other.n, new: message.n });
       replace(outcome, element('h4', {}, `Compared with number ${other.n}`), diff(lines));
     });
-    const before = all.findLast(one => one.n < message.n && one.kind === message.kind && one.method === message.method && one.from === message.from &&
-      (one.about ?? one.request?.about) === (message.about ?? message.request?.about));
+    const before = all.findLast(earlier => earlier.n < message.n && earlier.kind === message.kind && earlier.method === message.method && earlier.from === message.from &&
+      (earlier.about ?? earlier.request?.about) === (message.about ?? message.request?.about));
     const live = message.kind === 'request' && message.from === 'client' && server(message.lane) && !server(message.lane).watched;
     return element('div', { class: 'row' },
       live && button('Edit and send again', () => edit(message, whole, shown)),

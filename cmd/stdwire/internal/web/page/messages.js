@@ -30,7 +30,7 @@ function add(message) {
     if (request) request.response = message;
     message.request = request;
   } else if (message.kind === 'request' && message.parent === undefined && message.from === 'client') {
-    let track = lane.tracks.findIndex(one => one.conn !== message.conn || one.response && one.response.t <= message.t);
+    let track = lane.tracks.findIndex(request => request.conn !== message.conn || request.response && request.response.t <= message.t);
     if (track < 0) track = Math.min(lane.tracks.length, maxTracks - 1);
     lane.tracks[track] = message;
     message.track = track;
@@ -114,13 +114,13 @@ const durations = /^([<>])(\d+(?:\.\d+)?)(ms|s)?$/;
 export function parseFilter(text, found = new Map()) {
   const tests = text.split(/\s+/).filter(Boolean).map(word => {
     const negated = word.startsWith('-') && word.length > 1;
-    const test = one(negated ? word.slice(1) : word, found);
+    const test = term(negated ? word.slice(1) : word, found);
     return negated ? message => !test(message) : test;
   });
   return message => tests.every(test => test(message));
 }
 
-function one(word, found) {
+function term(word, found) {
   const slow = durations.exec(word);
   if (slow) {
     const limit = Number(slow[2]) * (slow[3] === 's' ? 1000 : 1);

@@ -12,11 +12,11 @@ export function network(root) {
   const nodes = new Map(); // number → item
   replace(root, element('h2', {}, 'HTTP'), outcome, notes, list);
 
-  function item(one) {
+  function item(request) {
     const line = element('summary');
     const whole = element('div');
     const load = () => attempt(whole, async () => {
-      const all = await api.get(`network/${one.n}`);
+      const all = await api.get(`network/${request.n}`);
       const body = (title, text, size) => size > 0 && [element('h4', {}, `${title}, ${bytes(size)}`), sentBytes(text ?? ''),
         atob(text ?? '').length < size && element('p', { class: 'muted' }, 'The rest is not kept.')];
       replace(whole, exchange(all), body('Body of the request', all.sent, all.sent_size), body('Body of the response', all.received, all.received_size));
@@ -37,12 +37,12 @@ export function network(root) {
       node.remove();
       nodes.delete(n);
     }
-    for (const one of all.toReversed()) {
-      if (!nodes.has(one.n)) {
-        nodes.set(one.n, item(one));
-        list.prepend(nodes.get(one.n).node);
+    for (const request of all.toReversed()) {
+      if (!nodes.has(request.n)) {
+        nodes.set(request.n, item(request));
+        list.prepend(nodes.get(request.n).node);
       }
-      nodes.get(one.n).set(one);
+      nodes.get(request.n).set(request);
     }
     notes.textContent = all.length === 0 ? 'No HTTP request was sent.' : `The latest ${all.length}. Values of headers that may be secret are not shown.`;
   });

@@ -10,7 +10,7 @@ const lists = { tools: ['tools/list', 'tools'], resources: ['resources/list', 'r
 // finished waits until a call has ended, and returns it.
 const finished = id => new Promise((resolve, reject) => {
   const look = () => {
-    if (state.calls.find(one => one.id === id)?.running !== false) return;
+    if (state.calls.find(call => call.id === id)?.running !== false) return;
     end();
     api.exact(`calls/${id}`).then(resolve, reject);
   };
@@ -36,7 +36,7 @@ export function pages(view) {
       next !== undefined && button('Next page', () => show(number + 1, next)));
     replace(place, element('p', {}, `Page ${number}: ${items.length} ${view}`, cursor !== undefined && [', after the cursor ', element('code', {}, String(cursor))]),
       element('p', { class: 'muted' }, next === undefined ? 'This is the last page.' : ['The next page has the cursor ', element('code', {}, String(next))]),
-      row, tree(items.map(one => one.name ?? one.uri)));
+      row, tree(items.map(item => item.name ?? item.uri)));
     row.querySelector('button:last-child')?.focus();
   });
   return { node, update(id) {

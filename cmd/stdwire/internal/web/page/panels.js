@@ -28,7 +28,7 @@ export function runner(place, { address = true, shown = () => {} } = {}) {
   const endQuestions = questionsOf(asked, question => id !== undefined && question.call === id);
   async function update() {
     if (id === undefined || finished === id) return;
-    const call = state.calls.find(one => one.id === id);
+    const call = state.calls.find(call => call.id === id);
     if (!call) return;
     if (call.running) {
       replace(live, progress(call), cancel);
@@ -173,7 +173,7 @@ function resourcePanel(place, server, resource, query) {
   }));
   let seen = Date.now();
   const end = on('updates', () => {
-    const mine = state.updates.filter(one => one.server === server.id && one.uri === resource.uri);
+    const mine = state.updates.filter(update => update.server === server.id && update.uri === resource.uri);
     const latest = mine.at(-1);
     if (!latest || latest.at < seen) return;
     seen = latest.at + 1;

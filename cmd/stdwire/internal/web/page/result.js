@@ -96,7 +96,7 @@ export function result(call) {
       parts.push(element('h4', {}, 'Content'), value.content.length === 0 ? element('p', { class: 'muted' }, 'none')
         : element('ol', { class: 'blocks' }, blocks(value.content, server)));
     }
-    if (Array.isArray(value.contents)) parts.push(element('ol', { class: 'blocks' }, value.contents.map(one => element('li', {}, resource(one, server)))));
+    if (Array.isArray(value.contents)) parts.push(element('ol', { class: 'blocks' }, value.contents.map(contents => element('li', {}, resource(contents, server)))));
     if (Array.isArray(value.messages)) {
       parts.push(element('ol', { class: 'blocks' }, value.messages.map(message => element('li', {},
         element('strong', {}, message.role), [message.content].flat().map(block => content(block, server))))));

@@ -52,7 +52,7 @@ export function saved(root) {
   });
 
   function show() {
-    const failed = verdicts.filter(one => one?.failures.length > 0).length;
+    const failed = verdicts.filter(verdict => verdict?.failures.length > 0).length;
     replace(list, verdicts.some(Boolean) && element('p', { class: failed ? 'outcome bad' : 'outcome good', role: 'status' },
       failed ? `${failed} of ${calls.length} not as expected` : 'All as expected'),
     calls.length === 0 && element('p', {}, 'There are no saved calls. Save one in the panel of a tool.'),

@@ -14,21 +14,21 @@ export function servers(root) {
   const files = element('div', { class: 'row' });
   const outcome = element('div');
   replace(root, element('h2', {}, 'Servers'), files, outcome, list);
-  const endExtensions = state.servers.some(one => !one.watched) ? extensions(root) : () => {};
+  const endExtensions = state.servers.some(server => !server.watched) ? extensions(root) : () => {};
   let editable = [];
   configuration().then(({ off, files: all }) => {
     const act = action => () => attempt(outcome, action);
     replace(files, off ? element('p', { class: 'muted' }, `Servers cannot be changed: ${off}.`)
       : [button('Add', act(add)), button('Import', act(importing)), button('Export', act(exporting), { title: 'Without secrets' })]);
     if (!off) editable = all.map(file => file.path);
-    for (const one of cards.values()) one.files(editable);
+    for (const card of cards.values()) card.files(editable);
   }, error => replace(outcome, problem(error)));
   const cards = new Map(); // id → { node, update }
   const update = () => {
-    for (const [id, one] of cards) {
+    for (const [id, card] of cards) {
       if (!state.servers.some(server => server.id === id)) {
-        one.node.remove();
-        one.close();
+        card.node.remove();
+        card.close();
         cards.delete(id);
       }
     }
@@ -57,7 +57,7 @@ export function servers(root) {
     close() {
       end();
       endExtensions();
-      for (const one of cards.values()) one.close();
+      for (const card of cards.values()) card.close();
     },
   };
 }
@@ -87,8 +87,8 @@ function card(id) {
   const actions = element('div', { class: 'row' });
   // tidy removes the problem of an action if the server's own state shows it, or the server is ready.
   const tidy = ready => {
-    const one = outcome.querySelector(':scope > .problem');
-    if (one && (ready || one.textContent === trouble.textContent)) one.remove();
+    const earlier = outcome.querySelector(':scope > .problem');
+    if (earlier && (ready || earlier.textContent === trouble.textContent)) earlier.remove();
   };
   const act = async action => {
     await attempt(outcome, () => api.post(`servers/${api.segments(id)}/do/${action}`));
@@ -99,16 +99,16 @@ function card(id) {
   let editable = [];
   // beside returns the server before (-1) or after (1) this one in its file.
   const beside = step => {
-    const all = state.servers.filter(one => one.file === file);
-    return all[all.findIndex(one => one.id === id) + step]?.id;
+    const all = state.servers.filter(server => server.file === file);
+    return all[all.findIndex(server => server.id === id) + step]?.id;
   };
   const moves = [['Up', -1], ['Down', 1]].map(([text, step]) => [step, button(text, () => attempt(outcome, () => beside(step) && move(id, beside(step), file)),
     { title: `Move it ${text.toLowerCase()} in the file`, 'aria-label': `Move ${id} ${text.toLowerCase()}` })]);
   const change = element('div', { class: 'row', hidden: true }, [['Edit', () => edit(id)], ['Clone', () => clone(id)], ['Remove', () => remove(id, file)]]
-    .map(([text, action]) => button(text, () => attempt(outcome, action))), moves.map(([, one]) => one));
+    .map(([text, action]) => button(text, () => attempt(outcome, action))), moves.map(([, node]) => node));
   const changes = () => {
     change.hidden = !editable.includes(file);
-    for (const [step, one] of moves) one.setAttribute('aria-disabled', String(!beside(step)));
+    for (const [step, node] of moves) node.setAttribute('aria-disabled', String(!beside(step)));
   };
   const node = element('section', { class: 'card', 'aria-label': id, 'data-testid': `server-${id}` }, head, facts, trouble, actions, change, outcome, log, access, roots, stream, more);
   return { node, close: () => authorized?.close(), files(all) {

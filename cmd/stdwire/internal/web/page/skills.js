@@ -25,15 +25,15 @@ export function skillPanel(place, server, skill) {
     if (rows.length === 0) return;
     replace(files, element('h4', {}, `Files (${rows.length})`), !entry.problem && button('Verify all', async () => {
       let good = 0;
-      for (const one of rows) {
+      for (const row of rows) {
         if (closed) return;
-        if (await one.verify()) good++;
+        if (await row.verify()) good++;
         summary.textContent = `${good} of ${rows.length} files verified`;
       }
       summary.className = good === rows.length ? 'good' : 'bad';
     }), element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Files' }, element('table', {},
       element('thead', {}, element('tr', {}, ['File', 'Size', 'Digest', 'State', 'Actions'].map(name => element('th', { scope: 'col' }, name)))),
-      element('tbody', {}, rows.map(one => one.node)))));
+      element('tbody', {}, rows.map(row => row.node)))));
   }
 
   // row returns a file as a row of the table.

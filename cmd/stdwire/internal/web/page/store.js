@@ -92,4 +92,4 @@ export async function definitions(server) {
   return known;
 }
 
-export const server = id => state.servers.find(one => one.id === id);
+export const server = id => state.servers.find(server => server.id === id);

@@ -25,7 +25,7 @@ export function tasks(root) {
   const list = element('div', { class: 'cards', 'data-testid': 'tasks' });
   const chooser = element('div');
   const id = element('input', { type: 'text', spellcheck: 'false', id: newID() });
-  const usable = () => state.servers.filter(one => !one.watched && one.state === 'ready').map(one => one.id);
+  const usable = () => state.servers.filter(server => !server.watched && server.state === 'ready').map(server => server.id);
   let chosen;
 
   const refresh = () => Promise.all(usable().map(server => attempt(outcome, async () => {
@@ -53,10 +53,10 @@ export function tasks(root) {
     const all = new Map();
     const add = (server, task, call) => {
       const key = JSON.stringify([server, task.taskId]);
-      const one = all.get(key) ?? { server, task };
-      if (call?.running || !one.call) one.call = call;
-      if (call?.tool) one.origin = call;
-      all.set(key, one);
+      const entry = all.get(key) ?? { server, task };
+      if (call?.running || !entry.call) entry.call = call;
+      if (call?.tool) entry.origin = call;
+      all.set(key, entry);
     };
     for (const call of state.calls.toReversed()) if (call.task) add(call.request.server, call.task, call);
     for (const { server, task } of opened) add(server, task);
@@ -69,21 +69,21 @@ export function tasks(root) {
     if (!servers.includes(chosen)) [chosen] = servers;
     replace(chooser, select(servers, chosen, value => { chosen = value; }, { 'aria-label': 'Server of the task' }));
     const all = [...known()];
-    for (const [key, one] of cards) {
+    for (const [key, card] of cards) {
       if (all.some(([other]) => other === key)) continue;
-      one.close();
+      card.close();
       cards.delete(key);
     }
-    for (const [key, one] of all.slice(0, most)) {
+    for (const [key, entry] of all.slice(0, most)) {
       if (!cards.has(key)) {
-        cards.set(key, card(one));
+        cards.set(key, card(entry));
         list.append(cards.get(key).node);
       }
-      cards.get(key).update(one);
+      cards.get(key).update(entry);
     }
     replace(notes, all.length === 0 && element('p', { class: 'muted' }, servers.length ? 'There are no tasks.' : 'No server is running.'),
       all.length > most && element('p', { class: 'muted' }, `${all.length - most} more are not shown.`),
-      [...listed].filter(([server, one]) => one.more && servers.includes(server)).map(([server]) => element('p', { class: 'muted' }, `${server} has more tasks.`)));
+      [...listed].filter(([server, all]) => all.more && servers.includes(server)).map(([server]) => element('p', { class: 'muted' }, `${server} has more tasks.`)));
   }
 
   const ends = [on('calls', update), on('servers', update)];
@@ -93,7 +93,7 @@ export function tasks(root) {
     show() {},
     close() {
       for (const end of ends) end();
-      for (const one of cards.values()) one.close();
+      for (const card of cards.values()) card.close();
     },
   };
 }
@@ -140,15 +140,15 @@ function card({ server, task: { taskId } }) {
     element('div', { class: 'row' }, wait, button('Poll', () => look()), cancel), problems, object, outcome);
   return {
     node, look,
-    update(one) {
-      const text = JSON.stringify([one.task, one.call?.id, one.call?.running]);
+    update(entry) {
+      const text = JSON.stringify([entry.task, entry.call?.id, entry.call?.running]);
       if (text === seen) return;
       seen = text;
-      call = one.call;
-      if (!now || !ended(now)) now = one.task;
+      call = entry.call;
+      if (!now || !ended(now)) now = entry.task;
       endQuestions();
       endQuestions = questionsOf(asked, question => call?.running && question.call === call.id);
-      replace(origin, one.origin && element('a', { href: `#/tools/${encodeURIComponent(server)}/${encodeURIComponent(one.origin.tool)}?call=${one.origin.id}` }, `a call of ${one.origin.tool}`));
+      replace(origin, entry.origin && element('a', { href: `#/tools/${encodeURIComponent(server)}/${encodeURIComponent(entry.origin.tool)}?call=${entry.origin.id}` }, `a call of ${entry.origin.tool}`));
       show();
     },
     close() {
