@@ -12,7 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// What a wrong document is told, word for word.
+// The messages for invalid documents, word for word.
 func TestErrorText(t *testing.T) {
 	for _, tc := range []struct{ schema, document, want string }{
 		{`{"type":"integer"}`, `"x"`, `must be an integer, not "x"`},
@@ -102,8 +102,8 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-// A long value is cut short, and nothing in an array or object is shown.
-func TestErrorShowsTheBeginningOfAValue(t *testing.T) {
+// A long scalar is truncated, and no value in an array or object is shown.
+func TestErrorTruncatesValues(t *testing.T) {
 	digits := strings.Repeat("7", 41)
 	for _, tc := range []struct{ schema, document, want string }{
 		{`{"type":"integer"}`, `"` + strings.Repeat("ä", 41) + `"`,
@@ -120,8 +120,8 @@ func TestErrorShowsTheBeginningOfAValue(t *testing.T) {
 	}
 }
 
-// Names and patterns of any length do not make a long message.
-func TestErrorIsShort(t *testing.T) {
+// Long names, patterns and values are truncated.
+func TestErrorTruncatesNames(t *testing.T) {
 	long := strings.Repeat("x", 1<<16)
 	for _, tc := range []struct{ schema, document string }{
 		{`{"additionalProperties":false}`, `{"` + long + `":1}`},
@@ -141,7 +141,7 @@ func TestErrorIsShort(t *testing.T) {
 	}
 }
 
-// No keyword shows a value that the schema calls secret, wherever the schema says so.
+// No message shows a value that is writeOnly or of format password, whichever subschema says so.
 func TestErrorShowsNoSecret(t *testing.T) {
 	const document = `{"p":"hunter2"}`
 	for _, tc := range []struct{ schema, want string }{
@@ -168,7 +168,7 @@ func TestErrorShowsNoSecret(t *testing.T) {
 	assert.Error(t, s.Validate([]byte(document)), `p must be null`)
 }
 
-// Long lists are cut short, but a near miss is still told.
+// A message truncates a long enum, but still suggests a similar value.
 func TestLongEnum(t *testing.T) {
 	var values []string
 	for i := range 30 {
@@ -187,7 +187,7 @@ func TestFormatText(t *testing.T) {
 	assert.NilError(t, MustCompile(`{"format":"date-time"}`).Validate([]byte(`"noon"`)))
 }
 
-// A caller can tell what is wrong, where, and by which keyword.
+// A cause has both locations, the keyword and the property.
 func TestCause(t *testing.T) {
 	s := MustCompile(
 		`{"$id":"https://example.com/s","$ref":"#/$defs/a","$defs":{"a":{"properties":{"x":{"$ref":"#/$defs/b"}},"required":["y"]},
@@ -285,10 +285,10 @@ func TestCompileErrors(t *testing.T) {
 	}
 }
 
-// Work is bounded whatever the schema.
+// Validation is limited whatever the schema.
 func TestLimits(t *testing.T) {
 	bomb := `{"$defs":{"0":{"type":"null"}`
-	for i := range 40 { // each alternative tries the one before twice
+	for i := range 40 { // each definition evaluates the preceding one twice
 		bomb += fmt.Sprintf(`,"%d":{"anyOf":[{"$ref":"#/$defs/%d"},{"$ref":"#/$defs/%d"}]}`, i+1, i,
 			i)
 	}
@@ -311,12 +311,12 @@ func TestLimits(t *testing.T) {
 	}
 
 	s := MustCompile(`{"items":{"$ref":"#"}}`)
-	assert.NilError(t, s.Validate(deep("[", "", "]", 1000)))
-	assert.ErrorContains(t, s.Validate(deep("[", "", "]", 1001)), "nested too deeply")
-	assert.ErrorContains(t, s.ValidateScanned(deep("[", "", "]", 1001)), "nested too deeply")
+	assert.NilError(t, s.Validate(nested("[", "", "]", 1000)))
+	assert.ErrorContains(t, s.Validate(nested("[", "", "]", 1001)), "nested too deeply")
+	assert.ErrorContains(t, s.ValidateScanned(nested("[", "", "]", 1001)), "nested too deeply")
 }
 
-// ValidateScanned is for text that was scanned, but other text does no harm.
+// ValidateScanned does not panic if the text is not JSON.
 func TestValidateScannedGarbage(t *testing.T) {
 	s := MustCompile(
 		`{"type":["object","array","number"],"properties":{"a":{"minimum":1}},"required":["a"],"uniqueItems":true,"multipleOf":3,"items":{"minLength":2}}`)
@@ -339,7 +339,7 @@ func TestValidateValue(t *testing.T) {
 	assert.ErrorContains(t, MustCompile("true").Validate([]byte(`{`)), "invalid JSON")
 }
 
-// A Schema may be used by many goroutines at a time.
+// A Schema is safe for concurrent use.
 func TestConcurrent(t *testing.T) {
 	s := MustCompile(smallSchema)
 	var group sync.WaitGroup
@@ -359,8 +359,7 @@ func TestMustCompilePanics(t *testing.T) {
 	MustCompile(`{"type":"x"}`)
 }
 
-// The effort that a document may take grows with its size, also where an int has 32 bits and 64 MiB
-// times 32 steps are too many for it.
+// The number of steps grows with the document, and does not overflow an int of 32 bits for 64 MiB.
 func TestLargeDocument(t *testing.T) {
 	s, err := Compile([]byte(`{"items": {"type": "integer"}}`))
 	assert.NilError(t, err)

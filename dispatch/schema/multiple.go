@@ -13,7 +13,7 @@ type divisor struct {
 	exp   int64
 }
 
-const chunk = 18 // digits that fit in a uint64, with room for one more
+const chunk = 18 // decimal digits: a number of one more digit still fits in a uint64
 
 func newDivisor(d decimal) divisor {
 	m := divisor{exp: d.pow - int64(d.digits())}
@@ -27,14 +27,14 @@ func newDivisor(d decimal) divisor {
 	return m
 }
 
-// divides reports whether d is a multiple.
+// divides reports whether d is a multiple of m.
 func (m *divisor) divides(d decimal) bool {
 	if d.digits() == 0 {
 		return true
 	}
 	shift := d.pow - int64(d.digits()) - m.exp
 	if shift < 0 {
-		return false // 10 would have to divide the digits, and their last is not 0
+		return false // the unit would have to divide the digits after a decimal point
 	}
 	if m.large != nil {
 		return m.dividesLarge(d, shift)
