@@ -101,17 +101,17 @@ func (v *validator) checkArray(s *subschema, n uint32, evaluated bitset) bool {
 		if a.minContains != 1 {
 			keyword = "minContains"
 		}
-		ok = v.fail(s, n, keyword, "", "must have at least %s as \"contains\" wants, has %d",
+		ok = v.fail(s, n, keyword, "", "must have at least %s matching \"contains\", has %d",
 			plural(a.minContains, "item"), contained)
 	}
 	if a.contains != nil && contained > a.maxContains {
-		ok = v.fail(s, n, "maxContains", "", "must have at most %s as \"contains\" wants, has %d",
+		ok = v.fail(s, n, "maxContains", "", "must have at most %s matching \"contains\", has %d",
 			plural(a.maxContains, "item"), contained)
 	}
 	if a.unique && count > 1 {
 		if i, j, found := v.equalItems(n); found {
-			ok = v.fail(s, n, "uniqueItems", "", "must not have equal items, as %d and %d are", i,
-				j)
+			ok = v.fail(s, n, "uniqueItems", "",
+				"must not have equal items, but items %d and %d are equal", i, j)
 		}
 	}
 	return ok

@@ -246,7 +246,7 @@ func (c *compiler) compile(s *subschema) error {
 			fmt.Errorf("a schema must be an object or a boolean, is %s", doc.typeName(s.node)))
 	}
 	if duplicate := doc.duplicateMember(s.node); duplicate != 0 {
-		return s.res.errorAt(duplicate, errors.New("occurs twice"))
+		return s.res.errorAt(duplicate, errors.New("the keyword occurs twice"))
 	}
 	refOnly := s.res.dialect.draft == in07 && doc.member(s.node, "$ref") != 0
 	for nameAt, value := range doc.members(s.node) {
@@ -274,7 +274,7 @@ func (s *subschema) findLoop() error {
 	switch s.visit {
 	case visiting:
 		return s.res.errorAt(s.node,
-			errors.New("refers to itself for the same instance, so it can never be decided"))
+			errors.New("applies itself to the same instance, so validation would never end"))
 	case visited:
 		return nil
 	}
@@ -343,7 +343,7 @@ func compileSchemas(field func(*subschema) *[]*subschema) func(*compiler, *subsc
 	return func(c *compiler, s *subschema, at uint32) error {
 		doc := &s.res.doc.index
 		if doc.kind(at) != array || doc.nodes[at].next == at+1 {
-			return fmt.Errorf("must be a list of at least one schema, is %s", doc.describe(at))
+			return fmt.Errorf("must be an array of at least one schema, is %s", doc.describe(at))
 		}
 		for item := range doc.items(at) {
 			*field(s) = append(*field(s), c.subschema(s.res, item))

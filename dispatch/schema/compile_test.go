@@ -65,7 +65,7 @@ func TestDialects(t *testing.T) {
 		MustCompile(`{"$schema":"https://json-schema.org/draft-07/schema",` + items[1:]),
 	} {
 		assert.NilError(t, s.Validate([]byte(`["a"]`)))
-		assert.Error(t, s.Validate([]byte(`["a",1]`)), "[1] must not be there")
+		assert.Error(t, s.Validate([]byte(`["a",1]`)), "[1] must not be present")
 	}
 
 	meta := Loader(func(string) ([]byte, error) {
@@ -79,7 +79,7 @@ func TestDialects(t *testing.T) {
 		Loader(func(string) ([]byte, error) {
 			return []byte(`{"$schema":"https://example.com/m"}`), nil
 		}))
-	assert.ErrorContains(t, err, "describes itself")
+	assert.ErrorContains(t, err, "is its own $schema")
 }
 
 // The meta-schemas compile, accept themselves and refuse an invalid schema.
@@ -150,7 +150,7 @@ func TestDuplicateKeyword(t *testing.T) {
 			fmt.Fprintf(&text, `"x%d":[{}],`, i)
 		}
 		_, err := Compile([]byte(`{` + text.String() + `"title":"a","\u0074itle":"b"}`))
-		assert.Error(t, err, `schema #/title: occurs twice`, "%d", others)
+		assert.Error(t, err, `schema #/title: the keyword occurs twice`, "%d", others)
 		_, err = Compile([]byte(`{` + text.String() + `"title":"a"}`))
 		assert.NilError(t, err, "%d", others)
 	}

@@ -196,7 +196,7 @@ func (c *compiler) dialect(uri string) (*dialect, error) {
 	}
 	if d, ok := c.custom[uri]; ok {
 		if d == nil {
-			return nil, fmt.Errorf("%w: the meta-schema %s describes itself", ErrDialect, uri)
+			return nil, fmt.Errorf("%w: the meta-schema %s is its own $schema; use a known dialect", ErrDialect, uri)
 		}
 		return d, nil
 	}

@@ -43,7 +43,7 @@ func (t *translator) escape() (set string, r rune, err error) {
 	case 'c':
 		letter := t.peek()
 		if letter|0x20 < 'a' || letter|0x20 > 'z' {
-			return "", 0, errors.New(`\c wants a letter`)
+			return "", 0, errors.New(`\c must be followed by a letter`)
 		}
 		t.i++
 		return "", letter & 31, nil
@@ -55,7 +55,7 @@ func (t *translator) escape() (set string, r rune, err error) {
 		return "", r, err
 	case 'k':
 		if !t.accept("<") {
-			return "", 0, errors.New(`\k wants the name of a group`)
+			return "", 0, errors.New(`\k must be followed by the name of a group`)
 		}
 		if _, err := t.groupName(); err != nil {
 			return "", 0, err
@@ -63,7 +63,7 @@ func (t *translator) escape() (set string, r rune, err error) {
 		t.setUnsupported("a backreference")
 		return "", 0, nil
 	case -1:
-		return "", 0, errors.New(`a \ with nothing behind it`)
+		return "", 0, errors.New(`a \ ends the expression`)
 	case '0':
 		if next := t.peek(); next < '0' || next > '9' {
 			return "", 0, nil
@@ -82,7 +82,7 @@ func (t *translator) escape() (set string, r rune, err error) {
 // property translates \p{…} and \P{…}.
 func (t *translator) property(c rune) (string, error) {
 	if !t.accept("{") {
-		return "", fmt.Errorf(`\%c wants a property in braces`, c)
+		return "", fmt.Errorf(`\%c must be followed by a property in braces`, c)
 	}
 	start := t.i
 	for isWord(t.peek()) || t.peek() == '=' {
@@ -90,7 +90,7 @@ func (t *translator) property(c rune) (string, error) {
 	}
 	name := string(t.in[start:t.i])
 	if name == "" || !t.accept("}") {
-		return "", fmt.Errorf(`\%c wants a property in braces`, c)
+		return "", fmt.Errorf(`\%c must be followed by a property in braces`, c)
 	}
 	for _, prefix := range []string{"General_Category=", "gc=", "Script=", "sc="} {
 		if len(name) > len(prefix) && name[:len(prefix)] == prefix {
@@ -105,11 +105,11 @@ func (t *translator) property(c rune) (string, error) {
 
 func (t *translator) hex(digits int) (rune, error) {
 	if t.i+digits > len(t.in) {
-		return 0, fmt.Errorf("an escape wants %d hexadecimal digits", digits)
+		return 0, fmt.Errorf("an escape must have %d hexadecimal digits", digits)
 	}
 	n, err := strconv.ParseUint(string(t.in[t.i:t.i+digits]), 16, 32)
 	if err != nil {
-		return 0, fmt.Errorf("an escape wants %d hexadecimal digits", digits)
+		return 0, fmt.Errorf("an escape must have %d hexadecimal digits", digits)
 	}
 	t.i += digits
 	return rune(n), nil
@@ -124,7 +124,7 @@ func (t *translator) unicode() (rune, error) {
 		}
 		n, err := strconv.ParseUint(string(t.in[start:t.i]), 16, 32)
 		if err != nil || n > 0x10FFFF || !t.accept("}") {
-			return 0, errors.New(`\u{ wants the number of a character and }`)
+			return 0, errors.New(`\u{ must be followed by the hexadecimal number of a character and }`)
 		}
 		return t.scalar(rune(n)), nil
 	}
@@ -198,7 +198,7 @@ func (t *translator) class() error {
 func (t *translator) classAtom() (set string, r rune, err error) {
 	switch c := t.peek(); {
 	case c < 0:
-		return "", 0, errors.New("a [ without its ]")
+		return "", 0, errors.New("a [ is not closed")
 	case c != '\\':
 		t.i++
 		return "", c, nil

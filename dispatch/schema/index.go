@@ -72,12 +72,12 @@ func (idx *index) build(data []byte) error {
 			i++
 		case '}', ']':
 			if open == none || (idx.nodes[open].kind == object) != (c == '}') {
-				return &jsonscan.Error{Offset: i, Reason: "nothing to close here"}
+				return &jsonscan.Error{Offset: i, Reason: "a closing bracket that closes nothing"}
 			}
 			for k := open + 1; c == '}' && k < here; k = idx.nodes[k+1].next {
 				if idx.nodes[k].kind != str || k+1 == here {
 					return &jsonscan.Error{Offset: i,
-						Reason: "an object wants a name and a value for each member"}
+						Reason: "a member has no name or no value"}
 				}
 			}
 			i++

@@ -145,7 +145,7 @@ func (i *inference) typeSchema(t reflect.Type) (*inferredSchema, error) {
 		t = t.Elem()
 	}
 	if i.count++; i.count > maxInferred {
-		return nil, fmt.Errorf("schema: %s: the type turns into more than %d schemas", i.path(),
+		return nil, fmt.Errorf("schema: %s: the type has more than %d subschemas", i.path(),
 			maxInferred)
 	}
 	if s, err := i.methodSchema(t); s != nil || err != nil {

@@ -32,11 +32,11 @@ func (i *inference) methodSchema(t reflect.Type) (*inferredSchema, error) {
 
 func checkMethodSchema(text []byte) error {
 	if text[0] != '{' {
-		return errors.New("it must be an object")
+		return errors.New("the schema must be an object")
 	}
 	for _, keyword := range []string{"$ref", "$dynamicRef", "$defs", "$id"} {
 		if bytes.Contains(text, []byte(`"`+keyword+`"`)) {
-			return fmt.Errorf("it must not use %s, as it becomes part of another schema", keyword)
+			return fmt.Errorf("the schema must not use %s, because it becomes part of another schema", keyword)
 		}
 	}
 	_, err := Compile(text)

@@ -98,7 +98,7 @@ func (s *inferredSchema) applyTags(f field) error {
 			target = target.items
 		}
 		if target.types&tag.types == 0 || target.fromMethod != nil {
-			return fmt.Errorf("tag %s:%q: %s cannot have it", tag.name, value, f.t)
+			return fmt.Errorf("tag %s:%q: not valid for the type %s", tag.name, value, f.t)
 		}
 		if err := tag.apply(target, value); err != nil {
 			return fmt.Errorf("tag %s:%q: %w", tag.name, value, err)
@@ -124,7 +124,7 @@ func setNumber(field *json.Number, s *inferredSchema, value string) error {
 		return errors.New("must be a number")
 	}
 	if d := parseDecimal([]byte(value)); s.types&typeInteger != 0 && !d.isInteger() {
-		return errors.New("must be an integer, as the field is")
+		return errors.New("must be an integer, because the field is one")
 	}
 	*field = json.Number(value)
 	return nil
@@ -173,7 +173,7 @@ func setEnum(s *inferredSchema, list string) error {
 		if value == "" || slices.ContainsFunc(s.enum, func(other json.RawMessage) bool {
 			return string(other) == string(item)
 		}) {
-			return fmt.Errorf("the value %q is empty or there twice", value)
+			return fmt.Errorf("the value %q is empty or occurs twice", value)
 		}
 		s.enum = append(s.enum, item)
 	}

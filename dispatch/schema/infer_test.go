@@ -381,7 +381,7 @@ func TestForErrors(t *testing.T) {
 		}{}, `tag max:"1": the minimum 5 is greater than the maximum 1`},
 		{struct {
 			S string `min:"1"`
-		}{}, `tag min:"1": string cannot have it`},
+		}{}, `tag min:"1": not valid for the type string`},
 		{struct {
 			S string `minLength:"-1"`
 		}{}, `must be a non-negative integer`},
@@ -390,10 +390,10 @@ func TestForErrors(t *testing.T) {
 		}{}, `greater than the maximum`},
 		{struct {
 			S string `minItems:"1"`
-		}{}, `cannot have it`},
+		}{}, `not valid for the type`},
 		{struct {
 			S string `pattern:"("`
-		}{}, `a ( without its )`},
+		}{}, `a ( is not closed`},
 		{struct {
 			S string `pattern:"(?=a)"`
 		}{}, `lookahead is not supported`},
@@ -402,19 +402,19 @@ func TestForErrors(t *testing.T) {
 		}{}, `must name a format`},
 		{struct {
 			S string `enum:"a,,b"`
-		}{}, `is empty or there twice`},
+		}{}, `is empty or occurs twice`},
 		{struct {
 			S string `enum:"a,a"`
-		}{}, `is empty or there twice`},
+		}{}, `is empty or occurs twice`},
 		{struct {
 			N int `enum:"1,two"`
 		}{}, `"two" is not a valid integer`},
 		{struct {
 			B bool `enum:"true"`
-		}{}, `bool cannot have it`},
+		}{}, `not valid for the type bool`},
 		{struct {
 			A any `min:"1"`
-		}{}, `cannot have it`},
+		}{}, `not valid for the type`},
 		{struct {
 			N int `default:"many"`
 		}{}, `tag default:"many": invalid JSON`},
@@ -438,7 +438,7 @@ func TestForErrors(t *testing.T) {
 		}{}, `want a duration such as "5m", not "soon"`},
 		{struct {
 			L level `minLength:"1"`
-		}{}, `cannot have it`},
+		}{}, `not valid for the type`},
 		{struct {
 			L level `default:"middle"`
 		}{}, `must be "low" or "high"`},
@@ -446,7 +446,7 @@ func TestForErrors(t *testing.T) {
 		{schemaMethod[emptySchema]{}, "JSONSchema of schema.schemaMethod["},
 		{schemaMethod[refSchema]{}, "must not use $ref"},
 		{schemaMethod[invalidSchema]{}, "JSONSchema of schema.schemaMethod"},
-		{wide0{}, "more than 10000 schemas"},
+		{wide0{}, "more than 10000 subschemas"},
 	} {
 		_, err := ForType(reflect.TypeOf(tc.of))
 		assert.ErrorContains(t, err, tc.want, "%T", tc.of)

@@ -100,7 +100,7 @@ func (v *validator) checkLogic(s *subschema, n uint32, evaluated bitset) bool {
 		ok = v.checkOneOf(s, n, evaluated) && ok
 	}
 	if l.not != nil && v.evalWithoutCauses(l.not, n, nil) {
-		ok = v.fail(s, n, "not", "", "must not be what the schema under \"not\" describes")
+		ok = v.fail(s, n, "not", "", "must not match the schema of \"not\"")
 	}
 	if l.condition == nil || !ok && v.firstOnly {
 		return ok
@@ -183,7 +183,7 @@ func (v *validator) checkOneOf(s *subschema, n uint32, evaluated bitset) bool {
 	case count == 0:
 		v.failAlternatives(s, n, "oneOf", s.logic.oneOf)
 	default:
-		v.fail(s, n, "oneOf", "", "must fit exactly one of %s, fits %d of them (numbers %s from 0)",
+		v.fail(s, n, "oneOf", "", "must match exactly one of %s, matches %d of them (numbers %s, counted from 0)",
 			plural(len(s.logic.oneOf), "alternative"), count, strings.Join(fits, ", "))
 	}
 	return false
@@ -215,7 +215,7 @@ func (v *validator) failAlternatives(s *subschema, n uint32, keyword string,
 		v.add(f)
 		return
 	}
-	v.fail(s, n, keyword, "", "must fit one of %s, of which number %d (from 0) is the closest",
+	v.fail(s, n, keyword, "", "must match one of %s, of which number %d (counted from 0) is the closest",
 		plural(len(alternatives), "alternative"), closestAt)
 	for _, f := range closest {
 		v.add(f)

@@ -95,12 +95,12 @@ func compilePatternProperties(c *compiler, s *subschema, at uint32) error {
 // nameSlots returns the slots of the property names in an array of the schema.
 func (o *objectRules) nameSlots(doc *index, at uint32) ([]int, error) {
 	if doc.kind(at) != array {
-		return nil, fmt.Errorf("must be a list of property names, is %s", doc.describe(at))
+		return nil, fmt.Errorf("must be an array of property names, is %s", doc.describe(at))
 	}
 	names := make([]int, 0, doc.count(at))
 	for item := range doc.items(at) {
 		if doc.kind(item) != str {
-			return nil, fmt.Errorf("must be a list of property names, has %s in it",
+			return nil, fmt.Errorf("must be an array of property names, has %s in it",
 				doc.describe(item))
 		}
 		names = append(names, o.slot(string(doc.text(item))))

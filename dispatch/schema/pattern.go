@@ -34,8 +34,8 @@ func (c *compiler) pattern(source string) (*pattern, error) {
 	const propertySize = 50 // hundreds of ranges
 	if c.patternSize += t.size + propertySize*t.properties; c.patternSize > maxPatternSize {
 		return nil, fmt.Errorf(
-			"%w: the regular expressions are too large; %.200q is %d long with its repetitions written out",
-			ErrLimit, source, t.size+propertySize*t.properties)
+			"%w: the regular expressions together are longer than %d with repetitions expanded; %.200q is %d long",
+			ErrLimit, maxPatternSize, source, t.size+propertySize*t.properties)
 	}
 	re, err := regexp.Compile(string(t.out))
 	if err != nil {

@@ -50,7 +50,7 @@ func (c *compiler) document(uri string) (*document, error) {
 	if data == nil {
 		if c.load == nil {
 			return nil, fmt.Errorf(
-				"%w: the document %q is not available: no Loader returns it",
+				"%w: the document %q is not available: pass Compile a Loader that returns it",
 				ErrReference, uri)
 		}
 		var err error
@@ -211,7 +211,7 @@ func (c *compiler) registerID(res *resource, n, at uint32) (*resource, error) {
 			res.doc.resources[n] = inner
 		}
 		if known := c.resource(uri); known != nil && known != inner {
-			return res, fmt.Errorf("%q is the identifier of another schema already", uri)
+			return res, fmt.Errorf("%q is already the $id of another schema", uri)
 		}
 		inner.uri = uri
 		c.register(uri, inner)

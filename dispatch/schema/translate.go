@@ -29,7 +29,7 @@ func (t *translator) translate() error {
 		return err
 	}
 	if t.i < len(t.in) {
-		return errors.New("a ) without its (")
+		return errors.New("a ) closes no group")
 	}
 	return nil
 }
@@ -57,11 +57,13 @@ func (t *translator) setUnsupported(what string) {
 	}
 }
 
+const maxGroupDepth = 200
+
 // alternatives translates up to the end of the expression or the ) of the group. depth is the
 // number of groups around it.
 func (t *translator) alternatives(depth int) error {
-	if depth > 200 {
-		return errors.New("groups nested too deeply")
+	if depth > maxGroupDepth {
+		return fmt.Errorf("groups are nested more than %d deep", maxGroupDepth)
 	}
 	for t.i < len(t.in) && t.peek() != ')' {
 		if t.accept("|") {
@@ -163,7 +165,7 @@ func (t *translator) group(depth int) error {
 		return err
 	}
 	if !t.accept(")") {
-		return errors.New("a ( without its )")
+		return errors.New("a ( is not closed")
 	}
 	if t.out = append(t.out, ')'); dropped {
 		t.out = append(t.out[:start], "(?:)"...)
@@ -179,7 +181,7 @@ func (t *translator) groupName() (string, error) {
 	}
 	name := string(t.in[start:t.i])
 	if name == "" || '0' <= name[0] && name[0] <= '9' || !t.accept(">") {
-		return "", errors.New("a group wants a name between < and >")
+		return "", errors.New("a group must have a name between < and >")
 	}
 	return name, nil
 }
@@ -204,21 +206,21 @@ func (t *translator) quantifier(start, size int, repeatable bool) error {
 			return nil
 		}
 		if most >= 0 && most < least {
-			return errors.New("a quantifier whose numbers are out of order")
+			return errors.New("the numbers of a quantifier are out of order")
 		}
 	}
 	t.accept("?") // whether a quantifier is greedy does not change whether the expression matches
 	if !repeatable {
-		return errors.New("nothing to repeat: an assertion cannot be")
+		return errors.New("an assertion cannot be repeated")
 	}
 	times := max(least, most, 1)
 	if t.size += (times - 1) * min(size, maxPatternSize); t.size > maxPatternSize {
-		return fmt.Errorf("%w: with its repetitions written out it is longer than %d", ErrLimit,
+		return fmt.Errorf("%w: it is longer than %d with its repetitions expanded", ErrLimit,
 			maxPatternSize)
 	}
 	const maxCount = 1000
 	if times/maxCount*(len(t.out)-start) > maxPatternText {
-		return fmt.Errorf("%w: with its repetitions written out it has more than %d bytes",
+		return fmt.Errorf("%w: it has more than %d bytes with its repetitions expanded",
 			ErrLimit, maxPatternText)
 	}
 	t.repeat(string(t.out[start:]), start, least, most)

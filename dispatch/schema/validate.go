@@ -132,7 +132,7 @@ func (v *validator) validate(data []byte) error {
 	}
 	if len(v.findings) == 0 {
 		// The second pass takes more steps, so it can reach the limit before it finds a cause.
-		failure.Causes = []Cause{{Reason: "does not fit the schema"}}
+		failure.Causes = []Cause{{Reason: "does not match the schema"}}
 	}
 	return failure
 }
@@ -187,10 +187,10 @@ func (v *validator) eval(s *subschema, n uint32, evaluated bitset) bool {
 		return true
 	}
 	if s.validity == neverValid {
-		return v.fail(s, n, "", "", "must not be there")
+		return v.fail(s, n, "", "", "must not be present")
 	}
 	if v.depth == maxEvalDepth {
-		v.stop(fmt.Errorf("%w: schemas apply each other without end", ErrLimit))
+		v.stop(fmt.Errorf("%w: subschemas apply each other more than %d deep", ErrLimit, maxEvalDepth))
 		return false
 	}
 	v.depth++

@@ -145,7 +145,7 @@ func compileConst(_ *compiler, s *subschema, at uint32) error {
 func compileEnum(_ *compiler, s *subschema, at uint32) error {
 	doc := &s.res.doc.index
 	if doc.kind(at) != array {
-		return fmt.Errorf("must be a list of values, is %s", doc.describe(at))
+		return fmt.Errorf("must be an array of values, is %s", doc.describe(at))
 	}
 	rules := s.valueRules()
 	rules.enum, rules.strings = at, make([][]byte, 0, doc.count(at))

@@ -113,7 +113,7 @@ func TestEqual(t *testing.T) {
 			err := unique.Validate([]byte("[" + strings.Join(items, ",") + "]"))
 			assert.Equal(t, err != nil, tc.same, "%s and %s with %d between", tc.a, tc.b, padding)
 			if tc.same {
-				assert.ErrorContains(t, err, fmt.Sprintf("as 0 and %d are", padding+1))
+				assert.ErrorContains(t, err, fmt.Sprintf("items 0 and %d are equal", padding+1))
 			}
 		}
 	}
@@ -174,15 +174,15 @@ func TestPattern(t *testing.T) {
 		`(a)\1`: "backreference", `(?<n>a)\k<n>`: "backreference",
 		`(?i:a)`: "inline modifier", `[\uD800-\uDBFF]`: "lone surrogate",
 		`\p{Emoji}`: "invalid character class",
-		`(`:         "a ( without its )", `)`: "a ) without its (", `[a`: "a [ without its ]",
-		`*`: "nothing to repeat", `a**`: "nothing to repeat", `^*`: "an assertion cannot be",
+		`(`:         "a ( is not closed", `)`: "a ) closes no group", `[a`: "a [ is not closed",
+		`*`: "nothing to repeat", `a**`: "nothing to repeat", `^*`: "an assertion cannot be repeated",
 		`{1}`: "nothing to repeat", `a{2,1}`: "out of order", `[b-a]`: "out of order",
-		`\`: `nothing behind it`, `\a`: `unknown escape \a`, `\Z`: `unknown escape \Z`, `\01`: `unknown escape \0`,
+		`\`: `ends the expression`, `\a`: `unknown escape \a`, `\Z`: `unknown escape \Z`, `\01`: `unknown escape \0`,
 		`\x4`: "hexadecimal", `\u{110000}`: "number of a character", `\u12`: "hexadecimal",
-		`\c1`: "wants a letter", `\p`: "in braces", `\p{}`: "in braces",
-		`(?<>a)`: "wants a name", `(?<a>)(?<a>)`: "two groups", `(?P<n>x)`: "unknown kind of group",
+		`\c1`: "followed by a letter", `\p`: "in braces", `\p{}`: "in braces",
+		`(?<>a)`: "must have a name", `(?<a>)(?<a>)`: "two groups", `(?P<n>x)`: "unknown kind of group",
 		`(?#x)`: "unknown kind of group", `\k`: "name of a group",
-		strings.Repeat("(", 300): "nested too deeply",
+		strings.Repeat("(", 300): "nested more than 200 deep",
 	} {
 		c := compiler{}
 		_, err := c.pattern(pattern)
