@@ -23,8 +23,7 @@ type Envelope struct {
 // Success reports whether the operation succeeded.
 func (e Envelope) Success() bool { return e.Err == nil }
 
-// AppendJSON appends the result contract, one line without white space of its own, and returns the
-// extended slice:
+// AppendJSON appends the envelope as JSON, on one line, and returns the extended slice:
 //
 //	{"success":true,"data":…,"error":null}
 //	{"success":false,"data":null,"error":{"code":"…","message":"…","details":…,"recoverable":true}}
