@@ -78,7 +78,7 @@ func TestErrors(t *testing.T) {
 		{"a = \"x", 4, "a string has no end"},
 		{"a = \"x\ny\"", 4, "a string has no end on its line"},
 		{`a = "\x"`, 5, "an unknown escape in a string"},
-		{`a = "\u12"`, 5, `\u wants 4 hexadecimal digits`},
+		{`a = "\u12"`, 5, `\u must be followed by 4 hexadecimal digits`},
 		{`a = "\uD800"`, 5, "an escape is not a character"},
 		{"a = \"\x01\"", 5, "control character 0x01 in a string; it must be escaped"},
 		{"a = '\xff'", 5, "a string is not UTF-8"},
@@ -86,9 +86,9 @@ func TestErrors(t *testing.T) {
 		{"# a\rb", 3, "control character 0x0d in a comment; it must be escaped"},
 		{"a = 1\rb = 2", 5, "a line end is missing before the end of the line"},
 		{"a = '''x''''''", 13, "a line end is missing before '\\''"},
-		{"a = [1 2]", 7, "an array wants ',' or ']' before '2'"},
+		{"a = [1 2]", 7, "',' or ']' is missing before '2'"},
 		{"a = [1,,2]", 7, "a value is missing before ','"},
-		{"a = {b = 1\n}", 10, "an inline table wants ',' or '}' on the same line, before the end of the line"},
+		{"a = {b = 1\n}", 10, "',' or '}' of an inline table is missing before the end of the line"},
 		{"a = {b = 1,}", 11, "a key is missing before '}'; a key has letters, digits, '_' and '-', or quotation marks around it"},
 		{"a = {b = 1, b = 2}", 12, `"b" is already defined`},
 		{"a = 01", 4, `"01" is not a value; text must be in quotation marks`},
@@ -113,7 +113,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Offset finds the place in the document of what the JSON text has.
+// Offset returns the offsets of names and values in the document.
 func TestOffset(t *testing.T) {
 	const document = "# x\n[servers.a]\ncommand = 'run' # it\nargs = [\n  'x',\n]\n"
 	d, err := Parse([]byte(document))
@@ -146,8 +146,7 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// Whatever the text is: a document becomes valid JSON without duplicate names, and statements that
-// follow each other.
+// Every valid document becomes valid JSON, with statements that do not overlap.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"[a.b]\nc = 1 # x\n[[d]]\ne = {f = 'g', h.i = [1, 2.5, inf]}\n",
