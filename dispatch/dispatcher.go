@@ -74,7 +74,7 @@ type Dispatcher struct {
 	lenient   bool
 }
 
-const slowByDefault = 10 * time.Second
+const defaultSlow = 10 * time.Second
 
 // NewDispatcher returns a dispatcher of the operations that c has at the time of each call.
 func NewDispatcher(c *Catalog, o Options) *Dispatcher {
@@ -87,7 +87,7 @@ func NewDispatcher(c *Catalog, o Options) *Dispatcher {
 		lenient: o.Lenient,
 	}
 	if d.slow == 0 {
-		d.slow = slowByDefault
+		d.slow = defaultSlow
 	}
 	d.handle = d.recoverRun
 	for _, intercept := range slices.Backward(o.Interceptors) {
@@ -158,8 +158,8 @@ func (d *Dispatcher) Run(ctx context.Context, op *Operation, call *Call) (result
 			result.Original = original
 		}
 	}
-	if took := time.Since(start); took >= d.slow && d.slow > 0 && op.spec.Kind != Wait {
-		d.logCall(ctx, slog.LevelWarn, "slow operation", op, call, slog.Duration("duration", took),
+	if elapsed := time.Since(start); elapsed >= d.slow && d.slow > 0 && op.spec.Kind != Wait {
+		d.logCall(ctx, slog.LevelWarn, "slow operation", op, call, slog.Duration("duration", elapsed),
 			slog.Bool("success", result.Success()))
 	}
 	return result
@@ -224,7 +224,8 @@ func (d *Dispatcher) run(ctx context.Context, op *Operation, call *Call) (data j
 	defer callCtx.runCleanups()
 	data, text, err = op.run(callCtx, filled)
 	if ended := ctx.Err(); err != nil && ended != nil {
-		err = fmt.Errorf("%w: %w", ended, err) // so that operationError returns timeout or cancelled
+		// so that operationError returns timeout or cancelled
+		err = fmt.Errorf("%w: %w", ended, err)
 	}
 	return data, text, err
 }

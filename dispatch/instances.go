@@ -58,11 +58,11 @@ func NewInstances[T any](standard string, named map[string]T) (*Instances[T], er
 // Get returns the instance with this name, or the default for "". The error is [UnknownInstance];
 // its message, and the array "instances" in its details, list the names.
 func (s *Instances[T]) Get(name string) (T, error) {
-	chosen := name
-	if chosen == "" {
-		chosen = s.defaultName
+	key := name
+	if key == "" {
+		key = s.defaultName
 	}
-	if value, ok := s.named[chosen]; ok {
+	if value, ok := s.named[key]; ok {
 		return value, nil
 	}
 	var none T

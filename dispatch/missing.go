@@ -11,24 +11,24 @@ import (
 // callMissing calls Options.Missing and returns the error for the caller, or nil to look the
 // operation up again.
 func (d *Dispatcher) callMissing(ctx context.Context, operation string) *Error {
-	about := slog.String("operation", operation)
+	attr := slog.String("operation", operation)
 	var err error
-	if panicked := contain.Call(func() { err = d.missing(ctx, operation) }); panicked != nil {
-		d.log.LogAttrs(ctx, slog.LevelError, "Options.Missing panicked", about,
-			slog.String("panic", panicked.String()), slog.String("stack", string(panicked.Stack)))
-		return internalError(panicked)
+	if failure := contain.Call(func() { err = d.missing(ctx, operation) }); failure != nil {
+		d.log.LogAttrs(ctx, slog.LevelError, "Options.Missing panicked", attr,
+			slog.String("panic", failure.String()), slog.String("stack", string(failure.Stack)))
+		return internalError(failure)
 	}
 	if err == nil {
 		return nil
 	}
 	if e := asError(err); e != nil {
 		if info, ok := d.catalog.CodeInfo(e.Code); ok {
-			shown := *e
-			shown.Details = nil
-			if shown.defaultRecoverable {
-				shown.Recoverable, shown.defaultRecoverable = info.Recoverable, false
+			completed := *e
+			completed.Details = nil
+			if completed.defaultRecoverable {
+				completed.Recoverable, completed.defaultRecoverable = info.Recoverable, false
 			}
-			return &shown
+			return &completed
 		}
 	}
 	switch {
@@ -37,7 +37,7 @@ func (d *Dispatcher) callMissing(ctx context.Context, operation string) *Error {
 	case errors.Is(err, context.Canceled):
 		return Errorf(Cancelled, "the call was cancelled").withCause(err)
 	}
-	d.log.LogAttrs(ctx, slog.LevelError, "Options.Missing failed", about,
+	d.log.LogAttrs(ctx, slog.LevelError, "Options.Missing failed", attr,
 		slog.Any("error", err))
 	return internalError(err)
 }

@@ -68,12 +68,12 @@ func (d *Dispatcher) completeError(ctx context.Context, op *Operation, call *Cal
 			call, slog.String("code", string(e.Code)), slog.Any("error", e))
 		return internalError(e)
 	}
-	shown := *e
-	if shown.Message == "" {
-		shown.Message = info.Summary
+	completed := *e
+	if completed.Message == "" {
+		completed.Message = info.Summary
 	}
-	if shown.defaultRecoverable {
-		shown.Recoverable, shown.defaultRecoverable = info.Recoverable, false
+	if completed.defaultRecoverable {
+		completed.Recoverable, completed.defaultRecoverable = info.Recoverable, false
 	}
 	if e.Details != nil {
 		details, err := encode(e.Details)
@@ -81,12 +81,12 @@ func (d *Dispatcher) completeError(ctx context.Context, op *Operation, call *Cal
 			d.logCall(ctx, slog.LevelError, "details of an error do not encode", op, call,
 				slog.String("code", string(e.Code)), slog.Any("error", err))
 		}
-		shown.Details = details
+		completed.Details = details
 		if err != nil || string(details) == "null" {
-			shown.Details = nil
+			completed.Details = nil
 		}
 	}
-	return &shown
+	return &completed
 }
 
 // panicEnvelope returns the envelope of a call that panicked, and logs the panic.
@@ -106,12 +106,12 @@ func internalError(cause error) *Error {
 // logCall logs an event of a call, without the arguments, which can be secret.
 func (d *Dispatcher) logCall(ctx context.Context, level slog.Level, message string, op *Operation,
 	call *Call, attrs ...slog.Attr) {
-	about := []slog.Attr{slog.String("operation", op.Name())}
+	all := []slog.Attr{slog.String("operation", op.Name())}
 	for _, a := range []struct{ key, value string }{{"surface", call.Surface},
 		{"request", call.RequestID}, {"session", call.Session}, {"instance", call.Instance}} {
 		if a.value != "" {
-			about = append(about, slog.String(a.key, a.value))
+			all = append(all, slog.String(a.key, a.value))
 		}
 	}
-	d.log.LogAttrs(ctx, level, message, append(about, attrs...)...)
+	d.log.LogAttrs(ctx, level, message, append(all, attrs...)...)
 }

@@ -12,7 +12,7 @@ import (
 // ErrBusy matches the error of a call for which no memory was left: see [Reserve].
 var ErrBusy = errors.New("dispatch: no memory is left for the call")
 
-const reserveWithin = 10 * time.Second
+const reserveTimeout = 10 * time.Second
 
 // Reserve reserves n bytes of the surface's memory limit for the call's principal until the call
 // has been answered. An operation calls it before it allocates more than about a megabyte, so that
@@ -28,9 +28,9 @@ func Reserve(ctx context.Context, n int64) error {
 	if account == nil {
 		return nil
 	}
-	within, cancel := context.WithTimeoutCause(ctx, reserveWithin, ErrBusy)
+	waitCtx, cancel := context.WithTimeoutCause(ctx, reserveTimeout, ErrBusy)
 	defer cancel()
-	err := account.Wait(within, n)
+	err := account.Wait(waitCtx, n)
 	switch {
 	case err == nil:
 		return nil

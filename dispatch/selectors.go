@@ -24,7 +24,7 @@ var allSelectors = [...]selector{
 
 // selectors returns the selectors that an input type embeds.
 func selectors(input any) (found []selector, err error) {
-	input = pointee(input)
+	input = innermostPointer(input)
 	for _, s := range allSelectors {
 		switch argument, embedded := s.argument(input); {
 		case embedded && argument == nil:
@@ -37,23 +37,23 @@ func selectors(input any) (found []selector, err error) {
 	return found, nil
 }
 
-// pointee returns the innermost pointer of an input of any number of pointers, and allocates what
-// nil pointers lack.
-func pointee(input any) any {
-	v := reflect.ValueOf(input)
-	for ; v.Elem().Kind() == reflect.Pointer; v = v.Elem() {
-		if v.Elem().IsNil() {
-			v.Elem().Set(reflect.New(v.Elem().Type().Elem()))
+// innermostPointer dereferences input, a pointer, until it points to a value that is no pointer. It
+// allocates the values of nil pointers.
+func innermostPointer(input any) any {
+	pointer := reflect.ValueOf(input)
+	for ; pointer.Elem().Kind() == reflect.Pointer; pointer = pointer.Elem() {
+		if pointer.Elem().IsNil() {
+			pointer.Elem().Set(reflect.New(pointer.Elem().Type().Elem()))
 		}
 	}
-	return v.Interface()
+	return pointer.Interface()
 }
 
 // mergeSelectors sets each selector in the input from the call, or the other way round. If both are
 // set and differ, it returns an error, because an interceptor may have checked only one of them.
 func mergeSelectors(chosen []selector, input any, call *Call) error {
 	if len(chosen) > 0 {
-		input = pointee(input)
+		input = innermostPointer(input)
 	}
 	for _, s := range chosen {
 		argument, _ := s.argument(input)

@@ -243,9 +243,9 @@ func (s *Sessions[T]) find(call *Call, id string) (*session[T], error) {
 }
 
 // visible reports whether a call may know of the session.
-func (e *session[T]) visible(call *Call) bool { return e.closed == nil && e.belongs(call) }
+func (e *session[T]) visible(call *Call) bool { return e.closed == nil && e.belongsTo(call) }
 
-func (e *session[T]) belongs(call *Call) bool {
+func (e *session[T]) belongsTo(call *Call) bool {
 	return call == nil || call.Principal == e.principal
 }
 

@@ -40,7 +40,7 @@ func (s *Sessions[T]) closable(call *Call, id string) (*session[T], error) {
 		return s.find(call, id)
 	}
 	for _, e := range s.all {
-		if e.ID == id && e.belongs(call) {
+		if e.ID == id && e.belongsTo(call) {
 			return e, nil
 		}
 	}

@@ -10,9 +10,9 @@ import (
 
 // The reasons why an amount is refused. Test for them with [errors.Is].
 var (
-	// ErrShare is returned until the owner gives something back.
+	// ErrShare is returned while the owner itself holds too much.
 	ErrShare = errors.New("quota: the owner holds its share")
-	// ErrTotal is returned until any owner gives something back.
+	// ErrTotal is returned while all owners together hold too much.
 	ErrTotal = errors.New("quota: too little is left")
 	// ErrNever is returned for an amount that the owner may not hold even if no other owner holds
 	// anything.

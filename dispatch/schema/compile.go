@@ -139,6 +139,9 @@ func MustCompile(raw string, options ...CompileOption) *Schema {
 	return s
 }
 
+// A compiler compiles one schema, with the documents to which it refers. The methods and the
+// compile functions of keywords take a node of a document's index as n or, for the value of a
+// keyword, at.
 type compiler struct {
 	load           func(uri string) ([]byte, error)
 	defaultDialect string
@@ -248,6 +251,7 @@ func (c *compiler) compile(s *subschema) error {
 	if duplicate := doc.duplicateMember(s.node); duplicate != 0 {
 		return s.res.errorAt(duplicate, errors.New("the keyword occurs twice"))
 	}
+	// draft-07 ignores the keywords beside $ref
 	refOnly := s.res.dialect.draft == in07 && doc.member(s.node, "$ref") != 0
 	for nameAt, value := range doc.members(s.node) {
 		k := s.res.dialect.keywords[string(doc.text(nameAt))]

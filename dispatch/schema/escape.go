@@ -126,7 +126,7 @@ func (t *translator) unicode() (rune, error) {
 		if err != nil || n > 0x10FFFF || !t.accept("}") {
 			return 0, errors.New(`\u{ must be followed by the hexadecimal number of a character and }`)
 		}
-		return t.scalar(rune(n)), nil
+		return t.rejectSurrogate(rune(n)), nil
 	}
 	r, err := t.hex(4)
 	if err != nil || !utf16.IsSurrogate(r) {
@@ -140,10 +140,11 @@ func (t *translator) unicode() (rune, error) {
 		}
 		t.i = start
 	}
-	return t.scalar(r), nil
+	return t.rejectSurrogate(r), nil
 }
 
-func (t *translator) scalar(r rune) rune {
+// rejectSurrogate returns r or, for a surrogate, which is unsupported, U+FFFD.
+func (t *translator) rejectSurrogate(r rune) rune {
 	if utf16.IsSurrogate(r) {
 		t.setUnsupported("a lone surrogate")
 		return 0xFFFD

@@ -12,7 +12,7 @@ type format struct {
 	words string
 }
 
-// formats are the formats of Validation, section 7.3, by name. It has no idn-hostname, which needs
+// formats are the formats of Validation, section 7.3, by name, except idn-hostname, which needs
 // Unicode tables that the standard library does not have.
 var formats = map[string]format{
 	"date-time":             {isDateTime, "a date and time, as 2006-01-02T15:04:05Z"},

@@ -210,7 +210,7 @@ func (s *inferredSchema) setDefault(f field, value string) error {
 	if err != nil {
 		return err
 	}
-	if !f.quoted { // else the JSON is a string, of which the schema has the pattern
+	if !f.quoted { // else the JSON is a string, which only the schema describes
 		if err := codec.Unmarshal(encoded, reflect.New(f.t).Interface()); err != nil {
 			return err
 		}

@@ -212,13 +212,13 @@ func (v *validator) failAlternatives(s *subschema, n uint32, keyword string,
 	if len(reasons) == len(alternatives) {
 		f := mergeReasons(reasons)
 		f.node, f.schema, f.keyword = n, s, keyword
-		v.add(f)
+		v.addFinding(f)
 		return
 	}
 	v.fail(s, n, keyword, "", "must match one of %s, of which number %d (counted from 0) is the closest",
 		plural(len(alternatives), "alternative"), closestAt)
 	for _, f := range closest {
-		v.add(f)
+		v.addFinding(f)
 	}
 	v.omitted += closestOmitted
 }

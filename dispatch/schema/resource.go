@@ -24,7 +24,7 @@ type document struct {
 // A resource is a schema resource (Core, section 4.3.5): the root of a document, or a subschema
 // with an $id.
 type resource struct {
-	uri            string // absolute, without fragment; "" if the document has none
+	uri            string // without fragment; "" if there is none
 	doc            *document
 	root           uint32
 	dialect        *dialect

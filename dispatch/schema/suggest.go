@@ -12,12 +12,12 @@ func (v *validator) failUnknown(s *subschema, n uint32, keyword string, name []b
 	if v.discardCause() {
 		return false
 	}
-	const most = 10 // known names in the message
+	const maxKnown = 10 // known names in the message
 	known := s.properties()
 	hint := ""
-	if meant := near.Match(string(name), known); meant != "" {
-		hint = fmt.Sprintf(" (did you mean %q?)", meant)
-	} else if 0 < len(known) && len(known) <= most {
+	if similar := near.Match(string(name), known); similar != "" {
+		hint = fmt.Sprintf(" (did you mean %q?)", similar)
+	} else if 0 < len(known) && len(known) <= maxKnown {
 		hint = " (known: " + truncate(strings.Join(known, ", ")) + ")"
 	}
 	return v.fail(s, n, keyword, string(name), "unknown property %q%s", truncate(string(name)),

@@ -322,7 +322,7 @@ func (v *validator) discardCause() bool {
 	return true
 }
 
-func (v *validator) add(f finding) {
+func (v *validator) addFinding(f finding) {
 	if len(v.findings) == MaxCauses {
 		v.omitted++
 		return

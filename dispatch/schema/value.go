@@ -192,11 +192,11 @@ func (v *validator) checkValue(s *subschema, n uint32) bool {
 // enumReason returns a reason that lists the allowed values, up to a readable number. If there are
 // more, hint names the one that was probably meant.
 func (v *validator) enumReason(rules *valueRules, allowed *index, n uint32) (reason, hint string) {
-	const most = 20
+	const maxValues = 20
 	var words []string
 	for item := range allowed.items(rules.enum) {
-		if len(words) == most {
-			words = append(words, fmt.Sprintf("%d other values", allowed.count(rules.enum)-most))
+		if len(words) == maxValues {
+			words = append(words, fmt.Sprintf("%d other values", allowed.count(rules.enum)-maxValues))
 			break
 		}
 		words = append(words, allowed.describe(item))
@@ -208,8 +208,9 @@ func (v *validator) enumReason(rules *valueRules, allowed *index, n uint32) (rea
 				texts = append(texts, string(allowed.text(item)))
 			}
 		}
-		if meant := near.Match(string(v.doc.text(n)), texts); meant != "" && len(words) > most {
-			hint = fmt.Sprintf(" (did you mean %q?)", meant)
+		similar := near.Match(string(v.doc.text(n)), texts)
+		if similar != "" && len(words) > maxValues {
+			hint = fmt.Sprintf(" (did you mean %q?)", similar)
 		}
 	}
 	return "must be " + joinOr(words), hint

@@ -17,7 +17,7 @@ type Value struct {
 // that applies:
 //
 //   - a value of const or enum whose text or JSON is the text
-//   - a value of the first type, in the schema's order, of which the text is JSON or a string
+//   - the text as the first type, in the schema's order, that it fits; every text fits string
 //   - an array with the text as its only element, if the value may be an array
 //   - a string, which validation then refuses with a reason
 //

@@ -6,11 +6,11 @@ import (
 	"reflect"
 )
 
-// bytes decodes a base64 string into rv. Unless the codec is for messages, it also accepts an array
-// of numbers.
-func (d decoder) bytes(i, depth int, rv reflect.Value) (int, error) {
+// bytesValue decodes a base64 string into rv. Unless the codec is for messages, it also accepts an
+// array of numbers.
+func (d decoder) bytesValue(i, depth int, rv reflect.Value) (int, error) {
 	if d.byteAt(i) == '[' && !d.codec.messages {
-		return d.slice(i, depth, rv)
+		return d.sliceValue(i, depth, rv)
 	}
 	src, end, err := d.text(i, depth, rv.Type())
 	if err != nil {

@@ -64,20 +64,20 @@ func (d decoder) value(i, depth int, rv reflect.Value) (int, error) {
 			fmt.Errorf("%s is embedded and not exported: it cannot be set", rv.Type()))
 	}
 	if p.read == kindRaw || p.read == kindLeaf {
-		return d.leaf(i, depth, rv, p.read)
+		return d.leafValue(i, depth, rv, p.read)
 	}
 	if d.byteAt(i) == 'n' {
-		return d.null(i, depth, rv, p.read)
+		return d.nullValue(i, depth, rv, p.read)
 	}
 	switch p.read {
 	case kindStruct:
-		return d.structObject(i, depth, rv, p)
+		return d.structValue(i, depth, rv, p)
 	case kindMap:
-		return d.mapObject(i, depth, rv)
+		return d.mapValue(i, depth, rv)
 	case kindSlice:
-		return d.slice(i, depth, rv)
+		return d.sliceValue(i, depth, rv)
 	case kindArray:
-		return d.array(i, depth, rv)
+		return d.arrayValue(i, depth, rv)
 	case kindPointer:
 		to := reflect.New(rv.Type().Elem())
 		end, err := d.value(i, depth, to.Elem())
@@ -86,7 +86,7 @@ func (d decoder) value(i, depth int, rv reflect.Value) (int, error) {
 		}
 		return end, err
 	case kindAny:
-		v, end, err := d.any(i, depth)
+		v, end, err := d.anyValue(i, depth)
 		if err == nil {
 			rv.Set(reflect.ValueOf(v))
 		}
@@ -94,7 +94,7 @@ func (d decoder) value(i, depth int, rv reflect.Value) (int, error) {
 	case kindInterface:
 		return i, d.mismatch(i, depth, rv.Type(), "null")
 	case kindUnion:
-		return d.unionObject(i, depth, rv)
+		return d.unionValue(i, depth, rv)
 	case kindBool:
 		if c := d.byteAt(i); c != 't' && c != 'f' {
 			return i, d.mismatch(i, depth, rv.Type(), "a boolean")
@@ -108,14 +108,14 @@ func (d decoder) value(i, depth int, rv reflect.Value) (int, error) {
 		}
 		return end, err
 	case kindBytes:
-		return d.bytes(i, depth, rv)
+		return d.bytesValue(i, depth, rv)
 	case kindText:
-		return d.textForm(i, depth, rv, p.text)
+		return d.textFormValue(i, depth, rv, p.text)
 	}
-	return d.number(i, depth, rv, p.read)
+	return d.numberValue(i, depth, rv, p.read)
 }
 
-func (d decoder) null(i, depth int, rv reflect.Value, k kind) (int, error) {
+func (d decoder) nullValue(i, depth int, rv reflect.Value, k kind) (int, error) {
 	end, err := d.skip(i, depth)
 	if err == nil {
 		switch k {
@@ -128,8 +128,8 @@ func (d decoder) null(i, depth int, rv reflect.Value, k kind) (int, error) {
 	return end, err
 }
 
-// leaf decodes a value by its own methods, by encoding/json, or as raw JSON.
-func (d decoder) leaf(i, depth int, rv reflect.Value, k kind) (int, error) {
+// leafValue decodes a value by its own methods, by encoding/json, or as raw JSON.
+func (d decoder) leafValue(i, depth int, rv reflect.Value, k kind) (int, error) {
 	end, err := d.skip(i, depth)
 	if err != nil {
 		return end, err
@@ -230,7 +230,7 @@ func checkDepth(i, depth int) error {
 	return nil
 }
 
-func (d decoder) slice(i, depth int, rv reflect.Value) (int, error) {
+func (d decoder) sliceValue(i, depth int, rv reflect.Value) (int, error) {
 	if d.byteAt(i) != '[' {
 		return i, d.mismatch(i, depth, rv.Type(), "an array")
 	}
@@ -251,9 +251,9 @@ func (d decoder) slice(i, depth int, rv reflect.Value) (int, error) {
 	return end, err
 }
 
-// array decodes into a Go array as encoding/json does: it ignores excess elements and sets missing
-// ones to zero.
-func (d decoder) array(i, depth int, rv reflect.Value) (int, error) {
+// arrayValue decodes into a Go array as encoding/json does: it ignores excess elements and sets
+// missing ones to zero.
+func (d decoder) arrayValue(i, depth int, rv reflect.Value) (int, error) {
 	if d.byteAt(i) != '[' {
 		return i, d.mismatch(i, depth, rv.Type(), "an array")
 	}
@@ -266,21 +266,21 @@ func (d decoder) array(i, depth int, rv reflect.Value) (int, error) {
 	})
 }
 
-// any decodes a value as the content of an empty interface. As no Go type describes its objects,
-// the last of several equal keys counts.
-func (d decoder) any(i, depth int) (v any, end int, err error) {
+// anyValue decodes a value as the content of an empty interface. As no Go type describes its
+// objects, the last of several equal keys counts.
+func (d decoder) anyValue(i, depth int) (v any, end int, err error) {
 	switch d.byteAt(i) {
 	case '{':
 		m := map[string]any{}
 		end, err = d.members(i, depth, func(name []byte, at, depth int) (end int, err error) {
-			m[string(name)], end, err = d.any(at, depth)
+			m[string(name)], end, err = d.anyValue(at, depth)
 			return end, err
 		})
 		return m, end, err
 	case '[':
 		list := []any{}
 		end, err = d.elements(i, depth, func(_, at, depth int) (int, error) {
-			item, end, err := d.any(at, depth)
+			item, end, err := d.anyValue(at, depth)
 			list = append(list, item)
 			return end, err
 		})
@@ -296,6 +296,6 @@ func (d decoder) any(i, depth int) (v any, end int, err error) {
 		return nil, end, err
 	}
 	var f float64
-	end, err = d.number(i, depth, reflect.ValueOf(&f).Elem(), kindFloat)
+	end, err = d.numberValue(i, depth, reflect.ValueOf(&f).Elem(), kindFloat)
 	return f, end, err
 }

@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// structObject decodes an object into a struct.
-func (d decoder) structObject(i, depth int, rv reflect.Value, p *plan) (int, error) {
+// structValue decodes an object into a struct.
+func (d decoder) structValue(i, depth int, rv reflect.Value, p *plan) (int, error) {
 	if d.byteAt(i) != '{' {
 		return i, d.mismatch(i, depth, rv.Type(), "an object")
 	}
@@ -86,12 +86,12 @@ func (d decoder) structField(i, depth int, rv reflect.Value, f *field) (int, err
 		rv = rv.Field(index)
 	}
 	if f.quoted != nil {
-		return d.quoted(i, depth, rv, f)
+		return d.quotedValue(i, depth, rv, f)
 	}
 	return d.value(i, depth, rv)
 }
 
-func (d decoder) mapObject(i, depth int, rv reflect.Value) (int, error) {
+func (d decoder) mapValue(i, depth int, rv reflect.Value) (int, error) {
 	t := rv.Type()
 	if d.byteAt(i) != '{' {
 		return i, d.mismatch(i, depth, t, "an object")
@@ -151,9 +151,9 @@ func (d decoder) checkType(i, depth int, t reflect.Type, want string) (int, erro
 // errFound ends decoder.members early.
 var errFound = errors.New("found")
 
-// unionObject decodes an object of the union. It first searches for the member "type", which is
+// unionValue decodes an object of the union. It first searches for the member "type", which is
 // usually the first one, and then decodes from the start.
-func (d decoder) unionObject(i, depth int, rv reflect.Value) (int, error) {
+func (d decoder) unionValue(i, depth int, rv reflect.Value) (int, error) {
 	if d.byteAt(i) != '{' {
 		return i, d.mismatch(i, depth, rv.Type(), "an object")
 	}

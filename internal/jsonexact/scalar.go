@@ -33,7 +33,7 @@ func (d decoder) text(i, depth int, t reflect.Type) ([]byte, int, error) {
 	return s, end, err
 }
 
-func (d decoder) number(i, depth int, rv reflect.Value, k kind) (int, error) {
+func (d decoder) numberValue(i, depth int, rv reflect.Value, k kind) (int, error) {
 	if c := d.byteAt(i); c != '-' && (c < '0' || c > '9') {
 		return i, d.mismatch(i, depth, rv.Type(), "a number")
 	}
@@ -62,8 +62,8 @@ func setNumber(rv reflect.Value, k kind, s string) bool {
 	return err == nil
 }
 
-// quoted decodes, by encoding/json, a value whose field has the option string.
-func (d decoder) quoted(i, depth int, rv reflect.Value, f *field) (int, error) {
+// quotedValue decodes, by encoding/json, a value whose field has the option string.
+func (d decoder) quotedValue(i, depth int, rv reflect.Value, f *field) (int, error) {
 	end, err := d.skip(i, depth)
 	if err != nil {
 		return end, err

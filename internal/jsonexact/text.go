@@ -37,10 +37,11 @@ func textFormOf(t reflect.Type) *textForm {
 	return nil
 }
 
-// textForm decodes a string by the form of its type, and any other value as encoding/json does.
-func (d decoder) textForm(i, depth int, rv reflect.Value, form *textForm) (int, error) {
+// textFormValue decodes a string by the form of its type, and any other value as encoding/json
+// does.
+func (d decoder) textFormValue(i, depth int, rv reflect.Value, form *textForm) (int, error) {
 	if d.byteAt(i) != '"' {
-		return d.leaf(i, depth, rv, kindLeaf)
+		return d.leafValue(i, depth, rv, kindLeaf)
 	}
 	s, end, err := d.stringValue(i, depth, rv.Type())
 	if err == nil && form.parse(rv, s) != nil {

@@ -213,15 +213,15 @@ func (p *parser) header() ([]string, error) {
 	}
 	t := p.root
 	for _, k := range keys[:len(keys)-1] {
-		if t, err = p.enterParent(t, k); err != nil {
+		if t, err = p.parentTable(t, k); err != nil {
 			return nil, err
 		}
 	}
 	last := keys[len(keys)-1]
 	if element {
-		p.table, err = p.appendElement(t, last)
+		p.table, err = p.newElement(t, last)
 	} else {
-		p.table, err = p.enterTable(t, last)
+		p.table, err = p.definedTable(t, last)
 	}
 	p.prefix = appendNames(nil, keys)
 	p.section++
@@ -243,8 +243,8 @@ func (p *parser) addTable(t *table, k key, kind tableKind) (*table, error) {
 	return added, p.countValue()
 }
 
-// enterParent returns the table of a key that is not the last one of a header.
-func (p *parser) enterParent(t *table, k key) (*table, error) {
+// parentTable returns the table of a key that is not the last one of a header.
+func (p *parser) parentTable(t *table, k key) (*table, error) {
 	v := t.find(k.name)
 	switch {
 	case v == nil:
@@ -259,8 +259,8 @@ func (p *parser) enterParent(t *table, k key) (*table, error) {
 	return nil, p.errorf(k.start, "%.60q is not a table", k.name)
 }
 
-// enterTable returns the table that [table] defines.
-func (p *parser) enterTable(t *table, k key) (*table, error) {
+// definedTable returns the table that [table] defines.
+func (p *parser) definedTable(t *table, k key) (*table, error) {
 	v := t.find(k.name)
 	switch {
 	case v == nil:
@@ -272,8 +272,8 @@ func (p *parser) enterTable(t *table, k key) (*table, error) {
 	return nil, p.errorf(k.start, "%.60q is already defined", k.name)
 }
 
-// appendElement returns the table that [[table]] adds to its array.
-func (p *parser) appendElement(t *table, k key) (*table, error) {
+// newElement returns the table that [[table]] adds to its array.
+func (p *parser) newElement(t *table, k key) (*table, error) {
 	v := t.find(k.name)
 	if v == nil {
 		t.add(k.name, k.start, value{start: k.start, array: &array{tables: true}})

@@ -102,8 +102,8 @@ func (p *parser) blankLines() (n int) {
 	return n
 }
 
-// fold appends the text of a folded line break that is followed by blank empty lines: a space, or a
-// line break for each empty line.
+// fold appends the text of a line break and the blank empty lines after it: a space if there are
+// none, and otherwise a line break for each.
 func fold(b *strings.Builder, blank int) {
 	if blank == 0 {
 		b.WriteByte(' ')
