@@ -27,8 +27,7 @@ func BenchmarkDispatchInASession(b *testing.B) {
 	assert.NilError(b, err)
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "a.op", Summary: "S.", Kind: dispatch.Write},
-		func(ctx context.Context, in sessionInput) (int,
-			error) {
+		func(ctx context.Context, in sessionInput) (int, error) {
 			return all.Get(ctx, in.Session.Session)
 		})
 	d := dispatch.NewDispatcher(c, dispatch.Options{})

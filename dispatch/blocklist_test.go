@@ -167,8 +167,8 @@ func TestCustomBlocklist(t *testing.T) {
 		fx := newEvalFixture(dispatch.Options{Blocklist: tc.list})
 		for _, text := range tc.blocked {
 			e := fx.call(t.Context(), `{"code":`+quoted(text)+`}`)
-			assert.Assert(t, !e.Success() &&
-				e.Err.Code == dispatch.Blocked, "%q: %q", tc.list, text)
+			assert.Assert(t, !e.Success() && e.Err.Code == dispatch.Blocked,
+				"%q: %q", tc.list, text)
 		}
 		for _, text := range tc.allowed {
 			e := fx.call(t.Context(), `{"code":`+quoted(text)+`}`)
@@ -223,14 +223,14 @@ func FuzzBlocklist(f *testing.F) {
 		}
 		if rest := strings.Trim(word, " \t\n\v\f\r\"'\\"); rest != "" && utf8.ValidString(word) {
 			e := own.call(t.Context(), `{`+quoted(before+" "+word+" "+after)+`:1}`)
-			assert.Assert(t, !e.Success() &&
-				e.Err.Code == dispatch.Blocked, "%q in %q %q", word, before, after)
+			assert.Assert(t, !e.Success() && e.Err.Code == dispatch.Blocked,
+				"%q in %q %q", word, before, after)
 		}
 		list := dispatch.DefaultBlocklist()
 		keyword := list[len(word)%len(list)]
 		e := newEvalFixture(dispatch.Options{}).call(t.Context(),
 			fmt.Sprintf(`{"a":[{"b":%s}]}`, quoted(before+" "+keyword+" "+after)))
-		assert.Assert(t, !e.Success() &&
-			e.Err.Code == dispatch.Blocked, "%q in %q %q", keyword, before, after)
+		assert.Assert(t, !e.Success() && e.Err.Code == dispatch.Blocked,
+			"%q in %q %q", keyword, before, after)
 	})
 }

@@ -48,8 +48,7 @@ func TestArgumentsAreValidated(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			fx := newFixture(dispatch.Options{})
-			register(fx, func(context.Context, query) (nothing,
-				error) {
+			register(fx, func(context.Context, query) (nothing, error) {
 				t.Error("it ran")
 				return nothing{}, nil
 			})

@@ -134,8 +134,7 @@ func TestTypedErrorAfterTheTimeoutStays(t *testing.T) {
 func TestResultAfterTheTimeoutCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx := newFixture(dispatch.Options{})
-		register(fx, func(context.Context, nothing) (string,
-			error) {
+		register(fx, func(context.Context, nothing) (string, error) {
 			time.Sleep(time.Minute)
 			return "late", nil
 		},
@@ -183,8 +182,7 @@ func TestSlowOperationIsLogged(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				fx := newFixture(dispatch.Options{Slow: tc.slow})
-				register(fx, func(context.Context, query) (nothing,
-					error) {
+				register(fx, func(context.Context, query) (nothing, error) {
 					time.Sleep(tc.takes)
 					return nothing{}, nil
 				})
@@ -265,8 +263,7 @@ func TestInterceptorMayAnswer(t *testing.T) {
 			assert.NilError(t,
 				fx.Declare(dispatch.CodeInfo{Code: "rate_limited", Recoverable: true,
 					HTTPStatus: 429, ExitCode: 5, Summary: "Too fast."}))
-			register(fx, func(context.Context, nothing) (nothing,
-				error) {
+			register(fx, func(context.Context, nothing) (nothing, error) {
 				t.Error("it ran")
 				return nothing{}, nil
 			})

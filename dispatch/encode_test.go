@@ -21,8 +21,7 @@ func TestRawResultIsCheckedAndOnOneLine(t *testing.T) {
 		"\"\xff\"":                  internalErrorJSON,
 	} {
 		fx := newFixture(dispatch.Options{})
-		register(fx, func(context.Context, nothing) (json.RawMessage,
-			error) {
+		register(fx, func(context.Context, nothing) (json.RawMessage, error) {
 			return json.RawMessage(in), nil
 		})
 		assert.Equal(t, string(fx.call(t.Context(), ``).AppendJSON(nil)), want)
@@ -40,12 +39,10 @@ func TestResultThatDoesNotEncode(t *testing.T) {
 		"no JSON for it": func(context.Context, nothing) (any, error) {
 			return make(chan int), nil
 		},
-		"broken raw part": func(context.Context, nothing) (any,
-			error) {
+		"broken raw part": func(context.Context, nothing) (any, error) {
 			return []json.RawMessage{[]byte(`{`)}, nil
 		},
-		"raw part not UTF-8": func(context.Context, nothing) (any,
-			error) {
+		"raw part not UTF-8": func(context.Context, nothing) (any, error) {
 			return []json.RawMessage{[]byte("\"\xff\"")}, nil
 		},
 	} {

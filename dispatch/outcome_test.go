@@ -144,8 +144,7 @@ func TestPanicBecomesInternalError(t *testing.T) {
 		"in details": func(context.Context, nothing) (any, error) {
 			return nil, dispatch.Errorf(dispatch.InvalidInput, "x").With(panicker{})
 		},
-		"runtime": func(context.Context, nothing) (any,
-			error) {
+		"runtime": func(context.Context, nothing) (any, error) {
 			var m map[string]int
 			m["bomb"] = 1
 			return nil, nil

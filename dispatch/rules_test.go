@@ -54,8 +54,8 @@ func TestMetadataIsNeverInput(t *testing.T) {
 			e := d.Dispatch(t.Context(),
 				&dispatch.Call{Operation: "a.b",
 					Arguments: json.RawMessage(`{"` + name + `":"read"}`)})
-			assert.Assert(t, !e.Success() &&
-				e.Err.Code == dispatch.InvalidInput, "%s %s: %v", kind, name, e.Err)
+			assert.Assert(t, !e.Success() && e.Err.Code == dispatch.InvalidInput,
+				"%s %s: %v", kind, name, e.Err)
 		}
 	}
 }
@@ -144,8 +144,7 @@ func TestDescriptionEndsWithTheCodesOfWhatItIs(t *testing.T) {
 func TestRemovedOperationFinishesItsCalls(t *testing.T) {
 	fx := newFixture(dispatch.Options{})
 	entered, leave := make(chan bool), make(chan bool)
-	register(fx, func(context.Context, nothing) (string,
-		error) {
+	register(fx, func(context.Context, nothing) (string, error) {
 		entered <- true
 		<-leave
 		return "done", nil
@@ -348,8 +347,7 @@ func TestUnknownInstanceListsTheNames(t *testing.T) {
 	roots, err := dispatch.NewInstances("main", map[string]string{"main": "/", "alt": "/alt"})
 	assert.NilError(t, err)
 	fx := newFixture(dispatch.Options{})
-	register(fx, func(_ context.Context, in instanceInput) (string,
-		error) {
+	register(fx, func(_ context.Context, in instanceInput) (string, error) {
 		return roots.Get(in.Instance.Instance)
 	})
 	e := fx.call(t.Context(), `{"instance":"other"}`)

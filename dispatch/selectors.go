@@ -63,8 +63,8 @@ func mergeSelectors(chosen []selector, input any, call *Call) error {
 		case *given == "":
 			*given = *argument
 		case *given != *argument:
-			return InvalidArgument("/"+s.name, "the call is for %s %q, its argument for %q", s.name,
-				*given, *argument)
+			return InvalidArgument("/"+s.name, "must be %q, the %s of the call, not %q", *given,
+				s.name, *argument)
 		}
 	}
 	return nil

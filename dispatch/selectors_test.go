@@ -34,21 +34,18 @@ func TestCallAndArgumentMustNotDisagree(t *testing.T) {
 	} {
 		for name, add := range map[string]func(fx *fixture){
 			"struct": func(fx *fixture) {
-				register(fx, func(ctx context.Context, in both) (string,
-					error) {
+				register(fx, func(ctx context.Context, in both) (string, error) {
 					return selectedValues(ctx, &in.Session, &in.Instance), nil
 				})
 			},
 			"pointer": func(fx *fixture) {
-				register(fx, func(ctx context.Context, in *both) (string,
-					error) {
+				register(fx, func(ctx context.Context, in *both) (string, error) {
 					return selectedValues(ctx, &in.Session, &in.Instance), nil
 				})
 			},
 			"deep": func(fx *fixture) {
 				type base struct{ both }
-				register(fx, func(ctx context.Context, in base) (string,
-					error) {
+				register(fx, func(ctx context.Context, in base) (string, error) {
 					return selectedValues(ctx, &in.Session, &in.Instance), nil
 				})
 			},
@@ -67,7 +64,8 @@ func TestCallAndArgumentMustNotDisagree(t *testing.T) {
 				strings.Contains(string(e.Err.Details.(json.RawMessage)), `{"errors":[{"path":"`+
 					tc.path+`"`), "%s", e.Err.Details)
 			assert.Assert(t, strings.Contains(e.Err.Message, `"other"`) &&
-				strings.HasPrefix(e.Err.Message, "invalid arguments: "+tc.path[1:]+": "), e.Err.Message)
+				strings.HasPrefix(e.Err.Message, "invalid arguments: "+tc.path[1:]+" must be "),
+				e.Err.Message)
 		}
 	}
 }

@@ -85,8 +85,7 @@ func TestIDOfASessionThatIsBeingClosedIsTaken(t *testing.T) {
 func TestSecondCloseGetsTheError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShellService(dispatch.SessionOptions[int]{})
-		s.onClose = func(context.Context,
-			string) error {
+		s.onClose = func(context.Context, string) error {
 			time.Sleep(10 * time.Second)
 			return errors.New("stuck")
 		}
@@ -194,9 +193,9 @@ func TestShutdownSharesItsTime(t *testing.T) {
 
 // After the deadline, the remaining sessions are closed with a context that has ended.
 func TestShutdownAfterItsDeadline(t *testing.T) {
-	for name, context_ := range map[string]func(t *testing.T) (context.Context, context.CancelFunc){
-		"deadline": func(t *testing.T) (context.Context,
-			context.CancelFunc) {
+	for name, newContext := range map[string]func(*testing.T) (context.Context,
+		context.CancelFunc){
+		"deadline": func(t *testing.T) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(t.Context(), -1)
 		},
 		"cancelled": func(t *testing.T) (context.Context, context.CancelFunc) {
@@ -209,7 +208,7 @@ func TestShutdownAfterItsDeadline(t *testing.T) {
 			s := newShellService(dispatch.SessionOptions[int]{})
 			s.openAll(t, "a", "b")
 			s.onClose = func(ctx context.Context, _ string) error { return ctx.Err() }
-			ctx, cancel := context_(t)
+			ctx, cancel := newContext(t)
 			defer cancel()
 			err := s.all.Shutdown(ctx)
 			assert.Assert(t, errors.Is(err, ctx.Err()), err)

@@ -130,8 +130,8 @@ func TestFor(t *testing.T) {
 		{"time", time.Time{}, nil, `{"type":"string","format":"date-time"}`},
 		{"bytes", []byte{}, nil, `{"type":"string","pattern":"^[A-Za-z0-9+/]*={0,2}$"}`},
 		{"bytes exact", []byte{}, []InferOption{Exact()}, `{"type":"string","contentEncoding":"base64"}`},
-		{"bytes out", []byte{}, []InferOption{Output()}, `{"type":"string","pattern":"^[A-Za-z0-9+/]*={0,2}$"}`},
-		{"bytes out exact", []byte{}, []InferOption{Exact(), Output()},
+		{"bytes, output", []byte{}, []InferOption{Output()}, `{"type":"string","pattern":"^[A-Za-z0-9+/]*={0,2}$"}`},
+		{"bytes, output, exact", []byte{}, []InferOption{Exact(), Output()},
 			`{"type":["string","null"],"contentEncoding":"base64"}`},
 		{"byte array", [2]byte{}, nil,
 			`{"type":"array","minItems":2,"maxItems":2,"items":{"type":"integer","minimum":0,"maximum":255}}`},
@@ -141,23 +141,23 @@ func TestFor(t *testing.T) {
 		{"text of a pointer", alwaysText(0), nil, `{"type":"string"}`},
 		{"big", big.Int{}, nil, `{"type":"string","pattern":"^-?[0-9]+$"}`},
 		{"marshaler", anything{}, nil, `{}`},
-		{"text out", netip.Addr{}, []InferOption{Output()}, `{"type":"string"}`},
-		{"text of a pointer out", textIfAddressable(0), []InferOption{Output()}, `{}`},
-		{"marshaler out", json.RawMessage{}, []InferOption{Output()}, `{}`},
-		{"marshaler of a pointer out", anything{}, []InferOption{Output()}, `{}`},
+		{"text, output", netip.Addr{}, []InferOption{Output()}, `{"type":"string"}`},
+		{"text of a pointer, output", textIfAddressable(0), []InferOption{Output()}, `{}`},
+		{"marshaler, output", json.RawMessage{}, []InferOption{Output()}, `{}`},
+		{"marshaler of a pointer, output", anything{}, []InferOption{Output()}, `{}`},
 		{"quoted uint", struct {
 			N uint `json:"n,string" default:"5"`
 		}{}, nil, `{"type":"object","properties":{"n":{"type":"string","default":"5","pattern":"^[0-9]+$"}}` +
 			closed},
 		{"slice", []string{}, nil, `{"type":"array","items":{"type":"string"}}`},
-		{"slice out", [][]string{}, []InferOption{Output()},
+		{"slice, output", [][]string{}, []InferOption{Output()},
 			`{"type":"array","items":{"type":"array","items":{"type":"string"}}}`},
-		{"slice out exact", [][]string{}, []InferOption{Exact(), Output()},
+		{"slice, output, exact", [][]string{}, []InferOption{Exact(), Output()},
 			`{"type":["array","null"],"items":{"type":["array","null"],"items":{"type":"string"}}}`},
-		{"pointers in", []*int{}, nil, `{"type":"array","items":{"type":"integer"}}`},
-		{"pointers out", map[string]*int{}, []InferOption{Output()},
+		{"pointers, input", []*int{}, nil, `{"type":"array","items":{"type":"integer"}}`},
+		{"pointers, output", map[string]*int{}, []InferOption{Output()},
 			`{"type":"object","additionalProperties":{"anyOf":[{"type":"integer"},{"type":"null"}]}}`},
-		{"pointers out exact", map[string]*int{}, []InferOption{Exact(), Output()},
+		{"pointers, output, exact", map[string]*int{}, []InferOption{Exact(), Output()},
 			`{"type":["object","null"],"additionalProperties":{"type":["integer","null"]}}`},
 		{"map", map[string]bool{}, nil,
 			`{"type":"object","additionalProperties":{"type":"boolean"}}`},
@@ -177,10 +177,10 @@ func TestFor(t *testing.T) {
 		{"struct exact", address{}, []InferOption{Exact()},
 			`{"type":"object","properties":{"street":{"type":"string","description":"Street and number."},` +
 				`"zip":{"type":["integer","null"]}},"required":["street"]` + closed},
-		{"struct out", &address{}, []InferOption{Output()},
+		{"struct, output", &address{}, []InferOption{Output()},
 			`{"type":"object","properties":{"street":{"type":"string","description":"Street and number."},` +
 				`"zip":{"type":"integer"}},"required":["street"]` + closed},
-		{"struct out exact", &address{}, []InferOption{Exact(), Output()},
+		{"struct, output, exact", &address{}, []InferOption{Exact(), Output()},
 			`{"type":"object","properties":{"street":{"type":"string","description":"Street and number."},` +
 				`"zip":{"type":["integer","null"]}},"required":["street","zip"]` + closed},
 		{"json tags", struct {
@@ -197,7 +197,7 @@ func TestFor(t *testing.T) {
 		}{}, nil, `{"type":"object","properties":{"a":{"type":"string"},"B":{"type":"integer"},"-":{"type":"string"},"e":{"type":"string","pattern":"^-?[0-9]+$"},` +
 			`"f":{"type":"string","pattern":"^(true|false)$"},"G":{"type":"string"},"<&>":{},"j":{"type":"array","items":{"type":"integer"}}},` +
 			`"required":["-","e","G","<&>","j"]` + closed},
-		{"out omits nil", struct {
+		{"output omits nil", struct {
 			A []int `json:"a,omitempty"`
 			B []int `json:"b"`
 			C *int  `json:"c,omitempty"`
