@@ -48,7 +48,7 @@ func (p *parser) literal() ([]byte, error) {
 		}
 		n, err := strconv.ParseInt(number, base, 64)
 		if err != nil {
-			return nil, p.errorf(start, "a number does not fit in 64 bits")
+			return nil, p.errorf(start, "the number does not fit in 64 bits; write it as a string")
 		}
 		return strconv.AppendInt(nil, n, 10), nil
 	case float.MatchString(word):

@@ -172,7 +172,7 @@ func (p *parser) dottedKey() (all []key, err error) {
 		}
 		all = append(all, k)
 		if len(all) > MaxDepth {
-			return nil, p.errorf(k.start, "nested too deeply")
+			return nil, p.errorf(k.start, "nested more than %d deep", MaxDepth)
 		}
 		p.skipSpace()
 		if p.peek() != '.' {
@@ -303,7 +303,7 @@ func (p *parser) assign(t *table, depth int) ([]key, error) {
 		return nil, err
 	}
 	if depth += len(keys); depth > MaxDepth {
-		return nil, p.errorf(keys[0].start, "nested too deeply")
+		return nil, p.errorf(keys[0].start, "nested more than %d deep", MaxDepth)
 	}
 	for _, k := range keys[:len(keys)-1] {
 		v := t.find(k.name)

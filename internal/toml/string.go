@@ -76,7 +76,7 @@ func (p *parser) escape(out []byte, multiline bool) ([]byte, error) {
 			return nil, p.errorf(start, `\%c must be followed by %d hexadecimal digits`, c, digits)
 		}
 		if code > utf8.MaxRune || !utf8.ValidRune(rune(code)) {
-			return nil, p.errorf(start, "an escape is not a character")
+			return nil, p.errorf(start, "the escape is not the code of a character")
 		}
 		p.i = end
 		return utf8.AppendRune(out, rune(code)), nil

@@ -9,7 +9,7 @@ func (p *parser) value(depth int) (value, error) {
 	v := value{start: p.i}
 	err := p.countValue()
 	if err == nil && depth > MaxDepth {
-		err = p.errorf(p.i, "nested too deeply")
+		err = p.errorf(p.i, "nested more than %d deep", MaxDepth)
 	}
 	if err != nil {
 		return v, err
