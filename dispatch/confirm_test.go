@@ -95,7 +95,7 @@ func TestFailuresOfTheArgumentsComeBeforeConfirmation(t *testing.T) {
 	assert.Equal(t, fx.call(ctx, `{"city":"Oslo"}`).Err.Code, dispatch.Cancelled)
 }
 
-// An operation that is destructive for some arguments only declares the code and calls Confirm for
+// An operation that is destructive only for some arguments declares the code, and calls Confirm for
 // these.
 func TestConfirmForSomeArguments(t *testing.T) {
 	fx := newFixture(dispatch.Options{})

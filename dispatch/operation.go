@@ -208,8 +208,8 @@ func (op *Operation) Action() string {
 }
 
 // Destructive reports whether the operation declares [ConfirmationRequired], so that a call may
-// have to be confirmed. An operation whose Spec is Destructive always does. An operation that
-// cannot be undone for some arguments only declares the code itself and calls [Confirm].
+// have to be confirmed. An operation whose Spec is Destructive always does. An operation of which
+// only some calls cannot be undone declares the code itself and calls [Confirm].
 func (op *Operation) Destructive() bool {
 	return slices.Contains(op.spec.Errors, ConfirmationRequired)
 }
