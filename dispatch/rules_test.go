@@ -265,7 +265,7 @@ func TestArgumentErrorsHaveTheDispatchersForm(t *testing.T) {
 	register(fx, func(_ context.Context, q query) (nothing, error) {
 		if q.City == "missing" {
 			return nothing{},
-				dispatch.MissingArgument("units", "more than %d days are told in units", q.Days)
+				dispatch.MissingArgument("units", "more than %d days need a unit", q.Days)
 		}
 		return nothing{},
 			dispatch.InvalidArgument("/units/0", "there is no unit %q: %w", q.Units[0],
@@ -280,8 +280,8 @@ func TestArgumentErrorsHaveTheDispatchersForm(t *testing.T) {
 		{`{}`, dispatch.MissingParam, `invalid arguments: missing required property "city"`,
 			`{"errors":[{"path":"","property":"city","reason":"missing required property \"city\""}]}`},
 		{`{"city":"missing","days":9}`, dispatch.MissingParam,
-			`invalid arguments: "units" is missing: more than 9 days are told in units`,
-			`{"errors":[{"path":"","property":"units","reason":"more than 9 days are told in units"}]}`},
+			`invalid arguments: "units" is missing: more than 9 days need a unit`,
+			`{"errors":[{"path":"","property":"units","reason":"more than 9 days need a unit"}]}`},
 		{`{"city":"x","units":[1]}`, dispatch.InvalidInput,
 			`invalid arguments: units[0] must be a string, not 1`,
 			`{"errors":[{"path":"/units/0","reason":"must be a string, not 1"}]}`},

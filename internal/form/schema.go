@@ -9,10 +9,10 @@ import (
 // A Schema is a JSON Schema read as a form: the properties of a value and their types.
 // It does not validate. The text must be valid JSON. The zero value is a schema without keywords.
 //
-// The methods consider the schema itself and all that apply to the same value: those behind $ref
-// and in allOf, anyOf, oneOf, then and else. References to other documents are ignored. One call
-// reads at most 4 MiB or four times the document, whichever is more, and ignores what is beyond.
-// [Schema.Limited] limits all calls together.
+// The methods consider the schema itself and all that apply to the same value: the target of $ref,
+// and those in allOf, anyOf, oneOf, then and else. References to other documents are ignored. One
+// call reads at most 4 MiB or four times the document, whichever is more, and ignores what is
+// beyond. [Schema.Limited] limits all calls together.
 type Schema struct {
 	root          *Root  // the document, in which references are resolved
 	At            []byte // the text of the schema
