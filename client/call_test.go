@@ -209,7 +209,7 @@ func TestCallIsRefused(t *testing.T) {
 		`tools/call: a tool's name must not be empty`: func() (json.RawMessage, error) {
 			return c.CallToolRaw(t.Context(), "", nil)
 		},
-		`tool "t": _meta["a"]: invalid JSON at byte 1: an object wants a string as a member's name here`: func() (
+		`tool "t": _meta["a"]: invalid JSON at byte 1: expected a member name in quotation marks`: func() (
 			json.RawMessage, error) {
 			return c.CallToolRaw(t.Context(), "t", nil, Meta(mcp.Meta{"a": bad}))
 		},

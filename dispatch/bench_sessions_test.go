@@ -11,12 +11,12 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// All that a program with that many operations does at its start: infer and compile their schemas,
-// register them one by one, list them once.
+// BenchmarkAdd10000 measures what a program with that many operations does when it starts: it
+// infers and compiles their schemas, registers them one by one, and lists them once.
 func BenchmarkAdd10000(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		assert.Equal(b, len(with(b, 10_000).Catalog().Operations()), 10_000)
+		assert.Equal(b, len(newDispatcher(b, 10_000).Catalog().Operations()), 10_000)
 	}
 }
 
@@ -27,8 +27,7 @@ func BenchmarkDispatchInASession(b *testing.B) {
 	assert.NilError(b, err)
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "a.op", Summary: "S.", Kind: dispatch.Write},
-		func(ctx context.Context, in using) (int,
-			error) {
+		func(ctx context.Context, in sessionInput) (int, error) {
 			return all.Get(ctx, in.Session.Session)
 		})
 	d := dispatch.NewDispatcher(c, dispatch.Options{})
@@ -40,9 +39,9 @@ func BenchmarkDispatchInASession(b *testing.B) {
 	}
 }
 
-// The price of the blocklist, by the byte of payload.
+// BenchmarkDispatchEval measures the cost of the blocklist for each byte of the arguments.
 func BenchmarkDispatchEval(b *testing.B) {
-	d := evaluator(dispatch.Options{}).Dispatcher
+	d := newEvalFixture(dispatch.Options{}).Dispatcher
 	for _, size := range []int{64, 64 << 10} {
 		arguments := json.RawMessage(`{"code":` +
 			quoted(strings.Repeat("for f in *; do echo \"$f\"; done\n", size/32)) + `}`)

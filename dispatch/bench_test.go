@@ -15,17 +15,17 @@ type message struct {
 	Text string `json:"text"`
 }
 
-func say(_ context.Context, in message) (message, error) { return in, nil }
+func echoMessage(_ context.Context, in message) (message, error) { return in, nil }
 
-var typical = json.RawMessage(
+var typicalArgs = json.RawMessage(
 	`{"text":"0123456789012345678901234567890123456789012345678901234567890123"}`)
 
-// with returns a dispatcher of n operations, "a.op0" one of them.
-func with(t testing.TB, n int) *dispatch.Dispatcher {
+// newDispatcher returns a dispatcher of n operations, "a.op0" to "a.op<n-1>".
+func newDispatcher(t testing.TB, n int) *dispatch.Dispatcher {
 	c := dispatch.NewCatalog()
 	for i := range n {
 		dispatch.Add(c, dispatch.Spec{Name: fmt.Sprintf("a.op%d", i),
-			Summary: "Says what you said.", Kind: dispatch.Read}, say)
+			Summary: "Says what you said.", Kind: dispatch.Read}, echoMessage)
 	}
 	return dispatch.NewDispatcher(c, dispatch.Options{})
 }
@@ -33,12 +33,12 @@ func with(t testing.TB, n int) *dispatch.Dispatcher {
 func BenchmarkDispatch(b *testing.B) {
 	for _, n := range []int{10, 10_000} {
 		b.Run(fmt.Sprintf("operations=%d", n), func(b *testing.B) {
-			d := with(b, n)
+			d := newDispatcher(b, n)
 			var reply []byte
 			b.ReportAllocs()
 			for b.Loop() {
 				e := d.Dispatch(context.Background(),
-					&dispatch.Call{Operation: "a.op0", Arguments: typical})
+					&dispatch.Call{Operation: "a.op0", Arguments: typicalArgs})
 				reply = e.AppendJSON(reply[:0])
 			}
 		})
@@ -54,16 +54,16 @@ func BenchmarkDispatchRaw(b *testing.B) {
 	d := dispatch.NewDispatcher(c, dispatch.Options{})
 	b.ReportAllocs()
 	for b.Loop() {
-		d.Dispatch(context.Background(), &dispatch.Call{Operation: "a.op", Arguments: typical})
+		d.Dispatch(context.Background(), &dispatch.Call{Operation: "a.op", Arguments: typicalArgs})
 	}
 }
 
 func BenchmarkDispatchParallel(b *testing.B) {
-	d := with(b, 10)
+	d := newDispatcher(b, 10)
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			d.Dispatch(context.Background(), &dispatch.Call{Operation: "a.op0", Arguments: typical})
+			d.Dispatch(context.Background(), &dispatch.Call{Operation: "a.op0", Arguments: typicalArgs})
 		}
 	})
 }
@@ -71,7 +71,7 @@ func BenchmarkDispatchParallel(b *testing.B) {
 func BenchmarkRegister10000(b *testing.B) {
 	ops := make([]*dispatch.Operation, 10_000)
 	for i := range ops {
-		ops[i] = operation(b, fmt.Sprintf("a.op%d", i))
+		ops[i] = newOperation(b, fmt.Sprintf("a.op%d", i))
 	}
 	for _, atOnce := range []bool{true, false} {
 		b.Run(fmt.Sprintf("atOnce=%t", atOnce), func(b *testing.B) {
@@ -90,22 +90,22 @@ func BenchmarkRegister10000(b *testing.B) {
 	}
 }
 
-// Making an operation infers and compiles its schemas.
+// New infers and compiles the schemas of an operation.
 func BenchmarkNew(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		_, err := dispatch.New(
-			dispatch.Spec{Name: "a.op", Summary: "Says what you said.", Kind: dispatch.Read}, say)
+			dispatch.Spec{Name: "a.op", Summary: "Says what you said.", Kind: dispatch.Read}, echoMessage)
 		assert.NilError(b, err)
 	}
 }
 
 func TestDispatchAllocatesLittle(t *testing.T) {
-	d := with(t, 10)
+	d := newDispatcher(t, 10)
 	reply := make([]byte, 0, 256)
 	allocs := testing.AllocsPerRun(1000, func() {
 		e := d.Dispatch(context.Background(),
-			&dispatch.Call{Operation: "a.op0", Arguments: typical})
+			&dispatch.Call{Operation: "a.op0", Arguments: typicalArgs})
 		reply = e.AppendJSON(reply[:0])
 	})
 	assert.Assert(t, allocs <= 15, "%v allocations", allocs)

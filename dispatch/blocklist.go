@@ -10,8 +10,8 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// DefaultBlocklist returns the default of [Options.Blocklist]: words that in shell text shut down a
-// machine, erase it, gain privileges, or leave processes behind. The caller owns the slice.
+// DefaultBlocklist returns the default of [Options.Blocklist]: words with which shell commands shut
+// down a machine, erase it, gain privileges, or leave processes behind. The caller owns the slice.
 //
 // A blocklist catches mistakes of people and models. It does not stop an attacker; gates and the
 // operating system do.
@@ -31,41 +31,43 @@ func DefaultBlocklist() []string {
 	}
 }
 
-// A blocklist is a list of words in normal form.
+// A blocklist is a list of words that normalize has returned.
 type blocklist []string
 
 func newBlocklist(words []string) (b blocklist) {
 	for _, word := range words {
-		if word = normal([]byte(word)); word != "" {
+		if word = normalize([]byte(word)); word != "" {
 			b = append(b, word)
 		}
 	}
 	return b
 }
 
-// check returns an error if a string of a JSON value, names included, has one of the words.
+// check returns an error if a string in a JSON value, such as the name of a member, contains one of
+// the words.
 func (b blocklist) check(value []byte) error {
-	return b.within(bytes.TrimLeft(value, " \t\r\n"), "")
+	return b.checkValue(bytes.TrimLeft(value, " \t\r\n"), "")
 }
 
-func (b blocklist) within(value []byte, path string) error {
+func (b blocklist) checkValue(value []byte, path string) error {
 	switch value[0] {
 	case '"':
-		return b.text(value, path)
+		return b.checkString(value, path)
 	case '{':
 		for name, member := range jsonscan.Members(value) {
-			if err := b.text(name, path); err != nil {
+			if err := b.checkString(name, path); err != nil {
 				return err
 			}
 			plain, _ := jsonscan.Unquote(name)
-			if err := b.within(member, path+"/"+jsonscan.EscapePointer(string(plain))); err != nil {
+			memberPath := path + "/" + jsonscan.EscapePointer(string(plain))
+			if err := b.checkValue(member, memberPath); err != nil {
 				return err
 			}
 		}
 	case '[':
 		i := 0
 		for element := range jsonscan.Elements(value) {
-			if err := b.within(element, path+"/"+strconv.Itoa(i)); err != nil {
+			if err := b.checkValue(element, path+"/"+strconv.Itoa(i)); err != nil {
 				return err
 			}
 			i++
@@ -74,12 +76,12 @@ func (b blocklist) within(value []byte, path string) error {
 	return nil
 }
 
-func (b blocklist) text(quoted []byte, path string) error {
+func (b blocklist) checkString(quoted []byte, path string) error {
 	plain, _ := jsonscan.Unquote(quoted)
-	text := normal(plain)
+	text := normalize(plain)
 	for _, word := range b {
-		if contains(text, word) {
-			reason := fmt.Sprintf("the word %q is not allowed in what is to be run", word)
+		if containsWord(text, word) {
+			reason := fmt.Sprintf("must not contain %q, which the blocklist forbids", word)
 			return Errorf(Blocked, "%s",
 				schema.Cause{InstancePath: path, Reason: reason},
 			).With(map[string]any{"path": path, "keyword": word})
@@ -88,9 +90,9 @@ func (b blocklist) text(quoted []byte, path string) error {
 	return nil
 }
 
-// normal returns a text in lower case, without quotes and backslashes, and with single spaces: a
-// shell script can add these without changing its meaning.
-func normal(text []byte) string {
+// normalize returns text in lower case, without quotes and backslashes, and with single spaces,
+// because a shell command can have more of these and mean the same.
+func normalize(text []byte) string {
 	dst := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -110,10 +112,10 @@ func normal(text []byte) string {
 	return strings.TrimRight(string(dst), " ")
 }
 
-// contains reports whether text has the whole word. If word ends in *, contains reports whether
-// text has a word that begins with the part before the *.
-func contains(text, word string) bool {
-	word, open := strings.CutSuffix(word, "*")
+// containsWord reports whether text contains word as a whole word. If word ends in *, it reports
+// whether text contains a word that begins with the part before the *.
+func containsWord(text, word string) bool {
+	word, isPrefix := strings.CutSuffix(word, "*")
 	for from := 0; ; {
 		i := strings.Index(text[from:], word)
 		if i < 0 {
@@ -121,7 +123,7 @@ func contains(text, word string) bool {
 		}
 		start, end := from+i, from+i+len(word)
 		if (start == 0 || !isWordByte(text[start-1]) || !isWordByte(word[0])) &&
-			(open || end == len(text) || !isWordByte(text[end])) {
+			(isPrefix || end == len(text) || !isWordByte(text[end])) {
 			return true
 		}
 		from = start + 1

@@ -14,14 +14,14 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-func evaluates(s *dispatch.Spec) { s.Kind = dispatch.Eval }
+func withKindEval(s *dispatch.Spec) { s.Kind = dispatch.Eval }
 
-// evaluator returns a bench with an operation of kind eval that takes anything.
-func evaluator(o dispatch.Options) *bench {
-	b := newBench(o)
-	does(b, func(_ context.Context, in json.RawMessage) (nothing, error) { return nothing{}, nil },
-		evaluates)
-	return b
+// newEvalFixture returns a fixture whose operation is of kind eval and takes any arguments.
+func newEvalFixture(o dispatch.Options) *fixture {
+	fx := newFixture(o)
+	register(fx, func(context.Context, json.RawMessage) (nothing, error) { return nothing{}, nil },
+		withKindEval)
+	return fx
 }
 
 func quoted(text string) string {
@@ -30,10 +30,10 @@ func quoted(text string) string {
 }
 
 func TestBlocklistMatches(t *testing.T) {
-	b := evaluator(dispatch.Options{
+	fx := newEvalFixture(dispatch.Options{
 		Blocklist: []string{"sudo", "rm -rf /", "of=/dev/sd*", "| sh", ":(){", "SHOUT"}})
 	for _, tc := range []struct {
-		rule, text, keyword string // "" for one that is let through
+		rule, text, keyword string // keyword is "" for text that is allowed
 	}{
 		{"all of it", "sudo", "sudo"},
 		{"within a line", "cd /; sudo ls", "sudo"},
@@ -42,10 +42,10 @@ func TestBlocklistMatches(t *testing.T) {
 		{"quotes", `s"u"do ls`, "sudo"},
 		{"quotes around", `"sudo" 'ls'`, "sudo"},
 		{"backslash in a word", `su\do ls`, "sudo"},
-		{"a line that goes on", "su\\\ndo ls", "sudo"},
-		{"a line that goes on between words", "rm \\\n -rf /", "rm -rf /"},
-		{"a line that does not go on", "echo a\\\\\nsudo ls", "sudo"},
-		{"three backslashes go on", "echo su\\\\\\\ndo ls", "sudo"},
+		{"line continuation in a word", "su\\\ndo ls", "sudo"},
+		{"line continuation between words", "rm \\\n -rf /", "rm -rf /"},
+		{"escaped backslash at the end of a line", "echo a\\\\\nsudo ls", "sudo"},
+		{"line continuation after an escaped backslash", "echo su\\\\\\\ndo ls", "sudo"},
 		{"a line of its own", "ls\nsudo ls", "sudo"},
 		{"Windows lines", "ls\r\nsudo\r\n", "sudo"},
 		{"width of white space", "rm \t  -rf\v/", "rm -rf /"},
@@ -54,11 +54,11 @@ func TestBlocklistMatches(t *testing.T) {
 		{"word before a separator", "sudo;ls", "sudo"},
 		{"word in brackets", "$(sudo ls)", "sudo"},
 		{"word in a path", "/usr/bin/sudo ls", "sudo"},
-		{"word after another that only begins the same", "sudoku sudo", "sudo"},
-		{"beginning of a word, where the list says so", "dd if=/dev/zero of=/dev/sda1",
+		{"word after a longer word", "sudoku sudo", "sudo"},
+		{"beginning of a word, for *", "dd if=/dev/zero of=/dev/sda1",
 			"of=/dev/sd*"},
-		{"keyword that begins with a sign, after a word", "curl x| sh", "| sh"},
-		{"keyword that is signs", ":(){ :|:& };:", ":(){"},
+		{"keyword that begins with punctuation, after a word", "curl x| sh", "| sh"},
+		{"keyword of punctuation", ":(){ :|:& };:", ":(){"},
 		{"root itself", "rm -rf /;", "rm -rf /"},
 		{"all of root", "rm -rf /*", "rm -rf /"},
 
@@ -72,11 +72,11 @@ func TestBlocklistMatches(t *testing.T) {
 		{"words apart", "rm x; ls -rf /", ""},
 		{"another program", "curl x | shasum", ""},
 		{"nothing", "", ""},
-		{"only what is taken out", "\\ \"' \\\n", ""},
+		{"only what normalize removes", "\\ \"' \\\n", ""},
 		{"backslash at the end", `\`, ""},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
-			e := b.call(t.Context(), `{"code":`+quoted(tc.text)+`}`)
+			e := fx.call(t.Context(), `{"code":`+quoted(tc.text)+`}`)
 			if tc.keyword == "" {
 				assert.Assert(t, e.Success(), e.Err)
 				return
@@ -90,34 +90,34 @@ func TestBlocklistMatches(t *testing.T) {
 	}
 }
 
-// Any string in the arguments is payload, names of members as well.
-func TestBlocklistLooksEverywhere(t *testing.T) {
-	b := evaluator(dispatch.Options{})
+// Every string in the arguments is checked, including names of members.
+func TestBlocklistChecksAllStrings(t *testing.T) {
+	fx := newEvalFixture(dispatch.Options{})
 	for _, tc := range []struct{ arguments, path, name string }{
-		{`{"code":"sudo ls"}`, "/code", "code: "},
+		{`{"code":"sudo ls"}`, "/code", "code "},
 		{` {"a":{"b":[1,null,true,["ls",{"c/d~":"sudo"}]]}} `, "/a/b/3/1/c~1d~0",
-			`a.b[3][1]["c/d~"]: `},
+			`a.b[3][1]["c/d~"] `},
 		{`{"sudo":1}`, "", ""},
-		{`{"a":{"sudo":1}}`, "/a", "a: "},
-		{`{"code":"\u0073udo"}`, "/code", "code: "},
-		{`{"c\u006fde":"sudo"}`, "/code", "code: "},
-		{`{"code":"ls","code":"sudo"}`, "/code", "code: "},
+		{`{"a":{"sudo":1}}`, "/a", "a "},
+		{`{"code":"\u0073udo"}`, "/code", "code "},
+		{`{"c\u006fde":"sudo"}`, "/code", "code "},
+		{`{"code":"ls","code":"sudo"}`, "/code", "code "},
 		{`{"` + strings.Repeat(`a":{"`, 500) + `a":"sudo"` + strings.Repeat("}", 501),
-			strings.Repeat("/a", 501), strings.Repeat("a.", 50) + "…: "},
+			strings.Repeat("/a", 501), strings.Repeat("a.", 50) + "… "},
 	} {
-		e := b.call(t.Context(), tc.arguments)
+		e := fx.call(t.Context(), tc.arguments)
 		assert.Assert(t, !e.Success(), tc.arguments)
 		assert.Equal(t, e.Err.Code, dispatch.Blocked)
 		assert.Equal(t, string(e.Err.Details.(json.RawMessage)), `{"keyword":"sudo","path":`+
 			quoted(tc.path)+`}`)
 		assert.Equal(t, e.Err.Message, tc.name+
-			`the word "sudo" is not allowed in what is to be run`)
+			`must not contain "sudo", which the blocklist forbids`)
 	}
-	assert.Assert(t, b.call(t.Context(), `{"a":[1,true,null,{"b":"ls"}]}`).Success())
-	assert.Assert(t, b.call(t.Context(), ``).Success())
+	assert.Assert(t, fx.call(t.Context(), `{"a":[1,true,null,{"b":"ls"}]}`).Success())
+	assert.Assert(t, fx.call(t.Context(), ``).Success())
 }
 
-// The gate is about who can see the operation; the list is about every payload, gate or no gate.
+// A gate decides whether an operation exists; the blocklist checks the arguments of every call.
 func TestGateDoesNotReplaceTheBlocklist(t *testing.T) {
 	for _, gate := range []dispatch.Gate{"", dispatch.GateEval} {
 		c := dispatch.NewCatalog(dispatch.GateEval)
@@ -140,16 +140,16 @@ func TestGateDoesNotReplaceTheBlocklist(t *testing.T) {
 func TestBlocklistIsForEvalOnly(t *testing.T) {
 	for _, kind := range []dispatch.Kind{dispatch.Read, dispatch.Write, dispatch.Lifecycle,
 		dispatch.Wait, dispatch.Destructive} {
-		b := newBench(dispatch.Options{})
-		does(b, echo, func(s *dispatch.Spec) { s.Kind = kind })
-		e := b.Dispatch(t.Context(),
+		fx := newFixture(dispatch.Options{})
+		register(fx, echo, func(s *dispatch.Spec) { s.Kind = kind })
+		e := fx.Dispatch(t.Context(),
 			&dispatch.Call{Operation: "a.b", Arguments: json.RawMessage(`{"city":"sudo"}`),
 				Confirmed: true})
 		assert.Assert(t, e.Success(), "%s: %v", kind, e.Err)
 	}
 }
 
-func TestOwnBlocklist(t *testing.T) {
+func TestCustomBlocklist(t *testing.T) {
 	for _, tc := range []struct {
 		list    []string
 		blocked []string
@@ -164,14 +164,14 @@ func TestOwnBlocklist(t *testing.T) {
 		{[]string{"process.*", "eval"}, []string{"process.exit()", "a.process.x", "eval(x)"},
 			[]string{"process", "evaluate"}},
 	} {
-		b := evaluator(dispatch.Options{Blocklist: tc.list})
+		fx := newEvalFixture(dispatch.Options{Blocklist: tc.list})
 		for _, text := range tc.blocked {
-			e := b.call(t.Context(), `{"code":`+quoted(text)+`}`)
-			assert.Assert(t, !e.Success() &&
-				e.Err.Code == dispatch.Blocked, "%q: %q", tc.list, text)
+			e := fx.call(t.Context(), `{"code":`+quoted(text)+`}`)
+			assert.Assert(t, !e.Success() && e.Err.Code == dispatch.Blocked,
+				"%q: %q", tc.list, text)
 		}
 		for _, text := range tc.allowed {
-			e := b.call(t.Context(), `{"code":`+quoted(text)+`}`)
+			e := fx.call(t.Context(), `{"code":`+quoted(text)+`}`)
 			assert.Assert(t, e.Success(), "%q: %q: %v", tc.list, text, e.Err)
 		}
 	}
@@ -179,19 +179,18 @@ func TestOwnBlocklist(t *testing.T) {
 
 func TestBlocklistIsCopied(t *testing.T) {
 	list := []string{"alpha"}
-	b := evaluator(dispatch.Options{Blocklist: list})
+	fx := newEvalFixture(dispatch.Options{Blocklist: list})
 	list[0] = "beta"
-	assert.Assert(t, !b.call(t.Context(), `{"code":"alpha"}`).Success())
+	assert.Assert(t, !fx.call(t.Context(), `{"code":"alpha"}`).Success())
 	clear(dispatch.DefaultBlocklist())
 	assert.Assert(t, slices.Contains(dispatch.DefaultBlocklist(), "sudo"))
 }
 
-// Each word of the default list is found as it stands, and none is written in a way that never
-// matches.
+// Each word of the default list is found, so none is written in a way that never matches.
 func TestDefaultBlocklistFindsItsWords(t *testing.T) {
-	b := evaluator(dispatch.Options{})
+	fx := newEvalFixture(dispatch.Options{})
 	for _, word := range dispatch.DefaultBlocklist() {
-		e := b.call(t.Context(), `{"code":`+quoted("x "+word+" y")+`}`)
+		e := fx.call(t.Context(), `{"code":`+quoted("x "+word+" y")+`}`)
 		assert.Assert(t, !e.Success() && e.Err.Code == dispatch.Blocked, word)
 	}
 	for _, harmless := range []string{
@@ -199,9 +198,9 @@ func TestDefaultBlocklistFindsItsWords(t *testing.T) {
 		"git reset --hard", "pseudo-code", "cat file > /dev/null",
 		"for i in 1 2 3; do echo $i; done", "document.querySelector('#reboot-button')", "su_do()",
 	} {
-		e := b.call(t.Context(), `{"code":`+quoted(harmless)+`}`)
+		e := fx.call(t.Context(), `{"code":`+quoted(harmless)+`}`)
 		if harmless == "document.querySelector('#reboot-button')" {
-			// '-' ends a word: the list errs on the side of asking again
+			// '-' ends a word, so this harmless text is blocked
 			assert.Assert(t, !e.Success())
 			continue
 		}
@@ -209,7 +208,7 @@ func TestDefaultBlocklistFindsItsWords(t *testing.T) {
 	}
 }
 
-// Whatever surrounds it, a keyword between blanks is found; and nothing panics.
+// A keyword between spaces is found whatever surrounds it, and nothing panics.
 func FuzzBlocklist(f *testing.F) {
 	f.Add("echo ", " ls", "sudo")
 	f.Add("\\", "\n", "rm -rf /")
@@ -217,21 +216,21 @@ func FuzzBlocklist(f *testing.F) {
 	f.Add("'", "\u00a0", "*")
 	f.Add("\xff", "\\", "\\\n \"")
 	f.Fuzz(func(t *testing.T, before, after, word string) {
-		own := evaluator(dispatch.Options{Blocklist: []string{word}})
+		own := newEvalFixture(dispatch.Options{Blocklist: []string{word}})
 		for _, text := range []string{before, after, word, before + word + after} {
 			e := own.call(t.Context(), `{"code":`+quoted(text)+`}`)
 			assert.Assert(t, e.Success() || e.Err.Code == dispatch.Blocked)
 		}
-		if says := strings.Trim(word, " \t\n\v\f\r\"'\\"); says != "" && utf8.ValidString(word) {
+		if rest := strings.Trim(word, " \t\n\v\f\r\"'\\"); rest != "" && utf8.ValidString(word) {
 			e := own.call(t.Context(), `{`+quoted(before+" "+word+" "+after)+`:1}`)
-			assert.Assert(t, !e.Success() &&
-				e.Err.Code == dispatch.Blocked, "%q in %q %q", word, before, after)
+			assert.Assert(t, !e.Success() && e.Err.Code == dispatch.Blocked,
+				"%q in %q %q", word, before, after)
 		}
 		list := dispatch.DefaultBlocklist()
 		keyword := list[len(word)%len(list)]
-		e := evaluator(dispatch.Options{}).call(t.Context(),
+		e := newEvalFixture(dispatch.Options{}).call(t.Context(),
 			fmt.Sprintf(`{"a":[{"b":%s}]}`, quoted(before+" "+keyword+" "+after)))
-		assert.Assert(t, !e.Success() &&
-			e.Err.Code == dispatch.Blocked, "%q in %q %q", keyword, before, after)
+		assert.Assert(t, !e.Success() && e.Err.Code == dispatch.Blocked,
+			"%q in %q %q", keyword, before, after)
 	})
 }

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// A Call is a request to run one operation, which a surface passes to a [Dispatcher]. Only
-// Operation is required.
+// A Call is a request to run an operation, which a surface passes to a [Dispatcher]. Only Operation
+// is required.
 //
 // A Call is used once. From Dispatch until the operation returns it belongs to the operation's
 // goroutine, which can set Original, and set Session and Instance to the values that it resolved.
@@ -51,17 +51,17 @@ type Call struct {
 
 type callKey struct{}
 
-// callContext carries the call in a context at the cost of one allocation.
+// A callContext is a context that carries a call, with a single allocation.
 type callContext struct {
 	context.Context
-	call *Call
-	log  *slog.Logger // used if the call has no logger
-	ends []func()     // functions that run when the operation has returned
+	call     *Call
+	log      *slog.Logger // used if the call has no logger
+	cleanups []func()     // run when the operation has returned
 }
 
-// end runs the functions that were registered for the end of the operation, last first.
-func (c *callContext) end() {
-	for _, fn := range slices.Backward(c.ends) {
+// runCleanups runs the cleanups in the reverse order of their addition.
+func (c *callContext) runCleanups() {
+	for _, fn := range slices.Backward(c.cleanups) {
 		fn()
 	}
 }
@@ -75,21 +75,21 @@ func (c *callContext) Value(key any) any {
 
 // CallFrom returns the call to which ctx belongs, or nil.
 func CallFrom(ctx context.Context) *Call {
-	if c := find(ctx); c != nil {
+	if c := callContextFrom(ctx); c != nil {
 		return c.call
 	}
 	return nil
 }
 
-func find(ctx context.Context) *callContext {
+func callContextFrom(ctx context.Context) *callContext {
 	c, _ := ctx.Value(callKey{}).(*callContext)
 	return c
 }
 
-// Progress reports to the caller that done of total is complete, with a message. A total of 0 is
-// unknown; done should increase. It does nothing outside of a call, or if the call has no Progress
-// function. It is safe for concurrent use if the surface's function is, which is the case for all
-// surfaces of this module. It must not be called after the operation has returned.
+// Progress reports to the caller that done of total is complete, with a message. A total of 0
+// stands for an unknown total; done should increase. Progress does nothing outside of a call, or if
+// the call has no Progress function. It is safe for concurrent use if the surface's function is, as
+// those of all surfaces of this module are. It must not be called after the operation has returned.
 func Progress(ctx context.Context, done, total float64, message string) {
 	if call := CallFrom(ctx); call != nil && call.Progress != nil {
 		call.Progress(done, total, message)
@@ -99,7 +99,7 @@ func Progress(ctx context.Context, done, total float64, message string) {
 // Logger returns the logger of the call to which ctx belongs, or slog.Default() outside of a call.
 // Its records can be shown to the caller. It is safe for concurrent use.
 func Logger(ctx context.Context) *slog.Logger {
-	switch c := find(ctx); {
+	switch c := callContextFrom(ctx); {
 	case c == nil:
 		return slog.Default()
 	case c.call.Logger != nil:

@@ -16,11 +16,11 @@ import (
 )
 
 func TestContextCarriesTheCall(t *testing.T) {
-	b := newBench(dispatch.Options{})
+	fx := newFixture(dispatch.Options{})
 	var logged bytes.Buffer
 	var progress []string
 	type key struct{}
-	does(b, func(ctx context.Context, _ nothing) (string, error) {
+	register(fx, func(ctx context.Context, _ nothing) (string, error) {
 		dispatch.Progress(ctx, 1, 2, "half")
 		dispatch.Logger(ctx).Info("hello")
 		call := dispatch.CallFrom(context.WithValue(ctx, key{}, 1))
@@ -35,23 +35,23 @@ func TestContextCarriesTheCall(t *testing.T) {
 			progress = append(progress, fmt.Sprint(done, total, message))
 		},
 	}
-	e := b.Dispatch(context.WithValue(t.Context(), key{}, "outer"), call)
+	e := fx.Dispatch(context.WithValue(t.Context(), key{}, "outer"), call)
 	assert.Equal(t, string(e.Data), `"me r true outer"`)
 	assert.Equal(t, e.Session, "opened")
 	assert.DeepEqual(t, progress, []string{"1 2half"})
 	assert.Assert(t, strings.Contains(logged.String(), "hello"))
-	assert.Equal(t, b.log.String(), "")
+	assert.Equal(t, fx.log.String(), "")
 }
 
 func TestLoggerIsTheDispatchersIfTheCallHasNone(t *testing.T) {
-	b := newBench(dispatch.Options{})
-	does(b, func(ctx context.Context, _ nothing) (nothing, error) {
-		dispatch.Progress(ctx, 1, 2, "nobody listens")
+	fx := newFixture(dispatch.Options{})
+	register(fx, func(ctx context.Context, _ nothing) (nothing, error) {
+		dispatch.Progress(ctx, 1, 2, "no Progress function")
 		dispatch.Logger(ctx).Info("hello")
 		return nothing{}, nil
 	})
-	assert.Assert(t, b.call(t.Context(), ``).Success())
-	assert.Assert(t, strings.Contains(b.log.String(), "hello"))
+	assert.Assert(t, fx.call(t.Context(), ``).Success())
+	assert.Assert(t, strings.Contains(fx.log.String(), "hello"))
 }
 
 func TestOutsideOfACall(t *testing.T) {
@@ -60,7 +60,7 @@ func TestOutsideOfACall(t *testing.T) {
 	assert.Equal(t, dispatch.Logger(t.Context()), slog.Default())
 }
 
-type placed struct {
+type instanceInput struct {
 	dispatch.Instance
 	Path string `json:"path,omitempty"`
 }
@@ -79,15 +79,15 @@ func TestInstance(t *testing.T) {
 		{"other", `{}`, "", dispatch.UnknownInstance},
 		{"", `{"instance":"other"}`, "", dispatch.UnknownInstance},
 	} {
-		b := newBench(dispatch.Options{})
+		fx := newFixture(dispatch.Options{})
 		roots, err := dispatch.NewInstances("main", map[string]string{"main": "main", "alt": "alt"})
 		assert.NilError(t, err)
-		does(b, func(ctx context.Context, in placed) (string, error) {
+		register(fx, func(ctx context.Context, in instanceInput) (string, error) {
 			root, err := roots.Get(in.Instance.Instance)
 			ambient, _ := roots.Get(dispatch.CallFrom(ctx).Instance)
 			return root + "/" + ambient, err
 		})
-		e := b.Dispatch(t.Context(),
+		e := fx.Dispatch(t.Context(),
 			&dispatch.Call{Operation: "a.b", Arguments: json.RawMessage(tc.arguments),
 				Instance: tc.call})
 		if tc.code != "" {

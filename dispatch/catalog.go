@@ -21,15 +21,15 @@ type Catalog struct {
 	open map[Gate]bool // never changes
 
 	mu sync.Mutex
-	// all that were registered, by flat name, also those behind a closed gate, so that names stay
-	// unique whatever is open
+	// all operations, by flat name; including those behind a closed gate, so that names are unique
+	// whichever gates are open
 	ops       map[string]*Operation
 	codes     map[Code]CodeInfo
 	listeners map[*listener]struct{}
 
-	// now is the snapshot of ops and codes for readers. It is nil after a change until the next
-	// read, so that registering many operations one by one does not copy the list each time.
-	now atomic.Pointer[snapshot]
+	// current is the snapshot of ops and codes for readers. It is nil from a change until the next
+	// read, so that registering operations one by one does not copy the list each time.
+	current atomic.Pointer[snapshot]
 }
 
 type snapshot struct {
@@ -73,12 +73,12 @@ func (c *Catalog) Declare(codes ...CodeInfo) error {
 			return fmt.Errorf("dispatch: %w", err)
 		}
 		if known, ok := added[info.Code]; ok && known != info {
-			return fmt.Errorf("dispatch: code %q is declared already, and differently", info.Code)
+			return fmt.Errorf("dispatch: code %q is already declared with other info", info.Code)
 		}
 		added[info.Code] = info
 	}
 	c.codes = added
-	c.now.Store(nil)
+	c.current.Store(nil)
 	return nil
 }
 
@@ -180,10 +180,10 @@ func (c *Catalog) change(edit func() (changed bool, err error)) error {
 	defer c.mu.Unlock()
 	changed, err := edit()
 	if changed {
-		c.now.Store(nil)
+		c.current.Store(nil)
 		for l := range c.listeners {
 			if l.timer == nil {
-				l.timer = time.AfterFunc(burst, func() { c.notify(l) })
+				l.timer = time.AfterFunc(changeDelay, func() { c.notify(l) })
 			}
 		}
 	}
@@ -196,13 +196,14 @@ type listener struct {
 	timer *time.Timer // runs from the first change since the last call of fn
 }
 
-const burst = 10 * time.Millisecond
+// changeDelay is how long listeners wait after a change, to be called once for a burst of changes.
+const changeDelay = 10 * time.Millisecond
 
-// OnChange registers fn, which is called after Register, Replace or Remove have changed the list:
-// once for all changes within 10 ms of the first. It runs on its own goroutine and without locks,
-// so that it can use the catalog. A panic of fn is logged to slog.Default(). A call of fn that
-// takes longer than 10 ms can overlap the next. After stop no call begins, but one that has begun
-// can still run.
+// OnChange registers fn, which is called after Register, Replace or Remove have changed the result
+// of Operations: once for all changes within 10 ms of the first. fn runs on its own goroutine and
+// without locks, so that it can use the catalog. A panic of fn is logged to slog.Default(). A call
+// of fn that takes longer than 10 ms can overlap the next. After stop no call begins, but one that
+// has begun can still run.
 func (c *Catalog) OnChange(fn func()) (stop func()) {
 	l := &listener{fn: fn}
 	c.mu.Lock()
@@ -243,12 +244,12 @@ func (c *Catalog) Lookup(name string) (*Operation, bool) {
 func (c *Catalog) Operations() []*Operation { return c.snapshot().sorted }
 
 func (c *Catalog) snapshot() *snapshot {
-	if s := c.now.Load(); s != nil {
+	if s := c.current.Load(); s != nil {
 		return s
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s := c.now.Load(); s != nil {
+	if s := c.current.Load(); s != nil {
 		return s
 	}
 	s := &snapshot{byName: make(map[string]*Operation, len(c.ops)),
@@ -260,7 +261,7 @@ func (c *Catalog) snapshot() *snapshot {
 		}
 	}
 	slices.SortFunc(s.sorted, func(a, b *Operation) int { return cmp.Compare(a.Name(), b.Name()) })
-	c.now.Store(s)
+	c.current.Store(s)
 	return s
 }
 

@@ -15,21 +15,21 @@ import (
 
 type nothing = struct{}
 
-func idle(context.Context, nothing) (nothing, error) { return nothing{}, nil }
+func doNothing(context.Context, nothing) (nothing, error) { return nothing{}, nil }
 
-// operation returns one that does nothing; change may alter its spec.
-func operation(t testing.TB, name string, change ...func(*dispatch.Spec)) *dispatch.Operation {
+// newOperation returns an operation that does nothing; change may alter its spec.
+func newOperation(t testing.TB, name string, change ...func(*dispatch.Spec)) *dispatch.Operation {
 	t.Helper()
 	spec := dispatch.Spec{Name: name, Summary: "Does nothing.", Kind: dispatch.Read}
 	for _, fn := range change {
 		fn(&spec)
 	}
-	op, err := dispatch.New(spec, idle)
+	op, err := dispatch.New(spec, doNothing)
 	assert.NilError(t, err)
 	return op
 }
 
-func names(c *dispatch.Catalog) []string {
+func operationNames(c *dispatch.Catalog) []string {
 	list := []string{}
 	for _, op := range c.Operations() {
 		list = append(list, op.Name())
@@ -39,10 +39,10 @@ func names(c *dispatch.Catalog) []string {
 
 func TestOperationsAreSortedByName(t *testing.T) {
 	c := dispatch.NewCatalog()
-	assert.DeepEqual(t, names(c), []string{})
-	assert.NilError(t, c.Register(operation(t, "b.y"), operation(t, "a"), operation(t, "b.x")))
-	assert.NilError(t, c.Register(operation(t, "a.z")))
-	assert.DeepEqual(t, names(c), []string{"a", "a.z", "b.x", "b.y"})
+	assert.DeepEqual(t, operationNames(c), []string{})
+	assert.NilError(t, c.Register(newOperation(t, "b.y"), newOperation(t, "a"), newOperation(t, "b.x")))
+	assert.NilError(t, c.Register(newOperation(t, "a.z")))
+	assert.DeepEqual(t, operationNames(c), []string{"a", "a.z", "b.x", "b.y"})
 	op, ok := c.Lookup("b.x")
 	assert.Assert(t, ok && op.Name() == "b.x" && op.Service() == "b" && op.Action() == "x")
 	op, ok = c.Lookup("a")
@@ -53,33 +53,33 @@ func TestOperationsAreSortedByName(t *testing.T) {
 
 func TestOperationsIsOneSharedSnapshot(t *testing.T) {
 	c := dispatch.NewCatalog()
-	assert.NilError(t, c.Register(operation(t, "a.a")))
+	assert.NilError(t, c.Register(newOperation(t, "a.a")))
 	before := c.Operations()
 	assert.Assert(t, &before[0] == &c.Operations()[0])
-	assert.NilError(t, c.Register(operation(t, "a.b")))
+	assert.NilError(t, c.Register(newOperation(t, "a.b")))
 	assert.Equal(t, len(before), 1)
 	assert.Equal(t, len(c.Operations()), 2)
 }
 
 func TestRegisterIsAllOrNone(t *testing.T) {
 	c := dispatch.NewCatalog()
-	assert.NilError(t, c.Register(operation(t, "a.a")))
+	assert.NilError(t, c.Register(newOperation(t, "a.a")))
 	for _, tc := range []struct {
 		bad  *dispatch.Operation
 		want string
 	}{
-		{operation(t, "a.a"), `operation "a.a": the name is taken`},
-		{operation(t, "a.b"), `operation "a.b": the name is taken`}, // by the first of the batch
-		{operation(t, "a.c", func(s *dispatch.Spec) {
+		{newOperation(t, "a.a"), `operation "a.a": the name is taken`},
+		{newOperation(t, "a.b"), `operation "a.b": the name is taken`}, // by the first operation of the batch
+		{newOperation(t, "a.c", func(s *dispatch.Spec) {
 			s.Errors = []dispatch.Code{"quota_exceeded"}
 		}), `operation "a.c": declares the code "quota_exceeded"`},
 		{nil, "nil operation"},
 	} {
-		assert.ErrorContains(t, c.Register(operation(t, "a.b"), tc.bad, operation(t, "a.d")),
+		assert.ErrorContains(t, c.Register(newOperation(t, "a.b"), tc.bad, newOperation(t, "a.d")),
 			tc.want)
-		assert.DeepEqual(t, names(c), []string{"a.a"})
+		assert.DeepEqual(t, operationNames(c), []string{"a.a"})
 	}
-	assert.NilError(t, c.Register(operation(t, "a.b")))
+	assert.NilError(t, c.Register(newOperation(t, "a.b")))
 }
 
 func TestDeclaredCodesCanBeUsed(t *testing.T) {
@@ -87,7 +87,7 @@ func TestDeclaredCodesCanBeUsed(t *testing.T) {
 	assert.NilError(t,
 		c.Declare(dispatch.CodeInfo{Code: "quota_exceeded", HTTPStatus: 429, ExitCode: 5,
 			Summary: "Too much."}))
-	assert.NilError(t, c.Register(operation(t, "a.a", func(s *dispatch.Spec) {
+	assert.NilError(t, c.Register(newOperation(t, "a.a", func(s *dispatch.Spec) {
 		s.Errors = []dispatch.Code{"quota_exceeded", dispatch.NotFound}
 	})))
 	op, _ := c.Lookup("a.a")
@@ -99,26 +99,25 @@ func TestClosedGateHidesAnOperation(t *testing.T) {
 		return func(s *dispatch.Spec) { s.Gate = gate }
 	}
 	c := dispatch.NewCatalog(dispatch.GateWrite, "billing")
-	assert.NilError(t, c.Register(operation(t, "a.exec", gated(dispatch.GateExec))))
+	assert.NilError(t, c.Register(newOperation(t, "a.exec", gated(dispatch.GateExec))))
 	assert.NilError(t,
-		c.Register(operation(t, "a.open"), operation(t, "a.write", gated(dispatch.GateWrite)),
-			operation(t, "a.bill", gated("billing")),
-			operation(t, "a.eval", gated(dispatch.GateEval))))
-	assert.DeepEqual(t, names(c), []string{"a.bill", "a.open", "a.write"})
+		c.Register(newOperation(t, "a.open"), newOperation(t, "a.write", gated(dispatch.GateWrite)),
+			newOperation(t, "a.bill", gated("billing")),
+			newOperation(t, "a.eval", gated(dispatch.GateEval))))
+	assert.DeepEqual(t, operationNames(c), []string{"a.bill", "a.open", "a.write"})
 	_, ok := c.Lookup("a.exec")
 	assert.Assert(t, !ok)
 	envelope := dispatch.NewDispatcher(c, dispatch.Options{}).Dispatch(t.Context(),
 		&dispatch.Call{Operation: "a.exec"})
 	assert.Equal(t, envelope.Err.Code, dispatch.UnknownOperation)
 
-	// Names are unique whatever is open: a clash must not wait for the day on which somebody opens
-	// the gate.
-	assert.ErrorContains(t, c.Register(operation(t, "a.exec")), "taken")
+	// Names are unique even behind a closed gate, so that opening the gate cannot cause a conflict.
+	assert.ErrorContains(t, c.Register(newOperation(t, "a.exec")), "taken")
 	assert.Equal(t, c.Remove("a.exec"), 0)
-	assert.NilError(t, c.Register(operation(t, "a.exec")))
+	assert.NilError(t, c.Register(newOperation(t, "a.exec")))
 }
 
-func TestCloneGoesItsOwnWay(t *testing.T) {
+func TestCloneIsIndependent(t *testing.T) {
 	c := dispatch.NewCatalog(dispatch.GateWrite)
 	assert.NilError(t,
 		c.Declare(dispatch.CodeInfo{Code: "teapot", HTTPStatus: 418, ExitCode: 99,
@@ -127,59 +126,59 @@ func TestCloneGoesItsOwnWay(t *testing.T) {
 		return func(s *dispatch.Spec) { s.Gate = gate }
 	}
 	assert.NilError(t,
-		c.Register(operation(t, "a"), operation(t, "b", gated(dispatch.GateWrite)),
-			operation(t, "c", gated(dispatch.GateExec))))
+		c.Register(newOperation(t, "a"), newOperation(t, "b", gated(dispatch.GateWrite)),
+			newOperation(t, "c", gated(dispatch.GateExec))))
 	clone := c.Clone()
-	assert.DeepEqual(t, names(clone), []string{"a", "b"})
+	assert.DeepEqual(t, operationNames(clone), []string{"a", "b"})
 	_, declared := clone.CodeInfo("teapot")
 	assert.Assert(t, declared)
-	assert.ErrorContains(t, clone.Register(operation(t, "c")), "taken")
-	assert.NilError(t, clone.Register(operation(t, "d")))
+	assert.ErrorContains(t, clone.Register(newOperation(t, "c")), "taken")
+	assert.NilError(t, clone.Register(newOperation(t, "d")))
 	c.Remove("a")
-	assert.DeepEqual(t, names(c), []string{"b"})
-	assert.DeepEqual(t, names(clone), []string{"a", "b", "d"})
+	assert.DeepEqual(t, operationNames(c), []string{"b"})
+	assert.DeepEqual(t, operationNames(clone), []string{"a", "b", "d"})
 }
 
 func TestRemove(t *testing.T) {
 	c := dispatch.NewCatalog()
-	assert.NilError(t, c.Register(operation(t, "a.a"), operation(t, "a.b"), operation(t, "a.c")))
+	assert.NilError(t, c.Register(newOperation(t, "a.a"), newOperation(t, "a.b"), newOperation(t, "a.c")))
 	assert.Equal(t, c.Remove("a.a", "a.c", "a.x", "a.a"), 2)
-	assert.DeepEqual(t, names(c), []string{"a.b"})
-	assert.NilError(t, c.Register(operation(t, "a.a")))
+	assert.DeepEqual(t, operationNames(c), []string{"a.b"})
+	assert.NilError(t, c.Register(newOperation(t, "a.a")))
 }
 
 func TestReplace(t *testing.T) {
 	c := dispatch.NewCatalog()
-	first, second, closed := operation(t, "a"), operation(t, "a"),
-		operation(t, "a", func(s *dispatch.Spec) { s.Gate = dispatch.GateWrite })
+	first, second, closed := newOperation(t, "a"), newOperation(t, "a"),
+		newOperation(t, "a", func(s *dispatch.Spec) { s.Gate = dispatch.GateWrite })
 	for _, op := range []*dispatch.Operation{first, second} {
 		assert.NilError(t, c.Replace(op))
 		now, _ := c.Lookup("a")
 		assert.Assert(t, now == op)
 	}
-	undeclared := operation(t, "a", func(s *dispatch.Spec) { s.Errors = []dispatch.Code{"teapot"} })
+	undeclared := newOperation(t, "a", func(s *dispatch.Spec) { s.Errors = []dispatch.Code{"teapot"} })
 	assert.ErrorContains(t, c.Replace(undeclared), "teapot")
 	assert.ErrorContains(t, c.Replace(nil), "nil operation")
 	now, _ := c.Lookup("a")
 	assert.Assert(t, now == second)
 	assert.NilError(t, c.Replace(closed))
-	assert.DeepEqual(t, names(c), []string{})
+	assert.DeepEqual(t, operationNames(c), []string{})
 	assert.ErrorContains(t, c.Register(first), "taken")
 }
 
-func TestListenersAreToldOncePerBurst(t *testing.T) {
+func TestOnChangeIsCalledOncePerBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := dispatch.NewCatalog(dispatch.GateWrite)
 		var mu sync.Mutex
 		var seen [][]string
 		other := 0
-		told := func() int {
+		count := func() int {
 			mu.Lock()
 			defer mu.Unlock()
 			return len(seen)
 		}
 		stop := c.OnChange(func() {
-			now := names(c) // would deadlock under the catalog's lock
+			now := operationNames(c) // would deadlock under the catalog's lock
 			mu.Lock()
 			defer mu.Unlock()
 			seen = append(seen, now)
@@ -189,56 +188,56 @@ func TestListenersAreToldOncePerBurst(t *testing.T) {
 			defer mu.Unlock()
 			other++
 		})
-		settled := func() { time.Sleep(time.Second); synctest.Wait() } // of the bubble's time
+		settle := func() { time.Sleep(time.Second); synctest.Wait() } // in the time of synctest
 
 		for _, name := range []string{"a.a", "a.b", "a.c"} {
-			assert.NilError(t, c.Register(operation(t, name)))
+			assert.NilError(t, c.Register(newOperation(t, name)))
 		}
 		assert.Equal(t, c.Remove("a.c"), 1)
-		settled()
+		settle()
 		assert.DeepEqual(t, seen, [][]string{{"a.a", "a.b"}})
 
-		// What changes nothing that is listed is no news.
-		assert.Assert(t, c.Register(operation(t, "a.a")) != nil)
+		// A change that Operations does not show calls no function.
+		assert.Assert(t, c.Register(newOperation(t, "a.a")) != nil)
 		assert.NilError(t, c.Register())
-		assert.NilError(t, c.Register(operation(t, "a.exec", func(s *dispatch.Spec) {
+		assert.NilError(t, c.Register(newOperation(t, "a.exec", func(s *dispatch.Spec) {
 			s.Gate = dispatch.GateExec
 		})))
 		c.Remove("nope")
 		c.Remove("a.exec")
-		settled()
-		assert.Equal(t, told(), 1)
+		settle()
+		assert.Equal(t, count(), 1)
 
-		// A burst without end is told of while it lasts.
+		// An endless burst does not delay the calls.
 		for i := range 30 {
-			assert.NilError(t, c.Register(operation(t, fmt.Sprint("b.op", i))))
+			assert.NilError(t, c.Register(newOperation(t, fmt.Sprint("b.op", i))))
 			time.Sleep(time.Millisecond)
 		}
-		assert.Assert(t, told() >= 3, told())
-		settled()
-		before := told()
+		assert.Assert(t, count() >= 3, count())
+		settle()
+		before := count()
 		assert.Equal(t, other, before)
 
 		c.Remove("a.a")
 		stop()
 		stop()
-		settled()
-		assert.Equal(t, told(), before)
+		settle()
+		assert.Equal(t, count(), before)
 		assert.Equal(t, other, before+1)
 	})
 }
 
 func TestAddPanicsOnAMisdeclaredOperation(t *testing.T) {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "a.a", Summary: "S.", Kind: dispatch.Read}, idle)
+	dispatch.Add(c, dispatch.Spec{Name: "a.a", Summary: "S.", Kind: dispatch.Read}, doNothing)
 	for _, spec := range []dispatch.Spec{{Name: "a.a", Summary: "S.", Kind: dispatch.Read},
 		{Name: "a.b", Summary: "S."}} {
 		func() {
 			defer func() {
 				assert.ErrorContains(t, recover().(error), fmt.Sprintf("operation %q", spec.Name))
 			}()
-			dispatch.Add(c, spec, idle)
-			t.Fatal("it did not panic")
+			dispatch.Add(c, spec, doNothing)
+			t.Fatal("Add did not panic")
 		}()
 	}
 }
@@ -248,9 +247,9 @@ func TestRegisterAndDispatchAtTheSameTime(t *testing.T) {
 	d := dispatch.NewDispatcher(c, dispatch.Options{})
 	var ops []*dispatch.Operation
 	for i := range 50 {
-		ops = append(ops, operation(t, fmt.Sprintf("a.op%d", i)))
+		ops = append(ops, newOperation(t, fmt.Sprintf("a.op%d", i)))
 	}
-	assert.NilError(t, c.Register(operation(t, "a.stays")))
+	assert.NilError(t, c.Register(newOperation(t, "a.stays")))
 	var group sync.WaitGroup
 	for w := range 4 {
 		group.Go(func() {
@@ -277,7 +276,7 @@ func TestRegisterAndDispatchAtTheSameTime(t *testing.T) {
 				d.Dispatch(context.Background(), &dispatch.Call{Operation: ops[i%len(ops)].Name()})
 				list := c.Operations()
 				if len(list)%10 != 1 {
-					t.Errorf("a batch is seen in part: %d operations", len(list))
+					t.Errorf("a reader saw part of a batch: %d operations", len(list))
 				}
 			}
 		})
@@ -288,5 +287,5 @@ func TestRegisterAndDispatchAtTheSameTime(t *testing.T) {
 		})
 	}
 	group.Wait()
-	assert.DeepEqual(t, names(c), []string{"a.stays"})
+	assert.DeepEqual(t, operationNames(c), []string{"a.stays"})
 }

@@ -31,7 +31,8 @@ func (c Code) Error() string { return string(c) }
 // every surface.
 type CodeInfo struct {
 	Code Code `json:"code"`
-	// whether the caller can change something and call again; an [Error] can override it
+	// whether the caller can change the call, or something else, and call again; an [Error] can
+	// override it
 	Recoverable bool   `json:"recoverable"`
 	HTTPStatus  int    `json:"http_status"` // 400 to 599
 	ExitCode    int    `json:"exit_code"`   // of a command line: 1 to 125, or 130 for interrupted
@@ -61,7 +62,7 @@ var codes = [...]CodeInfo{
 		true},
 }
 
-func builtin(code Code) (CodeInfo, bool) {
+func builtinCode(code Code) (CodeInfo, bool) {
 	for _, info := range codes {
 		if info.Code == code {
 			return info, true
@@ -73,16 +74,17 @@ func builtin(code Code) (CodeInfo, bool) {
 func (info CodeInfo) check() error {
 	switch {
 	case !isCode(string(info.Code)):
-		return fmt.Errorf("code %q: a code is lower-case letters, digits and '_', a letter first",
+		return fmt.Errorf(
+			"code %q: a code must consist of lower-case letters, digits and '_', and begin with a letter",
 			info.Code)
 	case info.HTTPStatus < 400 || info.HTTPStatus > 599:
-		return fmt.Errorf("code %q: HTTP status %d is not an error's (400 to 599)", info.Code,
+		return fmt.Errorf("code %q: HTTP status %d is not that of an error (400 to 599)", info.Code,
 			info.HTTPStatus)
 	case info.ExitCode < 1 || info.ExitCode > 125 && info.ExitCode != 130:
-		return fmt.Errorf("code %q: exit code %d is not a failure's (1 to 125, or 130)", info.Code,
-			info.ExitCode)
+		return fmt.Errorf("code %q: exit code %d is not that of a failure (1 to 125, or 130)",
+			info.Code, info.ExitCode)
 	case info.Summary == "":
-		return fmt.Errorf("code %q: has no summary of when it fires", info.Code)
+		return fmt.Errorf("code %q: no summary says when it is used", info.Code)
 	}
 	return nil
 }

@@ -13,9 +13,9 @@ import (
 
 var rawJSON = reflect.TypeFor[json.RawMessage]()
 
-// compile sets and compiles the schemas of the spec, for an operation of these types, and checks
-// its examples.
-func (op *Operation) compile(in, out reflect.Type) error {
+// compileSchemas infers the schemas that the spec lacks from the types, compiles all, and checks
+// the examples of the spec.
+func (op *Operation) compileSchemas(in, out reflect.Type) error {
 	s := &op.spec
 	var err error
 	switch {
@@ -54,14 +54,14 @@ func (op *Operation) compile(in, out reflect.Type) error {
 	if err != nil {
 		return fmt.Errorf("output schema: %w", err)
 	}
-	if string(s.Output) == "{}" { // of an interface
+	if string(s.Output) == "{}" { // inferred from an interface: it allows everything
 		s.Output = nil
 	}
 	if op.selectors, err = selectors(reflect.New(in).Interface()); err != nil {
 		return err
 	}
 	for _, s := range op.selectors {
-		op.declare(s.unknown)
+		op.addCode(s.unknownCode)
 	}
 	return op.checkExamples()
 }

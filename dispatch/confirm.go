@@ -2,8 +2,8 @@ package dispatch
 
 import "context"
 
-// Confirm returns an error unless the call was confirmed. It is for an operation that cannot be
-// undone for some arguments only, for example if a file exists already. The operation declares
+// Confirm returns an error unless the call was confirmed. It is for an operation of which only some
+// calls cannot be undone, such as those that replace a file. The operation declares
 // [ConfirmationRequired] and calls Confirm before it changes anything:
 //
 //	if exists {

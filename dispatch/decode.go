@@ -13,13 +13,13 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// validate checks arguments against the input schema, and returns them with the defaults filled in.
-// Unless isJSON is set, it first checks that they are JSON. lenient is [Options].Lenient.
+// validate validates arguments against the input schema, and returns them with the defaults filled
+// in. Unless isJSON is set, it first checks that they are JSON. lenient is [Options].Lenient.
 func (op *Operation) validate(arguments json.RawMessage, isJSON, lenient bool) (json.RawMessage,
 	error) {
 	if !isJSON {
 		if err := jsonscan.Valid(arguments); err != nil {
-			return nil, invalid(err)
+			return nil, invalidArguments(err)
 		}
 	}
 	validate := op.input.ValidateAndFill
@@ -28,17 +28,17 @@ func (op *Operation) validate(arguments json.RawMessage, isJSON, lenient bool) (
 	}
 	filled, err := validate(arguments)
 	if err != nil {
-		return nil, invalid(err)
+		return nil, invalidArguments(err)
 	}
 	return filled, nil
 }
 
-func invalid(err error) *Error {
+func invalidArguments(err error) *Error {
 	failure, ok := errors.AsType[*schema.Error](err)
 	if !ok {
 		if errors.Is(err, schema.ErrLimit) {
 			return Errorf(InvalidInput,
-				"invalid arguments: they take too much work to check").because(err)
+				"invalid arguments: they take too much work to check").withCause(err)
 		}
 		return Errorf(InvalidInput, "invalid arguments: %w", err)
 	}
@@ -50,17 +50,18 @@ func invalid(err error) *Error {
 		problems[i] = problem{cause.InstancePath, cause.Property, cause.Reason}
 	}
 	if failure.Omitted > 0 {
-		code = InvalidInput // their keywords are unknown
+		code = InvalidInput // the omitted causes may have other keywords
 	}
 	return Errorf(code, "invalid arguments: %s",
 		failure.Error()).With(map[string]any{"errors": problems})
 }
 
-// A problem is one error in the arguments, in the details of invalid_input and missing_param.
+// A problem is an error in the arguments, as the details of invalid_input and missing_param list
+// it.
 type problem struct {
 	// a JSON Pointer into the arguments; "" for the whole
 	Path string `json:"path"`
-	// the property that is missing from, or unknown in, the object at Path
+	// the property of the object at Path that is missing or unknown, or has an invalid name
 	Property string `json:"property,omitempty"`
 	Reason   string `json:"reason"`
 }
@@ -74,7 +75,7 @@ func (op *Operation) decode(ctx context.Context, arguments json.RawMessage, into
 	if err := codec.Unmarshal(arguments, into); err != nil {
 		return decodeError(err)
 	}
-	return settle(op.selectors, into, CallFrom(ctx))
+	return mergeSelectors(op.selectors, into, CallFrom(ctx))
 }
 
 const maxShown = 40 // maximum bytes of a value in a message
@@ -85,20 +86,20 @@ func decodeError(err error) error {
 	if e := asError(err); e != nil {
 		return e
 	}
-	why, path := reason(err), ""
+	why, path := shownReason(err), ""
 	if why == "" {
 		return Errorf(InvalidInput,
-			"invalid arguments: they do not have the form that this operation takes").because(err)
+			"invalid arguments: they do not have the form that this operation takes").withCause(err)
 	}
 	if where, ok := errors.AsType[*jsonexact.DecodeError](err); ok {
 		path = where.Pointer()
 	}
-	return InvalidArgument(path, "%s", why).because(err)
+	return InvalidArgument(path, "%s", why).withCause(err)
 }
 
-// reason returns the reason of a decoding error for the caller, or "" if the caller must not see
-// it.
-func reason(err error) string {
+// shownReason returns the text of a decoding error that may be shown to the caller, or "" if none
+// may.
+func shownReason(err error) string {
 	if errors.Is(err, jsonexact.ErrDuplicateKey) {
 		return jsonexact.ErrDuplicateKey.Error()
 	}

@@ -23,6 +23,8 @@ type query struct {
 
 func echo(_ context.Context, q query) (query, error) { return q, nil }
 
+func returnRaw(_ context.Context, in json.RawMessage) (json.RawMessage, error) { return in, nil }
+
 func TestArgumentsAreValidated(t *testing.T) {
 	for _, tc := range []struct{ name, arguments, code, message, errors string }{
 		{"missing", `{}`, "missing_param", `missing required property "city"`,
@@ -45,13 +47,12 @@ func TestArgumentsAreValidated(t *testing.T) {
 			`"path":"/days"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := newBench(dispatch.Options{})
-			does(b, func(context.Context, query) (nothing,
-				error) {
+			fx := newFixture(dispatch.Options{})
+			register(fx, func(context.Context, query) (nothing, error) {
 				t.Error("it ran")
 				return nothing{}, nil
 			})
-			e := b.call(t.Context(), tc.arguments)
+			e := fx.call(t.Context(), tc.arguments)
 			assert.Assert(t, !e.Success())
 			assert.Equal(t, string(e.Err.Code), tc.code)
 			assert.Assert(t, e.Err.Recoverable)
@@ -62,67 +63,68 @@ func TestArgumentsAreValidated(t *testing.T) {
 				assert.Assert(t, strings.Contains(string(details), `{"errors":[`) &&
 					strings.Contains(string(details), tc.errors), string(details))
 			}
-			assert.Equal(t, b.log.String(), "", "a caller's mistake is not the log's business")
+			assert.Equal(t, fx.log.String(), "", "an error of the caller must not be logged")
 		})
 	}
 }
 
 func TestDefaultsAreFilledIn(t *testing.T) {
-	b := newBench(dispatch.Options{})
-	does(b, echo)
-	assert.Equal(t, string(b.call(t.Context(), `{"city":"Oslo"}`).Data), `{"city":"Oslo","days":3}`)
-	assert.Equal(t, string(b.call(t.Context(), `{"city":"Oslo","days":0}`).Data), `{"city":"Oslo"}`)
-	assert.Equal(t, string(b.call(t.Context(), `{"city":"Oslo","days":5}`).Data),
+	fx := newFixture(dispatch.Options{})
+	register(fx, echo)
+	assert.Equal(t, string(fx.call(t.Context(), `{"city":"Oslo"}`).Data), `{"city":"Oslo","days":3}`)
+	assert.Equal(t, string(fx.call(t.Context(), `{"city":"Oslo","days":0}`).Data), `{"city":"Oslo"}`)
+	assert.Equal(t, string(fx.call(t.Context(), `{"city":"Oslo","days":5}`).Data),
 		`{"city":"Oslo","days":5}`)
 }
 
 func TestDefaultsReachRawArguments(t *testing.T) {
-	b := newBench(dispatch.Options{})
-	does(b, func(_ context.Context, in json.RawMessage) (json.RawMessage, error) { return in, nil },
-		func(s *dispatch.Spec) {
-			s.Input = json.RawMessage(
-				`{"type":"object","properties":{"n":{"type":"integer","default":7},"s":{}}}`)
-		})
+	fx := newFixture(dispatch.Options{})
+	register(fx, returnRaw, func(s *dispatch.Spec) {
+		s.Input = json.RawMessage(
+			`{"type":"object","properties":{"n":{"type":"integer","default":7},"s":{}}}`)
+	})
 	for arguments, want := range map[string]string{`{"s":1}`: `{"n":7,"s":1}`, ``: `{"n":7}`,
 		`{"n":8}`: `{"n":8}`} {
 		var got, wanted any
-		assert.NilError(t, json.Unmarshal(b.call(t.Context(), arguments).Data, &got))
+		assert.NilError(t, json.Unmarshal(fx.call(t.Context(), arguments).Data, &got))
 		assert.NilError(t, json.Unmarshal([]byte(want), &wanted))
 		assert.DeepEqual(t, got, wanted)
 	}
-	assert.Equal(t, b.call(t.Context(), `{"n":"x"}`).Err.Code, dispatch.InvalidInput)
+	assert.Equal(t, fx.call(t.Context(), `{"n":"x"}`).Err.Code, dispatch.InvalidInput)
 }
 
-func TestRawArgumentsArriveAsTheyCame(t *testing.T) {
-	b := newBench(dispatch.Options{})
-	does(b, func(_ context.Context, in json.RawMessage) (string, error) { return string(in), nil })
-	assert.Equal(t, string(b.call(t.Context(), `{"n": 9007199254740993, "n":1e2}`).Data),
+func TestRawArgumentsAreUnchanged(t *testing.T) {
+	fx := newFixture(dispatch.Options{})
+	register(fx, func(_ context.Context, in json.RawMessage) (string, error) {
+		return string(in), nil
+	})
+	assert.Equal(t, string(fx.call(t.Context(), `{"n": 9007199254740993, "n":1e2}`).Data),
 		`"{\"n\": 9007199254740993, \"n\":1e2}"`)
-	assert.Equal(t, string(b.call(t.Context(), ``).Data), `"{}"`)
-	assert.Equal(t, b.call(t.Context(), `[1]`).Err.Code, dispatch.InvalidInput)
-	assert.Equal(t, b.call(t.Context(), `{"n":}`).Err.Code, dispatch.InvalidInput)
+	assert.Equal(t, string(fx.call(t.Context(), ``).Data), `"{}"`)
+	assert.Equal(t, fx.call(t.Context(), `[1]`).Err.Code, dispatch.InvalidInput)
+	assert.Equal(t, fx.call(t.Context(), `{"n":}`).Err.Code, dispatch.InvalidInput)
 }
 
-func TestNoArgumentsMeansNone(t *testing.T) {
-	b := newBench(dispatch.Options{})
-	does(b, idle)
+func TestEmptyStructTakesNoArguments(t *testing.T) {
+	fx := newFixture(dispatch.Options{})
+	register(fx, doNothing)
 	for _, arguments := range []string{``, `{}`, `null`} {
-		assert.Equal(t, string(b.call(t.Context(), arguments).AppendJSON(nil)),
+		assert.Equal(t, string(fx.call(t.Context(), arguments).AppendJSON(nil)),
 			`{"success":true,"data":{},"error":null}`)
 	}
-	assert.Equal(t, b.call(t.Context(), `{"a":1}`).Err.Code, dispatch.InvalidInput)
+	assert.Equal(t, fx.call(t.Context(), `{"a":1}`).Err.Code, dispatch.InvalidInput)
 }
 
 type paging struct {
 	Limit int64 `json:"limit,omitempty"`
 }
 
-type upper string
+type upperText string
 
-func (u *upper) UnmarshalText(text []byte) error {
+func (u *upperText) UnmarshalText(text []byte) error {
 	switch string(text) {
 	case "A":
-		*u = upper(text)
+		*u = upperText(text)
 		return nil
 	case "B":
 		return dispatch.Errorf(dispatch.InvalidInput, "B is out of fashion")
@@ -130,7 +132,7 @@ func (u *upper) UnmarshalText(text []byte) error {
 	return errors.New("secret")
 }
 
-// The input schema may let through what is no argument to the Go type.
+// A given input schema may allow arguments that the Go type does not.
 func TestArgumentsThatOnlyTheSchemaAllows(t *testing.T) {
 	type item struct {
 		N int `json:"n"`
@@ -144,8 +146,8 @@ func TestArgumentsThatOnlyTheSchemaAllows(t *testing.T) {
 			`"/items/0/n"`},
 		{`{"small":1e39}`, "invalid arguments: small must not be 1e39", `"/small"`},
 	} {
-		b := newBench(dispatch.Options{})
-		does(b, func(context.Context, struct {
+		fx := newFixture(dispatch.Options{})
+		register(fx, func(context.Context, struct {
 			Items []item          `json:"items"`
 			By    map[string]item `json:"by"`
 			Small float32         `json:"small"`
@@ -153,21 +155,21 @@ func TestArgumentsThatOnlyTheSchemaAllows(t *testing.T) {
 			t.Error("it ran")
 			return nothing{}, nil
 		}, func(s *dispatch.Spec) { s.Input = json.RawMessage(`{"type":"object"}`) })
-		e := b.call(t.Context(), tc.arguments)
+		e := fx.call(t.Context(), tc.arguments)
 		assert.Equal(t, e.Err.Code, dispatch.InvalidInput, tc.arguments)
 		assert.Equal(t, e.Err.Message, tc.message)
 		assert.Assert(t,
 			strings.Contains(string(e.Err.Details.(json.RawMessage)), `"path":`+tc.path), "%s",
 			e.Err.Details)
 	}
-	// A key is the field's name to the letter.
-	b := newBench(dispatch.Options{})
-	does(b, echo, func(s *dispatch.Spec) { s.Input = json.RawMessage(`{"type":"object"}`) })
-	assert.Equal(t, string(b.call(t.Context(), `{"CITY":"x","city":"y","City":"z"}`).Data),
+	// Keys match the names of fields exactly.
+	fx := newFixture(dispatch.Options{})
+	register(fx, echo, func(s *dispatch.Spec) { s.Input = json.RawMessage(`{"type":"object"}`) })
+	assert.Equal(t, string(fx.call(t.Context(), `{"CITY":"x","city":"y","City":"z"}`).Data),
 		`{"city":"y"}`)
 }
 
-// The schema cannot say everything that a Go type is particular about.
+// Even an inferred schema allows arguments that the Go type does not.
 func TestArgumentsThatDoNotDecode(t *testing.T) {
 	for _, tc := range []struct{ arguments, message, path string }{
 		{`{"limit":1.0}`,
@@ -186,16 +188,16 @@ func TestArgumentsThatDoNotDecode(t *testing.T) {
 		{`{"upper":"C"}`, "invalid arguments: they do not have the form that this operation takes",
 			""},
 	} {
-		b := newBench(dispatch.Options{})
-		does(b, func(context.Context, struct {
+		fx := newFixture(dispatch.Options{})
+		register(fx, func(context.Context, struct {
 			paging
-			Nested paging `json:"nested,omitzero"`
-			Upper  upper  `json:"upper,omitempty"`
+			Nested paging    `json:"nested,omitzero"`
+			Upper  upperText `json:"upper,omitempty"`
 		}) (nothing, error) {
 			t.Error("it ran")
 			return nothing{}, nil
 		})
-		e := b.call(t.Context(), tc.arguments)
+		e := fx.call(t.Context(), tc.arguments)
 		assert.Equal(t, e.Err.Code, dispatch.InvalidInput, tc.arguments)
 		assert.Assert(t, len(e.Err.Message) < 200)
 		assert.Assert(t, strings.Contains(e.Err.Message, tc.message), e.Err.Message)
@@ -208,14 +210,14 @@ func TestArgumentsThatDoNotDecode(t *testing.T) {
 }
 
 func TestFormatsAreEnforced(t *testing.T) {
-	b := newBench(dispatch.Options{})
-	does(b, func(_ context.Context, in struct {
+	fx := newFixture(dispatch.Options{})
+	register(fx, func(_ context.Context, in struct {
 		At time.Time `json:"at"`
 	}) (int, error) {
 		return in.At.Year(), nil
 	})
-	assert.Equal(t, string(b.call(t.Context(), `{"at":"2026-07-28T00:00:00Z"}`).Data), `2026`)
-	e := b.call(t.Context(), `{"at":"yesterday"}`)
+	assert.Equal(t, string(fx.call(t.Context(), `{"at":"2026-07-28T00:00:00Z"}`).Data), `2026`)
+	e := fx.call(t.Context(), `{"at":"yesterday"}`)
 	assert.Equal(t, e.Err.Code, dispatch.InvalidInput)
 	assert.Assert(t, strings.Contains(e.Err.Message, "at must be "), e.Err.Message)
 }

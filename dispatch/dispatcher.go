@@ -14,12 +14,12 @@ import (
 
 // Options configures a [Dispatcher]. The zero value is ready for use.
 type Options struct {
-	// receives panics, unexpected errors and slow operations, which are never shown to the caller;
-	// nil: slog.Default()
+	// Logger receives panics, unexpected errors and slow operations, which are never shown to the
+	// caller; nil: slog.Default()
 	Logger  *slog.Logger
 	Timeout time.Duration // for operations without a timeout; 0: none
-	// duration from which an operation is logged as slow, unless its kind is [Wait]; 0: 10 s,
-	// negative: never
+	// Slow is the duration from which an operation is logged as slow, unless its kind is [Wait]; 0:
+	// 10 s, negative: never
 	Slow time.Duration
 
 	// Blocklist lists words that the arguments of an operation of kind [Eval] must not contain, in
@@ -74,7 +74,7 @@ type Dispatcher struct {
 	lenient   bool
 }
 
-const slowByDefault = 10 * time.Second
+const defaultSlow = 10 * time.Second
 
 // NewDispatcher returns a dispatcher of the operations that c has at the time of each call.
 func NewDispatcher(c *Catalog, o Options) *Dispatcher {
@@ -87,7 +87,7 @@ func NewDispatcher(c *Catalog, o Options) *Dispatcher {
 		lenient: o.Lenient,
 	}
 	if d.slow == 0 {
-		d.slow = slowByDefault
+		d.slow = defaultSlow
 	}
 	d.handle = d.recoverRun
 	for _, intercept := range slices.Backward(o.Interceptors) {
@@ -134,7 +134,7 @@ func (d *Dispatcher) Catalog() *Catalog { return d.catalog }
 func (d *Dispatcher) Dispatch(ctx context.Context, call *Call) Envelope {
 	op, ok := d.catalog.Lookup(call.Operation)
 	if !ok && d.missing != nil {
-		if err := d.awaitOperation(ctx, call.Operation); err != nil {
+		if err := d.callMissing(ctx, call.Operation); err != nil {
 			return Envelope{Err: err, Session: call.Session}
 		}
 		op, ok = d.catalog.Lookup(call.Operation)
@@ -158,8 +158,8 @@ func (d *Dispatcher) Run(ctx context.Context, op *Operation, call *Call) (result
 			result.Original = original
 		}
 	}
-	if took := time.Since(start); took >= d.slow && d.slow > 0 && op.spec.Kind != Wait {
-		d.report(ctx, slog.LevelWarn, "slow operation", op, call, slog.Duration("duration", took),
+	if elapsed := time.Since(start); elapsed >= d.slow && d.slow > 0 && op.spec.Kind != Wait {
+		d.logCall(ctx, slog.LevelWarn, "slow operation", op, call, slog.Duration("duration", elapsed),
 			slog.Bool("success", result.Success()))
 	}
 	return result
@@ -220,11 +220,12 @@ func (d *Dispatcher) run(ctx context.Context, op *Operation, call *Call) (data j
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	in := &callContext{Context: ctx, call: call, log: d.log}
-	defer in.end()
-	data, text, err = op.run(in, filled)
+	callCtx := &callContext{Context: ctx, call: call, log: d.log}
+	defer callCtx.runCleanups()
+	data, text, err = op.run(callCtx, filled)
 	if ended := ctx.Err(); err != nil && ended != nil {
-		err = fmt.Errorf("%w: %w", ended, err) // so that a plain error counts as a consequence
+		// so that operationError returns timeout or cancelled
+		err = fmt.Errorf("%w: %w", ended, err)
 	}
 	return data, text, err
 }

@@ -17,56 +17,56 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// bench is a catalog with its dispatcher and the dispatcher's log.
-type bench struct {
+// A fixture is a catalog with its dispatcher and the dispatcher's log.
+type fixture struct {
 	*dispatch.Catalog
 	*dispatch.Dispatcher
 	log bytes.Buffer
 }
 
-func newBench(o dispatch.Options) *bench {
-	b := &bench{Catalog: dispatch.NewCatalog()}
-	o.Logger = slog.New(slog.NewTextHandler(&b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	b.Dispatcher = dispatch.NewDispatcher(b.Catalog, o)
-	return b
+func newFixture(o dispatch.Options) *fixture {
+	fx := &fixture{Catalog: dispatch.NewCatalog()}
+	o.Logger = slog.New(slog.NewTextHandler(&fx.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	fx.Dispatcher = dispatch.NewDispatcher(fx.Catalog, o)
+	return fx
 }
 
-// does registers an operation "a.b".
-func does[In, Out any](b *bench, fn func(context.Context, In) (Out, error),
+// register adds an operation "a.b" with a function; change may alter its spec.
+func register[In, Out any](fx *fixture, fn func(context.Context, In) (Out, error),
 	change ...func(*dispatch.Spec)) {
 	spec := dispatch.Spec{Name: "a.b", Summary: "Does.", Kind: dispatch.Read}
 	for _, c := range change {
 		c(&spec)
 	}
-	dispatch.Add(b.Catalog, spec, fn)
+	dispatch.Add(fx.Catalog, spec, fn)
 }
 
-func declares(codes ...dispatch.Code) func(*dispatch.Spec) {
+func withErrors(codes ...dispatch.Code) func(*dispatch.Spec) {
 	return func(s *dispatch.Spec) { s.Errors = codes }
 }
 
-// call calls it.
-func (b *bench) call(ctx context.Context, arguments string) dispatch.Envelope {
-	return b.Dispatch(ctx,
+// call calls the operation "a.b".
+func (fx *fixture) call(ctx context.Context, arguments string) dispatch.Envelope {
+	return fx.Dispatch(ctx,
 		&dispatch.Call{Operation: "a.b", Arguments: json.RawMessage(arguments), RequestID: "r-7",
 			Surface: "test"})
 }
 
-func fails(err error) func(context.Context, nothing) (nothing, error) {
+func returnError(err error) func(context.Context, nothing) (nothing, error) {
 	return func(context.Context, nothing) (nothing, error) { return nothing{}, err }
 }
 
-const unexpected = `{"success":false,"data":null,"error":{"code":"internal_error","message":"the operation failed unexpectedly; the log has the cause","details":null,"recoverable":false}}`
+const internalErrorJSON = `{"success":false,"data":null,"error":{"code":"internal_error","message":"the operation failed unexpectedly; the log has the cause","details":null,"recoverable":false}}`
 
 func TestUnknownOperation(t *testing.T) {
-	b := newBench(dispatch.Options{})
-	e := b.Dispatch(t.Context(), &dispatch.Call{Operation: "a.b\n" + strings.Repeat("x", 1000)})
+	fx := newFixture(dispatch.Options{})
+	e := fx.Dispatch(t.Context(), &dispatch.Call{Operation: "a.b\n" + strings.Repeat("x", 1000)})
 	assert.Equal(t, e.Err.Code, dispatch.UnknownOperation)
 	assert.Assert(t, strings.HasPrefix(e.Err.Message, `there is no operation "a.b\nxxx`) &&
 		len(e.Err.Message) < 200, e.Err.Message)
 }
 
-func wait(ctx context.Context, _ nothing) (nothing, error) {
+func awaitDone(ctx context.Context, _ nothing) (nothing, error) {
 	<-ctx.Done()
 	return nothing{}, fmt.Errorf("waiting: %w", ctx.Err())
 }
@@ -83,92 +83,91 @@ func TestTimeout(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBench(dispatch.Options{Timeout: tc.common})
-				does(b, wait, func(s *dispatch.Spec) { s.Timeout = tc.operation })
+				fx := newFixture(dispatch.Options{Timeout: tc.common})
+				register(fx, awaitDone, func(s *dispatch.Spec) { s.Timeout = tc.operation })
 				start := time.Now()
-				e := b.call(t.Context(), ``)
+				e := fx.call(t.Context(), ``)
 				assert.Equal(t, time.Since(start), tc.want)
 				assert.Equal(t, e.Err.Code, dispatch.Timeout)
 				assert.Assert(t, errors.Is(e.Err, context.DeadlineExceeded))
-				assert.Equal(t, b.log.String(), "")
+				assert.Equal(t, fx.log.String(), "")
 			})
 		})
 	}
 }
 
 func TestNoTimeoutIsNone(t *testing.T) {
-	b := newBench(dispatch.Options{})
-	does(b, func(ctx context.Context, _ nothing) (bool, error) {
+	fx := newFixture(dispatch.Options{})
+	register(fx, func(ctx context.Context, _ nothing) (bool, error) {
 		_, has := ctx.Deadline()
 		return has, nil
 	})
-	assert.Equal(t, string(b.call(t.Context(), ``).Data), "false")
+	assert.Equal(t, string(fx.call(t.Context(), ``).Data), "false")
 }
 
 func TestPlainErrorAfterTheTimeoutIsATimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(dispatch.Options{})
-		does(b, func(ctx context.Context, _ nothing) (nothing, error) {
+		fx := newFixture(dispatch.Options{})
+		register(fx, func(ctx context.Context, _ nothing) (nothing, error) {
 			<-ctx.Done()
 			return nothing{}, errors.New("signal: killed")
 		},
 			func(s *dispatch.Spec) { s.Timeout = time.Second })
-		assert.Equal(t, b.call(t.Context(), ``).Err.Code, dispatch.Timeout)
+		assert.Equal(t, fx.call(t.Context(), ``).Err.Code, dispatch.Timeout)
 	})
 }
 
 func TestTypedErrorAfterTheTimeoutStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(dispatch.Options{})
-		does(b, func(ctx context.Context, _ nothing) (nothing, error) {
+		fx := newFixture(dispatch.Options{})
+		register(fx, func(ctx context.Context, _ nothing) (nothing, error) {
 			<-ctx.Done()
 			return nothing{}, dispatch.Errorf(dispatch.UpstreamError, "down")
 		}, func(s *dispatch.Spec) {
 			s.Timeout = time.Second
 			s.Errors = []dispatch.Code{dispatch.UpstreamError}
 		})
-		assert.Equal(t, b.call(t.Context(), ``).Err.Code, dispatch.UpstreamError)
+		assert.Equal(t, fx.call(t.Context(), ``).Err.Code, dispatch.UpstreamError)
 	})
 }
 
 func TestResultAfterTheTimeoutCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(dispatch.Options{})
-		does(b, func(context.Context, nothing) (string,
-			error) {
+		fx := newFixture(dispatch.Options{})
+		register(fx, func(context.Context, nothing) (string, error) {
 			time.Sleep(time.Minute)
 			return "late", nil
 		},
 			func(s *dispatch.Spec) { s.Timeout = time.Second })
-		assert.Equal(t, string(b.call(t.Context(), ``).Data), `"late"`)
+		assert.Equal(t, string(fx.call(t.Context(), ``).Data), `"late"`)
 	})
 }
 
 func TestCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(dispatch.Options{})
-		does(b, wait, func(s *dispatch.Spec) { s.Timeout = time.Hour })
+		fx := newFixture(dispatch.Options{})
+		register(fx, awaitDone, func(s *dispatch.Spec) { s.Timeout = time.Hour })
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
-		assert.Equal(t, b.call(ctx, ``).Err.Code, dispatch.Cancelled)
+		assert.Equal(t, fx.call(ctx, ``).Err.Code, dispatch.Cancelled)
 	})
 }
 
 func TestCancelledCallDoesNotStart(t *testing.T) {
-	b := newBench(dispatch.Options{})
-	does(b, func(context.Context, nothing) (nothing, error) {
+	fx := newFixture(dispatch.Options{})
+	register(fx, func(context.Context, nothing) (nothing, error) {
 		t.Error("it ran")
 		return nothing{}, nil
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	assert.Equal(t, b.call(ctx, ``).Err.Code, dispatch.Cancelled)
+	assert.Equal(t, fx.call(ctx, ``).Err.Code, dispatch.Cancelled)
 	ctx, cancel = context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()
-	assert.Equal(t, b.call(ctx, ``).Err.Code, dispatch.Timeout)
+	assert.Equal(t, fx.call(ctx, ``).Err.Code, dispatch.Timeout)
 }
 
-func TestSlowOperationIsWarnedOf(t *testing.T) {
+func TestSlowOperationIsLogged(t *testing.T) {
 	for _, tc := range []struct {
 		name        string
 		slow, takes time.Duration
@@ -182,14 +181,13 @@ func TestSlowOperationIsWarnedOf(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBench(dispatch.Options{Slow: tc.slow})
-				does(b, func(context.Context, query) (nothing,
-					error) {
+				fx := newFixture(dispatch.Options{Slow: tc.slow})
+				register(fx, func(context.Context, query) (nothing, error) {
 					time.Sleep(tc.takes)
 					return nothing{}, nil
 				})
-				assert.Assert(t, b.call(t.Context(), `{"city":"SECRET"}`).Success())
-				log := b.log.String()
+				assert.Assert(t, fx.call(t.Context(), `{"city":"SECRET"}`).Success())
+				log := fx.log.String()
 				assert.Equal(t, strings.Contains(log, "level=WARN") &&
 					strings.Contains(log, "operation=a.b") &&
 					strings.Contains(log, "duration="+tc.takes.String()), tc.want, log)
@@ -216,9 +214,9 @@ func TestInterceptors(t *testing.T) {
 			}
 		}
 	}
-	b := newBench(dispatch.Options{
+	fx := newFixture(dispatch.Options{
 		Interceptors: []dispatch.Interceptor{trace("outer"), trace("inner")}})
-	does(b, func(_ context.Context, in struct {
+	register(fx, func(_ context.Context, in struct {
 		Fail bool `json:"fail"`
 	}) (nothing, error) {
 		if in.Fail {
@@ -226,10 +224,10 @@ func TestInterceptors(t *testing.T) {
 		}
 		return nothing{}, nil
 	})
-	b.call(t.Context(), `{"fail":false}`)
-	b.call(t.Context(), `{"fail":true}`)
-	b.call(t.Context(), `{}`)
-	b.Dispatch(t.Context(), &dispatch.Call{Operation: "a.unknown"})
+	fx.call(t.Context(), `{"fail":false}`)
+	fx.call(t.Context(), `{"fail":true}`)
+	fx.call(t.Context(), `{}`)
+	fx.Dispatch(t.Context(), &dispatch.Call{Operation: "a.unknown"})
 	assert.DeepEqual(t, order, []string{
 		"outer a.b", "inner a.b", "inner ok", "outer ok",
 		"outer a.b", "inner a.b", "inner internal_error", "outer internal_error",
@@ -251,11 +249,11 @@ func TestInterceptorMayAnswer(t *testing.T) {
 		}, `{"success":false,"data":null,"error":{"code":"rate_limited","message":"slow down","details":{"s":1},"recoverable":true}}`},
 		{"a code that the catalog does not have", func() dispatch.Envelope {
 			return dispatch.Envelope{Err: dispatch.Errorf("made_up", "secret")}
-		}, unexpected},
-		{"a panic", func() dispatch.Envelope { panic("bomb") }, unexpected},
+		}, internalErrorJSON},
+		{"a panic", func() dispatch.Envelope { panic("bomb") }, internalErrorJSON},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := newBench(dispatch.Options{
+			fx := newFixture(dispatch.Options{
 				Interceptors: []dispatch.Interceptor{func(dispatch.Handler) dispatch.Handler {
 					return func(context.Context, *dispatch.Operation,
 						*dispatch.Call) dispatch.Envelope {
@@ -263,14 +261,13 @@ func TestInterceptorMayAnswer(t *testing.T) {
 					}
 				}}})
 			assert.NilError(t,
-				b.Declare(dispatch.CodeInfo{Code: "rate_limited", Recoverable: true,
+				fx.Declare(dispatch.CodeInfo{Code: "rate_limited", Recoverable: true,
 					HTTPStatus: 429, ExitCode: 5, Summary: "Too fast."}))
-			does(b, func(context.Context, nothing) (nothing,
-				error) {
+			register(fx, func(context.Context, nothing) (nothing, error) {
 				t.Error("it ran")
 				return nothing{}, nil
 			})
-			e := b.call(t.Context(), ``)
+			e := fx.call(t.Context(), ``)
 			assert.Equal(t, string(e.AppendJSON(nil)), tc.want)
 			assert.Assert(t, e.Success() || e.Data == nil)
 		})

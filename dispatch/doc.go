@@ -25,7 +25,7 @@
 //
 // # Results
 //
-// A call always returns an envelope: also if the arguments are wrong, or if the operation fails,
+// A call always returns an envelope, even if the arguments are wrong, or if the operation fails,
 // panics, exceeds its timeout, or returns a value that cannot be encoded. [Dispatcher.Dispatch]
 // describes the steps of a call and which errors are shown. Callers see the text of errors that the
 // operation's author made for them with [Errorf]; the text of other errors only goes to the log.
@@ -62,7 +62,7 @@
 //
 // A destructive operation runs only if [Call.Confirmed] is set. Otherwise it fails with
 // [ConfirmationRequired] after its arguments were validated and before it has any effect. The
-// surface asks a person and calls again. An operation that is destructive for some arguments only
+// surface asks a person and calls again. An operation that is destructive only for some arguments
 // calls [Confirm]. The arguments of an operation of kind [Eval] are searched for the words of a
 // blocklist (see [Options.Blocklist]).
 //

@@ -9,7 +9,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// codec converts arguments and results as their schemas describe them.
+// codec decodes arguments and encodes results as their inferred schemas describe them.
 var codec = jsonexact.NewPortable()
 
 // encode returns the data of an envelope. out points to the result of the operation.
@@ -42,22 +42,22 @@ func checkRaw(data json.RawMessage) (json.RawMessage, error) {
 	return data, jsonscan.Valid(data)
 }
 
-const keptResult = 64 << 10 // bytes of memory that are kept between calls
+const maxPooledBuffer = 64 << 10 // bytes; larger buffers are not pooled
 
 func (op *Operation) encodeTyped(out any) (json.RawMessage, error) {
-	room, ok := op.results.Get().(*[]byte)
+	buffer, ok := op.results.Get().(*[]byte)
 	if !ok {
-		room = new([]byte)
+		buffer = new([]byte)
 	}
-	data, err := codec.Append((*room)[:0], out)
-	if cap(data) > keptResult {
+	data, err := codec.Append((*buffer)[:0], out)
+	if cap(data) > maxPooledBuffer {
 		return data, err
 	}
-	*room = data
+	*buffer = data
 	data = bytes.Clone(data)
-	op.results.Put(room)
+	op.results.Put(buffer)
 	return data, err
 }
 
-// encode returns the JSON of an operation's result. value points to the result.
+// encode returns the JSON of a value.
 func encode(value any) (json.RawMessage, error) { return codec.Append(nil, value) }

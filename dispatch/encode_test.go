@@ -16,23 +16,22 @@ func TestRawResultIsCheckedAndOnOneLine(t *testing.T) {
 		`{"a":1}`:                   `{"success":true,"data":{"a":1},"error":null}`,
 		"{\n\"a\":\r\n [1, \"<\"]}": `{"success":true,"data":{"a":[1,"<"]},"error":null}`,
 		``:                          `{"success":true,"data":null,"error":null}`,
-		`{"a":`:                     unexpected,
-		`1 2`:                       unexpected,
-		"\"\xff\"":                  unexpected,
+		`{"a":`:                     internalErrorJSON,
+		`1 2`:                       internalErrorJSON,
+		"\"\xff\"":                  internalErrorJSON,
 	} {
-		b := newBench(dispatch.Options{})
-		does(b, func(context.Context, nothing) (json.RawMessage,
-			error) {
+		fx := newFixture(dispatch.Options{})
+		register(fx, func(context.Context, nothing) (json.RawMessage, error) {
 			return json.RawMessage(in), nil
 		})
-		assert.Equal(t, string(b.call(t.Context(), ``).AppendJSON(nil)), want)
+		assert.Equal(t, string(fx.call(t.Context(), ``).AppendJSON(nil)), want)
 	}
 }
 
 func TestResultIsNotEscapedForHTML(t *testing.T) {
-	b := newBench(dispatch.Options{})
-	does(b, func(context.Context, nothing) (string, error) { return "<a&b>", nil })
-	assert.Equal(t, string(b.call(t.Context(), ``).Data), `"<a&b>"`)
+	fx := newFixture(dispatch.Options{})
+	register(fx, func(context.Context, nothing) (string, error) { return "<a&b>", nil })
+	assert.Equal(t, string(fx.call(t.Context(), ``).Data), `"<a&b>"`)
 }
 
 func TestResultThatDoesNotEncode(t *testing.T) {
@@ -40,29 +39,28 @@ func TestResultThatDoesNotEncode(t *testing.T) {
 		"no JSON for it": func(context.Context, nothing) (any, error) {
 			return make(chan int), nil
 		},
-		"broken raw part": func(context.Context, nothing) (any,
-			error) {
+		"broken raw part": func(context.Context, nothing) (any, error) {
 			return []json.RawMessage{[]byte(`{`)}, nil
 		},
-		"raw part not UTF-8": func(context.Context, nothing) (any,
-			error) {
+		"raw part not UTF-8": func(context.Context, nothing) (any, error) {
 			return []json.RawMessage{[]byte("\"\xff\"")}, nil
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(dispatch.Options{})
-			does(b, fn)
-			assert.Equal(t, string(b.call(t.Context(), ``).AppendJSON(nil)), unexpected)
-			assert.Assert(t, strings.Contains(b.log.String(), "encode the result"), b.log.String())
+			fx := newFixture(dispatch.Options{})
+			register(fx, fn)
+			assert.Equal(t, string(fx.call(t.Context(), ``).AppendJSON(nil)), internalErrorJSON)
+			assert.Assert(t, strings.Contains(fx.log.String(), "encode the result"), fx.log.String())
 		})
 	}
 }
 
 func TestResultMustFitAGivenOutputSchema(t *testing.T) {
-	b := newBench(dispatch.Options{})
-	does(b, func(_ context.Context, in json.RawMessage) (json.RawMessage, error) { return in, nil },
-		func(s *dispatch.Spec) { s.Output = json.RawMessage(`{"type":"object","required":["a"]}`) })
-	assert.Equal(t, string(b.call(t.Context(), `{"a":1}`).Data), `{"a":1}`)
-	assert.Equal(t, string(b.call(t.Context(), `{"b":"secret"}`).AppendJSON(nil)), unexpected)
-	assert.Assert(t, strings.Contains(b.log.String(), "breaks the output schema"), b.log.String())
+	fx := newFixture(dispatch.Options{})
+	register(fx, returnRaw, func(s *dispatch.Spec) {
+		s.Output = json.RawMessage(`{"type":"object","required":["a"]}`)
+	})
+	assert.Equal(t, string(fx.call(t.Context(), `{"a":1}`).Data), `{"a":1}`)
+	assert.Equal(t, string(fx.call(t.Context(), `{"b":"secret"}`).AppendJSON(nil)), internalErrorJSON)
+	assert.Assert(t, strings.Contains(fx.log.String(), "breaks the output schema"), fx.log.String())
 }

@@ -23,8 +23,7 @@ type Envelope struct {
 // Success reports whether the operation succeeded.
 func (e Envelope) Success() bool { return e.Err == nil }
 
-// AppendJSON appends the result contract, one line without white space of its own, and returns the
-// extended slice:
+// AppendJSON appends the envelope as JSON, on one line, and returns the extended slice:
 //
 //	{"success":true,"data":…,"error":null}
 //	{"success":false,"data":null,"error":{"code":"…","message":"…","details":…,"recoverable":true}}
@@ -36,7 +35,7 @@ func (e Envelope) AppendJSON(dst []byte) []byte {
 	if e.Err == nil {
 		dst = append(dst, `{"success":true,"data":`...)
 		dst = appendRaw(dst, e.Data)
-		return e.appendEnd(append(dst, `,"error":null`...))
+		return e.appendMeta(append(dst, `,"error":null`...))
 	}
 	dst = append(dst, `{"success":false,"data":null,"error":{"code":`...)
 	dst = jsonscan.AppendString(dst, string(e.Err.Code))
@@ -49,10 +48,10 @@ func (e Envelope) AppendJSON(dst []byte) []byte {
 	}
 	dst = appendRaw(dst, details)
 	dst = strconv.AppendBool(append(dst, `,"recoverable":`...), e.Err.Recoverable)
-	return e.appendEnd(append(dst, '}'))
+	return e.appendMeta(append(dst, '}'))
 }
 
-func (e Envelope) appendEnd(dst []byte) []byte {
+func (e Envelope) appendMeta(dst []byte) []byte {
 	before := `,"_meta":{`
 	if e.Session != "" {
 		dst = append(append(dst, before...), `"session_id":`...)

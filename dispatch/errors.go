@@ -21,8 +21,8 @@ type Error struct {
 	Details     any
 	Recoverable bool // whether a changed call can succeed
 
-	cause     error
-	undecided bool // Recoverable must be set to the default in the catalog
+	cause              error
+	defaultRecoverable bool // the dispatcher sets Recoverable to the default in the catalog
 }
 
 // Errorf returns an error with a code and a message for the caller, formatted as by fmt.Errorf.
@@ -36,8 +36,8 @@ func Errorf(code Code, format string, args ...any) *Error {
 	case interface{ Unwrap() error }, interface{ Unwrap() []error }:
 		e.cause = formatted
 	}
-	info, known := builtin(code)
-	e.Recoverable, e.undecided = info.Recoverable, !known
+	info, known := builtinCode(code)
+	e.Recoverable, e.defaultRecoverable = info.Recoverable, !known
 	return e
 }
 
@@ -53,8 +53,8 @@ func InvalidArgument(path, format string, args ...any) *Error {
 	return e
 }
 
-// MissingArgument returns a [MissingParam] error, with a reason, about an argument that is required
-// in a case that the schema cannot express.
+// MissingArgument returns a [MissingParam] error, with a reason, for an argument that is required
+// in a case that the schema does not express.
 func MissingArgument(name, format string, args ...any) *Error {
 	e := Errorf(MissingParam, format, args...)
 	e.Details = map[string]any{"errors": []problem{{Property: name, Reason: e.Message}}}
@@ -72,12 +72,12 @@ func (e *Error) With(details any) *Error {
 // WithRecoverable returns a copy of e that overrides its code's default of Recoverable.
 func (e *Error) WithRecoverable(recoverable bool) *Error {
 	c := *e
-	c.Recoverable, c.undecided = recoverable, false
+	c.Recoverable, c.defaultRecoverable = recoverable, false
 	return &c
 }
 
-// because returns a copy of e that wraps a cause but does not show its text.
-func (e *Error) because(cause error) *Error {
+// withCause returns a copy of e that wraps a cause but does not show its text.
+func (e *Error) withCause(cause error) *Error {
 	c := *e
 	c.cause = cause
 	return &c
@@ -91,14 +91,13 @@ func (e *Error) Unwrap() error { return e.cause }
 // Is reports whether target is e's [Code].
 func (e *Error) Is(target error) bool { return target == error(e.Code) }
 
-// asError returns the *Error in an operation's error, or one made of a bare Code in its chain, or
-// nil.
+// asError returns the *Error in the chain of err, or one made of a bare Code in the chain, or nil.
 func asError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok && e != nil {
 		return e
 	}
 	if code, ok := errors.AsType[Code](err); ok {
-		return &Error{Code: code, cause: err, undecided: true}
+		return &Error{Code: code, cause: err, defaultRecoverable: true}
 	}
 	return nil
 }

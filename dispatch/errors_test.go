@@ -62,7 +62,7 @@ type uncomparable []int
 
 func (uncomparable) Error() string { return "" }
 
-func TestErrorfKeepsWhatItWraps(t *testing.T) {
+func TestErrorfWraps(t *testing.T) {
 	e := dispatch.Errorf(dispatch.NotFound, "cannot open: %w", fs.ErrNotExist)
 	assert.Equal(t, e.Message, "cannot open: file does not exist")
 	assert.Assert(t, errors.Is(e, fs.ErrNotExist))
@@ -142,8 +142,7 @@ func TestAppendJSON(t *testing.T) {
 	}
 }
 
-// What an operation's data is taken from is told beside it, on one line, and only if it is JSON and
-// the call succeeds.
+// The envelope has the original on one line, and only if it is JSON and the call succeeds.
 func TestOriginal(t *testing.T) {
 	for _, tc := range []struct {
 		original string
@@ -167,7 +166,7 @@ func TestOriginal(t *testing.T) {
 	}
 }
 
-func TestDeclareRefusesWhatIsNoCode(t *testing.T) {
+func TestDeclareRefusesInvalidInfo(t *testing.T) {
 	good := dispatch.CodeInfo{Code: "quota_exceeded", Recoverable: true, HTTPStatus: 429,
 		ExitCode: 5, Summary: "Too much."}
 	for _, tc := range []struct {
@@ -176,16 +175,16 @@ func TestDeclareRefusesWhatIsNoCode(t *testing.T) {
 		want   string
 	}{
 		{"upper case", func(c *dispatch.CodeInfo) { c.Code = "Quota" },
-			`code "Quota": a code is lower-case`},
-		{"empty", func(c *dispatch.CodeInfo) { c.Code = "" }, "a code is lower-case"},
-		{"digit first", func(c *dispatch.CodeInfo) { c.Code = "4u" }, "a code is lower-case"},
+			`code "Quota": a code must consist of lower-case`},
+		{"empty", func(c *dispatch.CodeInfo) { c.Code = "" }, "a code must consist of"},
+		{"digit first", func(c *dispatch.CodeInfo) { c.Code = "4u" }, "begin with a letter"},
 		{"status of a success", func(c *dispatch.CodeInfo) { c.HTTPStatus = 200 },
 			"HTTP status 200"},
 		{"exit code of a success", func(c *dispatch.CodeInfo) { c.ExitCode = 0 }, "exit code 0"},
 		{"exit code of a signal", func(c *dispatch.CodeInfo) { c.ExitCode = 137 }, "exit code 137"},
 		{"no summary", func(c *dispatch.CodeInfo) { c.Summary = "" }, "no summary"},
-		{"of the closed set", func(c *dispatch.CodeInfo) { c.Code = dispatch.Timeout },
-			`"timeout" is declared already, and differently`},
+		{"code of the package", func(c *dispatch.CodeInfo) { c.Code = dispatch.Timeout },
+			`"timeout" is already declared with other info`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := dispatch.NewCatalog()
@@ -194,12 +193,12 @@ func TestDeclareRefusesWhatIsNoCode(t *testing.T) {
 			tc.change(&bad)
 			assert.ErrorContains(t, c.Declare(good, bad), tc.want)
 			_, ok := c.CodeInfo(good.Code)
-			assert.Assert(t, !ok, "Declare is to be all or none")
+			assert.Assert(t, !ok, "Declare must add all codes or none")
 		})
 	}
 }
 
-func TestDeclareTwiceTheSameIsOnce(t *testing.T) {
+func TestDeclareTwice(t *testing.T) {
 	c := dispatch.NewCatalog()
 	info := dispatch.CodeInfo{Code: "quota_exceeded", HTTPStatus: 429, ExitCode: 5,
 		Summary: "Too much."}
@@ -208,7 +207,7 @@ func TestDeclareTwiceTheSameIsOnce(t *testing.T) {
 	got, ok := c.CodeInfo("quota_exceeded")
 	assert.Assert(t, ok && got == info)
 	info.Recoverable = true
-	assert.ErrorContains(t, c.Declare(info), "differently")
+	assert.ErrorContains(t, c.Declare(info), "with other info")
 	timeout, _ := c.CodeInfo(dispatch.Timeout)
 	assert.NilError(t, c.Declare(timeout))
 }

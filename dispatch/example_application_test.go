@@ -22,7 +22,7 @@ type Bill struct {
 	Amount   int    `json:"amount" doc:"In cents." min:"1"`
 }
 
-// A Receipt is what a payment leaves.
+// A Receipt is the result of a payment.
 type Receipt struct {
 	Number int `json:"number"`
 }
@@ -32,7 +32,8 @@ const (
 	QuotaExceeded dispatch.Code = "quota_exceeded"
 )
 
-// catalog has an operation that looks and one behind a gate, which fails in a way of its own.
+// catalog returns a catalog of a read operation, and of one that has a gate and a code of the
+// application.
 func catalog(gates ...dispatch.Gate) *dispatch.Catalog {
 	c := dispatch.NewCatalog(gates...)
 	if err := c.Declare(
@@ -57,7 +58,8 @@ func catalog(gates ...dispatch.Gate) *dispatch.Catalog {
 	return c
 }
 
-// One catalog, with a code and a gate of its own, on three surfaces: each is one line.
+// One catalog, with a code and a gate of the application, on three surfaces. Each surface takes one
+// line.
 func Example_application() {
 	c := catalog(GateBilling)
 	d := dispatch.NewDispatcher(c, dispatch.Options{})

@@ -11,8 +11,8 @@ import (
 
 type Counter struct{ n int }
 
-// Counting lives on between calls: one operation opens a session, others work in it, and it ends
-// with the program at the latest.
+// A counter outlives a call: one operation opens a session, another one uses it, and Shutdown
+// closes it at the end of the program.
 func ExampleSessions() {
 	counters := dispatch.NewSessions(dispatch.SessionOptions[*Counter]{
 		Idle: 10 * time.Minute,
@@ -55,7 +55,7 @@ func ExampleSessions() {
 	}
 	call("counter.add", `{"by":1}`)
 	call("counter.start", `{"name":"sheep"}`)
-	call("counter.add", `{"by":2}`) // the only session there is
+	call("counter.add", `{"by":2}`) // in the only session
 	call("counter.start", `{"name":"goats"}`)
 	call("counter.add", `{"by":1}`)
 	call("counter.add", `{"by":1,"session":"sheep"}`)

@@ -102,8 +102,8 @@ func ExampleCatalog_Declare() {
 	// HTTP 429
 }
 
-// Only what an author chose to say reaches the caller; Go code in the same process can still ask
-// for the cause.
+// The caller sees only text that the operation chose with Errorf; Go code in the same process can
+// still find the cause.
 func ExampleErrorf() {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,

@@ -12,15 +12,15 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// Whatever the arguments are, the answer is the result contract on one line, no operation sees what
-// its schema refuses, and nobody panics.
+// For all arguments, the envelope is JSON on one line, no operation gets arguments that its schema
+// refuses, and nothing panics.
 func FuzzDispatch(f *testing.F) {
 	for _, seed := range []string{``, `null`, `{}`, `{"text":"x"}`,
 		`{"text":"x","n":1.0,"list":[null]}`, `{"text":`, "{\n}", "\xff", `{"text":"\ud800"}`,
 		`[{}]`, `{"instance":"a","text":""}`} {
 		f.Add([]byte(seed))
 	}
-	b := newBench(dispatch.Options{})
+	fx := newFixture(dispatch.Options{})
 	schema := json.RawMessage(
 		`{"type":"object","properties":{"text":{"type":"string"},"n":{"type":"integer","default":1}},"required":["text"]}`)
 	type typed struct {
@@ -31,9 +31,9 @@ func FuzzDispatch(f *testing.F) {
 			M map[string]int `json:"m" default:"{}"`
 		} `json:"list,omitempty"`
 	}
-	dispatch.Add(b.Catalog, dispatch.Spec{Name: "typed", Summary: "S.", Kind: dispatch.Read},
+	dispatch.Add(fx.Catalog, dispatch.Spec{Name: "typed", Summary: "S.", Kind: dispatch.Read},
 		func(_ context.Context, in typed) (typed, error) { return in, nil })
-	dispatch.Add(b.Catalog,
+	dispatch.Add(fx.Catalog,
 		dispatch.Spec{Name: "raw", Summary: "S.", Kind: dispatch.Read, Input: schema},
 		func(_ context.Context, in json.RawMessage) (json.RawMessage, error) {
 			var seen struct {
@@ -47,14 +47,14 @@ func FuzzDispatch(f *testing.F) {
 		})
 	f.Fuzz(func(t *testing.T, arguments []byte) {
 		for _, name := range []string{"typed", "raw"} {
-			b.log.Reset()
-			e := b.Dispatch(t.Context(), &dispatch.Call{Operation: name, Arguments: arguments})
+			fx.log.Reset()
+			e := fx.Dispatch(t.Context(), &dispatch.Call{Operation: name, Arguments: arguments})
 			answer := e.AppendJSON(nil)
 			assert.NilError(t, jsonscan.Valid(answer), "%s", answer)
 			assert.Assert(t, !bytes.ContainsAny(answer, "\r\n"))
 			if !e.Success() {
 				assert.Assert(t, e.Err.Code == dispatch.InvalidInput ||
-					e.Err.Code == dispatch.MissingParam, "%v\n%s", e.Err, b.log.String())
+					e.Err.Code == dispatch.MissingParam, "%v\n%s", e.Err, fx.log.String())
 			}
 		}
 	})

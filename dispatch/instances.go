@@ -36,9 +36,9 @@ func instanceOf(input any) (argument *string, embedded bool) {
 // Instances are the named targets of a service, one of which is the default. They never change and
 // are safe for concurrent use.
 type Instances[T any] struct {
-	standard string
-	named    map[string]T
-	names    []string
+	defaultName string
+	named       map[string]T
+	names       []string
 }
 
 // NewInstances returns the given instances. standard is the name of the default; if it is "", every
@@ -58,28 +58,28 @@ func NewInstances[T any](standard string, named map[string]T) (*Instances[T], er
 // Get returns the instance with this name, or the default for "". The error is [UnknownInstance];
 // its message, and the array "instances" in its details, list the names.
 func (s *Instances[T]) Get(name string) (T, error) {
-	chosen := name
-	if chosen == "" {
-		chosen = s.standard
+	key := name
+	if key == "" {
+		key = s.defaultName
 	}
-	if value, ok := s.named[chosen]; ok {
+	if value, ok := s.named[key]; ok {
 		return value, nil
 	}
 	var none T
-	there := "there is none"
+	hint := "there are no instances"
 	if len(s.names) > 0 {
-		there = "want one of " + strings.Join(s.names, ", ")
+		hint = "want one of " + strings.Join(s.names, ", ")
 	}
 	details := map[string]any{"instances": append([]string{}, s.names...)}
 	if name == "" {
-		return none, Errorf(UnknownInstance, "no instance was named and none is the default; %s",
-			there).With(details)
+		return none, Errorf(UnknownInstance, "no instance was named, and there is no default; %s",
+			hint).With(details)
 	}
-	return none, Errorf(UnknownInstance, "no instance %q; %s", name, there).With(details)
+	return none, Errorf(UnknownInstance, "no instance %q; %s", name, hint).With(details)
 }
 
 // Default returns the name of the default instance; "" if there is no default.
-func (s *Instances[T]) Default() string { return s.standard }
+func (s *Instances[T]) Default() string { return s.defaultName }
 
 // Names returns all names, sorted. The caller owns the slice.
 func (s *Instances[T]) Names() []string { return slices.Clone(s.names) }

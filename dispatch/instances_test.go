@@ -28,10 +28,11 @@ func TestInstancesGet(t *testing.T) {
 		{with, "alt", 2, "", nil},
 		{with, "Main", 0, `no instance "Main"; want one of alt, main`, []string{"alt", "main"}},
 		{without, "alt", 2, "", nil},
-		{without, "", 0, "no instance was named and none is the default; want one of alt, main",
+		{without, "", 0, "no instance was named, and there is no default; want one of alt, main",
 			[]string{"alt", "main"}},
-		{none, "", 0, "no instance was named and none is the default; there is none", []string{}},
-		{none, "a", 0, `no instance "a"; there is none`, []string{}},
+		{none, "", 0, "no instance was named, and there is no default; there are no instances",
+			[]string{}},
+		{none, "a", 0, `no instance "a"; there are no instances`, []string{}},
 	} {
 		got, err := tc.instances.Get(tc.name)
 		assert.Equal(t, got, tc.want)
@@ -48,7 +49,7 @@ func TestInstancesGet(t *testing.T) {
 	assert.DeepEqual(t, with.Names(), []string{"alt", "main"})
 }
 
-func TestInstancesDoNotChangeWithTheMapTheyAreMadeFrom(t *testing.T) {
+func TestNewInstancesCopiesTheMap(t *testing.T) {
 	named := map[string]int{"a": 1}
 	s, err := dispatch.NewInstances("a", named)
 	assert.NilError(t, err)

@@ -38,10 +38,11 @@ type manifestExample struct {
 //	{"operations":[{"name","title","summary","description","kind","destructive","idempotent",
 //	  "open_world","gate","timeout_ms","errors","input","output",
 //	  "examples":[{"summary","input"}]}],
-//	 "codes":[{"code","recoverable","http_status","exit_code","summary"}]}
+//	 "codes":[{"code","recoverable","http_status","exit_code","summary","universal"}]}
 //
-// Operations are sorted by name and codes by code. Empty members title, gate, timeout_ms, output
-// and examples are omitted. The same operations give the same bytes. The caller owns the slice.
+// Operations are sorted by name and codes by code. The members title, gate, timeout_ms, output and
+// examples are omitted if they are empty. The same operations and codes give the same bytes. The
+// caller owns the slice.
 func (c *Catalog) Manifest() json.RawMessage {
 	m := manifest{Operations: []manifestOperation{}, Codes: c.Codes()}
 	for _, op := range c.Operations() {

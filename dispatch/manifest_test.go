@@ -13,8 +13,8 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// A difference here is a change of what users of the manifest see. Accept one with: go test
-// ./dispatch -run Manifest -update
+// Users of the manifest see each difference. Accept one with: go test ./dispatch -run Manifest
+// -update
 func TestManifestIsStable(t *testing.T) {
 	build := func(backwards bool) json.RawMessage {
 		c := dispatch.NewCatalog(dispatch.GateWrite)
@@ -36,8 +36,8 @@ func TestManifestIsStable(t *testing.T) {
 				Kind: dispatch.Eval},
 			func(_ context.Context, in json.RawMessage) (json.RawMessage, error) { return in, nil })
 		assert.NilError(t, err)
-		hidden := operation(t, "a.hidden", func(s *dispatch.Spec) { s.Gate = dispatch.GateEval })
-		ops := []*dispatch.Operation{full, raw, hidden, operation(t, "a.idle")}
+		hidden := newOperation(t, "a.hidden", func(s *dispatch.Spec) { s.Gate = dispatch.GateEval })
+		ops := []*dispatch.Operation{full, raw, hidden, newOperation(t, "a.idle")}
 		if backwards {
 			for i := range ops {
 				assert.NilError(t, c.Register(ops[len(ops)-1-i]))

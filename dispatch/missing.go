@@ -8,35 +8,36 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// awaitOperation calls Options.Missing and returns the error to show.
-func (d *Dispatcher) awaitOperation(ctx context.Context, operation string) *Error {
-	about := slog.String("operation", operation)
+// callMissing calls Options.Missing and returns the error for the caller, or nil to look the
+// operation up again.
+func (d *Dispatcher) callMissing(ctx context.Context, operation string) *Error {
+	attr := slog.String("operation", operation)
 	var err error
-	if panicked := contain.Call(func() { err = d.missing(ctx, operation) }); panicked != nil {
-		d.log.LogAttrs(ctx, slog.LevelError, "waiting for an operation panicked", about,
-			slog.String("panic", panicked.String()), slog.String("stack", string(panicked.Stack)))
-		return internal(panicked)
+	if failure := contain.Call(func() { err = d.missing(ctx, operation) }); failure != nil {
+		d.log.LogAttrs(ctx, slog.LevelError, "Options.Missing panicked", attr,
+			slog.String("panic", failure.String()), slog.String("stack", string(failure.Stack)))
+		return internalError(failure)
 	}
 	if err == nil {
 		return nil
 	}
 	if e := asError(err); e != nil {
 		if info, ok := d.catalog.CodeInfo(e.Code); ok {
-			shown := *e
-			shown.Details = nil
-			if shown.undecided {
-				shown.Recoverable, shown.undecided = info.Recoverable, false
+			completed := *e
+			completed.Details = nil
+			if completed.defaultRecoverable {
+				completed.Recoverable, completed.defaultRecoverable = info.Recoverable, false
 			}
-			return &shown
+			return &completed
 		}
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return Errorf(Timeout, "the time allowed ran out").because(err)
+		return Errorf(Timeout, "the time allowed ran out").withCause(err)
 	case errors.Is(err, context.Canceled):
-		return Errorf(Cancelled, "the call was cancelled").because(err)
+		return Errorf(Cancelled, "the call was cancelled").withCause(err)
 	}
-	d.log.LogAttrs(ctx, slog.LevelError, "waiting for an operation failed", about,
+	d.log.LogAttrs(ctx, slog.LevelError, "Options.Missing failed", attr,
 		slog.Any("error", err))
-	return internal(err)
+	return internalError(err)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// What waits for an operation that is not there yet may find it, fail or panic.
+// Missing may wait until the operation exists, fail or panic.
 func TestMissing(t *testing.T) {
 	c := dispatch.NewCatalog()
 	add := func() {
@@ -24,22 +24,22 @@ func TestMissing(t *testing.T) {
 		missing func(context.Context, string) error
 		want    dispatch.Code
 	}{
-		"never comes": {func(context.Context, string) error { return nil },
+		"adds nothing": {func(context.Context, string) error { return nil },
 			dispatch.UnknownOperation},
-		"cannot come": {func(context.Context, string) error {
+		"returns a code": {func(context.Context, string) error {
 			return dispatch.Errorf(dispatch.UpstreamError, "it is down")
 		}, dispatch.UpstreamError},
-		"of another code": {func(context.Context, string) error {
+		"returns an unknown code": {func(context.Context, string) error {
 			return dispatch.Errorf("odd", "x")
 		}, dispatch.InternalError},
-		"takes too long": {func(context.Context, string) error { return context.DeadlineExceeded },
+		"times out": {func(context.Context, string) error { return context.DeadlineExceeded },
 			dispatch.Timeout},
-		"is not wanted": {func(context.Context, string) error { return context.Canceled },
+		"is cancelled": {func(context.Context, string) error { return context.Canceled },
 			dispatch.Cancelled},
 		"fails": {func(context.Context, string) error { return errors.New("secret") },
 			dispatch.InternalError},
-		"panics": {func(context.Context, string) error { panic("secret") }, dispatch.InternalError},
-		"comes":  {func(context.Context, string) error { add(); return nil }, ""},
+		"panics":             {func(context.Context, string) error { panic("secret") }, dispatch.InternalError},
+		"adds the operation": {func(context.Context, string) error { add(); return nil }, ""},
 	} {
 		c.Remove("late.come")
 		d := dispatch.NewDispatcher(c,

@@ -16,8 +16,8 @@ import (
 
 // A Spec describes an operation, once, for every surface.
 type Spec struct {
-	// Name is dotted, service first: "fs.read". Each part is letters, digits, '_' and '-'; 128
-	// bytes in all.
+	// Name has parts separated by dots, the service first: "fs.read". Each part consists of
+	// letters, digits, '_' and '-'. Name has at most 128 bytes.
 	Name    string
 	Title   string // for people, optional
 	Summary string // one sentence, required
@@ -38,10 +38,10 @@ type Spec struct {
 	Timeout time.Duration // of its context; 0: the dispatcher's default
 	Gate    Gate          // "": always open
 
-	// Input and Output are JSON Schemas (2020-12 unless they have a $schema) of the arguments and
-	// of the data. nil: inferred from the Go types by [schema.For]. Input must be of type object.
-	// Its formats are enforced, and missing properties get its defaults. Data is checked against a
-	// given Output; it always fits an inferred one.
+	// Input and Output are the JSON Schemas (2020-12 unless they have a $schema) of the arguments
+	// and of the data. nil: inferred from the Go types by [schema.For]. Input must be of type
+	// object. Its formats are assertions, and missing properties get its defaults. Data is
+	// validated against a given Output; it always matches an inferred one.
 	Input, Output json.RawMessage
 
 	// Text, if set, is a func(Out) string that formats the data for people and models. In MCP the
@@ -62,10 +62,10 @@ type Example struct {
 // changes, and is safe for concurrent use.
 type Operation struct {
 	spec      Spec
-	exact     json.RawMessage // of arguments: see ExactInput
+	exact     json.RawMessage // see ExactInput
 	input     *schema.Schema  // exact, compiled
-	selectors []selector      // that the input type embeds
-	// the schema that data must match; nil if it was inferred from the Go type, which ensures that
+	selectors []selector      // those that the input type embeds
+	// the given output schema; nil if it was inferred from the Go type, whose values always match
 	output *schema.Schema
 
 	results sync.Pool // of *[]byte: memory for encoding results
@@ -78,7 +78,7 @@ type Operation struct {
 const maxName = 128 // bytes, as for the name of an MCP tool
 
 // New returns an operation. fn is called concurrently, with a context that carries the call (see
-// [CallFrom], [Progress], [Logger]) and ends when the call is cancelled or its time is over.
+// [CallFrom], [Progress], [Logger]) and ends when the call is cancelled or times out.
 //
 // After the arguments were validated against the input schema, they are decoded into In as by
 // encoding/json, except that a key must equal the name of a field exactly, and must not occur
@@ -102,10 +102,10 @@ func New[In, Out any](spec Spec, fn func(context.Context, In) (Out, error)) (*Op
 		return nil, fmt.Errorf("dispatch: operation %q: the function is nil", spec.Name)
 	}
 	op := &Operation{spec: spec}
-	if err := op.describe(); err != nil {
+	if err := op.checkSpec(); err != nil {
 		return nil, fmt.Errorf("dispatch: operation %q: %w", spec.Name, err)
 	}
-	if err := op.compile(reflect.TypeFor[In](), reflect.TypeFor[Out]()); err != nil {
+	if err := op.compileSchemas(reflect.TypeFor[In](), reflect.TypeFor[Out]()); err != nil {
 		return nil, fmt.Errorf("dispatch: operation %q: %w", spec.Name, err)
 	}
 	text, ok := spec.Text.(func(Out) string)
@@ -114,7 +114,7 @@ func New[In, Out any](spec Spec, fn func(context.Context, In) (Out, error)) (*Op
 			spec.Text, text)
 	}
 	op.run = func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, string, error) {
-		v := new(struct { // one allocation for both
+		v := new(struct { // saves an allocation
 			in  In
 			out Out
 		})
@@ -137,13 +137,14 @@ func New[In, Out any](spec Spec, fn func(context.Context, In) (Out, error)) (*Op
 	return op, nil
 }
 
-// describe checks the descriptive fields of the spec.
-func (op *Operation) describe() error {
+// checkSpec checks the spec apart from its schemas, examples and Text, copies its Errors, and adds
+// the codes of its kind.
+func (op *Operation) checkSpec() error {
 	s := &op.spec
 	for segment := range strings.SplitSeq(s.Name, ".") {
 		if !isSegment(segment) {
 			return errors.New(
-				`a name is parts of letters, digits, '_' and '-' with dots between: "fs.read"`)
+				`a name must have parts of letters, digits, '_' and '-', separated by dots: "fs.read"`)
 		}
 	}
 	switch {
@@ -167,16 +168,16 @@ func (op *Operation) describe() error {
 		}
 	}
 	if s.Destructive {
-		op.declare(ConfirmationRequired)
+		op.addCode(ConfirmationRequired)
 	}
 	if s.Kind == Eval {
-		op.declare(Blocked)
+		op.addCode(Blocked)
 	}
 	return nil
 }
 
-// declare adds a code that follows from the kind of the operation.
-func (op *Operation) declare(code Code) {
+// addCode declares a code that follows from the kind or the input of the operation.
+func (op *Operation) addCode(code Code) {
 	if !slices.Contains(op.spec.Errors, code) {
 		op.spec.Errors = append(op.spec.Errors, code)
 	}
@@ -189,7 +190,7 @@ func (op *Operation) Spec() Spec { return op.spec }
 // Name returns the dotted name.
 func (op *Operation) Name() string { return op.spec.Name }
 
-// flatName returns the name without hierarchy.
+// flatName returns the name with '_' in place of dots, as surfaces without a hierarchy write it.
 func (op *Operation) flatName() string { return flatName(op.spec.Name) }
 
 func flatName(name string) string { return strings.ReplaceAll(name, ".", "_") }
@@ -207,8 +208,8 @@ func (op *Operation) Action() string {
 }
 
 // Destructive reports whether the operation declares [ConfirmationRequired], so that a call may
-// have to be confirmed. An operation whose Spec is Destructive always does. An operation that
-// cannot be undone for some arguments only declares the code itself and calls [Confirm].
+// have to be confirmed. An operation whose Spec is Destructive always does. An operation of which
+// only some calls cannot be undone declares the code itself and calls [Confirm].
 func (op *Operation) Destructive() bool {
 	return slices.Contains(op.spec.Errors, ConfirmationRequired)
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/stdwire/stdwire/dispatch/schema"
 )
 
-func TestNewNamesWhatIsMisdeclared(t *testing.T) {
+func TestNewRefusesInvalidSpecs(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		change func(*dispatch.Spec)
 		want   string
 	}{
-		{"empty name", func(s *dispatch.Spec) { s.Name = "" }, `operation "": a name is`},
-		{"empty part", func(s *dispatch.Spec) { s.Name = "fs." }, `operation "fs.": a name is`},
-		{"space in the name", func(s *dispatch.Spec) { s.Name = "fs.re ad" }, "a name is"},
+		{"empty name", func(s *dispatch.Spec) { s.Name = "" }, `operation "": a name must`},
+		{"empty part", func(s *dispatch.Spec) { s.Name = "fs." }, `operation "fs.": a name must`},
+		{"space in the name", func(s *dispatch.Spec) { s.Name = "fs.re ad" }, "a name must"},
 		{"long name", func(s *dispatch.Spec) { s.Name = strings.Repeat("a", 129) },
 			"longer than 128 bytes"},
 		{"no kind", func(s *dispatch.Spec) { s.Kind = "" }, `kind "" is none of read`},
@@ -41,7 +41,7 @@ func TestNewNamesWhatIsMisdeclared(t *testing.T) {
 		{"input not an object", func(s *dispatch.Spec) {
 			s.Input = json.RawMessage(`{"type":"array"}`)
 		}, `input schema: it must have "type":"object" at its top`},
-		{"input that takes anything", func(s *dispatch.Spec) { s.Input = json.RawMessage(`true`) },
+		{"input that allows everything", func(s *dispatch.Spec) { s.Input = json.RawMessage(`true`) },
 			`must have "type":"object"`},
 		{"output not a schema", func(s *dispatch.Spec) {
 			s.Output = json.RawMessage(`{"minimum":"x"}`)
@@ -57,14 +57,14 @@ func TestNewNamesWhatIsMisdeclared(t *testing.T) {
 		{"example not JSON", func(s *dispatch.Spec) {
 			s.Examples = []dispatch.Example{{Summary: "A", Input: json.RawMessage(`{`)}}
 		}, `example "A": invalid JSON`},
-		{"example that says nothing", func(s *dispatch.Spec) {
+		{"example without a summary", func(s *dispatch.Spec) {
 			s.Examples = []dispatch.Example{{Input: json.RawMessage(`{}`)}}
 		}, "example 1 has no summary"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			spec := dispatch.Spec{Name: "fs.read", Summary: "Read.", Kind: dispatch.Read}
 			tc.change(&spec)
-			op, err := dispatch.New(spec, idle)
+			op, err := dispatch.New(spec, doNothing)
 			assert.Assert(t, op == nil)
 			assert.ErrorContains(t, err, tc.want)
 			assert.Assert(t,
@@ -117,7 +117,7 @@ func TestSchemasAreInferred(t *testing.T) {
 	}
 }
 
-func TestRawTypesHaveNoSchemaOfTheirOwn(t *testing.T) {
+func TestRawTypesHaveNoInferredSchema(t *testing.T) {
 	raw := func(_ context.Context, in json.RawMessage) (json.RawMessage, error) { return in, nil }
 	op, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Kind: dispatch.Read}, raw)
 	assert.NilError(t, err)
@@ -130,7 +130,7 @@ func TestGivenSchemasAreOnOneLineAndCopied(t *testing.T) {
 	example := json.RawMessage("{\n}")
 	op, err := dispatch.New(
 		dispatch.Spec{Name: "a.b", Summary: "S.", Kind: dispatch.Read, Input: given, Output: given,
-			Examples: []dispatch.Example{{Summary: "E", Input: example}}}, idle)
+			Examples: []dispatch.Example{{Summary: "E", Input: example}}}, doNothing)
 	assert.NilError(t, err)
 	clear(given)
 	clear(example)
@@ -144,7 +144,7 @@ func TestSpecIsCopied(t *testing.T) {
 	codes[0] = dispatch.NotFound
 	spec := dispatch.Spec{Name: "a.b", Summary: "S.", Kind: dispatch.Read, Errors: codes}
 	op, err := dispatch.New(spec,
-		func(context.Context, placed) (nothing, error) { return nothing{}, nil })
+		func(context.Context, instanceInput) (nothing, error) { return nothing{}, nil })
 	assert.NilError(t, err)
 	codes[0] = dispatch.StateError
 	assert.Equal(t, codes[:2][1], dispatch.Code(""))
@@ -152,12 +152,12 @@ func TestSpecIsCopied(t *testing.T) {
 }
 
 func TestDescriptionEndsWithTheDeclaredCodes(t *testing.T) {
-	with := operation(t, "a.a", func(s *dispatch.Spec) {
+	with := newOperation(t, "a.a", func(s *dispatch.Spec) {
 		s.Description = "All of it."
 		s.Errors = []dispatch.Code{dispatch.StateError, dispatch.NotFound}
 	})
 	assert.Equal(t, with.Description(), "All of it.\n\nErrors: state_error, not_found")
-	assert.Equal(t, operation(t, "a.a").Description(), "Does nothing.")
+	assert.Equal(t, newOperation(t, "a.a").Description(), "Does nothing.")
 }
 
 type branch struct {
@@ -173,7 +173,7 @@ type branch struct {
 	When     *time.Time        `json:"when"`
 }
 
-// What a handler left nil must still be what the output schema promises.
+// A nil in the result is encoded as the output schema describes.
 func TestNilsFitTheOutputSchema(t *testing.T) {
 	full := branch{Name: "null", Branches: []*branch{{}, nil}, Parent: &branch{},
 		Grid: [][]int{nil, {1}}, ByName: map[string][]int{"null": nil}}

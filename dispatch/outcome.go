@@ -13,9 +13,9 @@ import (
 // [Spec].Errors, so that the caller got internal_error instead.
 var ErrUndeclared = errors.New("dispatch: the operation does not declare the code of its error")
 
-// ShowError returns an error that shows the text of err to the caller. As [Options].Translate it
-// shows all errors of a program; an operation can also return its result. The code is
-// internal_error, unless err has a code already. ShowError returns nil for nil.
+// ShowError returns an error whose text, that of err, is shown to the caller. As
+// [Options].Translate it applies to all operations; a single operation can also return its result.
+// The code is internal_error unless err already has a code. ShowError returns nil for nil.
 func ShowError(err error) error {
 	if err == nil || asError(err) != nil {
 		return err
@@ -27,91 +27,91 @@ func ShowError(err error) error {
 func (d *Dispatcher) operationError(ctx context.Context, op *Operation, call *Call,
 	err error) *Error {
 	if e := asError(err); e != nil {
-		return d.declared(ctx, op, call, e, err)
+		return d.checkDeclared(ctx, op, call, e, err)
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return Errorf(Timeout, "the time allowed ran out").because(err)
+		return Errorf(Timeout, "the time allowed ran out").withCause(err)
 	case errors.Is(err, context.Canceled):
-		return Errorf(Cancelled, "the call was cancelled").because(err)
+		return Errorf(Cancelled, "the call was cancelled").withCause(err)
 	}
 	if d.translate != nil {
 		if translated := d.translate(err); asError(translated) != nil {
-			return d.declared(ctx, op, call, asError(translated), err)
+			return d.checkDeclared(ctx, op, call, asError(translated), err)
 		}
 	}
-	d.report(ctx, slog.LevelError, "operation failed", op, call, slog.Any("error", err))
-	return internal(err)
+	d.logCall(ctx, slog.LevelError, "operation failed", op, call, slog.Any("error", err))
+	return internalError(err)
 }
 
-// declared returns e if the operation may return its code. err is the error that the operation
-// returned.
-func (d *Dispatcher) declared(ctx context.Context, op *Operation, call *Call, e *Error,
+// checkDeclared returns e if the operation may return its code, and else logs err, the error that
+// the operation returned, and returns an internal_error.
+func (d *Dispatcher) checkDeclared(ctx context.Context, op *Operation, call *Call, e *Error,
 	err error) *Error {
 	info, _ := d.catalog.CodeInfo(e.Code)
 	if op.spec.AnyCode || info.Universal || slices.Contains(op.spec.Errors, e.Code) {
 		return e
 	}
-	d.report(ctx, slog.LevelError,
+	d.logCall(ctx, slog.LevelError,
 		"operation returned a code that it does not declare; add it to Errors of its Spec", op,
 		call, slog.String("code", string(e.Code)), slog.Any("error", err))
-	return internal(errors.Join(ErrUndeclared, err))
+	return internalError(errors.Join(ErrUndeclared, err))
 }
 
-// completeError completes an error of an operation or an interceptor, so that it has a known code,
-// a message, a value of Recoverable and encoded details.
+// completeError returns an error of an operation or an interceptor with what a caller relies on: a
+// code of the catalog, a message, a decided Recoverable, and details that are JSON.
 func (d *Dispatcher) completeError(ctx context.Context, op *Operation, call *Call,
 	e *Error) *Error {
 	info, ok := d.catalog.CodeInfo(e.Code)
 	if !ok {
-		d.report(ctx, slog.LevelError, "call ended with a code that the catalog does not have", op,
+		d.logCall(ctx, slog.LevelError, "call ended with a code that the catalog does not have", op,
 			call, slog.String("code", string(e.Code)), slog.Any("error", e))
-		return internal(e)
+		return internalError(e)
 	}
-	shown := *e
-	if shown.Message == "" {
-		shown.Message = info.Summary
+	completed := *e
+	if completed.Message == "" {
+		completed.Message = info.Summary
 	}
-	if shown.undecided {
-		shown.Recoverable, shown.undecided = info.Recoverable, false
+	if completed.defaultRecoverable {
+		completed.Recoverable, completed.defaultRecoverable = info.Recoverable, false
 	}
 	if e.Details != nil {
 		details, err := encode(e.Details)
 		if err != nil {
-			d.report(ctx, slog.LevelError, "details of an error do not encode", op, call,
+			d.logCall(ctx, slog.LevelError, "details of an error do not encode", op, call,
 				slog.String("code", string(e.Code)), slog.Any("error", err))
 		}
-		shown.Details = details
+		completed.Details = details
 		if err != nil || string(details) == "null" {
-			shown.Details = nil
+			completed.Details = nil
 		}
 	}
-	return &shown
+	return &completed
 }
 
 // panicEnvelope returns the envelope of a call that panicked, and logs the panic.
 func (d *Dispatcher) panicEnvelope(ctx context.Context, op *Operation, call *Call,
 	failure *contain.PanicError) Envelope {
 	err := failure.Unwrap()
-	d.report(ctx, slog.LevelError, "operation panicked", op, call,
+	d.logCall(ctx, slog.LevelError, "operation panicked", op, call,
 		slog.String("panic", err.Error()), slog.String("stack", string(failure.Stack)))
-	return Envelope{Err: internal(err)}
+	return Envelope{Err: internalError(err)}
 }
 
-func internal(cause error) *Error {
+func internalError(cause error) *Error {
 	return Errorf(InternalError,
-		"the operation failed unexpectedly; the log has the cause").because(cause)
+		"the operation failed unexpectedly; the log has the cause").withCause(cause)
 }
 
-// report logs an event without the arguments, which can be secret.
-func (d *Dispatcher) report(ctx context.Context, level slog.Level, message string, op *Operation,
+// logCall logs an event of a call, without the arguments, which can be secret.
+func (d *Dispatcher) logCall(ctx context.Context, level slog.Level, message string, op *Operation,
 	call *Call, attrs ...slog.Attr) {
-	about := []slog.Attr{slog.String("operation", op.Name())}
+	all := []slog.Attr{slog.String("operation", op.Name())}
 	for _, a := range []struct{ key, value string }{{"surface", call.Surface},
 		{"request", call.RequestID}, {"session", call.Session}, {"instance", call.Instance}} {
 		if a.value != "" {
-			about = append(about, slog.String(a.key, a.value))
+			all = append(all, slog.String(a.key, a.value))
 		}
 	}
-	d.log.LogAttrs(ctx, level, message, append(about, attrs...)...)
+	d.log.LogAttrs(ctx, level, message, append(all, attrs...)...)
 }

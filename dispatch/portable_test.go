@@ -26,7 +26,7 @@ type portable struct {
 	Raw   json.RawMessage
 }
 
-// What an operation returns is what its schema describes, also for the zero value.
+// A result matches the inferred schema, even the zero value.
 func TestResultFitsTheInferredSchema(t *testing.T) {
 	note := "n"
 	for _, v := range []portable{
@@ -35,35 +35,35 @@ func TestResultFitsTheInferredSchema(t *testing.T) {
 			Items: []*int{nil, new(int)}, Wait: -1500 * time.Nanosecond, Where: &url.URL{Path: "/a"},
 			Sum: *big.NewInt(-5), Raw: json.RawMessage(`{}`)},
 	} {
-		b := newBench(dispatch.Options{})
-		does(b, func(context.Context, portable) (portable, error) { return v, nil })
-		op, ok := b.Lookup("a.b")
+		fx := newFixture(dispatch.Options{})
+		register(fx, func(context.Context, portable) (portable, error) { return v, nil })
+		op, ok := fx.Lookup("a.b")
 		assert.Assert(t, ok)
-		data := b.call(t.Context(), `{"list":[],"map":{},"bytes":"","items":[],"Raw":1}`).Data
+		data := fx.call(t.Context(), `{"list":[],"map":{},"bytes":"","items":[],"Raw":1}`).Data
 		s, err := schema.Compile(op.Output(), schema.AssertFormats())
 		assert.NilError(t, err)
 		assert.NilError(t, s.Validate(data), "%s %s", op.Output(), data)
 	}
 }
 
-// A null for a pointer is accepted, although the published schema does not offer it; a duration is
-// text, in a default too.
+// Null is accepted for a pointer, although the published schema does not allow it. A duration is a
+// string, even as a default.
 func TestArgumentsOfPortableTypes(t *testing.T) {
-	b := newBench(dispatch.Options{})
+	fx := newFixture(dispatch.Options{})
 	var got portable
-	does(b, func(_ context.Context, in portable) (struct{}, error) {
+	register(fx, func(_ context.Context, in portable) (struct{}, error) {
 		got = in
 		return struct{}{}, nil
 	})
 	const rest = `"list":[],"map":{},"bytes":"","items":[],"Raw":1`
-	assert.Assert(t, b.call(t.Context(), `{"note":null,"where":"/a",`+rest+`}`).Success())
+	assert.Assert(t, fx.call(t.Context(), `{"note":null,"where":"/a",`+rest+`}`).Success())
 	assert.Assert(t, got.Note == nil && got.Where.Path == "/a" && got.Wait == 5*time.Minute)
-	assert.Assert(t, b.call(t.Context(), `{"wait":"1h",`+rest+`}`).Success())
+	assert.Assert(t, fx.call(t.Context(), `{"wait":"1h",`+rest+`}`).Success())
 	assert.Equal(t, got.Wait, time.Hour)
 	for _, arguments := range []string{`{"wait":5,`, `{"wait":"soon",`, `{"wait":null,`} {
-		assert.Assert(t, !b.call(t.Context(), arguments+rest+`}`).Success(), arguments)
+		assert.Assert(t, !fx.call(t.Context(), arguments+rest+`}`).Success(), arguments)
 	}
-	op, _ := b.Lookup("a.b")
+	op, _ := fx.Lookup("a.b")
 	published, err := schema.Compile(op.Input())
 	assert.NilError(t, err)
 	assert.ErrorContains(t, published.Validate([]byte(`{"note":null,`+rest+`}`)), "note must be a string, not null")

@@ -12,15 +12,15 @@ import (
 // ErrBusy matches the error of a call for which no memory was left: see [Reserve].
 var ErrBusy = errors.New("dispatch: no memory is left for the call")
 
-const reserveWithin = 10 * time.Second
+const reserveTimeout = 10 * time.Second
 
 // Reserve reserves n bytes of the surface's memory limit for the call's principal until the call
 // has been answered. An operation calls it before it allocates more than about a megabyte, so that
 // many concurrent calls stay within the memory of the program. The surface itself reserves memory
 // for the arguments and the encoded answer.
 //
-// Reserve blocks for up to 10 seconds while others hold too much; waiting principals are served in
-// turn. Then it returns a [Timeout] that matches [ErrBusy]; the caller may try again. If n is more
+// Reserve blocks while too little memory is left, and serves waiting principals in turn. After 10
+// seconds it returns a [Timeout] that matches [ErrBusy]; the caller may try again. If n is more
 // than one principal may ever hold, Reserve returns an [InvalidInput] at once. Outside of a call,
 // and if the surface has no limit, it does nothing.
 func Reserve(ctx context.Context, n int64) error {
@@ -28,9 +28,9 @@ func Reserve(ctx context.Context, n int64) error {
 	if account == nil {
 		return nil
 	}
-	within, cancel := context.WithTimeoutCause(ctx, reserveWithin, ErrBusy)
+	waitCtx, cancel := context.WithTimeoutCause(ctx, reserveTimeout, ErrBusy)
 	defer cancel()
-	err := account.Wait(within, n)
+	err := account.Wait(waitCtx, n)
 	switch {
 	case err == nil:
 		return nil
@@ -40,7 +40,7 @@ func Reserve(ctx context.Context, n int64) error {
 			n)
 	case errors.Is(err, ErrBusy):
 		return Errorf(Timeout,
-			"the memory for answers is in use; try again in a moment").because(ErrBusy)
+			"the memory for answers is in use; try again in a moment").withCause(ErrBusy)
 	}
 	return fmt.Errorf("waiting for memory: %w", err)
 }

@@ -15,34 +15,33 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// The rules of the contract that no other test is named after.
+// Rules of the package documentation that no other test covers.
 
 var kinds = []dispatch.Kind{dispatch.Read, dispatch.Write, dispatch.Destructive, dispatch.Lifecycle,
 	dispatch.Wait, dispatch.Eval}
 
-// The kind is from a closed set and checked when the operation is made: one that is mis-declared
-// fails at the start, not when it is called.
+// New checks that the kind is from the closed set, so that a wrong one fails when the program
+// starts.
 func TestKindIsFromAClosedSet(t *testing.T) {
 	for _, kind := range kinds {
-		_, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Kind: kind}, idle)
+		_, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Kind: kind}, doNothing)
 		assert.NilError(t, err)
 	}
 	for _, kind := range []dispatch.Kind{"", "Read", "read ", "execute", "query", "\x00"} {
-		_, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Kind: kind}, idle)
+		_, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Kind: kind}, doNothing)
 		assert.ErrorContains(t, err,
 			fmt.Sprintf(`operation "a.b": kind %q is none of read, write, destructive, lifecycle, wait, eval`,
 				kind))
 	}
 }
 
-// Kind, gate and the rest of the metadata are on the declaration, never on the input that a caller
-// sees; to send them is an error.
+// The kind, the gate and other metadata are not part of the input; sending them is an error.
 func TestMetadataIsNeverInput(t *testing.T) {
 	for _, kind := range kinds {
 		op, err := dispatch.New(
 			dispatch.Spec{Name: "a.b", Summary: "S.", Kind: kind, Gate: dispatch.GateEval,
 				Idempotent: true, OpenWorld: true},
-			func(context.Context, using) (nothing, error) { return nothing{}, nil })
+			func(context.Context, sessionInput) (nothing, error) { return nothing{}, nil })
 		assert.NilError(t, err)
 		var input struct{ Properties map[string]any }
 		assert.NilError(t, json.Unmarshal(op.Input(), &input))
@@ -55,20 +54,19 @@ func TestMetadataIsNeverInput(t *testing.T) {
 			e := d.Dispatch(t.Context(),
 				&dispatch.Call{Operation: "a.b",
 					Arguments: json.RawMessage(`{"` + name + `":"read"}`)})
-			assert.Assert(t, !e.Success() &&
-				e.Err.Code == dispatch.InvalidInput, "%s %s: %v", kind, name, e.Err)
+			assert.Assert(t, !e.Success() && e.Err.Code == dispatch.InvalidInput,
+				"%s %s: %v", kind, name, e.Err)
 		}
 	}
 }
 
-// Schemas are closed: an argument that nobody reads is an error at every depth, and the caller is
-// told which.
+// An unknown property is an error at every depth, which names it.
 func TestInferredSchemasAreClosed(t *testing.T) {
 	type part struct {
 		N int `json:"n,omitempty"`
 	}
-	b := newBench(dispatch.Options{})
-	does(b, func(context.Context, struct {
+	fx := newFixture(dispatch.Options{})
+	register(fx, func(context.Context, struct {
 		Part  part            `json:"part,omitzero"`
 		Parts []part          `json:"parts,omitempty"`
 		By    map[string]part `json:"by,omitempty"`
@@ -81,16 +79,16 @@ func TestInferredSchemasAreClosed(t *testing.T) {
 		`{"parts":[{},{"x":1}]}`: `"path":"/parts/1","property":"x"`,
 		`{"by":{"k":{"x":1}}}`:   `"path":"/by/k","property":"x"`,
 	} {
-		e := b.call(t.Context(), arguments)
+		e := fx.call(t.Context(), arguments)
 		assert.Assert(t, !e.Success() && e.Err.Code == dispatch.InvalidInput, arguments)
 		assert.Assert(t, strings.Contains(string(e.Err.Details.(json.RawMessage)), path), "%s",
 			e.Err.Details)
 	}
-	assert.Assert(t, b.call(t.Context(), `{"by":{"any key":{"n":1}}}`).Success())
+	assert.Assert(t, fx.call(t.Context(), `{"by":{"any key":{"n":1}}}`).Success())
 }
 
-// The description ends with the codes that the operation may fail with, those included that it has
-// by what it is.
+// The description ends with the declared codes, including those that follow from the kind and the
+// input.
 func TestDescriptionEndsWithTheCodesOfWhatItIs(t *testing.T) {
 	kind := func(k dispatch.Kind) dispatch.Spec { return dispatch.Spec{Kind: k} }
 	spec := func(s dispatch.Spec) dispatch.Spec { s.Name, s.Summary = "a.b", "S."; return s }
@@ -99,24 +97,24 @@ func TestDescriptionEndsWithTheCodesOfWhatItIs(t *testing.T) {
 		op   func() (*dispatch.Operation, error)
 		want string
 	}{
-		{"nothing in particular", func() (*dispatch.Operation, error) {
-			return dispatch.New(spec(kind(dispatch.Write)), idle)
+		{"of kind write", func() (*dispatch.Operation, error) {
+			return dispatch.New(spec(kind(dispatch.Write)), doNothing)
 		}, ""},
 		{"of kind destructive", func() (*dispatch.Operation, error) {
-			return dispatch.New(spec(kind(dispatch.Destructive)), idle)
+			return dispatch.New(spec(kind(dispatch.Destructive)), doNothing)
 		}, "confirmation_required"},
 		{"of kind eval", func() (*dispatch.Operation, error) {
-			return dispatch.New(spec(kind(dispatch.Eval)), idle)
+			return dispatch.New(spec(kind(dispatch.Eval)), doNothing)
 		}, "blocked"},
 		{"with an instance", func() (*dispatch.Operation, error) {
 			return dispatch.New(spec(kind(dispatch.Read)),
-				func(context.Context, placed) (nothing, error) { return nothing{}, nil })
+				func(context.Context, instanceInput) (nothing, error) { return nothing{}, nil })
 		}, "unknown_instance"},
 		{"with a session", func() (*dispatch.Operation, error) {
 			return dispatch.New(spec(kind(dispatch.Read)),
-				func(context.Context, using) (nothing, error) { return nothing{}, nil })
+				func(context.Context, sessionInput) (nothing, error) { return nothing{}, nil })
 		}, "not_running"},
-		{"all of it, behind its own", func() (*dispatch.Operation, error) {
+		{"all of these, after those of the spec", func() (*dispatch.Operation, error) {
 			return dispatch.New(
 				spec(dispatch.Spec{Kind: dispatch.Eval, Destructive: true,
 					Errors: []dispatch.Code{dispatch.NotFound, dispatch.Blocked}}),
@@ -137,37 +135,36 @@ func TestDescriptionEndsWithTheCodesOfWhatItIs(t *testing.T) {
 			}
 			assert.Equal(t, op.Description(), want)
 			c := dispatch.NewCatalog()
-			assert.NilError(t, c.Register(op), "all of them are of the closed set")
+			assert.NilError(t, c.Register(op), "the catalog must have all these codes")
 		})
 	}
 }
 
-// What is removed is unknown from then on; calls of it that are running go on to their end.
+// A removed operation is unknown, but its running calls continue.
 func TestRemovedOperationFinishesItsCalls(t *testing.T) {
-	b := newBench(dispatch.Options{})
+	fx := newFixture(dispatch.Options{})
 	entered, leave := make(chan bool), make(chan bool)
-	does(b, func(context.Context, nothing) (string,
-		error) {
+	register(fx, func(context.Context, nothing) (string, error) {
 		entered <- true
 		<-leave
 		return "done", nil
 	})
 	outcome := make(chan dispatch.Envelope)
-	go func() { outcome <- b.call(t.Context(), ``) }()
+	go func() { outcome <- fx.call(t.Context(), ``) }()
 	<-entered
-	assert.Equal(t, b.Remove("a.b"), 1)
-	assert.Equal(t, b.call(t.Context(), ``).Err.Code, dispatch.UnknownOperation)
+	assert.Equal(t, fx.Remove("a.b"), 1)
+	assert.Equal(t, fx.call(t.Context(), ``).Err.Code, dispatch.UnknownOperation)
 	leave <- true
 	assert.Equal(t, string((<-outcome).Data), `"done"`)
 }
 
-// The life of a call is in this order, so that each step can rely on those before it.
-func TestLifeOfACall(t *testing.T) {
-	b := newBench(dispatch.Options{})
-	gated := operation(t, "a.gated", func(s *dispatch.Spec) { s.Gate = dispatch.GateEval })
-	assert.NilError(t, b.Register(gated))
+// The steps of a call have this order, so that each can rely on the preceding ones.
+func TestStepsOfACall(t *testing.T) {
+	fx := newFixture(dispatch.Options{})
+	gated := newOperation(t, "a.gated", func(s *dispatch.Spec) { s.Gate = dispatch.GateEval })
+	assert.NilError(t, fx.Register(gated))
 	ran := 0
-	does(b, func(_ context.Context, in struct {
+	register(fx, func(_ context.Context, in struct {
 		Code string `json:"code"`
 		N    int8   `json:"n,omitempty"`
 	}) (string, error) {
@@ -179,23 +176,23 @@ func TestLifeOfACall(t *testing.T) {
 		confirmed                  bool
 		want                       dispatch.Code
 	}{
-		{"unknown comes first", "a.c", `{`, false, dispatch.UnknownOperation},
-		{"a closed gate is as good as unknown", "a.gated", `{`, true, dispatch.UnknownOperation},
-		{"then arguments that are no JSON", "a.b", `{"code":"sudo"`, false, dispatch.InvalidInput},
-		{"missing ones", "a.b", `{}`, false, dispatch.MissingParam},
-		{"wrong ones, blocked words or not", "a.b", `{"code":["sudo"]}`, false,
+		{"first the operation is looked up", "a.c", `{`, false, dispatch.UnknownOperation},
+		{"an operation behind a closed gate is unknown", "a.gated", `{`, true, dispatch.UnknownOperation},
+		{"then the arguments must be JSON", "a.b", `{"code":"sudo"`, false, dispatch.InvalidInput},
+		{"then missing arguments", "a.b", `{}`, false, dispatch.MissingParam},
+		{"then invalid arguments, even with blocked words", "a.b", `{"code":["sudo"]}`, false,
 			dispatch.InvalidInput},
-		{"then the blocklist, confirmed or not", "a.b", `{"code":"sudo"}`, true, dispatch.Blocked},
+		{"then the blocklist, even if confirmed", "a.b", `{"code":"sudo"}`, true, dispatch.Blocked},
 		{"then confirmation", "a.b", `{"code":"ls"}`, false, dispatch.ConfirmationRequired},
 		{"then the operation", "a.b", `{"code":"ls"}`, true, ""},
 	} {
 		t.Run(tc.step, func(t *testing.T) {
 			before := ran
-			e := b.Dispatch(t.Context(),
+			e := fx.Dispatch(t.Context(),
 				&dispatch.Call{Operation: tc.operation, Arguments: json.RawMessage(tc.arguments),
 					Confirmed: tc.confirmed})
 			if tc.want == "" {
-				assert.Equal(t, string(e.Data), `"ls"`, "what the operation returned, as it is")
+				assert.Equal(t, string(e.Data), `"ls"`, "the result must not change")
 				assert.Equal(t, ran, before+1)
 				return
 			}
@@ -205,11 +202,11 @@ func TestLifeOfACall(t *testing.T) {
 	}
 }
 
-// Everything that is wrong is told at once, each with its path.
-func TestAllProblemsAreTold(t *testing.T) {
-	b := newBench(dispatch.Options{})
-	does(b, echo)
-	e := b.call(t.Context(), `{"days":"x","units":[1,"a",2]}`)
+// An error lists all problems of the arguments, each with its path.
+func TestAllProblemsAreReported(t *testing.T) {
+	fx := newFixture(dispatch.Options{})
+	register(fx, echo)
+	e := fx.call(t.Context(), `{"days":"x","units":[1,"a",2]}`)
 	assert.Equal(t, e.Err.Code, dispatch.InvalidInput)
 	var details struct {
 		Errors []struct{ Path, Property, Reason string }
@@ -224,30 +221,32 @@ func TestAllProblemsAreTold(t *testing.T) {
 	assert.DeepEqual(t, paths, []string{" city", "/days ", "/units/0 ", "/units/2 "})
 }
 
-// The context of the operation carries what the call is about, for whatever the operation calls,
-// without a parameter for each.
-func TestContextCarriesWhatTheCallIsAbout(t *testing.T) {
-	b := newBench(dispatch.Options{})
-	deep := func(ctx context.Context) string {
+// The context of an operation carries the call, so that functions that the operation calls need no
+// parameters for its fields.
+func TestContextCarriesTheFieldsOfTheCall(t *testing.T) {
+	fx := newFixture(dispatch.Options{})
+	callFields := func(ctx context.Context) string {
 		call := dispatch.CallFrom(ctx)
-		dispatch.Logger(ctx).Info("from the deep")
+		dispatch.Logger(ctx).Info("called")
 		return strings.Join(
 			[]string{call.Operation, call.Session, call.Instance, call.Principal, call.RequestID,
 				call.Surface}, " ")
 	}
-	does(b, func(ctx context.Context, _ using) (string, error) { return deep(ctx), nil })
-	e := b.Dispatch(t.Context(),
+	register(fx, func(ctx context.Context, _ sessionInput) (string, error) {
+		return callFields(ctx), nil
+	})
+	e := fx.Dispatch(t.Context(),
 		&dispatch.Call{Operation: "a.b", Session: "s", Instance: "i", Principal: "ann",
 			RequestID: "7", Surface: "test"})
 	assert.Equal(t, string(e.Data), `"a.b s i ann 7 test"`)
-	assert.Assert(t, strings.Contains(b.log.String(), "from the deep"))
+	assert.Assert(t, strings.Contains(fx.log.String(), "msg=called"))
 }
 
-// An operation that calls another one: each has its own call in its context, and its own outcome.
-func TestCallWithinACall(t *testing.T) {
-	s := newShells(dispatch.SessionOptions[int]{})
+// If an operation calls another one, each has its own call in its context, and its own envelope.
+func TestNestedCall(t *testing.T) {
+	s := newShellService(dispatch.SessionOptions[int]{})
 	s.openAll(t, "a", "b")
-	does(s.bench, func(ctx context.Context, _ nothing) (string, error) {
+	register(s.fixture, func(ctx context.Context, _ nothing) (string, error) {
 		inner := s.Dispatch(ctx,
 			&dispatch.Call{Operation: "shell.use", Arguments: json.RawMessage(`{"session":"a"}`),
 				RequestID: "inner"})
@@ -259,14 +258,14 @@ func TestCallWithinACall(t *testing.T) {
 	assert.Equal(t, e.Session, "")
 }
 
-// What an operation says of one argument has the form of what the dispatcher says of them: a
-// surface need not tell them apart.
+// InvalidArgument and MissingArgument return errors of the same form as the dispatcher's
+// validation.
 func TestArgumentErrorsHaveTheDispatchersForm(t *testing.T) {
-	b := newBench(dispatch.Options{})
-	does(b, func(_ context.Context, q query) (nothing, error) {
+	fx := newFixture(dispatch.Options{})
+	register(fx, func(_ context.Context, q query) (nothing, error) {
 		if q.City == "missing" {
 			return nothing{},
-				dispatch.MissingArgument("units", "more than %d days are told in units", q.Days)
+				dispatch.MissingArgument("units", "more than %d days need a unit", q.Days)
 		}
 		return nothing{},
 			dispatch.InvalidArgument("/units/0", "there is no unit %q: %w", q.Units[0],
@@ -281,8 +280,8 @@ func TestArgumentErrorsHaveTheDispatchersForm(t *testing.T) {
 		{`{}`, dispatch.MissingParam, `invalid arguments: missing required property "city"`,
 			`{"errors":[{"path":"","property":"city","reason":"missing required property \"city\""}]}`},
 		{`{"city":"missing","days":9}`, dispatch.MissingParam,
-			`invalid arguments: "units" is missing: more than 9 days are told in units`,
-			`{"errors":[{"path":"","property":"units","reason":"more than 9 days are told in units"}]}`},
+			`invalid arguments: "units" is missing: more than 9 days need a unit`,
+			`{"errors":[{"path":"","property":"units","reason":"more than 9 days need a unit"}]}`},
 		{`{"city":"x","units":[1]}`, dispatch.InvalidInput,
 			`invalid arguments: units[0] must be a string, not 1`,
 			`{"errors":[{"path":"/units/0","reason":"must be a string, not 1"}]}`},
@@ -290,7 +289,7 @@ func TestArgumentErrorsHaveTheDispatchersForm(t *testing.T) {
 			`invalid arguments: units[0]: there is no unit "ell": file does not exist`,
 			`{"errors":[{"path":"/units/0","reason":"there is no unit \"ell\": file does not exist"}]}`},
 	} {
-		e := b.call(t.Context(), tc.arguments)
+		e := fx.call(t.Context(), tc.arguments)
 		assert.Equal(t, e.Err.Code, tc.code)
 		assert.Equal(t, e.Err.Message, tc.message)
 		assert.Equal(t, string(e.Err.Details.(json.RawMessage)), tc.details)
@@ -298,18 +297,18 @@ func TestArgumentErrorsHaveTheDispatchersForm(t *testing.T) {
 		assert.Assert(t, errors.Is(e.Err, tc.code))
 	}
 	assert.Assert(t,
-		errors.Is(b.call(t.Context(), `{"city":"x","units":["ell"]}`).Err, fs.ErrNotExist),
-		"what %w wraps stays within reach")
-	assert.Equal(t, b.log.String(), "")
+		errors.Is(fx.call(t.Context(), `{"city":"x","units":["ell"]}`).Err, fs.ErrNotExist),
+		"errors.Is must find what %w wraps")
+	assert.Equal(t, fx.log.String(), "")
 }
 
-type secretly struct{}
+type secretErrors struct{}
 
-func (secretly) UnmarshalText([]byte) error   { return errors.New("secret") }
-func (secretly) MarshalText() ([]byte, error) { return nil, errors.New("secret") }
+func (secretErrors) UnmarshalText([]byte) error   { return errors.New("secret") }
+func (secretErrors) MarshalText() ([]byte, error) { return nil, errors.New("secret") }
 
-// Nothing of a cause leaks that its author did not choose to tell.
-func TestNothingOfACauseLeaks(t *testing.T) {
+// The caller sees no text of a cause that the operation did not choose to show.
+func TestCausesDoNotLeak(t *testing.T) {
 	secret := errors.New("secret")
 	for name, err := range map[string]error{
 		"plain": secret,
@@ -321,38 +320,37 @@ func TestNothingOfACauseLeaks(t *testing.T) {
 		"around a cancelled call": fmt.Errorf("secret: %w", context.Canceled),
 		"around a deadline":       errors.Join(secret, context.DeadlineExceeded),
 	} {
-		b := newBench(dispatch.Options{})
-		does(b, fails(err), declares(dispatch.NotFound))
-		e := b.call(t.Context(), ``)
+		fx := newFixture(dispatch.Options{})
+		register(fx, returnError(err), withErrors(dispatch.NotFound))
+		e := fx.call(t.Context(), ``)
 		assert.Assert(t, !e.Success())
 		assert.Assert(t, !strings.Contains(string(e.AppendJSON(nil)), "secret"), "%s: %s", name,
 			e.AppendJSON(nil))
 	}
-	b := newBench(dispatch.Options{})
-	does(b, func(context.Context, struct {
-		S secretly `json:"s,omitzero"`
-	}) (secretly, error) {
-		return secretly{}, nil
+	fx := newFixture(dispatch.Options{})
+	register(fx, func(context.Context, struct {
+		S secretErrors `json:"s,omitzero"`
+	}) (secretErrors, error) {
+		return secretErrors{}, nil
 	}, func(s *dispatch.Spec) { s.Input = json.RawMessage(`{"type":"object"}`) })
 	for arguments, code := range map[string]dispatch.Code{`{"s":"x"}`: dispatch.InvalidInput,
 		`{}`: dispatch.InternalError} {
-		e := b.call(t.Context(), arguments)
+		e := fx.call(t.Context(), arguments)
 		assert.Equal(t, e.Err.Code, code)
 		assert.Assert(t, !strings.Contains(string(e.AppendJSON(nil)), "secret"), "%s",
 			e.AppendJSON(nil))
 	}
 }
 
-// An instance that does not exist is answered with those that do.
+// The error for an unknown instance lists all names.
 func TestUnknownInstanceListsTheNames(t *testing.T) {
 	roots, err := dispatch.NewInstances("main", map[string]string{"main": "/", "alt": "/alt"})
 	assert.NilError(t, err)
-	b := newBench(dispatch.Options{})
-	does(b, func(_ context.Context, in placed) (string,
-		error) {
+	fx := newFixture(dispatch.Options{})
+	register(fx, func(_ context.Context, in instanceInput) (string, error) {
 		return roots.Get(in.Instance.Instance)
 	})
-	e := b.call(t.Context(), `{"instance":"other"}`)
+	e := fx.call(t.Context(), `{"instance":"other"}`)
 	assert.Equal(t, string(e.AppendJSON(nil)),
 		`{"success":false,"data":null,"error":{"code":"unknown_instance","message":"no instance \"other\"; want one of alt, main",`+
 			`"details":{"instances":["alt","main"]},"recoverable":true}}`)

@@ -8,11 +8,12 @@ import (
 // A selector is an argument that a surface can also pass in the [Call]. There are two: [Instance]
 // and [Session].
 type selector struct {
-	name     string                                            // of the argument
-	typeName string                                            // of the embedded type
-	value    func(input any) (argument *string, embedded bool) // nil if it is embedded as a pointer
-	inCall   func(*Call) *string
-	unknown  Code // the code for an unknown value
+	name     string // of the argument
+	typeName string // of the embedded type
+	// the argument in an input; nil if the type is embedded as a pointer that is nil
+	argument    func(input any) (argument *string, embedded bool)
+	inCall      func(*Call) *string
+	unknownCode Code // the code for an unknown value
 }
 
 var allSelectors = [...]selector{
@@ -23,9 +24,9 @@ var allSelectors = [...]selector{
 
 // selectors returns the selectors that an input type embeds.
 func selectors(input any) (found []selector, err error) {
-	input = pointee(input)
+	input = innermostPointer(input)
 	for _, s := range allSelectors {
-		switch argument, embedded := s.value(input); {
+		switch argument, embedded := s.argument(input); {
 		case embedded && argument == nil:
 			return nil, errors.New("its input embeds dispatch." + s.typeName +
 				" as a pointer; embed the struct")
@@ -36,33 +37,34 @@ func selectors(input any) (found []selector, err error) {
 	return found, nil
 }
 
-// pointee returns the type that an input type points to, through any number of pointers.
-func pointee(input any) any {
-	v := reflect.ValueOf(input)
-	for ; v.Elem().Kind() == reflect.Pointer; v = v.Elem() {
-		if v.Elem().IsNil() {
-			v.Elem().Set(reflect.New(v.Elem().Type().Elem()))
+// innermostPointer dereferences input, a pointer, until it points to a value that is no pointer. It
+// allocates the values of nil pointers.
+func innermostPointer(input any) any {
+	pointer := reflect.ValueOf(input)
+	for ; pointer.Elem().Kind() == reflect.Pointer; pointer = pointer.Elem() {
+		if pointer.Elem().IsNil() {
+			pointer.Elem().Set(reflect.New(pointer.Elem().Type().Elem()))
 		}
 	}
-	return v.Interface()
+	return pointer.Interface()
 }
 
-// settle merges the selectors in the arguments with those of the call. If they differ, it returns
-// an error, because a check may have used the value that the operation would not.
-func settle(chosen []selector, input any, call *Call) error {
+// mergeSelectors sets each selector in the input from the call, or the other way round. If both are
+// set and differ, it returns an error, because an interceptor may have checked only one of them.
+func mergeSelectors(chosen []selector, input any, call *Call) error {
 	if len(chosen) > 0 {
-		input = pointee(input)
+		input = innermostPointer(input)
 	}
 	for _, s := range chosen {
-		argument, _ := s.value(input)
+		argument, _ := s.argument(input)
 		switch given := s.inCall(call); {
 		case *argument == "":
 			*argument = *given
 		case *given == "":
 			*given = *argument
 		case *given != *argument:
-			return InvalidArgument("/"+s.name, "the call is for %s %q, its argument for %q", s.name,
-				*given, *argument)
+			return InvalidArgument("/"+s.name, "must be %q, the %s of the call, not %q", *given,
+				s.name, *argument)
 		}
 	}
 	return nil

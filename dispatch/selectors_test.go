@@ -12,8 +12,8 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// The surface can say the session, and the arguments can. If they disagree nothing runs: one may
-// have been used to decide whether it may.
+// The call and the arguments can both name a session. If they differ, nothing runs, because an
+// interceptor may have checked only one of them.
 func TestCallAndArgumentMustNotDisagree(t *testing.T) {
 	type both struct {
 		dispatch.Session
@@ -21,7 +21,7 @@ func TestCallAndArgumentMustNotDisagree(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		arguments, session, instance string
-		want                         string // session/instance, in the input and in the call
+		want                         string // "session/instance" of the input, and of the call
 		path                         string
 	}{
 		{`{}`, "", "", "/ /", ""},
@@ -32,30 +32,27 @@ func TestCallAndArgumentMustNotDisagree(t *testing.T) {
 		{`{"session":"s"}`, "other", "", "", "/session"},
 		{`{"session":"s","instance":"i"}`, "s", "other", "", "/instance"},
 	} {
-		for name, add := range map[string]func(b *bench){
-			"struct": func(b *bench) {
-				does(b, func(ctx context.Context, in both) (string,
-					error) {
-					return seen(ctx, &in.Session, &in.Instance), nil
+		for name, add := range map[string]func(fx *fixture){
+			"struct": func(fx *fixture) {
+				register(fx, func(ctx context.Context, in both) (string, error) {
+					return selectedValues(ctx, &in.Session, &in.Instance), nil
 				})
 			},
-			"pointer": func(b *bench) {
-				does(b, func(ctx context.Context, in *both) (string,
-					error) {
-					return seen(ctx, &in.Session, &in.Instance), nil
+			"pointer": func(fx *fixture) {
+				register(fx, func(ctx context.Context, in *both) (string, error) {
+					return selectedValues(ctx, &in.Session, &in.Instance), nil
 				})
 			},
-			"deep": func(b *bench) {
+			"deep": func(fx *fixture) {
 				type base struct{ both }
-				does(b, func(ctx context.Context, in base) (string,
-					error) {
-					return seen(ctx, &in.Session, &in.Instance), nil
+				register(fx, func(ctx context.Context, in base) (string, error) {
+					return selectedValues(ctx, &in.Session, &in.Instance), nil
 				})
 			},
 		} {
-			b := newBench(dispatch.Options{})
-			add(b)
-			e := b.Dispatch(t.Context(),
+			fx := newFixture(dispatch.Options{})
+			add(fx)
+			e := fx.Dispatch(t.Context(),
 				&dispatch.Call{Operation: "a.b", Arguments: json.RawMessage(tc.arguments),
 					Session: tc.session, Instance: tc.instance})
 			if tc.path == "" {
@@ -67,17 +64,18 @@ func TestCallAndArgumentMustNotDisagree(t *testing.T) {
 				strings.Contains(string(e.Err.Details.(json.RawMessage)), `{"errors":[{"path":"`+
 					tc.path+`"`), "%s", e.Err.Details)
 			assert.Assert(t, strings.Contains(e.Err.Message, `"other"`) &&
-				strings.HasPrefix(e.Err.Message, "invalid arguments: "+tc.path[1:]+": "), e.Err.Message)
+				strings.HasPrefix(e.Err.Message, "invalid arguments: "+tc.path[1:]+" must be "),
+				e.Err.Message)
 		}
 	}
 }
 
-func seen(ctx context.Context, s *dispatch.Session, i *dispatch.Instance) string {
+func selectedValues(ctx context.Context, s *dispatch.Session, i *dispatch.Instance) string {
 	call := dispatch.CallFrom(ctx)
 	return s.Session + "/" + i.Instance + " " + call.Session + "/" + call.Instance
 }
 
-// A pointer could be nil.
+// An embedded pointer could be nil.
 func TestSessionAsAPointerIsRefused(t *testing.T) {
 	_, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Kind: dispatch.Read},
 		func(context.Context, struct{ *dispatch.Session }) (nothing, error) {
@@ -86,8 +84,8 @@ func TestSessionAsAPointerIsRefused(t *testing.T) {
 	assert.ErrorContains(t, err, `operation "a.b": its input embeds dispatch.Session as a pointer`)
 }
 
-// What is embedded adds an optional argument to the input, of which a caller reads in the schema,
-// and a code, of which it reads in the description; once, if the author declared it as well.
+// An embedded Session or Instance adds an optional argument to the input, and a code to the
+// description, unless the spec already declares the code.
 func TestSelectorsAreArguments(t *testing.T) {
 	type both struct {
 		dispatch.Instance
@@ -112,18 +110,17 @@ func TestSelectorsAreArguments(t *testing.T) {
 	}
 }
 
-// An operation that embeds neither has no such argument, and what the surface says of them is left
-// alone.
+// An operation that embeds neither has no such argument, and the values in the call do not change.
 func TestOperationWithoutSelectors(t *testing.T) {
-	b := newBench(dispatch.Options{})
-	does(b, func(ctx context.Context, _ nothing) (string, error) {
+	fx := newFixture(dispatch.Options{})
+	register(fx, func(ctx context.Context, _ nothing) (string, error) {
 		call := dispatch.CallFrom(ctx)
 		return fmt.Sprint(call.Session, " ", call.Instance), nil
 	})
 	for _, name := range []string{"instance", "session"} {
-		assert.Equal(t, b.call(t.Context(), fmt.Sprintf(`{%q:"x"}`, name)).Err.Code,
+		assert.Equal(t, fx.call(t.Context(), fmt.Sprintf(`{%q:"x"}`, name)).Err.Code,
 			dispatch.InvalidInput)
 	}
-	e := b.Dispatch(t.Context(), &dispatch.Call{Operation: "a.b", Session: "s", Instance: "i"})
+	e := fx.Dispatch(t.Context(), &dispatch.Call{Operation: "a.b", Session: "s", Instance: "i"})
 	assert.Equal(t, string(e.Data), `"s i"`)
 }

@@ -41,7 +41,7 @@ func sessionOf(input any) (argument *string, embedded bool) {
 
 // SessionOptions are the settings of [Sessions]. The zero value is ready for use.
 type SessionOptions[T any] struct {
-	// Close frees the resources of a session. It is called once for every session and must return
+	// Close frees the resources of a session. It is called once for each session and must return
 	// soon after its context has ended. It must not call [Sessions.Close] for the same session,
 	// which would wait for itself. nil: there is nothing to free.
 	Close func(ctx context.Context, id string, value T) error
@@ -62,24 +62,24 @@ type SessionOptions[T any] struct {
 // Outside of a call, the program sees all sessions. All methods are safe for concurrent use, but
 // with the context of a call they may be called only on the operation's own goroutine.
 type Sessions[T any] struct {
-	o    SessionOptions[T]
-	room *quota.Pool // Max places, by principal
+	options SessionOptions[T]
+	places  *quota.Pool // Max places, by principal
 
-	mu      sync.Mutex
-	order   []*session[T] // in the order of opening, those that are being closed included
-	opening int           // sessions that are not in order yet
-	down    bool
-	quiet   chan struct{} // closed when down and nothing is opening
+	mu          sync.Mutex
+	all         []*session[T] // in the order of opening, including those that are being closed
+	opening     int           // calls of Open that have not added their session to all
+	isShutdown  bool
+	noneOpening chan struct{} // closed when isShutdown is set and opening is 0
 }
 
 type session[T any] struct {
 	SessionInfo[T]
-	principal string
-	users     map[*callContext]bool // calls that use it
-	timer     *time.Timer
-	unwatch   func() bool
-	closed    chan struct{} // nil until it is being closed; closed when it is closed
-	err       error         // of closing
+	principal    string
+	users        map[*callContext]bool // calls that use it
+	timer        *time.Timer
+	stopWatching func() bool
+	closed       chan struct{} // nil until closing starts; closed when closing has ended
+	err          error         // of closing
 }
 
 // SessionInfo describes a session.
@@ -96,7 +96,8 @@ const closeTimeout = 10 * time.Second // for sessions that end without a call of
 func NewSessions[T any](o SessionOptions[T]) *Sessions[T] {
 	o.Max = cmp.Or(o.Max, 64)
 	o.Logger = contain.Logger(o.Logger)
-	return &Sessions[T]{o: o, room: quota.NewPool(int64(o.Max)), quiet: make(chan struct{})}
+	return &Sessions[T]{options: o, places: quota.NewPool(int64(o.Max)),
+		noneOpening: make(chan struct{})}
 }
 
 // Open opens a session. It first reserves a place for the session, and then calls open, which
@@ -112,9 +113,9 @@ func (s *Sessions[T]) Open(ctx context.Context,
 	if err := s.reserve(call); err != nil {
 		return "", err
 	}
-	admitted := false
+	added := false
 	defer func() {
-		if !admitted { // also if open panics
+		if !added { // also if open panics
 			s.unreserve(call)
 		}
 	}()
@@ -122,31 +123,31 @@ func (s *Sessions[T]) Open(ctx context.Context,
 	if e.ID, e.Value, err = open(ctx); err != nil {
 		return "", err
 	}
-	if err := s.admit(ctx, e); err != nil {
+	if err := s.add(ctx, e); err != nil {
 		s.discard(e)
 		return "", err
 	}
-	admitted = true
+	added = true
 	return e.ID, nil
 }
 
 func (s *Sessions[T]) reserve(call *Call) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.down {
+	if s.isShutdown {
 		return Errorf(StateError, "no session can be opened any more: the program is ending")
 	}
 	owner := ownerOf(call)
-	if err := s.room.Take(owner, 1); err != nil {
+	if err := s.places.Take(owner, 1); err != nil {
 		ids := s.ids(call)
 		if errors.Is(err, quota.ErrTotal) {
 			return Errorf(StateError,
 				"there are %d sessions, which is the limit; close one first",
-				s.o.Max).With(listed(ids))
+				s.options.Max).With(sessionDetails(ids))
 		}
 		return Errorf(StateError,
 			"you have %d sessions, your share of the limit of %d; close one first",
-			s.room.Held(owner), s.o.Max).With(listed(ids))
+			s.places.Held(owner), s.options.Max).With(sessionDetails(ids))
 	}
 	s.opening++
 	return nil
@@ -163,36 +164,36 @@ func ownerOf(call *Call) string {
 func (s *Sessions[T]) unreserve(call *Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.room.Give(ownerOf(call), 1)
-	if s.opening--; s.opening == 0 && s.down {
-		close(s.quiet)
+	s.places.Give(ownerOf(call), 1)
+	if s.opening--; s.opening == 0 && s.isShutdown {
+		close(s.noneOpening)
 	}
 }
 
-func (s *Sessions[T]) admit(ctx context.Context, e *session[T]) error {
+func (s *Sessions[T]) add(ctx context.Context, e *session[T]) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.down:
+	case s.isShutdown:
 		return Errorf(StateError, "session %q was closed at once: the program is ending", e.ID)
 	case e.ID == "":
-		return errors.New("a session was opened without an id")
-	case slices.ContainsFunc(s.order, func(other *session[T]) bool { return other.ID == e.ID }):
+		return errors.New("the function passed to Sessions.Open returned an empty id")
+	case slices.ContainsFunc(s.all, func(other *session[T]) bool { return other.ID == e.ID }):
 		return Errorf(StateError, "there is a session %q already", e.ID)
 	}
-	s.order = append(s.order, e)
+	s.all = append(s.all, e)
 	s.opening--
 	e.Opened = time.Now()
-	if s.o.Idle > 0 {
-		e.timer = time.AfterFunc(s.o.Idle, func() { s.expire(e) })
+	if s.options.Idle > 0 {
+		e.timer = time.AfterFunc(s.options.Idle, func() { s.closeIfIdle(e) })
 	}
 	if call := CallFrom(ctx); call != nil {
 		e.principal = call.Principal
 		if call.Client != nil {
-			e.unwatch = context.AfterFunc(call.Client, func() { s.discard(e) })
+			e.stopWatching = context.AfterFunc(call.Client, func() { s.discard(e) })
 		}
 	}
-	s.pin(ctx, e)
+	s.use(ctx, e)
 	return nil
 }
 
@@ -211,7 +212,7 @@ func (s *Sessions[T]) Get(ctx context.Context, id string) (T, error) {
 		var none T
 		return none, err
 	}
-	s.pin(ctx, e)
+	s.use(ctx, e)
 	return e.Value, nil
 }
 
@@ -220,7 +221,7 @@ func (s *Sessions[T]) find(call *Call, id string) (*session[T], error) {
 		id = call.Session
 	}
 	var only *session[T]
-	for _, e := range s.order {
+	for _, e := range s.all {
 		if !e.visible(call) {
 			continue
 		}
@@ -230,28 +231,28 @@ func (s *Sessions[T]) find(call *Call, id string) (*session[T], error) {
 	}
 	switch ids := s.ids(call); {
 	case len(ids) == 0:
-		return nil, Errorf(NotRunning, "no session is running").With(listed(ids))
+		return nil, Errorf(NotRunning, "no session is running").With(sessionDetails(ids))
 	case id != "":
-		return nil, Errorf(NotRunning, "no session %.100q is running; there is %s", id,
-			strings.Join(ids, ", ")).With(listed(ids))
+		return nil, Errorf(NotRunning, "no session %.100q is running, only %s", id,
+			strings.Join(ids, ", ")).With(sessionDetails(ids))
 	case len(ids) > 1:
 		return nil, Errorf(InvalidInput, "several sessions are running; say which: %s",
-			strings.Join(ids, ", ")).With(listed(ids))
+			strings.Join(ids, ", ")).With(sessionDetails(ids))
 	}
 	return only, nil
 }
 
 // visible reports whether a call may know of the session.
-func (e *session[T]) visible(call *Call) bool { return e.closed == nil && e.belongs(call) }
+func (e *session[T]) visible(call *Call) bool { return e.closed == nil && e.belongsTo(call) }
 
-func (e *session[T]) belongs(call *Call) bool {
+func (e *session[T]) belongsTo(call *Call) bool {
 	return call == nil || call.Principal == e.principal
 }
 
 // ids returns the ids of all sessions that exist for a call.
 func (s *Sessions[T]) ids(call *Call) []string {
 	ids := []string{}
-	for _, e := range s.order {
+	for _, e := range s.all {
 		if e.visible(call) {
 			ids = append(ids, e.ID)
 		}
@@ -259,14 +260,15 @@ func (s *Sessions[T]) ids(call *Call) []string {
 	return ids
 }
 
-func listed(ids []string) any { return map[string]any{"sessions": ids} }
+func sessionDetails(ids []string) any { return map[string]any{"sessions": ids} }
 
-// pin stops the idle timer of a session while a call uses it.
-func (s *Sessions[T]) pin(ctx context.Context, e *session[T]) {
+// use records that a call uses a session, and stops its idle timer until the operation has
+// returned. Outside of a call, it restarts the timer.
+func (s *Sessions[T]) use(ctx context.Context, e *session[T]) {
 	e.Used = time.Now()
-	in := find(ctx)
+	in := callContextFrom(ctx)
 	if in == nil {
-		s.rest(e)
+		s.release(e)
 		return
 	}
 	in.call.Session = e.ID
@@ -277,29 +279,29 @@ func (s *Sessions[T]) pin(ctx context.Context, e *session[T]) {
 	if e.timer != nil {
 		e.timer.Stop()
 	}
-	in.ends = append(in.ends, func() {
+	in.cleanups = append(in.cleanups, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(e.users, in)
-		s.rest(e)
+		s.release(e)
 	})
 }
 
-// rest starts the idle timer of a session that no call uses.
-func (s *Sessions[T]) rest(e *session[T]) {
+// release restarts the idle timer of a session unless a call uses the session.
+func (s *Sessions[T]) release(e *session[T]) {
 	e.Used = time.Now()
 	if len(e.users) == 0 && e.timer != nil && e.closed == nil {
-		e.timer.Reset(s.o.Idle)
+		e.timer.Reset(s.options.Idle)
 	}
 }
 
-func (s *Sessions[T]) expire(e *session[T]) {
+func (s *Sessions[T]) closeIfIdle(e *session[T]) {
 	s.mu.Lock()
 	// A call may have begun to use the session after the timer has fired.
-	mine := len(e.users) == 0 && time.Since(e.Used) >= s.o.Idle && e.claim()
+	started := len(e.users) == 0 && time.Since(e.Used) >= s.options.Idle && e.startClose()
 	s.mu.Unlock()
-	if mine {
-		s.finishAlone(e)
+	if started {
+		s.finishCloseAndLog(e)
 	}
 }
 
@@ -308,11 +310,11 @@ func (s *Sessions[T]) expire(e *session[T]) {
 func (s *Sessions[T]) List(ctx context.Context) []SessionInfo[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	call, all := CallFrom(ctx), []SessionInfo[T]{}
-	for _, e := range s.order {
+	call, infos := CallFrom(ctx), []SessionInfo[T]{}
+	for _, e := range s.all {
 		if e.visible(call) {
-			all = append(all, e.SessionInfo)
+			infos = append(infos, e.SessionInfo)
 		}
 	}
-	return all
+	return infos
 }

@@ -25,11 +25,11 @@ func (s *Sessions[T]) Close(ctx context.Context, id string) (closed bool, err er
 	if call != nil {
 		call.Session = e.ID
 	}
-	return s.end(ctx, e)
+	return s.closeOrWait(ctx, e)
 }
 
-// closable returns the session that Close closes, which may already be closing. It may return nil
-// without an error.
+// closable returns the session that Close closes, which may already be closing. It returns nil and
+// no error if there is no session with the id.
 func (s *Sessions[T]) closable(call *Call, id string) (*session[T], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,35 +39,35 @@ func (s *Sessions[T]) closable(call *Call, id string) (*session[T], error) {
 	if id == "" {
 		return s.find(call, id)
 	}
-	for _, e := range s.order {
-		if e.ID == id && e.belongs(call) {
+	for _, e := range s.all {
+		if e.ID == id && e.belongsTo(call) {
 			return e, nil
 		}
 	}
 	return nil, nil
 }
 
-// discard closes a session in the background, unless it is already closing.
+// discard closes a session, unless closing has started already, and logs an error.
 func (s *Sessions[T]) discard(e *session[T]) {
 	s.mu.Lock()
-	mine := e.claim()
+	started := e.startClose()
 	s.mu.Unlock()
-	if mine {
-		s.finishAlone(e)
+	if started {
+		s.finishCloseAndLog(e)
 	}
 }
 
-// end closes a session, or waits until another goroutine has closed it. first reports whether this
-// call closed it.
-func (s *Sessions[T]) end(ctx context.Context, e *session[T]) (first bool, err error) {
+// closeOrWait closes a session, or waits until another goroutine has closed it. started reports
+// whether this call closed it.
+func (s *Sessions[T]) closeOrWait(ctx context.Context, e *session[T]) (started bool, err error) {
 	s.mu.Lock()
-	first = e.claim()
+	started = e.startClose()
 	s.mu.Unlock()
-	if first {
-		return true, s.finish(ctx, e)
+	if started {
+		return true, s.finishClose(ctx, e)
 	}
 	if !await(ctx, e.closed) {
-		return false, fmt.Errorf("somebody else is still closing it: %w", ctx.Err())
+		return false, fmt.Errorf("another caller is still closing the session: %w", ctx.Err())
 	}
 	return false, e.err
 }
@@ -80,16 +80,16 @@ func await(ctx context.Context, closed <-chan struct{}) bool {
 	case <-ctx.Done():
 	}
 	select {
-	case <-closed: // select may have chosen ctx although both were ready
+	case <-closed: // if both were ready, select may have chosen ctx
 		return true
 	default:
 		return false
 	}
 }
 
-// claim marks a session as closing. The caller has to call finish, unless claim returns false:
-// another goroutine is closing it.
-func (e *session[T]) claim() bool {
+// startClose marks a session as closing. If it returns true, the caller must call finishClose;
+// otherwise another goroutine has started closing. mu must be held.
+func (e *session[T]) startClose() bool {
 	if e.closed != nil {
 		return false
 	}
@@ -97,40 +97,41 @@ func (e *session[T]) claim() bool {
 	if e.timer != nil {
 		e.timer.Stop()
 	}
-	if e.unwatch != nil {
-		e.unwatch()
+	if e.stopWatching != nil {
+		e.stopWatching()
 	}
 	return true
 }
 
-// finish closes a session that was claimed.
-func (s *Sessions[T]) finish(ctx context.Context, e *session[T]) error {
+// finishClose closes a session after startClose.
+func (s *Sessions[T]) finishClose(ctx context.Context, e *session[T]) error {
 	defer func() {
 		s.mu.Lock()
-		if i := slices.Index(s.order, e); i >= 0 { // else it was never admitted
-			s.order = slices.Delete(s.order, i, i+1)
-			s.room.Give(e.principal, 1)
+		if i := slices.Index(s.all, e); i >= 0 { // else Open could not add it
+			s.all = slices.Delete(s.all, i, i+1)
+			s.places.Give(e.principal, 1)
 		}
 		s.mu.Unlock()
 		close(e.closed)
 	}()
-	e.err = s.free(ctx, e)
+	e.err = s.callClose(ctx, e)
 	return e.err
 }
 
-func (s *Sessions[T]) free(ctx context.Context, e *session[T]) error {
-	if s.o.Close == nil {
+func (s *Sessions[T]) callClose(ctx context.Context, e *session[T]) error {
+	if s.options.Close == nil {
 		return nil
 	}
-	return contain.Do(func() error { return s.o.Close(ctx, e.ID, e.Value) })
+	return contain.Do(func() error { return s.options.Close(ctx, e.ID, e.Value) })
 }
 
-// finishAlone closes a session that was claimed and logs the error.
-func (s *Sessions[T]) finishAlone(e *session[T]) {
+// finishCloseAndLog is finishClose with a context of its own, for a close that no caller waits for.
+// It logs the error.
+func (s *Sessions[T]) finishCloseAndLog(e *session[T]) {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	if err := s.finish(ctx, e); err != nil {
-		s.o.Logger.Error("session did not close", "session", e.ID, "error", err)
+	if err := s.finishClose(ctx, e); err != nil {
+		s.options.Logger.Error("session did not close", "session", e.ID, "error", err)
 	}
 }
 
@@ -140,34 +141,34 @@ func (s *Sessions[T]) finishAlone(e *session[T]) {
 // context. The error names the sessions that did not close.
 func (s *Sessions[T]) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
-	if !s.down {
-		s.down = true
+	if !s.isShutdown {
+		s.isShutdown = true
 		if s.opening == 0 {
-			close(s.quiet)
+			close(s.noneOpening)
 		}
 	}
-	open := slices.Clone(s.order)
+	open := slices.Clone(s.all)
 	s.mu.Unlock()
 	var errs []error
 	for i, e := range slices.Backward(open) {
-		if err := s.endWithin(ctx, e, i+1); err != nil {
+		if err := s.closeWithin(ctx, e, i+1); err != nil {
 			errs = append(errs, fmt.Errorf("session %q: %w", e.ID, err))
 		}
 	}
-	if !await(ctx, s.quiet) {
+	if !await(ctx, s.noneOpening) {
 		errs = append(errs, fmt.Errorf("a session is still being opened: %w", ctx.Err()))
 	}
 	return errors.Join(errs...)
 }
 
-// endWithin closes a session within its part of the remaining time of ctx, which left sessions
-// share.
-func (s *Sessions[T]) endWithin(ctx context.Context, e *session[T], left int) error {
+// closeWithin closes a session within its part of the remaining time of ctx: an equal one for each
+// of left sessions.
+func (s *Sessions[T]) closeWithin(ctx context.Context, e *session[T], left int) error {
 	if deadline, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/time.Duration(left))
 		defer cancel()
 	}
-	_, err := s.end(ctx, e)
+	_, err := s.closeOrWait(ctx, e)
 	return err
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// Sessions are torn down idempotently.
+// Close may be called any number of times.
 func TestCloseIsIdempotent(t *testing.T) {
-	s := newShells(dispatch.SessionOptions[int]{})
+	s := newShellService(dispatch.SessionOptions[int]{})
 	s.openAll(t, "a", "b")
 	for i, want := range []string{"true", "false", "false"} {
 		e := s.do(t, "close", `{"session":"a"}`)
@@ -27,12 +27,12 @@ func TestCloseIsIdempotent(t *testing.T) {
 	assert.Equal(t, string(e.Data), "false", e.Err)
 	closed, err := s.all.Close(t.Context(), "a")
 	assert.Assert(t, err == nil && !closed)
-	assert.DeepEqual(t, s.gone(), []string{"a#1"})
+	assert.DeepEqual(t, s.closedSessions(), []string{"a#1"})
 	assert.Equal(t, s.do(t, "use", `{"session":"a"}`).Err.Code, dispatch.NotRunning)
 }
 
-func TestCloseWithoutAnIDIsAsParticularAsGet(t *testing.T) {
-	s := newShells(dispatch.SessionOptions[int]{})
+func TestCloseWithoutAnIDSelectsLikeGet(t *testing.T) {
+	s := newShellService(dispatch.SessionOptions[int]{})
 	assert.Equal(t, s.do(t, "close", `{}`).Err.Code, dispatch.NotRunning)
 	s.openAll(t, "a", "b")
 	e := s.do(t, "close", `{}`)
@@ -40,16 +40,16 @@ func TestCloseWithoutAnIDIsAsParticularAsGet(t *testing.T) {
 	assert.Equal(t, e.Err.Message, "several sessions are running; say which: a, b")
 	_, err := s.all.Close(t.Context(), "")
 	assert.Assert(t, errors.Is(err, dispatch.InvalidInput))
-	assert.Equal(t, string(s.do(t, "close", `{}`, in("b")).Data), "true")
+	assert.Equal(t, string(s.do(t, "close", `{}`, inSession("b")).Data), "true")
 	assert.Equal(t, string(s.do(t, "close", `{}`).Data), "true")
-	assert.DeepEqual(t, s.gone(), []string{"b#2", "a#1"})
+	assert.DeepEqual(t, s.closedSessions(), []string{"b#2", "a#1"})
 }
 
-// Who closes a session that is being closed waits until it is. It cannot be used meanwhile, and its
-// id is not free.
+// Close of a session that is being closed waits. Until it returns, the session cannot be used, and
+// its id is taken.
 func TestSecondCloseWaitsForTheFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShells(dispatch.SessionOptions[int]{})
+		s := newShellService(dispatch.SessionOptions[int]{})
 		s.onClose = func(context.Context, string) error { time.Sleep(10 * time.Second); return nil }
 		s.openAll(t, "a", "b")
 		first := make(chan dispatch.Envelope, 1)
@@ -57,20 +57,20 @@ func TestSecondCloseWaitsForTheFirst(t *testing.T) {
 		synctest.Wait()
 
 		used := s.do(t, "use", `{"session":"a"}`)
-		assert.Equal(t, used.Err.Message, `no session "a" is running; there is b`)
+		assert.Equal(t, used.Err.Message, `no session "a" is running, only b`)
 		assert.Equal(t, s.do(t, "use", `{}`).Session, "b")
 		start := time.Now()
 		second := s.do(t, "close", `{"session":"a"}`)
 		assert.Equal(t, string(second.Data), "false", second.Err)
 		assert.Equal(t, time.Since(start), 10*time.Second)
 		assert.Equal(t, string((<-first).Data), "true")
-		assert.DeepEqual(t, s.gone(), []string{"a#1"})
+		assert.DeepEqual(t, s.closedSessions(), []string{"a#1"})
 	})
 }
 
 func TestIDOfASessionThatIsBeingClosedIsTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShells(dispatch.SessionOptions[int]{})
+		s := newShellService(dispatch.SessionOptions[int]{})
 		s.onClose = func(context.Context, string) error { time.Sleep(10 * time.Second); return nil }
 		s.openAll(t, "a")
 		go s.all.Close(t.Context(), "a")
@@ -78,15 +78,14 @@ func TestIDOfASessionThatIsBeingClosedIsTaken(t *testing.T) {
 		assert.Equal(t, s.do(t, "open", `{"id":"a"}`).Err.Code, dispatch.StateError)
 		synctest.Wait()
 		s.openAll(t, "a")
-		assert.DeepEqual(t, s.gone(), []string{"a#1", "a#2"})
+		assert.DeepEqual(t, s.closedSessions(), []string{"a#1", "a#2"})
 	})
 }
 
-func TestWaitingForAnotherToClose(t *testing.T) {
+func TestSecondCloseGetsTheError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShells(dispatch.SessionOptions[int]{})
-		s.onClose = func(context.Context,
-			string) error {
+		s := newShellService(dispatch.SessionOptions[int]{})
+		s.onClose = func(context.Context, string) error {
 			time.Sleep(10 * time.Second)
 			return errors.New("stuck")
 		}
@@ -104,17 +103,17 @@ func TestWaitingForAnotherToClose(t *testing.T) {
 
 		closed, err = s.all.Close(t.Context(), "a")
 		assert.Assert(t, !closed)
-		assert.Error(t, err, "stuck") // who waited hears how it went
+		assert.Error(t, err, "stuck") // the second call gets the error of the first
 		assert.Equal(t, time.Since(start), 10*time.Second)
 
 		closed, err = s.all.Close(t.Context(), "a")
-		assert.Assert(t, !closed && err == nil) // it is gone all the same
-		assert.DeepEqual(t, s.gone(), []string{"a#1"})
+		assert.Assert(t, !closed && err == nil) // the session was removed nevertheless
+		assert.DeepEqual(t, s.closedSessions(), []string{"a#1"})
 	})
 }
 
 func TestCloseThatPanicsIsAnError(t *testing.T) {
-	s := newShells(dispatch.SessionOptions[int]{})
+	s := newShellService(dispatch.SessionOptions[int]{})
 	s.onClose = func(context.Context, string) error { panic("boom") }
 	s.openAll(t, "a", "b")
 	closed, err := s.all.Close(t.Context(), "a")
@@ -125,7 +124,7 @@ func TestCloseThatPanicsIsAnError(t *testing.T) {
 	s.openAll(t, "a")
 }
 
-func TestNothingToClose(t *testing.T) {
+func TestSessionsWithoutClose(t *testing.T) {
 	all := dispatch.NewSessions(dispatch.SessionOptions[string]{})
 	id, err := all.Open(t.Context(),
 		func(context.Context) (string, string, error) { return "a", "value", nil })
@@ -135,9 +134,9 @@ func TestNothingToClose(t *testing.T) {
 	assert.Assert(t, closed && err == nil)
 }
 
-// Shutdown closes all sessions, the last opened first.
+// Shutdown closes all sessions, the last one opened first.
 func TestShutdownClosesInReverse(t *testing.T) {
-	s := newShells(dispatch.SessionOptions[int]{})
+	s := newShellService(dispatch.SessionOptions[int]{})
 	s.openAll(t, "a", "b", "c")
 	s.onClose = func(_ context.Context, id string) error {
 		if id == "b" {
@@ -146,25 +145,25 @@ func TestShutdownClosesInReverse(t *testing.T) {
 		return nil
 	}
 	assert.Error(t, s.all.Shutdown(t.Context()), `session "b": stuck`)
-	assert.DeepEqual(t, s.gone(), []string{"c#3", "b#2", "a#1"})
+	assert.DeepEqual(t, s.closedSessions(), []string{"c#3", "b#2", "a#1"})
 	assert.DeepEqual(t, s.ids(t.Context()), []string{})
 	assert.NilError(t, s.all.Shutdown(t.Context()))
 
 	refused := s.do(t, "open", `{"id":"d"}`)
 	assert.Equal(t, refused.Err.Code, dispatch.StateError)
 	assert.Equal(t, refused.Err.Message, "no session can be opened any more: the program is ending")
-	assert.Equal(t, s.opened, 3, "open is not even tried")
+	assert.Equal(t, s.opened, 3, "open must not be called")
 }
 
 func TestShutdownOfNothing(t *testing.T) {
 	assert.NilError(t, dispatch.NewSessions(dispatch.SessionOptions[int]{}).Shutdown(t.Context()))
 }
 
-// Each session has its share of what is left of the deadline: one that is stubborn until its
-// context ends does not eat the others' time.
+// Each session gets an equal part of the remaining time, so one that takes all of its part leaves
+// time for the others.
 func TestShutdownSharesItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShells(dispatch.SessionOptions[int]{})
+		s := newShellService(dispatch.SessionOptions[int]{})
 		s.openAll(t, "a", "b", "c", "d")
 		shares := map[string]time.Duration{}
 		s.onClose = func(ctx context.Context, id string) error {
@@ -182,21 +181,21 @@ func TestShutdownSharesItsTime(t *testing.T) {
 		err := s.all.Shutdown(ctx)
 		assert.Error(t, err,
 			"session \"d\": context deadline exceeded\nsession \"b\": context deadline exceeded")
-		// d is stubborn for its quarter of 12 s; c takes nothing of its third of 9 s; b is stubborn
-		// for half of 9 s.
+		// d takes its quarter of 12 s; c takes nothing of its third of 9 s; b takes its half of 9
+		// s.
 		assert.DeepEqual(t, shares,
 			map[string]time.Duration{"d": 3 * time.Second, "c": 3 * time.Second,
 				"b": 4500 * time.Millisecond, "a": 4500 * time.Millisecond})
 		assert.Equal(t, time.Since(start), 7500*time.Millisecond)
-		assert.DeepEqual(t, s.gone(), []string{"d#4", "c#3", "b#2", "a#1"})
+		assert.DeepEqual(t, s.closedSessions(), []string{"d#4", "c#3", "b#2", "a#1"})
 	})
 }
 
-// After the deadline the rest is closed with a context that has ended: not one is left out.
+// After the deadline, the remaining sessions are closed with a context that has ended.
 func TestShutdownAfterItsDeadline(t *testing.T) {
-	for name, context_ := range map[string]func(t *testing.T) (context.Context, context.CancelFunc){
-		"deadline": func(t *testing.T) (context.Context,
-			context.CancelFunc) {
+	for name, newContext := range map[string]func(*testing.T) (context.Context,
+		context.CancelFunc){
+		"deadline": func(t *testing.T) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(t.Context(), -1)
 		},
 		"cancelled": func(t *testing.T) (context.Context, context.CancelFunc) {
@@ -206,24 +205,23 @@ func TestShutdownAfterItsDeadline(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newShells(dispatch.SessionOptions[int]{})
+			s := newShellService(dispatch.SessionOptions[int]{})
 			s.openAll(t, "a", "b")
 			s.onClose = func(ctx context.Context, _ string) error { return ctx.Err() }
-			ctx, cancel := context_(t)
+			ctx, cancel := newContext(t)
 			defer cancel()
 			err := s.all.Shutdown(ctx)
 			assert.Assert(t, errors.Is(err, ctx.Err()), err)
 			assert.Equal(t, strings.Count(err.Error(), "session "), 2)
-			assert.DeepEqual(t, s.gone(), []string{"b#2", "a#1"})
+			assert.DeepEqual(t, s.closedSessions(), []string{"b#2", "a#1"})
 		})
 	}
 }
 
-// A session that is being opened when Shutdown comes is closed at once, and Shutdown waits for
-// that.
-func TestShutdownWaitsForWhatIsBeingOpened(t *testing.T) {
+// A session that is being opened during Shutdown is closed at once, and Shutdown waits for that.
+func TestShutdownWaitsForOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShells(dispatch.SessionOptions[int]{})
+		s := newShellService(dispatch.SessionOptions[int]{})
 		s.openAll(t, "a")
 		s.onOpen = func(context.Context, string) error { time.Sleep(5 * time.Second); return nil }
 		s.onClose = func(context.Context, string) error { time.Sleep(time.Second); return nil }
@@ -245,14 +243,14 @@ func TestShutdownWaitsForWhatIsBeingOpened(t *testing.T) {
 		}()
 		assert.NilError(t, s.all.Shutdown(t.Context()))
 		assert.Equal(t, time.Since(start), 6*time.Second)
-		assert.DeepEqual(t, s.gone(), []string{"a#1", "late#2"})
+		assert.DeepEqual(t, s.closedSessions(), []string{"a#1", "late#2"})
 		synctest.Wait()
 	})
 }
 
-func TestShutdownWaitsForWhoIsClosing(t *testing.T) {
+func TestShutdownWaitsForClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShells(dispatch.SessionOptions[int]{})
+		s := newShellService(dispatch.SessionOptions[int]{})
 		s.openAll(t, "a")
 		s.onClose = func(context.Context, string) error { time.Sleep(5 * time.Second); return nil }
 		start := time.Now()
@@ -260,17 +258,17 @@ func TestShutdownWaitsForWhoIsClosing(t *testing.T) {
 		synctest.Wait()
 		assert.NilError(t, s.all.Shutdown(t.Context()))
 		assert.Equal(t, time.Since(start), 5*time.Second)
-		assert.DeepEqual(t, s.gone(), []string{"a#1"})
+		assert.DeepEqual(t, s.closedSessions(), []string{"a#1"})
 	})
 }
 
-// When the client that opened a session is gone for good, so is the session.
+// A session ends when the client that opened it has disconnected for good.
 func TestSessionEndsWithItsClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShells(dispatch.SessionOptions[int]{})
+		s := newShellService(dispatch.SessionOptions[int]{})
 		s.onClose = func(ctx context.Context, id string) error {
 			assert.Check(t, ctx.Err() == nil,
-				"there is time left to close, though the client's context has ended")
+				"the context must not end with the client")
 			if id == "b" {
 				return errors.New("stuck")
 			}
@@ -287,7 +285,7 @@ func TestSessionEndsWithItsClient(t *testing.T) {
 		leave()
 		synctest.Wait()
 		assert.DeepEqual(t, s.ids(t.Context()), []string{"stays"})
-		gone := s.gone()
+		gone := s.closedSessions()
 		slices.Sort(gone[1:])
 		assert.DeepEqual(t, gone, []string{"early#3", "a#1", "b#2"})
 		assert.Assert(t,
@@ -295,31 +293,30 @@ func TestSessionEndsWithItsClient(t *testing.T) {
 			s.log.String())
 		assert.Equal(t, strings.Count(s.log.String(), "\n"), 1)
 
-		// One that is opened for a client that has left ends as soon as it is there.
+		// A session that is opened for a client that has disconnected ends at once.
 		assert.Assert(t, s.do(t, "open", `{"id":"late"}`, of).Success())
 		synctest.Wait()
 		assert.DeepEqual(t, s.ids(t.Context()), []string{"stays"})
 	})
 }
 
-// A watched context counts who waits for its end.
-type watched struct {
+// A countingContext counts the functions that wait for its end.
+type countingContext struct {
 	context.Context
 	watchers int
 }
 
-func (w *watched) Done() <-chan struct{} { return make(chan struct{}) }
+func (w *countingContext) Done() <-chan struct{} { return make(chan struct{}) }
 
-func (w *watched) AfterFunc(func()) (stop func() bool) {
+func (w *countingContext) AfterFunc(func()) (stop func() bool) {
 	w.watchers++
 	return func() bool { w.watchers--; return true }
 }
 
-// A client that stays, and opens and closes sessions all day, does not hold on to those that are
-// closed.
-func TestClosedSessionLeavesNothingWithItsClient(t *testing.T) {
-	s := newShells(dispatch.SessionOptions[int]{})
-	client := &watched{Context: t.Context()}
+// The context of a client that stays connected does not retain closed sessions.
+func TestClientDoesNotRetainClosedSessions(t *testing.T) {
+	s := newShellService(dispatch.SessionOptions[int]{})
+	client := &countingContext{Context: t.Context()}
 	for range 3 {
 		assert.Assert(t, s.do(t, "open", `{"id":"a"}`, func(c *dispatch.Call) {
 			c.Client = client
@@ -330,11 +327,10 @@ func TestClosedSessionLeavesNothingWithItsClient(t *testing.T) {
 	}
 }
 
-// Whoever closes a session that nobody waits for gives up in time; the goroutine that does it ends,
-// as synctest sees.
-func TestCloseThatNobodyWaitsForIsLimited(t *testing.T) {
+// Closing an idle session is limited in time, and its goroutine ends, which synctest checks.
+func TestBackgroundCloseIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShells(dispatch.SessionOptions[int]{Idle: time.Minute})
+		s := newShellService(dispatch.SessionOptions[int]{Idle: time.Minute})
 		start := time.Now()
 		took := make(chan time.Duration, 1)
 		s.onClose = func(ctx context.Context, _ string) error {

@@ -17,10 +17,10 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// shells is a service whose operations shell.open, shell.use, shell.list and shell.close work in
-// sessions. The value of a session is the how manieth it is.
-type shells struct {
-	*bench
+// A shellService has the operations shell.open, shell.use, shell.list and shell.close. The value of
+// a session is its number in the order of opening.
+type shellService struct {
+	*fixture
 	all *dispatch.Sessions[int]
 	log bytes.Buffer // of the sessions
 
@@ -28,21 +28,21 @@ type shells struct {
 	opened int
 	closed []string // "id#value", in order
 
-	// What a test has them do besides; nil: nothing.
+	// called by the operations and by SessionOptions.Close; nil: none
 	onOpen, onUse, onClose func(ctx context.Context, id string) error
 }
 
-type opening struct {
+type openInput struct {
 	ID string `json:"id"`
 }
 
-type using struct {
+type sessionInput struct {
 	dispatch.Session
 	Text string `json:"text,omitempty"`
 }
 
-func newShells(o dispatch.SessionOptions[int]) *shells {
-	s := &shells{bench: newBench(dispatch.Options{})}
+func newShellService(o dispatch.SessionOptions[int]) *shellService {
+	s := &shellService{fixture: newFixture(dispatch.Options{})}
 	o.Logger = slog.New(slog.NewTextHandler(&s.log, nil))
 	o.Close = s.free
 	s.all = dispatch.NewSessions(o)
@@ -59,7 +59,7 @@ func newShells(o dispatch.SessionOptions[int]) *shells {
 	return s
 }
 
-func (s *shells) open(ctx context.Context, in opening) (string, error) {
+func (s *shellService) open(ctx context.Context, in openInput) (string, error) {
 	return s.all.Open(ctx, func(ctx context.Context) (string, int, error) {
 		if s.onOpen != nil {
 			if err := s.onOpen(ctx, in.ID); err != nil {
@@ -73,7 +73,7 @@ func (s *shells) open(ctx context.Context, in opening) (string, error) {
 	})
 }
 
-func (s *shells) use(ctx context.Context, in using) (int, error) {
+func (s *shellService) use(ctx context.Context, in sessionInput) (int, error) {
 	value, err := s.all.Get(ctx, in.Session.Session)
 	if err == nil && s.onUse != nil {
 		err = s.onUse(ctx, dispatch.CallFrom(ctx).Session)
@@ -81,11 +81,11 @@ func (s *shells) use(ctx context.Context, in using) (int, error) {
 	return value, err
 }
 
-func (s *shells) close(ctx context.Context, in struct{ dispatch.Session }) (bool, error) {
+func (s *shellService) close(ctx context.Context, in struct{ dispatch.Session }) (bool, error) {
 	return s.all.Close(ctx, in.Session.Session)
 }
 
-func (s *shells) free(ctx context.Context, id string, value int) error {
+func (s *shellService) free(ctx context.Context, id string, value int) error {
 	s.mu.Lock()
 	s.closed = append(s.closed, fmt.Sprintf("%s#%d", id, value))
 	s.mu.Unlock()
@@ -95,7 +95,7 @@ func (s *shells) free(ctx context.Context, id string, value int) error {
 	return nil
 }
 
-func (s *shells) ids(ctx context.Context) []string {
+func (s *shellService) ids(ctx context.Context) []string {
 	ids := []string{}
 	for _, info := range s.all.List(ctx) {
 		ids = append(ids, info.ID)
@@ -103,15 +103,15 @@ func (s *shells) ids(ctx context.Context) []string {
 	return ids
 }
 
-// gone returns what was closed so far.
-func (s *shells) gone() []string {
+// closedSessions returns the sessions that were closed so far, as "id#value".
+func (s *shellService) closedSessions() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string{}, s.closed...)
 }
 
-// do runs shell.<action>; change may alter the call.
-func (s *shells) do(t *testing.T, action, arguments string,
+// do calls the operation shell.<action>; change may alter the call.
+func (s *shellService) do(t *testing.T, action, arguments string,
 	change ...func(*dispatch.Call)) dispatch.Envelope {
 	call := &dispatch.Call{Operation: "shell." + action, Arguments: json.RawMessage(arguments)}
 	for _, fn := range change {
@@ -120,7 +120,7 @@ func (s *shells) do(t *testing.T, action, arguments string,
 	return s.Dispatch(t.Context(), call)
 }
 
-func (s *shells) openAll(t *testing.T, ids ...string) {
+func (s *shellService) openAll(t *testing.T, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
 		e := s.do(t, "open", fmt.Sprintf(`{"id":%q}`, id))
@@ -128,15 +128,15 @@ func (s *shells) openAll(t *testing.T, ids ...string) {
 	}
 }
 
-func by(principal string) func(*dispatch.Call) {
+func asPrincipal(principal string) func(*dispatch.Call) {
 	return func(c *dispatch.Call) { c.Principal = principal }
 }
 
-func in(session string) func(*dispatch.Call) {
+func inSession(session string) func(*dispatch.Call) {
 	return func(c *dispatch.Call) { c.Session = session }
 }
 
-func TestWhichSessionACallIsFor(t *testing.T) {
+func TestSessionSelection(t *testing.T) {
 	for _, tc := range []struct {
 		rule      string
 		open      []string
@@ -146,24 +146,24 @@ func TestWhichSessionACallIsFor(t *testing.T) {
 		message   string
 		sessions  string // in the details
 	}{
-		{"keyed by the id that the opener gave, no second id is minted", []string{"pty-7", "b"},
+		{"the id that open returned", []string{"pty-7", "b"},
 			`{"session":"pty-7"}`, `1`, "", "", ""},
-		{"the only session is meant when one is live and none is named", []string{"a"}, `{}`, `1`,
+		{"the only session if none is named", []string{"a"}, `{}`, `1`,
 			"", "", ""},
-		{"an empty id is no id", []string{"a"}, `{"session":""}`, `1`, "", "", ""},
-		{"invalid_input on ambiguity, with the ids", []string{"a", "b"}, `{}`, ``,
+		{"an empty id names no session", []string{"a"}, `{"session":""}`, `1`, "", "", ""},
+		{"invalid_input for several sessions, with the ids", []string{"a", "b"}, `{}`, ``,
 			dispatch.InvalidInput, "several sessions are running; say which: a, b", `["a","b"]`},
 		{"not_running when there is none", nil, `{}`, ``, dispatch.NotRunning,
 			"no session is running", `[]`},
 		{"not_running when there is none, whatever is named", nil, `{"session":"a"}`, ``,
 			dispatch.NotRunning, "no session is running", `[]`},
 		{"not_running when none matches, with the ids", []string{"a", "b"}, `{"session":"c"}`, ``,
-			dispatch.NotRunning, `no session "c" is running; there is a, b`, `["a","b"]`},
+			dispatch.NotRunning, `no session "c" is running, only a, b`, `["a","b"]`},
 		{"not_running when the only one does not match", []string{"a"}, `{"session":"A"}`, ``,
-			dispatch.NotRunning, `no session "A" is running; there is a`, `["a"]`},
+			dispatch.NotRunning, `no session "A" is running, only a`, `["a"]`},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
-			s := newShells(dispatch.SessionOptions[int]{})
+			s := newShellService(dispatch.SessionOptions[int]{})
 			s.openAll(t, tc.open...)
 			for surface, e := range map[string]dispatch.Envelope{
 				"argument": s.do(t, "use", tc.arguments),
@@ -185,8 +185,8 @@ func TestWhichSessionACallIsFor(t *testing.T) {
 	}
 }
 
-// The session is in the envelope of every call that ran in one, also where it was resolved and not
-// named, and also on failure.
+// The envelope has the session in which the call ran, even if the caller did not name it, and even
+// on failure.
 func TestEnvelopeCarriesTheSessionOfTheCall(t *testing.T) {
 	for _, tc := range []struct {
 		rule, action, arguments, ambient, want string
@@ -198,13 +198,13 @@ func TestEnvelopeCarriesTheSessionOfTheCall(t *testing.T) {
 		{"by both", "use", `{"session":"a"}`, "a", "a"},
 		{"closed by default", "close", `{}`, "", "a"},
 		{"closed by argument", "close", `{"session":"a"}`, "", "a"},
-		{"of an operation that has no use for it", "list", `{}`, "", ""},
-		{"that does not exist, as it was named", "use", `{"session":"x"}`, "", "x"},
+		{"of an operation that uses no session", "list", `{}`, "", ""},
+		{"that does not exist, as named", "use", `{"session":"x"}`, "", "x"},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
-			s := newShells(dispatch.SessionOptions[int]{})
+			s := newShellService(dispatch.SessionOptions[int]{})
 			s.openAll(t, "a")
-			e := s.do(t, tc.action, tc.arguments, in(tc.ambient))
+			e := s.do(t, tc.action, tc.arguments, inSession(tc.ambient))
 			assert.Equal(t, e.Session, tc.want)
 			has := strings.HasSuffix(string(e.AppendJSON(nil)),
 				fmt.Sprintf(`,"_meta":{"session_id":%q}}`, tc.want))
@@ -212,7 +212,7 @@ func TestEnvelopeCarriesTheSessionOfTheCall(t *testing.T) {
 		})
 	}
 	t.Run("of a call that fails after it was resolved", func(t *testing.T) {
-		s := newShells(dispatch.SessionOptions[int]{})
+		s := newShellService(dispatch.SessionOptions[int]{})
 		s.openAll(t, "a")
 		for name, fail := range map[string]func(context.Context, string) error{
 			"error": func(context.Context, string) error { return errors.New("boom") },
@@ -222,52 +222,52 @@ func TestEnvelopeCarriesTheSessionOfTheCall(t *testing.T) {
 			e := s.do(t, "use", `{}`)
 			assert.Equal(t, e.Err.Code, dispatch.InternalError, name)
 			assert.Equal(t, e.Session, "a", name)
-			assert.Assert(t, strings.Contains(s.bench.log.String(), "session=a"),
-				"the log tells of it too")
+			assert.Assert(t, strings.Contains(s.fixture.log.String(), "session=a"),
+				"the log must have the session")
 		}
 	})
 }
 
-// A session belongs to the principal that opened it; for the calls of others it does not exist.
+// A session belongs to the principal that opened it, and does not exist for the calls of others.
 func TestSessionsOfOthersDoNotExist(t *testing.T) {
-	s := newShells(dispatch.SessionOptions[int]{Max: 4})
-	assert.Assert(t, s.do(t, "open", `{"id":"anns"}`, by("ann")).Success())
-	assert.Assert(t, s.do(t, "open", `{"id":"bobs"}`, by("bob")).Success())
+	s := newShellService(dispatch.SessionOptions[int]{Max: 4})
+	assert.Assert(t, s.do(t, "open", `{"id":"anns"}`, asPrincipal("ann")).Success())
+	assert.Assert(t, s.do(t, "open", `{"id":"bobs"}`, asPrincipal("bob")).Success())
 
 	for _, named := range []string{`{}`, `{"session":"anns"}`} {
-		assert.Equal(t, string(s.do(t, "use", named, by("ann")).Data), "1",
-			"the other's is not among those to choose from")
+		assert.Equal(t, string(s.do(t, "use", named, asPrincipal("ann")).Data), "1",
+			"the session of bob does not count")
 	}
-	stranger := s.do(t, "use", `{"session":"anns"}`, by("bob"))
+	stranger := s.do(t, "use", `{"session":"anns"}`, asPrincipal("bob"))
 	assert.Equal(t, stranger.Err.Code, dispatch.NotRunning)
-	assert.Equal(t, stranger.Err.Message, `no session "anns" is running; there is bobs`)
+	assert.Equal(t, stranger.Err.Message, `no session "anns" is running, only bobs`)
 	assert.Equal(t, string(stranger.Err.Details.(json.RawMessage)), `{"sessions":["bobs"]}`)
 	assert.Equal(t, s.do(t, "use", `{}`).Err.Code, dispatch.NotRunning,
-		"nobody in particular is one more principal")
-	assert.Equal(t, s.do(t, "use", `{}`, in("anns")).Err.Code, dispatch.NotRunning)
+		"the empty principal is a principal of its own")
+	assert.Equal(t, s.do(t, "use", `{}`, inSession("anns")).Err.Code, dispatch.NotRunning)
 
-	assert.Equal(t, string(s.do(t, "close", `{"session":"anns"}`, by("bob")).Data), "false")
-	assert.Equal(t, string(s.do(t, "list", `{}`, by("bob")).Data), `["bobs"]`)
+	assert.Equal(t, string(s.do(t, "close", `{"session":"anns"}`, asPrincipal("bob")).Data), "false")
+	assert.Equal(t, string(s.do(t, "list", `{}`, asPrincipal("bob")).Data), `["bobs"]`)
 	assert.Equal(t, string(s.do(t, "list", `{}`).Data), `[]`)
 
-	assert.Assert(t, s.do(t, "open", `{"id":"third"}`, by("ann")).Success())
-	full := s.do(t, "open", `{"id":"fourth"}`, by("bob"))
+	assert.Assert(t, s.do(t, "open", `{"id":"third"}`, asPrincipal("ann")).Success())
+	full := s.do(t, "open", `{"id":"fourth"}`, asPrincipal("bob"))
 	assert.Equal(t, full.Err.Code, dispatch.StateError)
 	assert.Equal(t, string(full.Err.Details.(json.RawMessage)), `{"sessions":["bobs"]}`)
 
-	// Outside of a call the program sees all of them.
+	// Outside of a call, the program sees all sessions.
 	assert.DeepEqual(t, s.ids(t.Context()), []string{"anns", "bobs", "third"})
 	value, err := s.all.Get(t.Context(), "bobs")
 	assert.NilError(t, err)
 	assert.Equal(t, value, 2)
-	assert.DeepEqual(t, s.gone(), []string{})
+	assert.DeepEqual(t, s.closedSessions(), []string{})
 }
 
-// One principal cannot take all the room that there is for sessions.
+// One principal cannot open all sessions that the limit allows.
 func TestOnePrincipalLeavesSessionsToOthers(t *testing.T) {
-	s := newShells(dispatch.SessionOptions[int]{Max: 8})
+	s := newShellService(dispatch.SessionOptions[int]{Max: 8})
 	open := func(who string) *dispatch.Error {
-		return s.do(t, "open", fmt.Sprintf(`{"id":%q}`, rand.Text()), by(who)).Err
+		return s.do(t, "open", fmt.Sprintf(`{"id":%q}`, rand.Text()), asPrincipal(who)).Err
 	}
 	for range 4 {
 		assert.Assert(t, open("ann") == nil)
@@ -282,8 +282,8 @@ func TestOnePrincipalLeavesSessionsToOthers(t *testing.T) {
 	assert.NilError(t, s.all.Shutdown(t.Context()))
 }
 
-func TestSessionsAreUsedByManyCallsAtATime(t *testing.T) {
-	s := newShells(dispatch.SessionOptions[int]{})
+func TestSessionsConcurrently(t *testing.T) {
+	s := newShellService(dispatch.SessionOptions[int]{})
 	s.openAll(t, "a", "b")
 	var group sync.WaitGroup
 	for w := range 8 {
@@ -309,16 +309,15 @@ func TestSessionsAreUsedByManyCallsAtATime(t *testing.T) {
 	}
 	group.Wait()
 	assert.DeepEqual(t, s.ids(t.Context()), []string{"a", "b"})
-	assert.Equal(t, len(s.gone()), 800)
+	assert.Equal(t, len(s.closedSessions()), 800)
 }
 
-// Within one call what was resolved first stays: opening, using and closing with no id are about
-// the same session.
+// Within one call, Get and Close without an id use the session that the call opened.
 func TestSessionOfTheCallStays(t *testing.T) {
-	s := newShells(dispatch.SessionOptions[int]{})
+	s := newShellService(dispatch.SessionOptions[int]{})
 	s.openAll(t, "a", "b")
-	does(s.bench, func(ctx context.Context, _ nothing) ([]string, error) {
-		id, err := s.open(ctx, opening{"c"})
+	register(s.fixture, func(ctx context.Context, _ nothing) ([]string, error) {
+		id, err := s.open(ctx, openInput{"c"})
 		if err != nil {
 			return nil, err
 		}

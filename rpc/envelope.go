@@ -92,7 +92,7 @@ func scanEnvelope(frame []byte) (e envelope, f *fault) {
 		if i >= len(frame) || frame[i] != '}' {
 			return envelope{},
 				&fault{CodeParseError,
-					(&jsonscan.Error{Offset: i, Reason: "an object wants ',' or '}' here"}).Error()}
+					(&jsonscan.Error{Offset: i, Reason: "expected ',' or '}' after a member"}).Error()}
 		}
 		i++
 		break

@@ -78,7 +78,7 @@ func TestBodiesThatAreRefused(t *testing.T) {
 	s := newSurface(notes(t), api.Options{})
 	for body, want := range map[string]string{
 		"":                                 "the body: invalid JSON at byte 0",
-		"nope":                             "the body: invalid JSON at byte 0: wants null",
+		"nope":                             "the body: invalid JSON at byte 0: expected null",
 		`{"action":"get"`:                  "the body: invalid JSON at byte 15",
 		`{} {}`:                            "the body: invalid JSON at byte 3",
 		"{\"action\":\"\xff\"}":            "the body: invalid JSON",

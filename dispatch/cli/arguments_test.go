@@ -285,7 +285,7 @@ func TestSources(t *testing.T) {
 		{"stdin is read once", []string{"--title", "-", "--label", "@-"},
 			"notes: note add: invalid_input: --label: standard input has been read already, for --title\n"},
 		{"stdin is no JSON", []string{"--json", "-"},
-			"notes: note add: invalid_input: --json: invalid JSON at byte 0: wants false\n"},
+			"notes: note add: invalid_input: --json: invalid JSON at byte 0: expected false\n"},
 		{"binary as text", []string{"--title", "@" + binary},
 			"notes: note add: invalid_input: --title: its value is not UTF-8 text\n"},
 	} {

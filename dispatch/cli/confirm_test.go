@@ -303,5 +303,5 @@ hello
 	assert.Equal(t, r.code, 5)
 	r = runOn(t, c, nil, "shell", "say", "--session", "s2")
 	assert.Equal(t, r.err,
-		"notes: shell say: not_running: no session \"s2\" is running; there is s1\n")
+		"notes: shell say: not_running: no session \"s2\" is running, only s1\n")
 }

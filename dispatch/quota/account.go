@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// An Account is the part of a pool that one task holds, such as the answer to a request. Its
-// methods are safe for concurrent use. A nil account is for tasks without a limit: it holds nothing
-// and refuses nothing.
+// An Account is the amount of a pool that one task, such as answering a request, holds for an
+// owner. Its methods are safe for concurrent use. A nil account is for tasks without a limit: it
+// holds nothing and refuses nothing.
 type Account struct {
 	pool  *Pool
 	owner string
@@ -79,7 +79,8 @@ func (a *Account) Held() int64 {
 	return a.held
 }
 
-// Close gives the whole amount back. An amount that is taken later is given back at once.
+// Close gives the whole amount back. After Close, Take and Resize do nothing, and Wait gives its
+// amount back at once; none of them returns an error for a closed account.
 func (a *Account) Close() {
 	if a == nil {
 		return
@@ -111,7 +112,7 @@ func (a *Account) give(n int64) {
 	a.pool.Give(a.owner, n)
 }
 
-// Key is the context key of an [Account], for contexts that are not made by [NewContext].
+// Key is the context key of an [Account], for a context that is not made by [NewContext].
 type Key struct{}
 
 // NewContext returns a context that carries an account.
@@ -119,7 +120,7 @@ func NewContext(ctx context.Context, a *Account) context.Context {
 	return context.WithValue(ctx, Key{}, a)
 }
 
-// FromContext returns the account that the context carries, nil if there is none.
+// FromContext returns the account that the context carries, or nil if there is none.
 func FromContext(ctx context.Context) *Account {
 	a, _ := ctx.Value(Key{}).(*Account)
 	return a

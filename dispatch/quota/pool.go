@@ -10,9 +10,12 @@ import (
 
 // The reasons why an amount is refused. Test for them with [errors.Is].
 var (
-	// until the owner gives something back
+	// ErrShare is returned while the owner itself holds too much.
 	ErrShare = errors.New("quota: the owner holds its share")
-	ErrTotal = errors.New("quota: nothing is left") // until anybody gives something back
+	// ErrTotal is returned while all owners together hold too much.
+	ErrTotal = errors.New("quota: too little is left")
+	// ErrNever is returned for an amount that the owner may not hold even if no other owner holds
+	// anything.
 	ErrNever = errors.New("quota: more than an owner may ever hold")
 )
 
@@ -32,25 +35,25 @@ type Pool struct {
 	mu      sync.Mutex
 	held    int64
 	owners  map[string]*owner // owners that hold an amount or wait
-	waiting []*owner          // owners that wait, the next in turn first
+	waiting []*owner          // owners that wait, in the order in which they are served
 	spare   *owner            // the owner that was removed last, for reuse
 }
 
 type owner struct {
 	name  string
 	held  int64
-	queue []*waiter // in the order of arrival
+	queue []*waiter // its calls of Wait, in the order of arrival
 }
 
 type waiter struct {
-	n    int64
-	room chan struct{} // closed when n was taken
+	n     int64
+	taken chan struct{} // closed when n was taken
 }
 
 // NewPool returns a pool with that total, which must be positive.
 func NewPool(total int64) *Pool {
 	if total <= 0 {
-		panic(fmt.Sprintf("quota: a total of %d", total))
+		panic(fmt.Sprintf("quota: the total %d is not positive", total))
 	}
 	return &Pool{total: total, owners: map[string]*owner{}}
 }
@@ -58,33 +61,34 @@ func NewPool(total int64) *Pool {
 // Total returns the amount that the pool divides.
 func (p *Pool) Total() int64 { return p.total }
 
-// Take takes n for an owner, which must give it back with [Pool.Give]. It does not block. The error
-// matches [ErrShare], [ErrTotal] or [ErrNever]; then nothing is taken. n must not be negative.
+// Take takes n for an owner; the caller must give it back with [Pool.Give]. Take does not block.
+// The error matches [ErrShare], [ErrTotal] or [ErrNever]; then nothing is taken. Take panics if n
+// is negative.
 func (p *Pool) Take(name string, n int64) error { return p.grow(name, 0, n) }
 
-// grow is Take for an owner that already holds the amount held for the same purpose. The error is
-// about the sum of both.
+// grow is Take for an owner that already holds the amount held for the same purpose. Its error is
+// about the sum of both: n may fit while the sum never can.
 func (p *Pool) grow(name string, held, n int64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	o := p.owner(name)
 	err := p.take(o, held, n)
-	p.forget(o)
+	p.removeIfIdle(o)
 	return err
 }
 
-// Wait is like [Pool.Take], except that it blocks while the rule does not allow that much. Waiting
-// owners are served in turn; a smaller amount may overtake a larger one. The error is the context's
-// cause, or matches [ErrNever].
+// Wait is like [Pool.Take], except that it blocks until the rule allows n. Waiting owners are
+// served in turn; a smaller amount may overtake a larger one of another owner. The error is the
+// context's cause, or matches [ErrNever].
 func (p *Pool) Wait(ctx context.Context, name string, n int64) error {
 	p.mu.Lock()
 	o := p.owner(name)
 	err := ErrTotal
-	if len(o.queue) == 0 { // else others of this owner came first
+	if len(o.queue) == 0 { // else earlier calls for this owner come first
 		err = p.take(o, 0, n)
 	}
 	if err == nil || errors.Is(err, ErrNever) {
-		p.forget(o)
+		p.removeIfIdle(o)
 		p.mu.Unlock()
 		return err
 	}
@@ -94,14 +98,14 @@ func (p *Pool) Wait(ctx context.Context, name string, n int64) error {
 	}
 	p.mu.Unlock()
 	select {
-	case <-w.room:
+	case <-w.taken:
 		return nil
 	case <-ctx.Done():
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
-	case <-w.room: // in the meantime
+	case <-w.taken: // in the meantime
 		return nil
 	default:
 	}
@@ -109,8 +113,8 @@ func (p *Pool) Wait(ctx context.Context, name string, n int64) error {
 	if len(o.queue) == 0 {
 		p.waiting = slices.DeleteFunc(p.waiting, func(other *owner) bool { return other == o })
 	}
-	p.forget(o)
-	p.serve() // a smaller amount may have waited behind this one
+	p.removeIfIdle(o)
+	p.serveWaiting() // this call may have blocked a smaller amount of its owner
 	return context.Cause(ctx)
 }
 
@@ -120,20 +124,20 @@ func (p *Pool) Give(name string, n int64) {
 	defer p.mu.Unlock()
 	o := p.owner(name)
 	if n < 0 || n > o.held {
-		panic(fmt.Sprintf("quota: %d given back of %d", n, o.held))
+		panic(fmt.Sprintf("quota: %d given back, but %d held", n, o.held))
 	}
 	o.held -= n
 	p.held -= n
-	p.forget(o)
-	p.serve()
+	p.removeIfIdle(o)
+	p.serveWaiting()
 }
 
-// Most returns how much an owner may hold while no other owner holds anything.
+// Most returns how much an owner may hold if no other owner holds anything.
 func (p *Pool) Most(name string) int64 {
 	if name == "" {
 		return p.total
 	}
-	return half(p.total)
+	return halfRoundedUp(p.total)
 }
 
 // Room returns how much an owner could take now.
@@ -141,7 +145,7 @@ func (p *Pool) Room(name string) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	o := p.owner(name)
-	defer p.forget(o)
+	defer p.removeIfIdle(o)
 	return max(0, min(p.share(o)-o.held, p.total-p.held))
 }
 
@@ -162,8 +166,8 @@ func (p *Pool) Used() int64 {
 	return p.held
 }
 
-// Heaviest returns the owner that holds the most, and how much it holds; 0 if the pool is empty.
-// Its time is proportional to the number of owners.
+// Heaviest returns the owner that holds most, and how much; held is 0 if no owner holds anything.
+// It takes time proportional to the number of owners.
 func (p *Pool) Heaviest() (name string, held int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -175,16 +179,16 @@ func (p *Pool) Heaviest() (name string, held int64) {
 	return name, held
 }
 
-// take takes n if the rule allows it. held is the amount that is already held for the same purpose.
-// mu must be held.
+// take takes n if the rule allows it. held is the amount that the owner already holds for the same
+// purpose. mu must be held.
 func (p *Pool) take(o *owner, held, n int64) error {
 	share := p.share(o)
 	switch {
 	case n < 0:
-		panic(fmt.Sprintf("quota: %d taken", n))
+		panic(fmt.Sprintf("quota: cannot take %d: it is negative", n))
 	case held+n > p.Most(o.name):
 		return ErrNever
-	case n > p.total-p.held || held+n > share: // also if the owner held nothing else
+	case n > p.total-p.held || held+n > share: // too much even if the owner held nothing else
 		return ErrTotal
 	case n > share-o.held:
 		return ErrShare
@@ -194,20 +198,20 @@ func (p *Pool) take(o *owner, held, n int64) error {
 	return nil
 }
 
-// share returns how much an owner may hold, given what the others hold. mu must be held.
+// share returns how much an owner may hold now that the others hold what they do. mu must be held.
 func (p *Pool) share(o *owner) int64 {
 	left := p.total - (p.held - o.held)
 	if o.name == "" {
 		return left
 	}
-	return half(left)
+	return halfRoundedUp(left)
 }
 
-func half(n int64) int64 { return n/2 + n%2 }
+func halfRoundedUp(n int64) int64 { return n/2 + n%2 }
 
-// serve takes amounts for waiting callers, one of each owner in turn, as far as the rule allows. mu
-// must be held.
-func (p *Pool) serve() {
+// serveWaiting takes amounts for waiting calls, one of each owner in turn, as far as the rule
+// allows. mu must be held.
+func (p *Pool) serveWaiting() {
 	for i := 0; i < len(p.waiting); {
 		o := p.waiting[i]
 		w := o.queue[0]
@@ -215,7 +219,7 @@ func (p *Pool) serve() {
 			i++
 			continue
 		}
-		close(w.room)
+		close(w.taken)
 		o.queue[0] = nil
 		o.queue = o.queue[1:]
 		p.waiting = slices.Delete(p.waiting, i, i+1)
@@ -226,7 +230,7 @@ func (p *Pool) serve() {
 	}
 }
 
-// owner returns the entry of an owner, and creates it if there is none. mu must be held.
+// owner returns the owner of that name, which it adds if there is none. mu must be held.
 func (p *Pool) owner(name string) *owner {
 	o := p.owners[name]
 	if o == nil {
@@ -239,8 +243,8 @@ func (p *Pool) owner(name string) *owner {
 	return o
 }
 
-// forget removes an owner that neither holds anything nor waits. mu must be held.
-func (p *Pool) forget(o *owner) {
+// removeIfIdle removes an owner that neither holds anything nor waits. mu must be held.
+func (p *Pool) removeIfIdle(o *owner) {
 	if o.held == 0 && len(o.queue) == 0 {
 		delete(p.owners, o.name)
 		o.name, o.queue, p.spare = "", nil, o

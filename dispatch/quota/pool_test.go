@@ -14,7 +14,7 @@ import (
 func TestAnOwnerHoldsHalfOfWhatTheOthersLeave(t *testing.T) {
 	for _, test := range []struct {
 		total int64
-		takes string // owners, each of whom takes one after the other
+		takes string // owners that take 1, in this order; "." is the owner ""
 		want  map[string]int64
 	}{
 		{8, "aaaaaaaa", map[string]int64{"a": 4}},
@@ -53,7 +53,7 @@ func TestAnOwnerHoldsHalfOfWhatTheOthersLeave(t *testing.T) {
 	}
 }
 
-func TestTheErrorSaysWhoIsToGiveBack(t *testing.T) {
+func TestErrorSaysWhoMustGiveBack(t *testing.T) {
 	p := NewPool(8)
 	assert.ErrorIs(t, p.Take("a", 5), ErrNever)
 	assert.ErrorIs(t, p.Take("", 9), ErrNever)
@@ -66,12 +66,12 @@ func TestTheErrorSaysWhoIsToGiveBack(t *testing.T) {
 	assert.Equal(t, held, int64(4))
 }
 
-func TestWhatWouldNotFitWithoutTheOwnersOwnIsNotItsShare(t *testing.T) {
+func TestErrShareOnlyIfTheOwnerCanMakeRoom(t *testing.T) {
 	p := NewPool(100)
 	assert.NilError(t, p.Take("b", 50))
 	assert.NilError(t, p.Take("a", 5))
 	assert.ErrorIs(t, p.Take("a", 26), ErrTotal) // b has to give something back
-	assert.ErrorIs(t, p.Take("a", 21), ErrShare) // a has to
+	assert.ErrorIs(t, p.Take("a", 21), ErrShare) // a has to give something back
 	assert.Equal(t, p.Room("a"), int64(20))
 	assert.Equal(t, p.Room("b"), int64(0))
 	assert.Equal(t, p.Room("c"), int64(23))
@@ -80,13 +80,13 @@ func TestWhatWouldNotFitWithoutTheOwnersOwnIsNotItsShare(t *testing.T) {
 	account := p.Open("c")
 	assert.NilError(t, account.Resize(20))
 	assert.ErrorIs(t, account.Resize(24), ErrTotal)
-	assert.ErrorIs(t, account.Resize(51), ErrNever) // though less than that is missing
+	assert.ErrorIs(t, account.Resize(51), ErrNever) // although it takes only 31 more
 }
 
 func TestGivingBackMoreThanIsHeldPanics(t *testing.T) {
 	p := NewPool(8)
 	assert.NilError(t, p.Take("a", 1))
-	defer func() { assert.Equal(t, recover(), "quota: 2 given back of 1") }()
+	defer func() { assert.Equal(t, recover(), "quota: 2 given back, but 1 held") }()
 	p.Give("a", 2)
 }
 
@@ -113,7 +113,7 @@ func TestOwnersThatWaitAreServedInTurn(t *testing.T) {
 	})
 }
 
-func TestWhoGivesUpWaitingLetsSmallerAmountsPass(t *testing.T) {
+func TestCancelledWaitLetsSmallerAmountsPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPool(4)
 		assert.NilError(t, p.Take("", 3))
@@ -134,7 +134,7 @@ func TestWhoGivesUpWaitingLetsSmallerAmountsPass(t *testing.T) {
 	})
 }
 
-func TestManyOwnersAtATimeNeverHoldMoreThanTheTotal(t *testing.T) {
+func TestConcurrentOwnersNeverHoldMoreThanTheTotal(t *testing.T) {
 	p := NewPool(10)
 	var all sync.WaitGroup
 	for i := range 8 {
@@ -168,7 +168,7 @@ func TestAnAccountGivesEverythingBackWhenItIsClosed(t *testing.T) {
 	assert.Equal(t, FromContext(NewContext(t.Context(), a)), a)
 	a.Close()
 	assert.Equal(t, p.Used(), int64(0))
-	assert.NilError(t, a.Take(1)) // the work goes on for a moment: it is not worth an error
+	assert.NilError(t, a.Take(1)) // a task that outlives its account gets no error
 	assert.NilError(t, a.Wait(t.Context(), 1))
 	assert.Equal(t, p.Used(), int64(0))
 	a.Close()

@@ -5,21 +5,21 @@ import (
 	"math"
 )
 
-// arrayRules are the keywords for arrays. The keywords of draft-07 are stored as those of 2020-12:
-// an items list as prefixItems, and additionalItems as items.
+// arrayRules are the keywords for arrays. Those of draft-07 are stored as in 2020-12: an array in
+// items as prefixItems, and additionalItems as items.
 type arrayRules struct {
 	prefix []*subschema
 	rest   *subschema // for the items after the prefix
-	// additionalItems, until it is known whether items is a list
+	// additionalItems of draft-07, which may precede items and applies only if items is an array
 	additional               *subschema
-	listed                   bool // items is a list
+	listed                   bool // items of draft-07 is an array
 	minItems, maxItems       int
 	unique                   bool
 	contains                 *subschema
 	minContains, maxContains int
 }
 
-func (s *subschema) arrays() *arrayRules {
+func (s *subschema) arrayRules() *arrayRules {
 	if s.array == nil {
 		s.array = &arrayRules{maxItems: math.MaxInt, minContains: 1, maxContains: math.MaxInt}
 	}
@@ -27,13 +27,13 @@ func (s *subschema) arrays() *arrayRules {
 }
 
 func compileItems07(c *compiler, s *subschema, at uint32) error {
-	x, a := &s.res.doc.index, s.arrays()
-	if x.kind(at) != array {
+	doc, a := &s.res.doc.index, s.arrayRules()
+	if doc.kind(at) != array {
 		a.rest = c.subschema(s.res, at)
 		return nil
 	}
 	a.listed = true
-	for item := range x.items(at) {
+	for item := range doc.items(at) {
 		a.prefix = append(a.prefix, c.subschema(s.res, item))
 	}
 	a.rest = a.additional
@@ -41,7 +41,7 @@ func compileItems07(c *compiler, s *subschema, at uint32) error {
 }
 
 func compileAdditionalItems(c *compiler, s *subschema, at uint32) error {
-	a := s.arrays()
+	a := s.arrayRules()
 	a.additional = c.subschema(s.res, at)
 	if a.listed {
 		a.rest = a.additional
@@ -50,18 +50,18 @@ func compileAdditionalItems(c *compiler, s *subschema, at uint32) error {
 }
 
 func compileUniqueItems(_ *compiler, s *subschema, at uint32) error {
-	x := &s.res.doc.index
-	if x.kind(at) != boolean {
-		return fmt.Errorf("must be true or false, is %s", x.describe(at))
+	doc := &s.res.doc.index
+	if doc.kind(at) != boolean {
+		return fmt.Errorf("must be true or false, is %s", doc.describe(at))
 	}
-	s.arrays().unique = x.isTrue(at)
+	s.arrayRules().unique = doc.isTrue(at)
 	return nil
 }
 
-func (v *run) checkArray(s *subschema, n uint32, evaluated bitset) bool {
-	a, x, ok := s.array, &v.doc, true
+func (v *validator) checkArray(s *subschema, n uint32, evaluated bitset) bool {
+	a, doc, ok := s.array, &v.doc, true
 	count, contained := 0, 0
-	for item, end := n+1, x.nodes[n].next; item < end; item = x.nodes[item].next {
+	for item, end := n+1, doc.nodes[n].next; item < end; item = doc.nodes[item].next {
 		if !v.step(1) {
 			return false
 		}
@@ -71,7 +71,7 @@ func (v *run) checkArray(s *subschema, n uint32, evaluated bitset) bool {
 		}
 		if schema != nil {
 			if !v.eval(schema, item, nil) {
-				if v.quick {
+				if v.firstOnly {
 					return false
 				}
 				ok = false
@@ -80,7 +80,7 @@ func (v *run) checkArray(s *subschema, n uint32, evaluated bitset) bool {
 				evaluated.set(count)
 			}
 		}
-		if a.contains != nil && v.quietly(a.contains, item, nil) {
+		if a.contains != nil && v.evalWithoutCauses(a.contains, item, nil) {
 			contained++
 			if evaluated != nil && s.res.dialect.draft != in07 {
 				evaluated.set(count)
@@ -101,17 +101,17 @@ func (v *run) checkArray(s *subschema, n uint32, evaluated bitset) bool {
 		if a.minContains != 1 {
 			keyword = "minContains"
 		}
-		ok = v.fail(s, n, keyword, "", "must have at least %s as \"contains\" wants, has %d",
+		ok = v.fail(s, n, keyword, "", "must have at least %s matching \"contains\", has %d",
 			plural(a.minContains, "item"), contained)
 	}
 	if a.contains != nil && contained > a.maxContains {
-		ok = v.fail(s, n, "maxContains", "", "must have at most %s as \"contains\" wants, has %d",
+		ok = v.fail(s, n, "maxContains", "", "must have at most %s matching \"contains\", has %d",
 			plural(a.maxContains, "item"), contained)
 	}
 	if a.unique && count > 1 {
-		if i, j, found := v.repeated(n); found {
-			ok = v.fail(s, n, "uniqueItems", "", "must not have equal items, as %d and %d are", i,
-				j)
+		if i, j, found := v.equalItems(n); found {
+			ok = v.fail(s, n, "uniqueItems", "",
+				"must not have equal items, but items %d and %d are equal", i, j)
 		}
 	}
 	return ok

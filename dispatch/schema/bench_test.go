@@ -19,7 +19,7 @@ const (
 	unionDocument = `{"kind":"b","x":"hello"}`
 )
 
-// A valid document costs no allocation, and what is not looked at costs none either.
+// A valid document costs no allocation, not even if the length of a string with escapes is checked.
 func TestValidateDoesNotAllocate(t *testing.T) {
 	for _, tc := range []struct{ schema, document string }{
 		{smallSchema, smallDocument},
@@ -37,7 +37,7 @@ func TestValidateDoesNotAllocate(t *testing.T) {
 		s := MustCompile(tc.schema)
 		data := []byte(tc.document)
 		assert.NilError(t, s.Validate(data), tc.schema)
-		// With the race detector, the pools of package regexp drop some of what they are given.
+		// With the race detector, the pools of package regexp drop values at random.
 		least := math.Inf(1)
 		for range 10 {
 			least = min(least, testing.AllocsPerRun(10, func() { _ = s.Validate(data) }))
@@ -83,7 +83,7 @@ func BenchmarkValidateFails(b *testing.B) {
 	}
 }
 
-// What the input of an operation looks like.
+// typicalInput is like the input of an operation.
 type typicalInput struct {
 	Path   string `json:"path" doc:"File to read, relative to the root."`
 	Mode   string `json:"mode" doc:"How to read it." enum:"text,binary,lines" default:"text"`
@@ -142,7 +142,8 @@ func BenchmarkFillDefaults(b *testing.B) {
 	}
 }
 
-// deep returns a document nested n deep around a value.
-func deep(open, value, end string, n int) []byte {
+// nested returns a value within n arrays or objects, each of which begins with open and ends with
+// end.
+func nested(open, value, end string, n int) []byte {
 	return fmt.Appendf(nil, "%s%s%s", strings.Repeat(open, n), value, strings.Repeat(end, n))
 }

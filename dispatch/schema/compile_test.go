@@ -25,7 +25,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// The loader is asked once for each document, with its URI; its error reaches the caller.
+// Compile calls the loader once for each document, with its URI, and wraps its error.
 func TestLoader(t *testing.T) {
 	var asked []string
 	load := Loader(func(uri string) ([]byte, error) {
@@ -65,7 +65,7 @@ func TestDialects(t *testing.T) {
 		MustCompile(`{"$schema":"https://json-schema.org/draft-07/schema",` + items[1:]),
 	} {
 		assert.NilError(t, s.Validate([]byte(`["a"]`)))
-		assert.Error(t, s.Validate([]byte(`["a",1]`)), "[1] must not be there")
+		assert.Error(t, s.Validate([]byte(`["a",1]`)), "[1] must not be present")
 	}
 
 	meta := Loader(func(string) ([]byte, error) {
@@ -79,10 +79,10 @@ func TestDialects(t *testing.T) {
 		Loader(func(string) ([]byte, error) {
 			return []byte(`{"$schema":"https://example.com/m"}`), nil
 		}))
-	assert.ErrorContains(t, err, "describes itself")
+	assert.ErrorContains(t, err, "is its own $schema")
 }
 
-// The meta-schemas themselves compile, accept themselves and refuse nonsense.
+// The meta-schemas compile, accept themselves and refuse an invalid schema.
 func TestMetaschemas(t *testing.T) {
 	for _, uri := range []string{Draft202012, Draft07} {
 		s := MustCompile(`{"$ref":"` + uri + `"}`)
@@ -142,23 +142,22 @@ func TestMCPSchemas(t *testing.T) {
 	}
 }
 
-// A name that occurs twice is found in small and in large schemas, also if it is written in two
-// ways.
-func TestTwice(t *testing.T) {
+// A keyword that occurs twice is found in small and in large schemas, even if it is escaped once.
+func TestDuplicateKeyword(t *testing.T) {
 	for _, others := range []int{0, 3, 15, 100} {
 		var text strings.Builder
 		for i := range others {
 			fmt.Fprintf(&text, `"x%d":[{}],`, i)
 		}
 		_, err := Compile([]byte(`{` + text.String() + `"title":"a","\u0074itle":"b"}`))
-		assert.Error(t, err, `schema #/title: occurs twice`, "%d", others)
+		assert.Error(t, err, `schema #/title: the keyword occurs twice`, "%d", others)
 		_, err = Compile([]byte(`{` + text.String() + `"title":"a"}`))
 		assert.NilError(t, err, "%d", others)
 	}
 }
 
-// A schema without $id can be referred to relative to nothing, and what names things is found
-// however it is written.
+// A schema can refer to its root in each form of reference, with and without $id, and keywords may
+// be escaped.
 func TestNamesAndReferences(t *testing.T) {
 	for _, schema := range []string{
 		`{"properties":{"a":{"$ref":"./"}},"type":"object"}`,
@@ -174,8 +173,8 @@ func TestNamesAndReferences(t *testing.T) {
 	}
 }
 
-// Formats are asserted for one Compile and not for the next: what they share does not change.
-func TestAssertFormatsIsOfOneCompile(t *testing.T) {
+// AssertFormats does not change what all calls of Compile share.
+func TestAssertFormatsAffectsOneCompile(t *testing.T) {
 	for range 2 {
 		assert.Assert(t,
 			MustCompile(`{"format":"ipv4"}`, AssertFormats()).Validate([]byte(`"x"`)) != nil)

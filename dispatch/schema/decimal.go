@@ -7,15 +7,14 @@ import (
 
 // A decimal is the exact value of a JSON number: ±0.d₁d₂d₃… × 10^pow, where the digits d are those
 // of whole and then of frac, and neither the first nor the last of them is 0. Zero has no digits.
-// The digits are slices of the text, so parsing does not allocate, and costs the same for 1 and for
-// 1e308.
+// The digits are slices of the text, so parsing does not allocate, and 1e308 costs as much as 1.
 type decimal struct {
 	negative    bool
 	whole, frac []byte
 	pow         int64
 }
 
-// maxPow bounds exponents. Numbers with larger exponents have this power.
+// maxPow limits exponents so that sums of them do not overflow. A larger exponent counts as maxPow.
 const maxPow = 1_000_000_000_000_000_000
 
 // parseDecimal reads a JSON number.
@@ -100,7 +99,7 @@ func (d *decimal) digit(i int) byte {
 	return d.frac[i-len(d.whole)]
 }
 
-// isInteger reports whether the value is an integer, as those of 1.0 and 1e2 are.
+// isInteger reports whether the value is an integer, as that of 1.0 or 1e2 is.
 func (d *decimal) isInteger() bool { return int64(d.digits()) <= d.pow || d.digits() == 0 }
 
 // compare returns -1, 0 or +1.

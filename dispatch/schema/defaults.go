@@ -8,25 +8,25 @@ import (
 
 func compileDefault(c *compiler, s *subschema, at uint32) (err error) {
 	c.defaults = true
-	s.fallback, err = jsonscan.AppendCompact(nil, s.res.doc.raw(at))
+	s.defaultValue, err = jsonscan.AppendCompact(nil, s.res.doc.raw(at))
 	return err
 }
 
-// An insertion is a member that is missing from an object.
+// An insertion is a member to insert into an object.
 type insertion struct {
-	at     uint32 // where the object's closing brace is
+	at     uint32 // the offset of the object's closing brace
 	first  bool   // the object has no member yet
 	name   string
-	member []byte
+	member []byte // its value
 }
 
 // FillDefaults returns data with the defaults of missing properties added. It follows properties,
-// items, $ref and allOf at any depth, but not anyOf, oneOf, if and similar keywords, whose defaults
-// depend on the rest of the value. It adds no defaults within a default.
+// prefixItems, items, $ref and allOf at any depth, but not anyOf, oneOf, if and the like, because
+// which of their subschemas apply depends on the instance. It adds no defaults within a default.
 //
 // data must be one valid JSON value. FillDefaults does not modify it, and returns data itself if no
 // default is missing. It does not validate. The error wraps [ErrLimit], as that of Validate does,
-// or says that data is not JSON.
+// or says that data is not JSON; the result is then data.
 func (s *Schema) FillDefaults(data []byte) ([]byte, error) {
 	if !s.defaults {
 		return data, nil
@@ -39,8 +39,8 @@ func (s *Schema) FillDefaults(data []byte) ([]byte, error) {
 	return v.fillDefaults(data)
 }
 
-// ValidateAndFill is [Schema.ValidateScanned] and, if data is valid, [Schema.FillDefaults], with
-// one index of the text.
+// ValidateAndFill is [Schema.ValidateScanned] and, if data is valid, [Schema.FillDefaults], but
+// indexes data only once.
 func (s *Schema) ValidateAndFill(data []byte) ([]byte, error) {
 	if !s.defaults {
 		return data, s.ValidateScanned(data)
@@ -54,9 +54,9 @@ func (s *Schema) ValidateAndFill(data []byte) ([]byte, error) {
 }
 
 // fillDefaults is FillDefaults for data that has been indexed.
-func (v *run) fillDefaults(data []byte) ([]byte, error) {
+func (v *validator) fillDefaults(data []byte) ([]byte, error) {
 	s := v.schema
-	v.begin(true)
+	v.startPass(true)
 	missing := v.fill(nil, []*subschema{s.root}, 0)
 	if v.err != nil {
 		return data, v.err
@@ -77,25 +77,25 @@ func (v *run) fillDefaults(data []byte) ([]byte, error) {
 	return append(filled, data[copied:]...), nil
 }
 
-// fill appends the insertions for the value at a node, and for the values in it, to a list. schemas
-// apply to the value, with those that they always apply.
-func (v *run) fill(missing []insertion, schemas []*subschema, n uint32) []insertion {
+// fill appends to missing the insertions for the value at a node and for the values in it. schemas
+// are the subschemas that apply to the value.
+func (v *validator) fill(missing []insertion, schemas []*subschema, n uint32) []insertion {
 	for i := 0; i < len(schemas); i++ {
 		if !v.step(1) {
 			return missing
 		}
-		for part := range schemas[i].always {
+		for part := range schemas[i].unconditional {
 			schemas = append(schemas, part)
 		}
 	}
 	if len(schemas) == 0 {
 		return missing
 	}
-	x := &v.doc
-	switch x.kind(n) {
+	doc := &v.doc
+	switch doc.kind(n) {
 	case array:
 		position := 0
-		for item := range x.items(n) {
+		for item := range doc.items(n) {
 			if !v.step(len(schemas)) {
 				return missing
 			}
@@ -111,13 +111,13 @@ func (v *run) fill(missing []insertion, schemas []*subschema, n uint32) []insert
 			position++
 		}
 	case object:
-		for name, value := range x.members(n) {
+		for name, value := range doc.members(n) {
 			if !v.step(len(schemas) * (1 + v.stepsFor(name))) {
 				return missing
 			}
 			var below []*subschema
 			for _, s := range schemas {
-				if property := s.property(string(x.text(name))); property != nil {
+				if property := s.property(string(doc.text(name))); property != nil {
 					below = append(below, property)
 				}
 			}
@@ -129,8 +129,8 @@ func (v *run) fill(missing []insertion, schemas []*subschema, n uint32) []insert
 }
 
 // fillObject appends the insertions for an object itself.
-func (v *run) fillObject(missing []insertion, schemas []*subschema, n uint32) []insertion {
-	x := &v.doc
+func (v *validator) fillObject(missing []insertion, schemas []*subschema, n uint32) []insertion {
+	doc := &v.doc
 	first := len(missing)
 	const few = 16
 	var many map[string]bool // names of missing properties, if there are more than a few
@@ -142,18 +142,18 @@ func (v *run) fillObject(missing []insertion, schemas []*subschema, n uint32) []
 			return missing
 		}
 		for _, slot := range s.object.slots {
-			if slot.schema == nil || slot.schema.fallback == nil || many[slot.name] ||
+			if slot.schema == nil || slot.schema.defaultValue == nil || many[slot.name] ||
 				many == nil && slices.ContainsFunc(missing[first:],
 					func(m insertion) bool { return m.name == slot.name }) {
 				continue
 			}
-			if !v.step(int(x.nodes[n].next-n) + len(slot.schema.fallback)) {
+			if !v.step(int(doc.nodes[n].next-n) + len(slot.schema.defaultValue)) {
 				return missing
 			}
-			if x.member(n, slot.name) == 0 {
-				empty := x.nodes[n].next == n+1 && len(missing) == first
+			if doc.member(n, slot.name) == 0 {
+				empty := doc.nodes[n].next == n+1 && len(missing) == first
 				missing = append(missing,
-					insertion{x.nodes[n].end - 1, empty, slot.name, slot.schema.fallback})
+					insertion{doc.nodes[n].end - 1, empty, slot.name, slot.schema.defaultValue})
 				switch {
 				case many != nil:
 					many[slot.name] = true
@@ -169,7 +169,7 @@ func (v *run) fillObject(missing []insertion, schemas []*subschema, n uint32) []
 	return missing
 }
 
-// property returns the schema of a property, nil if there is none.
+// property returns the subschema of a property in properties, or nil if there is none.
 func (s *subschema) property(name string) *subschema {
 	if s.object != nil {
 		if i, ok := s.object.slotOf[name]; ok {
@@ -179,12 +179,13 @@ func (s *subschema) property(name string) *subschema {
 	return nil
 }
 
-// always yields the schemas that a schema applies to every value.
-func (s *subschema) always(yield func(*subschema) bool) {
-	if s.applied == nil || s.applied.ref != nil && !yield(s.applied.ref) {
+// unconditional yields the subschemas that s applies to every instance: the target of $ref, and
+// those of allOf.
+func (s *subschema) unconditional(yield func(*subschema) bool) {
+	if s.logic == nil || s.logic.ref != nil && !yield(s.logic.ref) {
 		return
 	}
-	for _, part := range s.applied.allOf {
+	for _, part := range s.logic.allOf {
 		if !yield(part) {
 			return
 		}

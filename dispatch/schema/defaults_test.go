@@ -58,7 +58,7 @@ func TestFillDefaults(t *testing.T) {
 			continue
 		}
 		assert.Equal(t, string(out), tc.want, tc.schema)
-		if !strings.Contains(tc.schema, `"default":{}`) { // which is not filled in itself
+		if !strings.Contains(tc.schema, `"default":{}`) { // which gets no defaults itself
 			again, err := s.FillDefaults(out)
 			assert.NilError(t, err)
 			assert.Assert(t, &again[0] == &out[0], "%s is not full", out)
@@ -70,7 +70,7 @@ func TestFillDefaults(t *testing.T) {
 	assert.ErrorContains(t, err, "invalid JSON")
 }
 
-// Shared parts do not make the work explode.
+// Subschemas to which many references lead do not take exponential time.
 func TestFillDefaultsLimit(t *testing.T) {
 	var defs strings.Builder
 	for i := range 40 {

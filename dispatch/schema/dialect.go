@@ -6,28 +6,28 @@ import (
 	"strings"
 )
 
-// The dialects that Compile knows, as in $schema. Draft-07 is also accepted with https and with a
-// trailing "#".
+// The dialects that Compile knows, by their URI in $schema. A trailing "#" is ignored, and draft-07
+// is also accepted with https.
 const (
 	Draft07     = "http://json-schema.org/draft-07/schema"
 	Draft202012 = "https://json-schema.org/draft/2020-12/schema"
 )
 
-// A draft is a set of drafts.
-type draft uint8
+// A draftSet is a set of drafts, with a bit for each.
+type draftSet uint8
 
 const (
-	in07 draft = 1 << iota
+	in07 draftSet = 1 << iota
 	in2020
 
 	inBoth = in07 | in2020
 )
 
-// A vocabulary is a set of vocabularies (Core, section 8.1.2).
-type vocabulary uint16
+// A vocabularySet is a set of vocabularies (Core, section 8.1.2), with a bit for each.
+type vocabularySet uint16
 
 const (
-	core vocabulary = 1 << iota
+	core vocabularySet = 1 << iota
 	applicator
 	unevaluated
 	validation
@@ -39,7 +39,7 @@ const (
 
 const vocabularyURI = "https://json-schema.org/draft/2020-12/vocab/"
 
-var vocabularies = map[string]vocabulary{
+var vocabularies = map[string]vocabularySet{
 	"core": core, "applicator": applicator, "unevaluated": unevaluated, "validation": validation,
 	"meta-data":         metaData,
 	"format-annotation": formatAnnotation, "format-assertion": formatAssertion, "content": content,
@@ -50,20 +50,20 @@ type shape uint8
 
 const (
 	noSchema      shape = iota
-	oneSchema           // it is one
-	listOfSchemas       // its items are
-	mapOfSchemas        // its members' values are, those that are not arrays
-	oneOrList           // either of the first two
+	oneSchema           // the value is a schema
+	listOfSchemas       // its items are schemas
+	mapOfSchemas        // the values of its members are schemas, except arrays
+	oneOrList           // oneSchema or listOfSchemas
 )
 
-// A keyword says where the subschemas of a keyword are, and how the keyword is compiled into the
-// subschema that has it. Without compile it asserts nothing.
+// A keyword describes a keyword of JSON Schema. compile adds the value at a node to the subschema s
+// that has the keyword; it is nil for a keyword that only holds subschemas.
 type keyword struct {
-	name       string
-	drafts     draft
-	vocabulary vocabulary
-	shape      shape
-	compile    func(c *compiler, s *subschema, at uint32) error
+	name         string
+	drafts       draftSet
+	vocabularies vocabularySet
+	shape        shape
+	compile      func(c *compiler, s *subschema, at uint32) error
 }
 
 var keywords = []keyword{
@@ -85,42 +85,42 @@ var keywords = []keyword{
 	{"multipleOf", inBoth, validation, noSchema, compileMultipleOf},
 
 	{"minLength", inBoth, validation, noSchema,
-		natural(func(s *subschema) *int { return &s.strings().minLength })},
+		compileNatural(func(s *subschema) *int { return &s.stringRules().minLength })},
 	{"maxLength", inBoth, validation, noSchema,
-		natural(func(s *subschema) *int { return &s.strings().maxLength })},
-	{"pattern", inBoth, validation, noSchema, compilePatternKeyword},
+		compileNatural(func(s *subschema) *int { return &s.stringRules().maxLength })},
+	{"pattern", inBoth, validation, noSchema, compilePattern},
 	{"format", inBoth, formatAnnotation | formatAssertion, noSchema, compileFormat},
 
 	{"prefixItems", in2020, applicator, listOfSchemas,
-		list(func(s *subschema) *[]*subschema { return &s.arrays().prefix })},
+		compileSchemas(func(s *subschema) *[]*subschema { return &s.arrayRules().prefix })},
 	{"items", in2020, applicator, oneSchema,
-		one(func(s *subschema) **subschema { return &s.arrays().rest })},
+		compileSchema(func(s *subschema) **subschema { return &s.arrayRules().rest })},
 	{"items", in07, applicator, oneOrList, compileItems07},
 	{"additionalItems", in07, applicator, oneSchema, compileAdditionalItems},
 	{"contains", inBoth, applicator, oneSchema,
-		one(func(s *subschema) **subschema { return &s.arrays().contains })},
+		compileSchema(func(s *subschema) **subschema { return &s.arrayRules().contains })},
 	{"minContains", in2020, validation, noSchema,
-		natural(func(s *subschema) *int { return &s.arrays().minContains })},
+		compileNatural(func(s *subschema) *int { return &s.arrayRules().minContains })},
 	{"maxContains", in2020, validation, noSchema,
-		natural(func(s *subschema) *int { return &s.arrays().maxContains })},
+		compileNatural(func(s *subschema) *int { return &s.arrayRules().maxContains })},
 	{"minItems", inBoth, validation, noSchema,
-		natural(func(s *subschema) *int { return &s.arrays().minItems })},
+		compileNatural(func(s *subschema) *int { return &s.arrayRules().minItems })},
 	{"maxItems", inBoth, validation, noSchema,
-		natural(func(s *subschema) *int { return &s.arrays().maxItems })},
+		compileNatural(func(s *subschema) *int { return &s.arrayRules().maxItems })},
 	{"uniqueItems", inBoth, validation, noSchema, compileUniqueItems},
 	{"unevaluatedItems", in2020, unevaluated, oneSchema,
-		one(func(s *subschema) **subschema { return &s.unevaluatedRules().items })},
+		compileSchema(func(s *subschema) **subschema { return &s.unevaluatedRules().items })},
 
 	{"properties", inBoth, applicator, mapOfSchemas, compileProperties},
 	{"patternProperties", inBoth, applicator, mapOfSchemas, compilePatternProperties},
 	{"additionalProperties", inBoth, applicator, oneSchema,
-		one(func(s *subschema) **subschema { return &s.objects().additional })},
+		compileSchema(func(s *subschema) **subschema { return &s.objectRules().additional })},
 	{"propertyNames", inBoth, applicator, oneSchema,
-		one(func(s *subschema) **subschema { return &s.objects().propertyNames })},
+		compileSchema(func(s *subschema) **subschema { return &s.objectRules().propertyNames })},
 	{"minProperties", inBoth, validation, noSchema,
-		natural(func(s *subschema) *int { return &s.objects().minProperties })},
+		compileNatural(func(s *subschema) *int { return &s.objectRules().minProperties })},
 	{"maxProperties", inBoth, validation, noSchema,
-		natural(func(s *subschema) *int { return &s.objects().maxProperties })},
+		compileNatural(func(s *subschema) *int { return &s.objectRules().maxProperties })},
 	{"required", inBoth, validation, noSchema, compileRequired},
 	{"dependentRequired", in2020, validation, noSchema,
 		compileDependencies("dependentRequired", namesOnly)},
@@ -129,22 +129,22 @@ var keywords = []keyword{
 	{"dependencies", inBoth, applicator, mapOfSchemas,
 		compileDependencies("dependencies", namesOrSchemas)},
 	{"unevaluatedProperties", in2020, unevaluated, oneSchema,
-		one(func(s *subschema) **subschema { return &s.unevaluatedRules().properties })},
+		compileSchema(func(s *subschema) **subschema { return &s.unevaluatedRules().properties })},
 
 	{"allOf", inBoth, applicator, listOfSchemas,
-		list(func(s *subschema) *[]*subschema { return &s.logic().allOf })},
+		compileSchemas(func(s *subschema) *[]*subschema { return &s.logicRules().allOf })},
 	{"anyOf", inBoth, applicator, listOfSchemas,
-		list(func(s *subschema) *[]*subschema { return &s.logic().anyOf })},
+		compileSchemas(func(s *subschema) *[]*subschema { return &s.logicRules().anyOf })},
 	{"oneOf", inBoth, applicator, listOfSchemas,
-		list(func(s *subschema) *[]*subschema { return &s.logic().oneOf })},
+		compileSchemas(func(s *subschema) *[]*subschema { return &s.logicRules().oneOf })},
 	{"not", inBoth, applicator, oneSchema,
-		one(func(s *subschema) **subschema { return &s.logic().not })},
+		compileSchema(func(s *subschema) **subschema { return &s.logicRules().not })},
 	{"if", inBoth, applicator, oneSchema,
-		one(func(s *subschema) **subschema { return &s.logic().condition })},
+		compileSchema(func(s *subschema) **subschema { return &s.logicRules().condition })},
 	{"then", inBoth, applicator, oneSchema,
-		one(func(s *subschema) **subschema { return &s.logic().then })},
+		compileSchema(func(s *subschema) **subschema { return &s.logicRules().then })},
 	{"else", inBoth, applicator, oneSchema,
-		one(func(s *subschema) **subschema { return &s.logic().otherwise })},
+		compileSchema(func(s *subschema) **subschema { return &s.logicRules().otherwise })},
 
 	{"contentSchema", in2020, content, oneSchema, nil},
 	{"default", inBoth, metaData, noSchema, compileDefault},
@@ -153,19 +153,19 @@ var keywords = []keyword{
 
 // A dialect is a set of keywords.
 type dialect struct {
-	draft         draft
+	draft         draftSet
 	keywords      map[string]*keyword
-	assertFormats bool // by its vocabularies
+	assertFormats bool // it has the format-assertion vocabulary
 }
 
-// The built-in dialects, by URI. A compiler has them in a field, because the compile functions of
-// the keywords, of which this variable consists, cannot refer to it.
+// standardDialects are the built-in dialects, by URI. A compiler has them in a field, because the
+// compile functions of the keywords, of which this variable consists, cannot refer to it.
 var standardDialects = map[string]*dialect{Draft07: newDialect(in07),
 	Draft202012: newDialect(in2020)}
 
-const secureDraft07 = "https://json-schema.org/draft-07/schema"
+const draft07HTTPS = "https://json-schema.org/draft-07/schema"
 
-func newDialect(d draft) *dialect {
+func newDialect(d draftSet) *dialect {
 	built := &dialect{draft: d, keywords: map[string]*keyword{}}
 	for i, k := range keywords {
 		if k.drafts&d != 0 {
@@ -175,20 +175,20 @@ func newDialect(d draft) *dialect {
 	return built
 }
 
-// only returns the dialect with these vocabularies of d.
-func (d *dialect) only(active vocabulary) *dialect {
+// restrict returns d without the keywords of other vocabularies.
+func (d *dialect) restrict(active vocabularySet) *dialect {
 	reduced := &dialect{draft: d.draft, keywords: maps.Clone(d.keywords),
 		assertFormats: active&formatAssertion != 0}
 	maps.DeleteFunc(reduced.keywords,
-		func(_ string, k *keyword) bool { return k.vocabulary&active == 0 })
+		func(_ string, k *keyword) bool { return k.vocabularies&active == 0 })
 	return reduced
 }
 
-// dialect returns the dialect of a $schema. A URI other than the two known ones is that of a
-// meta-schema, which is loaded (see Loader); its $schema and $vocabulary define the dialect.
+// dialect returns the dialect for the URI in a $schema. Any URI but the two built-in ones is that
+// of a meta-schema to load (see Loader), whose $schema and $vocabulary define the dialect.
 func (c *compiler) dialect(uri string) (*dialect, error) {
 	uri = strings.TrimSuffix(uri, "#")
-	if uri == secureDraft07 {
+	if uri == draft07HTTPS {
 		uri = Draft07
 	}
 	if d := c.standard[uri]; d != nil {
@@ -196,14 +196,14 @@ func (c *compiler) dialect(uri string) (*dialect, error) {
 	}
 	if d, ok := c.custom[uri]; ok {
 		if d == nil {
-			return nil, fmt.Errorf("%w: the meta-schema %s describes itself", ErrDialect, uri)
+			return nil, fmt.Errorf("%w: the meta-schema %s is its own $schema; use a known dialect", ErrDialect, uri)
 		}
 		return d, nil
 	}
 	if c.custom == nil {
 		c.custom = map[string]*dialect{}
 	}
-	c.custom[uri] = nil // until it is known
+	c.custom[uri] = nil // detects a meta-schema that describes itself
 	d, err := c.customDialect(uri)
 	if err != nil {
 		return nil, err
@@ -240,20 +240,20 @@ func (c *compiler) customDialect(uri string) (*dialect, error) {
 		}
 		active |= known
 	}
-	return c.standard[Draft202012].only(active), nil
+	return c.standard[Draft202012].restrict(active), nil
 }
 
-// dialectOf returns the dialect of the schema at a node: that of its $schema or, if it has none,
-// the dialect of the schema around it.
-func (c *compiler) dialectOf(x *index, n uint32, around *dialect) (*dialect, error) {
-	at := x.member(n, "$schema")
+// dialectOf returns the dialect of the schema at a node: that of its $schema or, without one,
+// outer, the dialect of the enclosing schema. The default dialect applies if outer is nil.
+func (c *compiler) dialectOf(doc *index, n uint32, outer *dialect) (*dialect, error) {
+	at := doc.member(n, "$schema")
 	switch {
-	case at != 0 && x.kind(at) == str:
-		return c.dialect(string(x.text(at)))
+	case at != 0 && doc.kind(at) == str:
+		return c.dialect(string(doc.text(at)))
 	case at != 0:
-		return nil, fmt.Errorf("$schema must be a string, is %s", x.typeName(at))
-	case around != nil:
-		return around, nil
+		return nil, fmt.Errorf("$schema must be a string, is %s", doc.typeName(at))
+	case outer != nil:
+		return outer, nil
 	}
 	return c.dialect(c.defaultDialect)
 }

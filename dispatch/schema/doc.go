@@ -7,25 +7,25 @@
 // # Validating
 //
 // [Compile] turns a schema of draft 2020-12 or draft-07 into a [Schema], once. [Schema.Validate]
-// then checks text as it comes from the wire: it makes an index of where each value starts and ends
-// and walks that, so nothing is decoded and a valid document costs no allocation.
-// [Schema.ValidateScanned] is for text that was found to be JSON before, [Schema.ValidateValue] for
-// Go values. For an invalid document the error is an [*Error], whose causes name the place, the
-// keyword and the reason, in words that the author of the document can act on.
+// then checks JSON text as it comes from the wire. It indexes where each value starts and ends and
+// decodes nothing, so a valid document costs no allocation. [Schema.ValidateScanned] skips the
+// check that the text is JSON; [Schema.ValidateValue] validates Go values. For an invalid document
+// the error is an [*Error], whose causes name the place, the keyword and the reason, in words that
+// the author of the document can act on.
 //
 // Numbers are compared exactly, whatever their size and notation. Lengths count code points. An
-// object in which a property that the schema declares occurs twice is invalid, because readers
-// disagree about which of the two counts.
+// object is invalid if a property that the schema names occurs twice, because readers disagree
+// about which occurrence counts.
 //
 // # Limits
 //
 // The schema may come from a stranger. Validation takes time linear in the size of the document
 // whatever the schema: it counts its steps, and fails with [ErrLimit] when there are too many for a
-// document of that size. A document may be nested 1000 deep. Compiling takes time linear in the
-// size of the schema, which is limited to 4 MiB and 100,000 subschemas; its regular expressions,
-// the URIs in it and the digits of a multipleOf are limited as well. A schema that refers to itself
-// without going down into the document is refused by Compile. Nothing is fetched: documents that a
-// schema refers to come from a [Loader] or not at all.
+// document of that size. Arrays and objects may be nested 1000 deep. Compiling takes time linear in
+// the size of the schema, which is limited to 4 MiB and 100,000 subschemas; its regular
+// expressions, its URIs and the digits of a multipleOf are limited too. Compile refuses a schema
+// that applies itself to the same instance, as {"$ref":"#"} does. Nothing is fetched: a document
+// that a schema refers to comes from a [Loader] or not at all.
 //
 // # Inferring schemas
 //
@@ -36,15 +36,15 @@
 // # What is implemented
 //
 // All of JSON Schema 2020-12 (Core and Validation) and draft-07, vocabularies of custom
-// meta-schemas included. Format is an annotation unless [AssertFormats] is given or the meta-schema
-// has the format-assertion vocabulary; the content keywords are always annotations. Regular
-// expressions are those of ECMA-262, but [ErrPattern] refuses what cannot be matched in linear
-// time: lookaround and backreferences.
+// meta-schemas included. The keyword format is an annotation unless [AssertFormats] is given or the
+// meta-schema has the format-assertion vocabulary; the content keywords are always annotations.
+// Regular expressions are those of ECMA-262, except that lookaround and backreferences, which
+// cannot be matched in linear time, are refused with [ErrPattern].
 //
-// All required tests of JSON-Schema-Test-Suite pass, and of the optional ones all but these:
+// All required tests of JSON-Schema-Test-Suite pass, and all optional ones except these:
 //
 //   - cross-draft: schemas of other drafts (2019-09, draft-06, …) are refused with [ErrDialect].
-//   - format/idn-hostname, and the punycode labels in format/hostname: their Unicode form is not
-//     checked, because that needs the tables of IDNA, which the standard library does not have.
+//   - format/idn-hostname, and the punycode labels of format/hostname: their Unicode form is not
+//     checked, because the standard library does not have the tables of IDNA.
 //   - content (draft-07): content keywords assert nothing.
 package schema

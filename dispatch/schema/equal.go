@@ -7,76 +7,78 @@ import (
 )
 
 // equal reports whether two JSON values are equal. Numbers are compared by value, so 1, 1.0 and
-// 10e-1 are equal, and objects without regard to order. It returns false when the run is out of
-// steps.
-func (v *run) equal(x *index, a uint32, y *index, b uint32) bool {
-	if !v.step(1) || x.kind(a) != y.kind(b) {
+// 10e-1 are equal, and objects regardless of the order of their members. equal returns false when
+// no steps are left.
+func (v *validator) equal(docA *index, a uint32, docB *index, b uint32) bool {
+	if !v.step(1) || docA.kind(a) != docB.kind(b) {
 		return false
 	}
-	switch x.kind(a) {
+	switch docA.kind(a) {
 	case null:
 		return true
 	case boolean:
-		return x.isTrue(a) == y.isTrue(b)
+		return docA.isTrue(a) == docB.isTrue(b)
 	case number:
-		d, e := parseDecimal(x.raw(a)), parseDecimal(y.raw(b))
-		return v.step((len(x.raw(a))+len(y.raw(b)))/bytesPerStep) && d.compare(&e) == 0
+		d, e := parseDecimal(docA.raw(a)), parseDecimal(docB.raw(b))
+		return v.step((len(docA.raw(a))+len(docB.raw(b)))/bytesPerStep) && d.compare(&e) == 0
 	case str:
-		if len(x.raw(a)) != len(y.raw(b)) && !x.nodes[a].escaped && !y.nodes[b].escaped {
+		if len(docA.raw(a)) != len(docB.raw(b)) && !docA.nodes[a].escaped &&
+			!docB.nodes[b].escaped {
 			return false
 		}
-		return v.step((len(x.raw(a))+len(y.raw(b)))/bytesPerStep) &&
-			string(x.text(a)) == string(y.text(b))
+		return v.step((len(docA.raw(a))+len(docB.raw(b)))/bytesPerStep) &&
+			string(docA.text(a)) == string(docB.text(b))
 	case array:
 		i, j := a+1, b+1
-		for ; i < x.nodes[a].next && j < y.nodes[b].next; i, j = x.nodes[i].next, y.nodes[j].next {
-			if !v.equal(x, i, y, j) {
+		for i < docA.nodes[a].next && j < docB.nodes[b].next {
+			if !v.equal(docA, i, docB, j) {
 				return false
 			}
+			i, j = docA.nodes[i].next, docB.nodes[j].next
 		}
-		return i == x.nodes[a].next && j == y.nodes[b].next
+		return i == docA.nodes[a].next && j == docB.nodes[b].next
 	}
-	if x.count(a) != y.count(b) {
+	if docA.count(a) != docB.count(b) {
 		return false
 	}
-	return v.holds(x, a, y, b) && v.holds(y, b, x, a)
+	return v.hasMembersOf(docA, a, docB, b) && v.hasMembersOf(docB, b, docA, a)
 }
 
-// holds reports whether object b has every member of object a. The search for each name starts
-// after the name found before, so that objects in the same order take one pass.
-func (v *run) holds(x *index, a uint32, y *index, b uint32) bool {
-	first, end := b+1, y.nodes[b].next
+// hasMembersOf reports whether object b has every member of object a. The search for a name starts
+// after the name found before, so that objects with the same order take one pass.
+func (v *validator) hasMembersOf(docA *index, a uint32, docB *index, b uint32) bool {
+	first, end := b+1, docB.nodes[b].next
 	at := first
-	for name, value := range x.members(a) {
-		text := string(x.text(name))
+	for name, value := range docA.members(a) {
+		text := string(docA.text(name))
 		started := at
 		if !v.step(len(text) / bytesPerStep) {
 			return false
 		}
-		for string(y.text(at)) != text {
-			if at = y.nodes[at+1].next; at >= end {
+		for string(docB.text(at)) != text {
+			if at = docB.nodes[at+1].next; at >= end {
 				at = first
 			}
-			if at == started || !v.step(1+len(y.raw(at))/bytesPerStep) {
+			if at == started || !v.step(1+len(docB.raw(at))/bytesPerStep) {
 				return false
 			}
 		}
-		if !v.equal(x, value, y, at+1) {
+		if !v.equal(docA, value, docB, at+1) {
 			return false
 		}
-		if at = y.nodes[at+1].next; at >= end {
+		if at = docB.nodes[at+1].next; at >= end {
 			at = first
 		}
 	}
 	return true
 }
 
-// hash returns the same number for equal values. The seed is that of the schema, so that nobody can
-// prepare collisions.
-func (v *run) hash(n uint32) uint64 {
-	x := &v.doc
+// hash returns the same number for equal values. The schema's random seed prevents prepared
+// collisions.
+func (v *validator) hash(n uint32) uint64 {
+	doc := &v.doc
 	cost := 1
-	if k := x.kind(n); k == str || k == number {
+	if k := doc.kind(n); k == str || k == number {
 		cost += v.stepsFor(n)
 	}
 	if !v.step(cost) {
@@ -84,12 +86,12 @@ func (v *run) hash(n uint32) uint64 {
 	}
 	var h maphash.Hash
 	h.SetSeed(v.schema.seed)
-	h.WriteByte(byte(x.kind(n)))
-	switch x.kind(n) {
+	h.WriteByte(byte(doc.kind(n)))
+	switch doc.kind(n) {
 	case boolean:
-		h.WriteByte(x.data[x.nodes[n].start])
+		h.WriteByte(doc.data[doc.nodes[n].start])
 	case number:
-		d := parseDecimal(x.raw(n))
+		d := parseDecimal(doc.raw(n))
 		var head [9]byte
 		head[0] = byte(d.sign())
 		binary.LittleEndian.PutUint64(head[1:], uint64(d.pow))
@@ -97,22 +99,22 @@ func (v *run) hash(n uint32) uint64 {
 		h.Write(d.whole)
 		h.Write(d.frac)
 	case str:
-		h.Write(x.text(n))
+		h.Write(doc.text(n))
 	case array:
 		var part [8]byte
-		for item := range x.items(n) {
+		for item := range doc.items(n) {
 			binary.LittleEndian.PutUint64(part[:], v.hash(item))
 			h.Write(part[:])
 		}
 	case object:
-		var sum uint64 // of the members' hashes, whatever their order
-		for name, value := range x.members(n) {
+		var sum uint64 // of the members' hashes: it does not depend on their order
+		for name, value := range doc.members(n) {
 			if !v.step(v.stepsFor(name)) {
 				return 0
 			}
 			var member maphash.Hash
 			member.SetSeed(v.schema.seed)
-			member.Write(x.text(name))
+			member.Write(doc.text(name))
 			var part [8]byte
 			binary.LittleEndian.PutUint64(part[:], v.hash(value))
 			member.Write(part[:])
@@ -125,20 +127,20 @@ func (v *run) hash(n uint32) uint64 {
 	return h.Sum64()
 }
 
-// repeated returns the positions of the first two items of an array that are equal. Short arrays
-// are compared pair by pair, long ones by hash.
-func (v *run) repeated(n uint32) (first, second int, found bool) {
-	x := &v.doc
+// equalItems returns the positions of two equal items of an array: second is the first item that
+// equals an earlier one. It compares short arrays pair by pair, and long ones by hash.
+func (v *validator) equalItems(n uint32) (first, second int, found bool) {
+	doc := &v.doc
 	const short = 8
-	if x.count(n) <= short {
+	if doc.count(n) <= short {
 		j := 0
-		for b := range x.items(n) {
+		for b := range doc.items(n) {
 			i := 0
-			for a := range x.items(n) {
+			for a := range doc.items(n) {
 				if a == b {
 					break
 				}
-				if v.equal(x, a, x, b) {
+				if v.equal(doc, a, doc, b) {
 					return i, j, true
 				}
 				i++
@@ -153,7 +155,7 @@ func (v *run) repeated(n uint32) (first, second int, found bool) {
 		node     uint32
 	}
 	var items []item
-	for a := range x.items(n) {
+	for a := range doc.items(n) {
 		items = append(items, item{v.hash(a), len(items), a})
 	}
 	slices.SortFunc(items, func(a, b item) int {
@@ -167,7 +169,8 @@ func (v *run) repeated(n uint32) (first, second int, found bool) {
 	})
 	for i := 1; i < len(items); i++ {
 		a, b := items[i-1], items[i]
-		if a.hash == b.hash && v.equal(x, a.node, x, b.node) && (!found || b.position < second) {
+		if a.hash == b.hash && v.equal(doc, a.node, doc, b.node) &&
+			(!found || b.position < second) {
 			first, second, found = a.position, b.position, true
 		}
 	}

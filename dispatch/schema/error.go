@@ -10,8 +10,8 @@ import (
 const MaxCauses = 10
 
 var (
-	// ErrLimit is wrapped by the error for a schema that is too large to compile, and for a
-	// validation that needs too many steps for a document of its size. The document may be valid.
+	// ErrLimit is wrapped by the error of Compile for a schema that is too large, and by that of a
+	// validation that takes too many steps for a document of its size, which may be valid.
 	ErrLimit = errors.New("limit reached")
 
 	// ErrDialect is wrapped by the error of Compile for a schema whose $schema names a dialect, or
@@ -23,13 +23,14 @@ var (
 	ErrReference = errors.New("unresolved reference")
 
 	// ErrPattern is wrapped by the error of Compile for an invalid regular expression, or one that
-	// cannot be matched in linear time (a lookaround or a backreference).
+	// cannot be matched in linear time, such as one with a lookahead or a backreference.
 	ErrPattern = errors.New("unusable regular expression")
 )
 
 // A SchemaError says why Compile refused a schema.
 type SchemaError struct {
-	// of the keyword: "#/properties/count/minimum", with the document's URI in front if it has one
+	// the location of the keyword: "#/properties/count/minimum", after the URI of its schema
+	// resource if that has one
 	Path string
 	Err  error
 }
@@ -43,26 +44,26 @@ func (e *SchemaError) Unwrap() error { return e.Err }
 //
 //	count must be an integer, not "three"; missing required property "path"
 //
-// It shows at most about 40 characters of a scalar, nothing in arrays and objects, and nothing of a
-// value that the schema makes writeOnly or gives the format password.
+// The text shows at most about 40 characters of a scalar, no item or member of an array or object,
+// and nothing of a value that is writeOnly or of format password by the schema.
 type Error struct {
-	Causes  []Cause // at least one, at most MaxCauses, in the order in which they were found
-	Omitted int     // how many more there are
+	Causes  []Cause // 1 to MaxCauses, in the order in which they were found
+	Omitted int     // the number of further causes
 }
 
 // A Cause is one reason why a document is invalid.
 type Cause struct {
-	// of the invalid value: a JSON Pointer (RFC 6901), "" for the whole document
+	// the JSON Pointer (RFC 6901) to the invalid value; "" for the whole document
 	InstancePath string
-	SchemaPath   string // of the keyword that refused it, as in SchemaError.Path
-	// Keyword is the keyword that refused the value: "required", "type", … It is "" for a value
-	// where the schema is false, and for an object that has one of the schema's properties twice.
+	SchemaPath   string // the location of the keyword that failed, as in SchemaError.Path
+	// Keyword is the keyword that failed, such as "required" or "type". It is "" for a value whose
+	// schema is false, and for an object in which a property occurs twice.
 	Keyword string
-	// the property that is missing, unknown or refused, if the cause is about a property of the
-	// value
+	// the property of the value that the cause is about: it is missing, not allowed, or has an
+	// invalid name
 	Property string
-	// in words: "must be an integer, not "three"", of which the value is the subject, or "missing
-	// required property "path""
+	// either a predicate of the value, such as "must be an integer, not "three"", or a statement of
+	// its own, such as "missing required property "path""
 	Reason string
 }
 
@@ -80,11 +81,11 @@ func (e *Error) Error() string {
 	return text.String()
 }
 
-// String returns the reason with the name of the value in front, as programmers write it:
+// String returns the reason after the name of the value, which it writes as programmers do:
 // size.height, points[0]. The whole document has no name.
 func (c Cause) String() string { return c.About(valueName(c.InstancePath)) }
 
-// About returns the reason with this name of the value in front, unless it is "": "size must be a
+// About returns the reason after this name of the value, or alone if name is "": "size must be a
 // number", "point: missing required property "x"".
 func (c Cause) About(name string) string {
 	switch {

@@ -12,7 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// What a wrong document is told, word for word.
+// The messages for invalid documents, word for word.
 func TestErrorText(t *testing.T) {
 	for _, tc := range []struct{ schema, document, want string }{
 		{`{"type":"integer"}`, `"x"`, `must be an integer, not "x"`},
@@ -32,7 +32,7 @@ func TestErrorText(t *testing.T) {
 			`{"path":1,"Path":1}`,
 			`unknown property "Path" (did you mean "path"?)`},
 		{`{"additionalProperties":false}`, `{"x":1}`, `unknown property "x"`},
-		{`{"properties":{"a":false}}`, `{"a":1}`, `a must not be there`},
+		{`{"properties":{"a":false}}`, `{"a":1}`, `a must not be present`},
 		{`{"enum":["a","b",3]}`, `"c"`, `must be "a", "b" or 3, not "c"`},
 		{`{"enum":[1]}`, `[]`, `must be 1, not []`},
 		{`{"const":{"a":1}}`, `{}`, `must be {"a":1}, not {}`},
@@ -46,13 +46,13 @@ func TestErrorText(t *testing.T) {
 		{`{"pattern":"^a"}`, `"b"`, `must match the pattern ^a, not "b"`},
 		{`{"minItems":2}`, `[1]`, `must have at least 2 items, has 1`},
 		{`{"maxItems":0}`, `[1]`, `must have at most 0 items, has 1`},
-		{`{"uniqueItems":true}`, `[1,2,1.0]`, `must not have equal items, as 0 and 2 are`},
+		{`{"uniqueItems":true}`, `[1,2,1.0]`, `must not have equal items, but items 0 and 2 are equal`},
 		{`{"contains":{"type":"string"}}`, `[1]`,
-			`must have at least 1 item as "contains" wants, has 0`},
+			`must have at least 1 item matching "contains", has 0`},
 		{`{"contains":true,"minContains":2}`, `[1]`,
-			`must have at least 2 items as "contains" wants, has 1`},
+			`must have at least 2 items matching "contains", has 1`},
 		{`{"contains":true,"maxContains":1}`, `[1,2]`,
-			`must have at most 1 item as "contains" wants, has 2`},
+			`must have at most 1 item matching "contains", has 2`},
 		{`{"items":{"items":{"type":"string"}}}`, `[[],["a",1]]`,
 			`[1][1] must be a string, not 1`},
 		{`{"properties":{"a/b":{"properties":{"~":{"type":"null"}}}}}`, `{"a/b":{"~":1}}`,
@@ -64,16 +64,16 @@ func TestErrorText(t *testing.T) {
 		{`{"dependentRequired":{"a":["b"]}}`, `{"a":1}`,
 			`missing property "b", which is required when "a" is present`},
 		{`{"not":{"type":"string"}}`, `"x"`,
-			`must not be what the schema under "not" describes`},
+			`must not match the schema of "not"`},
 		{`{"anyOf":[{"type":"string"},{"type":"null"}]}`, `1`,
 			`must be a string or null, not 1`},
 		{`{"anyOf":[{"type":"string"},{"properties":{"a":{"type":"string"}}}]}`, `{"a":1}`,
-			`must fit one of 2 alternatives, of which number 1 (from 0) is the closest; a must be a string, not 1`},
+			`must match one of 2 alternatives, of which number 1 (counted from 0) is the closest; a must be a string, not 1`},
 		{`{"oneOf":[{"properties":{"kind":{"const":"a"},"x":{"type":"integer"}}},{"properties":{"kind":{"const":"b"},"x":{"type":"null"}}}]}`,
 			`{"kind":"b","x":"1"}`,
-			`must fit one of 2 alternatives, of which number 1 (from 0) is the closest; x must be null, not "1"`},
+			`must match one of 2 alternatives, of which number 1 (counted from 0) is the closest; x must be null, not "1"`},
 		{`{"oneOf":[{"minimum":1},true,{"minimum":5}]}`, `3`,
-			`must fit exactly one of 3 alternatives, fits 2 of them (numbers 0, 1 from 0)`},
+			`must match exactly one of 3 alternatives, matches 2 of them (numbers 0, 1, counted from 0)`},
 		{`{"if":{"type":"string"},"then":{"minLength":2},"else":{"type":"null"}}`, `"a"`,
 			`must have at least 2 characters, has 1`},
 		{`{"if":{"type":"string"},"then":{"minLength":2},"else":{"type":"null"}}`, `1`,
@@ -102,8 +102,8 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-// A long value is cut short, and nothing in an array or object is shown.
-func TestErrorShowsTheBeginningOfAValue(t *testing.T) {
+// A long scalar is truncated, and no value in an array or object is shown.
+func TestErrorTruncatesValues(t *testing.T) {
 	digits := strings.Repeat("7", 41)
 	for _, tc := range []struct{ schema, document, want string }{
 		{`{"type":"integer"}`, `"` + strings.Repeat("ä", 41) + `"`,
@@ -120,8 +120,8 @@ func TestErrorShowsTheBeginningOfAValue(t *testing.T) {
 	}
 }
 
-// Names and patterns of any length do not make a long message.
-func TestErrorIsShort(t *testing.T) {
+// Long names, patterns and values are truncated.
+func TestErrorTruncatesNames(t *testing.T) {
 	long := strings.Repeat("x", 1<<16)
 	for _, tc := range []struct{ schema, document string }{
 		{`{"additionalProperties":false}`, `{"` + long + `":1}`},
@@ -141,7 +141,7 @@ func TestErrorIsShort(t *testing.T) {
 	}
 }
 
-// No keyword shows a value that the schema calls secret, wherever the schema says so.
+// No message shows a value that is writeOnly or of format password, whichever subschema says so.
 func TestErrorShowsNoSecret(t *testing.T) {
 	const document = `{"p":"hunter2"}`
 	for _, tc := range []struct{ schema, want string }{
@@ -168,7 +168,7 @@ func TestErrorShowsNoSecret(t *testing.T) {
 	assert.Error(t, s.Validate([]byte(document)), `p must be null`)
 }
 
-// Long lists are cut short, but a near miss is still told.
+// A message truncates a long enum, but still suggests a similar value.
 func TestLongEnum(t *testing.T) {
 	var values []string
 	for i := range 30 {
@@ -187,7 +187,7 @@ func TestFormatText(t *testing.T) {
 	assert.NilError(t, MustCompile(`{"format":"date-time"}`).Validate([]byte(`"noon"`)))
 }
 
-// A caller can tell what is wrong, where, and by which keyword.
+// A cause has both locations, the keyword and the property.
 func TestCause(t *testing.T) {
 	s := MustCompile(
 		`{"$id":"https://example.com/s","$ref":"#/$defs/a","$defs":{"a":{"properties":{"x":{"$ref":"#/$defs/b"}},"required":["y"]},
@@ -215,7 +215,7 @@ func TestCompileErrors(t *testing.T) {
 		{`{"type":"strin"}`, `#/type: "strin" is not a type`, nil},
 		{`{"type":[]}`, "at least one type", nil},
 		{`{"type":["string",1]}`, "must name a type, is 1", nil},
-		{`{"enum":{}}`, "must be a list of values, is {}", nil},
+		{`{"enum":{}}`, "must be an array of values, is {}", nil},
 		{`{"minimum":"1"}`, `must be a number, is "1"`, nil},
 		{`{"multipleOf":0}`, "must be a number greater than 0, is 0", nil},
 		{`{"multipleOf":-1}`, "greater than 0", nil},
@@ -231,13 +231,13 @@ func TestCompileErrors(t *testing.T) {
 		{`{"properties":[]}`, "must be an object of schemas", nil},
 		{`{"properties":{"a":true,"a":true}}`, `property "a" occurs twice`, nil},
 		{`{"type":"string","type":"null"}`, "occurs twice", nil},
-		{`{"required":"a"}`, `must be a list of property names, is "a"`, nil},
+		{`{"required":"a"}`, `must be an array of property names, is "a"`, nil},
 		{`{"required":[1]}`, "has 1 in it", nil},
-		{`{"dependentRequired":{"a":{}}}`, "must be a list of property names", nil},
+		{`{"dependentRequired":{"a":{}}}`, "must be an array of property names", nil},
 		{`{"dependentSchemas":{"a":[]}}`, "must be an object or a boolean", nil},
 		{`{"dependencies":1}`, "must be an object", nil},
 		{`{"allOf":[]}`, "at least one schema", nil},
-		{`{"anyOf":{}}`, "must be a list", nil},
+		{`{"anyOf":{}}`, "must be an array", nil},
 		{`{"format":1}`, "must be the name of a format", nil},
 		{`{"$ref":1}`, "must be a URI reference", nil},
 		{`{"$ref":"#/$defs/a"}`, `#/$ref: unresolved reference: nothing at "#/$defs/a"`,
@@ -248,7 +248,7 @@ func TestCompileErrors(t *testing.T) {
 		{`{"items":[{"$ref":"#/items/01"}]}`, "an array", nil},
 		{`{"$ref":"#/allOf/01","allOf":[true,true]}`, "unresolved reference", ErrReference},
 		{`{"$ref":"https://example.com/x"}`,
-			`the document "https://example.com/x" is not available: no Loader returns it`,
+			`the document "https://example.com/x" is not available: pass Compile a Loader that returns it`,
 			ErrReference},
 		{`{"$schema":"http://json-schema.org/draft-04/schema#"}`, "unsupported dialect",
 			ErrDialect},
@@ -259,12 +259,12 @@ func TestCompileErrors(t *testing.T) {
 		{`{"$anchor":1}`, "must be a string", nil},
 		{`{"$defs":{"a":{"$anchor":"x"},"b":{"$anchor":"x"}}}`, `the anchor "x" is declared twice`,
 			nil},
-		{`{"$defs":{"a":{"$id":"x"},"b":{"$id":"x"}}}`, `"x" is the identifier of another schema`,
+		{`{"$defs":{"a":{"$id":"x"},"b":{"$id":"x"}}}`, `"x" is already the $id of another schema`,
 			nil},
-		{`{"$ref":"#"}`, "refers to itself for the same instance", nil},
-		{`{"allOf":[{"anyOf":[{"$ref":"#"}]}]}`, "refers to itself", nil},
+		{`{"$ref":"#"}`, "applies itself to the same instance", nil},
+		{`{"allOf":[{"anyOf":[{"$ref":"#"}]}]}`, "applies itself", nil},
 		{`{"properties":{"a":{"dependentSchemas":{"b":{"not":{"$ref":"#/properties/a"}}}}}}`,
-			"refers to itself", nil},
+			"applies itself", nil},
 		{`{"pattern":"(a{1000}){2000}"}`, "limit reached", ErrLimit},
 		{`{"pattern":"(a{100}){100}"}`, "invalid repeat count", ErrPattern},
 		{`{"$comment":"` + strings.Repeat("x", maxSchemaBytes) + `"}`, "more than 4194304 bytes",
@@ -285,10 +285,10 @@ func TestCompileErrors(t *testing.T) {
 	}
 }
 
-// Work is bounded whatever the schema.
+// Validation is limited whatever the schema.
 func TestLimits(t *testing.T) {
 	bomb := `{"$defs":{"0":{"type":"null"}`
-	for i := range 40 { // each alternative tries the one before twice
+	for i := range 40 { // each definition evaluates the preceding one twice
 		bomb += fmt.Sprintf(`,"%d":{"anyOf":[{"$ref":"#/$defs/%d"},{"$ref":"#/$defs/%d"}]}`, i+1, i,
 			i)
 	}
@@ -311,12 +311,12 @@ func TestLimits(t *testing.T) {
 	}
 
 	s := MustCompile(`{"items":{"$ref":"#"}}`)
-	assert.NilError(t, s.Validate(deep("[", "", "]", 1000)))
-	assert.ErrorContains(t, s.Validate(deep("[", "", "]", 1001)), "nested too deeply")
-	assert.ErrorContains(t, s.ValidateScanned(deep("[", "", "]", 1001)), "nested too deeply")
+	assert.NilError(t, s.Validate(nested("[", "", "]", 1000)))
+	assert.ErrorContains(t, s.Validate(nested("[", "", "]", 1001)), "nested too deeply")
+	assert.ErrorContains(t, s.ValidateScanned(nested("[", "", "]", 1001)), "nested too deeply")
 }
 
-// ValidateScanned is for text that was scanned, but other text does no harm.
+// ValidateScanned does not panic if the text is not JSON.
 func TestValidateScannedGarbage(t *testing.T) {
 	s := MustCompile(
 		`{"type":["object","array","number"],"properties":{"a":{"minimum":1}},"required":["a"],"uniqueItems":true,"multipleOf":3,"items":{"minLength":2}}`)
@@ -324,7 +324,7 @@ func TestValidateScannedGarbage(t *testing.T) {
 		`{"a":}`, `{,}`, `-`, `1e`, `1e+`, `.`, `1 2`, `[1}`, `{"a":"b":"c"}`, `xyz`, `-.e-`} {
 		assert.Assert(t, s.ValidateScanned([]byte(garbage)) != nil || garbage != "", garbage)
 	}
-	assert.ErrorContains(t, s.ValidateScanned([]byte(`{1:2}`)), "wants a name")
+	assert.ErrorContains(t, s.ValidateScanned([]byte(`{1:2}`)), "no name")
 	assert.ErrorContains(t, s.ValidateScanned(nil), "no end")
 }
 
@@ -339,7 +339,7 @@ func TestValidateValue(t *testing.T) {
 	assert.ErrorContains(t, MustCompile("true").Validate([]byte(`{`)), "invalid JSON")
 }
 
-// A Schema may be used by many goroutines at a time.
+// A Schema is safe for concurrent use.
 func TestConcurrent(t *testing.T) {
 	s := MustCompile(smallSchema)
 	var group sync.WaitGroup
@@ -359,8 +359,7 @@ func TestMustCompilePanics(t *testing.T) {
 	MustCompile(`{"type":"x"}`)
 }
 
-// The effort that a document may take grows with its size, also where an int has 32 bits and 64 MiB
-// times 32 steps are too many for it.
+// The number of steps grows with the document, and does not overflow an int of 32 bits for 64 MiB.
 func TestLargeDocument(t *testing.T) {
 	s, err := Compile([]byte(`{"items": {"type": "integer"}}`))
 	assert.NilError(t, err)

@@ -7,14 +7,16 @@ import (
 	"unicode/utf16"
 )
 
-// What \s and \S are in ECMA-262, as the inside of a class: its white space and line terminators.
+// The characters of \s and \S in ECMA-262, as the inside of a class. \s is white space and line
+// terminators.
 const (
 	space    = `\t-\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}`
 	notSpace = `\x{0}-\x{8}\x{E}-\x{1F}!-\x{9F}\x{A1}-\x{167F}\x{1681}-\x{1FFF}\x{200B}-\x{2027}\x{202A}-\x{202E}` +
 		`\x{2030}-\x{205E}\x{2060}-\x{2FFF}\x{3001}-\x{FEFE}\x{FF00}-\x{10FFFF}`
 )
 
-// escape translates the text after a backslash to the inside of a class or to a character.
+// escape translates an escape, of which the backslash is read, to a character r or, if set is not
+// "", to the inside of a class.
 func (t *translator) escape() (set string, r rune, err error) {
 	c := t.peek()
 	t.i++
@@ -41,7 +43,7 @@ func (t *translator) escape() (set string, r rune, err error) {
 	case 'c':
 		letter := t.peek()
 		if letter|0x20 < 'a' || letter|0x20 > 'z' {
-			return "", 0, errors.New(`\c wants a letter`)
+			return "", 0, errors.New(`\c must be followed by a letter`)
 		}
 		t.i++
 		return "", letter & 31, nil
@@ -52,16 +54,16 @@ func (t *translator) escape() (set string, r rune, err error) {
 		r, err := t.unicode()
 		return "", r, err
 	case 'k':
-		if !t.take("<") {
-			return "", 0, errors.New(`\k wants the name of a group`)
+		if !t.accept("<") {
+			return "", 0, errors.New(`\k must be followed by the name of a group`)
 		}
 		if _, err := t.groupName(); err != nil {
 			return "", 0, err
 		}
-		t.cannot("a backreference")
+		t.setUnsupported("a backreference")
 		return "", 0, nil
 	case -1:
-		return "", 0, errors.New(`a \ with nothing behind it`)
+		return "", 0, errors.New(`a \ ends the expression`)
 	case '0':
 		if next := t.peek(); next < '0' || next > '9' {
 			return "", 0, nil
@@ -69,7 +71,7 @@ func (t *translator) escape() (set string, r rune, err error) {
 	}
 	switch {
 	case '1' <= c && c <= '9':
-		t.cannot("a backreference")
+		t.setUnsupported("a backreference")
 		return "", 0, nil
 	case isWord(c) && c != '_':
 		return "", 0, fmt.Errorf(`unknown escape \%c`, c)
@@ -79,16 +81,16 @@ func (t *translator) escape() (set string, r rune, err error) {
 
 // property translates \p{…} and \P{…}.
 func (t *translator) property(c rune) (string, error) {
-	if !t.take("{") {
-		return "", fmt.Errorf(`\%c wants a property in braces`, c)
+	if !t.accept("{") {
+		return "", fmt.Errorf(`\%c must be followed by a property in braces`, c)
 	}
 	start := t.i
 	for isWord(t.peek()) || t.peek() == '=' {
 		t.i++
 	}
 	name := string(t.in[start:t.i])
-	if name == "" || !t.take("}") {
-		return "", fmt.Errorf(`\%c wants a property in braces`, c)
+	if name == "" || !t.accept("}") {
+		return "", fmt.Errorf(`\%c must be followed by a property in braces`, c)
 	}
 	for _, prefix := range []string{"General_Category=", "gc=", "Script=", "sc="} {
 		if len(name) > len(prefix) && name[:len(prefix)] == prefix {
@@ -97,40 +99,40 @@ func (t *translator) property(c rune) (string, error) {
 		}
 	}
 	t.properties++
-	// package regexp knows the names of categories and scripts
+	// package regexp has the same names of categories and scripts
 	return `\` + string(c) + "{" + name + "}", nil
 }
 
 func (t *translator) hex(digits int) (rune, error) {
 	if t.i+digits > len(t.in) {
-		return 0, fmt.Errorf("an escape wants %d hexadecimal digits", digits)
+		return 0, fmt.Errorf("an escape must have %d hexadecimal digits", digits)
 	}
 	n, err := strconv.ParseUint(string(t.in[t.i:t.i+digits]), 16, 32)
 	if err != nil {
-		return 0, fmt.Errorf("an escape wants %d hexadecimal digits", digits)
+		return 0, fmt.Errorf("an escape must have %d hexadecimal digits", digits)
 	}
 	t.i += digits
 	return rune(n), nil
 }
 
-// unicode translates \u1234, \u{12345} and the pair of escapes of a character above U+FFFF.
+// unicode translates \u1234, \u{12345} and the two escapes of a surrogate pair.
 func (t *translator) unicode() (rune, error) {
-	if t.take("{") {
+	if t.accept("{") {
 		start := t.i
 		for t.peek() != '}' && t.peek() >= 0 {
 			t.i++
 		}
 		n, err := strconv.ParseUint(string(t.in[start:t.i]), 16, 32)
-		if err != nil || n > 0x10FFFF || !t.take("}") {
-			return 0, errors.New(`\u{ wants the number of a character and }`)
+		if err != nil || n > 0x10FFFF || !t.accept("}") {
+			return 0, errors.New(`\u{ must be followed by the hexadecimal number of a character and }`)
 		}
-		return t.scalar(rune(n)), nil
+		return t.rejectSurrogate(rune(n)), nil
 	}
 	r, err := t.hex(4)
 	if err != nil || !utf16.IsSurrogate(r) {
 		return r, err
 	}
-	if start := t.i; t.take(`\u`) {
+	if start := t.i; t.accept(`\u`) {
 		if low, err := t.hex(4); err == nil {
 			if pair := utf16.DecodeRune(r, low); pair != 0xFFFD {
 				return pair, nil
@@ -138,21 +140,22 @@ func (t *translator) unicode() (rune, error) {
 		}
 		t.i = start
 	}
-	return t.scalar(r), nil
+	return t.rejectSurrogate(r), nil
 }
 
-func (t *translator) scalar(r rune) rune {
+// rejectSurrogate returns r or, for a surrogate, which is unsupported, U+FFFD.
+func (t *translator) rejectSurrogate(r rune) rune {
 	if utf16.IsSurrogate(r) {
-		t.cannot("a lone surrogate")
+		t.setUnsupported("a lone surrogate")
 		return 0xFFFD
 	}
 	return r
 }
 
-// class translates a class from after its [.
+// class translates a character class, of which the [ is read.
 func (t *translator) class() error {
-	negated := t.take("^")
-	if t.take("]") { // an empty class matches nothing, and negated everything
+	negated := t.accept("^")
+	if t.accept("]") { // an empty class matches nothing, and negated everything
 		if !negated {
 			t.out = append(t.out, `[^\x{0}-\x{10FFFF}]`...)
 		} else {
@@ -164,7 +167,7 @@ func (t *translator) class() error {
 	if negated {
 		t.out = append(t.out, '^')
 	}
-	for !t.take("]") {
+	for !t.accept("]") {
 		set, low, err := t.classAtom()
 		if err != nil {
 			return err
@@ -179,7 +182,7 @@ func (t *translator) class() error {
 			if set, high, err = t.classAtom(); err != nil {
 				return err
 			}
-			if set != "" { // [a-\d]: no range, so the hyphen is one
+			if set != "" { // [a-\d] is no range, so the hyphen stands for itself
 				t.out = fmt.Appendf(t.out, `\x{%X}\-%s`, low, set)
 				continue
 			}
@@ -196,13 +199,13 @@ func (t *translator) class() error {
 func (t *translator) classAtom() (set string, r rune, err error) {
 	switch c := t.peek(); {
 	case c < 0:
-		return "", 0, errors.New("a [ without its ]")
+		return "", 0, errors.New("a [ is not closed")
 	case c != '\\':
 		t.i++
 		return "", c, nil
 	}
 	t.i++
-	if t.take("b") {
+	if t.accept("b") {
 		return "", '\b', nil
 	}
 	return t.escape()

@@ -29,7 +29,7 @@ func Example() {
 	// unknown property "pth" (did you mean "path"?); count must be an integer, not "3"; missing required property "path"
 }
 
-// A caller that treats some causes differently looks at them one by one.
+// The causes let a caller treat some keywords differently.
 func ExampleError() {
 	s := schema.MustCompile(`{"properties": {"a": {"type": "null"}}, "required": ["a", "b"]}`)
 	err := s.Validate([]byte(`{"a": 1}`))
@@ -104,7 +104,7 @@ func ExampleSchema_FillDefaults() {
 	// Output: {"path":".","depth":1} <nil>
 }
 
-// Documents that belong together come from a map; nothing else is there.
+// The loader returns documents from a map and refuses all others.
 func ExampleLoader() {
 	documents := map[string]string{
 		"https://example.com/point": `{"type": "array", "items": {"type": "number"}, "minItems": 2}`,
@@ -113,7 +113,7 @@ func ExampleLoader() {
 		if document, ok := documents[uri]; ok {
 			return []byte(document), nil
 		}
-		return nil, errors.New("not one of ours")
+		return nil, errors.New("unknown document")
 	})
 	s, err := schema.Compile(
 		[]byte(`{"$id": "https://example.com/line", "items": {"$ref": "point"}}`), load)
@@ -126,5 +126,5 @@ func ExampleLoader() {
 	fmt.Println(errors.Is(err, schema.ErrReference), err)
 	// Output:
 	// [1] must have at least 2 items, has 1
-	// true schema #/$ref: unresolved reference: the document "https://elsewhere.example/s": not one of ours
+	// true schema #/$ref: unresolved reference: the document "https://elsewhere.example/s": unknown document
 }

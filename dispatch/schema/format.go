@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// A format is one of the formats that AssertFormats makes assertions. check reports whether a text
-// has the format. words end a sentence that starts with "must be".
+// A format is a format that AssertFormats asserts. check reports whether a text has the format.
+// words complete the message "must be …".
 type format struct {
 	check func(text string) bool
 	words string
 }
 
-// formats are the formats of Validation, section 7.3, by name. idn-hostname is missing: it needs
+// formats are the formats of Validation, section 7.3, by name, except idn-hostname, which needs
 // Unicode tables that the standard library does not have.
 var formats = map[string]format{
 	"date-time":             {isDateTime, "a date and time, as 2006-01-02T15:04:05Z"},

@@ -38,7 +38,7 @@ func isAlphanumeric(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
-// isEmail checks Mailbox of RFC 5321, section 4.1.2.
+// isEmail checks the grammar of Mailbox of RFC 5321, section 4.1.2.
 func isEmail(text string) bool {
 	for i := range len(text) {
 		if text[i] >= utf8.RuneSelf {
@@ -48,8 +48,8 @@ func isEmail(text string) bool {
 	return isMailbox(text, isHostname)
 }
 
-// isIDNEmail checks Mailbox with the extension of RFC 6531. It checks only the length of a domain
-// that is not ASCII.
+// isIDNEmail checks the grammar of Mailbox as extended by RFC 6531. Of a domain that is not ASCII,
+// it checks only the length, and that it has no space and none of @<>,.
 func isIDNEmail(text string) bool {
 	return isMailbox(text, func(domain string) bool {
 		ascii := strings.IndexFunc(domain, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
@@ -91,7 +91,7 @@ func isMailbox(text string, isDomain func(string) bool) bool {
 	return true
 }
 
-// isQuoted checks the inside of a Quoted-string.
+// isQuoted checks the text between the quotes of a Quoted-string.
 func isQuoted(text string) bool {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {

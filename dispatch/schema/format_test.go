@@ -6,7 +6,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// What the suite does not ask.
+// Cases that JSON-Schema-Test-Suite does not have.
 func TestFormats(t *testing.T) {
 	for name, cases := range map[string]struct{ good, bad []string }{
 		"date-time": {[]string{"2026-02-28T00:00:00+00:00"},

@@ -17,7 +17,8 @@ func isDate(text string) bool {
 	return err == nil && len(text) == len(time.DateOnly)
 }
 
-// isTime checks full-time. A second 60 must be a leap second, at the end of a day in UTC.
+// isTime checks full-time of the same section. The second 60 is valid only at the end of a day in
+// UTC, where leap seconds are inserted.
 func isTime(text string) bool {
 	if len(text) < len("15:04:05Z") || text[2] != ':' || text[5] != ':' {
 		return false
@@ -51,7 +52,7 @@ func isTime(text string) bool {
 	return second < 60 || (hour*60+minute-offset+day)%day == day-1
 }
 
-// twoDigits returns the number with two digits, or -1 if they are not digits.
+// twoDigits returns the value of two digits, or -1 if they are not digits.
 func twoDigits(text string) int {
 	if text[0] < '0' || text[0] > '9' || text[1] < '0' || text[1] > '9' {
 		return -1
@@ -59,7 +60,8 @@ func twoDigits(text string) int {
 	return int(text[0]-'0')*10 + int(text[1]-'0')
 }
 
-// The grammar of RFC 3339, appendix A: a unit may only be left out at either end.
+// The grammar of RFC 3339, appendix A, in which units may be omitted only at either end: P1Y1D is
+// invalid.
 const (
 	durationTime = `T(?:\d+H(?:\d+M(?:\d+S)?)?|\d+M(?:\d+S)?|\d+S)`
 	durationDate = `(?:\d+D|\d+M(?:\d+D)?|\d+Y(?:\d+M(?:\d+D)?)?)`

@@ -17,8 +17,8 @@ func isURIReference(text string) bool { return isReference(text, false, false) }
 func isIRI(text string) bool          { return isReference(text, true, true) }
 func isIRIReference(text string) bool { return isReference(text, false, true) }
 
-// isReference checks the grammar of RFC 3986, appendix A, and for an IRI that of RFC 3987, section
-// 2.2.
+// isReference checks the grammar of a URI reference (RFC 3986, appendix A) or an IRI reference (RFC
+// 3987, section 2.2), which must have a scheme if absolute is set.
 func isReference(text string, absolute, iri bool) bool {
 	rest, fragment, _ := strings.Cut(text, "#")
 	rest, query, _ := strings.Cut(rest, "?")
@@ -88,8 +88,8 @@ func isIPLiteral(text string) bool {
 	return err == nil && address.Is6() && address.Zone() == ""
 }
 
-// onlyHas reports whether text consists of unreserved characters, percent-encoded bytes, the
-// characters in extra and, in an IRI, ucschar.
+// onlyHas reports whether text consists of unreserved characters, percent-encoded bytes, characters
+// in extra and, in an IRI, characters of ucschar.
 func onlyHas(text, extra string, iri bool) bool {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
@@ -112,7 +112,8 @@ func onlyHas(text, extra string, iri bool) bool {
 	return true
 }
 
-// queryHas is onlyHas for a query, which may have private use characters in an IRI.
+// queryHas is onlyHas for the characters of a query. In an IRI these include private use
+// characters.
 func queryHas(text string, iri bool) bool {
 	if iri {
 		text = strings.Map(func(r rune) rune {
@@ -127,8 +128,8 @@ func queryHas(text string, iri bool) bool {
 
 func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
-// isUCS reports whether r is in ucschar: not a control, private use character, surrogate or
-// noncharacter.
+// isUCS reports whether r is in ucschar (RFC 3987): beyond ASCII and no control, private use
+// character or noncharacter.
 func isUCS(r rune) bool {
 	switch {
 	case r < 0xA0, r >= 0xE000 && r <= 0xF8FF, r >= 0xFDD0 && r <= 0xFDEF, r >= 0xFFF0 &&

@@ -8,8 +8,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// Whatever the schema and the document, nothing panics, time is bounded, and the ways to validate
-// agree.
+// For every schema and document, nothing panics, time is limited, and all ways to validate agree.
 func FuzzValidate(f *testing.F) {
 	for _, seed := range [][2]string{
 		{smallSchema, smallDocument},
@@ -66,8 +65,8 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// The translation of a regular expression is always one that package regexp takes, or refused by
-// name.
+// Package regexp compiles every translated regular expression, or the error wraps ErrPattern or
+// ErrLimit.
 func FuzzPattern(f *testing.F) {
 	for _, seed := range []string{`^[^\]a-z\d]{2,1001}?$`, `(?<n>a|b)+\u{41}\cA[\b]`,
 		`\p{L}{1,}x*|`, `[]|[^]`} {
@@ -79,7 +78,7 @@ func FuzzPattern(f *testing.F) {
 		if err == nil {
 			p.re.MatchString(text)
 			if !isRegex(source) {
-				t.Fatal("is translated, but is no regular expression")
+				t.Fatal("compiled, although it is no regular expression")
 			}
 		} else if !errors.Is(err, ErrPattern) && !errors.Is(err, ErrLimit) {
 			t.Fatal(err)

@@ -10,8 +10,9 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// joined is n texts with commas between them.
-func joined(n int, format string) string {
+// numberedList returns n copies of format with commas between them. In each, # is replaced by the
+// number of the copy.
+func numberedList(n int, format string) string {
 	var b strings.Builder
 	for i := range n {
 		if i > 0 {
@@ -22,9 +23,11 @@ func joined(n int, format string) string {
 	return b.String()
 }
 
-func same(n int, text string) string { return strings.TrimSuffix(strings.Repeat(text+",", n), ",") }
+func repeatList(n int, text string) string {
+	return strings.TrimSuffix(strings.Repeat(text+",", n), ",")
+}
 
-// Time is linear in the size of a schema, also of one that was made to be slow.
+// Compile takes time linear in the size of the schema, even of one that is made to be slow.
 func TestCompileIsLinear(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -32,26 +35,26 @@ func TestCompileIsLinear(t *testing.T) {
 		schema func(n int) string
 	}{
 		{"references into $defs", 2000, func(n int) string {
-			return `{"$defs":{` + joined(n, `"d#":{"type":"string"}`) + `},"allOf":[` +
-				joined(n, `{"$ref":"*/$defs/d#"}`) + `]}`
+			return `{"$defs":{` + numberedList(n, `"d#":{"type":"string"}`) + `},"allOf":[` +
+				numberedList(n, `{"$ref":"*/$defs/d#"}`) + `]}`
 		}},
 		{"references to elements", 2000, func(n int) string {
-			return `{"$defs":{"a":{"anyOf":[` + same(n, `{"type":"string"}`) + `]}},"allOf":[` +
-				joined(n, `{"$ref":"*/$defs/a/anyOf/#"}`) + `]}`
+			return `{"$defs":{"a":{"anyOf":[` + repeatList(n, `{"type":"string"}`) + `]}},"allOf":[` +
+				numberedList(n, `{"$ref":"*/$defs/a/anyOf/#"}`) + `]}`
 		}},
 		{"references past a long base", 500, func(n int) string {
 			return `{"$id":"http://x/` + strings.Repeat("y", 40*n) +
-				`/","$defs":{"a":{"$id":"a"}},"allOf":[` + same(n, `{"$ref":"a"}`) + `]}`
+				`/","$defs":{"a":{"$id":"a"}},"allOf":[` + repeatList(n, `{"$ref":"a"}`) + `]}`
 		}},
 		{"dynamic references that lead to more of them", 250, func(n int) string {
 			return `{"$dynamicRef":"*a0","$defs":{` +
-				joined(n, `"d#":{"$id":"r#","$dynamicAnchor":"a#","x":{"$dynamicAnchor":"b#"}}`) +
+				numberedList(n, `"d#":{"$id":"r#","$dynamicAnchor":"a#","x":{"$dynamicAnchor":"b#"}}`) +
 				`,` +
-				joined(n, `"e#":{"$dynamicAnchor":"a#","items":{"$dynamicRef":"r#*a#"}}`) +
-				`},"items":{"anyOf":[` + joined(n, `{"$dynamicRef":"*a#"}`) + `]}}`
+				numberedList(n, `"e#":{"$dynamicAnchor":"a#","items":{"$dynamicRef":"r#*a#"}}`) +
+				`},"items":{"anyOf":[` + numberedList(n, `{"$dynamicRef":"*a#"}`) + `]}}`
 		}},
 		{"named groups", 5000, func(n int) string {
-			return `{"pattern":"` + strings.ReplaceAll(joined(n, "(?<g#>)"), ",", "") + `"}`
+			return `{"pattern":"` + strings.ReplaceAll(numberedList(n, "(?<g#>)"), ",", "") + `"}`
 		}},
 		{"defaults in one another", 100, func(n int) string {
 			s := `{"type":"string"}`
@@ -75,8 +78,8 @@ func TestCompileIsLinear(t *testing.T) {
 	}
 }
 
-// Time is linear in the size of schema and document together, as long as there is no error that
-// wraps ErrLimit; and that comes in time linear in the size of the document.
+// Validate takes time linear in the size of schema and document together, or fails with ErrLimit in
+// time linear in the size of the document.
 func TestValidateIsLinear(t *testing.T) {
 	for _, tc := range []struct {
 		name             string
@@ -84,55 +87,55 @@ func TestValidateIsLinear(t *testing.T) {
 		schema, document func(n int) string
 	}{
 		{"required", 2000,
-			func(n int) string { return `{"items":{"required":[` + joined(n, `"p#"`) + `]}}` },
-			func(n int) string { return `[` + same(10*n, `{}`) + `]` }},
+			func(n int) string { return `{"items":{"required":[` + numberedList(n, `"p#"`) + `]}}` },
+			func(n int) string { return `[` + repeatList(10*n, `{}`) + `]` }},
 		{"dependentRequired", 2000,
 			func(n int) string {
-				return `{"items":{"dependentRequired":{` + joined(n, `"p#":["q"]`) + `}}}`
+				return `{"items":{"dependentRequired":{` + numberedList(n, `"p#":["q"]`) + `}}}`
 			},
-			func(n int) string { return `[` + same(10*n, `{}`) + `]` }},
+			func(n int) string { return `[` + repeatList(10*n, `{}`) + `]` }},
 		{"many properties", 10000,
 			func(n int) string {
-				return `{"items":{"properties":{` + joined(n, `"p#":{"type":"string"}`) + `}}}`
+				return `{"items":{"properties":{` + numberedList(n, `"p#":{"type":"string"}`) + `}}}`
 			},
-			func(n int) string { return `[` + same(10*n, `{}`) + `]` }},
+			func(n int) string { return `[` + repeatList(10*n, `{}`) + `]` }},
 		{"unknown properties", 1000,
 			func(n int) string {
-				return `{"properties":{` + joined(n, `"p#":{"type":"string"}`) +
+				return `{"properties":{` + numberedList(n, `"p#":{"type":"string"}`) +
 					`},"additionalProperties":false}`
 			},
-			func(n int) string { return `{` + joined(4*n, `"q#":1`) + `}` }},
+			func(n int) string { return `{` + numberedList(4*n, `"q#":1`) + `}` }},
 		{"enum of strings", 2000,
-			func(n int) string { return `{"items":{"enum":[` + joined(n, `"e#"`) + `]}}` },
-			func(n int) string { return `[` + joined(4*n, `"f#"`) + `]` }},
+			func(n int) string { return `{"items":{"enum":[` + numberedList(n, `"e#"`) + `]}}` },
+			func(n int) string { return `[` + numberedList(4*n, `"f#"`) + `]` }},
 		{"length", 2000,
-			func(n int) string { return `{"anyOf":[` + joined(n, `{"maxLength":#}`) + `]}` },
+			func(n int) string { return `{"anyOf":[` + numberedList(n, `{"maxLength":#}`) + `]}` },
 			func(n int) string { return `"` + strings.Repeat("é", 20*n) + `"` }},
 		{"digits", 1000,
 			func(n int) string {
-				return `{"anyOf":[` + same(n, `{"type":"integer","minimum":9e99999999}`) + `]}`
+				return `{"anyOf":[` + repeatList(n, `{"type":"integer","minimum":9e99999999}`) + `]}`
 			},
 			func(n int) string { return strings.Repeat("7", 50*n) }},
-		{"long names", 2000, // a smaller one is done before its steps are spent
+		{"long names", 2000, // a smaller one ends before it runs out of steps
 			func(n int) string {
-				return `{"allOf":[` + same(n, `{"properties":{"a":true,"b":{"type":"string"}}}`) +
+				return `{"allOf":[` + repeatList(n, `{"properties":{"a":true,"b":{"type":"string"}}}`) +
 					`]}`
 			},
 			func(n int) string { return `{"\u0061` + strings.Repeat("a", 100*n) + `":1}` }},
 		{"unevaluated", 500,
 			func(n int) string {
-				return `{"allOf":[` + same(n, `{"unevaluatedProperties":true}`) + `]}`
+				return `{"allOf":[` + repeatList(n, `{"unevaluatedProperties":true}`) + `]}`
 			},
-			func(n int) string { return `{` + joined(20*n, `"p#":1`) + `}` }},
+			func(n int) string { return `{` + numberedList(20*n, `"p#":1`) + `}` }},
 		{"multiples of large numbers", 40000,
 			func(n int) string { return `{"multipleOf":` + strings.Repeat("7", n) + `}` },
 			func(n int) string { return strings.Repeat("7", n) }},
 		{"patterns and properties", 500,
 			func(n int) string {
-				return `{"patternProperties":{` + joined(n, `"x#":{"type":"string"}`) +
-					`},"properties":{` + joined(n, `"p#":{"type":"string"}`) + `}}`
+				return `{"patternProperties":{` + numberedList(n, `"x#":{"type":"string"}`) +
+					`},"properties":{` + numberedList(n, `"p#":{"type":"string"}`) + `}}`
 			},
-			func(n int) string { return `{` + joined(20*n, `"p#":"x"`) + `}` }},
+			func(n int) string { return `{` + numberedList(20*n, `"p#":"x"`) + `}` }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			growth.Linear(t, tc.n, func(n int) func() {
@@ -156,13 +159,13 @@ func TestFillDefaultsIsLinear(t *testing.T) {
 	}{
 		{"many properties", 2000,
 			func(n int) string {
-				return `{"items":{"properties":{` + joined(n, `"p#":{"type":"string"}`) +
+				return `{"items":{"properties":{` + numberedList(n, `"p#":{"type":"string"}`) +
 					`,"d":{"default":1}}}}`
 			},
-			func(n int) string { return `[` + same(10*n, `{}`) + `]` }},
+			func(n int) string { return `[` + repeatList(10*n, `{}`) + `]` }},
 		{"many defaults", 5000,
 			func(n int) string {
-				return `{"properties":{` + joined(n, `"p#":{"default":#}`) + `}}`
+				return `{"properties":{` + numberedList(n, `"p#":{"default":#}`) + `}}`
 			},
 			func(int) string { return `{}` }},
 		{"allOf within allOf", 50,
@@ -170,7 +173,7 @@ func TestFillDefaultsIsLinear(t *testing.T) {
 				s := `{"$defs":{"e":{}`
 				for i := range 3 {
 					s += fmt.Sprintf(`,"l%d":{"allOf":[%s]}`, i,
-						same(n, fmt.Sprintf(`{"$ref":"#/$defs/l%d"}`, i+1)))
+						repeatList(n, fmt.Sprintf(`{"$ref":"#/$defs/l%d"}`, i+1)))
 				}
 				return s + `,"l3":{}},"properties":{"a":{"$ref":"#/$defs/l0"},"b":{"default":1}}}`
 			},
@@ -180,7 +183,7 @@ func TestFillDefaultsIsLinear(t *testing.T) {
 				return `{"items":{"properties":{"a":{"default":"` + strings.Repeat("x", 20*n) +
 					`"}}}}`
 			},
-			func(n int) string { return `[` + same(10*n, `{}`) + `]` }},
+			func(n int) string { return `[` + repeatList(10*n, `{}`) + `]` }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			growth.Linear(t, tc.n, func(n int) func() {
@@ -208,7 +211,7 @@ func TestFormatsAreLinear(t *testing.T) {
 	}
 }
 
-// A pattern that is short as it is written can be long as package regexp has it.
+// A short pattern can be a large expression of package regexp.
 func TestPatternsAreLimited(t *testing.T) {
 	for _, pattern := range []string{
 		"[" + strings.Repeat(`\\S`, 50_000) + "]{100000}",

@@ -18,32 +18,31 @@ const maxInferred = 10_000 // subschemas of one Go type
 // An InferOption changes the schema that For and ForType infer.
 type InferOption func(*inference)
 
-// Exact makes the schema allow all that is valid, with keywords that some hosts refuse: null for a
-// pointer, "contentEncoding" for bytes, and "propertyNames" for a map whose keys are integers.
-// Without it, the schema describes what every host takes.
+// Exact makes the schema describe the JSON of the type exactly, with keywords that some hosts
+// refuse: it allows null for a pointer, and has "contentEncoding" for bytes and "propertyNames" for
+// a map whose keys are integers. Without this option, every host accepts the schema.
 func Exact() InferOption { return func(i *inference) { i.exact = true } }
 
-// Open leaves objects open: properties that the Go type does not have are allowed. Without it, they
-// are refused.
+// Open allows properties for which the Go type has no field. Without this option, they are refused.
 func Open() InferOption { return func(i *inference) { i.open = true } }
 
-// Output infers the schema of the JSON that a value of the type is encoded to, instead of the JSON
+// Output infers the schema of the JSON to which a value of the type is encoded, instead of the JSON
 // that can be decoded into one: a field with a default is required too, and MarshalJSON and
-// MarshalText count instead of UnmarshalJSON and UnmarshalText. A nil slice or map is empty, and a
-// field that is a nil pointer is absent, as package dispatch encodes them. A nil pointer in a slice
+// MarshalText count instead of UnmarshalJSON and UnmarshalText. As package dispatch encodes them, a
+// nil slice or map is empty, a field that is a nil pointer is absent, and a nil pointer in a slice
 // or map is null. With [Exact], the schema also allows null for every nil, as encoding/json encodes
 // it.
 func Output() InferOption { return func(i *inference) { i.output = true } }
 
-// For infers a JSON Schema (2020-12) from the Go type T, as [encoding/json] reads it. The result
-// for a type is always the same.
+// For infers a JSON Schema (2020-12) from the Go type T, as [encoding/json] decodes it. It always
+// returns the same bytes for the same type.
 //
 // The schema has a form that every host and model provider accepts: type is a single name, every
 // schema is an object, and there is a $ref only where a type contains itself. See [Exact].
 //
-// Fields are properties, in their order, by the rules of package json: names from the json tag,
-// embedded structs and conflicts included. A field is required unless it has omitempty or omitzero,
-// has a default, or is a pointer or behind an embedded pointer. Objects are closed: see [Open].
+// Fields become properties, in their order, by the rules of package json for names, embedded
+// structs and conflicts. A field is required unless it has omitempty, omitzero or a default, is a
+// pointer, or is promoted through an embedded pointer. additionalProperties is false: see [Open].
 //
 //	string, bool, integers, floats   string, boolean, integer (with bounds up to 32 bits), number
 //	struct, map, slice, array        object, object, array, array of that length
@@ -58,30 +57,31 @@ func Output() InferOption { return func(i *inference) { i.output = true } }
 //	type with UnmarshalJSON          {}
 //	type with UnmarshalText          string
 //
-// A type describes itself, once for all fields, with a method JSONSchema() json.RawMessage on its
-// value or pointer. It is called on a zero value. The schema must be an object without references.
+// A type describes itself, once for all its fields, with a method JSONSchema() json.RawMessage of
+// the type or its pointer, which is called on a zero value. The schema must be an object without
+// references.
 //
 //	func (Level) JSONSchema() json.RawMessage {
 //		return json.RawMessage(`{"type":"string","enum":["low","high"]}`)
 //	}
 //
-// A struct type that contains itself is in $defs, under its name. Channels, functions, complex
-// numbers, and maps whose keys are not strings in JSON are errors.
+// A struct type that contains itself is a member of $defs. Channels, functions, complex numbers,
+// and maps whose keys are not strings in JSON are errors.
 //
 // These tags add to the schema of a field:
 //
 //	doc                     description
-//	default                 default: text for a string, else JSON; validated against the rest
-//	enum                    enum: values with commas between them
+//	default                 default: text for a string, else JSON; it must fit the schema
+//	enum                    enum: values separated by commas
 //	min, max                minimum and maximum of a number
 //	minLength, maxLength    of a string, in code points
 //	pattern, format         of a string; pattern is checked
 //	minItems, maxItems      of a slice
 //
-// On a slice or array, the tags for numbers and strings are about its items. A tag that does not
-// fit the type or whose value is wrong is an error that names the type and the field.
+// On a slice or array, the tags for numbers and strings, and enum, apply to its items. A tag that
+// does not fit the type, or whose value is invalid, is an error that names the type and the field.
 //
-// An integer schema allows 1.0 and 1e2, which package json refuses to decode into a Go integer.
+// The type integer allows 1.0 and 1e2, which package json refuses to decode into a Go integer.
 func For[T any](options ...InferOption) (json.RawMessage, error) {
 	return ForType(reflect.TypeFor[T](), options...)
 }
@@ -96,14 +96,14 @@ func ForType(t reflect.Type, options ...InferOption) (json.RawMessage, error) {
 		t = t.Elem()
 	}
 	i.where = []string{t.String()}
-	root, err := i.element(t)
+	root, err := i.elementSchema(t)
 	if err != nil {
 		return nil, err
 	}
-	for n := 0; n < len(i.recursive); n++ { // which grows
+	for n := 0; n < len(i.recursive); n++ { // kindSchema may append to it
 		t := i.recursive[n]
 		i.where = []string{t.String()}
-		definition, err := i.expand(t)
+		definition, err := i.kindSchema(t)
 		if err != nil {
 			return nil, err
 		}
@@ -116,18 +116,18 @@ func ForType(t reflect.Type, options ...InferOption) (json.RawMessage, error) {
 type inference struct {
 	exact, open, output bool
 
-	where     []string       // the path from the type to the current one, for errors
-	within    []reflect.Type // the types being expanded, outermost first
+	where     []string       // the path to the current type, for errors
+	expanding []reflect.Type // the types that enclose the current one, outermost first
 	recursive []reflect.Type // types that contain themselves
 	names     map[reflect.Type]string
-	made      int
+	count     int
 }
 
 func (i *inference) path() string { return strings.Join(i.where, "") }
 
-// element infers the schema of a type where a nil cannot be absent: everywhere but in a field.
-func (i *inference) element(t reflect.Type) (*inferred, error) {
-	s, err := i.schema(t)
+// elementSchema infers the schema of a type outside of a field, where a nil cannot be omitted.
+func (i *inference) elementSchema(t reflect.Type) (*inferredSchema, error) {
+	s, err := i.typeSchema(t)
 	if err == nil && i.output && (t.Kind() == reflect.Pointer || i.exact && isNilable(t)) {
 		s.allowNull(i.exact)
 	}
@@ -138,23 +138,24 @@ func isNilable(t reflect.Type) bool {
 	return t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map
 }
 
-// schema infers the schema of a type. It is a reference if the type is being expanded.
-func (i *inference) schema(t reflect.Type) (*inferred, error) {
+// typeSchema infers the schema of a type. It is a reference for a type that encloses the current
+// one.
+func (i *inference) typeSchema(t reflect.Type) (*inferredSchema, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if i.made++; i.made > maxInferred {
-		return nil, fmt.Errorf("schema: %s: the type turns into more than %d schemas", i.path(),
+	if i.count++; i.count > maxInferred {
+		return nil, fmt.Errorf("schema: %s: the type has more than %d subschemas", i.path(),
 			maxInferred)
 	}
-	if s, err := i.own(t); s != nil || err != nil {
+	if s, err := i.methodSchema(t); s != nil || err != nil {
 		return s, err
 	}
-	if s := i.known(t); s != nil {
+	if s := i.knownTypeSchema(t); s != nil {
 		return s, nil
 	}
-	if !slices.Contains(i.within, t) {
-		return i.expand(t)
+	if !slices.Contains(i.expanding, t) {
+		return i.kindSchema(t)
 	}
 	name, ok := i.names[t]
 	if !ok {
@@ -165,7 +166,7 @@ func (i *inference) schema(t reflect.Type) (*inferred, error) {
 		i.names[t] = name
 		i.recursive = append(i.recursive, t)
 	}
-	return &inferred{ref: "#/$defs/" + name}, nil
+	return &inferredSchema{ref: "#/$defs/" + name}, nil
 }
 
 var (
@@ -187,50 +188,50 @@ const (
 	naturalPattern  = `^[0-9]+$`
 )
 
-// known returns the schema of a type whose kind does not determine its JSON, or nil for any other
-// type.
-func (i *inference) known(t reflect.Type) *inferred {
+// knownTypeSchema returns the schema of a type whose JSON does not follow from its kind, because it
+// has methods or is a known type of the standard library. It returns nil for any other type.
+func (i *inference) knownTypeSchema(t reflect.Type) *inferredSchema {
 	if k := t.Kind(); t.PkgPath() == "" && k != reflect.Struct && k != reflect.Interface {
 		return nil // it has no methods
 	}
 	pointer := reflect.PointerTo(t)
 	switch {
 	case t == timeType:
-		return &inferred{types: typeString, format: "date-time"}
+		return &inferredSchema{types: typeString, format: "date-time"}
 	case t == durationType:
-		return &inferred{types: typeString, pattern: durationPattern}
+		return &inferredSchema{types: typeString, pattern: durationPattern}
 	case t == urlType:
-		return &inferred{types: typeString}
+		return &inferredSchema{types: typeString}
 	case t == bigIntType:
-		return &inferred{types: typeString, pattern: integerPattern}
+		return &inferredSchema{types: typeString, pattern: integerPattern}
 	case t == numberType:
-		return &inferred{types: typeNumber}
+		return &inferredSchema{types: typeNumber}
 	case i.output && t.Implements(marshalerType), !i.output && pointer.Implements(unmarshalerType):
-		return &inferred{}
+		return &inferredSchema{}
 	case i.output && pointer.Implements(marshalerType):
-		return &inferred{} // its method is called for some values of the type and not for others
+		return &inferredSchema{} // encoding/json calls the method only if the value is addressable
 	case i.output && t.Implements(textMarshalerType), !i.output &&
 		pointer.Implements(textUnmarshalerType):
-		return &inferred{types: typeString}
+		return &inferredSchema{types: typeString}
 	case i.output && pointer.Implements(textMarshalerType):
-		return &inferred{}
+		return &inferredSchema{}
 	}
 	return nil
 }
 
-// expand infers the schema of a type from its kind.
-func (i *inference) expand(t reflect.Type) (*inferred, error) {
-	i.within = append(i.within, t)
-	defer func() { i.within = i.within[:len(i.within)-1] }()
+// kindSchema infers the schema of a type from its kind.
+func (i *inference) kindSchema(t reflect.Type) (*inferredSchema, error) {
+	i.expanding = append(i.expanding, t)
+	defer func() { i.expanding = i.expanding[:len(i.expanding)-1] }()
 	switch t.Kind() {
 	case reflect.String:
-		return &inferred{types: typeString}, nil
+		return &inferredSchema{types: typeString}, nil
 	case reflect.Bool:
-		return &inferred{types: typeBoolean}, nil
+		return &inferredSchema{types: typeBoolean}, nil
 	case reflect.Float32, reflect.Float64:
-		return &inferred{types: typeNumber}, nil
+		return &inferredSchema{types: typeNumber}, nil
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		s := &inferred{types: integer}
+		s := &inferredSchema{types: typeInteger}
 		if bits := t.Bits(); bits <= 32 && t.Kind() != reflect.Int {
 			s.minimum = json.Number(strconv.FormatInt(-1<<(bits-1), 10))
 			s.maximum = json.Number(strconv.FormatInt(1<<(bits-1)-1, 10))
@@ -238,37 +239,38 @@ func (i *inference) expand(t reflect.Type) (*inferred, error) {
 		return s, nil
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64,
 		reflect.Uintptr:
-		s := &inferred{types: integer, minimum: "0"}
+		s := &inferredSchema{types: typeInteger, minimum: "0"}
 		if bits := t.Bits(); bits <= 32 && t.Kind() != reflect.Uint && t.Kind() != reflect.Uintptr {
 			s.maximum = json.Number(strconv.FormatUint(1<<bits-1, 10))
 		}
 		return s, nil
 	case reflect.Interface:
-		return &inferred{}, nil
+		return &inferredSchema{}, nil
 	case reflect.Slice, reflect.Array:
-		return i.list(t)
+		return i.arraySchema(t)
 	case reflect.Map:
-		return i.mapping(t)
+		return i.mapSchema(t)
 	case reflect.Struct:
-		return i.structure(t)
+		return i.structSchema(t)
 	}
 	return nil, fmt.Errorf("schema: %s: %s cannot be represented in JSON", i.path(), t)
 }
 
-func (i *inference) list(t reflect.Type) (*inferred, error) {
-	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 && i.known(t.Elem()) == nil {
+func (i *inference) arraySchema(t reflect.Type) (*inferredSchema, error) {
+	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 &&
+		i.knownTypeSchema(t.Elem()) == nil {
 		if i.exact {
-			return &inferred{types: typeString, contentEncoding: "base64"}, nil
+			return &inferredSchema{types: typeString, contentEncoding: "base64"}, nil
 		}
-		return &inferred{types: typeString, pattern: base64Pattern}, nil
+		return &inferredSchema{types: typeString, pattern: base64Pattern}, nil
 	}
 	i.where = append(i.where, "[]")
-	items, err := i.element(t.Elem())
+	items, err := i.elementSchema(t.Elem())
 	i.where = i.where[:len(i.where)-1]
 	if err != nil {
 		return nil, err
 	}
-	s := &inferred{types: typeArray, items: items}
+	s := &inferredSchema{types: typeArray, items: items}
 	if t.Kind() == reflect.Array {
 		length := t.Len()
 		s.minItems, s.maxItems = &length, &length
@@ -276,17 +278,17 @@ func (i *inference) list(t reflect.Type) (*inferred, error) {
 	return s, nil
 }
 
-func (i *inference) mapping(t reflect.Type) (*inferred, error) {
-	s := &inferred{types: typeObject}
+func (i *inference) mapSchema(t reflect.Type) (*inferredSchema, error) {
+	s := &inferredSchema{types: typeObject}
 	key := t.Key()
 	switch {
 	case key.Kind() == reflect.String:
 	case i.output && key.Implements(textMarshalerType), !i.output &&
 		reflect.PointerTo(key).Implements(textUnmarshalerType):
 	case key.Kind() >= reflect.Int && key.Kind() <= reflect.Int64:
-		s.propertyNames = &inferred{pattern: integerPattern}
+		s.propertyNames = &inferredSchema{pattern: integerPattern}
 	case key.Kind() >= reflect.Uint && key.Kind() <= reflect.Uintptr:
-		s.propertyNames = &inferred{pattern: naturalPattern}
+		s.propertyNames = &inferredSchema{pattern: naturalPattern}
 	default:
 		return nil, fmt.Errorf("schema: %s: keys of type %s are not strings in JSON", i.path(), key)
 	}
@@ -294,17 +296,17 @@ func (i *inference) mapping(t reflect.Type) (*inferred, error) {
 		s.propertyNames = nil
 	}
 	i.where = append(i.where, "{}")
-	values, err := i.element(t.Elem())
+	values, err := i.elementSchema(t.Elem())
 	i.where = i.where[:len(i.where)-1]
 	s.additionalProperties = values
 	return s, err
 }
 
 // allowNull makes a schema also accept null.
-func (s *inferred) allowNull(exact bool) {
+func (s *inferredSchema) allowNull(exact bool) {
 	switch {
-	case s.ref == "" && s.types == 0 && s.own == nil: // it accepts everything
-	case !exact || s.ref != "" || s.own != nil:
+	case s.ref == "" && s.types == 0 && s.fromMethod == nil: // it allows everything
+	case !exact || s.ref != "" || s.fromMethod != nil:
 		s.nullable = true
 	case s.types&typeNull == 0:
 		s.types |= typeNull
@@ -314,8 +316,8 @@ func (s *inferred) allowNull(exact bool) {
 	}
 }
 
-// nameFor returns a name for $defs that no other type has: the type's own, "List_Item" for
-// List[example.com/shop.Item].
+// nameFor returns a name in $defs that no other type has: the name of the type, with a number if
+// several types have it. The name of List[example.com/shop.Item] is List_Item.
 func (i *inference) nameFor(t reflect.Type) string {
 	var parts []string
 	for part := range strings.FieldsFuncSeq(t.Name(),

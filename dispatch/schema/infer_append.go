@@ -7,55 +7,55 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// inferred is a schema before it is encoded. Its fields are keywords, in the order in which they
-// are written. Zero fields are absent.
-type inferred struct {
-	own                  json.RawMessage // the result of the type's JSONSchema
-	nullable             bool            // null is also allowed
+// An inferredSchema is a schema that is not encoded yet. Its fields are keywords, in the order in
+// which they are written, and absent if zero.
+type inferredSchema struct {
+	fromMethod           json.RawMessage // the result of the type's method JSONSchema
+	nullable             bool            // anyOf also allows null
 	ref                  string
 	types                typeSet
 	description          string
 	enum                 []json.RawMessage
-	fallback             json.RawMessage
+	defaultValue         json.RawMessage
 	minimum, maximum     json.Number
 	minLength, maxLength *int
 	pattern              string
 	format               string
 	contentEncoding      string
 	minItems, maxItems   *int
-	items                *inferred
+	items                *inferredSchema
 	properties           []property
 	required             []string
-	propertyNames        *inferred
+	propertyNames        *inferredSchema
 	closed               bool // additionalProperties is false
-	additionalProperties *inferred
+	additionalProperties *inferredSchema
 	defs                 []property
 }
 
 type property struct {
 	name   string
-	schema *inferred
+	schema *inferredSchema
 }
 
 // append appends the schema as JSON.
-func (s *inferred) append(out []byte) []byte {
+func (s *inferredSchema) append(out []byte) []byte {
 	start := len(out)
 	if s.nullable {
 		rest := *s
-		rest.nullable, rest.description, rest.fallback = false, "", nil
+		rest.nullable, rest.description, rest.defaultValue = false, "", nil
 		out = appendText(out, "description", s.description)
-		out = appendKeyword(out, "default", s.fallback)
+		out = appendKeyword(out, "default", s.defaultValue)
 		out = append(rest.append(append(out, `,"anyOf":[`...)), `,{"type":"null"}]`...)
 		return enclose(out, start)
 	}
-	if s.own != nil {
-		return enclose(s.appendOwn(out), start)
+	if s.fromMethod != nil {
+		return enclose(s.appendMethodSchema(out), start)
 	}
 	out = appendText(out, "$ref", s.ref)
 	out = appendTypes(out, s.types)
 	out = appendText(out, "description", s.description)
 	out = appendList(out, "enum", s.enum, appendRaw)
-	out = appendKeyword(out, "default", s.fallback)
+	out = appendKeyword(out, "default", s.defaultValue)
 	out = appendKeyword(out, "minimum", s.minimum)
 	out = appendKeyword(out, "maximum", s.maximum)
 	out = appendNatural(out, "minLength", s.minLength)
@@ -77,7 +77,7 @@ func (s *inferred) append(out []byte) []byte {
 	return enclose(out, start)
 }
 
-// enclose makes the members from start on, each of which begins with a comma, an object.
+// enclose makes an object of the members from start on. Each of them begins with a comma.
 func enclose(out []byte, start int) []byte {
 	if len(out) == start {
 		return append(out, "{}"...)
@@ -86,7 +86,7 @@ func enclose(out []byte, start int) []byte {
 	return append(out, '}')
 }
 
-// appendName appends the name of a keyword.
+// appendName appends a comma, the name of a keyword and a colon.
 func appendName(out []byte, name string) []byte {
 	return append(append(append(out, ',', '"'), name...), '"', ':')
 }
@@ -108,7 +108,7 @@ func appendText(out []byte, name, text string) []byte {
 	return jsonscan.AppendString(appendName(out, name), text)
 }
 
-// appendTypes appends a type, or a list of a type and null.
+// appendTypes appends the keyword type: one type, or an array of a type and null.
 func appendTypes(out []byte, types typeSet) []byte {
 	if types&typeNull == 0 || types == typeNull {
 		return appendText(out, "type", types.name())
@@ -124,7 +124,7 @@ func appendNatural(out []byte, name string, n *int) []byte {
 	return strconv.AppendInt(appendName(out, name), int64(*n), 10)
 }
 
-func appendSchema(out []byte, name string, s *inferred) []byte {
+func appendSchema(out []byte, name string, s *inferredSchema) []byte {
 	if s == nil {
 		return out
 	}

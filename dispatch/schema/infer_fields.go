@@ -9,31 +9,31 @@ import (
 	"unicode"
 )
 
-// A field is a struct field as encoding/json reads it.
+// A field is a struct field that encoding/json decodes and encodes.
 type field struct {
-	name     string
-	tagged   bool // the name comes from the tag
+	name     string // of the property
+	tagged   bool   // the name comes from the tag
 	index    []int
 	t        reflect.Type
 	tags     tags
 	goName   string
-	optional bool // omitempty, omitzero, or behind an embedded pointer
-	quoted   bool // the string option
+	optional bool // omitempty, omitzero, or promoted through an embedded pointer
+	quoted   bool // it has the option string
 }
 
-// structure infers the schema of a struct.
-func (i *inference) structure(t reflect.Type) (*inferred, error) {
-	s := &inferred{types: typeObject, closed: !i.open}
+// structSchema infers the schema of a struct.
+func (i *inference) structSchema(t reflect.Type) (*inferredSchema, error) {
+	s := &inferredSchema{types: typeObject, closed: !i.open}
 	fields, where := fieldsOf(t), len(i.where)
 	s.properties, s.required = make([]property, 0, len(fields)), make([]string, 0, len(fields))
 	for _, f := range fields {
 		i.where = append(i.where[:where], ".", f.goName)
-		var p *inferred
+		var p *inferredSchema
 		if f.quoted {
 			p = quotedSchema(f.t)
 		} else {
 			var err error
-			if p, err = i.schema(f.t); err != nil {
+			if p, err = i.typeSchema(f.t); err != nil {
 				return nil, err
 			}
 		}
@@ -45,8 +45,8 @@ func (i *inference) structure(t reflect.Type) (*inferred, error) {
 			p.allowNull(true)
 		}
 		s.properties = append(s.properties, property{f.name, p})
-		whole := i.exact && i.output // a nil pointer is not left out
-		if !f.optional && (whole || !pointer && (i.output || p.fallback == nil)) {
+		whole := i.exact && i.output // a nil pointer is null and not omitted
+		if !f.optional && (whole || !pointer && (i.output || p.defaultValue == nil)) {
 			s.required = append(s.required, f.name)
 		}
 	}
@@ -54,9 +54,9 @@ func (i *inference) structure(t reflect.Type) (*inferred, error) {
 	return s, nil
 }
 
-// quotedSchema is the schema of a field with the string option.
-func quotedSchema(t reflect.Type) *inferred {
-	s := &inferred{types: typeString}
+// quotedSchema returns the schema of a field with the option string.
+func quotedSchema(t reflect.Type) *inferredSchema {
+	s := &inferredSchema{types: typeString}
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -71,15 +71,15 @@ func quotedSchema(t reflect.Type) *inferred {
 	return s
 }
 
-// fieldsOf lists the fields that encoding/json reads and writes. Fields of embedded structs are
-// promoted. Of several fields with one name the least nested one is used, then the one whose name
-// comes from a tag, and otherwise none.
+// fieldsOf returns the fields that encoding/json decodes and encodes, promoted ones included. Of
+// several fields with one name it returns the least nested one, then the one whose name comes from
+// a tag, and otherwise none.
 func fieldsOf(t reflect.Type) []field {
 	type embedded struct {
 		t        reflect.Type
 		index    []int
 		optional bool
-		again    bool // more than once at its level
+		again    bool // it is embedded more than once at this level
 	}
 	all := make([]field, 0, t.NumField())
 	var seen []reflect.Type
@@ -127,7 +127,7 @@ func fieldsOf(t reflect.Type) []field {
 				}
 				all = append(all, f)
 				if e.again {
-					// a type that is embedded twice at one level conflicts with itself
+					// the fields of both copies have the same names
 					all = append(all, f)
 				}
 			}
@@ -137,7 +137,7 @@ func fieldsOf(t reflect.Type) []field {
 	return dominant(all)
 }
 
-// dominant returns one field of each name, in the order of the struct.
+// dominant returns the field that encoding/json uses for each name, in the order of the struct.
 func dominant(all []field) []field {
 	slices.SortStableFunc(all, func(a, b field) int {
 		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(len(a.index), len(b.index)),
@@ -190,7 +190,7 @@ func isFieldName(name string) bool {
 	return name != ""
 }
 
-// canBeQuoted reports whether the string option has an effect on a type.
+// canBeQuoted reports whether the option string has an effect on a type.
 func canBeQuoted(t reflect.Type) bool {
 	k := t.Kind()
 	return k >= reflect.Bool && k <= reflect.Float64 || k == reflect.String

@@ -13,33 +13,33 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// fieldTags are the tags that add to the schema of a field, in the order in which they are applied.
-// The default is applied after the tags that it is checked against. types are the JSON types for
-// which a tag is valid.
+// fieldTags are the struct tags that add keywords to the schema of a field, in the order in which
+// they are applied. types are the JSON types for which a tag is valid. The tags default and doc,
+// which are valid for all types, are applied after them.
 var fieldTags = []struct {
 	name  string
 	types typeSet
-	apply func(s *inferred, value string) error
+	apply func(s *inferredSchema, value string) error
 }{
-	{"min", integer | typeNumber, func(s *inferred, value string) error {
+	{"min", typeInteger | typeNumber, func(s *inferredSchema, value string) error {
 		return setNumber(&s.minimum, s, value)
 	}},
-	{"max", integer | typeNumber, func(s *inferred, value string) error {
+	{"max", typeInteger | typeNumber, func(s *inferredSchema, value string) error {
 		return setNumber(&s.maximum, s, value)
 	}},
-	{"minLength", typeString, func(s *inferred, value string) error {
+	{"minLength", typeString, func(s *inferredSchema, value string) error {
 		return setNatural(&s.minLength, value)
 	}},
-	{"maxLength", typeString, func(s *inferred, value string) error {
+	{"maxLength", typeString, func(s *inferredSchema, value string) error {
 		return setNatural(&s.maxLength, value)
 	}},
 	{"pattern", typeString, setPattern},
 	{"format", typeString, setFormat},
-	{"enum", typeString | integer | typeNumber, setEnum},
-	{"minItems", typeArray, func(s *inferred, value string) error {
+	{"enum", typeString | typeInteger | typeNumber, setEnum},
+	{"minItems", typeArray, func(s *inferredSchema, value string) error {
 		return setNatural(&s.minItems, value)
 	}},
-	{"maxItems", typeArray, func(s *inferred, value string) error {
+	{"maxItems", typeArray, func(s *inferredSchema, value string) error {
 		return setNatural(&s.maxItems, value)
 	}},
 }
@@ -47,8 +47,8 @@ var fieldTags = []struct {
 // tags are the keys and values of a struct tag.
 type tags [][2]string
 
-// tagsOf parses a struct tag as reflect.StructTag.Lookup does, but once for all keys: text that is
-// not of the form key:"value" ends it.
+// tagsOf parses a struct tag as reflect.StructTag.Lookup does, but once for all keys. Text that is
+// not of the form key:"value" ends the tag.
 func tagsOf(text reflect.StructTag) tags {
 	rest := string(text)
 	all := make(tags, 0, 4)
@@ -87,23 +87,23 @@ func (t tags) lookup(key string) (value string, ok bool) {
 }
 
 // applyTags applies the tags of a field to its schema.
-func (s *inferred) applyTags(f field) error {
+func (s *inferredSchema) applyTags(f field) error {
 	for _, tag := range fieldTags {
 		value, ok := f.tags.lookup(tag.name)
 		if !ok {
 			continue
 		}
-		on := s
-		for on.types&typeArray != 0 && tag.types&typeArray == 0 && on.items != nil {
-			on = on.items
+		target := s
+		for target.types&typeArray != 0 && tag.types&typeArray == 0 && target.items != nil {
+			target = target.items
 		}
-		if on.types&tag.types == 0 || on.own != nil {
-			return fmt.Errorf("tag %s:%q: %s cannot have it", tag.name, value, f.t)
+		if target.types&tag.types == 0 || target.fromMethod != nil {
+			return fmt.Errorf("tag %s:%q: not valid for the type %s", tag.name, value, f.t)
 		}
-		if err := tag.apply(on, value); err != nil {
+		if err := tag.apply(target, value); err != nil {
 			return fmt.Errorf("tag %s:%q: %w", tag.name, value, err)
 		}
-		if err := on.checkOrder(); err != nil {
+		if err := target.checkLimits(); err != nil {
 			return fmt.Errorf("tag %s:%q: %w", tag.name, value, err)
 		}
 	}
@@ -119,12 +119,12 @@ func (s *inferred) applyTags(f field) error {
 	return nil
 }
 
-func setNumber(field *json.Number, s *inferred, value string) error {
+func setNumber(field *json.Number, s *inferredSchema, value string) error {
 	if !isJSONNumber(value) {
 		return errors.New("must be a number")
 	}
-	if d := parseDecimal([]byte(value)); s.types&integer != 0 && !d.isInteger() {
-		return errors.New("must be an integer, as the field is")
+	if d := parseDecimal([]byte(value)); s.types&typeInteger != 0 && !d.isInteger() {
+		return errors.New("must be an integer, because the field is one")
 	}
 	*field = json.Number(value)
 	return nil
@@ -144,14 +144,14 @@ func setNatural(field **int, value string) error {
 	return nil
 }
 
-func setPattern(s *inferred, value string) error {
+func setPattern(s *inferredSchema, value string) error {
 	c := compiler{}
 	_, err := c.pattern(value)
 	s.pattern = value
 	return err
 }
 
-func setFormat(s *inferred, value string) error {
+func setFormat(s *inferredSchema, value string) error {
 	if value == "" {
 		return errors.New("must name a format")
 	}
@@ -159,29 +159,29 @@ func setFormat(s *inferred, value string) error {
 	return nil
 }
 
-func setEnum(s *inferred, list string) error {
+func setEnum(s *inferredSchema, list string) error {
 	s.enum = make([]json.RawMessage, 0, strings.Count(list, ",")+1)
 	for value := range strings.SplitSeq(list, ",") {
 		value = strings.TrimSpace(value)
 		item := json.RawMessage(value)
 		if s.types&typeString != 0 {
 			item = jsonscan.AppendString(nil, value)
-		} else if d := parseDecimal(item); !isJSONNumber(value) || s.types&integer != 0 &&
+		} else if d := parseDecimal(item); !isJSONNumber(value) || s.types&typeInteger != 0 &&
 			!d.isInteger() {
 			return fmt.Errorf("%q is not a valid %s", value, (s.types &^ typeNull).name())
 		}
 		if value == "" || slices.ContainsFunc(s.enum, func(other json.RawMessage) bool {
 			return string(other) == string(item)
 		}) {
-			return fmt.Errorf("the value %q is empty or there twice", value)
+			return fmt.Errorf("the value %q is empty or occurs twice", value)
 		}
 		s.enum = append(s.enum, item)
 	}
 	return nil
 }
 
-// checkOrder returns an error for limits that no value meets.
-func (s *inferred) checkOrder() error {
+// checkLimits returns an error for a minimum that is greater than the maximum.
+func (s *inferredSchema) checkLimits() error {
 	if s.minimum != "" && s.maximum != "" {
 		low, high := parseDecimal([]byte(s.minimum)), parseDecimal([]byte(s.maximum))
 		if low.compare(&high) > 0 {
@@ -201,27 +201,27 @@ func (s *inferred) checkOrder() error {
 var codec = jsonexact.NewPortable()
 
 // setDefault sets the default, which must decode into the field and fit its schema.
-func (s *inferred) setDefault(f field, value string) error {
-	fallback := json.RawMessage(value)
+func (s *inferredSchema) setDefault(f field, value string) error {
+	encoded := json.RawMessage(value)
 	if s.types == typeString {
-		fallback = jsonscan.AppendString(nil, value)
+		encoded = jsonscan.AppendString(nil, value)
 	}
-	fallback, err := jsonscan.AppendCompact(nil, fallback)
+	encoded, err := jsonscan.AppendCompact(nil, encoded)
 	if err != nil {
 		return err
 	}
-	if !f.quoted { // with the string option, the schema is sufficient
-		if err := codec.Unmarshal(fallback, reflect.New(f.t).Interface()); err != nil {
+	if !f.quoted { // else the JSON is a string, which only the schema describes
+		if err := codec.Unmarshal(encoded, reflect.New(f.t).Interface()); err != nil {
 			return err
 		}
 	}
 	compiled, err := Compile(s.append(make([]byte, 0, 128)), AssertFormats())
-	if errors.Is(err, ErrReference) { // to a recursive type; decoding was sufficient
+	if errors.Is(err, ErrReference) { // $defs of recursive types is missing; decoding is enough
 		err = nil
 	} else if err == nil {
-		once := run{schema: compiled}
-		err = once.validate(fallback)
+		v := validator{schema: compiled}
+		err = v.validate(encoded)
 	}
-	s.fallback = fallback
+	s.defaultValue = encoded
 	return err
 }

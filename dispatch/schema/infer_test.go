@@ -42,14 +42,16 @@ type forest struct {
 	Other pair[netip.Addr, *int] `json:"other"`
 }
 
-type even int                                   // as a field of its own, it is text
-func (e even) MarshalText() ([]byte, error)     { return []byte{byte('0' + e)}, nil }
-func (e *even) UnmarshalText(text []byte) error { return nil }
+type alwaysText int
 
-type odd int                                // whether it is text depends on where it stands
-func (o *odd) MarshalText() ([]byte, error) { return nil, nil }
+func (e alwaysText) MarshalText() ([]byte, error)     { return []byte{byte('0' + e)}, nil }
+func (e *alwaysText) UnmarshalText(text []byte) error { return nil }
 
-type level int // says its own schema
+type textIfAddressable int
+
+func (o *textIfAddressable) MarshalText() ([]byte, error) { return nil, nil }
+
+type level int // has a method JSONSchema
 
 func (level) JSONSchema() json.RawMessage {
 	return json.RawMessage(`{"$schema":"https://json-schema.org/draft/2020-12/schema",
@@ -58,27 +60,31 @@ func (level) JSONSchema() json.RawMessage {
 func (l level) MarshalText() ([]byte, error)     { return []byte([]string{"low", "high"}[l]), nil }
 func (l *level) UnmarshalText(text []byte) error { return nil }
 
-type described struct{ X chan int } // says it with a pointer
+type described struct{ X chan int } // its pointer has a method JSONSchema
 
 func (*described) JSONSchema() json.RawMessage {
 	return json.RawMessage(`{"description":"Mine."}`)
 }
 
-type own[T interface{ text() string }] struct{} // says what T says
+// The method JSONSchema of schemaMethod returns the text of T.
+type schemaMethod[T interface{ text() string }] struct{}
 
-func (own[T]) JSONSchema() json.RawMessage { var t T; return json.RawMessage(t.text()) }
+func (schemaMethod[T]) JSONSchema() json.RawMessage {
+	var t T
+	return json.RawMessage(t.text())
+}
 
 type (
-	boolOwn  struct{}
-	noOwn    struct{}
-	refOwn   struct{}
-	wrongOwn struct{}
+	boolSchema    struct{}
+	emptySchema   struct{}
+	refSchema     struct{}
+	invalidSchema struct{}
 )
 
-func (boolOwn) text() string  { return `true` }
-func (noOwn) text() string    { return `` }
-func (refOwn) text() string   { return `{"properties":{"a":{"$ref":"#"}}}` }
-func (wrongOwn) text() string { return `{"type":"text"}` }
+func (boolSchema) text() string    { return `true` }
+func (emptySchema) text() string   { return `` }
+func (refSchema) text() string     { return `{"properties":{"a":{"$ref":"#"}}}` }
+func (invalidSchema) text() string { return `{"type":"text"}` }
 
 type anything struct{ X int }
 
@@ -107,14 +113,14 @@ func TestFor(t *testing.T) {
 		{"level", level(0), nil, `{"type":"string","enum":["low","high"]}`},
 		{"levels", []*level{}, []InferOption{Output()},
 			`{"type":"array","items":{"anyOf":[{"type":"string","enum":["low","high"]},{"type":"null"}]}}`},
-		{"own tags", struct {
+		{"JSONSchema with tags", struct {
 			A level  `json:"a" doc:"How much." default:"low"`
 			B *level `json:"b"`
 			C map[string]described
 		}{}, nil, `{"type":"object","properties":{"a":{"type":"string","enum":["low","high"],"description":"How much.","default":"low"},` +
 			`"b":{"type":"string","enum":["low","high"]},"C":{"type":"object","additionalProperties":{"description":"Mine."}}},"required":["C"]` +
 			closed},
-		{"own exact", struct {
+		{"JSONSchema exact", struct {
 			A *level `json:"a" doc:"How much." default:"low"`
 		}{}, []InferOption{Exact()},
 			`{"type":"object","properties":{"a":{"description":"How much.","default":"low","anyOf":[{"type":"string","enum":["low","high"]},{"type":"null"}]}}` +
@@ -124,34 +130,34 @@ func TestFor(t *testing.T) {
 		{"time", time.Time{}, nil, `{"type":"string","format":"date-time"}`},
 		{"bytes", []byte{}, nil, `{"type":"string","pattern":"^[A-Za-z0-9+/]*={0,2}$"}`},
 		{"bytes exact", []byte{}, []InferOption{Exact()}, `{"type":"string","contentEncoding":"base64"}`},
-		{"bytes out", []byte{}, []InferOption{Output()}, `{"type":"string","pattern":"^[A-Za-z0-9+/]*={0,2}$"}`},
-		{"bytes out exact", []byte{}, []InferOption{Exact(), Output()},
+		{"bytes, output", []byte{}, []InferOption{Output()}, `{"type":"string","pattern":"^[A-Za-z0-9+/]*={0,2}$"}`},
+		{"bytes, output, exact", []byte{}, []InferOption{Exact(), Output()},
 			`{"type":["string","null"],"contentEncoding":"base64"}`},
 		{"byte array", [2]byte{}, nil,
 			`{"type":"array","minItems":2,"maxItems":2,"items":{"type":"integer","minimum":0,"maximum":255}}`},
 		{"raw", json.RawMessage{}, nil, `{}`},
 		{"pointer", new(string), nil, `{"type":"string"}`},
 		{"text", netip.Addr{}, nil, `{"type":"string"}`},
-		{"text of a pointer", even(0), nil, `{"type":"string"}`},
+		{"text of a pointer", alwaysText(0), nil, `{"type":"string"}`},
 		{"big", big.Int{}, nil, `{"type":"string","pattern":"^-?[0-9]+$"}`},
 		{"marshaler", anything{}, nil, `{}`},
-		{"text out", netip.Addr{}, []InferOption{Output()}, `{"type":"string"}`},
-		{"text of a pointer out", odd(0), []InferOption{Output()}, `{}`},
-		{"marshaler out", json.RawMessage{}, []InferOption{Output()}, `{}`},
-		{"marshaler of a pointer out", anything{}, []InferOption{Output()}, `{}`},
+		{"text, output", netip.Addr{}, []InferOption{Output()}, `{"type":"string"}`},
+		{"text of a pointer, output", textIfAddressable(0), []InferOption{Output()}, `{}`},
+		{"marshaler, output", json.RawMessage{}, []InferOption{Output()}, `{}`},
+		{"marshaler of a pointer, output", anything{}, []InferOption{Output()}, `{}`},
 		{"quoted uint", struct {
 			N uint `json:"n,string" default:"5"`
 		}{}, nil, `{"type":"object","properties":{"n":{"type":"string","default":"5","pattern":"^[0-9]+$"}}` +
 			closed},
 		{"slice", []string{}, nil, `{"type":"array","items":{"type":"string"}}`},
-		{"slice out", [][]string{}, []InferOption{Output()},
+		{"slice, output", [][]string{}, []InferOption{Output()},
 			`{"type":"array","items":{"type":"array","items":{"type":"string"}}}`},
-		{"slice out exact", [][]string{}, []InferOption{Exact(), Output()},
+		{"slice, output, exact", [][]string{}, []InferOption{Exact(), Output()},
 			`{"type":["array","null"],"items":{"type":["array","null"],"items":{"type":"string"}}}`},
-		{"pointers in", []*int{}, nil, `{"type":"array","items":{"type":"integer"}}`},
-		{"pointers out", map[string]*int{}, []InferOption{Output()},
+		{"pointers, input", []*int{}, nil, `{"type":"array","items":{"type":"integer"}}`},
+		{"pointers, output", map[string]*int{}, []InferOption{Output()},
 			`{"type":"object","additionalProperties":{"anyOf":[{"type":"integer"},{"type":"null"}]}}`},
-		{"pointers out exact", map[string]*int{}, []InferOption{Exact(), Output()},
+		{"pointers, output, exact", map[string]*int{}, []InferOption{Exact(), Output()},
 			`{"type":["object","null"],"additionalProperties":{"type":["integer","null"]}}`},
 		{"map", map[string]bool{}, nil,
 			`{"type":"object","additionalProperties":{"type":"boolean"}}`},
@@ -161,7 +167,7 @@ func TestFor(t *testing.T) {
 			`{"type":"object","propertyNames":{"pattern":"^-?[0-9]+$"},"additionalProperties":{"type":"string"}}`},
 		{"map by uint exact", map[uint8]string{}, []InferOption{Exact()},
 			`{"type":"object","propertyNames":{"pattern":"^[0-9]+$"},"additionalProperties":{"type":"string"}}`},
-		{"map by text", map[even]string{}, nil,
+		{"map by text", map[alwaysText]string{}, nil,
 			`{"type":"object","additionalProperties":{"type":"string"}}`},
 		{"empty", struct{}{}, nil, `{"type":"object"` + closed},
 		{"open", struct{}{}, []InferOption{Open()}, `{"type":"object"}`},
@@ -171,10 +177,10 @@ func TestFor(t *testing.T) {
 		{"struct exact", address{}, []InferOption{Exact()},
 			`{"type":"object","properties":{"street":{"type":"string","description":"Street and number."},` +
 				`"zip":{"type":["integer","null"]}},"required":["street"]` + closed},
-		{"struct out", &address{}, []InferOption{Output()},
+		{"struct, output", &address{}, []InferOption{Output()},
 			`{"type":"object","properties":{"street":{"type":"string","description":"Street and number."},` +
 				`"zip":{"type":"integer"}},"required":["street"]` + closed},
-		{"struct out exact", &address{}, []InferOption{Exact(), Output()},
+		{"struct, output, exact", &address{}, []InferOption{Exact(), Output()},
 			`{"type":"object","properties":{"street":{"type":"string","description":"Street and number."},` +
 				`"zip":{"type":["integer","null"]}},"required":["street","zip"]` + closed},
 		{"json tags", struct {
@@ -191,7 +197,7 @@ func TestFor(t *testing.T) {
 		}{}, nil, `{"type":"object","properties":{"a":{"type":"string"},"B":{"type":"integer"},"-":{"type":"string"},"e":{"type":"string","pattern":"^-?[0-9]+$"},` +
 			`"f":{"type":"string","pattern":"^(true|false)$"},"G":{"type":"string"},"<&>":{},"j":{"type":"array","items":{"type":"integer"}}},` +
 			`"required":["-","e","G","<&>","j"]` + closed},
-		{"out omits nil", struct {
+		{"output omits nil", struct {
 			A []int `json:"a,omitempty"`
 			B []int `json:"b"`
 			C *int  `json:"c,omitempty"`
@@ -241,7 +247,7 @@ func TestFor(t *testing.T) {
 	}
 }
 
-// The names of recursive generic types are plain and differ.
+// The names of recursive generic types in $defs are readable and unique.
 func TestForNames(t *testing.T) {
 	raw, err := For[forest]()
 	assert.NilError(t, err)
@@ -267,7 +273,7 @@ func TestForNames(t *testing.T) {
 		`did you mean "value"?`)
 }
 
-// Two recursive types of one name get two names.
+// Two recursive types with the same name have different names in $defs.
 func TestForSameName(t *testing.T) {
 	type outer = tree
 	type tree struct {
@@ -324,7 +330,7 @@ type loop struct {
 	Z int
 }
 
-// Properties are exactly the names that encoding/json writes.
+// The properties are exactly the names that encoding/json encodes.
 func TestForAgreesWithEncodingJSON(t *testing.T) {
 	for _, value := range []any{
 		base{}, left{}, right{base: &base{}}, renamed{}, shadow{},
@@ -375,7 +381,7 @@ func TestForErrors(t *testing.T) {
 		}{}, `tag max:"1": the minimum 5 is greater than the maximum 1`},
 		{struct {
 			S string `min:"1"`
-		}{}, `tag min:"1": string cannot have it`},
+		}{}, `tag min:"1": not valid for the type string`},
 		{struct {
 			S string `minLength:"-1"`
 		}{}, `must be a non-negative integer`},
@@ -384,10 +390,10 @@ func TestForErrors(t *testing.T) {
 		}{}, `greater than the maximum`},
 		{struct {
 			S string `minItems:"1"`
-		}{}, `cannot have it`},
+		}{}, `not valid for the type`},
 		{struct {
 			S string `pattern:"("`
-		}{}, `a ( without its )`},
+		}{}, `a ( is not closed`},
 		{struct {
 			S string `pattern:"(?=a)"`
 		}{}, `lookahead is not supported`},
@@ -396,19 +402,19 @@ func TestForErrors(t *testing.T) {
 		}{}, `must name a format`},
 		{struct {
 			S string `enum:"a,,b"`
-		}{}, `is empty or there twice`},
+		}{}, `is empty or occurs twice`},
 		{struct {
 			S string `enum:"a,a"`
-		}{}, `is empty or there twice`},
+		}{}, `is empty or occurs twice`},
 		{struct {
 			N int `enum:"1,two"`
 		}{}, `"two" is not a valid integer`},
 		{struct {
 			B bool `enum:"true"`
-		}{}, `bool cannot have it`},
+		}{}, `not valid for the type bool`},
 		{struct {
 			A any `min:"1"`
-		}{}, `cannot have it`},
+		}{}, `not valid for the type`},
 		{struct {
 			N int `default:"many"`
 		}{}, `tag default:"many": invalid JSON`},
@@ -432,15 +438,15 @@ func TestForErrors(t *testing.T) {
 		}{}, `want a duration such as "5m", not "soon"`},
 		{struct {
 			L level `minLength:"1"`
-		}{}, `cannot have it`},
+		}{}, `not valid for the type`},
 		{struct {
 			L level `default:"middle"`
 		}{}, `must be "low" or "high"`},
-		{own[boolOwn]{}, "must be an object"},
-		{own[noOwn]{}, "JSONSchema of schema.own["},
-		{own[refOwn]{}, "must not use $ref"},
-		{own[wrongOwn]{}, "JSONSchema of schema.own"},
-		{wide0{}, "more than 10000 schemas"},
+		{schemaMethod[boolSchema]{}, "must be an object"},
+		{schemaMethod[emptySchema]{}, "JSONSchema of schema.schemaMethod["},
+		{schemaMethod[refSchema]{}, "must not use $ref"},
+		{schemaMethod[invalidSchema]{}, "JSONSchema of schema.schemaMethod"},
+		{wide0{}, "more than 10000 subschemas"},
 	} {
 		_, err := ForType(reflect.TypeOf(tc.of))
 		assert.ErrorContains(t, err, tc.want, "%T", tc.of)
@@ -452,7 +458,7 @@ func TestForErrors(t *testing.T) {
 	assert.Assert(t, errors.Is(err, ErrPattern))
 }
 
-// A tag is read as reflect reads it, also one that is not well-formed.
+// tagsOf agrees with package reflect, even on malformed tags.
 func TestTagsOf(t *testing.T) {
 	for _, tag := range []reflect.StructTag{
 		``, ` `, `json:"a"`, `json:"a" doc:"b"`, `json:"a"doc:"b"`,
@@ -474,8 +480,8 @@ func TestTagsOf(t *testing.T) {
 	}
 }
 
-// What is written of text from tags is JSON and spells the same, whatever is in it.
-func TestForWritesAnyText(t *testing.T) {
+// Text from tags is encoded as JSON without loss, whatever its characters.
+func TestForEncodesAnyText(t *testing.T) {
 	raw, err := For[struct {
 		A string `json:"a/~é" doc:"\"\\ \n \x01 \u2028 <&> \U0001F600" default:"\t\"\x02"`
 		B []int  `json:"b" default:"[ 1,\n 2 ]"`

@@ -2,11 +2,11 @@ package schema
 
 import "unicode/utf8"
 
-// length counts the code points of a string, as minLength and maxLength do, without resolving its
-// escapes.
-func (x *index) length(n uint32) int {
-	at := x.nodes[n]
-	inner := x.data[at.start+1 : at.end-1]
+// length returns the length of a string in code points, as minLength and maxLength count it,
+// without decoding its escapes.
+func (idx *index) length(n uint32) int {
+	at := idx.nodes[n]
+	inner := idx.data[at.start+1 : at.end-1]
 	if !at.escaped {
 		return utf8.RuneCount(inner)
 	}

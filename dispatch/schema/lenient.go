@@ -6,13 +6,14 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// maxLenientRounds limits the validations of ValidateLeniently. Each removes up to MaxCauses
-// properties.
+// maxLenientRounds limits the validations of ValidateLeniently. After each, it removes up to
+// MaxCauses properties.
 const maxLenientRounds = 10
 
-// ValidateLeniently is [Schema.ValidateAndFill] for objects that some programs write: it treats a
-// property as absent if it is null and must not be, or if the schema forbids it as unknown. It
-// returns data without these properties. Valid data costs no more than with ValidateAndFill.
+// ValidateLeniently is [Schema.ValidateAndFill], except that it first removes each property that is
+// null and must not be, or that additionalProperties or unevaluatedProperties forbids, because some
+// programs send such properties. It does not modify data. Data with more than 90 such properties is
+// invalid. Valid data costs no more than with ValidateAndFill.
 func (s *Schema) ValidateLeniently(data []byte) ([]byte, error) {
 	filled, err := s.ValidateAndFill(data)
 	if _, ok := errors.AsType[*Error](err); !ok {
@@ -22,7 +23,7 @@ func (s *Schema) ValidateLeniently(data []byte) ([]byte, error) {
 	defer s.put(v)
 	rest := data
 	for range maxLenientRounds {
-		v.found, v.omitted = v.found[:0], 0
+		v.findings, v.omitted = v.findings[:0], 0
 		last := v.validate(rest)
 		if last == nil {
 			return v.fillDefaults(rest)
@@ -38,55 +39,55 @@ func (s *Schema) ValidateLeniently(data []byte) ([]byte, error) {
 
 // droppable returns the nodes of the names of properties that the validation refused because they
 // are null or unknown.
-func (v *run) droppable() map[uint32]bool {
-	x, drop := &v.doc, make(map[uint32]bool)
-	for _, f := range v.found {
+func (v *validator) droppable() map[uint32]bool {
+	doc, drop := &v.doc, make(map[uint32]bool)
+	for _, f := range v.findings {
 		switch {
 		case f.keyword == "additionalProperties" || f.keyword == "unevaluatedProperties":
-			if value := x.member(f.node, f.property); value != 0 {
+			if value := doc.member(f.node, f.property); value != 0 {
 				drop[value-1] = true
 			}
-		case x.kind(f.node) == null && x.isMember(f.node):
+		case doc.kind(f.node) == null && doc.isMember(f.node):
 			drop[f.node-1] = true
 		}
 	}
 	return drop
 }
 
-// isMember reports whether a value is that of a member, with its name in the node before it.
-func (x *index) isMember(n uint32) bool {
-	if n == 0 || x.kind(n-1) != str {
+// isMember reports whether a value belongs to a member, whose name is then the preceding node.
+func (idx *index) isMember(n uint32) bool {
+	if n == 0 || idx.kind(n-1) != str {
 		return false
 	}
-	after := jsonscan.Space(x.data, int(x.nodes[n-1].end))
-	return after < len(x.data) && x.data[after] == ':'
+	after := jsonscan.Space(idx.data, int(idx.nodes[n-1].end))
+	return after < len(idx.data) && idx.data[after] == ':'
 }
 
 // appendWithout appends a value without the members with these names.
-func (x *index) appendWithout(dst []byte, n uint32, drop map[uint32]bool) []byte {
+func (idx *index) appendWithout(dst []byte, n uint32, drop map[uint32]bool) []byte {
 	separator := func(open byte) {
 		if dst[len(dst)-1] != open {
 			dst = append(dst, ',')
 		}
 	}
-	switch x.kind(n) {
+	switch idx.kind(n) {
 	case object:
 		dst = append(dst, '{')
-		for name, value := range x.members(n) {
+		for name, value := range idx.members(n) {
 			if !drop[name] {
 				separator('{')
-				dst = append(append(dst, x.raw(name)...), ':')
-				dst = x.appendWithout(dst, value, drop)
+				dst = append(append(dst, idx.raw(name)...), ':')
+				dst = idx.appendWithout(dst, value, drop)
 			}
 		}
 		return append(dst, '}')
 	case array:
 		dst = append(dst, '[')
-		for item := range x.items(n) {
+		for item := range idx.items(n) {
 			separator('[')
-			dst = x.appendWithout(dst, item, drop)
+			dst = idx.appendWithout(dst, item, drop)
 		}
 		return append(dst, ']')
 	}
-	return append(dst, x.raw(n)...)
+	return append(dst, idx.raw(n)...)
 }

@@ -46,7 +46,7 @@ func TestValidateLeniently(t *testing.T) {
 	}
 }
 
-// The number of properties that are removed is limited.
+// ValidateLeniently removes a limited number of properties.
 func TestValidateLenientlyLimit(t *testing.T) {
 	s := MustCompile(`{"additionalProperties":false}`)
 	object := func(n int) []byte {
@@ -63,7 +63,7 @@ func TestValidateLenientlyLimit(t *testing.T) {
 	assert.ErrorContains(t, err, "unknown property")
 }
 
-// What is accepted leniently fits the schema, and what fits is accepted as it is.
+// The result of ValidateLeniently is valid, and valid data is returned unchanged.
 func FuzzValidateLeniently(f *testing.F) {
 	f.Add(`{"properties":{"a":{"type":"string"}},"additionalProperties":false}`, `{"a":null,"b":1}`)
 	f.Add(`{"items":{"unevaluatedProperties":false}}`, `[{"a":[null]},null]`)
@@ -91,8 +91,8 @@ func FuzzValidateLeniently(f *testing.F) {
 	})
 }
 
-// What was secret in one round is not taken for another value in the next, which has fewer nodes.
-func TestLenientHidesTheRightValues(t *testing.T) {
+// Each round determines anew which nodes are secret, because removing a property renumbers them.
+func TestValidateLenientlyHidesSecrets(t *testing.T) {
 	s := MustCompile(`{"additionalProperties":false,"properties":{
 		"p":{"type":"integer","writeOnly":true},"n":{"type":"integer"}}}`)
 	_, err := s.ValidateLeniently([]byte(`{"extra":[1,2,3],"p":"hunter2","n":"x"}`))

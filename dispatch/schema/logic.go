@@ -6,27 +6,27 @@ import (
 	"strings"
 )
 
-// logicRules are the keywords that apply other schemas to the same instance.
+// logicRules are the keywords that apply subschemas to the same instance ("in place").
 type logicRules struct {
 	ref *subschema
-	// target of a $ref, and of a $dynamicRef if the dynamic scope has no other
+	// the initially resolved target of $dynamicRef
 	dynamicRef                 *subschema
-	dynamicName                string // the anchor of a $dynamicRef; "" for a $ref
+	dynamicName                string // its $dynamicAnchor; "" if $dynamicRef behaves like $ref
 	allOf, anyOf, oneOf        []*subschema
 	not                        *subschema
 	condition, then, otherwise *subschema
 }
 
-func (s *subschema) logic() *logicRules {
-	if s.applied == nil {
-		s.applied = &logicRules{}
+func (s *subschema) logicRules() *logicRules {
+	if s.logic == nil {
+		s.logic = &logicRules{}
 	}
-	return s.applied
+	return s.logic
 }
 
-// each yields all of them except the target of a $dynamicRef. It reports whether the caller wanted
-// all.
-func (l *logicRules) each(yield func(*subschema) bool) bool {
+// subschemas yields all of them except the target of a $dynamicRef, which depends on the dynamic
+// scope. It reports whether yield returned true for all.
+func (l *logicRules) subschemas(yield func(*subschema) bool) bool {
 	for _, s := range []*subschema{l.ref, l.not, l.condition, l.then, l.otherwise} {
 		if s != nil && !yield(s) {
 			return false
@@ -43,54 +43,54 @@ func (l *logicRules) each(yield func(*subschema) bool) bool {
 }
 
 func compileRef(c *compiler, s *subschema, at uint32) error {
-	target, _, err := c.reference(s, at)
-	s.logic().ref = target
+	target, _, err := c.compileReference(s, at)
+	s.logicRules().ref = target
 	return err
 }
 
-// compileDynamicRef compiles a $dynamicRef (Core, section 8.2.3.2). It is a $ref unless its target
-// has a $dynamicAnchor.
+// compileDynamicRef compiles a $dynamicRef (Core, section 8.2.3.2). It behaves like $ref unless its
+// initially resolved target has a $dynamicAnchor of the name in its fragment.
 func compileDynamicRef(c *compiler, s *subschema, at uint32) error {
-	target, anchor, err := c.reference(s, at)
+	target, anchor, err := c.compileReference(s, at)
 	if err != nil {
 		return err
 	}
-	s.logic().dynamicRef = target
-	if n, ok := target.res.dynamic[anchor]; ok && n == target.node {
-		s.logic().dynamicName = anchor
-		c.lookFor(anchor)
+	s.logicRules().dynamicRef = target
+	if n, ok := target.res.dynamicAnchors[anchor]; ok && n == target.node {
+		s.logicRules().dynamicName = anchor
+		c.compileDynamicAnchors(anchor)
 	}
 	return nil
 }
 
-func (c *compiler) reference(s *subschema, at uint32) (target *subschema, anchor string,
+func (c *compiler) compileReference(s *subschema, at uint32) (target *subschema, anchor string,
 	err error) {
-	x := &s.res.doc.index
-	if x.kind(at) != str {
-		return nil, "", fmt.Errorf("must be a URI reference, is %s", x.describe(at))
+	doc := &s.res.doc.index
+	if doc.kind(at) != str {
+		return nil, "", fmt.Errorf("must be a URI reference, is %s", doc.describe(at))
 	}
-	res, n, anchor, err := c.find(s.res, string(x.text(at)))
+	res, n, anchor, err := c.resolveReference(s.res, string(doc.text(at)))
 	if err != nil {
 		return nil, "", err
 	}
 	return c.subschema(res, n), anchor, nil
 }
 
-func (v *run) checkLogic(s *subschema, n uint32, evaluated bitset) bool {
-	l, ok := s.applied, true
+func (v *validator) checkLogic(s *subschema, n uint32, evaluated bitset) bool {
+	l, ok := s.logic, true
 	if l.ref != nil {
 		ok = v.eval(l.ref, n, evaluated)
 	}
-	if l.dynamicRef != nil && (ok || !v.quick) {
+	if l.dynamicRef != nil && (ok || !v.firstOnly) {
 		ok = v.eval(v.dynamicTarget(l), n, evaluated) && ok
 	}
 	for _, part := range l.allOf {
-		if !ok && v.quick {
+		if !ok && v.firstOnly {
 			return false
 		}
 		ok = v.eval(part, n, evaluated) && ok
 	}
-	if !ok && v.quick {
+	if !ok && v.firstOnly {
 		return false
 	}
 	if l.anyOf != nil {
@@ -99,22 +99,22 @@ func (v *run) checkLogic(s *subschema, n uint32, evaluated bitset) bool {
 	if l.oneOf != nil {
 		ok = v.checkOneOf(s, n, evaluated) && ok
 	}
-	if l.not != nil && v.quietly(l.not, n, nil) {
-		ok = v.fail(s, n, "not", "", "must not be what the schema under \"not\" describes")
+	if l.not != nil && v.evalWithoutCauses(l.not, n, nil) {
+		ok = v.fail(s, n, "not", "", "must not match the schema of \"not\"")
 	}
-	if l.condition == nil || !ok && v.quick {
+	if l.condition == nil || !ok && v.firstOnly {
 		return ok
 	}
 	branch := l.otherwise
-	if v.quietly(l.condition, n, evaluated) {
+	if v.evalWithoutCauses(l.condition, n, evaluated) {
 		branch = l.then
 	}
 	return (branch == nil || v.eval(branch, n, evaluated)) && ok
 }
 
-// dynamicTarget returns the schema with the $dynamicAnchor in the outermost resource of the dynamic
-// scope that has it.
-func (v *run) dynamicTarget(l *logicRules) *subschema {
+// dynamicTarget returns the subschema with the $dynamicAnchor in the outermost schema resource of
+// the dynamic scope that has one.
+func (v *validator) dynamicTarget(l *logicRules) *subschema {
 	if l.dynamicName != "" {
 		for _, res := range v.scope {
 			if !v.step(1) {
@@ -128,14 +128,14 @@ func (v *run) dynamicTarget(l *logicRules) *subschema {
 	return l.dynamicRef
 }
 
-// quietly evaluates a schema whose failure does not make the instance invalid. Its evaluated
-// members or items count only if it succeeds.
-func (v *run) quietly(s *subschema, n uint32, evaluated bitset) bool {
-	quick, mark := v.quick, len(v.words)
-	v.quick = true
+// evalWithoutCauses evaluates a subschema whose failure does not make the instance invalid. The
+// members or items that it evaluates count only if it succeeds.
+func (v *validator) evalWithoutCauses(s *subschema, n uint32, evaluated bitset) bool {
+	firstOnly, mark := v.firstOnly, len(v.words)
+	v.firstOnly = true
 	own := evaluated
 	if evaluated != nil {
-		own = v.take(len(evaluated) * 64)
+		own = v.newBitset(len(evaluated) * 64)
 	}
 	ok := v.eval(s, n, own)
 	if ok {
@@ -143,92 +143,94 @@ func (v *run) quietly(s *subschema, n uint32, evaluated bitset) bool {
 			evaluated[i] |= own[i]
 		}
 	}
-	v.quick, v.words = quick, v.words[:mark]
+	v.firstOnly, v.words = firstOnly, v.words[:mark]
 	return ok
 }
 
-func (v *run) checkAnyOf(s *subschema, n uint32, evaluated bitset) bool {
+func (v *validator) checkAnyOf(s *subschema, n uint32, evaluated bitset) bool {
 	ok := false
-	for _, branch := range s.applied.anyOf {
-		if v.quietly(branch, n, evaluated) {
+	for _, branch := range s.logic.anyOf {
+		if v.evalWithoutCauses(branch, n, evaluated) {
 			if ok = true; evaluated == nil {
-				break // otherwise all branches add what they evaluate
+				break // else every branch must add what it evaluates
 			}
 		}
 	}
-	if !ok && !v.quick {
-		v.explain(s, n, "anyOf", s.applied.anyOf)
+	if !ok && !v.firstOnly {
+		v.failAlternatives(s, n, "anyOf", s.logic.anyOf)
 	}
 	return ok
 }
 
-func (v *run) checkOneOf(s *subschema, n uint32, evaluated bitset) bool {
+func (v *validator) checkOneOf(s *subschema, n uint32, evaluated bitset) bool {
 	var fits []string
 	count := 0
-	for i, branch := range s.applied.oneOf {
-		if !v.quietly(branch, n, evaluated) {
+	for i, branch := range s.logic.oneOf {
+		if !v.evalWithoutCauses(branch, n, evaluated) {
 			continue
 		}
-		if count++; count > 1 && v.quick {
+		if count++; count > 1 && v.firstOnly {
 			return false
 		}
-		if !v.quick {
+		if !v.firstOnly {
 			fits = append(fits, fmt.Sprint(i))
 		}
 	}
 	switch {
 	case count == 1:
 		return true
-	case v.quick:
+	case v.firstOnly:
 	case count == 0:
-		v.explain(s, n, "oneOf", s.applied.oneOf)
+		v.failAlternatives(s, n, "oneOf", s.logic.oneOf)
 	default:
-		v.fail(s, n, "oneOf", "", "must fit exactly one of %s, fits %d of them (numbers %s from 0)",
-			plural(len(s.applied.oneOf), "alternative"), count, strings.Join(fits, ", "))
+		v.fail(s, n, "oneOf", "", "must match exactly one of %s, matches %d of them (numbers %s, counted from 0)",
+			plural(len(s.logic.oneOf), "alternative"), count, strings.Join(fits, ", "))
 	}
 	return false
 }
 
-// explain reports that no alternative accepts an instance. If each refuses the instance itself for
-// one reason, it reports these reasons, and otherwise all causes of the alternative that was
-// probably meant.
-func (v *run) explain(s *subschema, n uint32, keyword string, alternatives []*subschema) {
-	outer, omitted := v.found, v.omitted
+// failAlternatives records why no alternative accepts an instance. If each has a single cause,
+// which is about the instance itself, it records one cause with all their reasons, and otherwise
+// all causes of the alternative that was probably meant.
+func (v *validator) failAlternatives(s *subschema, n uint32, keyword string,
+	alternatives []*subschema) {
+	outer, omitted := v.findings, v.omitted
 	var reasons []finding
 	var closest []finding
 	closestAt, closestOmitted, least := 0, 0, 0
 	for i, alternative := range alternatives {
-		v.found, v.omitted = nil, 0
+		v.findings, v.omitted = nil, 0
 		v.eval(alternative, n, nil)
-		if len(v.found) == 1 && v.found[0].node == n {
-			reasons = append(reasons, v.found[0])
+		if len(v.findings) == 1 && v.findings[0].node == n {
+			reasons = append(reasons, v.findings[0])
 		}
-		if d := distance(v.found, n); i == 0 || d < least {
-			closestAt, closest, closestOmitted, least = i, v.found, v.omitted, d
+		if d := distance(v.findings, n); i == 0 || d < least {
+			closestAt, closest, closestOmitted, least = i, v.findings, v.omitted, d
 		}
 	}
-	v.found, v.omitted = outer, omitted
+	v.findings, v.omitted = outer, omitted
 	if len(reasons) == len(alternatives) {
-		f := merge(reasons)
+		f := mergeReasons(reasons)
 		f.node, f.schema, f.keyword = n, s, keyword
-		v.add(f)
+		v.addFinding(f)
 		return
 	}
-	v.fail(s, n, keyword, "", "must fit one of %s, of which number %d (from 0) is the closest",
+	v.fail(s, n, keyword, "", "must match one of %s, of which number %d (counted from 0) is the closest",
 		plural(len(alternatives), "alternative"), closestAt)
 	for _, f := range closest {
-		v.add(f)
+		v.addFinding(f)
 	}
 	v.omitted += closestOmitted
 }
 
-// merge returns the reason that consists of the reasons of all alternatives, at least one.
-func merge(all []finding) finding {
-	merged := finding{types: all[0].types, refused: all[0].refused}
+// mergeReasons returns one finding with the reasons of all alternatives, of which there must be at
+// least one.
+func mergeReasons(all []finding) finding {
+	merged := finding{types: all[0].types, showsValue: all[0].showsValue}
 	var reasons []string
 	for _, f := range all {
 		reasons = append(reasons, f.reason)
-		merged.refused = merged.refused && f.refused
+		merged.showsValue = merged.showsValue && f.showsValue
 		if merged.types |= f.types; f.types == 0 {
 			merged.types = 0
 		}
@@ -240,8 +242,8 @@ func merge(all []finding) finding {
 	return merged
 }
 
-// distance estimates how far an instance is from an alternative: an instance of another type is
-// furthest, then one whose const or enum tells alternatives apart.
+// distance estimates how far an instance is from an alternative with these findings. A wrong type
+// counts most, then const and enum, which often distinguish alternatives.
 func distance(found []finding, n uint32) int {
 	d := len(found)
 	for _, f := range found {

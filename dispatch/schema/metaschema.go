@@ -5,13 +5,12 @@ import (
 	"strings"
 )
 
-// The meta-schemas of the known dialects, as published. They are read only when a schema refers to
-// one.
+// metaschemas has the meta-schemas of the known dialects, as published.
 //
 //go:embed metaschema
 var metaschemas embed.FS
 
-// metaschema returns the published document with that URI, or nil if it is not of a known dialect.
+// metaschema returns the meta-schema with that URI, or nil if it is not that of a known dialect.
 func metaschema(uri string) []byte {
 	file := "draft-07"
 	if uri != Draft07 {

@@ -13,11 +13,11 @@ type divisor struct {
 	exp   int64
 }
 
-const chunk = 18 // digits that fit in a uint64, with room for one more
+const chunkDigits = 18 // decimal digits: a number of one more digit still fits in a uint64
 
 func newDivisor(d decimal) divisor {
 	m := divisor{exp: d.pow - int64(d.digits())}
-	if d.digits() <= chunk {
+	if d.digits() <= chunkDigits {
 		for i := range d.digits() {
 			m.small = m.small*10 + uint64(d.digit(i)-'0')
 		}
@@ -27,14 +27,14 @@ func newDivisor(d decimal) divisor {
 	return m
 }
 
-// divides reports whether d is a multiple.
+// divides reports whether d is a multiple of m.
 func (m *divisor) divides(d decimal) bool {
 	if d.digits() == 0 {
 		return true
 	}
 	shift := d.pow - int64(d.digits()) - m.exp
 	if shift < 0 {
-		return false // 10 would have to divide the digits, and their last is not 0
+		return false // 10 would have to divide the digits, of which the last is not 0
 	}
 	if m.large != nil {
 		return m.dividesLarge(d, shift)
@@ -62,7 +62,7 @@ func (m *divisor) dividesLarge(d decimal, shift int64) bool {
 	rest, part := new(big.Int), new(big.Int)
 	for i := 0; i < d.digits(); {
 		scale, value := uint64(1), uint64(0)
-		for n := 0; n < chunk && i < d.digits(); n++ {
+		for n := 0; n < chunkDigits && i < d.digits(); n++ {
 			scale, value = scale*10, value*10+uint64(d.digit(i)-'0')
 			i++
 		}

@@ -8,9 +8,9 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// valueName returns a JSON Pointer as programmers write it: size.height, points[0]. A name that
-// would be ambiguous is quoted: ["a.b"]. A whole number is an index, because the pointer does not
-// tell.
+// valueName returns a JSON Pointer as programmers write a path: size.height, points[0]. A name that
+// would be ambiguous is quoted: ["a.b"]. A number is written as an index, even if it is the name of
+// a member, because the pointer does not distinguish them.
 func valueName(pointer string) string {
 	var name strings.Builder
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
@@ -27,13 +27,13 @@ func valueName(pointer string) string {
 			name.WriteString(token)
 		}
 	}
-	return clip(name.String())
+	return truncate(name.String())
 }
 
 const maxName = 100 // characters of a name or pattern in a message
 
-// clip returns the beginning of a name.
-func clip(name string) string {
+// truncate returns at most maxName characters of a name or pattern.
+func truncate(name string) string {
 	runes := 0
 	for i := range name {
 		if runes == maxName {
@@ -49,8 +49,8 @@ func isIndex(token string) bool {
 	return err == nil && strconv.FormatUint(n, 10) == token
 }
 
-// isPlain reports whether a name consists of letters, digits, and characters that do not end a word
-// or a step.
+// isPlain reports whether a name consists of letters, digits, and punctuation that cannot be taken
+// for an end of the name.
 func isPlain(token string) bool {
 	return token != "" && strings.IndexFunc(token, func(c rune) bool {
 		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("_-$@", c)

@@ -8,12 +8,12 @@ import (
 
 // objectRules are the keywords for objects.
 //
-// Every name in them has a slot. One map access finds the slot of a member, and one bit of a set
-// records that the member is present.
+// Every property name in them has a slot. One map access finds the slot of a member, and one bit of
+// a set records that the member is present.
 type objectRules struct {
 	slotOf        map[string]int
 	slots         []slot
-	required      []int // the slots, in the order of the keyword
+	required      []int // slots, in the order of the keyword
 	patterns      []patternProperty
 	additional    *subschema
 	propertyNames *subschema
@@ -24,7 +24,7 @@ type objectRules struct {
 
 type slot struct {
 	name   string
-	schema *subschema // in properties; nil for a name that is only in other keywords
+	schema *subschema // from properties; nil for a name that is only in other keywords
 }
 
 type patternProperty struct {
@@ -32,22 +32,23 @@ type patternProperty struct {
 	schema  *subschema
 }
 
-// A dependency is the properties, or the schema, that the presence of a property requires.
+// A dependency is a member of dependentRequired, dependentSchemas or dependencies: if the property
+// of slot is present, the properties of required must be too, or schema applies to the object.
 type dependency struct {
-	keyword string
-	slot    int
-	needs   []int
-	schema  *subschema
+	keyword  string
+	slot     int
+	required []int // slots; used if schema is nil
+	schema   *subschema
 }
 
-func (s *subschema) objects() *objectRules {
+func (s *subschema) objectRules() *objectRules {
 	if s.object == nil {
 		s.object = &objectRules{slotOf: map[string]int{}, maxProperties: math.MaxInt}
 	}
 	return s.object
 }
 
-// slot returns the slot of a name, which it adds if necessary.
+// slot returns the slot of a name, and adds one if there is none.
 func (o *objectRules) slot(name string) int {
 	i, ok := o.slotOf[name]
 	if !ok {
@@ -59,14 +60,14 @@ func (o *objectRules) slot(name string) int {
 }
 
 func compileProperties(c *compiler, s *subschema, at uint32) error {
-	x := &s.res.doc.index
-	if x.kind(at) != object {
-		return fmt.Errorf("must be an object of schemas, is %s", x.describe(at))
+	doc := &s.res.doc.index
+	if doc.kind(at) != object {
+		return fmt.Errorf("must be an object of schemas, is %s", doc.describe(at))
 	}
-	o := s.objects()
-	o.slots = slices.Grow(o.slots, x.count(at))
-	for name, value := range x.members(at) {
-		i := o.slot(string(x.text(name)))
+	o := s.objectRules()
+	o.slots = slices.Grow(o.slots, doc.count(at))
+	for name, value := range doc.members(at) {
+		i := o.slot(string(doc.text(name)))
 		if o.slots[i].schema != nil {
 			return fmt.Errorf("property %q occurs twice", o.slots[i].name)
 		}
@@ -76,13 +77,13 @@ func compileProperties(c *compiler, s *subschema, at uint32) error {
 }
 
 func compilePatternProperties(c *compiler, s *subschema, at uint32) error {
-	x := &s.res.doc.index
-	if x.kind(at) != object {
-		return fmt.Errorf("must be an object of schemas, is %s", x.describe(at))
+	doc := &s.res.doc.index
+	if doc.kind(at) != object {
+		return fmt.Errorf("must be an object of schemas, is %s", doc.describe(at))
 	}
-	o := s.objects()
-	for name, value := range x.members(at) {
-		p, err := c.pattern(string(x.text(name)))
+	o := s.objectRules()
+	for name, value := range doc.members(at) {
+		p, err := c.pattern(string(doc.text(name)))
 		if err != nil {
 			return err
 		}
@@ -91,29 +92,29 @@ func compilePatternProperties(c *compiler, s *subschema, at uint32) error {
 	return nil
 }
 
-// namesAt returns the slots of a list of property names.
-func (o *objectRules) namesAt(x *index, at uint32) ([]int, error) {
-	if x.kind(at) != array {
-		return nil, fmt.Errorf("must be a list of property names, is %s", x.describe(at))
+// nameSlots returns the slots of the property names in an array of the schema.
+func (o *objectRules) nameSlots(doc *index, at uint32) ([]int, error) {
+	if doc.kind(at) != array {
+		return nil, fmt.Errorf("must be an array of property names, is %s", doc.describe(at))
 	}
-	names := make([]int, 0, x.count(at))
-	for item := range x.items(at) {
-		if x.kind(item) != str {
-			return nil, fmt.Errorf("must be a list of property names, has %s in it",
-				x.describe(item))
+	names := make([]int, 0, doc.count(at))
+	for item := range doc.items(at) {
+		if doc.kind(item) != str {
+			return nil, fmt.Errorf("must be an array of property names, has %s in it",
+				doc.describe(item))
 		}
-		names = append(names, o.slot(string(x.text(item))))
+		names = append(names, o.slot(string(doc.text(item))))
 	}
 	return names, nil
 }
 
 func compileRequired(_ *compiler, s *subschema, at uint32) (err error) {
-	o := s.objects()
-	o.required, err = o.namesAt(&s.res.doc.index, at)
+	o := s.objectRules()
+	o.required, err = o.nameSlots(&s.res.doc.index, at)
 	return err
 }
 
-// The kinds of values of a keyword for dependencies.
+// What the values of dependentRequired, dependentSchemas and dependencies may be.
 const (
 	namesOnly = 1 << iota
 	schemasOnly
@@ -122,16 +123,16 @@ const (
 
 func compileDependencies(keyword string, allowed int) func(*compiler, *subschema, uint32) error {
 	return func(c *compiler, s *subschema, at uint32) error {
-		x := &s.res.doc.index
-		if x.kind(at) != object {
-			return fmt.Errorf("must be an object, is %s", x.describe(at))
+		doc := &s.res.doc.index
+		if doc.kind(at) != object {
+			return fmt.Errorf("must be an object, is %s", doc.describe(at))
 		}
-		o := s.objects()
-		for name, value := range x.members(at) {
-			d := dependency{keyword: keyword, slot: o.slot(string(x.text(name)))}
-			if allowed == namesOnly || allowed == namesOrSchemas && x.kind(value) == array {
+		o := s.objectRules()
+		for name, value := range doc.members(at) {
+			d := dependency{keyword: keyword, slot: o.slot(string(doc.text(name)))}
+			if allowed == namesOnly || allowed == namesOrSchemas && doc.kind(value) == array {
 				var err error
-				if d.needs, err = o.namesAt(x, value); err != nil {
+				if d.required, err = o.nameSlots(doc, value); err != nil {
 					return err
 				}
 			} else {
@@ -143,29 +144,29 @@ func compileDependencies(keyword string, allowed int) func(*compiler, *subschema
 	}
 }
 
-// A bitset is a set of small numbers: slots, or positions of members and items.
+// A bitset is a set of slots, or of positions of members or items.
 type bitset []uint64
 
 func (b bitset) has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
 func (b bitset) set(i int)      { b[i/64] |= 1 << (i % 64) }
 
-func (v *run) checkObject(s *subschema, n uint32, evaluated bitset) bool {
-	o, x, ok := s.object, &v.doc, true
+func (v *validator) checkObject(s *subschema, n uint32, evaluated bitset) bool {
+	o, doc, ok := s.object, &v.doc, true
 	var few [1]uint64
 	present := bitset(few[:])
 	if len(o.slots) > 64 {
-		present = v.take(len(o.slots))
+		present = v.newBitset(len(o.slots))
 	}
 	count := 0
-	for name, end := n+1, x.nodes[n].next; name < end; name = x.nodes[name+1].next {
+	for name, end := n+1, doc.nodes[n].next; name < end; name = doc.nodes[name+1].next {
 		if !v.step(1 + v.stepsFor(name)) {
 			return false
 		}
 		value, matched := name+1, false
-		text := x.text(name)
+		text := doc.text(name)
 		if i, declared := o.slotOf[string(text)]; declared {
 			if present.has(i) {
-				return v.repeatedName(n, string(text))
+				return v.failDuplicate(n, string(text))
 			}
 			present.set(i)
 			if property := o.slots[i].schema; property != nil {
@@ -181,16 +182,16 @@ func (v *run) checkObject(s *subschema, n uint32, evaluated bitset) bool {
 		}
 		if !matched && o.additional != nil {
 			matched = true
-			if o.additional.verdict == refuses {
+			if o.additional.validity == neverValid {
 				ok = v.failUnknown(s, n, "additionalProperties", text)
 			} else {
 				ok = v.eval(o.additional, value, nil) && ok
 			}
 		}
 		if o.propertyNames != nil {
-			ok = v.checkName(o.propertyNames, name) && ok
+			ok = v.checkPropertyName(o.propertyNames, name) && ok
 		}
-		if !ok && v.quick {
+		if !ok && v.firstOnly {
 			return false
 		}
 		if matched && evaluated != nil {
@@ -220,60 +221,60 @@ func (v *run) checkObject(s *subschema, n uint32, evaluated bitset) bool {
 	return ok
 }
 
-func (v *run) checkRequired(s *subschema, n uint32, present bitset) bool {
+func (v *validator) checkRequired(s *subschema, n uint32, present bitset) bool {
 	o, ok := s.object, true
 	for _, i := range o.required {
 		if present.has(i) {
 			continue
 		}
-		if v.quick {
+		if v.firstOnly {
 			return false
 		}
 		ok = v.fail(s, n, "required", o.slots[i].name, "missing required property %q",
-			clip(o.slots[i].name))
+			truncate(o.slots[i].name))
 	}
 	return ok
 }
 
-func (v *run) checkDependency(s *subschema, d *dependency, n uint32, present,
+func (v *validator) checkDependency(s *subschema, d *dependency, n uint32, present,
 	evaluated bitset) bool {
 	if d.schema != nil {
 		return v.eval(d.schema, n, evaluated)
 	}
-	ok, o := v.step(len(d.needs)), s.object
-	for _, i := range d.needs {
+	ok, o := v.step(len(d.required)), s.object
+	for _, i := range d.required {
 		if !present.has(i) {
 			name := o.slots[i].name
 			ok = v.fail(s, n, d.keyword, name,
-				"missing property %q, which is required when %q is present", clip(name),
-				clip(o.slots[d.slot].name))
+				"missing property %q, which is required when %q is present", truncate(name),
+				truncate(o.slots[d.slot].name))
 		}
 	}
 	return ok
 }
 
-// checkName applies propertyNames to one name. The causes are about the object, so they include the
-// name.
-func (v *run) checkName(names *subschema, name uint32) bool {
-	before := len(v.found)
+// checkPropertyName applies propertyNames to one name. The causes are about the object, so their
+// reasons include the name.
+func (v *validator) checkPropertyName(names *subschema, name uint32) bool {
+	before := len(v.findings)
 	if v.eval(names, name, nil) {
 		return true
 	}
-	for i := before; i < len(v.found); i++ {
-		f := &v.found[i]
+	for i := before; i < len(v.findings); i++ {
+		f := &v.findings[i]
 		f.property = string(v.doc.text(name))
-		f.reason = fmt.Sprintf("the property name %q %s", clip(f.property), f.reason)
-		f.refused = false // the name is in the reason
+		f.reason = fmt.Sprintf("the property name %q %s", truncate(f.property), f.reason)
+		f.showsValue = false // the reason has the name
 	}
 	return false
 }
 
-// repeatedName ends the validation, because readers disagree about which of two members with one
-// name counts.
-func (v *run) repeatedName(n uint32, name string) bool {
+// failDuplicate ends the validation with an error, even below a keyword such as not, because
+// readers disagree about which of two members with one name counts.
+func (v *validator) failDuplicate(n uint32, name string) bool {
 	v.stop(&Error{Causes: []Cause{{
 		InstancePath: v.doc.pointer(0, n), Property: name,
-		Reason: fmt.Sprintf("property %q occurs more than once", clip(name)),
+		Reason: fmt.Sprintf("property %q occurs more than once", truncate(name)),
 	}}})
 	return false
 }

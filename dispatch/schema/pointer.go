@@ -8,17 +8,17 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// pointer returns the JSON Pointer from a value to another in it. For the name of a member, it
-// returns that of the member's object.
-func (x *index) pointer(from, to uint32) string {
+// pointer returns the JSON Pointer from a value to another in it. If to is the name of a member, it
+// returns the pointer to the member's object.
+func (idx *index) pointer(from, to uint32) string {
 	var path strings.Builder
 	for at := from; at != to; {
 		next := uint32(0)
-		switch x.kind(at) {
+		switch idx.kind(at) {
 		case array:
 			position := 0
-			for item := range x.items(at) {
-				if to < x.nodes[item].next {
+			for item := range idx.items(at) {
+				if to < idx.nodes[item].next {
 					path.WriteString("/" + strconv.Itoa(position))
 					next = item
 					break
@@ -26,12 +26,12 @@ func (x *index) pointer(from, to uint32) string {
 				position++
 			}
 		case object:
-			for name, value := range x.members(at) {
+			for name, value := range idx.members(at) {
 				if to == name {
 					return path.String()
 				}
-				if to < x.nodes[value].next {
-					path.WriteString("/" + jsonscan.EscapePointer(string(x.text(name))))
+				if to < idx.nodes[value].next {
+					path.WriteString("/" + jsonscan.EscapePointer(string(idx.text(name))))
 					next = value
 					break
 				}
@@ -44,9 +44,9 @@ func (x *index) pointer(from, to uint32) string {
 	return path.String()
 }
 
-// named returns the value of an object's first member with that name, or 0 if there is none. It
-// caches the members of large objects, because many references may pass through one.
-func (d *document) named(n uint32, name string) uint32 {
+// cachedMember returns the value of an object's first member with that name, or 0 if there is none.
+// It caches the members of large objects, because many references may pass through one.
+func (d *document) cachedMember(n uint32, name string) uint32 {
 	const few = 16
 	if members, known := d.byName[n]; known {
 		return members[name]
@@ -69,9 +69,9 @@ func (d *document) named(n uint32, name string) uint32 {
 	return members[name]
 }
 
-// item returns the item of an array at a position, or 0 if there is none. It caches all items,
-// because many references may pass through the array.
-func (d *document) item(n uint32, position uint64) uint32 {
+// cachedItem returns the item of an array at a position, or 0 if there is none. It caches all
+// items, because many references may pass through the array.
+func (d *document) cachedItem(n uint32, position uint64) uint32 {
 	items, known := d.byPosition[n]
 	if !known {
 		items = slices.Collect(d.items(n))
@@ -86,28 +86,28 @@ func (d *document) item(n uint32, position uint64) uint32 {
 	return 0
 }
 
-// follow returns the values on the path of a JSON Pointer, from the first value to the last
-// inclusive, or nil if there is no such path.
+// follow returns the values on the path of a JSON Pointer, both ends included, or nil if there is
+// no value at the pointer.
 func (d *document) follow(from uint32, pointer string) []uint32 {
-	way := []uint32{from}
+	path := []uint32{from}
 	if pointer == "" {
-		return way
+		return path
 	}
 	for token := range strings.SplitSeq(pointer[1:], "/") {
-		at, next := way[len(way)-1], uint32(0)
+		at, next := path[len(path)-1], uint32(0)
 		switch d.kind(at) {
 		case object:
-			next = d.named(at, jsonscan.UnescapePointer(token))
+			next = d.cachedMember(at, jsonscan.UnescapePointer(token))
 		case array:
 			if i, err := strconv.ParseUint(token, 10, 31); err == nil &&
 				token == strconv.FormatUint(i, 10) {
-				next = d.item(at, i)
+				next = d.cachedItem(at, i)
 			}
 		}
 		if next == 0 {
 			return nil
 		}
-		way = append(way, next)
+		path = append(path, next)
 	}
-	return way
+	return path
 }

@@ -13,28 +13,28 @@ import (
 // A document is one JSON text with the schema resources in it.
 type document struct {
 	index
-	resources map[uint32]*resource // by the node at which they start
+	resources map[uint32]*resource // those below the root, by the node of their root
 
-	// While it is compiled:
-	asked      []*subschema                 // results of compiler.subschema, by their node
+	// for the compiler:
+	subschemas []*subschema                 // results of compiler.subschema, by node
 	byName     map[uint32]map[string]uint32 // members of objects on the paths of references
 	byPosition map[uint32][]uint32          // items of arrays on these paths
 }
 
-// A resource is a schema with a base URI: a document's root, or a subschema with an $id (Core,
-// section 4.3.5).
+// A resource is a schema resource (Core, section 4.3.5): the root of a document, or a subschema
+// with an $id.
 type resource struct {
-	uri     string // absolute, without fragment; "" if the document has none
-	doc     *document
-	root    uint32
-	dialect *dialect
-	anchors map[string]uint32
-	dynamic map[string]uint32 // those of $dynamicAnchor, which are also in anchors
+	uri            string // without fragment; "" if there is none
+	doc            *document
+	root           uint32
+	dialect        *dialect
+	anchors        map[string]uint32
+	dynamicAnchors map[string]uint32 // of $dynamicAnchor; they are in anchors, too
 
-	dynamicSchemas map[string]*subschema // the same, compiled, if a $dynamicRef may refer to them
+	dynamicSchemas map[string]*subschema // dynamicAnchors to which a $dynamicRef refers, compiled
 }
 
-// path returns the location of a node for messages: the resource's URI and a JSON Pointer.
+// path returns the location of a node for errors: the resource's URI and a JSON Pointer.
 func (r *resource) path(n uint32) string { return r.uri + "#" + r.doc.pointer(r.root, n) }
 
 func (r *resource) errorAt(n uint32, err error) error {
@@ -44,13 +44,13 @@ func (r *resource) errorAt(n uint32, err error) error {
 	return &SchemaError{r.path(n), err}
 }
 
-// document loads and indexes the document with that URI.
+// document loads and indexes the document with that URI, or a built-in meta-schema.
 func (c *compiler) document(uri string) (*document, error) {
 	data := metaschema(uri)
 	if data == nil {
 		if c.load == nil {
 			return nil, fmt.Errorf(
-				"%w: the document %q is not available: no Loader returns it",
+				"%w: the document %q is not available: pass Compile a Loader that returns it",
 				ErrReference, uri)
 		}
 		var err error
@@ -73,15 +73,15 @@ func (c *compiler) parse(data []byte) (*document, error) {
 		return nil, err
 	}
 	doc := &document{}
-	doc.nodes = make([]node, 0, nodesIn(data))
+	doc.nodes = make([]node, 0, estimateNodes(data))
 	err := doc.build(data)
-	doc.asked = make([]*subschema, len(doc.nodes))
+	doc.subschemas = make([]*subschema, len(doc.nodes))
 	return doc, err
 }
 
-// add registers a document under the URI by which it was loaded, and all resources and anchors in
-// it.
-func (c *compiler) add(doc *document, uri string) (*resource, error) {
+// addDocument registers a document under the URI by which it was loaded, and all resources and
+// anchors in it. uri is "" for the schema that is compiled.
+func (c *compiler) addDocument(doc *document, uri string) (*resource, error) {
 	root := &resource{uri: uri, doc: doc}
 	d, err := c.dialectOf(&doc.index, 0, nil)
 	if err != nil {
@@ -94,9 +94,9 @@ func (c *compiler) add(doc *document, uri string) (*resource, error) {
 		c.register(uri, root)
 	}
 	if bytes.IndexByte(doc.data, '$') < 0 && bytes.IndexByte(doc.data, '\\') < 0 {
-		return root, nil // nothing can be named $id or $anchor
+		return root, nil // it cannot have an $id or $anchor
 	}
-	return root, c.identify(root, 0)
+	return root, c.registerIdentifiers(root, 0)
 }
 
 // resource returns the resource with that URI, or nil if it is not known.
@@ -114,83 +114,83 @@ func (c *compiler) register(uri string, res *resource) {
 	c.resources[uri] = res
 }
 
-// identify walks the subschemas at and below a node and registers the resources and anchors that
-// they declare. It visits only values that are subschemas in the dialect: an $id in an enum is not
-// an $id.
-func (c *compiler) identify(res *resource, n uint32) error {
-	x := &res.doc.index
-	if x.kind(n) != object {
+// registerIdentifiers registers the $id, $anchor and $dynamicAnchor of the schema at a node and of
+// all its subschemas. It visits only values that are subschemas in the dialect: $id in an enum is
+// not a keyword.
+func (c *compiler) registerIdentifiers(res *resource, n uint32) error {
+	doc := &res.doc.index
+	if doc.kind(n) != object {
 		return nil
 	}
-	if res.dialect.draft == in07 && x.member(n, "$ref") != 0 {
-		// The keywords beside a $ref are ignored, but references to them are valid.
-	} else if id := x.member(n, "$id"); id != 0 {
+	if res.dialect.draft == in07 && doc.member(n, "$ref") != 0 {
+		// Draft-07 ignores the keywords beside $ref, but references may lead to subschemas in them.
+	} else if id := doc.member(n, "$id"); id != 0 {
 		var err error
-		if res, err = c.identifyID(res, n, id); err != nil {
+		if res, err = c.registerID(res, n, id); err != nil {
 			return res.errorAt(id, err)
 		}
 	}
 	if res.dialect.draft != in07 {
 		for _, name := range []string{"$anchor", "$dynamicAnchor"} {
-			at := x.member(n, name)
+			at := doc.member(n, name)
 			if at == 0 {
 				continue
 			}
-			if x.kind(at) != str {
-				return res.errorAt(at, fmt.Errorf("must be a string, is %s", x.typeName(at)))
+			if doc.kind(at) != str {
+				return res.errorAt(at, fmt.Errorf("must be a string, is %s", doc.typeName(at)))
 			}
-			anchor := string(x.text(at))
+			anchor := string(doc.text(at))
 			if err := res.addAnchor(anchor, n); err != nil {
 				return res.errorAt(at, err)
 			}
 			if name == "$dynamicAnchor" {
-				if res.dynamic == nil {
-					res.dynamic = map[string]uint32{}
+				if res.dynamicAnchors == nil {
+					res.dynamicAnchors = map[string]uint32{}
 				}
-				res.dynamic[anchor] = n
+				res.dynamicAnchors[anchor] = n
 			}
 		}
 	}
-	for name, value := range x.members(n) {
-		k := res.dialect.keywords[string(x.text(name))]
+	for name, value := range doc.members(n) {
+		k := res.dialect.keywords[string(doc.text(name))]
 		if k == nil || k.shape == noSchema {
 			continue
 		}
-		if err := c.identifyWithin(res, k.shape, value); err != nil {
+		if err := c.registerIdentifiersIn(res, k.shape, value); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *compiler) identifyWithin(res *resource, s shape, value uint32) error {
-	x := &res.doc.index
+func (c *compiler) registerIdentifiersIn(res *resource, s shape, value uint32) error {
+	doc := &res.doc.index
 	switch {
-	case s == mapOfSchemas && x.kind(value) == object:
-		for _, member := range x.members(value) {
-			if err := c.identify(res, member); err != nil {
+	case s == mapOfSchemas && doc.kind(value) == object:
+		for _, member := range doc.members(value) {
+			if err := c.registerIdentifiers(res, member); err != nil {
 				return err
 			}
 		}
-	case (s == listOfSchemas || s == oneOrList) && x.kind(value) == array:
-		for item := range x.items(value) {
-			if err := c.identify(res, item); err != nil {
+	case (s == listOfSchemas || s == oneOrList) && doc.kind(value) == array:
+		for item := range doc.items(value) {
+			if err := c.registerIdentifiers(res, item); err != nil {
 				return err
 			}
 		}
 	case s == oneSchema || s == oneOrList:
-		return c.identify(res, value)
+		return c.registerIdentifiers(res, value)
 	}
 	return nil
 }
 
-// identifyID applies an $id, and returns the resource to which the subschema then belongs.
-func (c *compiler) identifyID(res *resource, n, at uint32) (*resource, error) {
-	x := &res.doc.index
-	if x.kind(at) != str {
-		return res, fmt.Errorf("must be a string, is %s", x.typeName(at))
+// registerID registers the $id at a node, and returns the resource to which the subschema belongs.
+func (c *compiler) registerID(res *resource, n, at uint32) (*resource, error) {
+	doc := &res.doc.index
+	if doc.kind(at) != str {
+		return res, fmt.Errorf("must be a string, is %s", doc.typeName(at))
 	}
-	id, fragment, _ := strings.Cut(string(x.text(at)), "#")
+	id, fragment, _ := strings.Cut(string(doc.text(at)), "#")
 	if fragment != "" && res.dialect.draft != in07 {
 		return res, fmt.Errorf("must not have a fragment; use $anchor")
 	}
@@ -202,7 +202,7 @@ func (c *compiler) identifyID(res *resource, n, at uint32) (*resource, error) {
 		inner := res
 		if n != res.root {
 			inner = &resource{doc: res.doc, root: n}
-			if inner.dialect, err = c.dialectOf(x, n, res.dialect); err != nil {
+			if inner.dialect, err = c.dialectOf(doc, n, res.dialect); err != nil {
 				return res, err
 			}
 			if res.doc.resources == nil {
@@ -211,7 +211,7 @@ func (c *compiler) identifyID(res *resource, n, at uint32) (*resource, error) {
 			res.doc.resources[n] = inner
 		}
 		if known := c.resource(uri); known != nil && known != inner {
-			return res, fmt.Errorf("%q is the identifier of another schema already", uri)
+			return res, fmt.Errorf("%q is already the $id of another schema", uri)
 		}
 		inner.uri = uri
 		c.register(uri, inner)
@@ -234,8 +234,8 @@ func (r *resource) addAnchor(anchor string, n uint32) error {
 	return nil
 }
 
-// resolve resolves a URI reference without fragment (RFC 3986, section 5). The length of URIs is
-// limited, because many may have the same long base.
+// resolve resolves a URI reference without fragment (RFC 3986, section 5). It limits the length,
+// because many references may have the same long base.
 func resolve(base, reference string) (string, error) {
 	if len(base)+len(reference) > maxURI {
 		return "", fmt.Errorf("%w: a URI of more than %d bytes", ErrLimit, maxURI)
@@ -256,9 +256,9 @@ func resolve(base, reference string) (string, error) {
 	return uri, nil
 }
 
-// find returns the target of a reference, and its anchor if the reference has one.
-func (c *compiler) find(from *resource, reference string) (res *resource, n uint32, anchor string,
-	err error) {
+// resolveReference returns the target of a reference, and the anchor that is its fragment, or "".
+func (c *compiler) resolveReference(from *resource, reference string) (res *resource, n uint32,
+	anchor string, err error) {
 	uri, fragment, _ := strings.Cut(reference, "#")
 	res = from
 	if uri != "" {
@@ -270,7 +270,7 @@ func (c *compiler) find(from *resource, reference string) (res *resource, n uint
 			if err != nil {
 				return nil, 0, "", err
 			}
-			if res, err = c.add(doc, uri); err != nil {
+			if res, err = c.addDocument(doc, uri); err != nil {
 				return nil, 0, "", err
 			}
 		}
@@ -285,11 +285,11 @@ func (c *compiler) find(from *resource, reference string) (res *resource, n uint
 		}
 		return res, n, fragment, nil
 	}
-	way := res.doc.follow(res.root, fragment)
-	if way == nil {
+	path := res.doc.follow(res.root, fragment)
+	if path == nil {
 		return nil, 0, "", fmt.Errorf("%w: nothing at %q", ErrReference, reference)
 	}
-	for _, n = range way {
+	for _, n = range path {
 		if inner := res.doc.resources[n]; inner != nil {
 			res = inner
 		}

@@ -9,23 +9,23 @@ import (
 
 const maxShown = 40 // characters of a value in a message
 
-// show returns a value for a message, shortened. It names the type of an array or object that is
-// not empty, because a value in it may be secret.
-func (x *index) show(n uint32) string {
-	raw, empty := x.raw(n), x.nodes[n].next == n+1
-	switch k := x.kind(n); {
+// show returns a value for a message, truncated. For an array or object that is not empty, it
+// returns the name of the type, because a value in it may be secret.
+func (idx *index) show(n uint32) string {
+	raw, empty := idx.raw(n), idx.nodes[n].next == n+1
+	switch k := idx.kind(n); {
 	case k == array && empty:
 		return "[]"
 	case k == object && empty:
 		return "{}"
 	case k == array || k == object:
-		return x.typeName(n)
+		return idx.typeName(n)
 	case len(raw) <= maxShown:
 		return string(raw)
 	case k != str:
 		return string(raw[:maxShown]) + "…"
 	}
-	text := x.text(n)
+	text := idx.text(n)
 	runes := []rune(string(text[:min(len(text), maxShown*utf8.UTFMax)]))
 	if len(runes) > maxShown {
 		runes = append(runes[:maxShown], '…')
@@ -33,23 +33,26 @@ func (x *index) show(n uint32) string {
 	return string(jsonscan.AppendString(nil, string(runes)))
 }
 
-// compileWriteOnly reads an annotation (Validation, section 9.4), which is never wrong.
+// compileWriteOnly compiles writeOnly (Validation, section 9.4). It ignores a value that is no
+// boolean, because annotations do not make a schema invalid.
 func compileWriteOnly(_ *compiler, s *subschema, at uint32) error {
-	x := &s.res.doc.index
-	s.secret = s.secret || x.kind(at) == boolean && x.isTrue(at)
+	doc := &s.res.doc.index
+	s.secret = s.secret || doc.kind(at) == boolean && doc.isTrue(at)
 	return nil
 }
 
-// hide makes messages not show a value, nor what is in it.
-func (v *run) hide(n uint32) {
+// markSecret makes messages not show a value, nor the values in it.
+func (v *validator) markSecret(n uint32) {
 	if last := len(v.secret) - 1; last < 0 || !v.contains(v.secret[last], n) {
 		v.secret = append(v.secret, n)
 	}
 }
 
-func (v *run) isSecret(n uint32) bool {
+func (v *validator) isSecret(n uint32) bool {
 	return slices.ContainsFunc(v.secret, func(outer uint32) bool { return v.contains(outer, n) })
 }
 
-// contains reports whether a value is outer or in it.
-func (v *run) contains(outer, n uint32) bool { return outer <= n && n < v.doc.nodes[outer].next }
+// contains reports whether n is outer or a value in it.
+func (v *validator) contains(outer, n uint32) bool {
+	return outer <= n && n < v.doc.nodes[outer].next
+}

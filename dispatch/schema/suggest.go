@@ -7,37 +7,37 @@ import (
 	"github.com/stdwire/stdwire/internal/near"
 )
 
-// failUnknown reports a property that the schema does not allow, and suggests similar ones.
-func (v *run) failUnknown(s *subschema, n uint32, keyword string, name []byte) bool {
-	if v.quiet() {
+// failUnknown records a property that the schema does not allow, and suggests a similar one.
+func (v *validator) failUnknown(s *subschema, n uint32, keyword string, name []byte) bool {
+	if v.discardCause() {
 		return false
 	}
-	const most = 10 // names that are listed
+	const maxKnown = 10 // known names in the message
 	known := s.properties()
 	hint := ""
-	if meant := near.Match(string(name), known); meant != "" {
-		hint = fmt.Sprintf(" (did you mean %q?)", meant)
-	} else if 0 < len(known) && len(known) <= most {
-		hint = " (known: " + clip(strings.Join(known, ", ")) + ")"
+	if similar := near.Match(string(name), known); similar != "" {
+		hint = fmt.Sprintf(" (did you mean %q?)", similar)
+	} else if 0 < len(known) && len(known) <= maxKnown {
+		hint = " (known: " + truncate(strings.Join(known, ", ")) + ")"
 	}
-	return v.fail(s, n, keyword, string(name), "unknown property %q%s", clip(string(name)),
+	return v.fail(s, n, keyword, string(name), "unknown property %q%s", truncate(string(name)),
 		hint)
 }
 
-// properties returns the names of properties that the schema, and the schemas that it always
-// applies, declare. It stops after a few steps.
+// properties returns the names of the properties that a schema, and the subschemas that it applies
+// unconditionally, declare. It reads at most 1000 subschemas, so some names may be missing.
 func (s *subschema) properties() (names []string) {
 	const most = 1000
 	within := []*subschema{s}
 	for i := 0; i < len(within) && len(names) < most; i++ {
 		if o := within[i].object; o != nil {
 			for _, slot := range o.slots[:min(len(o.slots), most)] {
-				if slot.schema != nil && slot.schema.verdict != refuses {
+				if slot.schema != nil && slot.schema.validity != neverValid {
 					names = append(names, slot.name)
 				}
 			}
 		}
-		for part := range within[i].always {
+		for part := range within[i].unconditional {
 			if len(within) == most {
 				break
 			}

@@ -13,9 +13,9 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// notSupported are the optional tests of JSON-Schema-Test-Suite that fail, by draft, file and
-// group: how many of the group, and why. The number is exact: one that starts to pass makes
-// TestSuite fail, so that the list stays true. The package comment tells the same.
+// notSupported are the groups of JSON-Schema-Test-Suite in which optional tests fail, with the
+// number of these tests and the reason. The number is exact: if one of them passes, TestSuite
+// fails, so that the list stays true. The package comment lists the same tests.
 var notSupported = []notSupportedGroup{
 	{"draft2020-12/optional/cross-draft.json: refs to historic drafts are processed as historic drafts",
 		1, otherDraft},
@@ -69,12 +69,12 @@ func suite(t *testing.T) string {
 	return filepath.Join(root, "JSON-Schema-Test-Suite")
 }
 
-// suiteLoader gives the suite's remotes, which stand for http://localhost:1234/.
-func suiteLoader(root string) func(string) ([]byte, error) {
+// remotesLoader loads documents below http://localhost:1234/ from the suite's folder remotes.
+func remotesLoader(root string) func(string) ([]byte, error) {
 	return func(uri string) ([]byte, error) {
 		path, ok := strings.CutPrefix(uri, "http://localhost:1234/")
 		if !ok {
-			return nil, errors.New("not one of the suite's")
+			return nil, errors.New("not in the suite")
 		}
 		return os.ReadFile(filepath.Join(root, "remotes", filepath.FromSlash(path)))
 	}
@@ -100,7 +100,8 @@ func TestSuite(t *testing.T) {
 				}
 				for _, group := range groups {
 					name := draft.folder + "/" + file + ": " + group.Description
-					options := []CompileOption{Loader(suiteLoader(root)), DefaultDialect(draft.uri)}
+					options := []CompileOption{Loader(remotesLoader(root)),
+						DefaultDialect(draft.uri)}
 					if strings.HasPrefix(file, "optional/format/") {
 						options = append(options, AssertFormats())
 					}
@@ -148,7 +149,7 @@ func checkSuiteGroup(group suiteGroup, options []CompileOption) (problems []erro
 	return problems
 }
 
-// checkSuiteTest validates in all ways; they must agree.
+// checkSuiteTest validates data in all ways, which must agree.
 func checkSuiteTest(s *Schema, data []byte, valid bool) error {
 	err := s.Validate(data)
 	if (err == nil) != valid {

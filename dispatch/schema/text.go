@@ -12,50 +12,50 @@ type stringRules struct {
 	format               *format
 }
 
-func (s *subschema) strings() *stringRules {
+func (s *subschema) stringRules() *stringRules {
 	if s.text == nil {
 		s.text = &stringRules{maxLength: math.MaxInt}
 	}
 	return s.text
 }
 
-func compilePatternKeyword(c *compiler, s *subschema, at uint32) error {
-	x := &s.res.doc.index
-	if x.kind(at) != str {
-		return fmt.Errorf("must be a regular expression, is %s", x.describe(at))
+func compilePattern(c *compiler, s *subschema, at uint32) error {
+	doc := &s.res.doc.index
+	if doc.kind(at) != str {
+		return fmt.Errorf("must be a regular expression, is %s", doc.describe(at))
 	}
-	p, err := c.pattern(string(x.text(at)))
-	s.strings().pattern = p
+	p, err := c.pattern(string(doc.text(at)))
+	s.stringRules().pattern = p
 	return err
 }
 
 func compileFormat(c *compiler, s *subschema, at uint32) error {
-	x := &s.res.doc.index
-	if x.kind(at) != str {
-		return fmt.Errorf("must be the name of a format, is %s", x.describe(at))
+	doc := &s.res.doc.index
+	if doc.kind(at) != str {
+		return fmt.Errorf("must be the name of a format, is %s", doc.describe(at))
 	}
-	s.secret = s.secret || string(x.text(at)) == "password"
-	if f, ok := formats[string(x.text(at))]; ok &&
+	s.secret = s.secret || string(doc.text(at)) == "password"
+	if f, ok := formats[string(doc.text(at))]; ok &&
 		(c.assertFormats || s.res.dialect.assertFormats) {
-		s.strings().format = &f
+		s.stringRules().format = &f
 	}
 	return nil
 }
 
-func (v *run) checkString(s *subschema, n uint32) bool {
+func (v *validator) checkString(s *subschema, n uint32) bool {
 	rules, ok := s.text, true
 	// A code point takes 1 to 12 bytes, so the number of bytes is often sufficient.
 	if bytes := len(v.doc.raw(n)) - 2; bytes > rules.maxLength || bytes/12 < rules.minLength {
 		length := v.doc.length(n)
 		if length < rules.minLength {
-			if v.quick {
+			if v.firstOnly {
 				return false
 			}
 			ok = v.fail(s, n, "minLength", "", "must have at least %s, has %d",
 				plural(rules.minLength, "character"), length)
 		}
 		if length > rules.maxLength {
-			if v.quick {
+			if v.firstOnly {
 				return false
 			}
 			ok = v.fail(s, n, "maxLength", "", "must have at most %s, has %d",
@@ -67,19 +67,19 @@ func (v *run) checkString(s *subschema, n uint32) bool {
 	}
 	text := v.doc.text(n)
 	if rules.pattern != nil && !v.matches(rules.pattern, text) {
-		if v.quick {
+		if v.firstOnly {
 			return false
 		}
-		ok = v.refuse(s, n, "pattern", "must match the pattern %s", clip(rules.pattern.source))
+		ok = v.failWithValue(s, n, "pattern", "must match the pattern %s", truncate(rules.pattern.source))
 	}
 	if rules.format != nil && !v.step(len(text)) {
 		return false
 	}
 	if rules.format != nil && !rules.format.check(string(text)) {
-		if v.quick {
+		if v.firstOnly {
 			return false
 		}
-		ok = v.refuse(s, n, "format", "must be %s", rules.format.words)
+		ok = v.failWithValue(s, n, "format", "must be %s", rules.format.words)
 	}
 	return ok
 }

@@ -8,17 +8,17 @@ import (
 	"strconv"
 )
 
-// A translator translates a regular expression of ECMA-262 into one of package regexp. It is as
-// lenient as browsers are without the u flag where that is harmless: a brace that does not start a
-// quantifier, and an escaped punctuation mark, match themselves.
+// A translator translates a regular expression of ECMA-262 with the u flag into one of package
+// regexp. Like browsers without that flag, it lets a brace that does not start a quantifier, and an
+// escaped punctuation mark, match themselves.
 type translator struct {
 	in          []rune
-	i           int
+	i           int // of the next character
 	out         []byte
-	size        int   // approximate characters or classes of out, repetitions expanded
-	properties  int   // how many \p{…} and \P{…} there are
-	unsupported error // the first valid construct that cannot be translated
-	names       map[string]bool
+	size        int   // approximate number of characters and classes, with repetitions expanded
+	properties  int   // number of \p{…} and \P{…}
+	unsupported error // for the first valid construct that cannot be translated
+	groupNames  map[string]bool
 }
 
 func (t *translator) translate() error {
@@ -29,7 +29,7 @@ func (t *translator) translate() error {
 		return err
 	}
 	if t.i < len(t.in) {
-		return errors.New("a ) without its (")
+		return errors.New("a ) closes no group")
 	}
 	return nil
 }
@@ -41,8 +41,8 @@ func (t *translator) peek() rune {
 	return -1
 }
 
-// take skips word if it is next.
-func (t *translator) take(word string) bool {
+// accept skips word and returns true if word is next.
+func (t *translator) accept(word string) bool {
 	runes := []rune(word)
 	if t.i+len(runes) > len(t.in) || !slices.Equal(t.in[t.i:t.i+len(runes)], runes) {
 		return false
@@ -51,19 +51,22 @@ func (t *translator) take(word string) bool {
 	return true
 }
 
-func (t *translator) cannot(what string) {
+func (t *translator) setUnsupported(what string) {
 	if t.unsupported == nil {
 		t.unsupported = errors.New(what + " is not supported")
 	}
 }
 
-// alternatives translates up to the end of the expression or the ) of the group.
+const maxGroupDepth = 200
+
+// alternatives translates up to the end of the expression or the ) of the group. depth is the
+// number of groups around it.
 func (t *translator) alternatives(depth int) error {
-	if depth > 200 {
-		return errors.New("groups nested too deeply")
+	if depth > maxGroupDepth {
+		return fmt.Errorf("groups are nested more than %d deep", maxGroupDepth)
 	}
 	for t.i < len(t.in) && t.peek() != ')' {
-		if t.take("|") {
+		if t.accept("|") {
 			t.out = append(t.out, '|')
 			continue
 		}
@@ -129,40 +132,40 @@ func (t *translator) group(depth int) error {
 	t.out = append(t.out, "(?:"...)
 	dropped := false
 	switch {
-	case t.take("?:"):
-	case t.take("?="), t.take("?!"):
-		t.cannot("lookahead")
+	case t.accept("?:"):
+	case t.accept("?="), t.accept("?!"):
+		t.setUnsupported("lookahead")
 		dropped = true
-	case t.take("?<="), t.take("?<!"):
-		t.cannot("lookbehind")
+	case t.accept("?<="), t.accept("?<!"):
+		t.setUnsupported("lookbehind")
 		dropped = true
-	case t.take("?<"):
+	case t.accept("?<"):
 		name, err := t.groupName()
 		if err != nil {
 			return err
 		}
-		if t.names[name] {
+		if t.groupNames[name] {
 			return fmt.Errorf("two groups are named %q", name)
 		}
-		if t.names == nil {
-			t.names = map[string]bool{}
+		if t.groupNames == nil {
+			t.groupNames = map[string]bool{}
 		}
-		t.names[name] = true
-	case t.take("?"):
+		t.groupNames[name] = true
+	case t.accept("?"):
 		from := t.i
 		for c := t.peek(); c == 'i' || c == 'm' || c == 's' || c == '-'; c = t.peek() {
 			t.i++
 		}
-		if t.i == from || !t.take(":") {
+		if t.i == from || !t.accept(":") {
 			return errors.New("an unknown kind of group after (?")
 		}
-		t.cannot("an inline modifier")
+		t.setUnsupported("an inline modifier")
 	}
 	if err := t.alternatives(depth + 1); err != nil {
 		return err
 	}
-	if !t.take(")") {
-		return errors.New("a ( without its )")
+	if !t.accept(")") {
+		return errors.New("a ( is not closed")
 	}
 	if t.out = append(t.out, ')'); dropped {
 		t.out = append(t.out[:start], "(?:)"...)
@@ -170,15 +173,15 @@ func (t *translator) group(depth int) error {
 	return nil
 }
 
-// groupName reads the name of a group and the > after it.
+// groupName returns the name of a group, and skips it with the > after it.
 func (t *translator) groupName() (string, error) {
 	start := t.i
 	for c := t.peek(); c > 0x7F || isWord(c) || c == '$'; c = t.peek() {
 		t.i++
 	}
 	name := string(t.in[start:t.i])
-	if name == "" || '0' <= name[0] && name[0] <= '9' || !t.take(">") {
-		return "", errors.New("a group wants a name between < and >")
+	if name == "" || '0' <= name[0] && name[0] <= '9' || !t.accept(">") {
+		return "", errors.New("a group must have a name between < and >")
 	}
 	return name, nil
 }
@@ -187,14 +190,15 @@ func isWord(c rune) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_'
 }
 
-// quantifier translates the quantifier, if there is one, of the term that begins at start in out.
+// quantifier translates the quantifier, if there is one, of the term that begins at out[start] and
+// has that size.
 func (t *translator) quantifier(start, size int, repeatable bool) error {
 	least, most := 0, -1
 	switch {
-	case t.take("*"):
-	case t.take("+"):
+	case t.accept("*"):
+	case t.accept("+"):
 		least = 1
-	case t.take("?"):
+	case t.accept("?"):
 		most = 1
 	default:
 		var ok bool
@@ -202,62 +206,63 @@ func (t *translator) quantifier(start, size int, repeatable bool) error {
 			return nil
 		}
 		if most >= 0 && most < least {
-			return errors.New("a quantifier whose numbers are out of order")
+			return errors.New("the numbers of a quantifier are out of order")
 		}
 	}
-	t.take("?") // whether a quantifier is greedy does not change whether the expression matches
+	t.accept("?") // whether a quantifier is greedy does not change whether the expression matches
 	if !repeatable {
-		return errors.New("nothing to repeat: an assertion cannot be")
+		return errors.New("an assertion cannot be repeated")
 	}
 	times := max(least, most, 1)
 	if t.size += (times - 1) * min(size, maxPatternSize); t.size > maxPatternSize {
-		return fmt.Errorf("%w: with its repetitions written out it is longer than %d", ErrLimit,
+		return fmt.Errorf("%w: it is longer than %d with its repetitions expanded", ErrLimit,
 			maxPatternSize)
 	}
-	const piece = 1000
-	if times/piece*(len(t.out)-start) > maxPatternText {
-		return fmt.Errorf("%w: with its repetitions written out it has more than %d bytes",
+	const maxCount = 1000
+	if times/maxCount*(len(t.out)-start) > maxPatternText {
+		return fmt.Errorf("%w: it has more than %d bytes with its repetitions expanded",
 			ErrLimit, maxPatternText)
 	}
 	t.repeat(string(t.out[start:]), start, least, most)
 	return nil
 }
 
-// repeat writes a repetition of term, divided into counts that package regexp allows.
+// repeat replaces out[start:] by a repetition of term, divided into counts that package regexp
+// allows. most is -1 for no maximum.
 func (t *translator) repeat(term string, start, least, most int) {
-	const piece = 1000
+	const maxCount = 1000
 	t.out = t.out[:start]
 	write := func(least, most string) { t.out = append(t.out, term+"{"+least+most+"}"...) }
 	optional := most - least
-	for ; least > piece; least -= piece {
-		write(strconv.Itoa(piece), "")
+	for ; least > maxCount; least -= maxCount {
+		write(strconv.Itoa(maxCount), "")
 	}
 	switch {
 	case most < 0:
 		write(strconv.Itoa(least), ",")
 		return
-	case least+optional <= piece:
+	case least+optional <= maxCount:
 		write(strconv.Itoa(least), ","+strconv.Itoa(least+optional))
 		return
 	}
 	write(strconv.Itoa(least), "")
-	for ; optional > 0; optional -= piece {
-		write("0", ","+strconv.Itoa(min(optional, piece)))
+	for ; optional > 0; optional -= maxCount {
+		write("0", ","+strconv.Itoa(min(optional, maxCount)))
 	}
 }
 
-// braces reads {n}, {n,} or {n,m}; most is -1 for {n,}. It does not consume other text.
+// braces reads {n}, {n,} or {n,m}, and skips no other text. most is -1 for {n,}.
 func (t *translator) braces() (least, most int, ok bool) {
 	start := t.i
-	if t.take("{") {
+	if t.accept("{") {
 		if least, ok = t.digits(); ok {
 			most = least
-			if t.take(",") {
+			if t.accept(",") {
 				if most, ok = t.digits(); !ok {
 					most = -1
 				}
 			}
-			if t.take("}") {
+			if t.accept("}") {
 				return least, most, true
 			}
 		}

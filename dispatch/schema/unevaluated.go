@@ -1,7 +1,8 @@
 package schema
 
 // unevaluatedRules are unevaluatedItems and unevaluatedProperties. They apply to the items and
-// properties that no other keyword of the schema, or of the schemas that it applies, evaluated.
+// properties that neither another keyword of the schema nor a subschema that it applies in place
+// has evaluated.
 type unevaluatedRules struct {
 	items, properties *subschema
 }
@@ -13,25 +14,25 @@ func (s *subschema) unevaluatedRules() *unevaluatedRules {
 	return s.unevaluated
 }
 
-func (v *run) checkUnevaluated(s *subschema, n uint32, evaluated bitset) bool {
-	x, ok := &v.doc, true
+func (v *validator) checkUnevaluated(s *subschema, n uint32, evaluated bitset) bool {
+	doc, ok := &v.doc, true
 	switch {
-	case x.kind(n) == array && s.unevaluated.items != nil:
+	case doc.kind(n) == array && s.unevaluated.items != nil:
 		position := 0
-		for item := range x.items(n) {
+		for item := range doc.items(n) {
 			if !evaluated.has(position) {
 				evaluated.set(position)
 				ok = v.eval(s.unevaluated.items, item, nil) && ok
 			}
 			position++
 		}
-	case x.kind(n) == object && s.unevaluated.properties != nil:
+	case doc.kind(n) == object && s.unevaluated.properties != nil:
 		position := 0
-		for name, value := range x.members(n) {
+		for name, value := range doc.members(n) {
 			if !evaluated.has(position) {
 				evaluated.set(position)
-				if s.unevaluated.properties.verdict == refuses {
-					ok = v.failUnknown(s, n, "unevaluatedProperties", x.text(name))
+				if s.unevaluated.properties.validity == neverValid {
+					ok = v.failUnknown(s, n, "unevaluatedProperties", doc.text(name))
 				} else {
 					ok = v.eval(s.unevaluated.properties, value, nil) && ok
 				}

@@ -10,7 +10,7 @@ import (
 	"github.com/stdwire/stdwire/internal/near"
 )
 
-// A typeSet is a set of JSON types: a bit for each kind, and one for integers, which are numbers.
+// A typeSet is a set of types of JSON Schema, with a bit for each kind and one for integer.
 type typeSet uint8
 
 const (
@@ -20,17 +20,17 @@ const (
 	typeString
 	typeArray
 	typeObject
-	integer
+	typeInteger
 )
 
-// The types in the order of their bits, as schemas name them and as messages do.
+// The names of the types in schemas and in messages, in the order of their bits.
 var (
 	typeNames = [...]string{"null", "boolean", "number", "string", "array", "object", "integer"}
 	typeWords = [...]string{"null", "a boolean", "a number", "a string", "an array", "an object",
 		"an integer"}
 )
 
-// name returns the name of a type, or "" for none.
+// name returns the name of the first type in the set, or "" if it is empty.
 func (t typeSet) name() string {
 	if t == 0 {
 		return ""
@@ -38,15 +38,15 @@ func (t typeSet) name() string {
 	return typeNames[bits.TrailingZeros8(uint8(t))]
 }
 
-func (t typeSet) has(x *index, n uint32) bool {
-	k := x.kind(n)
+func (t typeSet) has(doc *index, n uint32) bool {
+	k := doc.kind(n)
 	if t&(1<<k) != 0 {
 		return true
 	}
-	if k != number || t&integer == 0 {
+	if k != number || t&typeInteger == 0 {
 		return false
 	}
-	raw := x.raw(n)
+	raw := doc.raw(n)
 	for _, c := range raw {
 		if c == '.' || c|0x20 == 'e' {
 			d := parseDecimal(raw)
@@ -65,11 +65,11 @@ func (t typeSet) String() string {
 	if len(words) > 1 && words[0] == "null" {
 		words = append(words[1:], "null")
 	}
-	return either(words)
+	return joinOr(words)
 }
 
-// either joins words: "a, b or c".
-func either(words []string) string {
+// joinOr joins words: "a, b or c".
+func joinOr(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}
@@ -77,44 +77,44 @@ func either(words []string) string {
 }
 
 // typeName names the type of a value: "an integer".
-func (x *index) typeName(n uint32) string {
-	if integer.has(x, n) {
+func (idx *index) typeName(n uint32) string {
+	if typeInteger.has(idx, n) {
 		return "an integer"
 	}
-	return typeWords[x.kind(n)]
+	return typeWords[idx.kind(n)]
 }
 
 // describe returns a value if it is short, and otherwise the name of its type.
-func (x *index) describe(n uint32) string {
+func (idx *index) describe(n uint32) string {
 	const short = 40
-	if raw := x.raw(n); len(raw) <= short && bytes.IndexByte(raw, '\n') < 0 {
+	if raw := idx.raw(n); len(raw) <= short && bytes.IndexByte(raw, '\n') < 0 {
 		return string(raw)
 	}
-	return x.typeName(n)
+	return idx.typeName(n)
 }
 
 func compileType(_ *compiler, s *subschema, at uint32) error {
-	x := &s.res.doc.index
+	doc := &s.res.doc.index
 	add := func(n uint32) error {
-		if x.kind(n) != str {
-			return fmt.Errorf("must name a type, is %s", x.describe(n))
+		if doc.kind(n) != str {
+			return fmt.Errorf("must name a type, is %s", doc.describe(n))
 		}
-		i := slices.Index(typeNames[:], string(x.text(n)))
+		i := slices.Index(typeNames[:], string(doc.text(n)))
 		if i < 0 {
 			return fmt.Errorf(
 				"%s is not a type; it must be null, boolean, integer, number, string, array or object",
-				x.describe(n))
+				doc.describe(n))
 		}
 		s.types |= 1 << i
 		return nil
 	}
-	if x.kind(at) != array {
+	if doc.kind(at) != array {
 		return add(at)
 	}
-	if x.nodes[at].next == at+1 {
+	if doc.nodes[at].next == at+1 {
 		return fmt.Errorf("must name at least one type")
 	}
-	for item := range x.items(at) {
+	for item := range doc.items(at) {
 		if err := add(item); err != nil {
 			return err
 		}
@@ -122,12 +122,12 @@ func compileType(_ *compiler, s *subschema, at uint32) error {
 	return nil
 }
 
-// valueRules are const and enum. The values are nodes of the schema's document.
+// valueRules are const and enum. Nodes are those of the schema's document.
 type valueRules struct {
 	constant uint32   // the node of const, 0 if there is none
 	enum     uint32   // the node of enum, 0 if there is none
-	strings  [][]byte // sorted
-	others   []uint32
+	strings  [][]byte // the strings in enum, sorted
+	others   []uint32 // the nodes of the other values in enum
 }
 
 func (s *subschema) valueRules() *valueRules {
@@ -143,15 +143,15 @@ func compileConst(_ *compiler, s *subschema, at uint32) error {
 }
 
 func compileEnum(_ *compiler, s *subschema, at uint32) error {
-	x := &s.res.doc.index
-	if x.kind(at) != array {
-		return fmt.Errorf("must be a list of values, is %s", x.describe(at))
+	doc := &s.res.doc.index
+	if doc.kind(at) != array {
+		return fmt.Errorf("must be an array of values, is %s", doc.describe(at))
 	}
 	rules := s.valueRules()
-	rules.enum, rules.strings = at, make([][]byte, 0, x.count(at))
-	for item := range x.items(at) {
-		if x.kind(item) == str {
-			rules.strings = append(rules.strings, x.text(item))
+	rules.enum, rules.strings = at, make([][]byte, 0, doc.count(at))
+	for item := range doc.items(at) {
+		if doc.kind(item) == str {
+			rules.strings = append(rules.strings, doc.text(item))
 		} else {
 			rules.others = append(rules.others, item)
 		}
@@ -160,14 +160,14 @@ func compileEnum(_ *compiler, s *subschema, at uint32) error {
 	return nil
 }
 
-func (v *run) checkValue(s *subschema, n uint32) bool {
+func (v *validator) checkValue(s *subschema, n uint32) bool {
 	rules, allowed := s.values, &s.res.doc.index
 	ok := true
 	if rules.constant != 0 && !v.equal(&v.doc, n, allowed, rules.constant) {
-		if v.quick {
+		if v.firstOnly {
 			return false
 		}
-		ok = v.refuse(s, n, "const", "must be %s", allowed.describe(rules.constant))
+		ok = v.failWithValue(s, n, "const", "must be %s", allowed.describe(rules.constant))
 	}
 	if rules.enum == 0 {
 		return ok
@@ -180,23 +180,23 @@ func (v *run) checkValue(s *subschema, n uint32) bool {
 		func(other uint32) bool { return v.equal(&v.doc, n, allowed, other) }) {
 		return ok
 	}
-	if v.quiet() {
+	if v.discardCause() {
 		return false
 	}
-	f := finding{node: n, schema: s, keyword: "enum", refused: true}
+	f := finding{node: n, schema: s, keyword: "enum", showsValue: true}
 	f.reason, f.hint = v.enumReason(rules, allowed, n)
-	v.found = append(v.found, f)
+	v.findings = append(v.findings, f)
 	return false
 }
 
-// enumReason lists the allowed values, up to a readable number. Of more, hint names the one that
-// was probably meant.
-func (v *run) enumReason(rules *valueRules, allowed *index, n uint32) (reason, hint string) {
-	const most = 20
+// enumReason returns a reason that lists the allowed values, up to a readable number. If there are
+// more, hint names the one that was probably meant.
+func (v *validator) enumReason(rules *valueRules, allowed *index, n uint32) (reason, hint string) {
+	const maxValues = 20
 	var words []string
 	for item := range allowed.items(rules.enum) {
-		if len(words) == most {
-			words = append(words, fmt.Sprintf("%d other values", allowed.count(rules.enum)-most))
+		if len(words) == maxValues {
+			words = append(words, fmt.Sprintf("%d other values", allowed.count(rules.enum)-maxValues))
 			break
 		}
 		words = append(words, allowed.describe(item))
@@ -208,9 +208,10 @@ func (v *run) enumReason(rules *valueRules, allowed *index, n uint32) (reason, h
 				texts = append(texts, string(allowed.text(item)))
 			}
 		}
-		if meant := near.Match(string(v.doc.text(n)), texts); meant != "" && len(words) > most {
-			hint = fmt.Sprintf(" (did you mean %q?)", meant)
+		similar := near.Match(string(v.doc.text(n)), texts)
+		if similar != "" && len(words) > maxValues {
+			hint = fmt.Sprintf(" (did you mean %q?)", similar)
 		}
 	}
-	return "must be " + either(words), hint
+	return "must be " + joinOr(words), hint
 }

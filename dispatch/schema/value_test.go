@@ -12,7 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Numbers are compared as math/big compares them, whatever they look like.
+// Numbers are compared as math/big compares them, whatever their notation.
 func TestDecimalCompare(t *testing.T) {
 	var texts []string
 	for _, text := range []string{"0", "1", "10", "100", "9", "99", "0.1", "0.10", "1.0", "1.01",
@@ -29,14 +29,14 @@ func TestDecimalCompare(t *testing.T) {
 	}
 	for _, a := range texts {
 		for _, b := range texts {
-			x, _ := new(big.Rat).SetString(a)
-			y, _ := new(big.Rat).SetString(b)
+			ratA, _ := new(big.Rat).SetString(a)
+			ratB, _ := new(big.Rat).SetString(b)
 			d, e := parseDecimal([]byte(a)), parseDecimal([]byte(b))
-			assert.Equal(t, d.compare(&e), x.Cmp(y), "%s and %s", a, b)
+			assert.Equal(t, d.compare(&e), ratA.Cmp(ratB), "%s and %s", a, b)
 		}
 		d := parseDecimal([]byte(a))
-		x, _ := new(big.Rat).SetString(a)
-		assert.Equal(t, d.isInteger(), x.IsInt(), a)
+		ratA, _ := new(big.Rat).SetString(a)
+		assert.Equal(t, d.isInteger(), ratA.IsInt(), a)
 	}
 	huge, larger := parseDecimal([]byte("1e999999999999999999999")), parseDecimal([]byte("1e5"))
 	assert.Equal(t, huge.compare(&larger), 1)
@@ -67,14 +67,14 @@ func TestMultipleOf(t *testing.T) {
 		"24691357802469135780246", "1e20", "123456789012345678901230000", "0.00001", "-2.5e-1"}
 	for _, m := range divisors {
 		by := newDivisor(parseDecimal([]byte(m)))
-		y, _ := new(big.Rat).SetString(m)
+		divisorRat, _ := new(big.Rat).SetString(m)
 		for _, value := range values {
-			x, _ := new(big.Rat).SetString(value)
-			assert.Equal(t, by.divides(parseDecimal([]byte(value))), x.Quo(x, y).IsInt(),
-				"%s by %s", value, m)
+			rat, _ := new(big.Rat).SetString(value)
+			assert.Equal(t, by.divides(parseDecimal([]byte(value))),
+				rat.Quo(rat, divisorRat).IsInt(), "%s by %s", value, m)
 		}
 	}
-	// A number that nobody can write out is decided all the same.
+	// Numbers are not expanded.
 	third := newDivisor(parseDecimal([]byte("3")))
 	assert.Assert(t, !third.divides(parseDecimal([]byte("1e999999999999"))))
 	assert.Assert(t, third.divides(parseDecimal([]byte("6e999999999999"))))
@@ -82,8 +82,8 @@ func TestMultipleOf(t *testing.T) {
 	assert.Assert(t, large.divides(parseDecimal([]byte("12345678901234567890123e999999999"))))
 }
 
-// const and uniqueItems see through notation; the two ways to find repeated items, for short arrays
-// and long ones, agree.
+// const and uniqueItems compare values whatever their notation. uniqueItems compares short arrays
+// pair by pair and long ones by hash.
 func TestEqual(t *testing.T) {
 	for _, tc := range []struct {
 		a, b string
@@ -113,7 +113,7 @@ func TestEqual(t *testing.T) {
 			err := unique.Validate([]byte("[" + strings.Join(items, ",") + "]"))
 			assert.Equal(t, err != nil, tc.same, "%s and %s with %d between", tc.a, tc.b, padding)
 			if tc.same {
-				assert.ErrorContains(t, err, fmt.Sprintf("as 0 and %d are", padding+1))
+				assert.ErrorContains(t, err, fmt.Sprintf("items 0 and %d are equal", padding+1))
 			}
 		}
 	}
@@ -124,9 +124,9 @@ func TestLength(t *testing.T) {
 		`""`: 0, `"abc"`: 3, `"äöü"`: 3, `"😀"`: 1, `"\n\t"`: 2, `"\u00e4x"`: 2, `"\ud83d\ude00"`: 1,
 		`"\uD83D\uDE00\\u0041"`: 7, `"\\\""`: 2, `"ä\/\ue000"`: 3,
 	} {
-		var x index
-		assert.NilError(t, x.build([]byte(text)))
-		assert.Equal(t, x.length(0), want, text)
+		var doc index
+		assert.NilError(t, doc.build([]byte(text)))
+		assert.Equal(t, doc.length(0), want, text)
 		s := MustCompile(fmt.Sprintf(`{"minLength":%d,"maxLength":%d}`, want, want))
 		assert.NilError(t, s.Validate([]byte(text)), text)
 		assert.Assert(t,
@@ -174,15 +174,15 @@ func TestPattern(t *testing.T) {
 		`(a)\1`: "backreference", `(?<n>a)\k<n>`: "backreference",
 		`(?i:a)`: "inline modifier", `[\uD800-\uDBFF]`: "lone surrogate",
 		`\p{Emoji}`: "invalid character class",
-		`(`:         "a ( without its )", `)`: "a ) without its (", `[a`: "a [ without its ]",
-		`*`: "nothing to repeat", `a**`: "nothing to repeat", `^*`: "an assertion cannot be",
+		`(`:         "a ( is not closed", `)`: "a ) closes no group", `[a`: "a [ is not closed",
+		`*`: "nothing to repeat", `a**`: "nothing to repeat", `^*`: "an assertion cannot be repeated",
 		`{1}`: "nothing to repeat", `a{2,1}`: "out of order", `[b-a]`: "out of order",
-		`\`: `nothing behind it`, `\a`: `unknown escape \a`, `\Z`: `unknown escape \Z`, `\01`: `unknown escape \0`,
+		`\`: `ends the expression`, `\a`: `unknown escape \a`, `\Z`: `unknown escape \Z`, `\01`: `unknown escape \0`,
 		`\x4`: "hexadecimal", `\u{110000}`: "number of a character", `\u12`: "hexadecimal",
-		`\c1`: "wants a letter", `\p`: "in braces", `\p{}`: "in braces",
-		`(?<>a)`: "wants a name", `(?<a>)(?<a>)`: "two groups", `(?P<n>x)`: "unknown kind of group",
+		`\c1`: "followed by a letter", `\p`: "in braces", `\p{}`: "in braces",
+		`(?<>a)`: "must have a name", `(?<a>)(?<a>)`: "two groups", `(?P<n>x)`: "unknown kind of group",
 		`(?#x)`: "unknown kind of group", `\k`: "name of a group",
-		strings.Repeat("(", 300): "nested too deeply",
+		strings.Repeat("(", 300): "nested more than 200 deep",
 	} {
 		c := compiler{}
 		_, err := c.pattern(pattern)

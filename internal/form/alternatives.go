@@ -5,7 +5,7 @@ import "github.com/stdwire/stdwire/internal/jsonscan"
 // Own returns s without its alternatives: its methods consider $ref and allOf, but not anyOf,
 // oneOf, then and else.
 func (s Schema) Own() Schema {
-	s.own = true
+	s.unconditional = true
 	return s
 }
 
@@ -13,7 +13,7 @@ func (s Schema) Own() Schema {
 // however nested, without their own alternatives. s itself is the last of them if it restricts the
 // type, and the only one if it has no others. They share one limit, see [Schema.Limited].
 func (s Schema) Alternatives() (all []Schema) {
-	if s.left == nil {
+	if s.budget == nil {
 		s = s.Limited()
 	}
 	seen := map[*byte]bool{}
@@ -32,7 +32,7 @@ func (s Schema) Alternatives() (all []Schema) {
 				}
 			}
 		}
-		// Both at once is common where anyOf only says which properties go together.
+		// A type beside anyOf is common if anyOf only says which properties go together.
 		if !several || own.Types() != nil {
 			all = append(all, own)
 		}

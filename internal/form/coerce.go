@@ -7,17 +7,17 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// A Value is text whose type the schema decides, or JSON.
+// A Value is text, which becomes JSON of the schema's type, or JSON.
 type Value struct {
 	Text string
 	JSON []byte // if not nil, it is used instead of Text
 }
 
-// Coerce returns the JSON of text that was typed for a value of the schema. It is the first that
-// applies of:
+// Coerce returns JSON for text that was typed for a value of the schema. It is the first of these
+// that applies:
 //
-//   - a value of const or enum whose text or JSON it is
-//   - the first type, in the schema's order, that the text can be read as
+//   - a value of const or enum whose text or JSON is the text
+//   - the text as the first type, in the schema's order, that it fits; every text fits string
 //   - an array with the text as its only element, if the value may be an array
 //   - a string, which validation then refuses with a reason
 //
@@ -25,7 +25,7 @@ type Value struct {
 // White space around null, booleans, numbers, arrays and objects is removed.
 func (s Schema) Coerce(text string) []byte {
 	types := s.Types()
-	if value := s.read(text, types); value != nil {
+	if value := s.readText(text, types); value != nil {
 		return value
 	}
 	if slices.Contains(types, "array") {
@@ -34,9 +34,9 @@ func (s Schema) Coerce(text string) []byte {
 	return Quote(text)
 }
 
-// Join returns one JSON value for all values that were given for one property. It reports false for
-// several values if the value cannot be an array. A single JSON value that fits none of the types
-// becomes the only element of an array if the value may be one.
+// Join returns one JSON value for all values that were given for one property. ok is false for
+// several values if the property cannot be an array. A single JSON value that has none of the types
+// becomes the only element of an array if the property may be one.
 func (s Schema) Join(values []Value) (encoded []byte, ok bool) {
 	types, first := s.Types(), values[0]
 	list := types == nil || slices.Contains(types, "array")
@@ -61,7 +61,7 @@ func (s Schema) List(elements []Value) []byte {
 			dst = append(dst, ',')
 		}
 		if e.JSON == nil {
-			e.JSON = items.read(e.Text, types)
+			e.JSON = items.readText(e.Text, types)
 		}
 		if e.JSON == nil {
 			e.JSON = Quote(e.Text)
@@ -71,9 +71,9 @@ func (s Schema) List(elements []Value) []byte {
 	return append(dst, ']')
 }
 
-// read returns the JSON of text as a value of const or enum, or as the first type that the text can
-// be read as, or nil.
-func (s Schema) read(text string, types []string) []byte {
+// readText returns the value of const or enum for text, or else the JSON of text as the first type
+// that it fits, or nil.
+func (s Schema) readText(text string, types []string) []byte {
 	values := s.Values()
 	for _, value := range values {
 		if unquoted, ok := jsonscan.Unquote(value); ok && string(unquoted) == text {

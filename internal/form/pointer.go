@@ -1,5 +1,6 @@
-// Package form reads JSON Schemas as forms and makes JSON of text that was typed for them: by
-// which flags and name=value arguments become the arguments of a call. All JSON must be valid.
+// Package form reads a JSON Schema as a form, of properties and their types, and converts text that
+// was typed for a property to JSON of its types. So flags and name=value arguments become the
+// arguments of a call. All JSON that is passed to it must be valid.
 package form
 
 import (
@@ -11,14 +12,14 @@ import (
 )
 
 // A Root is a JSON document in which references are resolved. It indexes the objects and arrays on
-// their paths, so that the cost of a reference after the first is the length of its path. It is not
+// their paths, so that resolving another reference takes time proportional to its length. It is not
 // safe for concurrent use.
 type Root struct {
 	value    []byte
-	children map[*byte]map[string][]byte // by where the object or array begins
+	children map[*byte]map[string][]byte // by the first byte of the object or array
 }
 
-// NewRoot returns a root. The value must not change.
+// NewRoot returns the root of a document, which must not change.
 func NewRoot(value []byte) *Root { return &Root{value, map[*byte]map[string][]byte{}} }
 
 // resolve returns the value that a reference such as "#/$defs/Name" points to (RFC 6901), or nil
@@ -38,7 +39,7 @@ func (r *Root) resolve(ref string) []byte {
 	return value
 }
 
-// Child is [Child] for a value within the root.
+// Child is the function [Child] for a value within the root, which it indexes.
 func (r *Root) Child(value []byte, token string) []byte {
 	if len(value) == 0 {
 		return nil

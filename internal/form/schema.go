@@ -9,67 +9,67 @@ import (
 // A Schema is a JSON Schema read as a form: the properties of a value and their types.
 // It does not validate. The text must be valid JSON. The zero value is a schema without keywords.
 //
-// The methods consider the schema itself and all that apply to the same value: those behind $ref
-// and in allOf, anyOf, oneOf, then and else. References to other documents are ignored. One call
-// reads at most 4 MiB or four times the document, whichever is more, and ignores what is beyond.
-// [Schema.Limited] limits all calls together.
+// The methods consider the schema itself and all that apply to the same value: the target of $ref,
+// and those in allOf, anyOf, oneOf, then and else. References to other documents are ignored. One
+// call reads at most 4 MiB or four times the document, whichever is more, and ignores what is
+// beyond. [Schema.Limited] limits all calls together.
 type Schema struct {
-	root *Root  // the document, in which references are resolved
-	At   []byte // the text of the schema
-	own  bool   // Parts leaves out anyOf, oneOf, then and else
-	left *int   // bytes that Parts may still read; nil: one call has a limit of its own
+	root          *Root  // the document, in which references are resolved
+	At            []byte // the text of the schema
+	unconditional bool   // Parts leaves out anyOf, oneOf, then and else
+	budget        *int   // bytes that Parts may still read; nil: one call has a limit of its own
 }
 
 const (
-	maxWork  = 4 << 20 // bytes of subschemas that Parts reads
-	partWork = 16      // what a part costs in addition to its bytes
+	minBudget = 4 << 20 // bytes of subschemas that Parts reads
+	partCost  = 16      // what a part costs in addition to its bytes
 )
 
 // NewSchema returns the schema of a whole document, which must not change.
 func NewSchema(document []byte) Schema { return Schema{root: NewRoot(document), At: document} }
 
 // Sub returns the schema with the given text, which is a part of the same document.
-func (s Schema) Sub(at []byte) Schema { return Schema{root: s.root, At: at, left: s.left} }
+func (s Schema) Sub(at []byte) Schema { return Schema{root: s.root, At: at, budget: s.budget} }
 
-// Limited returns s with one limit for all calls on it and on the schemas that are reached from it:
-// 4 MiB or 16 times the document, whichever is more. It is for walking a whole schema, which can be
-// recursive.
+// Limited returns s with one limit for all calls of its methods and of those of schemas that they
+// return: 4 MiB or 16 times the document, whichever is more. It is for walking a whole schema,
+// which can be recursive.
 func (s Schema) Limited() Schema {
-	left := s.limit(16)
-	s.left = &left
+	budget := s.limit(16)
+	s.budget = &budget
 	return s
 }
 
 // limit returns maxWork, or a multiple of the document's size if that is more.
 func (s Schema) limit(times int) int {
 	if s.root == nil {
-		return maxWork
+		return minBudget
 	}
-	return max(maxWork, times*len(s.root.value))
+	return max(minBudget, times*len(s.root.value))
 }
 
-// A Part is a schema that applies to the same value as another.
+// A Part is a schema that applies to the same value as another one.
 type Part struct {
 	Schema
-	Always bool // false in anyOf, oneOf, then and else
+	Always bool // false within anyOf, oneOf, then and else
 }
 
-// Parts returns the schemas that apply, or may apply, to a value: first s itself. Each occurs once,
-// so that recursive schemas end.
+// Parts returns the schemas that apply, or may apply, to a value of s, beginning with s itself.
+// Each occurs once, so that recursive schemas have an end.
 func (s Schema) Parts() (all []Part) {
 	seen := map[*byte]bool{}
-	left := s.left
-	if left == nil {
+	budget := s.budget
+	if budget == nil {
 		limit := s.limit(4)
-		left = &limit
+		budget = &limit
 	}
 	var visit func(at []byte, always bool)
 	visit = func(at []byte, always bool) {
-		if len(at) == 0 || seen[&at[0]] || *left <= 0 {
+		if len(at) == 0 || seen[&at[0]] || *budget <= 0 {
 			return
 		}
 		seen[&at[0]] = true
-		*left -= len(at) + partWork
+		*budget -= len(at) + partCost
 		p := Part{s.Sub(at), always}
 		all = append(all, p)
 		if ref, ok := jsonscan.Unquote(p.Keyword("$ref")); ok && s.root != nil {
@@ -78,7 +78,7 @@ func (s Schema) Parts() (all []Part) {
 		for at := range jsonscan.Elements(p.Keyword("allOf")) {
 			visit(at, always)
 		}
-		if s.own {
+		if s.unconditional {
 			return
 		}
 		for _, keyword := range []string{"anyOf", "oneOf"} {
@@ -141,10 +141,10 @@ func (s Schema) Types() (types []string) {
 	return types
 }
 
-// Is reports whether the schema names a type among those of a value.
+// Is reports whether name is one of the schema's types.
 func (s Schema) Is(name string) bool { return slices.Contains(s.Types(), name) }
 
-// IsOnly reports whether a type is the only one of a value, apart from null.
+// IsOnly reports whether name is the schema's only type, apart from null.
 func (s Schema) IsOnly(name string) bool {
 	types := slices.DeleteFunc(s.Types(), func(t string) bool { return t == "null" })
 	return len(types) == 1 && types[0] == name
@@ -171,7 +171,7 @@ func (s Schema) Items() Schema {
 	return Schema{}
 }
 
-// A Field is a property that the schema names.
+// A Field is a property that the schema declares in properties.
 type Field struct {
 	Name     string
 	Schema   Schema
@@ -204,7 +204,7 @@ func (s Schema) Fields() (all []Field) {
 	return all
 }
 
-// Property returns the schema of a property, and whether the schema names it.
+// Property returns the schema of a property, and whether the schema declares it.
 func (s Schema) Property(name string) (Schema, bool) {
 	for _, p := range s.Parts() {
 		if at := jsonscan.Member(p.Keyword("properties"), name); at != nil {
@@ -214,7 +214,7 @@ func (s Schema) Property(name string) (Schema, bool) {
 	return Schema{}, false
 }
 
-// Required reports whether an object must have a property in every case.
+// Required reports whether an object must have a property, whichever alternatives apply.
 func (s Schema) Required(name string) bool {
 	for _, p := range s.Parts() {
 		for element := range jsonscan.Elements(p.Keyword("required")) {
@@ -226,8 +226,8 @@ func (s Schema) Required(name string) bool {
 	return false
 }
 
-// Additional returns the schema of properties that the schema does not name, and whether an object
-// may have any.
+// Additional returns the schema in additionalProperties, and whether an object may have properties
+// that the schema does not declare.
 func (s Schema) Additional() (Schema, bool) {
 	open := true
 	for _, p := range s.Parts() {

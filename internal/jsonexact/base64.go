@@ -6,11 +6,11 @@ import (
 	"reflect"
 )
 
-// bytes decodes a base64 string into rv. Unless it is part of a message, it also accepts an array
-// of numbers.
-func (d decoder) bytes(i, depth int, rv reflect.Value) (int, error) {
-	if d.first(i) == '[' && !d.codec.messages {
-		return d.slice(i, depth, rv)
+// bytesValue decodes a base64 string into rv. Unless the codec is for messages, it also accepts an
+// array of numbers.
+func (d decoder) bytesValue(i, depth int, rv reflect.Value) (int, error) {
+	if d.byteAt(i) == '[' && !d.codec.messages {
+		return d.sliceValue(i, depth, rv)
 	}
 	src, end, err := d.text(i, depth, rv.Type())
 	if err != nil {
@@ -19,7 +19,7 @@ func (d decoder) bytes(i, depth int, rv reflect.Value) (int, error) {
 	b := make([]byte, base64.StdEncoding.DecodedLen(len(src)))
 	n, err := base64.StdEncoding.Decode(b, src)
 	if err != nil {
-		return end, fail(i, fmt.Errorf("want standard base64: %w", err))
+		return end, errorAt(i, fmt.Errorf("want standard base64: %w", err))
 	}
 	rv.SetBytes(b[:n])
 	return end, nil

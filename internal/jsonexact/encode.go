@@ -16,8 +16,8 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// maxNesting limits the recursion into pointers, slices, maps and structs. Values decoded from a
-// text of MaxDepth stay far below it.
+// maxNesting limits the recursion into pointers, slices, maps and structs. A value decoded from
+// text of depth MaxDepth stays far below it.
 const maxNesting = 4 * jsonscan.MaxDepth
 
 func (c *Codec) appendValue(dst []byte, rv reflect.Value, depth int) ([]byte, error) {
@@ -31,7 +31,7 @@ func (c *Codec) appendValue(dst []byte, rv reflect.Value, depth int) ([]byte, er
 		return c.appendMap(dst, rv, depth+1)
 	case kindSlice, kindArray:
 		return c.appendSlice(dst, rv, depth+1)
-	case kindPointer, kindAny, kindOther:
+	case kindPointer, kindAny, kindInterface:
 		if rv.IsNil() {
 			return append(dst, "null"...), nil
 		}
@@ -47,7 +47,7 @@ func (c *Codec) appendValue(dst []byte, rv reflect.Value, depth int) ([]byte, er
 		}
 		return AppendRaw(dst, rv.Bytes())
 	case kindBytes:
-		if rv.IsNil() && !c.nonNil {
+		if rv.IsNil() && !c.emptyForNil {
 			return append(dst, "null"...), nil
 		}
 		return appendBytes(dst, rv), nil
@@ -73,7 +73,7 @@ func appendLeaf(dst []byte, rv reflect.Value) ([]byte, error) {
 		return dst, fmt.Errorf("%s is embedded and not exported: it cannot be read", rv.Type())
 	}
 	v := rv.Interface()
-	if rv.CanAddr() { // for methods with a pointer receiver
+	if rv.CanAddr() { // so that methods with a pointer receiver are used
 		v = rv.Addr().Interface()
 	}
 	var text []byte
@@ -100,8 +100,8 @@ func standardJSON(v any) ([]byte, error) {
 
 func (c *Codec) appendStruct(dst []byte, rv reflect.Value, p *plan, depth int) ([]byte, error) {
 	sep := byte('{')
-	if p.typ != "" {
-		dst = jsonscan.AppendString(append(dst, `{"type":`...), p.typ)
+	if p.unionType != "" {
+		dst = jsonscan.AppendString(append(dst, `{"type":`...), p.unionType)
 		sep = ','
 	}
 	var err error
@@ -139,12 +139,12 @@ func (c *Codec) appendStruct(dst []byte, rv reflect.Value, p *plan, depth int) (
 func appendExtra(dst []byte, sep byte, extra Extra, p *plan) ([]byte, error) {
 	var err error
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
-		if _, known := p.index[name]; known || p.typ != "" && name == "type" {
-			return dst, fmt.Errorf("Extra has %q, for which there is a field", clip(name))
+		if _, known := p.index[name]; known || p.unionType != "" && name == "type" {
+			return dst, fmt.Errorf("Extra has %q, for which there is a field", truncate(name))
 		}
 		dst = append(jsonscan.AppendString(append(dst, sep), name), ':')
 		if dst, err = AppendRaw(dst, extra[name]); err != nil {
-			return dst, fmt.Errorf("%s: %w", clip(name), err)
+			return dst, fmt.Errorf("%s: %w", truncate(name), err)
 		}
 		sep = ','
 	}
@@ -153,9 +153,9 @@ func appendExtra(dst []byte, sep byte, extra Extra, p *plan) ([]byte, error) {
 
 // appendQuoted encodes, by encoding/json, a value whose field has the option string.
 func appendQuoted(dst []byte, rv reflect.Value, f *field) ([]byte, error) {
-	box := reflect.New(f.quoted).Elem()
-	box.Field(0).Set(rv)
-	text, err := standardJSON(box.Interface())
+	wrapper := reflect.New(f.quoted).Elem()
+	wrapper.Field(0).Set(rv)
+	text, err := standardJSON(wrapper.Interface())
 	if err != nil {
 		return dst, err
 	}
@@ -163,7 +163,7 @@ func appendQuoted(dst []byte, rv reflect.Value, f *field) ([]byte, error) {
 }
 
 func (c *Codec) appendMap(dst []byte, rv reflect.Value, depth int) ([]byte, error) {
-	if rv.IsNil() && !c.nonNil {
+	if rv.IsNil() && !c.emptyForNil {
 		return append(dst, "null"...), nil
 	}
 	type member struct {
@@ -187,7 +187,7 @@ func (c *Codec) appendMap(dst []byte, rv reflect.Value, depth int) ([]byte, erro
 		}
 		if dst, err = c.appendValue(append(jsonscan.AppendString(dst, m.name), ':'),
 			rv.MapIndex(m.key), depth); err != nil {
-			return dst, fmt.Errorf("%s: %w", clip(m.name), err)
+			return dst, fmt.Errorf("%s: %w", truncate(m.name), err)
 		}
 	}
 	return append(dst, '}'), nil
@@ -215,7 +215,7 @@ func nameOfKey(key reflect.Value) (string, error) {
 }
 
 func (c *Codec) appendSlice(dst []byte, rv reflect.Value, depth int) ([]byte, error) {
-	if rv.Kind() == reflect.Slice && rv.IsNil() && !c.nonNil {
+	if rv.Kind() == reflect.Slice && rv.IsNil() && !c.emptyForNil {
 		return append(dst, "null"...), nil
 	}
 	dst = append(dst, '[')
@@ -261,7 +261,7 @@ func AppendRaw(dst, raw []byte) ([]byte, error) {
 		return dst, ErrMissing
 	}
 	if err := jsonscan.Valid(raw); err != nil {
-		return dst, syntax(err)
+		return dst, syntaxError(err)
 	}
 	raw = bytes.Trim(raw, " \t\r\n")
 	for {

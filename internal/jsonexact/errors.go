@@ -13,7 +13,7 @@ import (
 var (
 	// ErrDuplicateKey is the cause of a [DecodeError] for an object in which a key occurs twice.
 	ErrDuplicateKey = errors.New("the key occurs twice")
-	// ErrMissing is the cause of an error for a message without a required value.
+	// ErrMissing is the cause of the error for a message that lacks a required value.
 	ErrMissing = errors.New("a required value is missing")
 )
 
@@ -21,7 +21,8 @@ var (
 type DecodeError struct {
 	Path   string // such as "content[0].text"; "" for the whole text; long keys are truncated
 	Offset int64  // in bytes from the start of the text
-	// ErrDuplicateKey, a TypeError, the error of a type's own method, or why the text is not JSON
+	// ErrDuplicateKey, ErrMissing, a TypeError, the error of a type's own method, or why the text
+	// is not JSON
 	Err error
 
 	pointer string
@@ -42,9 +43,10 @@ func (e *DecodeError) Pointer() string { return e.pointer }
 // A TypeError is the cause of a [DecodeError] for a value that does not fit the Go type.
 type TypeError struct {
 	Type reflect.Type
-	// "" if a number is out of range, or has a fraction or exponent that is not allowed
+	// what the type takes, such as "a number"; "" if a number is out of range, or has a fraction or
+	// exponent that is not allowed
 	Want  string
-	Found string // or the number, truncated
+	Found string // what the text has, such as "a string"; or the number or string, truncated
 }
 
 func (e *TypeError) Error() string {
@@ -54,33 +56,33 @@ func (e *TypeError) Error() string {
 	return fmt.Sprintf("want %s, not %s", e.Want, e.Found)
 }
 
-func fail(at int, err error) error { return &DecodeError{Offset: int64(at), Err: err} }
+func errorAt(at int, err error) error { return &DecodeError{Offset: int64(at), Err: err} }
 
-// syntax converts an error of package jsonscan.
-func syntax(err error) error {
+// syntaxError returns an error of package jsonscan as a DecodeError.
+func syntaxError(err error) error {
 	if e, ok := err.(*jsonscan.Error); ok {
-		return fail(e.Offset, errors.New("not JSON: "+e.Reason))
+		return errorAt(e.Offset, errors.New("not JSON: "+e.Reason))
 	}
 	return err
 }
 
-// within prepends a key to the path of err.
-func within(err error, key string) error {
-	short := clip(key)
+// prependKey prepends a key to the path of err.
+func prependKey(err error, key string) error {
+	short := truncate(key)
 	step := short
 	if !isWord(key) {
 		step = "[" + strconv.Quote(short) + "]"
 	}
-	return at(err, step, short)
+	return prependPath(err, step, short)
 }
 
-// withinArray prepends an index to the path of err.
-func withinArray(err error, n int) error {
+// prependIndex prepends an index to the path of err.
+func prependIndex(err error, n int) error {
 	index := strconv.Itoa(n)
-	return at(err, "["+index+"]", index)
+	return prependPath(err, "["+index+"]", index)
 }
 
-func at(err error, step, token string) error {
+func prependPath(err error, step, token string) error {
 	if e, ok := err.(*DecodeError); ok {
 		if e.Path != "" && e.Path[0] != '[' {
 			step += "."
@@ -91,7 +93,7 @@ func at(err error, step, token string) error {
 	return err
 }
 
-// isWord reports whether key is written in a path without quotes.
+// isWord reports whether key needs no quotes in a path.
 func isWord(key string) bool {
 	for i := range len(key) {
 		if c := key[i]; !('a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '_' ||
@@ -102,5 +104,5 @@ func isWord(key string) bool {
 	return key != ""
 }
 
-// clip truncates text of the peer for an error message.
-func clip(s string) string { return printable.TruncateBytes(s, 64) }
+// truncate truncates text that another program sent for an error message.
+func truncate(s string) string { return printable.TruncateBytes(s, 64) }

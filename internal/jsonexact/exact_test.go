@@ -19,7 +19,7 @@ type outer struct {
 	List []Named           `json:"list"`
 	Map  map[string]*Named `json:"map"`
 	Any  any               `json:"any"`
-	Own  *shouting         `json:"own"`
+	Own  *upperText        `json:"own"`
 	Num  int8              `json:"num"`
 	Str  uint8             `json:"str,string"`
 	Text level             `json:"text"`
@@ -34,7 +34,7 @@ func TestKeysMatchExactly(t *testing.T) {
 	assert.Equal(t, o.Name, "y")
 	assert.Equal(t, o.Inner, Inner{A: 3})
 	assert.Equal(t, o.List[0].A+o.Map["K"].A+o.Map["k"].A, "yes")
-	// Nor do the letters that fold to k and s, and an escaped key is the key.
+	// Letters that fold to k and s do not match them. An escaped key matches.
 	o = outer{}
 	assert.NilError(t, Unmarshal([]byte(`{"li\u017ft":[{}],"n\u0061me":"y"}`), &o))
 	assert.Assert(t, o.List == nil && o.Name == "y")
@@ -66,12 +66,12 @@ func TestErrorPath(t *testing.T) {
 		{`{"any":{"a":[1,2e999]}}`, "any.a[1]: 2e999 does not fit in float64 (at byte 15)",
 			"/any/a/1"},
 		{`{"name":"` + "\xff" + `"}`, "name: not JSON: a string is not UTF-8 (at byte 9)", "/name"},
-		{`{"x":"\ud800"}`, "x: not JSON: a surrogate escape without its other half (at byte 6)",
+		{`{"x":"\ud800"}`, "x: not JSON: an unpaired surrogate escape in a string (at byte 6)",
 			"/x"},
 		{`[]`, "want an object, not an array (at byte 0)", ""},
 		{`{} {}`, "not JSON: text after the value (at byte 3)", ""},
-		{`{"name":"a" "x"`, "not JSON: an object wants ',' or '}' here (at byte 12)", ""},
-		{`{"list":[{} {}]}`, "list: not JSON: an array wants ',' or ']' here (at byte 12)",
+		{`{"name":"a" "x"`, "not JSON: expected ',' or '}' after a member (at byte 12)", ""},
+		{`{"list":[{} {}]}`, "list: not JSON: expected ',' or ']' after an element (at byte 12)",
 			"/list"},
 	} {
 		err := Unmarshal([]byte(tc.text), new(outer))
@@ -80,14 +80,14 @@ func TestErrorPath(t *testing.T) {
 		assert.Equal(t, errors.Is(err, ErrDuplicateKey), strings.Contains(tc.want, "twice"))
 	}
 	for _, v := range []any{nil, outer{}, (*outer)(nil)} {
-		assert.ErrorContains(t, Unmarshal([]byte(`{}`), v), "wants a non-nil pointer")
+		assert.ErrorContains(t, Unmarshal([]byte(`{}`), v), "must be a non-nil pointer")
 	}
-	// More fields than a word has bits.
+	// A struct with more fields than a word has bits.
 	many := reflect.New(reflect.StructOf(manyFields(130))).Interface()
 	name := `"F` + strings.Repeat("x", 129) + `"`
 	assert.Assert(t,
 		errors.Is(Unmarshal([]byte(`{"F":1,`+name+`:1,`+name+`:2}`), many), ErrDuplicateKey))
-	// Objects that no Go type describes are not checked.
+	// Duplicate keys are allowed in objects that no Go type describes.
 	var o outer
 	assert.NilError(t, Unmarshal([]byte(`{"any":{"a":1,"a":2},"x":{"y":1,"y":2}}`), &o))
 	assert.DeepEqual(t, o.Any, map[string]any{"a": 2.0})
@@ -138,7 +138,7 @@ func TestAppend(t *testing.T) {
 	for want, v := range map[string]any{
 		"cannot encode []interface {}: [1]: json: unsupported type: chan int": []any{1,
 			make(chan int)},
-		"cannot encode map[string]json.RawMessage: k: not JSON: wants true (at byte 0)": map[string]json.RawMessage{
+		"cannot encode map[string]json.RawMessage: k: not JSON: expected true (at byte 0)": map[string]json.RawMessage{
 			"k": []byte("tru")},
 		"cannot encode jsonexact.outer: any: a: a required value is missing": outer{
 			Any: map[string]any{"a": json.RawMessage{}}},
@@ -157,7 +157,7 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// One pass needs no more memory than its result.
+// Neither direction allocates more than its result.
 func TestAllocations(t *testing.T) {
 	data := []byte(`{"name":"abc","num":5,"list":[{"A":"x"}]}`)
 	assert.Assert(t, testing.AllocsPerRun(100, func() {
@@ -171,6 +171,6 @@ func TestAllocations(t *testing.T) {
 func BenchmarkPlan(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		standard.newPlan(reflect.TypeFor[outer]())
+		defaultCodec.newPlan(reflect.TypeFor[outer]())
 	}
 }

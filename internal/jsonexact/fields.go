@@ -15,13 +15,13 @@ import (
 type field struct {
 	name   string
 	prefix string // "name":
-	// indexes: the last is the field, the others embedded structs or pointers to them
+	// the index of the field, after those of the embedded structs or pointers that lead to it
 	path                []int
 	omitEmpty, omitZero bool
 	isZero              func(reflect.Value) bool // for omitZero
-	// with the option string: struct{ F T } with that option; otherwise nil
+	// for the option string: a type struct{ F T } whose field has that option; otherwise nil
 	quoted reflect.Type
-	// not encoded if the field at that path is not zero
+	// the path of a field: if that is not zero, this field is not encoded
 	unless []int
 
 	tagged bool
@@ -29,9 +29,9 @@ type field struct {
 
 var zeroerType = reflect.TypeFor[interface{ IsZero() bool }]()
 
-// fieldsOf returns the members of the struct t in declaration order, and the path of the field
-// Extra if the codec is for messages. Of several fields with one name, Go's rules select the least
-// embedded one, then the one with a tag, and otherwise none.
+// fieldsOf returns the fields of the struct t in declaration order, and the path of the field of
+// type Extra if the codec is for messages. Of several fields with one name, Go's rules select the
+// least embedded one, then the one with a tag, and otherwise none.
 func (c *Codec) fieldsOf(t reflect.Type) (fields []field, extra []int) {
 	type level struct {
 		t    reflect.Type
@@ -73,7 +73,7 @@ func (c *Codec) fieldsOf(t reflect.Type) (fields []field, extra []int) {
 				default:
 					f := c.newField(l.t, sf, path, cmp.Or(name, sf.Name), options)
 					f.tagged = name != ""
-					for range min(times[l.t], 2) { // fields that are embedded twice hide each other
+					for range min(times[l.t], 2) { // if embedded twice, a conflict
 						found[f.name] = append(found[f.name], f)
 					}
 				}
@@ -90,7 +90,7 @@ func (c *Codec) fieldsOf(t reflect.Type) (fields []field, extra []int) {
 	return fields, extra
 }
 
-// dominant selects one of the fields with one name, or nil.
+// dominant returns the field that Go's rules select of those with one name, or nil.
 func dominant(same []field) *field {
 	rank := func(f field) int {
 		if f.tagged {

@@ -11,8 +11,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// all has one of each kind of field that the package knows, and no methods, so that encoding/json
-// can be asked about it.
+// all has a field of each kind, and no methods, so that encoding/json can decode it for comparison.
 type all struct {
 	embedded
 	String  string                     `json:"s"`
@@ -31,7 +30,7 @@ type all struct {
 	Pointer *all                       `json:"p,omitempty"`
 	Maybe   *float64                   `json:"n,omitempty"`
 	Any     any                        `json:"any,omitempty"`
-	Token   shouting                   `json:"token,omitzero"`
+	Token   upperText                  `json:"token,omitzero"`
 	Number  json.Number                `json:"num,omitzero"`
 	Quoted  int                        `json:"q,string,omitempty"`
 	Array   [2]int                     `json:"array,omitzero"`
@@ -43,7 +42,7 @@ type embedded struct {
 	X []int  `json:"x,omitempty"`
 }
 
-var allNames = []string{"s", "b", "i", "i8", "u", "f", "f32", "raw", "bytes", "list", "structs",
+var fieldNames = []string{"s", "b", "i", "i8", "u", "f", "f32", "raw", "bytes", "list", "structs",
 	"map", "raws", "p", "n", "any", "token", "num", "q", "array", "e", "x"}
 
 // exactAndUnique reports whether no key in data occurs twice in its object, or equals the name of a
@@ -66,7 +65,7 @@ func exactAndUnique(data []byte) bool {
 					return false
 				}
 				seen[key.(string)] = true
-				for _, name := range allNames {
+				for _, name := range fieldNames {
 					if strings.EqualFold(name, key.(string)) && name != key {
 						return false
 					}
@@ -114,7 +113,7 @@ func FuzzUnmarshal(f *testing.F) {
 		if gotErr != nil {
 			return
 		}
-		agreeOnEncoding(t, &got)
+		assertSameEncoding(t, &got)
 		text, err := Marshal(got)
 		assert.NilError(t, err)
 		var again all

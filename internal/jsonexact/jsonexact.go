@@ -13,9 +13,9 @@
 //     with it;
 //   - encoded text has no line breaks, and '<', '>' and '&' are not escaped.
 //
-// A [Codec] from [NewPortable] encodes no null where a schema would have to allow it. A codec from
-// [NewMessages] does the same for the messages of a protocol, where nil is not a
-// value and unknown members are kept.
+// A [Codec] from [NewPortable] encodes no null that a schema would have to allow. A codec from
+// [NewMessages] is for the messages of a protocol, in which nil is not a value and unknown members
+// are kept.
 package jsonexact
 
 import (
@@ -34,12 +34,12 @@ type Extra map[string]json.RawMessage
 
 // A Codec encodes and decodes Go values with one set of rules. It is safe for concurrent use.
 type Codec struct {
-	messages bool
-	portable bool
-	nonNil   bool // a nil slice or map is empty, not null
-	union    Union
+	messages    bool
+	portable    bool
+	emptyForNil bool // a nil slice or map is encoded as empty, not as null
+	union       Union
 
-	// plans has a plan per Go type, so its size is bounded by the program.
+	// plans has one plan for each Go type, so the types of the program limit its size.
 	plans sync.Map // reflect.Type → *plan
 }
 
@@ -59,13 +59,13 @@ type Union struct {
 //
 //   - a nil slice is encoded as [] and a nil map as {}, so that a required field is never null;
 //   - a nil [json.RawMessage], a nil value of the union's interface, and a nil pointer in a slice
-//     are encoded as [ErrMissing], and null is not decoded into them;
+//     cannot be encoded: the error wraps [ErrMissing]. Null cannot be decoded into the last two;
 //   - bytes are decoded from base64 only;
-//   - a struct with a field of type [Extra] keeps unknown members there. Its methods for JSON are
-//     for other packages, and may call the codec;
+//   - a struct with a field of type [Extra] keeps unknown members there. The codec does not call
+//     its methods for JSON, which may call the codec;
 //   - a field with the tag unless:"Other" is not encoded if the field Other is not zero.
 func NewMessages(union Union) *Codec {
-	return &Codec{messages: true, nonNil: true, union: union}
+	return &Codec{messages: true, emptyForNil: true, union: union}
 }
 
 // NewPortable returns a codec for the arguments and results of operations, in the form that package
@@ -73,34 +73,34 @@ func NewMessages(union Union) *Codec {
 //
 //   - a nil slice is encoded as [], a nil map as {} and nil bytes as "";
 //   - a field that is a nil pointer is not encoded;
-//   - a [time.Duration] such as "5m", a [url.URL] and a [big.Int] are strings. What encoding/json
-//     encodes for them is decoded, too.
-func NewPortable() *Codec { return &Codec{portable: true, nonNil: true} }
+//   - a [time.Duration] such as "5m", a [url.URL] and a [big.Int] are strings. They can also be
+//     decoded from what encoding/json encodes for them.
+func NewPortable() *Codec { return &Codec{portable: true, emptyForNil: true} }
 
-var standard Codec
+var defaultCodec Codec
 
 // Unmarshal decodes the JSON text data into what v points to. The result shares no memory with
 // data. After an error, v may be partly set. The error is a [*DecodeError], or says that v is not a
 // non-nil pointer.
-func Unmarshal(data []byte, v any) error { return standard.Unmarshal(data, v) }
+func Unmarshal(data []byte, v any) error { return defaultCodec.Unmarshal(data, v) }
 
 // Marshal returns v as JSON text.
-func Marshal(v any) ([]byte, error) { return standard.Append(nil, v) }
+func Marshal(v any) ([]byte, error) { return defaultCodec.Append(nil, v) }
 
 // Append appends the JSON text of v to dst. On an error it returns dst; the error names the field.
-func Append(dst []byte, v any) ([]byte, error) { return standard.Append(dst, v) }
+func Append(dst []byte, v any) ([]byte, error) { return defaultCodec.Append(dst, v) }
 
 // Unmarshal is the function Unmarshal with the rules of the codec.
 func (c *Codec) Unmarshal(data []byte, v any) error {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Pointer || rv.IsNil() {
-		return fmt.Errorf("decoding JSON wants a non-nil pointer, not %T", v)
+		return fmt.Errorf("cannot decode JSON into %T: it must be a non-nil pointer", v)
 	}
 	d := decoder{codec: c, data: data}
 	end, err := d.value(jsonscan.Space(data, 0), 0, rv.Elem())
 	if err == nil {
 		if end = jsonscan.Space(data, end); end != len(data) {
-			err = syntax(&jsonscan.Error{Offset: end, Reason: "text after the value"})
+			err = syntaxError(&jsonscan.Error{Offset: end, Reason: "text after the value"})
 		}
 	}
 	return err

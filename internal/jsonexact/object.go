@@ -9,14 +9,14 @@ import (
 	"strconv"
 )
 
-// object decodes into a struct.
-func (d decoder) object(i, depth int, rv reflect.Value, p *plan) (int, error) {
-	if d.first(i) != '{' {
+// structValue decodes an object into a struct.
+func (d decoder) structValue(i, depth int, rv reflect.Value, p *plan) (int, error) {
+	if d.byteAt(i) != '{' {
 		return i, d.mismatch(i, depth, rv.Type(), "an object")
 	}
-	d.nested = d.nested || p.typ != ""
-	var room [1]uint64
-	known := room[:] // a bit per field that has occurred
+	d.nested = d.nested || p.unionType != ""
+	var small [1]uint64
+	known := small[:] // a bit per field that has occurred
 	if len(p.fields) > 64 {
 		known = make([]uint64, (len(p.fields)+63)/64)
 	}
@@ -26,23 +26,23 @@ func (d decoder) object(i, depth int, rv reflect.Value, p *plan) (int, error) {
 	end, err := d.members(i, depth, func(name []byte, at, depth int) (int, error) {
 		if n, ok := p.index[string(name)]; ok {
 			if known[n/64]&(1<<(n%64)) != 0 {
-				return at, fail(at, ErrDuplicateKey)
+				return at, errorAt(at, ErrDuplicateKey)
 			}
 			known[n/64] |= 1 << (n % 64)
-			return d.field(at, depth, rv, &p.fields[n])
+			return d.structField(at, depth, rv, &p.fields[n])
 		}
-		if p.typ != "" && string(name) == "type" {
+		if p.unionType != "" && string(name) == "type" {
 			if typeSeen {
-				return at, fail(at, ErrDuplicateKey)
+				return at, errorAt(at, ErrDuplicateKey)
 			}
 			typeSeen = true
-			return d.checkType(at, depth, rv.Type(), p.typ)
+			return d.checkType(at, depth, rv.Type(), p.unionType)
 		}
 		if _, twice := others[string(name)]; twice {
-			return at, fail(at, ErrDuplicateKey)
+			return at, errorAt(at, ErrDuplicateKey)
 		}
 		if _, twice := extra[string(name)]; twice {
-			return at, fail(at, ErrDuplicateKey)
+			return at, errorAt(at, ErrDuplicateKey)
 		}
 		end, err := d.skip(at, depth)
 		switch {
@@ -68,13 +68,14 @@ func (d decoder) object(i, depth int, rv reflect.Value, p *plan) (int, error) {
 	return end, err
 }
 
-// field decodes into a field of a struct. It allocates embedded structs on the path to the field.
-func (d decoder) field(i, depth int, rv reflect.Value, f *field) (int, error) {
-	for n, x := range f.path {
+// structField decodes into a field of a struct. It allocates embedded structs on the path to the
+// field.
+func (d decoder) structField(i, depth int, rv reflect.Value, f *field) (int, error) {
+	for n, index := range f.path {
 		if n > 0 && rv.Kind() == reflect.Pointer {
 			if rv.IsNil() {
 				if !rv.CanSet() {
-					return i, fail(i,
+					return i, errorAt(i,
 						fmt.Errorf("%s is embedded as a nil pointer and not exported: it cannot be set",
 							rv.Type().Elem()))
 				}
@@ -82,17 +83,17 @@ func (d decoder) field(i, depth int, rv reflect.Value, f *field) (int, error) {
 			}
 			rv = rv.Elem()
 		}
-		rv = rv.Field(x)
+		rv = rv.Field(index)
 	}
 	if f.quoted != nil {
-		return d.quoted(i, depth, rv, f)
+		return d.quotedValue(i, depth, rv, f)
 	}
 	return d.value(i, depth, rv)
 }
 
-func (d decoder) mapping(i, depth int, rv reflect.Value) (int, error) {
+func (d decoder) mapValue(i, depth int, rv reflect.Value) (int, error) {
 	t := rv.Type()
-	if d.first(i) != '{' {
+	if d.byteAt(i) != '{' {
 		return i, d.mismatch(i, depth, t, "an object")
 	}
 	m := reflect.MakeMap(t)
@@ -100,10 +101,10 @@ func (d decoder) mapping(i, depth int, rv reflect.Value) (int, error) {
 	end, err := d.members(i, depth, func(name []byte, at, depth int) (int, error) {
 		key := reflect.New(t.Key()).Elem()
 		if err := setKey(key, name); err != nil {
-			return at, fail(at, err)
+			return at, errorAt(at, err)
 		}
 		if m.MapIndex(key).IsValid() {
-			return at, fail(at, ErrDuplicateKey)
+			return at, errorAt(at, ErrDuplicateKey)
 		}
 		elem.SetZero()
 		end, err := d.value(at, depth, elem)
@@ -131,7 +132,7 @@ func setKey(key reflect.Value, name []byte) error {
 		return nil
 	case k == kindInt || k == kindUint:
 		if !setNumber(key, k, string(name)) {
-			return &TypeError{t, "", clip(string(name))}
+			return &TypeError{t, "", truncate(string(name))}
 		}
 		return nil
 	}
@@ -142,17 +143,18 @@ func setKey(key reflect.Value, name []byte) error {
 func (d decoder) checkType(i, depth int, t reflect.Type, want string) (int, error) {
 	found, end, err := d.text(i, depth, t)
 	if err == nil && string(found) != want {
-		err = fail(i, &TypeError{t, strconv.Quote(want), strconv.Quote(clip(string(found)))})
+		err = errorAt(i, &TypeError{t, strconv.Quote(want), strconv.Quote(truncate(string(found)))})
 	}
 	return end, err
 }
 
+// errFound ends decoder.members early.
 var errFound = errors.New("found")
 
-// block decodes an object of the union. It searches for the member "type", which is usually the
-// first, and then decodes from the start.
-func (d decoder) block(i, depth int, rv reflect.Value) (int, error) {
-	if d.first(i) != '{' {
+// unionValue decodes an object of the union. It first searches for the member "type", which is
+// usually the first one, and then decodes from the start.
+func (d decoder) unionValue(i, depth int, rv reflect.Value) (int, error) {
+	if d.byteAt(i) != '{' {
 		return i, d.mismatch(i, depth, rv.Type(), "an object")
 	}
 	var typ []byte
@@ -170,7 +172,7 @@ func (d decoder) block(i, depth int, rv reflect.Value) (int, error) {
 		return i, err
 	}
 	if !found {
-		return i, within(fail(i, ErrMissing), "type")
+		return i, prependKey(errorAt(i, ErrMissing), "type")
 	}
 	to := reflect.ValueOf(d.codec.union.New(string(typ), d.nested))
 	end, err := d.value(i, depth, to.Elem())

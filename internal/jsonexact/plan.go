@@ -6,21 +6,21 @@ import (
 	"reflect"
 )
 
-// A kind is how a Go type is encoded and decoded.
+// A kind says how a Go type is encoded or decoded.
 type kind uint8
 
 const (
-	kindLeaf    kind = iota // by the type's own methods, or by encoding/json
-	kindStruct              // an object with fields
-	kindMap                 // an object with arbitrary names
-	kindSlice               // an array
-	kindArray               // a Go array
-	kindPointer             // null or what it points to
-	kindAny                 // any value: an interface without methods
-	kindOther               // an interface with methods
-	kindUnion               // an object whose member "type" selects the Go type
-	kindRaw                 // json.RawMessage
-	kindBytes               // a base64 string
+	kindLeaf      kind = iota // by the type's own methods, or by encoding/json
+	kindStruct                // an object with fields
+	kindMap                   // an object with arbitrary names
+	kindSlice                 // an array
+	kindArray                 // a Go array
+	kindPointer               // null or what it points to
+	kindAny                   // any value: an interface without methods
+	kindInterface             // an interface with methods
+	kindUnion                 // an object whose member "type" selects the Go type
+	kindRaw                   // json.RawMessage
+	kindBytes                 // a base64 string
 	kindString
 	kindBool
 	kindInt
@@ -29,14 +29,14 @@ const (
 	kindText // a string in a form of this package: see textForm
 )
 
-// A plan is how to encode and decode a Go type. It is immutable.
+// A plan says how to encode and decode a Go type. It is immutable.
 type plan struct {
 	read, write kind
 	fields      []field        // of a struct, in the order of encoding
 	index       map[string]int // from the name of a field to its index in fields
 	extra       []int          // path of the field of type Extra, or nil
 	text        *textForm      // of kindText
-	typ         string         // the required value of the member "type"; "" accepts any
+	unionType   string         // the required value of the member "type"; "" accepts any
 }
 
 var (
@@ -67,7 +67,7 @@ func (c *Codec) newPlan(t reflect.Type) *plan {
 	switch k {
 	case kindRaw:
 		return p
-	case kindAny, kindOther:
+	case kindAny, kindInterface:
 		if t == c.union.Interface {
 			p.read, p.write = kindUnion, kindUnion
 		}
@@ -81,10 +81,10 @@ func (c *Codec) newPlan(t reflect.Type) *plan {
 		if p.extra == nil {
 			break
 		}
-		// The methods of the type itself are not used: those of a type with Extra call the codec.
+		// The methods of a type with Extra are not used, because they call the codec.
 		if block := reflect.New(t); c.union.Interface != nil &&
 			block.Type().Implements(c.union.Interface) {
-			p.typ = c.union.Type(block.Interface())
+			p.unionType = c.union.Type(block.Interface())
 		}
 		return p
 	case kindBytes:
@@ -138,7 +138,7 @@ func kindOf(t reflect.Type) kind {
 		if t.NumMethod() == 0 {
 			return kindAny
 		}
-		return kindOther
+		return kindInterface
 	case reflect.String:
 		if t == numberType {
 			return kindLeaf

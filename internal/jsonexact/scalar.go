@@ -9,18 +9,18 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// token returns a string as in the text, quotes included.
+// token returns a string as it is in the text, quotes included.
 func (d decoder) token(i, depth int, t reflect.Type) (token []byte, end int, err error) {
-	if d.first(i) != '"' {
+	if d.byteAt(i) != '"' {
 		return nil, i, d.mismatch(i, depth, t, "a string")
 	}
 	if end, err = jsonscan.String(d.data, i); err != nil {
-		return nil, end, syntax(err)
+		return nil, end, syntaxError(err)
 	}
 	return d.data[i:end], end, nil
 }
 
-func (d decoder) str(i, depth int, t reflect.Type) (string, int, error) {
+func (d decoder) stringValue(i, depth int, t reflect.Type) (string, int, error) {
 	token, end, err := d.token(i, depth, t)
 	s, _ := jsonscan.Text(token)
 	return s, end, err
@@ -33,13 +33,13 @@ func (d decoder) text(i, depth int, t reflect.Type) ([]byte, int, error) {
 	return s, end, err
 }
 
-func (d decoder) number(i, depth int, rv reflect.Value, k kind) (int, error) {
-	if c := d.first(i); c != '-' && (c < '0' || c > '9') {
+func (d decoder) numberValue(i, depth int, rv reflect.Value, k kind) (int, error) {
+	if c := d.byteAt(i); c != '-' && (c < '0' || c > '9') {
 		return i, d.mismatch(i, depth, rv.Type(), "a number")
 	}
 	end, err := d.skip(i, depth)
 	if err == nil && !setNumber(rv, k, string(d.data[i:end])) {
-		err = fail(i, &TypeError{rv.Type(), "", clip(string(d.data[i:end]))})
+		err = errorAt(i, &TypeError{rv.Type(), "", truncate(string(d.data[i:end]))})
 	}
 	return end, err
 }
@@ -62,24 +62,24 @@ func setNumber(rv reflect.Value, k kind, s string) bool {
 	return err == nil
 }
 
-// quoted decodes, by encoding/json, a value whose field has the option string.
-func (d decoder) quoted(i, depth int, rv reflect.Value, f *field) (int, error) {
+// quotedValue decodes, by encoding/json, a value whose field has the option string.
+func (d decoder) quotedValue(i, depth int, rv reflect.Value, f *field) (int, error) {
 	end, err := d.skip(i, depth)
 	if err != nil {
 		return end, err
 	}
-	box := reflect.New(f.quoted)
-	box.Elem().Field(0).Set(rv)
+	wrapper := reflect.New(f.quoted)
+	wrapper.Elem().Field(0).Set(rv)
 	text := append(append([]byte(`{"F":`), d.data[i:end]...), '}')
-	if json.Unmarshal(text, box.Interface()) != nil {
+	if json.Unmarshal(text, wrapper.Interface()) != nil {
 		found := nameOf(d.data[i])
 		if found == "a string" {
-			found = clip(string(d.data[i:end]))
+			found = truncate(string(d.data[i:end]))
 		}
-		return end, fail(i,
+		return end, errorAt(i,
 			&TypeError{rv.Type(), fmt.Sprintf("a %s in a string", kindOfQuoted(rv.Type())), found})
 	}
-	rv.Set(box.Elem().Field(0))
+	rv.Set(wrapper.Elem().Field(0))
 	return end, nil
 }
 

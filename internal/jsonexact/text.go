@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// A textForm is how a codec from NewPortable converts a type from the standard library to a string,
-// although its methods do not.
+// A textForm is a form in which a codec from NewPortable encodes a type of the standard library as
+// a string, unlike the methods of that type.
 type textForm struct {
-	want   string                                 // what parse takes, for errors
+	want   string                                 // what parse takes, for TypeError.Want
 	parse  func(rv reflect.Value, s string) error // sets rv
 	format func(rv reflect.Value) string
 }
@@ -37,14 +37,15 @@ func textFormOf(t reflect.Type) *textForm {
 	return nil
 }
 
-// textual decodes a string by the form of its type, and any other value as encoding/json does.
-func (d decoder) textual(i, depth int, rv reflect.Value, form *textForm) (int, error) {
-	if d.first(i) != '"' {
-		return d.whole(i, depth, rv, kindLeaf)
+// textFormValue decodes a string by the form of its type, and any other value as encoding/json
+// does.
+func (d decoder) textFormValue(i, depth int, rv reflect.Value, form *textForm) (int, error) {
+	if d.byteAt(i) != '"' {
+		return d.leafValue(i, depth, rv, kindLeaf)
 	}
-	s, end, err := d.str(i, depth, rv.Type())
+	s, end, err := d.stringValue(i, depth, rv.Type())
 	if err == nil && form.parse(rv, s) != nil {
-		err = fail(i, &TypeError{rv.Type(), form.want, strconv.Quote(clip(s))})
+		err = errorAt(i, &TypeError{rv.Type(), form.want, strconv.Quote(truncate(s))})
 	}
 	return end, err
 }
@@ -55,7 +56,8 @@ func parseDuration(rv reflect.Value, s string) error {
 	return err
 }
 
-// formatDuration returns "5m" for five minutes, for which String returns "5m0s", and only ASCII.
+// formatDuration is [time.Duration.String] without trailing zero units, "5m" rather than "5m0s",
+// and in ASCII.
 func formatDuration(rv reflect.Value) string {
 	s := time.Duration(rv.Int()).String()
 	if strings.HasSuffix(s, "m0s") {

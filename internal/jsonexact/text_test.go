@@ -44,7 +44,7 @@ func TestPortableText(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, string(again), text)
 
-	// As encoding/json writes them.
+	// The forms of encoding/json are accepted, too.
 	assert.NilError(t, codec.Unmarshal([]byte(
 		`{"wait":5,"where":{"Host":"h"},"sum":-7,"ages":{"a":8}}`), &v))
 	assert.Equal(t, v.Wait, 5*time.Nanosecond)

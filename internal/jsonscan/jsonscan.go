@@ -6,7 +6,8 @@
 // validated; they only look for the ends of values. [Unquote], [KeyIs] and [AppendString] convert
 // between string tokens and Go strings.
 //
-// Apart from Unquote of a token with an escape, no function allocates unless it fails.
+// Validating and walking valid text does not allocate, nor does Unquote of a token without an
+// escape.
 package jsonscan
 
 import (
@@ -16,7 +17,7 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth is how deep arrays and objects may be nested.
+// MaxDepth is the maximum depth of nested arrays and objects.
 const MaxDepth = 1000
 
 // An Error says where and why a text is not JSON.
@@ -109,7 +110,7 @@ func object(data []byte, i, depth int) (int, error) {
 		case i < len(data) && data[i] == '}':
 			return i + 1, nil
 		default:
-			return i, &Error{i, "an object wants ',' or '}' here"}
+			return i, &Error{i, "expected ',' or '}' after a member"}
 		}
 	}
 }
@@ -118,7 +119,7 @@ func object(data []byte, i, depth int) (int, error) {
 // name, quotes included, and the offset of the value, which is not validated.
 func Key(data []byte, i int) (token []byte, valueAt int, err error) {
 	if i >= len(data) || data[i] != '"' {
-		return nil, i, &Error{i, "an object wants a string as a member's name here"}
+		return nil, i, &Error{i, "expected a member name in quotation marks"}
 	}
 	end, err := String(data, i)
 	if err != nil {
@@ -126,7 +127,7 @@ func Key(data []byte, i int) (token []byte, valueAt int, err error) {
 	}
 	token = data[i:end]
 	if i = Space(data, end); i >= len(data) || data[i] != ':' {
-		return nil, i, &Error{i, "a member's name wants ':' behind it"}
+		return nil, i, &Error{i, "expected ':' after a member name"}
 	}
 	return token, Space(data, i+1), nil
 }
@@ -151,14 +152,14 @@ func array(data []byte, i, depth int) (int, error) {
 		case i < len(data) && data[i] == ']':
 			return i + 1, nil
 		default:
-			return i, &Error{i, "an array wants ',' or ']' here"}
+			return i, &Error{i, "expected ',' or ']' after an element"}
 		}
 	}
 }
 
 func literal(data []byte, i int, word string) (int, error) {
 	if len(data)-i < len(word) || string(data[i:i+len(word)]) != word {
-		return i, &Error{i, "wants " + word}
+		return i, &Error{i, "expected " + word}
 	}
 	return i + len(word), nil
 }
@@ -171,7 +172,7 @@ func digits(data []byte, i int) (int, error) {
 		i++
 	}
 	if i == start {
-		return i, &Error{i, "a number wants a digit here"}
+		return i, &Error{i, "expected a digit of a number"}
 	}
 	return i, nil
 }
@@ -207,25 +208,24 @@ func number(data []byte, i int) (int, error) {
 	return i, nil
 }
 
-// eights returns a word whose eight bytes are all b.
-func eights(b byte) uint64 { return uint64(b) * 0x0101010101010101 }
+// repeatByte returns a word whose eight bytes are all b.
+func repeatByte(b byte) uint64 { return uint64(b) * 0x0101010101010101 }
 
-// plain returns the offset of the first byte at or after i that ends a string or needs a closer
-// look: a quote, a backslash, a control character, or a byte outside ASCII. It tests 32 bytes at a
-// time, and then 8.
-func plain(data []byte, i int) int {
+// plainEnd returns the offset of the first byte at or after i that is not plain: a quote, a
+// backslash, a control character, or a byte outside ASCII. It tests 32 bytes at a time, and then 8.
+func plainEnd(data []byte, i int) int {
 	rest := data[i:]
 	for len(rest) >= 32 {
-		if (special(binary.LittleEndian.Uint64(rest))|
-			special(binary.LittleEndian.Uint64(rest[8:]))|
-			special(binary.LittleEndian.Uint64(rest[16:]))|
-			special(binary.LittleEndian.Uint64(rest[24:])))&eights(0x80) != 0 {
+		if (markSpecial(binary.LittleEndian.Uint64(rest))|
+			markSpecial(binary.LittleEndian.Uint64(rest[8:]))|
+			markSpecial(binary.LittleEndian.Uint64(rest[16:]))|
+			markSpecial(binary.LittleEndian.Uint64(rest[24:])))&repeatByte(0x80) != 0 {
 			break
 		}
 		rest = rest[32:]
 	}
 	for len(rest) >= 8 {
-		if found := special(binary.LittleEndian.Uint64(rest)) & eights(0x80); found != 0 {
+		if found := markSpecial(binary.LittleEndian.Uint64(rest)) & repeatByte(0x80); found != 0 {
 			return len(data) - len(rest) + bits.TrailingZeros64(found)/8
 		}
 		rest = rest[8:]
@@ -238,20 +238,21 @@ func plain(data []byte, i int) int {
 
 func isPlain(c byte) bool { return c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' }
 
-// special sets the highest bit of the lowest byte of x that is not plain, and maybe of bytes above
-// it; the other bits mean nothing. Each subtraction borrows into the highest bit of a byte that is
-// smaller than the subtrahend: exchanging 0x20 and 0x22, a space and a quote, makes a quote smaller
-// than 0x21, as control characters are. In a byte outside ASCII that bit is set already.
-func special(x uint64) uint64 {
-	controlOrQuote := (x ^ eights(' '^'"')) - eights(' '+1)
-	backslash := (x ^ eights('\\')) - eights(1)
-	return x | controlOrQuote | backslash
+// markSpecial sets the highest bit of the lowest byte of word that is not plain, and possibly of
+// bytes above it; the other bits of its result mean nothing. A subtraction sets the highest bit of
+// each byte that is smaller than the subtrahend. Exchanging 0x20 and 0x22, a space and a quote,
+// makes a quote smaller than 0x21, as control characters are. In a byte outside ASCII the bit is
+// already set.
+func markSpecial(word uint64) uint64 {
+	controlOrQuote := (word ^ repeatByte(' '^'"')) - repeatByte(' '+1)
+	backslash := (word ^ repeatByte('\\')) - repeatByte(1)
+	return word | controlOrQuote | backslash
 }
 
 // String validates the string token at data[i] and returns the offset after its closing quote.
 func String(data []byte, i int) (end int, err error) {
 	for i++; ; {
-		i = plain(data, i)
+		i = plainEnd(data, i)
 		if i >= len(data) {
 			return i, &Error{i, "a string has no end"}
 		}
@@ -286,7 +287,7 @@ func escape(data []byte, i int) (int, error) {
 			r := hex4(data, i+2)
 			switch {
 			case r < 0:
-				return i, &Error{i, `\u wants four hexadecimal digits`}
+				return i, &Error{i, `expected four hexadecimal digits after \u`}
 			case r < 0xD800 || r > 0xDFFF:
 				return i + 6, nil
 			case r < 0xDC00 && i+7 < len(data) && data[i+6] == '\\' && data[i+7] == 'u':
@@ -294,7 +295,7 @@ func escape(data []byte, i int) (int, error) {
 					return i + 12, nil
 				}
 			}
-			return i, &Error{i, "a surrogate escape without its other half"}
+			return i, &Error{i, "an unpaired surrogate escape in a string"}
 		}
 	}
 	return i, &Error{i, "an unknown escape in a string"}

@@ -15,9 +15,9 @@ func TestValid(t *testing.T) {
 	for _, tc := range []struct{ in, reason string }{
 		{`null`, ""}, {` true `, ""}, {`{"a":[1,-0.5e+3,"x"],"":{}}`, ""},
 		{"\"\u00e9\U0001F600\"", ""}, {`"\ud83d\ude00"`, ""},
-		{``, "a value is missing"}, {`nul`, "wants null"}, {`01`, "leading zero"}, {`1.`, "digit"},
+		{``, "a value is missing"}, {`nul`, "expected null"}, {`01`, "leading zero"}, {`1.`, "digit"},
 		{`-`, "digit"}, {`1e`, "digit"},
-		{`{"a":1,}`, "member's name"}, {`{"a" 1}`, "':'"}, {`{"a":1 "b":2}`, "',' or '}'"},
+		{`{"a":1,}`, "member name"}, {`{"a" 1}`, "':'"}, {`{"a":1 "b":2}`, "',' or '}'"},
 		{`[1,]`, "cannot start"}, {`[1 2]`, "',' or ']'"},
 		{`"abc`, "no end"}, {"\"a\nb\"", "control character"}, {`"\x"`, "unknown escape"},
 		{`"\u12g4"`, "hexadecimal"}, {`"\`, "unknown escape"},
@@ -38,7 +38,7 @@ func TestValid(t *testing.T) {
 	}
 }
 
-// Every position of a special byte within and across the eight-byte steps is found.
+// A special byte is found at every offset within and across words of eight bytes.
 func TestStringSpecialAtEveryOffset(t *testing.T) {
 	for n := range 40 {
 		for _, special := range []string{"\x01", "\x1f", `\q`, "\xff"} {
@@ -124,7 +124,7 @@ func TestNothingAllocates(t *testing.T) {
 	}), 0.0)
 }
 
-// JSONTestSuite: y_ must be accepted, n_ refused, i_ must not crash.
+// In JSONTestSuite, files y_ must be accepted and n_ refused; i_ must not cause a panic.
 func TestJSONTestSuite(t *testing.T) {
 	root := os.Getenv("STDWIRE_SUITES")
 	if root == "" {
@@ -156,7 +156,8 @@ func FuzzValid(f *testing.F) {
 		if err == nil && !json.Valid(data) {
 			t.Fatalf("accepts what encoding/json refuses: %q", data)
 		}
-		// What encoding/json accepts is refused for three reasons only.
+		// Valid text of encoding/json is refused only for invalid UTF-8, unpaired surrogates and
+		// its depth.
 		if err != nil && json.Valid(data) && utf8.Valid(data) &&
 			!strings.Contains(err.Error(), "surrogate") &&
 			!strings.Contains(err.Error(), "deeply") {
@@ -165,12 +166,12 @@ func FuzzValid(f *testing.F) {
 		if err != nil {
 			return
 		}
-		walk(t, data, 0)
+		assertSameWalk(t, data, 0)
 	})
 }
 
-// walk compares the values of Members and Elements with those of the decoder.
-func walk(t *testing.T, data []byte, depth int) {
+// assertSameWalk compares the values of Members and Elements with those of encoding/json.
+func assertSameWalk(t *testing.T, data []byte, depth int) {
 	if depth > 50 {
 		return
 	}
@@ -181,7 +182,7 @@ func walk(t *testing.T, data []byte, depth int) {
 			if string(element) != string(elements[n]) {
 				t.Fatalf("element %d: %q, not %q", n, element, elements[n])
 			}
-			walk(t, element, depth+1)
+			assertSameWalk(t, element, depth+1)
 			n++
 		}
 		if n != len(elements) {
@@ -205,7 +206,7 @@ func walk(t *testing.T, data []byte, depth int) {
 		if err := json.Unmarshal(AppendString(nil, want), &back); err != nil || back != want {
 			t.Fatalf("AppendString(%q): %q, %v", want, back, err)
 		}
-		walk(t, value, depth+1)
+		assertSameWalk(t, value, depth+1)
 	}
 }
 

@@ -28,7 +28,7 @@ func Text(token []byte) (text string, ok bool) {
 		// most of the new memory is unused, or b is part of the token
 		return string(b), ok
 	}
-	return unsafe.String(unsafe.SliceData(b), len(b)), ok // b is not shared
+	return unsafe.String(unsafe.SliceData(b), len(b)), ok // nothing else refers to b
 }
 
 // KeyIs reports whether a valid string token has the text name. It does not allocate for names of
@@ -88,7 +88,7 @@ func appendUnescaped(dst, inner []byte) []byte {
 // AppendString appends s as a string token. It escapes only what RFC 8259 requires. Bytes that are
 // not UTF-8 become U+FFFD.
 func AppendString[T string | []byte](dst []byte, s T) []byte {
-	return appendQuoted(dst, []byte(s)) // not copied: the compiler sees that it is only read
+	return appendQuoted(dst, []byte(s)) // the compiler does not copy s, because it is only read
 }
 
 func appendQuoted(dst, s []byte) []byte {
@@ -96,7 +96,7 @@ func appendQuoted(dst, s []byte) []byte {
 	dst = append(dst, '"')
 	start := 0 // of the text that is copied unchanged
 	for i := 0; ; {
-		i = plain(s, i)
+		i = plainEnd(s, i)
 		if i >= len(s) {
 			return append(append(dst, s[start:]...), '"')
 		}

@@ -26,8 +26,8 @@ func Members(object []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Offset returns where part begins in data. It must be a slice of data that has kept the capacity,
-// as those that Members and Elements yield.
+// Offset returns the offset of part in data. part must be a slice of data whose capacity extends to
+// that of data, as those that Members and Elements yield.
 func Offset(data, part []byte) int { return cap(data) - cap(part) }
 
 // Elements yields the elements of an array in order, as slices of array without surrounding white

@@ -7,7 +7,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-func (d *Document) mark(toml int) { d.marks = append(d.marks, mark{len(d.JSON), toml}) }
+func (d *Document) addMark(toml int) { d.marks = append(d.marks, mark{len(d.JSON), toml}) }
 
 func (d *Document) appendTable(t *table) {
 	d.JSON = append(d.JSON, '{')
@@ -15,7 +15,7 @@ func (d *Document) appendTable(t *table) {
 		if i > 0 {
 			d.JSON = append(d.JSON, ',')
 		}
-		d.mark(m.start)
+		d.addMark(m.start)
 		d.JSON = append(jsonscan.AppendString(d.JSON, m.key), ':')
 		d.appendValue(m.value)
 	}
@@ -23,7 +23,7 @@ func (d *Document) appendTable(t *table) {
 }
 
 func (d *Document) appendValue(v value) {
-	d.mark(v.start)
+	d.addMark(v.start)
 	switch {
 	case v.table != nil:
 		d.appendTable(v.table)

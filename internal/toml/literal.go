@@ -14,7 +14,7 @@ var (
 	radix   = regexp.MustCompile(`^0(x[0-9A-Fa-f](_?[0-9A-Fa-f])*|o[0-7](_?[0-7])*|b[01](_?[01])*)$`)
 	float   = regexp.MustCompile(
 		`^[+-]?(0|[1-9](_?[0-9])*)(\.[0-9](_?[0-9])*)?([eE][+-]?[0-9](_?[0-9])*)?$`)
-	special  = regexp.MustCompile(`^[+-]?(inf|nan)$`)
+	infOrNaN = regexp.MustCompile(`^[+-]?(inf|nan)$`)
 	dateTime = regexp.MustCompile(
 		`^(\d{4}-\d\d-\d\d)?([Tt ])?(\d\d:\d\d:\d\d(?:\.\d+)?)?([Zz]|[+-]\d\d:\d\d)?$`)
 )
@@ -22,13 +22,13 @@ var (
 // literal reads a number, a boolean, or a date or time, as JSON.
 func (p *parser) literal() ([]byte, error) {
 	start := p.i
-	for c := p.next(); isBareKey(c) || c == '+' || c == '.' || c == ':'; c = p.next() {
+	for c := p.peek(); isBareKey(c) || c == '+' || c == '.' || c == ':'; c = p.peek() {
 		p.i++
 	}
 	// A space may separate a date from a time.
 	if date := p.data[start:p.i]; len(date) == 10 && date[4] == '-' && p.i+1 < len(p.data) &&
 		p.data[p.i] == ' ' && isDigit(p.data[p.i+1]) {
-		for p.i++; isDigit(p.next()) || p.i < len(p.data) && strings.IndexByte("+-:.Zz", p.next()) >= 0; {
+		for p.i++; isDigit(p.peek()) || p.i < len(p.data) && strings.IndexByte("+-:.Zz", p.peek()) >= 0; {
 			p.i++
 		}
 	}
@@ -37,7 +37,7 @@ func (p *parser) literal() ([]byte, error) {
 	number := strings.ReplaceAll(word, "_", "")
 	switch {
 	case word == "":
-		return nil, p.errorf(start, "a value is missing before %s", p.found())
+		return nil, p.errorf(start, "a value is missing before %s", p.describeNext())
 	case len(word) > longest:
 	case word == "true" || word == "false":
 		return []byte(word), nil
@@ -48,12 +48,12 @@ func (p *parser) literal() ([]byte, error) {
 		}
 		n, err := strconv.ParseInt(number, base, 64)
 		if err != nil {
-			return nil, p.errorf(start, "a number does not fit in 64 bits")
+			return nil, p.errorf(start, "the number does not fit in 64 bits; write it as a string")
 		}
 		return strconv.AppendInt(nil, n, 10), nil
 	case float.MatchString(word):
 		return []byte(strings.TrimPrefix(number, "+")), nil
-	case special.MatchString(word), isDateTime(word):
+	case infOrNaN.MatchString(word), isDateTime(word):
 		return jsonscan.AppendString(nil, word), nil
 	}
 	return nil, p.errorf(start, "%.60q is not a value; text must be in quotation marks", word)

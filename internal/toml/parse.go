@@ -11,8 +11,8 @@ type parser struct {
 	data       []byte
 	i          int
 	root       *table
-	table      *table   // that the next keys are in
-	prefix     []string // its path
+	table      *table   // of the next keys
+	prefix     []string // the path of table
 	section    int      // the number of headers so far
 	values     int      // the number of values so far
 	statements []Statement
@@ -22,27 +22,27 @@ func (p *parser) errorf(at int, format string, args ...any) error {
 	return &Error{at, fmt.Sprintf(format, args...)}
 }
 
-// next returns the next byte, or 0 at the end. A NUL byte is valid nowhere.
-func (p *parser) next() byte {
+// peek returns the next byte, or 0 at the end. A NUL byte is not valid in TOML.
+func (p *parser) peek() byte {
 	if p.i < len(p.data) {
 		return p.data[p.i]
 	}
 	return 0
 }
 
-// space skips spaces and tabs.
-func (p *parser) space() {
-	for p.next() == ' ' || p.next() == '\t' {
+// skipSpace skips spaces and tabs.
+func (p *parser) skipSpace() {
+	for p.peek() == ' ' || p.peek() == '\t' {
 		p.i++
 	}
 }
 
-// newline skips a line end, if there is one.
-func (p *parser) newline() bool {
+// skipNewline skips a line end, and reports whether there is one.
+func (p *parser) skipNewline() bool {
 	switch {
-	case p.next() == '\n':
+	case p.peek() == '\n':
 		p.i++
-	case p.next() == '\r' && p.i+1 < len(p.data) && p.data[p.i+1] == '\n':
+	case p.peek() == '\r' && p.i+1 < len(p.data) && p.data[p.i+1] == '\n':
 		p.i += 2
 	default:
 		return false
@@ -50,24 +50,24 @@ func (p *parser) newline() bool {
 	return true
 }
 
-// comment skips a comment, if there is one.
-func (p *parser) comment() error {
-	if p.next() != '#' {
+// skipComment skips a comment, if there is one.
+func (p *parser) skipComment() error {
+	if p.peek() != '#' {
 		return nil
 	}
 	for p.i < len(p.data) && p.data[p.i] != '\n' {
 		if p.data[p.i] == '\r' && p.i+1 < len(p.data) && p.data[p.i+1] == '\n' {
 			return nil
 		}
-		if err := p.character("a comment"); err != nil {
+		if err := p.skipCharacter("a comment"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// character skips a character that may be in a comment or a string.
-func (p *parser) character(where string) error {
+// skipCharacter skips a character that is valid in a comment and in a string.
+func (p *parser) skipCharacter(where string) error {
 	c := p.data[p.i]
 	if c < ' ' && c != '\t' || c == 0x7f {
 		return p.errorf(p.i, "control character %#02x in %s; it must be escaped", c, where)
@@ -80,14 +80,14 @@ func (p *parser) character(where string) error {
 	return nil
 }
 
-// blank skips white space, comments and line ends.
-func (p *parser) blank() error {
+// skipBlank skips white space, comments and line ends.
+func (p *parser) skipBlank() error {
 	for {
-		p.space()
-		if err := p.comment(); err != nil {
+		p.skipSpace()
+		if err := p.skipComment(); err != nil {
 			return err
 		}
-		if !p.newline() {
+		if !p.skipNewline() {
 			return nil
 		}
 	}
@@ -95,7 +95,7 @@ func (p *parser) blank() error {
 
 func (p *parser) document() error {
 	for {
-		if err := p.blank(); err != nil {
+		if err := p.skipBlank(); err != nil {
 			return err
 		}
 		if p.i == len(p.data) {
@@ -103,7 +103,7 @@ func (p *parser) document() error {
 		}
 		start := p.i
 		read := p.keyValue
-		if p.next() == '[' {
+		if p.peek() == '[' {
 			read = p.header
 		}
 		path, err := read()
@@ -112,18 +112,18 @@ func (p *parser) document() error {
 		}
 		p.statements = append(p.statements,
 			Statement{path, p.data[start] == '[', start, p.i})
-		p.space()
-		if err := p.comment(); err != nil {
+		p.skipSpace()
+		if err := p.skipComment(); err != nil {
 			return err
 		}
-		if p.i < len(p.data) && !p.newline() {
-			return p.errorf(p.i, "a line end is missing before %s", p.found())
+		if p.i < len(p.data) && !p.skipNewline() {
+			return p.errorf(p.i, "a line end is missing before %s", p.describeNext())
 		}
 	}
 }
 
-// found describes the next character, for messages.
-func (p *parser) found() string {
+// describeNext describes the next character, for messages.
+func (p *parser) describeNext() string {
 	if p.i >= len(p.data) {
 		return "the end of the file"
 	}
@@ -137,7 +137,7 @@ func (p *parser) found() string {
 	return fmt.Sprintf("%q", r)
 }
 
-// A key is one of the words of a dotted key.
+// A key is one part of a dotted key.
 type key struct {
 	name  string
 	start int
@@ -148,42 +148,43 @@ func isBareKey(c byte) bool {
 		c == '-'
 }
 
-// keys reads a key, which may be dotted.
-func (p *parser) keys() (all []key, err error) {
+// dottedKey reads the parts of a key.
+func (p *parser) dottedKey() (all []key, err error) {
 	for {
 		k := key{start: p.i}
-		switch c := p.next(); {
+		switch c := p.peek(); {
 		case c == '"' || c == '\'':
-			if p.multiline() {
+			if p.isMultiline() {
 				return nil, p.errorf(p.i, "a key cannot have several lines")
 			}
-			if k.name, err = p.text(); err != nil {
+			if k.name, err = p.stringValue(); err != nil {
 				return nil, err
 			}
 		case isBareKey(c):
-			for isBareKey(p.next()) {
+			for isBareKey(p.peek()) {
 				p.i++
 			}
 			k.name = string(p.data[k.start:p.i])
 		default:
 			return nil, p.errorf(p.i,
 				"a key is missing before %s; a key has letters, digits, '_' and '-', or quotation marks around it",
-				p.found())
+				p.describeNext())
 		}
 		all = append(all, k)
 		if len(all) > MaxDepth {
-			return nil, p.errorf(k.start, "nested too deeply")
+			return nil, p.errorf(k.start, "nested more than %d deep", MaxDepth)
 		}
-		p.space()
-		if p.next() != '.' {
+		p.skipSpace()
+		if p.peek() != '.' {
 			return all, nil
 		}
 		p.i++
-		p.space()
+		p.skipSpace()
 	}
 }
 
-func path(prefix []string, keys []key) []string {
+// appendNames returns a new slice of prefix and the names of keys.
+func appendNames(prefix []string, keys []key) []string {
 	all := slices.Clone(prefix)
 	for _, k := range keys {
 		all = append(all, k.name)
@@ -191,44 +192,44 @@ func path(prefix []string, keys []key) []string {
 	return all
 }
 
-// header reads [table] or [[table]] and enters the table.
+// header reads [table] or [[table]], makes it the current table, and returns its path.
 func (p *parser) header() ([]string, error) {
 	p.i++
-	element, brackets := p.next() == '[', 1
+	element, brackets := p.peek() == '[', 1
 	if element {
 		p.i++
 		brackets = 2
 	}
-	p.space()
-	keys, err := p.keys()
+	p.skipSpace()
+	keys, err := p.dottedKey()
 	if err != nil {
 		return nil, err
 	}
 	for range brackets {
-		if p.next() != ']' {
-			return nil, p.errorf(p.i, "']' is missing before %s", p.found())
+		if p.peek() != ']' {
+			return nil, p.errorf(p.i, "']' is missing before %s", p.describeNext())
 		}
 		p.i++
 	}
 	t := p.root
 	for _, k := range keys[:len(keys)-1] {
-		if t, err = p.parent(t, k); err != nil {
+		if t, err = p.parentTable(t, k); err != nil {
 			return nil, err
 		}
 	}
 	last := keys[len(keys)-1]
 	if element {
-		p.table, err = p.element(t, last)
+		p.table, err = p.newElement(t, last)
 	} else {
-		p.table, err = p.define(t, last)
+		p.table, err = p.definedTable(t, last)
 	}
-	p.prefix = path(nil, keys)
+	p.prefix = appendNames(nil, keys)
 	p.section++
 	return p.prefix, err
 }
 
-// count counts a value.
-func (p *parser) count() error {
+// countValue counts a value, and returns an error if there are too many.
+func (p *parser) countValue() error {
 	if p.values++; p.values > MaxValues {
 		return p.errorf(p.i, "the file has more than %d values", MaxValues)
 	}
@@ -239,11 +240,11 @@ func (p *parser) count() error {
 func (p *parser) addTable(t *table, k key, kind tableKind) (*table, error) {
 	added := &table{kind: kind, section: p.section}
 	t.add(k.name, k.start, value{start: k.start, table: added})
-	return added, p.count()
+	return added, p.countValue()
 }
 
-// parent enters a table on the path of a header.
-func (p *parser) parent(t *table, k key) (*table, error) {
+// parentTable returns the table of a key that is not the last one of a header.
+func (p *parser) parentTable(t *table, k key) (*table, error) {
 	v := t.find(k.name)
 	switch {
 	case v == nil:
@@ -258,8 +259,8 @@ func (p *parser) parent(t *table, k key) (*table, error) {
 	return nil, p.errorf(k.start, "%.60q is not a table", k.name)
 }
 
-// define enters the table that a header defines.
-func (p *parser) define(t *table, k key) (*table, error) {
+// definedTable returns the table that [table] defines.
+func (p *parser) definedTable(t *table, k key) (*table, error) {
 	v := t.find(k.name)
 	switch {
 	case v == nil:
@@ -271,12 +272,12 @@ func (p *parser) define(t *table, k key) (*table, error) {
 	return nil, p.errorf(k.start, "%.60q is already defined", k.name)
 }
 
-// element enters a new element of the array that a header extends.
-func (p *parser) element(t *table, k key) (*table, error) {
+// newElement returns the table that [[table]] adds to its array.
+func (p *parser) newElement(t *table, k key) (*table, error) {
 	v := t.find(k.name)
 	if v == nil {
 		t.add(k.name, k.start, value{start: k.start, array: &array{tables: true}})
-		if err := p.count(); err != nil {
+		if err := p.countValue(); err != nil {
 			return nil, err
 		}
 		v = t.find(k.name)
@@ -286,23 +287,23 @@ func (p *parser) element(t *table, k key) (*table, error) {
 	}
 	added := &table{kind: explicit}
 	v.array.elements = append(v.array.elements, value{start: k.start, table: added})
-	return added, p.count()
+	return added, p.countValue()
 }
 
-// keyValue reads KEY = VALUE into the current table.
+// keyValue reads KEY = VALUE into the current table, and returns the path of the value.
 func (p *parser) keyValue() ([]string, error) {
 	keys, err := p.assign(p.table, len(p.prefix))
-	return path(p.prefix, keys), err
+	return appendNames(p.prefix, keys), err
 }
 
-// assign reads KEY = VALUE into a table at a depth.
+// assign reads KEY = VALUE into a table that is nested depth deep.
 func (p *parser) assign(t *table, depth int) ([]key, error) {
-	keys, err := p.keys()
+	keys, err := p.dottedKey()
 	if err != nil {
 		return nil, err
 	}
 	if depth += len(keys); depth > MaxDepth {
-		return nil, p.errorf(keys[0].start, "nested too deeply")
+		return nil, p.errorf(keys[0].start, "nested more than %d deep", MaxDepth)
 	}
 	for _, k := range keys[:len(keys)-1] {
 		v := t.find(k.name)
@@ -324,11 +325,11 @@ func (p *parser) assign(t *table, depth int) ([]key, error) {
 	if t.find(last.name) != nil {
 		return nil, p.errorf(last.start, "%.60q is already defined", last.name)
 	}
-	if p.next() != '=' {
-		return nil, p.errorf(p.i, "'=' is missing before %s", p.found())
+	if p.peek() != '=' {
+		return nil, p.errorf(p.i, "'=' is missing before %s", p.describeNext())
 	}
 	p.i++
-	p.space()
+	p.skipSpace()
 	v, err := p.value(depth)
 	if err != nil {
 		return nil, err

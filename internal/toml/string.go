@@ -6,31 +6,31 @@ import (
 	"unicode/utf8"
 )
 
-// multiline reports whether a string begins with three quotation marks.
-func (p *parser) multiline() bool {
+// isMultiline reports whether the string here begins with three quotation marks.
+func (p *parser) isMultiline() bool {
 	return p.i+2 < len(p.data) && p.data[p.i+1] == p.data[p.i] && p.data[p.i+2] == p.data[p.i]
 }
 
-// text reads a string of any of the four kinds.
-func (p *parser) text() (string, error) {
-	start, quote, several := p.i, p.next(), p.multiline()
+// stringValue reads a string of any of the four kinds.
+func (p *parser) stringValue() (string, error) {
+	start, quote, multiline := p.i, p.peek(), p.isMultiline()
 	p.i++
-	if several {
+	if multiline {
 		p.i += 2
-		p.newline() // the first line end is not part of the text
+		p.skipNewline() // the first line end is not part of the text
 	}
 	var out []byte
 	for {
-		c := p.next()
+		c := p.peek()
 		at := p.i
 		switch {
 		case p.i >= len(p.data):
 			return "", p.errorf(start, "a string has no end")
-		case c == quote && !several:
+		case c == quote && !multiline:
 			p.i++
 			return string(out), nil
 		case c == quote:
-			for p.next() == quote && p.i < at+5 { // the text may end with two quotation marks
+			for p.peek() == quote && p.i < at+5 { // the text may end with two quotation marks
 				p.i++
 			}
 			if p.i-at >= 3 {
@@ -39,15 +39,15 @@ func (p *parser) text() (string, error) {
 			out = append(out, p.data[at:p.i]...)
 		case c == '\\' && quote == '"':
 			var err error
-			if out, err = p.escape(out, several); err != nil {
+			if out, err = p.escape(out, multiline); err != nil {
 				return "", err
 			}
-		case several && p.newline():
+		case multiline && p.skipNewline():
 			out = append(out, '\n')
-		case c == '\n' || c == '\r' && !several:
+		case c == '\n' || c == '\r' && !multiline:
 			return "", p.errorf(start, "a string has no end on its line")
 		default:
-			if err := p.character("a string"); err != nil {
+			if err := p.skipCharacter("a string"); err != nil {
 				return "", err
 			}
 			out = append(out, p.data[at:p.i]...)
@@ -55,15 +55,15 @@ func (p *parser) text() (string, error) {
 	}
 }
 
-// escapes are the escapes of one character.
+// escapes are the characters of the escapes of one character.
 var escapes = map[byte]byte{'b': '\b', 't': '\t', 'n': '\n', 'f': '\f', 'r': '\r', '"': '"',
 	'\\': '\\'}
 
-// escape reads what follows a backslash.
-func (p *parser) escape(out []byte, several bool) ([]byte, error) {
+// escape reads an escape, and appends its text to out.
+func (p *parser) escape(out []byte, multiline bool) ([]byte, error) {
 	start := p.i
 	p.i++
-	c := p.next()
+	c := p.peek()
 	if plain, ok := escapes[c]; ok {
 		p.i++
 		return append(out, plain), nil
@@ -73,18 +73,18 @@ func (p *parser) escape(out []byte, several bool) ([]byte, error) {
 		end := min(p.i+digits, len(p.data))
 		code, err := strconv.ParseUint(string(p.data[p.i:end]), 16, 32)
 		if err != nil || end-p.i < digits || bytes.ContainsAny(p.data[p.i:end], "_+-") {
-			return nil, p.errorf(start, `\%c wants %d hexadecimal digits`, c, digits)
+			return nil, p.errorf(start, `\%c must be followed by %d hexadecimal digits`, c, digits)
 		}
 		if code > utf8.MaxRune || !utf8.ValidRune(rune(code)) {
-			return nil, p.errorf(start, "an escape is not a character")
+			return nil, p.errorf(start, "the escape is not the code of a character")
 		}
 		p.i = end
 		return utf8.AppendRune(out, rune(code)), nil
 	}
-	if several { // a backslash at the end of a line removes white space up to the next text
-		p.space()
-		if p.newline() {
-			for p.space(); p.newline(); p.space() {
+	if multiline { // a backslash at the end of a line removes all white space after it
+		p.skipSpace()
+		if p.skipNewline() {
+			for p.skipSpace(); p.skipNewline(); p.skipSpace() {
 			}
 			return out, nil
 		}

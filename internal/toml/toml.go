@@ -1,8 +1,8 @@
 // Package toml reads TOML 1.0 as JSON, and writes strings and keys of TOML.
 //
-// [Parse] validates a whole document. The result is JSON text, so that a reader of JSON reads TOML
-// too, with the place in the document of each value. Dates and times, and the numbers that JSON
-// does not have, become strings.
+// [Parse] validates a whole document. Its result is JSON text, so that a program that reads JSON
+// can read TOML too, and the place of each value in the document. Dates, times, infinity and NaN,
+// which JSON does not have, become strings.
 package toml
 
 import (
@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// MaxDepth is how deep tables and arrays may be nested.
+	// MaxDepth is the maximum depth of nested tables and arrays.
 	MaxDepth = 100
 	// MaxValues is the maximum number of values, tables included.
 	MaxValues = 1 << 18
@@ -28,7 +28,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("invalid TOML at byte %d: %s", e.Offset, e.Reason)
 }
 
-// A Document is a valid document.
+// A Document is a valid TOML document.
 type Document struct {
 	JSON       []byte      // an object
 	Statements []Statement // in the order of the document
@@ -43,7 +43,7 @@ type Statement struct {
 	Start, End int // its bytes, without the comment and the line end after it
 }
 
-// A mark says which byte of the document a byte of the JSON text comes from.
+// A mark is an offset in the JSON text, and the one in the document that it corresponds to.
 type mark struct{ json, toml int }
 
 // Offset returns the offset in the document of the name or value at an offset of the JSON text.
@@ -90,7 +90,7 @@ type array struct {
 // A table keeps its members in the order of the document.
 type table struct {
 	members []member
-	index   map[string]int // of members, once there are many
+	index   map[string]int // of members by key, once there are many
 	kind    tableKind
 	section int // of a dotted table: the number of the header that precedes its keys
 }

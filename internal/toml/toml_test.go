@@ -78,17 +78,17 @@ func TestErrors(t *testing.T) {
 		{"a = \"x", 4, "a string has no end"},
 		{"a = \"x\ny\"", 4, "a string has no end on its line"},
 		{`a = "\x"`, 5, "an unknown escape in a string"},
-		{`a = "\u12"`, 5, `\u wants 4 hexadecimal digits`},
-		{`a = "\uD800"`, 5, "an escape is not a character"},
+		{`a = "\u12"`, 5, `\u must be followed by 4 hexadecimal digits`},
+		{`a = "\uD800"`, 5, "the escape is not the code of a character"},
 		{"a = \"\x01\"", 5, "control character 0x01 in a string; it must be escaped"},
 		{"a = '\xff'", 5, "a string is not UTF-8"},
 		{"# \x00", 2, "control character 0x00 in a comment; it must be escaped"},
 		{"# a\rb", 3, "control character 0x0d in a comment; it must be escaped"},
 		{"a = 1\rb = 2", 5, "a line end is missing before the end of the line"},
 		{"a = '''x''''''", 13, "a line end is missing before '\\''"},
-		{"a = [1 2]", 7, "an array wants ',' or ']' before '2'"},
+		{"a = [1 2]", 7, "',' or ']' is missing before '2'"},
 		{"a = [1,,2]", 7, "a value is missing before ','"},
-		{"a = {b = 1\n}", 10, "an inline table wants ',' or '}' on the same line, before the end of the line"},
+		{"a = {b = 1\n}", 10, "',' or '}' of an inline table is missing before the end of the line"},
 		{"a = {b = 1,}", 11, "a key is missing before '}'; a key has letters, digits, '_' and '-', or quotation marks around it"},
 		{"a = {b = 1, b = 2}", 12, `"b" is already defined`},
 		{"a = 01", 4, `"01" is not a value; text must be in quotation marks`},
@@ -96,13 +96,13 @@ func TestErrors(t *testing.T) {
 		{"a = 1.", 4, `"1." is not a value; text must be in quotation marks`},
 		{"a = .5", 4, `".5" is not a value; text must be in quotation marks`},
 		{"a = +0x1", 4, `"+0x1" is not a value; text must be in quotation marks`},
-		{"a = 9223372036854775808", 4, "a number does not fit in 64 bits"},
+		{"a = 9223372036854775808", 4, "the number does not fit in 64 bits; write it as a string"},
 		{"a = 1979-02-30", 4, `"1979-02-30" is not a value; text must be in quotation marks`},
 		{"a = 1979-05-27T25:00:00", 4, `"1979-05-27T25:00:00" is not a value; text must be in quotation marks`},
 		{"a = 07:32:00Z", 4, `"07:32:00Z" is not a value; text must be in quotation marks`},
-		{"a = " + strings.Repeat("[", 101), 104, "nested too deeply"},
-		{strings.Repeat("a.", 100) + "a = 1", 200, "nested too deeply"},
-		{"a = " + strings.Repeat("{a=", 101), 302, "nested too deeply"},
+		{"a = " + strings.Repeat("[", 101), 104, "nested more than 100 deep"},
+		{strings.Repeat("a.", 100) + "a = 1", 200, "nested more than 100 deep"},
+		{"a = " + strings.Repeat("{a=", 101), 302, "nested more than 100 deep"},
 		{"a = [" + strings.Repeat("1,", MaxValues) + "]", 5 + 2*(MaxValues-1), "the file has more than 262144 values"},
 	} {
 		_, err := Parse([]byte(tt.document))
@@ -113,7 +113,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Offset finds the place in the document of what the JSON text has.
+// Offset returns the offsets of names and values in the document.
 func TestOffset(t *testing.T) {
 	const document = "# x\n[servers.a]\ncommand = 'run' # it\nargs = [\n  'x',\n]\n"
 	d, err := Parse([]byte(document))
@@ -146,8 +146,7 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// Whatever the text is: a document becomes valid JSON without duplicate names, and statements that
-// follow each other.
+// Every valid document becomes valid JSON, with statements that do not overlap.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"[a.b]\nc = 1 # x\n[[d]]\ne = {f = 'g', h.i = [1, 2.5, inf]}\n",

@@ -4,24 +4,24 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// value reads a value inside of depth tables and arrays.
+// value reads a value within depth tables and arrays.
 func (p *parser) value(depth int) (value, error) {
 	v := value{start: p.i}
-	err := p.count()
+	err := p.countValue()
 	if err == nil && depth > MaxDepth {
-		err = p.errorf(p.i, "nested too deeply")
+		err = p.errorf(p.i, "nested more than %d deep", MaxDepth)
 	}
 	if err != nil {
 		return v, err
 	}
-	switch p.next() {
+	switch p.peek() {
 	case '[':
 		v.array, err = p.array(depth + 1)
 	case '{':
 		v.table, err = p.inlineTable(depth + 1)
 	case '"', '\'':
 		var text string
-		text, err = p.text()
+		text, err = p.stringValue()
 		v.json = jsonscan.AppendString(nil, text)
 	default:
 		v.json, err = p.literal()
@@ -32,10 +32,10 @@ func (p *parser) value(depth int) (value, error) {
 func (p *parser) array(depth int) (*array, error) {
 	all := &array{}
 	for p.i++; ; {
-		if err := p.blank(); err != nil {
+		if err := p.skipBlank(); err != nil {
 			return nil, err
 		}
-		if p.next() == ']' {
+		if p.peek() == ']' {
 			p.i++
 			return all, nil
 		}
@@ -44,15 +44,15 @@ func (p *parser) array(depth int) (*array, error) {
 			return nil, err
 		}
 		all.elements = append(all.elements, v)
-		if err := p.blank(); err != nil {
+		if err := p.skipBlank(); err != nil {
 			return nil, err
 		}
-		switch p.next() {
+		switch p.peek() {
 		case ',':
 			p.i++
 		case ']':
 		default:
-			return nil, p.errorf(p.i, "an array wants ',' or ']' before %s", p.found())
+			return nil, p.errorf(p.i, "',' or ']' is missing before %s", p.describeNext())
 		}
 	}
 }
@@ -61,10 +61,10 @@ func (p *parser) inlineTable(depth int) (*table, error) {
 	t := &table{kind: inline}
 	section := p.section
 	defer func() { p.section = section }()
-	p.section = -1 - p.i // the dotted tables within it are its own
+	p.section = -1 - p.i // an inline table has dotted tables of its own
 	p.i++
-	p.space()
-	if p.next() == '}' {
+	p.skipSpace()
+	if p.peek() == '}' {
 		p.i++
 		return t, nil
 	}
@@ -72,17 +72,17 @@ func (p *parser) inlineTable(depth int) (*table, error) {
 		if _, err := p.assign(t, depth-1); err != nil {
 			return nil, err
 		}
-		p.space()
-		switch p.next() {
+		p.skipSpace()
+		switch p.peek() {
 		case ',':
 			p.i++
-			p.space()
+			p.skipSpace()
 		case '}':
 			p.i++
 			return t, nil
 		default:
-			return nil, p.errorf(p.i, "an inline table wants ',' or '}' on the same line, before %s",
-				p.found())
+			return nil, p.errorf(p.i, "',' or '}' of an inline table is missing before %s",
+				p.describeNext())
 		}
 	}
 }

@@ -12,7 +12,7 @@ func (p *parser) node(parent int) {
 		p.fail("collections are nested more than %d deep; make them flatter", MaxDepth)
 	}
 	defer func() { p.depth-- }()
-	if p.dash() {
+	if p.atDash() {
 		p.sequence(parent)
 		return
 	}
@@ -23,8 +23,8 @@ func (p *parser) node(parent int) {
 	p.scalar(parent)
 }
 
-// dash reports whether an element of a block sequence starts here.
-func (p *parser) dash() bool {
+// atDash reports whether an element of a block sequence starts here.
+func (p *parser) atDash() bool {
 	rest := p.rest()
 	return rest != "" && rest[0] == '-' && endsToken(rest[1:])
 }
@@ -32,32 +32,32 @@ func (p *parser) dash() bool {
 func (p *parser) sequence(parent int) {
 	col := p.col
 	p.json = append(p.json, '[')
-	for first := true; !p.end() && p.col == col && p.dash(); first = false {
+	for first := true; !p.atEnd() && p.col == col && p.atDash(); first = false {
 		if !first {
 			p.json = append(p.json, ',')
 		}
 		p.col++
-		p.spaces()
+		p.skipSpaces()
 		if rest := p.rest(); rest != "" && rest[0] != '#' {
 			p.node(col)
 			continue
 		}
 		p.endLine()
-		if p.end() || p.col <= col {
+		if p.atEnd() || p.col <= col {
 			p.json = append(p.json, "null"...)
 			continue
 		}
 		p.node(col)
 	}
 	p.json = append(p.json, ']')
-	p.outdented(col, parent)
+	p.checkDedent(col, parent)
 }
 
-// outdented checks that a collection that is indented by col, in one indented by parent, has ended
-// properly.
-func (p *parser) outdented(col, parent int) {
+// checkDedent checks the indentation of the line that ends a collection indented by col, which is
+// in one indented by parent.
+func (p *parser) checkDedent(col, parent int) {
 	switch {
-	case p.end() || p.col <= parent:
+	case p.atEnd() || p.col <= parent:
 	case p.col == col:
 		p.fail("this is no element of the collection above; align it with its own collection")
 	case p.col > col:
@@ -67,8 +67,8 @@ func (p *parser) outdented(col, parent int) {
 	}
 }
 
-// spaces skips spaces, and refuses a tab after them.
-func (p *parser) spaces() {
+// skipSpaces skips spaces, and refuses a tab after them.
+func (p *parser) skipSpaces() {
 	rest := p.rest()
 	p.col += len(rest) - len(strings.TrimLeft(rest, " "))
 	if rest = p.rest(); rest != "" && rest[0] == '\t' {
@@ -80,7 +80,7 @@ func (p *parser) mapping(parent int) {
 	col := p.col
 	names := map[string]struct{}{}
 	p.json = append(p.json, '{')
-	for !p.end() && p.col == col {
+	for !p.atEnd() && p.col == col {
 		key, ok := p.key()
 		if !ok {
 			p.checkStart()
@@ -95,25 +95,26 @@ func (p *parser) mapping(parent int) {
 		names[key.name] = struct{}{}
 		p.json = append(jsonscan.AppendString(p.json, key.name), ':')
 		p.col = key.end
-		p.spaces()
+		p.skipSpaces()
 		if rest := p.rest(); rest != "" && rest[0] != '#' {
-			p.inline(col)
+			p.inlineValue(col)
 			continue
 		}
 		p.endLine()
 		switch {
-		case !p.end() && (p.col > col || p.col == col && p.dash()):
-			p.mappedNode(col)
+		case !p.atEnd() && (p.col > col || p.col == col && p.atDash()):
+			p.nextLineValue(col)
 		default:
 			p.json = append(p.json, "null"...)
 		}
 	}
 	p.json = append(p.json, '}')
-	p.outdented(col, parent)
+	p.checkDedent(col, parent)
 }
 
-// mappedNode reads the value of a key of a mapping that is indented by col, on a line of its own.
-func (p *parser) mappedNode(col int) {
+// nextLineValue reads the value of a key that starts on a line after the key. The mapping is
+// indented by col.
+func (p *parser) nextLineValue(col int) {
 	if p.col > col {
 		p.node(col)
 		return
@@ -126,9 +127,10 @@ func (p *parser) mappedNode(col int) {
 	p.depth--
 }
 
-// inline reads the value of a key that starts on the line of the key.
-func (p *parser) inline(col int) {
-	if p.dash() {
+// inlineValue reads the value of a key that starts on the line of the key. The mapping is indented
+// by col.
+func (p *parser) inlineValue(col int) {
+	if p.atDash() {
 		p.fail("a list cannot start on the line of its key; start it on the next one")
 	}
 	if _, ok := p.key(); ok {
@@ -146,7 +148,7 @@ type key struct {
 // key returns the key that starts here, and false if there is none.
 func (p *parser) key() (key, bool) {
 	rest := p.rest()
-	if rest == "" || p.dash() {
+	if rest == "" || p.atDash() {
 		return key{}, false
 	}
 	name, end := "", 0
@@ -164,7 +166,7 @@ func (p *parser) key() (key, bool) {
 	case '[', '{', '|', '>', '#':
 		return key{}, false
 	default:
-		if end = colon(rest); end < 0 {
+		if end = keyEnd(rest); end < 0 {
 			if rest[0] == '?' && endsToken(rest[1:]) {
 				p.fail("complex keys are not supported; write name: value")
 			}
@@ -180,8 +182,8 @@ func (p *parser) key() (key, bool) {
 	return key{name, p.col + end + 1}, true
 }
 
-// colon returns the index of the colon that ends a plain key, or -1.
-func colon(s string) int {
+// keyEnd returns the index of the colon that ends a plain key, or -1.
+func keyEnd(s string) int {
 	for i := range len(s) {
 		switch {
 		case s[i] == ':' && endsToken(s[i+1:]):
@@ -193,7 +195,7 @@ func colon(s string) int {
 	return -1
 }
 
-// checkPlainKey returns an error for a plain key that is not a string.
+// checkPlainKey fails for a plain key that is not a string.
 func (p *parser) checkPlainKey(name string) {
 	if name == "<<" {
 		p.fail("merge keys are not supported; repeat the members")

@@ -38,7 +38,7 @@ func (p *parser) blockScalar(parent int) {
 		text += "\n"
 	}
 	p.json = jsonscan.AppendString(p.json, text)
-	p.skip()
+	p.skipToContent()
 }
 
 // blockLines reads the lines of a block scalar. It returns them without their indentation up to the
@@ -46,7 +46,7 @@ func (p *parser) blockScalar(parent int) {
 func (p *parser) blockLines(parent int) (lines []string, trailing int) {
 	first := p.line
 	p.blankLines()
-	if p.end() || p.indentation() <= parent {
+	if p.atEnd() || p.indentation() <= parent {
 		return nil, p.line - first
 	}
 	indent := p.indentation()
@@ -58,7 +58,7 @@ func (p *parser) blockLines(parent int) (lines []string, trailing int) {
 		lines = append(lines, "")
 	}
 	last := len(lines)
-	for ; !p.end(); p.line++ {
+	for ; !p.atEnd(); p.line++ {
 		line := p.lines[p.line]
 		blank := strings.Trim(line, " ") == ""
 		if !blank && p.indentation() < indent {
@@ -73,7 +73,7 @@ func (p *parser) blockLines(parent int) (lines []string, trailing int) {
 }
 
 // foldLines returns the text of a folded scalar (YAML 1.2.2, section 8.1.3): a line break between
-// two lines is a space, unless one of them is indented.
+// two lines becomes a space, unless one of them is indented.
 func foldLines(lines []string) string {
 	var text strings.Builder
 	blank, first, indented := 0, true, false
@@ -82,12 +82,12 @@ func foldLines(lines []string) string {
 			blank++
 			continue
 		}
-		was := indented
+		wasIndented := indented
 		indented = line[0] == ' ' || line[0] == '\t'
 		switch {
 		case first:
 			text.WriteString(strings.Repeat("\n", blank))
-		case was || indented:
+		case wasIndented || indented:
 			text.WriteString(strings.Repeat("\n", blank+1))
 		default:
 			fold(&text, blank)

@@ -42,9 +42,9 @@ func (p *parser) flow() {
 	p.json = append(p.json, closing)
 }
 
-// flowToken skips white space and returns the next character, which must be on the same line.
+// flowToken skips white space and returns the next byte, which must be on the same line.
 func (p *parser) flowToken() byte {
-	p.spaces()
+	p.skipSpaces()
 	rest := p.rest()
 	if rest == "" || rest[0] == '#' {
 		p.fail("the collection must end on its line; write one element on each line, without " +

@@ -49,7 +49,7 @@ func (p *parser) quoted(parent int) string {
 		text.WriteString(p.decode(part, quote))
 		p.line++
 		blank := p.blankLines()
-		if p.end() || p.indentation() <= parent {
+		if p.atEnd() || p.indentation() <= parent {
 			p.line, p.col = line, col
 			p.fail("the value has no closing quote; add it, or indent the lines that continue it")
 		}
@@ -59,7 +59,7 @@ func (p *parser) quoted(parent int) string {
 		switch {
 		case !joined:
 			fold(&text, blank)
-		case blank > 0: // readers disagree
+		case blank > 0: // parsers disagree about it
 			p.fail("an empty line cannot follow a backslash; write \\n")
 		}
 	}
@@ -121,7 +121,7 @@ func escaped(s string) (rune, int) {
 		return 0, 0
 	}
 	size := 1 + digits
-	if utf16.IsSurrogate(r) && strings.HasPrefix(s[size:], `\u`) { // as JSON writes it
+	if utf16.IsSurrogate(r) && strings.HasPrefix(s[size:], `\u`) { // a surrogate pair, as in JSON
 		low, _ := hexRune(s[size+2:], 4)
 		r, size = utf16.DecodeRune(r, low), size+6
 		if r == utf8.RuneError {

@@ -26,12 +26,12 @@ func (p *parser) scalar(parent int) {
 		text := p.plain(parent)
 		line, p.line = p.line, line
 		col, p.col = p.col, col
-		p.json = append(p.json, p.resolve(text)...) // an error has the place of the text
+		p.json = append(p.json, p.resolve(text)...) // at the place of the text, for errors
 		p.line, p.col = line, col
 	}
 }
 
-// checkStart returns an error if no value of this subset can start with the text.
+// checkStart fails if no value of this subset of YAML can start here.
 func (p *parser) checkStart() {
 	rest := p.rest()
 	if rest == "" {
@@ -61,7 +61,7 @@ func (p *parser) plain(parent int) string {
 	for {
 		p.line++
 		blank := p.blankLines()
-		if commented || p.end() || p.indentation() <= parent {
+		if commented || p.atEnd() || p.indentation() <= parent {
 			break
 		}
 		p.col = p.indentation()
@@ -72,7 +72,7 @@ func (p *parser) plain(parent int) string {
 		case rest[0] == '#':
 			commented = true // a comment ends the scalar
 			continue
-		case colon(rest) >= 0:
+		case keyEnd(rest) >= 0:
 			p.fail("a value that continues on this line cannot have \": \" in it; check the " +
 				"indentation, or put the value in quotes")
 		}
@@ -80,7 +80,7 @@ func (p *parser) plain(parent int) string {
 		fold(&folded, blank)
 		folded.WriteString(text)
 	}
-	p.skip()
+	p.skipToContent()
 	return folded.String()
 }
 
@@ -96,13 +96,14 @@ func plainLine(s string) (text string, commented bool) {
 
 // blankLines skips empty lines and returns their number.
 func (p *parser) blankLines() (n int) {
-	for ; !p.end() && strings.Trim(p.lines[p.line], " ") == ""; p.line++ {
+	for ; !p.atEnd() && strings.Trim(p.lines[p.line], " ") == ""; p.line++ {
 		n++
 	}
 	return n
 }
 
-// fold appends the text for the line break before a line and the empty lines before it.
+// fold appends the text of a line break and the blank empty lines after it: a space if there are
+// none, and otherwise a line break for each.
 func fold(b *strings.Builder, blank int) {
 	if blank == 0 {
 		b.WriteByte(' ')
@@ -115,11 +116,11 @@ func fold(b *strings.Builder, blank int) {
 
 // The plain scalars of the core schema that are not strings (YAML 1.2.2, section 10.3.2).
 var (
-	decimal = lazyregexp.New(`^[-+]?[0-9]+$`)
-	octal   = lazyregexp.New(`^0o[0-7]+$`)
-	hex     = lazyregexp.New(`^0x[0-9a-fA-F]+$`)
-	float   = lazyregexp.New(`^([-+]?)([0-9]*)(?:\.([0-9]*))?([eE][-+]?[0-9]+)?$`)
-	noJSON  = lazyregexp.New(`^(?:[-+]?\.(?:inf|Inf|INF)|\.nan|\.NaN|\.NAN)$`)
+	decimal  = lazyregexp.New(`^[-+]?[0-9]+$`)
+	octal    = lazyregexp.New(`^0o[0-7]+$`)
+	hex      = lazyregexp.New(`^0x[0-9a-fA-F]+$`)
+	float    = lazyregexp.New(`^([-+]?)([0-9]*)(?:\.([0-9]*))?([eE][-+]?[0-9]+)?$`)
+	infOrNaN = lazyregexp.New(`^(?:[-+]?\.(?:inf|Inf|INF)|\.nan|\.NaN|\.NAN)$`)
 )
 
 // resolve returns the JSON of a plain scalar.
@@ -139,7 +140,7 @@ func (p *parser) resolve(s string) []byte {
 			p.fail("the number %s is too large; put it in quotes", s)
 		}
 		return strconv.AppendUint(nil, n, 10)
-	case noJSON().MatchString(s):
+	case infOrNaN().MatchString(s):
 		p.fail("JSON has no number %s; put it in quotes", s)
 	case decimal().MatchString(s), strings.ContainsAny(s, "0123456789") && float().MatchString(s):
 		return p.number(s)

@@ -19,7 +19,7 @@ import (
 // The limits of a document.
 const (
 	MaxBytes = 64 << 10
-	MaxDepth = 32 // of collections in each other
+	MaxDepth = 32 // of nested collections
 )
 
 // An Error describes text that the package does not accept, and its place. Line and Column count
@@ -44,8 +44,8 @@ func ToJSON(text []byte) (result json.RawMessage, err error) {
 		}
 	}()
 	p := &parser{lines: split(text)}
-	p.skip()
-	if p.end() {
+	p.skipToContent()
+	if p.atEnd() {
 		panic(&Error{1, 1, "the document is empty; it needs a mapping, such as name: value"})
 	}
 	if _, ok := p.key(); !ok {
@@ -99,15 +99,15 @@ func split(text []byte) []string {
 	return lines
 }
 
-func (p *parser) end() bool { return p.line >= len(p.lines) }
+func (p *parser) atEnd() bool { return p.line >= len(p.lines) }
 
 // rest returns the rest of the current line.
 func (p *parser) rest() string { return p.lines[p.line][p.col:] }
 
-// skip advances to the first character of the next line, from the current one on, that is neither
-// empty nor a comment.
-func (p *parser) skip() {
-	for ; !p.end(); p.line++ {
+// skipToContent advances to the first character of the next line, from the current one on, that is
+// neither empty nor a comment.
+func (p *parser) skipToContent() {
+	for ; !p.atEnd(); p.line++ {
 		p.col = p.indentation()
 		rest := p.rest()
 		switch {
@@ -115,7 +115,7 @@ func (p *parser) skip() {
 			continue
 		case rest[0] == '\t':
 			p.fail("a tab cannot indent; use spaces")
-		case p.col == 0 && (marker(rest, "---") || marker(rest, "...")):
+		case p.col == 0 && (isMarker(rest, "---") || isMarker(rest, "...")):
 			p.fail("only one document is allowed; remove this line")
 		}
 		return
@@ -128,7 +128,7 @@ func (p *parser) indentation() int {
 	return len(line) - len(strings.TrimLeft(line, " "))
 }
 
-func marker(s, m string) bool { return strings.HasPrefix(s, m) && endsToken(s[len(m):]) }
+func isMarker(s, m string) bool { return strings.HasPrefix(s, m) && endsToken(s[len(m):]) }
 
 // endsToken reports whether s is empty or starts with white space.
 func endsToken(s string) bool { return s == "" || s[0] == ' ' || s[0] == '\t' }
@@ -143,5 +143,5 @@ func (p *parser) endLine() {
 		p.fail("a value ends before this; put the whole value in quotes")
 	}
 	p.line++
-	p.skip()
+	p.skipToContent()
 }

@@ -106,7 +106,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Documents of about the largest size are read.
+// Documents of almost the maximum size are read.
 func TestLongDocuments(t *testing.T) {
 	for name, text := range map[string]string{
 		"keys":   repeat("k%d: v\n", 6000),
@@ -129,7 +129,7 @@ func repeat(format string, n int) string {
 	return b.String()
 }
 
-// Whatever the document, the result is an error or a JSON object.
+// For every document, the result is an error or a JSON object.
 func FuzzToJSON(f *testing.F) {
 	for _, seed := range []string{"a: b", "a:\n- b\n- c: d\n  e: [f, {g: 1}]", "a: |\n  b\n c",
 		"a: >-\n\n  b\n   c\n\n  d", "a: \"\\u00e9\n  b\\\n  c\"", "'a': 'b''c\n  d'", "a: b\n  c #d\n e"} {

@@ -193,7 +193,7 @@ func TestEncodeErrors(t *testing.T) {
 			Messages: []PromptMessage{{}}},
 		"cannot encode mcp.ProgressParams: progressToken: a required value is missing": ProgressParams{},
 		"cannot encode mcp.LoggingMessageParams: data: a required value is missing":    LoggingMessageParams{},
-		"cannot encode mcp.Implementation: x: not JSON: wants true (at byte 0)": Implementation{
+		"cannot encode mcp.Implementation: x: not JSON: expected true (at byte 0)": Implementation{
 			Extra: Extra{"x": json.RawMessage("tru")}},
 		"cannot encode mcp.Meta: k: not JSON: text after the value (at byte 1)": Meta{
 			"k": json.RawMessage("1,2")},
@@ -201,7 +201,7 @@ func TestEncodeErrors(t *testing.T) {
 			Extra: Extra{"type": json.RawMessage("1")}},
 		"cannot encode mcp.ProgressParams: progress: JSON has no number for NaN": ProgressParams{
 			ProgressToken: IntToken(1), Progress: math.NaN()},
-		"cannot encode mcp.InputRequests: k: params: not JSON: an object wants a string as a member's name here (at byte 1)": InputRequests{
+		"cannot encode mcp.InputRequests: k: params: not JSON: expected a member name in quotation marks (at byte 1)": InputRequests{
 			"k": {Params: json.RawMessage("{")}},
 		"cannot encode mcp.ElicitSchema: properties: cannot encode mcp.PrimitiveSchema: default: not JSON: 'x' cannot start a value (at byte 0)": ElicitSchema{
 			Properties: ElicitProperties{{"p", PrimitiveSchema{Default: json.RawMessage("x")}}}},

@@ -104,9 +104,9 @@ func TestDecodeErrors(t *testing.T) {
 		{CallToolParams{}, `[]`, "want an object, not an array (at byte 0)"},
 		{CallToolParams{}, `{"name":1}`, "name: want a string, not a number (at byte 8)"},
 		{CallToolParams{}, `{"name":"a"} x`, "not JSON: text after the value (at byte 13)"},
-		{CallToolParams{}, `{"name":tru}`, "name: not JSON: wants true (at byte 8)"},
+		{CallToolParams{}, `{"name":tru}`, "name: not JSON: expected true (at byte 8)"},
 		{CallToolParams{}, `{"name":"a",}`,
-			"not JSON: an object wants a string as a member's name here (at byte 12)"},
+			"not JSON: expected a member name in quotation marks (at byte 12)"},
 		{CallToolParams{}, `{"task":{"ttl":1.5}}`,
 			"task.ttl: 1.5 does not fit in int64 (at byte 15)"},
 		{CallToolParams{}, `{"_meta":[]}`, "_meta: want an object, not an array (at byte 9)"},
@@ -127,7 +127,7 @@ func TestDecodeErrors(t *testing.T) {
 		{CallToolResult{}, `{"content":[{"type":"image","data":"%%"}]}`,
 			"content[0].data: want standard base64: illegal base64 data at input byte 0 (at byte 35)"},
 		{CallToolResult{}, `{"content":[{"type":"new","x":nul}]}`,
-			"content[0]: not JSON: wants null (at byte 30)"},
+			"content[0]: not JSON: expected null (at byte 30)"},
 		{TextContent{}, `{"type":"image"}`, `type: want "text", not "image" (at byte 8)`},
 		{SamplingMessage{}, `{"content":null}`, "content: want an object, not null (at byte 11)"},
 		{ProgressParams{}, `{"progressToken":{}}`,
@@ -145,7 +145,7 @@ func TestDecodeErrors(t *testing.T) {
 		assert.Error(t, Unmarshal([]byte(tc.text), v.Interface()), tc.want)
 	}
 	for _, v := range []any{nil, CallToolParams{}, (*CallToolParams)(nil)} {
-		assert.ErrorContains(t, Unmarshal([]byte(`{}`), v), "wants a non-nil pointer")
+		assert.ErrorContains(t, Unmarshal([]byte(`{}`), v), "must be a non-nil pointer")
 	}
 }
 

@@ -276,7 +276,7 @@ func TestHooks(t *testing.T) {
 	check(`< {"jsonrpc":"2.0","id":1,"method":"tools/`, "< began tools/list 1",
 		"< ended tools/list 1", `> {"jsonrpc":"2.0","id":1,"result":{"tools`)
 	_ = s.do(t.Context(), "POST", s.url, "{", "").text()
-	check("< {", "stray invalid JSON at byte 1: an object wants a string as a member's name here",
+	check("< {", "stray invalid JSON at byte 1: expected a member name in quotation marks",
 		`> {"jsonrpc":"2.0","id":null,"error":{"cod`)
 
 	c := s.connect("2025-06-18", "")

@@ -172,7 +172,7 @@ func TestInstallIntoNothing(t *testing.T) {
 func TestInstallErrors(t *testing.T) {
 	env := world(nil, nil)
 	for _, tt := range []struct{ name, before, err string }{
-		{"cursor", "{", "f.json:1:2: an object wants a string as a member's name here"},
+		{"cursor", "{", "f.json:1:2: expected a member name in quotation marks"},
 		{"cursor", "[]", "f.json:1:1: the file must be an object, not an array"},
 		{"cursor", `{"mcpServers": null}`,
 			"f.json:1:16: mcpServers must be an object of servers by their ids, not null"},

@@ -42,9 +42,9 @@ func TestStripComments(t *testing.T) {
 
 func TestSyntaxErrors(t *testing.T) {
 	for _, tt := range []struct{ in, err string }{
-		{"{\n  \"a\": 1\n  \"b\": 2\n}", "f.json:3:3: an object wants ',' or '}' here"},
-		{`{"a" 1}`, "f.json:1:6: a member's name wants ':' behind it"},
-		{`{a: 1}`, "f.json:1:2: an object wants a string as a member's name here"},
+		{"{\n  \"a\": 1\n  \"b\": 2\n}", "f.json:3:3: expected ',' or '}' after a member"},
+		{`{"a" 1}`, "f.json:1:6: expected ':' after a member name"},
+		{`{a: 1}`, "f.json:1:2: expected a member name in quotation marks"},
 		{`{'a': 1}`, `f.json:1:2: strings must be in double quotes: "…"`},
 		{`{"a": 'x'}`, `f.json:1:7: strings must be in double quotes: "…"`},
 		{`{"ä": é}`, `f.json:1:7: 'é' cannot start a value`},
@@ -54,7 +54,7 @@ func TestSyntaxErrors(t *testing.T) {
 		{"{\"a\": \"b\nc\"}", "f.json:1:9: control character 0x0a in a string; it must be escaped"},
 		{`[,]`, "f.json:1:2: ',' cannot start a value"},
 		{`{"a":,}`, "f.json:1:6: ',' cannot start a value"},
-		{`{"a":1,,}`, "f.json:1:8: an object wants a string as a member's name here"},
+		{`{"a":1,,}`, "f.json:1:8: expected a member name in quotation marks"},
 		{"\xFF\xFE{\x00}\x00", "f.json:1:1: the file is UTF-16; save it as UTF-8"},
 		{strings.Repeat("[", 101) + strings.Repeat("]", 101), "f.json:1:101: nested too deeply"},
 		{strings.Repeat(" ", MaxFile+1), "f.json:1:1: the file has more than 4 MiB"},

@@ -129,7 +129,7 @@ warning: /project/one.json:1:37: server "b": it is not used: there is another at
 broken /project/mcp.json 0
 shadowed /project/.mcp.json 1
 used ` + user + ` 1
-error: /project/mcp.json:1:2: an object wants a string as a member's name here
+error: /project/mcp.json:1:2: expected a member name in quotation marks
 warning: /project/.mcp.json: its servers are not used: /project/mcp.json has precedence
 `},
 		{name: "profiles",

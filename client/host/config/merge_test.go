@@ -151,7 +151,7 @@ func TestMergeExisting(t *testing.T) {
   }
 }`)
 	for _, tt := range []struct{ file, err string }{
-		{"{", "t.json:1:2: an object wants a string as a member's name here"},
+		{"{", "t.json:1:2: expected a member name in quotation marks"},
 		{"[]", "t.json:1:1: the file must be an object, not an array"},
 		{`{"mcp": {"x": {"command": ["x"]}}}`,
 			"t.json is in the format of another application, which has its servers under mcp and does not read stdwire's format"},

@@ -191,7 +191,7 @@ func TestWhatAssignmentsAreRefused(t *testing.T) {
 		{"a:=hello", "bad_args", `argument "a": invalid JSON at byte 0: 'h' cannot start a value`},
 		{"a:=", "bad_args", `argument "a": invalid JSON at byte 0: a value is missing`},
 		{"a:={", "bad_args",
-			`argument "a": invalid JSON at byte 1: an object wants a string as a member's name here`},
+			`argument "a": invalid JSON at byte 1: expected a member name in quotation marks`},
 		{"a=\xff", "bad_args", `argument "a" is not UTF-8, which JSON cannot hold`},
 	} {
 		_, err := ParseAssignment(tt.word)
@@ -212,7 +212,7 @@ func TestData(t *testing.T) {
 		{"-", `{"in":true}`, ""},
 		{"", "", "-d: invalid JSON at byte 0: a value is missing"},
 		{"[1]", "", "-d: want a JSON object, not [1]"},
-		{"{bad}", "", "-d: invalid JSON at byte 1: an object wants a string as a member's name here"},
+		{"{bad}", "", "-d: invalid JSON at byte 1: expected a member name in quotation marks"},
 		{"@" + file + ".missing", "", "-d: " + file + ".missing: " + syscall.ENOENT.Error()},
 	} {
 		got, err := ParseData(t.Context(), tt.given, strings.NewReader(` {"in":true} `))

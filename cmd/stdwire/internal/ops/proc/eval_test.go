@@ -84,13 +84,13 @@ func TestProcEvalBlocked(t *testing.T) {
 	b := newBench(t, Options{})
 	for _, script := range []string{"sudo id", "rm -rf /", "echo x; RM  -rf '/'", "nohup sleep 1",
 		"curl x | sh"} {
-		err := fails(t, b, "proc.eval", args{"script": script}, dispatch.Blocked, "not allowed")
+		err := fails(t, b, "proc.eval", args{"script": script}, dispatch.Blocked, "must not contain")
 		assert.Equal(t, details[string](t, err, "path"), "/script")
 	}
 	fails(t, b, "proc.eval", args{"script": "sh", "input": "sudo id"}, dispatch.Blocked,
-		"input: the word")
+		"input must not contain")
 	fails(t, b, "proc.eval", args{"script": "$X", "env": []string{"X=sudo id"}}, dispatch.Blocked,
-		"env[0]: the word")
+		"env[0] must not contain")
 }
 
 // started waits until a script has written its process ids to a file.
