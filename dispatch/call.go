@@ -40,9 +40,9 @@ type Call struct {
 	// call opens end with it. If nil, they do not depend on a client.
 	Client context.Context
 
-	// Original is the whole JSON value that another service returned. An operation sets it if its
-	// data is only a part of that value. It is ignored if the call fails.
-	Original json.RawMessage
+	// UpstreamResult is the whole JSON value that another service returned. An operation sets it if
+	// its data is only a part of that value. It is ignored if the call fails.
+	UpstreamResult json.RawMessage
 
 	// Progress receives the reports of the operation (see the function [Progress]), on the
 	// operation's goroutines. If nil, reports are discarded.

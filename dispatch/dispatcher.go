@@ -153,9 +153,9 @@ func (d *Dispatcher) Run(ctx context.Context, op *Operation, call *Call) (result
 	start := time.Now()
 	result = d.recoverHandle(ctx, op, call)
 	result.Session = call.Session
-	if result.Success() && call.Original != nil {
-		if original, err := checkRaw(call.Original); err == nil {
-			result.Original = original
+	if result.Success() && call.UpstreamResult != nil {
+		if whole, err := checkRaw(call.UpstreamResult); err == nil {
+			result.UpstreamResult = whole
 		}
 	}
 	if elapsed := time.Since(start); elapsed >= d.slow && d.slow > 0 && op.spec.Kind != Wait {

@@ -17,7 +17,7 @@ type Envelope struct {
 	// JSON
 	Text string
 
-	Original json.RawMessage // the value of which the data is a part; nil: none; see [Call]
+	UpstreamResult json.RawMessage // the value of which the data is a part; nil: none; see [Call]
 }
 
 // Success reports whether the operation succeeded.
@@ -58,9 +58,9 @@ func (e Envelope) appendMeta(dst []byte) []byte {
 		dst = jsonscan.AppendString(dst, e.Session)
 		before = ","
 	}
-	if e.Original != nil {
+	if e.UpstreamResult != nil {
 		dst = append(append(dst, before...), `"original":`...)
-		dst = append(dst, e.Original...)
+		dst = append(dst, e.UpstreamResult...)
 		before = ","
 	}
 	if before == "," {
@@ -85,7 +85,7 @@ func ParseEnvelope(text []byte) (e Envelope, ok bool) {
 		return e, false
 	}
 	e.Session, _ = jsonscan.Text(jsonscan.Member(meta, "session_id"))
-	e.Original = jsonscan.Member(meta, "original")
+	e.UpstreamResult = jsonscan.Member(meta, "original")
 	if success == "true" {
 		e.Data = members["data"]
 		return e, true

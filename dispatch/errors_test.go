@@ -106,9 +106,9 @@ func TestAppendJSON(t *testing.T) {
 			dispatch.Envelope{Err: dispatch.Errorf(dispatch.Blocked, "no"), Session: "s"},
 			`{"success":false,"data":null,"error":{"code":"blocked","message":"no","details":null,"recoverable":false},"_meta":{"session_id":"s"}}`},
 		{"original", dispatch.Envelope{Data: json.RawMessage(`1`),
-			Original: json.RawMessage(`{"a":1}`)},
+			UpstreamResult: json.RawMessage(`{"a":1}`)},
 			`{"success":true,"data":1,"error":null,"_meta":{"original":{"a":1}}}`},
-		{"original in a session", dispatch.Envelope{Session: "s", Original: json.RawMessage(`1`)},
+		{"original in a session", dispatch.Envelope{Session: "s", UpstreamResult: json.RawMessage(`1`)},
 			`{"success":true,"data":null,"error":null,"_meta":{"session_id":"s","original":1}}`},
 		{"details that do not encode",
 			dispatch.Envelope{Err: dispatch.Errorf(dispatch.Blocked, "no").With(func() {})},
@@ -157,7 +157,7 @@ func TestOriginal(t *testing.T) {
 		catalog := dispatch.NewCatalog()
 		dispatch.Add(catalog, dispatch.Spec{Name: "op", Summary: "Does it.", Kind: dispatch.Read},
 			func(ctx context.Context, _ struct{}) (int, error) {
-				dispatch.CallFrom(ctx).Original = json.RawMessage(tc.original)
+				dispatch.CallFrom(ctx).UpstreamResult = json.RawMessage(tc.original)
 				return 1, tc.err
 			})
 		e := dispatch.NewDispatcher(catalog, dispatch.Options{}).Dispatch(t.Context(),

@@ -132,8 +132,8 @@ func (p *Pool) Give(name string, n int64) {
 	p.serveWaiting()
 }
 
-// Most returns how much an owner may hold if no other owner holds anything.
-func (p *Pool) Most(name string) int64 {
+// MaxHeld returns how much an owner may hold if no other owner holds anything.
+func (p *Pool) MaxHeld(name string) int64 {
 	if name == "" {
 		return p.total
 	}
@@ -186,7 +186,7 @@ func (p *Pool) take(o *owner, held, n int64) error {
 	switch {
 	case n < 0:
 		panic(fmt.Sprintf("quota: cannot take %d: it is negative", n))
-	case held+n > p.Most(o.name):
+	case held+n > p.MaxHeld(o.name):
 		return ErrNever
 	case n > p.total-p.held || held+n > share: // too much even if the owner held nothing else
 		return ErrTotal

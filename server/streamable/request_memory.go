@@ -82,7 +82,7 @@ func (m *requestMemory) bodyRefusal(err error) *refusal {
 	if errors.Is(err, quota.ErrNever) {
 		return newRefusal(http.StatusRequestEntityTooLarge, rpc.CodeInvalidRequest,
 			"the body is larger than the %d bytes that one caller may have in the server's memory",
-			m.handler.budget.Most(m.owner)).withHeader("Connection", "close")
+			m.handler.budget.MaxHeld(m.owner)).withHeader("Connection", "close")
 	}
 	refused := m.busyRefusal(err, "there is no room for the body")
 	refused.headers = http.Header{"Connection": {"close"}}
@@ -95,7 +95,7 @@ func (m *requestMemory) responseRefusal(err error, size int) *refusal {
 	if errors.Is(err, quota.ErrNever) {
 		return newRefusal(http.StatusInternalServerError, rpc.CodeInternalError,
 			"%s: one caller may have %d in the server's memory; ask for less at a time", what,
-			m.handler.budget.Most(m.owner))
+			m.handler.budget.MaxHeld(m.owner))
 	}
 	return m.busyRefusal(err, what)
 }

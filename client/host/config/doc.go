@@ -64,7 +64,7 @@
 // [Config].ProfilesRequiringTrust.
 //
 // An application that keeps servers running while files change can apply the part of a new
-// definition that only restricts the old one: see [Server.Intersect].
+// definition that only restricts the old one: see [Server.Restrict].
 //
 // # Secrets
 //

@@ -32,10 +32,10 @@ func digest(parts ...any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Intersect returns old with the restrictions of s, a newer definition of the same server: disabled
+// Restrict returns old with the restrictions of s, a newer definition of the same server: disabled
 // if one of them is, with the tools that both allow. If the result has the TrustDigest of s, so
-// that s only restricts old, Intersect returns s, and same is true.
-func (s *Server) Intersect(old *Server) (less *Server, same bool) {
+// that s only restricts old, Restrict returns s, and same is true.
+func (s *Server) Restrict(old *Server) (less *Server, same bool) {
 	within := *old
 	within.Disabled = old.Disabled || s.Disabled
 	within.Filter = old.Filter.And(s.Filter)

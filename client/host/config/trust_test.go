@@ -79,7 +79,7 @@ func TestIntersect(t *testing.T) {
 	} {
 		old, now := projectServer(t, "/project", "s", tt.was),
 			projectServer(t, "/project", "s", tt.now)
-		result, same := now.Intersect(old)
+		result, same := now.Restrict(old)
 		assert.Equal(t, same, tt.want == "", tt.now)
 		want := tt.want
 		if same {
@@ -88,7 +88,7 @@ func TestIntersect(t *testing.T) {
 		less := *result
 		less.extraFields = nil
 		assert.Equal(t, normal(t, string(less.JSON())), normal(t, want))
-		again, same := result.Intersect(old)
+		again, same := result.Restrict(old)
 		assert.Assert(t, same && again == result, "it only takes away")
 	}
 }

@@ -74,8 +74,8 @@ func appDefinitions(ctx context.Context, c *client.Client) (all []json.RawMessag
 // checkApp compares an app with its pin, and pins it at its first use. It returns an error if the
 // app has changed, unless Options.PinsWarn is set.
 func (u *upstreamServer) checkApp(serverName, uri string, contents []mcp.ResourceContents) error {
-	lock := u.g.o.Pins
-	if lock == nil {
+	pins := u.g.o.Pins
+	if pins == nil {
 		return nil
 	}
 	identity, err := newPinServer(u.id, serverName)
@@ -87,7 +87,7 @@ func (u *upstreamServer) checkApp(serverName, uri string, contents []mcp.Resourc
 		return err
 	}
 	definitions := []json.RawMessage{definition}
-	report, err := lock.Check(identity, pin.App, definitions)
+	report, err := pins.Check(identity, pin.App, definitions)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (u *upstreamServer) checkApp(serverName, uri string, contents []mcp.Resourc
 	case report.IdentityChange != "":
 		reason = "the identity of its server has changed"
 	case state == pin.New: // its tool is pinned too and has not changed
-		return lock.Accept(identity, pin.App, definitions)
+		return pins.Accept(identity, pin.App, definitions)
 	case state == pin.Same:
 		return nil
 	}

@@ -124,7 +124,7 @@ func (g *Gateway) callOperation(ctx context.Context, t target) (json.RawMessage,
 		return nil, dispatch.Errorf(dispatch.UpstreamError, "%s", r.message()).With(result)
 	}
 	if r.hasMoreThanData() {
-		call.Original = result
+		call.UpstreamResult = result
 	}
 	return r.data(), nil
 }

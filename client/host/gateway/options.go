@@ -25,7 +25,7 @@ type Options struct {
 	// use of their server and up to 10 s after it. A definition that has changed since, or that a
 	// known server adds later, is withheld until [pin.Lock.Accept] accepts it and
 	// [Gateway.Recheck], or the server's next list, compares it again.
-	Pins *pin.Lock
+	Pins *pin.File
 	// PinsWarn offers such definitions and only logs them.
 	PinsWarn bool
 	// Before runs before each tool call, and After on its result, unless that is an error or a

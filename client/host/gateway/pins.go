@@ -87,9 +87,9 @@ type pinChecker struct {
 }
 
 // check compares definitions with their pins.
-func (p *pinChecker) check(lock *pin.Lock, server pin.Server, kind pin.Kind,
+func (p *pinChecker) check(pins *pin.File, server pin.Server, kind pin.Kind,
 	definitions []json.RawMessage) (pin.Report, error) {
-	report, err := lock.Check(server, kind, definitions)
+	report, err := pins.Check(server, kind, definitions)
 	if err != nil {
 		return report, err
 	}
@@ -105,10 +105,10 @@ func (p *pinChecker) check(lock *pin.Lock, server pin.Server, kind pin.Kind,
 	if added == nil || report.IdentityChange != "" || time.Since(p.pinnedAt) > firstUse {
 		return report, nil
 	}
-	if err := lock.Accept(server, kind, definitions, added...); err != nil {
+	if err := pins.Accept(server, kind, definitions, added...); err != nil {
 		return report, err
 	}
-	return lock.Check(server, kind, definitions)
+	return pins.Check(server, kind, definitions)
 }
 
 // comparePin returns an error if the definition of the called tool or prompt does not match its
@@ -139,8 +139,8 @@ func (c *call) comparePin(ctx context.Context, to *client.Client,
 // difference once.
 func (l *itemList[T, S]) admit(server string, all []definition[T],
 	withheld map[string]WithheldItem) (usable []definition[T]) {
-	lock := l.upstream.g.o.Pins
-	if lock == nil {
+	pins := l.upstream.g.o.Pins
+	if pins == nil {
 		return all
 	}
 	withhold := func(d definition[T], reason Reason, detail string) {
@@ -151,7 +151,7 @@ func (l *itemList[T, S]) admit(server string, all []definition[T],
 	identity, err := newPinServer(l.upstream.id, server)
 	var report pin.Report
 	if err == nil {
-		report, err = l.pins.check(lock, identity, pin.Kind(l.kind), definitionTexts(all))
+		report, err = l.pins.check(pins, identity, pin.Kind(l.kind), definitionTexts(all))
 	}
 	if err != nil {
 		if len(all) > 0 {

@@ -84,10 +84,10 @@ func TestInvalidDefinitions(t *testing.T) {
 	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		w.gateway.Close()
 		var log lockedBuffer
-		lock, err := pin.Open(filepath.Join(t.TempDir(), "mcp.lock"))
+		pins, err := pin.Open(filepath.Join(t.TempDir(), "mcp.pins"))
 		assert.NilError(t, err)
 		w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
-			NoDescriptionPrefix: true, Pins: lock}.New(w.downstream)
+			NoDescriptionPrefix: true, Pins: pins}.New(w.downstream)
 		assert.NilError(t, w.gateway.Add(w.server("up", mcp.Modern)))
 		assert.NilError(t, w.gateway.Add(invalid.server("odd", &w.serving)))
 		w.gateway.Settle(t.Context())
@@ -121,19 +121,19 @@ func TestInvalidDefinitions(t *testing.T) {
 		assert.Equal(t, strings.Count(log.String(), "level=WARN"), said, "it is said once: %s",
 			log.String())
 		// Pins cover the definition of the server, not the repaired one.
-		assert.Assert(t, pinnedOf(t, lock, "odd", `{"name":"a_empty","inputSchema":{},"x":1.50}`))
+		assert.Assert(t, pinnedOf(t, pins, "odd", `{"name":"a_empty","inputSchema":{},"x":1.50}`))
 	})
 }
 
-// pinnedOf reports whether a lock has a pin for this definition of a server's tool.
-func pinnedOf(t *testing.T, lock *pin.Lock, id, definition string) bool {
+// pinnedOf reports whether a pins has a pin for this definition of a server's tool.
+func pinnedOf(t *testing.T, pins *pin.File, id, definition string) bool {
 	t.Helper()
 	var o client.Options
 	gateway.DeclareCapabilities(&o)
 	o.Extensions = nil // extensions are not part of the identity
 	declared, err := mcp.Marshal(o.Capabilities())
 	assert.NilError(t, err)
-	report, err := lock.Compare(pin.Server{ID: id, Name: "scripted", Capabilities: declared},
+	report, err := pins.Compare(pin.Server{ID: id, Name: "scripted", Capabilities: declared},
 		pin.Tool, []json.RawMessage{json.RawMessage(definition)})
 	assert.NilError(t, err)
 	return len(report.Verdicts) == 1 && report.Verdicts[0].State == pin.Same

@@ -65,7 +65,7 @@ func (r *toolResult) hasMoreThanData() bool {
 			return true
 		}
 	}
-	return r.enveloped && (r.envelope.Session != "" || r.envelope.Original != nil)
+	return r.enveloped && (r.envelope.Session != "" || r.envelope.UpstreamResult != nil)
 }
 
 // hasOnlyServerInfo reports whether a _meta only names the server, as in every modern result.

@@ -3,15 +3,15 @@
 // definition that differs from its pin must not be used until the user has seen the difference and
 // accepted it.
 //
-//	lock, err := pin.Open(path)
+//	pins, err := pin.Open(path)
 //	server := pin.Server{ID: "files", Name: "filesystem", Capabilities: capabilities}
-//	report, err := lock.Check(server, pin.Tool, tools)
+//	report, err := pins.Check(server, pin.Tool, tools)
 //	for _, v := range report.Verdicts {
 //		if !v.Usable() {
 //			… // v.Changes lists the differences
 //		}
 //	}
-//	err = lock.Accept(server, pin.Tool, tools, "read")
+//	err = pins.Accept(server, pin.Tool, tools, "read")
 //
 // # What is pinned
 //
@@ -27,7 +27,7 @@
 // # First use
 //
 // The definitions of an unknown server are trusted and pinned, each [Kind] at its first
-// [Lock.Check]. A definition that the server adds later is [New] and must be accepted. A definition
-// that the server removes keeps its pin. After the first use only [Lock.Accept] changes a pin, and
-// only [Lock.Forget] removes one.
+// [File.Check]. A definition that the server adds later is [New] and must be accepted. A definition
+// that the server removes keeps its pin. After the first use only [File.Accept] changes a pin, and
+// only [File.Forget] removes one.
 package pin

@@ -17,7 +17,7 @@ func Example() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	lock, err := pin.Open(filepath.Join(dir, "pins.json"))
+	pins, err := pin.Open(filepath.Join(dir, "pins.json"))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -26,7 +26,7 @@ func Example() {
 	before := []json.RawMessage{[]byte(`{"name":"read","description":"Reads a file."}`)}
 	after := []json.RawMessage{[]byte(`{"name":"read","description":"Reads and sends a file."}`)}
 	for _, tools := range [][]json.RawMessage{before, after} {
-		report, err := lock.Check(s, pin.Tool, tools)
+		report, err := pins.Check(s, pin.Tool, tools)
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -35,8 +35,8 @@ func Example() {
 			fmt.Println(v.Name, v.State, v.Usable(), v.Changes)
 		}
 	}
-	fmt.Println(lock.Accept(s, pin.Tool, after, "read"))
-	report, err := lock.Check(s, pin.Tool, after)
+	fmt.Println(pins.Accept(s, pin.Tool, after, "read"))
+	report, err := pins.Check(s, pin.Tool, after)
 	fmt.Println(report.Verdicts[0].State, err)
 	// Output:
 	// read same true []

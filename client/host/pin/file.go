@@ -1,188 +1,187 @@
 package pin
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
+	"maps"
+	"sync"
 	"time"
-
-	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
-// A file is the content of a file of pins.
-type file struct {
-	Version int                    `json:"version"`
-	Servers map[string]*serverPins `json:"servers"` // by server ID
+// ErrNotFound matches the error of [File.Accept] for a name without a definition, and of
+// [File.Forget] for a name without a pin or an unknown server.
+var ErrNotFound = errors.New("not found")
+
+// A File is a file of pins. Its methods are safe for concurrent use. Several processes may use the
+// same file: each method reads it again, and of two simultaneous writes one may be lost.
+//
+// Writing a large file takes long, so concurrent calls share one write: when a gateway of 200
+// servers starts for the first time, it checks all of them for the first time.
+type File struct {
+	path    string
+	writing sync.Mutex // held while the file is written; locked before mu
+
+	mu sync.Mutex
+	// current is the parsed content of the file whose SHA-256 is sum or, while changes > written,
+	// the content to write. It is nil before the file was read, and after an error.
+	current *contents
+	sum     [sha256.Size]byte
+	info    fs.FileInfo // of the file when it was read
+	readAt  time.Time
+	changes int // number of the last change of current; the first is 1
+	written int // number of the last change that is in the file or was lost
+	// The changes after lostAfter up to lostTo were lost because of lostErr.
+	lostAfter, lostTo int
+	lostErr           error
 }
 
-// version is the version of the format.
-const version = 1
+// Path returns the name of the file.
+func (f *File) Path() string { return f.path }
 
-const (
-	// maxFile limits the size of the file in bytes.
-	maxFile = 64 << 20
-	// maxKind limits the bytes of one server's definitions of one kind, so that no server can fill
-	// the file.
-	maxKind = 4 << 20
-)
-
-// read returns l.current, after reading the file again unless a change is to be written. The
-// content is empty if the file does not exist. The caller holds mu.
-func (l *Lock) read() (*file, error) {
-	if l.current != nil && l.changes > l.written {
-		return l.current, nil
-	}
-	in, err := atomicfile.Open(l.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		l.sum, l.info = [sha256.Size]byte{}, nil
-		l.current, err = l.parse(nil)
-		return l.current, err
-	}
-	if err != nil {
-		return nil, fmt.Errorf("pins: %w", err)
-	}
-	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("pins: %w", err)
-	}
-	if l.current != nil && atomicfile.Unchanged(l.info, l.readAt, info) {
-		return l.current, nil
-	}
-	readAt := time.Now()
-	text, err := io.ReadAll(io.LimitReader(in, maxFile+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("pins: %w", err)
-	case len(text) > maxFile:
-		return nil, fmt.Errorf("pins: %s has more than %d bytes", l.path, maxFile)
-	}
-	sum := sha256.Sum256(text)
-	if l.current == nil || l.sum != sum {
-		if l.current, err = l.parse(text); err != nil {
-			return nil, err
-		}
-	}
-	l.sum, l.info, l.readAt = sum, info, readAt
-	return l.current, nil
+// Open returns the pins in a file. The file need not exist: the first pin creates it, readable by
+// its owner only. Open returns an error, and does not change the file, if it cannot be read or is
+// not a file of pins.
+func Open(path string) (*File, error) {
+	f := &File{path: path}
+	_, err := f.read()
+	return f, err
 }
 
-// parse returns the content of a file.
-func (l *Lock) parse(text []byte) (*file, error) {
-	f := &file{Version: version, Servers: map[string]*serverPins{}}
-	if len(bytes.TrimSpace(text)) == 0 {
-		return f, nil
-	}
-	if err := json.Unmarshal(text, f); err != nil {
-		return nil, fmt.Errorf("pins: %s is not a file of pins: %w", l.path, err)
-	}
-	if f.Version != version {
-		return nil, fmt.Errorf("pins: %s has version %d; this program reads version %d", l.path,
-			f.Version, version)
-	}
-	for id, sp := range f.Servers {
-		if sp == nil {
-			return nil, fmt.Errorf("pins: %s: the server %.50q is null", l.path, id)
+// Check compares a server's definitions of one kind with their pins. If the kind was never checked
+// before, Check pins all definitions and reports them as Same. After an error, because the file
+// cannot be read or written or a definition is invalid, none of the definitions may be used.
+func (f *File) Check(s Server, kind Kind, definitions []json.RawMessage) (Report, error) {
+	var c comparison
+	err := f.update(func() (err error) {
+		c, err = f.compare(&s, kind, definitions)
+		if err != nil || !c.report.First {
+			return err
 		}
-		for _, kind := range Kinds() {
-			if err := sp.verify(kind); err != nil {
-				return nil, fmt.Errorf("pins: %s: %w of the server %.50q", l.path, err, id)
-			}
+		for i := range c.report.Verdicts {
+			c.report.Verdicts[i].State = Same
 		}
-		s := Server{Capabilities: sp.Capabilities}
-		var err error
-		if sp.Capabilities, err = s.canonicalCapabilities(); err != nil {
-			return nil, fmt.Errorf("pins: %s: the server %.50q: %w", l.path, id, err)
-		}
-	}
-	return f, nil
+		*c.server.ofKind(kind) = c.entries
+		c.contents.Servers[s.ID] = c.server
+		f.changes++
+		return nil
+	})
+	return c.report, err
 }
 
-// update calls change, which may change l.current and then increments l.changes. update returns
-// when this change and all earlier ones are in the file.
-func (l *Lock) update(change func() error) error {
-	l.mu.Lock()
-	err := change()
-	last := l.changes
-	done := l.written >= last
-	l.mu.Unlock()
-	if err != nil || done {
-		return err
+// Compare is like [File.Check] but pins nothing. Definitions of a kind that was never checked are
+// New.
+func (f *File) Compare(s Server, kind Kind, definitions []json.RawMessage) (Report, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c, err := f.compare(&s, kind, definitions)
+	return c.report, err
+}
+
+// A comparison is the report on definitions, with the data from which it was made.
+type comparison struct {
+	contents     *contents
+	server       *serverPins // of the contents; a new one for a server that is not in it
+	capabilities json.RawMessage
+	names        []string // in the order of the definitions
+	entries      map[string]entry
+	report       Report
+}
+
+// compare compares definitions with their pins. The caller holds mu.
+func (f *File) compare(s *Server, kind Kind, definitions []json.RawMessage) (c comparison,
+	err error) {
+	if c.names, c.entries, err = kind.newEntries(definitions); err != nil {
+		return c, err
 	}
-	l.writing.Lock()
-	defer l.writing.Unlock()
-	text, upTo, err := l.unwritten(last)
-	if text == nil || err != nil {
-		return err
+	if c.capabilities, err = s.canonicalCapabilities(); err != nil {
+		return c, err
 	}
-	err = l.write(text)
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	if c.contents, err = f.read(); err != nil {
+		return c, err
+	}
+	if c.server = c.contents.Servers[s.ID]; c.server == nil {
+		c.server = &serverPins{Name: s.Name, Capabilities: c.capabilities}
+	}
+	c.report = newReport(c.server, kind, s, c.capabilities, c.names, c.entries)
+	return c, nil
+}
+
+// Accept pins the definitions with the accepted names, or all definitions if no names are given. If
+// the identity of the server has changed, its other pins are removed. If the server is unknown, its
+// other definitions are New from now on. If no definition has an accepted name, the error matches
+// [ErrNotFound] and nothing changes.
+func (f *File) Accept(s Server, kind Kind, definitions []json.RawMessage,
+	accepted ...string) error {
+	return f.update(func() error { return f.accept(s, kind, definitions, accepted) })
+}
+
+// accept changes f.current as [File.Accept] changes the file. The caller holds mu.
+func (f *File) accept(s Server, kind Kind, definitions []json.RawMessage, accepted []string) error {
+	c, err := f.compare(&s, kind, definitions)
 	if err != nil {
-		l.fail(err)
 		return err
 	}
-	l.written, l.sum = upTo, sha256.Sum256(text)
+	if len(accepted) == 0 {
+		accepted = c.names
+	}
+	for _, name := range accepted {
+		if _, ok := c.entries[name]; !ok {
+			return fmt.Errorf("the %s %.100q of the server %q: %w", kind, name, s.ID, ErrNotFound)
+		}
+	}
+	sp := c.server
+	if c.contents.Servers[s.ID] == nil || c.report.IdentityChange != "" {
+		sp = &serverPins{Name: s.Name, Capabilities: c.capabilities}
+		for _, kind := range Kinds() { // empty, not nil: no kind has a first use any more
+			*sp.ofKind(kind) = map[string]entry{}
+		}
+	}
+	entries := maps.Clone(*sp.ofKind(kind))
+	if entries == nil {
+		entries = map[string]entry{}
+	}
+	for _, name := range accepted {
+		entries[name] = c.entries[name]
+	}
+	*sp.ofKind(kind) = entries
+	c.contents.Servers[s.ID] = sp
+	f.changes++
 	return nil
 }
 
-// unwritten returns the text to write so that a change is in the file, and the number of the last
-// change in the text. It returns nil if another call has written the change, and an error if the
-// change was lost.
-func (l *Lock) unwritten(change int) (text []byte, upTo int, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case l.lostAfter < change && change <= l.lostTo:
-		return nil, 0, l.lostErr
-	case l.written >= change:
-		return nil, 0, nil
-	}
-	if text, err = json.MarshalIndent(l.current, "", "  "); err != nil {
-		err = fmt.Errorf("pins: %w", err)
-		l.fail(err)
-	}
-	return append(text, '\n'), l.changes, err
+// Forget removes the pins with these names, of every kind, or the whole server if no names are
+// given, so that its next Check is its first use. If a pin or the server does not exist, the error
+// matches [ErrNotFound] and nothing changes.
+func (f *File) Forget(id string, names ...string) error {
+	return f.update(func() error { return f.forget(id, names) })
 }
 
-// fail drops all changes that are not in the file, with err as the reason. The caller holds mu.
-func (l *Lock) fail(err error) {
-	l.lostAfter, l.lostTo, l.lostErr = l.written, l.changes, err
-	l.written, l.current = l.changes, nil
-}
-
-// write replaces the file atomically.
-func (l *Lock) write(text []byte) error {
-	if len(text) > maxFile {
-		return fmt.Errorf(
-			"pins: %s would have more than %d bytes: forget servers that are not used any more",
-			l.path, maxFile)
+// forget changes f.current as [File.Forget] changes the file. The caller holds mu.
+func (f *File) forget(id string, names []string) error {
+	content, err := f.read()
+	if err != nil {
+		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
-		return fmt.Errorf("pins: %w", err)
+	sp := content.Servers[id]
+	if sp == nil {
+		return fmt.Errorf("pins of the server %q: %w", id, ErrNotFound)
 	}
-	if err := atomicfile.Write(l.path, text, 0o600); err != nil {
-		return fmt.Errorf("pins: %w", err)
-	}
-	return nil
-}
-
-// verify returns an error if a pin of the kind does not match its definition, because the
-// file was edited.
-func (sp *serverPins) verify(kind Kind) error {
-	entries := *sp.ofKind(kind)
-	for name, e := range entries {
-		found, e2, err := kind.newEntry(e.Definition)
-		if err != nil || found != name || e2.SHA256 != e.SHA256 {
-			return fmt.Errorf("the pin does not match its definition: the %s %.100q", kind, name)
+	for _, name := range names {
+		if !sp.has(name) {
+			return fmt.Errorf("the pin %.100q of the server %q: %w", name, id, ErrNotFound)
 		}
-		entries[name] = e2
 	}
+	for _, kind := range Kinds() {
+		for _, name := range names {
+			delete(*sp.ofKind(kind), name)
+		}
+	}
+	if len(names) == 0 {
+		delete(content.Servers, id)
+	}
+	f.changes++
 	return nil
 }

@@ -33,7 +33,7 @@ func (kind Kind) Name(definition json.RawMessage) string {
 }
 
 // Distinct returns the definitions that have a name, and only the first of several with the same
-// name. [Lock.Check] returns an error for the others.
+// name. [File.Check] returns an error for the others.
 func Distinct(kind Kind, definitions []json.RawMessage) (distinct []json.RawMessage) {
 	seen := map[string]bool{"": true}
 	for _, definition := range definitions {

@@ -12,18 +12,18 @@ type Summary struct {
 }
 
 // Summaries returns the summaries of all servers with pins, sorted by ID.
-func (l *Lock) Summaries() ([]Summary, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	f, err := l.read()
+func (f *File) Summaries() ([]Summary, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	content, err := f.read()
 	if err != nil {
 		return nil, err
 	}
 	var all []Summary
-	for _, id := range slices.Sorted(maps.Keys(f.Servers)) {
-		s := Summary{ID: id, Name: f.Servers[id].Name, Pins: map[Kind]int{}}
+	for _, id := range slices.Sorted(maps.Keys(content.Servers)) {
+		s := Summary{ID: id, Name: content.Servers[id].Name, Pins: map[Kind]int{}}
 		for _, kind := range Kinds() {
-			if entries := *f.Servers[id].ofKind(kind); entries != nil {
+			if entries := *content.Servers[id].ofKind(kind); entries != nil {
 				s.Pins[kind] = len(entries)
 			}
 		}

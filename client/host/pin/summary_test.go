@@ -11,19 +11,19 @@ import (
 )
 
 func TestSummaries(t *testing.T) {
-	lock, err := pin.Open(filepath.Join(t.TempDir(), "pins.json"))
+	pins, err := pin.Open(filepath.Join(t.TempDir(), "pins.json"))
 	assert.NilError(t, err)
-	all, err := lock.Summaries()
+	all, err := pins.Summaries()
 	assert.NilError(t, err)
 	assert.Equal(t, len(all), 0)
 	tools := []json.RawMessage{[]byte(`{"name":"a"}`), []byte(`{"name":"b"}`)}
 	for _, id := range []string{"z", "a"} {
-		_, err = lock.Check(pin.Server{ID: id, Name: "named " + id}, pin.Tool, tools)
+		_, err = pins.Check(pin.Server{ID: id, Name: "named " + id}, pin.Tool, tools)
 		assert.NilError(t, err)
 	}
-	_, err = lock.Check(pin.Server{ID: "z", Name: "named z"}, pin.Prompt, nil)
+	_, err = pins.Check(pin.Server{ID: "z", Name: "named z"}, pin.Prompt, nil)
 	assert.NilError(t, err)
-	all, err = lock.Summaries()
+	all, err = pins.Summaries()
 	assert.NilError(t, err)
 	assert.DeepEqual(t, all, []pin.Summary{
 		{ID: "a", Name: "named a", Pins: map[pin.Kind]int{pin.Tool: 2}},

@@ -71,31 +71,31 @@ func (p *pinOptions) word(word string) error {
 }
 
 func (p *pinOptions) run(ctx context.Context, std *term.Streams) error {
-	lock, err := target.OpenPins()
+	pins, err := target.OpenPins()
 	if err != nil {
 		return err
 	}
 	id := p.target.Configured.ID
 	switch {
 	case p.action == "" || p.action == "list":
-		return p.list(std, lock)
+		return p.list(std, pins)
 	case id == "" && p.action == "diff" && p.names == nil && p.target.IsBuiltin():
-		return p.diffAll(ctx, std, lock)
+		return p.diffAll(ctx, std, pins)
 	case id == "":
 		return command.Usagef("which server?").WithHint("select one: -s ID")
 	case p.action == "rm":
-		if err := lock.Forget(id, p.names...); err != nil {
+		if err := pins.Forget(id, p.names...); err != nil {
 			return p.failure(err)
 		}
 		std.Out.Print(fmt.Sprintf("%s: deleted the records of %s\n", id,
 			cmp.Or(printable.Line(strings.Join(p.names, ", ")), "all definitions")))
 		return nil
 	}
-	return p.compare(ctx, std, lock, p.target)
+	return p.compare(ctx, std, pins, p.target)
 }
 
 // compare compares the definitions of a server with their pins and shows or accepts them.
-func (p *pinOptions) compare(ctx context.Context, std *term.Streams, lock *pin.Lock,
+func (p *pinOptions) compare(ctx context.Context, std *term.Streams, pins *pin.File,
 	t *target.Target) error {
 	id := t.Configured.ID
 	return t.UseWith(ctx, std, gateway.DeclareCapabilities, func(c *client.Client) error {
@@ -109,14 +109,14 @@ func (p *pinOptions) compare(ctx context.Context, std *term.Streams, lock *pin.L
 			if err != nil {
 				return err
 			}
-			report, err := lock.Compare(server, kind, definitions)
+			report, err := pins.Compare(server, kind, definitions)
 			if err != nil {
 				return &command.Failure{Code: "config", Why: err.Error()}
 			}
 			all = append(all, comparison{kind, definitions, report})
 		}
 		if p.action == "accept" {
-			return p.failure(p.accept(std, lock, server, all))
+			return p.failure(p.accept(std, pins, server, all))
 		}
 		return p.show(std, id, all)
 	})
@@ -146,7 +146,7 @@ type comparison struct {
 }
 
 // accept pins the named definitions of every kind, or all, and says which were not as accepted.
-func (p *pinOptions) accept(std *term.Streams, lock *pin.Lock, server pin.Server,
+func (p *pinOptions) accept(std *term.Streams, pins *pin.File, server pin.Server,
 	all []comparison) error {
 	named := map[string]bool{}
 	accepted := make([][]string, len(all))
@@ -169,7 +169,7 @@ func (p *pinOptions) accept(std *term.Streams, lock *pin.Lock, server pin.Server
 		if len(p.names) > 0 && len(accepted[i]) == 0 {
 			continue
 		}
-		if err := lock.Accept(server, c.kind, c.definitions, accepted[i]...); err != nil {
+		if err := pins.Accept(server, c.kind, c.definitions, accepted[i]...); err != nil {
 			return err
 		}
 	}

@@ -16,11 +16,11 @@ import (
 const nothingPinned = "nothing is recorded: stdwire serve and stdwire run record definitions at their first use"
 
 // list prints the servers with pins and the numbers of these.
-func (p *pinOptions) list(std *term.Streams, lock *pin.Lock) error {
+func (p *pinOptions) list(std *term.Streams, pins *pin.File) error {
 	if len(p.names) > 0 {
 		return command.Usagef("unexpected argument %q", p.names[0])
 	}
-	servers, err := lock.Summaries()
+	servers, err := pins.Summaries()
 	if err != nil {
 		return p.failure(err)
 	}
@@ -41,8 +41,8 @@ func (p *pinOptions) list(std *term.Streams, lock *pin.Lock) error {
 }
 
 // diffAll compares all servers with pins. It prints each failure but the last, which it returns.
-func (p *pinOptions) diffAll(ctx context.Context, std *term.Streams, lock *pin.Lock) error {
-	servers, err := lock.Summaries()
+func (p *pinOptions) diffAll(ctx context.Context, std *term.Streams, pins *pin.File) error {
+	servers, err := pins.Summaries()
 	if err != nil {
 		return p.failure(err)
 	}
@@ -58,7 +58,7 @@ func (p *pinOptions) diffAll(ctx context.Context, std *term.Streams, lock *pin.L
 		}
 		t := *p.target
 		t.Configured.ID = s.ID
-		err := p.compare(ctx, std, lock, &t)
+		err := p.compare(ctx, std, pins, &t)
 		if err == nil {
 			continue
 		}

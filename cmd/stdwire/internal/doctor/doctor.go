@@ -63,7 +63,7 @@ type doctorOptions struct {
 	startTimeout time.Duration // 0: that of the configuration or the client
 	listTimeout  time.Duration // for each list
 
-	pins *pin.Lock
+	pins *pin.File
 }
 
 // A subject is a server to check.

@@ -247,7 +247,7 @@ func (r *Report) addForTools(severity, what string, names []string, hint string)
 }
 
 // comparePins adds findings for differences from the pins. It does not write pins.
-func (r *Report) comparePins(lock *pin.Lock, c *client.Client,
+func (r *Report) comparePins(pins *pin.File, c *client.Client,
 	all map[pin.Kind][]json.RawMessage, p *subject) {
 	server, err := gateway.PinServer(r.ID, c)
 	if err != nil {
@@ -259,7 +259,7 @@ func (r *Report) comparePins(lock *pin.Lock, c *client.Client,
 	another := false
 	for _, kind := range pin.Kinds() {
 		things := string(kind) + "s"
-		report, err := lock.Compare(server, kind, pin.Distinct(kind, all[kind]))
+		report, err := pins.Compare(server, kind, pin.Distinct(kind, all[kind]))
 		if err != nil {
 			r.add(Warning, "its "+things+" cannot be compared with their pins: "+
 				err.Error(), "stdwire serve offers none of them")

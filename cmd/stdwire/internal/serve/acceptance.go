@@ -81,7 +81,7 @@ func (st *Reloader) checkServer(s *config.Server, env *config.Environment,
 		if !there {
 			return acceptedServer{}, waitsAsNew
 		}
-		less, whole := s.Intersect(was.definition)
+		less, whole := s.Restrict(was.definition)
 		switch {
 		case !whole:
 			why = waitsAsChanged

@@ -35,7 +35,7 @@ type Reloader struct {
 	started time.Time
 	control *socketServer // nil if there is none
 	clients *socketServer // serves the user who runs the gateway; nil if there is none
-	pins    *pin.Lock     // nil if pins are off
+	pins    *pin.File     // nil if pins are off
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
 

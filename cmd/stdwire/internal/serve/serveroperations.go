@@ -379,7 +379,7 @@ func (f *ServerOperations) ExitCode(code int) int {
 // Show prints the result of a tool as stdwire call does.
 func (f *ServerOperations) Show(op *dispatch.Operation, e dispatch.Envelope) (shown bool,
 	err error) {
-	result := e.Original
+	result := e.UpstreamResult
 	if result == nil && IsContent(e.Data) {
 		result = append(append([]byte(`{"content":`), e.Data...), '}')
 	}

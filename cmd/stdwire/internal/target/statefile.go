@@ -10,16 +10,16 @@ import (
 )
 
 // OpenPins opens the user's file of pins.
-func OpenPins() (*pin.Lock, error) {
+func OpenPins() (*pin.File, error) {
 	path, err := StateFile("pins.json")
 	if err != nil {
 		return nil, err
 	}
-	lock, err := pin.Open(path)
+	pins, err := pin.Open(path)
 	if err != nil {
 		return nil, &command.Failure{Code: "config", Why: err.Error()}
 	}
-	return lock, nil
+	return pins, nil
 }
 
 // CacheDir returns the path of a directory for files that can be recreated.

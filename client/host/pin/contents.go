@@ -1,0 +1,188 @@
+package pin
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/atomicfile"
+)
+
+// contents is the content of a [File].
+type contents struct {
+	Version int                    `json:"version"`
+	Servers map[string]*serverPins `json:"servers"` // by server ID
+}
+
+// version is the version of the format.
+const version = 1
+
+const (
+	// maxFile limits the size of the file in bytes.
+	maxFile = 64 << 20
+	// maxKind limits the bytes of one server's definitions of one kind, so that no server can fill
+	// the file.
+	maxKind = 4 << 20
+)
+
+// read returns f.current, after reading the file again unless a change is to be written. The
+// content is empty if the file does not exist. The caller holds mu.
+func (f *File) read() (*contents, error) {
+	if f.current != nil && f.changes > f.written {
+		return f.current, nil
+	}
+	in, err := atomicfile.Open(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		f.sum, f.info = [sha256.Size]byte{}, nil
+		f.current, err = f.parse(nil)
+		return f.current, err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("pins: %w", err)
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("pins: %w", err)
+	}
+	if f.current != nil && atomicfile.Unchanged(f.info, f.readAt, info) {
+		return f.current, nil
+	}
+	readAt := time.Now()
+	text, err := io.ReadAll(io.LimitReader(in, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("pins: %w", err)
+	case len(text) > maxFile:
+		return nil, fmt.Errorf("pins: %s has more than %d bytes", f.path, maxFile)
+	}
+	sum := sha256.Sum256(text)
+	if f.current == nil || f.sum != sum {
+		if f.current, err = f.parse(text); err != nil {
+			return nil, err
+		}
+	}
+	f.sum, f.info, f.readAt = sum, info, readAt
+	return f.current, nil
+}
+
+// parse returns the content of a file.
+func (f *File) parse(text []byte) (*contents, error) {
+	content := &contents{Version: version, Servers: map[string]*serverPins{}}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return content, nil
+	}
+	if err := json.Unmarshal(text, content); err != nil {
+		return nil, fmt.Errorf("pins: %s is not a file of pins: %w", f.path, err)
+	}
+	if content.Version != version {
+		return nil, fmt.Errorf("pins: %s has version %d; this program reads version %d", f.path,
+			content.Version, version)
+	}
+	for id, sp := range content.Servers {
+		if sp == nil {
+			return nil, fmt.Errorf("pins: %s: the server %.50q is null", f.path, id)
+		}
+		for _, kind := range Kinds() {
+			if err := sp.verify(kind); err != nil {
+				return nil, fmt.Errorf("pins: %s: %w of the server %.50q", f.path, err, id)
+			}
+		}
+		s := Server{Capabilities: sp.Capabilities}
+		var err error
+		if sp.Capabilities, err = s.canonicalCapabilities(); err != nil {
+			return nil, fmt.Errorf("pins: %s: the server %.50q: %w", f.path, id, err)
+		}
+	}
+	return content, nil
+}
+
+// update calls change, which may change f.current and then increments f.changes. update returns
+// when this change and all earlier ones are in the file.
+func (f *File) update(change func() error) error {
+	f.mu.Lock()
+	err := change()
+	last := f.changes
+	done := f.written >= last
+	f.mu.Unlock()
+	if err != nil || done {
+		return err
+	}
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	text, upTo, err := f.unwritten(last)
+	if text == nil || err != nil {
+		return err
+	}
+	err = f.write(text)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err != nil {
+		f.fail(err)
+		return err
+	}
+	f.written, f.sum = upTo, sha256.Sum256(text)
+	return nil
+}
+
+// unwritten returns the text to write so that a change is in the file, and the number of the last
+// change in the text. It returns nil if another call has written the change, and an error if the
+// change was lost.
+func (f *File) unwritten(change int) (text []byte, upTo int, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.lostAfter < change && change <= f.lostTo:
+		return nil, 0, f.lostErr
+	case f.written >= change:
+		return nil, 0, nil
+	}
+	if text, err = json.MarshalIndent(f.current, "", "  "); err != nil {
+		err = fmt.Errorf("pins: %w", err)
+		f.fail(err)
+	}
+	return append(text, '\n'), f.changes, err
+}
+
+// fail drops all changes that are not in the file, with err as the reason. The caller holds mu.
+func (f *File) fail(err error) {
+	f.lostAfter, f.lostTo, f.lostErr = f.written, f.changes, err
+	f.written, f.current = f.changes, nil
+}
+
+// write replaces the file atomically.
+func (f *File) write(text []byte) error {
+	if len(text) > maxFile {
+		return fmt.Errorf(
+			"pins: %s would have more than %d bytes: forget servers that are not used any more",
+			f.path, maxFile)
+	}
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
+		return fmt.Errorf("pins: %w", err)
+	}
+	if err := atomicfile.Write(f.path, text, 0o600); err != nil {
+		return fmt.Errorf("pins: %w", err)
+	}
+	return nil
+}
+
+// verify returns an error if a pin of the kind does not match its definition, because the
+// file was edited.
+func (sp *serverPins) verify(kind Kind) error {
+	entries := *sp.ofKind(kind)
+	for name, e := range entries {
+		found, e2, err := kind.newEntry(e.Definition)
+		if err != nil || found != name || e2.SHA256 != e.SHA256 {
+			return fmt.Errorf("the pin does not match its definition: the %s %.100q", kind, name)
+		}
+		entries[name] = e2
+	}
+	return nil
+}
