@@ -186,8 +186,8 @@ func TestSearchCancelled(t *testing.T) {
 	assert.Equal(t, reported, 1)
 }
 
-// A hookContext is a context that calls a hook at each call of Err, so that a test can intervene between
-// the steps of an operation.
+// A hookContext is a context that calls a hook at each call of Err, so that a test can intervene
+// between the steps of an operation.
 type hookContext struct {
 	context.Context
 	hook func() error

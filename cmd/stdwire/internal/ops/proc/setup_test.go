@@ -23,8 +23,8 @@ type testService struct {
 	call       dispatch.Call // template of all calls
 }
 
-// newService returns the operations with a new directory as the root "main". They are shut down when
-// the test ends.
+// newService returns the operations with a new directory as the root "main". They are shut down
+// when the test ends.
 func newService(t testing.TB, o Options) *testService {
 	t.Helper()
 	s := &testService{dir: t.TempDir()}
@@ -53,7 +53,8 @@ func (s *testService) as(principal string, client context.Context) *testService 
 
 type args map[string]any
 
-func (s *testService) dispatch(ctx context.Context, operation string, arguments args) dispatch.Envelope {
+func (s *testService) dispatch(ctx context.Context, operation string,
+	arguments args) dispatch.Envelope {
 	encoded, err := json.Marshal(arguments)
 	if err != nil {
 		panic(err)
