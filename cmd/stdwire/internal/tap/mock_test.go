@@ -24,10 +24,10 @@ type mockClient struct {
 }
 
 // startMock serves a recording of these messages; see record.
-func startMock(t *testing.T, o Options, says ...string) *mockClient {
+func startMock(t *testing.T, o Options, messages ...string) *mockClient {
 	t.Helper()
-	for i, line := range says {
-		says[i] = line[:2] + `{"jsonrpc":"2.0",` + line[3:] + "\n"
+	for i, line := range messages {
+		messages[i] = line[:2] + `{"jsonrpc":"2.0",` + line[3:] + "\n"
 	}
 	c := &mockClient{ended: make(chan error, 1)}
 	c.mock = &Mock{OnMiss: func(message string) {
@@ -35,7 +35,7 @@ func startMock(t *testing.T, o Options, says ...string) *mockClient {
 		defer c.mu.Unlock()
 		c.misses = append(c.misses, message)
 	}}
-	reader := NewReader(strings.NewReader(record(t, o, says...)))
+	reader := NewReader(strings.NewReader(record(t, o, messages...)))
 	for {
 		r, _, err := reader.Next()
 		if err == io.EOF {
@@ -51,9 +51,9 @@ func startMock(t *testing.T, o Options, says ...string) *mockClient {
 }
 
 // talk writes the lines that begin with ">", and expects those that begin with "<".
-func (c *mockClient) talk(t *testing.T, says ...string) {
+func (c *mockClient) talk(t *testing.T, messages ...string) {
 	t.Helper()
-	for _, line := range says {
+	for _, line := range messages {
 		text := `{"jsonrpc":"2.0",` + line[3:] + "\n"
 		if line[0] == '>' {
 			_, err := io.WriteString(c, text)
@@ -215,7 +215,7 @@ func TestMockSubscriptions(t *testing.T) {
 
 // A request of the server has another id, and the response waits for it.
 func TestMockQuestion(t *testing.T) {
-	says := []string{
+	messages := []string{
 		`> {"id":1,"method":"tools/call","params":{"name":"ask"}}`,
 		`< {"id":"q","method":"elicitation/create","params":{"message":"Who?"}}`,
 		`> {"id":2,"method":"tools/list"}`, `< {"id":2,"result":"list"}`,
@@ -228,14 +228,14 @@ func TestMockQuestion(t *testing.T) {
 		`> {"id":2,"method":"tools/list"}`, `< {"id":2,"result":"list"}`}
 	for _, answer := range []string{`"result":{"action":"decline"}`,
 		`"error":{"code":-32601,"message":"no"}`} {
-		c := startMock(t, Options{}, append([]string{}, says...)...)
+		c := startMock(t, Options{}, append([]string{}, messages...)...)
 		c.talk(t, live...)
 		c.talk(t, `> {"id":1,`+answer+"}", `< {"id":2,"method":"ping"}`,
 			`< {"id":1,"result":"hello"}`)
 		c.close(t, nil, "")
 	}
 	t.Run("cancelled", func(t *testing.T) {
-		c := startMock(t, Options{}, append([]string{}, says...)...)
+		c := startMock(t, Options{}, append([]string{}, messages...)...)
 		c.talk(t, live...)
 		c.talk(t, `> {"method":"notifications/cancelled","params":{"requestId":1}}`,
 			`< {"method":"notifications/cancelled","params":{"requestId":1,"reason":"rpc: cancelled by the peer"}}`,
@@ -243,7 +243,7 @@ func TestMockQuestion(t *testing.T) {
 		c.close(t, nil, "")
 	})
 	t.Run("closed", func(t *testing.T) {
-		c := startMock(t, Options{}, append([]string{}, says...)...)
+		c := startMock(t, Options{}, append([]string{}, messages...)...)
 		c.talk(t, live...)
 		c.close(t, nil, "")
 	})
