@@ -59,7 +59,7 @@ var fixtures = map[string]func(args []string){
 		lines := make(chan string)
 		for range trees {
 			go func() {
-				p, err := Start(context.Background(), fixture("tree"))
+				p, err := Start(context.Background(), fixtureCommand("tree"))
 				check(err)
 				lines <- fmt.Sprintln(guardPid(p))
 				r := bufio.NewReader(p.Stdout())
@@ -159,11 +159,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func fixture(name string, args ...string) Command {
+func fixtureCommand(name string, args ...string) Command {
 	return Command{Name: self(), Args: args, Env: []string{fixtureEnv + "=" + name}}
 }
 
-func scripted(steps ...string) Command { return fixture("script", steps...) }
+func scriptCommand(steps ...string) Command { return fixtureCommand("script", steps...) }
 
 // self returns the path of this test program.
 func self() string {
@@ -178,7 +178,7 @@ func startCommand(t *testing.T, c Command) *Process {
 	assert.NilError(t, err)
 	t.Cleanup(func() {
 		p.Kill()
-		within(t, p.Done())
+		waitFor(t, p.Done())
 		processgroup.CloseAll(p.Stdin(), p.Stdout(), p.Stderr())
 	})
 	return p
@@ -227,7 +227,7 @@ func limit(t *testing.T, f *os.File) {
 // patience is the time that a test waits for something that should happen at once.
 const patience = 20 * time.Second
 
-func within(t *testing.T, done <-chan struct{}) {
+func waitFor(t *testing.T, done <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-done:
@@ -251,14 +251,14 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-func gone(t *testing.T, pids []int) {
+func awaitEnd(t *testing.T, pids []int) {
 	t.Helper()
 	for _, pid := range pids {
 		eventually(t, fmt.Sprintf("process %d has ended", pid), func() bool { return !alive(pid) })
 	}
 }
 
-// allReaped checks what Done promises.
+// allReaped checks that the processes have been reaped, as Done promises.
 func allReaped(t *testing.T, pids []int) {
 	t.Helper()
 	for _, pid := range pids {

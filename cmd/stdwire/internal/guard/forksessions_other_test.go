@@ -2,5 +2,5 @@
 
 package guard
 
-// hopper is used by tests on Linux only.
-func hopper([]string) {}
+// forkSessions is used by tests on Linux only.
+func forkSessions([]string) {}

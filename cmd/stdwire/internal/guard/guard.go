@@ -124,7 +124,7 @@ type Exit struct {
 func (e Exit) String() string {
 	switch {
 	case e.Lost:
-		return "killed, as its guard was"
+		return "killed, because its guard was killed"
 	case e.Signal != 0:
 		return fmt.Sprintf("ended by signal: %v", e.Signal)
 	}

@@ -52,7 +52,7 @@ func start(ctx context.Context, c Command) (*Process, error) {
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("this program cannot find itself to guard it: %w", err)
+		return nil, fmt.Errorf("its guard would run this program, whose path is unknown: %w", err)
 	}
 
 	// The read end of each pipe, then its write end.
@@ -88,7 +88,7 @@ func start(ctx context.Context, c Command) (*Process, error) {
 	processgroup.CloseAll(pipes[6], pipes[9], pipes[0], pipes[3], pipes[5])
 	if err != nil {
 		processgroup.CloseAll(ours...)
-		return nil, fmt.Errorf("its guard %s: %w", self, processgroup.Cause(err))
+		return nil, fmt.Errorf("its guard %s cannot be started: %w", self, processgroup.Cause(err))
 	}
 	p.guard = cmd.Process
 
@@ -128,7 +128,7 @@ func readStarted(lines *bufio.Reader) (pid int, err error) {
 	var stage int
 	if _, err := fmt.Sscanf(line, "failed %d %d\n", &errno, &stage); err != nil || stage < 0 ||
 		stage >= len(stages) {
-		return 0, fmt.Errorf("its guard said %q", line)
+		return 0, fmt.Errorf("its guard sent an unknown message: %q", line)
 	}
 	return 0, fmt.Errorf(stages[stage], errno)
 }

@@ -74,7 +74,7 @@ func TestBatchFile(t *testing.T) {
 	here, err := os.Open(dir)
 	assert.NilError(t, err)
 	defer here.Close()
-	c := scripted("args", "&echo pwned>pwned.txt&", "a b", "x=y&z")
+	c := scriptCommand("args", "&echo pwned>pwned.txt&", "a b", "x=y&z")
 	c.Name, c.Dir = `.\launch`, here
 	c.Env = append(c.Env, "FIXTURE="+self())
 	assert.Equal(t, output(t, startCommand(t, c)),
@@ -84,7 +84,7 @@ func TestBatchFile(t *testing.T) {
 }
 
 func TestSignal(t *testing.T) {
-	p := startCommand(t, scripted("out ready", "hang"))
+	p := startCommand(t, scriptCommand("out ready", "hang"))
 	_, err := io.ReadFull(p.Stdout(), make([]byte, len("ready")))
 	assert.NilError(t, err)
 	assert.ErrorIs(t, p.Signal(syscall.SIGHUP), errors.ErrUnsupported)
