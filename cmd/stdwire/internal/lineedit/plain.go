@@ -57,8 +57,8 @@ func (p *plainReader) readAnswer(ctx context.Context, prompt string) (string, er
 			if !early || line.err != nil {
 				return line.text, line.err
 			}
-			p.show("That line may have been begun before the question, and does not count. " +
-				"Once more, please.\n")
+			p.show("The line may have been begun before the question, so it is not an answer. " +
+				"Please answer again.\n")
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}

@@ -128,7 +128,7 @@ func (s *Shell) execute(ctx context.Context, text string) error {
 // call calls a tool.
 func (s *Shell) call(ctx context.Context, line inputLine) error {
 	c := &calls.Call{Target: s.target, Tool: line.name, Timeout: s.timeout}
-	var wrong error // reported if there is such a tool
+	var wrong error // reported only if the tool exists
 	for _, word := range line.words {
 		if wrong = c.Word(word); wrong != nil {
 			break
