@@ -16,8 +16,8 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// lasting returns a call that lasts some time, unless it is cancelled, and counts those in flight.
-func lasting(d time.Duration, inFlight, most *atomic.Int32) func(context.Context) error {
+// slowCall returns a call that takes some time, unless it is cancelled, and counts those in flight.
+func slowCall(d time.Duration, inFlight, most *atomic.Int32) func(context.Context) error {
 	return func(ctx context.Context) error {
 		most.Store(max(most.Load(), inFlight.Add(1)))
 		defer inFlight.Add(-1)
@@ -35,7 +35,7 @@ func TestRunCounts(t *testing.T) {
 		var inFlight, most atomic.Int32
 		shown := 0
 		got := Run(t.Context(), Plan{Calls: 20, Concurrency: 4, Time: time.Minute},
-			lasting(200*time.Millisecond, &inFlight, &most), func(r Report) {
+			slowCall(200*time.Millisecond, &inFlight, &most), func(r Report) {
 				shown++
 				assert.Assert(t, !r.Done && r.Calls <= 20)
 			})
@@ -52,13 +52,13 @@ func TestRunEnds(t *testing.T) {
 		var inFlight, most atomic.Int32
 		began := time.Now()
 		plan := Plan{Calls: MaxCalls, Concurrency: 2, Time: 10 * time.Second}
-		got := Run(t.Context(), plan, lasting(3*time.Second, &inFlight, &most), func(Report) {})
+		got := Run(t.Context(), plan, slowCall(3*time.Second, &inFlight, &most), func(Report) {})
 		assert.Equal(t, time.Since(began), 12*time.Second)
 		assert.Equal(t, got.Calls, 8)
 		assert.Equal(t, got.Unanswered, 0)
 
 		began = time.Now()
-		got = Run(t.Context(), plan, lasting(time.Hour, &inFlight, &most), func(Report) {})
+		got = Run(t.Context(), plan, slowCall(time.Hour, &inFlight, &most), func(Report) {})
 		assert.Equal(t, time.Since(began), plan.Time+drain)
 		assert.Equal(t, got.Calls, 0)
 		assert.Equal(t, got.Unanswered, 2)
@@ -72,7 +72,7 @@ func TestRunStops(t *testing.T) {
 		time.AfterFunc(2500*time.Millisecond, cancel)
 		began := time.Now()
 		got := Run(ctx, Plan{Calls: 100, Concurrency: 3, Time: time.Minute},
-			lasting(time.Second, &inFlight, &most), func(Report) {})
+			slowCall(time.Second, &inFlight, &most), func(Report) {})
 		assert.Equal(t, time.Since(began), 2500*time.Millisecond)
 		assert.Equal(t, got.Calls, 6)
 		assert.Equal(t, got.Unanswered, 3)

@@ -81,7 +81,7 @@ func escape(text string) string {
 }
 
 // prose writes paragraphs. Lines that begin with two spaces are printed as they are. If headings is
-// set, a line on its own that is no sentence is a heading.
+// set, a line on its own that is not a sentence is a heading.
 func (w *writer) prose(text string, headings bool) {
 	first := true
 	for paragraph := range strings.SplitSeq(strings.Trim(text, "\n"), "\n\n") {
