@@ -37,7 +37,8 @@ func (a *Asker) Answer(o *client.Options) {
 
 var (
 	errDeclined = errors.New("declined")
-	ErrDropped  = errors.New("left without an answer")
+	// ErrDropped means that the user has left a question without an answer.
+	ErrDropped = errors.New("left without an answer")
 )
 
 // elicit asks a question. Cancelling is an answer, not an error.

@@ -200,7 +200,7 @@ const emptyWord = `""` // typed for the empty string or an empty list
 // parse parses and validates a typed value.
 func (f *field) parse(text string) ([]byte, error) {
 	if !utf8.ValidString(text) {
-		return nil, errors.New("that is not UTF-8")
+		return nil, errors.New("the text is not UTF-8")
 	}
 	value, err := f.parseValue(text)
 	if err != nil || f.check == nil {
@@ -231,7 +231,7 @@ func (f *field) parseValue(text string) ([]byte, error) {
 			return []byte("false"), nil
 		}
 		if len(f.types()) == 1 {
-			return nil, errors.New("it is y or n")
+			return nil, errors.New("the answer is y or n")
 		}
 	case trimmed == emptyWord:
 		return []byte(emptyWord), nil
@@ -243,7 +243,7 @@ func (f *field) parseValue(text string) ([]byte, error) {
 func (f *field) parseChoice(text string) ([]byte, error) {
 	if n, err := strconv.Atoi(text); err == nil && f.numbered {
 		if n < 1 || n > len(f.choices) {
-			return nil, fmt.Errorf("there is no %d, but 1 to %d", n, len(f.choices))
+			return nil, fmt.Errorf("the choices are 1 to %d, not %d", len(f.choices), n)
 		}
 		return f.choices[n-1].value, nil
 	}

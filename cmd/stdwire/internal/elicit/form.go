@@ -27,7 +27,7 @@ func (a *Asker) askForm(ctx context.Context, params mcp.ElicitParams) ([]byte, e
 	}
 	if len(fields) == 0 {
 		if wrong := checkForm(params.RequestedSchema, []byte("{}")); wrong != nil {
-			a.console.Printf("The form requires an answer and has no fields: %s.",
+			a.console.Printf("The form requires an answer but has no fields: %s.",
 				printable.Line(wrong.Error()))
 			return nil, errDeclined
 		}
@@ -95,7 +95,7 @@ func (a *Asker) askField(ctx context.Context, f *field) ([]byte, error) {
 		switch strings.TrimSpace(text) {
 		case "":
 		case skipWord:
-			value = f.keyword("default") // which the client fills in
+			value = f.keyword("default") // which the client would fill in anyway
 		default:
 			if value, err = f.parse(text); err == nil {
 				return value, nil
@@ -104,7 +104,7 @@ func (a *Asker) askField(ctx context.Context, f *field) ([]byte, error) {
 		switch {
 		case err != nil:
 		case value == nil && f.required:
-			err = errors.New("this is required")
+			err = errors.New("the field is required")
 		case value == nil || f.check == nil:
 			return value, nil
 		default:
@@ -112,7 +112,7 @@ func (a *Asker) askField(ctx context.Context, f *field) ([]byte, error) {
 				return value, nil
 			}
 		}
-		a.console.Printf("Once more, please: %s.", printable.Line(err.Error()))
+		a.console.Printf("Please answer again: %s.", printable.Line(err.Error()))
 	}
 }
 

@@ -173,8 +173,8 @@ func nameIfSet(e *environment, name string) string {
 	return name
 }
 
-// acceptsJSON reports whether the endpoint may understand JSON over HTTP. That of http/protobuf does: a
-// collector serves both at the same URL. That of gRPC is another port.
+// acceptsJSON reports whether the endpoint may understand JSON over HTTP. That of http/protobuf
+// does: a collector serves both at the same URL. That of gRPC is another port.
 func (e *environment) acceptsJSON(names ...string) bool {
 	name, protocol := e.first(names...)
 	switch protocol {

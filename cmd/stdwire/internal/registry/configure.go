@@ -113,9 +113,9 @@ func (p Package) alternative() Alternative {
 	return a.with(v)
 }
 
-// with returns a with the inputs that v has collected. A reference to another variable is a problem,
-// because the configuration would expand it: the file could send a secret of the user's environment
-// to its own server.
+// with returns a with the inputs that v has collected. A reference to another variable is a
+// problem, because the configuration would expand it: the file could send a secret of the user's
+// environment to its own server.
 func (a Alternative) with(v values) Alternative {
 	a.Inputs, a.Left = v.inputs, v.left
 	var known []string
@@ -132,10 +132,10 @@ func (a Alternative) with(v values) Alternative {
 	return a
 }
 
-// startCommands return the command of a package, by its type, from the arguments of the runtime and
-// of the package.
-var startCommands = map[string]func(p Package, runtime, args []string) (command string, all []string,
-	problem string){
+// startCommands has, by the type of a package, a function that returns the command that starts it,
+// from the arguments of the runtime and of the package.
+var startCommands = map[string]func(p Package, runtime, args []string) (command string,
+	all []string, problem string){
 	"npm": func(p Package, run, args []string) (string, []string, string) {
 		if !slices.Contains(run, "-y") && !slices.Contains(run, "--yes") {
 			run = append([]string{"-y"}, run...) // npx would ask on stdin
