@@ -100,16 +100,16 @@ func (l *line) builtinTools(ctx context.Context) []*mcp.Tool {
 	}
 	defer func() { _ = o.Close() }()
 	s := b.Options(log).New(server.Info{Name: "stdwire"}, o.Catalog)
-	here, there := net.Pipe()
+	clientEnd, serverEnd := net.Pipe()
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = s.Serve(ctx, there)
+		_ = s.Serve(ctx, serverEnd)
 	}()
 	defer func() { <-served }()
-	c, err := quietOptions().Connect(ctx, client.Stream(here))
+	c, err := quietOptions().Connect(ctx, client.Stream(clientEnd))
 	if err != nil {
-		_ = here.Close()
+		_ = clientEnd.Close()
 		return nil
 	}
 	return listTools(ctx, c)

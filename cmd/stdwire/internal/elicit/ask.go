@@ -116,9 +116,9 @@ func (a *Asker) printRequest(what, message string) {
 }
 
 func (a *Asker) printQuoted(text string) {
-	const most = 4000 // characters
+	const maxRunes = 4000
 	for line := range strings.SplitSeq(
-		printable.TruncateRunes(strings.TrimSpace(printable.Text(text)), most), "\n") {
+		printable.TruncateRunes(strings.TrimSpace(printable.Text(text)), maxRunes), "\n") {
 		a.console.Printf("  %s", line)
 	}
 }

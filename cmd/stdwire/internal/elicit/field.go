@@ -38,9 +38,9 @@ func newField(property form.Field) *field {
 	f := &field{name: property.Name, schema: property.Schema, required: property.Required}
 	f.defaultValue = f.keyword("default")
 	f.title, _ = jsonscan.Text(f.keyword("title"))
-	const longest = 200
-	if f.title = printable.TruncateRunes(printable.Line(f.title), longest); f.title == "" {
-		f.title = printable.TruncateRunes(printable.Line(f.name), longest)
+	const maxRunes = 200
+	if f.title = printable.TruncateRunes(printable.Line(f.title), maxRunes); f.title == "" {
+		f.title = printable.TruncateRunes(printable.Line(f.name), maxRunes)
 	}
 	f.description, _ = jsonscan.Text(f.keyword("description"))
 	single := f.schema
@@ -150,10 +150,10 @@ func (f *field) heading() string {
 
 // options returns the lines that list the choices.
 func (f *field) options() (lines []string) {
-	const most, longest = 200, 200
+	const maxChoices, maxRunes = 200, 200
 	for i, c := range f.choices {
-		if i == most {
-			return append(lines, fmt.Sprintf("      … and %d more", len(f.choices)-most))
+		if i == maxChoices {
+			return append(lines, fmt.Sprintf("      … and %d more", len(f.choices)-maxChoices))
 		}
 		mark := "-"
 		if f.numbered {
@@ -163,7 +163,7 @@ func (f *field) options() (lines []string) {
 		if c.title != "" && c.title != text {
 			text += "  " + c.title
 		}
-		lines = append(lines, fmt.Sprintf("%4s  %s", mark, printable.TruncateRunes(text, longest)))
+		lines = append(lines, fmt.Sprintf("%4s  %s", mark, printable.TruncateRunes(text, maxRunes)))
 	}
 	return lines
 }
@@ -206,9 +206,9 @@ func (f *field) parse(text string) ([]byte, error) {
 	if err != nil || f.check == nil {
 		return value, err
 	}
-	if wrong, ok := errors.AsType[*schema.Error](f.check.Validate(value)); ok {
+	if invalid, ok := errors.AsType[*schema.Error](f.check.Validate(value)); ok {
 		var reasons []string
-		for _, cause := range wrong.Causes {
+		for _, cause := range invalid.Causes {
 			reasons = append(reasons, cause.Reason)
 		}
 		return nil, errors.New(strings.Join(reasons, "; "))

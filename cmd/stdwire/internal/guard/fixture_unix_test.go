@@ -43,7 +43,7 @@ func ignoreAll() {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 }
 
-func apartAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+func detachedAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 func guardPid(p *Process) int { return p.guard.Pid }
 

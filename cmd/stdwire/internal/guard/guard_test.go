@@ -153,11 +153,11 @@ func TestLookup(t *testing.T) {
 	image, err := os.ReadFile(self())
 	assert.NilError(t, err)
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, programName), image, 0o755))
-	here, err := os.Open(dir)
+	workDir, err := os.Open(dir)
 	assert.NilError(t, err)
-	defer here.Close()
+	defer workDir.Close()
 	c := scriptCommand("out found")
-	c.Name, c.Dir = "tool", here
+	c.Name, c.Dir = "tool", workDir
 	c.Env = append(c.Env, "PATH="+dir)
 	_, err = Start(t.Context(), c)
 	assert.ErrorIs(t, err, exec.ErrNotFound)

@@ -79,12 +79,12 @@ func TestProgramKilledWhileControlIsHeld(t *testing.T) {
 func TestGuardKilled(t *testing.T) {
 	p := startCommand(t, fixtureCommand("tree"))
 	pids := readPids(t, p.Stdout(), treePids)
-	var inGroup, away []int
+	var inGroup, outside []int
 	for _, pid := range pids {
 		if group, _ := syscall.Getpgid(pid); group == p.Pid() {
 			inGroup = append(inGroup, pid)
 		} else {
-			away = append(away, pid)
+			outside = append(outside, pid)
 		}
 	}
 	assert.Equal(t, len(inGroup), 2)
@@ -93,7 +93,7 @@ func TestGuardKilled(t *testing.T) {
 	awaitEnd(t, inGroup)
 	assert.Equal(t, p.Exit(), Exit{Code: -1, Signal: syscall.SIGKILL, Lost: true})
 	assert.Equal(t, p.Exit().String(), "killed, because its guard was killed")
-	for _, pid := range away {
+	for _, pid := range outside {
 		assert.Assert(t, alive(pid))
 	}
 }

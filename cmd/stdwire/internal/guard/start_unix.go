@@ -63,10 +63,10 @@ func start(ctx context.Context, c Command) (*Process, error) {
 			return nil, err
 		}
 	}
-	ours := []*os.File{pipes[1], pipes[2], pipes[4], pipes[7], pipes[8]}
-	p := newProcess([3]*os.File(ours))
-	p.control = ours[3]
-	status := ours[4]
+	parentEnds := []*os.File{pipes[1], pipes[2], pipes[4], pipes[7], pipes[8]}
+	p := newProcess([3]*os.File(parentEnds))
+	p.control = parentEnds[3]
+	status := parentEnds[4]
 
 	stderr := pipes[5]
 	if c.Merged {
@@ -87,7 +87,7 @@ func start(ctx context.Context, c Command) (*Process, error) {
 	// The guard has its own copies. While ours are open, the pipes do not end.
 	processgroup.CloseAll(pipes[6], pipes[9], pipes[0], pipes[3], pipes[5])
 	if err != nil {
-		processgroup.CloseAll(ours...)
+		processgroup.CloseAll(parentEnds...)
 		return nil, fmt.Errorf("its guard %s cannot be started: %w", self, processgroup.Cause(err))
 	}
 	p.guard = cmd.Process
@@ -103,7 +103,8 @@ func start(ctx context.Context, c Command) (*Process, error) {
 		err = ctx.Err()
 	}
 	if err != nil {
-		processgroup.CloseAll(ours[:4]...) // closing control ends the guard and its descendants
+		// closing control ends the guard and its descendants
+		processgroup.CloseAll(parentEnds[:4]...)
 		go func() {
 			p.guard.Wait()
 			status.Close()

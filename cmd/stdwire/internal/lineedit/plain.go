@@ -49,12 +49,12 @@ func (p *plainReader) next(ctx context.Context, prompt string, e *Editor) (strin
 // readAnswer reads a line that was not begun before the call.
 func (p *plainReader) readAnswer(ctx context.Context, prompt string) (string, error) {
 	for {
-		early := p.reading != nil
+		wasReading := p.reading != nil
 		p.show(prompt)
 		select {
 		case line := <-p.startRead():
 			p.reading = nil
-			if !early || line.err != nil {
+			if !wasReading || line.err != nil {
 				return line.text, line.err
 			}
 			p.show("The line may have been begun before the question, so it is not an answer. " +

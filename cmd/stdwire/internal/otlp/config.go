@@ -255,14 +255,14 @@ func (e *environment) sampler() telemetry.Sampler {
 
 // number reads a positive number, at most 1,000,000.
 func (e *environment) number(name string, fallback int) int {
-	const most = 1000_000
+	const maximum = 1000_000
 	_, text := e.first(name)
 	if text == "" {
 		return fallback
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n <= 0 || n > most {
-		e.warn("%s: %s is not a number from 1 to %d: %d is used", name, printable.Line(text), most,
+	if err != nil || n <= 0 || n > maximum {
+		e.warn("%s: %s is not a number from 1 to %d: %d is used", name, printable.Line(text), maximum,
 			fallback)
 		return fallback
 	}

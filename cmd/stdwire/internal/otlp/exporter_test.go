@@ -57,10 +57,10 @@ func (c *collector) Close() error   { close(c.closed); return nil }
 func (c *collector) Addr() net.Addr { return &net.TCPAddr{} }
 
 func (c *collector) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	ours, theirs := net.Pipe()
+	clientEnd, serverEnd := net.Pipe()
 	select {
-	case c.conns <- theirs:
-		return ours, nil
+	case c.conns <- serverEnd:
+		return clientEnd, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

@@ -61,10 +61,10 @@ func (s *Saver) Close() {
 
 // write writes a new file, adds a number to its name if the name is taken, and returns its path.
 func (s *Saver) write(name string, data []byte) (string, error) {
-	const most = 10_000
+	const maxNumber = 10_000
 	extension := path.Ext(name)
 	stem := strings.TrimSuffix(name, extension)
-	for n := 1; n <= most; n++ {
+	for n := 1; n <= maxNumber; n++ {
 		if n > 1 {
 			name = fmt.Sprintf("%s-%d%s", stem, n, extension)
 		}
@@ -87,7 +87,7 @@ func (s *Saver) write(name string, data []byte) (string, error) {
 		}
 		return filepath.Join(s.dir, name), nil
 	}
-	return "", s.failure(name, fmt.Errorf("%d files have that name already", most))
+	return "", s.failure(name, fmt.Errorf("%d files have that name already", maxNumber))
 }
 
 func (s *Saver) failure(name string, err error) error {

@@ -262,13 +262,13 @@ func (h *hiddenCharacters) severity(kinds int) Severity {
 
 // isReadable reports whether at least nine tenths of s are printable ASCII.
 func isReadable(s string) bool {
-	good := 0
+	readable := 0
 	for i := range len(s) {
 		if c := s[i]; ' ' <= c && c <= '~' || c == '\n' || c == '\t' {
-			good++
+			readable++
 		}
 	}
-	return good > 0 && good*10 >= len(s)*9
+	return readable > 0 && readable*10 >= len(s)*9
 }
 
 // terminalEscape finds escape sequences for terminals.

@@ -33,18 +33,18 @@ func mixedScript(_ *scanner, d *definition, t *text) (Finding, bool) {
 
 // looksLatin reports whether a word, in whole or part, looks like ASCII letters but is not.
 func looksLatin(word string) bool {
-	ascii, alike, other := 0, 0, 0
+	ascii, lookalike, other := 0, 0, 0
 	for _, r := range word {
 		switch l := toLatin(r); {
 		case r < utf8.RuneSelf:
 			ascii++
 		case l < utf8.RuneSelf:
-			alike++
+			lookalike++
 		case !unicode.Is(unicode.Latin, r):
 			other++
 		}
 	}
-	return alike > 0 && ascii+alike > 1 && (other == 0 || ascii > 0)
+	return lookalike > 0 && ascii+lookalike > 1 && (other == 0 || ascii > 0)
 }
 
 // spellOut returns a word with the code points of letters that are not ASCII.
@@ -111,17 +111,17 @@ func sameName(sc *scanner) (found []Finding) {
 // nearName finds tools of different servers with similar names.
 func nearName(sc *scanner) (found []Finding) {
 	const shortest, longest = 6, 128 // lengths of names in which one letter may differ by mistake
-	alike, variants := map[string]*definition{}, map[string]*definition{}
+	bySkeleton, byVariant := map[string]*definition{}, map[string]*definition{}
 	for _, tool := range sc.tools() {
 		d := tool.d
 		if len(tool.skeleton) < 3 || len(d.name) > longest {
 			continue
 		}
-		other := alike[tool.skeleton]
+		other := bySkeleton[tool.skeleton]
 		f := Finding{Severity: Medium, Place: d.place("name"), What: "looks like"}
 		switch {
 		case other == nil:
-			alike[tool.skeleton] = d
+			bySkeleton[tool.skeleton] = d
 		case other.server == d.server || other.name == d.name:
 			other = nil
 		case strings.EqualFold(separators.Replace(other.name), separators.Replace(d.name)):
@@ -132,9 +132,9 @@ func nearName(sc *scanner) (found []Finding) {
 		if other == nil && len(tool.skeleton) >= shortest {
 			f.Severity, f.What = Low, "is one letter away from"
 			for variant := range deletions(tool.skeleton) {
-				switch v := variants[variant]; {
+				switch v := byVariant[variant]; {
 				case v == nil:
-					variants[variant] = d
+					byVariant[variant] = d
 				case v.server != d.server && v.name != d.name &&
 					isOneEditApart(skeleton(v.name), tool.skeleton):
 					other = v

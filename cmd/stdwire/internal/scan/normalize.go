@@ -125,8 +125,8 @@ func isPlainASCII(s string) bool {
 
 // excerpt returns s[start:end] with some text around it.
 func excerpt(s string, start, end int) string {
-	const around = 40
-	from, to := max(0, start-around), min(len(s), end+around)
+	const margin = 40
+	from, to := max(0, start-margin), min(len(s), end+margin)
 	for from > 0 && !utf8.RuneStart(s[from]) {
 		from--
 	}

@@ -168,11 +168,11 @@ func (sc *scanner) server(s *scannedServer, rules []rule) {
 	for _, d := range s.definitions {
 		var found []Finding
 		for _, r := range rules {
-			of := r.check(sc, d)
-			for i := range of {
-				of[i].Rule = r.ID
+			ruleFindings := r.check(sc, d)
+			for i := range ruleFindings {
+				ruleFindings[i].Rule = r.ID
 			}
-			found = append(found, of...)
+			found = append(found, ruleFindings...)
 		}
 		sc.escalate(found, rules)
 	}

@@ -164,12 +164,12 @@ func (r *textIndex) severityOf(tok *token, m mention) Severity {
 	other := sentenceKey{tok.sentence[0], m.server, m.tool == nil}
 	first, mentioned := r.first[other]
 	// two words mention the server and its tool
-	together := mentioned && (first != tok.start || r.last[other] != tok.start)
+	bothMentioned := mentioned && (first != tok.start || r.last[other] != tok.start)
 	what := serverWord
 	if m.tool != nil {
 		what = toolWord
 	}
-	quoted, certain := isQuoted(r.s, tok.start, tok.end), together || isDistinctive(word) ||
+	quoted, certain := isQuoted(r.s, tok.start, tok.end), bothMentioned || isDistinctive(word) ||
 		isFollowedBy(r.s, tok.end, what)
 	common := common()[strings.ToLower(word)] || len(word) < 4
 	switch {
@@ -181,7 +181,7 @@ func (r *textIndex) severityOf(tok *token, m mention) Severity {
 		return Medium
 	case r.isDirective(tok.sentence):
 		return High
-	case m.tool == nil && !quoted && !together && !isFollowedBy(r.s, tok.end, what):
+	case m.tool == nil && !quoted && !bothMentioned && !isFollowedBy(r.s, tok.end, what):
 		return Low
 	}
 	return Medium

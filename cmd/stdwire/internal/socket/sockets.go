@@ -78,18 +78,18 @@ func listenAt(path string) (net.Listener, error) {
 	if err := checkPrivate(dir); err != nil {
 		return nil, err
 	}
-	bare := path[:len(path)-len(filepath.Ext(path))]
-	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: bare, Net: "unix"})
+	temporary := path[:len(path)-len(filepath.Ext(path))]
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: temporary, Net: "unix"})
 	if err != nil {
 		return nil, err
 	}
 	listener.SetUnlinkOnClose(false) // the socket is renamed below
-	if err = os.Chmod(bare, 0o600); err == nil {
-		err = os.Rename(bare, path)
+	if err = os.Chmod(temporary, 0o600); err == nil {
+		err = os.Rename(temporary, path)
 	}
 	if err != nil {
 		_ = listener.Close()
-		_ = os.Remove(bare)
+		_ = os.Remove(temporary)
 		return nil, err
 	}
 	return listener, nil

@@ -19,8 +19,7 @@ func read(recording string) (all []*Record, err error) {
 	for r := NewReader(strings.NewReader(recording)); ; {
 		record, _, err := r.Next()
 		if err != nil {
-			_, _, again := r.Next()
-			if again != err {
+			if _, _, next := r.Next(); next != err {
 				panic("another error")
 			}
 			return all, err
@@ -90,10 +89,10 @@ func FuzzReader(f *testing.F) {
 			}
 			line, err := record.Append(nil)
 			assert.NilError(t, err)
-			again, err := ParseRecord(line)
+			parsed, err := ParseRecord(line)
 			assert.NilError(t, err, "%s", line)
-			assert.Equal(t, string(again.Payload()), string(record.Payload()))
-			assert.Equal(t, again.N, record.N)
+			assert.Equal(t, string(parsed.Payload()), string(record.Payload()))
+			assert.Equal(t, parsed.N, record.N)
 		}
 		stats.Report()
 	})

@@ -250,13 +250,13 @@ func TestStuckRecorder(t *testing.T) {
 
 func TestFull(t *testing.T) {
 	var warned []error
-	const most = 4 << 10
+	const maxSize = 4 << 10
 	shown := 0
 	messages := strings.Split(strings.Repeat("> {\"method\":\"a\"}\n|", 100), "|")
-	got := record(t, Options{MaxSize: most, Warn: func(err error) {
+	got := record(t, Options{MaxSize: maxSize, Warn: func(err error) {
 		warned = append(warned, err)
 	}, Show: func(*Record) { shown++ }}, messages[:100]...)
-	assert.Assert(t, len(got) <= most, len(got))
+	assert.Assert(t, len(got) <= maxSize, len(got))
 	assert.Equal(t, len(warned), 1)
 	assert.Equal(t, warned[0], ErrFull)
 	assert.Equal(t, shown, 100)
@@ -367,9 +367,9 @@ func TestRedactedDigestsCannotBeGuessed(t *testing.T) {
 }
 
 func TestTruncatedFrames(t *testing.T) {
-	const most = 1000
-	large := strings.Repeat("x", most)
-	got := record(t, Options{limits: limits{most, 1 << 20, 100}},
+	const maxFrame = 1000
+	large := strings.Repeat("x", maxFrame)
+	got := record(t, Options{limits: limits{maxFrame, 1 << 20, 100}},
 		`> {"id":1,"method":"a","params":{"name":"n"}}`+"\n",
 		`< {"jsonrpc":"2.0","id":1,"result":{"x":"`+large+"\"}}\n",
 		`> {"jsonrpc":"2.0","id":2,"method":"b","params":{"x":"`+large+"\"}}\n",
@@ -383,10 +383,10 @@ func TestTruncatedFrames(t *testing.T) {
 		}
 		assert.NilError(t, err)
 		if r.N > 1 {
-			assert.Equal(t, len(r.Payload()), most)
+			assert.Equal(t, len(r.Payload()), maxFrame)
 			assert.Equal(t, len(r.SHA256), 64)
 			kinds = append(kinds,
-				fmt.Sprintf("%s %s %d %d", r.Kind, r.Method, r.RequestFrame, r.Size-most))
+				fmt.Sprintf("%s %s %d %d", r.Kind, r.Method, r.RequestFrame, r.Size-maxFrame))
 		}
 	}
 	assert.DeepEqual(t, kinds, []string{"response a 1 42", "request b 0 55", "junk  0 1000"})

@@ -132,11 +132,11 @@ func (r *root) isInside(name, dir string, info fs.FileInfo) bool {
 	if len(elements) <= depth {
 		return false
 	}
-	around := strings.Join(elements[:depth], "/")
-	if r.key(around) != r.key(dir) {
+	ancestor := strings.Join(elements[:depth], "/")
+	if r.key(ancestor) != r.key(dir) {
 		return false
 	}
-	other, err := r.dir.Lstat(around)
+	other, err := r.dir.Lstat(ancestor)
 	return err == nil && os.SameFile(info, other)
 }
 

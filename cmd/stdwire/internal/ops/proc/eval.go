@@ -67,8 +67,8 @@ func (s *Service) eval(ctx context.Context, in EvalInput) (out EvalOutput, err e
 	}
 	output := newExcerpt()
 	p := watchProcess(g, output.write)
-	var feeding sync.WaitGroup
-	feeding.Go(func() {
+	var inputWriter sync.WaitGroup
+	inputWriter.Go(func() {
 		io.WriteString(g.Stdin(), in.Input) // the script need not read it
 		g.Stdin().Close()
 	})
@@ -78,7 +78,7 @@ func (s *Service) eval(ctx context.Context, in EvalInput) (out EvalOutput, err e
 			return out, err
 		}
 	}
-	feeding.Wait()
+	inputWriter.Wait()
 	if !ended && ctx.Err() != nil {
 		return out, ctx.Err()
 	}

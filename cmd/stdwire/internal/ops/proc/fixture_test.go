@@ -24,7 +24,7 @@ const fixtureEnv = "PROC_FIXTURE"
 func TestMain(m *testing.M) {
 	guard.Main()
 	if os.Getenv(fixtureEnv) != "" {
-		takeSteps(os.Args[1:])
+		runSteps(os.Args[1:])
 		exit(0)
 	}
 	os.Exit(m.Run())
@@ -118,9 +118,9 @@ var steps = map[string]func(text string){
 // and the end of its input. It writes a line with the three process ids.
 var stubborn = []string{"ignore", "children 2", "sleep"}
 
-// takeSteps executes steps. The step "arguments" writes the following ones, quoted, and is the
+// runSteps executes steps. The step "arguments" writes the following ones, quoted, and is the
 // last.
-func takeSteps(all []string) {
+func runSteps(all []string) {
 	for i, step := range all {
 		if step == "arguments" {
 			fmt.Printf("%q\n", all[i+1:])

@@ -20,17 +20,17 @@ func TestProcList(t *testing.T) {
 	s := newService(t, Options{})
 	assert.Equal(t, string(s.dispatch(t.Context(), "proc.list", nil).Data), `{"sessions":[]}`)
 	before := time.Now().Truncate(time.Millisecond)
-	one, two := s.start(t, "say hello", "exit 4"),
+	exited, running := s.start(t, "say hello", "exit 4"),
 		run[StartOutput](t, s, "proc.start", program(t, "copy"))
-	run[WaitOutput](t, s, "proc.wait", args{"session": one})
+	run[WaitOutput](t, s, "proc.wait", args{"session": exited})
 	all := run[ListOutput](t, s, "proc.list", nil).Sessions
 	assert.Equal(t, len(all), 2)
-	assert.Equal(t, all[0].Session, one)
+	assert.Equal(t, all[0].Session, exited)
 	assert.DeepEqual(t, all[0].Args, []string{"say hello", "exit 4"})
 	assert.Assert(t, !all[0].Running && *all[0].ExitCode == 4 && all[0].OutputBytes == 6)
 	assert.Assert(t, !all[0].StartedAt.Before(before) && !all[0].StartedAt.After(time.Now()))
-	assert.Equal(t, all[1].Session, two.Session)
-	assert.Assert(t, all[1].Running && all[1].PID == two.PID && all[1].Command == self(t) &&
+	assert.Equal(t, all[1].Session, running.Session)
+	assert.Assert(t, all[1].Running && all[1].PID == running.PID && all[1].Command == self(t) &&
 		all[1].ExitCode == nil)
 }
 
@@ -110,12 +110,12 @@ func TestProcClientGone(t *testing.T) {
 	s := newService(t, Options{})
 	client, leave := context.WithCancel(t.Context())
 	defer leave()
-	going := s.as("", client)
+	clientService := s.as("", client)
 	var pids []int
 	for range 3 {
-		pids = append(pids, going.pids(t, going.start(t, stubborn...))...)
+		pids = append(pids, clientService.pids(t, clientService.start(t, stubborn...))...)
 	}
-	stays := s.start(t, "copy")
+	remaining := s.start(t, "copy")
 	leave()
 	eventually(t, "all of the client's are ended", func() bool {
 		for _, pid := range pids {
@@ -127,7 +127,7 @@ func TestProcClientGone(t *testing.T) {
 	})
 	eventually(t, "only the other is left",
 		func() bool { return len(s.sessions.List(context.Background())) == 1 })
-	run[SendOutput](t, s, "proc.send", args{"session": stays, "text": "x"})
+	run[SendOutput](t, s, "proc.send", args{"session": remaining, "text": "x"})
 }
 
 // The client is gone before the process has started.
@@ -163,11 +163,11 @@ func TestProcShutdown(t *testing.T) {
 	// killing 60 takes a while on a busy machine; with the whole grace it would be 40 s
 	assert.Assert(t, duration < limit+7*time.Second, "%v", duration)
 	fails(t, s, "proc.start", program(t, "copy"), dispatch.StateError, "program is ending")
-	var again sync.WaitGroup
+	var shutdowns sync.WaitGroup
 	for range 4 {
-		again.Go(func() { assert.Check(t, s.Shutdown(context.Background())) })
+		shutdowns.Go(func() { assert.Check(t, s.Shutdown(context.Background())) })
 	}
-	again.Wait()
+	shutdowns.Wait()
 }
 
 func TestProcShutdownOutOfTime(t *testing.T) {
@@ -186,11 +186,11 @@ func TestProcShutdownWhileInUse(t *testing.T) {
 	s := newService(t, Options{})
 	var calls sync.WaitGroup
 	id := s.start(t, "copy")
-	deaf := s.start(t, "sleep")
+	sleeping := s.start(t, "sleep")
 	for operation, arguments := range map[string]args{
 		"proc.read": {"session": id, "pattern": "never", "wait_ms": 600000},
 		"proc.wait": {"session": id, "timeout_ms": 600000},
-		"proc.send": {"session": deaf, "text": big, "timeout_ms": 600000},
+		"proc.send": {"session": sleeping, "text": big, "timeout_ms": 600000},
 	} {
 		calls.Go(func() { s.dispatch(context.Background(), operation, arguments) })
 	}

@@ -70,14 +70,14 @@ func TestProcReadUntilPattern(t *testing.T) {
 	t.Parallel()
 	s := newService(t, Options{})
 	id := s.start(t, "write one 1\ntwo 2\nthree", "sleep")
-	one := run[ReadOutput](t, s, "proc.read", args{"session": id, "pattern": `^\w+ \d$`})
-	assert.Assert(t, one.Matched)
-	assert.Equal(t, one.Output, "one 1")
+	first := run[ReadOutput](t, s, "proc.read", args{"session": id, "pattern": `^\w+ \d$`})
+	assert.Assert(t, first.Matched)
+	assert.Equal(t, first.Output, "one 1")
 	assert.Equal(t, s.expect(t, id, `^two`), "\ntwo")
 	assert.Equal(t, s.expect(t, id, `re`), " 2\nthre")
 	assert.Equal(t, s.expect(t, id, `$`), "e")
-	none := run[ReadOutput](t, s, "proc.read", args{"session": id, "pattern": "e", "wait_ms": 1})
-	assert.Assert(t, !none.Matched && none.Output == "")
+	unmatched := run[ReadOutput](t, s, "proc.read", args{"session": id, "pattern": "e", "wait_ms": 1})
+	assert.Assert(t, !unmatched.Matched && unmatched.Output == "")
 }
 
 func TestProcReadPatternSpansChunks(t *testing.T) {

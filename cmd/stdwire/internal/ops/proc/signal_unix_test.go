@@ -72,10 +72,10 @@ func TestProcEndTakesDescendants(t *testing.T) {
 	}
 	s := newService(t, Options{})
 	id := s.sh(t, `setsid sleep 300 & echo $!; sleep 300 & echo $!`)
-	var one, two int
-	_, err := fmt.Sscan(s.rest(t, id).Output, &one, &two)
+	var first, second int
+	_, err := fmt.Sscan(s.rest(t, id).Output, &first, &second)
 	assert.NilError(t, err)
-	awaitEnd(t, one, two)
+	awaitEnd(t, first, second)
 }
 
 func TestProcSignal(t *testing.T) {

@@ -99,7 +99,7 @@ func (s *testService) startFails(t testing.TB, dir string, code dispatch.Code, t
 func TestProcStartLinkEscape(t *testing.T) {
 	t.Parallel()
 	s := newService(t, Options{})
-	for _, dir := range s.linksOut(t) {
+	for _, dir := range s.escapingLinks(t) {
 		s.startFails(t, dir, dispatch.PermissionDenied, "")
 	}
 	inside := program(t)
@@ -107,9 +107,9 @@ func TestProcStartLinkEscape(t *testing.T) {
 	assert.Assert(t, s.dispatch(t.Context(), "proc.start", inside).Success())
 }
 
-// linksOut makes symbolic links, and returns paths through them that lead out of the root. "inside"
-// stays inside.
-func (s *testService) linksOut(t testing.TB) []string {
+// escapingLinks makes symbolic links, and returns paths through them that lead out of the root. The
+// link "inside" leads to a directory of the root.
+func (s *testService) escapingLinks(t testing.TB) []string {
 	t.Helper()
 	assert.NilError(t, os.Mkdir(filepath.Join(s.dir, "in"), 0o777))
 	for name, target := range map[string]string{
