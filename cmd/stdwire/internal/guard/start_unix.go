@@ -84,7 +84,7 @@ func start(ctx context.Context, c Command) (*Process, error) {
 		cmd.ExtraFiles = append(cmd.ExtraFiles, c.Dir)
 	}
 	err = cmd.Start()
-	// The guard has its own copies. While ours are open, the pipes do not end.
+	// The guard has its own copies. While those of this program are open, the pipes do not end.
 	processgroup.CloseAll(pipes[6], pipes[9], pipes[0], pipes[3], pipes[5])
 	if err != nil {
 		processgroup.CloseAll(parentEnds...)

@@ -12,7 +12,7 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// A testUser is an editor and its screen.
+// A testEditor is an editor and its screen.
 type testEditor struct {
 	*Editor
 	screen *screen

@@ -69,8 +69,8 @@ func (e *statusError) Error() string {
 }
 
 // send posts a payload, and repeats that while the collector is busy or cannot be reached, within
-// retryTime. rejected is what the collector says about data that it did not
-// accept, although it accepted the request.
+// retryTime. rejected is what the collector says about data that it did not accept, although it
+// accepted the request.
 func (d *destination) send(ctx context.Context, body []byte) (rejected string, err error) {
 	if err := sleepUntil(ctx, d.notBefore); err != nil {
 		return "", err

@@ -113,7 +113,7 @@ func (p Package) alternative() Alternative {
 	return a.with(v)
 }
 
-// with returns a with the inputs that v has collected. A reference to another variable is a
+// with returns a copy with the inputs that v has collected. A reference to another variable is a
 // problem, because the configuration would expand it: the file could send a secret of the user's
 // environment to its own server.
 func (a Alternative) with(v values) Alternative {

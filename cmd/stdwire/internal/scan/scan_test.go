@@ -62,7 +62,7 @@ func TestShadowing(t *testing.T) {
 			`{"name":"x","description":"The first 'head' lines must be read.","inputSchema":{"properties":{"head":{}}}}`)},
 		{ID: "b", Tools: []json.RawMessage{tool("head", "B.")}}})
 	assert.Equal(t, summarize(found), "")
-	// A tool that both have is its own.
+	// A name that tools of both servers have is not a mention of the other server.
 	found = Scan([]Server{
 		{ID: "a", Tools: []json.RawMessage{tool("read_file", "Use read_text_file instead."),
 			tool("read_text_file", "A.")}},

@@ -40,8 +40,8 @@ func (s *scannedServer) newFile(f File) *definition {
 	return d
 }
 
-// inSkill restricts a check to skills: what they say is followed by a model with the tools of its
-// host.
+// inSkill restricts a check to skills, because a model follows their instructions with the tools of
+// its host.
 func inSkill(check func(*scanner, *definition, *text) (Finding, bool)) func(*scanner, *definition,
 	*text) (Finding, bool) {
 	return func(sc *scanner, d *definition, t *text) (Finding, bool) {

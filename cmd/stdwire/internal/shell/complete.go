@@ -69,7 +69,7 @@ func (s *Shell) candidates(ctx context.Context, words []string) []arguments.Cand
 		return s.completeTool(ctx, words)
 	case strings.HasPrefix(name, "."):
 		if c, ok := findDotCommand(name); ok && c.complete != nil &&
-			(c.most < 0 || len(rest) <= c.most) {
+			(c.maxArgs < 0 || len(rest) <= c.maxArgs) {
 			return c.complete(s, ctx, rest)
 		}
 		return nil

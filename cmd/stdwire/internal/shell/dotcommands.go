@@ -20,7 +20,7 @@ import (
 // A dotCommand is a command of the shell, such as .help.
 type dotCommand struct {
 	name, usage, summary string
-	least, most          int // number of arguments; most < 0: unlimited
+	minArgs, maxArgs     int // maxArgs < 0: unlimited
 	run                  func(s *Shell, ctx context.Context, words []string) error
 	// complete returns candidates for the last of words. It may be nil.
 	complete func(s *Shell, ctx context.Context, words []string) []arguments.Candidate
@@ -94,10 +94,10 @@ func (s *Shell) runDotCommand(ctx context.Context, line inputLine) error {
 			near.Instead(line.name, dotCommandNames()))
 	case line.data != nil:
 		err = command.Usagef("it takes no JSON object").WithHint(c.hint())
-	case len(line.words) < c.least:
+	case len(line.words) < c.minArgs:
 		err = command.Usagef("an argument is missing").WithHint(c.hint())
-	case c.most >= 0 && len(line.words) > c.most:
-		err = command.Usagef("unexpected argument %q", line.words[c.most]).WithHint(c.hint())
+	case c.maxArgs >= 0 && len(line.words) > c.maxArgs:
+		err = command.Usagef("unexpected argument %q", line.words[c.maxArgs]).WithHint(c.hint())
 	default:
 		err = c.run(s, ctx, line.words)
 	}

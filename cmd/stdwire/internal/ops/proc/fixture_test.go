@@ -199,7 +199,7 @@ func (s *testService) pids(t testing.TB, session string) []int {
 	return all
 }
 
-// gone waits until processes have ended. A killed descendant, which is not waited for, may
+// awaitEnd waits until processes have ended. A killed descendant, which is not waited for, may
 // still be exiting when its output is at its end.
 func awaitEnd(t testing.TB, pids ...int) {
 	t.Helper()
