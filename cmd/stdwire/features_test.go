@@ -92,7 +92,7 @@ func TestRead(t *testing.T) {
 	got.stderr = joinLines(got.stderr)
 	assert.Equal(t, got, ran{2, "A\n",
 		"stdwire: " + self +
-			": read: resource file:///folder/b: its 2 B are not for a terminal\nhint: send them elsewhere with > FILE, or to a file of their own with --save DIR\n"})
+			": read: resource file:///folder/b: a terminal cannot show its 2 B\nhint: redirect the output with > FILE, or save the content with --save DIR\n"})
 }
 
 func TestReadFailures(t *testing.T) {

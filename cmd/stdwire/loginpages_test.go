@@ -77,7 +77,7 @@ func TestLoginFromAnotherMachine(t *testing.T) {
 	got := runWith(t.Context(), c, "auth", "login", g.url)
 	assert.Equal(t, got.code, 0, got.stderr)
 	assert.Equal(t, strings.Count(got.stderr,
-		"The address is not accepted: the address begins with http://127.0.0.1:"), 2, got.stderr)
+		"The address is not accepted: it does not begin with http://127.0.0.1:"), 2, got.stderr)
 	assert.Equal(t, strings.Count(got.stderr,
 		"The address is not accepted: it belongs to another login"), 1, got.stderr)
 	assert.Assert(t, cmp.Contains(got.stderr, "logged in to "+g.host+" at "+g.issuer))

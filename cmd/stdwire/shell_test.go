@@ -72,7 +72,7 @@ func TestShellScriptEndsWithTheFirstFailure(t *testing.T) {
 			": line 1: ecko: there is no such tool; there are echo, hang, die, fail, refuse, big, slow, strange\nhint: did you mean echo?\n"},
 		{"echo n=x", "good", 2, self +
 			": line 1: echo: n must be an integer, not \"x\"; missing required property \"text\"\nhint: echo(text: string, [n: integer])\n"},
-		{".complete prompt greet", "rich", 2, "line 1: .complete: more is wanted\n"},
+		{".complete prompt greet", "rich", 2, "line 1: .complete: an argument is missing\n"},
 		{".complete tool greet name", "rich", 2,
 			"line 1: .complete: \"tool\" is neither prompt nor resource\n"},
 		{".complete prompt greet nme", "rich", 2, self +
@@ -81,7 +81,7 @@ func TestShellScriptEndsWithTheFirstFailure(t *testing.T) {
 		{".log info", "good", 5, ""},
 		{".subscribe file:///c", "rich", 5, self + ": line 1: "},
 		{".unsubscribe file:///c", "rich", 2,
-			"line 1: .unsubscribe: file:///c is not subscribed\nhint: .subscribe lists what is\n"},
+			"line 1: .unsubscribe: file:///c is not subscribed\nhint: .subscribe lists the subscriptions\n"},
 		{"foo bar", "good", 5, self +
 			": line 1: foo: there is no such tool; there are echo, hang, die, fail, refuse, big, slow, strange\n"},
 		{"ecko bar", "good", 5, self +
@@ -93,7 +93,7 @@ func TestShellScriptEndsWithTheFirstFailure(t *testing.T) {
 		{".timeout 300ms\nhang", "good", 6, ""},
 		{".tols", "good", 2,
 			"line 1: .tols: there is no such command\nhint: did you mean .tools?\n"},
-		{".read", "good", 2, "line 1: .read: more is wanted\nhint: write .read URI\n"},
+		{".read", "good", 2, "line 1: .read: an argument is missing\nhint: write .read URI\n"},
 		{".info x", "good", 2, "line 1: .info: unexpected argument \"x\"\nhint: write .info\n"},
 		{".tools {}", "good", 2,
 			"line 1: .tools: it takes no JSON object\nhint: write .tools [NAME]\n"},

@@ -52,7 +52,7 @@ func TestShellAsksForAForm(t *testing.T) {
 		for _, step := range [][2]string{
 			{"name (string, minLength 2, required)\r\n", "A\r"},
 			// keys edit here, too
-			{"Once more, please: must have at least 2 characters, has 1.\r\n", "Ax\x7fnn\r"},
+			{"Please answer again: must have at least 2 characters, has 1.\r\n", "Ax\x7fnn\r"},
 			// Up: a command line is no answer
 			{"count (integer, optional)\r\n", "\x1b[A\r"},
 			{"color (one of these, optional)\r\n   1  red\r\n   2  green\r\n", "2\r"},
@@ -72,13 +72,14 @@ func TestShellAsksForAForm(t *testing.T) {
 	}
 }
 
-// A request to a model is answered by the person, or declined.
+// The user answers a request to a model, or declines it.
 func TestShellAsksForASample(t *testing.T) {
 	for _, era := range []string{"modern", "legacy"} {
 		s := newSession(t, words("shell --era "+era, fixture("forms")...)...)
 		s.expect(ready)
 		s.typeText("write\r")
-		asks := self + " asks a model, of at most 10 tokens, and you may answer:\r\nuser:\r\n  Write\\u0007.\r\n"
+		asks := self + " asks a model for at most 10 tokens. You can answer in its place:\r\n" +
+			"user:\r\n  Write\\u0007.\r\n"
 		s.expect(asks)
 		for _, line := range []string{"one\r", "two\r", "\r"} {
 			s.expect(pasteMarks)

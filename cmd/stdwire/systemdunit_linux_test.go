@@ -63,7 +63,7 @@ func TestUnitFlags(t *testing.T) {
 	_, line, _ := strings.Cut(service, "ExecStart=/usr/local/bin/stdwire ")
 	line, _, _ = strings.Cut(line, "\nExecReload")
 	_, container, _ := strings.Cut(indented(t, "container",
-		"certificates of the authorities beside this Containerfile:"), "CMD [")
+		"of CA certificates beside this Containerfile:"), "CMD [")
 	container, _, _ = strings.Cut(container, "]")
 	for _, words := range []string{line, strings.NewReplacer(`"`, "", ",", "").Replace(container)} {
 		args := strings.Fields(strings.ReplaceAll(words, "\\\n", " "))

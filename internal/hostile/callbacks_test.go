@@ -137,21 +137,22 @@ func callbacksIn(dir string, decls []ast.Decl) (all []string) {
 // patience is how long a scenario may take.
 const patience = 30 * time.Second
 
-// A world is a scenario in which one callback misbehaves.
-type world struct {
-	t    *testing.T
-	ctx  context.Context
-	name string // of the callback
-	bad  func()
-	hits atomic.Int32
-	made atomic.Bool // see atRun
+// A scenarioRun is one run of a scenario, in which one callback misbehaves.
+type scenarioRun struct {
+	t           *testing.T
+	ctx         context.Context
+	name        string // of the callback that misbehaves
+	misbehave   func()
+	calls       atomic.Int32 // of that callback
+	constructed atomic.Bool  // whether enterAfterFirst has been called
 }
 
-// at is called by each callback.
-func (w *world) at(name string) {
-	if name == w.name {
-		w.hits.Add(1)
-		w.bad()
+// enter is called first by each callback. It panics or exits the goroutine if that callback
+// misbehaves.
+func (run *scenarioRun) enter(name string) {
+	if name == run.name {
+		run.calls.Add(1)
+		run.misbehave()
 	}
 }
 
@@ -168,7 +169,7 @@ func own(f func()) {
 }
 
 // A scenario calls the callbacks of a package, each by its name, and returns.
-var scenarios = map[string]func(w *world){
+var scenarios = map[string]func(run *scenarioRun){
 	"rpc": rpcScenario, "rpc/socket": socketScenario, "dispatch": dispatchScenario, "dispatch/api": apiScenario,
 	"dispatch/cli": cliScenario,
 	"server":       serverScenario, "server/streamable": streamableScenario,
@@ -228,14 +229,14 @@ func TestNoCallbackEndsTheProcess(t *testing.T) {
 		}
 		scenario := scenarios[name[:strings.LastIndex(strings.SplitN(name, ".", 2)[0]+".", ".")]]
 		assert.Assert(t, scenario != nil, "%s is a callback in no scenario: add it there", name)
-		for how, bad := range map[string]func(){"panic": func() { panic("ashes") },
+		for how, misbehave := range map[string]func(){"panic": func() { panic("ashes") },
 			"Goexit": runtime.Goexit} {
 			t.Run(name+" "+how, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()
-				w := &world{t: t, ctx: ctx, name: name, bad: bad}
-				scenario(w)
-				assert.Assert(t, w.hits.Load() > 0, "%s is not called: add it to the scenario",
+				run := &scenarioRun{t: t, ctx: ctx, name: name, misbehave: misbehave}
+				scenario(run)
+				assert.Assert(t, run.calls.Load() > 0, "%s is not called: add it to the scenario",
 					name)
 				assert.NilError(t, ctx.Err(), "somebody waits for ever")
 			})

@@ -47,25 +47,25 @@ func authServers() http.Handler {
 	})
 }
 
-func authScenario(w *world) {
+func authScenario(run *scenarioRun) {
 	net := network{authServers()}
 	a, err := auth.Options{
 		Grant: auth.JWTBearer{Assertion: func(context.Context, string) (string, error) {
-			w.at("client/auth.JWTBearer.Assertion")
+			run.enter("client/auth.JWTBearer.Assertion")
 			return "assertion", nil
 		}},
 		Clients: []auth.Registration{
 			{Issuer: "https://as.example", ClientID: "mine", Secret: "secret"}},
-		Store: credentials{w.at}, HTTP: &http.Client{Transport: net},
-		Logger: w.logger("client/auth.Options.Logger"),
+		Store: credentials{run.enter}, HTTP: &http.Client{Transport: net},
+		Logger: run.logger("client/auth.Options.Logger"),
 	}.New("https://mcp.example/mcp")
-	w.must(err)
+	run.must(err)
 	c := &http.Client{Transport: a.Wrap(net)}
 	var asking sync.WaitGroup
 	for range 3 { // all wait for one token request
 		asking.Go(func() {
-			r, err := http.NewRequestWithContext(w.ctx, "GET", "https://mcp.example/mcp", nil)
-			w.must(err)
+			r, err := http.NewRequestWithContext(run.ctx, "GET", "https://mcp.example/mcp", nil)
+			run.must(err)
 			if res, err := c.Do(r); err == nil {
 				_ = res.Body.Close()
 			}
@@ -73,5 +73,5 @@ func authScenario(w *world) {
 	}
 	asking.Wait()
 	a.Credentials()
-	_ = a.Logout(w.ctx)
+	_ = a.Logout(run.ctx)
 }

@@ -29,33 +29,33 @@ import (
 // A store is one of tasks that misbehaves.
 type store struct {
 	server.TaskStore
-	at func(string)
+	enter func(string)
 }
 
 func (s store) Put(ctx context.Context, r *server.TaskRecord) error {
-	s.at("server.TaskStore.Put")
+	s.enter("server.TaskStore.Put")
 	return s.TaskStore.Put(ctx, r)
 }
 
 func (s store) Get(ctx context.Context, id string) (*server.TaskRecord, error) {
-	s.at("server.TaskStore.Get")
+	s.enter("server.TaskStore.Get")
 	return s.TaskStore.Get(ctx, id)
 }
 
 func (s store) List(ctx context.Context, owner, after string, most int) ([]*server.TaskRecord,
 	error) {
-	s.at("server.TaskStore.List")
+	s.enter("server.TaskStore.List")
 	return s.TaskStore.List(ctx, owner, after, most)
 }
 
 func (s store) Delete(ctx context.Context, id string) error {
-	s.at("server.TaskStore.Delete")
+	s.enter("server.TaskStore.Delete")
 	return s.TaskStore.Delete(ctx, id)
 }
 
 // A link is a way to a client that misbehaves.
 type link struct {
-	at    func(string)
+	enter func(string)
 	heard chan struct{}
 }
 
@@ -64,19 +64,19 @@ func (l link) Notify(context.Context, string, any) error {
 	case l.heard <- struct{}{}:
 	default:
 	}
-	l.at("server.Link.Notify")
+	l.enter("server.Link.Notify")
 	return nil
 }
 
 func (l link) Call(context.Context, string, any, any) error {
-	l.at("server.Link.Call")
+	l.enter("server.Link.Call")
 	return errors.New("nobody")
 }
 
-func through(at func()) rpc.Middleware {
+func through(enter func()) rpc.Middleware {
 	return func(next rpc.Handler) rpc.Handler {
 		return func(ctx context.Context, req *rpc.Request) (any, error) {
-			at()
+			enter()
 			return next(ctx, req)
 		}
 	}
@@ -86,76 +86,76 @@ func text(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
-func serverScenario(w *world) {
+func serverScenario(run *scenarioRun) {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog, dispatch.Spec{Name: "a.b", Summary: "Does.", Kind: dispatch.Read},
 		func(context.Context, tool) (tool, error) { return tool{}, nil })
-	tasks := store{server.MemoryTasks(10, 1<<20), w.at}
+	tasks := store{server.MemoryTasks(10, 1<<20), run.enter}
 	s := server.Options{
-		Logger:       w.logger("server.Options.Logger"),
-		Capabilities: func(*mcp.ServerCapabilities) { w.atRun("server.Options.Capabilities") },
+		Logger:       run.logger("server.Options.Logger"),
+		Capabilities: func(*mcp.ServerCapabilities) { run.enterAfterFirst("server.Options.Capabilities") },
 		Visible: func(context.Context, server.Kind,
 			string) bool {
-			w.at("server.Options.Visible")
+			run.enter("server.Options.Visible")
 			return true
 		},
-		Middleware: []rpc.Middleware{through(func() { w.at("server.Options.Middleware") })},
-		Outgoing:   []rpc.Middleware{through(func() { w.at("server.Options.Outgoing") })},
+		Middleware: []rpc.Middleware{through(func() { run.enter("server.Options.Middleware") })},
+		Outgoing:   []rpc.Middleware{through(func() { run.enter("server.Options.Outgoing") })},
 		Resources: &server.ResourceSource{
 			List: func(context.Context) ([]mcp.Resource, error) {
-				w.at("server.ResourceSource.List")
+				run.enter("server.ResourceSource.List")
 				return nil, nil
 			},
 			ListTemplates: func(context.Context) ([]mcp.ResourceTemplate, error) {
-				w.at("server.ResourceSource.ListTemplates")
+				run.enter("server.ResourceSource.ListTemplates")
 				return nil, nil
 			},
 			Read: func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
-				w.at("server.ResourceSource.Read")
+				run.enter("server.ResourceSource.Read")
 				return nil, server.ResourceNotFound(uri)
 			}},
 		Extensions: []server.Extension{{
 			ID: "com.example/x",
 			Accepts: func(json.RawMessage) bool {
-				w.at("server.Extension.Accepts")
+				run.enter("server.Extension.Accepts")
 				return true
 			},
 			Methods: map[string]func(context.Context, json.RawMessage) (any, error){
 				"x/do": func(context.Context, json.RawMessage) (any, error) {
-					w.at("server.Extension.Methods")
+					run.enter("server.Extension.Methods")
 					return struct{}{}, nil
 				},
 			},
 			Notifications: map[string]func(context.Context, json.RawMessage){
 				"notifications/x": func(context.Context, json.RawMessage) {
-					w.at("server.Extension.Notifications")
+					run.enter("server.Extension.Notifications")
 				},
 			},
 		}},
 		Interceptors: []server.Interceptor{func(next server.Handler) server.Handler {
 			return func(ctx context.Context, c *server.Call) (server.Result, error) {
-				w.at("server.Options.Interceptors")
+				run.enter("server.Options.Interceptors")
 				return next(ctx, c)
 			}
 		}},
 		Tasks: server.TaskOptions{Store: tasks, For: func(*dispatch.Operation) mcp.TaskSupport {
-			w.at("server.TaskOptions.For")
+			run.enter("server.TaskOptions.For")
 			return mcp.TaskForbidden
 		}},
 	}.New(server.Info{Name: "s", Version: "1"}, catalog)
 	complete := func(name string) server.Completer {
 		return func(context.Context, string, string, map[string]string) (mcp.Completion, error) {
-			w.at(name)
+			run.enter(name)
 			return mcp.Completion{Values: []string{}}, nil
 		}
 	}
 	read := func(name string) (*mcp.ReadResourceResult, error) {
-		w.at(name)
+		run.enter(name)
 		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: "x:1", Text: "x"}}},
 			nil
 	}
 	server.AddTool(s, mcp.Tool{Name: "typed"},
-		func(context.Context, struct{}) (string, error) { w.at("server.AddTool"); return "", nil })
+		func(context.Context, struct{}) (string, error) { run.enter("server.AddTool"); return "", nil })
 	server.AddResource(s, mcp.Resource{URI: "y:1", Name: "y"},
 		func(context.Context, string) (*mcp.ReadResourceResult, error) {
 			return read("server.AddResource")
@@ -166,19 +166,19 @@ func serverScenario(w *world) {
 		}, nil)
 	server.AddPrompt(s, mcp.Prompt{Name: "q"},
 		func(context.Context, map[string]string) (*mcp.GetPromptResult, error) {
-			w.at("server.AddPrompt")
+			run.enter("server.AddPrompt")
 			return &mcp.GetPromptResult{}, nil
 		}, nil)
 	made, err := server.NewTool(mcp.Tool{Name: "made"},
-		func(context.Context, struct{}) (string, error) { w.at("server.NewTool"); return "", nil })
-	w.must(err)
-	w.must(
+		func(context.Context, struct{}) (string, error) { run.enter("server.NewTool"); return "", nil })
+	run.must(err)
+	run.must(
 		s.AddRawTool(made),
 		s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "call"},
 			Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-				w.at("server.RawTool.Call")
+				run.enter("server.RawTool.Call")
 				_, err := server.Once(ctx, "k",
-					func(context.Context) (int, error) { w.at("server.Once"); return 1, nil })
+					func(context.Context) (int, error) { run.enter("server.Once"); return 1, nil })
 				_ = server.Ping(ctx)
 				server.Progress(ctx, 1, 2, "on")
 				return text("done"), errors.Join(err, errors.New("for the log"))
@@ -191,14 +191,14 @@ func serverScenario(w *world) {
 		s.AddRawTool(server.RawTool{
 			Tool: mcp.Tool{Name: "forward", InputSchema: json.RawMessage(`{"type":"object"}`)},
 			Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
-				w.at("server.RawTool.Forward")
+				run.enter("server.RawTool.Forward")
 				return json.RawMessage(`{"content":[]}`), nil
 			}}),
 		s.AddPrompt(server.Prompt{
 			Prompt:   mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}}},
 			Complete: complete("server.Prompt.Complete"),
 			Get: func(context.Context, map[string]string) (*mcp.GetPromptResult, error) {
-				w.at("server.Prompt.Get")
+				run.enter("server.Prompt.Get")
 				return &mcp.GetPromptResult{}, nil
 			}}),
 		s.AddSkill(server.Skill{
@@ -208,7 +208,7 @@ func serverScenario(w *world) {
 				return read("server.Skill.Read")
 			},
 			ReadDirectory: func(context.Context, string) ([]mcp.Resource, error) {
-				w.at("server.Skill.ReadDirectory")
+				run.enter("server.Skill.ReadDirectory")
 				return nil, nil
 			}}),
 		s.AddResource(server.Resource{Resource: mcp.Resource{URI: "x:1", Name: "x"},
@@ -229,18 +229,18 @@ func serverScenario(w *world) {
 		return read("server.Integration.ReadUnlisted")
 	})
 	s.Integration().AwaitMissing(func(context.Context, server.Kind, string) error {
-		w.at("server.Integration.AwaitMissing")
+		run.enter("server.Integration.AwaitMissing")
 		return nil
 	})
 	s.Integration().DeclareApps()
 	s.Integration().ResolveForApp(
 		func(_ context.Context, _ string, _ server.Kind, name string) (string, error) {
-			w.at("server.Integration.ResolveForApp")
+			run.enter("server.Integration.ResolveForApp")
 			return name, nil
 		})
 	ready, gone := make(chan struct{}, 99), make(chan struct{}, 99)
 	s.Integration().OnClientEvent(func(*server.Conn, server.ClientEvent) {
-		w.at("server.Integration.OnClientEvent")
+		run.enter("server.Integration.OnClientEvent")
 	})
 	s.Integration().OnClientEvent(func(_ *server.Conn, e server.ClientEvent) {
 		switch e {
@@ -250,15 +250,15 @@ func serverScenario(w *world) {
 			gone <- struct{}{}
 		}
 	})
-	s.Integration().OnSubscriptionChange(func() { w.at("server.Integration.OnSubscriptionChange") })
+	s.Integration().OnSubscriptionChange(func() { run.enter("server.Integration.OnSubscriptionChange") })
 
-	l := link{w.at, make(chan struct{}, 9)}
-	c := s.Integration().NewConn(w.ctx, l, "ada")
+	l := link{run.enter, make(chan struct{}, 9)}
+	c := s.Integration().NewConn(run.ctx, l, "ada")
 	say := func(line string) {
 		own(func() {
 			m, err := rpc.ParseMessage([]byte(line))
-			w.must(err)
-			_, _ = rpc.AppendResponse(w.ctx, nil,
+			run.must(err)
+			_, _ = rpc.AppendResponse(run.ctx, nil,
 				func(ctx context.Context, req *rpc.Request) (any, error) {
 					return c.Handle(ctx, req, l)
 				}, m.Request())
@@ -300,66 +300,66 @@ func serverScenario(w *world) {
 	ask("completion/complete",
 		`{"ref":{"type":"ref/resource","uri":"t:{id}"},"argument":{"name":"id","value":""}}`)
 	// for the count: the server's own is in server.TestTaskStoreFails
-	own(func() { _ = tasks.Delete(w.ctx, "x") })
-	if w.initialized() {
+	own(func() { _ = tasks.Delete(run.ctx, "x") })
+	if run.initialized() {
 		for range 3 {
 			s.ResourceUpdated("x:1")
 		}
-		w.wait(ready)
+		run.wait(ready)
 	}
 	c.Close()
-	w.must(s.Close(w.ctx))
-	if w.initialized() {
-		w.wait(gone)
+	run.must(s.Close(run.ctx))
+	if run.initialized() {
+		run.wait(gone)
 	}
 }
 
 // initialized reports whether a legacy client completes the handshake.
-func (w *world) initialized() bool { return w.name != "server.Options.Middleware" }
+func (run *scenarioRun) initialized() bool { return run.name != "server.Options.Middleware" }
 
-// atRun is at for callbacks that run once while a server is made, where a panic is a mistake of the
-// program.
-func (w *world) atRun(name string) {
-	if w.made.Swap(true) {
-		w.at(name)
+// enterAfterFirst is enter without the first call, which happens while a server is made: a panic
+// there is a mistake of the program.
+func (run *scenarioRun) enterAfterFirst(name string) {
+	if run.constructed.Swap(true) {
+		run.enter(name)
 	}
 }
 
-// wait waits for something that happens whatever a callback does.
-func (w *world) wait(c <-chan struct{}) {
-	w.t.Helper()
+// wait waits for an event that must happen even if a callback misbehaves.
+func (run *scenarioRun) wait(c <-chan struct{}) {
+	run.t.Helper()
 	select {
 	case <-c:
-	case <-w.ctx.Done():
-		w.t.Fatal("somebody waits for ever")
+	case <-run.ctx.Done():
+		run.t.Fatal("somebody waits for ever")
 	}
 }
 
-func (w *world) must(errs ...error) {
-	w.t.Helper()
+func (run *scenarioRun) must(errs ...error) {
+	run.t.Helper()
 	if err := errors.Join(errs...); err != nil {
-		w.t.Fatal(err)
+		run.t.Fatal(err)
 	}
 }
 
-func streamableScenario(w *world) {
+func streamableScenario(run *scenarioRun) {
 	s := server.New(server.Info{Name: "s", Version: "1"}, dispatch.NewCatalog())
 	h := streamable.Options{
-		Logger: w.logger("server/streamable.Options.Logger"), MaxRequests: 1,
+		Logger: run.logger("server/streamable.Options.Logger"), MaxRequests: 1,
 		Authorize: func(r *http.Request) (streamable.Caller, error) {
-			w.at("server/streamable.Options.Authorize")
+			run.enter("server/streamable.Options.Authorize")
 			if r.Header.Get("X-Unknown") != "" {
 				return streamable.Caller{}, errors.New("for the log")
 			}
 			return streamable.Caller{AuthorizeMessages: func([]streamable.Message) error {
-				w.at("server/streamable.Caller.AuthorizeMessages")
+				run.enter("server/streamable.Caller.AuthorizeMessages")
 				return nil
 			}}, nil
 		},
 	}.New(s)
 	for _, unknown := range []string{"", "", "yes"} {
 		own(func() {
-			r := httptest.NewRequestWithContext(w.ctx, "POST", "http://localhost/mcp",
+			r := httptest.NewRequestWithContext(run.ctx, "POST", "http://localhost/mcp",
 				bytes.NewReader([]byte(
 					`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)))
 			r.Header.Set("Content-Type", "application/json")
@@ -368,17 +368,17 @@ func streamableScenario(w *world) {
 			h.ServeHTTP(httptest.NewRecorder(), r)
 		})
 	}
-	w.must(h.Shutdown(w.ctx))
+	run.must(h.Shutdown(run.ctx))
 }
 
 // upstream serves a server that sends all notifications, on a stream.
-func upstream(w *world) (s *server.Server, stream net.Conn) {
+func upstream(run *scenarioRun) (s *server.Server, stream net.Conn) {
 	s = server.Options{Extensions: []server.Extension{{ID: "com.example/x"}}}.New(
 		server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog())
 	form := mcp.ElicitParams{Message: "Who?",
 		RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}
 	add := func(name string, f func(ctx context.Context) error) {
-		w.must(s.AddRawTool(
+		run.must(s.AddRawTool(
 			server.RawTool{Tool: mcp.Tool{Name: name},
 				Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 					return text("done"), f(ctx)
@@ -407,39 +407,39 @@ func upstream(w *world) (s *server.Server, stream net.Conn) {
 	})
 	s.Integration().Declare(server.KindResource, server.KindPrompt)
 	here, there := net.Pipe()
-	go func() { _ = s.Serve(w.ctx, there) }()
+	go func() { _ = s.Serve(run.ctx, there) }()
 	return s, here
 }
 
 // A transport misbehaves.
 type transport struct {
 	client.Transport
-	at func(string)
+	enter func(string)
 }
 
 func (t transport) ReadFrame(dst []byte) ([]byte, error) {
-	t.at("client.Transport.ReadFrame")
+	t.enter("client.Transport.ReadFrame")
 	return t.Transport.ReadFrame(dst)
 }
 
 func (t transport) Write(b []byte) (int, error) {
-	t.at("client.Transport.Write")
+	t.enter("client.Transport.Write")
 	return t.Transport.Write(b)
 }
 
 func (t transport) Close() error {
 	_ = t.Transport.Close()
-	t.at("client.Transport.Close")
+	t.enter("client.Transport.Close")
 	return nil
 }
 
-func clientScenario(w *world) {
-	if strings.HasPrefix(w.name, "client.Command.") {
+func clientScenario(run *scenarioRun) {
+	if strings.HasPrefix(run.name, "client.Command.") {
 		own(func() {
-			c, err := client.Options{}.Spawn(w.ctx,
+			c, err := client.Options{}.Spawn(run.ctx,
 				client.Command{Path: os.Args[0], Args: []string{"-test.run=^$", "-test.nosuchflag"},
-					Stderr:  stream{func() { w.at("client.Command.Stderr") }},
-					Started: func(int) { w.at("client.Command.Started") }})
+					Stderr:  stream{func() { run.enter("client.Command.Stderr") }},
+					Started: func(int) { run.enter("client.Command.Started") }})
 			if err == nil {
 				_ = c.Close()
 			}
@@ -447,27 +447,27 @@ func clientScenario(w *world) {
 		return
 	}
 	for _, era := range []mcp.Era{mcp.Modern, mcp.Legacy} {
-		up, conn := upstream(w)
+		up, conn := upstream(run)
 		told := make(chan struct{}, 99)
 		tell := func(name string) {
 			defer func() { told <- struct{}{} }()
-			w.at(name)
+			run.enter(name)
 		}
 		o := client.Options{
-			Era: era, LogLevel: mcp.LevelDebug, Logger: w.logger("client.Options.Logger"),
+			Era: era, LogLevel: mcp.LevelDebug, Logger: run.logger("client.Options.Logger"),
 			OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
-				w.at("client.Options.OnElicit")
+				run.enter("client.Options.OnElicit")
 				return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 			},
 			OnElicitComplete: func(string) { tell("client.Options.OnElicitComplete") },
 			OnSample: func(context.Context, mcp.CreateMessageParams) (*mcp.CreateMessageResult,
 				error) {
-				w.at("client.Options.OnSample")
+				run.enter("client.Options.OnSample")
 				return nil, errors.New("no")
 			},
 			OnRoots: func(context.Context) ([]mcp.Root,
 				error) {
-				w.at("client.Options.OnRoots")
+				run.enter("client.Options.OnRoots")
 				return nil, nil
 			},
 			OnToolsChanged: func([]*mcp.Tool, error) { tell("client.Options.OnToolsChanged") },
@@ -477,14 +477,14 @@ func clientScenario(w *world) {
 			},
 			OnResourceUpdated: func(string) { tell("client.Options.OnResourceUpdated") },
 			OnLog:             func(mcp.LoggingMessageParams) { tell("client.Options.OnLog") },
-			OnRawLog:          func(json.RawMessage) { w.at("client.Options.OnRawLog") },
+			OnRawLog:          func(json.RawMessage) { run.enter("client.Options.OnRawLog") },
 			Middleware: []rpc.Middleware{
-				through(func() { w.at("client.Options.Middleware") })},
+				through(func() { run.enter("client.Options.Middleware") })},
 			Outgoing: []rpc.Middleware{func(next rpc.Handler) rpc.Handler {
 				return func(ctx context.Context, req *rpc.Request) (any, error) {
 					// the other tools make the server send what the scenario waits for
 					if bytes.Contains(req.Params, []byte(`"plain"`)) {
-						w.at("client.Options.Outgoing")
+						run.enter("client.Options.Outgoing")
 					}
 					return next(ctx, req)
 				}
@@ -493,7 +493,7 @@ func clientScenario(w *world) {
 				ID: "com.example/x",
 				Methods: map[string]func(context.Context, json.RawMessage) (any, error){
 					"x/ask": func(context.Context, json.RawMessage) (any, error) {
-						w.at("client.Extension.Methods")
+						run.enter("client.Extension.Methods")
 						return struct{}{}, nil
 					},
 				},
@@ -504,7 +504,7 @@ func clientScenario(w *world) {
 				},
 			}},
 		}
-		if w.name == "client.Options.OnListChanged" {
+		if run.name == "client.Options.OnListChanged" {
 			o.OnListChanged = func(string) { tell("client.Options.OnListChanged") }
 		} else {
 			o.OnResourcesChanged = func([]*mcp.Resource,
@@ -513,14 +513,14 @@ func clientScenario(w *world) {
 			}
 		}
 		own(func() {
-			c, err := o.Connect(w.ctx, transport{client.Stream(conn), w.at})
+			c, err := o.Connect(run.ctx, transport{client.Stream(conn), run.enter})
 			if err != nil {
 				return
 			}
 			for _, name := range []string{"plain", "elicit", "sample", "roots", "log", "extended"} {
-				own(func() { _, _ = c.CallTool(w.ctx, name, nil) })
+				own(func() { _, _ = c.CallTool(run.ctx, name, nil) })
 			}
-			w.must(up.AddResource(
+			run.must(up.AddResource(
 				server.Resource{Resource: mcp.Resource{URI: "x:1", Name: "x"},
 					Read: func(context.Context, string) (*mcp.ReadResourceResult, error) {
 						return nil, nil
@@ -530,7 +530,7 @@ func clientScenario(w *world) {
 						return nil, nil
 					}}))
 			up.RemoveTools("log")
-			_ = c.Subscribe(w.ctx, "x:1")
+			_ = c.Subscribe(run.ctx, "x:1")
 			up.ResourceUpdated("x:1")
 			deadline := time.After(5 * time.Second)
 			for range 6 { // the log, the extension, three lists and the resource
@@ -547,19 +547,19 @@ func clientScenario(w *world) {
 	}
 }
 
-func telemetryScenario(w *world) {
+func telemetryScenario(run *scenarioRun) {
 	tel := telemetry.Options{}.New()
 	tel.Gauge(telemetry.Instrument{Name: "g"}, func(set func(float64, ...string)) {
 		set(1)
-		w.at("rpc/mcp/telemetry.Telemetry.Gauge")
+		run.enter("rpc/mcp/telemetry.Telemetry.Gauge")
 	})
 	_ = tel.String()
 	own(func() {
-		_ = tel.WritePrometheus(writer(func() { w.at("rpc/mcp/telemetry.Telemetry.WritePrometheus") }))
+		_ = tel.WritePrometheus(writer(func() { run.enter("rpc/mcp/telemetry.Telemetry.WritePrometheus") }))
 	})
 	own(func() {
 		_ = tel.NewTraceWriter(writer(func() {
-			w.at("rpc/mcp/telemetry.Telemetry.NewTraceWriter")
+			run.enter("rpc/mcp/telemetry.Telemetry.NewTraceWriter")
 		})).Close()
 	})
 }
@@ -570,73 +570,73 @@ type writer func()
 func (w writer) Write(b []byte) (int, error) { w(); return len(b), nil }
 
 // A credentials is a store of credentials that misbehaves.
-type credentials struct{ at func(string) }
+type credentials struct{ enter func(string) }
 
 func (c credentials) Find(string) ([]auth.Credentials, error) {
-	c.at("client/auth.Store.Find")
+	c.enter("client/auth.Store.Find")
 	return nil, nil
 }
 func (c credentials) Put(auth.Credentials) error {
-	c.at("client/auth.Store.Put")
+	c.enter("client/auth.Store.Put")
 	return errors.New("full")
 }
-func (c credentials) Delete(auth.Key) error { c.at("client/auth.Store.Delete"); return nil }
+func (c credentials) Delete(auth.Key) error { c.enter("client/auth.Store.Delete"); return nil }
 func (c credentials) Lock(context.Context, auth.Key) (func(), error) {
-	c.at("client/auth.Store.Lock")
+	c.enter("client/auth.Store.Lock")
 	return func() {}, nil
 }
 
-func hostScenario(w *world) {
-	m := host.NewManager(func(host.Status) { w.at("client/host.NewManager") })
-	w.must(m.Add(host.Server{ID: "up",
+func hostScenario(run *scenarioRun) {
+	m := host.NewManager(func(host.Status) { run.enter("client/host.NewManager") })
+	run.must(m.Add(host.Server{ID: "up",
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-			w.at("client/host.Server.Connect")
-			_, conn := upstream(w)
+			run.enter("client/host.Server.Connect")
+			_, conn := upstream(run)
 			return o.Connect(ctx, client.Stream(conn))
 		}}))
 	own(func() {
-		_ = m.Use(w.ctx, "up", "", false,
-			func(*client.Client) error { w.at("client/host.Manager.Use"); return nil })
+		_ = m.Use(run.ctx, "up", "", false,
+			func(*client.Client) error { run.enter("client/host.Manager.Use"); return nil })
 	})
 	_ = m.Disable("up")
 	m.Close()
 }
 
-func gatewayScenario(w *world) {
+func gatewayScenario(run *scenarioRun) {
 	front := server.New(server.Info{Name: "front", Version: "1"}, dispatch.NewCatalog())
 	written := make(chan struct{}, 9)
 	look := func(name string) gateway.Interceptor {
-		return func(context.Context, *gateway.Event) error { w.at(name); return nil }
+		return func(context.Context, *gateway.Event) error { run.enter(name); return nil }
 	}
 	g := gateway.Options{
 		Before: []gateway.Interceptor{look("client/host/gateway.Options.Before")},
 		After:  []gateway.Interceptor{look("client/host/gateway.Options.After")},
 		Audit: stream{func() {
 			defer func() { written <- struct{}{} }()
-			w.at("client/host/gateway.Options.Audit")
+			run.enter("client/host/gateway.Options.Audit")
 		}},
-		Logger: w.logger("client/host/gateway.Options.Logger"),
+		Logger: run.logger("client/host/gateway.Options.Logger"),
 	}.New(front)
-	w.must(g.Add(host.Server{ID: "up",
+	run.must(g.Add(host.Server{ID: "up",
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-			_, conn := upstream(w)
+			_, conn := upstream(run)
 			return o.Connect(ctx, client.Stream(conn))
 		}}))
-	g.Settle(w.ctx)
+	g.Settle(run.ctx)
 	here, there := net.Pipe()
-	go func() { _ = front.Serve(w.ctx, there) }()
-	c, err := client.Options{}.Connect(w.ctx, client.Stream(here))
-	w.must(err)
+	go func() { _ = front.Serve(run.ctx, there) }()
+	c, err := client.Options{}.Connect(run.ctx, client.Stream(here))
+	run.must(err)
 	for range 2 {
-		_, _ = c.CallTool(w.ctx, "up__plain", nil)
-		w.wait(written)
+		_, _ = c.CallTool(run.ctx, "up__plain", nil)
+		run.wait(written)
 	}
-	if w.name == "client/host/gateway.Options.Logger" {
+	if run.name == "client/host/gateway.Options.Logger" {
 		_ = g.Add(host.Server{ID: "dead",
 			Connect: func(context.Context, string, client.Options) (*client.Client, error) {
 				return nil, io.EOF
 			}})
-		g.Settle(w.ctx)
+		g.Settle(run.ctx)
 	}
 	_ = c.Close()
 	g.Close()
@@ -645,56 +645,56 @@ func gatewayScenario(w *world) {
 // A frame is the stream of an app that misbehaves.
 type frame struct {
 	net.Conn
-	at func(string)
+	enter func(string)
 }
 
 func (f frame) Write(b []byte) (int, error) {
-	f.at("client/apps.Open")
+	f.enter("client/apps.Open")
 	return f.Conn.Write(b)
 }
 
 // appsScenario shows an app whose page asks for everything.
-func appsScenario(w *world) {
+func appsScenario(run *scenarioRun) {
 	s := server.New(server.Info{Name: "s", Version: "1"}, dispatch.NewCatalog())
 	server.AddTool(s, mcp.Tool{Name: "show"},
 		func(context.Context, struct{}) (string, error) { return "", nil })
-	w.must(s.AddApp(server.App{URI: "ui://a/b", Name: "a", HTML: []byte("<!doctype html>"),
+	run.must(s.AddApp(server.App{URI: "ui://a/b", Name: "a", HTML: []byte("<!doctype html>"),
 		Tools: map[string][]string{"show": nil}}))
 	here, there := net.Pipe()
-	go func() { _ = s.Serve(w.ctx, there) }()
+	go func() { _ = s.Serve(run.ctx, there) }()
 	o := client.Options{}
 	apps.Declare(&o)
-	c, err := o.Connect(w.ctx, client.Stream(here))
-	w.must(err)
-	app, err := apps.Read(w.ctx, c, "ui://a/b")
-	w.must(err)
+	c, err := o.Connect(run.ctx, client.Stream(here))
+	run.must(err)
+	app, err := apps.Read(run.ctx, c, "ui://a/b")
+	run.must(err)
 	page, host := net.Pipe()
 	p := rpc.NewPeer(page, rpc.Options{})
-	v := apps.Open(frame{host, w.at}, c, app, apps.Options{
-		Logger:  w.logger("client/apps.Options.Logger"),
+	v := apps.Open(frame{host, run.enter}, c, app, apps.Options{
+		Logger:  run.logger("client/apps.Options.Logger"),
 		Context: mcp.HostContext{AvailableDisplayModes: []string{"pip"}},
 		Approve: func(context.Context, *mcp.Tool, json.RawMessage) error {
-			w.at("client/apps.Options.Approve")
+			run.enter("client/apps.Options.Approve")
 			return nil
 		},
 		OnOpenLink: func(context.Context, string) error {
-			w.at("client/apps.Options.OnOpenLink")
+			run.enter("client/apps.Options.OnOpenLink")
 			return errors.New("for the log")
 		},
 		OnMessage: func(context.Context, mcp.AppMessageParams) error {
-			w.at("client/apps.Options.OnMessage")
+			run.enter("client/apps.Options.OnMessage")
 			return nil
 		},
 		OnModelContext: func(context.Context, mcp.ModelContextParams) error {
-			w.at("client/apps.Options.OnModelContext")
+			run.enter("client/apps.Options.OnModelContext")
 			return nil
 		},
 		OnDisplayMode: func(_ context.Context, mode string) (string, error) {
-			w.at("client/apps.Options.OnDisplayMode")
+			run.enter("client/apps.Options.OnDisplayMode")
 			return mode, nil
 		},
-		OnSizeChanged: func(float64, float64) { w.at("client/apps.Options.OnSizeChanged") },
-		OnLog:         func(mcp.LoggingMessageParams) { w.at("client/apps.Options.OnLog") },
+		OnSizeChanged: func(float64, float64) { run.enter("client/apps.Options.OnSizeChanged") },
+		OnLog:         func(mcp.LoggingMessageParams) { run.enter("client/apps.Options.OnLog") },
 	})
 	for _, m := range []struct{ method, params string }{
 		{"ui/initialize", `{"appInfo":{"name":"a","version":"1"},"appCapabilities":{},"protocolVersion":"x"}`},
@@ -702,11 +702,11 @@ func appsScenario(w *world) {
 		{"ui/message", `{"role":"user","content":[]}`}, {"ui/update-model-context", `{}`},
 		{"ui/request-display-mode", `{"mode":"pip"}`},
 	} {
-		own(func() { _ = p.Call(w.ctx, m.method, json.RawMessage(m.params), nil) })
+		own(func() { _ = p.Call(run.ctx, m.method, json.RawMessage(m.params), nil) })
 	}
-	_ = p.Notify(w.ctx, "ui/notifications/size-changed", json.RawMessage(`{"width":1}`))
-	_ = p.Notify(w.ctx, "notifications/message", json.RawMessage(`{"level":"info","data":1}`))
-	_ = p.Call(w.ctx, "ping", nil, nil) // it is answered after the notifications
+	_ = p.Notify(run.ctx, "ui/notifications/size-changed", json.RawMessage(`{"width":1}`))
+	_ = p.Notify(run.ctx, "notifications/message", json.RawMessage(`{"level":"info","data":1}`))
+	_ = p.Call(run.ctx, "ping", nil, nil) // it is answered after the notifications
 	_ = v.Close()
 	<-v.Done()
 	_ = p.Close()

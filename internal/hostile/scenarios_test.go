@@ -25,30 +25,30 @@ import (
 // A logs is a slog.Handler that misbehaves.
 type logs struct {
 	slog.Handler
-	at func()
+	enter func()
 }
 
 func (l logs) Enabled(context.Context, slog.Level) bool  { return true }
-func (l logs) Handle(context.Context, slog.Record) error { l.at(); return nil }
+func (l logs) Handle(context.Context, slog.Record) error { l.enter(); return nil }
 func (l logs) WithAttrs([]slog.Attr) slog.Handler        { return l }
 func (l logs) WithGroup(string) slog.Handler             { return l }
 
-func (w *world) logger(name string) *slog.Logger {
-	return slog.New(logs{slog.DiscardHandler, func() { w.at(name) }})
+func (run *scenarioRun) logger(name string) *slog.Logger {
+	return slog.New(logs{slog.DiscardHandler, func() { run.enter(name) }})
 }
 
 // A codec misbehaves where it appends.
 type codec struct {
 	framing.Codec
-	at func()
+	enter func()
 }
 
 func (c codec) AppendFrame(dst []byte, parts ...[]byte) ([]byte, error) {
-	c.at()
+	c.enter()
 	return c.Codec.AppendFrame(dst, parts...)
 }
 
-func rpcScenario(w *world) {
+func rpcScenario(run *scenarioRun) {
 	near, far := net.Pipe()
 	began := make(chan struct{}, 1)
 	o := rpc.Options{
@@ -60,34 +60,34 @@ func rpcScenario(w *world) {
 			case "panic":
 				panic("a panic that Hooks.Panic is told of")
 			}
-			w.at("rpc.Options.Handler")
+			run.enter("rpc.Options.Handler")
 			return "done", nil
 		},
 		Framing: func(r io.Reader, l framing.Limits) framing.Codec {
-			return codec{framing.Newline(r, l), func() { w.at("rpc.Options.Framing") }}
+			return codec{framing.Newline(r, l), func() { run.enter("rpc.Options.Framing") }}
 		},
 		Cancellation: &rpc.Cancellation{
 			Method: "cancel",
-			Params: func(string, rpc.ID, error) any { w.at("rpc.Cancellation.Params"); return nil },
+			Params: func(string, rpc.ID, error) any { run.enter("rpc.Cancellation.Params"); return nil },
 			Target: func(params json.RawMessage) (rpc.ID, string, bool) {
-				w.at("rpc.Cancellation.Target")
+				run.enter("rpc.Cancellation.Target")
 				id, err := rpc.ParseID(params[1 : len(params)-1])
 				return id, "", err == nil
 			},
 		},
-		Ordered: func(string) bool { w.at("rpc.Options.Ordered"); return false },
-		Preempt: func(*rpc.Request) bool { w.at("rpc.Options.Preempt"); return false },
+		Ordered: func(string) bool { run.enter("rpc.Options.Ordered"); return false },
+		Preempt: func(*rpc.Request) bool { run.enter("rpc.Options.Preempt"); return false },
 		Hooks: rpc.Hooks{
-			Frame: func(context.Context, rpc.Direction, []byte) { w.at("rpc.Hooks.Frame") },
-			Call:  func(rpc.CallEvent) { w.at("rpc.Hooks.Call") },
-			Stray: func([]byte, string) { w.at("rpc.Hooks.Stray") },
-			Panic: func(string, any, []byte) { w.at("rpc.Hooks.Panic") },
+			Frame: func(context.Context, rpc.Direction, []byte) { run.enter("rpc.Hooks.Frame") },
+			Call:  func(rpc.CallEvent) { run.enter("rpc.Hooks.Call") },
+			Stray: func([]byte, string) { run.enter("rpc.Hooks.Stray") },
+			Panic: func(string, any, []byte) { run.enter("rpc.Hooks.Panic") },
 		},
 	}
 	own(func() {
 		m, _ := rpc.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"m"}`))
-		_, _ = rpc.AppendResponse(w.ctx, nil, func(context.Context, *rpc.Request) (any, error) {
-			w.at("rpc.AppendResponse")
+		_, _ = rpc.AppendResponse(run.ctx, nil, func(context.Context, *rpc.Request) (any, error) {
+			run.enter("rpc.AppendResponse")
 			return nil, nil
 		}, m.Request())
 	})
@@ -108,7 +108,7 @@ func rpcScenario(w *world) {
 		_, _ = fmt.Fprintln(far, `{"jsonrpc":"2.0","method":"cancel","params":[3]}`)
 		_, _ = fmt.Fprintln(far, `{"jsonrpc":"2.0","id":4,"method":"last"}`)
 	}()
-	called, cancel := context.WithCancel(w.ctx)
+	called, cancel := context.WithCancel(run.ctx)
 	ended := make(chan struct{})
 	go own(func() {
 		defer close(ended)
@@ -127,36 +127,36 @@ func rpcScenario(w *world) {
 	_ = far.Close()
 	_ = peer.Close()
 	_ = peer.Wait()
-	serveScenario(w)
+	serveScenario(run)
 }
 
-func serveScenario(w *world) {
+func serveScenario(run *scenarioRun) {
 	var r rpc.Router
 	rpc.Handle(&r, "request", func(context.Context, struct{}) (any, error) {
-		w.at("rpc.Handle")
+		run.enter("rpc.Handle")
 		return nil, nil
 	})
 	rpc.HandleNotification(&r, "notification", func(context.Context, struct{}) error {
-		w.at("rpc.HandleNotification")
+		run.enter("rpc.HandleNotification")
 		return nil
 	})
 	client, server := rpc.Pipe(rpc.Options{}, rpc.Options{Handler: r.Serve})
-	_ = client.Notify(w.ctx, "notification", nil)
-	_ = client.Call(w.ctx, "request", nil, nil)
+	_ = client.Notify(run.ctx, "notification", nil)
+	_ = client.Call(run.ctx, "request", nil, nil)
 	_ = client.Close()
 	_ = server.Wait()
 }
 
-func socketScenario(w *world) {
+func socketScenario(run *scenarioRun) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		w.t.Fatal(err)
+		run.t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(w.ctx)
+	ctx, cancel := context.WithCancel(run.ctx)
 	served := make(chan error, 1)
 	go func() {
 		served <- socket.Serve(ctx, ln, func(conn net.Conn) *rpc.Peer {
-			w.at("rpc/socket.Serve")
+			run.enter("rpc/socket.Serve")
 			return nil
 		}, socket.Options{})
 	}()
@@ -171,17 +171,17 @@ func socketScenario(w *world) {
 // A tool is the input of operations.
 type tool struct{}
 
-func dispatchScenario(w *world) {
+func dispatchScenario(run *scenarioRun) {
 	c := dispatch.NewCatalog()
 	told := make(chan struct{}, 9)
 	tell := func() { told <- struct{}{} }
-	c.OnChange(func() { defer tell(); w.at("dispatch.Catalog.OnChange") })
+	c.OnChange(func() { defer tell(); run.enter("dispatch.Catalog.OnChange") })
 	c.OnChange(tell)
 	sessions := dispatch.NewSessions(dispatch.SessionOptions[int]{
-		Logger: w.logger("dispatch.SessionOptions.Logger"), Idle: time.Millisecond,
+		Logger: run.logger("dispatch.SessionOptions.Logger"), Idle: time.Millisecond,
 		Close: func(context.Context, string, int) error {
 			defer tell()
-			w.at("dispatch.SessionOptions.Close")
+			run.enter("dispatch.SessionOptions.Close")
 			return errors.New("it stays")
 		},
 	})
@@ -189,57 +189,57 @@ func dispatchScenario(w *world) {
 		func(ctx context.Context, _ tool) (tool, error) {
 			dispatch.Progress(ctx, 1, 2, "on")
 			dispatch.Logger(ctx).Info("on")
-			w.at("dispatch.Add")
+			run.enter("dispatch.Add")
 			return tool{}, errors.New("for the log")
 		})
 	d := dispatch.NewDispatcher(c, dispatch.Options{
-		Logger: w.logger("dispatch.Options.Logger"),
+		Logger: run.logger("dispatch.Options.Logger"),
 		Missing: func(context.Context, string) error {
-			w.at("dispatch.Options.Missing")
+			run.enter("dispatch.Options.Missing")
 			return nil
 		},
 		Translate: func(err error) error {
-			w.at("dispatch.Options.Translate")
+			run.enter("dispatch.Options.Translate")
 			return err
 		},
 		Interceptors: []dispatch.Interceptor{func(next dispatch.Handler) dispatch.Handler {
 			return func(ctx context.Context, op *dispatch.Operation,
 				call *dispatch.Call) dispatch.Envelope {
-				w.at("dispatch.Options.Interceptors")
+				run.enter("dispatch.Options.Interceptors")
 				return next(ctx, op, call)
 			}
 		}},
 	})
 	own(func() {
-		d.Dispatch(w.ctx, &dispatch.Call{
-			Operation: "a.b", Logger: w.logger("dispatch.Call.Logger"),
-			Progress: func(float64, float64, string) { w.at("dispatch.Call.Progress") },
+		d.Dispatch(run.ctx, &dispatch.Call{
+			Operation: "a.b", Logger: run.logger("dispatch.Call.Logger"),
+			Progress: func(float64, float64, string) { run.enter("dispatch.Call.Progress") },
 		})
 	})
-	own(func() { d.Dispatch(w.ctx, &dispatch.Call{Operation: "no.such"}) })
+	own(func() { d.Dispatch(run.ctx, &dispatch.Call{Operation: "no.such"}) })
 	own(func() {
-		_, _ = sessions.Open(w.ctx, func(context.Context) (string, int, error) {
-			w.at("dispatch.Sessions[T].Open")
+		_, _ = sessions.Open(run.ctx, func(context.Context) (string, int, error) {
+			run.enter("dispatch.Sessions[T].Open")
 			return "one", 1, nil
 		})
 	})
 	for range 2 { // the catalog
-		w.wait(told)
+		run.wait(told)
 	}
-	if w.name != "dispatch.Sessions[T].Open" {
+	if run.name != "dispatch.Sessions[T].Open" {
 		<-told // the session, that is idle
 	}
-	_ = sessions.Shutdown(w.ctx) // waits for what goes on
+	_ = sessions.Shutdown(run.ctx) // waits for what goes on
 }
 
-func apiScenario(w *world) {
+func apiScenario(run *scenarioRun) {
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "a.b", Summary: "Does.", Kind: dispatch.Read},
 		func(context.Context, tool) (tool, error) { return tool{}, nil })
 	h := api.Options{
-		Logger: w.logger("dispatch/api.Options.Logger"), MaxCalls: 1,
+		Logger: run.logger("dispatch/api.Options.Logger"), MaxCalls: 1,
 		Principal: func(*http.Request) (string, error) {
-			w.at("dispatch/api.Options.Principal")
+			run.enter("dispatch/api.Options.Principal")
 			return "", errors.New("unknown")
 		},
 	}.New(dispatch.NewDispatcher(c, dispatch.Options{}))
@@ -252,12 +252,12 @@ func apiScenario(w *world) {
 }
 
 // A stream misbehaves where it is read or written.
-type stream struct{ at func() }
+type stream struct{ enter func() }
 
-func (s stream) Read(b []byte) (int, error)  { s.at(); return 0, io.EOF }
-func (s stream) Write(b []byte) (int, error) { s.at(); return len(b), nil }
+func (s stream) Read(b []byte) (int, error)  { s.enter(); return 0, io.EOF }
+func (s stream) Write(b []byte) (int, error) { s.enter(); return len(b), nil }
 
-func cliScenario(w *world) {
+func cliScenario(run *scenarioRun) {
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "a.b", Summary: "Does.", Kind: dispatch.Read},
 		func(ctx context.Context, _ tool) (tool, error) {
@@ -266,25 +266,25 @@ func cliScenario(w *world) {
 		})
 	d := dispatch.NewDispatcher(c, dispatch.Options{})
 	std := cli.IO{
-		Program: "p", In: stream{func() { w.at("dispatch/cli.IO.In") }},
-		Out: stream{func() { w.at("dispatch/cli.IO.Out") }},
-		Err: stream{func() { w.at("dispatch/cli.IO.Err") }},
+		Program: "p", In: stream{func() { run.enter("dispatch/cli.IO.In") }},
+		Out: stream{func() { run.enter("dispatch/cli.IO.Out") }},
+		Err: stream{func() { run.enter("dispatch/cli.IO.Err") }},
 		Find: func([]string) ([]string, error) {
-			w.at("dispatch/cli.IO.Find")
+			run.enter("dispatch/cli.IO.Find")
 			return nil, errors.New("nothing")
 		},
 		Show: func(*dispatch.Operation, dispatch.Envelope) (bool, error) {
-			w.at("dispatch/cli.IO.Show")
+			run.enter("dispatch/cli.IO.Show")
 			return false, nil
 		},
 		OutTerminal: true, ErrTerminal: true,
 		Width: func() int {
-			w.at("dispatch/cli.IO.Width")
+			run.enter("dispatch/cli.IO.Width")
 			return 80
 		},
 	}
 	for _, args := range [][]string{{"a", "b"}, {"no"}, {"a", "b", "--json", "-"}, {"--batch"},
 		{"-"}} {
-		own(func() { cli.Run(w.ctx, d, args, std) })
+		own(func() { cli.Run(run.ctx, d, args, std) })
 	}
 }

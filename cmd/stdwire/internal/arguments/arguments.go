@@ -1,3 +1,5 @@
+// Package arguments parses and completes the arguments of a tool, as in name=value, and formats the
+// types of its parameters.
 package arguments
 
 import (
@@ -104,7 +106,8 @@ func readFile(name string) ([]byte, error) {
 	return readAll(f)
 }
 
-// readInput is readAll, but returns when ctx ends. The read continues then, until the program ends.
+// readInput is like readAll, but also returns when ctx ends. The read then goes on in the
+// background until the program ends.
 func readInput(ctx context.Context, stdin io.Reader) (data []byte, err error) {
 	done := make(chan struct{})
 	go func() {
@@ -157,7 +160,7 @@ func BuildArguments(data []byte, assignments []Assignment, schema []byte) ([]byt
 	for _, a := range assignments {
 		values := given[a.Name]
 		if values == nil {
-			continue // set at its first place
+			continue // set at its first occurrence
 		}
 		delete(given, a.Name)
 		path, leaf := Path(root, a.Name)
@@ -217,6 +220,7 @@ func (t *Tree) expand(object []byte, where string) error {
 	return nil
 }
 
+// Put adds a member or replaces its value.
 func (t *Tree) Put(name string, n *Node) {
 	if t.members == nil {
 		t.members = map[string]*Node{}
@@ -233,7 +237,7 @@ func (t *Tree) set(path []string, value []byte) error {
 	n := t.members[name]
 	switch {
 	case len(path) == 1 && n != nil && n.object != nil:
-		return errors.New("parts of it are given already")
+		return errors.New("parts of it are given already; give all of it first")
 	case len(path) == 1:
 		t.Put(name, &Node{JSON: value})
 		return nil
@@ -251,6 +255,7 @@ func (t *Tree) set(path []string, value []byte) error {
 	return n.object.set(path[1:], value)
 }
 
+// Append appends the JSON of the object to dst.
 func (t *Tree) Append(dst []byte) []byte {
 	dst = append(dst, '{')
 	for i, name := range t.names {

@@ -44,9 +44,9 @@ func TestCoercionBySchema(t *testing.T) {
 		{`i=5`, `{"i":5}`},
 		{`i=-5`, `{"i":-5}`},
 		{`i=9007199254740993`, `{"i":9007199254740993}`},
-		{`i=1.0`, `{"i":1.0}`},   // an integer, to JSON Schema
-		{`i=1.5`, `{"i":1.5}`},   // refused, as a number that is no integer
-		{`i=012`, `{"i":"012"}`}, // refused, as text
+		{`i=1.0`, `{"i":1.0}`},   // an integer in JSON Schema
+		{`i=1.5`, `{"i":1.5}`},   // the schema refuses it: not an integer
+		{`i=012`, `{"i":"012"}`}, // the schema refuses it: a string
 		{`i=abc`, `{"i":"abc"}`},
 		{`n=1e3`, `{"n":1e3}`},
 		{`n=.5`, `{"n":".5"}`},
@@ -74,13 +74,13 @@ func TestCoercionBySchema(t *testing.T) {
 		{`as=x`, `{"as":["x"]}`},
 		{`as=x as=y`, `{"as":["x","y"]}`},
 		{`as=["x","y"]`, `{"as":["x","y"]}`},
-		{`ai=1 s=x ai=2`, `{"ai":[1,2],"s":"x"}`}, // at its first place
+		{`ai=1 s=x ai=2`, `{"ai":[1,2],"s":"x"}`}, // at its first occurrence
 		{`a=1`, `{"a":["1"]}`},
 		{`sas=x`, `{"sas":"x"}`},
 		{`sas=x sas=y`, `{"sas":["x","y"]}`},
 		{`asn=1`, `{"asn":[1]}`},
 		{`asn=null`, `{"asn":null}`},
-		{`s=x s=y`, `{"s":["x","y"]}`}, // refused: no array is wanted
+		{`s=x s=y`, `{"s":["x","y"]}`}, // the schema refuses it: an array
 		{`o={"x":1}`, `{"o":{"x":1}}`},
 		{`o=x`, `{"o":"x"}`},
 		{`o.x=1`, `{"o":{"x":1}}`},
@@ -96,7 +96,7 @@ func TestCoercionBySchema(t *testing.T) {
 		{`any:=5`, `{"any":5}`},
 		{`true=5`, `{"true":"5"}`},
 		{`dot.ted=5`, `{"dot.ted":5}`},
-		{`s.x=5`, `{"s.x":"5"}`}, // s is no object
+		{`s.x=5`, `{"s.x":"5"}`}, // s is not an object
 		{`.=5 a.=6`, `{".":"5","a.":"6"}`},
 		{`unknown=5`, `{"unknown":"5"}`},
 		{`lost=5 loop=6`, `{"lost":"5","loop":"6"}`},
@@ -125,7 +125,7 @@ func TestArgumentsOnTopOfData(t *testing.T) {
 		{`{"o":null}`, "o.x=5", "", `argument "o.x": "o" is given as null, which is not an object`},
 		{`{"s":1,"s":2}`, "", "", `-d has "s" twice`},
 		{`{"o":{"x":1,"x":2}}`, "o.x=1", "", `argument "o.x": o has "x" twice`},
-		{`{}`, `o.x=1 o={"x":2}`, "", `argument "o": parts of it are given already`},
+		{`{}`, `o.x=1 o={"x":2}`, "", `argument "o": parts of it are given already; give all of it first`},
 		{`{}`, `o={"y":2} o.x=1`, `{"o":{"y":2,"x":1}}`, ""},
 	} {
 		var assignments []Assignment
@@ -182,7 +182,7 @@ func TestAssignmentsFromFiles(t *testing.T) {
 	assert.Equal(t, err.(*command.Failure).ExitCode(), 7)
 }
 
-func TestWhatAssignmentsAreRefused(t *testing.T) {
+func TestInvalidAssignments(t *testing.T) {
 	for _, tt := range []struct{ word, code, why string }{
 		{"npx", "usage",
 			`unexpected argument "npx": an argument of the tool is name=value or name:=JSON`},
@@ -227,7 +227,7 @@ func TestData(t *testing.T) {
 }
 
 func TestReadingStdinEndsWithASignal(t *testing.T) {
-	r, w := io.Pipe() // that nobody writes to
+	r, w := io.Pipe() // nothing is written to it
 	defer w.Close()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(command.SignalError{Signal: os.Interrupt})

@@ -13,7 +13,7 @@ import (
 type Candidate struct {
 	Name       string // of an argument, which "=" follows; "" for any other word
 	Text       string // the word, or the value of the argument
-	Incomplete bool   // more follows: no blank is appended
+	Incomplete bool   // more text follows, so no space is appended
 }
 
 // String returns the word as it is typed.

@@ -86,7 +86,7 @@ func (a *account) find(ctx context.Context, std *term.Streams) error {
 		return err
 	}
 	e := a.selected.Endpoint
-	why := target.NoLogin(e)
+	why := target.NoLoginReason(e)
 	if why != "" {
 		return &command.Failure{Code: "config", Server: a.name(), Why: why}
 	}

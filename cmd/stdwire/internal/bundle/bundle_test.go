@@ -39,8 +39,8 @@ func files() fstest.MapFS {
 	}
 }
 
-// small are limits that tests can exceed.
-var small = Limits{Files: 10, Total: 3 << 20, Archive: 1 << 20, Manifest: 4 << 10, Ratio: 100}
+// smallLimits are limits that tests can exceed.
+var smallLimits = Limits{Files: 10, Total: 3 << 20, Archive: 1 << 20, Manifest: 4 << 10, Ratio: 100}
 
 func write(t *testing.T, data []byte) string {
 	t.Helper()
@@ -51,15 +51,15 @@ func write(t *testing.T, data []byte) string {
 
 // What is created can be opened and extracted, and is the same each time.
 func TestCreate(t *testing.T) {
-	var one, two bytes.Buffer
-	names, err := Create(t.Context(), &one, files(), []string{"docs"}, small)
+	var first, second bytes.Buffer
+	names, err := Create(t.Context(), &first, files(), []string{"docs"}, smallLimits)
 	assert.NilError(t, err)
 	assert.DeepEqual(t, names, []string{ManifestName, "server/lib/a.js", "server/run"})
-	_, err = Create(t.Context(), &two, files(), []string{"*.md"}, small)
+	_, err = Create(t.Context(), &second, files(), []string{"*.md"}, smallLimits)
 	assert.NilError(t, err)
-	assert.Assert(t, bytes.Equal(one.Bytes(), two.Bytes()))
+	assert.Assert(t, bytes.Equal(first.Bytes(), second.Bytes()))
 
-	b, err := Open(write(t, one.Bytes()), small)
+	b, err := Open(write(t, first.Bytes()), smallLimits)
 	assert.NilError(t, err)
 	defer b.Close()
 	assert.Equal(t, b.Manifest.Name, "weather")
@@ -107,14 +107,14 @@ func TestCreateRefuses(t *testing.T) {
 	} {
 		f := files()
 		tt.change(f)
-		_, err := Create(t.Context(), new(bytes.Buffer), f, nil, small)
+		_, err := Create(t.Context(), new(bytes.Buffer), f, nil, smallLimits)
 		assert.Check(t, err != nil && strings.Contains(err.Error(), tt.want), "%v\nwant %s", err, tt.want)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := Create(ctx, new(bytes.Buffer), files(), nil, small)
+	_, err := Create(ctx, new(bytes.Buffer), files(), nil, smallLimits)
 	assert.ErrorIs(t, err, context.Canceled)
-	_, err = Create(t.Context(), new(bytes.Buffer), files(), []string{"["}, small)
+	_, err = Create(t.Context(), new(bytes.Buffer), files(), []string{"["}, smallLimits)
 	assert.ErrorContains(t, err, `the pattern "["`)
 }
 
@@ -186,33 +186,33 @@ func TestHostile(t *testing.T) {
 		{[]entry{{"a", random(2 << 20), 0o644}}, "over the limit: it has"},
 		{many, "over the limit: it has 22 files"},
 	} {
-		_, err := Open(write(t, archive(t, tt.entries...)), small)
+		_, err := Open(write(t, archive(t, tt.entries...)), smallLimits)
 		assert.Check(t, err != nil && strings.Contains(err.Error(), tt.want), "%.60v: %v\nwant %s",
 			tt.entries, err, tt.want)
 	}
-	large := small
+	large := smallLimits
 	large.Archive, large.Ratio = 1<<30, 1<<30
 	_, err := Open(write(t, archive(t, entry{"a", strings.Repeat("x", 4<<20), 0o644})), large)
 	assert.ErrorIs(t, err, ErrLimit)
 	for _, data := range []string{"", "PK\x03\x04", "#!/bin/sh\n", string(archive(t)[:100])} {
-		_, err := Open(write(t, []byte(data)), small)
+		_, err := Open(write(t, []byte(data)), smallLimits)
 		assert.ErrorContains(t, err, "this is not a bundle")
 	}
-	_, err = Open(t.TempDir(), small)
+	_, err = Open(t.TempDir(), smallLimits)
 	assert.Assert(t, err != nil)
-	_, err = Open("missing", small)
+	_, err = Open("missing", smallLimits)
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 }
 
 // random returns text that cannot be compressed.
 func random(n int) string {
 	b := make([]byte, n)
-	x := uint32(1)
+	state := uint32(1)
 	for i := range b {
-		x ^= x << 13
-		x ^= x >> 17
-		x ^= x << 5
-		b[i] = byte(x)
+		state ^= state << 13
+		state ^= state >> 17
+		state ^= state << 5
+		b[i] = byte(state)
 	}
 	return string(b)
 }
@@ -233,7 +233,7 @@ func TestWrongDeclaration(t *testing.T) {
 	_, err = w.Write([]byte("abcd"))
 	assert.NilError(t, err)
 	assert.NilError(t, z.Close())
-	opened, err := Open(write(t, b.Bytes()), small)
+	opened, err := Open(write(t, b.Bytes()), smallLimits)
 	assert.NilError(t, err)
 	defer opened.Close()
 	parent := t.TempDir()
@@ -311,15 +311,15 @@ func TestResolve(t *testing.T) {
 	assert.Assert(t, errors.As(err, &missing))
 }
 
-// Whatever a file has in it, it is refused, or extracted within its directory.
+// A file is either refused or extracted within its directory, whatever it contains.
 func FuzzExtract(f *testing.F) {
 	var b bytes.Buffer
-	_, err := Create(f.Context(), &b, files(), nil, small)
+	_, err := Create(f.Context(), &b, files(), nil, smallLimits)
 	assert.NilError(f, err)
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := write(t, data)
-		b, err := Open(path, small)
+		b, err := Open(path, smallLimits)
 		if err != nil {
 			return
 		}

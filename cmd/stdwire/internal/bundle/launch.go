@@ -107,7 +107,7 @@ func (o Option) values(given []string, variables map[string][]string) ([]string,
 	return given, nil
 }
 
-// texts returns a default as texts.
+// texts returns the values of a default.
 func texts(raw json.RawMessage) []string {
 	var all []string
 	var text string

@@ -36,11 +36,13 @@ func checkName(name string) error {
 	case !fs.ValidPath(name) || name == "." || len(name) > maxName ||
 		strings.ContainsAny(name, "\\:*?\"<>|") ||
 		strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == 0x7f }):
-		return fmt.Errorf("%.100q is not the name of a file in a bundle", name)
+		return fmt.Errorf("%.100q is not the name of a file in a bundle: that is a clean relative path "+
+			"of at most %d bytes, without control characters and \\ : * ? \" < > |", name, maxName)
 	}
 	for part := range strings.SplitSeq(name, "/") {
 		if atomicfile.Name(part) != part || strings.HasSuffix(part, " ") {
-			return fmt.Errorf("%.100q cannot be a file on Windows", name)
+			return fmt.Errorf("%.100q cannot be a file on Windows: it has a reserved name, or ends "+
+				"with a dot or a space", name)
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// A Bundle is an open bundle. Close it.
+// A Bundle is an open bundle. The caller must call Close.
 type Bundle struct {
 	Manifest *Manifest
 	Raw      []byte // the manifest as it is in the file
@@ -49,7 +49,7 @@ func (b *Bundle) read() error {
 	case !info.Mode().IsRegular():
 		return errors.New("this is not a regular file")
 	case info.Size() > b.limits.Archive:
-		return fmt.Errorf("%w: it has %d bytes, and may have %d", ErrLimit, info.Size(),
+		return fmt.Errorf("%w: it has %d bytes, and at most %d are allowed", ErrLimit, info.Size(),
 			b.limits.Archive)
 	}
 	h := sha256.New()
@@ -70,7 +70,8 @@ func (b *Bundle) read() error {
 // checkFiles checks names, types and declared sizes.
 func (b *Bundle) checkFiles() error {
 	if n := len(b.zip.File); n > b.limits.Files {
-		return fmt.Errorf("%w: it has %d files, and may have %d", ErrLimit, n, b.limits.Files)
+		return fmt.Errorf("%w: it has %d files, and at most %d are allowed", ErrLimit, n,
+			b.limits.Files)
 	}
 	names := nameSet{}
 	for _, f := range b.zip.File {

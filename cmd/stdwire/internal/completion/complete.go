@@ -83,8 +83,8 @@ func Complete(ctx context.Context, commands []command.Command, words []string) [
 	return nil
 }
 
-// A line is a command line up to the typed word, whose place is in exactly one of flag, connection
-// and operand, or after "--".
+// A line is a command line up to the typed word. Exactly one of flag, connection and operand says
+// what the word is, unless it follows "--".
 type line struct {
 	command  string
 	commands []command.Command
@@ -94,8 +94,8 @@ type line struct {
 
 	flag       *command.Flag // the word is its value
 	connection bool          // the word is the name of a connection
-	operand    bool          // the word is neither
-	rest       bool          // and is for the command that an operand names
+	operand    bool          // the word is neither of these
+	rest       bool          // and it belongs to the command that an earlier operand names
 }
 
 // typedWord stands for the typed word, or its end, which is parsed with the words before it to find
@@ -104,20 +104,20 @@ const typedWord = "\x00"
 
 // parse parses the words before the typed one, and returns false if they are wrong.
 func (l *line) parse(g command.Grammar, before []string, typed string) bool {
-	own := map[string]command.Flag{}
+	targetFlags := map[string]command.Flag{}
 	for _, f := range l.target.Flags() {
-		own[f.Name] = f
+		targetFlags[f.Name] = f
 	}
 	parser := command.Grammar{Command: g.Command}
 	for _, f := range g.Flags {
-		set := f // the command's own flags are only recognized
+		set := f // flags that select no server are only recognized
 		set.Set = func(value string) error {
 			if strings.HasSuffix(value, typedWord) {
 				l.flag = &f
 				return nil
 			}
 			l.given = append(l.given, f.Name)
-			if flag, ok := own[f.Name]; ok {
+			if flag, ok := targetFlags[f.Name]; ok {
 				_ = flag.Set(value)
 			}
 			return nil
@@ -189,7 +189,7 @@ func (l *line) flagValues(ctx context.Context, typed string) (all []Candidate) {
 	return all
 }
 
-// choice matches an alternative of a set that is typed as it is written.
+// choice matches an alternative such as json, which stands for itself, unlike NAME.
 var choice = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
 // values returns candidates for a word of a kind: the name of a flag's value in the help, or one of

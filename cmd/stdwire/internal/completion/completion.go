@@ -42,7 +42,7 @@ listed before, and those of a connection (@NAME) come from its server.
 			}
 			return command.Grammar{Word: word}, func(_ context.Context, std *term.Streams) error {
 				if shell == "" {
-					return command.Usagef("which shell?").WithHint("there are " +
+					return command.Usagef("which shell?").WithHint("name one of " +
 						strings.Join(shells, ", "))
 				}
 				script, err := cli.CompletionScript("stdwire", shell)

@@ -55,14 +55,14 @@ func (l *line) tools(ctx context.Context) []*mcp.Tool {
 
 // connectionTools lists the tools of a connection, whose server runs already.
 func (l *line) connectionTools(ctx context.Context) []*mcp.Tool {
-	c, err := l.target.Start(ctx, quiet(), func(*client.Command) {})
+	c, err := l.target.Start(ctx, quietOptions(), func(*client.Command) {})
 	if err != nil {
 		return nil
 	}
 	return listTools(ctx, c)
 }
 
-func quiet() client.Options { return client.Options{Logger: slog.New(slog.DiscardHandler)} }
+func quietOptions() client.Options { return client.Options{Logger: slog.New(slog.DiscardHandler)} }
 
 func listTools(ctx context.Context, c *client.Client) (all []*mcp.Tool) {
 	defer func() { _ = c.Close() }()
@@ -100,16 +100,16 @@ func (l *line) builtinTools(ctx context.Context) []*mcp.Tool {
 	}
 	defer func() { _ = o.Close() }()
 	s := b.Options(log).New(server.Info{Name: "stdwire"}, o.Catalog)
-	here, there := net.Pipe()
+	clientEnd, serverEnd := net.Pipe()
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = s.Serve(ctx, there)
+		_ = s.Serve(ctx, serverEnd)
 	}()
 	defer func() { <-served }()
-	c, err := quiet().Connect(ctx, client.Stream(here))
+	c, err := quietOptions().Connect(ctx, client.Stream(clientEnd))
 	if err != nil {
-		_ = here.Close()
+		_ = clientEnd.Close()
 		return nil
 	}
 	return listTools(ctx, c)

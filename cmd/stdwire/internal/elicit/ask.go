@@ -37,7 +37,8 @@ func (a *Asker) Answer(o *client.Options) {
 
 var (
 	errDeclined = errors.New("declined")
-	ErrDropped  = errors.New("left without an answer")
+	// ErrDropped means that the user has left a question without an answer.
+	ErrDropped = errors.New("left without an answer")
 )
 
 // elicit asks a question. Cancelling is an answer, not an error.
@@ -115,9 +116,9 @@ func (a *Asker) printRequest(what, message string) {
 }
 
 func (a *Asker) printQuoted(text string) {
-	const most = 4000 // characters
+	const maxRunes = 4000
 	for line := range strings.SplitSeq(
-		printable.TruncateRunes(strings.TrimSpace(printable.Text(text)), most), "\n") {
+		printable.TruncateRunes(strings.TrimSpace(printable.Text(text)), maxRunes), "\n") {
 		a.console.Printf("  %s", line)
 	}
 }

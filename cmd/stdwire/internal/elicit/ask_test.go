@@ -16,22 +16,23 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// asked is what came of a question to somebody who types lines, and what they saw.
-type asked struct {
+// An outcome is how a question to a user ended, and what the user saw.
+type outcome struct {
 	*mcp.ElicitResult
 	seen   string
 	opened []string // pages
 }
 
-func elicited(t *testing.T, params mcp.ElicitParams, lines ...string) (got asked) {
+// elicitWith asks a user who types lines.
+func elicitWith(t *testing.T, params mcp.ElicitParams, lines ...string) (got outcome) {
 	t.Helper()
 	var b bytes.Buffer
 	c := &term.Console{W: &b, Display: term.Display{Terminal: true}}
-	typing := ""
+	typed := ""
 	if lines != nil {
-		typing = strings.Join(lines, "\n") + "\n"
+		typed = strings.Join(lines, "\n") + "\n"
 	}
-	a := NewAsker("the server", c, term.NewLineReader(strings.NewReader(typing), c, func() {}))
+	a := NewAsker("the server", c, term.NewLineReader(strings.NewReader(typed), c, func() {}))
 	a.browse = func(url string) error {
 		got.opened = append(got.opened, url)
 		if strings.Contains(url, "unopenable") {
@@ -53,7 +54,7 @@ func formOf(properties, required string) mcp.ElicitParams {
 }
 
 func TestForm(t *testing.T) {
-	got := elicited(t,
+	got := elicitWith(t,
 		formOf(`"name":{"type":"string","title":"Full name","description":"As on\nthe \u001b[1mbill","minLength":2},"n":{"type":"integer","default":7},"ok":{"type":"boolean"}`,
 			`"name"`),
 		"A", "Ann", "", "maybe", "Y", "y")
@@ -65,12 +66,12 @@ An empty line accepts the value in [brackets] or omits an optional field; .skip 
 .decline declines the form; .cancel or Ctrl-D cancels it.
 
 Full name: As on the bill (string, minLength 2, required)
-> Once more, please: must have at least 2 characters, has 1.
+> Please answer again: must have at least 2 characters, has 1.
 > 
 n (integer, optional)
 [7] > 
 ok (yes or no, optional)
-> Once more, please: it is y or n.
+> Please answer again: the answer is y or n.
 > 
 The answer:
   Full name: Ann
@@ -87,10 +88,10 @@ func TestFieldsOfForms(t *testing.T) {
 		{`{"type":"string"}`, `say "hi"`, `"say \"hi\""`},
 		{`{"type":"string"}`, `""`, `""`},
 		{`{"type":"string","minLength":1}`, `""`, "must have at least 1"},
-		{`{"type":"string"}`, "a\xff", "that is not UTF-8"},
-		{`{"type":"string"}`, "", "this is required"},
-		{`{"type":"string"}`, "   ", "this is required"},
-		{`{"type":"string"}`, ".skip", "this is required"},
+		{`{"type":"string"}`, "a\xff", "the text is not UTF-8"},
+		{`{"type":"string"}`, "", "the field is required"},
+		{`{"type":"string"}`, "   ", "the field is required"},
+		{`{"type":"string"}`, ".skip", "the field is required"},
 		{`{"type":"string","format":"email"}`, "ann", "email"},
 		{`{"type":"string","format":"email"}`, "ann@example.com", `"ann@example.com"`},
 		{`{"type":"string","format":"date"}`, "2026-13-01", "date"},
@@ -109,14 +110,14 @@ func TestFieldsOfForms(t *testing.T) {
 		{`{"type":"number","maximum":1}`, "1.5", "1"},
 		{`{"type":"boolean"}`, "y", "true"},
 		{`{"type":"boolean"}`, "No", "false"},
-		{`{"type":"boolean"}`, "1", "it is y or n"},
+		{`{"type":"boolean"}`, "1", "the answer is y or n"},
 		{`{"type":"boolean","default":false}`, "", "false"},
 		{`{"type":["boolean","integer"]}`, "1", "1"},
 		{`{"type":"string","enum":["red","green"]}`, "2", `"green"`},
 		{`{"type":"string","enum":["red","green"]}`, "red", `"red"`},
 		{`{"type":"string","enum":["red","green"]}`, "RED", `"red"`},
-		{`{"type":"string","enum":["red","green"]}`, "3", "there is no 3, but 1 to 2"},
-		{`{"type":"string","enum":["red","green"]}`, "0", "there is no 0, but 1 to 2"},
+		{`{"type":"string","enum":["red","green"]}`, "3", "the choices are 1 to 2, not 3"},
+		{`{"type":"string","enum":["red","green"]}`, "0", "the choices are 1 to 2, not 0"},
 		{`{"type":"string","enum":["red","green"]}`, "blue", `"blue" is not one of the choices`},
 		{`{"type":"string","enum":["red","green"],"default":"green"}`, "", `"green"`},
 		{`{"type":"string","enum":["r","g"],"enumNames":["Red","Green"]}`, "green", `"g"`},
@@ -124,7 +125,7 @@ func TestFieldsOfForms(t *testing.T) {
 			"Green", `"#0f0"`},
 		{`{"type":"string","oneOf":[{"const":"#f00","title":"Red"},{"const":"#0f0","title":"Green"}]}`,
 			"1", `"#f00"`},
-		{`{"enum":[2,1]}`, "1", "1"}, // the value, as its number would be another
+		{`{"enum":[2,1]}`, "1", "1"}, // the value, not the number of a choice
 		{`{"type":"array","items":{"type":"string","enum":["a","b","c"]}}`, "1,3", `["a","c"]`},
 		{`{"type":"array","items":{"type":"string","enum":["a","b","c"]}}`, "c, a", `["c","a"]`},
 		{`{"type":"array","items":{"type":"string","enum":["a","b","c"]}}`, `""`, "[]"},
@@ -135,23 +136,23 @@ func TestFieldsOfForms(t *testing.T) {
 		{`{"type":"array","items":{"type":"string","enum":["a","b","c"]},"minItems":1}`, `""`, "1"},
 		{`{"type":"array","items":{"anyOf":[{"const":"x","title":"The X"},{"const":"y","title":"The Y"}]},"default":["y"]}`,
 			"", `["y"]`},
-		{`{"type":"array","items":{"type":"integer"}}`, "[1,2]", "[1,2]"}, // no form should have it
+		{`{"type":"array","items":{"type":"integer"}}`, "[1,2]", "[1,2]"}, // not allowed in a form
 		{`{"type":"object"}`, `{"a":1}`, `{"a":1}`},
 		{`true`, "x", `"x"`},
 	} {
-		got := elicited(t, formOf(`"f":`+tt.property, `"f"`), tt.line, "y")
+		got := elicitWith(t, formOf(`"f":`+tt.property, `"f"`), tt.line, "y")
 		if got.Action == mcp.ElicitAccept {
 			assert.Equal(t, string(got.Content), `{"f":`+tt.want+`}`, "%s %q", tt.property, tt.line)
 			continue
 		}
-		_, why, _ := strings.Cut(got.seen, "Once more, please: ")
+		_, why, _ := strings.Cut(got.seen, "Please answer again: ")
 		why, _, _ = strings.Cut(why, "\n")
 		assert.Assert(t, cmp.Contains(why, tt.want), "%s %q: %s", tt.property, tt.line, got.seen)
 	}
 }
 
 func TestOptionalFields(t *testing.T) {
-	got := elicited(t,
+	got := elicitWith(t,
 		formOf(`"a":{"type":"string"},"b":{"type":"string"},"c":{"type":"array","items":{"enum":["x","y"]}}`,
 			``), "", ".skip", "", "y")
 	assert.Equal(t, string(got.Content), `{}`)
@@ -159,7 +160,7 @@ func TestOptionalFields(t *testing.T) {
 }
 
 func TestFormEdited(t *testing.T) {
-	got := elicited(t,
+	got := elicitWith(t,
 		formOf(`"a":{"type":"string"},"b":{"enum":["x","y"]},"c":{"type":"boolean"}`, `"a"`), "1",
 		"2", "n", "e", "", "x", ".skip", "what", "y")
 	assert.Equal(t, string(got.Content), `{"a":"1","b":"x"}`)
@@ -169,30 +170,30 @@ func TestFormEdited(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.seen, "Please answer yes or no or edit.\n"))
 }
 
-// What no single field is to blame for is found before it is sent.
-func TestFormThatDoesNotFitTogether(t *testing.T) {
+// An error that concerns several fields is found before anything is sent.
+func TestAnswersThatDoNotFitTogether(t *testing.T) {
 	params := formOf(`"a":{"type":"string"},"b":{"$ref":"#/$defs/n"}`, ``)
 	params.RequestedSchema = []byte(
 		`{"type":"object","minProperties":1,"properties":{"a":{"type":"string"},"b":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"integer","maximum":9}}}`)
-	got := elicited(t, params, "", "", "", "10", "9", "y")
+	got := elicitWith(t, params, "", "", "", "10", "9", "y")
 	assert.Equal(t, got.Action, mcp.ElicitAccept)
 	assert.Equal(t, string(got.Content), `{"b":9}`)
 	assert.Equal(t, strings.Count(got.seen, "The answers do not fit"), 1, got.seen)
-	assert.Equal(t, strings.Count(got.seen, "Once more"), 1, got.seen)
+	assert.Equal(t, strings.Count(got.seen, "Please answer again"), 1, got.seen)
 }
 
-// A form without fields that wants an answer all the same gets none: nobody is asked to agree to
-// what cannot be said.
+// A form without fields whose schema still requires some is declined: the user is not asked,
+// because no answer would be valid.
 func TestFormThatNoAnswerFits(t *testing.T) {
-	got := elicited(t,
+	got := elicitWith(t,
 		mcp.ElicitParams{Mode: mcp.ElicitForm, Message: "Because.",
 			RequestedSchema: []byte(`{"type":"object","minProperties":1}`)}, "y")
 	assert.Equal(t, got.Action, mcp.ElicitDecline)
-	assert.Assert(t, strings.Contains(got.seen, "The form requires an answer and has no fields") &&
+	assert.Assert(t, strings.Contains(got.seen, "The form requires an answer but has no fields") &&
 		!strings.Contains(got.seen, "Do you agree?"), got.seen)
 }
 
-func TestWaysOut(t *testing.T) {
+func TestDeclineAndCancel(t *testing.T) {
 	form := formOf(`"a":{"type":"string"},"b":{"type":"string","default":"x"}`, `"a"`)
 	for _, tt := range []struct {
 		lines []string
@@ -208,13 +209,13 @@ func TestWaysOut(t *testing.T) {
 		{[]string{"x", "y", "n"}, mcp.ElicitDecline},
 		{[]string{"x", "y", "", "yes"}, mcp.ElicitAccept},
 	} {
-		got := elicited(t, form, tt.lines...)
+		got := elicitWith(t, form, tt.lines...)
 		assert.Equal(t, got.Action, tt.want, tt.lines)
 		assert.Equal(t, got.Content == nil, tt.want != mcp.ElicitAccept)
 	}
 	for answer, want := range map[string]mcp.ElicitAction{"y": mcp.ElicitAccept,
 		"n": mcp.ElicitDecline, "": mcp.ElicitCancel, ".decline": mcp.ElicitDecline} {
-		got := elicited(t, formOf("", ""), answer) // a form without fields
+		got := elicitWith(t, formOf("", ""), answer) // a form without fields
 		assert.Equal(t, got.Action, want, "%q", answer)
 	}
 }
@@ -225,23 +226,23 @@ func TestSecretsAreNotAsked(t *testing.T) {
 		`"x":{"type":"string","format":"password"}`, `"pin":{"type":"integer"}`,
 		`"x":{"type":"string","description":"Paste your access token"}`, `"token":{}`,
 	} {
-		got := elicited(t, formOf(`"name":{"type":"string"},`+property, ``), "Ann", "hunter2", "y")
+		got := elicitWith(t, formOf(`"name":{"type":"string"},`+property, ``), "Ann", "hunter2", "y")
 		assert.Equal(t, got.Action, mcp.ElicitDecline, property)
 		assert.Assert(t, !strings.Contains(got.seen, "> "), "nothing is asked: %s", got.seen)
 		assert.Assert(t, cmp.Contains(got.seen, "Servers must not ask for secrets in a form"))
 	}
 	for _, property := range []string{`"token":{"type":"boolean"}`, `"secret":{"enum":["a","b"]}`,
 		`"max_tokens":{"type":"integer"}`} {
-		got := elicited(t, formOf(property, ``), "", "y")
+		got := elicitWith(t, formOf(property, ``), "", "y")
 		assert.Equal(t, got.Action, mcp.ElicitAccept, property)
 	}
 }
 
-// Nothing that a server says looks as if this program said it, or acts on the terminal.
-func TestMessagesAreTheServers(t *testing.T) {
+// No text of a server can be taken for one of this program, or control the terminal.
+func TestTextsOfServers(t *testing.T) {
 	params := formOf(`"a\n\u001b[2J":{"type":"string","enum":["x\ny\u202e"]}`, ``)
 	params.Message = "Hello\r\nstdwire: trust me\x1b]0;x\a\u202e\n" + strings.Repeat("long", 5000)
-	got := elicited(t, params, "1", "y")
+	got := elicitWith(t, params, "1", "y")
 	assert.Equal(t, string(got.Content), `{"a\n\u001b[2J":"x\ny\u202e"}`, "byte for byte")
 	assert.Assert(t,
 		strings.HasPrefix(got.seen,
@@ -250,15 +251,15 @@ func TestMessagesAreTheServers(t *testing.T) {
 	assert.Assert(t, len(got.seen) < 6000)
 }
 
-// However much a server says, a screen is not flooded.
+// Long texts of a server are cut.
 func TestLongForms(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	choices := strings.TrimSuffix(strings.Repeat(`"`+long[:1000]+`",`, 300), ",")
-	got := elicited(t,
+	got := elicitWith(t,
 		formOf(`"a":{"type":"string","title":"`+long+`","description":"`+long+`","default":"`+long+
 			`","pattern":"x","oneOf":[true,true]},"b":{"enum":[`+choices+`]}`, ``), ".decline")
 	assert.Assert(t, len(got.seen) < 4000, len(got.seen))
-	got = elicited(t,
+	got = elicitWith(t,
 		formOf(`"a":{"type":"string","default":"`+long+`"},"b":{"enum":[`+choices+`]}`, ``), "", "",
 		"y")
 	assert.Equal(t, len(got.Content), len(`{"a":""}`)+len(long))
@@ -270,23 +271,23 @@ func TestWebPages(t *testing.T) {
 	const notASCII = "the host has letters that may look like others, and is shown encoded"
 	for _, tt := range []struct {
 		url, host, opened string
-		doubts            []string
+		warnings          []string
 	}{
 		{url: "https://example.com/connect?a=b#c", host: "example.com"},
 		{url: "http://localhost:8080/x", host: "localhost:8080"},
 		{url: "http://127.0.0.1/x", host: "127.0.0.1"},
 		{url: "HTTPS://EXAMPLE.COM", host: "EXAMPLE.COM", opened: "https://EXAMPLE.COM"},
 		{url: "http://example.com/", host: "example.com",
-			doubts: []string{"what you type there is not encrypted on its way (http)"}},
-		{url: "https://xn--pple-43d.com/", host: "xn--pple-43d.com", doubts: []string{notASCII}},
+			warnings: []string{"what you type there is not encrypted on its way (http)"}},
+		{url: "https://xn--pple-43d.com/", host: "xn--pple-43d.com", warnings: []string{notASCII}},
 		{url: "https://p\u0430ypal.com/", host: `p\u0430ypal.com`,
-			opened: "https://p%D0%B0ypal.com/", doubts: []string{notASCII}},
+			opened: "https://p%D0%B0ypal.com/", warnings: []string{notASCII}},
 		{url: "https://google.com@evil.example/", host: "evil.example",
-			doubts: []string{"the text before the @ is not the host; the host is evil.example"}},
+			warnings: []string{"the text before the @ is not the host; the host is evil.example"}},
 		{url: "https://example.com/Z\u00fcrich", host: "example.com",
 			opened: "https://example.com/Z%C3%BCrich"},
 	} {
-		got := elicited(t,
+		got := elicitWith(t,
 			mcp.ElicitParams{Mode: mcp.ElicitURL, Message: "Log in, please.", URL: tt.url}, "maybe",
 			"y")
 		assert.Equal(t, got.Action, mcp.ElicitAccept, tt.url)
@@ -297,8 +298,8 @@ func TestWebPages(t *testing.T) {
 		assert.DeepEqual(t, got.opened, []string{tt.opened})
 		want := "the server wants you to visit a web page:\n  Log in, please.\n  host  " + tt.host +
 			"\n  URL   " + Ascii(tt.url) + "\n"
-		for _, doubt := range tt.doubts {
-			want += "Warning: " + doubt + ".\n"
+		for _, warning := range tt.warnings {
+			want += "Warning: " + warning + ".\n"
 		}
 		assert.Equal(t, got.seen, want+
 			"Open it in your browser? [y/N] Please answer yes or no.\nOpen it in your browser? [y/N] ")
@@ -310,11 +311,11 @@ func TestWebPagesThatAreNotOpened(t *testing.T) {
 	for answer, want := range map[string]mcp.ElicitAction{"": mcp.ElicitDecline,
 		"n": mcp.ElicitDecline, "No": mcp.ElicitDecline, ".decline": mcp.ElicitDecline,
 		".cancel": mcp.ElicitCancel} {
-		got := elicited(t, page, answer)
+		got := elicitWith(t, page, answer)
 		assert.Equal(t, got.Action, want, "%q", answer)
 		assert.Assert(t, got.opened == nil, answer)
 	}
-	assert.Equal(t, elicited(t, page).Action, mcp.ElicitCancel, "Ctrl-D")
+	assert.Equal(t, elicitWith(t, page).Action, mcp.ElicitCancel, "Ctrl-D")
 
 	for _, url := range []string{
 		"javascript:alert(1)", "file:///etc/passwd", "ftp://example.com/", "--help", "", "https://",
@@ -323,29 +324,29 @@ func TestWebPagesThatAreNotOpened(t *testing.T) {
 		"vbscript:x", "ms-settings://x", "https://:80/",
 	} {
 		page.URL = url
-		got := elicited(t, page, "y")
+		got := elicitWith(t, page, "y")
 		assert.Equal(t, got.Action, mcp.ElicitDecline, url)
 		assert.Assert(t, got.opened == nil, url)
-		assert.Assert(t, cmp.Contains(got.seen, "That is not opened: "))
+		assert.Assert(t, cmp.Contains(got.seen, "The page is not opened: "))
 		assert.Assert(t, !strings.Contains(got.seen, "\x1b"))
 	}
 
 	page.URL = "https://example.com/unopenable"
-	got := elicited(t, page, "y")
+	got := elicitWith(t, page, "y")
 	assert.Equal(t, got.Action, mcp.ElicitAccept, "the user agreed, and can open it by hand")
 	assert.Assert(t,
 		cmp.Contains(got.seen,
 			"It could not be opened: no browser. Please open it yourself: https://example.com/unopenable\n"))
 }
 
-// One question at a time, and each ends when nobody wants its answer any more.
+// One question is asked at a time, and each ends with its context.
 func TestQuestionsTakeTurns(t *testing.T) {
-	in, typing := io.Pipe()
+	in, keyboard := io.Pipe()
 	defer in.Close()
 	var b bytes.Buffer
 	c := &term.Console{W: &b, Display: term.Display{Terminal: true}}
 	prompts := make(chan string)
-	a := NewAsker("s", c, announced{term.NewLineReader(in, c, func() {}), prompts})
+	a := NewAsker("s", c, promptRecorder{term.NewLineReader(in, c, func() {}), prompts})
 	var o client.Options
 	a.Answer(&o)
 	assert.DeepEqual(t, o.ElicitModes, []string{"form", "url"})
@@ -356,32 +357,32 @@ func TestQuestionsTakeTurns(t *testing.T) {
 		assert.Check(t, err)
 		results <- got.Action
 	}
-	first, withdraw := context.WithCancel(t.Context())
+	first, cancelFirst := context.WithCancel(t.Context())
 	go ask(first)
 	<-prompts
-	second, withdrawSecond := context.WithCancel(t.Context())
+	second, cancelSecond := context.WithCancel(t.Context())
 	go ask(second)
-	withdrawSecond() // while it waits for its turn
+	cancelSecond() // while it waits for its turn
 	assert.Equal(t, <-results, mcp.ElicitCancel)
-	withdraw()
+	cancelFirst()
 	assert.Equal(t, <-results, mcp.ElicitCancel)
 
 	go ask(t.Context())
 	<-prompts
-	_, err := io.WriteString(typing, "y\n") // begun for the first one
+	_, err := io.WriteString(keyboard, "y\n") // discarded: the first question began to read this line
 	assert.NilError(t, err)
-	_, err = io.WriteString(typing, "y\n")
+	_, err = io.WriteString(keyboard, "y\n")
 	assert.NilError(t, err)
 	assert.Equal(t, <-results, mcp.ElicitAccept)
 }
 
-// An announced prompter tells of each of its prompts.
-type announced struct {
+// A promptRecorder sends each of its prompts to a channel.
+type promptRecorder struct {
 	term.Prompter
 	prompts chan string
 }
 
-func (a announced) Line(ctx context.Context, prompt string) (string, error) {
-	a.prompts <- prompt
-	return a.Prompter.Line(ctx, prompt)
+func (p promptRecorder) Line(ctx context.Context, prompt string) (string, error) {
+	p.prompts <- prompt
+	return p.Prompter.Line(ctx, prompt)
 }

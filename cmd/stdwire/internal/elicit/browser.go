@@ -23,7 +23,7 @@ func Browse(url string) error {
 			return errors.New("there is no graphical display")
 		}
 	}
-	// no shell parses the URL, which begins with http
+	// no shell parses the URL, and as it begins with http, no command takes it for an option
 	cmd := exec.Command(words[0], append(words[1:], url)...)
 	detach(cmd)
 	if err := cmd.Start(); err != nil {
@@ -31,13 +31,13 @@ func Browse(url string) error {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }() // the command may be the browser itself
-	const patience = 2 * time.Second
+	const startTimeout = 2 * time.Second
 	select {
 	case err := <-ended:
 		if err != nil {
 			return fmt.Errorf("%s: %w", words[0], err)
 		}
-	case <-time.After(patience):
+	case <-time.After(startTimeout):
 	}
 	return nil
 }

@@ -4,5 +4,5 @@ package elicit
 
 import "os/exec"
 
-// detach does nothing: the command passes the page to the browser and ends.
+// detach does nothing: here Browse starts a command that ends once it has told the browser.
 func detach(*exec.Cmd) {}

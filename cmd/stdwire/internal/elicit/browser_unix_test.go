@@ -12,8 +12,8 @@ import (
 
 func TestBrowse(t *testing.T) {
 	dir := t.TempDir()
-	opener, told := filepath.Join(dir, "xdg-open"), filepath.Join(dir, "told")
-	script := func(text string) {
+	opener, received := filepath.Join(dir, "xdg-open"), filepath.Join(dir, "arguments")
+	writeOpener := func(text string) {
 		assert.NilError(t, os.WriteFile(opener, []byte("#!/bin/sh\n"+text+"\n"), 0o700))
 	}
 	t.Setenv("PATH", dir+":/bin:/usr/bin")
@@ -23,13 +23,13 @@ func TestBrowse(t *testing.T) {
 	assert.Error(t, Browse(url), "there is no graphical display")
 
 	t.Setenv("WAYLAND_DISPLAY", "wayland-0")
-	script(`printf '%s\n' "$#" "$@" > ` + told)
+	writeOpener(`printf '%s\n' "$#" "$@" > ` + received)
 	assert.NilError(t, Browse(url))
-	got, err := os.ReadFile(told)
+	got, err := os.ReadFile(received)
 	assert.NilError(t, err)
 	assert.Equal(t, string(got), "1\n"+url+"\n", "one argument, that no shell reads")
 
-	script("exit 3")
+	writeOpener("exit 3")
 	assert.Error(t, Browse(url), "xdg-open: exit status 3")
 	assert.NilError(t, os.Remove(opener))
 	t.Setenv("PATH", dir)

@@ -22,7 +22,7 @@ func Confirm(o *client.Options) {
 			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{}`)}, nil
 		}
 		if other == nil {
-			return nil, errors.New("it asks for more than a confirmation, and nobody can answer here")
+			return nil, errors.New("it asks for more than a confirmation, and there is no user to answer")
 		}
 		return other(ctx, params)
 	}

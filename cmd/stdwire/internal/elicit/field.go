@@ -38,9 +38,9 @@ func newField(property form.Field) *field {
 	f := &field{name: property.Name, schema: property.Schema, required: property.Required}
 	f.defaultValue = f.keyword("default")
 	f.title, _ = jsonscan.Text(f.keyword("title"))
-	const longest = 200
-	if f.title = printable.TruncateRunes(printable.Line(f.title), longest); f.title == "" {
-		f.title = printable.TruncateRunes(printable.Line(f.name), longest)
+	const maxRunes = 200
+	if f.title = printable.TruncateRunes(printable.Line(f.title), maxRunes); f.title == "" {
+		f.title = printable.TruncateRunes(printable.Line(f.name), maxRunes)
 	}
 	f.description, _ = jsonscan.Text(f.keyword("description"))
 	single := f.schema
@@ -150,10 +150,10 @@ func (f *field) heading() string {
 
 // options returns the lines that list the choices.
 func (f *field) options() (lines []string) {
-	const most, longest = 200, 200
+	const maxChoices, maxRunes = 200, 200
 	for i, c := range f.choices {
-		if i == most {
-			return append(lines, fmt.Sprintf("      … and %d more", len(f.choices)-most))
+		if i == maxChoices {
+			return append(lines, fmt.Sprintf("      … and %d more", len(f.choices)-maxChoices))
 		}
 		mark := "-"
 		if f.numbered {
@@ -163,7 +163,7 @@ func (f *field) options() (lines []string) {
 		if c.title != "" && c.title != text {
 			text += "  " + c.title
 		}
-		lines = append(lines, fmt.Sprintf("%4s  %s", mark, printable.TruncateRunes(text, longest)))
+		lines = append(lines, fmt.Sprintf("%4s  %s", mark, printable.TruncateRunes(text, maxRunes)))
 	}
 	return lines
 }
@@ -200,15 +200,15 @@ const emptyWord = `""` // typed for the empty string or an empty list
 // parse parses and validates a typed value.
 func (f *field) parse(text string) ([]byte, error) {
 	if !utf8.ValidString(text) {
-		return nil, errors.New("that is not UTF-8")
+		return nil, errors.New("the text is not UTF-8")
 	}
 	value, err := f.parseValue(text)
 	if err != nil || f.check == nil {
 		return value, err
 	}
-	if wrong, ok := errors.AsType[*schema.Error](f.check.Validate(value)); ok {
+	if invalid, ok := errors.AsType[*schema.Error](f.check.Validate(value)); ok {
 		var reasons []string
-		for _, cause := range wrong.Causes {
+		for _, cause := range invalid.Causes {
 			reasons = append(reasons, cause.Reason)
 		}
 		return nil, errors.New(strings.Join(reasons, "; "))
@@ -231,7 +231,7 @@ func (f *field) parseValue(text string) ([]byte, error) {
 			return []byte("false"), nil
 		}
 		if len(f.types()) == 1 {
-			return nil, errors.New("it is y or n")
+			return nil, errors.New("the answer is y or n")
 		}
 	case trimmed == emptyWord:
 		return []byte(emptyWord), nil
@@ -243,7 +243,7 @@ func (f *field) parseValue(text string) ([]byte, error) {
 func (f *field) parseChoice(text string) ([]byte, error) {
 	if n, err := strconv.Atoi(text); err == nil && f.numbered {
 		if n < 1 || n > len(f.choices) {
-			return nil, fmt.Errorf("there is no %d, but 1 to %d", n, len(f.choices))
+			return nil, fmt.Errorf("the choices are 1 to %d, not %d", len(f.choices), n)
 		}
 		return f.choices[n-1].value, nil
 	}

@@ -26,9 +26,9 @@ func (a *Asker) askForm(ctx context.Context, params mcp.ElicitParams) ([]byte, e
 		}
 	}
 	if len(fields) == 0 {
-		if wrong := checkForm(params.RequestedSchema, []byte("{}")); wrong != nil {
-			a.console.Printf("The form requires an answer and has no fields: %s.",
-				printable.Line(wrong.Error()))
+		if err := checkForm(params.RequestedSchema, []byte("{}")); err != nil {
+			a.console.Printf("The form requires an answer but has no fields: %s.",
+				printable.Line(err.Error()))
 			return nil, errDeclined
 		}
 		answer, err := a.askChoice(ctx, "Do you agree? [y/n]", 0, "yes", "no")
@@ -54,8 +54,8 @@ func (a *Asker) askForm(ctx context.Context, params mcp.ElicitParams) ([]byte, e
 			}
 		}
 		filled := content.Append(nil)
-		if wrong := checkForm(params.RequestedSchema, filled); wrong != nil {
-			a.console.Printf("The answers do not fit together: %s", printable.Line(wrong.Error()))
+		if err := checkForm(params.RequestedSchema, filled); err != nil {
+			a.console.Printf("The answers do not fit together: %s", printable.Line(err.Error()))
 			continue
 		}
 		a.printAnswers(fields)
@@ -95,7 +95,7 @@ func (a *Asker) askField(ctx context.Context, f *field) ([]byte, error) {
 		switch strings.TrimSpace(text) {
 		case "":
 		case skipWord:
-			value = f.keyword("default") // which the client fills in
+			value = f.keyword("default") // which the client would fill in anyway
 		default:
 			if value, err = f.parse(text); err == nil {
 				return value, nil
@@ -104,7 +104,7 @@ func (a *Asker) askField(ctx context.Context, f *field) ([]byte, error) {
 		switch {
 		case err != nil:
 		case value == nil && f.required:
-			err = errors.New("this is required")
+			err = errors.New("the field is required")
 		case value == nil || f.check == nil:
 			return value, nil
 		default:
@@ -112,13 +112,13 @@ func (a *Asker) askField(ctx context.Context, f *field) ([]byte, error) {
 				return value, nil
 			}
 		}
-		a.console.Printf("Once more, please: %s.", printable.Line(err.Error()))
+		a.console.Printf("Please answer again: %s.", printable.Line(err.Error()))
 	}
 }
 
 // printAnswers prints the answers before they are sent.
 func (a *Asker) printAnswers(fields []*field) {
-	const longest = 4000 // of one value, in characters: as much as a person types at once
+	const maxRunes = 4000 // of one value: as much as a user types at once
 	a.console.Printf("\nThe answer:")
 	for _, f := range fields {
 		if f.defaultValue == nil {
@@ -126,7 +126,7 @@ func (a *Asker) printAnswers(fields []*field) {
 			continue
 		}
 		a.console.Printf("  %s: %s", f.title,
-			printable.TruncateRunes(f.format(f.defaultValue), longest))
+			printable.TruncateRunes(f.format(f.defaultValue), maxRunes))
 	}
 }
 

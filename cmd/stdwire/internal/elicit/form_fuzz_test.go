@@ -29,7 +29,7 @@ func FuzzForm(f *testing.F) {
 		}
 		compiled, err := schema.Compile([]byte(form), schema.AssertFormats())
 		if err != nil {
-			return // such a one comes to nobody
+			return // the client refuses it
 		}
 		var b bytes.Buffer
 		c := &term.Console{W: &b, Display: term.Display{Terminal: true}}

@@ -27,11 +27,11 @@ type LoginPages struct {
 func (p *LoginPages) Show(ctx context.Context, page string) error {
 	u, err := parsePageURL(page)
 	if err != nil {
-		return fmt.Errorf("its page is not opened: %w", err)
+		return fmt.Errorf("the login page is not opened: %w", err)
 	}
 	p.Std.Err.Printf("To log in, open this page of %s:\n\n  %s\n", Ascii(u.Host), Ascii(page))
-	for _, doubt := range urlWarnings(u) {
-		p.Std.Err.Printf("Warning: %s.", doubt)
+	for _, warning := range urlWarnings(u) {
+		p.Std.Err.Printf("Warning: %s.", warning)
 	}
 	if !p.Std.CanAsk() {
 		return nil
@@ -55,12 +55,13 @@ func (p *LoginPages) Done() {
 	p.wg.Wait()
 }
 
-// readRedirect reads the address that a browser elsewhere was redirected to and requests it here.
+// readRedirect reads the address to which a browser on another machine was redirected, and requests
+// it on this one.
 func (p *LoginPages) readRedirect(ctx context.Context, redirect string) {
 	lines := p.Std.Prompter()
 	for {
 		line, err := lines.Line(ctx,
-			"If the browser is on another machine, and ends at an address that does not answer, that address:")
+			"If the browser is on another machine and cannot open its last address, enter that address:")
 		if err != nil {
 			return
 		}
@@ -78,7 +79,7 @@ func requestRedirect(ctx context.Context, redirect, address string) error {
 	}
 	from, err := url.Parse(address)
 	if err != nil || from.Scheme != to.Scheme || from.Host != to.Host || from.Path != to.Path {
-		return fmt.Errorf("the address begins with %s", redirect)
+		return fmt.Errorf("it does not begin with %s", redirect)
 	}
 	to.RawQuery = from.RawQuery
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, to.String(), nil)

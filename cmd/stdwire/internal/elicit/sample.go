@@ -16,13 +16,13 @@ const (
 	maxAnswer        = 64 << 10 // bytes of a typed answer
 )
 
-// A refusedSample is the error of a sampling request that the person refuses. A legacy server gets
+// refusedSample returns the error of a sampling request that the user refuses. A legacy server gets
 // the code that the specification has for that (2025-11-25, Sampling, "Error Handling").
 func refusedSample(why string) error {
 	return rpc.Errorf(-1, "User rejected sampling request: %s", why)
 }
 
-// sample shows a request to a model, which the person answers in its place.
+// sample shows the user a request to a model, and returns what they type as the answer.
 func (a *Asker) sample(ctx context.Context, params mcp.CreateMessageParams) (
 	*mcp.CreateMessageResult, error) {
 	end, err := a.Begin(ctx)
@@ -48,7 +48,7 @@ func (a *Asker) sample(ctx context.Context, params mcp.CreateMessageParams) (
 }
 
 func (a *Asker) printSample(params mcp.CreateMessageParams) {
-	a.console.Printf("%s asks a model, of at most %d tokens, and you may answer:",
+	a.console.Printf("%s asks a model for at most %d tokens. You can answer in its place:",
 		printable.Line(a.server), params.MaxTokens)
 	if params.SystemPrompt != "" {
 		a.console.Printf("system:")

@@ -14,8 +14,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// sampled answers a request to a model with typed lines.
-func sampled(t *testing.T, params mcp.CreateMessageParams, typed string) (text, seen string,
+// sampleWith answers a request to a model with typed lines.
+func sampleWith(t *testing.T, params mcp.CreateMessageParams, typed string) (text, seen string,
 	err error) {
 	t.Helper()
 	var b bytes.Buffer
@@ -37,10 +37,10 @@ func TestSample(t *testing.T) {
 		Messages: []mcp.SamplingMessage{
 			message(mcp.RoleUser, &mcp.TextContent{Text: "What\nis it?"},
 				&mcp.ImageContent{MIMEType: "image/\x07png", Data: make([]byte, 2048)})}}
-	text, seen, err := sampled(t, params, "A cat.\n  It sleeps.\n\nnot this\n")
+	text, seen, err := sampleWith(t, params, "A cat.\n  It sleeps.\n\nnot this\n")
 	assert.NilError(t, err)
 	assert.Equal(t, text, "A cat.\n  It sleeps.")
-	assert.Assert(t, cmp.Contains(seen, `the server asks a model, of at most 9 tokens, and you may answer:
+	assert.Assert(t, cmp.Contains(seen, `the server asks a model for at most 9 tokens. You can answer in its place:
 system:
   Be\u0007 short.
 user:
@@ -55,7 +55,7 @@ user:
 		"a\n":           "left without an answer",
 		strings.Repeat(strings.Repeat("x", 60<<10)+"\n", 2): "left without an answer",
 	} {
-		_, _, err := sampled(t, params, typed)
+		_, _, err := sampleWith(t, params, typed)
 		refused, ok := err.(*rpc.Error)
 		assert.Assert(t, ok, "%v", err)
 		assert.Equal(t, refused.Code, -1)
@@ -69,7 +69,7 @@ user:
 			message(mcp.Role(strings.Repeat("r", 9999)),
 				&mcp.TextContent{Text: fmt.Sprint(i) + strings.Repeat(" long", 9999)}))
 	}
-	_, seen, _ = sampled(t, params, "")
+	_, seen, _ = sampleWith(t, params, "")
 	assert.Assert(t, len(seen) < 100_000, len(seen))
 	assert.Assert(t, cmp.Contains(seen, "(980 earlier messages not shown)"))
 	assert.Assert(t, cmp.Contains(seen, "\n  999 long"), "the last one counts")

@@ -19,13 +19,13 @@ func (a *Asker) askToOpen(ctx context.Context, params mcp.ElicitParams) error {
 	u, err := parsePageURL(params.URL)
 	if err != nil {
 		a.console.Printf("  %s", printable.TruncateRunes(Ascii(params.URL), printable.Width))
-		a.console.Printf("That is not opened: %v.", err)
+		a.console.Printf("The page is not opened: %v.", err)
 		return errDeclined
 	}
 	a.console.Printf("  host  %s", Ascii(u.Host))
 	a.console.Printf("  URL   %s", Ascii(params.URL))
-	for _, doubt := range urlWarnings(u) {
-		a.console.Printf("Warning: %s.", doubt)
+	for _, warning := range urlWarnings(u) {
+		a.console.Printf("Warning: %s.", warning)
 	}
 	answer, err := a.askChoice(ctx, "Open it in your browser? [y/N]", 'n', "yes", "no")
 	if err != nil {
@@ -43,18 +43,18 @@ func (a *Asker) askToOpen(ctx context.Context, params mcp.ElicitParams) error {
 
 // parsePageURL parses the URL of a page. The error says why no browser may be started with it.
 func parsePageURL(text string) (*url.URL, error) {
-	const longest = 8 << 10 // a person cannot check more
+	const longest = 8 << 10 // a user cannot check more
 	u, err := url.Parse(text)
 	switch {
 	case len(text) > longest:
-		return nil, errors.New("it is too long")
+		return nil, errors.New("its URL is too long")
 	case err != nil || strings.ContainsAny(text, "\\ \"<>"):
-		// browsers take a backslash for a slash, and so another host
-		return nil, errors.New("it is not a valid URL")
+		// browsers take a backslash for a slash, and would find another host than url.Parse
+		return nil, errors.New("its URL is not valid")
 	case u.Scheme != "https" && u.Scheme != "http":
-		return nil, errors.New("only https and http are")
+		return nil, errors.New("its URL is not an https or http URL")
 	case u.Hostname() == "":
-		return nil, errors.New("it names no host")
+		return nil, errors.New("its URL has no host")
 	}
 	return u, nil
 }

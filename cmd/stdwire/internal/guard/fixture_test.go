@@ -59,7 +59,7 @@ var fixtures = map[string]func(args []string){
 		lines := make(chan string)
 		for range trees {
 			go func() {
-				p, err := Start(context.Background(), fixture("tree"))
+				p, err := Start(context.Background(), fixtureCommand("tree"))
 				check(err)
 				lines <- fmt.Sprintln(guardPid(p))
 				r := bufio.NewReader(p.Stdout())
@@ -136,14 +136,14 @@ func check(err error) {
 	}
 }
 
-// spawn starts another fixture, which shares all files with this one. If apart, it is in a session
-// of its own, or on Windows in a process group of its own and without the console.
-func spawn(name string, apart bool) {
+// spawn starts another fixture, which shares all files with this one. If detached, it is in a
+// session of its own, or on Windows in a process group of its own and without the console.
+func spawn(name string, detached bool) {
 	cmd := exec.Command(self())
 	cmd.Env = []string{fixtureEnv + "=" + name}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	if apart {
-		cmd.SysProcAttr = apartAttr()
+	if detached {
+		cmd.SysProcAttr = detachedAttr()
 	}
 	check(cmd.Start())
 }
@@ -159,11 +159,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func fixture(name string, args ...string) Command {
+func fixtureCommand(name string, args ...string) Command {
 	return Command{Name: self(), Args: args, Env: []string{fixtureEnv + "=" + name}}
 }
 
-func scripted(steps ...string) Command { return fixture("script", steps...) }
+func scriptCommand(steps ...string) Command { return fixtureCommand("script", steps...) }
 
 // self returns the path of this test program.
 func self() string {
@@ -178,7 +178,7 @@ func startCommand(t *testing.T, c Command) *Process {
 	assert.NilError(t, err)
 	t.Cleanup(func() {
 		p.Kill()
-		within(t, p.Done())
+		waitFor(t, p.Done())
 		processgroup.CloseAll(p.Stdin(), p.Stdout(), p.Stderr())
 	})
 	return p
@@ -215,24 +215,24 @@ func readPids(t *testing.T, f *os.File, n int) []int {
 
 // limit sets a deadline for reads of f.
 func limit(t *testing.T, f *os.File) {
-	err := f.SetReadDeadline(time.Now().Add(patience))
+	err := f.SetReadDeadline(time.Now().Add(testTimeout))
 	if errors.Is(err, os.ErrNoDeadline) {
-		timer := time.AfterFunc(patience, func() { f.Close() })
+		timer := time.AfterFunc(testTimeout, func() { f.Close() })
 		t.Cleanup(func() { timer.Stop() })
 		return
 	}
 	assert.NilError(t, err)
 }
 
-// patience is the time that a test waits for something that should happen at once.
-const patience = 20 * time.Second
+// testTimeout is the time that a test waits for something that should happen at once.
+const testTimeout = 20 * time.Second
 
-func within(t *testing.T, done <-chan struct{}) {
+func waitFor(t *testing.T, done <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-done:
-	case <-time.After(patience):
-		t.Fatalf("not within %v", patience)
+	case <-time.After(testTimeout):
+		t.Fatalf("not within %v", testTimeout)
 	}
 }
 
@@ -241,7 +241,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	late := time.After(patience)
+	late := time.After(testTimeout)
 	for !ok() {
 		select {
 		case <-tick.C:
@@ -251,14 +251,14 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-func gone(t *testing.T, pids []int) {
+func awaitEnd(t *testing.T, pids []int) {
 	t.Helper()
 	for _, pid := range pids {
 		eventually(t, fmt.Sprintf("process %d has ended", pid), func() bool { return !alive(pid) })
 	}
 }
 
-// allReaped checks what Done promises.
+// allReaped checks that the processes have been reaped, as Done promises.
 func allReaped(t *testing.T, pids []int) {
 	t.Helper()
 	for _, pid := range pids {

@@ -25,10 +25,10 @@ const (
 func systemVariable(kv string) bool { return false }
 
 var systemFixtures = map[string]func(args []string){
-	"hopper": hopper,
+	"forkSessions": forkSessions,
 	// leaky leaks the control pipe of its command to a process that outlives it.
 	"leaky": func([]string) {
-		p, err := Start(context.Background(), fixture("stubborn"))
+		p, err := Start(context.Background(), fixtureCommand("stubborn"))
 		check(err)
 		holder := exec.Command("sleep", "120")
 		holder.ExtraFiles = []*os.File{p.control}
@@ -43,7 +43,7 @@ func ignoreAll() {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 }
 
-func apartAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+func detachedAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 func guardPid(p *Process) int { return p.guard.Pid }
 
@@ -57,7 +57,7 @@ func kill(pid int) { syscall.Kill(pid, syscall.SIGKILL) }
 // reaped reports whether no such process exists, dead or alive.
 func reaped(pid int) bool { return syscall.Kill(pid, 0) == syscall.ESRCH }
 
-// alive treats a zombie as dead: its parent may reap it later.
+// alive reports whether a process runs. A zombie does not: its parent may reap it later.
 func alive(pid int) bool {
 	if reaped(pid) {
 		return false
@@ -77,7 +77,7 @@ func aliveByPs(pid int) bool {
 	return !noSuchProcess && !bytes.HasPrefix(bytes.TrimSpace(state), []byte("Z"))
 }
 
-// openFiles returns 0 without /proc.
+// openFiles returns the number of open files, or 0 without /proc.
 func openFiles() int {
 	open, _ := filepath.Glob("/proc/self/fd/*")
 	return len(open)

@@ -27,7 +27,7 @@ var systemFixtures map[string]func(args []string)
 // ignoreAll catches signals, because with signal.Ignore Windows would end the process.
 func ignoreAll() { signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM) }
 
-func apartAttr() *syscall.SysProcAttr {
+func detachedAttr() *syscall.SysProcAttr {
 	const detached = 0x8 // DETACHED_PROCESS
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP | detached}
 }

@@ -124,7 +124,7 @@ type Exit struct {
 func (e Exit) String() string {
 	switch {
 	case e.Lost:
-		return "killed, as its guard was"
+		return "killed, because its guard was killed"
 	case e.Signal != 0:
 		return fmt.Sprintf("ended by signal: %v", e.Signal)
 	}
@@ -180,7 +180,7 @@ func (p *Process) Stdin() *os.File { return p.stdin }
 // closes. Reads honour SetReadDeadline.
 func (p *Process) Stdout() *os.File { return p.stdout }
 
-// Stderr returns the read end of the command's stderr, for use as Stdout.
+// Stderr returns the read end of the command's stderr, which the caller uses like Stdout.
 func (p *Process) Stderr() *os.File { return p.stderr }
 
 // Done is closed when the command and all of its descendants are gone and reaped. It does not wait

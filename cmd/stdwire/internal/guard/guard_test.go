@@ -30,8 +30,8 @@ func TestExit(t *testing.T) {
 		{"exit 3", Exit{Code: 3}, "exited with status 3"},
 		{"exit 255", Exit{Code: 255}, "exited with status 255"},
 	} {
-		p := startCommand(t, scripted(c.step))
-		within(t, p.Done())
+		p := startCommand(t, scriptCommand(c.step))
+		waitFor(t, p.Done())
 		assert.Equal(t, p.Exit(), c.want)
 		assert.Equal(t, p.Exit().String(), c.text)
 		assert.Assert(t, reaped(p.Pid()))
@@ -39,7 +39,7 @@ func TestExit(t *testing.T) {
 }
 
 func TestStreams(t *testing.T) {
-	p := startCommand(t, scripted("line", "cat", "err oops\n"))
+	p := startCommand(t, scriptCommand("line", "cat", "err oops\n"))
 	_, err := io.WriteString(p.Stdin(), "hello\nrest")
 	assert.NilError(t, err)
 	assert.NilError(t, p.Stdin().Close())
@@ -50,14 +50,13 @@ func TestStreams(t *testing.T) {
 	assert.Equal(t, p.Exit(), Exit{})
 }
 
-// Output can be read after the end, and no process holds a pipe open that the command has closed.
 // Merged output is in the order in which it was written.
 func TestMergedOutput(t *testing.T) {
 	var steps []string
 	for i := 1; i <= 9; i++ {
 		steps = append(steps, fmt.Sprintf("out %d\n", i), fmt.Sprintf("err %d\n", i))
 	}
-	c := scripted(steps...)
+	c := scriptCommand(steps...)
 	c.Merged = true
 	p := startCommand(t, c)
 	assert.Equal(t, output(t, p), "1\n1\n2\n2\n3\n3\n4\n4\n5\n5\n6\n6\n7\n7\n8\n8\n9\n9\n")
@@ -66,8 +65,9 @@ func TestMergedOutput(t *testing.T) {
 	assert.Equal(t, len(stderr), 0)
 }
 
+// Output can be read after the end, and no process holds a pipe open that the command has closed.
 func TestEndOfFile(t *testing.T) {
-	p := startCommand(t, scripted("out early", "close stdout", "read", "close stdin", "hang"))
+	p := startCommand(t, scriptCommand("out early", "close stdout", "read", "close stdin", "hang"))
 	assert.Equal(t, output(t, p), "early") // with the command alive
 	assert.Assert(t, alive(p.Pid()))
 	_, err := io.WriteString(p.Stdin(), "on\n")
@@ -77,15 +77,15 @@ func TestEndOfFile(t *testing.T) {
 		return errors.Is(err, brokenPipe)
 	})
 
-	p = startCommand(t, scripted("out late", "exit 1"))
-	within(t, p.Done())
+	p = startCommand(t, scriptCommand("out late", "exit 1"))
+	waitFor(t, p.Done())
 	assert.Equal(t, output(t, p), "late")
 	_, err = p.Stdin().Write([]byte("x"))
 	assert.ErrorIs(t, err, brokenPipe)
 }
 
 func TestKillTwice(t *testing.T) {
-	p := startCommand(t, scripted("cat"))
+	p := startCommand(t, scriptCommand("cat"))
 	p.Kill()
 	p.Kill()
 	assert.ErrorIs(t, p.Signal(syscall.SIGTERM), os.ErrProcessDone)
@@ -97,7 +97,7 @@ func TestManyAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
-			p, err := Start(t.Context(), scripted("cat", fmt.Sprintf("exit %d", i)))
+			p, err := Start(t.Context(), scriptCommand("cat", fmt.Sprintf("exit %d", i)))
 			if err != nil {
 				t.Error(err)
 				return
@@ -120,21 +120,21 @@ func TestManyAtOnce(t *testing.T) {
 
 // Nothing remains but the three files that the caller owns.
 func TestNothingLeft(t *testing.T) {
-	<-startCommand(t, scripted("exit 0")).Done() // lets the runtime allocate what it keeps
+	<-startCommand(t, scriptCommand("exit 0")).Done() // lets the runtime allocate what it keeps
 	goroutines, files := runtime.NumGoroutine(), openFiles()
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 5 {
-		p, err := Start(t.Context(), scripted("cat"))
+		p, err := Start(t.Context(), scriptCommand("cat"))
 		assert.NilError(t, err)
 		p.Kill()
-		within(t, p.Done())
+		waitFor(t, p.Done())
 		processgroup.CloseAll(p.Stdin(), p.Stdout(), p.Stderr())
 		assert.Equal(t, openFiles(), files)
 
 		_, err = Start(t.Context(), Command{Name: filepath.Join(t.TempDir(), "missing")})
 		assert.ErrorIs(t, err, os.ErrNotExist)
-		_, err = Start(cancelled, scripted("exit 0"))
+		_, err = Start(cancelled, scriptCommand("exit 0"))
 		assert.ErrorIs(t, err, context.Canceled)
 		eventually(t, "no more files than before", func() bool { return openFiles() == files })
 	}
@@ -144,7 +144,7 @@ func TestNothingLeft(t *testing.T) {
 
 func TestArguments(t *testing.T) {
 	steps := []string{"args", "", "a b", `a"b\`, "é\n", strings.Repeat("x", 20_000)}
-	assert.Equal(t, output(t, startCommand(t, scripted(steps...))), fmt.Sprintf("%q\n", steps))
+	assert.Equal(t, output(t, startCommand(t, scriptCommand(steps...))), fmt.Sprintf("%q\n", steps))
 }
 
 // A name is searched on this program's PATH, not on the command's, nor in the directory.
@@ -153,11 +153,11 @@ func TestLookup(t *testing.T) {
 	image, err := os.ReadFile(self())
 	assert.NilError(t, err)
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, programName), image, 0o755))
-	here, err := os.Open(dir)
+	workDir, err := os.Open(dir)
 	assert.NilError(t, err)
-	defer here.Close()
-	c := scripted("out found")
-	c.Name, c.Dir = "tool", here
+	defer workDir.Close()
+	c := scriptCommand("out found")
+	c.Name, c.Dir = "tool", workDir
 	c.Env = append(c.Env, "PATH="+dir)
 	_, err = Start(t.Context(), c)
 	assert.ErrorIs(t, err, exec.ErrNotFound)
@@ -175,7 +175,7 @@ func TestLookup(t *testing.T) {
 func TestStartCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("because"))
-	_, err := Start(ctx, scripted("exit 0"))
+	_, err := Start(ctx, scriptCommand("exit 0"))
 	assert.Equal(t, err, context.Canceled)
 }
 
@@ -189,7 +189,7 @@ func TestRunsInDirectory(t *testing.T) {
 	dir, err := os.Open(filepath.Join(parent, "sub"))
 	assert.NilError(t, err)
 	defer dir.Close()
-	c := scripted("directory")
+	c := scriptCommand("directory")
 	c.Name, c.Dir = filepath.Join("..", programName), dir
 	got, err := os.Stat(output(t, startCommand(t, c)))
 	assert.NilError(t, err)
@@ -201,7 +201,7 @@ func TestRunsInDirectory(t *testing.T) {
 // The environment is the one given, and SYSTEMROOT on Windows.
 func TestEnvironmentIsGiven(t *testing.T) {
 	t.Setenv("GUARD_TEST_SECRET", "hunter2")
-	c := scripted("environ")
+	c := scriptCommand("environ")
 	c.Env = append(c.Env, "ODD= =", "EMPTY=")
 	got := strings.Split(output(t, startCommand(t, c)), "\n")
 	got = slices.DeleteFunc(got, func(kv string) bool { return systemVariable(kv) })
@@ -210,7 +210,7 @@ func TestEnvironmentIsGiven(t *testing.T) {
 }
 
 func TestWriteDeadline(t *testing.T) {
-	p := startCommand(t, scripted("hang"))
+	p := startCommand(t, scriptCommand("hang"))
 	assert.NilError(t, p.Stdin().SetWriteDeadline(time.Now().Add(10*time.Millisecond)))
 	_, err := p.Stdin().Write(make([]byte, 1<<20))
 	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)

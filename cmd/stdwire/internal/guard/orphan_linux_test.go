@@ -41,7 +41,7 @@ func TestStartCutShort(t *testing.T) {
 		succeeded++
 		assert.Assert(t, alive(p.Pid())) // the context no longer matters
 		p.Kill()
-		within(t, p.Done())
+		waitFor(t, p.Done())
 		processgroup.CloseAll(p.Stdin(), p.Stdout(), p.Stderr())
 	}
 	t.Logf("%d started, %d did not", succeeded, failed)
@@ -71,29 +71,29 @@ func TestProgramKilledWhileControlIsHeld(t *testing.T) {
 	defer program.Process.Kill()
 	pids := readPids(t, stdout.(*os.File), 3)
 	assert.NilError(t, program.Process.Kill())
-	gone(t, pids[1:])
+	awaitEnd(t, pids[1:])
 	assert.Assert(t, alive(pids[0]))
 }
 
 // The death of the guard is noticed; only processes that left the group survive.
 func TestGuardKilled(t *testing.T) {
-	p := startCommand(t, fixture("tree"))
+	p := startCommand(t, fixtureCommand("tree"))
 	pids := readPids(t, p.Stdout(), treePids)
-	var inGroup, away []int
+	var inGroup, outside []int
 	for _, pid := range pids {
 		if group, _ := syscall.Getpgid(pid); group == p.Pid() {
 			inGroup = append(inGroup, pid)
 		} else {
-			away = append(away, pid)
+			outside = append(outside, pid)
 		}
 	}
 	assert.Equal(t, len(inGroup), 2)
 	assert.NilError(t, p.guard.Kill())
-	within(t, p.Done())
-	gone(t, inGroup)
+	waitFor(t, p.Done())
+	awaitEnd(t, inGroup)
 	assert.Equal(t, p.Exit(), Exit{Code: -1, Signal: syscall.SIGKILL, Lost: true})
-	assert.Equal(t, p.Exit().String(), "killed, as its guard was")
-	for _, pid := range away {
+	assert.Equal(t, p.Exit().String(), "killed, because its guard was killed")
+	for _, pid := range outside {
 		assert.Assert(t, alive(pid))
 	}
 }
@@ -104,7 +104,7 @@ func TestGuardKilledWhileProgramIsStopped(t *testing.T) {
 	guard, leader := pids[0], pids[1]
 	assert.NilError(t, program.Process.Signal(syscall.SIGSTOP))
 	assert.NilError(t, syscall.Kill(guard, syscall.SIGKILL))
-	gone(t, []int{leader})
+	awaitEnd(t, []int{leader})
 }
 
 // If /proc shows the processes of another namespace, no command is started, because wrong processes
@@ -122,7 +122,7 @@ func TestForeignProc(t *testing.T) {
 		t.Skip("needs the right to make a namespace")
 	}
 	assert.ErrorContains(t, err, "exit status 2")
-	assert.Assert(t, cmp.Contains(string(out), "mount a /proc for this namespace of processes"))
+	assert.Assert(t, cmp.Contains(string(out), "mount the /proc of this PID namespace"))
 }
 
 // Processes that change sessions all the time are killed too.
@@ -131,11 +131,11 @@ func TestProcessesThatChangeSession(t *testing.T) {
 		{"200000", "leave"},
 		{"1500", "stay"},
 	} {
-		p := startCommand(t, fixture("hopper", c...))
+		p := startCommand(t, fixtureCommand("forkSessions", c...))
 		_, err := io.ReadFull(p.Stdout(), make([]byte, len("on\n")))
 		assert.NilError(t, err)
 		p.Kill()
-		within(t, p.Done())
+		waitFor(t, p.Done())
 		assert.Equal(t, output(t, p), "") // before the end
 	}
 }

@@ -42,8 +42,8 @@ var stages = [...]string{
 	stageProgram:     "%w",
 	stageDir:         "the working directory cannot be entered: %w",
 	stageInterpreter: "the file exists, the interpreter or loader it names does not: %w",
-	stageSubreaper: "its descendants could get away: " +
-		"mount a /proc for this namespace of processes, and allow prctl: %w",
+	stageSubreaper: "its descendants could not be killed: " +
+		"mount the /proc of this PID namespace, and allow prctl: %w",
 }
 
 // request tells a guard what to start. It is sent over a pipe, because a guard with the command's

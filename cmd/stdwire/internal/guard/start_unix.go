@@ -52,7 +52,7 @@ func start(ctx context.Context, c Command) (*Process, error) {
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("this program cannot find itself to guard it: %w", err)
+		return nil, fmt.Errorf("its guard would run this program, whose path is unknown: %w", err)
 	}
 
 	// The read end of each pipe, then its write end.
@@ -63,10 +63,10 @@ func start(ctx context.Context, c Command) (*Process, error) {
 			return nil, err
 		}
 	}
-	ours := []*os.File{pipes[1], pipes[2], pipes[4], pipes[7], pipes[8]}
-	p := newProcess([3]*os.File(ours))
-	p.control = ours[3]
-	status := ours[4]
+	parentEnds := []*os.File{pipes[1], pipes[2], pipes[4], pipes[7], pipes[8]}
+	p := newProcess([3]*os.File(parentEnds))
+	p.control = parentEnds[3]
+	status := parentEnds[4]
 
 	stderr := pipes[5]
 	if c.Merged {
@@ -84,11 +84,11 @@ func start(ctx context.Context, c Command) (*Process, error) {
 		cmd.ExtraFiles = append(cmd.ExtraFiles, c.Dir)
 	}
 	err = cmd.Start()
-	// The guard has its own copies. While ours are open, the pipes do not end.
+	// The guard has its own copies. While those of this program are open, the pipes do not end.
 	processgroup.CloseAll(pipes[6], pipes[9], pipes[0], pipes[3], pipes[5])
 	if err != nil {
-		processgroup.CloseAll(ours...)
-		return nil, fmt.Errorf("its guard %s: %w", self, processgroup.Cause(err))
+		processgroup.CloseAll(parentEnds...)
+		return nil, fmt.Errorf("its guard %s cannot be started: %w", self, processgroup.Cause(err))
 	}
 	p.guard = cmd.Process
 
@@ -103,7 +103,8 @@ func start(ctx context.Context, c Command) (*Process, error) {
 		err = ctx.Err()
 	}
 	if err != nil {
-		processgroup.CloseAll(ours[:4]...) // closing control ends the guard and its descendants
+		// closing control ends the guard and its descendants
+		processgroup.CloseAll(parentEnds[:4]...)
 		go func() {
 			p.guard.Wait()
 			status.Close()
@@ -128,7 +129,7 @@ func readStarted(lines *bufio.Reader) (pid int, err error) {
 	var stage int
 	if _, err := fmt.Sscanf(line, "failed %d %d\n", &errno, &stage); err != nil || stage < 0 ||
 		stage >= len(stages) {
-		return 0, fmt.Errorf("its guard said %q", line)
+		return 0, fmt.Errorf("its guard sent an unknown message: %q", line)
 	}
 	return 0, fmt.Errorf(stages[stage], errno)
 }

@@ -25,9 +25,9 @@ func TestStartErrors(t *testing.T) {
 	write("plain", "#!/bin/sh\n", 0o644)
 	write("lost", "#!/nonexistent/interpreter\n", 0o755)
 	write("junk", "\x00\x01\x02", 0o755)
-	here, err := os.Open(dir)
+	workDir, err := os.Open(dir)
 	assert.NilError(t, err)
-	defer here.Close()
+	defer workDir.Close()
 	file, err := os.Open(filepath.Join(dir, "plain"))
 	assert.NilError(t, err)
 	defer file.Close()
@@ -43,16 +43,16 @@ func TestStartErrors(t *testing.T) {
 	}{
 		{"not on the PATH", Command{Name: "no-such-command"}, exec.ErrNotFound,
 			`cannot start "no-such-command": executable file not found in $PATH`},
-		{"no such path", Command{Name: "./missing", Dir: here}, fs.ErrNotExist,
+		{"no such path", Command{Name: "./missing", Dir: workDir}, fs.ErrNotExist,
 			`cannot start "./missing": no such file or directory`},
-		{"not executable", Command{Name: "./plain", Dir: here}, fs.ErrPermission,
+		{"not executable", Command{Name: "./plain", Dir: workDir}, fs.ErrPermission,
 			`cannot start "./plain": permission denied`},
 		{"a directory", Command{Name: dir}, fs.ErrPermission,
 			`cannot start "DIR": permission denied`},
-		{"no program", Command{Name: "./junk", Dir: here}, syscall.ENOEXEC,
+		{"no program", Command{Name: "./junk", Dir: workDir}, syscall.ENOEXEC,
 			`cannot start "./junk": exec format error`},
 		{
-			"no interpreter", Command{Name: "./lost", Dir: here}, fs.ErrNotExist,
+			"no interpreter", Command{Name: "./lost", Dir: workDir}, fs.ErrNotExist,
 			`cannot start "./lost": the file exists, the interpreter or loader it names does not: no such file or directory`,
 		},
 		{

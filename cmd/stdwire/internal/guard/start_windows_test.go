@@ -19,9 +19,9 @@ func TestStartErrors(t *testing.T) {
 	for _, name := range []string{"text.exe", "plain", "batch.cmd"} {
 		assert.NilError(t, os.WriteFile(filepath.Join(dir, name), []byte("text"), 0o666))
 	}
-	here, err := os.Open(dir)
+	workDir, err := os.Open(dir)
 	assert.NilError(t, err)
-	defer here.Close()
+	defer workDir.Close()
 	file, err := os.Open(filepath.Join(dir, "plain"))
 	assert.NilError(t, err)
 	defer file.Close()
@@ -38,10 +38,10 @@ func TestStartErrors(t *testing.T) {
 			"not on the PATH", Command{Name: "no-such-command"}, exec.ErrNotFound,
 			`cannot start "no-such-command": executable file not found in %PATH%`,
 		},
-		{"no such path", Command{Name: `.\missing`, Dir: here}, fs.ErrNotExist, ""},
-		{"no extension", Command{Name: `.\plain`, Dir: here}, fs.ErrNotExist, ""},
+		{"no such path", Command{Name: `.\missing`, Dir: workDir}, fs.ErrNotExist, ""},
+		{"no extension", Command{Name: `.\plain`, Dir: workDir}, fs.ErrNotExist, ""},
 		{"a directory", Command{Name: dir}, fs.ErrNotExist, ""},
-		{"no program", Command{Name: `.\text`, Dir: here}, nil, ""},
+		{"no program", Command{Name: `.\text`, Dir: workDir}, nil, ""},
 		{"a file for a directory", Command{Name: self(), Dir: file}, syscall.ENOTDIR, ""},
 		{"a closed directory", Command{Name: self(), Dir: closed}, nil, ""},
 		{"no name", Command{}, nil, `cannot start "": the command has no name`},
@@ -49,7 +49,7 @@ func TestStartErrors(t *testing.T) {
 		{"NUL in the environment", Command{Name: self(), Env: []string{"SECRET=\x00hunter2"}}, nil,
 			""},
 		{
-			"an operator", Command{Name: `.\batch`, Args: []string{`"&ver`}, Dir: here}, nil,
+			"an operator", Command{Name: `.\batch`, Args: []string{`"&ver`}, Dir: workDir}, nil,
 			`cannot start ".\\batch": argument 1 of a batch file: cmd.exe would take '&' for an operator, ` +
 				`as it is behind a double quote: run the program that the batch file starts`,
 		},
@@ -71,11 +71,11 @@ func TestBatchFile(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "launch.bat")
 	assert.NilError(t, os.WriteFile(file, []byte("@\"%FIXTURE%\" %*\r\n"), 0o666))
-	here, err := os.Open(dir)
+	workDir, err := os.Open(dir)
 	assert.NilError(t, err)
-	defer here.Close()
-	c := scripted("args", "&echo pwned>pwned.txt&", "a b", "x=y&z")
-	c.Name, c.Dir = `.\launch`, here
+	defer workDir.Close()
+	c := scriptCommand("args", "&echo pwned>pwned.txt&", "a b", "x=y&z")
+	c.Name, c.Dir = `.\launch`, workDir
 	c.Env = append(c.Env, "FIXTURE="+self())
 	assert.Equal(t, output(t, startCommand(t, c)),
 		`["args" "&echo pwned>pwned.txt&" "a b" "x=y&z"]`+"\n")
@@ -84,7 +84,7 @@ func TestBatchFile(t *testing.T) {
 }
 
 func TestSignal(t *testing.T) {
-	p := startCommand(t, scripted("out ready", "hang"))
+	p := startCommand(t, scriptCommand("out ready", "hang"))
 	_, err := io.ReadFull(p.Stdout(), make([]byte, len("ready")))
 	assert.NilError(t, err)
 	assert.ErrorIs(t, p.Signal(syscall.SIGHUP), errors.ErrUnsupported)

@@ -16,46 +16,45 @@ import (
 
 // Kill ends a tree of processes that ignore SIGTERM, some of them daemons, all of which hold
 // stdout.
-
 func TestKillTree(t *testing.T) {
-	p := startCommand(t, fixture("tree"))
+	p := startCommand(t, fixtureCommand("tree"))
 	pids := readPids(t, p.Stdout(), treePids)
 	if err := p.Signal(syscall.SIGTERM); runtime.GOOS != "windows" { // without effect
 		assert.NilError(t, err) // needs a console on Windows
 	}
 	p.Kill()
-	within(t, p.Done())
+	waitFor(t, p.Done())
 	allReaped(t, pids)
 	assert.Equal(t, output(t, p), "") // end of file
 	assert.Equal(t, p.Exit(), Exit{Code: -1, Signal: syscall.SIGKILL})
 }
 
 func TestTreeAfterItsLeader(t *testing.T) {
-	p := startCommand(t, fixture("tree"))
+	p := startCommand(t, fixtureCommand("tree"))
 	pids := readPids(t, p.Stdout(), treePids)
 	_, err := io.WriteString(p.Stdin(), "leave\n")
 	assert.NilError(t, err)
-	within(t, p.Done())
+	waitFor(t, p.Done())
 	allReaped(t, pids)
 	assert.Equal(t, output(t, p), "")
 	assert.Equal(t, p.Exit(), Exit{Code: 7})
 }
 
 func TestTreeAfterItsLeaderWasKilled(t *testing.T) {
-	p := startCommand(t, fixture("tree"))
+	p := startCommand(t, fixtureCommand("tree"))
 	pids := readPids(t, p.Stdout(), treePids)
 	assert.NilError(t, p.Signal(syscall.SIGKILL))
-	within(t, p.Done())
+	waitFor(t, p.Done())
 	allReaped(t, pids)
 	assert.Equal(t, p.Exit(), Exit{Code: -1, Signal: syscall.SIGKILL})
 }
 
 // A command that has guarded commands of its own ends them with it.
 func TestGuardsWithinGuards(t *testing.T) {
-	p := startCommand(t, fixture("program", "2"))
+	p := startCommand(t, fixtureCommand("program", "2"))
 	pids := readPids(t, p.Stdout(), 2*programPids)
 	p.Kill()
-	within(t, p.Done())
+	waitFor(t, p.Done())
 	allReaped(t, pids)
 }
 
@@ -96,7 +95,7 @@ func TestProgramEnds(t *testing.T) {
 			}
 			program, stdin, pids := startProgram(t, 20)
 			assert.NilError(t, end(program.Process, stdin))
-			gone(t, pids)
+			awaitEnd(t, pids)
 		})
 	}
 }

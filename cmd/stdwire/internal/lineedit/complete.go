@@ -66,13 +66,13 @@ func formatColumns(candidates []string, width int) string {
 		widest = max(widest, printable.ColumnsOf(shown[i]))
 	}
 	const gap = 2
-	across := max(1, (width-1+gap)/(widest+gap))
-	down := (len(shown) + across - 1) / across
+	columnCount := max(1, (width-1+gap)/(widest+gap))
+	rowCount := (len(shown) + columnCount - 1) / columnCount
 	var b strings.Builder
-	for row := range down {
-		for i := row; i < len(shown); i += down {
+	for row := range rowCount {
+		for i := row; i < len(shown); i += rowCount {
 			b.WriteString(shown[i])
-			if i+down < len(shown) {
+			if i+rowCount < len(shown) {
 				b.WriteString(strings.Repeat(" ", widest-printable.ColumnsOf(shown[i])+gap))
 			}
 		}

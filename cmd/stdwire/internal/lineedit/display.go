@@ -67,16 +67,16 @@ func layout(prompt string, l *line, columns int) (rows []*row, cursorRow, cursor
 		if n = 1; i < len(l.text) {
 			n = printable.CharacterLen(l.text[i:])
 		}
-		here := i <= l.pos && l.pos < i+n
-		if last.used == columns && (here || i < len(l.text) && l.text[i] == '\n') {
+		atCursor := i <= l.pos && l.pos < i+n
+		if last.used == columns && (atCursor || i < len(l.text) && l.text[i] == '\n') {
 			next() // the position of the next character
 		}
-		if here {
+		if atCursor {
 			cursorRow, cursorColumn = len(rows)-1, last.used
 		}
 		switch {
 		case i == len(l.text):
-			if here {
+			if atCursor {
 				put(" ", 1)
 			}
 			return rows, cursorRow, cursorColumn
@@ -85,7 +85,7 @@ func layout(prompt string, l *line, columns int) (rows []*row, cursorRow, cursor
 			next()
 		default:
 			c := printable.CellOfCharacter(l.text[i : i+n])
-			if here && last.used+c.Columns > columns {
+			if atCursor && last.used+c.Columns > columns {
 				cursorRow, cursorColumn = len(rows), 0 // the cursor moves with its character
 			}
 			show(c)

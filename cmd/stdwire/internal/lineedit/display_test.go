@@ -36,64 +36,64 @@ func TestDisplay(t *testing.T) {
 			"> abcdefgh\n|\nx"},
 		{"another screen", "abcdefghij" + clear, "> abcdefgh\nij|"},
 	} {
-		p := newTestUser(10, 6, Options{})
-		p.begin("> ")
+		e := newTestEditor(10, 6, Options{})
+		e.begin("> ")
 		for key := range strings.SplitSeq(c.typed, "") {
 			// one by one, so that every state is drawn
-			p.pending = append(p.pending, key...)
-			p.processKeys(false)
+			e.pending = append(e.pending, key...)
+			e.processKeys(false)
 		}
-		assert.Equal(t, p.screen.String(), c.want, c.name)
+		assert.Equal(t, e.screen.String(), c.want, c.name)
 	}
 }
 
 func TestDisplayOfMoreThanFits(t *testing.T) {
-	p := newTestUser(10, 4, Options{})
-	_, _ = p.Write([]byte("before\n"))
-	p.begin("> ")
+	e := newTestEditor(10, 4, Options{})
+	_, _ = e.Write([]byte("before\n"))
+	e.begin("> ")
 	text := ""
 	for row := range 7 {
 		text += strings.Repeat(string(rune('a'+row)), 10)
 	}
-	p.types(text)
-	assert.Equal(t, p.screen.String(), "ddeeeeeeee\neeffffffff\nffgggggggg\ngg|",
+	e.typeText(text)
+	assert.Equal(t, e.screen.String(), "ddeeeeeeee\neeffffffff\nffgggggggg\ngg|",
 		"the end is to be seen")
-	p.types("\x01")
-	assert.Equal(t, p.screen.String(), "> |aaaaaaaa\naabbbbbbbb\nbbcccccccc\nccdddddddd")
-	p.types("\x1b[D\x1b[Cx")
-	assert.Equal(t, p.screen.String(), "> ax|aaaaaa\naaabbbbbbb\nbbbccccccc\ncccddddddd")
-	p.types(strings.Repeat("\x1b[C", 35))
-	assert.Equal(t, strings.Count(p.screen.String(), "|"), 1)
-	p.types("\r")
-	assert.Equal(t, p.screen.String(), "eeefffffff\nfffggggggg\nggg\n|")
+	e.typeText("\x01")
+	assert.Equal(t, e.screen.String(), "> |aaaaaaaa\naabbbbbbbb\nbbcccccccc\nccdddddddd")
+	e.typeText("\x1b[D\x1b[Cx")
+	assert.Equal(t, e.screen.String(), "> ax|aaaaaa\naaabbbbbbb\nbbbccccccc\ncccddddddd")
+	e.typeText(strings.Repeat("\x1b[C", 35))
+	assert.Equal(t, strings.Count(e.screen.String(), "|"), 1)
+	e.typeText("\r")
+	assert.Equal(t, e.screen.String(), "eeefffffff\nfffggggggg\nggg\n|")
 }
 
 func TestPrintAbove(t *testing.T) {
-	p := newTestUser(10, 7, Options{})
-	_, _ = p.Write([]byte("one\n"))
-	p.begin("> ")
-	p.types("abcdefghij\x01")
-	_, _ = p.Write([]byte("two\n"))
-	_, _ = p.Write([]byte("three"))
-	assert.Equal(t, p.screen.String(), "one\ntwo\nthree\n> |abcdefgh\nij")
-	p.types("\r")
-	_, _ = p.Write([]byte("four"))
-	_, _ = p.Write([]byte(" five\n"))
-	assert.Equal(t, p.screen.String(), "one\ntwo\nthree\n> abcdefgh\nij\nfour five\n|",
+	e := newTestEditor(10, 7, Options{})
+	_, _ = e.Write([]byte("one\n"))
+	e.begin("> ")
+	e.typeText("abcdefghij\x01")
+	_, _ = e.Write([]byte("two\n"))
+	_, _ = e.Write([]byte("three"))
+	assert.Equal(t, e.screen.String(), "one\ntwo\nthree\n> |abcdefgh\nij")
+	e.typeText("\r")
+	_, _ = e.Write([]byte("four"))
+	_, _ = e.Write([]byte(" five\n"))
+	assert.Equal(t, e.screen.String(), "one\ntwo\nthree\n> abcdefgh\nij\nfour five\n|",
 		"and behind the line, as it is")
-	_, _ = p.Write([]byte("no end"))
-	p.begin("> ")
-	p.types("x")
-	assert.Equal(t, p.screen.String(), "two\nthree\n> abcdefgh\nij\nfour five\nno end\n> x|",
+	_, _ = e.Write([]byte("no end"))
+	e.begin("> ")
+	e.typeText("x")
+	assert.Equal(t, e.screen.String(), "two\nthree\n> abcdefgh\nij\nfour five\nno end\n> x|",
 		"what has no line end is left alone")
 }
 
 func TestAnotherSize(t *testing.T) {
-	p := newTestUser(20, 8, Options{})
-	_, _ = p.Write([]byte("one\n"))
-	p.begin("> ")
-	p.types("abcdefghijklmnopqrstuvwx")
-	assert.Equal(t, p.screen.String(), "one\n> abcdefghijklmnopqr\nstuvwx|")
+	e := newTestEditor(20, 8, Options{})
+	_, _ = e.Write([]byte("one\n"))
+	e.begin("> ")
+	e.typeText("abcdefghijklmnopqrstuvwx")
+	assert.Equal(t, e.screen.String(), "one\n> abcdefghijklmnopqr\nstuvwx|")
 	for _, tt := range []struct {
 		columns int
 		want    string
@@ -103,11 +103,11 @@ func TestAnotherSize(t *testing.T) {
 		{10, "one\n> abcdefgh\nijklmnopqr\nstuvwx|"},
 	} {
 		want := tt.want
-		p.screen.resize(tt.columns)
-		p.display.redraw(p.screen.column)
-		assert.Equal(t, p.screen.String(), want)
-		p.types("y\x7f")
-		assert.Equal(t, p.screen.String(), want)
+		e.screen.resize(tt.columns)
+		e.display.redraw(e.screen.column)
+		assert.Equal(t, e.screen.String(), want)
+		e.typeText("y\x7f")
+		assert.Equal(t, e.screen.String(), want)
 	}
 }
 
@@ -120,20 +120,20 @@ func TestLinesAboveSurviveAnotherSize(t *testing.T) {
 			for _, reports := range []bool{true, false} {
 				for name, change := range map[string]func(*screen, int){"anew": (*screen).resize,
 					"as they are": (*screen).crop} {
-					p := newTestUser(20, 30, Options{})
-					_, _ = p.Write([]byte("one\ntwo\n"))
-					p.begin("> ")
-					p.types(typed)
-					change(p.screen, columns)
+					e := newTestEditor(20, 30, Options{})
+					_, _ = e.Write([]byte("one\ntwo\n"))
+					e.begin("> ")
+					e.typeText(typed)
+					change(e.screen, columns)
 					reported := unknownColumn
 					if reports {
-						reported = p.screen.column
+						reported = e.screen.column
 					}
-					p.display.redraw(reported)
-					assert.Assert(t, strings.HasPrefix(p.screen.String(), "one\ntwo\n"),
-						"%q, %d, %s, %v:\n%s", typed, columns, name, reports, p.screen)
+					e.display.redraw(reported)
+					assert.Assert(t, strings.HasPrefix(e.screen.String(), "one\ntwo\n"),
+						"%q, %d, %s, %v:\n%s", typed, columns, name, reports, e.screen)
 					rows := 1 + (len("> ")+50)/columns
-					assert.Assert(t, len(p.screen.rows) <= 2+2*rows+2,
+					assert.Assert(t, len(e.screen.rows) <= 2+2*rows+2,
 						"what is left over is the line")
 				}
 			}
@@ -150,17 +150,17 @@ func TestDisplayEqualsANewOne(t *testing.T) {
 		"\x14", "\x1bb", "\x1bf", "\x0b"}
 	for range 300 {
 		columns, height := 3+random.IntN(12), 2+random.IntN(30)
-		p := newTestUser(columns, height, Options{})
-		p.begin("> ")
+		e := newTestEditor(columns, height, Options{})
+		e.begin("> ")
 		for range random.IntN(60) {
-			p.pending = append(p.pending, keys[random.IntN(len(keys))]...)
-			p.processKeys(false)
-			fresh := newTestUser(columns, height, Options{})
+			e.pending = append(e.pending, keys[random.IntN(len(keys))]...)
+			e.processKeys(false)
+			fresh := newTestEditor(columns, height, Options{})
 			fresh.begin("> ")
-			fresh.line = p.line
+			fresh.line = e.line
 			fresh.show()
-			assert.Equal(t, p.screen.String(), fresh.screen.String(), "%q at %d", string(p.text),
-				p.pos)
+			assert.Equal(t, e.screen.String(), fresh.screen.String(), "%q at %d", string(e.text),
+				e.pos)
 		}
 	}
 }

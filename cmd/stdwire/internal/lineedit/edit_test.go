@@ -12,31 +12,31 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// A testUser is an editor and its screen.
-type testUser struct {
+// A testEditor is an editor and its screen.
+type testEditor struct {
 	*Editor
 	screen *screen
 }
 
-func newTestUser(columns, height int, o Options) *testUser {
+func newTestEditor(columns, height int, o Options) *testEditor {
 	s := newScreen(columns, height)
 	e := New(strings.NewReader(""), s, o)
 	e.display.size = func() (int, int) { return s.columns, s.height }
-	return &testUser{e, s}
+	return &testEditor{e, s}
 }
 
 // begin starts a new line.
-func (p *testUser) begin(prompt string) { p.Editor.begin(p.newEntry(prompt)) }
+func (e *testEditor) begin(prompt string) { e.Editor.begin(e.newEntry(prompt)) }
 
-// types types text, and waits a moment.
-func (p *testUser) types(text string) {
-	p.pending = append(p.pending, text...)
-	p.processKeys(false)
-	p.processKeys(true)
+// typeText types text, and waits a moment.
+func (e *testEditor) typeText(text string) {
+	e.pending = append(e.pending, text...)
+	e.processKeys(false)
+	e.processKeys(true)
 }
 
-// text returns the line, with | at the cursor.
-func (p *testUser) String() string { return string(p.text[:p.pos]) + "|" + string(p.text[p.pos:]) }
+// String returns the line, with | at the cursor.
+func (e *testEditor) String() string { return string(e.text[:e.pos]) + "|" + string(e.text[e.pos:]) }
 
 func TestEditing(t *testing.T) {
 	const left, right = "\x1b[D", "\x1b[C"
@@ -85,10 +85,10 @@ func TestEditing(t *testing.T) {
 		// These do nothing.
 		{"a\x1b[Z\x1bx\x1b\x1b[15~\x00\x1a\t\x07b", "ab|"},
 	} {
-		p := newTestUser(80, 24, Options{})
-		p.begin("> ")
-		p.types(c.typed)
-		assert.Equal(t, p.String(), c.want, "%q", c.typed)
+		e := newTestEditor(80, 24, Options{})
+		e.begin("> ")
+		e.typeText(c.typed)
+		assert.Equal(t, e.String(), c.want, "%q", c.typed)
 	}
 }
 
@@ -104,31 +104,31 @@ func TestEndOfALine(t *testing.T) {
 		{"\x04", "", io.EOF, ">\n|"},
 		{"o\x7f\x04", "", io.EOF, ">\n|"},
 	} {
-		p := newTestUser(80, 24, Options{})
-		p.begin("> ")
-		p.types(c.typed)
-		assert.Assert(t, p.ended)
-		assert.Equal(t, string(p.text), c.line)
-		assert.Equal(t, p.err, c.err)
-		assert.Equal(t, p.screen.String(), c.screen, "%q", c.typed)
+		e := newTestEditor(80, 24, Options{})
+		e.begin("> ")
+		e.typeText(c.typed)
+		assert.Assert(t, e.ended)
+		assert.Equal(t, string(e.text), c.line)
+		assert.Equal(t, e.err, c.err)
+		assert.Equal(t, e.screen.String(), c.screen, "%q", c.typed)
 	}
-	p := newTestUser(80, 24, Options{})
-	p.begin("> ")
-	p.types("one\rtwo")
-	p.begin("> ")
-	p.processKeys(false)
-	assert.Equal(t, p.String(), "two|", "typed ahead")
+	e := newTestEditor(80, 24, Options{})
+	e.begin("> ")
+	e.typeText("one\rtwo")
+	e.begin("> ")
+	e.processKeys(false)
+	assert.Equal(t, e.String(), "two|", "typed ahead")
 }
 
 func TestALineHasABound(t *testing.T) {
-	p := newTestUser(80, 24, Options{})
-	p.begin("> ")
-	p.insert([]rune(strings.Repeat("ä", MaxLine/2-1))...)
-	p.types("ö")
-	assert.Equal(t, len(string(p.text)), MaxLine)
-	p.types("\x01x\x1b[200~" + "abc" + "\x1b[201~")
-	assert.Equal(t, len(string(p.text)), MaxLine, "no more fits")
-	assert.Equal(t, p.pos, 0)
+	e := newTestEditor(80, 24, Options{})
+	e.begin("> ")
+	e.insert([]rune(strings.Repeat("ä", MaxLine/2-1))...)
+	e.typeText("ö")
+	assert.Equal(t, len(string(e.text)), MaxLine)
+	e.typeText("\x01x\x1b[200~" + "abc" + "\x1b[201~")
+	assert.Equal(t, len(string(e.text)), MaxLine, "no more fits")
+	assert.Equal(t, e.pos, 0)
 }
 
 func TestHistoryAtThePrompt(t *testing.T) {
@@ -165,12 +165,12 @@ func TestHistoryAtThePrompt(t *testing.T) {
 		for _, line := range []string{"one", "two", "three"} {
 			assert.NilError(t, h.Add(line))
 		}
-		p := newTestUser(80, 24, Options{History: h})
-		p.begin("> ")
-		p.types(c.typed)
-		got := p.String()
-		if p.ended {
-			got = string(p.text)
+		e := newTestEditor(80, 24, Options{History: h})
+		e.begin("> ")
+		e.typeText(c.typed)
+		got := e.String()
+		if e.ended {
+			got = string(e.text)
 		}
 		assert.Equal(t, got, c.want, "%q", c.typed)
 	}
@@ -178,18 +178,18 @@ func TestHistoryAtThePrompt(t *testing.T) {
 
 func TestSearchIsShown(t *testing.T) {
 	h := &History{lines: []string{"call one", "call two"}}
-	p := newTestUser(40, 5, Options{History: h})
-	p.begin("> ")
-	p.types("own\x12")
-	assert.Equal(t, p.screen.String(), "(search: ) |")
-	p.types("ca")
-	assert.Equal(t, p.screen.String(), "(search: ca) |call two")
-	p.types("ll o")
-	assert.Equal(t, p.screen.String(), "(search: call o) |call one")
-	p.types("x")
-	assert.Equal(t, p.screen.String(), "(not found: call ox) |call one")
-	p.types("\x7f\r")
-	assert.Equal(t, p.screen.String(), "> call one\n|")
+	e := newTestEditor(40, 5, Options{History: h})
+	e.begin("> ")
+	e.typeText("own\x12")
+	assert.Equal(t, e.screen.String(), "(search: ) |")
+	e.typeText("ca")
+	assert.Equal(t, e.screen.String(), "(search: ca) |call two")
+	e.typeText("ll o")
+	assert.Equal(t, e.screen.String(), "(search: call o) |call one")
+	e.typeText("x")
+	assert.Equal(t, e.screen.String(), "(not found: call ox) |call one")
+	e.typeText("\x7f\r")
+	assert.Equal(t, e.screen.String(), "> call one\n|")
 }
 
 func TestCompletion(t *testing.T) {
@@ -215,11 +215,11 @@ func TestCompletion(t *testing.T) {
 		{"q\t", "q|", "> q|"},
 		{"\t", "|", "alpha   schön=  字b\nalpine  schön:  'x y'\nbeta    字a     ^[z\n> |"},
 	} {
-		p := newTestUser(26, 8, Options{Complete: complete})
-		p.begin("> ")
-		p.types(c.typed)
-		assert.Equal(t, p.String(), c.want, "%q", c.typed)
-		assert.Equal(t, p.screen.String(), c.screen, "%q", c.typed)
+		e := newTestEditor(26, 8, Options{Complete: complete})
+		e.begin("> ")
+		e.typeText(c.typed)
+		assert.Equal(t, e.String(), c.want, "%q", c.typed)
+		assert.Equal(t, e.screen.String(), c.screen, "%q", c.typed)
 	}
 	many := make([]string, 1000)
 	for i := range many {
@@ -228,13 +228,13 @@ func TestCompletion(t *testing.T) {
 	text := formatColumns(many, 80)
 	assert.Equal(t, strings.Count(text, "\n"), 201, "of one that is long, so much is shown")
 	assert.Assert(t, strings.HasSuffix(text, "… and 800 more\n"))
-	p := newTestUser(80, 24, Options{Complete: func(string, int) ([]string, int) {
+	e := newTestEditor(80, 24, Options{Complete: func(string, int) ([]string, int) {
 		return []string{"x"}, 7
 	}})
-	p.begin("> ")
-	p.types("ab\t")
-	assert.Equal(t, p.String(), "ab|", "a place that is not in the line")
-	assert.Assert(t, !errors.Is(p.err, io.EOF))
+	e.begin("> ")
+	e.typeText("ab\t")
+	assert.Equal(t, e.String(), "ab|", "a place that is not in the line")
+	assert.Assert(t, !errors.Is(e.err, io.EOF))
 }
 
 // Emoji sequences are one character: for the cursor, for deletion and in width.
@@ -262,19 +262,19 @@ func TestEmojiSequences(t *testing.T) {
 				{emoji + "b\x14", "b" + emoji + "|"},
 				{emoji + " b" + "\x1bb\x1bb", "|" + emoji + " b"},
 			} {
-				p := newTestUser(80, 24, Options{})
-				p.begin("> ")
-				p.types(c.typed)
-				assert.Equal(t, p.String(), c.want, "%q", c.typed)
+				e := newTestEditor(80, 24, Options{})
+				e.begin("> ")
+				e.typeText(c.typed)
+				assert.Equal(t, e.String(), c.want, "%q", c.typed)
 			}
 			assert.Equal(t, printable.ColumnsOf("a"+emoji+"b"), 4)
 			assert.Equal(t, printable.Cut(emoji+emoji+emoji, 5), emoji+emoji+"…")
-			p := newTestUser(8, 24, Options{})
-			p.begin("> ")
-			p.types("abc" + emoji + "d")
-			assert.Equal(t, p.screen.String(), "> abc"+emoji+"d\n|")
-			p.types(left + "x")
-			assert.Equal(t, p.screen.String(), "> abc"+emoji+"x\n|d")
+			e := newTestEditor(8, 24, Options{})
+			e.begin("> ")
+			e.typeText("abc" + emoji + "d")
+			assert.Equal(t, e.screen.String(), "> abc"+emoji+"d\n|")
+			e.typeText(left + "x")
+			assert.Equal(t, e.screen.String(), "> abc"+emoji+"x\n|d")
 		})
 	}
 	assert.Equal(t, printable.ColumnsOf("\U0001F1EB\U0001F1F7\U0001F1E9\U0001F1EA"), 4, "two flags")
@@ -296,17 +296,17 @@ func TestLineOfSeveralRows(t *testing.T) {
 		{"a\x1b\rb\r", "a\nb"},
 		{"\x1b\ra\r", "\na"},
 	} {
-		p := newTestUser(40, 24, Options{Incomplete: incomplete})
-		p.begin("> ")
-		p.types(c.typed)
-		assert.Assert(t, p.ended, "%q", c.typed)
-		assert.NilError(t, p.err)
-		assert.Equal(t, string(p.text), c.text, "%q", c.typed)
+		e := newTestEditor(40, 24, Options{Incomplete: incomplete})
+		e.begin("> ")
+		e.typeText(c.typed)
+		assert.Assert(t, e.ended, "%q", c.typed)
+		assert.NilError(t, e.err)
+		assert.Equal(t, string(e.text), c.text, "%q", c.typed)
 	}
-	p := newTestUser(40, 24, Options{Incomplete: incomplete})
-	p.begin("> ")
-	p.types("{\rb")
-	assert.Equal(t, p.screen.String(), "> {\nb|")
-	p.types("\x03")
-	assert.Equal(t, p.err, ErrInterrupted)
+	e := newTestEditor(40, 24, Options{Incomplete: incomplete})
+	e.begin("> ")
+	e.typeText("{\rb")
+	assert.Equal(t, e.screen.String(), "> {\nb|")
+	e.typeText("\x03")
+	assert.Equal(t, e.err, ErrInterrupted)
 }

@@ -163,15 +163,15 @@ func (e *Editor) read(ctx context.Context, line *entry) (string, error) {
 	return e.edit(ctx, line, true)
 }
 
-// edit lets the user edit a line in the terminal's raw mode. The caller holds turn. If yields is
-// set, and Suspend has been called, and no key has come for a moment, the error is errSuspended,
-// and *line is the state of the line.
-func (e *Editor) edit(ctx context.Context, line *entry, yields bool) (string, error) {
+// edit lets the user edit a line in the terminal's raw mode. The caller holds turn. If suspendable
+// is set, Suspend has been called and no key has come for a moment, the error is errSuspended, and
+// *line is the state of the line.
+func (e *Editor) edit(ctx context.Context, line *entry, suspendable bool) (string, error) {
 	if e.closed.Load() {
 		return "", ErrClosed
 	}
 	if err := e.tty.raw(); err != nil {
-		return "", fmt.Errorf("the terminal: %w", err)
+		return "", fmt.Errorf("cannot set the terminal to raw mode: %w", err)
 	}
 	defer e.tty.restore()
 	const pasteMarksOn, pasteMarksOff = "\x1b[?2004h", "\x1b[?2004l"
@@ -193,7 +193,7 @@ func (e *Editor) edit(ctx context.Context, line *entry, yields bool) (string, er
 			e.pending = append(e.pending, buf[:n]...)
 			e.processKeys(false)
 		default:
-			if e.processKeys(true); yields && e.suspendRequested() && !e.ended &&
+			if e.processKeys(true); suspendable && e.suspendRequested() && !e.ended &&
 				!e.decoder.pasting {
 				e.display.hide()
 				*line = e.entry

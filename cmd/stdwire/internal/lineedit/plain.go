@@ -49,16 +49,16 @@ func (p *plainReader) next(ctx context.Context, prompt string, e *Editor) (strin
 // readAnswer reads a line that was not begun before the call.
 func (p *plainReader) readAnswer(ctx context.Context, prompt string) (string, error) {
 	for {
-		early := p.reading != nil
+		wasReading := p.reading != nil
 		p.show(prompt)
 		select {
 		case line := <-p.startRead():
 			p.reading = nil
-			if !early || line.err != nil {
+			if !wasReading || line.err != nil {
 				return line.text, line.err
 			}
-			p.show("That line may have been begun before the question, and does not count. " +
-				"Once more, please.\n")
+			p.show("The line may have been begun before the question, so it is not an answer. " +
+				"Please answer again.\n")
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}

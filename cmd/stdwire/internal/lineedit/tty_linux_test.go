@@ -16,8 +16,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A seat is the user's end of a terminal: it types, and has a screen.
-type seat struct {
+// A pty is a pseudo-terminal: the test types at its master, and the screen shows the output.
+type pty struct {
 	t             *testing.T
 	master, slave *os.File
 
@@ -41,13 +41,13 @@ func newTerminal(t *testing.T) (master, slave *os.File) {
 	return master, slave
 }
 
-func newSeat(t *testing.T, columns, rows int) *seat {
+func newPTY(t *testing.T, columns, rows int) *pty {
 	t.Helper()
 	master, slave := newTerminal(t)
-	s := &seat{t: t, master: master, slave: slave, screen: newScreen(columns, rows),
+	p := &pty{t: t, master: master, slave: slave, screen: newScreen(columns, rows),
 		seen: make(chan struct{}, 1)}
-	s.screen.answer = func(text string) { _, _ = io.WriteString(master, text) }
-	s.resize(columns)
+	p.screen.answer = func(text string) { _, _ = io.WriteString(master, text) }
+	p.resize(columns)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -57,11 +57,11 @@ func newSeat(t *testing.T, columns, rows int) *seat {
 			if err != nil {
 				return
 			}
-			s.mu.Lock()
-			_, _ = s.screen.Write(buf[:n])
-			s.mu.Unlock()
+			p.mu.Lock()
+			_, _ = p.screen.Write(buf[:n])
+			p.mu.Unlock()
 			select {
-			case s.seen <- struct{}{}:
+			case p.seen <- struct{}{}:
 			default:
 			}
 		}
@@ -71,155 +71,155 @@ func newSeat(t *testing.T, columns, rows int) *seat {
 		<-ended
 		_ = master.Close()
 	})
-	return s
+	return p
 }
 
-func (s *seat) resize(columns int) {
-	size := struct{ rows, columns, x, y uint16 }{uint16(s.screen.height), uint16(columns), 0, 0}
-	assert.NilError(s.t, ioctl(s.master, syscall.TIOCSWINSZ, unsafe.Pointer(&size)))
+func (p *pty) resize(columns int) {
+	size := struct{ rows, columns, x, y uint16 }{uint16(p.screen.height), uint16(columns), 0, 0}
+	assert.NilError(p.t, ioctl(p.master, syscall.TIOCSWINSZ, unsafe.Pointer(&size)))
 }
 
-func (s *seat) types(text string) {
-	s.t.Helper()
-	_, err := io.WriteString(s.master, text)
-	assert.NilError(s.t, err)
+func (p *pty) typeText(text string) {
+	p.t.Helper()
+	_, err := io.WriteString(p.master, text)
+	assert.NilError(p.t, err)
 }
 
-// sees waits until the screen shows exactly this.
-func (s *seat) sees(want string) {
-	s.t.Helper()
-	patience := time.After(20 * time.Second)
+// expect waits until the screen shows exactly this.
+func (p *pty) expect(want string) {
+	p.t.Helper()
+	timeout := time.After(20 * time.Second)
 	for {
-		s.mu.Lock()
-		got := s.screen.String()
-		s.mu.Unlock()
+		p.mu.Lock()
+		got := p.screen.String()
+		p.mu.Unlock()
 		if got == want {
 			return
 		}
 		select {
-		case <-s.seen:
-		case <-patience:
-			assert.Equal(s.t, got, want)
+		case <-p.seen:
+		case <-timeout:
+			assert.Equal(p.t, got, want)
 		}
 	}
 }
 
-func (s *seat) mode() (mode syscall.Termios) {
-	assert.NilError(s.t, ioctl(s.slave, getMode, unsafe.Pointer(&mode)))
+func (p *pty) mode() (mode syscall.Termios) {
+	assert.NilError(p.t, ioctl(p.slave, getMode, unsafe.Pointer(&mode)))
 	return mode
 }
 
-type typed struct {
+type result struct {
 	line string
 	err  error
 }
 
-func (s *seat) read(ctx context.Context, e *Editor) <-chan typed {
-	result := make(chan typed, 1)
+func (p *pty) read(ctx context.Context, e *Editor) <-chan result {
+	results := make(chan result, 1)
 	go func() {
 		line, err := e.ReadLine(ctx, "> ")
-		result <- typed{line, err}
+		results <- result{line, err}
 	}()
-	return result
+	return results
 }
 
 func TestOnATerminal(t *testing.T) {
 	t.Setenv("TERM", "xterm")
-	s := newSeat(t, 20, 10)
-	own := s.mode()
+	p := newPTY(t, 20, 10)
+	own := p.mode()
 	h := new(History)
-	e := New(s.slave, s.slave,
+	e := New(p.slave, p.slave,
 		Options{History: h, Complete: func(line string, pos int) ([]string, int) {
 			return []string{"completed "}, 0
 		}})
 	assert.Equal(t, e.Width(), 20)
 
-	line := s.read(t.Context(), e)
-	s.sees("> |")
-	assert.Assert(t, s.mode() != own)
-	s.types("abc\x1b[Dä\x05\x0bd")
-	s.sees("> abäcd|")
+	line := p.read(t.Context(), e)
+	p.expect("> |")
+	assert.Assert(t, p.mode() != own)
+	p.typeText("abc\x1b[Dä\x05\x0bd")
+	p.expect("> abäcd|")
 	_, _ = e.Write([]byte("something else\n"))
-	s.sees("something else\n> abäcd|")
-	s.types(strings.Repeat("x", 16))
-	s.sees("something else\n> abäcd" + strings.Repeat("x", 13) + "\nxxx|")
-	s.types("\x15\x1b") // the Escape key, recognized by a pause
-	s.sees("something else\n> |")
-	s.types("co\tx\r")
-	assert.Equal(t, <-line, typed{"completed x", nil})
-	s.sees("something else\n> completed x\n|")
-	assert.Equal(t, s.mode(), own)
+	p.expect("something else\n> abäcd|")
+	p.typeText(strings.Repeat("x", 16))
+	p.expect("something else\n> abäcd" + strings.Repeat("x", 13) + "\nxxx|")
+	p.typeText("\x15\x1b") // the Escape key, recognized by a pause
+	p.expect("something else\n> |")
+	p.typeText("co\tx\r")
+	assert.Equal(t, <-line, result{"completed x", nil})
+	p.expect("something else\n> completed x\n|")
+	assert.Equal(t, p.mode(), own)
 
 	assert.NilError(t, h.Add("completed x"))
-	s.types("ahead") // without a reader
-	s.sees("something else\n> completed x\nahead|")
-	line = s.read(t.Context(), e)
-	s.sees("something else\n> completed x\nahead\n> ahead|")
-	s.types("\x15\x1b[A")
-	s.sees("something else\n> completed x\nahead\n> completed x|")
-	s.types("\x03")
-	assert.Equal(t, <-line, typed{"", ErrInterrupted})
-	assert.Equal(t, s.mode(), own)
+	p.typeText("ahead") // without a reader
+	p.expect("something else\n> completed x\nahead|")
+	line = p.read(t.Context(), e)
+	p.expect("something else\n> completed x\nahead\n> ahead|")
+	p.typeText("\x15\x1b[A")
+	p.expect("something else\n> completed x\nahead\n> completed x|")
+	p.typeText("\x03")
+	assert.Equal(t, <-line, result{"", ErrInterrupted})
+	assert.Equal(t, p.mode(), own)
 }
 
 func TestATerminalOfAnotherSize(t *testing.T) {
 	t.Setenv("TERM", "xterm")
-	s := newSeat(t, 20, 10)
-	e := New(s.slave, s.slave, Options{})
-	line := s.read(t.Context(), e)
-	s.sees("> |")
-	s.types("abcdefghijkl")
-	s.sees("> abcdefghijkl|")
-	s.mu.Lock()
-	s.screen.resize(8)
-	s.mu.Unlock()
-	s.resize(8)
-	s.sees("> abcdef\nghijkl|")
-	s.types("mn\r")
-	assert.Equal(t, <-line, typed{"abcdefghijklmn", nil})
+	p := newPTY(t, 20, 10)
+	e := New(p.slave, p.slave, Options{})
+	line := p.read(t.Context(), e)
+	p.expect("> |")
+	p.typeText("abcdefghijkl")
+	p.expect("> abcdefghijkl|")
+	p.mu.Lock()
+	p.screen.resize(8)
+	p.mu.Unlock()
+	p.resize(8)
+	p.expect("> abcdef\nghijkl|")
+	p.typeText("mn\r")
+	assert.Equal(t, <-line, result{"abcdefghijklmn", nil})
 }
 
 func TestATerminalOfAnotherSizeThatLeavesRowsAlone(t *testing.T) {
 	t.Setenv("TERM", "xterm")
 	for _, answers := range []bool{true, false} {
-		s := newSeat(t, 20, 10)
+		p := newPTY(t, 20, 10)
 		if !answers {
-			s.screen.answer = nil
+			p.screen.answer = nil
 		}
-		e := New(s.slave, s.slave, Options{})
+		e := New(p.slave, p.slave, Options{})
 		_, _ = e.Write([]byte("above\n"))
-		line := s.read(t.Context(), e)
-		s.sees("above\n> |")
-		s.types("abcdefghijkl")
-		s.sees("above\n> abcdefghijkl|")
-		s.mu.Lock()
-		s.screen.crop(8)
-		s.mu.Unlock()
-		s.resize(8)
-		s.sees("above\n> abcdef\nghijkl|")
-		s.types("mn\r")
-		assert.Equal(t, <-line, typed{"abcdefghijklmn", nil})
+		line := p.read(t.Context(), e)
+		p.expect("above\n> |")
+		p.typeText("abcdefghijkl")
+		p.expect("above\n> abcdefghijkl|")
+		p.mu.Lock()
+		p.screen.crop(8)
+		p.mu.Unlock()
+		p.resize(8)
+		p.expect("above\n> abcdef\nghijkl|")
+		p.typeText("mn\r")
+		assert.Equal(t, <-line, result{"abcdefghijklmn", nil})
 	}
 }
 
 func TestTerminalIsRestored(t *testing.T) {
 	t.Setenv("TERM", "xterm")
-	s := newSeat(t, 20, 10)
-	own := s.mode()
+	p := newPTY(t, 20, 10)
+	own := p.mode()
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	e := New(s.slave, s.slave, Options{})
-	line := s.read(ctx, e)
-	s.sees("> |")
+	e := New(p.slave, p.slave, Options{})
+	line := p.read(ctx, e)
+	p.expect("> |")
 	cancel(why)
-	assert.Equal(t, <-line, typed{"", why})
-	assert.Equal(t, s.mode(), own)
+	assert.Equal(t, <-line, result{"", why})
+	assert.Equal(t, p.mode(), own)
 
-	line = s.read(t.Context(), e)
-	s.sees(">\n> |")
-	s.types("\x04")
-	assert.Equal(t, <-line, typed{"", io.EOF})
-	assert.Equal(t, s.mode(), own)
+	line = p.read(t.Context(), e)
+	p.expect(">\n> |")
+	p.typeText("\x04")
+	assert.Equal(t, <-line, result{"", io.EOF})
+	assert.Equal(t, p.mode(), own)
 
 	e.o.Complete = func(string, int) ([]string, int) { panic("in a callback") }
 	panicked := make(chan any)
@@ -227,26 +227,26 @@ func TestTerminalIsRestored(t *testing.T) {
 		defer func() { panicked <- recover() }()
 		_, _ = e.ReadLine(t.Context(), "> ")
 	}()
-	s.sees(">\n>\n> |")
-	s.types("\t")
+	p.expect(">\n>\n> |")
+	p.typeText("\t")
 	assert.Equal(t, <-panicked, "in a callback")
-	assert.Equal(t, s.mode(), own)
+	assert.Equal(t, p.mode(), own)
 
-	line = s.read(t.Context(), e)
-	s.sees(">\n>\n>\n> |")
+	line = p.read(t.Context(), e)
+	p.expect(">\n>\n>\n> |")
 	assert.NilError(t, e.Close())
-	assert.Equal(t, s.mode(), own, "at once")
-	assert.Equal(t, <-line, typed{"", ErrClosed})
+	assert.Equal(t, p.mode(), own, "at once")
+	assert.Equal(t, <-line, result{"", ErrClosed})
 	_, err := e.ReadLine(t.Context(), "> ")
 	assert.Equal(t, err, ErrClosed)
 	assert.NilError(t, e.Close())
 
 	for range 20 { // at any moment
-		e := New(s.slave, s.slave, Options{})
-		line := s.read(t.Context(), e)
+		e := New(p.slave, p.slave, Options{})
+		line := p.read(t.Context(), e)
 		assert.NilError(t, e.Close())
-		assert.Equal(t, <-line, typed{"", ErrClosed})
-		assert.Equal(t, s.mode(), own)
+		assert.Equal(t, <-line, result{"", ErrClosed})
+		assert.Equal(t, p.mode(), own)
 	}
 }
 
@@ -255,24 +255,24 @@ func TestATerminalThatIsGone(t *testing.T) {
 	master, slave := newTerminal(t)
 	defer slave.Close()
 	e := New(slave, slave, Options{})
-	result := make(chan error)
+	results := make(chan error)
 	go func() {
 		_, err := e.ReadLine(t.Context(), "> ")
-		result <- err
+		results <- err
 	}()
 	_, err := master.Read(make([]byte, 100)) // the prompt
 	assert.NilError(t, err)
 	assert.NilError(t, master.Close())
-	err = <-result
+	err = <-results
 	assert.Assert(t, errors.Is(err, io.EOF) || errors.Is(err, syscall.EIO), "%v", err)
 }
 
 func TestADumbTerminal(t *testing.T) {
 	t.Setenv("TERM", "dumb")
-	s := newSeat(t, 20, 10)
-	e := New(s.slave, s.slave, Options{})
-	line := s.read(t.Context(), e)
-	s.sees("> |")
-	s.types("abc\x7fd\n")
-	assert.Equal(t, <-line, typed{"abd", nil})
+	p := newPTY(t, 20, 10)
+	e := New(p.slave, p.slave, Options{})
+	line := p.read(t.Context(), e)
+	p.expect("> |")
+	p.typeText("abc\x7fd\n")
+	assert.Equal(t, <-line, result{"abd", nil})
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/topic"
 )
 
-// hard is a command whose texts have everything that roff would read in another way.
-func hard() command.Command {
+// hardCommand returns a command whose texts have everything that roff would interpret.
+func hardCommand() command.Command {
 	return command.Command{
 		Name: "hard case", Usage: `"A" [-x] 'B' \e…`, Summary: `print "quotes", 'more' and \fBslashes\fP`,
 		Help: `.SH is no heading. 'tis neither, and ` + "`x`" + ` ~/^ stay.
@@ -37,7 +37,7 @@ Before an example:
 
 func pages() []Page {
 	return Pages(Build{Version: "1.0", Date: "2026-01-02"}, "Before.", "After.",
-		[]command.Command{hard()},
+		[]command.Command{hardCommand()},
 		[]topic.Topic{{Name: "config", Summary: "a topic",
 			Text: "a topic\n\nA paragraph.\n\nA heading\n\n    $ stdwire x\n    .y\n\nNo heading:\n\n  x\n"}})
 }
@@ -50,7 +50,7 @@ func TestPages(t *testing.T) {
 	golden.Assert(t, b.String(), "pages.golden")
 }
 
-// The judges of manual pages find nothing.
+// mandoc and groff report nothing.
 func TestLint(t *testing.T) {
 	dir := t.TempDir()
 	var files []string
@@ -59,15 +59,15 @@ func TestLint(t *testing.T) {
 		assert.NilError(t, os.WriteFile(file, []byte(p.Text), 0o600))
 		files = append(files, file)
 	}
-	for _, judge := range [][]string{{"mandoc", "-Tlint", "-Wwarning"},
+	for _, linter := range [][]string{{"mandoc", "-Tlint", "-Wwarning"},
 		{"groff", "-man", "-Tutf8", "-ww", "-z"}} {
-		if _, err := exec.LookPath(judge[0]); err != nil {
-			t.Logf("%s is not installed", judge[0])
+		if _, err := exec.LookPath(linter[0]); err != nil {
+			t.Logf("%s is not installed", linter[0])
 			continue
 		}
 		for _, file := range files {
-			out, err := exec.Command(judge[0], append(judge[1:], file)...).CombinedOutput()
-			assert.Check(t, err == nil && len(out) == 0, "%v: %v\n%s", judge, err, out)
+			out, err := exec.Command(linter[0], append(linter[1:], file)...).CombinedOutput()
+			assert.Check(t, err == nil && len(out) == 0, "%v: %v\n%s", linter, err, out)
 		}
 	}
 	if _, err := exec.LookPath("mandoc"); err != nil {
@@ -75,7 +75,7 @@ func TestLint(t *testing.T) {
 	}
 	out, err := exec.Command("mandoc", "-Tutf8", "-O", "width=100", files[1]).Output()
 	assert.NilError(t, err)
-	plain := unstruck(string(out))
+	plain := removeOverstrikes(string(out))
 	for _, want := range []string{`stdwire hard case "A" [-x] 'B' \e…`, ".SH is no heading.",
 		"'tis neither, and `x` ~/^ stay.", `.TP`, `'br  \n "quoted" --flag=~/x`,
 		`stdwire hard \(rs`, `--to "NAME"`, ".ds is text, … too", "'quoted'",
@@ -84,8 +84,8 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// unstruck removes the overstruck characters by which mandoc prints bold text.
-func unstruck(text string) string {
+// removeOverstrikes removes the overstruck characters by which mandoc prints bold text.
+func removeOverstrikes(text string) string {
 	var all []rune
 	for _, c := range text {
 		if c == '\b' {

@@ -8,7 +8,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/topic"
 )
 
-// A Build is what the pages say of the program.
+// A Build is the version of the program that the pages describe.
 type Build struct {
 	Version string
 	Date    string // of the commit, as 2006-01-02; "" if it is not known

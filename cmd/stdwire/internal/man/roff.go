@@ -24,9 +24,9 @@ type writer struct{ strings.Builder }
 
 // title begins a page.
 func (w *writer) title(name string, section int, b Build, summary string) {
-	chapter := map[int]string{1: "User Commands", 5: "File Formats", 7: "Miscellaneous"}[section]
+	sectionName := map[int]string{1: "User Commands", 5: "File Formats", 7: "Miscellaneous"}[section]
 	fmt.Fprintf(w, ".TH %s %d \"%s\" \"stdwire %s\" \"%s\"\n", escape(strings.ToUpper(name)), section,
-		b.Date, escape(b.Version), chapter) // no program understands an escaped date
+		b.Date, escape(b.Version), sectionName) // no program understands an escaped date
 	w.request("nr", "HY", "0") // flags are not hyphenated
 	w.request("ad", "l")       // nor are lines stretched
 	w.request("SH", "NAME")
@@ -81,7 +81,7 @@ func escape(text string) string {
 }
 
 // prose writes paragraphs. Lines that begin with two spaces are printed as they are. If headings is
-// set, a line on its own that is no sentence is a heading.
+// set, a line on its own that is not a sentence is a heading.
 func (w *writer) prose(text string, headings bool) {
 	first := true
 	for paragraph := range strings.SplitSeq(strings.Trim(text, "\n"), "\n\n") {

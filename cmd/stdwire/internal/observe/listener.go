@@ -83,8 +83,8 @@ func prometheusHandler(t *telemetry.Telemetry) http.Handler {
 	})
 }
 
-// localOnly refuses requests for names of other machines, with which a web page could read the
-// metrics after its name has been given the loopback address.
+// localOnly refuses requests whose Host header names another machine. Otherwise a web page could
+// give the name of its server the loopback address (DNS rebinding), and read the metrics.
 func localOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host
@@ -93,7 +93,7 @@ func localOnly(next http.Handler) http.Handler {
 		}
 		ip := net.ParseIP(strings.Trim(host, "[]"))
 		if host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			http.Error(w, "the Host is not of this machine", http.StatusForbidden)
+			http.Error(w, "the Host header names another machine: use 127.0.0.1 or localhost", http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)

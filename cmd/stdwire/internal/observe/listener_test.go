@@ -89,11 +89,12 @@ func TestOff(t *testing.T) {
 	assert.NilError(t, err)
 	defer r.Close()
 	for _, r := range []*Recorder{r, nil} {
-		var so server.Options
-		var co client.Options
-		r.Server(&so)
-		r.Client(&co, "a")
-		assert.Equal(t, len(so.Middleware)+len(so.Outgoing)+len(co.Middleware)+len(co.Outgoing), 0)
+		var serverOptions server.Options
+		var clientOptions client.Options
+		r.Server(&serverOptions)
+		r.Client(&clientOptions, "a")
+		assert.Equal(t, len(serverOptions.Middleware)+len(serverOptions.Outgoing), 0)
+		assert.Equal(t, len(clientOptions.Middleware)+len(clientOptions.Outgoing), 0)
 		log := slog.New(slog.DiscardHandler)
 		assert.Equal(t, r.Logger(log), log)
 		mux := http.NewServeMux()

@@ -22,7 +22,7 @@ import (
 type Flags struct {
 	endpoint string // of --otlp
 	metrics  string // of --metrics
-	served   bool   // see ServeMetrics
+	served   bool   // metrics are recorded for Recorder.Metrics
 }
 
 // Given returns the name of a given flag, or "".
@@ -76,8 +76,8 @@ type Recorder struct {
 	done     sync.WaitGroup
 }
 
-// Open reads the variables and starts to export. Warnings go to std.Err and what happens later to
-// log. The caller closes the recorder. The error is a [*command.Failure].
+// Open reads the variables and starts to export. It prints warnings to std.Err; later failures are
+// logged. The caller closes the recorder. The error is a [*command.Failure].
 func (f *Flags) Open(std *term.Streams, log *slog.Logger) (*Recorder, error) {
 	config, warnings, err := otlp.Configure(os.Getenv, f.endpoint)
 	if err != nil {

@@ -78,7 +78,7 @@ func Configure(getenv func(string) string, endpoint string) (c *Config, warnings
 			return nil, nil, err
 		}
 		if err != nil {
-			e.warn("%v: it is not exported to", err)
+			e.warn("%v: nothing is exported to it", err)
 		}
 	}
 	if !c.Enabled() {
@@ -140,7 +140,7 @@ func (e *environment) signal(s *Signal, name, exporter, endpoint string) error {
 	if to == "" {
 		return nil
 	}
-	if endpoint == "" && !e.speaks(own+"PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL") {
+	if endpoint == "" && !e.acceptsJSON(own+"PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL") {
 		return nil
 	}
 	u, err := url.Parse(to)
@@ -150,9 +150,9 @@ func (e *environment) signal(s *Signal, name, exporter, endpoint string) error {
 	if from != own+"ENDPOINT" {
 		u = u.JoinPath(path)
 	}
-	s.Timeout = e.milliseconds(cmp.Or(present(e, own+"TIMEOUT"), "OTEL_EXPORTER_OTLP_TIMEOUT"),
+	s.Timeout = e.milliseconds(cmp.Or(nameIfSet(e, own+"TIMEOUT"), "OTEL_EXPORTER_OTLP_TIMEOUT"),
 		10000)
-	s.Headers = e.headers(cmp.Or(present(e, own+"HEADERS"), "OTEL_EXPORTER_OTLP_HEADERS"))
+	s.Headers = e.headers(cmp.Or(nameIfSet(e, own+"HEADERS"), "OTEL_EXPORTER_OTLP_HEADERS"))
 	if name, file := e.first(own+"CERTIFICATE", "OTEL_EXPORTER_OTLP_CERTIFICATE"); file != "" {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -167,15 +167,15 @@ func (e *environment) signal(s *Signal, name, exporter, endpoint string) error {
 	return nil
 }
 
-// present returns the name of a variable if it has a value, and otherwise "".
-func present(e *environment, name string) string {
+// nameIfSet returns the name of a variable if it has a value, and otherwise "".
+func nameIfSet(e *environment, name string) string {
 	name, _ = e.first(name)
 	return name
 }
 
-// speaks reports whether the endpoint may understand JSON over HTTP. That of http/protobuf does: a
-// collector serves both at the same URL. That of gRPC is another port.
-func (e *environment) speaks(names ...string) bool {
+// acceptsJSON reports whether the endpoint may understand JSON over HTTP. That of http/protobuf
+// does: a collector serves both at the same URL. That of gRPC is another port.
+func (e *environment) acceptsJSON(names ...string) bool {
 	name, protocol := e.first(names...)
 	switch protocol {
 	case "", "http/json":
@@ -254,29 +254,29 @@ func (e *environment) sampler() telemetry.Sampler {
 }
 
 // number reads a positive number, at most 1,000,000.
-func (e *environment) number(name string, otherwise int) int {
-	const most = 1000_000
+func (e *environment) number(name string, fallback int) int {
+	const maximum = 1000_000
 	_, text := e.first(name)
 	if text == "" {
-		return otherwise
+		return fallback
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n <= 0 || n > most {
-		e.warn("%s: %s is not a number from 1 to %d: %d is used", name, printable.Line(text), most,
-			otherwise)
-		return otherwise
+	if err != nil || n <= 0 || n > maximum {
+		e.warn("%s: %s is not a number from 1 to %d: %d is used", name, printable.Line(text), maximum,
+			fallback)
+		return fallback
 	}
 	return n
 }
 
 // milliseconds reads a positive duration.
-func (e *environment) milliseconds(name string, otherwise int) time.Duration {
+func (e *environment) milliseconds(name string, fallback int) time.Duration {
 	_, text := e.first(name)
 	if n, err := strconv.Atoi(text); err == nil && n > 0 && n <= math.MaxInt32 {
 		return time.Duration(n) * time.Millisecond
 	} else if text != "" {
 		e.warn("%s: %s is not a number of milliseconds: %d is used", name, printable.Line(text),
-			otherwise)
+			fallback)
 	}
-	return time.Duration(otherwise) * time.Millisecond
+	return time.Duration(fallback) * time.Millisecond
 }

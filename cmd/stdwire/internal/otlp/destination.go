@@ -33,14 +33,14 @@ type destination struct {
 	url       string
 	headers   http.Header
 	timeout   time.Duration // of a request
-	patience  time.Duration // of a payload with its retries
+	retryTime time.Duration // of a payload with its retries
 	transport *http.Transport
 
 	notBefore time.Time // when the next request may be sent; only for send
 }
 
 // newDestination returns the destination of a signal, or nil if it has no URL.
-func newDestination(signal string, s Signal, patience time.Duration) *destination {
+func newDestination(signal string, s Signal, retryTime time.Duration) *destination {
 	if s.URL == "" {
 		return nil
 	}
@@ -54,7 +54,7 @@ func newDestination(signal string, s Signal, patience time.Duration) *destinatio
 		transport.TLSClientConfig = &tls.Config{RootCAs: s.Roots}
 	}
 	return &destination{signal: signal, name: name, url: s.URL, headers: s.Headers,
-		timeout: s.Timeout, patience: max(patience, s.Timeout),
+		timeout: s.Timeout, retryTime: max(retryTime, s.Timeout),
 		transport: transport}
 }
 
@@ -69,13 +69,13 @@ func (e *statusError) Error() string {
 }
 
 // send posts a payload, and repeats that while the collector is busy or cannot be reached, within
-// the destination's patience. rejected is what the collector says about data that it did not
-// accept, although it accepted the request.
+// retryTime. rejected is what the collector says about data that it did not accept, although it
+// accepted the request.
 func (d *destination) send(ctx context.Context, body []byte) (rejected string, err error) {
 	if err := sleepUntil(ctx, d.notBefore); err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, d.patience)
+	ctx, cancel := context.WithTimeout(ctx, d.retryTime)
 	defer cancel()
 	for delay := firstDelay; ; delay = min(2*delay, maxDelay) {
 		rejected, err = d.post(ctx, body)
@@ -84,7 +84,7 @@ func (d *destination) send(ctx context.Context, body []byte) (rejected string, e
 		if err == nil || ctx.Err() != nil || isAnswer && !isTemporary(answer.status) {
 			return rejected, err
 		}
-		wait := delay/2 + rand.N(delay/2+1) // processes that failed together come back apart
+		wait := delay/2 + rand.N(delay/2+1) // processes that failed together do not retry together
 		if isAnswer && answer.after > 0 {
 			wait = min(answer.after, maxDelay)
 		}

@@ -50,129 +50,129 @@ func Start(c *Config, log *slog.Logger) *Exporter {
 
 // start starts an exporter whose connections are made as modify sets.
 func start(c *Config, log *slog.Logger, modify func(*http.Transport)) *Exporter {
-	x := &Exporter{log: log, done: make(chan struct{}), added: make(chan struct{}, 1),
+	e := &Exporter{log: log, done: make(chan struct{}), added: make(chan struct{}, 1),
 		traces:  newDestination("traces", c.Traces, c.Batch.Timeout),
 		metrics: newDestination("metrics", c.Metrics, c.Batch.Timeout)}
-	for _, d := range x.destinations() {
+	for _, d := range e.destinations() {
 		modify(d.transport)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	x.cancel = cancel
-	go x.run(ctx)
-	return x
+	e.cancel = cancel
+	go e.run(ctx)
+	return e
 }
 
 // Traces queues a request for traces, in the JSON of OTLP. It does not block, and owns body.
-func (x *Exporter) Traces(body []byte) { x.enqueue(payload{x.traces, body}) }
+func (e *Exporter) Traces(body []byte) { e.enqueue(payload{e.traces, body}) }
 
 // Metrics queues a request for metrics as [Exporter.Traces] does.
-func (x *Exporter) Metrics(body []byte) { x.enqueue(payload{x.metrics, body}) }
+func (e *Exporter) Metrics(body []byte) { e.enqueue(payload{e.metrics, body}) }
 
 // enqueue adds a payload, and drops the oldest ones if there are too many.
-func (x *Exporter) enqueue(p payload) {
+func (e *Exporter) enqueue(p payload) {
 	if p.to == nil {
 		return
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.closed || len(p.body) > maxBytes {
-		x.dropped++
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed || len(p.body) > maxBytes {
+		e.dropped++
 		return
 	}
-	x.queue = append(x.queue, p)
-	x.size += len(p.body)
-	for len(x.queue) > maxQueued || x.size > maxBytes {
-		x.size -= len(x.queue[0].body)
-		x.queue[0] = payload{} // append reuses the array for a while
-		x.queue = x.queue[1:]
-		x.dropped++
+	e.queue = append(e.queue, p)
+	e.size += len(p.body)
+	for len(e.queue) > maxQueued || e.size > maxBytes {
+		e.size -= len(e.queue[0].body)
+		e.queue[0] = payload{} // append reuses the array for a while
+		e.queue = e.queue[1:]
+		e.dropped++
 	}
-	x.wake()
+	e.wake()
 }
 
 // wake makes run look at the queue. The caller holds mu.
-func (x *Exporter) wake() {
+func (e *Exporter) wake() {
 	select {
-	case x.added <- struct{}{}:
+	case e.added <- struct{}{}:
 	default:
 	}
 }
 
 // next removes the first payload. more is false if there is none and none will come.
-func (x *Exporter) next() (p payload, ok, more bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if len(x.queue) == 0 {
-		return p, false, !x.closed
+func (e *Exporter) next() (p payload, ok, more bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.queue) == 0 {
+		return p, false, !e.closed
 	}
-	p, x.queue[0] = x.queue[0], payload{}
-	x.queue = x.queue[1:]
-	x.size -= len(p.body)
+	p, e.queue[0] = e.queue[0], payload{}
+	e.queue = e.queue[1:]
+	e.size -= len(p.body)
 	return p, true, true
 }
 
 // run sends payloads until ctx ends, or until the exporter is closed and the queue is empty.
-func (x *Exporter) run(ctx context.Context) {
-	defer close(x.done)
+func (e *Exporter) run(ctx context.Context) {
+	defer close(e.done)
 	for ctx.Err() == nil {
-		p, ok, more := x.next()
+		p, ok, more := e.next()
 		if !ok && !more {
 			return
 		}
 		if !ok {
 			select {
-			case <-x.added:
+			case <-e.added:
 			case <-ctx.Done():
 			}
 			continue
 		}
 		rejected, err := p.to.send(ctx, p.body)
 		if err != nil {
-			x.mu.Lock()
-			x.dropped++
-			x.mu.Unlock()
+			e.mu.Lock()
+			e.dropped++
+			e.mu.Unlock()
 		}
 		if ctx.Err() == nil {
-			x.report(p.to, rejected, err)
+			e.report(p.to, rejected, err)
 		}
 	}
 }
 
 // Dropped returns the number of payloads that were not sent.
-func (x *Exporter) Dropped() int64 {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.dropped
+func (e *Exporter) Dropped() int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.dropped
 }
 
 // Close sends what is queued until ctx ends, and drops the rest. It returns when the goroutine has
 // ended.
-func (x *Exporter) Close(ctx context.Context) {
-	x.mu.Lock()
-	x.closed = true
-	x.wake()
-	x.mu.Unlock()
+func (e *Exporter) Close(ctx context.Context) {
+	e.mu.Lock()
+	e.closed = true
+	e.wake()
+	e.mu.Unlock()
 	select {
-	case <-x.done:
+	case <-e.done:
 	case <-ctx.Done():
 	}
-	x.cancel()
-	<-x.done
-	x.mu.Lock()
-	x.dropped += int64(len(x.queue))
-	x.queue, x.size = nil, 0
-	dropped := x.dropped
-	x.mu.Unlock()
-	for _, d := range x.destinations() {
+	e.cancel()
+	<-e.done
+	e.mu.Lock()
+	e.dropped += int64(len(e.queue))
+	e.queue, e.size = nil, 0
+	dropped := e.dropped
+	e.mu.Unlock()
+	for _, d := range e.destinations() {
 		d.transport.CloseIdleConnections()
 	}
-	if dropped > x.reports.dropped {
-		x.log.Warn("telemetry was not exported", "payloads", dropped-x.reports.dropped)
+	if dropped > e.reports.dropped {
+		e.log.Warn("telemetry was not exported", "payloads", dropped-e.reports.dropped)
 	}
 }
 
-func (x *Exporter) destinations() (all []*destination) {
-	for _, d := range []*destination{x.traces, x.metrics} {
+func (e *Exporter) destinations() (all []*destination) {
+	for _, d := range []*destination{e.traces, e.metrics} {
 		if d != nil {
 			all = append(all, d)
 		}
@@ -190,14 +190,14 @@ type reports struct {
 const reportInterval = time.Minute
 
 // report logs what a collector did not accept. rejected is its explanation, or "".
-func (x *Exporter) report(d *destination, rejected string, err error) {
-	dropped := x.Dropped()
-	if rejected == "" && dropped == x.reports.dropped ||
-		!x.reports.last.IsZero() && time.Since(x.reports.last) < reportInterval {
+func (e *Exporter) report(d *destination, rejected string, err error) {
+	dropped := e.Dropped()
+	if rejected == "" && dropped == e.reports.dropped ||
+		!e.reports.last.IsZero() && time.Since(e.reports.last) < reportInterval {
 		return
 	}
 	args := []any{"signal", d.signal, "collector", d.name}
-	if n := dropped - x.reports.dropped; n > 0 {
+	if n := dropped - e.reports.dropped; n > 0 {
 		args = append(args, "payloads", n)
 	}
 	if err != nil {
@@ -206,6 +206,6 @@ func (x *Exporter) report(d *destination, rejected string, err error) {
 	if rejected != "" {
 		args = append(args, "rejected", rejected)
 	}
-	x.log.Warn("telemetry was not exported", args...)
-	x.reports.last, x.reports.dropped = time.Now(), dropped
+	e.log.Warn("telemetry was not exported", args...)
+	e.reports.last, e.reports.dropped = time.Now(), dropped
 }

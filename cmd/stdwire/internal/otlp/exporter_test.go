@@ -34,7 +34,7 @@ type collector struct {
 
 	mu     sync.Mutex
 	bodies []string        // in the order in which they arrived
-	at     []time.Duration // when, since it was started
+	times  []time.Duration // of their arrival, since the start
 }
 
 // got returns the requests so far, and when they arrived.
@@ -42,7 +42,7 @@ func (c *collector) got() (bodies []string, at []time.Duration) {
 	synctest.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Clone(c.bodies), slices.Clone(c.at)
+	return slices.Clone(c.bodies), slices.Clone(c.times)
 }
 
 func (c *collector) Accept() (net.Conn, error) {
@@ -57,10 +57,10 @@ func (c *collector) Close() error   { close(c.closed); return nil }
 func (c *collector) Addr() net.Addr { return &net.TCPAddr{} }
 
 func (c *collector) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	ours, theirs := net.Pipe()
+	clientEnd, serverEnd := net.Pipe()
 	select {
-	case c.conns <- theirs:
-		return ours, nil
+	case c.conns <- serverEnd:
+		return clientEnd, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -69,7 +69,7 @@ func (c *collector) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 // export runs test in a bubble with an exporter to a collector that answers with handle. n counts
 // its requests from 0.
 func export(t *testing.T, handle func(w http.ResponseWriter, r *http.Request, n int),
-	test func(t *testing.T, x *otlp.Exporter, c *collector, log *strings.Builder)) {
+	test func(t *testing.T, e *otlp.Exporter, c *collector, log *strings.Builder)) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{conns: make(chan net.Conn), closed: make(chan struct{}), began: time.Now()}
 		s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -77,7 +77,7 @@ func export(t *testing.T, handle func(w http.ResponseWriter, r *http.Request, n 
 			c.mu.Lock()
 			n := len(c.bodies)
 			c.bodies = append(c.bodies, r.URL.Path+" "+string(body))
-			c.at = append(c.at, time.Since(c.began))
+			c.times = append(c.times, time.Since(c.began))
 			c.mu.Unlock()
 			handle(w, r, n)
 		})}
@@ -87,11 +87,11 @@ func export(t *testing.T, handle func(w http.ResponseWriter, r *http.Request, n 
 			"OTEL_EXPORTER_OTLP_HEADERS=x-key=secret", "OTEL_BSP_EXPORT_TIMEOUT=120000")
 		assert.NilError(t, err)
 		log := new(strings.Builder)
-		x := otlp.StartDial(config, logTo(t, log), c.dial)
-		test(t, x, c, log)
+		e := otlp.StartDial(config, logTo(t, log), c.dial)
+		test(t, e, c, log)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		x.Close(ctx)
+		e.Close(ctx)
 		assert.NilError(t, s.Close())
 		<-served
 		for _, secret := range []string{"secret", "password"} {
@@ -107,17 +107,17 @@ func TestExport(t *testing.T) {
 			w.WriteHeader(400)
 		}
 		_, _ = io.WriteString(w, "{}")
-	}, func(t *testing.T, x *otlp.Exporter, c *collector, log *strings.Builder) {
-		x.Traces([]byte(`{"resourceSpans":[]}`))
-		x.Metrics([]byte(`{"resourceMetrics":[]}`))
-		x.Close(t.Context())
+	}, func(t *testing.T, e *otlp.Exporter, c *collector, log *strings.Builder) {
+		e.Traces([]byte(`{"resourceSpans":[]}`))
+		e.Metrics([]byte(`{"resourceMetrics":[]}`))
+		e.Close(t.Context())
 		bodies, _ := c.got()
 		assert.DeepEqual(t, bodies, []string{`/v1/traces {"resourceSpans":[]}`,
 			`/v1/metrics {"resourceMetrics":[]}`})
-		assert.Equal(t, x.Dropped(), int64(0))
+		assert.Equal(t, e.Dropped(), int64(0))
 		assert.Equal(t, log.String(), "")
-		x.Traces([]byte(`{}`)) // nobody sends it any more
-		assert.Equal(t, x.Dropped(), int64(1))
+		e.Traces([]byte(`{}`)) // nobody sends it any more
+		assert.Equal(t, e.Dropped(), int64(1))
 	})
 }
 
@@ -142,8 +142,8 @@ func TestRetry(t *testing.T) {
 		case 4:
 			w.WriteHeader(504)
 		}
-	}, func(t *testing.T, x *otlp.Exporter, c *collector, log *strings.Builder) {
-		x.Traces([]byte(`1`))
+	}, func(t *testing.T, e *otlp.Exporter, c *collector, log *strings.Builder) {
+		e.Traces([]byte(`1`))
 		time.Sleep(110 * time.Second)
 		_, at := c.got()
 		assert.Equal(t, len(at), 6)
@@ -153,7 +153,7 @@ func TestRetry(t *testing.T) {
 			waited := at[i+4] - at[i+3]
 			assert.Assert(t, waited >= longest/2 && waited <= longest, waited)
 		}
-		assert.Equal(t, x.Dropped(), int64(0))
+		assert.Equal(t, e.Dropped(), int64(0))
 		assert.Equal(t, log.String(), "")
 	})
 }
@@ -164,16 +164,16 @@ func TestBusy(t *testing.T) {
 	export(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		w.Header().Set("Retry-After", "30")
 		w.WriteHeader(429)
-	}, func(t *testing.T, x *otlp.Exporter, c *collector, log *strings.Builder) {
-		x.Traces([]byte(`1`))
-		x.Traces([]byte(`2`))
+	}, func(t *testing.T, e *otlp.Exporter, c *collector, log *strings.Builder) {
+		e.Traces([]byte(`1`))
+		e.Traces([]byte(`2`))
 		time.Sleep(125 * time.Second)
 		bodies, at := c.got()
 		assert.DeepEqual(t, at, []time.Duration{0, 30 * time.Second, 60 * time.Second,
 			90 * time.Second, 120 * time.Second})
 		assert.Equal(t, bodies[3], "/v1/traces 1")
 		assert.Equal(t, bodies[4], "/v1/traces 2")
-		assert.Equal(t, x.Dropped(), int64(1))
+		assert.Equal(t, e.Dropped(), int64(1))
 	})
 }
 
@@ -182,17 +182,17 @@ func TestRefusal(t *testing.T) {
 	export(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		w.Header().Set("Location", "http://elsewhere/")
 		w.WriteHeader([]int{400, 401, 404, 500, 307}[n])
-	}, func(t *testing.T, x *otlp.Exporter, c *collector, log *strings.Builder) {
+	}, func(t *testing.T, e *otlp.Exporter, c *collector, log *strings.Builder) {
 		for range 5 {
-			x.Traces([]byte(`1`))
+			e.Traces([]byte(`1`))
 		}
 		bodies, _ := c.got()
 		assert.Equal(t, len(bodies), 5)
-		assert.Equal(t, x.Dropped(), int64(5))
+		assert.Equal(t, e.Dropped(), int64(5))
 		assert.Equal(t, strings.Count(log.String(), "\n"), 1, log)
 		assert.Assert(t, cmp.Contains(log.String(), `collector=http://c/v1/traces`))
 		assert.Assert(t, cmp.Contains(log.String(), `answered 400 Bad Request`))
-		x.Close(t.Context())
+		e.Close(t.Context())
 		assert.Assert(t, cmp.Contains(log.String(), `payloads=4`))
 	})
 }
@@ -201,9 +201,9 @@ func TestRefusal(t *testing.T) {
 func TestNoAnswer(t *testing.T) {
 	export(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		<-r.Context().Done()
-	}, func(t *testing.T, x *otlp.Exporter, c *collector, log *strings.Builder) {
-		x.Traces([]byte(`1`))
-		x.Traces([]byte(`2`))
+	}, func(t *testing.T, e *otlp.Exporter, c *collector, log *strings.Builder) {
+		e.Traces([]byte(`1`))
+		e.Traces([]byte(`2`))
 		time.Sleep(time.Minute)
 		bodies, _ := c.got()
 		assert.Assert(t, len(bodies) > 3 && len(bodies) < 7, len(bodies))
@@ -214,9 +214,9 @@ func TestNoAnswer(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		began := time.Now()
-		x.Close(ctx)
+		e.Close(ctx)
 		assert.Equal(t, time.Since(began), 3*time.Second)
-		assert.Equal(t, x.Dropped(), int64(2))
+		assert.Equal(t, e.Dropped(), int64(2))
 	})
 }
 
@@ -226,21 +226,21 @@ func TestBacklog(t *testing.T) {
 		if n == 0 {
 			time.Sleep(5 * time.Second)
 		}
-	}, func(t *testing.T, x *otlp.Exporter, c *collector, log *strings.Builder) {
-		x.Traces([]byte("first"))
+	}, func(t *testing.T, e *otlp.Exporter, c *collector, log *strings.Builder) {
+		e.Traces([]byte("first"))
 		synctest.Wait()
 		began := time.Now()
 		for i := range 10_000 {
-			x.Traces(fmt.Appendf(nil, "%d", i))
+			e.Traces(fmt.Appendf(nil, "%d", i))
 		}
 		assert.Equal(t, time.Since(began), time.Duration(0))
-		assert.Equal(t, x.Dropped(), int64(10_000-256))
+		assert.Equal(t, e.Dropped(), int64(10_000-256))
 		for range 40 { // 40 MB
-			x.Metrics(make([]byte, 1<<20))
+			e.Metrics(make([]byte, 1<<20))
 		}
-		assert.Equal(t, x.Dropped(), int64(10_000+40-16))
-		x.Traces(make([]byte, 16<<20+1))
-		assert.Equal(t, x.Dropped(), int64(10_000+40-16+1))
+		assert.Equal(t, e.Dropped(), int64(10_000+40-16))
+		e.Traces(make([]byte, 16<<20+1))
+		assert.Equal(t, e.Dropped(), int64(10_000+40-16+1))
 		time.Sleep(6 * time.Second)
 		bodies, _ := c.got()
 		assert.Equal(t, len(bodies), 1+16)
@@ -263,9 +263,9 @@ func TestResponses(t *testing.T) {
 	} {
 		export(t, func(w http.ResponseWriter, r *http.Request, n int) {
 			_, _ = io.WriteString(w, tt.response)
-		}, func(t *testing.T, x *otlp.Exporter, c *collector, log *strings.Builder) {
+		}, func(t *testing.T, e *otlp.Exporter, c *collector, log *strings.Builder) {
 			for range 3 {
-				x.Traces([]byte(`1`))
+				e.Traces([]byte(`1`))
 			}
 			synctest.Wait()
 			if tt.want == "" {
@@ -275,7 +275,7 @@ func TestResponses(t *testing.T) {
 			assert.Assert(t, cmp.Contains(log.String(), tt.want))
 			assert.Equal(t, strings.Count(log.String(), "\n"), 1)
 			assert.Assert(t, log.Len() < 500)
-			assert.Equal(t, x.Dropped(), int64(0))
+			assert.Equal(t, e.Dropped(), int64(0))
 		})
 	}
 }
@@ -291,13 +291,13 @@ func TestDown(t *testing.T) {
 			n.Add(1)
 			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: io.ErrUnexpectedEOF}
 		}
-		x := otlp.StartDial(config, logTo(t, log), dial)
-		x.Traces([]byte(`1`))
+		e := otlp.StartDial(config, logTo(t, log), dial)
+		e.Traces([]byte(`1`))
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		assert.Assert(t, n.Load() > 3 && n.Load() < 7, n.Load())
-		assert.Equal(t, x.Dropped(), int64(1))
+		assert.Equal(t, e.Dropped(), int64(1))
 		assert.Assert(t, cmp.Contains(log.String(), "dial tcp: unexpected EOF"))
-		x.Close(t.Context())
+		e.Close(t.Context())
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// PrintDefinition prints the definition of a tool for people: its name, what it says about itself,
+// PrintDefinition prints the definition of a tool for people: its name, description and behavior,
 // and a table of its parameters, each with its description below.
 func PrintDefinition(out *term.Output, tool *mcp.Tool) {
 	var b strings.Builder
@@ -41,13 +41,13 @@ func PrintDefinition(out *term.Output, tool *mcp.Tool) {
 func behavior(a *mcp.ToolAnnotations) string {
 	switch {
 	case a.ReadOnly():
-		return "changes nothing, as the server says"
+		return "changes nothing, according to the server"
 	case a == nil || a.DestructiveHint == nil:
 		return "may change or destroy things: the server does not say"
 	case a.Destructive():
-		return "may destroy things, as the server says"
+		return "may destroy things, according to the server"
 	}
-	return "changes things but destroys nothing, as the server says"
+	return "changes things but destroys nothing, according to the server"
 }
 
 func parameterTable(input form.Schema, columns printable.Columns) string {
@@ -57,15 +57,15 @@ func parameterTable(input form.Schema, columns printable.Columns) string {
 	}
 	rows := [][]string{{"parameter", "type", "", "default"}}
 	for _, f := range fields {
-		needed, fallback := "", string(f.Schema.Annotation("default"))
+		required, fallback := "", string(f.Schema.Annotation("default"))
 		if f.Required {
-			needed = "required"
+			required = "required"
 		}
 		const least, others = 40, 20 // columns of a terminal, and those of other cells
 		total := max(columns.Total(), least)
 		kind := printable.TruncateRunes(arguments.TypeName(f.Schema, 1), total-others)
 		fallback = printable.TruncateRunes(fallback, total/2)
-		rows = append(rows, []string{printable.Line(f.Name), printable.Line(kind), needed,
+		rows = append(rows, []string{printable.Line(f.Name), printable.Line(kind), required,
 			printable.Line(fallback)})
 	}
 	widths := columns.Widths(rows)
@@ -79,9 +79,9 @@ func parameterTable(input form.Schema, columns printable.Columns) string {
 		if i == 0 {
 			continue
 		}
-		about, _ := jsonscan.Text(fields[i-1].Schema.Annotation("description"))
-		if about = printable.Line(about); about != "" {
-			b.WriteString(columns.Wrap(about, 4, 4) + "\n")
+		description, _ := jsonscan.Text(fields[i-1].Schema.Annotation("description"))
+		if description = printable.Line(description); description != "" {
+			b.WriteString(columns.Wrap(description, 4, 4) + "\n")
 		}
 	}
 	return b.String()

@@ -31,7 +31,7 @@ Adds.
 
 Quickly, and with care.
 
-It changes nothing, as the server says.
+It changes nothing, according to the server.
 Its result is {sum: number}.
 
 parameter  type                     default
@@ -42,13 +42,13 @@ tags       string[]
 `},
 		{`{"name":"rm","annotations":{"destructiveHint":true},"inputSchema":{"type":"object"}}`, `rm
 
-It may destroy things, as the server says.
+It may destroy things, according to the server.
 
 It has no parameters.
 `},
 		{`{"name":"put","annotations":{"destructiveHint":false},"inputSchema":{"type":"object"}}`, `put
 
-It changes things but destroys nothing, as the server says.
+It changes things but destroys nothing, according to the server.
 
 It has no parameters.
 `},
@@ -62,7 +62,7 @@ It has no parameters.
 	}
 }
 
-// A terminal of one column is no reason to panic.
+// The layout does not panic on a terminal of one column.
 func TestDefinitionOnANarrowTerminal(t *testing.T) {
 	var tool mcp.Tool
 	assert.NilError(t, mcp.Unmarshal([]byte(`{"name":"roll","inputSchema":{"type":"object",`+

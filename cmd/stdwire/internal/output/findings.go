@@ -21,12 +21,12 @@ func PrintFindings(out *term.Output, found []scan.Finding) {
 	}
 	for _, id := range ids {
 		out.Print(id + "\n")
-		advised := map[string]bool{}
+		advised := map[string]bool{} // by rule
 		for _, f := range found {
 			if f.Server != id {
 				continue
 			}
-			const column = 12
+			const column = 12 // of the text after the severity
 			wrap := func(first, text string) string {
 				return out.Columns().WrapAfter(first, text, column) + "\n"
 			}
@@ -57,6 +57,7 @@ type ScanSummary struct {
 	Ignored   int            `json:"ignored"`
 }
 
+// Count sets the numbers of definitions and of findings.
 func (s *ScanSummary) Count(servers []scan.Server, found []scan.Finding) {
 	for i := range servers {
 		s.Tools += len(servers[i].Tools)

@@ -44,7 +44,7 @@ func Kinds() []Kind {
 	}
 }
 
-// ItemsOf returns a function that lists items by list and show.
+// ItemsOf returns a function that lists things with list and turns each into an item with show.
 func ItemsOf[T any](
 	list func(*client.Client, context.Context, ...client.CallOption) iter.Seq2[T, error],
 	show func(T) item) func(context.Context, *client.Client,
@@ -128,7 +128,7 @@ type item struct {
 	description string
 }
 
-const maxDescription = 4 // the lines of it in a list
+const maxDescription = 4 // lines of a description in a list
 
 // long returns an item with the beginning of its description.
 func (i item) long(columns printable.Columns) string {

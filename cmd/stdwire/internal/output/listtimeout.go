@@ -31,19 +31,20 @@ func (k Kind) WithTimeout(timeout time.Duration) Kind {
 	if timeout == 0 {
 		return k
 	}
-	pages, items, limit := k.Pages, k.Items, client.Timeout(-1) // of a page: the list has one
+	pages, items := k.Pages, k.Items
+	noLimit := client.Timeout(-1) // of a page, because the whole list has a limit
 	k.Pages = func(i client.Integration, ctx context.Context,
 		options ...client.CallOption) iter.Seq2[json.RawMessage, error] {
 		return withTimeout(ctx, k.Method, timeout,
 			func(ctx context.Context) iter.Seq2[json.RawMessage, error] {
-				return pages(i, ctx, append(options, limit)...)
+				return pages(i, ctx, append(options, noLimit)...)
 			})
 	}
 	k.Items = func(ctx context.Context, c *client.Client,
 		options ...client.CallOption) iter.Seq2[item, error] {
 		return withTimeout(ctx, k.Method, timeout,
 			func(ctx context.Context) iter.Seq2[item, error] {
-				return items(ctx, c, append(options, limit)...)
+				return items(ctx, c, append(options, noLimit)...)
 			})
 	}
 	return k

@@ -22,55 +22,55 @@ type Printer struct {
 	Err    error  // the first error; printing goes on after it
 }
 
-func (v *Printer) fail(err error) {
-	if v.Err == nil {
-		v.Err = err
+func (p *Printer) fail(err error) {
+	if p.Err == nil {
+		p.Err = err
 	}
 }
 
 // Block prints a block of content. from names the file that it is saved in.
-func (v *Printer) Block(block mcp.Content, from string) {
+func (p *Printer) Block(block mcp.Content, from string) {
 	switch b := block.(type) {
 	case *mcp.TextContent:
-		v.text(b.Text)
+		p.text(b.Text)
 	case *mcp.ImageContent:
-		v.printBinary("image "+b.MIMEType, fileName(from, b.MIMEType), b.Data)
+		p.printBinary("image "+b.MIMEType, fileName(from, b.MIMEType), b.Data)
 	case *mcp.AudioContent:
-		v.printBinary("audio "+b.MIMEType, fileName(from, b.MIMEType), b.Data)
+		p.printBinary("audio "+b.MIMEType, fileName(from, b.MIMEType), b.Data)
 	case *mcp.EmbeddedResource:
-		v.Resource(&b.Resource)
+		p.Resource(&b.Resource)
 	case *mcp.ResourceLink:
-		if v.Format == "raw" {
-			v.text(b.URI + "\n")
+		if p.Format == "raw" {
+			p.text(b.URI + "\n")
 			break
 		}
-		v.printPlaceholder("link " + b.URI + " " + b.Name + " " + b.MIMEType)
+		p.printPlaceholder("link " + b.URI + " " + b.Name + " " + b.MIMEType)
 	default:
 		text, err := mcp.Marshal(block)
 		if err != nil {
 			text = []byte(block.Type())
 		}
-		if v.Format == "raw" {
-			v.text(string(text) + "\n")
+		if p.Format == "raw" {
+			p.text(string(text) + "\n")
 			break
 		}
-		v.printPlaceholder(string(text))
+		p.printPlaceholder(string(text))
 	}
 }
 
 // Resource prints the contents of a resource.
-func (v *Printer) Resource(r *mcp.ResourceContents) {
+func (p *Printer) Resource(r *mcp.ResourceContents) {
 	if r.Blob == nil {
-		v.text(r.Text)
+		p.text(r.Text)
 		return
 	}
-	v.printBinary("resource "+r.URI+" "+r.MIMEType, resourceFile(r.URI, r.MIMEType), r.Blob)
+	p.printBinary("resource "+r.URI+" "+r.MIMEType, resourceFile(r.URI, r.MIMEType), r.Blob)
 }
 
-func (v *Printer) text(text string) {
-	switch out := v.Std.Out; {
-	case v.Format == "json":
-	case v.Format == "raw" && !out.Terminal:
+func (p *Printer) text(text string) {
+	switch out := p.Std.Out; {
+	case p.Format == "json":
+	case p.Format == "raw" && !out.Terminal:
 		out.PrintUntrusted(text)
 	default:
 		out.PrintUntrustedLine(text)
@@ -78,37 +78,37 @@ func (v *Printer) text(text string) {
 }
 
 // printPlaceholder prints a description of content that cannot be shown.
-func (v *Printer) printPlaceholder(text string) {
-	if v.Format == "text" {
-		v.Std.Out.Print(fmt.Sprintf("[%s]\n", printable.Line(text)))
+func (p *Printer) printPlaceholder(text string) {
+	if p.Format == "text" {
+		p.Std.Out.Print(fmt.Sprintf("[%s]\n", printable.Line(text)))
 	}
 }
 
 // printBinary prints the size of binary data and the file that it is saved in; or, with format raw,
 // the data.
-func (v *Printer) printBinary(what, file string, data []byte) {
+func (p *Printer) printBinary(what, file string, data []byte) {
 	what = printable.Line(what)
-	if v.Save == nil {
+	if p.Save == nil {
 		switch {
-		case v.Format != "raw":
-			v.printPlaceholder(what + " " + command.Size(len(data)) + " → --save DIR")
-		case v.Std.Out.Terminal:
-			v.fail(command.Usagef("%s: its %s are not for a terminal", what,
+		case p.Format != "raw":
+			p.printPlaceholder(what + " " + command.Size(len(data)) + " → --save DIR")
+		case p.Std.Out.Terminal:
+			p.fail(command.Usagef("%s: a terminal cannot show its %s", what,
 				command.Size(len(data))).WithHint(
-				"send them elsewhere with > FILE, or to a file of their own with --save DIR"))
+				"redirect the output with > FILE, or save the content with --save DIR"))
 		default:
-			_, _ = v.Std.Out.Write(data) // an error stays in the writer, for flush
+			_, _ = p.Std.Out.Write(data) // the writer keeps an error until Flush
 		}
 		return
 	}
-	path, err := v.Save.write(file, data)
+	path, err := p.Save.write(file, data)
 	switch {
 	case err != nil:
-		v.fail(err)
-		v.printPlaceholder(what + " " + command.Size(len(data)) + ", not saved")
-	case v.Format == "text":
-		v.printPlaceholder(what + " " + command.Size(len(data)) + " → " + path)
+		p.fail(err)
+		p.printPlaceholder(what + " " + command.Size(len(data)) + ", not saved")
+	case p.Format == "text":
+		p.printPlaceholder(what + " " + command.Size(len(data)) + " → " + path)
 	default:
-		v.Std.Err.Printf("saved %s", printable.Line(path))
+		p.Std.Err.Printf("saved %s", printable.Line(path))
 	}
 }

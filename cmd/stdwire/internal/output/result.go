@@ -14,52 +14,52 @@ import (
 )
 
 // ToolResult prints the result of a tool. If the tool reports a failure, that is the error.
-func (v *Printer) ToolResult(tool string, raw []byte) error {
-	if v.Format == "json" {
-		v.Std.Out.PrintJSON(raw)
+func (p *Printer) ToolResult(tool string, raw []byte) error {
+	if p.Format == "json" {
+		p.Std.Out.PrintJSON(raw)
 	}
 	var result mcp.CallToolResult
 	if err := mcp.Unmarshal(raw, &result); err != nil {
-		f := v.InvalidResult(tool, raw, err)
+		f := p.InvalidResult(tool, raw, err)
 		f.Tool = tool
 		return f
 	}
 	if result.IsError {
-		return toolFailure(v.Std, tool, &result, v.Format)
+		return toolFailure(p.Std, tool, &result, p.Format)
 	}
 	// a server built on stdwire returns an envelope
 	e, enveloped := dispatch.ParseEnvelope(result.StructuredContent)
-	if v.Save != nil {
+	if p.Save != nil {
 		if name, content, rest, ok := decodeFile(e.Data); ok {
 			path, _ := jsonscan.Text(jsonscan.Member(e.Data, "path"))
-			v.printBinary("file "+path, fileName(name, ""), content)
+			p.printBinary("file "+path, fileName(name, ""), content)
 			e.Data = rest
 		}
 	}
-	enveloped = enveloped && v.Format == "text"
+	enveloped = enveloped && p.Format == "text"
 	switch {
 	case enveloped:
-		printData(v.Std, e.Data)
+		printData(p.Std, e.Data)
 	case len(result.Content) > 0:
-	case v.Format == "text":
-		printData(v.Std, result.StructuredContent)
+	case p.Format == "text":
+		printData(p.Std, result.StructuredContent)
 	default:
-		v.text(string(result.StructuredContent))
+		p.text(string(result.StructuredContent))
 	}
 	for i, block := range result.Content {
 		if _, isText := block.(*mcp.TextContent); !isText || !enveloped {
 			// the text repeats the envelope
-			v.Block(block, fmt.Sprintf("%s-%d", tool, i+1))
+			p.Block(block, fmt.Sprintf("%s-%d", tool, i+1))
 		}
 	}
-	return v.Err
+	return p.Err
 }
 
 // InvalidResult returns the failure for a result that is not valid. It prints the result, because
 // the request was carried out and its result must not be lost.
-func (v *Printer) InvalidResult(what string, raw []byte, err error) *command.Failure {
-	if v.Format != "json" {
-		v.Std.Out.PrintJSON(raw)
+func (p *Printer) InvalidResult(what string, raw []byte, err error) *command.Failure {
+	if p.Format != "json" {
+		p.Std.Out.PrintJSON(raw)
 	}
 	return &command.Failure{Code: "internal", What: what,
 		Why: fmt.Sprintf("the result is invalid: %v", err)}

@@ -73,7 +73,7 @@ func TestPrintResult(t *testing.T) {
 	}
 }
 
-// Raw is the content itself, and nothing that is not in it.
+// The format raw prints only the content, byte for byte.
 func TestRawContent(t *testing.T) {
 	for _, tt := range []struct{ name, result, piped, terminal, failed string }{
 		{"texts", `{"content":[{"type":"text","text":"a"},{"type":"text","text":"b\n"}]}`, "ab\n",
@@ -81,10 +81,10 @@ func TestRawContent(t *testing.T) {
 		{"escapes", `{"content":[{"type":"text","text":"\u001b[31mred"}]}`, "\x1b[31mred", "red\n",
 			""},
 		{"bytes", `{"content":[{"type":"audio","mimeType":"audio/wav","data":"AP8K"},{"type":"text","text":"x"}]}`,
-			"\x00\xff\nx", "x\n", "audio audio/wav: its 3 B are not for a terminal"},
+			"\x00\xff\nx", "x\n", "audio audio/wav: a terminal cannot show its 3 B"},
 		{"resources", `{"content":[{"type":"resource","resource":{"uri":"a:b","text":"whole"}},{"type":"resource","resource":{"uri":"a:c","blob":"AAAA"}}]}`,
 			"whole\x00\x00\x00", "whole\n",
-			"resource a:c: its 3 B are not for a terminal"},
+			"resource a:c: a terminal cannot show its 3 B"},
 		{"link", `{"content":[{"type":"resource_link","uri":"file:///x","name":"x"}]}`,
 			"file:///x\n", "", ""},
 		{"unknown block", `{"content":[{"type":"hologram","beams":3}]}`,
@@ -118,18 +118,18 @@ func TestRawContent(t *testing.T) {
 	}
 }
 
-// What stands beside the data of an envelope is shown, and saved.
+// Content other than the text that repeats an envelope is shown too.
 func TestPictureBesideAnEnvelope(t *testing.T) {
 	c := termtest.Capture(false)
-	v := &Printer{Std: c.Streams, Format: "text"}
+	p := &Printer{Std: c.Streams, Format: "text"}
 	assert.NilError(t,
-		v.ToolResult("t",
+		p.ToolResult("t",
 			[]byte(`{"content":[{"type":"text","text":"{…}"},{"type":"image","mimeType":"image/png","data":"AA=="}],"structuredContent":{"success":true,"data":"hi","error":null}}`)))
 	assert.NilError(t, c.Out.Flush())
 	assert.Equal(t, c.Stdout.String(), "hi\n[image image/png 1 B → --save DIR]\n")
 }
 
-func TestResultThatIsNone(t *testing.T) {
+func TestInvalidResult(t *testing.T) {
 	for _, form := range []string{"text", "json", "raw"} {
 		c := termtest.Capture(false)
 		err := (&Printer{Std: c.Streams, Format: form}).ToolResult("t", []byte(`{"content":5}`))

@@ -20,7 +20,7 @@ import (
 // SaveFlag is the flag --save.
 func SaveFlag(dir *string) command.Flag {
 	return command.Flag{Name: "--save", Value: "DIR",
-		Help: "write images, audio and other bytes to new files there",
+		Help: "write images, audio and other binary content to new files there",
 		Set: func(value string) error {
 			if value == "" {
 				return errors.New("the directory's name is empty")
@@ -30,8 +30,8 @@ func SaveFlag(dir *string) command.Flag {
 		}}
 }
 
-// A Saver writes new files into one directory. It neither writes outside the directory, whatever
-// name a server gives, nor overwrites a file. A nil Saver saves nothing.
+// A Saver writes new files into one directory. Whatever name a server gives, it neither writes
+// outside the directory nor overwrites a file. A nil Saver saves nothing.
 type Saver struct {
 	dir  string
 	root *os.Root
@@ -52,19 +52,19 @@ func OpenSaver(dir string) (*Saver, error) {
 	return nil, command.Usagef("--save: %v", arguments.Plain(err))
 }
 
+// Close closes the directory.
 func (s *Saver) Close() {
 	if s != nil {
 		_ = s.root.Close() // the directory has no buffered data
 	}
 }
 
-// write writes a file of that name, with a number appended if the name is taken, and returns its
-// path.
+// write writes a new file, adds a number to its name if the name is taken, and returns its path.
 func (s *Saver) write(name string, data []byte) (string, error) {
-	const most = 10_000
+	const maxNumber = 10_000
 	extension := path.Ext(name)
 	stem := strings.TrimSuffix(name, extension)
-	for n := 1; n <= most; n++ {
+	for n := 1; n <= maxNumber; n++ {
 		if n > 1 {
 			name = fmt.Sprintf("%s-%d%s", stem, n, extension)
 		}
@@ -87,7 +87,7 @@ func (s *Saver) write(name string, data []byte) (string, error) {
 		}
 		return filepath.Join(s.dir, name), nil
 	}
-	return "", s.failure(name, fmt.Errorf("there are %d of that name already", most))
+	return "", s.failure(name, fmt.Errorf("%d files have that name already", maxNumber))
 }
 
 func (s *Saver) failure(name string, err error) error {
@@ -129,7 +129,7 @@ func fileName(name, mimeType string) string {
 	if name == "" {
 		name = "unnamed"
 	}
-	if ext := strings.TrimPrefix(path.Ext(name), "."); !usualExtension(ext) ||
+	if ext := strings.TrimPrefix(path.Ext(name), "."); !looksLikeExtension(ext) ||
 		!strings.ContainsFunc(ext, unicode.IsLetter) {
 		// a number, as in v1.2, is not an extension
 		name += extension(mimeType)
@@ -137,8 +137,8 @@ func fileName(name, mimeType string) string {
 	return atomicfile.Name(name)
 }
 
-// usualExtension reports whether text looks like a file extension.
-func usualExtension(text string) bool {
+// looksLikeExtension reports whether text looks like a file extension.
+func looksLikeExtension(text string) bool {
 	const longest = 8
 	plain := func(r rune) bool {
 		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
@@ -158,14 +158,14 @@ var extensions = map[string]string{
 // extension returns the file extension of a MIME type. It ignores the system's table, so that the
 // same content has the same name everywhere.
 func extension(mimeType string) string {
-	kind, _, _ := strings.Cut(strings.ToLower(mimeType), ";")
-	kind = strings.TrimSpace(kind)
-	if known, ok := extensions[kind]; ok {
+	mediaType, _, _ := strings.Cut(strings.ToLower(mimeType), ";")
+	mediaType = strings.TrimSpace(mediaType)
+	if known, ok := extensions[mediaType]; ok {
 		return known
 	}
-	_, half, _ := strings.Cut(kind, "/")
-	if half = strings.TrimPrefix(half, "x-"); usualExtension(half) {
-		return "." + half
+	_, subtype, _ := strings.Cut(mediaType, "/")
+	if subtype = strings.TrimPrefix(subtype, "x-"); looksLikeExtension(subtype) {
+		return "." + subtype
 	}
 	return ".bin"
 }

@@ -51,10 +51,10 @@ func TestFileNames(t *testing.T) {
 		strings.HasSuffix(long, "ü.png"), long)
 }
 
-// What was saved may be as private as what it came from: others cannot read it, whatever the umask.
+// A saved file may be as private as its source: only its owner can read it, whatever the umask.
 func TestSavedFilesArePrivate(t *testing.T) {
 	if !atomicfile.Permissions {
-		t.Skip("permissions keep nobody out here")
+		t.Skip("this system has no file permissions")
 	}
 	s, err := OpenSaver(t.TempDir())
 	assert.NilError(t, err)
@@ -70,7 +70,7 @@ func TestSaver(t *testing.T) {
 	dir := t.TempDir()
 	outside := filepath.Join(dir, "outside")
 	assert.NilError(t, os.WriteFile(outside, []byte("precious"), 0o600))
-	s, err := OpenSaver(filepath.Join(dir, "new", "saved")) // is made
+	s, err := OpenSaver(filepath.Join(dir, "new", "saved")) // created
 	assert.NilError(t, err)
 	defer s.Close()
 	taken := filepath.Join(s.dir, "a.png")

@@ -30,8 +30,8 @@ const manyTypes = `{
 	"$defs":{"color":{"enum":["red","blue"]},"point":{"type":"object","properties":{"x":{"type":"number"}}},"loop":{"$ref":"#/$defs/loop"}}
 }`
 
-// Whatever is typed and whatever a server says: the arguments are a JSON object on one line, and
-// what is shown is printable.
+// Whatever a user types and whatever a server says, the arguments are a JSON object on one line,
+// and what is shown is printable.
 func FuzzArgumentsAndSignature(f *testing.F) {
 	f.Add("i", "5", `{"a":1}`, manyTypes)
 	f.Add("o.y.deep", "true", `{"o":{"y":{}}}`, manyTypes)

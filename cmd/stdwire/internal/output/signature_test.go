@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func signed(name, schema string) string {
+func signature(name, schema string) string {
 	return strings.Join(Signature(&mcp.Tool{Name: name, InputSchema: []byte(schema)}), " ")
 }
 
@@ -49,12 +49,12 @@ func TestSignature(t *testing.T) {
 		{``, `t()`},
 		{`{"properties":{"x":{"enum":["` + strings.Repeat("a", 200) + `"]}}}`, `t([x: …])`},
 	} {
-		assert.Equal(t, signed("t", tt.schema), tt.want, tt.schema)
+		assert.Equal(t, signature("t", tt.schema), tt.want, tt.schema)
 	}
-	assert.Equal(t, signed("evil\n\x1b]0;x\atool", `{}`), `evil tool()`)
+	assert.Equal(t, signature("evil\n\x1b]0;x\atool", `{}`), `evil tool()`)
 }
 
-// A schema can be small and yet, written out, have no end.
+// A small schema may refer to itself and so have an endless signature, which must be cut.
 func TestSchemasThatExplode(t *testing.T) {
 	for _, schema := range []string{
 		`{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}`,
@@ -63,7 +63,7 @@ func TestSchemasThatExplode(t *testing.T) {
 		`{"properties":{"a":{"anyOf":[{"$ref":"#"},{"$ref":"#"}]},"b":{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}}}`,
 		`{"items":{"$ref":"#"},"type":"array"}`,
 	} {
-		assert.Assert(t, len(signed("t", schema)) < 1<<20, schema)
+		assert.Assert(t, len(signature("t", schema)) < 1<<20, schema)
 		_, err := arguments.BuildArguments([]byte("{}"),
 			[]arguments.Assignment{{Name: "a.b.c.d", Value: form.Value{Text: "1"}},
 				{Name: "x", Value: form.Value{Text: "1"}}}, []byte(schema))

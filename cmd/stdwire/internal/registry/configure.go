@@ -99,7 +99,7 @@ func (p Package) alternative() Alternative {
 	v := values{}
 	a := Alternative{Kind: p.Type, Server: Definition{Env: v.env(p.Env)}}
 	runArgs, args := v.args(p.RunArgs), v.args(p.Args)
-	switch start, ok := starts[p.Type]; {
+	switch start, ok := startCommands[p.Type]; {
 	case p.Transport.Type != "stdio":
 		a.Problem = fmt.Sprintf("it serves %s itself: start it, and use its URL", p.Transport.Type)
 	case !ok:
@@ -113,9 +113,9 @@ func (p Package) alternative() Alternative {
 	return a.with(v)
 }
 
-// with returns a with what v has collected. It finds references to variables other than the inputs,
-// which the configuration would expand: the file could send a secret of the user's environment to
-// its own server.
+// with returns a copy with the inputs that v has collected. A reference to another variable is a
+// problem, because the configuration would expand it: the file could send a secret of the user's
+// environment to its own server.
 func (a Alternative) with(v values) Alternative {
 	a.Inputs, a.Left = v.inputs, v.left
 	var known []string
@@ -132,9 +132,10 @@ func (a Alternative) with(v values) Alternative {
 	return a
 }
 
-// starts are the commands of packages by type, with the arguments of the runtime and the package.
-var starts = map[string]func(p Package, runtime, args []string) (command string, all []string,
-	problem string){
+// startCommands has, by the type of a package, a function that returns the command that starts it,
+// from the arguments of the runtime and of the package.
+var startCommands = map[string]func(p Package, runtime, args []string) (command string,
+	all []string, problem string){
 	"npm": func(p Package, run, args []string) (string, []string, string) {
 		if !slices.Contains(run, "-y") && !slices.Contains(run, "--yes") {
 			run = append([]string{"-y"}, run...) // npx would ask on stdin
@@ -319,5 +320,5 @@ func (v *values) input(in Input, name string) (string, bool) {
 	return "${input:" + id + "}", true
 }
 
-// idPattern matches what an id of an input does not have.
+// idPattern matches characters that the id of an input must not have.
 var idPattern = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)

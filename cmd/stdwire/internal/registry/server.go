@@ -46,7 +46,7 @@ type Package struct {
 	Env       []Argument `json:"environmentVariables,omitempty"`
 }
 
-// A Transport is how a package is talked to.
+// A Transport says how clients connect to the server of a package.
 type Transport struct {
 	Type string `json:"type"` // stdio, streamable-http or sse
 	URL  string `json:"url,omitempty"`
@@ -81,7 +81,7 @@ type Argument struct {
 	Variables map[string]Input `json:"variables,omitempty"`
 }
 
-// ErrOther is the error of Parse for JSON that is no server.json.
+// ErrOther is the error of Parse for a text that is not a server.json.
 var ErrOther = errors.New("this is not a server.json")
 
 var (
@@ -145,11 +145,11 @@ func (p Package) check() error {
 		return fmt.Errorf("there is no registryType; a file for an older schema must be rewritten for %s",
 			Schema)
 	case p.ID == "" || strings.HasPrefix(p.ID, "-") || strings.ContainsAny(p.ID, " \t\n\x00"):
-		return fmt.Errorf("the identifier %.100q is not one of a package", p.ID)
+		return fmt.Errorf("the identifier %.100q is not that of a package", p.ID)
 	case p.Version != "" && (p.Version == "latest" || !versionPattern.MatchString(p.Version)):
 		return fmt.Errorf("the version %.50q is not one version", p.Version)
 	case p.SHA256 != "" && !digestPattern.MatchString(p.SHA256):
-		return errors.New("fileSha256 is not a SHA-256 in small hexadecimal letters")
+		return errors.New("fileSha256 is not a SHA-256 in 64 lower-case hexadecimal digits")
 	case p.Type == "mcpb" && p.SHA256 == "":
 		return errors.New("a package of type mcpb must have fileSha256")
 	case !slices.Contains([]string{"stdio", "streamable-http", "sse"}, p.Transport.Type):
@@ -158,7 +158,7 @@ func (p Package) check() error {
 	}
 	for _, a := range slices.Concat(p.RunArgs, p.Args) {
 		if a.Type != "named" && a.Type != "positional" || a.Type == "named" && a.Name == "" {
-			return errors.New("an argument must be positional, or named with a name")
+			return errors.New("an argument must be of type positional, or of type named with a name")
 		}
 	}
 	for _, e := range p.Env {

@@ -1,5 +1,5 @@
 // Package relay runs a command in place of this program, with its streams, signals and exit code.
-// stdwire tap and stdwire bridge record or convert the traffic.
+// stdwire tap and stdwire bridge use it to record or convert traffic.
 package relay
 
 import (
@@ -30,7 +30,7 @@ type Relay struct {
 	Up, Down func(to io.Writer, from io.Reader) error
 }
 
-// Run returns the exit status of the command when it has ended and its output has been copied.
+// Run runs the command, and returns its exit status when it has ended and its output is copied.
 // After a signal it does not wait for the output.
 func (r *Relay) Run(ctx context.Context, std *term.Streams) (command.ExitStatus, error) {
 	env := r.Env

@@ -97,7 +97,7 @@ func Parse(text []byte) (*File, error) {
 // check returns an error if the call contradicts itself.
 func (c *Call) check() error {
 	isObject := func(text json.RawMessage) bool { return text == nil || text[0] == '{' }
-	code, coded := c.Expect.Error, c.Expect.Error != nil
+	code, hasError := c.Expect.Error, c.Expect.Error != nil
 	_, err := strconv.Atoi(string(code))
 	switch {
 	case (c.Tool == "") == (c.Method == ""):
@@ -106,9 +106,9 @@ func (c *Call) check() error {
 		return errors.New(`a "tool" has "arguments", and a "method" has "params"`)
 	case !isObject(c.Arguments) || !isObject(c.Params):
 		return errors.New("its arguments are not an object")
-	case coded && err != nil && string(code) != isError:
+	case hasError && err != nil && string(code) != isError:
 		return errors.New(`"error" is neither a number nor "isError"`)
-	case coded && string(code) != isError && (c.Expect.Schema != nil || c.Expect.Values != nil):
+	case hasError && string(code) != isError && (c.Expect.Schema != nil || c.Expect.Values != nil):
 		return errors.New("an error has no result to compare")
 	}
 	if c.Expect.Schema != nil {
@@ -188,25 +188,25 @@ func (e *Expectation) failures(result json.RawMessage, err error,
 		all = append(all, printable.Line(fmt.Sprintf(format, args...)))
 	}
 	if limit, _ := e.within(); limit > 0 && took > limit { // checked by Parse
-		add("it took %v, and not at most %v", took.Round(time.Millisecond), limit)
+		add("it took %v, and at most %v is allowed", took.Round(time.Millisecond), limit)
 	}
-	refused, isRefused := errors.AsType[*rpc.Error](err)
-	reports := string(jsonscan.Member(result, "isError")) == "true"
+	rpcError, isRPCError := errors.AsType[*rpc.Error](err)
+	toolFailed := string(jsonscan.Member(result, "isError")) == "true"
 	switch want := string(e.Error); {
 	case want != "" && want != isError:
 		switch {
 		case err == nil:
-			add("it succeeded, and did not fail with error %s", want)
-		case !isRefused || strconv.Itoa(int(refused.Code)) != want:
+			add("it succeeded; want error %s", want)
+		case !isRPCError || strconv.Itoa(int(rpcError.Code)) != want:
 			add("it did not fail with error %s: %v", want, err)
 		}
 		return all
 	case err != nil:
 		add("%v", err)
 		return all
-	case want == isError && !reports:
+	case want == isError && !toolFailed:
 		add("the tool did not report an error")
-	case want == "" && reports:
+	case want == "" && toolFailed:
 		add("the tool reports an error: %.300s", firstText(result))
 	}
 	if e.Schema != nil {

@@ -71,7 +71,7 @@ func TestExpectations(t *testing.T) {
 		{`{"values":{"":{"isError":true}},"error":"isError"}`, `{"isError":true}`, nil, ""},
 		{`{"schema":{"required":["structuredContent"]}}`, result, nil, ""},
 		{`{"schema":{"required":["other"]}}`, result, nil, "does not match the schema"},
-		{`{"within":"1s"}`, result, nil, "it took 2s, and not at most 1s"},
+		{`{"within":"1s"}`, result, nil, "it took 2s, and at most 1s is allowed"},
 		{`{"within":"3s"}`, result, nil, ""},
 	} {
 		f, err := Parse([]byte(`{"calls":[{"tool":"x","server":"s","expect":` + tt.expect + `}]}`))

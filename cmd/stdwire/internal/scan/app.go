@@ -131,7 +131,7 @@ func appAccess(server string, a *App) (found []Finding) {
 		}
 	}
 	if len(a.HTML) > maxApp {
-		add(Medium, "the page is larger than what is read of it", fmt.Sprint(len(a.HTML), " bytes"))
+		add(Medium, "the page is too large to be scanned to its end", fmt.Sprint(len(a.HTML), " bytes"))
 	}
 	return found
 }

@@ -38,12 +38,12 @@ func (d *definition) place(where string) Place { return Place{d.server.ID, d.kin
 func (s *scannedServer) newDefinition(kind Kind, raw []byte) *definition {
 	d := &definition{server: s, kind: kind, arguments: map[string]bool{}}
 	if err := jsonscan.Valid(raw); err != nil {
-		d.problem = "is no JSON: " + err.Error()
+		d.problem = "is not JSON: " + err.Error()
 		return d
 	}
 	raw = raw[jsonscan.Space(raw, 0):]
 	if raw[0] != '{' {
-		d.problem = "is no JSON object"
+		d.problem = "is not a JSON object"
 		return d
 	}
 	d.raw = raw
@@ -74,14 +74,14 @@ func (d *definition) walk(value []byte, where, member string) {
 			i++
 		}
 	case '{':
-		visible := map[string]bool{}
+		seen := map[string]bool{}
 		for token, value := range jsonscan.Members(value) {
 			name, _ := jsonscan.Text(token)
 			path := join(where, name)
-			if visible[name] && d.problem == "" {
+			if seen[name] && d.problem == "" {
 				d.problem = "has " + path + " twice, and programs differ in which of them they read"
 			}
-			visible[name] = true
+			seen[name] = true
 			if member == "properties" && len(d.arguments) < maxStrings {
 				d.arguments[strings.ToLower(printable.TruncateBytes(name, maxName))] = true
 			}
@@ -90,7 +90,7 @@ func (d *definition) walk(value []byte, where, member string) {
 			}
 			if len(path) > maxPath {
 				d.server.skipped(d.kind, d.name, "",
-					"it is nested so deep that not all of it is looked at")
+					"it is nested so deep that not all of it is scanned")
 				continue
 			}
 			d.walk(value, path, name)
@@ -112,16 +112,16 @@ func (d *definition) addText(t text) {
 	switch {
 	case len(d.texts) == maxStrings:
 		d.server.skipped(d.kind, d.name, "",
-			"it has more than 2,000 strings; the others are not looked at")
+			"it has more than 2,000 strings; the others are not scanned")
 		return
 	case d.server.text == 0:
 		d.server.skipped(KindServer, "", "",
-			"the server has more text than is looked at, 4 MiB with the names that lead to it")
+			"the server has more text than is scanned: 4 MiB, member names included")
 		return
 	}
 	if len(t.s) > maxText {
 		d.server.skipped(d.kind, d.name, t.where,
-			"the text is longer than 16 KiB; the rest is not looked at")
+			"the text is longer than 16 KiB; the rest is not scanned")
 	}
 	t.s = strings.ToValidUTF8(t.s[:min(len(t.s), maxText)], "")
 	size := len(t.s) + len(t.where) + overhead

@@ -19,7 +19,7 @@ var (
 )
 
 // encodedText finds text in an encoding that models can read and people cannot.
-func encodedText(w *scanner, d *definition, t *text) (f Finding, found bool) {
+func encodedText(sc *scanner, d *definition, t *text) (f Finding, found bool) {
 	for _, m := range blob().FindAllStringIndex(t.plain, -1) {
 		decoded := decode(t.plain[m[0]:m[1]])
 		if decoded == "" {
@@ -29,7 +29,7 @@ func encodedText(w *scanner, d *definition, t *text) (f Finding, found bool) {
 		inner := text{s: decoded}
 		inner.read()
 		switch {
-		case isInjection(w, d, &inner):
+		case isInjection(sc, d, &inner):
 			severity = Critical
 		case strings.HasSuffix(strings.ToLower(t.plain[max(0, m[0]-40):m[0]]), ";base64,"):
 			// such as an icon
@@ -51,10 +51,10 @@ func encodedText(w *scanner, d *definition, t *text) (f Finding, found bool) {
 }
 
 // isInjection reports whether a rule for instructions matches a text.
-func isInjection(w *scanner, d *definition, t *text) bool {
+func isInjection(sc *scanner, d *definition, t *text) bool {
 	for _, patterns := range []func() []pattern{overrideInstructions, concealFromUser,
 		instructionTags, toolPrecedence, asksForContext, asksForSecrets, sendsDataOut} {
-		if f, found := matches(patterns, false)(w, d, t); found && f.Severity >= Medium {
+		if f, found := matches(patterns, false)(sc, d, t); found && f.Severity >= Medium {
 			return true
 		}
 	}

@@ -20,9 +20,9 @@ const (
 
 // toxicFlow finds tools that together have all three roles, so that a stranger's text can make a
 // model send private data away. It returns one finding for all servers.
-func toxicFlow(w *scanner) []Finding {
+func toxicFlow(sc *scanner) []Finding {
 	var has [3]*definition
-	for _, tool := range w.tools() {
+	for _, tool := range sc.tools() {
 		for _, p := range flowRoles(tool.d) {
 			if has[p] == nil {
 				has[p] = tool.d
@@ -45,7 +45,7 @@ func toxicFlow(w *scanner) []Finding {
 // flowRoles guesses the roles of a tool from its name, arguments and hints.
 func flowRoles(d *definition) (all []flowRole) {
 	name := nameWords(d.name)
-	of := append(nameWords(d.server.ID), name...) // a tool "search" of a server "gmail"
+	qualified := append(nameWords(d.server.ID), name...) // a tool "search" of a server "gmail"
 	has := func(words []string, any string) bool {
 		return slices.ContainsFunc(strings.Fields(any),
 			func(word string) bool { return slices.Contains(words, word) })
@@ -60,40 +60,39 @@ func flowRoles(d *definition) (all []flowRole) {
 			has([]string{strings.ToLower(argument)},
 				"url urls href endpoint webhook webhook_url target_url")
 	}
-	giving := has(name,
+	changes := has(name,
 		"send post publish upload reply forward tweet share push notify invite comment email submit write create update add append delete remove set")
-	reading := has(name,
+	reads := has(name,
 		"read get list search find open view show query load export fetch download cat tree select dump browse lookup retrieve check")
 	runs := has(name, "exec execute eval evaluate shell bash powershell terminal cmd spawn") ||
 		has(name, "run start") &&
 			has(name, "command commands script code shell python process proc program javascript")
-	database := has(of,
+	database := has(qualified,
 		"sql query queries database db postgres mysql sqlite mongo mongodb table tables")
 	const mail = "email emails mail mails inbox gmail outlook imap slack discord telegram whatsapp"
-	// by anyone
-	written := has(of, mail) ||
+	byStrangers := has(qualified, mail) ||
 		has(name, "tweet tweets issue issues comment comments rss feed feeds ticket tickets")
 	web := has(name, "web http url browse browser crawl scrape navigate webpage website") ||
 		takesURL && has(name, "fetch get open new page tab load download read")
 	open := openWorld != "false" // the default of the hint is true
 
-	if !giving && (web && open || takesURL && has(name, "fetch") || written && reading ||
-		openWorld == "true" && (reading || runs) || has(of, "web fetch browser") &&
+	if !changes && (web && open || takesURL && has(name, "fetch") || byStrangers && reads ||
+		openWorld == "true" && (reads || runs) || has(qualified, "web fetch browser") &&
 		has(name, "search fetch")) {
 		all = append(all, untrustedInput)
 	}
-	content := reading && !has(name, "list tree find browse check")
-	if !giving && (content &&
-		has(of, "file files fs filesystem folder folders document documents drive") || reading &&
-		has(of, mail)) || database && reading ||
-		reading && has(name,
+	content := reads && !has(name, "list tree find browse check")
+	if !changes && (content &&
+		has(qualified, "file files fs filesystem folder folders document documents drive") || reads &&
+		has(qualified, mail)) || database && reads ||
+		reads && has(name,
 			"env environment secret secrets credential credentials password passwords clipboard contacts calendar cookie cookies history notes keychain") {
 		all = append(all, privateData)
 	}
 	if runs && !database || takesURL && has(name, "fetch http request") || open &&
 		(takesURL || has(name, "send publish tweet upload webhook") ||
 			has(name, "post reply comment forward create push share") &&
-				(written || has(of, "gist gists pull pr twitter github gitlab status post"))) {
+				(byStrangers || has(qualified, "gist gists pull pr twitter github gitlab status post"))) {
 		all = append(all, dataSink)
 	}
 	return all
@@ -123,12 +122,12 @@ func hintContradiction(_ *scanner, d *definition) []Finding {
 		return nil
 	}
 	words := nameWords(d.name)
-	takes := slices.IndexFunc(words, func(word string) bool {
+	i := slices.IndexFunc(words, func(word string) bool {
 		return slices.Contains(
 			[]string{"delete", "remove", "drop", "destroy", "erase", "purge", "wipe", "truncate",
 				"uninstall", "overwrite"}, word)
 	})
-	if takes < 0 || slices.ContainsFunc(words, func(word string) bool {
+	if i < 0 || slices.ContainsFunc(words, func(word string) bool {
 		return slices.Contains(
 			[]string{"list", "get", "show", "find", "search", "count", "preview", "undo", "can",
 				"check", "describe", "explain", "plan", "simulate"}, word)
@@ -142,15 +141,15 @@ func hintContradiction(_ *scanner, d *definition) []Finding {
 	switch {
 	case readOnly == "true":
 		f.Severity, f.What, f.Evidence = High,
-			"the name says that the tool takes something away, the hints that it only reads: hosts may call it without asking",
+			"the tool is destructive by its name, and read-only by its hints: hosts may call it without asking",
 			"readOnlyHint: true"
 	case destructive == "false":
 		f.Severity, f.What, f.Evidence = Medium,
-			"the name says that the tool takes something away, the hints that it does not",
+			"the tool is destructive by its name, and not by its hints",
 			"destructiveHint: false"
 	case destructive == "":
 		f.Severity, f.What = Low,
-			"the name says that the tool takes something away, and there is no hint of it"
+			"the tool is destructive by its name, and no hint says so"
 	default:
 		return nil
 	}

@@ -64,11 +64,11 @@ func classOf(r rune) class {
 
 // hiddenCharacters describes the invisible characters of a text that have no legitimate use there.
 type hiddenCharacters struct {
-	count   map[class]int
-	first   int    // index of the first one, or -1
-	message string // text spelled by tag characters and variation selectors
-	longest int    // longest run of variation selectors
-	strong  int    // direction overrides
+	count     map[class]int
+	first     int    // index of the first one, or -1
+	message   string // text spelled by tag characters and variation selectors
+	longest   int    // longest run of variation selectors
+	overrides int    // direction overrides
 }
 
 // findHidden returns the hidden characters of a text.
@@ -118,7 +118,7 @@ func findHidden(s string) hiddenCharacters {
 		}
 		h.longest = max(h.longest, run)
 		if r == 0x202d || r == 0x202e {
-			h.strong++
+			h.overrides++
 		}
 		switch {
 		case c == tag && 0xe0020 <= r && r <= 0xe007e:
@@ -170,12 +170,12 @@ func flagLength(before rune, runes []rune) int {
 	if before != 0x1f3f4 {
 		return 0
 	}
-	for _, of := range []string{"gbeng", "gbsct", "gbwls"} {
+	for _, region := range []string{"gbeng", "gbsct", "gbwls"} {
 		i := 0
-		for i < len(of) && i < len(runes) && runes[i] == 0xe0000+rune(of[i]) {
+		for i < len(region) && i < len(runes) && runes[i] == 0xe0000+rune(region[i]) {
 			i++
 		}
-		if i == len(of) && i < len(runes) && runes[i] == 0xe007f {
+		if i == len(region) && i < len(runes) && runes[i] == 0xe007f {
 			return i + 1
 		}
 	}
@@ -229,11 +229,11 @@ func hiddenUnicode(_ *scanner, d *definition, t *text) (Finding, bool) {
 			kinds++
 		}
 	}
-	f := Finding{Severity: h.severity(kinds), What: "there is text that is not seen: " +
+	f := Finding{Severity: h.severity(kinds), What: "the text has invisible characters: " +
 		strings.Join(counts, ", "), Evidence: excerpt(t.s, h.first, h.first+1)}
 	if isName := t.key || t.where == "name" && d.kind != KindServer; isName {
 		f.Severity = max(f.Severity, High)
-		f.What = "there are characters in the name that are not seen: " +
+		f.What = "the name has invisible characters: " +
 			strings.Join(counts, ", ")
 	}
 	if h.message != "" {
@@ -248,7 +248,7 @@ func (h *hiddenCharacters) severity(kinds int) Severity {
 	switch {
 	case len(h.message) >= message:
 		return Critical
-	case h.count[tag] > 0, h.strong > 0, h.longest >= several, h.count[zero] >= many,
+	case h.count[tag] > 0, h.overrides > 0, h.longest >= several, h.count[zero] >= many,
 		kinds >= several:
 		return High
 	case h.count[zero] > few, h.count[bidi] > 0, h.count[blank] > 0, h.count[selector] > few,
@@ -262,13 +262,13 @@ func (h *hiddenCharacters) severity(kinds int) Severity {
 
 // isReadable reports whether at least nine tenths of s are printable ASCII.
 func isReadable(s string) bool {
-	good := 0
+	readable := 0
 	for i := range len(s) {
 		if c := s[i]; ' ' <= c && c <= '~' || c == '\n' || c == '\t' {
-			good++
+			readable++
 		}
 	}
-	return good > 0 && good*10 >= len(s)*9
+	return readable > 0 && readable*10 >= len(s)*9
 }
 
 // terminalEscape finds escape sequences for terminals.
@@ -278,7 +278,7 @@ func terminalEscape(_ *scanner, _ *definition, t *text) (Finding, bool) {
 		return Finding{}, false
 	}
 	return Finding{Severity: High,
-		What:     "the text has sequences that a terminal obeys: they can hide, overwrite and move what is shown",
+		What:     "the text has terminal escape sequences, which can hide, overwrite and move what is shown",
 		Evidence: excerpt(t.s, i, i+1)}, true
 }
 
@@ -289,7 +289,7 @@ func hiddenLayout(_ *scanner, _ *definition, t *text) (Finding, bool) {
 	}
 	if m := padding().FindStringIndex(t.plain); m != nil {
 		return Finding{Severity: Medium,
-			What:     "there is text behind so much white space that people do not see it",
+			What:     "there is text after so much white space that people do not see it",
 			Evidence: excerpt(t.plain[m[1]-1:], 0, 80)}, true
 	}
 	if m := comment().FindStringIndex(t.plain); m != nil {

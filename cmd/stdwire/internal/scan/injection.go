@@ -59,18 +59,18 @@ var concealFromUser = sync.OnceValue(func() []pattern {
 
 var instructionTags = sync.OnceValue(func() []pattern {
 	return []pattern{
-		phrase(High, "there is a tag that gives text the looks of instructions from elsewhere", "<",
+		phrase(High, "a tag makes text look like instructions of the host or the user", "<",
 			`<\s*/?\s*(?:important|secret|hidden|admin|sys|override|system(?:[-_ ]?(?:prompt|message|reminder|instructions?|override))?|(?:hidden|secret|admin|`+
 				`important|priority)[-_ ]?\w+)\s*>`),
-		phrase(High, "there are marks with which models tell who speaks", "<|inst]|<<|_turn>",
+		phrase(High, "there are tokens that separate the roles of a conversation", "<|inst]|<<|_turn>",
 			`<\|(?:im_start|im_end|im_sep|system|user|assistant|endoftext|end|eot_id|start_header_id|end_header_id|begin_of_text)\|>|\[/?INST\]|<</?SYS>>|`+
 				`<(?:start|end)_of_turn>`),
-		phrase(Medium, "there is a tag that gives text the looks of instructions from elsewhere",
+		phrase(Medium, "a tag makes text look like instructions of the host or the user",
 			"<",
 			`<\s*/?\s*(?:instructions?|critical|assistant|human|priority|attention|warning)\s*>`),
-		phrase(Medium, "there is a heading that gives text the looks of instructions from elsewhere",
+		phrase(Medium, "a heading makes text look like instructions of the host or the user",
 			"system", `(?-i:(?:^|[.!?\n]\s*)SYSTEM(?: NOTE)?:)`),
-		phrase(Medium, "there is a heading that gives text the looks of instructions from elsewhere",
+		phrase(Medium, "a heading makes text look like instructions of the host or the user",
 			"system",
 			`(?:^|\n)[\s#>*\[]*system (?:prompt|message|instructions?|override|notice)\]?\**\s*:`),
 	}
@@ -178,12 +178,12 @@ var sendsDataOut = sync.OnceValue(func() []pattern {
 
 var imageBeacons = sync.OnceValue(func() []pattern {
 	return []pattern{
-		phrase(High, "there is an image whose address has room for data: showing it sends that away",
+		phrase(High, "there is an image whose URL has room for data: rendering the image sends the data",
 			"](",
 			`!\[[^\]]{0,200}\]\(\s*<?(?:https?:)?//[^)\s]*\?[^)\s]*(?:[{$<\[%]|=\)|=>|\b(?:your|data|secret|conversation|prompt)[_ )])`),
-		phrase(Medium, "there is an image whose address has parameters: showing it tells somebody",
+		phrase(Medium, "there is an image whose URL has parameters: rendering the image sends them",
 			"](", `!\[[^\]]{0,200}\]\(\s*<?(?:https?:)?//[^)\s]*\?[^)\s]*`),
-		phrase(Medium, "there is an image whose address has parameters: showing it tells somebody",
+		phrase(Medium, "there is an image whose URL has parameters: rendering the image sends them",
 			"<img",
 			`<img\b[^>]{0,300}\bsrc\s*=\s*["']?(?:https?:)?//[^\s>]*\?`),
 	}

@@ -13,18 +13,18 @@ func mixedScript(_ *scanner, d *definition, t *text) (Finding, bool) {
 	if isPlainASCII(t.s) || !isName && !t.key {
 		return Finding{}, false
 	}
-	for _, flowRole := range strings.FieldsFunc(t.s,
+	for _, word := range strings.FieldsFunc(t.s,
 		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
-		if !looksLatin(flowRole) {
+		if !looksLatin(word) {
 			continue
 		}
-		f := Finding{Severity: High, Evidence: spellOut(flowRole)}
+		f := Finding{Severity: High, Evidence: spellOut(word)}
 		if !strings.ContainsFunc(t.s,
 			func(r rune) bool { return r < utf8.RuneSelf && unicode.IsLetter(r) }) {
 			f.Severity = Medium // it may be a word in that script
 		}
 		f.What = fmt.Sprintf(
-			"the name looks like %q, and is another: it has letters that only look like those",
+			"the name looks like %q, but has letters of another script",
 			strings.Map(toLatin, t.s))
 		return f, true
 	}
@@ -33,18 +33,18 @@ func mixedScript(_ *scanner, d *definition, t *text) (Finding, bool) {
 
 // looksLatin reports whether a word, in whole or part, looks like ASCII letters but is not.
 func looksLatin(word string) bool {
-	ascii, alike, other := 0, 0, 0
+	ascii, lookalike, other := 0, 0, 0
 	for _, r := range word {
 		switch l := toLatin(r); {
 		case r < utf8.RuneSelf:
 			ascii++
 		case l < utf8.RuneSelf:
-			alike++
+			lookalike++
 		case !unicode.Is(unicode.Latin, r):
 			other++
 		}
 	}
-	return alike > 0 && ascii+alike > 1 && (other == 0 || ascii > 0)
+	return lookalike > 0 && ascii+lookalike > 1 && (other == 0 || ascii > 0)
 }
 
 // spellOut returns a word with the code points of letters that are not ASCII.
@@ -65,8 +65,8 @@ type namedTool struct {
 	skeleton string // see skeleton
 }
 
-func (w *scanner) tools() (all []namedTool) {
-	for _, s := range w.servers {
+func (sc *scanner) tools() (all []namedTool) {
+	for _, s := range sc.servers {
 		for _, d := range s.definitions {
 			if d.tool() {
 				all = append(all, namedTool{d, skeleton(d.name)})
@@ -77,9 +77,9 @@ func (w *scanner) tools() (all []namedTool) {
 }
 
 // sameName finds tools with equal names.
-func sameName(w *scanner) (found []Finding) {
+func sameName(sc *scanner) (found []Finding) {
 	first := map[string]*definition{}
-	for _, tool := range w.tools() {
+	for _, tool := range sc.tools() {
 		d := tool.d
 		other, taken := first[d.name]
 		switch {
@@ -89,13 +89,13 @@ func sameName(w *scanner) (found []Finding) {
 		case other.server == d.server:
 			found = append(found,
 				Finding{Severity: Medium, Place: d.place("name"),
-					What: "the server has two tools of this name: which of them is called, only it knows"})
+					What: "the server has two tools of this name: only the server decides which of them is called"})
 			continue
 		}
 		f := Finding{Severity: Medium, Place: d.place("name"),
 			Related: []Place{other.place("name")}}
 		f.What = fmt.Sprintf(
-			"the server %q has a tool of the same name: a model may call the one when the other is meant",
+			"the server %q has a tool of the same name: a model may call the wrong one",
 			other.server.ID)
 		if string(d.raw) == string(other.raw) {
 			f.Severity = Low
@@ -109,19 +109,19 @@ func sameName(w *scanner) (found []Finding) {
 }
 
 // nearName finds tools of different servers with similar names.
-func nearName(w *scanner) (found []Finding) {
+func nearName(sc *scanner) (found []Finding) {
 	const shortest, longest = 6, 128 // lengths of names in which one letter may differ by mistake
-	alike, variants := map[string]*definition{}, map[string]*definition{}
-	for _, tool := range w.tools() {
+	bySkeleton, byVariant := map[string]*definition{}, map[string]*definition{}
+	for _, tool := range sc.tools() {
 		d := tool.d
 		if len(tool.skeleton) < 3 || len(d.name) > longest {
 			continue
 		}
-		other := alike[tool.skeleton]
+		other := bySkeleton[tool.skeleton]
 		f := Finding{Severity: Medium, Place: d.place("name"), What: "looks like"}
 		switch {
 		case other == nil:
-			alike[tool.skeleton] = d
+			bySkeleton[tool.skeleton] = d
 		case other.server == d.server || other.name == d.name:
 			other = nil
 		case strings.EqualFold(separators.Replace(other.name), separators.Replace(d.name)):
@@ -132,9 +132,9 @@ func nearName(w *scanner) (found []Finding) {
 		if other == nil && len(tool.skeleton) >= shortest {
 			f.Severity, f.What = Low, "is one letter away from"
 			for variant := range deletions(tool.skeleton) {
-				switch v := variants[variant]; {
+				switch v := byVariant[variant]; {
 				case v == nil:
-					variants[variant] = d
+					byVariant[variant] = d
 				case v.server != d.server && v.name != d.name &&
 					isOneEditApart(skeleton(v.name), tool.skeleton):
 					other = v

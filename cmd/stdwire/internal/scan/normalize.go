@@ -13,7 +13,7 @@ import (
 // lookalikes maps letters to the ASCII letters that they look like.
 var lookalikes = sync.OnceValue(func() map[rune]rune {
 	m := map[rune]rune{}
-	for toLatin, others := range map[rune]string{
+	for latin, others := range map[rune]string{
 		'a': "аɑα", 'b': "Ьƅ", 'c': "сϲᴄ", 'd': "ԁɗ", 'e': "еҽє", 'g': "ɡց", 'h': "һհ", 'i': "іıɩι",
 		'j': "јϳ", 'k': "κкᴋ\u212a", 'l': "ӏⅼ", 'm': "мᴍ", 'n': "ո", 'o': "оοօᴏ", 'p': "рρ",
 		'q': "ԛզ", 'r': "ᴦ", 's': "ѕꜱſ", 't': "тτᴛ", 'u': "υսᴜ", 'v': "ѵνᴠ", 'w': "ԝѡᴡ", 'x': "хχ",
@@ -24,7 +24,7 @@ var lookalikes = sync.OnceValue(func() map[rune]rune {
 		'Z': "ΖᏃ",
 	} {
 		for _, r := range others {
-			m[r] = toLatin
+			m[r] = latin
 		}
 	}
 	return m
@@ -65,13 +65,13 @@ func normalize(s string) string {
 	for i := range len(s) {
 		if c := s[i]; c >= utf8.RuneSelf || c < ' ' && c != '\n' && c != '\t' {
 			return strings.Map(func(r rune) rune {
-				switch hiddenUnicode := classOf(r); {
+				switch c := classOf(r); {
 				case r == '\n' || r == '\t':
-				case hiddenUnicode == separator:
+				case c == separator:
 					return '\n'
-				case hiddenUnicode == control, hiddenUnicode == blank, unicode.IsSpace(r):
+				case c == control, c == blank, unicode.IsSpace(r):
 					return ' '
-				case hiddenUnicode != visible:
+				case c != visible:
 					return -1
 				}
 				return toLatin(r)
@@ -125,8 +125,8 @@ func isPlainASCII(s string) bool {
 
 // excerpt returns s[start:end] with some text around it.
 func excerpt(s string, start, end int) string {
-	const around = 40
-	from, to := max(0, start-around), min(len(s), end+around)
+	const margin = 40
+	from, to := max(0, start-margin), min(len(s), end+margin)
 	for from > 0 && !utf8.RuneStart(s[from]) {
 		from--
 	}

@@ -54,7 +54,7 @@ func TestPortabilityRules(t *testing.T) {
 	assert.Equal(t, len(rules), 0, "a rule has no test")
 }
 
-// A rule survives schemas that are none, and finds at most 10 places.
+// A rule accepts JSON that is not a schema, and finds at most 10 places.
 func TestPortabilityOfOddSchemas(t *testing.T) {
 	many := `{"properties":{` + strings.TrimSuffix(strings.Repeat(`"$":{},`, 50), ",") + `}}`
 	for _, schema := range []string{"", "7", "null", "[]", `{"properties":7,"allOf":{},"type":[]}`,

@@ -52,7 +52,7 @@ func ruleTable() []rule {
 			Advice: "Do not use the tool: there is no honest reason to mix scripts within a word of a name.",
 		}, text: mixedScript},
 		{Rule: Rule{
-			ID: "terminal-escape", Severity: High, Title: "Sequences that a terminal obeys",
+			ID: "terminal-escape", Severity: High, Title: "Terminal escape sequences",
 			Help:   "Escape sequences in a definition hide or overwrite text on a terminal, so that a reviewer sees other text than the model.",
 			Advice: "Look at the text with the sequences spelled out, and do not use the server if they hide something.",
 		}, injection: true, text: terminalEscape},
@@ -74,7 +74,7 @@ func ruleTable() []rule {
 		}, injection: true, text: matches(concealFromUser, false)},
 		{Rule: Rule{
 			ID: "instruction-tag", Severity: High,
-			Title:  "Text dressed up as instructions from elsewhere",
+			Title:  "Text that looks like instructions of the host or the user",
 			Help:   "Tags such as <IMPORTANT>, and the tokens that separate the roles of a conversation, make a definition look like instructions of the host or the user.",
 			Advice: doNotUse,
 		}, injection: true, text: matches(instructionTags, false)},
@@ -113,19 +113,19 @@ func ruleTable() []rule {
 		}, injection: true, text: encodedText},
 		{Rule: Rule{
 			ID: "suspicious-download", Severity: High,
-			Title:  "A skill has something downloaded and run",
+			Title:  "A skill downloads and runs something",
 			Help:   "A model follows a skill with the tools of its host. The digests of a skill do not cover its downloads, which may change at any time.",
 			Advice: "Look at what is downloaded, and do not use the skill unless it can do without, or the download is pinned to a digest.",
 		}, text: inSkill(matches(suspiciousDownloads, true))},
 		{Rule: Rule{
-			ID: "malicious-code", Severity: High, Title: "A skill has code as malware has it",
+			ID: "malicious-code", Severity: High, Title: "A skill has code that is typical of malware",
 			Help:   "Reverse shells, encoded commands, stolen keys, deleted homes and back doors have no place in the instructions and scripts of a skill.",
 			Advice: doNotUse,
 		}, text: inSkill(matches(malware, true))},
 		{Rule: Rule{
 			ID: "insistence", Severity: Info, Title: "Insistent wording",
 			Help:   "\"You must\" and words in upper case are common, also in harmless descriptions. Beside other findings they are suspicious.",
-			Advice: "Nothing, if there is nothing else about the tool.",
+			Advice: "If the tool has no other finding, nothing needs to be done.",
 		}, text: matches(insistence, false)},
 		{Rule: Rule{
 			ID: "shadowing", Severity: High, Title: "Text about the tools of another server",
@@ -133,26 +133,26 @@ func ruleTable() []rule {
 			Advice: "Do not use the two servers together, unless they are made for it.",
 		}, injection: true, text: shadowing},
 		{Rule: Rule{
-			ID: "same-name", Severity: Medium, Title: "Two tools of one name",
+			ID: "same-name", Severity: Medium, Title: "Two tools with the same name",
 			Help:   "If a host does not distinguish names by server, chance or the order of the servers decides which tool is called.",
 			Advice: "Use a host that puts the server's ID before the names, or leave one of the tools out.",
 		}, scanner: sameName},
 		{Rule: Rule{
-			ID: "near-name", Severity: Medium, Title: "Names that are taken for each other",
+			ID: "near-name", Severity: Medium, Title: "Names that are easily confused",
 			Help:   "Names that differ in one letter, or only look the same, make models and people call the wrong tool.",
 			Advice: "Check whether one of the servers imitates the other. If not, nothing needs to be done.",
 		}, scanner: nearName},
 		{Rule: Rule{
 			ID: "hint-contradiction", Severity: High, Title: "A destructive name without the hint",
-			Help: "Hosts decide by destructiveHint and readOnlyHint whether to ask before a call. A tool that takes something away and says that it does not " +
-				"is called without asking.",
+			Help: "Hosts decide by destructiveHint and readOnlyHint whether to ask before a call. A destructive tool whose hints " +
+				"say otherwise is called without asking.",
 			Advice: "Have the host ask before each call of the tool, whatever its hints say.",
 		}, definition: hintContradiction},
 		{Rule: Rule{
 			ID: "toxic-flow", Severity: Medium, Title: "Tools that together can carry data away",
 			Help: "If a model can read text by strangers, read private data, and send something out, then a stranger's text can make it send the private " +
 				"data out. None of the tools has to be malicious. What they do is guessed from their names, arguments and hints.",
-			Advice: "Do not use the tools in one conversation, or have each call of the one that sends confirmed.",
+			Advice: "Do not use the tools in one conversation, or have the host ask before each call of the one that sends.",
 		}, scanner: toxicFlow},
 		{Rule: Rule{
 			ID: "remote-schema", Severity: Medium,
@@ -172,7 +172,7 @@ func ruleTable() []rule {
 			Advice: "Keep it in the environment or a store of secrets, refer to it as ${NAME}, and replace it if others have seen it.",
 		}, config: configSecrets},
 		{Rule: Rule{
-			ID: "app-access", Severity: Medium, Title: "A page that asks for much",
+			ID: "app-access", Severity: Medium, Title: "A page that requests much access",
 			Help:   "A host may grant the page of an app its requests: the camera, the microphone, the location, and the origins that it connects to.",
 			Advice: "Ask what the page needs it for, and do not grant the rest.",
 		}, app: appAccess},
@@ -203,7 +203,7 @@ func ruleTable() []rule {
 		{Rule: Rule{
 			ID: ruleTooLarge, Severity: Medium, Title: "More than the scan reads",
 			Help:   "Content beyond the limits was not checked. No honest definition is that large.",
-			Advice: "Look at the rest yourself, or leave it out.",
+			Advice: "Review the rest yourself, or leave the definition out.",
 		}},
 	}
 }
@@ -211,8 +211,8 @@ func ruleTable() []rule {
 // camel converts an ID to the form of rule names in SARIF, such as HiddenUnicode.
 func camel(id string) string {
 	var b strings.Builder
-	for flowRole := range strings.SplitSeq(id, "-") {
-		b.WriteString(strings.ToUpper(flowRole[:1]) + flowRole[1:])
+	for word := range strings.SplitSeq(id, "-") {
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
 	}
 	return b.String()
 }

@@ -76,9 +76,9 @@ func SARIF(findings []Finding, version string) ([]byte, error) {
 		if name == "" {
 			name = p.Server
 		}
-		for _, flowRole := range []string{p.Name, p.Where} {
-			if flowRole != "" {
-				full = append(full, flowRole)
+		for _, part := range []string{p.Name, p.Where} {
+			if part != "" {
+				full = append(full, part)
 			}
 		}
 		return location{Logical: []logical{{name, strings.Join(full, "/"), string(p.Kind)}}}
@@ -88,7 +88,7 @@ func SARIF(findings []Finding, version string) ([]byte, error) {
 		f := &findings[i]
 		text := f.What
 		if f.Evidence != "" {
-			text += " It is: " + f.Evidence
+			text += " Evidence: " + f.Evidence
 		}
 		r := result{
 			Rule: f.Rule, Index: slices.IndexFunc(d.Rules, func(r ruleJSON) bool {

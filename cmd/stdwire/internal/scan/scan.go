@@ -13,9 +13,8 @@
 //
 // Scan checks every string of every definition, including member names, schemas and annotations,
 // of the files of skills, and of the handshake, which contains the server's instructions. It checks
-// the server's
-// configuration for secrets. [Rules] lists the checks. All servers must be passed in one call,
-// because some rules compare servers.
+// the server's configuration for secrets. [Rules] lists the checks. All servers must be passed in
+// one call, because some rules compare servers.
 //
 // # What it cannot detect
 //
@@ -68,20 +67,20 @@ const (
 // order of the servers and their definitions. It does not modify its argument and may be called
 // concurrently. Its time is linear in the size of the text: some seconds per MiB in the worst case.
 func Scan(servers []Server) []Finding {
-	w := newScanner(servers)
+	sc := newScanner(servers)
 	rules := ruleTable()
-	for _, s := range w.servers {
-		w.server(s, rules)
+	for _, s := range sc.servers {
+		sc.server(s, rules)
 	}
 	for _, r := range rules {
 		if r.scanner != nil {
-			for _, f := range r.scanner(w) {
-				w.add(r, f)
+			for _, f := range r.scanner(sc) {
+				sc.add(r, f)
 			}
 		}
 	}
-	w.trim()
-	return w.findings
+	sc.trim()
+	return sc.findings
 }
 
 // A scanner holds all servers and the findings so far.
@@ -100,14 +99,14 @@ type scannedServer struct {
 }
 
 func newScanner(servers []Server) *scanner {
-	w := &scanner{}
+	sc := &scanner{}
 	for i := range servers {
 		s := &scannedServer{Server: &servers[i], text: maxServerText}
 		s.read()
-		w.servers = append(w.servers, s)
+		sc.servers = append(sc.servers, s)
 	}
-	w.mentionIndex = mentionIndex(w.servers)
-	return w
+	sc.mentionIndex = mentionIndex(sc.servers)
+	return sc
 }
 
 // read parses the server's definitions.
@@ -123,7 +122,7 @@ func (s *scannedServer) read() {
 		for _, raw := range list.raw {
 			if len(s.definitions) == maxDefinitions {
 				s.skipped(KindServer, "", "",
-					"the server offers more than 5,000 things; the others are not looked at")
+					"the server offers more than 5,000 definitions; the others are not scanned")
 				return
 			}
 			s.definitions = append(s.definitions, s.newDefinition(list.kind, raw))
@@ -147,21 +146,21 @@ func (s *scannedServer) skipped(kind Kind, name, where, what string) {
 }
 
 // server checks one server.
-func (w *scanner) server(s *scannedServer, rules []rule) {
+func (sc *scanner) server(s *scannedServer, rules []rule) {
 	for _, r := range rules {
 		switch {
 		case r.ID == ruleTooLarge:
 			for _, f := range s.limitFindings {
-				w.add(r, f)
+				sc.add(r, f)
 			}
 		case r.config != nil:
 			for _, f := range r.config(s.Server) {
-				w.add(r, f)
+				sc.add(r, f)
 			}
 		case r.app != nil:
 			for i := range s.Apps {
 				for _, f := range r.app(s.ID, &s.Apps[i]) {
-					w.add(r, f)
+					sc.add(r, f)
 				}
 			}
 		}
@@ -169,27 +168,27 @@ func (w *scanner) server(s *scannedServer, rules []rule) {
 	for _, d := range s.definitions {
 		var found []Finding
 		for _, r := range rules {
-			of := r.check(w, d)
-			for i := range of {
-				of[i].Rule = r.ID
+			ruleFindings := r.check(sc, d)
+			for i := range ruleFindings {
+				ruleFindings[i].Rule = r.ID
 			}
-			found = append(found, of...)
+			found = append(found, ruleFindings...)
 		}
-		w.escalate(found, rules)
+		sc.escalate(found, rules)
 	}
 }
 
 // check returns the findings of a rule in one definition.
-func (r *rule) check(w *scanner, d *definition) (found []Finding) {
+func (r *rule) check(sc *scanner, d *definition) (found []Finding) {
 	if r.definition != nil {
-		found = r.definition(w, d)
+		found = r.definition(sc, d)
 	}
 	if r.text == nil {
 		return found[:min(len(found), maxPerRule)]
 	}
 	for i := range d.texts {
 		t := &d.texts[i]
-		if f, ok := r.text(w, d, t); ok {
+		if f, ok := r.text(sc, d, t); ok {
 			f.Place = d.place(t.where)
 			found = append(found, f)
 		}
@@ -202,7 +201,7 @@ func (r *rule) check(w *scanner, d *definition) (found []Finding) {
 
 // escalate adds the findings of one definition. If several rules about injected text match it, its
 // high findings become critical, because innocent reasons for all of them are unlikely.
-func (w *scanner) escalate(found []Finding, rules []rule) {
+func (sc *scanner) escalate(found []Finding, rules []rule) {
 	byID := func(id string) rule {
 		return rules[slices.IndexFunc(rules, func(r rule) bool { return r.ID == id })]
 	}
@@ -217,12 +216,12 @@ func (w *scanner) escalate(found []Finding, rules []rule) {
 		if r.injection && f.Severity == High && len(kinds) > 1 {
 			f.Severity = Critical
 		}
-		w.add(r, f)
+		sc.add(r, f)
 	}
 }
 
 // add completes a finding, makes it printable, and stores it.
-func (w *scanner) add(r rule, f Finding) {
+func (sc *scanner) add(r rule, f Finding) {
 	f.Rule, f.Advice = r.ID, cmp.Or(f.Advice, r.Advice)
 	f.Place = f.Place.printableText()
 	f.Related = slices.Clone(f.Related)
@@ -231,14 +230,14 @@ func (w *scanner) add(r rule, f Finding) {
 	}
 	f.What, f.Evidence = printableText(strings.ToUpper(f.What[:1])+f.What[1:], maxSentence)+".",
 		printableText(f.Evidence, maxEvidence)
-	if w.findings = append(w.findings, f); len(w.findings) > 4*maxFindings {
-		w.trim()
+	if sc.findings = append(sc.findings, f); len(sc.findings) > 4*maxFindings {
+		sc.trim()
 	}
 }
 
 // trim sorts the findings and keeps the worst.
-func (w *scanner) trim() {
-	slices.SortStableFunc(w.findings,
+func (sc *scanner) trim() {
+	slices.SortStableFunc(sc.findings,
 		func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
-	w.findings = w.findings[:min(len(w.findings), maxFindings)]
+	sc.findings = sc.findings[:min(len(sc.findings), maxFindings)]
 }

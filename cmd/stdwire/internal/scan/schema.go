@@ -27,10 +27,10 @@ func remoteSchema(_ *scanner, d *definition, t *text) (Finding, bool) {
 		return Finding{}, false
 	case strings.Contains(document, ":") || strings.HasPrefix(document, "//"):
 		return Finding{Severity: Medium,
-			What:     "the schema is completed from a URL: what is there can be changed at any time, and sees who reads it",
+			What:     "the schema refers to a URL: its content can change at any time, and its host sees who reads it",
 			Evidence: t.s}, true
 	}
-	return Finding{Severity: Low, What: "the schema refers to something that is not in it",
+	return Finding{Severity: Low, What: "the schema refers to something that it does not contain",
 		Evidence: t.s}, true
 }
 

@@ -59,7 +59,7 @@ func configSecrets(s *Server) (found []Finding) {
 			})
 		}
 	}
-	const stored = "a secret stands in the configuration, for everybody who can read the file"
+	const stored = "the configuration contains a secret, for everybody who can read the file"
 	for _, name := range slices.Sorted(maps.Keys(s.Config.Env)) {
 		if kind, n := secretIn(name, s.Config.Env[name]); kind != "" {
 			report(Medium, join("env", name), kind, n, stored)
@@ -74,8 +74,8 @@ func configSecrets(s *Server) (found []Finding) {
 	}
 	for i, arg := range s.Config.Args {
 		name, value := "", arg
-		switch before, after, namedTool := strings.Cut(arg, "="); {
-		case namedTool:
+		switch before, after, isAssignment := strings.Cut(arg, "="); {
+		case isAssignment:
 			name, value = before, after
 		case i > 0 && strings.HasPrefix(s.Config.Args[i-1], "-") &&
 			!strings.Contains(s.Config.Args[i-1], "="):
@@ -94,7 +94,7 @@ func configSecrets(s *Server) (found []Finding) {
 		}
 	}
 	if kind, n := secretInURL(s.Config.URL); kind != "" {
-		report(Medium, "url", kind, n, "a secret stands in the URL, which ends up in logs")
+		report(Medium, "url", kind, n, "the URL contains a secret, and URLs end up in logs")
 	}
 	return found
 }
@@ -119,8 +119,8 @@ func secretIn(name, value string) (kind string, length int) {
 	if kind, n := secretInURL(urlForm().FindString(value)); kind != "" {
 		return kind, n
 	}
-	namedTool := secretName().MatchString(name) && !publicName().MatchString(name)
-	if namedTool && !strings.ContainsAny(value, " \t\n") && !placeholder().MatchString(value) &&
+	isSecretName := secretName().MatchString(name) && !publicName().MatchString(name)
+	if isSecretName && !strings.ContainsAny(value, " \t\n") && !placeholder().MatchString(value) &&
 		!path().MatchString(value) && looksRandom(value) {
 		return "a value that looks random under a name for secrets", len(value)
 	}

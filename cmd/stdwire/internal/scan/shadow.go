@@ -18,22 +18,22 @@ type mention struct {
 
 func (m mention) String() string {
 	if m.tool == nil {
-		return fmt.Sprintf("the server %q", m.server.ID)
+		return fmt.Sprintf("another server, %q", m.server.ID)
 	}
-	return fmt.Sprintf("the tool %q of the server %q", m.tool.name, m.server.ID)
+	return fmt.Sprintf("the tool %q of another server, %q", m.tool.name, m.server.ID)
 }
 
 // mentionIndex maps words, in lower case, to the servers and tools that they may stand for. It is
 // empty if there is only one server.
 func mentionIndex(servers []*scannedServer) map[string][]mention {
-	phrase := map[string][]mention{}
+	index := map[string][]mention{}
 	if len(servers) < 2 {
-		return phrase
+		return index
 	}
 	const limit = 8 // meanings of a word
 	add := func(word string, m mention) {
-		if word = strings.ToLower(word); len(phrase[word]) < limit {
-			phrase[word] = append(phrase[word], m)
+		if word = strings.ToLower(word); len(index[word]) < limit {
+			index[word] = append(index[word], m)
 		}
 	}
 	for _, s := range servers {
@@ -49,41 +49,41 @@ func mentionIndex(servers []*scannedServer) map[string][]mention {
 			}
 		}
 	}
-	return phrase
+	return index
 }
 
 // A token is a word of a text that may mention a server or tool.
 type token struct {
 	start, end int
 	sentence   [2]int // its start and end
-	of         []mention
+	mentions   []mention
 }
 
 // shadowing finds texts about the tools of other servers.
-func shadowing(w *scanner, d *definition, t *text) (f Finding, found bool) {
-	if len(w.mentionIndex) == 0 || !t.isProse() {
+func shadowing(sc *scanner, d *definition, t *text) (f Finding, found bool) {
+	if len(sc.mentionIndex) == 0 || !t.isProse() {
 		return f, false
 	}
-	tokens := w.tokens(d, t.plain)
-	read := textIndex{s: t.plain, first: map[sentenceKey]int{}, last: map[sentenceKey]int{},
+	tokens := sc.tokens(d, t.plain)
+	index := textIndex{s: t.plain, first: map[sentenceKey]int{}, last: map[sentenceKey]int{},
 		directed: map[int]bool{}}
 	for i := range tokens {
-		for _, m := range tokens[i].of {
-			side := sentenceKey{tokens[i].sentence[0], m.server, m.tool != nil}
-			if _, there := read.first[side]; !there {
-				read.first[side] = tokens[i].start
+		for _, m := range tokens[i].mentions {
+			key := sentenceKey{tokens[i].sentence[0], m.server, m.tool != nil}
+			if _, seen := index.first[key]; !seen {
+				index.first[key] = tokens[i].start
 			}
-			read.last[side] = tokens[i].start
+			index.last[key] = tokens[i].start
 		}
 	}
 	for i := range tokens {
-		for _, m := range tokens[i].of {
-			severity := read.severityOf(&tokens[i], m)
+		for _, m := range tokens[i].mentions {
+			severity := index.severityOf(&tokens[i], m)
 			if severity < Low || found && severity <= f.Severity {
 				continue
 			}
 			f = Finding{Severity: severity,
-				What:     "the text is about something of another server: " + m.String(),
+				What:     "the text is about " + m.String(),
 				Evidence: excerpt(t.plain, tokens[i].start, tokens[i].end)}
 			f.Related = []Place{{Server: m.server.ID, Kind: KindServer}}
 			if m.tool != nil {
@@ -97,7 +97,7 @@ func shadowing(w *scanner, d *definition, t *text) (f Finding, found bool) {
 
 // tokens returns the words of a text that may mention another server and are not names of the
 // definition's own server.
-func (w *scanner) tokens(d *definition, s string) (tokens []token) {
+func (sc *scanner) tokens(d *definition, s string) (tokens []token) {
 	sentence := [2]int{0, sentenceEnd(s, 0)}
 	for at := 0; at < len(s); {
 		start := strings.IndexFunc(s[at:], inWord)
@@ -117,13 +117,13 @@ func (w *scanner) tokens(d *definition, s string) (tokens []token) {
 		if word == "" {
 			continue
 		}
-		of := w.mentionIndex[strings.ToLower(word)]
+		mentions := sc.mentionIndex[strings.ToLower(word)]
 		own := d.arguments[strings.ToLower(word)]
-		for _, m := range of {
+		for _, m := range mentions {
 			own = own || m.server == d.server
 		}
-		if len(of) > 0 && !own {
-			tokens = append(tokens, token{start, start + len(word), sentence, of})
+		if len(mentions) > 0 && !own {
+			tokens = append(tokens, token{start, start + len(word), sentence, mentions})
 		}
 	}
 	return tokens
@@ -162,26 +162,26 @@ type sentenceKey struct {
 func (r *textIndex) severityOf(tok *token, m mention) Severity {
 	word := r.s[tok.start:tok.end]
 	other := sentenceKey{tok.sentence[0], m.server, m.tool == nil}
-	first, there := r.first[other]
+	first, mentioned := r.first[other]
 	// two words mention the server and its tool
-	together := there && (first != tok.start || r.last[other] != tok.start)
+	bothMentioned := mentioned && (first != tok.start || r.last[other] != tok.start)
 	what := serverWord
 	if m.tool != nil {
 		what = toolWord
 	}
-	isQuoted, certain := isQuoted(r.s, tok.start, tok.end), together || isDistinctive(word) ||
+	quoted, certain := isQuoted(r.s, tok.start, tok.end), bothMentioned || isDistinctive(word) ||
 		isFollowedBy(r.s, tok.end, what)
 	common := common()[strings.ToLower(word)] || len(word) < 4
 	switch {
-	case !certain && !isQuoted && common:
+	case !certain && !quoted && common:
 		return Info
-	case !certain && (!isQuoted || common && !r.isDirective(tok.sentence)):
+	case !certain && (!quoted || common && !r.isDirective(tok.sentence)):
 		return Low
 	case !certain && common: // in quotes, it may name something else
 		return Medium
 	case r.isDirective(tok.sentence):
 		return High
-	case m.tool == nil && !isQuoted && !together && !isFollowedBy(r.s, tok.end, what):
+	case m.tool == nil && !quoted && !bothMentioned && !isFollowedBy(r.s, tok.end, what):
 		return Low
 	}
 	return Medium

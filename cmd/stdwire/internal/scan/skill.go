@@ -40,15 +40,15 @@ func (s *scannedServer) newFile(f File) *definition {
 	return d
 }
 
-// inSkill restricts a check to skills: what they say is followed by a model with the tools of its
-// host.
+// inSkill restricts a check to skills, because a model follows their instructions with the tools of
+// its host.
 func inSkill(check func(*scanner, *definition, *text) (Finding, bool)) func(*scanner, *definition,
 	*text) (Finding, bool) {
-	return func(w *scanner, d *definition, t *text) (Finding, bool) {
+	return func(sc *scanner, d *definition, t *text) (Finding, bool) {
 		if d.kind != KindSkill {
 			return Finding{}, false
 		}
-		return check(w, d, t)
+		return check(sc, d, t)
 	}
 }
 
@@ -59,7 +59,7 @@ const (
 
 var suspiciousDownloads = sync.OnceValue(func() []pattern {
 	return []pattern{
-		phrase(High, "what is downloaded is run without a look at it",
+		phrase(High, "a download is run without a review",
 			"curl|wget|fetch|iwr|irm|invoke-|downloadstring",
 			fetching+`[^\n|]{0,300}?\|\s*(?:`+running+`)|`+
 				`(?:\b(?:ba|z|da|k)?sh|\beval|\bsource)\b[^\n]{0,40}?(?:\$\(|<\(|`+"`"+`)\s*(?:curl|wget)\b|`+
@@ -72,7 +72,7 @@ var suspiciousDownloads = sync.OnceValue(func() []pattern {
 			"pastebin|rentry|ghostbin|hastebin|bit.ly|tinyurl|t.co|is.gd|transfer.sh|file.io|anonfiles|discord",
 			`https?://(?:www\.)?(?:pastebin\.com/raw|rentry\.co|ghostbin\.\w+|hastebin\.com/raw|bit\.ly|tinyurl\.com|t\.co|is\.gd|transfer\.sh|file\.io|`+
 				`anonfiles\.com|cdn\.discordapp\.com)/`),
-		phrase(Medium, "an archive with a password is to be opened, which scanners of files cannot",
+		phrase(Medium, "an archive with a password is to be opened: virus scanners cannot look into it",
 			"password|passwd|-p",
 			`\b(?:unzip -P|7z[ar]? (?:x|e) [^\n]{0,80}?-p|unrar (?:x|e) [^\n]{0,40}?-p)\S+|`+
 				`\b(?:extract|unzip|unpack|open)\b[^.!?\n]{0,60}?\barchive\b[^.!?\n]{0,60}?\bpassword\b`),
@@ -97,10 +97,10 @@ var malware = sync.OnceValue(func() []pattern {
 			`(?:\bcurl\b[^\n]{0,120}?(?:-d|-F|-T|--data\S*|--form|--upload-file)[ =]?\S{0,20}@?|\bscp\b[^\n]{0,40}?|`+
 				`\bcat\b[^\n|]{0,60}?)`+keys+`(?:[^\n]{0,80}?\|\s*(?:curl|nc|ncat|wget)\b)?`).excluding(
 			`(?i)^cat\b[^|]*$`),
-		phrase(High, "everything of the user is deleted", "rm |remove-item|mkfs|dd |del ",
+		phrase(High, "all files of the user are deleted", "rm |remove-item|mkfs|dd |del ",
 			`\brm -(?:rf|fr|r -f|f -r)\w* (?:--no-preserve-root )?(?:/|(?:~|\$home)/?)\*?(?:[\s;&|"'`+"`"+`)]|$)|\bmkfs\.\w+ /dev/|\bdd\b[^\n]{0,40}?\bof=/dev/[sh]d|`+
 				`:\(\)\s*\{\s*:\|:&\s*\};:`),
-		phrase(High, "a way back into the machine is left",
+		phrase(High, "a back door into the machine is installed",
 			"authorized_keys|crontab|launchagents|currentversion\\run|/etc/cron|systemctl|.bashrc|.zshrc|.profile",
 			`>>? ?\S*(?:\.ssh/authorized_keys|/etc/cron|/etc/sudoers|LaunchAgents/)|\bcrontab -(?:\s|$)|\bcurrentversion\\run\b|`+
 				`\becho\b[^\n]{0,200}?\b(?:curl|wget|nc|base64)\b[^\n]{0,200}?>> ?\S*\.(?:bashrc|zshrc|profile|bash_profile)\b`),

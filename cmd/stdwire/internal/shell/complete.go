@@ -69,7 +69,7 @@ func (s *Shell) candidates(ctx context.Context, words []string) []arguments.Cand
 		return s.completeTool(ctx, words)
 	case strings.HasPrefix(name, "."):
 		if c, ok := findDotCommand(name); ok && c.complete != nil &&
-			(c.most < 0 || len(rest) <= c.most) {
+			(c.maxArgs < 0 || len(rest) <= c.maxArgs) {
 			return c.complete(s, ctx, rest)
 		}
 		return nil
@@ -196,22 +196,22 @@ func (s *Shell) completePrompt(ctx context.Context,
 	if i < 0 {
 		return nil
 	}
-	settled := map[string]string{}
+	earlier := map[string]string{}
 	for _, word := range words[1 : len(words)-1] {
 		if name, value, ok := strings.Cut(word, "="); ok {
-			settled[name] = value
+			earlier[name] = value
 		}
 	}
 	last := words[len(words)-1]
 	if name, value, ok := strings.Cut(last, "="); ok {
 		for _, text := range s.ask(ctx, mcp.CompleteReference{Type: mcp.RefPrompt, Name: words[0]},
-			name, value, settled) {
+			name, value, earlier) {
 			candidates = append(candidates, arguments.Candidate{Name: name, Text: text})
 		}
 		return candidates
 	}
 	for _, argument := range prompts[i].Arguments {
-		if _, given := settled[argument.Name]; !given && strings.HasPrefix(argument.Name, last) {
+		if _, given := earlier[argument.Name]; !given && strings.HasPrefix(argument.Name, last) {
 			candidates = append(candidates,
 				arguments.Candidate{Name: argument.Name, Incomplete: true})
 		}
@@ -221,11 +221,11 @@ func (s *Shell) completePrompt(ctx context.Context,
 
 // ask asks the server to complete a value, if it declares completions.
 func (s *Shell) ask(ctx context.Context, ref mcp.CompleteReference, argument, value string,
-	settled map[string]string) []string {
+	earlier map[string]string) []string {
 	if s.server.Capabilities().Completions == nil {
 		return nil
 	}
-	completion, err := s.server.Complete(ctx, ref, argument, value, settled,
+	completion, err := s.server.Complete(ctx, ref, argument, value, earlier,
 		client.Timeout(CompletionPatience))
 	if err != nil {
 		return nil

@@ -71,8 +71,8 @@ func TestTypedWords(t *testing.T) {
 	}
 }
 
-// Whatever a candidate is, the line that it is typed in has it, and completes what has been typed
-// of it; whatever was typed, there is a place to complete.
+// A line that ends with a candidate parses to the value of the candidate, and a candidate that is
+// not typed to its end is completed from its start. The start is within any text.
 func FuzzShellLine(f *testing.F) {
 	f.Add("paint {\"a\":1} b='c d", "it's")
 	f.Add("a \\", "{x}")

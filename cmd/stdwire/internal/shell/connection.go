@@ -24,7 +24,7 @@ type connection struct {
 	prompts   cachedList[*mcp.Prompt]
 	resources cachedList[*mcp.Resource]
 	templates cachedList[*mcp.ResourceTemplate]
-	watched   chan struct{} // closed once its end has been printed
+	watched   chan struct{} // closed when watchServer has returned
 
 	mu          sync.Mutex
 	running     bool // a line runs, which prints the end itself

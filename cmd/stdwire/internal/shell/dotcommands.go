@@ -20,7 +20,7 @@ import (
 // A dotCommand is a command of the shell, such as .help.
 type dotCommand struct {
 	name, usage, summary string
-	least, most          int // number of arguments; most < 0: unlimited
+	minArgs, maxArgs     int // maxArgs < 0: unlimited
 	run                  func(s *Shell, ctx context.Context, words []string) error
 	// complete returns candidates for the last of words. It may be nil.
 	complete func(s *Shell, ctx context.Context, words []string) []arguments.Candidate
@@ -40,10 +40,10 @@ func dotCommands() []dotCommand {
 		{".complete", "prompt|resource NAME ARGUMENT [VALUE] [OTHER=TEXT]…",
 			"ask the server to complete an argument", 3, -1, (*Shell).completeValue,
 			completeFirst("prompt", "resource")},
-		{".subscribe", "[URI]…", "report when resources change, or list which", 0, -1,
+		{".subscribe", "[URI]…", "report when resources change, or list the subscriptions", 0, -1,
 			(*Shell).subscribe, (*Shell).completeURI},
-		{".unsubscribe", "[URI]…", "report that no more, or of none", 0, -1, (*Shell).unsubscribe,
-			(*Shell).completeSubscribed},
+		{".unsubscribe", "[URI]…", "end subscriptions, or all of them", 0, -1,
+			(*Shell).unsubscribe, (*Shell).completeSubscribed},
 		{".log", "[LEVEL|off]", "show log messages of the server from a level on", 0, 1,
 			(*Shell).setLog, completeWord(append(logLevels(), "off")...)},
 		{".skills", "", "list the skills", 0, 0, (*Shell).showSkills, nil},
@@ -56,9 +56,9 @@ func dotCommands() []dotCommand {
 		{".output", "[text|json|raw]",
 			"print results for people, as JSON, or as the server wrote them", 0, 1,
 			(*Shell).setOutput, completeWord(outputs...)},
-		{".timeout", "[DURATION]", "how long to wait for an answer, 0 for ever", 0, 1,
+		{".timeout", "[DURATION]", "how long to wait for a response; 0: for ever", 0, 1,
 			(*Shell).setTimeout, nil},
-		{".reload", "", "list tools, resources and prompts again", 0, 0, (*Shell).reload, nil},
+		{".reload", "", "fetch the lists of tools, resources and prompts again", 0, 0, (*Shell).reload, nil},
 		{".restart", "", "restart the server", 0, 0, (*Shell).restart, nil},
 		{".history", "", "show the lines that were typed", 0, 0, (*Shell).showHistory, nil},
 		{".help", "[TOOL|COMMAND]", "explain the shell, a tool or a command", 0, 1, (*Shell).help,
@@ -94,10 +94,10 @@ func (s *Shell) runDotCommand(ctx context.Context, line inputLine) error {
 			near.Instead(line.name, dotCommandNames()))
 	case line.data != nil:
 		err = command.Usagef("it takes no JSON object").WithHint(c.hint())
-	case len(line.words) < c.least:
-		err = command.Usagef("more is wanted").WithHint(c.hint())
-	case c.most >= 0 && len(line.words) > c.most:
-		err = command.Usagef("unexpected argument %q", line.words[c.most]).WithHint(c.hint())
+	case len(line.words) < c.minArgs:
+		err = command.Usagef("an argument is missing").WithHint(c.hint())
+	case c.maxArgs >= 0 && len(line.words) > c.maxArgs:
+		err = command.Usagef("unexpected argument %q", line.words[c.maxArgs]).WithHint(c.hint())
 	default:
 		err = c.run(s, ctx, line.words)
 	}
@@ -236,7 +236,7 @@ func shellHelp() string {
 	for _, c := range dotCommands() {
 		fmt.Fprintf(&b, "%s\n    %s\n", strings.TrimSpace(c.name+" "+c.usage), c.summary)
 	}
-	b.WriteString("\nTab completes, Ctrl-R searches what was typed, Ctrl-C cancels a call or drops a line, Ctrl-D ends.\n")
+	b.WriteString("\nTab completes, Ctrl-R searches the history, Ctrl-C cancels a call or drops a line, Ctrl-D ends.\n")
 	return b.String()
 }
 

@@ -58,8 +58,8 @@ func parseInputLine(text string) (line inputLine, err error) {
 func cutFirstWord(text string) (first, rest string) {
 	var s shellwords.Splitter
 	for i := range len(text) {
-		was := s.InWord()
-		if s.Add(text[i]); was && !s.InWord() {
+		wasInWord := s.InWord()
+		if s.Add(text[i]); wasInWord && !s.InWord() {
 			return text[:i], strings.TrimLeft(text[i:], " \t\r\n")
 		}
 	}
@@ -128,9 +128,9 @@ func (s *Shell) execute(ctx context.Context, text string) error {
 // call calls a tool.
 func (s *Shell) call(ctx context.Context, line inputLine) error {
 	c := &calls.Call{Target: s.target, Tool: line.name, Timeout: s.timeout}
-	var wrong error // reported if there is such a tool
+	var wordErr error // reported only if the tool exists
 	for _, word := range line.words {
-		if wrong = c.Word(word); wrong != nil {
+		if wordErr = c.Word(word); wordErr != nil {
 			break
 		}
 	}
@@ -143,8 +143,8 @@ func (s *Shell) call(ctx context.Context, line inputLine) error {
 		if err != nil {
 			return err
 		}
-		if wrong != nil {
-			return c.AddTool(wrong)
+		if wordErr != nil {
+			return c.AddTool(wordErr)
 		}
 		arguments, err := c.Arguments(s.Std, tool, data)
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// setNotificationHandlers sets the callbacks of a connection for what the server tells unasked.
+// setNotificationHandlers sets the callbacks of a connection for notifications of the server.
 func (s *Shell) setNotificationHandlers(o *client.Options) {
 	o.OnResourceUpdated = func(uri string) {
 		s.Std.Err.Printf("note: %s has changed", printable.Line(uri))
@@ -27,7 +27,7 @@ func (s *Shell) setNotificationHandlers(o *client.Options) {
 // showLog prints a log message of the server.
 func (s *Shell) showLog(m mcp.LoggingMessageParams) {
 	level := s.logLevel.Load()
-	if level == nil || !m.Level.AtLeast(*level) { // not every server keeps to it
+	if level == nil || !m.Level.AtLeast(*level) { // not every server respects the level
 		return
 	}
 	text := string(m.Data)
@@ -69,7 +69,7 @@ func (s *Shell) setLog(ctx context.Context, words []string) error {
 	return s.withServer(ctx, func(c *connection) error {
 		level := level
 		if level == "" && c.Era() == mcp.Legacy {
-			level = mcp.LevelEmergency // it cannot be told to be silent
+			level = mcp.LevelEmergency // the legacy era has no level that turns logging off
 		}
 		err := c.SetLogLevel(ctx, level)
 		if err == nil && words[0] != "off" {
@@ -108,7 +108,7 @@ func (s *Shell) unsubscribe(ctx context.Context, uris []string) error {
 	for _, uri := range uris {
 		if !slices.Contains(s.subscribed, uri) {
 			return command.Usagef("%s is not subscribed", printable.Line(uri)).WithHint(
-				".subscribe lists what is")
+				".subscribe lists the subscriptions")
 		}
 	}
 	if len(uris) == 0 {
@@ -130,7 +130,7 @@ func (s *Shell) subscribeAgain(ctx context.Context, c *connection) {
 		return
 	}
 	if err := c.Subscribe(ctx, s.subscribed...); err != nil {
-		s.Std.Err.Printf("note: changes are not reported any more: %v", err)
+		s.Std.Err.Printf("note: changes of resources are no longer reported: %v", err)
 		s.subscribed = nil
 	}
 }

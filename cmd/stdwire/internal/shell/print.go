@@ -9,14 +9,14 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// printer returns the Printer for what the server returns.
+// printer returns the Printer for results of the server.
 func (s *Shell) printer() *output.Printer {
 	return &output.Printer{Std: s.Std, Format: s.output, Save: s.saver}
 }
 
-// showKinds prints the lists of some kinds.
-func (s *Shell) showKinds(ctx context.Context, c *connection, of []output.Kind) error {
-	for _, k := range of {
+// showKinds prints the lists of items of these kinds.
+func (s *Shell) showKinds(ctx context.Context, c *connection, kinds []output.Kind) error {
+	for _, k := range kinds {
 		if err := k.List(ctx, c.Client, s.Std, s.output); err != nil {
 			return err
 		}

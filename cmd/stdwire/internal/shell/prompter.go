@@ -8,7 +8,7 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// A shellPrompter asks questions while the editor reads lines, which then reads the answers.
+// A shellPrompter suspends the editor to ask the user questions, and reads the answers with it.
 type shellPrompter struct{ shell *Shell }
 
 func (p *shellPrompter) Begin(ctx context.Context) (end func(), err error) {
@@ -17,9 +17,9 @@ func (p *shellPrompter) Begin(ctx context.Context) (end func(), err error) {
 		return nil, err
 	}
 	p.shell.Std.DiscardInput()
-	shown := p.shell.Std.Err.HideStatus()
+	showStatus := p.shell.Std.Err.HideStatus()
 	return func() {
-		shown()
+		showStatus()
 		resume()
 	}, nil
 }

@@ -39,8 +39,8 @@ on Windows %LOCALAPPDATA%\stdwire\history, or stdwire/history in $XDG_STATE_HOME
 begin with a blank are not stored. A server that has ended is started again by the next call.
 --server-logs also shows its log messages.
 
-Otherwise stdin is a script: lines are run until one fails, whose exit code is that of the
-program.
+Otherwise stdin is a script: its lines are run until one fails. The exit code of that line is then
+the exit code of the shell.
 
   stdwire shell -- npx -y @modelcontextprotocol/server-everything
   stdwire shell --write < session.txt`,

@@ -19,7 +19,7 @@ const (
 // A Tracer prints the traffic. Frames are queued and printed by its own goroutine, because the
 // callers must not wait for a terminal.
 type Tracer struct {
-	On    bool // at the start; then guarded by mu
+	On    bool // whether frames are printed; guarded by mu after start
 	Shell *Shell
 	Ready chan struct{} // capacity 1: the queue is not empty
 	quit  chan struct{}

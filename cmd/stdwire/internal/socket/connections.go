@@ -24,7 +24,7 @@ const connectionSuffix = ".conn"
 // hyphens and underscores, and begins with a letter or digit.
 func CheckConnectionName(name string) error {
 	if !validName.MatchString(name) {
-		return fmt.Errorf("%.40q is not a name of a connection: it has 1 to 32 letters, digits, and after the first also ., - and _",
+		return fmt.Errorf("%.40q cannot be the name of a connection: a name has 1 to 32 letters and digits, and after the first also ., - and _",
 			name)
 	}
 	return nil

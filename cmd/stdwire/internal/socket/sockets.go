@@ -53,7 +53,7 @@ func ListenClients() (listener net.Listener, path string, err error) {
 // suitable, and returns its path. The name is unique: a socket that refuses connections belongs to
 // a process that has ended.
 func listenLocally(name string) (listener net.Listener, path string, err error) {
-	failed := []error{errors.New("there is no place for a socket")}
+	failed := []error{errors.New("no directory is suitable for a socket")}
 	for _, dir := range SocketDirs() {
 		path = filepath.Join(dir, name)
 		listener, err = listenAt(path)
@@ -75,39 +75,39 @@ func listenAt(path string) (net.Listener, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	if err := private(dir); err != nil {
+	if err := checkPrivate(dir); err != nil {
 		return nil, err
 	}
-	bare := path[:len(path)-len(filepath.Ext(path))]
-	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: bare, Net: "unix"})
+	temporary := path[:len(path)-len(filepath.Ext(path))]
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: temporary, Net: "unix"})
 	if err != nil {
 		return nil, err
 	}
 	listener.SetUnlinkOnClose(false) // the socket is renamed below
-	if err = os.Chmod(bare, 0o600); err == nil {
-		err = os.Rename(bare, path)
+	if err = os.Chmod(temporary, 0o600); err == nil {
+		err = os.Rename(temporary, path)
 	}
 	if err != nil {
 		_ = listener.Close()
-		_ = os.Remove(bare)
+		_ = os.Remove(temporary)
 		return nil, err
 	}
 	return listener, nil
 }
 
-// private returns an error unless a directory belongs to this user and has no permissions for
+// checkPrivate returns an error unless a directory belongs to this user and has no permissions for
 // others.
-func private(dir string) error {
+func checkPrivate(dir string) error {
 	info, err := os.Lstat(dir)
 	switch {
 	case err != nil:
 		return err
 	case !info.IsDir():
 		return fmt.Errorf("%s is not a directory", dir)
-	case !ours(info):
-		return fmt.Errorf("%s belongs to somebody else", dir)
-	case !sealed(info):
-		return fmt.Errorf("%s can be entered by others; look into it, and then: chmod 700 it", dir)
+	case !isOwn(info):
+		return fmt.Errorf("%s belongs to another user", dir)
+	case !isPrivate(info):
+		return fmt.Errorf("%s is accessible to other users: check its content, and run chmod 700 on it", dir)
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func Sockets() []string { return sockets(controlSuffix) }
 // are not private, because another user may listen there.
 func sockets(suffix string) (paths []string) {
 	for _, dir := range SocketDirs() {
-		if private(dir) != nil {
+		if checkPrivate(dir) != nil {
 			continue
 		}
 		entries, _ := os.ReadDir(dir)
@@ -140,8 +140,8 @@ func sockets(suffix string) (paths []string) {
 // ReachSocket connects to a socket. It removes a socket whose process has ended; the error is then
 // [fs.ErrNotExist].
 func ReachSocket(ctx context.Context, path string) (net.Conn, error) {
-	const patience = 3 * time.Second
-	dialer := net.Dialer{Timeout: patience}
+	const timeout = 3 * time.Second
+	dialer := net.Dialer{Timeout: timeout}
 	conn, err := dialer.DialContext(ctx, "unix", path)
 	if errors.Is(err, Refused) {
 		_ = os.Remove(path)

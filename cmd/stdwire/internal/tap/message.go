@@ -97,7 +97,7 @@ func parseMessage(text []byte, whole bool) Message {
 	return m
 }
 
-// isJSON also accepts strings with invalid Unicode, as many clients do.
+// isJSON reports whether a text is JSON. Like many clients, it accepts invalid Unicode in strings.
 func isJSON(text []byte) bool { return jsonscan.Valid(text) == nil || json.Valid(text) }
 
 // isBatch reports whether a frame is a JSON-RPC batch.
@@ -169,7 +169,7 @@ type requestInfo struct {
 	frame   int64
 	seconds float64
 	method  string
-	about   string
+	subject string
 }
 
 // maxOpenRequests limits open requests. Cancelled requests may never be answered; over the limit,
@@ -177,21 +177,21 @@ type requestInfo struct {
 const maxOpenRequests = 1 << 16
 
 // match stores a request, and completes a response with the data of its request.
-func (p openRequests) match(m *Message, from Direction, frame int64, seconds float64) {
+func (open openRequests) match(m *Message, from Direction, frame int64, seconds float64) {
 	switch m.Kind {
 	case Request:
-		if len(p) >= maxOpenRequests {
-			for k := range p {
-				delete(p, k)
+		if len(open) >= maxOpenRequests {
+			for k := range open {
+				delete(open, k)
 				break
 			}
 		}
-		p[requestKey{from, string(m.ID)}] = requestInfo{frame, seconds, m.Method, m.Subject}
+		open[requestKey{from, string(m.ID)}] = requestInfo{frame, seconds, m.Method, m.Subject}
 	case Response:
 		k := requestKey{from.Other(), string(m.ID)}
-		if q, ok := p[k]; ok {
-			delete(p, k)
-			m.RequestFrame, m.Method, m.Subject, m.Ms = q.frame, q.method, q.about,
+		if q, ok := open[k]; ok {
+			delete(open, k)
+			m.RequestFrame, m.Method, m.Subject, m.Ms = q.frame, q.method, q.subject,
 				milliseconds(seconds-q.seconds)
 		}
 	}

@@ -60,14 +60,14 @@ func (s *messageStore) readAll(out io.Reader) {
 	s.update(func() { s.ended = true })
 }
 
-func (s *messageStore) frame(p rawFrame) {
-	if p.sha256 == "" && isBatch(p.payload) {
-		for element := range jsonscan.Elements(p.payload) {
+func (s *messageStore) frame(f rawFrame) {
+	if f.sha256 == "" && isBatch(f.payload) {
+		for element := range jsonscan.Elements(f.payload) {
 			s.add(storedMessage{text: slices.Clone(element), size: int64(len(element))})
 		}
 		return
 	}
-	s.add(storedMessage{slices.Clone(p.payload), p.size, p.sha256})
+	s.add(storedMessage{slices.Clone(f.payload), f.size, f.sha256})
 }
 
 func (s *messageStore) add(stored storedMessage) {
@@ -109,18 +109,19 @@ func (s *messageStore) isExpected(id string) bool {
 
 // take removes a message from the store. If the store has none and the stream has not ended,
 // changed is closed at the next change.
-func (s *messageStore) take(m messageKey) (l storedMessage, ended bool, changed <-chan struct{}) {
+func (s *messageStore) take(key messageKey) (message storedMessage, ended bool,
+	changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ok := false
-	if ids := s.requests[m.request]; m.request != "" && len(ids) > 0 {
-		l, ok, s.requests[m.request] = ids[0], true, ids[1:]
-	} else if m.request == "" {
-		l, ok = s.responses[m.id]
-		delete(s.responses, m.id)
+	if ids := s.requests[key.request]; key.request != "" && len(ids) > 0 {
+		message, ok, s.requests[key.request] = ids[0], true, ids[1:]
+	} else if key.request == "" {
+		message, ok = s.responses[key.id]
+		delete(s.responses, key.id)
 	}
 	if ok {
-		s.size -= l.memory()
+		s.size -= message.memory()
 	}
-	return l, s.ended, s.changed
+	return message, s.ended, s.changed
 }

@@ -27,10 +27,10 @@ type Mock struct {
 	size      int                  // bytes of all texts
 
 	// Only Add uses these.
-	open  []*exchange                    // requests without a response so far, in recorded order
-	last  *exchange                      // of the client's last request or notification
-	early []*serverMessage               // for the client's next request or notification
-	asked map[exchangeKey]*serverMessage // requests of the server
+	open           []*exchange      // requests without a response so far, in recorded order
+	last           *exchange        // of the client's last request or notification
+	early          []*serverMessage // for the client's next request or notification
+	serverRequests map[exchangeKey]*serverMessage
 
 	mu     sync.Mutex        // for listen, sequence.next and exchange.used
 	listen map[string]rpc.ID // ids of subscriptions/listen by recorded id; the latest is at ""
@@ -54,7 +54,7 @@ type exchange struct {
 	params          []byte // of a request, as Mock.canonicalParams returns them
 	messages        []*serverMessage
 
-	// One is set if the request has a response in the recording.
+	// One of these is set if the request has a response in the recording.
 	result    rawJSON
 	err       *rpc.Error
 	truncated int64 // frame of a response that is truncated
@@ -81,7 +81,7 @@ type sequence struct {
 // more than 1 GiB.
 func (m *Mock) Add(r *Record) error {
 	if r.Kind == Start {
-		m.byKey, m.asked = map[string]*sequence{}, map[exchangeKey]*serverMessage{}
+		m.byKey, m.serverRequests = map[string]*sequence{}, map[exchangeKey]*serverMessage{}
 		m.listen = map[string]rpc.ID{}
 		if r.Redacted {
 			m.redactor = newRedactor()
@@ -142,7 +142,7 @@ func (m *Mock) addServer(key exchangeKey, message Message, text []byte) {
 	s := &serverMessage{method: method, params: compact(jsonscan.Member(text, "params")),
 		request: message.Kind == Request}
 	if s.request {
-		m.asked[key] = s
+		m.serverRequests[key] = s
 	}
 	switch s.exchange = m.owner(method, s.params); {
 	case s.exchange == nil,
@@ -174,7 +174,7 @@ func (m *Mock) owner(method string, params []byte) *exchange {
 func (m *Mock) addResponse(r *Record, message Message, text []byte) {
 	key := exchangeKey{message.RequestFrame, string(message.ID)}
 	if r.From == FromClient {
-		if s := m.asked[key]; s != nil {
+		if s := m.serverRequests[key]; s != nil {
 			s.answered = slices.Contains(m.open, s.exchange)
 		}
 		return
@@ -232,7 +232,7 @@ type UnusedRequest struct {
 
 // Unused returns the requests in the recording that the client has not sent, in recorded order, and
 // the number of all requests in the recording.
-func (m *Mock) Unused() (unused []UnusedRequest, of int) {
+func (m *Mock) Unused() (unused []UnusedRequest, total int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, e := range m.exchanges {

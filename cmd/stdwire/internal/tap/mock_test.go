@@ -24,10 +24,10 @@ type mockClient struct {
 }
 
 // startMock serves a recording of these messages; see record.
-func startMock(t *testing.T, o Options, says ...string) *mockClient {
+func startMock(t *testing.T, o Options, messages ...string) *mockClient {
 	t.Helper()
-	for i, line := range says {
-		says[i] = line[:2] + `{"jsonrpc":"2.0",` + line[3:] + "\n"
+	for i, line := range messages {
+		messages[i] = line[:2] + `{"jsonrpc":"2.0",` + line[3:] + "\n"
 	}
 	c := &mockClient{ended: make(chan error, 1)}
 	c.mock = &Mock{OnMiss: func(message string) {
@@ -35,7 +35,7 @@ func startMock(t *testing.T, o Options, says ...string) *mockClient {
 		defer c.mu.Unlock()
 		c.misses = append(c.misses, message)
 	}}
-	reader := NewReader(strings.NewReader(record(t, o, says...)))
+	reader := NewReader(strings.NewReader(record(t, o, messages...)))
 	for {
 		r, _, err := reader.Next()
 		if err == io.EOF {
@@ -50,10 +50,10 @@ func startMock(t *testing.T, o Options, says ...string) *mockClient {
 	return c
 }
 
-// talk writes the lines that begin with ">", and expects those that begin with "<".
-func (c *mockClient) talk(t *testing.T, says ...string) {
+// exchange writes the lines that begin with ">", and expects those that begin with "<".
+func (c *mockClient) exchange(t *testing.T, messages ...string) {
 	t.Helper()
-	for _, line := range says {
+	for _, line := range messages {
 		text := `{"jsonrpc":"2.0",` + line[3:] + "\n"
 		if line[0] == '>' {
 			_, err := io.WriteString(c, text)
@@ -91,7 +91,7 @@ func TestMockMatches(t *testing.T) {
 		`> {"id":4,"method":"tools/call","params":{"name":"t","requestState":"s","arguments":{}}}`,
 		`< {"id":4,"result":4}`,
 		`> {"id":5,"method":"half"}`, `< {"id":5,"result":"\ud800"}`)
-	c.talk(t,
+	c.exchange(t,
 		`> {"id":5,"method":"half"}`, `< {"id":5,"result":"\ud800"}`,
 		`> {"id":"x","method":"tools/call","params":{"arguments":{"b":{"c":"\u00e9" }, "a":1},"name":"t","_meta":{"progressToken":7}}}`,
 		`< {"id":"x","result":{"isError":true}}`,
@@ -112,7 +112,7 @@ func TestMockInitialize(t *testing.T) {
 		`> {"id":1,"result":{}}`,
 		`> {"id":2,"method":"initialize","params":{"protocolVersion":"b"}}`,
 		`< {"id":2,"result":"b"}`)
-	c.talk(t,
+	c.exchange(t,
 		`> {"id":1,"method":"server/discover"}`,
 		`< {"id":1,"error":{"code":-32601,"message":"the recording has no server/discover; it has initialize"}}`,
 		`> {"id":2,"method":"initialize","params":{"protocolVersion":"b","capabilities":{}}}`,
@@ -133,7 +133,7 @@ func TestMockOrder(t *testing.T) {
 		`> {"id":1,`+call, `< {"id":1,"result":"first"}`,
 		`> {"id":2,`+call, `> {"id":3,"method":"tools/list"}`,
 		`< {"id":3,"result":"list"}`, `< {"id":2,"result":"second"}`)
-	c.talk(t,
+	c.exchange(t,
 		`> {"id":1,`+call, `< {"id":1,"result":"first"}`,
 		`> {"id":2,"method":"tools/list"}`, `< {"id":2,"result":"list"}`,
 		`> {"id":3,"method":"tools/list"}`, `< {"id":3,"result":"list"}`,
@@ -167,7 +167,7 @@ func TestMockMisses(t *testing.T) {
 		{`"method":"prompts/list"`, -32601,
 			"the recording has no prompts/list; it has tools/call"},
 	} {
-		c.talk(t, `> {"id":1,`+tt.request+"}", fmt.Sprintf(
+		c.exchange(t, `> {"id":1,`+tt.request+"}", fmt.Sprintf(
 			`< {"id":1,"error":{"code":%d,"message":"%s"}}`, tt.code,
 			strings.ReplaceAll(tt.message, `"`, `\"`)))
 		misses = append(misses, tt.message)
@@ -187,7 +187,7 @@ func TestMockNotifications(t *testing.T) {
 		`< {"id":2,"result":"b"}`, `< {"method":"notifications/message","params":{"data":"a"}}`,
 		`< {"id":1,"result":"a"}`, `< {"method":"notifications/tools/list_changed"}`}
 	c := startMock(t, Options{}, recorded...)
-	c.talk(t,
+	c.exchange(t,
 		`> {"id":1,"method":"b"}`,
 		`< {"method":"notifications/message","params":{"data":"b"}}`,
 		`< {"method":"notifications/tools/list_changed"}`, `< {"id":1,"result":"b"}`,
@@ -206,7 +206,7 @@ func TestMockSubscriptions(t *testing.T) {
 		c := startMock(t, Options{Redact: redact},
 			`> {"id":1,`+listen, `< {`+fmt.Sprintf(acknowledged, "1"),
 			`> {"id":2,"method":"a"}`, `< {`+fmt.Sprintf(changed, "1"), `< {"id":2,"result":"a"}`)
-		c.talk(t, `> {"id":"live",`+listen, `< {`+fmt.Sprintf(acknowledged, `"live"`),
+		c.exchange(t, `> {"id":"live",`+listen, `< {`+fmt.Sprintf(acknowledged, `"live"`),
 			`> {"id":1,"method":"a"}`, `< {`+fmt.Sprintf(changed, `"live"`),
 			`< {"id":1,"result":"a"}`)
 		c.close(t, nil, "")
@@ -215,7 +215,7 @@ func TestMockSubscriptions(t *testing.T) {
 
 // A request of the server has another id, and the response waits for it.
 func TestMockQuestion(t *testing.T) {
-	says := []string{
+	messages := []string{
 		`> {"id":1,"method":"tools/call","params":{"name":"ask"}}`,
 		`< {"id":"q","method":"elicitation/create","params":{"message":"Who?"}}`,
 		`> {"id":2,"method":"tools/list"}`, `< {"id":2,"result":"list"}`,
@@ -228,23 +228,23 @@ func TestMockQuestion(t *testing.T) {
 		`> {"id":2,"method":"tools/list"}`, `< {"id":2,"result":"list"}`}
 	for _, answer := range []string{`"result":{"action":"decline"}`,
 		`"error":{"code":-32601,"message":"no"}`} {
-		c := startMock(t, Options{}, append([]string{}, says...)...)
-		c.talk(t, live...)
-		c.talk(t, `> {"id":1,`+answer+"}", `< {"id":2,"method":"ping"}`,
+		c := startMock(t, Options{}, append([]string{}, messages...)...)
+		c.exchange(t, live...)
+		c.exchange(t, `> {"id":1,`+answer+"}", `< {"id":2,"method":"ping"}`,
 			`< {"id":1,"result":"hello"}`)
 		c.close(t, nil, "")
 	}
 	t.Run("cancelled", func(t *testing.T) {
-		c := startMock(t, Options{}, append([]string{}, says...)...)
-		c.talk(t, live...)
-		c.talk(t, `> {"method":"notifications/cancelled","params":{"requestId":1}}`,
+		c := startMock(t, Options{}, append([]string{}, messages...)...)
+		c.exchange(t, live...)
+		c.exchange(t, `> {"method":"notifications/cancelled","params":{"requestId":1}}`,
 			`< {"method":"notifications/cancelled","params":{"requestId":1,"reason":"rpc: cancelled by the peer"}}`,
 			`> {"id":3,"method":"ping"}`, `< {"id":3,"result":{}}`)
 		c.close(t, nil, "")
 	})
 	t.Run("closed", func(t *testing.T) {
-		c := startMock(t, Options{}, append([]string{}, says...)...)
-		c.talk(t, live...)
+		c := startMock(t, Options{}, append([]string{}, messages...)...)
+		c.exchange(t, live...)
 		c.close(t, nil, "")
 	})
 }
@@ -253,7 +253,7 @@ func TestMockQuestion(t *testing.T) {
 func TestMockUnanswered(t *testing.T) {
 	c := startMock(t, Options{}, `> {"id":1,"method":"a"}`, `> {"id":2,"method":"b"}`,
 		`< {"id":2,"result":`+`"`+strings.Repeat("x", MaxFrame)+`"}`)
-	c.talk(t, `> {"id":1,"method":"a"}`, `> {"id":2,"method":"b"}`,
+	c.exchange(t, `> {"id":1,"method":"a"}`, `> {"id":2,"method":"b"}`,
 		`< {"id":2,"error":{"code":-32603,"message":"the response in frame 3 of the recording is truncated"}}`)
 	c.close(t, []string{"the response in frame 3 of the recording is truncated"}, "")
 }
@@ -266,7 +266,7 @@ func TestMockRedacted(t *testing.T) {
 		`< {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}`,
 		`< {"id":1,"result":{"content":[],"_meta":{"n":null}}}`,
 		`> {"id":2,`+fmt.Sprintf(call, `[1,2]`, ""), `< {"id":2,"result":2}`)
-	c.talk(t, `> {"id":5,`+fmt.Sprintf(call, `"hidden"`, `,"_meta":{"progressToken":5}`),
+	c.exchange(t, `> {"id":5,`+fmt.Sprintf(call, `"hidden"`, `,"_meta":{"progressToken":5}`),
 		`< {"method":"notifications/progress","params":{"progressToken":5,"progress":1}}`,
 		`< {"id":5,"result":{"content":[],"_meta":{"n":null}}}`,
 		`> {"id":6,`+fmt.Sprintf(call, `[3, 4]`, ""), `< {"id":6,"result":2}`,

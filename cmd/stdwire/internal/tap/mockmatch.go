@@ -116,28 +116,28 @@ func (m *Mock) miss(method string, params []byte) *rpc.Error {
 	if name != "" {
 		what = fmt.Sprintf("%s of %q", what, name)
 	}
-	var near string
+	var hint string
 	switch s := m.byKey[sequenceKey(method, params)]; {
 	case s != nil:
 		return missError(code, fmt.Sprintf("the recording has this %s only %d times", what,
 			len(s.exchanges)), "")
 	case len(sameMethod) == 0:
 		code = rpc.CodeMethodNotFound
-		near = "it has " + names(m.exchanges, func(e *exchange) string { return e.method })
+		hint = "it has " + names(m.exchanges, func(e *exchange) string { return e.method })
 	case len(sameSubject) == 0:
-		near = "it has " + names(sameMethod, func(e *exchange) string {
+		hint = "it has " + names(sameMethod, func(e *exchange) string {
 			return fmt.Sprintf("%q", e.subject)
 		})
 	default:
 		what += " with these params"
-		near = nearest(sameSubject, params)
+		hint = nearest(sameSubject, params)
 	}
-	return missError(code, "the recording has no "+what, near)
+	return missError(code, "the recording has no "+what, hint)
 }
 
-func missError(code int, what, near string) *rpc.Error {
-	if near != "" {
-		what += "; " + near
+func missError(code int, what, hint string) *rpc.Error {
+	if hint != "" {
+		what += "; " + hint
 	}
 	return rpc.Errorf(code, "%s", printable.TruncateRunes(printable.Line(what), maxMissText))
 }

@@ -21,19 +21,19 @@ const maxLine = 6*MaxFrame + 64<<10
 // A Reader reads a recording. It is not safe for concurrent use.
 type Reader struct {
 	lines  framing.Codec
-	source *lastByte
+	source *lastByteReader
 	buf    []byte
 	n      int
 	err    error
 }
 
-// lastByte keeps the last byte read.
-type lastByte struct {
+// A lastByteReader keeps the last byte read.
+type lastByteReader struct {
 	io.Reader
 	last byte
 }
 
-func (b *lastByte) Read(p []byte) (int, error) {
+func (b *lastByteReader) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
 	if n > 0 {
 		b.last = p[n-1]
@@ -43,7 +43,7 @@ func (b *lastByte) Read(p []byte) (int, error) {
 
 // NewReader returns a reader of a recording.
 func NewReader(r io.Reader) *Reader {
-	source := &lastByte{Reader: r}
+	source := &lastByteReader{Reader: r}
 	return &Reader{lines: framing.Newline(source, framing.Limits{MaxFrame: maxLine}),
 		source: source}
 }

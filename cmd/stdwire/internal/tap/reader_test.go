@@ -19,8 +19,7 @@ func read(recording string) (all []*Record, err error) {
 	for r := NewReader(strings.NewReader(recording)); ; {
 		record, _, err := r.Next()
 		if err != nil {
-			_, _, again := r.Next()
-			if again != err {
+			if _, _, next := r.Next(); next != err {
 				panic("another error")
 			}
 			return all, err
@@ -90,10 +89,10 @@ func FuzzReader(f *testing.F) {
 			}
 			line, err := record.Append(nil)
 			assert.NilError(t, err)
-			again, err := ParseRecord(line)
+			parsed, err := ParseRecord(line)
 			assert.NilError(t, err, "%s", line)
-			assert.Equal(t, string(again.Payload()), string(record.Payload()))
-			assert.Equal(t, again.N, record.N)
+			assert.Equal(t, string(parsed.Payload()), string(record.Payload()))
+			assert.Equal(t, parsed.N, record.N)
 		}
 		stats.Report()
 	})
@@ -110,7 +109,7 @@ func FuzzRecord(f *testing.F) {
 			Warn: func(err error) { t.Error(err) }}.Start()
 		r.Client.observe(stream)
 		r.Server.observe(stream)
-		assert.Assert(t, r.Close(0, patience))
+		assert.Assert(t, r.Close(0, closeTimeout))
 		pieces := split(stream, MaxFrame, func() int { return len(stream) })
 		i := 0
 		for reader := NewReader(&to); ; {
@@ -183,11 +182,11 @@ func TestStats(t *testing.T) {
 
 // Ids invented by peers use a bounded amount of memory.
 func TestOpenRequestsAreBounded(t *testing.T) {
-	p := openRequests{}
+	open := openRequests{}
 	for i := range maxOpenRequests + 10 {
-		p.match(&Message{Kind: Request, ID: fmt.Append(nil, i)}, FromClient, int64(i+1), 0)
+		open.match(&Message{Kind: Request, ID: fmt.Append(nil, i)}, FromClient, int64(i+1), 0)
 	}
-	assert.Equal(t, len(p), maxOpenRequests)
+	assert.Equal(t, len(open), maxOpenRequests)
 	long := []byte(`"` + strings.Repeat("x", 5000) + `"`)
 	m := parseMessage([]byte(`{"id":`+string(long)+`,"method":"`+strings.Repeat("ü", 5000)+`"}`),
 		true)

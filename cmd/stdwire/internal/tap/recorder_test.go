@@ -20,10 +20,10 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-const patience = time.Minute
+const closeTimeout = time.Minute
 
 // record records messages. Each starts with "> " from the client or "< " from the server.
-func record(t *testing.T, o Options, says ...string) string {
+func record(t *testing.T, o Options, messages ...string) string {
 	t.Helper()
 	var to bytes.Buffer
 	o.To = &to
@@ -34,21 +34,21 @@ func record(t *testing.T, o Options, says ...string) string {
 		o.Warn = func(err error) { t.Errorf("warned: %v", err) }
 	}
 	r := o.Start()
-	for _, line := range says {
+	for _, line := range messages {
 		side := r.Client
 		if line[0] == '<' {
 			side = r.Server
 		}
 		side.observe([]byte(line[2:]))
 	}
-	assert.Assert(t, r.Close(0, patience))
+	assert.Assert(t, r.Close(0, closeTimeout))
 	return to.String()
 }
 
 var times = regexp.MustCompile(`"t":[0-9.e-]+,|"at":"[^"]+",?|"ms":[0-9.e-]+,?`)
 
-// untimed returns a recording without the values that differ in each run.
-func untimed(recording string) string { return times.ReplaceAllString(recording, "") }
+// withoutTimes returns a recording without the values that differ in each run.
+func withoutTimes(recording string) string { return times.ReplaceAllString(recording, "") }
 
 func TestRecording(t *testing.T) {
 	got := record(t, Options{Command: []string{"srv", "--token", "x"}},
@@ -63,7 +63,7 @@ func TestRecording(t *testing.T) {
 		"< \xff\xfe\n",
 		"< {\"half\":",
 	)
-	assert.Equal(t, untimed(got), `{"kind":"start","version":1,"command":["srv","--token","x"]}
+	assert.Equal(t, withoutTimes(got), `{"kind":"start","version":1,"command":["srv","--token","x"]}
 {"n":1,"from":"client","kind":"request","method":"tools/call","about":"echo","id":1,"size":94,"frame":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo", "arguments":{"<a>":1}}}}
 {"n":2,"from":"server","kind":"junk","size":11,"text":"Starting…"}
 {"n":3,"from":"server","kind":"notification","method":"note","size":33,"frame":{"jsonrpc":"2.0","method":"note"}}
@@ -87,7 +87,7 @@ func TestLatency(t *testing.T) {
 		r.Client.observe([]byte(`{"id":1,"method":"a"}` + "\n" + `{"id":1,`))
 		time.Sleep(1234567 * time.Nanosecond)
 		r.Server.observe([]byte(`{"id":1,"result":{}}` + "\n"))
-		assert.Assert(t, r.Close(3, patience))
+		assert.Assert(t, r.Close(3, closeTimeout))
 		assert.Assert(t, cmp.Contains(to.String(), `{"t":1,"at":"2000-01-01T00:00:01Z","n":1,`))
 		assert.Assert(t, cmp.Contains(to.String(), `{"t":1.001234,`))
 		assert.Assert(t, cmp.Contains(to.String(), `"ms":1.234,`))
@@ -146,7 +146,7 @@ func TestTransparent(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		assert.Assert(t, recorder.Close(0, patience))
+		assert.Assert(t, recorder.Close(0, closeTimeout))
 		var s Stats
 		for reader := NewReader(&to); ; {
 			record, _, err := reader.Next()
@@ -182,7 +182,7 @@ func TestAtOnce(t *testing.T) {
 	_, err := client.Write([]byte("x"))
 	assert.NilError(t, err)
 	assert.Equal(t, <-copied, broken)
-	assert.Assert(t, r.Close(0, patience))
+	assert.Assert(t, r.Close(0, closeTimeout))
 }
 
 func TestReadError(t *testing.T) {
@@ -192,7 +192,7 @@ func TestReadError(t *testing.T) {
 	assert.Equal(t, r.Server.Copy(&out,
 		io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(broken))), broken)
 	assert.Equal(t, out.String(), "abc")
-	assert.Assert(t, r.Close(0, patience))
+	assert.Assert(t, r.Close(0, closeTimeout))
 }
 
 // A recording that is not read delays nothing and is bounded; dropped frames are reported.
@@ -241,8 +241,8 @@ func TestStuckRecorder(t *testing.T) {
 		r := Options{To: out, MaxSize: 1 << 30, Warn: func(error) {}}.Start()
 		r.Client.observe([]byte("x\n"))
 		began := time.Now()
-		assert.Assert(t, !r.Close(0, patience))
-		assert.Equal(t, time.Since(began), patience)
+		assert.Assert(t, !r.Close(0, closeTimeout))
+		assert.Equal(t, time.Since(began), closeTimeout)
 		_ = in.Close()
 		<-r.done
 	})
@@ -250,13 +250,13 @@ func TestStuckRecorder(t *testing.T) {
 
 func TestFull(t *testing.T) {
 	var warned []error
-	const most = 4 << 10
+	const maxSize = 4 << 10
 	shown := 0
-	says := strings.Split(strings.Repeat("> {\"method\":\"a\"}\n|", 100), "|")
-	got := record(t, Options{MaxSize: most, Warn: func(err error) {
+	messages := strings.Split(strings.Repeat("> {\"method\":\"a\"}\n|", 100), "|")
+	got := record(t, Options{MaxSize: maxSize, Warn: func(err error) {
 		warned = append(warned, err)
-	}, Show: func(*Record) { shown++ }}, says[:100]...)
-	assert.Assert(t, len(got) <= most, len(got))
+	}, Show: func(*Record) { shown++ }}, messages[:100]...)
+	assert.Assert(t, len(got) <= maxSize, len(got))
 	assert.Equal(t, len(warned), 1)
 	assert.Equal(t, warned[0], ErrFull)
 	assert.Equal(t, shown, 100)
@@ -273,14 +273,14 @@ func TestFull(t *testing.T) {
 func TestDiskFull(t *testing.T) {
 	full := errors.New("no space left")
 	var warned []error
-	w := &limited{left: 300, err: full}
+	w := &limitedWriter{left: 300, err: full}
 	r := Options{To: w, MaxSize: 1 << 30,
 		Warn: func(err error) { warned = append(warned, err) }}.Start()
 	var out bytes.Buffer
 	for range 10 {
 		assert.NilError(t, r.Client.Copy(&out, strings.NewReader("{\"method\":\"abc\"}\n")))
 	}
-	assert.Assert(t, r.Close(0, patience))
+	assert.Assert(t, r.Close(0, closeTimeout))
 	assert.Equal(t, len(warned), 1)
 	assert.Equal(t, warned[0], full)
 	assert.Equal(t, out.Len(), 10*17)
@@ -293,14 +293,14 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// limited accepts a number of bytes.
-type limited struct {
+// A limitedWriter accepts a number of bytes.
+type limitedWriter struct {
 	bytes.Buffer
 	left int
 	err  error
 }
 
-func (w *limited) Write(p []byte) (int, error) {
+func (w *limitedWriter) Write(p []byte) (int, error) {
 	n, _ := w.Buffer.Write(p[:min(w.left, len(p))])
 	w.left -= n
 	if n < len(p) {
@@ -310,7 +310,7 @@ func (w *limited) Write(p []byte) (int, error) {
 }
 
 func TestRedact(t *testing.T) {
-	says := []string{
+	messages := []string{
 		`> {"id":1,"method":"tools/call","params":{"name":"login","arguments":{"user":"zoë","pin":12345678901234,"on":true,"no":null,"more":{"k":"secret"},"list":["secret"]},"_meta":{"token":"zoë"}}}` +
 			"\n",
 		`< {"id":1,"result":{"content":[{"type":"text","text":"hello"}],"requestState":"secret","_meta":{"headers":"secret"},"arguments":[{"name":"x"}]}}` +
@@ -323,7 +323,7 @@ func TestRedact(t *testing.T) {
 		`> {"id":3,"method":"x","params":{"_meta":{},"headers":"secret","arguments":"secret"}` +
 			"} \n",
 	}
-	got := record(t, Options{Redact: true, Command: []string{"srv", "--token=secret"}}, says...)
+	got := record(t, Options{Redact: true, Command: []string{"srv", "--token=secret"}}, messages...)
 	for _, secret := range []string{"secret", "zoë", "12345678901234"} {
 		assert.Assert(t, !strings.Contains(got, secret), got)
 	}
@@ -340,8 +340,8 @@ func TestRedact(t *testing.T) {
 		`"(?:user|token)":"string\(4\) ([0-9a-f]{16})"`).FindAllStringSubmatch(got, -1)
 	assert.Equal(t, len(digests), 2)
 	assert.Equal(t, digests[0][1], digests[1][1], "the same is the same")
-	assert.Assert(t, !strings.Contains(record(t, Options{Redact: true}, says...), digests[0][1]),
-		"in one recording")
+	other := record(t, Options{Redact: true}, messages...)
+	assert.Assert(t, !strings.Contains(other, digests[0][1]), "in one recording")
 }
 
 // A redacted recording has no plain digest of a truncated frame, so that its content cannot be
@@ -367,9 +367,9 @@ func TestRedactedDigestsCannotBeGuessed(t *testing.T) {
 }
 
 func TestTruncatedFrames(t *testing.T) {
-	const most = 1000
-	large := strings.Repeat("x", most)
-	got := record(t, Options{limits: limits{most, 1 << 20, 100}},
+	const maxFrame = 1000
+	large := strings.Repeat("x", maxFrame)
+	got := record(t, Options{limits: limits{maxFrame, 1 << 20, 100}},
 		`> {"id":1,"method":"a","params":{"name":"n"}}`+"\n",
 		`< {"jsonrpc":"2.0","id":1,"result":{"x":"`+large+"\"}}\n",
 		`> {"jsonrpc":"2.0","id":2,"method":"b","params":{"x":"`+large+"\"}}\n",
@@ -383,10 +383,10 @@ func TestTruncatedFrames(t *testing.T) {
 		}
 		assert.NilError(t, err)
 		if r.N > 1 {
-			assert.Equal(t, len(r.Payload()), most)
+			assert.Equal(t, len(r.Payload()), maxFrame)
 			assert.Equal(t, len(r.SHA256), 64)
 			kinds = append(kinds,
-				fmt.Sprintf("%s %s %d %d", r.Kind, r.Method, r.RequestFrame, r.Size-most))
+				fmt.Sprintf("%s %s %d %d", r.Kind, r.Method, r.RequestFrame, r.Size-maxFrame))
 		}
 	}
 	assert.DeepEqual(t, kinds, []string{"response a 1 42", "request b 0 55", "junk  0 1000"})

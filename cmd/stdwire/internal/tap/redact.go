@@ -94,8 +94,8 @@ func (r *redactor) value(dst, value []byte) []byte {
 func (r *redactor) text(kind string, length int, value []byte) string {
 	mac := hmac.New(sha256.New, r.key)
 	mac.Write(value)
-	const enough = 8
-	return fmt.Sprintf("%s(%d) %x", kind, length, mac.Sum(nil)[:enough])
+	const digestLength = 8
+	return fmt.Sprintf("%s(%d) %x", kind, length, mac.Sum(nil)[:digestLength])
 }
 
 // digest returns the replacement of the digest of a truncated frame, and "" for "".

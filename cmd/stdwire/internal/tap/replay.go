@@ -134,15 +134,15 @@ func (p *player) sendFrame(ctx context.Context, record *Record) error {
 // nil if it does not arrive.
 func (p *player) awaitRequest(ctx context.Context, record *Record, m Message) ([]byte, error) {
 	if m.Method == "ping" { // at any time
-		l, _, _ := p.store.take(messageKey{request: m.Method})
-		return l.text, nil
+		message, _, _ := p.store.take(messageKey{request: m.Method})
+		return message.text, nil
 	}
-	l, err := p.await(ctx, messageKey{request: m.Method})
-	if l.text == nil && ctx.Err() == nil {
+	message, err := p.await(ctx, messageKey{request: m.Method})
+	if message.text == nil && ctx.Err() == nil {
 		m.Kind, m.Failed = Request, ""
 		p.OnComparison(Comparison{N: record.N, Message: m, Missing: true})
 	}
-	return l.text, err
+	return message.text, err
 }
 
 // withMember returns an object with another value of a member that it has.
@@ -205,26 +205,26 @@ func summary(size int64, sha256 string) string {
 }
 
 // await waits for a message. Its text is nil if it does not arrive in time.
-func (p *player) await(ctx context.Context, m messageKey) (storedMessage, error) {
+func (p *player) await(ctx context.Context, key messageKey) (storedMessage, error) {
 	timer := time.NewTimer(p.Timeout)
 	defer timer.Stop()
 	for {
-		l, ended, changed := p.store.take(m)
+		message, ended, changed := p.store.take(key)
 		switch {
-		case l.text != nil:
-			return l, nil
+		case message.text != nil:
+			return message, nil
 		case ended:
-			return l, ErrServerEnded
+			return message, ErrServerEnded
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return l, ctx.Err()
+			return message, ctx.Err()
 		case <-timer.C:
 			if p.missing++; p.missing == maxMissing {
-				return l, ErrTooManyMissing
+				return message, ErrTooManyMissing
 			}
-			return l, nil
+			return message, nil
 		}
 	}
 }

@@ -109,20 +109,20 @@ func TestReplay(t *testing.T) {
 }
 
 func TestReplayErrors(t *testing.T) {
-	calls := func(n int) (says []string) {
+	calls := func(n int) (messages []string) {
 		for i := range n {
-			says = append(says, fmt.Sprintf("> {\"id\":%d,\"method\":\"m\"}\n", i),
+			messages = append(messages, fmt.Sprintf("> {\"id\":%d,\"method\":\"m\"}\n", i),
 				fmt.Sprintf("< {\"id\":%d,\"result\":%d}\n", i, i))
 		}
-		return says
+		return messages
 	}
 	for _, tt := range []struct {
-		name   string
-		says   []string
-		redact bool
-		server func(l line, reply func(string, ...any))
-		lines  []string
-		err    string
+		name     string
+		messages []string
+		redact   bool
+		server   func(l line, reply func(string, ...any))
+		lines    []string
+		err      string
 	}{
 		{"one is missing", calls(3), false, func(l line, reply func(string, ...any)) {
 			if string(l.ID) != "1" {
@@ -153,7 +153,7 @@ func TestReplayErrors(t *testing.T) {
 		}, []string{`2 response m ~ : {"result":0} → {"result":{"a":1,"a":2}}`}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			recording := record(t, Options{Redact: tt.redact}, tt.says...)
+			recording := record(t, Options{Redact: tt.redact}, tt.messages...)
 			synctest.Test(t, func(t *testing.T) {
 				lines, err := replay(t, recording, nil, tt.server)
 				assert.DeepEqual(t, lines, tt.lines)

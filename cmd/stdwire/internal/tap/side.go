@@ -20,8 +20,8 @@ type Side struct {
 
 func newSide(r *Recorder, from Direction) *Side {
 	s := &Side{recorder: r, from: from}
-	s.split = frameSplitter{limit: r.o.limits.frame, emit: func(p rawFrame) {
-		r.enqueue(frame{rawFrame: p, from: from, at: s.at})
+	s.split = frameSplitter{limit: r.o.limits.frame, emit: func(f rawFrame) {
+		r.enqueue(frame{rawFrame: f, from: from, at: s.at})
 	}}
 	return s
 }

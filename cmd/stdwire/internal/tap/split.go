@@ -156,17 +156,17 @@ func (s *frameSplitter) append(p []byte) {
 }
 
 // flush emits the current frame.
-func (s *frameSplitter) flush(p rawFrame) {
+func (s *frameSplitter) flush(f rawFrame) {
 	whole := s.buf
-	if !p.byLength && s.sum == nil {
+	if !f.byLength && s.sum == nil {
 		whole = trimCR(bytes.TrimSuffix(whole, []byte{'\n'}))
 		s.size -= int64(len(s.buf) - len(whole))
 	}
-	p.payload, p.size = whole, s.size
+	f.payload, f.size = whole, s.size
 	if s.sum != nil {
-		p.sha256 = hex.EncodeToString(s.sum.Sum(nil))
+		f.sha256 = hex.EncodeToString(s.sum.Sum(nil))
 	}
-	s.emit(p)
+	s.emit(f)
 	s.reset()
 }
 

@@ -16,9 +16,9 @@ import (
 
 // split returns the frames of a stream in chunks of the sizes that size returns.
 func split(stream []byte, limit int, size func() int) (all []rawFrame) {
-	s := frameSplitter{limit: limit, emit: func(p rawFrame) {
-		p.payload = bytes.Clone(p.payload)
-		all = append(all, p)
+	s := frameSplitter{limit: limit, emit: func(f rawFrame) {
+		f.payload = bytes.Clone(f.payload)
+		all = append(all, f)
 	}}
 	for len(stream) > 0 {
 		n := min(max(1, size()), len(stream))
@@ -29,16 +29,16 @@ func split(stream []byte, limit int, size func() int) (all []rawFrame) {
 	return all
 }
 
-func (p rawFrame) String() string {
-	text := fmt.Sprintf("%q", p.payload)
-	if p.byLength {
+func (f rawFrame) String() string {
+	text := fmt.Sprintf("%q", f.payload)
+	if f.byLength {
 		text = "length " + text
 	}
-	if p.partial {
+	if f.partial {
 		text += " partial"
 	}
-	if p.sha256 != "" {
-		text += fmt.Sprintf(" of %d", p.size)
+	if f.sha256 != "" {
+		text += fmt.Sprintf(" of %d", f.size)
 	}
 	return text
 }

@@ -124,7 +124,7 @@ func (s *Stats) message(r *Record, m Message, text []byte) {
 	case Notification:
 		s.method(r.From, m.Method).countMessage(m)
 		if m.Method == "notifications/cancelled" {
-			s.cancelled(r.From,
+			s.markCancelled(r.From,
 				shortID(jsonscan.Member(jsonscan.Member(text, "params"), "requestId")))
 		}
 	case Response:
@@ -143,7 +143,7 @@ func (s *Stats) message(r *Record, m Message, text []byte) {
 	}
 }
 
-func (s *Stats) cancelled(from Direction, id []byte) {
+func (s *Stats) markCancelled(from Direction, id []byte) {
 	for i, u := range s.open[s.latest[requestKey{from, string(id)}]] {
 		if string(u.ID) == string(id) {
 			s.open[u.N][i].Cancelled = true

@@ -13,8 +13,8 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 )
 
-// NoLogin returns the reason why nobody can log in to a server, or "" if a login is possible.
-func NoLogin(e *config.Endpoint) string {
+// NoLoginReason returns the reason why nobody can log in to a server, or "" if a login is possible.
+func NoLoginReason(e *config.Endpoint) string {
 	switch {
 	case e.URL == "":
 		return "it has a command and no URL: there is nothing to log in to"

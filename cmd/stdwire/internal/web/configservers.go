@@ -88,7 +88,7 @@ func (s *servers) configured(c *target.Selection, each *config.Server, log *slog
 			return each.Resolve(c.Env)
 		}
 		written := &config.Endpoint{URL: each.URL, OAuth: each.OAuth, Headers: each.Headers}
-		if target.NoLogin(written) == "" {
+		if target.NoLoginReason(written) == "" {
 			srv.login = target.LoginCommand(each.ID, "")
 		}
 	}

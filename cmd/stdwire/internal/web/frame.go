@@ -204,27 +204,27 @@ func (f *frame) follow(ctx context.Context, calls *calls) {
 	case <-ctx.Done():
 		return
 	}
-	one, err := calls.get(id)
+	call, err := calls.get(id)
 	if err != nil {
 		return
 	}
-	arguments := json.RawMessage(jsonscan.Member(one.Request.Params, "arguments"))
+	arguments := json.RawMessage(jsonscan.Member(call.Request.Params, "arguments"))
 	if f.view.Input(ctx, arguments) != nil {
 		return
 	}
 	select {
-	case <-one.done:
+	case <-call.done:
 	case <-f.ended:
 		return
 	}
-	one, err = calls.get(id)
+	call, err = calls.get(id)
 	switch {
 	case err != nil:
 		_ = f.view.Cancelled(ctx, "the call is not known any more")
-	case one.Error != nil:
-		_ = f.view.Cancelled(ctx, one.Error.Message)
+	case call.Error != nil:
+		_ = f.view.Cancelled(ctx, call.Error.Message)
 	default:
-		_ = f.view.Result(ctx, one.Result)
+		_ = f.view.Result(ctx, call.Result)
 	}
 }
 

@@ -76,7 +76,7 @@ func (l *logins) status(id string) (*authorizationStatus, error) {
 	if err != nil {
 		return nil, err
 	}
-	status := &authorizationStatus{Why: target.NoLogin(endpoint),
+	status := &authorizationStatus{Why: target.NoLoginReason(endpoint),
 		Credentials: []target.CredentialStatus{}}
 	if status.Why != "" {
 		return status, nil
@@ -112,7 +112,7 @@ func (l *logins) loginEndpoint(id string) (*config.Endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	why := target.NoLogin(endpoint)
+	why := target.NoLoginReason(endpoint)
 	if why == "" {
 		l.mu.Lock()
 		why = l.off

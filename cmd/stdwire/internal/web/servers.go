@@ -341,7 +341,7 @@ func (s *servers) targetServer(t *target.Target, std *term.Streams) *server {
 		if endpoint := t.Configured.Endpoint; endpoint.URL != "" {
 			srv.url, _ = target.PublicURL(endpoint.URL)
 			srv.endpoint = func() (*config.Endpoint, error) { return endpoint, nil }
-			if target.NoLogin(endpoint) == "" {
+			if target.NoLoginReason(endpoint) == "" {
 				srv.login = target.LoginCommand(t.Configured.ID, "")
 			}
 		}
@@ -349,7 +349,7 @@ func (s *servers) targetServer(t *target.Target, std *term.Streams) *server {
 		srv.url, _ = target.PublicURL(t.Remote.URL)
 		srv.selector = "--url " + srv.url
 		srv.endpoint = func() (*config.Endpoint, error) { return t.Remote.Endpoint(), nil }
-		if target.NoLogin(t.Remote.Endpoint()) == "" {
+		if target.NoLoginReason(t.Remote.Endpoint()) == "" {
 			srv.login = target.LoginCommand("", t.Remote.URL)
 		}
 	case t.Words != nil:

@@ -11,8 +11,8 @@ import (
 type cursor struct {
 	root  *os.Root
 	path  []string
-	open  []*os.Root // path[:first+1], path[:first+2], …; the last one may be missing
-	first int
+	open  []*os.Root // path[:first+1], path[:first+2], …; that of the whole path may be missing
+	first int        // index in path of the last element of open[0]
 }
 
 const maxOpen = 16 // maximum number of directories that a cursor keeps open

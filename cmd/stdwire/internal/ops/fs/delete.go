@@ -26,7 +26,7 @@ var deleteSpec = dispatch.Spec{
 // DeleteInput are the arguments of fs.delete.
 type DeleteInput struct {
 	dispatch.Instance
-	Path      string `json:"path" doc:"File or empty directory to delete, relative to the root. Of a symbolic link, the link itself is deleted."`
+	Path      string `json:"path" doc:"File or empty directory to delete, relative to the root. If it is a symbolic link, the link itself is deleted."`
 	Recursive bool   `json:"recursive,omitempty" doc:"Delete a directory with all that is in it. Once begun, this cannot be cancelled."`
 }
 

@@ -29,9 +29,9 @@ var operations = []struct{ name, args string }{
 	{"fs.delete", `{"path":%,"recursive":true}`},
 }
 
-// newJail returns a service on directory in, next to a directory out with files that must not be
-// reached.
-func newJail(t *testing.T, links map[string]string) (s *service, unharmed func()) {
+// newJail returns a service on a directory in, next to a directory out with files that must not be
+// reached. checkOutside checks that nothing outside of in has changed.
+func newJail(t *testing.T, links map[string]string) (s *service, checkOutside func()) {
 	t.Helper()
 	outer := &service{dir: t.TempDir()}
 	outer.put(t, "out/file", "secret")
@@ -96,13 +96,13 @@ func TestEscapesByLinks(t *testing.T) {
 func escape(t *testing.T, path string, links map[string]string) {
 	t.Helper()
 	for _, op := range operations {
-		s, unharmed := newJail(t, links)
+		s, checkOutside := newJail(t, links)
 		name := strings.ReplaceAll(path, "$OUT", filepath.Join(filepath.Dir(s.dir), "out"))
 		quoted, err := json.Marshal(name)
 		assert.NilError(t, err)
 		envelope := s.dispatch(t.Context(), op.name,
 			strings.ReplaceAll(op.args, "%", string(quoted)))
-		unharmed()
+		checkOutside()
 		if envelope.Err != nil {
 			assert.Equal(t, envelope.Err.Code, dispatch.PermissionDenied, "%s: %v", op.name,
 				envelope.Err)
@@ -137,7 +137,7 @@ func TestLinksInside(t *testing.T) {
 func TestEscapeRace(t *testing.T) {
 	t.Parallel()
 	needLinks(t)
-	s, unharmed := newJail(t, nil)
+	s, checkOutside := newJail(t, nil)
 	out := filepath.Join(filepath.Dir(s.dir), "out")
 	jail, err := os.OpenRoot(s.dir)
 	assert.NilError(t, err)
@@ -193,5 +193,5 @@ func TestEscapeRace(t *testing.T) {
 	t.Log(counts)
 	assert.Assert(t, counts[""] >= 50 &&
 		counts[dispatch.PermissionDenied] >= 50, "the directory was not seen as both: %v", counts)
-	unharmed()
+	checkOutside()
 }

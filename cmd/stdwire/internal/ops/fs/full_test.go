@@ -15,8 +15,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A disk that fills up during a write leaves the old file unchanged, and no other. A limit on file
-// sizes simulates the disk; it is per process.
+// If a disk fills up during a write, the old file is unchanged and no temporary file is left. A
+// limit on file sizes simulates the full disk. The limit applies to a whole process.
 func TestFull(t *testing.T) {
 	if !inOtherProcess(t, nil) {
 		return

@@ -11,9 +11,9 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// withMounts are the attributes of a process with a mount namespace of its own, in which it may
-// mount.
-func withMounts() *syscall.SysProcAttr {
+// ownMounts returns the attributes of a process with a mount namespace of its own, in which it may
+// mount file systems.
+func ownMounts() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
@@ -29,9 +29,9 @@ func mountSmall(t *testing.T, dir string) {
 	t.Cleanup(func() { assert.Check(t, syscall.Unmount(dir, 0)) })
 }
 
-// TestFull on a disk that is really full.
+// TestFullDisk is TestFull on a file system that is full.
 func TestFullDisk(t *testing.T) {
-	if !inOtherProcess(t, withMounts()) {
+	if !inOtherProcess(t, ownMounts()) {
 		return
 	}
 	s := &service{dir: t.TempDir()}
@@ -44,7 +44,7 @@ func TestFullDisk(t *testing.T) {
 
 // Files are not moved between file systems, because that would be a copy.
 func TestMoveAcross(t *testing.T) {
-	if !inOtherProcess(t, withMounts()) {
+	if !inOtherProcess(t, ownMounts()) {
 		return
 	}
 	s := newService(t, map[string]string{"f": "f", "disk/": ""})

@@ -29,7 +29,7 @@ var moveSpec = dispatch.Spec{
 // MoveInput are the arguments of fs.move.
 type MoveInput struct {
 	dispatch.Instance
-	From       string `json:"from" doc:"File or directory to move, relative to the root. A symbolic link is moved itself."`
+	From       string `json:"from" doc:"File or directory to move, relative to the root. If it is a symbolic link, the link itself is moved."`
 	To         string `json:"to" doc:"Its new path, relative to the root; not a directory to move it into."`
 	Overwrite  bool   `json:"overwrite,omitempty" doc:"Replace a file that is there with the file that is moved. Directories are never replaced, and replace nothing."`
 	CreateDirs bool   `json:"create_dirs,omitempty" doc:"Create the directories that are missing."`
@@ -132,11 +132,11 @@ func (r *root) isInside(name, dir string, info fs.FileInfo) bool {
 	if len(elements) <= depth {
 		return false
 	}
-	around := strings.Join(elements[:depth], "/")
-	if r.key(around) != r.key(dir) {
+	ancestor := strings.Join(elements[:depth], "/")
+	if r.key(ancestor) != r.key(dir) {
 		return false
 	}
-	other, err := r.dir.Lstat(around)
+	other, err := r.dir.Lstat(ancestor)
 	return err == nil && os.SameFile(info, other)
 }
 

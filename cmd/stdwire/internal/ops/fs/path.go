@@ -113,7 +113,7 @@ func (r *root) resolve(ctx context.Context, name string) (string, error) {
 	return at.String(), nil
 }
 
-// resolveParent is resolve, except that it does not follow the last element.
+// resolveParent is like resolve, but does not follow the last element.
 func (r *root) resolveParent(ctx context.Context, name string) (string, error) {
 	dir, err := r.resolve(ctx, path.Dir(name))
 	return path.Join(dir, path.Base(name)), err

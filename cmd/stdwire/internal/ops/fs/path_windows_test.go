@@ -25,7 +25,7 @@ func TestNamesThatWindowsDoesNotAllow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, unharmed := newJail(t, nil)
+			s, checkOutside := newJail(t, nil)
 			s.put(t, "dir/mine", "secret")
 			quoted, err := json.Marshal(name)
 			assert.NilError(t, err)
@@ -37,7 +37,7 @@ func TestNamesThatWindowsDoesNotAllow(t *testing.T) {
 			assert.ErrorIs(t, err, dispatch.InvalidInput)
 			assert.DeepEqual(t, s.names(t), strings.Fields("dir dir/mine mine"))
 			assert.Equal(t, s.content(t, "mine")+s.content(t, "dir/mine"), "minesecret")
-			unharmed()
+			checkOutside()
 		})
 	}
 	s := newService(t, nil)
@@ -107,8 +107,8 @@ func TestPathsOnWindows(t *testing.T) {
 	args := map[string]any{"path": `dir\`, "recursive": true, "glob": "sub/*"}
 	assert.Equal(t, paths(run[ListOutput](t, s, "fs.list", args).Entries), "dir/sub/f")
 	args = map[string]any{"pattern": "y$", "path": `dir\sub`}
-	scanResult := run[SearchOutput](t, s, "fs.search", args)
-	assert.Equal(t, shown(scanResult.Matches), "dir/sub/f:2:1:y")
+	searched := run[SearchOutput](t, s, "fs.search", args)
+	assert.Equal(t, shown(searched.Matches), "dir/sub/f:2:1:y")
 	args = map[string]any{"path": `new\d\f`, "content": "", "create_dirs": true}
 	assert.Equal(t, run[WriteOutput](t, s, "fs.write", args).Path, "new/d/f")
 	moved := run[MoveOutput](t, s, "fs.move", map[string]string{"from": `new\d`, "to": `dir\d`})

@@ -38,8 +38,8 @@ func compilePattern(in SearchInput) (*regexp.Regexp, error) {
 	}
 	if n := len(program.Inst); n > maxProgram {
 		return nil, dispatch.Errorf(dispatch.InvalidInput,
-			"pattern: it takes %d steps, of which %d are allowed; use smaller repetitions", n,
-			maxProgram)
+			"pattern: it has %d instructions when compiled, and %d are allowed; use smaller "+
+				"repetitions", n, maxProgram)
 	}
 	return re, nil
 }

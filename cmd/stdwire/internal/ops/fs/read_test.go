@@ -212,8 +212,8 @@ func TestLargeReadsReserveMemory(t *testing.T) {
 	third.Close()
 	s.put(t, "large", strings.Repeat("x", 2<<20))
 
-	never := read(quota.NewContext(t.Context(), quota.NewPool(1<<20).Open("")), "large")
-	assert.ErrorIs(t, never.Err, dispatch.InvalidInput)
+	refused := read(quota.NewContext(t.Context(), quota.NewPool(1<<20).Open("")), "large")
+	assert.ErrorIs(t, refused.Err, dispatch.InvalidInput)
 }
 
 // A model gets the content of a text file as it is, and JSON for all that is more than text.

@@ -46,11 +46,11 @@ func TestChangesWaitForReaders(t *testing.T) {
 		t.Run(change.name, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, map[string]string{"f": "old", "g": "new"})
-			contextReader, err := os.Open(filepath.Join(s.dir, "f"))
+			reader, err := os.Open(filepath.Join(s.dir, "f"))
 			assert.NilError(t, err)
-			defer contextReader.Close()
+			defer reader.Close()
 			// Only a retry checks the context this often.
-			ctx := hooked{t.Context(), after(25, func() error { return contextReader.Close() })}
+			ctx := hookContext{t.Context(), after(25, func() error { return reader.Close() })}
 			assert.NilError(t, change.call(ctx, s.roots))
 			assert.DeepEqual(t, s.names(t), strings.Fields(change.tree))
 			if change.f != "" {

@@ -20,11 +20,11 @@ func TestChangesOfFilesInUse(t *testing.T) {
 		t.Run(change.name, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, map[string]string{"f": "old", "g": "new"})
-			contextReader, err := os.Open(filepath.Join(s.dir, "f"))
+			reader, err := os.Open(filepath.Join(s.dir, "f"))
 			assert.NilError(t, err)
-			defer contextReader.Close()
+			defer reader.Close()
 
-			ctx := hooked{t.Context(), after(25, cancelled)}
+			ctx := hookContext{t.Context(), after(25, cancelled)}
 			assert.ErrorIs(t, change.call(ctx, s.roots), context.Canceled)
 			failure, ok := errors.AsType[*dispatch.Error](change.call(t.Context(), s.roots))
 			assert.Assert(t, ok)

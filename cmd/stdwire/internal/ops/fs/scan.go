@@ -29,14 +29,14 @@ type scanResult struct {
 	truncated bool // the file was not searched to its end
 }
 
-func (sc *scanner) scan(ctx context.Context, name string, t *slot) (scanResult, error) {
+func (sc *scanner) scan(ctx context.Context, name string, slot *slot) (scanResult, error) {
 	var result scanResult
 	f, _, err := open(sc.root.dir, name, name)
 	if err != nil {
 		return result, err
 	}
 	defer f.Close()
-	b := t.from(f)
+	b := slot.from(f)
 	head, err := b.Peek(sniffLength)
 	if err != nil && err != io.EOF {
 		return result, err

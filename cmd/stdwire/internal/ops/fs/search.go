@@ -151,14 +151,14 @@ func newSearch(ctx context.Context, sc *scanner, slots *slots, limit int) *searc
 
 func (j *job) run(ctx context.Context, sc *scanner, slots *slots) {
 	defer close(j.done)
-	defer func() { j.panic = recover() }() // collect panics with it, where the dispatcher recovers
-	t, err := slots.begin(ctx)
+	defer func() { j.panic = recover() }() // collect passes it on, to where the dispatcher recovers
+	slot, err := slots.begin(ctx)
 	if err != nil {
 		j.err = err
 		return
 	}
-	defer t.end()
-	j.result, j.err = sc.scan(ctx, j.name, t)
+	defer slot.end()
+	j.result, j.err = sc.scan(ctx, j.name, slot)
 }
 
 // add passes a file to the workers. If too many are pending, it collects the first one. The error

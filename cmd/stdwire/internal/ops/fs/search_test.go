@@ -186,16 +186,16 @@ func TestSearchCancelled(t *testing.T) {
 	assert.Equal(t, reported, 1)
 }
 
-// hooked is a context that calls a hook at each call of Err, so that a test can intervene between
-// the steps of an operation.
-type hooked struct {
+// A hookContext is a context that calls a hook at each call of Err, so that a test can intervene
+// between the steps of an operation.
+type hookContext struct {
 	context.Context
 	hook func() error
 }
 
-func (c hooked) Err() error { return c.hook() }
+func (c hookContext) Err() error { return c.hook() }
 
-// after returns a hook that calls fn at its n-th call, and ends the context if fn returns true.
+// after returns a hook that calls fn at its n-th call, and returns the error of fn from then on.
 func after(n int, fn func() error) func() error {
 	var ended error
 	return func() error {
@@ -216,7 +216,7 @@ func TestScanCancelled(t *testing.T) {
 	defer r.dir.Close()
 	re, err := compilePattern(SearchInput{Pattern: "x"})
 	assert.NilError(t, err)
-	ctx := hooked{t.Context(), after(3, cancelled)}
+	ctx := hookContext{t.Context(), after(3, cancelled)}
 	slot, err := newSlots().begin(ctx)
 	assert.NilError(t, err)
 	_, err = (&scanner{root: r, re: re, limit: 1}).scan(ctx, "big", slot)

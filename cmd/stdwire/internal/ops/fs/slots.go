@@ -12,8 +12,8 @@ import (
 	"github.com/stdwire/stdwire/dispatch/quota"
 )
 
-// slots bounds the processor time of all searches together. A scan of a file holds a slot of the
-// pool while it runs. Principals have shares of the pool and get slots in turn, so that an
+// slots bounds the processor time of all searches together. A scan of a file holds one unit of the
+// pool while it runs. Principals have shares of the pool and get units in turn, so that an
 // expensive search delays others only for moments.
 type slots struct {
 	pool    *quota.Pool
@@ -21,7 +21,7 @@ type slots struct {
 }
 
 const (
-	maxHold    = 100 * time.Millisecond // after which a scan releases its slot to others
+	maxHold    = 100 * time.Millisecond // after which a scan releases its unit to others
 	maxBlock   = 16 << 10               // bytes to search before a scan checks the time
 	maxWorkers = 8                      // concurrent scans of one search
 )
@@ -38,14 +38,14 @@ func newSlots() *slots {
 // workers returns the maximum number of concurrent scans of one search.
 func (s *slots) workers() int { return int(min(s.pool.Total(), maxWorkers)) }
 
-// A slot is the buffer of a scan and its slot of the pool.
+// A slot is what a scan needs to run: a unit of the pool, and a buffer.
 type slot struct {
 	*slots
 	ctx    context.Context
 	owner  string
 	buffer *lineBuffer
-	since  time.Time // when it got its slot of the pool
-	held   bool
+	since  time.Time // when it got its unit
+	held   bool      // whether it has its unit
 }
 
 // begin waits for a slot, in the share of the call's principal. The caller must call end.
@@ -83,8 +83,8 @@ func (s *slot) end() {
 	s.buffers.Put(s.buffer)
 }
 
-// from returns the buffer, which reads from file. A read after maxHold releases the slot of the
-// pool and waits for another.
+// from returns the buffer, which reads from file. A read after maxHold releases the unit and
+// waits for another.
 func (s *slot) from(file io.Reader) *lineBuffer {
 	s.buffer.Reset(slotReader{s, file})
 	return s.buffer

@@ -13,16 +13,16 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// endless is a file each block of which takes a second to read.
-type endless struct{ ctx context.Context }
+// An endlessFile has no end, and each block of it takes a second to read.
+type endlessFile struct{ ctx context.Context }
 
-func (e endless) Read(p []byte) (int, error) {
+func (e endlessFile) Read(p []byte) (int, error) {
 	time.Sleep(time.Second)
 	return len(p), nil
 }
 
-// as runs a function as an operation called by a principal.
-func as(ctx context.Context, principal string, run func(context.Context)) {
+// runAs runs a function as an operation called by a principal.
+func runAs(ctx context.Context, principal string, run func(context.Context)) {
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "run", Summary: "Run.", Kind: dispatch.Read},
 		func(ctx context.Context, _ struct{}) (struct{}, error) {
@@ -42,13 +42,13 @@ func TestExpensiveSearchesShareSlots(t *testing.T) {
 		for i := range 6 * slots.workers() {
 			principal := []string{"ada", "ada", "ada", "ben", "ben", "cem"}[i%6]
 			all.Go(func() {
-				as(ctx, principal, func(ctx context.Context) {
+				runAs(ctx, principal, func(ctx context.Context) {
 					slot, err := slots.begin(ctx)
 					if err != nil {
 						return // cancelled
 					}
 					defer slot.end()
-					_, err = io.Copy(io.Discard, slot.from(endless{ctx}))
+					_, err = io.Copy(io.Discard, slot.from(endlessFile{ctx}))
 					assert.Check(t, err == context.Canceled, "%v", err)
 				})
 			})
@@ -58,7 +58,7 @@ func TestExpensiveSearchesShareSlots(t *testing.T) {
 		for range 3 {
 			time.Sleep(time.Minute)
 			began := time.Now()
-			as(ctx, "eve", func(ctx context.Context) {
+			runAs(ctx, "eve", func(ctx context.Context) {
 				slot, err := slots.begin(ctx)
 				assert.Check(t, err)
 				slot.end()

@@ -45,9 +45,9 @@ func TestSpecialFiles(t *testing.T) {
 	assert.Equal(t, run[StatOutput](t, s, "fs.stat", `{"path":"pipe"}`).Type, "other")
 	list := run[ListOutput](t, s, "fs.list", `{"recursive":true}`)
 	assert.Equal(t, len(list.Entries), 4)
-	scanResult := run[SearchOutput](t, s, "fs.search", `{"pattern":"."}`)
-	assert.Equal(t, len(scanResult.Matches), 1)
-	assert.Equal(t, scanResult.Skipped, 0)
+	searched := run[SearchOutput](t, s, "fs.search", `{"pattern":"."}`)
+	assert.Equal(t, len(searched.Matches), 1)
+	assert.Equal(t, searched.Skipped, 0)
 	fails(t, s, "fs.list", `{"path":"pipe"}`, dispatch.StateError, "not a directory")
 	// Pipes can be moved and deleted, which does not open them.
 	run[MoveOutput](t, s, "fs.move", `{"from":"pipe","to":"pipe2"}`)

@@ -101,8 +101,8 @@ func (w *walk) entries(ctx context.Context, name string) ([]fs.DirEntry, error) 
 	defer d.Close()
 	var all []fs.DirEntry
 	for ctx.Err() == nil {
-		some, err := d.ReadDir(1000)
-		all = append(all, some...)
+		batch, err := d.ReadDir(1000)
+		all = append(all, batch...)
 		if err == io.EOF {
 			break
 		}

@@ -61,7 +61,7 @@ func TestOpenDirThroughALink(t *testing.T) {
 
 func TestOpenDirErrors(t *testing.T) {
 	t.Parallel()
-	s, unharmed := newJail(t, nil)
+	s, checkOutside := newJail(t, nil)
 	s.put(t, "file", "x")
 	s.openDirFails(t, map[string]dispatch.Code{
 		"..": dispatch.PermissionDenied, "../out": dispatch.PermissionDenied,
@@ -73,12 +73,12 @@ func TestOpenDirErrors(t *testing.T) {
 	})
 	_, _, err := s.roots.OpenDir("other", "")
 	assert.ErrorIs(t, err, dispatch.UnknownInstance)
-	unharmed()
+	checkOutside()
 }
 
 func TestOpenDirErrorsOfLinks(t *testing.T) {
 	t.Parallel()
-	s, unharmed := newJail(t,
+	s, checkOutside := newJail(t,
 		map[string]string{"abs": "$OUT/dir", "rel": "../out", "up": "..", "chain": "rel",
 			"self": "../in", "loop": "loop"})
 	s.openDirFails(t, map[string]dispatch.Code{
@@ -87,7 +87,7 @@ func TestOpenDirErrorsOfLinks(t *testing.T) {
 		"chain": dispatch.PermissionDenied, "self": dispatch.PermissionDenied,
 		"loop": dispatch.StateError,
 	})
-	unharmed()
+	checkOutside()
 }
 
 // openDirFails opens paths, each of which must fail with its code.

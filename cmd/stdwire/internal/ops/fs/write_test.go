@@ -210,7 +210,7 @@ func TestWriteCancelled(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"f": "old"})
 	in := WriteInput{Path: "f", Content: strings.Repeat("n", 1<<20)}
-	_, err := s.roots.write(hooked{t.Context(), after(5, cancelled)}, in)
+	_, err := s.roots.write(hookContext{t.Context(), after(5, cancelled)}, in)
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, s.content(t, "f"), "old")
 	assert.DeepEqual(t, s.names(t), []string{"f"})
@@ -225,21 +225,21 @@ func TestWriteChangedMeanwhile(t *testing.T) {
 		return nil
 	}
 	content := strings.Repeat("n", 1<<20)
-	stale := func(err error) {
+	checkStale := func(err error) {
 		t.Helper()
 		assert.ErrorIs(t, err, dispatch.StateError)
 		assert.Equal(t, s.content(t, "f"), "theirs")
 		assert.DeepEqual(t, s.names(t), []string{"f"})
 	}
-	_, err := s.roots.write(hooked{t.Context(), after(10, change)},
+	_, err := s.roots.write(hookContext{t.Context(), after(10, change)},
 		WriteInput{Path: "f", Content: content, IfSHA256: hexSum([]byte("old"))})
-	stale(err)
+	checkStale(err)
 	assert.NilError(t, os.Remove(filepath.Join(s.dir, "f")))
-	_, err = s.roots.write(hooked{t.Context(), after(10, change)},
+	_, err = s.roots.write(hookContext{t.Context(), after(10, change)},
 		WriteInput{Path: "f", Content: content, IfSHA256: "absent"})
-	stale(err)
+	checkStale(err)
 	s.put(t, "f", "mine")
-	_, err = s.roots.edit(hooked{t.Context(), after(10, change)},
+	_, err = s.roots.edit(hookContext{t.Context(), after(10, change)},
 		EditInput{Path: "f", Old: "mine", New: content})
-	stale(err)
+	checkStale(err)
 }

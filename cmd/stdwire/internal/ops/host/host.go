@@ -172,7 +172,7 @@ func (o *Options) serverIDs(in ServerOrProfile) ([]string, error) {
 	switch {
 	case in.Server != "" && in.Profile != "":
 		return nil, dispatch.InvalidArgument("/profile",
-			"there is a server as well; give one of them")
+			"give a server or a profile, not both")
 	case in.Server != "":
 		return []string{in.Server}, nil
 	case in.Profile == "":

@@ -35,8 +35,8 @@ func (o *Options) logs(ctx context.Context, in LogsInput) (LogsOutput, error) {
 	defer timer.Stop()
 	for {
 		text, next, missed, grown := log.From(in.After)
-		if half := partialRune(text); half > 0 {
-			text, next = text[:len(text)-half], next-int64(half)
+		if partial := partialRune(text); partial > 0 {
+			text, next = text[:len(text)-partial], next-int64(partial)
 		}
 		out := LogsOutput{Text: strings.ToValidUTF8(string(text), "\uFFFD"), Next: next,
 			Missed: missed}

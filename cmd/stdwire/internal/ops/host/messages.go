@@ -21,7 +21,7 @@ type MessagesOutput struct {
 // A Message is a message between the gateway and a client or server.
 type Message struct {
 	Lane   string `json:"lane" doc:"The id of a server, or the number of a client and the name that it has given itself."`
-	Client bool   `json:"client,omitempty" doc:"The lane is one of clients."`
+	Client bool   `json:"client,omitempty" doc:"The lane is that of a client, not of a server."`
 	Record string `json:"record" doc:"A line of a recording of stdwire tap."`
 }
 

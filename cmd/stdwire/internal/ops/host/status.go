@@ -38,7 +38,7 @@ const maxWithheld = 100
 // Statuses are the states of all servers.
 type Statuses struct {
 	Servers []Status `json:"servers"`
-	Missing []string `json:"missing,omitempty" doc:"Servers of the profile that are not here."`
+	Missing []string `json:"missing,omitempty" doc:"Servers of the profile that this gateway does not have."`
 }
 
 func (o *Options) statuses() Statuses {

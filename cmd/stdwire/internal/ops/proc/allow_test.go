@@ -26,8 +26,8 @@ func onPath(t *testing.T, dir string) {
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// named is program for another name of the program.
-func named(t testing.TB, command string, steps ...string) args {
+// programNamed returns what program returns, with another command.
+func programNamed(t testing.TB, command string, steps ...string) args {
 	t.Helper()
 	a := program(t, steps...)
 	a["command"] = command
@@ -35,14 +35,14 @@ func named(t testing.TB, command string, steps ...string) args {
 }
 
 // notAllowed checks that none of these commands may be started.
-func (b *bench) notAllowed(t testing.TB, commands []string) {
+func (s *testService) notAllowed(t testing.TB, commands []string) {
 	t.Helper()
 	for _, command := range commands {
-		envelope := b.dispatch(t.Context(), "proc.start", named(t, command))
+		envelope := s.dispatch(t.Context(), "proc.start", programNamed(t, command))
 		assert.Assert(t, envelope.Err != nil, "%q: %s", command, envelope.Data)
 		assert.Equal(t, envelope.Err.Code, dispatch.PermissionDenied, "%q: %v", command,
 			envelope.Err)
-		assert.DeepEqual(t, details[[]string](t, envelope.Err, "allowed"), []string(b.allow))
+		assert.DeepEqual(t, details[[]string](t, envelope.Err, "allowed"), []string(s.allow))
 	}
 }
 
@@ -50,16 +50,16 @@ func TestProcAllow(t *testing.T) {
 	tool, other := copyOfSelf(t, "tool"), copyOfSelf(t, "other")
 	onPath(t, filepath.Dir(tool))
 	onPath(t, filepath.Dir(other))
-	b := newBench(t, Options{Allow: []string{"tool", other}})
+	s := newService(t, Options{Allow: []string{"tool", other}})
 	for _, command := range []string{"tool", other} {
-		run[StartOutput](t, b, "proc.start", named(t, command))
+		run[StartOutput](t, s, "proc.start", programNamed(t, command))
 	}
-	b.tool(t, ".")
+	s.tool(t, ".")
 	dir := filepath.Dir(other)
-	b.notAllowed(t, []string{
+	s.notAllowed(t, []string{
 		"sh", "other", tool, "./tool", "tool ", " tool", "tool.", "tool\n", "tool;sh", "tool sh",
 		"bin/../tool", "./sub/../tool", other + "/../sh", dir + "/./other", dir + "//other",
-		filepath.Join(b.dir, "tool"), ".", "..", "*", "-c", strings.TrimPrefix(other, dir),
+		filepath.Join(s.dir, "tool"), ".", "..", "*", "-c", strings.TrimPrefix(other, dir),
 	})
 }
 
@@ -67,15 +67,15 @@ func TestProcAllow(t *testing.T) {
 func TestProcAllowNotFromDirectory(t *testing.T) {
 	tool := copyOfSelf(t, "tool")
 	onPath(t, filepath.Dir(tool))
-	b := newBench(t, Options{Allow: []string{"tool"}})
-	b.tool(t, ".")
-	id := run[StartOutput](t, b, "proc.start", named(t, "tool", "executable")).Session
-	assert.Equal(t, strings.TrimSpace(b.rest(t, id).Output), tool)
+	s := newService(t, Options{Allow: []string{"tool"}})
+	s.tool(t, ".")
+	id := run[StartOutput](t, s, "proc.start", programNamed(t, "tool", "executable")).Session
+	assert.Equal(t, strings.TrimSpace(s.rest(t, id).Output), tool)
 }
 
 func TestProcAllowEnvironment(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Allow: []string{self(t)}})
+	s := newService(t, Options{Allow: []string{self(t)}})
 	with := func(name string) args {
 		a := program(t, "environ")
 		a["env"] = []string{fixtureEnv + "=1", name + "=x"}
@@ -93,16 +93,16 @@ func TestProcAllowEnvironment(t *testing.T) {
 		"ComSpec", "PATHEXT", "SystemRoot", "windir", "APPDATA", "LOCALAPPDATA", "USERPROFILE",
 		"HOMEPATH", "ProgramFiles(x86)", "COR_PROFILER_PATH", "__COMPAT_LAYER",
 	} {
-		err := fails(t, b, "proc.start", with(name), dispatch.Blocked, name)
+		err := fails(t, s, "proc.start", with(name), dispatch.Blocked, name)
 		assert.Equal(t, details[string](t, err, "name"), name)
 	}
 	for _, name := range []string{
 		"LANG", "TZ", "CI", "NO_COLOR", "TERM", "MY_PATH", "DEBUG", "PORT", "DATABASE_URL",
 	} {
-		run[StartOutput](t, b, "proc.start", with(name))
+		run[StartOutput](t, s, "proc.start", with(name))
 	}
 	// Without a list, all variables may be set.
-	free := newBench(t, Options{})
+	free := newService(t, Options{})
 	id := run[StartOutput](t, free, "proc.start", with("BASH_ENV")).Session
 	free.expect(t, id, "^BASH_ENV=x$")
 }

@@ -13,7 +13,7 @@ import (
 // A name must match exactly; a link of an allowed name to another program is not followed.
 func TestProcAllowOnUnix(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Allow: []string{"cat"}})
-	assert.NilError(t, os.Symlink("/bin/sh", filepath.Join(b.dir, "link")))
-	b.notAllowed(t, []string{"CAT", "cat.exe", `\cat`, "./link", "link"})
+	s := newService(t, Options{Allow: []string{"cat"}})
+	assert.NilError(t, os.Symlink("/bin/sh", filepath.Join(s.dir, "link")))
+	s.notAllowed(t, []string{"CAT", "cat.exe", `\cat`, "./link", "link"})
 }

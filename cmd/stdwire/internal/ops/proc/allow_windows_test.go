@@ -63,30 +63,30 @@ func TestProcAllowBatchFile(t *testing.T) {
 	onPath(t, dir)
 	script := fmt.Sprintf("@\"%s\" arguments %%*\r\n", self(t))
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "batch.cmd"), []byte(script), 0o666))
-	b := newBench(t, Options{Allow: []string{"batch"}})
+	s := newService(t, Options{Allow: []string{"batch"}})
 	with := func(command, argument string) args {
 		return args{
 			"command": command, "args": []string{argument, "last"}, "env": []string{fixtureEnv + "=1"},
 		}
 	}
 	for _, argument := range hostile {
-		envelope := b.dispatch(t.Context(), "proc.start", with("batch", argument))
+		envelope := s.dispatch(t.Context(), "proc.start", with("batch", argument))
 		if envelope.Err == nil {
-			out := b.rest(t, decode[StartOutput](t, envelope).Session).Output
+			out := s.rest(t, decode[StartOutput](t, envelope).Session).Output
 			want := fmt.Sprintf("%q\n", []string{argument, "last"})
 			assert.Check(t, out == want, "%q: %s", argument, out)
 		} else {
 			t.Logf("%q: %v", argument, envelope.Err)
 			assert.Check(t, envelope.Err.Code == dispatch.InvalidInput, "%q", argument)
 		}
-		names, err := filepath.Glob(filepath.Join(b.dir, "*"))
+		names, err := filepath.Glob(filepath.Join(s.dir, "*"))
 		assert.NilError(t, err)
 		assert.Check(t, len(names) == 0, "%q wrote %s", argument, strings.Join(names, " "))
 	}
 	for _, command := range []string{"batch.cmd", "BATCH.CMD"} {
-		run[StartOutput](t, b, "proc.start", with(command, "x"))
+		run[StartOutput](t, s, "proc.start", with(command, "x"))
 	}
-	b.notAllowed(t, []string{
+	s.notAllowed(t, []string{
 		"batch.cmd.", "batch.cmd ", "batch.", "batch.cmd::$DATA", "batch.cmd:x", `.\batch.cmd`,
 	})
 }

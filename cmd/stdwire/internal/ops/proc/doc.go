@@ -9,7 +9,7 @@
 //	…
 //	defer service.Shutdown(ctx)
 //
-// The program must call Main of package guard first in main.
+// A program that uses this package must call Main of package guard first in its main function.
 //
 // # The life of a process
 //
@@ -69,8 +69,8 @@
 // with its descendants.
 //
 // Allowed names are case-insensitive and may lack an extension of PATHEXT: "npx" allows NPX.CMD.
-// Allowed paths may have either slash. Batch files are run by cmd.exe, which cannot pass on every
-// argument; others are refused.
+// Allowed paths may have either slash. Batch files are run by cmd.exe; arguments that it cannot
+// pass on unchanged are refused.
 //
 // Many programs write in the code page of the console instead of UTF-8; of their output only ASCII
 // characters are kept. Some have a setting for UTF-8, such as python3 -X utf8.

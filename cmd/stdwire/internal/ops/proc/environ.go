@@ -20,7 +20,7 @@ func parseEnv(list []string) (map[string]string, error) {
 		if !ok || name == "" {
 			return nil, dispatch.InvalidArgument(path, "want NAME=VALUE, not %.100q", variable)
 		}
-		if _, twice := set[name]; twice {
+		if _, duplicate := set[name]; duplicate {
 			return nil, dispatch.InvalidArgument(path, "%.100q is set twice", name)
 		}
 		set[name] = value

@@ -12,10 +12,10 @@ import (
 // are an error.
 func TestProcEnvironmentSpellings(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
+	s := newService(t, Options{})
 	a := program(t, "environ")
 	a["env"] = []string{fixtureEnv + "=1", `pAtH=C:\mine`}
-	out := b.rest(t, run[StartOutput](t, b, "proc.start", a).Session).Output
+	out := s.rest(t, run[StartOutput](t, s, "proc.start", a).Session).Output
 	var paths []string
 	for line := range strings.Lines(out) {
 		if name, _, _ := strings.Cut(line, "="); strings.EqualFold(name, "PATH") {
@@ -24,5 +24,5 @@ func TestProcEnvironmentSpellings(t *testing.T) {
 	}
 	assert.DeepEqual(t, paths, []string{`pAtH=C:\mine`})
 	a["env"] = []string{"Path=a", "PATH=b"}
-	fails(t, b, "proc.start", a, dispatch.InvalidInput, `"PATH" and "Path"`)
+	fails(t, s, "proc.start", a, dispatch.InvalidInput, `"PATH" and "Path"`)
 }

@@ -35,7 +35,7 @@ type EvalInput struct {
 	Script    string   `json:"script" doc:"Text of the script, for sh." minLength:"1" maxLength:"100000"`
 	Dir       string   `json:"dir,omitempty" doc:"Directory to run in, relative to the root. The root itself if left out."`
 	Env       []string `json:"env,omitempty" doc:"Environment variables to set, as NAME=VALUE, beside PATH, HOME and other usual ones." maxItems:"256"`
-	Input     string   `json:"input,omitempty" doc:"Text for its stdin, which ends behind it." maxLength:"1048576"`
+	Input     string   `json:"input,omitempty" doc:"Text for its stdin, which is closed after it." maxLength:"1048576"`
 	TimeoutMS int      `json:"timeout_ms,omitempty" doc:"How many milliseconds it may run." default:"60000" min:"1" max:"600000"`
 }
 
@@ -67,8 +67,8 @@ func (s *Service) eval(ctx context.Context, in EvalInput) (out EvalOutput, err e
 	}
 	output := newExcerpt()
 	p := watchProcess(g, output.write)
-	var feeding sync.WaitGroup
-	feeding.Go(func() {
+	var inputWriter sync.WaitGroup
+	inputWriter.Go(func() {
 		io.WriteString(g.Stdin(), in.Input) // the script need not read it
 		g.Stdin().Close()
 	})
@@ -78,7 +78,7 @@ func (s *Service) eval(ctx context.Context, in EvalInput) (out EvalOutput, err e
 			return out, err
 		}
 	}
-	feeding.Wait()
+	inputWriter.Wait()
 	if !ended && ctx.Err() != nil {
 		return out, ctx.Err()
 	}

@@ -18,8 +18,8 @@ import (
 
 func TestProcEval(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	assert.NilError(t, os.Mkdir(filepath.Join(b.dir, "sub"), 0o777))
+	s := newService(t, Options{})
+	assert.NilError(t, os.Mkdir(filepath.Join(s.dir, "sub"), 0o777))
 	for _, test := range []struct {
 		arguments args
 		want      string
@@ -37,7 +37,7 @@ func TestProcEval(t *testing.T) {
 		{args{"script": "printf '\\377'"}, "\uFFFD", 0},
 		{args{"script": "cat <<E | tr a b\naaa\nE\n"}, "bbb\n", 0},
 	} {
-		out := run[EvalOutput](t, b, "proc.eval", test.arguments)
+		out := run[EvalOutput](t, s, "proc.eval", test.arguments)
 		if out.Output != test.want &&
 			!(test.code == 127 && strings.Contains(out.Output, "not found")) {
 			t.Errorf("%v: %q", test.arguments, out.Output)
@@ -45,20 +45,20 @@ func TestProcEval(t *testing.T) {
 		assert.Equal(t, *out.ExitCode, test.code, "%v", test.arguments)
 		assert.Assert(t, !out.Truncated && !out.TimedOut)
 	}
-	out := run[EvalOutput](t, b, "proc.eval", args{"script": "kill -TERM $$"})
+	out := run[EvalOutput](t, s, "proc.eval", args{"script": "kill -TERM $$"})
 	assert.Assert(t, out.Signal == "TERM" && out.ExitCode == nil)
-	fails(t, b, "proc.eval", args{"script": ""}, dispatch.InvalidInput, "invalid arguments: script")
-	fails(t, b, "proc.eval", args{"script": "a\x00b"}, dispatch.InvalidInput, "NUL")
-	fails(t, b, "proc.eval", args{"script": ":", "instance": "other"}, dispatch.UnknownInstance,
+	fails(t, s, "proc.eval", args{"script": ""}, dispatch.InvalidInput, "invalid arguments: script")
+	fails(t, s, "proc.eval", args{"script": "a\x00b"}, dispatch.InvalidInput, "NUL")
+	fails(t, s, "proc.eval", args{"script": ":", "instance": "other"}, dispatch.UnknownInstance,
 		"main")
 	// a script is not a session
-	assert.Equal(t, len(run[ListOutput](t, b, "proc.list", nil).Sessions), 0)
+	assert.Equal(t, len(run[ListOutput](t, s, "proc.list", nil).Sessions), 0)
 }
 
 func TestProcEvalTruncated(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	out := run[EvalOutput](t, b, "proc.eval",
+	s := newService(t, Options{})
+	out := run[EvalOutput](t, s, "proc.eval",
 		args{"script": `echo first; i=0; while [ $i -lt 30000 ]; do echo "€ $i"; i=$((i+1)); done; echo last`})
 	assert.Assert(t, out.Truncated)
 	assert.Assert(t, strings.HasPrefix(out.Output, "first\n€ 0\n") &&
@@ -74,31 +74,31 @@ func TestProcEvalTruncated(t *testing.T) {
 	assert.Assert(t, len(head) <= halfExcerpt && len(tail) <= halfExcerpt)
 
 	// Two full halves are not truncated.
-	whole := run[EvalOutput](t, b, "proc.eval",
+	whole := run[EvalOutput](t, s, "proc.eval",
 		args{"script": fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x", 2*halfExcerpt)})
 	assert.Assert(t, !whole.Truncated && len(whole.Output) == 2*halfExcerpt)
 }
 
 func TestProcEvalBlocked(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
+	s := newService(t, Options{})
 	for _, script := range []string{"sudo id", "rm -rf /", "echo x; RM  -rf '/'", "nohup sleep 1",
 		"curl x | sh"} {
-		err := fails(t, b, "proc.eval", args{"script": script}, dispatch.Blocked, "must not contain")
+		err := fails(t, s, "proc.eval", args{"script": script}, dispatch.Blocked, "must not contain")
 		assert.Equal(t, details[string](t, err, "path"), "/script")
 	}
-	fails(t, b, "proc.eval", args{"script": "sh", "input": "sudo id"}, dispatch.Blocked,
+	fails(t, s, "proc.eval", args{"script": "sh", "input": "sudo id"}, dispatch.Blocked,
 		"input must not contain")
-	fails(t, b, "proc.eval", args{"script": "$X", "env": []string{"X=sudo id"}}, dispatch.Blocked,
+	fails(t, s, "proc.eval", args{"script": "$X", "env": []string{"X=sudo id"}}, dispatch.Blocked,
 		"env[0] must not contain")
 }
 
-// started waits until a script has written its process ids to a file.
-func (b *bench) started(t testing.TB) (pids []int) {
+// scriptPIDs waits until a stubborn script has written its process ids to a file.
+func (s *testService) scriptPIDs(t testing.TB) (pids []int) {
 	t.Helper()
 	pids = make([]int, 3)
 	eventually(t, "the script runs", func() bool {
-		data, _ := os.ReadFile(filepath.Join(b.dir, "pids"))
+		data, _ := os.ReadFile(filepath.Join(s.dir, "pids"))
 		n, _ := fmt.Sscan(string(data), &pids[0], &pids[1], &pids[2])
 		return n == 3
 	})
@@ -112,105 +112,105 @@ sleep 300 & echo $$ $one $! >pids; wait`
 
 func TestProcEvalTimesOut(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	out := run[EvalOutput](t, b, "proc.eval", args{"script": stubbornScript, "timeout_ms": 2000})
+	s := newService(t, Options{})
+	out := run[EvalOutput](t, s, "proc.eval", args{"script": stubbornScript, "timeout_ms": 2000})
 	assert.Assert(t, out.TimedOut)
 	assert.Equal(t, out.Output, "partial\n")
 	assert.Equal(t, out.Signal, "KILL")
-	gone(t, b.started(t)...)
+	awaitEnd(t, s.scriptPIDs(t)...)
 }
 
 func TestProcEvalCancelled(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
+	s := newService(t, Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	done := make(chan dispatch.Envelope)
-	go func() { done <- b.dispatch(ctx, "proc.eval", args{"script": stubbornScript}) }()
-	pids := b.started(t)
+	go func() { done <- s.dispatch(ctx, "proc.eval", args{"script": stubbornScript}) }()
+	pids := s.scriptPIDs(t)
 	cancel()
-	failed(t, b, <-done, dispatch.Cancelled, "")
-	gone(t, pids...)
+	failed(t, s, <-done, dispatch.Cancelled, "")
+	awaitEnd(t, pids...)
 }
 
 func TestProcEvalShutdown(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
+	s := newService(t, Options{})
 	done := make(chan dispatch.Envelope)
 	go func() {
-		done <- b.dispatch(context.Background(), "proc.eval", args{"script": stubbornScript})
+		done <- s.dispatch(context.Background(), "proc.eval", args{"script": stubbornScript})
 	}()
-	pids := b.started(t)
+	pids := s.scriptPIDs(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	assert.NilError(t, b.Shutdown(ctx))
-	gone(t, pids...)
-	failed(t, b, <-done, dispatch.StateError, "shutting down")
-	fails(t, b, "proc.eval", args{"script": ":"}, dispatch.StateError, "shutting down")
+	assert.NilError(t, s.Shutdown(ctx))
+	awaitEnd(t, pids...)
+	failed(t, s, <-done, dispatch.StateError, "shutting down")
+	fails(t, s, "proc.eval", args{"script": ":"}, dispatch.StateError, "shutting down")
 }
 
 // Background processes of a script end with it.
 func TestProcEvalBackground(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	out := run[EvalOutput](t, b, "proc.eval", args{"script": "sleep 300 & echo $!"})
+	s := newService(t, Options{})
+	out := run[EvalOutput](t, s, "proc.eval", args{"script": "sleep 300 & echo $!"})
 	var pid int
 	_, err := fmt.Sscan(out.Output, &pid)
 	assert.NilError(t, err)
-	gone(t, pid)
+	awaitEnd(t, pid)
 }
 
 func TestProcEvalCap(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Max: 2})
+	s := newService(t, Options{Max: 2})
 	ctx, cancel := context.WithCancel(t.Context())
 	var calls sync.WaitGroup
 	for range 2 {
-		calls.Go(func() { b.dispatch(ctx, "proc.eval", args{"script": "sleep 300"}) })
+		calls.Go(func() { s.dispatch(ctx, "proc.eval", args{"script": "sleep 300"}) })
 	}
-	eventually(t, "two run", func() bool { return len(b.scripts.slots) == 2 })
-	fails(t, b, "proc.eval", args{"script": ":"}, dispatch.StateError, "2 scripts")
-	b.start(t, "copy") // sessions are counted separately
+	eventually(t, "two run", func() bool { return len(s.scripts.slots) == 2 })
+	fails(t, s, "proc.eval", args{"script": ":"}, dispatch.StateError, "2 scripts")
+	s.start(t, "copy") // sessions are counted separately
 	cancel()
 	calls.Wait()
-	run[EvalOutput](t, b, "proc.eval", args{"script": ":"})
+	run[EvalOutput](t, s, "proc.eval", args{"script": ":"})
 }
 
 func TestProcEvalDirEscape(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	for _, dir := range b.linksOut(t) {
-		fails(t, b, "proc.eval", args{"script": "pwd", "dir": dir}, dispatch.PermissionDenied, "")
+	s := newService(t, Options{})
+	for _, dir := range s.escapingLinks(t) {
+		fails(t, s, "proc.eval", args{"script": "pwd", "dir": dir}, dispatch.PermissionDenied, "")
 	}
-	out := run[EvalOutput](t, b, "proc.eval", args{"script": "basename $PWD", "dir": "inside"})
+	out := run[EvalOutput](t, s, "proc.eval", args{"script": "basename $PWD", "dir": "inside"})
 	assert.Equal(t, out.Output, "in\n")
 }
 
 // No file stays open after a script, however it ended.
 func TestProcEvalFiles(t *testing.T) {
-	b := newBench(t, Options{})
+	s := newService(t, Options{})
 	noFilesLeft(t, func() {
-		run[EvalOutput](t, b, "proc.eval", args{"script": "cat", "input": "x"})
-		run[EvalOutput](t, b, "proc.eval", args{"script": "sleep 300", "timeout_ms": 1})
+		run[EvalOutput](t, s, "proc.eval", args{"script": "cat", "input": "x"})
+		run[EvalOutput](t, s, "proc.eval", args{"script": "sleep 300", "timeout_ms": 1})
 	})
 }
 
 // Shutdown ends all processes of a running script.
 func TestProcEvalShutdownWhileInUse(t *testing.T) {
 	before := goroutines()
-	b := newBench(t, Options{})
+	s := newService(t, Options{})
 	done := make(chan dispatch.Envelope)
 	go func() {
 		script := args{"script": "touch running; sleep 300", "timeout_ms": 600000}
-		done <- b.dispatch(context.Background(), "proc.eval", script)
+		done <- s.dispatch(context.Background(), "proc.eval", script)
 	}()
 	eventually(t, "it runs", func() bool {
-		_, err := os.Stat(filepath.Join(b.dir, "running"))
+		_, err := os.Stat(filepath.Join(s.dir, "running"))
 		return err == nil
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	assert.NilError(t, b.Shutdown(ctx))
+	assert.NilError(t, s.Shutdown(ctx))
 	<-done
 	eventually(t, "all goroutines have ended", func() bool { return goroutines() <= before })
 }
@@ -218,11 +218,11 @@ func TestProcEvalShutdownWhileInUse(t *testing.T) {
 // The allow list applies to proc.start. Scripts have a gate of their own, and no list.
 func TestProcAllowIsNotForEval(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Allow: []string{}})
+	s := newService(t, Options{Allow: []string{}})
 	assert.DeepEqual(t,
 		details[[]string](t,
-			fails(t, b, "proc.start", args{"command": "cat"}, dispatch.PermissionDenied, ""),
+			fails(t, s, "proc.start", args{"command": "cat"}, dispatch.PermissionDenied, ""),
 			"allowed"), []string{})
-	assert.Equal(t, run[EvalOutput](t, b, "proc.eval",
+	assert.Equal(t, run[EvalOutput](t, s, "proc.eval",
 		args{"script": "echo $PATH", "env": []string{"PATH=/x"}}).Output, "/x\n")
 }

@@ -24,7 +24,7 @@ const fixtureEnv = "PROC_FIXTURE"
 func TestMain(m *testing.M) {
 	guard.Main()
 	if os.Getenv(fixtureEnv) != "" {
-		takeSteps(os.Args[1:])
+		runSteps(os.Args[1:])
 		exit(0)
 	}
 	os.Exit(m.Run())
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 // second.
 func exit(code int) { syscall.Exit(code) }
 
-// steps maps the first words of steps to functions. The rest of the argument is the text.
+// steps maps the first word of a step to a function, which gets the rest of the step as text.
 var steps = map[string]func(text string){
 	"say":    func(text string) { fmt.Println(text) },
 	"write":  func(text string) { fmt.Print(text) },
@@ -45,9 +45,9 @@ var steps = map[string]func(text string){
 	"repeat": func(string) { fmt.Println(line()) },
 	"copy":   func(string) { io.Copy(os.Stdout, stdin) },
 	"sleep":  func(string) { <-time.After(5 * time.Minute) },
-	"deaf":   func(string) { os.Stdin.Close() },
+	"close":  func(string) { os.Stdin.Close() },
 	"ignore": func(string) { ignore() },
-	"tell":   func(string) { tell() },
+	"trap":   func(string) { trap() },
 
 	"pause": func(text string) { <-time.After(milliseconds(number(text))) },
 	"executable": func(string) {
@@ -118,9 +118,9 @@ var steps = map[string]func(text string){
 // and the end of its input. It writes a line with the three process ids.
 var stubborn = []string{"ignore", "children 2", "sleep"}
 
-// takeSteps executes steps. The step "arguments" writes the following ones, quoted, and is the
+// runSteps executes steps. The step "arguments" writes the following ones, quoted, and is the
 // last.
-func takeSteps(all []string) {
+func runSteps(all []string) {
 	for i, step := range all {
 		if step == "arguments" {
 			fmt.Printf("%q\n", all[i+1:])
@@ -140,8 +140,8 @@ func line() string {
 
 func ignore() { signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) }
 
-// tell makes signals be written instead of ending the process.
-func tell() {
+// trap writes a line for each signal, which then does not end the process.
+func trap() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -185,23 +185,23 @@ func program(t testing.TB, steps ...string) args {
 }
 
 // start starts this test program with steps, and returns the id of its session.
-func (b *bench) start(t testing.TB, steps ...string) string {
+func (s *testService) start(t testing.TB, steps ...string) string {
 	t.Helper()
-	return run[StartOutput](t, b, "proc.start", program(t, steps...)).Session
+	return run[StartOutput](t, s, "proc.start", program(t, steps...)).Session
 }
 
 // pids reads the three process ids that a stubborn process writes.
-func (b *bench) pids(t testing.TB, session string) []int {
+func (s *testService) pids(t testing.TB, session string) []int {
 	t.Helper()
 	all := make([]int, 3)
-	_, err := fmt.Sscan(b.expect(t, session, `^\d+ \d+ \d+\n`), &all[0], &all[1], &all[2])
+	_, err := fmt.Sscan(s.expect(t, session, `^\d+ \d+ \d+\n`), &all[0], &all[1], &all[2])
 	assert.NilError(t, err)
 	return all
 }
 
-// gone waits until the processes have ended. A killed descendant, which is not waited for, may
+// awaitEnd waits until processes have ended. A killed descendant, which is not waited for, may
 // still be exiting when its output is at its end.
-func gone(t testing.TB, pids ...int) {
+func awaitEnd(t testing.TB, pids ...int) {
 	t.Helper()
 	for _, pid := range pids {
 		eventually(t, fmt.Sprintf("process %d has ended", pid), func() bool { return !alive(pid) })

@@ -17,77 +17,77 @@ import (
 
 func TestProcList(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	assert.Equal(t, string(b.dispatch(t.Context(), "proc.list", nil).Data), `{"sessions":[]}`)
+	s := newService(t, Options{})
+	assert.Equal(t, string(s.dispatch(t.Context(), "proc.list", nil).Data), `{"sessions":[]}`)
 	before := time.Now().Truncate(time.Millisecond)
-	one, two := b.start(t, "say hello", "exit 4"),
-		run[StartOutput](t, b, "proc.start", program(t, "copy"))
-	run[WaitOutput](t, b, "proc.wait", args{"session": one})
-	all := run[ListOutput](t, b, "proc.list", nil).Sessions
+	exited, running := s.start(t, "say hello", "exit 4"),
+		run[StartOutput](t, s, "proc.start", program(t, "copy"))
+	run[WaitOutput](t, s, "proc.wait", args{"session": exited})
+	all := run[ListOutput](t, s, "proc.list", nil).Sessions
 	assert.Equal(t, len(all), 2)
-	assert.Equal(t, all[0].Session, one)
+	assert.Equal(t, all[0].Session, exited)
 	assert.DeepEqual(t, all[0].Args, []string{"say hello", "exit 4"})
 	assert.Assert(t, !all[0].Running && *all[0].ExitCode == 4 && all[0].OutputBytes == 6)
 	assert.Assert(t, !all[0].StartedAt.Before(before) && !all[0].StartedAt.After(time.Now()))
-	assert.Equal(t, all[1].Session, two.Session)
-	assert.Assert(t, all[1].Running && all[1].PID == two.PID && all[1].Command == self(t) &&
+	assert.Equal(t, all[1].Session, running.Session)
+	assert.Assert(t, all[1].Running && all[1].PID == running.PID && all[1].Command == self(t) &&
 		all[1].ExitCode == nil)
 }
 
 func TestProcCap(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Max: 3})
+	s := newService(t, Options{Max: 3})
 	var ids []string
 	for range 3 {
-		ids = append(ids, b.start(t, "copy"))
+		ids = append(ids, s.start(t, "copy"))
 	}
-	err := fails(t, b, "proc.start", program(t, "copy"), dispatch.StateError,
+	err := fails(t, s, "proc.start", program(t, "copy"), dispatch.StateError,
 		"which is the limit")
 	assert.DeepEqual(t, details[[]string](t, err, "sessions"), ids)
 
 	// The oldest ended session makes room.
 	for _, id := range []string{ids[2], ids[1]} {
-		run[SendOutput](t, b, "proc.send", args{"session": id, "eof": true})
-		b.rest(t, id)
+		run[SendOutput](t, s, "proc.send", args{"session": id, "eof": true})
+		s.rest(t, id)
 	}
 	// But not for another caller.
-	fails(t, b.as("bob", nil), "proc.start", program(t, "copy"), dispatch.StateError,
+	fails(t, s.as("bob", nil), "proc.start", program(t, "copy"), dispatch.StateError,
 		"which is the limit")
-	added := b.start(t, "copy")
+	added := s.start(t, "copy")
 	var left []string
-	for _, listed := range run[ListOutput](t, b, "proc.list", nil).Sessions {
+	for _, listed := range run[ListOutput](t, s, "proc.list", nil).Sessions {
 		left = append(left, listed.Session)
 	}
 	assert.DeepEqual(t, left, []string{ids[0], ids[2], added})
 
 	// A failed start does not count.
-	run[StopOutput](t, b, "proc.stop", args{"session": ids[0]})
+	run[StopOutput](t, s, "proc.stop", args{"session": ids[0]})
 	for range 5 {
-		fails(t, b, "proc.start", args{"command": "no-such-program"}, dispatch.NotFound, "")
+		fails(t, s, "proc.start", args{"command": "no-such-program"}, dispatch.NotFound, "")
 	}
-	run[StartOutput](t, b, "proc.start", program(t, "copy"))
+	run[StartOutput](t, s, "proc.start", program(t, "copy"))
 }
 
 func TestProcIdle(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Idle: 600 * time.Millisecond})
-	idle := b.start(t, stubborn...)
-	pids := b.pids(t, idle)
-	busy := b.start(t, "copy")
+	s := newService(t, Options{Idle: 600 * time.Millisecond})
+	idle := s.start(t, stubborn...)
+	pids := s.pids(t, idle)
+	busy := s.start(t, "copy")
 	// A waiting call keeps its session in use.
-	waited := run[ReadOutput](t, b, "proc.read",
+	waited := run[ReadOutput](t, s, "proc.read",
 		args{"session": busy, "until": "output", "wait_ms": 1200})
 	assert.Assert(t, waited.Running)
-	gone(t, pids...)
+	awaitEnd(t, pids...)
 	eventually(t, "so is the other, once nobody uses it",
-		func() bool { return len(b.sessions.List(context.Background())) == 0 })
-	fails(t, b, "proc.read", args{"session": idle}, dispatch.NotRunning, "")
+		func() bool { return len(s.sessions.List(context.Background())) == 0 })
+	fails(t, s, "proc.read", args{"session": idle}, dispatch.NotRunning, "")
 }
 
 func TestProcPrincipals(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	ann, bob := b.as("ann", nil), b.as("bob", nil)
+	s := newService(t, Options{})
+	ann, bob := s.as("ann", nil), s.as("bob", nil)
 	id := ann.start(t, "copy")
 	assert.Equal(t, len(run[ListOutput](t, bob, "proc.list", nil).Sessions), 0)
 	for operation, arguments := range map[string]args{
@@ -107,15 +107,15 @@ func TestProcPrincipals(t *testing.T) {
 
 func TestProcClientGone(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
+	s := newService(t, Options{})
 	client, leave := context.WithCancel(t.Context())
 	defer leave()
-	going := b.as("", client)
+	clientService := s.as("", client)
 	var pids []int
 	for range 3 {
-		pids = append(pids, going.pids(t, going.start(t, stubborn...))...)
+		pids = append(pids, clientService.pids(t, clientService.start(t, stubborn...))...)
 	}
-	stays := b.start(t, "copy")
+	remaining := s.start(t, "copy")
 	leave()
 	eventually(t, "all of the client's are ended", func() bool {
 		for _, pid := range pids {
@@ -126,19 +126,19 @@ func TestProcClientGone(t *testing.T) {
 		return true
 	})
 	eventually(t, "only the other is left",
-		func() bool { return len(b.sessions.List(context.Background())) == 1 })
-	run[SendOutput](t, b, "proc.send", args{"session": stays, "text": "x"})
+		func() bool { return len(s.sessions.List(context.Background())) == 1 })
+	run[SendOutput](t, s, "proc.send", args{"session": remaining, "text": "x"})
 }
 
 // The client is gone before the process has started.
 func TestProcClientGoneBefore(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
+	s := newService(t, Options{})
 	client, leave := context.WithCancel(t.Context())
 	leave()
-	envelope := b.as("", client).dispatch(t.Context(), "proc.start", program(t, "copy"))
+	envelope := s.as("", client).dispatch(t.Context(), "proc.start", program(t, "copy"))
 	eventually(t, "nothing is left",
-		func() bool { return len(b.sessions.List(context.Background())) == 0 })
+		func() bool { return len(s.sessions.List(context.Background())) == 0 })
 	if envelope.Success() {
 		eventually(t, "the process is gone",
 			func() bool { return !alive(decode[StartOutput](t, envelope).PID) })
@@ -147,65 +147,65 @@ func TestProcClientGoneBefore(t *testing.T) {
 
 // Stubborn processes end before the deadline of ctx.
 func TestProcShutdown(t *testing.T) {
-	b := newBench(t, Options{})
+	s := newService(t, Options{})
 	var pids []int
 	for range 20 {
-		pids = append(pids, b.pids(t, b.start(t, stubborn...))...)
+		pids = append(pids, s.pids(t, s.start(t, stubborn...))...)
 	}
 	const limit = 3 * time.Second
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	start := time.Now()
-	err := b.Shutdown(ctx)
-	gone(t, pids...)
+	err := s.Shutdown(ctx)
+	awaitEnd(t, pids...)
 	duration := time.Since(start)
 	t.Logf("20 stubborn processes: %v, %v", duration, err)
 	// killing 60 takes a while on a busy machine; with the whole grace it would be 40 s
 	assert.Assert(t, duration < limit+7*time.Second, "%v", duration)
-	fails(t, b, "proc.start", program(t, "copy"), dispatch.StateError, "program is ending")
-	var again sync.WaitGroup
+	fails(t, s, "proc.start", program(t, "copy"), dispatch.StateError, "program is ending")
+	var shutdowns sync.WaitGroup
 	for range 4 {
-		again.Go(func() { assert.Check(t, b.Shutdown(context.Background())) })
+		shutdowns.Go(func() { assert.Check(t, s.Shutdown(context.Background())) })
 	}
-	again.Wait()
+	shutdowns.Wait()
 }
 
 func TestProcShutdownOutOfTime(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	pids := append(b.pids(t, b.start(t, stubborn...)), b.pids(t, b.start(t, stubborn...))...)
+	s := newService(t, Options{})
+	pids := append(s.pids(t, s.start(t, stubborn...)), s.pids(t, s.start(t, stubborn...))...)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_ = b.Shutdown(ctx) // with or without an error, the processes are gone
-	gone(t, pids...)
+	_ = s.Shutdown(ctx) // with or without an error, the processes are gone
+	awaitEnd(t, pids...)
 }
 
 // Calls that wait during Shutdown return, and none of their processes is left.
 func TestProcShutdownWhileInUse(t *testing.T) {
 	before := goroutines()
-	b := newBench(t, Options{})
+	s := newService(t, Options{})
 	var calls sync.WaitGroup
-	id := b.start(t, "copy")
-	deaf := b.start(t, "sleep")
+	id := s.start(t, "copy")
+	sleeping := s.start(t, "sleep")
 	for operation, arguments := range map[string]args{
 		"proc.read": {"session": id, "pattern": "never", "wait_ms": 600000},
 		"proc.wait": {"session": id, "timeout_ms": 600000},
-		"proc.send": {"session": deaf, "text": big, "timeout_ms": 600000},
+		"proc.send": {"session": sleeping, "text": big, "timeout_ms": 600000},
 	} {
-		calls.Go(func() { b.dispatch(context.Background(), operation, arguments) })
+		calls.Go(func() { s.dispatch(context.Background(), operation, arguments) })
 	}
 	sleeper := program(t, "sleep")
 	for range 8 { // and some that start
 		calls.Go(func() {
-			for b.dispatch(context.Background(), "proc.start", sleeper).Success() {
+			for s.dispatch(context.Background(), "proc.start", sleeper).Success() {
 			}
 		})
 	}
 	eventually(t, "there are many",
-		func() bool { return len(b.sessions.List(context.Background())) > 10 })
+		func() bool { return len(s.sessions.List(context.Background())) > 10 })
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	assert.NilError(t, b.Shutdown(ctx))
+	assert.NilError(t, s.Shutdown(ctx))
 	calls.Wait()
 	eventually(t, "all goroutines have ended", func() bool { return goroutines() <= before })
 }
@@ -255,9 +255,9 @@ func TestProcRegister(t *testing.T) {
 // The kinds and the error codes of the operations.
 func TestProcKinds(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
+	s := newService(t, Options{})
 	var got []string
-	for _, op := range b.dispatcher.Catalog().Operations() {
+	for _, op := range s.dispatcher.Catalog().Operations() {
 		spec := op.Spec()
 		got = append(got, fmt.Sprint(op.Name(), " ", spec.Kind, " ", spec.Gate, " ", spec.Errors))
 		assert.Assert(t, len(spec.Summary) < 100, spec.Summary)
@@ -280,19 +280,19 @@ func TestProcKinds(t *testing.T) {
 
 // No file stays open after a process, however it ended, or if it did not start.
 func TestProcFiles(t *testing.T) {
-	b := newBench(t, Options{})
-	garbage := b.garbage(t)
+	s := newService(t, Options{})
+	garbage := s.garbage(t)
 	noFilesLeft(t, func() {
 		missing := program(t, "copy")
 		missing["dir"] = "gone"
-		fails(t, b, "proc.start", args{"command": "no-such-program"}, dispatch.NotFound, "")
-		fails(t, b, "proc.start", missing, dispatch.NotFound, "")
-		fails(t, b, "proc.start", args{"command": "./" + garbage}, dispatch.InvalidInput, "")
-		b.rest(t, b.start(t))
-		ended := b.sessions.List(t.Context())[0].ID
-		run[StopOutput](t, b, "proc.stop", args{"session": ended})
-		id := b.start(t, "copy")
-		run[StopOutput](t, b, "proc.stop", args{"session": id, "grace_ms": 0})
+		fails(t, s, "proc.start", args{"command": "no-such-program"}, dispatch.NotFound, "")
+		fails(t, s, "proc.start", missing, dispatch.NotFound, "")
+		fails(t, s, "proc.start", args{"command": "./" + garbage}, dispatch.InvalidInput, "")
+		s.rest(t, s.start(t))
+		ended := s.sessions.List(t.Context())[0].ID
+		run[StopOutput](t, s, "proc.stop", args{"session": ended})
+		id := s.start(t, "copy")
+		run[StopOutput](t, s, "proc.stop", args{"session": id, "grace_ms": 0})
 	})
 }
 

@@ -84,7 +84,8 @@ func (s *session) read(ctx context.Context, q readQuery) (readResult, Status, er
 
 // poll reads if the condition of the query holds, or if final is set. Otherwise it returns a
 // channel that is closed at the next output.
-func (o *output) poll(q readQuery, final bool) (p readResult, changed <-chan struct{}, err error) {
+func (o *output) poll(q readQuery, final bool) (result readResult, changed <-chan struct{},
+	err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	from := o.next
@@ -92,11 +93,11 @@ func (o *output) poll(q readQuery, final bool) (p readResult, changed <-chan str
 		from = *q.cursor
 	}
 	if from > o.ring.end {
-		return p, nil, dispatch.InvalidArgument("/cursor",
+		return result, nil, dispatch.InvalidArgument("/cursor",
 			"%d is beyond the end of the output, which has %d bytes so far", from, o.ring.end)
 	}
 	if start := o.ring.start(); from < start {
-		p.dropped, from = start-from, start
+		result.dropped, from = start-from, start
 	}
 	limit := from + min(q.max, int64(o.ring.size))
 	to := min(limit, o.ring.end)
@@ -106,7 +107,7 @@ func (o *output) poll(q readQuery, final bool) (p readResult, changed <-chan str
 		enough = to > from
 	case untilPattern:
 		var end int64
-		if end, p.matched = q.search.find(&o.ring, from, to); p.matched {
+		if end, result.matched = q.search.find(&o.ring, from, to); result.matched {
 			to, enough = end, true
 		}
 	}
@@ -114,17 +115,17 @@ func (o *output) poll(q readQuery, final bool) (p readResult, changed <-chan str
 		if o.changed == nil {
 			o.changed = make(chan struct{})
 		}
-		return p, o.changed, nil
+		return result, o.changed, nil
 	}
 	data := o.ring.slice(from, to)
-	if to < o.ring.end && !p.matched {
+	if to < o.ring.end && !result.matched {
 		data = trimPartialRune(data)
 	}
-	p.text = text(data)
-	p.cursor = from + int64(len(data))
-	p.more = p.cursor < o.ring.end
-	o.next = p.cursor
-	return p, nil, nil
+	result.text = text(data)
+	result.cursor = from + int64(len(data))
+	result.more = result.cursor < o.ring.end
+	o.next = result.cursor
+	return result, nil, nil
 }
 
 // tail reads the last unread bytes, at most limit.

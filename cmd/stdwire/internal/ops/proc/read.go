@@ -15,8 +15,8 @@ var readSpec = dispatch.Spec{
 	Description: "Read what a session's process has written to stdout and stderr, in the order in which it wrote it, and wait for it if asked to. " +
 		"Each read continues where the last one ended. With pattern it waits until that matches, say the prompt of an interpreter, and returns the output " +
 		"up to the end of the match; the rest is for the next read. A wait that runs out is not an error: it returns the output so far, with matched false. " +
-		"A wait also ends when there is as much as max_bytes, and when the process ends. Only the last of the output is kept: a process that writes " +
-		"faster than it is read loses what is oldest, and dropped says how much.",
+		"A wait also ends when there is as much as max_bytes, and when the process ends. Only the end of the output is kept: if a process writes " +
+		"faster than it is read, its oldest output is lost, and dropped says how much.",
 	Kind:    dispatch.Wait,
 	Timeout: waitTimeout,
 	Examples: []dispatch.Example{
@@ -32,7 +32,7 @@ var readSpec = dispatch.Spec{
 type ReadInput struct {
 	dispatch.Session
 	Until    string `json:"until,omitempty" doc:"What to wait for; exit: the end of the process. If left out: now, or pattern if there is one." enum:"now,output,pattern,exit"`
-	Pattern  string `json:"pattern,omitempty" doc:"Regular expression (RE2) to find in what was not read. ^ and $ match at lines, and $ at the end of what has come." maxLength:"1024"`
+	Pattern  string `json:"pattern,omitempty" doc:"Regular expression (RE2) to find in the unread output. ^ and $ match at the start and end of a line, and $ also at the end of the output so far." maxLength:"1024"`
 	WaitMS   int    `json:"wait_ms,omitempty" doc:"How many milliseconds to wait at most, unless until is now." default:"10000" min:"0" max:"600000"`
 	Cursor   *int64 `json:"cursor,omitempty" doc:"Byte offset in all of the output to read from. Where the last read ended if left out." min:"0"`
 	MaxBytes int    `json:"max_bytes,omitempty" doc:"How many bytes to return at most." default:"65536" min:"4" max:"262144"`

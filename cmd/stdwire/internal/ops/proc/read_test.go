@@ -16,51 +16,51 @@ import (
 
 func TestProcRead(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	id := b.start(t, "say out", "warn err", "repeat")
-	nothing := run[ReadOutput](t, b, "proc.read",
+	s := newService(t, Options{})
+	id := s.start(t, "say out", "warn err", "repeat")
+	nothing := run[ReadOutput](t, s, "proc.read",
 		args{"session": id, "pattern": "never", "wait_ms": 1})
 	assert.Assert(t, nothing.Running && !nothing.Matched && nothing.ExitCode == nil)
-	run[SendOutput](t, b, "proc.send", args{"session": id, "text": "last"})
-	all := run[ReadOutput](t, b, "proc.read", args{"session": id, "until": "exit", "cursor": 0})
+	run[SendOutput](t, s, "proc.send", args{"session": id, "text": "last"})
+	all := run[ReadOutput](t, s, "proc.read", args{"session": id, "until": "exit", "cursor": 0})
 	assert.Equal(t, all.Output, "out\nerr\nlast\n")
 	assert.Assert(t, !all.Running && !all.More && *all.ExitCode == 0)
 	assert.Equal(t, all.Cursor, int64(len(all.Output)))
 
 	// Output is not returned again, unless a cursor asks for it.
-	again := run[ReadOutput](t, b, "proc.read", args{"session": id})
+	again := run[ReadOutput](t, s, "proc.read", args{"session": id})
 	assert.Equal(t, again.Output, "")
 	assert.Equal(t, again.Cursor, all.Cursor)
-	assert.Equal(t, run[ReadOutput](t, b, "proc.read",
+	assert.Equal(t, run[ReadOutput](t, s, "proc.read",
 		args{"session": id, "cursor": 3, "max_bytes": 4}).Output, all.Output[3:7])
-	assert.Equal(t, run[ReadOutput](t, b, "proc.read", args{"session": id}).Output, all.Output[7:])
+	assert.Equal(t, run[ReadOutput](t, s, "proc.read", args{"session": id}).Output, all.Output[7:])
 
-	fails(t, b, "proc.read", args{"session": id, "cursor": 1000}, dispatch.InvalidInput, "invalid arguments: cursor")
-	fails(t, b, "proc.read", args{"session": id, "cursor": -1}, dispatch.InvalidInput, "invalid arguments: cursor")
-	fails(t, b, "proc.read", args{"session": id, "pattern": "("}, dispatch.InvalidInput, "invalid arguments: pattern")
-	fails(t, b, "proc.read", args{"session": id, "pattern": "(a{1000}b{1000}){1}"},
+	fails(t, s, "proc.read", args{"session": id, "cursor": 1000}, dispatch.InvalidInput, "invalid arguments: cursor")
+	fails(t, s, "proc.read", args{"session": id, "cursor": -1}, dispatch.InvalidInput, "invalid arguments: cursor")
+	fails(t, s, "proc.read", args{"session": id, "pattern": "("}, dispatch.InvalidInput, "invalid arguments: pattern")
+	fails(t, s, "proc.read", args{"session": id, "pattern": "(a{1000}b{1000}){1}"},
 		dispatch.InvalidInput, "smaller repetitions")
-	fails(t, b, "proc.read", args{"session": id, "pattern": "x", "until": "exit"},
+	fails(t, s, "proc.read", args{"session": id, "pattern": "x", "until": "exit"},
 		dispatch.InvalidInput, "invalid arguments: until")
-	fails(t, b, "proc.read", args{"session": id, "until": "pattern"}, dispatch.MissingParam,
+	fails(t, s, "proc.read", args{"session": id, "until": "pattern"}, dispatch.MissingParam,
 		"pattern")
 }
 
 func TestProcReadUntilOutput(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	id := b.start(t, "repeat", "sleep")
-	quiet := run[ReadOutput](t, b, "proc.read",
+	s := newService(t, Options{})
+	id := s.start(t, "repeat", "sleep")
+	quiet := run[ReadOutput](t, s, "proc.read",
 		args{"session": id, "until": "output", "wait_ms": 1})
 	assert.Equal(t, quiet.Output, "")
 	assert.Assert(t, quiet.Running)
 	read := make(chan ReadOutput)
 	go func() {
-		envelope := b.dispatch(context.Background(), "proc.read",
+		envelope := s.dispatch(context.Background(), "proc.read",
 			args{"session": id, "until": "output", "wait_ms": 20000})
 		read <- decode[ReadOutput](t, envelope)
 	}()
-	run[SendOutput](t, b, "proc.send", args{"session": id, "text": "x"})
+	run[SendOutput](t, s, "proc.send", args{"session": id, "text": "x"})
 	assert.Equal(t, (<-read).Output, "x\n")
 }
 
@@ -68,29 +68,29 @@ func TestProcReadUntilOutput(t *testing.T) {
 // rest.
 func TestProcReadUntilPattern(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	id := b.start(t, "write one 1\ntwo 2\nthree", "sleep")
-	one := run[ReadOutput](t, b, "proc.read", args{"session": id, "pattern": `^\w+ \d$`})
-	assert.Assert(t, one.Matched)
-	assert.Equal(t, one.Output, "one 1")
-	assert.Equal(t, b.expect(t, id, `^two`), "\ntwo")
-	assert.Equal(t, b.expect(t, id, `re`), " 2\nthre")
-	assert.Equal(t, b.expect(t, id, `$`), "e")
-	none := run[ReadOutput](t, b, "proc.read", args{"session": id, "pattern": "e", "wait_ms": 1})
-	assert.Assert(t, !none.Matched && none.Output == "")
+	s := newService(t, Options{})
+	id := s.start(t, "write one 1\ntwo 2\nthree", "sleep")
+	first := run[ReadOutput](t, s, "proc.read", args{"session": id, "pattern": `^\w+ \d$`})
+	assert.Assert(t, first.Matched)
+	assert.Equal(t, first.Output, "one 1")
+	assert.Equal(t, s.expect(t, id, `^two`), "\ntwo")
+	assert.Equal(t, s.expect(t, id, `re`), " 2\nthre")
+	assert.Equal(t, s.expect(t, id, `$`), "e")
+	unmatched := run[ReadOutput](t, s, "proc.read", args{"session": id, "pattern": "e", "wait_ms": 1})
+	assert.Assert(t, !unmatched.Matched && unmatched.Output == "")
 }
 
 func TestProcReadPatternSpansChunks(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	b.start(t, "copy")
+	s := newService(t, Options{})
+	s.start(t, "copy")
 	read := make(chan ReadOutput)
 	go func() {
 		read <- decode[ReadOutput](t,
-			b.dispatch(context.Background(), "proc.read",
+			s.dispatch(context.Background(), "proc.read",
 				args{"pattern": "READY é!", "wait_ms": 20000}))
 	}()
-	session := b.sessions.List(context.Background())[0].Value
+	session := s.sessions.List(context.Background())[0].Value
 	for i, chunk := range []string{"..REA", "DY ", "\xc3", "\xa9", "! and more"} {
 		_, err := session.stdin.f.WriteString(chunk)
 		assert.NilError(t, err)
@@ -100,18 +100,18 @@ func TestProcReadPatternSpansChunks(t *testing.T) {
 	out := <-read
 	assert.Assert(t, out.Matched && out.More)
 	assert.Equal(t, out.Output, "..READY é!")
-	assert.Equal(t, b.expect(t, "", "more"), " and more")
+	assert.Equal(t, s.expect(t, "", "more"), " and more")
 }
 
 // A wait for a pattern ends when the result is full, so that a caller that reads all the time loses
 // nothing.
 func TestProcReadPatternFull(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	id := b.start(t, "fill 100000", "write \ndone\n", "sleep")
+	s := newService(t, Options{})
+	id := s.start(t, "fill 100000", "write \ndone\n", "sleep")
 	var got int
 	for {
-		out := run[ReadOutput](t, b, "proc.read",
+		out := run[ReadOutput](t, s, "proc.read",
 			args{"session": id, "pattern": "^done$", "wait_ms": 20000, "max_bytes": 4096})
 		got += len(out.Output)
 		assert.Equal(t, out.Dropped, int64(0))
@@ -125,9 +125,9 @@ func TestProcReadPatternFull(t *testing.T) {
 
 func TestProcReadWhenItEnds(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	id := b.start(t, "say bye", "exit 9")
-	out := run[ReadOutput](t, b, "proc.read",
+	s := newService(t, Options{})
+	id := s.start(t, "say bye", "exit 9")
+	out := run[ReadOutput](t, s, "proc.read",
 		args{"session": id, "pattern": "never", "wait_ms": 20000})
 	assert.Assert(t, !out.Running && !out.Matched && out.Signal == "")
 	assert.Equal(t, out.Output, "bye\n")
@@ -135,55 +135,55 @@ func TestProcReadWhenItEnds(t *testing.T) {
 	// Only the end remains to wait for.
 	for _, until := range []string{"output", "exit"} {
 		assert.Assert(t,
-			!run[ReadOutput](t, b, "proc.read",
+			!run[ReadOutput](t, s, "proc.read",
 				args{"session": id, "until": until, "wait_ms": 600000}).Running)
 	}
 }
 
 func TestProcReadCancelled(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	id := b.start(t, "copy")
-	session := b.sessions.List(context.Background())[0].Value
+	s := newService(t, Options{})
+	id := s.start(t, "copy")
+	session := s.sessions.List(context.Background())[0].Value
 	for _, arguments := range []args{{"until": "output"}, {"pattern": "x"}, {"until": "exit"}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan dispatch.Envelope)
 		arguments["session"], arguments["wait_ms"] = id, 600000
-		go func() { done <- b.dispatch(ctx, "proc.read", arguments) }()
+		go func() { done <- s.dispatch(ctx, "proc.read", arguments) }()
 		eventually(t, "it waits", func() bool {
 			session.output.mu.Lock()
 			defer session.output.mu.Unlock()
 			return session.output.changed != nil
 		})
 		cancel()
-		failed(t, b, <-done, dispatch.Cancelled, "")
+		failed(t, s, <-done, dispatch.Cancelled, "")
 		session.output.mu.Lock()
 		session.output.changed = nil
 		session.output.mu.Unlock()
 	}
 	// It has consumed nothing of the next read.
-	run[SendOutput](t, b, "proc.send", args{"session": id, "text": "here"})
-	assert.Equal(t, b.expect(t, id, "here\n"), "here\n")
+	run[SendOutput](t, s, "proc.send", args{"session": id, "text": "here"})
+	assert.Equal(t, s.expect(t, id, "here\n"), "here\n")
 }
 
 // A process that writes far more than is kept does not block, memory is bounded, and lost bytes are
 // counted.
 func TestProcReadFlood(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Buffer: 64 << 10})
-	id := b.start(t, "fill 20000000", "write \nend\n")
-	waited := run[WaitOutput](t, b, "proc.wait", args{"session": id, "timeout_ms": 20000})
+	s := newService(t, Options{Buffer: 64 << 10})
+	id := s.start(t, "fill 20000000", "write \nend\n")
+	waited := run[WaitOutput](t, s, "proc.wait", args{"session": id, "timeout_ms": 20000})
 	assert.Assert(t, !waited.Running)
-	out := b.rest(t, id)
+	out := s.rest(t, id)
 	const total = 20000000 + len("\nend\n")
 	assert.Equal(t, len(out.Output), 64<<10)
 	assert.Equal(t, out.Dropped, int64(total-64<<10))
 	assert.Equal(t, out.Cursor, int64(total))
 	assert.Assert(t, strings.HasSuffix(out.Output, "x\nend\n") && !out.More)
-	session := b.sessions.List(context.Background())[0].Value
+	session := s.sessions.List(context.Background())[0].Value
 	assert.Assert(t, cap(session.output.ring.kept) <= 2*64<<10, "%d", cap(session.output.ring.kept))
 	// A cursor to lost output reports the loss each time.
-	assert.Equal(t, run[ReadOutput](t, b, "proc.read", args{"session": id, "cursor": 10}).Dropped,
+	assert.Equal(t, run[ReadOutput](t, s, "proc.read", args{"session": id, "cursor": 10}).Dropped,
 		int64(total-64<<10-10))
 }
 
@@ -191,12 +191,12 @@ func TestProcReadFlood(t *testing.T) {
 // much was lost.
 func TestProcReadSlowReader(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Buffer: 8 << 10})
-	id := b.start(t, "lines 20000")
+	s := newService(t, Options{Buffer: 8 << 10})
+	id := s.start(t, "lines 20000")
 	var cursor, read, dropped int64
 	var last string
 	for {
-		out := run[ReadOutput](t, b, "proc.read",
+		out := run[ReadOutput](t, s, "proc.read",
 			args{"session": id, "until": "output", "max_bytes": 100})
 		assert.Equal(t, out.Cursor, cursor+out.Dropped+int64(len(out.Output)))
 		cursor = out.Cursor
@@ -209,14 +209,14 @@ func TestProcReadSlowReader(t *testing.T) {
 		runtime.Gosched()
 	}
 	assert.Assert(t, strings.HasSuffix(last, "line 19998\nline 19999\n"))
-	assert.Equal(t, run[ListOutput](t, b, "proc.list", nil).Sessions[0].OutputBytes, read+dropped)
+	assert.Equal(t, run[ListOutput](t, s, "proc.list", nil).Sessions[0].OutputBytes, read+dropped)
 }
 
 func TestProcReadBinary(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	id := b.start(t, "hex 610062fffe63c32864eda08065f09f")
-	out := b.rest(t, id)
+	s := newService(t, Options{})
+	id := s.start(t, "hex 610062fffe63c32864eda08065f09f")
+	out := s.rest(t, id)
 	// an incomplete character at the end is returned
 	assert.Equal(t, out.Output, "a\x00b\uFFFDc\uFFFD(d\uFFFDe\uFFFD")
 	assert.Equal(t, out.Cursor, int64(15))
@@ -225,13 +225,13 @@ func TestProcReadBinary(t *testing.T) {
 // A read does not split characters.
 func TestProcReadRunesWhole(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
+	s := newService(t, Options{})
 	const all = "aé€😀éé€€😀😀b"
-	id := b.start(t, "write "+all)
+	id := s.start(t, "write "+all)
 	for maximum := 4; maximum < 10; maximum++ {
 		var got string
 		for cursor, more := int64(0), true; more; {
-			out := run[ReadOutput](t, b, "proc.read",
+			out := run[ReadOutput](t, s, "proc.read",
 				args{"session": id, "until": "exit", "cursor": cursor, "max_bytes": maximum})
 			assert.Assert(t, 0 < len(out.Output) && len(out.Output) <= maximum)
 			got += out.Output
@@ -244,9 +244,9 @@ func TestProcReadRunesWhole(t *testing.T) {
 // stdout and stderr come in the order in which they are written.
 func TestProcReadMerged(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	id := b.start(t, "both 100")
-	assert.Equal(t, b.rest(t, id).Output, inOrder(100))
+	s := newService(t, Options{})
+	id := s.start(t, "both 100")
+	assert.Equal(t, s.rest(t, id).Output, inOrder(100))
 }
 
 func inOrder(n int) string {
@@ -260,15 +260,15 @@ func inOrder(n int) string {
 // Each byte goes to one of several concurrent readers.
 func TestProcReadTogether(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	id := b.start(t, "lines 2000")
+	s := newService(t, Options{})
+	id := s.start(t, "lines 2000")
 	var mu sync.Mutex
 	var total int
 	var readers sync.WaitGroup
 	for range 4 {
 		readers.Go(func() {
 			for {
-				envelope := b.dispatch(t.Context(), "proc.read",
+				envelope := s.dispatch(t.Context(), "proc.read",
 					args{"session": id, "until": "output", "max_bytes": 64})
 				out := decode[ReadOutput](t, envelope)
 				mu.Lock()
@@ -281,7 +281,7 @@ func TestProcReadTogether(t *testing.T) {
 		})
 	}
 	readers.Wait()
-	assert.Equal(t, int64(total), run[ListOutput](t, b, "proc.list", nil).Sessions[0].OutputBytes)
+	assert.Equal(t, int64(total), run[ListOutput](t, s, "proc.list", nil).Sessions[0].OutputBytes)
 }
 
 // Sessions with interpreters.
@@ -289,7 +289,7 @@ func TestProcREPL(t *testing.T) {
 	t.Parallel()
 	for _, repl := range []struct {
 		command, args, prompt, send, want string
-		asked                             bool // its version was queried, because it may be a stub
+		mayBeStub                         bool // a file that only says how to install the program
 	}{
 		{"python3", "-i -q -u", "^>>> $", "print(6*7)", "42\n>>> ", true},
 		{"node", "-i", "^> $", "6*7", "42\n> ", true},
@@ -298,29 +298,29 @@ func TestProcREPL(t *testing.T) {
 		t.Run(repl.command, func(t *testing.T) {
 			t.Parallel()
 			path, err := exec.LookPath(repl.command)
-			if err == nil && repl.asked {
+			if err == nil && repl.mayBeStub {
 				err = exec.Command(path, "--version").Run()
 			}
 			if err != nil {
 				t.Skipf("%s is not there", repl.command)
 			}
-			b := newBench(t, Options{})
-			id := run[StartOutput](t, b, "proc.start",
+			s := newService(t, Options{})
+			id := run[StartOutput](t, s, "proc.start",
 				args{"command": repl.command, "args": strings.Fields(repl.args)}).Session
-			b.expect(t, id, repl.prompt)
+			s.expect(t, id, repl.prompt)
 			for range 3 {
-				run[SendOutput](t, b, "proc.send", args{"session": id, "text": repl.send})
+				run[SendOutput](t, s, "proc.send", args{"session": id, "text": repl.send})
 				// prompts may be on stderr
-				assert.Assert(t, strings.HasPrefix(b.expect(t, id, repl.prompt), repl.want))
+				assert.Assert(t, strings.HasPrefix(s.expect(t, id, repl.prompt), repl.want))
 			}
-			run[StopOutput](t, b, "proc.stop", args{"session": id})
+			run[StopOutput](t, s, "proc.stop", args{"session": id})
 		})
 	}
 }
 
 // The cost of a search is linear in the output, however small its chunks.
 func TestProcSearchIsLinear(t *testing.T) {
-	looking := func(size int) time.Duration {
+	searchTime := func(size int) time.Duration {
 		best := time.Hour
 		for range 3 {
 			o := output{ring: ring{size: 1 << 20}}
@@ -335,7 +335,7 @@ func TestProcSearchIsLinear(t *testing.T) {
 		}
 		return best
 	}
-	small, large := looking(16<<10), looking(128<<10)
+	small, large := searchTime(16<<10), searchTime(128<<10)
 	assert.Assert(t, large < 30*small,
 		"%v for 16 KiB, %v for 128 KiB: 8 times as much, not 64, would be right", small, large)
 }
@@ -425,7 +425,7 @@ func BenchmarkProcOutput(b *testing.B) {
 
 // A line to a process and back.
 func BenchmarkProcRoundTrip(b *testing.B) {
-	s := newBench(b, Options{})
+	s := newService(b, Options{})
 	if envelope := s.dispatch(context.Background(), "proc.start",
 		program(b, "copy")); !envelope.Success() {
 		b.Fatal(envelope.Err)
@@ -441,7 +441,7 @@ func BenchmarkProcRoundTrip(b *testing.B) {
 }
 
 func BenchmarkProcStartStop(b *testing.B) {
-	s := newBench(b, Options{})
+	s := newService(b, Options{})
 	for b.Loop() {
 		if envelope := s.dispatch(context.Background(), "proc.start",
 			program(b, "copy")); !envelope.Success() {

@@ -54,7 +54,7 @@ func (s *scripts) begin(ctx context.Context) (_ context.Context, done func(), er
 func (s *scripts) ended() error {
 	if s.ctx.Err() != nil {
 		return dispatch.Errorf(dispatch.StateError,
-			"no script can start: the program is shutting down")
+			"scripts cannot run: the program is shutting down")
 	}
 	return nil
 }

@@ -39,8 +39,8 @@ var sendSpec = dispatch.Spec{
 type SendInput struct {
 	dispatch.Session
 	Text      *string `json:"text,omitempty" doc:"What to write. It may be left out with eof." maxLength:"1048576"`
-	Newline   bool    `json:"newline,omitempty" doc:"Write a line feed behind text. Not with base64." default:"true"`
-	Encoding  string  `json:"encoding,omitempty" doc:"Form of text. base64: bytes, written without a line feed behind." enum:"text,base64" default:"text"`
+	Newline   bool    `json:"newline,omitempty" doc:"Write a line feed after text. Not with base64." default:"true"`
+	Encoding  string  `json:"encoding,omitempty" doc:"Form of text. base64: bytes, written without a line feed." enum:"text,base64" default:"text"`
 	EOF       bool    `json:"eof,omitempty" doc:"Close the stdin of the process after that: nothing can be sent any more."`
 	TimeoutMS int     `json:"timeout_ms,omitempty" doc:"How many milliseconds to wait at most while the process does not read." default:"30000" min:"1" max:"600000"`
 }

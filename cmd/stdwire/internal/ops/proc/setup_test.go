@@ -15,69 +15,70 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A bench calls the operations on a directory as a surface does.
-type bench struct {
+// A testService calls the operations on a directory as a surface does.
+type testService struct {
 	*Service
 	dir        string
 	dispatcher *dispatch.Dispatcher
 	call       dispatch.Call // template of all calls
 }
 
-// newBench returns the operations with a new directory as the root "main". They are shut down when
-// the test ends.
-func newBench(t testing.TB, o Options) *bench {
+// newService returns the operations with a new directory as the root "main". They are shut down
+// when the test ends.
+func newService(t testing.TB, o Options) *testService {
 	t.Helper()
-	b := &bench{dir: t.TempDir()}
-	roots, err := fs.OpenRoots([]fs.Root{{Name: "main", Dir: b.dir}})
+	s := &testService{dir: t.TempDir()}
+	roots, err := fs.OpenRoots([]fs.Root{{Name: "main", Dir: s.dir}})
 	assert.NilError(t, err)
 	t.Cleanup(func() { assert.Check(t, roots.Close()) })
 	o.Roots, o.Logger = roots, slog.New(slog.DiscardHandler)
 	catalog := dispatch.NewCatalog(dispatch.GateExec, dispatch.GateEval)
-	b.Service, err = Register(catalog, o)
+	s.Service, err = Register(catalog, o)
 	assert.NilError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		assert.Check(t, b.Shutdown(ctx))
+		assert.Check(t, s.Shutdown(ctx))
 	})
-	b.dispatcher = dispatch.NewDispatcher(catalog, dispatch.Options{Logger: o.Logger})
-	return b
+	s.dispatcher = dispatch.NewDispatcher(catalog, dispatch.Options{Logger: o.Logger})
+	return s
 }
 
 // as returns the same operations with another caller.
-func (b *bench) as(principal string, client context.Context) *bench {
-	other := *b
+func (s *testService) as(principal string, client context.Context) *testService {
+	other := *s
 	other.call = dispatch.Call{Principal: principal, Client: client}
 	return &other
 }
 
 type args map[string]any
 
-func (b *bench) dispatch(ctx context.Context, operation string, arguments args) dispatch.Envelope {
+func (s *testService) dispatch(ctx context.Context, operation string,
+	arguments args) dispatch.Envelope {
 	encoded, err := json.Marshal(arguments)
 	if err != nil {
 		panic(err)
 	}
-	call := b.call
+	call := s.call
 	call.Operation, call.Arguments = operation, encoded
-	return b.dispatcher.Dispatch(ctx, &call)
+	return s.dispatcher.Dispatch(ctx, &call)
 }
 
 // run calls an operation, which must succeed, and returns its data.
-func run[Out any](t testing.TB, b *bench, operation string, arguments args) Out {
+func run[Out any](t testing.TB, s *testService, operation string, arguments args) Out {
 	t.Helper()
-	return decode[Out](t, b.dispatch(t.Context(), operation, arguments))
+	return decode[Out](t, s.dispatch(t.Context(), operation, arguments))
 }
 
 // fails calls an operation, which must fail with a code and a message that contains text and no
 // path of the host.
-func fails(t testing.TB, b *bench, operation string, arguments args, code dispatch.Code,
+func fails(t testing.TB, s *testService, operation string, arguments args, code dispatch.Code,
 	text string) *dispatch.Error {
 	t.Helper()
-	return failed(t, b, b.dispatch(t.Context(), operation, arguments), code, text)
+	return failed(t, s, s.dispatch(t.Context(), operation, arguments), code, text)
 }
 
-func failed(t testing.TB, b *bench, envelope dispatch.Envelope, code dispatch.Code,
+func failed(t testing.TB, s *testService, envelope dispatch.Envelope, code dispatch.Code,
 	text string) *dispatch.Error {
 	t.Helper()
 	if envelope.Err == nil {
@@ -85,7 +86,7 @@ func failed(t testing.TB, b *bench, envelope dispatch.Envelope, code dispatch.Co
 	}
 	assert.Equal(t, envelope.Err.Code, code, "%v %v", envelope.Err, envelope.Err.Unwrap())
 	assert.Assert(t, strings.Contains(envelope.Err.Message, text), envelope.Err.Message)
-	assert.Assert(t, !strings.Contains(envelope.Err.Message, b.dir), envelope.Err.Message)
+	assert.Assert(t, !strings.Contains(envelope.Err.Message, s.dir), envelope.Err.Message)
 	return envelope.Err
 }
 
@@ -102,26 +103,26 @@ func details[T any](t testing.TB, err *dispatch.Error, member string) T {
 }
 
 // expect reads up to a match of pattern, which must come.
-func (b *bench) expect(t testing.TB, session, pattern string) string {
+func (s *testService) expect(t testing.TB, session, pattern string) string {
 	t.Helper()
-	out := run[ReadOutput](t, b, "proc.read",
+	out := run[ReadOutput](t, s, "proc.read",
 		args{"session": session, "pattern": pattern, "wait_ms": 20000})
 	assert.Assert(t, out.Matched, "%+v", out)
 	return out.Output
 }
 
 // rest reads until the process has ended.
-func (b *bench) rest(t testing.TB, session string) ReadOutput {
+func (s *testService) rest(t testing.TB, session string) ReadOutput {
 	t.Helper()
-	out := run[ReadOutput](t, b, "proc.read",
+	out := run[ReadOutput](t, s, "proc.read",
 		args{"session": session, "until": "exit", "wait_ms": 20000, "max_bytes": 262144})
 	assert.Assert(t, !out.Running, "%+v", out)
 	return out
 }
 
-func (b *bench) put(t testing.TB, name, content string, mode os.FileMode) {
+func (s *testService) put(t testing.TB, name, content string, mode os.FileMode) {
 	t.Helper()
-	full := filepath.Join(b.dir, name)
+	full := filepath.Join(s.dir, name)
 	assert.NilError(t, os.MkdirAll(filepath.Dir(full), 0o777))
 	assert.NilError(t, os.WriteFile(full, []byte(content), mode))
 }

@@ -16,9 +16,9 @@ import (
 )
 
 // sh starts a shell with a script and returns the id of its session.
-func (b *bench) sh(t testing.TB, script string) string {
+func (s *testService) sh(t testing.TB, script string) string {
 	t.Helper()
-	return run[StartOutput](t, b, "proc.start",
+	return run[StartOutput](t, s, "proc.start",
 		args{"command": "sh", "args": []string{"-c", script}}).Session
 }
 
@@ -35,8 +35,8 @@ func state(t testing.TB, pid int) string {
 // A process leads a group of its own, so that signals to this program's group do not reach it.
 func TestProcStartGroup(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	started := run[StartOutput](t, b, "proc.start", program(t, "copy"))
+	s := newService(t, Options{})
+	started := run[StartOutput](t, s, "proc.start", program(t, "copy"))
 	group, err := syscall.Getpgid(started.PID)
 	assert.NilError(t, err)
 	assert.Equal(t, group, started.PID)
@@ -44,10 +44,10 @@ func TestProcStartGroup(t *testing.T) {
 
 func TestProcStopBySIGTERM(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	id := b.sh(t, `trap 'echo ends; exit 6' TERM; echo ready; while :; do sleep 0.01; done`)
-	b.expect(t, id, "ready\n")
-	out := run[StopOutput](t, b, "proc.stop", args{"session": id, "grace_ms": 60000})
+	s := newService(t, Options{})
+	id := s.sh(t, `trap 'echo ends; exit 6' TERM; echo ready; while :; do sleep 0.01; done`)
+	s.expect(t, id, "ready\n")
+	out := run[StopOutput](t, s, "proc.stop", args{"session": id, "grace_ms": 60000})
 	assert.Equal(t, *out.ExitCode, 6)
 	assert.Assert(t, strings.Contains(out.Output, "ends\n"), out.Output)
 }
@@ -55,9 +55,9 @@ func TestProcStopBySIGTERM(t *testing.T) {
 // The answer says which signal ended it.
 func TestProcReadWhenSignalEnds(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	id := b.sh(t, "echo bye; kill -SEGV $$")
-	out := run[ReadOutput](t, b, "proc.read",
+	s := newService(t, Options{})
+	id := s.sh(t, "echo bye; kill -SEGV $$")
+	out := run[ReadOutput](t, s, "proc.read",
 		args{"session": id, "pattern": "never", "wait_ms": 20000})
 	assert.Assert(t, !out.Running && !out.Matched && out.ExitCode == nil)
 	assert.Equal(t, out.Output, "bye\n")
@@ -70,38 +70,38 @@ func TestProcEndTakesDescendants(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip("there is no setsid")
 	}
-	b := newBench(t, Options{})
-	id := b.sh(t, `setsid sleep 300 & echo $!; sleep 300 & echo $!`)
-	var one, two int
-	_, err := fmt.Sscan(b.rest(t, id).Output, &one, &two)
+	s := newService(t, Options{})
+	id := s.sh(t, `setsid sleep 300 & echo $!; sleep 300 & echo $!`)
+	var first, second int
+	_, err := fmt.Sscan(s.rest(t, id).Output, &first, &second)
 	assert.NilError(t, err)
-	gone(t, one, two)
+	awaitEnd(t, first, second)
 }
 
 func TestProcSignal(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	id := b.sh(t, `for s in INT TERM HUP QUIT USR1 USR2; do trap "echo got $s" $s; done; echo ready; while :; do sleep 0.01; done`)
-	b.expect(t, id, "ready\n")
+	s := newService(t, Options{})
+	id := s.sh(t, `for s in INT TERM HUP QUIT USR1 USR2; do trap "echo got $s" $s; done; echo ready; while :; do sleep 0.01; done`)
+	s.expect(t, id, "ready\n")
 	for _, signal := range []string{"INT", "TERM", "HUP", "QUIT", "USR1", "USR2"} {
-		assert.Equal(t, run[SignalOutput](t, b, "proc.signal", args{"signal": signal}),
+		assert.Equal(t, run[SignalOutput](t, s, "proc.signal", args{"signal": signal}),
 			SignalOutput{id, signal})
-		b.expect(t, id, "got "+signal+"\n")
+		s.expect(t, id, "got "+signal+"\n")
 	}
-	fails(t, b, "proc.signal", args{"signal": "SEGV"}, dispatch.InvalidInput, "invalid arguments: signal")
-	run[SignalOutput](t, b, "proc.signal", args{"signal": "KILL"})
-	assert.Equal(t, b.rest(t, id).Signal, "KILL")
-	fails(t, b, "proc.signal", args{"signal": "INT"}, dispatch.StateError, "has ended")
+	fails(t, s, "proc.signal", args{"signal": "SEGV"}, dispatch.InvalidInput, "invalid arguments: signal")
+	run[SignalOutput](t, s, "proc.signal", args{"signal": "KILL"})
+	assert.Equal(t, s.rest(t, id).Signal, "KILL")
+	fails(t, s, "proc.signal", args{"signal": "INT"}, dispatch.StateError, "has ended")
 }
 
 func TestProcSignalReachesTheGroup(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	id := b.sh(t, `sh -c 'trap "echo child; exit" USR1; echo ready; while :; do sleep 0.01; done' & trap "echo parent" USR1; wait; wait; echo over`)
-	b.expect(t, id, "ready\n")
-	run[SignalOutput](t, b, "proc.signal", args{"signal": "USR1"})
-	b.expect(t, id, "(?s)(child|parent).*(child|parent)")
-	b.expect(t, id, "over\n")
+	s := newService(t, Options{})
+	id := s.sh(t, `sh -c 'trap "echo child; exit" USR1; echo ready; while :; do sleep 0.01; done' & trap "echo parent" USR1; wait; wait; echo over`)
+	s.expect(t, id, "ready\n")
+	run[SignalOutput](t, s, "proc.signal", args{"signal": "USR1"})
+	s.expect(t, id, "(?s)(child|parent).*(child|parent)")
+	s.expect(t, id, "over\n")
 }
 
 func TestProcSignalStopAndContinue(t *testing.T) {
@@ -109,28 +109,28 @@ func TestProcSignalStopAndContinue(t *testing.T) {
 	if _, err := exec.LookPath("ps"); err != nil {
 		t.Skip("there is no ps")
 	}
-	b := newBench(t, Options{})
-	id := b.start(t, "copy")
-	run[SignalOutput](t, b, "proc.signal", args{"signal": "STOP"})
-	pid := run[ListOutput](t, b, "proc.list", nil).Sessions[0].PID
+	s := newService(t, Options{})
+	id := s.start(t, "copy")
+	run[SignalOutput](t, s, "proc.signal", args{"signal": "STOP"})
+	pid := run[ListOutput](t, s, "proc.list", nil).Sessions[0].PID
 	eventually(t, "it is stopped", func() bool { return state(t, pid) == "T" })
-	run[SendOutput](t, b, "proc.send", args{"text": "x"})
-	assert.Equal(t, run[ReadOutput](t, b, "proc.read", nil).Output, "")
-	run[SignalOutput](t, b, "proc.signal", args{"signal": "CONT"})
-	b.expect(t, id, "x\n")
+	run[SendOutput](t, s, "proc.send", args{"text": "x"})
+	assert.Equal(t, run[ReadOutput](t, s, "proc.read", nil).Output, "")
+	run[SignalOutput](t, s, "proc.signal", args{"signal": "CONT"})
+	s.expect(t, id, "x\n")
 	// A stopped process can be ended too.
-	run[SignalOutput](t, b, "proc.signal", args{"signal": "STOP"})
-	assert.Assert(t, run[StopOutput](t, b, "proc.stop", args{"grace_ms": 50}).Stopped)
-	gone(t, pid)
+	run[SignalOutput](t, s, "proc.signal", args{"signal": "STOP"})
+	assert.Assert(t, run[StopOutput](t, s, "proc.stop", args{"grace_ms": 50}).Stopped)
+	awaitEnd(t, pid)
 }
 
 func TestProcStartFailuresOfUnix(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	b.put(t, "plain", "#!/bin/sh\n", 0o644)
-	b.put(t, "lost", "#!/no/such/interpreter\n", 0o755)
-	b.put(t, "garbage", "\x7fELFno", 0o755)
-	assert.NilError(t, os.Mkdir(filepath.Join(b.dir, "dir"), 0o777))
+	s := newService(t, Options{})
+	s.put(t, "plain", "#!/bin/sh\n", 0o644)
+	s.put(t, "lost", "#!/no/such/interpreter\n", 0o755)
+	s.put(t, "garbage", "\x7fELFno", 0o755)
+	assert.NilError(t, os.Mkdir(filepath.Join(s.dir, "dir"), 0o777))
 	for _, test := range []struct {
 		command string
 		code    dispatch.Code
@@ -145,6 +145,6 @@ func TestProcStartFailuresOfUnix(t *testing.T) {
 		{"./lost", dispatch.NotFound, "interpreter"},
 		{"./garbage", dispatch.InvalidInput, "exec format"},
 	} {
-		fails(t, b, "proc.start", args{"command": test.command}, test.code, test.text)
+		fails(t, s, "proc.start", args{"command": test.command}, test.code, test.text)
 	}
 }

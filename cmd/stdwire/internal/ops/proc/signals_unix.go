@@ -16,7 +16,7 @@ type SignalInput struct {
 }
 
 const (
-	signalHelp = "INT is what Ctrl-C would be. " +
+	signalHelp = "INT is what Ctrl-C sends. " +
 		"A process that STOP has stopped takes other signals when CONT has let it go on."
 	stopHelp = "close its stdin, send SIGTERM soon after if that does not end it, " +
 		"and SIGKILL when grace_ms are over."

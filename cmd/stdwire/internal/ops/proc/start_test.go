@@ -14,16 +14,16 @@ import (
 
 func TestProcStart(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
+	s := newService(t, Options{})
 	// No shell looks at the arguments.
 	arguments := []string{"a b", "$HOME *", `"`, `\`, `\"`, `a\`, `c:\a b\`, "%PATH%", "^&|<>", "é",
 		""}
 	steps := append([]string{"arguments"}, arguments...)
-	started := run[StartOutput](t, b, "proc.start", program(t, steps...))
+	started := run[StartOutput](t, s, "proc.start", program(t, steps...))
 	assert.Assert(t, regexp.MustCompile(`^[a-z_]+-[0-9a-f]{6}$`).MatchString(started.Session),
 		started.Session)
 	assert.Equal(t, started.Command, self(t))
-	out := b.rest(t, started.Session)
+	out := s.rest(t, started.Session)
 	assert.Equal(t, out.Output, fmt.Sprintf("%q\n", arguments))
 	assert.Equal(t, *out.ExitCode, 0)
 	assert.Equal(t, out.Signal, "")
@@ -32,22 +32,22 @@ func TestProcStart(t *testing.T) {
 // The envelope has the session id of every call about a session.
 func TestProcStartSessionOfTheCall(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	envelope := b.dispatch(t.Context(), "proc.start", program(t, "copy"))
+	s := newService(t, Options{})
+	envelope := s.dispatch(t.Context(), "proc.start", program(t, "copy"))
 	id := decode[StartOutput](t, envelope).Session
 	assert.Equal(t, envelope.Session, id)
 	for _, operation := range []string{"proc.read", "proc.stop"} {
 		// the only session need not be named
-		assert.Equal(t, b.dispatch(t.Context(), operation, nil).Session, id)
+		assert.Equal(t, s.dispatch(t.Context(), operation, nil).Session, id)
 	}
 }
 
 func TestProcStartDir(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	assert.NilError(t, os.Mkdir(filepath.Join(b.dir, "sub"), 0o777))
-	tool := b.tool(t, "sub")
-	real, err := filepath.EvalSymlinks(b.dir)
+	s := newService(t, Options{})
+	assert.NilError(t, os.Mkdir(filepath.Join(s.dir, "sub"), 0o777))
+	tool := s.tool(t, "sub")
+	real, err := filepath.EvalSymlinks(s.dir)
 	assert.NilError(t, err)
 	directory := func(command, dir string) string {
 		a := program(t, "directory")
@@ -55,7 +55,7 @@ func TestProcStartDir(t *testing.T) {
 			a["command"] = command
 		}
 		a["instance"], a["dir"] = "main", dir
-		return strings.TrimSpace(b.rest(t, run[StartOutput](t, b, "proc.start", a).Session).Output)
+		return strings.TrimSpace(s.rest(t, run[StartOutput](t, s, "proc.start", a).Session).Output)
 	}
 	assert.Equal(t, directory("", ""), real)
 	assert.Equal(t, directory("", "./sub/../sub"), filepath.Join(real, "sub"))
@@ -63,59 +63,59 @@ func TestProcStartDir(t *testing.T) {
 }
 
 // tool copies this test program to a directory of the root, and returns the name of its file.
-func (b *bench) tool(t testing.TB, dir string) string {
+func (s *testService) tool(t testing.TB, dir string) string {
 	t.Helper()
 	name := "tool" + executable
 	content, err := os.ReadFile(self(t))
 	assert.NilError(t, err)
-	b.put(t, filepath.Join(dir, name), string(content), 0o755)
+	s.put(t, filepath.Join(dir, name), string(content), 0o755)
 	return name
 }
 
 func TestProcStartDirEscape(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	b.put(t, "file", "", 0o644)
-	assert.NilError(t, os.Mkdir(filepath.Join(b.dir, "in"), 0o777))
+	s := newService(t, Options{})
+	s.put(t, "file", "", 0o644)
+	assert.NilError(t, os.Mkdir(filepath.Join(s.dir, "in"), 0o777))
 	for _, dir := range []string{"..", "../", "/", t.TempDir(), "in/../.."} {
-		b.refused(t, dir, dispatch.PermissionDenied, "")
+		s.startFails(t, dir, dispatch.PermissionDenied, "")
 	}
-	b.refused(t, "gone", dispatch.NotFound, `"gone"`)
-	b.refused(t, "file", dispatch.StateError, "not a directory")
+	s.startFails(t, "gone", dispatch.NotFound, `"gone"`)
+	s.startFails(t, "file", dispatch.StateError, "not a directory")
 	elsewhere := program(t)
 	elsewhere["instance"] = "other"
-	fails(t, b, "proc.start", elsewhere, dispatch.UnknownInstance, "want one of main")
-	assert.Equal(t, len(run[ListOutput](t, b, "proc.list", nil).Sessions), 0)
+	fails(t, s, "proc.start", elsewhere, dispatch.UnknownInstance, "want one of main")
+	assert.Equal(t, len(run[ListOutput](t, s, "proc.list", nil).Sessions), 0)
 }
 
-// refused starts a program in a directory, which must fail.
-func (b *bench) refused(t testing.TB, dir string, code dispatch.Code, text string) {
+// startFails starts a program in a directory, which must fail.
+func (s *testService) startFails(t testing.TB, dir string, code dispatch.Code, text string) {
 	t.Helper()
 	a := program(t, "directory")
 	a["dir"] = dir
-	fails(t, b, "proc.start", a, code, text)
+	fails(t, s, "proc.start", a, code, text)
 }
 
 func TestProcStartLinkEscape(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	for _, dir := range b.linksOut(t) {
-		b.refused(t, dir, dispatch.PermissionDenied, "")
+	s := newService(t, Options{})
+	for _, dir := range s.escapingLinks(t) {
+		s.startFails(t, dir, dispatch.PermissionDenied, "")
 	}
 	inside := program(t)
 	inside["dir"] = "inside"
-	assert.Assert(t, b.dispatch(t.Context(), "proc.start", inside).Success())
+	assert.Assert(t, s.dispatch(t.Context(), "proc.start", inside).Success())
 }
 
-// linksOut makes symbolic links, and returns paths through them that lead out of the root. "inside"
-// stays inside.
-func (b *bench) linksOut(t testing.TB) []string {
+// escapingLinks makes symbolic links, and returns paths through them that lead out of the root. The
+// link "inside" leads to a directory of the root.
+func (s *testService) escapingLinks(t testing.TB) []string {
 	t.Helper()
-	assert.NilError(t, os.Mkdir(filepath.Join(b.dir, "in"), 0o777))
+	assert.NilError(t, os.Mkdir(filepath.Join(s.dir, "in"), 0o777))
 	for name, target := range map[string]string{
 		"abs": t.TempDir(), "rel": "../", "chain": "rel", "in/up": "../..", "inside": "in",
 	} {
-		link := filepath.Join(b.dir, name)
+		link := filepath.Join(s.dir, name)
 		err := os.Symlink(target, link)
 		if err == nil {
 			_, err = os.Lstat(link) // Wine reports success without a link
@@ -128,18 +128,18 @@ func (b *bench) linksOut(t testing.TB) []string {
 }
 
 // garbage creates an executable file that is not a program, and returns its name.
-func (b *bench) garbage(t testing.TB) string {
+func (s *testService) garbage(t testing.TB) string {
 	t.Helper()
 	name := "garbage" + executable
-	b.put(t, name, "\x7fELFno", 0o755)
+	s.put(t, name, "\x7fELFno", 0o755)
 	return name
 }
 
 func TestProcStartFailures(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	b.put(t, "plain.txt", "text\n", 0o644)
-	garbage := b.garbage(t)
+	s := newService(t, Options{})
+	s.put(t, "plain.txt", "text\n", 0o644)
+	garbage := s.garbage(t)
 	withEnv := func(env ...string) args { return args{"command": self(t), "env": env} }
 	withArgument := func(text string) args {
 		return args{"command": self(t), "args": []string{text}}
@@ -166,9 +166,9 @@ func TestProcStartFailures(t *testing.T) {
 			"invalid arguments: env"},
 		{args{"command": self(t), "dir": "a\x00b"}, dispatch.InvalidInput, "NUL"},
 	} {
-		fails(t, b, "proc.start", test.arguments, test.code, test.text)
+		fails(t, s, "proc.start", test.arguments, test.code, test.text)
 	}
-	assert.Equal(t, len(run[ListOutput](t, b, "proc.list", nil).Sessions), 0)
+	assert.Equal(t, len(run[ListOutput](t, s, "proc.list", nil).Sessions), 0)
 }
 
 func TestProcStartArgumentsTooLong(t *testing.T) {
@@ -176,8 +176,8 @@ func TestProcStartArgumentsTooLong(t *testing.T) {
 	if onWine() {
 		t.Skip("Wine takes command lines of any length, Windows 32,767 characters")
 	}
-	b := newBench(t, Options{})
-	fails(t, b, "proc.start", program(t, strings.Repeat("x", 4<<20)), dispatch.InvalidInput,
+	s := newService(t, Options{})
+	fails(t, s, "proc.start", program(t, strings.Repeat("x", 4<<20)), dispatch.InvalidInput,
 		"too long")
 }
 
@@ -185,12 +185,12 @@ func TestProcStartArgumentsTooLong(t *testing.T) {
 // with its secrets, is not inherited.
 func TestProcStartEnvironment(t *testing.T) {
 	t.Setenv("STDWIRE_TEST_SECRET", "s3cret")
-	b := newBench(t, Options{})
+	s := newService(t, Options{})
 	a := program(t, "environ")
 	a["env"] = []string{fixtureEnv + "=1", "TZ=Mars/Olympus", "OWN=1=2"}
 	got := map[string]string{}
 	for line := range strings.Lines(
-		b.rest(t, run[StartOutput](t, b, "proc.start", a).Session).Output) {
+		s.rest(t, run[StartOutput](t, s, "proc.start", a).Session).Output) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 		got[strings.ToUpper(name)] = value
 		assert.Assert(t, !strings.Contains(line, "s3cret"))
@@ -200,7 +200,7 @@ func TestProcStartEnvironment(t *testing.T) {
 	assert.Equal(t, got["PATH"], os.Getenv("PATH"))
 	// proc.list does not show values either.
 	assert.Assert(t,
-		!strings.Contains(string(b.dispatch(t.Context(), "proc.list", nil).Data), "Olympus"))
+		!strings.Contains(string(s.dispatch(t.Context(), "proc.list", nil).Data), "Olympus"))
 }
 
 func TestProcNewID(t *testing.T) {

@@ -13,10 +13,10 @@ import (
 // A process that exits at the end of its input is not signalled.
 func TestProcStopByEOF(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	id := b.start(t, "tell", "say ready", "copy", "say bye", "exit 5")
-	b.expect(t, id, "ready\n")
-	out := run[StopOutput](t, b, "proc.stop", args{"session": id, "grace_ms": 60000})
+	s := newService(t, Options{})
+	id := s.start(t, "trap", "say ready", "copy", "say bye", "exit 5")
+	s.expect(t, id, "ready\n")
+	out := run[StopOutput](t, s, "proc.stop", args{"session": id, "grace_ms": 60000})
 	assert.Assert(t, out.Stopped)
 	assert.Equal(t, out.Output, "bye\n")
 	assert.Equal(t, *out.ExitCode, 5)
@@ -25,52 +25,52 @@ func TestProcStopByEOF(t *testing.T) {
 // Neither the process nor its children end by themselves.
 func TestProcStopByKilling(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	id := b.start(t, stubborn...)
-	pids := b.pids(t, id)
+	s := newService(t, Options{})
+	id := s.start(t, stubborn...)
+	pids := s.pids(t, id)
 	start := time.Now()
-	out := run[StopOutput](t, b, "proc.stop", args{"session": id, "grace_ms": 200})
+	out := run[StopOutput](t, s, "proc.stop", args{"session": id, "grace_ms": 200})
 	assert.Assert(t, time.Since(start) >= 200*time.Millisecond)
 	assert.Equal(t, out.Signal, "KILL")
 	assert.Assert(t, out.ExitCode == nil)
-	gone(t, pids...)
+	awaitEnd(t, pids...)
 }
 
 func TestProcStopAtOnce(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	id := b.start(t, stubborn...)
-	pids := b.pids(t, id)
-	assert.Equal(t, run[StopOutput](t, b, "proc.stop", args{"session": id, "grace_ms": 0}).Signal,
+	s := newService(t, Options{})
+	id := s.start(t, stubborn...)
+	pids := s.pids(t, id)
+	assert.Equal(t, run[StopOutput](t, s, "proc.stop", args{"session": id, "grace_ms": 0}).Signal,
 		"KILL")
-	gone(t, pids...)
+	awaitEnd(t, pids...)
 }
 
 func TestProcStopIsIdempotent(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	id := b.start(t, "copy")
-	assert.Assert(t, run[StopOutput](t, b, "proc.stop", args{"session": id}).Stopped)
-	assert.DeepEqual(t, run[StopOutput](t, b, "proc.stop", args{"session": id}), StopOutput{})
-	fails(t, b, "proc.stop", nil, dispatch.NotRunning, "no session")
-	fails(t, b, "proc.read", args{"session": id}, dispatch.NotRunning, "")
-	b.start(t, "sleep")
-	b.start(t, "sleep")
-	fails(t, b, "proc.stop", nil, dispatch.InvalidInput, "several sessions")
+	s := newService(t, Options{})
+	id := s.start(t, "copy")
+	assert.Assert(t, run[StopOutput](t, s, "proc.stop", args{"session": id}).Stopped)
+	assert.DeepEqual(t, run[StopOutput](t, s, "proc.stop", args{"session": id}), StopOutput{})
+	fails(t, s, "proc.stop", nil, dispatch.NotRunning, "no session")
+	fails(t, s, "proc.read", args{"session": id}, dispatch.NotRunning, "")
+	s.start(t, "sleep")
+	s.start(t, "sleep")
+	fails(t, s, "proc.stop", nil, dispatch.InvalidInput, "several sessions")
 }
 
 // The last 4 KiB of unread output are returned, without partial characters.
 func TestProcStopOutput(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	id := b.start(t, "write one\ntwo\n")
-	b.expect(t, id, "one\n")
-	run[WaitOutput](t, b, "proc.wait", args{"session": id})
-	assert.Equal(t, run[StopOutput](t, b, "proc.stop", args{"session": id}).Output, "two\n")
+	s := newService(t, Options{})
+	id := s.start(t, "write one\ntwo\n")
+	s.expect(t, id, "one\n")
+	run[WaitOutput](t, s, "proc.wait", args{"session": id})
+	assert.Equal(t, run[StopOutput](t, s, "proc.stop", args{"session": id}).Output, "two\n")
 
-	id = b.start(t, "write "+strings.Repeat("€€€", 2000), "say .")
-	run[WaitOutput](t, b, "proc.wait", args{"session": id})
-	out := run[StopOutput](t, b, "proc.stop", args{"session": id}).Output
+	id = s.start(t, "write "+strings.Repeat("€€€", 2000), "say .")
+	run[WaitOutput](t, s, "proc.wait", args{"session": id})
+	out := run[StopOutput](t, s, "proc.stop", args{"session": id}).Output
 	assert.Assert(t, len(out) > maxTail-4 && len(out) <= maxTail, "%d", len(out))
 	assert.Equal(t, strings.Trim(out, "€"), ".\n")
 }
@@ -78,25 +78,25 @@ func TestProcStopOutput(t *testing.T) {
 // The process ends even if the caller stops waiting.
 func TestProcStopCancelled(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	id := b.start(t, stubborn...)
-	pids := b.pids(t, id)
+	s := newService(t, Options{})
+	id := s.start(t, stubborn...)
+	pids := s.pids(t, id)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	start := time.Now()
-	b.dispatch(ctx, "proc.stop", args{"session": id, "grace_ms": 60000})
+	s.dispatch(ctx, "proc.stop", args{"session": id, "grace_ms": 60000})
 	assert.Assert(t, time.Since(start) < 20*time.Second)
-	gone(t, pids...)
-	assert.Equal(t, len(run[ListOutput](t, b, "proc.list", nil).Sessions), 0)
+	awaitEnd(t, pids...)
+	assert.Equal(t, len(run[ListOutput](t, s, "proc.list", nil).Sessions), 0)
 }
 
 // A process has its whole grace, also where it cannot be asked to end.
 func TestProcStopGivesTime(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	id := b.start(t, "ignore", "say ready", "copy", "pause 1000", "exit 7") // longer than eofWait
-	b.expect(t, id, "ready\n")
-	out := run[StopOutput](t, b, "proc.stop", args{"session": id, "grace_ms": 60000})
+	s := newService(t, Options{})
+	id := s.start(t, "ignore", "say ready", "copy", "pause 1000", "exit 7") // longer than eofWait
+	s.expect(t, id, "ready\n")
+	out := run[StopOutput](t, s, "proc.stop", args{"session": id, "grace_ms": 60000})
 	assert.Assert(t, out.ExitCode != nil, "ended by %q", out.Signal)
 	assert.Equal(t, *out.ExitCode, 7)
 }
@@ -104,11 +104,11 @@ func TestProcStopGivesTime(t *testing.T) {
 // When a process ends, its descendants and their output end at once.
 func TestProcEndTakesChildren(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{})
-	id := b.start(t, "children 2", "exit 3")
+	s := newService(t, Options{})
+	id := s.start(t, "children 2", "exit 3")
 	start := time.Now()
-	pids := b.pids(t, id)
-	assert.Equal(t, *b.rest(t, id).ExitCode, 3)
-	gone(t, pids...)
+	pids := s.pids(t, id)
+	assert.Equal(t, *s.rest(t, id).ExitCode, 3)
+	awaitEnd(t, pids...)
 	assert.Assert(t, time.Since(start) < drainTimeout, "the output did not end by itself")
 }

@@ -12,7 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// alive treats a zombie as dead, if /proc exists.
+// alive reports whether a process runs. Where /proc exists, a zombie does not.
 func alive(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false

@@ -7,22 +7,22 @@ import (
 	"unsafe"
 )
 
-// hopper is a fixture. Its arguments are the number of hops, and optionally "stay".
-func hopper(args []string) {
-	hops, err := strconv.Atoi(args[0])
+// forkSessions is a fixture. Its arguments are the number of forks, and "stay" if the parents stay.
+func forkSessions(args []string) {
+	forks, err := strconv.Atoi(args[0])
 	check(err)
-	hop(hops, args[1] == "stay")
+	forkIntoSessions(forks, args[1] == "stay")
 }
 
-// hop forks repeatedly, each time into a new session. The first process stays; the other parents
-// stay or exit. It writes "on" at the tenth hop, and "end" at the end. After a fork there is no Go
-// runtime, so it uses system calls only.
+// forkIntoSessions forks repeatedly, each time into a new session. The first process stays; the
+// other parents stay or exit. It writes "on" after the tenth fork, and "end" at the end. After a
+// fork there is no Go runtime, so it uses system calls only.
 //
 //go:norace
-func hop(hops int, stay bool) {
+func forkIntoSessions(forks int, stay bool) {
 	long := syscall.NsecToTimespec(int64(2 * time.Minute))
 	on, end := [3]byte{'o', 'n', '\n'}, [4]byte{'e', 'n', 'd', '\n'}
-	for i := range hops {
+	for i := range forks {
 		pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0,
 			0, 0)
 		if errno != 0 {
