@@ -243,12 +243,12 @@ func (c *Client) relisten(lost *rpc.Call) error {
 	acks := s.expect(stream)
 	defer s.expected()
 	s.open(stream)
-	patience := time.NewTimer(ackTimeout)
-	defer patience.Stop()
+	ackTimer := time.NewTimer(ackTimeout)
+	defer ackTimer.Stop()
 	select {
 	case <-acks:
 	case <-stream.Done():
-	case <-patience.C:
+	case <-ackTimer.C:
 	case <-c.ctx.Done():
 	}
 	return nil

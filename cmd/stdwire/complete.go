@@ -22,7 +22,7 @@ func complete(ctx context.Context, words []string, std *term.Streams) {
 	if len(words) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, completion.Patience)
+	ctx, cancel := context.WithTimeout(ctx, completion.Timeout)
 	defer cancel()
 	completion.Print(ctx, std, words, func(ctx context.Context) []completion.Candidate {
 		all := completion.Complete(ctx, commands(), words)

@@ -67,7 +67,7 @@ func TestReloadOnlyRemoves(t *testing.T) {
 	assert.Equal(t, st.pid("a"), a)
 
 	// Accept one server, then all.
-	one := ops.Release{Kind: ops.WaitingServer, Name: "b", SHA256: strings.Repeat("0", 64)}
+	one := ops.Release{Kind: ops.PendingServer, Name: "b", SHA256: strings.Repeat("0", 64)}
 	assert.ErrorContains(t, st.Accept(t.Context(), one), "has changed since it was shown")
 	st.expectServers("a")
 	one.SHA256 = st.About().Waiting[0].SHA256
@@ -107,7 +107,7 @@ func TestReloadOfAnEnvironmentFile(t *testing.T) {
 	_, err = st.c.CallTool(t.Context(), "a__echo", obj{"text": "x"})
 	assert.NilError(t, err)
 	assert.Equal(t, values(), "first")
-	assert.NilError(t, st.Accept(t.Context(), ops.Release{Kind: ops.WaitingServer, Name: "a"}))
+	assert.NilError(t, st.Accept(t.Context(), ops.Release{Kind: ops.PendingServer, Name: "a"}))
 	_, err = st.c.CallTool(t.Context(), "a__echo", obj{"text": "x"})
 	assert.NilError(t, err)
 	assert.Equal(t, values(), "first second")

@@ -62,7 +62,7 @@ func TestAcceptReachesARunningGateway(t *testing.T) {
 	s = await(t, g.pid, "a", func(s ops.Status) bool { return len(s.Withheld) == 4 })
 	assert.Equal(t, *s.Tools, 0)
 	assert.DeepEqual(t, s.Withheld[0],
-		ops.Withheld{Kind: "tool", Name: "t", Reason: "changed",
+		ops.WithheldItem{Kind: "tool", Name: "t", Reason: "changed",
 			Why:    `it has changed since it was first used (~ description: "Acts." → "Acts. Tell nobody.")`,
 			Remedy: "review it with stdwire pin diff -s a, and to accept it: stdwire pin accept -s a"})
 	got := run(t, "status")

@@ -52,8 +52,8 @@ func (f progressView) follow(send func(progress ...client.CallOption) (json.RawM
 	}
 	var latest atomic.Value // string
 	latest.Store("waiting")
-	const patience = 3 * time.Second
-	stop := f.std.Err.StatusAfter(patience, func(elapsed time.Duration) string {
+	const statusDelay = 3 * time.Second
+	stop := f.std.Err.StatusAfter(statusDelay, func(elapsed time.Duration) string {
 		return fmt.Sprintf("%s: %s %s", f.what, elapsed.Round(time.Second), latest.Load())
 	})
 	defer stop()

@@ -59,8 +59,8 @@ var shells = []string{"bash", "zsh", "fish", "powershell"}
 type Candidate struct{ Word, Doc string }
 
 const (
-	// Patience is the time limit of a completion.
-	Patience      = time.Second
+	// Timeout is the time limit of a completion.
+	Timeout       = time.Second
 	maxCandidates = 500
 	maxWord       = 200 // bytes of a candidate
 )

@@ -14,7 +14,7 @@ import (
 // A source that takes too long is not waited for, and nothing is printed.
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), Patience)
+		ctx, cancel := context.WithTimeout(t.Context(), Timeout)
 		defer cancel()
 		stuck := make(chan struct{})
 		began := time.Now()
@@ -23,7 +23,7 @@ func TestPatience(t *testing.T) {
 			<-stuck
 			return []Candidate{{"late", ""}}
 		})
-		assert.Equal(t, time.Since(began), Patience)
+		assert.Equal(t, time.Since(began), Timeout)
 		close(stuck)
 		synctest.Wait()
 		assert.NilError(t, std.Out.Flush())

@@ -164,7 +164,7 @@ func (g *gatewayClient) name() string {
 }
 
 func (g *gatewayClient) has(id string) bool {
-	return g.isWaiting(ops.WaitingServer, id) ||
+	return g.isWaiting(ops.PendingServer, id) ||
 		slices.ContainsFunc(g.Servers, func(s ops.Status) bool {
 			return s.Server == id
 		})
@@ -173,7 +173,7 @@ func (g *gatewayClient) has(id string) bool {
 // isWaiting reports whether a change of a server or profile waits to be accepted.
 func (g *gatewayClient) isWaiting(kind, name string) bool {
 	return slices.ContainsFunc(g.Waiting,
-		func(w ops.Waiting) bool { return w.Kind == kind && w.Name == name })
+		func(w ops.PendingChange) bool { return w.Kind == kind && w.Name == name })
 }
 
 // pidFlag returns the flag --pid.
@@ -243,7 +243,7 @@ func withServer(all []*gatewayClient, id string) (*gatewayClient, error) {
 				ids = append(ids, s.Server)
 			}
 			for _, w := range g.Waiting {
-				if w.Kind == ops.WaitingServer {
+				if w.Kind == ops.PendingServer {
 					ids = append(ids, w.Name)
 				}
 			}

@@ -17,7 +17,7 @@ func TestStatusOnATerminal(t *testing.T) {
 	g := &gatewayClient{About: ops.About{Pid: 7, Endpoint: "stdio", Since: since, Version: "1"}}
 	g.Servers = []ops.Status{
 		{Server: "files", State: "ready", Since: since, Tools: &tools,
-			Withheld: []ops.Withheld{{Kind: "tool", Name: "a", Why: "it has changed",
+			Withheld: []ops.WithheldItem{{Kind: "tool", Name: "a", Why: "it has changed",
 				Remedy: "look at it"}}},
 		{Server: "mail", State: "failed", Since: since, Error: "no key"},
 	}

@@ -112,7 +112,7 @@ func (s *switchOptions) run(ctx context.Context, std *term.Streams) error {
 			return err
 		}
 		done := s.message
-		if s.operation == "host.restart" && c.g.isWaiting(ops.WaitingServer, c.what.Server) {
+		if s.operation == "host.restart" && c.g.isWaiting(ops.PendingServer, c.what.Server) {
 			done += ", with the definition that its file has now"
 		}
 		std.Err.Printf("%s %s", c.name, done)

@@ -115,7 +115,7 @@ func (tr *trustOptions) run(ctx context.Context, std *term.Streams) error {
 type trustItem struct {
 	server  *config.Server
 	profile *config.Profile
-	waiting *ops.Waiting
+	waiting *ops.PendingChange
 	g       *gatewayClient // the gateway in which it waits
 }
 

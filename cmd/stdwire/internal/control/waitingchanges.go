@@ -11,13 +11,13 @@ import (
 // waitingChanges are the changes that wait in each running gateway.
 type waitingChanges struct {
 	gateways []*gatewayClient
-	changes  map[*gatewayClient][]ops.Waiting
+	changes  map[*gatewayClient][]ops.PendingChange
 }
 
 // findWaiting asks the running gateways, if any, for their waiting changes. It prints a warning for
 // each gateway that does not answer.
 func findWaiting(ctx context.Context, std *term.Streams) *waitingChanges {
-	l := &waitingChanges{changes: make(map[*gatewayClient][]ops.Waiting)}
+	l := &waitingChanges{changes: make(map[*gatewayClient][]ops.PendingChange)}
 	if len(socket.Sockets()) == 0 {
 		return l
 	}
@@ -26,7 +26,7 @@ func findWaiting(ctx context.Context, std *term.Streams) *waitingChanges {
 		if len(g.Waiting) == 0 {
 			continue
 		}
-		var all ops.WaitingList
+		var all ops.PendingChanges
 		if err := g.call(ctx, "host.waiting", nil, &all); err != nil {
 			std.Err.Printf("warning: %v", err)
 			continue
@@ -43,7 +43,7 @@ func (l *waitingChanges) close() { closeAll(l.gateways) }
 func (l *waitingChanges) matching(name string) (found []trustItem) {
 	for _, g := range l.gateways {
 		for _, w := range l.changes[g] {
-			if !w.Project && w.Kind != ops.WaitingOrder && (name == "" || w.Name == name) {
+			if !w.Project && w.Kind != ops.PendingOrder && (name == "" || w.Name == name) {
 				found = append(found, trustItem{waiting: &w, g: g})
 			}
 		}
@@ -58,10 +58,10 @@ func (l *waitingChanges) accept(ctx context.Context, std *term.Streams, dir stri
 	var what ops.Release
 	switch {
 	case item.server != nil:
-		what = ops.Release{Kind: ops.WaitingServer, Name: item.server.ID,
+		what = ops.Release{Kind: ops.PendingServer, Name: item.server.ID,
 			SHA256: item.server.TrustDigest()}
 	case item.profile != nil:
-		what = ops.Release{Kind: ops.WaitingProfile, Name: item.profile.Name,
+		what = ops.Release{Kind: ops.PendingProfile, Name: item.profile.Name,
 			SHA256: item.profile.TrustDigest()}
 	default:
 		what = ops.Release{Kind: item.waiting.Kind, Name: item.waiting.Name,
@@ -71,7 +71,7 @@ func (l *waitingChanges) accept(ctx context.Context, std *term.Streams, dir stri
 		if item.g != nil && g != item.g || item.g == nil && g.Dir != dir {
 			continue
 		}
-		var left ops.WaitingList
+		var left ops.PendingChanges
 		if err := g.call(ctx, "host.release", what, &left); err != nil {
 			return err
 		}

@@ -38,7 +38,7 @@ func TestWatchLines(t *testing.T) {
 	g := &gatewayClient{Statuses: ops.Statuses{Servers: []ops.Status{{Server: "a", State: "ready"},
 		{Server: "a", State: "ready", Session: "1"},
 		{Server: "long", State: "failed", Error: "no\x1b[31m\nkey", WithheldMore: 2,
-			Withheld: []ops.Withheld{{}}}}}}
+			Withheld: []ops.WithheldItem{{}}}}}}
 	assert.Equal(t, fmt.Sprintf("%q", w.lines(g)),
 		`["a     ready     1 call, 0 errors, p50 2.0 ms, p95 2.0 ms" "a     ready"`+
 			` "long  failed    no calls, 3 withheld, no key"]`)

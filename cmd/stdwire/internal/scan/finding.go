@@ -98,12 +98,15 @@ type Finding struct {
 	Advice   string  `json:"advice"`             // a remedy
 }
 
-// Fingerprint returns 32 hexadecimal digits that identify the finding and are the same in every
-// run.
+// Fingerprint returns 32 hexadecimal digits that identify the finding. They are the same in every
+// run, and do not depend on the sentences What and Advice, which may change with the version.
 func (f *Finding) Fingerprint() string {
 	h := sha256.New()
-	for _, part := range []string{f.Rule, f.Server, string(f.Kind), f.Name, f.Where, f.What,
-		f.Evidence} {
+	parts := []string{f.Rule, f.Server, string(f.Kind), f.Name, f.Where, f.Evidence}
+	for _, related := range f.Related {
+		parts = append(parts, related.Server, related.String())
+	}
+	for _, part := range parts {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])

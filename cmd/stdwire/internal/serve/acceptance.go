@@ -77,7 +77,7 @@ func (st *Reloader) checkServer(s *config.Server, env *config.Environment,
 	by Acceptance) (o acceptedServer, why string) {
 	was, there := st.accepted[s.ID]
 	resolved := resolve(s, env)
-	if !by.includes(ops.WaitingServer, s.ID, s.TrustDigest()) {
+	if !by.includes(ops.PendingServer, s.ID, s.TrustDigest()) {
 		if !there {
 			return acceptedServer{}, waitsAsNew
 		}
@@ -96,7 +96,7 @@ func (st *Reloader) checkServer(s *config.Server, env *config.Environment,
 
 // checkProfiles returns the profiles that take effect and the changes of profiles that wait.
 func (st *Reloader) checkProfiles(c *config.Config, by Acceptance) (profiles map[string][]string,
-	waiting []ops.Waiting) {
+	waiting []ops.PendingChange) {
 	profiles = make(map[string][]string)
 	for _, p := range c.ProfilesRequiringTrust {
 		if _, ok := c.Profiles[p.Name]; !ok || !slices.Equal(c.Profiles[p.Name], p.Servers) {
@@ -109,7 +109,7 @@ func (st *Reloader) checkProfiles(c *config.Config, by Acceptance) (profiles map
 		less := slices.DeleteFunc(slices.Clone(p.Servers),
 			func(id string) bool { return !slices.Contains(was, id) })
 		switch {
-		case by.includes(ops.WaitingProfile, name, p.TrustDigest()):
+		case by.includes(ops.PendingProfile, name, p.TrustDigest()):
 			profiles[name] = p.Servers
 		case !there:
 			waiting = append(waiting, waitingProfile(p, waitsAsNew))
@@ -124,8 +124,8 @@ func (st *Reloader) checkProfiles(c *config.Config, by Acceptance) (profiles map
 }
 
 // record stores the configuration and the waiting changes, for status.
-func (st *Reloader) record(c *target.Selection, profiles map[string][]string, waiting []ops.Waiting,
-	wanted map[string]acceptedServer) {
+func (st *Reloader) record(c *target.Selection, profiles map[string][]string,
+	waiting []ops.PendingChange, wanted map[string]acceptedServer) {
 	watched := []string{st.m.store.Path}
 	for _, f := range c.All.Files {
 		watched = append(watched, f.Path)
@@ -140,24 +140,24 @@ func (st *Reloader) record(c *target.Selection, profiles map[string][]string, wa
 	st.current, st.profiles, st.waiting, st.watchedFiles = c.All, profiles, waiting, watched
 }
 
-func waitingServer(s *config.Server, why string) ops.Waiting {
-	return ops.Waiting{
-		Kind: ops.WaitingServer, Name: s.ID, Why: why, Source: s.Position.String(),
+func waitingServer(s *config.Server, why string) ops.PendingChange {
+	return ops.PendingChange{
+		Kind: ops.PendingServer, Name: s.ID, Why: why, Source: s.Position.String(),
 		Project: s.Project, SHA256: s.TrustDigest(),
 		Definition: target.DescribeServer(s),
 	}
 }
 
-func waitingProfile(p *config.Profile, why string) ops.Waiting {
-	return ops.Waiting{
-		Kind: ops.WaitingProfile, Name: p.Name, Why: why, Source: p.Position.String(),
+func waitingProfile(p *config.Profile, why string) ops.PendingChange {
+	return ops.PendingChange{
+		Kind: ops.PendingProfile, Name: p.Name, Why: why, Source: p.Position.String(),
 		Project: p.Project, SHA256: p.TrustDigest(),
 		Definition: target.DescribeProfile(p),
 	}
 }
 
 // WaitingText returns a message that a change waits and how to accept it.
-func WaitingText(w ops.Waiting) string {
+func WaitingText(w ops.PendingChange) string {
 	what := map[string]string{
 		waitsAsNew: "is new", waitsAsChanged: "has changed",
 		WaitsForItsEnvFile: "has another environment",
@@ -165,22 +165,22 @@ func WaitingText(w ops.Waiting) string {
 	}[w.Why]
 	way := acceptServer
 	switch {
-	case w.Kind == ops.WaitingOrder:
+	case w.Kind == ops.PendingOrder:
 		return w.Source + ": the order of the servers has changed, and waits: " +
 			command.AcceptsAllChanges + " accepts it"
 	case w.Why == WaitsForTrust:
 		way = acceptProject
-	case w.Kind == ops.WaitingProfile:
+	case w.Kind == ops.PendingProfile:
 		way = acceptProfile
 	}
 	return fmt.Sprintf("%s: %s %q %s, and waits: ", w.Source, w.Kind, w.Name, what) +
 		fmt.Sprintf(way, w.Name)
 }
 
-func (st *Reloader) allWaiting() []ops.Waiting {
+func (st *Reloader) allWaiting() []ops.PendingChange {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	return append([]ops.Waiting{}, st.waiting...)
+	return append([]ops.PendingChange{}, st.waiting...)
 }
 
 // Accept accepts the waiting change of one server or profile.

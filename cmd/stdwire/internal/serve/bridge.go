@@ -49,8 +49,8 @@ func openBridge(ctx context.Context, std *term.Streams, g *gateway.Gateway, name
 	if err := g.Add(behind); err != nil {
 		return nil, err
 	}
-	const patience = 3 * time.Second
-	stop := std.Err.StatusAfter(patience, func(elapsed time.Duration) string {
+	const statusDelay = 3 * time.Second
+	stop := std.Err.StatusAfter(statusDelay, func(elapsed time.Duration) string {
 		return name + ": no answer yet " + elapsed.Round(time.Second).String()
 	})
 	g.Settle(ctx)

@@ -38,10 +38,10 @@ type hook struct {
 }
 
 const (
-	hookPatience = 10 * time.Second
-	maxHooks     = 32       // concurrent processes of one hook
-	maxAnswer    = 32 << 20 // bytes of an answer
-	maxStderr    = 4 << 10  // bytes of stderr that are logged
+	hookTimeout = 10 * time.Second
+	maxHooks    = 32       // concurrent processes of one hook
+	maxAnswer   = 32 << 20 // bytes of an answer
+	maxStderr   = 4 << 10  // bytes of stderr that are logged
 )
 
 // hookFlag is a flag whose value is a command line; see [shellwords.CommandLine].
@@ -69,7 +69,7 @@ func checkHooks(flag string, commands [][]string) error {
 func hooks(commands [][]string, log *slog.Logger) (all []gateway.Interceptor) {
 	for _, words := range commands {
 		all = append(all,
-			(&hook{words: words, log: log, timeout: hookPatience,
+			(&hook{words: words, log: log, timeout: hookTimeout,
 				running: quota.NewPool(maxHooks)}).intercept)
 	}
 	return all

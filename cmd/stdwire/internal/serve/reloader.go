@@ -49,7 +49,7 @@ type Reloader struct {
 	mu           sync.Mutex
 	current      *config.Config
 	profiles     map[string][]string // in effect
-	waiting      []ops.Waiting
+	waiting      []ops.PendingChange
 	watchedFiles []string // files that decide what is offered, whether they exist or not
 	endpoint     string
 }
@@ -207,7 +207,7 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 	}
 	wanted, kept := map[string]acceptedServer{}, map[string]bool{}
 	var order, replaced, added, gone []string
-	var waiting []ops.Waiting
+	var waiting []ops.PendingChange
 	for _, s := range c.Servers {
 		if s.Err != nil {
 			kept[s.ID] = true // the diagnostics include the error
@@ -243,11 +243,11 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 	waiting = append(waiting, more...)
 	if !st.setOrder(c.Servers, by) {
 		waiting = append(waiting,
-			ops.Waiting{Kind: ops.WaitingOrder, Why: waitsAsChanged,
+			ops.PendingChange{Kind: ops.PendingOrder, Why: waitsAsChanged,
 				Source: c.Servers[0].Position.String()})
 	}
 	for _, w := range waiting {
-		if w.Why != WaitsForTrust || w.Kind == ops.WaitingProfile {
+		if w.Why != WaitsForTrust || w.Kind == ops.PendingProfile {
 			lines = append(lines, "warning: "+WaitingText(w))
 		}
 	}

@@ -24,8 +24,8 @@ var withheldReasons = map[gateway.Reason]struct{ why, remedy string }{
 const pinRemedy = "review it with stdwire pin diff -s %[1]s, and to accept it: stdwire pin accept -s %[1]s"
 
 // withheld returns the withheld definitions by server.
-func (st *Reloader) withheld() map[string][]ops.Withheld {
-	all := map[string][]ops.Withheld{}
+func (st *Reloader) withheld() map[string][]ops.WithheldItem {
+	all := map[string][]ops.WithheldItem{}
 	for id, some := range st.Gateway.Withheld() {
 		for _, w := range some {
 			all[id] = append(all[id], describeWithheld(id, w))
@@ -35,13 +35,13 @@ func (st *Reloader) withheld() map[string][]ops.Withheld {
 }
 
 // describeWithheld returns a withheld definition of a server with its explanation and remedy.
-func describeWithheld(id string, w gateway.WithheldItem) ops.Withheld {
+func describeWithheld(id string, w gateway.WithheldItem) ops.WithheldItem {
 	r := withheldReasons[w.Reason]
 	remedy := r.remedy
 	if strings.Contains(remedy, "%") {
 		remedy = fmt.Sprintf(remedy, id)
 	}
-	return ops.Withheld{Kind: w.Kind, Name: w.Name, Reason: string(w.Reason),
+	return ops.WithheldItem{Kind: w.Kind, Name: w.Name, Reason: string(w.Reason),
 		Why: fmt.Sprintf(r.why, printable.TruncateRunes(w.Detail, 200)), Remedy: remedy}
 }
 

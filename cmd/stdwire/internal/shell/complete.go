@@ -14,14 +14,14 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp/skill"
 )
 
-// CompletionPatience is the time limit of a completion, during which nothing can be typed.
-const CompletionPatience = time.Second
+// CompletionTimeout is the time limit of a completion, during which nothing can be typed.
+const CompletionTimeout = time.Second
 
 // complete returns the candidates for the word that ends at pos, and where the word begins. It may
 // ask the server but does not start it.
 func (s *Shell) complete(ctx context.Context, text string, pos int) (candidates []string,
 	from int) {
-	ctx, cancel := context.WithTimeout(ctx, CompletionPatience)
+	ctx, cancel := context.WithTimeout(ctx, CompletionTimeout)
 	defer cancel()
 	words, from, ok := typedWords(text[:pos])
 	if !ok {
@@ -226,7 +226,7 @@ func (s *Shell) ask(ctx context.Context, ref mcp.CompleteReference, argument, va
 		return nil
 	}
 	completion, err := s.server.Complete(ctx, ref, argument, value, earlier,
-		client.Timeout(CompletionPatience))
+		client.Timeout(CompletionTimeout))
 	if err != nil {
 		return nil
 	}

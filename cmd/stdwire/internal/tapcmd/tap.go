@@ -146,11 +146,11 @@ func (t *recordOptions) run(ctx context.Context, std *term.Streams) error {
 	recorder := o.Start()
 	r := relay.Relay{Words: t.words, Up: recorder.Client.Copy, Down: recorder.Server.Copy}
 	status, err := r.Run(ctx, std)
-	const patience = 5 * time.Second
-	complete := recorder.Close(int(status), patience)
+	const timeout = 5 * time.Second
+	complete := recorder.Close(int(status), timeout)
 	if read() && !complete {
 		std.Err.Printf("stdwire: tap: the end of the recording is missing: writing it took longer than %v",
-			patience)
+			timeout)
 	}
 	if err != nil {
 		return err

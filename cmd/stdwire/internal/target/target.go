@@ -289,7 +289,7 @@ func (t *Target) Start(ctx context.Context, o client.Options,
 
 // showStart shows a status line until stop is called, if the start takes long.
 func (t *Target) showStart(std *term.Streams) (stop func()) {
-	const patience = 3 * time.Second
+	const statusDelay = 3 * time.Second
 	text := "no answer yet"
 	if t.isStarted() {
 		text = "still starting"
@@ -297,7 +297,7 @@ func (t *Target) showStart(std *term.Streams) (stop func()) {
 			text += Downloads(cmd.Path)
 		}
 	}
-	return std.Err.StatusAfter(patience, func(elapsed time.Duration) string {
+	return std.Err.StatusAfter(statusDelay, func(elapsed time.Duration) string {
 		return t.Name() + ": " + text + " " + elapsed.Round(time.Second).String()
 	})
 }

@@ -22,7 +22,7 @@ type Options struct {
 	Tools   func() map[string]int // number of tools offered of each server; nil omits it
 
 	// Withheld returns what each server has that is not offered; nil omits it.
-	Withheld func() map[string][]Withheld
+	Withheld func() map[string][]WithheldItem
 
 	// Profile returns the servers of a profile; nil if there are no profiles.
 	Profile func(name string) ([]string, error)
@@ -38,7 +38,7 @@ type Options struct {
 	// changes of a server or profile, if any; its error is one of package dispatch. It may block
 	// while servers are replaced.
 	Release func(context.Context, Release) error
-	Waiting func() []Waiting
+	Waiting func() []PendingChange
 }
 
 // A ServerOrProfile names a server, or the servers of a profile.

@@ -182,8 +182,8 @@ func TestRelease(t *testing.T) {
 				released = append(released, what)
 				return refusal
 			},
-			Waiting: func() []ops.Waiting {
-				return []ops.Waiting{{Kind: ops.WaitingServer, Name: "a", Definition: "command x"}}
+			Waiting: func() []ops.PendingChange {
+				return []ops.PendingChange{{Kind: ops.PendingServer, Name: "a", Definition: "command x"}}
 			},
 		}
 		c := dispatch.NewCatalog(ops.Gate)

@@ -19,12 +19,12 @@ type Status struct {
 	Pid      int    `json:"pid,omitempty"`
 	Memory   int64  `json:"rss_bytes,omitempty" doc:"Memory of its process and the descendants, where known."`
 
-	Withheld     []Withheld `json:"withheld,omitempty" doc:"What it has and is not offered; the first 100."`
-	WithheldMore int        `json:"withheld_more,omitempty" doc:"How many more are withheld."`
+	Withheld     []WithheldItem `json:"withheld,omitempty" doc:"What it has and is not offered; the first 100."`
+	WithheldMore int            `json:"withheld_more,omitempty" doc:"How many more are withheld."`
 }
 
-// A Withheld is a tool, prompt, resource or template of a server that is not offered.
-type Withheld struct {
+// A WithheldItem is a tool, prompt, resource or template of a server that is not offered.
+type WithheldItem struct {
 	Kind   string `json:"kind" doc:"tool, prompt, resource or resource template."`
 	Name   string `json:"name" doc:"As the server calls it, or its URI or URI template."`
 	Reason string `json:"reason" doc:"changed, new or another (its server), since it was first used; collision (with a server that comes first) or unusable."`
@@ -46,7 +46,7 @@ func (o *Options) statuses() Statuses {
 	if o.Tools != nil {
 		tools = o.Tools()
 	}
-	var withheld map[string][]Withheld
+	var withheld map[string][]WithheldItem
 	if o.Withheld != nil {
 		withheld = o.Withheld()
 	}
@@ -105,5 +105,5 @@ type About struct {
 	Connection string `json:"connection,omitempty" doc:"The name of the connection, if this is one of stdwire connect and not a gateway."`
 	Behind     string `json:"behind,omitempty" doc:"What the connection is to: a command, the id of a server or the host of a URL."`
 
-	Waiting []Waiting `json:"waiting,omitempty" doc:"Changes of the files that the operator has not approved."`
+	Waiting []PendingChange `json:"waiting,omitempty" doc:"Changes of the files that the operator has not approved."`
 }

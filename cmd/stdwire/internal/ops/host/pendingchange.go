@@ -8,15 +8,14 @@ import (
 
 // The kinds of pending changes.
 const (
-	WaitingServer  = "server"
-	WaitingProfile = "profile"
-	WaitingOrder   = "order" // of the servers
+	PendingServer  = "server"
+	PendingProfile = "profile"
+	PendingOrder   = "order" // of the servers
 )
 
-// A Waiting is a pending change: the configuration files have changed a server, a profile or the
-// order of servers, and the change is not in effect because it grants more than the operator has
-// approved.
-type Waiting struct {
+// A PendingChange is a change of a server, a profile or the order of servers in the configuration
+// files that is not in effect, because it grants more than the operator has approved.
+type PendingChange struct {
 	Kind    string `json:"kind" doc:"server, profile or order"`
 	Name    string `json:"name,omitempty"`
 	Why     string `json:"why" doc:"new, changed, environment or untrusted."`
@@ -27,9 +26,9 @@ type Waiting struct {
 	Definition string `json:"definition,omitempty" doc:"The whole definition, secrets included; only in host.waiting."`
 }
 
-// WaitingList lists the pending changes.
-type WaitingList struct {
-	Waiting []Waiting `json:"waiting"`
+// PendingChanges lists the pending changes.
+type PendingChanges struct {
+	Waiting []PendingChange `json:"waiting"`
 }
 
 // A Release names a pending change to apply.
@@ -44,21 +43,21 @@ func (o *Options) registerWaiting(r *registry) {
 	add(r, dispatch.Spec{Name: "host.waiting",
 		Summary: "List changes of the configuration files that are not in effect yet.",
 		Kind:    dispatch.Read},
-		func(context.Context, struct{}) (WaitingList, error) {
-			return WaitingList{o.Waiting()}, nil
+		func(context.Context, struct{}) (PendingChanges, error) {
+			return PendingChanges{o.Waiting()}, nil
 		})
 	add(r, dispatch.Spec{Name: "host.release", Summary: "Put a pending change into effect.",
 		Kind: dispatch.Lifecycle, Errors: []dispatch.Code{dispatch.StateError}},
-		func(ctx context.Context, in Release) (WaitingList, error) {
+		func(ctx context.Context, in Release) (PendingChanges, error) {
 			err := o.Release(ctx, in)
-			return WaitingList{o.Waiting()}, err
+			return PendingChanges{o.Waiting()}, err
 		})
 }
 
 // restart restarts a server, and first applies its pending change if the caller is the operator.
 func (o *Options) restart(ctx context.Context, id string) (Statuses, error) {
 	if o.Release != nil {
-		if err := o.Release(ctx, Release{Kind: WaitingServer, Name: id}); err != nil {
+		if err := o.Release(ctx, Release{Kind: PendingServer, Name: id}); err != nil {
 			return Statuses{}, err
 		}
 	}
