@@ -120,6 +120,19 @@ func TestUsageErrors(t *testing.T) {
 	assert.Equal(t, e.Error.Message, "tools: unknown flag --bogus")
 }
 
+// An empty argument, such as that of a shell variable that is not set, is not as good as none.
+func TestEmptyArguments(t *testing.T) {
+	for _, words := range []string{"inspect", "ls", "test", "web", "prompt", "read", "call", "call fs_list",
+		"install", "uninstall", "uninstall cursor", "trust", "logs", "task get", "skill get",
+		"skill get pdf", "completion", "tap show", "tap mock", "bundle show", "auth login", "doctor",
+		"config show", "connect", "help"} {
+		c := termtest.Capture(false)
+		args := append(strings.Fields(words), "")
+		assert.Equal(t, execute(t.Context(), args, c.Streams), 2, "%s: %s", words, c.Stderr)
+		assert.Equal(t, c.Stdout.String(), "", words)
+	}
+}
+
 // Flags in place of a command, and several words after help.
 func TestWaysToAsk(t *testing.T) {
 	for _, tt := range []struct{ args, same string }{

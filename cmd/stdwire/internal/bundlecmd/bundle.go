@@ -39,20 +39,6 @@ func failure(err error) error {
 	return f
 }
 
-// oneFile returns a function for [command.Grammar].Word that takes one name.
-func oneFile(target *string) func(string) error {
-	return func(word string) error {
-		switch {
-		case *target != "":
-			return command.Usagef("unexpected argument %q", word)
-		case word == "":
-			return command.Usagef("the name of the file is empty")
-		}
-		*target = word
-		return nil
-	}
-}
-
 // open opens the bundle that is named on the command line.
 func open(file string) (*bundle.Bundle, error) {
 	if file == "" {

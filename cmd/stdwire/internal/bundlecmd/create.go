@@ -47,7 +47,7 @@ contain the variables of manifests, such as ${HOME}.
 				}
 				return command.Flag{Name: name, Value: value, Help: help, Set: set}
 			}
-			return command.Grammar{Word: oneFile(&c.dir),
+			return command.Grammar{Word: command.Arguments(&c.dir),
 				Command: func(words []string) { c.words = words },
 				Flags: []command.Flag{
 					command.FileFlag(&c.out, "-o", "the file to write"),

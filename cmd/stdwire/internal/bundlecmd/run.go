@@ -33,7 +33,7 @@ allows that. The server inherits the same few variables as every configured serv
   stdwire tools -- stdwire bundle run weather.mcpb --set api_key=@key.txt`,
 		Make: func() (command.Grammar, command.Runner) {
 			r := &runOptions{given: map[string][]string{}}
-			return command.Grammar{Word: oneFile(&r.file), Flags: []command.Flag{
+			return command.Grammar{Word: command.Arguments(&r.file), Flags: []command.Flag{
 				{Name: "--set", Value: "KEY=VALUE", Many: true,
 					Help: "a value that the bundle asks for; with KEY=@FILE the content of a file",
 					Set:  r.set},

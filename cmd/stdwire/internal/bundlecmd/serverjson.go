@@ -42,7 +42,7 @@ stdwire config import reads such files.
 						return checkURL(value)
 					}},
 			}
-			return command.Grammar{Word: oneFile(&file), Flags: flags},
+			return command.Grammar{Word: command.Arguments(&file), Flags: flags},
 				func(_ context.Context, std *term.Streams) error {
 					if name == "" || address == "" {
 						return command.Usagef("--name and --url are needed")

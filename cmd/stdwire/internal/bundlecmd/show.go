@@ -24,7 +24,7 @@ the values that it asks for, and its digest. Nothing is extracted or run. With -
 it prints the whole manifest, the digest and the files.`,
 		Make: func() (command.Grammar, command.Runner) {
 			var file, output string
-			return command.Grammar{Word: oneFile(&file),
+			return command.Grammar{Word: command.Arguments(&file),
 					Flags: []command.Flag{command.FormatFlag(&output, "text", "json")}},
 				func(_ context.Context, std *term.Streams) error {
 					b, err := open(file)

@@ -119,7 +119,8 @@ func (c *Call) Word(word string) error {
 // word is Word, except that it stores a second word that is not an argument. The configuration is
 // needed for the error about it, which run returns.
 func (c *Call) word(word string) error {
-	if c.Tool != "" && c.second == "" && c.assignments == nil && !strings.Contains(word, "=") {
+	if c.Tool != "" && c.second == "" && word != "" && c.assignments == nil &&
+		!strings.Contains(word, "=") {
 		c.second = word
 		return nil
 	}

@@ -32,18 +32,11 @@ and a table of its parameters; json prints the whole definition, as the server w
 		Make: func() (command.Grammar, command.Runner) {
 			t := target.NewTarget()
 			var form, tool string
-			word := func(w string) error {
-				if tool != "" {
-					return command.Usagef("unexpected argument %q", w)
-				}
-				tool = w
-				return nil
-			}
 			flags := append(
 				[]command.Flag{command.FormatFlag(&form, "text", "json"),
 					output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
-			return command.Grammar{Flags: flags, Word: word, Connection: t.SetConnection,
-					Command: t.Command},
+			return command.Grammar{Flags: flags, Word: command.Arguments(&tool),
+					Connection: t.SetConnection, Command: t.Command},
 				func(ctx context.Context, std *term.Streams) error {
 					began := time.Now()
 					return t.UseWith(ctx, std, apps.Declare, func(c *client.Client) error {

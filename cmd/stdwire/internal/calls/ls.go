@@ -25,14 +25,10 @@ an object of arrays for all.`,
 			t := target.NewTarget()
 			var form, only string
 			word := func(w string) error {
-				if only != "" {
-					return command.Usagef("unexpected argument %q", w)
-				}
-				only = w
 				if err := command.CheckChoice(w, kindNames()...); err != nil {
 					return err
 				}
-				return nil
+				return command.Arguments(&only)(w)
 			}
 			flags := append(
 				[]command.Flag{command.FormatFlag(&form, "text", "json"),

@@ -70,17 +70,7 @@ type Skill struct {
 
 // Word parses the name of the skill, or the file.
 func (s *Skill) Word(word string) error {
-	switch {
-	case word == "":
-		return command.Usagef("the name is empty")
-	case s.name == "":
-		s.name = word
-	case s.file == "":
-		s.file = word
-	default:
-		return command.Usagef("unexpected argument %q", word)
-	}
-	return nil
+	return command.Arguments(&s.name, &s.file)(word)
 }
 
 func (s *Skill) run(ctx context.Context, std *term.Streams) error {

@@ -46,17 +46,9 @@ func (o *taskOptions) grammar(takesID bool, more ...command.Flag) command.Gramma
 	g := command.Grammar{Flags: append(flags, o.target.Flags()...),
 		Connection: o.target.SetConnection, Command: o.target.Command}
 	if takesID {
-		g.Word = o.setID
+		g.Word = command.Arguments(&o.id)
 	}
 	return g
-}
-
-func (o *taskOptions) setID(word string) error {
-	if o.id != "" || word == "" {
-		return command.Usagef("unexpected argument %q", word)
-	}
-	o.id = word
-	return nil
 }
 
 // use connects to the server and calls f with the task that is given.

@@ -50,8 +50,8 @@ that reports one. In place of "tool" and "arguments", "method" and "params" make
 			o := &testOptions{target: target.NewTarget()}
 			flags := append([]command.Flag{command.FormatFlag(&o.output, "text", "json", "junit"),
 				TimeoutFlag(&o.timeout)}, o.target.Flags()...)
-			return command.Grammar{Flags: flags, Word: o.word, Connection: o.target.SetConnection,
-				Command: o.target.Command}, o.run
+			return command.Grammar{Flags: flags, Word: command.Arguments(&o.file),
+				Connection: o.target.SetConnection, Command: o.target.Command}, o.run
 		},
 	}
 }
@@ -62,14 +62,6 @@ type testOptions struct {
 	file    string
 	output  string
 	timeout time.Duration
-}
-
-func (o *testOptions) word(word string) error {
-	if o.file != "" {
-		return command.Usagef("unexpected argument %q", word)
-	}
-	o.file = word
-	return nil
 }
 
 func (o *testOptions) run(ctx context.Context, std *term.Streams) error {

@@ -155,6 +155,22 @@ func (g *Grammar) commandHint(words []string) string {
 	return "a server command follows --: -- " + strings.Join(words, " ")
 }
 
+// Arguments returns a function for [Grammar].Word that stores the arguments in targets, in this
+// order. It refuses an empty argument, and one more than there are targets.
+func Arguments(targets ...*string) func(word string) error {
+	return func(word string) error {
+		i := slices.IndexFunc(targets, func(target *string) bool { return *target == "" })
+		switch {
+		case i < 0:
+			return Usagef("unexpected argument %q", word)
+		case word == "":
+			return Usagef("an argument is empty")
+		}
+		*targets[i] = word
+		return nil
+	}
+}
+
 // RecordFlags makes flags append themselves to args when they are set, for another process that is
 // started with the same flags.
 func RecordFlags(args *[]string, flags ...Flag) []Flag {

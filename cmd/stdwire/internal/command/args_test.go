@@ -51,6 +51,33 @@ func TestFlagsStandAnywhereBeforeTheDashes(t *testing.T) {
 	}
 }
 
+func TestArguments(t *testing.T) {
+	for _, tt := range []struct {
+		args        []string
+		first, last string
+		why         string
+	}{
+		{nil, "", "", ""},
+		{[]string{"a"}, "a", "", ""},
+		{[]string{"a", "b"}, "a", "b", ""},
+		{[]string{"a", "b", "c"}, "a", "b", `unexpected argument "c"`},
+		{[]string{"a", "b", ""}, "a", "b", `unexpected argument ""`},
+		{[]string{""}, "", "", "an argument is empty"},
+		{[]string{"a", "", "b"}, "a", "", "an argument is empty"},
+	} {
+		var first, last string
+		g := Grammar{Word: Arguments(&first, &last)}
+		_, err := g.Parse(tt.args)
+		if tt.why == "" {
+			assert.NilError(t, err, tt.args)
+		} else {
+			assert.Error(t, err, tt.why)
+		}
+		assert.Equal(t, first, tt.first, tt.args)
+		assert.Equal(t, last, tt.last, tt.args)
+	}
+}
+
 func TestParse(t *testing.T) {
 	p, _, err := parseAll()
 	assert.NilError(t, err)

@@ -31,14 +31,10 @@ listed before, and those of a connection (@NAME) come from its server.
 		Make: func() (command.Grammar, command.Runner) {
 			var shell string
 			word := func(w string) error {
-				if shell != "" {
-					return command.Usagef("unexpected argument %q", w)
-				}
-				shell = w
 				if err := command.CheckChoice(w, shells...); err != nil {
 					return err
 				}
-				return nil
+				return command.Arguments(&shell)(w)
 			}
 			return command.Grammar{Word: word}, func(_ context.Context, std *term.Streams) error {
 				if shell == "" {

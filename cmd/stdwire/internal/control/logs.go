@@ -20,17 +20,10 @@ the server's processes, at most 64 KiB, and when and how each of them started an
 continues with new output until Ctrl-C. Control sequences are removed or escaped.`,
 		Make: func() (command.Grammar, command.Runner) {
 			l := new(logsOptions)
-			word := func(w string) error {
-				if l.id != "" || w == "" {
-					return command.Usagef("unexpected argument %q", w)
-				}
-				l.id = w
-				return nil
-			}
 			return command.Grammar{
 				Flags: []command.Flag{
 					command.SwitchFlag(&l.follow, "-f", "follow: continue with new output"),
-					pidFlag(&l.pid)}, Word: word}, l.run
+					pidFlag(&l.pid)}, Word: command.Arguments(&l.id)}, l.run
 		},
 	}
 }

@@ -40,7 +40,7 @@ own files that waits in a gateway: see stdwire status.`,
 			flags := []command.Flag{
 				command.SwitchFlag(&tr.revoke, "--revoke", "remove the trust"),
 				command.SwitchFlag(&tr.yes, "--yes", "do not ask")}
-			return command.Grammar{Flags: flags, Word: tr.word}, tr.run
+			return command.Grammar{Flags: flags, Word: command.Arguments(&tr.what)}, tr.run
 		},
 	}
 }
@@ -50,14 +50,6 @@ type trustOptions struct {
 	what   string // a file or a name; "" means the whole project
 	revoke bool
 	yes    bool
-}
-
-func (tr *trustOptions) word(word string) error {
-	if tr.what != "" || word == "" {
-		return command.Usagef("unexpected argument %q", word)
-	}
-	tr.what = word
-	return nil
 }
 
 func (tr *trustOptions) run(ctx context.Context, std *term.Streams) error {

@@ -98,8 +98,7 @@ func (in *installation) word(word string) error {
 		return command.Usagef("unexpected argument %q", word).
 			WithHint("a server command follows --: -- " + word)
 	}
-	in.application = word
-	return nil
+	return command.Arguments(&in.application)(word)
 }
 
 func (in *installation) run(ctx context.Context, std *term.Streams) error {

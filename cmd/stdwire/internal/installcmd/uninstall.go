@@ -29,7 +29,8 @@ applications.
 				command.SwitchFlag(&un.print, "--print",
 					"print what would change, without secrets, and change nothing"),
 			}
-			return command.Grammar{Flags: flags, Word: un.word}, un.run
+			return command.Grammar{Flags: flags,
+				Word: command.Arguments(&un.application, &un.name)}, un.run
 		},
 	}
 }
@@ -38,20 +39,6 @@ applications.
 type uninstallation struct {
 	place
 	name string
-}
-
-func (un *uninstallation) word(word string) error {
-	switch {
-	case word == "":
-		return command.Usagef("an argument is empty")
-	case un.application == "":
-		un.application = word
-	case un.name == "":
-		un.name = word
-	default:
-		return command.Usagef("unexpected argument %q", word)
-	}
-	return nil
 }
 
 func (un *uninstallation) run(ctx context.Context, std *term.Streams) error {

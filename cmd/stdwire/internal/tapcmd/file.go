@@ -13,14 +13,6 @@ import (
 // A recordingFile is the argument that names a recording.
 type recordingFile struct{ name string }
 
-func (f *recordingFile) word(word string) error {
-	if f.name != "" {
-		return command.Usagef("unexpected argument %q", word)
-	}
-	f.name = word
-	return nil
-}
-
 // open opens the file, or stdin if its name is "-".
 func (f *recordingFile) open(std *term.Streams) (io.ReadCloser, error) {
 	switch f.name {

@@ -39,7 +39,7 @@ replaced values of answers are sent as they are in the file.
   stdwire call fs_list -- stdwire tap mock talk.jsonl`,
 		Make: func() (command.Grammar, command.Runner) {
 			var file recordingFile
-			return command.Grammar{Word: file.word},
+			return command.Grammar{Word: command.Arguments(&file.name)},
 				func(ctx context.Context, std *term.Streams) error { return mock(ctx, std, &file) }
 		},
 	}

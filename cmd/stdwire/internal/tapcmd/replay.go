@@ -29,7 +29,7 @@ results and errors: ~ changed, - missing, + new. The exit code is 10 if there is
   stdwire tap replay talk.jsonl --ignore modified --ignore _meta -- ./my-server`,
 		Make: func() (command.Grammar, command.Runner) {
 			r := &replayRun{timeout: time.Minute}
-			return command.Grammar{Word: r.file.word,
+			return command.Grammar{Word: command.Arguments(&r.file.name),
 				Command: func(words []string) { r.words = words }, Flags: []command.Flag{
 					command.FormatFlag(&r.output, "text", "json"),
 					{Name: "--ignore", Value: "NAME", Many: true,

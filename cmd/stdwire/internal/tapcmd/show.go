@@ -24,7 +24,7 @@ responses to no request. json prints the lines of the recording unchanged.
   stdwire tap show talk.jsonl --id 7 -o json | jq .frame`,
 		Make: func() (command.Grammar, command.Runner) {
 			s := new(showOptions)
-			return command.Grammar{Word: s.file.word, Flags: []command.Flag{
+			return command.Grammar{Word: command.Arguments(&s.file.name), Flags: []command.Flag{
 				command.FormatFlag(&s.output, "text", "json"),
 				{Name: "--method", Value: "NAME",
 					Help: "requests, notifications and answers of this method only",

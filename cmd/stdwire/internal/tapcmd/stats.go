@@ -22,7 +22,7 @@ messages.`,
 		Make: func() (command.Grammar, command.Runner) {
 			var file recordingFile
 			var output string
-			return command.Grammar{Word: file.word,
+			return command.Grammar{Word: command.Arguments(&file.name),
 					Flags: []command.Flag{command.FormatFlag(&output, "text", "json")}},
 				func(_ context.Context, std *term.Streams) error {
 					var stats tap.Stats

@@ -27,7 +27,7 @@ connection_closed, or _OTHER if the recording lacks its end or other frames. A r
     http://localhost:4318/v1/traces`,
 		Make: func() (command.Grammar, command.Runner) {
 			var file recordingFile
-			return command.Grammar{Word: file.word},
+			return command.Grammar{Word: command.Arguments(&file.name)},
 				func(_ context.Context, std *term.Streams) error {
 					traces := tap.NewTraces(untrustedWriter{std.Out})
 					if err := file.each(std, func(r *tap.Record, _ []byte) error {

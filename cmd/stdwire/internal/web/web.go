@@ -116,8 +116,8 @@ with an address that is not a loopback address lets other machines use the page,
 				command.FileFlag(&o.calls, "--calls",
 					"the file of saved calls, for stdwire test (default one in ~/.local/state/stdwire)"),
 			}, o.target.Flags()...)
-			return command.Grammar{Flags: flags, Word: o.word, Connection: o.target.SetConnection,
-				Command: o.target.Command}, o.run
+			return command.Grammar{Flags: flags, Word: command.Arguments(&o.file),
+				Connection: o.target.SetConnection, Command: o.target.Command}, o.run
 		},
 	}
 }
@@ -133,14 +133,6 @@ type options struct {
 	pid     int    // of the gateway; 0: the only one
 	file    string // a recording
 	calls   string // the file of saved calls; "" for the default
-}
-
-func (o *options) word(word string) error {
-	if o.file != "" {
-		return command.Usagef("unexpected argument %q", word)
-	}
-	o.file = word
-	return nil
 }
 
 func (o *options) setListen(value string) error {
