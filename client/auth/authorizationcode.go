@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stdwire/stdwire/internal/oauth"
+	"github.com/stdwire/stdwire/internal/hostname"
 )
 
 // AuthorizationCode obtains tokens with the consent of a user in a browser (OAuth 2.1, section
@@ -44,7 +44,7 @@ func (g AuthorizationCode) check() error {
 	case err != nil || u.Fragment != "" || u.User != nil:
 		return errors.New("AuthorizationCode.RedirectURL is not a valid redirect URI")
 	}
-	loopback := u.Scheme == "http" && oauth.IsLoopback(u.Hostname())
+	loopback := u.Scheme == "http" && hostname.IsLoopback(u.Hostname())
 	switch {
 	case g.FetchRedirect != nil && (u.Host == "" || u.Scheme != "https" && !loopback):
 		// 2026-07-28, Security Considerations, "Communication Security".

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/hostname"
 	"github.com/stdwire/stdwire/internal/jsonexact"
-	"github.com/stdwire/stdwire/internal/oauth"
 )
 
 // A Registration identifies a client at one authorization server. Registrations made beforehand
@@ -162,7 +162,7 @@ func (tr *tokenRequest) register(ctx context.Context, redirect string) (*Registr
 	}
 	application := "web"
 	if u, err := url.Parse(redirect); err == nil &&
-		(u.Scheme != "https" || oauth.IsLoopback(u.Hostname())) {
+		(u.Scheme != "https" || hostname.IsLoopback(u.Hostname())) {
 		application = "native"
 	}
 	client := request{

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/stdwire/stdwire/internal/oauth"
+	"github.com/stdwire/stdwire/internal/hostname"
 )
 
 // checkURL rejects URLs that must not receive secrets and whose responses must not be trusted:
@@ -21,7 +21,7 @@ func checkURL(text string) error {
 		return errors.New("the URL must not contain a user")
 	case u.Fragment != "":
 		return errors.New("the URL must not have a fragment")
-	case u.Scheme == "https", u.Scheme == "http" && oauth.IsLoopback(u.Hostname()):
+	case u.Scheme == "https", u.Scheme == "http" && hostname.IsLoopback(u.Hostname()):
 		return nil
 	}
 	return errors.New("the URL must be https:, or http: on this machine")

@@ -9,6 +9,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/hostname"
 	"github.com/stdwire/stdwire/internal/lograte"
 )
 
@@ -25,9 +26,9 @@ type Options struct {
 	Principal func(*http.Request) (string, error)
 
 	// AllowedHosts are the host names and addresses, without port, that a request's Host header may
-	// have. Case is ignored. If it is empty, a request to a loopback address must name localhost,
-	// 127.0.0.1 or ::1, and a request to another address may name any host. Behind a proxy on the
-	// same machine, list the names that the proxy forwards.
+	// have. Case is ignored. If it is empty, a request to a loopback address must name localhost
+	// or a loopback address, and a request to another address may name any host. Behind a proxy on
+	// the same machine, list the names that the proxy forwards.
 	AllowedHosts []string
 
 	MaxBody int64 // maximum size of a request body in bytes; 0: 4 MiB
@@ -59,7 +60,7 @@ func (o Options) New(d *dispatch.Dispatcher) http.Handler {
 	o.Logger = contain.Logger(cmp.Or(o.Logger, d.Logger()))
 	o.AllowedHosts = slices.Clone(o.AllowedHosts)
 	for i, host := range o.AllowedHosts {
-		o.AllowedHosts[i] = hostname(host)
+		o.AllowedHosts[i] = hostname.Of(host)
 	}
 	return &handler{
 		o: o, dispatcher: d, catalog: d.Catalog(), log: o.Logger,

@@ -4,17 +4,14 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/hostname"
 )
-
-// loopback lists the host names of requests to a loopback address: no web site can own one of them.
-var loopback = [...]string{"localhost", "127.0.0.1", "::1"}
 
 // guard refuses requests that a web page of another site makes a browser send.
 func (x *exchange) guard() *refusal {
-	if !x.allowsHost(hostname(x.r.Host)) {
+	if !x.allowsHost(hostname.Of(x.r.Host)) {
 		return refuse(http.StatusForbidden, dispatch.PermissionDenied,
 			"the host %.100q is not allowed here; if it should be, add it to the allowed hosts",
 			x.r.Host)
@@ -32,15 +29,5 @@ func (x *exchange) allowsHost(name string) bool {
 		return slices.Contains(x.o.AllowedHosts, name)
 	}
 	address, ok := x.r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-	return !ok || !address.IP.IsLoopback() || slices.Contains(loopback[:], name)
-}
-
-// hostname returns a host in lower case, without its port and without brackets.
-func hostname(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	} else if inner, ok := strings.CutPrefix(host, "["); ok {
-		host = strings.TrimSuffix(inner, "]")
-	}
-	return strings.ToLower(host)
+	return !ok || !address.IP.IsLoopback() || hostname.IsLoopback(name)
 }

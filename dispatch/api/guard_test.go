@@ -37,6 +37,7 @@ func TestHosts(t *testing.T) {
 		{nil, "127.0.0.1", "[::1]:8080", true},
 		{nil, "::1", "[::1]", true},
 		{nil, "127.8.9.10", "localhost", true},
+		{nil, "127.8.9.10", "127.8.9.10:8080", true},
 		{nil, "127.0.0.1", "attacker.test", false},
 		{nil, "127.0.0.1", "attacker.test:8080", false},
 		{nil, "127.0.0.1", "localhost.attacker.test", false},

@@ -48,6 +48,7 @@ var layers = []struct {
 	{"internal/child", []string{"internal/contain", "internal/printable", "internal/processgroup"}},
 	{"internal/lograte", nil},
 	{"internal/sse", nil},
+	{"internal/hostname", nil},
 	{"internal/oauth", []string{"internal/jsonexact"}},
 	{"internal/uritemplate", nil},
 	{"framing", nil},
@@ -73,15 +74,15 @@ var layers = []struct {
 			"dispatch/schema", "dispatch"}},
 	{"dispatch/api",
 		[]string{"internal/contain", "internal/jsonscan", "internal/jsonexact", "internal/form",
-			"internal/httpdeadline", "internal/lograte", "dispatch/schema", "dispatch/quota",
-			"dispatch"}},
+			"internal/hostname", "internal/httpdeadline", "internal/lograte", "dispatch/schema",
+			"dispatch/quota", "dispatch"}},
 
 	{"server", []string{"internal/contain", "rpc/mcp/skill", "internal/printable", "internal/jsonscan",
 		"internal/jsonexact", "internal/lazyregexp",
 		"internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema",
 		"dispatch/quota"}},
 	{"server/streamable",
-		[]string{"internal/buffer", "internal/contain", "internal/httpdeadline",
+		[]string{"internal/buffer", "internal/contain", "internal/hostname", "internal/httpdeadline",
 			"internal/jsonscan", "internal/lograte", "internal/sse", "dispatch/quota", "rpc", "rpc/mcp", "server"}},
 	{"client", []string{"internal/contain", "rpc/mcp/skill", "internal/printable", "internal/jsonscan",
 		"internal/jsonexact",
@@ -101,13 +102,13 @@ var layers = []struct {
 	{"client/mcptest", []string{"rpc", "rpc/mcp", "client", "client/streamable", "server",
 		"server/streamable"}},
 
-	{"server/auth", []string{"internal/contain", "dispatch/quota", "internal/jose",
-		"internal/jsonexact", "internal/lograte", "internal/oauth", "server/streamable"}},
-	{"client/auth", []string{"internal/contain", "internal/atomicfile", "internal/jose",
-		"internal/jsonexact", "internal/oauth", "internal/printable", "rpc/mcp"}},
+	{"server/auth", []string{"internal/contain", "dispatch/quota", "internal/hostname",
+		"internal/jose", "internal/jsonexact", "internal/lograte", "internal/oauth", "server/streamable"}},
+	{"client/auth", []string{"internal/contain", "internal/atomicfile", "internal/hostname",
+		"internal/jose", "internal/jsonexact", "internal/oauth", "internal/printable", "rpc/mcp"}},
 
 	{"client/host/config",
-		[]string{"internal/atomicfile", "internal/jsonscan", "internal/near", "internal/oauth",
+		[]string{"internal/atomicfile", "internal/hostname", "internal/jsonscan", "internal/near",
 			"internal/shellwords", "internal/toml", "rpc/mcp", "client", "client/host"}},
 
 	{"cmd/stdwire/internal/lineedit", []string{
@@ -147,7 +148,7 @@ var layers = []struct {
 		"internal/printable", "internal/near", "rpc/mcp", "cmd/stdwire/internal/term",
 	}},
 	{"cmd/stdwire/internal/observe", []string{
-		"rpc/mcp/telemetry", "server", "client", "cmd/stdwire/internal/otlp",
+		"internal/hostname", "rpc/mcp/telemetry", "server", "client", "cmd/stdwire/internal/otlp",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/arguments", []string{
@@ -162,7 +163,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/arguments",
 	}},
 	{"cmd/stdwire/internal/elicit", []string{
-		"internal/jsonscan", "internal/printable", "internal/form", "internal/oauth",
+		"internal/jsonscan", "internal/printable", "internal/form", "internal/hostname",
 		"dispatch/schema", "rpc", "rpc/mcp", "client", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/arguments",
 	}},
@@ -257,8 +258,8 @@ var layers = []struct {
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/calls",
 	}},
 	{"cmd/stdwire/internal/web", []string{
-		"internal/atomicfile", "internal/httpdeadline", "internal/jsondiff", "internal/jsonscan",
-		"rpc", "rpc/mcp", "rpc/mcp/skill", "client", "client/apps", "client/host", "client/host/pin", "client/host/gateway",
+		"internal/atomicfile", "internal/hostname", "internal/httpdeadline", "internal/jsondiff",
+		"internal/jsonscan", "rpc", "rpc/mcp", "rpc/mcp/skill", "client", "client/apps", "client/host", "client/host/pin", "client/host/gateway",
 		"client/auth", "client/host/config", "cmd/stdwire/internal/tap", "cmd/stdwire/internal/scan",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/elicit",
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/relay",

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/hostname"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -25,9 +26,9 @@ type Options struct {
 	Authorize func(*http.Request) (Caller, error)
 
 	// AllowedHosts are the host names and addresses, without port, that a request's Host header may
-	// have. Case is ignored. If it is empty, a request to a loopback address must name localhost,
-	// 127.0.0.1 or ::1, and a request to another address may name any host, except that a web page
-	// may only call a host that is an IP address or is listed here. Behind a proxy on the same
+	// have. Case is ignored. If it is empty, a request to a loopback address must name localhost
+	// or a loopback address, and a request to another address may name any host, except that a web
+	// page may only call a host that is an IP address or is listed here. Behind a proxy on the same
 	// machine, list the names that the proxy forwards.
 	AllowedHosts []string
 	// AllowedOrigins are the web origins, such as https://example.com, whose pages may call the
@@ -106,7 +107,7 @@ func (o Options) New(s *server.Server) *Handler {
 	}
 	o.AllowedHosts = slices.Clone(o.AllowedHosts)
 	for i, host := range o.AllowedHosts {
-		o.AllowedHosts[i] = hostname(host)
+		o.AllowedHosts[i] = hostname.Of(host)
 	}
 	o.AllowedOrigins = slices.Clone(o.AllowedOrigins)
 	for i, origin := range o.AllowedOrigins {

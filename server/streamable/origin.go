@@ -8,23 +8,21 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stdwire/stdwire/internal/hostname"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// loopback lists the host names of requests to a loopback address: no web site can own one of them.
-var loopback = [...]string{"localhost", "127.0.0.1", "::1"}
-
 // checkHostAndOrigin refuses requests that web pages of other origins make a browser send, DNS
 // rebinding included (2026-07-28, basic/transports/streamable-http, Security & Endpoint).
 func (x *httpRequest) checkHostAndOrigin() *refusal {
-	host := hostname(x.r.Host)
+	host := hostname.Of(x.r.Host)
 	local, known := x.isLocal(), false
 	switch {
 	case len(x.o.AllowedHosts) > 0:
 		known = slices.Contains(x.o.AllowedHosts, host)
 	case local:
-		known = slices.Contains(loopback[:], host)
+		known = hostname.IsLoopback(host)
 	default:
 		_, err := netip.ParseAddr(host)
 		known = err == nil
@@ -45,8 +43,7 @@ func (x *httpRequest) checkHostAndOrigin() *refusal {
 	}
 	page, err := url.Parse(origin)
 	same := err == nil && page.Host != "" &&
-		(page.Host == strings.ToLower(x.r.Host) || local &&
-			slices.Contains(loopback[:], hostname(page.Host)))
+		(page.Host == strings.ToLower(x.r.Host) || local && hostname.IsLoopback(page.Hostname()))
 	if len(origins) > 1 || !same || !known {
 		return newRefusal(http.StatusForbidden, rpc.CodeInvalidRequest,
 			"pages of this origin may not call this; it would have to be among the allowed origins")
@@ -87,14 +84,4 @@ func (x *httpRequest) preflight() bool {
 	header.Set("Access-Control-Max-Age", "600")
 	x.w.WriteHeader(http.StatusNoContent)
 	return true
-}
-
-// hostname returns a host in lower case, without port and brackets.
-func hostname(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	} else if inner, ok := strings.CutPrefix(host, "["); ok {
-		host = strings.TrimSuffix(inner, "]")
-	}
-	return strings.ToLower(host)
 }

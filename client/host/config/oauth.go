@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stdwire/stdwire/internal/hostname"
 	"github.com/stdwire/stdwire/internal/jsonscan"
-	"github.com/stdwire/stdwire/internal/oauth"
 )
 
 // OAuth describes the authorization of requests to a server at a URL. The strings of a [Server] may
@@ -176,7 +176,7 @@ func (r *resolver) oauth(o *OAuth) *OAuth {
 		RedirectURI: r.expand("oauth.redirectUri", o.RedirectURI),
 	}
 	if u, err := url.Parse(e.RedirectURI); r.missing == nil && e.RedirectURI != "" &&
-		(err != nil || u.Scheme != "http" || !oauth.IsLoopback(u.Hostname())) {
+		(err != nil || u.Scheme != "http" || !hostname.IsLoopback(u.Hostname())) {
 		r.fail("oauth.redirectUri: want an http: URL of this machine, such as http://127.0.0.1:8123/callback")
 	}
 	if r.missing == nil && !e.Disabled && (e.Issuer != "" || e.ClientSecret != "") &&
@@ -191,7 +191,7 @@ func (r *resolver) oauth(o *OAuth) *OAuth {
 func isIssuer(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.Host != "" && u.User == nil && u.Fragment == "" &&
-		(u.Scheme == "https" || u.Scheme == "http" && oauth.IsLoopback(u.Hostname()))
+		(u.Scheme == "https" || u.Scheme == "http" && hostname.IsLoopback(u.Hostname()))
 }
 
 // redactOAuth hides the secret.

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/stdwire/stdwire/internal/oauth"
+	"github.com/stdwire/stdwire/internal/hostname"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -68,7 +68,7 @@ func urlWarnings(u *url.URL) (list []string) {
 	if Ascii(host) != host || strings.Contains(host, "xn--") {
 		list = append(list, "the host has letters that may look like others, and is shown encoded")
 	}
-	if u.Scheme == "http" && !oauth.IsLoopback(host) {
+	if u.Scheme == "http" && !hostname.IsLoopback(host) {
 		list = append(list, "what you type there is not encrypted on its way (http)")
 	}
 	return list

@@ -6,10 +6,10 @@ import (
 	"net"
 	"net/http"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/internal/hostname"
 	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
 )
 
@@ -87,13 +87,9 @@ func prometheusHandler(t *telemetry.Telemetry) http.Handler {
 // give the name of its server the loopback address (DNS rebinding), and read the metrics.
 func localOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host := r.Host
-		if name, _, err := net.SplitHostPort(host); err == nil {
-			host = name
-		}
-		ip := net.ParseIP(strings.Trim(host, "[]"))
-		if host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			http.Error(w, "the Host header names another machine: use 127.0.0.1 or localhost", http.StatusForbidden)
+		if !hostname.IsLoopback(hostname.Of(r.Host)) {
+			http.Error(w, "the Host header names another machine: use 127.0.0.1 or localhost",
+				http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)

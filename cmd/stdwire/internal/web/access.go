@@ -3,11 +3,12 @@ package web
 import (
 	"crypto/rand"
 	"crypto/subtle"
-	"net"
 	"net/http"
 	"net/netip"
 	"strings"
 	"sync"
+
+	"github.com/stdwire/stdwire/internal/hostname"
 )
 
 // access decides which requests are served. The address that stdwire prints has a token in its
@@ -71,11 +72,7 @@ func sameOrigin(r *http.Request) bool {
 // allowsHost reports whether a request may have this Host header. No DNS server decides where an IP
 // address or localhost leads.
 func (a *access) allowsHost(host string) bool {
-	name := host
-	if alone, _, err := net.SplitHostPort(host); err == nil {
-		name = alone
-	}
-	name = strings.ToLower(strings.Trim(name, "[]"))
+	name := hostname.Of(host)
 	// a zone can be any text, and no browser sends one
 	if a, err := netip.ParseAddr(name); err == nil && a.Zone() == "" || name == "localhost" {
 		return true
