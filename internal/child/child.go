@@ -98,9 +98,6 @@ type Config struct {
 	// 0 means 2 seconds; negative means not at all.
 	Grace time.Duration
 
-	// StderrLimit is how many of the last bytes of stderr are kept. 0 means 64 KiB.
-	StderrLimit int
-
 	// StderrTee, if set, gets a live copy of stderr, without the escaping of [printable.Text].
 	// One goroutine calls Write and does not keep the slice. After a Write that fails or takes over
 	// a second, Write is not called again. A Write that never returns holds its goroutine, the
@@ -150,9 +147,8 @@ func (p *Process) Stdin() io.WriteCloser { return p.stdin }
 // the end of its stdin.
 func (p *Process) Stdout() io.ReadCloser { return p.stdout }
 
-// StderrTail returns the last [Config.StderrLimit] bytes of stderr, passed through
-// [printable.Text]. If earlier output was dropped, it starts with "…" and, if possible, at the
-// start of a line.
+// StderrTail returns the last 64 KiB of stderr, passed through [printable.Text]. If earlier output
+// was dropped, it starts with "…" and, if possible, at the start of a line.
 func (p *Process) StderrTail() string { return p.stderr.tail.text() }
 
 // LastStderrLine returns the last informative line of stderr, in printable form; see

@@ -153,15 +153,13 @@ func TestStdoutClose(t *testing.T) {
 }
 
 func TestChattyStderr(t *testing.T) {
-	cfg := fixture("chatty")
-	cfg.StderrLimit = 10_000
-	p := startChild(t, cfg)
+	p := startChild(t, fixture("chatty"))
 	assert.Equal(t, readLine(t, p.Stdout()), "done")
 	within(t, 5*time.Second, "Done", p.Done())
-	assert.Equal(t, len(p.stderr.tail.ring), 10_000)
-	assert.Assert(t, cap(p.stderr.tail.ring) <= 20_000)
+	assert.Equal(t, len(p.stderr.tail.ring), stderrLimit)
+	assert.Assert(t, cap(p.stderr.tail.ring) <= 2*stderrLimit)
 	want := strings.Repeat("x", 1023) + "\n"
-	assert.Equal(t, p.StderrTail(), "…"+strings.Repeat(want, 9)+"the last line\n")
+	assert.Equal(t, p.StderrTail(), "…"+strings.Repeat(want, 63)+"the last line\n")
 	assert.Equal(t, p.LastStderrLine(), "the last line")
 }
 

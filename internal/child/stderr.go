@@ -1,7 +1,6 @@
 package child
 
 import (
-	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -15,8 +14,8 @@ import (
 )
 
 const (
-	defaultStderrLimit = 64 << 10
-	teePatience        = time.Second
+	stderrLimit = 64 << 10 // how many of the last bytes of stderr are kept
+	teePatience = time.Second
 )
 
 // stderr reads the child's stderr from start to end, whether or not the caller asks for it, because
@@ -29,8 +28,7 @@ type stderr struct {
 }
 
 func newStderr(f *os.File, cfg Config) *stderr {
-	s := &stderr{f: f, done: make(chan struct{})}
-	s.tail = &tail{limit: cmp.Or(max(cfg.StderrLimit, 0), defaultStderrLimit)}
+	s := &stderr{f: f, tail: &tail{limit: stderrLimit}, done: make(chan struct{})}
 	if cfg.StderrTee != nil {
 		s.tee = newTee(cfg.StderrTee)
 	}

@@ -28,8 +28,8 @@ func Native() Splitter { return Splitter{literal: filepath.Separator == '\\'} }
 
 // A Word is a word of a command line.
 type Word struct {
-	Text       string // without quotes and escaping backslashes
-	Start, End int    // offsets in the bytes added, quotes included
+	Text  string // without quotes and escaping backslashes
+	Start int    // offset in the bytes added, of a quote if the word begins with one
 }
 
 // Add adds the next byte and reports whether it ends a command line, that is, whether it is a
@@ -58,7 +58,7 @@ func (s *Splitter) Add(b byte) (ended bool) {
 		s.begin(s.at - 1)
 		s.quote = b
 	case b == '\n' || b == ' ' || b == '\t' || b == '\r':
-		s.end(s.at - 1)
+		s.end()
 		s.comment = false
 		return b == '\n'
 	case b == '#' && !s.inWord:
@@ -76,16 +76,16 @@ func (s *Splitter) begin(at int) {
 	}
 }
 
-func (s *Splitter) end(at int) {
+func (s *Splitter) end() {
 	if s.inWord {
-		s.words = append(s.words, Word{string(s.word), s.start, at})
+		s.words = append(s.words, Word{string(s.word), s.start})
 	}
 	s.word, s.inWord = s.word[:0], false
 }
 
 // Words ends the current word, if any, and returns all words.
 func (s *Splitter) Words() []Word {
-	s.end(s.at)
+	s.end()
 	return s.words
 }
 

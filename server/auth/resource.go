@@ -55,7 +55,6 @@ type Options struct {
 // serves its metadata. It is safe for concurrent use and starts no goroutine.
 type Resource struct {
 	o        Options
-	url      *url.URL
 	metadata string // URL of the metadata document
 	document []byte
 	paths    []string
@@ -99,7 +98,7 @@ func (o Options) New() (*Resource, error) {
 		}
 	}
 	o.Logger = contain.Logger(o.Logger)
-	s := &Resource{o: o, url: u, implies: impliedScopes(o.ImpliedScopes)}
+	s := &Resource{o: o, implies: impliedScopes(o.ImpliedScopes)}
 	if o.DPoP != nil {
 		if s.dpop, err = o.DPoP.newVerifier(u); err != nil {
 			return nil, err

@@ -8,9 +8,6 @@ import (
 
 // A Side is one direction of the traffic.
 type Side struct {
-	recorder *Recorder
-	from     Direction
-
 	mu    sync.Mutex
 	split frameSplitter
 	at    time.Time // when the current chunk was read
@@ -19,7 +16,7 @@ type Side struct {
 }
 
 func newSide(r *Recorder, from Direction) *Side {
-	s := &Side{recorder: r, from: from}
+	s := new(Side)
 	s.split = frameSplitter{limit: r.o.limits.frame, emit: func(f rawFrame) {
 		r.enqueue(frame{rawFrame: f, from: from, at: s.at})
 	}}

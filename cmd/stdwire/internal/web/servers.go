@@ -60,7 +60,6 @@ type servers struct {
 
 // A connectionState describes the latest connection to a server.
 type connectionState struct {
-	began   time.Time
 	took    time.Duration // the handshake
 	details *details
 }
@@ -154,8 +153,7 @@ func (s *servers) connect(id string, o client.Options,
 	connect func(client.Options) (*client.Client, error)) (*client.Client, error) {
 	o.Extensions = s.declared(o.Extensions)
 	end := s.traffic.record(id, &o)
-	began := time.Now()
-	s.set(id, &connectionState{began: began})
+	s.set(id, &connectionState{})
 	c, err := connect(o)
 	if err != nil {
 		end()
@@ -167,7 +165,7 @@ func (s *servers) connect(id string, o client.Options,
 	if p := c.Process(); p != nil {
 		d.Pid, d.Environment = p.Pid, p.EnvNames
 	}
-	s.set(id, &connectionState{began, c.Handshake().Took, d})
+	s.set(id, &connectionState{c.Handshake().Took, d})
 	s.changes.add(topicDefinitions(id))
 	go func() {
 		<-c.Done()

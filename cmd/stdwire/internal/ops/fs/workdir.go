@@ -6,23 +6,22 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// OpenDir opens a directory inside a root as the working directory of a program, and returns it
-// with its path relative to the root. instance is the root, or "" for the default; an empty path is
-// the root itself. The open directory stays the same even if its path changes. The caller closes
-// it.
+// OpenDir opens a directory inside a root as the working directory of a program. instance is the
+// root, or "" for the default; an empty path is the root itself. The open directory stays the same
+// even if its path changes. The caller closes it.
 //
 // No path and no link leads out of the root. The errors are those of the operations:
 // [dispatch.UnknownInstance], [dispatch.InvalidInput], [dispatch.PermissionDenied],
 // [dispatch.NotFound], and [dispatch.StateError] for a file that is not a directory.
-func (rs *Roots) OpenDir(instance, path string) (*os.File, string, error) {
+func (rs *Roots) OpenDir(instance, path string) (*os.File, error) {
 	r, err := rs.instances.Get(instance)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	name := "."
 	if path != "" {
 		if name, err = r.clean(path); err != nil {
-			return nil, "", err
+			return nil, err
 		}
 	}
 	info, err := r.dir.Stat(name)
@@ -34,9 +33,9 @@ func (rs *Roots) OpenDir(instance, path string) (*os.File, string, error) {
 		dir, err = openDir(r.dir, name)
 	}
 	if err != nil {
-		return nil, "", r.fail("open", name, err)
+		return nil, r.fail("open", name, err)
 	}
-	return dir, name, nil
+	return dir, nil
 }
 
 func openDir(root *os.Root, name string) (*os.File, error) {

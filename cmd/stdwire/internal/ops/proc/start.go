@@ -93,7 +93,7 @@ func (s *Service) launch(ctx context.Context, instance, dir string, env map[stri
 	if c.Env, err = environ(env); err != nil {
 		return nil, err
 	}
-	if c.Dir, _, err = s.roots.OpenDir(instance, dir); err != nil {
+	if c.Dir, err = s.roots.OpenDir(instance, dir); err != nil {
 		return nil, err
 	}
 	defer c.Dir.Close()
