@@ -31,7 +31,7 @@ func (r *request) confirm(ctx context.Context, typed *typedTool, call dispatch.C
 	asking, cancel := context.WithTimeout(ctx, confirmTimeout)
 	defer cancel()
 	var result mcp.ElicitResult
-	_, err := r.ask(asking, keyConfirm, mcp.MethodElicit, mcp.ElicitParams{
+	err := r.ask(asking, keyConfirm, mcp.MethodElicit, mcp.ElicitParams{
 		Message:         confirmMessage(refused.Err.Message, &call),
 		RequestedSchema: []byte(`{"type":"object","properties":{}}`),
 	}, decodeInto(&result))

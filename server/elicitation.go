@@ -51,7 +51,7 @@ func Elicit(ctx context.Context, key string, params mcp.ElicitParams) (*mcp.Elic
 		return nil, fmt.Errorf("server: Elicit %q: %w", key, err)
 	}
 	result := new(mcp.ElicitResult)
-	_, err = r.ask(ctx, key, mcp.MethodElicit, params, func(answer []byte) error {
+	err = r.ask(ctx, key, mcp.MethodElicit, params, func(answer []byte) error {
 		*result = mcp.ElicitResult{}
 		if err := mcp.Unmarshal(answer, result); err != nil {
 			return err

@@ -160,64 +160,65 @@ func canonicalJSON(value []byte) []byte {
 	return text
 }
 
-// ask sends the client a question, a request of the server, and returns the client's result. key
-// names the question within r. valid returns an error for a result that does not answer the
-// question; a modern client is then asked again. An answer is valid for all runs of r's handler,
-// which may run more than once in either era: see [request.confirm]. The error is an
-// *inputRequiredError, or the error of the call.
+// ask sends the client a question, a request of the server. key names the question within r. decode
+// stores the client's result, and returns an error for one that does not answer the question; a
+// modern client is then asked again. An answer is valid for all runs of r's handler, which may run
+// more than once in either era: see [request.confirm]. The error is an *inputRequiredError, or the
+// error of the call.
 func (r *request) ask(ctx context.Context, key, method string, params any,
-	valid func(answer []byte) error) (json.RawMessage, error) {
+	decode func(answer []byte) error) error {
 	question, err := mcp.NewInputRequest(method, params)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	digest := sha256.Sum256(append([]byte(question.Method+"\n"), question.Params...))
 	r.mu.Lock()
 	if r.task.created() {
 		r.mu.Unlock()
-		return r.task.ask(ctx, key, question, digest[:], valid)
+		return r.task.ask(ctx, key, question, digest[:], decode)
 	}
-	answer, err := r.mrtr().answerOrAsk(key, question, digest[:], valid)
+	answered, err := r.mrtr().answerOrAsk(key, question, digest[:], decode)
 	r.mu.Unlock()
-	if answer != nil || err != nil {
-		return answer, err
+	if answered || err != nil {
+		return err
 	}
+	var answer json.RawMessage
 	if err := r.link.Call(ctx, method, rawJSON(r.traced(question).Params).orNil(),
 		&answer); err != nil {
-		return nil, err
+		return err
 	}
-	if err := valid(answer); err != nil {
-		return nil, fmt.Errorf("server: the client's answer to %s: %w", method, err)
+	if err := decode(answer); err != nil {
+		return fmt.Errorf("server: the client's answer to %s: %w", method, err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.rounds.recordAnswer(key, answer)
-	return answer, nil
+	return nil
 }
 
-// answerOrAsk returns the answer to a question if there is one. Otherwise it returns the error that
-// makes a modern client answer it, or nil and nil if a legacy client must be called.
+// answerOrAsk decodes the answer to a question if there is one. Otherwise it returns the error that
+// makes a modern client answer it, or false and nil if a legacy client must be called.
 func (x *mrtr) answerOrAsk(key string, question mcp.InputRequest, digest []byte,
-	valid func(answer []byte) error) (json.RawMessage, error) {
-	if answer := x.storedAnswer(key, digest); answer != nil && valid(answer) == nil {
-		return answer, nil
+	decode func(answer []byte) error) (answered bool, err error) {
+	if answer := x.storedAnswer(key, digest); answer != nil && decode(answer) == nil {
+		return true, nil
 	}
 	x.recordQuestion(key, digest)
 	// A client may answer a question before it is asked, but not a confirmation, which it must read
 	// first.
-	if answer := x.unsolicited[key]; answer != nil && key != keyConfirm && valid(answer) == nil {
+	if answer := x.unsolicited[key]; answer != nil && key != keyConfirm && decode(answer) == nil {
 		x.recordAnswer(key, answer)
-		return answer, nil
+		return true, nil
 	}
 	delete(x.state.Answers, key) // an answer to another question
 	if !x.request.era.modern {
-		return nil, nil
+		return false, nil
 	}
 	if x.pending == nil {
 		x.pending = mcp.InputRequests{}
 	}
 	x.pending[key] = x.request.traced(question)
-	return nil, x.stop(nil)
+	return false, x.stop(nil)
 }
 
 // storedAnswer returns the answer to this question from an earlier round, or nil.

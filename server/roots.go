@@ -23,7 +23,7 @@ func Roots(ctx context.Context, key string) ([]mcp.Root, error) {
 			mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}})
 	}
 	var result mcp.ListRootsResult
-	_, err = r.ask(ctx, key, mcp.MethodListRoots, struct{}{}, func(answer []byte) error {
+	err = r.ask(ctx, key, mcp.MethodListRoots, struct{}{}, func(answer []byte) error {
 		if err := decodeInto(&result)(answer); err != nil || result.Roots != nil {
 			return err
 		}

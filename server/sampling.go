@@ -73,7 +73,7 @@ func Sample(ctx context.Context, key string,
 			mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{Tools: &mcp.Object{}}})
 	}
 	result := new(mcp.CreateMessageResult)
-	_, err = r.ask(ctx, key, mcp.MethodCreateMessage, params, func(answer []byte) error {
+	err = r.ask(ctx, key, mcp.MethodCreateMessage, params, func(answer []byte) error {
 		if err := decodeInto(result)(answer); err != nil || len(result.Content) > 0 &&
 			result.Role != "" {
 			return err

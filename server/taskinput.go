@@ -47,14 +47,15 @@ type answeredInput struct {
 	answer json.RawMessage
 }
 
-// ask sends a request to the client and waits for the response, as mrtr.ask does for other calls.
+// ask sends a request to the client and waits for the response, as [request.ask] does for other
+// calls.
 func (t *task) ask(ctx context.Context, key string, request mcp.InputRequest, digest []byte,
-	valid func(answer []byte) error) (json.RawMessage, error) {
+	decode func(answer []byte) error) error {
 	t.mu.Lock()
 	kept, ok := t.answered[key]
 	t.mu.Unlock()
-	if ok && bytes.Equal(kept.digest, digest) && valid(kept.answer) == nil {
-		return kept.answer, nil
+	if ok && bytes.Equal(kept.digest, digest) && decode(kept.answer) == nil {
+		return nil
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -63,7 +64,7 @@ func (t *task) ask(ctx context.Context, key string, request mcp.InputRequest, di
 	for {
 		q, err := t.addInputRequest(ctx, key, request)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		var got inputResponse
 		select {
@@ -72,16 +73,16 @@ func (t *task) ask(ctx context.Context, key string, request mcp.InputRequest, di
 			if t.resolve(q.key, inputResponse{}) { // the response is no longer needed
 				go t.saveAndNotify()
 			}
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 		if got.err != nil {
-			return nil, got.err
+			return got.err
 		}
-		if err := valid(got.answer); err == nil {
+		if err := decode(got.answer); err == nil {
 			t.keepAnswer(key, answeredInput{digest, got.answer})
-			return got.answer, nil
+			return nil
 		} else if !t.request.era.modern {
-			return nil, fmt.Errorf("server: the client's answer to %s: %w", request.Method, err)
+			return fmt.Errorf("server: the client's answer to %s: %w", request.Method, err)
 		}
 	}
 }
