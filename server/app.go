@@ -231,14 +231,8 @@ func (i *item[T]) withApp(ui mcp.ToolUI, definition []byte) (*item[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	with := []byte{'{'}
-	for key, value := range jsonscan.Members(definition) {
-		if !jsonscan.KeyIs(key, "_meta") {
-			with = appendMember(with, key, value)
-		}
-	}
 	own := *i
-	own.definition = append(appendMember(with, []byte(`"_meta"`), text), '}')
+	own.definition = jsonscan.SetMember(definition, "_meta", text)
 	if !ui.Allows(mcp.VisibleToModel) {
 		own.extension = mcp.ExtensionApps
 	}

@@ -284,23 +284,23 @@ func (r *request) completeResult(result []byte) []byte {
 	}
 	completed, meta := []byte{'{'}, []byte{'{'}
 	add := func(name string, value []byte) {
-		completed = appendMember(completed, jsonscan.AppendString(nil, name), value)
+		completed = jsonscan.AppendMember(completed, jsonscan.AppendString(nil, name), value)
 	}
 	for key, value := range jsonscan.Members(result) {
 		if jsonscan.KeyIs(key, "_meta") && isObject(value) {
 			for key, value := range jsonscan.Members(value) {
-				meta = appendMember(meta, key, value)
+				meta = jsonscan.AppendMember(meta, key, value)
 			}
 			continue
 		}
-		completed = appendMember(completed, key, value)
+		completed = jsonscan.AppendMember(completed, key, value)
 	}
 	if jsonscan.Member(result, "resultType") == nil {
 		add("resultType", []byte(`"`+mcp.ResultComplete+`"`))
 	}
 	meta = append(meta, '}')
 	if jsonscan.Member(meta, mcp.MetaServerInfo) == nil {
-		meta = appendMember(meta[:len(meta)-1],
+		meta = jsonscan.AppendMember(meta[:len(meta)-1],
 			jsonscan.AppendString(nil, mcp.MetaServerInfo), r.conn.server.info)
 		meta = append(meta, '}')
 	}
@@ -354,7 +354,7 @@ func withoutMeta(definition []byte, keys []string) []byte {
 	left := []byte{'{'}
 	for token, value := range jsonscan.Members(meta) {
 		if !slices.ContainsFunc(keys, func(key string) bool { return jsonscan.KeyIs(token, key) }) {
-			left = appendMember(left, token, value)
+			left = jsonscan.AppendMember(left, token, value)
 		}
 	}
 	without := []byte{'{'}
@@ -365,7 +365,7 @@ func withoutMeta(definition []byte, keys []string) []byte {
 			}
 			value = append(left, '}')
 		}
-		without = appendMember(without, token, value)
+		without = jsonscan.AppendMember(without, token, value)
 	}
 	return append(without, '}')
 }

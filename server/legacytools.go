@@ -21,7 +21,7 @@ func legacyDefinition(definition []byte) (legacy []byte, ok bool) {
 			if input && value[0] == '{' && jsonscan.Member(value, "type") == nil {
 				schema = []byte(`{"type":"object"`) // arguments are always an object
 				for key, value := range jsonscan.Members(value) {
-					schema = appendMember(schema, key, value)
+					schema = jsonscan.AppendMember(schema, key, value)
 				}
 				schema = append(schema, '}')
 			}
@@ -36,7 +36,7 @@ func legacyDefinition(definition []byte) (legacy []byte, ok bool) {
 			changed = changed || !bytes.Equal(schema, value)
 			value, ok = schema, ok || input
 		}
-		legacy = appendMember(legacy, key, value)
+		legacy = jsonscan.AppendMember(legacy, key, value)
 	}
 	if !changed {
 		return definition, ok
@@ -78,28 +78,12 @@ func legacySchema(schema []byte) (legacy []byte, ok bool) {
 		default:
 			return nil, false
 		}
-		objects = appendMember(objects, name, property)
+		objects = jsonscan.AppendMember(objects, name, property)
 	}
 	if !changed {
 		return schema, true
 	}
-	objects = append(objects, '}')
-	legacy = []byte{'{'}
-	for key, value := range jsonscan.Members(schema) {
-		if jsonscan.KeyIs(key, "properties") {
-			value = objects
-		}
-		legacy = appendMember(legacy, key, value)
-	}
-	return append(legacy, '}'), true
-}
-
-// appendMember appends a member to an object without its closing brace.
-func appendMember(object, key, value []byte) []byte {
-	if len(object) > 1 {
-		object = append(object, ',')
-	}
-	return append(append(append(object, key...), ':'), value...)
+	return jsonscan.SetMember(schema, "properties", append(objects, '}')), true
 }
 
 // legacyResult returns the result of another server's tool for these revisions, which allow only an
@@ -116,7 +100,7 @@ func legacyResult(result []byte) []byte {
 	legacy := []byte{'{'}
 	for key, value := range jsonscan.Members(result) {
 		if !jsonscan.KeyIs(key, "structuredContent") && !jsonscan.KeyIs(key, "content") {
-			legacy = appendMember(legacy, key, value)
+			legacy = jsonscan.AppendMember(legacy, key, value)
 		}
 	}
 	content := jsonscan.Member(result, "content")
@@ -132,7 +116,7 @@ func legacyResult(result []byte) []byte {
 		content = append(jsonscan.AppendString([]byte(`[{"type":"text","text":`), structured),
 			"}]"...)
 	}
-	return append(appendMember(legacy, []byte(`"content"`), content), '}')
+	return append(jsonscan.AppendMember(legacy, []byte(`"content"`), content), '}')
 }
 
 // legacyListing returns the tools as these revisions list them. If no definition differs, it

@@ -136,8 +136,7 @@ func (x *mrtr) binding() []byte {
 		switch string(m.name) {
 		case "_meta", "inputResponses", "requestState":
 		default:
-			rest = jsonscan.AppendString(append(rest, ","[:min(len(rest)-1, 1)]...), string(m.name))
-			rest = append(append(rest, ':'), m.value...)
+			rest = jsonscan.AppendMember(rest, jsonscan.AppendString(nil, m.name), m.value)
 		}
 	}
 	add(canonicalJSON(append(rest, '}')))

@@ -305,18 +305,18 @@ func relatedTask(id string) []byte {
 
 // withMeta adds a member to the _meta of an object.
 func withMeta(object []byte, key string, value []byte) []byte {
-	meta := append(append(jsonscan.AppendString([]byte{'{'}, key), ':'), value...)
+	meta := jsonscan.AppendMember([]byte{'{'}, jsonscan.AppendString(nil, key), value)
 	result := []byte{'{'}
 	for name, member := range jsonscan.Members(object) {
-		if jsonscan.KeyIs(name, "_meta") {
-			for name, member := range jsonscan.Members(member) {
-				if !jsonscan.KeyIs(name, key) {
-					meta = append(append(append(append(meta, ','), name...), ':'), member...)
-				}
-			}
+		if !jsonscan.KeyIs(name, "_meta") {
+			result = jsonscan.AppendMember(result, name, member)
 			continue
 		}
-		result = append(append(append(append(result, name...), ':'), member...), ',')
+		for name, member := range jsonscan.Members(member) {
+			if !jsonscan.KeyIs(name, key) {
+				meta = jsonscan.AppendMember(meta, name, member)
+			}
+		}
 	}
-	return append(append(append(append(result, `"_meta":`...), meta...), '}'), '}')
+	return append(jsonscan.AppendMember(result, []byte(`"_meta"`), append(meta, '}')), '}')
 }

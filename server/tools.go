@@ -158,10 +158,7 @@ func envelopeSchema(output json.RawMessage) json.RawMessage {
 				definitions = value
 				continue
 			}
-			if len(data) > 1 {
-				data = append(data, ',')
-			}
-			data = append(append(append(data, name...), ':'), value...)
+			data = jsonscan.AppendMember(data, name, value)
 		}
 		data = append(append([]byte(`{"anyOf":[`), append(data, '}')...), `,{"type":"null"}]}`...)
 	}

@@ -104,12 +104,10 @@ func replaced(object []byte, path []string, value []byte) (result []byte, ok boo
 		if !found && jsonscan.KeyIs(token, path[0]) {
 			found, old = true, member(old)
 		}
-		dst = append(append(append(append(dst, token...), ':'), old...), ',')
+		dst = jsonscan.AppendMember(dst, token, old)
 	}
 	if !found {
-		dst = append(append(append(append(dst, form.Quote(path[0])...), ':'),
-			member([]byte("{}"))...), ',')
+		dst = jsonscan.AppendMember(dst, form.Quote(path[0]), member([]byte("{}")))
 	}
-	dst[len(dst)-1] = '}'
-	return dst, ok
+	return append(dst, '}'), ok
 }

@@ -66,7 +66,7 @@ func onlyForApps(t *mcp.Tool) bool {
 func (u *upstreamServer) withPublicApp(definition []byte) []byte {
 	meta := jsonscan.Member(definition, "_meta")
 	if public := u.publicMeta(meta); !bytes.Equal(public, meta) {
-		return setMember(definition, "_meta", public)
+		return jsonscan.SetMember(definition, "_meta", public)
 	}
 	return definition
 }
@@ -92,11 +92,11 @@ func (u *upstreamServer) publicMeta(meta []byte) []byte {
 						continue
 					}
 				}
-				ui = appendMember(ui, key, value)
+				ui = jsonscan.AppendMember(ui, key, value)
 			}
 			value = append(ui, '}')
 		}
-		public = appendMember(public, key, value)
+		public = jsonscan.AppendMember(public, key, value)
 	}
 	return append(public, '}')
 }
@@ -130,7 +130,7 @@ func (u *upstreamServer) publicMessage(message json.RawMessage) json.RawMessage 
 			value = mapObjects(value, u.withPublicApp)
 		}
 		changed = changed || !bytes.Equal(was, value)
-		public = appendMember(public, key, value)
+		public = jsonscan.AppendMember(public, key, value)
 	}
 	if !changed {
 		return message
@@ -191,7 +191,7 @@ func (u *upstreamServer) publicBlock(block []byte, levels int) []byte {
 		case jsonscan.KeyIs(key, "resource"), jsonscan.KeyIs(key, "content"):
 			value = u.publicContent(value, levels-1)
 		}
-		public = appendMember(public, key, value)
+		public = jsonscan.AppendMember(public, key, value)
 	}
 	return append(public, '}')
 }

@@ -95,19 +95,9 @@ func textSeq(texts []json.RawMessage) iter.Seq2[json.RawMessage, error] {
 // withName returns a definition with another name and description; an empty description is not
 // added. All other members stay unchanged.
 func withName(text json.RawMessage, name, description string) json.RawMessage {
-	described := description == ""
-	b := []byte{'{'}
-	for key, value := range jsonscan.Members(text) {
-		switch {
-		case jsonscan.KeyIs(key, "name"):
-			value = jsonscan.AppendString(nil, name)
-		case jsonscan.KeyIs(key, "description"):
-			value, described = jsonscan.AppendString(nil, description), true
-		}
-		b = appendMember(b, key, value)
+	text = jsonscan.SetMember(text, "name", jsonscan.AppendString(nil, name))
+	if description == "" && jsonscan.Member(text, "description") == nil {
+		return text
 	}
-	if !described {
-		b = appendMember(b, []byte(`"description"`), jsonscan.AppendString(nil, description))
-	}
-	return append(b, '}')
+	return jsonscan.SetMember(text, "description", jsonscan.AppendString(nil, description))
 }

@@ -104,7 +104,7 @@ func (u *upstreamServer) putResource(s *server.Server, public string,
 	extension := extensionOf(d.item.URI, d.item.MIMEType)
 	if offered.URI != public {
 		offered.URI = public
-		definition = setMember(definition, "uri", jsonscan.AppendString(nil, public))
+		definition = jsonscan.SetMember(definition, "uri", jsonscan.AppendString(nil, public))
 	}
 	return s.AddResource(
 		server.Resource{Resource: offered, NeedsSession: u.perSession, Definition: definition,
@@ -117,7 +117,7 @@ func (u *upstreamServer) putTemplate(s *server.Server, public string,
 	extension := extensionOf(d.item.URITemplate, d.item.MIMEType)
 	if offered.URITemplate != public {
 		offered.URITemplate = public
-		definition = setMember(definition, "uriTemplate", jsonscan.AppendString(nil, public))
+		definition = jsonscan.SetMember(definition, "uriTemplate", jsonscan.AppendString(nil, public))
 	}
 	return s.AddResourceTemplate(
 		server.ResourceTemplate{ResourceTemplate: offered, NeedsSession: u.perSession,

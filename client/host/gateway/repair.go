@@ -37,16 +37,16 @@ func repair(kind string, text json.RawMessage) (json.RawMessage, error) {
 	input := jsonscan.Member(text, "inputSchema")
 	switch {
 	case input == nil:
-		return setMember(text, "inputSchema", []byte(`{"type":"object"}`)), nil
+		return jsonscan.SetMember(text, "inputSchema", []byte(`{"type":"object"}`)), nil
 	case input[0] != '{':
 		return nil, errors.New("its inputSchema is not an object")
 	case jsonscan.Member(input, "type") == nil:
 		typed := []byte(`{"type":"object"`)
 		for key, value := range jsonscan.Members(input) {
-			typed = appendMember(typed, key, value)
+			typed = jsonscan.AppendMember(typed, key, value)
 		}
 		input = append(typed, '}')
-		text = setMember(text, "inputSchema", input)
+		text = jsonscan.SetMember(text, "inputSchema", input)
 	}
 	if output := jsonscan.Member(text, "outputSchema"); output != nil && output[0] != '{' {
 		return nil, errors.New("its outputSchema is not an object")
@@ -100,7 +100,7 @@ func (o optionalMembers) withoutNulls(value json.RawMessage) json.RawMessage {
 			}
 			kept := inner.withoutNulls(member)
 			changed = changed || len(kept) != len(member)
-			b = appendMember(b, key, kept)
+			b = jsonscan.AppendMember(b, key, kept)
 		}
 		b = append(b, '}')
 	case value[0] == '[':
@@ -119,28 +119,4 @@ func (o optionalMembers) withoutNulls(value json.RawMessage) json.RawMessage {
 		return value
 	}
 	return b
-}
-
-// setMember returns object with a member replaced, or appended if it is absent.
-func setMember(object []byte, name string, value []byte) []byte {
-	b := []byte{'{'}
-	found := false
-	for key, old := range jsonscan.Members(object) {
-		if jsonscan.KeyIs(key, name) {
-			old, found = value, true
-		}
-		b = appendMember(b, key, old)
-	}
-	if !found {
-		b = appendMember(b, jsonscan.AppendString(nil, name), value)
-	}
-	return append(b, '}')
-}
-
-// appendMember appends a member to an object whose closing brace is missing.
-func appendMember(object, key, value []byte) []byte {
-	if len(object) > 1 {
-		object = append(object, ',')
-	}
-	return append(append(append(object, key...), ':'), value...)
 }

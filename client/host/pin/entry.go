@@ -128,10 +128,7 @@ func removeMember(object []byte, member string,
 		if change != nil {
 			value = change(key, value)
 		}
-		if len(b) > 1 {
-			b = append(b, ',')
-		}
-		b = append(append(append(b, key...), ':'), value...)
+		b = jsonscan.AppendMember(b, key, value)
 	}
 	return append(b, '}')
 }

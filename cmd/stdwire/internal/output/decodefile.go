@@ -25,13 +25,9 @@ func decodeFile(data []byte) (name string, content, rest []byte, ok bool) {
 	}
 	rest = []byte{'{'}
 	for key, value := range jsonscan.Members(data) {
-		if jsonscan.KeyIs(key, "content") {
-			continue
+		if !jsonscan.KeyIs(key, "content") {
+			rest = jsonscan.AppendMember(rest, key, value)
 		}
-		if len(rest) > 1 {
-			rest = append(rest, ',')
-		}
-		rest = append(append(append(rest, key...), ':'), value...)
 	}
 	return path.Base(strings.ReplaceAll(name, `\`, "/")), content, append(rest, '}'), true
 }

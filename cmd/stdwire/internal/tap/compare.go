@@ -26,8 +26,8 @@ func resultOrError(response []byte) []byte {
 	dst := []byte{'{'}
 	for token, value := range jsonscan.Members(response) {
 		if jsonscan.KeyIs(token, "result") || jsonscan.KeyIs(token, "error") {
-			dst = append(append(append(append(dst, token...), ':'), value...), ',')
+			dst = jsonscan.AppendMember(dst, token, value)
 		}
 	}
-	return closeList(dst, '{', '}')
+	return append(dst, '}')
 }

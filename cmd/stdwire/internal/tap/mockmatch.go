@@ -34,9 +34,9 @@ func (m *Mock) canonicalParams(method string, params []byte) []byte {
 				method == mcp.MethodInitialize && name != "protocolVersion":
 				continue
 			}
-			kept = append(append(append(append(kept, token...), ':'), value...), ',')
+			kept = jsonscan.AppendMember(kept, token, value)
 		}
-		params = closeList(kept, '{', '}')
+		params = append(kept, '}')
 	}
 	if m.redactor != nil {
 		params = digest.ReplaceAll(params, []byte(`"$1"`))

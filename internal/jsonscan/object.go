@@ -1,0 +1,26 @@
+package jsonscan
+
+// AppendMember appends a member to an object without its closing brace. name is a JSON string, as
+// from [Members] or [AppendString].
+func AppendMember(object, name, value []byte) []byte {
+	if len(object) > 1 {
+		object = append(object, ',')
+	}
+	return append(append(append(object, name...), ':'), value...)
+}
+
+// SetMember returns a copy of an object in which a member is replaced, or appended if it is absent.
+// The object must be valid.
+func SetMember(object []byte, name string, value []byte) []byte {
+	set, found := []byte{'{'}, false
+	for token, old := range Members(object) {
+		if KeyIs(token, name) {
+			old, found = value, true
+		}
+		set = AppendMember(set, token, old)
+	}
+	if !found {
+		set = AppendMember(set, AppendString(nil, name), value)
+	}
+	return append(set, '}')
+}
