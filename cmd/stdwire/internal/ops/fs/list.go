@@ -52,11 +52,7 @@ type Entry struct {
 }
 
 func (rs *Roots) list(ctx context.Context, in ListInput) (out ListOutput, err error) {
-	r, err := rs.instances.Get(in.Instance.Instance)
-	if err != nil {
-		return out, err
-	}
-	name, err := r.clean(in.Path)
+	r, name, err := rs.locate(in.Instance.Instance, in.Path)
 	if err != nil {
 		return out, err
 	}

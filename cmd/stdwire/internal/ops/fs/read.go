@@ -79,15 +79,11 @@ func readText(out ReadOutput) string {
 }
 
 func (rs *Roots) read(ctx context.Context, in ReadInput) (out ReadOutput, err error) {
-	r, err := rs.instances.Get(in.Instance.Instance)
-	if err != nil {
-		return out, err
-	}
 	if in.StartLine > 0 && in.Offset > 0 {
 		return out, dispatch.Errorf(dispatch.InvalidInput,
 			"start_line and offset both say where to start; give one of them")
 	}
-	name, err := r.clean(in.Path)
+	r, name, err := rs.locate(in.Instance.Instance, in.Path)
 	if err != nil {
 		return out, err
 	}

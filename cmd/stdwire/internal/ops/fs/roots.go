@@ -111,6 +111,16 @@ func (rs *Roots) Close() error {
 	return errors.Join(errs...)
 }
 
+// locate returns the root with a name, or the default for "", and the clean form of a path in it.
+func (rs *Roots) locate(instance, path string) (*root, string, error) {
+	r, err := rs.instances.Get(instance)
+	if err != nil {
+		return nil, "", err
+	}
+	name, err := r.clean(path)
+	return r, name, err
+}
+
 // A root is an open directory. All access goes through dir, which no path leaves.
 type root struct {
 	name string

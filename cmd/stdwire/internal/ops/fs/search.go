@@ -63,11 +63,7 @@ type Match struct {
 }
 
 func (rs *Roots) search(ctx context.Context, in SearchInput) (out SearchOutput, err error) {
-	r, err := rs.instances.Get(in.Instance.Instance)
-	if err != nil {
-		return out, err
-	}
-	name, err := r.clean(in.Path)
+	r, name, err := rs.locate(in.Instance.Instance, in.Path)
 	if err != nil {
 		return out, err
 	}

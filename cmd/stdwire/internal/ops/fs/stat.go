@@ -39,11 +39,7 @@ type StatOutput struct {
 }
 
 func (rs *Roots) stat(_ context.Context, in StatInput) (out StatOutput, err error) {
-	r, err := rs.instances.Get(in.Instance.Instance)
-	if err != nil {
-		return out, err
-	}
-	name, err := r.clean(in.Path)
+	r, name, err := rs.locate(in.Instance.Instance, in.Path)
 	if err != nil {
 		return out, err
 	}

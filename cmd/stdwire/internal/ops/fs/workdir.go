@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"cmp"
 	"os"
 
 	"github.com/stdwire/stdwire/dispatch"
@@ -14,15 +15,9 @@ import (
 // [dispatch.UnknownInstance], [dispatch.InvalidInput], [dispatch.PermissionDenied],
 // [dispatch.NotFound], and [dispatch.StateError] for a file that is not a directory.
 func (rs *Roots) OpenDir(instance, path string) (*os.File, error) {
-	r, err := rs.instances.Get(instance)
+	r, name, err := rs.locate(instance, cmp.Or(path, "."))
 	if err != nil {
 		return nil, err
-	}
-	name := "."
-	if path != "" {
-		if name, err = r.clean(path); err != nil {
-			return nil, err
-		}
 	}
 	info, err := r.dir.Stat(name)
 	if err == nil && !info.IsDir() {

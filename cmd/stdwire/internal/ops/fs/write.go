@@ -80,11 +80,7 @@ func (p *replacement) confirm(ctx context.Context) error {
 // change locks a file and calls fn to replace it.
 func (rs *Roots) change(ctx context.Context, on dispatch.Instance, asked string, createDirs bool,
 	fn func(*replacement) error) error {
-	r, err := rs.instances.Get(on.Instance)
-	if err != nil {
-		return err
-	}
-	asked, err = r.clean(asked)
+	r, asked, err := rs.locate(on.Instance, asked)
 	if err != nil {
 		return err
 	}
