@@ -130,13 +130,14 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/registry", []string{"client/host/config"}},
 	{"cmd/stdwire/internal/ops/fs", []string{
-		"internal/atomicfile", "dispatch/quota", "dispatch",
+		"internal/atomicfile", "internal/printable", "dispatch/quota", "dispatch",
 	}},
 	{"cmd/stdwire/internal/ops/proc", []string{
-		"internal/child", "dispatch", "cmd/stdwire/internal/guard", "cmd/stdwire/internal/ops/fs",
+		"internal/child", "internal/printable", "dispatch", "cmd/stdwire/internal/guard",
+		"cmd/stdwire/internal/ops/fs",
 	}},
 	{"cmd/stdwire/internal/ops/host", []string{
-		"dispatch", "client/host",
+		"internal/printable", "dispatch", "client/host",
 	}},
 	{"cmd/stdwire/internal/term", []string{
 		"internal/printable", "internal/render", "internal/terminal",

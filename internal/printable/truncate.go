@@ -14,6 +14,19 @@ func TruncateBytes(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
+// TrimPartialRune removes an incomplete character from the end of a text.
+func TrimPartialRune(text []byte) []byte {
+	for i := len(text) - 1; i >= 0 && i > len(text)-utf8.UTFMax; i-- {
+		if utf8.RuneStart(text[i]) {
+			if !utf8.FullRune(text[i:]) {
+				return text[:i]
+			}
+			break
+		}
+	}
+	return text
+}
+
 // TruncateRunes returns s, or its first n-1 characters and "…" if it has more than n.
 func TruncateRunes(s string, n int) string {
 	if len(s) <= n || utf8.RuneCountInString(s) <= n {

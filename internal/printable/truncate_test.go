@@ -24,3 +24,13 @@ func TestTruncate(t *testing.T) {
 		assert.Equal(t, TruncateRunes(tc.in, tc.n), tc.runes)
 	}
 }
+
+func TestTrimPartialRune(t *testing.T) {
+	for text, whole := range map[string]string{
+		"": "", "a": "a", "ä": "ä", "a\xc3": "a", "…": "…", "\xe2": "", "\xe2\x80": "",
+		"a😀": "a😀", "a\xf0\x9f\x98": "a", "\x98\x80": "\x98\x80",
+		"a\x80\x80\x80": "a\x80\x80\x80", "a\xff": "a\xff",
+	} {
+		assert.Equal(t, string(TrimPartialRune([]byte(text))), whole)
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 // A key is a key press, or a part of a pasted text.
@@ -215,13 +217,5 @@ func incompleteSuffix(in []byte) int {
 	if in[len(in)-1] == '\r' {
 		return 1
 	}
-	for n := 1; n <= min(utf8.UTFMax-1, len(in)); n++ {
-		if tail := in[len(in)-n:]; utf8.RuneStart(tail[0]) {
-			if !utf8.FullRune(tail) {
-				return n
-			}
-			break
-		}
-	}
-	return 0
+	return len(in) - len(printable.TrimPartialRune(in))
 }

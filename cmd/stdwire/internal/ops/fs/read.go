@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 // maxHashed is the maximum size of a file for which reading any part also returns the hash of the
@@ -190,7 +191,7 @@ func (p *fileRange) fill(out *ReadOutput, in ReadInput) error {
 	data := p.data
 	whole := data // without a character truncated by the limit
 	if p.full {
-		whole = trimRune(data)
+		whole = printable.TrimPartialRune(data)
 	}
 	text := utf8.Valid(whole) && bytes.IndexByte(whole, 0) < 0
 	if in.Encoding == "text" && !text {
@@ -214,19 +215,6 @@ func (p *fileRange) fill(out *ReadOutput, in ReadInput) error {
 		}
 	}
 	return nil
-}
-
-// trimRune removes an incomplete character from the end of data.
-func trimRune(data []byte) []byte {
-	for i := len(data) - 1; i >= 0 && i > len(data)-utf8.UTFMax; i-- {
-		if utf8.RuneStart(data[i]) {
-			if !utf8.FullRune(data[i:]) {
-				return data[:i]
-			}
-			break
-		}
-	}
-	return data
 }
 
 // decode decodes the content of an input, which is text or base64.

@@ -4,7 +4,8 @@ import (
 	"context"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 const (
@@ -35,12 +36,10 @@ func (o *Options) logs(ctx context.Context, in LogsInput) (LogsOutput, error) {
 	defer timer.Stop()
 	for {
 		text, next, missed, grown := log.From(in.After)
-		if partial := partialRune(text); partial > 0 {
-			text, next = text[:len(text)-partial], next-int64(partial)
-		}
-		out := LogsOutput{Text: strings.ToValidUTF8(string(text), "\uFFFD"), Next: next,
-			Missed: missed}
-		if len(text) > 0 || in.Wait == 0 {
+		whole := printable.TrimPartialRune(text)
+		out := LogsOutput{Text: strings.ToValidUTF8(string(whole), "\uFFFD"),
+			Next: next - int64(len(text)-len(whole)), Missed: missed}
+		if len(whole) > 0 || in.Wait == 0 {
 			return out, nil
 		}
 		select {
@@ -51,17 +50,4 @@ func (o *Options) logs(ctx context.Context, in LogsInput) (LogsOutput, error) {
 			return LogsOutput{}, ctx.Err()
 		}
 	}
-}
-
-// partialRune returns the number of bytes of an incomplete character at the end of a text.
-func partialRune(text []byte) int {
-	for i := 1; i < utf8.UTFMax && i <= len(text); i++ {
-		if last := text[len(text)-i:]; utf8.RuneStart(last[0]) {
-			if utf8.FullRune(last) {
-				return 0
-			}
-			return i
-		}
-	}
-	return 0
 }

@@ -1,6 +1,10 @@
 package proc
 
-import "io"
+import (
+	"io"
+
+	"github.com/stdwire/stdwire/internal/printable"
+)
 
 const copyBuffer = 32 << 10 // bytes per read
 
@@ -15,7 +19,7 @@ func copyOutput(r io.Reader, write func([]byte)) {
 			write(data)
 			return
 		}
-		whole := trimPartialRune(data)
+		whole := printable.TrimPartialRune(data)
 		write(whole)
 		kept = copy(buf, data[len(whole):])
 	}

@@ -1,6 +1,10 @@
 package proc
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/stdwire/stdwire/internal/printable"
+)
 
 const halfExcerpt = 32 << 10 // bytes
 
@@ -23,7 +27,8 @@ func (e *excerpt) text() (_ string, truncated bool) {
 	if e.tail.start() == 0 {
 		return text(append(e.head, e.tail.kept...)), false
 	}
-	head, tail := trimPartialRune(e.head), skipPartialRune(e.tail.slice(e.tail.start(), e.tail.end))
+	head := printable.TrimPartialRune(e.head)
+	tail := skipPartialRune(e.tail.slice(e.tail.start(), e.tail.end))
 	omitted := int64(len(e.head)) + e.tail.end - int64(len(head)+len(tail))
 	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", text(head), omitted, text(tail)),
 		true

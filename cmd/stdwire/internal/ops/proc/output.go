@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 // An output holds the last output of a process.
@@ -119,7 +120,7 @@ func (o *output) poll(q readQuery, final bool) (result readResult, changed <-cha
 	}
 	data := o.ring.slice(from, to)
 	if to < o.ring.end && !result.matched {
-		data = trimPartialRune(data)
+		data = printable.TrimPartialRune(data)
 	}
 	result.text = text(data)
 	result.cursor = from + int64(len(data))

@@ -8,19 +8,6 @@ import (
 // text converts output to a string, with U+FFFD for invalid UTF-8.
 func text(data []byte) string { return string(bytes.ToValidUTF8(data, []byte("\uFFFD"))) }
 
-// trimPartialRune removes an incomplete character from the end of data.
-func trimPartialRune(data []byte) []byte {
-	for i := len(data) - 1; i >= 0 && i > len(data)-utf8.UTFMax; i-- {
-		if utf8.RuneStart(data[i]) {
-			if !utf8.FullRune(data[i:]) {
-				return data[:i]
-			}
-			break
-		}
-	}
-	return data
-}
-
 // skipPartialRune removes an incomplete character from the start of data.
 func skipPartialRune(data []byte) []byte {
 	for i := 0; i < len(data) && i < utf8.UTFMax; i++ {
