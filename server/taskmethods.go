@@ -69,12 +69,13 @@ func (s *Server) findTask(ctx context.Context, id string) (*task, *TaskRecord, e
 	return nil, record, nil
 }
 
-// requireLocal returns the task. It fails if the task runs on another server.
-func requireLocal(t *task, record *TaskRecord) (*task, error) {
-	if t == nil && !record.Task.Status.Terminal() {
-		return nil, rpc.Errorf(rpc.CodeInternalError, "The task does not run on this server")
+// findLocalTask is findTask, but fails if the task runs on another server.
+func (r *request) findLocalTask() (*task, TaskRecord, error) {
+	t, record, err := r.findTask()
+	if err == nil && t == nil && !record.Task.Status.Terminal() {
+		err = rpc.Errorf(rpc.CodeInternalError, "The task does not run on this server")
 	}
-	return t, nil
+	return t, record, err
 }
 
 // getTask handles tasks/get of both eras.
@@ -111,7 +112,7 @@ func experimental(t *mcp.Task) mcp.ExperimentalTask {
 // updateTask handles tasks/update, which carries responses to requests of a task. Responses to
 // unknown or answered requests are ignored.
 func updateTask(r *request) (any, error) {
-	t, record, err := r.findTask()
+	t, record, err := r.findLocalTask()
 	if err != nil {
 		return nil, err
 	}
@@ -119,9 +120,6 @@ func updateTask(r *request) (any, error) {
 	if len(responses) == 0 || responses[0] != '{' {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams,
 			"Invalid params: inputResponses is required and must be an object")
-	}
-	if t, err = requireLocal(t, &record); err != nil {
-		return nil, err
 	}
 	changed := false
 	for token, answer := range jsonscan.Members(responses) {
@@ -145,11 +143,8 @@ func updateTask(r *request) (any, error) {
 // cancelTask handles tasks/cancel of both eras. The task has ended when cancelTask returns; the
 // handler may run longer.
 func cancelTask(r *request) (any, error) {
-	t, record, err := r.findTask()
+	t, record, err := r.findLocalTask()
 	if err != nil {
-		return nil, err
-	}
-	if t, err = requireLocal(t, &record); err != nil {
 		return nil, err
 	}
 	if record.Task.Status.Terminal() && !r.era.modern {
@@ -169,11 +164,8 @@ func cancelTask(r *request) (any, error) {
 // taskResult handles tasks/result of 2025-11-25: it waits for the end of the task and meanwhile
 // sends its requests to the client.
 func taskResult(r *request) (any, error) {
-	t, record, err := r.findTask()
+	t, record, err := r.findLocalTask()
 	if err != nil {
-		return nil, err
-	}
-	if t, err = requireLocal(t, &record); err != nil {
 		return nil, err
 	}
 	if t != nil {
