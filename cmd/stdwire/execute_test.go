@@ -133,6 +133,24 @@ func TestEmptyArguments(t *testing.T) {
 	}
 }
 
+// An empty value of a flag is not as good as no flag: serve --profile "" would offer the files of
+// this machine in place of the servers of a profile.
+func TestEmptyValues(t *testing.T) {
+	for _, words := range []string{"serve --profile", "serve --http 127.0.0.1:0 --card",
+		"serve --http 127.0.0.1:0 --oauth-issuer", "serve --http 127.0.0.1:0 --oauth-audience",
+		"serve --otlp", "serve --audit", "tools -s", "read x --save", "doctor --profile",
+		"config show --profile", "scan --profile", "enable --profile", "install --url",
+		"config import x --into", "tap -o", "bundle create --name", "help --man"} {
+		c := termtest.Capture(false)
+		args := append(strings.Fields(words), "")
+		assert.Equal(t, execute(t.Context(), args, c.Streams), 2, "%s: %s", words, c.Stderr)
+		flag := args[len(args)-2]
+		assert.Assert(t, strings.Contains(c.Stderr.String(), ": "+flag+": the "), "%s: %s", words,
+			c.Stderr)
+		assert.Equal(t, c.Stdout.String(), "", words)
+	}
+}
+
 // Flags in place of a command, and several words after help.
 func TestWaysToAsk(t *testing.T) {
 	for _, tt := range []struct{ args, same string }{

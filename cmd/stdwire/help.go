@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,15 +47,8 @@ needed:
 				}
 				return helpOn(ctx, std, words[0], words[1:])
 			}
-			flags := []command.Flag{{Name: "--man", Value: "DIR",
-				Help: "write manual pages below this directory",
-				Set: func(value string) error {
-					if value == "" {
-						return errors.New("the name of the directory is empty")
-					}
-					dir = value
-					return nil
-				}}}
+			flags := []command.Flag{command.TextFlag(&dir, "--man", "DIR",
+				"write manual pages below this directory")}
 			return command.Grammar{Flags: flags, Word: word}, run
 		},
 	}

@@ -37,16 +37,6 @@ contain the variables of manifests, such as ${HOME}.
       --description "Weather of today" -- ./weather-server --stdio`,
 		Make: func() (command.Grammar, command.Runner) {
 			c := new(createOptions)
-			text := func(target *string, name, value, help string) command.Flag {
-				set := func(text string) error {
-					if text == "" {
-						return errors.New("the value is empty")
-					}
-					*target = text
-					return nil
-				}
-				return command.Flag{Name: name, Value: value, Help: help, Set: set}
-			}
 			return command.Grammar{Word: command.Arguments(&c.dir),
 				Command: func(words []string) { c.words = words },
 				Flags: []command.Flag{
@@ -56,10 +46,10 @@ contain the variables of manifests, such as ${HOME}.
 							c.exclude = append(c.exclude, value)
 							return nil
 						}},
-					text(&c.name, "--name", "NAME", "the name of the bundle of a program"),
-					text(&c.version, "--version", "VERSION", "its version"),
-					text(&c.description, "--description", "TEXT", "what its server does"),
-					text(&c.author, "--author", "NAME", "who has written it"),
+					command.TextFlag(&c.name, "--name", "NAME", "the name of the bundle of a program"),
+					command.TextFlag(&c.version, "--version", "VERSION", "its version"),
+					command.TextFlag(&c.description, "--description", "TEXT", "what its server does"),
+					command.TextFlag(&c.author, "--author", "NAME", "who has written it"),
 				}}, c.run
 		},
 	}

@@ -26,11 +26,8 @@ stdwire config import reads such files.
 			var file, name, address string
 			var remotes []registry.Remote
 			flags := []command.Flag{
-				{Name: "--name", Value: "NAME", Help: "the name in the registry, such as io.github.ada/weather",
-					Set: func(value string) error {
-						name = value
-						return nil
-					}},
+				command.TextFlag(&name, "--name", "NAME",
+					"the name in the registry, such as io.github.ada/weather"),
 				{Name: "--url", Value: "URL", Help: "where the bundle can be downloaded",
 					Set: func(value string) error {
 						address = value

@@ -208,6 +208,17 @@ func NumberFlag(target *int, name, value string, least, most int, help string) F
 	}}
 }
 
+// TextFlag is a flag whose value is a text that is not empty.
+func TextFlag(target *string, name, value, help string) Flag {
+	return Flag{Name: name, Value: value, Help: help, Set: func(text string) error {
+		if text == "" {
+			return errors.New("the value is empty")
+		}
+		*target = text
+		return nil
+	}}
+}
+
 // FileFlag is a flag whose value is the path of a file.
 func FileFlag(target *string, name, help string) Flag {
 	return Flag{Name: name, Value: "FILE", Help: help, Set: func(value string) error {

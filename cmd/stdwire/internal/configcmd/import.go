@@ -42,14 +42,7 @@ downloaded or run.
 		Make: func() (command.Grammar, command.Runner) {
 			im := new(importOptions)
 			flags := []command.Flag{
-				{Name: "--into", Value: "FILE", Help: "add the servers to this file",
-					Set: func(value string) error {
-						if value == "" {
-							return errors.New("the name of the file is empty")
-						}
-						im.into = value
-						return nil
-					}},
+				command.FileFlag(&im.into, "--into", "add the servers to this file"),
 				command.SwitchFlag(&im.force, "--force", "replace different servers with the same ids"),
 			}
 			return command.Grammar{Flags: flags, Word: im.word}, im.run

@@ -44,13 +44,8 @@ func switchCommand(name, usage, summary, done, help string) command.Command {
 			s := &switchOptions{operation: "host." + name, message: done}
 			flags := []command.Flag{pidFlag(&s.pid)}
 			if name != "restart" {
-				flags = append(flags,
-					command.Flag{Name: "--profile", Value: "NAME",
-						Help: "the servers of a profile of the configuration",
-						Set: func(value string) error {
-							s.profile = value
-							return nil
-						}})
+				flags = append(flags, command.TextFlag(&s.profile, "--profile", "NAME",
+					"the servers of a profile of the configuration"))
 			}
 			word := func(w string) error {
 				s.ids = append(s.ids, w)

@@ -49,13 +49,11 @@ are never written. --env NAME=VALUE writes the value that you give.
   stdwire install codex --env API_KEY -- ./my-server --data ./data`,
 		Make: func() (command.Grammar, command.Runner) {
 			in := &installation{source: source{variables: map[string]string{}}}
-			flags := slices.Concat([]command.Flag{{Name: "-s", Value: "ID",
-				Help: "a server from the configuration, see stdwire config",
-				Set:  notEmpty(&in.id, "the id is empty")}},
+			flags := slices.Concat([]command.Flag{command.TextFlag(&in.id, "-s", "ID",
+				"a server from the configuration, see stdwire config")},
 				in.from.Flags()[:1],
 				[]command.Flag{
-					{Name: "--url", Value: "URL", Help: "a server at a URL, over HTTP",
-						Set: notEmpty(&in.url, "the URL is empty")},
+					command.TextFlag(&in.url, "--url", "URL", "a server at a URL, over HTTP"),
 					{Name: "--name", Value: "NAME",
 						Help: "the name in the application (default: the server's own)", Set: in.setName},
 					{Name: "--env", Value: "NAME[=VALUE]", Many: true,
@@ -72,16 +70,6 @@ are never written. --env NAME=VALUE writes the value that you give.
 			return command.Grammar{Flags: flags, Word: in.word,
 				Command: func(words []string) { in.words = words }}, in.run
 		},
-	}
-}
-
-func notEmpty(target *string, problem string) func(string) error {
-	return func(value string) error {
-		if value == "" {
-			return errors.New(problem)
-		}
-		*target = value
-		return nil
 	}
 }
 

@@ -4,7 +4,6 @@ package observe
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"os"
 	"sync"
@@ -42,15 +41,8 @@ func (f *Flags) ServeMetrics() { f.served = true }
 // Flags returns the flags.
 func (f *Flags) Flags() []command.Flag {
 	return []command.Flag{
-		{Name: "--otlp", Value: "URL",
-			Help: "send traces and metrics to an OpenTelemetry collector, such as http://localhost:4318 (default: OTEL_EXPORTER_OTLP_ENDPOINT, if set)",
-			Set: func(value string) error {
-				if value == "" {
-					return errors.New("the URL is empty")
-				}
-				f.endpoint = value
-				return nil
-			}},
+		command.TextFlag(&f.endpoint, "--otlp", "URL",
+			"send traces and metrics to an OpenTelemetry collector, such as http://localhost:4318 (default: OTEL_EXPORTER_OTLP_ENDPOINT, if set)"),
 		{Name: "--metrics", Value: "ADDR",
 			Help: "serve metrics for Prometheus at /metrics of an address such as 127.0.0.1:9464, without a token; the default host is 127.0.0.1",
 			Set: func(value string) (err error) {

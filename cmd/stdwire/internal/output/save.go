@@ -19,15 +19,8 @@ import (
 
 // SaveFlag is the flag --save.
 func SaveFlag(dir *string) command.Flag {
-	return command.Flag{Name: "--save", Value: "DIR",
-		Help: "write images, audio and other binary content to new files there",
-		Set: func(value string) error {
-			if value == "" {
-				return errors.New("the directory's name is empty")
-			}
-			*dir = value
-			return nil
-		}}
+	return command.TextFlag(dir, "--save", "DIR",
+		"write images, audio and other binary content to new files there")
 }
 
 // A Saver writes new files into one directory. Whatever name a server gives, it neither writes

@@ -16,19 +16,13 @@ type cardFlags struct {
 }
 
 func (c *cardFlags) flags() []command.Flag {
-	set := func(target *string) func(string) error {
-		return func(value string) error {
-			*target = value
-			return nil
-		}
-	}
 	return []command.Flag{
-		{Name: "--card", Value: "NAME", Set: set(&c.name),
-			Help: "publish a server card without authorization, at /mcp/server-card and in /.well-known/ai-catalog.json; the name is NAMESPACE/NAME, such as com.example/files"},
-		{Name: "--card-url", Value: "URL", Set: set(&c.url),
-			Help: "the public URL of /mcp for --card (default: that of --oauth-audience, or of this machine)"},
-		{Name: "--card-description", Value: "TEXT", Set: set(&c.description),
-			Help: "up to 100 characters for --card"},
+		command.TextFlag(&c.name, "--card", "NAME",
+			"publish a server card without authorization, at /mcp/server-card and in /.well-known/ai-catalog.json; the name is NAMESPACE/NAME, such as com.example/files"),
+		command.TextFlag(&c.url, "--card-url", "URL",
+			"the public URL of /mcp for --card (default: that of --oauth-audience, or of this machine)"),
+		command.TextFlag(&c.description, "--card-description", "TEXT",
+			"up to 100 characters for --card"),
 	}
 }
 

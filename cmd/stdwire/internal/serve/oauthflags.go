@@ -22,18 +22,10 @@ type oauthFlags struct {
 
 func (p *oauthFlags) flags() []command.Flag {
 	return []command.Flag{
-		{Name: "--oauth-issuer", Value: "URL",
-			Help: "accept access tokens of this authorization server for --http, instead of a bearer token",
-			Set: func(value string) error {
-				p.issuer = value
-				return nil
-			}},
-		{Name: "--oauth-audience", Value: "URL",
-			Help: "URL at which clients reach this server, such as https://example.com/mcp: tokens must be issued for it",
-			Set: func(value string) error {
-				p.audience = value
-				return nil
-			}},
+		command.TextFlag(&p.issuer, "--oauth-issuer", "URL",
+			"accept access tokens of this authorization server for --http, instead of a bearer token"),
+		command.TextFlag(&p.audience, "--oauth-audience", "URL",
+			"URL at which clients reach this server, such as https://example.com/mcp: tokens must be issued for it"),
 		{Name: "--oauth-scope", Value: "SCOPE", Many: true, Help: "a scope that tokens must have",
 			Set: func(value string) error {
 				p.scopes = append(p.scopes, value)

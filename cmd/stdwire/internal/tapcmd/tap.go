@@ -53,11 +53,7 @@ Commands for a recording:
 			return command.Grammar{Rest: rest, Subcommands: tapCommands(),
 				Command: func(words []string) { t.words = words },
 				Flags: []command.Flag{
-					{Name: "-o", Value: "FILE", Help: "record in this file",
-						Set: func(value string) error {
-							t.file = value
-							return nil
-						}},
+					command.FileFlag(&t.file, "-o", "record in this file"),
 					command.SwitchFlag(&t.live, "--live", "show a line for each frame on stderr"),
 					command.SwitchFlag(&t.redact, "--redact", "replace values with digests"),
 					byteSize(&t.maxSize, "--max-size", "maximum size of the recording"),

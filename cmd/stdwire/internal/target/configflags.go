@@ -86,14 +86,8 @@ type ConfiguredServer struct {
 
 func (s *ConfiguredServer) flags() []command.Flag {
 	return append([]command.Flag{
-		{Name: "-s", Value: "ID", Help: "a server from the configuration, see stdwire config",
-			Set: func(value string) error {
-				if value == "" {
-					return errors.New("the id is empty")
-				}
-				s.ID = value
-				return nil
-			}}}, s.ConfigFlags.Flags()...)
+		command.TextFlag(&s.ID, "-s", "ID", "a server from the configuration, see stdwire config")},
+		s.ConfigFlags.Flags()...)
 }
 
 // Has reports whether the configuration has a server of that id. An error of the configuration

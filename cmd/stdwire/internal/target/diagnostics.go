@@ -10,12 +10,8 @@ import (
 
 // ProfileFlag is the flag --profile.
 func ProfileFlag(profile *string) command.Flag {
-	return command.Flag{Name: "--profile", Value: "NAME",
-		Help: "only the servers of this profile of the configuration",
-		Set: func(value string) error {
-			*profile = value
-			return nil
-		}}
+	return command.TextFlag(profile, "--profile", "NAME",
+		"only the servers of this profile of the configuration")
 }
 
 // PrintDiagnostics prints the diagnostics of a configuration.
