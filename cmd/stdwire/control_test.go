@@ -207,6 +207,7 @@ func TestControl(t *testing.T) {
 		"2 restart --profile one": "unknown flag --profile",
 		"2 logs":                  "which server?",
 		"2 logs a b":              `unexpected argument "b"`,
+		"2 logs @a --pid 1":       "--pid is for a server of a gateway",
 		"2 logs a --pid x":        `--pid: "x" is not a process ID`,
 		"2 status x":              `unexpected argument "x"`,
 		"2 status -o yaml":        `-o: "yaml" is not one of text, json`,

@@ -178,6 +178,7 @@ files: accepted app ui://_stdwire/files.html, which was new
 	assert.Equal(t, pin("rm"), ran{0, "files: deleted the records of all definitions\n", ""})
 	assert.Equal(t, pin("rm").code, 5)
 	for args, want := range map[string]string{"pin list x": "unexpected argument",
+		"pin list -s files": "list prints all servers", "pin -s files": "list prints all servers",
 		"pin dif -s files": "did you mean diff?", "pin accept": "which server?"} {
 		got := run(t, strings.Fields(args)...)
 		assert.Equal(t, got.code, 2)

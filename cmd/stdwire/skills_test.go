@@ -65,6 +65,8 @@ func TestSkillCommands(t *testing.T) {
 		{"skill get", 2, "", "which skill?"},
 		{"skill get a b c", 2, "", `unexpected argument "c"`},
 		{"skill get skill://pdf/SKILL.md b --save x", 2, "", "--save saves all files"},
+		{"skill get skill://pdf/SKILL.md -o json --save x", 2, "",
+			`"message":"skill get: --save prints only the directory"`},
 		{"skill get skill://pdf/SKILL.md --save " + out, 0, filepath.Join("pdf") + "\n", ""},
 		{"skill get skill://pdf/SKILL.md --save " + out, 2, "", "remove it, or choose another"},
 	} {

@@ -79,6 +79,8 @@ func (s *Skill) run(ctx context.Context, std *term.Streams) error {
 		return command.Usagef("which skill?").WithHint("stdwire ls skills lists them")
 	case s.save != "" && s.file != "":
 		return command.Usagef("--save saves all files").WithHint("leave out --save or " + s.file)
+	case s.save != "" && s.Output != "text":
+		return command.Usagef("--save prints only the directory").WithHint("leave out -o")
 	}
 	return s.target.Use(ctx, std, func(c *client.Client) error {
 		if s.save != "" {

@@ -77,6 +77,9 @@ func (p *pinOptions) run(ctx context.Context, std *term.Streams) error {
 	}
 	id := p.target.Configured.ID
 	switch {
+	case (p.action == "" || p.action == "list") && !p.target.IsBuiltin():
+		return command.Usagef("list prints all servers").WithHint(
+			"leave out the server, or compare its definitions with its records: stdwire pin diff")
 	case p.action == "" || p.action == "list":
 		return p.list(std, pins)
 	case id == "" && p.action == "diff" && p.names == nil && p.target.IsBuiltin():

@@ -41,6 +41,9 @@ func (l *logsOptions) run(ctx context.Context, std *term.Streams) error {
 	}
 	find := l.gateway
 	if strings.HasPrefix(l.id, "@") {
+		if l.pid != 0 {
+			return command.Usagef("--pid is for a server of a gateway")
+		}
 		find = l.connection
 	}
 	all, g, err := find(ctx, std)
