@@ -62,6 +62,9 @@ func (a *auditFile) Write(lines []byte) (written int, err error) {
 		fits := len(lines)
 		if a.limit > 0 {
 			if fits = a.room(lines); fits == 0 {
+				if err := a.sync(); err != nil { // rename closes the file
+					return written, err
+				}
 				a.report(a.rename())
 				// If it could not be renamed, a file that is too large loses nothing.
 				fits = max(a.room(lines), 1+bytes.IndexByte(lines, '\n'))
@@ -129,8 +132,7 @@ func (a *auditFile) reopen() error {
 	if err != nil {
 		return err
 	}
-	_ = a.sync()
-	_ = a.f.Close()
+	_ = a.f.Close() // Write has flushed it
 	a.f = f
 	return nil
 }
