@@ -6,7 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode"
+
+	"github.com/stdwire/stdwire/internal/jsonexact"
 )
 
 // A field is a struct field that encoding/json decodes and encodes.
@@ -103,7 +104,7 @@ func fieldsOf(t reflect.Type) []field {
 					continue
 				}
 				name, options, _ := strings.Cut(tag, ",")
-				if !isFieldName(name) {
+				if !jsonexact.IsName(name) {
 					name = ""
 				}
 				index := append(slices.Clone(e.index), n)
@@ -177,17 +178,6 @@ func hasOption(options, name string) bool {
 		}
 	}
 	return false
-}
-
-// isFieldName reports whether encoding/json accepts a name in a tag.
-func isFieldName(name string) bool {
-	for _, r := range name {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) &&
-			!strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) {
-			return false
-		}
-	}
-	return name != ""
 }
 
 // canBeQuoted reports whether the option string has an effect on a type.

@@ -58,7 +58,7 @@ func (c *Codec) fieldsOf(t reflect.Type) (fields []field, extra []int) {
 				}
 				tag := sf.Tag.Get("json")
 				name, options, _ := strings.Cut(tag, ",")
-				if !isName(name) {
+				if !IsName(name) {
 					name = ""
 				}
 				switch {
@@ -135,8 +135,8 @@ func (c *Codec) newField(
 	return f
 }
 
-// isName reports whether a tag is a valid name by the rules of encoding/json.
-func isName(name string) bool {
+// IsName reports whether encoding/json accepts a name in the tag of a field.
+func IsName(name string) bool {
 	for _, r := range name {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) &&
 			!strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) {
