@@ -107,13 +107,6 @@ func (s *site) stop(how syscall.Signal) {
 	}
 }
 
-// restart starts the process once more, at the same address.
-func (s *site) restart(how syscall.Signal) {
-	s.t.Helper()
-	s.stop(how)
-	s.start(s.address())
-}
-
 func (s *site) cut() {
 	s.t.Helper()
 	r, err := http.Post(strings.TrimSuffix(s.tapped, "/mcp")+"/cut", "", nil)

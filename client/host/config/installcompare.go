@@ -14,22 +14,16 @@ func equalJSON(a, b []byte) bool { return bytes.Equal(sorted(a), sorted(b)) }
 
 // sorted returns a valid text without white space, with members in the order of their names.
 func sorted(text []byte) []byte {
-	type pair struct {
-		name  string
-		value []byte
-	}
-	var pairs []pair
 	switch text[0] {
 	case '{':
+		var members []insertion
 		for token, value := range jsonscan.Members(text) {
 			name, _ := jsonscan.Text(token)
-			pairs = append(pairs, pair{name, sorted(value)})
+			members = append(members, insertion{name, sorted(value)})
 		}
-		slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(a.name, b.name) })
-		var members []insertion
-		for _, p := range pairs {
-			members = append(members, insertion{p.name, p.value})
-		}
+		slices.SortStableFunc(members, func(a, b insertion) int {
+			return cmp.Compare(a.name, b.name)
+		})
 		return objectJSON(members)
 	case '[':
 		var elements []insertion
