@@ -60,7 +60,7 @@ func (r *request) confirm(ctx context.Context, typed *typedTool, call dispatch.C
 // chosen them and the user has not seen them.
 func confirmMessage(message string, call *dispatch.Call) string {
 	// equal arguments must give equal questions
-	arguments := string(canonicalJSON(call.Arguments))
+	arguments := printable.JSON(string(canonicalJSON(call.Arguments)))
 	arguments = printable.TruncateBytes(arguments, maxShownArguments)
 	text := strings.TrimSpace(message) + "\n\nOperation: " + call.Operation
 	if arguments != "" && arguments != "{}" && arguments != "null" {

@@ -275,3 +275,13 @@ func TestCallCanBeCancelledWhileItIsConfirmed(t *testing.T) {
 	assert.Assert(t, strings.Contains(l.read(), `"method":"notifications/cancelled"`))
 	assert.Assert(t, strings.Contains(l.ask(`{"jsonrpc":"2.0","id":2,"method":"ping"}`), `"id":2`))
 }
+
+// Invisible characters of the arguments must not change what the user reads.
+func TestConfirmationIsPrintable(t *testing.T) {
+	got := decode(t, dial(t, quiet, notes()).ask(
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_delete","arguments":{"id":"7\u202e\u2028<x>"},"_meta":{%s}}}`,
+		elicits))
+	assert.Equal(t, got.Requests["confirm_operation"].Params.Message,
+		"Delete a note. This cannot be undone.\n\nOperation: note.delete\nArguments: "+
+			`{"id":"7\u202e\u2028<x>"}`)
+}

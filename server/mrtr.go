@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/jsondiff"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -146,16 +147,10 @@ func (x *mrtr) binding() []byte {
 // canonicalJSON returns JSON in a form that does not depend on white space, escapes and the order
 // of members, because a client may encode its request differently when it repeats it.
 func canonicalJSON(value []byte) []byte {
-	if value == nil {
-		return nil
-	}
-	d := json.NewDecoder(bytes.NewReader(value))
-	d.UseNumber()
-	var decoded any
-	if d.Decode(&decoded) != nil {
+	text, err := jsondiff.Canonical(value)
+	if err != nil { // nothing, a member that occurs twice, or very deep nesting
 		return value
 	}
-	text, _ := json.Marshal(decoded) // a decoded value can be encoded
 	return text
 }
 

@@ -77,7 +77,8 @@ var layers = []struct {
 			"internal/hostname", "internal/httpdeadline", "internal/lograte", "dispatch/schema",
 			"dispatch/quota", "dispatch"}},
 
-	{"server", []string{"internal/contain", "rpc/mcp/skill", "internal/printable", "internal/jsonscan",
+	{"server", []string{"internal/contain", "rpc/mcp/skill", "internal/printable", "internal/jsondiff",
+		"internal/jsonscan",
 		"internal/jsonexact", "internal/lazyregexp",
 		"internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema",
 		"dispatch/quota"}},
