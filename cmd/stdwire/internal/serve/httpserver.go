@@ -202,10 +202,7 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 
 // checkToken returns an error if the flags for tokens and TLS contradict each other.
 func (w *httpServer) checkToken() error {
-	given := cmp.Or(w.token.given(), w.tls.given(), w.card.given(), w.metrics.given())
 	switch {
-	case w.address == "" && given != "":
-		return command.Usagef("%s is for clients over HTTP", given).WithHint("add --http ADDR")
 	case w.token.env != "" && w.token.file != "":
 		return command.Usagef("--token-env and --token-file exclude each other")
 	case w.noAuth && w.token.given() != "":

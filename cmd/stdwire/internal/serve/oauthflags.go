@@ -50,6 +50,9 @@ func (p *oauthFlags) given() string {
 // check returns an error if flags contradict each other.
 func (w *httpServer) check() error {
 	p := &w.oauth
+	if given := w.given(); w.address == "" && given != "" {
+		return command.Usagef("%s is for clients over HTTP", given).WithHint("add --http ADDR")
+	}
 	if err := w.checkToken(); err != nil {
 		return err
 	}
@@ -58,9 +61,6 @@ func (w *httpServer) check() error {
 		return nil
 	}
 	switch {
-	case w.address == "":
-		return command.Usagef("%s: authorization needs HTTP",
-			given).WithHint("add --http ADDR")
 	case p.issuer == "":
 		return command.Usagef("%s: --oauth-issuer is missing", given)
 	case p.audience == "":

@@ -47,14 +47,10 @@ func (x *transportBridge) isEnabled() bool { return x.remote.URL != "" || x.web.
 
 // check returns an error if flags contradict each other.
 func (x *transportBridge) check() error {
-	only := x.web.given()
 	switch {
 	case x.remote.URL != "" && x.words != nil:
 		return command.Usagef(
 			"--url and a command after -- exclude each other")
-	case x.web.address == "" && only != "":
-		return command.Usagef("%s is for clients over HTTP",
-			only).WithHint("add --http ADDR")
 	case !x.isEnabled() && x.era != "":
 		return command.Usagef(
 			"--era is for a server that is served over another transport").WithHint(
