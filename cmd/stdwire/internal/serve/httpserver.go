@@ -80,8 +80,6 @@ func (w *httpServer) flags() []command.Flag {
 // given returns the name of a given flag that needs --http, or "".
 func (w *httpServer) given() string {
 	switch {
-	case w.stateKey != nil:
-		return "--state-key-env"
 	case w.noAuth:
 		return "--no-auth"
 	case w.sse:
