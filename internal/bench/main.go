@@ -13,10 +13,11 @@
 //	go run . -draw FILE.json -svg FILE
 //
 // Absolute numbers depend on the machine; compare the ratios. Each number is the median of the
-// repeats. The programs take turns, so that other load on the machine affects all. The suite
-// gateway-http also measures TBXark's mcp-proxy if STDWIRE_BENCH_MCP_PROXY is the path of its
-// binary. With -profile, the servers of the HTTP suites and of the suite telemetry and the clients
-// write pprof profiles: NAME.cpu and NAME.allocs. With -own, the suites measure stdwire only.
+// repeats, followed by the least and the greatest. The programs take turns, so that other load on
+// the machine affects all. The suite gateway-http also measures TBXark's mcp-proxy if
+// STDWIRE_BENCH_MCP_PROXY is the path of its binary. With -profile, the servers of the HTTP suites
+// and of the suite telemetry and the clients write pprof profiles: NAME.cpu and NAME.allocs. With
+// -own, the suites measure stdwire only.
 //
 // With -svg, the program also draws the numbers that it has beside those of other programs as bars
 // in an SVG file; with -save, it writes them as JSON, which -draw draws later, without measuring.
@@ -201,8 +202,8 @@ func main() {
 			}
 			rounds = append(rounds, round)
 		}
-		all := medians(rounds)
-		print(s, all)
+		all, spreads := medians(rounds)
+		print(s, all, spreads)
 		drawn = append(drawn, all...)
 	}
 	f := figureOf(drawn)
@@ -217,9 +218,10 @@ func main() {
 	}
 }
 
-// medians returns the median of each measure over all rounds.
-func medians(rounds [][]measure) []measure {
-	result := slices.Clone(rounds[0])
+// medians returns the median of each measure over all rounds, and its least and greatest value as
+// text.
+func medians(rounds [][]measure) (result []measure, spreads []string) {
+	result, spreads = slices.Clone(rounds[0]), make([]string, len(rounds[0]))
 	for i := range result {
 		var same []measure
 		for _, round := range rounds {
@@ -227,12 +229,14 @@ func medians(rounds [][]measure) []measure {
 		}
 		slices.SortFunc(same, func(a, b measure) int { return cmp.Compare(a.value, b.value) })
 		result[i] = same[len(same)/2]
+		spreads[i] = fmt.Sprintf("%.4g–%.4g", same[0].value, same[len(same)-1].value)
 	}
-	return result
+	return result, spreads
 }
 
-// print prints the measures. The ratio is stdwire's number divided by the program's.
-func print(s suite, all []measure) {
+// print prints the measures and their spreads. The ratio is stdwire's number divided by the
+// program's.
+func print(s suite, all []measure, spreads []string) {
 	ours := map[string]float64{}
 	for _, m := range all {
 		if m.program == "stdwire" {
@@ -241,13 +245,13 @@ func print(s suite, all []measure) {
 	}
 	fmt.Printf("\n%s\n", s.name)
 	w := tabwriter.NewWriter(os.Stdout, 2, 0, 2, ' ', 0)
-	for _, m := range all {
+	for i, m := range all {
 		ratio := "-"
 		if m.program != "stdwire" && m.value > 0 {
 			ratio = fmt.Sprintf("stdwire: %.2f×", ours[m.what]/m.value)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%.4g %s\t%s\t%s\n", m.what, m.program, m.value, m.unit, m.extra,
-			ratio)
+		fmt.Fprintf(w, "%s\t%s\t%.4g %s\t%s\t%s\t%s\n", m.what, m.program, m.value, m.unit,
+			spreads[i], m.extra, ratio)
 	}
 	w.Flush()
 	for _, b := range s.budgets {
