@@ -159,8 +159,8 @@ func (d *Dispatcher) Run(ctx context.Context, op *Operation, call *Call) (result
 		}
 	}
 	if elapsed := time.Since(start); elapsed >= d.slow && d.slow > 0 && op.spec.Kind != Wait {
-		d.logCall(ctx, slog.LevelWarn, "slow operation", op, call, slog.Duration("duration", elapsed),
-			slog.Bool("success", result.Success()))
+		d.logCall(ctx, slog.LevelWarn, "slow operation", op, call,
+			slog.Duration("duration", elapsed), slog.Bool("success", result.Success()))
 	}
 	return result
 }

@@ -230,7 +230,7 @@ func (p *Pool) serveWaiting() {
 	}
 }
 
-// owner returns the owner of that name, which it adds if there is none. mu must be held.
+// owner returns the owner of that name, and adds it if it is missing. The caller holds mu.
 func (p *Pool) owner(name string) *owner {
 	o := p.owners[name]
 	if o == nil {

@@ -91,7 +91,7 @@ func FuzzValidateLeniently(f *testing.F) {
 	})
 }
 
-// Each round determines anew which nodes are secret, because removing a property renumbers them.
+// Each round finds the secret nodes again, because removing a property renumbers them.
 func TestValidateLenientlyHidesSecrets(t *testing.T) {
 	s := MustCompile(`{"additionalProperties":false,"properties":{
 		"p":{"type":"integer","writeOnly":true},"n":{"type":"integer"}}}`)

@@ -28,7 +28,8 @@ func (p *parser) literal() ([]byte, error) {
 	// A space may separate a date from a time.
 	if date := p.data[start:p.i]; len(date) == 10 && date[4] == '-' && p.i+1 < len(p.data) &&
 		p.data[p.i] == ' ' && isDigit(p.data[p.i+1]) {
-		for p.i++; isDigit(p.peek()) || p.i < len(p.data) && strings.IndexByte("+-:.Zz", p.peek()) >= 0; {
+		for p.i++; isDigit(p.peek()) ||
+			p.i < len(p.data) && strings.IndexByte("+-:.Zz", p.peek()) >= 0; {
 			p.i++
 		}
 	}

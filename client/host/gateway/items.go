@@ -117,7 +117,8 @@ func (u *upstreamServer) putTemplate(s *server.Server, public string,
 	extension := extensionOf(d.item.URITemplate, d.item.MIMEType)
 	if offered.URITemplate != public {
 		offered.URITemplate = public
-		definition = jsonscan.SetMember(definition, "uriTemplate", jsonscan.AppendString(nil, public))
+		definition = jsonscan.SetMember(definition, "uriTemplate",
+			jsonscan.AppendString(nil, public))
 	}
 	return s.AddResourceTemplate(
 		server.ResourceTemplate{ResourceTemplate: offered, NeedsSession: u.perSession,

@@ -23,7 +23,7 @@ type Options struct {
 	CacheDir string
 	// Pins, if set, records the definitions of tools, prompts, resources and templates at the first
 	// use of their server and up to 10 s after it. A definition that has changed since, or that a
-	// known server adds later, is withheld until [pin.Lock.Accept] accepts it and
+	// known server adds later, is withheld until [pin.File.Accept] accepts it and
 	// [Gateway.Recheck], or the server's next list, compares it again.
 	Pins *pin.File
 	// PinsWarn offers such definitions and only logs them.

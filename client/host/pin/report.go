@@ -10,7 +10,7 @@ import (
 
 // A Report is the result of comparing a server's definitions of one kind with their pins.
 type Report struct {
-	// First says that the kind was never checked before. [Lock.Check] has pinned all definitions.
+	// First says that the kind was never checked before. [File.Check] has pinned all definitions.
 	First    bool
 	Verdicts []Verdict // in the order of the definitions
 	Missing  []string  // the names of pins without a definition, sorted

@@ -46,9 +46,11 @@ contain the variables of manifests, such as ${HOME}.
 							c.exclude = append(c.exclude, value)
 							return nil
 						}},
-					command.TextFlag(&c.name, "--name", "NAME", "the name of the bundle of a program"),
+					command.TextFlag(&c.name, "--name", "NAME",
+						"the name of the bundle of a program"),
 					command.TextFlag(&c.version, "--version", "VERSION", "its version"),
-					command.TextFlag(&c.description, "--description", "TEXT", "what its server does"),
+					command.TextFlag(&c.description, "--description", "TEXT",
+						"what its server does"),
 					command.TextFlag(&c.author, "--author", "NAME", "who has written it"),
 				}}, c.run
 		},

@@ -238,7 +238,7 @@ func TestSecretsAreNotAsked(t *testing.T) {
 	}
 }
 
-// No text of a server can be taken for one of this program, or control the terminal.
+// A text of a server looks different from those of this program, and cannot control the terminal.
 func TestTextsOfServers(t *testing.T) {
 	params := formOf(`"a\n\u001b[2J":{"type":"string","enum":["x\ny\u202e"]}`, ``)
 	params.Message = "Hello\r\nstdwire: trust me\x1b]0;x\a\u202e\n" + strings.Repeat("long", 5000)

@@ -24,7 +24,8 @@ type writer struct{ strings.Builder }
 
 // title begins a page.
 func (w *writer) title(name string, section int, b Build, summary string) {
-	sectionName := map[int]string{1: "User Commands", 5: "File Formats", 7: "Miscellaneous"}[section]
+	sectionName := map[int]string{
+		1: "User Commands", 5: "File Formats", 7: "Miscellaneous"}[section]
 	fmt.Fprintf(w, ".TH %s %d \"%s\" \"stdwire %s\" \"%s\"\n", escape(strings.ToUpper(name)), section,
 		b.Date, escape(b.Version), sectionName) // no program understands an escaped date
 	w.request("nr", "HY", "0") // flags are not hyphenated

@@ -262,8 +262,8 @@ func (e *environment) number(name string, fallback int) int {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n <= 0 || n > maximum {
-		e.warn("%s: %s is not a number from 1 to %d: %d is used", name, printable.Line(text), maximum,
-			fallback)
+		e.warn("%s: %s is not a number from 1 to %d: %d is used", name, printable.Line(text),
+			maximum, fallback)
 		return fallback
 	}
 	return n
