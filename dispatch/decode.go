@@ -120,7 +120,7 @@ func shownReason(err error) string {
 		found = found[:maxShown] + "…"
 	}
 	if kind := target.Kind(); reflect.Int <= kind && kind <= reflect.Uint64 {
-		return fmt.Sprintf("must be a %d-bit integer in plain digits, not %s", target.Bits(),
+		return fmt.Sprintf("must be a %d-bit integer, not %s", target.Bits(),
 			found)
 	}
 	return "must not be " + found

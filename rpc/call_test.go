@@ -117,7 +117,7 @@ func TestErrorData(t *testing.T) {
 	onWire(t, rpc.Options{}, func(t *testing.T, w *wire) {
 		c, err := w.peer.Start(t.Context(), "m", nil)
 		assert.NilError(t, err)
-		w.send(`{"jsonrpc":"2.0","id":1,"error":{"code":-5,"message":"a\nb","data":{"x": [1]},"more":1}}`)
+		w.send(`{"jsonrpc":"2.0","id":1,"error":{"code":-5.0,"message":"a\nb","data":{"x": [1]},"more":1}}`)
 		e, ok := errors.AsType[*rpc.Error](c.Wait(t.Context(), nil))
 		assert.Assert(t, ok)
 		assert.Equal(t, e.Code, -5)

@@ -71,8 +71,9 @@ func (e *Error) appendJSON(dst []byte) []byte {
 func parseError(raw []byte) error {
 	e := new(Error)
 	message := jsonscan.Member(raw, "message")
-	if json.Unmarshal(jsonscan.Member(raw, "code"), &e.Code) != nil || message != nil &&
-		json.Unmarshal(message, &e.Message) != nil {
+	code, isCode := jsonscan.Int(jsonscan.Member(raw, "code"), strconv.IntSize)
+	e.Code = int(code)
+	if !isCode || message != nil && json.Unmarshal(message, &e.Message) != nil {
 		return fmt.Errorf("%w: the error of a response is %.200s", ErrProtocol, raw)
 	}
 	e.Data = bytes.Clone(jsonscan.Member(raw, "data"))

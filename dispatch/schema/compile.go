@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math"
+	"strconv"
 	"sync"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
 // Limits of Compile. The error for a schema that exceeds one wraps ErrLimit.
@@ -317,18 +320,18 @@ func (s *subschema) inPlace(yield func(*subschema) bool) {
 func compileNatural(field func(*subschema) *int) func(*compiler, *subschema, uint32) error {
 	return func(_ *compiler, s *subschema, at uint32) error {
 		doc := &s.res.doc.index
-		d := decimal{}
+		d := jsonscan.Decimal{}
 		if doc.kind(at) == number {
-			d = parseDecimal(doc.raw(at))
+			d = jsonscan.ParseDecimal(doc.raw(at))
 		}
-		if doc.kind(at) != number || d.negative || !d.isInteger() {
+		if doc.kind(at) != number || d.Negative || !d.IsInteger() {
 			return fmt.Errorf("must be a non-negative integer, is %s", doc.describe(at))
 		}
-		n, ok := d.natural()
+		n, ok := jsonscan.Int(doc.raw(at), strconv.IntSize)
 		if !ok {
 			n = math.MaxInt
 		}
-		*field(s) = n
+		*field(s) = int(n)
 		return nil
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 	"slices"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
 // equal reports whether two JSON values are equal. Numbers are compared by value, so 1, 1.0 and
@@ -19,8 +21,8 @@ func (v *validator) equal(docA *index, a uint32, docB *index, b uint32) bool {
 	case boolean:
 		return docA.isTrue(a) == docB.isTrue(b)
 	case number:
-		d, e := parseDecimal(docA.raw(a)), parseDecimal(docB.raw(b))
-		return v.step((len(docA.raw(a))+len(docB.raw(b)))/bytesPerStep) && d.compare(&e) == 0
+		d, e := jsonscan.ParseDecimal(docA.raw(a)), jsonscan.ParseDecimal(docB.raw(b))
+		return v.step((len(docA.raw(a))+len(docB.raw(b)))/bytesPerStep) && d.Compare(&e) == 0
 	case str:
 		if len(docA.raw(a)) != len(docB.raw(b)) && !docA.nodes[a].escaped &&
 			!docB.nodes[b].escaped {
@@ -91,13 +93,13 @@ func (v *validator) hash(n uint32) uint64 {
 	case boolean:
 		h.WriteByte(doc.data[doc.nodes[n].start])
 	case number:
-		d := parseDecimal(doc.raw(n))
+		d := jsonscan.ParseDecimal(doc.raw(n))
 		var head [9]byte
-		head[0] = byte(d.sign())
-		binary.LittleEndian.PutUint64(head[1:], uint64(d.pow))
+		head[0] = byte(d.Sign())
+		binary.LittleEndian.PutUint64(head[1:], uint64(d.Pow))
 		h.Write(head[:])
-		h.Write(d.whole)
-		h.Write(d.frac)
+		h.Write(d.Whole)
+		h.Write(d.Frac)
 	case str:
 		h.Write(doc.text(n))
 	case array:

@@ -123,7 +123,7 @@ func setNumber(field *json.Number, s *inferredSchema, value string) error {
 	if !isJSONNumber(value) {
 		return errors.New("must be a number")
 	}
-	if d := parseDecimal([]byte(value)); s.types&typeInteger != 0 && !d.isInteger() {
+	if d := jsonscan.ParseDecimal([]byte(value)); s.types&typeInteger != 0 && !d.IsInteger() {
 		return errors.New("must be an integer, because the field is one")
 	}
 	*field = json.Number(value)
@@ -166,8 +166,8 @@ func setEnum(s *inferredSchema, list string) error {
 		item := json.RawMessage(value)
 		if s.types&typeString != 0 {
 			item = jsonscan.AppendString(nil, value)
-		} else if d := parseDecimal(item); !isJSONNumber(value) || s.types&typeInteger != 0 &&
-			!d.isInteger() {
+		} else if d := jsonscan.ParseDecimal(item); !isJSONNumber(value) || s.types&typeInteger != 0 &&
+			!d.IsInteger() {
 			return fmt.Errorf("%q is not a valid %s", value, (s.types &^ typeNull).name())
 		}
 		if value == "" || slices.ContainsFunc(s.enum, func(other json.RawMessage) bool {
@@ -183,8 +183,8 @@ func setEnum(s *inferredSchema, list string) error {
 // checkLimits returns an error for a minimum that is greater than the maximum.
 func (s *inferredSchema) checkLimits() error {
 	if s.minimum != "" && s.maximum != "" {
-		low, high := parseDecimal([]byte(s.minimum)), parseDecimal([]byte(s.maximum))
-		if low.compare(&high) > 0 {
+		low, high := jsonscan.ParseDecimal([]byte(s.minimum)), jsonscan.ParseDecimal([]byte(s.maximum))
+		if low.Compare(&high) > 0 {
 			return fmt.Errorf("the minimum %s is greater than the maximum %s", s.minimum, s.maximum)
 		}
 	}

@@ -3,6 +3,8 @@ package schema
 import (
 	"math/big"
 	"math/bits"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
 // A divisor is the value of multipleOf: unit × 10^exp, where unit is an integer that does not end
@@ -15,24 +17,24 @@ type divisor struct {
 
 const chunkDigits = 18 // decimal digits: a number of one more digit still fits in a uint64
 
-func newDivisor(d decimal) divisor {
-	m := divisor{exp: d.pow - int64(d.digits())}
-	if d.digits() <= chunkDigits {
-		for i := range d.digits() {
-			m.small = m.small*10 + uint64(d.digit(i)-'0')
+func newDivisor(d jsonscan.Decimal) divisor {
+	m := divisor{exp: d.Pow - int64(d.Digits())}
+	if d.Digits() <= chunkDigits {
+		for i := range d.Digits() {
+			m.small = m.small*10 + uint64(d.Digit(i)-'0')
 		}
 		return m
 	}
-	m.large, _ = new(big.Int).SetString(string(d.whole)+string(d.frac), 10)
+	m.large, _ = new(big.Int).SetString(string(d.Whole)+string(d.Frac), 10)
 	return m
 }
 
 // divides reports whether d is a multiple of m.
-func (m *divisor) divides(d decimal) bool {
-	if d.digits() == 0 {
+func (m *divisor) divides(d jsonscan.Decimal) bool {
+	if d.Digits() == 0 {
 		return true
 	}
-	shift := d.pow - int64(d.digits()) - m.exp
+	shift := d.Pow - int64(d.Digits()) - m.exp
 	if shift < 0 {
 		return false // 10 would have to divide the digits, of which the last is not 0
 	}
@@ -40,8 +42,8 @@ func (m *divisor) divides(d decimal) bool {
 		return m.dividesLarge(d, shift)
 	}
 	var rest uint64
-	for i := range d.digits() {
-		rest = (rest*10 + uint64(d.digit(i)-'0')) % m.small
+	for i := range d.Digits() {
+		rest = (rest*10 + uint64(d.Digit(i)-'0')) % m.small
 	}
 	// rest × 10^shift modulo the unit, by squaring
 	for base := 10 % m.small; shift > 0 && rest != 0; shift >>= 1 {
@@ -58,12 +60,12 @@ func mulMod(a, b, m uint64) uint64 {
 	return bits.Rem64(hi, lo, m)
 }
 
-func (m *divisor) dividesLarge(d decimal, shift int64) bool {
+func (m *divisor) dividesLarge(d jsonscan.Decimal, shift int64) bool {
 	rest, part := new(big.Int), new(big.Int)
-	for i := 0; i < d.digits(); {
+	for i := 0; i < d.Digits(); {
 		scale, value := uint64(1), uint64(0)
-		for n := 0; n < chunkDigits && i < d.digits(); n++ {
-			scale, value = scale*10, value*10+uint64(d.digit(i)-'0')
+		for n := 0; n < chunkDigits && i < d.Digits(); n++ {
+			scale, value = scale*10, value*10+uint64(d.Digit(i)-'0')
 			i++
 		}
 		rest.Mul(rest, part.SetUint64(scale))

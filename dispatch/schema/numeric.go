@@ -2,6 +2,8 @@ package schema
 
 import (
 	"fmt"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
 // numericRules are the keywords for numbers.
@@ -17,7 +19,7 @@ type bound struct {
 	keyword     string
 	least, most int
 	words       string // the message is "must be", words and value
-	value       decimal
+	value       jsonscan.Decimal
 	at          uint32
 }
 
@@ -37,21 +39,21 @@ func compileBound(keyword string, least, most int, words string) func(*compiler,
 		}
 		rules := s.numericRules()
 		rules.bounds = append(rules.bounds,
-			bound{keyword, least, most, words, parseDecimal(doc.raw(at)), at})
+			bound{keyword, least, most, words, jsonscan.ParseDecimal(doc.raw(at)), at})
 		return nil
 	}
 }
 
 func compileMultipleOf(_ *compiler, s *subschema, at uint32) error {
 	doc := &s.res.doc.index
-	d := decimal{}
+	d := jsonscan.Decimal{}
 	if doc.kind(at) == number {
-		d = parseDecimal(doc.raw(at))
+		d = jsonscan.ParseDecimal(doc.raw(at))
 	}
-	if d.sign() <= 0 {
+	if d.Sign() <= 0 {
 		return fmt.Errorf("must be a number greater than 0, is %s", doc.describe(at))
 	}
-	if d.digits() > maxDivisor {
+	if d.Digits() > maxDivisor {
 		return fmt.Errorf("%w: a number of more than %d digits", ErrLimit, maxDivisor)
 	}
 	rules := s.numericRules()
@@ -63,10 +65,10 @@ const stepsPerDivision = 300 // for a divisor that does not fit in a uint64
 
 func (v *validator) checkNumber(s *subschema, n uint32) bool {
 	rules, ok := s.numeric, true
-	d := parseDecimal(v.doc.raw(n))
+	d := jsonscan.ParseDecimal(v.doc.raw(n))
 	for i := range rules.bounds {
 		b := &rules.bounds[i]
-		if order := d.compare(&b.value); order < b.least || order > b.most {
+		if order := d.Compare(&b.value); order < b.least || order > b.most {
 			if v.firstOnly {
 				return false
 			}

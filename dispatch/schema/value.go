@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/near"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
 // A typeSet is a set of types of JSON Schema, with a bit for each kind and one for integer.
@@ -49,8 +51,8 @@ func (t typeSet) has(doc *index, n uint32) bool {
 	raw := doc.raw(n)
 	for _, c := range raw {
 		if c == '.' || c|0x20 == 'e' {
-			d := parseDecimal(raw)
-			return d.isInteger()
+			d := jsonscan.ParseDecimal(raw)
+			return d.IsInteger()
 		}
 	}
 	return true

@@ -2,62 +2,14 @@ package schema
 
 import (
 	"fmt"
-	"math"
 	"math/big"
-	"math/rand/v2"
-	"strconv"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
 )
-
-// Numbers are compared as math/big compares them, whatever their notation.
-func TestDecimalCompare(t *testing.T) {
-	var texts []string
-	for _, text := range []string{"0", "1", "10", "100", "9", "99", "0.1", "0.10", "1.0", "1.01",
-		"0.001", "12.5", "1e2", "1E+2", "1e-2", "1.5e3", "0e5",
-		"9007199254740993", "9007199254740992", "18446744073709551616", "0.30000000000000004",
-		"123456789012345678901234567890", "1e308", "1e-400"} {
-		texts = append(texts, text, "-"+text)
-	}
-	random := rand.New(rand.NewPCG(1, 2))
-	for range 100 {
-		texts = append(texts,
-			fmt.Sprintf("%d.%0*de%d", random.IntN(1000), 1+random.IntN(3), random.IntN(10),
-				random.IntN(7)-3))
-	}
-	for _, a := range texts {
-		for _, b := range texts {
-			ratA, _ := new(big.Rat).SetString(a)
-			ratB, _ := new(big.Rat).SetString(b)
-			d, e := parseDecimal([]byte(a)), parseDecimal([]byte(b))
-			assert.Equal(t, d.compare(&e), ratA.Cmp(ratB), "%s and %s", a, b)
-		}
-		d := parseDecimal([]byte(a))
-		ratA, _ := new(big.Rat).SetString(a)
-		assert.Equal(t, d.isInteger(), ratA.IsInt(), a)
-	}
-	huge, larger := parseDecimal([]byte("1e999999999999999999999")), parseDecimal([]byte("1e5"))
-	assert.Equal(t, huge.compare(&larger), 1)
-}
-
-func TestDecimalNatural(t *testing.T) {
-	largest := strconv.Itoa(math.MaxInt)
-	for text, want := range map[string]int{"0": 0, "7": 7, "1e3": 1000, "12.0": 12,
-		largest: math.MaxInt} {
-		d := parseDecimal([]byte(text))
-		got, ok := d.natural()
-		assert.Assert(t, ok, text)
-		assert.Equal(t, got, want)
-	}
-	larger := new(big.Int).Add(big.NewInt(math.MaxInt), big.NewInt(1)).String()
-	for _, text := range []string{"-1", "0.5", larger, "1e30"} {
-		d := parseDecimal([]byte(text))
-		_, ok := d.natural()
-		assert.Assert(t, !ok, text)
-	}
-}
 
 func TestMultipleOf(t *testing.T) {
 	divisors := []string{"1", "2", "3", "7", "10", "0.1", "0.01", "0.25", "1e2", "2.5",
@@ -66,20 +18,20 @@ func TestMultipleOf(t *testing.T) {
 		"999999999999999989", "6999999999999999923",
 		"24691357802469135780246", "1e20", "123456789012345678901230000", "0.00001", "-2.5e-1"}
 	for _, m := range divisors {
-		by := newDivisor(parseDecimal([]byte(m)))
+		by := newDivisor(jsonscan.ParseDecimal([]byte(m)))
 		divisorRat, _ := new(big.Rat).SetString(m)
 		for _, value := range values {
 			rat, _ := new(big.Rat).SetString(value)
-			assert.Equal(t, by.divides(parseDecimal([]byte(value))),
+			assert.Equal(t, by.divides(jsonscan.ParseDecimal([]byte(value))),
 				rat.Quo(rat, divisorRat).IsInt(), "%s by %s", value, m)
 		}
 	}
 	// Numbers are not expanded.
-	third := newDivisor(parseDecimal([]byte("3")))
-	assert.Assert(t, !third.divides(parseDecimal([]byte("1e999999999999"))))
-	assert.Assert(t, third.divides(parseDecimal([]byte("6e999999999999"))))
-	large := newDivisor(parseDecimal([]byte("12345678901234567890123")))
-	assert.Assert(t, large.divides(parseDecimal([]byte("12345678901234567890123e999999999"))))
+	third := newDivisor(jsonscan.ParseDecimal([]byte("3")))
+	assert.Assert(t, !third.divides(jsonscan.ParseDecimal([]byte("1e999999999999"))))
+	assert.Assert(t, third.divides(jsonscan.ParseDecimal([]byte("6e999999999999"))))
+	large := newDivisor(jsonscan.ParseDecimal([]byte("12345678901234567890123")))
+	assert.Assert(t, large.divides(jsonscan.ParseDecimal([]byte("12345678901234567890123e999999999"))))
 }
 
 // const and uniqueItems compare values whatever their notation. uniqueItems compares short arrays

@@ -43,8 +43,8 @@ func (e *DecodeError) Pointer() string { return e.pointer }
 // A TypeError is the cause of a [DecodeError] for a value that does not fit the Go type.
 type TypeError struct {
 	Type reflect.Type
-	// what the type takes, such as "a number"; "" if a number is out of range, or has a fraction or
-	// exponent that is not allowed
+	// what the type takes, such as "a number"; "" if a number is out of range, or has a fraction
+	// that is not allowed
 	Want  string
 	Found string // what the text has, such as "a string"; or the number or string, truncated
 }

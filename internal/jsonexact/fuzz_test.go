@@ -88,14 +88,21 @@ func exactAndUnique(data []byte) bool {
 	return value()
 }
 
-// FuzzUnmarshal checks that Unmarshal agrees with encoding/json if keys are exact and unique, and
-// that Marshal is its inverse.
+// hasOtherNotation reports whether the error of encoding/json is about a number such as 10.0 or 1e1.
+func hasOtherNotation(err error) bool {
+	mismatch, ok := err.(*json.UnmarshalTypeError)
+	return ok && strings.HasPrefix(mismatch.Value, "number ") &&
+		strings.ContainsAny(mismatch.Value[len("number "):], ".eE")
+}
+
+// FuzzUnmarshal checks that Unmarshal agrees with encoding/json if keys are exact and unique and
+// integers are in plain digits, and that Marshal is its inverse.
 func FuzzUnmarshal(f *testing.F) {
 	for _, seed := range []string{
 		`{"s":"a\u00e9\ud83d\ude00","b":true,"i":-12,"i8":127,"u":65535,"f":1e-7,"f32":3.5,"raw":{"a":[1]},"bytes":"AAE=","list":["a",null]}`,
 		`{"structs":[{"e":"x","x":[1,2]},null],"map":{"k":"v"},"raws":{"r":null},"p":{"s":"in","p":null},"n":1.5,"any":{"a":[1,"x",null]}}`,
 		`{"token":"t","array":[1,2,3],"e":"outer","x":[],"unknown":1,"hidden":3,"num":"1e5","q":"-7","E":1,"s":"","s":""}`,
-		`{"token":9007199254740993,"i8":128}`, `{"u":-1}`, `{"bytes":"A"}`, "{\"s\":\"\xff\"}",
+		`{"token":9007199254740993,"i8":128}`, `{"u":-1}`, `{"i":1e1,"i8":-1.0,"u":1.5}`, `{"bytes":"A"}`, "{\"s\":\"\xff\"}",
 		`null`, `[]`, ` {} `, `{"s":null,"b":null,"array":null,"token":null}`,
 	} {
 		f.Add([]byte(seed))
@@ -105,7 +112,7 @@ func FuzzUnmarshal(f *testing.F) {
 		gotErr, wantErr := Unmarshal(data, &got), json.Unmarshal(data, &want)
 		if jsonscan.Valid(data) != nil {
 			assert.Assert(t, gotErr != nil)
-		} else if exactAndUnique(data) {
+		} else if exactAndUnique(data) && !hasOtherNotation(wantErr) {
 			assert.Equal(t, gotErr == nil, wantErr == nil, "got %v, want %v", gotErr, wantErr)
 			assert.Assert(t, gotErr != nil ||
 				reflect.DeepEqual(got, want), "got %+v, want %+v", got, want)

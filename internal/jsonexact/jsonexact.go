@@ -9,6 +9,7 @@
 //   - a key sets only the field with exactly its name;
 //   - a key that occurs twice is an error in an object that is decoded into a struct or map;
 //   - invalid UTF-8, unpaired surrogates, and more than [jsonscan.MaxDepth] levels are errors;
+//   - a number without a fraction is an integer in any notation: 10.0 and 1e1 are decoded as 10 is;
 //   - an array, object or pointer in the text replaces the value of its target and does not merge
 //     with it;
 //   - encoded text has no line breaks, and '<', '>' and '&' are not escaped.

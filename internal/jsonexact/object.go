@@ -1,6 +1,7 @@
 package jsonexact
 
 import (
+	"bytes"
 	"encoding"
 	"encoding/json"
 	"errors"
@@ -131,7 +132,8 @@ func setKey(key reflect.Value, name []byte) error {
 		key.SetString(string(name))
 		return nil
 	case k == kindInt || k == kindUint:
-		if !setNumber(key, k, string(name)) {
+		// another notation of a number would be another key of the object and the same of the map
+		if bytes.ContainsAny(name, ".eE") || !setNumber(key, k, name) {
 			return &TypeError{t, "", truncate(string(name))}
 		}
 		return nil

@@ -38,26 +38,26 @@ func (d decoder) numberValue(i, depth int, rv reflect.Value, k kind) (int, error
 		return i, d.mismatch(i, depth, rv.Type(), "a number")
 	}
 	end, err := d.skip(i, depth)
-	if err == nil && !setNumber(rv, k, string(d.data[i:end])) {
+	if err == nil && !setNumber(rv, k, d.data[i:end]) {
 		err = errorAt(i, &TypeError{rv.Type(), "", truncate(string(d.data[i:end]))})
 	}
 	return end, err
 }
 
 // setNumber sets a number and reports whether it fits.
-func setNumber(rv reflect.Value, k kind, s string) bool {
+func setNumber(rv reflect.Value, k kind, text []byte) bool {
 	bits := rv.Type().Bits()
 	switch k {
 	case kindInt:
-		n, err := strconv.ParseInt(s, 10, bits)
+		n, ok := jsonscan.Int(text, bits)
 		rv.SetInt(n)
-		return err == nil
+		return ok
 	case kindUint:
-		n, err := strconv.ParseUint(s, 10, bits)
+		n, ok := jsonscan.Uint(text, bits)
 		rv.SetUint(n)
-		return err == nil
+		return ok
 	}
-	f, err := strconv.ParseFloat(s, bits)
+	f, err := strconv.ParseFloat(string(text), bits)
 	rv.SetFloat(f)
 	return err == nil
 }

@@ -40,7 +40,11 @@ func textFormOf(t reflect.Type) *textForm {
 // textFormValue decodes a string by the form of its type, and any other value as encoding/json
 // does.
 func (d decoder) textFormValue(i, depth int, rv reflect.Value, form *textForm) (int, error) {
-	if d.byteAt(i) != '"' {
+	switch {
+	case d.byteAt(i) == '"':
+	case rv.Type() == durationType:
+		return d.numberValue(i, depth, rv, kindInt)
+	default:
 		return d.leafValue(i, depth, rv, kindLeaf)
 	}
 	s, end, err := d.stringValue(i, depth, rv.Type())

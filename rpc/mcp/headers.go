@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -234,15 +233,8 @@ func (p *HeaderParam) isNumber(arguments json.RawMessage) bool {
 // safeInteger parses a JSON number that is an integer within the safe range of JavaScript.
 func safeInteger(text string) (int64, error) {
 	const most = 1<<53 - 1
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		f, err := strconv.ParseFloat(text, 64)
-		if err != nil || f != math.Trunc(f) || math.Abs(f) > most {
-			return 0, errNoHeader
-		}
-		n = int64(f)
-	}
-	if n < -most || n > most {
+	n, ok := jsonscan.Int([]byte(text), 64)
+	if !ok || n < -most || n > most {
 		return 0, errNoHeader
 	}
 	return n, nil

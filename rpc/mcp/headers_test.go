@@ -116,7 +116,7 @@ func TestHeaderParamValue(t *testing.T) {
 		assert.ErrorContains(t, p.Check("x", true, json.RawMessage(arguments)),
 			"is present, but the argument in.a is not")
 	}
-	for _, value := range []string{`9007199254740992`, `-9007199254740992`, `1.5`, `1e400`, `[]`,
+	for _, value := range []string{`9007199254740992`, `-9007199254740992`, `9007199254740992.0`, `1.5`, `1e400`, `[]`,
 		`{}`} {
 		_, _, err := p.Value(json.RawMessage(`{"in":{"a":` + value + `}}`))
 		assert.ErrorContains(t, err, "the argument in.a is neither a string", value)

@@ -43,6 +43,17 @@ func TestKeysMatchExactly(t *testing.T) {
 	assert.Equal(t, p.Name, "escaped")
 }
 
+// Servers whose numbers are floating-point numbers write 60000.0 for 60000.
+func TestIntegersInOtherNotations(t *testing.T) {
+	var list ListResourcesResult
+	assert.NilError(t, Unmarshal([]byte(
+		`{"resources":[{"uri":"a://b","name":"b","size":1.024e3}],"ttlMs":60000.0}`), &list))
+	assert.Equal(t, *list.Resources[0].Size, int64(1024))
+	assert.Equal(t, *list.TTLMs, int64(60000))
+	assert.ErrorContains(t, Unmarshal([]byte(`{"resources":[],"ttlMs":0.5}`), &list),
+		"ttlMs: 0.5 does not fit in int64")
+}
+
 func TestDuplicateKeys(t *testing.T) {
 	for _, tc := range []struct {
 		zero       any

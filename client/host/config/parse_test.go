@@ -86,7 +86,7 @@ func TestApplications(t *testing.T) {
 github {"command":"docker","args":["run","-i","--rm","-e","GITHUB_TOKEN","ghcr.io/github/server"],"env":{"GITHUB_TOKEN":"abc"}}
 `},
 		{"Claude Code", `{"mcpServers": {
-  "api": {"type": "http", "url": "${API_BASE:-https://api.example.com}/mcp", "headers": {"Authorization": "Bearer ${API_KEY}"}, "timeout": 90000},
+  "api": {"type": "http", "url": "${API_BASE:-https://api.example.com}/mcp", "headers": {"Authorization": "Bearer ${API_KEY}"}, "timeout": 9.0e4},
   "old": {"type": "sse", "url": "https://example.com/sse", "timeout": 60},
   "db": {"type": "stdio", "command": "./db", "args": [], "env": {"CACHE": "/tmp"}, "alwaysLoad": true}
 }}`, `api {"type":"http","url":"${API_BASE:-https://api.example.com}/mcp","headers":{"Authorization":"Bearer ${API_KEY}"},"callTimeoutMs":90000}

@@ -1,10 +1,6 @@
 package config
 
-import (
-	"strconv"
-
-	"github.com/stdwire/stdwire/internal/jsonscan"
-)
+import "github.com/stdwire/stdwire/internal/jsonscan"
 
 // A value is one value of a text.
 type value struct {
@@ -30,11 +26,8 @@ func (v value) bool() (is, ok bool) {
 	return false, false
 }
 
-// integer returns a number without fraction and exponent.
-func (v value) integer() (int64, bool) {
-	n, err := strconv.ParseInt(string(v.raw()), 10, 64)
-	return n, err == nil
-}
+// integer returns a number without a fraction.
+func (v value) integer() (int64, bool) { return jsonscan.Int(v.raw(), 64) }
 
 // kind returns the type of a value, for messages.
 func (v value) kind() string {

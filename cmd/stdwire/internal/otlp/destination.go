@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
@@ -192,6 +193,6 @@ func partialSuccess(body []byte) string {
 
 // count returns an int64 of OTLP, which is a number or a string; 0 if it is neither.
 func count(value json.RawMessage) int64 {
-	n, _ := strconv.ParseInt(string(bytes.Trim(value, `"`)), 10, 64)
+	n, _ := jsonscan.Int(bytes.Trim(value, `"`), 64)
 	return n
 }

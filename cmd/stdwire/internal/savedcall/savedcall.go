@@ -98,7 +98,7 @@ func Parse(text []byte) (*File, error) {
 func (c *Call) check() error {
 	isObject := func(text json.RawMessage) bool { return text == nil || text[0] == '{' }
 	code, hasError := c.Expect.Error, c.Expect.Error != nil
-	_, err := strconv.Atoi(string(code))
+	_, isCode := jsonscan.Int(code, strconv.IntSize)
 	switch {
 	case (c.Tool == "") == (c.Method == ""):
 		return errors.New(`it needs either a "tool" or a "method"`)
@@ -106,7 +106,7 @@ func (c *Call) check() error {
 		return errors.New(`a "tool" has "arguments", and a "method" has "params"`)
 	case !isObject(c.Arguments) || !isObject(c.Params):
 		return errors.New("its arguments are not an object")
-	case hasError && err != nil && string(code) != isError:
+	case hasError && !isCode && string(code) != isError:
 		return errors.New(`"error" is neither a number nor "isError"`)
 	case hasError && string(code) != isError && (c.Expect.Schema != nil || c.Expect.Values != nil):
 		return errors.New("an error has no result to compare")
@@ -191,13 +191,14 @@ func (e *Expectation) failures(result json.RawMessage, err error,
 		add("it took %v, and at most %v is allowed", took.Round(time.Millisecond), limit)
 	}
 	rpcError, isRPCError := errors.AsType[*rpc.Error](err)
+	code, _ := jsonscan.Int(e.Error, strconv.IntSize) // checked by Parse
 	toolFailed := string(jsonscan.Member(result, "isError")) == "true"
 	switch want := string(e.Error); {
 	case want != "" && want != isError:
 		switch {
 		case err == nil:
 			add("it succeeded; want error %s", want)
-		case !isRPCError || strconv.Itoa(int(rpcError.Code)) != want:
+		case !isRPCError || int64(rpcError.Code) != code:
 			add("it did not fail with error %s: %v", want, err)
 		}
 		return all

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/stdwire/stdwire/internal/jsonexact"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -192,7 +193,7 @@ func (m *Mock) addResponse(r *Record, message Message, text []byte) {
 	if e.result = compact(jsonscan.Member(text, "result")); message.Failed != "" &&
 		message.Failed != "isError" {
 		e.result, e.err = nil, new(rpc.Error)
-		if err := json.Unmarshal(jsonscan.Member(text, "error"), e.err); err != nil {
+		if err := jsonexact.Unmarshal(jsonscan.Member(text, "error"), e.err); err != nil {
 			e.err = rpc.Errorf(rpc.CodeInternalError,
 				"the error in frame %d of the recording is malformed: %v", r.N, err)
 		}
