@@ -354,7 +354,8 @@ func (r *call) deliver() bool {
 func (c *Client) abortError(err error, r *call) error {
 	after := time.Since(r.startedAt)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return &TimeoutError{After: after, Silence: c.link.silence()}
+		return &TimeoutError{After: after, Silence: c.link.silence(),
+			Unmatched: c.Stats().Unmatched}
 	}
 	return fmt.Errorf("%w after %s", err, round(after))
 }

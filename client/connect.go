@@ -244,5 +244,5 @@ func (h *handshaker) timeoutError(ctx context.Context) error {
 		}
 	}
 	return &TimeoutError{Waiting: strings.Join(waiting, " and "), After: since,
-		Silence: h.c.link.silence()}
+		Silence: h.c.link.silence(), Unmatched: h.c.Stats().Unmatched}
 }

@@ -100,6 +100,8 @@ type TimeoutError struct {
 	Waiting string
 	After   time.Duration // since the request was sent
 	Silence time.Duration // since the server last sent anything; negative if it never did
+	// responses so far that have the id of no request, of which one may be the missing one
+	Unmatched int
 }
 
 func (e *TimeoutError) Error() string {
@@ -111,7 +113,11 @@ func (e *TimeoutError) Error() string {
 	if e.Waiting != "" {
 		what += " to " + e.Waiting
 	}
-	return fmt.Sprintf("%s after %s; %s", what, round(e.After), silence)
+	text := fmt.Sprintf("%s after %s; %s", what, round(e.After), silence)
+	if e.Unmatched > 0 {
+		text += fmt.Sprintf("; %d of its responses match no request by their id", e.Unmatched)
+	}
+	return text
 }
 
 // Timeout returns true, as for a net.Error.
@@ -249,7 +255,9 @@ func (o *Options) startError(err error, stderr string) *StartError {
 		e.Hint = spawn.Hint
 	} else if exit, ok := errors.AsType[*ExitError](err); ok {
 		e.Hint = exit.Hint
-	} else if _, ok := errors.AsType[*TimeoutError](err); ok {
+	} else if timeout, ok := errors.AsType[*TimeoutError](err); ok && timeout.Unmatched > 0 {
+		e.Hint = "the server must send the id of a request back as it came (JSON-RPC 2.0, section 5)"
+	} else if ok {
 		e.Hint = "raise Options.StartTimeout if the server takes that long, as it may when npx or uvx has to download it; or look whether the program is an MCP server at all"
 	} else if _, ok := errors.AsType[*LostError](err); ok && o.Era == 0 {
 		e.Hint = "an old server may hang up on a probe that it does not know: try the legacy era"

@@ -42,7 +42,10 @@ func (l *cancelledCalls) take(id rpc.ID) bool {
 // a task, cancelLateTask cancels the task.
 func (c *Client) cancelLateTask(frame []byte) {
 	m, err := rpc.ParseMessage(frame)
-	if err != nil || !m.IsResponse() || m.Error != nil || !c.late.take(m.ID) {
+	if err != nil || !m.IsResponse() || m.Error != nil {
+		return
+	}
+	if id, ok := m.ID.Integer(); !ok || !c.late.take(id) {
 		return
 	}
 	err = decodeExperimentalTaskCreated(m.Result)

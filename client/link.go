@@ -112,7 +112,7 @@ func (c *Client) attach(t Transport) {
 	c.codec = &codec{Codec: framing.Newline(nil, framing.Limits{MaxFrame: c.o.MaxSend}),
 		transport: t}
 	hooks := c.o.Hooks
-	hooks.Stray = c.stray
+	hooks.Stray, hooks.OtherID = c.stray, c.countOtherID
 	c.peer = rpc.NewPeer(frames{t}, rpc.Options{
 		Handler:         rpc.Chain(c.serve, c.o.Middleware...),
 		Framing:         func(io.Reader, framing.Limits) framing.Codec { return c.codec },

@@ -271,8 +271,13 @@ func (c *Client) acknowledged(params []byte) {
 	if session == nil || mcp.Unmarshal(params, &agreed) != nil {
 		return
 	}
-	id := jsonscan.Member(jsonscan.Member(params, "_meta"), mcp.MetaSubscriptionID)
-	c.listening.acknowledge(ack{string(id), agreed.Notifications})
+	id := string(jsonscan.Member(jsonscan.Member(params, "_meta"), mcp.MetaSubscriptionID))
+	if parsed, err := rpc.ParseID([]byte(id)); err == nil {
+		if integer, ok := parsed.Integer(); ok { // as those of the client's requests
+			id = integer.String()
+		}
+	}
+	c.listening.acknowledge(ack{id, agreed.Notifications})
 	for _, l := range c.lists {
 		if both := agreed.Notifications; l.isDeclared(&session.capabilities) {
 			l.addTo(&both)

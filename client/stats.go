@@ -17,11 +17,13 @@ const (
 
 // Stats counts messages of the server that the client skipped, repaired or dropped.
 type Stats struct {
-	Junk        int      // lines that are not MCP messages: usually logs that belong on stderr
-	Samples     []string // the first ten of them, cut to 200 characters, safe to print
-	Unmatched   int      // responses without a request: late ones and duplicates
-	Repaired    int      // messages with invalid Unicode, which U+FFFD has replaced
-	DroppedLogs int      // log messages that arrived faster than Options.OnLog returned
+	Junk      int      // lines that are not MCP messages: usually logs that belong on stderr
+	Samples   []string // the first ten of them, cut to 200 characters, safe to print
+	Unmatched int      // responses without a request: late ones and duplicates
+	// responses with the id of their request in another notation, such as "1" for 1
+	OtherIDs    int
+	Repaired    int // messages with invalid Unicode, which U+FFFD has replaced
+	DroppedLogs int // log messages that arrived faster than Options.OnLog returned
 }
 
 // lockedStats are the Stats of a client.
@@ -71,6 +73,14 @@ func (c *Client) stray(frame []byte, reason string) {
 			n.Samples = append(n.Samples, sample(frame))
 		}
 	})
+}
+
+// countOtherID is the hook of the peer.
+func (c *Client) countOtherID(frame []byte) {
+	if hook := c.o.Hooks.Safe().OtherID; hook != nil {
+		hook(frame)
+	}
+	c.stats.count(func(n *Stats) { n.OtherIDs++ })
 }
 
 // sample returns the beginning of a line, safe to print.

@@ -3,8 +3,13 @@ package client
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"regexp"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -26,7 +31,7 @@ func TestStats(t *testing.T) {
 			s.send("%s\n", pad(300))
 		}
 		s.send(`{"jsonrpc":"2.0","id":99,"result":{}}` + "\n")    // an unknown id
-		s.send(`{"jsonrpc":"2.0","id":"2","result":{}}` + "\n")   // an id of the client, but of another type
+		s.send(`{"jsonrpc":"2.0","id":"9","result":{}}` + "\n")   // an unknown id
 		s.send(`{"jsonrpc":"2.0","id":1,"result":{}}` + "\n")     // answered before
 		s.send(`{"jsonrpc":"2.0","method":"who/knows"}` + "\n")   // ignored
 		s.send(`{"jsonrpc":"2.0","id":%s,"re`, m.ID)              // incomplete
@@ -48,6 +53,50 @@ func TestStats(t *testing.T) {
 	assert.Equal(t, n.Samples[9], pad(199)+"…")
 	n.Samples[0] = "" // a copy
 	assert.Equal(t, c.Stats().Samples[0], "Starting server…")
+}
+
+// Some servers write the id 1 as "1", and some as 1.0.
+func TestOtherIDs(t *testing.T) {
+	var heard atomic.Int32
+	o := Options{}
+	o.Hooks.OtherID = func([]byte) { heard.Add(1) }
+	c := connect(t, o, func(s *scripted) {
+		m := s.read()
+		s.send(`{"jsonrpc":"2.0","id":"%s","error":{"code":-32601,"message":"no"}}`+"\n", m.ID)
+		m = s.read()
+		s.send(`{"jsonrpc":"2.0","id":%s.0,"result":%s}`+"\n", m.ID, initialized)
+		s.read()
+		m = s.read()
+		s.send(`{"jsonrpc":"2.0","id":"0%s","result":{"content":[]}}`+"\n", m.ID) // another text
+		s.send(`{"jsonrpc":"2.0","id":"%s","result":{"content":[]}}`+"\n", m.ID)
+		s.send(`{"jsonrpc":"2.0","id":"%s","result":{"content":[]}}`+"\n", m.ID) // a duplicate
+		s.reply(s.read(), `{"content":[]}`)
+		s.hold()
+	})
+	for range 2 {
+		_, err := c.CallTool(t.Context(), "t", nil)
+		assert.NilError(t, err)
+	}
+	n := c.Stats()
+	assert.Equal(t, n.OtherIDs, 3)
+	assert.Equal(t, n.Unmatched, 2)
+	assert.Equal(t, heard.Load(), int32(3))
+}
+
+// The error of a call says that responses came, whose ids match nothing.
+func TestTimeoutWithOtherIDs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := Options{StartTimeout: time.Second}
+		_, err := o.Connect(t.Context(), stream(func(s *scripted) {
+			for m := s.read(); m.line != ""; m = s.read() {
+				s.send(`{"jsonrpc":"2.0","id":"r%s","result":{}}`+"\n", m.ID)
+			}
+		}))
+		assert.ErrorContains(t, err, "of its responses match no request by their id")
+		failure, ok := errors.AsType[*StartError](err)
+		assert.Assert(t, ok)
+		assert.Assert(t, strings.Contains(failure.Hint, "as it came"), failure.Hint)
+	})
 }
 
 // JavaScript cuts surrogate pairs in half. The client still accepts the response.

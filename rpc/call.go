@@ -263,11 +263,14 @@ func (p *Peer) notify(ctx context.Context, method string, params any) error {
 // complete ends the call that a response is for. It owns frame.
 func (p *Peer) complete(frame *buffer.Buffer, e envelope, f *fault) {
 	var c *Call
-	if e.id.kind == intID {
+	if id, ok := e.id.Integer(); ok { // the ids of this side are integers: no call has a text
 		p.update(func(s *state) {
-			c = s.pending[e.id.num]
-			delete(s.pending, e.id.num)
+			c = s.pending[id.num]
+			delete(s.pending, id.num)
 		})
+		if hook := p.o.Hooks.OtherID; hook != nil && c != nil && id != e.id {
+			hook(frame.B)
+		}
 	}
 	if c == nil {
 		reason := "a response to no call that waits"

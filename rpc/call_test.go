@@ -82,7 +82,9 @@ func TestResponses(t *testing.T) {
 		{"no version", `{"id":1,"result":1}`, "", rpc.ErrProtocol, "jsonrpc", 0},
 		{"result twice", `{"jsonrpc":"2.0","id":1,"result":1,"result":2}`, "", rpc.ErrProtocol,
 			"result occurs twice", 0},
-		{"strays around", result(`"1"`, "0") + "\n" + result(`1.0`, "0") + "\n" +
+		{"id as text", result(`"1"`, "5"), `5`, nil, "", 0},
+		{"id as a fraction", result(`1.0`, "5"), `5`, nil, "", 0},
+		{"strays around", result(`"1.0"`, "0") + "\n" + result(`1.5`, "0") + "\n" +
 			result("-1", "0") + "\n" + result("2", "0") + "\n" +
 			`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}` + "\n" +
 			`{"jsonrpc":"2.0","error":{"code":1,"message":"m"}}` + "\n" +

@@ -84,6 +84,22 @@ func canonicalInt(token []byte) (int64, bool) {
 	return sign * n, true
 }
 
+// Integer returns the id as that of [IntID] if it is an integer in another notation: "1", 1.0 or 1e0
+// in place of 1. Some peers write the id of a response so. In a request these are different ids. The
+// text of a string must be that of the integer exactly.
+func (id ID) Integer() (integer ID, ok bool) {
+	if id.kind != rawID {
+		return id, id.kind == intID
+	}
+	if text, isText := jsonscan.Unquote([]byte(id.raw)); !isText {
+		n, ok := jsonscan.Int([]byte(id.raw), 64)
+		return IntID(n), ok
+	} else if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+		return IntID(n), strconv.FormatInt(n, 10) == string(text)
+	}
+	return ID{}, false
+}
+
 // IsZero reports whether the id is absent: the message is a notification.
 func (id ID) IsZero() bool { return id.kind == noID }
 

@@ -35,6 +35,24 @@ func TestIDsAreComparable(t *testing.T) {
 	assert.Equal(t, len(ids), len(different))
 }
 
+func TestIntegerID(t *testing.T) {
+	for _, text := range []string{`1`, `"1"`, `"\u0031"`, `1.0`, `1e0`, `10e-1`} {
+		id, err := ParseID([]byte(text))
+		assert.NilError(t, err)
+		integer, ok := id.Integer()
+		assert.Assert(t, ok && integer == IntID(1), text)
+	}
+	for _, text := range []string{`""`, `"a"`, `"01"`, `"+1"`, `"1.0"`, `" 1"`, `1.5`, `1e99`, `null`,
+		`"9223372036854775808"`} {
+		id, err := ParseID([]byte(text))
+		assert.NilError(t, err)
+		_, ok := id.Integer()
+		assert.Assert(t, !ok, text)
+	}
+	_, ok := ID{}.Integer()
+	assert.Assert(t, !ok)
+}
+
 func TestParseID(t *testing.T) {
 	for _, bad := range []string{``, ` `, `true`, `false`, `{}`, `[1]`, `01`, `1.`, `+1`, `--1`,
 		`-`, `"`, `"\x"`, `1 2`, "\v1", "1\u00a0", `nul`, "\"\xff\""} {

@@ -157,6 +157,9 @@ type Hooks struct {
 	// Stray is called with each late or unknown response, each error without an id, each malformed
 	// message, and each request whose id is in flight already.
 	Stray func(frame []byte, reason string)
+	// OtherID is called with each response that has the id of its call in another notation, such as
+	// the string "1" for 1. The call gets the response nevertheless.
+	OtherID func(frame []byte)
 	// Panic is called with the value that a handler, or another callback that reads a message,
 	// panicked with.
 	Panic func(method string, value any, stack []byte)
@@ -184,6 +187,9 @@ func (h Hooks) Safe() Hooks {
 		safe.Stray = func(frame []byte, reason string) {
 			contain.Run(func() { h.Stray(frame, reason) })
 		}
+	}
+	if h.OtherID != nil {
+		safe.OtherID = func(frame []byte) { contain.Run(func() { h.OtherID(frame) }) }
 	}
 	if h.Panic != nil {
 		safe.Panic = func(method string, value any, stack []byte) {

@@ -183,13 +183,16 @@ func (r *postRequest) readResponse(resp *http.Response, s *legacyState) error {
 // that it is not a JSON-RPC message.
 func (r *postRequest) inspect(message []byte, s *legacyState) error {
 	m, err := rpc.ParseMessage(message)
-	if err == nil && m.IsResponse() && m.ID == r.id {
+	if err != nil || !m.IsResponse() {
+		return err
+	}
+	if id, ok := m.ID.Integer(); ok && id == r.id { // the ids of the client are integers
 		r.answered = true
 		if r.method == mcp.MethodInitialize {
 			r.saveSession(&m, s)
 		}
 	}
-	return err
+	return nil
 }
 
 // protocolError returns an [rpc.ErrProtocol] for an invalid response.

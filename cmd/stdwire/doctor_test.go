@@ -59,6 +59,7 @@ func TestDoctor(t *testing.T) {
 		"silent": {"command": "SELF", "args": ["fixture:silent"], "startTimeoutMs": 2000}, "chatty": {"command": "SELF", "args": ["fixture:odd", "say-hello", "say-nothing"], "startTimeoutMs": 2000},
 		"refuse": {"command": "SELF", "args": ["fixture:refuse"]}, "noisy": {"command": "SELF", "args": ["fixture:odd", "say-hello"]},
 		"twice": {"command": "SELF", "args": ["fixture:odd", "answer-twice"]}, "fatal": {"command": "SELF", "args": ["fixture:odd", "end-at-probe"]},
+		"textids": {"command": "SELF", "args": ["fixture:odd", "answer-text-ids"]},
 		"deaf": {"command": "SELF", "args": ["fixture:odd", "say-hello", "ignore-probe"]}, "dies": {"command": "SELF", "args": ["fixture:odd", "end-at-list"]},
 		"unlisted": {"command": "SELF", "args": ["fixture:odd", "ignore-list"]}, "toolless": {"command": "SELF", "args": ["fixture:toolless"]},
 		"stays": {"command": "SELF", "args": ["fixture:odd", "stay"]}, "stubborn": {"command": "SELF", "args": ["fixture:odd", "stay", "ignore-term"]},
@@ -95,6 +96,8 @@ func TestDoctor(t *testing.T) {
 		"noisy":  {doctor.Warning, []string{"warning: it writes " + hello}},
 		"twice": {doctor.Warning,
 			[]string{"warning: it sends responses to no request: 1 message"}},
+		"textids": {doctor.Warning, []string{
+			`warning: it answers with ids in another notation, such as "1" for 1: 4 messages`}},
 		"fatal": {doctor.Fine, []string{"note: it exits on server/discover"}},
 		"deaf": {doctor.Warning,
 			[]string{"note: it does not answer server/discover", "warning: it writes " +

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -41,8 +42,12 @@ func serveOdd(args []string) {
 	}
 	serveLines(func(m message, reply func(string)) {
 		answer := func(body string) {
+			id := string(m.ID)
+			if does("answer-text-ids") {
+				id = strconv.Quote(id)
+			}
 			if m.ID != nil && !does("say-nothing") {
-				reply(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, m.ID, body))
+				reply(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, id, body))
 			}
 		}
 		switch {

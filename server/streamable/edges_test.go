@@ -254,7 +254,8 @@ func TestHooks(t *testing.T) {
 			}
 			note(direction[e.Direction], "began", e.Method, e.ID.String())
 		},
-		Stray: func(_ []byte, reason string) { note("stray", reason) },
+		Stray:   func(_ []byte, reason string) { note("stray", reason) },
+		OtherID: func([]byte) { note("other id") },
 		Panic: func(method string, value any,
 			_ []byte) {
 			note("panic", method, fmt.Sprint(value))
@@ -295,4 +296,15 @@ func TestHooks(t *testing.T) {
 		`< {"jsonrpc":"2.0","id":1,"result":{"actio`, "> ended elicitation/create 1",
 		"< ended tools/call 5", `> {"jsonrpc":"2.0","id":5,"result":{"conte`,
 		`< {"jsonrpc":"2.0","id":1,"result":{}}`, "stray a response that matches no call in flight")
+
+	// A client may write its answer's id 2 as "2".
+	a = c.call("6", "ask", "", "").isStream()
+	a.event("elicitation/create")
+	_ = c.post(`{"jsonrpc":"2.0","id":"2","result":{"action":"decline"}}`, "").text()
+	a.event("decline")
+	a.ends()
+	check(`< {"jsonrpc":"2.0","id":6,"method":"tools/`, "< began tools/call 6",
+		"> began elicitation/create 2", `> {"jsonrpc":"2.0","id":2,"method":"elicit`,
+		`< {"jsonrpc":"2.0","id":"2","result":{"act`, "other id", "> ended elicitation/create 2",
+		"< ended tools/call 6", `> {"jsonrpc":"2.0","id":6,"result":{"conte`)
 }

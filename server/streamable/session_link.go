@@ -180,14 +180,18 @@ func (s *session) handleResponse(m *rpc.Message, text []byte) {
 		own.Error = &rpc.Error{Code: m.Error.Code, Message: m.Error.Message,
 			Data: bytes.Clone(m.Error.Data)}
 	}
-	id, err := strconv.ParseInt(m.ID.String(), 10, 64)
+	integer, _ := m.ID.Integer() // as those of newCall; some clients write "1" for 1
+	id, _ := strconv.ParseInt(integer.String(), 10, 64)
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	answer := s.calls[id]
-	if err != nil || answer == nil {
+	delete(s.calls, id)
+	s.mu.Unlock()
+	if answer == nil {
 		s.h.observeStray(text, "a response that matches no call in flight")
 		return
 	}
-	delete(s.calls, id)
-	answer <- &own
+	if hook := s.h.hooks.OtherID; hook != nil && integer != m.ID {
+		hook(text)
+	}
+	answer <- &own // has room for one
 }

@@ -175,6 +175,7 @@ type noise struct {
 	Lines     int      `json:"lines"`
 	Samples   []string `json:"samples"`
 	Unmatched int      `json:"unmatched"`
+	OtherIDs  int      `json:"other_ids,omitempty"`
 	Repaired  int      `json:"repaired"`
 }
 
@@ -219,7 +220,8 @@ func InspectServer(ctx context.Context, c *client.Client, std *term.Streams, rea
 		}
 	}
 	n := c.Stats() // last, so that the counts include everything above
-	r.Noise = noise{n.Junk, append([]string{}, n.Samples...), n.Unmatched, n.Repaired}
+	r.Noise = noise{n.Junk, append([]string{}, n.Samples...), n.Unmatched, n.OtherIDs,
+		n.Repaired}
 	if form == "json" {
 		text, err := json.Marshal(r)
 		std.Out.PrintJSON(text)
@@ -291,7 +293,8 @@ func (n *noise) text() string {
 		count int
 		what  string
 	}{{n.Lines, "lines that are no message (logs belong on stderr)"},
-		{n.Unmatched, "answers to nothing"}, {n.Repaired, "messages with broken Unicode"}} {
+		{n.Unmatched, "answers to nothing"},
+		{n.OtherIDs, "answers with an id in another notation"}, {n.Repaired, "messages with broken Unicode"}} {
 		if part.count > 0 {
 			parts = append(parts, fmt.Sprintf("%s: %d", part.what, part.count))
 		}

@@ -178,6 +178,12 @@ func (r *Report) recordNoise(n client.Stats) {
 				command.Plural(n.Unmatched, "message")),
 			"each request gets one answer, with its id; a notification gets none")
 	}
+	if n.OtherIDs > 0 {
+		r.add(Warning,
+			fmt.Sprintf("it answers with ids in another notation, such as \"1\" for 1: %s",
+				command.Plural(n.OtherIDs, "message")),
+			"a response has the id of its request as it came (JSON-RPC 2.0, section 5): other clients wait until they give up")
+	}
 	if n.Repaired > 0 {
 		r.add(Warning,
 			fmt.Sprintf("it sends broken Unicode: %s", command.Plural(n.Repaired, "message")),
