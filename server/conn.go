@@ -35,11 +35,12 @@ type Conn struct {
 	subscriptions []*subscription
 	bySubject     map[changeNotification][]*subscription // the subscriptions to each subject
 	// by resources/subscribe of a legacy client, by URI
-	subscribed       map[string]bool
-	subscribedMemory *quota.Account                  // for these URIs; nil before the first
-	changes          map[changeNotification]struct{} // queued changes
-	sending          bool                            // a goroutine runs sendChanges
-	randomID         string                          // see Conn.sessionID
+	subscribed map[string]bool
+	watched    *quota.Account                  // for these URIs, in Options.Watched; nil at first
+	memory     *quota.Account                  // for what outlives its message; nil at first
+	changes    map[changeNotification]struct{} // queued changes
+	sending    bool                            // a goroutine runs sendChanges
+	randomID   string                          // see Conn.sessionID
 }
 
 // setLink sets the link for messages outside of requests.
@@ -48,6 +49,44 @@ func (c *Conn) setLink(link Link) {
 	defer c.mu.Unlock()
 	c.link = c.server.wrapLink(link)
 	c.startSending()
+}
+
+// agree stores the era that initialize has negotiated, in place of an earlier one.
+func (c *Conn) agree(owner string, agreed *era) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	more := countedBytes(len(agreed.capabilities)) -
+		countedBytes(len(legacyEra(c.legacy.Load()).capabilities))
+	if c.retain(owner, more) != nil {
+		return rpc.Errorf(rpc.CodeBusy,
+			"There is no room for the client's capabilities of %d bytes; end a session, or try again later",
+			len(agreed.capabilities))
+	}
+	c.legacy.Store(agreed)
+	return nil
+}
+
+// countedBytes returns the memory to reserve for size bytes of a message that outlive it. Few bytes
+// are not counted: the place of their connection, task or subscription covers them.
+func countedBytes(size int) int64 {
+	if size <= 1<<10 {
+		return 0
+	}
+	return int64(size)
+}
+
+// retain reserves n more bytes for what the connection keeps of its messages, or fewer if n is
+// negative, until it is closed. The caller holds mu.
+func (c *Conn) retain(owner string, n int64) error {
+	switch {
+	case n == 0:
+		return nil
+	case c.ctx.Err() != nil:
+		return context.Cause(c.ctx)
+	case c.memory == nil:
+		c.memory = c.server.o.Memory.Open(owner)
+	}
+	return c.memory.Resize(max(0, c.memory.Held()+n))
 }
 
 // Handle handles one message of the client and blocks until the result is ready. Meanwhile,
@@ -95,7 +134,8 @@ func (c *Conn) Close() {
 	defer c.server.subscriptionsChanged()
 	c.mu.Lock() // no sendChanges begins after this
 	c.cancel()
-	c.subscribedMemory.Close()
+	c.memory.Close()
+	c.watched.Close()
 	c.mu.Unlock()
 	c.server.clientEvents.emit(c, ClientGone)
 	c.goroutines.Wait()

@@ -81,6 +81,18 @@ func (i Integration) RestoreSession(c *Conn, id string) error { return c.restore
 // A transport opens an account in it for each principal.
 func (i Integration) Memory() *quota.Pool { return i.s.o.Memory }
 
+// Watched returns the pool for the URIs of subscriptions: [Options].Watched or its default.
+func (i Integration) Watched() *quota.Pool { return i.s.o.Watched }
+
+// Retain reserves n more bytes of a connection's [Options].Memory for what a gateway keeps of the
+// messages of its client, or fewer if n is negative, until the connection is closed. It fails if
+// the principal of the client has its share.
+func (i Integration) Retain(c *Conn, n int64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.retain(c.principal, n)
+}
+
 // Logger returns [Options].Logger or its default.
 func (i Integration) Logger() *slog.Logger { return i.s.log }
 

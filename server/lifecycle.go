@@ -3,6 +3,8 @@ package server
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -77,7 +79,49 @@ func discover(r *request) (any, error) {
 	return rawJSON(s.appendCacheable(result, s.o.PublicLists)), nil
 }
 
-const maxClientName = 128 // bytes
+const (
+	maxClientName   = 128      // bytes
+	maxCapabilities = 16 << 10 // bytes that a connection keeps
+)
+
+// definedCapabilities are the members of capabilities that a connection keeps.
+var definedCapabilities = [...]string{"roots", "sampling", "elicitation", "tasks", "extensions",
+	"experimental"}
+
+// keptCapabilities returns a copy of the members of a client's capabilities that the protocol
+// defines. It returns nil if there are none, and an error if they have too many bytes.
+func keptCapabilities(sent []byte) (json.RawMessage, error) {
+	kept, size := []byte(nil), len(sent)
+	if len(sent) > 0 && sent[0] == '{' {
+		size = 0
+		isDefined := func(name []byte) bool {
+			return slices.ContainsFunc(definedCapabilities[:],
+				func(defined string) bool { return jsonscan.KeyIs(name, defined) })
+		}
+		for name, value := range jsonscan.Members(sent) {
+			if isDefined(name) {
+				size += len(name) + len(value)
+			}
+		}
+		if size > 0 && size <= maxCapabilities {
+			kept = []byte{'{'}
+			for name, value := range jsonscan.Members(sent) {
+				if isDefined(name) {
+					kept = jsonscan.AppendMember(kept, name, value)
+				}
+			}
+			kept = append(kept, '}')
+		}
+	} else if size <= maxCapabilities {
+		kept = bytes.Clone(sent) // invalid: a later question to the client says so
+	}
+	if size > maxCapabilities {
+		return nil, rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: the capabilities have %d bytes, more than the %d that are kept", size,
+			maxCapabilities)
+	}
+	return slices.Clip(kept), nil
+}
 
 // initialize answers the legacy handshake (2025-11-25, basic/lifecycle). A client may repeat it;
 // the last one counts.
@@ -90,15 +134,21 @@ func initialize(r *request) (any, error) {
 	revision := mcp.Negotiate(string(version))
 	features, _ := mcp.FeaturesOf(revision)
 	// the params are valid only during the request
-	client := bytes.Clone(jsonscan.Member(r.Params, "capabilities"))
+	capabilities := jsonscan.Member(r.Params, "capabilities")
+	if r.conn.replicated {
+		capabilities = nil
+	}
+	kept, err := keptCapabilities(capabilities)
+	if err != nil {
+		return nil, err
+	}
 	name, _ := jsonscan.Text(jsonscan.Member(jsonscan.Member(r.Params, "clientInfo"), "name"))
 	agreed := &era{revision: revision, structuredContent: features.StructuredOutput,
-		capabilities: client, replicated: r.conn.replicated,
+		capabilities: kept, replicated: r.conn.replicated,
 		client: strings.Clone(printable.TruncateBytes(name, maxClientName))}
-	if agreed.replicated {
-		agreed.capabilities = nil
+	if err := r.conn.agree(r.quotaOwner(), agreed); err != nil {
+		return nil, err
 	}
-	r.conn.legacy.Store(agreed)
 	if peer := r.Peer(); peer != nil {
 		peer.AllowBatch(features.Batch)
 		r.conn.setLink(peer)

@@ -166,6 +166,10 @@ type Options struct {
 	// MaxWatched limits the resources that a legacy client, or one subscriptions/listen request,
 	// may subscribe to; 0: 1024.
 	MaxWatched int
+	// Watched bounds the bytes of the URIs that all clients are subscribed to; nil: 16 MiB. A
+	// gateway sends them to its servers again. Each principal has a share, as of Memory. A URI may
+	// have 8 KiB. Other servers may use the same pool.
+	Watched *quota.Pool
 	// Tasks are the settings of tasks.
 	Tasks TaskOptions
 	// StateKey is the secret that encrypts requestState: 32 random bytes or more; nil: a random
@@ -252,6 +256,9 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	o.PublicLists = o.PublicLists && o.Visible == nil && o.Resources == nil
 	if o.Memory == nil {
 		o.Memory = quota.NewPool(256 << 20)
+	}
+	if o.Watched == nil {
+		o.Watched = quota.NewPool(16 << 20)
 	}
 	o.Logger = contain.Logger(o.Logger)
 	if o.Dispatch.Logger == nil {

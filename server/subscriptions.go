@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -20,6 +21,7 @@ type subscription struct {
 	lists    []string // the methods of the list changes in the filter
 	subjects []changeNotification
 	uris     []string             // the resources among the subjects
+	watched  *quota.Account       // for the URIs, in Options.Watched
 	active   bool                 // the acknowledgment was sent
 	missed   []changeNotification // notifications from before the acknowledgment
 }
@@ -47,6 +49,7 @@ func listen(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer sub.watched.Close()
 	defer c.removeSubscription(sub)
 	r.Detach()
 	if err := r.acknowledge(sub); err != nil {
@@ -72,8 +75,18 @@ func (r *request) subscribe() (*subscription, error) {
 	if err := mcp.Unmarshal(raw, &filter); err != nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: notifications: %v", err)
 	}
-	sub := &subscription{link: r.link,
+	// released with the memory of the request; the ID is kept twice
+	if r.account().Take(2*countedBytes(len(r.ID.String()))) != nil {
+		return nil, errNoSubscriptionRoom
+	}
+	sub := &subscription{link: r.link, watched: c.server.o.Watched.Open(r.quotaOwner()),
 		meta: rawJSON(`{"` + mcp.MetaSubscriptionID + `":` + r.ID.String())}
+	added := false
+	defer func() {
+		if !added {
+			sub.watched.Close()
+		}
+	}()
 	var err error
 	if sub.accepted, err = c.server.accept(r, sub, &filter); err != nil {
 		return nil, err
@@ -82,10 +95,10 @@ func (r *request) subscribe() (*subscription, error) {
 	for _, uri := range sub.uris {
 		size += watchSize(uri)
 	}
-	if r.account().Take(size) != nil { // released with the memory of the request
+	if r.account().Take(size) != nil {
 		return nil, errNoSubscriptionRoom
 	}
-	if !c.addSubscription(sub) {
+	if added = c.addSubscription(sub); !added {
 		return nil, rpc.Errorf(rpc.CodeBusy, "%d subscriptions are open already; cancel one first",
 			c.server.o.MaxSubscriptions)
 	}
@@ -159,6 +172,9 @@ func (s *Server) accept(r *request, sub *subscription,
 		sub.lists = append(sub.lists, mcp.NotificationResourceListChanged)
 	}
 	for _, uri := range unique(filter.ResourceSubscriptions) {
+		if err := watchURI(sub.watched, uri); err != nil {
+			return nil, err
+		}
 		if has.resources && s.visible(r, KindResource, uri) {
 			sub.subjects = append(sub.subjects,
 				changeNotification{mcp.NotificationResourceUpdated, uri})
@@ -246,9 +262,15 @@ func subscribe(r *request) (any, error) {
 	if r.era.replicated {
 		return nil, errReplicated
 	}
+	if len(r.param(paramURI)) > 6*maxWatchedURI { // before it is copied; an escape has 6 bytes
+		return nil, errWatchedURI
+	}
 	uri, err := r.uri()
 	if err != nil {
 		return nil, err
+	}
+	if len(uri) > maxWatchedURI {
+		return nil, errWatchedURI
 	}
 	if _, err := r.conn.server.findResource(r, uri); err != nil {
 		return nil, err
@@ -267,9 +289,13 @@ func subscribe(r *request) (any, error) {
 			"%d resources are subscribed to already; unsubscribe from one first", len(c.subscribed))
 	}
 	if c.subscribed == nil {
-		c.subscribed, c.subscribedMemory = map[string]bool{}, s.o.Memory.Open(r.quotaOwner())
+		c.subscribed, c.watched = map[string]bool{}, s.o.Watched.Open(r.quotaOwner())
 	}
-	if c.subscribedMemory.Take(watchSize(uri)) != nil {
+	if err := watchURI(c.watched, uri); err != nil {
+		return nil, err
+	}
+	if c.retain(r.quotaOwner(), watchSize(uri)) != nil {
+		unwatchURI(c.watched, uri)
 		return nil, errNoSubscriptionRoom
 	}
 	c.subscribed[uri] = true
@@ -289,8 +315,8 @@ func unsubscribe(r *request) (any, error) {
 	if c.subscribed[uri] {
 		delete(c.subscribed, uri)
 		s.watchers.remove(c, uri)
-		// cannot fail, because the account shrinks
-		_ = c.subscribedMemory.Resize(c.subscribedMemory.Held() - watchSize(uri))
+		_ = c.retain(r.quotaOwner(), -watchSize(uri)) // cannot fail, because the account shrinks
+		unwatchURI(c.watched, uri)
 	}
 	return rawJSON(`{}`), nil
 }

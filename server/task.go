@@ -71,6 +71,8 @@ type outcome struct {
 var (
 	errTaskCancelled = errors.New("server: the client has cancelled the task")
 	errTaskEnded     = errors.New("server: the task has ended")
+	errTasksFull     = rpc.Errorf(rpc.CodeBusy,
+		"There is no room for another task; try again later")
 )
 
 // newTask returns a task for a call. Its handler does not depend on the request.
@@ -86,11 +88,17 @@ func (r *request) newTask(ttl time.Duration) (*task, error) {
 			Params: bytes.Clone(r.Params)}, conn: r.conn, link: t.link, era: r.era, task: t,
 	}
 	t.request = own
+	if own.account().Take(countedBytes(len(r.Params)+len(r.ID.String()))) != nil { // closed by run
+		own.close()
+		cancel(nil)
+		return nil, errTasksFull
+	}
 	err := own.read()
 	if err == nil && own.era.modern {
 		own.era, err = modernEra(&own.meta) // a copy, because an era has slices of the params
 	}
 	if err != nil {
+		own.close()
 		cancel(err)
 		return nil, err
 	}
@@ -157,7 +165,7 @@ func (t *task) tryCreate() error {
 	err := t.save()
 	switch {
 	case errors.Is(err, ErrTasksFull):
-		err = rpc.Errorf(rpc.CodeBusy, "There is no room for another task; try again later")
+		err = errTasksFull
 	case err != nil:
 		err = t.request.logError(err)
 	default:

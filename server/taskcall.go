@@ -64,6 +64,7 @@ func (r *request) callToolOrTask(found *item[*tool]) (any, error) {
 		t.detachRequest = context.AfterFunc(r.Context,
 			func() { t.cancel(context.Cause(r.Context)) })
 	} else if err := t.create(); err != nil {
+		t.request.close()
 		t.cancel(err)
 		return nil, err
 	}

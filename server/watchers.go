@@ -1,5 +1,30 @@
 package server
 
+import (
+	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/rpc"
+)
+
+// maxWatchedURI is the maximum number of bytes in the URI of a subscription.
+const maxWatchedURI = 8 << 10
+
+var errWatchedURI = rpc.Errorf(rpc.CodeInvalidParams,
+	"Invalid params: a URI of more than %d bytes cannot be subscribed to", maxWatchedURI)
+
+// watchURI takes the bytes of a URI from its owner's share of [Options].Watched.
+func watchURI(a *quota.Account, uri string) error {
+	switch {
+	case len(uri) > maxWatchedURI:
+		return errWatchedURI
+	case a.Take(int64(len(uri))) != nil:
+		return errNoSubscriptionRoom
+	}
+	return nil
+}
+
+// unwatchURI gives back what watchURI has taken.
+func unwatchURI(a *quota.Account, uri string) { _ = a.Resize(a.Held() - int64(len(uri))) }
+
 // watchers maps the URI of each resource to the connections that subscribe to it, with the number
 // of their subscriptions. So the cost of an update depends only on the subscribers of its resource.
 type watchers map[string]map[*Conn]int

@@ -143,6 +143,7 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, k 
 			m.serveProfiles(e,
 				server.Options{Logger: log, StateKey: w.stateKey, Memory: s.Integration().Memory(),
 					Middleware: options.Middleware, Outgoing: options.Outgoing,
+					Watched:          s.Integration().Watched(),
 					MaxWatched:       options.MaxWatched,
 					MaxSubscriptions: options.MaxSubscriptions, Hooks: options.Hooks})
 		}
