@@ -38,6 +38,7 @@ type Conn struct {
 	subscribed map[string]bool
 	watched    *quota.Account                  // for these URIs, in Options.Watched; nil at first
 	memory     *quota.Account                  // for what outlives its message; nil at first
+	owner      string                          // of memory; set by initialize
 	changes    map[changeNotification]struct{} // queued changes
 	sending    bool                            // a goroutine runs sendChanges
 	randomID   string                          // see Conn.sessionID
@@ -62,6 +63,7 @@ func (c *Conn) agree(owner string, agreed *era) error {
 			"There is no room for the client's capabilities of %d bytes; end a session, or try again later",
 			len(agreed.capabilities))
 	}
+	c.owner = owner
 	c.legacy.Store(agreed)
 	return nil
 }

@@ -86,11 +86,11 @@ func (i Integration) Watched() *quota.Pool { return i.s.o.Watched }
 
 // Retain reserves n more bytes of a connection's [Options].Memory for what a gateway keeps of the
 // messages of its client, or fewer if n is negative, until the connection is closed. It fails if
-// the principal of the client has its share.
+// the principal of the client has its share. It is for a legacy client that has sent initialize.
 func (i Integration) Retain(c *Conn, n int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.retain(c.principal, n)
+	return c.retain(c.owner, n)
 }
 
 // Logger returns [Options].Logger or its default.

@@ -56,6 +56,7 @@ func (g *Gateway) clientEvent(s *server.Server, c *server.Conn, e server.ClientE
 		g.wakeLegacyServers()
 	case i < 0:
 	case e == server.ClientRoots:
+		cs.all[i].release(cs.all[i].roots)
 		cs.all[i].roots = nil
 		g.rootsChanged(cs.all[i])
 	case e == server.ClientLevel:
@@ -72,6 +73,8 @@ func (g *Gateway) removeLegacyClient(i int) {
 	cs.all = slices.Delete(cs.all, i, i+1)
 	g.background(lc.end)
 	if lc.roots != nil {
+		lc.release(lc.roots)
+		lc.roots = nil
 		g.rootsChanged(lc)
 	}
 	g.wakeLegacyServers()

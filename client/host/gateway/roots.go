@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -18,8 +19,10 @@ const (
 	// rootsTimeout limits a roots/list request to a client. Servers are notified of a late answer
 	// as of a change.
 	rootsTimeout = time.Minute
-	// maxRoots limits the roots in an answer to a server.
+	// maxRoots limits the roots in an answer to a server, and those that are kept of a client.
 	maxRoots = 10_000
+	// maxRootBytes limits the encoded roots that are kept of a client.
+	maxRootBytes = 256 << 10
 )
 
 // A rootsRequest is a roots/list request to a client and its result, which is valid until the
@@ -27,6 +30,7 @@ const (
 type rootsRequest struct {
 	done   chan struct{}
 	roots  []mcp.Root // valid once done is closed
+	held   int64      // bytes of the client's memory; guarded by clients.mu
 	missed bool       // an answer to a server lacks them; guarded by clients.mu
 }
 
@@ -107,12 +111,19 @@ func (g *Gateway) requestRoots(lc *legacyClient) *rootsRequest {
 		ctx, cancel := context.WithTimeout(lc.ctx, rootsTimeout)
 		defer cancel()
 		roots, err := lc.conn.Roots(ctx)
+		held := int64(0)
+		if err == nil {
+			roots, held, err = lc.keepRoots(roots)
+		}
 		if err != nil && lc.ctx.Err() == nil {
 			g.o.Logger.Warn("gateway: a client does not return its roots", slog.Any("error", err))
 		}
 		g.clients.mu.Lock()
 		defer g.clients.mu.Unlock()
-		r.roots = roots
+		r.roots, r.held = roots, held
+		if lc.roots != r { // the client has reported a change, or has disconnected
+			lc.release(r)
+		}
 		close(r.done)
 		if r.missed && len(roots) > 0 {
 			g.rootsChanged(lc)
@@ -121,6 +132,35 @@ func (g *Gateway) requestRoots(lc *legacyClient) *rootsRequest {
 		close(r.done)
 	}
 	return r
+}
+
+// keepRoots returns a copy of the client's roots, which shares no memory with the message that they
+// came in, and the bytes that the copy holds of the client's memory.
+func (lc *legacyClient) keepRoots(roots []mcp.Root) (kept []mcp.Root, held int64, err error) {
+	const overhead = 256 // about the bytes of a Root without its text
+	text, err := mcp.Marshal(roots)
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case len(roots) > maxRoots || len(text) > maxRootBytes:
+		return nil, 0, fmt.Errorf("%d roots of %d bytes are more than the %d of %d that are kept",
+			len(roots), len(text), maxRoots, maxRootBytes)
+	case len(roots) == 0:
+		return roots, 0, nil
+	}
+	held = int64(len(text) + overhead*len(roots))
+	if err := lc.server.Integration().Retain(lc.conn, held); err != nil {
+		return nil, 0, err
+	}
+	return kept, held, mcp.Unmarshal(text, &kept)
+}
+
+// release gives back the memory of a client's roots. The caller holds clients.mu.
+func (lc *legacyClient) release(r *rootsRequest) {
+	if r != nil && r.held > 0 {
+		_ = lc.server.Integration().Retain(lc.conn, -r.held) // fails only after the connection
+		r.held = 0
+	}
 }
 
 // rootsChanged notifies the servers of a client that its roots have changed.

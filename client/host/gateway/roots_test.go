@@ -234,6 +234,35 @@ func TestRootsOutsideOfCalls(t *testing.T) {
 	})
 }
 
+// The roots that the gateway keeps of a client are bounded, and hold its principal's memory until
+// the client reports a change or disconnects.
+func TestKeptRootsAreBounded(t *testing.T) {
+	withFixture(t, mcp.Legacy, func(t *testing.T, w *fixture) {
+		q := new(rootsServer)
+		defer q.ask(w.up)()
+		q.took(t, time.Second)
+		memory := w.downstream.Integration().Memory()
+		before := memory.Used()
+		roots := rooted(strings.Repeat("a", 100_000), "b")
+		o := client.Options{Era: mcp.Legacy,
+			OnRoots: func(context.Context) ([]mcp.Root, error) { return roots, nil }}
+		w.client(o, func(c *client.Client) {
+			q.took(t, time.Second)
+			assert.Assert(t, memory.Used()-before > 100_000)
+			roots = rooted(strings.Repeat("a", 300_000))
+			assert.NilError(t, c.RootsChanged(t.Context()))
+			assert.Equal(t, q.took(t, time.Second), "[]")
+			assert.Equal(t, memory.Used(), before)
+			roots = rooted("c", strings.Repeat("a", 100_000))
+			assert.NilError(t, c.RootsChanged(t.Context()))
+			q.took(t, time.Second)
+			assert.Assert(t, memory.Used()-before > 100_000)
+		})
+		q.took(t, time.Second)
+		assert.Equal(t, memory.Used(), before)
+	})
+}
+
 // A client that does not answer delays a server by at most 5 s, and its late answer is reported as
 // a change. A client that returns an error has no roots.
 func TestRootsOfSlowClients(t *testing.T) {
