@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -22,6 +23,9 @@ const (
 	// maxProbes limits the probes if the server names another revision each time, or the one that
 	// it has just refused. The processes behind one address may differ in their versions.
 	maxProbes = 3
+	// maxHandshake is the size in bytes of the largest result of the handshake, which the client
+	// keeps.
+	maxHandshake = 4 << 20
 )
 
 // Connect does the handshake with the server of a transport, such as one of package
@@ -118,8 +122,22 @@ func (s handshakeRequest) done() <-chan struct{} {
 // take returns the response and resets s.
 func (s *handshakeRequest) take() (raw json.RawMessage, err error) {
 	err = s.Wait(context.Background(), &raw)
+	if len(raw) > maxHandshake {
+		raw, err = nil, &tooLargeHandshake{s.method, len(raw)}
+	}
 	*s = handshakeRequest{}
 	return raw, err
+}
+
+// A tooLargeHandshake is the error of a result that is larger than maxHandshake.
+type tooLargeHandshake struct {
+	method string
+	size   int
+}
+
+func (e *tooLargeHandshake) Error() string {
+	return fmt.Sprintf("the result of %s has %d bytes, more than the %d that are kept", e.method,
+		e.size, maxHandshake)
 }
 
 func (h *handshaker) run(ctx context.Context) (*session, error) {

@@ -9,8 +9,10 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// maxHeaderTools is the largest number of tools in a headerTools.
-const maxHeaderTools = 10_000
+const (
+	maxHeaderTools = 10_000 // tools in a headerTools
+	maxHeaderArgs  = 256    // its header arguments; all headers of a request have 64 KiB at most
+)
 
 // headerTools stores which arguments of tools are sent as headers (2026-07-28, Streamable HTTP,
 // "Custom Headers from Tool Parameters").
@@ -49,7 +51,8 @@ func (m *headerTools) learn(tools []*mcp.Tool) (bad []string) {
 		case params == nil && err == nil:
 			delete(m.tools, t.Name)
 			continue
-		case !ok && len(m.tools) >= maxHeaderTools:
+		case !ok && len(m.tools) >= maxHeaderTools, len(t.Name) > maxSupportName,
+			len(params) > maxHeaderArgs:
 			continue
 		case m.tools == nil:
 			m.tools = make(map[string]toolHeaders)

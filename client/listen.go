@@ -23,6 +23,9 @@ const (
 	// ackTimeout is how long to wait for the acknowledgement of a stream. Before it, a change may
 	// be missed, because messages over HTTP are not ordered.
 	ackTimeout = 300 * time.Millisecond
+	// what is kept of a message that names a request that the client may not know yet
+	maxOwnID    = 20      // bytes of an id; the client's are integers
+	maxEarlyAck = 1 << 20 // bytes of an acknowledgement
 )
 
 // A subscription is the subscriptions/listen stream of the connection (2026-07-28, Subscriptions).
@@ -82,16 +85,20 @@ func (s *subscription) end(id rpc.ID) bool {
 			return true
 		}
 	}
-	s.ended = id
+	if len(id.String()) <= maxOwnID {
+		s.ended = id
+	}
 	return false
 }
 
-// acknowledge handles an acknowledgement, on the reader's goroutine.
-func (s *subscription) acknowledge(a ack) {
+// acknowledge handles an acknowledgement of size bytes, on the reader's goroutine.
+func (s *subscription) acknowledge(a ack, size int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.next == nil || a.id != "" && a.id != s.next.ID().String() {
-		s.early = a
+		if len(a.id) <= maxOwnID && size <= maxEarlyAck {
+			s.early = a
+		}
 		return
 	}
 	select {
@@ -277,7 +284,7 @@ func (c *Client) acknowledged(params []byte) {
 			id = integer.String()
 		}
 	}
-	c.listening.acknowledge(ack{id, agreed.Notifications})
+	c.listening.acknowledge(ack{id, agreed.Notifications}, len(params))
 	for _, l := range c.lists {
 		if both := agreed.Notifications; l.isDeclared(&session.capabilities) {
 			l.addTo(&both)

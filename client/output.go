@@ -74,6 +74,9 @@ func (o *outputSchemas) learn(tools []*mcp.Tool) {
 		o.tools = make(map[string]*toolOutputSchema)
 	}
 	for _, t := range tools {
+		if len(t.Name) > maxSupportName {
+			continue
+		}
 		known, ok := o.tools[t.Name]
 		if known != nil {
 			if bytes.Equal(known.text, t.OutputSchema) {

@@ -16,6 +16,8 @@ import (
 const (
 	maxPages = 1000
 	maxItems = 100_000
+	// maxListBytes is the size of all pages of a list together: whoever lists keeps them.
+	maxListBytes = 64 << 20
 )
 
 // items yields the elements of the pages of a list. what is their name in errors.
@@ -80,6 +82,7 @@ func (c *Client) pagesWith(ctx context.Context, method string, member []byte,
 			params = slices.Concat(opening, member, []byte{'}'})
 			opening = slices.Concat(opening, member, []byte{','})
 		}
+		size := 0    // of the pages
 		opts := opts // a copy: the sequence may be ranged over again
 		for n := 0; n < maxPages; n++ {
 			var page json.RawMessage
@@ -87,12 +90,19 @@ func (c *Client) pagesWith(ctx context.Context, method string, member []byte,
 			err := c.do(ctx, r, opts)
 			if _, refused := errors.AsType[*rpc.Error](err); refused && len(held) > 0 {
 				n, params, opts = n-len(held)-1, resume, append(slices.Clone(opts), Fresh())
+				for _, page := range held {
+					size -= len(page)
+				}
 				held = nil
 				clear(seen)
 				continue
 			}
 			if err != nil {
 				flush(err)
+				return
+			}
+			if size += len(page); size > maxListBytes {
+				flush(c.listError(method, "more than %d bytes in all pages", maxListBytes))
 				return
 			}
 			if len(held) == 0 {

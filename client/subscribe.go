@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -21,6 +22,8 @@ var ErrNotAgreed = errors.New("the server does not agree to send change notifica
 // passed or ctx ends. A modern server gets one request for all URIs; if it does not acknowledge
 // all, nothing changes. With a legacy server, the URIs before the one in the error are subscribed.
 // A subscription that a modern server ends is renewed after 1 s, and then with growing delays.
+//
+// The URIs of all subscriptions may have 16 MiB. Subscribe fails above that, and sends nothing.
 //
 // While the subscription changes, a modern server may announce one change twice.
 //
@@ -41,6 +44,30 @@ func (c *Client) Unsubscribe(ctx context.Context, uris ...string) error {
 	return c.subscribe(ctx, uris, mcp.MethodUnsubscribe, false)
 }
 
+// maxSubscribed is the size in bytes of all URIs that one client is subscribed to. A modern server
+// gets all of them in one request.
+const maxSubscribed = 16 << 20
+
+// checkRoom returns an error if the URIs exceed maxSubscribed with those that are subscribed.
+func (s *subscription) checkRoom(uris []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	size := 0
+	for uri := range s.uris {
+		size += len(uri)
+	}
+	for _, uri := range uris {
+		if !s.uris[uri] {
+			size += len(uri)
+		}
+	}
+	if size > maxSubscribed {
+		return fmt.Errorf("the URIs of all subscriptions have %d bytes, more than %d", size,
+			maxSubscribed)
+	}
+	return nil
+}
+
 func (c *Client) subscribe(ctx context.Context, uris []string, method string, on bool) error {
 	modern := c.session.Load().features.Listen
 	if modern {
@@ -50,6 +77,11 @@ func (c *Client) subscribe(ctx context.Context, uris []string, method string, on
 		return err
 	}
 	s := &c.listening
+	if on {
+		if err := s.checkRoom(uris); err != nil {
+			return &CallError{Server: c.o.Name, Method: method, Err: err}
+		}
+	}
 	if modern {
 		r := &call{method: method, startedAt: time.Now()}
 		err := c.changeSubscription(ctx, r, uris, on)

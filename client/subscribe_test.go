@@ -279,9 +279,9 @@ func TestAcknowledgedEarly(t *testing.T) {
 		c, _, _ := watchToolbox(t, Options{}, (*scripted).modern, 0)
 		stream := c.listening.current()
 		var s subscription
-		s.acknowledge(ack{id: stream.ID().String()})
+		s.acknowledge(ack{id: stream.ID().String()}, 0)
 		assert.Equal(t, len(s.expect(stream)), 1)
-		s.acknowledge(ack{}) // another one does not block
+		s.acknowledge(ack{}, 0) // another one does not block
 		shut(t, c)
 	})
 }

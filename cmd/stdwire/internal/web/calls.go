@@ -49,7 +49,7 @@ type call struct {
 const (
 	maxCalls       = 500       // that are kept
 	maxRunning     = 64        // calls at the same time
-	maxResults     = 256 << 20 // bytes of the results that are kept
+	maxResults     = 256 << 20 // bytes of the requests and results that are kept
 	defaultTimeout = 30 * time.Minute
 )
 
@@ -150,7 +150,7 @@ func (c *calls) run(ctx context.Context, call *call, tool string) {
 			call.Error = newProblem(err)
 		}
 		c.running--
-		c.size += len(result)
+		c.size += call.bytes()
 		c.evict()
 	})
 }
@@ -182,6 +182,21 @@ func (c *calls) send(ctx context.Context, cl *client.Client, in callRequest, too
 	return result, err
 }
 
+// bytes returns about the memory of what a call keeps of its messages.
+func (c *call) bytes() int {
+	n := len(c.Request.Params) + len(c.Result) + len(c.Mismatch)
+	if c.Progress != nil {
+		n += len(c.Progress.Message)
+	}
+	if c.Task != nil {
+		n += len(c.Task.StatusMessage) + len(c.Task.Result)
+		for _, q := range c.Task.InputRequests {
+			n += len(q.Params)
+		}
+	}
+	return n
+}
+
 // evict removes the oldest calls that are not running if there are too many. mu must be held.
 func (c *calls) evict() {
 	for len(c.all) > maxCalls || c.size > maxResults && len(c.all) > 1 {
@@ -189,7 +204,7 @@ func (c *calls) evict() {
 		if i < 0 {
 			return
 		}
-		c.size -= len(c.all[i].Result)
+		c.size -= c.all[i].bytes()
 		c.all = slices.Delete(c.all, i, i+1)
 	}
 }

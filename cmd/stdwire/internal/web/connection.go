@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"crypto/sha256"
 	"time"
 
 	"github.com/stdwire/stdwire/client"
@@ -20,7 +21,8 @@ type connection struct {
 
 	// These maps relate messages to the number of their request. traffic.mu guards them, and each
 	// has at most maxRelated entries.
-	frames  map[int64]int64  // from the number of a frame in its recording
+	frames map[int64]int64 // from the number of a frame in its recording
+	// The texts in them are keys; see relatedKey.
 	tokens  map[string]int64 // from progress tokens
 	rounds  map[string]int64 // from the requestState of a result that asks for input
 	tasks   map[string]int64 // from the ids of tasks
@@ -86,6 +88,15 @@ func (t *traffic) record(lane string, o *client.Options) (end func()) {
 	return func() { recorder.Close(0, time.Second) }
 }
 
+// relatedKey returns a short text that stands for a value of a message, which may have any length.
+func relatedKey(value []byte) string {
+	if len(value) <= sha256.Size {
+		return string(value)
+	}
+	sum := sha256.Sum256(value)
+	return string(sum[:]) + "…" // longer than any short value
+}
+
 // remember adds to a map of at most maxRelated entries.
 func remember[K comparable, V any](in map[K]V, key K, value V) {
 	if len(in) >= maxRelated {
@@ -108,17 +119,17 @@ func (c *connection) relate(m *message) {
 	switch {
 	case m.Kind == tap.Request && m.From == tap.FromClient:
 		if token := jsonscan.Member(jsonscan.Member(params, "_meta"), "progressToken"); token != nil {
-			remember(c.tokens, string(token), m.N)
+			remember(c.tokens, relatedKey(token), m.N)
 		}
 		switch m.Method {
 		case mcp.MethodGetTask, mcp.MethodCancelTask, mcp.MethodUpdateTask, mcp.MethodTaskResult:
-			m.Call = c.tasks[string(jsonscan.Member(params, "taskId"))]
+			m.Call = c.tasks[relatedKey(jsonscan.Member(params, "taskId"))]
 		case mcp.MethodListen: // it stays open
 		default:
 			if state := jsonscan.Member(params, "requestState"); state != nil {
-				m.Call = c.rounds[string(state)]
+				m.Call = c.rounds[relatedKey(state)]
 			}
-			remember(c.open, m.N, m.ID)
+			remember(c.open, m.N, relatedKey([]byte(m.ID)))
 		}
 		remember(c.frames, r.N, m.N)
 	case m.Kind == tap.Request:
@@ -133,9 +144,9 @@ func (c *connection) relate(m *message) {
 		delete(c.belongs, m.Request)
 		c.relateResult(m, jsonscan.Member(text, "result"))
 	case m.Method == mcp.NotificationProgress:
-		m.Call = c.tokens[string(jsonscan.Member(params, "progressToken"))]
+		m.Call = c.tokens[relatedKey(jsonscan.Member(params, "progressToken"))]
 	case m.Method == mcp.NotificationCancelled && m.From == tap.FromClient:
-		id := string(jsonscan.Member(params, "requestId"))
+		id := relatedKey(jsonscan.Member(params, "requestId"))
 		for n, open := range c.open {
 			if open == id {
 				m.Call = n
@@ -154,14 +165,14 @@ func (c *connection) relateResult(m *message, result []byte) {
 		return
 	}
 	if state := jsonscan.Member(result, "requestState"); state != nil {
-		remember(c.rounds, string(state), m.Request)
+		remember(c.rounds, relatedKey(state), m.Request)
 	}
 	id := jsonscan.Member(result, "taskId")
 	if id == nil {
 		id = jsonscan.Member(jsonscan.Member(result, "task"), "taskId")
 	}
 	if id != nil && m.Method == mcp.MethodCallTool {
-		remember(c.tasks, string(id), m.Request)
+		remember(c.tasks, relatedKey(id), m.Request)
 	}
 }
 

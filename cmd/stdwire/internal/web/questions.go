@@ -46,8 +46,11 @@ type question struct {
 
 const sampling = "the command of --sample is answering"
 
-// maxQuestions is the number of waiting questions of one server. Further questions are refused.
-const maxQuestions = 32
+// Limits of the waiting questions of one server. Further questions are refused.
+const (
+	maxQuestions     = 32
+	maxQuestionBytes = 8 << 20 // of the params of all
+)
 
 func newQuestions(c *changes) *questions {
 	return &questions{changes: c, roots: map[string]json.RawMessage{}}
@@ -56,7 +59,7 @@ func newQuestions(c *changes) *questions {
 // callKey is the key of the number of a call in its context.
 type callKey struct{}
 
-var errTooManyQuestions = errors.New("too many questions wait for an answer")
+var errTooManyQuestions = errors.New("too many or too large questions wait for an answer")
 
 // errRefused is the answer to a server if the user refuses to answer its question (2025-11-25,
 // Sampling, "Error Handling").
@@ -158,13 +161,14 @@ func (q *questions) add(question *question) (known json.RawMessage, err error) {
 	if roots := q.roots[question.Server]; roots != nil && question.Method == mcp.MethodListRoots {
 		return roots, nil
 	}
-	n := 0
+	n, size := 0, len(question.Params)
 	for _, other := range q.waiting {
 		if other.Server == question.Server {
 			n++
+			size += len(other.Params)
 		}
 	}
-	if n >= maxQuestions {
+	if n >= maxQuestions || size > maxQuestionBytes {
 		return nil, errTooManyQuestions
 	}
 	q.last++

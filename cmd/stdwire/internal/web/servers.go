@@ -49,13 +49,14 @@ type servers struct {
 
 	changing sync.Mutex // held while the field all is replaced
 
-	mu         sync.Mutex
-	all        []*server                   // by the order of the configuration
-	state      map[string]*connectionState // by server
-	updates    []update
-	undeclared map[string]bool // extensions that are not declared, by id
-	noStream   map[string]bool // servers whose GET stream is turned off, by id
-	noAdding   string          // why the page cannot add servers; "" if it can
+	mu          sync.Mutex
+	all         []*server                   // by the order of the configuration
+	state       map[string]*connectionState // by server
+	updates     []update
+	updateBytes int
+	undeclared  map[string]bool // extensions that are not declared, by id
+	noStream    map[string]bool // servers whose GET stream is turned off, by id
+	noAdding    string          // why the page cannot add servers; "" if it can
 }
 
 // A connectionState describes the latest connection to a server.
@@ -84,7 +85,10 @@ type update struct {
 	At     int64  `json:"at"` // milliseconds since 1970
 }
 
-const maxUpdates = 1000
+const (
+	maxUpdates     = 1000
+	maxUpdateBytes = 1 << 20 // of the URIs of all updates
+)
 
 func newServers(c *changes, t *traffic, q *questions) *servers {
 	s := &servers{changes: c, traffic: t, questions: q, state: map[string]*connectionState{},
@@ -184,7 +188,12 @@ func (s *servers) set(id string, c *connectionState) {
 func (s *servers) updated(id, uri string) {
 	s.mu.Lock()
 	s.updates = append(s.updates, update{id, uri, time.Now().UnixMilli()})
-	s.updates = s.updates[max(0, len(s.updates)-maxUpdates):]
+	s.updateBytes += len(uri)
+	for len(s.updates) > maxUpdates || s.updateBytes > maxUpdateBytes {
+		s.updateBytes -= len(s.updates[0].URI)
+		s.updates[0] = update{} // append reuses the array for a while
+		s.updates = s.updates[1:]
+	}
 	s.mu.Unlock()
 	s.changes.add(topicUpdates)
 }

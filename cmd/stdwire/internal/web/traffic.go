@@ -68,7 +68,7 @@ func newTraffic(c *changes) *traffic {
 // cost estimates the memory of a message in bytes.
 func (m *message) cost() int64 {
 	const overhead = 600
-	return int64(len(m.record.Payload())) + overhead
+	return int64(len(m.record.Payload())+len(m.ID)+len(m.Method)+len(m.Subject)) + overhead
 }
 
 // add adds a frame of a connection.

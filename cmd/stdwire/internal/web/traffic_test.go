@@ -75,6 +75,47 @@ func TestRelatedMessages(t *testing.T) {
 	assert.ErrorContains(t, err, "there is no message 15")
 }
 
+// What relates messages does not keep their texts, and the values that are shown count.
+func TestRelatedTextsAreBounded(t *testing.T) {
+	traffic := newTraffic(newChanges())
+	long := `"` + strings.Repeat("x", 100_000) + `"`
+	recordFrames(traffic, "modern",
+		`→{"jsonrpc":"2.0","id":`+long+`,"method":"tools/call","params":{"name":"a","_meta":{"progressToken":`+long+`}}}`,
+		`←{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`+long+`,"progress":1}}`,
+		`←{"jsonrpc":"2.0","id":`+long+`,"result":{"resultType":"input_required","requestState":`+long+`}}`,
+		`→{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a","requestState":`+long+`}}`)
+	page := traffic.after(0, 10)
+	assert.Equal(t, len(page.Messages), 4)
+	assert.Equal(t, page.Messages[1].Call, int64(1))
+	assert.Equal(t, page.Messages[3].Call, int64(1))
+	c := traffic.connections[0]
+	for key := range c.rounds {
+		assert.Assert(t, len(key) < 50)
+	}
+	for key := range c.tokens {
+		assert.Assert(t, len(key) < 50)
+	}
+	assert.Assert(t, page.Messages[0].cost() > 2*100_000+int64(len(page.Messages[0].ID)))
+}
+
+// The URIs of updates, and the params of questions that wait, are bounded.
+func TestUpdatesAndQuestionsAreBounded(t *testing.T) {
+	changes := newChanges()
+	q := newQuestions(changes)
+	q.callOn = func(string) int64 { return 0 }
+	s := newServers(changes, newTraffic(changes), q)
+	for range 10 {
+		s.updated("a", strings.Repeat("u", 300_000))
+	}
+	assert.Equal(t, len(s.latest()), 3)
+	_, err := q.add(&question{Server: "a", Params: make([]byte, 5<<20)})
+	assert.NilError(t, err)
+	_, err = q.add(&question{Server: "a", Params: make([]byte, 5<<20)})
+	assert.ErrorIs(t, err, errTooManyQuestions)
+	_, err = q.add(&question{Server: "b", Params: make([]byte, 5<<20)})
+	assert.NilError(t, err)
+}
+
 // A server that sends much displaces its own messages, and not those of others.
 func TestTrafficIsBounded(t *testing.T) {
 	traffic := newTraffic(newChanges())
