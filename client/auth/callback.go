@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -60,8 +61,19 @@ func newCallbackServer(redirect string, old *Credentials) (*callbackServer, erro
 		url: u.String(), host: u.Host, path: cmp.Or(u.Path, "/"),
 		done: make(chan struct{}), responses: make(chan url.Values, 1),
 	}
-	const timeout = 10 * time.Second
+	const timeout, maxConnections = 10 * time.Second, 256
+	var open atomic.Int32
 	c.server = http.Server{
+		ConnState: func(conn net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateNew:
+				if open.Add(1) > maxConnections {
+					_ = conn.Close()
+				}
+			case http.StateClosed:
+				open.Add(-1)
+			}
+		},
 		Handler: http.HandlerFunc(c.serve), MaxHeaderBytes: 32 << 10,
 		ReadHeaderTimeout: timeout, ReadTimeout: timeout, WriteTimeout: timeout,
 		IdleTimeout: time.Second,

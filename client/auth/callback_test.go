@@ -7,8 +7,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -162,4 +164,27 @@ func TestCallbackFails(t *testing.T) {
 	assert.Assert(t,
 		errors.As(w.client(o).fails(auth.StepAuthorize, taken.Addr().String()), &listen))
 	assert.Equal(t, listen.Op, "listen")
+}
+
+// Silent connections do not pile up while a browser's redirect is awaited.
+func TestCallbackLimitsConnections(t *testing.T) {
+	w := newWorld(t)
+	o := w.options()
+	o.Grant = auth.AuthorizationCode{OpenBrowser: func(ctx context.Context, page string) error {
+		u, err := url.Parse(page)
+		assert.NilError(t, err)
+		back, err := url.Parse(u.Query().Get("redirect_uri"))
+		assert.NilError(t, err)
+		var last net.Conn
+		for range 257 {
+			last, err = net.Dial("tcp", back.Host)
+			assert.NilError(t, err)
+			defer last.Close()
+		}
+		assert.NilError(t, last.SetReadDeadline(time.Now().Add(5*time.Second)))
+		_, err = last.Read(make([]byte, 1))
+		assert.Assert(t, err != nil && !errors.Is(err, os.ErrDeadlineExceeded), "%v", err)
+		return errors.New("enough")
+	}}
+	w.client(o).fails(auth.StepAuthorize, "enough")
 }

@@ -149,8 +149,9 @@ var layers = []struct {
 	{"cmd/stdwire/internal/command", []string{
 		"internal/printable", "internal/near", "rpc/mcp", "cmd/stdwire/internal/term",
 	}},
+	{"cmd/stdwire/internal/connlimit", []string{"internal/lograte", "dispatch/quota"}},
 	{"cmd/stdwire/internal/observe", []string{
-		"internal/hostname", "rpc/mcp/telemetry", "server", "client", "cmd/stdwire/internal/otlp",
+		"cmd/stdwire/internal/connlimit", "internal/hostname", "rpc/mcp/telemetry", "server", "client", "cmd/stdwire/internal/otlp",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/arguments", []string{
@@ -217,6 +218,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/guard", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/serve", []string{
+		"cmd/stdwire/internal/connlimit", "internal/httpdeadline",
 		"rpc/mcp/telemetry", "cmd/stdwire/internal/observe",
 		"cmd/stdwire/internal/arguments",
 		"internal/jsonscan", "internal/printable", "internal/near", "internal/atomicfile",
@@ -260,7 +262,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/calls",
 	}},
 	{"cmd/stdwire/internal/web", []string{
-		"internal/atomicfile", "internal/hostname", "internal/httpdeadline", "internal/jsondiff",
+		"cmd/stdwire/internal/connlimit", "dispatch/quota", "internal/atomicfile", "internal/hostname", "internal/httpdeadline", "internal/jsondiff",
 		"internal/jsonscan", "rpc", "rpc/mcp", "rpc/mcp/skill", "client", "client/apps", "client/host", "client/host/pin", "client/host/gateway",
 		"client/auth", "client/host/config", "cmd/stdwire/internal/tap", "cmd/stdwire/internal/scan",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/elicit",

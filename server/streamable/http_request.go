@@ -28,12 +28,12 @@ type httpRequest struct {
 
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	deadlines := httpdeadline.New(w, r)
 	if h.card.serve(w, r) {
 		return
 	}
-	x := &httpRequest{Handler: h, w: w, r: r}
+	x := &httpRequest{Handler: h, w: w, r: r, deadlines: deadlines}
 	x.memory.handler = h
-	x.deadlines = httpdeadline.New(w, r)
 	defer x.memory.close()
 	refused := x.serve()
 	if refused == nil && x.listening != nil {

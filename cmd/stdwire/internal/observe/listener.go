@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/connlimit"
 	"github.com/stdwire/stdwire/internal/hostname"
 	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
 )
@@ -34,6 +35,9 @@ type listener struct {
 	done   chan struct{}
 }
 
+// maxConnections is the number of connections to the metrics at a time.
+const maxConnections = 1024
+
 // listen serves the metrics of t at an address.
 func listen(address string, t *telemetry.Telemetry, log *slog.Logger) (*listener, error) {
 	bound, err := net.Listen("tcp", address)
@@ -45,13 +49,15 @@ func listen(address string, t *telemetry.Telemetry, log *slog.Logger) (*listener
 	if at, ok := bound.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
 		handler = localOnly(handler)
 	}
-	l := &listener{bound, &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
+	limited := connlimit.New(bound, maxConnections)
+	l := &listener{bound, &http.Server{Handler: handler, ConnState: limited.TrackState,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       10 * time.Second, WriteTimeout: 30 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}, make(chan struct{})}
 	go func() {
 		defer close(l.done)
-		_ = l.server.Serve(bound) // until close
+		_ = l.server.Serve(limited) // until close
 	}()
 	return l, nil
 }

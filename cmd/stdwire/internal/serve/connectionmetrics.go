@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/connlimit"
 	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
 )
 
@@ -19,14 +20,14 @@ func addSessionMetrics(t *telemetry.Telemetry, transports map[string]func() int)
 
 // addConnectionMetrics adds the numbers of open HTTP connections and streams to t, which may be
 // nil.
-func addConnectionMetrics(t *telemetry.Telemetry, l *limitListener, e *endpoints) {
+func addConnectionMetrics(t *telemetry.Telemetry, l *connlimit.Listener, e *endpoints) {
 	for _, m := range []struct {
 		telemetry.Instrument
 		open func() int
 	}{
 		{telemetry.Instrument{Name: "stdwire.http.connections", Unit: "{connection}",
 			Description: "Open connections of HTTP clients."},
-			func() int { return int(l.places.Used()) }},
+			l.Open},
 		{telemetry.Instrument{Name: "stdwire.http.streams", Unit: "{stream}",
 			Description: "Open streams of sessions, and subscriptions of clients of the modern era."},
 			func() int { return e.stats().Streams }},

@@ -17,12 +17,16 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/connlimit"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/api"
 	"github.com/stdwire/stdwire/server/streamable"
 )
+
+// maxConnections is the default of the limit of the same name in a configuration.
+const maxConnections = 4096
 
 // An httpServer serves MCP and the HTTP API over HTTP. Its fields are set by flags.
 type httpServer struct {
@@ -100,7 +104,7 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 	if err != nil {
 		return err
 	}
-	listener := newLimitListener(bound, int64(cmp.Or(w.limits.MaxConnections, maxConnections)))
+	listener := connlimit.New(bound, cmp.Or(w.limits.MaxConnections, maxConnections))
 	defer listener.Close()
 	if w.noAuth && !bound.local {
 		return command.Usagef("--no-auth: %s can be reached from other machines",
@@ -163,10 +167,13 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 	}
 	std.Err.Printf("stdwire: serving MCP at %s%s%s", bound.base, mainPath, also)
 	e.printProfiles(std, bound.base)
+	// Handlers that run for longer have read the body, and remove the deadline: see httpdeadline.
+	const bodyTimeout = 30 * time.Second
 	web := &http.Server{
-		Handler: w.watched.handler(w.recorder.Handler(mux)), ConnState: listener.trackState,
+		Handler: w.watched.handler(w.recorder.Handler(mux)), ConnState: listener.TrackState,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ReadTimeout: bodyTimeout,
 	}
 	var serving net.Listener = listener
 	if secure != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/internal/httpdeadline"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -52,6 +53,8 @@ func (s *startup) middleware(next rpc.Handler) rpc.Handler {
 func (s *startup) documents(api http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
+			deadline := httpdeadline.New(w, r)
+			deadline.BodyRead() // a GET has none
 			s.wait(r.Context())
 		}
 		api.ServeHTTP(w, r)

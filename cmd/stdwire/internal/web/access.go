@@ -8,7 +8,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/internal/hostname"
+	"github.com/stdwire/stdwire/internal/httpdeadline"
 )
 
 // access decides which requests are served. The address that stdwire prints has a token in its
@@ -18,6 +20,7 @@ import (
 type access struct {
 	names   []string // host names that requests may have, beside IP addresses and localhost
 	origins http.CrossOriginProtection
+	bodies  *quota.Pool // bytes of the bodies of requests with the key
 
 	mu    sync.Mutex
 	token string // "" once it is exchanged
@@ -25,7 +28,8 @@ type access struct {
 }
 
 func newAccess(names ...string) *access {
-	return &access{names: names, token: rand.Text(), key: rand.Text()}
+	return &access{names: names, bodies: quota.NewPool(maxBodies), token: rand.Text(),
+		key: rand.Text()}
 }
 
 // policy is the Content-Security-Policy of all answers: only this server's scripts run, and no text
@@ -85,9 +89,14 @@ func (a *access) allowsHost(host string) bool {
 	return false
 }
 
+// maxToken is the greatest size in bytes of the request that exchanges the token. Anybody on this
+// machine can send one.
+const maxToken = 4 << 10
+
 // exchange answers the token with the key, once.
 func (a *access) exchange(w http.ResponseWriter, r *http.Request) {
 	var in struct{ Token string }
+	r.Body = http.MaxBytesReader(w, r.Body, maxToken)
 	if !decode(w, r, &in) {
 		return
 	}
@@ -102,13 +111,32 @@ func (a *access) exchange(w http.ResponseWriter, r *http.Request) {
 	answer(w, map[string]string{"key": a.key})
 }
 
-// keyed passes requests that have the key to next, and refuses others.
+const (
+	// maxBodies is the number of bytes of all bodies that are read at a time. Small ones are not
+	// counted: the limit on connections covers them.
+	maxBodies = 2 * maxBody
+	smallBody = 64 << 10
+)
+
+// keyed passes requests that have the key to next, and refuses others before it reads their bodies.
+// A large body waits until other bodies leave room for it.
 func (a *access) keyed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		if !ok || subtle.ConstantTimeCompare([]byte(key), []byte(a.key)) != 1 {
 			refuse(w, http.StatusUnauthorized, "open the address that stdwire web printed")
 			return
+		}
+		size := r.ContentLength
+		if size < 0 || size > maxBody { // what reads more does not keep it
+			size = maxBody
+		}
+		if size > smallBody {
+			if a.bodies.Wait(r.Context(), "", size) != nil {
+				return // the page has disconnected
+			}
+			defer a.bodies.Give("", size)
+			_ = httpdeadline.New(w, r) // the body is read from now on
 		}
 		next.ServeHTTP(w, r)
 	})

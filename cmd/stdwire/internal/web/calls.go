@@ -94,7 +94,10 @@ func (c *calls) start(in callRequest) (int64, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.running >= maxRunning {
+	c.size += started.bytes()
+	c.evict()
+	if c.running >= maxRunning || c.size > maxResults && len(c.all) > 1 {
+		c.size -= started.bytes()
 		cancel()
 		return 0, errTooManyCalls
 	}
@@ -116,10 +119,13 @@ func (s *server) checkAllowed(method, tool string) error {
 		Why: "the configuration does not allow this tool"}
 }
 
-// update runs f, which changes a call, and tells the page.
-func (c *calls) update(f func()) {
+// update runs f, which changes a call, counts what it keeps now, and tells the page.
+func (c *calls) update(changed *call, f func()) {
 	c.mu.Lock()
+	c.size -= changed.bytes()
 	f()
+	c.size += changed.bytes()
+	c.evict()
 	c.mu.Unlock()
 	c.changes.add(topicCalls)
 }
@@ -132,8 +138,8 @@ func (c *calls) run(ctx context.Context, call *call, tool string) {
 	timeout := time.Duration(call.Request.Seconds * float64(time.Second))
 	options := []client.CallOption{client.Timeout(cmp.Or(timeout, defaultTimeout)),
 		client.Meta(call.Request.Meta), client.Fresh(),
-		client.OnProgress(func(p mcp.ProgressParams) { c.update(func() { call.Progress = &p }) }),
-		client.OnTask(func(t mcp.Task) { c.update(func() { call.Task = &t }) })}
+		client.OnProgress(func(p mcp.ProgressParams) { c.update(call, func() { call.Progress = &p }) }),
+		client.OnTask(func(t mcp.Task) { c.update(call, func() { call.Task = &t }) })}
 	var result json.RawMessage
 	err := c.servers.use(ctx, call.Request.Server, func(_ *server, cl *client.Client) (err error) {
 		result, err = c.send(ctx, cl, call.Request, tool, options)
@@ -143,15 +149,13 @@ func (c *calls) run(ctx context.Context, call *call, tool string) {
 	if e, ok := errors.AsType[*client.OutputError](err); ok {
 		result, mismatch, err = e.Result, e.Err.Error(), nil
 	}
-	c.update(func() {
+	c.update(call, func() {
 		call.Running, call.Ms = false, max(command.Milliseconds(time.Since(began)), 0.001)
 		call.Result, call.Mismatch = result, mismatch
 		if err != nil {
 			call.Error = newProblem(err)
 		}
 		c.running--
-		c.size += call.bytes()
-		c.evict()
 	})
 }
 

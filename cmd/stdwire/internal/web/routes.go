@@ -16,6 +16,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/savedcall"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/httpdeadline"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -321,6 +322,8 @@ const maxUpload = 256 << 20
 // upload adds a recording that the user has chosen in the page.
 func (s *site) upload(w http.ResponseWriter, r *http.Request) {
 	name := r.URL.Query().Get("name")
+	deadline := httpdeadline.New(w, r)
+	deadline.BodyRead() // a recording may take longer
 	note, err := s.traffic.load(name, http.MaxBytesReader(w, r.Body, maxUpload))
 	if err != nil {
 		refuse(w, http.StatusBadRequest, name+": "+err.Error())

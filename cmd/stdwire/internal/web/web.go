@@ -44,12 +44,13 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/connlimit"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/control"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/elicit"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/httpdeadline"
 )
 
 // WebCommand returns the command stdwire web.
@@ -366,16 +367,27 @@ func (s *site) serve(ctx context.Context, l net.Listener, a *access) error {
 	return err
 }
 
+// openConnections is the number of open connections of each port.
+const openConnections = 4096
+
+// bodyDeadline limits the time that the body of a request takes, whether or not next reads it.
+func bodyDeadline(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = httpdeadline.New(w, r)
+		next.ServeHTTP(w, r)
+	})
+}
+
 // serveUntil serves until ctx ends.
 func serveUntil(ctx context.Context, l net.Listener, handler http.Handler) error {
 	const headers, idle, drain = 10 * time.Second, 2 * time.Minute, time.Second
-	l, track := serve.LimitConnections(l)
-	server := &http.Server{Handler: handler, ConnState: track,
+	limited := connlimit.New(l, openConnections)
+	server := &http.Server{Handler: bodyDeadline(handler), ConnState: limited.TrackState,
 		ReadHeaderTimeout: headers, IdleTimeout: idle,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return ctx }}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(l) }()
+	go func() { failed <- server.Serve(limited) }()
 	select {
 	case err := <-failed:
 		return err

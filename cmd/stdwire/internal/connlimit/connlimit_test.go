@@ -1,4 +1,4 @@
-package serve
+package connlimit
 
 import (
 	"io"
@@ -13,11 +13,11 @@ import (
 
 // serveBounded serves over a bounded listener, and returns what dials it from an address of this
 // machine.
-func serveBounded(t *testing.T, most int64) (l *limitListener, dial func(from string) net.Conn) {
+func serveBounded(t *testing.T, most int) (l *Listener, dial func(from string) net.Conn) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
-	l = newLimitListener(listener, most)
-	server := &http.Server{ConnState: l.trackState,
+	l = New(listener, most)
+	server := &http.Server{ConnState: l.TrackState,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, "ok")
 		})}
@@ -26,7 +26,7 @@ func serveBounded(t *testing.T, most int64) (l *limitListener, dial func(from st
 	t.Cleanup(func() {
 		assert.Check(t, server.Close())
 		<-served
-		assert.Check(t, l.places.Used() == 0, "every place was given back")
+		assert.Check(t, l.Open() == 0, "every place was given back")
 	})
 	return l, func(from string) net.Conn {
 		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
@@ -55,10 +55,10 @@ func TestOneAddressLeavesConnectionsToOthers(t *testing.T) {
 		dial("127.0.0.1")
 	}
 	poll.WaitOn(t, func(poll.LogT) poll.Result {
-		if l.places.Used() == 4 {
+		if l.Open() == 4 {
 			return poll.Success()
 		}
-		return poll.Continue("%d are open", l.places.Used())
+		return poll.Continue("%d are open", l.Open())
 	})
 	answer := make([]byte, 1024)
 	n, err := dial("127.0.0.1").Read(answer)

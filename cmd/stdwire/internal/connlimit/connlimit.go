@@ -1,4 +1,6 @@
-package serve
+// Package connlimit limits the open connections of a listener, in all and for each address. So no
+// peer takes the memory and the descriptors of a program before the program knows who it is.
+package connlimit
 
 import (
 	"crypto/tls"
@@ -12,13 +14,11 @@ import (
 	"github.com/stdwire/stdwire/internal/lograte"
 )
 
-// maxConnections is the default of the limit of the same name in a configuration.
-const maxConnections = 4096
-
-// A limitListener limits the number of open connections, in all and for each address. When the
-// limit is reached, it closes an idle connection: of the same address if that has reached its
-// share, else of the address with the most connections.
-type limitListener struct {
+// A Listener limits the number of open connections, in all and for each address. When the limit is
+// reached, it closes an idle connection: of the same address if that has reached its share, else of
+// the address with the most connections. An address may have at most half of the connections that
+// the others leave.
+type Listener struct {
 	net.Listener
 	places *quota.Pool // by address
 
@@ -26,20 +26,18 @@ type limitListener struct {
 	idle map[string]map[*limitedConn]struct{} // by address
 }
 
-// LimitConnections returns l with a limit on its open connections, in all and for each address, and
-// the ConnState of its [http.Server].
-func LimitConnections(l net.Listener) (net.Listener, func(net.Conn, http.ConnState)) {
-	limited := newLimitListener(l, maxConnections)
-	return limited, limited.trackState
-}
-
-func newLimitListener(l net.Listener, most int64) *limitListener {
-	return &limitListener{Listener: l, places: quota.NewPool(most),
+// New returns l with a limit on its open connections. The ConnState of its [http.Server] must be
+// [Listener.TrackState].
+func New(l net.Listener, most int) *Listener {
+	return &Listener{Listener: l, places: quota.NewPool(int64(most)),
 		idle: map[string]map[*limitedConn]struct{}{}}
 }
 
+// Open returns the number of open connections.
+func (l *Listener) Open() int { return int(l.places.Used()) }
+
 // Accept implements [net.Listener]. It answers a connection over the limit with 503 and closes it.
-func (l *limitListener) Accept() (net.Conn, error) {
+func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
 		if err != nil {
@@ -54,7 +52,7 @@ func (l *limitListener) Accept() (net.Conn, error) {
 	}
 }
 
-func (l *limitListener) admit(c *limitedConn) bool {
+func (l *Listener) admit(c *limitedConn) bool {
 	for {
 		err := l.places.Take(c.address, 1)
 		if err == nil {
@@ -77,7 +75,7 @@ func (l *limitListener) admit(c *limitedConn) bool {
 }
 
 // takeIdle removes an idle connection of an address from the idle connections and returns it.
-func (l *limitListener) takeIdle(address string) *limitedConn {
+func (l *Listener) takeIdle(address string) *limitedConn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c := range l.idle[address] {
@@ -87,8 +85,8 @@ func (l *limitListener) takeIdle(address string) *limitedConn {
 	return nil
 }
 
-// trackState records which connections are idle. It is for [http.Server.ConnState].
-func (l *limitListener) trackState(conn net.Conn, state http.ConnState) {
+// TrackState records which connections are idle. It is for [http.Server.ConnState].
+func (l *Listener) TrackState(conn net.Conn, state http.ConnState) {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()
 	}
@@ -109,7 +107,7 @@ func (l *limitListener) trackState(conn net.Conn, state http.ConnState) {
 }
 
 // forget removes a connection from the idle connections. l.mu must be held.
-func (l *limitListener) forget(c *limitedConn) {
+func (l *Listener) forget(c *limitedConn) {
 	if delete(l.idle[c.address], c); len(l.idle[c.address]) == 0 {
 		delete(l.idle, c.address)
 	}
@@ -118,7 +116,7 @@ func (l *limitListener) forget(c *limitedConn) {
 // A limitedConn releases its place in the limit when it is closed.
 type limitedConn struct {
 	net.Conn
-	listener *limitListener
+	listener *Listener
 	address  string
 	closed   sync.Once
 }
