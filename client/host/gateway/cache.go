@@ -15,14 +15,15 @@ import (
 const maxCacheSize = 16 << 20
 
 // cachedLists are the lists of a server from an earlier run, which are offered without starting it.
+// A list that could not be fetched is absent.
 type cachedLists struct {
 	Digest    string            `json:"digest"` // host.Server.Digest; a change invalidates the lists
 	Name      string            `json:"name"`   // serverInfo.name
-	Tools     []json.RawMessage `json:"tools"`
-	Prompts   []json.RawMessage `json:"prompts"`
-	Resources []json.RawMessage `json:"resources"`
-	Templates []json.RawMessage `json:"resourceTemplates"`
-	Skills    []json.RawMessage `json:"skills"`
+	Tools     []json.RawMessage `json:"tools,omitzero"`
+	Prompts   []json.RawMessage `json:"prompts,omitzero"`
+	Resources []json.RawMessage `json:"resources,omitzero"`
+	Templates []json.RawMessage `json:"resourceTemplates,omitzero"`
+	Skills    []json.RawMessage `json:"skills,omitzero"`
 }
 
 func (u *upstreamServer) cachePath() string { return cachePath(u.g.o.CacheDir, u.id) }
@@ -61,9 +62,9 @@ func CachedTools(dir, id, digest string) (tools []*mcp.Tool) {
 // usesCache reports whether the server's lists are cached.
 func (u *upstreamServer) usesCache() bool { return u.g.o.CacheDir != "" && u.digest != "" }
 
-// loadCache offers the cached lists. It reports false if there are none or the file is invalid, so
-// that the server must be listed.
-func (u *upstreamServer) loadCache() bool {
+// loadCache offers the cached lists, but for those that were fetched meanwhile. It reports false if
+// a list is missing or the file is invalid, so that the server must be listed.
+func (u *upstreamServer) loadCache() (complete bool) {
 	if !u.usesCache() {
 		return false
 	}
@@ -91,25 +92,43 @@ func (u *upstreamServer) loadCache() bool {
 		u.skills.reserve(skills)
 		return false
 	}
-	u.cached = text
-	u.tools.setListed(r.Name, tools, nil)
-	u.prompts.setListed(r.Name, prompts, nil)
-	u.resources.setListed(r.Name, resources, nil)
-	u.templates.setListed(r.Name, templates, nil)
-	u.skills.setListed(r.Name, skills, nil)
-	u.known.Store(true) // a call of a name that is missing now fails at once
-	return true
+	u.applying.Lock()
+	defer u.applying.Unlock()
+	if u.ctx.Err() != nil || u.disabled.Load() {
+		return true
+	}
+	u.cached, u.server = text, r.Name
+	known := []bool{u.tools.setCached(r.Name, r.Tools == nil, tools),
+		u.prompts.setCached(r.Name, r.Prompts == nil, prompts),
+		u.resources.setCached(r.Name, r.Resources == nil, resources),
+		u.templates.setCached(r.Name, r.Templates == nil, templates),
+		u.skills.setCached(r.Name, r.Skills == nil, skills)}
+	return !slices.Contains(known, false)
 }
 
-// saveCache writes the lists if they have changed.
-func (u *upstreamServer) saveCache(name string) {
+// setCached offers a cached list, unless it is missing or the list of a client is offered. It
+// reports whether the list is known now.
+func (l *itemList[T, S]) setCached(server string, missing bool, all []definition[T]) bool {
+	if l.fetcher.source.Load() == nil && !missing {
+		l.setListed(server, all, nil)
+	}
+	return l.hasListed
+}
+
+// saveCache writes the lists if one was fetched since the last time and they have changed.
+func (u *upstreamServer) saveCache() {
 	if !u.usesCache() {
 		return
 	}
+	u.applying.Lock()
+	defer u.applying.Unlock()
+	if !u.unsaved {
+		return
+	}
+	u.unsaved = false
 	text, err := mcp.Marshal(
-		cachedLists{u.digest, name, definitionTexts(u.tools.listed),
-			definitionTexts(u.prompts.listed), definitionTexts(u.resources.listed),
-			definitionTexts(u.templates.listed), definitionTexts(u.skills.listed)})
+		cachedLists{u.digest, u.server, u.tools.texts, u.prompts.texts, u.resources.texts,
+			u.templates.texts, u.skills.texts})
 	if err != nil || bytes.Equal(text, u.cached) || len(text) > maxCacheSize {
 		return
 	}

@@ -28,8 +28,8 @@ func (d *downstream) attach(g *Gateway) {
 			return g.readUnlisted(ctx, d, uri)
 		})
 	d.server.Integration().AwaitMissing(
-		func(ctx context.Context, _ server.Kind, name string) error {
-			return g.awaitName(ctx, d, name)
+		func(ctx context.Context, kind server.Kind, name string) error {
+			return g.awaitName(ctx, d, string(kind), name)
 		})
 	d.attachApps(g)
 }

@@ -75,6 +75,9 @@ func clientError(err error) error {
 	if err == nil {
 		return nil
 	}
+	if l, ok := errors.AsType[*listError](err); ok { // not the answer to the client's request
+		return &clientReply{rpc.Errorf(rpc.CodeInternalError, "%s", l), err}
+	}
 	if refusal, ok := errors.AsType[*rpc.Error](err); ok {
 		return &clientReply{refusal, err}
 	}

@@ -45,7 +45,7 @@ func (g *Gateway) callTool(ctx context.Context, t target,
 		return forward(ctx, g, c,
 			func(ctx context.Context, to *client.Client,
 				opts ...client.CallOption) (json.RawMessage, error) {
-				if err := c.comparePin(ctx, to, t.upstream.tools.status); err != nil {
+				if err := t.upstream.tools.comparePin(ctx, c, to); err != nil {
 					return nil, err
 				}
 				return to.CallToolRaw(ctx, t.name, c.Arguments, opts...)

@@ -8,9 +8,9 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
 )
@@ -47,13 +47,14 @@ type itemList[T any, S comparable] struct {
 	// operations, if set, offers the same items as operations.
 	operations *itemList[T, *dispatch.Catalog]
 
-	stale atomic.Bool // the list has changed since it was fetched
+	fetcher *listFetcher // nil for operations
 
-	// Used by upstreamServer.run and, after its end, by withdraw.
+	// Guarded by upstreamServer.applying.
 	server    string              // serverInfo.name when the list was fetched
 	listed    []definition[T]     // the valid items
 	unusable  []invalidDefinition // the invalid items
 	hasListed bool                // listed and unusable are set
+	texts     []json.RawMessage   // the latest valid items, also after withdraw, for the cache
 	pins      pinChecker
 
 	mu        sync.Mutex
@@ -66,25 +67,38 @@ type itemList[T any, S comparable] struct {
 	offeredAt map[S]map[string]string  // definitions offered at each downstream, by public name
 }
 
-// sync fetches and offers the list if it has changed or isNew says that c is a new client.
-func (l *itemList[T, S]) sync(ctx context.Context, c *client.Client, isNew bool) error {
-	if !l.stale.Swap(false) && !isNew {
-		return nil
-	}
+// fetch returns the fetcher of the list.
+func (l *itemList[T, S]) fetch() *listFetcher { return l.fetcher }
+
+// load fetches the list from c and offers it.
+func (l *itemList[T, S]) load(ctx context.Context, c *client.Client) error {
 	all, invalid, err := parseDefinitions[T](l.kind, l.list(c.Integration(), ctx))
 	// ErrMethodNotFound says that the server has no items of this kind.
 	if err != nil && !errors.Is(err, rpc.ErrMethodNotFound) {
-		l.stale.Store(true)
 		return err
 	}
+	u := l.upstream
+	u.applying.Lock()
+	defer u.applying.Unlock()
+	switch { // it is withdrawn now or will be
+	case u.ctx.Err() != nil:
+		return host.ErrClosed
+	case u.disabled.Load():
+		return host.ErrDisabled
+	}
 	l.setListed(c.ServerInfo().Name, all, invalid)
+	l.fetcher.source.Store(c)
+	u.server, u.unsaved = l.server, true
 	return nil
 }
 
-// setListed replaces the list and logs its invalid items. server is serverInfo.name.
+// setListed replaces the list and logs its invalid items. server is serverInfo.name. The caller
+// holds upstreamServer.applying.
 func (l *itemList[T, S]) setListed(server string, all []definition[T],
 	invalid []invalidDefinition) {
 	l.server, l.listed, l.unusable, l.hasListed = server, all, invalid, true
+	l.texts = definitionTexts(all)
+	defer l.fetcher.known.Store(true) // a call of a name that is missing now fails at once
 	withheld := make(map[string]WithheldItem, len(invalid))
 	for _, d := range invalid {
 		withheld[unusablePrefix+d.own] = WithheldItem{Kind: l.kind, Name: d.own,
@@ -99,7 +113,7 @@ func (l *itemList[T, S]) setListed(server string, all []definition[T],
 // unusablePrefix begins the keys of invalid items in withheld, which have no public name.
 const unusablePrefix = "\x00"
 
-// recheck compares the latest list with its pins again.
+// recheck compares the latest list with its pins again. The caller holds upstreamServer.applying.
 func (l *itemList[T, S]) recheck() {
 	if l.hasListed {
 		l.setListed(l.server, l.listed, l.unusable)
@@ -114,8 +128,9 @@ func (l *itemList[T, S]) reserve(all []definition[T]) {
 }
 
 // withdraw empties the list and returns the IDs of the servers that this may affect. The caller
-// holds offerMu.
+// holds upstreamServer.applying and offerMu.
 func (l *itemList[T, S]) withdraw() (affected []string) {
+	l.fetcher.source.Store(nil)
 	l.server, l.listed, l.unusable, l.hasListed = "", nil, nil, false
 	return l.claim(nil, nil, nil)
 }

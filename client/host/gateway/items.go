@@ -83,7 +83,7 @@ func (u *upstreamServer) putPrompt(s *server.Server, public string,
 				result, err := forwardTyped(ctx, u.g, c,
 					func(ctx context.Context, to *client.Client,
 						opts ...client.CallOption) (*mcp.GetPromptResult, error) {
-						if err := c.comparePin(ctx, to, u.prompts.status); err != nil {
+						if err := u.prompts.comparePin(ctx, c, to); err != nil {
 							return nil, err
 						}
 						return to.GetPrompt(ctx, name, arguments, opts...)

@@ -112,20 +112,29 @@ func (p *pinChecker) check(pins *pin.File, server pin.Server, kind pin.Kind,
 }
 
 // comparePin returns an error if the definition of the called tool or prompt does not match its
-// pin. If the client to is newer than the offered lists, comparePin waits until they are fetched
-// from it. status is the method of the item's list.
-func (c *call) comparePin(ctx context.Context, to *client.Client,
-	status func(public string) (offered bool, reason Reason)) error {
+// pin. If the client to is newer than the offered list of the item, comparePin waits until that
+// list, and no other, is fetched from it.
+func (l *itemList[T, S]) comparePin(ctx context.Context, c *call, to *client.Client) error {
 	u := c.target.upstream
 	if u.g.o.Pins == nil || u.g.o.PinsWarn || c.target.session != "" {
 		return nil
 	}
-	if u.listed.Load() != to {
-		if err := u.g.Refresh(ctx, u.id); err != nil {
-			return err
+	if l.fetcher.source.Load() != to {
+		f := l.fetcher.from(to)
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if f.err != nil && isDone(to) {
+			return errors.Unwrap(f.err) // as the call itself would fail
+		}
+		if f.err != nil {
+			return c.refuse(byPin, rpc.CodeInternalError,
+				"it cannot be compared with its pin: %v", f.err)
 		}
 	}
-	switch _, reason := status(u.publicName(c.target.name)); reason {
+	switch _, reason := l.status(u.publicName(c.target.name)); reason {
 	case ReasonChanged, ReasonIdentity:
 		return c.refuse(byPin, rpc.CodeInvalidParams,
 			"it is withheld: it has changed since its first use")

@@ -106,8 +106,8 @@ func (g *Gateway) Settle(ctx context.Context) {
 }
 
 // Refresh starts a server unless it is running, and blocks until its current lists are offered or
-// ctx ends. The errors are those of [host.Manager.Use] and of the server's lists, or
-// [host.ErrClosed] if the server is removed meanwhile.
+// ctx ends. The errors are those of [host.Manager.Use] and of the lists that the server does not
+// return, which do not affect the others, or [host.ErrClosed] if the server is removed meanwhile.
 func (g *Gateway) Refresh(ctx context.Context, id string) error {
 	g.mu.Lock()
 	u := g.upstreams[id]
@@ -115,22 +115,7 @@ func (g *Gateway) Refresh(ctx context.Context, id string) error {
 	if u == nil {
 		return fmt.Errorf("server %q: %w", id, host.ErrUnknown)
 	}
-	refreshes, done := u.refreshes, make(chan error, 1)
-	for {
-		select {
-		case refreshes <- done:
-			refreshes = nil
-		case err := <-done:
-			if err != nil && u.ctx.Err() != nil {
-				return host.ErrClosed
-			}
-			return err
-		case <-u.done:
-			return host.ErrClosed
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
+	return u.refresh(ctx, u.fetchers()...)
 }
 
 // Tools returns the number of offered tools of each server that offers any.

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
@@ -24,23 +23,18 @@ type upstreamServer struct {
 	perSession       bool
 	answersQuestions bool // the application has set Options.OnElicit of the server
 	digest           string
-	cached           []byte // content of the cache file
 	ctx              context.Context
 	cancel           context.CancelFunc
 	done             chan struct{}
-	wake             chan struct{}     // capacity 1
-	refreshes        chan chan<- error // requests for a sync; each channel has capacity 1
-	listedOnce       chan struct{}     // closed after the first attempt to list
+	wake             chan struct{} // capacity 1
+	listedOnce       chan struct{} // closed after the first attempt to fetch each list
 	disabled         atomic.Bool
 	reenabled        atomic.Bool      // enabled again, and not ready since
-	known            atomic.Bool      // the lists are known, from the server or from the cache
 	recheck          chan struct{}    // capacity 1: pins have changed
+	fetching         atomic.Int64     // number of fetches of lists in progress
 	level            mcp.LoggingLevel // Options.LogLevel of the server
 	hasApps          atomic.Bool      // a tool with an app was offered once
 	ambiguousLogs    atomic.Int64     // number of log messages that could belong to several clients
-
-	// the client whose lists are offered; set by run
-	listed atomic.Pointer[client.Client]
 
 	maxArguments, maxResult int // bytes
 
@@ -51,9 +45,15 @@ type upstreamServer struct {
 	resources *itemList[mcp.Resource, *server.Server]
 	templates *itemList[mcp.ResourceTemplate, *server.Server]
 	skills    *itemList[mcp.Skill, *server.Server]
+
+	applying sync.Mutex // held while lists change, without waiting for the server
+	server   string     // serverInfo.name of the latest list; guarded by applying
+	cached   []byte     // content of the cache file; guarded by applying
+	unsaved  bool       // a list was fetched since the cache was written; guarded by applying
+
 	// lists are the five itemLists above.
 	lists []interface {
-		sync(ctx context.Context, c *client.Client, isNew bool) error
+		fetch() *listFetcher
 		recheck()
 		withdraw() (affected []string)
 		removeStale()
@@ -66,8 +66,8 @@ type upstreamServer struct {
 func (g *Gateway) newUpstream(s *host.Server) *upstreamServer {
 	u := &upstreamServer{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession,
 		answersQuestions: s.Options.OnElicit != nil, digest: s.Digest, wake: make(chan struct{}, 1),
-		refreshes: make(chan chan<- error), listedOnce: make(chan struct{}),
-		recheck: make(chan struct{}, 1), done: make(chan struct{})}
+		listedOnce: make(chan struct{}), recheck: make(chan struct{}, 1),
+		done: make(chan struct{})}
 	u.disabled.Store(s.Disabled)
 	u.maxArguments, u.maxResult = cmp.Or(s.MaxArguments, defaultMax),
 		cmp.Or(s.MaxResult, defaultMax)
@@ -114,7 +114,25 @@ func (g *Gateway) newUpstream(s *host.Server) *upstreamServer {
 			return uris
 		}}
 	u.lists = append(u.lists, u.tools, u.prompts, u.resources, u.templates, u.skills)
+	u.tools.fetcher = newListFetcher(u, kindTool, mcp.MethodListTools,
+		u.tools.load)
+	u.prompts.fetcher = newListFetcher(u, kindPrompt, mcp.MethodListPrompts,
+		u.prompts.load)
+	u.resources.fetcher = newListFetcher(u, kindResource, mcp.MethodListResources,
+		u.resources.load)
+	u.templates.fetcher = newListFetcher(u, kindTemplate, mcp.MethodListResourceTemplates,
+		u.templates.load)
+	u.skills.fetcher = newListFetcher(u, kindSkill, mcp.MethodListSkills,
+		u.skills.load)
 	return u
+}
+
+// fetchers returns the fetchers of all lists.
+func (u *upstreamServer) fetchers() (all []*listFetcher) {
+	for _, s := range u.lists {
+		all = append(all, s.fetch())
+	}
+	return all
 }
 
 // setChangeHandlers sets the handlers of change notifications.
@@ -123,14 +141,14 @@ func (u *upstreamServer) setChangeHandlers(o *client.Options) {
 	o.OnListChanged = func(method string) {
 		switch method {
 		case mcp.MethodListTools:
-			u.tools.stale.Store(true)
+			u.tools.fetcher.listChanged()
 		case mcp.MethodListPrompts:
-			u.prompts.stale.Store(true)
+			u.prompts.fetcher.listChanged()
 		case mcp.MethodListResources:
-			u.resources.stale.Store(true)
+			u.resources.fetcher.listChanged()
 			// templates and skills have no notification of their own
-			u.templates.stale.Store(true)
-			u.skills.stale.Store(true)
+			u.templates.fetcher.listChanged()
+			u.skills.fetcher.listChanged()
 		}
 		u.notify()
 	}
@@ -147,31 +165,40 @@ func (u *upstreamServer) notify() {
 // run lists the server and keeps its lists and subscriptions current.
 func (u *upstreamServer) run() {
 	defer close(u.done)
-	var subscribing sync.WaitGroup
-	subscribing.Go(u.keepSubscribed)
-	defer subscribing.Wait()
-	if u.disabled.Load() || !u.loadCache() {
-		u.update()
-	}
-	u.g.serverListed(u.id)
-	close(u.listedOnce)
+	var others sync.WaitGroup
+	others.Go(u.keepSubscribed)
+	others.Go(u.listFirst)
+	defer others.Wait()
 	for {
 		select {
 		case <-u.recheck:
-			for _, s := range u.lists {
-				s.recheck()
-			}
+			u.recheckPins()
 		case <-u.wake:
 			u.update()
-		case done := <-u.refreshes:
-			done <- u.sync()
 		case <-u.ctx.Done():
+			u.saveCache()
 			return
 		}
 	}
 }
 
-// update brings the lists up to date, or withdraws them if the server is disabled.
+// listFirst offers the lists for the first time, from the cache or from the server.
+func (u *upstreamServer) listFirst() {
+	switch {
+	case u.disabled.Load():
+		u.update()
+	case !u.loadCache():
+		u.warnUnlisted(u.refresh(u.ctx, u.fetchers()...))
+	}
+	for _, l := range u.fetchers() {
+		l.setTried()
+	}
+	u.g.serverListed(u.id)
+	close(u.listedOnce)
+}
+
+// update brings the lists up to date, or withdraws them if the server is disabled. It waits for the
+// start of the server, but not for its lists.
 func (u *upstreamServer) update() {
 	if u.disabled.Load() {
 		u.withdraw()
@@ -180,7 +207,21 @@ func (u *upstreamServer) update() {
 	if u.reenabled.Swap(false) && u.loadCache() {
 		return
 	}
-	if err := u.sync(); err != nil && u.ctx.Err() == nil && !errors.Is(err, host.ErrDisabled) {
+	u.warnUnlisted(u.g.manager.Use(u.ctx, u.id, "", true, func(c *client.Client) error {
+		u.fetching.Add(1) // so that the cache is written once
+		for _, l := range u.fetchers() {
+			l.update(c)
+		}
+		u.endFetch()
+		return nil
+	}))
+}
+
+// warnUnlisted logs why no list of the server can be fetched, unless that is as it should be. A
+// listFetcher logs the error of its own list.
+func (u *upstreamServer) warnUnlisted(err error) {
+	_, isLogged := errors.AsType[*listError](err)
+	if err != nil && !isLogged && u.ctx.Err() == nil && !errors.Is(err, host.ErrDisabled) {
 		u.warn("the lists of a server cannot be fetched", err)
 	}
 }
@@ -189,21 +230,13 @@ func (u *upstreamServer) warn(message string, err error) {
 	u.g.o.Logger.Warn("gateway: "+message, slog.String("server", u.id), slog.Any("error", err))
 }
 
-// sync starts the server if necessary, fetches the lists that have changed and offers them.
-func (u *upstreamServer) sync() error {
-	ctx, cancel := context.WithTimeout(u.ctx, listTimeout)
-	defer cancel()
-	return u.g.manager.Use(ctx, u.id, "", true, func(c *client.Client) error {
-		for _, s := range u.lists {
-			if err := s.sync(ctx, c, c != u.listed.Load()); err != nil {
-				return err
-			}
-		}
-		u.listed.Store(c)
-		u.known.Store(true)
-		u.saveCache(c.ServerInfo().Name)
-		return nil
-	})
+// recheckPins compares the latest lists with their pins again.
+func (u *upstreamServer) recheckPins() {
+	u.applying.Lock()
+	defer u.applying.Unlock()
+	for _, s := range u.lists {
+		s.recheck()
+	}
 }
 
 // downstreamServers returns the servers that offer the lists of u.
@@ -224,6 +257,8 @@ func (u *upstreamServer) updated(uri string) {
 
 // withdraw withdraws all items of the server.
 func (u *upstreamServer) withdraw() {
+	u.applying.Lock()
+	defer u.applying.Unlock()
 	g := u.g
 	defer g.lockOffers()()
 	var affected []string
@@ -231,7 +266,6 @@ func (u *upstreamServer) withdraw() {
 		affected = append(affected, s.withdraw()...)
 	}
 	g.updateOffers(append(g.upstreamsByID(affected), u))
-	u.listed.Store(nil)
 }
 
 // isWaiting reports whether an item waits until earlier servers are listed.
@@ -243,6 +277,3 @@ func (u *upstreamServer) isWaiting() bool {
 	}
 	return false
 }
-
-// listTimeout limits the start of a server and the fetch of its lists.
-const listTimeout = 2 * time.Minute
