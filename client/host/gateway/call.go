@@ -78,9 +78,13 @@ func (c *call) runWithinLimits(ctx context.Context, g *Gateway, resumed bool,
 }
 
 func (c *call) checkArguments() error {
-	if n := len(c.Arguments); n > c.target.maxArguments {
+	what, n := "arguments", len(c.Arguments)
+	if extra := metaSize(c.target.meta); extra > 0 {
+		what, n = "arguments and _meta", n+extra
+	}
+	if n > c.target.maxArguments {
 		return c.refuse(byLimit, rpc.CodeInvalidParams,
-			"its arguments have %d bytes, and maxArguments allows %d: nothing was sent", n,
+			"its %s have %d bytes, and maxArguments allows %d: nothing was sent", what, n,
 			c.target.maxArguments)
 	}
 	return nil

@@ -85,9 +85,10 @@
 // # Calls
 //
 // Arguments and results are forwarded byte by byte, except structured content that is not an
-// object, which legacy clients do not get. Progress, cancellation and the trace context are
-// forwarded too. A call fails when its server dies; the gateway repeats it only if the tool is
-// declared idempotent or read-only.
+// object, which legacy clients do not get. Progress, cancellation, the trace context and those keys
+// of a request's _meta that the protocol does not define are forwarded too; maxArguments limits
+// them together with the arguments. A call fails when its server dies; the gateway repeats it only
+// if the tool is declared idempotent or read-only.
 //
 // Items stay in the lists while their server is down. A call waits if the server restarts within
 // 5 s and within the call's deadline; otherwise the error says when it restarts. The next call

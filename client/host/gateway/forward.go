@@ -140,7 +140,7 @@ func (g *Gateway) callDirect(ctx context.Context, t *target, isCall bool,
 	}
 	for range maxRounds {
 		err := g.use(ctx, t, isCall, func(c *client.Client) error {
-			opts := append(metaOption(meta(ctx, t, c)),
+			opts := append(metaOption(t.metaFor(ctx, c)),
 				client.OnProgress(func(p mcp.ProgressParams) { report(ctx, p) }))
 			if !t.answersQuestions {
 				opts = append(opts, client.ReturnInputRequests(), client.Answers(answers))

@@ -119,7 +119,7 @@ func (g *Gateway) startInflight(ctx context.Context, c *call, do upstreamFunc[an
 	if f.target.conn != nil {
 		f.stop = context.AfterFunc(f.target.conn.Context(), f.expire)
 	}
-	opts := append(metaOption(traceOf(ctx)), client.OnProgress(f.progress))
+	opts := append(metaOption(f.target.meta), client.OnProgress(f.progress))
 	calls.wg.Go(func() {
 		defer f.finish()
 		defer leave()

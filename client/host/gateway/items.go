@@ -16,7 +16,7 @@ import (
 func (u *upstreamServer) target(ctx context.Context, own string, idempotent bool) target {
 	t := target{upstream: u, perSession: u.perSession, id: u.id, name: own, idempotent: idempotent,
 		conn: server.ConnFrom(ctx), owner: ownerOf(ctx), level: u.level,
-		maxArguments: u.maxArguments, maxResult: u.maxResult}
+		meta: forwardedMeta(ctx), maxArguments: u.maxArguments, maxResult: u.maxResult}
 	if u.perSession && !t.isStateless() {
 		t.session = t.owner
 	}
@@ -140,7 +140,8 @@ func (u *upstreamServer) complete(ref mcp.CompleteReference) server.Completer {
 		var found mcp.Completion
 		t := u.target(ctx, "", true)
 		err := u.g.use(ctx, &t, false, func(c *client.Client) error {
-			completion, err := c.Complete(ctx, ref, argument, typed, resolved)
+			completion, err := c.Complete(ctx, ref, argument, typed, resolved,
+				metaOption(t.metaFor(ctx, c))...)
 			if err == nil {
 				found = *completion
 			}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"maps"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -16,27 +17,26 @@ func metaOption(m mcp.Meta) []client.CallOption {
 	return []client.CallOption{client.Meta(m)}
 }
 
-// meta returns the _meta to forward: the trace context and, to a modern server, the log level that
-// the client wants.
-func meta(ctx context.Context, t *target, c *client.Client) mcp.Meta {
-	m := traceOf(ctx)
-	if level := moreVerbose(server.LogLevelFrom(ctx), t.level); level != "" &&
-		c.Era() == mcp.Modern {
-		if m == nil {
-			m = mcp.Meta{}
-		}
-		_ = m.Set(mcp.MetaLogLevel, level) // a string
+// metaFor returns the _meta to send to c: that of the target and, to a modern server, the log level
+// that the client wants.
+func (t *target) metaFor(ctx context.Context, c *client.Client) mcp.Meta {
+	level := moreVerbose(server.LogLevelFrom(ctx), t.level)
+	if level == "" || c.Era() != mcp.Modern {
+		return t.meta
 	}
+	m := maps.Clone(t.meta)
+	_ = m.Set(mcp.MetaLogLevel, level) // a string
 	return m
 }
 
-// traceOf returns the trace context of the client's request as _meta, or nil if it has none.
-func traceOf(ctx context.Context) mcp.Meta {
+// forwardedMeta returns the members of the _meta of the client's request that the protocol does not
+// define, and its trace context. It is nil if there are none.
+func forwardedMeta(ctx context.Context) mcp.Meta {
+	m := server.MetaFrom(ctx)
 	trace := server.TraceFrom(ctx)
 	if trace == (server.Trace{}) {
-		return nil
+		return m
 	}
-	m := mcp.Meta{}
 	for key, value := range map[string]string{mcp.MetaTraceparent: trace.Traceparent,
 		mcp.MetaTracestate: trace.Tracestate, mcp.MetaBaggage: trace.Baggage} {
 		if value != "" {
@@ -44,4 +44,12 @@ func traceOf(ctx context.Context) mcp.Meta {
 		}
 	}
 	return m
+}
+
+// metaSize returns the number of bytes of the keys and values of m.
+func metaSize(m mcp.Meta) (size int) {
+	for key, value := range m {
+		size += len(key) + len(value)
+	}
+	return size
 }
