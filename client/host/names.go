@@ -65,8 +65,60 @@ func truncateName(name, hashed string, maxLen int) string {
 	if len(name) <= maxLen {
 		return name
 	}
+	return appendDigest(name, hashed, maxLen)
+}
+
+// appendDigest appends digits of the digest of hashed to a name, and truncates it so that the
+// result has at most maxLen bytes.
+func appendDigest(name, hashed string, maxLen int) string {
 	sum := sha256.Sum256([]byte(hashed))
-	return name[:maxLen-hashDigits-1] + "_" + hex.EncodeToString(sum[:])[:hashDigits]
+	return name[:min(len(name), maxLen-hashDigits-1)] + "_" +
+		hex.EncodeToString(sum[:])[:hashDigits]
+}
+
+// PublicNames returns the public names of the tools, or of the prompts, of one server by its own
+// names. They are those of [PublicName], unless that is the same for several: then it belongs to
+// the one whose own name is valid as it is, or to none, and the others end with a digest, as
+// truncated names do. The order of names does not matter.
+func PublicNames(id string, names []string, maxLen int) map[string]string {
+	return distinguish(names, maxLen,
+		func(name string) string { return PublicName(id, name, maxLen) },
+		func(public string) string { return public },
+		func(name string) string { return id + separator + name })
+}
+
+// OperationNames is like [PublicNames] for the names of [OperationName], of which two are the same
+// if they differ only in '.' and '_'.
+func OperationNames(id string, names []string) map[string]string {
+	return distinguish(names, maxOperationName,
+		func(name string) string { return OperationName(id, name) },
+		func(public string) string { return strings.ReplaceAll(public, ".", "_") },
+		func(name string) string { return ServiceName(id) + "." + name })
+}
+
+// distinguish returns the public names of own names. Two names with the same key would be the same.
+// valid returns the public name of an own name that is valid as it is.
+func distinguish(names []string, maxLen int, public, key, valid func(string) string) map[string]string {
+	all := make(map[string]string, len(names))
+	owners := make(map[string][]string, len(names)) // own names by key
+	for _, name := range names {
+		all[name] = public(name)
+		owners[key(all[name])] = append(owners[key(all[name])], name)
+	}
+	for _, some := range owners {
+		if len(some) == 1 {
+			continue
+		}
+		slices.Sort(some)
+		keeps := slices.IndexFunc(some,
+			func(name string) bool { return all[name] == valid(name) })
+		for i, name := range some {
+			if i != keeps {
+				all[name] = appendDigest(all[name], valid(name), maxLen)
+			}
+		}
+	}
+	return all
 }
 
 // maxOperationName is the maximum length of the name of an operation.

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +36,35 @@ func TestPublicName(t *testing.T) {
 	} {
 		assert.Equal(t, PublicName(tt.id, tt.name, tt.most), tt.want)
 	}
+}
+
+// Of names that are the same after invalid characters are replaced, the valid one stays, and the
+// others get a digest, in any order.
+func TestPublicNamesDiffer(t *testing.T) {
+	long := strings.Repeat("x", 60)
+	names := []string{"sp ace", "sp_ace", "sp/ace", "ünï", "önï", "plain", "a b", long + " y",
+		long + "/y"}
+	want := map[string]string{"sp_ace": "t__sp_ace", "sp ace": "t__sp_ace_40e9f1",
+		"sp/ace": "t__sp_ace_e1f67f", "ünï": "t___n__f3fff2", "önï": "t___n__099ad2",
+		"plain": "t__plain", "a b": "t__a_b"}
+	for range 2 {
+		got := PublicNames("t", names, 64)
+		seen := map[string]bool{}
+		for own, public := range got {
+			assert.Assert(t, !seen[public] && len(public) <= 64, "%q: %q", own, public)
+			seen[public] = true
+			if w := want[own]; w != "" {
+				assert.Check(t, cmp.Equal(public, w), own)
+			}
+		}
+		assert.Equal(t, len(got), len(names))
+		slices.Reverse(names)
+	}
+	operations := OperationNames("t", []string{"a_b", "a.b", "a b"})
+	assert.Equal(t, len(operations), 3)
+	assert.Equal(t, operations["a.b"], "t.a.b")
+	assert.Assert(t, cmp.Regexp(`^t\.a_b_[0-9a-f]{6}$`, operations["a_b"]))
+	assert.Assert(t, cmp.Regexp(`^t\.a_b_[0-9a-f]{6}$`, operations["a b"]))
 }
 
 func TestOperationName(t *testing.T) {

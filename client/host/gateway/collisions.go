@@ -16,27 +16,24 @@ type Listing struct {
 // of name collisions. The order of servers is that of [Gateway.Order].
 func Collisions(servers []Listing) map[string][]WithheldItem {
 	t := newNameTable()
-	public := func(id string, kind pin.Kind, own string) string {
-		if kind == pin.Tool || kind == pin.Prompt {
-			return host.PublicName(id, own, host.DefaultMaxName)
-		}
-		return (&upstreamServer{id: id}).publicURI(own)
-	}
-	for _, s := range servers {
+	public := make([]map[pin.Kind]map[string]string, len(servers)) // public names by own name
+	for i, s := range servers {
 		t.addServer(s.ID)
+		public[i] = make(map[pin.Kind]map[string]string)
 		for kind, names := range s.Names {
+			public[i][kind] = publicNames(s.ID, kind, names)
 			all := make(map[string]string, len(names))
-			for _, own := range names {
-				all[public(s.ID, kind, own)] = own
+			for own, name := range public[i][kind] {
+				all[name] = own
 			}
 			t.replace(string(kind), s.ID, nil, all)
 		}
 	}
 	collisions := map[string][]WithheldItem{}
-	for _, s := range servers {
+	for i, s := range servers {
 		for _, kind := range pin.Kinds() {
 			for _, own := range s.Names[kind] {
-				if other, taken := t.firstBefore(newNameKey(string(kind), public(s.ID, kind, own)),
+				if other, taken := t.firstBefore(newNameKey(string(kind), public[i][kind][own]),
 					s.ID); taken {
 					collisions[s.ID] = append(collisions[s.ID],
 						WithheldItem{Kind: string(kind), Name: own, Reason: ReasonCollision,
@@ -46,4 +43,16 @@ func Collisions(servers []Listing) map[string][]WithheldItem {
 		}
 	}
 	return collisions
+}
+
+// publicNames returns the public names, by own name, of items of one kind of a server.
+func publicNames(id string, kind pin.Kind, own []string) map[string]string {
+	if kind == pin.Tool || kind == pin.Prompt {
+		return host.PublicNames(id, own, host.DefaultMaxName)
+	}
+	public := make(map[string]string, len(own))
+	for _, uri := range own {
+		public[uri] = (&upstreamServer{id: id}).publicURI(uri)
+	}
+	return public
 }

@@ -35,7 +35,7 @@
 // # Names
 //
 // The public name of a tool or prompt joins its server's ID and its name, "files__read" (see
-// [host.PublicName]), and its description begins with "[files] ". Resources keep their URIs. The
+// [host.PublicNames]), and its description begins with "[files] ". Resources keep their URIs. The
 // gateway looks names up in a table and never parses them.
 //
 // A name or URI that several servers have belongs to the first of them in the order of

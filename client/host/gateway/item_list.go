@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 
@@ -35,6 +37,9 @@ type itemList[T any, S comparable] struct {
 	// name returns the server's own name of an item and its public name, which is "" if the item
 	// must not be offered.
 	name func(item *T) (own, public string)
+	// distinguish, if set, returns the public names by own name, for items whose names, as name
+	// returns them, may be the same.
+	distinguish func(own []string) map[string]string
 	// uris, if set, returns the URIs that an item has besides its name.
 	uris func(item *T) []string
 	// shared says that other servers may have the same names.
@@ -59,6 +64,7 @@ type itemList[T any, S comparable] struct {
 
 	mu        sync.Mutex
 	claimed   map[string]string        // own names of all items, by public name
+	public    map[string]string        // public names of all items that may be offered, by own name
 	wanted    map[string]definition[T] // items whose definition and pin permit an offer
 	offered   map[string]definition[T] // wanted items whose name belongs to this server
 	waiting   bool                     // a wanted item waits until earlier servers are listed
@@ -139,22 +145,25 @@ func (l *itemList[T, S]) withdraw() (affected []string) {
 // servers that this may affect. The caller holds offerMu.
 func (l *itemList[T, S]) claim(all, usable []definition[T],
 	withheld map[string]WithheldItem) (affected []string) {
+	public := l.publicNames(all)
 	claimed, wanted := make(map[string]string, len(all)),
 		make(map[string]definition[T], len(usable))
-	for _, d := range all {
-		if own, public := l.name(d.item); own != "" && public != "" && claimed[public] == "" {
-			claimed[public] = own
+	for own, name := range public {
+		if claimed[name] == "" || own < claimed[name] {
+			claimed[name] = own
 		}
 	}
 	for _, d := range usable {
-		own, public := l.name(d.item)
+		own, _ := l.name(d.item)
+		name, offerable := public[own]
 		switch {
-		case own == "" || public == "":
-		case claimed[public] != own:
+		case !offerable:
+		case claimed[name] != own:
 			withheld[unusablePrefix+own] = WithheldItem{Kind: l.kind, Name: own,
-				Reason: ReasonUnusable, Detail: "the server has two with this name"}
+				Reason: ReasonUnusable, Detail: fmt.Sprintf(
+					"its public name %q is also that of %q of its server", name, claimed[name])}
 		default:
-			wanted[public] = d
+			wanted[name] = d
 		}
 	}
 	l.mu.Lock()
@@ -163,8 +172,14 @@ func (l *itemList[T, S]) claim(all, usable []definition[T],
 			l.warnUnusable(w)
 		}
 	}
+	for _, d := range usable {
+		own, usual := l.name(d.item)
+		if name := public[own]; name != "" && name != usual && l.claimed[name] != own {
+			l.warnRenamed(own, usual, name)
+		}
+	}
 	before := l.claimed
-	l.claimed, l.wanted, l.withheld = claimed, wanted, withheld
+	l.claimed, l.public, l.wanted, l.withheld = claimed, public, wanted, withheld
 	l.mu.Unlock()
 	affected = l.upstream.g.names.replace(l.kind, l.upstream.id, before, claimed)
 	if l.operations != nil {
@@ -172,6 +187,29 @@ func (l *itemList[T, S]) claim(all, usable []definition[T],
 			l.operations.claim(all, usable, make(map[string]WithheldItem))...)
 	}
 	return affected
+}
+
+// publicNames returns the public names of the items that may be offered, by own name.
+func (l *itemList[T, S]) publicNames(all []definition[T]) map[string]string {
+	public := make(map[string]string, len(all))
+	for _, d := range all {
+		if own, name := l.name(d.item); own != "" && name != "" {
+			public[own] = name
+		}
+	}
+	if l.distinguish == nil {
+		return public
+	}
+	return l.distinguish(slices.Collect(maps.Keys(public)))
+}
+
+// warnRenamed logs that an item is not offered under its usual public name, because another item of
+// the server would have the same one. The caller holds offerMu.
+func (l *itemList[T, S]) warnRenamed(own, usual, public string) {
+	l.upstream.g.warnLater("gateway: a "+l.kind+" is offered under another name, because "+
+		"another one of its server has the same after invalid characters are replaced",
+		slog.String("server", l.upstream.id), slog.String("own_name", own),
+		slog.String("same_name", usual), slog.String("name", public))
 }
 
 // warnUnusable logs an item that is withheld because of its definition. The caller holds offerMu.
@@ -297,6 +335,14 @@ func (l *itemList[T, S]) isWaiting() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.waiting
+}
+
+// ownStatus is status for the server's own name.
+func (l *itemList[T, S]) ownStatus(own string) (offered bool, reason Reason) {
+	l.mu.Lock()
+	public := l.public[own]
+	l.mu.Unlock()
+	return l.status(public)
 }
 
 // status reports whether an item is offered and, if it is withheld, why.

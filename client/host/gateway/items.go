@@ -31,6 +31,17 @@ func (u *upstreamServer) publicName(own string) string {
 	return host.PublicName(u.id, own, u.g.o.MaxName)
 }
 
+// publicNames returns the function that distinguishes the public names of tools or prompts, or nil
+// if they are the server's own.
+func (u *upstreamServer) publicNames() func(own []string) map[string]string {
+	if u.g.o.NoPrefix {
+		return nil
+	}
+	return func(own []string) map[string]string {
+		return host.PublicNames(u.id, own, u.g.o.MaxName)
+	}
+}
+
 // publicDefinition returns the definition of a tool or prompt with its public name and, unless
 // Options.NoDescriptionPrefix is set, with the prefix of the description.
 func (u *upstreamServer) publicDefinition(text json.RawMessage, own, public,

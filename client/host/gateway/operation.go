@@ -29,6 +29,8 @@ func (u *upstreamServer) operationList(
 				return t.Name, ""
 			}
 			return t.Name, host.OperationName(u.id, t.Name)
+		}, distinguish: func(own []string) map[string]string {
+			return host.OperationNames(u.id, own)
 		}}
 }
 

@@ -134,7 +134,7 @@ func (l *itemList[T, S]) comparePin(ctx context.Context, c *call, to *client.Cli
 				"it cannot be compared with its pin: %v", f.err)
 		}
 	}
-	switch _, reason := l.status(u.publicName(c.target.name)); reason {
+	switch _, reason := l.ownStatus(c.target.name); reason {
 	case ReasonChanged, ReasonIdentity:
 		return c.refuse(byPin, rpc.CodeInvalidParams,
 			"it is withheld: it has changed since its first use")
@@ -152,8 +152,10 @@ func (l *itemList[T, S]) admit(server string, all []definition[T],
 	if pins == nil {
 		return all
 	}
+	public := l.publicNames(all)
 	withhold := func(d definition[T], reason Reason, detail string) {
-		if own, public := l.name(d.item); public != "" {
+		own, _ := l.name(d.item)
+		if public := public[own]; public != "" {
 			withheld[public] = WithheldItem{Kind: l.kind, Name: own, Reason: reason, Detail: detail}
 		}
 	}

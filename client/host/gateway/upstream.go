@@ -82,14 +82,15 @@ func (g *Gateway) newUpstream(s *host.Server) *upstreamServer {
 				return t.Name, ""
 			}
 			return t.Name, u.publicName(t.Name)
-		}}
+		}, distinguish: u.publicNames()}
 	if g.o.Catalog != nil {
 		u.tools.operations = u.operationList(g.o.Catalog)
 	}
 	u.prompts = &itemList[mcp.Prompt, *server.Server]{upstream: u, downstreams: u.downstreamServers,
 		kind: kindPrompt, shared: g.o.NoPrefix, list: client.Integration.PromptDefinitions,
 		add: u.putPrompt, remove: (*server.Server).RemovePrompts,
-		name: func(p *mcp.Prompt) (string, string) { return p.Name, u.publicName(p.Name) }}
+		name:        func(p *mcp.Prompt) (string, string) { return p.Name, u.publicName(p.Name) },
+		distinguish: u.publicNames()}
 	u.resources = &itemList[mcp.Resource, *server.Server]{upstream: u,
 		downstreams: u.downstreamServers, kind: kindResource, shared: true,
 		list: client.Integration.ResourceDefinitions,

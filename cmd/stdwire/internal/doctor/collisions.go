@@ -33,6 +33,12 @@ func findCollisions(reports []*Report) {
 	}
 	all := gateway.Collisions(listings)
 	for _, c := range reports {
+		for _, kind := range []pin.Kind{pin.Tool, pin.Prompt} {
+			c.addForTools(Warning, string(kind)+
+				"s whose names are the same after invalid characters are replaced",
+				renamed(c.ID, c.has[kind]),
+				"stdwire serve offers them under these names: a valid name keeps its own")
+		}
 		found := map[string][]string{}
 		for _, w := range all[c.ID] {
 			found[w.Kind] = append(found[w.Kind], fmt.Sprintf("%s (%s)", w.Name, w.Detail))
@@ -44,4 +50,16 @@ func findCollisions(reports []*Report) {
 				"stdwire serve withholds them from this server: remove them from one of the two servers, or remove one server from the configuration")
 		}
 	}
+}
+
+// renamed returns the names that do not keep their usual public name, because several would have
+// the same, each with its public name.
+func renamed(id string, names []string) (all []string) {
+	public := host.PublicNames(id, names, host.DefaultMaxName)
+	for _, name := range names {
+		if usual := host.PublicName(id, name, host.DefaultMaxName); public[name] != usual {
+			all = append(all, fmt.Sprintf("%s (as %s)", name, public[name]))
+		}
+	}
+	return all
 }
