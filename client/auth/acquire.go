@@ -103,6 +103,7 @@ func (a *Authorizer) runAcquisition(ctx context.Context, acq *acquisition, cr cr
 	if err == nil {
 		a.setCredentials(c)
 	}
+	err = cr.challenge.explain(err)
 	a.mu.Lock()
 	a.inFlight = nil
 	a.mu.Unlock()
@@ -165,7 +166,7 @@ func (a *Authorizer) obtain(ctx context.Context, cr credentialsRequest) (*Creden
 	if err := checkURL(origin(a.endpoint)); err != nil {
 		return nil, newError(StepResource, a.endpointText, err)
 	}
-	m, err := a.discover(ctx, cr)
+	m, err := a.discover(ctx, cr, refreshable)
 	if err != nil {
 		return nil, err
 	}
@@ -181,8 +182,11 @@ func (a *Authorizer) obtain(ctx context.Context, cr credentialsRequest) (*Creden
 		old = c // without the refresh token, which the server has refused
 		a.setCredentials(c)
 	}
-	if a.options.Grant == nil {
+	switch {
+	case a.options.Grant == nil:
 		return nil, errNoToken
+	case m.unsupported != nil:
+		return nil, m.unsupported
 	}
 	c, err := a.options.Grant.obtain(ctx, a.newTokenRequest(m, cr, old))
 	if err == nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/internal/hostname"
+	"github.com/stdwire/stdwire/internal/oauth"
 )
 
 // AuthorizationCode obtains tokens with the consent of a user in a browser (OAuth 2.1, section
@@ -60,6 +61,25 @@ func (g AuthorizationCode) check() error {
 func (AuthorizationCode) unattended() bool  { return false }
 func (AuthorizationCode) grantType() string { return grantAuthorizationCode }
 
+// checkServer checks that the authorization server supports the authorization code grant with PKCE
+// (2026-07-28, Security Considerations, "Authorization Code Protection").
+func (AuthorizationCode) checkServer(s *oauth.ServerMetadata) error {
+	if s.AuthorizationEndpoint == "" || s.TokenEndpoint == "" {
+		return errors.New(
+			"the authorization server has no authorization endpoint or no token endpoint")
+	}
+	for _, endpoint := range []string{s.AuthorizationEndpoint, s.TokenEndpoint} {
+		if err := checkURL(endpoint); err != nil {
+			return fmt.Errorf("the endpoint %s: %w", redactURL(endpoint), err)
+		}
+	}
+	if !slices.Contains(s.CodeChallengeMethods, "S256") {
+		return errors.New("the authorization server does not declare support for PKCE with S256, " +
+			"which is required")
+	}
+	return nil
+}
+
 // scopes adds offline_access, which requests a refresh token, if the authorization server supports
 // it, and removes it if the server does not (2026-07-28, Authorization, "Refresh Tokens"). If no
 // scopes are wanted, it adds none: a request without scopes asks for the server's default.
@@ -82,9 +102,6 @@ func (g AuthorizationCode) obtain(
 	cause := fmt.Errorf("the user did not respond within %v", timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, cause)
 	defer cancel()
-	if err := tr.checkCodeSupport(); err != nil {
-		return nil, err
-	}
 	redirect := g.RedirectURL
 	var callback *callbackServer
 	if g.OpenBrowser != nil {
@@ -118,26 +135,6 @@ func (g AuthorizationCode) obtain(
 		return nil, err
 	}
 	return tr.exchangeCode(ctx, r, client, &q, code)
-}
-
-// checkCodeSupport checks that the authorization server supports the authorization code grant with
-// PKCE (2026-07-28, Security Considerations, "Authorization Code Protection").
-func (tr *tokenRequest) checkCodeSupport() error {
-	s := tr.metadata.authServer
-	if s.AuthorizationEndpoint == "" || s.TokenEndpoint == "" {
-		return errorf(StepServer, s.Issuer,
-			"the authorization server has no authorization endpoint or no token endpoint")
-	}
-	for _, endpoint := range []string{s.AuthorizationEndpoint, s.TokenEndpoint} {
-		if err := checkURL(endpoint); err != nil {
-			return newError(StepServer, endpoint, err)
-		}
-	}
-	if !tr.metadata.defaultEndpoints && !slices.Contains(s.CodeChallengeMethods, "S256") {
-		return errorf(StepServer, s.Issuer,
-			"the authorization server does not declare support for PKCE with S256, which is required")
-	}
-	return nil
 }
 
 // An authorizationRequest is one request for the user's consent, with the values that its response

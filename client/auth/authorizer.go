@@ -31,6 +31,11 @@ type Options struct {
 	MetadataURL string
 	// Clients are registrations made beforehand, at most one for each authorization server.
 	Clients []Registration
+	// Issuer is the authorization server that the user trusts for the MCP server, whatever the MCP
+	// server names: its metadata must have exactly this issuer. It is for MCP servers that name
+	// their authorization server by another URL than its metadata does. "" means the one that the
+	// MCP server names.
+	Issuer string
 	// Scopes are requested when the server's challenge names no scopes. If they are nil, all scopes
 	// in the server's metadata are requested.
 	Scopes []string
@@ -108,6 +113,13 @@ func (o *Options) check() error {
 			m.Fragment != "" || m.User != nil {
 			return errors.New("auth: Options.MetadataURL is not an https: URL with a path")
 		}
+	}
+	if err := checkURL(o.Issuer); o.Issuer != "" && err != nil {
+		return fmt.Errorf("auth: Options.Issuer: %w", err)
+	}
+	if o.Issuer != "" && len(o.Clients) > 0 && !slices.ContainsFunc(o.Clients,
+		func(r Registration) bool { return r.Issuer == "" || r.Issuer == o.Issuer }) {
+		return errors.New("auth: Options.Clients has no registration for Options.Issuer")
 	}
 	if o.Grant != nil {
 		if err := o.Grant.check(); err != nil {
@@ -212,11 +224,12 @@ func (a *Authorizer) findStored(accept func(*Credentials) bool) *Credentials {
 	return newest
 }
 
-// matchesClient reports whether c was obtained with the configured grant, by the configured client
+// matchesClient reports whether c was obtained with the configured grant and issuer, by the configured client
 // or, if none is configured, by one registered dynamically.
 func (a *Authorizer) matchesClient(c *Credentials) bool {
 	switch {
-	case a.options.Grant != nil && a.options.Grant.grantType() != c.Grant:
+	case a.options.Grant != nil && a.options.Grant.grantType() != c.Grant,
+		a.options.Issuer != "" && a.options.Issuer != c.Issuer:
 		return false
 	case len(a.options.Clients) > 0:
 		return slices.ContainsFunc(a.options.Clients, func(r Registration) bool {

@@ -2,6 +2,8 @@ package auth
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -15,12 +17,13 @@ type challenge struct {
 	errorCode           string   // "error"
 	dpopRequired        bool     // only DPoP tokens are accepted
 	otherSchemes        bool     // there are challenges, but for other schemes only
+	malformed           error    // what cannot be parsed; nil if there is nothing
 }
 
 // parseChallenge combines the Bearer and DPoP challenges of a response. It skips malformed ones.
 func parseChallenge(h http.Header) challenge {
-	all, _ := oauth.ParseChallenges(h.Values("WWW-Authenticate"))
-	w := challenge{otherSchemes: len(all) > 0}
+	all, err := oauth.ParseChallenges(h.Values("WWW-Authenticate"))
+	w := challenge{otherSchemes: len(all) > 0, malformed: err}
 	var found *oauth.Challenge
 	for i, c := range all {
 		if !c.Is(bearer) && !c.Is(dpop) {
@@ -47,6 +50,24 @@ func parseChallenge(h http.Header) challenge {
 		w.errorCode = strings.ToLower(found.Get("error"))
 	}
 	return w
+}
+
+// explain adds to the error of an authorization that the challenge is malformed: the server may have
+// said there what was missing.
+func (w *challenge) explain(err error) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || w.malformed == nil {
+		return err
+	}
+	note := fmt.Sprintf("(the WWW-Authenticate header of the MCP server is malformed: %s)",
+		sanitize(w.malformed.Error()))
+	explained := *e
+	if e.Err == nil {
+		explained.Err = errors.New(note)
+	} else {
+		explained.Err = fmt.Errorf("%w %s", e.Err, note)
+	}
+	return &explained
 }
 
 // probe sends a request without a token and returns the challenge of the response.

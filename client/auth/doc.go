@@ -27,7 +27,9 @@
 //
 // A server without protected resource metadata follows revision 2025-03-26: it is its own
 // authorization server, with the default endpoints of that revision unless it has authorization
-// server metadata.
+// server metadata. With Options.Issuer, the authorization server is that one, whatever the MCP
+// server names. A document may be at one of several URLs; if one of them responds with something
+// that cannot be used, the next is tried, and the error lists all of them if none serves.
 //
 // # Grants
 //
@@ -89,7 +91,8 @@
 //     that carry secrets
 //   - secrets, keys and assertions that do not name the one authorization server they are for
 //   - metadata for a resource that is neither the endpoint nor above it, or of another issuer than
-//     requested; both are compared as strings
+//     requested; both are compared as strings, except that nobody has named the issuer of a server
+//     of 2025-03-26: its origin may be followed by a slash
 //   - authorization responses with another state, or from another authorization server (iss)
 //   - authorization servers that do not declare PKCE with S256
 //   - connections to private addresses, unless the MCP server has one or Options.AllowPrivate is

@@ -37,11 +37,15 @@ type Error struct {
 	Code        string // the response's "error", such as "invalid_grant"; "" if it has none
 	Description string // the response's "error_description", on one line and truncated
 	Err         error  // the reason, if it is not in the response; may be nil
+
+	unanswered bool // there was no response
 }
 
-func (e *Error) Error() string {
+func (e *Error) Error() string { return string(e.Step) + e.reason() }
+
+// reason returns the text of the error without its step.
+func (e *Error) reason() string {
 	var b strings.Builder
-	b.WriteString(string(e.Step))
 	if e.URL != "" {
 		b.WriteString(": " + e.URL)
 	}
@@ -62,6 +66,44 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) Unwrap() error { return e.Err }
+
+// An IssuerError says that the metadata of an authorization server names another issuer than the
+// one that was asked for, so that it could be that of another server (RFC 8414, section 3.3). If the
+// user trusts Issuer, [Options].Issuer is the remedy. Both have no user, query or fragment.
+type IssuerError struct {
+	Issuer string // in the metadata
+	Want   string
+}
+
+func (e *IssuerError) Error() string {
+	return fmt.Sprintf("the metadata is of another authorization server: issuer %s, want %s",
+		e.Issuer, e.Want)
+}
+
+// joinErrors returns one error for those of the URLs that a step has tried; target is what they
+// were to describe.
+func joinErrors(step Step, target string, errs []error) error {
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return newError(step, target, joinedErrors(errs))
+}
+
+// joinedErrors are printed on one line.
+type joinedErrors []error
+
+func (j joinedErrors) Unwrap() []error { return j }
+
+func (j joinedErrors) Error() string {
+	texts := make([]string, len(j))
+	for i, err := range j {
+		texts[i] = err.Error()
+		if e, ok := errors.AsType[*Error](err); ok {
+			texts[i] = strings.TrimPrefix(e.reason(), ": ")
+		}
+	}
+	return strings.Join(texts, "; ")
+}
 
 // newError returns an error of a step without a response.
 func newError(step Step, target string, err error) *Error {

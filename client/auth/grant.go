@@ -1,6 +1,11 @@
 package auth
 
-import "context"
+import (
+	"context"
+	"errors"
+
+	"github.com/stdwire/stdwire/internal/oauth"
+)
 
 const (
 	grantAuthorizationCode = "authorization_code"
@@ -18,6 +23,8 @@ type Grant interface {
 	grantType() string
 	// unattended reports whether the grant works without a user.
 	unattended() bool
+	// checkServer returns an error if the grant cannot be used with an authorization server.
+	checkServer(s *oauth.ServerMetadata) error
 	// scopes returns the scopes to request, given those wanted.
 	scopes(m *metadata, wanted []string) []string
 	obtain(ctx context.Context, tr *tokenRequest) (*Credentials, error)
@@ -32,6 +39,13 @@ func (a *Authorizer) isUnattended() bool {
 type unattendedGrant struct{}
 
 func (unattendedGrant) unattended() bool { return true }
+
+func (unattendedGrant) checkServer(s *oauth.ServerMetadata) error {
+	if s.TokenEndpoint == "" {
+		return errors.New("the authorization server has no token endpoint")
+	}
+	return nil
+}
 
 func (unattendedGrant) scopes(_ *metadata, wanted []string) []string { return wanted }
 

@@ -88,7 +88,9 @@ func (a *Authorizer) request(ctx context.Context, step Step, method, target stri
 	req.Header.Set("Accept", "application/json")
 	resp, err := a.httpClient.Do(req)
 	if err != nil {
-		return nil, newError(step, target, a.timeoutError(ctx, err))
+		failed := newError(step, target, a.timeoutError(ctx, err))
+		failed.unanswered = resp == nil // otherwise it is a redirect
+		return nil, failed
 	}
 	defer resp.Body.Close()
 	var text bytes.Buffer

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+
+	"github.com/stdwire/stdwire/internal/oauth"
 )
 
 // Logout deletes the credentials for the server, also from the Store, and then asks their
@@ -47,24 +49,25 @@ func (a *Authorizer) revoke(ctx context.Context, c *Credentials) error {
 	if a.isAddressUnknown() {
 		_, _ = a.probe(ctx) // the error does not matter: the authorization server may still respond
 	}
-	m, err := a.serverMetadata(ctx, c.Issuer)
+	m, err := a.serverMetadata(ctx, c.Issuer,
+		func(*oauth.ServerMetadata) error { return nil })
 	switch {
 	case errors.Is(err, errNoMetadata), err == nil && m.RevocationEndpoint == "":
 		return nil
 	case err != nil:
 		return err
 	}
-	header := http.Header{}
+	endpoint, header := string(m.RevocationEndpoint), http.Header{}
 	if err := a.registrationOf(c).authenticate(m.TokenAuthMethods, m.Issuer, header,
 		form); err != nil {
-		return newError(StepRevocation, m.RevocationEndpoint, err)
+		return newError(StepRevocation, endpoint, err)
 	}
-	resp, err := a.postForm(ctx, StepRevocation, m.RevocationEndpoint, header, form)
+	resp, err := a.postForm(ctx, StepRevocation, endpoint, header, form)
 	if err != nil {
 		return err
 	}
 	if !resp.ok() {
-		return responseError(StepRevocation, m.RevocationEndpoint, resp)
+		return responseError(StepRevocation, endpoint, resp)
 	}
 	return nil
 }

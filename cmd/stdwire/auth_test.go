@@ -210,18 +210,16 @@ func TestAuthorityOfTheAuthorizationServer(t *testing.T) {
 // MCP server names. Without an issuer it is sent nowhere, and config check says what to add.
 func TestSecretGoesToItsIssuerOnly(t *testing.T) {
 	ownHome(t)
-	g := newGuarded(t)
+	g, other := newGuarded(t), newGuarded(t)
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	secret := `"clientId": "me", "clientSecret": "s3cret", "grantType": "client_credentials"`
 	assert.NilError(t, os.WriteFile(path, fmt.Appendf(nil, `{"mcpServers": {
   "none":  {"url": %q, "oauth": {%s}},
-  "other": {"url": %q, "oauth": {%s, "issuer": "https://other.example"}}
-}}`, g.url, secret, g.url, secret), 0o600))
+  "other": {"url": %q, "oauth": {%s, "issuer": %q}}
+}}`, g.url, secret, g.url, secret, other.issuer), 0o600))
 	got := run(t, "call", "echo", "text=x", "-s", "other", "--config", path)
-	assert.Equal(t, got.code, 3)
-	assert.Assert(t,
-		cmp.Contains(got.stderr,
-			"the client is registered with https://other.example, but the MCP server names another authorization server"))
+	assert.Equal(t, got.code, 3, "the server does not accept the tokens of the other one")
+	assert.Assert(t, len(other.grants) > 0 && other.grants[0] == "client_credentials")
 	got = run(t, "call", "echo", "text=x", "-s", "none", "--config", path)
 	assert.Equal(t, got.code, 8, got.stderr)
 	assert.Equal(t, len(g.grants), 0)
@@ -232,6 +230,29 @@ func TestSecretGoesToItsIssuerOnly(t *testing.T) {
 		cmp.Contains(got.stdout+got.stderr, "error: "+path+
 			fmt.Sprintf(`:2:%d: server "none": oauth has a clientSecret but no issuer that may receive it: add "issuer"`,
 				len(`  "none":  {"url": , "oauth": {`)+len(g.url)+2)))
+}
+
+// An authorization server whose metadata has another issuer than the server names is refused, with
+// a hint, until the configuration names that issuer.
+func TestTrustedIssuer(t *testing.T) {
+	ownHome(t)
+	g := newGuarded(t)
+	g.named = g.issuer + "/"
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	write := func(oauth string) {
+		assert.NilError(t, os.WriteFile(path,
+			fmt.Appendf(nil, `{"mcpServers": {"far": {"url": %q%s}}}`, g.url, oauth), 0o600))
+	}
+	write("")
+	got := loggedIn(t, "far", "--config", path)
+	assert.Equal(t, got.code, 3)
+	assert.Assert(t, cmp.Contains(got.stderr, "issuer "+g.issuer+", want "+g.named))
+	assert.Assert(t, cmp.Contains(got.stderr, `hint: if you trust that issuer, name it in the `+
+		`server's definition: "oauth": {"issuer": …}`))
+	write(fmt.Sprintf(`, "oauth": {"issuer": %q}`, g.issuer))
+	assert.Equal(t, loggedIn(t, "far", "--config", path).code, 0)
+	assert.Equal(t, run(t, "call", "echo", "text=x", "-s", "far", "--config", path),
+		ran{0, "x\n", ""})
 }
 
 // A gateway uses stored credentials, including those of a later login.

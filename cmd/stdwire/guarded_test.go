@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"bufio"
 	"encoding/json"
 	"fmt"
@@ -23,6 +24,7 @@ type guarded struct {
 	url     string // of the MCP server
 	host    string // it, too
 	issuer  string
+	named   string // by the metadata of the server, if it is not the issuer
 	server  *httptest.Server
 	expires int    // of what it issues, in seconds
 	refuses string // the error in place of a code
@@ -57,7 +59,7 @@ func newGuardedAt(t *testing.T, start func(http.Handler) *httptest.Server) *guar
 	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp",
 		func(w http.ResponseWriter, _ *http.Request) {
 			reply(w, 200, map[string]any{"resource": g.url,
-				"authorization_servers": []string{g.issuer}})
+				"authorization_servers": []string{cmp.Or(g.named, g.issuer)}})
 		})
 	mux.HandleFunc("GET /.well-known/oauth-authorization-server/as",
 		func(w http.ResponseWriter, _ *http.Request) {

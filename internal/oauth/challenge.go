@@ -45,6 +45,9 @@ const (
 // before it, those of the other values, and an error. It also stops, with an error, after 16 KiB,
 // 16 challenges, or 32 parameters of a challenge. A parameter that occurs twice in a challenge is
 // an error, because another reader might use the other one and contact another server.
+//
+// Servers also send what RFC 9110 does not allow: a URL without quotes, which extends to the next
+// comma or blank, and a value in single quotes.
 func ParseChallenges(values []string) ([]Challenge, error) {
 	var all []Challenge
 	var errs []error
@@ -129,8 +132,11 @@ func (s *scanner) skip(chars string) bool {
 	return len(s.text) < before
 }
 
-func (s *scanner) token() string {
-	n := strings.IndexFunc(s.text, func(r rune) bool { return !isToken(r) })
+func (s *scanner) token() string { return s.take(isToken) }
+
+// take returns the characters at the start of the text that are of a kind.
+func (s *scanner) take(is func(rune) bool) string {
+	n := strings.IndexFunc(s.text, func(r rune) bool { return !is(r) })
 	if n < 0 {
 		n = len(s.text)
 	}
@@ -184,7 +190,10 @@ func (s *scanner) param(c *Challenge, name string) error {
 
 func (s *scanner) value(name string) (string, error) {
 	if !strings.HasPrefix(s.text, `"`) {
-		if value := s.token(); value != "" {
+		if value, ok := s.singleQuoted(); ok {
+			return value, nil
+		}
+		if value := s.take(isURL); value != "" {
 			return value, nil
 		}
 		return "", s.unexpected("a value of " + name)
@@ -209,6 +218,22 @@ func (s *scanner) value(name string) (string, error) {
 	return "", fmt.Errorf("the value of %s has no end", name)
 }
 
+// singleQuoted parses a value in single quotes up to a comma or the end. Single quotes are also
+// characters of a token.
+func (s *scanner) singleQuoted() (string, bool) {
+	if !strings.HasPrefix(s.text, "'") {
+		return "", false
+	}
+	value, rest, ok := strings.Cut(s.text[1:], "'")
+	after := strings.TrimLeft(rest, " \t")
+	if !ok || after != "" && after[0] != ',' ||
+		strings.ContainsFunc(value, func(r rune) bool { return r < 0x80 && !isQuotable(byte(r)) }) {
+		return "", false
+	}
+	s.text = rest
+	return value, true
+}
+
 // unexpected returns the error for a syntax error. It does not show the text, which may be
 // anything.
 func (s *scanner) unexpected(want string) error {
@@ -225,6 +250,9 @@ func isAlnum(r rune) bool {
 func isToken(r rune) bool {
 	return isAlnum(r) || r < 0x80 && strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }
+
+// isURL reports whether a URL without a comma, or a token, may have the character.
+func isURL(r rune) bool { return isToken(r) || r < 0x80 && strings.ContainsRune("/:?#[]@()=;", r) }
 
 func isQuotable(b byte) bool { return b == '\t' || b >= ' ' && b != 0x7f }
 

@@ -15,13 +15,10 @@ const MaxDocument = 256 << 10
 type ResourceMetadata struct {
 	Resource              string   `json:"resource"`
 	AuthorizationServers  []string `json:"authorization_servers,omitempty"`
-	JWKSURI               string   `json:"jwks_uri,omitempty"`
 	ScopesSupported       []string `json:"scopes_supported,omitempty"`
-	BearerMethods         []string `json:"bearer_methods_supported,omitempty"`
-	Name                  string   `json:"resource_name,omitempty"`
-	Documentation         string   `json:"resource_documentation,omitempty"`
-	PolicyURI             string   `json:"resource_policy_uri,omitempty"`
-	TermsOfServiceURI     string   `json:"resource_tos_uri,omitempty"`
+	BearerMethods         Texts    `json:"bearer_methods_supported,omitempty"`
+	Name                  Text     `json:"resource_name,omitempty"`
+	Documentation         Text     `json:"resource_documentation,omitempty"`
 	DPoPSigningAlgs       []string `json:"dpop_signing_alg_values_supported,omitempty"`
 	DPoPBoundTokensNeeded bool     `json:"dpop_bound_access_tokens_required,omitempty"`
 }
@@ -33,28 +30,58 @@ type ServerMetadata struct {
 	AuthorizationEndpoint    string   `json:"authorization_endpoint,omitempty"`
 	TokenEndpoint            string   `json:"token_endpoint,omitempty"`
 	RegistrationEndpoint     string   `json:"registration_endpoint,omitempty"`
-	IntrospectionEndpoint    string   `json:"introspection_endpoint,omitempty"`
-	RevocationEndpoint       string   `json:"revocation_endpoint,omitempty"`
-	JWKSURI                  string   `json:"jwks_uri,omitempty"`
+	IntrospectionEndpoint    Text     `json:"introspection_endpoint,omitempty"`
+	RevocationEndpoint       Text     `json:"revocation_endpoint,omitempty"`
+	JWKSURI                  Text     `json:"jwks_uri,omitempty"`
 	ScopesSupported          []string `json:"scopes_supported,omitempty"`
-	ResponseTypes            []string `json:"response_types_supported,omitempty"`
-	GrantTypes               []string `json:"grant_types_supported,omitempty"`
 	TokenAuthMethods         []string `json:"token_endpoint_auth_methods_supported,omitempty"`
-	TokenAuthSigningAlgs     []string `json:"token_endpoint_auth_signing_alg_values_supported,omitempty"`
 	CodeChallengeMethods     []string `json:"code_challenge_methods_supported,omitempty"`
 	DPoPSigningAlgs          []string `json:"dpop_signing_alg_values_supported,omitempty"`
 	IssParameter             bool     `json:"authorization_response_iss_parameter_supported,omitempty"`
 	ClientIDMetadataDocument bool     `json:"client_id_metadata_document_supported,omitempty"`
 }
 
+// Text is a member that not every reader of a document uses. A value of another type counts as
+// absent, so that it does not disable the rest.
+type Text string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (t *Text) UnmarshalJSON(data []byte) error {
+	var text string
+	if jsonexact.Unmarshal(data, &text) == nil {
+		*t = Text(text)
+	}
+	return nil
+}
+
+// Texts is a list as [Text] is a string.
+type Texts []string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (t *Texts) UnmarshalJSON(data []byte) error {
+	var texts []string
+	if jsonexact.Unmarshal(data, &texts) == nil {
+		*t = texts
+	}
+	return nil
+}
+
+// ErrNotMetadata means that a JSON document has nothing of a metadata document, such as the one
+// with which a site answers all URLs that it does not know.
+var ErrNotMetadata = errors.New("the document is not metadata")
+
 // ParseResourceMetadata parses the metadata of a protected resource. It ignores unknown members. It
-// fails for a key that occurs twice, a value of the wrong type, more than [MaxDocument] bytes, and
-// a resource that is not an absolute URL or has a fragment. The caller must compare the resource
-// with the one it expects.
+// fails for a key that occurs twice, a value of the wrong type other than of a [Text] or [Texts],
+// more than [MaxDocument] bytes, and a resource that is not an absolute URL or has a fragment. The
+// error wraps [ErrNotMetadata] if the document is any other object. The caller must compare the
+// resource with the one it expects.
 func ParseResourceMetadata(data []byte) (*ResourceMetadata, error) {
 	m := new(ResourceMetadata)
 	if err := parse(data, m); err != nil {
 		return nil, err
+	}
+	if m.Resource == "" && m.AuthorizationServers == nil {
+		return nil, fmt.Errorf("%w: resource is missing", ErrNotMetadata)
 	}
 	if err := identifier("resource", m.Resource); err != nil {
 		return nil, err
@@ -73,6 +100,9 @@ func ParseServerMetadata(data []byte) (*ServerMetadata, error) {
 	m := new(ServerMetadata)
 	if err := parse(data, m); err != nil {
 		return nil, err
+	}
+	if m.Issuer == "" && m.AuthorizationEndpoint == "" && m.TokenEndpoint == "" {
+		return nil, fmt.Errorf("%w: issuer is missing", ErrNotMetadata)
 	}
 	if err := identifier("issuer", m.Issuer); err != nil {
 		return nil, err

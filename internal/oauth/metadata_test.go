@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -19,6 +20,12 @@ func TestParseResourceMetadata(t *testing.T) {
 		ScopesSupported:      []string{"x", "y"},
 		BearerMethods:        []string{"header"}, DPoPBoundTokensNeeded: true,
 	})
+	m, err = ParseResourceMetadata(
+		[]byte(`{"resource":"https://a.example","resource_name":{"en":"x"},"resource_documentation":1,"bearer_methods_supported":"header","resource_policy_uri":[],"jwks_uri":{}}`))
+	assert.NilError(t, err)
+	assert.DeepEqual(t, m, &ResourceMetadata{Resource: "https://a.example"})
+	_, err = ParseResourceMetadata([]byte(`{"error":"not found"}`))
+	assert.ErrorIs(t, err, ErrNotMetadata)
 	for text, want := range map[string]string{
 		``:                                "the document is not valid",
 		`[]`:                              "the document is not valid",
@@ -54,6 +61,15 @@ func TestParseServerMetadata(t *testing.T) {
 		Issuer: "https://a.example/t", TokenEndpoint: "https://a.example/token",
 		CodeChallengeMethods: []string{"S256"}, IssParameter: true, ClientIDMetadataDocument: true,
 	})
+	// A member that not everybody uses does not disable the rest.
+	m, err = ParseServerMetadata(
+		[]byte(`{"issuer":"https://a.example","jwks_uri":[1],"introspection_endpoint":{},"revocation_endpoint":false,"response_types_supported":"code","grant_types_supported":5}`))
+	assert.NilError(t, err)
+	assert.DeepEqual(t, m, &ServerMetadata{Issuer: "https://a.example"})
+	_, err = ParseServerMetadata([]byte(`{"status":"ok"}`))
+	assert.ErrorIs(t, err, ErrNotMetadata)
+	_, err = ParseServerMetadata([]byte(`{"token_endpoint":"https://a"}`))
+	assert.Assert(t, !errors.Is(err, ErrNotMetadata))
 	for text, want := range map[string]string{
 		`{"token_endpoint":"https://a"}`: "issuer is missing",
 		`{"issuer":"https://a#f"}`:       "issuer has a fragment",

@@ -180,11 +180,11 @@ func (v *introspector) findEndpoint(ctx context.Context) (string, error) {
 	v.lastAttempt = time.Now()
 	m, err := v.caller.discover(ctx, v.issuer)
 	if err == nil {
-		err = checkEndpoint("introspection_endpoint of the issuer", m.IntrospectionEndpoint,
+		err = checkEndpoint("introspection_endpoint of the issuer", string(m.IntrospectionEndpoint),
 			v.issuer)
 	}
 	if v.lastErr = err; err == nil {
-		v.endpoint = m.IntrospectionEndpoint
+		v.endpoint = string(m.IntrospectionEndpoint)
 	}
 	return v.endpoint, err
 }

@@ -72,10 +72,10 @@ func (c *issuerClient) keys(ctx context.Context, issuer, address string) (*jose.
 		if err != nil {
 			return nil, err
 		}
-		if err := checkEndpoint("jwks_uri of the issuer", m.JWKSURI, issuer); err != nil {
+		if err := checkEndpoint("jwks_uri of the issuer", string(m.JWKSURI), issuer); err != nil {
 			return nil, err
 		}
-		address = m.JWKSURI
+		address = string(m.JWKSURI)
 	}
 	text, err := c.get(ctx, address, jose.MaxKeySet)
 	if err != nil {

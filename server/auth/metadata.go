@@ -47,7 +47,7 @@ func (s *Resource) encodeMetadata() ([]byte, error) {
 	m := oauth.ResourceMetadata{
 		Resource: s.o.Resource, AuthorizationServers: s.o.AuthorizationServers,
 		ScopesSupported: s.o.ScopesSupported, BearerMethods: []string{"header"},
-		Name: s.o.Name, Documentation: s.o.Documentation,
+		Name: oauth.Text(s.o.Name), Documentation: oauth.Text(s.o.Documentation),
 	}
 	if s.dpop != nil {
 		m.DPoPSigningAlgs, m.DPoPBoundTokensNeeded = algorithmNames(algorithms), s.dpop.o.Required

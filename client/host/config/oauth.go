@@ -17,8 +17,9 @@ type OAuth struct {
 	// ClientID is the ID of a registered client. If it is "", the client registers dynamically.
 	ClientID     string
 	ClientSecret string
-	// Issuer is the authorization server that has registered ClientID and may receive ClientSecret.
-	// It is required with ClientSecret.
+	// Issuer is the authorization server that the user trusts for the server, whatever the server
+	// names. It has registered ClientID and may receive ClientSecret; it is required with
+	// ClientSecret.
 	Issuer      string
 	Scope       string // scopes separated by spaces
 	RedirectURI string // "": a free port of this machine
@@ -90,8 +91,6 @@ func (r *reader) readOAuth(v value) {
 	case o.ClientSecret != "" && o.Issuer == "" && !o.Disabled:
 		r.errorf(v.start,
 			`oauth has a clientSecret but no issuer that may receive it: add "issuer": the URL of the authorization server that has registered the client`)
-	case o.Issuer != "" && o.ClientID == "":
-		r.errorf(v.start, "oauth has an issuer but no clientId")
 	case o.ClientCredentials && o.ClientSecret == "":
 		r.errorf(v.start, "oauth has the grantType %s but no clientId and clientSecret",
 			clientCredentials)
@@ -119,7 +118,7 @@ func oauthFields() []field[*oauthReader] {
 			"The secret of that client; it requires issuer.",
 			func(o *oauthReader, v value) { o.ClientSecret = o.readString(v) }},
 		{[]string{"issuer", "ISSUER"}, textType,
-			"The authorization server that has registered the client and may receive its secret.",
+			"The authorization server to use, whatever the server names; it receives the secret.",
 			func(o *oauthReader, v value) { o.Issuer = o.readString(v) }},
 		{[]string{"scope", "scopes"}, scopeType, "The scopes to ask for.", (*oauthReader).readScope},
 		{[]string{"grantType", "grant_type"}, grantType,
@@ -181,7 +180,7 @@ func (r *resolver) oauth(o *OAuth) *OAuth {
 	}
 	if r.missing == nil && !e.Disabled && (e.Issuer != "" || e.ClientSecret != "") &&
 		!isIssuer(e.Issuer) {
-		r.fail("oauth.issuer: want the https: URL of the authorization server that has registered the client")
+		r.fail("oauth.issuer: want the https: URL of the authorization server")
 	}
 	return e
 }

@@ -175,7 +175,7 @@ l broken
 m broken
 n {"type":"http","url":"https://example.com/mcp","oauth":false}
 o broken
-p broken
+p {"type":"http","url":"https://example.com/mcp","oauth":{"issuer":"https://a.example"}}
 q {"type":"http","url":"https://example.com/mcp","oauth":false}
 r {"type":"http","url":"https://example.com/mcp","oauth":{"clientId":"a","issuer":"https://a.example","redirectUri":"http://127.0.0.1:1/callback"}}
 error: f.json:3:70: server "b": oauth has a clientSecret but no issuer that may receive it: add "issuer": the URL of the authorization server that has registered the client
@@ -188,7 +188,6 @@ warning: f.json:10:3: server "i": oauth is for servers with a URL; it does nothi
 error: f.json:13:70: server "l": oauth has the grantType client_credentials but no clientId and clientSecret
 error: f.json:14:84: server "m": oauth.grantType must be authorization_code or client_credentials
 error: f.json:16:82: server "o": oauth.enabled must be true or false, not text
-error: f.json:17:70: server "p": oauth has an issuer but no clientId
 `},
 		{"opencode 2", `{"mcp": {"timeout": 7000, "servers": {"a": {"type": "local", "command": ["a"]}, "b": {"type": "local", "command": ["b"], "disabled": true, "timeout": 2000}}}}`,
 			`a {"command":"a","startTimeoutMs":7000}

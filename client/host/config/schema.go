@@ -204,7 +204,6 @@ func oauthSchema() object {
 		"properties": object{"enabled": object{"const": false}}}
 	s["allOf"] = append(s["allOf"].([]object),
 		object{"if": secret, "then": allOf(clientID, anyOf(issuer, disabled))},
-		object{"if": issuer, "then": clientID},
 		object{"if": anyOf(credentials...), "then": secret},
 		not(allOf(has(names["callbackPort"]...), given(names["redirectUri"]...))))
 	return s

@@ -35,6 +35,7 @@ func Authorizer(e *config.Endpoint, byUser auth.Grant) (*auth.Authorizer, error)
 	}
 	if o := e.OAuth; o != nil {
 		options.Scopes, options.AllowPrivate = strings.Fields(o.Scope), o.AllowPrivate
+		options.Issuer = o.Issuer
 		if o.ClientID != "" {
 			options.Clients = []auth.Registration{
 				{Issuer: o.Issuer, ClientID: o.ClientID, Secret: o.ClientSecret}}

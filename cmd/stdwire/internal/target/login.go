@@ -70,6 +70,8 @@ func loginFailure(ctx context.Context, name string, endpoint *config.Endpoint, e
 	switch {
 	case ctx.Err() != nil:
 		return err
+	case IsError[*auth.IssuerError](err):
+		f.Hint = `if you trust that issuer, name it in the server's definition: "oauth": {"issuer": …}`
 	case ok && e.Step == auth.StepRegistration && endpoint.OAuth == nil:
 		f.Hint = `if it knows stdwire by a client id, that belongs into the configuration: "oauth": {"clientId": …}`
 	case ok && e.Step == auth.StepResource && e.Status == 0:

@@ -35,8 +35,7 @@ func (t *Target) loginHint(err error) string {
 	case !ok:
 		return hintAuthorization
 	}
-	// a malformed challenge gives no hint
-	challenges, _ := oauth.ParseChallenges(refused.Header.Values("WWW-Authenticate"))
+	challenges, malformed := oauth.ParseChallenges(refused.Header.Values("WWW-Authenticate"))
 	for _, c := range challenges {
 		if scope := c.Get("scope"); refused.Status == http.StatusForbidden &&
 			c.Get("error") == "insufficient_scope" && scope != "" && len(scope) < printable.Width {
@@ -48,6 +47,10 @@ func (t *Target) loginHint(err error) string {
 			return "log in: " + login +
 				"; or, if you have a token, --header Authorization:@FILE, with in the file: Bearer TOKEN"
 		}
+	}
+	if malformed != nil {
+		return "the server's WWW-Authenticate header is malformed: " +
+			printable.Line(malformed.Error()) + "; " + hintAuthorization
 	}
 	return hintAuthorization
 }

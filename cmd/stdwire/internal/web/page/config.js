@@ -19,7 +19,7 @@ const settings = {
   oauth: { type: 'object', description: 'The authorization of requests to the URL, if the server’s metadata do not suffice.', properties: {
     clientId: string('The id of a client that is registered at the authorization server; without it the client registers itself.'),
     clientSecret: { ...string('A variable with the secret of that client, such as ${NAME}. The issuer is then required.'), examples: ['${NAME}'] },
-    issuer: string('The URL of the authorization server that registered the client. Only this server receives the secret.'),
+    issuer: string('The URL of the authorization server to use, whatever the server names. Only this one receives the secret.'),
     scope: string('The requested scopes, separated by spaces.'),
     grantType: { enum: ['authorization_code', 'client_credentials'], description: 'client_credentials: the client authenticates with its secret, without a user.' },
     redirectUri: string('The http: URL on this machine to which the browser is redirected; the default is a free port.'),
