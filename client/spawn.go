@@ -33,10 +33,20 @@ type Command struct {
 	// Started, if set, is called with the pid of each process that is started, before Stderr gets
 	// any of its output. It must not block.
 	Started func(pid int)
+	// Starter, if set, starts the process in place of this package.
+	Starter Starter
 	// Grace is how long Close waits for the server to end, and again after SIGTERM. The default is
 	// 2 s; negative means no wait.
 	Grace time.Duration
 }
+
+// A Starter starts the processes of servers for a program that has its own way to do that, such as
+// below a process that outlives this program for as long as it takes to end the server. The command
+// that it gets has Path, Args, Env and Dir.
+type Starter = child.Starter
+
+// A ProcessGroup is a process that a [Starter] has started, and its descendants.
+type ProcessGroup = child.Group
 
 // Spawn starts a server and does the handshake. See [Options.Spawn].
 func Spawn(ctx context.Context, path string, args ...string) (*Client, error) {
@@ -105,7 +115,7 @@ func (o Options) started(tell func(pid int), pid int) {
 func (cmd Command) config() child.Config {
 	return child.Config{
 		Command: cmd.Path, Args: cmd.Args, Dir: cmd.Dir, Env: cmd.Env, InheritEnv: cmd.InheritEnv,
-		StderrTee: cmd.Stderr, Grace: cmd.Grace,
+		StderrTee: cmd.Stderr, Grace: cmd.Grace, Starter: cmd.Starter,
 	}
 }
 

@@ -22,9 +22,17 @@ func main() {
 	os.Exit(program())
 }
 
+// overdue is the exit code of a program that does not end in time: that of SIGKILL in a shell.
+const overdue = 128 + 9
+
 // program runs the program and returns its exit code.
 func program() int {
-	ctx, stop := command.WithSignals(context.Background())
+	std := term.ProcessStreams()
+	std.Servers.Overdue = func() {
+		std.Err.Printf("stdwire: the servers are killed, and it still runs: it ends now")
+		os.Exit(overdue)
+	}
+	ctx, stop := command.WithSignals(context.Background(), std.Servers.Signalled)
 	defer stop()
-	return execute(ctx, os.Args[1:], term.ProcessStreams())
+	return execute(ctx, os.Args[1:], std)
 }

@@ -59,7 +59,9 @@
 // same stdin. Windows ends the job in any case. Linux could also signal the child (Pdeathsig); this
 // package does not ask it to, because that signal is sent when the thread that started the child
 // ends, not only with the program, because it reaches the leader but not the program that npx
-// launched, and because it leaves a child that obeys the end of file no time to finish.
+// launched, and because it leaves a child that obeys the end of file no time to finish. A program
+// whose children must not outlive it has a [Starter] that starts each below a process which
+// survives this program for as long as it takes to end the child.
 package child
 
 import (
@@ -67,8 +69,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/stdwire/stdwire/internal/processgroup"
 )
 
 // Config describes the process to start. The zero value of every field but Command is useful.
@@ -107,6 +107,9 @@ type Config struct {
 	// Started, if set, is called with the id of the running process, before the first Write to
 	// StderrTee. It must not block.
 	Started func(pid int)
+
+	// Starter, if set, starts the process; see "If this program dies" in the package documentation.
+	Starter Starter
 }
 
 // Process is a running child. All methods may be called concurrently.
@@ -114,7 +117,7 @@ type Process struct {
 	grace      time.Duration
 	stuckAfter time.Duration
 	command    string
-	group      *processgroup.Group
+	group      Group
 	stdin      *input
 	stdout     *output
 	stderr     *stderr
@@ -131,7 +134,7 @@ type Process struct {
 }
 
 // Pid returns the process id of the child, which on Unix is also the id of its group.
-func (p *Process) Pid() int { return p.group.Leader.Pid }
+func (p *Process) Pid() int { return p.group.Pid() }
 
 // Stdin returns the write end of the child's stdin. Write blocks while the pipe is full; Close,
 // Stop and the child's exit unblock it with an error. Close may be called more than once. The value

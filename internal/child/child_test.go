@@ -189,7 +189,7 @@ func TestParentKilled(t *testing.T) {
 	parent := startChild(t, fixture("parent", "spawn cat", "cat"))
 	child, grandchild := readPid(t, parent.Stdout()), readPid(t, parent.Stdout())
 	assert.Assert(t, alive(child) && alive(grandchild))
-	assert.NilError(t, parent.group.Leader.Kill())
+	assert.NilError(t, parent.group.(*ownGroup).Leader.Kill())
 	gone(t, child)
 	gone(t, grandchild)
 	parent.Wait()

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"syscall"
 	"unicode"
-
-	"github.com/stdwire/stdwire/internal/processgroup"
 )
 
 // ExitError says how a child ended. Its text is like
@@ -54,17 +52,14 @@ func (e *ExitError) Error() string {
 
 func (e *ExitError) Unwrap() error { return e.Err }
 
-func (e *ExitError) describe(state *os.ProcessState, err error, stderr string) {
+// describe sets how the process ended, as [Group.End] returned it.
+func (e *ExitError) describe(status int, signal syscall.Signal, err error, stderr string) {
 	e.LastStderr = lastLine(stderr)
-	if err != nil {
-		e.Status, e.Err = -1, err
-		return
+	e.Status, e.Err = status, err
+	if signal != 0 {
+		e.Signal = signal
 	}
-	var sig syscall.Signal
-	if e.Status, sig = processgroup.ExitStatus(state); sig != 0 {
-		e.Signal = sig
-	}
-	if e.Status != 0 {
+	if e.Status != 0 && err == nil {
 		e.Hint = hint(stderr)
 	}
 }

@@ -51,8 +51,8 @@ func Start(ctx context.Context, cfg Config) (*Process, error) {
 	return start(ctx, cfg, awaitExit)
 }
 
-// start takes awaitExit as a parameter so that tests can run the code for systems without waitid
-// everywhere.
+// start takes awaitExit, for children without a Starter, as a parameter so that tests can run the
+// code for systems without waitid everywhere.
 func start(ctx context.Context, cfg Config, awaitExit func(pid int) bool) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -77,12 +77,19 @@ func start(ctx context.Context, cfg Config, awaitExit func(pid int) bool) (*Proc
 		killed:     make(chan struct{}),
 		done:       make(chan struct{}),
 	}
-	group, pipes, err := processgroup.StartPiped(&exec.Cmd{
+	starter := cfg.Starter
+	if starter == nil {
+		starter = ownStarter{awaitExit}
+	}
+	group, pipes, err := starter.Start(ctx, &exec.Cmd{
 		Path: path,
 		Args: append([]string{cfg.Command}, cfg.Args...),
 		Env:  env,
 		Dir:  cfg.Dir,
-	}, false)
+	})
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
 		return nil, startError(cfg, env, explain(cfg, path, err))
 	}
@@ -94,7 +101,7 @@ func start(ctx context.Context, cfg Config, awaitExit func(pid int) bool) (*Proc
 		cfg.Started(p.Pid())
 	}
 	go p.stderr.run()
-	go p.watch(awaitExit)
+	go p.watch()
 
 	if err := ctx.Err(); err != nil {
 		p.Stop(ctx) // kills at once, because ctx has ended

@@ -116,7 +116,7 @@ var layers = []struct {
 		"internal/atomicfile", "internal/printable", "internal/terminal",
 	}},
 	{"cmd/stdwire/internal/guard", []string{
-		"internal/processgroup",
+		"internal/processgroup", "internal/child",
 	}},
 	{"cmd/stdwire/internal/tap", []string{
 		"internal/jsonscan", "internal/printable", "internal/jsondiff", "framing", "rpc",
@@ -141,7 +141,7 @@ var layers = []struct {
 		"internal/printable", "dispatch", "client/host",
 	}},
 	{"cmd/stdwire/internal/term", []string{
-		"internal/printable", "internal/render", "internal/terminal",
+		"internal/printable", "internal/render", "internal/terminal", "cmd/stdwire/internal/guard",
 	}},
 	{"cmd/stdwire/internal/termtest", []string{
 		"cmd/stdwire/internal/term",

@@ -14,31 +14,37 @@ type SignalError struct{ Signal os.Signal }
 func (s SignalError) Error() string { return s.Signal.String() }
 
 // WithSignals returns a context that the first SIGINT, SIGTERM or SIGHUP cancels with a
-// [SignalError] as its cause. A second signal ends the process. SIGPIPE is ignored, because servers
-// must still be stopped; the write fails instead.
-func WithSignals(parent context.Context) (context.Context, context.CancelFunc) {
+// [SignalError] as its cause. It calls received with this signal and the second one; a third ends
+// the process. SIGPIPE is ignored, because servers must still be stopped; the write fails instead.
+func WithSignals(parent context.Context, received func(os.Signal)) (context.Context,
+	context.CancelFunc) {
 	h := new(HangupHandler)
 	ctx, cancel := context.WithCancelCause(context.WithValue(parent, hangupHandlerKey{}, h))
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	signals := make(chan os.Signal, 1)
+	stopped := make(chan struct{})
+	stop := sync.OnceFunc(func() { close(stopped) })
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
-		for {
+		for count := 0; count < 2; {
 			select {
 			case s := <-signals:
 				if s == syscall.SIGHUP && h.Handle() {
 					continue
 				}
-				signal.Stop(signals)
+				count++
 				cancel(SignalError{Signal: s})
-			case <-ctx.Done():
+				received(s)
+			case <-stopped:
+				return
 			}
-			return
 		}
+		signal.Stop(signals)
 	}()
 	return ctx, func() {
 		signal.Stop(signals)
 		cancel(nil)
+		stop()
 	}
 }
 

@@ -71,6 +71,7 @@ func (c *connect) run(ctx context.Context, std *term.Streams) error {
 	}
 	line := "@" + c.name
 	if c.unguarded {
+		std.Servers.LeaveUnguarded()
 		kept := serve.Connection{Name: c.name, Target: c.target, Idle: c.idle}
 		return kept.Keep(ctx, std, func() error {
 			std.Out.Print(line + "\n")

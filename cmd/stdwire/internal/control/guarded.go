@@ -28,10 +28,11 @@ func runGuarded(ctx context.Context, std *term.Streams, args []string, ready str
 		return err
 	}
 	defer p.Kill()
+	defer std.Servers.Forward(p)()
 	_ = p.Stdin().Close()
 	stop := context.AfterFunc(ctx, func() {
 		_ = p.Signal(syscall.SIGTERM)
-		const grace = 15 * time.Second
+		const grace = 1500 * time.Millisecond // it ends within this time
 		select {
 		case <-p.Done():
 		case <-time.After(grace):

@@ -149,7 +149,8 @@ func (d *doctorOptions) subjects(std *term.Streams) ([]*subject, error) {
 			id: filepath.Base(d.words[0]), arguments: "-- COMMAND…", launcher: d.words[0],
 			connect: func(ctx context.Context, o client.Options) (*client.Client, error) {
 				return o.Spawn(ctx, client.Command{Path: d.words[0], Args: d.words[1:],
-					InheritEnv: []string{"*"}}) // as from a shell
+					InheritEnv: []string{"*"}, // as from a shell
+					Starter:    std.Servers})
 			},
 		}}, nil
 	case d.remote.URL != "":
@@ -180,7 +181,7 @@ func (d *doctorOptions) subjects(std *term.Streams) ([]*subject, error) {
 			id: s.ID, server: s, diagnostics: c.DiagnosticsFor(s.ID), arguments: "-s " + s.ID +
 				files, launcher: s.Command,
 			connect: func(ctx context.Context, o client.Options) (*client.Client, error) {
-				return target.StartServer(ctx, s, c.Env, o, nil)
+				return target.StartServer(ctx, std, s, c.Env, o)
 			},
 			trusted: func() error { return store.Check(s) },
 		})

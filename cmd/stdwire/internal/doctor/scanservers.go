@@ -78,7 +78,7 @@ func (s *scanOptions) inventories(ctx context.Context, std *term.Streams) (all [
 		if server.Disabled || server.Err != nil { // already reported
 			return scanResult{nil, server.Err}
 		}
-		found, err := s.inventory(ctx, server, c.Env)
+		found, err := s.inventory(ctx, std, server, c.Env)
 		found.ID, found.Config = server.ID, target.ConfigOf(server)
 		return scanResult{&found, err}
 	})
@@ -110,7 +110,7 @@ func (s *scanOptions) inventories(ctx context.Context, std *term.Streams) (all [
 }
 
 // inventory starts a server and lists all its definitions.
-func (s *scanOptions) inventory(ctx context.Context, server *config.Server,
+func (s *scanOptions) inventory(ctx context.Context, std *term.Streams, server *config.Server,
 	env *config.Environment) (found scan.Server, err error) {
 	if err := config.UserStore(env).Check(server); err != nil {
 		return found, err
@@ -121,7 +121,7 @@ func (s *scanOptions) inventory(ctx context.Context, server *config.Server,
 	o.Era = cmp.Or(target.Eras[s.single.Era], o.Era)
 	o.StartTimeout = cmp.Or(s.single.StartTimeout, o.StartTimeout)
 	apps.Declare(&o)
-	c, err := target.StartServer(ctx, server, env, o, nil)
+	c, err := target.StartServer(ctx, std, server, env, o)
 	if err != nil {
 		return found, err
 	}

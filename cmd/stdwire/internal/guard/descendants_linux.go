@@ -45,9 +45,12 @@ type siginfo struct {
 	_   [128]byte
 }
 
+// keepsDead says that ended does not reap the command.
+const keepsDead = true
+
 // ended reports whether the command has ended. It does not reap it, so that no other process can
 // get its id, or a group of that id. It reaps other dead children.
-func (c *child) ended() bool {
+func (c *leader) ended() bool {
 	for {
 		var dead siginfo
 		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, 0 /* P_ALL */, 0,

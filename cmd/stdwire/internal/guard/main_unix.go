@@ -30,8 +30,8 @@ func Main() {
 
 func isGuard() bool { return len(os.Args) == 2 && os.Args[1] == guardArg }
 
-// child is the command, a child process of its guard.
-type child struct {
+// leader is the command, a child process of its guard.
+type leader struct {
 	pid    int
 	status syscall.WaitStatus
 	reaped bool // status is set, and pid may be another process's
@@ -74,7 +74,10 @@ func run() int {
 			}
 		}
 	}()
-	command.await(req.parent, signals, wake)
+	killed := command.await(req.parent, signals, wake)
+	if req.lingers && !killed {
+		command.linger(req.parent, status, signals, wake)
+	}
 	command.killAll(wake)
 	if command.status.Signaled() {
 		fmt.Fprintf(status, "killed %d\n", command.status.Signal())
@@ -101,8 +104,9 @@ func newStartFailure(err error, stage int) error {
 }
 
 // startCommand starts the command, and closes the guard's copies of its stdin, stdout and stderr.
-func (r request) startCommand() (*child, error) {
-	if err := becomeSubreaper(); err != nil {
+func (r request) startCommand() (*leader, error) {
+	// A server is started anyway: only descendants that leave its group may outlive it then.
+	if err := becomeSubreaper(); err != nil && !r.lingers {
 		return nil, newStartFailure(err, stageSubreaper)
 	}
 	if r.dir {
@@ -127,23 +131,71 @@ func (r request) startCommand() (*child, error) {
 	if err != nil {
 		return nil, newStartFailure(err, stageProgram)
 	}
-	return &child{pid: pid}, nil
+	return &leader{pid: pid}, nil
 }
 
 // await forwards signals until the command has ended, the program has closed control, or the
 // program has died. Checking the parent is necessary: a process that the program was starting when
-// it was killed may hold control open for a while.
-func (c *child) await(program int, signals <-chan syscall.Signal, wake <-chan os.Signal) {
+// it was killed may hold control open for a while. It reports whether it has forwarded SIGKILL.
+func (c *leader) await(program int, signals <-chan syscall.Signal,
+	wake <-chan os.Signal) (killed bool) {
 	for !c.ended() && os.Getppid() == program {
 		select {
 		case sig, ok := <-signals:
 			if !ok {
-				return
+				return killed
 			}
 			syscall.Kill(-c.pid, sig)
+			killed = killed || sig == syscall.SIGKILL
 		case <-wake:
 		}
 	}
+	return killed
+}
+
+// orphanGrace is how long a server may take to end by itself after the program has died, and again
+// after SIGTERM.
+const orphanGrace = 400 * time.Millisecond
+
+// linger waits until the program has read the output of a command that has ended. If instead the
+// program has died, linger gives the command time to end by itself.
+func (c *leader) linger(program int, status *os.File, signals <-chan syscall.Signal,
+	wake <-chan os.Signal) {
+	if c.ended() {
+		if !keepsDead {
+			return
+		}
+		fmt.Fprintln(status, "ended")
+		for os.Getppid() == program {
+			select {
+			case _, ok := <-signals:
+				if !ok {
+					return
+				}
+			case <-wake:
+			}
+		}
+		return
+	}
+	if c.endsWithin(orphanGrace, wake) {
+		return
+	}
+	syscall.Kill(-c.pid, syscall.SIGTERM)
+	c.endsWithin(orphanGrace, wake)
+}
+
+// endsWithin waits for the end of the command.
+func (c *leader) endsWithin(patience time.Duration, wake <-chan os.Signal) bool {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for !c.ended() {
+		select {
+		case <-wake:
+		case <-timer.C:
+			return false
+		}
+	}
+	return true
 }
 
 // killAll waits between minKillWait and maxKillWait for killed processes to die. The death of a
@@ -155,7 +207,7 @@ const (
 
 // killAll kills until no descendant is left. It does not give up, because nothing would kill the
 // rest.
-func (c *child) killAll(wake <-chan os.Signal) {
+func (c *leader) killAll(wake <-chan os.Signal) {
 	syscall.Kill(-c.pid, syscall.SIGKILL) // no process of the group can fork after this
 	for wait := minKillWait; !c.reap(); wait = min(2*wait, maxKillWait) {
 		killDescendants()
@@ -168,7 +220,7 @@ func (c *child) killAll(wake <-chan os.Signal) {
 }
 
 // reap reaps dead children, and reports whether no child is left, dead or alive.
-func (c *child) reap() bool {
+func (c *leader) reap() bool {
 	for {
 		var status syscall.WaitStatus
 		switch pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil); {

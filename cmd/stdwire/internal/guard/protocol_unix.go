@@ -20,8 +20,8 @@ const (
 	// controlFile takes a request, then numbers of signals, one a line. At its end, the guard kills
 	// everything.
 	controlFile = iota + 3
-	// statusFile takes "started PID" or "failed ERRNO STAGE", then "exited CODE" or "killed
-	// SIGNAL".
+	// statusFile takes "started PID" or "failed ERRNO STAGE", then, if the request lingers, "ended",
+	// then "exited CODE" or "killed SIGNAL".
 	statusFile
 	stdinFile
 	stdoutFile
@@ -51,9 +51,13 @@ var stages = [...]string{
 type request struct {
 	parent int // the process id of the program
 	dir    bool
-	path   string
-	args   []string // with the name
-	env    []string
+	// lingers is set for servers. The guard reports the end of the command, and kills what is left
+	// when the program has read its output and closed control. If the program dies, the command,
+	// whose stdin ends then, gets time to end by itself.
+	lingers bool
+	path    string
+	args    []string // with the name
+	env     []string
 }
 
 const requestLimit = 8 << 20 // more than Linux takes for arguments and environment
@@ -61,8 +65,9 @@ const requestLimit = 8 << 20 // more than Linux takes for arguments and environm
 // encode returns the request as a message: its length, and strings that end with NUL.
 func (r request) encode() ([]byte, error) {
 	var body strings.Builder
-	fmt.Fprintf(&body, "%d\x00%t\x00%s\x00%d\x00", r.parent, r.dir, r.path, len(r.args))
-	nuls := 4
+	fmt.Fprintf(&body, "%d\x00%t\x00%t\x00%s\x00%d\x00", r.parent, r.dir, r.lingers, r.path,
+		len(r.args))
+	nuls := 5
 	for _, list := range [][]string{r.args, r.env} {
 		for _, s := range list {
 			body.WriteString(s)
@@ -95,18 +100,20 @@ func readRequest(control *bufio.Reader) (r request, err error) {
 		return r, err
 	}
 	fields := strings.Split(strings.TrimSuffix(string(body), "\x00"), "\x00")
-	if len(fields) < 4 {
+	if len(fields) < 5 {
 		return r, errors.New("request too short")
 	}
 	parent, err1 := strconv.Atoi(fields[0])
 	dir, err2 := strconv.ParseBool(fields[1])
-	count, err3 := strconv.Atoi(fields[3])
-	if err := errors.Join(err1, err2, err3); err != nil {
+	lingers, err3 := strconv.ParseBool(fields[2])
+	count, err4 := strconv.Atoi(fields[4])
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return r, err
 	}
-	path, rest := fields[2], fields[4:]
+	path, rest := fields[3], fields[5:]
 	if count < 1 || count > len(rest) {
 		return r, fmt.Errorf("request with %d arguments, %d given", count, len(rest))
 	}
-	return request{parent: parent, dir: dir, path: path, args: rest[:count], env: rest[count:]}, nil
+	return request{parent: parent, dir: dir, lingers: lingers, path: path, args: rest[:count],
+		env: rest[count:]}, nil
 }

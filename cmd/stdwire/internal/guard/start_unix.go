@@ -20,7 +20,13 @@ import (
 type supervisor struct {
 	control *os.File // closing it makes the guard kill the command
 	guard   *os.Process
+	ended   chan struct{} // closed when the command itself has ended; see request.lingers
 }
+
+// A noGuardError says that there is no guard to start a command.
+type noGuardError struct{ error }
+
+func (e *noGuardError) Unwrap() error { return e.error }
 
 // guardEnv is the whole environment of a guard: it needs one thread to run Go code, and prints no
 // stack traces.
@@ -35,24 +41,32 @@ func start(ctx context.Context, c Command) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	message, err := request{
-		parent: os.Getpid(),
-		dir:    c.Dir != nil,
-		path:   path,
-		args:   append([]string{c.Name}, c.Args...),
-		env:    c.Env,
-	}.encode()
-	if err != nil {
-		return nil, err
-	}
 	if c.Dir != nil {
 		if _, err := c.Dir.Stat(); err != nil { // closed
 			return nil, fmt.Errorf(stages[stageDir], processgroup.Cause(err))
 		}
 	}
+	return request{
+		dir:  c.Dir != nil,
+		path: path,
+		args: append([]string{c.Name}, c.Args...),
+		env:  c.Env,
+	}.start(ctx, &exec.Cmd{}, c.Dir, c.Merged)
+}
+
+// start starts a guard and makes it start the command of the request. cmd is the command of the
+// guard, whose Dir may be set; dir is the open directory that the guard enters, or nil.
+func (r request) start(ctx context.Context, cmd *exec.Cmd, dir *os.File, merged bool) (*Process,
+	error) {
+	r.parent = os.Getpid()
+	message, err := r.encode()
+	if err != nil {
+		return nil, err
+	}
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("its guard would run this program, whose path is unknown: %w", err)
+		return nil, &noGuardError{fmt.Errorf(
+			"its guard would run this program, whose path is unknown: %w", err)}
 	}
 
 	// The read end of each pipe, then its write end.
@@ -65,30 +79,27 @@ func start(ctx context.Context, c Command) (*Process, error) {
 	}
 	parentEnds := []*os.File{pipes[1], pipes[2], pipes[4], pipes[7], pipes[8]}
 	p := newProcess([3]*os.File(parentEnds))
-	p.control = parentEnds[3]
+	p.control, p.ended = parentEnds[3], make(chan struct{})
 	status := parentEnds[4]
 
 	stderr := pipes[5]
-	if c.Merged {
+	if merged {
 		stderr = pipes[3]
 	}
-	cmd := &exec.Cmd{
-		Path: selfPath(self),
-		Args: []string{self, guardArg},
-		Env:  guardEnv,
-		// from controlFile on
-		ExtraFiles:  []*os.File{pipes[6], pipes[9], pipes[0], pipes[3], stderr},
-		SysProcAttr: guardAttr(),
-	}
-	if c.Dir != nil {
-		cmd.ExtraFiles = append(cmd.ExtraFiles, c.Dir)
+	cmd.Path, cmd.Args = selfPath(self), []string{self, guardArg}
+	cmd.Env, cmd.SysProcAttr = guardEnv, guardAttr()
+	// from controlFile on
+	cmd.ExtraFiles = []*os.File{pipes[6], pipes[9], pipes[0], pipes[3], stderr}
+	if dir != nil {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, dir)
 	}
 	err = cmd.Start()
 	// The guard has its own copies. While those of this program are open, the pipes do not end.
 	processgroup.CloseAll(pipes[6], pipes[9], pipes[0], pipes[3], pipes[5])
 	if err != nil {
 		processgroup.CloseAll(parentEnds...)
-		return nil, fmt.Errorf("its guard %s cannot be started: %w", self, processgroup.Cause(err))
+		return nil, &noGuardError{
+			fmt.Errorf("its guard %s cannot be started: %w", self, processgroup.Cause(err))}
 	}
 	p.guard = cmd.Process
 
@@ -119,8 +130,8 @@ func start(ctx context.Context, c Command) (*Process, error) {
 func readStarted(lines *bufio.Reader) (pid int, err error) {
 	line, err := lines.ReadString('\n')
 	if err != nil {
-		return 0, errors.New(
-			"its guard ended at once: main, or TestMain, has to call guard.Main first")
+		return 0, &noGuardError{errors.New(
+			"its guard ended at once: main, or TestMain, has to call guard.Main first")}
 	}
 	if _, err := fmt.Sscanf(line, "started %d\n", &pid); err == nil {
 		return pid, nil
@@ -137,6 +148,10 @@ func readStarted(lines *bufio.Reader) (pid int, err error) {
 // watch waits for the guard to exit.
 func (p *Process) watch(status *os.File, lines *bufio.Reader) {
 	line, _ := lines.ReadString('\n')
+	close(p.ended)
+	if line == "ended\n" {
+		line, _ = lines.ReadString('\n')
+	}
 	p.guard.Wait()
 	var sig int
 	if _, err := fmt.Sscanf(line, "killed %d\n", &sig); err == nil {

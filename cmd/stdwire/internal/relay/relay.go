@@ -50,6 +50,7 @@ func (r *Relay) Run(ctx context.Context, std *term.Streams) (command.ExitStatus,
 		return 0, err
 	}
 	defer p.Kill()
+	defer std.Servers.Forward(p)()
 	go func() {
 		// stdin may stay open longer than the command runs
 		_ = r.Up(p.Stdin(), os.Stdin)

@@ -91,7 +91,7 @@ func (st *Reloader) checkServer(s *config.Server, env *config.Environment,
 		s, resolved = less, was.resolved
 	}
 	return acceptedServer{s, resolved,
-		st.m.hostServer(s, resolved.endpointOrError, st.Gateway, st.log)}, why
+		st.m.hostServer(s, st.std, resolved.endpointOrError, st.Gateway, st.log)}, why
 }
 
 // checkProfiles returns the profiles that take effect and the changes of profiles that wait.

@@ -198,8 +198,8 @@ func (m *GatewayConfig) close() error {
 }
 
 // hostServer returns a configured server for the gateway. resolve is called at each start.
-func (m *GatewayConfig) hostServer(s *config.Server, resolve func() (*config.Endpoint, error),
-	g *gateway.Gateway, log *slog.Logger) host.Server {
+func (m *GatewayConfig) hostServer(s *config.Server, std *term.Streams,
+	resolve func() (*config.Endpoint, error), g *gateway.Gateway, log *slog.Logger) host.Server {
 	o := s.Options(client.Options{
 		Info:   mcp.Implementation{Name: "stdwire", Version: command.Version()},
 		Logger: log})
@@ -221,7 +221,7 @@ func (m *GatewayConfig) hostServer(s *config.Server, resolve func() (*config.End
 			if err != nil {
 				return nil, err
 			}
-			c, err := target.Connect(ctx, endpoint, o, written)
+			c, err := target.Connect(ctx, std, endpoint, o, written)
 			return c, target.AddLoginHint(s.ID, err)
 		},
 	}

@@ -179,6 +179,8 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 	if secure != nil {
 		serving = tls.NewListener(listener, secure)
 	}
+	std.Servers.DelaySignal(drainTimeout)
+	defer std.Servers.Served()
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(serving) }()
 	manager := newServiceManager(log)

@@ -111,7 +111,7 @@ func (x *transportBridge) run(ctx context.Context, std *term.Streams) error {
 	if std.InTerminal {
 		std.Err.Printf("stdwire: an MCP server on stdin and stdout, for a client to start; Ctrl-D or Ctrl-C stops it")
 	}
-	return b.server.ServeStdio(ctx)
+	return serveStdio(ctx, std, b.server)
 }
 
 // server returns the server behind the bridge.
@@ -133,7 +133,7 @@ func (x *transportBridge) server(std *term.Streams, log *slog.Logger) host.Serve
 			// It has the environment and the stderr of this program.
 			return o.Spawn(ctx,
 				client.Command{Path: x.words[0], Args: x.words[1:], InheritEnv: []string{"*"},
-					Stderr: &target.ServerLog{Console: std.Err}})
+					Stderr: &target.ServerLog{Console: std.Err}, Starter: std.Servers})
 		},
 	}
 }

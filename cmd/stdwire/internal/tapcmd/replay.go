@@ -68,7 +68,8 @@ func (r *replayRun) run(ctx context.Context, std *term.Streams) error {
 	defer file.Close()
 	server := filepath.Base(r.words[0])
 	p, err := child.Start(ctx,
-		child.Config{Command: r.words[0], Args: r.words[1:], InheritEnv: []string{"*"}})
+		child.Config{Command: r.words[0], Args: r.words[1:], InheritEnv: []string{"*"},
+			Starter: std.Servers})
 	if err != nil {
 		return &command.Failure{Code: "spawn_failed", Server: server, What: "start",
 			Why: err.Error()}

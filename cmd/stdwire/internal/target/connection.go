@@ -71,6 +71,7 @@ func (t *Target) ConnectionName() string {
 // KeptServer returns the server for a manager that keeps it running: one process for all callers,
 // which is not stopped when it is idle. log is called at each start.
 func (t *Target) KeptServer(std *term.Streams, log func(id string) (*host.Log, error)) host.Server {
+	t.servers = std.Servers
 	s := host.Server{ID: cmp.Or(config.SuggestID(t.Name()), "server"), IdleStop: -1,
 		MaxArguments: math.MaxInt, MaxResult: math.MaxInt, Options: t.ClientOptions(std)}
 	if c := t.Configured.server; c != nil {

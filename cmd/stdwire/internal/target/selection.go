@@ -8,6 +8,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/near"
 )
 
@@ -71,19 +72,19 @@ func (c *Selection) Keep(ids []string) error {
 }
 
 // StartServer starts a server of the configuration, or connects to it. The caller has checked that
-// it is trusted. Its stderr and its start go to log, unless log is nil. The error is one of the
-// configuration or a [*client.StartError].
-func StartServer(ctx context.Context, s *config.Server, env *config.Environment, o client.Options,
-	log *host.Log) (*client.Client, error) {
+// it is trusted. The error is one of the configuration or a [*client.StartError].
+func StartServer(ctx context.Context, std *term.Streams, s *config.Server, env *config.Environment,
+	o client.Options) (*client.Client, error) {
 	endpoint, err := s.Resolve(env)
 	if err != nil {
 		return nil, err
 	}
-	return Connect(ctx, endpoint, o, log)
+	return Connect(ctx, std, endpoint, o, nil)
 }
 
-// Connect is StartServer for a resolved endpoint.
-func Connect(ctx context.Context, endpoint *config.Endpoint, o client.Options,
+// Connect is StartServer for a resolved endpoint. The server's stderr and its start go to log,
+// unless log is nil.
+func Connect(ctx context.Context, std *term.Streams, endpoint *config.Endpoint, o client.Options,
 	log *host.Log) (*client.Client, error) {
 	if endpoint.URL != "" {
 		dial, err := (&ConfiguredServer{Endpoint: endpoint}).dial(nil)
@@ -96,6 +97,7 @@ func Connect(ctx context.Context, endpoint *config.Endpoint, o client.Options,
 	if log != nil {
 		command.Stderr, command.Started = log, log.Started
 	}
+	command.Starter = std.Servers
 	return o.Spawn(ctx, command)
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/elicit"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -38,6 +39,7 @@ type Target struct {
 	ServerLogs   bool
 	env          map[string]string // of --env
 	sampler      *sampler          // of --sample; nil if not given
+	servers      *guard.Servers    // set by Resolve
 	Options      client.Options    // callbacks of the command
 
 	// Observe, if not nil, wraps the transport of the HTTP requests of a server at a URL.
@@ -179,6 +181,7 @@ func (t *Target) UseWith(ctx context.Context, std *term.Streams, adjust func(*cl
 // Resolve checks the flags, finds the server in the configuration, and checks that it may be
 // started.
 func (t *Target) Resolve(ctx context.Context, std *term.Streams) error {
+	t.servers = std.Servers
 	if err := t.Check(); err != nil {
 		return err
 	}
@@ -283,6 +286,7 @@ func (t *Target) Start(ctx context.Context, o client.Options,
 	if err != nil {
 		return nil, err
 	}
+	cmd.Starter = t.servers
 	adjust(&cmd)
 	return o.Spawn(ctx, cmd)
 }

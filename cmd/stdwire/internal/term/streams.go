@@ -7,16 +7,19 @@ import (
 	"os"
 	"strings"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/render"
 	"github.com/stdwire/stdwire/internal/terminal"
 )
 
-// Streams are standard input, output and error.
+// Streams are standard input, output and error, and the servers that the program starts.
 type Streams struct {
 	In  io.Reader
 	Out *Output
 	Err *Console
+
+	Servers *guard.Servers // may be nil
 
 	InTerminal   bool
 	DiscardInput func()   // discards typed input that is not yet read
@@ -44,10 +47,11 @@ func (s *Streams) Width() int {
 	return s.Err.Columns().Total()
 }
 
-// ProcessStreams returns the streams of this process.
+// ProcessStreams returns the streams of this process. Its main has called [guard.Main].
 func ProcessStreams() *Streams {
 	return &Streams{
-		In: os.Stdin, InTerminal: terminal.Is(os.Stdin),
+		Servers: new(guard.Servers),
+		In:      os.Stdin, InTerminal: terminal.Is(os.Stdin),
 		DiscardInput: func() { terminal.Discard(os.Stdin) },
 		Out:          NewOutput(os.Stdout, DisplayOf(os.Stdout)),
 		Err:          &Console{W: os.Stderr, Display: DisplayOf(os.Stderr)},

@@ -112,7 +112,7 @@ func (s *servers) configured(c *target.Selection, each *config.Server, log *slog
 			t := &target.Target{Configured: target.ConfiguredServer{Endpoint: endpoint},
 				Observe: s.observe(each.ID)}
 			connection, err := t.Start(ctx, o, func(cmd *client.Command) {
-				cmd.Stderr, cmd.Started = written, written.Started
+				cmd.Stderr, cmd.Started, cmd.Starter = written, written.Started, s.processes
 			})
 			return connection, target.AddLoginHint(each.ID, err)
 		}}

@@ -13,6 +13,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
@@ -42,6 +43,7 @@ type server struct {
 
 // servers are the servers of the page. A [host.Manager] starts, restarts and ends them.
 type servers struct {
+	processes *guard.Servers
 	manager   *host.Manager
 	changes   *changes
 	traffic   *traffic

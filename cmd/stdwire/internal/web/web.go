@@ -234,6 +234,7 @@ func newSite(ctx context.Context) *site {
 
 // fill adds the servers or the recording that the command line names.
 func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
+	s.servers.processes = std.Servers
 	s.std = std
 	log := slog.New(slog.NewTextHandler(std.Err, nil))
 	var err error

@@ -1,0 +1,37 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/server"
+)
+
+// serveStdio serves one client on standard input and output, until it closes its end or ctx ends,
+// as [server.Server.ServeStdio] does. From the end of the input on, the servers have to end in time.
+func serveStdio(ctx context.Context, std *term.Streams, s *server.Server) error {
+	err := s.Serve(ctx, &hostStream{rpc.Stdio(), std.Servers})
+	const grace = time.Second // for tasks to end
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	return errors.Join(err, s.Close(ending))
+}
+
+// A hostStream is a stream that reports the end of its input.
+type hostStream struct {
+	io.ReadWriteCloser
+	servers *guard.Servers
+}
+
+func (h *hostStream) Read(b []byte) (int, error) {
+	n, err := h.ReadWriteCloser.Read(b)
+	if err == io.EOF {
+		h.servers.InputEnded()
+	}
+	return n, err
+}

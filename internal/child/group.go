@@ -1,0 +1,81 @@
+package child
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"github.com/stdwire/stdwire/internal/processgroup"
+)
+
+// A Starter starts the processes of children in place of this package, for example below another
+// process that ends them when this program is killed.
+type Starter interface {
+	// Start starts a command as [processgroup.StartPiped] does, and returns this program's ends of
+	// the pipes to its stdin and from its stdout and stderr. Path, Args, Env and Dir of the command
+	// are set. If ctx ends before the program is loaded, no process is left.
+	Start(ctx context.Context, cmd *exec.Cmd) (Group, [3]*os.File, error)
+}
+
+// A Group is the process of a child and its descendants. All methods may be called concurrently.
+type Group interface {
+	// Pid returns the process id of the child.
+	Pid() int
+	// Terminate asks the group to end, as [processgroup.Group.Terminate] does.
+	Terminate() error
+	// Kill kills the group and does not wait for its end.
+	Kill() error
+	// AwaitExit blocks until the process of the child has ended.
+	AwaitExit()
+	// End kills the rest of the group, reaps the process, and returns how it ended, as
+	// [processgroup.ExitStatus] does. It is called once, after AwaitExit.
+	End() (status int, signal syscall.Signal, err error)
+}
+
+// ownStarter starts processes as children of this program.
+type ownStarter struct{ awaitExit func(pid int) bool }
+
+func (s ownStarter) Start(_ context.Context, cmd *exec.Cmd) (Group, [3]*os.File, error) {
+	group, pipes, err := processgroup.StartPiped(cmd, false)
+	if err != nil {
+		return nil, pipes, err
+	}
+	return &ownGroup{Group: group, awaitExit: s.awaitExit}, pipes, nil
+}
+
+// OwnStarter returns the Starter that children have without [Config.Starter].
+func OwnStarter() Starter { return ownStarter{awaitExit} }
+
+// An ownGroup is a group whose leader is a child process of this program.
+type ownGroup struct {
+	*processgroup.Group
+	awaitExit func(pid int) bool
+
+	reaped bool // by AwaitExit, as this system cannot wait otherwise; state and err are set
+	state  *os.ProcessState
+	err    error
+}
+
+func (g *ownGroup) Pid() int { return g.Leader.Pid }
+
+func (g *ownGroup) AwaitExit() {
+	if g.awaitExit(g.Pid()) {
+		return
+	}
+	g.state, g.err = g.Leader.Wait()
+	g.reaped = true
+	g.Close()
+}
+
+func (g *ownGroup) End() (status int, signal syscall.Signal, err error) {
+	if !g.reaped {
+		g.Close()
+		g.state, g.err = g.Leader.Wait() // does not block: the process is dead
+	}
+	if g.err != nil {
+		return -1, 0, g.err
+	}
+	status, signal = processgroup.ExitStatus(g.state)
+	return status, signal, nil
+}
