@@ -3,12 +3,15 @@ package main
 import (
 	"bufio"
 	"crypto/rand"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -80,6 +83,86 @@ func TestNoOrphans(t *testing.T) {
 			})
 		})
 	}
+}
+
+// However a command that starts a server ends, nothing is left of a server that ignores the end of
+// its stdin and SIGTERM, nor of its children and daemons.
+func TestNoOrphansOfServers(t *testing.T) {
+	ends := map[string]func(p *piped) error{
+		"SIGKILL": func(p *piped) error { return p.Process.Kill() },
+		"two signals": func(p *piped) error {
+			if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+				return err
+			}
+			if err := p.Process.Signal(syscall.SIGTERM); err != os.ErrProcessDone {
+				return err
+			}
+			return nil
+		},
+		"SIGTERM": func(p *piped) error { return p.Process.Signal(syscall.SIGTERM) },
+		"end of file, then SIGTERM": func(p *piped) error {
+			return errors.Join(p.in.Close(), p.Process.Signal(syscall.SIGTERM))
+		},
+	}
+	for name, args := range map[string][]string{
+		"serve":                    {"serve", "--config"},
+		"a gateway behind another": {"serve", "--config", "serve", "--config"},
+		"serve --http":             {"serve", "--http", "127.0.0.1:0", "--no-auth", "--config"},
+		"call":                     {"call", "x", "--"},
+		"shell":                    {"shell", "--"},
+		"doctor":                   {"doctor", "--"},
+		"bridge":                   {"bridge", "--http", "127.0.0.1:0", "--no-auth", "--"},
+		"web":                      {"web", "--"},
+		"connect":                  {"connect", "@x", "--foreground", "--"},
+	} {
+		for end := range ends {
+			t.Run(name+", "+end, func(t *testing.T) {
+				t.Parallel()
+				unique, err := rand.Int(rand.Reader, big.NewInt(1e9))
+				assert.NilError(t, err)
+				marker := fmt.Sprintf("86400.%09d", unique)
+				words := []string{"sh", "-c", "trap '' TERM HUP INT; setsid sleep " + marker +
+					" & sleep " + marker + " & sleep " + marker}
+				if !slices.Contains(args, "--") {
+					words = []string{behindConfig(t, words)}
+				}
+				if outer, inner := 2, args[2:]; name == "a gateway behind another" {
+					self, err := os.Executable()
+					assert.NilError(t, err)
+					words = append(args[:outer:outer],
+						behindConfig(t, slices.Concat([]string{self}, inner, words)))
+				} else {
+					words = append(slices.Clip(args), words...)
+				}
+				p := pipe(t, words...)
+				t.Cleanup(func() { _ = p.Process.Signal(syscall.SIGKILL) })
+				waitFor(t, func() string {
+					if n := sleeping(marker); n < 3 {
+						return fmt.Sprintf("%d of 3 processes have come up", n)
+					}
+					return ""
+				})
+				assert.NilError(t, ends[end](p))
+				_ = p.Wait()
+				waitFor(t, func() string {
+					if n := sleeping(marker); n > 0 {
+						return fmt.Sprintf("%d processes are left", n)
+					}
+					return ""
+				})
+			})
+		}
+	}
+}
+
+// behindConfig returns a configuration with a server of this command.
+func behindConfig(t *testing.T, words []string) string {
+	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
+		"stubborn": map[string]any{"command": words[0], "args": words[1:]}}})
+	assert.NilError(t, err)
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	assert.NilError(t, os.WriteFile(path, text, 0o600))
+	return path
 }
 
 // sleeping counts the processes that sleep for marker seconds.
