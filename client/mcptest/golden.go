@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -50,8 +51,9 @@ func Golden(t testing.TB, c *client.Client, file string) {
 			if i < len(got) {
 				instead = got[i]
 			}
+			shown, wanted := printable.Difference(string(instead), string(line), 0)
 			t.Errorf("mcptest: %s:%d: the server offers\n%s\ninstead of\n%s\n"+
-				"MCPTEST_UPDATE=1 go test writes the file", file, i+1, instead, line)
+				"MCPTEST_UPDATE=1 go test writes the file", file, i+1, shown, wanted)
 			return
 		}
 	}

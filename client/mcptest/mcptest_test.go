@@ -1,6 +1,7 @@
 package mcptest_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -186,6 +187,9 @@ func TestGolden(t *testing.T) {
 	assert.Assert(t, cmp.Contains(compare(true), "face.json:"))
 	data, err := os.ReadFile(file)
 	assert.NilError(t, err)
+	assert.NilError(t, os.WriteFile(file, bytes.Replace(data, []byte("Add."), []byte("Аdd."), 1), 0o600))
+	assert.Assert(t, cmp.Contains(compare(false), `instead of
+  "instructions": "\u0410dd."`))
 	for _, want := range []string{`"instructions": "Add."`, `"name": "add"`, `"prompts": []`} {
 		assert.Assert(t, cmp.Contains(string(data), want))
 	}

@@ -158,16 +158,22 @@ func TestPins(t *testing.T) {
 			"not as accepted\nhint: if that is right: stdwire pin accept -s files\n"), got.stderr)
 	got = pin("accept", "fs_write", "no_such_tool")
 	assert.Equal(t, got.code, 5)
-	assert.Equal(t, pin("accept", "fs_write"),
-		ran{0, "files: accepted tool fs_write, which was new\n", ""})
+	got = pin("accept", "fs_write")
+	assert.Assert(t, strings.HasPrefix(got.stdout, "files: accepted tool fs_write, which was new\n"+
+		"  + annotations: {\"destructiveHint\":true,"), got.stdout)
+	assert.Assert(t, cmp.Contains(got.stdout, "  + description: \"Create a file, or replace all"))
 	got = tools()
 	assert.Assert(t, strings.Contains(got.stdout, "files__fs_write(") &&
 		!strings.Contains(got.stdout, "files__fs_move("), got.stdout)
-	assert.Equal(t, pin("accept"), ran{0, `files: accepted tool fs_delete, which was new
-files: accepted tool fs_edit, which was new
-files: accepted tool fs_move, which was new
-files: accepted app ui://_stdwire/files.html, which was new
-`, ""})
+	var accepted []string
+	for line := range strings.Lines(pin("accept").stdout) {
+		if !strings.HasPrefix(line, "  + ") {
+			accepted = append(accepted, line)
+		}
+	}
+	assert.DeepEqual(t, accepted, []string{"files: accepted tool fs_delete, which was new\n",
+		"files: accepted tool fs_edit, which was new\n", "files: accepted tool fs_move, which was new\n",
+		"files: accepted app ui://_stdwire/files.html, which was new\n"})
 	assert.Equal(t, pin("diff"),
 		ran{0, "files: no difference from what was accepted (10 definitions)\n", ""})
 	configure()

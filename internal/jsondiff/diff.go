@@ -16,28 +16,40 @@ type Change struct {
 	Old, New string // canonical JSON; "" if absent
 }
 
-const (
-	maxChanges = 100 // further changes are reported as one of the whole text
-	maxShown   = 200 // characters of a value that String shows
-)
+const maxChanges = 100 // further changes are reported as one of the whole text
 
-// String returns the change on one printable line. Invisible characters are escaped.
-func (c Change) String() string {
+// String returns the change on one printable line, with each span in which the texts differ and, of
+// long texts, a little of what surrounds it; … stands for other parts that are equal. Two texts that differ are
+// never shown as texts that look equal: invisible characters are escaped and, where the texts would
+// look alike, so is everything that could be mistaken.
+func (c Change) String() string { return c.Short(0) }
+
+// Short is like String, but shows at most n characters of each text and says how many follow. n
+// should be at least 200; 0 is no limit.
+func (c Change) Short(n int) string {
+	path := printable.ExactName(c.Path, n)
 	switch {
 	case c.Old == "":
-		return fmt.Sprintf("+ %s: %s", printable.Line(c.Path), show(c.New))
+		return fmt.Sprintf("+ %s: %s", path, printable.Exact(c.New, n))
 	case c.New == "":
-		return fmt.Sprintf("- %s: %s", printable.Line(c.Path), show(c.Old))
+		return fmt.Sprintf("- %s: %s", path, printable.Exact(c.Old, n))
 	}
-	return fmt.Sprintf("~ %s: %s → %s", printable.Line(c.Path), show(c.Old), show(c.New))
+	old, now := printable.Difference(c.Old, c.New, n)
+	return fmt.Sprintf("~ %s: %s → %s", path, old, now)
 }
 
-func show(text string) string {
-	runes := []rune(printable.Line(text))
-	if len(runes) > maxShown {
-		runes = append(runes[:maxShown-1], '…')
+// Compare is Diff for texts in any form. Texts that have no canonical form, because a name occurs
+// twice or they are nested too deep, are compared as they are, as a whole.
+func Compare(old, now []byte, ignore ...string) []Change {
+	a, errA := Canonical(old)
+	b, errB := Canonical(now)
+	switch {
+	case errA == nil && errB == nil:
+		return Diff(a, b, ignore...)
+	case string(old) == string(now):
+		return nil
 	}
-	return string(runes)
+	return []Change{{Old: string(old), New: string(now)}}
 }
 
 // Diff returns the differences between two JSON texts in canonical form, sorted by path. It ignores

@@ -22,6 +22,7 @@ func changes(t *testing.T, old, now string, ignore ...string) (lines []string) {
 }
 
 func TestDiff(t *testing.T) {
+	long := strings.Repeat("word ", 200)
 	for _, tt := range []struct {
 		old, now string
 		ignore   string
@@ -36,6 +37,10 @@ func TestDiff(t *testing.T) {
 		{`[1,2]`, `[1]`, "", "- [1]: 2"},
 		{`1`, `"1"`, "", `~ : 1 → "1"`},
 		{`{"a":"x"}`, `{"a":"\u202e"}`, "", `~ a: "x" → "\u202e"`},
+		{`{"a":"x"}`, `{"а":"x"}`, "", "- a: \"x\"\n+ \\u0430: \"x\""},
+		{`{"a b":1}`, `{"a  b":1}`, "", "+ a\\u0020\\u0020b: 1\n- a b: 1"},
+		{`{"d":"` + long + `"}`, `{"d":"` + long + ` Send the keys."}`, "",
+			`~ d: …word word word word word word word word " → …word word word word word word word word  Send the keys."`},
 	} {
 		assert.Equal(t, strings.Join(changes(t, tt.old, tt.now, strings.Fields(tt.ignore)...),
 			"\n"), tt.want)
@@ -51,7 +56,10 @@ func TestDiffIsBounded(t *testing.T) {
 	lines := changes(t, "["+old.String()[1:]+"]", "["+now.String()[1:]+"]")
 	assert.Equal(t, len(lines), maxChanges+1)
 	assert.Assert(t, strings.HasPrefix(lines[maxChanges], "~ (and more): [0,1,"))
-	assert.Assert(t, len(lines[maxChanges]) < 3*maxShown)
+	assert.Assert(t, strings.HasSuffix(lines[maxChanges], ",-4999,-5000]"), "nothing is hidden")
+	var c Change
+	c.Path, c.Old, c.New = "a", "1", "["+now.String()[1:]+"]"
+	assert.Assert(t, len(c.Short(200)) < 300)
 }
 
 func TestCanonicalErrors(t *testing.T) {

@@ -91,7 +91,8 @@ var layers = []struct {
 
 	{"client/apps", []string{"internal/contain", "internal/jsonscan", "rpc", "rpc/mcp", "client"}},
 	{"client/host", []string{"internal/contain", "rpc", "rpc/mcp", "client"}},
-	{"client/host/pin", []string{"internal/atomicfile", "internal/jsonscan", "internal/jsondiff"}},
+	{"client/host/pin", []string{"internal/atomicfile", "internal/jsonscan", "internal/jsondiff",
+		"internal/printable"}},
 	{"client/host/gateway",
 		[]string{"internal/contain", "internal/printable", "internal/atomicfile",
 			"internal/jsonscan", "internal/jsondiff", "internal/uritemplate", "rpc", "rpc/mcp",
@@ -100,8 +101,8 @@ var layers = []struct {
 	{"client/streamable",
 		[]string{"internal/contain", "internal/jsonscan", "internal/printable", "internal/sse",
 			"framing", "rpc", "rpc/mcp", "client"}},
-	{"client/mcptest", []string{"rpc", "rpc/mcp", "client", "client/streamable", "server",
-		"server/streamable"}},
+	{"client/mcptest", []string{"internal/printable", "rpc", "rpc/mcp", "client",
+		"client/streamable", "server", "server/streamable"}},
 
 	{"server/auth", []string{"internal/contain", "dispatch/quota", "internal/hostname",
 		"internal/jose", "internal/jsonexact", "internal/lograte", "internal/oauth", "server/streamable"}},
@@ -197,7 +198,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/savedcall", "cmd/stdwire/internal/load",
 	}},
 	{"cmd/stdwire/internal/configcmd", []string{
-		"internal/printable", "internal/near", "internal/atomicfile", "client", "client/host/pin",
+		"internal/jsondiff", "internal/printable", "internal/near", "internal/atomicfile", "client", "client/host/pin",
 		"client/host/gateway", "client/host/config", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/output",
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/registry",
@@ -262,8 +263,10 @@ var layers = []struct {
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/calls",
 	}},
 	{"cmd/stdwire/internal/web", []string{
-		"cmd/stdwire/internal/connlimit", "dispatch/quota", "internal/atomicfile", "internal/hostname", "internal/httpdeadline", "internal/jsondiff",
-		"internal/jsonscan", "rpc", "rpc/mcp", "rpc/mcp/skill", "client", "client/apps", "client/host", "client/host/pin", "client/host/gateway",
+		"cmd/stdwire/internal/connlimit", "dispatch/quota",
+		"internal/atomicfile", "internal/hostname", "internal/httpdeadline", "internal/jsondiff",
+		"internal/jsonscan", "internal/printable", "rpc", "rpc/mcp", "rpc/mcp/skill", "client",
+		"client/apps", "client/host", "client/host/pin", "client/host/gateway",
 		"client/auth", "client/host/config", "cmd/stdwire/internal/tap", "cmd/stdwire/internal/scan",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/elicit",
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/relay",

@@ -31,14 +31,20 @@ func Text(s string) string {
 			}
 		case !hidden(r):
 			b.WriteRune(r)
-		case r <= 0xffff:
-			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
-			fmt.Fprintf(&b, `\U%08x`, r)
+			b.WriteString(spell(r))
 		}
 		s = s[n:]
 	}
 	return b.String()
+}
+
+// spell returns the code point of a character, as in \u202e.
+func spell(r rune) string {
+	if r <= 0xffff {
+		return fmt.Sprintf(`\u%04x`, r)
+	}
+	return fmt.Sprintf(`\U%08x`, r)
 }
 
 // Line is Text on one line: each run of white space becomes one space.

@@ -33,10 +33,28 @@ func (c *Change) Diff() string {
 			line++
 		}
 		fmt.Fprintf(&b, "@@ line %d @@\n", line)
+		from := b.Len()
 		appendLines(&b, "-", removed)
+		middle := b.Len()
 		appendLines(&b, "+", added)
+		b.WriteString(invisibleChange(b.String()[from:middle], b.String()[middle:]))
 	}
 	return b.String()
+}
+
+// invisibleChange returns a line that says so if the removed and the added lines look equal.
+func invisibleChange(removed, added string) string {
+	look := func(lines, sign string) string {
+		var b strings.Builder
+		for line := range strings.Lines(lines) {
+			b.WriteString(strings.Join(strings.Fields(strings.TrimPrefix(line, sign)), " ") + "\n")
+		}
+		return b.String()
+	}
+	if removed == "" || look(removed, "-") != look(added, "+") {
+		return ""
+	}
+	return "~ these lines differ in values that are not shown, or in white space\n"
 }
 
 // appendLines appends the lines of a text that are not blank.

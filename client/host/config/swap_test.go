@@ -121,6 +121,21 @@ func TestSwapDiff(t *testing.T) {
 `)
 }
 
+// A diff whose lines look equal, because what differs is hidden, says so.
+func TestDiffOfHiddenValues(t *testing.T) {
+	c, err := editedFile(t, `{"mcpServers": {
+  "one": {"command": "a", "env": {"TOKEN": "hidden1"}}
+}}
+`).Put(world(nil, nil), "one", "one", []byte(`{"command": "a", "env": {"TOKEN": "hidden2"}}`))
+	assert.NilError(t, err)
+	assert.Equal(t, c.Diff(), `t.json
+@@ line 2 @@
+-{"command": "a", "env": {"TOKEN": "…"}}
++{"command": "a", "env": {"TOKEN": "…"}}
+~ these lines differ in values that are not shown, or in white space
+`)
+}
+
 func TestSwapRefused(t *testing.T) {
 	_, err := editedFile(t, edited).Swap("one", "three")
 	assert.ErrorIs(t, err, ErrNotInstalled)

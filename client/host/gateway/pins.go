@@ -186,12 +186,12 @@ func (l *itemList[T, S]) admit(server string, all []definition[T],
 			slog.String("state", string(v.State)), slog.String("see", "stdwire pin diff")}
 		reason, detail := ReasonNew, ""
 		if len(v.Changes) > 0 {
-			reason, detail = ReasonChanged, v.Changes[0].String()
+			reason, detail = ReasonChanged, v.Changes[0].Short(maxChangeText)
 			attrs = append(attrs, slog.String("first_change", detail))
 		}
 		if report.IdentityChange != "" {
-			reason, detail = ReasonIdentity, report.IdentityChange
-			attrs = append(attrs, slog.String("another", report.IdentityChange))
+			reason, detail = ReasonIdentity, report.IdentityText()
+			attrs = append(attrs, slog.String("another", detail))
 		}
 		if warned[v.Name] = fmt.Sprint(attrs...); l.pins.warned[v.Name] != warned[v.Name] {
 			l.upstream.g.o.Logger.Warn("gateway: a "+l.kind+" does not match its pin",
@@ -204,6 +204,9 @@ func (l *itemList[T, S]) admit(server string, all []definition[T],
 	l.pins.warned = warned
 	return usable
 }
+
+// maxChangeText is how many characters of each value a warning about a changed definition shows.
+const maxChangeText = 200
 
 // Recheck makes the gateway compare the latest lists with Options.Pins again. Call it after a
 // change of the pins. It starts no server and does not wait for the comparison.

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/internal/jsondiff"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 // A Report is the result of comparing a server's definitions of one kind with their pins.
@@ -17,7 +19,23 @@ type Report struct {
 	// IdentityChange is the former name of the server if that has changed, "capabilities" if the
 	// capabilities have changed, and "" otherwise.
 	IdentityChange string
+
+	name string // the present name of the server
 }
+
+// IdentityText describes IdentityChange on one line: both names, so that they visibly differ, or
+// "capabilities". It returns "" if the identity is the same.
+func (r *Report) IdentityText() string {
+	if r.IdentityChange == "" || r.IdentityChange == capabilitiesChange {
+		return r.IdentityChange
+	}
+	old, now := printable.Difference(string(jsonscan.AppendString(nil, r.IdentityChange)),
+		string(jsonscan.AppendString(nil, r.name)), 200)
+	return old + " → " + now
+}
+
+// capabilitiesChange is the IdentityChange if the capabilities have changed.
+const capabilitiesChange = "capabilities"
 
 // A Verdict is the result for one definition.
 type Verdict struct {
@@ -45,11 +63,12 @@ type Change = jsondiff.Change
 // newReport compares the definitions with these names and entries with the pins of a server.
 func newReport(sp *serverPins, kind Kind, s *Server, capabilities json.RawMessage, names []string,
 	entries map[string]entry) (r Report) {
+	r.name = s.Name
 	switch {
 	case sp.Name != s.Name:
 		r.IdentityChange = sp.Name
 	case string(sp.Capabilities) != string(capabilities):
-		r.IdentityChange = "capabilities"
+		r.IdentityChange = capabilitiesChange
 	}
 	pinned := *sp.ofKind(kind)
 	r.First = pinned == nil && r.IdentityChange == ""

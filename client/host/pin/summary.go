@@ -7,8 +7,10 @@ import (
 
 // A Summary describes the pins of one server.
 type Summary struct {
-	ID, Name string       // as in [Server]
-	Pins     map[Kind]int // number of pins by kind; a kind that was never checked is absent
+	ID   string `json:"id"`   // as in [Server]
+	Name string `json:"name"` // as in [Server]
+	// number of pins by kind; a kind that was never checked is absent
+	Pins map[Kind]int `json:"pins"`
 }
 
 // Summaries returns the summaries of all servers with pins, sorted by ID.

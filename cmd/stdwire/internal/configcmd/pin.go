@@ -38,14 +38,19 @@ A NAME is the name of a tool or prompt, a URI or a URI template.
   accept   record the current definitions: those that are named, or all
   rm       delete records: those that are named, or all of the server
 
+diff and accept show a new definition whole, and of one that has changed the parts that differ, with
+a little of what surrounds them: … stands for what is equal. Characters that are invisible, or that
+make two texts look equal, are spelled out, as in \u200b. With -o json they print an object for each
+server, with whole definitions.
+
 The ID is that of the configuration, even if a command or URL selects the server.
 
   stdwire pin diff -s files
   stdwire pin accept read_file -s files`,
 		Make: func() (command.Grammar, command.Runner) {
 			p := &pinOptions{target: target.NewTarget()}
-			flags := append([]command.Flag{output.ListTimeoutFlag(&p.target.ListTimeout)},
-				p.target.Flags()...)
+			flags := append([]command.Flag{command.FormatFlag(&p.output, "text", "json"),
+				output.ListTimeoutFlag(&p.target.ListTimeout)}, p.target.Flags()...)
 			return command.Grammar{Flags: flags, Word: p.word, Command: p.target.Command}, p.run
 		},
 	}
@@ -56,6 +61,7 @@ type pinOptions struct {
 	target *target.Target
 	action string
 	names  []string
+	output string
 }
 
 func (p *pinOptions) word(word string) error {
@@ -86,6 +92,8 @@ func (p *pinOptions) run(ctx context.Context, std *term.Streams) error {
 		return p.diffAll(ctx, std, pins)
 	case id == "":
 		return command.Usagef("which server?").WithHint("select one: -s ID")
+	case p.action == "rm" && p.output != "text":
+		return command.Usagef("rm prints no JSON").WithHint("leave out -o")
 	case p.action == "rm":
 		if err := pins.Forget(id, p.names...); err != nil {
 			return p.failure(err)
@@ -176,17 +184,17 @@ func (p *pinOptions) accept(std *term.Streams, pins *pin.File, server pin.Server
 			return err
 		}
 	}
-	changed := 0
-	for _, c := range all {
-		for _, v := range c.report.Verdicts {
-			if !v.Usable() && (len(p.names) == 0 || named[v.Name]) {
-				changed++
-				std.Out.Print(fmt.Sprintf("%s: accepted %s %s, which was %s\n", server.ID, c.kind,
-					printable.Line(v.Name), v.State))
-			}
-		}
+	r := newPinReport(server.ID, all, p.names)
+	r.Missing = nil
+	if p.output == "json" {
+		return r.printJSON(std)
 	}
-	if changed == 0 {
+	for _, d := range r.Definitions {
+		std.Out.Print(fmt.Sprintf("%s: accepted %s %s, which was %s\n", server.ID, d.Kind,
+			printable.ExactName(d.Name, 0), d.State))
+		d.printChanges(std)
+	}
+	if len(r.Definitions) == 0 {
 		std.Out.Print(server.ID + ": nothing to accept: no definition differs from its record\n")
 	}
 	return nil
@@ -204,44 +212,21 @@ func (p *pinOptions) failure(err error) error {
 
 // show prints the differences. It returns a failure if there are any.
 func (p *pinOptions) show(std *term.Streams, id string, all []comparison) error {
-	different, missing, total := 0, 0, 0
-	if another := all[0].report.IdentityChange; another != "" {
-		std.Out.Print(fmt.Sprintf("the identity of the server has changed: %s\n",
-			printable.Line(another)))
+	if slices.ContainsFunc(all, func(c comparison) bool { return !c.report.First }) {
+		all = slices.DeleteFunc(all, func(c comparison) bool { return c.report.First })
+		// those are pinned at the first use
 	}
-	known := slices.ContainsFunc(all, func(c comparison) bool { return !c.report.First })
-	for _, c := range all {
-		if known && c.report.First { // pinned at the first use
-			continue
+	r := newPinReport(id, all, p.names)
+	if p.output == "json" {
+		if err := r.printJSON(std); err != nil {
+			return err
 		}
-		before := string(c.kind) + " "
-		if c.kind == pin.Tool {
-			before = ""
-		}
-		for _, v := range c.report.Verdicts {
-			total++
-			if len(p.names) > 0 && !slices.Contains(p.names, v.Name) || v.Usable() {
-				continue
-			}
-			different++
-			std.Out.Print(before + printable.Line(v.Name) + " is ")
-			std.Out.PrintState(fmt.Sprintf("%s\n", v.State))
-			for _, change := range v.Changes {
-				std.Out.PrintDiff("  " + change.String() + "\n")
-			}
-		}
-		missing += len(c.report.Missing)
-		for _, name := range c.report.Missing {
-			std.Out.Print(fmt.Sprintf("%s%s is not there any more\n", before, printable.Line(name)))
-		}
+	} else {
+		r.print(std)
 	}
-	if different == 0 && missing == 0 {
-		std.Out.Print(fmt.Sprintf("%s: no difference from what was accepted (%s)\n", id,
-			command.Plural(total, "definition")))
-	}
-	if different == 0 {
+	if len(r.Definitions) == 0 {
 		return nil
 	}
-	return &command.Failure{Code: "findings", Why: command.Plural(different, "definition") +
+	return &command.Failure{Code: "findings", Why: command.Plural(len(r.Definitions), "definition") +
 		" not as accepted", Hint: "if that is right: stdwire pin accept -s " + id}
 }

@@ -3,6 +3,7 @@ package configcmd
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -23,6 +24,13 @@ func (p *pinOptions) list(std *term.Streams, pins *pin.File) error {
 	servers, err := pins.Summaries()
 	if err != nil {
 		return p.failure(err)
+	}
+	if p.output == "json" {
+		text, err := json.Marshal(append([]pin.Summary{}, servers...))
+		if err == nil {
+			std.Out.PrintJSON(text)
+		}
+		return err
 	}
 	if servers == nil {
 		std.Err.Printf(nothingPinned)

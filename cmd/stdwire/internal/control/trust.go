@@ -184,7 +184,7 @@ func (tr *trustOptions) review(ctx context.Context, std *term.Streams, store *co
 	if err := item.trust(store); err != nil {
 		return false, err
 	}
-	std.Err.Printf("%s is trusted", item.name())
+	std.Err.Printf("%s is trusted", target.QuoteWord(item.name()))
 	return true, nil
 }
 
@@ -279,7 +279,7 @@ func (tr *trustOptions) ask(ctx context.Context, std *term.Streams, p term.Promp
 		return false, err
 	}
 	defer end()
-	answer, err := p.Line(ctx, fmt.Sprintf("Trust %s? [y/N] ", name))
+	answer, err := p.Line(ctx, fmt.Sprintf("Trust %s? [y/N] ", target.QuoteWord(name)))
 	if err != nil && err != io.EOF {
 		return false, err
 	}

@@ -279,7 +279,7 @@ func (r *Report) comparePins(pins *pin.File, c *client.Client,
 		}
 		if report.IdentityChange != "" && !another {
 			another = true
-			r.add(Warning, "the identity of the server has changed: "+report.IdentityChange, look)
+			r.add(Warning, "the identity of the server has changed: "+report.IdentityText(), look)
 		}
 		r.addForTools(Warning, things+" that have changed since the server was first used",
 			changed, look)

@@ -224,7 +224,8 @@ func (e *Expectation) failures(result json.RawMessage, err error,
 		if !ok {
 			add("%s: there is nothing; want %.300s", pointer, want)
 		} else if !equal(got, want) {
-			add("%s: %.300s; want %.300s", pointer, got, want)
+			shown, wanted := printable.Difference(string(got), string(want), 300)
+			add("%s: %s; want %s", pointer, shown, wanted)
 		}
 	}
 	return all

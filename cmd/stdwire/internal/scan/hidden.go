@@ -47,11 +47,9 @@ func classOf(r rune) class {
 		return zero
 	case 0xe0000 <= r && r <= 0xe007f:
 		return tag
-	case 0xfe00 <= r && r <= 0xfe0f || 0xe0100 <= r && r <= 0xe01ef || 0x180b <= r && r <= 0x180d ||
-		r == 0x180f:
+	case printable.IsSelector(r):
 		return selector
-	case r == 0x115f || r == 0x1160 || r == 0x3164 || r == 0xffa0 || r == 0x2800 || r == 0x17b4 ||
-		r == 0x17b5:
+	case printable.IsBlank(r):
 		return blank
 	case r == 0x2028 || r == 0x2029:
 		return separator

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 // mixedScript finds names in which letters of one script look like those of another.
@@ -15,7 +17,7 @@ func mixedScript(_ *scanner, d *definition, t *text) (Finding, bool) {
 	}
 	for _, word := range strings.FieldsFunc(t.s,
 		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
-		if !looksLatin(word) {
+		if !printable.LooksLatin(word) {
 			continue
 		}
 		f := Finding{Severity: High, Evidence: spellOut(word)}
@@ -25,26 +27,10 @@ func mixedScript(_ *scanner, d *definition, t *text) (Finding, bool) {
 		}
 		f.What = fmt.Sprintf(
 			"the name looks like %q, but has letters of another script",
-			strings.Map(toLatin, t.s))
+			strings.Map(printable.ToLatin, t.s))
 		return f, true
 	}
 	return Finding{}, false
-}
-
-// looksLatin reports whether a word, in whole or part, looks like ASCII letters but is not.
-func looksLatin(word string) bool {
-	ascii, lookalike, other := 0, 0, 0
-	for _, r := range word {
-		switch l := toLatin(r); {
-		case r < utf8.RuneSelf:
-			ascii++
-		case l < utf8.RuneSelf:
-			lookalike++
-		case !unicode.Is(unicode.Latin, r):
-			other++
-		}
-	}
-	return lookalike > 0 && ascii+lookalike > 1 && (other == 0 || ascii > 0)
 }
 
 // spellOut returns a word with the code points of letters that are not ASCII.
@@ -159,7 +145,7 @@ func skeleton(name string) string {
 		if classOf(r) != visible {
 			return -1
 		}
-		switch r = toLatin(r); r {
+		switch r = printable.ToLatin(r); r {
 		case '_', '-', '.', ' ':
 			return -1
 		case '0':

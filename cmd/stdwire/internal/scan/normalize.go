@@ -3,60 +3,11 @@ package scan
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/internal/printable"
 )
-
-// lookalikes maps letters to the ASCII letters that they look like.
-var lookalikes = sync.OnceValue(func() map[rune]rune {
-	m := map[rune]rune{}
-	for latin, others := range map[rune]string{
-		'a': "аɑα", 'b': "Ьƅ", 'c': "сϲᴄ", 'd': "ԁɗ", 'e': "еҽє", 'g': "ɡց", 'h': "һհ", 'i': "іıɩι",
-		'j': "јϳ", 'k': "κкᴋ\u212a", 'l': "ӏⅼ", 'm': "мᴍ", 'n': "ո", 'o': "оοօᴏ", 'p': "рρ",
-		'q': "ԛզ", 'r': "ᴦ", 's': "ѕꜱſ", 't': "тτᴛ", 'u': "υսᴜ", 'v': "ѵνᴠ", 'w': "ԝѡᴡ", 'x': "хχ",
-		'y': "уүγ", 'z': "ᴢ",
-		'A': "АΑᎪ", 'B': "ВΒᏴ", 'C': "СϹᏟ", 'D': "Ꭰ", 'E': "ЕΕᎬ", 'F': "Ϝ", 'G': "ԌᏀ", 'H': "НΗᎻ",
-		'I': "ІΙӀ", 'J': "ЈᎫ", 'K': "КΚᏦ", 'L': "Ꮮ", 'M': "МΜᎷ", 'N': "Ν", 'O': "ОΟՕ", 'P': "РΡᏢ",
-		'R': "Ꭱ", 'S': "ЅՏᏚ", 'T': "ТΤᎢ", 'U': "Ս", 'V': "ѴᏙ", 'W': "ԜᎳ", 'X': "ХΧ", 'Y': "ΥҮ",
-		'Z': "ΖᏃ",
-	} {
-		for _, r := range others {
-			m[r] = latin
-		}
-	}
-	return m
-})
-
-// toLatin returns the ASCII character that r looks like, or r.
-func toLatin(r rune) rune {
-	switch {
-	case r < utf8.RuneSelf:
-		return r
-	case 0xff01 <= r && r <= 0xff5e: // full width
-		return r - 0xfee0
-	case 0x1d400 <= r && r <= 0x1d6a3: // mathematical alphabets
-		if r = (r - 0x1d400) % 52; r < 26 {
-			return 'A' + r
-		}
-		return 'a' + r - 26
-	case 0x1d7ce <= r && r <= 0x1d7ff: // mathematical digits
-		return '0' + (r-0x1d7ce)%10
-	case 0x24b6 <= r && r <= 0x24e9: // circled letters
-		if r -= 0x24b6; r < 26 {
-			return 'A' + r
-		}
-		return 'a' + r - 26
-	case r == '’' || r == 'ʼ':
-		return '\''
-	}
-	if l, ok := lookalikes()[r]; ok {
-		return l
-	}
-	return r
-}
 
 // normalize returns a text as a model reads it: without invisible characters, and with ASCII
 // letters for those that look like them. Words in other scripts become nonsense, which matches
@@ -74,7 +25,7 @@ func normalize(s string) string {
 				case c != visible:
 					return -1
 				}
-				return toLatin(r)
+				return printable.ToLatin(r)
 			}, s)
 		}
 	}

@@ -23,6 +23,10 @@ var withheldReasons = map[gateway.Reason]struct{ why, remedy string }{
 
 const pinRemedy = "review it with stdwire pin diff -s %[1]s, and to accept it: stdwire pin accept -s %[1]s"
 
+// maxDetail is how many characters of a detail are shown. A change of a definition, which shows 200
+// characters of its path and of each value, is shorter.
+const maxDetail = 800
+
 // withheld returns the withheld definitions by server.
 func (st *Reloader) withheld() map[string][]ops.WithheldItem {
 	all := map[string][]ops.WithheldItem{}
@@ -42,7 +46,7 @@ func describeWithheld(id string, w gateway.WithheldItem) ops.WithheldItem {
 		remedy = fmt.Sprintf(remedy, id)
 	}
 	return ops.WithheldItem{Kind: w.Kind, Name: w.Name, Reason: string(w.Reason),
-		Why: fmt.Sprintf(r.why, printable.TruncateRunes(w.Detail, 200)), Remedy: remedy}
+		Why: fmt.Sprintf(r.why, printable.TruncateRunes(w.Detail, maxDetail)), Remedy: remedy}
 }
 
 // WithheldLines describes the withheld definitions of a server. It calls a collision of names an

@@ -8,17 +8,7 @@ import (
 // Compare returns the differences between the results or errors of two responses, except in members
 // whose names are in ignore.
 func Compare(old, now []byte, ignore ...string) []jsondiff.Change {
-	a, errA := jsondiff.Canonical(resultOrError(old))
-	b, errB := jsondiff.Canonical(resultOrError(now))
-	if errA != nil || errB != nil {
-		// A member is duplicated, or nesting is too deep: compare the text.
-		a, b = resultOrError(old), resultOrError(now)
-		if string(a) == string(b) {
-			return nil
-		}
-		return []jsondiff.Change{{Old: string(a), New: string(b)}}
-	}
-	return jsondiff.Diff(a, b, ignore...)
+	return jsondiff.Compare(resultOrError(old), resultOrError(now), ignore...)
 }
 
 // resultOrError returns a response without its jsonrpc and id members.

@@ -161,7 +161,7 @@ func TestMockMisses(t *testing.T) {
 		{`"method":"tools/call","params":{"name":"mul","arguments":{"a":` +
 			strings.Repeat("1", 999) + `}}`, -32602,
 			`the recording has no tools/call of "mul" with these params; frame 5 differs in + arguments: {"a":` +
-				strings.Repeat("1", 194) + "…"},
+				strings.Repeat("1", 195) + "… (805 more characters)"},
 		{`"method":"tools/call","params":{"name":"div"}`, -32602,
 			`the recording has no tools/call of "div"; it has "add", "mul"`},
 		{`"method":"prompts/list"`, -32601,

@@ -97,6 +97,7 @@ func hasMethod(method string) func(*exchange) bool {
 const (
 	maxNearest   = 100 // exchanges to compare a miss with
 	maxMissNames = 5   // names in the message of a miss
+	maxMissValue = 200 // characters of a value in it
 	maxMissText  = 500 // characters of the message of a miss
 )
 
@@ -180,7 +181,7 @@ func nearest(exchanges []*exchange, params []byte) string {
 		if i > 0 {
 			text += ", "
 		}
-		text += c.String()
+		text += c.Short(maxMissValue)
 	}
 	return text
 }

@@ -144,8 +144,9 @@ func (r *replayRun) printAnswer(std *term.Streams, a *tap.Comparison) {
 	case a.Missing:
 		std.Out.PrintDiff("  - no answer\n")
 	}
+	const most = 1000 // characters of a value; -o json has all of them
 	for _, change := range a.Changes {
-		std.Out.PrintDiff("  " + change.String() + "\n")
+		std.Out.PrintDiff("  " + change.Short(most) + "\n")
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -22,7 +23,7 @@ type definitions struct {
 	Lists    map[pin.Kind][]definition `json:"lists"`
 	Problems map[pin.Kind]*problem     `json:"problems,omitempty"` // lists that failed
 	Pins     *problem                  `json:"pins,omitempty"`     // why they were not compared
-	Identity string                    `json:"identity,omitempty"` // see [pin.Report]
+	Identity string                    `json:"identity,omitempty"` // see [pin.Report.IdentityText]
 	Findings []scan.Finding            `json:"findings"`           // about the server as a whole
 }
 
@@ -85,14 +86,25 @@ type diffLine struct {
 	Path string          `json:"path"`
 	Old  json.RawMessage `json:"old,omitempty"` // none if it was added
 	New  json.RawMessage `json:"new,omitempty"` // none if it was removed
+	// The spans in which Old and New differ, as lines that visibly differ. They are set if both
+	// are there.
+	OldText string `json:"oldText,omitempty"`
+	NewText string `json:"newText,omitempty"`
 }
 
 func newDiff(changes []pin.Change) (lines []diffLine) {
 	for _, c := range changes {
-		lines = append(lines, diffLine{c.Path, json.RawMessage(c.Old), json.RawMessage(c.New)})
+		line := diffLine{Path: printable.ExactName(c.Path, 0), Old: json.RawMessage(c.Old),
+			New: json.RawMessage(c.New)}
+		if c.Old != "" && c.New != "" {
+			line.OldText, line.NewText = printable.Difference(c.Old, c.New, maxDiffText)
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }
+
+const maxDiffText = 100_000 // characters of OldText and NewText; the page has all of Old and New
 
 const listTimeout = 30 * time.Second // for all lists of a server
 
@@ -151,7 +163,7 @@ func (all *definitions) comparePins(id string, c *client.Client,
 		if report.First {
 			continue
 		}
-		all.Identity = report.IdentityChange
+		all.Identity = report.IdentityText()
 		for i, v := range report.Verdicts {
 			d := &all.Lists[kind][i]
 			d.Pin, d.Diff = v.State, newDiff(v.Changes)

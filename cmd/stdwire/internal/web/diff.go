@@ -16,7 +16,7 @@ func (t *traffic) diff(before, after int64) ([]diffLine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append([]diffLine{}, newDiff(jsondiff.Diff(a.record.Frame, b.record.Frame))...), nil
+	return append([]diffLine{}, newDiff(jsondiff.Compare(a.record.Frame, b.record.Frame))...), nil
 }
 
 // A pair is a request that one or both of two connections sent, and how the responses differ.

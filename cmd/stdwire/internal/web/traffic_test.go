@@ -201,7 +201,7 @@ func TestDiffOfConnections(t *testing.T) {
 	for _, p := range pairs {
 		lines = append(lines, fmt.Sprintf("%s %d %d %s", p.Subject, p.Old, p.New, p.Diff))
 	}
-	assert.DeepEqual(t, lines, []string{"x 1 9 []", "y 3 7 [{result.n 2 5}]", "old 5 0 []", "new 0 11 []"})
+	assert.DeepEqual(t, lines, []string{"x 1 9 []", "y 3 7 [{result.n 2 5 2 5}]", "old 5 0 []", "new 0 11 []"})
 	_, err = traffic.diffConnections(1, 3)
 	assert.ErrorContains(t, err, "there is no connection 3")
 }

@@ -120,12 +120,24 @@ export function tabs(kinds, chosen, show, label) {
   return group;
 }
 
-// diff returns the differences that the API found.
+// diff returns the differences that the API found: the spans that differ, with invisible and
+// deceptive characters spelled out, and the whole values.
 export function diff(lines) {
   if (!lines?.length) return element('p', { class: 'muted' }, 'There are no differences.');
   return element('dl', { class: 'diff' }, lines.map(line => [
     element('dt', {}, line.path || '(all of it)'),
-    line.old !== undefined && element('dd', { class: 'old' }, element('span', { class: 'sign' }, '− '), format(line.old)),
-    line.new !== undefined && element('dd', { class: 'new' }, element('span', { class: 'sign' }, '+ '), format(line.new)),
+    side('old', '− ', line.old, line.oldText),
+    side('new', '+ ', line.new, line.newText),
   ]));
 }
+
+function side(name, sign, value, spans) {
+  if (value === undefined) return '';
+  const whole = visible(format(value));
+  return element('dd', { class: name }, element('span', { class: 'sign' }, sign), spans ?? whole,
+    spans?.includes('…') && element('details', {}, element('summary', {}, 'All of it'), whole));
+}
+
+// visible spells out invisible characters, and white space that is no space or line end.
+const visible = text => text.replace(/[^\S\n ]|\p{C}|\p{Zl}|\p{Zp}|\p{Variation_Selector}|[\u115f\u1160\u3164\uffa0\u2800\u17b4\u17b5\u034f]/gu,
+  c => c === '\n' ? c : `\\u{${c.codePointAt(0).toString(16)}}`);
