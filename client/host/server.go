@@ -22,6 +22,9 @@ type Server struct {
 	// Digest, if set, identifies the definition of the server. A gateway caches the server's lists
 	// while it is the same. The Manager ignores it.
 	Digest string
+	// Source, if set, says where the definition of the server is, as in the path of a configuration
+	// file. A gateway keeps pins by ID and Source. The Manager ignores it.
+	Source string
 	// Filter selects the tools that a gateway offers. The Manager only checks it.
 	Filter Filter
 

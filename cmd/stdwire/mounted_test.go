@@ -155,7 +155,8 @@ func TestPins(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.stdout, "fs_write is new\n"))
 	assert.Assert(t,
 		strings.HasSuffix(got.stderr,
-			"not as accepted\nhint: if that is right: stdwire pin accept -s files\n"), got.stderr)
+			"not as accepted\nhint: if that is right for the server \"files\" of "+path+
+				": stdwire pin accept -s files\n"), got.stderr)
 	got = pin("accept", "fs_write", "no_such_tool")
 	assert.Equal(t, got.code, 5)
 	got = pin("accept", "fs_write")

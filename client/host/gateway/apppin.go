@@ -78,7 +78,7 @@ func (u *upstreamServer) checkApp(serverName, uri string, contents []mcp.Resourc
 	if pins == nil {
 		return nil
 	}
-	identity, err := newPinServer(u.id, serverName)
+	identity, err := newPinServer(u.id, u.source, serverName)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (u *upstreamServer) checkApp(serverName, uri string, contents []mcp.Resourc
 	}
 	u.g.o.Logger.Warn("gateway: an app does not match its pin", slog.String("server", u.id),
 		slog.String("app", uri), slog.String("reason", reason),
-		slog.String("see", "stdwire pin diff"))
+		slog.String("see", "stdwire pin diff -s "+u.id), slog.String("source", u.source))
 	if u.g.o.PinsWarn {
 		return nil
 	}

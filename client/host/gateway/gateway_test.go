@@ -571,7 +571,7 @@ func TestPins(t *testing.T) {
 				w.useUpstream("up", func(*client.Client) {})
 				time.Sleep(5 * time.Second)
 				assert.DeepEqual(t, w.names(c), []string{"up__new"})
-				assert.NilError(t, lock.Forget("up"))
+				assert.NilError(t, lock.Forget(pin.Server{ID: "up"}))
 			})
 		})
 	}

@@ -35,18 +35,18 @@ func DeclareCapabilities(o *client.Options) {
 	apps.Declare(o)
 }
 
-// PinServer returns the identity of a server in Options.Pins. c is a client with the capabilities
-// of [DeclareCapabilities].
+// PinServer returns the identity in Options.Pins of a server whose [host.Server] has no Source. The
+// caller sets the Source of others. c is a client with the capabilities of [DeclareCapabilities].
 func PinServer(id string, c *client.Client) (pin.Server, error) {
-	return newPinServer(id, c.ServerInfo().Name)
+	return newPinServer(id, "", c.ServerInfo().Name)
 }
 
-func newPinServer(id, name string) (pin.Server, error) {
+func newPinServer(id, source, name string) (pin.Server, error) {
 	var identity client.Options
 	DeclareCapabilities(&identity)
 	identity.Extensions = nil // pins are older than extensions, which change no identity
 	declared, err := mcp.Marshal(identity.Capabilities())
-	return pin.Server{ID: id, Name: name, Capabilities: declared}, err
+	return pin.Server{ID: id, Source: source, Name: name, Capabilities: declared}, err
 }
 
 // Definitions returns a server's definitions of one kind as the gateway pins them: as received,
@@ -159,7 +159,7 @@ func (l *itemList[T, S]) admit(server string, all []definition[T],
 			withheld[public] = WithheldItem{Kind: l.kind, Name: own, Reason: reason, Detail: detail}
 		}
 	}
-	identity, err := newPinServer(l.upstream.id, server)
+	identity, err := newPinServer(l.upstream.id, l.upstream.source, server)
 	var report pin.Report
 	if err == nil {
 		report, err = l.pins.check(pins, identity, pin.Kind(l.kind), definitionTexts(all))
@@ -183,7 +183,10 @@ func (l *itemList[T, S]) admit(server string, all []definition[T],
 			continue
 		}
 		attrs := []any{slog.String("server", l.upstream.id), slog.String(l.kind, v.Name),
-			slog.String("state", string(v.State)), slog.String("see", "stdwire pin diff")}
+			slog.String("state", string(v.State)), slog.String("see", "stdwire pin diff -s "+l.upstream.id)}
+		if l.upstream.source != "" {
+			attrs = append(attrs, slog.String("source", l.upstream.source))
+		}
 		reason, detail := ReasonNew, ""
 		if len(v.Changes) > 0 {
 			reason, detail = ReasonChanged, v.Changes[0].Short(maxChangeText)

@@ -23,6 +23,7 @@ type upstreamServer struct {
 	perSession       bool
 	answersQuestions bool // the application has set Options.OnElicit of the server
 	digest           string
+	source           string
 	ctx              context.Context
 	cancel           context.CancelFunc
 	done             chan struct{}
@@ -65,7 +66,8 @@ type upstreamServer struct {
 
 func (g *Gateway) newUpstream(s *host.Server) *upstreamServer {
 	u := &upstreamServer{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession,
-		answersQuestions: s.Options.OnElicit != nil, digest: s.Digest, wake: make(chan struct{}, 1),
+		answersQuestions: s.Options.OnElicit != nil, digest: s.Digest,
+		source: s.Source, wake: make(chan struct{}, 1),
 		listedOnce: make(chan struct{}), recheck: make(chan struct{}, 1),
 		done: make(chan struct{})}
 	u.disabled.Store(s.Disabled)

@@ -18,7 +18,7 @@ import (
 // contents is the content of a [File].
 type contents struct {
 	Version int                    `json:"version"`
-	Servers map[string]*serverPins `json:"servers"` // by server ID
+	Servers map[string]*serverPins `json:"servers"` // by [Server.key]
 }
 
 // version is the version of the format.

@@ -24,6 +24,9 @@
 // because servers offer different tools to different clients. If one of them changes, all
 // definitions of the server are [New].
 //
+// Servers are told apart by their ID and by where their definition is: two projects that have a
+// server with the same ID have pins of their own.
+//
 // # First use
 //
 // The definitions of an unknown server are trusted and pinned, each [Kind] at its first

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/stdwire/stdwire/internal/jsondiff"
@@ -19,6 +20,9 @@ type entry struct {
 
 // serverPins are the pins of one server, by name. The map of a kind that was never checked is nil.
 type serverPins struct {
+	// Forgotten stands for pins that were removed where those of an earlier version without a
+	// source would take their place.
+	Forgotten    bool             `json:"forgotten,omitempty"`
 	Name         string           `json:"name"`
 	Capabilities json.RawMessage  `json:"declared"`
 	Tools        map[string]entry `json:"tools,omitzero"`
@@ -92,6 +96,15 @@ func (kind Kind) newEntries(definitions []json.RawMessage) (names []string,
 		}
 	}
 	return names, entries, nil
+}
+
+// clone returns a copy whose maps of pins may be changed.
+func (sp *serverPins) clone() *serverPins {
+	c := *sp
+	for _, kind := range Kinds() {
+		*c.ofKind(kind) = maps.Clone(*sp.ofKind(kind))
+	}
+	return &c
 }
 
 // has reports whether a definition of any kind with this name is pinned.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -57,14 +58,24 @@ func (f *File) Check(s Server, kind Kind, definitions []json.RawMessage) (Report
 	var c comparison
 	err := f.update(func() (err error) {
 		c, err = f.compare(&s, kind, definitions)
-		if err != nil || !c.report.First {
+		if err != nil {
 			return err
+		}
+		if c.isCopy {
+			c.contents.Servers[s.key()] = c.server
+			if c.report.isSame() { // they are the pins of this source
+				delete(c.contents.Servers, s.ID)
+			}
+			f.changes++
+		}
+		if !c.report.First {
+			return nil
 		}
 		for i := range c.report.Verdicts {
 			c.report.Verdicts[i].State = Same
 		}
 		*c.server.ofKind(kind) = c.entries
-		c.contents.Servers[s.ID] = c.server
+		c.contents.Servers[s.key()] = c.server
 		f.changes++
 		return nil
 	})
@@ -83,7 +94,9 @@ func (f *File) Compare(s Server, kind Kind, definitions []json.RawMessage) (Repo
 // A comparison is the report on definitions, with the data from which it was made.
 type comparison struct {
 	contents     *contents
-	server       *serverPins // of the contents; a new one for a server that is not in it
+	server       *serverPins // of the contents, or new
+	isNew        bool        // there are no pins of the server
+	isCopy       bool        // server is a copy of pins without a source
 	capabilities json.RawMessage
 	names        []string // in the order of the definitions
 	entries      map[string]entry
@@ -102,8 +115,12 @@ func (f *File) compare(s *Server, kind Kind, definitions []json.RawMessage) (c c
 	if c.contents, err = f.read(); err != nil {
 		return c, err
 	}
-	if c.server = c.contents.Servers[s.ID]; c.server == nil {
-		c.server = &serverPins{Name: s.Name, Capabilities: c.capabilities}
+	c.server = c.contents.Servers[s.key()]
+	if c.server == nil && c.contents.Servers[s.ID] != nil {
+		c.server, c.isCopy = c.contents.Servers[s.ID].clone(), true
+	}
+	if c.server == nil || c.server.Forgotten {
+		c.server, c.isNew = &serverPins{Name: s.Name, Capabilities: c.capabilities}, true
 	}
 	c.report = newReport(c.server, kind, s, c.capabilities, c.names, c.entries)
 	return c, nil
@@ -133,7 +150,7 @@ func (f *File) accept(s Server, kind Kind, definitions []json.RawMessage, accept
 		}
 	}
 	sp := c.server
-	if c.contents.Servers[s.ID] == nil || c.report.IdentityChange != "" {
+	if c.isNew || c.report.IdentityChange != "" {
 		sp = &serverPins{Name: s.Name, Capabilities: c.capabilities}
 		for _, kind := range Kinds() { // empty, not nil: no kind has a first use any more
 			*sp.ofKind(kind) = map[string]entry{}
@@ -147,40 +164,57 @@ func (f *File) accept(s Server, kind Kind, definitions []json.RawMessage, accept
 		entries[name] = c.entries[name]
 	}
 	*sp.ofKind(kind) = entries
-	c.contents.Servers[s.ID] = sp
+	c.contents.Servers[s.key()] = sp
 	f.changes++
 	return nil
 }
 
 // Forget removes the pins with these names, of every kind, or the whole server if no names are
-// given, so that its next Check is its first use. If a pin or the server does not exist, the error
-// matches [ErrNotFound] and nothing changes.
-func (f *File) Forget(id string, names ...string) error {
-	return f.update(func() error { return f.forget(id, names) })
+// given, so that its next Check is its first use. Without a Source, it does so for the server of
+// that ID of every source. Name and Capabilities do not matter. If a pin or the server does not
+// exist, the error matches [ErrNotFound] and nothing changes.
+func (f *File) Forget(s Server, names ...string) error {
+	return f.update(func() error { return f.forget(&s, names) })
 }
 
 // forget changes f.current as [File.Forget] changes the file. The caller holds mu.
-func (f *File) forget(id string, names []string) error {
+func (f *File) forget(s *Server, names []string) error {
 	content, err := f.read()
 	if err != nil {
 		return err
 	}
-	sp := content.Servers[id]
-	if sp == nil {
-		return fmt.Errorf("pins of the server %q: %w", id, ErrNotFound)
+	var keys []string
+	for key, sp := range content.Servers {
+		if !sp.Forgotten && (key == s.key() || s.Source == "" && keyID(key) == s.ID) {
+			keys = append(keys, key)
+		}
+	}
+	old := content.Servers[s.ID] // without a source
+	if keys == nil && old != nil && content.Servers[s.key()] == nil {
+		content.Servers[s.key()] = old.clone()
+		keys = []string{s.key()}
+	}
+	if keys == nil {
+		return fmt.Errorf("pins of the server %q: %w", s.ID, ErrNotFound)
 	}
 	for _, name := range names {
-		if !sp.has(name) {
-			return fmt.Errorf("the pin %.100q of the server %q: %w", name, id, ErrNotFound)
+		if !slices.ContainsFunc(keys, func(key string) bool { return content.Servers[key].has(name) }) {
+			return fmt.Errorf("the pin %.100q of the server %q: %w", name, s.ID, ErrNotFound)
 		}
 	}
-	for _, kind := range Kinds() {
-		for _, name := range names {
-			delete(*sp.ofKind(kind), name)
+	for _, key := range keys {
+		for _, kind := range Kinds() {
+			for _, name := range names {
+				delete(*content.Servers[key].ofKind(kind), name)
+			}
 		}
-	}
-	if len(names) == 0 {
-		delete(content.Servers, id)
+		switch {
+		case len(names) > 0:
+		case s.Source != "" && old != nil:
+			content.Servers[key] = &serverPins{Forgotten: true}
+		default:
+			delete(content.Servers, key)
+		}
 	}
 	f.changes++
 	return nil

@@ -143,11 +143,11 @@ func TestAcceptAndForget(t *testing.T) {
 	check(t, f, files, "a changed, b same", a2, b)
 	assert.NilError(t, f.Accept(files, Tool, raw(a2, b)))
 	check(t, f, files, "a same, b same", a2, b)
-	assert.NilError(t, f.Forget("files", "a"))
+	assert.NilError(t, f.Forget(Server{ID: "files"}, "a"))
 	check(t, f, files, "a new, b same", a2, b)
-	assert.Assert(t, errors.Is(f.Forget("files", "a"), ErrNotFound))
-	assert.NilError(t, f.Forget("files"))
-	assert.Assert(t, errors.Is(f.Forget("files"), ErrNotFound))
+	assert.Assert(t, errors.Is(f.Forget(Server{ID: "files"}, "a"), ErrNotFound))
+	assert.NilError(t, f.Forget(Server{ID: "files"}))
+	assert.Assert(t, errors.Is(f.Forget(Server{ID: "files"}), ErrNotFound))
 	r, err := f.Compare(files, Tool, raw(a))
 	assert.NilError(t, err)
 	assert.Equal(t, states(r), "a new")
@@ -232,10 +232,10 @@ func TestKinds(t *testing.T) {
 		ErrNotFound)
 	assert.NilError(t, f.Accept(files, Resource, raw(`{"uri":"x:2","name":"Two"}`)))
 	check(Resource, "x:2 same, x:1 missing", `{"uri":"x:2","name":"Two"}`)
-	assert.ErrorIs(t, f.Forget("files", "x:1", "x:3"), ErrNotFound)
+	assert.ErrorIs(t, f.Forget(Server{ID: "files"}, "x:1", "x:3"), ErrNotFound)
 	check(Resource, "x:1 same, x:2 missing",
 		`{"uri":"x:1","name":"One","annotations":{"priority":1}}`)
-	assert.NilError(t, f.Forget("files", "x:1", "x:{a}"))
+	assert.NilError(t, f.Forget(Server{ID: "files"}, "x:1", "x:{a}"))
 	check(Template, "x:{a} new", `{"uriTemplate":"x:{a}","name":"All"}`)
 }
 
@@ -354,4 +354,64 @@ func FuzzCanonical(f *testing.F) {
 				e.SHA256 == q.SHA256)
 		}
 	})
+}
+
+// Servers of one ID that are defined in different files have pins of their own.
+func TestSources(t *testing.T) {
+	tool := versionOf
+	f := newFile(t)
+	one, two := files, files
+	one.Source, two.Source, two.Name = "/p1/.mcp.json", "/p2/.mcp.json", "other"
+	check(t, f, one, "a first", tool("a", "1"))
+	check(t, f, two, "b first", tool("b", "1"))
+	check(t, f, one, "a same", tool("a", "1"))
+	check(t, f, two, "b changed", tool("b", "2"))
+	assert.NilError(t, f.Accept(two, Tool, raw(tool("b", "2"))))
+	check(t, f, one, "a changed", tool("a", "2"))
+	again, err := Open(f.path)
+	assert.NilError(t, err)
+	check(t, again, two, "b same", tool("b", "2"))
+	all, err := again.Summaries()
+	assert.NilError(t, err)
+	assert.Assert(t, len(all) == 2 && all[0].Source == one.Source && all[1].Name == "other")
+	assert.NilError(t, f.Forget(one))
+	assert.ErrorIs(t, f.Forget(one), ErrNotFound)
+	check(t, f, two, "b same", tool("b", "2"))
+	check(t, f, one, "a first", tool("a", "2"))
+	assert.NilError(t, f.Forget(Server{ID: "files"}))
+	assert.ErrorIs(t, f.Forget(two), ErrNotFound)
+}
+
+// Pins without a source, which earlier versions recorded, are compared with each source, until they
+// turn out to be those of one.
+func TestPinsOfAnEarlierVersion(t *testing.T) {
+	tool := versionOf
+	f := newFile(t)
+	check(t, f, files, "a first, b first", tool("a", "1"), tool("b", "1"))
+	_, err := f.Check(files, Prompt, raw(`{"name":"p"}`))
+	assert.NilError(t, err)
+	one, two, three := files, files, files
+	one.Source, two.Source, three.Source = "/1", "/2", "/3"
+	check(t, f, two, "a changed, b same", tool("a", "2"), tool("b", "1"))
+	assert.NilError(t, f.Accept(two, Tool, raw(tool("a", "2"), tool("b", "1")), "a"))
+	check(t, f, two, "a changed, b changed", tool("a", "3"), tool("b", "2"))
+	check(t, f, one, "a changed, b missing", tool("a", "3"))
+	assert.NilError(t, f.Forget(one))
+	check(t, f, one, "a first", tool("a", "3"))
+	check(t, f, one, "a changed", tool("a", "4"))
+
+	one.Source = "/4"
+	report, err := f.Compare(one, Tool, raw(tool("a", "1"), tool("b", "1")))
+	assert.NilError(t, err)
+	assert.Equal(t, states(report), "a same, b same")
+	check(t, f, one, "a same, b same", tool("a", "1"), tool("b", "1"))
+	report, err = f.Check(one, Prompt, raw(`{"name":"p","title":"P"}`))
+	assert.NilError(t, err)
+	assert.Equal(t, states(report), "p changed", "other kinds are carried over, too")
+	check(t, f, three, "c first", tool("c", "1"))
+}
+
+// versionOf returns a tool with a description.
+func versionOf(name, description string) string {
+	return fmt.Sprintf(`{"name":%q,"description":%q}`, name, description)
 }

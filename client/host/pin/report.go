@@ -37,6 +37,12 @@ func (r *Report) IdentityText() string {
 // capabilitiesChange is the IdentityChange if the capabilities have changed.
 const capabilitiesChange = "capabilities"
 
+// isSame reports whether there are definitions, and all of them equal their pins.
+func (r *Report) isSame() bool {
+	return len(r.Verdicts) > 0 &&
+		!slices.ContainsFunc(r.Verdicts, func(v Verdict) bool { return !v.Usable() })
+}
+
 // A Verdict is the result for one definition.
 type Verdict struct {
 	Name    string // the name of a tool or prompt, the URI of a resource, or the URI template

@@ -2,6 +2,7 @@ package pin
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsondiff"
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -11,6 +12,11 @@ import (
 type Server struct {
 	ID   string // the ID in the configuration
 	Name string // serverInfo.name; the version may change
+	// Source says where the definition of the server is, as in the path of a configuration file.
+	// Servers with the same ID and different sources have pins of their own. Pins that an earlier
+	// version recorded have no source: the pins of each source begin as a copy of
+	// them, until one source has definitions that equal them.
+	Source string
 	// Capabilities are the client's capabilities that the server has received, a JSON object; nil
 	// means {}.
 	Capabilities json.RawMessage
@@ -25,4 +31,18 @@ func (s *Server) canonicalCapabilities() (json.RawMessage, error) {
 		return nil, err
 	}
 	return jsondiff.Canonical(s.Capabilities)
+}
+
+// key returns the key of the server's pins in a file. An ID contains no space.
+func (s *Server) key() string {
+	if s.Source == "" {
+		return s.ID
+	}
+	return s.ID + " " + s.Source
+}
+
+// keyID returns the ID of a key.
+func keyID(key string) string {
+	id, _, _ := strings.Cut(key, " ")
+	return id
 }

@@ -43,7 +43,9 @@ a little of what surrounds them: … stands for what is equal. Characters that a
 make two texts look equal, are spelled out, as in \u200b. With -o json they print an object for each
 server, with whole definitions.
 
-The ID is that of the configuration, even if a command or URL selects the server.
+The ID is that of the configuration, even if a command or URL selects the server. Two files that
+define a server with the same ID have records of their own: the file that is in use counts, so run
+the command where stdwire serve runs, or with the same --config.
 
   stdwire pin diff -s files
   stdwire pin accept read_file -s files`,
@@ -95,7 +97,8 @@ func (p *pinOptions) run(ctx context.Context, std *term.Streams) error {
 	case p.action == "rm" && p.output != "text":
 		return command.Usagef("rm prints no JSON").WithHint("leave out -o")
 	case p.action == "rm":
-		if err := pins.Forget(id, p.names...); err != nil {
+		forgotten := pin.Server{ID: id, Source: p.target.Configured.Source(id)}
+		if err := pins.Forget(forgotten, p.names...); err != nil {
 			return p.failure(err)
 		}
 		std.Out.Print(fmt.Sprintf("%s: deleted the records of %s\n", id,
@@ -114,6 +117,7 @@ func (p *pinOptions) compare(ctx context.Context, std *term.Streams, pins *pin.F
 		if err != nil {
 			return err
 		}
+		server.Source = t.Configured.Source(id)
 		var all []comparison
 		for _, kind := range pin.Kinds() {
 			definitions, err := definitions(ctx, c, kind, t.ListTimeout)
@@ -129,7 +133,7 @@ func (p *pinOptions) compare(ctx context.Context, std *term.Streams, pins *pin.F
 		if p.action == "accept" {
 			return p.failure(p.accept(std, pins, server, all))
 		}
-		return p.show(std, id, all)
+		return p.show(std, server, all)
 	})
 }
 
@@ -184,7 +188,7 @@ func (p *pinOptions) accept(std *term.Streams, pins *pin.File, server pin.Server
 			return err
 		}
 	}
-	r := newPinReport(server.ID, all, p.names)
+	r := newPinReport(server, all, p.names)
 	r.Missing = nil
 	if p.output == "json" {
 		return r.printJSON(std)
@@ -211,12 +215,12 @@ func (p *pinOptions) failure(err error) error {
 }
 
 // show prints the differences. It returns a failure if there are any.
-func (p *pinOptions) show(std *term.Streams, id string, all []comparison) error {
+func (p *pinOptions) show(std *term.Streams, server pin.Server, all []comparison) error {
 	if slices.ContainsFunc(all, func(c comparison) bool { return !c.report.First }) {
 		all = slices.DeleteFunc(all, func(c comparison) bool { return c.report.First })
 		// those are pinned at the first use
 	}
-	r := newPinReport(id, all, p.names)
+	r := newPinReport(server, all, p.names)
 	if p.output == "json" {
 		if err := r.printJSON(std); err != nil {
 			return err
@@ -227,6 +231,10 @@ func (p *pinOptions) show(std *term.Streams, id string, all []comparison) error 
 	if len(r.Definitions) == 0 {
 		return nil
 	}
+	which := ""
+	if server.Source != "" {
+		which = fmt.Sprintf(" for the server %q of %s", server.ID, server.Source)
+	}
 	return &command.Failure{Code: "findings", Why: command.Plural(len(r.Definitions), "definition") +
-		" not as accepted", Hint: "if that is right: stdwire pin accept -s " + id}
+		" not as accepted", Hint: "if that is right" + which + ": stdwire pin accept -s " + server.ID}
 }

@@ -35,6 +35,10 @@ func (p *pinOptions) list(std *term.Streams, pins *pin.File) error {
 	if servers == nil {
 		std.Err.Printf(nothingPinned)
 	}
+	number := map[string]int{} // of sources, by ID
+	for _, s := range servers {
+		number[s.ID]++
+	}
 	for _, s := range servers {
 		var counts []string
 		for _, kind := range pin.Kinds() {
@@ -42,8 +46,12 @@ func (p *pinOptions) list(std *term.Streams, pins *pin.File) error {
 				counts = append(counts, command.Plural(n, string(kind)))
 			}
 		}
-		std.Out.Print(fmt.Sprintf("%s  %s\n", printable.Line(s.ID),
-			cmp.Or(strings.Join(counts, ", "), "nothing")))
+		which := ""
+		if number[s.ID] > 1 {
+			which = "  " + cmp.Or(s.Source, "of an earlier version, of any file")
+		}
+		std.Out.Print(fmt.Sprintf("%s  %s%s\n", printable.Line(s.ID),
+			cmp.Or(strings.Join(counts, ", "), "nothing"), printable.Line(which)))
 	}
 	return nil
 }
@@ -58,12 +66,22 @@ func (p *pinOptions) diffAll(ctx context.Context, std *term.Streams, pins *pin.F
 		std.Err.Printf(nothingPinned)
 	}
 	var last *command.Failure
+	done := map[string]bool{}
 	for _, s := range servers {
-		if !p.target.Configured.Has(s.ID) {
+		source := p.target.Configured.Source(s.ID)
+		switch {
+		case source == "" && s.Source != "":
+			std.Err.Printf("%s: it is not in the configuration; stdwire pin rm -s %[1]s deletes its records, of %s",
+				printable.Line(s.ID), printable.Line(s.Source))
+			continue
+		case source == "":
 			std.Err.Printf("%s: it is not in the configuration; stdwire pin rm -s %[1]s deletes its records",
 				printable.Line(s.ID))
 			continue
+		case done[s.ID] || s.Source != "" && s.Source != source: // of another configuration
+			continue
 		}
+		done[s.ID] = true
 		t := *p.target
 		t.Configured.ID = s.ID
 		err := p.compare(ctx, std, pins, &t)

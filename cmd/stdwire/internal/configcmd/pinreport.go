@@ -15,6 +15,7 @@ import (
 // A pinReport is how the definitions of a server differ from their pins.
 type pinReport struct {
 	Server      string            `json:"server"`
+	Source      string            `json:"source,omitempty"`   // the file that defines it
 	Identity    string            `json:"identity,omitempty"` // how it has changed
 	Definitions []definitionState `json:"definitions"`
 	Missing     []missing         `json:"missing,omitempty"`
@@ -46,8 +47,8 @@ type missing struct {
 }
 
 // newPinReport returns the report on the definitions with these names, or on all.
-func newPinReport(id string, all []comparison, names []string) *pinReport {
-	r := &pinReport{Server: id, Definitions: []definitionState{}}
+func newPinReport(server pin.Server, all []comparison, names []string) *pinReport {
+	r := &pinReport{Server: server.ID, Source: server.Source, Definitions: []definitionState{}}
 	for _, c := range all {
 		r.Identity = c.report.IdentityText()
 		for i, v := range c.report.Verdicts {

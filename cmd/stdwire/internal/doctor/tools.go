@@ -255,6 +255,7 @@ func (r *Report) comparePins(pins *pin.File, c *client.Client,
 			"stdwire serve does not offer it")
 		return
 	}
+	server.Source = p.server.File
 	look := "stdwire serve withholds them; see stdwire pin diff " + p.arguments
 	another := false
 	for _, kind := range pin.Kinds() {

@@ -208,7 +208,7 @@ func (m *GatewayConfig) hostServer(s *config.Server, std *term.Streams,
 	}
 	m.recorder.Client(&o, s.ID)
 	return host.Server{
-		ID: s.ID, Digest: digest(s), Filter: s.Filter,
+		ID: s.ID, Digest: digest(s), Source: s.File, Filter: s.Filter,
 		PerSession: s.PerSession, IdleStop: s.IdleStop, Disabled: s.Disabled,
 		MaxArguments: s.MaxArguments, MaxResult: s.MaxResult,
 		Options: o,

@@ -153,7 +153,7 @@ func (f *ServerOperations) find(words []string) ([]string, error) {
 		return words, err
 	}
 	tool := strings.TrimPrefix(strings.Join(words, "."), host.ServiceName(s.ID)+".")
-	return words, f.withheld(s.ID, tool)
+	return words, f.withheld(s, tool)
 }
 
 // closed returns the error for a built-in operation that a flag of stdwire run would offer, or nil
@@ -168,10 +168,10 @@ func (f *ServerOperations) closed(words []string) error {
 
 // withheld returns the error for a tool of the server that the gateway withholds, or nil for
 // another tool. If tool is "", it stands for any tool.
-func (f *ServerOperations) withheld(id, tool string) error {
-	for _, w := range f.gateway.Withheld()[id] {
+func (f *ServerOperations) withheld(s *config.Server, tool string) error {
+	for _, w := range f.gateway.Withheld()[s.ID] {
 		if (tool == "" || w.Name == tool) && strings.HasPrefix(w.Kind, "tool") {
-			described := describeWithheld(id, w)
+			described := describeWithheld(s.ID, s.File, w)
 			return dispatch.Errorf(dispatch.PermissionDenied, "the tool %.100q is withheld: %s; %s",
 				w.Name, printable.Line(described.Why), printable.Line(described.Remedy))
 		}
@@ -221,7 +221,7 @@ func (f *ServerOperations) start(s *config.Server) error {
 		// the filter allows none of the remembered tools
 		return err
 	}
-	if err := f.withheld(s.ID, ""); err != nil {
+	if err := f.withheld(s, ""); err != nil {
 		return err
 	}
 	return dispatch.Errorf(dispatch.NotFound,

@@ -21,7 +21,8 @@ var withheldReasons = map[gateway.Reason]struct{ why, remedy string }{
 	gateway.ReasonUnusable: {"it cannot be used: %s", "stdwire doctor %s may show the cause"},
 }
 
-const pinRemedy = "review it with stdwire pin diff -s %[1]s, and to accept it: stdwire pin accept -s %[1]s"
+const pinRemedy = "review it with stdwire pin diff -s %[1]s, and to accept it: stdwire pin accept -s %[1]s" +
+	", for the server of %[2]s"
 
 // maxDetail is how many characters of a detail are shown. A change of a definition, which shows 200
 // characters of its path and of each value, is shorter.
@@ -32,17 +33,31 @@ func (st *Reloader) withheld() map[string][]ops.WithheldItem {
 	all := map[string][]ops.WithheldItem{}
 	for id, some := range st.Gateway.Withheld() {
 		for _, w := range some {
-			all[id] = append(all[id], describeWithheld(id, w))
+			all[id] = append(all[id], describeWithheld(id, st.source(id), w))
 		}
 	}
 	return all
 }
 
-// describeWithheld returns a withheld definition of a server with its explanation and remedy.
-func describeWithheld(id string, w gateway.WithheldItem) ops.WithheldItem {
+// source returns the file that defines a server.
+func (st *Reloader) source(id string) string {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if s, err := st.current.Server(id); err == nil {
+		return s.File
+	}
+	return "a former configuration"
+}
+
+// describeWithheld returns a withheld definition of the server of that id and file, with its
+// explanation and remedy.
+func describeWithheld(id, file string, w gateway.WithheldItem) ops.WithheldItem {
 	r := withheldReasons[w.Reason]
 	remedy := r.remedy
-	if strings.Contains(remedy, "%") {
+	switch {
+	case remedy == pinRemedy:
+		remedy = fmt.Sprintf(remedy, id, file)
+	case strings.Contains(remedy, "%"):
 		remedy = fmt.Sprintf(remedy, id)
 	}
 	return ops.WithheldItem{Kind: w.Kind, Name: w.Name, Reason: string(w.Reason),

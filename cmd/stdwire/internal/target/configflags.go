@@ -92,13 +92,20 @@ func (s *ConfiguredServer) flags() []command.Flag {
 
 // Has reports whether the configuration has a server of that id. An error of the configuration
 // counts as none.
-func (s *ConfiguredServer) Has(id string) bool {
+func (s *ConfiguredServer) Has(id string) bool { return s.Source(id) != "" }
+
+// Source returns the path of the file that defines the server of that id, or "" if the
+// configuration has none. An error of the configuration counts as none.
+func (s *ConfiguredServer) Source(id string) string {
 	c, _, err := s.Load()
 	if err != nil {
-		return false
+		return ""
 	}
-	_, err = c.Server(id)
-	return err == nil
+	server, err := c.Server(id)
+	if err != nil {
+		return ""
+	}
+	return server.File
 }
 
 // Resolve finds the server in the configuration and checks that it may be started. It does nothing

@@ -132,7 +132,7 @@ func (s *servers) definitions(ctx context.Context, id string) (*definitions, err
 				all.Lists[kind] = append(all.Lists[kind], d)
 			}
 		}
-		all.comparePins(id, c, raw)
+		all.comparePins(srv, c, raw)
 		all.scan(scan.Server{ID: id, Handshake: c.Handshake().Result, Config: srv.config,
 			Tools: raw[pin.Tool], Prompts: raw[pin.Prompt], Resources: raw[pin.Resource],
 			Templates: raw[pin.Template]})
@@ -142,18 +142,19 @@ func (s *servers) definitions(ctx context.Context, id string) (*definitions, err
 }
 
 // comparePins compares the definitions with their pins.
-func (all *definitions) comparePins(id string, c *client.Client,
+func (all *definitions) comparePins(srv *server, c *client.Client,
 	raw map[pin.Kind][]json.RawMessage) {
 	lock, err := target.OpenPins()
 	if err != nil {
 		all.Pins = newProblem(err)
 		return
 	}
-	s, err := gateway.PinServer(id, c)
+	s, err := gateway.PinServer(srv.id, c)
 	if err != nil {
 		all.Pins = newProblem(err)
 		return
 	}
+	s.Source = srv.file
 	for kind, list := range raw {
 		report, err := lock.Compare(s, kind, list)
 		if err != nil {
@@ -196,7 +197,7 @@ func (s *servers) accept(ctx context.Context, id string, kind pin.Kind, names []
 	if !slices.Contains(pin.Kinds(), kind) || len(names) == 0 {
 		return command.BadArgs("a kind and names are required")
 	}
-	return s.use(ctx, id, func(_ *server, c *client.Client) error {
+	return s.use(ctx, id, func(srv *server, c *client.Client) error {
 		lock, err := target.OpenPins()
 		if err != nil {
 			return err
@@ -205,6 +206,7 @@ func (s *servers) accept(ctx context.Context, id string, kind pin.Kind, names []
 		if err != nil {
 			return err
 		}
+		server.Source = srv.file
 		list, err := gateway.Definitions(ctx, c, kind)
 		if err != nil {
 			return err
