@@ -1,34 +1,126 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/rpc"
 )
 
+// maxAwait is how long a call of an unknown name waits for servers that may have it. It is less than
+// the time after which many clients give up without a reason.
+const maxAwait = 50 * time.Second
+
 // awaitName waits until the lists that may have a name unknown to d are known. kind is kindTool or
-// kindPrompt. It returns an error if such a list cannot be fetched.
+// kindPrompt. It returns an error if such a list cannot be fetched, or if the server that the name
+// belongs to is down and does not have it in its latest list.
 func (g *Gateway) awaitName(ctx context.Context, d *downstream, kind, public string) error {
-	return g.awaitLists(ctx, kind, func(u *upstreamServer) bool {
+	wanted := func(u *upstreamServer) bool {
 		return d.includes(u.id) &&
 			(g.o.NoPrefix || strings.HasPrefix(public, host.PublicName(u.id, "", math.MaxInt)))
-	}, g.o.NoPrefix)
+	}
+	err := g.awaitLists(ctx, kind, wanted, g.o.NoPrefix)
+	if err == nil && !g.o.NoPrefix {
+		err = g.explainUnknown(ctx, kind, wanted, func(u *upstreamServer) bool {
+			offers := u.tools.status
+			if kind == kindPrompt {
+				offers = u.prompts.status
+			}
+			offered, _ := offers(public)
+			return offered
+		})
+	}
+	if errors.Is(err, host.ErrDisabled) {
+		return rpc.Errorf(rpc.CodeInvalidParams, "Unknown %s: %.200s (%v)", kind, public, err)
+	}
+	return clientError(err)
 }
 
 // AwaitOperation waits until the tools of the server that an operation may belong to are known. It
-// returns an error if they cannot be fetched. Use it as [dispatch.Options].Missing of the dispatcher for
+// returns an error if they cannot be fetched, or if the server is down or disabled and its latest
+// list does not have the tool. Use it as [dispatch.Options].Missing of the dispatcher for
 // Options.Catalog.
 func (g *Gateway) AwaitOperation(ctx context.Context, operation string) error {
-	err := g.awaitLists(ctx, kindTool, func(u *upstreamServer) bool {
+	wanted := func(u *upstreamServer) bool {
 		return strings.HasPrefix(operation, host.ServiceName(u.id)+".")
-	}, false)
+	}
+	err := g.awaitLists(ctx, kindTool, wanted, false)
+	if err == nil {
+		err = g.explainUnknown(ctx, kindTool, wanted, func(u *upstreamServer) bool {
+			if u.tools.operations == nil {
+				return true
+			}
+			offered, _ := u.tools.operations.status(operation)
+			return offered
+		})
+	}
 	if err != nil {
-		return operationError(ctx, err)
+		return operationError(ctx, clientError(err))
 	}
 	return nil
+}
+
+// explainUnknown returns an error if one of the wanted servers cannot have an item now, because it
+// is down or disabled, and no wanted server offers the item. It waits for a server that starts,
+// because its latest list may be old.
+func (g *Gateway) explainUnknown(ctx context.Context, kind string,
+	wanted func(*upstreamServer) bool, offers func(*upstreamServer) bool) error {
+	var down error
+	for _, u := range g.allUpstreams() {
+		if !wanted(u) {
+			continue
+		}
+		if offers(u) {
+			return nil
+		}
+		switch s := g.sharedStatus(u.id); s.State {
+		case host.Disabled:
+			down = cmp.Or(down, fmt.Errorf("server %q: %w", u.id, host.ErrDisabled))
+		case host.Waiting, host.Failed:
+			down = &host.UnavailableError{ID: u.id, Err: s.Err,
+				RetryAfter: max(time.Until(s.RetryAt), time.Millisecond)}
+		case host.Starting:
+			if err := g.awaitList(ctx, u, u.fetcherOf(kind)); err != nil {
+				down = err
+			}
+			if offers(u) {
+				return nil
+			}
+		}
+	}
+	return down
+}
+
+// sharedStatus returns the status of the process of a server that all clients share.
+func (g *Gateway) sharedStatus(id string) host.Status {
+	for _, s := range g.manager.Status() {
+		if s.ID == id && s.Session == "" {
+			return s
+		}
+	}
+	return host.Status{ID: id, State: host.Stopped}
+}
+
+// awaitList waits up to maxAwait until a list of the server is current.
+func (g *Gateway) awaitList(ctx context.Context, u *upstreamServer, l *listFetcher) error {
+	limited, cancel := context.WithTimeout(ctx, maxAwait)
+	defer cancel()
+	err := u.refresh(limited, l)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		why := fmt.Sprintf("has not returned its list of %ss", l.kind)
+		if g.sharedStatus(u.id).State == host.Starting {
+			why = "is still starting"
+		}
+		return rpc.Errorf(rpc.CodeInternalError, "server %q %s after %s: try again later", u.id,
+			why, maxAwait)
+	}
+	return err
 }
 
 // awaitLists waits until the lists of one kind of the wanted servers are known. If any is true,
@@ -46,9 +138,9 @@ func (g *Gateway) awaitLists(ctx context.Context, kind string, wanted func(*upst
 			}
 			continue
 		}
-		if err := u.refresh(ctx, l); err != nil && !errors.Is(err, host.ErrDisabled) &&
+		if err := g.awaitList(ctx, u, l); err != nil && !errors.Is(err, host.ErrDisabled) &&
 			!errors.Is(err, host.ErrUnknown) {
-			return clientError(err)
+			return err
 		}
 	}
 	return nil

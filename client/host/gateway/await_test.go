@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gotest.tools/v3/assert"
@@ -13,6 +15,7 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -100,6 +103,84 @@ func TestCallWaitsForFirstStart(t *testing.T) {
 			assert.Equal(t, e.Err.Code, dispatch.UpstreamError)
 			assert.ErrorContains(t, e.Err,
 				`server "broken" is not available: boom; it restarts in `)
+		})
+	})
+}
+
+// A call of a name that a server with known lists does not have says why the server is down, or
+// waits for its start, at most 50 s.
+func TestUnknownNameOfServerThatIsDown(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
+		w.readable()
+		catalog := dispatch.NewCatalog()
+		s := w.server("up", w.era)
+		s.Digest = "d"
+		connect := s.Connect
+		o := gateway.Options{CacheDir: t.TempDir(), Catalog: catalog}
+		w.reopen(o, s)
+		var mode atomic.Value
+		mode.Store("down")
+		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
+			error) {
+			switch mode.Load() {
+			case "down":
+				return nil, errors.New("no API key")
+			case "slow":
+				time.Sleep(20 * time.Second)
+			case "hung":
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return connect(ctx, session, o)
+		}
+		d := dispatch.NewDispatcher(catalog, dispatch.Options{Logger: quiet,
+			Missing: func(ctx context.Context, name string) error {
+				return w.gateway.AwaitOperation(ctx, name)
+			}})
+		operate := func(name string) dispatch.Envelope {
+			return d.Dispatch(t.Context(), &dispatch.Call{Operation: name,
+				Arguments: json.RawMessage(`{}`), Confirmed: true})
+		}
+		w.reopen(o, s)
+		m := w.gateway.Manager()
+		w.client(client.Options{Era: era, CallTimeout: time.Hour}, func(c *client.Client) {
+			call := func(name string) error {
+				_, err := c.CallTool(t.Context(), name, nil)
+				return err
+			}
+			assert.ErrorContains(t, call("up__nope"), "Unknown tool: up__nope")
+			assert.ErrorContains(t, call("up__verbatim"), "no API key")
+			for range 2 { // pausing, and failed
+				err := call("up__nope")
+				refused, ok := errors.AsType[*rpc.Error](err)
+				assert.Assert(t, ok && refused.Code == rpc.CodeInternalError, "%v", err)
+				assert.ErrorContains(t, err, `server "up" is not available: no API key; it restarts in `)
+				_, err = c.GetPrompt(t.Context(), "up__nope", nil)
+				assert.ErrorContains(t, err, "no API key")
+				e := operate("up.nope")
+				assert.Equal(t, e.Err.Code, dispatch.UpstreamError)
+				assert.ErrorContains(t, e.Err, "no API key")
+				time.Sleep(2 * time.Minute)
+			}
+			mode.Store("hung")
+			assert.NilError(t, m.Restart("up"))
+			synctest.Wait()
+			began := time.Now()
+			err := call("up__nope")
+			assert.ErrorContains(t, err, `server "up" is still starting after 50s: try again later`)
+			assert.Equal(t, time.Since(began), 50*time.Second)
+			mode.Store("slow")
+			assert.NilError(t, m.Restart("up"))
+			synctest.Wait()
+			w.add("more", gives(result))
+			began = time.Now()
+			assert.NilError(t, call("up__more"))
+			assert.Equal(t, time.Since(began), 20*time.Second)
+			assert.NilError(t, m.Disable("up"))
+			time.Sleep(5 * time.Second)
+			assert.ErrorContains(t, call("up__verbatim"),
+				`Unknown tool: up__verbatim (server "up": the server is disabled)`)
+			assert.Equal(t, operate("up.verbatim").Err.Code, dispatch.StateError)
 		})
 	})
 }

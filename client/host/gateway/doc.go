@@ -92,9 +92,9 @@
 //
 // Items stay in the lists while their server is down. A call waits if the server restarts within
 // 5 s and within the call's deadline; otherwise the error says when it restarts. The next call
-// starts a server that has failed too often: see package host. A call of an unknown name waits
-// for servers that are still starting for the first time and may have it; if such a server cannot
-// be started, the error says why.
+// starts a server that has failed too often: see package host. A call of an unknown name waits,
+// up to 50 s, for servers that are starting and may have it; if such a server is down or cannot be
+// started, the error says why.
 //
 // # Questions
 //

@@ -183,7 +183,7 @@ func (c *Call) run(ctx context.Context, std *term.Streams) (err error) {
 		}
 		tool, err := target.FindTool(c.Target.Configured.Tools(cl, ctx), c.Tool)
 		if err != nil {
-			return c.explainMissing(std, cl, err)
+			return c.explainMissing(ctx, std, cl, err)
 		}
 		arguments, err := c.Arguments(std, tool, data)
 		if err != nil {
@@ -205,8 +205,11 @@ func (c *Call) run(ctx context.Context, std *term.Streams) (err error) {
 }
 
 // explainMissing returns the failure for a tool that the server does not have. The hint says
-// whether a flag of stdwire's own server would offer the tool, or the name is that of a server.
-func (c *Call) explainMissing(std *term.Streams, cl *client.Client, err error) error {
+// whether a flag of stdwire's own server would offer the tool, the name is that of a server, or the
+// server of a gateway that has the tool is down.
+func (c *Call) explainMissing(ctx context.Context, std *term.Streams, cl *client.Client,
+	err error) error {
+	err = target.ExplainUnlisted(ctx, cl, c.Tool, err)
 	f, ok := errors.AsType[*command.Failure](err)
 	if !ok || f.Code != "not_found" {
 		return err

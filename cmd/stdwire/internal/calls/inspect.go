@@ -78,7 +78,8 @@ func InspectTool(ctx context.Context, c *client.Client, std *term.Streams, tools
 		output.PrintDefinition(std.Out, &tool)
 		return nil
 	}
-	return target.NotFound("tool", name, names, "stdwire tools")
+	return target.ExplainUnlisted(ctx, c, name,
+		target.NotFound("tool", name, names, "stdwire tools"))
 }
 
 // A Report describes a server.

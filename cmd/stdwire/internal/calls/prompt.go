@@ -181,5 +181,6 @@ func FindPrompt(ctx context.Context, c *client.Client, name string) (*mcp.Prompt
 		}
 		names = append(names, prompt.Name)
 	}
-	return nil, target.NotFound("prompt", name, names, "stdwire ls prompts")
+	return nil, target.ExplainUnlisted(ctx, c, name,
+		target.NotFound("prompt", name, names, "stdwire ls prompts"))
 }

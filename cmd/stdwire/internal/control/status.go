@@ -27,7 +27,8 @@ last message; or why the server does not work and when it is started again.
 
 It lists withheld definitions, with the reason and the remedy: a definition differs from the first
 use, or a server earlier in the configuration has the same name, which is an error. It also lists
-changes of the configuration that wait, and how to accept them.
+changes of the configuration that wait, and how to accept them, and says why a configuration on disk
+is invalid and ignored.
 
 With --watch it prints, every two seconds until Ctrl-C, each server with its state, the number of
 calls, reads and prompts that have ended, how many of them failed, their latency, and the number of
@@ -96,6 +97,10 @@ func (g *gatewayClient) print(out *term.Output, now time.Time) {
 		age(g.Since, now), g.Version))
 	for _, file := range g.Files {
 		out.Print("  " + printable.Line(file) + "\n")
+	}
+	for _, why := range g.Invalid {
+		out.PrintState("  invalid: " + printable.Line(why) + "\n")
+		out.PrintState("    → it is ignored, and the servers stay as they were\n")
 	}
 	if len(g.Servers) == 0 {
 		out.Print("  no servers\n")

@@ -132,6 +132,9 @@ func (w *gatewayWatch) lines(g *gatewayClient) (all []string) {
 		}
 		all = append(all, strings.TrimRight(text, " "))
 	}
+	for _, why := range g.Invalid {
+		all = append(all, "the configuration on disk is invalid and ignored: "+printable.Line(why))
+	}
 	if w.missed > 0 {
 		all = append(all, fmt.Sprintf("%s not counted: the gateway discarded them",
 			command.Plural(int(w.missed), "message")))

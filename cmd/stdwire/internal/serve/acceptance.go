@@ -138,6 +138,19 @@ func (st *Reloader) record(c *target.Selection, profiles map[string][]string,
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.current, st.profiles, st.waiting, st.watchedFiles = c.All, profiles, waiting, watched
+	st.invalid = nil
+	for _, d := range c.Diagnostics {
+		if d.Severity == config.Error {
+			st.invalid = append(st.invalid, d.Error())
+		}
+	}
+}
+
+// recordInvalid records that the configuration on disk cannot be used.
+func (st *Reloader) recordInvalid(err error) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.invalid = []string{err.Error()}
 }
 
 func waitingServer(s *config.Server, why string) ops.PendingChange {

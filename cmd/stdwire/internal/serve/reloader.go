@@ -20,6 +20,7 @@ import (
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/terminal"
 	"github.com/stdwire/stdwire/server"
 )
@@ -50,6 +51,7 @@ type Reloader struct {
 	current      *config.Config
 	profiles     map[string][]string // in effect
 	waiting      []ops.PendingChange
+	invalid      []string // errors of the configuration on disk
 	watchedFiles []string // files that decide what is offered, whether they exist or not
 	endpoint     string
 }
@@ -131,6 +133,9 @@ func (st *Reloader) profile(name string) ([]string, error) {
 	return ids, nil
 }
 
+// maxInvalid is the maximum number of errors of the configuration in About.
+const maxInvalid = 20
+
 func (st *Reloader) About() ops.About {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -146,6 +151,9 @@ func (st *Reloader) About() ops.About {
 		}
 	}
 	about.Profiles = append(about.Profiles, slices.Sorted(maps.Keys(st.profiles))...)
+	for _, why := range st.invalid[:min(len(st.invalid), maxInvalid)] {
+		about.Invalid = append(about.Invalid, printable.TruncateRunes(why, 1000))
+	}
 	for _, w := range st.waiting {
 		w.Definition = ""
 		about.Waiting = append(about.Waiting, w)
@@ -168,6 +176,7 @@ func (st *Reloader) Reload(ctx context.Context, by Acceptance) error {
 	defer st.applying.Unlock()
 	c, err := st.m.Select(st.m.Profile)
 	if err != nil {
+		st.recordInvalid(err)
 		st.printNew([]string{
 			fmt.Sprintf("warning: the configuration has changed, and cannot be used; the servers stay unchanged: %v",
 				err)})
