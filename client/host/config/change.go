@@ -123,7 +123,7 @@ func (t *text) tomlRange(json int) (start, end int) {
 // plainFields are the members of a server without secrets.
 var plainFields = []string{"type", "transport", "transportType", "cwd", "envFile", "env_vars",
 	"inheritEnv", "enabled", "disabled", "bearer_token_env_var", "env_http_headers", "source", "era",
-	"protocolEra", "tlsCA", "tlsClientCert", "tlsClientKey", "perSession", "startTimeoutMs",
+	"protocolEra", "tlsCA", "tlsClientCert", "tlsClientKey", "perSession", "required", "startTimeoutMs",
 	"callTimeoutMs", "startup_timeout_ms", "startup_timeout_sec", "tool_timeout_sec", "timeout",
 	"idleStop", "maxArguments", "maxResult", "tools", "includeTools", "enabled_tools",
 	"excludeTools", "disabledTools", "disabled_tools"}

@@ -51,10 +51,9 @@ func parseTOML(text string) *File {
 }
 
 func TestCodex(t *testing.T) {
-	const want = `files {"command":"npx","args":["-y","@modelcontextprotocol/server-filesystem","/home/ada"],"cwd":"/project","env":{"DEBUG":"mcp:*"},"inheritEnv":["HTTPS_PROXY","TOKEN"],"startTimeoutMs":20000,"callTimeoutMs":1500,"tools":{"allow":["read_file"],"deny":["write_file"]},"required":true}
+	const want = `files {"command":"npx","args":["-y","@modelcontextprotocol/server-filesystem","/home/ada"],"cwd":"/project","env":{"DEBUG":"mcp:*"},"inheritEnv":["HTTPS_PROXY","TOKEN"],"startTimeoutMs":20000,"callTimeoutMs":1500,"required":true,"tools":{"allow":["read_file"],"deny":["write_file"]}}
 figma {"type":"http","url":"https://mcp.figma.com/mcp","headers":{"Authorization":"Bearer ${env:FIGMA_TOKEN}","X-Figma-Region":"us-east-1","X-Key":"${env:FIGMA_KEY}"},"disabled":true}
 Brave-Search {"command":"brave","env":{"BRAVE_API_KEY":"k"}}
-warning: config.toml:20:1: server "files": unknown field "required"; it does nothing here
 warning: config.toml:22:20: server "files": unknown field "tools"; it does nothing here
 warning: config.toml:32:14: server "Brave-Search": it was called "Brave Search", which is not a valid id
 `

@@ -30,6 +30,7 @@ type definition struct {
 	CallTimeoutMs  *int64            `json:"callTimeoutMs,omitempty"`
 	IdleStop       string            `json:"idleStop,omitempty"`
 	PerSession     bool              `json:"perSession,omitempty"`
+	Required       bool              `json:"required,omitempty"`
 	MaxArguments   int               `json:"maxArguments,omitempty"`
 	MaxResult      int               `json:"maxResult,omitempty"`
 	Disabled       bool              `json:"disabled,omitempty"`
@@ -48,7 +49,7 @@ func (s *Server) definition() definition {
 		InheritEnv: s.InheritEnv, URL: s.URL, Headers: s.Headers, OAuth: (*oauthJSON)(s.OAuth),
 		TLSCA: s.TLS.CA, TLSClientCert: s.TLS.ClientCert, TLSClientKey: s.TLS.ClientKey,
 		StartTimeoutMs: milliseconds(s.StartTimeout), CallTimeoutMs: milliseconds(s.CallTimeout),
-		PerSession: s.PerSession, Disabled: s.Disabled,
+		PerSession: s.PerSession, Required: s.Required, Disabled: s.Disabled,
 		MaxArguments: s.MaxArguments, MaxResult: s.MaxResult,
 	}
 	if s.URL != "" {
@@ -73,7 +74,7 @@ func (s *Server) definition() definition {
 type Setting struct{ Name, Value string }
 
 // Settings returns the members of the definition, in stdwire's own form, that determine how a
-// server is managed: era, times, limits, perSession, disabled and tools. Default values are
+// server is managed: era, times, limits, perSession, required, disabled and tools. Default values are
 // omitted.
 func (s *Server) Settings() (all []Setting) {
 	d := s.definition()

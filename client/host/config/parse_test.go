@@ -259,12 +259,12 @@ remote-freecad {"type":"http","url":"http://192.168.1.100:9876/mcp"}
   "mcpServers": {
     "all": {
       "command": "x", "args": ["y"], "cwd": "sub", "env": {"B": "2", "A": "1"}, "envFile": ".env", "inheritEnv": ["AWS_*"], "era": "modern",
-      "startTimeoutMs": 1000, "callTimeoutMs": 0, "idleStop": "10m", "perSession": true, "maxArguments": 100, "maxResult": 1073741824, "disabled": true, "tools": {"allow": ["read_*"], "deny": ["read_secret"]}
+      "startTimeoutMs": 1000, "callTimeoutMs": 0, "idleStop": "10m", "perSession": true, "required": true, "maxArguments": 100, "maxResult": 1073741824, "disabled": true, "tools": {"allow": ["read_*"], "deny": ["read_secret"]}
     },
     "least": {"command": "x", "inheritEnv": true, "idleStop": 0, "tools": {"allow": []}, "era": "auto"}
   },
   "profiles": {"web": ["all", "least"]}
-}`, `all {"command":"x","args":["y"],"cwd":"sub","env":{"A":"1","B":"2"},"envFile":".env","inheritEnv":["AWS_*"],"era":"modern","startTimeoutMs":1000,"callTimeoutMs":0,"idleStop":"10m","perSession":true,"maxArguments":100,"maxResult":1073741824,"disabled":true,"tools":{"allow":["read_*"],"deny":["read_secret"]}}
+}`, `all {"command":"x","args":["y"],"cwd":"sub","env":{"A":"1","B":"2"},"envFile":".env","inheritEnv":["AWS_*"],"era":"modern","startTimeoutMs":1000,"callTimeoutMs":0,"idleStop":"10m","perSession":true,"required":true,"maxArguments":100,"maxResult":1073741824,"disabled":true,"tools":{"allow":["read_*"],"deny":["read_secret"]}}
 least {"command":"x","inheritEnv":["*"],"idleStop":"0s","tools":{"allow":[]}}
 `},
 	} {

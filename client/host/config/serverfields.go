@@ -63,6 +63,9 @@ func serverFields() []field[*reader] {
 		{[]string{"perSession"}, boolType,
 			"Each client of a gateway gets a process of its own. Requests without a session, such as those of modern clients over HTTP, cannot use the server.",
 			func(r *reader, v value) { r.server.PerSession = r.readBool(v) }},
+		{[]string{"required"}, boolType,
+			"A gateway says at /readyz that it is not ready while this server starts or fails.",
+			func(r *reader, v value) { r.server.Required = r.readBool(v) }},
 		{[]string{"startTimeoutMs"}, millisecondsType, "The time for the start and the handshake.",
 			func(r *reader, v value) {
 				r.server.StartTimeout = r.readDuration(v, time.Millisecond)

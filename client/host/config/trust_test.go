@@ -26,6 +26,7 @@ func TestTrustDigest(t *testing.T) {
 			`{"command": "x", "maxResult": 2000}`, `[]`},
 		{"filter", `{"command": "x", "tools": {"deny": ["rm"]}}`, `[]`, `{"command": "x"}`, `[]`},
 		{"perSession", `{"command": "x", "perSession": true}`, `[]`, `{"command": "x"}`, `[]`},
+		{"required", `{"command": "x", "required": true}`, `[]`, `{"command": "x"}`, `[]`},
 		{"enabled", `{"command": "x", "disabled": true}`, `[]`, `{"command": "x"}`, `[]`},
 		{"what an input asks", `{"command": "x", "args": ["${input:key}"]}`, input,
 			`{"command": "x", "args": ["${input:key}"]}`,

@@ -146,6 +146,26 @@ func (st *Reloader) record(c *target.Selection, profiles map[string][]string,
 	}
 }
 
+// recordRequired records which of the accepted servers are required. The caller holds applying.
+func (st *Reloader) recordRequired() {
+	required := make(map[string]bool)
+	for id, s := range st.accepted {
+		if s.definition.Required {
+			required[id] = true
+		}
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.required = required
+}
+
+// requiredServers returns the IDs of the required servers. The map is never modified.
+func (st *Reloader) requiredServers() map[string]bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.required
+}
+
 // recordInvalid records that the configuration on disk cannot be used.
 func (st *Reloader) recordInvalid(err error) {
 	st.mu.Lock()

@@ -45,8 +45,9 @@ type httpServer struct {
 	// waits for an operation that may still be added; may be nil
 	missing  func(ctx context.Context, operation string) error
 	recorder *observe.Recorder
-	starting *startup      // nil if no servers are offered, or they have all been started
-	servers  *host.Manager // nil if no servers are offered
+	starting *startup               // nil if no servers are offered, or they have all been started
+	servers  *host.Manager          // nil if no servers are offered
+	required func() map[string]bool // IDs of the servers without which it is not ready
 	watched  *watchedMessages
 }
 

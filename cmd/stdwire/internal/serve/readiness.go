@@ -10,34 +10,47 @@ import (
 
 // A readiness is the body of /readyz. It has no names, because it needs no token.
 type readiness struct {
-	Ready   bool               `json:"ready"`
-	Servers map[host.State]int `json:"servers,omitempty"` // how many are in each state
+	Ready bool `json:"ready"`
+	// a server cannot be used, although no required one
+	Degraded bool               `json:"degraded,omitempty"`
+	Servers  map[host.State]int `json:"servers,omitempty"` // how many are in each state
+	// how many of the required servers that cannot be used are in each state
+	Required map[host.State]int `json:"required,omitempty"`
 }
 
 // readyStates are the states of a server that do not count against readiness. The next call starts
 // a stopped server, and a disabled one offers nothing.
 var readyStates = map[host.State]bool{host.Ready: true, host.Stopped: true, host.Disabled: true}
 
-// readinessOf returns the readiness of servers. Processes of single sessions do not count, because
-// each concerns only one client.
-func readinessOf(servers []host.Status) readiness {
-	r := readiness{Ready: true, Servers: make(map[host.State]int)}
+// readinessOf returns the readiness of servers, of which those with the required IDs must be usable.
+// Processes of single sessions do not count, because each concerns only one client.
+func readinessOf(servers []host.Status, required map[string]bool) readiness {
+	r := readiness{Ready: true, Servers: make(map[host.State]int),
+		Required: make(map[host.State]int)}
 	for _, s := range servers {
-		if s.Session == "" {
-			r.Servers[s.State]++
-			r.Ready = r.Ready && readyStates[s.State]
+		if s.Session != "" {
+			continue
+		}
+		r.Servers[s.State]++
+		switch {
+		case readyStates[s.State]:
+		case required[s.ID]:
+			r.Ready = false
+			r.Required[s.State]++
+		default:
+			r.Degraded = true
 		}
 	}
 	return r
 }
 
-// serveReadiness answers 200 if requests can be served, and otherwise 503: while servers start or
-// fail, and when ctx has ended.
+// serveReadiness answers 200 if requests can be served, and otherwise 503: while the first lists
+// wait for servers, while a required server starts or fails, and when ctx has ended.
 func (w *httpServer) serveReadiness(ctx context.Context) http.HandlerFunc {
 	return func(response http.ResponseWriter, _ *http.Request) {
 		r := readiness{Ready: true}
 		if w.servers != nil {
-			r = readinessOf(w.servers.Status())
+			r = readinessOf(w.servers.Status(), w.required())
 		}
 		if w.starting != nil {
 			select {

@@ -15,17 +15,23 @@ import (
 )
 
 func TestReadinessOf(t *testing.T) {
-	for state, ready := range map[host.State]bool{host.Stopped: true, host.Starting: false,
+	for state, usable := range map[host.State]bool{host.Stopped: true, host.Starting: false,
 		host.Ready: true, host.Waiting: false, host.Failed: false, host.Disabled: true} {
-		got := readinessOf([]host.Status{{ID: "a", State: host.Ready}, {ID: "b", State: state},
-			{ID: "c", Session: "1", State: host.Failed}})
-		assert.Equal(t, got.Ready, ready, state)
-		assert.Equal(t, got.Servers[host.Failed] > 0, state == host.Failed)
+		servers := []host.Status{{ID: "a", State: host.Ready}, {ID: "b", State: state},
+			{ID: "c", Session: "1", State: host.Failed}}
+		for _, required := range []string{"a", "b", "c", "d"} {
+			got := readinessOf(servers, map[string]bool{required: true})
+			assert.Equal(t, got.Ready, usable || required != "b", state)
+			assert.Equal(t, got.Degraded, !usable && required != "b", state)
+			assert.Equal(t, got.Servers[host.Failed] > 0, state == host.Failed)
+			assert.Equal(t, got.Required[state] > 0, !usable && required == "b")
+		}
 	}
-	assert.Assert(t, readinessOf(nil).Ready)
+	assert.Assert(t, readinessOf(nil, nil).Ready)
 }
 
-// /readyz fails while lists wait for servers, while a server fails, and during the shutdown. It
+// /readyz fails while lists wait for servers, while a required server fails, and during the
+// shutdown. It
 // names no server, and says nothing of why one fails.
 func TestReadyz(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -37,7 +43,9 @@ func TestReadyz(t *testing.T) {
 				return nil, secret
 			}}))
 		ctx, cancel := context.WithCancel(t.Context())
-		w := &httpServer{servers: m, starting: newStartup()}
+		required := map[string]bool{}
+		w := &httpServer{servers: m, starting: newStartup(),
+			required: func() map[string]bool { return required }}
 		handler := w.serveReadiness(ctx)
 		expect := func(status int, body string) {
 			t.Helper()
@@ -52,7 +60,9 @@ func TestReadyz(t *testing.T) {
 		assert.NilError(t, m.Restart("secret"))
 		time.Sleep(time.Millisecond)
 		synctest.Wait()
-		expect(503, `{"ready":false,"servers":{"waiting":1}}`)
+		expect(200, `{"ready":true,"degraded":true,"servers":{"waiting":1}}`)
+		required = map[string]bool{"secret": true}
+		expect(503, `{"ready":false,"servers":{"waiting":1},"required":{"waiting":1}}`)
 		assert.NilError(t, m.Disable("secret"))
 		expect(200, `{"ready":true,"servers":{"disabled":1}}`)
 		cancel()

@@ -51,6 +51,7 @@ type Reloader struct {
 	current      *config.Config
 	profiles     map[string][]string // in effect
 	waiting      []ops.PendingChange
+	required     map[string]bool
 	invalid      []string // errors of the configuration on disk
 	watchedFiles []string // files that decide what is offered, whether they exist or not
 	endpoint     string
@@ -297,6 +298,7 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 	for _, id := range gone {
 		delete(st.accepted, id)
 	}
+	st.recordRequired()
 	var wg sync.WaitGroup // concurrently, because a server may take seconds to exit
 	for _, id := range gone {
 		wg.Go(func() { st.Gateway.Remove(id) })

@@ -158,7 +158,7 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, k 
 			st.setEndpoint(w.baseURL(w.address) + mainPath) // until the port is known
 		}
 		w.listening, w.missing, w.starting = st.setEndpoint, st.Gateway.AwaitOperation, starting
-		w.servers = st.Gateway.Manager()
+		w.servers, w.required = st.Gateway.Manager(), st.requiredServers
 		addGatewayMetrics(m.recorder.Telemetry, st.Gateway)
 		st.start(ctx, starting)
 		transports["socket"] = st.clients.open

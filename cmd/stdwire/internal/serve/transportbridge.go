@@ -106,6 +106,11 @@ func (x *transportBridge) run(ctx context.Context, std *term.Streams) error {
 	addGatewayMetrics(recorder.Telemetry, b.gateway)
 	if x.web.address != "" {
 		x.web.servers = b.gateway.Manager()
+		all := make(map[string]bool) // the only server
+		for _, id := range x.web.servers.IDs() {
+			all[id] = true
+		}
+		x.web.required = func() map[string]bool { return all }
 		return x.web.serve(ctx, std, &endpoints{main: &endpoint{server: b.server}}, nil, log)
 	}
 	if std.InTerminal {
