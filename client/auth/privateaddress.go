@@ -9,6 +9,8 @@ import (
 	"net/netip"
 	"syscall"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/keepalive"
 )
 
 // reservedPrefixes are networks outside the public internet that [netip.Addr] has no method for.
@@ -57,12 +59,9 @@ func (a *Authorizer) defaultHTTPClient() *http.Client {
 			at.Addr())
 	}
 	dialer := net.Dialer{Timeout: 10 * time.Second, ControlContext: checkAddress}
-	direct := &http.Transport{
-		DialContext: dialer.DialContext, ForceAttemptHTTP2: true,
-		TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 10 * time.Second, MaxIdleConns: 10,
-		MaxResponseHeaderBytes: 64 << 10, DisableKeepAlives: true,
-		TLSClientConfig: a.options.TLS.Clone(),
-	}
+	direct := keepalive.Transport()
+	direct.Proxy, direct.DialContext, direct.DisableKeepAlives = nil, dialer.DialContext, true
+	direct.MaxResponseHeaderBytes, direct.TLSClientConfig = 64<<10, a.options.TLS.Clone()
 	proxied := direct.Clone()
 	proxied.Proxy = http.ProxyFromEnvironment
 	proxied.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/internal/keepalive"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -38,6 +39,7 @@ type Conn struct {
 	inbox       chan delivery
 	requests    chan *postRequest // passes requests to idle workers
 	idleWorkers chan struct{}     // semaphore: idle workers
+	silence     silence
 
 	mu              sync.Mutex
 	closed          bool
@@ -96,16 +98,10 @@ func (c *Conn) newHTTPClient() *http.Client {
 	if c.options.HTTP != nil {
 		own = *c.options.HTTP
 	} else {
-		own.Transport = &http.Transport{
-			Proxy:                  http.ProxyFromEnvironment,
-			DialContext:            (&net.Dialer{Timeout: 30 * time.Second}).DialContext,
-			ForceAttemptHTTP2:      true,
-			TLSClientConfig:        c.options.TLS,
-			MaxIdleConnsPerHost:    c.options.MaxCalls,
-			IdleConnTimeout:        90 * time.Second,
-			TLSHandshakeTimeout:    10 * time.Second,
-			MaxResponseHeaderBytes: 256 << 10,
-		}
+		transport := keepalive.Transport()
+		transport.TLSClientConfig = c.options.TLS
+		transport.MaxIdleConnsPerHost = c.options.MaxCalls
+		own.Transport = transport
 	}
 	if c.options.Wrap != nil {
 		own.Transport = c.options.Wrap(cmp.Or(own.Transport, http.DefaultTransport))

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/internal/printable"
@@ -86,6 +87,10 @@ func (e *textError) Unwrap() error { return e.err }
 // connection when part of the request had been written to it.
 const serverClosedIdle = "http: server closed idle connection"
 
+// http2Prefix begins the text of errors of an HTTP/2 connection, which net/http does not export
+// either, such as that of a ping without an answer.
+const http2Prefix = "http2: "
+
 // requestError returns the error of a request without a response. It omits the URL's secret parts.
 func requestError(req *http.Request, err error) error {
 	if cause := context.Cause(req.Context()); cause != nil {
@@ -98,7 +103,8 @@ func requestError(req *http.Request, err error) error {
 		err = io.ErrUnexpectedEOF
 	}
 	if op, _ := errors.AsType[*net.OpError](err); errors.Is(err, io.ErrUnexpectedEOF) ||
-		op != nil && op.Op == "read" || err.Error() == serverClosedIdle {
+		op != nil && op.Op == "read" || err.Error() == serverClosedIdle ||
+		strings.HasPrefix(err.Error(), http2Prefix) {
 		return fmt.Errorf("%s %s: %w: %w", req.Method, redactURL(req.URL), ErrDisconnected, err)
 	}
 	return fmt.Errorf("%s %s: %w", req.Method, redactURL(req.URL), err)

@@ -36,13 +36,31 @@ type pipeListener struct {
 
 	mu     sync.Mutex
 	dialed []string // the addresses
+	ends   []*pipeEnd
+}
+
+// die makes all connections dead: they accept bytes and pass nothing on.
+func (p *pipeListener) die() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range p.ends {
+		e.dead.Store(true)
+	}
 }
 
 // A pipeEnd is the client's end of a connection.
 type pipeEnd struct {
 	net.Conn
 	once  sync.Once
+	dead  atomic.Bool
 	pipes *pipeListener
+}
+
+func (e *pipeEnd) Write(text []byte) (int, error) {
+	if e.dead.Load() {
+		return len(text), nil
+	}
+	return e.Conn.Write(text)
 }
 
 func (e *pipeEnd) Close() error {
@@ -69,7 +87,11 @@ func (p *pipeListener) dial(ctx context.Context, _, address string) (net.Conn, e
 	select {
 	case p.conns <- far:
 		p.open.Add(1)
-		return &pipeEnd{Conn: near, pipes: p}, nil
+		e := &pipeEnd{Conn: near, pipes: p}
+		p.mu.Lock()
+		p.ends = append(p.ends, e)
+		p.mu.Unlock()
+		return e, nil
 	case <-p.closed:
 		return nil, net.ErrClosed
 	case <-ctx.Done():

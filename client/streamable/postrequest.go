@@ -108,10 +108,12 @@ func (r *postRequest) roundTrip() error {
 			return err
 		}
 	}
+	do := c.do
 	if idempotentMethods[r.method] {
 		markIdempotent(req.Header)
+		do = c.doIdempotent
 	}
-	resp, err := c.do(req)
+	resp, err := do(req)
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,6 @@ import (
 	"mime"
 	"net/http"
 	"time"
-
-	"github.com/stdwire/stdwire/client"
 )
 
 // mediaType returns the media type of a response, "" if it has no valid one.
@@ -21,25 +19,29 @@ func mediaType(resp *http.Response) string {
 
 // do sends a request, and reports activity to the client.
 func (c *Conn) do(req *http.Request) (*http.Response, error) {
+	if c.silence.begin() {
+		c.httpClient.CloseIdleConnections()
+	}
 	resp, err := c.httpClient.Do(req)
 	if err != nil {
+		c.dropIdle()
 		return nil, requestError(req, err)
 	}
-	c.link.Received()
-	resp.Body = &activityBody{resp.Body, c.link}
+	c.received()
+	resp.Body = &activityBody{resp.Body, c}
 	return resp, nil
 }
 
 // An activityBody reports to the client when data arrives.
 type activityBody struct {
 	io.ReadCloser
-	link *client.Link
+	c *Conn
 }
 
 func (b *activityBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
-		b.link.Received()
+		b.c.received()
 	}
 	return n, err
 }

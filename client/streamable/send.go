@@ -70,6 +70,7 @@ func (c *Conn) sendCancelled(s *legacyState, text, params []byte) error {
 	if err != nil {
 		return nil
 	}
+	c.dropIdle()
 	c.mu.Lock()
 	r := c.inFlight[id]
 	closeOnly := r != nil && (r.modern || !r.sent)

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/keepalive"
 	"github.com/stdwire/stdwire/internal/oauth"
 )
 
@@ -21,7 +22,7 @@ type issuerClient struct{ client http.Client }
 // newIssuerClient returns a client that follows no redirects, because only the configured address
 // is trusted.
 func newIssuerClient(client *http.Client) *issuerClient {
-	c := &issuerClient{}
+	c := &issuerClient{http.Client{Transport: keepalive.Transport()}}
 	if client != nil {
 		c.client = *client
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/keepalive"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -34,9 +35,10 @@ func (h *Handler) Serve(ctx context.Context, l net.Listener) error {
 	web := &http.Server{
 		Handler: h, ErrorLog: slog.NewLogLogger(h.o.Logger.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		HTTP2: keepalive.ServerHTTP2(),
 	}
 	served := make(chan error, 1)
-	go func() { served <- web.Serve(l) }()
+	go func() { served <- web.Serve(keepalive.Listener(l)) }()
 	select {
 	case err := <-served:
 		h.Close()

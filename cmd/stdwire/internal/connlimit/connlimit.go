@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/keepalive"
 	"github.com/stdwire/stdwire/internal/lograte"
 )
 
 // A Listener limits the number of open connections, in all and for each address. When the limit is
 // reached, it closes an idle connection: of the same address if that has reached its share, else of
 // the address with the most connections. An address may have at most half of the connections that
-// the others leave.
+// the others leave. Connections of clients that have vanished are noticed by package keepalive.
 type Listener struct {
 	net.Listener
 	places *quota.Pool // by address
@@ -45,7 +46,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		}
 		c := &limitedConn{Conn: conn, listener: l,
 			address: lograte.Network(conn.RemoteAddr().String()).String()}
-		if l.admit(c) {
+		if keepalive.Accepted(conn); l.admit(c) {
 			return c, nil
 		}
 		refuseConnection(conn)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/keepalive"
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
@@ -49,7 +50,7 @@ func newDestination(signal string, s Signal, retryTime time.Duration) *destinati
 	if u, err := url.Parse(s.URL); err == nil {
 		name = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport := keepalive.Transport()
 	transport.MaxIdleConnsPerHost = 1
 	if s.Roots != nil {
 		transport.TLSClientConfig = &tls.Config{RootCAs: s.Roots}

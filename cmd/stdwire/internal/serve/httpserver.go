@@ -22,6 +22,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/api"
+	"github.com/stdwire/stdwire/internal/keepalive"
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
@@ -174,7 +175,7 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 		Handler: w.watched.handler(w.recorder.Handler(mux)), ConnState: listener.TrackState,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ReadTimeout: bodyTimeout,
+		ReadTimeout: bodyTimeout, HTTP2: keepalive.ServerHTTP2(),
 	}
 	var serving net.Listener = listener
 	if secure != nil {
