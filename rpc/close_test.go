@@ -68,13 +68,19 @@ func TestErr(t *testing.T) {
 					"later call":   w.peer.Call(t.Context(), "m", nil, nil),
 					"later note":   w.peer.Notify(t.Context(), "m", nil),
 					"later batch":  w.peer.Batch(t.Context(), []*rpc.BatchCall{{Method: "m"}}),
-					"handler":      <-inside,
 				} {
 					assert.ErrorIs(t, err, rpc.ErrClosed, name)
 					assert.Assert(t, !errors.Is(err, context.Canceled), name)
 					if tc.err != nil {
 						assert.ErrorIs(t, err, tc.err, name)
 					}
+				}
+				cause := <-inside
+				if tc.name == "Shutdown" {
+					assert.Equal(t, cause, rpc.ErrShutdown)
+				} else {
+					assert.ErrorIs(t, cause, rpc.ErrClosed)
+					assert.Assert(t, tc.err == nil || errors.Is(cause, tc.err), cause)
 				}
 				// All methods may be called again.
 				assert.NilError(t, w.peer.Close())
@@ -293,14 +299,21 @@ func TestDrain(t *testing.T) {
 				assert.Equal(t, time.Since(begin), time.Duration(0))
 				assert.Equal(t, w.peer.Wait(), io.EOF)
 				assert.Equal(t, time.Since(begin), min(tc.drain, tc.takes))
-				assert.ErrorIs(t, back, rpc.ErrClosed)
-				assert.ErrorIs(t, back, io.EOF)
+				if name == "too short" {
+					assert.Equal(t, back, rpc.ErrShutdown)
+				} else {
+					assert.ErrorIs(t, back, rpc.ErrClosed)
+					assert.ErrorIs(t, back, io.EOF)
+				}
 				if tc.drain > 0 {
 					assert.NilError(t, noted)
 				}
-				if tc.answered {
+				switch {
+				case tc.answered:
 					w.expect(result("1", `"late"`))
-				} else {
+				case tc.drain > 0:
+					w.expect(`{"jsonrpc":"2.0","id":1,"error":{"code":-31999,"message":"…"}}`)
+				default:
 					w.expect()
 				}
 			})

@@ -92,6 +92,10 @@ var (
 		"rpc: the peer sends more notifications than can be queued, and none was finished for 10 seconds")
 	// ErrProtocol matches the error of a call whose response is invalid.
 	ErrProtocol = errors.New("rpc: the peer broke the protocol")
+	// ErrShutdown is the cause of a handler's context when this side shuts down and the time for
+	// requests in progress is over. A handler's error that would be an internal error is then sent
+	// as an error with the code [CodeBusy].
+	ErrShutdown = errors.New("rpc: shutting down")
 	// ErrCancelled is the cause of a handler's context after the other side cancelled the request.
 	ErrCancelled = errors.New("rpc: cancelled by the peer")
 )

@@ -103,7 +103,7 @@ func AppendResponse(
 	case req.IsNotification():
 		return dst, err
 	case err != nil:
-		return appendError(dst, req.ID, wireError(err)), err
+		return appendError(dst, req.ID, wireError(ctx, err)), err
 	}
 	return response, nil
 }
@@ -134,7 +134,7 @@ func (e *PanicError) Error() string {
 // AppendError appends an error response. An err that neither is nor wraps an [*Error] becomes
 // [ErrInternal].
 func AppendError(dst []byte, id ID, err error) []byte {
-	return appendError(dst, id, wireError(err))
+	return appendError(dst, id, errorFor(err))
 }
 
 // AppendRequest appends a request, or a notification if id is the zero ID. Params are as for

@@ -202,6 +202,28 @@ func (p *Peer) drain() {
 	case <-p.state.idle:
 		_ = p.out.flush(ctx)
 	case <-ctx.Done():
+		if p.o.Drain > 0 {
+			p.abandon()
+		}
+	}
+}
+
+// answerTimeout is how long handlers may take to return after their contexts ended by a shutdown.
+const answerTimeout = 250 * time.Millisecond
+
+// abandon cancels the requests in progress with [ErrShutdown], and lets them be answered.
+func (p *Peer) abandon() {
+	p.update(func(s *state) {
+		for _, in := range s.inflight {
+			in.request.cancel(ErrShutdown)
+		}
+	})
+	ctx, cancel := context.WithTimeout(p.ctx, answerTimeout)
+	defer cancel()
+	select {
+	case <-p.state.idle:
+		_ = p.out.flush(ctx)
+	case <-ctx.Done():
 	}
 }
 
@@ -240,8 +262,8 @@ func (p *Peer) Close() error {
 }
 
 // Shutdown refuses new requests with [ErrBusy], waits until the running handlers have returned and
-// their responses are written, and closes. If ctx ends first, it closes at once and returns the
-// error of ctx.
+// their responses are written, and closes. If ctx ends first, it cancels the requests in progress
+// with [ErrShutdown], waits up to 250 ms more for their responses, and returns the error of ctx.
 func (p *Peer) Shutdown(ctx context.Context) error {
 	p.update(func(s *state) { s.refusing = true })
 	defer p.fail(nil)
@@ -254,6 +276,7 @@ func (p *Peer) Shutdown(ctx context.Context) error {
 	case <-p.done:
 		return nil
 	case <-ctx.Done():
+		p.abandon()
 		return ctxError(ctx)
 	}
 }

@@ -394,7 +394,7 @@ func (p *Peer) reply(in *inboundMessage, response *buffer.Buffer, err error) (du
 	case err != nil && cancelled:
 		failure = p.o.Cancellation.Reply
 	case err != nil:
-		failure = wireError(err)
+		failure = wireError(&in.request, err)
 	}
 	if failure != nil {
 		response = buffer.Get(0)
@@ -436,8 +436,19 @@ func (p *Peer) sendResponse(response *buffer.Buffer) (due bool, err error) {
 	return due, err
 }
 
-// wireError returns the error object that the other side gets for a handler's error.
-func wireError(err error) *Error {
+// wireError returns the error object that the other side gets for an error of a handler with ctx.
+func wireError(ctx context.Context, err error) *Error {
+	e := errorFor(err)
+	if e.Code == CodeInternalError && errors.Is(context.Cause(ctx), ErrShutdown) {
+		return errShutdown
+	}
+	return e
+}
+
+var errShutdown = Errorf(CodeBusy, "shutting down: the request was not finished")
+
+// errorFor returns the error that err is or wraps, or ErrInternal.
+func errorFor(err error) *Error {
 	e, ok := err.(*Error)
 	if !ok {
 		// Contained, because err may have methods of the application.

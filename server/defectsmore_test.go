@@ -159,7 +159,7 @@ func TestG17HandlersEndWithTheirClient(t *testing.T) {
 		}
 		k.stream.Close()
 		for range places {
-			assert.ErrorIs(t, <-s.ended, rpc.ErrClosed)
+			assert.ErrorIs(t, <-s.ended, rpc.ErrShutdown)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,8 @@ const drainTimeout = 1500 * time.Millisecond
 const abandonTimeout = 3 * time.Second
 
 // Serve serves one client on stream, until the client closes it or ctx ends. Then it lets calls in
-// progress finish for up to 1.5 s, and returns when all its goroutines have ended. It returns nil
+// progress finish for up to 1.5 s, or [Options].ShutdownTimeout if ctx ends, answers the rest with
+// an error with the code [rpc.CodeBusy], and returns when all its goroutines have ended. It returns nil
 // if the client has closed the stream between two messages or ctx has ended, and otherwise the
 // error that ended the connection. It also returns an error if an operation still runs 3 s after
 // its context has ended. The client chooses the framing, newline or Content-Length, with its first
@@ -61,9 +63,9 @@ func (s *Server) Serve(ctx context.Context, stream io.ReadWriteCloser) error {
 	case <-peer.Closed():
 	case <-ctx.Done():
 		c.Finish()
-		grace, cancel := context.WithTimeout(c.ctx, drainTimeout)
+		grace, cancel := context.WithTimeout(c.ctx, cmp.Or(s.o.ShutdownTimeout, drainTimeout))
 		defer cancel()
-		_ = peer.Shutdown(grace) // after grace, it closes the connection
+		_ = peer.Shutdown(grace) // after grace, it cancels the calls and closes the connection
 	}
 	select {
 	case <-peer.Done():

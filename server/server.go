@@ -136,6 +136,8 @@ type Options struct {
 	// becomes an error.
 	Limits   rpc.Limits
 	PageSize int // items in one page of a list; 0: 1000
+	// ShutdownTimeout is how long calls may continue after the context of Serve has ended; 0: 1.5 s
+	ShutdownTimeout time.Duration
 	// MaxSubscriptions limits the open subscriptions/listen requests of one connection; 0: 1024.
 	MaxSubscriptions int
 	// Tools selects how operations become tools; the default is one tool for each operation.

@@ -67,7 +67,7 @@ func BecomeTask(ctx context.Context) error {
 func (s *Server) Close(ctx context.Context) error {
 	for _, t := range s.tasks.beginShutdown() {
 		go t.end(outcome{
-			failure: rpc.Errorf(rpc.CodeInternalError,
+			failure: rpc.Errorf(rpc.CodeBusy,
 				"The server was shut down before the task was done")})
 	}
 	select {

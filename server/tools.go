@@ -293,6 +293,10 @@ func (r *request) runOperation(ctx context.Context, tool, operation string, type
 		if errors.Is(envelope.Err, dispatch.ErrBusy) {
 			return nil, rpc.Errorf(rpc.CodeBusy, "%s", envelope.Err.Message)
 		}
+		if code := envelope.Err.Code; (code == dispatch.Cancelled ||
+			code == dispatch.InternalError) && errors.Is(context.Cause(ctx), rpc.ErrShutdown) {
+			return nil, rpc.ErrShutdown // not the caller's doing
+		}
 		switch lacking, stopped := errors.AsType[*inputRequiredError](envelope.Err); {
 		case stopped && r.task.created():
 			return nil, lacking.failure

@@ -101,6 +101,27 @@ var fixtures = map[string]func(args []string){
 			}
 		})
 	},
+	// hang has a tool, a resource and a prompt, and answers no call of them, but creates a file.
+	"hang": func(args []string) {
+		answers := map[string]string{
+			"initialize":               `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{},"prompts":{}},"serverInfo":{"name":"hang","version":"1"}}`,
+			"tools/list":               `{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`,
+			"resources/list":           `{"resources":[{"name":"r","uri":"x:r"}]}`,
+			"resources/templates/list": `{"resourceTemplates":[]}`,
+			"prompts/list":             `{"prompts":[{"name":"p"}]}`,
+		}
+		serveLines(func(m message, reply func(string)) {
+			switch result := answers[m.Method]; {
+			case result != "":
+				reply(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result))
+			case m.Method == "server/discover":
+				reply(fmt.Sprintf(
+					`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, m.ID))
+			case m.ID != nil:
+				_ = os.WriteFile(args[0], nil, 0o600)
+			}
+		})
+	},
 	// refuse answers every request with an error.
 	"refuse": func([]string) {
 		serveLines(func(m message, reply func(string)) {

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -124,15 +123,18 @@ func TestNoOrphansOfServers(t *testing.T) {
 				words := []string{"sh", "-c", "trap '' TERM HUP INT; setsid sleep " + marker +
 					" & sleep " + marker + " & sleep " + marker}
 				if !slices.Contains(args, "--") {
-					words = []string{behindConfig(t, words)}
+					words = []string{configWith(t, "stubborn", words)}
 				}
 				if outer, inner := 2, args[2:]; name == "a gateway behind another" {
 					self, err := os.Executable()
 					assert.NilError(t, err)
 					words = append(args[:outer:outer],
-						behindConfig(t, slices.Concat([]string{self}, inner, words)))
+						configWith(t, "stubborn", slices.Concat([]string{self}, inner, words)))
 				} else {
 					words = append(slices.Clip(args), words...)
+				}
+				if i := slices.Index(words, "@x"); i > 0 {
+					words[i] += marker // a connection of its own
 				}
 				p := pipe(t, words...)
 				t.Cleanup(func() { _ = p.Process.Signal(syscall.SIGKILL) })
@@ -153,16 +155,6 @@ func TestNoOrphansOfServers(t *testing.T) {
 			})
 		}
 	}
-}
-
-// behindConfig returns a configuration with a server of this command.
-func behindConfig(t *testing.T, words []string) string {
-	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
-		"stubborn": map[string]any{"command": words[0], "args": words[1:]}}})
-	assert.NilError(t, err)
-	path := filepath.Join(t.TempDir(), "mcp.json")
-	assert.NilError(t, os.WriteFile(path, text, 0o600))
-	return path
 }
 
 // sleeping counts the processes that sleep for marker seconds.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -41,6 +42,11 @@ func (x *exchange) answer(e dispatch.Envelope) *refusal {
 	if !e.Success() && errors.Is(e.Err, dispatch.ErrBusy) {
 		return &refusal{status: http.StatusServiceUnavailable, err: e.Err,
 			header: [2]string{"Retry-After", "1"}}
+	}
+	if !e.Success() && e.Err.Code == dispatch.Cancelled &&
+		errors.Is(context.Cause(x.r.Context()), http.ErrServerClosed) {
+		return refuse(http.StatusServiceUnavailable, dispatch.Cancelled,
+			"the server is shutting down, and the call was not finished").with("Retry-After", "5")
 	}
 	status := http.StatusOK
 	if !e.Success() {

@@ -145,7 +145,7 @@ func TestServeEndsWithGrace(t *testing.T) {
 				assert.NilError(t, err)
 				assert.Equal(t, answer, "released")
 			} else {
-				assert.ErrorIs(t, err, rpc.ErrClosed)
+				assert.ErrorIs(t, err, rpc.ErrBusy)
 			}
 			_ = client.Wait()
 		})

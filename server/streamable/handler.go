@@ -2,7 +2,8 @@ package streamable
 
 import (
 	"context"
-	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,8 +13,14 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// ErrClosed is the cause of a request's context when [Handler.Close] ended the request.
-var ErrClosed = errors.New("streamable: the handler was closed")
+// ErrClosed is the cause of a request's context when [Handler.Close] or [Handler.Shutdown] ended
+// the request. It matches [rpc.ErrShutdown].
+var ErrClosed error = closedError{}
+
+type closedError struct{}
+
+func (closedError) Error() string { return "streamable: the handler was closed" }
+func (closedError) Unwrap() error { return rpc.ErrShutdown }
 
 // A Handler serves MCP over HTTP. It is safe for concurrent use. Call Close or Shutdown when it is
 // no longer used, to end its sessions.
@@ -97,9 +104,10 @@ func (h *Handler) signalDrained() {
 }
 
 // Shutdown closes the handler gracefully. It refuses new requests with 503, ends subscriptions with
-// their result, waits for running requests until ctx ends, and then calls Close. It returns the
-// context's error if requests were still running. Call it before [http.Server.Shutdown], which
-// waits for streams but does not end them.
+// their result, waits for running requests until ctx ends, and cancels the others, which have 250
+// ms to be answered with 503 or, in a stream, an error with the code [rpc.CodeBusy]. Then it calls
+// Close. It returns the context's error if requests were still running. Call it before
+// [http.Server.Shutdown], which waits for streams but does not end them.
 func (h *Handler) Shutdown(ctx context.Context) error {
 	h.mu.Lock()
 	if h.draining == nil {
@@ -123,9 +131,34 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 	case <-drained:
 	case <-ctx.Done():
 		err = ctx.Err()
+		h.cancelRequests()
+		select {
+		case <-drained:
+		case <-time.After(answerTimeout):
+		}
 	}
 	h.Close()
 	return err
+}
+
+// answerTimeout is how long cancelled requests may take to be answered.
+const answerTimeout = 250 * time.Millisecond
+
+// cancelRequests cancels all requests, which are answered with the error of a shutdown.
+func (h *Handler) cancelRequests() {
+	h.mu.Lock()
+	for reply := range h.inflight {
+		reply.ctx.cancel(ErrClosed)
+	}
+	sessions := slices.Collect(maps.Values(h.sessions))
+	h.mu.Unlock()
+	for _, s := range sessions {
+		s.mu.Lock()
+		for _, r := range s.requests {
+			r.cancel(ErrClosed)
+		}
+		s.mu.Unlock()
+	}
 }
 
 // Close cancels all requests, closes all sessions and streams, and ends subscriptions with their

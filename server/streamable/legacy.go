@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
@@ -150,10 +151,11 @@ func (x *httpRequest) serveRequest(s *session, t *slot, b *buffer.Buffer, m *rpc
 						r = response{} // the client cancelled it
 					}
 				}()
-				answer, _ := s.h.answer(ctx, nil, s.handler(st), request)
+				answer, err := s.h.answer(ctx, nil, s.handler(st), request)
 				request.Params = nil
 				freeIfLarge(text) // free a large body before the response waits to be read
 				r.text, r.refused = own.holdResponse(id, answer, 0)
+				r.refused = cmp.Or(refusalOf(ctx, id, err), r.refused)
 				return r
 			}, nil
 		})

@@ -2,6 +2,7 @@ package streamable
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -105,12 +106,15 @@ func (x *httpRequest) reply(conn *server.Conn, in, out *buffer.Buffer, m *rpc.Me
 		}, request)
 	request.Params, m.Params, h.arguments, h.subject, h.version = nil, nil, nil, nil, nil
 	freeIfLarge(in) // free a large body before the response waits to be read
-	reply.send(out, m.ID, response, statusOf(err, h))
+	reply.send(out, m.ID, response, statusOf(err, h), refusalOf(&reply.ctx, m.ID, err))
 }
 
 // send reserves the memory of the response, which it moves to out, and writes the response.
-func (r *modernResponse) send(out *buffer.Buffer, id rpc.ID, response []byte, status int) {
-	response, refused := r.x.memory.holdResponse(id, response, 0)
+// refused, if not nil, replaces a response before which nothing was sent.
+func (r *modernResponse) send(out *buffer.Buffer, id rpc.ID, response []byte, status int,
+	refused *refusal) {
+	response, noMemory := r.x.memory.holdResponse(id, response, 0)
+	refused = cmp.Or(refused, noMemory)
 	if cap(response) > cap(out.B) {
 		out.Take().Free() // the response is in other memory
 	}

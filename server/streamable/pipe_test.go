@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
 
 	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/streamable"
@@ -387,7 +388,10 @@ func TestShutdownGivesUp(t *testing.T) {
 		assert.ErrorIs(t, <-b.ended, streamable.ErrClosed)
 		assert.ErrorIs(t, <-b.ended, streamable.ErrClosed)
 		for range 2 {
-			_ = (<-answers).text()
+			a := <-answers
+			assert.Equal(t, a.StatusCode, 503)
+			assert.Equal(t, a.Header.Get("Retry-After"), "5")
+			assert.Assert(t, cmp.Contains(a.text(), `"code":-31999`))
 		}
 		modern.Close()
 		legacy.Close()

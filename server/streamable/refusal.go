@@ -3,6 +3,7 @@ package streamable
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"maps"
 	"net/http"
@@ -57,6 +58,21 @@ func newRefusal(status, code int, format string, args ...any) *refusal {
 func shutdownRefusal() *refusal {
 	return newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy,
 		"the server is shutting down").withHeader("Retry-After", "5")
+}
+
+// refusalOf returns the refusal that answers a request with ctx whose handler has returned err
+// because of a shutdown, or nil.
+func refusalOf(ctx context.Context, id rpc.ID, err error) *refusal {
+	if err == nil || !errors.Is(context.Cause(ctx), ErrClosed) {
+		return nil
+	}
+	refused := shutdownRefusal().forID(id)
+	if e, ok := errors.AsType[*rpc.Error](err); ok && e.Code == rpc.CodeBusy {
+		refused.err = e
+	} else if ok && e.Code != rpc.CodeInternalError {
+		return nil
+	}
+	return refused
 }
 
 // slotRefusal refuses a request for which there is no slot: with 429 if the caller has used its

@@ -48,7 +48,9 @@ func (h *Handler) Serve(ctx context.Context, l net.Listener) error {
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	_ = h.Shutdown(drain) // an error means that requests were cancelled
-	err := web.Shutdown(drain)
+	answered, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTimeout)
+	defer cancel()
+	err := web.Shutdown(answered)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = web.Close()
 	}

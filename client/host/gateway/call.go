@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 )
@@ -40,8 +41,15 @@ func (g *Gateway) runCall(ctx context.Context, c *call,
 		defer func(began time.Time) { g.audit.record(ctx, c, began, err) }(time.Now())
 	}
 	err = c.runWithinLimits(ctx, g, stateKind == stateOfInflight, do)
+	if err != nil && (errors.Is(context.Cause(ctx), rpc.ErrShutdown) ||
+		errors.Is(err, host.ErrClosed)) {
+		err = &clientReply{errShuttingDown, err}
+	}
 	return err
 }
+
+// errShuttingDown is the error of a call that the gateway does not finish because it ends.
+var errShuttingDown = rpc.Errorf(rpc.CodeBusy, "the gateway is shutting down")
 
 // runWithinLimits makes a call within the limits, between the interceptors. Options.Before is
 // skipped when the call resumes an in-flight call, whose arguments were sent before.

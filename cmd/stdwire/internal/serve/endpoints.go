@@ -37,6 +37,9 @@ type endpoint struct {
 // ones.
 const drainTimeout = 3 * time.Second
 
+// answerTimeout is how long requests that are cancelled then may take to be answered.
+const answerTimeout = 250 * time.Millisecond
+
 const (
 	mainPath    = "/mcp"
 	profilePath = mainPath + "/{profile}"

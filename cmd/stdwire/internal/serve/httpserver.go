@@ -181,6 +181,9 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 	if secure != nil {
 		serving = tls.NewListener(listener, secure)
 	}
+	requests, cancelRequests := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancelRequests(nil)
+	web.BaseContext = func(net.Listener) context.Context { return requests }
 	std.Servers.DelaySignal(drainTimeout)
 	defer std.Servers.Served()
 	served := make(chan error, 1)
@@ -196,13 +199,20 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 	case <-ctx.Done():
 	}
 	watching.Wait()
+	logShutdown(ctx, log)
 	manager.notify("STOPPING=1")
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	e.stop(grace)
-	err = web.Shutdown(grace)
+	// MCP requests have been answered, calls of the HTTP API may still run.
+	if err = web.Shutdown(grace); errors.Is(err, context.DeadlineExceeded) {
+		cancelRequests(http.ErrServerClosed)
+		answered, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTimeout)
+		defer cancel()
+		err = web.Shutdown(answered)
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = web.Close() // it cancels running requests
+		err = web.Close()
 	}
 	err = errors.Join(err, e.close(grace))
 	<-served

@@ -101,7 +101,7 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, k 
 		}
 		options = b.Options(log)
 	}
-	options.StateKey = w.stateKey
+	options.StateKey, options.ShutdownTimeout = w.stateKey, shutdownTimeout
 	m.recorder.Server(&options)
 	starting := newStartup()
 	if m.isEnabled() {
@@ -170,5 +170,5 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, k 
 	if std.InTerminal {
 		std.Err.Printf("stdwire: an MCP server on stdin and stdout, for a client to start; Ctrl-D or Ctrl-C stops it")
 	}
-	return errors.Join(serveStdio(ctx, std, s), o.Close())
+	return errors.Join(serveStdio(ctx, std, s, log), o.Close())
 }

@@ -92,7 +92,8 @@ func (x *transportBridge) run(ctx context.Context, std *term.Streams) error {
 	defer recorder.Close()
 	log = recorder.Logger(log)
 	x.recorder, x.web.recorder = recorder, recorder
-	options := server.Options{StateKey: x.web.stateKey, Logger: log}
+	options := server.Options{StateKey: x.web.stateKey, Logger: log,
+		ShutdownTimeout: shutdownTimeout}
 	recorder.Server(&options)
 	b, err := startBridge(ctx, std, x.name(),
 		func(*host.Manager) host.Server { return x.server(std, log) }, options)
@@ -116,7 +117,7 @@ func (x *transportBridge) run(ctx context.Context, std *term.Streams) error {
 	if std.InTerminal {
 		std.Err.Printf("stdwire: an MCP server on stdin and stdout, for a client to start; Ctrl-D or Ctrl-C stops it")
 	}
-	return serveStdio(ctx, std, b.server)
+	return serveStdio(ctx, std, b.server, log)
 }
 
 // server returns the server behind the bridge.
