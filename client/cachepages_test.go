@@ -34,6 +34,26 @@ func paged(generation *int, ttls ...int) func(what string) string {
 	}
 }
 
+// Pages with the same cursor have the same key in the cache, which must not mix them up.
+func TestCacheOfAConstantCursor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		c, _ := answer(t, Options{}, all, func(what string) string {
+			if what == "tools/list" {
+				n = 0
+			}
+			members := fmt.Sprintf(`"tools":[{"name":"t%d","inputSchema":{"type":"object"}}]`, n)
+			if n++; n < 4 {
+				members += `,"nextCursor":"next"`
+			}
+			return hinted(60_000, "private", members)
+		})
+		for range 3 {
+			assert.Equal(t, names(c.Tools(t.Context()), toolName), "t0 t1 t2 t3")
+		}
+	})
+}
+
 // Each page is stored separately. An expired page is fetched with its cursor. If the cursor is no
 // longer valid, all stored pages are fetched again, and the caller does not notice.
 func TestCachePages(t *testing.T) {

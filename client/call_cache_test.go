@@ -387,7 +387,7 @@ func TestCacheOfNonsense(t *testing.T) {
 			assert.ErrorIs(t, err, rpc.ErrProtocol)
 		}
 		for _, err := range c.Prompts(t.Context()) {
-			assert.ErrorContains(t, err, "circle")
+			assert.NilError(t, err)
 		}
 		bad = false
 		r, err := c.ReadResource(t.Context(), "a:1")

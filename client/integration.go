@@ -57,6 +57,7 @@ type definitions struct {
 	Templates []json.RawMessage `json:"resourceTemplates"`
 	Prompts   []json.RawMessage `json:"prompts"`
 	Skills    []json.RawMessage `json:"skills"`
+	Tasks     []json.RawMessage `json:"tasks"`
 }
 
 // ToolDefinitions yields the tools of [Client.Tools] as the server wrote them.

@@ -5,10 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
+	"log/slog"
 	"slices"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -20,36 +23,92 @@ const (
 	maxListBytes = 64 << 20
 )
 
-// items yields the elements of the pages of a list. what is their name in errors.
+// items yields the elements of the pages of a list, and at the end an [InvalidItemsError] if some of
+// them are invalid. what is their name in warnings.
 func items[R, T any](c *Client, what string, pages iter.Seq2[json.RawMessage, error], method string,
 	of func(*R) []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
 		count := 0
+		invalid := new(InvalidItemsError)
 		for page, err := range pages {
 			var list []T
 			if err == nil {
-				var r R
-				if bad := mcp.Unmarshal(c.removeOversized(page), &r); bad != nil {
-					err = c.listError(method, "an invalid result: %v", bad)
-				} else {
-					list = of(&r)
-				}
-				if count += len(list); count > maxItems {
-					err = c.listError(method, "more than %d %s", maxItems, what)
+				var ignored error
+				list, ignored, err = decodePage(method, c.removeOversized(page), of, invalid)
+				if err != nil {
+					err = c.listError(method, "an invalid result: %v", err)
+				} else if ignored != nil {
+					c.warn("a part of a list is ignored", slog.String("method", method),
+						slog.String("reason", printable.Line(ignored.Error())))
 				}
 			}
 			if err != nil {
 				yield(none, err)
 				return
 			}
+			if count += len(list); count > maxItems {
+				c.warnPartial(method, fmt.Sprintf("it has more than %d %s", maxItems, what))
+				list = list[:len(list)-(count-maxItems)]
+			}
 			for _, item := range list {
 				if !yield(item, nil) {
 					return
 				}
 			}
+			if count > maxItems {
+				break
+			}
+		}
+		if invalid.Count > 0 {
+			yield(none, &CallError{Server: c.o.Name, Method: method, Err: invalid})
 		}
 	}
+}
+
+// decodePage returns the elements of a page, and adds those that are invalid to invalid. ignored is
+// the error of an invalid member beside the list. It fails if the page has no list.
+func decodePage[R, T any](method string, page []byte, of func(*R) []T,
+	invalid *InvalidItemsError) (list []T, ignored, err error) {
+	var r R
+	whole := mcp.Unmarshal(page, &r)
+	if whole == nil {
+		return of(&r), nil, nil
+	}
+	var all definitions
+	if err := mcp.Unmarshal(page, &all); err != nil {
+		return nil, nil, err
+	}
+	member, before := listMembers[method], invalid.Count
+	for element := range jsonscan.Elements(jsonscan.Member(page, member)) {
+		o := openObject(make([]byte, 0, len(element)+len(member)+8))
+		o.key(member)
+		o.b = append(append(append(o.b, '['), element...), ']')
+		var r R
+		if err := mcp.Unmarshal(o.close(), &r); err != nil {
+			invalid.add(element, err)
+		} else {
+			list = append(list, of(&r)...)
+		}
+	}
+	if invalid.Count == before {
+		ignored = whole
+	}
+	return list, ignored, nil
+}
+
+// listMembers has the member of each list's result that is the list. Read-only.
+var listMembers = map[string]string{
+	mcp.MethodListTools: "tools", mcp.MethodListResources: "resources",
+	mcp.MethodListResourceTemplates: "resourceTemplates", mcp.MethodListPrompts: "prompts",
+	mcp.MethodListSkills: "skills", mcp.MethodReadDirectory: "resources",
+	mcp.MethodListTasks: "tasks",
+}
+
+// warnPartial warns that a list may be incomplete.
+func (c *Client) warnPartial(method, reason string) {
+	c.warn("a list may be incomplete", slog.String("method", method),
+		slog.String("reason", reason))
 }
 
 // pages yields the results of a paginated method (2026-07-28, Pagination). It holds a cached page
@@ -75,8 +134,13 @@ func (c *Client) pagesWith(ctx context.Context, method string, member []byte,
 			held = nil
 			return err == nil || yield(nil, err)
 		}
-		seen := make(map[[sha256.Size]byte]bool) // cursors, which may be long
-		var params, resume json.RawMessage       // resume are the params of the first page in held
+		// No conclusion is drawn from a cursor alone (2026-07-28, Pagination, "Implementation
+		// Guidelines"): a server may give the same one for each page.
+		seen := make(map[[sha256.Size]byte]bool)  // pages
+		asked := make(map[[sha256.Size]byte]bool) // cursors that were sent
+		var cursor []byte                         // of the next page
+		repeated := false                         // the cursor was sent before
+		var params, resume json.RawMessage        // resume are the params of the first page in held
 		opening := []byte{'{'}
 		if member != nil {
 			params = slices.Concat(opening, member, []byte{'}'})
@@ -87,29 +151,51 @@ func (c *Client) pagesWith(ctx context.Context, method string, member []byte,
 		for n := 0; n < maxPages; n++ {
 			var page json.RawMessage
 			r := &call{method: method, params: params, decode: page.UnmarshalJSON}
-			err := c.do(ctx, r, opts)
-			if _, refused := errors.AsType[*rpc.Error](err); refused && len(held) > 0 {
+			options := opts
+			if repeated { // the cache has another page for these params, and must not keep this one
+				options = append(slices.Clone(opts), Fresh())
+			}
+			err := c.do(ctx, r, options)
+			if repeated {
+				c.o.Cache.drop(method, "")
+			}
+			_, refused := errors.AsType[*rpc.Error](err)
+			if refused && len(held) > 0 {
 				n, params, opts = n-len(held)-1, resume, append(slices.Clone(opts), Fresh())
 				for _, page := range held {
 					size -= len(page)
 				}
-				held = nil
+				held, repeated = nil, false
 				clear(seen)
+				clear(asked)
 				continue
+			}
+			if refused && string(cursor) == `""` {
+				c.warnPartial(method, `the server refuses the cursor "", which it has given`)
+				return
 			}
 			if err != nil {
 				flush(err)
 				return
 			}
 			if size += len(page); size > maxListBytes {
-				flush(c.listError(method, "more than %d bytes in all pages", maxListBytes))
+				c.warnPartial(method, fmt.Sprintf("it has more than %d bytes", maxListBytes))
+				flush(nil)
 				return
 			}
+			sum := pageSum(page)
+			if seen[sum] {
+				c.warnPartial(method, "the server repeats a page and its cursor")
+				c.o.Cache.drop(method, "")
+				flush(nil)
+				return
+			}
+			seen[sum] = true
 			if len(held) == 0 {
 				resume = params
 			}
 			held = append(held, page)
-			cursor := jsonscan.Member(page, "nextCursor")
+			cursor = jsonscan.Member(page, "nextCursor")
 			last := cursor == nil || string(cursor) == "null" // "" is a cursor
 			if (last || !r.fromCache) && !flush(nil) {
 				return
@@ -121,18 +207,27 @@ func (c *Client) pagesWith(ctx context.Context, method string, member []byte,
 				flush(c.listError(method, "the cursor is not a string: %.40s", cursor))
 				return
 			}
-			sum := sha256.Sum256(cursor)
-			if seen[sum] {
-				flush(c.listError(method,
-					"the server's pages lead round in a circle: the cursor %.40s came twice",
-					cursor))
-				return
-			}
-			seen[sum] = true
+			sum = sha256.Sum256(cursor)
+			repeated = asked[sum]
+			asked[sum] = true
 			params = slices.Concat(opening, []byte(`"cursor":`), cursor, []byte{'}'})
 		}
-		flush(c.listError(method, "more than %d pages", maxPages))
+		c.warnPartial(method, fmt.Sprintf("it has more than %d pages", maxPages))
+		flush(nil)
 	}
+}
+
+// pageSum returns a digest of a page and its cursor, without what may differ each time.
+func pageSum(page []byte) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	for name, value := range jsonscan.Members(page) {
+		if !jsonscan.KeyIs(name, "_meta") && !jsonscan.KeyIs(name, "ttlMs") {
+			h.Write(name)
+			h.Write(value)
+		}
+	}
+	h.Sum(sum[:0])
+	return sum
 }
 
 // listError returns the error of an invalid list, and removes the list from the cache.

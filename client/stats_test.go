@@ -86,7 +86,7 @@ func TestOtherIDs(t *testing.T) {
 // The error of a call says that responses came, whose ids match nothing.
 func TestTimeoutWithOtherIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := Options{StartTimeout: time.Second}
+		o := Options{StartTimeout: time.Second, Era: mcp.Legacy}
 		_, err := o.Connect(t.Context(), stream(func(s *scripted) {
 			for m := s.read(); m.line != ""; m = s.read() {
 				s.send(`{"jsonrpc":"2.0","id":"r%s","result":{}}`+"\n", m.ID)

@@ -373,12 +373,9 @@ func TestTaskList(t *testing.T) {
 	})
 	tasks := 0
 	for task, err := range c.Tasks(t.Context()) {
-		if tasks++; err != nil {
-			assert.ErrorContains(t, err,
-				`server "server": tasks/list: the server's pages lead round in a circle`)
-			break
-		}
+		tasks++
+		assert.NilError(t, err)
 		assert.Equal(t, task.ID(), "T")
 	}
-	assert.Equal(t, tasks, 3)
+	assert.Equal(t, tasks, 1)
 }

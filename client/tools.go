@@ -62,9 +62,10 @@ func (c *Client) callTool(ctx context.Context, r *call, opts []CallOption) error
 }
 
 // Tools yields the tools of the server in its order, and fetches pages as needed (2026-07-28,
-// Tools, "Listing Tools"). An error is the last element: one of [Client.Call], or one that matches
-// [rpc.ErrProtocol] if the pages form a cycle or exceed 1,000 pages or 100,000 tools. The options
-// apply to the call for each page.
+// Tools, "Listing Tools"). An error is the last element: one of [Client.Call], one that matches
+// [rpc.ErrProtocol] for a page that is invalid, or one that wraps an [*InvalidItemsError], after all
+// valid tools, if others are invalid. A list ends with a warning in the log if the server repeats a page and its
+// cursor, and at 1,000 pages or 100,000 tools. The options apply to the call for each page.
 //
 // All lists omit definitions of more than 1 MiB, 20,000 objects or 200 levels, and log a warning.
 // Over HTTP, they also omit tools with invalid header annotations (2026-07-28, Streamable HTTP,
@@ -83,20 +84,19 @@ func (c *Client) needsToolList() bool {
 
 // learnTools stores what later calls need to know from a result of tools/list.
 func (c *Client) learnTools(result []byte) {
-	var page mcp.ListToolsResult
-	if mcp.Unmarshal(result, &page) != nil {
-		return // decoding for the caller reports the error
-	}
+	// decoding for the caller reports the errors
+	tools, _, _ := decodePage(mcp.MethodListTools, result,
+		func(r *mcp.ListToolsResult) []*mcp.Tool { return r.Tools }, new(InvalidItemsError))
 	if c.session.Load().toolTasks() {
-		c.taskSupports.learn(page.Tools)
+		c.taskSupports.learn(tools)
 	}
 	if c.o.Output != OutputUnchecked {
-		c.outputSchemas.learn(page.Tools)
+		c.outputSchemas.learn(tools)
 	}
 	if c.headerTools == nil {
 		return
 	}
-	for _, name := range c.headerTools.learn(page.Tools) {
+	for _, name := range c.headerTools.learn(tools) {
 		c.warn("a tool is left out", slog.String("tool", printable.Line(name)),
 			slog.String("reason", printable.Line(c.headerTools.tool(name).bad.Error())))
 	}
