@@ -74,10 +74,7 @@ func TestListIsBoundedInBytes(t *testing.T) {
 	})
 	n := 0
 	for _, err := range c.pages(t.Context(), mcp.MethodListTools, nil) {
-		if err != nil {
-			assert.ErrorContains(t, err, "more than 67108864 bytes in all pages")
-			break
-		}
+		assert.NilError(t, err)
 		n++
 	}
 	assert.Equal(t, n, 3)
