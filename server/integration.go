@@ -167,6 +167,17 @@ func (i Integration) ReadUnlisted(
 	i.s.setUnlistedReader(read)
 }
 
+// PartialLists sets the function that is called for each page of a list. It returns the IDs of the
+// servers whose items of the kind are missing, in _meta of the result (see [mcp.MetaPartial]), whose
+// ttlMs is then 0; or nil if the list is complete. It must not block. nil removes it.
+func (i Integration) PartialLists(missing func(kind Kind) []string) {
+	if missing == nil {
+		i.s.partialLists.Store(nil)
+		return
+	}
+	i.s.partialLists.Store(&missing)
+}
+
 // AwaitMissing sets the function that is called when a client uses a tool or prompt that this
 // server does not have. A gateway waits in it for servers that are still starting. When await
 // returns nil, the server looks the name up once more. The error of await follows the rules of

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -164,7 +165,7 @@ func list[T any](r *request, kind Kind, name string, l *listing[T]) (any, error)
 		from, _ = slices.BinarySearchFunc(l.sorted, string(key)+"\x00",
 			func(i *item[T], key string) int { return strings.Compare(i.key, key) })
 	}
-	p := &page[T]{server: s, era: r.era, name: name, hiddenMeta: r.hiddenMeta(),
+	p := &page[T]{server: s, era: r.era, name: name, partial: s.missingServers(kind), hiddenMeta: r.hiddenMeta(),
 		public: s.o.PublicLists && !l.hasExtension && !s.metaIsOffered(),
 		items:  l.sorted[from:min(from+s.o.PageSize, len(l.sorted))], more: from+
 			s.o.PageSize < len(l.sorted)}
@@ -205,6 +206,7 @@ type page[T any] struct {
 	hiddenMeta []string
 	public     bool // the list is the same for all clients
 	hints      hints
+	partial    []string // IDs of servers whose items are missing; see Integration.PartialLists
 }
 
 // hints selects the eras in which a page has cache hints.
@@ -219,12 +221,39 @@ const (
 // appendEnd ends the object of a result.
 func (p *page[T]) appendEnd(dst []byte) []byte {
 	if p.hints == hintsAlways || p.hints == hintsModern && p.era.modern {
-		dst = p.server.appendHints(dst, p.public)
+		if p.partial != nil {
+			dst = p.server.appendHintsTTL(dst, p.public, 0)
+		} else {
+			dst = p.server.appendHints(dst, p.public)
+		}
 	}
-	if p.era.modern {
+	switch {
+	case p.partial != nil && p.era.modern:
+		dst = append(append(dst, p.server.modernSuffix...), ',')
+	case p.partial != nil:
+		dst = append(dst, `,"_meta":{`...)
+	case p.era.modern:
 		return p.server.appendModernSuffix(dst)
+	default:
+		return append(dst, '}')
 	}
-	return append(dst, '}')
+	dst = append(dst, `"`+mcp.MetaPartial+`":[`...)
+	for i, id := range p.partial {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = jsonscan.AppendString(dst, id)
+	}
+	return append(dst, "]}}"...)
+}
+
+// missingServers returns the servers whose items of a kind are missing, or nil.
+func (s *Server) missingServers(kind Kind) []string {
+	missing := s.partialLists.Load()
+	if missing == nil {
+		return nil
+	}
+	return (*missing)(kind)
 }
 
 // JSONSize estimates the size for [rpc.Appender].

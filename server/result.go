@@ -51,11 +51,16 @@ func (s *Server) appendCacheable(dst []byte, public bool) []byte {
 
 // appendHints appends the cache hints of lists.
 func (s *Server) appendHints(dst []byte, public bool) []byte {
+	return s.appendHintsTTL(dst, public, s.o.ListTTL.Milliseconds())
+}
+
+// appendHintsTTL is appendHints with a ttlMs.
+func (s *Server) appendHintsTTL(dst []byte, public bool, ttl int64) []byte {
 	scope := "private"
 	if public {
 		scope = "public"
 	}
-	dst = strconv.AppendInt(append(dst, `,"ttlMs":`...), s.o.ListTTL.Milliseconds(), 10)
+	dst = strconv.AppendInt(append(dst, `,"ttlMs":`...), ttl, 10)
 	return append(append(append(dst, `,"cacheScope":"`...), scope...), '"')
 }
 

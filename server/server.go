@@ -226,6 +226,7 @@ type Server struct {
 	apps           apps
 	unlistedReader atomic.Pointer[unlistedReader]
 	missingAwaiter atomic.Pointer[missingAwaiter]
+	partialLists   atomic.Pointer[func(Kind) []string] // see Integration.PartialLists
 	appResolver    atomic.Pointer[appResolver]
 
 	mu                    sync.Mutex

@@ -26,6 +26,10 @@ const (
 	// a result for the model until the task ends
 	MetaModelImmediateResponse = "io.modelcontextprotocol/model-immediate-response"
 
+	// MetaPartial is the key of a list that a gateway returns before it knows all items; its value
+	// is an array of the IDs of the servers whose items are missing. It is not part of MCP.
+	MetaPartial = "io.github.stdwire/partial"
+
 	MetaTraceparent = "traceparent" // W3C Trace Context
 	MetaTracestate  = "tracestate"  // W3C Trace Context
 	MetaBaggage     = "baggage"     // W3C Baggage

@@ -31,6 +31,8 @@ func (d *downstream) attach(g *Gateway) {
 		func(ctx context.Context, kind server.Kind, name string) error {
 			return g.awaitName(ctx, d, string(kind), name)
 		})
+	d.server.Integration().PartialLists(
+		func(kind server.Kind) []string { return g.missingServers(d, kind) })
 	d.attachApps(g)
 }
 
@@ -38,6 +40,7 @@ func (d *downstream) detach() {
 	d.stopWatch()
 	d.server.Integration().ReadUnlisted(nil)
 	d.server.Integration().AwaitMissing(nil)
+	d.server.Integration().PartialLists(nil)
 	d.server.Integration().ResolveForApp(nil)
 }
 

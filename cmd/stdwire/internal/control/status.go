@@ -134,6 +134,7 @@ func details(s ops.Status, now time.Time) (all []string) {
 	say(s.Revision != "", "%s (%s)", s.Revision, s.Era)
 	say(s.Tools != nil &&
 		s.State != "disabled", "%s", command.Plural(*cmp.Or(s.Tools, new(int)), "tool"))
+	say(s.Unlisted != nil, "not listed: %ss", strings.Join(s.Unlisted, "s, "))
 	say(s.Pid != 0, "process %d", s.Pid)
 	say(s.Memory != 0, "%.0f MiB", float64(s.Memory)/(1<<20))
 	say(s.Uses != 0, "%s under way", command.Plural(s.Uses, "call"))

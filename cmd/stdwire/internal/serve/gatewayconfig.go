@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
@@ -29,6 +30,10 @@ type GatewayConfig struct {
 	All     bool   // all configured servers
 	Pins    string // "", block, warn, off
 	control bool   // clients may enable, disable and restart servers
+
+	// how long the first lists wait for servers; 0 is settleTimeout, negative without limit
+	waitLists time.Duration
+	warmLists bool // fetch the lists into the cache and end
 
 	noPrefix, noDescPrefix bool // names or descriptions of tools and prompts have no server ID
 
@@ -58,6 +63,9 @@ func (m *GatewayConfig) flags() []command.Flag {
 		command.ChoiceFlag(&m.Pins, "--pins",
 			"if a tool, prompt or resource of these servers has changed since its first use: withhold it, warn only, or do not compare (default block)",
 			"block", "warn", "off"),
+		waitListsFlag(&m.waitLists),
+		command.SwitchFlag(&m.warmLists, "--warm-lists",
+			"start all these servers, store their lists for the next start, and end"),
 		command.SwitchFlag(&m.noPrefix, "--no-prefix",
 			"offer tools and prompts under the names that their servers use; of two with the same name, one is withheld"),
 		command.SwitchFlag(&m.noDescPrefix, "--no-desc-prefix",
@@ -79,6 +87,15 @@ func (m *GatewayConfig) flags() []command.Flag {
 	)
 }
 
+// waitListsFlag is the flag --wait-lists. Without it target stays 0.
+func waitListsFlag(target *time.Duration) command.Flag {
+	*target = settleTimeout
+	wait := command.DurationFlag(target, "--wait-lists",
+		"how long the first lists wait for servers that start; a list without some of them is partial")
+	*target = 0
+	return wait
+}
+
 // isEnabled reports whether configured servers are offered.
 func (m *GatewayConfig) isEnabled() bool { return m.All || m.Files != nil || m.Profile != "" }
 
@@ -92,7 +109,7 @@ func (m *GatewayConfig) gates() []dispatch.Gate {
 
 func (m *GatewayConfig) check() error {
 	if !m.isEnabled() &&
-		(m.Pins != "" || m.control || m.noPrefix || m.noDescPrefix || m.Inputs != nil ||
+		(m.Pins != "" || m.waitLists != 0 || m.warmLists || m.control || m.noPrefix || m.noDescPrefix || m.Inputs != nil ||
 			m.audit != "" || m.before != nil || m.after != nil) {
 		return command.Usagef("no servers are selected").WithHint(
 			"select some with --config FILE or --profile NAME, or all configured servers with --servers")

@@ -78,7 +78,7 @@ func (st *Reloader) start(ctx context.Context, starting *startup) {
 	}
 	st.control = c
 	ctx, st.cancel = context.WithCancel(ctx)
-	st.wg.Go(func() { starting.settle(ctx, st.Gateway) })
+	st.wg.Go(func() { starting.settle(ctx, st.Gateway, st.m.waitLists, st.log) })
 	hangup := command.OnHangup(ctx, func() bool {
 		return st.std.InTerminal && !terminal.Is(os.Stdin) || st.std.Err.Terminal &&
 			!terminal.Is(os.Stderr)
@@ -121,6 +121,7 @@ func (st *Reloader) setEndpoint(endpoint string) {
 // hostOptions returns the options of the operations that manage servers.
 func (st *Reloader) hostOptions() ops.Options {
 	return ops.Options{Manager: st.Gateway.Manager(), Tools: st.Gateway.Tools,
+		Unlisted: st.Gateway.Unlisted,
 		Withheld: st.withheld, Profile: st.profile, About: st.About}
 }
 

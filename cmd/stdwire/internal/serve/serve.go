@@ -154,6 +154,9 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, k 
 			return errors.Join(err, o.Close())
 		}
 		defer st.Close()
+		if m.warmLists {
+			return errors.Join(st.warmLists(ctx), o.Close())
+		}
 		if w.address != "" {
 			st.setEndpoint(w.baseURL(w.address) + mainPath) // until the port is known
 		}

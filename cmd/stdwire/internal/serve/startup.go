@@ -1,9 +1,13 @@
 package serve
 
 import (
+	"cmp"
 	"context"
+	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/internal/httpdeadline"
@@ -20,11 +24,21 @@ type startup struct {
 
 func newStartup() *startup { return &startup{done: make(chan struct{})} }
 
-// settle waits until the servers of g are listed, up to settleTimeout, and ends the startup.
-func (s *startup) settle(ctx context.Context, g *gateway.Gateway) {
-	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+// settle waits until the servers of g are listed, up to a limit, and ends the startup. 0 is
+// settleTimeout, and a negative limit is none.
+func (s *startup) settle(ctx context.Context, g *gateway.Gateway, limit time.Duration,
+	log *slog.Logger) {
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if limit = cmp.Or(limit, settleTimeout); limit > 0 {
+		limited, cancel = context.WithTimeout(ctx, limit)
+	}
 	defer cancel()
-	g.Settle(ctx)
+	g.Settle(limited)
+	if ids := slices.Sorted(maps.Keys(g.Unlisted())); len(ids) > 0 && ctx.Err() == nil {
+		log.Warn("the first lists are partial: clients that ignore list_changed miss items",
+			slog.Int("servers", len(ids)), slog.Any("missing", ids[:min(len(ids), maxInvalid)]),
+			slog.String("see", "--wait-lists and --warm-lists in stdwire serve --help"))
+	}
 	s.announce()
 	close(s.done)
 }

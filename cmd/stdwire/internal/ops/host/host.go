@@ -21,6 +21,9 @@ type Options struct {
 	Manager *host.Manager
 	Tools   func() map[string]int // number of tools offered of each server; nil omits it
 
+	// Unlisted returns the kinds of items of each server that are not known; nil omits it.
+	Unlisted func() map[string][]string
+
 	// Withheld returns what each server has that is not offered; nil omits it.
 	Withheld func() map[string][]WithheldItem
 

@@ -19,6 +19,8 @@ type Status struct {
 	Pid      int    `json:"pid,omitempty"`
 	Memory   int64  `json:"rss_bytes,omitempty" doc:"Memory of its process and the descendants, where known."`
 
+	Unlisted []string `json:"unlisted,omitempty" doc:"Kinds of items of it that are not known, so that the lists of the gateway are partial."`
+
 	Withheld     []WithheldItem `json:"withheld,omitempty" doc:"What it has and is not offered; the first 100."`
 	WithheldMore int            `json:"withheld_more,omitempty" doc:"How many more are withheld."`
 }
@@ -51,8 +53,12 @@ func (o *Options) statuses() Statuses {
 		withheld = o.Withheld()
 	}
 	all := Statuses{Servers: []Status{}}
+	var unlisted map[string][]string
+	if o.Unlisted != nil {
+		unlisted = o.Unlisted()
+	}
 	for _, s := range o.Manager.Status() {
-		status := Status{Server: s.ID, Session: s.Session, State: string(s.State),
+		status := Status{Unlisted: unlisted[s.ID], Server: s.ID, Session: s.Session, State: string(s.State),
 			Since: formatTime(s.Since), Heard: formatTime(s.LastReceived), Uses: s.Uses,
 			Restarts: s.Restarts, Revision: string(s.Revision)}
 		if s.Err != nil {

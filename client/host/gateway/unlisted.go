@@ -1,0 +1,57 @@
+package gateway
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/stdwire/stdwire/server"
+)
+
+// Unlisted returns, by server ID, the kinds of the lists that are not known: not fetched yet, or
+// not returned by the server. Disabled servers do not count.
+func (g *Gateway) Unlisted() map[string][]string {
+	all := map[string][]string{}
+	for _, u := range g.allUpstreams() {
+		if u.disabled.Load() {
+			continue
+		}
+		for _, l := range u.fetchers() {
+			if !l.known.Load() {
+				all[u.id] = append(all[u.id], l.kind)
+			}
+		}
+	}
+	return all
+}
+
+// maxMissing limits the IDs in a partial list.
+const maxMissing = 100
+
+// kindsOf maps the kinds of downstream servers to those of lists. It is never modified.
+var kindsOf = map[server.Kind]string{server.KindTool: kindTool, server.KindPrompt: kindPrompt,
+	server.KindResource: kindResource, server.KindTemplate: kindTemplate,
+	server.KindSkill: kindSkill}
+
+// missingServers returns the IDs of the servers of d whose list of a kind is not known, the first
+// 100 in alphabetical order, or nil.
+func (g *Gateway) missingServers(d *downstream, kind server.Kind) []string {
+	var missing map[string]bool
+	for _, u := range g.allUpstreams() {
+		if u.disabled.Load() || !d.includes(u.id) {
+			continue
+		}
+		for _, l := range u.fetchers() {
+			if l.kind == kindsOf[kind] && !l.known.Load() {
+				if missing == nil {
+					missing = make(map[string]bool)
+				}
+				missing[u.id] = true
+			}
+		}
+	}
+	if missing == nil {
+		return nil
+	}
+	ids := slices.Sorted(maps.Keys(missing))
+	return ids[:min(len(ids), maxMissing)]
+}
