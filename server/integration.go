@@ -168,8 +168,8 @@ func (i Integration) ReadUnlisted(
 }
 
 // PartialLists sets the function that is called for each page of a list. It returns the IDs of the
-// servers whose items of the kind are missing, in _meta of the result (see [mcp.MetaPartial]), whose
-// ttlMs is then 0; or nil if the list is complete. It must not block. nil removes it.
+// servers whose items of the kind are missing, in _meta of the result (see [mcp.MetaPartial]),
+// whose ttlMs is then 0; or nil if the list is complete. It must not block. nil removes it.
 func (i Integration) PartialLists(missing func(kind Kind) []string) {
 	if missing == nil {
 		i.s.partialLists.Store(nil)

@@ -165,9 +165,10 @@ func list[T any](r *request, kind Kind, name string, l *listing[T]) (any, error)
 		from, _ = slices.BinarySearchFunc(l.sorted, string(key)+"\x00",
 			func(i *item[T], key string) int { return strings.Compare(i.key, key) })
 	}
-	p := &page[T]{server: s, era: r.era, name: name, partial: s.missingServers(kind), hiddenMeta: r.hiddenMeta(),
-		public: s.o.PublicLists && !l.hasExtension && !s.metaIsOffered(),
-		items:  l.sorted[from:min(from+s.o.PageSize, len(l.sorted))], more: from+
+	p := &page[T]{server: s, era: r.era, name: name, partial: s.missingServers(kind),
+		hiddenMeta: r.hiddenMeta(),
+		public:     s.o.PublicLists && !l.hasExtension && !s.metaIsOffered(),
+		items:      l.sorted[from:min(from+s.o.PageSize, len(l.sorted))], more: from+
 			s.o.PageSize < len(l.sorted)}
 	if s.o.Visible != nil || l.hasSessionOnly && r.conn.isStateless() || l.hasExtension {
 		p.items, p.more = visibleItems(r, kind, l.sorted[from:], s.o.PageSize)

@@ -98,7 +98,8 @@ func OperationNames(id string, names []string) map[string]string {
 
 // distinguish returns the public names of own names. Two names with the same key would be the same.
 // valid returns the public name of an own name that is valid as it is.
-func distinguish(names []string, maxLen int, public, key, valid func(string) string) map[string]string {
+func distinguish(names []string, maxLen int,
+	public, key, valid func(string) string) map[string]string {
 	all := make(map[string]string, len(names))
 	owners := make(map[string][]string, len(names)) // own names by key
 	for _, name := range names {

@@ -74,8 +74,8 @@ func (s *Server) definition() definition {
 type Setting struct{ Name, Value string }
 
 // Settings returns the members of the definition, in stdwire's own form, that determine how a
-// server is managed: era, times, limits, perSession, required, disabled and tools. Default values are
-// omitted.
+// server is managed: era, times, limits, perSession, required, disabled and tools. Default
+// values are omitted.
 func (s *Server) Settings() (all []Setting) {
 	d := s.definition()
 	d.Command, d.Args, d.Cwd, d.Env, d.EnvFile, d.InheritEnv = "", nil, "", nil, "", nil

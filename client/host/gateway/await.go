@@ -13,8 +13,8 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// maxAwait is how long a call of an unknown name waits for servers that may have it. It is less than
-// the time after which many clients give up without a reason.
+// maxAwait is how long a call of an unknown name waits for servers that may have it. It is less
+// than the time after which many clients give up without a reason.
 const maxAwait = 50 * time.Second
 
 // awaitName waits until the lists that may have a name unknown to d are known. kind is kindTool or

@@ -109,7 +109,8 @@ func (m *GatewayConfig) gates() []dispatch.Gate {
 
 func (m *GatewayConfig) check() error {
 	if !m.isEnabled() &&
-		(m.Pins != "" || m.waitLists != 0 || m.warmLists || m.control || m.noPrefix || m.noDescPrefix || m.Inputs != nil ||
+		(m.Pins != "" || m.waitLists != 0 || m.warmLists ||
+			m.control || m.noPrefix || m.noDescPrefix || m.Inputs != nil ||
 			m.audit != "" || m.before != nil || m.after != nil) {
 		return command.Usagef("no servers are selected").WithHint(
 			"select some with --config FILE or --profile NAME, or all configured servers with --servers")

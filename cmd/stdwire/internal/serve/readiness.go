@@ -22,8 +22,8 @@ type readiness struct {
 // a stopped server, and a disabled one offers nothing.
 var readyStates = map[host.State]bool{host.Ready: true, host.Stopped: true, host.Disabled: true}
 
-// readinessOf returns the readiness of servers, of which those with the required IDs must be usable.
-// Processes of single sessions do not count, because each concerns only one client.
+// readinessOf returns the readiness of servers, of which those with the required IDs must be
+// usable. Processes of single sessions do not count, because each concerns only one client.
 func readinessOf(servers []host.Status, required map[string]bool) readiness {
 	r := readiness{Ready: true, Servers: make(map[host.State]int),
 		Required: make(map[host.State]int)}

@@ -58,7 +58,8 @@ func (o *Options) statuses() Statuses {
 		unlisted = o.Unlisted()
 	}
 	for _, s := range o.Manager.Status() {
-		status := Status{Unlisted: unlisted[s.ID], Server: s.ID, Session: s.Session, State: string(s.State),
+		status := Status{Unlisted: unlisted[s.ID], Server: s.ID, Session: s.Session,
+			State: string(s.State),
 			Since: formatTime(s.Since), Heard: formatTime(s.LastReceived), Uses: s.Uses,
 			Restarts: s.Restarts, Revision: string(s.Revision)}
 		if s.Err != nil {
