@@ -224,8 +224,8 @@ func (a *Authorizer) findStored(accept func(*Credentials) bool) *Credentials {
 	return newest
 }
 
-// matchesClient reports whether c was obtained with the configured grant and issuer, by the configured client
-// or, if none is configured, by one registered dynamically.
+// matchesClient reports whether c was obtained with the configured grant and issuer, by the
+// configured client or, if none is configured, by one registered dynamically.
 func (a *Authorizer) matchesClient(c *Credentials) bool {
 	switch {
 	case a.options.Grant != nil && a.options.Grant.grantType() != c.Grant,

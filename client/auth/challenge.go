@@ -52,8 +52,8 @@ func parseChallenge(h http.Header) challenge {
 	return w
 }
 
-// explain adds to the error of an authorization that the challenge is malformed: the server may have
-// said there what was missing.
+// explain adds to the error of an authorization that the challenge is malformed: the server may
+// have said there what was missing.
 func (w *challenge) explain(err error) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || w.malformed == nil {

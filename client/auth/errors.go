@@ -68,8 +68,8 @@ func (e *Error) reason() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // An IssuerError says that the metadata of an authorization server names another issuer than the
-// one that was asked for, so that it could be that of another server (RFC 8414, section 3.3). If the
-// user trusts Issuer, [Options].Issuer is the remedy. Both have no user, query or fragment.
+// one that was asked for, so that it could be that of another server (RFC 8414, section 3.3). If
+// the user trusts Issuer, [Options].Issuer is the remedy. Both have no user, query or fragment.
 type IssuerError struct {
 	Issuer string // in the metadata
 	Want   string

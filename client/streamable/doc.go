@@ -73,7 +73,7 @@
 // A server that has vanished without closing its connections, as after the sleep of a laptop, is
 // noticed by pings of HTTP/2 after 13 s, otherwise by TCP after a minute; then the calls in flight
 // fail with an error that matches [ErrDisconnected], and are not sent again. If a proxy accepts all
-// bytes and HTTP/1.1 is spoken, only the deadlines of calls notice: after a call without any byte of
-// the server, the next one uses a new connection. A request without side effects, such as a list, is
-// sent again on a new connection after 20 s without a response on an old one.
+// bytes and HTTP/1.1 is spoken, only the deadlines of calls notice: after a call without any byte
+// of the server, the next one uses a new connection. A request without side effects, such as a
+// list, is sent again on a new connection after 20 s without a response on an old one.
 package streamable

@@ -98,7 +98,7 @@ stdwire: config check: 2 errors
 	got = run(t, "config", "check", "--config", "mine.json")
 	assert.Equal(t, got.code, 0, got.stderr)
 	assert.Assert(t,
-		cmp.Regexp(`(?s)^a  ready  \S+mine.json:1:14  wants --input key\nu  ready  \S+  wants --input url\n$`,
+		cmp.Regexp(`(?s)^a  valid  \S+mine.json:1:14  wants --input key\nu  valid  \S+  wants --input url\n$`,
 			got.stdout))
 	assert.Assert(t,
 		!strings.Contains(

@@ -51,11 +51,12 @@ func Dialer(timeout time.Duration) *net.Dialer {
 // Transport returns a transport for requests of which some may take long: it has no limit for a
 // response. It uses the proxies of the environment, and HTTP/2 over TLS.
 func Transport() *http.Transport {
+	pings := &http.HTTP2Config{SendPingTimeout: clientPing, PingTimeout: clientPong}
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            Dialer(30 * time.Second).DialContext,
 		ForceAttemptHTTP2:      true,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: clientPing, PingTimeout: clientPong},
+		HTTP2:                  pings,
 		IdleConnTimeout:        90 * time.Second,
 		TLSHandshakeTimeout:    10 * time.Second,
 		MaxResponseHeaderBytes: 256 << 10,

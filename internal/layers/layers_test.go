@@ -129,7 +129,7 @@ var layers = []struct {
 	{"cmd/stdwire/internal/scan", []string{
 		"internal/jsonscan", "internal/lazyregexp", "internal/printable",
 	}},
-	{"cmd/stdwire/internal/otlp", []string{"internal/printable", "rpc/mcp/telemetry"}},
+	{"cmd/stdwire/internal/otlp", []string{"internal/keepalive", "internal/printable", "rpc/mcp/telemetry"}},
 	{"cmd/stdwire/internal/bundle", []string{
 		"internal/atomicfile", "dispatch/schema",
 	}},
@@ -201,7 +201,8 @@ var layers = []struct {
 		"cmd/stdwire/internal/savedcall", "cmd/stdwire/internal/load",
 	}},
 	{"cmd/stdwire/internal/configcmd", []string{
-		"internal/jsondiff", "internal/printable", "internal/near", "internal/atomicfile", "client", "client/host/pin",
+		"internal/jsondiff", "internal/printable", "internal/near", "internal/atomicfile",
+		"client", "client/host/pin", "internal/shellwords",
 		"client/host/gateway", "client/host/config", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/output",
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/registry",
@@ -227,7 +228,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/arguments",
 		"internal/jsonscan", "internal/printable", "internal/near", "internal/atomicfile",
 		"internal/shellwords", "internal/terminal", "internal/processgroup", "internal/child",
-		"internal/lograte", "framing", "dispatch/quota", "rpc", "dispatch", "rpc/mcp",
+		"internal/keepalive", "internal/lograte", "framing", "dispatch/quota", "rpc", "dispatch", "rpc/mcp",
 		"dispatch/api", "server", "server/streamable", "client", "client/host", "client/host/pin",
 		"client/host/gateway", "server/auth", "client/host/config", "cmd/stdwire/internal/guard",
 		"cmd/stdwire/internal/tap", "cmd/stdwire/internal/ops/fs", "cmd/stdwire/internal/ops/host",
@@ -290,7 +291,7 @@ var layers = []struct {
 		"client/host/config", "client/host/gateway", "dispatch/cli", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/arguments",
 		"cmd/stdwire/internal/socket", "cmd/stdwire/internal/target", "cmd/stdwire/internal/serve",
-		"cmd/stdwire/internal/topic",
+		"cmd/stdwire/internal/control", "cmd/stdwire/internal/topic",
 	}},
 	{"cmd/stdwire", []string{
 		"internal/printable", "internal/near", "dispatch", "dispatch/cli", "cmd/stdwire/internal/guard",
@@ -306,8 +307,8 @@ var layers = []struct {
 }
 
 // mayLinkHTTP are the packages that may link net/http.
-var mayLinkHTTP = []string{"internal/httpdeadline", "dispatch/api", "server/streamable",
-	"server/auth", "client/streamable", "client/auth", "client/mcptest", "cmd/stdwire"}
+var mayLinkHTTP = []string{"internal/httpdeadline", "internal/keepalive", "dispatch/api",
+	"server/streamable", "server/auth", "client/streamable", "client/auth", "client/mcptest", "cmd/stdwire"}
 
 // unshipped lists the packages that are not shipped. They may import any package of this module.
 var unshipped = []string{"examples", "internal/conformance", "internal/growth", "internal/layers"}

@@ -28,9 +28,16 @@ type Assignment struct {
 func ParseAssignment(word string) (Assignment, error) {
 	name, text, ok := strings.Cut(word, "=")
 	if !ok {
-		return Assignment{},
-			command.Usagef("unexpected argument %q: an argument of the tool is name=value or name:=JSON",
-				word)
+		unexpected := command.Usagef(
+			"unexpected argument %q: an argument of the tool is name=value or name:=JSON", word)
+		if text := strings.TrimSpace(word); strings.HasPrefix(text, "{") {
+			return Assignment{}, unexpected.WithHint("the arguments as one JSON object follow -d")
+		}
+		return Assignment{}, unexpected
+	}
+	if isObject(word) {
+		return Assignment{}, command.Usagef("unexpected argument %q", word).
+			WithHint("the arguments as one JSON object follow -d")
 	}
 	name, isJSON := strings.CutSuffix(name, ":")
 	if name == "" {
@@ -61,6 +68,11 @@ func ParseAssignment(word string) (Assignment, error) {
 				err).WithHint(fmt.Sprintf("for a value that is text, write %s=…", name))
 	}
 	return Assignment{name, form.Value{JSON: Compact([]byte(text))}}, nil
+}
+
+// isObject reports whether a word is a JSON object.
+func isObject(word string) bool {
+	return strings.HasPrefix(strings.TrimSpace(word), "{") && jsonscan.Valid([]byte(word)) == nil
 }
 
 // Compact removes line ends from JSON, because a frame cannot contain them.

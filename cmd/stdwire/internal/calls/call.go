@@ -21,6 +21,8 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/dispatch/schema"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/near"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
@@ -62,6 +64,7 @@ kind. The exit code is 5 if a call failed.
 			flags := append([]command.Flag{
 				command.FormatFlag(&c.output, "text", "json", "raw"),
 				{Name: "-d", Value: "JSON|@FILE|-", Help: "the arguments as one JSON object",
+					Synonyms: []string{"--data", "--json", "--arguments", "--params"},
 					Set: func(value string) error {
 						c.hasData, c.data = true, value
 						return nil
@@ -120,7 +123,7 @@ func (c *Call) Word(word string) error {
 // needed for the error about it, which run returns.
 func (c *Call) word(word string) error {
 	if c.Tool != "" && c.second == "" && word != "" && c.assignments == nil &&
-		!strings.Contains(word, "=") {
+		!strings.Contains(word, "=") && !strings.HasPrefix(word, "{") {
 		c.second = word
 		return nil
 	}
@@ -274,10 +277,36 @@ func (c *Call) Arguments(std *term.Streams, tool *mcp.Tool, data []byte) ([]byte
 		return arguments, nil
 	}
 	if err != nil {
-		err = command.BadArgs("%v",
-			err).WithHint(printable.TruncateRunes(strings.Join(output.Signature(tool), " "), 500))
+		hint := printable.TruncateRunes(strings.Join(output.Signature(tool), " "), 500)
+		if unknown := unknownArguments(arguments, tool.InputSchema); unknown != "" {
+			hint = unknown + ": " + hint
+		}
+		err = command.BadArgs("%v", err).WithHint(hint)
 	}
 	return arguments, c.AddTool(err)
+}
+
+// unknownArguments says which arguments the schema does not describe, and which ones may be meant,
+// or returns "".
+func unknownArguments(arguments, inputSchema []byte) string {
+	var known, found []string
+	for token := range jsonscan.Members(jsonscan.Member(inputSchema, "properties")) {
+		name, _ := jsonscan.Unquote(token)
+		known = append(known, string(name))
+	}
+	for token := range jsonscan.Members(arguments) {
+		name, _ := jsonscan.Unquote(token)
+		if known == nil || slices.Contains(known, string(name)) || len(found) == 3 {
+			continue
+		}
+		text := "it describes no argument " +
+			printable.TruncateRunes(printable.Line(string(name)), 60)
+		if hint := near.DidYouMean(string(name), known); hint != "" {
+			text += ", " + printable.Line(hint)
+		}
+		found = append(found, text)
+	}
+	return strings.Join(found, "; ")
 }
 
 // AddTool adds the name of the tool to err if that is a failure.

@@ -26,6 +26,9 @@ an object of arrays for all.`,
 			var form, only string
 			word := func(w string) error {
 				if err := command.CheckChoice(w, kindNames()...); err != nil {
+					if t.Configured.Has(w) {
+						err.Hint = "did you mean -s " + w + "?"
+					}
 					return err
 				}
 				return command.Arguments(&only)(w)

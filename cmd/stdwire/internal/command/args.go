@@ -30,9 +30,12 @@ type Grammar struct {
 	Rest func(words []string)
 	// Subcommands are the commands that the first word may name, for completion.
 	Subcommands Subcommands
-	// Connection is called with the first argument that is not a flag, without its "@", if it
-	// begins with "@". If it is nil, that is an argument like others.
+	// Connection is called with the first argument that is not a flag and begins with "@", without
+	// its "@". If it is nil, that is an argument like others.
 	Connection func(name string) error
+	// IsServer reports whether an unexpected argument is the id of a configured server, which
+	// follows -s. It may be nil.
+	IsServer func(word string) bool
 	// Command is called with the words after "--", at least one. If it is nil, "--" is an error.
 	Command func(words []string)
 	More    Runner // prints help after that of the flags; may be nil
@@ -44,6 +47,7 @@ type Flag struct {
 	Value    string // a name for the value, for the help; "" for a switch
 	Optional bool   // the value may be omitted and is "" then; it must follow "="
 	Help     string
+	Synonyms []string // names that other programs use for it; they are hints only
 	Many     bool
 	Set      func(value string) error // the error is the reason to refuse the value
 }
@@ -55,7 +59,7 @@ const HelpFlag, ShortHelpFlag = "--help", "-h"
 // is a [*Failure].
 func (g *Grammar) Parse(args []string) (help bool, err error) {
 	seen := map[string]bool{}
-	connection := g.Connection // nil after the first word
+	connection := g.Connection // nil after it has been called
 	for len(args) > 0 {
 		arg := args[0]
 		switch {
@@ -82,7 +86,7 @@ func (g *Grammar) Parse(args []string) (help bool, err error) {
 			if err := g.Word(arg); err != nil {
 				return help, err
 			}
-			connection, args = nil, args[1:]
+			args = args[1:]
 		}
 	}
 	return help, nil
@@ -130,13 +134,22 @@ func (g *Grammar) parseFlag(args []string, seen map[string]bool) ([]string, erro
 	return args, nil
 }
 
-// flagHint is the hint for an unknown flag. A flag that is nothing like the known ones may be meant
-// as an argument.
+// flagHint is the hint for an unknown flag, which may also be meant as an argument.
 func (g *Grammar) flagHint(name string) string {
-	if hint := near.DidYouMean(name, g.names()); hint != "" || g.Argument == "" {
+	for _, f := range g.Flags {
+		if slices.Contains(f.Synonyms, name) {
+			return "did you mean " + strings.TrimSpace(f.Name+" "+f.Value) + "?"
+		}
+	}
+	hint := near.DidYouMean(name, g.names())
+	if g.Argument == "" {
 		return hint
 	}
-	return fmt.Sprintf(g.Argument, strings.TrimLeft(name, "-"))
+	argument := fmt.Sprintf(g.Argument, strings.TrimLeft(name, "-"))
+	if hint == "" {
+		return argument
+	}
+	return argument + "; among the flags, " + hint
 }
 
 func (g *Grammar) names() []string {
@@ -147,9 +160,12 @@ func (g *Grammar) names() []string {
 	return names
 }
 
-// commandHint is the hint for a server's command without "--" before it.
+// commandHint is the hint for a server's id without -s, or its command without "--" before it.
 func (g *Grammar) commandHint(words []string) string {
-	if g.Command == nil {
+	switch {
+	case g.IsServer != nil && g.IsServer(words[0]):
+		return "did you mean -s " + words[0] + "?"
+	case g.Command == nil:
 		return ""
 	}
 	return "a server command follows --: -- " + strings.Join(words, " ")
@@ -233,7 +249,9 @@ func FileFlag(target *string, name, help string) Flag {
 // FormatFlag is the flag -o. The first of the formats is the default.
 func FormatFlag(target *string, formats ...string) Flag {
 	*target = formats[0]
-	return ChoiceFlag(target, "-o", "how to print (default "+formats[0]+")", formats...)
+	f := ChoiceFlag(target, "-o", "how to print (default "+formats[0]+")", formats...)
+	f.Synonyms = []string{"--output", "--format", "--json"}
+	return f
 }
 
 // ChoiceFlag is a flag whose value is one of options.

@@ -154,3 +154,17 @@ func TestShortDuration(t *testing.T) {
 		assert.Equal(t, ShortDuration(d), want)
 	}
 }
+
+// The name of a connection may be anywhere; a second one is an argument like others.
+func TestConnectionAnywhere(t *testing.T) {
+	for _, args := range [][]string{{"@c", "a", "b"}, {"a", "@c", "b"}, {"a", "b", "@c"}} {
+		var words []string
+		name := ""
+		g := Grammar{Word: func(word string) error { words = append(words, word); return nil },
+			Connection: func(given string) error { name = given; return nil }}
+		_, err := g.Parse(append(args, "@d"))
+		assert.NilError(t, err)
+		assert.Equal(t, name, "c")
+		assert.DeepEqual(t, words, []string{"a", "b", "@d"})
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/control"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/socket"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/topic"
@@ -22,7 +23,8 @@ var operands = map[string][]string{
 	"call":       {"TOOL", "ARGUMENT…"},
 	"inspect":    {"TOOL"},
 	"disconnect": {"@NAME…"},
-	"enable":     {"ID…"}, "disable": {"ID…"}, "restart": {"ID…"}, "logs": {"ID"},
+	"enable":     {"RUNNING…"}, "disable": {"RUNNING…"}, "restart": {"RUNNING…"},
+	"logs":   {"RUNNING"},
 	"doctor": {"ID…"}, "scan": {"ID…"},
 	"pin":         {"diff|accept|rm", "TOOL…"},
 	"config show": {"ID"},
@@ -198,6 +200,10 @@ func (l *line) values(ctx context.Context, kind, typed string) (all []Candidate)
 	switch kind {
 	case "ID":
 		return l.servers()
+	case "RUNNING":
+		for _, id := range control.ServerIDs(ctx) {
+			all = append(all, Candidate{id, ""})
+		}
 	case "PROFILE":
 		return l.profiles()
 	case "@NAME":

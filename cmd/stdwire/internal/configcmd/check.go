@@ -16,7 +16,7 @@ func configCheckCommand() command.Command {
 	return command.Command{
 		Name: "config check", Usage: "[--profile NAME] [--config FILE]… [-o text|json]",
 		Summary: "check the configuration, and list the usable servers",
-		Help: `Lists every server as ready, disabled, untrusted (see stdwire trust) or broken, with the reason
+		Help: `Lists every server as valid, disabled, untrusted (see stdwire trust) or broken, with the reason
 on stderr. A variable without a value makes a server broken; an input, for which stdwire asks,
 does not. The exit code is 8 if there is an error. No server is started.`,
 		Make: func() (command.Grammar, command.Runner) {
@@ -106,7 +106,7 @@ func checkConfig(std *term.Streams, from *target.ConfigFlags, profile, output st
 // checkServer returns the state of a server. The error is why it cannot be used, or why its trust
 // is unknown.
 func checkServer(s *config.Server, env *config.Environment) (serverCheck, error) {
-	check := serverCheck{ID: s.ID, State: "ready", Source: s.Position.String()}
+	check := serverCheck{ID: s.ID, State: "valid", Source: s.Position.String()}
 	asking := *env
 	asking.Ask = func(input config.Input) (string, error) {
 		check.Inputs = append(check.Inputs, input.ID)

@@ -1,6 +1,7 @@
 package configcmd
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/atomicfile"
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
 func configImportCommand() command.Command {
@@ -115,6 +117,12 @@ func (im *importOptions) read(std *term.Streams, env *config.Environment) (*conf
 	}
 	if err != nil {
 		return nil, &command.Failure{Code: "config", Why: err.Error()}
+	}
+	if bytes.HasPrefix(data, []byte("PK\x03\x04")) {
+		return nil, &command.Failure{Code: "config", Why: source.Path +
+			": this is a ZIP file, not a configuration",
+			Hint: "if it is a bundle of a server: stdwire bundle run " +
+				shellwords.Quote(source.Path)}
 	}
 	described, err := registry.Parse(data)
 	switch {

@@ -2,6 +2,8 @@ package control
 
 import (
 	"context"
+	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -70,3 +72,19 @@ func (g *Gateway) Connect(ctx context.Context, o client.Options) (*client.Client
 
 // Close closes the connection.
 func (g *Gateway) Close() { _ = g.client.c.Close() }
+
+// ServerIDs returns the ids of the servers of all running gateways, for completion.
+func ServerIDs(ctx context.Context) (ids []string) {
+	all, err := runningGateways(ctx, &term.Streams{Err: &term.Console{W: io.Discard}})
+	if err != nil {
+		return nil
+	}
+	defer closeAll(all)
+	for _, g := range all {
+		for _, s := range g.Servers {
+			ids = append(ids, s.Server)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}

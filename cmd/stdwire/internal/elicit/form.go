@@ -3,6 +3,7 @@ package elicit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
@@ -37,9 +38,9 @@ func (a *Asker) askForm(ctx context.Context, params mcp.ElicitParams) ([]byte, e
 		}
 		return []byte("{}"), err
 	}
-	a.console.Printf(
-		"An empty line accepts the value in [brackets] or omits an optional field; %s omits it in any case. %s is an empty string.",
-		skipWord, emptyWord)
+	help := fmt.Sprintf("An empty line accepts the value in [brackets] or omits an optional field; "+
+		"%s omits it in any case. %s is an empty string.", skipWord, emptyWord)
+	a.console.Printf("%s", a.console.Columns().WrapLine(help, 0))
 	a.console.Printf("%s declines the form; %s or Ctrl-D cancels it.",
 		declineWord, cancelWord)
 	for {

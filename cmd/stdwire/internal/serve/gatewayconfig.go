@@ -186,6 +186,9 @@ func (m *GatewayConfig) Start(s *server.Server, catalog *dispatch.Catalog, std *
 		st.Close()
 		return nil, err
 	}
+	if len(c.Servers) == 0 {
+		log.Warn("nothing is offered of other servers: " + target.NothingConfigured)
+	}
 	st.apply(c, Acceptance{All: true})
 	return st, nil
 }

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
@@ -125,6 +126,32 @@ func (s *Shell) execute(ctx context.Context, text string) error {
 	return s.call(ctx, line)
 }
 
+// explainWord returns the failure for a first word that is no tool of the server. If it is a
+// command of other shells, the failure names that of this one instead of all tools.
+func explainWord(line inputLine, err error) error {
+	f, ok := errors.AsType[*command.Failure](err)
+	if !ok || f.Code != "not_found" {
+		return err
+	}
+	meant := map[string]string{"exit": ".quit", "bye": ".quit", "?": ".help", "ls": ".tools",
+		"list": ".tools"}[line.name]
+	if _, known := findDotCommand("." + line.name); known {
+		meant = "." + line.name
+	}
+	switch {
+	case line.name == "call" && len(line.words) > 0:
+		f.Hint = "a tool is called by its name alone: " + strings.Join(line.words, " ")
+	case line.name == "clear":
+		f.Hint = "commands of the shell begin with a dot, see .help; Ctrl-L clears the screen"
+	case meant != "":
+		f.Hint = "commands of the shell begin with a dot: " + meant
+	default:
+		return err
+	}
+	f.Why = "there is no such tool"
+	return f
+}
+
 // call calls a tool.
 func (s *Shell) call(ctx context.Context, line inputLine) error {
 	c := &calls.Call{Target: s.target, Tool: line.name, Timeout: s.timeout}
@@ -141,7 +168,7 @@ func (s *Shell) call(ctx context.Context, line inputLine) error {
 	return s.withServer(ctx, func(server *connection) error {
 		tool, err := server.tool(ctx, c.Tool)
 		if err != nil {
-			return err
+			return explainWord(line, err)
 		}
 		if wordErr != nil {
 			return c.AddTool(wordErr)

@@ -53,7 +53,8 @@ the exit code of the shell.
 				command.SwitchFlag(&s.trace.On, "--trace", "show every message, as .trace on does"),
 			}, s.target.Flags()...)
 			return command.Grammar{Flags: flags, Connection: s.target.SetConnection,
-				Command: s.target.Command}, s.run
+				IsServer: s.target.Configured.Has,
+				Command:  s.target.Command}, s.run
 		},
 	}
 }

@@ -85,9 +85,10 @@ type ConfiguredServer struct {
 }
 
 func (s *ConfiguredServer) flags() []command.Flag {
-	return append([]command.Flag{
-		command.TextFlag(&s.ID, "-s", "ID", "a server from the configuration, see stdwire config")},
-		s.ConfigFlags.Flags()...)
+	selected := command.TextFlag(&s.ID, "-s", "ID",
+		"a server from the configuration, see stdwire config")
+	selected.Synonyms = []string{"--server", "--server-id", "--id", "--name"}
+	return append([]command.Flag{selected}, s.ConfigFlags.Flags()...)
 }
 
 // Has reports whether the configuration has a server of that id. An error of the configuration

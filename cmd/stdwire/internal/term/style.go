@@ -11,7 +11,7 @@ import (
 func StyleOf(word string) terminal.Style { return styles[word] }
 
 var styles = map[string]terminal.Style{
-	"ok": terminal.Green, "ready": terminal.Green, "running": terminal.Green,
+	"ok": terminal.Green, "ready": terminal.Green, "valid": terminal.Green, "running": terminal.Green,
 	"completed": terminal.Green,
 	"error":     terminal.Red, "broken": terminal.Red, "failed": terminal.Red, "FAIL": terminal.Red,
 	"critical": terminal.Red, "high": terminal.Red,
