@@ -29,6 +29,7 @@ func (op *Operation) compileSchemas(in, out reflect.Type) error {
 		s.Input, err = jsonscan.AppendCompact(nil, s.Input)
 	}
 	if err == nil {
+		s.Input = schema.WithProperties(s.Input)
 		if op.exact == nil {
 			op.exact = s.Input
 		}

@@ -67,13 +67,13 @@ func TestSchemasThatLegacyRevisionsDoNotHave(t *testing.T) {
 			{"name":"any","inputSchema":{"type":"object","properties":{"a":true,"b":false,"c":{"type":"string"}},"required":["a"]},"x":[1.0]},
 			{"name":"bare","inputSchema":{"type":"object"},"outputSchema":{}},
 			{"name":"half","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":true}}},
-			{"name":"list","inputSchema":{"type":"object"},"outputSchema":{"type":"array","items":{"type":"integer"}}},
+			{"name":"list","inputSchema":{"type":"object","properties":{}},"outputSchema":{"type":"array","items":{"type":"integer"}}},
 			` + whole + `]}`
 		before = `{"tools":[
 			{"name":"any","inputSchema":{"type":"object","properties":{"a":{},"b":{"not":{}},"c":{"type":"string"}},"required":["a"]},"x":[1.0]},
 			{"name":"bare","inputSchema":{"type":"object"}},
 			{"name":"half","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":{}}}},
-			{"name":"list","inputSchema":{"type":"object"}},
+			{"name":"list","inputSchema":{"type":"object","properties":{}}},
 			{"name":"untyped","inputSchema":{"type":"object"}},
 			` + whole + `]}`
 	)
@@ -99,7 +99,7 @@ func TestSchemasThatLegacyRevisionsDoNotHaveAndTasks(t *testing.T) {
 	list.OutputSchema, list.Tasks = json.RawMessage(`{"type":"array"}`), mcp.TaskOptional
 	must(t, s.AddRawTool(list))
 	speak(t, s, "2025-11-25", `{}`).want("tools/list", "",
-		`{"tools":[{"name":"list","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}`)
+		`{"tools":[{"name":"list","inputSchema":{"type":"object","properties":{}},"execution":{"taskSupport":"optional"}}]}`)
 }
 
 // Structured content that is not an object would make clients refuse the result of another server's

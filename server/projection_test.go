@@ -49,8 +49,8 @@ func TestToolPerService(t *testing.T) {
 	for name, want := range map[string]string{
 		"weather": `{"action":{"type":"string","description":"What to do.","enum":["get","history.get","help","schema"]},"params":{"type":"object","description":"The arguments of the action."}}`,
 		"file":    `{"action":{"type":"string","description":"What to do.","enum":["delete","help","schema"]},"params":{"type":"object","description":"The arguments of the action."}}`,
-		"work":    ``,
-		"block":   ``,
+		"work":    `{}`,
+		"block":   `{}`,
 	} {
 		var input struct{ Properties json.RawMessage }
 		assert.NilError(t, json.Unmarshal(all[name].InputSchema, &input))

@@ -71,6 +71,9 @@ func (s *Server) AddRawTool(t RawTool) error {
 	if t.InputSchema == nil {
 		t.InputSchema = json.RawMessage(`{"type":"object"}`)
 	}
+	if jsonscan.Valid(t.InputSchema) == nil { // else encodeDefinition fails
+		t.InputSchema = schema.WithProperties(t.InputSchema)
+	}
 	t.Execution = nil
 	made := &tool{raw: &t, tasks: t.Tasks}
 	err := error(nil)

@@ -219,7 +219,7 @@ func TestOperationsFollowTools(t *testing.T) {
 		assert.DeepEqual(t, operationNames(c), []string{"up.a.b", "up.verbatim"})
 		w.up.RemoveTools("verbatim")
 		w.offer(mcp.Tool{Name: "a.b", Description: "Another.",
-			InputSchema: json.RawMessage(`{"type":"object"}`)}, gives(`{"content":[1]}`))
+			InputSchema: json.RawMessage(`{"type":"object","properties":{}}`)}, gives(`{"content":[1]}`))
 		time.Sleep(settle)
 		assert.DeepEqual(t, operationNames(c), []string{"up.a.b"})
 		op, _ := c.Lookup("up.a.b")
@@ -280,7 +280,7 @@ func TestOperationWithoutSchema(t *testing.T) {
 		time.Sleep(settle)
 		op, ok := c.Lookup("up.strange")
 		assert.Assert(t, ok)
-		assert.Equal(t, string(op.Input()), `{"type":"object"}`)
+		assert.Equal(t, string(op.Input()), `{"type":"object","properties":{}}`)
 		e := dispatch.NewDispatcher(c, dispatch.Options{}).Dispatch(t.Context(),
 			&dispatch.Call{Operation: "up.strange", Arguments: json.RawMessage(`{"any":1}`),
 				Confirmed: true})

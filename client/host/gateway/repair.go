@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -27,8 +28,9 @@ var definitionOptionals = optionalMembers{
 }
 
 // repair returns a definition that strict clients accept. It removes null from optional members and
-// completes the inputSchema of a tool with type "object". Any other defect is an error. A valid
-// definition is returned unchanged.
+// completes the inputSchema of a tool with type "object" and with properties, which the API of
+// OpenAI needs. Any other defect is an error. A definition without these defects is returned
+// unchanged.
 func repair(kind string, text json.RawMessage) (json.RawMessage, error) {
 	text = definitionOptionals.withoutNulls(text)
 	if kind != kindTool {
@@ -37,7 +39,8 @@ func repair(kind string, text json.RawMessage) (json.RawMessage, error) {
 	input := jsonscan.Member(text, "inputSchema")
 	switch {
 	case input == nil:
-		return jsonscan.SetMember(text, "inputSchema", []byte(`{"type":"object"}`)), nil
+		return jsonscan.SetMember(text, "inputSchema", []byte(`{"type":"object","properties":{}}`)),
+			nil
 	case input[0] != '{':
 		return nil, errors.New("its inputSchema is not an object")
 	case jsonscan.Member(input, "type") == nil:
@@ -46,6 +49,10 @@ func repair(kind string, text json.RawMessage) (json.RawMessage, error) {
 			typed = jsonscan.AppendMember(typed, key, value)
 		}
 		input = append(typed, '}')
+		text = jsonscan.SetMember(text, "inputSchema", input)
+	}
+	if complete := schema.WithProperties(input); len(complete) != len(input) {
+		input = complete
 		text = jsonscan.SetMember(text, "inputSchema", input)
 	}
 	if output := jsonscan.Member(text, "outputSchema"); output != nil && output[0] != '{' {

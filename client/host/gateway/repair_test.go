@@ -92,14 +92,14 @@ func TestInvalidDefinitions(t *testing.T) {
 		assert.NilError(t, w.gateway.Add(invalid.server("odd", &w.serving)))
 		w.gateway.Settle(t.Context())
 		want := []string{
-			`{"name":"odd__a_empty","inputSchema":{"type":"object"},"x":1.50}`,
-			`{"name":"odd__b_none","inputSchema":{"type":"object"}}`,
-			`{"name":"odd__c_null","x":null,"inputSchema":{"type":"object"}}`,
+			`{"name":"odd__a_empty","inputSchema":{"type":"object","properties":{}},"x":1.50}`,
+			`{"name":"odd__b_none","inputSchema":{"type":"object","properties":{}}}`,
+			`{"name":"odd__c_null","x":null,"inputSchema":{"type":"object","properties":{}}}`,
 			`{"name":"odd__d_required","inputSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`,
-			`{"name":"odd__e_properties","inputSchema":{"type":"object"},"outputSchema":{"type":"object"}}`,
-			`{"name":"odd__f_hints","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"x":null}}`,
-			`{"name":"odd__g_whole","inputSchema":{"type":"object","default":null},"x":1.0}`,
-			`{"name":"up__verbatim","description":"Does it.","inputSchema":{"type":"object"}}`,
+			`{"name":"odd__e_properties","inputSchema":{"type":"object","properties":{}},"outputSchema":{"type":"object"}}`,
+			`{"name":"odd__f_hints","inputSchema":{"type":"object","properties":{}},"annotations":{"readOnlyHint":true,"x":null}}`,
+			`{"name":"odd__g_whole","inputSchema":{"type":"object","default":null,"properties":{}},"x":1.0}`,
+			`{"name":"up__verbatim","description":"Does it.","inputSchema":{"type":"object","properties":{}}}`,
 			`{"name":"odd__a","arguments":[{"name":"x"}]}`, `{"name":"odd__b"}`,
 			`{"name":"odd__g"}`,
 			`{"uri":"mem://a","name":"a","annotations":{}}`, `{"uri":"mem://g","name":"g"}`,
