@@ -121,6 +121,7 @@ func (c *Client) attach(t Transport) {
 		Preempt:         c.handleNotification,
 		NullIDNotifies:  true,
 		IgnoreMalformed: true, // libraries print to stdout
+		Drain:           -1,   // a server that has ended reads no answer
 		Hooks:           hooks,
 		Context:         &incomingContext{context.Background(), c},
 	})

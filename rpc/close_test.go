@@ -264,7 +264,9 @@ func TestDrain(t *testing.T) {
 		drain, takes time.Duration
 		answered     bool
 	}{
-		"none":       {0, time.Second, false},
+		"at once":    {-1, time.Second, false},
+		"default":    {0, time.Second, true},
+		"too slow":   {0, 2 * time.Second, false},
 		"long":       {time.Minute, time.Second, true},
 		"too short":  {time.Second, time.Minute, false},
 		"just right": {time.Minute, 59 * time.Second, true},
@@ -298,20 +300,24 @@ func TestDrain(t *testing.T) {
 				assert.ErrorIs(t, err, rpc.ErrClosed)
 				assert.Equal(t, time.Since(begin), time.Duration(0))
 				assert.Equal(t, w.peer.Wait(), io.EOF)
-				assert.Equal(t, time.Since(begin), min(tc.drain, tc.takes))
-				if name == "too short" {
+				drain := max(tc.drain, 0)
+				if tc.drain == 0 {
+					drain = 1500 * time.Millisecond
+				}
+				assert.Equal(t, time.Since(begin), min(drain, tc.takes))
+				if !tc.answered && tc.drain >= 0 {
 					assert.Equal(t, back, rpc.ErrShutdown)
 				} else {
 					assert.ErrorIs(t, back, rpc.ErrClosed)
 					assert.ErrorIs(t, back, io.EOF)
 				}
-				if tc.drain > 0 {
+				if tc.drain >= 0 {
 					assert.NilError(t, noted)
 				}
 				switch {
 				case tc.answered:
 					w.expect(result("1", `"late"`))
-				case tc.drain > 0:
+				case tc.drain >= 0:
 					w.expect(`{"jsonrpc":"2.0","id":1,"error":{"code":-31999,"message":"…"}}`)
 				default:
 					w.expect()

@@ -36,14 +36,18 @@ type Options struct {
 	// IgnoreMalformed suppresses responses to malformed messages whose id is not known; Hooks.Stray
 	// still gets them. It is for a peer whose libraries may print into the stream.
 	IgnoreMalformed bool
-	// Drain is how long handlers may run on after the other side has closed the stream. Zero
-	// cancels them at once and drops responses that are not written yet.
+	// Drain is how long handlers may run on, and responses may wait to be written, after the other
+	// side has closed the stream, as when a shell pipes requests into a server. Zero means 1.5 s. A
+	// negative value cancels handlers at once and drops responses that are not written yet.
 	Drain time.Duration
 	Hooks Hooks
 	// Context is the parent of every handler's context. Nil means [context.Background]. The peer
 	// closes when it ends.
 	Context context.Context
 }
+
+// defaultDrain is [Options].Drain by default.
+const defaultDrain = 1500 * time.Millisecond
 
 // Limits bounds what one peer holds. A field that is not positive has its default value.
 type Limits struct {

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,6 +99,7 @@ func NewPeer(stream io.ReadWriteCloser, o Options) *Peer {
 	if o.Context == nil {
 		o.Context = context.Background()
 	}
+	o.Drain = cmp.Or(o.Drain, defaultDrain)
 	o.Limits = o.Limits.withDefaults()
 	o.Hooks = o.Hooks.Safe()
 	codec := o.Framing(stream, o.Limits.Limits)

@@ -93,7 +93,7 @@ func Open(stream io.ReadWriteCloser, c *client.Client, app *App, o Options) *Vie
 		MaxQueuedBytes: 2 * maxMessage, MaxResponses: 4 * maxMessage}
 	limits.MaxFrame = maxMessage
 	v.peer = rpc.NewPeer(stream, rpc.Options{Handler: v.handle, Limits: limits,
-		Cancellation: mcp.Cancellation(), Ordered: func(method string) bool {
+		Cancellation: mcp.Cancellation(), Drain: -1, Ordered: func(method string) bool {
 			return method == mcp.MethodAppInitialize
 		}})
 	return v
@@ -132,26 +132,32 @@ func (v *View) notify(ctx context.Context, method string, params any) error {
 	return v.peer.Notify(ctx, method, params)
 }
 
-// tell sends a notification about the call once the app is initialized. next changes the state of
-// the call, and returns false if the notification is out of order.
-func (v *View) tell(ctx context.Context, method string, params any, next func() bool) error {
+// tell sends a notification about the call once the app is initialized. inOrder reports whether the
+// state of the call allows it. sent changes the state, unless sending has failed: then the caller
+// may try again.
+func (v *View) tell(ctx context.Context, method string, params any, inOrder func() bool,
+	sent func()) error {
 	select {
 	case v.turn <- struct{}{}:
 		defer func() { <-v.turn }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if !next() {
+	if !inOrder() {
 		return ErrOrder
 	}
-	return v.notify(ctx, method, params)
+	err := v.notify(ctx, method, params)
+	if err == nil {
+		sent()
+	}
+	return err
 }
 
 // PartialInput sends the app incomplete arguments, a JSON object. Like all methods that send the
 // app something, it blocks until the app is initialized or ctx ends.
 func (v *View) PartialInput(ctx context.Context, arguments json.RawMessage) error {
 	return v.tell(ctx, mcp.NotificationToolInputPartial, mcp.ToolInputParams{Arguments: arguments},
-		func() bool { return !v.hasInput })
+		func() bool { return !v.hasInput }, func() {})
 }
 
 // Input sends the app the arguments of the tool call, a JSON object; nil means an empty object.
@@ -160,33 +166,23 @@ func (v *View) Input(ctx context.Context, arguments json.RawMessage) error {
 		arguments = json.RawMessage(`{}`)
 	}
 	return v.tell(ctx, mcp.NotificationToolInput, mcp.ToolInputParams{Arguments: arguments},
-		func() bool {
-			first := !v.hasInput
-			v.hasInput = true
-			return first
-		})
+		func() bool { return !v.hasInput }, func() { v.hasInput = true })
 }
 
 // Result sends the app the result of the tool call, as the server wrote it.
 func (v *View) Result(ctx context.Context, result json.RawMessage) error {
-	return v.tell(ctx, mcp.NotificationToolResult, result, v.end)
+	return v.tell(ctx, mcp.NotificationToolResult, result, v.canEnd,
+		func() { v.ended = true })
 }
 
 // Cancelled tells the app that the tool call was cancelled or has failed, and the reason.
 func (v *View) Cancelled(ctx context.Context, reason string) error {
 	return v.tell(ctx, mcp.NotificationToolCancelled, mcp.ToolCancelledParams{Reason: reason},
-		v.end)
+		v.canEnd, func() { v.ended = true })
 }
 
-// end records that the call has ended. It returns false if the call has no input or has ended
-// before. v.turn must be held.
-func (v *View) end() bool {
-	if !v.hasInput || v.ended {
-		return false
-	}
-	v.ended = true
-	return true
-}
+// canEnd reports whether the call has input and has not ended. v.turn must be held.
+func (v *View) canEnd() bool { return v.hasInput && !v.ended }
 
 // SetContext sends the app changes of the host context: the fields that are not zero. It returns a
 // [*ModeError] for a display mode that the app does not support.
