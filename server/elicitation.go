@@ -32,7 +32,7 @@ import (
 //
 // Elicit may be called from several goroutines, until the handler returns. The specification allows
 // only an object of primitive values and enums as the schema of a form; nil means a form without
-// fields, which the user accepts or declines. The content of an accepted form fits the schema, and
+// fields, which the user accepts or declines. Params with a URL and without a Mode have URL mode. The content of an accepted form fits the schema, and
 // its defaults are filled in. [Ask] derives the form from a Go type.
 //
 // If the client does not declare the capability, the error matches [ErrUnsupported]. A handler that
@@ -42,6 +42,9 @@ func Elicit(ctx context.Context, key string, params mcp.ElicitParams) (*mcp.Elic
 	r, err := askableRequest(ctx, key)
 	if err != nil {
 		return nil, err
+	}
+	if params.Mode, err = elicitMode(&params); err != nil {
+		return nil, fmt.Errorf("server: Elicit %q: %w", key, err)
 	}
 	if err := r.requireElicitation(params.Mode); err != nil {
 		return nil, err
@@ -80,6 +83,18 @@ func Elicit(ctx context.Context, key string, params mcp.ElicitParams) (*mcp.Elic
 		return nil, err
 	}
 	return result, nil
+}
+
+// elicitMode returns the mode of an elicitation. A URL without a mode means URL mode; together with
+// the schema of a form it is ambiguous.
+func elicitMode(p *mcp.ElicitParams) (string, error) {
+	switch {
+	case p.Mode != "" || p.URL == "":
+		return p.Mode, nil
+	case p.RequestedSchema != nil:
+		return "", errors.New("it has a URL and the schema of a form: set Mode to choose one")
+	}
+	return mcp.ElicitURL, nil
 }
 
 // requireElicitation returns an error unless the client declares elicitation in that mode.

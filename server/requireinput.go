@@ -75,6 +75,10 @@ func (r *request) requireCapabilityFor(question mcp.InputRequest) error {
 		if err := mcp.Unmarshal(question.Params, &params); err != nil {
 			return fmt.Errorf("server: RequireInput: %s: %w", question.Method, err)
 		}
+		if mode, err := elicitMode(&params); err != nil || mode != params.Mode {
+			return fmt.Errorf("server: RequireInput: %s has a url and no mode; add the mode %q",
+				question.Method, mcp.ElicitURL)
+		}
 		return r.requireElicitation(params.Mode)
 	case mcp.MethodCreateMessage:
 		if can.Sampling == nil {

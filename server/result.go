@@ -84,16 +84,16 @@ func (t *toolResult) AppendJSON(dst []byte) ([]byte, error) {
 	dst = slices.Grow(dst, t.JSONSize())
 	dst = append(dst, '{')
 	var envelope []byte
-	session := t.Session
-	t.Session = "" // the session goes into _meta
+	own := t.Envelope
+	own.Session = "" // the session goes into _meta
 	if t.era.structuredContent {
 		dst = append(dst, `"structuredContent":`...)
 		start := len(dst)
-		dst = t.Envelope.AppendJSON(dst)
+		dst = own.AppendJSON(dst)
 		envelope = dst[start:] // remains valid if append moves dst
 		dst = append(dst, ',')
 	} else {
-		envelope = t.Envelope.AppendJSON(nil)
+		envelope = own.AppendJSON(nil)
 	}
 	dst = append(dst, `"content":[{"type":"text","text":`...)
 	if t.era.structuredContent && t.Text != "" {
@@ -103,7 +103,7 @@ func (t *toolResult) AppendJSON(dst []byte) ([]byte, error) {
 	}
 	dst = append(dst, `}],"isError":`...)
 	dst = strconv.AppendBool(dst, !t.Success())
-	return t.server.appendResultEnd(dst, t.era, session), nil
+	return t.server.appendResultEnd(dst, t.era, t.Session), nil
 }
 
 // appendResultEnd ends the result of a tool, with the ID of the session in which it ran, if any.

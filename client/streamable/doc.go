@@ -27,8 +27,8 @@
 // # Era
 //
 // The client first sends server/discover. A response that only a modern server sends settles the
-// era. A JSON-RPC error, or a status that servers use for messages they do not understand (400,
-// 404, 405, 415, 500), leads to initialize. If that is refused with 400, 404 or 405, and a GET
+// era. A JSON-RPC error, or a status that may be about the message (400 to 501, except 401, 403,
+// 407, 408 and 429), leads to initialize. If that is refused with 400, 404 or 405, and a GET
 // opens an event stream that begins with the event "endpoint", the server speaks HTTP+SSE. Any
 // other refusal, such as 401 or 503, is an error at once, and so is an unreachable server.
 //
@@ -53,7 +53,7 @@
 // A failed request fails one call, and the client stays usable; only HTTP+SSE has a connection that
 // can break. Beside the errors of the protocol, a [*client.CallError] can wrap:
 //
-//	*StatusError           an unsuccessful HTTP status
+//	*StatusError           an unsuccessful HTTP status; see its method Is
 //	ErrDisconnected        the connection ended before the end of the response
 //	*net.OpError etc.      errors of packages net and crypto/tls, also within ErrDisconnected
 //	rpc.ErrProtocol        an invalid response: not JSON, another Content-Type, no response in it

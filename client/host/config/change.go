@@ -144,7 +144,7 @@ func secretValues(server value) (all []value) {
 			if text, _ := m.string(); redactURL(text) != text {
 				all = append(all, m.value)
 			}
-		case m.name == "oauth":
+		case m.name == "oauth" || m.name == "auth": // see serverFields
 			all = append(all, secretsOfOAuth(m.value)...)
 		case m.isObject(): // variables, headers, or unknown
 			for _, variable := range m.members() {
