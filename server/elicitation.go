@@ -32,8 +32,9 @@ import (
 //
 // Elicit may be called from several goroutines, until the handler returns. The specification allows
 // only an object of primitive values and enums as the schema of a form; nil means a form without
-// fields, which the user accepts or declines. Params with a URL and without a Mode have URL mode. The content of an accepted form fits the schema, and
-// its defaults are filled in. [Ask] derives the form from a Go type.
+// fields, which the user accepts or declines. Params with a URL and without a Mode have URL mode.
+// The content of an accepted form fits the schema, and its defaults are filled in. [Ask] derives
+// the form from a Go type.
 //
 // If the client does not declare the capability, the error matches [ErrUnsupported]. A handler that
 // returns it ends the request with the error that the protocol defines for this case; a handler

@@ -168,8 +168,10 @@ func (t *task) keepAnswer(key string, k answeredInput) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.answeredBytes += len(k.answer) - len(t.answered[key].answer)
-	if t.answered[key] = k; t.answeredBytes > maxKeptAnswers ||
-		t.request.account().Take(countedBytes(len(k.answer))) != nil { // until the handler has returned
+	t.answered[key] = k
+	// the memory is held until the handler has returned
+	if t.answeredBytes > maxKeptAnswers ||
+		t.request.account().Take(countedBytes(len(k.answer))) != nil {
 		t.answeredBytes -= len(k.answer)
 		delete(t.answered, key)
 	}

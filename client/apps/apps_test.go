@@ -215,6 +215,11 @@ func TestView(t *testing.T) {
 			`"inputSchema":{"type":"object"}}},"theme":"dark","displayMode":"inline",`+
 			`"availableDisplayModes":["inline","fullscreen","pip"]}}`)
 
+		// what could not be sent may be sent again
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		assert.ErrorIs(t, v.Input(gone, nil), context.Canceled)
+
 		told := make(chan error, 1)
 		go func() {
 			told <- errors.Join(v.PartialInput(t.Context(), json.RawMessage(`{"N":`+`1}`)),
