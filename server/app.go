@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/userfile"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -153,7 +154,7 @@ func (a *App) read() ([]byte, error) {
 	case a.FS == nil || html != nil:
 		return nil, errors.New("it needs HTML, or FS and Path")
 	default:
-		f, err := a.FS.Open(a.Path)
+		f, _, err := userfile.OpenFS(a.FS, a.Path)
 		if err != nil {
 			return nil, err
 		}

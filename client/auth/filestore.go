@@ -16,6 +16,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/atomicfile"
 	"github.com/stdwire/stdwire/internal/jsonexact"
+	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 // A FileStore is a [Store] in a directory, with one file for each [Key] that only the user can
@@ -81,24 +82,16 @@ func (s FileStore) All() ([]Credentials, error) {
 }
 
 func (s FileStore) read(path string) (*Credentials, error) {
-	f, err := atomicfile.Open(path)
+	f, info, err := userfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s: not a regular file", path)
-	case othersHaveAccess(info):
+	if othersHaveAccess(info) {
 		return nil, fmt.Errorf("%s: not used because other users can access it: "+
 			"log in again, or run chmod 600 if the file is yours", path)
-	case info.Size() > maxFile:
-		return nil, fmt.Errorf("%s: larger than %d bytes", path, maxFile)
 	}
-	text, err := io.ReadAll(io.LimitReader(f, maxFile))
+	text, err := userfile.ReadAll(f, path, maxFile)
 	if err != nil {
 		return nil, err
 	}

@@ -7,14 +7,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
-	"syscall"
 	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 // sources reads files and standard input for flags.
@@ -36,7 +35,9 @@ func (s *sources) text(flag, text string, binary bool) (string, error) {
 		return "", err
 	case binary:
 		return base64.StdEncoding.EncodeToString(data), nil
-	case !utf8.Valid(data):
+	}
+	data = jsonscan.TrimBOM(data)
+	if !utf8.Valid(data) {
 		return "", dispatch.Errorf(dispatch.InvalidInput, "%s: its value is not UTF-8 text",
 			flag)
 	}
@@ -52,6 +53,7 @@ func (s *sources) json(flag, text string) ([]byte, error) {
 		if data, err = s.read(flag, text); err != nil {
 			return nil, err
 		}
+		data = jsonscan.TrimBOM(data)
 	}
 	if err := jsonscan.Valid(data); err != nil {
 		return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: %w", flag, err)
@@ -93,14 +95,11 @@ func (s *sources) read(flag, source string) ([]byte, error) {
 
 func readAll(name, source string, stdin io.Reader) ([]byte, error) {
 	if source != "-" && source != "@-" {
-		f, err := os.Open(name)
+		f, err := userfile.OpenArgument(name)
 		if err != nil {
 			return nil, bare(err)
 		}
 		defer f.Close()
-		if info, err := f.Stat(); err == nil && info.IsDir() {
-			return nil, syscall.EISDIR // some systems return another error
-		}
 		stdin = f
 	}
 	data, err := form.ReadAll(stdin)

@@ -39,6 +39,7 @@ var layers = []struct {
 	{"internal/toml", []string{"internal/jsonscan"}},
 	{"internal/near", nil},
 	{"internal/atomicfile", nil},
+	{"internal/userfile", []string{"internal/atomicfile", "internal/jsonscan"}},
 	{"internal/shellwords", nil},
 	{"internal/terminal", []string{"internal/printable"}},
 	{"internal/form", []string{"internal/jsonscan"}},

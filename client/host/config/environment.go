@@ -2,14 +2,12 @@ package config
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
 
-	"github.com/stdwire/stdwire/internal/atomicfile"
+	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 // An Environment gives access to those parts of the machine that determine the meaning of a
@@ -66,25 +64,9 @@ func System(dir string) (*Environment, error) {
 
 // readFile reads a regular file of at most [MaxFile] bytes.
 func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
+	data, err := userfile.Read(path, MaxFile)
 	if errors.Is(err, syscall.ENOTDIR) { // a parent is a file, so the file cannot exist
 		err = &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() { // opening a pipe would block
-		return nil, &fs.PathError{Op: "read", Path: path,
-			Err: errors.New("this is not a regular file")}
-	}
-	f, err := atomicfile.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
-	if err == nil && len(data) > MaxFile {
-		err = fmt.Errorf("%s has more than %d MiB", path, MaxFile>>20)
 	}
 	return data, err
 }

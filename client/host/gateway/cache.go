@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/internal/atomicfile"
+	"github.com/stdwire/stdwire/internal/userfile"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -32,11 +33,7 @@ func cachePath(dir, id string) string { return filepath.Join(dir, atomicfile.Nam
 
 // readCache reads a cache file. text is its content.
 func readCache(path string) (lists cachedLists, text []byte, ok bool) {
-	info, err := os.Stat(path)
-	if err != nil || info.Size() > maxCacheSize {
-		return lists, nil, false
-	}
-	text, err = os.ReadFile(path)
+	text, err := userfile.Read(path, maxCacheSize)
 	return lists, text, err == nil && mcp.Unmarshal(text, &lists) == nil
 }
 

@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/atomicfile"
+	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 // contents is the content of a [File].
@@ -25,8 +25,8 @@ type contents struct {
 const version = 1
 
 const (
-	// maxFile limits the size of the file in bytes.
-	maxFile = 64 << 20
+	// MaxFile limits the size of the file in bytes.
+	MaxFile = 64 << 20
 	// maxKind limits the bytes of one server's definitions of one kind, so that no server can fill
 	// the file.
 	maxKind = 4 << 20
@@ -38,7 +38,7 @@ func (f *File) read() (*contents, error) {
 	if f.current != nil && f.changes > f.written {
 		return f.current, nil
 	}
-	in, err := atomicfile.Open(f.path)
+	in, info, err := userfile.Open(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		f.sum, f.info = [sha256.Size]byte{}, nil
 		f.current, err = f.parse(nil)
@@ -48,20 +48,13 @@ func (f *File) read() (*contents, error) {
 		return nil, fmt.Errorf("pins: %w", err)
 	}
 	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("pins: %w", err)
-	}
 	if f.current != nil && atomicfile.Unchanged(f.info, f.readAt, info) {
 		return f.current, nil
 	}
 	readAt := time.Now()
-	text, err := io.ReadAll(io.LimitReader(in, maxFile+1))
-	switch {
-	case err != nil:
+	text, err := userfile.ReadAll(in, f.path, MaxFile)
+	if err != nil {
 		return nil, fmt.Errorf("pins: %w", err)
-	case len(text) > maxFile:
-		return nil, fmt.Errorf("pins: %s has more than %d bytes", f.path, maxFile)
 	}
 	sum := sha256.Sum256(text)
 	if f.current == nil || f.sum != sum {
@@ -159,10 +152,10 @@ func (f *File) fail(err error) {
 
 // write replaces the file atomically.
 func (f *File) write(text []byte) error {
-	if len(text) > maxFile {
+	if len(text) > MaxFile {
 		return fmt.Errorf(
 			"pins: %s would have more than %d bytes: forget servers that are not used any more",
-			f.path, maxFile)
+			f.path, MaxFile)
 	}
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return fmt.Errorf("pins: %w", err)

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/lazyregexp"
+	"github.com/stdwire/stdwire/internal/userfile"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -44,14 +45,12 @@ type File struct {
 // Read returns the skills of a file system. It ignores names that start with a dot. A symbolic link
 // to a regular file of fsys counts as that file. If a skill is invalid, Read leaves it out and adds
 // an error to Problems. It fails if the file system cannot be read, or has more than 50,000 files
-// and directories.
+// and directories. Read opens regular files only: of at most 16 MiB, and in the directory of a skill.
 func Read(fsys fs.FS) (*Tree, error) {
-	w := &walker{fsys: fsys, files: map[string]file{}, bad: map[string]error{},
-		digests: map[string]string{}}
-	if err := fs.WalkDir(fsys, ".", w.visit); err != nil {
+	w, err := walk(fsys)
+	if err != nil {
 		return nil, err
 	}
-	w.resolveLinks()
 	for name := range w.files {
 		w.names = append(w.names, name)
 	}
@@ -75,6 +74,42 @@ func Read(fsys fs.FS) (*Tree, error) {
 	return t, nil
 }
 
+// An Entry is a file in the directory of a skill.
+type Entry struct {
+	File             // its Digest is not set
+	Info fs.FileInfo // of the regular file; nil with Err
+	Err  error       // why the file cannot be served
+}
+
+// Entries returns the files on which the result of [Read] depends, by path: those below each
+// directory with a SKILL.md. It opens none of them. The error is like that of Read.
+func Entries(fsys fs.FS) (map[string]Entry, error) {
+	w, err := walk(fsys)
+	if err != nil {
+		return nil, err
+	}
+	entries := map[string]Entry{}
+	for name, f := range w.files {
+		if w.inSkill(name) {
+			entries[name] = Entry{File: File{FS: fsys, Path: f.path, Size: f.info.Size()},
+				Info: f.info}
+		}
+	}
+	for name, err := range w.bad {
+		if w.inSkill(name) {
+			entries[name] = Entry{Err: err}
+		}
+	}
+	return entries, nil
+}
+
+// Open opens the file. The error matches [fs.ErrNotExist] or says what is there instead if it has
+// been removed or replaced by another type of file.
+func (f File) Open() (fs.File, error) {
+	opened, _, err := userfile.OpenFS(f.FS, f.Path)
+	return opened, err
+}
+
 type walker struct {
 	fsys     fs.FS
 	entries  int
@@ -88,7 +123,18 @@ type walker struct {
 
 type file struct {
 	path string // of the regular file
-	size int64
+	info fs.FileInfo
+}
+
+// walk finds the files of a file system.
+func walk(fsys fs.FS) (*walker, error) {
+	w := &walker{fsys: fsys, files: map[string]file{}, bad: map[string]error{},
+		digests: map[string]string{}}
+	if err := fs.WalkDir(fsys, ".", w.visit); err != nil {
+		return nil, err
+	}
+	w.resolveLinks()
+	return w, nil
 }
 
 func (w *walker) visit(name string, d fs.DirEntry, err error) error {
@@ -120,7 +166,7 @@ func (w *walker) visit(name string, d fs.DirEntry, err error) error {
 			w.bad[name] = err
 			return nil
 		}
-		w.files[name] = file{name, info.Size()}
+		w.files[name] = file{name, info}
 	}
 	return nil
 }
@@ -174,13 +220,13 @@ func (w *walker) add(t *Tree, dir string) error {
 	}
 	total := int64(0)
 	for _, name := range names {
-		total += w.files[name].size
+		total += w.files[name].info.Size()
 	}
 	if total > MaxBytes {
 		return fmt.Errorf("%s: %w", dir, tooManyBytes(total))
 	}
 	content, err := File{FS: w.fsys, Path: w.files[skillFile].path,
-		Size: w.files[skillFile].size}.read()
+		Size: w.files[skillFile].info.Size()}.read()
 	if err != nil {
 		return fmt.Errorf("%s: %w", skillFile, err)
 	}
@@ -196,7 +242,7 @@ func (w *walker) add(t *Tree, dir string) error {
 	s.URI = root + "/" + FileName
 	files := map[string]File{}
 	for _, name := range names {
-		f := File{w.fsys, w.files[name].path, "", w.files[name].size}
+		f := File{w.fsys, w.files[name].path, "", w.files[name].info.Size()}
 		if name == skillFile { // its digest is that of the front matter that was read
 			w.digests[f.Path] = digestOf(content)
 		}
@@ -254,7 +300,7 @@ func (w *walker) digest(f File) (string, error) {
 	if d, ok := w.digests[f.Path]; ok {
 		return d, nil
 	}
-	opened, err := f.FS.Open(f.Path)
+	opened, err := f.Open()
 	if err != nil {
 		return "", err
 	}
@@ -286,7 +332,7 @@ func (f File) Read() ([]byte, error) {
 }
 
 func (f File) read() ([]byte, error) {
-	opened, err := f.FS.Open(f.Path)
+	opened, err := f.Open()
 	if err != nil {
 		return nil, err
 	}

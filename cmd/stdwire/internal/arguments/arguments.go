@@ -9,13 +9,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 // An Assignment is a word of the form name=value, name:=JSON or name=@FILE.
@@ -110,7 +110,7 @@ func ParseData(ctx context.Context, given string, stdin io.Reader) ([]byte, erro
 }
 
 func readFile(name string) ([]byte, error) {
-	f, err := os.Open(name)
+	f, err := userfile.OpenArgument(name)
 	if err != nil {
 		return nil, Plain(err)
 	}
@@ -135,7 +135,7 @@ func readInput(ctx context.Context, stdin io.Reader) (data []byte, err error) {
 }
 
 func readAll(r io.Reader) ([]byte, error) {
-	data, err := form.ReadAll(r)
+	data, err := userfile.Text(form.ReadAll(r))
 	return data, Plain(err)
 }
 

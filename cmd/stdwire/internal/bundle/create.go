@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 // excluded are the names of files and directories that do not belong in a bundle: version control,
@@ -25,7 +27,7 @@ var excluded = []string{".git", ".hg", ".svn", ".DS_Store", "Thumbs.db", "*.swp"
 // compared with the name of a file or directory, and with its path.
 func Create(ctx context.Context, w io.Writer, dir fs.FS, patterns []string,
 	limits Limits) ([]string, error) {
-	manifest, err := fs.ReadFile(dir, ManifestName)
+	manifest, err := userfile.ReadFS(dir, ManifestName, limits.Manifest)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +104,7 @@ func list(ctx context.Context, dir fs.FS, patterns []string, limits Limits) (fil
 
 // add adds a file and subtracts its size from left.
 func add(z *zip.Writer, dir fs.FS, name string, mode fs.FileMode, left *int64) error {
-	in, err := dir.Open(name)
+	in, _, err := userfile.OpenFS(dir, name)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/dispatch/schema"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
 // ManifestVersion is the version of the manifests that are written. 0.1 and 0.2 are read, too.
@@ -120,6 +121,7 @@ func ParseManifest(data []byte) (*Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
+	data = jsonscan.TrimBOM(data)
 	var version struct {
 		Version string `json:"manifest_version"`
 		Old     string `json:"dxt_version"`

@@ -4,11 +4,12 @@ import (
 	"archive/zip"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+
+	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 // A Bundle is an open bundle. The caller must call Close.
@@ -26,12 +27,12 @@ type Bundle struct {
 
 // Open opens a bundle, and checks the names and sizes of its files and its manifest.
 func Open(path string, limits Limits) (*Bundle, error) {
-	f, err := os.Open(path)
+	f, info, err := userfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	b := &Bundle{file: f, limits: limits}
-	if err := b.read(); err != nil {
+	if err := b.read(info.Size()); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -41,15 +42,9 @@ func Open(path string, limits Limits) (*Bundle, error) {
 // Close closes the file.
 func (b *Bundle) Close() error { return b.file.Close() }
 
-func (b *Bundle) read() error {
-	info, err := b.file.Stat()
-	switch {
-	case err != nil:
-		return err
-	case !info.Mode().IsRegular():
-		return errors.New("this is not a regular file")
-	case info.Size() > b.limits.Archive:
-		return fmt.Errorf("%w: it has %d bytes, and at most %d are allowed", ErrLimit, info.Size(),
+func (b *Bundle) read(size int64) (err error) {
+	if size > b.limits.Archive {
+		return fmt.Errorf("%w: it has %d bytes, and at most %d are allowed", ErrLimit, size,
 			b.limits.Archive)
 	}
 	h := sha256.New()
@@ -58,7 +53,7 @@ func (b *Bundle) read() error {
 	}
 	b.Digest = hex.EncodeToString(h.Sum(nil))
 	// A signature may follow the archive, whose end zip finds.
-	if b.zip, err = zip.NewReader(b.file, info.Size()); err != nil {
+	if b.zip, err = zip.NewReader(b.file, size); err != nil {
 		return fmt.Errorf("this is not a bundle: %w", err)
 	}
 	if err := b.checkFiles(); err != nil {

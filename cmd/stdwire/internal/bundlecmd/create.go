@@ -15,6 +15,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/atomicfile"
+	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 func createCommand() command.Command {
@@ -93,15 +94,19 @@ func (c *createOptions) run(ctx context.Context, std *term.Streams) error {
 		return failure(err)
 	}
 	defer root.Close()
-	if err := c.readIgnore(root); err != nil {
+	files := userfile.FS(root)
+	if err := c.readIgnore(files); err != nil {
 		return failure(err)
 	}
-	return c.write(ctx, std, root)
+	return c.write(ctx, std, files)
 }
 
+// maxIgnore is the maximum size of .mcpbignore in bytes.
+const maxIgnore = 1 << 20
+
 // readIgnore adds the patterns of .mcpbignore.
-func (c *createOptions) readIgnore(root *os.Root) error {
-	text, err := root.ReadFile(".mcpbignore")
+func (c *createOptions) readIgnore(root fs.FS) error {
+	text, err := userfile.Text(userfile.ReadFS(root, ".mcpbignore", maxIgnore))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -114,8 +119,8 @@ func (c *createOptions) readIgnore(root *os.Root) error {
 }
 
 // write writes the bundle beside its destination, and moves it there when it is whole.
-func (c *createOptions) write(ctx context.Context, std *term.Streams, root *os.Root) error {
-	manifest, err := root.ReadFile(bundle.ManifestName)
+func (c *createOptions) write(ctx context.Context, std *term.Streams, root fs.FS) error {
+	manifest, err := userfile.ReadFS(root, bundle.ManifestName, bundle.DefaultLimits.Manifest)
 	if err != nil {
 		return failure(err)
 	}
@@ -131,7 +136,7 @@ func (c *createOptions) write(ctx context.Context, std *term.Streams, root *os.R
 		return err
 	}
 	defer os.Remove(temp.Name())
-	files, err := bundle.Create(ctx, temp, root.FS(), c.exclude, bundle.DefaultLimits)
+	files, err := bundle.Create(ctx, temp, root, c.exclude, bundle.DefaultLimits)
 	if err := errors.Join(err, temp.Close()); err != nil {
 		return failure(err)
 	}
@@ -153,14 +158,11 @@ func (c *createOptions) write(ctx context.Context, std *term.Streams, root *os.R
 
 // writeProgram writes the program and a manifest to a directory.
 func (c *createOptions) writeProgram(dir string) error {
-	in, err := os.Open(c.words[0])
+	in, _, err := userfile.Open(c.words[0])
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	if info, err := in.Stat(); err != nil || !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file", c.words[0])
-	}
 	name := "server/" + filepath.Base(c.words[0])
 	m := bundle.Manifest{Version: bundle.ManifestVersion, Name: c.name, Release: c.version,
 		Description: c.description, Author: bundle.Author{Name: c.author},

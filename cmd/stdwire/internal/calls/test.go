@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/userfile"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -68,7 +68,7 @@ func (o *testOptions) run(ctx context.Context, std *term.Streams) error {
 	if o.file == "" {
 		return command.Usagef("which file?").WithHint("stdwire web saves calls in one")
 	}
-	text, err := os.ReadFile(o.file)
+	text, err := userfile.Text(userfile.ReadArgument(o.file, savedcall.MaxFile))
 	if err != nil {
 		return command.Usagef("%v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/atomicfile"
+	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 const (
@@ -59,7 +60,7 @@ func OpenHistory(path string) (*History, error) {
 
 // readEnd returns the whole lines after an offset of a file, or all lines if from is not above 0.
 func readEnd(path string, from int64) ([]byte, error) {
-	f, err := atomicfile.Open(path)
+	f, _, err := userfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

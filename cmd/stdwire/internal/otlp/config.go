@@ -9,13 +9,13 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/userfile"
 	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
 )
 
@@ -154,7 +154,7 @@ func (e *environment) signal(s *Signal, name, exporter, endpoint string) error {
 		10000)
 	s.Headers = e.headers(cmp.Or(nameIfSet(e, own+"HEADERS"), "OTEL_EXPORTER_OTLP_HEADERS"))
 	if name, file := e.first(own+"CERTIFICATE", "OTEL_EXPORTER_OTLP_CERTIFICATE"); file != "" {
-		text, err := os.ReadFile(file)
+		text, err := userfile.Read(file, userfile.MaxPEM)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
 // Schema is the identifier of the schema that files are written for.
@@ -93,6 +95,7 @@ var (
 // Parse parses a server.json, or the answer of a registry that contains one. An older form is an
 // error. The error is ErrOther if data is something else.
 func Parse(data []byte) (*Server, error) {
+	data = jsonscan.TrimBOM(data)
 	var root map[string]json.RawMessage
 	if json.Unmarshal(data, &root) != nil {
 		return nil, ErrOther

@@ -59,7 +59,7 @@ type Expectation struct {
 }
 
 const (
-	maxFile  = 16 << 20 // bytes
+	MaxFile  = 16 << 20 // bytes
 	maxCalls = 10_000
 )
 
@@ -67,8 +67,8 @@ const isError = `"isError"`
 
 // Parse reads a file of calls. The error names the call and its defect.
 func Parse(text []byte) (*File, error) {
-	if len(text) > maxFile {
-		return nil, fmt.Errorf("it has more than %d bytes", maxFile)
+	if len(text) > MaxFile {
+		return nil, fmt.Errorf("it has more than %d bytes", MaxFile)
 	}
 	f := new(File)
 	d := json.NewDecoder(bytes.NewReader(text))

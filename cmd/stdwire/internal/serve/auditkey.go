@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/stdwire/stdwire/internal/atomicfile"
+	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 // auditKeySize is the size of a key of HMAC-SHA-256 in bytes.
@@ -50,16 +51,13 @@ func auditKey(to *os.File, log *slog.Logger) ([]byte, error) {
 }
 
 func readAuditKey(path string) ([]byte, error) {
-	f, err := atomicfile.Open(path)
+	f, info, err := userfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
 	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular() || info.Size() != auditKeySize:
+	case info.Size() != auditKeySize:
 		return nil, fmt.Errorf("%s is not a key of an audit log: remove it to have a new one created",
 			path)
 	case atomicfile.Permissions && info.Mode().Perm()&0o077 != 0:

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"crypto/sha256"
+	"io/fs"
 	"log/slog"
 	"os"
 	"sync"
@@ -10,11 +11,13 @@ import (
 
 // A fileValue is a value that is parsed from files, and parsed again when they have changed. It
 // checks the files when the value is used, once a second at most. If the files are missing or
-// invalid, it keeps the last value and logs the error.
+// invalid, it keeps the last value and logs the error. A pipe that the user has named is read once,
+// at the start.
 type fileValue[T any] struct {
 	what  string // the value, in messages
 	paths []string
-	read  func(path string) ([]byte, error)
+	first func(path string) ([]byte, error) // reads a file at the start; if nil, read does
+	read  func(path string) ([]byte, error) // reads a file again; it never blocks
 	parse func(contents [][]byte) (T, error)
 	log   *slog.Logger
 
@@ -31,7 +34,11 @@ func (v *fileValue[T]) load() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.checked = time.Now()
-	_, err := v.reload()
+	read := v.first
+	if read == nil {
+		read = v.read
+	}
+	_, err := v.reload(read)
 	return err
 }
 
@@ -51,12 +58,12 @@ func (v *fileValue[T]) check() {
 	same := len(v.prints) == len(v.paths)
 	for i := 0; same && i < len(v.paths); i++ {
 		info, err := os.Stat(v.paths[i])
-		same = err == nil && v.prints[i].isUnchanged(info)
+		same = err == nil && (v.prints[i].isUnchanged(info) || isPipe(info) && isPipe(v.prints[i].info))
 	}
 	if same {
 		return
 	}
-	changed, err := v.reload()
+	changed, err := v.reload(v.read)
 	switch {
 	case err != nil && err.Error() != v.failure:
 		v.log.Warn(v.what+" cannot be read again; the last one stays in use",
@@ -70,9 +77,12 @@ func (v *fileValue[T]) check() {
 	}
 }
 
-// reload reads the files and reports whether their contents have changed. On an error it changes
+// isPipe reports whether a file can be read only once.
+func isPipe(info fs.FileInfo) bool { return !info.Mode().IsRegular() }
+
+// reload reads the files with read and reports whether their contents have changed. On an error it changes
 // nothing, and the next check reads them again.
-func (v *fileValue[T]) reload() (changed bool, err error) {
+func (v *fileValue[T]) reload(read func(path string) ([]byte, error)) (changed bool, err error) {
 	v.prints = nil
 	var prints []fingerprint
 	var contents [][]byte
@@ -83,7 +93,7 @@ func (v *fileValue[T]) reload() (changed bool, err error) {
 			return false, err
 		}
 		prints = append(prints, fingerprint{info: info, read: time.Now()})
-		content, err := v.read(path)
+		content, err := read(path)
 		if err != nil {
 			return false, err
 		}

@@ -3,12 +3,15 @@ package serve
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/atomicfile"
+	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 // A fingerprint identifies the content of a file, regardless of its time.
@@ -18,12 +21,34 @@ type fingerprint struct {
 	read time.Time
 }
 
+// A watchedFile is a file as a check finds it.
+type watchedFile struct {
+	info fs.FileInfo
+	err  error // why the file has no info
+	open func() (fs.File, error)
+}
+
 // A fileWatcher reports that files have changed, appeared or disappeared. It reads only those that
-// may have changed.
+// may have changed, one block after the other, and never waits for a pipe.
 type fileWatcher struct {
-	paths func() []string
-	read  func(path string) ([]byte, error)
+	files func() map[string]watchedFile // by path
+	limit int64                         // bytes; a larger file is not read
 	last  map[string]fingerprint
+}
+
+// filesAt returns the files at paths, for a fileWatcher.
+func filesAt(paths func() []string) func() map[string]watchedFile {
+	return func() map[string]watchedFile {
+		files := map[string]watchedFile{}
+		for _, path := range paths() {
+			info, err := os.Stat(path)
+			files[path] = watchedFile{info, err, func() (fs.File, error) {
+				f, _, err := userfile.Open(path)
+				return f, err
+			}}
+		}
+		return files
+	}
 }
 
 // watchInterval is the interval of checks. A change is reported when two checks see the same
@@ -34,18 +59,19 @@ const watchInterval = time.Second
 // receives a value from now, it calls changed at once, with asked set.
 func (f *fileWatcher) run(ctx context.Context, now <-chan struct{}, changed func(asked bool)) {
 	var reported map[string][sha256.Size]byte
-	seen := f.snapshot()
+	seen := f.snapshot(ctx)
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
 	for {
 		before, asked := seen, false
 		select {
 		case <-ticker.C:
-			if seen = f.snapshot(); !maps.Equal(seen, before) || maps.Equal(seen, reported) {
+			seen = f.snapshot(ctx)
+			if !maps.Equal(seen, before) || maps.Equal(seen, reported) {
 				continue
 			}
 		case <-now:
-			seen, asked = f.snapshot(), true
+			seen, asked = f.snapshot(ctx), true
 		case <-ctx.Done():
 			return
 		}
@@ -54,27 +80,45 @@ func (f *fileWatcher) run(ctx context.Context, now <-chan struct{}, changed func
 	}
 }
 
-// snapshot returns the state of the files. Two snapshots are equal if the files are.
-func (f *fileWatcher) snapshot() map[string][sha256.Size]byte {
-	paths := f.paths()
-	now, sums := make(map[string]fingerprint, len(paths)),
-		make(map[string][sha256.Size]byte, len(paths))
-	for _, path := range paths {
+// snapshot returns the state of the files. Two snapshots are equal if the files are. It returns nil
+// when ctx has ended.
+func (f *fileWatcher) snapshot(ctx context.Context) map[string][sha256.Size]byte {
+	files := f.files()
+	now, sums := make(map[string]fingerprint, len(files)),
+		make(map[string][sha256.Size]byte, len(files))
+	for path, file := range files {
+		if ctx.Err() != nil {
+			return nil
+		}
 		print, known := f.last[path]
-		if info, err := os.Stat(path); err != nil {
-			print = fingerprint{sum: sha256.Sum256([]byte(err.Error()))}
-		} else if !known || !print.isUnchanged(info) {
-			print = fingerprint{info: info, read: time.Now()}
-			content, err := f.read(path)
-			if err != nil {
-				content = []byte(err.Error())
+		if file.err != nil {
+			print = fingerprint{sum: sha256.Sum256([]byte(file.err.Error()))}
+		} else if !known || !print.isUnchanged(file.info) {
+			print = fingerprint{info: file.info, read: time.Now()}
+			var err error
+			if print.sum, err = sumOf(file.open, f.limit); err != nil {
+				print.sum = sha256.Sum256([]byte(err.Error()))
 			}
-			print.sum = sha256.Sum256(content)
 		}
 		now[path], sums[path] = print, print.sum
 	}
 	f.last = now
 	return sums
+}
+
+// sumOf returns the digest of a file of at most limit bytes.
+func sumOf(open func() (fs.File, error), limit int64) (sum [sha256.Size]byte, err error) {
+	file, err := open()
+	if err != nil {
+		return sum, err
+	}
+	defer file.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, io.LimitReader(file, limit+1))
+	if err == nil && n > limit {
+		err = errors.New("too large")
+	}
+	return [sha256.Size]byte(h.Sum(nil)), err
 }
 
 // isUnchanged reports whether info proves that the file has not changed since it was read.

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -25,7 +26,8 @@ func TestFileWatch(t *testing.T) {
 		write(one, "a")
 		now := make(chan struct{}, 1)
 		var told atomic.Int32
-		f := &fileWatcher{paths: func() []string { return []string{one, other} }, read: os.ReadFile}
+		f := &fileWatcher{limit: 1 << 10,
+			files: filesAt(func() []string { return []string{one, other} })}
 		go f.run(t.Context(), now, func(bool) { told.Add(1) })
 		expect := func(want int, why string) {
 			t.Helper()
@@ -108,11 +110,13 @@ func TestFileWatchReadsWhatMayHaveChanged(t *testing.T) {
 		assert.NilError(t, os.Chtimes(path, at, at))
 	}
 	reads := 0
-	f := &fileWatcher{paths: func() []string { return []string{path} },
-		read: func(path string) ([]byte, error) {
+	f := &fileWatcher{limit: 1 << 10, files: func() map[string]watchedFile {
+		info, err := os.Stat(path)
+		return map[string]watchedFile{path: {info, err, func() (fs.File, error) {
 			reads++
-			return os.ReadFile(path)
-		}}
+			return os.Open(path)
+		}}}
+	}}
 	for _, step := range []struct {
 		text string
 		age  time.Duration
@@ -121,7 +125,7 @@ func TestFileWatchReadsWhatMayHaveChanged(t *testing.T) {
 		write(step.text, step.age)
 		reads = 0
 		for range 10 {
-			f.snapshot()
+			f.snapshot(t.Context())
 		}
 		assert.Equal(t, reads, step.want, step.text)
 	}

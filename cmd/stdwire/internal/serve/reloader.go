@@ -83,7 +83,7 @@ func (st *Reloader) start(ctx context.Context, starting *startup) {
 		return st.std.InTerminal && !terminal.Is(os.Stdin) || st.std.Err.Terminal &&
 			!terminal.Is(os.Stderr)
 	})
-	files := &fileWatcher{paths: st.Files, read: st.m.env.ReadFile}
+	files := &fileWatcher{files: filesAt(st.Files), limit: config.MaxFile}
 	st.wg.Go(func() {
 		files.run(ctx, hangup, func(asked bool) {
 			rotated := asked && st.m.rotateAudit()
@@ -92,7 +92,8 @@ func (st *Reloader) start(ctx context.Context, starting *startup) {
 	})
 	if st.pins != nil {
 		path := st.pins.Path()
-		pins := &fileWatcher{paths: func() []string { return []string{path} }, read: os.ReadFile}
+		pins := &fileWatcher{files: filesAt(func() []string { return []string{path} }),
+			limit: pin.MaxFile}
 		st.wg.Go(func() { pins.run(ctx, nil, func(bool) { st.Gateway.Recheck() }) })
 	}
 }

@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -13,6 +12,8 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/internal/userfile"
+	"github.com/stdwire/stdwire/rpc/mcp/skill"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -57,7 +58,7 @@ func (k *skillDirs) open(s *server.Server, log *slog.Logger, writable target.Wri
 			return err
 		}
 		k.roots = append(k.roots, root)
-		k.warn(s.AddSkills(root.FS()))
+		k.warn(s.AddSkills(userfile.FS(root)))
 	}
 	k.logged = ""
 	return nil
@@ -83,34 +84,26 @@ func (k *skillDirs) watch(ctx context.Context) {
 		return
 	}
 	ctx, k.cancel = context.WithCancel(ctx)
-	files := &fileWatcher{paths: k.paths, read: os.ReadFile}
+	files := &fileWatcher{files: k.files, limit: skill.MaxBytes}
 	k.wg.Go(func() {
 		files.run(ctx, nil, func(bool) { k.warn(k.server.ReloadSkills()) })
 	})
 }
 
-// paths returns all files and directories that may be part of a skill.
-func (k *skillDirs) paths() (all []string) {
-	for _, dir := range k.dirs {
-		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			switch {
-			case len(all) > maxWatchedFiles:
-				return fs.SkipAll // AddSkills has refused the directory
-			case path != dir && strings.HasPrefix(filepath.Base(path), "."):
-				if d.IsDir() {
-					return fs.SkipDir
-				}
-			case err == nil && !d.IsDir():
-				all = append(all, path)
-			}
-			return nil // a directory that cannot be read has no files
-		})
+// files returns the files of all skills, for a fileWatcher.
+func (k *skillDirs) files() map[string]watchedFile {
+	files := map[string]watchedFile{}
+	for i, root := range k.roots {
+		entries, err := skill.Entries(userfile.FS(root))
+		if err != nil { // AddSkills has refused the directory
+			files[k.dirs[i]] = watchedFile{err: err}
+		}
+		for name, e := range entries {
+			files[filepath.Join(k.dirs[i], name)] = watchedFile{e.Info, e.Err, e.Open}
+		}
 	}
-	return all
+	return files
 }
-
-// maxWatchedFiles is the greatest number of files that are watched.
-const maxWatchedFiles = 50_000
 
 // close stops watching.
 func (k *skillDirs) close() {

@@ -9,10 +9,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 // tlsFlags are the flags for TLS of the HTTP server.
@@ -57,8 +57,12 @@ func (f *tlsFlags) config(log *slog.Logger) (*tls.Config, error) {
 	if f.given() == "" {
 		return nil, nil
 	}
-	files := &fileValue[*tls.Config]{what: "the TLS certificate", read: os.ReadFile, parse: f.parse,
-		log: log, paths: []string{f.certificate, f.key}}
+	files := &fileValue[*tls.Config]{what: "the TLS certificate", parse: f.parse, log: log,
+		paths: []string{f.certificate, f.key},
+		first: func(path string) ([]byte, error) {
+			return userfile.ReadArgument(path, userfile.MaxPEM)
+		},
+		read: func(path string) ([]byte, error) { return userfile.Read(path, userfile.MaxPEM) }}
 	if f.clientCA != "" {
 		files.paths = append(files.paths, f.clientCA)
 	}

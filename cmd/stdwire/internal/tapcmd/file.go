@@ -3,11 +3,11 @@ package tapcmd
 import (
 	"errors"
 	"io"
-	"os"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 // A recordingFile is the argument that names a recording.
@@ -21,7 +21,7 @@ func (f *recordingFile) open(std *term.Streams) (io.ReadCloser, error) {
 	case "-":
 		return io.NopCloser(std.In), nil
 	}
-	file, err := os.Open(f.name)
+	file, err := userfile.OpenArgument(f.name)
 	if err != nil {
 		return nil, command.Usagef("%v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 // ConfigFlags are the flags that select configuration files and set inputs.
@@ -169,7 +170,7 @@ func AskInput(ctx context.Context, p term.Prompter, server string) func(config.I
 // renewed since the last time. observe is that of [Target].
 func (s *ConfiguredServer) dial(
 	observe func(http.RoundTripper) http.RoundTripper) (client.Transport, error) {
-	secure, err := loadTLS(s.Endpoint.TLS, "tlsCA", "tlsClientCert")
+	secure, ca, err := loadTLS(s.Endpoint.TLS, userfile.Read, "tlsCA", "tlsClientCert")
 	if err != nil {
 		return nil, &command.Failure{Code: "config", Server: s.ID, Why: err.Error()}
 	}
@@ -177,7 +178,7 @@ func (s *ConfiguredServer) dial(
 	for name, value := range s.Endpoint.Headers {
 		header.Set(name, value)
 	}
-	return dialAuthorized(s.Endpoint, header, secure, observe), nil
+	return dialAuthorized(s.Endpoint, header, secure, ca, observe), nil
 }
 
 // ConfigFailure returns an error of the configuration as a failure.

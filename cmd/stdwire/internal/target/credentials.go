@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/auth"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/streamable"
+	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 // OpenCredentials returns the store of the user's credentials for servers at a URL.
@@ -25,14 +25,23 @@ func OpenCredentials() (auth.FileStore, error) {
 // the user; with nil, only stored credentials are used. The authorization server is trusted by the
 // authorities of e.TLS and those of the system; it is not shown the certificate of e.TLS.
 func Authorizer(e *config.Endpoint, byUser auth.Grant) (*auth.Authorizer, error) {
+	var ca []byte
+	if e.TLS.CA != "" {
+		var err error
+		if ca, err = userfile.Read(e.TLS.CA, userfile.MaxPEM); err != nil {
+			return nil, fmt.Errorf("tlsCA: %w", err)
+		}
+	}
+	return authorizer(e, ca, byUser)
+}
+
+// authorizer is Authorizer with the content of the file of authorities.
+func authorizer(e *config.Endpoint, ca []byte, byUser auth.Grant) (*auth.Authorizer, error) {
 	store, err := OpenCredentials()
 	if err != nil {
 		return nil, err
 	}
-	options := auth.Options{Name: "stdwire", Store: store, Grant: byUser}
-	if options.TLS, err = authorityTLS(e.TLS.CA); err != nil {
-		return nil, err
-	}
+	options := auth.Options{Name: "stdwire", Store: store, Grant: byUser, TLS: authorityTLS(ca)}
 	if o := e.OAuth; o != nil {
 		options.Scopes, options.AllowPrivate = strings.Fields(o.Scope), o.AllowPrivate
 		options.Issuer = o.Issuer
@@ -47,33 +56,29 @@ func Authorizer(e *config.Endpoint, byUser auth.Grant) (*auth.Authorizer, error)
 	return options.New(e.URL)
 }
 
-// authorityTLS returns a configuration that trusts the certificates in a file, in addition to those
-// of the system. It returns nil without a file.
-func authorityTLS(path string) (*tls.Config, error) {
-	if path == "" {
-		return nil, nil
-	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("tlsCA: %w", err)
+// authorityTLS returns a configuration that trusts the certificates in the content of a file, in
+// addition to those of the system. It returns nil without a file.
+func authorityTLS(ca []byte) *tls.Config {
+	if ca == nil {
+		return nil
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
 		pool = x509.NewCertPool() // the system has none
 	}
-	pool.AppendCertsFromPEM(content) // loadTLS has reported a file without certificates
-	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}, nil
+	pool.AppendCertsFromPEM(ca) // loadTLS has reported a file without certificates
+	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}
 }
 
 // dialAuthorized returns the transport to the server at e.URL, with the stored credentials for it.
 // observe, if not nil, wraps the transport of the requests, which then have their credentials.
-// c is the content of e.TLS, or nil.
-func dialAuthorized(e *config.Endpoint, header http.Header, c *tls.Config,
+// c is the content of e.TLS, and ca that of its file of authorities, or nil.
+func dialAuthorized(e *config.Endpoint, header http.Header, c *tls.Config, ca []byte,
 	observe func(http.RoundTripper) http.RoundTripper) client.Transport {
 	options := streamable.Options{Header: header, TLS: c, Wrap: observe}
 	if e.OAuth == nil || !e.OAuth.Disabled {
 		// Without a home directory there are no credentials; Dial reports an invalid URL.
-		if a, err := Authorizer(e, nil); err == nil {
+		if a, err := authorizer(e, ca, nil); err == nil {
 			options.Wrap = a.Wrap
 			if observe != nil {
 				options.Wrap = func(rt http.RoundTripper) http.RoundTripper {

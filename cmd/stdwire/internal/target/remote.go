@@ -5,13 +5,14 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/streamable"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/internal/form"
+	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 // A Remote is a server at a URL, given by flags.
@@ -22,6 +23,7 @@ type Remote struct {
 	tokenFile string
 	files     tlsFiles
 	tls       *tls.Config // set by Check
+	ca        []byte      // set by Check: the content of files.CA
 }
 
 func (r *Remote) Flags() []command.Flag {
@@ -56,7 +58,7 @@ func (r *Remote) Check() (err error) {
 		r.addHeader("Authorization", "Bearer "+token)
 		r.tokenFile = ""
 	}
-	r.tls, err = r.files.config()
+	r.tls, r.ca, err = r.files.config()
 	return err
 }
 
@@ -117,7 +119,7 @@ func FlagValue(value string) (string, error) {
 	if !ok {
 		return value, nil
 	}
-	content, err := os.ReadFile(file)
+	content, err := userfile.Text(userfile.ReadArgument(file, form.MaxFile))
 	return strings.TrimSpace(string(content)), err
 }
 
@@ -155,5 +157,5 @@ func (r *Remote) Dial() client.Transport { return r.dial(nil) }
 // dial is Dial with the observe of [Target].
 func (r *Remote) dial(observe func(http.RoundTripper) http.RoundTripper) client.Transport {
 	e := &config.Endpoint{URL: r.URL, TLS: r.files.TLS}
-	return dialAuthorized(e, r.Header, r.tls, observe)
+	return dialAuthorized(e, r.Header, r.tls, r.ca, observe)
 }

@@ -2,10 +2,9 @@ package target
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
-	"github.com/stdwire/stdwire/internal/atomicfile"
+	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 const (
@@ -27,25 +26,15 @@ func ReadToken(path string) (string, error) {
 
 // ReadSecret reads a file of at most 64 KiB, which has to be protected from other users.
 func ReadSecret(path string) ([]byte, error) {
-	f, err := atomicfile.Open(path)
+	f, info, err := userfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	case exposed(info):
+	if exposed(info) {
 		return nil, fmt.Errorf("%s can be read or changed by others: chmod 600 %[1]s", path)
 	}
-	content, err := io.ReadAll(io.LimitReader(f, maxToken+1))
-	if err == nil && len(content) > maxToken {
-		err = fmt.Errorf("%s is larger than %d bytes", path, maxToken)
-	}
-	return content, err
+	return userfile.Text(userfile.ReadAll(f, path, maxToken))
 }
 
 // ParseToken returns the token in the content of a file.

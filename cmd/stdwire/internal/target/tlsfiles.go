@@ -4,10 +4,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"os"
 
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 // tlsFiles are the flags for TLS to a server at a URL.
@@ -36,42 +36,57 @@ func (f *tlsFiles) given() string {
 	return ""
 }
 
-// config reads the files. It returns nil if no flag is given.
-func (f *tlsFiles) config() (*tls.Config, error) {
+// config reads the files. It returns nil if no flag is given. ca is the content of the file of
+// authorities.
+func (f *tlsFiles) config() (c *tls.Config, ca []byte, err error) {
 	if (f.ClientCert == "") != (f.ClientKey == "") {
-		return nil, command.Usagef("--tls-client-cert and --tls-client-key belong together")
+		return nil, nil, command.Usagef("--tls-client-cert and --tls-client-key belong together")
 	}
-	c, err := loadTLS(f.TLS, "--tls-ca", "--tls-client-cert")
+	c, ca, err = loadTLS(f.TLS, userfile.ReadArgument, "--tls-ca", "--tls-client-cert")
 	if err != nil {
-		return nil, command.Usagef("%v", err)
+		return nil, nil, command.Usagef("%v", err)
 	}
-	return c, nil
+	return c, ca, nil
 }
 
-// loadTLS reads the files of f. It returns nil if there are none. The other arguments are the names
-// of the files in errors.
-func loadTLS(f config.TLS, ca, certificate string) (*tls.Config, error) {
+// loadTLS reads the files of f with read. It returns nil if there are none. certificates is the
+// content of the file of authorities. The last arguments are the names of the files in errors.
+func loadTLS(f config.TLS, read func(path string, limit int64) ([]byte, error), ca,
+	certificate string) (c *tls.Config, certificates []byte, err error) {
 	if f == (config.TLS{}) {
-		return nil, nil
+		return nil, nil, nil
 	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	c = &tls.Config{MinVersion: tls.VersionTLS12}
 	if f.CA != "" {
-		content, err := os.ReadFile(f.CA)
+		certificates, err = read(f.CA, userfile.MaxPEM)
 		if err == nil {
-			c.RootCAs, err = ParseAuthorities(f.CA, content)
+			c.RootCAs, err = ParseAuthorities(f.CA, certificates)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", ca, err)
+			return nil, nil, fmt.Errorf("%s: %w", ca, err)
 		}
 	}
 	if f.ClientCert != "" {
-		pair, err := tls.LoadX509KeyPair(f.ClientCert, f.ClientKey)
+		pair, err := loadKeyPair(f, read)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", certificate, err)
+			return nil, nil, fmt.Errorf("%s: %w", certificate, err)
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}
-	return c, nil
+	return c, certificates, nil
+}
+
+func loadKeyPair(f config.TLS,
+	read func(path string, limit int64) ([]byte, error)) (pair tls.Certificate, err error) {
+	certificate, err := read(f.ClientCert, userfile.MaxPEM)
+	if err != nil {
+		return pair, err
+	}
+	key, err := read(f.ClientKey, userfile.MaxPEM)
+	if err != nil {
+		return pair, err
+	}
+	return tls.X509KeyPair(certificate, key)
 }
 
 // ParseAuthorities returns the certificates in the content of a file.

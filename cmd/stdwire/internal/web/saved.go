@@ -16,6 +16,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/internal/atomicfile"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 // savedCalls is the file of saved calls, which stdwire test reads too.
@@ -43,7 +44,7 @@ type savedFile struct {
 func (s *savedCalls) read() (*savedFile, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	text, err := os.ReadFile(s.path)
+	text, err := userfile.Text(userfile.Read(s.path, savedcall.MaxFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return &savedFile{s.path, json.RawMessage(`{"calls":[]}`)}, nil
 	}

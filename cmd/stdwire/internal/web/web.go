@@ -39,7 +39,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"os"
 	"strconv"
 	"time"
 
@@ -51,6 +50,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/httpdeadline"
+	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 // WebCommand returns the command stdwire web.
@@ -323,7 +323,7 @@ func (o *options) watchGateway(ctx context.Context, std *term.Streams, s *site) 
 
 // openRecording adds the recording.
 func (o *options) openRecording(std *term.Streams, s *site) error {
-	file, err := os.Open(o.file)
+	file, err := userfile.OpenArgument(o.file)
 	if err != nil {
 		return command.Usagef("%v", err)
 	}

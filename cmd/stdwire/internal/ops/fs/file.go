@@ -4,12 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 // typeOf returns the type of a file in results.
@@ -28,9 +30,9 @@ func typeOf(mode fs.FileMode) string {
 // modTime returns the modification time in results, truncated to seconds.
 func modTime(info fs.FileInfo) time.Time { return info.ModTime().UTC().Truncate(time.Second) }
 
-// checkRegular returns an error unless info is of a regular file.
-func checkRegular(name string, info fs.FileInfo) error {
-	switch typeOf(info.Mode()) {
+// checkRegular returns an error unless mode is that of a regular file.
+func checkRegular(name string, mode fs.FileMode) error {
+	switch typeOf(mode) {
 	case "file":
 		return nil
 	case "dir":
@@ -46,28 +48,11 @@ func checkRegular(name string, info fs.FileInfo) error {
 // open opens a regular file for reading. It follows links and does not block. shown is the path for
 // errors. The caller closes the file.
 func open(dir *os.Root, name, shown string) (*os.File, fs.FileInfo, error) {
-	// Opening a device can have effects, so check the type first. Check again after opening, in
-	// case the file has been replaced; readFlags keep such an open harmless.
-	info, err := dir.Stat(name)
-	if err == nil {
-		err = checkRegular(shown, info)
+	f, info, err := userfile.OpenIn(dir, name)
+	if e, ok := errors.AsType[*userfile.NotRegularError](err); ok {
+		err = checkRegular(shown, e.Mode)
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	f, err := dir.OpenFile(name, readFlags, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err = f.Stat()
-	if err == nil {
-		err = checkRegular(shown, info)
-	}
-	if err != nil {
-		f.Close()
-		return nil, nil, err
-	}
-	return f, info, nil
+	return f, info, err
 }
 
 // contextReader reads until its context is done.

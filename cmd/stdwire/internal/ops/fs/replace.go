@@ -41,7 +41,7 @@ func (p *replacement) check(ctx context.Context) (old fs.FileInfo, err error) {
 	case err != nil:
 		return nil, err
 	default:
-		if err := checkRegular(p.shown, old); err != nil {
+		if err := checkRegular(p.shown, old.Mode()); err != nil {
 			return nil, err
 		}
 		if p.want != "" {

@@ -86,7 +86,7 @@ func (rs *Roots) search(ctx context.Context, in SearchInput) (out SearchOutput, 
 		rs.slots, in.MaxResults)
 	defer s.stop()
 	if !info.IsDir() {
-		if err := checkRegular(name, info); err != nil {
+		if err := checkRegular(name, info.Mode()); err != nil {
 			return out, err
 		}
 		if err := s.add(name); err != nil {
