@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"io/fs"
 	"os"
@@ -104,6 +105,8 @@ func TestCreateRefuses(t *testing.T) {
 				f[string(c)] = &fstest.MapFile{}
 			}
 		}, "over the limit: there are more than 10 files"},
+		{func(f fstest.MapFS) { f["a/b/c/d/e/f/g/h"] = &fstest.MapFile{} },
+			"over the limit: there are more than 10 files and directories"},
 	} {
 		f := files()
 		tt.change(f)
@@ -185,6 +188,8 @@ func TestHostile(t *testing.T) {
 		{[]entry{{"zeros", strings.Repeat("\x00", 2<<20), 0o644}}, `over the limit: "zeros" is compressed`},
 		{[]entry{{"a", random(2 << 20), 0o644}}, "over the limit: it has"},
 		{many, "over the limit: it has 22 files"},
+		{[]entry{{"a/b/c/d/e/f/g/h", "x", 0o644}}, "over the limit: there are more than 10 files and " +
+			"directories"},
 	} {
 		_, err := Open(write(t, archive(t, tt.entries...)), smallLimits)
 		assert.Check(t, err != nil && strings.Contains(err.Error(), tt.want), "%.60v: %v\nwant %s",
@@ -202,6 +207,28 @@ func TestHostile(t *testing.T) {
 	assert.Assert(t, err != nil)
 	_, err = Open("missing", smallLimits)
 	assert.ErrorIs(t, err, fs.ErrNotExist)
+}
+
+// The list of files at the end of an archive is read within a limit: neither the number of files nor
+// the size of the list that the archive declares need be true.
+func TestLargeDirectory(t *testing.T) {
+	entry := make([]byte, 46)
+	copy(entry, "PK\x01\x02")
+	end := make([]byte, 22)
+	copy(end, "PK\x05\x06")
+	data := bytes.Repeat(entry, 200_000)
+	binary.LittleEndian.PutUint16(end[8:], uint16(200_000&0xffff))
+	binary.LittleEndian.PutUint16(end[10:], uint16(200_000&0xffff))
+	binary.LittleEndian.PutUint32(end[12:], uint32(len(data)))
+	limits := smallLimits
+	limits.Archive = 1 << 30
+	path := write(t, append(data, end...))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := Open(path, limits)
+	runtime.ReadMemStats(&after)
+	assert.ErrorIs(t, err, ErrLimit)
+	assert.Assert(t, after.TotalAlloc-before.TotalAlloc < 4<<20)
 }
 
 // random returns text that cannot be compressed.

@@ -63,7 +63,7 @@ func Create(ctx context.Context, w io.Writer, dir fs.FS, patterns []string,
 // list returns the files of a directory, sorted.
 func list(ctx context.Context, dir fs.FS, patterns []string, limits Limits) (files []string,
 	err error) {
-	names := nameSet{}
+	names := nameSet{map[string]bool{}, limits.Files}
 	err = fs.WalkDir(dir, ".", func(name string, d fs.DirEntry, err error) error {
 		if err := errors.Join(err, ctx.Err()); err != nil {
 			return err
@@ -93,10 +93,12 @@ func list(ctx context.Context, dir fs.FS, patterns []string, limits Limits) (fil
 			return fmt.Errorf("%q is neither a file nor a directory: copy what it links to, or exclude it",
 				name)
 		}
-		if files = append(files, name); len(files) > limits.Files {
-			return fmt.Errorf("%w: there are more than %d files; exclude some", ErrLimit, limits.Files)
+		files = append(files, name)
+		err = names.add(name, false)
+		if errors.Is(err, ErrLimit) {
+			err = fmt.Errorf("%w; exclude some", err)
 		}
-		return names.add(name, false)
+		return err
 	})
 	slices.Sort(files)
 	return files, err

@@ -12,7 +12,7 @@ import (
 
 // Limits bound what a bundle may contain.
 type Limits struct {
-	Files    int   // files and directories
+	Files    int   // files and directories, which include the parents of files
 	Total    int64 // bytes of all files when extracted
 	Archive  int64 // bytes of the bundle
 	Manifest int64 // bytes of the manifest
@@ -49,24 +49,30 @@ func checkName(name string) error {
 }
 
 // A nameSet finds names that are one file on some systems, and files that are directories, too.
-type nameSet map[string]bool // by name in lower case; true for a directory
+type nameSet struct {
+	directory map[string]bool // by name in lower case; true for a directory
+	limit     int             // files and directories
+}
 
-// add adds a name and its parents.
+// add adds a name and its parents, which an archive need not list.
 func (s nameSet) add(name string, directory bool) error {
 	key := strings.ToLower(name)
-	if is, known := s[key]; known && (!is || !directory) {
+	if is, known := s.directory[key]; known && (!is || !directory) {
 		return fmt.Errorf("%.100q is there twice, perhaps in another case", name)
 	}
-	s[key] = directory
+	s.directory[key] = directory
 	for parent := path.Dir(key); parent != "."; parent = path.Dir(parent) {
-		is, known := s[parent]
+		is, known := s.directory[parent]
 		if known && !is {
 			return fmt.Errorf("%.100q is below a file", name)
 		}
-		s[parent] = true
+		s.directory[parent] = true
 		if known {
 			break
 		}
+	}
+	if len(s.directory) > s.limit {
+		return fmt.Errorf("%w: there are more than %d files and directories", ErrLimit, s.limit)
 	}
 	return nil
 }

@@ -4,8 +4,10 @@ import (
 	"archive/zip"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 
@@ -53,13 +55,39 @@ func (b *Bundle) read(size int64) (err error) {
 	}
 	b.Digest = hex.EncodeToString(h.Sum(nil))
 	// A signature may follow the archive, whose end zip finds.
-	if b.zip, err = zip.NewReader(b.file, size); err != nil {
+	in := &limitedReaderAt{b.file, endSize + int64(b.limits.Files)*entrySize}
+	b.zip, err = zip.NewReader(in, size)
+	switch {
+	case errors.Is(err, ErrLimit):
+		return err
+	case err != nil:
 		return fmt.Errorf("this is not a bundle: %w", err)
 	}
+	in.left = math.MaxInt64
 	if err := b.checkFiles(); err != nil {
 		return err
 	}
 	return b.readManifest()
+}
+
+// The directory of an archive is the list of its files, which zip reads whole. What it says about
+// its size need not be true.
+const (
+	entrySize = 320      // bytes of the directory for each file, on average
+	endSize   = 80 << 10 // bytes at the end of the archive in which zip searches the directory
+)
+
+// A limitedReaderAt reads a number of bytes, in any order.
+type limitedReaderAt struct {
+	io.ReaderAt
+	left int64
+}
+
+func (r *limitedReaderAt) ReadAt(p []byte, at int64) (int, error) {
+	if r.left -= int64(len(p)); r.left < 0 {
+		return 0, fmt.Errorf("%w: the list of its files is too large", ErrLimit)
+	}
+	return r.ReaderAt.ReadAt(p, at)
 }
 
 // checkFiles checks names, types and declared sizes.
@@ -68,7 +96,7 @@ func (b *Bundle) checkFiles() error {
 		return fmt.Errorf("%w: it has %d files, and at most %d are allowed", ErrLimit, n,
 			b.limits.Files)
 	}
-	names := nameSet{}
+	names := nameSet{map[string]bool{}, b.limits.Files}
 	for _, f := range b.zip.File {
 		name, directory := strings.CutSuffix(f.Name, "/")
 		if err := checkName(name); err != nil {
