@@ -7,7 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Auto uses the framing of the other side. The first bytes that are not white space decide, once:
+// Auto uses the framing of the other side. The first bytes that are not white space, nor a byte order
+// mark at the start of the stream, decide, once:
 //
 //	Content-...    (in any case)  ContentLength
 //	anything else                 Newline
@@ -61,6 +62,9 @@ func (a *auto) current() Codec {
 
 // decide waits for as few bytes as needed, so that a short first line is not delayed.
 func (a *auto) decide() error {
+	if err := a.begin(); err != nil {
+		return err
+	}
 	for n := 1; ; {
 		first, err := a.br.Peek(n)
 		switch {

@@ -12,6 +12,9 @@ import (
 	"github.com/stdwire/stdwire/framing"
 )
 
+// bom is a UTF-8 byte order mark.
+const bom = "\uFEFF"
+
 func TestAutoRead(t *testing.T) {
 	const frame = "Content-Length: 2\r\n\r\n{}"
 	testReads(t, framing.Auto, []readCase{
@@ -38,8 +41,14 @@ func TestAutoRead(t *testing.T) {
 		{name: "no header, cut", in: "Conten", want: []string{"Conten", "error: EOF"}},
 		{name: "log line", in: "info: starting\n{}\n",
 			want: []string{"info: starting", "{}", "error: EOF"}},
-		{name: "byte order mark", in: "\xef\xbb\xbf{}\n",
-			want: []string{"\xef\xbb\xbf{}", "error: EOF"}},
+		{name: "byte order mark", in: bom + "{}\n" + bom + "{}\n",
+			want: []string{"{}", bom + "{}", "error: EOF"}},
+		{name: "byte order mark before a header", in: bom + frame,
+			want: []string{"{}", "error: EOF"}},
+		{name: "half a byte order mark", in: bom[:2] + "{}\n",
+			want: []string{bom[:2] + "{}", "error: EOF"}},
+		{name: "byte order mark, cut", in: bom[:2], want: []string{bom[:2], "error: EOF"}},
+		{name: "byte order mark alone", in: bom, want: []string{"error: EOF"}},
 		{name: "NUL", in: "\x00\n{}\n", want: []string{"\x00", "{}", "error: EOF"}},
 
 		{name: "no second thoughts: newline", in: "{}\n" + frame,

@@ -136,6 +136,27 @@ type source struct {
 	br     *bufio.Reader
 	limits Limits
 	err    error // what ended the stream; accessed only by the reading goroutine
+	begun  bool  // begin was called
+}
+
+// bom is the UTF-8 byte order mark that some programs write at the start of a stream.
+const bom = "\uFEFF"
+
+// begin discards a byte order mark at the start of the stream. It waits for as few bytes as needed,
+// so that a short first line is not delayed.
+func (s *source) begin() error {
+	s.begun = true
+	for n := 1; n <= len(bom); n++ {
+		first, err := s.br.Peek(n)
+		switch {
+		case err != nil && (err != io.EOF || n == 1):
+			return err
+		case err != nil || first[n-1] != bom[n-1]:
+			return nil
+		}
+	}
+	_, err := s.br.Discard(len(bom))
+	return err
 }
 
 func newSource(r io.Reader, l Limits) *source {

@@ -12,7 +12,8 @@ import (
 //	payload LF
 //
 // Reading accepts CRLF for LF, skips lines that are blank, and returns a last line without LF as a
-// frame. All other bytes, including a byte order mark, are payload. A line over Limits.MaxFrame is
+// frame. A byte order mark is skipped at the start of the stream; everywhere else, and like all
+// other bytes, it is payload. A line over Limits.MaxFrame is
 // skipped and yields a *FrameError (ErrTooLarge).
 //
 // Appending refuses LF and CR in the payload (ErrLineBreak). JSON can be written without them.
@@ -21,6 +22,11 @@ func Newline(r io.Reader, l Limits) Codec { return &newline{newSource(r, l)} }
 type newline struct{ *source }
 
 func (c *newline) ReadFrame(dst []byte) ([]byte, error) {
+	if !c.begun && c.err == nil {
+		if err := c.begin(); err != nil {
+			return dst[:0], c.end(err)
+		}
+	}
 	for c.err == nil {
 		dst = dst[:0]
 		line, err := c.br.ReadSlice('\n')

@@ -107,7 +107,7 @@ func TestMessages(t *testing.T) {
 		{"trailing value", request("1", "m") + ` 5`, null32700},
 		{"two messages", request("1", "m") + request("2", "m"), null32700},
 		{"trailing NUL", request("1", "m") + "\x00", null32700},
-		{"byte order mark", "\ufeff" + request("1", "m"), null32700},
+		{"byte order marks", "\ufeff\ufeff" + request("1", "m"), null32700},
 		{"NUL", "\x00", null32700},
 		{"number with a leading zero", request("01", "m"), null32700},
 		{"number without an end", request("1.", "m"), null32700},

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
 const (
@@ -102,7 +104,7 @@ func (a *Authorizer) request(ctx context.Context, step Step, method, target stri
 		return nil, newError(step, target, a.timeoutError(ctx, err))
 	}
 	a.saveNonce(resp.Request.URL, resp.Header)
-	return &response{resp.StatusCode, text.Bytes()}, nil
+	return &response{resp.StatusCode, jsonscan.TrimBOM(text.Bytes())}, nil
 }
 
 // timeoutError replaces the error of a request that took longer than requestTimeout.

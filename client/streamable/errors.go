@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/sse"
 	"github.com/stdwire/stdwire/rpc"
@@ -139,6 +140,7 @@ func (c *Conn) responseError(resp *http.Response, s *legacyState) error {
 	if resp.StatusCode != http.StatusNotFound || s.sessionID == "" {
 		// there, the status alone means a lost session
 		text, _ = io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+		text = jsonscan.TrimBOM(text)
 	}
 	if s.sessionID != "" && isSessionLost(resp, text) {
 		c.markSessionLost(s.sessionID)

@@ -5,6 +5,8 @@ import (
 	"mime"
 	"net/http"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
 // mediaType returns the media type of a response, "" if it has no valid one.
@@ -65,7 +67,7 @@ func (c *Conn) readBody(resp *http.Response) ([]byte, error) {
 		case int64(len(body)) > limit:
 			return nil, tooLargeError(int64(len(body)), limit)
 		case err == io.EOF:
-			return body, nil
+			return jsonscan.TrimBOM(body), nil
 		case err != nil:
 			return nil, cutError(resp.Request, err)
 		case len(body) == cap(body):

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -75,7 +76,7 @@ func (o Options) readPublic(ctx context.Context, u *url.URL, accept string, v an
 	case len(body) > maxCard:
 		return fmt.Errorf("streamable: %s has more than %d bytes", u.Path, maxCard)
 	}
-	if err := json.Unmarshal(body, v); err != nil {
+	if err := json.Unmarshal(jsonscan.TrimBOM(body), v); err != nil {
 		return fmt.Errorf("streamable: %s: %w", u.Path, err)
 	}
 	return nil

@@ -44,6 +44,7 @@ var keys = [...]struct {
 
 // parse parses a body. The error has the code [dispatch.InvalidInput].
 func parse(text []byte) (*body, *dispatch.Error) {
+	text = jsonscan.TrimBOM(text)
 	if err := jsonscan.Valid(text); err != nil {
 		return nil, dispatch.Errorf(dispatch.InvalidInput, "the body: %s", err)
 	}

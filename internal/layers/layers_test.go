@@ -107,11 +107,11 @@ var layers = []struct {
 		"client/streamable", "server", "server/streamable"}},
 
 	{"server/auth", []string{"internal/contain", "dispatch/quota", "internal/hostname",
-		"internal/jose", "internal/jsonexact", "internal/keepalive", "internal/lograte",
-		"internal/oauth", "server/streamable"}},
+		"internal/jose", "internal/jsonscan", "internal/jsonexact", "internal/keepalive",
+		"internal/lograte", "internal/oauth", "server/streamable"}},
 	{"client/auth", []string{"internal/contain", "internal/atomicfile", "internal/hostname",
-		"internal/jose", "internal/jsonexact", "internal/keepalive", "internal/oauth",
-		"internal/printable", "rpc/mcp"}},
+		"internal/jose", "internal/jsonscan", "internal/jsonexact", "internal/keepalive",
+		"internal/userfile", "internal/oauth", "internal/printable", "rpc/mcp"}},
 
 	{"client/host/config",
 		[]string{"internal/atomicfile", "internal/hostname", "internal/jsonscan", "internal/near",

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/keepalive"
 	"github.com/stdwire/stdwire/internal/oauth"
 )
@@ -73,7 +74,7 @@ func (c *issuerClient) do(r *http.Request, limit int64) ([]byte, error) {
 	case n > limit:
 		return nil, fmt.Errorf("%s: the response has more than %d bytes", r.URL.Redacted(), limit)
 	}
-	return body.Bytes(), nil
+	return jsonscan.TrimBOM(body.Bytes()), nil
 }
 
 // discover returns the metadata of an authorization server, from the first of its well-known URLs

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/internal/buffer"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -46,6 +47,9 @@ func (x *httpRequest) readBody() (*buffer.Buffer, *refusal) {
 	err := fill(b, in, claimed, &x.memory)
 	if err == nil {
 		x.deadlines.BodyRead()
+		if text := jsonscan.TrimBOM(b.B); len(text) < len(b.B) {
+			b.B = append(b.B[:0], text...)
+		}
 		return b, nil
 	}
 	b.Free()

@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"hash"
 	"strconv"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
 // A rawFrame is one frame of a stream.
@@ -25,6 +27,7 @@ type frameSplitter struct {
 	limit int
 	emit  func(rawFrame)
 
+	begun bool // a frame was emitted
 	state splitState
 	buf   []byte    // the current line, header block or body, up to limit
 	size  int64     // of the whole line, block or body
@@ -161,6 +164,9 @@ func (s *frameSplitter) flush(f rawFrame) {
 	if !f.byLength && s.sum == nil {
 		whole = trimCR(bytes.TrimSuffix(whole, []byte{'\n'}))
 		s.size -= int64(len(s.buf) - len(whole))
+	}
+	if !s.begun { // the sides skip a byte order mark there, too
+		s.begun, whole = true, jsonscan.TrimBOM(whole)
 	}
 	f.payload, f.size = whole, s.size
 	if s.sum != nil {
