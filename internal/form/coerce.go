@@ -18,6 +18,7 @@ type Value struct {
 //
 //   - a value of const or enum whose text or JSON is the text
 //   - the text as the first type, in the schema's order, that it fits; every text fits string
+//   - an object or array that the text is, if the schema allows every type
 //   - an array with the text as its only element, if the value may be an array
 //   - a string, which validation then refuses with a reason
 //
@@ -86,6 +87,9 @@ func (s Schema) readText(text string, types []string) []byte {
 		}
 	}
 	trimmed := strings.TrimSpace(text)
+	if types == nil && values == nil && (Fits("object", trimmed) || Fits("array", trimmed)) {
+		return []byte(trimmed)
+	}
 	for _, name := range types {
 		switch {
 		case name == "string":

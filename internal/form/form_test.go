@@ -68,6 +68,15 @@ func TestCoerce(t *testing.T) {
 		{`{"$defs":{"n":{"type":"number"}},"$ref":"#/$defs/n"}`, "1e3", "1e3"},
 		{`{"$ref":"#"}`, "5", `"5"`},
 		{`true`, "5", `"5"`},
+		{`true`, ` {"a":[1]} `, `{"a":[1]}`},
+		{`{}`, `[1, "x"]`, `[1, "x"]`},
+		{`{"description":"d"}`, `{"a":1}`, `{"a":1}`},
+		{`{}`, `{"a":`, `"{\"a\":"`},
+		{`{}`, `"x"`, `"\"x\""`},
+		{`{}`, "true", `"true"`},
+		{`{"enum":["red"]}`, "[1]", `"[1]"`},
+		{`{"type":"array","items":{}}`, `{"a":1}`, `[{"a":1}]`},
+		{`{"type":"string"}`, `{"a":1}`, `"{\"a\":1}"`},
 	} {
 		got := NewSchema([]byte(c.schema)).Coerce(c.text)
 		assert.Equal(t, string(got), c.want, "%s %s", c.schema, c.text)
