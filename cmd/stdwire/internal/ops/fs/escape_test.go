@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -52,6 +53,38 @@ func newJail(t *testing.T, links map[string]string) (s *service, checkOutside fu
 			strings.Fields("in out out/dir out/dir/file out/dir/secret.txt out/file"))
 		assert.Equal(t, outer.content(t, "out/file")+outer.content(t, "out/dir/file"),
 			"secretsecret")
+	}
+}
+
+// An operation without a line in the table would have no test of its confinement, nor would an input
+// that names a file.
+func TestEscapesOfEveryOperation(t *testing.T) {
+	t.Parallel()
+	noPaths := strings.Fields("all case_insensitive content context create_dirs cursor encoding exclude glob " +
+		"if_sha256 instance limit lines literal max_bytes max_results new offset old " +
+		"overwrite pattern recursive start_line")
+	catalog := dispatch.NewCatalog(dispatch.GateWrite, dispatch.GateExec, dispatch.GateEval)
+	roots, err := OpenRoots([]Root{{"main", t.TempDir()}})
+	assert.NilError(t, err)
+	defer roots.Close()
+	assert.NilError(t, Register(catalog, roots))
+	for _, op := range catalog.Operations() {
+		var schema struct {
+			Properties map[string]json.RawMessage `json:"properties"`
+		}
+		assert.NilError(t, json.Unmarshal(op.Input(), &schema))
+		for name := range schema.Properties {
+			tested := slices.Contains(noPaths, name)
+			for _, row := range operations {
+				tested = tested || row.name == op.Name() &&
+					strings.Contains(row.args, strconv.Quote(name)+":%")
+			}
+			assert.Check(t, tested, "%s: the input %q is in no row of operations; if it names no "+
+				"file, add it to noPaths", op.Name(), name)
+		}
+		assert.Check(t, slices.ContainsFunc(operations, func(row struct{ name, args string }) bool {
+			return row.name == op.Name()
+		}), "%s is in no row of operations", op.Name())
 	}
 }
 
