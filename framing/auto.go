@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Auto uses the framing of the other side. The first bytes that are not white space, nor a byte order
-// mark at the start of the stream, decide, once:
+// Auto uses the framing of the other side. A byte order mark at the start of the stream is skipped.
+// The first bytes after it that are not white space decide, once:
 //
 //	Content-...    (in any case)  ContentLength
 //	anything else                 Newline

@@ -68,10 +68,12 @@ var layers = []struct {
 	{"rpc/mcp", []string{"internal/jsonscan", "internal/jsonexact", "internal/lazyregexp", "rpc"}},
 	{"rpc/mcp/telemetry",
 		[]string{"internal/contain", "internal/jsonscan", "rpc", "rpc/mcp", "dispatch"}},
-	{"rpc/mcp/skill", []string{"internal/jsonscan", "internal/lazyregexp", "internal/yaml",
+	{"rpc/mcp/skill", []string{
+		"internal/userfile", "internal/jsonscan", "internal/lazyregexp", "internal/yaml",
 		"rpc/mcp"}},
 	{"dispatch/cli",
-		[]string{"internal/contain", "internal/near", "internal/printable", "internal/shellwords",
+		[]string{
+			"internal/userfile", "internal/contain", "internal/near", "internal/printable", "internal/shellwords",
 			"internal/terminal", "internal/render", "internal/form", "internal/jsonscan",
 			"dispatch/schema", "dispatch"}},
 	{"dispatch/api",
@@ -79,7 +81,8 @@ var layers = []struct {
 			"internal/hostname", "internal/httpdeadline", "internal/lograte", "dispatch/schema",
 			"dispatch/quota", "dispatch"}},
 
-	{"server", []string{"internal/contain", "rpc/mcp/skill", "internal/printable", "internal/jsondiff",
+	{"server", []string{
+		"internal/userfile", "internal/contain", "rpc/mcp/skill", "internal/printable", "internal/jsondiff",
 		"internal/jsonscan",
 		"internal/jsonexact", "internal/lazyregexp",
 		"internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema",
@@ -94,9 +97,10 @@ var layers = []struct {
 	{"client/apps", []string{"internal/contain", "internal/jsonscan", "rpc", "rpc/mcp", "client"}},
 	{"client/host", []string{"internal/contain", "rpc", "rpc/mcp", "client"}},
 	{"client/host/pin", []string{"internal/atomicfile", "internal/jsonscan", "internal/jsondiff",
-		"internal/printable"}},
+		"internal/printable", "internal/userfile"}},
 	{"client/host/gateway",
-		[]string{"internal/contain", "internal/printable", "internal/atomicfile",
+		[]string{
+			"internal/userfile", "internal/contain", "internal/printable", "internal/atomicfile",
 			"internal/jsonscan", "internal/jsondiff", "internal/uritemplate", "rpc", "rpc/mcp",
 			"dispatch", "dispatch/quota", "client", "client/apps", "client/host", "client/host/pin",
 			"server"}},
@@ -114,11 +118,12 @@ var layers = []struct {
 		"internal/userfile", "internal/oauth", "internal/printable", "rpc/mcp"}},
 
 	{"client/host/config",
-		[]string{"internal/atomicfile", "internal/hostname", "internal/jsonscan", "internal/near",
+		[]string{
+			"internal/userfile", "internal/atomicfile", "internal/hostname", "internal/jsonscan", "internal/near",
 			"internal/shellwords", "internal/toml", "rpc/mcp", "client", "client/host"}},
 
 	{"cmd/stdwire/internal/lineedit", []string{
-		"internal/atomicfile", "internal/printable", "internal/terminal",
+		"internal/userfile", "internal/atomicfile", "internal/printable", "internal/terminal",
 	}},
 	{"cmd/stdwire/internal/guard", []string{
 		"internal/processgroup", "internal/child",
@@ -130,13 +135,17 @@ var layers = []struct {
 	{"cmd/stdwire/internal/scan", []string{
 		"internal/jsonscan", "internal/lazyregexp", "internal/printable",
 	}},
-	{"cmd/stdwire/internal/otlp", []string{"internal/keepalive", "internal/printable", "rpc/mcp/telemetry"}},
+	{"cmd/stdwire/internal/otlp", []string{"internal/jsonscan", "internal/keepalive",
+		"internal/printable", "internal/userfile", "rpc/mcp/telemetry"}},
 	{"cmd/stdwire/internal/bundle", []string{
+		"internal/jsonscan", "internal/userfile",
 		"internal/atomicfile", "dispatch/schema",
 	}},
-	{"cmd/stdwire/internal/registry", []string{"client/host/config"}},
+	{"cmd/stdwire/internal/registry", []string{
+		"internal/jsonscan",
+		"client/host/config"}},
 	{"cmd/stdwire/internal/ops/fs", []string{
-		"internal/atomicfile", "internal/printable", "dispatch/quota", "dispatch",
+		"internal/userfile", "internal/atomicfile", "internal/printable", "dispatch/quota", "dispatch",
 	}},
 	{"cmd/stdwire/internal/ops/proc", []string{
 		"internal/child", "internal/printable", "dispatch", "cmd/stdwire/internal/guard",
@@ -160,7 +169,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/arguments", []string{
-		"internal/jsonscan", "internal/printable", "internal/form", "internal/shellwords",
+		"internal/userfile", "internal/jsonscan", "internal/printable", "internal/form", "internal/shellwords",
 		"cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/output", []string{
@@ -177,6 +186,7 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/socket", []string{"internal/near"}},
 	{"cmd/stdwire/internal/target", []string{
+		"internal/form", "internal/userfile",
 		"internal/atomicfile", "internal/child", "internal/jsonscan", "internal/printable", "internal/near", "internal/shellwords",
 		"internal/oauth", "framing", "rpc", "dispatch", "rpc/mcp", "server", "client",
 		"client/host", "client/host/pin", "client/streamable", "client/auth", "client/host/config",
@@ -193,7 +203,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
 	}},
 	{"cmd/stdwire/internal/calls", []string{
-		"rpc/mcp/telemetry", "cmd/stdwire/internal/observe",
+		"internal/userfile", "rpc/mcp/telemetry", "cmd/stdwire/internal/observe",
 		"internal/atomicfile", "rpc/mcp/skill", "internal/terminal",
 		"internal/jsonscan", "internal/printable", "internal/near", "dispatch/schema", "rpc",
 		"rpc/mcp", "client", "client/apps", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
@@ -224,7 +234,8 @@ var layers = []struct {
 		"cmd/stdwire/internal/guard", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/serve", []string{
-		"cmd/stdwire/internal/connlimit", "internal/httpdeadline",
+		"cmd/stdwire/internal/connlimit", "internal/httpdeadline", "internal/userfile",
+		"rpc/mcp/skill",
 		"rpc/mcp/telemetry", "cmd/stdwire/internal/observe",
 		"cmd/stdwire/internal/arguments",
 		"internal/jsonscan", "internal/printable", "internal/near", "internal/atomicfile",
@@ -255,7 +266,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/socket",
 	}},
 	{"cmd/stdwire/internal/tapcmd", []string{
-		"internal/jsonscan", "internal/printable", "internal/near", "internal/terminal",
+		"internal/userfile", "internal/jsonscan", "internal/printable", "internal/near", "internal/terminal",
 		"internal/child", "rpc", "cmd/stdwire/internal/lineedit", "cmd/stdwire/internal/tap",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/relay",
 	}},
@@ -268,7 +279,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/calls",
 	}},
 	{"cmd/stdwire/internal/web", []string{
-		"cmd/stdwire/internal/connlimit", "dispatch/quota",
+		"cmd/stdwire/internal/connlimit", "dispatch/quota", "internal/userfile",
 		"internal/atomicfile", "internal/hostname", "internal/httpdeadline", "internal/jsondiff",
 		"internal/jsonscan", "internal/printable", "rpc", "rpc/mcp", "rpc/mcp/skill", "client",
 		"client/apps", "client/host", "client/host/pin", "client/host/gateway",
@@ -280,7 +291,8 @@ var layers = []struct {
 		"cmd/stdwire/internal/serve", "cmd/stdwire/internal/configfile",
 		"cmd/stdwire/internal/registry",
 	}},
-	{"cmd/stdwire/internal/bundlecmd", []string{"internal/atomicfile", "internal/child",
+	{"cmd/stdwire/internal/bundlecmd", []string{
+		"internal/userfile", "internal/atomicfile", "internal/child",
 		"internal/printable", "cmd/stdwire/internal/bundle", "cmd/stdwire/internal/registry",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/relay",
 		"cmd/stdwire/internal/target"}},

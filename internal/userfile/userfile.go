@@ -166,7 +166,7 @@ func ReadArgument(path string, limit int64) ([]byte, error) {
 // editors write before it. Text(Read(path, limit)) is the text of a file.
 func Text(content []byte, err error) ([]byte, error) { return jsonscan.TrimBOM(content), err }
 
-// FS returns the file system of dir, whose files other than directories are opened as [OpenIn] does.
+// FS returns the file system of dir. Its files other than directories are opened as by [OpenIn].
 func FS(dir *os.Root) fs.FS { return rootFS{dir.FS().(fileSystem), dir} }
 
 // fileSystem is what the file system of an [os.Root] implements.

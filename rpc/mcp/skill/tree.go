@@ -45,7 +45,7 @@ type File struct {
 // Read returns the skills of a file system. It ignores names that start with a dot. A symbolic link
 // to a regular file of fsys counts as that file. If a skill is invalid, Read leaves it out and adds
 // an error to Problems. It fails if the file system cannot be read, or has more than 50,000 files
-// and directories. Read opens regular files only: of at most 16 MiB, and in the directory of a skill.
+// and directories. Read opens only regular files of at most 16 MiB in the directories of skills.
 func Read(fsys fs.FS) (*Tree, error) {
 	w, err := walk(fsys)
 	if err != nil {

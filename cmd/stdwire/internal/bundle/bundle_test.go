@@ -209,8 +209,8 @@ func TestHostile(t *testing.T) {
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 }
 
-// The list of files at the end of an archive is read within a limit: neither the number of files nor
-// the size of the list that the archive declares need be true.
+// The list of files at the end of an archive is read within a limit: neither the number of files
+// nor the size of the list that the archive declares need be true.
 func TestLargeDirectory(t *testing.T) {
 	entry := make([]byte, 46)
 	copy(entry, "PK\x01\x02")

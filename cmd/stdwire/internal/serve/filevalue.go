@@ -58,7 +58,8 @@ func (v *fileValue[T]) check() {
 	same := len(v.prints) == len(v.paths)
 	for i := 0; same && i < len(v.paths); i++ {
 		info, err := os.Stat(v.paths[i])
-		same = err == nil && (v.prints[i].isUnchanged(info) || isPipe(info) && isPipe(v.prints[i].info))
+		same = err == nil && (v.prints[i].isUnchanged(info) ||
+			isPipe(info) && isPipe(v.prints[i].info))
 	}
 	if same {
 		return
@@ -80,9 +81,10 @@ func (v *fileValue[T]) check() {
 // isPipe reports whether a file can be read only once.
 func isPipe(info fs.FileInfo) bool { return !info.Mode().IsRegular() }
 
-// reload reads the files with read and reports whether their contents have changed. On an error it changes
-// nothing, and the next check reads them again.
-func (v *fileValue[T]) reload(read func(path string) ([]byte, error)) (changed bool, err error) {
+// reload reads the files with read and reports whether their contents have changed. On an error it
+// changes nothing, and the next check reads them again.
+func (v *fileValue[T]) reload(read func(path string) ([]byte, error)) (changed bool,
+	err error) {
 	v.prints = nil
 	var prints []fingerprint
 	var contents [][]byte

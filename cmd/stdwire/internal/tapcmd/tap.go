@@ -48,16 +48,11 @@ Commands for a recording:
 			tapCommands().List(),
 		Subcommands: tapCommands(),
 		Make: func() (command.Grammar, command.Runner) {
-			t := &recordOptions{maxSize: 1 << 30}
+			t := new(recordOptions)
 			rest := func(words []string) { t.rest = words }
 			return command.Grammar{Rest: rest, Subcommands: tapCommands(),
 				Command: func(words []string) { t.words = words },
-				Flags: []command.Flag{
-					command.FileFlag(&t.file, "-o", "record in this file"),
-					command.SwitchFlag(&t.live, "--live", "show a line for each frame on stderr"),
-					command.SwitchFlag(&t.redact, "--redact", "replace values with digests"),
-					byteSize(&t.maxSize, "--max-size", "maximum size of the recording"),
-				}}, t.run
+				Flags:   t.flags()}, t.run
 		},
 	}
 }
@@ -67,6 +62,9 @@ func tapCommands() command.Subcommands {
 	return command.Subcommands{tapShowCommand(), tapStatsCommand(), tapReplayCommand(),
 		tapMockCommand(), tapTracesCommand()}
 }
+
+// subcommandNames are the names of tapCommands, in their order.
+var subcommandNames = [...]string{"show", "stats", "replay", "mock", "traces"}
 
 // byteSize returns a flag with a number of bytes as its value.
 func byteSize(target *int64, name, help string) command.Flag {
@@ -102,13 +100,43 @@ type recordOptions struct {
 	file    string
 	live    bool
 	redact  bool
-	maxSize int64
+	maxSize int64 // 0 if not given
+}
+
+// defaultMaxSize is the maximum size of a recording in bytes.
+const defaultMaxSize = 1 << 30
+
+func (t *recordOptions) flags() []command.Flag {
+	return []command.Flag{
+		command.FileFlag(&t.file, "-o", "record in this file"),
+		command.SwitchFlag(&t.live, "--live", "show a line for each frame on stderr"),
+		command.SwitchFlag(&t.redact, "--redact", "replace values with digests"),
+		byteSize(&t.maxSize, "--max-size", "maximum size of the recording"),
+	}
+}
+
+// given returns the name of a given flag, or "".
+func (t *recordOptions) given() string {
+	switch {
+	case t.file != "":
+		return "-o"
+	case t.live:
+		return "--live"
+	case t.redact:
+		return "--redact"
+	case t.maxSize != 0:
+		return "--max-size"
+	}
+	return ""
 }
 
 func (t *recordOptions) run(ctx context.Context, std *term.Streams) error {
 	switch {
-	case t.rest != nil && t.file == "" && !t.live:
+	case t.rest != nil && t.given() == "":
 		return t.runSubcommand(ctx, std)
+	case t.rest != nil && slices.Contains(subcommandNames[:], t.rest[0]):
+		return command.Usagef("%s is for a new recording, and tap %s reads one", t.given(),
+			t.rest[0]).WithHint("stdwire tap " + t.rest[0] + " -h lists its options")
 	case t.rest != nil:
 		return command.Usagef("unexpected argument %q", t.rest[0])
 	case t.words == nil:
@@ -116,13 +144,16 @@ func (t *recordOptions) run(ctx context.Context, std *term.Streams) error {
 			"its command follows --: stdwire tap -o talk.jsonl -- COMMAND…")
 	case t.file == "" && !t.live:
 		return command.Usagef("add -o FILE or --live: without them there is nothing to do")
+	case t.file == "" && t.maxSize != 0:
+		return command.Usagef("--max-size is for a recording: add -o FILE")
 	}
-	o := tap.Options{MaxSize: t.maxSize, Redact: t.redact, Command: t.words, Warn: func(err error) {
-		if errors.Is(err, tap.ErrFull) {
-			err = fmt.Errorf("%s has reached its --max-size", t.file)
-		}
-		std.Err.Printf("stdwire: tap: the recording ends here, the traffic continues: %v", err)
-	}}
+	o := tap.Options{MaxSize: cmp.Or(t.maxSize, defaultMaxSize), Redact: t.redact,
+		Command: t.words, Warn: func(err error) {
+			if errors.Is(err, tap.ErrFull) {
+				err = fmt.Errorf("%s has reached its --max-size", t.file)
+			}
+			std.Err.Printf("stdwire: tap: the recording ends here, the traffic continues: %v", err)
+		}}
 	if t.file != "" {
 		file, err := createRecording(t.file)
 		if err != nil {
@@ -156,12 +187,11 @@ func (t *recordOptions) run(ctx context.Context, std *term.Streams) error {
 
 // runSubcommand runs a subcommand for an existing recording.
 func (t *recordOptions) runSubcommand(ctx context.Context, std *term.Streams) error {
-	names := []string{"show", "stats", "replay", "mock", "traces"}
-	i := slices.Index(names, t.rest[0])
+	i := slices.Index(subcommandNames[:], t.rest[0])
 	if i < 0 {
 		return command.Usagef("unexpected argument %q",
 			t.rest[0]).WithHint(
-			cmp.Or(near.DidYouMean(t.rest[0], names),
+			cmp.Or(near.DidYouMean(t.rest[0], subcommandNames[:]),
 				"a server command follows --: stdwire tap -o talk.jsonl -- COMMAND…"))
 	}
 	return tapCommands()[i].Run(ctx, t.rest[1:], std)

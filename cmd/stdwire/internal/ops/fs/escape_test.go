@@ -60,9 +60,9 @@ func newJail(t *testing.T, links map[string]string) (s *service, checkOutside fu
 // that names a file.
 func TestEscapesOfEveryOperation(t *testing.T) {
 	t.Parallel()
-	noPaths := strings.Fields("all case_insensitive content context create_dirs cursor encoding exclude glob " +
-		"if_sha256 instance limit lines literal max_bytes max_results new offset old " +
-		"overwrite pattern recursive start_line")
+	noPaths := strings.Fields("all case_insensitive content context create_dirs cursor encoding " +
+		"exclude glob if_sha256 instance limit lines literal max_bytes max_results new offset " +
+		"old overwrite pattern recursive start_line")
 	catalog := dispatch.NewCatalog(dispatch.GateWrite, dispatch.GateExec, dispatch.GateEval)
 	roots, err := OpenRoots([]Root{{"main", t.TempDir()}})
 	assert.NilError(t, err)
