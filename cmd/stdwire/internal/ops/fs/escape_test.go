@@ -56,8 +56,8 @@ func newJail(t *testing.T, links map[string]string) (s *service, checkOutside fu
 	}
 }
 
-// An operation without a line in the table would have no test of its confinement, nor would an input
-// that names a file.
+// An operation without a line in the table would have no test of its confinement, nor would an
+// input that names a file.
 func TestEscapesOfEveryOperation(t *testing.T) {
 	t.Parallel()
 	noPaths := strings.Fields("all case_insensitive content context create_dirs cursor encoding " +
