@@ -87,9 +87,12 @@ func (s FileStore) read(path string) (*Credentials, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if othersHaveAccess(info) {
+	switch {
+	case othersHaveAccess(info):
 		return nil, fmt.Errorf("%s: not used because other users can access it: "+
 			"log in again, or run chmod 600 if the file is yours", path)
+	case info.Size() > maxFile:
+		return nil, fmt.Errorf("%s: larger than %d bytes", path, maxFile)
 	}
 	text, err := userfile.ReadAll(f, path, maxFile)
 	if err != nil {

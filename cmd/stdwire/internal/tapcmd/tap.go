@@ -135,8 +135,8 @@ func (t *recordOptions) run(ctx context.Context, std *term.Streams) error {
 	case t.rest != nil && t.given() == "":
 		return t.runSubcommand(ctx, std)
 	case t.rest != nil && slices.Contains(subcommandNames[:], t.rest[0]):
-		return command.Usagef("%s is for a new recording, and tap %s reads one", t.given(),
-			t.rest[0]).WithHint("stdwire tap " + t.rest[0] + " -h lists its options")
+		return command.Usagef("unexpected argument %q", t.rest[0]).WithHint(t.given() +
+			" is for a new recording; stdwire tap " + t.rest[0] + " -h lists other options")
 	case t.rest != nil:
 		return command.Usagef("unexpected argument %q", t.rest[0])
 	case t.words == nil:
