@@ -43,9 +43,14 @@ func TestMetrics(t *testing.T) {
 	base := strings.TrimSuffix(url, "/mcp")
 	status, _ := get(base + "/metrics")
 	assert.Equal(t, status, 404)
-	status, body := get(base + "/readyz")
-	assert.Assert(t, status == 200 || strings.Contains(body, `"starting"`), body)
-	assert.Assert(t, !strings.Contains(body, "gone"), body)
+	waitFor(t, func() string { // until the first lists are known
+		status, body := get(base + "/readyz")
+		assert.Assert(t, !strings.Contains(body, "gone"), body)
+		if status != 200 || !strings.Contains(body, `"degraded":true`) {
+			return body
+		}
+		return ""
+	})
 
 	waitFor(t, func() string {
 		_, metrics = get(metricsURL)
