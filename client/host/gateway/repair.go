@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -51,8 +50,8 @@ func repair(kind string, text json.RawMessage) (json.RawMessage, error) {
 		input = append(typed, '}')
 		text = jsonscan.SetMember(text, "inputSchema", input)
 	}
-	if complete := schema.WithProperties(input); len(complete) != len(input) {
-		input = complete
+	if jsonscan.Member(input, "properties") == nil {
+		input = jsonscan.SetMember(input, "properties", []byte("{}"))
 		text = jsonscan.SetMember(text, "inputSchema", input)
 	}
 	if output := jsonscan.Member(text, "outputSchema"); output != nil && output[0] != '{' {
