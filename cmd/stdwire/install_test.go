@@ -106,7 +106,7 @@ func TestInstall(t *testing.T) {
 
 		got = run(t, "config", "check", "--config", path)
 		assert.Equal(t, got.code, 0, got.stderr)
-		assert.Assert(t, cmp.Regexp("^mine +ready ", got.stdout))
+		assert.Assert(t, cmp.Regexp("^mine +valid ", got.stdout))
 
 		got = install("--env", "KEY=hidden", "--name", "mine", "--", "npx", "-y", "pkg")
 		assert.Equal(t, got.code, 0)

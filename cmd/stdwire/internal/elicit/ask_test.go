@@ -62,7 +62,8 @@ func TestForm(t *testing.T) {
 	assert.Equal(t, string(got.Content), `{"name":"Ann","n":7,"ok":true}`)
 	assert.Equal(t, got.seen, `the server asks:
   Because.
-An empty line accepts the value in [brackets] or omits an optional field; .skip omits it in any case. "" is an empty string.
+An empty line accepts the value in [brackets] or omits an optional field; .skip
+omits it in any case. "" is an empty string.
 .decline declines the form; .cancel or Ctrl-D cancels it.
 
 Full name: As on the bill (string, minLength 2, required)
