@@ -48,10 +48,10 @@ func (p *pinOptions) list(std *term.Streams, pins *pin.File) error {
 		}
 		which := ""
 		if number[s.ID] > 1 {
-			which = "  " + cmp.Or(s.Source, "of an earlier version, of any file")
+			which = "  " + printable.Line(cmp.Or(s.Source, "of an earlier version, of any file"))
 		}
 		std.Out.Print(fmt.Sprintf("%s  %s%s\n", printable.Line(s.ID),
-			cmp.Or(strings.Join(counts, ", "), "nothing"), printable.Line(which)))
+			cmp.Or(strings.Join(counts, ", "), "nothing"), which))
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/stdwire/stdwire/internal/atomicfile"
 )
@@ -17,13 +19,16 @@ import (
 // the next lines go to a new one. With a limit it also renames a full file itself: FILE becomes
 // FILE.1, FILE.1 becomes FILE.2, and so on.
 //
-// Several processes may append to the same file. Each finds out before a write that another has
-// renamed it.
+// Several processes may append to the same file. With a limit, one at a time writes and renames: it
+// locks FILE.lock. Each finds out before a write that another has renamed the file.
 type auditFile struct {
 	path  string // absolute, so that reopening finds the same file
 	limit int64  // bytes of a file; 0 means none
 	keep  int    // number of renamed files
 	log   *slog.Logger
+	// lockTimeout is how long a write waits for those of other processes. After it, lines go to the
+	// current file, which is not renamed, so that a process that hangs costs no line.
+	lockTimeout time.Duration
 
 	mu      sync.Mutex
 	f       *os.File
@@ -37,7 +42,8 @@ func openAudit(path string, limit int64, keep int, log *slog.Logger) (*auditFile
 	if err != nil {
 		return nil, err
 	}
-	a := &auditFile{path: path, limit: limit, keep: keep, log: log}
+	a := &auditFile{path: path, limit: limit, keep: keep, log: log,
+		lockTimeout: 5 * time.Second}
 	if a.f, err = a.open(); err != nil {
 		return nil, err
 	}
@@ -55,12 +61,22 @@ func (a *auditFile) open() (*os.File, error) { return atomicfile.OpenAppend(a.pa
 func (a *auditFile) Write(lines []byte) (written int, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	limited := a.limit > 0
+	if limited {
+		unlock, err := a.lock()
+		if err == nil {
+			defer unlock()
+		} else {
+			a.report(err)
+			limited = false
+		}
+	}
 	if a.isMoved() {
 		a.report(a.reopen())
 	}
 	for len(lines) > 0 {
 		fits := len(lines)
-		if a.limit > 0 {
+		if limited {
 			if fits = a.room(lines); fits == 0 {
 				if err := a.sync(); err != nil { // rename closes the file
 					return written, err
@@ -77,6 +93,14 @@ func (a *auditFile) Write(lines []byte) (written int, err error) {
 		lines = lines[fits:]
 	}
 	return written, a.sync()
+}
+
+// lock waits until no other process writes or renames the file.
+func (a *auditFile) lock() (unlock func(), err error) {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), a.lockTimeout,
+		fmt.Errorf("another process has locked %s.lock for %v", a.path, a.lockTimeout))
+	defer cancel()
+	return atomicfile.Lock(ctx, a.path+".lock")
 }
 
 // room returns how many bytes of lines, in whole lines, fit into the current file. A line that is
@@ -99,13 +123,21 @@ func (a *auditFile) room(lines []byte) int {
 	return 0
 }
 
-// rename moves the file out of the way of a new one. It is for a file that no other process has
-// moved.
+// rename moves the file out of the way of a new one, and renamed files up to the first number that
+// is free, so that a rename that failed in between moves none of them twice. Other processes do
+// not rename meanwhile; one that rotates logs may have moved the file.
 func (a *auditFile) rename() error {
 	if a.isMoved() {
 		return a.reopen()
 	}
-	for i := a.keep - 1; i >= 0; i-- {
+	free := 1
+	for free < a.keep {
+		if _, err := os.Lstat(a.name(free)); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		free++
+	}
+	for i := free - 1; i >= 0; i-- {
 		err := atomicfile.Rename(a.name(i), a.name(i+1))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

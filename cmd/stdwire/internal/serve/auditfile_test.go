@@ -2,14 +2,18 @@ package serve
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/stdwire/stdwire/internal/atomicfile"
 	"gotest.tools/v3/assert"
 )
 
@@ -86,6 +90,77 @@ func TestAuditSizeOfTwoWriters(t *testing.T) {
 	for _, file := range all {
 		assert.Equal(t, strings.Count(file, "\n"), 10)
 	}
+}
+
+// Processes that write and rename at the same time lose no line.
+func TestAuditSizeOfConcurrentWriters(t *testing.T) {
+	const writers, writes = 4, 60
+	a, _ := auditOf(t, 200, 10_000)
+	var done sync.WaitGroup
+	for w := range writers {
+		to, err := openAudit(a.path, a.limit, a.keep, slog.New(slog.DiscardHandler))
+		assert.NilError(t, err)
+		defer to.close()
+		done.Go(func() {
+			for i := range writes {
+				if _, err := fmt.Fprintf(to, "%d %04d a\n%[1]d %04[2]d b\n", w, i); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	done.Wait()
+	lines := map[string]int{}
+	for i := range writers * writes {
+		content, err := os.ReadFile(a.name(i))
+		if err != nil {
+			break
+		}
+		assert.Assert(t, len(content) <= 200)
+		for line := range strings.Lines(string(content)) {
+			lines[line]++
+		}
+	}
+	assert.Equal(t, len(lines), writers*writes*2)
+	for line, n := range lines {
+		assert.Equal(t, n, 1, line)
+	}
+}
+
+// While another process holds the lock for too long, lines go to the current file, which is not
+// renamed.
+func TestAuditIsLocked(t *testing.T) {
+	a, logged := auditOf(t, 4, 1)
+	a.lockTimeout = time.Millisecond
+	unlock, err := atomicfile.Lock(t.Context(), a.path+".lock")
+	assert.NilError(t, err)
+	brief, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if second, err := atomicfile.Lock(brief, a.path+".lock"); err == nil {
+		second()
+		t.Skip("this system has no file locks")
+	}
+	for range 2 {
+		_, err = io.WriteString(a, "12\n34\n")
+		assert.NilError(t, err)
+	}
+	assert.DeepEqual(t, contents(t, a), []string{"12\n34\n12\n34\n"})
+	assert.Equal(t, strings.Count(logged.String(), "it continues in the current file"), 1)
+	unlock()
+	_, err = io.WriteString(a, "5\n")
+	assert.NilError(t, err)
+	assert.DeepEqual(t, contents(t, a), []string{"5\n", "12\n34\n12\n34\n"})
+}
+
+// A rename that failed in the middle does not move the older files again.
+func TestAuditRenamesUpToTheFirstGap(t *testing.T) {
+	a, _ := auditOf(t, 4, 3)
+	assert.NilError(t, os.WriteFile(a.name(2), []byte("old\n"), 0o600))
+	for _, line := range []string{"12\n", "34\n"} {
+		_, err := io.WriteString(a, line)
+		assert.NilError(t, err)
+	}
+	assert.DeepEqual(t, contents(t, a), []string{"34\n", "12\n", "old\n"})
 }
 
 // A file that another program moves is replaced at the next write, and rotated says so once.

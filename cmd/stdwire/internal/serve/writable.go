@@ -72,7 +72,8 @@ func (m *GatewayConfig) refuseWritable(c *target.Selection) error {
 	}
 	if m.audit != "" {
 		all = append(all, reliance{"the audit log", m.audit},
-			reliance{"the key of the audit log", m.audit + ".key"})
+			reliance{"the key of the audit log", m.audit + ".key"},
+			reliance{"the lock of the audit log", m.audit + ".lock"})
 	}
 	for _, dir := range socket.SocketDirs() {
 		all = append(all, reliance{"the directory of the control socket", dir})
