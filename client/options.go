@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -139,7 +139,7 @@ func (o Options) withDefaults(name string) (Options, error) {
 	o.CallTimeout = cmp.Or(o.CallTimeout, 5*time.Minute)
 	o.MaxCallTime = cmp.Or(o.MaxCallTime, 60*time.Minute)
 	o.MaxSend = cmp.Or(max(o.MaxSend, 0), mcp.DefaultMaxSend)
-	o.Logger = contain.Logger(o.Logger)
+	o.Logger = lograte.Logger(o.Logger)
 	o.Cache = cmp.Or(o.Cache, NewCache(defaultCache))
 	if _, err := mcp.Marshal(o.Info); err != nil {
 		return o, fmt.Errorf("Options.Info: %w", err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/lograte"
 )
 
 // Options configures a [Dispatcher]. The zero value is ready for use.
@@ -63,7 +64,8 @@ type Interceptor func(next Handler) Handler
 // goroutine, and is safe for concurrent use.
 type Dispatcher struct {
 	catalog *Catalog
-	log     *slog.Logger
+	log     *slog.Logger // for operations
+	events  *slog.Logger // for its own lines, which callers can cause
 	timeout time.Duration
 	slow    time.Duration
 	blocked blocklist
@@ -82,7 +84,8 @@ func NewDispatcher(c *Catalog, o Options) *Dispatcher {
 		o.Blocklist = DefaultBlocklist()
 	}
 	d := &Dispatcher{
-		catalog: c, log: contain.Logger(o.Logger), timeout: o.Timeout, slow: o.Slow,
+		catalog: c, log: contain.Logger(o.Logger), events: lograte.Logger(o.Logger),
+		timeout: o.Timeout, slow: o.Slow,
 		blocked: newBlocklist(o.Blocklist), missing: o.Missing, translate: o.Translate,
 		lenient: o.Lenient,
 	}

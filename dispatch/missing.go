@@ -14,7 +14,7 @@ func (d *Dispatcher) callMissing(ctx context.Context, operation string) *Error {
 	attr := slog.String("operation", operation)
 	var err error
 	if failure := contain.Call(func() { err = d.missing(ctx, operation) }); failure != nil {
-		d.log.LogAttrs(ctx, slog.LevelError, "Options.Missing panicked", attr,
+		d.events.LogAttrs(ctx, slog.LevelError, "Options.Missing panicked", attr,
 			slog.String("panic", failure.String()), slog.String("stack", string(failure.Stack)))
 		return internalError(failure)
 	}
@@ -37,7 +37,7 @@ func (d *Dispatcher) callMissing(ctx context.Context, operation string) *Error {
 	case errors.Is(err, context.Canceled):
 		return Errorf(Cancelled, "the call was cancelled").withCause(err)
 	}
-	d.log.LogAttrs(ctx, slog.LevelError, "Options.Missing failed", attr,
+	d.events.LogAttrs(ctx, slog.LevelError, "Options.Missing failed", attr,
 		slog.Any("error", err))
 	return internalError(err)
 }

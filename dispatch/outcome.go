@@ -113,5 +113,5 @@ func (d *Dispatcher) logCall(ctx context.Context, level slog.Level, message stri
 			all = append(all, slog.String(a.key, a.value))
 		}
 	}
-	d.log.LogAttrs(ctx, level, message, append(all, attrs...)...)
+	d.events.LogAttrs(ctx, level, message, append(all, attrs...)...)
 }

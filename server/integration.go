@@ -94,7 +94,7 @@ func (i Integration) Retain(c *Conn, n int64) error {
 }
 
 // Logger returns [Options].Logger or its default.
-func (i Integration) Logger() *slog.Logger { return i.s.log }
+func (i Integration) Logger() *slog.Logger { return i.s.o.Logger }
 
 // Hooks returns the hooks that a transport must call for each message, because it has no [rpc.Peer]
 // that calls them. Hooks.Panic is never nil.

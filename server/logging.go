@@ -206,7 +206,7 @@ func Logger(ctx context.Context) *slog.Logger {
 	if err != nil {
 		level = ""
 	}
-	return r.logger(r.conn.server.log, level, "")
+	return r.logger(r.conn.server.o.Logger, level, "")
 }
 
 // logger returns a logger that writes to log and, unless level is "", sends records of at least

@@ -116,6 +116,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -275,7 +276,7 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	s := &Server{
 		o: o, info: encoded, modernSuffix: modernSuffix(encoded), sealer: lazySealer(o.StateKey),
 		catalog: catalog, dispatcher: dispatch.NewDispatcher(catalog, o.Dispatch),
-		log: o.Logger, conns: make(map[*Conn]struct{}), watchers: make(watchers),
+		log: lograte.Logger(o.Logger), conns: make(map[*Conn]struct{}), watchers: make(watchers),
 		deferred: make(map[changeNotification]struct{}),
 	}
 	if s.extensions, err = newExtensions(o.Extensions); err != nil {

@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/stdwire/stdwire/client"
-	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -86,7 +86,7 @@ const (
 func Open(stream io.ReadWriteCloser, c *client.Client, app *App, o Options) *View {
 	o.Host.Name = cmp.Or(o.Host.Name, "stdwire")
 	o.Host.Version = cmp.Or(o.Host.Version, "1")
-	o.Logger = contain.Logger(o.Logger)
+	o.Logger = lograte.Logger(o.Logger)
 	v := &View{o: o, app: app, client: c, ready: make(chan struct{}),
 		turn: make(chan struct{}, 1), mode: cmp.Or(o.Context.DisplayMode, "inline")}
 	limits := rpc.Limits{MaxRunning: maxRunning, MaxQueued: maxQueued,

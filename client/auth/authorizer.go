@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/lograte"
 )
 
 // Options configure an [Authorizer]. With the zero value, the Authorizer only uses and refreshes
@@ -93,7 +93,7 @@ func (o Options) New(endpoint string) (*Authorizer, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	o.Name, o.Logger = cmp.Or(o.Name, defaultName), contain.Logger(o.Logger)
+	o.Name, o.Logger = cmp.Or(o.Name, defaultName), lograte.Logger(o.Logger)
 	if o.Store != nil {
 		o.Store = recoverStore{o.Store}
 	}

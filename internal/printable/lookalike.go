@@ -72,8 +72,8 @@ func LooksLatin(word string) bool {
 
 // IsSelector reports whether a character selects a variation of the one before it.
 func IsSelector(r rune) bool {
-	return 0xfe00 <= r && r <= 0xfe0f || 0xe0100 <= r && r <= 0xe01ef || 0x180b <= r && r <= 0x180d ||
-		r == 0x180f
+	return 0xfe00 <= r && r <= 0xfe0f || 0xe0100 <= r && r <= 0xe01ef ||
+		0x180b <= r && r <= 0x180d || r == 0x180f
 }
 
 // IsBlank reports whether a letter or mark looks blank.

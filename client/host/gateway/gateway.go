@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/stdwire/stdwire/client/host"
-	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -44,7 +44,7 @@ func New(s *server.Server) *Gateway { return Options{}.New(s) }
 // New is [New] with options.
 func (o Options) New(s *server.Server) *Gateway {
 	o.MaxName = cmp.Or(o.MaxName, host.DefaultMaxName)
-	o.Logger = contain.Logger(o.Logger)
+	o.Logger = lograte.Logger(o.Logger)
 	g := &Gateway{o: o, upstreams: make(map[string]*upstreamServer), names: newNameTable()}
 	g.manager = host.NewManager(g.stateChanged)
 	g.ctx, g.cancel = context.WithCancel(context.Background())

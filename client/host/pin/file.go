@@ -198,7 +198,8 @@ func (f *File) forget(s *Server, names []string) error {
 		return fmt.Errorf("pins of the server %q: %w", s.ID, ErrNotFound)
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(keys, func(key string) bool { return content.Servers[key].has(name) }) {
+		has := func(key string) bool { return content.Servers[key].has(name) }
+		if !slices.ContainsFunc(keys, has) {
 			return fmt.Errorf("the pin %.100q of the server %q: %w", name, s.ID, ErrNotFound)
 		}
 	}
