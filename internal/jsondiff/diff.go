@@ -18,10 +18,10 @@ type Change struct {
 
 const maxChanges = 100 // further changes are reported as one of the whole text
 
-// String returns the change on one printable line, with each span in which the texts differ and, of
-// long texts, a little of what surrounds it; … stands for other parts that are equal. Two texts that
-// differ are never shown as texts that look equal: invisible characters are spelled out and, where
-// the texts would look alike, so is everything that could be mistaken.
+// String returns the change on one printable line, with each span in which the texts differ and,
+// of long texts, a little of what surrounds it; … stands for other parts that are equal. Two
+// texts that differ are never shown as texts that look equal: invisible characters are spelled
+// out and, where the texts would look alike, so is everything that could be mistaken.
 func (c Change) String() string { return c.Short(0) }
 
 // Short is like String, but shows at most n characters of each text and says how many follow. n

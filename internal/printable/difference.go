@@ -22,10 +22,10 @@ const (
 
 // Difference returns two different JSON texts, each on one line, so that a person sees how they
 // differ. Of a text with more than 200 characters it shows each span that differs, with up to 40
-// characters of the equal text on each side of it; … stands for the rest of an equal part. Invisible
-// characters, and white space other than a space, are spelled out, as in \u202e; so are letters that
-// make a word look like one in ASCII. Where two spans still look equal, or nearly so, all that could
-// be mistaken is spelled out.
+// characters of the equal text on each side of it; … stands for the rest of an equal part.
+// Invisible characters, and white space other than a space, are spelled out, as in \u202e; so are
+// letters that make a word look like one in ASCII. Where two spans still look equal, or nearly
+// so, all that could be mistaken is spelled out.
 //
 // With a limit above 0, which should be at least 200, each text ends after that many characters and
 // says how many follow.
