@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Browse opens a web page in the system's browser. It returns once the browser has started or
-// failed to.
+// Browse opens a web page in the system's browser. Other users of the machine do not see the URL.
+// Browse returns once the browser has started or failed to.
 func Browse(url string) error {
 	words := []string{"xdg-open"}
 	switch runtime.GOOS {
@@ -23,8 +23,12 @@ func Browse(url string) error {
 			return errors.New("there is no graphical display")
 		}
 	}
-	// no shell parses the URL, and as it begins with http, no command takes it for an option
-	cmd := exec.Command(words[0], append(words[1:], url)...)
+	argument, err := handOver(url)
+	if err != nil {
+		return err
+	}
+	// no shell parses it, and as it begins with http or a slash, no command takes it for an option
+	cmd := exec.Command(words[0], append(words[1:], argument)...)
 	detach(cmd)
 	if err := cmd.Start(); err != nil {
 		return err

@@ -5,7 +5,9 @@ package elicit
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 )
@@ -17,6 +19,7 @@ func TestBrowse(t *testing.T) {
 		assert.NilError(t, os.WriteFile(opener, []byte("#!/bin/sh\n"+text+"\n"), 0o700))
 	}
 	t.Setenv("PATH", dir+":/bin:/usr/bin")
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
 	t.Setenv("DISPLAY", "")
 	t.Setenv("WAYLAND_DISPLAY", "")
 	const url = "https://example.com/?a=$(id)&b=';x"
@@ -27,7 +30,24 @@ func TestBrowse(t *testing.T) {
 	assert.NilError(t, Browse(url))
 	got, err := os.ReadFile(received)
 	assert.NilError(t, err)
-	assert.Equal(t, string(got), "1\n"+url+"\n", "one argument, that no shell reads")
+	words := strings.Split(strings.TrimSpace(string(got)), "\n")
+	assert.Equal(t, len(words), 2, "one argument, that no shell reads: %q", got)
+	assert.Assert(t, !strings.Contains(string(got), "example.com"), "%s", got)
+	info, err := os.Stat(words[1])
+	assert.NilError(t, err)
+	assert.Equal(t, info.Mode(), os.FileMode(0o600))
+	parent, err := os.Stat(filepath.Dir(words[1]))
+	assert.NilError(t, err)
+	assert.Equal(t, parent.Mode().Perm(), os.FileMode(0o700))
+	page, err := os.ReadFile(words[1])
+	assert.NilError(t, err)
+	assert.Assert(t, strings.Contains(string(page),
+		`content="0;url=https://example.com/?a=$(id)&amp;b=&#39;;x">`), "%s", page)
+	// the next call removes what a killed process has left behind
+	assert.NilError(t, os.Chtimes(words[1], time.Time{}, time.Now().Add(-time.Hour)))
+	assert.NilError(t, Browse(url))
+	_, err = os.Stat(words[1])
+	assert.ErrorIs(t, err, os.ErrNotExist)
 
 	writeOpener("exit 3")
 	assert.Error(t, Browse(url), "xdg-open: exit status 3")
