@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/stdwire/stdwire/dispatch/schema"
@@ -45,20 +44,11 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessa
 	return encode(answer)
 }
 
-// compileForm compiles the schema of a form. It does not enforce the specification's restrictions
-// on such schemas: the callback, which displays the form, decides what it supports.
+// compileForm compiles the schema of a form, which must be flat, so that whoever displays the form
+// need not expect a schema that is recursive.
 func compileForm(text json.RawMessage) (*schema.Schema, error) {
-	var form struct {
-		Type string `json:"type"`
-	}
-	if len(text) == 0 {
-		return nil, errors.New("it is missing")
-	}
-	if err := mcp.Unmarshal(text, &form); err != nil {
+	if err := mcp.CheckElicitSchema(text); err != nil {
 		return nil, err
-	}
-	if form.Type != "object" {
-		return nil, errors.New("it must be of type object")
 	}
 	return schema.Compile(bytes.Clone(text), schema.AssertFormats())
 }

@@ -54,6 +54,10 @@ func TestLegacyInputRequests(t *testing.T) {
 			`{"mode":"url","message":"?","url":"https://x"}`,
 			`"error":{"code":-32602,"message":"Invalid params: this client does not elicit in the mode \"url\""}`,
 			""},
+		"not flat": {elicits(nil, nil), "elicitation/create",
+			`{"message":"?","requestedSchema":{"type":"object","properties":{"x":{"$ref":"#"}}}}`,
+			`"error":{"code":-32602,"message":"Invalid params: requestedSchema: \"x\": $ref is not allowed in a form`,
+			""},
 		"wrong params": {elicits(nil, nil), "elicitation/create", `{"message":7}`,
 			`"error":{"code":-32602,"message":"Invalid params: message: want a string`, ""},
 		"panics": {Options{

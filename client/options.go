@@ -65,7 +65,8 @@ type Options struct {
 	MaxSend int
 
 	// OnElicit, if set, answers elicitations (2026-07-28, Elicitation), as a form or by a URL.
-	// Params.Mode is always set. The client adds the schema's defaults to the content of an
+	// Params.Mode is always set, and the schema of a form is flat: see [mcp.CheckElicitSchema]. The
+	// client refuses others. The client adds the schema's defaults to the content of an
 	// accepted form, and validates it before it is sent. Decline and cancel are results. See
 	// "Input requests" in the package comment for errors and concurrency.
 	OnElicit func(ctx context.Context, params mcp.ElicitParams) (*mcp.ElicitResult, error)

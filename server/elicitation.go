@@ -170,6 +170,9 @@ func compileForm(text json.RawMessage, f mcp.Features) (*schema.Schema, error) {
 				f.Revision)
 		}
 	}
+	if err == nil {
+		err = mcp.CheckElicitSchema(text)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the schema of the form: %w", err)
 	}

@@ -60,6 +60,7 @@ func ServePage(in io.Reader, out io.Writer, description string) error {
 			ID     json.RawMessage
 			Method string
 			Result struct{ Action string }
+			Error  struct{ Message string }
 			Params struct {
 				Name      string
 				Cursor    string
@@ -82,11 +83,15 @@ func ServePage(in io.Reader, out io.Writer, description string) error {
 				s.answer(m.ID, toolPage(tools, m.Params.Cursor))
 				continue
 			}
+			if description == PageHostile {
+				s.answer(m.ID, hostileTools())
+				continue
+			}
 			s.answer(m.ID, `{"tools":`+strings.ReplaceAll(tools, "\n", "")+"}")
 		case "tools/call":
 			s.call(m.ID, m.Params.Name, m.Params.Arguments, m.Params.Meta.ProgressToken)
 		case "": // the answer to the question of visit
-			text, _ := json.Marshal("action: " + m.Result.Action)
+			text, _ := json.Marshal("action: " + m.Result.Action + m.Error.Message)
 			s.answer(s.visit, `{"content":[{"type":"text","text":`+string(text)+`}]}`)
 		case "ping":
 			s.answer(m.ID, `{}`)
@@ -141,6 +146,12 @@ func (s *pageServer) call(id json.RawMessage, tool string, arguments, token json
 	case "visit":
 		s.visit = id
 		s.write(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"mode":"url","message":"Log in, please.","url":"https://example.com/login?next=<b>","elicitationId":"e"}}`)
+	case "ask", "ask-flat":
+		s.visit = id
+		s.write(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Fill this in.","requestedSchema":` +
+			hostileQuestion(tool == "ask-flat") + `}}`)
+	case "results":
+		s.answer(id, hostileResult())
 	case "release":
 		s.mu.Lock()
 		waiting := s.waiting

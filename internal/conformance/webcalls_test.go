@@ -12,6 +12,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/internal/conformance"
 )
 
 // Tasks of calls, and of others, are listed, answered, read and cancelled.
@@ -191,4 +193,47 @@ func TestWebDocuments(t *testing.T) {
 	assert.Equal(t, got.File, "paper")
 	assert.Equal(t, got.Alone, 403)
 	assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
+}
+
+// No schema, question or result of a server keeps the page busy.
+func TestWebHostileServer(t *testing.T) {
+	server := pageServer(t, conformance.PageHostile)
+	open := func(t *testing.T, scenario string, more map[string]any, into any) {
+		w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)
+		more["server"] = filepath.Base(server[0])
+		w.seeIn("webcalls.mjs", scenario, more, into)
+	}
+	const tooLarge = "too large for a form"
+	for _, tools := range [][]string{{"all", "array", "object"}, {"options", "prefix", "wide"},
+		{"any", "cycle", "default", "more"}, {"pointer", "required", "texts", "values"}} {
+		t.Run(tools[0], func(t *testing.T) {
+			var got struct {
+				Forms map[string]struct {
+					Elements int
+					Hint     string
+				}
+			}
+			open(t, "hostileforms", map[string]any{"tools": tools}, &got)
+			for _, name := range tools {
+				f := got.Forms[name]
+				t.Logf("%s: %d elements; %s", name, f.Elements, f.Hint)
+				assert.Check(t, f.Elements > 0 && f.Elements < 60_000, name)
+				small := name == "any" || name == "cycle" || name == "more"
+				assert.Check(t, strings.Contains(f.Hint, tooLarge) != small, name)
+			}
+		})
+	}
+	t.Run("results", func(t *testing.T) {
+		var got struct{ Elements, More int }
+		open(t, "hostileresults", map[string]any{}, &got)
+		assert.Assert(t, got.Elements < 60_000, "%d", got.Elements)
+		assert.Equal(t, got.More, 150)
+	})
+	t.Run("questions", func(t *testing.T) {
+		var got struct{ Edited, Refused, Question string }
+		open(t, "hostile", map[string]any{}, &got)
+		assert.Equal(t, strings.Join(strings.Fields(got.Edited), ""), `{"a":[[],[]]}`)
+		assert.Assert(t, cmp.Contains(got.Refused, "$ref is not allowed in a form"))
+		assert.Assert(t, cmp.Contains(got.Question, tooLarge))
+	})
 }

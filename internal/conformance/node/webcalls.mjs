@@ -25,6 +25,44 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
   }
 
   return {
+    // hostileforms opens forms with which a server could keep the page busy. The page answers after each.
+    async hostileforms() {
+      seen.forms = {};
+      for (const name of given.tools) {
+        await tool(given.server, name);
+        await page.waitForSelector('.detail .form');
+        seen.forms[name] = await page.evaluate(() => ({ elements: document.querySelectorAll('.detail *').length,
+          hint: document.querySelector('.form > .hint')?.innerText ?? '', json: document.querySelector('textarea.json').value.slice(0, 100) }));
+      }
+    },
+
+    // hostileresults shows a result of which each part is large.
+    async hostileresults() {
+      page.setDefaultTimeout(40_000);
+      await tool(given.server, 'results');
+      await run();
+      seen.elements = await page.evaluate(() => document.querySelectorAll('.result *').length);
+      await page.evaluate(() => [...document.querySelectorAll('.result button')].find(one => one.innerText === '50 more').click());
+      seen.more = await page.evaluate(() => document.querySelectorAll('.result tbody > tr').length);
+    },
+
+    // hostile edits such a form, and answers such questions, one of them after a reload.
+    async hostile() {
+      await tool(given.server, 'array');
+      await page.locator('.form textarea').first().fill('{"a":[[],[]]}');
+      seen.edited = await page.locator('textarea.json').inputValue();
+      await tool(given.server, 'ask');
+      seen.refused = await run();
+      await tool(given.server, 'ask-flat');
+      await button('Run').click();
+      await page.waitForSelector('#questions .question textarea');
+      await page.reload();
+      await page.waitForSelector('#questions .question textarea');
+      seen.question = await text('#questions .question .form');
+      await button('Decline', page.locator('#questions')).click();
+      await page.waitForFunction(() => document.querySelector('#questions').hidden);
+    },
+
     async tasks() {
       const card = page.getByTestId('task').first();
       const status = want => page.waitForFunction(want => document.querySelector('[data-testid=task-status]')?.innerText === want, want);

@@ -34,6 +34,41 @@ export const button = (text, onclick, attributes = {}) =>
 let lastID = 0;
 export const newID = () => `id${++lastID}`;
 
+const part = 100; // items that are added at a time
+const longest = 20_000; // characters of a text that are shown at first
+
+// parts appends a node for each item to a list, and returns the list. Further items are added, a part
+// at a time, by a button at the end of the list or in rest.
+export function parts(list, items, show, rest) {
+  let shown = 0;
+  const more = () => {
+    append(list, items.slice(shown, shown + part).map(show));
+    shown += part;
+    const next = shown < items.length && button(`${items.length - shown} more`, () => {
+      if (!rest) list.lastElementChild.remove();
+      more();
+    });
+    if (rest) replace(rest, next);
+    else if (next) list.append(element({ UL: 'li', OL: 'li', DL: 'dd' }[list.tagName] ?? 'div', {}, next));
+  };
+  more();
+  return list;
+}
+
+// short returns the beginning of a text for a place where there is no room for a long one.
+export const short = text => text.length > 500 ? `${text.slice(0, 500)}…` : text;
+
+// long returns an element with a text, of which only the beginning is shown at first.
+export function long(text, attributes = {}) {
+  const node = element('pre', attributes, text.slice(0, longest));
+  if (text.length <= longest) return node;
+  const more = button(`Show all of ${text.length.toLocaleString()} characters`, () => {
+    node.textContent = text;
+    more.remove();
+  });
+  return element('div', {}, node, more);
+}
+
 // field returns a label and its control.
 export function field(text, control, ...rest) {
   control.id ||= newID();
@@ -63,7 +98,7 @@ export function link(url, text = url) {
 // problem returns an error as the page shows it.
 export function problem(error) {
   const rpc = error.rpc === undefined ? undefined : explain(error.rpc, error.data);
-  const data = error.data !== undefined && element('pre', {}, JSON.stringify(error.data, null, 2));
+  const data = error.data !== undefined && long(JSON.stringify(error.data, null, 2));
   return element('div', { class: 'problem', role: 'alert', 'data-rpc': error.rpc },
     rpc ? element('p', {}, element('strong', {}, `${rpc.name} `), element('span', { class: 'badge bad' }, `JSON-RPC error ${error.rpc}`))
       : element('strong', {}, error.code && error.code !== 'refused' ? error.code + ': ' : ''), error.message,

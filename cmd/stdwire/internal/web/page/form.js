@@ -1,17 +1,45 @@
 // A form for a JSON Schema, beside the JSON that it describes. The user edits as JSON what the form
 // cannot express. The form shows the value itself, so the two never differ.
-import { button, element, field, newID, select } from './dom.js';
+import { button, element, field, newID, select, short as shortened } from './dom.js';
 import { format, isRaw, parse } from './json.js';
 
 const maxDepth = 12; // of nested schemas
 
+// What a user's action may cost, so that no schema keeps the page busy: a schema that is looked at
+// costs `look`, a member or an option 1, and text a hundredth of its length.
+const budget = 60_000;
+const look = 10;
+
+// A Document is a schema in which references are resolved, with what is left of the budget.
+class Document {
+  constructor(schema) {
+    this.schema = schema;
+    this.left = budget;
+  }
+
+  spend(cost) {
+    this.left -= cost;
+    if (this.left < 0) throw new RangeError('The schema is too large for a form: edit the JSON.');
+  }
+
+  json(value) {
+    const text = JSON.stringify(value) ?? '';
+    this.spend(text.length / 100);
+    return text;
+  }
+}
+
+const short = text => shortened(String(text));
+
 // resolve follows the references of a schema within its document, and merges allOf.
 function resolve(schema, root, depth = 0) {
+  root.spend(look);
   if (schema === true || schema === undefined || typeof schema !== 'object' || schema === null) return {};
   if (depth > maxDepth) return {};
   if (typeof schema.$ref === 'string') {
     const { $ref, ...beside } = schema;
-    let found = root;
+    let found = root.schema;
+    root.spend(Object.keys(schema).length + $ref.length / 10);
     if ($ref.startsWith('#')) {
       for (const step of $ref.slice(1).split('/').slice(1)) {
         found = found?.[decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')];
@@ -22,6 +50,7 @@ function resolve(schema, root, depth = 0) {
   if (Array.isArray(schema.allOf)) {
     const { allOf, ...beside } = schema;
     const all = [...allOf, beside].map(part => resolve(part, root, depth + 1));
+    for (const part of all) root.spend(Object.keys(part).length + Object.keys(part.properties ?? {}).length + (part.required?.length ?? 0));
     return Object.assign({}, ...all, {
       properties: Object.assign({}, ...all.map(part => part.properties ?? {})),
       required: all.flatMap(part => part.required ?? []),
@@ -33,11 +62,12 @@ function resolve(schema, root, depth = 0) {
 // choices returns the values of an enumeration with their names, or null.
 function choices(schema, root) {
   if (Array.isArray(schema.enum)) {
-    return schema.enum.map((value, i) => [value, schema.enumNames?.[i] ?? (typeof value === 'string' ? value : JSON.stringify(value))]);
+    root.spend(schema.enum.length);
+    return schema.enum.map((value, i) => [value, schema.enumNames?.[i] ?? (typeof value === 'string' ? value : root.json(value))]);
   }
   const variants = (schema.oneOf ?? schema.anyOf)?.map(variant => resolve(variant, root));
   if (variants?.length && variants.every(variant => variant.const !== undefined)) {
-    return variants.map(variant => [variant.const, variant.title ?? JSON.stringify(variant.const)]);
+    return variants.map(variant => [variant.const, variant.title ?? root.json(variant.const)]);
   }
   return null;
 }
@@ -50,6 +80,7 @@ function variants(schema, root) {
     return list.map(variant => {
       const resolved = resolve(variant, root);
       const merged = { ...beside, ...resolved };
+      for (const part of [beside, resolved]) root.spend(Object.keys(part).length + Object.keys(part.properties ?? {}).length + (part.required?.length ?? 0));
       if (beside.properties || resolved.properties) merged.properties = { ...beside.properties, ...resolved.properties };
       if (beside.required || resolved.required) merged.required = [...beside.required ?? [], ...resolved.required ?? []];
       return merged;
@@ -62,19 +93,25 @@ function variants(schema, root) {
 const typeOf = value => value === null ? 'null' : Array.isArray(value) ? 'array' : isRaw(value) ? 'number' : typeof value;
 
 // suits reports whether a value may match a schema, judged by its type and constants.
-function suits(value, schema) {
-  if (schema.const !== undefined) return JSON.stringify(value) === JSON.stringify(schema.const);
+function suits(value, schema, root) {
+  if (schema.const !== undefined) return root.json(value) === root.json(schema.const);
   const type = schema.type ?? (schema.properties ? 'object' : schema.items ? 'array' : undefined);
   const is = typeOf(value);
   if (type !== undefined && type !== is && !(type === 'integer' && is === 'number')) return false;
+  root.spend(Object.keys(schema.properties ?? {}).length);
   return is !== 'object' || ((schema.required ?? []).every(name => name in value) &&
     Object.entries(schema.properties ?? {}).every(([name, property]) => property?.const === undefined || value[name] === property.const));
 }
 
+const requiredOf = (schema, root) => {
+  root.spend(schema.required?.length ?? 0);
+  return new Set(schema.required);
+};
+
 // initial returns the value that a form begins with.
-export function initial(schema, root = schema, depth = 0) {
+export function initial(schema, root = new Document(schema), depth = 0) {
   schema = resolve(schema, root);
-  if (schema.default !== undefined) return structuredClone(schema.default);
+  if (schema.default !== undefined) return parse(root.json(schema.default));
   if (schema.const !== undefined) return schema.const;
   const listed = choices(schema, root);
   if (listed) return listed[0]?.[0];
@@ -83,9 +120,10 @@ export function initial(schema, root = schema, depth = 0) {
   switch (schema.type ?? (schema.properties ? 'object' : undefined)) {
     case 'object': {
       const value = {};
+      const required = requiredOf(schema, root);
       for (const [name, property] of Object.entries(schema.properties ?? {})) {
         const resolved = resolve(property, root);
-        if ((schema.required ?? []).includes(name) ? depth < maxDepth : resolved.default !== undefined) {
+        if (required.has(name) ? depth < maxDepth : resolved.default !== undefined) {
           value[name] = initial(property, root, depth + 1);
         }
       }
@@ -116,43 +154,45 @@ function control(schema, root, value, changed, label, depth, hooks) {
   schema = resolve(schema, root);
   const listed = choices(schema, root);
   if (schema.const !== undefined) {
-    return { node: element('output', { 'aria-label': label }, JSON.stringify(schema.const)), get: () => schema.const };
+    return { node: element('output', { 'aria-label': label }, root.json(schema.const)), get: () => schema.const };
   }
-  if (listed) return enumeration(listed, value, changed, label);
+  if (listed) return enumeration(listed, root, value, changed, label);
   const several = variants(schema, root);
   if (several && depth < maxDepth) return variantControl(several, root, value, changed, label, depth, hooks);
   const type = schema.type ?? (schema.properties ? 'object' : schema.items || schema.prefixItems ? 'array' : undefined);
-  if (depth >= maxDepth) return jsonControl(value, changed, label);
+  if (depth >= maxDepth) return jsonControl(value, root, changed, label);
   switch (type) {
     case 'object': return schema.properties || schema.additionalProperties
-      ? objectControl(schema, root, value, changed, label, depth, hooks) : jsonControl(value ?? {}, changed, label);
+      ? objectControl(schema, root, value, changed, label, depth, hooks) : jsonControl(value ?? {}, root, changed, label);
     case 'array': return arrayControl(schema, root, value, changed, label, depth, hooks);
-    case 'boolean': return enumeration([[true, 'true'], [false, 'false']], value, changed, label);
+    case 'boolean': return enumeration([[true, 'true'], [false, 'false']], root, value, changed, label);
     case 'null': return { node: element('output', { 'aria-label': label }, 'null'), get: () => null };
     case 'integer': case 'number': return numberControl(schema, value, changed, label);
-    case 'string': return stringControl(schema, value, changed, label, hooks);
-    default: return jsonControl(value, changed, label);
+    case 'string': return stringControl(schema, root, value, changed, label, hooks);
+    default: return jsonControl(value, root, changed, label);
   }
 }
 
-function enumeration(listed, value, changed, label) {
-  const at = listed.findIndex(([choice]) => JSON.stringify(choice) === JSON.stringify(value));
-  const node = select(listed.map(([, text], i) => [String(i), text]), String(Math.max(at, 0)), changed, { 'aria-label': label });
+function enumeration(listed, root, value, changed, label) {
+  const wanted = root.json(value);
+  const at = listed.findIndex(([choice]) => root.json(choice) === wanted);
+  const node = select(listed.map(([, text], i) => [String(i), short(text)]), String(Math.max(at, 0)), changed, { 'aria-label': label });
   return { node, get: () => listed[Number(node.value)]?.[0] };
 }
 
 function variantControl(several, root, value, changed, label, depth, hooks) {
   const node = element('div', { class: 'variant' });
-  let at = Math.max(several.findIndex(schema => suits(value, schema)), 0);
+  let at = Math.max(several.findIndex(schema => suits(value, schema, root)), 0);
   let inner;
   const show = current => {
     inner = control(several[at], root, current, changed, label, depth + 1, hooks);
-    const names = several.map((schema, i) => [String(i), schema.title ?? schema.type ?? (schema.const !== undefined ? JSON.stringify(schema.const) : `Variant ${i + 1}`)]);
-    node.replaceChildren(select(names, String(at), chosen => {
+    const names = several.map((schema, i) => [String(i), short(schema.title ?? schema.type ?? (schema.const !== undefined ? root.json(schema.const) : `Variant ${i + 1}`))]);
+    root.spend(names.length);
+    node.replaceChildren(select(names, String(at), chosen => hooks.act(() => {
       at = Number(chosen);
       show(initial(several[at], root, depth + 1));
       changed();
-    }, { 'aria-label': `${label}: kind` }), inner.node);
+    }), { 'aria-label': `${label}: kind` }), inner.node);
   };
   show(value);
   return { node, get: () => inner.get() };
@@ -172,10 +212,11 @@ function numberControl(schema, value, changed, label) {
   } };
 }
 
-function stringControl(schema, value, changed, label, hooks) {
+function stringControl(schema, root, value, changed, label, hooks) {
   const text = typeof value === 'string' ? value : '';
+  root.spend(text.length / 100);
   const large = text.includes('\n') || text.length > 120 || (schema.maxLength ?? 0) > 200 || binary(schema);
-  const attributes = { oninput: changed, 'aria-label': label, value: text, placeholder: schema.examples?.[0] ?? false, spellcheck: 'false' };
+  const attributes = { oninput: changed, 'aria-label': label, value: text, placeholder: schema.examples?.[0] !== undefined && short(schema.examples[0]), spellcheck: 'false' };
   const input = large ? element('textarea', { rows: '3', ...attributes })
     : element('input', { type: inputTypes[schema.format] ?? 'text', ...attributes });
   const get = () => input.value;
@@ -191,8 +232,10 @@ function stringControl(schema, value, changed, label, hooks) {
 }
 
 // jsonControl edits any value as JSON.
-function jsonControl(value, changed, label) {
-  const node = element('textarea', { rows: '2', spellcheck: 'false', 'aria-label': `${label}, as JSON`, value: format(value ?? null), oninput: changed });
+function jsonControl(value, root, changed, label) {
+  const text = format(value ?? null);
+  root.spend(text.length / 100);
+  const node = element('textarea', { rows: '2', spellcheck: 'false', 'aria-label': `${label}, as JSON`, value: text, oninput: changed });
   let last = value ?? null;
   return { node, get() {
     try {
@@ -209,18 +252,18 @@ function objectControl(schema, root, value, changed, label, depth, hooks) {
   value = typeOf(value) === 'object' ? value : {};
   const node = element(depth === 0 ? 'div' : 'fieldset', { class: 'object' }, depth > 0 && element('legend', {}, label));
   const members = new Map(); // name → control
-  const required = schema.required ?? [];
+  const required = requiredOf(schema, root);
   const properties = schema.properties ?? {};
   const add = (name, property) => {
     const described = resolve(property, root);
     const place = element('div', { class: 'member' });
-    const text = described.title ?? name;
-    const wanted = required.includes(name);
+    const text = short(described.title ?? name);
+    const wanted = required.has(name);
     const include = element('input', { type: 'checkbox', checked: wanted || name in value, disabled: wanted,
-      'aria-label': `Send ${text}`, onchange() {
+      'aria-label': `Send ${text}`, onchange: () => hooks.act(() => {
         show(include.checked);
         changed();
-      } });
+      }) });
     let member;
     const show = included => {
       const current = name in value && !member ? value[name] : member ? member.get() : initial(property, root, depth + 1);
@@ -232,7 +275,7 @@ function objectControl(schema, root, value, changed, label, depth, hooks) {
         changed();
       }, text, depth + 1, hooks);
       if (included) members.set(name, member); else members.delete(name);
-      const hint = described.description && element('p', { class: 'hint' }, described.description);
+      const hint = described.description && element('p', { class: 'hint' }, short(described.description));
       place.replaceChildren(element('span', { class: 'name' }, include, element('span', {}, text),
         wanted && element('span', { class: 'required', title: 'required' }, ' *'),
         element('span', { class: 'muted' }, ' ' + summary(described))), member.node, hint || '');
@@ -245,17 +288,17 @@ function objectControl(schema, root, value, changed, label, depth, hooks) {
   for (const name of others) add(name, schema.additionalProperties || {});
   if (schema.additionalProperties && typeof schema.additionalProperties === 'object') {
     const name = element('input', { type: 'text', 'aria-label': `Name of a member of ${label}` });
-    node.append(element('div', { class: 'row' }, name, button('Add', () => {
+    node.append(element('div', { class: 'row' }, name, button('Add', () => hooks.act(() => {
       if (name.value === '' || members.has(name.value)) return;
       value[name.value] = initial(schema.additionalProperties, root, depth + 1);
       add(name.value, schema.additionalProperties);
       name.value = '';
       changed();
-    })));
+    }))));
   }
-  const order = [...Object.keys(properties), ...others];
+  const order = new Map([...Object.keys(properties), ...others].map((name, i) => [name, i]));
   return { node, get: () => Object.fromEntries([...members]
-    .sort(([a], [b]) => (order.indexOf(a) + 1 || 1e9) - (order.indexOf(b) + 1 || 1e9)).map(([name, member]) => [name, member.get()])) };
+    .sort(([a], [b]) => (order.get(a) ?? 1e9) - (order.get(b) ?? 1e9)).map(([name, member]) => [name, member.get()])) };
 }
 
 function arrayControl(schema, root, value, changed, label, depth, hooks) {
@@ -265,12 +308,12 @@ function arrayControl(schema, root, value, changed, label, depth, hooks) {
   const of = i => schema.prefixItems?.[i] ?? schema.items ?? {};
   const show = () => {
     controls = items.map((item, i) => control(of(i), root, item, changed, `${label} ${i + 1}`, depth + 1, hooks));
-    const change = edit => () => {
+    const change = edit => () => hooks.act(() => {
       items = controls.map(item => item.get());
       edit();
       show();
       changed();
-    };
+    });
     node.replaceChildren(node.firstElementChild, ...controls.map((item, i) => element('div', { class: 'row' }, item.node,
       i > 0 && button('↑', change(() => items.splice(i - 1, 2, items[i], items[i - 1])), { 'aria-label': `Move ${label} ${i + 1} up` }),
       button('✕', change(() => items.splice(i, 1)), { 'aria-label': `Remove ${label} ${i + 1}` }))),
@@ -284,7 +327,7 @@ function arrayControl(schema, root, value, changed, label, depth, hooks) {
 function summary(schema) {
   const parts = [schema.format ?? (Array.isArray(schema.type) ? schema.type.join(' | ') : schema.type) ?? ''];
   for (const [key, sign] of [['minimum', '≥'], ['maximum', '≤'], ['minLength', 'length ≥'], ['maxLength', 'length ≤'], ['pattern', 'matches']]) {
-    if (schema[key] !== undefined) parts.push(`${sign} ${schema[key]}`);
+    if (schema[key] !== undefined) parts.push(short(`${sign} ${schema[key]}`));
   }
   return parts.filter(Boolean).join(', ');
 }
@@ -292,11 +335,11 @@ function summary(schema) {
 // form returns a form for a schema, with a field for its JSON: { node, text(), set(text) }. It calls
 // complete, if given, with the input of each string.
 export function form(schema, { value, complete, changed = () => {}, name = 'Arguments' } = {}) {
-  const root = schema ?? {};
+  const root = new Document(schema ?? {});
   let model = value;
   try {
-    model ??= initial(root) ?? {};
-  } catch { // the schema is none
+    model ??= initial(root.schema, root) ?? {};
+  } catch { // the schema is none, or too large
     model = {};
   }
   let text = format(model);
@@ -311,14 +354,22 @@ export function form(schema, { value, complete, changed = () => {}, name = 'Argu
     note.textContent = '';
     changed();
   };
-  const show = () => {
+  // act does what the user wants, with a new budget. If the schema is none or too large, the user
+  // edits the JSON.
+  const act = action => {
+    root.left = budget;
     try {
-      current = control(root, root, model, fromForm, 'arguments', 0, { complete });
-    } catch { // the schema is none
-      current = jsonControl(model, fromForm, 'arguments');
+      action();
+    } catch (error) {
+      root.left = Infinity;
+      current = jsonControl(model, root, fromForm, 'arguments');
+      place.replaceChildren(error instanceof RangeError ? element('p', { class: 'hint' }, error.message) : '', current.node);
     }
-    place.replaceChildren(current.node);
   };
+  const show = () => act(() => {
+    current = control(root.schema, root, model, fromForm, 'arguments', 0, { complete, act });
+    place.replaceChildren(current.node);
+  });
   editor.value = text;
   editor.addEventListener('input', () => {
     text = editor.value;

@@ -1,5 +1,5 @@
 // JSON. Numbers that JavaScript cannot represent keep their text. Large values are shown in parts.
-import { button, element, replace } from './dom.js';
+import { button, element, long, parts, replace, short } from './dom.js';
 
 // parse is JSON.parse, except that a number that JavaScript would write differently keeps its text.
 export function parse(text) {
@@ -14,18 +14,9 @@ export const format = value => JSON.stringify(value, null, 2) ?? '';
 
 const scalar = value => value === null || typeof value !== 'object' || isRaw(value);
 
-const part = 100; // members of a tree or rows of a table that are added at a time
-const longest = 20_000; // characters of a text that are shown at first
-
-// long returns an element with a text, of which only the beginning is shown at first.
-export function long(text, attributes = {}) {
-  const node = element('pre', attributes, text.slice(0, longest));
-  if (text.length <= longest) return node;
-  const more = button(`Show all of ${text.length.toLocaleString()} characters`, () => {
-    node.textContent = text;
-    more.remove();
-  });
-  return element('div', {}, node, more);
+// Room is how many entries are shown at first, of all trees that share it.
+export class Room {
+  left = 1_000;
 }
 
 function scalarNode(value) {
@@ -40,32 +31,23 @@ function scalarNode(value) {
   return element('span', {}, node, ' ', more);
 }
 
-// tree returns a value as a tree. The nodes of a branch are created when it is opened.
-export function tree(value, depth = 0) {
+// tree returns a value as a tree. The nodes of a branch are created when it is opened. Trees that are
+// shown together share room.
+export function tree(value, depth = 0, room = new Room()) {
   if (scalar(value)) return scalarNode(value);
   const entries = Array.isArray(value) ? value.map((item, i) => [i, item]) : Object.entries(value);
-  const list = element('ul', { class: 'tree' });
-  let shown = 0;
-  const more = () => {
-    for (const [key, item] of entries.slice(shown, shown + part)) {
-      const name = element('span', { class: 'json-key' }, String(key) + ': ');
-      list.append(element('li', {}, scalar(item) ? [name, scalarNode(item)] : branch(name, item, depth + 1)));
-    }
-    shown += part;
-    if (shown < entries.length) {
-      const next = element('li', {}, button(`${entries.length - shown} more`, () => { next.remove(); more(); }));
-      list.append(next);
-    }
-  };
-  more();
-  return list;
+  return parts(element('ul', { class: 'tree' }), entries, ([key, item]) => {
+    const name = element('span', { class: 'json-key' }, short(String(key)), ': ');
+    room.left--;
+    return element('li', {}, scalar(item) ? [name, scalarNode(item)] : branch(name, item, depth + 1, room));
+  });
 }
 
-function branch(name, value, depth) {
+function branch(name, value, depth, room) {
   const size = Array.isArray(value) ? `[${value.length}]` : `{${Object.keys(value).length}}`;
-  const open = depth < 3 && JSON.stringify(value).length < 2000;
+  const open = depth < 3 && room.left > 0 && JSON.stringify(value).length < 2000;
   const node = element('details', { open }, element('summary', {}, name, element('span', { class: 'muted' }, size)));
-  const fill = () => { if (node.childElementCount < 2) node.append(tree(value, depth)); };
+  const fill = () => { if (node.childElementCount < 2) node.append(tree(value, depth, open ? room : undefined)); };
   if (open) fill();
   node.addEventListener('toggle', fill);
   return node;
@@ -76,34 +58,25 @@ export const isTable = value => Array.isArray(value) && value.length > 0 &&
   value.every(row => !scalar(row) && !Array.isArray(row));
 
 // table returns a list of objects as a table.
-export function table(rows) {
+export function table(rows, room = new Room()) {
+  const cell = value => value === undefined ? '' : scalar(value) ? scalarNode(value) : room.left > 0 ? tree(value, 0, room) : branch('', value, 3, room);
   const names = [...new Set(rows.slice(0, 1000).flatMap(row => Object.keys(row)))].slice(0, 50);
-  const body = element('tbody');
-  let shown = 0;
   const rest = element('p');
-  const more = () => {
-    for (const row of rows.slice(shown, shown + part)) {
-      body.append(element('tr', {}, names.map(name => element('td', {},
-        row[name] === undefined ? '' : scalar(row[name]) ? scalarNode(row[name]) : tree(row[name])))));
-    }
-    shown += part;
-    replace(rest, shown < rows.length && button(`${rows.length - shown} more rows`, more));
-  };
-  more();
+  const body = parts(element('tbody'), rows, row => element('tr', {}, names.map(name => element('td', {}, cell(row[name])))), rest);
   return element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Table' },
-    element('table', {}, element('thead', {}, element('tr', {}, names.map(name => element('th', { scope: 'col' }, name)))),
+    element('table', {}, element('thead', {}, element('tr', {}, names.map(name => element('th', { scope: 'col' }, short(name))))),
       body), rest);
 }
 
 // view returns a value as a tree or table, with a switch to its text.
-export function view(value) {
+export function view(value, room) {
   const place = element('div');
   const kinds = [['tree', 'Tree'], ['text', 'Text']];
   const rows = isTable(value) ? value
     : !scalar(value) && !Array.isArray(value) && Object.values(value).length === 1 && isTable(Object.values(value)[0])
       ? Object.values(value)[0] : null;
   if (rows) kinds.unshift(['table', 'Table']);
-  const show = kind => replace(place, kind === 'table' ? table(rows) : kind === 'tree' ? tree(value) : long(format(value)));
+  const show = kind => replace(place, kind === 'table' ? table(rows, room) : kind === 'tree' ? tree(value, 0, room) : long(format(value)));
   show(kinds[0][0]);
   return element('div', {}, tabs(kinds, kinds[0][0], show, 'How to show it'), place);
 }
@@ -124,11 +97,11 @@ export function tabs(kinds, chosen, show, label) {
 // deceptive characters spelled out, and the whole values.
 export function diff(lines) {
   if (!lines?.length) return element('p', { class: 'muted' }, 'There are no differences.');
-  return element('dl', { class: 'diff' }, lines.map(line => [
+  return parts(element('dl', { class: 'diff' }), lines, line => [
     element('dt', {}, line.path || '(all of it)'),
     side('old', '− ', line.old, line.oldText),
     side('new', '+ ', line.new, line.newText),
-  ]));
+  ]);
 }
 
 function side(name, sign, value, spans) {

@@ -1,8 +1,8 @@
 // A message: its tree, its bytes and related messages. The user can edit it and send it again, and
 // compare it with others.
 import * as api from './api.js';
-import { attempt, button, bytes, copier, duration, element, field, newID, problem, replace } from './dom.js';
-import { diff, format, long, parse, tabs, tree } from './json.js';
+import { attempt, button, bytes, copier, duration, element, field, long, newID, parts, problem, replace } from './dom.js';
+import { diff, format, parse, tabs, tree } from './json.js';
 import { all, find } from './messages.js';
 import { runner } from './panels.js';
 import { server } from './store.js';
@@ -47,7 +47,7 @@ export function messagePanel(place, select) {
     return element('div', { class: 'row' }, to('Its request', message.request), to('Its response', message.response),
       to('The call that it belongs to', message.parent ?? message.request?.parent),
       within.length > 0 && element('details', {}, element('summary', {}, `${within.length} inside it`),
-        element('ul', { class: 'items' }, within.map(inner => element('li', {}, to(`${inner.from === 'client' ? '→' : '←'} ${inner.method ?? inner.kind} ${inner.kind}`, inner))))));
+        parts(element('ul', { class: 'items' }), within, inner => element('li', {}, to(`${inner.from === 'client' ? '→' : '←'} ${inner.method ?? inner.kind} ${inner.kind}`, inner)))));
   }
 
   function facts(message, whole) {

@@ -2,9 +2,9 @@
 import * as api from './api.js';
 import { appPanel, hasApp } from './apps.js';
 import { toolLink } from './connect.js';
-import { append, attempt, button, copier, element, field, newID, problem, replace } from './dom.js';
+import { append, attempt, button, copier, element, field, long, newID, parts, problem, replace } from './dom.js';
 import { form } from './form.js';
-import { long, tabs } from './json.js';
+import { tabs } from './json.js';
 import { loadTest } from './load.js';
 import { questionsOf } from './questions.js';
 import { progress, result } from './result.js';
@@ -91,7 +91,7 @@ function completion(server, ref, others) {
       const mine = ++last;
       try {
         const found = await api.post(`servers/${api.segments(server.id)}/complete`, { ref, argument, value: input.value, arguments: others(argument) });
-        if (mine === last) replace(list, found.values.map(value => element('option', { value })));
+        if (mine === last) replace(list, found.values.slice(0, 100).map(value => element('option', { value })));
       } catch { /* there are no completions */ }
     };
     input.addEventListener('focus', ask);
@@ -194,13 +194,13 @@ function resourcePanel(place, server, resource, query) {
 // textFields returns inputs for names, { node, values() }.
 function textFields(names, complete) {
   const inputs = new Map();
-  const node = element('div', { class: 'form' }, names.map(({ name, title, description, required }) => {
+  const node = parts(element('div', { class: 'form' }), names, ({ name, title, description, required }) => {
     const input = element('input', { type: 'text', spellcheck: 'false', required: required ?? false, 'aria-label': name });
     inputs.set(name, input);
     const box = field((title ?? name) + (required ? ' *' : ''), input, description && element('p', { class: 'hint' }, description));
     complete(input, name);
     return box;
-  }));
+  });
   return { node, inputs, values: () => Object.fromEntries([...inputs].map(([name, input]) => [name, input.value]).filter(([, value]) => value !== '')) };
 }
 

@@ -4,7 +4,7 @@ import * as api from './api.js';
 import { attempt, button, element, field, link, newID, replace, select } from './dom.js';
 import { form } from './form.js';
 import { tree } from './json.js';
-import { content } from './result.js';
+import { messages } from './result.js';
 import { on, state } from './store.js';
 
 const titles = { 'elicitation/create': 'asks', 'sampling/createMessage': 'wants a model’s answer', 'roots/list': 'wants to know the roots', 'ui/open-link': 'has an app that wants to open a link' };
@@ -113,8 +113,7 @@ function sampling(node, { params, server }, send) {
     `at most ${params.maxTokens} tokens`].filter(Boolean).join(' · '));
   const stop = select(['endTurn', 'stopSequence', 'maxTokens'], 'endTurn', () => {}, { id: newID() });
   const submit = () => send({ role: 'assistant', content: { type: 'text', text: text.value }, model: model.value, stopReason: stop.value });
-  node.append(role, element('ol', { class: 'blocks' }, (params.messages ?? []).map(message => element('li', {}, element('strong', {}, message.role),
-    [message.content].flat().map(block => content(block, server))))),
+  node.append(role, messages(params.messages ?? [], server),
   params.tools?.length ? element('details', {}, element('summary', {}, `${params.tools.length} tools`), tree(params.tools)) : '',
   field('The answer', text), field('Model', model), field('Stop reason', stop),
   element('div', { class: 'row' }, button('Send', submit, { class: 'primary', title: 'Ctrl Enter' }), button('Refuse', () => send(null))));

@@ -1,7 +1,7 @@
 // Results of calls: content of every kind, as text or as an element that cannot run scripts.
 import * as api from './api.js';
-import { attempt, bytes, copier, download, button, duration, element, problem, replace } from './dom.js';
-import { format, long, parse, tree, view } from './json.js';
+import { attempt, bytes, copier, download, button, duration, element, long, parts, problem, replace, short } from './dom.js';
+import { Room, format, parse, tree, view } from './json.js';
 
 function decoded(base64, type) {
   const text = atob(base64);
@@ -43,73 +43,83 @@ function html(text) {
   return element('div', {}, button('Preview', show, { title: 'Without scripts, and without files of other servers' }), place, long(text, { class: 'text' }));
 }
 
-function textBlock(text) {
+// textBlock shows JSON as a value while the values that are shown together have room.
+function textBlock(text, room) {
   const start = text.trimStart()[0];
-  if ((start === '{' || start === '[') && text.length < 2_000_000) {
+  if ((start === '{' || start === '[') && text.length < 2_000_000 && room.left > 0) {
+    room.left -= text.length / 1000;
     try {
-      return view(parse(text));
+      return view(parse(text), room);
     } catch { /* it is text */ }
   }
   return long(text, { class: 'text' });
 }
 
 // resource returns the contents of a resource.
-export function resource(content, server) {
+export function resource(content, server, room = new Room()) {
   return element('div', { class: 'resource' }, element('p', {}, element('a', { href: readLink(server, content.uri) }, content.uri),
     ' ', element('span', { class: 'muted' }, content.mimeType ?? '')),
-  content.blob !== undefined ? binary(content.blob, content.mimeType ?? '', content.uri?.split('/').pop()) : /^text\/html\b/.test(content.mimeType) ? html(content.text ?? '') : textBlock(content.text ?? ''));
+  content.blob !== undefined ? binary(content.blob, content.mimeType ?? '', content.uri?.split('/').pop()) : /^text\/html\b/.test(content.mimeType) ? html(content.text ?? '') : textBlock(content.text ?? '', room));
 }
 
 export const readLink = (server, uri) => `#/resources/${encodeURIComponent(server)}/${encodeURIComponent(uri)}`;
 
 // content returns a block of content.
-export function content(block, server) {
+export function content(block, server, room = new Room()) {
   switch (block?.type) {
-    case 'text': return textBlock(String(block.text));
+    case 'text': return textBlock(String(block.text), room);
     case 'image': case 'audio': return binary(String(block.data), String(block.mimeType));
-    case 'resource': return resource(block.resource ?? {}, server);
+    case 'resource': return resource(block.resource ?? {}, server, room);
     case 'resource_link': return element('p', {}, element('a', { href: readLink(server, block.uri) }, block.title ?? block.name ?? block.uri),
       ' ', element('span', { class: 'muted' }, [block.mimeType, block.size !== undefined && bytes(block.size)].filter(Boolean).join(', ')),
       block.description && element('span', { class: 'hint' }, ' ' + block.description));
-    default: return tree(block);
+    default: return tree(block, 0, room);
   }
 }
 
-const blocks = (list, server) => list.map(block => element('li', {}, content(block, server),
-  block?.annotations && element('p', { class: 'muted' }, JSON.stringify(block.annotations))));
+function list(items, show) {
+  const room = new Room();
+  return parts(element('ol', { class: 'blocks' }), items, item => element('li', {}, show(item, room)));
+}
+
+const blocks = (all, server) => list(all, (block, room) => [content(block, server, room),
+  block?.annotations && element('p', { class: 'muted' }, short(JSON.stringify(block.annotations)))]);
+
+// messages shows messages of a role, with one or more blocks of content.
+export const messages = (all, server) => list(all, (message, room) => [element('strong', {}, message.role),
+  parts(element('div'), [message.content].flat(), block => content(block, server, room))]);
 
 // result shows the result or error of a call.
 export function result(call) {
   const server = call.request.server;
-  const parts = [];
+  const shown = [];
   const failed = call.error !== undefined || call.result?.isError === true;
-  parts.push(element('p', { class: failed ? 'outcome bad' : 'outcome good' },
+  shown.push(element('p', { class: failed ? 'outcome bad' : 'outcome good' },
     failed ? (call.error ? 'The call failed' : 'The tool reports an error') : 'Done', ` after ${duration(call.ms)}`));
-  if (call.error) parts.push(problem(call.error));
+  if (call.error) shown.push(problem(call.error));
   if (call.mismatch) {
-    parts.push(element('div', { class: 'problem', role: 'alert' }, element('strong', {}, 'The result does not match the outputSchema: '), call.mismatch));
+    shown.push(element('div', { class: 'problem', role: 'alert' }, element('strong', {}, 'The result does not match the outputSchema: '), call.mismatch));
   }
   const value = call.result;
   if (value !== undefined) {
-    if (value.structuredContent !== undefined) parts.push(element('h4', {}, 'Structured content'), view(value.structuredContent));
+    if (value.structuredContent !== undefined) shown.push(element('h4', {}, 'Structured content'), view(value.structuredContent));
     if (Array.isArray(value.content)) {
-      parts.push(element('h4', {}, 'Content'), value.content.length === 0 ? element('p', { class: 'muted' }, 'none')
-        : element('ol', { class: 'blocks' }, blocks(value.content, server)));
+      shown.push(element('h4', {}, 'Content'), value.content.length === 0 ? element('p', { class: 'muted' }, 'none')
+        : blocks(value.content, server));
     }
-    if (Array.isArray(value.contents)) parts.push(element('ol', { class: 'blocks' }, value.contents.map(contents => element('li', {}, resource(contents, server)))));
+    if (Array.isArray(value.contents)) shown.push(list(value.contents, (contents, room) => resource(contents, server, room)));
     if (Array.isArray(value.messages)) {
-      parts.push(element('ol', { class: 'blocks' }, value.messages.map(message => element('li', {},
-        element('strong', {}, message.role), [message.content].flat().map(block => content(block, server))))));
+      shown.push(messages(value.messages, server));
     }
-    if (!value.content && !value.contents && !value.messages && value.structuredContent === undefined) parts.push(view(value));
-    if (value._meta) parts.push(element('details', {}, element('summary', {}, '_meta'), tree(value._meta)));
+    if (!value.content && !value.contents && !value.messages && value.structuredContent === undefined) shown.push(view(value));
+    if (value._meta) shown.push(element('details', {}, element('summary', {}, '_meta'), tree(value._meta)));
     const raw = element('details', {}, element('summary', {}, 'The whole result as JSON'));
     raw.addEventListener('toggle', () => {
       if (raw.childElementCount === 1) raw.append(long(format(value)), copier(() => format(value)));
     });
-    parts.push(raw);
+    shown.push(raw);
   }
-  return element('div', { class: 'result' }, parts);
+  return element('div', { class: 'result' }, shown);
 }
 
 // progress shows the progress of a call.
