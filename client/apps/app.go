@@ -40,6 +40,20 @@ func ForModel(t *mcp.Tool) bool {
 	return ui.Allows(mcp.VisibleToModel)
 }
 
+// Destructive reports whether a host must ask its user before an app calls a tool: the server says
+// that it may destroy something, or that it is not read-only without saying that it destroys
+// nothing (MCP 2026-07-28, Tools, "ToolAnnotations").
+func Destructive(t *mcp.Tool) bool {
+	a := t.Annotations
+	switch {
+	case a == nil || a.ReadOnly():
+		return false
+	case a.DestructiveHint != nil:
+		return *a.DestructiveHint
+	}
+	return a.ReadOnlyHint != nil // false, and destructiveHint is true by default
+}
+
 // An App is a page of a server that was read and checked.
 type App struct {
 	URI  string

@@ -343,3 +343,18 @@ func TestCallbackFails(t *testing.T) {
 		assert.Assert(t, !strings.Contains(err.Error(), "secret"))
 	}
 }
+
+func TestDestructive(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"name":"a"}`: false, `{"name":"a","annotations":{}}`: false,
+		`{"name":"a","annotations":{"destructiveHint":true}}`:                       true,
+		`{"name":"a","annotations":{"destructiveHint":false}}`:                      false,
+		`{"name":"a","annotations":{"readOnlyHint":false}}`:                         true,
+		`{"name":"a","annotations":{"readOnlyHint":false,"destructiveHint":false}}`: false,
+		`{"name":"a","annotations":{"readOnlyHint":true,"destructiveHint":true}}`:   false,
+	} {
+		var tool mcp.Tool
+		assert.NilError(t, mcp.Unmarshal([]byte(text), &tool))
+		assert.Equal(t, apps.Destructive(&tool), want, text)
+	}
+}

@@ -30,7 +30,7 @@ type Options struct {
 	// Permissions are the features of the browser that the host grants; see [App.Allow].
 	Permissions mcp.AppPermissions
 	// Approve, if set, is called before each tools/call of the app. An error refuses the call. The
-	// arguments are valid until it returns.
+	// arguments are valid until it returns. It should ask the user if [Destructive] reports true.
 	Approve func(ctx context.Context, tool *mcp.Tool, arguments json.RawMessage) error
 	// OnOpenLink, if set, opens an https or http URL for the user. It should ask the user first.
 	OnOpenLink func(ctx context.Context, url string) error

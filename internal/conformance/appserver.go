@@ -13,6 +13,7 @@ import (
 //
 //	show     has the app, and returns its arguments
 //	refresh  is for the app alone
+//	destroy  is for the app alone, and says that it destroys something
 //	secret   is for the model alone
 //	block    has the app, and runs until it is cancelled
 //
@@ -34,6 +35,9 @@ func ServeApp(ctx context.Context, page string, origins ...string) error {
 		"refresh": func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 			return text("refreshed"), nil
 		},
+		"destroy": func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+			return text("destroyed"), nil
+		},
 		"secret": func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 			return text("the secret"), nil
 		},
@@ -42,7 +46,9 @@ func ServeApp(ctx context.Context, page string, origins ...string) error {
 			return nil, context.Cause(ctx)
 		},
 	} {
+		destructive := name == "destroy"
 		if err := s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: name,
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: &destructive},
 			InputSchema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)},
 			Call: call}); err != nil {
 			return err
@@ -50,7 +56,8 @@ func ServeApp(ctx context.Context, page string, origins ...string) error {
 	}
 	app := server.App{URI: "ui://app/page.html", Name: "page", HTML: html,
 		Tools: map[string][]string{"show": nil, "refresh": {mcp.VisibleToApp},
-			"secret": {mcp.VisibleToModel}, "block": nil}}
+			"destroy": {mcp.VisibleToApp},
+			"secret":  {mcp.VisibleToModel}, "block": nil}}
 	if len(origins) > 0 {
 		app.CSP = &mcp.AppCSP{ConnectDomains: origins}
 		app.Permissions = &mcp.AppPermissions{Camera: &mcp.Object{}}

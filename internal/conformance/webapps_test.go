@@ -67,6 +67,7 @@ func TestWebPoliteApp(t *testing.T) {
 		w := openWeb(t, b, append([]string{"--era", era, "--"}, command...)...)
 		var got struct {
 			Consent, Refused, Allow, Log, Link string
+			Destroys                           string
 			Before, Height                     int
 			Opener                             bool
 			Heard, Modes, Last, Findings       []string
@@ -77,6 +78,9 @@ func TestWebPoliteApp(t *testing.T) {
 		assert.Assert(t, cmp.Contains(got.Badges, "not for models"))
 		assert.Assert(t, cmp.Contains(got.Consent, "https://api.example.com"))
 		assert.Assert(t, cmp.Contains(got.Consent, "camera"))
+		assert.Assert(t, cmp.Contains(got.Consent, "no browser lets the page prevent WebRTC"))
+		assert.Assert(t, cmp.Contains(got.Destroys, "calls a tool that may destroy something"))
+		assert.Assert(t, cmp.Contains(got.Destroys, `"all"`))
 		const origin = "It asks for the origin own.example.com: this page gives apps no origin"
 		assert.Assert(t, cmp.Contains(got.Consent, origin))
 		assert.Assert(t, cmp.Contains(got.Refused, origin))

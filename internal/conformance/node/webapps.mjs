@@ -39,7 +39,15 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
     return result.value;
   }
 
-  return {
+  // agree shows each app that asks for nothing, whenever the page describes one.
+  async function agree() {
+    const watch = () => new MutationObserver(() => document.querySelector('[data-plain=true] button')?.click())
+      .observe(document, { subtree: true, childList: true });
+    await page.addInitScript(watch);
+    await page.evaluate(watch);
+  }
+
+  const scenarios = {
     // The app of stdwire's own tool.
     async own() {
       await tool(given.server, 'fs_list');
@@ -112,8 +120,16 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
       seen.height = await page.locator('iframe.app').evaluate(node => node.clientHeight);
       await click('call');
       await says('refreshed');
+      await click('destroy');
+      await page.locator('.question').waitFor();
+      seen.destroys = await text('.question');
+      await page.locator('.question').getByRole('button', { name: 'Refuse' }).click();
+      await says('refused the user');
+      await click('destroy');
+      await page.locator('.question').getByRole('button', { name: 'Call' }).click();
+      await says('destroyed');
       await click('secret');
-      await says('refused');
+      await says('refused', 2);
       await click('read');
       await says('answer 1');
       await click('ping');
@@ -130,7 +146,7 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
       await page.locator('.question').waitFor();
       seen.link = await text('.question');
       await page.locator('.question').getByRole('button', { name: 'Refuse' }).click();
-      await says('refused the user');
+      await says('refused the user', 2);
       await click('open');
       await page.locator('.question').waitFor();
       const [popup] = await Promise.all([context.waitForEvent('page'), page.locator('.question').getByRole('button', { name: 'Open' }).click()]);
@@ -142,8 +158,12 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
       await says('answer {"mode":"inline"}');
       const mode = page.getByLabel('Display mode');
       seen.modes = await mode.locator('option:not([disabled])').allInnerTexts();
-      await click('full');
-      await page.locator('[data-mode=fullscreen]').waitFor();
+      await click('late'); // without a gesture
+      await page.locator('.app-log', { hasText: 'the full screen' }).waitFor();
+      await says('answer {"mode":"inline"}', 2);
+      const full = frame().getByRole('button', { name: 'full', exact: true });
+      do await full.click(); // see click
+      while (await page.locator('[data-mode=fullscreen]').waitFor({ timeout: 3000 }).then(() => false, () => true));
       await click('corner');
       await says('answer {"mode":"fullscreen"}', 2);
       await mode.selectOption('In the page');
@@ -337,4 +357,8 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
       seen.verify = await page.getByRole('button', { name: 'Verify all' }).count();
     },
   };
+  return Object.fromEntries(Object.entries(scenarios).map(([name, run]) => [name, async () => {
+    if (!given.asks) await agree();
+    await run();
+  }]));
 };

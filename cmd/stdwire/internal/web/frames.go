@@ -192,11 +192,16 @@ func (f *frames) begin(one *server, c *client.Client, tool *mcp.Tool, app *apps.
 			ContainerDimensions:   dimensions(in.Width, 0),
 			Locale:                in.Locale, TimeZone: in.TimeZone, Platform: "web",
 			UserAgent: "stdwire/" + command.Version()},
-		Approve: func(_ context.Context, t *mcp.Tool, _ json.RawMessage) error {
+		Approve: func(ctx context.Context, t *mcp.Tool, arguments json.RawMessage) error {
 			if err := one.checkAllowed(mcp.MethodCallTool, t.Name); err != nil {
 				return rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
 			}
-			return nil
+			if !apps.Destructive(t) {
+				return nil
+			}
+			_, err := ask[mcp.Object](ctx, f.site.questions, one.id, mcp.MethodCallTool,
+				mcp.CallToolParams{Name: t.Name, Arguments: arguments})
+			return err
 		},
 		OnOpenLink: func(ctx context.Context, url string) error {
 			_, err := ask[mcp.Object](ctx, f.site.questions, one.id, mcp.MethodOpenLink,

@@ -83,8 +83,11 @@ can also log in to servers and log out. The page shows the issuer, the scopes an
 credentials, and no tokens.
 
 The app of a tool is shown beside the result of a call, in a frame that a second port serves: it has
-no origin, no storage and no access to the page. An app that asks to reach other machines, or to use
-the camera or the like, is shown only after you agree. An app that asks for an origin of its own
+no origin, no storage and no access to the page. It is shown only after you agree, once for each app
+after the page was loaded. The page says whether it asks to reach other machines, or to use the
+camera or the like. No browser lets the page prevent WebRTC, so a malicious app can send what it sees
+to other machines, even if it does not ask. Only a click or a key in the app lets it fill the screen.
+An app's call of a tool that may destroy something waits until you allow it. An app that asks for an origin of its own
 (domain in _meta.ui) gets none, and the page says so. You select where the app is shown, in the page,
 in a corner or on the full screen, and its size; the app is told both. "Stage the input" shows the
 app before the call, and sends it the arguments as far as a model might have written them; the app
@@ -94,7 +97,7 @@ A link names a server or a tool: #serverUrl=URL after the address, then &tool=NA
 page asks you before it connects to the URL. It fills in the arguments, and calls nothing by itself.
 
 The address works once, in one browser, because it has a secret after the #. Nobody else can use the
-page. It fetches nothing from other machines, except what an app loads after you agreed. --listen
+page. It fetches nothing from other machines; an app that you agreed to can. --listen
 with an address that is not a loopback address lets other machines use the page, without encryption.
 
   stdwire web

@@ -27,6 +27,8 @@ function budget() {
   };
 }
 
+const agreed = new Set(); // digests of the apps that the user has seen described
+
 // refusals says what an app asks for and does not get.
 const refusals = about => [
   about.invalid && `It also asks for ${about.invalid.join(', ')}, which is no origin.`,
@@ -52,6 +54,7 @@ export function appPanel(place, server, tool, input) {
     if (!about || latest !== call) return;
     const wanted = Object.keys(about.permissions ?? {});
     const open = async permissions => {
+      agreed.add(about.digest);
       const width = Math.floor(box.clientWidth) - (about.border === false ? 0 : 2); // without the border
       const started = await attempt(box, () => api.post('apps', { server: server.id, tool: tool.name, call, digest: about.digest, permissions,
         theme: theme(), locale: navigator.language, timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone, width }));
@@ -59,12 +62,15 @@ export function appPanel(place, server, tool, input) {
       if (latest === call) shown = frame(box, tool, about, { ...started, width }, permissions, call === 0 && input);
       else api.post(`apps/${started.id}/close`).catch(() => {});
     };
-    if (!about.origins && wanted.length === 0) {
+    const plain = !about.origins && wanted.length === 0;
+    if (plain && agreed.has(about.digest)) {
       open({});
       return;
     }
     const boxes = new Map(wanted.map(name => [name, element('input', { type: 'checkbox', id: newID() })]));
-    replace(box, element('div', { class: 'card' }, element('h4', {}, 'This tool has an app'),
+    replace(box, element('div', { class: 'card', 'data-plain': String(plain) }, element('h4', {}, 'This tool has an app'),
+      element('p', {}, 'It is a program of the server. The page keeps it from fetching anything from other machines',
+        about.origins ? ' but those below' : '', ', but no browser lets the page prevent WebRTC: an app that is malicious can send what it sees to anybody.'),
       about.origins && element('p', {}, 'It wants to reach ', element('strong', {}, about.origins.join(', ')), '.'),
       refusals(about),
       wanted.length > 0 && element('p', {}, 'It wants to use:'),
@@ -175,6 +181,7 @@ function frame(box, tool, about, started, permissions, input) {
   }
 
   const may = budget();
+  let gesture = false; // whether the latest request for a display mode followed one in the app
   const heard = event => {
     if (ended) return;
     if (!may()) { // whoever sends them: while there is an app, it is the app
@@ -187,16 +194,26 @@ function frame(box, tool, about, started, permissions, input) {
         params: { html: started.html, permissions } }, started.origin);
       return;
     }
+    if (event.data?.method === 'ui/notifications/sandbox-gesture') { // only the proxy says so
+      gesture = event.data.params.active && navigator.userActivation?.isActive === true;
+      return;
+    }
+    let { data } = event;
+    // Full screen could look like another program: it needs a gesture in the app.
+    if (data?.method === 'ui/request-display-mode' && data.params?.mode === 'fullscreen' && !gesture) {
+      data = { ...data, params: { mode: displayed } };
+      say('refused', 'the full screen, because you have not just clicked or typed in the app');
+    }
     let text;
     try {
-      text = JSON.stringify(event.data);
+      text = JSON.stringify(data);
     } catch { /* it is no JSON */ }
     if (text === undefined || text[0] !== '{') return;
     if (text.length + waiting > longest) {
       end('its messages are too large');
       return;
     }
-    const { method, params } = event.data;
+    const { method, params } = data;
     const supported = params?.appCapabilities?.availableDisplayModes;
     if (method === 'ui/initialize' && Array.isArray(supported)) for (const option of mode.options) option.disabled = !supported.includes(option.value);
     if (method === 'ui/notifications/initialized') {

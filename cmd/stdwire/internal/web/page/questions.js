@@ -7,7 +7,8 @@ import { tree } from './json.js';
 import { messages } from './result.js';
 import { on, state } from './store.js';
 
-const titles = { 'elicitation/create': 'asks', 'sampling/createMessage': 'wants a model’s answer', 'roots/list': 'wants to know the roots', 'ui/open-link': 'has an app that wants to open a link' };
+const titles = { 'elicitation/create': 'asks', 'sampling/createMessage': 'wants a model’s answer', 'roots/list': 'wants to know the roots', 'ui/open-link': 'has an app that wants to open a link',
+  'tools/call': 'has an app that calls a tool that may destroy something' };
 
 // queue shows the questions that a filter selects in place. It keeps what the user has typed.
 function queue(place, selects, changed = () => {}) {
@@ -63,7 +64,7 @@ function questionNode(question) {
   const node = element('section', { class: 'question', 'data-testid': 'question', id: `question-${question.id}`, 'aria-label': `Question of ${question.server}` },
     element('h3', {}, `${question.server} ${titles[question.method] ?? question.method}`),
     element('p', { class: 'command hint', role: 'status' }));
-  const bodies = { 'elicitation/create': elicitation, 'sampling/createMessage': sampling, 'roots/list': roots, 'ui/open-link': openLink };
+  const bodies = { 'elicitation/create': elicitation, 'sampling/createMessage': sampling, 'roots/list': roots, 'ui/open-link': openLink, 'tools/call': callTool };
   const submit = bodies[question.method](node, question, send);
   node.addEventListener('keydown', event => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
@@ -92,6 +93,14 @@ function elicitation(node, { params }, send) {
   const inputs = form(params.requestedSchema);
   const accept = () => send(`{"action":"accept","content":${inputs.text()}}`);
   node.append(inputs.node, element('div', { class: 'row' }, button('Send', accept, { class: 'primary', title: 'Ctrl Enter' }), rest));
+  return accept;
+}
+
+// callTool lets an app call a tool.
+function callTool(node, { params }, send) {
+  const accept = () => send({});
+  node.append(element('p', {}, 'The app wants to call ', element('strong', {}, params.name), ' with:'), tree(params.arguments ?? {}),
+    element('div', { class: 'row' }, button('Call', accept, { class: 'primary' }), button('Refuse', () => send(null))));
   return accept;
 }
 
