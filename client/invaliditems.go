@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -74,4 +75,16 @@ func (e *InvalidItemsError) add(element []byte, err error) {
 	}
 	e.Items = append(e.Items,
 		InvalidItem{printable.TruncateBytes(printable.Line(name), maxInvalidName), err})
+}
+
+// OmitInvalid returns a list, as from [Client.Tools], without an [InvalidItemsError] at its end: for
+// a program that looks for one element, or that needs only those that are valid.
+func OmitInvalid[T any](list iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for item, err := range list {
+			if _, invalid := errors.AsType[*InvalidItemsError](err); invalid || !yield(item, err) {
+				return
+			}
+		}
+	}
 }

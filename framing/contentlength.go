@@ -15,8 +15,8 @@ import (
 //	CRLF
 //	payload
 //
-// Reading accepts names in any case, LF for CRLF, and any white space around a value, and ignores
-// unknown headers. A Content-Length must consist of decimal digits and may be repeated only with
+// Reading accepts names in any case, LF for CRLF, any white space around a value, and line ends
+// between frames, and ignores unknown headers. A Content-Length must consist of decimal digits and may be repeated only with
 // the same value. The charset of a Content-Type, if there is one, must be utf-8 or utf8. Anything
 // else in a header block, and a block over Limits.MaxHeader, is a *SyncError. So is a length of 16
 // times Limits.MaxFrame or more. A smaller one over the limit (ErrTooLarge) is skipped, as is one
@@ -46,6 +46,15 @@ func (c *contentLength) ReadFrame(dst []byte) ([]byte, error) {
 	if err != nil {
 		return dst, c.end(err)
 	}
+	if dst, err = c.readPayload(dst, size); c.err != nil {
+		return dst[:0], err
+	}
+	return dst, err
+}
+
+// readPayload reads a payload of size bytes into dst. If the stream ends inside it, it returns what
+// there is.
+func (c *contentLength) readPayload(dst []byte, size int64) ([]byte, error) {
 	limit := c.limits.MaxFrame
 	switch {
 	case size == 0:
@@ -64,7 +73,7 @@ func (c *contentLength) ReadFrame(dst []byte) ([]byte, error) {
 		n, err := io.ReadFull(c.br, dst[len(dst):len(dst)+step])
 		dst = dst[:len(dst)+n]
 		if err != nil {
-			return dst[:0], c.end(truncated(err, "after %d of %d bytes of a frame", len(dst), want))
+			return dst, c.end(truncated(err, "after %d of %d bytes of a frame", len(dst), want))
 		}
 	}
 	return dst, nil
@@ -92,6 +101,8 @@ func (c *contentLength) readHeader() (int64, error) {
 			return 0, io.EOF // between two frames
 		case err != nil:
 			return 0, truncated(err, "inside a header block")
+		case len(line) == 0 && left == c.limits.MaxHeader:
+			continue // a line end between two frames
 		case len(line) == 0 && size < 0:
 			return 0, syncError("a header block without %s", lengthName)
 		case len(line) == 0:

@@ -67,8 +67,8 @@ func TestContentLengthRead(t *testing.T) {
 
 		{name: "no length", in: "X: y\r\n\r\n{}",
 			want: []string{"error: a header block without Content-Length"}},
-		{name: "no header", in: "\r\n{}",
-			want: []string{"error: a header block without Content-Length"}},
+		{name: "line ends between frames", in: "\r\n" + frame + x("\n", 100) + frame + "\r\n",
+			want: []string{"{}", "{}", "error: EOF"}},
 		{name: "newline framing", in: "{}\n", want: []string{`error: "{}" is no header`}},
 		{name: "no colon", in: "hello world\r\n\r\n",
 			want: []string{`error: "hello world" is no header`}},

@@ -115,7 +115,7 @@ func newApp(uri string, contents []mcp.ResourceContents) (*App, error) {
 
 // readListing sets Meta to the metadata of the app in the list of resources, if the list has it.
 func (a *App) readListing(ctx context.Context, c *client.Client, opts []client.CallOption) error {
-	for r, err := range c.Resources(ctx, opts...) {
+	for r, err := range client.OmitInvalid(c.Resources(ctx, opts...)) {
 		if errors.Is(err, rpc.ErrMethodNotFound) {
 			return nil
 		}
@@ -146,7 +146,7 @@ func ReadAll(ctx context.Context, c *client.Client, opts ...client.CallOption) (
 	unreadable map[string]error, err error) {
 	seen := map[string]bool{}
 	unreadable = map[string]error{}
-	for tool, err := range c.Tools(ctx, opts...) {
+	for tool, err := range client.OmitInvalid(c.Tools(ctx, opts...)) {
 		if err != nil {
 			return all, unreadable, err
 		}

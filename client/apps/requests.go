@@ -176,7 +176,7 @@ func (v *View) callTool(ctx context.Context, params json.RawMessage) (any, error
 // findTool returns the tool that the app calls by name. The name need not be in the list of a
 // server that confines the requests of apps itself, such as a gateway of this module.
 func (v *View) findTool(ctx context.Context, name string) (*mcp.Tool, error) {
-	for tool, err := range v.client.Tools(ctx) {
+	for tool, err := range client.OmitInvalid(v.client.Tools(ctx)) {
 		if err != nil {
 			return nil, err
 		}

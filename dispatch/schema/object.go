@@ -105,7 +105,12 @@ func (o *objectRules) nameSlots(doc *index, at uint32) ([]int, error) {
 		}
 		names = append(names, o.slot(string(doc.text(item))))
 	}
-	return names, nil
+	seen := make(map[int]bool, len(names)) // a name may occur twice, and is missing once
+	return slices.DeleteFunc(names, func(slot int) bool {
+		again := seen[slot]
+		seen[slot] = true
+		return again
+	}), nil
 }
 
 func compileRequired(_ *compiler, s *subschema, at uint32) (err error) {

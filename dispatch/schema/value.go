@@ -195,6 +195,9 @@ func (v *validator) checkValue(s *subschema, n uint32) bool {
 // more, hint names the one that was probably meant.
 func (v *validator) enumReason(rules *valueRules, allowed *index, n uint32) (reason, hint string) {
 	const maxValues = 20
+	if allowed.count(rules.enum) == 0 {
+		return "no value is allowed, because its enum is empty", ""
+	}
 	var words []string
 	for item := range allowed.items(rules.enum) {
 		if len(words) == maxValues {

@@ -23,6 +23,8 @@ type field struct {
 	quoted reflect.Type
 	// the path of a field: if that is not zero, this field is not encoded
 	unless []int
+	// null leaves the field as it is
+	nullAbsent bool
 
 	tagged bool
 }
@@ -132,6 +134,7 @@ func (c *Codec) newField(
 		of, _ := t.FieldByName(other)
 		f.unless = append(slices.Clip(path[:len(path)-1]), of.Index...)
 	}
+	f.nullAbsent = c.messages && sf.Tag.Get("null") == "absent"
 	return f
 }
 

@@ -86,8 +86,11 @@ func (d decoder) structField(i, depth int, rv reflect.Value, f *field) (int, err
 		}
 		rv = rv.Field(index)
 	}
-	if f.quoted != nil {
+	switch {
+	case f.quoted != nil:
 		return d.quotedValue(i, depth, rv, f)
+	case f.nullAbsent && d.byteAt(i) == 'n':
+		return d.skip(i, depth)
 	}
 	return d.value(i, depth, rv)
 }

@@ -19,7 +19,7 @@ type ElicitParams struct {
 	Mode    string `json:"mode,omitempty"` // ElicitForm, ElicitURL; "" is a form
 	Message string `json:"message"`
 	// for a form: an ElicitSchema
-	RequestedSchema json.RawMessage `json:"requestedSchema,omitempty"`
+	RequestedSchema json.RawMessage `json:"requestedSchema,omitempty" null:"absent"`
 	URL             string          `json:"url,omitempty"`
 	ElicitationID   string          `json:"elicitationId,omitempty"` // for a URL, 2025-11-25
 	// 2025-11-25: makes the request a task
@@ -40,7 +40,7 @@ type ElicitResult struct {
 	Result
 	Action ElicitAction `json:"action"`
 	// for an accepted form: an object that matches RequestedSchema
-	Content json.RawMessage `json:"content,omitempty"`
+	Content json.RawMessage `json:"content,omitempty" null:"absent"`
 }
 
 // ElicitationCompleteParams are the params of notifications/elicitation/complete, 2025-11-25.

@@ -20,7 +20,7 @@ type InputRequests map[string]InputRequest
 // sampling/createMessage with [CreateMessageParams] or roots/list with [EmptyParams].
 type InputRequest struct {
 	Method string          `json:"method"`
-	Params json.RawMessage `json:"params,omitempty"`
+	Params json.RawMessage `json:"params,omitempty" null:"absent"`
 	Extra  Extra           `json:"-"`
 }
 

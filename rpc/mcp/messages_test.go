@@ -156,8 +156,8 @@ func TestNewInputRequest(t *testing.T) {
 	got, err = Marshal(r)
 	assert.NilError(t, err)
 	assert.Equal(t, string(got), `{"method":"roots/list"}`)
-	_, err = NewInputRequest(MethodElicit, Tool{})
-	assert.ErrorContains(t, err, "inputSchema")
+	_, err = NewInputRequest(MethodElicit, PromptMessage{})
+	assert.ErrorContains(t, err, "content")
 }
 
 func TestCacheHints(t *testing.T) {

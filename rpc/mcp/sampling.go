@@ -19,7 +19,7 @@ type CreateMessageParams struct {
 	MaxTokens      int64    `json:"maxTokens"`
 	StopSequences  []string `json:"stopSequences,omitzero"`
 	// an object for the model's provider
-	Metadata json.RawMessage `json:"metadata,omitempty"`
+	Metadata json.RawMessage `json:"metadata,omitempty" null:"absent"`
 	// since 2025-11-25; needs SamplingCapability.Tools
 	Tools      []*Tool     `json:"tools,omitzero"`
 	ToolChoice *ToolChoice `json:"toolChoice,omitempty"` // likewise

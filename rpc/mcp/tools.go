@@ -8,11 +8,11 @@ type Tool struct {
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
 	// a JSON Schema with "type":"object"
-	InputSchema  json.RawMessage  `json:"inputSchema"`
-	OutputSchema json.RawMessage  `json:"outputSchema,omitempty"` // a JSON Schema; since 2025-06-18
-	Annotations  *ToolAnnotations `json:"annotations,omitempty"`  // since 2025-03-26
-	Execution    *ToolExecution   `json:"execution,omitempty"`    // 2025-11-25
-	Icons        []Icon           `json:"icons,omitzero"`         // since 2025-11-25
+	InputSchema  json.RawMessage  `json:"inputSchema,omitzero" null:"absent"`
+	OutputSchema json.RawMessage  `json:"outputSchema,omitempty" null:"absent"` // a JSON Schema; since 2025-06-18
+	Annotations  *ToolAnnotations `json:"annotations,omitempty"`                // since 2025-03-26
+	Execution    *ToolExecution   `json:"execution,omitempty"`                  // 2025-11-25
+	Icons        []Icon           `json:"icons,omitzero"`                       // since 2025-11-25
 	Meta         Meta             `json:"_meta,omitzero"`
 	Extra        Extra            `json:"-"`
 }
@@ -104,8 +104,8 @@ type ListToolsResult struct {
 type CallToolParams struct {
 	Params
 	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments,omitempty"` // an object
-	Task      *TaskMetadata   `json:"task,omitempty"`      // 2025-11-25: makes the call a task
+	Arguments json.RawMessage `json:"arguments,omitempty" null:"absent"` // an object
+	Task      *TaskMetadata   `json:"task,omitempty"`                    // 2025-11-25: makes the call a task
 	InputAnswers
 }
 

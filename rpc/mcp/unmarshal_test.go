@@ -54,6 +54,19 @@ func TestIntegersInOtherNotations(t *testing.T) {
 		"ttlMs: 0.5 does not fit in int64")
 }
 
+// Null in place of a schema is no schema, and a tool without one is encoded as it was decoded.
+func TestToolWithoutSchemas(t *testing.T) {
+	for _, text := range []string{`{"name":"t"}`,
+		`{"name":"t","inputSchema":null,"outputSchema":null}`} {
+		var tool Tool
+		assert.NilError(t, Unmarshal([]byte(text), &tool))
+		assert.Assert(t, tool.InputSchema == nil && tool.OutputSchema == nil && tool.Extra == nil)
+		again, err := Marshal(&tool)
+		assert.NilError(t, err)
+		assert.Equal(t, string(again), `{"name":"t"}`)
+	}
+}
+
 func TestDuplicateKeys(t *testing.T) {
 	for _, tc := range []struct {
 		zero       any

@@ -46,7 +46,7 @@ func newAppDefinition(uri string, contents []mcp.ResourceContents) (json.RawMess
 // be read.
 func appDefinitions(ctx context.Context, c *client.Client) (all []json.RawMessage, err error) {
 	seen := map[string]bool{}
-	for tool, err := range c.Tools(ctx) {
+	for tool, err := range client.OmitInvalid(c.Tools(ctx)) {
 		if err != nil {
 			return nil, err
 		}

@@ -139,6 +139,8 @@ func findTemplate(ctx context.Context, c *client.Client, name string) error {
 	var names []string
 	for template, err := range c.ResourceTemplates(ctx) {
 		switch {
+		case target.IsOtherInvalid(err, name): // the list ends
+			continue
 		case err != nil:
 			return err
 		case template.URITemplate == name:

@@ -122,7 +122,7 @@ func inspectApps(ctx context.Context, c *client.Client, timeout time.Duration) (
 	}
 	var all []appReport
 	byURI := map[string]int{}
-	for tool, err := range c.Tools(ctx, client.Timeout(timeout)) {
+	for tool, err := range client.OmitInvalid(c.Tools(ctx, client.Timeout(timeout))) {
 		if err != nil {
 			return nil, err
 		}
@@ -204,6 +204,9 @@ func InspectServer(ctx context.Context, c *client.Client, std *term.Streams, rea
 	for _, err := range tools.Items(ctx, c) {
 		if errors.Is(err, rpc.ErrMethodNotFound) {
 			count = -1
+			break
+		}
+		if output.WarnInvalid(std, err) {
 			break
 		}
 		if err != nil {

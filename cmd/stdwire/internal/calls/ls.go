@@ -64,7 +64,7 @@ func listAll(ctx context.Context, c *client.Client, std *term.Streams, kinds []o
 	form string) error {
 	var parts []string
 	for _, k := range kinds {
-		part, err := k.Overview(ctx, c, form, std.Out.Columns())
+		part, err := k.Overview(ctx, c, std, form)
 		switch {
 		case errors.Is(err, rpc.ErrMethodNotFound): // the server lacks this kind
 		case err != nil:

@@ -174,6 +174,8 @@ func FindPrompt(ctx context.Context, c *client.Client, name string) (*mcp.Prompt
 	var names []string
 	for prompt, err := range c.Prompts(ctx) {
 		switch {
+		case target.IsOtherInvalid(err, name): // the list ends
+			continue
 		case err != nil:
 			return nil, err
 		case prompt.Name == name:

@@ -143,7 +143,7 @@ func readFailure(ctx context.Context, c *client.Client, uri string, err error) e
 		return f
 	}
 	var uris []string
-	for resource, err := range c.Resources(ctx) {
+	for resource, err := range client.OmitInvalid(c.Resources(ctx)) {
 		switch {
 		case err != nil: // report the first error, not the one of the list
 			return f

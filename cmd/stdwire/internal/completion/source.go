@@ -66,7 +66,7 @@ func quietOptions() client.Options { return client.Options{Logger: slog.New(slog
 
 func listTools(ctx context.Context, c *client.Client) (all []*mcp.Tool) {
 	defer func() { _ = c.Close() }()
-	for tool, err := range c.Tools(ctx) {
+	for tool, err := range client.OmitInvalid(c.Tools(ctx)) {
 		if err != nil {
 			return nil
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -83,7 +84,11 @@ func (k *Kind) List(ctx context.Context, c *client.Client, std *term.Streams, ou
 		}
 	default:
 		first := true
+		invalid := false
 		for each, err := range k.Items(ctx, c) {
+			if invalid = WarnInvalid(std, err); invalid {
+				break
+			}
 			if err != nil {
 				return err
 			}
@@ -93,11 +98,21 @@ func (k *Kind) List(ctx context.Context, c *client.Client, std *term.Streams, ou
 			first = false
 			std.Out.Print(each.long(std.Out.Columns()))
 		}
-		if first {
+		if first && !invalid {
 			std.Err.Printf("the server has no %s", k.Name)
 		}
 	}
 	return nil
+}
+
+// WarnInvalid prints a warning if err says that elements of a list are invalid, and reports whether
+// it does. The valid ones have been listed before.
+func WarnInvalid(std *term.Streams, err error) bool {
+	_, invalid := errors.AsType[*client.InvalidItemsError](err)
+	if invalid {
+		std.Err.Printf("warning: %s", printable.Line(err.Error()))
+	}
+	return invalid
 }
 
 // JSON returns the elements of all pages as one array, byte for byte as the server wrote them.
@@ -174,21 +189,24 @@ func firstParagraph(text string) string {
 }
 
 // Overview returns the part of a list of everything for one kind, or "" if it has nothing to show.
-func (k *Kind) Overview(ctx context.Context, c *client.Client, output string,
-	columns printable.Columns) (string, error) {
+func (k *Kind) Overview(ctx context.Context, c *client.Client, std *term.Streams,
+	output string) (string, error) {
 	if output == "json" {
 		list, err := k.JSON(ctx, c)
 		return string(jsonscan.AppendString(nil, k.member)) + ":" + string(list), err
 	}
 	var b strings.Builder
 	for each, err := range k.Items(ctx, c) {
+		if WarnInvalid(std, err) {
+			break
+		}
 		if err != nil {
 			return "", err
 		}
 		if b.Len() == 0 {
 			fmt.Fprintf(&b, "%s\n", k.Name)
 		}
-		b.WriteString(each.short(2, columns))
+		b.WriteString(each.short(2, std.Out.Columns()))
 	}
 	return b.String(), nil
 }

@@ -78,6 +78,7 @@ type framingBridge struct {
 	std    *term.Streams
 	client framing.Codec // reads what the client writes and answers in the same framing
 	server framing.Codec // only writes
+	framed bool          // the server has sent a frame; used by serverToClient only
 
 	once     sync.Once
 	known    chan struct{} // closed once the client's framing is known or the client is gone
@@ -118,15 +119,29 @@ func (b *framingBridge) clientToServer(to io.Writer, _ io.Reader) error {
 
 // serverToClient copies messages of the server to the client.
 func (b *framingBridge) serverToClient(to io.Writer, from io.Reader) error {
-	return b.pass("server", to, framing.Auto(from, framing.Limits{}),
+	return b.pass("server", to, framing.Resync(b.isMessage)(from, framing.Limits{}),
 		func(dst, message []byte) ([]byte, error) {
 			<-b.known
-			if b.byLength && !looksLikeMessage(message) {
-				b.std.Err.Printf("%s", printable.Line(string(message)))
-				return dst, nil
-			}
 			return appendMessage(dst, b.client, message)
 		})
+}
+
+// isMessage reports whether a frame or a line of the server is a message. It prints one that is not.
+// Once the server has sent a frame, a line is only its log, which may be JSON too.
+func (b *framingBridge) isMessage(text []byte, framed bool) bool {
+	<-b.known
+	if lines := b.framing == "newline" || b.framing == "" && b.byLength; lines && !framed &&
+		!b.byLength {
+		return true // a client of lines finds its messages itself
+	}
+	i := jsonscan.Space(text, 0)
+	if i < len(text) && (text[i] == '[' || text[i] == '{') && (framed || !b.framed) &&
+		json.Valid(text) {
+		b.framed = framed
+		return true
+	}
+	b.std.Err.Printf("%s", printable.Line(string(text)))
+	return false
 }
 
 // pass reads messages, frames them with reframe and writes them. It reports and skips a message
@@ -170,10 +185,4 @@ func appendMessage(dst []byte, codec framing.Codec, message []byte) ([]byte, err
 		return framed, err
 	}
 	return codec.AppendFrame(dst, compacted.Bytes())
-}
-
-// looksLikeMessage reports whether a line is a message rather than a line of a log.
-func looksLikeMessage(text []byte) bool {
-	i := jsonscan.Space(text, 0)
-	return i < len(text) && (text[i] == '{' || text[i] == '[')
 }

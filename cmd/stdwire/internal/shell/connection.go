@@ -46,7 +46,7 @@ func (l *cachedList[T]) get(fetch func() iter.Seq2[T, error]) ([]T, error) {
 	if known {
 		return items, nil
 	}
-	for item, err := range fetch() {
+	for item, err := range client.OmitInvalid(fetch()) {
 		if err != nil {
 			return nil, err
 		}

@@ -1,10 +1,12 @@
 package target
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
 
+	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/internal/near"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -15,6 +17,8 @@ func FindTool(tools iter.Seq2[*mcp.Tool, error], name string) (*mcp.Tool, error)
 	var names []string
 	for tool, err := range tools {
 		switch {
+		case IsOtherInvalid(err, name): // the list ends
+			continue
 		case err != nil:
 			return nil, err
 		case tool.Name == name:
@@ -23,6 +27,13 @@ func FindTool(tools iter.Seq2[*mcp.Tool, error], name string) (*mcp.Tool, error)
 		names = append(names, tool.Name)
 	}
 	return nil, NotFound("tool", name, names, "stdwire tools")
+}
+
+// IsOtherInvalid reports whether err says that elements of a list are invalid, and that with this
+// name is not among them.
+func IsOtherInvalid(err error, name string) bool {
+	invalid, ok := errors.AsType[*client.InvalidItemsError](err)
+	return ok && !invalid.Names(name)
 }
 
 // NotFound returns the failure for a name that the server does not have. It lists the names, or if

@@ -78,7 +78,7 @@ type frameDetails struct {
 
 // readApp returns a tool and its app.
 func readApp(ctx context.Context, c *client.Client, name string) (*mcp.Tool, *apps.App, error) {
-	for tool, err := range c.Tools(ctx) {
+	for tool, err := range client.OmitInvalid(c.Tools(ctx)) {
 		if err != nil {
 			return nil, nil, err
 		}
