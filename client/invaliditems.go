@@ -77,7 +77,7 @@ func (e *InvalidItemsError) add(element []byte, err error) {
 		InvalidItem{printable.TruncateBytes(printable.Line(name), maxInvalidName), err})
 }
 
-// OmitInvalid returns a list, as from [Client.Tools], without an [InvalidItemsError] at its end: for
+// OmitInvalid returns a list, as of [Client.Tools], without an [InvalidItemsError] at its end: for
 // a program that looks for one element, or that needs only those that are valid.
 func OmitInvalid[T any](list iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {

@@ -23,8 +23,8 @@ const (
 	maxListBytes = 64 << 20
 )
 
-// items yields the elements of the pages of a list, and at the end an [InvalidItemsError] if some of
-// them are invalid. what is their name in warnings.
+// items yields the elements of the pages of a list, and at the end an [InvalidItemsError] if some
+// of them are invalid. what is their name in warnings.
 func items[R, T any](c *Client, what string, pages iter.Seq2[json.RawMessage, error], method string,
 	of func(*R) []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {

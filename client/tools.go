@@ -63,9 +63,10 @@ func (c *Client) callTool(ctx context.Context, r *call, opts []CallOption) error
 
 // Tools yields the tools of the server in its order, and fetches pages as needed (2026-07-28,
 // Tools, "Listing Tools"). An error is the last element: one of [Client.Call], one that matches
-// [rpc.ErrProtocol] for a page that is invalid, or one that wraps an [*InvalidItemsError], after all
-// valid tools, if others are invalid. A list ends with a warning in the log if the server repeats a page and its
-// cursor, and at 1,000 pages or 100,000 tools. The options apply to the call for each page.
+// [rpc.ErrProtocol] for a page that is invalid, or one that wraps an [*InvalidItemsError], after
+// all valid tools, if others are invalid. A list ends with a warning in the log if the server
+// repeats a page and its cursor, and at 1,000 pages or 100,000 tools. The options apply to the call
+// for each page.
 //
 // All lists omit definitions of more than 1 MiB, 20,000 objects or 200 levels, and log a warning.
 // Over HTTP, they also omit tools with invalid header annotations (2026-07-28, Streamable HTTP,

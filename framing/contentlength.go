@@ -16,11 +16,11 @@ import (
 //	payload
 //
 // Reading accepts names in any case, LF for CRLF, any white space around a value, and line ends
-// between frames, and ignores unknown headers. A Content-Length must consist of decimal digits and may be repeated only with
-// the same value. The charset of a Content-Type, if there is one, must be utf-8 or utf8. Anything
-// else in a header block, and a block over Limits.MaxHeader, is a *SyncError. So is a length of 16
-// times Limits.MaxFrame or more. A smaller one over the limit (ErrTooLarge) is skipped, as is one
-// of zero (ErrEmpty), with a *FrameError.
+// between frames, and ignores unknown headers. A Content-Length must consist of decimal digits and
+// may be repeated only with the same value. The charset of a Content-Type, if there is one, must be
+// utf-8 or utf8. Anything else in a header block, and a block over Limits.MaxHeader, is a
+// *SyncError. So is a length of 16 times Limits.MaxFrame or more. A smaller one over the limit
+// (ErrTooLarge) is skipped, as is one of zero (ErrEmpty), with a *FrameError.
 //
 // Memory for a payload grows in steps of at most 1 MiB or the size of what has arrived, whichever
 // is larger, regardless of the length in the header.

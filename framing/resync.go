@@ -89,8 +89,8 @@ func (c *resync) ReadFrame(dst []byte) ([]byte, error) {
 	return dst[:0], c.err
 }
 
-// readBlock reads the rest of a header block that begins with a line. If that is no header block, ok
-// is false, and its lines were passed to isMessage.
+// readBlock reads the rest of a header block that begins with a line. If that is no header block,
+// ok is false, and its lines were passed to isMessage.
 func (c *resync) readBlock(line []byte) (size int64, ok bool, err error) {
 	size = -1
 	for left := c.limits.MaxHeader - len(line); len(line) > 0; {

@@ -84,9 +84,9 @@ func canonicalInt(token []byte) (int64, bool) {
 	return sign * n, true
 }
 
-// Integer returns the id as that of [IntID] if it is an integer in another notation: "1", 1.0 or 1e0
-// in place of 1. Some peers write the id of a response so. In a request these are different ids. The
-// text of a string must be that of the integer exactly.
+// Integer returns the id as that of [IntID] if it is an integer in another notation: "1", 1.0 or
+// 1e0 in place of 1. Some peers write the id of a response so. In a request these are different
+// ids. The text of a string must be that of the integer exactly.
 func (id ID) Integer() (integer ID, ok bool) {
 	if id.kind != rawID {
 		return id, id.kind == intID

@@ -99,7 +99,7 @@ var faults = []fault{
 		w.respond(`{"jsonrpc":"2.0","id":%s,"result":{}}`, w.id)
 	}, stray: whatever},
 	{name: "answers to others", does: func(w *faultyConn) {
-		for _, id := range []string{"99", "0", "-1", "1e3", "1.5", `"` + w.id + `"`, w.id + ".0",
+		for _, id := range []string{"99", "0", "-1", "1e3", "1.5", `"0` + w.id + `"`, w.id + ".5",
 			"null", "true", "{}", "[" + w.id + "]", "9223372036854775808"} {
 			w.respond(`{"jsonrpc":"2.0","id":%s,"result":{}}`, id)
 		}

@@ -83,7 +83,7 @@ func TestResponses(t *testing.T) {
 		{"an answer to another", with("application/json", `{"jsonrpc":"2.0","id":77,"result":{}}`),
 			"the JSON body is not a response to the request", rpc.ErrProtocol},
 		{"an answer to a string",
-			with("application/json", `{"jsonrpc":"2.0","id":"3","result":{}}`),
+			with("application/json", `{"jsonrpc":"2.0","id":"03","result":{}}`),
 			"the JSON body is not a response to the request", rpc.ErrProtocol},
 		{"a request", with("application/json", `{"jsonrpc":"2.0","id":1,"method":"ping"}`),
 			"the JSON body is not a response to the request", rpc.ErrProtocol},

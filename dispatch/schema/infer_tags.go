@@ -166,8 +166,8 @@ func setEnum(s *inferredSchema, list string) error {
 		item := json.RawMessage(value)
 		if s.types&typeString != 0 {
 			item = jsonscan.AppendString(nil, value)
-		} else if d := jsonscan.ParseDecimal(item); !isJSONNumber(value) || s.types&typeInteger != 0 &&
-			!d.IsInteger() {
+		} else if d := jsonscan.ParseDecimal(item); !isJSONNumber(value) ||
+			s.types&typeInteger != 0 && !d.IsInteger() {
 			return fmt.Errorf("%q is not a valid %s", value, (s.types &^ typeNull).name())
 		}
 		if value == "" || slices.ContainsFunc(s.enum, func(other json.RawMessage) bool {
@@ -183,7 +183,8 @@ func setEnum(s *inferredSchema, list string) error {
 // checkLimits returns an error for a minimum that is greater than the maximum.
 func (s *inferredSchema) checkLimits() error {
 	if s.minimum != "" && s.maximum != "" {
-		low, high := jsonscan.ParseDecimal([]byte(s.minimum)), jsonscan.ParseDecimal([]byte(s.maximum))
+		low := jsonscan.ParseDecimal([]byte(s.minimum))
+		high := jsonscan.ParseDecimal([]byte(s.maximum))
 		if low.Compare(&high) > 0 {
 			return fmt.Errorf("the minimum %s is greater than the maximum %s", s.minimum, s.maximum)
 		}

@@ -88,7 +88,7 @@ func exactAndUnique(data []byte) bool {
 	return value()
 }
 
-// hasOtherNotation reports whether the error of encoding/json is about a number such as 10.0 or 1e1.
+// hasOtherNotation reports whether the error of encoding/json is about a number such as 10.0.
 func hasOtherNotation(err error) bool {
 	mismatch, ok := err.(*json.UnmarshalTypeError)
 	return ok && strings.HasPrefix(mismatch.Value, "number ") &&

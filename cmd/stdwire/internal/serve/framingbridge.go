@@ -126,8 +126,8 @@ func (b *framingBridge) serverToClient(to io.Writer, from io.Reader) error {
 		})
 }
 
-// isMessage reports whether a frame or a line of the server is a message. It prints one that is not.
-// Once the server has sent a frame, a line is only its log, which may be JSON too.
+// isMessage reports whether a frame or a line of the server is a message. It prints one that is
+// not. Once the server has sent a frame, a line is only its log, which may be JSON too.
 func (b *framingBridge) isMessage(text []byte, framed bool) bool {
 	<-b.known
 	if lines := b.framing == "newline" || b.framing == "" && b.byLength; lines && !framed &&
