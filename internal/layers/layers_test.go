@@ -129,7 +129,7 @@ var layers = []struct {
 		"internal/processgroup", "internal/child",
 	}},
 	{"cmd/stdwire/internal/tap", []string{
-		"internal/jsonscan", "internal/printable", "internal/jsondiff", "framing", "rpc",
+		"internal/jsonexact", "internal/jsonscan", "internal/printable", "internal/jsondiff", "framing", "rpc",
 		"rpc/mcp", "rpc/mcp/telemetry",
 	}},
 	{"cmd/stdwire/internal/scan", []string{
