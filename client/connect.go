@@ -48,7 +48,9 @@ func (o Options) Connect(ctx context.Context, t Transport) (*Client, error) {
 	}
 	if err := c.open(ctx, o.eraPreference()); err != nil {
 		_ = c.Close()
-		return nil, o.startError(err, "")
+		failed := o.startError(err, "")
+		failed.Stats = c.Stats()
+		return nil, failed
 	}
 	return c, nil
 }

@@ -35,10 +35,26 @@ type StartError struct {
 	Server string // Options.Name
 	Stderr string // the end of the process's stderr, safe to print; "" without a process
 	Hint   string // a remedy, if one is known; not part of Error
+	Stats  Stats  // of what the server has sent
 	Err    error
 }
 
-func (e *StartError) Error() string { return fmt.Sprintf("server %q: %v", e.Server, e.Err) }
+func (e *StartError) Error() string { return fmt.Sprintf("server %q: %s", e.Server, e.Reason()) }
+
+// Reason returns the text of Err, and the first line that the server wrote to stdout although it is
+// not a message: it is often the cause.
+func (e *StartError) Reason() string {
+	text := e.Err.Error()
+	switch n := e.Stats.Junk; {
+	case n == 1:
+		text += fmt.Sprintf("; it wrote a line to stdout that is not a message: %q",
+			e.Stats.Samples[0])
+	case n > 1:
+		text += fmt.Sprintf("; it wrote %d lines to stdout that are not messages, the first: %q", n,
+			e.Stats.Samples[0])
+	}
+	return text
+}
 func (e *StartError) Unwrap() error { return e.Err }
 
 // A CallError reports that a call failed. Every method that calls the server returns it. Use

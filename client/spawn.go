@@ -59,7 +59,8 @@ func Spawn(ctx context.Context, path string, args ...string) (*Client, error) {
 // ended, which may take up to twice [Command].Grace longer.
 //
 // A server that exits at the probe for its era is started a second time with the legacy handshake
-// (see the package comment). Set Options.Era to prevent that.
+// (see the package comment). Set Options.Era to prevent that. On Linux, one that exits without
+// having read the probe is not.
 func (o Options) Spawn(ctx context.Context, cmd Command) (*Client, error) {
 	o, err := o.withDefaults(filepath.Base(cmd.Path))
 	if err != nil {
@@ -74,8 +75,9 @@ func (o Options) Spawn(ctx context.Context, cmd Command) (*Client, error) {
 			return c, nil
 		}
 		exit, exited := errors.AsType[*ExitError](err)
-		if w.era != 0 || !exited || exit.Hint != "" || ctx.Err() != nil {
-			// a hint means that the launcher failed, not the server
+		if w.era != 0 || !exited || exit.Hint != "" || exit.Unread || ctx.Err() != nil {
+			// a hint means that the launcher failed, not the server; nor did the probe end a
+			// server that has not read it
 			return nil, err
 		}
 		w.era = mcp.Legacy
@@ -99,7 +101,9 @@ func (o Options) start(ctx context.Context, cmd Command, w eraPreference) (*Clie
 	c.spawn = cmd
 	if err := c.open(ctx, w); err != nil {
 		_ = c.Close()
-		return nil, o.startError(err, proc.StderrTail())
+		failed := o.startError(err, proc.StderrTail())
+		failed.Stats = c.Stats()
+		return nil, failed
 	}
 	return c, nil
 }

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -482,5 +483,9 @@ func TestLogsOfAServerThatDoesNotStart(t *testing.T) {
 	text := regexp.MustCompile(`(?m)^-- [0-9T:-]+Z `).ReplaceAllString(got.stdout, "-- ")
 	text = regexp.MustCompile(`process [0-9]+`).ReplaceAllString(text, "process N")
 	const start = "-- started, process N\none\ntwo\n"
-	assert.Assert(t, strings.HasPrefix(text, start+start+"-- exited with status 3\n"), text)
+	text = strings.TrimPrefix(text, start)
+	if runtime.GOOS != "linux" { // only Linux says that it has not read the probe
+		text = strings.TrimPrefix(text, start)
+	}
+	assert.Assert(t, strings.HasPrefix(text, "-- exited with status 3\n"), text)
 }

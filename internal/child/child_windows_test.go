@@ -38,7 +38,7 @@ func TestDoneAfterEverythingEnded(t *testing.T) {
 	for _, end := range []func(*Process){
 		func(p *Process) { p.Stop(expired()) },
 		func(p *Process) { p.Stdin().Close() },
-		func(p *Process) { p.group.Leader.Kill() },
+		func(p *Process) { p.group.(*ownGroup).Leader.Kill() },
 	} {
 		p := startChild(t, scripted("spawn stubborn", "spawn stubborn", "cat"))
 		one, two := readPid(t, p.Stdout()), readPid(t, p.Stdout())

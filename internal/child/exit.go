@@ -19,6 +19,10 @@ type ExitError struct {
 	Stopped     bool // Stop or Close was called before the exit
 	BeforeReady bool // MarkReady was not called before the exit
 
+	// Unread says that the process had read nothing of its stdin, so that nothing sent to it is why
+	// it ended. Systems other than Linux do not detect this.
+	Unread bool
+
 	// Held says that another process, which the child started and left behind, held the child's
 	// stdout open after the exit. Systems other than Linux detect only one that left the group.
 	Held bool

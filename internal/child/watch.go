@@ -11,6 +11,7 @@ func (p *Process) watch() {
 	close(p.exited)
 
 	p.stdin.Close()
+	p.exit.Unread = p.stdin.unread && !p.exit.Stopped
 	defer interrupt(p.stderr.f)()
 	p.exit.Held = p.stdout.drain()
 	status, signal, err := p.group.End()

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/stdwire/stdwire/internal/jsonscan"
-	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -13,10 +11,8 @@ import (
 // A handshakeObserver records events of a handshake that the client does not report, or cannot
 // report if the handshake fails. It is safe for concurrent use.
 type handshakeObserver struct {
-	mu     sync.Mutex
-	fate   probeOutcome
-	lines  int // lines that are not messages
-	sample string
+	mu   sync.Mutex
+	fate probeOutcome
 }
 
 // A probeOutcome is the outcome of server/discover, the first request of a handshake.
@@ -32,13 +28,6 @@ func (w *handshakeObserver) probe() probeOutcome {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.fate
-}
-
-// noise returns the number of lines that are not messages and the beginning of the first.
-func (w *handshakeObserver) noise() (lines int, sample string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.lines, w.sample
 }
 
 func (w *handshakeObserver) hooks() rpc.Hooks {
@@ -57,17 +46,6 @@ func (w *handshakeObserver) hooks() rpc.Hooks {
 				w.fate = ended
 			default:
 				w.fate = ignored
-			}
-		},
-		Stray: func(frame []byte, _ string) {
-			if jsonscan.Valid(frame) == nil && jsonscan.Member(frame, "jsonrpc") != nil {
-				return
-			}
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			if w.lines++; w.lines == 1 {
-				w.sample = printable.TruncateRunes(
-					printable.Line(string(frame[:min(len(frame), 800)])), 200)
 			}
 		},
 	}

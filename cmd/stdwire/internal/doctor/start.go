@@ -99,6 +99,10 @@ func (r *Report) recordFailure(err error, observer *handshakeObserver, p *subjec
 		r.add(Broken, err.Error(), "")
 		return
 	}
+	failed, _ := errors.AsType[*client.StartError](err)
+	if failed != nil && failed.Stats.Junk > 0 {
+		f.Why = failed.Err.Error() // the output is a finding of its own
+	}
 	what, hint := f.Why, f.Hint
 	for _, o := range connectErrors {
 		if o.matches(err) {
@@ -123,9 +127,10 @@ func (r *Report) recordFailure(err error, observer *handshakeObserver, p *subjec
 		hint = cmp.Or(hint, "check that it is an MCP server")
 	}
 	r.add(Broken, what, hint)
-	if lines, sample := observer.noise(); lines > 0 && !errors.Is(err, context.Canceled) {
+	if failed != nil && failed.Stats.Junk > 0 && !errors.Is(err, context.Canceled) {
 		r.add(Warning,
 			fmt.Sprintf("it wrote text to stdout that is not a message, %s, the first: %s",
-				command.Plural(lines, "line"), sample), "logs belong on stderr")
+				command.Plural(failed.Stats.Junk, "line"), failed.Stats.Samples[0]),
+			"logs belong on stderr")
 	}
 }

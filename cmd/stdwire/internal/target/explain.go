@@ -76,7 +76,7 @@ func Explain(err error) *command.Failure {
 		return f
 	}
 	if e, ok := errors.AsType[*client.StartError](err); ok {
-		f := &command.Failure{What: "start", Why: e.Err.Error(), Stderr: e.Stderr}
+		f := &command.Failure{What: "start", Why: e.Reason(), Stderr: e.Stderr}
 		if explainTooLarge(f, e.Err) {
 			return f
 		}
