@@ -41,8 +41,8 @@ const abandonTimeout = 3 * time.Second
 
 // Serve serves one client on stream, until the client closes it or ctx ends. Then it lets calls in
 // progress finish for up to 1.5 s, or [Options].ShutdownTimeout if ctx ends, answers the rest with
-// an error with the code [rpc.CodeBusy], and returns when all its goroutines have ended. It returns nil
-// if the client has closed the stream between two messages or ctx has ended, and otherwise the
+// an error with the code [rpc.CodeBusy], and returns when all its goroutines have ended. It returns
+// nil if the client has closed the stream between two messages or ctx has ended, and otherwise the
 // error that ended the connection. It also returns an error if an operation still runs 3 s after
 // its context has ended. The client chooses the framing, newline or Content-Length, with its first
 // bytes. Closing stream must end a blocked Read.

@@ -280,6 +280,7 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/web", []string{
 		"cmd/stdwire/internal/connlimit", "dispatch/quota", "internal/userfile",
+		"cmd/stdwire/internal/guard",
 		"internal/atomicfile", "internal/hostname", "internal/httpdeadline", "internal/jsondiff",
 		"internal/jsonscan", "internal/printable", "rpc", "rpc/mcp", "rpc/mcp/skill", "client",
 		"client/apps", "client/host", "client/host/pin", "client/host/gateway",

@@ -20,8 +20,8 @@ const (
 	// controlFile takes a request, then numbers of signals, one a line. At its end, the guard kills
 	// everything.
 	controlFile = iota + 3
-	// statusFile takes "started PID" or "failed ERRNO STAGE", then, if the request lingers, "ended",
-	// then "exited CODE" or "killed SIGNAL".
+	// statusFile takes "started PID" or "failed ERRNO STAGE", then, if the request lingers,
+	// "ended", then "exited CODE" or "killed SIGNAL".
 	statusFile
 	stdinFile
 	stdoutFile

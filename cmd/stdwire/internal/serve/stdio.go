@@ -14,7 +14,8 @@ import (
 )
 
 // serveStdio serves one client on standard input and output, until it closes its end or ctx ends,
-// as [server.Server.ServeStdio] does. From the end of the input on, the servers have to end in time.
+// as [server.Server.ServeStdio] does. From the end of the input on, the servers have to end in
+// time.
 func serveStdio(ctx context.Context, std *term.Streams, s *server.Server,
 	log *slog.Logger) error {
 	defer context.AfterFunc(ctx, func() { logShutdown(ctx, log) })()
