@@ -3,6 +3,7 @@ package guard
 import (
 	"fmt"
 	"os"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -55,7 +56,10 @@ func TestServersEndInTime(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
 				var got []string
+				var mu sync.Mutex
 				record := func(what string) {
+					mu.Lock()
+					defer mu.Unlock()
 					got = append(got, fmt.Sprint(time.Since(began).Milliseconds(), " ", what))
 				}
 				s := &Servers{Overdue: func() { record("overdue") }}
@@ -69,6 +73,8 @@ func TestServersEndInTime(t *testing.T) {
 					synctest.Wait()
 				}
 				time.Sleep(time.Minute)
+				mu.Lock()
+				defer mu.Unlock()
 				assert.DeepEqual(t, got, tt.want)
 				if tt.want != nil {
 					_, _, err := s.Start(t.Context(), nil)
