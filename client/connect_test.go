@@ -120,7 +120,7 @@ func TestConnectFails(t *testing.T) {
 			context.DeadlineExceeded, time.Second},
 		{"says nothing of interest", Options{StartTimeout: 10 * time.Second},
 			func(s *scripted) { s.send("ready\n"); s.hold() },
-			`server "server": no answer to server/discover and initialize after 10s; the server last sent something 10s ago`,
+			`server "server": no answer to server/discover and initialize after 10s; the server last sent something 10s ago; it wrote a line to stdout that is not a message: "ready"`,
 			context.DeadlineExceeded, 10 * time.Second},
 		{"hangs up", Options{}, func(s *scripted) { s.read(); s.out.Close() },
 			`server "server": closed the connection before answering`, io.EOF, 0},

@@ -12,7 +12,7 @@ import (
 // An outputSchema that does not describe an object makes strict clients of a revision before
 // 2026-07-28 refuse the whole list. So only clients of later revisions get it.
 func TestOutputSchemaOfArray(t *testing.T) {
-	const without = `{"name":"odd__list","inputSchema":{"type":"object"}`
+	const without = `{"name":"odd__list","inputSchema":{"type":"object","properties":{}}`
 	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		odd := scripted{mcp.MethodListTools: `{"tools":[{"name":"list","inputSchema":{},
 			"outputSchema":{"type":"array"}}]}`}
