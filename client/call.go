@@ -20,7 +20,9 @@ type CallOption func(*call)
 
 // OnProgress asks the server to report progress, and calls f with each report on the goroutine that
 // made the call, never after the call has returned. If progress arrives faster than f returns, f
-// gets only the latest report. Progress extends the call's timeout.
+// gets only the latest report. A question of a legacy server, such as an elicitation, is passed to
+// its callback after f has returned for the progress before it, or a second later if f has not.
+// Progress extends the call's timeout.
 func OnProgress(f func(mcp.ProgressParams)) CallOption { return func(c *call) { c.onProgress = f } }
 
 // OnTask calls f with the state of the task, if the call becomes one: at the start, when a poll
@@ -344,6 +346,7 @@ func (r *call) deliver() bool {
 		return false
 	}
 	p, ok := r.progress.take()
+	defer r.progress.done()
 	if ok {
 		r.onProgress(p)
 	}

@@ -2,8 +2,10 @@ package client
 
 import (
 	"bytes"
+	"context"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -22,9 +24,18 @@ type progressMailbox struct {
 	token int64
 	ready chan struct{} // capacity 1: there may be new progress
 
-	mu     sync.Mutex
-	params []byte // empty after take
+	mu        sync.Mutex
+	params    []byte        // empty after take
+	put       uint64        // number of messages so far
+	taken     uint64        // of those, up to the one that is being delivered
+	delivered uint64        // of those, up to the last one whose delivery has ended
+	changed   chan struct{} // closed when delivered changes; nil: nobody waits
 }
+
+// progressWait is how long a question waits for the delivery of progress that arrived before it. A
+// callback for progress that takes longer does not delay questions further, which may be those of
+// other calls.
+const progressWait = time.Second
 
 // open adds a mailbox with a new token.
 func (t *progressTable) open() *progressMailbox {
@@ -43,6 +54,40 @@ func (t *progressTable) close(box *progressMailbox) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.boxes, box.token)
+	box.end()
+}
+
+// await blocks until the progress that has arrived was delivered to calls in flight or dropped, for
+// at most progressWait or until ctx ends.
+func (t *progressTable) await(ctx context.Context) {
+	t.mu.Lock()
+	pending := make(map[*progressMailbox]uint64)
+	for _, box := range t.boxes {
+		box.mu.Lock()
+		if box.delivered < box.put {
+			pending[box] = box.put
+		}
+		box.mu.Unlock()
+	}
+	t.mu.Unlock()
+	if len(pending) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, progressWait)
+	defer cancel()
+	for box, put := range pending {
+		for {
+			changed := box.until(put)
+			if changed == nil {
+				break
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
 }
 
 // put handles notifications/progress, on the reader's goroutine. Progress of ended calls is
@@ -64,6 +109,7 @@ func (t *progressTable) put(params []byte) {
 	}
 	box.mu.Lock()
 	box.params = append(box.params[:0], params...)
+	box.put++
 	box.mu.Unlock()
 	select {
 	case box.ready <- struct{}{}:
@@ -71,11 +117,46 @@ func (t *progressTable) put(params []byte) {
 	}
 }
 
-// take empties the mailbox; ok is false if there is no valid progress.
+// until returns nil if the first put messages were delivered, and otherwise a channel that is
+// closed when more were.
+func (b *progressMailbox) until(put uint64) <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.delivered >= put {
+		return nil
+	}
+	if b.changed == nil {
+		b.changed = make(chan struct{})
+	}
+	return b.changed
+}
+
+// done ends the delivery of what was taken.
+func (b *progressMailbox) done() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.delivered = b.taken
+	if b.changed != nil {
+		close(b.changed)
+		b.changed = nil
+	}
+}
+
+// end drops what was not delivered.
+func (b *progressMailbox) end() {
+	b.mu.Lock()
+	b.taken = b.put
+	b.mu.Unlock()
+	b.done()
+}
+
+// take empties the mailbox; ok is false if there is no valid progress. The caller calls done after
+// it has delivered the progress.
 func (b *progressMailbox) take() (p mcp.ProgressParams, ok bool) {
 	b.mu.Lock()
 	params := bytes.Clone(b.params)
 	b.params = b.params[:0]
+	b.taken = b.put
 	b.mu.Unlock()
 	return p, len(params) > 0 && mcp.Unmarshal(params, &p) == nil
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -153,6 +154,53 @@ func TestEndlessProgress(t *testing.T) {
 				assert.Check(t, took == time.Minute || test.callback > 0 &&
 					took <= time.Minute+test.callback || test.every == 5*time.Second &&
 					took >= 5*time.Second && took <= time.Minute, "took %v", took)
+				shut(t, c)
+			})
+		})
+	}
+}
+
+// A question of a legacy server waits for the delivery of the progress before it, but not for a
+// callback that does not return.
+func TestProgressBeforeQuestion(t *testing.T) {
+	for name, test := range map[string]struct {
+		callback time.Duration
+		want     []string
+	}{
+		"first":        {progressWait / 2, []string{"progress 1", "question", "progress 2"}},
+		"not too long": {time.Hour, []string{"question", "progress 1", "progress 2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				var heard []string
+				hear := func(what string) {
+					mu.Lock()
+					defer mu.Unlock()
+					heard = append(heard, what)
+				}
+				o := Options{CallTimeout: 2 * time.Hour,
+					OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+						hear("question")
+						return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+					}}
+				c, err := o.Connect(t.Context(), stream(func(s *scripted) {
+					s.legacy()
+					call := s.read()
+					s.progress("1", 1)
+					s.ask(1, mcp.MethodElicit, formParams)
+					s.read()
+					s.notify("notifications/progress", `{"progressToken":1,"progress":2}`)
+					s.reply(call, `{"content":[]}`)
+				}))
+				assert.NilError(t, err)
+				_, err = c.CallTool(t.Context(), "t", nil, OnProgress(func(p mcp.ProgressParams) {
+					time.Sleep(test.callback)
+					hear(fmt.Sprint("progress ", p.Progress))
+				}))
+				assert.NilError(t, err)
+				assert.DeepEqual(t, heard, test.want)
+				assert.Equal(t, len(c.calls.boxes), 0)
 				shut(t, c)
 			})
 		})

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"log/slog"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +22,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -105,9 +109,9 @@ func TestDefinitions(t *testing.T) {
 			tool, prompt string
 		}{
 			{gateway.Options{}, as(`"up__odd.one"`, `"[up] Does \"it\"."`),
-				`{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"up__odd_prompt","title":"","y":null,"description":"[up] "}`},
+				`{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"up__odd_prompt","title":"","y":null,"description":"[up]"}`},
 			{gateway.Options{NoPrefix: true}, as(`"odd.one"`, `"[up] Does \"it\"."`),
-				`{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"odd prompt","title":"","y":null,"description":"[up] "}`},
+				`{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"odd prompt","title":"","y":null,"description":"[up]"}`},
 			{gateway.Options{NoDescriptionPrefix: true}, as(`"up__odd.one"`, `"Does \"it\"."`),
 				`{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"up__odd_prompt","title":"","y":null}`},
 			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, MaxName: 8}, oddTool,
@@ -240,3 +244,52 @@ func noResources(context.Context, string, map[string]string) (*mcp.ReadResourceR
 }
 
 func own(context.Context, struct{}) (string, error) { return "mine", nil }
+
+// An item without a description, or with an empty one, has the prefix alone as its description if
+// its kind has prefixes, and no blank after it.
+func TestEmptyDescriptions(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
+		w.readable()
+		w.up.RemoveTools("verbatim")
+		w.up.RemovePrompts("greet")
+		w.up.RemoveResources("mem://a")
+		w.up.RemoveResourceTemplates("mem://all/{x}")
+		for i, description := range []string{``, `,"description":""`, `,"description":" "`} {
+			name := "n" + strconv.Itoa(i)
+			for _, err := range []error{
+				w.up.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: name}, Forward: reads("x"),
+					Definition: fmt.Appendf(nil, `{"name":%q,"inputSchema":{"type":"object","properties":{}}%s}`,
+						name, description)}),
+				w.up.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: name}, Get: noPrompt,
+					Definition: fmt.Appendf(nil, `{"name":%q%s}`, name, description)}),
+				w.up.AddResource(server.Resource{Resource: mcp.Resource{URI: "mem://" + name,
+					Name: name}, Read: noResource,
+					Definition: fmt.Appendf(nil, `{"uri":"mem://%s","name":%[1]q%s}`, name,
+						description)}),
+				w.up.AddResourceTemplate(server.ResourceTemplate{
+					ResourceTemplate: mcp.ResourceTemplate{URITemplate: "mem://" + name + "/{x}",
+						Name: name}, Read: noResources,
+					Definition: fmt.Appendf(nil, `{"uriTemplate":"mem://%s/{x}","name":%[1]q%s}`,
+						name, description)}),
+			} {
+				assert.NilError(t, err)
+			}
+		}
+		time.Sleep(5 * time.Second)
+		for _, prefix := range []bool{true, false} {
+			w.restart(gateway.Options{Logger: quiet, NoDescriptionPrefix: !prefix})
+			w.client(client.Options{Era: era}, func(c *client.Client) {
+				var got []string
+				for _, text := range w.texts(c) {
+					got = append(got, string(jsonscan.Member([]byte(text), "description")))
+				}
+				own := []string{``, `""`, `" "`}
+				public := own
+				if prefix {
+					public = []string{`"[up]"`, `"[up]"`, `"[up]"`}
+				}
+				assert.DeepEqual(t, got, slices.Concat(public, public, own, own))
+			})
+		}
+	})
+}

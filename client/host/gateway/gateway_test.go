@@ -214,6 +214,45 @@ func TestQuestions(t *testing.T) {
 	})
 }
 
+// A client gets the progress that its server reported before a question before the question.
+func TestProgressBeforeQuestion(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
+		w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+			if given, _ := server.Inputs(ctx); len(given) == 0 {
+				server.Progress(ctx, 1, 4, "one")
+			}
+			answer, err := server.Elicit(ctx, "k", mcp.ElicitParams{Message: "?",
+				RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+			if err != nil {
+				return nil, err
+			}
+			return text("%s", answer.Action), nil
+		})
+		time.Sleep(5 * time.Second)
+		var heard []string
+		var mu sync.Mutex
+		hear := func(what string) {
+			mu.Lock()
+			defer mu.Unlock()
+			heard = append(heard, what)
+		}
+		o := client.Options{Era: era,
+			OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				hear("question")
+				return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+			}}
+		w.client(o, func(c *client.Client) {
+			for range 100 {
+				heard = nil
+				_, err := c.CallTool(t.Context(), "up__ask", nil,
+					client.OnProgress(func(mcp.ProgressParams) { hear("progress") }))
+				assert.NilError(t, err)
+				assert.DeepEqual(t, heard, []string{"progress", "question"})
+			}
+		})
+	})
+}
+
 // A question of a legacy server is refused while another call is in flight, even one whose client
 // cannot be asked.
 func TestQuestionOfOneOfTwoCalls(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
@@ -43,11 +44,16 @@ func (u *upstreamServer) publicNames() func(own []string) map[string]string {
 }
 
 // publicDefinition returns the definition of a tool or prompt with its public name and, unless
-// Options.NoDescriptionPrefix is set, with the prefix of the description.
+// Options.NoDescriptionPrefix is set, with the prefix of the description. The prefix alone is the
+// description of an item without one, so that a reader still sees the server.
 func (u *upstreamServer) publicDefinition(text json.RawMessage, own, public,
 	description string) json.RawMessage {
 	if !u.g.o.NoDescriptionPrefix {
-		return withName(text, public, "["+u.id+"] "+description)
+		prefixed := "[" + u.id + "]"
+		if strings.TrimSpace(description) != "" {
+			prefixed += " " + description
+		}
+		return withName(text, public, prefixed)
 	}
 	if own == public {
 		return text

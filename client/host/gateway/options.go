@@ -16,7 +16,8 @@ type Options struct {
 	// NoPrefix keeps the servers' own names of tools and prompts, whatever MaxName is. Where two
 	// servers have the same name, the first in order offers it.
 	NoPrefix bool
-	// NoDescriptionPrefix keeps descriptions unchanged.
+	// NoDescriptionPrefix keeps the descriptions of tools and prompts unchanged. By default they
+	// have the prefix "[ID] "; an item without a description has "[ID]".
 	NoDescriptionPrefix bool
 	// CacheDir, if set, is a directory for the lists of servers with a Digest. The next gateway
 	// offers cached lists at once and starts a server only when it is used.

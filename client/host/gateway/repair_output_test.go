@@ -19,8 +19,8 @@ func TestOutputSchemaOfArray(t *testing.T) {
 		assert.NilError(t, w.gateway.Add(odd.server("odd", &w.serving)))
 		w.gateway.Settle(t.Context())
 		for era, want := range map[mcp.Era]string{
-			mcp.Modern: without + `,"outputSchema":{"type":"array"},"description":"[odd] "}`,
-			mcp.Legacy: without + `,"description":"[odd] "}`,
+			mcp.Modern: without + `,"outputSchema":{"type":"array"},"description":"[odd]"}`,
+			mcp.Legacy: without + `,"description":"[odd]"}`,
 		} {
 			w.client(client.Options{Era: era}, func(c *client.Client) {
 				assert.Equal(t, w.texts(c)[0], want)
