@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch/quota"
-	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/lograte"
 )
 
 // Session is embedded in an operation's input type to let the caller select a session. It adds the
@@ -49,8 +49,8 @@ type SessionOptions[T any] struct {
 	// leave: see package quota.
 	Max  int
 	Idle time.Duration // how long a session may be unused before it is closed; 0: forever
-	// Logger receives sessions that do not close, unless a caller gets the error; nil:
-	// slog.Default().
+	// Logger receives sessions that do not close, unless a caller gets the error: 100 at once and
+	// then one a second; nil: slog.Default().
 	Logger *slog.Logger
 }
 
@@ -95,7 +95,7 @@ const closeTimeout = 10 * time.Second // for sessions that end without a call of
 // NewSessions returns an empty set of sessions.
 func NewSessions[T any](o SessionOptions[T]) *Sessions[T] {
 	o.Max = cmp.Or(o.Max, 64)
-	o.Logger = contain.Logger(o.Logger)
+	o.Logger = lograte.Logger(o.Logger)
 	return &Sessions[T]{options: o, places: quota.NewPool(int64(o.Max)),
 		noneOpening: make(chan struct{})}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/quota"
-	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/internal/hostname"
 	"github.com/stdwire/stdwire/internal/lograte"
 )
@@ -57,7 +56,7 @@ func (o Options) New(d *dispatch.Dispatcher) http.Handler {
 	if o.Memory == nil {
 		o.Memory = quota.NewPool(256 << 20)
 	}
-	o.Logger = contain.Logger(cmp.Or(o.Logger, d.Logger()))
+	o.Logger = lograte.Logger(cmp.Or(o.Logger, d.Logger()))
 	o.AllowedHosts = slices.Clone(o.AllowedHosts)
 	for i, host := range o.AllowedHosts {
 		o.AllowedHosts[i] = hostname.Of(host)

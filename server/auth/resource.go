@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/internal/oauth"
 	"github.com/stdwire/stdwire/server/streamable"
@@ -46,8 +45,8 @@ type Options struct {
 	// DPoP are the settings of tokens bound to a key; nil: not supported.
 	DPoP *DPoPOptions
 
-	// Logger receives refused requests, at most once a second for each address, never tokens; nil:
-	// slog.Default().
+	// Logger receives refused requests, at most once a second for each address, and 100 of a kind
+	// at once and then one a second in all; never tokens. Nil: slog.Default().
 	Logger *slog.Logger
 }
 
@@ -97,7 +96,7 @@ func (o Options) New() (*Resource, error) {
 			return nil, err
 		}
 	}
-	o.Logger = contain.Logger(o.Logger)
+	o.Logger = lograte.Logger(o.Logger)
 	s := &Resource{o: o, implies: impliedScopes(o.ImpliedScopes)}
 	if o.DPoP != nil {
 		if s.dpop, err = o.DPoP.newVerifier(u); err != nil {
