@@ -183,7 +183,7 @@ func (sv *supervisor) run() {
 			}
 			sv.setState(Ready, func() { sv.client, sv.err = c, nil })
 			err = sv.waitForEnd(c)
-			sv.setState(Stopped, func() { sv.client = nil })
+			sv.setState(Stopped, func() { sv.client, sv.err = nil, err })
 		}
 		switch {
 		case err != nil && sv.ctx.Err() == nil:

@@ -236,6 +236,23 @@ func TestControl(t *testing.T) {
 	assert.Assert(t, servers["alpha"].State == "disabled" && servers["delta"].State == "disabled")
 	_, servers = statuses(t, g.pid)
 	assert.Equal(t, servers["alpha"].State, "ready")
+
+	// The log of the gateway tells all of this.
+	assert.NilError(t, g.cmd.Process.Signal(syscall.SIGTERM))
+	g.says("gateway: stopping all servers")
+	log := strings.Join(g.heard, "\n")
+	for _, want := range []string{
+		`INFO msg="gateway: a server has started" server=alpha pid=` + strconv.Itoa(alpha.Pid),
+		`WARN msg="gateway: a server has failed and starts again soon" server=beta error=".*` +
+			`exited with status 3 before answering: .*boom.*" next_try=20`,
+		`INFO msg="gateway: a server has stopped" server=alpha`,
+		`INFO msg="gateway: server disabled" server=alpha by=operator`,
+		`INFO msg="gateway: server enabled" server=gamma by=operator`,
+		`INFO msg="gateway: server restarted" server=alpha by=operator`,
+		`INFO msg="shutting down: .*" cause=`,
+	} {
+		assert.Assert(t, cmp.Regexp(want, log))
+	}
 }
 
 func TestControlOverStdio(t *testing.T) {

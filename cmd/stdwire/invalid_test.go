@@ -30,6 +30,16 @@ func TestAboutInvalidConfiguration(t *testing.T) {
 	st.write(configText(t, obj{"a": good()}))
 	st.fileChanged()
 	assert.Equal(t, len(st.About().Invalid), 0, "%v", st.About().Invalid)
+	const again = "stdwire: the configuration is valid again\n"
+	assert.Assert(t, strings.HasSuffix(st.stderr.take(), again))
+	st.fileChanged()
+	assert.Equal(t, st.stderr.take(), "")
+	st.write([]byte(`{"mcpServers": {`))
+	st.fileChanged()
+	assert.Assert(t, cmp.Contains(st.stderr.take(), "cannot be used"))
+	st.write(configText(t, obj{"a": good()}))
+	st.fileChanged()
+	assert.Equal(t, st.stderr.take(), again)
 }
 
 // The hint for a tool of a server that is down says why it is.

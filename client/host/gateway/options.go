@@ -44,8 +44,8 @@ type Options struct {
 	// Operations in the package comment. [Gateway.AwaitOperation] is for its dispatcher. It must
 	// not be the catalog of the gateway's own server, which already has the tools.
 	Catalog *dispatch.Catalog
-	// Logger logs withheld items, failures to write the audit log, and questions and log messages
-	// that cannot be forwarded; nil is slog.Default(). It does not get the log messages of the
-	// servers.
+	// Logger logs starts, ends and failures of servers, withheld items, failures to write the audit
+	// log, and questions and log messages that cannot be forwarded; nil is slog.Default(). It does
+	// not get the log messages of the servers.
 	Logger *slog.Logger
 }

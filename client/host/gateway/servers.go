@@ -142,8 +142,10 @@ func (g *Gateway) upstreamsByID(ids []string) []*upstreamServer {
 		func(u *upstreamServer) bool { return !slices.Contains(ids, u.id) })
 }
 
-// stateChanged updates the lists of a server that was started, enabled or disabled.
+// stateChanged logs a change of a server's state, and updates the lists of a server that was
+// started, enabled or disabled.
 func (g *Gateway) stateChanged(s host.Status) {
+	g.logState(s)
 	g.mu.Lock()
 	u := g.upstreams[s.ID]
 	g.mu.Unlock()

@@ -221,9 +221,12 @@ func (u *upstreamServer) update() {
 }
 
 // warnUnlisted logs why no list of the server can be fetched, unless that is as it should be. A
-// listFetcher logs the error of its own list.
+// listFetcher logs the error of its own list, and logState that of the server.
 func (u *upstreamServer) warnUnlisted(err error) {
 	_, isLogged := errors.AsType[*listError](err)
+	if _, failed := errors.AsType[*host.UnavailableError](err); failed {
+		isLogged = true
+	}
 	if err != nil && !isLogged && u.ctx.Err() == nil && !errors.Is(err, host.ErrDisabled) {
 		u.warn("the lists of a server cannot be fetched", err)
 	}

@@ -123,9 +123,10 @@ func (st *Reloader) checkProfiles(c *config.Config, by Acceptance) (profiles map
 	return profiles, waiting
 }
 
-// record stores the configuration and the waiting changes, for status.
+// record stores the configuration and the waiting changes, for status. It reports whether the
+// configuration had errors before and has none now.
 func (st *Reloader) record(c *target.Selection, profiles map[string][]string,
-	waiting []ops.PendingChange, wanted map[string]acceptedServer) {
+	waiting []ops.PendingChange, wanted map[string]acceptedServer) (validAgain bool) {
 	watched := []string{st.m.store.Path}
 	for _, f := range c.All.Files {
 		watched = append(watched, f.Path)
@@ -138,12 +139,14 @@ func (st *Reloader) record(c *target.Selection, profiles map[string][]string,
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.current, st.profiles, st.waiting, st.watchedFiles = c.All, profiles, waiting, watched
+	before := len(st.invalid)
 	st.invalid = nil
 	for _, d := range c.Diagnostics {
 		if d.Severity == config.Error {
 			st.invalid = append(st.invalid, d.Error())
 		}
 	}
+	return before > 0 && len(st.invalid) == 0
 }
 
 // recordRequired records which of the accepted servers are required. The caller holds applying.

@@ -20,6 +20,7 @@ import (
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/terminal"
 	"github.com/stdwire/stdwire/server"
@@ -59,7 +60,7 @@ type Reloader struct {
 
 func newReloader(m *GatewayConfig, g *gateway.Gateway, s *server.Server, std *term.Streams,
 	log *slog.Logger) *Reloader {
-	return &Reloader{m: m, Gateway: g, server: s, std: std, log: log, started: time.Now(),
+	return &Reloader{m: m, Gateway: g, server: s, std: std, log: lograte.Logger(log), started: time.Now(),
 		accepted: make(map[string]acceptedServer), disabledByCommand: make(map[string]bool),
 		endpoint: "stdio"}
 }
@@ -100,6 +101,7 @@ func (st *Reloader) start(ctx context.Context, starting *startup) {
 
 // Close stops the goroutines of start and closes the gateway.
 func (st *Reloader) Close() {
+	st.log.Info("gateway: stopping all servers")
 	if st.cancel != nil {
 		st.cancel()
 	}
@@ -123,7 +125,7 @@ func (st *Reloader) setEndpoint(endpoint string) {
 func (st *Reloader) hostOptions() ops.Options {
 	return ops.Options{Manager: st.Gateway.Manager(), Tools: st.Gateway.Tools,
 		Unlisted: st.Gateway.Unlisted,
-		Withheld: st.withheld, Profile: st.profile, About: st.About}
+		Withheld: st.withheld, Profile: st.profile, About: st.About, Logger: st.log}
 }
 
 func (st *Reloader) profile(name string) ([]string, error) {
@@ -267,8 +269,12 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 		lines = append(lines,
 			"warning: the limits of the configuration have changed; the next start uses them")
 	}
-	st.record(c, profiles, waiting, wanted) // before printNew, so that status shows what it prints
+	// before printNew, so that status shows what it prints
+	validAgain := st.record(c, profiles, waiting, wanted)
 	st.printNew(lines)
+	if validAgain {
+		st.std.Err.Printf("stdwire: the configuration is valid again")
+	}
 
 	disabled, before := st.disabled(), maps.Clone(st.accepted)
 	for id, was := range before {

@@ -6,8 +6,13 @@ import (
 )
 
 // A SuppressHandler drops log records with an error of type E, because the program reports that
-// error itself.
+// error itself, and those that need no attention.
 type SuppressHandler[E error] struct{ slog.Handler }
+
+// Enabled implements [slog.Handler].
+func (u SuppressHandler[E]) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && u.Handler.Enabled(ctx, level)
+}
 
 // Handle implements [slog.Handler].
 func (u SuppressHandler[E]) Handle(ctx context.Context, record slog.Record) error {

@@ -6,6 +6,7 @@ package host
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 
 	"github.com/stdwire/stdwire/client/host"
@@ -42,6 +43,8 @@ type Options struct {
 	// while servers are replaced.
 	Release func(context.Context, Release) error
 	Waiting func() []PendingChange
+
+	Logger *slog.Logger // logs who has changed something; nil logs nothing
 }
 
 // A ServerOrProfile names a server, or the servers of a profile.
@@ -66,15 +69,15 @@ func Register(c *dispatch.Catalog, o Options) error {
 		Errors: []dispatch.Code{dispatch.NotFound, dispatch.StateError}}
 	spec.Name, spec.Summary = "host.enable",
 		"Enable a server, or the servers of a profile, after host.disable."
-	add(&r, spec, func(_ context.Context, in ServerOrProfile) (Statuses,
+	add(&r, spec, func(ctx context.Context, in ServerOrProfile) (Statuses,
 		error) {
-		return o.apply(in, o.Manager.Enable)
+		return o.apply(ctx, in, "enabled", o.Manager.Enable)
 	})
 	spec.Name, spec.Summary = "host.disable",
 		"Stop a server, or the servers of a profile, and withdraw what they offer, until host.enable. Calls in progress fail."
-	add(&r, spec, func(_ context.Context, in ServerOrProfile) (Statuses,
+	add(&r, spec, func(ctx context.Context, in ServerOrProfile) (Statuses,
 		error) {
-		return o.apply(in, o.Manager.Disable)
+		return o.apply(ctx, in, "disabled", o.Manager.Disable)
 	})
 	spec.Name, spec.Summary = "host.restart",
 		"Stop a server and start it again. Calls in progress fail."
@@ -134,8 +137,26 @@ func (r *registry) register(c *dispatch.Catalog) error {
 	return c.Register(r.ops...)
 }
 
-// apply calls do for the servers that in names, concurrently, and returns the new state.
-func (o *Options) apply(in ServerOrProfile, do func(id string) error) (Statuses, error) {
+// logAction logs that the caller has done something with a server or profile.
+func (o *Options) logAction(ctx context.Context, done string, with slog.Attr) {
+	if o.Logger == nil {
+		return
+	}
+	by := "client"
+	if o.Release != nil {
+		by = "operator"
+	}
+	attrs := []slog.Attr{with, slog.String("by", by)}
+	if principal := dispatch.PrincipalFrom(ctx); principal != "" {
+		attrs = append(attrs, slog.String("principal", principal))
+	}
+	o.Logger.LogAttrs(ctx, slog.LevelInfo, "gateway: "+with.Key+" "+done, attrs...)
+}
+
+// apply calls do for the servers that in names, concurrently, logs what was done, and returns the
+// new state.
+func (o *Options) apply(ctx context.Context, in ServerOrProfile, done string,
+	do func(id string) error) (Statuses, error) {
 	ids, err := o.serverIDs(in)
 	if err != nil {
 		return Statuses{}, err
@@ -143,7 +164,11 @@ func (o *Options) apply(in ServerOrProfile, do func(id string) error) (Statuses,
 	errs := make([]error, len(ids))
 	var wg sync.WaitGroup
 	for i, id := range ids {
-		wg.Go(func() { errs[i] = do(id) })
+		wg.Go(func() {
+			if errs[i] = do(id); errs[i] == nil {
+				o.logAction(ctx, done, slog.String("server", id))
+			}
+		})
 	}
 	wg.Wait()
 	var missing []string

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -125,6 +126,57 @@ func TestChanges(t *testing.T) {
 		assert.Assert(f.t,
 			cmp.Contains(f.call("host.disable", `{"server":"a"}`), "unknown_operation"))
 		assert.Assert(f.t, cmp.Contains(f.call("host.status", `{}`), "stopped"))
+	})
+}
+
+// The log says what was done with which server, and by whom.
+func TestActionsAreLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := host.NewManager(nil)
+		defer m.Close()
+		assert.NilError(t, m.Add(host.Server{ID: "a",
+			Connect: func(context.Context, string, client.Options) (*client.Client, error) {
+				return nil, errors.New("boom")
+			}}))
+		var logged bytes.Buffer
+		drop := func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey || a.Key == slog.LevelKey {
+				return slog.Attr{}
+			}
+			return a
+		}
+		o := ops.Options{Manager: m, Logger: slog.New(slog.NewTextHandler(&logged,
+			&slog.HandlerOptions{ReplaceAttr: drop}))}
+		calls := func(o ops.Options, local bool, principal string) string {
+			c := dispatch.NewCatalog(ops.Gate)
+			assert.NilError(t, ops.Register(c, o))
+			if local {
+				assert.NilError(t, ops.RegisterLocal(c, o))
+			}
+			d := dispatch.NewDispatcher(c,
+				dispatch.Options{Logger: slog.New(slog.DiscardHandler)})
+			for _, call := range [][2]string{{"host.status", `{}`},
+				{"host.restart", `{"server":"a"}`}, {"host.disable", `{"server":"a"}`},
+				{"host.restart", `{"server":"a"}`}, {"host.disable", `{"server":"b"}`},
+				{"host.enable", `{"server":"a"}`},
+				{"host.release", `{"kind":"profile","name":"p"}`}} {
+				d.Dispatch(t.Context(), &dispatch.Call{Operation: call[0], Principal: principal,
+					Arguments: json.RawMessage(call[1])})
+			}
+			defer logged.Reset()
+			return logged.String()
+		}
+		var want strings.Builder
+		for _, done := range []string{"restarted", "disabled", "enabled"} {
+			fmt.Fprintf(&want, "msg=\"gateway: server %s\" server=a by=client principal=ann\n",
+				done)
+		}
+		assert.Equal(t, calls(o, false, "ann"), want.String())
+		o.Release = func(context.Context, ops.Release) error { return nil }
+		o.Waiting = func() []ops.PendingChange { return nil }
+		assert.Equal(t, calls(o, true, ""),
+			strings.ReplaceAll(want.String(), "client principal=ann", "operator")+
+				"msg=\"gateway: profile released\" profile=p by=operator\n")
 	})
 }
 

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/stdwire/stdwire/dispatch"
 )
@@ -50,6 +51,9 @@ func (o *Options) registerWaiting(r *registry) {
 		Kind: dispatch.Lifecycle, Errors: []dispatch.Code{dispatch.StateError}},
 		func(ctx context.Context, in Release) (PendingChanges, error) {
 			err := o.Release(ctx, in)
+			if err == nil {
+				o.logAction(ctx, "released", slog.String(in.Kind, in.Name))
+			}
 			return PendingChanges{o.Waiting()}, err
 		})
 }
@@ -61,5 +65,5 @@ func (o *Options) restart(ctx context.Context, id string) (Statuses, error) {
 			return Statuses{}, err
 		}
 	}
-	return o.apply(ServerOrProfile{Server: id}, o.Manager.Restart)
+	return o.apply(ctx, ServerOrProfile{Server: id}, "restarted", o.Manager.Restart)
 }
