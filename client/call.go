@@ -190,9 +190,11 @@ func (c *Client) prepareRetry(ctx context.Context, r *call, lost *session, err e
 	refusal, _ := err.(*rpc.Error)
 	headers := refusal != nil && refusal.Code == mcp.CodeHeaderMismatch && c.headerTools != nil &&
 		r.tool != ""
-	if !headers && !errors.Is(err, ErrSessionLost) {
+	doubtful := errors.Is(err, ErrSessionRefused)
+	if !headers && !doubtful && !errors.Is(err, ErrSessionLost) {
 		return err
 	}
+	cause := err
 	limited := ctx
 	if !r.expires.IsZero() {
 		var cancel context.CancelFunc
@@ -204,8 +206,11 @@ func (c *Client) prepareRetry(ctx context.Context, r *call, lost *session, err e
 	} else {
 		err = c.renewSession(limited, lost)
 	}
-	if err != nil && limited.Err() != nil {
+	switch {
+	case err != nil && limited.Err() != nil:
 		return c.abortError(limited.Err(), r)
+	case err != nil && doubtful:
+		return cause
 	}
 	return err
 }

@@ -43,7 +43,7 @@
 //	do              apply the options, set the deadline, look the result up in the cache
 //	callWithInput   answer input requests, follow a task, repeat the request
 //	send            send the request, wait for the response and decode it; send once more after a
-//	                lost session or a header mismatch
+//	                lost session, a 401 that a new session may mend, or a header mismatch
 //
 // A call blocks until the response arrives, the call times out or its context ends. In the last two
 // cases the client sends notifications/cancelled (to a modern server over HTTP, it closes the

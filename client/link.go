@@ -28,6 +28,12 @@ type Link struct {
 // client then starts a new session and sends the request again.
 var ErrSessionLost = errors.New("the server has forgotten the session")
 
+// ErrSessionRefused matches the error with which a transport fails a request that the server
+// refused without processing it, for a reason that may be that the session no longer exists. If the
+// server then begins a new session, the client sends the request again, once; if not, the call
+// fails with the error as it is.
+var ErrSessionRefused = errors.New("the server may have forgotten the session")
+
 // Limits returns the limits of received messages.
 func (l *Link) Limits() framing.Limits { return l.c.o.Limits.Limits }
 

@@ -35,8 +35,11 @@
 // # Sessions and resumption
 //
 // A legacy server that answers 404 no longer knows the session, and neither does one that answers
-// 400 with a message that says so. The client then starts a new session and sends the call again,
-// which the server has not processed. It restores subscriptions and the log level, assumes that
+// 400 or 401 with a message about the session, after it has accepted another message of the same
+// session. A 401 with WWW-Authenticate is about authorization only. The client then starts a new
+// session and sends the call again, once, which the server has not processed. After a 401 that
+// gives no reason at all, although an earlier request was answered, the client tries to start a new
+// session: if the server refuses that too, the call fails with the 401. The client restores subscriptions and the log level, assumes that
 // everything the server announces has changed, and considers the server's requests cancelled.
 // Without a call, the loss is noticed on the GET stream, and the session is replaced at most once a
 // minute.

@@ -31,6 +31,9 @@ const maxErrorBody = 64 << 10
 // It matches [rpc.ErrProtocol] if servers use the status for messages that they do not understand
 // (400, 404, 405 and others up to 501), so that a client which does not know the server's era may
 // try the older one. It does not match for 401, 403, 407, 408, 429, and 502 and above.
+//
+// A 401 without a challenge matches [client.ErrSessionRefused] if an earlier request of the session
+// was answered.
 type StatusError struct {
 	Method string // POST, GET or DELETE
 	URL    string // without user, query and fragment, which may be secret
@@ -38,7 +41,8 @@ type StatusError struct {
 	Header http.Header // of the response, with WWW-Authenticate and Retry-After
 	Text   string      // the beginning of the body, on one line, safe to print
 
-	sessionLost bool // the server does not know the session of the request
+	sessionLost    bool // the server does not know the session of the request
+	sessionRefused bool // that may be the reason
 }
 
 func (e *StatusError) Error() string {
@@ -59,8 +63,9 @@ var transportStatuses = []int{
 }
 
 func (e *StatusError) Is(target error) bool {
-	return target == rpc.ErrProtocol && e.Status >= 400 && e.Status <= http.StatusNotImplemented &&
-		!slices.Contains(transportStatuses, e.Status)
+	return e.sessionRefused && target == client.ErrSessionRefused ||
+		target == rpc.ErrProtocol && e.Status >= 400 && e.Status <= http.StatusNotImplemented &&
+			!slices.Contains(transportStatuses, e.Status)
 }
 
 // ErrDisconnected matches the error of a call whose connection ended before the response. The
@@ -142,7 +147,7 @@ func (c *Conn) responseError(resp *http.Response, s *legacyState) error {
 		text, _ = io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 		text = jsonscan.TrimBOM(text)
 	}
-	if s.sessionID != "" && isSessionLost(resp, text) {
+	if s.sessionID != "" && isSessionLost(resp, text, s.accepted) {
 		c.markSessionLost(s.sessionID)
 		return client.ErrSessionLost
 	}
@@ -154,7 +159,10 @@ func (c *Conn) responseError(resp *http.Response, s *legacyState) error {
 	if hasError && !slices.Contains(transportStatuses, resp.StatusCode) || isBusy {
 		return m.Error
 	}
-	return newStatusError(resp, text)
+	refused := newStatusError(resp, text)
+	refused.sessionRefused = s.answered && resp.StatusCode == http.StatusUnauthorized &&
+		!hasChallenge(resp)
+	return refused
 }
 
 // statusError returns a [*StatusError] for a response whose body has not been read.
@@ -166,7 +174,7 @@ func statusError(resp *http.Response) *StatusError {
 func newStatusError(resp *http.Response, text []byte) *StatusError {
 	e := &StatusError{
 		Method: resp.Request.Method, URL: redactURL(resp.Request.URL),
-		Status: resp.StatusCode, Header: resp.Header, sessionLost: isSessionLost(resp, text),
+		Status: resp.StatusCode, Header: resp.Header, sessionLost: isSessionLost(resp, text, true),
 	}
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "text/html" {
 		const maxRunes = 200

@@ -92,6 +92,9 @@ func (r *postRequest) roundTrip() error {
 	c.mu.Lock()
 	s := c.state
 	r.sent = r.method == mcp.MethodInitialize || !s.sessionLost
+	if r.method == mcp.MethodInitialize {
+		c.state.answered = false
+	}
 	c.mu.Unlock()
 	switch {
 	case !r.sent:
@@ -128,6 +131,7 @@ func (r *postRequest) roundTrip() error {
 		}
 		return r.deliverError(err)
 	}
+	c.markAccepted(&s, true)
 	return r.readResponse(resp, &s)
 }
 

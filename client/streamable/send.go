@@ -164,6 +164,7 @@ func (c *Conn) post(ctx context.Context, s *legacyState, text []byte) error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode/100 == 2 {
+		c.markAccepted(s, false)
 		drain(resp.Body, cancel)
 		return nil
 	}

@@ -17,7 +17,11 @@ type legacyState struct {
 	sessionID string // Mcp-Session-Id; "" if there is none
 	// sessionLost means that the server no longer knows the session, and requests wait for a new
 	// one.
-	sessionLost   bool
+	sessionLost bool
+	accepted    bool // the server has accepted a message of the session, after initialize
+	// answered means that the server has accepted a request of the session, and that no initialize
+	// was sent since then.
+	answered      bool
 	endpoint      *url.URL           // the POST URL of HTTP+SSE; nil otherwise
 	stopGetStream context.CancelFunc // closes the GET stream; nil if there is none
 }
@@ -52,9 +56,20 @@ func (c *Conn) markSessionLost(session string) {
 	}
 }
 
+// markAccepted records that the server has accepted a message of a session.
+func (c *Conn) markAccepted(s *legacyState, isRequest bool) {
+	if s.sessionID == "" || s.accepted && (s.answered || !isRequest) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state.sessionID == s.sessionID {
+		c.state.accepted, c.state.answered = true, c.state.answered || isRequest
+	}
+}
+
 // saveSession records the revision and session of the response to initialize, before the client
-// receives it. A session that replaces a lost one takes requests only after
-// notifications/initialized.
+// receives it. A session that replaces another takes requests only after notifications/initialized.
 func (r *postRequest) saveSession(m *rpc.Message, s *legacyState) {
 	revision, _ := jsonscan.Text(jsonscan.Member(m.Result, "protocolVersion"))
 	if mcp.EraOf(mcp.Revision(revision)) != mcp.Legacy {
@@ -62,5 +77,8 @@ func (r *postRequest) saveSession(m *rpc.Message, s *legacyState) {
 	}
 	r.c.mu.Lock()
 	defer r.c.mu.Unlock()
-	r.c.state.revision, r.c.state.sessionID = revision, s.sessionID
+	state := &r.c.state
+	state.sessionLost = state.sessionLost || state.sessionID != ""
+	state.revision, state.sessionID = revision, s.sessionID
+	state.accepted, state.answered = false, false
 }

@@ -3,6 +3,8 @@ package streamable_test
 import (
 	"errors"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,6 +59,134 @@ func TestSessionIsReplacedAfter400(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The frameworks of other languages refuse with 400 or 401, in words of their own.
+func TestSessionIsReplacedAfterRefusalThatMentionsIt(t *testing.T) {
+	plain := func(status int, text string) func(http.ResponseWriter, *recordedRequest) {
+		return respondWith(status, "text/plain; charset=utf-8", text)
+	}
+	for name, told := range map[string]func(http.ResponseWriter, *recordedRequest){
+		"rmcp":            plain(401, "Unauthorized: Session not found"),
+		"mcp-go":          plain(400, "Invalid session ID\n"),
+		"header":          plain(400, "unknown Mcp-Session-Id"),
+		"expired":         plain(401, "The session has expired. Send initialize first."),
+		"JSON-RPC":        refusing400(-32001, "null", "Session not found"),
+		"JSON-RPC, an id": refusing400(-32600, `"server-error"`, "Bad Request: Unknown session"),
+		"JSON-RPC, 401": func(w http.ResponseWriter, _ *recordedRequest) {
+			refuse(w, 401, "null", -32000, "Unauthorized: unknown session")
+		},
+		"an error in JSON": respondWith(400, "application/json", `{"error":"Session not found"}`),
+		"a message in JSON": respondWith(401, "application/json",
+			`{"error":{"code":"gone","message":"no such session: 1"}}`),
+		"a detail in JSON": respondWith(400, "application/problem+json",
+			`{"title":"Bad Request","detail":"Could not find session"}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &sessionServer{result: initialized, call: answerCall}
+			inBubble(t, withLostSession(f, told), func(t *testing.T, s *testServer) {
+				c := s.connect(t, client.Options{Era: mcp.Legacy})
+				synctest.Wait() // until the server has accepted notifications/initialized
+				f.forgotten.Store(true)
+				check(t, c)
+				check(t, c)
+				assert.Equal(t, s.count("POST initialize"), 2)
+				assert.Equal(t, s.count("POST tools/call session-id=s1"), 1)
+				assert.Equal(t, s.count("POST tools/call session-id=s2"), 2)
+			})
+		})
+	}
+}
+
+// A 401 that gives no reason ends the session only if the server begins another.
+func TestSessionAfter401WithoutReason(t *testing.T) {
+	silent := respondWith(http.StatusUnauthorized, "text/plain", "Unauthorized")
+	t.Run("lost", func(t *testing.T) {
+		f := &sessionServer{result: initialized, call: answerCall}
+		inBubble(t, withLostSession(f, silent), func(t *testing.T, s *testServer) {
+			c := s.connect(t, client.Options{Era: mcp.Legacy})
+			check(t, c)
+			f.forgotten.Store(true)
+			var calls sync.WaitGroup
+			for range 10 {
+				calls.Go(func() { check(t, c) })
+			}
+			calls.Wait()
+			assert.Equal(t, s.count("POST initialize"), 2)
+			assert.Equal(t, s.count("POST tools/call session-id=s2"), 10)
+		})
+	})
+	t.Run("unauthorized", func(t *testing.T) {
+		f := &sessionServer{result: initialized, call: answerCall}
+		var expired atomic.Bool
+		inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
+			if expired.Load() {
+				silent(w, r)
+				return
+			}
+			f.answer(w, r)
+		}, func(t *testing.T, s *testServer) {
+			c := s.connect(t, client.Options{Era: mcp.Legacy})
+			check(t, c)
+			expired.Store(true)
+			for range 3 {
+				_, err := call(t, c)
+				assert.Error(t, err,
+					`server "server": tool "weather": POST http://pipe/mcp: 401 Unauthorized: "Unauthorized"`)
+				assert.Assert(t, !errors.Is(err, client.ErrSessionLost))
+			}
+			assert.Equal(t, s.count("POST initialize"), 2) // tried once
+			expired.Store(false)
+			check(t, c) // in the session as it was
+			assert.Equal(t, s.count("POST tools/call session-id=s1"), 5)
+		})
+	})
+	t.Run("one tool unauthorized", func(t *testing.T) {
+		f := &sessionServer{result: initialized, call: silent}
+		inBubble(t, f.answer, func(t *testing.T, s *testServer) {
+			c := s.connect(t, client.Options{Era: mcp.Legacy})
+			for range 3 {
+				_, err := call(t, c)
+				assert.ErrorContains(t, err, "401 Unauthorized")
+			}
+			assert.Equal(t, s.count("POST initialize"), 1) // no request was ever answered
+			assert.Equal(t, s.count("POST tools/call"), 3)
+		})
+		var again atomic.Bool
+		f = &sessionServer{result: initialized}
+		f.call = func(w http.ResponseWriter, r *recordedRequest) {
+			if again.Load() {
+				silent(w, r)
+				return
+			}
+			answerCall(w, r)
+		}
+		inBubble(t, f.answer, func(t *testing.T, s *testServer) {
+			c := s.connect(t, client.Options{Era: mcp.Legacy})
+			check(t, c)
+			again.Store(true)
+			for range 3 {
+				_, err := call(t, c)
+				assert.ErrorContains(t, err, "401 Unauthorized")
+			}
+			assert.Equal(t, s.count("POST initialize"), 2)
+			assert.Equal(t, s.count("POST tools/call"), 1+2+2)
+		})
+	})
+	t.Run("with a challenge", func(t *testing.T) {
+		f := &sessionServer{result: initialized, call: answerCall}
+		inBubble(t, withLostSession(f, func(w http.ResponseWriter, r *recordedRequest) {
+			w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+			respondWith(http.StatusUnauthorized, "text/plain", "session expired")(w, r)
+		}), func(t *testing.T, s *testServer) {
+			c := s.connect(t, client.Options{Era: mcp.Legacy})
+			check(t, c)
+			f.forgotten.Store(true)
+			_, err := call(t, c)
+			assert.ErrorContains(t, err, "401 Unauthorized")
+			assert.Equal(t, s.count("POST initialize"), 1)
+		})
+	})
 }
 
 // Any other 400 leaves the session alone.
@@ -131,21 +261,24 @@ func legacyWithoutSession(call func(http.ResponseWriter, *recordedRequest)) func
 }
 
 // The GET stream notices the loss, too.
-func TestGetStreamOfSessionLostWith400(t *testing.T) {
-	f := &sessionServer{result: initialized, call: answerCall}
-	f.get = func(w http.ResponseWriter, r *recordedRequest) {
-		stream := events(w, r)
-		if f.sessions.Load() == 2 {
-			stream.hold()
+func TestGetStreamOfSessionLostWithoutNotFound(t *testing.T) {
+	for _, told := range []func(http.ResponseWriter, *recordedRequest){
+		respondWith(http.StatusBadRequest, "text/html", "Invalid or missing session ID"),
+		respondWith(http.StatusUnauthorized, "text/plain", "Unauthorized: Session not found"),
+	} {
+		f := &sessionServer{result: initialized, call: answerCall}
+		f.get = func(w http.ResponseWriter, r *recordedRequest) {
+			stream := events(w, r)
+			if f.sessions.Load() == 2 {
+				stream.hold()
+			}
+			f.forgotten.Store(true)
 		}
-		f.forgotten.Store(true)
-	}
-	inBubble(t, withLostSession(f,
-		respondWith(http.StatusBadRequest, "text/html", "Invalid or missing session ID")),
-		func(t *testing.T, s *testServer) {
+		inBubble(t, withLostSession(f, told), func(t *testing.T, s *testServer) {
 			s.connect(t, client.Options{Era: mcp.Legacy})
 			time.Sleep(10 * time.Minute)
 			synctest.Wait()
 			assert.Equal(t, f.sessions.Load(), int64(2), "%v", s.lines())
 		})
+	}
 }
