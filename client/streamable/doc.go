@@ -39,10 +39,10 @@
 // session. A 401 with WWW-Authenticate is about authorization only. The client then starts a new
 // session and sends the call again, once, which the server has not processed. After a 401 that
 // gives no reason at all, although an earlier request was answered, the client tries to start a new
-// session: if the server refuses that too, the call fails with the 401. The client restores subscriptions and the log level, assumes that
-// everything the server announces has changed, and considers the server's requests cancelled.
-// Without a call, the loss is noticed on the GET stream, and the session is replaced at most once a
-// minute.
+// session: if the server refuses that too, the call fails with the 401. The client restores
+// subscriptions and the log level, assumes that everything the server announces has changed, and
+// considers the server's requests cancelled. Without a call, the loss is noticed on the GET stream,
+// and the session is replaced at most once a minute.
 //
 // A stream that breaks off before the response is resumed with Last-Event-ID if its events have
 // ids: after the server's retry time or 1 s, and up to five times in a row while the server cannot

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,8 +24,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// checkLists lists everything that the server declares, checks its tools and returns the
-// definitions.
+// checkLists lists everything that the server declares, checks it and returns the definitions that
+// can be decoded.
 func (r *Report) checkLists(ctx context.Context, c *client.Client,
 	timeout time.Duration) map[pin.Kind][]json.RawMessage {
 	all := map[pin.Kind][]json.RawMessage{}
@@ -40,11 +41,8 @@ func (r *Report) checkLists(ctx context.Context, c *client.Client,
 		case err == nil && k.Name == "tools":
 			all[pin.Tool] = r.checkTools(list, c.Process() == nil)
 		case err == nil:
-			kind := map[string]pin.Kind{"prompts": pin.Prompt, "resources": pin.Resource,
-				"templates": pin.Template, "skills": pin.Skill}[k.Name]
-			for definition := range jsonscan.Elements(list) {
-				all[kind] = append(all[kind], definition)
-			}
+			d := decoders[k.Name]
+			all[d.kind] = r.readable(k.Name, list, d.decode)
 		case target.IsError[*client.UndeclaredError](err):
 		case errors.Is(err, rpc.ErrMethodNotFound):
 			capability := strings.Replace(k.Name, "templates", "resources", 1)
@@ -185,27 +183,71 @@ func compileError(text json.RawMessage, unsupported bool) (why string, wrong boo
 	return err.Error(), true
 }
 
-// checkTools checks the definitions of tools and returns those that are valid JSON objects.
-func (r *Report) checkTools(list []byte, overHTTP bool) (definitions []json.RawMessage) {
-	var tools []*mcp.Tool
-	var unreadable, duplicates []string
-	seen := map[string]bool{}
+// decoders decode definitions of the kinds other than tools. Read-only.
+var decoders = map[string]struct {
+	kind   pin.Kind
+	decode func(definition []byte) error
+}{
+	"prompts":   {pin.Prompt, decodeAs[mcp.Prompt]},
+	"resources": {pin.Resource, decodeAs[mcp.Resource]},
+	"templates": {pin.Template, decodeAs[mcp.ResourceTemplate]},
+	"skills":    {pin.Skill, decodeAs[mcp.Skill]},
+}
+
+func decodeAs[T any](definition []byte) error {
+	var v T
+	return mcp.Unmarshal(definition, &v)
+}
+
+// readable returns the definitions in a list that can be decoded, and adds a finding about the
+// others, which clients omit.
+func (r *Report) readable(kind string, list []byte,
+	decode func(definition []byte) error) (definitions []json.RawMessage) {
+	var unreadable []string
 	n := 0
 	for definition := range jsonscan.Elements(list) {
 		n++
+		err := decode(definition)
+		if err == nil {
+			definitions = append(definitions, definition)
+			continue
+		}
+		name := fmt.Sprintf("number %d", n)
+		if text, ok := jsonscan.Text(jsonscan.Member(definition, "name")); ok && text != "" {
+			name += " " + strconv.Quote(printable.TruncateRunes(text, 60))
+		}
+		unreadable = append(unreadable, fmt.Sprintf("%s (%v)", name, err))
+	}
+	severity, hint := Warning, "strict clients refuse the whole list; stdwire omits them"
+	if definitions == nil && kind == "tools" {
+		severity, hint = Broken, "no tool is left"
+	}
+	r.addForTools(severity, kind+" that cannot be decoded", unreadable, hint)
+	return definitions
+}
+
+// checkTools checks the definitions of tools and returns those that are valid JSON objects.
+func (r *Report) checkTools(list []byte, overHTTP bool) (definitions []json.RawMessage) {
+	var tools []*mcp.Tool
+	var duplicates []string
+	seen := map[string]bool{}
+	definitions = r.readable("tools", list, func(definition []byte) error {
 		t := new(mcp.Tool)
 		if err := mcp.Unmarshal(definition, t); err != nil {
-			unreadable = append(unreadable, fmt.Sprintf("number %d (%v)", n, err))
-			continue
+			return err
 		}
 		if seen[t.Name] {
 			duplicates = append(duplicates, t.Name)
 		}
 		seen[t.Name] = true
-		tools, definitions = append(tools, t), append(definitions, definition)
+		tools = append(tools, t)
+		return nil
+	})
+	n := 0
+	for range jsonscan.Elements(list) {
+		n++
 	}
 	r.Tools = &n
-	r.addForTools(Broken, "tools that cannot be decoded", unreadable, "")
 	r.addForTools(Broken, "tools that are listed more than once", duplicates,
 		"it is undefined which of them a call runs")
 	checks := slices.Concat(toolChecks, portabilityChecks(), []toolCheck{headerCheck(overHTTP)})

@@ -28,3 +28,32 @@ func TestDoctorUnportableTools(t *testing.T) {
 		assert.Assert(t, strings.HasPrefix(c.Findings[0].What, want), c.Findings[0].What)
 	}
 }
+
+// A definition that cannot be decoded is named, and the others are judged without it.
+func TestDoctorUnreadableDefinitions(t *testing.T) {
+	r := Report{Verdict: Fine}
+	kept := r.checkTools([]byte(`[{"name":"a","description":"A.","inputSchema":{"type":"object"}},`+
+		`{"name":"b","description":7,"inputSchema":{"type":"object"}}]`), false)
+	assert.Equal(t, len(kept), 1)
+	assert.Equal(t, *r.Tools, 2)
+	assert.Equal(t, r.Verdict, Warning)
+	assert.Equal(t, len(r.Findings), 1, "%v", r.Findings)
+	assert.Assert(t, strings.HasPrefix(r.Findings[0].What,
+		`tools that cannot be decoded: number 2 "b" (`), r.Findings[0].What)
+
+	r = Report{Verdict: Fine}
+	assert.Equal(t, len(r.checkTools([]byte(`[{"name":"b","description":7}]`), false)), 0)
+	assert.Equal(t, r.Verdict, Broken)
+
+	for kind, list := range map[string]string{
+		"prompts":   `[{"name":"a"},{"name":"b","arguments":{}}]`,
+		"resources": `[{"uri":"a:1","name":"a"},{"uri":"b:1","name":"b","size":"7"}]`,
+		"templates": `[{"uriTemplate":"a:{x}","name":"a"},{"uriTemplate":[],"name":"b"}]`,
+	} {
+		r := Report{Verdict: Fine}
+		assert.Equal(t, len(r.readable(kind, []byte(list), decoders[kind].decode)), 1, kind)
+		assert.Equal(t, r.Verdict, Warning, kind)
+		assert.Assert(t, strings.HasPrefix(r.Findings[0].What,
+			kind+` that cannot be decoded: number 2 "b" (`), r.Findings[0].What)
+	}
+}
