@@ -138,7 +138,7 @@ func TestIntegersInOtherNotations(t *testing.T) {
 		"-0.0": "0", "9007199254740993.0": "9007199254740993", "120e-1": "12"} {
 		fx := newFixture(dispatch.Options{})
 		register(fx, func(_ context.Context, in struct {
-			Limit int64   `json:"limit" minimum:"0" maximum:"9007199254740993"`
+			Limit int64   `json:"limit" min:"0" max:"9007199254740993"`
 			Many  []int16 `json:"many,omitempty"`
 			Level int     `json:"level,omitempty" enum:"1,2"`
 		}) (string, error) {
@@ -149,6 +149,7 @@ func TestIntegersInOtherNotations(t *testing.T) {
 		assert.Equal(t, string(e.Data), `"`+want+` [1 2] 2"`)
 		for _, refused := range []string{"10.5", "-1.0", "9007199254740994.0", "1e400"} {
 			e = fx.call(t.Context(), `{"limit":`+refused+`}`)
+			assert.Assert(t, e.Err != nil, "%s: %s", refused, e.Data)
 			assert.Equal(t, e.Err.Code, dispatch.InvalidInput, refused)
 		}
 		e = fx.call(t.Context(), `{"limit":1,"level":3.0}`)

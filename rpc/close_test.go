@@ -52,7 +52,7 @@ func TestErr(t *testing.T) {
 			options := func(t *testing.T) rpc.Options {
 				ctx, end := context.WithCancelCause(context.WithValue(t.Context(), key{}, "kept"))
 				parent = end
-				return rpc.Options{Handler: handler, Context: ctx}
+				return rpc.Options{Handler: handler, Context: ctx, Drain: -1}
 			}
 			onWireOf(t, options, func(t *testing.T, w *wire) {
 				w.send(request("1", "m"))

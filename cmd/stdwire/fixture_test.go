@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"net"
 	"os"
@@ -148,9 +149,15 @@ var fixtures = map[string]func(args []string){
 		}
 		(&fake{}).serve()
 	},
-	// browser opens a page.
+	// browser opens the page that a file leads to.
 	"browser": func(args []string) {
-		if err := visit(args[0]); err != nil {
+		file, err := os.ReadFile(args[0])
+		_, page, _ := strings.Cut(string(file), `content="0;url=`)
+		page, _, _ = strings.Cut(page, `"`)
+		if err == nil {
+			err = visit(html.UnescapeString(page))
+		}
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			syscall.Exit(1)
 		}

@@ -44,8 +44,8 @@ type libraryMessage struct {
 }
 
 const (
-	libraryTools = `[{"name":"ask","inputSchema":{"type":"object"}},{"name":"page","inputSchema":{"type":"object"}},{"name":"log","inputSchema":{"type":"object"}},` +
-		`{"name":"can","inputSchema":{"type":"object"}},{"name":"picture","inputSchema":{"type":"object"}},{"name":"first","inputSchema":{"type":"object"}}]`
+	libraryTools = `[{"name":"ask","inputSchema":{"type":"object","properties":{}}},{"name":"page","inputSchema":{"type":"object","properties":{}}},{"name":"log","inputSchema":{"type":"object","properties":{}}},` +
+		`{"name":"can","inputSchema":{"type":"object","properties":{}}},{"name":"picture","inputSchema":{"type":"object","properties":{}}},{"name":"first","inputSchema":{"type":"object","properties":{}}}]`
 	libraryResources = `[{"uri":"file:///logo.png","name":"logo.png","mimeType":"image/png","size":4,"x-unknown": 1.0},{"uri":"file:///notes.md","name":"notes.md","title":"Notes","mimeType":"text/markdown"}]`
 	libraryTemplates = `[{"uriTemplate":"file:///{name}","name":"files","description":"Any file.\n\nAt all."}]`
 	libraryPrompts   = `[{"name":"greet","description":"Say hello.","arguments":[{"name":"style"},{"name":"name","required":true},{"name":"city","required":true}]},{"name":"empty"}]`

@@ -103,7 +103,7 @@ func TestServeToolsByHTTP(t *testing.T) {
 			`server \"my.hand\": tool \"die\": exited with status 7`},
 		{"small", `{"action":"big","confirm":true}`, 403, `"code":"blocked"`},
 		{"gone", `{"action":"x"}`, 502, `server \"gone\" is not available`},
-		{"off", `{"action":"x"}`, 404, `"code":"unknown_operation"`},
+		{"off", `{"action":"x"}`, 409, `server \"off\": the server is disabled`},
 	} {
 		status, answer := post(t.Context(), t, address, tt.service, tt.body)
 		assert.Equal(t, status, tt.status, "%s %s: %s", tt.service, tt.body, answer)

@@ -232,6 +232,10 @@ func serverScenario(run *scenarioRun) {
 		run.enter("server.Integration.AwaitMissing")
 		return nil
 	})
+	s.Integration().PartialLists(func(server.Kind) []string {
+		run.enter("server.Integration.PartialLists")
+		return nil
+	})
 	s.Integration().DeclareApps()
 	s.Integration().ResolveForApp(
 		func(_ context.Context, _ string, _ server.Kind, name string) (string, error) {

@@ -78,10 +78,11 @@ func rpcScenario(run *scenarioRun) {
 		Ordered: func(string) bool { run.enter("rpc.Options.Ordered"); return false },
 		Preempt: func(*rpc.Request) bool { run.enter("rpc.Options.Preempt"); return false },
 		Hooks: rpc.Hooks{
-			Frame: func(context.Context, rpc.Direction, []byte) { run.enter("rpc.Hooks.Frame") },
-			Call:  func(rpc.CallEvent) { run.enter("rpc.Hooks.Call") },
-			Stray: func([]byte, string) { run.enter("rpc.Hooks.Stray") },
-			Panic: func(string, any, []byte) { run.enter("rpc.Hooks.Panic") },
+			Frame:   func(context.Context, rpc.Direction, []byte) { run.enter("rpc.Hooks.Frame") },
+			Call:    func(rpc.CallEvent) { run.enter("rpc.Hooks.Call") },
+			Stray:   func([]byte, string) { run.enter("rpc.Hooks.Stray") },
+			Panic:   func(string, any, []byte) { run.enter("rpc.Hooks.Panic") },
+			OtherID: func([]byte) { run.enter("rpc.Hooks.OtherID") },
 		},
 	}
 	own(func() {
@@ -112,10 +113,14 @@ func rpcScenario(run *scenarioRun) {
 	ended := make(chan struct{})
 	go own(func() {
 		defer close(ended)
+		_ = peer.Call(called, "answered", nil, nil)
 		_ = peer.Call(called, "theirs", nil, nil)
 	})
 	var asked, last bool // both are awaited: the call may come before the last answer, or behind it
 	for lines := bufio.NewScanner(far); !(asked && last) && lines.Scan(); {
+		if strings.Contains(lines.Text(), "answered") {
+			_, _ = fmt.Fprintln(far, `{"jsonrpc":"2.0","id":"1","result":1}`)
+		}
 		if strings.Contains(lines.Text(), "theirs") {
 			asked = true
 			cancel()

@@ -163,7 +163,7 @@ var layers = []struct {
 	{"cmd/stdwire/internal/command", []string{
 		"internal/printable", "internal/near", "rpc/mcp", "cmd/stdwire/internal/term",
 	}},
-	{"cmd/stdwire/internal/connlimit", []string{"internal/lograte", "dispatch/quota"}},
+	{"cmd/stdwire/internal/connlimit", []string{"internal/keepalive", "internal/lograte", "dispatch/quota"}},
 	{"cmd/stdwire/internal/observe", []string{
 		"cmd/stdwire/internal/connlimit", "internal/hostname", "rpc/mcp/telemetry", "server", "client", "cmd/stdwire/internal/otlp",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command",

@@ -72,6 +72,9 @@ func openFile[F fs.File](name string, stat func(string) (fs.FileInfo, error),
 	open func(string) (F, error), check func(string, fs.FileInfo) error) (none F, _ fs.FileInfo,
 	err error) {
 	info, err := stat(name)
+	if e, ok := err.(*fs.PathError); ok {
+		e.Op = "open" // what the caller does, and knows
+	}
 	if err == nil {
 		err = check(name, info)
 	}

@@ -60,9 +60,9 @@ type Reloader struct {
 
 func newReloader(m *GatewayConfig, g *gateway.Gateway, s *server.Server, std *term.Streams,
 	log *slog.Logger) *Reloader {
-	return &Reloader{m: m, Gateway: g, server: s, std: std, log: lograte.Logger(log), started: time.Now(),
-		accepted: make(map[string]acceptedServer), disabledByCommand: make(map[string]bool),
-		endpoint: "stdio"}
+	return &Reloader{m: m, Gateway: g, server: s, std: std, log: lograte.Logger(log),
+		started: time.Now(), accepted: make(map[string]acceptedServer),
+		disabledByCommand: make(map[string]bool), endpoint: "stdio"}
 }
 
 // start opens the control socket, follows the configuration until Close, and ends the startup.

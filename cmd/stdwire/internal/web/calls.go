@@ -138,7 +138,9 @@ func (c *calls) run(ctx context.Context, call *call, tool string) {
 	timeout := time.Duration(call.Request.Seconds * float64(time.Second))
 	options := []client.CallOption{client.Timeout(cmp.Or(timeout, defaultTimeout)),
 		client.Meta(call.Request.Meta), client.Fresh(),
-		client.OnProgress(func(p mcp.ProgressParams) { c.update(call, func() { call.Progress = &p }) }),
+		client.OnProgress(func(p mcp.ProgressParams) {
+			c.update(call, func() { call.Progress = &p })
+		}),
 		client.OnTask(func(t mcp.Task) { c.update(call, func() { call.Task = &t }) })}
 	var result json.RawMessage
 	err := c.servers.use(ctx, call.Request.Server, func(_ *server, cl *client.Client) (err error) {
