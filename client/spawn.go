@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/child"
@@ -94,7 +95,8 @@ func (o Options) start(ctx context.Context, cmd Command, w eraPreference) (*Clie
 	if err != nil {
 		return nil, o.startError(err, "")
 	}
-	c, err := o.newClient(Stream(&pipes{proc.Stdout(), proc.Stdin()}), proc)
+	c, err := o.newClient(Stream(&pipes{ReadCloser: proc.Stdout(), stdin: proc.Stdin(),
+		ended: proc.Done(), closed: make(chan struct{})}), proc)
 	if err != nil {
 		return nil, o.startError(err, "")
 	}
@@ -126,12 +128,33 @@ func (cmd Command) config() child.Config {
 // pipes are the stdout and stdin of a process as one stream.
 type pipes struct {
 	io.ReadCloser
-	stdin io.WriteCloser
+	stdin  io.WriteCloser
+	ended  <-chan struct{} // closed when the process has ended and its stdout is read
+	once   sync.Once
+	closed chan struct{}
 }
 
-func (p *pipes) Write(b []byte) (int, error) { return p.stdin.Write(b) }
+// Write returns an error only after the rest of stdout is read, if the process is ending: what it
+// wrote last is often the reason.
+func (p *pipes) Write(b []byte) (int, error) {
+	n, err := p.stdin.Write(b)
+	if err != nil {
+		const patience = time.Second // the process may have closed its stdin and go on
+		timer := time.NewTimer(patience)
+		defer timer.Stop()
+		select {
+		case <-p.ended:
+		case <-p.closed:
+		case <-timer.C:
+		}
+	}
+	return n, err
+}
 
-func (p *pipes) Close() error { return errors.Join(p.stdin.Close(), p.ReadCloser.Close()) }
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return errors.Join(p.stdin.Close(), p.ReadCloser.Close())
+}
 
 // A Process describes the process of a server.
 type Process struct {
