@@ -250,7 +250,11 @@ func TestReloadOfWhatIsBroken(t *testing.T) {
 	assert.Equal(t, strings.Count(told, path+":1:"), 2, told)
 	assert.Assert(t, cmp.Contains(told, "the configuration has changed: new c\n"))
 	assert.Equal(t, st.pid("a"), a)
-	st.configure(obj{"a": good(), "b": good()}, "a b", "gone c")
+	st.write(configText(t, obj{"a": good(), "b": good()}))
+	st.reload()
+	st.expectServers("a b")
+	assert.Equal(t, st.stderr.take(), "stdwire: the configuration is valid again\n"+
+		"stdwire: the configuration has changed: gone c\n")
 	assert.Equal(t, st.pid("a"), a)
 }
 

@@ -361,8 +361,8 @@ func TestAuditClose(t *testing.T) {
 		var log bytes.Buffer
 		r, to := io.Pipe()
 		w.gateway.Close()
-		w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
-			Audit: to}.New(w.downstream)
+		w.gateway = gateway.Options{Audit: to, Logger: slog.New(slog.NewTextHandler(&log,
+			&slog.HandlerOptions{Level: slog.LevelWarn}))}.New(w.downstream)
 		assert.NilError(t, w.gateway.Add(w.server("up", w.era)))
 		time.Sleep(5 * time.Second)
 		w.client(client.Options{}, func(c *client.Client) {
