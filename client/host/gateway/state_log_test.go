@@ -1,11 +1,12 @@
 package gateway_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,12 +19,32 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
+// lockedText collects what is written to it, on any goroutine.
+type lockedText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedText) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+// take returns what was written since the last call.
+func (l *lockedText) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.text.Reset()
+	return l.text.String()
+}
+
 // Each start, stop and failure of a server is one line of the log, also if no client asks for it.
 // What the program does with the manager is not logged: it knows who has asked for it.
 func TestChangesOfStateAreLogged(t *testing.T) {
 	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		w.gateway.Close()
-		var logged bytes.Buffer
+		var logged lockedText
 		w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))}.New(
 			w.downstream)
 		s := w.server("up", mcp.Modern)
@@ -74,14 +95,11 @@ func TestChangesOfStateAreLogged(t *testing.T) {
 				w.gateway.Close()
 			}, time.Second, []string{started}},
 		} {
-			logged.Reset()
 			step.do()
 			time.Sleep(step.wait)
-			lines := strings.Split(strings.TrimSuffix(logged.String(), "\n"), "\n")
-			if logged.Len() == 0 {
-				lines = nil
-			}
-			assert.Equal(t, len(lines), len(step.want), "%s: %s", step.what, &logged)
+			text := logged.take()
+			lines := slices.Collect(strings.Lines(text))
+			assert.Equal(t, len(lines), len(step.want), "%s: %s", step.what, text)
 			for i, line := range lines {
 				assert.Assert(t, cmp.Contains(line, step.want[i]), step.what)
 				if strings.HasSuffix(step.want[i], "error=") {
@@ -89,7 +107,7 @@ func TestChangesOfStateAreLogged(t *testing.T) {
 				}
 			}
 			if step.what == "next try" {
-				assert.Assert(t, cmp.Contains(logged.String(), "exited with status 3: boom"))
+				assert.Assert(t, cmp.Contains(text, "exited with status 3: boom"))
 			}
 		}
 	})
