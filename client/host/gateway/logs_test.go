@@ -2,7 +2,6 @@ package gateway_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -192,7 +191,7 @@ func (w *fixture) twoClients(t *testing.T, first, second mcp.Era, perSession boo
 	})
 	s := w.server("up", w.era)
 	s.PerSession = perSession
-	var log bytes.Buffer
+	var log lockedBuffer
 	w.gateway.Close()
 	w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(w.downstream)
 	assert.NilError(w.t, w.gateway.Add(s))

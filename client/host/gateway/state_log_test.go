@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,32 +18,13 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// lockedText collects what is written to it, on any goroutine.
-type lockedText struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lockedText) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-// take returns what was written since the last call.
-func (l *lockedText) take() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	defer l.text.Reset()
-	return l.text.String()
-}
-
 // Each start, stop and failure of a server is one line of the log, also if no client asks for it.
 // What the program does with the manager is not logged: it knows who has asked for it.
 func TestChangesOfStateAreLogged(t *testing.T) {
 	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		w.gateway.Close()
-		var logged lockedText
+		var logged lockedBuffer
+		seen := 0
 		w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))}.New(
 			w.downstream)
 		s := w.server("up", mcp.Modern)
@@ -97,7 +77,8 @@ func TestChangesOfStateAreLogged(t *testing.T) {
 		} {
 			step.do()
 			time.Sleep(step.wait)
-			text := logged.take()
+			text := logged.String()[seen:]
+			seen += len(text)
 			lines := slices.Collect(strings.Lines(text))
 			assert.Equal(t, len(lines), len(step.want), "%s: %s", step.what, text)
 			for i, line := range lines {
