@@ -95,8 +95,8 @@ func (o Options) start(ctx context.Context, cmd Command, w eraPreference) (*Clie
 	if err != nil {
 		return nil, o.startError(err, "")
 	}
-	c, err := o.newClient(Stream(&pipes{ReadCloser: proc.Stdout(), stdin: proc.Stdin(),
-		ended: proc.Done(), closed: make(chan struct{})}), proc)
+	c, err := o.newClient(Stream(&pipes{stdout: proc.Stdout(), stdin: proc.Stdin(),
+		ended: make(chan struct{})}), proc)
 	if err != nil {
 		return nil, o.startError(err, "")
 	}
@@ -127,11 +127,18 @@ func (cmd Command) config() child.Config {
 
 // pipes are the stdout and stdin of a process as one stream.
 type pipes struct {
-	io.ReadCloser
+	stdout io.ReadCloser
 	stdin  io.WriteCloser
-	ended  <-chan struct{} // closed when the process has ended and its stdout is read
 	once   sync.Once
-	closed chan struct{}
+	ended  chan struct{} // closed at the end of stdout, and by Close
+}
+
+func (p *pipes) Read(b []byte) (int, error) {
+	n, err := p.stdout.Read(b)
+	if err != nil {
+		p.end()
+	}
+	return n, err
 }
 
 // Write returns an error only after the rest of stdout is read, if the process is ending: what it
@@ -144,7 +151,6 @@ func (p *pipes) Write(b []byte) (int, error) {
 		defer timer.Stop()
 		select {
 		case <-p.ended:
-		case <-p.closed:
 		case <-timer.C:
 		}
 	}
@@ -152,9 +158,11 @@ func (p *pipes) Write(b []byte) (int, error) {
 }
 
 func (p *pipes) Close() error {
-	p.once.Do(func() { close(p.closed) })
-	return errors.Join(p.stdin.Close(), p.ReadCloser.Close())
+	p.end()
+	return errors.Join(p.stdin.Close(), p.stdout.Close())
 }
+
+func (p *pipes) end() { p.once.Do(func() { close(p.ended) }) }
 
 // A Process describes the process of a server.
 type Process struct {
