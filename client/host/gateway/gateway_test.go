@@ -72,18 +72,28 @@ func withFixture(t *testing.T, era mcp.Era, test func(t *testing.T, w *fixture))
 func (w *fixture) server(id string, era mcp.Era) host.Server {
 	return host.Server{ID: id, Options: client.Options{Era: era, Logger: quiet},
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-			return o.Connect(ctx, w.pipe(w.up))
+			w.mu.Lock()
+			up := w.up
+			w.mu.Unlock()
+			return o.Connect(ctx, w.pipe(up))
 		}}
+}
+
+// replaceUp makes the next connections those of another server "up".
+func (w *fixture) replaceUp(s *server.Server) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.up = s
 }
 
 // pipe serves a server at one end of a pipe.
 func (w *fixture) pipe(s *server.Server) client.Transport {
 	clientEnd, serverEnd := net.Pipe()
+	w.mu.Lock()
 	if s == w.up {
-		w.mu.Lock()
 		w.upConn = serverEnd
-		w.mu.Unlock()
 	}
+	w.mu.Unlock()
 	w.serving.Go(func() { _ = s.Serve(context.Background(), serverEnd) })
 	return client.Stream(clientEnd)
 }

@@ -37,7 +37,7 @@ func withListFault(t *testing.T, fault func(ctx context.Context, method string) 
 			pins, err := pin.Open(filepath.Join(dir, era.String(), "pins.json"))
 			assert.NilError(t, err)
 			withFixture(t, era, func(t *testing.T, w *fixture) {
-				w.up = server.Options{Logger: quiet,
+				w.replaceUp(server.Options{Logger: quiet,
 					Middleware: []rpc.Middleware{func(next rpc.Handler) rpc.Handler {
 						return func(ctx context.Context, req *rpc.Request) (any, error) {
 							if err := fault(ctx, req.Method); err != nil {
@@ -45,7 +45,7 @@ func withListFault(t *testing.T, fault func(ctx context.Context, method string) 
 							}
 							return next(ctx, req)
 						}
-					}}}.New(server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog())
+					}}}.New(server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog()))
 				w.up.Integration().Declare(server.KindResource, server.KindPrompt)
 				w.add("verbatim", gives(result))
 				w.readable()

@@ -27,7 +27,7 @@ func TestMetaReachesServer(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		var mu sync.Mutex
 		got := map[string]mcp.Meta{} // by method
-		w.up = server.Options{Logger: quiet,
+		w.replaceUp(server.Options{Logger: quiet,
 			Middleware: []rpc.Middleware{func(next rpc.Handler) rpc.Handler {
 				return func(ctx context.Context, req *rpc.Request) (any, error) {
 					m := mcp.Meta{}
@@ -40,7 +40,7 @@ func TestMetaReachesServer(t *testing.T) {
 					mu.Unlock()
 					return next(ctx, req)
 				}
-			}}}.New(server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog())
+			}}}.New(server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog()))
 		w.add("verbatim", gives(result))
 		w.readable()
 		w.reopen(gateway.Options{}, w.server("up", w.era))
