@@ -13,6 +13,7 @@ import (
 // honest is a shell script of a server with one tool for each way to misbehave in a call. It reads
 // one line at a time, and recognizes the requests of a legacy client by their text.
 const honest = `
+stdwire() { cut -d' ' -f4 "/proc/$PPID/stat"; } # the parent of the guard of this process
 answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
 serve() {
 	while read -r line; do
@@ -25,8 +26,8 @@ serve() {
 		*'"tools/list"'*) answer "$id" '{"tools":[{"name":"ok","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}},{"name":"crash","inputSchema":{"type":"object"}},{"name":"interrupt","inputSchema":{"type":"object"}},{"name":"terminate","inputSchema":{"type":"object"}},{"name":"fail","inputSchema":{"type":"object"}}]}' ;;
 		*'"name":"ok"'*) answer "$id" '{"content":[{"type":"text","text":"fine"}]}' ;;
 		*'"name":"fail"'*) answer "$id" '{"content":[{"type":"text","text":"out of paper"}],"isError":true}' ;;
-		*'"name":"interrupt"'*) kill -INT $PPID ;;
-		*'"name":"terminate"'*) kill -TERM $PPID ;;
+		*'"name":"interrupt"'*) kill -INT $(stdwire) ;;
+		*'"name":"terminate"'*) kill -TERM $(stdwire) ;;
 		*'"name":"crash"'*) echo 'segmentation vault' >&2; exit 9 ;;
 		esac
 	done
