@@ -103,8 +103,8 @@ func TestDeadConnectionOfAList(t *testing.T) {
 	})
 }
 
-// A server that takes long to respond is not taken for dead: its calls are performed once. Even a
-// list that takes long succeeds.
+// The connection of a slow server is not dead: its calls are performed once, and even a slow list
+// succeeds.
 func TestSlowServerIsNotDead(t *testing.T) {
 	delay := time.Second
 	deadly(t, func() time.Duration { return delay },

@@ -128,9 +128,9 @@ func escape(text string, must func(r rune, word string) bool) string {
 // lookalikesInASCII are the ASCII characters that fonts draw alike.
 const lookalikesInASCII = "0O1lI|'`"
 
-// looksEqual reports whether a person may take one text for the other. White space counts for
-// nothing. Different characters at the same place may be taken for each other unless both are
-// ASCII, both are letters of one script that has no accents and variants, or both are pictures.
+// looksEqual reports whether two texts may look the same to a person. White space is ignored.
+// Two different characters at the same place may look the same unless both are ASCII, both are
+// letters of one script that has no accents and variants, or both are pictures.
 func looksEqual(a, b string) bool {
 	x, y := []rune(strings.ReplaceAll(a, " ", "")), []rune(strings.ReplaceAll(b, " ", ""))
 	for range maxCompared {

@@ -24,8 +24,8 @@
 // because servers offer different tools to different clients. If one of them changes, all
 // definitions of the server are [New].
 //
-// Servers are told apart by their ID and by where their definition is: two projects that have a
-// server with the same ID have pins of their own.
+// A server is identified by its ID and by the file that defines it, so that two projects, each with
+// a server of the same ID, have pins of their own.
 //
 // # First use
 //

@@ -12,17 +12,18 @@ import (
 	"github.com/stdwire/stdwire/internal/child"
 )
 
-// deadlines are the times until servers get SIGTERM and SIGKILL, and until this program is overdue,
-// in milliseconds.
+// deadlines are the times until servers get SIGTERM and SIGKILL, and until this program is overdue.
 type deadlines [3]time.Duration
+
+const ms = time.Millisecond
 
 // A host closes the stdin of this program, sends SIGTERM 2 s later and SIGKILL after 2 s more.
 // Everything is over 500 ms before.
 var (
-	afterInput  = deadlines{2250, 2900, 3450}
-	afterSignal = deadlines{500, 1000, 1450}
-	afterBoth   = deadlines{0, 750, 1400} // a signal after the end of the input
-	atOnce      = deadlines{0, 0, 500}    // a second signal
+	afterInput  = deadlines{2250 * ms, 2900 * ms, 3450 * ms}
+	afterSignal = deadlines{500 * ms, 1000 * ms, 1450 * ms}
+	afterBoth   = deadlines{0, 750 * ms, 1400 * ms} // a signal after the end of the input
+	atOnce      = deadlines{0, 0, 500 * ms}         // a second signal
 )
 
 // ErrEnding is the error of a start after servers have been told to end.
@@ -225,7 +226,7 @@ func (s *Servers) endBy(d deadlines, delay time.Duration) {
 		if i == 0 && d == atOnce {
 			continue
 		}
-		wait := delay + d[i]*time.Millisecond
+		wait := delay + d[i]
 		at := time.Now().Add(wait)
 		if timer := s.timers[i]; timer != nil && (!at.Before(s.due[i]) || !timer.Stop()) {
 			continue

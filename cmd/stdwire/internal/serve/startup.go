@@ -24,8 +24,8 @@ type startup struct {
 
 func newStartup() *startup { return &startup{done: make(chan struct{})} }
 
-// settle waits until the servers of g are listed, up to a limit, and ends the startup. 0 is
-// settleTimeout, and a negative limit is none.
+// settle waits until the servers of g are listed, up to a limit, and ends the startup. A limit
+// of 0 means settleTimeout; a negative one means that there is no limit.
 func (s *startup) settle(ctx context.Context, g *gateway.Gateway, limit time.Duration,
 	log *slog.Logger) {
 	limited, cancel := ctx, context.CancelFunc(func() {})
