@@ -57,8 +57,9 @@ func TestCancelledQuestion(t *testing.T) {
 			w.client(o, func(connected *client.Client) {
 				c = connected
 				_, err := c.CallTool(ctx, tool, nil)
-				assert.Assert(t, errors.Is(err, context.Canceled) ||
-					errors.Is(err, rpc.ErrClosed), "%s: %v", name, err)
+				// a client that is closing may still get the answer that it cannot be asked
+				assert.Assert(t, errors.Is(err, context.Canceled) || errors.Is(err, rpc.ErrClosed) ||
+					name == "gone" && errors.Is(err, rpc.ErrMethodNotFound), "%s: %v", name, err)
 				assert.Assert(t, <-ended != nil, name)
 				assert.Assert(t, time.Since(began) < time.Minute, name)
 			})
