@@ -32,7 +32,8 @@ func TestOutOfFiles(t *testing.T) {
 			assert.ErrorIs(t, err, syscall.EMFILE)
 			failed++
 		}
-		assert.Equal(t, openFiles(), before, "with %d more", more)
+		// fewer, if a file of an earlier test was closed only now
+		assert.Assert(t, openFiles() <= before, "with %d more", more)
 	}
 	assert.Assert(t, 6 <= failed && failed < 12, "failed %d times", failed)
 }
