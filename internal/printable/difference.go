@@ -209,7 +209,7 @@ func align(old, now string) (parts []part) {
 	for word := range words(b) {
 		y = append(y, word)
 	}
-	if len(x)*len(y) > maxAligned {
+	if int64(len(x))*int64(len(y)) > maxAligned {
 		add(a, b)
 		return appendEqual(parts, old[len(old)-after:])
 	}
