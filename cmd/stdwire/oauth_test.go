@@ -80,16 +80,20 @@ func protect(t *testing.T, a *authority, args ...string) *protected {
 	assert.NilError(t, err)
 	assert.NilError(t, cmd.Start())
 	lines := bufio.NewReader(stderr)
-	said, err := lines.ReadString('\n')
-	assert.NilError(t, err)
-	assert.Equal(t, said, "stdwire: accepting access tokens of "+a.url+", issued for "+audience+"\n")
-	rest, ok := "", false
-	for !ok { // servers of the configuration may start before
-		said, err = lines.ReadString('\n')
-		assert.NilError(t, err)
-		_, rest, ok = strings.Cut(said, "serving MCP at ")
-		assert.Assert(t, ok || strings.Contains(said, "level=INFO"), said)
+	said := func() string { // servers of the configuration may start meanwhile
+		for {
+			line, err := lines.ReadString('\n')
+			assert.NilError(t, err)
+			if !strings.Contains(line, "level=INFO") {
+				return line
+			}
+		}
 	}
+	assert.Equal(t, said(),
+		"stdwire: accepting access tokens of "+a.url+", issued for "+audience+"\n")
+	line := said()
+	_, rest, ok := strings.Cut(line, "serving MCP at ")
+	assert.Assert(t, ok, line)
 	address, _, _ := strings.Cut(rest, "/mcp")
 	logged := make(chan string, 1)
 	go func() {
