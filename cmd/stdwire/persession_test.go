@@ -39,8 +39,11 @@ func TestServeOwnProcesses(t *testing.T) {
 	assert.NilError(t, err)
 	assert.NilError(t, cmd.Start())
 	lines := bufio.NewReader(stderr)
-	line, err := lines.ReadString('\n')
-	assert.NilError(t, err)
+	line := ""
+	for !strings.Contains(line, "MCP at ") { // servers may start before
+		line, err = lines.ReadString('\n')
+		assert.NilError(t, err)
+	}
 	_, address, _ := strings.Cut(line, "MCP at ")
 	address, _, ok := strings.Cut(address, ",")
 	assert.Assert(t, ok, line)

@@ -73,7 +73,8 @@ func (s *site) start(address string) {
 	assert.NilError(s.t, s.process.Start())
 	in := bufio.NewReader(stderr)
 	line, err := in.ReadString('\n')
-	for s.preface != "" && strings.Contains(line, s.preface) {
+	for strings.Contains(line, "level=INFO") ||
+		s.preface != "" && strings.Contains(line, s.preface) {
 		line, err = in.ReadString('\n')
 	}
 	s.said = make(chan string, 1)
