@@ -377,7 +377,7 @@ func TestAppsArePinned(t *testing.T) {
 	c, err := connectUp(t.Context(), "", o)
 	assert.NilError(t, err)
 	defer func() { _ = c.Close(); _ = c.Wait() }()
-	identity, err := gateway.PinServer("a", c)
+	identity, err := gateway.PinServer("a", "", c)
 	assert.NilError(t, err)
 	definitions, err := gateway.Definitions(t.Context(), c, pin.App)
 	assert.NilError(t, err)

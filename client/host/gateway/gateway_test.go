@@ -607,7 +607,7 @@ func TestPins(t *testing.T) {
 				_, err := c.CallTool(t.Context(), "up__verbatim", nil)
 				assert.ErrorContains(t, err, "Unknown tool")
 				w.useUpstream("up", func(c *client.Client) {
-					s, err := gateway.PinServer("up", c)
+					s, err := gateway.PinServer("up", "", c)
 					assert.NilError(t, err)
 					var definitions []json.RawMessage
 					for text, err := range c.Integration().ToolDefinitions(t.Context()) {

@@ -228,7 +228,7 @@ func TestResourcesAndPromptsArePinned(t *testing.T) {
 					Detail: "a"}},
 			})
 			w.useUpstream("a", func(up *client.Client) {
-				identity, err := gateway.PinServer("a", up)
+				identity, err := gateway.PinServer("a", "", up)
 				assert.NilError(t, err)
 				accept := func(kind pin.Kind, texts iter.Seq2[json.RawMessage, error],
 					names ...string) {

@@ -35,10 +35,10 @@ func DeclareCapabilities(o *client.Options) {
 	apps.Declare(o)
 }
 
-// PinServer returns the identity in Options.Pins of a server whose [host.Server] has no Source. The
-// caller sets the Source of others. c is a client with the capabilities of [DeclareCapabilities].
-func PinServer(id string, c *client.Client) (pin.Server, error) {
-	return newPinServer(id, "", c.ServerInfo().Name)
+// PinServer returns the identity in Options.Pins of a server with the ID and Source of its
+// [host.Server]. c is a client with the capabilities of [DeclareCapabilities].
+func PinServer(id, source string, c *client.Client) (pin.Server, error) {
+	return newPinServer(id, source, c.ServerInfo().Name)
 }
 
 func newPinServer(id, source, name string) (pin.Server, error) {

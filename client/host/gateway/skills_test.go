@@ -134,7 +134,7 @@ func TestPinsOfSkills(t *testing.T) {
 			assert.Equal(t, item.Reason, gateway.ReasonChanged)
 			assert.Assert(t, cmp.Contains(item.Detail, "digest"))
 			w.useUpstream("up", func(at *client.Client) {
-				identity, err := gateway.PinServer("up", at)
+				identity, err := gateway.PinServer("up", "", at)
 				assert.NilError(t, err)
 				definitions, err := gateway.Definitions(t.Context(), at, pin.Skill)
 				assert.NilError(t, err)

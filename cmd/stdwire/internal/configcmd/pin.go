@@ -113,11 +113,10 @@ func (p *pinOptions) compare(ctx context.Context, std *term.Streams, pins *pin.F
 	t *target.Target) error {
 	id := t.Configured.ID
 	return t.UseWith(ctx, std, gateway.DeclareCapabilities, func(c *client.Client) error {
-		server, err := gateway.PinServer(id, c)
+		server, err := gateway.PinServer(id, t.Configured.Source(id), c)
 		if err != nil {
 			return err
 		}
-		server.Source = t.Configured.Source(id)
 		var all []comparison
 		for _, kind := range pin.Kinds() {
 			definitions, err := definitions(ctx, c, kind, t.ListTimeout)

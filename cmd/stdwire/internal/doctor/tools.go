@@ -291,13 +291,12 @@ func (r *Report) addForTools(severity, what string, names []string, hint string)
 // comparePins adds findings for differences from the pins. It does not write pins.
 func (r *Report) comparePins(pins *pin.File, c *client.Client,
 	all map[pin.Kind][]json.RawMessage, p *subject) {
-	server, err := gateway.PinServer(r.ID, c)
+	server, err := gateway.PinServer(r.ID, p.server.File, c)
 	if err != nil {
 		r.add(Warning, "it cannot be compared with its pins: "+err.Error(),
 			"stdwire serve does not offer it")
 		return
 	}
-	server.Source = p.server.File
 	look := "stdwire serve withholds them; see stdwire pin diff " + p.arguments
 	another := false
 	for _, kind := range pin.Kinds() {

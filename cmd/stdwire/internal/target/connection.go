@@ -75,7 +75,8 @@ func (t *Target) KeptServer(std *term.Streams, log func(id string) (*host.Log, e
 	s := host.Server{ID: cmp.Or(config.SuggestID(t.Name()), "server"), IdleStop: -1,
 		MaxArguments: math.MaxInt, MaxResult: math.MaxInt, Options: t.ClientOptions(std)}
 	if c := t.Configured.server; c != nil {
-		s.ID, s.Filter, s.MaxArguments, s.MaxResult = c.ID, c.Filter, c.MaxArguments, c.MaxResult
+		s.ID, s.Source, s.Filter = c.ID, c.File, c.Filter
+		s.MaxArguments, s.MaxResult = c.MaxArguments, c.MaxResult
 	}
 	// the command that calls has its own limit
 	s.Options.CallTimeout = cmp.Or(s.Options.CallTimeout, -1)

@@ -92,8 +92,8 @@ func (s *servers) configured(c *target.Selection, each *config.Server, log *slog
 			srv.login = target.LoginCommand(each.ID, "")
 		}
 	}
-	srv.upstream = host.Server{Filter: each.Filter, IdleStop: -1, Disabled: each.Disabled,
-		MaxArguments: math.MaxInt, MaxResult: math.MaxInt,
+	srv.upstream = host.Server{Source: each.File, Filter: each.Filter, IdleStop: -1,
+		Disabled: each.Disabled, MaxArguments: math.MaxInt, MaxResult: math.MaxInt,
 		Options: each.Options(client.Options{
 			Info: mcp.Implementation{Name: "stdwire", Version: command.Version()}, Logger: log}),
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {

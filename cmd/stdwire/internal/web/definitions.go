@@ -149,12 +149,11 @@ func (all *definitions) comparePins(srv *server, c *client.Client,
 		all.Pins = newProblem(err)
 		return
 	}
-	s, err := gateway.PinServer(srv.id, c)
+	s, err := gateway.PinServer(srv.id, srv.upstream.Source, c)
 	if err != nil {
 		all.Pins = newProblem(err)
 		return
 	}
-	s.Source = srv.file
 	for kind, list := range raw {
 		report, err := lock.Compare(s, kind, list)
 		if err != nil {
@@ -202,11 +201,10 @@ func (s *servers) accept(ctx context.Context, id string, kind pin.Kind, names []
 		if err != nil {
 			return err
 		}
-		server, err := gateway.PinServer(id, c)
+		server, err := gateway.PinServer(id, srv.upstream.Source, c)
 		if err != nil {
 			return err
 		}
-		server.Source = srv.file
 		list, err := gateway.Definitions(ctx, c, kind)
 		if err != nil {
 			return err

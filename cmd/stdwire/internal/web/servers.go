@@ -29,7 +29,7 @@ type server struct {
 	config   scan.Config
 	refusal  *problem // why it cannot be started; nil if it can
 	source   string   // where it is configured
-	file     string   // that defines it; "" if no configuration does
+	file     string   // that defines it and that the page can edit; "" for none
 	digest   string   // of the configured definition
 	disabled bool     // by the configuration
 	gateway  bool     // it is the gateway that the page watches
