@@ -204,7 +204,7 @@ func (c *Client) prepareRetry(ctx context.Context, r *call, lost *session, err e
 	if headers {
 		err = c.refreshHeaderTools(limited, r.tool, refusal)
 	} else {
-		err = c.renewSession(limited, lost)
+		err = c.renewSession(limited, lost, doubtful)
 	}
 	switch {
 	case err != nil && limited.Err() != nil:

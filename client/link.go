@@ -30,8 +30,8 @@ var ErrSessionLost = errors.New("the server has forgotten the session")
 
 // ErrSessionRefused matches the error with which a transport fails a request that the server
 // refused without processing it, for a reason that may be that the session no longer exists. If the
-// server then begins a new session, the client sends the request again, once; if not, the call
-// fails with the error as it is.
+// server refuses a ping too and begins a new session, the client sends the request again, once; if
+// not, the call fails with the error as it is.
 var ErrSessionRefused = errors.New("the server may have forgotten the session")
 
 // Limits returns the limits of received messages.
@@ -67,7 +67,7 @@ func (l *Link) Missed() { l.c.assumeChanged() }
 // from the first notification on.
 func (l *Link) Renewer() func(ctx context.Context) error {
 	present := l.c.session.Load()
-	return func(ctx context.Context) error { return l.c.renewSession(ctx, present) }
+	return func(ctx context.Context) error { return l.c.renewSession(ctx, present, false) }
 }
 
 // OnAbandon, called in Open, sets a function that is called for each request that is dropped

@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // renewSession replaces a session that the server no longer knows (2025-11-25, Transports, "Session
 // Management"), and restores the log level and the subscriptions. If several calls find the session
-// lost, one of them renews it and the others wait.
-func (c *Client) renewSession(ctx context.Context, lost *session) error {
+// lost, one of them renews it and the others wait. If that is in doubt, a ping decides.
+func (c *Client) renewSession(ctx context.Context, lost *session, doubtful bool) error {
 	select {
 	case c.renewing <- struct{}{}:
 	case <-ctx.Done():
@@ -23,6 +24,9 @@ func (c *Client) renewSession(ctx context.Context, lost *session) error {
 	defer func() { <-c.renewing }()
 	if c.session.Load() != lost {
 		return nil
+	}
+	if doubtful && c.isSessionAlive(ctx) {
+		return errSessionAlive
 	}
 	h := handshaker{c: c, preference: eraPreference{mcp.Legacy, lost.revision}}
 	s, err := h.run(ctx)
@@ -38,6 +42,17 @@ func (c *Client) renewSession(ctx context.Context, lost *session) error {
 	}
 	c.background(c.resubscribe) // calls need not wait for it
 	return nil
+}
+
+var errSessionAlive = errors.New("the session still exists")
+
+// isSessionAlive reports whether the server answers a ping in the session.
+func (c *Client) isSessionAlive(ctx context.Context) bool {
+	pending, err := c.peer.Start(ctx, mcp.MethodPing, &call{meta: c.meta.Load()})
+	if err == nil {
+		err = pending.Wait(ctx, nil)
+	}
+	return err == nil || errors.Is(err, rpc.ErrMethodNotFound)
 }
 
 // resubscribe subscribes again to all resources after a legacy session was renewed.

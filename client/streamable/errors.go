@@ -32,8 +32,8 @@ const maxErrorBody = 64 << 10
 // (400, 404, 405 and others up to 501), so that a client which does not know the server's era may
 // try the older one. It does not match for 401, 403, 407, 408, 429, and 502 and above.
 //
-// A 401 without a challenge matches [client.ErrSessionRefused] if an earlier request of the session
-// was answered.
+// A 401 without a challenge and a 400 without a JSON-RPC error match [client.ErrSessionRefused] if
+// an earlier request of the session was answered.
 type StatusError struct {
 	Method string // POST, GET or DELETE
 	URL    string // without user, query and fragment, which may be secret
@@ -160,8 +160,8 @@ func (c *Conn) responseError(resp *http.Response, s *legacyState) error {
 		return m.Error
 	}
 	refused := newStatusError(resp, text)
-	refused.sessionRefused = s.answered && resp.StatusCode == http.StatusUnauthorized &&
-		!hasChallenge(resp)
+	refused.sessionRefused = s.answered && (resp.StatusCode == http.StatusBadRequest ||
+		resp.StatusCode == http.StatusUnauthorized && !hasChallenge(resp))
 	return refused
 }
 

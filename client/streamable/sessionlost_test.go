@@ -98,24 +98,33 @@ func TestSessionIsReplacedAfterRefusalThatMentionsIt(t *testing.T) {
 	}
 }
 
-// A 401 that gives no reason ends the session only if the server begins another.
-func TestSessionAfter401WithoutReason(t *testing.T) {
+// A refusal that gives no reason ends the session only if the server refuses a ping, too, and then
+// begins another session.
+func TestSessionAfterRefusalWithoutReason(t *testing.T) {
 	silent := respondWith(http.StatusUnauthorized, "text/plain", "Unauthorized")
-	t.Run("lost", func(t *testing.T) {
-		f := &sessionServer{result: initialized, call: answerCall}
-		inBubble(t, withLostSession(f, silent), func(t *testing.T, s *testServer) {
-			c := s.connect(t, client.Options{Era: mcp.Legacy})
-			check(t, c)
-			f.forgotten.Store(true)
-			var calls sync.WaitGroup
-			for range 10 {
-				calls.Go(func() { check(t, c) })
-			}
-			calls.Wait()
-			assert.Equal(t, s.count("POST initialize"), 2)
-			assert.Equal(t, s.count("POST tools/call session-id=s2"), 10)
+	for name, told := range map[string]func(http.ResponseWriter, *recordedRequest){
+		"lost, 401":      silent,
+		"lost, 400":      respondWith(http.StatusBadRequest, "", ""),
+		"lost, a page":   respondWith(http.StatusBadRequest, "text/html", "<p>no valid state</p>"),
+		"lost, an error": respondWith(http.StatusBadRequest, "application/json", `{"error":"?"}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &sessionServer{result: initialized, call: answerCall}
+			inBubble(t, withLostSession(f, told), func(t *testing.T, s *testServer) {
+				c := s.connect(t, client.Options{Era: mcp.Legacy})
+				check(t, c)
+				f.forgotten.Store(true)
+				var calls sync.WaitGroup
+				for range 10 {
+					calls.Go(func() { check(t, c) })
+				}
+				calls.Wait()
+				assert.Equal(t, s.count("POST ping"), 1)
+				assert.Equal(t, s.count("POST initialize"), 2)
+				assert.Equal(t, s.count("POST tools/call session-id=s2"), 10)
+			})
 		})
-	})
+	}
 	t.Run("unauthorized", func(t *testing.T) {
 		f := &sessionServer{result: initialized, call: answerCall}
 		var expired atomic.Bool
@@ -141,7 +150,7 @@ func TestSessionAfter401WithoutReason(t *testing.T) {
 			assert.Equal(t, s.count("POST tools/call session-id=s1"), 5)
 		})
 	})
-	t.Run("one tool unauthorized", func(t *testing.T) {
+	t.Run("one tool refused", func(t *testing.T) {
 		f := &sessionServer{result: initialized, call: silent}
 		inBubble(t, f.answer, func(t *testing.T, s *testServer) {
 			c := s.connect(t, client.Options{Era: mcp.Legacy})
@@ -169,8 +178,8 @@ func TestSessionAfter401WithoutReason(t *testing.T) {
 				_, err := call(t, c)
 				assert.ErrorContains(t, err, "401 Unauthorized")
 			}
-			assert.Equal(t, s.count("POST initialize"), 2)
-			assert.Equal(t, s.count("POST tools/call"), 1+2+2)
+			assert.Equal(t, s.count("POST initialize"), 1) // the server answers pings
+			assert.Equal(t, s.count("POST tools/call session-id=s1"), 1+3)
 		})
 	})
 	t.Run("with a challenge", func(t *testing.T) {
@@ -199,9 +208,6 @@ func TestSessionIsKeptAfterOther400(t *testing.T) {
 				"No valid session ID provided")
 		},
 		"words on the way": refusing400(-32000, "null", "the tool weather says: no valid session"),
-		"nothing":          respondWith(http.StatusBadRequest, "", ""),
-		"a page": respondWith(http.StatusBadRequest, "text/html",
-			"<p>no valid session</p>"),
 		"forbidden": respondWith(http.StatusForbidden, "text/plain",
 			"No valid session ID provided"),
 	} {

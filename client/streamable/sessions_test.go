@@ -47,6 +47,8 @@ func (f *sessionServer) answer(w http.ResponseWriter, r *recordedRequest) {
 		f.get(w, r)
 	case r.message.ID == nil || r.message.Method == "":
 		w.WriteHeader(http.StatusAccepted)
+	case r.message.Method == mcp.MethodPing:
+		answerJSON(w, r, `{}`)
 	default:
 		f.call(w, r)
 	}
