@@ -10,6 +10,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc"
 )
 
 // A Kind is the kind of a line of a recording.
@@ -40,6 +41,10 @@ type Message struct {
 	RequestFrame int64   `json:"of,omitempty"`
 	Ms           float64 `json:"ms,omitempty"`
 	Failed       string  `json:"failed,omitempty"`
+
+	// RequestID is set in a response that has the id of its request in another notation, such as
+	// "1" for 1: the id of the request.
+	RequestID json.RawMessage `json:"of_id,omitempty"`
 
 	Size int64 `json:"size,omitempty"` // in bytes
 }
@@ -188,13 +193,42 @@ func (open openRequests) match(m *Message, from Direction, frame int64, seconds 
 		}
 		open[requestKey{from, string(m.ID)}] = requestInfo{frame, seconds, m.Method, m.Subject}
 	case Response:
-		k := requestKey{from.Other(), string(m.ID)}
+		id := requestID(m.ID, func(id string) bool {
+			_, ok := open[requestKey{from.Other(), id}]
+			return ok
+		})
+		k := requestKey{from.Other(), id}
 		if q, ok := open[k]; ok {
 			delete(open, k)
+			if id != string(m.ID) {
+				m.RequestID = json.RawMessage(id)
+			}
 			m.RequestFrame, m.Method, m.Subject, m.Ms = q.frame, q.method, q.subject,
 				milliseconds(seconds-q.seconds)
 		}
 	}
+}
+
+// requestID returns the id of the request that a response is for: that of the response, or the same
+// integer in its usual notation, if only a request with that id is open. Package rpc does the same.
+func requestID(response []byte, isOpen func(id string) bool) string {
+	if id := string(response); isOpen(id) {
+		return id
+	}
+	if id, err := rpc.ParseID(response); err == nil {
+		if integer, ok := id.Integer(); ok && isOpen(integer.String()) {
+			return integer.String()
+		}
+	}
+	return string(response)
+}
+
+// requestID returns the id of the request that a response is for, as the request has it.
+func (m *Message) requestID() string {
+	if m.RequestID != nil {
+		return string(m.RequestID)
+	}
+	return string(m.ID)
 }
 
 // milliseconds rounds to whole microseconds.

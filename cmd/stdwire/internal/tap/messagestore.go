@@ -72,8 +72,8 @@ func (s *messageStore) frame(f rawFrame) {
 
 func (s *messageStore) add(stored storedMessage) {
 	m := parseMessage(stored.text, stored.sha256 == "")
-	id := string(m.ID)
 	s.update(func() {
+		id := requestID(m.ID, func(id string) bool { return s.pending[id] })
 		switch {
 		case s.size+stored.memory() > maxStored:
 		case m.Kind == Response && s.pending[id]:
@@ -81,7 +81,7 @@ func (s *messageStore) add(stored storedMessage) {
 			s.responses[id] = stored
 			s.size += stored.memory()
 		case m.Kind == Request:
-			stored.text = []byte(id)
+			stored.text = m.ID
 			s.requests[m.Method] = append(s.requests[m.Method], stored)
 			s.size += stored.memory()
 		}

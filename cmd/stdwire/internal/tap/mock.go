@@ -173,7 +173,7 @@ func (m *Mock) owner(method string, params []byte) *exchange {
 
 // addResponse adds a response of either side.
 func (m *Mock) addResponse(r *Record, message Message, text []byte) {
-	key := exchangeKey{message.RequestFrame, string(message.ID)}
+	key := exchangeKey{message.RequestFrame, message.requestID()}
 	if r.From == FromClient {
 		if s := m.serverRequests[key]; s != nil {
 			s.answered = slices.Contains(m.open, s.exchange)

@@ -104,6 +104,14 @@ func TestMockMatches(t *testing.T) {
 	c.close(t, nil, "tools/call t 7")
 }
 
+// A recorded response may have the id of its request in another notation.
+func TestMockOtherIDs(t *testing.T) {
+	c := startMock(t, Options{},
+		`> {"id":1,"method":"a"}`, `< {"id":"1","result":"one"}`)
+	c.exchange(t, `> {"id":5,"method":"a"}`, `< {"id":5,"result":"one"}`)
+	c.close(t, nil, "")
+}
+
 func TestMockInitialize(t *testing.T) {
 	c := startMock(t, Options{},
 		`> {"id":1,"method":"initialize","params":{"protocolVersion":"a","clientInfo":{}}}`,

@@ -79,6 +79,43 @@ func TestRecording(t *testing.T) {
 `)
 }
 
+// A response with the id of its request in another notation is for that request, unless a request
+// with exactly its id is open. A request is never taken for another.
+func TestOtherIDs(t *testing.T) {
+	got := record(t, Options{},
+		`> {"id":77,"method":"a"}`+"\n", `> {"id":"77","method":"b"}`+"\n",
+		`< {"id":"77","result":{}}`+"\n", `< {"id":"77","result":{}}`+"\n",
+		`< {"id":"77","result":{}}`+"\n",
+		`> [{"id":8,"method":"c"},{"id":"x","method":"d"}]`+"\n",
+		`< [{"id":8.0,"result":{}},{"id":"\u0078","result":{}}]`+"\n",
+		`> {"id":"9","method":"e"}`+"\n", `< {"id":9,"result":{}}`+"\n",
+	)
+	all, err := read(got)
+	assert.Equal(t, err, io.EOF)
+	var s Stats
+	var lines []string
+	for _, r := range all {
+		s.Add(r)
+		messages, _ := r.All()
+		for _, m := range messages {
+			if m.Kind == Response {
+				lines = append(lines, fmt.Sprintf("%s %d %s %s", m.ID, m.RequestFrame, m.Method,
+					m.RequestID))
+			}
+		}
+	}
+	assert.DeepEqual(t, lines, []string{`"77" 2 b `, `"77" 1 a 77`, `"77" 0  `, `8.0 6 c 8`,
+		`"\u0078" 0  `, `9 0  `})
+	report := s.Report()
+	assert.Equal(t, report.OtherIDs, int64(2))
+	lines = nil
+	for _, u := range report.Unanswered {
+		lines = append(lines, u.Method)
+	}
+	assert.DeepEqual(t, lines, []string{"d", "e"})
+	assert.Equal(t, len(report.Unmatched), 3)
+}
+
 func TestLatency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var to bytes.Buffer

@@ -171,7 +171,7 @@ func (p *player) write(frame []byte) error {
 func (p *player) awaitResponses(ctx context.Context, record *Record) error {
 	messages, texts := record.All()
 	for i, m := range messages {
-		if m.Kind != Response || m.RequestFrame == 0 || !p.store.isExpected(string(m.ID)) {
+		if m.Kind != Response || m.RequestFrame == 0 || !p.store.isExpected(m.requestID()) {
 			continue
 		}
 		if err := p.compare(ctx, record, m, texts[i]); err != nil {
@@ -182,7 +182,7 @@ func (p *player) awaitResponses(ctx context.Context, record *Record) error {
 }
 
 func (p *player) compare(ctx context.Context, record *Record, m Message, old []byte) error {
-	now, err := p.await(ctx, messageKey{id: string(m.ID)})
+	now, err := p.await(ctx, messageKey{id: m.requestID()})
 	c := Comparison{N: record.N, Message: m, Missing: now.text == nil}
 	switch {
 	case c.Missing:

@@ -108,6 +108,25 @@ func TestReplay(t *testing.T) {
 	})
 }
 
+// The recorded server, the replayed one, or both write the id of a response in another notation.
+func TestReplayOtherIDs(t *testing.T) {
+	recording := record(t, Options{},
+		`> {"id":1,"method":"a"}`+"\n", `< {"id":"1","result":1}`+"\n",
+		`> {"id":2,"method":"b"}`+"\n", `< {"id":2,"result":2}`+"\n",
+		`> {"id":3,"method":"c"}`+"\n", `< {"id":"3","result":3}`+"\n")
+	synctest.Test(t, func(t *testing.T) {
+		lines, err := replay(t, recording, nil, func(l line, reply func(string, ...any)) {
+			if l.Method == "a" {
+				reply(`{"id":%s,"result":1}`, l.ID)
+				return
+			}
+			reply(`{"id":"%s","result":%[1]s}`, l.ID)
+		})
+		assert.NilError(t, err)
+		assert.DeepEqual(t, lines, []string{"2 response a", "4 response b", "6 response c"})
+	})
+}
+
 func TestReplayErrors(t *testing.T) {
 	calls := func(n int) (messages []string) {
 		for i := range n {

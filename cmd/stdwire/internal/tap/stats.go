@@ -33,6 +33,10 @@ type Report struct {
 	Unanswered []UnansweredRequest `json:"unanswered"` // requests without a response
 	Unmatched  []UnmatchedResponse `json:"unasked"`    // responses without a request
 
+	// OtherIDs is the number of responses with the id of their request in another notation, such as
+	// "1" for 1.
+	OtherIDs int64 `json:"other_ids,omitempty"`
+
 	// Missing is the number of frames that are not in the recording, which may explain Unanswered
 	// and Unmatched.
 	Missing int64 `json:"missing"`
@@ -133,12 +137,16 @@ func (s *Stats) message(r *Record, m Message, text []byte) {
 				UnmatchedResponse{r.N, r.From, m.ID, m.Failed})
 			return
 		}
+		id := m.requestID()
+		if id != string(m.ID) {
+			s.report.OtherIDs++
+		}
 		s.open[m.RequestFrame] = slices.DeleteFunc(s.open[m.RequestFrame],
-			func(u UnansweredRequest) bool { return string(u.ID) == string(m.ID) })
+			func(u UnansweredRequest) bool { return string(u.ID) == id })
 		if len(s.open[m.RequestFrame]) == 0 {
 			delete(s.open, m.RequestFrame)
 		}
-		delete(s.latest, requestKey{r.From.Other(), string(m.ID)})
+		delete(s.latest, requestKey{r.From.Other(), id})
 		s.method(r.From.Other(), m.Method).countResponse(m)
 	}
 }

@@ -183,7 +183,8 @@ func (t *Traces) identity(index uint64) telemetry.SpanContext {
 }
 
 func (t *Traces) response(r *Record, m *Message, text []byte) error {
-	e := t.open[frameKey{m.RequestFrame, requestKey{r.From.Other(), string(shortID(m.ID))}}]
+	e := t.open[frameKey{m.RequestFrame, requestKey{r.From.Other(),
+		string(shortID([]byte(m.requestID())))}}]
 	if e == nil {
 		return nil
 	}

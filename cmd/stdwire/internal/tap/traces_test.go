@@ -84,6 +84,16 @@ func spansOf(t *testing.T, recording string) (lines []string) {
 	return lines
 }
 
+// A response with the id of its request in another notation ends its span.
+func TestTracesOtherIDs(t *testing.T) {
+	var lines []string
+	for _, line := range spansOf(t, record(t, Options{}, `> {"id":1,"method":"a"}`+"\n",
+		`< {"id":"1","result":{}}`+"\n")) {
+		lines = append(lines, line[:strings.LastIndexByte(line, ' ')])
+	}
+	assert.DeepEqual(t, lines, []string{"3 a"}) // without an error.type
+}
+
 func TestTracesOfHostileRecordings(t *testing.T) {
 	const end = `{"t":9,"kind":"end","status":0,"client_bytes":1,"server_bytes":1}`
 	const cancelled = `"kind":"notification","method":"notifications/cancelled",` +

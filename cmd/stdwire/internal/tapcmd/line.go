@@ -17,6 +17,7 @@ import (
 //	←    0.126 #2 tools/call fs_read 6.41 ms 4.1 kB
 //	←    0.131 notifications/progress 80 B
 //	← !  0.140 #3 tools/call fs_raed 0.52 ms 110 B error -32602: Unknown tool
+//	← ?    0.148 #"4" tools/call fs_read 6.41 ms for #4, whose id it has in another notation 4.1 kB
 //	← ?  0.151 no message 21 B: Starting the server…
 func tapLines(r *tap.Record) []string {
 	switch r.Kind {
@@ -55,6 +56,10 @@ func tapLine(r *tap.Record, m tap.Message, text []byte) string {
 		mark, words = "?", append(words, "answers nothing")
 	case m.Kind == tap.Response:
 		words = append(words, fmt.Sprintf("%.2f ms", m.Ms))
+	}
+	if m.RequestID != nil {
+		mark, words = "?", append(words, fmt.Sprintf("for #%s, whose id it has in another notation",
+			m.RequestID))
 	}
 	if m.Failed != "" {
 		mark, trouble = "!", errorText(text)

@@ -29,18 +29,21 @@ func TestTapLines(t *testing.T) {
 	isError.Failed = "isError"
 	unasked := message(`{}`)
 	unasked.RequestFrame = 0
+	otherID := message(`{}`)
+	otherID.ID, otherID.RequestID = json.RawMessage(`"7"`), json.RawMessage(`7`)
 	request := message(`{}`)
 	request.From, request.Kind, request.SHA256 = tap.FromClient, tap.Request, "00"
 	batch := message(`[{},{}]`)
 	batch.Messages, batch.Kind = []tap.Message{{Kind: tap.Notification, Method: "n", Size: 2},
 		{Kind: tap.Junk, Size: 2}}, tap.Batch
 	for want, r := range map[string]tap.Record{
-		`←     61.500 #"x" tools/call a 1.50 ms 2.0 kB`:                    message(`{}`),
-		`← !   61.500 #"x" tools/call a 1.50 ms 2.0 kB error -1: no way`:   failed,
-		`← !   61.500 #"x" tools/call a 1.50 ms 2.0 kB isError: disk full`: isError,
-		`← ?   61.500 #"x" tools/call a answers nothing 2.0 kB`:            unasked,
-		`→     61.500 #"x" tools/call a 2.0 kB (cut)`:                      request,
-		"←     61.500 n 2 B\n← ?   61.500 no message 2 B: {}":              batch,
+		`←     61.500 #"x" tools/call a 1.50 ms 2.0 kB`:                                             message(`{}`),
+		`← !   61.500 #"x" tools/call a 1.50 ms 2.0 kB error -1: no way`:                            failed,
+		`← !   61.500 #"x" tools/call a 1.50 ms 2.0 kB isError: disk full`:                          isError,
+		`← ?   61.500 #"x" tools/call a answers nothing 2.0 kB`:                                     unasked,
+		`← ?   61.500 #"7" tools/call a 1.50 ms for #7, whose id it has in another notation 2.0 kB`: otherID,
+		`→     61.500 #"x" tools/call a 2.0 kB (cut)`:                                               request,
+		"←     61.500 n 2 B\n← ?   61.500 no message 2 B: {}":                                       batch,
 		`← ?    0.000 no message 5 B (unfinished): a \u202e`: {N: 1,
 			From: tap.FromServer, Text: "a\n\u202e", Partial: true,
 			Message: tap.Message{Kind: tap.Junk, Size: 5}},

@@ -18,7 +18,8 @@ func tapShowCommand() command.Command {
 		Summary: "show the messages of a recording",
 		Help: `Prints a line for each message: direction (→ from the client, ← from the server), time, id,
 method and tool, size, and for an answer its latency. ! marks errors; ? marks invalid messages and
-responses to no request. json prints the lines of the recording unchanged.
+responses to no request or with its id in another notation, such as "1" for 1. json prints the lines
+of the recording unchanged.
 
   stdwire tap show talk.jsonl --method tools/call --errors
   stdwire tap show talk.jsonl --id 7 -o json | jq .frame`,
@@ -37,10 +38,10 @@ responses to no request. json prints the lines of the recording unchanged.
 						return string(m.ID) == id || strings.Trim(string(m.ID), `"`) == id
 					})},
 				{Name: "--errors",
-					Help: "only errors, invalid messages, and responses to no request",
+					Help: "only errors and what ? marks",
 					Set: s.filter(func(m *tap.Message, _ string) bool {
 						return m.Failed != "" || m.Kind == tap.Junk || m.Kind == tap.Response &&
-							m.RequestFrame == 0
+							(m.RequestFrame == 0 || m.RequestID != nil)
 					})},
 				s.timeFlag("--from", "from this time after the start on",
 					func(r *tap.Record, at float64) bool { return r.Seconds >= at }),

@@ -79,6 +79,10 @@ func statsText(r *tap.Report) string {
 		return fmt.Sprintf("%s #%s %s (frame %d)", arrowOf(u.From),
 			printable.TruncateRunes(string(u.ID), 40), u.Failed, u.N)
 	})
+	if r.OtherIDs > 0 {
+		fmt.Fprintf(&b, "\nanswers with the id of their request in another notation, such as \"1\" for 1: %d\n",
+			r.OtherIDs)
+	}
 	if junk := r.Client.Junk + r.Server.Junk; junk > 0 {
 		fmt.Fprintf(&b, "\nno messages: → %d, ← %d\n", r.Client.Junk, r.Server.Junk)
 	}
