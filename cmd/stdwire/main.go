@@ -11,6 +11,7 @@ package main
 import (
 	"context"
 	"os"
+	"time"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
@@ -25,10 +26,14 @@ func main() {
 // overdue is the exit code of a program that does not end in time: that of SIGKILL in a shell.
 const overdue = 128 + 9
 
+// overdueNotice is how long it may take to print that this program is overdue.
+const overdueNotice = 20 * time.Millisecond
+
 // program runs the program and returns its exit code.
 func program() int {
 	std := term.ProcessStreams()
 	std.Servers.Overdue = func() {
+		time.AfterFunc(overdueNotice, func() { os.Exit(overdue) }) // if nobody reads stderr
 		std.Err.Printf("stdwire: the servers are killed, and it still runs: it ends now")
 		os.Exit(overdue)
 	}

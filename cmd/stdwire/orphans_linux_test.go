@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/big"
 	"os"
 	"os/exec"
@@ -84,8 +85,8 @@ func TestNoOrphans(t *testing.T) {
 	}
 }
 
-// However a command that starts a server ends, nothing is left of a server that ignores the end of
-// its stdin and SIGTERM, nor of its children and daemons.
+// However a command that starts a server, or runs in its place, ends, nothing is left of a server
+// that ignores the end of its stdin and SIGTERM, nor of its children and daemons.
 func TestNoOrphansOfServers(t *testing.T) {
 	ends := map[string]func(p *piped) error{
 		"SIGKILL": func(p *piped) error { return p.Process.Kill() },
@@ -103,7 +104,18 @@ func TestNoOrphansOfServers(t *testing.T) {
 			return errors.Join(p.in.Close(), p.Process.Signal(syscall.SIGTERM))
 		},
 	}
+	inPlace := map[string]func(p *piped) error{
+		"end of file": func(p *piped) error { return p.in.Close() },
+		// the command decides what SIGINT means, and this one ignores it
+		"SIGINT, then SIGTERM": func(p *piped) error {
+			return errors.Join(p.Process.Signal(os.Interrupt), p.Process.Signal(os.Interrupt),
+				p.Process.Signal(syscall.SIGTERM))
+		},
+	}
+	maps.Copy(inPlace, ends)
 	for name, args := range map[string][]string{
+		"tap":                      {"tap", "--live", "--"},
+		"bridge of framings":       {"bridge", "--"},
 		"serve":                    {"serve", "--config"},
 		"a gateway behind another": {"serve", "--config", "serve", "--config"},
 		"serve --http":             {"serve", "--http", "127.0.0.1:0", "--no-auth", "--config"},
@@ -114,6 +126,10 @@ func TestNoOrphansOfServers(t *testing.T) {
 		"web":                      {"web", "--"},
 		"connect":                  {"connect", "@x", "--foreground", "--"},
 	} {
+		ends := ends
+		if name == "tap" || name == "bridge of framings" {
+			ends = inPlace
+		}
 		for end := range ends {
 			t.Run(name+", "+end, func(t *testing.T) {
 				t.Parallel()

@@ -3,10 +3,13 @@ package main
 import (
 	"crypto/rand"
 	"fmt"
+	"io"
 	"math/big"
+	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 )
@@ -46,5 +49,32 @@ func TestTapLeavesNothingRunning(t *testing.T) {
 				return ""
 			})
 		}
+	}
+}
+
+// A tap whose stderr is full and whose stdout nobody reads ends in time.
+func TestTapEndsWithUnreadOutput(t *testing.T) {
+	r, full, err := os.Pipe()
+	assert.NilError(t, err)
+	defer r.Close()
+	defer full.Close()
+	assert.NilError(t, full.SetWriteDeadline(time.Now().Add(time.Second)))
+	_, _ = full.Write(make([]byte, 64<<10)) // the capacity of a pipe, or more
+	for name, script := range map[string]string{"messages": "echo '{}'", "a log": "echo log >&2"} {
+		cmd, _, _ := stdwire(t, "tap", "--live", "--", "sh", "-c",
+			"trap '' TERM; echo; while :; do "+script+"; done")
+		cmd.Stdout, cmd.Stderr = nil, full
+		stdout, err := cmd.StdoutPipe()
+		assert.NilError(t, err)
+		_, err = cmd.StdinPipe()
+		assert.NilError(t, err)
+		assert.NilError(t, cmd.Start())
+		t.Cleanup(func() { _ = cmd.Process.Kill() })
+		_, err = io.ReadFull(stdout, make([]byte, 1))
+		assert.NilError(t, err)
+		assert.NilError(t, cmd.Process.Signal(syscall.SIGTERM))
+		state, err := cmd.Process.Wait()
+		assert.NilError(t, err)
+		assert.Equal(t, state.ExitCode(), overdue, name)
 	}
 }

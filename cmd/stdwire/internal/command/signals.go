@@ -15,8 +15,9 @@ func (s SignalError) Error() string { return s.Signal.String() }
 
 // WithSignals returns a context that the first SIGINT, SIGTERM or SIGHUP cancels with a
 // [SignalError] as its cause. It calls received with this signal and the second one; a third ends
-// the process. SIGPIPE is ignored, because servers must still be stopped; the write fails instead.
-func WithSignals(parent context.Context, received func(os.Signal)) (context.Context,
+// the process. A signal for which received returns false does not count. SIGPIPE is ignored,
+// because servers must still be stopped; the write fails instead.
+func WithSignals(parent context.Context, received func(os.Signal) bool) (context.Context,
 	context.CancelFunc) {
 	h := new(HangupHandler)
 	ctx, cancel := context.WithCancelCause(context.WithValue(parent, hangupHandlerKey{}, h))
@@ -32,9 +33,10 @@ func WithSignals(parent context.Context, received func(os.Signal)) (context.Cont
 				if s == syscall.SIGHUP && h.Handle() {
 					continue
 				}
-				count++
 				cancel(SignalError{Signal: s})
-				received(s)
+				if received(s) {
+					count++
+				}
 			case <-stopped:
 				return
 			}

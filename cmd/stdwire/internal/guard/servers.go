@@ -123,13 +123,17 @@ func (s *Servers) remove(r *server) {
 }
 
 // Forward says that a command runs in place of this program and gets its signals. SIGINT and SIGHUP
-// do not end it then, and after SIGTERM it gets SIGKILL only. The caller calls remove when the
-// command has ended.
+// do not end it then, and after SIGTERM it gets SIGKILL only. At the end of the input it ends as
+// servers do. The caller calls remove when the command has ended.
 func (s *Servers) Forward(p *Process) (remove func()) {
 	if s == nil {
 		return func() {}
 	}
-	r, _ := s.add(forwarded{p})
+	return s.forward(command{p})
+}
+
+func (s *Servers) forward(group child.Group) (remove func()) {
+	r, _ := s.add(forwarded{group, s})
 	s.mu.Lock()
 	s.forwarding = true
 	s.mu.Unlock()
@@ -137,18 +141,35 @@ func (s *Servers) Forward(p *Process) (remove func()) {
 }
 
 // forwarded is a command whose signals its owner forwards.
-type forwarded struct{ p *Process }
+type forwarded struct {
+	child.Group
+	s *Servers
+}
 
-func (f forwarded) Pid() int         { return f.p.Pid() }
-func (f forwarded) Terminate() error { return nil }
-func (f forwarded) AwaitExit()       { <-f.p.Done() }
-func (f forwarded) Kill() error {
-	f.p.Kill()
+// Terminate sends SIGTERM unless the owner has forwarded one.
+func (f forwarded) Terminate() error {
+	f.s.mu.Lock()
+	signalled := f.s.signals > 0
+	f.s.mu.Unlock()
+	if signalled {
+		return nil
+	}
+	return f.Group.Terminate()
+}
+
+// command is a process as a group.
+type command struct{ p *Process }
+
+func (c command) Pid() int         { return c.p.Pid() }
+func (c command) Terminate() error { return c.p.Signal(syscall.SIGTERM) }
+func (c command) AwaitExit()       { <-c.p.Done() }
+func (c command) Kill() error {
+	c.p.Kill()
 	return nil
 }
 
-func (f forwarded) End() (int, syscall.Signal, error) {
-	exit := f.p.Exit()
+func (c command) End() (int, syscall.Signal, error) {
+	exit := c.p.Exit()
 	return exit.Code, exit.Signal, nil
 }
 
@@ -186,15 +207,16 @@ func (s *Servers) InputEnded() {
 }
 
 // Signalled says that this program has received SIGINT, SIGTERM or SIGHUP and ends now. A second
-// call kills all servers at once.
-func (s *Servers) Signalled(sig os.Signal) {
+// call kills all servers at once. It returns false if the command of Forward decides what the
+// signal means.
+func (s *Servers) Signalled(sig os.Signal) (ends bool) {
 	if s == nil {
-		return
+		return true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.forwarding && sig != syscall.SIGTERM {
-		return
+		return false
 	}
 	s.signals++
 	switch {
@@ -205,6 +227,7 @@ func (s *Servers) Signalled(sig os.Signal) {
 	default:
 		s.endBy(afterSignal, s.patience)
 	}
+	return true
 }
 
 // Served says that all requests are answered, so that DelaySignal no longer matters.

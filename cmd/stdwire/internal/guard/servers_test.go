@@ -3,6 +3,7 @@ package guard
 import (
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -48,9 +49,22 @@ func TestServersEndInTime(t *testing.T) {
 			[]event{{0, terminates}, {100, served}},
 			[]string{"600 SIGTERM", "1100 SIGKILL", "1550 overdue"}},
 		"no signal": {nil, []event{{0, served}}, nil},
-		"a command decides on SIGINT": {func(s *Servers) { s.forwarding = true },
+		// Its owner forwards SIGTERM, and the command decides what SIGINT means.
+		"a command: the input ends": {nil, []event{{0, closesInput}},
+			[]string{"2250 SIGTERM", "2900 SIGKILL", "3450 overdue"}},
+		"a command: SIGTERM": {nil, []event{{0, terminates}},
+			[]string{"1000 SIGKILL", "1450 overdue"}},
+		"a command: the input ends, then SIGTERM": {nil,
+			[]event{{0, closesInput}, {2000, terminates}},
+			[]string{"2750 SIGKILL", "3400 overdue"}},
+		"a command: two signals": {nil, []event{{0, terminates}, {200, terminates}},
+			[]string{"200 SIGKILL", "700 overdue"}},
+		"a command: SIGINT, then SIGTERM": {nil,
 			[]event{{0, interrupts}, {10, interrupts}, {20, terminates}},
-			[]string{"520 SIGTERM", "1020 SIGKILL", "1470 overdue"}},
+			[]string{"1020 SIGKILL", "1470 overdue"}},
+		"a command: SIGINT, then the input ends": {nil,
+			[]event{{0, interrupts}, {10, closesInput}},
+			[]string{"2260 SIGTERM", "2910 SIGKILL", "3460 overdue"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -63,7 +77,11 @@ func TestServersEndInTime(t *testing.T) {
 					got = append(got, fmt.Sprint(time.Since(began).Milliseconds(), " ", what))
 				}
 				s := &Servers{Overdue: func() { record("overdue") }}
-				s.add(recordedGroup{record})
+				if strings.HasPrefix(name, "a command: ") {
+					defer s.forward(recordedGroup{record})()
+				} else {
+					s.add(recordedGroup{record})
+				}
 				if tt.first != nil {
 					tt.first(s)
 				}

@@ -18,7 +18,8 @@ import (
 )
 
 // A Relay runs a command in place of this program: with its environment, stdin, stdout, stderr and
-// the signals that it receives. Package guard documents what happens to the command when this
+// the signals that it receives. After the end of stdin, and after SIGTERM, it has to end in the
+// time that [guard.Servers] gives it. Package guard documents what happens to the command when this
 // program is killed.
 type Relay struct {
 	Words []string
@@ -26,7 +27,7 @@ type Relay struct {
 
 	// Up copies stdin to the command, and Down copies its output to stdout, until the end or an
 	// error of either side. Then both sides are closed, so that each peer sees the end of the
-	// other.
+	// other. The end of what it reads is no error.
 	Up, Down func(to io.Writer, from io.Reader) error
 }
 
@@ -53,7 +54,9 @@ func (r *Relay) Run(ctx context.Context, std *term.Streams) (command.ExitStatus,
 	defer std.Servers.Forward(p)()
 	go func() {
 		// stdin may stay open longer than the command runs
-		_ = r.Up(p.Stdin(), os.Stdin)
+		if r.Up(p.Stdin(), os.Stdin) == nil {
+			std.Servers.InputEnded()
+		}
 		_, _ = p.Stdin().Close(), os.Stdin.Close()
 	}()
 	var out sync.WaitGroup

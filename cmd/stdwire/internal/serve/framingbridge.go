@@ -24,7 +24,9 @@ func BridgeCommand() command.Command {
 		Help: `Without --http and --url it converts framings. In MCP a message is a line; in the Language
 Server Protocol it has a Content-Length. The client is answered in its own framing; the server
 gets the other one, or that of --framing. White space is removed from a message that must become
-one line. Output of the server that is not a message goes to stderr.
+one line. Output of the server that is not a message goes to stderr. A server that goes on gets
+SIGTERM 2.25 seconds after the end of input and SIGKILL 0.65 seconds later, or SIGKILL a second
+after SIGTERM, as from serve.
 
   stdwire bridge -- ./server-with-content-length
   stdwire bridge --framing newline -- npx -y @modelcontextprotocol/server-memory

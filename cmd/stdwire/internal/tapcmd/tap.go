@@ -28,7 +28,8 @@ func TapCommand() command.Command {
 		Summary: "record the traffic between a client and a server",
 		Help: `Write stdwire tap in front of a server's command, wherever a client has it. It passes on every byte
 at once, in both directions, and also signals, the end of input, the server's stderr and its exit
-code (128 plus the number of a signal).
+code (128 plus the number of a signal). A server that goes on gets SIGTERM 2.25 seconds after the end
+of input and SIGKILL 0.65 seconds later, or SIGKILL a second after SIGTERM, as from serve.
 
 -o writes every frame to a file of JSON lines that only you can read, with its time, size, method
 and id, and for an answer its request and latency. Messages never wait for the file; frames that
