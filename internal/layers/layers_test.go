@@ -46,6 +46,7 @@ var layers = []struct {
 	{"internal/yaml", []string{"internal/jsonscan", "internal/lazyregexp"}},
 	{"internal/render", []string{"internal/jsonscan", "internal/printable", "internal/terminal"}},
 	{"internal/jsondiff", []string{"internal/jsonscan", "internal/printable"}},
+	{"internal/jsonedit", []string{"internal/jsondiff", "internal/jsonscan", "internal/toml"}},
 	{"internal/processgroup", nil},
 	{"internal/child", []string{"internal/contain", "internal/printable", "internal/processgroup"}},
 	{"internal/lograte", []string{"internal/contain"}},
@@ -120,7 +121,7 @@ var layers = []struct {
 	{"client/host/config",
 		[]string{
 			"internal/userfile", "internal/atomicfile", "internal/hostname", "internal/jsonscan", "internal/near",
-			"internal/shellwords", "internal/toml", "rpc/mcp", "client", "client/host"}},
+			"internal/jsonedit", "internal/shellwords", "rpc/mcp", "client", "client/host"}},
 
 	{"cmd/stdwire/internal/lineedit", []string{
 		"internal/userfile", "internal/atomicfile", "internal/printable", "internal/terminal",
@@ -143,6 +144,8 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/registry", []string{
 		"internal/jsonscan",
+		"client/host/config"}},
+	{"cmd/stdwire/internal/appfile", []string{"internal/jsonscan", "internal/jsonedit", "client/host",
 		"client/host/config"}},
 	{"cmd/stdwire/internal/ops/fs", []string{
 		"internal/userfile", "internal/atomicfile", "internal/printable", "dispatch/quota", "dispatch",
@@ -216,13 +219,15 @@ var layers = []struct {
 		"client", "client/host/pin", "internal/shellwords",
 		"client/host/gateway", "client/host/config", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/output",
-		"cmd/stdwire/internal/target", "cmd/stdwire/internal/registry",
+		"cmd/stdwire/internal/target", "cmd/stdwire/internal/registry", "cmd/stdwire/internal/appfile",
 	}},
 	{"cmd/stdwire/internal/configfile", []string{
 		"internal/atomicfile", "client/host/config", "cmd/stdwire/internal/command",
+		"cmd/stdwire/internal/appfile",
 	}},
 	{"cmd/stdwire/internal/installcmd", []string{
 		"internal/near", "cmd/stdwire/internal/configfile", "client/host", "client/host/config",
+		"cmd/stdwire/internal/appfile",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
 	}},
 	{"cmd/stdwire/internal/authcmd", []string{
@@ -289,7 +294,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/relay",
 		"cmd/stdwire/internal/savedcall", "cmd/stdwire/internal/load", "cmd/stdwire/internal/doctor",
 		"cmd/stdwire/internal/control", "cmd/stdwire/internal/ops/host",
-		"cmd/stdwire/internal/serve", "cmd/stdwire/internal/configfile",
+		"cmd/stdwire/internal/serve", "cmd/stdwire/internal/configfile", "cmd/stdwire/internal/appfile",
 		"cmd/stdwire/internal/registry",
 	}},
 	{"cmd/stdwire/internal/bundlecmd", []string{

@@ -4,26 +4,28 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/jsonedit"
 )
 
 // These are members that only Codex has.
 
 // variable returns the expansion of the variable that a text names.
-func (r *reader) variable(v value, name string) string {
+func (r *reader) variable(v jsonedit.Value, name string) string {
 	text := "${env:" + name + "}"
 	if variablePattern.FindString(text) != text {
-		r.errorf(v.start, "%s: %.60q cannot be the name of a variable", r.field, namePrefix(name))
+		r.errorf(v.Start, "%s: %.60q cannot be the name of a variable", r.field, namePrefix(name))
 	}
 	return text
 }
 
 // readBearerVariable reads the name of the variable that has the token.
-func (r *reader) readBearerVariable(v value) {
+func (r *reader) readBearerVariable(v jsonedit.Value) {
 	r.addHeaders(v, map[string]string{"Authorization": "Bearer " + r.variable(v, r.readString(v))})
 }
 
 // readHeaderVariables reads headers whose values are the names of variables.
-func (r *reader) readHeaderVariables(v value) {
+func (r *reader) readHeaderVariables(v jsonedit.Value) {
 	all := r.readMap(v)
 	for header, name := range all {
 		all[header] = r.variable(v, name)
@@ -32,18 +34,18 @@ func (r *reader) readHeaderVariables(v value) {
 }
 
 // readVariableNames reads the variables to pass on: their names, or objects with a name.
-func (r *reader) readVariableNames(v value) {
-	if !v.isArray() {
+func (r *reader) readVariableNames(v jsonedit.Value) {
+	if !v.IsArray() {
 		r.typeError(v, "an array of names")
 		return
 	}
-	for _, element := range v.elements() {
-		if named, ok := element.member("name"); ok {
+	for _, element := range v.Elements() {
+		if named, ok := element.Member("name"); ok {
 			element = named
 		}
-		name, ok := element.string()
+		name, ok := element.AsString()
 		if !ok || !variableName.MatchString(name) {
-			r.errorf(element.start, "%s must be an array of names of variables", r.field)
+			r.errorf(element.Start, "%s must be an array of names of variables", r.field)
 			return
 		}
 		r.server.InheritEnv = append(r.server.InheritEnv, name)
@@ -52,10 +54,10 @@ func (r *reader) readVariableNames(v value) {
 
 // readSeconds reads a number of seconds, which may have a fraction. 0 means no limit and becomes
 // negative.
-func (r *reader) readSeconds(v value) time.Duration {
-	n, err := strconv.ParseFloat(string(v.raw()), 64)
+func (r *reader) readSeconds(v jsonedit.Value) time.Duration {
+	n, err := strconv.ParseFloat(string(v.JSON()), 64)
 	if err != nil || !(n >= 0) || n > maxTime.Seconds() {
-		r.errorf(v.start, "%s must be a number of seconds, 30 days at most; 0 means no limit", r.field)
+		r.errorf(v.Start, "%s must be a number of seconds, 30 days at most; 0 means no limit", r.field)
 		return 0
 	}
 	return negativeIfZero(time.Duration(math.Ceil(n*1000)) * time.Millisecond)

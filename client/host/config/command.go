@@ -4,20 +4,21 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/stdwire/stdwire/internal/jsonedit"
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
 // readCommand reads a program, which may include arguments.
-func (r *reader) readCommand(v value) {
+func (r *reader) readCommand(v jsonedit.Value) {
 	s := r.server
-	if v.isObject() && r.extensions {
+	if v.IsObject() && r.extensions {
 		r.readCommandObject(v)
 		return
 	}
-	if v.isArray() {
+	if v.IsArray() {
 		words := r.readStrings(v)
 		if len(words) == 0 || words[0] == "" {
-			r.errorf(v.start, "the first element of command must be the program")
+			r.errorf(v.Start, "the first element of command must be the program")
 			return
 		}
 		s.Command, s.Args = words[0], append(words[1:], s.Args...)
@@ -30,29 +31,29 @@ func (r *reader) readCommand(v value) {
 	}
 	words := splitCommand(line)
 	if len(words) < 2 {
-		r.warnf(v.start, "command contains spaces and is not a file")
+		r.warnf(v.Start, "command contains spaces and is not a file")
 		return
 	}
 	s.Command, s.Args = words[0], append(words[1:], s.Args...)
-	r.warnf(v.start,
+	r.warnf(v.Start,
 		"command contains spaces and is not a file: it is split; write its arguments as args")
 }
 
 // readCommandObject reads the older form of Zed.
-func (r *reader) readCommandObject(v value) {
+func (r *reader) readCommandObject(v jsonedit.Value) {
 	for _, m := range r.members(v) {
-		r.field = "command." + m.name
-		switch m.name {
+		r.field = "command." + m.Name
+		switch m.Name {
 		case "path":
-			r.server.Command = r.readString(m.value)
+			r.server.Command = r.readString(m.Value)
 		case "args":
-			r.server.Args = append(r.readStrings(m.value), r.server.Args...)
+			r.server.Args = append(r.readStrings(m.Value), r.server.Args...)
 		case "env":
-			if m.data[m.start] != 'n' { // null
-				r.server.Env = r.readEnv(m.value)
+			if m.Data[m.Start] != 'n' { // null
+				r.server.Env = r.readEnv(m.Value)
 			}
 		default:
-			r.warnf(m.offset, "unknown field %.60q; it does nothing here", r.field)
+			r.warnf(m.Offset, "unknown field %.60q; it does nothing here", r.field)
 		}
 	}
 }
@@ -78,7 +79,7 @@ func splitCommand(line string) (words []string) {
 
 // exists reports whether a command is a file.
 func (r *reader) exists(command string) bool {
-	if rest, ok := cutHome(command); ok {
+	if rest, ok := CutHome(command); ok {
 		command = filepath.Join(r.environment.Home, rest)
 	}
 	if !filepath.IsAbs(command) {

@@ -67,8 +67,8 @@ var digestFiles = []string{
 	codexFile,
 }
 
-// The digests and encoded forms of definitions never change, because users' trust and pins depend on
-// them.
+// The digests and encoded forms of definitions never change, because users' trust and pins depend
+// on them.
 func TestDigests(t *testing.T) {
 	var b strings.Builder
 	write := func(s *Server) {

@@ -1,11 +1,10 @@
 package config
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/jsonedit"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -81,7 +80,7 @@ func (s *Server) Settings() (all []Setting) {
 	d.Command, d.Args, d.Cwd, d.Env, d.EnvFile, d.InheritEnv = "", nil, "", nil, "", nil
 	d.Type, d.URL, d.Headers, d.OAuth = "", "", nil, nil
 	d.TLSCA, d.TLSClientCert, d.TLSClientKey = "", "", ""
-	for name, value := range jsonscan.Members(encode(d)) {
+	for name, value := range jsonscan.Members(jsonedit.Encode(d)) {
 		text, ok := jsonscan.Text(value)
 		if !ok {
 			text = string(value)
@@ -116,7 +115,7 @@ func milliseconds(d time.Duration) *int64 {
 // JSON returns the definition in stdwire's own form on one line, with unknown members. Variables
 // are not expanded.
 func (s *Server) JSON() []byte {
-	text := encode(s.definition())
+	text := jsonedit.Encode(s.definition())
 	for _, o := range s.extraFields {
 		text = text[:len(text)-1]
 		if len(text) > 1 {
@@ -132,56 +131,30 @@ func (s *Server) JSON() []byte {
 // Encode returns a file in stdwire's own form, without a final line end: servers, and inputs and
 // profiles unless they are nil.
 func Encode(servers []*Server, inputs []Input, profiles map[string][]string) []byte {
-	text := append([]byte(`{"mcpServers":`), serversJSON(servers)...)
+	var all []jsonedit.Item
+	for _, s := range servers {
+		all = append(all, jsonedit.Item{Name: s.ID, JSON: s.JSON()})
+	}
+	text := append([]byte(`{"mcpServers":`), jsonedit.Object(all)...)
 	if len(inputs) > 0 {
-		var all []insertion
+		var all []jsonedit.Item
 		for _, input := range inputs {
-			all = append(all, insertion{"", input.JSON()})
+			all = append(all, jsonedit.Item{JSON: input.JSON()})
 		}
-		text = append(append(text, `,"inputs":`...), arrayJSON(all)...)
+		text = append(append(text, `,"inputs":`...), jsonedit.Array(all)...)
 	}
 	if len(profiles) > 0 {
-		text = append(append(text, `,"profiles":`...), encode(profiles)...)
+		text = append(append(text, `,"profiles":`...), jsonedit.Encode(profiles)...)
 	}
-	return indent(append(text, '}'), "", "  ")
-}
-
-// serversJSON returns an object of servers by id.
-func serversJSON(servers []*Server) []byte {
-	text := []byte{'{'}
-	for i, s := range servers {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = append(jsonscan.AppendString(text, s.ID), ':')
-		text = append(text, s.JSON()...)
-	}
-	return append(text, '}')
+	return jsonedit.Indent(append(text, '}'), "", "  ")
 }
 
 // JSON returns the description of an input on one line.
 func (input Input) JSON() []byte {
-	return encode(struct {
+	return jsonedit.Encode(struct {
 		Type        string `json:"type"`
 		ID          string `json:"id"`
 		Description string `json:"description,omitempty"`
 		Password    bool   `json:"password,omitempty"`
 	}{"promptString", input.ID, input.Description, input.Password})
-}
-
-// encode encodes values that cannot fail to encode.
-func encode(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(v)
-	return bytes.TrimRight(b.Bytes(), "\n")
-}
-
-// indent formats JSON over several lines, with prefix before all but the first, and step for each
-// level.
-func indent(text []byte, prefix, step string) []byte {
-	var b bytes.Buffer
-	_ = json.Indent(&b, text, prefix, step)
-	return b.Bytes()
 }

@@ -5,22 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
 )
-
-// bracePattern matches a variable as in opencode.
-var bracePattern = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
-
-// variablePattern matches a variable. Other text with a dollar sign, such as ${x%.c} of a shell, is
-// not changed.
-var variablePattern = regexp.MustCompile(
-	`\$\{(?:(env:)?([A-Za-z_][A-Za-z0-9_]*)(?:(:-)([^}]*))?|(input|file|command|config):([^}]*))\}`)
 
 // A MissingVariable is a variable without a value.
 type MissingVariable struct {
@@ -153,7 +143,7 @@ func (r *resolver) absolute(path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
-	return filepath.Join(cmp.Or(r.server.base, r.server.Workspace), path)
+	return filepath.Join(cmp.Or(r.server.Base, r.server.Workspace), path)
 }
 
 // pairs expands values in the order of their names, so that Ask is called in a fixed order.
@@ -171,77 +161,57 @@ func (r *resolver) pairs(field string, values map[string]string) map[string]stri
 
 // path expands text that may be a path.
 func (r *resolver) path(field, text string) string {
-	if rest, ok := cutHome(text); ok {
+	if rest, ok := CutHome(text); ok {
 		return r.env.Home + string(filepath.Separator) + r.expand(field, rest)
 	}
 	return r.expand(field, text)
 }
 
-// cutHome returns the rest of a path after ~/, on Windows also after ~\.
-func cutHome(path string) (rest string, ok bool) {
-	if len(path) < 2 || path[0] != '~' || !os.IsPathSeparator(path[1]) {
-		return path, false
-	}
-	return path[2:], true
-}
-
 // expand replaces the variables in text.
 func (r *resolver) expand(field, text string) string {
-	var b strings.Builder
-	end := 0
-	for _, m := range variablePattern.FindAllStringSubmatchIndex(text, -1) {
-		part := func(i int) string {
-			if m[2*i] < 0 {
-				return ""
-			}
-			return text[m[2*i]:m[2*i+1]]
-		}
-		b.WriteString(text[end:m[0]])
-		end = m[1]
+	return ReplaceVariables(text, func(v Variable) string {
 		var value, problem string
-		written := part(0)
-		if part(3) != "" {
-			written = "${" + part(1) + part(2) + "}" // the default may be a secret
-		}
-		if kind := part(5); kind != "" {
-			value, problem = r.lookupInput(kind, part(6))
-		} else {
-			value, problem = r.lookupVariable(part(1) != "", part(2), part(3) != "", part(4))
+		switch v.Namespace {
+		case "", "env":
+			value, problem = r.lookupVariable(v)
+		case "input":
+			value, problem = r.lookupInput(v.Name)
+		default:
+			problem = "is supported by other applications only"
 		}
 		if problem != "" {
+			written := v.Text
+			if v.HasDefault { // which may be a secret
+				written, _, _ = strings.Cut(v.Text, ":-")
+				written += "}"
+			}
 			r.missing = append(r.missing, MissingVariable{field, written, problem})
 		}
-		b.WriteString(value)
-	}
-	b.WriteString(text[end:])
-	return b.String()
+		return value
+	})
 }
 
 // lookupVariable returns the value of a variable, or the reason why it has none.
-func (r *resolver) lookupVariable(env bool, name string, hasDefault bool, def string) (value,
-	problem string) {
+func (r *resolver) lookupVariable(v Variable) (value, problem string) {
 	switch {
-	case strings.Contains(def, "${"):
+	case strings.Contains(v.Default, "${"):
 		return "", "has a default that contains a variable, which is not supported"
-	case !env && name == "workspaceFolder":
+	case v.Namespace == "" && v.Name == "workspaceFolder":
 		return r.server.Workspace, ""
-	case !env && name == "userHome":
+	case v.Namespace == "":
 		return r.env.Home, ""
 	}
-	value, ok := r.env.LookupEnv(name)
+	value, ok := r.env.LookupEnv(v.Name)
 	switch {
-	case hasDefault && (!ok || value == ""):
-		return def, ""
+	case v.HasDefault && (!ok || value == ""):
+		return v.Default, ""
 	case !ok:
-		return "", "is not set: set it, or write a default, as in ${" + name + ":-text}"
+		return "", "is not set: set it, or write a default, as in ${" + v.Name + ":-text}"
 	}
 	return value, ""
 }
 
-func (r *resolver) lookupInput(kind, id string) (value, problem string) {
-	if kind != "input" {
-		return "", "is supported by other applications only"
-	}
+func (r *resolver) lookupInput(id string) (value, problem string) {
 	if value, ok := r.answers[id]; ok {
 		return value, ""
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/jsonedit"
 	"github.com/stdwire/stdwire/internal/near"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -16,7 +17,7 @@ type field[R any] struct {
 	names []string
 	valueType
 	help string
-	read func(r R, v value)
+	read func(r R, v jsonedit.Value)
 }
 
 // fieldNames returns all names of the members of a server.
@@ -29,58 +30,58 @@ func fieldNames() (names []string) {
 
 // readMembers reads the members of v for target. prefix precedes their names in messages. Members
 // that are not fields are passed to unknown.
-func readMembers[R any](r *reader, v value, prefix string, target R, fields []field[R],
-	unknown func(member)) {
+func readMembers[R any](r *reader, v jsonedit.Value, prefix string, target R, fields []field[R],
+	unknown func(jsonedit.Member)) {
 	byName := map[string]*field[R]{}
 	for i := range fields {
 		for _, name := range fields[i].names {
 			byName[name] = &fields[i]
 		}
 	}
-	given := map[*field[R]]member{}
+	given := map[*field[R]]jsonedit.Member{}
 	for _, m := range r.members(v) {
-		f, known := byName[m.name]
-		if !known || m.name == "auth" && !m.isObject() || m.name == "tools" && r.toolsUnknown {
+		f, known := byName[m.Name]
+		if !known || m.Name == "auth" && !m.IsObject() || m.Name == "tools" && r.toolsUnknown {
 			// Cursor's auth is an object. In other applications auth has other meanings.
 			unknown(m)
 			continue
 		}
 		if first, duplicate := given[f]; duplicate {
-			r.errorf(m.offset, "%q means the same as %q at %s; remove one of them", prefix+m.name,
-				prefix+first.name, r.lineColumn(first.offset))
+			r.errorf(m.Offset, "%q means the same as %q at %s; remove one of them", prefix+m.Name,
+				prefix+first.Name, r.lineColumn(first.Offset))
 			continue
 		}
 		given[f] = m
-		r.field = prefix + m.name
-		f.read(target, m.value)
+		r.field = prefix + m.Name
+		f.read(target, m.Value)
 	}
 }
 
 // unknownField keeps an unknown member, and warns about it unless other applications commonly write
 // it.
-func (r *reader) unknownField(m member) {
-	if m.name != "tools" { // Codex's member, which Parse would read as stdwire's
-		r.server.extraFields = append(r.server.extraFields, extraField{m.name, m.raw()})
+func (r *reader) unknownField(m jsonedit.Member) {
+	if m.Name != "tools" { // Codex's member, which Parse would read as stdwire's
+		r.server.extraFields = append(r.server.extraFields, extraField{m.Name, m.JSON()})
 	}
-	if r.hasTooManyDiagnostics() || strings.HasPrefix(m.name, "$") || m.name == "description" ||
-		m.name == "name" {
+	if r.hasTooManyDiagnostics() || strings.HasPrefix(m.Name, "$") || m.Name == "description" ||
+		m.Name == "name" {
 		return
 	}
-	if match := near.Match(m.name, fieldNames()); match != "" && match != m.name {
-		r.warnf(m.offset, "unknown field %.60q; did you mean %s?", m.name, match)
+	if match := near.Match(m.Name, fieldNames()); match != "" && match != m.Name {
+		r.warnf(m.Offset, "unknown field %.60q; did you mean %s?", m.Name, match)
 		return
 	}
-	r.warnf(m.offset, "unknown field %.60q; it does nothing here", m.name)
+	r.warnf(m.Offset, "unknown field %.60q; it does nothing here", m.Name)
 }
 
 // typeError reports a value of the wrong type.
-func (r *reader) typeError(v value, what string) {
-	r.errorf(v.start, "%s must be %s, not %s", r.field, what, v.kind())
+func (r *reader) typeError(v jsonedit.Value, what string) {
+	r.errorf(v.Start, "%s must be %s, not %s", r.field, what, v.TypeName())
 }
 
 // readString reads a string.
-func (r *reader) readString(v value) string {
-	text, ok := v.string()
+func (r *reader) readString(v jsonedit.Value) string {
+	text, ok := v.AsString()
 	if !ok {
 		r.typeError(v, "text")
 	}
@@ -88,15 +89,15 @@ func (r *reader) readString(v value) string {
 }
 
 // readScalar reads a string. It accepts a boolean or a number as its text.
-func (r *reader) readScalar(v value) (string, bool) {
-	switch v.data[v.start] {
+func (r *reader) readScalar(v jsonedit.Value) (string, bool) {
+	switch v.Data[v.Start] {
 	case '"':
-		text, _ := v.string()
+		text, _ := v.AsString()
 		return r.normalizeVariables(text), true
 	case '{', '[', 'n':
 		return "", false
 	}
-	return string(v.raw()), true
+	return string(v.JSON()), true
 }
 
 // normalizeVariables converts variables to the form that Resolve expands.
@@ -107,43 +108,43 @@ func (r *reader) normalizeVariables(text string) string {
 	return text
 }
 
-func (r *reader) readStrings(v value) (all []string) {
-	if !v.isArray() {
+func (r *reader) readStrings(v jsonedit.Value) (all []string) {
+	if !v.IsArray() {
 		r.typeError(v, "an array of texts")
 		return nil
 	}
-	for i, element := range v.elements() {
+	for i, element := range v.Elements() {
 		text, ok := r.readScalar(element)
 		if !ok {
-			r.errorf(element.start, "%s[%d] must be text, not %s", r.field, i,
-				element.kind())
+			r.errorf(element.Start, "%s[%d] must be text, not %s", r.field, i,
+				element.TypeName())
 		}
 		all = append(all, text)
 	}
 	return all
 }
 
-func (r *reader) readMap(v value) map[string]string {
-	if !v.isObject() {
+func (r *reader) readMap(v jsonedit.Value) map[string]string {
+	if !v.IsObject() {
 		r.typeError(v, "an object of texts")
 		return nil
 	}
 	all := map[string]string{}
 	for _, m := range r.members(v) {
-		text, ok := r.readScalar(m.value)
+		text, ok := r.readScalar(m.Value)
 		if !ok {
-			r.errorf(m.start, "%s.%.60q must be text, not %s", r.field, m.name, m.kind())
+			r.errorf(m.Start, "%s.%.60q must be text, not %s", r.field, m.Name, m.TypeName())
 		}
-		all[m.name] = text
+		all[m.Name] = text
 	}
 	return all
 }
 
-func (r *reader) readEnv(v value) map[string]string {
+func (r *reader) readEnv(v jsonedit.Value) map[string]string {
 	all := r.readMap(v)
 	for name := range all {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			r.errorf(v.start, "%s: %.60q cannot be the name of a variable", r.field,
+			r.errorf(v.Start, "%s: %.60q cannot be the name of a variable", r.field,
 				namePrefix(name))
 		}
 	}
@@ -158,21 +159,21 @@ func namePrefix(name string) string {
 	return name
 }
 
-func (r *reader) readInheritEnv(v value) {
-	if all, ok := v.bool(); ok {
+func (r *reader) readInheritEnv(v jsonedit.Value) {
+	if all, ok := v.AsBool(); ok {
 		if all {
 			r.server.InheritEnv = []string{"*"}
 		}
 		return
 	}
-	if !v.isArray() {
+	if !v.IsArray() {
 		r.typeError(v, `true, or an array of names such as "AWS_*"`)
 		return
 	}
 	r.server.InheritEnv = r.readStrings(v)
 	for _, pattern := range r.server.InheritEnv {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			r.errorf(v.start, "inheritEnv: %.60q is not a pattern", pattern)
+			r.errorf(v.Start, "inheritEnv: %.60q is not a pattern", pattern)
 		}
 	}
 }
@@ -193,21 +194,21 @@ var transportNames = map[string]transport{
 	"sse": httpTransport,
 }
 
-func (r *reader) readTransport(v value) {
+func (r *reader) readTransport(v jsonedit.Value) {
 	word := r.readString(v)
 	r.transport = transportNames[strings.NewReplacer("-", "", "_", "", "+",
 		"").Replace(strings.ToLower(word))]
-	if r.transport == 0 && v.data[v.start] == '"' {
+	if r.transport == 0 && v.Data[v.Start] == '"' {
 		hint := near.Match(word,
 			[]string{"stdio", "local", "http", "streamable-http", "remote", "sse"})
 		if hint == "" {
 			hint = "stdio or http"
 		}
-		r.errorf(v.start, "%s: %.60q is not a transport; write %s", r.field, word, hint)
+		r.errorf(v.Start, "%s: %.60q is not a transport; write %s", r.field, word, hint)
 	}
 }
 
-func (r *reader) readEra(v value) {
+func (r *reader) readEra(v jsonedit.Value) {
 	switch word := r.readString(v); word {
 	case "auto":
 	case "modern":
@@ -215,12 +216,12 @@ func (r *reader) readEra(v value) {
 	case "legacy":
 		r.server.Era = mcp.Legacy
 	default:
-		r.errorf(v.start, "%s: %.60q is not auto, modern or legacy", r.field, word)
+		r.errorf(v.Start, "%s: %.60q is not auto, modern or legacy", r.field, word)
 	}
 }
 
-func (r *reader) readBool(v value) bool {
-	is, ok := v.bool()
+func (r *reader) readBool(v jsonedit.Value) bool {
+	is, ok := v.AsBool()
 	if !ok {
 		r.typeError(v, "true or false")
 	}
@@ -231,10 +232,10 @@ func (r *reader) readBool(v value) bool {
 const maxSize = 1 << 30
 
 // readSize reads a number of bytes.
-func (r *reader) readSize(v value) int {
-	n, ok := v.integer()
+func (r *reader) readSize(v jsonedit.Value) int {
+	n, ok := v.AsInt()
 	if !ok || n <= 0 || n > maxSize {
-		r.errorf(v.start, "%s must be a whole number of bytes, from 1 to %d", r.field, maxSize)
+		r.errorf(v.Start, "%s must be a whole number of bytes, from 1 to %d", r.field, maxSize)
 		return 0
 	}
 	return int(n)
@@ -244,10 +245,10 @@ func (r *reader) readSize(v value) int {
 const maxTime = 30 * 24 * time.Hour
 
 // readDuration reads a number of units. 0 means no limit and becomes negative.
-func (r *reader) readDuration(v value, unit time.Duration) time.Duration {
-	n, ok := v.integer()
+func (r *reader) readDuration(v jsonedit.Value, unit time.Duration) time.Duration {
+	n, ok := v.AsInt()
 	if !ok || n < 0 || n > math.MaxInt64/int64(unit) || time.Duration(n)*unit > maxTime {
-		r.errorf(v.start, "%s must be a whole number of %s, 30 days at most; 0 means no limit", r.field,
+		r.errorf(v.Start, "%s must be a whole number of %s, 30 days at most; 0 means no limit", r.field,
 			unitName(unit))
 		return 0
 	}
@@ -267,14 +268,14 @@ func negativeIfZero(d time.Duration) time.Duration {
 	return d
 }
 
-func (r *reader) readIdleStop(v value) {
+func (r *reader) readIdleStop(v jsonedit.Value) {
 	word := "0"
-	if n, ok := v.integer(); !ok || n != 0 {
+	if n, ok := v.AsInt(); !ok || n != 0 {
 		word = r.readString(v)
 	}
 	d, err := time.ParseDuration(word)
 	if err != nil || d < 0 || d > maxTime {
-		r.errorf(v.start,
+		r.errorf(v.Start,
 			`idleStop must be a duration such as "10m" or "1h30m", 30 days at most; 0 means never`)
 		return
 	}
@@ -295,7 +296,7 @@ func (r *reader) applyTimeout() {
 	}
 	d := r.readDuration(v, r.timeoutUnit)
 	if r.ambiguousTimeout && 0 < d && d < time.Second {
-		r.warnf(v.start,
+		r.warnf(v.Start,
 			"timeout is not used: in milliseconds it is too short; write %s",
 			name)
 		return

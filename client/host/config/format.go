@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/jsonedit"
 	"github.com/stdwire/stdwire/internal/near"
 )
 
@@ -14,7 +15,7 @@ import (
 // of members that differs between applications.
 type format struct {
 	keys             string // the path of keys to the servers, for messages
-	locate           func(root value, workspace string) (value, bool)
+	locate           func(root jsonedit.Value, workspace string) (jsonedit.Value, bool)
 	timeoutUnit      time.Duration // the unit of timeout
 	startTimeout     bool          // timeout limits the start, not a call
 	ambiguousTimeout bool          // applications that use the format differ in the unit of timeout
@@ -64,78 +65,78 @@ func (f format) asMCPProxy() format {
 
 // memberNamed returns a function that finds the member with this name, even if it is not an object,
 // so that findServers reports that.
-func memberNamed(key string) func(value, string) (value, bool) {
-	return func(root value, _ string) (value, bool) { return root.member(key) }
+func memberNamed(key string) func(jsonedit.Value, string) (jsonedit.Value, bool) {
+	return func(root jsonedit.Value, _ string) (jsonedit.Value, bool) { return root.Member(key) }
 }
 
 // settingsServers finds mcp.servers, unless it is a server with the name "servers".
-func settingsServers(root value, _ string) (value, bool) {
-	mcp, _ := root.member("mcp")
-	servers, ok := mcp.member("servers")
-	return servers, ok && servers.isObject() && !isServer(servers)
+func settingsServers(root jsonedit.Value, _ string) (jsonedit.Value, bool) {
+	mcp, _ := root.Member("mcp")
+	servers, ok := mcp.Member("servers")
+	return servers, ok && servers.IsObject() && !isServer(servers)
 }
 
 // opencode finds mcp if it is empty or contains a server.
-func opencode(root value, _ string) (value, bool) {
-	mcp, ok := root.member("mcp")
-	members := mcp.members()
-	return mcp, ok && mcp.isObject() &&
-		(len(members) == 0 || slices.ContainsFunc(members, func(m member) bool {
-			return isServer(m.value)
+func opencode(root jsonedit.Value, _ string) (jsonedit.Value, bool) {
+	mcp, ok := root.Member("mcp")
+	members := mcp.Members()
+	return mcp, ok && mcp.IsObject() &&
+		(len(members) == 0 || slices.ContainsFunc(members, func(m jsonedit.Member) bool {
+			return isServer(m.Value)
 		}))
 }
 
 // claudeProject finds mcpServers of the workspace's project.
-func claudeProject(root value, workspace string) (value, bool) {
-	projects, _ := root.member("projects")
-	own, ok := projects.member(workspace)
+func claudeProject(root jsonedit.Value, workspace string) (jsonedit.Value, bool) {
+	projects, _ := root.Member("projects")
+	own, ok := projects.Member(workspace)
 	if !ok { // on Windows Claude Code writes C:/repo; earlier versions write C:\repo
-		own, _ = projects.member(filepath.ToSlash(workspace))
+		own, _ = projects.Member(filepath.ToSlash(workspace))
 	}
-	return own.member("mcpServers")
+	return own.Member("mcpServers")
 }
 
 // wholeFile finds the root if all its members are servers.
-func wholeFile(root value, _ string) (value, bool) {
+func wholeFile(root jsonedit.Value, _ string) (jsonedit.Value, bool) {
 	found := false
-	for _, m := range root.members() {
+	for _, m := range root.Members() {
 		switch {
-		case isServer(m.value):
+		case isServer(m.Value):
 			found = true
-		case !strings.HasPrefix(m.name, "$"): // $schema
-			return value{}, false
+		case !strings.HasPrefix(m.Name, "$"): // $schema
+			return jsonedit.Value{}, false
 		}
 	}
 	return root, found
 }
 
 // isServer reports whether a value looks like the definition of a server.
-func isServer(v value) bool {
-	return slices.ContainsFunc(v.members(), func(m member) bool {
-		return m.name == "command" && !m.isObject() || slices.Contains(urlNames, m.name) &&
-			!m.isObject()
+func isServer(v jsonedit.Value) bool {
+	return slices.ContainsFunc(v.Members(), func(m jsonedit.Member) bool {
+		return m.Name == "command" && !m.IsObject() || slices.Contains(urlNames, m.Name) &&
+			!m.IsObject()
 	})
 }
 
 // definesTransport reports whether a definition has a command or a URL.
-func definesTransport(v value) bool {
-	return slices.ContainsFunc(v.members(), func(m member) bool {
-		return m.name == "command" || slices.Contains(urlNames, m.name)
+func definesTransport(v jsonedit.Value) bool {
+	return slices.ContainsFunc(v.Members(), func(m jsonedit.Member) bool {
+		return m.Name == "command" || slices.Contains(urlNames, m.Name)
 	})
 }
 
 // A serverSection is the part of a file that defines servers.
 type serverSection struct {
 	format
-	servers value
-	parent  value // the object with inputs and the default timeout
+	servers jsonedit.Value
+	parent  jsonedit.Value // the object with inputs and the default timeout
 }
 
 // findServers finds the servers of a file. It returns false if the file has no member for servers,
 // which is not an error.
-func (r *reader) findServers(root value) (serverSection, bool) {
-	if !root.isObject() {
-		r.errorf(root.start, "the file must be an object, not %s", root.kind())
+func (r *reader) findServers(root jsonedit.Value) (serverSection, bool) {
+	if !root.IsObject() {
+		r.errorf(root.Start, "the file must be an object, not %s", root.TypeName())
 		return serverSection{}, false
 	}
 	var section *serverSection
@@ -144,12 +145,12 @@ func (r *reader) findServers(root value) (serverSection, bool) {
 		switch {
 		case !ok:
 		case section != nil && f.keys != "mcp" && f.keys != "the whole file":
-			r.warnf(servers.start, "the servers under %s are not used: those under %s are", f.keys,
+			r.warnf(servers.Start, "the servers under %s are not used: those under %s are", f.keys,
 				section.keys)
 		case section != nil: // these formats also match files of an earlier format
-		case !servers.isObject():
-			r.errorf(servers.start, "%s must be an object of servers by their ids, not %s", f.keys,
-				servers.kind())
+		case !servers.IsObject():
+			r.errorf(servers.Start, "%s must be an object of servers by their ids, not %s", f.keys,
+				servers.TypeName())
 			return serverSection{}, false
 		default:
 			section = &serverSection{f, servers, root}
@@ -160,36 +161,36 @@ func (r *reader) findServers(root value) (serverSection, bool) {
 		return serverSection{}, false
 	}
 	if section.keys == "mcp.servers" {
-		section.parent, _ = root.member("mcp")
+		section.parent, _ = root.Member("mcp")
 	}
-	if _, ok := root.member("mcpProxy"); ok && section.keys == "mcpServers" {
+	if _, ok := root.Member("mcpProxy"); ok && section.keys == "mcpServers" {
 		section.format = section.asMCPProxy()
 	}
 	return *section, true
 }
 
 // warnNoServers adds a warning if the file should have servers.
-func (r *reader) warnNoServers(root value) {
-	members := root.members()
+func (r *reader) warnNoServers(root jsonedit.Value) {
+	members := root.Members()
 	if r.sharedFile || len(members) == 0 {
 		return
 	}
 	keys := "mcpServers, servers, context_servers, mcp.servers and mcp"
-	if r.toml != nil {
+	if r.TOML != nil {
 		keys = "mcp_servers"
 	}
 	for _, m := range members {
-		if m.name == "mcp" {
+		if m.Name == "mcp" {
 			continue // one of keys, without servers
 		}
-		if match := near.Match(m.name,
+		if match := near.Match(m.Name,
 			[]string{"mcpServers", "servers", "context_servers", "mcp_servers"}); match != "" {
-			r.warnf(m.offset,
+			r.warnf(m.Offset,
 				"the file has no servers under %s; %q is none of these: did you mean %s?", keys,
-				m.name, match)
+				m.Name, match)
 			return
 		}
 	}
-	r.warnf(root.start, "%s",
+	r.warnf(root.Start, "%s",
 		fmt.Sprintf("the file has no servers: there is nothing under %s", keys))
 }

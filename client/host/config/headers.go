@@ -1,9 +1,13 @@
 package config
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/stdwire/stdwire/internal/jsonedit"
+)
 
 // addHeaders adds the headers that v defines.
-func (r *reader) addHeaders(v value, added map[string]string) {
+func (r *reader) addHeaders(v jsonedit.Value, added map[string]string) {
 	if added == nil {
 		return
 	}
@@ -16,10 +20,10 @@ func (r *reader) addHeaders(v value, added map[string]string) {
 	}
 	for name, text := range added {
 		if !isToken(name) {
-			r.errorf(v.start, "headers: %.60q cannot be the name of a header", namePrefix(name))
+			r.errorf(v.Start, "headers: %.60q cannot be the name of a header", namePrefix(name))
 		}
 		if other, duplicate := seen[strings.ToLower(name)]; duplicate {
-			r.errorf(v.start, "headers: %q and %q are the same header; remove one of them",
+			r.errorf(v.Start, "headers: %q and %q are the same header; remove one of them",
 				min(name, other), max(name, other))
 		}
 		seen[strings.ToLower(name)] = name

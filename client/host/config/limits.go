@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/jsonedit"
 	"github.com/stdwire/stdwire/internal/near"
 )
 
@@ -89,17 +90,17 @@ func limitFields() (fields []field[*reader]) {
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
 // readLimits reads the limits of a gateway.
-func (r *reader) readLimits(root value) {
-	all, ok := root.member("limits")
+func (r *reader) readLimits(root jsonedit.Value) {
+	all, ok := root.Member("limits")
 	if !r.isNative || !ok {
 		return
 	}
 	r.field = "limits"
-	if !all.isObject() {
+	if !all.IsObject() {
 		r.typeError(all, "an object")
 		return
 	}
-	r.file.limitsAt = r.position(all.start)
+	r.file.limitsAt = r.position(all.Start)
 	var names []string
 	byName := map[string]limit{}
 	for _, l := range limits() {
@@ -107,17 +108,17 @@ func (r *reader) readLimits(root value) {
 		byName[l.name] = l
 	}
 	for _, m := range r.members(all) {
-		r.field = fmt.Sprintf("limits.%.60s", m.name)
-		l, known := byName[m.name]
+		r.field = fmt.Sprintf("limits.%.60s", m.Name)
+		l, known := byName[m.Name]
 		switch {
 		case !known:
-			r.errorf(m.offset, "there is no limit %.60q; %s", m.name, near.Instead(m.name, names))
+			r.errorf(m.Offset, "there is no limit %.60q; %s", m.Name, near.Instead(m.Name, names))
 		case l.duration != nil:
-			r.readLimitDuration(m.value, l)
+			r.readLimitDuration(m.Value, l)
 		default:
-			n, ok := m.integer()
+			n, ok := m.AsInt()
 			if !ok || n < int64(l.least) || n > int64(l.most) {
-				r.errorf(m.start, "%s must be a whole number from %d to %d", r.field, l.least,
+				r.errorf(m.Start, "%s must be a whole number from %d to %d", r.field, l.least,
 					l.most)
 				continue
 			}
@@ -126,12 +127,12 @@ func (r *reader) readLimits(root value) {
 	}
 }
 
-func (r *reader) readLimitDuration(v value, l limit) {
-	text, _ := v.string()
+func (r *reader) readLimitDuration(v jsonedit.Value, l limit) {
+	text, _ := v.AsString()
 	d, err := time.ParseDuration(text)
 	least, most := seconds(l.least), seconds(l.most)
 	if err != nil || d < least || d > most {
-		r.errorf(v.start, `%s must be a duration from "%s" to "%s"`, r.field, shortDuration(least),
+		r.errorf(v.Start, `%s must be a duration from "%s" to "%s"`, r.field, shortDuration(least),
 			shortDuration(most))
 		return
 	}

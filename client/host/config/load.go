@@ -140,7 +140,7 @@ func (l *loader) loadFile(source Source) (*File, FileStatus) {
 	switch {
 	case f.Err() != nil:
 		status.State, status.Err = Broken, f.Err()
-	case !f.HasServers:
+	case f.Keys == "":
 		status.State = Empty
 	}
 	return f, status

@@ -62,17 +62,17 @@ type baseDir struct {
 
 // file returns the path of a file of stdwire.
 func (b baseDir) file(env *Environment, name string) string {
-	return filepath.Join(b.dir(env), "stdwire", name)
+	return filepath.Join(env.BaseDir(b.homePath, b.variables...), "stdwire", name)
 }
 
-func (b baseDir) dir(env *Environment) string {
-	dir := filepath.Join(env.Home, b.homePath)
-	for _, variable := range b.variables {
+// BaseDir returns a base directory as the XDG Base Directory Specification defines them: the value
+// of the first of the variables that is an absolute path or, without one, homePath in Home.
+func (env *Environment) BaseDir(homePath string, variables ...string) string {
+	for _, variable := range variables {
 		// The specification says that relative paths are ignored.
 		if value, ok := env.LookupEnv(variable); ok && filepath.IsAbs(value) {
-			dir = value
-			break
+			return value
 		}
 	}
-	return dir
+	return filepath.Join(env.Home, homePath)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/hostname"
+	"github.com/stdwire/stdwire/internal/jsonedit"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -70,32 +71,32 @@ func (o *oauthJSON) MarshalJSON() ([]byte, error) {
 }
 
 // readOAuth reads oauth: true, false or an object with the names of any application.
-func (r *reader) readOAuth(v value) {
-	if on, ok := v.bool(); ok {
+func (r *reader) readOAuth(v jsonedit.Value) {
+	if on, ok := v.AsBool(); ok {
 		r.server.OAuth = &OAuth{Disabled: !on}
 		return
 	}
-	if !v.isObject() {
+	if !v.IsObject() {
 		r.typeError(v, "true, false or an object")
 		return
 	}
 	r.server.OAuth = new(OAuth)
 	o := &oauthReader{reader: r, OAuth: r.server.OAuth}
-	readMembers(r, v, "oauth.", o, oauthFields(), func(m member) {
-		r.warnf(m.offset, "unknown field %.60q; it does nothing here", "oauth."+m.name)
+	readMembers(r, v, "oauth.", o, oauthFields(), func(m jsonedit.Member) {
+		r.warnf(m.Offset, "unknown field %.60q; it does nothing here", "oauth."+m.Name)
 	})
 	port := o.port
 	switch {
 	case o.ClientSecret != "" && o.ClientID == "":
-		r.errorf(v.start, "oauth has a clientSecret but no clientId")
+		r.errorf(v.Start, "oauth has a clientSecret but no clientId")
 	case o.ClientSecret != "" && o.Issuer == "" && !o.Disabled:
-		r.errorf(v.start,
+		r.errorf(v.Start,
 			`oauth has a clientSecret but no issuer that may receive it: add "issuer": the URL of the authorization server that has registered the client`)
 	case o.ClientCredentials && o.ClientSecret == "":
-		r.errorf(v.start, "oauth has the grantType %s but no clientId and clientSecret",
+		r.errorf(v.Start, "oauth has the grantType %s but no clientId and clientSecret",
 			clientCredentials)
 	case port != 0 && o.RedirectURI != "":
-		r.errorf(v.start, "oauth has a redirectUri and a port; remove one of them")
+		r.errorf(v.Start, "oauth has a redirectUri and a port; remove one of them")
 	case port != 0:
 		o.RedirectURI = "http://127.0.0.1:" + strconv.Itoa(port) + "/callback"
 	}
@@ -113,51 +114,51 @@ func oauthFields() []field[*oauthReader] {
 	return []field[*oauthReader]{
 		{[]string{"clientId", "client_id", "CLIENT_ID"}, textType,
 			"The ID of a registered client; without it the client registers itself.",
-			func(o *oauthReader, v value) { o.ClientID = o.readString(v) }},
+			func(o *oauthReader, v jsonedit.Value) { o.ClientID = o.readString(v) }},
 		{[]string{"clientSecret", "client_secret", "CLIENT_SECRET"}, textType,
 			"The secret of that client; it requires issuer.",
-			func(o *oauthReader, v value) { o.ClientSecret = o.readString(v) }},
+			func(o *oauthReader, v jsonedit.Value) { o.ClientSecret = o.readString(v) }},
 		{[]string{"issuer", "ISSUER"}, textType,
 			"The authorization server to use, whatever the server names; it receives the secret.",
-			func(o *oauthReader, v value) { o.Issuer = o.readString(v) }},
+			func(o *oauthReader, v jsonedit.Value) { o.Issuer = o.readString(v) }},
 		{[]string{"scope", "scopes"}, scopeType, "The scopes to ask for.", (*oauthReader).readScope},
 		{[]string{"grantType", "grant_type"}, grantType,
 			"client_credentials: the client authenticates with its secret, without a user.",
 			(*oauthReader).readGrantType},
 		{[]string{"redirectUri", "redirect_uri", "redirectUrl"}, textType,
 			"The http: URL of this machine to which the browser returns; without it any port.",
-			func(o *oauthReader, v value) { o.RedirectURI = o.readString(v) }},
+			func(o *oauthReader, v jsonedit.Value) { o.RedirectURI = o.readString(v) }},
 		{[]string{"callbackPort", "callback_port"}, portType,
 			"The port of redirectUri, in its place.", (*oauthReader).readPort},
 		{[]string{"allowPrivate"}, boolType,
 			"A server outside of a private network may have an authorization server within it.",
-			func(o *oauthReader, v value) { o.AllowPrivate = o.readBool(v) }},
+			func(o *oauthReader, v jsonedit.Value) { o.AllowPrivate = o.readBool(v) }},
 		{[]string{"enabled"}, boolType, "false is the same as \"oauth\": false.",
-			func(o *oauthReader, v value) { o.Disabled = !o.readBool(v) }},
+			func(o *oauthReader, v jsonedit.Value) { o.Disabled = !o.readBool(v) }},
 	}
 }
 
-func (o *oauthReader) readScope(v value) {
-	if v.isArray() {
+func (o *oauthReader) readScope(v jsonedit.Value) {
+	if v.IsArray() {
 		o.Scope = strings.Join(o.readStrings(v), " ")
 		return
 	}
 	o.Scope = o.readString(v)
 }
 
-func (o *oauthReader) readGrantType(v value) {
+func (o *oauthReader) readGrantType(v jsonedit.Value) {
 	switch grant := o.readString(v); grant {
 	case authorizationCode, clientCredentials:
 		o.ClientCredentials = grant == clientCredentials
 	default:
-		o.errorf(v.start, "%s must be %s or %s", o.field, authorizationCode, clientCredentials)
+		o.errorf(v.Start, "%s must be %s or %s", o.field, authorizationCode, clientCredentials)
 	}
 }
 
-func (o *oauthReader) readPort(v value) {
-	n, ok := v.integer()
+func (o *oauthReader) readPort(v jsonedit.Value) {
+	n, ok := v.AsInt()
 	if !ok || n < 1 || n > 65535 {
-		o.errorf(v.start, "%s must be a port from 1 to 65535", o.field)
+		o.errorf(v.Start, "%s must be a port from 1 to 65535", o.field)
 	}
 	o.port = int(n)
 }

@@ -7,11 +7,16 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/internal/jsonedit"
 	"github.com/stdwire/stdwire/internal/near"
 )
 
-// MaxServers is the maximum number of servers of a file.
-const MaxServers = 256
+const (
+	// MaxFile limits the size of a file in bytes: 4 MiB.
+	MaxFile = jsonedit.MaxText
+	// MaxServers is the maximum number of servers of a file.
+	MaxServers = 256
+)
 
 const (
 	maxDiagnostics = 1000 // of a file; a file with more of them is broken
@@ -40,13 +45,14 @@ type File struct {
 	Limits      Limits
 	Inputs      []Input
 	Diagnostics []Diagnostic
-	// HasServers says that the file has a member for servers, which may be empty.
-	HasServers bool
+	// Keys is the path of keys to the servers, such as mcp.servers; "projects.DIRECTORY.mcpServers"
+	// for those of Workspace in Claude Code's settings; "the whole file"; or "" if the file has no
+	// member for servers.
+	Keys   string
+	Native bool // the servers are in stdwire's own form
 
 	profileAt map[string]Position // positions of Profiles by name
 	limitsAt  Position            // zero if there are none
-	text      *text
-	section   serverSection
 }
 
 // Err returns the first error of the file as a whole, or nil. After such an error no server of the
@@ -66,22 +72,27 @@ func (f *File) Err() error {
 func Parse(env *Environment, source Source, data []byte) *File {
 	f := &File{Source: source}
 	r := &reader{Source: source, file: f, environment: env}
+	parseText := jsonedit.ParseJSON
+	if IsTOML(source.Path, data) {
+		parseText = jsonedit.ParseTOML
+	}
 	var err error
-	f.text, err = newText(source.Path, data)
-	r.text = f.text
-	if d, ok := err.(Diagnostic); ok {
-		f.Diagnostics = append(f.Diagnostics, d)
+	r.Text, err = parseText(source.Path, data)
+	if e, ok := err.(*jsonedit.Error); ok {
+		f.Diagnostics = append(f.Diagnostics,
+			Diagnostic{Position: Position{e.Name, e.Line, e.Column}, Severity: Error,
+				Message: e.Reason})
 		return f
 	}
-	root, ok := f.text.root()
+	root, ok := r.Root()
 	if !ok {
 		return f
 	}
 	r.members(root) // reports duplicates
-	if f.section, f.HasServers = r.findServers(root); f.HasServers {
-		r.format = f.section.format
-		r.readInputs(f.section.parent)
-		r.readServers(f.section.servers)
+	if r.serverSection, ok = r.findServers(root); ok {
+		f.Keys, f.Native = r.keys, r.isNative
+		r.readInputs(r.parent)
+		r.readServers(r.servers)
 		r.readProfiles(root)
 		r.readLimits(root)
 	}
@@ -90,16 +101,16 @@ func Parse(env *Environment, source Source, data []byte) *File {
 
 // A reader parses one file.
 type reader struct {
-	*text
+	*jsonedit.Text
 	Source
-	format
+	serverSection
 	file        *File
 	environment *Environment
 
-	server    *Server   // the server that is being read, or nil
-	field     string    // the member that is being read, for messages
-	transport transport // of the server
-	timeout   *value    // the member timeout of the server, or the default; nil if absent
+	server    *Server         // the server that is being read, or nil
+	field     string          // the member that is being read, for messages
+	transport transport       // of the server
+	timeout   *jsonedit.Value // the member timeout of the server, or the default; nil if absent
 }
 
 func (r *reader) errorf(at int, format string, args ...any) { r.report(Error, at, format, args...) }
@@ -128,6 +139,12 @@ func (r *reader) report(severity Severity, at int, format string, args ...any) {
 	}
 }
 
+// position returns the position of a byte of the text.
+func (r *reader) position(offset int) Position {
+	line, column := r.Position(offset)
+	return Position{r.Path, line, column}
+}
+
 // hasTooManyDiagnostics reports whether further diagnostics are dropped. Loops check it, because
 // finding a position takes time.
 func (r *reader) hasTooManyDiagnostics() bool { return len(r.file.Diagnostics) > maxDiagnostics }
@@ -139,50 +156,50 @@ func (r *reader) lineColumn(at int) string {
 }
 
 // members returns the members of an object and reports duplicates.
-func (r *reader) members(v value) []member {
-	first := map[string]member{}
-	return slices.DeleteFunc(v.members(), func(m member) bool {
-		other, duplicate := first[m.name]
+func (r *reader) members(v jsonedit.Value) []jsonedit.Member {
+	first := map[string]jsonedit.Member{}
+	return slices.DeleteFunc(v.Members(), func(m jsonedit.Member) bool {
+		other, duplicate := first[m.Name]
 		if !duplicate {
-			first[m.name] = m
+			first[m.Name] = m
 			return false
 		}
 		if r.hasTooManyDiagnostics() {
 			return true
 		}
-		r.errorf(m.offset,
+		r.errorf(m.Offset,
 			"%.60q is already defined at %s; remove one of them",
-			m.name, r.lineColumn(other.offset))
+			m.Name, r.lineColumn(other.Offset))
 		return true
 	})
 }
 
 // readServers reads all servers.
-func (r *reader) readServers(all value) {
+func (r *reader) readServers(all jsonedit.Value) {
 	preset, inputs := r.defaultTimeout(), map[string]Input{}
 	for _, input := range r.file.Inputs {
 		inputs[input.ID] = input
 	}
 	taken := map[string]string{}
 	for _, m := range r.members(all) {
-		if strings.HasPrefix(m.name, "$") && !m.isObject() {
+		if strings.HasPrefix(m.Name, "$") && !m.IsObject() {
 			continue // $schema
 		}
-		if r.extensions && m.isObject() && !definesTransport(m.value) {
-			r.warnf(m.offset, "%.60q is a server of an extension, which only its application can start",
-				m.name)
+		if r.extensions && m.IsObject() && !definesTransport(m.Value) {
+			r.warnf(m.Offset, "%.60q is a server of an extension, which only its application can start",
+				m.Name)
 			continue
 		}
 		if len(r.file.Servers) == MaxServers {
-			r.errorf(m.offset, "the file has more than %d servers", MaxServers)
+			r.errorf(m.Offset, "the file has more than %d servers", MaxServers)
 			return
 		}
-		s := &Server{ID: m.name, Position: r.position(m.offset), Workspace: r.Workspace,
-			Project: r.Project, Inputs: inputs, base: r.base()}
+		s := &Server{ID: m.Name, Position: r.position(m.Offset), Workspace: r.Workspace,
+			Project: r.Project, Inputs: inputs, Base: r.base()}
 		r.server, r.transport, r.timeout = s, 0, preset
 		r.readServer(m)
 		if other, duplicate := taken[strings.ToLower(s.ID)]; duplicate && other != s.ID {
-			r.warnf(m.offset, "its id differs from %q only in case", other)
+			r.warnf(m.Offset, "its id differs from %q only in case", other)
 		}
 		taken[strings.ToLower(s.ID)] = s.ID
 		r.file.Servers = append(r.file.Servers, s)
@@ -191,81 +208,81 @@ func (r *reader) readServers(all value) {
 }
 
 // defaultTimeout returns opencode's default for the timeouts of all servers.
-func (r *reader) defaultTimeout() *value {
+func (r *reader) defaultTimeout() *jsonedit.Value {
 	if r.keys != "mcp.servers" {
 		return nil
 	}
-	if v, ok := r.file.section.parent.member("timeout"); ok {
+	if v, ok := r.parent.Member("timeout"); ok {
 		return &v
 	}
 	return nil
 }
 
 // readServer reads one server.
-func (r *reader) readServer(m member) {
+func (r *reader) readServer(m jsonedit.Member) {
 	s := r.server
 	if host.CheckID(s.ID) != nil {
 		r.invalidID(m)
 	}
-	if !m.isObject() {
-		r.errorf(m.start, "a server must be an object, not %s", m.kind())
+	if !m.IsObject() {
+		r.errorf(m.Start, "a server must be an object, not %s", m.TypeName())
 		return
 	}
-	readMembers(r, m.value, "", r, serverFields(), r.unknownField)
+	readMembers(r, m.Value, "", r, serverFields(), r.unknownField)
 	r.applyTimeout()
 	if s.Err == nil { // after an error, a member may only seem to be missing
 		r.checkTransport(m)
 	}
 	if s.URL != "" && s.Err == nil {
 		if problem := urlProblem(s.URL); problem != "" {
-			r.errorf(m.offset, "%s", problem)
+			r.errorf(m.Offset, "%s", problem)
 		}
 	}
 }
 
 // invalidID renames a server whose name is not a valid id, or reports an error.
-func (r *reader) invalidID(m member) {
-	id := SuggestID(m.name)
-	_, taken := r.file.section.servers.member(id)
+func (r *reader) invalidID(m jsonedit.Member) {
+	id := SuggestID(m.Name)
+	_, taken := r.servers.Member(id)
 	taken = taken || slices.ContainsFunc(r.file.Servers, func(s *Server) bool { return s.ID == id })
 	switch {
 	case r.Rename && id != "" && !taken:
 		r.server.ID = id
-		r.warnf(m.offset, "it was called %.60q, which is not a valid id", m.name)
+		r.warnf(m.Offset, "it was called %.60q, which is not a valid id", m.Name)
 	default:
 		hint := ""
 		if id != "" && !taken {
 			hint = "; did you mean " + id + "?"
 		}
-		r.errorf(m.offset,
+		r.errorf(m.Offset,
 			"this is not a valid id: write up to %d letters, digits, '.', '_' and '-', without __%s", maxID, hint)
 	}
 }
 
 // checkTransport reports a missing command or URL, and members of the other transport.
-func (r *reader) checkTransport(m member) {
+func (r *reader) checkTransport(m jsonedit.Member) {
 	s := r.server
 	switch {
 	case s.Command != "" && s.URL != "":
-		r.errorf(m.offset, "it has a command and a URL; remove one of them")
+		r.errorf(m.Offset, "it has a command and a URL; remove one of them")
 	case s.Command == "" && s.URL == "":
-		r.errorf(m.offset, "it has neither a command nor a URL")
+		r.errorf(m.Offset, "it has neither a command nor a URL")
 	case s.URL != "" && r.transport == stdioTransport:
-		r.errorf(m.offset, "its type is stdio, but it has a URL instead of a command")
+		r.errorf(m.Offset, "its type is stdio, but it has a URL instead of a command")
 	case s.Command != "" && r.transport == httpTransport:
-		r.errorf(m.offset, "its type is HTTP, but it has a command instead of a URL")
+		r.errorf(m.Offset, "its type is HTTP, but it has a command instead of a URL")
 	case s.Command != "" && s.Headers != nil:
-		r.warnf(m.offset, "headers are for servers with a URL; they do nothing here")
+		r.warnf(m.Offset, "headers are for servers with a URL; they do nothing here")
 	case s.Command != "" && s.OAuth != nil:
-		r.warnf(m.offset, "oauth is for servers with a URL; it does nothing here")
+		r.warnf(m.Offset, "oauth is for servers with a URL; it does nothing here")
 	case s.Command != "" && s.TLS != (TLS{}):
-		r.warnf(m.offset,
+		r.warnf(m.Offset,
 			"tlsCA, tlsClientCert and tlsClientKey are for servers with a URL; they do nothing here")
 	case (s.TLS.ClientCert == "") != (s.TLS.ClientKey == ""):
-		r.errorf(m.offset, "tlsClientCert and tlsClientKey belong together")
+		r.errorf(m.Offset, "tlsClientCert and tlsClientKey belong together")
 	case s.URL != "" &&
 		(s.Args != nil || s.Env != nil || s.EnvFile != "" || s.Dir != "" || s.InheritEnv != nil):
-		r.warnf(m.offset,
+		r.warnf(m.Offset,
 			"args, env, envFile, inheritEnv and cwd are for servers with a command; they do nothing here")
 	}
 }
@@ -279,63 +296,63 @@ func (s Source) base() string {
 }
 
 // readInputs reads the inputs of VS Code.
-func (r *reader) readInputs(beside value) {
-	all, _ := beside.member("inputs")
-	for i, v := range all.elements() {
+func (r *reader) readInputs(beside jsonedit.Value) {
+	all, _ := beside.Member("inputs")
+	for i, v := range all.Elements() {
 		if i == maxInputs {
-			r.errorf(v.start, "the file has more than %d inputs", maxInputs)
+			r.errorf(v.Start, "the file has more than %d inputs", maxInputs)
 			return
 		}
-		id, ok := v.member("id")
+		id, ok := v.Member("id")
 		name := ""
 		if ok {
-			name, _ = id.string()
+			name, _ = id.AsString()
 		}
 		if name == "" {
-			r.warnf(v.start, "an input without an id is ignored")
+			r.warnf(v.Start, "an input without an id is ignored")
 			continue
 		}
 		input := Input{ID: name}
-		if description, ok := v.member("description"); ok {
-			input.Description, _ = description.string()
+		if description, ok := v.Member("description"); ok {
+			input.Description, _ = description.AsString()
 		}
-		if password, ok := v.member("password"); ok {
-			input.Password, _ = password.bool()
+		if password, ok := v.Member("password"); ok {
+			input.Password, _ = password.AsBool()
 		}
 		r.file.Inputs = append(r.file.Inputs, input)
 	}
 }
 
 // readProfiles reads the profiles.
-func (r *reader) readProfiles(root value) {
-	all, ok := root.member("profiles")
+func (r *reader) readProfiles(root jsonedit.Value) {
+	all, ok := root.Member("profiles")
 	if !r.isNative || !ok {
 		return
 	}
 	r.file.Profiles, r.file.profileAt = map[string][]string{}, map[string]Position{}
 	r.field = "profiles"
-	if !all.isObject() {
+	if !all.IsObject() {
 		r.typeError(all, "an object of arrays of servers' ids")
 		return
 	}
 	for _, m := range r.members(all) {
-		r.field = fmt.Sprintf("profiles.%.60s", m.name)
+		r.field = fmt.Sprintf("profiles.%.60s", m.Name)
 		if len(r.file.Profiles) == maxProfiles {
-			r.errorf(m.offset, "the file has more than %d profiles", maxProfiles)
+			r.errorf(m.Offset, "the file has more than %d profiles", maxProfiles)
 			return
 		}
-		if host.CheckID(m.name) != nil {
-			r.errorf(m.offset,
+		if host.CheckID(m.Name) != nil {
+			r.errorf(m.Offset,
 				"%.60q is not a valid profile name: write up to %d letters, digits, '.', '_' and '-'",
-				m.name, maxID)
+				m.Name, maxID)
 			continue
 		}
-		ids := r.readStrings(m.value)
+		ids := r.readStrings(m.Value)
 		if len(ids) > MaxServers {
-			r.errorf(m.offset, "%s has more than %d servers", r.field, MaxServers)
+			r.errorf(m.Offset, "%s has more than %d servers", r.field, MaxServers)
 			return
 		}
-		r.file.Profiles[m.name], r.file.profileAt[m.name] = ids, r.position(m.offset)
+		r.file.Profiles[m.Name], r.file.profileAt[m.Name] = ids, r.position(m.Offset)
 	}
 }
 

@@ -1,5 +1,7 @@
 package config
 
+import "github.com/stdwire/stdwire/internal/jsonedit"
+
 // Schema returns a JSON Schema (2020-12) of configuration files without comments. It accepts every
 // file that [Parse] reads without an error, in the formats of all applications. It cannot reject
 // some that Parse rejects: duplicate members, two ids that differ only in case, a number such as
@@ -51,7 +53,7 @@ func Schema() []byte {
 		rest = f
 	}
 	root["allOf"] = []object{rest}
-	return indent(encode(root), "", "  ")
+	return jsonedit.Indent(jsonedit.Encode(root), "", "  ")
 }
 
 func allOf(all ...object) object { return object{"allOf": all} }

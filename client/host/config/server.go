@@ -17,6 +17,7 @@ type Server struct {
 	ID        string
 	Position         // of its definition
 	Workspace string // the directory in which it starts; ${workspaceFolder}
+	Base      string // the directory in which relative paths start; "": Workspace
 	Project   bool   // its file was found in the workspace: see [Store.Check]
 
 	// Overrides is the position of the server of the user's own file that this one replaces, or
@@ -54,7 +55,6 @@ type Server struct {
 	// Err is the first error in the definition, or nil. A server with an error cannot be used.
 	Err error
 
-	base        string       // the directory in which relative paths start
 	extraFields []extraField // unknown members
 }
 
@@ -104,6 +104,14 @@ type Input struct {
 	ID          string
 	Description string
 	Password    bool // must not be shown while it is typed
+}
+
+// UnknownMembers returns the names of the members that stdwire does not know.
+func (s *Server) UnknownMembers() (names []string) {
+	for _, o := range s.extraFields {
+		names = append(names, o.name)
+	}
+	return names
 }
 
 // An extraField is an unknown member, which is kept for other applications.

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+
+	"github.com/stdwire/stdwire/internal/jsonedit"
 )
 
 // Digest returns the SHA-256 of the server's workspace, id and definition in stdwire's own form,
@@ -28,7 +30,7 @@ func (s *Server) TrustDigest() string {
 func (p *Profile) TrustDigest() string { return digest(p.Workspace, "profile", p.Name, p.Servers) }
 
 func digest(parts ...any) string {
-	sum := sha256.Sum256(encode(parts)) // the keys of maps are sorted
+	sum := sha256.Sum256(jsonedit.Encode(parts)) // the keys of maps are sorted
 	return hex.EncodeToString(sum[:])
 }
 

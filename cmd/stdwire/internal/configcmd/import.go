@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/appfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/registry"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
@@ -206,8 +207,8 @@ func (im *importOptions) merge(std *term.Streams, env *config.Environment, serve
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	merged, err := config.Merge(env, im.into, data, servers, inputs, im.force)
-	if e, ok := errors.AsType[*config.ExistsError](err); ok {
+	merged, err := appfile.Merge(env, im.into, data, servers, inputs, im.force)
+	if e, ok := errors.AsType[*appfile.ExistsError](err); ok {
 		return &command.Failure{Code: "config", Why: e.Error(),
 			Hint: "--force replaces it, with the comments within; or name the servers that you want"}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/appfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/internal/atomicfile"
 )
@@ -32,7 +33,7 @@ type File struct {
 
 // Preview returns the change that change makes, and writes nothing. change gets the content of the
 // file and that of its backup, each nil if there is none.
-func (f File) Preview(change func(data, backup []byte) (*config.Change, error)) (*config.Change,
+func (f File) Preview(change func(data, backup []byte) (*appfile.Change, error)) (*appfile.Change,
 	error) {
 	real, err := f.resolve()
 	if err != nil {
@@ -53,7 +54,7 @@ func (f File) Preview(change func(data, backup []byte) (*config.Change, error)) 
 // process of stdwire does the same, and the file as it was is kept as its backup. If another
 // program changes it meanwhile, nothing is written.
 func (f File) Edit(ctx context.Context,
-	change func(data, backup []byte) (*config.Change, error)) (*config.Change, error) {
+	change func(data, backup []byte) (*appfile.Change, error)) (*appfile.Change, error) {
 	real, err := f.resolve()
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/appfile"
 )
 
 // A file that another program changes meanwhile keeps that change.
@@ -18,17 +19,18 @@ func TestChangedMeanwhile(t *testing.T) {
 	env, err := config.System(dir)
 	assert.NilError(t, err)
 	path := filepath.Join(dir, "mcp.json")
-	app := config.Applications()[2]
+	app := appfile.Applications()[2]
 	server := &config.Server{ID: "new", Command: "x", Workspace: dir}
 	for _, meanwhile := range []string{"{ }", ""} {
 		assert.NilError(t, os.WriteFile(path, []byte("{}"), 0o600))
 		_, err = File{env, path, true}.Edit(t.Context(),
-			func(data, _ []byte) (*config.Change, error) {
+			func(data, _ []byte) (*appfile.Change, error) {
 				assert.NilError(t, os.Remove(path))
 				if meanwhile != "" {
 					assert.NilError(t, os.WriteFile(path, []byte(meanwhile), 0o600))
 				}
-				return app.Install(env, path, data, server, true, false)
+				return app.Install(env, path, data,
+					appfile.Installation{Server: server, Workspace: true})
 			})
 		assert.ErrorContains(t, err, "was changed by another program meanwhile; nothing is written")
 		data, _ := os.ReadFile(path)

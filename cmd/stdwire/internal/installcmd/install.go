@@ -11,6 +11,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/appfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/configfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
@@ -109,8 +110,9 @@ func (in *installation) run(ctx context.Context, std *term.Streams) error {
 	if err != nil {
 		return err
 	}
-	changed, err := in.edit(ctx, std, env, path, func(data, _ []byte) (*config.Change, error) {
-		return app.Install(env, path, data, server, in.workspace, in.force)
+	changed, err := in.edit(ctx, std, env, path, func(data, _ []byte) (*appfile.Change, error) {
+		return app.Install(env, path, data, appfile.Installation{Server: server,
+			Workspace: in.workspace, Replace: in.force})
 	})
 	switch {
 	case err != nil:
@@ -133,16 +135,16 @@ type place struct {
 
 // edit changes a file of an application, or prints the change.
 func (p *place) edit(ctx context.Context, std *term.Streams, env *config.Environment, path string,
-	change func(data, backup []byte) (*config.Change, error)) (changed bool, err error) {
+	change func(data, backup []byte) (*appfile.Change, error)) (changed bool, err error) {
 	file := configfile.File{Env: env, Path: path, Workspace: p.workspace}
-	explained := func(data, backup []byte) (*config.Change, error) {
+	explained := func(data, backup []byte) (*appfile.Change, error) {
 		c, err := change(data, backup)
 		if err != nil {
 			return nil, failure(err)
 		}
 		return c, nil
 	}
-	var c *config.Change
+	var c *appfile.Change
 	if p.print {
 		c, err = file.Preview(explained)
 	} else {
@@ -161,12 +163,12 @@ func (p *place) edit(ctx context.Context, std *term.Streams, env *config.Environ
 }
 
 // find returns the application and its file.
-func (p *place) find(env *config.Environment) (config.Application, string, error) {
-	all := config.Applications()
+func (p *place) find(env *config.Environment) (appfile.Application, string, error) {
+	all := appfile.Applications()
 	i := slices.IndexFunc(all,
-		func(a config.Application) bool { return a.Name == p.application })
+		func(a appfile.Application) bool { return a.Name == p.application })
 	if i < 0 {
-		return config.Application{}, "", command.Usagef("there is no application %q", p.application).
+		return appfile.Application{}, "", command.Usagef("there is no application %q", p.application).
 			WithHint(near.Instead(p.application, names()))
 	}
 	app := all[i]
@@ -183,7 +185,7 @@ func (p *place) find(env *config.Environment) (config.Application, string, error
 
 // names returns the names of the applications.
 func names() (all []string) {
-	for _, a := range config.Applications() {
+	for _, a := range appfile.Applications() {
 		all = append(all, a.Name)
 	}
 	return all
@@ -191,7 +193,7 @@ func names() (all []string) {
 
 // failure returns an error of a change as a failure.
 func failure(err error) error {
-	if e, ok := errors.AsType[*config.ExistsError](err); ok {
+	if e, ok := errors.AsType[*appfile.ExistsError](err); ok {
 		return &command.Failure{Code: "config", Why: e.Error(),
 			Hint: "--force replaces it, with the comments within; --name adds it under another name"}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/appfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
@@ -21,7 +22,7 @@ type applicationFile struct {
 // list prints the files of all applications.
 func list(std *term.Streams, env *config.Environment, output string) error {
 	files, rows := []applicationFile{}, [][]string{}
-	for _, a := range config.Applications() {
+	for _, a := range appfile.Applications() {
 		for _, f := range []applicationFile{{Path: a.UserFile(env)},
 			{Path: a.WorkspaceFile(env), Workspace: true}} {
 			if f.Path == "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/appfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/near"
@@ -56,9 +57,9 @@ func (un *uninstallation) run(ctx context.Context, std *term.Streams) error {
 	if un.name == "" {
 		return command.Usagef("which server?").WithHint(near.Instead("", installed(env, path)))
 	}
-	_, err = un.edit(ctx, std, env, path, func(data, backup []byte) (*config.Change, error) {
+	_, err = un.edit(ctx, std, env, path, func(data, backup []byte) (*appfile.Change, error) {
 		c, err := app.Uninstall(path, data, backup, un.name)
-		if errors.Is(err, config.ErrNotInstalled) {
+		if errors.Is(err, appfile.ErrNotInstalled) {
 			return nil, command.Usagef("%s has no server %q", path, un.name).
 				WithHint(near.Instead(un.name, installed(env, path)))
 		}

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/appfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/configfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
@@ -82,7 +83,7 @@ func (c *configuration) status() configurationStatus {
 	for _, f := range c.files {
 		status.Files = append(status.Files, configurationFile{f.Path, f.Project})
 	}
-	for _, a := range config.Applications() {
+	for _, a := range appfile.Applications() {
 		for _, path := range []string{a.UserFile(c.env), a.WorkspaceFile(c.env)} {
 			if path != "" && c.env.Exists(path) {
 				status.Applications = append(status.Applications, applicationFile{a.Title, path})
@@ -136,7 +137,7 @@ func (c *configuration) definition(id string) (*definedServer, error) {
 	if err != nil {
 		return nil, configFailure(err)
 	}
-	text, err := config.Parse(c.env, source, data).Definition(id)
+	text, err := appfile.Parse(c.env, source, data).Definition(id)
 	if err != nil {
 		return nil, configFailure(err)
 	}
@@ -156,7 +157,7 @@ type fileChange struct {
 
 	Server     string         `json:"server"`     // to add, replace, remove or move
 	From       string         `json:"from"`       // the server to copy, with its secrets
-	Definition string         `json:"definition"` // JSON, see [config.File.Put]
+	Definition string         `json:"definition"` // JSON, see [appfile.File.Put]
 	Remove     bool           `json:"remove"`
 	Swap       string         `json:"swap"` // the server that changes places with Server
 	Import     *importRequest `json:"import"`
@@ -180,7 +181,7 @@ func (c *configuration) change(ctx context.Context, in fileChange) (*changeAnswe
 		return nil, command.BadArgs("a change must be shown before it is written: the digest is missing")
 	}
 	answer := &changeAnswer{Notes: []string{}}
-	change := func(data, _ []byte) (*config.Change, error) {
+	change := func(data, _ []byte) (*appfile.Change, error) {
 		answer.Digest = digestOf(data)
 		if in.Digest != "" && in.Digest != answer.Digest {
 			return nil, &command.Failure{Code: "config", Why: in.File +
@@ -193,7 +194,7 @@ func (c *configuration) change(ctx context.Context, in fileChange) (*changeAnswe
 		return found, nil
 	}
 	file := configfile.File{Env: c.env, Path: source.Path, Workspace: source.Project}
-	var done *config.Change
+	var done *appfile.Change
 	if in.Write {
 		done, err = file.Edit(ctx, change)
 	} else {
@@ -211,25 +212,25 @@ func (c *configuration) change(ctx context.Context, in fileChange) (*changeAnswe
 }
 
 // changed returns the change that in requests.
-func (c *configuration) changed(source config.Source, data []byte, in fileChange) (*config.Change,
+func (c *configuration) changed(source config.Source, data []byte, in fileChange) (*appfile.Change,
 	error) {
 	switch {
 	case in.Import != nil:
 		return c.merge(source.Path, data, in.Import)
 	case in.Remove:
-		return config.Parse(c.env, source, data).Remove(in.Server)
+		return appfile.Parse(c.env, source, data).Remove(in.Server)
 	case in.Swap != "":
-		return config.Parse(c.env, source, data).Swap(in.Server, in.Swap)
+		return appfile.Parse(c.env, source, data).Swap(in.Server, in.Swap)
 	case !json.Valid([]byte(in.Definition)):
 		return nil, errors.New("the definition is not JSON")
 	}
-	before := config.Parse(c.env, source, data)
-	change, err := before.Put(c.env, in.Server, in.From, []byte(in.Definition))
+	before := appfile.Parse(c.env, source, data)
+	change, err := before.Put(in.Server, in.From, []byte(in.Definition))
 	if err != nil {
 		return nil, err
 	}
 	secret, redacted := clientSecret(config.Parse(c.env, source, change.After), in.Server)
-	if kept, _ := clientSecret(before, in.From); secret != redacted && secret != kept {
+	if kept, _ := clientSecret(before.File, in.From); secret != redacted && secret != kept {
 		return nil, &command.Failure{Code: "config",
 			Why:  "clientSecret is not a variable: everybody who can read the file could read the secret",
 			Hint: "write ${NAME}, and set the variable NAME in the environment of stdwire"}
@@ -265,7 +266,7 @@ func configFailure(err error) error {
 	if _, ok := errors.AsType[*command.Failure](err); ok {
 		return err
 	}
-	if e, ok := errors.AsType[*config.ExistsError](err); ok {
+	if e, ok := errors.AsType[*appfile.ExistsError](err); ok {
 		return &command.Failure{Code: "config", Why: e.Error(), Hint: "select another name or file"}
 	}
 	return target.ConfigFailure(err)

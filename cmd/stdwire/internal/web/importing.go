@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/appfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/registry"
 )
@@ -108,7 +109,8 @@ func (c *configuration) importable(in *importRequest) ([]importableServer, error
 }
 
 // merge returns the change that imports servers.
-func (c *configuration) merge(path string, data []byte, in *importRequest) (*config.Change, error) {
+func (c *configuration) merge(path string, data []byte,
+	in *importRequest) (*appfile.Change, error) {
 	f, _, err := c.read(in)
 	if err != nil {
 		return nil, err
@@ -127,7 +129,7 @@ func (c *configuration) merge(path string, data []byte, in *importRequest) (*con
 	if chosen == nil {
 		return nil, command.BadArgs("no server is selected")
 	}
-	return config.Merge(c.env, path, data, chosen, f.Inputs, in.Replace)
+	return appfile.Merge(c.env, path, data, chosen, f.Inputs, in.Replace)
 }
 
 // export returns a configuration file with the servers of these ids, or with all servers if there

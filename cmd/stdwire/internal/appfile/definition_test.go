@@ -1,4 +1,4 @@
-package config
+package appfile
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/client/host/config"
 )
 
 const edited = `// my servers
@@ -28,7 +30,7 @@ const edited = `// my servers
 `
 
 func editedFile(t *testing.T, data string) *File {
-	f := Parse(world(nil, nil), Source{Path: "t.json"}, []byte(data))
+	f := Parse(world(nil), config.Source{Path: "t.json"}, []byte(data))
 	assert.NilError(t, f.Err())
 	return f
 }
@@ -52,7 +54,7 @@ func TestDefinition(t *testing.T) {
   },
   "era": "legacy"
 }`)
-	c, err := f.Put(world(nil, nil), "one", "one", text)
+	c, err := f.Put("one", "one", text)
 	assert.NilError(t, err)
 	assert.Assert(t, !c.Changed(), "%s", c.After)
 	_, err = f.Definition("three")
@@ -85,8 +87,7 @@ func TestDefinitionOAuth(t *testing.T) {
 // What is not changed keeps its comments, its order and its secrets.
 func TestPut(t *testing.T) {
 	f := editedFile(t, edited)
-	env := world(nil, nil)
-	c, err := f.Put(env, "one", "one", []byte(`{"command": "run", "args": ["--token", "…1", "y"],
+	c, err := f.Put("one", "one", []byte(`{"command": "run", "args": ["--token", "…1", "y"],
 		"env": {"D": "new", "A": "…2", "C": "…3"}, "callTimeoutMs": 5}`))
 	assert.NilError(t, err)
 	assert.Equal(t, string(c.After), `// my servers
@@ -119,7 +120,7 @@ func TestPut(t *testing.T) {
 	assert.Assert(t, !strings.Contains(diff, "two"), "%s", diff)
 
 	// a copy under another name has the secrets, too
-	c, err = f.Put(env, "copy", "two", []byte(`{"url": "https://example.com/other",
+	c, err = f.Put("copy", "two", []byte(`{"url": "https://example.com/other",
 		"headers": {"Authorization": "…1"}}`))
 	assert.NilError(t, err)
 	copied := editedFile(t, string(c.After)).Servers[2]
@@ -146,7 +147,7 @@ func TestPutRefused(t *testing.T) {
 		{"one", "one", `{`, "1:2"},
 		{"three", "three", `{}`, ErrNotInstalled.Error()},
 	} {
-		_, err := f.Put(world(nil, nil), tt.id, tt.from, []byte(tt.definition))
+		_, err := f.Put(tt.id, tt.from, []byte(tt.definition))
 		assert.ErrorContains(t, err, tt.err, "%s: %s", tt.id, tt.definition)
 		assert.Assert(t, !strings.Contains(err.Error(), "hidden"))
 	}
@@ -170,7 +171,7 @@ func TestRemove(t *testing.T) {
 // A diff shows nothing of the line but the definition.
 func TestPutOneLine(t *testing.T) {
 	f := editedFile(t, `{"key": "outside", "mcpServers": {"a": {"command": "x", "cwd": "/"}, "b": {"command": "y"}}, "z": "outside"}`)
-	c, err := f.Put(world(nil, nil), "a", "a", []byte(`{"command": "z"}`))
+	c, err := f.Put("a", "a", []byte(`{"command": "z"}`))
 	assert.NilError(t, err)
 	assert.Equal(t, string(c.After),
 		`{"key": "outside", "mcpServers": {"a": {"command": "z"}, "b": {"command": "y"}}, "z": "outside"}`)
@@ -184,7 +185,7 @@ func TestPutOneLine(t *testing.T) {
 // A server that is no object becomes one.
 func TestPutInvalid(t *testing.T) {
 	f := editedFile(t, `{"mcpServers": {"a": "x"}}`)
-	c, err := f.Put(world(nil, nil), "a", "a", []byte(`{"command": "z"}`))
+	c, err := f.Put("a", "a", []byte(`{"command": "z"}`))
 	assert.NilError(t, err)
 	assert.Equal(t, editedFile(t, string(c.After)).Servers[0].Command, "z")
 }
@@ -202,17 +203,17 @@ func TestPutForms(t *testing.T) {
 		"new.toml":     "",
 	} {
 		t.Run(name, func(t *testing.T) {
-			env := world(nil, nil)
-			source := Source{Path: name, Workspace: "/w", Rename: true}
+			env := world(nil)
+			source := config.Source{Path: name, Workspace: "/w", Rename: true}
 			f := Parse(env, source, []byte(data))
-			c, err := f.Put(env, "new", "", []byte(`{"command": "y"}`))
+			c, err := f.Put("new", "", []byte(`{"command": "y"}`))
 			assert.NilError(t, err)
 			f = Parse(env, source, c.After)
 			if data != "" {
 				text, err := f.Definition("My-Server")
 				assert.NilError(t, err)
 				assert.Assert(t, cmp.Contains(string(text), `"…1"`))
-				c, err = f.Put(env, "My-Server", "My-Server",
+				c, err = f.Put("My-Server", "My-Server",
 					[]byte(strings.Replace(string(text), `"x"`, `"z"`, 1)))
 				assert.NilError(t, err)
 				f = Parse(env, source, c.After)

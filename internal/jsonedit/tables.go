@@ -1,4 +1,4 @@
-package config
+package jsonedit
 
 import (
 	"bytes"
@@ -8,11 +8,12 @@ import (
 	"github.com/stdwire/stdwire/internal/toml"
 )
 
-// putTable adds the table of a server, in place of an existing definition if there is one.
-func (e *editor) putTable(t *text, keys []string, definition []byte, exists bool) error {
-	table := appendTable(nil, keys, definition)
+// PutTable adds the members of a JSON object as the table of TOML at a path of keys, in place of
+// the existing definition if there is one. The error is an [*Error].
+func (e *Editor) PutTable(keys []string, object []byte, exists bool) error {
+	table := appendTable(nil, keys, object)
 	if exists {
-		replaced, err := e.removeTables(t, keys, table)
+		replaced, err := e.replaceTables(keys, table)
 		if replaced || err != nil {
 			return err
 		}
@@ -22,7 +23,7 @@ func (e *editor) putTable(t *text, keys []string, definition []byte, exists bool
 		!bytes.Equal(content, []byte("\xEF\xBB\xBF")) {
 		table = append([]byte("\n"), table...)
 	}
-	e.append(bytes.TrimSuffix(table, []byte("\n")))
+	e.appendLines(bytes.TrimSuffix(table, []byte("\n")))
 	return nil
 }
 
@@ -75,14 +76,20 @@ func appendTOML(dst, value []byte) []byte {
 	return append(dst, value...)
 }
 
-// removeTables removes all statements that define the value at a path of keys, each with its line
-// and the blank line before a table. If table is not nil, it replaces the first statement, provided
+// RemoveTables removes all statements of TOML that define the value at a path of keys, each with
+// its line and the blank line before a table. The error is an [*Error].
+func (e *Editor) RemoveTables(keys []string) error {
+	_, err := e.replaceTables(keys, nil)
+	return err
+}
+
+// replaceTables is RemoveTables. If table is not nil, it replaces the first statement, provided
 // that this is a table of its own.
-func (e *editor) removeTables(t *text, keys []string, table []byte) (replaced bool, err error) {
+func (e *Editor) replaceTables(keys []string, table []byte) (replaced bool, err error) {
 	within := func(s toml.Statement) bool {
 		return len(s.Path) >= len(keys) && slices.Equal(s.Path[:len(keys)], keys)
 	}
-	statements := t.toml.Statements
+	statements := e.text.TOML.Statements
 	for i := 0; i < len(statements); i++ {
 		if !within(statements[i]) {
 			continue
@@ -93,18 +100,18 @@ func (e *editor) removeTables(t *text, keys []string, table []byte) (replaced bo
 		}
 		start, end := e.lines(first.Start, statements[i].End)
 		switch {
-		case first.Header && table != nil && e.edits == nil:
-			e.edits = append(e.edits, edit{start, end, table})
+		case first.Header && table != nil && e.Edits == nil:
+			e.Edits = append(e.Edits, Edit{start, end, table})
 			replaced = true
 			continue
 		case first.Header:
 			start = e.blankLineBefore(start)
 		}
-		e.edits = append(e.edits, edit{start, end, nil})
+		e.Edits = append(e.Edits, Edit{start, end, nil})
 	}
-	if e.edits == nil {
-		root, _ := t.root()
-		return false, t.diagnostic(root.start,
+	if e.Edits == nil {
+		root, _ := e.text.Root()
+		return false, e.text.Errorf(root.Start,
 			"%q is defined within an inline table, which stdwire does not change; remove it by hand",
 			keys[len(keys)-1])
 	}
@@ -112,7 +119,7 @@ func (e *editor) removeTables(t *text, keys []string, table []byte) (replaced bo
 }
 
 // lines extends a range to whole lines.
-func (e *editor) lines(start, end int) (int, int) {
+func (e *Editor) lines(start, end int) (int, int) {
 	start = bytes.LastIndexByte(e.raw[:start], '\n') + 1
 	if start == 0 && bytes.HasPrefix(e.raw, []byte("\xEF\xBB\xBF")) {
 		start = 3
@@ -124,7 +131,7 @@ func (e *editor) lines(start, end int) (int, int) {
 }
 
 // blankLineBefore returns the start of the blank line before a line, or the line's own.
-func (e *editor) blankLineBefore(start int) int {
+func (e *Editor) blankLineBefore(start int) int {
 	line := bytes.TrimSuffix(bytes.TrimSuffix(e.raw[:start], []byte("\n")), []byte("\r"))
 	if len(line) < start && (len(line) == 0 || line[len(line)-1] == '\n') {
 		return len(line)

@@ -1,4 +1,4 @@
-package config
+package appfile
 
 import (
 	"cmp"
@@ -8,24 +8,25 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/internal/jsonedit"
 )
 
 // A translator writes a definition in the form of an application.
 type translator struct {
 	Application
-	env       *Environment
-	server    *Server
+	env       *config.Environment
+	server    *config.Server
 	workspace bool // for the file of a workspace, in which relative paths start there
-	members   []insertion
+	members   []jsonedit.Item
 	notes     []string
 	err       error // the first
 }
 
 // define returns the definition of a server as the application writes it, and notes on members that
 // are written differently from s.
-func (a Application) define(env *Environment, s *Server, workspace bool) (definition []byte,
-	notes []string, err error) {
+func (a Application) define(env *config.Environment, s *config.Server,
+	workspace bool) (definition []byte, notes []string, err error) {
 	if s.Err != nil {
 		return nil, nil, s.Err
 	}
@@ -35,7 +36,7 @@ func (a Application) define(env *Environment, s *Server, workspace bool) (defini
 	}
 	t.transport()
 	t.refuse()
-	return objectJSON(t.members), t.notes, t.err
+	return jsonedit.Object(t.members), t.notes, t.err
 }
 
 // fail records an error unless there is one already.
@@ -52,7 +53,7 @@ func (t *translator) note(format string, args ...any) {
 // add adds a member, unless its name is "".
 func (t *translator) add(name string, value any) {
 	if name != "" {
-		t.members = append(t.members, insertion{name, encode(value)})
+		t.members = append(t.members, jsonedit.Item{Name: name, JSON: jsonedit.Encode(value)})
 	}
 }
 
@@ -102,19 +103,22 @@ func (t *translator) command() string {
 // there is relative.
 func (t *translator) location(field, text string) string {
 	path := t.path(field, text)
-	if t.workspace && (cmp.Or(t.server.base, t.server.Workspace) == t.server.Workspace ||
+	if t.workspace && (t.base() == t.server.Workspace ||
 		strings.HasPrefix(text, "${workspaceFolder}")) {
 		return path
 	}
 	return t.absolute(field, path)
 }
 
+// base returns the directory in which relative paths start.
+func (t *translator) base() string { return cmp.Or(t.server.Base, t.server.Workspace) }
+
 // absolute returns an absolute path, because applications start servers in another directory.
 func (t *translator) absolute(field, path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
-	whole := filepath.Join(cmp.Or(t.server.base, t.server.Workspace), path)
+	whole := filepath.Join(t.base(), path)
 	t.note("%s: %s becomes %s, as %s starts servers in another directory", field, path, whole,
 		t.Title)
 	return whole
@@ -148,7 +152,7 @@ func (t *translator) isRelativePath(text string) bool {
 		return false
 	}
 	return (strings.Contains(slashed, "/") || filepath.Ext(text) != "") &&
-		t.env.Exists(filepath.Join(cmp.Or(t.server.base, t.server.Workspace), text))
+		t.env.Exists(filepath.Join(t.base(), text))
 }
 
 func (t *translator) directory() {
@@ -223,19 +227,20 @@ func (t *translator) headers() {
 	}
 }
 
-// wholeVariable returns the name of the variable that a text consists of, or "".
-func wholeVariable(text string) string {
-	m := variablePattern.FindStringSubmatch(text)
-	if m == nil || m[0] != text || m[3] != "" || m[5] != "" || m[2] == "workspaceFolder" ||
-		m[2] == "userHome" {
+// wholeVariable returns the name of the environment variable that a text consists of, or "".
+func wholeVariable(text string) (name string) {
+	config.ReplaceVariables(text, func(v config.Variable) string {
+		if v.Text == text && v.Namespace == "env" && !v.HasDefault {
+			name = v.Name
+		}
 		return ""
-	}
-	return m[2]
+	})
+	return name
 }
 
 // path writes a text that may begin with ~/.
 func (t *translator) path(field, text string) string {
-	if rest, ok := cutHome(text); ok {
+	if rest, ok := config.CutHome(text); ok {
 		return t.env.Home + string(filepath.Separator) + t.text(field, rest)
 	}
 	return t.text(field, text)
@@ -243,29 +248,28 @@ func (t *translator) path(field, text string) string {
 
 // text writes the variables of a text as the application does. It never writes their values.
 func (t *translator) text(field, text string) string {
-	return variablePattern.ReplaceAllStringFunc(text, func(reference string) string {
-		m := variablePattern.FindStringSubmatch(reference)
-		isEnv, name, def, kind := m[1] != "", m[2], m[3] != "", m[5]
+	return config.ReplaceVariables(text, func(v config.Variable) string {
 		switch {
-		case kind != "":
-			t.fail("%s has ${%s:%s}, which cannot be written for %s", field, kind, m[6], t.Title)
-		case !isEnv && name == "workspaceFolder" && t.workspace &&
+		case v.Namespace != "" && v.Namespace != "env":
+			t.fail("%s has ${%s:%s}, which cannot be written for %s", field, v.Namespace, v.Name,
+				t.Title)
+		case v.Namespace == "" && v.Name == "userHome":
+			return t.env.Home
+		case v.Namespace == "" && t.workspace &&
 			(t.server.Dir == "" || field == "cwd" || field == "envFile"):
 			return "." // the file may be shared, and be elsewhere then
-		case !isEnv && name == "workspaceFolder":
+		case v.Namespace == "":
 			return t.server.Workspace
-		case !isEnv && name == "userHome":
-			return t.env.Home
 		case t.form.variable == "":
 			t.fail("%s has the variable %s, and %s does not expand variables there; give the value",
-				field, name, t.Title)
-		case def && !t.form.defaults:
-			t.fail("%s has the variable %s with a default, which %s does not have", field, name,
+				field, v.Name, t.Title)
+		case v.HasDefault && !t.form.defaults:
+			t.fail("%s has the variable %s with a default, which %s does not have", field, v.Name,
 				t.Title)
-		case def:
-			return "${" + name + ":-" + m[4] + "}"
+		case v.HasDefault:
+			return "${" + v.Name + ":-" + v.Default + "}"
 		}
-		return strings.ReplaceAll(t.form.variable, "NAME", name)
+		return strings.ReplaceAll(t.form.variable, "NAME", v.Name)
 	})
 }
 
@@ -284,19 +288,7 @@ func (t *translator) refuse() {
 			t.note("%s is not written: it is a setting of stdwire", setting.Name)
 		}
 	}
-	for _, o := range s.extraFields {
-		t.note("%s is not written: it is unknown", o.name)
+	for _, name := range s.UnknownMembers() {
+		t.note("%s is not written: it is unknown", name)
 	}
-}
-
-// objectJSON returns an object on one line.
-func objectJSON(members []insertion) []byte {
-	text := []byte{'{'}
-	for i, m := range members {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = append(append(jsonscan.AppendString(text, m.name), ':'), m.value...)
-	}
-	return append(text, '}')
 }

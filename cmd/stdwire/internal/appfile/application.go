@@ -1,8 +1,14 @@
-package config
+// Package appfile changes configuration files of servers: it adds servers to the files of other
+// applications and removes them, and adds, replaces, removes and swaps servers of files that
+// [config.Parse] reads. What is not changed keeps its comments, order and layout. Nothing is read
+// or written: see package configfile.
+package appfile
 
 import (
 	"path/filepath"
 	"slices"
+
+	"github.com/stdwire/stdwire/client/host/config"
 )
 
 // An Application is a program that starts servers and has its own configuration file.
@@ -10,7 +16,9 @@ type Application struct {
 	Name  string // such as claude-code
 	Title string // such as Claude Code
 
-	dir       baseDir  // of the user's file
+	// dir returns the directory of the user's file; nil: the home directory.
+	dir func(*config.Environment) string
+
 	user      []string // names of the user's file in dir; the first that exists is used
 	workspace []string // names of the file in a workspace; nil for none
 	keys      []string // the path of keys to the servers
@@ -39,7 +47,7 @@ type form struct {
 func Applications() []Application {
 	return []Application{
 		{Name: "claude-code", Title: "Claude Code",
-			dir: baseDir{[]string{"CLAUDE_CONFIG_DIR"}, ""}, user: []string{".claude.json"},
+			dir: baseDir("", "CLAUDE_CONFIG_DIR"), user: []string{".claude.json"},
 			workspace: []string{".mcp.json"}, keys: []string{"mcpServers"},
 			form: form{stdio: "stdio", http: "http", url: "url", variable: "${NAME}",
 				defaults: true, plainNames: true}},
@@ -62,13 +70,13 @@ func Applications() []Application {
 		{Name: "windsurf", Title: "Windsurf", user: []string{".codeium/windsurf/mcp_config.json"},
 			keys: []string{"mcpServers"}, form: form{url: "serverUrl", variable: "${env:NAME}"}},
 		{Name: "opencode", Title: "opencode",
-			dir:       baseDir{[]string{"XDG_CONFIG_HOME"}, ".config"},
+			dir:       baseDir(".config", "XDG_CONFIG_HOME"),
 			user:      []string{"opencode/opencode.json", "opencode/opencode.jsonc"},
 			workspace: []string{"opencode.json", "opencode.jsonc"}, keys: []string{"mcp"},
 			form: form{stdio: "local", http: "remote", commandArray: true, env: "environment",
 				cwd: true, url: "url", variable: "{env:NAME}"}},
-		{Name: "codex", Title: "Codex", dir: baseDir{[]string{"CODEX_HOME"}, ".codex"},
-			user: []string{"config.toml"}, workspace: []string{".codex/config.toml"},
+		{Name: "codex", Title: "Codex", dir: baseDir(".codex", "CODEX_HOME"),
+			user: []string{"config.TOML"}, workspace: []string{".codex/config.TOML"},
 			keys: []string{"mcp_servers"},
 			form: form{envNames: "env_vars", cwd: true, url: "url", headers: "http_headers",
 				codex: true, plainNames: true}},
@@ -76,13 +84,27 @@ func Applications() []Application {
 }
 
 // UserFile returns the path of the user's file, which need not exist.
-func (a Application) UserFile(env *Environment) string {
-	return firstThatExists(env, a.dir.dir(env), a.user)
+func (a Application) UserFile(env *config.Environment) string {
+	dir := env.Home
+	if a.dir != nil {
+		dir = a.dir(env)
+	}
+	return firstThatExists(env, dir, a.user)
+}
+
+// baseDir returns a function that calls [config.Environment.BaseDir].
+func baseDir(homePath string, variables ...string) func(*config.Environment) string {
+	return func(env *config.Environment) string { return env.BaseDir(homePath, variables...) }
+}
+
+// configHome returns the directory of the configuration of all programs.
+func configHome(env *config.Environment) string {
+	return filepath.Dir(filepath.Dir(config.UserFile(env)))
 }
 
 // WorkspaceFile returns the path of the file in env.Dir, which need not exist, or "" if the
 // application reads no file of a workspace.
-func (a Application) WorkspaceFile(env *Environment) string {
+func (a Application) WorkspaceFile(env *config.Environment) string {
 	if a.workspace == nil {
 		return ""
 	}
@@ -90,7 +112,7 @@ func (a Application) WorkspaceFile(env *Environment) string {
 }
 
 // firstThatExists returns the path of the first file that exists, or else of the first.
-func firstThatExists(env *Environment, dir string, names []string) string {
+func firstThatExists(env *config.Environment, dir string, names []string) string {
 	path := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
 	i := slices.IndexFunc(names, func(name string) bool { return env.Exists(path(name)) })
 	return path(names[max(i, 0)])

@@ -1,4 +1,4 @@
-package config
+package appfile
 
 import (
 	"strings"
@@ -6,6 +6,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/client/host/config"
 )
 
 func TestSwap(t *testing.T) {
@@ -85,15 +87,15 @@ K = "hidden1"`},
 			if strings.HasSuffix(tt.name, ".toml") {
 				name = tt.name
 			}
-			env := world(nil, nil)
-			f := Parse(env, Source{Path: name}, []byte(tt.before))
+			env := world(nil)
+			f := Parse(env, config.Source{Path: name}, []byte(tt.before))
 			for _, ids := range [][2]string{{"one", "two"}, {"two", "one"}} {
 				c, err := f.Swap(ids[0], ids[1])
 				assert.NilError(t, err)
 				assert.Equal(t, string(c.After), tt.after)
 				assert.Assert(t, !strings.Contains(c.Diff(), "hidden"), "%s", c.Diff())
 				// and back
-				back, err := Parse(env, Source{Path: name}, c.After).Swap(ids[0], ids[1])
+				back, err := Parse(env, config.Source{Path: name}, c.After).Swap(ids[0], ids[1])
 				assert.NilError(t, err)
 				assert.Equal(t, string(back.After), tt.before)
 			}
@@ -126,7 +128,7 @@ func TestDiffOfHiddenValues(t *testing.T) {
 	c, err := editedFile(t, `{"mcpServers": {
   "one": {"command": "a", "env": {"TOKEN": "hidden1"}}
 }}
-`).Put(world(nil, nil), "one", "one", []byte(`{"command": "a", "env": {"TOKEN": "hidden2"}}`))
+`).Put("one", "one", []byte(`{"command": "a", "env": {"TOKEN": "hidden2"}}`))
 	assert.NilError(t, err)
 	assert.Equal(t, c.Diff(), `t.json
 @@ line 2 @@
@@ -144,8 +146,54 @@ func TestSwapRefused(t *testing.T) {
 		"[mcp_servers.one]\ncommand = 'x'\n[mcp_servers.two]\ncommand = 'y'\n[mcp_servers.one.env]\nA = 'b'",
 		"[mcp_servers]\none.command = 'x'\ntwo.command = 'y'",
 	} {
-		f := Parse(world(nil, nil), Source{Path: "c.toml"}, []byte(data))
+		f := Parse(world(nil), config.Source{Path: "c.toml"}, []byte(data))
 		_, err := f.Swap("one", "two")
 		assert.Assert(t, cmp.ErrorContains(err, `"one" is not defined by tables of its own`))
 	}
+}
+
+// A member that is there twice, elsewhere in the file, does not hinder a change.
+func TestChangeBesideDuplicates(t *testing.T) {
+	const file = `{"mcpServers": {
+  "one": {"command": "a"},
+  "two": {"command": "b"}
+}, "x": {"a": 1, /* again */ "a": 2}}`
+	c, err := editedFile(t, file).Swap("one", "two")
+	assert.NilError(t, err)
+	assert.Equal(t, string(c.After), `{"mcpServers": {
+  "two": {"command": "b"},
+  "one": {"command": "a"}
+}, "x": {"a": 1, /* again */ "a": 2}}`)
+	c, err = editedFile(t, file).Remove("one")
+	assert.NilError(t, err)
+	assert.Equal(t, string(c.After), `{"mcpServers": {
+  "two": {"command": "b"}
+}, "x": {"a": 1, /* again */ "a": 2}}`)
+}
+
+// Whatever the file is: two servers can be swapped, and the others stay.
+func FuzzSwap(f *testing.F) {
+	for _, seed := range []string{
+		`{"mcpServers": {"a": {"command": "x"}, "b": {"url": "http://x"}}}`,
+		"{\"mcpServers\": { // a\n/* b */ \"a\": {\"command\": \"x\"} /* c */, // d\n // e\n " +
+			"\"b\": {\"url\": \"http://x\"} // f\n}}",
+		`{"servers": {"a": {"command": "x"}, "c": 1, "b": {"command": "y"},}, "x": {"y": 1, "y": 2}}`,
+		codexFile(),
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file := Parse(world(nil), config.Source{Path: "f", Workspace: "/project"}, data)
+		n := len(file.Servers)
+		if file.Err() != nil || n < 2 {
+			return
+		}
+		c, err := file.Swap(file.Servers[0].ID, file.Servers[n-1].ID)
+		if err != nil && file.text.TOML == nil {
+			t.Fatalf("%v", err)
+		}
+		if err == nil && len(Parse(world(nil), file.Source, c.After).Servers) != n {
+			t.Fatalf("%q became %q", data, c.After)
+		}
+	})
 }

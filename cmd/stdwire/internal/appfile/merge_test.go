@@ -1,14 +1,16 @@
-package config
+package appfile
 
 import (
 	"errors"
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client/host/config"
 )
 
 func TestMerge(t *testing.T) {
-	env := world(nil, nil)
+	env := world(nil)
 	added := parse(`{"inputs": [{"id": "k"}], "servers": {"a": {"command": "new", "args": ["1"]}, "b": {"command": "b"}}}`)
 	for _, tt := range []struct{ name, file, want string }{
 		{"nothing", "", `{
@@ -32,7 +34,7 @@ func TestMerge(t *testing.T) {
 }
 `},
 		{"comments only", "// mine", "// mine\n" +
-			string(Encode(added.Servers, added.Inputs, nil)) + "\n"},
+			string(config.Encode(added.Servers, added.Inputs, nil)) + "\n"},
 		{"no servers", `{"x": 1}`, `{"x": 1,
   "mcpServers": {
     "a": {
@@ -116,7 +118,7 @@ func TestMerge(t *testing.T) {
 			got := change.After
 			assert.Equal(t, string(got), tt.want)
 			assert.Equal(t, change.Changed(), tt.file != tt.want)
-			f := Parse(env, Source{Path: "t.json"}, got)
+			f := Parse(env, config.Source{Path: "t.json"}, got)
 			assert.Equal(t, len(f.Diagnostics), 0, "%v", f.Diagnostics)
 			again, err := Merge(env, "t.json", got, added.Servers, added.Inputs, false)
 			assert.NilError(t, err)
@@ -126,7 +128,7 @@ func TestMerge(t *testing.T) {
 }
 
 func TestMergeExisting(t *testing.T) {
-	env := world(nil, nil)
+	env := world(nil)
 	added := parse(`{"servers": {"a": {"command": "new"}, "b": {"command": "b"}}}`)
 	const file = `{
   "mcpServers": {
@@ -161,7 +163,9 @@ func TestMergeExisting(t *testing.T) {
 		_, err := Merge(env, "t.json", []byte(tt.file), added.Servers, nil, true)
 		assert.Error(t, err, tt.err)
 	}
-	inputs := []Input{{ID: "k"}}
+	_, err = Merge(env, "x.toml", []byte("[mcp_servers]"), nil, nil, false)
+	assert.Error(t, err, "x.toml is TOML; stdwire's own files are JSON")
+	inputs := []config.Input{{ID: "k"}}
 	_, err = Merge(env, "t.json", []byte(`{"servers": {}, "inputs": 5}`), nil, inputs, false)
 	assert.Error(t, err, "t.json:1:27: inputs must be an array, not a number")
 }
@@ -174,16 +178,16 @@ func FuzzMerge(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	added := parse(`{"servers": {"added-by-merge": {"command": "new"}}}`)
-	inputs := []Input{{ID: "added-by-merge"}}
+	inputs := []config.Input{{ID: "added-by-merge"}}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		env := world(nil, nil)
-		before := Parse(env, Source{Path: "f"}, data)
+		env := world(nil)
+		before := Parse(env, config.Source{Path: "f"}, data)
 		change, err := Merge(env, "f", data, added.Servers, inputs, false)
 		if err != nil {
 			return
 		}
 		merged := change.After
-		after := Parse(env, Source{Path: "f"}, merged)
+		after := Parse(env, config.Source{Path: "f"}, merged)
 		if after.Err() != nil {
 			t.Fatalf("%q became %q: %v", data, merged, after.Err())
 		}

@@ -1,4 +1,4 @@
-package config
+package appfile
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
+
+	"github.com/stdwire/stdwire/client/host/config"
 )
 
 func application(t *testing.T, name string) Application {
@@ -75,11 +77,11 @@ var applicationFiles = map[string]string{
   "model": "x"
 }
 `,
-	"codex": codexFile + "\n[tools]\nweb_search = true # at the end",
+	"codex": codexFile() + "\n[tools]\nweb_search = true # at the end",
 }
 
-func testServer() *Server {
-	return &Server{ID: "new", Workspace: native("/project"), Command: "npx",
+func testServer() *config.Server {
+	return &config.Server{ID: "new", Workspace: native("/project"), Command: "npx",
 		Args: []string{"-y", "server", "--token", "hidden2"}, Env: map[string]string{"KEY": "hidden3"}}
 }
 
@@ -92,13 +94,13 @@ func fileName(a Application) string {
 
 // Installing changes nothing but what it adds, and uninstalling restores the file.
 func TestInstall(t *testing.T) {
-	env := world(nil, nil)
+	env := world(nil)
 	for _, a := range Applications() {
 		t.Run(a.Name, func(t *testing.T) {
 			before, ok := applicationFiles[a.Name]
 			assert.Assert(t, ok)
 			path := fileName(a)
-			c, err := a.Install(env, path, []byte(before), testServer(), false, false)
+			c, err := a.Install(env, path, []byte(before), Installation{Server: testServer()})
 			assert.NilError(t, err)
 			golden.Assert(t, string(c.After), "install-"+a.Name+".golden")
 			golden.Assert(t, c.Diff(), "install-"+a.Name+".diff")
@@ -108,25 +110,26 @@ func TestInstall(t *testing.T) {
 				assert.Equal(t, strings.Count(string(c.After), "\n"), strings.Count(string(c.After), "\r\n"))
 			}
 
-			f := Parse(env, Source{Path: path, Workspace: env.Dir, Rename: true}, c.After)
-			i := slices.IndexFunc(f.Servers, func(s *Server) bool { return s.ID == "new" })
-			assert.Assert(t, i >= 0, shown(f))
+			f := Parse(env, config.Source{Path: path, Workspace: env.Dir, Rename: true}, c.After)
+			i := slices.IndexFunc(f.Servers, func(s *config.Server) bool { return s.ID == "new" })
+			assert.Assert(t, i >= 0, "%v", f.Diagnostics)
 			assert.Equal(t, string(f.Servers[i].JSON()), string(testServer().JSON()))
 
-			again, err := a.Install(env, path, c.After, testServer(), false, false)
+			again, err := a.Install(env, path, c.After, Installation{Server: testServer()})
 			assert.NilError(t, err)
 			assert.Assert(t, !again.Changed())
 			assert.Equal(t, again.Diff(), "")
 
 			other := testServer()
 			other.Args = nil
-			_, err = a.Install(env, path, c.After, other, false, false)
+			_, err = a.Install(env, path, c.After, Installation{Server: other})
 			var exists *ExistsError
 			assert.Assert(t, errors.As(err, &exists), "%v", err)
-			forced, err := a.Install(env, path, c.After, other, false, true)
+			forced, err := a.Install(env, path, c.After, Installation{Server: other, Replace: true})
 			assert.NilError(t, err)
 			assert.Assert(t, !strings.Contains(string(forced.After), "hidden2"))
-			back, err := a.Install(env, path, forced.After, testServer(), false, true)
+			back, err := a.Install(env, path, forced.After,
+				Installation{Server: testServer(), Replace: true})
 			assert.NilError(t, err)
 			assert.Equal(t, string(back.After), string(c.After), "--force keeps the place")
 
@@ -149,8 +152,8 @@ func TestInstall(t *testing.T) {
 
 // A file that does not exist yet is created.
 func TestInstallIntoNothing(t *testing.T) {
-	env := world(nil, nil)
-	s := &Server{ID: "new", Command: "x", Workspace: env.Dir}
+	env := world(nil)
+	s := &config.Server{ID: "new", Command: "x", Workspace: env.Dir}
 	for _, tt := range []struct{ name, before, want string }{
 		{"cursor", "", "{\n  \"mcpServers\": {\n    \"new\": {\n      \"command\": \"x\",\n      \"args\": []\n    }\n  }\n}\n"},
 		{"cursor", "// mine", "// mine\n{\n  \"mcpServers\": {\n    \"new\": {\n      \"command\": \"x\",\n      \"args\": []\n    }\n  }\n}\n"},
@@ -160,7 +163,7 @@ func TestInstallIntoNothing(t *testing.T) {
 		{"codex", "[mcp_servers]\n", "[mcp_servers]\n\n[mcp_servers.new]\ncommand = \"x\"\nargs = []\n"},
 	} {
 		a := application(t, tt.name)
-		c, err := a.Install(env, fileName(a), []byte(tt.before), s, false, false)
+		c, err := a.Install(env, fileName(a), []byte(tt.before), Installation{Server: s})
 		assert.NilError(t, err)
 		assert.Equal(t, string(c.After), tt.want)
 		u, err := a.Uninstall(fileName(a), c.After, []byte(tt.before), "new")
@@ -170,7 +173,7 @@ func TestInstallIntoNothing(t *testing.T) {
 }
 
 func TestInstallErrors(t *testing.T) {
-	env := world(nil, nil)
+	env := world(nil)
 	for _, tt := range []struct{ name, before, err string }{
 		{"cursor", "{", "f.json:1:2: expected a member name in quotation marks"},
 		{"cursor", "[]", "f.json:1:1: the file must be an object, not an array"},
@@ -190,7 +193,7 @@ func TestInstallErrors(t *testing.T) {
 			`config.toml cannot be changed without breaking it: config.toml:3:2: "mcp_servers" is an inline table, which cannot be extended; change it by hand`},
 	} {
 		a := application(t, tt.name)
-		_, err := a.Install(env, fileName(a), []byte(tt.before), testServer(), false, false)
+		_, err := a.Install(env, fileName(a), []byte(tt.before), Installation{Server: testServer()})
 		assert.Error(t, err, tt.err)
 	}
 	_, err := application(t, "codex").Uninstall("config.toml",
@@ -200,7 +203,7 @@ func TestInstallErrors(t *testing.T) {
 
 // What an application cannot do is refused, and not left out in silence.
 func TestForms(t *testing.T) {
-	env := world(nil, map[string]string{"/project/server.js": "", "/project/run": "", "/project/sub/x": ""})
+	env := world(map[string]string{"/project/server.js": "", "/project/run": "", "/project/sub/x": ""})
 	for _, tt := range []struct{ apps, server, want, notes string }{
 		{"claude-code", `{"command": "npx", "args": ["server"], "env": {"A": "${A}", "B": "${env:B:-x}"}}`,
 			`{"type":"stdio","command":"npx","args":["server"],"env":{"A":"${A}","B":"${B:-x}"}}`, ""},
@@ -274,7 +277,7 @@ args[5]: . becomes /project, as Zed starts servers in another directory`},
 		f := parse(`{"mcpServers": {"s": ` + tt.server + `}}`)
 		for base, want := range map[string]string{"": tt.own, "/project": tt.own,
 			"/etc": cmp.Or(tt.user, tt.own)} {
-			f.Servers[0].base = native(base)
+			f.Servers[0].Base = native(base)
 			definition, notes, err := application(t, "vscode").define(env, f.Servers[0], true)
 			assert.NilError(t, err)
 			got := slashed(strings.ReplaceAll(string(definition), `\\`, `\`))
@@ -328,22 +331,22 @@ func FuzzInstall(f *testing.F) {
 		f.Add([]byte(seed), false)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, isTOML bool) {
-		env := world(nil, nil)
+		env := world(nil)
 		a := Applications()[2]
 		if isTOML {
 			a = Applications()[len(Applications())-1]
 		}
 		path := fileName(a)
-		c, err := a.Install(env, path, data, testServer(), false, false)
+		c, err := a.Install(env, path, data, Installation{Server: testServer()})
 		if err != nil || !c.Changed() {
 			return
 		}
 		rest, at := []byte(nil), 0
 		for _, e := range c.edits {
-			if e.start != e.end {
-				t.Fatalf("%q: %q is removed", data, data[e.start:e.end])
+			if e.Start != e.End {
+				t.Fatalf("%q: %q is removed", data, data[e.Start:e.End])
 			}
-			rest, at = append(rest, data[at:e.start]...), e.start
+			rest, at = append(rest, data[at:e.Start]...), e.Start
 		}
 		if !bytes.Equal(append(rest, data[at:]...), data) {
 			t.Fatalf("%q became %q", data, c.After)

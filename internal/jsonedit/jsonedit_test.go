@@ -1,4 +1,4 @@
-package config
+package jsonedit
 
 import (
 	"encoding/json"
@@ -57,15 +57,15 @@ func TestSyntaxErrors(t *testing.T) {
 		{`{"a":1,,}`, "f.json:1:8: expected a member name in quotation marks"},
 		{"\xFF\xFE{\x00}\x00", "f.json:1:1: the file is UTF-16; save it as UTF-8"},
 		{strings.Repeat("[", 101) + strings.Repeat("]", 101), "f.json:1:101: nested too deeply"},
-		{strings.Repeat(" ", MaxFile+1), "f.json:1:1: the file has more than 4 MiB"},
+		{strings.Repeat(" ", MaxText+1), "f.json:1:1: the file has more than 4 MiB"},
 		{`{"a":"` + "\xff" + `"}`, "f.json:1:7: a string is not UTF-8"},
 	} {
-		_, err := newText("f.json", []byte(tt.in))
+		_, err := ParseJSON("f.json", []byte(tt.in))
 		assert.Error(t, err, tt.err)
 	}
 	for _, in := range []string{"", " \n", "// nothing", "\xEF\xBB\xBF", strings.Repeat("[", 100) +
 		strings.Repeat("]", 100)} {
-		_, err := newText("f.json", []byte(in))
+		_, err := ParseJSON("f.json", []byte(in))
 		assert.NilError(t, err, "%.20q", in)
 	}
 }
@@ -94,9 +94,9 @@ func FuzzStripComments(f *testing.F) {
 				t.Fatalf("JSON was changed: %q became %q", data, stripped)
 			}
 		}
-		text, err := newText("f", data)
+		text, err := ParseJSON("f", data)
 		if err != nil {
-			if d, ok := err.(Diagnostic); !ok || d.Line < 1 || d.Column < 1 || d.Message == "" {
+			if e, ok := err.(*Error); !ok || e.Line < 1 || e.Column < 1 || e.Reason == "" {
 				t.Fatalf("%#v", err)
 			}
 			// What is refused although encoding/json takes it is not UTF-8, has half a character,
@@ -108,11 +108,11 @@ func FuzzStripComments(f *testing.F) {
 			}
 			return
 		}
-		root, ok := text.root()
+		root, ok := text.Root()
 		if !ok {
 			return
 		}
-		if !json.Valid(text.data) {
+		if !json.Valid(text.Data) {
 			t.Fatalf("takes %q", data)
 		}
 		walk(t, root)
@@ -120,24 +120,24 @@ func FuzzStripComments(f *testing.F) {
 }
 
 // walk compares all there is with what encoding/json finds.
-func walk(t *testing.T, v value) {
+func walk(t *testing.T, v Value) {
 	var elements []json.RawMessage
-	if v.isArray() && json.Unmarshal(v.raw(), &elements) == nil {
-		got := v.elements()
+	if v.IsArray() && json.Unmarshal(v.JSON(), &elements) == nil {
+		got := v.Elements()
 		if len(got) != len(elements) {
-			t.Fatalf("%d elements in %q", len(got), v.raw())
+			t.Fatalf("%d elements in %q", len(got), v.JSON())
 		}
 		for i := range got {
-			if string(got[i].raw()) != string(elements[i]) {
-				t.Fatalf("%q has the element %q", v.raw(), got[i].raw())
+			if string(got[i].JSON()) != string(elements[i]) {
+				t.Fatalf("%q has the element %q", v.JSON(), got[i].JSON())
 			}
 			walk(t, got[i])
 		}
 	}
-	for _, m := range v.members() {
-		if m.data[m.offset] != '"' || !json.Valid(m.raw()) {
-			t.Fatalf("%q has the member %q", v.raw(), m.raw())
+	for _, m := range v.Members() {
+		if m.Data[m.Offset] != '"' || !json.Valid(m.JSON()) {
+			t.Fatalf("%q has the member %q", v.JSON(), m.JSON())
 		}
-		walk(t, m.value)
+		walk(t, m.Value)
 	}
 }

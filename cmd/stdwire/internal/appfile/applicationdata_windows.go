@@ -1,0 +1,4 @@
+package appfile
+
+// applicationData returns where applications with a window keep their files.
+var applicationData = baseDir(`AppData\Roaming`, "APPDATA")
