@@ -20,12 +20,12 @@ func (r *reader) variable(v jsonedit.Value, name string) string {
 }
 
 // readBearerVariable reads the name of the variable that has the token.
-func (r *reader) readBearerVariable(v jsonedit.Value) {
+func (r *reader) readBearerVariable(_ *Server, v jsonedit.Value) {
 	r.addHeaders(v, map[string]string{"Authorization": "Bearer " + r.variable(v, r.readString(v))})
 }
 
 // readHeaderVariables reads headers whose values are the names of variables.
-func (r *reader) readHeaderVariables(v jsonedit.Value) {
+func (r *reader) readHeaderVariables(_ *Server, v jsonedit.Value) {
 	all := r.readMap(v)
 	for header, name := range all {
 		all[header] = r.variable(v, name)
@@ -34,7 +34,7 @@ func (r *reader) readHeaderVariables(v jsonedit.Value) {
 }
 
 // readVariableNames reads the variables to pass on: their names, or objects with a name.
-func (r *reader) readVariableNames(v jsonedit.Value) {
+func (r *reader) readVariableNames(s *Server, v jsonedit.Value) {
 	if !v.IsArray() {
 		r.typeError(v, "an array of names")
 		return
@@ -48,7 +48,7 @@ func (r *reader) readVariableNames(v jsonedit.Value) {
 			r.errorf(element.Start, "%s must be an array of names of variables", r.field)
 			return
 		}
-		r.server.InheritEnv = append(r.server.InheritEnv, name)
+		s.InheritEnv = append(s.InheritEnv, name)
 	}
 }
 

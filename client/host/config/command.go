@@ -9,10 +9,9 @@ import (
 )
 
 // readCommand reads a program, which may include arguments.
-func (r *reader) readCommand(v jsonedit.Value) {
-	s := r.server
+func (r *reader) readCommand(s *Server, v jsonedit.Value) {
 	if v.IsObject() && r.extensions {
-		r.readCommandObject(v)
+		r.readCommandObject(s, v)
 		return
 	}
 	if v.IsArray() {
@@ -40,17 +39,17 @@ func (r *reader) readCommand(v jsonedit.Value) {
 }
 
 // readCommandObject reads the older form of Zed.
-func (r *reader) readCommandObject(v jsonedit.Value) {
+func (r *reader) readCommandObject(s *Server, v jsonedit.Value) {
 	for _, m := range r.members(v) {
 		r.field = "command." + m.Name
 		switch m.Name {
 		case "path":
-			r.server.Command = r.readString(m.Value)
+			s.Command = r.readString(m.Value)
 		case "args":
-			r.server.Args = append(r.readStrings(m.Value), r.server.Args...)
+			s.Args = append(r.readStrings(m.Value), s.Args...)
 		case "env":
 			if m.Data[m.Start] != 'n' { // null
-				r.server.Env = r.readEnv(m.Value)
+				s.Env = r.readEnv(m.Value)
 			}
 		default:
 			r.warnf(m.Offset, "unknown field %.60q; it does nothing here", r.field)

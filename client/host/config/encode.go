@@ -6,68 +6,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/jsonedit"
 	"github.com/stdwire/stdwire/internal/jsonscan"
-	"github.com/stdwire/stdwire/rpc/mcp"
 )
-
-// A definition is a server in stdwire's own form.
-type definition struct {
-	Command        string            `json:"command,omitempty"`
-	Args           []string          `json:"args,omitempty"`
-	Cwd            string            `json:"cwd,omitempty"`
-	Env            map[string]string `json:"env,omitempty"`
-	EnvFile        string            `json:"envFile,omitempty"`
-	InheritEnv     []string          `json:"inheritEnv,omitempty"`
-	Type           string            `json:"type,omitempty"`
-	URL            string            `json:"url,omitempty"`
-	Headers        map[string]string `json:"headers,omitempty"`
-	OAuth          *oauthJSON        `json:"oauth,omitempty"`
-	TLSCA          string            `json:"tlsCA,omitempty"`
-	TLSClientCert  string            `json:"tlsClientCert,omitempty"`
-	TLSClientKey   string            `json:"tlsClientKey,omitempty"`
-	Era            string            `json:"era,omitempty"`
-	StartTimeoutMs *int64            `json:"startTimeoutMs,omitempty"`
-	CallTimeoutMs  *int64            `json:"callTimeoutMs,omitempty"`
-	IdleStop       string            `json:"idleStop,omitempty"`
-	PerSession     bool              `json:"perSession,omitempty"`
-	Required       bool              `json:"required,omitempty"`
-	MaxArguments   int               `json:"maxArguments,omitempty"`
-	MaxResult      int               `json:"maxResult,omitempty"`
-	Disabled       bool              `json:"disabled,omitempty"`
-	Tools          *tools            `json:"tools,omitempty"`
-}
-
-type tools struct {
-	Allow *[]string `json:"allow,omitempty"` // nil is omitted, an empty array is not
-	Deny  []string  `json:"deny,omitempty"`
-}
-
-// definition returns the server in stdwire's own form.
-func (s *Server) definition() definition {
-	d := definition{
-		Command: s.Command, Args: s.Args, Cwd: s.Dir, Env: s.Env, EnvFile: s.EnvFile,
-		InheritEnv: s.InheritEnv, URL: s.URL, Headers: s.Headers, OAuth: (*oauthJSON)(s.OAuth),
-		TLSCA: s.TLS.CA, TLSClientCert: s.TLS.ClientCert, TLSClientKey: s.TLS.ClientKey,
-		StartTimeoutMs: milliseconds(s.StartTimeout), CallTimeoutMs: milliseconds(s.CallTimeout),
-		PerSession: s.PerSession, Required: s.Required, Disabled: s.Disabled,
-		MaxArguments: s.MaxArguments, MaxResult: s.MaxResult,
-	}
-	if s.URL != "" {
-		d.Type = "http"
-	}
-	if s.Era != 0 {
-		d.Era = map[mcp.Era]string{mcp.Modern: "modern", mcp.Legacy: "legacy"}[s.Era]
-	}
-	if s.IdleStop != 0 {
-		d.IdleStop = shortDuration(max(s.IdleStop, 0))
-	}
-	if s.Filter.Allow != nil || s.Filter.Deny != nil {
-		d.Tools = &tools{Deny: s.Filter.Deny}
-		if s.Filter.Allow != nil {
-			d.Tools.Allow = &s.Filter.Allow
-		}
-	}
-	return d
-}
 
 // A Setting is a member of a definition, as text.
 type Setting struct{ Name, Value string }
@@ -76,17 +15,12 @@ type Setting struct{ Name, Value string }
 // server is managed: era, times, limits, perSession, required, disabled and tools. Default
 // values are omitted.
 func (s *Server) Settings() (all []Setting) {
-	d := s.definition()
-	d.Command, d.Args, d.Cwd, d.Env, d.EnvFile, d.InheritEnv = "", nil, "", nil, "", nil
-	d.Type, d.URL, d.Headers, d.OAuth = "", "", nil, nil
-	d.TLSCA, d.TLSClientCert, d.TLSClientKey = "", "", ""
-	for name, value := range jsonscan.Members(jsonedit.Encode(d)) {
-		text, ok := jsonscan.Text(value)
+	for _, m := range encodeFields(settingFields(), s) {
+		text, ok := jsonscan.Text(m.JSON)
 		if !ok {
-			text = string(value)
+			text = string(m.JSON)
 		}
-		key, _ := jsonscan.Text(name)
-		all = append(all, Setting{key, text})
+		all = append(all, Setting{m.Name, text})
 	}
 	return all
 }
@@ -102,30 +36,15 @@ func shortDuration(d time.Duration) string {
 	return text
 }
 
-// milliseconds rounds a duration up. It returns nil for 0, which is the default, and 0 for a
-// negative one, which is no limit.
-func milliseconds(d time.Duration) *int64 {
-	if d == 0 {
-		return nil
-	}
-	ms := (max(d, 0) + time.Millisecond - 1).Milliseconds()
-	return &ms
-}
-
 // JSON returns the definition in stdwire's own form on one line, with unknown members. Variables
 // are not expanded.
 func (s *Server) JSON() []byte {
-	text := jsonedit.Encode(s.definition())
+	all := encodeFields(serverFields(), s)
 	for _, o := range s.extraFields {
-		text = text[:len(text)-1]
-		if len(text) > 1 {
-			text = append(text, ',')
-		}
-		text = append(jsonscan.AppendString(text, o.name), ':')
-		text, _ = jsonscan.AppendCompact(text, o.json) // it has been validated
-		text = append(text, '}')
+		text, _ := jsonscan.AppendCompact(nil, o.json) // it has been validated
+		all = append(all, jsonedit.Item{Name: o.name, JSON: text})
 	}
-	return text
+	return jsonedit.Object(all)
 }
 
 // Encode returns a file in stdwire's own form, without a final line end: servers, and inputs and

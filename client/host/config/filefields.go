@@ -2,9 +2,9 @@ package config
 
 // fileFields returns the members of a file. Their read functions are nil, because the meaning of
 // some depends on others: see [formats], readInputs and readProfiles.
-func fileFields() []field[*reader] {
+func fileFields() []field[*File] {
 	servers := valueType{"object of servers by id", object{}}
-	return []field[*reader]{
+	return []field[*File]{
 		{names: []string{"mcpServers"}, valueType: servers,
 			help: "The servers, in stdwire's own form and that of most applications."},
 		{names: []string{"servers"}, valueType: servers,
@@ -28,8 +28,8 @@ func fileFields() []field[*reader] {
 }
 
 // inputFields returns the members of an element of inputs.
-func inputFields() []field[*reader] {
-	return []field[*reader]{
+func inputFields() []field[*Input] {
+	return []field[*Input]{
 		{names: []string{"id"}, valueType: textType, help: "The ID in ${input:ID}."},
 		{names: []string{"description"}, valueType: textType, help: "What the user is asked."},
 		{names: []string{"password"}, valueType: boolType,

@@ -73,7 +73,7 @@ func limits() []limit {
 }
 
 // limitFields returns the members of limits. They have no reader of their own: see readLimits.
-func limitFields() (fields []field[*reader]) {
+func limitFields() (fields []field[*Limits]) {
 	for _, l := range limits() {
 		kind := valueType{fmt.Sprintf("whole number from %d to %d", l.least, l.most),
 			integer(int64(l.least), int64(l.most))}
@@ -82,7 +82,7 @@ func limitFields() (fields []field[*reader]) {
 				shortDuration(seconds(l.most))), durationType.schema}
 		}
 		fields = append(fields,
-			field[*reader]{names: []string{l.name}, valueType: kind, help: l.help})
+			field[*Limits]{names: []string{l.name}, valueType: kind, help: l.help})
 	}
 	return fields
 }

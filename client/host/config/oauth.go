@@ -46,46 +46,30 @@ func (o *oauthJSON) MarshalJSON() ([]byte, error) {
 	if o.Disabled {
 		return []byte("false"), nil
 	}
-	text := []byte{'{'}
-	for _, m := range []struct{ name, value string }{
-		{"clientId", o.ClientID}, {"clientSecret", o.ClientSecret}, {"issuer", o.Issuer},
-		{"scope", o.Scope}, {"redirectUri", o.RedirectURI},
-		{"grantType", map[bool]string{true: clientCredentials}[o.ClientCredentials]},
-	} {
-		if m.value == "" {
-			continue
+	all := encodeFields(oauthFields(), (*OAuth)(o))
+	for i, m := range all {
+		if text, ok := jsonscan.Text(m.JSON); ok { // with the escapes that digests depend on
+			all[i].JSON = jsonscan.AppendString(nil, text)
 		}
-		if len(text) > 1 {
-			text = append(text, ',')
-		}
-		text = append(jsonscan.AppendString(text, m.name), ':')
-		text = jsonscan.AppendString(text, m.value)
 	}
-	if o.AllowPrivate {
-		if len(text) > 1 {
-			text = append(text, ',')
-		}
-		text = append(text, `"allowPrivate":true`...)
-	}
-	return append(text, '}'), nil
+	return jsonedit.Object(all), nil
 }
 
 // readOAuth reads oauth: true, false or an object with the names of any application.
-func (r *reader) readOAuth(v jsonedit.Value) {
+func (r *reader) readOAuth(s *Server, v jsonedit.Value) {
 	if on, ok := v.AsBool(); ok {
-		r.server.OAuth = &OAuth{Disabled: !on}
+		s.OAuth = &OAuth{Disabled: !on}
 		return
 	}
 	if !v.IsObject() {
 		r.typeError(v, "true, false or an object")
 		return
 	}
-	r.server.OAuth = new(OAuth)
-	o := &oauthReader{reader: r, OAuth: r.server.OAuth}
+	o := new(OAuth)
+	s.OAuth, r.callbackPort = o, 0
 	readMembers(r, v, "oauth.", o, oauthFields(), func(m jsonedit.Member) {
 		r.warnf(m.Offset, "unknown field %.60q; it does nothing here", "oauth."+m.Name)
 	})
-	port := o.port
 	switch {
 	case o.ClientSecret != "" && o.ClientID == "":
 		r.errorf(v.Start, "oauth has a clientSecret but no clientId")
@@ -95,72 +79,71 @@ func (r *reader) readOAuth(v jsonedit.Value) {
 	case o.ClientCredentials && o.ClientSecret == "":
 		r.errorf(v.Start, "oauth has the grantType %s but no clientId and clientSecret",
 			clientCredentials)
-	case port != 0 && o.RedirectURI != "":
+	case r.callbackPort != 0 && o.RedirectURI != "":
 		r.errorf(v.Start, "oauth has a redirectUri and a port; remove one of them")
-	case port != 0:
-		o.RedirectURI = "http://127.0.0.1:" + strconv.Itoa(port) + "/callback"
+	case r.callbackPort != 0:
+		o.RedirectURI = "http://127.0.0.1:" + strconv.Itoa(r.callbackPort) + "/callback"
 	}
-}
-
-// An oauthReader reads one object oauth.
-type oauthReader struct {
-	*reader
-	*OAuth
-	port int // of RedirectURI; 0 if not given
 }
 
 // oauthFields returns the members of oauth.
-func oauthFields() []field[*oauthReader] {
-	return []field[*oauthReader]{
-		{[]string{"clientId", "client_id", "CLIENT_ID"}, textType,
-			"The ID of a registered client; without it the client registers itself.",
-			func(o *oauthReader, v jsonedit.Value) { o.ClientID = o.readString(v) }},
-		{[]string{"clientSecret", "client_secret", "CLIENT_SECRET"}, textType,
-			"The secret of that client; it requires issuer.",
-			func(o *oauthReader, v jsonedit.Value) { o.ClientSecret = o.readString(v) }},
-		{[]string{"issuer", "ISSUER"}, textType,
-			"The authorization server to use, whatever the server names; it receives the secret.",
-			func(o *oauthReader, v jsonedit.Value) { o.Issuer = o.readString(v) }},
-		{[]string{"scope", "scopes"}, scopeType, "The scopes to ask for.", (*oauthReader).readScope},
-		{[]string{"grantType", "grant_type"}, grantType,
-			"client_credentials: the client authenticates with its secret, without a user.",
-			(*oauthReader).readGrantType},
-		{[]string{"redirectUri", "redirect_uri", "redirectUrl"}, textType,
-			"The http: URL of this machine to which the browser returns; without it any port.",
-			func(o *oauthReader, v jsonedit.Value) { o.RedirectURI = o.readString(v) }},
-		{[]string{"callbackPort", "callback_port"}, portType,
-			"The port of redirectUri, in its place.", (*oauthReader).readPort},
-		{[]string{"allowPrivate"}, boolType,
-			"A server outside of a private network may have an authorization server within it.",
-			func(o *oauthReader, v jsonedit.Value) { o.AllowPrivate = o.readBool(v) }},
-		{[]string{"enabled"}, boolType, "false is the same as \"oauth\": false.",
-			func(o *oauthReader, v jsonedit.Value) { o.Disabled = !o.readBool(v) }},
+func oauthFields() []field[*OAuth] {
+	return []field[*OAuth]{
+		{names: []string{"clientId", "client_id", "CLIENT_ID"}, valueType: textType,
+			help:   "The ID of a registered client; without it the client registers itself.",
+			secret: secretWords, at: func(o *OAuth) any { return &o.ClientID }},
+		{names: []string{"clientSecret", "client_secret", "CLIENT_SECRET"}, valueType: textType,
+			help: "The secret of that client; it requires issuer.",
+			at:   func(o *OAuth) any { return &o.ClientSecret }},
+		{names: []string{"issuer", "ISSUER"}, valueType: textType,
+			help:   "The authorization server to use, whatever the server names; it receives the secret.",
+			secret: secretURL, at: func(o *OAuth) any { return &o.Issuer }},
+		{names: []string{"scope", "scopes"}, valueType: scopeType, help: "The scopes to ask for.",
+			secret: secretWords, at: func(o *OAuth) any { return &o.Scope },
+			read: (*reader).readScope},
+		{names: []string{"grantType", "grant_type"}, valueType: grantType, secret: notSecret,
+			help: "client_credentials: the client authenticates with its secret, without a user.",
+			read: (*reader).readGrantType, json: func(o *OAuth) any {
+				return valueIf(clientCredentials, o.ClientCredentials)
+			}},
+		{names: []string{"redirectUri", "redirect_uri", "redirectUrl"}, valueType: textType,
+			help:   "The http: URL of this machine to which the browser returns; without it any port.",
+			secret: secretURL, at: func(o *OAuth) any { return &o.RedirectURI },
+			before: "grantType"},
+		{names: []string{"callbackPort", "callback_port"}, valueType: portType, secret: notSecret,
+			help: "The port of redirectUri, in its place.", read: (*reader).readPort},
+		{names: []string{"allowPrivate"}, valueType: boolType, secret: notSecret,
+			help: "A server outside of a private network may have an authorization server within it.",
+			at:   func(o *OAuth) any { return &o.AllowPrivate }},
+		{names: []string{"enabled"}, valueType: boolType, secret: notSecret,
+			help: "false is the same as \"oauth\": false.",
+			read: func(r *reader, o *OAuth, v jsonedit.Value) { o.Disabled = !r.readBool(v) }},
 	}
 }
 
-func (o *oauthReader) readScope(v jsonedit.Value) {
+func (r *reader) readScope(o *OAuth, v jsonedit.Value) {
 	if v.IsArray() {
-		o.Scope = strings.Join(o.readStrings(v), " ")
+		o.Scope = strings.Join(r.readStrings(v), " ")
 		return
 	}
-	o.Scope = o.readString(v)
+	o.Scope = r.readString(v)
 }
 
-func (o *oauthReader) readGrantType(v jsonedit.Value) {
-	switch grant := o.readString(v); grant {
+func (r *reader) readGrantType(o *OAuth, v jsonedit.Value) {
+	switch grant := r.readString(v); grant {
 	case authorizationCode, clientCredentials:
 		o.ClientCredentials = grant == clientCredentials
 	default:
-		o.errorf(v.Start, "%s must be %s or %s", o.field, authorizationCode, clientCredentials)
+		r.errorf(v.Start, "%s must be %s or %s", r.field, authorizationCode, clientCredentials)
 	}
 }
 
-func (o *oauthReader) readPort(v jsonedit.Value) {
+func (r *reader) readPort(_ *OAuth, v jsonedit.Value) {
 	n, ok := v.AsInt()
 	if !ok || n < 1 || n > 65535 {
-		o.errorf(v.Start, "%s must be a port from 1 to 65535", o.field)
+		r.errorf(v.Start, "%s must be a port from 1 to 65535", r.field)
 	}
-	o.port = int(n)
+	r.callbackPort = int(n)
 }
 
 // oauth expands the variables of o.
@@ -192,16 +175,4 @@ func isIssuer(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.Host != "" && u.User == nil && u.Fragment == "" &&
 		(u.Scheme == "https" || u.Scheme == "http" && hostname.IsLoopback(u.Hostname()))
-}
-
-// redactOAuth hides the secret.
-func redactOAuth(o *OAuth) *OAuth {
-	if o == nil {
-		return nil
-	}
-	c := *o
-	c.ClientID, c.ClientSecret, c.Issuer = redactWord(o.ClientID), redactText(o.ClientSecret),
-		redactURL(o.Issuer)
-	c.Scope, c.RedirectURI = redactWord(o.Scope), redactURL(o.RedirectURI)
-	return &c
 }

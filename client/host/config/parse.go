@@ -107,10 +107,11 @@ type reader struct {
 	file        *File
 	environment *Environment
 
-	server    *Server         // the server that is being read, or nil
-	field     string          // the member that is being read, for messages
-	transport transport       // of the server
-	timeout   *jsonedit.Value // the member timeout of the server, or the default; nil if absent
+	server       *Server         // the server that is being read, or nil
+	callbackPort int             // of the oauth that is being read; 0 if not given
+	field        string          // the member that is being read, for messages
+	transport    transport       // of the server
+	timeout      *jsonedit.Value // the member timeout of the server, or the default; nil if absent
 }
 
 func (r *reader) errorf(at int, format string, args ...any) { r.report(Error, at, format, args...) }
@@ -228,7 +229,7 @@ func (r *reader) readServer(m jsonedit.Member) {
 		r.errorf(m.Start, "a server must be an object, not %s", m.TypeName())
 		return
 	}
-	readMembers(r, m.Value, "", r, serverFields(), r.unknownField)
+	readMembers(r, m.Value, "", s, serverFields(), r.unknownField)
 	r.applyTimeout()
 	if s.Err == nil { // after an error, a member may only seem to be missing
 		r.checkTransport(m)

@@ -16,25 +16,12 @@ const redacted = "…"
 // defaults.
 func (s *Server) Redacted() *Server {
 	c := *s
-	c.Env, c.Headers = redactValues(s.Env), redactValues(s.Headers)
-	c.Command, c.URL = redactWord(s.Command), redactURL(s.URL)
-	c.Args, c.OAuth = redactArgs(s.Args), redactOAuth(s.OAuth)
+	redactFields(serverFields(), &c)
 	c.extraFields = slices.Clone(s.extraFields)
 	for i := range c.extraFields {
 		c.extraFields[i].json = []byte(`"` + redacted + `"`)
 	}
 	return &c
-}
-
-func redactValues(values map[string]string) map[string]string {
-	if values == nil {
-		return nil
-	}
-	out := make(map[string]string, len(values))
-	for name, value := range values {
-		out[name] = redactText(value)
-	}
-	return out
 }
 
 // redactText returns the variables of a text, with everything else redacted.

@@ -128,9 +128,9 @@ func TestFieldsAreRead(t *testing.T) {
 		}
 	}
 	for _, f := range slices.Concat(serverFields(), toolsFields(), optionsFields()) {
-		assert.Check(t, f.read != nil, f.names)
+		assert.Check(t, f.read != nil || f.at != nil, f.names)
 	}
 	for _, f := range oauthFields() {
-		assert.Check(t, f.read != nil, f.names)
+		assert.Check(t, f.read != nil || f.at != nil, f.names)
 	}
 }

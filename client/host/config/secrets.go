@@ -6,87 +6,135 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonedit"
 )
 
+// A secrecy says what of a member may be secret. The zero value hides the most.
+type secrecy uint8
+
+const (
+	secretText  secrecy = iota // all of a text, or of the texts of an object, except variables
+	secretWords                // words that look like secrets, as of a command line
+	secretURL                  // parts of a URL
+	secretOAuth                // what oauthFields says
+	notSecret
+)
+
+// redact returns texts with "…" in place of what may be secret.
+func (s secrecy) redact(texts []string) []string {
+	out := slices.Clone(texts)
+	switch s {
+	case secretWords:
+		return redactArgs(texts)
+	case secretText:
+		for i, text := range texts {
+			out[i] = redactText(text)
+		}
+	case secretURL:
+		for i, text := range texts {
+			out[i] = redactURL(text)
+		}
+	}
+	return out
+}
+
+// redactFields hides, in t, what may be secret. It changes no slice or map.
+func redactFields[T any](fields []field[T], t T) {
+	for _, f := range fields {
+		if f.at == nil {
+			continue
+		}
+		switch p := f.at(t).(type) {
+		case *string:
+			*p = f.secret.redact([]string{*p})[0]
+		case *[]string:
+			*p = f.secret.redact(*p)
+		case *map[string]string:
+			if *p == nil {
+				continue
+			}
+			redacted := make(map[string]string, len(*p))
+			for name, value := range *p {
+				redacted[name] = f.secret.redact([]string{value})[0]
+			}
+			*p = redacted
+		case **OAuth:
+			if *p != nil {
+				o := **p
+				redactFields(oauthFields(), &o)
+				*p = &o
+			}
+		}
+	}
+}
+
 // SecretRanges returns the ranges, from start to end and in order, of the values that may be secret
 // in the definition of a server: valid JSON in the form of any application.
 func SecretRanges(definition []byte) (ranges [][2]int) {
 	root, _ := (&jsonedit.Text{Data: definition}).Root()
-	for _, v := range secretValues(root) {
+	for _, v := range secretServer(root) {
 		ranges = append(ranges, [2]int{v.Start, v.End})
 	}
 	return ranges
 }
 
-// plainFields are the members of a server without secrets.
-var plainFields = []string{"type", "transport", "transportType", "cwd", "envFile", "env_vars",
-	"inheritEnv", "enabled", "disabled", "bearer_token_env_var", "env_http_headers", "source", "era",
-	"protocolEra", "tlsCA", "tlsClientCert", "tlsClientKey", "perSession", "required", "startTimeoutMs",
-	"callTimeoutMs", "startup_timeout_ms", "startup_timeout_sec", "tool_timeout_sec", "timeout",
-	"idleStop", "maxArguments", "maxResult", "tools", "includeTools", "enabled_tools",
-	"excludeTools", "disabledTools", "disabled_tools"}
+// otherMembers are members that are not fields of a server.
+var otherMembers = []field[*Server]{
+	{names: []string{"path"}, secret: secretWords}, // in the older form of Zed
+	{names: []string{"source"}, secret: notSecret},
+}
 
-// secretValues returns the values within a definition that may be secret.
-func secretValues(server jsonedit.Value) (all []jsonedit.Value) {
-	if !server.IsObject() {
-		return []jsonedit.Value{server}
+// secretServer returns the values within the definition of a server that may be secret.
+func secretServer(v jsonedit.Value) []jsonedit.Value {
+	return secretMembers(slices.Concat(serverFields(), otherMembers), v)
+}
+
+// secretMembers returns the values within an object that may be secret. A value of another type,
+// and what is unknown, may be secret.
+func secretMembers[T any](fields []field[T], object jsonedit.Value) (all []jsonedit.Value) {
+	if !object.IsObject() {
+		return []jsonedit.Value{object}
 	}
-	for _, m := range server.Members() {
-		switch {
-		case slices.Contains(plainFields, m.Name):
-		case m.Name == "command" && m.IsObject(): // the older form of Zed
-			all = append(all, secretValues(m.Value)...)
-		case m.Name == "command" || m.Name == "args" || m.Name == "path":
-			all = append(all, secretWords(m.Value)...)
-		case slices.Contains(urlNames, m.Name):
-			if text, _ := m.AsString(); redactURL(text) != text {
-				all = append(all, m.Value)
+	for _, m := range object.Members() {
+		var s secrecy
+		for _, f := range fields {
+			if slices.Contains(f.names, m.Name) {
+				s = f.secret
 			}
-		case m.Name == "oauth" || m.Name == "auth": // see serverFields
-			all = append(all, secretsOfOAuth(m.Value)...)
-		case m.IsObject(): // variables, headers, or unknown
-			for _, variable := range m.Members() {
-				if text, ok := variable.AsString(); !ok || redactText(text) != text {
-					all = append(all, variable.Value)
-				}
-			}
-		default:
-			all = append(all, m.Value)
 		}
+		all = append(all, s.within(m.Value)...)
 	}
 	return all
 }
 
-// plainOAuthFields are the members of oauth without secrets.
-var plainOAuthFields = []string{"grantType", "grant_type", "callbackPort", "callback_port",
-	"allowPrivate", "enabled"}
-
-// secretsOfOAuth returns the values in oauth that may be secret.
-func secretsOfOAuth(v jsonedit.Value) (all []jsonedit.Value) {
-	if _, ok := v.AsBool(); ok {
-		return nil
-	}
-	if !v.IsObject() {
-		return []jsonedit.Value{v}
-	}
-	for _, m := range v.Members() {
-		text, isText := m.AsString()
-		switch m.Name {
-		case "clientId", "client_id", "CLIENT_ID", "scope", "scopes":
-			all = append(all, secretWords(m.Value)...)
-		case "issuer", "ISSUER", "redirectUri", "redirect_uri", "redirectUrl":
-			if !isText || redactURL(text) != text {
-				all = append(all, m.Value)
-			}
-		default:
-			if !slices.Contains(plainOAuthFields, m.Name) && (!isText || redactText(text) != text) {
+// within returns the values within the value of a member that may be secret.
+func (s secrecy) within(v jsonedit.Value) (all []jsonedit.Value) {
+	_, isBool := v.AsBool()
+	switch {
+	case s == notSecret, s == secretOAuth && isBool:
+	case s == secretOAuth:
+		return secretMembers(oauthFields(), v)
+	case s == secretWords && v.IsObject(): // the older form of Zed
+		return secretServer(v)
+	case s == secretWords:
+		return secretElements(v)
+	case s == secretText && v.IsObject():
+		for _, m := range v.Members() {
+			if s.hides(m.Value) {
 				all = append(all, m.Value)
 			}
 		}
+	case s.hides(v):
+		all = append(all, v)
 	}
 	return all
 }
 
-// secretWords returns the words of a command line that may be secret.
-func secretWords(v jsonedit.Value) (all []jsonedit.Value) {
+// hides reports whether a value may be secret: one that is no text, or a text that redact changes.
+func (s secrecy) hides(v jsonedit.Value) bool {
+	text, isText := v.AsString()
+	return !isText || s.redact([]string{text})[0] != text
+}
+
+// secretElements returns the words of a command line that may be secret.
+func secretElements(v jsonedit.Value) (all []jsonedit.Value) {
 	elements := v.Elements()
 	if elements == nil {
 		elements = []jsonedit.Value{v}

@@ -1,9 +1,11 @@
 package config
 
 import (
+	"slices"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/jsonedit"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 var (
@@ -12,103 +14,134 @@ var (
 )
 
 // serverFields returns the members of a server.
-func serverFields() []field[*reader] {
-	return []field[*reader]{
-		{[]string{"command"}, commandType,
-			"The program of a server on stdio, or an array of it and its first arguments. A command line that is not the name of a file is split, with a warning.",
-			(*reader).readCommand},
-		{[]string{"args"}, textsType, "The arguments of the program.", func(r *reader, v jsonedit.Value) {
-			r.server.Args = append(r.server.Args, r.readStrings(v)...)
-		}},
-		{[]string{"cwd"}, textType,
-			"The working directory of the program; without it, that of stdwire.",
-			func(r *reader, v jsonedit.Value) { r.server.Dir = r.readString(v) }},
-		{[]string{"env", "environment"}, envType,
-			"Environment variables for the program; they have precedence over envFile.",
-			func(r *reader, v jsonedit.Value) { r.server.Env = r.readEnv(v) }},
-		{[]string{"envFile"}, textType, "A file with more variables, as lines of NAME=value.",
-			func(r *reader, v jsonedit.Value) { r.server.EnvFile = r.readString(v) }},
-		{[]string{"inheritEnv"}, inheritEnvType,
-			"Variables to pass on from the environment of stdwire, beyond the few that every program needs: true for all, or names such as \"AWS_*\". Credentials in HTTPS_PROXY, UV_* and npm_config_* are passed on only if named.",
-			(*reader).readInheritEnv},
-		{[]string{"env_vars"}, variableNamesType,
-			"Codex's name for inheritEnv: variables to pass on.", (*reader).readVariableNames},
-		{urlNames, urlType, "The http: or https: URL of a server.",
-			func(r *reader, v jsonedit.Value) { r.server.URL = r.readString(v) }},
-		{[]string{"headers", "http_headers"}, headersType,
-			"HTTP headers for each request to the URL.",
-			func(r *reader, v jsonedit.Value) { r.addHeaders(v, r.readMap(v)) }},
-		{[]string{"env_http_headers"}, headersType,
-			"HTTP headers whose values are those of environment variables.",
-			(*reader).readHeaderVariables},
-		{[]string{"bearer_token_env_var"}, textType,
-			"The environment variable with the bearer token for each request to the URL.",
-			(*reader).readBearerVariable},
-		{[]string{"oauth", "auth"}, oauthType,
-			"Authorization at the URL: false for none, or an object. See stdwire help auth.",
-			(*reader).readOAuth},
-		{[]string{"tlsCA"}, textType,
-			"A PEM file of the authorities that sign the server's certificate, in place of the system's.",
-			func(r *reader, v jsonedit.Value) { r.server.TLS.CA = r.readString(v) }},
-		{[]string{"tlsClientCert"}, textType, "A PEM file with the client's certificate.",
-			func(r *reader, v jsonedit.Value) { r.server.TLS.ClientCert = r.readString(v) }},
-		{[]string{"tlsClientKey"}, textType, "A PEM file with the key of that certificate.",
-			func(r *reader, v jsonedit.Value) { r.server.TLS.ClientKey = r.readString(v) }},
-		{transportMembers, transportType,
-			"The transport. It may be left out: command means stdio, url means HTTP.",
-			(*reader).readTransport},
-		{[]string{"era", "protocolEra"}, eraType,
-			"The protocol: modern from revision 2026-07-28, legacy before. auto finds out, the default.",
-			(*reader).readEra},
-		{[]string{"disabled"}, boolType, "The server is not started.",
-			func(r *reader, v jsonedit.Value) { r.server.Disabled = r.readBool(v) }},
-		{[]string{"enabled"}, boolType, "false is the same as \"disabled\": true.",
-			func(r *reader, v jsonedit.Value) {
-				r.server.Disabled = r.server.Disabled || !r.readBool(v)
+func serverFields() []field[*Server] { return slices.Concat(endpointFields(), settingFields()) }
+
+// endpointFields returns the members that say what a server is and how it is reached.
+func endpointFields() []field[*Server] {
+	return []field[*Server]{
+		{names: []string{"command"}, valueType: commandType,
+			help:   "The program of a server on stdio, or an array of it and its first arguments. A command line that is not the name of a file is split, with a warning.",
+			secret: secretWords, at: func(s *Server) any { return &s.Command },
+			read: (*reader).readCommand},
+		{names: []string{"args"}, valueType: textsType, help: "The arguments of the program.",
+			secret: secretWords, at: func(s *Server) any { return &s.Args },
+			read: func(r *reader, s *Server, v jsonedit.Value) {
+				s.Args = append(s.Args, r.readStrings(v)...)
 			}},
-		{[]string{"perSession"}, boolType,
-			"Each client of a gateway gets a process of its own. Requests without a session, such as those of modern clients over HTTP, cannot use the server.",
-			func(r *reader, v jsonedit.Value) { r.server.PerSession = r.readBool(v) }},
-		{[]string{"required"}, boolType,
-			"A gateway says at /readyz that it is not ready while this server starts or fails.",
-			func(r *reader, v jsonedit.Value) { r.server.Required = r.readBool(v) }},
-		{[]string{"startTimeoutMs"}, millisecondsType, "The time for the start and the handshake.",
-			func(r *reader, v jsonedit.Value) {
-				r.server.StartTimeout = r.readDuration(v, time.Millisecond)
+		{names: []string{"cwd"}, valueType: textType, secret: notSecret,
+			help: "The working directory of the program; without it, that of stdwire.",
+			at:   func(s *Server) any { return &s.Dir }},
+		{names: []string{"env", "environment"}, valueType: envType,
+			help: "Environment variables for the program; they have precedence over envFile.",
+			at:   func(s *Server) any { return &s.Env },
+			read: func(r *reader, s *Server, v jsonedit.Value) { s.Env = r.readEnv(v) }},
+		{names: []string{"envFile"}, valueType: textType, secret: notSecret,
+			help: "A file with more variables, as lines of NAME=value.",
+			at:   func(s *Server) any { return &s.EnvFile }},
+		{names: []string{"inheritEnv"}, valueType: inheritEnvType, secret: notSecret,
+			help: "Variables to pass on from the environment of stdwire, beyond the few that every program needs: true for all, or names such as \"AWS_*\". Credentials in HTTPS_PROXY, UV_* and npm_config_* are passed on only if named.",
+			at:   func(s *Server) any { return &s.InheritEnv }, read: (*reader).readInheritEnv},
+		{names: []string{"env_vars"}, valueType: variableNamesType, secret: notSecret,
+			help: "Codex's name for inheritEnv: variables to pass on.",
+			read: (*reader).readVariableNames},
+		{names: urlNames, valueType: urlType, help: "The http: or https: URL of a server.",
+			secret: secretURL, at: func(s *Server) any { return &s.URL }},
+		{names: []string{"headers", "http_headers"}, valueType: headersType,
+			help: "HTTP headers for each request to the URL.",
+			at:   func(s *Server) any { return &s.Headers },
+			read: func(r *reader, _ *Server, v jsonedit.Value) { r.addHeaders(v, r.readMap(v)) }},
+		{names: []string{"env_http_headers"}, valueType: headersType, secret: notSecret,
+			help: "HTTP headers whose values are those of environment variables.",
+			read: (*reader).readHeaderVariables},
+		{names: []string{"bearer_token_env_var"}, valueType: textType, secret: notSecret,
+			help: "The environment variable with the bearer token for each request to the URL.",
+			read: (*reader).readBearerVariable},
+		{names: []string{"oauth", "auth"}, valueType: oauthType, secret: secretOAuth,
+			help: "Authorization at the URL: false for none, or an object. See stdwire help auth.",
+			at:   func(s *Server) any { return &s.OAuth }, read: (*reader).readOAuth},
+		{names: []string{"tlsCA"}, valueType: textType, secret: notSecret,
+			help: "A PEM file of the authorities that sign the server's certificate, in place of the system's.",
+			at:   func(s *Server) any { return &s.TLS.CA }},
+		{names: []string{"tlsClientCert"}, valueType: textType, secret: notSecret,
+			help: "A PEM file with the client's certificate.",
+			at:   func(s *Server) any { return &s.TLS.ClientCert }},
+		{names: []string{"tlsClientKey"}, valueType: textType, secret: notSecret,
+			help: "A PEM file with the key of that certificate.",
+			at:   func(s *Server) any { return &s.TLS.ClientKey }},
+		{names: transportMembers, valueType: transportType, secret: notSecret,
+			help: "The transport. It may be left out: command means stdio, url means HTTP.",
+			read: (*reader).readTransport, before: "url",
+			json: func(s *Server) any { return valueIf("http", s.URL != "") }},
+	}
+}
+
+// settingFields returns the members that say how a server is managed: see [Server.Settings].
+func settingFields() []field[*Server] {
+	return []field[*Server]{
+		{names: []string{"era", "protocolEra"}, valueType: eraType, secret: notSecret,
+			help: "The protocol: modern from revision 2026-07-28, legacy before. auto finds out, the default.",
+			read: (*reader).readEra, json: func(s *Server) any {
+				name := map[mcp.Era]string{mcp.Modern: "modern", mcp.Legacy: "legacy"}[s.Era]
+				return valueIf(name, name != "")
 			}},
-		{[]string{"callTimeoutMs"}, millisecondsType, "The time for a call.",
-			func(r *reader, v jsonedit.Value) {
-				r.server.CallTimeout = r.readDuration(v, time.Millisecond)
+		{names: []string{"disabled"}, valueType: boolType, secret: notSecret,
+			help: "The server is not started.",
+			at:   func(s *Server) any { return &s.Disabled }, outsideDigest: true, before: "tools"},
+		{names: []string{"enabled"}, valueType: boolType, secret: notSecret,
+			help: "false is the same as \"disabled\": true.",
+			read: func(r *reader, s *Server, v jsonedit.Value) {
+				s.Disabled = s.Disabled || !r.readBool(v)
 			}},
-		{[]string{"startup_timeout_ms"}, millisecondsType, "Codex's name for startTimeoutMs.",
-			func(r *reader, v jsonedit.Value) {
-				r.server.StartTimeout = r.readDuration(v, time.Millisecond)
+		{names: []string{"perSession"}, valueType: boolType, secret: notSecret,
+			help: "Each client of a gateway gets a process of its own. Requests without a session, such as those of modern clients over HTTP, cannot use the server.",
+			at:   func(s *Server) any { return &s.PerSession }, before: "maxArguments"},
+		{names: []string{"required"}, valueType: boolType, secret: notSecret,
+			help: "A gateway says at /readyz that it is not ready while this server starts or fails.",
+			at:   func(s *Server) any { return &s.Required }, before: "maxArguments"},
+		{names: []string{"startTimeoutMs"}, valueType: millisecondsType, secret: notSecret,
+			help: "The time for the start and the handshake.",
+			at:   func(s *Server) any { return &s.StartTimeout }},
+		{names: []string{"callTimeoutMs"}, valueType: millisecondsType, secret: notSecret,
+			help: "The time for a call.", at: func(s *Server) any { return &s.CallTimeout }},
+		{names: []string{"startup_timeout_ms"}, valueType: millisecondsType, secret: notSecret,
+			help: "Codex's name for startTimeoutMs.",
+			read: func(r *reader, s *Server, v jsonedit.Value) {
+				s.StartTimeout = r.readDuration(v, time.Millisecond)
 			}},
-		{[]string{"startup_timeout_sec"}, secondsType, "The same in seconds.",
-			func(r *reader, v jsonedit.Value) { r.server.StartTimeout = r.readSeconds(v) }},
-		{[]string{"tool_timeout_sec"}, secondsType, "Codex's name for callTimeoutMs, in seconds.",
-			func(r *reader, v jsonedit.Value) { r.server.CallTimeout = r.readSeconds(v) }},
-		{[]string{"idleStop"}, durationType,
-			"A gateway stops the server after this time without calls, and starts it for the next one.",
-			(*reader).readIdleStop},
-		{[]string{"maxArguments"}, bytesType,
-			"The size of the arguments of a call through a gateway; default 8 MiB.",
-			func(r *reader, v jsonedit.Value) { r.server.MaxArguments = r.readSize(v) }},
-		{[]string{"maxResult"}, bytesType,
-			"The size of the result of a call through a gateway; default 8 MiB, over stdio at most 10 MiB.",
-			func(r *reader, v jsonedit.Value) { r.server.MaxResult = r.readSize(v) }},
-		{[]string{"timeout"}, timeoutType,
-			"What the application that wrote the file means: milliseconds of a call; in Zed seconds; in opencode and Crush milliseconds of the start; in mcp-proxy nanoseconds. startTimeoutMs and callTimeoutMs have precedence.",
-			func(r *reader, v jsonedit.Value) { r.timeout = &v }},
-		{[]string{"tools"}, toolsType,
-			"The tools that are offered, as an array of patterns or an object. A pattern is a name in which * stands for any text and ? for one byte.",
-			(*reader).readTools},
-		{[]string{"includeTools", "enabled_tools"}, patternsType,
-			"Gemini's and Codex's names for tools.allow.",
-			func(r *reader, v jsonedit.Value) { r.setAllow(v, r.readPatterns(v)) }},
-		{[]string{"excludeTools", "disabledTools", "disabled_tools"}, patternsType,
-			"Gemini's, Windsurf's and Codex's names for tools.deny.", (*reader).readDeny},
-		{[]string{"options"}, optionsType, "mcp-proxy's settings of the server.",
-			(*reader).readOptions},
+		{names: []string{"startup_timeout_sec"}, valueType: secondsType, secret: notSecret,
+			help: "The same in seconds.",
+			read: func(r *reader, s *Server, v jsonedit.Value) {
+				s.StartTimeout = r.readSeconds(v)
+			}},
+		{names: []string{"tool_timeout_sec"}, valueType: secondsType, secret: notSecret,
+			help: "Codex's name for callTimeoutMs, in seconds.",
+			read: func(r *reader, s *Server, v jsonedit.Value) {
+				s.CallTimeout = r.readSeconds(v)
+			}},
+		{names: []string{"idleStop"}, valueType: durationType, secret: notSecret,
+			help: "A gateway stops the server after this time without calls, and starts it for the next one.",
+			read: (*reader).readIdleStop, json: func(s *Server) any {
+				return valueIf(shortDuration(max(s.IdleStop, 0)), s.IdleStop != 0)
+			}},
+		{names: []string{"maxArguments"}, valueType: bytesType, secret: notSecret,
+			help: "The size of the arguments of a call through a gateway; default 8 MiB.",
+			at:   func(s *Server) any { return &s.MaxArguments }},
+		{names: []string{"maxResult"}, valueType: bytesType, secret: notSecret,
+			help: "The size of the result of a call through a gateway; default 8 MiB, over stdio at most 10 MiB.",
+			at:   func(s *Server) any { return &s.MaxResult }},
+		{names: []string{"timeout"}, valueType: timeoutType, secret: notSecret,
+			help: "What the application that wrote the file means: milliseconds of a call; in Zed seconds; in opencode and Crush milliseconds of the start; in mcp-proxy nanoseconds. startTimeoutMs and callTimeoutMs have precedence.",
+			read: func(r *reader, _ *Server, v jsonedit.Value) { r.timeout = &v }},
+		{names: []string{"tools"}, valueType: toolsType, secret: notSecret,
+			help: "The tools that are offered, as an array of patterns or an object. A pattern is a name in which * stands for any text and ? for one byte.",
+			read: (*reader).readTools, json: encodeTools},
+		{names: []string{"includeTools", "enabled_tools"}, valueType: patternsType,
+			secret: notSecret, help: "Gemini's and Codex's names for tools.allow.",
+			read: (*reader).readAllow},
+		{names: []string{"excludeTools", "disabledTools", "disabled_tools"}, valueType: patternsType,
+			secret: notSecret, help: "Gemini's, Windsurf's and Codex's names for tools.deny.",
+			read: (*reader).readDeny},
+		{names: []string{"options"}, valueType: optionsType,
+			help: "mcp-proxy's settings of the server.", read: (*reader).readOptions},
 	}
 }

@@ -1,13 +1,15 @@
 package config
 
 import (
+	"encoding/json"
+
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/internal/jsonedit"
 )
 
 // readTools reads tools: {allow, deny}, or an array of allowed patterns. An unknown member is an
 // error, because ignoring it could allow tools that it denies.
-func (r *reader) readTools(v jsonedit.Value) {
+func (r *reader) readTools(s *Server, v jsonedit.Value) {
 	if v.IsArray() {
 		r.setAllow(v, r.readPatterns(v))
 		return
@@ -16,23 +18,40 @@ func (r *reader) readTools(v jsonedit.Value) {
 		r.typeError(v, "{allow: […], deny: […]} with patterns of tools' names")
 		return
 	}
-	readMembers(r, v, "tools.", r, toolsFields(), func(m jsonedit.Member) {
+	readMembers(r, v, "tools.", s, toolsFields(), func(m jsonedit.Member) {
 		r.errorf(m.Offset, "tools has allow and deny, and no %.60q", m.Name)
 	})
 }
 
 // toolsFields returns the members of tools.
-func toolsFields() []field[*reader] {
-	return []field[*reader]{
-		{[]string{"allow"}, patternsType, "The tools that are offered; without it, all.",
-			func(r *reader, v jsonedit.Value) { r.setAllow(v, r.readPatterns(v)) }},
-		{[]string{"deny"}, patternsType, "Tools that are not offered, even if allow names them.",
-			(*reader).readDeny},
+func toolsFields() []field[*Server] {
+	return []field[*Server]{
+		{names: []string{"allow"}, valueType: patternsType, secret: notSecret,
+			help: "The tools that are offered; without it, all.",
+			read: (*reader).readAllow, json: func(s *Server) any {
+				if s.Filter.Allow == nil { // an empty array is not
+					return nil
+				}
+				return s.Filter.Allow
+			}},
+		{names: []string{"deny"}, valueType: patternsType, secret: notSecret,
+			help: "Tools that are not offered, even if allow names them.",
+			at:   func(s *Server) any { return &s.Filter.Deny }, read: (*reader).readDeny},
 	}
 }
 
-func (r *reader) readDeny(v jsonedit.Value) {
-	r.server.Filter.Deny = append(r.server.Filter.Deny, r.readPatterns(v)...)
+// encodeTools returns the value of the member tools.
+func encodeTools(s *Server) any {
+	if s.Filter.Allow == nil && s.Filter.Deny == nil {
+		return nil
+	}
+	return json.RawMessage(jsonedit.Object(encodeFields(toolsFields(), s)))
+}
+
+func (r *reader) readAllow(_ *Server, v jsonedit.Value) { r.setAllow(v, r.readPatterns(v)) }
+
+func (r *reader) readDeny(s *Server, v jsonedit.Value) {
+	s.Filter.Deny = append(s.Filter.Deny, r.readPatterns(v)...)
 }
 
 // setAllow sets the allowed patterns. It is an error if two members set them, because it is unclear
@@ -55,7 +74,7 @@ func (r *reader) readPatterns(v jsonedit.Value) []string {
 }
 
 // readToolFilter reads toolFilter of mcp-proxy.
-func (r *reader) readToolFilter(v jsonedit.Value) {
+func (r *reader) readToolFilter(s *Server, v jsonedit.Value) {
 	mode, _ := v.Member("mode")
 	list, _ := v.Member("list")
 	if list.Text == nil || mode.Text == nil {
@@ -67,28 +86,31 @@ func (r *reader) readToolFilter(v jsonedit.Value) {
 	case "allow":
 		r.setAllow(list, names)
 	case "block":
-		r.server.Filter.Deny = append(r.server.Filter.Deny, names...)
+		s.Filter.Deny = append(s.Filter.Deny, names...)
 	default:
 		r.errorf(mode.Start, "%s.mode must be allow or block", r.field)
 	}
 }
 
 // readOptions reads the object options of mcp-proxy. It ignores members that have no meaning here.
-func (r *reader) readOptions(v jsonedit.Value) {
+func (r *reader) readOptions(s *Server, v jsonedit.Value) {
 	if !v.IsObject() {
 		r.typeError(v, "an object")
 		return
 	}
-	readMembers(r, v, "options.", r, optionsFields(), func(jsonedit.Member) {})
+	readMembers(r, v, "options.", s, optionsFields(), func(jsonedit.Member) {})
 }
 
 // optionsFields returns the members of options.
-func optionsFields() []field[*reader] {
-	return []field[*reader]{
-		{[]string{"disabled"}, boolType, "The server is not started.", func(r *reader, v jsonedit.Value) {
-			r.server.Disabled = r.server.Disabled || r.readBool(v)
-		}},
-		{[]string{"toolFilter"}, toolFilterType,
-			"A list of tools, and whether these are allowed or blocked.", (*reader).readToolFilter},
+func optionsFields() []field[*Server] {
+	return []field[*Server]{
+		{names: []string{"disabled"}, valueType: boolType, secret: notSecret,
+			help: "The server is not started.",
+			read: func(r *reader, s *Server, v jsonedit.Value) {
+				s.Disabled = s.Disabled || r.readBool(v)
+			}},
+		{names: []string{"toolFilter"}, valueType: toolFilterType, secret: notSecret,
+			help: "A list of tools, and whether these are allowed or blocked.",
+			read: (*reader).readToolFilter},
 	}
 }

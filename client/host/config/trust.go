@@ -3,7 +3,9 @@ package config
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/stdwire/stdwire/internal/jsonedit"
 )
@@ -12,9 +14,9 @@ import (
 // without the member disabled. It covers the names and defaults of variables but not their values,
 // so that a token may change, and the names of files but not their contents.
 func (s *Server) Digest() string {
-	d := s.definition()
-	d.Disabled = false
-	return digest(s.Workspace, s.ID, d)
+	fields := slices.DeleteFunc(serverFields(),
+		func(f field[*Server]) bool { return f.outsideDigest })
+	return digest(s.Workspace, s.ID, definition(fields, s))
 }
 
 // TrustDigest returns the SHA-256 of the parts of a definition that a user accepts: those of
@@ -23,7 +25,12 @@ func (s *Server) TrustDigest() string {
 	if !s.Disabled && len(s.Inputs) == 0 {
 		return s.Digest()
 	}
-	return digest(s.Workspace, s.ID, s.definition(), s.Inputs)
+	return digest(s.Workspace, s.ID, definition(serverFields(), s), s.Inputs)
+}
+
+// definition returns the members of a server, to be encoded.
+func definition(fields []field[*Server], s *Server) json.RawMessage {
+	return jsonedit.Object(encodeFields(fields, s))
 }
 
 // TrustDigest returns the SHA-256 of the profile's workspace, name and servers.

@@ -76,7 +76,7 @@ func Applications() []Application {
 			form: form{stdio: "local", http: "remote", commandArray: true, env: "environment",
 				cwd: true, url: "url", variable: "{env:NAME}"}},
 		{Name: "codex", Title: "Codex", dir: baseDir(".codex", "CODEX_HOME"),
-			user: []string{"config.TOML"}, workspace: []string{".codex/config.TOML"},
+			user: []string{"config.toml"}, workspace: []string{".codex/config.toml"},
 			keys: []string{"mcp_servers"},
 			form: form{envNames: "env_vars", cwd: true, url: "url", headers: "http_headers",
 				codex: true, plainNames: true}},

@@ -11,52 +11,6 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A field is a member of an object with all its names, for the parser, [Schema] and [Fields]. The
-// first name is stdwire's, the others are those of other applications. R is the type of the reader.
-type field[R any] struct {
-	names []string
-	valueType
-	help string
-	read func(r R, v jsonedit.Value)
-}
-
-// fieldNames returns all names of the members of a server.
-func fieldNames() (names []string) {
-	for _, f := range serverFields() {
-		names = append(names, f.names...)
-	}
-	return names
-}
-
-// readMembers reads the members of v for target. prefix precedes their names in messages. Members
-// that are not fields are passed to unknown.
-func readMembers[R any](r *reader, v jsonedit.Value, prefix string, target R, fields []field[R],
-	unknown func(jsonedit.Member)) {
-	byName := map[string]*field[R]{}
-	for i := range fields {
-		for _, name := range fields[i].names {
-			byName[name] = &fields[i]
-		}
-	}
-	given := map[*field[R]]jsonedit.Member{}
-	for _, m := range r.members(v) {
-		f, known := byName[m.Name]
-		if !known || m.Name == "auth" && !m.IsObject() || m.Name == "tools" && r.toolsUnknown {
-			// Cursor's auth is an object. In other applications auth has other meanings.
-			unknown(m)
-			continue
-		}
-		if first, duplicate := given[f]; duplicate {
-			r.errorf(m.Offset, "%q means the same as %q at %s; remove one of them", prefix+m.Name,
-				prefix+first.Name, r.lineColumn(first.Offset))
-			continue
-		}
-		given[f] = m
-		r.field = prefix + m.Name
-		f.read(target, m.Value)
-	}
-}
-
 // unknownField keeps an unknown member, and warns about it unless other applications commonly write
 // it.
 func (r *reader) unknownField(m jsonedit.Member) {
@@ -159,10 +113,10 @@ func namePrefix(name string) string {
 	return name
 }
 
-func (r *reader) readInheritEnv(v jsonedit.Value) {
+func (r *reader) readInheritEnv(s *Server, v jsonedit.Value) {
 	if all, ok := v.AsBool(); ok {
 		if all {
-			r.server.InheritEnv = []string{"*"}
+			s.InheritEnv = []string{"*"}
 		}
 		return
 	}
@@ -170,8 +124,8 @@ func (r *reader) readInheritEnv(v jsonedit.Value) {
 		r.typeError(v, `true, or an array of names such as "AWS_*"`)
 		return
 	}
-	r.server.InheritEnv = r.readStrings(v)
-	for _, pattern := range r.server.InheritEnv {
+	s.InheritEnv = r.readStrings(v)
+	for _, pattern := range s.InheritEnv {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
 			r.errorf(v.Start, "inheritEnv: %.60q is not a pattern", pattern)
 		}
@@ -194,7 +148,7 @@ var transportNames = map[string]transport{
 	"sse": httpTransport,
 }
 
-func (r *reader) readTransport(v jsonedit.Value) {
+func (r *reader) readTransport(_ *Server, v jsonedit.Value) {
 	word := r.readString(v)
 	r.transport = transportNames[strings.NewReplacer("-", "", "_", "", "+",
 		"").Replace(strings.ToLower(word))]
@@ -208,13 +162,13 @@ func (r *reader) readTransport(v jsonedit.Value) {
 	}
 }
 
-func (r *reader) readEra(v jsonedit.Value) {
+func (r *reader) readEra(s *Server, v jsonedit.Value) {
 	switch word := r.readString(v); word {
 	case "auto":
 	case "modern":
-		r.server.Era = mcp.Modern
+		s.Era = mcp.Modern
 	case "legacy":
-		r.server.Era = mcp.Legacy
+		s.Era = mcp.Legacy
 	default:
 		r.errorf(v.Start, "%s: %.60q is not auto, modern or legacy", r.field, word)
 	}
@@ -268,7 +222,7 @@ func negativeIfZero(d time.Duration) time.Duration {
 	return d
 }
 
-func (r *reader) readIdleStop(v jsonedit.Value) {
+func (r *reader) readIdleStop(s *Server, v jsonedit.Value) {
 	word := "0"
 	if n, ok := v.AsInt(); !ok || n != 0 {
 		word = r.readString(v)
@@ -279,7 +233,7 @@ func (r *reader) readIdleStop(v jsonedit.Value) {
 			`idleStop must be a duration such as "10m" or "1h30m", 30 days at most; 0 means never`)
 		return
 	}
-	r.server.IdleStop = negativeIfZero(d)
+	s.IdleStop = negativeIfZero(d)
 }
 
 // applyTimeout applies the member timeout, whose meaning depends on the format. callTimeoutMs and

@@ -1,0 +1,150 @@
+package config
+
+import (
+	"slices"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/jsonedit"
+)
+
+// A field is a member of an object, of which everything is derived: how it is read and written,
+// [Schema], [Fields], digests and redaction. T is a pointer to what the object defines.
+type field[T any] struct {
+	// names are stdwire's name, and then those of other applications.
+	names []string
+	valueType
+	help   string
+	secret secrecy
+
+	// at returns a pointer to the value: a *string, *[]string, *map[string]string, *bool, *int (a
+	// size), *time.Duration or **OAuth. It is nil for a member that is only read, such as another
+	// application's name for two of stdwire's, and for one whose value json computes.
+	at func(T) any
+	// read reads the member. It is nil if at suffices.
+	read func(r *reader, t T, v jsonedit.Value)
+	// json returns what is encoded in stdwire's own form, or nil for the default. It is nil if at
+	// suffices.
+	json func(T) any
+
+	// before is the name of the member that this one precedes in JSON. "": the order is that of the
+	// fields. It never changes, because digests depend on it.
+	before string
+	// outsideDigest says that [Server.Digest] does not cover the member. [Server.TrustDigest]
+	// covers all.
+	outsideDigest bool
+}
+
+// fieldNames returns all names of the members of a server.
+func fieldNames() (names []string) {
+	for _, f := range serverFields() {
+		names = append(names, f.names...)
+	}
+	return names
+}
+
+// readMembers reads the members of v into t. prefix precedes their names in messages. Members that
+// are not fields are passed to unknown.
+func readMembers[T any](r *reader, v jsonedit.Value, prefix string, t T, fields []field[T],
+	unknown func(jsonedit.Member)) {
+	byName := map[string]*field[T]{}
+	for i := range fields {
+		for _, name := range fields[i].names {
+			byName[name] = &fields[i]
+		}
+	}
+	given := map[*field[T]]jsonedit.Member{}
+	for _, m := range r.members(v) {
+		f, known := byName[m.Name]
+		if !known || m.Name == "auth" && !m.IsObject() || m.Name == "tools" && r.toolsUnknown {
+			// Cursor's auth is an object. In other applications auth has other meanings.
+			unknown(m)
+			continue
+		}
+		if first, duplicate := given[f]; duplicate {
+			r.errorf(m.Offset, "%q means the same as %q at %s; remove one of them", prefix+m.Name,
+				prefix+first.Name, r.lineColumn(first.Offset))
+			continue
+		}
+		given[f] = m
+		r.field = prefix + m.Name
+		if f.read != nil {
+			f.read(r, t, m.Value)
+		} else {
+			r.readInto(f.at(t), m.Value)
+		}
+	}
+}
+
+// readInto reads a value into what p, which a field's at has returned, points to.
+func (r *reader) readInto(p any, v jsonedit.Value) {
+	switch p := p.(type) {
+	case *string:
+		*p = r.readString(v)
+	case *[]string:
+		*p = r.readStrings(v)
+	case *map[string]string:
+		*p = r.readMap(v)
+	case *bool:
+		*p = r.readBool(v)
+	case *int:
+		*p = r.readSize(v)
+	case *time.Duration:
+		*p = r.readDuration(v, time.Millisecond)
+	}
+}
+
+// encodeFields returns the members of an object in stdwire's own form, without those that have
+// their defaults.
+func encodeFields[T any](fields []field[T], t T) (all []jsonedit.Item) {
+	ordered := slices.DeleteFunc(slices.Clone(fields),
+		func(f field[T]) bool { return f.before != "" })
+	for _, f := range fields {
+		if f.before != "" {
+			i := slices.IndexFunc(ordered, func(o field[T]) bool { return o.names[0] == f.before })
+			ordered = slices.Insert(ordered, i, f)
+		}
+	}
+	for _, f := range ordered {
+		var value any
+		switch {
+		case f.json != nil:
+			value = f.json(t)
+		case f.at != nil:
+			value = givenValue(f.at(t))
+		}
+		if value != nil {
+			all = append(all, jsonedit.Item{Name: f.names[0], JSON: jsonedit.Encode(value)})
+		}
+	}
+	return all
+}
+
+// givenValue returns what p, which a field's at has returned, points to, or nil for the default.
+func givenValue(p any) any {
+	switch p := p.(type) {
+	case *string:
+		return valueIf(*p, *p != "")
+	case *[]string:
+		return valueIf(*p, len(*p) > 0)
+	case *map[string]string:
+		return valueIf(*p, len(*p) > 0)
+	case *bool:
+		return valueIf(*p, *p)
+	case *int:
+		return valueIf(*p, *p != 0)
+	case *time.Duration: // negative: no limit, which is 0
+		ms := (max(*p, 0) + time.Millisecond - 1).Milliseconds()
+		return valueIf(ms, *p != 0)
+	case **OAuth:
+		return valueIf((*oauthJSON)(*p), *p != nil)
+	}
+	return nil
+}
+
+// valueIf returns the value if is, and otherwise nil.
+func valueIf[T any](value T, is bool) any {
+	if !is {
+		return nil
+	}
+	return value
+}
