@@ -6,7 +6,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
+
+	"github.com/stdwire/stdwire/internal/httptoken"
 )
 
 // ContentLength frames each payload with a header block that has its size:
@@ -110,7 +111,7 @@ func (c *contentLength) readHeader() (int64, error) {
 		}
 		left -= n
 		name, value, ok := bytes.Cut(line, []byte{':'})
-		if !ok || !isToken(name) {
+		if !ok || !httptoken.Is(name) {
 			return 0, syncError("%s is no header", quote(line))
 		}
 		value = bytes.Trim(value, " \t")
@@ -191,18 +192,6 @@ func parseLength(digits []byte) (n int64, ok bool) {
 		n = n*10 + int64(d-'0')
 	}
 	return n, len(digits) > 0
-}
-
-// isToken reports whether name is a token (RFC 9110, section 5.6.2), as the name of a header must
-// be.
-func isToken(name []byte) bool {
-	for _, c := range name {
-		alnum := '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
-		if !alnum && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
-			return false
-		}
-	}
-	return len(name) > 0
 }
 
 // isUTF8 reports whether a content type has no charset other than UTF-8. Its media type is ignored.

@@ -3,6 +3,8 @@ package framing
 import (
 	"bytes"
 	"io"
+
+	"github.com/stdwire/stdwire/internal/httptoken"
 )
 
 // Resync returns a framing like [ContentLength] for the output of a program that prints other text
@@ -114,7 +116,7 @@ func (c *resync) readBlock(line []byte) (size int64, ok bool, err error) {
 // addHeader evaluates a line of a header block, of which size is the length so far, or -1.
 func addHeader(size int64, line []byte) (int64, bool) {
 	name, value, ok := bytes.Cut(line, []byte{':'})
-	if !ok || !isToken(name) {
+	if !ok || !httptoken.Is(name) {
 		return size, false
 	}
 	if bytes.EqualFold(name, []byte(lengthName)) {

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stdwire/stdwire/internal/hostname"
+	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/internal/oauth"
 )
 
@@ -45,9 +45,9 @@ func (g AuthorizationCode) check() error {
 	case err != nil || u.Fragment != "" || u.User != nil:
 		return errors.New("AuthorizationCode.RedirectURL is not a valid redirect URI")
 	}
-	loopback := u.Scheme == "http" && hostname.IsLoopback(u.Hostname())
+	loopback := httpurl.IsLoopback(u)
 	switch {
-	case g.FetchRedirect != nil && (u.Host == "" || u.Scheme != "https" && !loopback):
+	case g.FetchRedirect != nil && (u.Host == "" || !httpurl.IsSecure(u)):
 		// 2026-07-28, Security Considerations, "Communication Security".
 		return errors.New(
 			"AuthorizationCode.RedirectURL: want an https: URL, or an http: URL of this machine")
@@ -70,7 +70,7 @@ func (AuthorizationCode) checkServer(s *oauth.ServerMetadata) error {
 	}
 	for _, endpoint := range []string{s.AuthorizationEndpoint, s.TokenEndpoint} {
 		if err := checkURL(endpoint); err != nil {
-			return fmt.Errorf("the endpoint %s: %w", redactURL(endpoint), err)
+			return fmt.Errorf("the endpoint %s: %w", httpurl.PublicText(endpoint), err)
 		}
 	}
 	if !slices.Contains(s.CodeChallengeMethods, "S256") {
@@ -240,7 +240,7 @@ func (q *authorizationRequest) code(response url.Values) (string, error) {
 			"the authorization response is from another authorization server (iss)")
 	case response.Has("error"):
 		return "", &Error{
-			Step: StepAuthorize, URL: redactURL(where), Code: sanitize(response.Get("error")),
+			Step: StepAuthorize, URL: httpurl.PublicText(where), Code: sanitize(response.Get("error")),
 			Description: sanitize(response.Get("error_description")),
 		}
 	}

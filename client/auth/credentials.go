@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/internal/jose"
 )
 
@@ -25,7 +26,7 @@ type Key struct {
 
 // String describes the key without the URL's user and query, which may be secret.
 func (k Key) String() string {
-	return fmt.Sprintf("%s for %s, client %q, %s", k.Issuer, redactURL(k.Endpoint), k.Client,
+	return fmt.Sprintf("%s for %s, client %q, %s", k.Issuer, httpurl.PublicText(k.Endpoint), k.Client,
 		k.Grant)
 }
 
@@ -60,7 +61,7 @@ type Credentials struct {
 
 // String describes the credentials without secrets.
 func (c Credentials) String() string {
-	return fmt.Sprintf("credentials of %s for %s", c.Issuer, redactURL(c.Endpoint))
+	return fmt.Sprintf("credentials of %s for %s", c.Issuer, httpurl.PublicText(c.Endpoint))
 }
 
 // GoString returns [Credentials.String].
@@ -80,7 +81,7 @@ func (c *Credentials) prepare() error {
 	switch {
 	case c.Issuer == "" || c.Resource == "" || c.Endpoint == "":
 		return errors.New("incomplete")
-	case c.AccessToken != "" && !isToken(c.AccessToken):
+	case c.AccessToken != "" && !isVisible(c.AccessToken):
 		return errors.New("invalid characters in the token")
 	case c.Type != bearer && c.Type != dpop:
 		return errors.New("unsupported token type")

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/internal/jose"
 )
 
@@ -56,7 +57,7 @@ func (a *Authorizer) dpopProof(signer *jose.Signer, method string, u *url.URL, a
 		Hash     string `json:"ath,omitempty"`
 		Nonce    string `json:"nonce,omitempty"`
 	}{ID: rand.Text(), Method: method, IssuedAt: time.Now().Unix(), Nonce: nonce}
-	plain := withoutQuery(u)
+	plain := httpurl.Public(u)
 	if plain.Path == "" {
 		plain.Path = "/"
 	}
@@ -78,7 +79,7 @@ func (a *Authorizer) dpopNonce(u *url.URL) string {
 // saveNonce saves the nonce in the header of a response (RFC 9449, sections 8 and 9).
 func (a *Authorizer) saveNonce(u *url.URL, h http.Header) {
 	nonce := h.Get(headerNonce)
-	if !isToken(nonce) || len(nonce) > maxNonce {
+	if !isVisible(nonce) || len(nonce) > maxNonce {
 		return
 	}
 	a.mu.Lock()

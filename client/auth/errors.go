@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/internal/jsonexact"
 	"github.com/stdwire/stdwire/internal/printable"
 )
@@ -110,7 +111,7 @@ func newError(step Step, target string, err error) *Error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err // the wrapper quotes the whole URL
 	}
-	return &Error{Step: step, URL: redactURL(target), Err: err}
+	return &Error{Step: step, URL: httpurl.PublicText(target), Err: err}
 }
 
 func errorf(step Step, target, format string, args ...any) *Error {
@@ -120,7 +121,7 @@ func errorf(step Step, target, format string, args ...any) *Error {
 // responseError returns the error for an unsuccessful response (RFC 6749, section 5.2; RFC 7591,
 // section 3.2.2).
 func responseError(step Step, target string, r *response) *Error {
-	e := &Error{Step: step, URL: redactURL(target), Status: r.status}
+	e := &Error{Step: step, URL: httpurl.PublicText(target), Status: r.status}
 	var body struct {
 		Code        string `json:"error"`
 		Description string `json:"error_description"`

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -41,10 +42,10 @@ func (a *Authorizer) newHTTPClient() *http.Client {
 	own.CheckRedirect = func(req *http.Request, via []*http.Request) error {
 		switch first := via[0]; {
 		case first.Method != http.MethodGet:
-			return fmt.Errorf("redirects a POST to %s: not followed", redactURL(req.URL.String()))
-		case !sameOrigin(req.URL, first.URL):
+			return fmt.Errorf("redirects a POST to %s: not followed", httpurl.Public(req.URL))
+		case !httpurl.SameOrigin(req.URL, first.URL):
 			return fmt.Errorf("redirects to another server, %s: not followed",
-				redactURL(req.URL.String()))
+				httpurl.Public(req.URL))
 		case len(via) > maxRedirects:
 			return errors.New("redirects too many times")
 		}

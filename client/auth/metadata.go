@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/internal/oauth"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -112,7 +113,7 @@ func (a *Authorizer) chooseIssuer(servers []string, old *Credentials) string {
 // has it, the metadata is nil, and odd has the URLs that responded with something else.
 func (a *Authorizer) resourceMetadata(ctx context.Context,
 	cr credentialsRequest) (m *oauth.ResourceMetadata, foundAt string, odd []error) {
-	urls, err := oauth.ResourceMetadataURLs(withoutQuery(a.endpoint).String())
+	urls, err := oauth.ResourceMetadataURLs(httpurl.Public(a.endpoint).String())
 	if err != nil {
 		return nil, "", []error{newError(StepResource, a.endpointText, err)}
 	}
@@ -180,7 +181,7 @@ func (a *Authorizer) fetchResourceMetadata(ctx context.Context,
 		return nil, newError(StepResource, url, err)
 	}
 	if !a.isWithin(m.Resource) {
-		return nil, errorf(StepResource, url, "%w: %s", errOtherResource, redactURL(m.Resource))
+		return nil, errorf(StepResource, url, "%w: %s", errOtherResource, httpurl.PublicText(m.Resource))
 	}
 	return m, nil
 }
@@ -199,7 +200,7 @@ func (r *response) isDocument() bool {
 // must not be requested (RFC 9728, section 3.3; RFC 8707, section 2).
 func (a *Authorizer) isWithin(resource string) bool {
 	r, err := url.Parse(resource)
-	if err != nil || !sameOrigin(r, a.endpoint) || r.User != nil {
+	if err != nil || !httpurl.SameOrigin(r, a.endpoint) || r.User != nil {
 		return false
 	}
 	if r.RawQuery != "" {
@@ -255,7 +256,7 @@ func (a *Authorizer) fetchServerMetadata(
 	}
 	if !isSame(m.Issuer) {
 		return nil, newError(StepServer, url,
-			&IssuerError{Issuer: redactURL(m.Issuer), Want: redactURL(issuer)})
+			&IssuerError{Issuer: httpurl.PublicText(m.Issuer), Want: httpurl.PublicText(issuer)})
 	}
 	if err := supports(m); err != nil {
 		return nil, newError(StepServer, url, err)
@@ -272,7 +273,7 @@ func (a *Authorizer) legacyMetadata(
 	ctx context.Context, cr credentialsRequest,
 	supports func(*oauth.ServerMetadata) error, odd []error,
 ) (*metadata, error) {
-	m := &metadata{resource: withoutQuery(a.endpoint).String()}
+	m := &metadata{resource: httpurl.Public(a.endpoint).String()}
 	if a.options.Issuer != "" {
 		var err error
 		m.authServer, err = a.serverMetadata(ctx, a.options.Issuer, supports)
@@ -315,6 +316,6 @@ func (a *Authorizer) legacyMetadata(
 // isOrigin reports whether an issuer is the origin of the endpoint, with or without a final slash.
 func (a *Authorizer) isOrigin(issuer string) bool {
 	u, err := url.Parse(issuer)
-	return err == nil && sameOrigin(u, a.endpoint) && u.User == nil && u.RawQuery == "" &&
+	return err == nil && httpurl.SameOrigin(u, a.endpoint) && u.User == nil && u.RawQuery == "" &&
 		!u.ForceQuery && u.Fragment == "" && (u.Path == "" || u.Path == "/")
 }

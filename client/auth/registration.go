@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/internal/hostname"
+	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/internal/jsonexact"
 )
 
@@ -77,12 +78,12 @@ func (tr *tokenRequest) configuredRegistration() (*Registration, error) {
 	case withoutIssuer == nil:
 		return nil, errorf(StepRegistration, issuer, "the client is registered with %s, "+
 			"but the MCP server names another authorization server",
-			redactURL(a.options.Clients[0].Issuer))
+			httpurl.PublicText(a.options.Clients[0].Issuer))
 	}
 	if bound := a.boundIssuer(withoutIssuer.ClientID); bound != "" && bound != issuer {
 		return nil, errorf(StepRegistration, issuer, "client %q was used with %s, "+
 			"but the MCP server now names another authorization server: if that is intended, log out first",
-			withoutIssuer.ClientID, redactURL(bound))
+			withoutIssuer.ClientID, httpurl.PublicText(bound))
 	}
 	r := *withoutIssuer
 	r.Issuer = issuer

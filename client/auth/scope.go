@@ -32,7 +32,7 @@ func union(all, more []string) []string {
 }
 
 func isScope(text string) bool {
-	return isToken(text) && !strings.ContainsAny(text, `"\`)
+	return isVisible(text) && !strings.ContainsAny(text, `"\`)
 }
 
 // containsAll reports whether all contains each of wanted.

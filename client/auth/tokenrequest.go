@@ -106,7 +106,7 @@ func (a *Authorizer) requestToken(
 		switch err := jsonexact.Unmarshal(resp.body, t); {
 		case err != nil: // which could quote a token
 			return nil, errorf(step, endpoint, "the response is not the expected JSON")
-		case !isToken(t.AccessToken):
+		case !isVisible(t.AccessToken):
 			return nil, errorf(step, endpoint, "the response has no valid access_token")
 		case t.RefreshToken != "" && !isPrintable(t.RefreshToken):
 			return nil, errorf(step, endpoint, "the response has an invalid refresh_token")

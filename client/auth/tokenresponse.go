@@ -41,9 +41,9 @@ func isPrintable(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// isToken reports whether text can be sent as a token in an Authorization header (RFC 6749,
-// appendix A.12).
-func isToken(text string) bool {
+// isVisible reports whether text consists of visible ASCII, as what is sent in an Authorization
+// header must.
+func isVisible(text string) bool {
 	for i := range len(text) {
 		if text[i] <= ' ' || text[i] > '~' {
 			return false

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -41,7 +42,7 @@ func (t *transport) CloseIdleConnections() {
 // RoundTrip implements [http.RoundTripper].
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	a := t.a
-	if req.Header.Get("Authorization") != "" || !sameOrigin(req.URL, a.endpoint) {
+	if req.Header.Get("Authorization") != "" || !httpurl.SameOrigin(req.URL, a.endpoint) {
 		return t.base.RoundTrip(req)
 	}
 	ctx := a.traceAddress(req.Context())

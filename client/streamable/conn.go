@@ -14,6 +14,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/internal/keepalive"
 	"github.com/stdwire/stdwire/rpc"
 )
@@ -75,7 +76,7 @@ func (c *Conn) Open(link *client.Link) error {
 	case err != nil:
 		return errors.New("the URL is invalid") // url.Error could show secrets
 	case target.Scheme != "http" && target.Scheme != "https" || target.Host == "":
-		return fmt.Errorf("the URL %s is not an http: or https: URL", redactURL(target))
+		return fmt.Errorf("the URL %s is not an http: or https: URL", httpurl.Public(target))
 	}
 	c.url, c.link, c.limits = target, link, link.Limits()
 	if c.limits.MaxFrame <= 0 {

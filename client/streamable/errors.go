@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/sse"
@@ -111,9 +112,9 @@ func requestError(req *http.Request, err error) error {
 	if op, _ := errors.AsType[*net.OpError](err); errors.Is(err, io.ErrUnexpectedEOF) ||
 		op != nil && op.Op == "read" || err.Error() == serverClosedIdle ||
 		strings.HasPrefix(err.Error(), http2Prefix) {
-		return fmt.Errorf("%s %s: %w: %w", req.Method, redactURL(req.URL), ErrDisconnected, err)
+		return fmt.Errorf("%s %s: %w: %w", req.Method, httpurl.Public(req.URL), ErrDisconnected, err)
 	}
-	return fmt.Errorf("%s %s: %w", req.Method, redactURL(req.URL), err)
+	return fmt.Errorf("%s %s: %w", req.Method, httpurl.Public(req.URL), err)
 }
 
 // cutError returns the error for a response body that could not be read to its end.
@@ -121,7 +122,7 @@ func cutError(req *http.Request, err error) error {
 	if cause := context.Cause(req.Context()); cause != nil {
 		return cause
 	}
-	return fmt.Errorf("%s %s: %w: %w", req.Method, redactURL(req.URL), ErrDisconnected, err)
+	return fmt.Errorf("%s %s: %w: %w", req.Method, httpurl.Public(req.URL), ErrDisconnected, err)
 }
 
 func tooLargeError(size, limit int64) error {
@@ -173,7 +174,7 @@ func statusError(resp *http.Response) *StatusError {
 
 func newStatusError(resp *http.Response, text []byte) *StatusError {
 	e := &StatusError{
-		Method: resp.Request.Method, URL: redactURL(resp.Request.URL),
+		Method: resp.Request.Method, URL: httpurl.Public(resp.Request.URL).String(),
 		Status: resp.StatusCode, Header: resp.Header, sessionLost: isSessionLost(resp, text, true),
 	}
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "text/html" {

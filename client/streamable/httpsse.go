@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/internal/sse"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -73,9 +74,9 @@ func (r *postRequest) readEndpoint(reader *sse.Reader, refused error) (*url.URL,
 	if err != nil {
 		return nil, refused
 	}
-	if !sameOrigin(endpoint, r.c.url) {
+	if !httpurl.SameOrigin(endpoint, r.c.url) {
 		return nil, fmt.Errorf("%w; its event stream names the endpoint %s of another server",
-			refused, redactURL(endpoint))
+			refused, httpurl.Public(endpoint))
 	}
 	endpoint.User = r.c.url.User
 	return endpoint, nil
@@ -103,7 +104,7 @@ func (c *Conn) readHTTPSSE(ctx context.Context, reader *sse.Reader) {
 			continue
 		}
 		if err != io.EOF {
-			err = fmt.Errorf("GET %s: %w", redactURL(c.url), err)
+			err = fmt.Errorf("GET %s: %w", httpurl.Public(c.url), err)
 		}
 		c.cancel(err)
 		return

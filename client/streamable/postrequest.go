@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -203,7 +204,7 @@ func (r *postRequest) inspect(message []byte, s *legacyState) error {
 
 // protocolError returns an [rpc.ErrProtocol] for an invalid response.
 func (r *postRequest) protocolError(text string) error {
-	return &textError{fmt.Sprintf("POST %s: %s", redactURL(r.c.url), text), rpc.ErrProtocol}
+	return &textError{fmt.Sprintf("POST %s: %s", httpurl.Public(r.c.url), text), rpc.ErrProtocol}
 }
 
 func (r *postRequest) isHandshake() bool {

@@ -51,6 +51,7 @@ func TestRedirects(t *testing.T) {
 			"redirected to another server, http://evil/moved: not followed: if that is intended, use its URL"},
 		{308, "http://u:secret@pipe:81/moved",
 			"redirected to another server, http://pipe:81/moved"},
+		{307, "http://evil/a%2Fb?key=secret", "redirected to another server, http://evil/a%2Fb: not"},
 		{307, "https://pipe/moved", "redirected to another server, https://pipe/moved"},
 		{307, "http://pipe.evil/moved", "another server"},
 		{302, "http://evil/moved", "another server"},

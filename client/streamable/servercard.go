@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -50,7 +51,7 @@ func (o Options) Catalog(ctx context.Context, endpoint string) (*mcp.Catalog, er
 
 // readPublic reads a JSON document without credentials.
 func (o Options) readPublic(ctx context.Context, u *url.URL, accept string, v any) error {
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	u = httpurl.Public(u)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return errors.New("streamable: the URL is invalid")

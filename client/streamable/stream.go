@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/internal/sse"
 	"github.com/stdwire/stdwire/rpc"
 )
@@ -166,7 +167,7 @@ func (c *Conn) openGetStream(
 		err = statusError(resp)
 	case kind != "text/event-stream":
 		err = &textError{fmt.Sprintf("GET %s: Content-Type %.100q instead of text/event-stream",
-			redactURL(req.URL), kind), rpc.ErrProtocol}
+			httpurl.Public(req.URL), kind), rpc.ErrProtocol}
 	default:
 		return resp, nil
 	}

@@ -52,9 +52,11 @@ var layers = []struct {
 	{"internal/lograte", []string{"internal/contain"}},
 	{"internal/sse", nil},
 	{"internal/hostname", nil},
-	{"internal/oauth", []string{"internal/jsonexact"}},
+	{"internal/httpurl", []string{"internal/hostname"}},
+	{"internal/httptoken", nil},
+	{"internal/oauth", []string{"internal/httptoken", "internal/jsonexact"}},
 	{"internal/uritemplate", nil},
-	{"framing", nil},
+	{"framing", []string{"internal/httptoken"}},
 	{"dispatch/schema", []string{"internal/jsonscan", "internal/jsonexact", "internal/lazyregexp",
 		"internal/near"}},
 	{"dispatch/quota", nil},
@@ -66,7 +68,8 @@ var layers = []struct {
 
 	{"rpc/socket", []string{"internal/contain", "rpc"}},
 	{"rpc/lsp", []string{"internal/jsonscan", "rpc"}},
-	{"rpc/mcp", []string{"internal/jsonscan", "internal/jsonexact", "internal/lazyregexp", "rpc"}},
+	{"rpc/mcp", []string{"internal/httptoken", "internal/jsonscan", "internal/jsonexact",
+		"internal/lazyregexp", "rpc"}},
 	{"rpc/mcp/telemetry",
 		[]string{"internal/contain", "internal/jsonscan", "rpc", "rpc/mcp", "dispatch"}},
 	{"rpc/mcp/skill", []string{
@@ -106,22 +109,23 @@ var layers = []struct {
 			"dispatch", "dispatch/quota", "client", "client/apps", "client/host", "client/host/pin",
 			"server", "internal/lograte"}},
 	{"client/streamable",
-		[]string{"internal/contain", "internal/jsonscan", "internal/keepalive", "internal/printable",
-			"internal/sse", "framing", "rpc", "rpc/mcp", "client"}},
+		[]string{"internal/contain", "internal/httpurl", "internal/jsonscan", "internal/keepalive",
+			"internal/printable", "internal/sse", "framing", "rpc", "rpc/mcp", "client"}},
 	{"client/mcptest", []string{"internal/printable", "rpc", "rpc/mcp", "client",
 		"client/streamable", "server", "server/streamable"}},
 
-	{"server/auth", []string{"internal/contain", "dispatch/quota", "internal/hostname",
+	{"server/auth", []string{"internal/contain", "dispatch/quota", "internal/httpurl",
 		"internal/jose", "internal/jsonscan", "internal/jsonexact", "internal/keepalive",
 		"internal/lograte", "internal/oauth", "server/streamable"}},
 	{"client/auth", []string{"internal/contain", "internal/atomicfile", "internal/hostname",
+		"internal/httpurl",
 		"internal/jose", "internal/jsonscan", "internal/jsonexact", "internal/keepalive",
 		"internal/userfile", "internal/oauth", "internal/printable", "rpc/mcp", "internal/lograte"}},
 
 	{"client/host/config",
 		[]string{
-			"internal/userfile", "internal/atomicfile", "internal/hostname", "internal/jsonscan", "internal/near",
-			"internal/jsonedit", "internal/shellwords", "rpc/mcp", "client", "client/host"}},
+			"internal/userfile", "internal/atomicfile", "internal/httptoken", "internal/httpurl",
+			"internal/jsonedit", "internal/jsonscan", "internal/near", "internal/shellwords", "rpc/mcp", "client", "client/host"}},
 
 	{"cmd/stdwire/internal/lineedit", []string{
 		"internal/userfile", "internal/atomicfile", "internal/printable", "internal/terminal",
@@ -136,7 +140,7 @@ var layers = []struct {
 	{"cmd/stdwire/internal/scan", []string{
 		"internal/jsonscan", "internal/lazyregexp", "internal/printable",
 	}},
-	{"cmd/stdwire/internal/otlp", []string{"internal/jsonscan", "internal/keepalive",
+	{"cmd/stdwire/internal/otlp", []string{"internal/httpurl", "internal/jsonscan", "internal/keepalive",
 		"internal/printable", "internal/userfile", "rpc/mcp/telemetry"}},
 	{"cmd/stdwire/internal/bundle", []string{
 		"internal/jsonscan", "internal/userfile",
@@ -189,7 +193,7 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/socket", []string{"internal/near"}},
 	{"cmd/stdwire/internal/target", []string{
-		"internal/form", "internal/userfile",
+		"internal/form", "internal/userfile", "internal/httptoken", "internal/httpurl",
 		"internal/atomicfile", "internal/child", "internal/jsonscan", "internal/printable", "internal/near", "internal/shellwords",
 		"internal/oauth", "framing", "rpc", "dispatch", "rpc/mcp", "server", "client",
 		"client/host", "client/host/pin", "client/streamable", "client/auth", "client/host/config",
@@ -263,7 +267,8 @@ var layers = []struct {
 		"cmd/stdwire/internal/socket", "cmd/stdwire/internal/serve",
 	}},
 	{"cmd/stdwire/internal/doctor", []string{
-		"internal/jsonscan", "internal/printable", "internal/near", "internal/shellwords",
+		"internal/httpurl", "internal/jsonscan", "internal/printable", "internal/near",
+		"internal/shellwords",
 		"dispatch/schema", "rpc", "rpc/mcp", "client", "client/apps", "client/host",
 		"client/host/pin", "client/host/gateway", "client/streamable", "client/host/config",
 		"cmd/stdwire/internal/scan", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
@@ -286,7 +291,8 @@ var layers = []struct {
 	{"cmd/stdwire/internal/web", []string{
 		"cmd/stdwire/internal/connlimit", "dispatch/quota", "internal/userfile",
 		"cmd/stdwire/internal/guard",
-		"internal/atomicfile", "internal/hostname", "internal/httpdeadline", "internal/jsondiff",
+		"internal/atomicfile", "internal/hostname", "internal/httpdeadline", "internal/httpurl",
+		"internal/jsondiff",
 		"internal/jsonscan", "internal/printable", "rpc", "rpc/mcp", "rpc/mcp/skill", "client",
 		"client/apps", "client/host", "client/host/pin", "client/host/gateway",
 		"client/auth", "client/host/config", "cmd/stdwire/internal/tap", "cmd/stdwire/internal/scan",

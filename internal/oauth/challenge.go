@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/stdwire/stdwire/internal/httptoken"
 )
 
 // A Challenge is one challenge of a WWW-Authenticate header: a scheme alone, with a token68, or
@@ -132,7 +134,7 @@ func (s *scanner) skip(chars string) bool {
 	return len(s.text) < before
 }
 
-func (s *scanner) token() string { return s.take(isToken) }
+func (s *scanner) token() string { return s.take(httptoken.Has) }
 
 // take returns the characters at the start of the text that are of a kind.
 func (s *scanner) take(is func(rune) bool) string {
@@ -247,12 +249,8 @@ func isAlnum(r rune) bool {
 	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 }
 
-func isToken(r rune) bool {
-	return isAlnum(r) || r < 0x80 && strings.ContainsRune("!#$%&'*+-.^_`|~", r)
-}
-
 // isURL reports whether a URL without a comma, or a token, may have the character.
-func isURL(r rune) bool { return isToken(r) || r < 0x80 && strings.ContainsRune("/:?#[]@()=;", r) }
+func isURL(r rune) bool { return httptoken.Has(r) || strings.ContainsRune("/:?#[]@()=;", r) }
 
 func isQuotable(b byte) bool { return b == '\t' || b >= ' ' && b != 0x7f }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/stdwire/stdwire/internal/httptoken"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -114,7 +115,7 @@ func (w *headerWalk) walkSubschemas(value []byte, keyword string) error {
 func (w *headerWalk) add(schema, value []byte, path []string, reachable bool) error {
 	name, isText := jsonscan.Text(value)
 	switch {
-	case !isText || !isHeaderName(name):
+	case !isText || !httptoken.Is(name):
 		return fmt.Errorf(
 			"the %s %.100s is not a header name: it must be a string of letters, digits and !#$%%&'*+-.^_`|~",
 			annotation, value)
@@ -153,9 +154,6 @@ func isHeaderType(value []byte) bool {
 	}
 	return carried == 1
 }
-
-// isHeaderName reports whether name is a token of RFC 9110, section 5.6.2.
-func isHeaderName(name string) bool { return name != "" && consistsOf(name, "!#$%&'*+-.^_`|~") }
 
 var errNoHeader = errors.New("neither a string, a boolean nor an integer within ±(2^53-1)")
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/internal/jose"
 )
 
@@ -129,21 +130,8 @@ func (d *dpopVerifier) isTarget(htu string, r *http.Request) bool {
 	if absolute, err := url.Parse(path); err == nil && absolute.IsAbs() {
 		path = absolute.EscapedPath()
 	}
-	return strings.EqualFold(u.Scheme, d.origin.Scheme) && hostPort(u) == hostPort(d.origin) &&
+	return httpurl.SameOrigin(u, d.origin) &&
 		nonEmptyPath(u.EscapedPath()) == nonEmptyPath(path)
-}
-
-// hostPort returns the host in lower case, with its port or the default port.
-func hostPort(u *url.URL) string {
-	port := u.Port()
-	switch {
-	case port != "":
-	case strings.EqualFold(u.Scheme, "https"):
-		port = "443"
-	default:
-		port = "80"
-	}
-	return strings.ToLower(u.Hostname()) + ":" + port
 }
 
 func nonEmptyPath(path string) string {

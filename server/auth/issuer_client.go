@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/keepalive"
 	"github.com/stdwire/stdwire/internal/oauth"
@@ -55,24 +56,24 @@ func (c *issuerClient) do(r *http.Request, limit int64) ([]byte, error) {
 		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err // without the URL, which is added below
 		}
-		return nil, fmt.Errorf("%s: %w", r.URL.Redacted(), err)
+		return nil, fmt.Errorf("%s: %w", httpurl.Public(r.URL), err)
 	}
 	defer answer.Body.Close()
 	switch status := answer.StatusCode; {
 	case status >= 300 && status < 400:
 		return nil, fmt.Errorf(
 			"%s: redirect with status %d: configure the target URL if it is trusted",
-			r.URL.Redacted(), status)
+			httpurl.Public(r.URL), status)
 	case status != http.StatusOK:
-		return nil, fmt.Errorf("%s: status %d", r.URL.Redacted(), status)
+		return nil, fmt.Errorf("%s: status %d", httpurl.Public(r.URL), status)
 	}
 	var body bytes.Buffer
 	n, err := io.Copy(&body, io.LimitReader(answer.Body, limit+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", r.URL.Redacted(), err)
+		return nil, fmt.Errorf("%s: %w", httpurl.Public(r.URL), err)
 	case n > limit:
-		return nil, fmt.Errorf("%s: the response has more than %d bytes", r.URL.Redacted(), limit)
+		return nil, fmt.Errorf("%s: the response has more than %d bytes", httpurl.Public(r.URL), limit)
 	}
 	return jsonscan.TrimBOM(body.Bytes()), nil
 }

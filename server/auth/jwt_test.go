@@ -463,3 +463,17 @@ func TestKeysURL(t *testing.T) {
 		assert.ErrorContains(t, err, "an unsupported algorithm")
 	})
 }
+
+// The query of a configured URL may be secret, and is not in errors.
+func TestKeysURLIsNotShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newIssuer(t)
+		verify, err := auth.JWTOptions{Issuer: issuerURL, Audience: "api://name",
+			KeysURL: issuerURL + keysPath + "?key=secret", Client: i.client()}.New()
+		assert.NilError(t, err)
+		i.answer(keysPath, func(*http.Request) *response { return &response{status: 500} })
+		_, err = verify(t.Context(), i.token(claims{"aud": "api://name"}))
+		assert.ErrorContains(t, err, issuerURL+keysPath+": status 500")
+		assert.Assert(t, !strings.Contains(err.Error(), "secret"), "%v", err)
+	})
+}

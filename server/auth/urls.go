@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/stdwire/stdwire/internal/hostname"
+	"github.com/stdwire/stdwire/internal/httpurl"
 )
 
 // checkURL parses an https URL, or http on a loopback address, without fragment and user (OAuth
@@ -24,7 +24,7 @@ func checkURL(what, text string) (*url.URL, error) {
 	case u.User != nil:
 		// without the URL, which may have a password
 		return nil, errors.New("auth: the " + what + " names a user; omit it")
-	case u.Scheme == "https", u.Scheme == "http" && hostname.IsLoopback(u.Hostname()):
+	case httpurl.IsSecure(u):
 		return u, nil
 	}
 	return nil, fmt.Errorf(

@@ -3,6 +3,7 @@ package config
 import (
 	"strings"
 
+	"github.com/stdwire/stdwire/internal/httptoken"
 	"github.com/stdwire/stdwire/internal/jsonedit"
 )
 
@@ -19,7 +20,7 @@ func (r *reader) addHeaders(v jsonedit.Value, added map[string]string) {
 		seen[strings.ToLower(name)] = name
 	}
 	for name, text := range added {
-		if !isToken(name) {
+		if !httptoken.Is(name) {
 			r.errorf(v.Start, "headers: %.60q cannot be the name of a header", namePrefix(name))
 		}
 		if other, duplicate := seen[strings.ToLower(name)]; duplicate {
@@ -30,11 +31,4 @@ func (r *reader) addHeaders(v jsonedit.Value, added map[string]string) {
 		all[name] = text
 	}
 	r.server.Headers = all
-}
-
-// isToken reports whether name is a valid header name (RFC 9110, section 5.6.2).
-func isToken(name string) bool {
-	return name != "" && !strings.ContainsFunc(name, func(c rune) bool {
-		return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
-	})
 }

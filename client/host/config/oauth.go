@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stdwire/stdwire/internal/hostname"
+	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/internal/jsonedit"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
@@ -159,7 +159,7 @@ func (r *resolver) oauth(o *OAuth) *OAuth {
 		RedirectURI: r.expand("oauth.redirectUri", o.RedirectURI),
 	}
 	if u, err := url.Parse(e.RedirectURI); r.missing == nil && e.RedirectURI != "" &&
-		(err != nil || u.Scheme != "http" || !hostname.IsLoopback(u.Hostname())) {
+		(err != nil || !httpurl.IsLoopback(u)) {
 		r.fail("oauth.redirectUri: want an http: URL of this machine, such as http://127.0.0.1:8123/callback")
 	}
 	if r.missing == nil && !e.Disabled && (e.Issuer != "" || e.ClientSecret != "") &&
@@ -174,5 +174,5 @@ func (r *resolver) oauth(o *OAuth) *OAuth {
 func isIssuer(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.Host != "" && u.User == nil && u.Fragment == "" &&
-		(u.Scheme == "https" || u.Scheme == "http" && hostname.IsLoopback(u.Hostname()))
+		httpurl.IsSecure(u)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/streamable"
+	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -103,8 +104,7 @@ func (r *Report) compareRemotes(card *mcp.ServerCard, endpoint string, c *client
 func sameEndpoint(a, b string) bool {
 	u, errA := url.Parse(a)
 	v, errB := url.Parse(b)
-	return errA == nil && errB == nil && u.Scheme == v.Scheme &&
-		strings.EqualFold(u.Host, v.Host) &&
+	return errA == nil && errB == nil && httpurl.SameOrigin(u, v) &&
 		strings.TrimRight(u.Path, "/") == strings.TrimRight(v.Path, "/")
 }
 

@@ -11,10 +11,10 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/keepalive"
 	"github.com/stdwire/stdwire/internal/printable"
@@ -46,10 +46,7 @@ func newDestination(signal string, s Signal, retryTime time.Duration) *destinati
 	if s.URL == "" {
 		return nil
 	}
-	name := "the endpoint"
-	if u, err := url.Parse(s.URL); err == nil {
-		name = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
-	}
+	name := cmp.Or(httpurl.PublicText(s.URL), "the endpoint")
 	transport := keepalive.Transport()
 	transport.MaxIdleConnsPerHost = 1
 	if s.Roots != nil {

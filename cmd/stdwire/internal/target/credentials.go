@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
@@ -88,15 +87,4 @@ func dialAuthorized(e *config.Endpoint, header http.Header, c *tls.Config, ca []
 		}
 	}
 	return options.Dial(e.URL)
-}
-
-// PublicURL returns a URL without user, password, query and fragment, which may be secret, and
-// whether that is the whole URL.
-func PublicURL(text string) (shown string, whole bool) {
-	u, err := url.Parse(text)
-	if err != nil {
-		return "", false
-	}
-	shown = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
-	return shown, shown == text
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/internal/httpurl"
 )
 
 // NoLoginReason returns the reason why nobody can log in to a server, or "" if a login is possible.
@@ -116,7 +117,7 @@ type CredentialStatus struct {
 // NewCredentialStatus returns the status of credentials at a time.
 func NewCredentialStatus(c auth.Credentials, now time.Time) CredentialStatus {
 	h := CredentialStatus{State: "valid", Issuer: c.Issuer, Scopes: c.Scopes, Expires: c.Expires}
-	if h.Server, _ = PublicURL(c.Endpoint); c.Granted != "" {
+	if h.Server = httpurl.PublicText(c.Endpoint); c.Granted != "" {
 		h.Scopes = strings.Fields(c.Granted)
 	}
 	if !c.Expires.IsZero() && !now.Before(c.Expires) {

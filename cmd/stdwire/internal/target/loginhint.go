@@ -9,6 +9,7 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/streamable"
+	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/internal/oauth"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/shellwords"
@@ -68,11 +69,10 @@ func AddLoginHint(id string, err error) error {
 // LoginCommand returns the command that logs in to a server, by its id or its URL.
 func LoginCommand(id, url string) string {
 	if id == "" {
-		shown, whole := PublicURL(url)
-		if !whole {
+		if httpurl.PublicText(url) != url {
 			return "stdwire auth login URL, with the same URL"
 		}
-		id = shown
+		id = url
 	}
 	return "stdwire auth login " + shellwords.Quote(id)
 }

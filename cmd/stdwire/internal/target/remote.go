@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/client/streamable"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/internal/form"
+	"github.com/stdwire/stdwire/internal/httptoken"
 	"github.com/stdwire/stdwire/internal/userfile"
 )
 
@@ -91,7 +92,7 @@ func (r *Remote) SetURL(value string) error {
 func (r *Remote) setHeader(value string) error {
 	name, value, ok := strings.Cut(value, ":")
 	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-	if !ok || !isToken(name) {
+	if !ok || !httptoken.Is(name) {
 		return command.Usagef("--header: the value is not NAME:VALUE").WithHint(
 			"it looks like this: --header 'Authorization: Bearer …', or --header Authorization:@token.txt")
 	}
@@ -121,13 +122,6 @@ func FlagValue(value string) (string, error) {
 	}
 	content, err := userfile.Text(userfile.ReadArgument(file, form.MaxFile))
 	return strings.TrimSpace(string(content)), err
-}
-
-// isToken reports whether name is a valid header name (RFC 9110, section 5.6.2).
-func isToken(name string) bool {
-	return name != "" && !strings.ContainsFunc(name, func(c rune) bool {
-		return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
-	})
 }
 
 // Host returns the name of the server in messages.

@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -80,7 +81,7 @@ func (s *servers) configured(c *target.Selection, each *config.Server, log *slog
 	if err != nil {
 		srv.refusal = newProblem(target.ConfigFailure(err))
 	} else if each.URL != "" {
-		srv.url, _ = target.PublicURL(each.URL)
+		srv.url = httpurl.PublicText(each.URL)
 		srv.endpoint = func() (*config.Endpoint, error) {
 			if err := store.Check(each); err != nil {
 				return nil, target.ConfigFailure(err)

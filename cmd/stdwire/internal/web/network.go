@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/internal/httpurl"
 )
 
 const (
@@ -40,8 +40,8 @@ type network struct {
 
 // begin records a request before it is sent.
 func (n *network) begin(lane string, r *http.Request, sent []byte) *httpRequest {
-	shown, _ := target.PublicURL(r.URL.String())
-	request := &httpRequest{Lane: lane, At: time.Now().UnixMilli(), URL: shown, Open: true,
+	request := &httpRequest{Lane: lane, At: time.Now().UnixMilli(),
+		URL: httpurl.Public(r.URL).String(), Open: true,
 		exchange: exchange{Method: r.Method, Request: publicHeader(r.Header)},
 		Sent:     slices.Clone(sent[:min(len(sent), maxHTTPBody)]), SentSize: int64(len(sent))}
 	n.mu.Lock()

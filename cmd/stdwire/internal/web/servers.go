@@ -17,6 +17,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -348,14 +349,14 @@ func (s *servers) targetServer(t *target.Target, std *term.Streams) *server {
 	case t.Configured.ID != "":
 		srv.selector = "-s " + t.Configured.ID
 		if endpoint := t.Configured.Endpoint; endpoint.URL != "" {
-			srv.url, _ = target.PublicURL(endpoint.URL)
+			srv.url = httpurl.PublicText(endpoint.URL)
 			srv.endpoint = func() (*config.Endpoint, error) { return endpoint, nil }
 			if target.NoLoginReason(endpoint) == "" {
 				srv.login = target.LoginCommand(t.Configured.ID, "")
 			}
 		}
 	case t.Remote.URL != "":
-		srv.url, _ = target.PublicURL(t.Remote.URL)
+		srv.url = httpurl.PublicText(t.Remote.URL)
 		srv.selector = "--url " + srv.url
 		srv.endpoint = func() (*config.Endpoint, error) { return t.Remote.Endpoint(), nil }
 		if target.NoLoginReason(t.Remote.Endpoint()) == "" {
