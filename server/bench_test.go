@@ -3,44 +3,83 @@ package server_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"testing"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
 
-// BenchmarkCallTool measures typed and validated calls, one at a time, over pipes in one process.
+// echoServer returns a server whose tools return their text, made in each way to make a tool.
+func echoServer(b *testing.B, o server.Options) *server.Server {
+	c := dispatch.NewCatalog()
+	echo := func(_ context.Context, in report) (report, error) { return in, nil }
+	dispatch.Add(c, dispatch.Spec{Name: "echo", Summary: "Echo.", Kind: dispatch.Read}, echo)
+	s := o.New(server.Info{Name: "echo", Version: "1"}, c)
+	server.AddTool(s, mcp.Tool{Name: "typed"}, echo)
+	result := json.RawMessage(`{"content":[{"type":"text","text":"text"}],"isError":false}`)
+	must(b, s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "raw"},
+		Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("text")}}, nil
+		}}))
+	must(b, s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "forwarded"},
+		Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			return result, nil
+		}}))
+	return s
+}
+
+// benchmarkRequests measures requests, one at a time, over pipes in one process.
+func benchmarkRequests(b *testing.B, s *server.Server, method, params string) {
+	r1, w1 := io.Pipe()
+	r2, w2 := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(context.Background(), stream{r1, w2}) }()
+	in := bufio.NewReaderSize(r2, 4<<20)
+	frame := []byte(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params +
+		`"_meta":{` + modern + "}}}\n")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := w1.Write(frame); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := in.ReadSlice('\n'); err != nil {
+			b.Fatal(err)
+		}
+	}
+	w1.Close()
+	<-ended
+}
+
+// BenchmarkCallTool measures typed and validated calls of several sizes.
 func BenchmarkCallTool(b *testing.B) {
 	for _, size := range []int{64, 64 << 10, 1 << 20} {
 		b.Run(fmt.Sprintf("%dB", size), func(b *testing.B) {
-			c := dispatch.NewCatalog()
-			dispatch.Add(c, dispatch.Spec{Name: "echo", Summary: "Echo.", Kind: dispatch.Read},
-				func(_ context.Context, in report) (report, error) { return in, nil })
-			r1, w1 := io.Pipe()
-			r2, w2 := io.Pipe()
-			ended := make(chan error, 1)
-			go func() {
-				ended <- quiet.New(server.Info{Name: "echo", Version: "1"},
-					c).Serve(context.Background(), stream{r1, w2})
-			}()
-			in := bufio.NewReaderSize(r2, 4<<20)
-			frame := []byte(
-				`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` +
-					strings.Repeat("x", size) + `"},"_meta":{` + modern + "}}}\n")
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := w1.Write(frame); err != nil {
-					b.Fatal(err)
-				}
-				if _, err := in.ReadSlice('\n'); err != nil {
-					b.Fatal(err)
-				}
-			}
-			w1.Close()
-			<-ended
+			benchmarkRequests(b, echoServer(b, quiet), "tools/call",
+				`"name":"echo","arguments":{"text":"`+strings.Repeat("x", size)+`"},`)
 		})
 	}
+}
+
+// BenchmarkTools measures small calls of each kind of tool, the same with an interceptor, and
+// tools/list.
+func BenchmarkTools(b *testing.B) {
+	intercepted := quiet
+	intercepted.Interceptors = []server.Interceptor{
+		func(next server.Handler) server.Handler { return next }}
+	for name, o := range map[string]server.Options{"": quiet, "Intercepted": intercepted} {
+		for _, tool := range []string{"echo", "typed", "raw", "forwarded"} {
+			b.Run(tool+name, func(b *testing.B) {
+				benchmarkRequests(b, echoServer(b, o), "tools/call",
+					`"name":"`+tool+`","arguments":{"text":"text"},`)
+			})
+		}
+	}
+	b.Run("list", func(b *testing.B) {
+		benchmarkRequests(b, echoServer(b, quiet), "tools/list", "")
+	})
 }
