@@ -105,7 +105,7 @@ func (c *Conn) sendChanges() {
 		type message struct {
 			link Link
 			changeNotification
-			meta rawJSON
+			meta rawParams
 		}
 		var messages []message
 		for n := range pending {
@@ -137,7 +137,7 @@ func (c *Conn) sendChanges() {
 // changeParams returns the params of a notification. meta is the _meta of a subscription, or nil.
 // ok is false if its subject no longer exists.
 func (s *Server) changeParams(ctx context.Context, n changeNotification,
-	meta rawJSON) (params rawJSON, ok bool) {
+	meta rawParams) (params rawParams, ok bool) {
 	params = append(params, '{')
 	switch n.method {
 	case mcp.NotificationResourceUpdated:

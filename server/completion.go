@@ -15,7 +15,7 @@ type Completer func(ctx context.Context, argument, typed string,
 
 // complete answers completion/complete. An item without a Completer has no suggestions; an unknown
 // item is an error.
-func complete(r *request) (any, error) {
+func complete(r *request) (*Result, error) {
 	var params mcp.CompleteParams
 	if err := mcp.Unmarshal(r.Params, &params); err != nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %v", err)

@@ -28,7 +28,7 @@ func (e *notFound) in(era *era) error {
 }
 
 // handlerError returns the response to a request whose handler has returned err.
-func (r *request) handlerError(err error) (any, error) {
+func (r *request) handlerError(err error) (*Result, error) {
 	if _, ok := errors.AsType[*inputRequiredError](err); ok && r.stopErr() != nil {
 		return r.inputRequired()
 	}

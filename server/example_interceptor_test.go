@@ -15,7 +15,7 @@ import (
 // An audit log of all calls: tools, prompts and resources, however they were added.
 func ExampleInterceptor() {
 	audit := func(next server.Handler) server.Handler {
-		return func(ctx context.Context, c *server.Call) (server.Result, error) {
+		return func(ctx context.Context, c *server.Call) (*server.Result, error) {
 			began := time.Now()
 			result, err := next(ctx, c)
 			fmt.Println(c.Kind, c.Name, string(c.Arguments), "failed:", err != nil || result.IsError(),

@@ -257,8 +257,8 @@ func (r *request) extensionMethod() (m method, ok bool, err error) {
 
 // extensionMethod returns the function of the method table for the handler of an extension.
 func extensionMethod(
-	handler func(context.Context, json.RawMessage) (any, error)) func(*request) (any, error) {
-	return func(r *request) (any, error) {
+	handler func(context.Context, json.RawMessage) (any, error)) func(*request) (*Result, error) {
+	return func(r *request) (*Result, error) {
 		if err := r.readInputResponses(); err != nil {
 			return nil, err
 		}
@@ -273,7 +273,7 @@ func extensionMethod(
 		if err != nil {
 			return nil, r.logError(err)
 		}
-		return rawJSON(r.completeResult(text)), nil
+		return NewResult(r.completeResult(text)), nil
 	}
 }
 

@@ -49,8 +49,11 @@ func (s *Server) handle(ctx context.Context, req *rpc.Request) (any, error) {
 		defer r.progress.end()
 	}
 	result, err := r.repeat(m.handle)
-	if err != nil && era.modern {
+	switch {
+	case err == nil:
+		return result, nil
+	case era.modern:
 		err = r.modernError(err)
 	}
-	return result, err
+	return nil, err
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/jsonscan"
-	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -19,7 +18,7 @@ type Interceptor func(next Handler) Handler
 // A Handler runs a call and returns its result. Its error follows the rules of [Resource].Read; for
 // a tool, an error that is or wraps a [*dispatch.Error] becomes a result with isError and the
 // message of the error.
-type Handler func(ctx context.Context, c *Call) (Result, error)
+type Handler func(ctx context.Context, c *Call) (*Result, error)
 
 // A Call is a client's tools/call, prompts/get or resources/read for an item that exists and that
 // the client may see. Its arguments are not yet validated.
@@ -36,23 +35,6 @@ type Call struct {
 	run Handler
 }
 
-// A Result is the result of a call as JSON, in the form of the client's revision. It is valid until
-// the handler returns.
-type Result json.RawMessage
-
-// IsError reports whether the result of a tool has isError.
-func (r Result) IsError() bool { return string(jsonscan.Member(r, "isError")) == "true" }
-
-// Type returns the result's resultType. It is [mcp.ResultInputRequired] if the server asks a modern
-// client for input; the client then repeats the call with its answer. It is [mcp.ResultComplete]
-// for a final result, in both eras.
-func (r Result) Type() mcp.ResultType {
-	if text, ok := jsonscan.Text(jsonscan.Member(r, "resultType")); ok {
-		return mcp.ResultType(text)
-	}
-	return mcp.ResultComplete
-}
-
 // The errors about a faulty interceptor.
 var (
 	errNoCall    = errors.New("server: an interceptor called next without its Call or a copy of it")
@@ -61,7 +43,7 @@ var (
 )
 
 // runCall is the innermost handler.
-func runCall(ctx context.Context, c *Call) (Result, error) {
+func runCall(ctx context.Context, c *Call) (*Result, error) {
 	if c.run == nil {
 		return nil, errNoCall
 	}
@@ -80,31 +62,27 @@ func interceptedBy(all []Interceptor) Handler {
 // intercept runs a call within the interceptors. It passes the arguments to run, as the
 // interceptors have left them.
 func (r *request) intercept(kind Kind, name, operation string, arguments json.RawMessage,
-	run func(ctx context.Context, arguments json.RawMessage) (any, error)) (any, error) {
+	run func(ctx context.Context, arguments json.RawMessage) (*Result, error)) (*Result, error) {
 	var (
-		made    Result // the last result of run
-		failure error  // the last error of run, which has been logged
+		made    *Result // the last result of run
+		failure error   // the last error of run, which has been logged
 	)
 	c := &Call{Kind: kind, Name: name, Operation: operation, Arguments: arguments,
 		Principal: r.conn.principal, Session: r.conn.Session(), Revision: r.era.revision,
 		RequestID: r.ID.String()}
-	c.run = func(ctx context.Context, c *Call) (Result, error) {
+	c.run = func(ctx context.Context, c *Call) (*Result, error) {
 		if !sameBytes(c.Arguments, arguments) && jsonscan.Valid(c.Arguments) != nil {
 			return nil, errNotJSON
 		}
-		result, err := r.repeat(func(*request) (any, error) { return run(ctx, c.Arguments) })
-		if err == nil {
-			made, err = encodeCallResult(result)
-		}
-		failure = err
-		return made, err
+		made, failure = r.repeat(func(*request) (*Result, error) { return run(ctx, c.Arguments) })
+		return made, failure
 	}
 	result, err := r.conn.server.intercepted(r, c)
 	if err == nil {
-		if !sameBytes(result, made) && (!isObject(result) || jsonscan.Valid(result) != nil) {
+		if result != made && !result.isValid() {
 			return nil, r.logError(errNotResult)
 		}
-		return rawJSON(result), nil
+		return result, nil
 	}
 	if err == failure {
 		return nil, err
@@ -113,19 +91,6 @@ func (r *request) intercept(kind Kind, name, operation string, arguments json.Ra
 		return r.toolError(e.Message)
 	}
 	return r.handlerError(err)
-}
-
-func encodeCallResult(result any) (Result, error) {
-	switch result := result.(type) {
-	case rawJSON:
-		return Result(result), nil
-	case *forwardedResult:
-		return Result(result.rawJSON), nil
-	case rpc.Appender:
-		return result.AppendJSON(nil)
-	default:
-		return mcp.Marshal(result)
-	}
 }
 
 // sameBytes reports whether a and b are the same memory.

@@ -28,7 +28,7 @@ type callLog struct {
 }
 
 func (l *callLog) intercept(next server.Handler) server.Handler {
-	return func(ctx context.Context, c *server.Call) (server.Result, error) {
+	return func(ctx context.Context, c *server.Call) (*server.Result, error) {
 		result, err := next(ctx, c)
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -114,7 +114,7 @@ func TestInterceptorsSeeEveryCall(t *testing.T) {
 				o := quiet
 				o.Interceptors = []server.Interceptor{log.intercept,
 					func(next server.Handler) server.Handler {
-						return func(ctx context.Context, c *server.Call) (server.Result, error) {
+						return func(ctx context.Context, c *server.Call) (*server.Result, error) {
 							return next(context.WithValue(ctx, contextKey{}, "inner"), c)
 						}
 					}}
@@ -206,7 +206,7 @@ func TestInterceptorsRefuseAndReplace(t *testing.T) {
 	var logged strings.Builder
 	o := server.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))}
 	o.Interceptors = []server.Interceptor{func(next server.Handler) server.Handler {
-		return func(ctx context.Context, c *server.Call) (server.Result, error) {
+		return func(ctx context.Context, c *server.Call) (*server.Result, error) {
 			own := *c
 			switch string(c.Arguments) {
 			case `{"n":1}`:
@@ -222,9 +222,9 @@ func TestInterceptorsRefuseAndReplace(t *testing.T) {
 			case `{"n":6}`:
 				own.Arguments = json.RawMessage(`{"n":`)
 			case `{"n":7}`:
-				return server.Result(`{"content":[{"type":"text","text":"replaced"}]}`), nil
+				return server.NewResult([]byte(`{"content":[{"type":"text","text":"replaced"}]}`)), nil
 			case `{"n":8}`:
-				return server.Result(`[]`), nil
+				return server.NewResult([]byte(`[]`)), nil
 			case `{"n":9}`:
 				return next(ctx, &server.Call{Kind: c.Kind, Name: c.Name})
 			case `{"n":10}`:
@@ -274,7 +274,7 @@ func TestInterceptorsOfTasks(t *testing.T) {
 	o := quiet
 	ended := make(chan struct{})
 	o.Interceptors = []server.Interceptor{func(next server.Handler) server.Handler {
-		return func(ctx context.Context, c *server.Call) (server.Result, error) {
+		return func(ctx context.Context, c *server.Call) (*server.Result, error) {
 			defer close(ended)
 			return next(ctx, c)
 		}
@@ -301,7 +301,7 @@ func TestInterceptorsOfServices(t *testing.T) {
 	o := quiet
 	o.Tools = server.ToolPerService
 	o.Interceptors = []server.Interceptor{func(next server.Handler) server.Handler {
-		return func(ctx context.Context, c *server.Call) (server.Result, error) {
+		return func(ctx context.Context, c *server.Call) (*server.Result, error) {
 			seen = append(seen, c.Name+" "+c.Operation)
 			return next(ctx, c)
 		}

@@ -71,12 +71,12 @@ func (s *Server) appendCapabilities(dst []byte, e *era) []byte {
 }
 
 // discover answers server/discover (2026-07-28, server/discover).
-func discover(r *request) (any, error) {
+func discover(r *request) (*Result, error) {
 	s := r.conn.server
 	result := s.appendCapabilities(
 		[]byte(`{"supportedVersions":["`+string(mcp.Latest)+`"],"capabilities":`), r.era)
 	result = appendInstructions(result, s)
-	return rawJSON(s.appendCacheable(result, s.o.PublicLists)), nil
+	return NewResult(s.appendCacheable(result, s.o.PublicLists)), nil
 }
 
 const (
@@ -125,7 +125,7 @@ func keptCapabilities(sent []byte) (json.RawMessage, error) {
 
 // initialize answers the legacy handshake (2025-11-25, basic/lifecycle). A client may repeat it;
 // the last one counts.
-func initialize(r *request) (any, error) {
+func initialize(r *request) (*Result, error) {
 	version, ok := jsonscan.Unquote(jsonscan.Member(r.Params, "protocolVersion"))
 	if !ok {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams,
@@ -159,7 +159,7 @@ func initialize(r *request) (any, error) {
 		[]byte(`{"protocolVersion":"`+string(revision)+`","capabilities":`), agreed)
 	result = append(append(result, `,"serverInfo":`...), s.info...)
 	result = appendInstructions(result, s)
-	return rawJSON(append(result, '}')), nil
+	return NewResult(append(result, '}')), nil
 }
 
 func appendInstructions(dst []byte, s *Server) []byte {
@@ -178,7 +178,7 @@ func initialized(c *Conn, _ *rpc.Request) {
 
 func rootsChanged(c *Conn, _ *rpc.Request) { c.server.clientEvents.emit(c, ClientRoots) }
 
-func ping(*request) (any, error) { return rawJSON(`{}`), nil }
+func ping(*request) (*Result, error) { return NewResult([]byte(`{}`)), nil }
 
 // Ping sends a ping to a legacy client, and blocks until the client responds or ctx ends
 // (2025-11-25, basic/utilities/ping). It returns [ErrNoRequest] outside of a request, and for a

@@ -27,6 +27,22 @@ func flush(ctx context.Context, l Link) {
 	}
 }
 
+// rawParams are encoded params.
+type rawParams []byte
+
+func (p rawParams) AppendJSON(dst []byte) ([]byte, error) { return append(dst, p...), nil }
+
+// JSONSize returns the size for [rpc.Appender].
+func (p rawParams) JSONSize() int { return len(p) }
+
+// orNil returns p, or a nil interface if p is nil.
+func (p rawParams) orNil() any {
+	if p == nil {
+		return nil
+	}
+	return p
+}
+
 // A middlewareLink passes messages through Options.Outgoing.
 type middlewareLink struct {
 	Link
@@ -41,12 +57,12 @@ func (s *Server) wrapLink(l Link) Link {
 	return &middlewareLink{
 		Link: l,
 		notifyHandler: rpc.Chain(func(ctx context.Context, req *rpc.Request) (any, error) {
-			return nil, l.Notify(ctx, req.Method, rawJSON(req.Params).orNil())
+			return nil, l.Notify(ctx, req.Method, rawParams(req.Params).orNil())
 		}, s.o.Outgoing...),
 		callHandler: rpc.Chain(func(ctx context.Context, req *rpc.Request) (any, error) {
 			var result json.RawMessage
-			err := l.Call(ctx, req.Method, rawJSON(req.Params).orNil(), &result)
-			return rawJSON(result), err
+			err := l.Call(ctx, req.Method, rawParams(req.Params).orNil(), &result)
+			return NewResult(result), err
 		}, s.o.Outgoing...),
 	}
 }

@@ -146,10 +146,19 @@ func (c *collection[T]) listing() *listing[T] {
 	return l
 }
 
-// list answers a request for a list. A cursor is the key of the last item that the client has
-// received. So the server keeps no state for it, and it stays valid when items are added and
-// removed (2026-07-28, server/utilities/pagination).
-func list[T any](r *request, kind Kind, name string, l *listing[T]) (any, error) {
+// list answers a request for a list.
+func list[T any](r *request, kind Kind, name string, l *listing[T]) (*Result, error) {
+	p, err := newPage(r, kind, name, l)
+	if err != nil {
+		return nil, err
+	}
+	return &p.Result, nil
+}
+
+// newPage returns the page of a list that the client requests. A cursor is the key of the last item
+// that the client has received. So the server keeps no state for it, and it stays valid when items
+// are added and removed (2026-07-28, server/utilities/pagination).
+func newPage[T any](r *request, kind Kind, name string, l *listing[T]) (*page[T], error) {
 	s := r.conn.server
 	cursor, err := r.text(paramCursor)
 	if err != nil {
@@ -173,6 +182,7 @@ func list[T any](r *request, kind Kind, name string, l *listing[T]) (any, error)
 	if s.o.Visible != nil || l.hasSessionOnly && r.conn.isStateless() || l.hasExtension {
 		p.items, p.more = visibleItems(r, kind, l.sorted[from:], s.o.PageSize)
 	}
+	p.Result = Result{content: p, checked: true}
 	return p, nil
 }
 
@@ -196,8 +206,9 @@ func (s *Server) visible(r *request, kind Kind, key string) bool {
 	return s.o.Visible == nil || s.o.Visible(r, kind, key)
 }
 
-// A page is a part of a list, encoded as a result.
+// A page is a part of a list, as a result.
 type page[T any] struct {
+	Result
 	server *Server
 	era    *era
 	name   string
@@ -257,8 +268,7 @@ func (s *Server) missingServers(kind Kind) []string {
 	return (*missing)(kind)
 }
 
-// JSONSize estimates the size for [rpc.Appender].
-func (p *page[T]) JSONSize() int {
+func (p *page[T]) size() int {
 	size := 1024
 	for _, item := range p.items {
 		size += len(item.definition) + 1
@@ -266,8 +276,7 @@ func (p *page[T]) JSONSize() int {
 	return size
 }
 
-// AppendJSON implements [rpc.Appender].
-func (p *page[T]) AppendJSON(dst []byte) ([]byte, error) {
+func (p *page[T]) appendJSON(dst []byte) []byte {
 	dst = append(append(append(dst, `{"`...), p.name...), `":[`...)
 	for i, item := range p.items {
 		if i > 0 {
@@ -285,5 +294,5 @@ func (p *page[T]) AppendJSON(dst []byte) ([]byte, error) {
 		dst = base64.RawURLEncoding.AppendEncode(dst, []byte(p.items[len(p.items)-1].key))
 		dst = append(dst, '"')
 	}
-	return p.appendEnd(dst), nil
+	return p.appendEnd(dst)
 }

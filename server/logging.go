@@ -13,7 +13,7 @@ import (
 
 // setLevel answers the legacy request logging/setLevel. From then on the client gets the log
 // messages of operations.
-func setLevel(r *request) (any, error) {
+func setLevel(r *request) (*Result, error) {
 	if r.era.replicated {
 		return nil, errReplicated
 	}
@@ -23,7 +23,7 @@ func setLevel(r *request) (any, error) {
 	}
 	r.conn.logLevel.Store(level)
 	r.conn.server.clientEvents.emit(r.conn, ClientLevel)
-	return rawJSON(`{}`), nil
+	return NewResult([]byte(`{}`)), nil
 }
 
 func parseLevel(raw []byte) (mcp.LoggingLevel, error) {
@@ -94,7 +94,7 @@ func sendLog(ctx context.Context, link Link, message mcp.LoggingMessageParams) e
 	if err != nil {
 		return err
 	}
-	if err := link.Notify(ctx, mcp.NotificationMessage, rawJSON(text)); err != nil {
+	if err := link.Notify(ctx, mcp.NotificationMessage, rawParams(text)); err != nil {
 		return err
 	}
 	flush(ctx, link) // otherwise messages fill the queue ahead of responses

@@ -9,7 +9,7 @@ import (
 type method struct {
 	legacy, modern bool                     // the eras that have the method
 	needs          func(declaredKinds) bool // what the server must declare; nil: nothing
-	handle         func(r *request) (any, error)
+	handle         func(r *request) (*Result, error)
 }
 
 func (m method) in(e *era) bool { return e.modern && m.modern || !e.modern && m.legacy }

@@ -177,7 +177,7 @@ func (r *request) ask(ctx context.Context, key, method string, params any,
 		return err
 	}
 	var answer json.RawMessage
-	if err := r.link.Call(ctx, method, rawJSON(r.traced(question).Params).orNil(),
+	if err := r.link.Call(ctx, method, rawParams(r.traced(question).Params).orNil(),
 		&answer); err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func (x *mrtr) stop(failure *rpc.Error) error {
 }
 
 // inputRequired returns the response to a request whose handler has ended with stopErr.
-func (r *request) inputRequired() (any, error) {
+func (r *request) inputRequired() (*Result, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.rounds.rerun {
@@ -272,7 +272,7 @@ func (r *request) inputRequired() (any, error) {
 
 // inputRequiredResult returns the InputRequiredResult with the pending questions. Its requestState
 // carries the answers so far.
-func (x *mrtr) inputRequiredResult() (any, error) {
+func (x *mrtr) inputRequiredResult() (*Result, error) {
 	s := x.request.conn.server
 	sealed, err := s.sealer().seal(x.state, x.binding())
 	if err != nil {
@@ -289,7 +289,7 @@ func (x *mrtr) inputRequiredResult() (any, error) {
 	result = jsonscan.AppendString(append(result, `"requestState":`...), sealed)
 	result = append(result, `,"resultType":"`+string(mcp.ResultInputRequired)+`","_meta":{"`+
 		mcp.MetaServerInfo+`":`...)
-	return rawJSON(append(append(result, s.info...), "}}"...)), nil
+	return NewResult(append(append(result, s.info...), "}}"...)), nil
 }
 
 // ErrAsked matches the error of a handler that ends because it has asked its client and has no
@@ -298,7 +298,7 @@ var ErrAsked = errors.New("server: the client is being asked")
 
 // repeat runs a handler. It runs the handler again each time a legacy client has answered the
 // questions of [RequireInput].
-func (r *request) repeat(handle func(r *request) (any, error)) (any, error) {
+func (r *request) repeat(handle func(r *request) (*Result, error)) (*Result, error) {
 	for range maxRounds {
 		if result, err := handle(r); !r.takeRerun() {
 			return result, err

@@ -54,12 +54,12 @@ func (s *Server) RemovePrompts(names ...string) int {
 	return removed
 }
 
-func listPrompts(r *request) (any, error) {
+func listPrompts(r *request) (*Result, error) {
 	return list(r, KindPrompt, "prompts", r.conn.server.prompts.listing())
 }
 
 // getPrompt answers prompts/get.
-func getPrompt(r *request) (any, error) {
+func getPrompt(r *request) (*Result, error) {
 	name, err := r.text(paramName)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func getPrompt(r *request) (any, error) {
 	if err := r.readInputResponses(); err != nil {
 		return nil, err
 	}
-	run := func(ctx context.Context, arguments json.RawMessage) (any, error) {
+	run := func(ctx context.Context, arguments json.RawMessage) (*Result, error) {
 		return r.runPrompt(ctx, found.value, arguments)
 	}
 	arguments := json.RawMessage(r.param(paramArguments))
@@ -89,7 +89,7 @@ func getPrompt(r *request) (any, error) {
 }
 
 // runPrompt calls a prompt's function with these arguments and returns the result.
-func (r *request) runPrompt(ctx context.Context, p *Prompt, raw json.RawMessage) (any, error) {
+func (r *request) runPrompt(ctx context.Context, p *Prompt, raw json.RawMessage) (*Result, error) {
 	arguments, err := texts("arguments", raw)
 	if err != nil {
 		return nil, err

@@ -129,7 +129,7 @@ func (s *Server) RemoveTools(names ...string) int {
 
 // runAddedTool runs a tool that AddRawTool or AddTool has added.
 func (r *request) runAddedTool(ctx context.Context, t *tool,
-	arguments json.RawMessage) (any, error) {
+	arguments json.RawMessage) (*Result, error) {
 	if len(arguments) == 0 || string(arguments) == "null" {
 		arguments = json.RawMessage(`{}`)
 	}
@@ -160,7 +160,7 @@ func (r *request) runAddedTool(ctx context.Context, t *tool,
 
 // runForwarded runs a tool whose Forward is set.
 func (r *request) runForwarded(ctx context.Context, t *tool,
-	arguments json.RawMessage) (any, error) {
+	arguments json.RawMessage) (*Result, error) {
 	result, err := t.raw.Forward(ctx, arguments)
 	if err != nil {
 		return r.handlerError(err)
@@ -170,9 +170,9 @@ func (r *request) runForwarded(ctx context.Context, t *tool,
 			fmt.Errorf("the result of the tool %s is not a JSON object", t.raw.Name))
 	}
 	if !r.era.modern {
-		return rawJSON(legacyResult(result)), nil
+		return NewResult(legacyResult(result)), nil
 	}
-	f := &forwardedResult{rawJSON: rawJSON(result)}
+	made := &Result{json: result, checked: true}
 	typed, separator := false, ""
 	for name, value := range jsonscan.Members(result) {
 		separator = ","
@@ -180,37 +180,27 @@ func (r *request) runForwarded(ctx context.Context, t *tool,
 		case jsonscan.KeyIs(name, "resultType"):
 			typed = true
 		case jsonscan.KeyIs(name, "isError"):
-			f.isError = string(value) == "true"
+			made.isError = string(value) == "true"
 		}
 	}
 	if !typed {
 		open := bytes.IndexByte(result, '{') + 1
-		f.rawJSON = append(append(make([]byte, 0, len(result)+32), result[:open]...),
+		made.json = append(append(make([]byte, 0, len(result)+32), result[:open]...),
 			`"resultType":"complete"`...)
-		f.rawJSON = append(append(f.rawJSON, separator...), result[open:]...)
+		made.json = append(append(made.json, separator...), result[open:]...)
 	}
-	return f, nil
+	return made, nil
 }
-
-// A forwardedResult is the result of another server's tool for a modern client. It stores isError,
-// so that middleware need not search the result again.
-type forwardedResult struct {
-	rawJSON
-	isError bool
-}
-
-// IsError reports whether the result has isError. Middleware calls it.
-func (f *forwardedResult) IsError() bool { return f.isError }
 
 // toolError returns a result with IsError for invalid arguments, which the model can correct
 // (2026-07-28, server/tools, Error Handling).
-func (r *request) toolError(message string) (any, error) {
+func (r *request) toolError(message string) (*Result, error) {
 	return r.rawToolResult(
 		&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: message}}, IsError: true})
 }
 
 // rawToolResult returns a tool's result in the form of the client's era.
-func (r *request) rawToolResult(result *mcp.CallToolResult) (any, error) {
+func (r *request) rawToolResult(result *mcp.CallToolResult) (*Result, error) {
 	if result == nil {
 		return nil, r.logError(errNoResult)
 	}

@@ -46,7 +46,7 @@ func RequireInput(ctx context.Context, requests mcp.InputRequests, state string)
 	answers := mcp.InputResponses{}
 	for key, question := range requests {
 		var answer json.RawMessage
-		if err := r.link.Call(ctx, question.Method, rawJSON(r.traced(question).Params).orNil(),
+		if err := r.link.Call(ctx, question.Method, rawParams(r.traced(question).Params).orNil(),
 			&answer); err != nil {
 			return err
 		}

@@ -221,7 +221,7 @@ func (s *Server) findResource(r *request,
 	return nil, (&notFound{uri}).in(r.era)
 }
 
-func listResources(r *request) (any, error) {
+func listResources(r *request) (*Result, error) {
 	l, err := r.computedResources(r.conn.server.resources.listing())
 	if err != nil {
 		return r.handlerError(err)
@@ -229,7 +229,7 @@ func listResources(r *request) (any, error) {
 	return list(r, KindResource, "resources", l)
 }
 
-func listTemplates(r *request) (any, error) {
+func listTemplates(r *request) (*Result, error) {
 	l, err := r.computedTemplates(r.conn.server.templates.listing())
 	if err != nil {
 		return r.handlerError(err)
@@ -238,7 +238,7 @@ func listTemplates(r *request) (any, error) {
 }
 
 // readResource answers resources/read.
-func readResource(r *request) (any, error) {
+func readResource(r *request) (*Result, error) {
 	uri, err := r.uri()
 	if err != nil {
 		return nil, err
@@ -255,7 +255,7 @@ func readResource(r *request) (any, error) {
 	if err := r.readInputResponses(); err != nil {
 		return nil, err
 	}
-	run := func(ctx context.Context, _ json.RawMessage) (any, error) {
+	run := func(ctx context.Context, _ json.RawMessage) (*Result, error) {
 		return r.runRead(ctx, read)
 	}
 	if len(r.conn.server.o.Interceptors) == 0 {
@@ -266,7 +266,7 @@ func readResource(r *request) (any, error) {
 
 // runRead calls a resource's function and returns its result.
 func (r *request) runRead(ctx context.Context,
-	read func(context.Context) (*mcp.ReadResourceResult, error)) (any, error) {
+	read func(context.Context) (*mcp.ReadResourceResult, error)) (*Result, error) {
 	result, err := read(ctx)
 	if err != nil {
 		return r.handlerError(err)

@@ -1,32 +1,82 @@
 package server
 
 import (
+	"encoding/json"
 	"maps"
-	"slices"
 	"strconv"
 
-	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// rawJSON is an encoded result.
-type rawJSON []byte
+// A Result is the result of a request, a JSON object in the form of the client's revision. It is
+// what [Options].Middleware, Outgoing and Interceptors get. It does not change and may be encoded
+// any number of times, until the handler of the request has returned. It is safe for concurrent
+// use.
+type Result struct {
+	json    json.RawMessage // the result, unless content is set
+	content content
+	checked bool // isError is known
+	isError bool
+}
 
-func (e rawJSON) AppendJSON(dst []byte) ([]byte, error) { return append(dst, e...), nil }
+// A content appends a result that is encoded only when it is sent. It must append the same bytes
+// each time.
+type content interface {
+	appendJSON(dst []byte) []byte
+	size() int // about how many bytes appendJSON appends
+}
 
-// IsError is [Result.IsError]. Middleware calls it.
-func (e rawJSON) IsError() bool { return Result(e).IsError() }
+// NewResult returns a result that is encoded already. The caller must not modify it afterwards.
+func NewResult(object json.RawMessage) *Result { return &Result{json: object} }
 
-// JSONSize returns the size for [rpc.Appender].
-func (e rawJSON) JSONSize() int { return len(e) }
-
-// orNil returns e, or a nil interface if e is nil.
-func (e rawJSON) orNil() any {
-	if e == nil {
-		return nil
+// JSON returns the result. The caller must not modify it.
+func (r *Result) JSON() json.RawMessage {
+	if r.content == nil {
+		return r.json
 	}
-	return e
+	return r.content.appendJSON(make([]byte, 0, r.content.size()))
+}
+
+// AppendJSON implements [rpc.Appender]. Its error is nil.
+func (r *Result) AppendJSON(dst []byte) ([]byte, error) {
+	if r.content == nil {
+		return append(dst, r.json...), nil
+	}
+	return r.content.appendJSON(dst), nil
+}
+
+// JSONSize estimates the size for [rpc.Appender].
+func (r *Result) JSONSize() int {
+	if r.content == nil {
+		return len(r.json)
+	}
+	return r.content.size()
+}
+
+// IsError reports whether the result of a tool has isError. For nil it returns false.
+func (r *Result) IsError() bool {
+	if r == nil || r.checked {
+		return r != nil && r.isError
+	}
+	return string(jsonscan.Member(r.json, "isError")) == "true"
+}
+
+// Type returns the result's resultType. It is [mcp.ResultInputRequired] if the server asks a modern
+// client for input; the client then repeats the call with its answer. It is [mcp.ResultComplete]
+// for a final result, in both eras, and for nil.
+func (r *Result) Type() mcp.ResultType {
+	if r != nil && r.content == nil {
+		if text, ok := jsonscan.Text(jsonscan.Member(r.json, "resultType")); ok {
+			return mcp.ResultType(text)
+		}
+	}
+	return mcp.ResultComplete
+}
+
+// isValid reports whether r is a result of the server, or of [NewResult] with a JSON object.
+func (r *Result) isValid() bool {
+	return r != nil && (r.content != nil || isObject(r.json) && jsonscan.Valid(r.json) == nil)
 }
 
 // appendModernSuffix ends an object with the members that every modern result has: resultType and
@@ -64,66 +114,9 @@ func (s *Server) appendHintsTTL(dst []byte, public bool, ttl int64) []byte {
 	return append(append(append(dst, `,"cacheScope":"`...), scope...), '"')
 }
 
-// A toolResult encodes an envelope as the result of tools/call. For programs, the structured
-// content is the envelope. For models, the content is the text that the operation returns for its
-// data, or else the same JSON. A client without structured content gets the JSON.
-type toolResult struct {
-	server *Server
-	era    *era
-	dispatch.Envelope
-}
-
-// IsError reports whether the result has isError. Middleware calls it.
-func (t *toolResult) IsError() bool { return !t.Success() }
-
-// JSONSize estimates the size for [rpc.Appender]: the data occurs twice, once with escapes.
-func (t *toolResult) JSONSize() int { return 2*len(t.Data) + len(t.Data)/8 + 512 }
-
-// AppendJSON implements [rpc.Appender].
-func (t *toolResult) AppendJSON(dst []byte) ([]byte, error) {
-	dst = slices.Grow(dst, t.JSONSize())
-	dst = append(dst, '{')
-	var envelope []byte
-	own := t.Envelope
-	own.Session = "" // the session goes into _meta
-	if t.era.structuredContent {
-		dst = append(dst, `"structuredContent":`...)
-		start := len(dst)
-		dst = own.AppendJSON(dst)
-		envelope = dst[start:] // remains valid if append moves dst
-		dst = append(dst, ',')
-	} else {
-		envelope = own.AppendJSON(nil)
-	}
-	dst = append(dst, `"content":[{"type":"text","text":`...)
-	if t.era.structuredContent && t.Text != "" {
-		dst = jsonscan.AppendString(dst, t.Text)
-	} else {
-		dst = jsonscan.AppendString(dst, envelope)
-	}
-	dst = append(dst, `}],"isError":`...)
-	dst = strconv.AppendBool(dst, !t.Success())
-	return t.server.appendResultEnd(dst, t.era, t.Session), nil
-}
-
-// appendResultEnd ends the result of a tool, with the ID of the session in which it ran, if any.
-func (s *Server) appendResultEnd(dst []byte, e *era, session string) []byte {
-	switch {
-	case e.modern && session == "":
-		return s.appendModernSuffix(dst)
-	case e.modern:
-		dst = append(append(append(dst, s.modernSuffix...), ','), metaSession...)
-	case session == "":
-		return append(dst, '}')
-	default:
-		dst = append(dst, `,"_meta":{`+metaSession...)
-	}
-	return append(jsonscan.AppendString(dst, session), "}}"...)
-}
-
 // encodeResult encodes a handler's result for the client's era. base points into result, which must
 // be a copy of the handler's result.
-func (r *request) encodeResult(result any, base *mcp.Result) (any, error) {
+func (r *request) encodeResult(result any, base *mcp.Result) (*Result, error) {
 	base.ResultType = ""
 	if r.era.modern {
 		base.ResultType, base.Meta = mcp.ResultComplete, maps.Clone(base.Meta)
@@ -135,5 +128,5 @@ func (r *request) encodeResult(result any, base *mcp.Result) (any, error) {
 	if err != nil {
 		return nil, r.logError(err)
 	}
-	return rawJSON(text), nil
+	return NewResult(text), nil
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -32,13 +33,16 @@ func TestToolResultIsEncodedAgain(t *testing.T) {
 	s := Options{}.New(Info{Name: "test", Version: "1"}, nil)
 	for _, e := range []*era{{modern: true, structuredContent: true, revision: mcp.Latest},
 		{revision: mcp.LatestLegacy}} {
-		result := &toolResult{server: s, era: e,
-			Envelope: dispatch.Envelope{Session: "s1", Data: []byte(`{"a":1}`)}}
+		r := &request{conn: &Conn{server: s}, era: e}
+		result, err := r.toolResult(envelopeResult,
+			dispatch.Envelope{Session: "s1", Data: []byte(`{"a":1}`)})
+		assert.NilError(t, err)
 		first, err := result.AppendJSON(nil)
 		assert.NilError(t, err)
 		second, err := result.AppendJSON(nil)
 		assert.NilError(t, err)
 		assert.Equal(t, string(first), string(second))
-		assert.Equal(t, result.Session, "s1")
+		assert.Equal(t, string(first), string(result.JSON()))
+		assert.Assert(t, strings.Contains(string(first), `"session_id":"s1"`))
 	}
 }

@@ -189,6 +189,7 @@ type Options struct {
 	// message and returns the client's result. [dispatch.PrincipalFrom] returns the client's
 	// principal, and the value of [mcp.RequestParamsKey] finds the members of a request's params.
 	// Middleware that changes params must replace them, and must not modify their bytes.
+	// The result of a request of either side is a [*Result].
 	Middleware, Outgoing []rpc.Middleware
 	// Interceptors wrap each tools/call, prompts/get and resources/read of an existing item on
 	// every transport, whether it is an operation, a typed tool or a raw tool; the first is the

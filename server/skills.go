@@ -232,19 +232,20 @@ func skillsExtension() *extension {
 
 // listSkills answers skills/list. The specification describes only the modern era. The result has
 // cache hints in both eras, like that of the official SDK for Go.
-func listSkills(r *request) (any, error) {
-	result, err := list(r, KindSkill, "skills", r.conn.server.skills.listing())
-	if p, ok := result.(*page[*Skill]); ok {
-		p.hints = hintsAlways
-		size := 0
-		for n, i := range p.items {
-			if size += len(i.definition); size > maxSkillPage && n > 0 {
-				p.items, p.more = p.items[:n], true
-				break
-			}
+func listSkills(r *request) (*Result, error) {
+	p, err := newPage(r, KindSkill, "skills", r.conn.server.skills.listing())
+	if err != nil {
+		return nil, err
+	}
+	p.hints = hintsAlways
+	size := 0
+	for n, i := range p.items {
+		if size += len(i.definition); size > maxSkillPage && n > 0 {
+			p.items, p.more = p.items[:n], true
+			break
 		}
 	}
-	return result, err
+	return &p.Result, nil
 }
 
 // maxSkillPage is the size in bytes at which a page of skills ends, even if it has room for more
@@ -252,7 +253,7 @@ func listSkills(r *request) (any, error) {
 const maxSkillPage = 1 << 20
 
 // getSkill answers skills/get.
-func getSkill(r *request) (any, error) {
+func getSkill(r *request) (*Result, error) {
 	s := r.conn.server
 	uri, err := r.uri()
 	if err != nil {
@@ -263,11 +264,11 @@ func getSkill(r *request) (any, error) {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "There is no skill at %.200q", uri)
 	}
 	p := &page[*Skill]{server: s, era: r.era, hints: hintsAlways, public: s.o.PublicLists}
-	return rawJSON(p.appendEnd(append([]byte(`{"skill":`), i.definition...))), nil
+	return NewResult(p.appendEnd(append([]byte(`{"skill":`), i.definition...))), nil
 }
 
 // readDirectory answers resources/directory/read.
-func readDirectory(r *request) (any, error) {
+func readDirectory(r *request) (*Result, error) {
 	s := r.conn.server
 	uri, err := r.uri()
 	if err != nil {
@@ -293,11 +294,12 @@ func readDirectory(r *request) (any, error) {
 	if children == nil || !s.visible(r, KindResource, uri) {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "There is no directory %.200q", uri)
 	}
-	result, err := list(r, KindResource, "resources", newListing(children))
-	if p, ok := result.(*page[*Resource]); ok {
-		p.hints = hintsNever
+	p, err := newPage(r, KindResource, "resources", newListing(children))
+	if err != nil {
+		return nil, err
 	}
-	return result, err
+	p.hints = hintsNever
+	return &p.Result, nil
 }
 
 // contentsOf returns the contents of a skill's file: text if the content is UTF-8, and otherwise

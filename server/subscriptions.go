@@ -16,9 +16,9 @@ import (
 // A subscription is an open subscriptions/listen request.
 type subscription struct {
 	link     Link
-	meta     rawJSON  // _meta of its notifications, without the closing brace
-	accepted rawJSON  // the filter to acknowledge; nil after the acknowledgment
-	lists    []string // the methods of the list changes in the filter
+	meta     rawParams // _meta of its notifications, without the closing brace
+	accepted rawParams // the filter to acknowledge; nil after the acknowledgment
+	lists    []string  // the methods of the list changes in the filter
 	subjects []changeNotification
 	uris     []string             // the resources among the subjects
 	watched  *quota.Account       // for the URIs, in Options.Watched
@@ -43,7 +43,7 @@ func (c *Conn) subscriptionsTo(n changeNotification) (all []*subscription) {
 // listen answers subscriptions/listen. It blocks until the subscription ends (2026-07-28,
 // basic/patterns/subscriptions). A subscription belongs to its connection and is identified by the
 // ID of its request.
-func listen(r *request) (any, error) {
+func listen(r *request) (*Result, error) {
 	c := r.conn
 	sub, err := r.subscribe()
 	if err != nil {
@@ -80,7 +80,7 @@ func (r *request) subscribe() (*subscription, error) {
 		return nil, errNoSubscriptionRoom
 	}
 	sub := &subscription{link: r.link, watched: c.server.o.Watched.Open(r.quotaOwner()),
-		meta: rawJSON(`{"` + mcp.MetaSubscriptionID + `":` + r.ID.String())}
+		meta: rawParams(`{"` + mcp.MetaSubscriptionID + `":` + r.ID.String())}
 	added := false
 	defer func() {
 		if !added {
@@ -111,14 +111,14 @@ func (r *request) subscribe() (*subscription, error) {
 func (r *request) acknowledge(sub *subscription) error {
 	ctx, cancel := r.readable()
 	defer cancel()
-	params := rawJSON(`{"notifications":` + string(sub.accepted) + `,"_meta":` + string(sub.meta) +
+	params := rawParams(`{"notifications":` + string(sub.accepted) + `,"_meta":` + string(sub.meta) +
 		`}}`)
 	sub.accepted = nil
 	return sub.link.Notify(ctx, mcp.NotificationSubscriptionsAcknowledged, params)
 }
 
 // endSubscription sends the notification that ends a subscription, and returns its result.
-func (r *request) endSubscription(sub *subscription) (any, error) {
+func (r *request) endSubscription(sub *subscription) (*Result, error) {
 	c := r.conn
 	cause := context.Cause(r)
 	if errors.Is(cause, rpc.ErrCancelled) || cause != nil && !errors.Is(cause, io.EOF) &&
@@ -130,10 +130,10 @@ func (r *request) endSubscription(sub *subscription) (any, error) {
 	// The specification requires this notification (basic/patterns/cancellation) and the result
 	// (basic/patterns/subscriptions).
 	_ = r.link.Notify(ctx, mcp.NotificationCancelled,
-		rawJSON(`{"requestId":`+r.ID.String()+`,"reason":"the server is shutting down"}`))
+		rawParams(`{"requestId":`+r.ID.String()+`,"reason":"the server is shutting down"}`))
 	result := append([]byte(`{"resultType":"complete","_meta":`), sub.meta...)
-	return rawJSON(append(append(append(result, `,"`+mcp.MetaServerInfo+`":`...), c.server.info...),
-		"}}"...)), nil
+	result = append(append(result, `,"`+mcp.MetaServerInfo+`":`...), c.server.info...)
+	return NewResult(append(result, "}}"...)), nil
 }
 
 // readable returns a context that ends with the request. It does not end if the client has only
@@ -151,7 +151,7 @@ func (r *request) readable() (context.Context, context.CancelFunc) {
 // accept adds the part of a filter that the server supports and the client may see to the
 // subscription, and returns this part.
 func (s *Server) accept(r *request, sub *subscription,
-	filter *mcp.SubscriptionFilter) (accepted rawJSON, err error) {
+	filter *mcp.SubscriptionFilter) (accepted rawParams, err error) {
 	has := s.declaredKinds()
 	got := mcp.SubscriptionFilter{
 		ToolsListChanged:     filter.ToolsListChanged && has.tools,
@@ -258,7 +258,7 @@ func (c *Conn) removeSubscription(sub *subscription) {
 }
 
 // subscribe answers the legacy resources/subscribe (2025-11-25, server/resources, Subscriptions).
-func subscribe(r *request) (any, error) {
+func subscribe(r *request) (*Result, error) {
 	if r.era.replicated {
 		return nil, errReplicated
 	}
@@ -279,7 +279,7 @@ func subscribe(r *request) (any, error) {
 	defer s.subscriptionsChanged()
 	defer c.lockWithServer()()
 	if c.subscribed[uri] {
-		return rawJSON(`{}`), nil
+		return NewResult([]byte(`{}`)), nil
 	}
 	if _, open := s.conns[c]; !open {
 		return nil, context.Canceled
@@ -300,11 +300,11 @@ func subscribe(r *request) (any, error) {
 	}
 	c.subscribed[uri] = true
 	s.watchers.add(c, uri)
-	return rawJSON(`{}`), nil
+	return NewResult([]byte(`{}`)), nil
 }
 
 // unsubscribe answers the legacy resources/unsubscribe.
-func unsubscribe(r *request) (any, error) {
+func unsubscribe(r *request) (*Result, error) {
 	uri, err := r.uri()
 	if err != nil {
 		return nil, err
@@ -318,7 +318,7 @@ func unsubscribe(r *request) (any, error) {
 		_ = c.retain(r.quotaOwner(), -watchSize(uri)) // cannot fail, because the account shrinks
 		unwatchURI(c.watched, uri)
 	}
-	return rawJSON(`{}`), nil
+	return NewResult([]byte(`{}`)), nil
 }
 
 // subscribedResources implements [Integration.SubscribedResources].

@@ -243,7 +243,7 @@ func (t *task) notifyStatus() {
 }
 
 // run runs the handler on a goroutine of its own.
-func (t *task) run(handle func(*request) (any, error)) {
+func (t *task) run(handle func(*request) (*Result, error)) {
 	o := outcome{failure: rpc.ErrInternal.(*rpc.Error)}
 	defer t.request.close()
 	defer func() {

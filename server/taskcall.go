@@ -18,7 +18,7 @@ var (
 // callToolOrTask handles tools/call if the server has tasks. In the modern era the server decides
 // whether the call becomes a task, if the client supports tasks. In 2025-11-25 the client decides,
 // as far as the tool permits.
-func (r *request) callToolOrTask(found *item[*tool]) (any, error) {
+func (r *request) callToolOrTask(found *item[*tool]) (*Result, error) {
 	all := &r.conn.server.tasks
 	support := found.value.taskSupport(r.param(paramArguments), all)
 	var wanted bool
@@ -71,7 +71,7 @@ func (r *request) callToolOrTask(found *item[*tool]) (any, error) {
 	returned := make(chan struct{})
 	go func() {
 		defer close(returned)
-		t.run(func(own *request) (any, error) { return own.runTool(found) })
+		t.run(func(own *request) (*Result, error) { return own.runTool(found) })
 	}()
 	select {
 	case <-t.createdC:
@@ -88,15 +88,15 @@ func (r *request) callToolOrTask(found *item[*tool]) (any, error) {
 		Result: mcp.Result{ResultType: mcp.ResultTask,
 			Meta: mcp.Meta{mcp.MetaServerInfo: r.conn.server.info}}, Task: t.initial,
 	})
-	return rawJSON(text), err
+	return NewResult(text), err
 }
 
 // handlerResult returns the outcome in the form in which a handler returns it.
-func (o outcome) handlerResult() (any, error) {
+func (o outcome) handlerResult() (*Result, error) {
 	if o.failure != nil {
 		return nil, o.failure
 	}
-	return rawJSON(o.result), nil
+	return NewResult(o.result), nil
 }
 
 // taskSupport says whether a call with these arguments may be a task.

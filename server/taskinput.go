@@ -222,7 +222,7 @@ func (t *task) callClient(r *request, q *taskInput) {
 	var answer json.RawMessage
 	params := withMeta(q.request.Params, mcp.MetaRelatedTask, relatedTask(t.initial.TaskID))
 	err := contain.Do(func() error {
-		return r.link.Call(ctx, q.request.Method, rawJSON(params), &answer)
+		return r.link.Call(ctx, q.request.Method, rawParams(params), &answer)
 	})
 	if _, answered := errors.AsType[*rpc.Error](err); err != nil && !answered && r.Err() != nil {
 		// the client has disconnected and may reconnect

@@ -79,7 +79,7 @@ func (r *request) findLocalTask() (*task, TaskRecord, error) {
 }
 
 // getTask handles tasks/get of both eras.
-func getTask(r *request) (any, error) {
+func getTask(r *request) (*Result, error) {
 	_, record, err := r.findTask()
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func getTask(r *request) (any, error) {
 	return r.taskState(&record.Task)
 }
 
-func (r *request) taskState(now *mcp.Task) (any, error) {
+func (r *request) taskState(now *mcp.Task) (*Result, error) {
 	if r.era.modern {
 		result := &mcp.GetTaskResult{Task: *now}
 		return r.encodeResult(result, &result.Result)
@@ -111,7 +111,7 @@ func experimental(t *mcp.Task) mcp.ExperimentalTask {
 
 // updateTask handles tasks/update, which carries responses to requests of a task. Responses to
 // unknown or answered requests are ignored.
-func updateTask(r *request) (any, error) {
+func updateTask(r *request) (*Result, error) {
 	t, record, err := r.findLocalTask()
 	if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func updateTask(r *request) (any, error) {
 
 // cancelTask handles tasks/cancel of both eras. The task has ended when cancelTask returns; the
 // handler may run longer.
-func cancelTask(r *request) (any, error) {
+func cancelTask(r *request) (*Result, error) {
 	t, record, err := r.findLocalTask()
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func cancelTask(r *request) (any, error) {
 
 // taskResult handles tasks/result of 2025-11-25: it waits for the end of the task and meanwhile
 // sends its requests to the client.
-func taskResult(r *request) (any, error) {
+func taskResult(r *request) (*Result, error) {
 	t, record, err := r.findLocalTask()
 	if err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func taskResult(r *request) (any, error) {
 	}
 	switch now := &record.Task; now.Status {
 	case mcp.TaskCompleted:
-		return rawJSON(withMeta(now.Result, mcp.MetaRelatedTask, relatedTask(now.TaskID))), nil
+		return NewResult(withMeta(now.Result, mcp.MetaRelatedTask, relatedTask(now.TaskID))), nil
 	case mcp.TaskFailed:
 		return nil, &rpc.Error{Code: int(now.Error.Code), Message: now.Error.Message,
 			Data: now.Error.Data}
@@ -207,7 +207,7 @@ func (t *task) removeWaiter() {
 
 // listTasks handles tasks/list of 2025-11-25 and lists the oldest task first. The cursor is the id
 // of the last task sent.
-func listTasks(r *request) (any, error) {
+func listTasks(r *request) (*Result, error) {
 	if err := r.needTasks(); err != nil {
 		return nil, err
 	}
@@ -247,7 +247,7 @@ func listTasks(r *request) (any, error) {
 
 // appendTask appends the members of a notification about the current state of a task. It appends
 // nothing if the task no longer exists.
-func (s *Server) appendTask(ctx context.Context, params rawJSON, n changeNotification) rawJSON {
+func (s *Server) appendTask(ctx context.Context, params rawParams, n changeNotification) rawParams {
 	_, record, err := s.findTask(ctx, n.subject)
 	if err != nil || record == nil {
 		return params
@@ -287,8 +287,8 @@ func (s *Server) acceptTasks(r *request, sub *subscription, ids []string) (accep
 }
 
 // emptyResult returns a result without content.
-func (s *Server) emptyResult() rawJSON {
-	return append(append(rawJSON{'{'}, s.modernSuffix[1:]...), "}}"...)
+func (s *Server) emptyResult() *Result {
+	return NewResult(append(append([]byte{'{'}, s.modernSuffix[1:]...), "}}"...))
 }
 
 func relatedTask(id string) []byte {

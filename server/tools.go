@@ -171,7 +171,7 @@ func envelopeSchema(output json.RawMessage) json.RawMessage {
 }
 
 // listTools answers tools/list.
-func listTools(r *request) (any, error) {
+func listTools(r *request) (*Result, error) {
 	all := r.conn.server.toolList()
 	l := all.listing
 	switch {
@@ -186,7 +186,7 @@ func listTools(r *request) (any, error) {
 
 // callTool answers tools/call. An unknown tool is a protocol error. Other failures are part of the
 // result, where the model sees them (2026-07-28, server/tools, Error Handling).
-func callTool(r *request) (any, error) {
+func callTool(r *request) (*Result, error) {
 	s := r.conn.server
 	name, err := r.text(paramName)
 	if err != nil {
@@ -221,7 +221,7 @@ func callTool(r *request) (any, error) {
 }
 
 // runTool runs a tool within the interceptors, in the request itself or in its task.
-func (r *request) runTool(found *item[*tool]) (any, error) {
+func (r *request) runTool(found *item[*tool]) (*Result, error) {
 	if err := r.readInputResponses(); err != nil {
 		return nil, err
 	}
@@ -236,15 +236,14 @@ func (r *request) runTool(found *item[*tool]) (any, error) {
 		}
 	}
 	return r.intercept(KindTool, found.key, operation, arguments,
-		func(ctx context.Context, arguments json.RawMessage) (any, error) {
+		func(ctx context.Context, arguments json.RawMessage) (*Result, error) {
 			return r.runToolWith(ctx, found, arguments)
 		})
 }
 
 // runToolWith runs a tool with the given arguments.
 func (r *request) runToolWith(ctx context.Context, found *item[*tool],
-	arguments json.RawMessage) (any, error) {
-	s := r.conn.server
+	arguments json.RawMessage) (*Result, error) {
 	switch t := found.value; {
 	case t.raw != nil && t.raw.typed != nil:
 		return r.runOperation(ctx, found.key, t.raw.Name, t.raw.typed, arguments)
@@ -253,7 +252,7 @@ func (r *request) runToolWith(ctx context.Context, found *item[*tool],
 	case t.service != nil:
 		op, params, answer := t.service.route(arguments)
 		if op == nil {
-			return &toolResult{s, r.era, answer}, nil
+			return r.toolResult(envelopeResult, answer)
 		}
 		return r.runOperation(ctx, found.key, op.Name(), nil, params)
 	default:
@@ -265,7 +264,7 @@ func (r *request) runToolWith(ctx context.Context, found *item[*tool],
 // result. If the dispatcher requires a confirmation, runOperation asks the client's user and
 // dispatches the operation again.
 func (r *request) runOperation(ctx context.Context, tool, operation string, typed *typedTool,
-	arguments json.RawMessage) (any, error) {
+	arguments json.RawMessage) (*Result, error) {
 	s := r.conn.server
 	call := dispatch.Call{
 		Operation: operation, Arguments: arguments, RequestID: r.ID.String(), Surface: "mcp",
@@ -305,9 +304,9 @@ func (r *request) runOperation(ctx context.Context, tool, operation string, type
 		}
 	}
 	if typed != nil {
-		return r.typedResult(typed.form, envelope)
+		return r.toolResult(typed.form, envelope)
 	}
-	return &toolResult{s, r.era, envelope}, nil
+	return r.toolResult(envelopeResult, envelope)
 }
 
 // dispatch runs an operation of the catalog, or that of a typed tool.

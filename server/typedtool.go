@@ -9,7 +9,6 @@ import (
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/schema"
-	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -94,6 +93,7 @@ func NewTool[In, Out any](t mcp.Tool, fn func(context.Context, In) (Out, error))
 			typed.op, err = dispatch.New(spec, encodeComplete(fn, output))
 		}
 	default:
+		typed.form = structuredResult
 		if typed.op, err = dispatch.New(spec, fn); err == nil {
 			t.OutputSchema = typed.op.Output()
 		}
@@ -115,16 +115,6 @@ type typedTool struct {
 	op   *dispatch.Operation
 	form resultForm
 }
-
-// A resultForm says how the data of a typed tool becomes its result.
-type resultForm int
-
-const (
-	structuredResult resultForm = iota // structured content
-	textResult                         // text, from a JSON string
-	emptyResult                        // nothing
-	completeResult                     // a CallToolResult
-)
 
 // encodeComplete returns a function that calls fn and encodes its result, which is []mcp.Content or
 // *mcp.CallToolResult, as JSON.
@@ -159,64 +149,4 @@ func encodeComplete[In, Out any](fn func(context.Context, In) (Out, error),
 		}
 		return mcp.Marshal(&result)
 	}
-}
-
-// typedResult returns the result of a typed tool for the client's era.
-func (r *request) typedResult(form resultForm, envelope dispatch.Envelope) (any, error) {
-	if form == completeResult && envelope.Success() &&
-		(!r.era.modern || jsonscan.Member(envelope.Data, "_meta") != nil) {
-		var result mcp.CallToolResult
-		if err := mcp.Unmarshal(envelope.Data, &result); err != nil {
-			return nil, r.logError(err) // an interceptor has replaced the data
-		}
-		return r.rawToolResult(&result)
-	}
-	return &typedResult{r.conn.server, r.era, form, envelope}, nil
-}
-
-// A typedResult encodes the outcome of a typed tool as the result of tools/call. A completeResult
-// is encoded for the modern era and without _meta.
-type typedResult struct {
-	server *Server
-	era    *era
-	form   resultForm
-	dispatch.Envelope
-}
-
-// IsError reports whether the result has isError. Middleware calls it.
-func (t *typedResult) IsError() bool {
-	return !t.Success() || t.form == completeResult && Result(t.Data).IsError()
-}
-
-// JSONSize estimates the size for [rpc.Appender]: the data, twice if it is structured content.
-func (t *typedResult) JSONSize() int {
-	size := len(t.Data) + 512
-	if t.form == structuredResult {
-		size += len(t.Data) + len(t.Data)/8
-	}
-	return size
-}
-
-// AppendJSON implements [rpc.Appender].
-func (t *typedResult) AppendJSON(dst []byte) ([]byte, error) {
-	dst = slices.Grow(dst, t.JSONSize())
-	const text = `{"content":[{"type":"text","text":`
-	switch {
-	case !t.Success():
-		dst = jsonscan.AppendString(append(dst, text...), t.Err.Message)
-		dst = append(dst, `}],"isError":true`...)
-	case t.form == textResult:
-		dst = append(append(append(dst, text...), t.Data...), `}]`...)
-	case t.form == emptyResult:
-		dst = append(dst, `{"content":[]`...)
-	case t.form == completeResult:
-		dst = append(dst, t.Data[:len(t.Data)-1]...)
-	default:
-		dst = jsonscan.AppendString(append(dst, text...), []byte(t.Data))
-		dst = append(dst, `}]`...)
-		if t.era.allowsStructured(t.Data) {
-			dst = append(append(dst, `,"structuredContent":`...), t.Data...)
-		}
-	}
-	return t.server.appendResultEnd(dst, t.era, t.Session), nil
 }

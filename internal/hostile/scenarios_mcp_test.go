@@ -133,7 +133,7 @@ func serverScenario(run *scenarioRun) {
 			},
 		}},
 		Interceptors: []server.Interceptor{func(next server.Handler) server.Handler {
-			return func(ctx context.Context, c *server.Call) (server.Result, error) {
+			return func(ctx context.Context, c *server.Call) (*server.Result, error) {
 				run.enter("server.Options.Interceptors")
 				return next(ctx, c)
 			}

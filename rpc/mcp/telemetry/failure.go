@@ -64,7 +64,8 @@ func codeText(code int) string {
 	return strconv.Itoa(code)
 }
 
-// isToolError reports whether the result of tools/call has isError.
+// isToolError reports whether the result of tools/call has isError. A server's result is a
+// *server.Result, which has a method for it; a client's is raw JSON.
 func isToolError(result any) bool {
 	switch result := result.(type) {
 	case interface{ IsError() bool }:
