@@ -43,8 +43,7 @@ func (r *request) resolveForApp(kind Kind, name string) (string, error) {
 	}
 	if kind == KindTool {
 		found := s.toolList().byKey[name]
-		forwarded := found != nil && found.value.raw != nil && found.value.raw.Forward != nil
-		if found != nil && (!found.visibleToApps() || own && forwarded) {
+		if found != nil && (!found.visibleToApps() || own && found.value.forwarded) {
 			return "", rpc.Errorf(rpc.CodeInvalidParams, "Apps may not call the tool %.200s", name)
 		}
 	}

@@ -20,7 +20,7 @@ const (
 // confirm asks the client's user to confirm a call that was refused with
 // [dispatch.ConfirmationRequired], and dispatches it again if the user accepts. Otherwise the call
 // remains refused. The error is an *inputRequiredError: the answer comes with a later request.
-func (r *request) confirm(ctx context.Context, typed *typedTool, call dispatch.Call,
+func (t operationTool) confirm(ctx context.Context, r *request, call dispatch.Call,
 	refused dispatch.Envelope) (dispatch.Envelope, error) {
 	s := r.conn.server
 	if !r.era.supportsElicitation(mcp.ElicitForm) {
@@ -53,7 +53,7 @@ func (r *request) confirm(ctx context.Context, typed *typedTool, call dispatch.C
 		return refused, nil
 	}
 	call.Confirmed = true
-	return r.dispatch(ctx, typed, &call), nil
+	return t.dispatch(ctx, r, &call), nil
 }
 
 // confirmMessage returns the message for the user. It contains the arguments, because the model has

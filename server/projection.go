@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -89,6 +90,16 @@ func (s *service) definition() []byte {
 		`},"params":{"type":"object","description":"The arguments of the action."}},"required":["action"],"additionalProperties":false}`
 	return toolDefinition{Name: s.name, Description: text.String(), Input: json.RawMessage(input),
 		Output: envelopeSchema(nil), Annotations: all}.encode()
+}
+
+// call is the [toolFunc] of the service's tool.
+func (s *service) call(ctx context.Context, r *request, arguments json.RawMessage) (*Result,
+	error) {
+	op, params, answer := s.route(arguments)
+	if op == nil {
+		return r.toolResult(envelopeResult, answer)
+	}
+	return operationTool{s.name, op, envelopeResult}.call(ctx, r, params)
 }
 
 // route returns the operation that a call selects, with its arguments. For help, schema and invalid

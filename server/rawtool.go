@@ -1,12 +1,10 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -61,7 +59,7 @@ type RawTool struct {
 	// exists only for clients with which the extension was negotiated.
 	Extension string
 
-	typed *typedTool // in place of Call and Forward, see NewTool
+	typed *operationTool // in place of Call and Forward, see NewTool; its name is not set
 }
 
 // AddRawTool adds a tool. It replaces a tool with the same name that AddRawTool or [AddTool] has
@@ -75,33 +73,7 @@ func (s *Server) AddRawTool(t RawTool) error {
 		t.InputSchema = schema.WithProperties(t.InputSchema)
 	}
 	t.Execution = nil
-	made := &tool{raw: &t, tasks: t.Tasks}
-	err := error(nil)
-	switch {
-	case t.Forward == nil && !mcp.ValidToolName(t.Name):
-		err = errors.New("a name is 1 to 128 letters, digits, '_', '-' and '.'")
-	case t.Name == "":
-		err = errors.New("it needs a name")
-	case t.typed == nil && (t.Call == nil) == (t.Forward == nil) ||
-		t.typed != nil && (t.Call != nil || t.Forward != nil):
-		err = errors.New("it needs Call or Forward, or one of NewTool")
-	case !isTask(t.Tasks) && (t.Tasks != "" && t.Tasks != mcp.TaskForbidden || t.TaskLater):
-		err = errors.New(
-			"Tasks is forbidden, optional or required, and one of the latter two with TaskLater")
-	case t.typed != nil:
-		_, err = mcp.HeaderParams(t.InputSchema)
-	case t.Forward == nil:
-		made.input, err = schema.Compile(t.InputSchema)
-		if err == nil && t.OutputSchema != nil {
-			made.output, err = schema.Compile(t.OutputSchema)
-		}
-		if err == nil {
-			_, err = mcp.HeaderParams(t.InputSchema)
-		}
-		if err == nil && string(jsonscan.Member(t.InputSchema, "type")) != `"object"` {
-			err = errors.New(`its input schema must say "type":"object"`)
-		}
-	}
+	made, err := s.toolOf(&t)
 	definition, encodeErr := encodeDefinition(t.Definition, t.Tool)
 	if err = errors.Join(err, encodeErr); err != nil {
 		return fmt.Errorf("server: tool %q: %w", t.Name, err)
@@ -109,7 +81,9 @@ func (s *Server) AddRawTool(t RawTool) error {
 	if isTask(t.Tasks) {
 		s.tasks.enabled.Store(true)
 	}
-	if s.addedTools.add(toolItem(t.Name, made, definition)); made.legacy == nil {
+	i := toolItem(t.Name, made, definition)
+	i.sessionOnly, i.extension = t.NeedsSession, t.Extension
+	if s.addedTools.add(i); made.legacy == nil {
 		s.log.Warn("a tool is not listed for clients of revisions before 2026-07-28, which would refuse the whole list: its inputSchema is not that of an object",
 			"tool", t.Name)
 	}
@@ -127,93 +101,46 @@ func (s *Server) RemoveTools(names ...string) int {
 	return removed
 }
 
-// runAddedTool runs a tool that AddRawTool or AddTool has added.
-func (r *request) runAddedTool(ctx context.Context, t *tool,
-	arguments json.RawMessage) (*Result, error) {
-	if len(arguments) == 0 || string(arguments) == "null" {
-		arguments = json.RawMessage(`{}`)
+// toolOf checks a raw tool and returns it as calls use it.
+func (s *Server) toolOf(t *RawTool) (*tool, error) {
+	if err := t.check(); err != nil {
+		return nil, err
 	}
-	if t.raw.Forward != nil {
-		return r.runForwarded(ctx, t, arguments)
-	}
-	validate := t.input.ValidateAndFill
-	if r.conn.server.o.Dispatch.Lenient {
-		validate = t.input.ValidateLeniently
-	}
-	arguments, err := validate(arguments)
-	if err != nil {
-		return r.toolError("Invalid arguments: " + err.Error())
-	}
-	result, err := t.raw.Call(ctx, arguments)
-	if err != nil {
-		return r.handlerError(err)
-	}
-	if t.output != nil && result != nil && !result.IsError {
-		if err := t.output.Validate(result.StructuredContent); err != nil {
-			return nil, r.logError(
-				fmt.Errorf("the result breaks the output schema of the tool %s: %w", t.raw.Name,
-					err))
+	made := &tool{tasks: t.Tasks, taskLater: t.TaskLater, forwarded: t.Forward != nil}
+	switch {
+	case made.forwarded:
+		made.call = forwardedCall(t.Name, t.Forward)
+		return made, nil
+	case t.typed != nil:
+		made.call = operationTool{t.Name, t.typed.op, t.typed.form}.call
+	default:
+		var err error
+		if made.call, err = s.validatedCall(t); err != nil {
+			return nil, err
 		}
 	}
-	return r.rawToolResult(result)
-}
-
-// runForwarded runs a tool whose Forward is set.
-func (r *request) runForwarded(ctx context.Context, t *tool,
-	arguments json.RawMessage) (*Result, error) {
-	result, err := t.raw.Forward(ctx, arguments)
-	if err != nil {
-		return r.handlerError(err)
+	if _, err := mcp.HeaderParams(t.InputSchema); err != nil {
+		return nil, err
 	}
-	if !isObject(result) || jsonscan.Valid(result) != nil {
-		return nil, r.logError(
-			fmt.Errorf("the result of the tool %s is not a JSON object", t.raw.Name))
-	}
-	if !r.era.modern {
-		return NewResult(legacyResult(result)), nil
-	}
-	made := &Result{json: result, checked: true}
-	typed, separator := false, ""
-	for name, value := range jsonscan.Members(result) {
-		separator = ","
-		switch {
-		case jsonscan.KeyIs(name, "resultType"):
-			typed = true
-		case jsonscan.KeyIs(name, "isError"):
-			made.isError = string(value) == "true"
-		}
-	}
-	if !typed {
-		open := bytes.IndexByte(result, '{') + 1
-		made.json = append(append(make([]byte, 0, len(result)+32), result[:open]...),
-			`"resultType":"complete"`...)
-		made.json = append(append(made.json, separator...), result[open:]...)
+	if t.typed == nil && string(jsonscan.Member(t.InputSchema, "type")) != `"object"` {
+		return nil, errors.New(`its input schema must say "type":"object"`)
 	}
 	return made, nil
 }
 
-// toolError returns a result with IsError for invalid arguments, which the model can correct
-// (2026-07-28, server/tools, Error Handling).
-func (r *request) toolError(message string) (*Result, error) {
-	return r.rawToolResult(
-		&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: message}}, IsError: true})
-}
-
-// rawToolResult returns a tool's result in the form of the client's era.
-func (r *request) rawToolResult(result *mcp.CallToolResult) (*Result, error) {
-	if result == nil {
-		return nil, r.logError(errNoResult)
+// check returns an error if the name or the combination of fields is invalid.
+func (t *RawTool) check() error {
+	switch {
+	case t.Forward == nil && !mcp.ValidToolName(t.Name):
+		return errors.New("a name is 1 to 128 letters, digits, '_', '-' and '.'")
+	case t.Name == "":
+		return errors.New("it needs a name")
+	case t.typed == nil && (t.Call == nil) == (t.Forward == nil) ||
+		t.typed != nil && (t.Call != nil || t.Forward != nil):
+		return errors.New("it needs Call or Forward, or one of NewTool")
+	case !isTask(t.Tasks) && (t.Tasks != "" && t.Tasks != mcp.TaskForbidden || t.TaskLater):
+		return errors.New(
+			"Tasks is forbidden, optional or required, and one of the latter two with TaskLater")
 	}
-	own := *result // the handler may return a shared result
-	if own.Content == nil && own.StructuredContent != nil {
-		own.Content = []mcp.Content{&mcp.TextContent{Text: string(own.StructuredContent)}}
-	}
-	own.Content = slices.Clone(own.Content)
-	for i, block := range own.Content {
-		own.Content[i] = r.era.content(block)
-	}
-	if !r.era.allowsStructured(own.StructuredContent) {
-		own.StructuredContent = nil
-	}
-	return r.encodeResult(&own, &own.Result)
+	return nil
 }

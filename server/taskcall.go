@@ -60,7 +60,7 @@ func (r *request) callToolOrTask(found *item[*tool]) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if later := found.value.raw != nil && found.value.raw.TaskLater && r.era.modern; later {
+	if later := found.value.taskLater && r.era.modern; later {
 		t.detachRequest = context.AfterFunc(r.Context,
 			func() { t.cancel(context.Cause(r.Context)) })
 	} else if err := t.create(); err != nil {
@@ -104,7 +104,7 @@ func (t *tool) taskSupport(arguments json.RawMessage, all *tasks) mcp.TaskSuppor
 	if t.service == nil {
 		return t.tasks
 	}
-	if op, _, _ := t.service.route(arguments); op != nil {
+	if op := t.operationFor(arguments); op != nil {
 		return all.support(op)
 	}
 	return mcp.TaskForbidden

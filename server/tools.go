@@ -3,27 +3,45 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A tool is the target of a name in tools/call. Exactly one of operation, service and raw is set.
+// A tool is the target of a name in tools/call. All that depends on how it was added is determined
+// then.
 type tool struct {
-	operation string              // name of an operation of the catalog
-	definedBy *dispatch.Operation // the operation whose definition this is
-	service   *service            // the operations of one service
-	raw       *RawTool            // added by AddRawTool or AddTool
+	call      toolFunc
+	operation *dispatch.Operation // the operation of the catalog whose definition this is, or nil
+	service   *service            // the service whose operations calls select, or nil
 	tasks     mcp.TaskSupport
+	taskLater bool // see RawTool.TaskLater
+	forwarded bool // the tool of another server
 	// the definition for revisions before 2026-07-28; nil: not listed there
 	legacy []byte
-	input  *schema.Schema // input and output belong to raw; nil: not checked
-	output *schema.Schema
+}
+
+// A toolFunc runs a call of a tool with these arguments. ctx is the request or derives from it.
+type toolFunc func(ctx context.Context, r *request, arguments json.RawMessage) (*Result, error)
+
+// operationFor returns the operation of the catalog that a call with these arguments runs, or nil.
+func (t *tool) operationFor(arguments []byte) *dispatch.Operation {
+	if t.service == nil {
+		return t.operation
+	}
+	op, _, _ := t.service.route(arguments)
+	return op
+}
+
+// nameOf returns the name of an operation, or "" for nil.
+func nameOf(op *dispatch.Operation) string {
+	if op == nil {
+		return ""
+	}
+	return op.Name()
 }
 
 // tools holds all tools of a server. The value is replaced when the catalog, the added tools or the
@@ -53,7 +71,7 @@ func (s *Server) toolList() *tools {
 	add := func(i *item[*tool]) {
 		if items[i.key] != nil {
 			s.log.Error("two tools have the same name; the second cannot be called", "tool",
-				i.key, "operation", i.value.operation)
+				i.key, "operation", nameOf(i.value.operation))
 			return
 		}
 		items[i.key] = s.toolWithApp(i, apps)
@@ -63,22 +81,23 @@ func (s *Server) toolList() *tools {
 		var grouped []*service
 		grouped, single = groupByService(operations)
 		for _, svc := range grouped {
-			add(toolItem(svc.name, &tool{service: svc, tasks: s.tasks.serviceSupport(svc)},
-				svc.definition()))
+			made := &tool{call: svc.call, service: svc, tasks: s.tasks.serviceSupport(svc)}
+			add(toolItem(svc.name, made, svc.definition()))
 		}
 	}
 	for _, op := range single {
 		name, support := toolName(op.Name()), s.tasks.support(op)
 		if before != nil {
 			i := before.byKey[name]
-			if i != nil && i.value.definedBy == op && i.value.tasks == support &&
+			if i != nil && i.value.operation == op && i.value.tasks == support &&
 				before.apps == apps {
 				add(i) // encoding the definition again would cost more than everything else here
 				continue
 			}
 		}
-		add(toolItem(name, &tool{operation: op.Name(), definedBy: op, tasks: support},
-			definition(op)))
+		made := &tool{call: operationTool{name, op, envelopeResult}.call, operation: op,
+			tasks: support}
+		add(toolItem(name, made, definition(op)))
 	}
 	for _, i := range raw.sorted {
 		add(i)
@@ -97,11 +116,7 @@ func toolItem(name string, t *tool, definition []byte) *item[*tool] {
 	if legacy, ok := legacyDefinition(definition); ok {
 		t.legacy = legacy
 	}
-	i := &item[*tool]{key: name, value: t, definition: definition}
-	if t.raw != nil {
-		i.sessionOnly, i.extension = t.raw.NeedsSession, t.raw.Extension
-	}
-	return i
+	return &item[*tool]{key: name, value: t, definition: definition}
 }
 
 func sameOperations(a, b []*dispatch.Operation) bool {
@@ -225,96 +240,12 @@ func (r *request) runTool(found *item[*tool]) (*Result, error) {
 	if err := r.readInputResponses(); err != nil {
 		return nil, err
 	}
-	arguments := json.RawMessage(r.param(paramArguments))
+	t, arguments := found.value, json.RawMessage(r.param(paramArguments))
 	if len(r.conn.server.o.Interceptors) == 0 {
-		return r.runToolWith(r, found, arguments)
+		return t.call(r, r, arguments)
 	}
-	operation := found.value.operation
-	if svc := found.value.service; svc != nil {
-		if op, _, _ := svc.route(arguments); op != nil {
-			operation = op.Name()
-		}
-	}
-	return r.intercept(KindTool, found.key, operation, arguments,
+	return r.intercept(KindTool, found.key, nameOf(t.operationFor(arguments)), arguments,
 		func(ctx context.Context, arguments json.RawMessage) (*Result, error) {
-			return r.runToolWith(ctx, found, arguments)
+			return t.call(ctx, r, arguments)
 		})
-}
-
-// runToolWith runs a tool with the given arguments.
-func (r *request) runToolWith(ctx context.Context, found *item[*tool],
-	arguments json.RawMessage) (*Result, error) {
-	switch t := found.value; {
-	case t.raw != nil && t.raw.typed != nil:
-		return r.runOperation(ctx, found.key, t.raw.Name, t.raw.typed, arguments)
-	case t.raw != nil:
-		return r.runAddedTool(ctx, t, arguments)
-	case t.service != nil:
-		op, params, answer := t.service.route(arguments)
-		if op == nil {
-			return r.toolResult(envelopeResult, answer)
-		}
-		return r.runOperation(ctx, found.key, op.Name(), nil, params)
-	default:
-		return r.runOperation(ctx, found.key, t.operation, nil, arguments)
-	}
-}
-
-// runOperation dispatches an operation of the catalog, or that of a typed tool, and returns its
-// result. If the dispatcher requires a confirmation, runOperation asks the client's user and
-// dispatches the operation again.
-func (r *request) runOperation(ctx context.Context, tool, operation string, typed *typedTool,
-	arguments json.RawMessage) (*Result, error) {
-	s := r.conn.server
-	call := dispatch.Call{
-		Operation: operation, Arguments: arguments, RequestID: r.ID.String(), Surface: "mcp",
-		Principal: r.conn.principal, Client: r.conn.ctx, ArgumentsAreJSON: true,
-		Confirmed: s.o.TrustClients,
-	}
-	level, err := r.logLevel()
-	if err != nil {
-		return nil, err
-	}
-	if level != "" {
-		call.Logger = r.logger(s.o.Dispatch.Logger, level, tool)
-	}
-	if r.wantsProgress() {
-		call.Progress = r.reportProgress
-	}
-	envelope := r.dispatch(ctx, typed, &call)
-	if envelope.Err != nil && envelope.Err.Code == dispatch.ConfirmationRequired &&
-		!call.Confirmed {
-		if envelope, err = r.confirm(ctx, typed, call, envelope); err != nil {
-			return r.inputRequired()
-		}
-	}
-	if !envelope.Success() {
-		if errors.Is(envelope.Err, dispatch.ErrBusy) {
-			return nil, rpc.Errorf(rpc.CodeBusy, "%s", envelope.Err.Message)
-		}
-		if code := envelope.Err.Code; (code == dispatch.Cancelled ||
-			code == dispatch.InternalError) && errors.Is(context.Cause(ctx), rpc.ErrShutdown) {
-			return nil, rpc.ErrShutdown // not the caller's doing
-		}
-		switch lacking, stopped := errors.AsType[*inputRequiredError](envelope.Err); {
-		case stopped && r.task.created():
-			return nil, lacking.failure
-		case stopped && r.stopErr() != nil:
-			return r.inputRequired()
-		}
-	}
-	if typed != nil {
-		return r.toolResult(typed.form, envelope)
-	}
-	return r.toolResult(envelopeResult, envelope)
-}
-
-// dispatch runs an operation of the catalog, or that of a typed tool.
-func (r *request) dispatch(ctx context.Context, typed *typedTool,
-	call *dispatch.Call) dispatch.Envelope {
-	if d := r.conn.server.dispatcher; typed == nil {
-		return d.Dispatch(ctx, call)
-	} else {
-		return d.Run(ctx, typed.op, call)
-	}
 }

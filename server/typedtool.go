@@ -69,7 +69,7 @@ func NewTool[In, Out any](t mcp.Tool, fn func(context.Context, In) (Out, error))
 	if t.Annotations.ReadOnly() {
 		spec.Kind = dispatch.Read
 	}
-	typed := &typedTool{}
+	typed := &operationTool{}
 	out, err := reflect.TypeFor[Out](), error(nil)
 	switch out {
 	case reflect.TypeFor[string](), reflect.TypeFor[struct{}]():
@@ -107,13 +107,6 @@ func NewTool[In, Out any](t mcp.Tool, fn func(context.Context, In) (Out, error))
 		tool.Tasks = t.Execution.TaskSupport
 	}
 	return tool, nil
-}
-
-// A typedTool is a tool of [NewTool]: an operation outside of the catalog. Its data becomes the
-// result without an envelope.
-type typedTool struct {
-	op   *dispatch.Operation
-	form resultForm
 }
 
 // encodeComplete returns a function that calls fn and encodes its result, which is []mcp.Content or

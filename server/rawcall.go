@@ -1,0 +1,124 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/stdwire/stdwire/dispatch/schema"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// validatedCall returns the function of a tool with Call.
+func (s *Server) validatedCall(t *RawTool) (toolFunc, error) {
+	input, err := schema.Compile(t.InputSchema)
+	if err != nil {
+		return nil, err
+	}
+	var output *schema.Schema
+	if t.OutputSchema != nil {
+		if output, err = schema.Compile(t.OutputSchema); err != nil {
+			return nil, err
+		}
+	}
+	validate, name, call := input.ValidateAndFill, t.Name, t.Call
+	if s.o.Dispatch.Lenient {
+		validate = input.ValidateLeniently
+	}
+	return func(ctx context.Context, r *request, arguments json.RawMessage) (*Result, error) {
+		arguments, err := validate(orEmptyObject(arguments))
+		if err != nil {
+			return r.toolError("Invalid arguments: " + err.Error())
+		}
+		result, err := call(ctx, arguments)
+		if err != nil {
+			return r.handlerError(err)
+		}
+		if output != nil && result != nil && !result.IsError {
+			if err := output.Validate(result.StructuredContent); err != nil {
+				return nil, r.logError(fmt.Errorf(
+					"the result breaks the output schema of the tool %s: %w", name, err))
+			}
+		}
+		return r.rawToolResult(result)
+	}, nil
+}
+
+// orEmptyObject returns arguments, or an object if there are none.
+func orEmptyObject(arguments json.RawMessage) json.RawMessage {
+	if len(arguments) == 0 || string(arguments) == "null" {
+		return json.RawMessage(`{}`)
+	}
+	return arguments
+}
+
+// forwardedCall returns the function of a tool with Forward.
+func forwardedCall(name string,
+	forward func(context.Context, json.RawMessage) (json.RawMessage, error)) toolFunc {
+	return func(ctx context.Context, r *request, arguments json.RawMessage) (*Result, error) {
+		result, err := forward(ctx, orEmptyObject(arguments))
+		if err != nil {
+			return r.handlerError(err)
+		}
+		if !isObject(result) || jsonscan.Valid(result) != nil {
+			return nil, r.logError(
+				fmt.Errorf("the result of the tool %s is not a JSON object", name))
+		}
+		return r.forwardedResult(result), nil
+	}
+}
+
+// forwardedResult returns the result of another server's tool in the form of the client's era. For
+// the modern era it stores isError, so that middleware need not search the result again.
+func (r *request) forwardedResult(result json.RawMessage) *Result {
+	if !r.era.modern {
+		return NewResult(legacyResult(result))
+	}
+	made := &Result{json: result, checked: true}
+	typed, separator := false, ""
+	for name, value := range jsonscan.Members(result) {
+		separator = ","
+		switch {
+		case jsonscan.KeyIs(name, "resultType"):
+			typed = true
+		case jsonscan.KeyIs(name, "isError"):
+			made.isError = string(value) == "true"
+		}
+	}
+	if !typed {
+		open := bytes.IndexByte(result, '{') + 1
+		made.json = append(append(make([]byte, 0, len(result)+32), result[:open]...),
+			`"resultType":"complete"`...)
+		made.json = append(append(made.json, separator...), result[open:]...)
+	}
+	return made
+}
+
+// toolError returns a result with IsError for invalid arguments, which the model can correct
+// (2026-07-28, server/tools, Error Handling).
+func (r *request) toolError(message string) (*Result, error) {
+	return r.rawToolResult(
+		&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: message}}, IsError: true})
+}
+
+// rawToolResult returns a tool's result in the form of the client's era.
+func (r *request) rawToolResult(result *mcp.CallToolResult) (*Result, error) {
+	if result == nil {
+		return nil, r.logError(errNoResult)
+	}
+	own := *result // the handler may return a shared result
+	if own.Content == nil && own.StructuredContent != nil {
+		own.Content = []mcp.Content{&mcp.TextContent{Text: string(own.StructuredContent)}}
+	}
+	own.Content = slices.Clone(own.Content)
+	for i, block := range own.Content {
+		own.Content[i] = r.era.content(block)
+	}
+	if !r.era.allowsStructured(own.StructuredContent) {
+		own.StructuredContent = nil
+	}
+	return r.encodeResult(&own, &own.Result)
+}
