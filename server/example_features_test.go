@@ -34,12 +34,12 @@ func talkTo(s *server.Server, lines ...string) {
 const hello = `{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}`
 
 // A template stands for many resources. The URI determines the values of its variables.
-func ExampleAddResourceTemplate() {
+func ExampleServer_AddResourceTemplate() {
 	s := server.New(server.Info{Name: "library", Version: "1.0.0"}, nil)
 	books := map[string]string{"hamlet": "Who's there?"}
 	template := mcp.ResourceTemplate{URITemplate: "book://{title}", Name: "book",
 		MIMEType: "text/plain"}
-	server.AddResourceTemplate(s, template, func(_ context.Context, uri string,
+	read := func(_ context.Context, uri string,
 		values map[string]string) (*mcp.ReadResourceResult, error) {
 		line, ok := books[values["title"]]
 		if !ok {
@@ -47,7 +47,9 @@ func ExampleAddResourceTemplate() {
 		}
 		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{
 			{URI: uri, MIMEType: "text/plain", Text: line}}}, nil
-	}, nil)
+	}
+	server.Must(s.AddResourceTemplate(
+		server.ResourceTemplate{ResourceTemplate: template, Read: read}))
 	talkTo(s, hello,
 		`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"book://hamlet"}}`,
 		`{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"book://macbeth"}}`)
@@ -58,7 +60,7 @@ func ExampleAddResourceTemplate() {
 }
 
 // A prompt may suggest values for its arguments.
-func ExampleAddPrompt() {
+func ExampleServer_AddPrompt() {
 	s := server.New(server.Info{Name: "review", Version: "1.0.0"}, nil)
 	prompt := mcp.Prompt{Name: "review",
 		Arguments: []mcp.PromptArgument{{Name: "language", Required: true}}}
@@ -75,7 +77,7 @@ func ExampleAddPrompt() {
 		}
 		return c, nil
 	}
-	server.AddPrompt(s, prompt, get, complete)
+	server.Must(s.AddPrompt(server.Prompt{Prompt: prompt, Get: get, Complete: complete}))
 	talkTo(s, strings.Replace(hello, `"id":"hello",`, `"id":0,`, 1),
 		`{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"review"},"argument":{"name":"language","value":"P"}}}`,
 		`{"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"review","arguments":{"language":"Go"}}}`)

@@ -86,20 +86,23 @@ func interceptedServer(t *testing.T, o server.Options) *server.Server {
 			}](ctx, "size", "Which?")
 			return answer.Size, err
 		})
-	server.AddPrompt(s, mcp.Prompt{Name: "prompt", Arguments: []mcp.PromptArgument{{Name: "who"}}},
-		func(ctx context.Context, arguments map[string]string) (*mcp.GetPromptResult, error) {
+	server.Must(s.AddPrompt(server.Prompt{
+		Prompt: mcp.Prompt{Name: "prompt", Arguments: []mcp.PromptArgument{{Name: "who"}}},
+		Get: func(ctx context.Context, arguments map[string]string) (*mcp.GetPromptResult, error) {
 			return &mcp.GetPromptResult{
 				Description: fmt.Sprint(arguments, ctx.Value(contextKey{}))}, nil
-		}, nil)
-	server.AddResource(s, mcp.Resource{URI: "x:1", Name: "x"},
-		func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+		}}))
+	server.Must(s.AddResource(server.Resource{Resource: mcp.Resource{URI: "x:1", Name: "x"},
+		Read: func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{
 				{URI: uri, Text: fmt.Sprint(ctx.Value(contextKey{}))}}}, nil
-		})
-	server.AddResourceTemplate(s, mcp.ResourceTemplate{URITemplate: "y:{id}", Name: "y"},
-		func(_ context.Context, uri string, _ map[string]string) (*mcp.ReadResourceResult, error) {
+		}}))
+	server.Must(s.AddResourceTemplate(server.ResourceTemplate{
+		ResourceTemplate: mcp.ResourceTemplate{URITemplate: "y:{id}", Name: "y"},
+		Read: func(_ context.Context, uri string,
+			_ map[string]string) (*mcp.ReadResourceResult, error) {
 			return nil, server.ResourceNotFound(uri)
-		}, nil)
+		}}))
 	return s
 }
 
@@ -222,7 +225,8 @@ func TestInterceptorsRefuseAndReplace(t *testing.T) {
 			case `{"n":6}`:
 				own.Arguments = json.RawMessage(`{"n":`)
 			case `{"n":7}`:
-				return server.NewResult([]byte(`{"content":[{"type":"text","text":"replaced"}]}`)), nil
+				return server.NewResult(
+					[]byte(`{"content":[{"type":"text","text":"replaced"}]}`)), nil
 			case `{"n":8}`:
 				return server.NewResult([]byte(`[]`)), nil
 			case `{"n":9}`:

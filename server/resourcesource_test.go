@@ -71,10 +71,11 @@ func TestResourceSource(t *testing.T) {
 				OnListChanged: func(string) { changed <- struct{}{} }})
 			assert.Assert(t, c.Capabilities().Resources.ListChanged)
 			synctest.Wait() // the client has subscribed to changes
-			server.AddResource(s, mcp.Resource{URI: "added:1", Name: "added"},
-				func(context.Context, string) (*mcp.ReadResourceResult, error) {
+			server.Must(s.AddResource(server.Resource{
+				Resource: mcp.Resource{URI: "added:1", Name: "added"},
+				Read: func(context.Context, string) (*mcp.ReadResourceResult, error) {
 					return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{}}, nil
-				})
+				}}))
 			<-changed
 			assert.Equal(t, listed(t, c), "added:1 added, row:0 0, row:2 2")
 			assert.Assert(t, strings.Contains(log.String(), `key="no scheme"`), log.String())

@@ -43,9 +43,11 @@
 //
 // [Server.AddResource], [Server.AddResourceTemplate] and [Server.AddPrompt] offer resources,
 // resource templates and prompts. [AddTool] offers a Go function as a tool in MCP's own terms: its
-// result is text, images or structured data, without an envelope. Items can be added and removed
-// while clients are connected, and clients are notified. [Options].Resources computes resources
-// when a client asks for them. A server needs no operations: New accepts a nil catalog.
+// result is text, images or structured data, without an envelope. Methods that add an item return
+// an error and replace the item with the same name or URI; [Must] panics with the error, for a
+// program that adds its items when it starts, and AddTool panics itself. Items can be added and
+// removed while clients are connected, and clients are notified. [Options].Resources computes
+// resources when a client asks for them. A server needs no operations: New accepts a nil catalog.
 // [Server.AddSkills] offers a directory of skills, instructions with files, which hosts load when
 // they need them. [Options].Visible decides for each request which items its client may see and
 // use.

@@ -12,9 +12,9 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// AddTool adds a tool whose function has Go types. It panics with the tool's name if the
-// declaration is invalid or the name is taken, as http.ServeMux.Handle does; [NewTool] and
-// [Server.AddRawTool] return an error instead.
+// AddTool adds a tool whose function has Go types; it is a function because methods have no type
+// parameters. It panics with the tool's name if the declaration is invalid or the name is taken, as
+// http.ServeMux.Handle does; [NewTool] and [Server.AddRawTool] return an error instead.
 //
 //	server.AddTool(s, mcp.Tool{Name: "add", Description: "Adds two numbers."},
 //		func(ctx context.Context, in struct{ A, B float64 }) (float64, error) {
@@ -51,9 +51,7 @@ func AddTool[In, Out any](s *Server, t mcp.Tool, fn func(context.Context, In) (O
 	default:
 		err = s.AddRawTool(tool)
 	}
-	if err != nil {
-		panic(err)
-	}
+	Must(err)
 }
 
 // NewTool returns the tool that [AddTool] would add.

@@ -35,11 +35,12 @@ func board(t *testing.T, era mcp.Era, change func(*server.App)) (*client.Client,
 		server.AddTool(s, mcp.Tool{Name: name},
 			func(_ context.Context, in struct{ N *int }) (string, error) { return name, nil })
 	}
-	server.AddResource(s, mcp.Resource{URI: "data://rows", Name: "rows"},
-		func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
+	server.Must(s.AddResource(server.Resource{
+		Resource: mcp.Resource{URI: "data://rows", Name: "rows"},
+		Read: func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
 			return &mcp.ReadResourceResult{
 				Contents: []mcp.ResourceContents{{URI: uri, Text: "rows"}}}, nil
-		})
+		}}))
 	a := server.App{URI: uri, Name: "board", HTML: []byte(html), Tools: map[string][]string{
 		"show": nil, "refresh": {mcp.VisibleToApp}, "think": {mcp.VisibleToModel}}}
 	if change != nil {
@@ -129,12 +130,12 @@ func TestReadOfBadApps(t *testing.T) {
 		var o server.Options
 		o.Limits.MaxAppend = 32 << 20
 		s := o.New(server.Info{Name: "s", Version: "1"}, nil)
-		server.AddResource(s, mcp.Resource{URI: uri, Name: "page"},
-			func(context.Context, string) (*mcp.ReadResourceResult, error) {
+		server.Must(s.AddResource(server.Resource{Resource: mcp.Resource{URI: uri, Name: "page"},
+			Read: func(context.Context, string) (*mcp.ReadResourceResult, error) {
 				r := &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{page}}
 				change(r)
 				return r, nil
-			})
+			}}))
 		c := mcptest.Connect(t, s, client.Options{Extensions: []client.Extension{apps.Extension()}})
 		_, err := apps.Read(t.Context(), c, uri)
 		assert.ErrorContains(t, err, want)

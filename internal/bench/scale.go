@@ -254,8 +254,9 @@ func scaleTemplates(n int) (*scaled, error) {
 func newWatched(n int) *server.Server {
 	s := server.Options{MaxWatched: n, MaxSubscriptions: n,
 		Limits: rpc.Limits{MaxRunning: n + 1}}.New(scaleInfo, nil)
-	server.AddResourceTemplate(s, mcp.ResourceTemplate{
-		URITemplate: "file:///{i}/{name}", Name: "a"}, readTemplate, nil)
+	server.Must(s.AddResourceTemplate(server.ResourceTemplate{
+		ResourceTemplate: mcp.ResourceTemplate{URITemplate: "file:///{i}/{name}", Name: "a"},
+		Read:             readTemplate}))
 	return s
 }
 

@@ -156,19 +156,6 @@ func serverScenario(run *scenarioRun) {
 	}
 	server.AddTool(s, mcp.Tool{Name: "typed"},
 		func(context.Context, struct{}) (string, error) { run.enter("server.AddTool"); return "", nil })
-	server.AddResource(s, mcp.Resource{URI: "y:1", Name: "y"},
-		func(context.Context, string) (*mcp.ReadResourceResult, error) {
-			return read("server.AddResource")
-		})
-	server.AddResourceTemplate(s, mcp.ResourceTemplate{URITemplate: "z:{id}", Name: "z"},
-		func(context.Context, string, map[string]string) (*mcp.ReadResourceResult, error) {
-			return read("server.AddResourceTemplate")
-		}, nil)
-	server.AddPrompt(s, mcp.Prompt{Name: "q"},
-		func(context.Context, map[string]string) (*mcp.GetPromptResult, error) {
-			run.enter("server.AddPrompt")
-			return &mcp.GetPromptResult{}, nil
-		}, nil)
 	made, err := server.NewTool(mcp.Tool{Name: "made"},
 		func(context.Context, struct{}) (string, error) { run.enter("server.NewTool"); return "", nil })
 	run.must(err)
@@ -288,12 +275,9 @@ func serverScenario(run *scenarioRun) {
 	ask("tasks/list", `{}`)
 	ask("tasks/get", `{"taskId":"x"}`)
 	ask("prompts/get", `{"name":"p"}`)
-	ask("prompts/get", `{"name":"q"}`)
 	ask("resources/read", `{"uri":"skill://s/SKILL.md"}`)
 	ask("resources/directory/read", `{"uri":"skill://s"}`)
 	ask("resources/read", `{"uri":"x:1"}`)
-	ask("resources/read", `{"uri":"y:1"}`)
-	ask("resources/read", `{"uri":"z:1"}`)
 	ask("resources/read", `{"uri":"t:1"}`)
 	ask("resources/read", `{"uri":"u:1"}`)
 	ask("resources/list", `{}`)

@@ -50,8 +50,10 @@ func Stdwire(store *Store) *server.Server {
 			issue, err := edit(store, in.ID, func(i *Issue) { i.Status = "closed" })
 			return issue.Title + " is closed: " + answer.Reason, err
 		})
-	server.AddResourceTemplate(s, mcp.ResourceTemplate{URITemplate: "issue://{id}", Name: "issue"},
-		func(_ context.Context, uri string, v map[string]string) (*mcp.ReadResourceResult, error) {
+	server.Must(s.AddResourceTemplate(server.ResourceTemplate{
+		ResourceTemplate: mcp.ResourceTemplate{URITemplate: "issue://{id}", Name: "issue"},
+		Read: func(_ context.Context, uri string,
+			v map[string]string) (*mcp.ReadResourceResult, error) {
 			id, _ := strconv.Atoi(v["id"])
 			issue, ok := store.Edit(id, func(*Issue) {})
 			if !ok {
@@ -59,15 +61,17 @@ func Stdwire(store *Store) *server.Server {
 			}
 			return &mcp.ReadResourceResult{
 				Contents: []mcp.ResourceContents{{URI: uri, Text: issue.Text()}}}, nil
-		}, nil)
-	server.AddPrompt(s, mcp.Prompt{Name: "triage", Arguments: []mcp.PromptArgument{{Name: "title"}}},
-		func(_ context.Context, in map[string]string) (*mcp.GetPromptResult, error) {
+		}}))
+	server.Must(s.AddPrompt(server.Prompt{
+		Prompt: mcp.Prompt{Name: "triage", Arguments: []mcp.PromptArgument{{Name: "title"}}},
+		Get: func(_ context.Context, in map[string]string) (*mcp.GetPromptResult, error) {
 			return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{
 				{Role: mcp.RoleUser, Content: mcp.Text("Triage: " + in["title"])}}}, nil
 		},
-		func(_ context.Context, _, typed string, _ map[string]string) (mcp.Completion, error) {
+		Complete: func(_ context.Context, _, typed string,
+			_ map[string]string) (mcp.Completion, error) {
 			return mcp.Completion{Values: store.Titles(typed)}, nil
-		})
+		}}))
 	return s
 }
 
