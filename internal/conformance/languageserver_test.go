@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-var languageServer = built("languageserver", "../../examples/languageserver")
+var languageServer = built("languageserver", "../examples/languageserver")
 
 // The example language server with the client library of Visual Studio Code, on each stream that an
 // editor may choose.

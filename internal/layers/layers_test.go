@@ -336,7 +336,7 @@ var mayLinkHTTP = []string{"internal/httpdeadline", "internal/keepalive", "dispa
 	"server/streamable", "server/auth", "client/streamable", "client/auth", "client/mcptest", "cmd/stdwire"}
 
 // unshipped lists the packages that are not shipped. They may import any package of this module.
-var unshipped = []string{"examples", "internal/conformance", "internal/growth", "internal/layers"}
+var unshipped = []string{"internal/conformance", "internal/examples", "internal/growth", "internal/layers"}
 
 // withoutNet are packages that link neither net nor, through it, the C library: a program that
 // speaks on standard input and output starts faster and is smaller.

@@ -10,7 +10,7 @@
 //		Handler:      router.Serve,
 //	})
 //
-// The program in examples/languageserver is a whole server.
+// The program in internal/examples/languageserver is a whole server.
 package lsp
 
 // The error codes that LSP adds (LSP 3.17, "Response Message").

@@ -1,5 +1,5 @@
 // An editor: vscode-languageserver-protocol, the client library of Visual Studio Code. Its argument is a JSON object.
-//   command    the language server of examples/languageserver
+//   command    the language server of internal/examples/languageserver
 //   transport  stdio, pipe or socket
 // It prints what it saw.
 import { spawn } from 'node:child_process';
