@@ -128,3 +128,30 @@ func TestBecomeTaskWhileAsking(t *testing.T) {
 		assert.Equal(t, was["task"]+was["input_required"], 50, "%v", was)
 	})
 }
+
+// Defect G6 of other implementations: a handler that asks a legacy client twice fails, and messages
+// for modern clients are sent to a legacy one.
+func TestG6LegacyClientIsAskedTwice(t *testing.T) {
+	s := everywhere(quiet, func(ctx context.Context) (string, error) {
+		for _, key := range []string{"a", "b", "c"} {
+			if _, err := server.Elicit(ctx, key,
+				mcp.ElicitParams{Message: key,
+					RequestedSchema: json.RawMessage(
+						`{"type":"object","properties":{}}`)}); err != nil {
+				return "", err
+			}
+		}
+		return "all three", nil
+	})
+	inPlaces(t, func(t *testing.T, p place) {
+		k := speak(t, s, "2025-06-18", everything)
+		k.start(p.method, p.params)
+		for range 3 {
+			k.reply(k.next().expectMethod("elicitation/create", ""), `{"action":"accept"}`)
+		}
+		m := k.next()
+		m.expectText("all three")
+		assert.Assert(t, !strings.Contains(m.raw, "inputRequests") &&
+			!strings.Contains(m.raw, "resultType"), m.raw)
+	})
+}

@@ -205,3 +205,15 @@ func TestServerRequestsAtMaxCalls(t *testing.T) {
 		calls.Wait()
 	})
 }
+
+// Defect M11 of other implementations: cancellations were not sent to the server.
+func TestCancellationIsSent(t *testing.T) {
+	inBubble(t, legacy(blockRequest, nil), func(t *testing.T, s *testServer) {
+		c := s.connect(t, client.Options{Era: mcp.Legacy})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := c.CallTool(ctx, "weather", nil)
+		assert.Assert(t, errors.Is(err, context.DeadlineExceeded), "%v", err)
+		assert.Equal(t, s.count("POST notifications/cancelled"), 1)
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gotest.tools/v3/assert"
@@ -140,4 +141,20 @@ func TestCloseBeforeOpen(t *testing.T) {
 	_, err := client.Options{Revision: "none"}.Connect(t.Context(),
 		streamable.Dial("http://pipe/mcp"))
 	assert.ErrorContains(t, err, `Options.Revision "none" is not known`)
+}
+
+// Defect G12 of other implementations: state of streams and subscriptions was kept as long as the
+// connection.
+func TestCallsLeaveNothingBehind(t *testing.T) {
+	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
+		events(w, r).result(text)
+	}), func(t *testing.T, s *testServer) {
+		s.o.MaxCalls = 3
+		c := s.connect(t, client.Options{})
+		for range 300 {
+			check(t, c)
+			synctest.Wait()
+		}
+		assert.Equal(t, len(s.pipes.dialed), 1) // one connection is reused
+	})
 }

@@ -282,3 +282,20 @@ func TestEraTimeout(t *testing.T) {
 		assert.Assert(t, errors.Is(err, context.Canceled), "%v", err)
 	})
 }
+
+// Defect G16 of other implementations: any failure of the probe led to initialize, even a network
+// error or a cancellation.
+func TestOnlyAResponseChangesTheEra(t *testing.T) {
+	for name, answer := range map[string]func(http.ResponseWriter, *recordedRequest){
+		"401": respondWith(401, "", ""), "403": refusing(403, -32001),
+		"429": respondWith(429, "", ""), "busy": refusing(429, -31999),
+		"502": respondWith(502, "", ""), "503": refusing(503, -32000),
+		"gone": func(http.ResponseWriter, *recordedRequest) { panic(http.ErrAbortHandler) },
+	} {
+		inBubble(t, discover(answer), func(t *testing.T, s *testServer) {
+			_, err := s.tryConnect(t, client.Options{})
+			assert.Assert(t, err != nil, name)
+			assert.Equal(t, s.count("POST initialize"), 0, name)
+		})
+	}
+}

@@ -445,3 +445,13 @@ func TestIdleConnectionClosed(t *testing.T) {
 		assert.Assert(t, errors.Is(err, streamable.ErrDisconnected), "%v", err)
 	})
 }
+
+// The error of a busy server is passed on, and differs from that of a proxy.
+func TestBusyServerStaysConnected(t *testing.T) {
+	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
+		refusing(429, rpc.CodeBusy)(w, r)
+	}), func(t *testing.T, s *testServer) {
+		_, err := s.connect(t, client.Options{}).CallTool(t.Context(), "weather", nil)
+		assert.ErrorIs(t, err, rpc.ErrBusy)
+	})
+}

@@ -323,3 +323,27 @@ func TestResponsesToNotifications(t *testing.T) {
 		})
 	}
 }
+
+// Defect G9 of other implementations: bodies and lines were read without a limit.
+func TestResponsesAreBounded(t *testing.T) {
+	for _, kind := range []string{"application/json", "text/event-stream"} {
+		inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
+			w.Header().Set("Content-Type", kind)
+			for _, err := fmt.Fprint(w, "data: "); err == nil; _, err = fmt.Fprint(w, pad(4<<10)) {
+			}
+		}), func(t *testing.T, s *testServer) {
+			_, err := call(t, s.connect(t, client.Options{Limits: limitFrame(1 << 20)}))
+			assert.Assert(t, errors.Is(err, framing.ErrTooLarge), "%v", err)
+		})
+	}
+}
+
+// Defect G10 of other implementations: a line without a colon, which the format allows, ended the
+// connection, and spaces around data were lost.
+func TestEventLinesWithoutColon(t *testing.T) {
+	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
+		events(w, r).raw(
+			"retry\nid\nevent\nwhatever\ndata\ndata:   {\"jsonrpc\":\"2.0\",\"id\":%s,\ndata:\"result\":%s} \ndata\n\n",
+			r.message.ID, text)
+	}), func(t *testing.T, s *testServer) { check(t, s.connect(t, client.Options{})) })
+}

@@ -1,8 +1,12 @@
 package streamable_test
 
 import (
+	"fmt"
 	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gotest.tools/v3/assert"
@@ -45,5 +49,35 @@ func TestSubscriptionsOfLostSession(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Equal(t, (<-told).Sub(began), took)
 		assert.Equal(t, sessions, 2)
+	})
+}
+
+// Defect G11 of other implementations: the loss of a subscription was not noticed; it was not
+// reopened, and subscribing again was refused.
+func TestLostSubscriptionsAreReopened(t *testing.T) {
+	var opened atomic.Int64
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
+		switch r.message.Method {
+		case "server/discover":
+			answerJSON(w, r,
+				strings.Replace(discovered, `"tools":{}`, `"resources":{"subscribe":true}`, 1))
+		case "subscriptions/listen":
+			n := opened.Add(1)
+			stream := events(w, r)
+			stream.notify("notifications/subscriptions/acknowledged", fmt.Sprintf(
+				`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"resourceSubscriptions":["a:1"]}}`,
+				r.message.ID))
+			if n > 1 || !wait(r, time.Second) {
+				stream.hold()
+			}
+		}
+	}, func(t *testing.T, s *testServer) {
+		updates := make(chan string, 10)
+		c := s.connect(t, client.Options{OnResourceUpdated: func(uri string) { updates <- uri }})
+		assert.NilError(t, c.Subscribe(t.Context(), "a:1"))
+		assert.Equal(t, <-updates, "a:1") // it may have changed while the stream was closed
+		synctest.Wait()
+		assert.Equal(t, opened.Load(), int64(2))
+		assert.NilError(t, c.Subscribe(t.Context(), "a:1"))
 	})
 }

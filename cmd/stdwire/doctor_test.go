@@ -54,17 +54,17 @@ func charts(t *testing.T, args ...string) (code int, all map[string]doctor.Repor
 func TestDoctor(t *testing.T) {
 	ownHome(t)
 	path := configured(t, `{"mcpServers": {
-		"own": {"command": "SELF", "args": ["serve"]}, "fine": {"command": "SELF", "args": ["fixture:odd"]},
+		"own": {"command": "SELF", "args": ["serve"]}, "fine": {"command": "SELF", "args": ["fixture:faulty"]},
 		"crash": {"command": "SELF", "args": ["fixture:crash"]}, "gone": {"command": "no-such-program-anywhere"},
-		"silent": {"command": "SELF", "args": ["fixture:silent"], "startTimeoutMs": 2000}, "chatty": {"command": "SELF", "args": ["fixture:odd", "say-hello", "say-nothing"], "startTimeoutMs": 2000},
-		"refuse": {"command": "SELF", "args": ["fixture:refuse"]}, "noisy": {"command": "SELF", "args": ["fixture:odd", "say-hello"]},
-		"twice": {"command": "SELF", "args": ["fixture:odd", "answer-twice"]}, "fatal": {"command": "SELF", "args": ["fixture:odd", "end-at-probe"]},
-		"textids": {"command": "SELF", "args": ["fixture:odd", "answer-text-ids"]},
-		"deaf": {"command": "SELF", "args": ["fixture:odd", "say-hello", "ignore-probe"]}, "dies": {"command": "SELF", "args": ["fixture:odd", "end-at-list"]},
-		"unlisted": {"command": "SELF", "args": ["fixture:odd", "ignore-list"]}, "toolless": {"command": "SELF", "args": ["fixture:toolless"]},
-		"stays": {"command": "SELF", "args": ["fixture:odd", "stay"]}, "stubborn": {"command": "SELF", "args": ["fixture:odd", "stay", "ignore-term"]},
+		"silent": {"command": "SELF", "args": ["fixture:silent"], "startTimeoutMs": 2000}, "chatty": {"command": "SELF", "args": ["fixture:faulty", "say-hello", "say-nothing"], "startTimeoutMs": 2000},
+		"refuse": {"command": "SELF", "args": ["fixture:refuse"]}, "noisy": {"command": "SELF", "args": ["fixture:faulty", "say-hello"]},
+		"twice": {"command": "SELF", "args": ["fixture:faulty", "answer-twice"]}, "fatal": {"command": "SELF", "args": ["fixture:faulty", "end-at-probe"]},
+		"textids": {"command": "SELF", "args": ["fixture:faulty", "answer-text-ids"]},
+		"deaf": {"command": "SELF", "args": ["fixture:faulty", "say-hello", "ignore-probe"]}, "dies": {"command": "SELF", "args": ["fixture:faulty", "end-at-list"]},
+		"unlisted": {"command": "SELF", "args": ["fixture:faulty", "ignore-list"]}, "toolless": {"command": "SELF", "args": ["fixture:toolless"]},
+		"stays": {"command": "SELF", "args": ["fixture:faulty", "stay"]}, "stubborn": {"command": "SELF", "args": ["fixture:faulty", "stay", "ignore-term"]},
 		"unset": {"command": "SELF", "env": {"T": "${NOT_SET_ANYWHERE}"}}, "nothing": {}, "off": {"command": "SELF", "disabled": true},
-		"typo": {"command": "SELF", "args": ["fixture:odd"], "agrs": []}}}`)
+		"typo": {"command": "SELF", "args": ["fixture:faulty"], "agrs": []}}}`)
 	code, all := charts(t, "--config", path, "--timeout", "10s")
 	assert.Equal(t, code, 10)
 	const hello = "text to stdout that is not a message, 1 line, the first: Starting server…"
@@ -142,7 +142,7 @@ func TestDoctor(t *testing.T) {
 
 func TestDoctorTools(t *testing.T) {
 	ownHome(t)
-	got := against(t, "doctor", "odd", "faulty")
+	got := against(t, "doctor", "faulty", "invalid-tools")
 	assert.Equal(t, got.code, 10)
 	assert.Equal(t, got.stderr, "stdwire: doctor: 1 of 1 server cannot be used\n")
 	text := strings.Join(strings.Fields(got.stdout), " ")
@@ -284,8 +284,8 @@ func TestDoctorInterrupted(t *testing.T) {
 	ownHome(t)
 	notes := newNotes(t)
 	path := configured(t,
-		`{"mcpServers": {"a": {"command": "SELF", "args": ["fixture:odd", "say-nothing", "hold=`+
-			notes.path+`"]}, "b": {"command": "SELF", "args": ["fixture:odd", "say-nothing", "hold=`+
+		`{"mcpServers": {"a": {"command": "SELF", "args": ["fixture:faulty", "say-nothing", "hold=`+
+			notes.path+`"]}, "b": {"command": "SELF", "args": ["fixture:faulty", "say-nothing", "hold=`+
 			notes.path+`"]}}}`)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan ran)

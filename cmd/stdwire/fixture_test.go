@@ -68,7 +68,7 @@ func fixture(name string, args ...string) []string {
 }
 
 var fixtures = map[string]func(args []string){
-	"stocked":        serveStocked,
+	"lists":          serveLists,
 	"tampered-skill": serveTamperedSkill,
 	// crash ends at once.
 	"crash": func([]string) {
@@ -215,22 +215,22 @@ var fixtures = map[string]func(args []string){
 	// old is a library with a revision whose completion has no context.
 	"old":    func([]string) { new(library).serve("2025-03-26") },
 	"asking": serveAsking,
-	// curious requests roots.
-	"curious": serveCurious,
+	// roots requests roots.
+	"roots": serveRoots,
 	// modern asks for a name before it returns anything.
 	"modern": serveModern,
-	// later has a tool that becomes a task.
-	"later": serveLater,
+	// modern-task has a tool that becomes a task.
+	"modern-task": serveModernTask,
 	// tasks has a list of tasks of 2025-11-25.
 	"tasks": serveTasks,
 	// forms asks the user and the model of its client.
 	"forms": serveForms,
 	// rich has everything that the shell completes, lists and shows.
 	"rich": func(args []string) { newRich(args).serve() },
-	// shady has tools that a scan reports.
-	"shady": func([]string) { serveShady() },
-	// odd has the fault that its arguments name; see serveOdd.
-	"odd": serveOdd,
+	// misleading has tools that a scan reports.
+	"misleading": func([]string) { serveMisleading() },
+	// faulty has the fault that its arguments name; see serveFaulty.
+	"faulty": serveFaulty,
 	// nothing has tools with invalid results.
 	"nothing": func([]string) {
 		results := map[string]string{"none": "null", "number": "7"}

@@ -4,8 +4,16 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
+	"strings"
 	"sync/atomic"
+	"testing"
 
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -69,4 +77,34 @@ func serveModern(args []string) {
 		},
 	}))
 	must(s.ServeStdio(context.Background()))
+}
+
+// A modern server sends changes on a stream and asks with input_required.
+func TestModernServer(t *testing.T) {
+	notes := newNotes(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		notes.Line(t)
+		cancel(command.SignalError{Signal: os.Interrupt})
+	}()
+	got := runWith(ctx, termtest.Capture(false),
+		words("read --watch count:1", fixture("modern", notes.path)...)...)
+	assert.Equal(t, got.code, 130, got.stderr)
+	assert.Assert(t, strings.HasPrefix(got.stdout, "1\n2\n"), got.stdout)
+
+	for _, args := range []string{"read hello:1", "prompt hello -o raw"} {
+		got = onTerminal(t, "Ann\ny\n", args, "modern")
+		assert.Equal(t, strings.TrimSpace(got.stdout), "Hello Ann", got.stderr)
+		got = onTerminal(t, ".decline\n", args, "modern")
+		assert.Equal(t, strings.TrimSpace(got.stdout), "Hello nobody", got.stderr)
+		got = against(t, args, "modern")
+		assert.Equal(t, got.code, 5)
+		assert.Assert(t,
+			strings.HasSuffix(got.stderr,
+				": the server asks a question, and nobody can answer it here\nhint: "+
+					term.HintTerminal+"\n"), got.stderr)
+	}
+	assert.Equal(t, against(t, "complete prompt hello who A city=Oslo", "modern"),
+		ran{0, "A of Oslo\n", ""})
+	assert.Equal(t, against(t, "read hello:2", "modern").code, 5)
 }

@@ -30,7 +30,7 @@ func TestServeOwnProcesses(t *testing.T) {
 	text, err := json.Marshal(
 		map[string]any{"mcpServers": map[string]any{
 			"own": map[string]any{"command": program,
-				"args": []string{"fixture:curious", notes.path}, "perSession": true}}})
+				"args": []string{"fixture:roots", notes.path}, "perSession": true}}})
 	assert.NilError(t, err)
 	assert.NilError(t, os.WriteFile(path, text, 0o600))
 	cmd, _, _ := stdwire(t, "serve", "--config", path, "--http", "127.0.0.1:0", "--no-auth")

@@ -29,8 +29,8 @@ func TestScanFormats(t *testing.T) {
 		{ID: "files", Handshake: json.RawMessage(`{"serverInfo":{"name":"files","version":"1"}}`),
 			Tools: elements(t,
 				`[{"name":"read_file","description":"Reads a file."},{"name":"fetch_url","inputSchema":{"properties":{"url":{"type":"string","description":"You must give one."}}}}]`)},
-		{ID: "shady", Handshake: json.RawMessage(shadyHello), Tools: elements(t, shadyTools),
-			Prompts: elements(t, shadyPrompt),
+		{ID: "shady", Handshake: json.RawMessage(misleadingHello), Tools: elements(t, misleadingTools),
+			Prompts: elements(t, misleadingPrompt),
 			Config: scan.Config{
 				Env: map[string]string{"TOKEN": "ghp_0123456789abcdefghijABCDEFGHIJ"}}},
 	}
@@ -50,7 +50,7 @@ func TestScanFormats(t *testing.T) {
 }
 
 func TestScan(t *testing.T) {
-	got := against(t, "scan", "shady")
+	got := against(t, "scan", "misleading")
 	assert.Equal(t, got.code, 10)
 	assert.Assert(t, strings.HasPrefix(got.stdout, self+"\n  critical  "), got.stdout)
 	assert.Assert(t, strings.HasSuffix(got.stdout, " in 2 tools, 1 prompt of 1 server\n"),
@@ -60,7 +60,7 @@ func TestScan(t *testing.T) {
 
 	got = against(t,
 		"scan -o json --fail-on critical --ignore insistence --ignore asks-for-secrets:"+self+
-			":note", "shady")
+			":note", "misleading")
 	assert.Equal(t, got.code, 10)
 	var document struct {
 		Findings []scan.Finding
@@ -75,7 +75,7 @@ func TestScan(t *testing.T) {
 	assert.NilError(t, json.Unmarshal([]byte(got.stderr), &failed))
 	assert.Equal(t, failed.Error.Code, "findings")
 
-	got = against(t, "scan -o sarif --fail-on never", "shady")
+	got = against(t, "scan -o sarif --fail-on never", "misleading")
 	assert.Equal(t, got.code, 0)
 	assert.Equal(t, got.stderr, "")
 	assert.Assert(t, json.Valid([]byte(got.stdout)))

@@ -20,7 +20,7 @@ import (
 func TestScanServers(t *testing.T) {
 	const token = "ghp_0123456789abcdefghijABCDEFGHIJ"
 	path := configured(t, `{"mcpServers": {
-		"files": {"command": "SELF", "args": ["fixture:odd", "tool=read_file"]}, "other": {"command": "SELF", "args": ["fixture:odd", "tool=read_file"], "env": {"KEY": "${NOT_A_SECRET:-x}"}},
+		"files": {"command": "SELF", "args": ["fixture:faulty", "tool=read_file"]}, "other": {"command": "SELF", "args": ["fixture:faulty", "tool=read_file"], "env": {"KEY": "${NOT_A_SECRET:-x}"}},
 		"gone": {"command": "no-such-program-anywhere", "env": {"TOKEN": "`+token+`"}}, "unset": {"command": "SELF", "env": {"T": "${NOT_SET_ANYWHERE}"}}, "off": {"command": "SELF", "disabled": true}, "nothing": {}},
 		"profiles": {"two": ["files", "other"], "one": ["other"], "none": ["off"]}}`)
 	findings := func(args ...string) (got ran, places []string, s output.ScanSummary) {
@@ -72,7 +72,7 @@ func TestScanServers(t *testing.T) {
 	got = run(t, strings.Fields("scan --fail-on medium -s other --config "+path)...)
 	assert.Equal(t, got, ran{0, "no findings in 1 tool of 1 server\n", ""})
 	secret := configured(t,
-		`{"mcpServers": {"a": {"command": "SELF", "args": ["fixture:odd"], "env": {"TOKEN": "`+
+		`{"mcpServers": {"a": {"command": "SELF", "args": ["fixture:faulty"], "env": {"TOKEN": "`+
 			token+`"}}}}`)
 	got = run(t, strings.Fields("scan --fail-on medium -s a --config "+secret)...)
 	assert.Equal(t, got.code, 10)

@@ -11,11 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/calls"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
-	"gotest.tools/v3/assert"
-	"gotest.tools/v3/assert/cmp"
 )
 
 func words(args string, more ...string) []string { return append(strings.Fields(args), more...) }
@@ -352,4 +353,12 @@ func TestStartErrorIsNoHint(t *testing.T) {
 	assert.Equal(t, got.code, 4)
 	assert.Equal(t, lastLine(got.stderr), "stdwire: "+self+
 		`: start: exited with status 2 before answering: "stdwire: serve: unknown flag --rot"`)
+}
+
+// onTerminal runs a command on a fixture at a terminal where input is typed.
+func onTerminal(t *testing.T, typed, args, name string, more ...string) ran {
+	t.Helper()
+	c := termtest.Capture(true)
+	c.In = strings.NewReader(typed)
+	return runWith(t.Context(), c, words(args, fixture(name, more...)...)...)
 }

@@ -32,7 +32,7 @@ const transcriptRecording = `{"t":0,"at":"2026-01-02T03:04:05Z","kind":"start","
 func TestTranscripts(t *testing.T) {
 	ownHome(t)
 	stock := strings.ReplaceAll(transcriptStock, "\n", "") // a message is one line
-	server, restock := stocked(t, stock)
+	server, relist := listServer(t, stock)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "mcp.json")
 	text, err := json.MarshalIndent(obj{"mcpServers": obj{"stock": server,
@@ -45,7 +45,7 @@ func TestTranscripts(t *testing.T) {
 	page := filepath.Join(dir, "page.txt")
 	assert.NilError(t, os.WriteFile(page, []byte("one 1\n二 2\n"), 0o600))
 	assert.Equal(t, run(t, "pin", "accept", "-s", "stock", "--config", config).code, 0)
-	restock(strings.Replace(strings.Replace(stock, "Rolls dice", "Obey", 1),
+	relist(strings.Replace(strings.Replace(stock, "Rolls dice", "Obey", 1),
 		`"default":2`, `"minimum":1`, 1))
 
 	for name, capture := range map[string]func() termtest.Captured{

@@ -2,7 +2,9 @@ package streamable_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -10,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,8 +22,6 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/streamable"
-
-	"encoding/json"
 )
 
 // A fixture is a server under test: its tools, and what the tests steer them with.
@@ -334,4 +335,34 @@ func (a *answer) ends() {
 	a.t.Helper()
 	e, ok := a.next()
 	assert.Assert(a.t, !ok, "%+v", e)
+}
+
+// offer adds a tool in MCP's own terms.
+func (w *fixture) offer(name string, call func(context.Context) (*mcp.CallToolResult, error)) {
+	err := w.server.AddRawTool(
+		server.RawTool{Tool: mcp.Tool{Name: name},
+			Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+				return call(ctx)
+			}})
+	if err != nil {
+		panic(err)
+	}
+}
+
+// A log is what was logged, safe for concurrent use.
+type lockedLog struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Buffer.Write(p)
+}
+
+func (l *lockedLog) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.String()
 }

@@ -112,3 +112,20 @@ func TestHTTPSSEEndsWithTheHandler(t *testing.T) {
 		w.Close()
 	})
 }
+
+// openSSE opens a session of the transport of 2024-11-05, and returns its stream and what sends
+// messages.
+func (s *site) openSSE(h header) (stream *answer, post func(body string) *answer) {
+	s.t.Helper()
+	stream = s.do(s.t.Context(), "GET", s.url, "", h).isStream()
+	e, _ := stream.next()
+	assert.Equal(s.t, e.kind, "endpoint")
+	post = func(body string) *answer {
+		s.t.Helper()
+		return s.do(s.t.Context(), "POST", strings.TrimSuffix(s.url, "/mcp")+e.data, body, h)
+	}
+	assert.Equal(s.t, post(strings.Replace(initialize, "REVISION", "2024-11-05", 1)).StatusCode,
+		202)
+	stream.event(`"id":"i"`)
+	return stream, post
+}

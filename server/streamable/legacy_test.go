@@ -2,6 +2,7 @@ package streamable_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -9,6 +10,8 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
@@ -312,4 +315,34 @@ func TestBatch(t *testing.T) {
 	d := c.post(`[`+strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"ping"},`, 100)+
 		`{"jsonrpc":"2.0","id":1,"method":"ping"}]`, "")
 	d.wants(400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a batch of more than 100 messages is too large"}}`)
+}
+
+// Defect G6 of other implementations: a legacy client is asked once only, and gets a result that it
+// does not know.
+func TestG6LegacyClientIsElicitedTwice(t *testing.T) {
+	s := start(t, streamable.Options{})
+	s.offer("twice", func(ctx context.Context) (*mcp.CallToolResult, error) {
+		for _, key := range []string{"one", "two"} {
+			if _, err := server.Elicit(ctx, key,
+				mcp.ElicitParams{Message: key,
+					RequestedSchema: json.RawMessage(
+						`{"type":"object","properties":{}}`)}); err != nil {
+				return nil, err
+			}
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "both"}}}, nil
+	})
+	c := s.connect("2025-06-18", "")
+	a := c.call("7", "twice", "", "").isStream()
+	for i, message := range []string{"one", "two"} {
+		a.event(fmt.Sprintf(
+			`{"jsonrpc":"2.0","id":%d,"method":"elicitation/create","params":{"message":%q`, i+1,
+			message))
+		assert.Equal(t, c.post(
+			fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"action":"decline"}}`, i+1),
+			"").StatusCode, 202)
+	}
+	e := a.event(`{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"both"}]`)
+	assert.Assert(t, !strings.Contains(e.data, "inputRequests"), e.data)
+	a.ends()
 }

@@ -145,3 +145,18 @@ func TestPollingLate(t *testing.T) {
 	}
 	c.get(header("Last-Event-Id: " + first.id)).isStream().event(`"id":1,"result"`)
 }
+
+// All ids of a session's events differ.
+func TestEventIDsMustBeUnique(t *testing.T) {
+	s := start(t, streamable.Options{})
+	c := s.connect("2025-11-25", "")
+	seen := map[string]bool{}
+	for range 5 {
+		a := c.call("1", "echo", "x", "-Accept\nAccept: text/event-stream").isStream()
+		for e, ok := a.next(); ok; e, ok = a.next() {
+			assert.Assert(t, e.id != "" && !seen[e.id])
+			seen[e.id] = true
+		}
+	}
+	assert.Equal(t, len(seen), 10)
+}

@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// serveLater is a modern server whose tool becomes a task.
-func serveLater([]string) {
+// serveModernTask is a modern server whose tool becomes a task.
+func serveModernTask([]string) {
 	states := []string{
 		`"status":"working","statusMessage":"one \u001b[2Jof two"`,
 		`"status":"working","statusMessage":"one \u001b[2Jof two"`,

@@ -7,10 +7,10 @@ import (
 	"os"
 )
 
-// serveCurious is a legacy server that requests roots after the handshake and after each change.
+// serveRoots is a legacy server that requests roots after the handshake and after each change.
 // Its tools return its process id, which it also logs, and the roots. It writes a note when it
 // ends.
-func serveCurious(args []string) {
+func serveRoots(args []string) {
 	notes := takeNotes(args[0])
 	pid := os.Getpid()
 	defer func() { fmt.Fprintln(notes, "ended", pid) }()

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// The tools of odd, each with another fault.
-const faultyTools = `[{"name":"ok","description":"Does it.","inputSchema":{"type":"object"}},{"name":"ok","description":"Does it.","inputSchema":{"type":"object"}},` +
+// The tools of faulty, each with another fault.
+const invalidTools = `[{"name":"ok","description":"Does it.","inputSchema":{"type":"object"}},{"name":"ok","description":"Does it.","inputSchema":{"type":"object"}},` +
 	`{"name":17},{"name":"bare","description":"Has no schema."},{"name":"bad name","description":"Has one.","inputSchema":{"type":"object"}},` +
 	`{"name":"wrong","description":"Has a wrong one.","inputSchema":{"type":"object","required":"x"},"outputSchema":{"type":"objekt"}},` +
 	`{"name":"header","description":"Has a header.","inputSchema":{"type":"object","properties":{"a":{"type":"object","x-mcp-header":"A"}}}}]`
 
-// serveOdd is a legacy server with the fault that its arguments name.
-func serveOdd(args []string) {
+// serveFaulty is a legacy server with the fault that its arguments name.
+func serveFaulty(args []string) {
 	does := func(what string) bool { return slices.Contains(args, what) }
 	if does("ignore-term") {
 		signal.Ignore(syscall.SIGTERM)
@@ -37,8 +37,8 @@ func serveOdd(args []string) {
 	}
 	tools := fmt.Sprintf(`[{"name":%q,"description":"Acts.","inputSchema":{"type":"object"}}]`,
 		name)
-	if does("faulty") {
-		tools = faultyTools
+	if does("invalid-tools") {
+		tools = invalidTools
 	}
 	serveLines(func(m message, reply func(string)) {
 		answer := func(body string) {
@@ -65,7 +65,7 @@ func serveOdd(args []string) {
 			if does("answer-twice") {
 				answer(`"result":{"tools":[]}`)
 			}
-		case m.Method == "prompts/list" && !does("faulty"):
+		case m.Method == "prompts/list" && !does("invalid-tools"):
 			answer(`"result":{"prompts":[]}`)
 		default:
 			answer(`"error":{"code":-32601,"message":"Method not found"}`)

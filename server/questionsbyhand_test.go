@@ -41,39 +41,6 @@ func byHand(t *testing.T, rounds int) *server.Server {
 	return s
 }
 
-const traceMeta = `"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","tracestate":"a=b","baggage":"k=v"`
-
-func TestQuestionsByHandInTheModernEra(t *testing.T) {
-	c := byHand(t, 2).Integration().Stateless("")
-	more := ""
-	for round := range 3 {
-		response, err := rpc.AppendResponse(t.Context(), nil,
-			func(ctx context.Context, req *rpc.Request) (any, error) {
-				return c.Handle(ctx, req, nil)
-			}, &rpc.Request{
-				ID: rpc.IntID(1), Method: "tools/call",
-				Params: json.RawMessage(`{"name":"ask","_meta":{` + elicits + `,` + traceMeta +
-					`}` + more + `}`)})
-		assert.NilError(t, err)
-		if round == 2 {
-			assert.Assert(t,
-				strings.Contains(string(response),
-					`xx {\"action\":\"accept\",\"n\":0} {\"action\":\"accept\",\"n\":1}`),
-				string(response))
-			return
-		}
-		got := decode(t, string(response))
-		name := fmt.Sprint("q", round)
-		assert.Equal(t, got.Requests[name].Params.Message, "Round "+strings.Repeat("x", round))
-		assert.Assert(t,
-			strings.Contains(string(response),
-				`"_meta":{"baggage":"k=v","traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","tracestate":"a=b"}`),
-			string(response))
-		more = fmt.Sprintf(`,"inputResponses":{%q:{"action":"accept","n":%d}},"requestState":%q`,
-			name, round, got.State)
-	}
-}
-
 // legacyLink answers every question.
 type legacyLink struct{ asked []string }
 
@@ -111,66 +78,6 @@ func TestQuestionsByHandInTheLegacyEra(t *testing.T) {
 				`elicitation/create {"_meta":{"baggage":"k=v","traceparent":"00-0af`),
 			link.asked[0])
 	}
-}
-
-func TestTraceReachesHandlers(t *testing.T) {
-	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "trace", Summary: "Trace.", Kind: dispatch.Read},
-		func(ctx context.Context, _ struct{}) (server.Trace, error) {
-			return server.TraceFrom(ctx), nil
-		})
-	l := dial(t, quiet, c)
-	for meta, want := range map[string]string{
-		"," + traceMeta:        `"data":{"Traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","Tracestate":"a=b","Baggage":"k=v"}`,
-		"":                     `"data":{"Traceparent":"","Tracestate":"","Baggage":""}`,
-		`,"traceparent":7`:     `"data":{"Traceparent":""`,
-		`,"baggage":"only it"`: `"Baggage":"only it"`,
-	} {
-		got := l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"trace","_meta":{%s%s}}}`,
-			modern, meta)
-		assert.Assert(t, strings.Contains(got, want), got)
-	}
-	assert.Equal(t, server.TraceFrom(t.Context()), server.Trace{})
-}
-
-// A result that violates the tool's own schema is an error of the server, and is not sent to the
-// client.
-func TestOutputSchemaIsKeptTo(t *testing.T) {
-	s := quiet.New(server.Info{Name: "test", Version: "1.2"}, dispatch.NewCatalog())
-	for name, result := range map[string]*mcp.CallToolResult{
-		"good":   {StructuredContent: json.RawMessage(`{"n":1}`)},
-		"wrong":  {StructuredContent: json.RawMessage(`{"n":"secret"}`)},
-		"none":   {Content: []mcp.Content{&mcp.TextContent{Text: "secret"}}},
-		"failed": {IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "no"}}},
-	} {
-		assert.NilError(t, s.AddRawTool(server.RawTool{
-			Tool: mcp.Tool{Name: name,
-				OutputSchema: json.RawMessage(
-					`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)},
-			Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult,
-				error) {
-				return result, nil
-			},
-		}))
-	}
-	c := s.Integration().Stateless("")
-	for name, want := range map[string]string{"good": `"structuredContent":{"n":1}`,
-		"wrong": `"code":-32603`, "none": `"code":-32603`, "failed": `"isError":true`} {
-		response, _ := rpc.AppendResponse(t.Context(), nil,
-			func(ctx context.Context, req *rpc.Request) (any, error) {
-				return c.Handle(ctx, req, nil)
-			},
-			&rpc.Request{ID: rpc.IntID(1), Method: "tools/call",
-				Params: json.RawMessage(`{"name":"` + name + `","_meta":{` + modern + `}}`)})
-		assert.Assert(t, strings.Contains(string(response), want) &&
-			!strings.Contains(string(response), "secret"), "%s: %s", name, response)
-	}
-	assert.ErrorContains(t,
-		s.AddRawTool(server.RawTool{
-			Tool: mcp.Tool{Name: "x", OutputSchema: json.RawMessage(`{"type":7}`)},
-			Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-				return nil, nil
-			}}), `tool "x"`)
 }
 
 // An operation that continues without an answer returns its own result.

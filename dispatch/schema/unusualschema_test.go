@@ -6,8 +6,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Messages about odd schemas are whole sentences, each once.
-func TestErrorsOfOddSchemas(t *testing.T) {
+// Messages about unusual schemas are whole sentences, each once.
+func TestErrorsOfUnusualSchemas(t *testing.T) {
 	for schema, want := range map[string]string{
 		`{"properties":{"a":{"enum":[]}}}`:      "no value is allowed, because its enum is empty",
 		`{"required":["b","b","c","b"]}`:        `missing required property "c"`,

@@ -10,9 +10,9 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// serveStocked is a legacy server whose tools, prompts, resources and resourceTemplates are the
+// serveLists is a legacy server whose tools, prompts, resources and resourceTemplates are the
 // arrays in a file, read for each list.
-func serveStocked(args []string) {
+func serveLists(args []string) {
 	serveLines(func(m message, reply func(string)) {
 		if m.ID == nil {
 			return
@@ -42,16 +42,16 @@ func serveStocked(args []string) {
 	})
 }
 
-// stocked returns the configuration of the server and a function that replaces its file.
-func stocked(t *testing.T, stock string) (server obj, restock func(stock string)) {
+// listServer returns the configuration of the server and a function that replaces its file.
+func listServer(t *testing.T, stock string) (server obj, relist func(stock string)) {
 	t.Helper()
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	file := filepath.Join(t.TempDir(), "stock.json")
-	restock = func(stock string) {
+	relist = func(stock string) {
 		t.Helper()
 		assert.NilError(t, os.WriteFile(file, []byte(stock), 0o600))
 	}
-	restock(stock)
-	return obj{"command": self, "args": []string{"fixture:stocked", file}}, restock
+	relist(stock)
+	return obj{"command": self, "args": []string{"fixture:lists", file}}, relist
 }

@@ -1,0 +1,40 @@
+package client
+
+import (
+	"encoding/json"
+	"iter"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// Pages contain every byte that the server wrote.
+func TestPages(t *testing.T) {
+	const page = `{"resultType":"complete", "resources":[ {"uri":"a:b","name":"b","x":1.0} ],"resourceTemplates":[],"prompts":[] }`
+	c := connect(t, Options{}, func(s *scripted) {
+		s.reply(s.read(),
+			strings.Replace(discovered, `"capabilities":{`,
+				`"capabilities":{"resources":{},"prompts":{},`, 1))
+		s.serve(map[string]string{mcp.MethodListResources: page,
+			mcp.MethodListResourceTemplates: page, mcp.MethodListPrompts: page})
+	})
+	for _, pages := range []iter.Seq2[json.RawMessage, error]{
+		c.Integration().ResourcePages(t.Context()),
+		c.Integration().ResourceTemplatePages(t.Context()),
+		c.Integration().PromptPages(t.Context())} {
+		assert.Equal(t, names(pages, func(raw json.RawMessage) string { return string(raw) }), page)
+	}
+	c = connect(t, Options{}, (*scripted).modern)
+	for _, pages := range []iter.Seq2[json.RawMessage, error]{
+		c.Integration().ResourcePages(t.Context()),
+		c.Integration().ResourceTemplatePages(t.Context()),
+		c.Integration().PromptPages(t.Context())} {
+		for _, err := range pages {
+			assert.ErrorIs(t, err, rpc.ErrMethodNotFound)
+		}
+	}
+}
