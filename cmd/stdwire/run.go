@@ -92,7 +92,7 @@ func runOperation(ctx context.Context, std *term.Streams, b *target.BuiltinFlags
 	if err != nil {
 		return err
 	}
-	err = f.Begin(ctx, std, o.Catalog, log)
+	err = f.Begin(ctx, std, o.Catalog, log, words[0])
 	defer f.End()
 	f.CanAsk = std.CanAsk() && words[0] != "-" // which reads stdin itself
 	f.Closed = b.ClosedGate

@@ -38,6 +38,10 @@ func (a *account) status(ctx context.Context, std *term.Streams, output string) 
 			return err
 		}
 	}
+	if given := a.selected.ConfigFlags.Given(); !a.given() && given != "" {
+		return command.Usagef("%s is for a server of the configuration", given).WithHint(
+			"name one, or leave out " + given)
+	}
 	store, err := target.OpenCredentials()
 	if err != nil {
 		return err

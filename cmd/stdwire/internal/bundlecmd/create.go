@@ -38,7 +38,7 @@ contain the variables of manifests, such as ${HOME}.
       --description "Weather of today" -- ./weather-server --stdio`,
 		Make: func() (command.Grammar, command.Runner) {
 			c := new(createOptions)
-			return command.Grammar{Word: command.Arguments(&c.dir),
+			return command.Grammar{Word: command.Arguments(&c.dir), Check: c.check,
 				Command: func(words []string) { c.words = words },
 				Flags: []command.Flag{
 					command.FileFlag(&c.out, "-o", "the file to write"),
@@ -67,13 +67,24 @@ type createOptions struct {
 	name, version, description, author string
 }
 
+// check returns an error if a flag has no effect.
+func (c *createOptions) check(given command.Given) error {
+	if flag := given.Except("-o", "--exclude"); c.dir != "" && flag != "" {
+		return command.Usagef("a directory has its manifest; %s is for a program after --", flag)
+	}
+	if c.dir == "" && c.exclude != nil {
+		return command.Usagef("--exclude is for a directory").WithHint(
+			"the bundle of a program has no other files")
+	}
+	return nil
+}
+
 func (c *createOptions) run(ctx context.Context, std *term.Streams) error {
-	given := c.name != "" || c.version != "" || c.description != "" || c.author != ""
 	switch {
 	case c.dir == "" && c.words == nil:
 		return command.Usagef("of what?").WithHint("name a directory, or a program after --")
-	case c.dir != "" && (c.words != nil || given):
-		return command.Usagef("a directory has its manifest; --name and the like are for a program after --")
+	case c.dir != "" && c.words != nil:
+		return command.Usagef("a directory and a program after -- exclude each other")
 	case c.dir == "" && (c.name == "" || c.version == "" || c.description == "" || c.author == ""):
 		return command.Usagef("a program needs --name, --version, --description and --author")
 	}

@@ -81,6 +81,9 @@ func (s *Skill) run(ctx context.Context, std *term.Streams) error {
 		return command.Usagef("--save saves all files").WithHint("leave out --save or " + s.file)
 	case s.save != "" && s.Output != "text":
 		return command.Usagef("--save prints only the directory").WithHint("leave out -o")
+	case s.file != "" && s.Output == "json":
+		return command.Usagef("-o json prints the entry of a skill, and no file").WithHint(
+			"leave out -o json or " + s.file)
 	}
 	return s.target.Use(ctx, std, func(c *client.Client) error {
 		if s.save != "" {

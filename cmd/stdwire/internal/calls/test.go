@@ -77,6 +77,14 @@ func (o *testOptions) run(ctx context.Context, std *term.Streams) error {
 		return command.Usagef("%s: %v", o.file, err)
 	}
 	s := &testServers{options: o, std: std, open: map[string]*testServer{}}
+	if s.given() {
+		err = o.target.Resolve(ctx, std)
+	} else { // the calls name servers of the configuration
+		err = o.target.Remote.Check()
+	}
+	if err != nil {
+		return err
+	}
 	defer s.close()
 	return o.report(std, file.Run(ctx, s.send))
 }

@@ -38,7 +38,10 @@ type Grammar struct {
 	IsServer func(word string) bool
 	// Command is called with the words after "--", at least one. If it is nil, "--" is an error.
 	Command func(words []string)
-	More    Runner // prints help after that of the flags; may be nil
+	// Check is called with the flags that were given, once all arguments are parsed, and returns an
+	// error if one has no effect with the others. It may be nil.
+	Check func(given Given) error
+	More  Runner // prints help after that of the flags; may be nil
 }
 
 // A Flag is an option of a command. It may be given once, unless Many is set.
@@ -55,10 +58,30 @@ type Flag struct {
 // HelpFlag and ShortHelpFlag print the help of a command.
 const HelpFlag, ShortHelpFlag = "--help", "-h"
 
+// Given is the names of the flags that were given, in their order.
+type Given []string
+
+// Except returns the first given flag that is not among names, or "".
+func (g Given) Except(names ...string) string {
+	for _, name := range g {
+		if !slices.Contains(names, name) {
+			return name
+		}
+	}
+	return ""
+}
+
 // Parse parses the arguments of a command. help reports that --help or -h is among them. The error
 // is a [*Failure].
 func (g *Grammar) Parse(args []string) (help bool, err error) {
-	seen := map[string]bool{}
+	var given Given
+	if help, err = g.parse(args, &given); err == nil && !help && g.Check != nil {
+		err = g.Check(given)
+	}
+	return help, err
+}
+
+func (g *Grammar) parse(args []string, given *Given) (help bool, err error) {
 	connection := g.Connection // nil after it has been called
 	for len(args) > 0 {
 		arg := args[0]
@@ -69,7 +92,7 @@ func (g *Grammar) Parse(args []string) (help bool, err error) {
 			help = true
 			args = args[1:]
 		case len(arg) > 1 && arg[0] == '-':
-			if args, err = g.parseFlag(args, seen); err != nil {
+			if args, err = g.parseFlag(args, given); err != nil {
 				return help, err
 			}
 		case connection != nil && arg[:min(1, len(arg))] == "@":
@@ -105,7 +128,7 @@ func (g *Grammar) parseCommand(words []string) error {
 }
 
 // parseFlag parses a flag and its value and returns the arguments after them.
-func (g *Grammar) parseFlag(args []string, seen map[string]bool) ([]string, error) {
+func (g *Grammar) parseFlag(args []string, given *Given) ([]string, error) {
 	name, value, hasValue := strings.Cut(args[0], "=")
 	i := slices.IndexFunc(g.Flags, func(f Flag) bool { return f.Name == name })
 	if i < 0 {
@@ -114,7 +137,7 @@ func (g *Grammar) parseFlag(args []string, seen map[string]bool) ([]string, erro
 	f := g.Flags[i]
 	args = args[1:]
 	switch {
-	case seen[name] && !f.Many:
+	case slices.Contains(*given, name) && !f.Many:
 		return nil, Usagef("%s is given twice", name)
 	case f.Value == "" && hasValue:
 		return nil, Usagef("%s takes no value", name)
@@ -124,7 +147,7 @@ func (g *Grammar) parseFlag(args []string, seen map[string]bool) ([]string, erro
 		}
 		value, args = args[0], args[1:]
 	}
-	seen[name] = true
+	*given = append(*given, name)
 	if err := f.Set(value); err != nil {
 		if already, ok := err.(*Failure); ok {
 			return nil, already

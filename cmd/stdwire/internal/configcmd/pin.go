@@ -53,7 +53,8 @@ the command where stdwire serve runs, or with the same --config.
 			p := &pinOptions{target: target.NewTarget()}
 			flags := append([]command.Flag{command.FormatFlag(&p.output, "text", "json"),
 				output.ListTimeoutFlag(&p.target.ListTimeout)}, p.target.Flags()...)
-			return command.Grammar{Flags: flags, Word: p.word, Command: p.target.Command}, p.run
+			return command.Grammar{Flags: flags, Word: p.word, Command: p.target.Command,
+				Check: p.check}, p.run
 		},
 	}
 }
@@ -75,6 +76,30 @@ func (p *pinOptions) word(word string) error {
 		return err
 	}
 	p.action = word
+	return nil
+}
+
+// check returns an error if a flag has no effect.
+func (p *pinOptions) check(given command.Given) error {
+	comparing := []string{"-o", "--timeout", "-s", "--config", "--input", "--era",
+		"--start-timeout", "--max-message", "--env", "--sample", "--server-logs"}
+	switch p.action {
+	case "", "list":
+		if flag := given.Except("-o"); flag != "" {
+			return command.Usagef("list prints all servers, and starts none").WithHint("leave out " +
+				flag + ", or compare definitions with their records: stdwire pin diff")
+		}
+	case "rm":
+		if flag := given.Except("-o", "-s", "--config"); flag != "" || p.target.Words != nil {
+			return command.Usagef("rm starts no server").WithHint(
+				"leave out " + cmp.Or(flag, "the command after --"))
+		}
+	default:
+		if flag := given.Except(comparing...); flag != "" || p.target.Words != nil {
+			return command.Usagef("%s is for servers of the configuration", p.action).WithHint(
+				"leave out " + cmp.Or(flag, "the command after --"))
+		}
+	}
 	return nil
 }
 

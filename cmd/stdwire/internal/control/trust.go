@@ -53,6 +53,9 @@ type trustOptions struct {
 }
 
 func (tr *trustOptions) run(ctx context.Context, std *term.Streams) error {
+	if tr.revoke && tr.yes {
+		return command.Usagef("--revoke asks nothing").WithHint("leave out --yes")
+	}
 	c, env, err := new(target.ConfigFlags).Load()
 	if err != nil {
 		return err

@@ -38,16 +38,25 @@ func (s *scanOptions) isConfiguration() bool {
 		s.single.Remote.URL == "" && s.single.Configured.Files != nil
 }
 
-func (s *scanOptions) check() error {
+// check returns an error if a flag has no effect with the others.
+func (s *scanOptions) check(given command.Given) error {
 	t := s.single
+	extra := given.Except("-o", "--fail-on", "--ignore", "--servers", "--profile", "--timeout",
+		"--config", "--input", "--era", "--start-timeout")
 	switch {
+	case !s.isConfiguration():
+		return nil
+	case s.all && s.profile != "":
+		return command.Usagef("--servers and --profile exclude each other").WithHint(
+			"leave out --servers for the servers of the profile only")
 	case t.Configured.ID != "" || t.Words != nil || t.Remote.URL != "" || t.Remote.Header != nil:
 		return command.Usagef(
-			"the servers of the configuration cannot be combined with another server")
+			"the servers of the configuration cannot be combined with another server").WithHint(
+			"leave out " + cmp.Or(extra, "--servers or --profile"))
 	case t.Builtin.FirstFlag() != "":
 		return command.Usagef("%s is for stdwire's own server", t.Builtin.FirstFlag())
-	case t.ServerLogs:
-		return command.Usagef("--server-logs is for one server").WithHint("select one: -s ID")
+	case extra != "":
+		return command.Usagef("%s is for one server", extra).WithHint("select one: -s ID")
 	}
 	return nil
 }
@@ -56,9 +65,6 @@ func (s *scanOptions) check() error {
 // answer. inventories reports them on stderr; their configuration is scanned nevertheless.
 func (s *scanOptions) inventories(ctx context.Context, std *term.Streams) (all []scan.Server,
 	missed int, err error) {
-	if err := s.check(); err != nil {
-		return nil, 0, err
-	}
 	c, err := s.single.Configured.Select(s.profile)
 	if err != nil {
 		return nil, 0, err

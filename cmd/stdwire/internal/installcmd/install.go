@@ -102,6 +102,10 @@ func (in *installation) run(ctx context.Context, std *term.Streams) error {
 		}
 		return list(std, env, in.output)
 	}
+	if in.output != "text" {
+		return command.Usagef("-o is for the list of applications").WithHint(
+			"leave out -o, or " + in.application)
+	}
 	app, path, err := in.find(env)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/stdwire/stdwire/client"
@@ -65,7 +66,7 @@ func (m *GatewayConfig) flags() []command.Flag {
 			"block", "warn", "off"),
 		waitListsFlag(&m.waitLists),
 		command.SwitchFlag(&m.warmLists, "--warm-lists",
-			"start all these servers, store their lists for the next start, and end"),
+			"start all these servers, store their lists for the next start, and end; the other flags may be those of that start"),
 		command.SwitchFlag(&m.noPrefix, "--no-prefix",
 			"offer tools and prompts under the names that their servers use; of two with the same name, one is withheld"),
 		command.SwitchFlag(&m.noDescPrefix, "--no-desc-prefix",
@@ -107,13 +108,17 @@ func (m *GatewayConfig) gates() []dispatch.Gate {
 	return nil
 }
 
-func (m *GatewayConfig) check() error {
-	if !m.isEnabled() &&
-		(m.Pins != "" || m.waitLists != 0 || m.warmLists ||
-			m.control || m.noPrefix || m.noDescPrefix || m.Inputs != nil ||
-			m.audit != "" || m.before != nil || m.after != nil) {
-		return command.Usagef("no servers are selected").WithHint(
-			"select some with --config FILE or --profile NAME, or all configured servers with --servers")
+// check returns an error if a flag of own, those of m, has no effect with the others.
+func (m *GatewayConfig) check(given command.Given, own []command.Flag) error {
+	for _, f := range own {
+		if !m.isEnabled() && slices.Contains(given, f.Name) {
+			return command.Usagef("no servers are selected").WithHint(f.Name +
+				" is for them: select some with --config FILE or --profile NAME, or all configured servers with --servers")
+		}
+	}
+	if m.All && m.Profile != "" {
+		return command.Usagef("--servers and --profile exclude each other").WithHint(
+			"leave out --servers for the servers of the profile only")
 	}
 	for _, f := range []struct {
 		name  string

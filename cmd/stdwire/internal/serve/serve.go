@@ -59,9 +59,17 @@ this.
 			b, m := new(target.BuiltinFlags), new(GatewayConfig)
 			w, l, k := new(httpServer), new(logFlags), new(skillDirs)
 			observed := new(observe.Flags)
-			flags := slices.Concat(b.ServerFlags(), k.flags(), m.flags(), w.flags(), l.flags(),
+			others := m.flags()
+			flags := slices.Concat(b.ServerFlags(), k.flags(), others, w.flags(), l.flags(),
 				observed.Flags())
-			return command.Grammar{Flags: flags},
+			check := func(given command.Given) error {
+				if own := b.FirstFlag(); m.isEnabled() && !b.HasFlags() && own != "" {
+					return command.Usagef("%s is for stdwire's own tools, which are not offered",
+						own).WithHint("add --root DIR, or leave out " + own)
+				}
+				return m.check(given, others)
+			}
+			return command.Grammar{Flags: flags, Check: check},
 				func(ctx context.Context, std *term.Streams) error {
 					log, failed := l.open(std)
 					if w.metrics != "" {
@@ -87,9 +95,6 @@ const settleTimeout = 5 * time.Second
 // serveMCP serves until stdin or ctx ends.
 func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, k *skillDirs,
 	m *GatewayConfig, w *httpServer, log *slog.Logger) (err error) {
-	if err := m.check(); err != nil {
-		return err
-	}
 	if err := w.check(); err != nil {
 		return err
 	}

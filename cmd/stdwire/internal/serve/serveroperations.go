@@ -56,9 +56,10 @@ func (f *ServerOperations) Flags() []command.Flag {
 	return append(f.ConfigFlags.Flags(), target.ProfileFlag(&f.profile), output.SaveFlag(&f.save))
 }
 
-// Begin sets the catalog, which has the built-in operations. Call End even if it fails.
+// Begin sets the catalog, which has the built-in operations. word is the first of the command line.
+// Call End even if it fails.
 func (f *ServerOperations) Begin(ctx context.Context, std *term.Streams, catalog *dispatch.Catalog,
-	log *slog.Logger) (err error) {
+	log *slog.Logger, word string) (err error) {
 	f.prompter = std.Prompter()
 	f.ctx, f.std, f.catalog, f.log = ctx, std, catalog,
 		slog.New(target.SuppressHandler[*host.UnavailableError]{Handler: log.Handler()})
@@ -66,6 +67,10 @@ func (f *ServerOperations) Begin(ctx context.Context, std *term.Streams, catalog
 		if service := op.Service(); !slices.Contains(f.builtin, service) {
 			f.builtin = append(f.builtin, service)
 		}
+	}
+	if service, _, _ := strings.Cut(word, "."); f.save != "" && slices.Contains(f.builtin, service) {
+		return command.Usagef("--save is for the tools of servers").WithHint(
+			"leave it out: " + word + " returns no binary content")
 	}
 	f.saver, err = output.OpenSaver(f.save)
 	return err

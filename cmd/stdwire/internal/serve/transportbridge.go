@@ -59,9 +59,10 @@ func (x *transportBridge) check() error {
 		return command.Usagef(
 			"--start-timeout is for a server that is served over another transport").WithHint(
 			"add --http ADDR or --url URL")
-	case !x.isEnabled() && x.observed.Given() != "":
+	case !x.isEnabled() && (x.observed.Given() != "" || x.web.stateKey != nil):
 		return command.Usagef("%s is for a server that is served over another transport",
-			x.observed.Given()).WithHint("add --http ADDR or --url URL")
+			cmp.Or(x.observed.Given(), "--state-key-env")).
+			WithHint("add --http ADDR or --url URL")
 	case x.remote.URL == "" && x.words == nil:
 		return command.Usagef("which server?").WithHint(
 			"its command follows --: stdwire bridge -- COMMAND…; or it has a URL: stdwire bridge --url URL")

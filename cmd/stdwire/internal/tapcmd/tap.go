@@ -147,6 +147,8 @@ func (t *recordOptions) run(ctx context.Context, std *term.Streams) error {
 		return command.Usagef("add -o FILE or --live: without them there is nothing to do")
 	case t.file == "" && t.maxSize != 0:
 		return command.Usagef("--max-size is for a recording: add -o FILE")
+	case t.file == "" && t.redact:
+		return command.Usagef("--redact is for a recording: add -o FILE")
 	}
 	o := tap.Options{MaxSize: cmp.Or(t.maxSize, defaultMaxSize), Redact: t.redact,
 		Command: t.words, Warn: func(err error) {

@@ -37,10 +37,8 @@ func (t *Target) checkConnection(own string) error {
 	case extra != "":
 		return command.Usagef("%s is for a server of the configuration, and %s is running already",
 			extra, name).WithHint(remedy)
-	case t.Remote.Header != nil:
-		return command.Usagef("--header is for a server at a --url")
 	}
-	return nil
+	return t.Remote.checkUnused()
 }
 
 // openConnection connects to the process that keeps the connection.

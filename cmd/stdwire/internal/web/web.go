@@ -155,6 +155,21 @@ func (o *options) isConfiguration() bool {
 		t.Builtin.FirstFlag() == ""
 }
 
+// leaveOut is the hint to leave out the flag that selects a server, or "".
+func (o *options) leaveOut() string {
+	t := o.target
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{{"-s", t.Configured.ID != ""}, {"--url", t.Remote.URL != ""}, {t.Builtin.FirstFlag(), true},
+		{t.Configured.Given(), true}} {
+		if f.given && f.name != "" {
+			return "leave out " + f.name
+		}
+	}
+	return ""
+}
+
 func (o *options) run(ctx context.Context, std *term.Streams) error {
 	ctx, cancel := context.WithCancel(ctx)
 	s := newSite(ctx)
@@ -267,9 +282,12 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 			"the page shows what servers write to stderr")
 	case o.pid > 0 && !o.gateway:
 		return command.Usagef("--pid is for --gateway")
+	case o.calls != "" && (o.tap || o.file != ""):
+		return command.Usagef("--calls is for a page that can call servers").WithHint(
+			"leave out --calls, or --tap and the recording")
 	case o.gateway && (o.tap || o.file != "" || !o.isConfiguration() ||
 		o.target.Configured.Given() != ""):
-		return command.Usagef("--gateway and a server exclude each other")
+		return command.Usagef("--gateway and a server exclude each other").WithHint(o.leaveOut())
 	case o.gateway:
 		return o.watchGateway(ctx, std, s)
 	case o.tap && (o.target.Words == nil || o.file != ""):
@@ -279,7 +297,8 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 		s.title = o.target.LaunchedName()
 		return o.target.Check()
 	case o.file != "" && (!o.isConfiguration() || o.target.Configured.Given() != ""):
-		return command.Usagef("%s, a recording, and a server exclude each other", o.file)
+		return command.Usagef("%s, a recording, and a server exclude each other",
+			o.file).WithHint(o.leaveOut())
 	case o.file != "":
 		s.title = o.file
 		return o.openRecording(std, s)
@@ -297,10 +316,7 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 		return s.servers.setConfigured(chosen, log)
 	}
 	s.title = o.target.LaunchedName()
-	if err := o.target.Check(); err != nil {
-		return err
-	}
-	if err := o.target.Configured.Resolve(ctx, std); err != nil {
+	if err := o.target.Resolve(ctx, std); err != nil {
 		return err
 	}
 	if err := s.servers.addTarget(o.target, std); err != nil {
