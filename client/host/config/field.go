@@ -135,8 +135,6 @@ func givenValue(p any) any {
 	case *time.Duration: // negative: no limit, which is 0
 		ms := (max(*p, 0) + time.Millisecond - 1).Milliseconds()
 		return valueIf(ms, *p != 0)
-	case **OAuth:
-		return valueIf((*oauthJSON)(*p), *p != nil)
 	}
 	return nil
 }

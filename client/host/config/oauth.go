@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"net/url"
 	"strconv"
 	"strings"
@@ -38,21 +39,21 @@ const (
 	clientCredentials = "client_credentials"
 )
 
-// An oauthJSON is an [OAuth] in stdwire's own form: false, or an object.
-type oauthJSON OAuth
-
-// MarshalJSON implements [json.Marshaler].
-func (o *oauthJSON) MarshalJSON() ([]byte, error) {
-	if o.Disabled {
-		return []byte("false"), nil
+// encodeOAuth returns the value of the member oauth: false, or an object.
+func encodeOAuth(s *Server) any {
+	if s.OAuth == nil {
+		return nil
 	}
-	all := encodeFields(oauthFields(), (*OAuth)(o))
+	if s.OAuth.Disabled {
+		return false
+	}
+	all := encodeFields(oauthFields(), s.OAuth)
 	for i, m := range all {
 		if text, ok := jsonscan.Text(m.JSON); ok { // with the escapes that digests depend on
 			all[i].JSON = jsonscan.AppendString(nil, text)
 		}
 	}
-	return jsonedit.Object(all), nil
+	return json.RawMessage(jsonedit.Object(all))
 }
 
 // readOAuth reads oauth: true, false or an object with the names of any application.

@@ -114,7 +114,20 @@ func (s secrecy) within(v jsonedit.Value) (all []jsonedit.Value) {
 	case s == secretWords && v.IsObject(): // the older form of Zed
 		return secretServer(v)
 	case s == secretWords:
-		return secretElements(v)
+		elements := v.Elements()
+		if elements == nil {
+			elements = []jsonedit.Value{v}
+		}
+		var words []string
+		for _, element := range elements {
+			word, _ := element.AsString()
+			words = append(words, word)
+		}
+		for i, word := range s.redact(words) {
+			if word != words[i] {
+				all = append(all, elements[i])
+			}
+		}
 	case s == secretText && v.IsObject():
 		for _, m := range v.Members() {
 			if s.hides(m.Value) {
@@ -131,23 +144,4 @@ func (s secrecy) within(v jsonedit.Value) (all []jsonedit.Value) {
 func (s secrecy) hides(v jsonedit.Value) bool {
 	text, isText := v.AsString()
 	return !isText || s.redact([]string{text})[0] != text
-}
-
-// secretElements returns the words of a command line that may be secret.
-func secretElements(v jsonedit.Value) (all []jsonedit.Value) {
-	elements := v.Elements()
-	if elements == nil {
-		elements = []jsonedit.Value{v}
-	}
-	var words []string
-	for _, element := range elements {
-		word, _ := element.AsString()
-		words = append(words, word)
-	}
-	for i, word := range redactArgs(words) {
-		if word != words[i] {
-			all = append(all, elements[i])
-		}
-	}
-	return all
 }
