@@ -86,8 +86,7 @@ func TestElicitURL(t *testing.T) {
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
 		r, err := server.Elicit(ctx, "u",
 			mcp.ElicitParams{Mode: mcp.ElicitURL, Message: "Pay.",
-				URL: "https://example.com/pay?x=1", ElicitationID: id,
-				RequestedSchema: json.RawMessage(`{`)})
+				URL: "https://example.com/pay?x=1", ElicitationID: id})
 		if err != nil {
 			return "", err
 		}

@@ -33,6 +33,7 @@ import (
 // Elicit may be called from several goroutines, until the handler returns. The specification allows
 // only an object of primitive values and enums as the schema of a form; nil means a form without
 // fields, which the user accepts or declines. Params with a URL and without a Mode have URL mode.
+// Members that the mode does not have are an error.
 // The content of an accepted form fits the schema, and its defaults are filled in. [Ask] derives
 // the form from a Go type.
 //
@@ -86,16 +87,23 @@ func Elicit(ctx context.Context, key string, params mcp.ElicitParams) (*mcp.Elic
 	return result, nil
 }
 
-// elicitMode returns the mode of an elicitation. A URL without a mode means URL mode; together with
-// the schema of a form it is ambiguous.
+// elicitMode returns the mode of an elicitation. A URL without a mode means URL mode. It returns an
+// error if a member is set that the mode does not have, so that none is dropped silently.
 func elicitMode(p *mcp.ElicitParams) (string, error) {
+	form := p.Mode == mcp.ElicitForm || p.Mode == "" && p.URL == ""
 	switch {
-	case p.Mode != "" || p.URL == "":
-		return p.Mode, nil
-	case p.RequestedSchema != nil:
-		return "", errors.New("it has a URL and the schema of a form: set Mode to choose one")
+	case p.URL != "" && p.RequestedSchema != nil:
+		return "", errors.New("it has a URL and the RequestedSchema of a form: set one of them")
+	case form && p.URL != "":
+		return "", errors.New("a form has no URL: leave it out, or set Mode to url")
+	case form && p.ElicitationID != "":
+		return "", errors.New("a form has no ElicitationID: leave it out, or set Mode to url")
+	case p.Mode == mcp.ElicitURL && p.RequestedSchema != nil:
+		return "", errors.New("a URL has no RequestedSchema: leave it out, or set Mode to form")
+	case p.Mode == "" && !form:
+		return mcp.ElicitURL, nil
 	}
-	return mcp.ElicitURL, nil
+	return p.Mode, nil
 }
 
 // requireElicitation returns an error unless the client declares elicitation in that mode.
@@ -129,13 +137,11 @@ func (e *era) prepareElicitation(p *mcp.ElicitParams) (*schema.Schema, error) {
 	f, _ := mcp.FeaturesOf(e.revision)
 	switch p.Mode {
 	case "", mcp.ElicitForm:
-		p.URL, p.ElicitationID = "", ""
 		if p.RequestedSchema == nil {
 			p.RequestedSchema = json.RawMessage(`{"type":"object","properties":{}}`)
 		}
 		return compileForm(p.RequestedSchema, f)
 	case mcp.ElicitURL:
-		p.RequestedSchema = nil
 		if u, err := url.Parse(p.URL); err != nil || !u.IsAbs() || u.Host == "" && u.Opaque == "" {
 			return nil, errors.New("the URL must be absolute")
 		}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"slices"
 
@@ -90,6 +91,9 @@ func Log(ctx context.Context, message mcp.LoggingMessageParams) error {
 }
 
 func sendLog(ctx context.Context, link Link, message mcp.LoggingMessageParams) error {
+	if message.Data == nil {
+		return errors.New("server: Log: the message has no Data")
+	}
 	text, err := mcp.Marshal(message)
 	if err != nil {
 		return err

@@ -110,6 +110,9 @@ func (r *request) runPrompt(ctx context.Context, p *Prompt, raw json.RawMessage)
 	own := *result // the handler may return a shared result
 	own.Messages = slices.Clone(own.Messages)
 	for i := range own.Messages {
+		if own.Messages[i].Content == nil {
+			return nil, r.logError(fmt.Errorf("server: prompt %q: message %d has no Content", p.Name, i))
+		}
 		own.Messages[i].Content = r.era.content(own.Messages[i].Content)
 	}
 	return r.encodeResult(&own, &own.Result)

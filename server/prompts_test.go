@@ -148,6 +148,21 @@ func TestPromptFailures(t *testing.T) {
 	})
 }
 
+// A message without content is the mistake of the handler, and is not sent.
+func TestPromptMessageWithoutContent(t *testing.T) {
+	s := made(quiet, func(s *server.Server) {
+		p := recites("empty")
+		p.Get = func(context.Context, map[string]string) (*mcp.GetPromptResult, error) {
+			return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser}}}, nil
+		}
+		must(t, s.AddPrompt(p))
+	})
+	in(t, allRevisions, func(t *testing.T, revision string) {
+		k := speak(t, s, revision, `{}`)
+		k.expectError("prompts/get", `{"name":"empty"}`, -32603, "Internal error")
+	})
+}
+
 func TestPromptsComeAndGo(t *testing.T) {
 	s := made(quiet)
 	assert.ErrorContains(t, s.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "p"}}),

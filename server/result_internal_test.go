@@ -21,10 +21,19 @@ func TestElicitMode(t *testing.T) {
 		{mcp.ElicitParams{URL: "https://a.example"}, mcp.ElicitURL, false},
 		{mcp.ElicitParams{URL: "https://a.example", Mode: mcp.ElicitURL}, mcp.ElicitURL, false},
 		{mcp.ElicitParams{URL: "https://a.example", RequestedSchema: []byte(`{}`)}, "", true},
+		{mcp.ElicitParams{RequestedSchema: []byte(`{}`)}, "", false},
+		{mcp.ElicitParams{RequestedSchema: []byte(`{}`), Mode: mcp.ElicitForm}, mcp.ElicitForm, false},
+		{mcp.ElicitParams{URL: "https://a.example", Mode: mcp.ElicitForm}, "", true},
+		{mcp.ElicitParams{RequestedSchema: []byte(`{}`), Mode: mcp.ElicitURL}, "", true},
+		{mcp.ElicitParams{URL: "https://a.example", RequestedSchema: []byte(`{}`),
+			Mode: mcp.ElicitURL}, "", true},
+		{mcp.ElicitParams{ElicitationID: "a"}, "", true},
+		{mcp.ElicitParams{ElicitationID: "a", Mode: mcp.ElicitForm}, "", true},
+		{mcp.ElicitParams{ElicitationID: "a", URL: "https://a.example"}, mcp.ElicitURL, false},
 	} {
 		mode, err := elicitMode(&tt.params)
 		assert.Equal(t, mode, tt.want)
-		assert.Equal(t, err != nil, tt.fails)
+		assert.Equal(t, err != nil, tt.fails, "%+v: %v", tt.params, err)
 	}
 }
 

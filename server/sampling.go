@@ -21,6 +21,9 @@ func checkMessages(messages []mcp.SamplingMessage) error {
 		for _, block := range m.Content {
 			switch block := block.(type) {
 			case *mcp.ToolUseContent:
+				if block.Input == nil {
+					return fmt.Errorf("message %d: the tool use %q has no Input", i, block.ID)
+				}
 				uses[block.ID] = true
 			case *mcp.ToolResultContent:
 				if !open[block.ToolUseID] {

@@ -47,9 +47,10 @@ type Options struct {
 	// only GET requests follow redirects, and only within one origin.
 	HTTP *http.Client
 	// TLS is the configuration of TLS for the Authorizer's own HTTP client. The default is that of
-	// crypto/tls.
+	// crypto/tls. It and HTTP exclude each other.
 	TLS *tls.Config
-	// AllowPrivate lets the Authorizer's own HTTP client connect to private addresses.
+	// AllowPrivate lets the Authorizer's own HTTP client connect to private addresses. It and HTTP
+	// exclude each other.
 	AllowPrivate bool
 	// Logger receives failures that no call returns, such as those of a Store. Default
 	// [slog.Default].
@@ -113,6 +114,9 @@ func (o *Options) check() error {
 			m.Fragment != "" || m.User != nil {
 			return errors.New("auth: Options.MetadataURL is not an https: URL with a path")
 		}
+	}
+	if o.HTTP != nil && (o.TLS != nil || o.AllowPrivate) {
+		return errors.New("auth: Options.TLS and AllowPrivate are for the Authorizer's own HTTP client: leave them out with Options.HTTP")
 	}
 	if err := checkURL(o.Issuer); o.Issuer != "" && err != nil {
 		return fmt.Errorf("auth: Options.Issuer: %w", err)

@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -233,6 +234,8 @@ func TestOptionsAreChecked(t *testing.T) {
 		{auth.Options{Grant: auth.AuthorizationCode{OpenBrowser: show,
 			RedirectURL: "http://localhost/callback#f"}}, "not a valid redirect URI"},
 		{auth.Options{Grant: auth.JWTBearer{}}, "JWTBearer without Assertion"},
+		{auth.Options{HTTP: new(http.Client), TLS: new(tls.Config)}, "Options.TLS"},
+		{auth.Options{HTTP: new(http.Client), AllowPrivate: true}, "AllowPrivate"},
 		{auth.Options{Grant: auth.IdentityAssertion{}}, "IdentityAssertion without Token"},
 		{auth.Options{Clients: []auth.Registration{{}}}, "has no ClientID"},
 		{auth.Options{Clients: []auth.Registration{{ClientID: "a", Issuer: "as.example"}}},

@@ -77,6 +77,8 @@ func (c *Conn) Open(link *client.Link) error {
 		return errors.New("the URL is invalid") // url.Error could show secrets
 	case target.Scheme != "http" && target.Scheme != "https" || target.Host == "":
 		return fmt.Errorf("the URL %s is not an http: or https: URL", httpurl.Public(target))
+	case c.options.HTTP != nil && c.options.TLS != nil:
+		return errors.New("Options.HTTP and Options.TLS exclude each other: set the TLS of HTTP's Transport")
 	}
 	c.url, c.link, c.limits = target, link, link.Limits()
 	if c.limits.MaxFrame <= 0 {

@@ -15,7 +15,8 @@ type Options struct {
 	// connections. Its Timeout should be zero: it would end streams, and calls have deadlines of
 	// their own. Its CheckRedirect runs after the Conn's own check.
 	HTTP *http.Client
-	// TLS configures the Conn's own client; nil is the default. It is ignored if HTTP is set.
+	// TLS configures the Conn's own client; nil is the default. If HTTP is set too, the connection
+	// fails.
 	TLS *tls.Config
 	// Header is added to every request, such as Authorization. It cannot replace the headers of the
 	// protocol.

@@ -250,6 +250,9 @@ func TestEraUnreachable(t *testing.T) {
 		assert.Assert(t, !contains(err, "secret"), "%v", err)
 		assert.Assert(t, !errors.Is(err, rpc.ErrProtocol))
 	}
+	both := streamable.Options{HTTP: new(http.Client), TLS: new(tls.Config)}
+	_, err = client.Connect(t.Context(), both.Dial("https://pipe/mcp"))
+	assert.ErrorContains(t, err, "Options.HTTP and Options.TLS exclude each other")
 	secure := httptest.NewTLSServer(nil)
 	defer secure.Close()
 	secure.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)

@@ -21,7 +21,7 @@ type field struct {
 	isZero              func(reflect.Value) bool // for omitZero
 	// for the option string: a type struct{ F T } whose field has that option; otherwise nil
 	quoted reflect.Type
-	// the path of a field: if that is not zero, this field is not encoded
+	// the path of a field: if that is not zero, and this one is, this one is not encoded
 	unless []int
 	// null leaves the field as it is
 	nullAbsent bool
@@ -168,7 +168,7 @@ func (f *field) omitted(of, rv reflect.Value) bool {
 	if f.omitEmpty && isEmpty(rv) || f.omitZero && f.isZero(rv) {
 		return true
 	}
-	if f.unless != nil {
+	if f.unless != nil && rv.IsZero() {
 		other, ok := fieldAt(of, f.unless)
 		return ok && !other.IsZero()
 	}

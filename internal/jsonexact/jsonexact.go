@@ -65,7 +65,7 @@ type Union struct {
 //   - a struct with a field of type [Extra] keeps unknown members there. The codec does not call
 //     its methods for JSON, which may call the codec;
 //   - null for a field with the tag null:"absent" leaves the field as it is;
-//   - a field with the tag unless:"Other" is not encoded if the field Other is not zero.
+//   - a zero field with the tag unless:"Other" is not encoded if the field Other is not zero.
 func NewMessages(union Union) *Codec {
 	return &Codec{messages: true, emptyForNil: true, union: union}
 }

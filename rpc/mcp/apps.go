@@ -191,7 +191,7 @@ type HostContext struct {
 
 // An AppToolInfo is the tool whose call an app shows.
 type AppToolInfo struct {
-	Tool json.RawMessage `json:"tool"` // its definition
+	Tool json.RawMessage `json:"tool,omitzero"` // its definition; required
 }
 
 // ToolInputParams are the params of ui/notifications/tool-input.
@@ -229,7 +229,7 @@ type ModelContextParams struct {
 // AppMessageParams are the params of ui/message.
 type AppMessageParams struct {
 	Role    Role            `json:"role"`
-	Content json.RawMessage `json:"content"` // a content block, or an array of them
+	Content json.RawMessage `json:"content,omitzero"` // required: a content block, or an array of them
 }
 
 // CheckAppHTML returns an error unless html can be the page of an app (MCP Apps, "Content

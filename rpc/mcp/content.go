@@ -90,7 +90,7 @@ type EmbeddedResource struct {
 type ToolUseContent struct {
 	ID    string          `json:"id"`
 	Name  string          `json:"name"`
-	Input json.RawMessage `json:"input"` // an object: the tool's arguments
+	Input json.RawMessage `json:"input,omitzero"` // required, an object: the tool's arguments
 	Meta  Meta            `json:"_meta,omitzero"`
 	Extra Extra           `json:"-"`
 }

@@ -86,5 +86,5 @@ type LoggingMessageParams struct {
 	Params
 	Level  LoggingLevel    `json:"level"`
 	Logger string          `json:"logger,omitempty"`
-	Data   json.RawMessage `json:"data"` // any value
+	Data   json.RawMessage `json:"data,omitzero"` // required, any value
 }

@@ -188,9 +188,7 @@ func TestEncodeErrors(t *testing.T) {
 		"cannot encode mcp.PromptMessage: content: a required value is missing": PromptMessage{
 			Content: (*TextContent)(nil)},
 		"cannot encode mcp.GetPromptResult: messages: [0]: content: a required value is missing": GetPromptResult{
-			Messages: []PromptMessage{{}}},
-		"cannot encode mcp.ProgressParams: progressToken: a required value is missing": ProgressParams{},
-		"cannot encode mcp.LoggingMessageParams: data: a required value is missing":    LoggingMessageParams{},
+			Messages: []PromptMessage{{Content: (*TextContent)(nil)}}},
 		"cannot encode mcp.Implementation: x: not JSON: expected true (at byte 0)": Implementation{
 			Extra: Extra{"x": json.RawMessage("tru")}},
 		"cannot encode mcp.Meta: k: not JSON: text after the value (at byte 1)": Meta{

@@ -4,7 +4,7 @@ package mcp
 // increases with every notification.
 type ProgressParams struct {
 	Params
-	ProgressToken ProgressToken `json:"progressToken"` // that of the request
+	ProgressToken ProgressToken `json:"progressToken,omitzero"` // that of the request; required
 	Progress      float64       `json:"progress"`
 	Total         *float64      `json:"total,omitempty"`   // nil if unknown
 	Message       string        `json:"message,omitempty"` // since 2025-03-26

@@ -25,7 +25,7 @@ type PromptArgument struct {
 // result.
 type PromptMessage struct {
 	Role    Role    `json:"role"`
-	Content Content `json:"content"`
+	Content Content `json:"content,omitzero"` // required; nil if the server left it out
 	Extra   Extra   `json:"-"`
 }
 

@@ -18,7 +18,7 @@ type SkillsSettings struct {
 type Skill struct {
 	URI string `json:"uri"` // of its SKILL.md
 	// the front matter of its SKILL.md, as a JSON object
-	Frontmatter json.RawMessage `json:"frontmatter"`
+	Frontmatter json.RawMessage `json:"frontmatter,omitzero"`
 	Resources   SkillResources  `json:"resources"`
 	Extra       Extra           `json:"-"`
 }
