@@ -59,10 +59,19 @@ func interceptedBy(all []Interceptor) Handler {
 	return handle
 }
 
-// intercept runs a call within the interceptors. It passes the arguments to run, as the
-// interceptors have left them.
-func (r *request) intercept(kind Kind, name, operation string, arguments json.RawMessage,
-	run func(ctx context.Context, arguments json.RawMessage) (*Result, error)) (*Result, error) {
+// A useFunc runs the call of an item with these arguments. ctx is the request or derives from it.
+type useFunc func(ctx context.Context, r *request, arguments json.RawMessage) (*Result, error)
+
+// use runs a call within the interceptors. It passes the arguments to run, as the interceptors have
+// left them.
+func (r *request) use(kind Kind, name, operation string, arguments json.RawMessage,
+	run useFunc) (*Result, error) {
+	if err := r.readInputResponses(); err != nil {
+		return nil, err
+	}
+	if len(r.conn.server.o.Interceptors) == 0 {
+		return run(r, r, arguments)
+	}
 	var (
 		made    *Result // the last result of run
 		failure error   // the last error of run, which has been logged
@@ -74,7 +83,7 @@ func (r *request) intercept(kind Kind, name, operation string, arguments json.Ra
 		if !sameBytes(c.Arguments, arguments) && jsonscan.Valid(c.Arguments) != nil {
 			return nil, errNotJSON
 		}
-		made, failure = r.repeat(func(*request) (*Result, error) { return run(ctx, c.Arguments) })
+		made, failure = r.repeat(func(r *request) (*Result, error) { return run(ctx, r, c.Arguments) })
 		return made, failure
 	}
 	result, err := r.conn.server.intercepted(r, c)

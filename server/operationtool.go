@@ -17,9 +17,9 @@ type operationTool struct {
 	form resultForm
 }
 
-// call dispatches the operation and returns its result. If the dispatcher requires a confirmation,
+// use dispatches the operation and returns its result. If the dispatcher requires a confirmation,
 // it asks the client's user and dispatches the operation again.
-func (t operationTool) call(ctx context.Context, r *request,
+func (t operationTool) use(ctx context.Context, r *request,
 	arguments json.RawMessage) (*Result, error) {
 	s := r.conn.server
 	call := dispatch.Call{

@@ -92,14 +92,14 @@ func (s *service) definition() []byte {
 		Output: envelopeSchema(nil), Annotations: all}.encode()
 }
 
-// call is the [toolFunc] of the service's tool.
-func (s *service) call(ctx context.Context, r *request, arguments json.RawMessage) (*Result,
+// use is the [useFunc] of the service's tool.
+func (s *service) use(ctx context.Context, r *request, arguments json.RawMessage) (*Result,
 	error) {
 	op, params, answer := s.route(arguments)
 	if op == nil {
 		return r.toolResult(envelopeResult, answer)
 	}
-	return operationTool{s.name, op, envelopeResult}.call(ctx, r, params)
+	return operationTool{s.name, op, envelopeResult}.use(ctx, r, params)
 }
 
 // route returns the operation that a call selects, with its arguments. For help, schema and invalid

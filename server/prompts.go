@@ -75,21 +75,11 @@ func getPrompt(r *request) (*Result, error) {
 	if found == nil || !s.visible(r, KindPrompt, found.key) {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown prompt: %.200s", name)
 	}
-	if err := r.readInputResponses(); err != nil {
-		return nil, err
-	}
-	run := func(ctx context.Context, arguments json.RawMessage) (*Result, error) {
-		return r.runPrompt(ctx, found.value, arguments)
-	}
-	arguments := json.RawMessage(r.param(paramArguments))
-	if len(s.o.Interceptors) == 0 {
-		return run(r, arguments)
-	}
-	return r.intercept(KindPrompt, found.key, "", arguments, run)
+	return r.use(KindPrompt, found.key, "", r.param(paramArguments), found.value.use)
 }
 
-// runPrompt calls a prompt's function with these arguments and returns the result.
-func (r *request) runPrompt(ctx context.Context, p *Prompt, raw json.RawMessage) (*Result, error) {
+// use is the [useFunc] of a prompt.
+func (p *Prompt) use(ctx context.Context, r *request, raw json.RawMessage) (*Result, error) {
 	arguments, err := texts("arguments", raw)
 	if err != nil {
 		return nil, err

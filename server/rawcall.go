@@ -13,7 +13,7 @@ import (
 )
 
 // validatedCall returns the function of a tool with Call.
-func (s *Server) validatedCall(t *RawTool) (toolFunc, error) {
+func (s *Server) validatedCall(t *RawTool) (useFunc, error) {
 	input, err := schema.Compile(t.InputSchema)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func orEmptyObject(arguments json.RawMessage) json.RawMessage {
 
 // forwardedCall returns the function of a tool with Forward.
 func forwardedCall(name string,
-	forward func(context.Context, json.RawMessage) (json.RawMessage, error)) toolFunc {
+	forward func(context.Context, json.RawMessage) (json.RawMessage, error)) useFunc {
 	return func(ctx context.Context, r *request, arguments json.RawMessage) (*Result, error) {
 		result, err := forward(ctx, orEmptyObject(arguments))
 		if err != nil {

@@ -109,13 +109,13 @@ func (s *Server) toolOf(t *RawTool) (*tool, error) {
 	made := &tool{tasks: t.Tasks, taskLater: t.TaskLater, forwarded: t.Forward != nil}
 	switch {
 	case made.forwarded:
-		made.call = forwardedCall(t.Name, t.Forward)
+		made.use = forwardedCall(t.Name, t.Forward)
 		return made, nil
 	case t.typed != nil:
-		made.call = operationTool{t.Name, t.typed.op, t.typed.form}.call
+		made.use = operationTool{t.Name, t.typed.op, t.typed.form}.use
 	default:
 		var err error
-		if made.call, err = s.validatedCall(t); err != nil {
+		if made.use, err = s.validatedCall(t); err != nil {
 			return nil, err
 		}
 	}

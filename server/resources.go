@@ -179,8 +179,7 @@ var paramURI = []byte("uri")
 // findResource returns the function that reads a URI: the function of a skill that lists the file,
 // of a resource, of a template, of a dynamic skill, of Options.Resources, or of
 // [Integration.ReadUnlisted], in this order.
-func (s *Server) findResource(r *request,
-	uri string) (read func(context.Context) (*mcp.ReadResourceResult, error), err error) {
+func (s *Server) findResource(r *request, uri string) (read readFunc, err error) {
 	if skill := s.skillFile(r, uri); skill != nil {
 		return func(ctx context.Context) (*mcp.ReadResourceResult, error) {
 			return skill.Read(ctx, uri)
@@ -252,21 +251,14 @@ func readResource(r *request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.readInputResponses(); err != nil {
-		return nil, err
-	}
-	run := func(ctx context.Context, _ json.RawMessage) (*Result, error) {
-		return r.runRead(ctx, read)
-	}
-	if len(r.conn.server.o.Interceptors) == 0 {
-		return run(r, nil)
-	}
-	return r.intercept(KindResource, uri, "", nil, run)
+	return r.use(KindResource, uri, "", nil, read.use)
 }
 
-// runRead calls a resource's function and returns its result.
-func (r *request) runRead(ctx context.Context,
-	read func(context.Context) (*mcp.ReadResourceResult, error)) (*Result, error) {
+// A readFunc reads a resource.
+type readFunc func(ctx context.Context) (*mcp.ReadResourceResult, error)
+
+// use is the [useFunc] of a resource.
+func (read readFunc) use(ctx context.Context, r *request, _ json.RawMessage) (*Result, error) {
 	result, err := read(ctx)
 	if err != nil {
 		return r.handlerError(err)

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 
@@ -14,7 +13,7 @@ import (
 // A tool is the target of a name in tools/call. All that depends on how it was added is determined
 // then.
 type tool struct {
-	call      toolFunc
+	use       useFunc
 	operation *dispatch.Operation // the operation of the catalog whose definition this is, or nil
 	service   *service            // the service whose operations calls select, or nil
 	tasks     mcp.TaskSupport
@@ -23,9 +22,6 @@ type tool struct {
 	// the definition for revisions before 2026-07-28; nil: not listed there
 	legacy []byte
 }
-
-// A toolFunc runs a call of a tool with these arguments. ctx is the request or derives from it.
-type toolFunc func(ctx context.Context, r *request, arguments json.RawMessage) (*Result, error)
 
 // operationFor returns the operation of the catalog that a call with these arguments runs, or nil.
 func (t *tool) operationFor(arguments []byte) *dispatch.Operation {
@@ -81,7 +77,7 @@ func (s *Server) toolList() *tools {
 		var grouped []*service
 		grouped, single = groupByService(operations)
 		for _, svc := range grouped {
-			made := &tool{call: svc.call, service: svc, tasks: s.tasks.serviceSupport(svc)}
+			made := &tool{use: svc.use, service: svc, tasks: s.tasks.serviceSupport(svc)}
 			add(toolItem(svc.name, made, svc.definition()))
 		}
 	}
@@ -95,7 +91,7 @@ func (s *Server) toolList() *tools {
 				continue
 			}
 		}
-		made := &tool{call: operationTool{name, op, envelopeResult}.call, operation: op,
+		made := &tool{use: operationTool{name, op, envelopeResult}.use, operation: op,
 			tasks: support}
 		add(toolItem(name, made, definition(op)))
 	}
@@ -237,15 +233,9 @@ func callTool(r *request) (*Result, error) {
 
 // runTool runs a tool within the interceptors, in the request itself or in its task.
 func (r *request) runTool(found *item[*tool]) (*Result, error) {
-	if err := r.readInputResponses(); err != nil {
-		return nil, err
+	arguments, operation := r.param(paramArguments), ""
+	if len(r.conn.server.o.Interceptors) > 0 { // the only ones who ask
+		operation = nameOf(found.value.operationFor(arguments))
 	}
-	t, arguments := found.value, json.RawMessage(r.param(paramArguments))
-	if len(r.conn.server.o.Interceptors) == 0 {
-		return t.call(r, r, arguments)
-	}
-	return r.intercept(KindTool, found.key, nameOf(t.operationFor(arguments)), arguments,
-		func(ctx context.Context, arguments json.RawMessage) (*Result, error) {
-			return t.call(ctx, r, arguments)
-		})
+	return r.use(KindTool, found.key, operation, arguments, found.value.use)
 }
