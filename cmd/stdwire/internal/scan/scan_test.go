@@ -11,6 +11,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/internal/growth"
 )
 
 func tool(name, description string) json.RawMessage {
@@ -247,21 +249,21 @@ func TestFindings(t *testing.T) {
 
 // The most expensive texts take seconds per MiB, not hours.
 func TestTimeIsBounded(t *testing.T) {
-	began := time.Now()
-	for _, text := range []string{
-		strings.Repeat("do not ignore all the a ", 600), strings.Repeat("send it ", 2000),
-		strings.Repeat("![](http://a?", 1200), strings.Repeat("<!-- a b ", 1500),
-		strings.Repeat(" ", 16000),
-		strings.Repeat("\n", 16000), strings.Repeat("aWdub3Jl", 2000),
-		strings.Repeat("\u200b", 5000), strings.Repeat("when a a a a tool ", 800),
-		strings.Repeat("user's ", 2000),
-	} {
-		scanTools(toolWithText(text))
-	}
-	manyNames := strings.Repeat("ab cd ", 2700)
-	Scan([]Server{{ID: "x", Tools: raw(toolWithText(manyNames))},
-		{ID: "ab", Tools: []json.RawMessage{tool("cd", "C."), tool("ab", "A.")}}})
-	assert.Assert(t, time.Since(began) < 30*time.Second, "%s", time.Since(began))
+	growth.Within(t, 30*time.Second, func() {
+		for _, text := range []string{
+			strings.Repeat("do not ignore all the a ", 600), strings.Repeat("send it ", 2000),
+			strings.Repeat("![](http://a?", 1200), strings.Repeat("<!-- a b ", 1500),
+			strings.Repeat(" ", 16000),
+			strings.Repeat("\n", 16000), strings.Repeat("aWdub3Jl", 2000),
+			strings.Repeat("\u200b", 5000), strings.Repeat("when a a a a tool ", 800),
+			strings.Repeat("user's ", 2000),
+		} {
+			scanTools(toolWithText(text))
+		}
+		manyNames := strings.Repeat("ab cd ", 2700)
+		Scan([]Server{{ID: "x", Tools: raw(toolWithText(manyNames))},
+			{ID: "ab", Tools: []json.RawMessage{tool("cd", "C."), tool("ab", "A.")}}})
+	})
 }
 
 func FuzzScan(f *testing.F) {

@@ -24,7 +24,7 @@ import (
 // newHook is a hook that runs a script.
 func newHook(script string, log *bytes.Buffer) *hook {
 	return &hook{words: []string{"sh", "-c", script}, log: slog.New(slog.NewTextHandler(log, nil)),
-		timeout: 10 * time.Second, running: quota.NewPool(maxHooks)}
+		timeout: 5 * time.Minute, running: quota.NewPool(maxHooks)}
 }
 
 // A command has the variables of this program, but for credentials of registries and proxies.

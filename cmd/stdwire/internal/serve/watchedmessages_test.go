@@ -76,7 +76,7 @@ func TestWatchedMessagesAreBounded(t *testing.T) {
 		server := frames(func(h *rpc.Hooks) { w.observe(h, "files") })
 		large := strings.Repeat("x", 4<<20)
 		for i := range 20 {
-			server(rpc.Inbound, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":%q}`, i, large))
+			server(rpc.Inbound, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":"%s"}`, i, large))
 			synctest.Wait()
 		}
 		assert.Assert(t, w.size <= maxWatchedSize, "%d", w.size)
