@@ -23,6 +23,7 @@ var benchFramings = []struct {
 	{"length", framing.ContentLength,
 		"Content-Type: application/vscode-jsonrpc; charset=utf-8\r\n"},
 	{"auto", framing.Auto, ""},
+	{"resync", resync, "Content-Type: application/vscode-jsonrpc; charset=utf-8\r\n"},
 }
 
 func TestNoAllocations(t *testing.T) {

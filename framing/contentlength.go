@@ -83,7 +83,16 @@ func (c *contentLength) readPayload(dst []byte, size int64) ([]byte, error) {
 // skip discards the body of a frame that is too large.
 func (c *contentLength) skip(size int64) error {
 	for left := size; left > 0; {
-		n, err := c.br.Discard(int(min(left, math.MaxInt32)))
+		n := int(min(left, math.MaxInt32))
+		if c.skipped != nil {
+			if _, err := c.br.Peek(1); err != nil {
+				return truncated(err, "after %d of %d bytes of a frame", size-left, size)
+			}
+			part, _ := c.br.Peek(min(n, c.br.Buffered()))
+			c.skipped(part, true)
+			n = len(part)
+		}
+		n, err := c.br.Discard(n)
 		left -= int64(n)
 		if err != nil {
 			return truncated(err, "after %d of %d bytes of a frame", size-left, size)

@@ -8,7 +8,8 @@
 //
 // MCP's stdio transport uses the first (revision 2025-11-25, "Transports", stdio), the Language
 // Server Protocol the second (3.17, "Base Protocol"). [Auto] detects which of them the other side
-// uses, and uses the same.
+// uses, and uses the same. [Resync] finds the ContentLength frames of a program that prints other
+// text among them.
 //
 // A [Codec] reads frames from an io.Reader and appends frames to a byte slice. It never writes. The
 // caller writes what was appended, one frame or many, with a single Write, so neither another
@@ -115,7 +116,8 @@ type Finisher interface {
 	FinishFrame(payload []byte) ([]byte, error)
 }
 
-// A Framing returns a Codec that reads from r. [Newline], [ContentLength] and [Auto] are Framings.
+// A Framing returns a Codec that reads from r. [Newline], [ContentLength] and [Auto] are Framings,
+// and [Resync] returns one.
 // The codec reads ahead, so nothing else may read from r. It never closes r, and reads only in
 // ReadFrame, so r may be nil if nothing is read.
 type Framing func(r io.Reader, l Limits) Codec
@@ -137,6 +139,8 @@ type source struct {
 	limits Limits
 	err    error // what ended the stream; accessed only by the reading goroutine
 	begun  bool  // begin was called
+
+	skipped func(part []byte, framed bool) // see Resync; may be nil
 }
 
 // bom is the UTF-8 byte order mark that some programs write at the start of a stream.
@@ -176,7 +180,7 @@ func (s *source) end(err error) error {
 // cannotSkip reports whether a frame of size bytes is too large to be skipped.
 func (s *source) cannotSkip(size int64) bool {
 	// divided, not multiplied, which could overflow
-	return size/skipFactor >= int64(s.limits.MaxFrame)
+	return s.skipped == nil && size/skipFactor >= int64(s.limits.MaxFrame)
 }
 
 // checkSize returns the size of a payload, or an error if it must not be appended.

@@ -146,7 +146,10 @@ func TestNoLimit(t *testing.T) {
 }
 
 var framings = map[string]framing.Framing{"newline": framing.Newline,
-	"content length": framing.ContentLength}
+	"content length": framing.ContentLength, "resync": resync}
+
+// resync takes every frame for a message, and no line.
+var resync = framing.Resync(func(_ []byte, framed bool) bool { return framed }, nil)
 
 // Sizes around every internal boundary: the read buffer, its multiples, and the growth step.
 func TestRoundTrip(t *testing.T) {
@@ -213,7 +216,12 @@ func TestReaderError(t *testing.T) {
 			"Content-Length: 2\n\n{}Content-Length: 2\n\n{"},
 		"content length, skip": {framing.ContentLength,
 			"Content-Length: 2\n\n{}Content-Length: 2000\n\n{"},
-		"auto, inside": {framing.Auto, "{}\n{"},
+		"auto, inside":    {framing.Auto, "{}\n{"},
+		"resync, between": {resync, "log\nContent-Length: 2\n\n{}"},
+		"resync, line":    {resync, "Content-Length: 2\n\n{}log"},
+		"resync, header":  {resync, "Content-Length: 2\n\n{}Content-Length: 2\nCont"},
+		"resync, body":    {resync, "Content-Length: 2\n\n{}Content-Length: 2\n\n"},
+		"resync, skip":    {resync, "Content-Length: 2\n\n{}Content-Length: 2000\n\n{"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// The reader fails once only: the codec must remember.
@@ -243,7 +251,7 @@ func TestReaderError(t *testing.T) {
 // EOF is final, even if the reader returns more data after it, as a terminal does.
 func TestErrorIsFinal(t *testing.T) {
 	for name, framed := range map[string]framing.Framing{"newline": framing.Newline,
-		"content length": framing.ContentLength, "auto": framing.Auto} {
+		"content length": framing.ContentLength, "auto": framing.Auto, "resync": resync} {
 		t.Run(name, func(t *testing.T) {
 			r := &afterEnd{r: strings.NewReader("{}\n")}
 			c := framed(r, framing.Limits{})
@@ -289,6 +297,8 @@ func TestCallerKeepsBuffer(t *testing.T) {
 		"newline": {framing.Newline, "{}\ntoo large\n[]\n"},
 		"content length": {framing.ContentLength,
 			"Content-Length: 2\n\n{}Content-Length: 9\n\ntoo largeContent-Length: 2\n\n[]"},
+		"resync": {resync,
+			"log\nContent-Length: 2\n\n{}Content-Length: 9\n\ntoo largeContent-Length: 2\n\n[]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			buf := make([]byte, 1, 100)

@@ -49,6 +49,9 @@ func (c *newline) ReadFrame(dst []byte) ([]byte, error) {
 		payload := trimLineEnd(line)
 		switch {
 		case size > int64(len(line)) || len(payload) > limit:
+			if c.skipped != nil && size == int64(len(line)) {
+				c.skipped(bytes.TrimSuffix(line, []byte{'\n'}), false)
+			}
 			if err == nil {
 				size-- // the LF
 			}
@@ -72,8 +75,16 @@ func (c *newline) readLong(dst, head []byte) (_ []byte, size int64, err error) {
 		if err == bufio.ErrBufferFull {
 			err = nil
 		}
+		before := size
 		size += int64(len(chunk))
-		if size-2 <= int64(limit) { // 2 for CRLF
+		if size-2 > int64(limit) { // 2 for CRLF
+			if c.skipped != nil {
+				if before == int64(len(dst)) {
+					c.skipped(dst, false)
+				}
+				c.skipped(bytes.TrimSuffix(chunk, []byte{'\n'}), false)
+			}
+		} else {
 			if cap(dst)-len(dst) < len(chunk) { // double what has arrived
 				dst = slices.Grow(dst, max(len(chunk), min(len(dst), limit-len(dst))))
 			}

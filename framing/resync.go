@@ -12,14 +12,22 @@ import (
 // Content-Type of a line; text before it on that line, and every other line outside of frames, is
 // passed to isMessage without its line end. If isMessage returns true for a line, that is a message
 // in a [Newline] frame. isMessage is called for the payload of each Content-Length frame too, with
-// framed set; if it returns false, frames are searched for in the payload.
+// framed set; if it returns false, frames are searched for in the payload. It is called with what
+// there is of a frame in which the stream ends as well, before the *SyncError about that. A header
+// block without a valid length is one text, whose lines end in LF.
 //
-// isMessage reports or drops what is not a message, and must not retain it. A stream that ends
-// inside a frame yields a *SyncError after isMessage was called with what there is. AppendFrame
-// appends Content-Length frames.
-func Resync(isMessage func(text []byte, framed bool) bool) Framing {
+// isMessage reports or drops what is not a message, and must not retain it.
+//
+// If skipped is not nil, it is called with each part, in order, of a frame or line over
+// Limits.MaxFrame, before the *FrameError about it, and no frame or line is too large to be
+// skipped. It must not retain the part. A line of up to Limits.MaxHeader is passed to isMessage.
+//
+// AppendFrame appends Content-Length frames.
+func Resync(isMessage func(text []byte, framed bool) bool,
+	skipped func(part []byte, framed bool)) Framing {
 	return func(r io.Reader, l Limits) Codec {
 		s := newSource(r, l)
+		s.skipped = skipped
 		lines := *s // which may be headers, and so longer than a frame
 		lines.limits.MaxFrame = max(lines.limits.MaxFrame, lines.limits.MaxHeader)
 		return &resync{contentLength: contentLength{s}, lines: newline{&lines},
@@ -32,7 +40,8 @@ type resync struct {
 	lines     newline
 	unread    *unreader
 	isMessage func(text []byte, framed bool) bool
-	searched  int // payloads that were searched since the last message
+	block     []byte // the header block that is being read
+	searched  int    // payloads that were searched since the last message
 }
 
 // Limits of searching payloads that are no messages, which copies them.
@@ -42,39 +51,51 @@ const (
 )
 
 func (c *resync) ReadFrame(dst []byte) ([]byte, error) {
+	again := false // dst is the next line
 	for c.err == nil {
-		var err error
-		if dst, err = c.lines.ReadFrame(dst); err != nil {
-			return dst, err
+		if !again {
+			var err error
+			if dst, err = c.lines.ReadFrame(dst); err != nil {
+				return dst, err
+			}
 		}
-		start := headerStart(dst)
-		switch {
-		case start >= 0:
-		case !c.isMessage(dst, false):
-			continue
-		case len(dst) > c.limits.MaxFrame:
-			return dst[:0], tooLarge(int64(len(dst)), c.limits.MaxFrame)
-		default:
+		again = false
+		start, size := c.headerStart(dst)
+		if start < 0 {
+			switch {
+			case !c.isMessage(dst, false):
+				continue
+			case len(dst) > c.limits.MaxFrame:
+				return dst[:0], tooLarge(int64(len(dst)), c.limits.MaxFrame)
+			}
 			return dst, nil
 		}
 		if len(bytes.TrimSpace(dst[:start])) > 0 {
 			c.isMessage(dst[:start], false) // a line that goes on with a header is no message
 		}
-		size, ok, err := c.readBlock(dst[start:])
-		if err != nil {
+		c.block = append(c.block[:0], dst[start:]...)
+		var err error
+		if size, dst, err = c.readBlock(size, dst[:0]); err != nil {
 			return dst[:0], c.end(err)
 		}
-		if ok && c.cannotSkip(size) {
-			c.isMessage(dst[start:], false) // a text about frames
+		if again = len(dst) > 0; again {
 			continue
 		}
-		if !ok {
+		if size <= 0 || c.cannotSkip(size) { // a text about frames
+			c.isMessage(c.block, false)
 			continue
 		}
-		if dst, err = c.readPayload(dst[:0], size); err != nil {
-			if c.err != nil {
-				c.isMessage(dst, false)
-			}
+		dst, err = c.readPayload(dst, size)
+		switch {
+		case err == nil:
+		case c.err == nil: // it is too large
+			return dst[:0], err
+		case len(dst) > 0 && c.isMessage(dst, true):
+			return dst, nil
+		case len(dst) == 0 && size <= int64(c.limits.MaxFrame):
+			c.isMessage(c.block, false)
+			return dst, err
+		default:
 			return dst[:0], err
 		}
 		if c.isMessage(dst, true) {
@@ -91,26 +112,35 @@ func (c *resync) ReadFrame(dst []byte) ([]byte, error) {
 	return dst[:0], c.err
 }
 
-// readBlock reads the rest of a header block that begins with a line. If that is no header block,
-// ok is false, and its lines were passed to isMessage.
-func (c *resync) readBlock(line []byte) (size int64, ok bool, err error) {
-	size = -1
-	for left := c.limits.MaxHeader - len(line); len(line) > 0; {
-		if size, ok = addHeader(size, line); !ok || left <= 0 {
-			c.isMessage(line, false)
-			return 0, false, nil
-		}
-		var n int
-		line, n, err = c.headerLine(left)
-		if lost, tooLong := err.(*SyncError); tooLong && lost.Err == nil {
-			return 0, false, nil // the line is read again, as one
+// readBlock adds the rest of a header block to c.block, and returns the length in it, or -1. If
+// that is no header block, it passes it to isMessage. next is then the line that is no part of it,
+// in the memory of dst, if that has been read.
+func (c *resync) readBlock(size int64, dst []byte) (_ int64, next []byte, err error) {
+	for left := c.limits.MaxHeader - len(c.block); ; {
+		line, n, err := c.headerLine(left)
+		if lost, ok := err.(*SyncError); ok && lost.Err == nil { // a line that is too long
+			c.isMessage(c.block, false)
+			return 0, dst, nil
 		}
 		if err != nil {
-			return 0, false, truncated(err, "inside a header block")
+			rest, _ := c.br.Peek(c.br.Buffered())
+			if len(rest) > 0 {
+				c.block = append(append(c.block, '\n'), rest...)
+			}
+			c.isMessage(c.block, false)
+			return 0, dst, truncated(err, "inside a header block")
 		}
-		left -= n
+		if left -= n; len(line) == 0 {
+			c.block = append(c.block, '\n')
+			return size, dst, nil
+		}
+		length, ok := addHeader(size, line)
+		if !ok || left <= 0 {
+			c.isMessage(c.block, false)
+			return 0, append(dst, line...), nil
+		}
+		size, c.block = length, append(append(c.block, '\n'), line...)
 	}
-	return size, size > 0, nil
 }
 
 // addHeader evaluates a line of a header block, of which size is the length so far, or -1.
@@ -126,24 +156,31 @@ func addHeader(size int64, line []byte) (int64, bool) {
 }
 
 // headerStart returns where in a line a header block begins, or -1: at the start of the line, or at
-// a Content-Length with a number that the line ends with.
-func headerStart(line []byte) int {
+// a Content-Length with a number that the line ends with. size is the length, or -1 if the block
+// begins with another header.
+func (c *resync) headerStart(line []byte) (start int, size int64) {
+	start = -1
 	if len(line) >= len(headerPrefix) && bytes.EqualFold(line[:len(headerPrefix)],
 		[]byte(headerPrefix)) {
 		name, _, ok := bytes.Cut(line, []byte{':'})
 		if ok && (bytes.EqualFold(name, []byte(lengthName)) ||
 			bytes.EqualFold(name, []byte(typeName))) {
-			return 0
+			start = 0
 		}
 	}
 	digits := bytes.TrimRight(line, "0123456789")
 	name := bytes.TrimRight(digits, " \t")
 	const header = lengthName + ":"
-	if start := len(name) - len(header); len(digits) < len(line) && start > 0 &&
-		bytes.EqualFold(name[start:], []byte(header)) {
-		return start
+	if at := len(name) - len(header); start < 0 && len(digits) < len(line) && at > 0 &&
+		bytes.EqualFold(name[at:], []byte(header)) {
+		start = at
 	}
-	return -1
+	if start >= 0 && len(line)-start < c.limits.MaxHeader {
+		if size, ok := addHeader(-1, line[start:]); ok {
+			return start, size
+		}
+	}
+	return -1, -1
 }
 
 // unreadPayload makes part of a payload the next bytes of the stream.

@@ -2,6 +2,7 @@ package framing_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -17,7 +18,7 @@ func TestResyncRead(t *testing.T) {
 	const frame = "Content-Length: 2\r\n\r\n{}"
 	small := framing.Limits{MaxFrame: 4, MaxHeader: 64}
 	x := strings.Repeat
-	testReads(t, framing.Resync(isObject), []readCase{
+	testReads(t, framing.Resync(isObject, nil), []readCase{
 		{name: "nothing", in: "", want: []string{"error: EOF"}},
 		{name: "frames", in: frame + "\r\n\r\n" + frame + "content-type: a\n" + frame + "\n",
 			want: []string{"{}", "{}", "{}", "error: EOF"}},
@@ -40,6 +41,14 @@ func TestResyncRead(t *testing.T) {
 		{name: "a long block", limits: framing.Limits{MaxHeader: 64},
 			in:   "Content-Type: a\nX: " + x("x", 64) + "\n" + frame,
 			want: []string{"{}", "error: EOF"}},
+		{name: "a message in a block", in: "Content-Length: 9\n" + `{"a":1}` + "\n" + frame,
+			want: []string{`{"a":1}`, "{}", "error: EOF"}},
+		{name: "a long first header", limits: framing.Limits{MaxHeader: 64}, in: "Content-Type: " + x("x", 64) + "\n" +
+			frame, want: []string{"{}", "error: EOF"}},
+		{name: "a message in a cut frame", in: "Content-Length: 9\n\n{}", want: []string{"{}",
+			"error: the stream ended after 2 of 9 bytes"}},
+		{name: "cut in a block", in: frame + "Content-Length: 9\nX", want: []string{"{}",
+			"error: the stream ended inside a header block"}},
 		{name: "cut", in: frame + "Content-Length: 9\n\n{", want: []string{"{}",
 			"error: the stream ended after 1 of 9 bytes"}},
 	})
@@ -47,21 +56,71 @@ func TestResyncRead(t *testing.T) {
 
 // What is not a message is passed to the callback once, and in order.
 func TestResyncNoise(t *testing.T) {
-	var noise []string
-	c := framing.Resync(func(text []byte, framed bool) bool {
-		if framed && isObject(text, framed) {
-			return true
+	for in, want := range map[string][]string{
+		"a\nb Content-Length: 2\n\n{}{}\nContent-Length: 3\n\n}{}": {"a", "b ", "{}", "}{}"},
+		"Content-Length: 9\nX: y\nwarning!\n":                      {"Content-Length: 9\nX: y", "warning!"},
+		"Content-Length: 0\r\n\r\nContent-Type: x\n\n":             {"Content-Length: 0\n", "Content-Type: x\n"},
+		"Content-Length: 9\nX":                                     {"Content-Length: 9\nX"},
+		"Content-Length: 9\n\n":                                    {"Content-Length: 9\n"},
+		"Content-Length: 9\n\n[":                                   {"["},
+		"Content-Length: -1\nx: 1\n":                               {"Content-Length: -1", "x: 1"},
+		"Content-Length: 8000000000000\n\nx\n":                     {"Content-Length: 8000000000000\n", "x"},
+	} {
+		for _, deliver := range deliveries {
+			var noise []string
+			c := framing.Resync(func(text []byte, framed bool) bool {
+				if framed && isObject(text, framed) {
+					return true
+				}
+				noise = append(noise, string(text))
+				return false
+			}, nil)(deliver(strings.NewReader(in)), framing.Limits{})
+			readAll(t, c)
+			assert.DeepEqual(t, noise, want)
 		}
-		noise = append(noise, string(text))
-		return false
-	})(strings.NewReader("a\nb Content-Length: 2\n\n{}{}\nContent-Length: 3\n\n}{}"),
-		framing.Limits{})
-	assert.DeepEqual(t, readAll(t, c), []string{"{}", "error: EOF"})
-	assert.DeepEqual(t, noise, []string{"a", "b ", "{}", "}{}"})
+	}
+}
+
+// A frame or line over the limit is passed to the second callback as it arrives, whatever its size.
+func TestResyncSkipped(t *testing.T) {
+	large := strings.Repeat("0123456789", 20_000)
+	for in, want := range map[string]string{
+		"x\n" + large + "\r\n{}\n": "line " + large + "\r|",
+		large:                      "line " + large + "|",
+		"Content-Length: 200000\n\n" + large + "x\n":                "frame " + large + "|",
+		"Content-Length: 800000000000\n\n" + large:                  "frame " + large,
+		large[:101] + "\nContent-Length: 101\r\n\r\n" + large[:101]: "line " + large[:101] + "|frame " + large[:101] + "|",
+	} {
+		for how, deliver := range deliveries {
+			var got strings.Builder
+			begun := false
+			c := framing.Resync(func([]byte, bool) bool { return true },
+				func(part []byte, framed bool) {
+					if what := "line "; !begun {
+						if framed {
+							what = "frame "
+						}
+						got.WriteString(what)
+					}
+					begun = true
+					got.Write(part)
+				})(deliver(strings.NewReader(in)), framing.Limits{MaxFrame: 100, MaxHeader: 100})
+			for {
+				_, err := c.ReadFrame(nil)
+				if _, skipped := errors.AsType[*framing.FrameError](err); skipped {
+					begun = false
+					got.WriteByte('|')
+				} else if err != nil {
+					break
+				}
+			}
+			assert.Assert(t, got.String() == want, "%s: %.300q", how, got.String())
+		}
+	}
 }
 
 func TestResyncAppends(t *testing.T) {
-	frame, err := framing.Resync(isObject)(nil, framing.Limits{}).AppendFrame(nil, []byte("{}"))
+	frame, err := framing.Resync(isObject, nil)(nil, framing.Limits{}).AppendFrame(nil, []byte("{}"))
 	assert.NilError(t, err)
 	assert.Equal(t, string(frame), "Content-Length: 2\r\n\r\n{}")
 }
@@ -73,6 +132,6 @@ func FuzzResync(f *testing.F) {
 		limits := framing.Limits{MaxFrame: 1 + limit&0xfffff, MaxHeader: 128}
 		fuzzReads(t, framing.Resync(func(text []byte, framed bool) bool {
 			return framed || json.Valid(text)
-		}), in, limits, chunk)
+		}, nil), in, limits, chunk)
 	})
 }

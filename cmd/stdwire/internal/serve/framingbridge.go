@@ -121,7 +121,7 @@ func (b *framingBridge) clientToServer(to io.Writer, _ io.Reader) error {
 
 // serverToClient copies messages of the server to the client.
 func (b *framingBridge) serverToClient(to io.Writer, from io.Reader) error {
-	return b.pass("server", to, framing.Resync(b.isMessage)(from, framing.Limits{}),
+	return b.pass("server", to, framing.Resync(b.isMessage, nil)(from, framing.Limits{}),
 		func(dst, message []byte) ([]byte, error) {
 			<-b.known
 			return appendMessage(dst, b.client, message)

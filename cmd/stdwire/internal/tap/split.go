@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"hash"
-	"strconv"
+	"io"
+	"iter"
 
+	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -19,174 +22,133 @@ type rawFrame struct {
 	partial  bool   // the stream ended within it
 }
 
-// A frameSplitter splits a stream that is written to it in chunks into frames. Unlike the codecs of
-// package framing it does not read, and does not fail: a frame starts with a header block if its
-// first line looks like one, and otherwise is a line. A malformed header block is a frame of its
-// own.
+// A frameSplitter splits a stream that is written to it in chunks into frames: those of
+// [framing.Resync], lines, and header blocks without a valid length. If a Content-Length frame is
+// not JSON, the frames in it are emitted after it.
 type frameSplitter struct {
 	limit int
 	emit  func(rawFrame)
 
-	begun bool // a frame was emitted
-	state splitState
-	buf   []byte    // the current line, header block or body, up to limit
-	size  int64     // of the whole line, block or body
-	sum   hash.Hash // of the whole line, block or body, once it exceeds limit
-	line  int       // start of the header block's last line in buf
-	left  int64     // rest of the body, -1 while its length is unknown
+	next  func() (struct{}, bool) // runs the codec until it has read chunk; nil before the first
+	chunk []byte                  // what the codec has not read yet
+	ended bool
+	last  *rawFrame // of a stream that has ended, not emitted yet
+
+	// A frame over limit that is being read:
+	head []byte // up to limit
+	sum  hash.Hash
+	long rawFrame // its size and byLength
 }
-
-type splitState uint8
-
-const (
-	inLine splitState = iota
-	inHeader
-	inBody
-)
-
-// maxHeader is the maximum size of a header block.
-const maxHeader = 4 << 10
 
 // write processes the next chunk.
 func (s *frameSplitter) write(p []byte) {
-	for len(p) > 0 {
-		if s.state == inBody {
-			n := min(s.left, int64(len(p)))
-			s.append(p[:n])
-			p = p[n:]
-			if s.left -= n; s.left == 0 {
-				s.flush(rawFrame{byLength: true})
-			}
-			continue
-		}
-		i := bytes.IndexByte(p, '\n')
-		if i < 0 {
-			s.append(p)
-			if s.state == inHeader && s.size > maxHeader {
-				s.state = inLine
-			}
-			return
-		}
-		chunk := p[:i]
-		p = p[i+1:]
-		if s.state == inHeader {
-			s.headerLine(chunk)
-			continue
-		}
-		s.append(chunk)
-		switch line := trimCR(s.buf); {
-		case s.sum == nil && len(bytes.Trim(line, " \t")) == 0:
-			s.reset()
-		case s.sum == nil && isHeader(line):
-			s.state, s.left, s.line = inHeader, -1, 0
-			s.endHeaderLine()
-		default:
-			s.flush(rawFrame{})
-		}
+	if s.next == nil {
+		s.next, _ = iter.Pull(s.run) // end ends it
 	}
+	s.chunk = p
+	s.next()
 }
 
 // whole emits a frame that has no line end and no header.
-func (s *frameSplitter) whole(payload []byte) {
-	s.append(payload)
-	s.flush(rawFrame{})
-}
-
-// headerLine adds the rest of a line to a header block.
-func (s *frameSplitter) headerLine(chunk []byte) {
-	s.append(chunk)
-	if s.size > maxHeader {
-		s.flush(rawFrame{})
-		return
-	}
-	s.endHeaderLine()
-}
-
-// endHeaderLine evaluates the last line of a header block, which is complete.
-func (s *frameSplitter) endHeaderLine() {
-	line := trimCR(s.buf[s.line:])
-	switch {
-	case len(line) == 0 && s.left > 0:
-		left := s.left
-		s.reset()
-		s.state, s.left = inBody, left
-		return
-	case len(line) == 0: // no length, or an empty body
-		s.flush(rawFrame{})
-		return
-	}
-	name, value, ok := bytes.Cut(line, []byte{':'})
-	if ok && bytes.EqualFold(name, []byte("Content-Length")) {
-		s.left, ok = parseLength(bytes.TrimSpace(value))
-	}
-	if !ok {
-		s.flush(rawFrame{})
-		return
-	}
-	s.append([]byte{'\n'})
-	s.line = len(s.buf)
-}
-
-func parseLength(digits []byte) (int64, bool) {
-	n, err := strconv.ParseUint(string(digits), 10, 62)
-	return int64(n), err == nil
-}
-
-// isHeader reports whether a line can start a header block. No JSON text can start like one.
-func isHeader(line []byte) bool {
-	name, _, ok := bytes.Cut(line, []byte{':'})
-	return ok && (bytes.EqualFold(name, []byte("Content-Length")) ||
-		bytes.EqualFold(name, []byte("Content-Type")))
-}
-
-func trimCR(line []byte) []byte { return bytes.TrimSuffix(line, []byte{'\r'}) }
-
-// append adds to the current line, header block or body.
-func (s *frameSplitter) append(p []byte) {
-	s.size += int64(len(p))
-	if s.sum == nil && s.size > int64(s.limit) {
-		room := s.limit - len(s.buf)
-		s.buf = append(s.buf, p[:room]...)
-		s.sum = sha256.New()
-		s.sum.Write(s.buf) // never fails
-		p = p[room:]
-	}
-	if s.sum != nil {
-		s.sum.Write(p)
-		return
-	}
-	s.buf = append(s.buf, p...)
-}
-
-// flush emits the current frame.
-func (s *frameSplitter) flush(f rawFrame) {
-	whole := s.buf
-	if !f.byLength && s.sum == nil {
-		whole = trimCR(bytes.TrimSuffix(whole, []byte{'\n'}))
-		s.size -= int64(len(s.buf) - len(whole))
-	}
-	if !s.begun { // the sides skip a byte order mark there, too
-		s.begun, whole = true, jsonscan.TrimBOM(whole)
-	}
-	f.payload, f.size = whole, s.size
-	if s.sum != nil {
-		f.sha256 = hex.EncodeToString(s.sum.Sum(nil))
-	}
-	s.emit(f)
-	s.reset()
-}
-
-func (s *frameSplitter) reset() {
-	const keep = 64 << 10 // bytes of buf to keep for the next frame
-	if cap(s.buf) > keep {
-		s.buf = nil
-	}
-	s.state, s.buf, s.size, s.sum, s.line, s.left = inLine, s.buf[:0], 0, nil, 0, 0
-}
+func (s *frameSplitter) whole(payload []byte) { s.frame(jsonscan.TrimBOM(payload), false) }
 
 // end emits the frame in which the stream ended. A last line without line end is a frame.
 func (s *frameSplitter) end() {
-	if s.size > 0 || s.state == inBody {
-		s.flush(rawFrame{partial: s.state != inLine, byLength: s.state == inBody})
+	if s.ended = true; s.next != nil {
+		s.next()
 	}
+}
+
+// run reads the chunks with a codec until the stream ends. It yields when it needs the next one.
+func (s *frameSplitter) run(yield func(struct{}) bool) {
+	codec := framing.Resync(s.isFrame, s.add)(&chunkReader{s, yield},
+		framing.Limits{MaxFrame: s.limit})
+	var buf []byte
+	for {
+		var err error
+		buf, err = codec.ReadFrame(buf)
+		if _, skipped := errors.AsType[*framing.FrameError](err); err == nil || skipped {
+			s.flushLong()
+			const keep = 64 << 10 // bytes of buf to keep for the next frame
+			if cap(buf) > keep {
+				buf = nil
+			}
+			continue
+		}
+		if s.flushLong(); s.last != nil {
+			s.last.partial = err != io.EOF
+			s.emit(*s.last)
+		}
+		return
+	}
+}
+
+// isFrame emits a line or a payload. It reports whether no frame is to be searched for in it.
+func (s *frameSplitter) isFrame(text []byte, framed bool) bool {
+	s.frame(text, framed)
+	return !framed || isJSON(text)
+}
+
+// frame emits a frame that is read whole, or keeps it if it may be that in which the stream ended.
+func (s *frameSplitter) frame(text []byte, framed bool) {
+	f := rawFrame{payload: text, size: int64(len(text)), byLength: framed}
+	if len(text) > s.limit {
+		sum := sha256.Sum256(text)
+		f.payload, f.sha256 = text[:s.limit], hex.EncodeToString(sum[:])
+	}
+	s.pass(f)
+}
+
+// pass emits a frame. After the end of the stream it emits the one before: only then is it known
+// whether the stream ended within the last one.
+func (s *frameSplitter) pass(f rawFrame) {
+	if !s.ended {
+		s.emit(f)
+		return
+	}
+	if s.last != nil {
+		s.emit(*s.last)
+	}
+	f.payload = bytes.Clone(f.payload)
+	s.last = &f
+}
+
+// add adds a part of a frame over limit.
+func (s *frameSplitter) add(part []byte, framed bool) {
+	if s.sum == nil {
+		s.sum = sha256.New()
+	}
+	s.sum.Write(part) // never fails
+	s.head = append(s.head, part[:min(len(part), s.limit-len(s.head))]...)
+	s.long.size, s.long.byLength = s.long.size+int64(len(part)), framed
+}
+
+// flushLong emits the frame over limit, if one was read.
+func (s *frameSplitter) flushLong() {
+	if s.sum == nil {
+		return
+	}
+	if s.long.payload = s.head; s.long.size > int64(s.limit) {
+		s.long.sha256 = hex.EncodeToString(s.sum.Sum(nil))
+	}
+	f := s.long
+	s.head, s.sum, s.long = nil, nil, rawFrame{}
+	s.pass(f)
+}
+
+// A chunkReader reads the chunks of a frameSplitter.
+type chunkReader struct {
+	s     *frameSplitter
+	yield func(struct{}) bool
+}
+
+func (r *chunkReader) Read(p []byte) (int, error) {
+	for len(r.s.chunk) == 0 {
+		if r.s.ended || !r.yield(struct{}{}) {
+			return 0, io.EOF
+		}
+	}
+	n := copy(p, r.s.chunk)
+	r.s.chunk = r.s.chunk[n:]
+	return n, nil
 }
