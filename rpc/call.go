@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/buffer"
@@ -89,8 +88,8 @@ func (p *Peer) addPending(c *Call) (err error) {
 		switch {
 		case s.closed:
 			err = &closedError{s.err}
-		case s.remoteClosed:
-			err = &closedError{io.EOF}
+		case s.remoteEnd != nil:
+			err = &closedError{s.remoteEnd}
 		case len(s.pending) >= p.o.Limits.MaxPending:
 			err = fmt.Errorf("%d calls wait for an answer already: %w", len(s.pending), ErrBusy)
 		default:

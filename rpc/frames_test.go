@@ -116,6 +116,34 @@ func TestStreams(t *testing.T) {
 	}
 }
 
+// A stream that loses its frames does not lose the response to an earlier request, as the end of a
+// stream does not.
+func TestFramesLostDuringRequest(t *testing.T) {
+	release := make(chan bool, 1)
+	o := rpc.Options{Framing: framing.ContentLength, Drain: time.Minute,
+		Handler: func(_ context.Context, req *rpc.Request) (any, error) {
+			<-release
+			return req.Method, nil
+		}}
+	onWireOf(t, func(*testing.T) rpc.Options {
+		release = make(chan bool, 1)
+		return o
+	}, func(t *testing.T, w *wire) {
+		call, err := w.peer.Start(t.Context(), "unanswered", nil)
+		assert.NilError(t, err)
+		w.answers()
+		w.send(request("1", "slow"))
+		w.write("log\n")
+		w.expect()
+		release <- true
+		w.expect(result("1", `"slow"`))
+		_, lost := errors.AsType[*framing.SyncError](w.peer.Wait())
+		assert.Assert(t, lost)
+		_, lost = errors.AsType[*framing.SyncError](call.Wait(t.Context(), nil))
+		assert.Assert(t, lost)
+	})
+}
+
 // A result that is too large for a frame, or that the framing cannot carry, fails only that
 // request.
 func TestResponseTooLarge(t *testing.T) {

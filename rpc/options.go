@@ -37,8 +37,9 @@ type Options struct {
 	// still gets them. It is for a peer whose libraries may print into the stream.
 	IgnoreMalformed bool
 	// Drain is how long handlers may run on, and responses may wait to be written, after the other
-	// side has closed the stream, as when a shell pipes requests into a server. Zero means 1.5 s. A
-	// negative value cancels handlers at once and drops responses that are not written yet.
+	// side has closed the stream, as when a shell pipes requests into a server, or has written
+	// bytes in which no frame begins (*framing.SyncError). Zero means 1.5 s. A negative value
+	// cancels handlers at once and drops responses that are not written yet.
 	Drain time.Duration
 	Hooks Hooks
 	// Context is the parent of every handler's context. Nil means [context.Background]. The peer

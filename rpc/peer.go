@@ -58,13 +58,13 @@ type state struct {
 	waking        bool  // a worker has been woken and has not looked at ready yet
 	idleWorkers   []worker
 
-	refusing     bool          // this side shuts down or the other side has closed
-	idle         chan struct{} // closed when refusing is true and active is 0
-	remoteClosed bool          // the other side has closed: no call will get a response
-	closed       bool
-	err          error       // why the connection ended; nil if this side closed it
-	readerDone   bool        // the reader has ended
-	readerTimer  *time.Timer // runs from when the stream is closed until the reader has ended
+	refusing    bool          // this side shuts down or the other side has closed
+	idle        chan struct{} // closed when refusing is true and active is 0
+	remoteEnd   error         // io.EOF or a *framing.SyncError: no call will get a response
+	closed      bool
+	err         error       // why the connection ended; nil if this side closed it
+	readerDone  bool        // the reader has ended
+	readerTimer *time.Timer // runs from when the stream is closed until the reader has ended
 }
 
 // update calls f with the state, under the lock. f must not block: no I/O, no handler, no hook.
@@ -143,8 +143,8 @@ func (p *Peer) run() {
 				s.readerTimer.Stop()
 			}
 		})
-		if err == io.EOF {
-			p.drain()
+		if _, lost := errors.AsType[*framing.SyncError](err); lost || err == io.EOF {
+			p.drain(err)
 		}
 		p.fail(err)
 		p.end()
@@ -185,12 +185,12 @@ func (p *Peer) awaitReader() {
 	})
 }
 
-// drain lets handlers finish after the other side has closed the stream for writing: it may still
-// read the responses. Calls of this side fail at once.
-func (p *Peer) drain() {
-	gone := &closedError{io.EOF}
+// drain lets handlers finish after the other side has closed the stream for writing, or has written
+// what is no frame: it may still read the responses. Calls of this side fail at once.
+func (p *Peer) drain(end error) {
+	gone := &closedError{end}
 	p.update(func(s *state) {
-		s.refusing, s.remoteClosed = true, true
+		s.refusing, s.remoteEnd = true, end
 		for _, in := range s.inflight {
 			if in.detached {
 				in.request.cancel(gone)
@@ -234,8 +234,8 @@ func (p *Peer) fail(err error) {
 	first := false
 	p.update(func(s *state) {
 		first = !s.closed
-		if s.remoteClosed && err != nil {
-			err = io.EOF // a failed Write is a consequence
+		if s.remoteEnd != nil && err != nil {
+			err = s.remoteEnd // a failed Write is a consequence
 		}
 		if first {
 			s.closed, s.refusing, s.err = true, true, err

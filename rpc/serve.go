@@ -49,8 +49,8 @@ func (r *Request) Detach() {
 	}
 	p.update(func(s *state) {
 		r.in.detached = true
-		if s.remoteClosed {
-			r.in.request.cancel(&closedError{io.EOF})
+		if s.remoteEnd != nil {
+			r.in.request.cancel(&closedError{s.remoteEnd})
 		}
 		if r.in.holdsSlot {
 			r.in.holdsSlot = false

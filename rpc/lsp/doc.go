@@ -10,7 +10,8 @@
 //		Handler:      router.Serve,
 //	})
 //
-// The program in internal/examples/languageserver is a whole server.
+// A client that starts a server uses [ServerOutput] in place of framing.ContentLength. The program
+// in internal/examples/languageserver is a whole server.
 package lsp
 
 // The error codes that LSP adds (LSP 3.17, "Response Message").
