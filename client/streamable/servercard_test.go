@@ -37,6 +37,10 @@ func TestServerCard(t *testing.T) {
 	assert.Equal(t, seen[0].Method+" "+seen[0].URL.String(), "GET /a/mcp/server-card")
 	assert.Equal(t, seen[0].Header.Get("Authorization"), "")
 	assert.Equal(t, seen[0].Header.Get("Accept"), mcp.ServerCardType)
+	body = "\uFEFF" + body
+	_, err = o.ServerCard(t.Context(), endpoint)
+	assert.NilError(t, err)
+	seen = seen[:1]
 	contentType, body = "application/ai-catalog+json; charset=utf-8",
 		`{"specVersion":"1.0","entries":[{"identifier":"x","type":"y","url":"z"}]}`
 	catalog, err := o.Catalog(t.Context(), endpoint)

@@ -74,6 +74,15 @@ func TestCalls(t *testing.T) {
 	assert.Equal(t, s.ask(t, "POST", "/v1/old", `{"params":null}`).Code, 200)
 }
 
+// A body may begin with a byte order mark.
+func TestByteOrderMark(t *testing.T) {
+	s := newSurface(notes(t), api.Options{})
+	plain := s.call(t, "note", `{"action":"list"}`)
+	marked := s.call(t, "note", "\uFEFF"+`{"action":"list"}`)
+	assert.Equal(t, marked.Code, plain.Code)
+	assert.Equal(t, marked.Body.String(), plain.Body.String())
+}
+
 func TestBodiesThatAreRefused(t *testing.T) {
 	s := newSurface(notes(t), api.Options{})
 	for body, want := range map[string]string{

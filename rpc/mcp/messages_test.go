@@ -156,7 +156,7 @@ func TestNewInputRequest(t *testing.T) {
 	got, err = Marshal(r)
 	assert.NilError(t, err)
 	assert.Equal(t, string(got), `{"method":"roots/list"}`)
-	_, err = NewInputRequest(MethodElicit, PromptMessage{})
+	_, err = NewInputRequest(MethodElicit, PromptMessage{Content: (*TextContent)(nil)})
 	assert.ErrorContains(t, err, "content")
 }
 

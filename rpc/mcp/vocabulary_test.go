@@ -225,7 +225,8 @@ func TestMeta(t *testing.T) {
 	assert.DeepEqual(t, m,
 		Meta{MetaProtocolVersion: json.RawMessage(`"2026-07-28"`),
 			MetaClientCapabilities: json.RawMessage(`{}`)})
-	assert.ErrorContains(t, m.Set("k", PromptMessage{}), `_meta["k"]`)
+	assert.ErrorContains(t, m.Set("k", PromptMessage{Content: (*TextContent)(nil)}),
+		`_meta["k"]`)
 	_, has := m["k"]
 	assert.Assert(t, !has)
 

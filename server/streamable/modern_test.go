@@ -112,6 +112,8 @@ func TestModernStatuses(t *testing.T) {
 				`"isError":true,"resultType":"complete","_meta":{` + serverInfo + `}}}`},
 		"No JSON": {`{"jsonrpc":`, version, 400,
 			`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"invalid JSON at byte 11: a value is missing"}}`},
+		"A byte order mark": {"\uFEFF" + `{"jsonrpc":"2.0","id":7}`, version, 400,
+			`{"jsonrpc":"2.0","id":7,"error":{"code":-32600,"message":"a message has a method, or a result or an error"}}`},
 		"No message": {`{"jsonrpc":"2.0","id":7}`, version, 400,
 			`{"jsonrpc":"2.0","id":7,"error":{"code":-32600,"message":"a message has a method, or a result or an error"}}`},
 		"A response": {`{"jsonrpc":"2.0","id":7,"result":{}}`, version, 400,

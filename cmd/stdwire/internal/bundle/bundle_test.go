@@ -296,6 +296,8 @@ func TestManifest(t *testing.T) {
 		_, err := ParseManifest([]byte(tt.text))
 		assert.Check(t, err != nil && strings.Contains(err.Error(), tt.want), "%v\nwant %s", err, tt.want)
 	}
+	_, err := ParseManifest([]byte("\uFEFF" + manifest))
+	assert.NilError(t, err)
 	m, err := ParseManifest([]byte(change("manifest_version", "dxt_version")))
 	assert.NilError(t, err)
 	assert.Equal(t, m.Version, "0.3")

@@ -174,7 +174,7 @@ func partialSuccess(body []byte) string {
 			ErrorMessage       string          `json:"errorMessage"`
 		} `json:"partialSuccess"`
 	}
-	if json.Unmarshal(body, &response) != nil {
+	if json.Unmarshal(jsonscan.TrimBOM(body), &response) != nil {
 		return ""
 	}
 	p := response.PartialSuccess

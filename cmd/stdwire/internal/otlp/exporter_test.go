@@ -256,6 +256,7 @@ func TestResponses(t *testing.T) {
 		{`{"partialSuccess":{}}`, ""},
 		{strings.Repeat(" ", 1<<20) + `{"partialSuccess":{"rejectedSpans":"3"}}`, ""},
 		{`{"partialSuccess":{"rejectedSpans":"3"}}`, "rejected=3"},
+		{"\uFEFF" + `{"partialSuccess":{"rejectedSpans":"3"}}`, "rejected=3"},
 		{`{"partialSuccess":{"rejectedSpans":3,"errorMessage":"too\u001b[31m old"}}`,
 			`rejected="3: too old"`},
 		{`{"partialSuccess":{"rejectedSpans":"x","errorMessage":"` + strings.Repeat("long", 10000) +

@@ -125,3 +125,13 @@ func TestParse(t *testing.T) {
 			"%s: %v", tt.text, err)
 	}
 }
+
+// A description may begin with a byte order mark.
+func TestByteOrderMark(t *testing.T) {
+	want, err := Parse([]byte(described))
+	assert.NilError(t, err)
+	got, err := Parse([]byte("\uFEFF" + described))
+	assert.NilError(t, err)
+	assert.Equal(t, got.Name, want.Name)
+	assert.Equal(t, len(got.Packages), len(want.Packages))
+}

@@ -1,9 +1,11 @@
 package web
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/internal/httpdeadline"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -20,7 +23,7 @@ const maxBody = 32 << 20
 // decode decodes the body of a request. If it is invalid, decode answers and returns false.
 func decode(w http.ResponseWriter, r *http.Request, into any) bool {
 	deadline := httpdeadline.New(w, r)
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+	d := json.NewDecoder(withoutBOM(http.MaxBytesReader(w, r.Body, maxBody)))
 	d.DisallowUnknownFields()
 	err := d.Decode(into)
 	deadline.BodyRead()
@@ -29,6 +32,15 @@ func decode(w http.ResponseWriter, r *http.Request, into any) bool {
 		return false
 	}
 	return true
+}
+
+// withoutBOM returns a reader of in without a byte order mark at its start.
+func withoutBOM(in io.Reader) io.Reader {
+	b := bufio.NewReader(in)
+	if start, _ := b.Peek(3); len(jsonscan.TrimBOM(start)) < len(start) {
+		_, _ = b.Discard(len(start))
+	}
+	return b
 }
 
 // answer answers with a value as JSON.
