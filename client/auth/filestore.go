@@ -88,7 +88,7 @@ func (s FileStore) read(path string) (*Credentials, error) {
 	}
 	defer f.Close()
 	switch {
-	case othersHaveAccess(info):
+	case userfile.OthersMay(info) != 0:
 		return nil, fmt.Errorf("%s: not used because other users can access it: "+
 			"log in again, or run chmod 600 if the file is yours", path)
 	case info.Size() > maxFile:
@@ -109,11 +109,6 @@ func (s FileStore) read(path string) (*Credentials, error) {
 		return nil, fmt.Errorf("%s: not used because its name does not match its content", path)
 	}
 	return c, nil
-}
-
-// othersHaveAccess reports whether users other than the file's owner have any permission.
-func othersHaveAccess(info fs.FileInfo) bool {
-	return atomicfile.Permissions && info.Mode().Perm()&0o077 != 0
 }
 
 // path returns the file name for a key.
@@ -137,7 +132,7 @@ func (s FileStore) Put(c Credentials) error {
 	}
 	path := s.path(c.Key)
 	if info, err := os.Lstat(path); err == nil &&
-		(!info.Mode().IsRegular() || othersHaveAccess(info)) {
+		(!info.Mode().IsRegular() || userfile.OthersMay(info) != 0) {
 		// A replacement would inherit its permissions, or follow a link.
 		if err := atomicfile.Remove(path); err != nil {
 			return err

@@ -191,7 +191,7 @@ var layers = []struct {
 		"dispatch/schema", "rpc", "rpc/mcp", "client", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/arguments",
 	}},
-	{"cmd/stdwire/internal/socket", []string{"internal/near"}},
+	{"cmd/stdwire/internal/socket", []string{"internal/near", "internal/userfile"}},
 	{"cmd/stdwire/internal/target", []string{
 		"internal/form", "internal/userfile", "internal/httptoken", "internal/httpurl",
 		"internal/atomicfile", "internal/child", "internal/jsonscan", "internal/printable", "internal/near", "internal/shellwords",

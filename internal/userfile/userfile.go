@@ -10,6 +10,8 @@
 //     path that is watched. The file must be a regular one. Opening it never blocks and has no
 //     effect on a device; a FIFO, a device, a socket and a directory are a [*NotRegularError].
 //
+// [ReadSecret] and [OthersMay] check that other users have no access to a file.
+//
 // Functions that return a content take the maximum number of its bytes, and fail with a
 // [*TooLargeError] for more.
 package userfile

@@ -31,7 +31,7 @@ func Open(ctx context.Context, args []string) (io.ReadWriteCloser, error) {
 	case "stdio":
 		return rpc.Stdio(), nil
 	case "pipe":
-		stream, err = openPipe(ctx, address)
+		stream, err = dialPipe(ctx, address)
 	case "socket":
 		var d net.Dialer
 		stream, err = d.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", address))

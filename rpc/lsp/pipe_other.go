@@ -8,8 +8,8 @@ import (
 	"net"
 )
 
-// openPipe connects to a Unix socket.
-func openPipe(ctx context.Context, name string) (io.ReadWriteCloser, error) {
+// dialPipe connects to a Unix socket.
+func dialPipe(ctx context.Context, name string) (io.ReadWriteCloser, error) {
 	var d net.Dialer
 	return d.DialContext(ctx, "unix", name)
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/internal/atomicfile"
+	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 // maxTrusted is the maximum number of entries of a [Store].
@@ -173,7 +174,7 @@ func (st *Store) read() ([]trustEntry, error) {
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case atomicfile.Permissions && info.Mode().Perm()&0o022 != 0:
+	case userfile.OthersMay(info)&0o022 != 0:
 		return nil, fmt.Errorf(
 			"%s is writable by other users; check its content, then run chmod 600 on it", st.Path)
 	}

@@ -60,7 +60,7 @@ func readAuditKey(path string) ([]byte, error) {
 	case info.Size() != auditKeySize:
 		return nil, fmt.Errorf("%s is not a key of an audit log: remove it to have a new one created",
 			path)
-	case atomicfile.Permissions && info.Mode().Perm()&0o077 != 0:
+	case userfile.OthersMay(info) != 0:
 		return nil, fmt.Errorf(
 			"%s can be read by others, who could verify guessed values: chmod 600 it, or remove it", path)
 	}

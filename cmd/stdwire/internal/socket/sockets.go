@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 // maxSocketPath is the maximum length of the path of a socket in bytes: Linux allows 107, macOS and
@@ -104,9 +106,9 @@ func checkPrivate(dir string) error {
 		return err
 	case !info.IsDir():
 		return fmt.Errorf("%s is not a directory", dir)
-	case !isOwn(info):
+	case !userfile.IsOwn(info):
 		return fmt.Errorf("%s belongs to another user", dir)
-	case !isPrivate(info):
+	case userfile.OthersMay(info) != 0:
 		return fmt.Errorf("%s is accessible to other users: check its content, and run chmod 700 on it", dir)
 	}
 	return nil

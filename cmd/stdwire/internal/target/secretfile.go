@@ -26,15 +26,7 @@ func ReadToken(path string) (string, error) {
 
 // ReadSecret reads a file of at most 64 KiB, which has to be protected from other users.
 func ReadSecret(path string) ([]byte, error) {
-	f, info, err := userfile.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if exposed(info) {
-		return nil, fmt.Errorf("%s can be read or changed by others: chmod 600 %[1]s", path)
-	}
-	return userfile.Text(userfile.ReadAll(f, path, maxToken))
+	return userfile.Text(userfile.ReadSecret(path, maxToken))
 }
 
 // ParseToken returns the token in the content of a file.
