@@ -19,19 +19,6 @@ type Server struct {
 	Connect func(ctx context.Context, session string, o client.Options) (*client.Client, error)
 	// Options are the options of the client. The Manager sets Name to the ID.
 	Options client.Options
-	// Digest, if set, identifies the definition of the server. A gateway caches the server's lists
-	// while it is the same. The Manager ignores it.
-	Digest string
-	// Source, if set, says where the definition of the server is, as in the path of a configuration
-	// file. A gateway keeps pins by ID and Source. The Manager ignores it.
-	Source string
-	// Filter selects the tools that a gateway offers. The Manager only checks it.
-	Filter Filter
-
-	// MaxArguments and MaxResult limit the bytes of the arguments of a call of a tool or prompt,
-	// and of the result of a call or read, through a gateway; 0 means 8 MiB. A message over
-	// Options.Limits.MaxFrame cannot be received. The Manager ignores MaxArguments and MaxResult.
-	MaxArguments, MaxResult int
 
 	// Disabled prevents the start of the server until [Manager.Enable].
 	Disabled bool

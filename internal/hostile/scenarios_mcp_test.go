@@ -605,11 +605,11 @@ func gatewayScenario(run *scenarioRun) {
 		}},
 		Logger: run.logger("client/host/gateway.Options.Logger"),
 	}.New(front)
-	run.must(g.Add(host.Server{ID: "up",
+	run.must(g.Add(gateway.Upstream{Server: host.Server{ID: "up",
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 			_, conn := upstream(run)
 			return o.Connect(ctx, client.Stream(conn))
-		}}))
+		}}}))
 	g.Settle(run.ctx)
 	here, there := net.Pipe()
 	go func() { _ = front.Serve(run.ctx, there) }()
@@ -620,10 +620,10 @@ func gatewayScenario(run *scenarioRun) {
 		run.wait(written)
 	}
 	if run.name == "client/host/gateway.Options.Logger" {
-		_ = g.Add(host.Server{ID: "dead",
+		_ = g.Add(gateway.Upstream{Server: host.Server{ID: "dead",
 			Connect: func(context.Context, string, client.Options) (*client.Client, error) {
 				return nil, io.EOF
-			}})
+			}}})
 		g.Settle(run.ctx)
 	}
 	_ = c.Close()

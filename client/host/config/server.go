@@ -45,7 +45,7 @@ type Server struct {
 	IdleStop     time.Duration // the time without calls after which the server is stopped
 	PerSession   bool          // each session gets a process of its own
 	Required     bool          // a gateway is not ready while the server cannot be used
-	// MaxArguments and MaxResult limit the bytes of a call through a gateway: see [host.Server].
+	// MaxArguments and MaxResult limit the bytes of a call through a gateway: see gateway.Upstream.
 	MaxArguments, MaxResult int
 
 	Disabled bool // it must not be started

@@ -117,12 +117,13 @@ func withAppFixture(t *testing.T, o gateway.Options,
 					w.gateway = o.New(w.downstream)
 					for _, id := range []string{"a", "b"} {
 						s := appServer(t, id)
-						assert.NilError(t, w.gateway.Add(host.Server{ID: id,
-							Options: client.Options{Era: up, Logger: quiet},
-							Connect: func(ctx context.Context, _ string,
-								o client.Options) (*client.Client, error) {
-								return o.Connect(ctx, w.pipe(s))
-							}}))
+						assert.NilError(t,
+							w.gateway.Add(gateway.Upstream{Server: host.Server{ID: id,
+								Options: client.Options{Era: up, Logger: quiet},
+								Connect: func(ctx context.Context, _ string,
+									o client.Options) (*client.Client, error) {
+									return o.Connect(ctx, w.pipe(s))
+								}}}))
 					}
 					time.Sleep(5 * time.Second)
 					test(t, w, func(o client.Options, f func(*client.Client)) {
@@ -351,7 +352,8 @@ func TestAppsArePinned(t *testing.T) {
 		o.Pins, o.Logger = lock, quiet
 		g := o.New(downstream)
 		defer g.Close()
-		assert.NilError(t, g.Add(host.Server{ID: "a", Connect: connectUp}))
+		assert.NilError(t, g.Add(gateway.Upstream{Server: host.Server{ID: "a",
+			Connect: connectUp}}))
 		g.Settle(t.Context())
 		c := mcptest.Connect(t, downstream, client.Options{Extensions: uiClient})
 		result, err := c.ReadResource(t.Context(), "ui://a/board/page.html")

@@ -36,11 +36,12 @@ func TestCallWaitsForFirstStart(t *testing.T) {
 			time.Sleep(20 * time.Second)
 			return connect(ctx, session, o)
 		}
-		broken := host.Server{ID: "broken",
+		broken := gateway.Upstream{Server: host.Server{ID: "broken",
 			Connect: func(context.Context, string, client.Options) (*client.Client, error) {
 				return nil, errors.New("boom")
-			}}
-		off := host.Server{ID: "off", Disabled: true, Connect: broken.Connect}
+			}}}
+		off := gateway.Upstream{Server: host.Server{ID: "off", Disabled: true,
+			Connect: broken.Connect}}
 		d := dispatch.NewDispatcher(catalog,
 			dispatch.Options{Logger: quiet, Missing: w.gateway.AwaitOperation})
 		operate := func(ctx context.Context, name string) dispatch.Envelope {

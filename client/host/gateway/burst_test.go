@@ -15,6 +15,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -73,14 +74,14 @@ func TestBurstOfChanges(t *testing.T) {
 		assert.NilError(t, err)
 		<-heard
 		assert.NilError(t,
-			w.gateway.Add(host.Server{ID: "late",
+			w.gateway.Add(gateway.Upstream{Server: host.Server{ID: "late",
 				Options: client.Options{Era: mcp.Legacy, Logger: quiet},
 				Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client,
 					error) {
 					near, far := net.Pipe()
 					w.serving.Go(func() { serveLateTools(far) })
 					return o.Connect(ctx, client.Stream(near))
-				}}))
+				}}}))
 		time.Sleep(time.Minute)
 		assert.Equal(t, len(heard), 1)
 		assert.Equal(t, <-heard, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)

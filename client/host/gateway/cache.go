@@ -18,7 +18,7 @@ const maxCacheSize = 16 << 20
 // cachedLists are the lists of a server from an earlier run, which are offered without starting it.
 // A list that could not be fetched is absent.
 type cachedLists struct {
-	Digest    string            `json:"digest"` // host.Server.Digest; a change invalidates the lists
+	Digest    string            `json:"digest"` // Upstream.Digest; a change invalidates the lists
 	Name      string            `json:"name"`   // serverInfo.name
 	Tools     []json.RawMessage `json:"tools,omitzero"`
 	Prompts   []json.RawMessage `json:"prompts,omitzero"`
@@ -38,7 +38,7 @@ func readCache(path string) (lists cachedLists, text []byte, ok bool) {
 }
 
 // CachedTools returns the cached tools of a server, for a program that suggests names. It does not
-// start the server. dir and digest are the Options.CacheDir and host.Server.Digest of the gateway
+// start the server. dir and digest are the Options.CacheDir and Upstream.Digest of the gateway
 // that has listed the server. CachedTools returns nil if there are no cached tools or the file is
 // invalid.
 func CachedTools(dir, id, digest string) (tools []*mcp.Tool) {

@@ -11,7 +11,6 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/client"
-	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/client/mcptest"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -19,7 +18,7 @@ import (
 )
 
 // reopen replaces the gateway by one with these options.
-func (w *fixture) reopen(o gateway.Options, s host.Server) {
+func (w *fixture) reopen(o gateway.Options, s gateway.Upstream) {
 	w.t.Helper()
 	w.gateway.Close()
 	o.Logger = quiet

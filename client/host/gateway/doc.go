@@ -4,7 +4,7 @@
 //	s := server.New(server.Info{Name: "all", Version: "1"}, catalog)
 //	g := gateway.New(s)
 //	defer g.Close()
-//	err := g.Add(host.Server{ID: "files", Connect: …})
+//	err := g.Add(gateway.Upstream{Server: host.Server{ID: "files", Connect: …}})
 //	err = s.ServeStdio(ctx)
 //
 // # The flow of a call
@@ -22,7 +22,7 @@
 //
 // # Limits
 //
-//	arguments, result of a call    8 MiB each (host.Server.MaxArguments, MaxResult)
+//	arguments, result of a call    8 MiB each (Upstream.MaxArguments, MaxResult)
 //	call without progress          10 min (client.Options.CallTimeout)
 //	wait for a restarting server   5 s
 //	start and lists of a server    2 min
@@ -152,7 +152,7 @@
 //
 // # Control
 //
-// Arguments and results over host.Server.MaxArguments and MaxResult are refused. Options.Before and
+// Arguments and results over Upstream.MaxArguments and MaxResult are refused. Options.Before and
 // After inspect each tool call, change it or refuse it. Options.Audit gets a JSON line for each
 // tools/call, resources/read and prompts/get when it ends:
 //

@@ -56,11 +56,12 @@ func (w *fixture) second(id string) (up *server.Server, starts *atomic.Int64) {
 		server.KindSkill)
 	assert.NilError(w.t, up.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "who"}, Forward: reads(id)}))
 	assert.NilError(w.t,
-		w.gateway.Add(host.Server{ID: id, Options: client.Options{Era: w.era, Logger: quiet},
+		w.gateway.Add(gateway.Upstream{Server: host.Server{ID: id,
+			Options: client.Options{Era: w.era, Logger: quiet},
 			Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 				starts.Add(1)
 				return o.Connect(ctx, w.pipe(up))
-			}}))
+			}}}))
 	time.Sleep(5 * time.Second)
 	return up, starts
 }

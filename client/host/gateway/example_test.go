@@ -19,11 +19,11 @@ func Example() {
 	g := gateway.New(s)
 	defer g.Close()
 	for _, id := range []string{"oslo", "bergen"} {
-		_ = g.Add(host.Server{ID: id,
+		_ = g.Add(gateway.Upstream{Server: host.Server{ID: id,
 			Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 				// or o.Spawn(ctx, client.Command{Path: "weather-server"})
 				return o.Connect(ctx, weather(id))
-			}})
+			}}})
 	}
 	g.Settle(ctx)
 

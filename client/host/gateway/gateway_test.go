@@ -69,14 +69,15 @@ func withFixture(t *testing.T, era mcp.Era, test func(t *testing.T, w *fixture))
 	})
 }
 
-func (w *fixture) server(id string, era mcp.Era) host.Server {
-	return host.Server{ID: id, Options: client.Options{Era: era, Logger: quiet},
+func (w *fixture) server(id string, era mcp.Era) gateway.Upstream {
+	return gateway.Upstream{Server: host.Server{ID: id,
+		Options: client.Options{Era: era, Logger: quiet},
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 			w.mu.Lock()
 			up := w.up
 			w.mu.Unlock()
 			return o.Connect(ctx, w.pipe(up))
-		}}
+		}}}
 }
 
 // replaceUp makes the next connections those of another server "up".
@@ -396,24 +397,25 @@ func TestSettle(t *testing.T) {
 			time.Sleep(3 * time.Second)
 			return connect(ctx, session, o)
 		}
-		broken := host.Server{ID: "broken",
+		broken := gateway.Upstream{Server: host.Server{ID: "broken",
 			Connect: func(context.Context, string, client.Options) (*client.Client, error) {
 				return nil, errors.New("boom")
-			}}
+			}}}
 		assert.NilError(t,
 			errors.Join(w.gateway.Add(slow), w.gateway.Add(broken),
-				w.gateway.Add(host.Server{ID: "off", Disabled: true, Connect: broken.Connect})))
+				w.gateway.Add(gateway.Upstream{Server: host.Server{ID: "off", Disabled: true,
+					Connect: broken.Connect}})))
 		began := time.Now()
 		w.gateway.Settle(t.Context())
 		assert.Equal(t, time.Since(began), 3*time.Second)
 		w.client(client.Options{}, func(c *client.Client) {
 			assert.DeepEqual(t, w.names(c), []string{"slow__verbatim", "up__verbatim"})
 		})
-		hung := host.Server{ID: "hung",
+		hung := gateway.Upstream{Server: host.Server{ID: "hung",
 			Connect: func(ctx context.Context, _ string, _ client.Options) (*client.Client, error) {
 				<-ctx.Done()
 				return nil, ctx.Err()
-			}}
+			}}}
 		assert.NilError(t, w.gateway.Add(hung))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -539,13 +541,13 @@ func BenchmarkListFromCache(b *testing.B) {
 		g := gateway.Options{Logger: quiet, CacheDir: dir}.New(downstream)
 		for i := range 20 {
 			assert.NilError(b,
-				g.Add(host.Server{ID: fmt.Sprint("s", i), Digest: "d",
+				g.Add(gateway.Upstream{Digest: "d", Server: host.Server{ID: fmt.Sprint("s", i),
 					Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client,
 						error) {
 						clientEnd, serverEnd := net.Pipe()
 						go up.Serve(context.Background(), serverEnd)
 						return o.Connect(ctx, client.Stream(clientEnd))
-					}}))
+					}}}))
 		}
 		g.Settle(b.Context())
 		return g, downstream
@@ -728,11 +730,11 @@ func TestCollision(t *testing.T) {
 					return text("a"), nil
 				}}))
 		assert.NilError(t,
-			g.Add(host.Server{ID: "a",
+			g.Add(gateway.Upstream{Server: host.Server{ID: "a",
 				Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client,
 					error) {
 					return o.Connect(ctx, w.pipe(second))
-				}}))
+				}}}))
 		time.Sleep(5 * time.Second)
 		third := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"},
 			dispatch.NewCatalog())
@@ -742,11 +744,11 @@ func TestCollision(t *testing.T) {
 					return text("a_"), nil
 				}}))
 		assert.NilError(t,
-			g.Add(host.Server{ID: "a_",
+			g.Add(gateway.Upstream{Server: host.Server{ID: "a_",
 				Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client,
 					error) {
 					return o.Connect(ctx, w.pipe(third))
-				}}))
+				}}}))
 		time.Sleep(5 * time.Second)
 		c := mcptest.Connect(t, downstream, client.Options{})
 		assert.DeepEqual(t, w.names(c), []string{"a___c"})

@@ -17,7 +17,6 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/client"
-	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -431,7 +430,7 @@ func TestInvalidLogs(t *testing.T) {
 }
 
 // scripted is a legacy server that sends these lines once it is initialized.
-func (w *fixture) scripted(id string, lines <-chan string) host.Server {
+func (w *fixture) scripted(id string, lines <-chan string) gateway.Upstream {
 	s := w.server(id, mcp.Legacy)
 	s.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 		return o.Connect(ctx, w.script(lines))

@@ -69,8 +69,9 @@ func (p *namedServer) has(t *testing.T, uri, description string) {
 }
 
 // host returns the namedServer as a server of the gateway.
-func (w *fixture) host(p *namedServer, id string) host.Server {
-	return host.Server{ID: id, Digest: "d", Options: client.Options{Era: w.era, Logger: quiet},
+func (w *fixture) host(p *namedServer, id string) gateway.Upstream {
+	return gateway.Upstream{Digest: "d", Server: host.Server{ID: id,
+		Options: client.Options{Era: w.era, Logger: quiet},
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 			select {
 			case <-time.After(p.delay):
@@ -80,7 +81,7 @@ func (w *fixture) host(p *namedServer, id string) host.Server {
 				return nil, context.DeadlineExceeded
 			}
 			return o.Connect(ctx, w.pipe(p.Server))
-		}}
+		}}}
 }
 
 // addNamedServers opens a gateway with servers a, b and so on.

@@ -27,7 +27,7 @@ import (
 
 // asOperations runs a test with a server of each era whose tools are operations, and a function
 // that calls them with a confirmation and returns JSON.
-func asOperations(t *testing.T, o gateway.Options, change func(s *host.Server),
+func asOperations(t *testing.T, o gateway.Options, change func(s *gateway.Upstream),
 	test func(t *testing.T, w *fixture, c *dispatch.Catalog,
 		call func(operation, arguments string) string)) {
 	for _, era := range eras {
@@ -209,7 +209,7 @@ func text2(structured json.RawMessage) json.RawMessage {
 // Operations are added and removed with the tools. An operation that collides is offered when the
 // other one is removed.
 func TestOperationsFollowTools(t *testing.T) {
-	asOperations(t, gateway.Options{}, func(s *host.Server) {
+	asOperations(t, gateway.Options{}, func(s *gateway.Upstream) {
 		s.Filter.Deny = []string{"secret*"}
 	}, func(t *testing.T, w *fixture, c *dispatch.Catalog, call func(string, string) string) {
 		assert.DeepEqual(t, operationNames(c), []string{"up.verbatim"})
@@ -304,10 +304,10 @@ func TestOperationOfDuplicateTool(t *testing.T) {
 		dispatch.NewCatalog())
 	g := gateway.Options{Catalog: c, Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(s)
 	assert.NilError(t,
-		g.Add(host.Server{ID: "up",
+		g.Add(gateway.Upstream{Server: host.Server{ID: "up",
 			Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 				return o.Connect(ctx, up)
-			}}))
+			}}}))
 	g.Settle(t.Context())
 	assert.DeepEqual(t, operationNames(c), []string{"up.a"})
 	op, _ := c.Lookup("up.a")
@@ -320,7 +320,7 @@ func TestOperationOfDuplicateTool(t *testing.T) {
 }
 
 func TestOperationErrors(t *testing.T) {
-	asOperations(t, gateway.Options{}, func(s *host.Server) {
+	asOperations(t, gateway.Options{}, func(s *gateway.Upstream) {
 		s.Options.CallTimeout = 20 * time.Second
 	}, func(t *testing.T, w *fixture, c *dispatch.Catalog, call func(string, string) string) {
 		w.add("refuses", func(context.Context, json.RawMessage) (json.RawMessage, error) {
@@ -374,10 +374,10 @@ func TestOperationErrors(t *testing.T) {
 			&dispatch.Call{Operation: "up.refuses", Confirmed: true})
 		assert.Assert(t, errors.Is(e.Err, dispatch.NotFound), "%v", e.Err)
 		assert.NilError(t,
-			w.gateway.Add(host.Server{ID: "up",
+			w.gateway.Add(gateway.Upstream{Server: host.Server{ID: "up",
 				Connect: func(context.Context, string, client.Options) (*client.Client, error) {
 					return nil, errors.New("no such program")
-				}}))
+				}}}))
 		e = dispatch.NewDispatcher(again, dispatch.Options{Logger: quiet}).Dispatch(t.Context(),
 			&dispatch.Call{Operation: "up.refuses", Confirmed: true})
 		assert.Assert(t, errors.Is(e.Err, dispatch.UpstreamError), "%v", e.Err)
@@ -431,7 +431,7 @@ func TestOperationQuestions(t *testing.T) {
 			assert.Assert(t, cmp.Contains(got, `"error":{"code":"not_implemented"`))
 		})
 	asked := 0
-	asOperations(t, gateway.Options{}, func(s *host.Server) {
+	asOperations(t, gateway.Options{}, func(s *gateway.Upstream) {
 		s.Options.ElicitModes = []string{mcp.ElicitForm}
 		s.Options.OnElicit = func(_ context.Context, p mcp.ElicitParams) (*mcp.ElicitResult,
 			error) {
@@ -504,7 +504,7 @@ func TestOperationControl(t *testing.T) {
 		e.Result = bytes.Replace(e.Result, []byte(`"key"`), []byte(`"…"`), 1)
 		return nil
 	}}
-	asOperations(t, o, func(s *host.Server) {
+	asOperations(t, o, func(s *gateway.Upstream) {
 		s.MaxArguments, s.MaxResult = 20, 100
 	}, func(t *testing.T, w *fixture, _ *dispatch.Catalog, call func(string, string) string) {
 		w.add("echo", func(_ context.Context, arguments json.RawMessage) (json.RawMessage, error) {

@@ -36,7 +36,7 @@ func DeclareCapabilities(o *client.Options) {
 }
 
 // PinServer returns the identity in Options.Pins of a server with the ID and Source of its
-// [host.Server]. c is a client with the capabilities of [DeclareCapabilities].
+// [Upstream]. c is a client with the capabilities of [DeclareCapabilities].
 func PinServer(id, source string, c *client.Client) (pin.Server, error) {
 	return newPinServer(id, source, c.ServerInfo().Name)
 }

@@ -27,13 +27,14 @@ import (
 type scripted map[string]string // results by method
 
 // server returns the scripted server as a server of the gateway.
-func (s scripted) server(id string, serving *sync.WaitGroup) host.Server {
-	return host.Server{ID: id, Options: client.Options{Era: mcp.Legacy, Logger: quiet},
+func (s scripted) server(id string, serving *sync.WaitGroup) gateway.Upstream {
+	return gateway.Upstream{Server: host.Server{ID: id,
+		Options: client.Options{Era: mcp.Legacy, Logger: quiet},
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 			clientEnd, serverEnd := net.Pipe()
 			serving.Go(func() { s.serve(serverEnd) })
 			return o.Connect(ctx, client.Stream(clientEnd))
-		}}
+		}}}
 }
 
 func (s scripted) serve(stream io.ReadWriteCloser) { _ = s.peer(stream).Wait() }

@@ -13,14 +13,33 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 )
 
+// An Upstream describes a server to a [Gateway].
+type Upstream struct {
+	host.Server
+
+	// Digest, if set, identifies the definition of the server. The gateway caches the server's
+	// lists while it is the same.
+	Digest string
+	// Source, if set, says where the definition of the server is, as in the path of a configuration
+	// file. The gateway keeps pins by ID and Source.
+	Source string
+	// Filter selects the tools that the gateway offers.
+	Filter host.Filter
+	// MaxArguments and MaxResult limit the bytes of the arguments of a call of a tool or prompt,
+	// and of the result of a call or read; 0 means 8 MiB. A message over Options.Limits.MaxFrame
+	// cannot be received.
+	MaxArguments, MaxResult int
+}
+
 // Add adds a server. It does not block: the server is started, and its lists are offered as soon as
 // it returns them. If they are cached, they are offered at once, and the server is started on first
 // use. The gateway sets OnRawLog and the change callbacks of the server's Options, and OnElicit,
-// OnSample and OnRoots unless they are set. The error is that of [host.Manager.Add].
+// OnSample and OnRoots unless they are set. The error is that of [host.Filter.Check] or
+// [host.Manager.Add].
 //
 // A server with the same ID is replaced: Add blocks until it has ended, its items are withdrawn,
 // and its calls fail.
-func (g *Gateway) Add(s host.Server) error {
+func (g *Gateway) Add(s Upstream) error {
 	old := g.removeUpstream(s.ID)
 	s.Options.CallTimeout = cmp.Or(s.Options.CallTimeout, callTimeout)
 	u := g.newUpstream(&s)
@@ -36,7 +55,10 @@ func (g *Gateway) Add(s host.Server) error {
 			return u.connect(ctx, session, o, connect)
 		}
 	}
-	err := g.manager.Add(s)
+	err := s.Filter.Check()
+	if err == nil {
+		err = g.manager.Add(s.Server)
+	}
 	if err == nil { // before the old server loses its names, so that no other server gets them
 		g.names.addServer(s.ID)
 	}

@@ -15,7 +15,6 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"github.com/stdwire/stdwire/client"
-	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
@@ -25,7 +24,7 @@ import (
 
 // own opens a gateway to a server with PerSession. live returns the number of its processes for
 // sessions.
-func (w *fixture) own(change func(*host.Server)) (live func() int) {
+func (w *fixture) own(change func(*gateway.Upstream)) (live func() int) {
 	s := w.server("up", w.era)
 	s.PerSession = true
 	var mu sync.Mutex
@@ -97,7 +96,7 @@ func TestPerSessionLists(t *testing.T) {
 			dispatch.NewCatalog())
 		assert.NilError(t,
 			mine.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "verbatim"}, Forward: nothing}))
-		w.own(func(s *host.Server) {
+		w.own(func(s *gateway.Upstream) {
 			shared := s.Connect
 			s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
 				error) {
@@ -139,7 +138,7 @@ func TestPerSessionDisconnect(t *testing.T) {
 						`{"type":"object","properties":{"a":{"type":"string"}}}`)})
 			return text("x"), err
 		})
-		live := w.own(func(s *host.Server) {
+		live := w.own(func(s *gateway.Upstream) {
 			connect := s.Connect
 			s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
 				error) {
@@ -182,7 +181,7 @@ func TestPerSessionDisconnect(t *testing.T) {
 // The error of a further session names the limit.
 func TestPerSessionLimit(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
-		w.own(func(s *host.Server) { s.MaxSessions = 1 })
+		w.own(func(s *gateway.Upstream) { s.MaxSessions = 1 })
 		w.client(client.Options{Era: era}, func(a *client.Client) {
 			_, err := a.CallTool(t.Context(), "up__verbatim", nil)
 			assert.NilError(t, err)

@@ -64,7 +64,7 @@ type upstreamServer struct {
 	}
 }
 
-func (g *Gateway) newUpstream(s *host.Server) *upstreamServer {
+func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 	u := &upstreamServer{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession,
 		answersQuestions: s.Options.OnElicit != nil, digest: s.Digest,
 		source: s.Source, wake: make(chan struct{}, 1),

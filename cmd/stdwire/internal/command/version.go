@@ -33,6 +33,11 @@ func VersionCommand() Command {
 // this version, and any other has it with the suffix -devel.
 const Next = "0.1.0"
 
+// Implementation returns how this program identifies itself to servers.
+func Implementation() mcp.Implementation {
+	return mcp.Implementation{Name: "stdwire", Version: Version()}
+}
+
 // A BuildInfo describes how this program was built.
 type BuildInfo struct {
 	Version string `json:"version"`

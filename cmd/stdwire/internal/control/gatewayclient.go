@@ -92,7 +92,7 @@ func connectGateway(ctx context.Context, path string) (*gatewayClient, error) {
 	}
 	const startTimeout, callTimeout = 5 * time.Second, time.Minute
 	o := client.Options{
-		Name: "gateway", Info: mcp.Implementation{Name: "stdwire", Version: command.Version()},
+		Name: "gateway", Info: command.Implementation(),
 		Era: mcp.Modern, StartTimeout: startTimeout, CallTimeout: callTimeout,
 		Logger: slog.New(slog.DiscardHandler),
 	}

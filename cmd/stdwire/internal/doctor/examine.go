@@ -14,7 +14,6 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
-	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // examine checks a server from its configuration to its exit.
@@ -29,7 +28,7 @@ func (d *doctorOptions) examine(ctx context.Context, p *subject) *Report {
 	}
 	gateway.DeclareCapabilities(&o) // as stdwire serve does, so that the server has the same tools
 	observer := new(handshakeObserver)
-	o.Name, o.Info = p.id, mcp.Implementation{Name: "stdwire", Version: command.Version()}
+	o.Name, o.Info = p.id, command.Implementation()
 	o.StartTimeout = cmp.Or(d.startTimeout, o.StartTimeout, 60*time.Second)
 	o.Hooks, o.Logger = observer.hooks(), slog.New(slog.DiscardHandler)
 	began := time.Now()

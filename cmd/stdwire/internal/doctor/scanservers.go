@@ -15,7 +15,6 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
-	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // scanOptions select the servers to scan: one server, or those of the configuration.
@@ -122,7 +121,7 @@ func (s *scanOptions) inventory(ctx context.Context, std *term.Streams, server *
 		return found, err
 	}
 	o := server.Options(
-		client.Options{Info: mcp.Implementation{Name: "stdwire", Version: command.Version()},
+		client.Options{Info: command.Implementation(),
 			Logger: slog.New(slog.DiscardHandler)})
 	o.Era = cmp.Or(target.Eras[s.single.Era], o.Era)
 	o.StartTimeout = cmp.Or(s.single.StartTimeout, o.StartTimeout)

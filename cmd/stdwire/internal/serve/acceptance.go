@@ -7,8 +7,8 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
@@ -24,7 +24,7 @@ import (
 type acceptedServer struct {
 	definition *config.Server
 	resolved   resolution
-	server     host.Server
+	server     gateway.Upstream
 }
 
 // A resolution is a definition with the values that its variables and envFile had when the operator
@@ -91,7 +91,7 @@ func (st *Reloader) checkServer(s *config.Server, env *config.Environment,
 		s, resolved = less, was.resolved
 	}
 	return acceptedServer{s, resolved,
-		st.m.hostServer(s, st.std, resolved.endpointOrError, st.Gateway, st.log)}, why
+		st.m.upstream(s, st.std, resolved.endpointOrError, st.Gateway, st.log)}, why
 }
 
 // checkProfiles returns the profiles that take effect and the changes of profiles that wait.

@@ -28,7 +28,7 @@ type bridge struct {
 // with the manager that runs it. o.Logger is required. The caller closes the gateway. The error is
 // a [*command.Failure].
 func startBridge(ctx context.Context, std *term.Streams, name string,
-	define func(*host.Manager) host.Server, o server.Options) (*bridge, error) {
+	define func(*host.Manager) gateway.Upstream, o server.Options) (*bridge, error) {
 	g := gateway.Options{NoPrefix: true, NoDescriptionPrefix: true,
 		Logger: slog.New(
 			target.SuppressHandler[*client.StartError]{Handler: o.Logger.Handler()})}.New(nil)
@@ -45,7 +45,7 @@ func startBridge(ctx context.Context, std *term.Streams, name string,
 }
 
 func openBridge(ctx context.Context, std *term.Streams, g *gateway.Gateway, name string,
-	behind host.Server, o server.Options) (s *server.Server, err error) {
+	behind gateway.Upstream, o server.Options) (s *server.Server, err error) {
 	if err := g.Add(behind); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/socket"
@@ -44,7 +45,7 @@ func (c *Connection) Keep(ctx context.Context, std *term.Streams, ready func() e
 	}
 	data := newSocketServer(listener, path, log)
 	defer data.close()
-	b, err := startBridge(ctx, std, c.Target.Name(), func(m *host.Manager) host.Server {
+	b, err := startBridge(ctx, std, c.Target.Name(), func(m *host.Manager) gateway.Upstream {
 		return c.Target.KeptServer(std, m.Log)
 	}, server.Options{Logger: log})
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
-	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
@@ -207,12 +206,9 @@ func RememberDir() string {
 	return dir
 }
 
-// digest identifies a configured server's definition for the cached lists.
-func digest(s *config.Server) string { return command.Version() + " " + s.Digest() }
-
 // RememberedTools returns the cached tools of a configured server, listed at its last start.
 func RememberedTools(s *config.Server) []*mcp.Tool {
-	return gateway.CachedTools(RememberDir(), s.ID, digest(s))
+	return gateway.CachedTools(RememberDir(), s.ID, target.Digest(s))
 }
 
 // close closes what Start opened. Call it after the gateway is closed.
@@ -223,32 +219,34 @@ func (m *GatewayConfig) close() error {
 	return m.auditLog.close()
 }
 
-// hostServer returns a configured server for the gateway. resolve is called at each start.
-func (m *GatewayConfig) hostServer(s *config.Server, std *term.Streams,
-	resolve func() (*config.Endpoint, error), g *gateway.Gateway, log *slog.Logger) host.Server {
-	o := s.Options(client.Options{
-		Info:   mcp.Implementation{Name: "stdwire", Version: command.Version()},
-		Logger: log})
+// upstream returns a configured server for the gateway, whose messages are observed. resolve is
+// called at each start.
+func (m *GatewayConfig) upstream(s *config.Server, std *term.Streams,
+	resolve func() (*config.Endpoint, error), g *gateway.Gateway,
+	log *slog.Logger) gateway.Upstream {
+	up := newUpstream(s, std, resolve, g, log)
 	if m.messages != nil {
-		m.messages.observe(&o.Hooks, s.ID)
+		m.messages.observe(&up.Options.Hooks, s.ID)
 	}
-	m.recorder.Client(&o, s.ID)
-	return host.Server{
-		ID: s.ID, Digest: digest(s), Source: s.File, Filter: s.Filter,
-		PerSession: s.PerSession, IdleStop: s.IdleStop, Disabled: s.Disabled,
-		MaxArguments: s.MaxArguments, MaxResult: s.MaxResult,
-		Options: o,
-		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-			written, err := g.Manager().Log(s.ID)
-			if err != nil {
-				return nil, err // the server was removed meanwhile
-			}
-			endpoint, err := resolve()
-			if err != nil {
-				return nil, err
-			}
-			c, err := target.Connect(ctx, std, endpoint, o, written)
-			return c, target.AddLoginHint(s.ID, err)
-		},
+	m.recorder.Client(&up.Options, s.ID)
+	return up
+}
+
+// newUpstream returns a configured server for the gateway. resolve is called at each start.
+func newUpstream(s *config.Server, std *term.Streams, resolve func() (*config.Endpoint, error),
+	g *gateway.Gateway, log *slog.Logger) gateway.Upstream {
+	up := target.Upstream(s, client.Options{Info: command.Implementation(), Logger: log})
+	up.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+		written, err := g.Manager().Log(s.ID)
+		if err != nil {
+			return nil, err // the server was removed meanwhile
+		}
+		endpoint, err := resolve()
+		if err != nil {
+			return nil, err
+		}
+		c, err := target.Connect(ctx, std, endpoint, o, written)
+		return c, target.AddLoginHint(s.ID, err)
 	}
+	return up
 }

@@ -350,7 +350,7 @@ func (st *Reloader) setOrder(configured []*config.Server, by Acceptance) bool {
 }
 
 // addServer adds a server to the gateway.
-func (st *Reloader) addServer(s host.Server) {
+func (st *Reloader) addServer(s gateway.Upstream) {
 	if err := st.Gateway.Add(s); err != nil && !errors.Is(err, host.ErrClosed) {
 		st.std.Err.Printf("warning: %v", err)
 	}

@@ -291,7 +291,7 @@ func (f *ServerOperations) add(s *config.Server) error {
 	if f.CanAsk {
 		env.Ask = target.AskInput(f.ctx, f.prompter, s.ID)
 	}
-	up := new(GatewayConfig).hostServer(s, f.std,
+	up := newUpstream(s, f.std,
 		func() (*config.Endpoint, error) { return s.Resolve(&env) }, f.gateway, f.log)
 	up.PerSession = false // one stdwire run is one session
 	if f.remembered {

@@ -13,11 +13,11 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
-	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -97,7 +97,7 @@ func (x *transportBridge) run(ctx context.Context, std *term.Streams) error {
 		ShutdownTimeout: shutdownTimeout}
 	recorder.Server(&options)
 	b, err := startBridge(ctx, std, x.name(),
-		func(*host.Manager) host.Server { return x.server(std, log) }, options)
+		func(*host.Manager) gateway.Upstream { return x.server(std, log) }, options)
 	if f, ok := errors.AsType[*command.Failure](err); ok {
 		f.Logged = true // its stderr was already shown
 	}
@@ -122,17 +122,16 @@ func (x *transportBridge) run(ctx context.Context, std *term.Streams) error {
 }
 
 // server returns the server behind the bridge.
-func (x *transportBridge) server(std *term.Streams, log *slog.Logger) host.Server {
+func (x *transportBridge) server(std *term.Streams, log *slog.Logger) gateway.Upstream {
 	id := cmp.Or(config.SuggestID(x.name()), "server")
 	options := client.Options{
-		Info: mcp.Implementation{Name: "stdwire", Version: command.Version()},
+		Info: command.Implementation(),
 		Era:  target.Eras[x.era], StartTimeout: x.startTimeout, Logger: log}
 	x.recorder.Client(&options, id)
-	return host.Server{
-		ID:           id,
-		IdleStop:     -1, // its clients may rely on its state
-		MaxArguments: math.MaxInt, MaxResult: math.MaxInt,
-		Options: options,
+	return gateway.Upstream{MaxArguments: math.MaxInt, MaxResult: math.MaxInt, Server: host.Server{
+		ID:       id,
+		IdleStop: -1, // its clients may rely on its state
+		Options:  options,
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 			if x.words == nil {
 				return o.Connect(ctx, x.remote.Dial())
@@ -142,5 +141,5 @@ func (x *transportBridge) server(std *term.Streams, log *slog.Logger) host.Serve
 				client.Command{Path: x.words[0], Args: x.words[1:], InheritEnv: []string{"*"},
 					Stderr: &target.ServerLog{Console: std.Err}, Starter: std.Servers})
 		},
-	}
+	}}
 }

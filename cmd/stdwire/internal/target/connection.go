@@ -10,6 +10,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/socket"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
@@ -68,14 +69,16 @@ func (t *Target) ConnectionName() string {
 
 // KeptServer returns the server for a manager that keeps it running: one process for all callers,
 // which is not stopped when it is idle. log is called at each start.
-func (t *Target) KeptServer(std *term.Streams, log func(id string) (*host.Log, error)) host.Server {
+func (t *Target) KeptServer(std *term.Streams,
+	log func(id string) (*host.Log, error)) gateway.Upstream {
 	t.servers = std.Servers
-	s := host.Server{ID: cmp.Or(config.SuggestID(t.Name()), "server"), IdleStop: -1,
-		MaxArguments: math.MaxInt, MaxResult: math.MaxInt, Options: t.ClientOptions(std)}
+	s := gateway.Upstream{MaxArguments: math.MaxInt, MaxResult: math.MaxInt,
+		Server: host.Server{ID: cmp.Or(config.SuggestID(t.Name()), "server")}}
 	if c := t.Configured.server; c != nil {
-		s.ID, s.Source, s.Filter = c.ID, c.File, c.Filter
-		s.MaxArguments, s.MaxResult = c.MaxArguments, c.MaxResult
+		s = Upstream(c, client.Options{})
+		s.PerSession, s.Disabled = false, false
 	}
+	s.IdleStop, s.Options = -1, t.ClientOptions(std)
 	// the command that calls has its own limit
 	s.Options.CallTimeout = cmp.Or(s.Options.CallTimeout, -1)
 	s.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {

@@ -255,7 +255,7 @@ func (t *Target) open(ctx context.Context, std *term.Streams, log *ServerLog,
 func (t *Target) ClientOptions(std *term.Streams) client.Options {
 	o := t.Options
 	o.Name = t.Name()
-	o.Info = mcp.Implementation{Name: "stdwire", Version: command.Version()}
+	o.Info = command.Implementation()
 	if t.Configured.server != nil {
 		o = t.Configured.server.Options(o)
 	}

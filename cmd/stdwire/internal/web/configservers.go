@@ -4,16 +4,13 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"math"
 	"slices"
 
 	"github.com/stdwire/stdwire/client"
-	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/internal/httpurl"
-	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // setConfigured replaces the configured servers with those of c. A server whose definition has not
@@ -93,29 +90,29 @@ func (s *servers) configured(c *target.Selection, each *config.Server, log *slog
 			srv.login = target.LoginCommand(each.ID, "")
 		}
 	}
-	srv.upstream = host.Server{Source: each.File, Filter: each.Filter, IdleStop: -1,
-		Disabled: each.Disabled, MaxArguments: math.MaxInt, MaxResult: math.MaxInt,
-		Options: each.Options(client.Options{
-			Info: mcp.Implementation{Name: "stdwire", Version: command.Version()}, Logger: log}),
-		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-			// the files may have changed since the page was opened
-			if err := store.Check(each); err != nil {
-				return nil, target.ConfigFailure(err)
-			}
-			written, err := s.manager.Log(each.ID)
-			if err != nil {
-				return nil, err
-			}
-			endpoint, err := each.Resolve(c.Env)
-			if err != nil {
-				return nil, err
-			}
-			t := &target.Target{Configured: target.ConfiguredServer{Endpoint: endpoint},
-				Observe: s.observe(each.ID)}
-			connection, err := t.Start(ctx, o, func(cmd *client.Command) {
-				cmd.Stderr, cmd.Started, cmd.Starter = written, written.Started, s.processes
-			})
-			return connection, target.AddLoginHint(each.ID, err)
-		}}
+	srv.upstream = target.Upstream(each,
+		client.Options{Info: command.Implementation(), Logger: log})
+	srv.upstream.IdleStop, srv.upstream.PerSession = -1, false // the page is its only client
+	srv.upstream.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client,
+		error) {
+		// the files may have changed since the page was opened
+		if err := store.Check(each); err != nil {
+			return nil, target.ConfigFailure(err)
+		}
+		written, err := s.manager.Log(each.ID)
+		if err != nil {
+			return nil, err
+		}
+		endpoint, err := each.Resolve(c.Env)
+		if err != nil {
+			return nil, err
+		}
+		t := &target.Target{Configured: target.ConfiguredServer{Endpoint: endpoint},
+			Observe: s.observe(each.ID)}
+		connection, err := t.Start(ctx, o, func(cmd *client.Command) {
+			cmd.Stderr, cmd.Started, cmd.Starter = written, written.Started, s.processes
+		})
+		return connection, target.AddLoginHint(each.ID, err)
+	}
 	return srv
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/client/mcptest"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	mcpserver "github.com/stdwire/stdwire/server"
@@ -48,7 +49,8 @@ func visitApps(t *testing.T) *appSite {
 		return mcptest.Connect(t, s, o), nil
 	}
 	assert.NilError(t, v.site.servers.add(&server{id: "s",
-		filter: &host.Filter{Deny: []string{"denied"}}, upstream: host.Server{Connect: connect}}))
+		filter:   &host.Filter{Deny: []string{"denied"}},
+		upstream: gateway.Upstream{Server: host.Server{Connect: connect}}}))
 	assert.NilError(t, v.site.frames.sandbox.listen(fakeAddr("127.0.0.1:4000")))
 	a := &appSite{v, httptest.NewServer(v.handler)}
 	t.Cleanup(func() {

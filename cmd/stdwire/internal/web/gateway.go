@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"log/slog"
-	"math"
 	"reflect"
 	"strings"
 	"sync"
@@ -11,11 +10,11 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/control"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
-	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A watchedGateway is a running gateway whose servers and messages the page shows.
@@ -107,12 +106,12 @@ func (g *watchedGateway) followMessages(ctx context.Context) error {
 func (g *watchedGateway) server() *server {
 	srv := &server{id: strings.ReplaceAll(g.Name(), " ", "-"), selector: "-- SERVER-COMMAND",
 		url: g.Endpoint(), gateway: true, filter: new(host.Filter),
-		upstream: host.Server{IdleStop: -1, MaxArguments: math.MaxInt, MaxResult: math.MaxInt,
+		upstream: gateway.Upstream{Server: host.Server{IdleStop: -1,
 			Options: client.Options{Logger: slog.New(slog.DiscardHandler),
-				Info: mcp.Implementation{Name: "stdwire", Version: command.Version()}},
+				Info: command.Implementation()},
 			Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 				return g.Connect(ctx, o)
-			}}}
+			}}}}
 	if srv.url != "" {
 		srv.selector = "--url " + srv.url
 	}

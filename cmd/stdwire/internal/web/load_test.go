@@ -17,6 +17,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/client/mcptest"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	mcpserver "github.com/stdwire/stdwire/server"
@@ -46,7 +47,8 @@ func TestLoad(t *testing.T) {
 		return mcptest.Connect(t, s, o), nil
 	}
 	assert.NilError(t, v.site.servers.add(&server{id: "s",
-		filter: &host.Filter{Deny: []string{"denied"}}, upstream: host.Server{Connect: connect}}))
+		filter:   &host.Filter{Deny: []string{"denied"}},
+		upstream: gateway.Upstream{Server: host.Server{Connect: connect}}}))
 	web := httptest.NewServer(v.handler)
 	t.Cleanup(web.Close)
 

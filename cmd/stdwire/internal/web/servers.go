@@ -34,7 +34,7 @@ type server struct {
 	digest   string   // of the configured definition
 	disabled bool     // by the configuration
 	gateway  bool     // it is the gateway that the page watches
-	upstream host.Server
+	upstream gateway.Upstream
 	// endpoint returns how it is reached at its URL; nil for one that has none
 	endpoint func() (*config.Endpoint, error)
 	added    bool   // by the page, until the process ends
@@ -123,7 +123,7 @@ func (s *servers) manage(srv *server) error {
 		})
 	}
 	s.answer(srv.id, &up.Options)
-	return s.manager.Add(up)
+	return s.manager.Add(up.Server)
 }
 
 // answer sets the callbacks of a client.
