@@ -83,7 +83,8 @@ func (r *request) use(kind Kind, name, operation string, arguments json.RawMessa
 		if !sameBytes(c.Arguments, arguments) && jsonscan.Valid(c.Arguments) != nil {
 			return nil, errNotJSON
 		}
-		made, failure = r.repeat(func(r *request) (*Result, error) { return run(ctx, r, c.Arguments) })
+		made, failure = r.repeat(
+			func(r *request) (*Result, error) { return run(ctx, r, c.Arguments) })
 		return made, failure
 	}
 	result, err := r.conn.server.intercepted(r, c)
