@@ -89,7 +89,7 @@ func (r *request) use(kind Kind, name, operation string, arguments json.RawMessa
 	}
 	result, err := r.conn.server.intercepted(r, c)
 	if err == nil {
-		if result != made && !result.isValid() {
+		if result == nil || result != made && !result.isValid() {
 			return nil, r.logError(errNotResult)
 		}
 		return result, nil

@@ -236,6 +236,8 @@ func TestInterceptorsRefuseAndReplace(t *testing.T) {
 					return nil, err
 				}
 				return nil, nil
+			case `{"n":11}`:
+				return nil, nil
 			}
 			return next(ctx, &own)
 		}
@@ -244,7 +246,7 @@ func TestInterceptorsRefuseAndReplace(t *testing.T) {
 	for n, want := range map[int]string{
 		0: "0 <nil>", 1: "isError not today", 2: "refused", 3: "Internal error", 4: "Internal error",
 		5: "50 <nil>", 6: "Internal error", 7: "replaced", 8: "Internal error",
-		9: "Internal error", 10: "Internal error",
+		9: "Internal error", 10: "Internal error", 11: "Internal error",
 	} {
 		for _, tool := range []string{"typed", "raw", "a_op"} {
 			result, err := c.CallTool(t.Context(), tool, json.RawMessage(fmt.Sprintf(`{"n":%d}`, n)))

@@ -76,7 +76,7 @@ func (r *Result) Type() mcp.ResultType {
 
 // isValid reports whether r is a result of the server, or of [NewResult] with a JSON object.
 func (r *Result) isValid() bool {
-	return r != nil && (r.content != nil || isObject(r.json) && jsonscan.Valid(r.json) == nil)
+	return r.content != nil || isObject(r.json) && jsonscan.Valid(r.json) == nil
 }
 
 // appendModernSuffix ends an object with the members that every modern result has: resultType and
