@@ -123,6 +123,9 @@ func TestBrokenServers(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if test.within > time.Second { // it waits
+				t.Parallel()
+			}
 			b := newBench(t)
 			b.write("server", test.server)
 			o := b.run(append(append([]string{binary(t)}, test.args...), "--", "sh", "./server")...)

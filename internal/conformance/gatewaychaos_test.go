@@ -41,6 +41,7 @@ type chaos struct {
 // its call, each error names its server, no call blocks, and the memory of the gateway does not
 // grow. In the end all servers work, and no process is left.
 func TestGatewayWithMisbehavingServers(t *testing.T) {
+	t.Parallel()
 	const (
 		enough = 8000 // calls at least
 		grown  = 16 << 10

@@ -57,6 +57,7 @@ func brokenCall(modern bool) string {
 // Bodies that are truncated or damaged at every place, in both eras: each is refused with the
 // correct error, and the connection continues.
 func TestBrokenBodiesOverHTTP(t *testing.T) {
+	t.Parallel()
 	s := newBench(t).serve()
 	for _, revision := range []mcp.Revision{mcp.Rev20251125, mcp.Latest} {
 		t.Run(string(revision), func(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 
 // The binary over HTTP with a token, and the client of this module, in every revision.
 func TestOwnClientOfTheBinary(t *testing.T) {
+	t.Parallel()
 	const token = "a token that nobody guesses"
 	b := newBench(t)
 	b.env = append(b.env, "STDWIRE_TEST_TOKEN="+token)

@@ -115,6 +115,7 @@ func TestRestartedServer(t *testing.T) {
 // Connections break while a legacy server responds: its client resumes the response, and repeats no
 // call.
 func TestResumedAnswers(t *testing.T) {
+	t.Parallel()
 	s := newBench(t).serve()
 	o := newOwn(t, s.tapped, mcp.Rev20251125)
 	assert.NilError(t, o.Subscribe(t.Context(), watched))

@@ -136,6 +136,7 @@ func TestBatchesOverHTTP(t *testing.T) {
 
 // Concurrent clients of all revisions use the same ids: each gets its own responses.
 func TestErasInterleaved(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	s := b.serve()
 	var group sync.WaitGroup

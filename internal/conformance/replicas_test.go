@@ -48,15 +48,15 @@ http {
 
 // Three servers behind nginx, round robin without sticky sessions, that share only a key.
 func TestReplicasBehindNginx(t *testing.T) {
+	t.Parallel()
 	nginx, err := exec.LookPath("nginx")
 	if err != nil {
 		t.Skip("nginx is not installed")
 	}
 	b := newBench(t)
 	b.env = append(b.env, "STATE_KEY=a secret of thirty-two bytes, or so")
-	binary := b.path("everything-server")
-	out, err := exec.Command("go", "build", "-o", binary, "./everything-server").CombinedOutput()
-	assert.NilError(t, err, string(out))
+	binary, err := everything()
+	assert.NilError(t, err)
 	var servers []*exec.Cmd
 	upstreams := ""
 	for range 3 {

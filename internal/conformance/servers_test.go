@@ -75,8 +75,10 @@ func (b *bench) calls(server []string, calls ...call) {
 
 // The client and the server of this module in both eras.
 func TestOwnClientOnOwnServer(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{"modern", "legacy", "auto"} {
 		t.Run(era, func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t)
 			assert.NilError(t, conformance.FillRoot(b.path("root")))
 			server := []string{binary(t), "serve", "--root", "root"}
