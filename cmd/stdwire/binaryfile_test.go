@@ -13,6 +13,7 @@ import (
 // A binary file is returned as base64. --save writes the decoded file in every format, and the
 // remaining data is printed.
 func TestBinaryFileIsSaved(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	want := []byte{0x89, 'P', 'N', 'G', 0, 0xff}
 	assert.NilError(t, os.Mkdir(filepath.Join(root, "in"), 0o700))

@@ -20,6 +20,7 @@ func byLength(payloads ...string) string {
 }
 
 func TestBridge(t *testing.T) {
+	t.Parallel()
 	const pretty = "{\r\n  \"id\": 1,\n  \"text\": \"a b\\n\"\n}\n"
 	for _, tt := range []struct {
 		name           string

@@ -53,6 +53,7 @@ func described(t *testing.T, where []string) string {
 
 // A stdio server looks the same over HTTP, and that again over stdio, to clients of both eras.
 func TestBridgeIsTransparent(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	for name, commands := range looks {
@@ -171,6 +172,7 @@ func TestBridgePassesQuestions(t *testing.T) {
 
 // A killed server is restarted; its lists stay, and calls wait.
 func TestBridgeToAServerThatDies(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	starts := filepath.Join(t.TempDir(), "starts")
@@ -294,6 +296,7 @@ func TestBridgeWrongInput(t *testing.T) {
 }
 
 func TestBridgeFails(t *testing.T) {
+	t.Parallel()
 	s := echoServer(t, "letmein")
 	self, err := os.Executable()
 	assert.NilError(t, err)

@@ -148,6 +148,7 @@ func TestTamperedSkill(t *testing.T) {
 
 // What is changed in a directory of skills is served and announced, and what is wrong is logged.
 func TestServeSkillsReloads(t *testing.T) {
+	t.Parallel()
 	dir := skillDir(t)
 	words := skillServer(t, dir)
 	changed := make(chan struct{}, 10)

@@ -190,6 +190,7 @@ func TestTapClosesBothSides(t *testing.T) {
 
 // A slow reader slows the writer, and memory stays bounded.
 func TestTapSlowReaders(t *testing.T) {
+	t.Parallel()
 	for name, args := range map[string][]string{"server": {"sh", "-c", "exec sleep 100"},
 		"client": {"cat"}} {
 		cmd, _, _ := stdwire(t,
@@ -228,6 +229,7 @@ func TestTapSlowReaders(t *testing.T) {
 
 // A host that does not read stderr gets all answers, the recording is complete, and the tap ends.
 func TestTapWithUnreadStderr(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "f")
 	cmd, stdout, _ := stdwire(t, "tap", "--live", "-o", file, "--", "cat")
 	r, w, err := os.Pipe()

@@ -12,6 +12,7 @@ import (
 
 // A message over the limit does not end the server, and the error says how to raise the limit.
 func TestCallOfTooLargeResult(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		args, sent, limit, hint string
 	}{

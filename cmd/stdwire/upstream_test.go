@@ -107,6 +107,7 @@ func TestLargeUpstreamResult(t *testing.T) {
 
 // A launcher that downloads a package takes long; the status says so.
 func TestStillStarting(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	npx := filepath.Join(t.TempDir(), "npx")
