@@ -393,12 +393,13 @@ func scaleUpstreams(n int) (*scaled, error) {
 	dispatch.Add(catalog, dispatch.Spec{Name: "echo", Summary: "Echo.", Kind: dispatch.Read}, echo)
 	upstream := server.New(scaleInfo, catalog)
 	for i := range n {
-		err := g.Add(host.Server{ID: fmt.Sprint("up", i), Connect: func(ctx context.Context,
-			_ string, o client.Options) (*client.Client, error) {
+		connect := func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 			near, far := net.Pipe()
 			go func() { _ = upstream.Serve(context.Background(), far) }()
 			return o.Connect(ctx, client.Stream(near))
-		}})
+		}
+		err := g.Add(gateway.Upstream{
+			Server: host.Server{ID: fmt.Sprint("up", i), Connect: connect}})
 		if err != nil {
 			return nil, err
 		}

@@ -56,14 +56,14 @@ func testTraceThroughGateway(t *testing.T, downstream, upstream mcp.Revision) {
 	}.New(server.Info{Name: "gateway", Version: "1"}, nil)
 	g := gateway.New(front)
 	defer g.Close()
-	assert.NilError(t, g.Add(host.Server{ID: "up",
+	assert.NilError(t, g.Add(gateway.Upstream{Server: host.Server{ID: "up",
 		Options: client.Options{Revision: upstream, Outgoing: []rpc.Middleware{
 			inGateway.Outgoing(telemetry.Endpoint{Transport: "pipe", Service: "up"})}},
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 			here, there := net.Pipe()
 			go s.Serve(context.Background(), there)
 			return o.Connect(ctx, client.Stream(here))
-		}}))
+		}}}))
 	g.Settle(t.Context())
 	c := mcptest.Connect(t, front, client.Options{Revision: downstream, Outgoing: []rpc.Middleware{
 		application.Outgoing(telemetry.Endpoint{Transport: "pipe"})}})
