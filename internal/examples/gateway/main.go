@@ -20,10 +20,10 @@ func main() {
 	g := gateway.New(s)
 	for _, arg := range os.Args[1:] {
 		name, command, _ := strings.Cut(arg, "=")
-		err := g.Add(host.Server{ID: name,
+		err := g.Add(gateway.Upstream{Server: host.Server{ID: name,
 			Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 				return o.Spawn(ctx, client.Command{Path: command})
-			}})
+			}}})
 		if err != nil {
 			log.Fatal(err)
 		}
