@@ -165,7 +165,7 @@ func TestInvalidSkillEntries(t *testing.T) {
 		}
 	}}}
 	s := newServer(o)
-	s.Integration().Declare(server.KindSkill)
+	s.Integration().Declare(mcp.KindSkill)
 	var log bytes.Buffer
 	c := connectTo(t, s, Options{Name: "docs", Era: mcp.Legacy,
 		Logger: slog.New(slog.NewTextHandler(&log, nil))})

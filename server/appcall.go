@@ -10,7 +10,7 @@ import (
 
 // An appResolver returns the gateway's name of the tool, or URI of the resource, that an app calls
 // name; see [Integration.ResolveForApp].
-type appResolver func(ctx context.Context, app string, kind Kind, name string) (string, error)
+type appResolver func(ctx context.Context, app string, kind mcp.Kind, name string) (string, error)
 
 func (s *Server) setAppResolver(resolve appResolver) {
 	if resolve == nil {
@@ -22,7 +22,7 @@ func (s *Server) setAppResolver(resolve appResolver) {
 
 // resolveForApp returns the tool name or resource URI to use for a request that the host makes for
 // an app. It refuses a tool that is not visible to apps.
-func (r *request) resolveForApp(kind Kind, name string) (string, error) {
+func (r *request) resolveForApp(kind mcp.Kind, name string) (string, error) {
 	app, ok := jsonscan.Text(r.meta.app)
 	if !ok || !mcp.IsAppURI(app) {
 		return "", rpc.Errorf(rpc.CodeInvalidParams,
@@ -41,7 +41,7 @@ func (r *request) resolveForApp(kind Kind, name string) (string, error) {
 			return "", err
 		}
 	}
-	if kind == KindTool {
+	if kind == mcp.KindTool {
 		found := s.toolList().byKey[name]
 		if found != nil && (!found.visibleToApps() || own && found.value.forwarded) {
 			return "", rpc.Errorf(rpc.CodeInvalidParams, "Apps may not call the tool %.200s", name)
@@ -58,7 +58,7 @@ func (r *request) resolveUnknownTool(name string) (*item[*tool], error) {
 	if resolve == nil || !r.negotiated(mcp.ExtensionApps) {
 		return nil, nil
 	}
-	name, err := (*resolve)(r, "", KindTool, name)
+	name, err := (*resolve)(r, "", mcp.KindTool, name)
 	if err != nil {
 		return nil, err
 	}

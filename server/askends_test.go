@@ -75,7 +75,7 @@ func TestAskingOutsideOfARequest(t *testing.T) {
 			return next(ctx, req)
 		}
 	}}
-	o.Visible = func(ctx context.Context, _ server.Kind, key string) bool {
+	o.Visible = func(ctx context.Context, _ mcp.Kind, key string) bool {
 		if key != "p" { // prompts/list is not a request during which the client can be asked
 			check(ctx)
 		}

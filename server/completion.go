@@ -55,17 +55,18 @@ func (r *request) completer(ref mcp.CompleteReference) (Completer, error) {
 	s := r.conn.server
 	switch ref.Type {
 	case mcp.RefPrompt:
-		if i := s.prompts.listing().byKey[ref.Name]; i != nil && s.visible(r, KindPrompt, i.key) {
+		if i := s.prompts.listing().byKey[ref.Name]; i != nil &&
+			s.visible(r, mcp.KindPrompt, i.key) {
 			return i.value.Complete, nil
 		}
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown prompt: %.200s", ref.Name)
 	case mcp.RefResource:
 		if i := s.templates.listing().byKey[ref.URI]; i != nil && r.permits(i.extension) &&
-			s.visible(r, KindTemplate, i.key) {
+			s.visible(r, mcp.KindResourceTemplate, i.key) {
 			return i.value.Complete, nil
 		}
 		if i := s.resources.listing().byKey[ref.URI]; i != nil && r.permits(i.extension) &&
-			s.visible(r, KindResource, i.key) {
+			s.visible(r, mcp.KindResource, i.key) {
 			return nil, nil
 		}
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown resource template: %.200s", ref.URI)

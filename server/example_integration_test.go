@@ -43,7 +43,7 @@ func receive(ctx context.Context, conn *server.Conn, link server.Link, message s
 func ExampleIntegration() {
 	ctx := context.Background()
 	s := server.New(server.Info{Name: "files", Version: "1.0.0"}, dispatch.NewCatalog())
-	s.Integration().Declare(server.KindResource)
+	s.Integration().Declare(mcp.KindResource)
 	link := make(queueLink, 10)
 	conn := s.Integration().NewConn(ctx, link, "ada")
 	defer conn.Close()

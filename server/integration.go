@@ -115,7 +115,7 @@ func (i Integration) HeaderParams(tool string) []mcp.HeaderParam { return i.s.he
 // Declare makes the server declare the capabilities for these kinds before the first item of each
 // is added, because a legacy client reads the capabilities only once, in the result of initialize.
 // Tools are always declared; prompts and templates imply completions.
-func (i Integration) Declare(kinds ...Kind) { i.s.declare(kinds...) }
+func (i Integration) Declare(kinds ...mcp.Kind) { i.s.declare(kinds...) }
 
 // DeclareApps declares the apps extension before [Server.AddApp], for a server that forwards the
 // apps of other servers. Afterwards the _meta of the server's definitions says which tools have
@@ -128,7 +128,7 @@ func (i Integration) DeclareApps() { i.s.apps.used.Store(true) }
 // "", for a tools/call with an unknown name. fn returns the name or URI to use; an error answers
 // the request. A nil fn removes the function. fn must be safe for concurrent use.
 func (i Integration) ResolveForApp(
-	fn func(ctx context.Context, app string, kind Kind, name string) (string, error)) {
+	fn func(ctx context.Context, app string, kind mcp.Kind, name string) (string, error)) {
 	i.s.setAppResolver(fn)
 }
 
@@ -170,7 +170,7 @@ func (i Integration) ReadUnlisted(
 // PartialLists sets the function that is called for each page of a list. It returns the IDs of the
 // servers whose items of the kind are missing, in _meta of the result (see [mcp.MetaPartial]),
 // whose ttlMs is then 0; or nil if the list is complete. It must not block. nil removes it.
-func (i Integration) PartialLists(missing func(kind Kind) []string) {
+func (i Integration) PartialLists(missing func(kind mcp.Kind) []string) {
 	if missing == nil {
 		i.s.partialLists.Store(nil)
 		return
@@ -182,6 +182,7 @@ func (i Integration) PartialLists(missing func(kind Kind) []string) {
 // server does not have. A gateway waits in it for servers that are still starting. When await
 // returns nil, the server looks the name up once more. The error of await follows the rules of
 // [Resource].Read. It replaces the function of an earlier call; nil removes it.
-func (i Integration) AwaitMissing(await func(ctx context.Context, kind Kind, name string) error) {
+func (i Integration) AwaitMissing(
+	await func(ctx context.Context, kind mcp.Kind, name string) error) {
 	i.s.setMissingAwaiter(await)
 }

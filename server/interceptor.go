@@ -23,7 +23,7 @@ type Handler func(ctx context.Context, c *Call) (*Result, error)
 // A Call is a client's tools/call, prompts/get or resources/read for an item that exists and that
 // the client may see. Its arguments are not yet validated.
 type Call struct {
-	Kind      Kind            // KindTool, KindPrompt or KindResource
+	Kind      mcp.Kind        // mcp.KindTool, mcp.KindPrompt or mcp.KindResource
 	Name      string          // the name of the tool or prompt, or the URI of the resource
 	Operation string          // the operation of the catalog that the tool runs; "" for none
 	Arguments json.RawMessage // of the tool or prompt, as the client sent them; nil for none
@@ -64,7 +64,7 @@ type useFunc func(ctx context.Context, r *request, arguments json.RawMessage) (*
 
 // use runs a call within the interceptors. It passes the arguments to run, as the interceptors have
 // left them.
-func (r *request) use(kind Kind, name, operation string, arguments json.RawMessage,
+func (r *request) use(kind mcp.Kind, name, operation string, arguments json.RawMessage,
 	run useFunc) (*Result, error) {
 	if err := r.readInputResponses(); err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (r *request) use(kind Kind, name, operation string, arguments json.RawMessa
 	if err == failure {
 		return nil, err
 	}
-	if e, ok := errors.AsType[*dispatch.Error](err); ok && kind == KindTool {
+	if e, ok := errors.AsType[*dispatch.Error](err); ok && kind == mcp.KindTool {
 		return r.toolError(e.Message)
 	}
 	return r.handlerError(err)

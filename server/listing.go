@@ -14,30 +14,19 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Kind is a kind of item that a server offers.
-type Kind string
-
-const (
-	KindTool     Kind = "tool"     // its key is the name
-	KindResource Kind = "resource" // its key is the URI
-	KindTemplate Kind = "template" // its key is the URI template
-	KindPrompt   Kind = "prompt"   // its key is the name
-	KindSkill    Kind = "skill"    // its key is the URI of its SKILL.md
-)
-
 // declare implements [Integration.Declare].
-func (s *Server) declare(kinds ...Kind) {
+func (s *Server) declare(kinds ...mcp.Kind) {
 	for _, kind := range kinds {
 		switch kind {
-		case KindResource:
+		case mcp.KindResource:
 			s.resources.everUsed.Store(true)
-		case KindTemplate:
+		case mcp.KindResourceTemplate:
 			s.templates.everUsed.Store(true)
 			s.completions.Store(true)
-		case KindPrompt:
+		case mcp.KindPrompt:
 			s.prompts.everUsed.Store(true)
 			s.completions.Store(true)
-		case KindSkill:
+		case mcp.KindSkill:
 			s.skills.everUsed.Store(true)
 		}
 	}
@@ -147,8 +136,8 @@ func (c *collection[T]) listing() *listing[T] {
 }
 
 // list answers a request for a list.
-func list[T any](r *request, kind Kind, name string, l *listing[T]) (*Result, error) {
-	p, err := newPage(r, kind, name, l)
+func list[T any](r *request, kind mcp.Kind, l *listing[T]) (*Result, error) {
+	p, err := newPage(r, kind, l)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +147,7 @@ func list[T any](r *request, kind Kind, name string, l *listing[T]) (*Result, er
 // newPage returns the page of a list that the client requests. A cursor is the key of the last item
 // that the client has received. So the server keeps no state for it, and it stays valid when items
 // are added and removed (2026-07-28, server/utilities/pagination).
-func newPage[T any](r *request, kind Kind, name string, l *listing[T]) (*page[T], error) {
+func newPage[T any](r *request, kind mcp.Kind, l *listing[T]) (*page[T], error) {
 	s := r.conn.server
 	cursor, err := r.text(paramCursor)
 	if err != nil {
@@ -174,8 +163,8 @@ func newPage[T any](r *request, kind Kind, name string, l *listing[T]) (*page[T]
 		from, _ = slices.BinarySearchFunc(l.sorted, string(key)+"\x00",
 			func(i *item[T], key string) int { return strings.Compare(i.key, key) })
 	}
-	p := &page[T]{server: s, era: r.era, name: name, partial: s.missingServers(kind),
-		hiddenMeta: r.hiddenMeta(),
+	p := &page[T]{server: s, era: r.era, name: kind.ListMember(),
+		partial: s.missingServers(kind), hiddenMeta: r.hiddenMeta(),
 		public:     s.o.PublicLists && !l.hasExtension && !s.metaIsOffered(),
 		items:      l.sorted[from:min(from+s.o.PageSize, len(l.sorted))], more: from+
 			s.o.PageSize < len(l.sorted)}
@@ -187,7 +176,7 @@ func newPage[T any](r *request, kind Kind, name string, l *listing[T]) (*page[T]
 }
 
 // visibleItems returns the first items that the client may see.
-func visibleItems[T any](r *request, kind Kind, items []*item[T], limit int) (seen []*item[T],
+func visibleItems[T any](r *request, kind mcp.Kind, items []*item[T], limit int) (seen []*item[T],
 	more bool) {
 	for _, i := range items {
 		if i.sessionOnly && r.conn.isStateless() || !r.permits(i.extension) ||
@@ -202,7 +191,7 @@ func visibleItems[T any](r *request, kind Kind, items []*item[T], limit int) (se
 	return seen, false
 }
 
-func (s *Server) visible(r *request, kind Kind, key string) bool {
+func (s *Server) visible(r *request, kind mcp.Kind, key string) bool {
 	return s.o.Visible == nil || s.o.Visible(r, kind, key)
 }
 
@@ -260,7 +249,7 @@ func (p *page[T]) appendEnd(dst []byte) []byte {
 }
 
 // missingServers returns the servers whose items of a kind are missing, or nil.
-func (s *Server) missingServers(kind Kind) []string {
+func (s *Server) missingServers(kind mcp.Kind) []string {
 	missing := s.partialLists.Load()
 	if missing == nil {
 		return nil

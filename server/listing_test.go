@@ -25,15 +25,15 @@ type kind struct {
 	remove              func(s *server.Server, keys ...string) int
 }
 
-var kinds = map[server.Kind]kind{
-	server.KindTool: {"tools/list", "tools", "name", "", func(s *server.Server, key string) error {
+var kinds = map[mcp.Kind]kind{
+	mcp.KindTool: {"tools/list", "tools", "name", "", func(s *server.Server, key string) error {
 		return s.AddRawTool(echo(key, `{"type":"object"}`))
 	}, (*server.Server).RemoveTools},
-	server.KindPrompt: {"prompts/list", "prompts", "name", "",
+	mcp.KindPrompt: {"prompts/list", "prompts", "name", "",
 		func(s *server.Server, key string) error {
 			return s.AddPrompt(recites(key))
 		}, (*server.Server).RemovePrompts},
-	server.KindResource: {
+	mcp.KindResource: {
 		"resources/list", "resources", "uri", "r:", func(s *server.Server, key string) error {
 			return s.AddResource(resource("r:" + key))
 		},
@@ -44,7 +44,7 @@ var kinds = map[server.Kind]kind{
 			return s.RemoveResources(keys...)
 		},
 	},
-	server.KindTemplate: {"resources/templates/list", "resourceTemplates", "uriTemplate", "",
+	mcp.KindResourceTemplate: {"resources/templates/list", "resourceTemplates", "uriTemplate", "",
 		func(s *server.Server, key string) error {
 			return s.AddResourceTemplate(echoes(key))
 		}, (*server.Server).RemoveResourceTemplates},
@@ -158,7 +158,7 @@ func TestPagesOfChangingLists(t *testing.T) {
 	o := quiet
 	o.PageSize = 1
 	s := made(o)
-	d := kinds[server.KindPrompt]
+	d := kinds[mcp.KindPrompt]
 	must(t, errors.Join(d.add(s, "a"), d.add(s, "b")))
 	k := speak(t, s, "2025-11-25", `{}`)
 	_, cursor := d.page(k, "")
@@ -171,7 +171,7 @@ func TestPagesOfChangingLists(t *testing.T) {
 func TestForgedCursors(t *testing.T) {
 	o := quiet
 	o.PageSize = 1
-	o.Visible = func(_ context.Context, _ server.Kind,
+	o.Visible = func(_ context.Context, _ mcp.Kind,
 		key string) bool {
 		return !strings.HasSuffix(key, "hidden")
 	}
@@ -203,8 +203,8 @@ func TestVisible(t *testing.T) {
 	o := quiet
 	o.PublicLists = true // has no effect
 	o.MaxWatched = 10
-	asked := map[server.Kind]bool{}
-	o.Visible = func(ctx context.Context, kind server.Kind, key string) bool {
+	asked := map[mcp.Kind]bool{}
+	o.Visible = func(ctx context.Context, kind mcp.Kind, key string) bool {
 		asked[kind] = true
 		if dispatch.PrincipalFrom(ctx) != "" {
 			panic("a stream has no principal")
@@ -269,8 +269,8 @@ func TestVisible(t *testing.T) {
 // Visible treats operations like other tools.
 func TestVisibleOperations(t *testing.T) {
 	o := quiet
-	o.Visible = func(_ context.Context, kind server.Kind, key string) bool {
-		return kind == server.KindTool && key == "work"
+	o.Visible = func(_ context.Context, kind mcp.Kind, key string) bool {
+		return kind == mcp.KindTool && key == "work"
 	}
 	l := dial(t, o, catalog())
 	l.initialize("2025-11-25")
@@ -370,7 +370,7 @@ func TestCapabilitiesAreWhatThereIs(t *testing.T) {
 // Declared kinds appear in the capabilities of both eras before the first item is added.
 func TestDeclare(t *testing.T) {
 	s := made(quiet, func(s *server.Server) {
-		s.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
+		s.Integration().Declare(mcp.KindResource, mcp.KindResourceTemplate, mcp.KindPrompt)
 	})
 	in(t, []string{"2025-11-25", newest}, func(t *testing.T, revision string) {
 		k := speak(t, s, revision, `{}`)

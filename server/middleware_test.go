@@ -336,7 +336,7 @@ func TestPrincipal(t *testing.T) {
 		}
 		o := quiet
 		o.Middleware, o.Outgoing = []rpc.Middleware{who("in")}, []rpc.Middleware{who("out")}
-		o.Visible = func(ctx context.Context, kind server.Kind, key string) bool {
+		o.Visible = func(ctx context.Context, kind mcp.Kind, key string) bool {
 			return key == "t" || strings.HasPrefix(key, "op") ||
 				dispatch.PrincipalFrom(ctx) == "alice"
 		}

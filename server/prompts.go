@@ -55,7 +55,7 @@ func (s *Server) RemovePrompts(names ...string) int {
 }
 
 func listPrompts(r *request) (*Result, error) {
-	return list(r, KindPrompt, "prompts", r.conn.server.prompts.listing())
+	return list(r, mcp.KindPrompt, r.conn.server.prompts.listing())
 }
 
 // getPrompt answers prompts/get.
@@ -67,15 +67,15 @@ func getPrompt(r *request) (*Result, error) {
 	s := r.conn.server
 	found := s.prompts.listing().byKey[string(name)]
 	if found == nil {
-		if err := r.awaitMissing(KindPrompt, name); err != nil {
+		if err := r.awaitMissing(mcp.KindPrompt, name); err != nil {
 			return r.handlerError(err)
 		}
 		found = s.prompts.listing().byKey[string(name)]
 	}
-	if found == nil || !s.visible(r, KindPrompt, found.key) {
+	if found == nil || !s.visible(r, mcp.KindPrompt, found.key) {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown prompt: %.200s", name)
 	}
-	return r.use(KindPrompt, found.key, "", r.param(paramArguments), found.value.use)
+	return r.use(mcp.KindPrompt, found.key, "", r.param(paramArguments), found.value.use)
 }
 
 // use is the [useFunc] of a prompt.

@@ -186,13 +186,13 @@ func (s *Server) findResource(r *request, uri string) (read readFunc, err error)
 		}, nil
 	}
 	if i := s.resources.listing().byKey[uri]; i != nil && r.permits(i.extension) &&
-		s.visible(r, KindResource, uri) {
+		s.visible(r, mcp.KindResource, uri) {
 		return func(ctx context.Context) (*mcp.ReadResourceResult, error) {
 			return i.value.Read(ctx, uri)
 		}, nil
 	}
 	if i, values := s.templates.match(uri); i != nil && r.permits(i.extension) &&
-		s.visible(r, KindTemplate, i.key) && s.visible(r, KindResource, uri) {
+		s.visible(r, mcp.KindResourceTemplate, i.key) && s.visible(r, mcp.KindResource, uri) {
 		return func(ctx context.Context) (*mcp.ReadResourceResult, error) {
 			return i.value.Read(ctx, uri, values)
 		}, nil
@@ -203,7 +203,7 @@ func (s *Server) findResource(r *request, uri string) (read readFunc, err error)
 		}, nil
 	}
 	unlisted := s.unlistedReader.Load()
-	if source := s.o.Resources; source != nil && s.visible(r, KindResource, uri) {
+	if source := s.o.Resources; source != nil && s.visible(r, mcp.KindResource, uri) {
 		return func(ctx context.Context) (*mcp.ReadResourceResult, error) {
 			result, err := source.Read(ctx, uri)
 			if _, none := errors.AsType[*notFound](err); none && unlisted != nil {
@@ -212,7 +212,7 @@ func (s *Server) findResource(r *request, uri string) (read readFunc, err error)
 			return result, err
 		}, nil
 	}
-	if unlisted != nil && s.visible(r, KindResource, uri) {
+	if unlisted != nil && s.visible(r, mcp.KindResource, uri) {
 		return func(ctx context.Context) (*mcp.ReadResourceResult, error) {
 			return (*unlisted)(ctx, uri)
 		}, nil
@@ -225,7 +225,7 @@ func listResources(r *request) (*Result, error) {
 	if err != nil {
 		return r.handlerError(err)
 	}
-	return list(r, KindResource, "resources", l)
+	return list(r, mcp.KindResource, l)
 }
 
 func listTemplates(r *request) (*Result, error) {
@@ -233,7 +233,7 @@ func listTemplates(r *request) (*Result, error) {
 	if err != nil {
 		return r.handlerError(err)
 	}
-	return list(r, KindTemplate, "resourceTemplates", l)
+	return list(r, mcp.KindResourceTemplate, l)
 }
 
 // readResource answers resources/read.
@@ -243,7 +243,7 @@ func readResource(r *request) (*Result, error) {
 		return nil, err
 	}
 	if r.meta.app != nil {
-		if uri, err = r.resolveForApp(KindResource, uri); err != nil {
+		if uri, err = r.resolveForApp(mcp.KindResource, uri); err != nil {
 			return r.handlerError(err)
 		}
 	}
@@ -251,7 +251,7 @@ func readResource(r *request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.use(KindResource, uri, "", nil, read.use)
+	return r.use(mcp.KindResource, uri, "", nil, read.use)
 }
 
 // A readFunc reads a resource.

@@ -62,7 +62,7 @@ func TestResourceSource(t *testing.T) {
 			n, failure := 3, error(nil)
 			o := server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), PageSize: 2,
 				Resources: rows(&n, &failure),
-				Visible: func(_ context.Context, _ server.Kind, key string) bool {
+				Visible: func(_ context.Context, _ mcp.Kind, key string) bool {
 					return key != "row:1"
 				}}
 			s := o.New(server.Info{Name: "s", Version: "1"}, nil)

@@ -79,7 +79,7 @@ func TestSubscribedURIsAreBounded(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			o := quiet
 			o.Watched = quota.NewPool(20_000)
-			o.Visible = func(_ context.Context, _ server.Kind, key string) bool {
+			o.Visible = func(_ context.Context, _ mcp.Kind, key string) bool {
 				assert.Assert(t, len(key) < 9000, "a long URI was looked up")
 				return true
 			}

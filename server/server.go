@@ -163,7 +163,7 @@ type Options struct {
 	// Visible reports whether the client of a request may see and use an item; nil: every item. It
 	// is called for each item of a list and for each use, so it must be fast. If it is set,
 	// PublicLists has no effect.
-	Visible func(ctx context.Context, kind Kind, key string) bool
+	Visible func(ctx context.Context, kind mcp.Kind, key string) bool
 	// Memory bounds the bytes of the requests and responses of all clients, and of the memory that
 	// handlers reserve with [dispatch.Reserve]; nil: 256 MiB. Package quota describes the share of
 	// each principal. Other servers and HTTP handlers may use the same pool.
@@ -230,7 +230,7 @@ type Server struct {
 	apps           apps
 	unlistedReader atomic.Pointer[unlistedReader]
 	missingAwaiter atomic.Pointer[missingAwaiter]
-	partialLists   atomic.Pointer[func(Kind) []string] // see Integration.PartialLists
+	partialLists   atomic.Pointer[func(mcp.Kind) []string] // see Integration.PartialLists
 	appResolver    atomic.Pointer[appResolver]
 
 	mu                    sync.Mutex

@@ -210,7 +210,7 @@ func (s *Server) dynamicSkill(r *request, uri string) *Skill {
 }
 
 func (s *Server) readableSkill(r *request, i *item[*Skill], uri string) *Skill {
-	if i == nil || !s.visible(r, KindSkill, i.key) || !s.visible(r, KindResource, uri) {
+	if i == nil || !s.visible(r, mcp.KindSkill, i.key) || !s.visible(r, mcp.KindResource, uri) {
 		return nil
 	}
 	return i.value
@@ -233,7 +233,7 @@ func skillsExtension() *extension {
 // listSkills answers skills/list. The specification describes only the modern era. The result has
 // cache hints in both eras, like that of the official SDK for Go.
 func listSkills(r *request) (*Result, error) {
-	p, err := newPage(r, KindSkill, "skills", r.conn.server.skills.listing())
+	p, err := newPage(r, mcp.KindSkill, r.conn.server.skills.listing())
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +260,7 @@ func getSkill(r *request) (*Result, error) {
 		return nil, err
 	}
 	i := s.skills.listing().byKey[uri]
-	if i == nil || !s.visible(r, KindSkill, uri) || i.sessionOnly && r.conn.isStateless() {
+	if i == nil || !s.visible(r, mcp.KindSkill, uri) || i.sessionOnly && r.conn.isStateless() {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "There is no skill at %.200q", uri)
 	}
 	p := &page[*Skill]{server: s, era: r.era, hints: hintsAlways, public: s.o.PublicLists}
@@ -277,7 +277,7 @@ func readDirectory(r *request) (*Result, error) {
 	x := s.skills.find()
 	children := x.directories[uri]
 	if i := x.dynamicAbove(uri); i != nil && i.value.ReadDirectory != nil &&
-		s.visible(r, KindSkill, i.key) {
+		s.visible(r, mcp.KindSkill, i.key) {
 		all, err := i.value.ReadDirectory(r, uri)
 		if err != nil {
 			return r.handlerError(err)
@@ -291,10 +291,10 @@ func readDirectory(r *request) (*Result, error) {
 			children[child.URI] = &item[*Resource]{key: child.URI, definition: definition}
 		}
 	}
-	if children == nil || !s.visible(r, KindResource, uri) {
+	if children == nil || !s.visible(r, mcp.KindResource, uri) {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "There is no directory %.200q", uri)
 	}
-	p, err := newPage(r, KindResource, "resources", newListing(children))
+	p, err := newPage(r, mcp.KindResource, newListing(children))
 	if err != nil {
 		return nil, err
 	}

@@ -221,7 +221,7 @@ func readNothing(_ context.Context, uri string) (*mcp.ReadResourceResult, error)
 // The application serves the files and directories of a dynamic skill, and no others.
 func TestDynamicSkill(t *testing.T) {
 	o := quiet
-	o.Visible = func(_ context.Context, kind server.Kind, key string) bool {
+	o.Visible = func(_ context.Context, kind mcp.Kind, key string) bool {
 		return !strings.Contains(key, "hidden")
 	}
 	s := made(o)

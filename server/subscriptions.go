@@ -175,7 +175,7 @@ func (s *Server) accept(r *request, sub *subscription,
 		if err := watchURI(sub.watched, uri); err != nil {
 			return nil, err
 		}
-		if has.resources && s.visible(r, KindResource, uri) {
+		if has.resources && s.visible(r, mcp.KindResource, uri) {
 			sub.subjects = append(sub.subjects,
 				changeNotification{mcp.NotificationResourceUpdated, uri})
 			sub.uris = append(sub.uris, uri)

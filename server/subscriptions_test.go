@@ -13,6 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -156,11 +157,11 @@ func TestListenIsAcknowledgedForWhatThereIs(t *testing.T) {
 
 // Each kind of list has its own notification in both eras, one for a burst of changes.
 func TestListChangedOfEveryKind(t *testing.T) {
-	changed := map[server.Kind]string{
-		server.KindTool:     "notifications/tools/list_changed",
-		server.KindPrompt:   "notifications/prompts/list_changed",
-		server.KindResource: "notifications/resources/list_changed",
-		server.KindTemplate: "notifications/resources/list_changed",
+	changed := map[mcp.Kind]string{
+		mcp.KindTool:             "notifications/tools/list_changed",
+		mcp.KindPrompt:           "notifications/prompts/list_changed",
+		mcp.KindResource:         "notifications/resources/list_changed",
+		mcp.KindResourceTemplate: "notifications/resources/list_changed",
 	}
 	in(t, allRevisions, func(t *testing.T, revision string) {
 		synctest.Test(t, func(t *testing.T) {

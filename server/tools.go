@@ -192,7 +192,7 @@ func listTools(r *request) (*Result, error) {
 	default:
 		l = all.legacy
 	}
-	return list(r, KindTool, "tools", l)
+	return list(r, mcp.KindTool, l)
 }
 
 // callTool answers tools/call. An unknown tool is a protocol error. Other failures are part of the
@@ -204,7 +204,7 @@ func callTool(r *request) (*Result, error) {
 		return nil, err
 	}
 	if r.meta.app != nil {
-		resolved, err := r.resolveForApp(KindTool, string(name))
+		resolved, err := r.resolveForApp(mcp.KindTool, string(name))
 		if err != nil {
 			return r.handlerError(err)
 		}
@@ -212,7 +212,7 @@ func callTool(r *request) (*Result, error) {
 	}
 	found := s.toolList().byKey[string(name)]
 	if found == nil {
-		if err := r.awaitMissing(KindTool, name); err != nil {
+		if err := r.awaitMissing(mcp.KindTool, name); err != nil {
 			return r.handlerError(err)
 		}
 		found = s.toolList().byKey[string(name)]
@@ -222,7 +222,7 @@ func callTool(r *request) (*Result, error) {
 			return r.handlerError(err)
 		}
 	}
-	if found == nil || !r.permits(found.extension) || !s.visible(r, KindTool, found.key) {
+	if found == nil || !r.permits(found.extension) || !s.visible(r, mcp.KindTool, found.key) {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown tool: %.200s", name)
 	}
 	if s.tasks.enabled.Load() {
@@ -237,5 +237,5 @@ func (r *request) runTool(found *item[*tool]) (*Result, error) {
 	if len(r.conn.server.o.Interceptors) > 0 { // the only ones who ask
 		operation = nameOf(found.value.operationFor(arguments))
 	}
-	return r.use(KindTool, found.key, operation, arguments, found.value.use)
+	return r.use(mcp.KindTool, found.key, operation, arguments, found.value.use)
 }

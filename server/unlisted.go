@@ -18,7 +18,7 @@ func (s *Server) setUnlistedReader(read unlistedReader) {
 }
 
 // A missingAwaiter waits for a tool or prompt; see [Integration.AwaitMissing].
-type missingAwaiter func(ctx context.Context, kind Kind, name string) error
+type missingAwaiter func(ctx context.Context, kind mcp.Kind, name string) error
 
 func (s *Server) setMissingAwaiter(await missingAwaiter) {
 	if await == nil {
@@ -30,7 +30,7 @@ func (s *Server) setMissingAwaiter(await missingAwaiter) {
 
 // awaitMissing calls the function of [Integration.AwaitMissing], if it is set and the client may
 // see an item with this name.
-func (r *request) awaitMissing(kind Kind, name []byte) error {
+func (r *request) awaitMissing(kind mcp.Kind, name []byte) error {
 	s := r.conn.server
 	if await := s.missingAwaiter.Load(); await != nil && s.visible(r, kind, string(name)) {
 		return (*await)(r, kind, string(name))

@@ -21,7 +21,7 @@ func TestReadUnlisted(t *testing.T) {
 			Contents: []mcp.ResourceContents{{URI: uri, Text: "unlisted"}}}, nil
 	}
 	o := quiet
-	o.Visible = func(_ context.Context, _ server.Kind, key string) bool { return key != "x:hidden" }
+	o.Visible = func(_ context.Context, _ mcp.Kind, key string) bool { return key != "x:hidden" }
 	s := made(o, func(s *server.Server) {
 		must(t, s.AddResource(
 			server.Resource{Resource: mcp.Resource{URI: "x:listed", Name: "n"},

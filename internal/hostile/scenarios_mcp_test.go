@@ -94,7 +94,7 @@ func serverScenario(run *scenarioRun) {
 	s := server.Options{
 		Logger:       run.logger("server.Options.Logger"),
 		Capabilities: func(*mcp.ServerCapabilities) { run.enterAfterFirst("server.Options.Capabilities") },
-		Visible: func(context.Context, server.Kind,
+		Visible: func(context.Context, mcp.Kind,
 			string) bool {
 			run.enter("server.Options.Visible")
 			return true
@@ -215,17 +215,17 @@ func serverScenario(run *scenarioRun) {
 	s.Integration().ReadUnlisted(func(context.Context, string) (*mcp.ReadResourceResult, error) {
 		return read("server.Integration.ReadUnlisted")
 	})
-	s.Integration().AwaitMissing(func(context.Context, server.Kind, string) error {
+	s.Integration().AwaitMissing(func(context.Context, mcp.Kind, string) error {
 		run.enter("server.Integration.AwaitMissing")
 		return nil
 	})
-	s.Integration().PartialLists(func(server.Kind) []string {
+	s.Integration().PartialLists(func(mcp.Kind) []string {
 		run.enter("server.Integration.PartialLists")
 		return nil
 	})
 	s.Integration().DeclareApps()
 	s.Integration().ResolveForApp(
-		func(_ context.Context, _ string, _ server.Kind, name string) (string, error) {
+		func(_ context.Context, _ string, _ mcp.Kind, name string) (string, error) {
 			run.enter("server.Integration.ResolveForApp")
 			return name, nil
 		})
@@ -393,7 +393,7 @@ func upstream(run *scenarioRun) (s *server.Server, stream net.Conn) {
 		_ = server.NotifyExtension(ctx, "com.example/x", "notifications/x", struct{}{})
 		return server.CallExtension(ctx, "com.example/x", "x/ask", struct{}{}, nil)
 	})
-	s.Integration().Declare(server.KindResource, server.KindPrompt)
+	s.Integration().Declare(mcp.KindResource, mcp.KindPrompt)
 	here, there := net.Pipe()
 	go func() { _ = s.Serve(run.ctx, there) }()
 	return s, here

@@ -217,7 +217,7 @@ func mapObjects(array []byte, f func([]byte) []byte) []byte {
 // resolveForApp converts the name of a tool, or the URI of a resource, that an app uses to the
 // public one of the app's server. If app is "", the name belongs to the only server with apps that
 // has it.
-func (g *Gateway) resolveForApp(d *downstream, app string, kind server.Kind,
+func (g *Gateway) resolveForApp(d *downstream, app string, kind mcp.Kind,
 	name string) (string, error) {
 	if app == "" {
 		return g.resolveUnknownTool(d, name)
@@ -226,7 +226,7 @@ func (g *Gateway) resolveForApp(d *downstream, app string, kind server.Kind,
 	if u == nil {
 		return "", rpc.Errorf(rpc.CodeInvalidParams, "There is no app %.200q", app)
 	}
-	if kind == server.KindTool {
+	if kind == mcp.KindTool {
 		if public, ok := u.tools.publicName(name); ok {
 			return public, nil
 		}
@@ -301,7 +301,7 @@ func extensionOf(uri, mimeType string) string {
 // attachApps makes the gateway resolve the names and URIs that apps of d's clients use.
 func (d *downstream) attachApps(g *Gateway) {
 	d.server.Integration().ResolveForApp(
-		func(_ context.Context, app string, kind server.Kind, name string) (string, error) {
+		func(_ context.Context, app string, kind mcp.Kind, name string) (string, error) {
 			return g.resolveForApp(d, app, kind, name)
 		})
 }

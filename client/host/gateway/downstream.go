@@ -28,11 +28,11 @@ func (d *downstream) attach(g *Gateway) {
 			return g.readUnlisted(ctx, d, uri)
 		})
 	d.server.Integration().AwaitMissing(
-		func(ctx context.Context, kind server.Kind, name string) error {
+		func(ctx context.Context, kind mcp.Kind, name string) error {
 			return g.awaitName(ctx, d, string(kind), name)
 		})
 	d.server.Integration().PartialLists(
-		func(kind server.Kind) []string { return g.missingServers(d, kind) })
+		func(kind mcp.Kind) []string { return g.missingServers(d, kind) })
 	d.attachApps(g)
 }
 

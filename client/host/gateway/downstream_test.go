@@ -25,8 +25,8 @@ import (
 func (w *fixture) addDownstream(ids ...string) *server.Server {
 	s := server.Options{Logger: quiet}.New(server.Info{Name: strings.Join(ids, " "), Version: "1"},
 		dispatch.NewCatalog())
-	s.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt,
-		server.KindSkill)
+	s.Integration().Declare(mcp.KindResource, mcp.KindResourceTemplate, mcp.KindPrompt,
+		mcp.KindSkill)
 	w.gateway.Offer(s, ids...)
 	return s
 }
@@ -52,8 +52,8 @@ func (w *fixture) second(id string) (up *server.Server, starts *atomic.Int64) {
 	w.t.Helper()
 	up, starts = server.Options{Logger: quiet}.New(server.Info{Name: id, Version: "1"},
 		dispatch.NewCatalog()), new(atomic.Int64)
-	up.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt,
-		server.KindSkill)
+	up.Integration().Declare(mcp.KindResource, mcp.KindResourceTemplate, mcp.KindPrompt,
+		mcp.KindSkill)
 	assert.NilError(w.t, up.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "who"}, Forward: reads(id)}))
 	assert.NilError(w.t,
 		w.gateway.Add(gateway.Upstream{Server: host.Server{ID: id,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/internal/lograte"
+	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -64,8 +65,8 @@ func (o Options) New(s *server.Server) *Gateway {
 // servers of the gateway may start after a client has connected, and a legacy client reads the
 // capabilities only once. New calls it for its server.
 func DeclareOffers(s *server.Server) {
-	s.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt,
-		server.KindSkill)
+	s.Integration().Declare(mcp.KindResource, mcp.KindResourceTemplate, mcp.KindPrompt,
+		mcp.KindSkill)
 	s.Integration().DeclareApps()
 }
 

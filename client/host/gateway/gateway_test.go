@@ -52,8 +52,8 @@ func withFixture(t *testing.T, era mcp.Era, test func(t *testing.T, w *fixture))
 		w := &fixture{t: t, era: era}
 		w.up = server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"},
 			dispatch.NewCatalog())
-		w.up.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt,
-			server.KindSkill)
+		w.up.Integration().Declare(mcp.KindResource, mcp.KindResourceTemplate, mcp.KindPrompt,
+			mcp.KindSkill)
 		w.add("verbatim",
 			func(_ context.Context, arguments json.RawMessage) (json.RawMessage, error) {
 				return json.RawMessage(result), nil

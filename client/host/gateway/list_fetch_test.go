@@ -46,7 +46,7 @@ func withListFault(t *testing.T, fault func(ctx context.Context, method string) 
 							return next(ctx, req)
 						}
 					}}}.New(server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog()))
-				w.up.Integration().Declare(server.KindResource, server.KindPrompt)
+				w.up.Integration().Declare(mcp.KindResource, mcp.KindPrompt)
 				w.add("verbatim", gives(result))
 				w.readable()
 				var logged bytes.Buffer

@@ -37,7 +37,7 @@ type namedServer struct {
 func newNamedServer(t *testing.T, name string, uris ...string) *namedServer {
 	p := &namedServer{Server: server.Options{Logger: quiet}.New(server.Info{Name: name, Version: "1"},
 		dispatch.NewCatalog()), name: name}
-	p.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
+	p.Integration().Declare(mcp.KindResource, mcp.KindResourceTemplate, mcp.KindPrompt)
 	for _, uri := range uris {
 		p.has(t, uri, "")
 	}

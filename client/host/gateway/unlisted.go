@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/stdwire/stdwire/server"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // Unlisted returns, by server ID, the kinds of the lists that are not known: not fetched yet, or
@@ -28,13 +28,13 @@ func (g *Gateway) Unlisted() map[string][]string {
 const maxMissing = 100
 
 // kindsOf maps the kinds of downstream servers to those of lists. It is never modified.
-var kindsOf = map[server.Kind]string{server.KindTool: kindTool, server.KindPrompt: kindPrompt,
-	server.KindResource: kindResource, server.KindTemplate: kindTemplate,
-	server.KindSkill: kindSkill}
+var kindsOf = map[mcp.Kind]string{mcp.KindTool: kindTool, mcp.KindPrompt: kindPrompt,
+	mcp.KindResource: kindResource, mcp.KindResourceTemplate: kindTemplate,
+	mcp.KindSkill: kindSkill}
 
 // missingServers returns the IDs of the servers of d whose list of a kind is not known, the first
 // 100 in alphabetical order, or nil.
-func (g *Gateway) missingServers(d *downstream, kind server.Kind) []string {
+func (g *Gateway) missingServers(d *downstream, kind mcp.Kind) []string {
 	var missing map[string]bool
 	for _, u := range g.allUpstreams() {
 		if u.disabled.Load() || !d.includes(u.id) {

@@ -68,13 +68,13 @@ func openBridge(ctx context.Context, std *term.Streams, g *gateway.Gateway, name
 		}
 		s = o.New(info, dispatch.NewCatalog())
 		if like.Resources != nil {
-			s.Integration().Declare(server.KindResource, server.KindTemplate)
+			s.Integration().Declare(mcp.KindResource, mcp.KindResourceTemplate)
 		}
 		if like.Prompts != nil {
-			s.Integration().Declare(server.KindPrompt)
+			s.Integration().Declare(mcp.KindPrompt)
 		}
 		if like.Extensions[mcp.ExtensionSkills] != nil {
-			s.Integration().Declare(server.KindSkill)
+			s.Integration().Declare(mcp.KindSkill)
 		}
 		return nil
 	})
