@@ -165,7 +165,7 @@ func TestCacheRoutes(t *testing.T) {
 		}
 		for range 2 {
 			assert.Equal(t, names(c.Tools(ctx), toolName), "t")
-			assert.Equal(t, list(c.Integration().ToolPages(ctx)), stock(60_000, "public")("tools/list"))
+			assert.Equal(t, list(c.Integration().Pages(ctx, mcp.KindTool)), stock(60_000, "public")("tools/list"))
 			assert.Equal(t, names(c.Resources(ctx), uriOf), "a:1")
 			assert.Equal(t, names(c.ResourceTemplates(ctx), templateOf), "a:{x}")
 			assert.Equal(t, names(c.Prompts(ctx), promptOf), "p")

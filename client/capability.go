@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A capability is a feature that a server may declare.
@@ -13,18 +15,26 @@ type capability struct {
 }
 
 var (
-	resourcesCapability = capability{"resources",
+	resourcesCapability = capability{mcp.KindResource.Capability(),
 		func(s *session) bool { return s.capabilities.Resources != nil }}
 	subscribeCapability = capability{"resources.subscribe", func(s *session) bool {
 		return s.capabilities.Resources != nil && s.capabilities.Resources.Subscribe
 	}}
-	promptsCapability = capability{"prompts",
+	promptsCapability = capability{mcp.KindPrompt.Capability(),
 		func(s *session) bool { return s.capabilities.Prompts != nil }}
 	// Before 2025-03-26, servers supported completion without declaring it.
 	completionsCapability = capability{"completions", func(s *session) bool {
 		return s.capabilities.Completions != nil || !s.features.Completions
 	}}
 )
+
+// listCapabilities are the capabilities without which a list is not requested. Tools are requested
+// from every server. It is read only.
+var listCapabilities = map[mcp.Kind]capability{
+	mcp.KindTool:     {in: func(*session) bool { return true }},
+	mcp.KindResource: resourcesCapability, mcp.KindResourceTemplate: resourcesCapability,
+	mcp.KindPrompt: promptsCapability, mcp.KindSkill: skillsCapability,
+}
 
 // require returns nil, or the error of a call that needs a capability that the server does not
 // declare.

@@ -44,14 +44,14 @@ func (c *Client) newWatchedLists() []*watchedList {
 			return s.Tools != nil && s.Tools.ListChanged
 		},
 		addTo:   func(w *mcp.SubscriptionFilter) { w.ToolsListChanged = true },
-		refresh: refresh(c, "OnToolsChanged", mcp.MethodListTools, c.Tools, c.o.OnToolsChanged),
+		refresh: refresh(c, "OnToolsChanged", mcp.KindTool, c.Tools, c.o.OnToolsChanged),
 	}, {
 		notification: mcp.NotificationResourceListChanged,
 		isDeclared: func(s *mcp.ServerCapabilities) bool {
 			return s.Resources != nil && s.Resources.ListChanged
 		},
 		addTo: func(w *mcp.SubscriptionFilter) { w.ResourcesListChanged = true },
-		refresh: refresh(c, "OnResourcesChanged", mcp.MethodListResources, c.Resources,
+		refresh: refresh(c, "OnResourcesChanged", mcp.KindResource, c.Resources,
 			c.o.OnResourcesChanged),
 	}, {
 		notification: mcp.NotificationPromptListChanged,
@@ -59,7 +59,7 @@ func (c *Client) newWatchedLists() []*watchedList {
 			return s.Prompts != nil && s.Prompts.ListChanged
 		},
 		addTo: func(w *mcp.SubscriptionFilter) { w.PromptsListChanged = true },
-		refresh: refresh(c, "OnPromptsChanged", mcp.MethodListPrompts, c.Prompts,
+		refresh: refresh(c, "OnPromptsChanged", mcp.KindPrompt, c.Prompts,
 			c.o.OnPromptsChanged),
 	}}
 	lists = slices.DeleteFunc(lists, func(l *watchedList) bool { return l.refresh == nil })
@@ -71,7 +71,7 @@ func (c *Client) newWatchedLists() []*watchedList {
 
 // refresh returns a function that fetches a list and passes it to f, or that only calls
 // OnListChanged; nil without a callback.
-func refresh[T any](c *Client, callback, method string,
+func refresh[T any](c *Client, callback string, kind mcp.Kind,
 	all func(context.Context, ...CallOption) iter.Seq2[T, error],
 	f func([]T, error)) func(context.Context) {
 	switch onChange := c.o.OnListChanged; {
@@ -83,7 +83,7 @@ func refresh[T any](c *Client, callback, method string,
 			}
 		}
 	case onChange != nil:
-		return func(context.Context) { c.runCallback("OnListChanged", func() { onChange(method) }) }
+		return func(context.Context) { c.runCallback("OnListChanged", func() { onChange(kind) }) }
 	}
 	return nil
 }

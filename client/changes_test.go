@@ -110,7 +110,7 @@ func TestListChanged(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				changed := make(chan string, 10)
 				box := new(toolbox)
-				o := Options{OnListChanged: func(method string) { changed <- method }}
+				o := Options{OnListChanged: func(kind mcp.Kind) { changed <- kind.ListMethod() }}
 				c, err := o.Connect(t.Context(),
 					stream(func(s *scripted) { box.scripted = s; handshake(s); box.run() }))
 				assert.NilError(t, err)
@@ -125,7 +125,7 @@ func TestListChanged(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		// the callback for the list itself has precedence
-		c, box, news := watchToolbox(t, Options{OnListChanged: func(string) {
+		c, box, news := watchToolbox(t, Options{OnListChanged: func(mcp.Kind) {
 			panic("not this one")
 		}, Logger: slog.New(slog.DiscardHandler)}, (*scripted).modern, 0)
 		box.changed(1)

@@ -69,7 +69,7 @@ func (m *headerTools) learn(tools []*mcp.Tool) (bad []string) {
 // is unchanged, it returns refusal.
 func (c *Client) refreshHeaderTools(ctx context.Context, tool string, refusal error) error {
 	before := c.headerTools.tool(tool)
-	for _, err := range c.Integration().ToolPages(ctx, Fresh()) {
+	for _, err := range c.Integration().Pages(ctx, mcp.KindTool, Fresh()) {
 		if err != nil {
 			return refusal
 		}

@@ -3,51 +3,33 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"slices"
 
-	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // An Integration has the methods of a [Client] for programs that forward or record the text that
 // the server wrote, such as package client/host/gateway; applications do not need them. They return
-// lists without decoding them. Pages are the results of a list method, definitions the elements of
-// the list. Limits, errors and options are those of [Client.Tools] and its siblings. All methods
+// lists without decoding them. Limits, errors and options are those of [Client.Tools] and its
+// siblings; for a kind without a list method, such as [mcp.KindApp], there is an error. All methods
 // are safe for concurrent use.
 type Integration struct{ c *Client }
 
 // Integration returns the methods for gateways and other programs that forward lists.
 func (c *Client) Integration() Integration { return Integration{c} }
 
-// ToolPages yields the results of tools/list. They include the tools that [Client.Tools] omits.
-func (i Integration) ToolPages(ctx context.Context,
+// Pages yields the results of the method that lists a kind of items. They include the tools and
+// skills that [Client.Tools] and [Client.Skills] omit.
+func (i Integration) Pages(ctx context.Context, kind mcp.Kind,
 	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
-	return i.c.pages(ctx, mcp.MethodListTools, opts)
-}
-
-// ResourcePages yields the results of resources/list.
-func (i Integration) ResourcePages(ctx context.Context,
-	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
-	return i.c.pagesOf(ctx, resourcesCapability, mcp.MethodListResources, opts)
-}
-
-// ResourceTemplatePages yields the results of resources/templates/list.
-func (i Integration) ResourceTemplatePages(ctx context.Context,
-	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
-	return i.c.pagesOf(ctx, resourcesCapability, mcp.MethodListResourceTemplates, opts)
-}
-
-// PromptPages yields the results of prompts/list.
-func (i Integration) PromptPages(ctx context.Context,
-	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
-	return i.c.pagesOf(ctx, promptsCapability, mcp.MethodListPrompts, opts)
-}
-
-// SkillPages yields the results of skills/list. They include the skills that [Client.Skills] omits.
-func (i Integration) SkillPages(ctx context.Context,
-	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
-	return i.c.pagesOf(ctx, skillsCapability, mcp.MethodListSkills, opts)
+	if kind.ListMethod() == "" {
+		return func(yield func(json.RawMessage, error) bool) {
+			yield(nil, fmt.Errorf("client: no method lists items of the kind %q", kind))
+		}
+	}
+	return i.c.pagesOf(ctx, listCapabilities[kind], kind.ListMethod(), opts)
 }
 
 // definitions is a page of any list.
@@ -60,45 +42,22 @@ type definitions struct {
 	Tasks     []json.RawMessage `json:"tasks"`
 }
 
-// ToolDefinitions yields the tools of [Client.Tools] as the server wrote them.
-func (i Integration) ToolDefinitions(ctx context.Context,
+func (d *definitions) of(kind mcp.Kind) []json.RawMessage {
+	return map[mcp.Kind][]json.RawMessage{mcp.KindTool: d.Tools, mcp.KindResource: d.Resources,
+		mcp.KindResourceTemplate: d.Templates, mcp.KindPrompt: d.Prompts,
+		mcp.KindSkill: d.Skills}[kind]
+}
+
+// Definitions yields the items of a kind as the server wrote them: the tools of [Client.Tools], and
+// all skills, also those that [Client.Skills] omits.
+func (i Integration) Definitions(ctx context.Context, kind mcp.Kind,
 	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
-	return items(i.c, "tools", i.ToolPages(ctx, opts...), mcp.MethodListTools,
-		func(d *definitions) []json.RawMessage {
-			return slices.DeleteFunc(d.Tools, func(tool json.RawMessage) bool {
-				name, _ := jsonscan.Text(jsonscan.Member(tool, "name"))
-				return i.c.headerTools.tool(name).bad != nil
-			})
+	return itemsOf(ctx, i.c, kind, opts, func(d *definitions) []json.RawMessage {
+		if kind != mcp.KindTool {
+			return d.of(kind)
+		}
+		return slices.DeleteFunc(d.Tools, func(tool json.RawMessage) bool {
+			return i.c.headerTools.tool(kind.KeyOf(tool)).bad != nil
 		})
-}
-
-// ResourceDefinitions yields the resources of [Client.Resources] as the server wrote them.
-func (i Integration) ResourceDefinitions(ctx context.Context,
-	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
-	return items(i.c, "resources", i.ResourcePages(ctx, opts...), mcp.MethodListResources,
-		func(d *definitions) []json.RawMessage { return d.Resources })
-}
-
-// ResourceTemplateDefinitions yields the templates of [Client.ResourceTemplates] as the server
-// wrote them.
-func (i Integration) ResourceTemplateDefinitions(ctx context.Context,
-	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
-	return items(i.c, "resource templates", i.ResourceTemplatePages(ctx, opts...),
-		mcp.MethodListResourceTemplates,
-		func(d *definitions) []json.RawMessage { return d.Templates })
-}
-
-// PromptDefinitions yields the prompts of [Client.Prompts] as the server wrote them.
-func (i Integration) PromptDefinitions(ctx context.Context,
-	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
-	return items(i.c, "prompts", i.PromptPages(ctx, opts...), mcp.MethodListPrompts,
-		func(d *definitions) []json.RawMessage { return d.Prompts })
-}
-
-// SkillDefinitions yields the entries of all skills as the server wrote them, including those that
-// [Client.Skills] omits.
-func (i Integration) SkillDefinitions(ctx context.Context,
-	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
-	return items(i.c, "skills", i.SkillPages(ctx, opts...), mcp.MethodListSkills,
-		func(d *definitions) []json.RawMessage { return d.Skills })
+	})
 }

@@ -97,9 +97,9 @@ type Options struct {
 	OnResourcesChanged func(resources []*mcp.Resource, err error)
 	OnPromptsChanged   func(prompts []*mcp.Prompt, err error)
 	// OnListChanged, if set, is called for changes of lists whose callback above is not set, with
-	// the method that fetches the list: [mcp.MethodListTools], [mcp.MethodListResources] or
-	// [mcp.MethodListPrompts]. It is called once for a burst of notifications; nothing is fetched.
-	OnListChanged func(method string)
+	// the kind of its items: [mcp.KindTool], [mcp.KindResource] or [mcp.KindPrompt]. It is called
+	// once for a burst of notifications; nothing is fetched.
+	OnListChanged func(kind mcp.Kind)
 	// OnResourceUpdated, if set, is called with the URI of a changed resource that
 	// [Client.Subscribe] has subscribed to, or that is below one of these. Changes of one resource
 	// coalesce until the call. If more than 1,024 URIs or 1 MiB of them are pending, and when

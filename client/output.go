@@ -155,7 +155,7 @@ func (c *Client) learnOutput(ctx context.Context, tool string) error {
 	if _, known := c.outputSchemas.tool(tool); known || c.o.Output != OutputFail {
 		return nil
 	}
-	for _, err := range c.Integration().ToolPages(ctx) {
+	for _, err := range c.Integration().Pages(ctx, mcp.KindTool) {
 		if err != nil {
 			return err
 		}

@@ -76,7 +76,7 @@ func TestOutput(t *testing.T) {
 					Logger: slog.New(slog.NewTextHandler(&log, nil))},
 					toolServer(test.tool, test.result, &lists))
 				if check == OutputWarn {
-					for _, err := range c.Integration().ToolPages(t.Context()) {
+					for _, err := range c.Integration().Pages(t.Context(), mcp.KindTool) {
 						assert.NilError(t, err)
 					}
 				}

@@ -9,6 +9,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A definition over the limits is omitted and logged, and the others are listed.
@@ -37,7 +39,7 @@ func TestOversizedDefinitionIsLeftOut(t *testing.T) {
 			names = append(names, tool.Name)
 		}
 		texts := 0
-		for _, err := range c.Integration().ToolDefinitions(t.Context()) {
+		for _, err := range c.Integration().Definitions(t.Context(), mcp.KindTool) {
 			assert.NilError(t, err)
 			texts++
 		}

@@ -23,9 +23,23 @@ const (
 	maxListBytes = 64 << 20
 )
 
+// A listMethod is a method whose results are the pages of a list.
+type listMethod struct {
+	name   string
+	member string // of a result: the list
+	items  string // what the elements are, for messages
+}
+
+// itemsOf is items for the list of a kind.
+func itemsOf[R, T any](ctx context.Context, c *Client, kind mcp.Kind, opts []CallOption,
+	of func(*R) []T) iter.Seq2[T, error] {
+	m := listMethod{kind.ListMethod(), kind.ListMember(), string(kind) + "s"}
+	return items(c, m, c.Integration().Pages(ctx, kind, opts...), of)
+}
+
 // items yields the elements of the pages of a list, and at the end an [InvalidItemsError] if some
-// of them are invalid. what is their name in warnings.
-func items[R, T any](c *Client, what string, pages iter.Seq2[json.RawMessage, error], method string,
+// of them are invalid.
+func items[R, T any](c *Client, m listMethod, pages iter.Seq2[json.RawMessage, error],
 	of func(*R) []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -35,11 +49,11 @@ func items[R, T any](c *Client, what string, pages iter.Seq2[json.RawMessage, er
 			var list []T
 			if err == nil {
 				var ignored error
-				list, ignored, err = decodePage(method, c.removeOversized(page), of, invalid)
+				list, ignored, err = decodePage(m.member, c.removeOversized(page), of, invalid)
 				if err != nil {
-					err = c.listError(method, "an invalid result: %v", err)
+					err = c.listError(m.name, "an invalid result: %v", err)
 				} else if ignored != nil {
-					c.warn("a part of a list is ignored", slog.String("method", method),
+					c.warn("a part of a list is ignored", slog.String("method", m.name),
 						slog.String("reason", printable.Line(ignored.Error())))
 				}
 			}
@@ -48,7 +62,7 @@ func items[R, T any](c *Client, what string, pages iter.Seq2[json.RawMessage, er
 				return
 			}
 			if count += len(list); count > maxItems {
-				c.warnPartial(method, fmt.Sprintf("it has more than %d %s", maxItems, what))
+				c.warnPartial(m.name, fmt.Sprintf("it has more than %d %s", maxItems, m.items))
 				list = list[:len(list)-(count-maxItems)]
 			}
 			for _, item := range list {
@@ -61,14 +75,15 @@ func items[R, T any](c *Client, what string, pages iter.Seq2[json.RawMessage, er
 			}
 		}
 		if invalid.Count > 0 {
-			yield(none, &CallError{Server: c.o.Name, Method: method, Err: invalid})
+			yield(none, &CallError{Server: c.o.Name, Method: m.name, Err: invalid})
 		}
 	}
 }
 
-// decodePage returns the elements of a page, and adds those that are invalid to invalid. ignored is
-// the error of an invalid member beside the list. It fails if the page has no list.
-func decodePage[R, T any](method string, page []byte, of func(*R) []T,
+// decodePage returns the elements of a page, whose list is this member, and adds those that are
+// invalid to invalid. ignored is the error of an invalid member beside the list. It fails if the
+// page has no list.
+func decodePage[R, T any](member string, page []byte, of func(*R) []T,
 	invalid *InvalidItemsError) (list []T, ignored, err error) {
 	var r R
 	whole := mcp.Unmarshal(page, &r)
@@ -79,7 +94,7 @@ func decodePage[R, T any](method string, page []byte, of func(*R) []T,
 	if err := mcp.Unmarshal(page, &all); err != nil {
 		return nil, nil, err
 	}
-	member, before := listMembers[method], invalid.Count
+	before := invalid.Count
 	for element := range jsonscan.Elements(jsonscan.Member(page, member)) {
 		o := openObject(make([]byte, 0, len(element)+len(member)+8))
 		o.key(member)
@@ -95,14 +110,6 @@ func decodePage[R, T any](method string, page []byte, of func(*R) []T,
 		ignored = whole
 	}
 	return list, ignored, nil
-}
-
-// listMembers has the member of each list's result that is the list. Read-only.
-var listMembers = map[string]string{
-	mcp.MethodListTools: "tools", mcp.MethodListResources: "resources",
-	mcp.MethodListResourceTemplates: "resourceTemplates", mcp.MethodListPrompts: "prompts",
-	mcp.MethodListSkills: "skills", mcp.MethodReadDirectory: "resources",
-	mcp.MethodListTasks: "tasks",
 }
 
 // warnPartial warns that a list may be incomplete.

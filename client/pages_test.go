@@ -23,16 +23,16 @@ func TestPages(t *testing.T) {
 			mcp.MethodListResourceTemplates: page, mcp.MethodListPrompts: page})
 	})
 	for _, pages := range []iter.Seq2[json.RawMessage, error]{
-		c.Integration().ResourcePages(t.Context()),
-		c.Integration().ResourceTemplatePages(t.Context()),
-		c.Integration().PromptPages(t.Context())} {
+		c.Integration().Pages(t.Context(), mcp.KindResource),
+		c.Integration().Pages(t.Context(), mcp.KindResourceTemplate),
+		c.Integration().Pages(t.Context(), mcp.KindPrompt)} {
 		assert.Equal(t, names(pages, func(raw json.RawMessage) string { return string(raw) }), page)
 	}
 	c = connect(t, Options{}, (*scripted).modern)
 	for _, pages := range []iter.Seq2[json.RawMessage, error]{
-		c.Integration().ResourcePages(t.Context()),
-		c.Integration().ResourceTemplatePages(t.Context()),
-		c.Integration().PromptPages(t.Context())} {
+		c.Integration().Pages(t.Context(), mcp.KindResource),
+		c.Integration().Pages(t.Context(), mcp.KindResourceTemplate),
+		c.Integration().Pages(t.Context(), mcp.KindPrompt)} {
 		for _, err := range pages {
 			assert.ErrorIs(t, err, rpc.ErrMethodNotFound)
 		}

@@ -11,7 +11,7 @@ import (
 // limits and errors of [Client.Tools], and an [*UndeclaredError] if the server does not declare
 // prompts.
 func (c *Client) Prompts(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Prompt, error] {
-	return items(c, "prompts", c.Integration().PromptPages(ctx, opts...), mcp.MethodListPrompts,
+	return itemsOf(ctx, c, mcp.KindPrompt, opts,
 		func(r *mcp.ListPromptsResult) []*mcp.Prompt { return r.Prompts })
 }
 

@@ -12,7 +12,7 @@ import (
 // resources.
 func (c *Client) Resources(ctx context.Context,
 	opts ...CallOption) iter.Seq2[*mcp.Resource, error] {
-	return items(c, "resources", c.Integration().ResourcePages(ctx, opts...), mcp.MethodListResources,
+	return itemsOf(ctx, c, mcp.KindResource, opts,
 		func(r *mcp.ListResourcesResult) []*mcp.Resource { return r.Resources })
 }
 
@@ -20,8 +20,7 @@ func (c *Client) Resources(ctx context.Context,
 // Templates"), as [Client.Resources] does for resources.
 func (c *Client) ResourceTemplates(ctx context.Context,
 	opts ...CallOption) iter.Seq2[*mcp.ResourceTemplate, error] {
-	return items(c, "resource templates", c.Integration().ResourceTemplatePages(ctx, opts...),
-		mcp.MethodListResourceTemplates,
+	return itemsOf(ctx, c, mcp.KindResourceTemplate, opts,
 		func(r *mcp.ListResourceTemplatesResult) []*mcp.ResourceTemplate {
 			return r.ResourceTemplates
 		})

@@ -52,7 +52,7 @@ func (e *SkillError) Unwrap() error { return e.Err }
 // one server may have two skills with the same name.
 func (c *Client) Skills(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Skill, error] {
 	return func(yield func(*mcp.Skill, error) bool) {
-		for definition, err := range c.Integration().SkillDefinitions(ctx, opts...) {
+		for definition, err := range c.Integration().Definitions(ctx, mcp.KindSkill, opts...) {
 			if err != nil {
 				yield(nil, err)
 				return
@@ -168,7 +168,7 @@ func (c *Client) ReadDirectory(ctx context.Context, uri string,
 		}
 		pages := c.pagesWith(ctx, mcp.MethodReadDirectory,
 			jsonscan.AppendString([]byte(`"uri":`), uri), opts)
-		items(c, "resources", pages, mcp.MethodReadDirectory,
+		items(c, listMethod{mcp.MethodReadDirectory, "resources", "resources"}, pages,
 			func(r *mcp.ReadDirectoryResult) []*mcp.Resource { return r.Resources })(yield)
 	}
 }

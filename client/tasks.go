@@ -69,7 +69,7 @@ func (c *Client) Task(id string) *Task { return &Task{c: c, id: id, state: mcp.T
 // modern era, the error is an [*UndeclaredError].
 func (c *Client) Tasks(ctx context.Context, opts ...CallOption) iter.Seq2[*Task, error] {
 	pages := c.pagesOf(ctx, taskListCapability, mcp.MethodListTasks, opts)
-	return items(c, "tasks", pages, mcp.MethodListTasks,
+	return items(c, listMethod{mcp.MethodListTasks, "tasks", "tasks"}, pages,
 		func(r *mcp.ListExperimentalTasksResult) []*Task {
 			tasks := make([]*Task, len(r.Tasks))
 			for i, e := range r.Tasks {

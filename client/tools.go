@@ -72,10 +72,9 @@ func (c *Client) callTool(ctx context.Context, r *call, opts []CallOption) error
 // Over HTTP, they also omit tools with invalid header annotations (2026-07-28, Streamable HTTP,
 // "Schema Extension").
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Tool, error] {
-	return items(c, "tools", c.Integration().ToolPages(ctx, opts...), mcp.MethodListTools,
-		func(r *mcp.ListToolsResult) []*mcp.Tool {
-			return c.headerTools.usable(r.Tools)
-		})
+	return itemsOf(ctx, c, mcp.KindTool, opts, func(r *mcp.ListToolsResult) []*mcp.Tool {
+		return c.headerTools.usable(r.Tools)
+	})
 }
 
 // needsToolList reports whether the client uses the definitions of listed tools.
@@ -86,7 +85,7 @@ func (c *Client) needsToolList() bool {
 // learnTools stores what later calls need to know from a result of tools/list.
 func (c *Client) learnTools(result []byte) {
 	// decoding for the caller reports the errors
-	tools, _, _ := decodePage(mcp.MethodListTools, result,
+	tools, _, _ := decodePage(mcp.KindTool.ListMember(), result,
 		func(r *mcp.ListToolsResult) []*mcp.Tool { return r.Tools }, new(InvalidItemsError))
 	if c.session.Load().toolTasks() {
 		c.taskSupports.learn(tools)

@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // pages serves tools/list with the page for a cursor.
@@ -174,7 +175,7 @@ func TestToolPages(t *testing.T) {
 		return map[string]string{"-": page(`"1"`, "a"), "1": page("7", "b")}[cursor]
 	}))
 	var got []string
-	for raw, err := range c.Integration().ToolPages(t.Context()) {
+	for raw, err := range c.Integration().Pages(t.Context(), mcp.KindTool) {
 		if err != nil {
 			assert.ErrorIs(t, err, rpc.ErrProtocol)
 			got = append(got, err.Error())

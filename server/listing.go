@@ -165,8 +165,8 @@ func newPage[T any](r *request, kind mcp.Kind, l *listing[T]) (*page[T], error) 
 	}
 	p := &page[T]{server: s, era: r.era, name: kind.ListMember(),
 		partial: s.missingServers(kind), hiddenMeta: r.hiddenMeta(),
-		public:     s.o.PublicLists && !l.hasExtension && !s.metaIsOffered(),
-		items:      l.sorted[from:min(from+s.o.PageSize, len(l.sorted))], more: from+
+		public: s.o.PublicLists && !l.hasExtension && !s.metaIsOffered(),
+		items:  l.sorted[from:min(from+s.o.PageSize, len(l.sorted))], more: from+
 			s.o.PageSize < len(l.sorted)}
 	if s.o.Visible != nil || l.hasSessionOnly && r.conn.isStateless() || l.hasExtension {
 		p.items, p.more = visibleItems(r, kind, l.sorted[from:], s.o.PageSize)

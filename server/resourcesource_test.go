@@ -68,7 +68,7 @@ func TestResourceSource(t *testing.T) {
 			s := o.New(server.Info{Name: "s", Version: "1"}, nil)
 			changed := make(chan struct{}, 10)
 			c := mcptest.Connect(t, s, client.Options{Era: era,
-				OnListChanged: func(string) { changed <- struct{}{} }})
+				OnListChanged: func(mcp.Kind) { changed <- struct{}{} }})
 			assert.Assert(t, c.Capabilities().Resources.ListChanged)
 			synctest.Wait() // the client has subscribed to changes
 			server.Must(s.AddResource(server.Resource{

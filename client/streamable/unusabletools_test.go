@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // Tools whose arguments cannot be mirrored into headers are left out, wherever they are on a page,
@@ -34,7 +35,7 @@ func TestUnusableTools(t *testing.T) {
 				got = append(got, tool.Name)
 			}
 			assert.DeepEqual(t, got, want)
-			for text, err := range c.Integration().ToolDefinitions(t.Context()) {
+			for text, err := range c.Integration().Definitions(t.Context(), mcp.KindTool) {
 				assert.NilError(t, err)
 				defined = append(defined, string(text))
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 func elements(t *testing.T, array string) (all []json.RawMessage) {
@@ -27,10 +28,10 @@ func elements(t *testing.T, array string) (all []json.RawMessage) {
 func TestScanFormats(t *testing.T) {
 	servers := []scan.Server{
 		{ID: "files", Handshake: json.RawMessage(`{"serverInfo":{"name":"files","version":"1"}}`),
-			Tools: elements(t,
-				`[{"name":"read_file","description":"Reads a file."},{"name":"fetch_url","inputSchema":{"properties":{"url":{"type":"string","description":"You must give one."}}}}]`)},
-		{ID: "shady", Handshake: json.RawMessage(misleadingHello), Tools: elements(t, misleadingTools),
-			Prompts: elements(t, misleadingPrompt),
+			Lists: map[mcp.Kind][]json.RawMessage{mcp.KindTool: elements(t,
+				`[{"name":"read_file","description":"Reads a file."},{"name":"fetch_url","inputSchema":{"properties":{"url":{"type":"string","description":"You must give one."}}}}]`)}},
+		{ID: "shady", Handshake: json.RawMessage(misleadingHello), Lists: map[mcp.Kind][]json.RawMessage{
+			mcp.KindTool: elements(t, misleadingTools), mcp.KindPrompt: elements(t, misleadingPrompt)},
 			Config: scan.Config{
 				Env: map[string]string{"TOKEN": "ghp_0123456789abcdefghijABCDEFGHIJ"}}},
 	}
@@ -70,7 +71,7 @@ func TestScan(t *testing.T) {
 	assert.Equal(t, document.Summary.Ignored, 3)
 	assert.Equal(t, document.Summary.Found["critical"], 2)
 	assert.Equal(t, document.Findings[0].Place,
-		scan.Place{Server: self, Kind: scan.KindTool, Name: "note", Where: "description"})
+		scan.Place{Server: self, Kind: "tool", Name: "note", Where: "description"})
 	var failed struct{ Error struct{ Code string } }
 	assert.NilError(t, json.Unmarshal([]byte(got.stderr), &failed))
 	assert.Equal(t, failed.Error.Code, "findings")

@@ -153,8 +153,8 @@ func TestServeSkillsReloads(t *testing.T) {
 	words := skillServer(t, dir)
 	changed := make(chan struct{}, 10)
 	var stderr lockedBuffer
-	o := client.Options{OnListChanged: func(method string) {
-		if method == mcp.MethodListResources {
+	o := client.Options{OnListChanged: func(kind mcp.Kind) {
+		if kind == mcp.KindResource {
 			changed <- struct{}{}
 		}
 	}}

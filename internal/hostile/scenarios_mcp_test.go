@@ -493,7 +493,7 @@ func clientScenario(run *scenarioRun) {
 			}},
 		}
 		if run.name == "client.Options.OnListChanged" {
-			o.OnListChanged = func(string) { tell("client.Options.OnListChanged") }
+			o.OnListChanged = func(mcp.Kind) { tell("client.Options.OnListChanged") }
 		} else {
 			o.OnResourcesChanged = func([]*mcp.Resource,
 				error) {

@@ -101,7 +101,7 @@ var layers = []struct {
 	{"client/apps", []string{"internal/contain", "internal/lograte", "internal/jsonscan", "rpc", "rpc/mcp", "client"}},
 	{"client/host", []string{"internal/contain", "rpc", "rpc/mcp", "client"}},
 	{"client/host/pin", []string{"internal/atomicfile", "internal/jsonscan", "internal/jsondiff",
-		"internal/printable", "internal/userfile"}},
+		"internal/printable", "internal/userfile", "rpc/mcp"}},
 	{"client/host/gateway",
 		[]string{
 			"internal/userfile", "internal/contain", "internal/printable", "internal/atomicfile",
@@ -138,7 +138,7 @@ var layers = []struct {
 		"rpc/mcp", "rpc/mcp/telemetry",
 	}},
 	{"cmd/stdwire/internal/scan", []string{
-		"internal/jsonscan", "internal/lazyregexp", "internal/printable",
+		"internal/jsonscan", "internal/lazyregexp", "internal/printable", "rpc/mcp",
 	}},
 	{"cmd/stdwire/internal/otlp", []string{"internal/httpurl", "internal/jsonscan", "internal/keepalive",
 		"internal/printable", "internal/userfile", "rpc/mcp/telemetry"}},
@@ -221,7 +221,7 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/configcmd", []string{
 		"internal/jsondiff", "internal/printable", "internal/near", "internal/atomicfile",
-		"client", "client/host/pin", "internal/shellwords",
+		"rpc/mcp", "client", "client/host/pin", "internal/shellwords",
 		"client/host/gateway", "client/host/config", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/output",
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/registry", "cmd/stdwire/internal/appfile",

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"encoding/json"
 	"iter"
 
@@ -8,8 +9,8 @@ import (
 )
 
 // A Kind is a kind of item that servers offer. Its text is the name of such an item in messages,
-// logs, pins and the JSON that stdwire writes; an "s" makes it the plural. A program may have kinds
-// of its own: the methods return "" for them.
+// logs and pins; an "s" makes it the plural. A program may have kinds of its own: for them, all
+// methods but Short return "".
 type Kind string
 
 const (
@@ -24,7 +25,7 @@ const (
 // A kindRow is what differs between the kinds.
 type kindRow struct {
 	kind                   Kind
-	short                  string
+	short                  string // "" for the text
 	method, member, change string // of the list; "" if no method lists the kind
 	capability             string
 	key                    string
@@ -32,15 +33,15 @@ type kindRow struct {
 
 // kindTable has a row for each kind. It is read only.
 var kindTable = [...]kindRow{
-	{KindTool, "tool", MethodListTools, "tools", NotificationToolListChanged, "tools", "name"},
-	{KindPrompt, "prompt", MethodListPrompts, "prompts", NotificationPromptListChanged, "prompts",
+	{KindTool, "", MethodListTools, "tools", NotificationToolListChanged, "tools", "name"},
+	{KindPrompt, "", MethodListPrompts, "prompts", NotificationPromptListChanged, "prompts",
 		"name"},
-	{KindResource, "resource", MethodListResources, "resources", NotificationResourceListChanged,
+	{KindResource, "", MethodListResources, "resources", NotificationResourceListChanged,
 		"resources", "uri"},
 	{KindResourceTemplate, "template", MethodListResourceTemplates, "resourceTemplates",
 		NotificationResourceListChanged, "resources", "uriTemplate"},
-	{KindApp, "app", "", "", "", "extensions." + ExtensionApps, "uri"},
-	{KindSkill, "skill", MethodListSkills, "skills", NotificationResourceListChanged,
+	{KindApp, "", "", "", "", "extensions." + ExtensionApps, "uri"},
+	{KindSkill, "", MethodListSkills, "skills", NotificationResourceListChanged,
 		"extensions." + ExtensionSkills, "uri"},
 }
 
@@ -64,8 +65,9 @@ func Kinds() iter.Seq[Kind] {
 	}
 }
 
-// Short returns the name in commands, which differs from the text for "template".
-func (k Kind) Short() string { return k.row().short }
+// Short returns the name in commands and findings: "template" for [KindResourceTemplate], otherwise
+// the text.
+func (k Kind) Short() string { return cmp.Or(k.row().short, string(k)) }
 
 // ListMethod returns the method that lists the items, such as "tools/list", or "" if there is none.
 func (k Kind) ListMethod() string { return k.row().method }

@@ -87,7 +87,7 @@ func (u *upstreamServer) checkApp(serverName, uri string, contents []mcp.Resourc
 		return err
 	}
 	definitions := []json.RawMessage{definition}
-	report, err := pins.Check(identity, pin.App, definitions)
+	report, err := pins.Check(identity, mcp.KindApp, definitions)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (u *upstreamServer) checkApp(serverName, uri string, contents []mcp.Resourc
 	case report.IdentityChange != "":
 		reason = "the identity of its server has changed"
 	case state == pin.New: // its tool is pinned too and has not changed
-		return pins.Accept(identity, pin.App, definitions)
+		return pins.Accept(identity, mcp.KindApp, definitions)
 	case state == pin.Same:
 		return nil
 	}

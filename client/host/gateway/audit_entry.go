@@ -68,9 +68,9 @@ func (l *auditLog) record(ctx context.Context, c *call, began time.Time, err err
 		Milliseconds:  float64(time.Since(began).Microseconds()) / 1000, ResultSize: len(c.Result),
 	}
 	switch c.kind {
-	case kindTool:
+	case mcp.KindTool:
 		e.Tool = c.target.name
-	case kindPrompt:
+	case mcp.KindPrompt:
 		e.Prompt = c.target.name
 	default:
 		e.URI = c.target.name

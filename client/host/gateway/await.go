@@ -11,16 +11,18 @@ import (
 
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // maxAwait is how long a call of an unknown name waits for servers that may have it. It is less
 // than the time after which many clients give up without a reason.
 const maxAwait = 50 * time.Second
 
-// awaitName waits until the lists that may have a name unknown to d are known. kind is kindTool or
-// kindPrompt. It returns an error if such a list cannot be fetched, or if the server that the name
+// awaitName waits until the lists that may have the name of a tool or prompt that is unknown to d
+// are known. It returns an error if such a list cannot be fetched, or if the server that the name
 // belongs to is down and does not have it in its latest list.
-func (g *Gateway) awaitName(ctx context.Context, d *downstream, kind, public string) error {
+func (g *Gateway) awaitName(ctx context.Context, d *downstream, kind mcp.Kind,
+	public string) error {
 	wanted := func(u *upstreamServer) bool {
 		return d.includes(u.id) &&
 			(g.o.NoPrefix || strings.HasPrefix(public, host.PublicName(u.id, "", math.MaxInt)))
@@ -29,7 +31,7 @@ func (g *Gateway) awaitName(ctx context.Context, d *downstream, kind, public str
 	if err == nil && !g.o.NoPrefix {
 		err = g.explainUnknown(ctx, kind, wanted, func(u *upstreamServer) bool {
 			offers := u.tools.status
-			if kind == kindPrompt {
+			if kind == mcp.KindPrompt {
 				offers = u.prompts.status
 			}
 			offered, _ := offers(public)
@@ -50,9 +52,9 @@ func (g *Gateway) AwaitOperation(ctx context.Context, operation string) error {
 	wanted := func(u *upstreamServer) bool {
 		return strings.HasPrefix(operation, host.ServiceName(u.id)+".")
 	}
-	err := g.awaitLists(ctx, kindTool, wanted, false)
+	err := g.awaitLists(ctx, mcp.KindTool, wanted, false)
 	if err == nil {
-		err = g.explainUnknown(ctx, kindTool, wanted, func(u *upstreamServer) bool {
+		err = g.explainUnknown(ctx, mcp.KindTool, wanted, func(u *upstreamServer) bool {
 			if u.tools.operations == nil {
 				return true
 			}
@@ -69,7 +71,7 @@ func (g *Gateway) AwaitOperation(ctx context.Context, operation string) error {
 // explainUnknown returns an error if one of the wanted servers cannot have an item now, because it
 // is down or disabled, and no wanted server offers the item. It waits for a server that starts,
 // because its latest list may be old.
-func (g *Gateway) explainUnknown(ctx context.Context, kind string,
+func (g *Gateway) explainUnknown(ctx context.Context, kind mcp.Kind,
 	wanted func(*upstreamServer) bool, offers func(*upstreamServer) bool) error {
 	var down error
 	for _, u := range g.allUpstreams() {
@@ -125,7 +127,7 @@ func (g *Gateway) awaitList(ctx context.Context, u *upstreamServer, l *listFetch
 
 // awaitLists waits until the lists of one kind of the wanted servers are known. If any is true,
 // each of them may have the name, and a list that cannot be fetched is not an error.
-func (g *Gateway) awaitLists(ctx context.Context, kind string, wanted func(*upstreamServer) bool,
+func (g *Gateway) awaitLists(ctx context.Context, kind mcp.Kind, wanted func(*upstreamServer) bool,
 	any bool) error {
 	for _, u := range g.unlistedUpstreams(kind, wanted) {
 		l := u.fetcherOf(kind)
@@ -147,7 +149,7 @@ func (g *Gateway) awaitLists(ctx context.Context, kind string, wanted func(*upst
 }
 
 // unlistedUpstreams returns the wanted servers whose list of this kind is unknown.
-func (g *Gateway) unlistedUpstreams(kind string,
+func (g *Gateway) unlistedUpstreams(kind mcp.Kind,
 	wanted func(*upstreamServer) bool) (some []*upstreamServer) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -160,8 +162,8 @@ func (g *Gateway) unlistedUpstreams(kind string,
 }
 
 // fetcherOf returns the fetcher of the list of tools or prompts.
-func (u *upstreamServer) fetcherOf(kind string) *listFetcher {
-	if kind == kindPrompt {
+func (u *upstreamServer) fetcherOf(kind mcp.Kind) *listFetcher {
+	if kind == mcp.KindPrompt {
 		return u.prompts.fetcher
 	}
 	return u.tools.fetcher

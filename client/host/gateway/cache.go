@@ -69,13 +69,13 @@ func (u *upstreamServer) loadCache() (complete bool) {
 	if !ok {
 		return false
 	}
-	tools, invalidTools, _ := parseDefinitions[mcp.Tool](kindTool, textSeq(r.Tools))
-	prompts, invalidPrompts, _ := parseDefinitions[mcp.Prompt](kindPrompt, textSeq(r.Prompts))
-	resources, invalidResources, _ := parseDefinitions[mcp.Resource](kindResource,
+	tools, invalidTools, _ := parseDefinitions[mcp.Tool](mcp.KindTool, textSeq(r.Tools))
+	prompts, invalidPrompts, _ := parseDefinitions[mcp.Prompt](mcp.KindPrompt, textSeq(r.Prompts))
+	resources, invalidResources, _ := parseDefinitions[mcp.Resource](mcp.KindResource,
 		textSeq(r.Resources))
-	templates, invalidTemplates, _ := parseDefinitions[mcp.ResourceTemplate](kindTemplate,
-		textSeq(r.Templates))
-	skills, invalidSkills, _ := parseDefinitions[mcp.Skill](kindSkill, textSeq(r.Skills))
+	templates, invalidTemplates, _ := parseDefinitions[mcp.ResourceTemplate](
+		mcp.KindResourceTemplate, textSeq(r.Templates))
+	skills, invalidSkills, _ := parseDefinitions[mcp.Skill](mcp.KindSkill, textSeq(r.Skills))
 	if len(slices.Concat(invalidTools, invalidPrompts, invalidResources, invalidTemplates,
 		invalidSkills)) > 0 {
 		return false // saveCache writes valid definitions only

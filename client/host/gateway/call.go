@@ -11,6 +11,7 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // defaultMax is the default limit of arguments and results in bytes. Many servers and clients fail
@@ -21,7 +22,7 @@ const defaultMax = 8 << 20
 // apply to all of them, the interceptors to tools only.
 type call struct {
 	Event
-	kind    string
+	kind    mcp.Kind
 	target  target
 	resumed bool // the request answers a question
 }
@@ -58,7 +59,7 @@ func (c *call) runWithinLimits(ctx context.Context, g *Gateway, resumed bool,
 	if err := c.checkArguments(); err != nil {
 		return err
 	}
-	if c.kind == kindTool && !resumed && len(g.o.Before) > 0 {
+	if c.kind == mcp.KindTool && !resumed && len(g.o.Before) > 0 {
 		if err := c.intercept(ctx, byBefore, g.o.Before); err != nil {
 			return err
 		}
@@ -76,7 +77,7 @@ func (c *call) runWithinLimits(ctx context.Context, g *Gateway, resumed bool,
 		return err
 	}
 	c.Result = result
-	if err := c.checkResult(); err != nil || c.kind != kindTool || len(g.o.After) == 0 {
+	if err := c.checkResult(); err != nil || c.kind != mcp.KindTool || len(g.o.After) == 0 {
 		return err
 	}
 	if err := c.intercept(ctx, byAfter, g.o.After); err != nil {

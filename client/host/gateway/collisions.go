@@ -2,41 +2,41 @@ package gateway
 
 import (
 	"github.com/stdwire/stdwire/client/host"
-	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A Listing contains the server's own names of its tools and prompts, its URIs and its URI
 // templates.
 type Listing struct {
 	ID    string
-	Names map[pin.Kind][]string
+	Names map[mcp.Kind][]string
 }
 
 // Collisions returns, by server ID, the items that a gateway without options would withhold because
 // of name collisions. The order of servers is that of [Gateway.Order].
 func Collisions(servers []Listing) map[string][]WithheldItem {
 	t := newNameTable()
-	public := make([]map[pin.Kind]map[string]string, len(servers)) // public names by own name
+	public := make([]map[mcp.Kind]map[string]string, len(servers)) // public names by own name
 	for i, s := range servers {
 		t.addServer(s.ID)
-		public[i] = make(map[pin.Kind]map[string]string)
+		public[i] = make(map[mcp.Kind]map[string]string)
 		for kind, names := range s.Names {
 			public[i][kind] = publicNames(s.ID, kind, names)
 			all := make(map[string]string, len(names))
 			for own, name := range public[i][kind] {
 				all[name] = own
 			}
-			t.replace(string(kind), s.ID, nil, all)
+			t.replace(kind, s.ID, nil, all)
 		}
 	}
 	collisions := map[string][]WithheldItem{}
 	for i, s := range servers {
-		for _, kind := range pin.Kinds() {
+		for kind := range mcp.Kinds() {
 			for _, own := range s.Names[kind] {
-				if other, taken := t.firstBefore(newNameKey(string(kind), public[i][kind][own]),
+				if other, taken := t.firstBefore(newNameKey(kind, public[i][kind][own]),
 					s.ID); taken {
 					collisions[s.ID] = append(collisions[s.ID],
-						WithheldItem{Kind: string(kind), Name: own, Reason: ReasonCollision,
+						WithheldItem{Kind: kind, Name: own, Reason: ReasonCollision,
 							Detail: other.id})
 				}
 			}
@@ -46,8 +46,8 @@ func Collisions(servers []Listing) map[string][]WithheldItem {
 }
 
 // publicNames returns the public names, by own name, of items of one kind of a server.
-func publicNames(id string, kind pin.Kind, own []string) map[string]string {
-	if kind == pin.Tool || kind == pin.Prompt {
+func publicNames(id string, kind mcp.Kind, own []string) map[string]string {
+	if kind == mcp.KindTool || kind == mcp.KindPrompt {
 		return host.PublicNames(id, own, host.DefaultMaxName)
 	}
 	public := make(map[string]string, len(own))

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/internal/jsondiff"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -28,7 +27,7 @@ type invalidDefinition struct {
 
 // parseDefinition parses a definition. A duplicate member is an error, because clients may differ
 // in which of the two they use.
-func parseDefinition[T any](kind string, text json.RawMessage) (d definition[T], err error) {
+func parseDefinition[T any](kind mcp.Kind, text json.RawMessage) (d definition[T], err error) {
 	d = definition[T]{new(T), text, nil}
 	if len(text) == 0 || text[0] != '{' {
 		return d, errors.New("it is not an object")
@@ -44,7 +43,7 @@ func parseDefinition[T any](kind string, text json.RawMessage) (d definition[T],
 
 // parseDefinitions returns the valid and the invalid definitions of a list, or the error of the
 // list.
-func parseDefinitions[T any](kind string,
+func parseDefinitions[T any](kind mcp.Kind,
 	texts iter.Seq2[json.RawMessage, error]) (all []definition[T], invalid []invalidDefinition,
 	err error) {
 	seen := make(map[string]bool)
@@ -54,7 +53,7 @@ func parseDefinitions[T any](kind string,
 			return nil, nil, err
 		}
 		n++
-		own := pin.Kind(kind).Name(text)
+		own := kind.KeyOf(text)
 		d, err := parseDefinition[T](kind, text)
 		switch {
 		case err == nil && own == "":

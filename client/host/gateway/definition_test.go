@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -70,9 +69,9 @@ func (w *fixture) offerDefinitions() {
 func (w *fixture) texts(c *client.Client) (all []string) {
 	w.t.Helper()
 	i, ctx := c.Integration(), w.t.Context()
-	for _, list := range []iter.Seq2[json.RawMessage, error]{i.ToolDefinitions(ctx),
-		i.PromptDefinitions(ctx), i.ResourceDefinitions(ctx), i.ResourceTemplateDefinitions(ctx)} {
-		for text, err := range list {
+	for _, kind := range []mcp.Kind{mcp.KindTool, mcp.KindPrompt, mcp.KindResource,
+		mcp.KindResourceTemplate} {
+		for text, err := range i.Definitions(ctx, kind) {
 			assert.NilError(w.t, err)
 			all = append(all, string(text))
 		}

@@ -29,7 +29,7 @@ func (d *downstream) attach(g *Gateway) {
 		})
 	d.server.Integration().AwaitMissing(
 		func(ctx context.Context, kind mcp.Kind, name string) error {
-			return g.awaitName(ctx, d, string(kind), name)
+			return g.awaitName(ctx, d, kind, name)
 		})
 	d.server.Integration().PartialLists(
 		func(kind mcp.Kind) []string { return g.missingServers(d, kind) })

@@ -40,7 +40,7 @@ type upstreamFunc[R any] func(ctx context.Context, c *client.Client, opts ...cli
 // callTool calls a tool for the client of the request in ctx.
 func (g *Gateway) callTool(ctx context.Context, t target,
 	arguments json.RawMessage) (json.RawMessage, error) {
-	c := &call{kind: kindTool, target: t, Event: Event{Arguments: arguments}}
+	c := &call{kind: mcp.KindTool, target: t, Event: Event{Arguments: arguments}}
 	err := g.runCall(ctx, c, func() (json.RawMessage, error) {
 		return forward(ctx, g, c,
 			func(ctx context.Context, to *client.Client,

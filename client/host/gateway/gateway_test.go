@@ -612,11 +612,11 @@ func TestPins(t *testing.T) {
 					s, err := gateway.PinServer("up", "", c)
 					assert.NilError(t, err)
 					var definitions []json.RawMessage
-					for text, err := range c.Integration().ToolDefinitions(t.Context()) {
+					for text, err := range c.Integration().Definitions(t.Context(), mcp.KindTool) {
 						assert.NilError(t, err)
 						definitions = append(definitions, text)
 					}
-					assert.NilError(t, lock.Accept(s, pin.Tool, definitions, "new"))
+					assert.NilError(t, lock.Accept(s, mcp.KindTool, definitions, "new"))
 				})
 				assert.NilError(t, w.gateway.Manager().Restart("up"))
 				w.useUpstream("up", func(*client.Client) {})

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"maps"
 	"slices"
@@ -15,25 +14,14 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
-)
-
-// The kinds of items, as in [WithheldItem].Kind, pin.Kind and the log.
-const (
-	kindTool     = "tool"
-	kindPrompt   = "prompt"
-	kindResource = "resource"
-	kindTemplate = "resource template"
-	kindSkill    = "skill"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // An itemList holds the items of one kind of a server: tools, prompts, resources, resource
 // templates or skills. S is where they are offered: *server.Server or *dispatch.Catalog.
 type itemList[T any, S comparable] struct {
 	upstream *upstreamServer
-	kind     string
-	// list fetches all items from the server.
-	list func(i client.Integration, ctx context.Context,
-		opts ...client.CallOption) iter.Seq2[json.RawMessage, error]
+	kind     mcp.Kind
 	// name returns the server's own name of an item and its public name, which is "" if the item
 	// must not be offered.
 	name func(item *T) (own, public string)
@@ -73,12 +61,15 @@ type itemList[T any, S comparable] struct {
 	offeredAt map[S]map[string]string  // definitions offered at each downstream, by public name
 }
 
+// makeFetcher makes the fetcher of the list.
+func (l *itemList[T, S]) makeFetcher() { l.fetcher = newListFetcher(l.upstream, l.kind, l.load) }
+
 // fetch returns the fetcher of the list.
 func (l *itemList[T, S]) fetch() *listFetcher { return l.fetcher }
 
 // load fetches the list from c and offers it.
 func (l *itemList[T, S]) load(ctx context.Context, c *client.Client) error {
-	all, invalid, err := parseDefinitions[T](l.kind, l.list(c.Integration(), ctx))
+	all, invalid, err := parseDefinitions[T](l.kind, c.Integration().Definitions(ctx, l.kind))
 	// ErrMethodNotFound says that the server has no items of this kind.
 	if err != nil && !errors.Is(err, rpc.ErrMethodNotFound) {
 		return err
@@ -206,7 +197,7 @@ func (l *itemList[T, S]) publicNames(all []definition[T]) map[string]string {
 // warnRenamed logs that an item is not offered under its usual public name, because another item of
 // the server would have the same one. The caller holds offerMu.
 func (l *itemList[T, S]) warnRenamed(own, usual, public string) {
-	l.upstream.g.warnLater("gateway: a "+l.kind+" is offered under another name, because "+
+	l.upstream.g.warnLater("gateway: a "+string(l.kind)+" is offered under another name, because "+
 		"another one of its server has the same after invalid characters are replaced",
 		slog.String("server", l.upstream.id), slog.String("own_name", own),
 		slog.String("same_name", usual), slog.String("name", public))
@@ -214,7 +205,7 @@ func (l *itemList[T, S]) warnRenamed(own, usual, public string) {
 
 // warnUnusable logs an item that is withheld because of its definition. The caller holds offerMu.
 func (l *itemList[T, S]) warnUnusable(w WithheldItem) {
-	l.upstream.g.warnLater("gateway: a "+l.kind+" is withheld: its definition is invalid",
+	l.upstream.g.warnLater("gateway: a "+string(l.kind)+" is withheld: its definition is invalid",
 		slog.String("server", l.upstream.id), slog.String("own_name", w.Name),
 		slog.String("error", w.Detail), slog.String("see", "stdwire doctor "+l.upstream.id))
 }
@@ -232,7 +223,7 @@ func (l *itemList[T, S]) removeStale() {
 			unoffered[public] = WithheldItem{Kind: l.kind, Name: l.claimed[public],
 				Reason: ReasonCollision, Detail: other.id}
 			if l.unoffered[public] != unoffered[public] {
-				g.warnLater("gateway: a "+l.kind+" is withheld: another server has its name",
+				g.warnLater("gateway: a "+string(l.kind)+" is withheld: another server has its name",
 					slog.String("name", public), slog.String("server", l.upstream.id),
 					slog.String("own_name", l.claimed[public]),
 					slog.String("other_server", other.id), slog.String("other_name", other.own))
@@ -277,7 +268,7 @@ func (l *itemList[T, S]) firstBefore(public string, d definition[T]) (first name
 		return first, taken
 	}
 	for _, uri := range l.uris(d.item) {
-		if first, taken = names.firstBefore(nameKey{kindResource, uri}, id); taken {
+		if first, taken = names.firstBefore(nameKey{mcp.KindResource, uri}, id); taken {
 			return first, true
 		}
 	}

@@ -95,7 +95,7 @@ func (u *upstreamServer) putPrompt(s *server.Server, public string,
 				if err != nil {
 					return nil, err
 				}
-				c := &call{kind: kindPrompt, target: u.target(ctx, name, true),
+				c := &call{kind: mcp.KindPrompt, target: u.target(ctx, name, true),
 					Event: Event{Arguments: text}}
 				result, err := forwardTyped(ctx, u.g, c,
 					func(ctx context.Context, to *client.Client,

@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 const (
@@ -55,8 +56,8 @@ func (e *listError) Unwrap() error { return e.error }
 // lists. It repeats a fetch that has failed after growing pauses while the server runs; whoever
 // needs the list earlier, because of a call, calls from.
 type listFetcher struct {
-	upstream     *upstreamServer
-	kind, method string
+	upstream *upstreamServer
+	kind     mcp.Kind
 	// load fetches the list from c and offers it. It sets source and known.
 	load  func(ctx context.Context, c *client.Client) error
 	known atomic.Bool // the list is known, from the server or from the cache
@@ -72,10 +73,9 @@ type listFetcher struct {
 	retry    *time.Timer // starts the next fetch after a failure; nil if none is due
 }
 
-func newListFetcher(u *upstreamServer, kind, method string,
+func newListFetcher(u *upstreamServer, kind mcp.Kind,
 	load func(ctx context.Context, c *client.Client) error) *listFetcher {
-	return &listFetcher{upstream: u, kind: kind, method: method, load: load,
-		tried: make(chan struct{})}
+	return &listFetcher{upstream: u, kind: kind, load: load, tried: make(chan struct{})}
 }
 
 // listChanged records that the server's list has changed. The next update fetches it.
@@ -111,7 +111,7 @@ func (l *listFetcher) update(c *client.Client) {
 func (l *listFetcher) from(c *client.Client) *listFetch {
 	if isDone(c) {
 		return endedFetch(c, &listError{&client.CallError{Server: l.upstream.id,
-			Method: l.method, Err: cmp.Or(c.Err(), rpc.ErrClosed)}})
+			Method: l.kind.ListMethod(), Err: cmp.Or(c.Err(), rpc.ErrClosed)}})
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -152,7 +152,7 @@ func (l *listFetcher) run(f, before *listFetch) {
 	if l.record(f, err) {
 		u.g.o.Logger.Warn("gateway: a list of a server cannot be fetched and is tried again; "+
 			"the other lists are not affected", slog.String("server", u.id),
-			slog.String("kind", l.kind), slog.Any("error", err))
+			slog.String("kind", string(l.kind)), slog.Any("error", err))
 	}
 	l.setTried()
 	close(f.done)

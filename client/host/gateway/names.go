@@ -11,11 +11,14 @@ import (
 )
 
 // A nameKey identifies a kind and a public name or URI.
-type nameKey struct{ kind, public string }
+type nameKey struct {
+	kind   mcp.Kind
+	public string
+}
 
 // newNameKey returns the key of a public name. Names of operations that differ only in '.' and '_'
 // have the same key, because [dispatch.Catalog.Register] refuses the second.
-func newNameKey(kind, public string) nameKey {
+func newNameKey(kind mcp.Kind, public string) nameKey {
 	if kind == kindOperation {
 		public = strings.ReplaceAll(public, ".", "_")
 	}
@@ -94,7 +97,8 @@ func (t *nameTable) setOrder(ids []string) {
 
 // replace replaces a server's names of one kind, which are own names by public name, and returns
 // the IDs of the later servers that this may affect.
-func (t *nameTable) replace(kind, id string, before, now map[string]string) (affected []string) {
+func (t *nameTable) replace(kind mcp.Kind, id string, before,
+	now map[string]string) (affected []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	later := map[string]bool{}
@@ -126,19 +130,19 @@ func (t *nameTable) replace(kind, id string, before, now map[string]string) (aff
 			different = true
 		}
 	}
-	if kind == kindTemplate && different {
+	if kind == mcp.KindResourceTemplate && different {
 		t.compileTemplates(id, now)
 	}
-	if kind == kindSkill {
+	if kind == mcp.KindSkill {
 		t.skilled[id] = len(now) > 0
 	}
-	if kind == kindResource && different { // it may be a file of a skill
+	if kind == mcp.KindResource && different { // it may be a file of a skill
 		for other, skilled := range t.skilled {
 			later[other] = later[other] || skilled
 		}
 	}
 	// these own more than their names
-	if (kind == kindTemplate || kind == kindSkill) && different {
+	if (kind == mcp.KindResourceTemplate || kind == mcp.KindSkill) && different {
 		for other := range t.ranks {
 			later[other] = true
 		}
@@ -184,21 +188,21 @@ func (t *nameTable) firstBefore(n nameKey, id string) (first nameOwner, found bo
 	}
 	uri := ""
 	switch n.kind {
-	case kindResource, kindSkill:
+	case mcp.KindResource, mcp.KindSkill:
 		uri = n.public
-	case kindTemplate:
+	case mcp.KindResourceTemplate:
 		uri = exampleURI(n.public)
 	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	before := func(other string) bool { return t.ranks[other] < t.ranks[id] }
 	first, found = t.first(n, uri, before)
-	if n.kind != kindSkill {
+	if n.kind != mcp.KindSkill {
 		return first, found
 	}
-	other := []nameKey{{kindResource, n.public}} // a dynamic skill lists no files
+	other := []nameKey{{mcp.KindResource, n.public}} // a dynamic skill lists no files
 	for _, outer := range skillsAbove(n.public)[1:] {
-		other = append(other, nameKey{kindSkill, outer})
+		other = append(other, nameKey{mcp.KindSkill, outer})
 	}
 	for _, n := range other {
 		owner, ok := t.first(n, "", before)
@@ -241,12 +245,12 @@ func (t *nameTable) reader(uri string, counts func(id string) bool) (id string, 
 	found bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	exact := nameKey{kindResource, uri}
+	exact := nameKey{mcp.KindResource, uri}
 	first, found := t.first(exact, uri, counts)
 	if _, listed := t.names[exact][first.id]; listed {
 		return first.id, exact, found
 	}
-	return first.id, nameKey{kindTemplate, first.own}, found
+	return first.id, nameKey{mcp.KindResourceTemplate, first.own}, found
 }
 
 // skillReader returns the server with the innermost skill whose directory contains a file. It
@@ -255,7 +259,7 @@ func (t *nameTable) skillReader(uri string, counts func(id string) bool) (id str
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	for _, skill := range skillsAbove(uri) {
-		if first, found := t.first(nameKey{kindSkill, skill}, "", counts); found {
+		if first, found := t.first(nameKey{mcp.KindSkill, skill}, "", counts); found {
 			return first.id, true
 		}
 	}
@@ -282,7 +286,7 @@ func (t *nameTable) serversByScheme(uri string, counts func(id string) bool) (id
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	for n, owners := range t.names {
-		if n.kind != kindResource && n.kind != kindTemplate ||
+		if n.kind != mcp.KindResource && n.kind != mcp.KindResourceTemplate ||
 			!strings.HasPrefix(n.public, scheme+":") {
 			continue
 		}

@@ -3,7 +3,6 @@ package gateway_test
 import (
 	"context"
 	"encoding/json"
-	"iter"
 	"net"
 	"path/filepath"
 	"strings"
@@ -231,18 +230,17 @@ func TestResourcesAndPromptsArePinned(t *testing.T) {
 			w.useUpstream("a", func(up *client.Client) {
 				identity, err := gateway.PinServer("a", "", up)
 				assert.NilError(t, err)
-				accept := func(kind pin.Kind, texts iter.Seq2[json.RawMessage, error],
-					names ...string) {
+				accept := func(kind mcp.Kind, names ...string) {
 					var definitions []json.RawMessage
-					for text, err := range texts {
+					for text, err := range up.Integration().Definitions(t.Context(), kind) {
 						assert.NilError(t, err)
 						definitions = append(definitions, text)
 					}
 					assert.NilError(t, lock.Accept(identity, kind, definitions, names...))
 				}
-				accept(pin.Prompt, up.Integration().PromptDefinitions(t.Context()), "p")
-				accept(pin.Resource, up.Integration().ResourceDefinitions(t.Context()))
-				accept(pin.Template, up.Integration().ResourceTemplateDefinitions(t.Context()))
+				accept(mcp.KindPrompt, "p")
+				accept(mcp.KindResource)
+				accept(mcp.KindResourceTemplate)
 			})
 			w.gateway.Recheck()
 			synctest.Wait()

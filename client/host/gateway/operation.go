@@ -16,7 +16,7 @@ import (
 
 // kindOperation is the kind of a tool that is offered as an operation. Its public name differs from
 // the tool's.
-const kindOperation = "tool as an operation"
+const kindOperation mcp.Kind = "tool as an operation"
 
 // operationList returns the list that offers the server's tools as operations.
 func (u *upstreamServer) operationList(

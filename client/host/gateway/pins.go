@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"time"
 
@@ -52,19 +51,12 @@ func newPinServer(id, source, name string) (pin.Server, error) {
 // Definitions returns a server's definitions of one kind as the gateway pins them: as received,
 // without those that have no name or URI or a duplicate one. The definition of an app has the
 // digest of its page, which is read. A server that does not implement the kind has none.
-func Definitions(ctx context.Context, c *client.Client, kind pin.Kind) (all []json.RawMessage,
+func Definitions(ctx context.Context, c *client.Client, kind mcp.Kind) (all []json.RawMessage,
 	err error) {
-	if kind == pin.App {
+	if kind == mcp.KindApp {
 		return appDefinitions(ctx, c)
 	}
-	i := c.Integration()
-	list := map[pin.Kind]func(context.Context,
-		...client.CallOption) iter.Seq2[json.RawMessage, error]{
-		pin.Tool: i.ToolDefinitions, pin.Prompt: i.PromptDefinitions,
-		pin.Resource: i.ResourceDefinitions, pin.Template: i.ResourceTemplateDefinitions,
-		pin.Skill: i.SkillDefinitions,
-	}[kind]
-	for text, err := range list(ctx) {
+	for text, err := range c.Integration().Definitions(ctx, kind) {
 		if errors.Is(err, rpc.ErrMethodNotFound) {
 			return nil, nil
 		}
@@ -87,7 +79,7 @@ type pinChecker struct {
 }
 
 // check compares definitions with their pins.
-func (p *pinChecker) check(pins *pin.File, server pin.Server, kind pin.Kind,
+func (p *pinChecker) check(pins *pin.File, server pin.Server, kind mcp.Kind,
 	definitions []json.RawMessage) (pin.Report, error) {
 	report, err := pins.Check(server, kind, definitions)
 	if err != nil {
@@ -162,11 +154,11 @@ func (l *itemList[T, S]) admit(server string, all []definition[T],
 	identity, err := newPinServer(l.upstream.id, l.upstream.source, server)
 	var report pin.Report
 	if err == nil {
-		report, err = l.pins.check(pins, identity, pin.Kind(l.kind), definitionTexts(all))
+		report, err = l.pins.check(pins, identity, l.kind, definitionTexts(all))
 	}
 	if err != nil {
 		if len(all) > 0 {
-			l.upstream.warn("its "+l.kind+"s cannot be compared with their pins and are not offered",
+			l.upstream.warn("its "+string(l.kind)+"s cannot be compared with their pins and are not offered",
 				err)
 		}
 		for _, d := range all {
@@ -182,7 +174,7 @@ func (l *itemList[T, S]) admit(server string, all []definition[T],
 		if v.Usable() {
 			continue
 		}
-		attrs := []any{slog.String("server", l.upstream.id), slog.String(l.kind, v.Name),
+		attrs := []any{slog.String("server", l.upstream.id), slog.String(string(l.kind), v.Name),
 			slog.String("state", string(v.State)), slog.String("see", "stdwire pin diff -s "+l.upstream.id)}
 		if l.upstream.source != "" {
 			attrs = append(attrs, slog.String("source", l.upstream.source))
@@ -197,7 +189,7 @@ func (l *itemList[T, S]) admit(server string, all []definition[T],
 			attrs = append(attrs, slog.String("another", detail))
 		}
 		if warned[v.Name] = fmt.Sprint(attrs...); l.pins.warned[v.Name] != warned[v.Name] {
-			l.upstream.g.o.Logger.Warn("gateway: a "+l.kind+" does not match its pin",
+			l.upstream.g.o.Logger.Warn("gateway: a "+string(l.kind)+" does not match its pin",
 				attrs...)
 		}
 		if !l.upstream.g.o.PinsWarn {

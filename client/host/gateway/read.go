@@ -37,7 +37,7 @@ func (g *Gateway) owner(d *downstream, uri string) (*upstreamServer, error) {
 		return u, nil
 	}
 	status := u.resources.status
-	if by.kind == kindTemplate {
+	if by.kind == mcp.KindResourceTemplate {
 		status = u.templates.status
 	}
 	switch offered, reason := status(by.public); {
@@ -175,7 +175,7 @@ func (u *upstreamServer) read(ctx context.Context, uri string) (*mcp.ReadResourc
 
 // readOwn reads one of the server's own URIs.
 func (u *upstreamServer) readOwn(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
-	c := &call{kind: kindResource, target: u.target(ctx, uri, true)}
+	c := &call{kind: mcp.KindResource, target: u.target(ctx, uri, true)}
 	return forwardTyped(ctx, u.g, c,
 		func(ctx context.Context, to *client.Client,
 			opts ...client.CallOption) (*mcp.ReadResourceResult, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // optionalMembers are the names of the optional members of an object, each with the optional
@@ -30,9 +31,9 @@ var definitionOptionals = optionalMembers{
 // completes the inputSchema of a tool with type "object" and with properties, which the API of
 // OpenAI needs. Any other defect is an error. A definition without these defects is returned
 // unchanged.
-func repair(kind string, text json.RawMessage) (json.RawMessage, error) {
+func repair(kind mcp.Kind, text json.RawMessage) (json.RawMessage, error) {
 	text = definitionOptionals.withoutNulls(text)
-	if kind != kindTool {
+	if kind != mcp.KindTool {
 		return text, nil
 	}
 	input := jsonscan.Member(text, "inputSchema")

@@ -135,7 +135,7 @@ func pinnedOf(t *testing.T, pins *pin.File, id, definition string) bool {
 	declared, err := mcp.Marshal(o.Capabilities())
 	assert.NilError(t, err)
 	report, err := pins.Compare(pin.Server{ID: id, Name: "scripted", Capabilities: declared},
-		pin.Tool, []json.RawMessage{json.RawMessage(definition)})
+		mcp.KindTool, []json.RawMessage{json.RawMessage(definition)})
 	assert.NilError(t, err)
 	return len(report.Verdicts) == 1 && report.Verdicts[0].State == pin.Same
 }

@@ -19,7 +19,7 @@ func (u *upstreamServer) putSkill(s *server.Server, _ string, d definition[mcp.S
 
 // readDirectory reads a directory of a dynamic skill from the server.
 func (u *upstreamServer) readDirectory(ctx context.Context, uri string) ([]mcp.Resource, error) {
-	c := &call{kind: kindResource, target: u.target(ctx, uri, true)}
+	c := &call{kind: mcp.KindResource, target: u.target(ctx, uri, true)}
 	resources, err := forwardTyped(ctx, u.g, c,
 		func(ctx context.Context, to *client.Client,
 			opts ...client.CallOption) (all []mcp.Resource, err error) {

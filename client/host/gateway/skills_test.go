@@ -29,9 +29,10 @@ func aSkill(dir, name, body string) fstest.MapFS {
 func (w *fixture) skillsOf(c *client.Client) map[string]string {
 	w.t.Helper()
 	all := map[string]string{}
-	for definition, err := range c.Integration().SkillDefinitions(w.t.Context(), client.Fresh()) {
+	for definition, err := range c.Integration().Definitions(w.t.Context(), mcp.KindSkill,
+		client.Fresh()) {
 		assert.NilError(w.t, err)
-		all[pin.Skill.Name(definition)] = string(definition)
+		all[mcp.KindSkill.KeyOf(definition)] = string(definition)
 	}
 	return all
 }
@@ -136,9 +137,9 @@ func TestPinsOfSkills(t *testing.T) {
 			w.useUpstream("up", func(at *client.Client) {
 				identity, err := gateway.PinServer("up", "", at)
 				assert.NilError(t, err)
-				definitions, err := gateway.Definitions(t.Context(), at, pin.Skill)
+				definitions, err := gateway.Definitions(t.Context(), at, mcp.KindSkill)
 				assert.NilError(t, err)
-				assert.NilError(t, lock.Accept(identity, pin.Skill, definitions, s.URI))
+				assert.NilError(t, lock.Accept(identity, mcp.KindSkill, definitions, s.URI))
 			})
 			w.gateway.Recheck()
 			time.Sleep(time.Second)

@@ -17,7 +17,7 @@ func (g *Gateway) Unlisted() map[string][]string {
 		}
 		for _, l := range u.fetchers() {
 			if !l.known.Load() {
-				all[u.id] = append(all[u.id], l.kind)
+				all[u.id] = append(all[u.id], string(l.kind))
 			}
 		}
 	}
@@ -26,11 +26,6 @@ func (g *Gateway) Unlisted() map[string][]string {
 
 // maxMissing limits the IDs in a partial list.
 const maxMissing = 100
-
-// kindsOf maps the kinds of downstream servers to those of lists. It is never modified.
-var kindsOf = map[mcp.Kind]string{mcp.KindTool: kindTool, mcp.KindPrompt: kindPrompt,
-	mcp.KindResource: kindResource, mcp.KindResourceTemplate: kindTemplate,
-	mcp.KindSkill: kindSkill}
 
 // missingServers returns the IDs of the servers of d whose list of a kind is not known, the first
 // 100 in alphabetical order, or nil.
@@ -41,7 +36,7 @@ func (g *Gateway) missingServers(d *downstream, kind mcp.Kind) []string {
 			continue
 		}
 		for _, l := range u.fetchers() {
-			if l.kind == kindsOf[kind] && !l.known.Load() {
+			if l.kind == kind && !l.known.Load() {
 				if missing == nil {
 					missing = make(map[string]bool)
 				}

@@ -54,6 +54,7 @@ type upstreamServer struct {
 
 	// lists are the five itemLists above.
 	lists []interface {
+		makeFetcher()
 		fetch() *listFetcher
 		recheck()
 		withdraw() (affected []string)
@@ -77,8 +78,8 @@ func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 	u.subscriptions.changed = make(chan struct{}, 1)
 	u.ctx, u.cancel = context.WithCancel(g.ctx)
 	u.tools = &itemList[mcp.Tool, *server.Server]{upstream: u, downstreams: u.downstreamServers,
-		kind: kindTool, shared: g.o.NoPrefix, list: client.Integration.ToolDefinitions,
-		add: u.putTool, remove: (*server.Server).RemoveTools,
+		kind: mcp.KindTool, shared: g.o.NoPrefix, add: u.putTool,
+		remove: (*server.Server).RemoveTools,
 		name: func(t *mcp.Tool) (string, string) {
 			if !u.filter.Allows(t.Name) {
 				return t.Name, ""
@@ -89,25 +90,22 @@ func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 		u.tools.operations = u.operationList(g.o.Catalog)
 	}
 	u.prompts = &itemList[mcp.Prompt, *server.Server]{upstream: u, downstreams: u.downstreamServers,
-		kind: kindPrompt, shared: g.o.NoPrefix, list: client.Integration.PromptDefinitions,
-		add: u.putPrompt, remove: (*server.Server).RemovePrompts,
+		kind: mcp.KindPrompt, shared: g.o.NoPrefix, add: u.putPrompt,
+		remove:      (*server.Server).RemovePrompts,
 		name:        func(p *mcp.Prompt) (string, string) { return p.Name, u.publicName(p.Name) },
 		distinguish: u.publicNames()}
 	u.resources = &itemList[mcp.Resource, *server.Server]{upstream: u,
-		downstreams: u.downstreamServers, kind: kindResource, shared: true,
-		list: client.Integration.ResourceDefinitions,
-		add:  u.putResource, remove: (*server.Server).RemoveResources,
+		downstreams: u.downstreamServers, kind: mcp.KindResource, shared: true,
+		add: u.putResource, remove: (*server.Server).RemoveResources,
 		name: func(r *mcp.Resource) (string, string) { return r.URI, u.publicURI(r.URI) }}
 	u.templates = &itemList[mcp.ResourceTemplate, *server.Server]{upstream: u,
-		downstreams: u.downstreamServers, kind: kindTemplate, shared: true,
-		list: client.Integration.ResourceTemplateDefinitions, add: u.putTemplate,
-		remove: (*server.Server).RemoveResourceTemplates,
+		downstreams: u.downstreamServers, kind: mcp.KindResourceTemplate, shared: true,
+		add: u.putTemplate, remove: (*server.Server).RemoveResourceTemplates,
 		name: func(t *mcp.ResourceTemplate) (string, string) {
 			return t.URITemplate, u.publicURI(t.URITemplate)
 		}}
 	u.skills = &itemList[mcp.Skill, *server.Server]{upstream: u,
-		downstreams: u.downstreamServers, kind: kindSkill, shared: true,
-		list: client.Integration.SkillDefinitions, add: u.putSkill,
+		downstreams: u.downstreamServers, kind: mcp.KindSkill, shared: true, add: u.putSkill,
 		remove: (*server.Server).RemoveSkills,
 		name:   func(s *mcp.Skill) (string, string) { return s.URI, s.URI },
 		uris: func(s *mcp.Skill) (uris []string) {
@@ -117,16 +115,9 @@ func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 			return uris
 		}}
 	u.lists = append(u.lists, u.tools, u.prompts, u.resources, u.templates, u.skills)
-	u.tools.fetcher = newListFetcher(u, kindTool, mcp.MethodListTools,
-		u.tools.load)
-	u.prompts.fetcher = newListFetcher(u, kindPrompt, mcp.MethodListPrompts,
-		u.prompts.load)
-	u.resources.fetcher = newListFetcher(u, kindResource, mcp.MethodListResources,
-		u.resources.load)
-	u.templates.fetcher = newListFetcher(u, kindTemplate, mcp.MethodListResourceTemplates,
-		u.templates.load)
-	u.skills.fetcher = newListFetcher(u, kindSkill, mcp.MethodListSkills,
-		u.skills.load)
+	for _, l := range u.lists {
+		l.makeFetcher()
+	}
 	return u
 }
 
@@ -141,17 +132,11 @@ func (u *upstreamServer) fetchers() (all []*listFetcher) {
 // setChangeHandlers sets the handlers of change notifications.
 func (u *upstreamServer) setChangeHandlers(o *client.Options) {
 	o.OnResourceUpdated = u.updated
-	o.OnListChanged = func(method string) {
-		switch method {
-		case mcp.MethodListTools:
-			u.tools.fetcher.listChanged()
-		case mcp.MethodListPrompts:
-			u.prompts.fetcher.listChanged()
-		case mcp.MethodListResources:
-			u.resources.fetcher.listChanged()
-			// templates and skills have no notification of their own
-			u.templates.fetcher.listChanged()
-			u.skills.fetcher.listChanged()
+	o.OnListChanged = func(kind mcp.Kind) {
+		for _, l := range u.fetchers() { // templates and skills share the notification of resources
+			if l.kind.ListChanged() == kind.ListChanged() {
+				l.listChanged()
+			}
 		}
 		u.notify()
 	}

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A WithheldItem is an item that a server has and the gateway does not offer.
 type WithheldItem struct {
-	Kind   string // tool, prompt, resource, resource template, or tool as an operation
-	Name   string // the server's own name for it, its URI or its URI template
+	Kind   mcp.Kind // one of a list, or "tool as an operation"
+	Name   string   // the server's own name for it, its URI or its URI template
 	Reason Reason
 	Detail string // the first change, the ID of the colliding server, or the error
 }

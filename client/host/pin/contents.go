@@ -13,6 +13,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/atomicfile"
 	"github.com/stdwire/stdwire/internal/userfile"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // contents is the content of a [File].
@@ -83,7 +84,7 @@ func (f *File) parse(text []byte) (*contents, error) {
 		if sp == nil {
 			return nil, fmt.Errorf("pins: %s: the server %.50q is null", f.path, id)
 		}
-		for _, kind := range Kinds() {
+		for kind := range mcp.Kinds() {
 			if err := sp.verify(kind); err != nil {
 				return nil, fmt.Errorf("pins: %s: %w of the server %.50q", f.path, err, id)
 			}
@@ -168,10 +169,10 @@ func (f *File) write(text []byte) error {
 
 // verify returns an error if a pin of the kind does not match its definition, because the
 // file was edited.
-func (sp *serverPins) verify(kind Kind) error {
+func (sp *serverPins) verify(kind mcp.Kind) error {
 	entries := *sp.ofKind(kind)
 	for name, e := range entries {
-		found, e2, err := kind.newEntry(e.Definition)
+		found, e2, err := newEntry(kind, e.Definition)
 		if err != nil || found != name || e2.SHA256 != e.SHA256 {
 			return fmt.Errorf("the pin does not match its definition: the %s %.100q", kind, name)
 		}

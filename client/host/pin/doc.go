@@ -5,13 +5,13 @@
 //
 //	pins, err := pin.Open(path)
 //	server := pin.Server{ID: "files", Name: "filesystem", Capabilities: capabilities}
-//	report, err := pins.Check(server, pin.Tool, tools)
+//	report, err := pins.Check(server, mcp.KindTool, tools)
 //	for _, v := range report.Verdicts {
 //		if !v.Usable() {
 //			… // v.Changes lists the differences
 //		}
 //	}
-//	err = pins.Accept(server, pin.Tool, tools, "read")
+//	err = pins.Accept(server, mcp.KindTool, tools, "read")
 //
 // # What is pinned
 //
@@ -29,7 +29,7 @@
 //
 // # First use
 //
-// The definitions of an unknown server are trusted and pinned, each [Kind] at its first
+// The definitions of an unknown server are trusted and pinned, each [mcp.Kind] at its first
 // [File.Check]. A definition that the server adds later is [New] and must be accepted. A definition
 // that the server removes keeps its pin. After the first use only [File.Accept] changes a pin, and
 // only [File.Forget] removes one.

@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/stdwire/stdwire/internal/jsondiff"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // An entry is the pin of one definition.
@@ -34,35 +34,35 @@ type serverPins struct {
 }
 
 // ofKind returns the pins of one kind.
-func (sp *serverPins) ofKind(kind Kind) *map[string]entry {
+func (sp *serverPins) ofKind(kind mcp.Kind) *map[string]entry {
 	switch kind {
-	case Tool:
+	case mcp.KindTool:
 		return &sp.Tools
-	case Prompt:
+	case mcp.KindPrompt:
 		return &sp.Prompts
-	case Resource:
+	case mcp.KindResource:
 		return &sp.Resources
-	case Template:
+	case mcp.KindResourceTemplate:
 		return &sp.Templates
-	case App:
+	case mcp.KindApp:
 		return &sp.Apps
-	case Skill:
+	case mcp.KindSkill:
 		return &sp.Skills
 	}
 	panic("pin: there is no kind " + string(kind))
 }
 
 // newEntry returns the name and the pin of a definition.
-func (kind Kind) newEntry(definition []byte) (name string, e entry, err error) {
+func newEntry(kind mcp.Kind, definition []byte) (name string, e entry, err error) {
 	if err := jsonscan.Valid(definition); err != nil {
 		return "", e, fmt.Errorf("the definition of a %s is not valid JSON: %w", kind, err)
 	}
-	key := nameMembers[kind]
+	key := kind.Key()
 	name, ok := jsonscan.Text(jsonscan.Member(definition, key))
 	if !ok {
 		return "", e, fmt.Errorf("the definition of a %s has no %s", kind, key)
 	}
-	if kind == Resource || kind == Template {
+	if kind == mcp.KindResource || kind == mcp.KindResourceTemplate {
 		definition = withoutContentFields(definition)
 	}
 	text, err := jsondiff.Canonical(definition)
@@ -75,18 +75,18 @@ func (kind Kind) newEntry(definition []byte) (name string, e entry, err error) {
 }
 
 // newEntries returns the pins of definitions by name, and the names in order.
-func (kind Kind) newEntries(definitions []json.RawMessage) (names []string,
+func newEntries(kind mcp.Kind, definitions []json.RawMessage) (names []string,
 	entries map[string]entry, err error) {
 	entries = make(map[string]entry, len(definitions))
 	size := 0
 	for _, definition := range definitions {
-		name, e, err := kind.newEntry(definition)
+		name, e, err := newEntry(kind, definition)
 		if err != nil {
 			return nil, nil, err
 		}
 		if _, duplicate := entries[name]; duplicate {
 			return nil, nil,
-				fmt.Errorf("two %ss have the %s %.100q", kind, nameMembers[kind], name)
+				fmt.Errorf("two %ss have the %s %.100q", kind, kind.Key(), name)
 		}
 		names, entries[name] = append(names, name), e
 		if size += len(name) + len(e.Definition); size > maxKind {
@@ -101,7 +101,7 @@ func (kind Kind) newEntries(definitions []json.RawMessage) (names []string,
 // clone returns a copy whose maps of pins may be changed.
 func (sp *serverPins) clone() *serverPins {
 	c := *sp
-	for _, kind := range Kinds() {
+	for kind := range mcp.Kinds() {
 		*c.ofKind(kind) = maps.Clone(*sp.ofKind(kind))
 	}
 	return &c
@@ -109,10 +109,12 @@ func (sp *serverPins) clone() *serverPins {
 
 // has reports whether a definition of any kind with this name is pinned.
 func (sp *serverPins) has(name string) bool {
-	return slices.ContainsFunc(Kinds(), func(kind Kind) bool {
-		_, ok := (*sp.ofKind(kind))[name]
-		return ok
-	})
+	for kind := range mcp.Kinds() {
+		if _, ok := (*sp.ofKind(kind))[name]; ok {
+			return true
+		}
+	}
+	return false
 }
 
 // withoutContentFields returns the definition of a resource or template without the members that

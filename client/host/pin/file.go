@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // ErrNotFound matches the error of [File.Accept] for a name without a definition, and of
@@ -54,7 +56,7 @@ func Open(path string) (*File, error) {
 // Check compares a server's definitions of one kind with their pins. If the kind was never checked
 // before, Check pins all definitions and reports them as Same. After an error, because the file
 // cannot be read or written or a definition is invalid, none of the definitions may be used.
-func (f *File) Check(s Server, kind Kind, definitions []json.RawMessage) (Report, error) {
+func (f *File) Check(s Server, kind mcp.Kind, definitions []json.RawMessage) (Report, error) {
 	var c comparison
 	err := f.update(func() (err error) {
 		c, err = f.compare(&s, kind, definitions)
@@ -84,7 +86,7 @@ func (f *File) Check(s Server, kind Kind, definitions []json.RawMessage) (Report
 
 // Compare is like [File.Check] but pins nothing. Definitions of a kind that was never checked are
 // New.
-func (f *File) Compare(s Server, kind Kind, definitions []json.RawMessage) (Report, error) {
+func (f *File) Compare(s Server, kind mcp.Kind, definitions []json.RawMessage) (Report, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c, err := f.compare(&s, kind, definitions)
@@ -104,9 +106,9 @@ type comparison struct {
 }
 
 // compare compares definitions with their pins. The caller holds mu.
-func (f *File) compare(s *Server, kind Kind, definitions []json.RawMessage) (c comparison,
+func (f *File) compare(s *Server, kind mcp.Kind, definitions []json.RawMessage) (c comparison,
 	err error) {
-	if c.names, c.entries, err = kind.newEntries(definitions); err != nil {
+	if c.names, c.entries, err = newEntries(kind, definitions); err != nil {
 		return c, err
 	}
 	if c.capabilities, err = s.canonicalCapabilities(); err != nil {
@@ -130,13 +132,14 @@ func (f *File) compare(s *Server, kind Kind, definitions []json.RawMessage) (c c
 // the identity of the server has changed, its other pins are removed. If the server is unknown, its
 // other definitions are New from now on. If no definition has an accepted name, the error matches
 // [ErrNotFound] and nothing changes.
-func (f *File) Accept(s Server, kind Kind, definitions []json.RawMessage,
+func (f *File) Accept(s Server, kind mcp.Kind, definitions []json.RawMessage,
 	accepted ...string) error {
 	return f.update(func() error { return f.accept(s, kind, definitions, accepted) })
 }
 
 // accept changes f.current as [File.Accept] changes the file. The caller holds mu.
-func (f *File) accept(s Server, kind Kind, definitions []json.RawMessage, accepted []string) error {
+func (f *File) accept(s Server, kind mcp.Kind, definitions []json.RawMessage,
+	accepted []string) error {
 	c, err := f.compare(&s, kind, definitions)
 	if err != nil {
 		return err
@@ -152,7 +155,7 @@ func (f *File) accept(s Server, kind Kind, definitions []json.RawMessage, accept
 	sp := c.server
 	if c.isNew || c.report.IdentityChange != "" {
 		sp = &serverPins{Name: s.Name, Capabilities: c.capabilities}
-		for _, kind := range Kinds() { // empty, not nil: no kind has a first use any more
+		for kind := range mcp.Kinds() { // empty, not nil: no kind has a first use any more
 			*sp.ofKind(kind) = map[string]entry{}
 		}
 	}
@@ -204,7 +207,7 @@ func (f *File) forget(s *Server, names []string) error {
 		}
 	}
 	for _, key := range keys {
-		for _, kind := range Kinds() {
+		for kind := range mcp.Kinds() {
 			for _, name := range names {
 				delete(*content.Servers[key].ofKind(kind), name)
 			}

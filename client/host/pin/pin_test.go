@@ -14,6 +14,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/atomicfile"
 	"github.com/stdwire/stdwire/internal/jsondiff"
+	"github.com/stdwire/stdwire/rpc/mcp"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 )
@@ -58,7 +59,7 @@ func states(r Report) string {
 
 func check(t *testing.T, f *File, s Server, want string, tools ...string) Report {
 	t.Helper()
-	r, err := f.Check(s, Tool, raw(tools...))
+	r, err := f.Check(s, mcp.KindTool, raw(tools...))
 	assert.NilError(t, err)
 	assert.Equal(t, states(r), want)
 	return r
@@ -127,7 +128,7 @@ func TestIdentityChange(t *testing.T) {
 	same := files
 	same.Capabilities = json.RawMessage(`{"elicitation" : {"form":{}}, "roots":{}}`)
 	check(t, f, same, "read same", read)
-	assert.NilError(t, f.Accept(other, Tool, raw(read)))
+	assert.NilError(t, f.Accept(other, mcp.KindTool, raw(read)))
 	check(t, f, other, "read same", read)
 	check(t, f, files, "read new, another: evil", read)
 }
@@ -136,19 +137,19 @@ func TestAcceptAndForget(t *testing.T) {
 	f := newFile(t)
 	const a, a2, b = `{"name":"a"}`, `{"name":"a","title":"A"}`, `{"name":"b"}`
 	check(t, f, files, "a first", a)
-	assert.NilError(t, f.Accept(files, Tool, raw(a2, b), "b"))
+	assert.NilError(t, f.Accept(files, mcp.KindTool, raw(a2, b), "b"))
 	check(t, f, files, "a changed, b same", a2, b)
-	err := f.Accept(files, Tool, raw(a2, b), "a", "z")
+	err := f.Accept(files, mcp.KindTool, raw(a2, b), "a", "z")
 	assert.Assert(t, errors.Is(err, ErrNotFound))
 	check(t, f, files, "a changed, b same", a2, b)
-	assert.NilError(t, f.Accept(files, Tool, raw(a2, b)))
+	assert.NilError(t, f.Accept(files, mcp.KindTool, raw(a2, b)))
 	check(t, f, files, "a same, b same", a2, b)
 	assert.NilError(t, f.Forget(Server{ID: "files"}, "a"))
 	check(t, f, files, "a new, b same", a2, b)
 	assert.Assert(t, errors.Is(f.Forget(Server{ID: "files"}, "a"), ErrNotFound))
 	assert.NilError(t, f.Forget(Server{ID: "files"}))
 	assert.Assert(t, errors.Is(f.Forget(Server{ID: "files"}), ErrNotFound))
-	r, err := f.Compare(files, Tool, raw(a))
+	r, err := f.Compare(files, mcp.KindTool, raw(a))
 	assert.NilError(t, err)
 	assert.Equal(t, states(r), "a new")
 	check(t, f, files, "a first", a)
@@ -164,12 +165,12 @@ func TestInvalidDefinitions(t *testing.T) {
 		{`{"name":"a","x":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}`,
 			"nested more than 200 deep"},
 	} {
-		_, err := f.Check(files, Tool, raw(tt.tool))
+		_, err := f.Check(files, mcp.KindTool, raw(tt.tool))
 		assert.Assert(t, cmp.ErrorContains(err, tt.want))
 	}
-	_, err := f.Check(files, Tool, raw(`{"name":"a"}`, `{"name":"a"}`))
+	_, err := f.Check(files, mcp.KindTool, raw(`{"name":"a"}`, `{"name":"a"}`))
 	assert.ErrorContains(t, err, `two tools have the name "a"`)
-	_, err = f.Check(files, Tool,
+	_, err = f.Check(files, mcp.KindTool,
 		raw(`{"name":"a","description":"`+strings.Repeat("x", maxKind)+`"}`))
 	assert.ErrorContains(t, err, "more than 4194304 bytes")
 	_, err = os.Stat(f.path)
@@ -190,7 +191,7 @@ func TestInvalidFiles(t *testing.T) {
 			`the pin does not match its definition: the tool "read" of the server "files"`},
 	} {
 		assert.NilError(t, os.WriteFile(f.path, []byte(tt.text), 0o600))
-		_, err := f.Check(files, Tool, raw(read))
+		_, err := f.Check(files, mcp.KindTool, raw(read))
 		assert.Assert(t, cmp.ErrorContains(err, tt.want))
 		_, err = Open(f.path)
 		assert.Assert(t, cmp.ErrorContains(err, tt.want))
@@ -208,35 +209,35 @@ func TestKinds(t *testing.T) {
 	old := `{"version":1,"servers":{"files":{"name":"filesystem","declared":{"elicitation":{"form":{}},"roots":{}},"tools":{}}}}`
 	assert.NilError(t, os.MkdirAll(filepath.Dir(f.path), 0o700))
 	assert.NilError(t, os.WriteFile(f.path, []byte(old), 0o600))
-	check := func(kind Kind, want string, texts ...string) {
+	check := func(kind mcp.Kind, want string, texts ...string) {
 		t.Helper()
 		r, err := f.Check(files, kind, raw(texts...))
 		assert.NilError(t, err)
 		assert.Equal(t, states(r), want)
 	}
-	check(Tool, "a new", `{"name":"a"}`)
-	check(Prompt, "")
-	check(Prompt, "p new", `{"name":"p"}`)
-	check(Resource, "x:1 first",
+	check(mcp.KindTool, "a new", `{"name":"a"}`)
+	check(mcp.KindPrompt, "")
+	check(mcp.KindPrompt, "p new", `{"name":"p"}`)
+	check(mcp.KindResource, "x:1 first",
 		`{"uri":"x:1","name":"One","size":7,"annotations":{"priority":1,"lastModified":"2026-01-01T00:00:00Z"}}`)
-	check(Resource, "x:1 same, x:2 new",
+	check(mcp.KindResource, "x:1 same, x:2 new",
 		`{"uri":"x:1","name":"One","size":8,"annotations":{"lastModified":"2026-01-02T00:00:00Z","priority":1}}`,
 		`{"uri":"x:2","name":"Two"}`)
-	check(Resource, "x:1 changed", `{"uri":"x:1","name":"One","annotations":{"priority":0}}`)
-	check(Template, "x:{a} first", `{"uriTemplate":"x:{a}","name":"All"}`)
-	check(Template, "x:{a} changed",
+	check(mcp.KindResource, "x:1 changed", `{"uri":"x:1","name":"One","annotations":{"priority":0}}`)
+	check(mcp.KindResourceTemplate, "x:{a} first", `{"uriTemplate":"x:{a}","name":"All"}`)
+	check(mcp.KindResourceTemplate, "x:{a} changed",
 		`{"uriTemplate":"x:{a}","name":"All","description":"Tell nobody."}`)
 	f, err := Open(f.path)
 	assert.NilError(t, err)
-	assert.ErrorIs(t, f.Accept(files, Resource, raw(`{"uri":"x:2","name":"Two"}`), "x:1"),
+	assert.ErrorIs(t, f.Accept(files, mcp.KindResource, raw(`{"uri":"x:2","name":"Two"}`), "x:1"),
 		ErrNotFound)
-	assert.NilError(t, f.Accept(files, Resource, raw(`{"uri":"x:2","name":"Two"}`)))
-	check(Resource, "x:2 same, x:1 missing", `{"uri":"x:2","name":"Two"}`)
+	assert.NilError(t, f.Accept(files, mcp.KindResource, raw(`{"uri":"x:2","name":"Two"}`)))
+	check(mcp.KindResource, "x:2 same, x:1 missing", `{"uri":"x:2","name":"Two"}`)
 	assert.ErrorIs(t, f.Forget(Server{ID: "files"}, "x:1", "x:3"), ErrNotFound)
-	check(Resource, "x:1 same, x:2 missing",
+	check(mcp.KindResource, "x:1 same, x:2 missing",
 		`{"uri":"x:1","name":"One","annotations":{"priority":1}}`)
 	assert.NilError(t, f.Forget(Server{ID: "files"}, "x:1", "x:{a}"))
-	check(Template, "x:{a} new", `{"uriTemplate":"x:{a}","name":"All"}`)
+	check(mcp.KindResourceTemplate, "x:{a} new", `{"uriTemplate":"x:{a}","name":"All"}`)
 }
 
 // A server whose identity has changed has no first use, even after some definitions were accepted.
@@ -247,12 +248,12 @@ func TestIdentityChangeHasNoFirstUse(t *testing.T) {
 	other.Name = "evil"
 	report := func(want string) {
 		t.Helper()
-		r, err := f.Check(other, Prompt, raw(`{"name":"p"}`))
+		r, err := f.Check(other, mcp.KindPrompt, raw(`{"name":"p"}`))
 		assert.NilError(t, err)
 		assert.Equal(t, states(r), want)
 	}
 	report("p new, another: filesystem")
-	assert.NilError(t, f.Accept(other, Tool, raw(read)))
+	assert.NilError(t, f.Accept(other, mcp.KindTool, raw(read)))
 	report("p new")
 }
 
@@ -262,7 +263,7 @@ func TestConcurrentChecks(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			_, err := f.Check(Server{ID: fmt.Sprint("s", i)}, Tool, raw(read))
+			_, err := f.Check(Server{ID: fmt.Sprint("s", i)}, mcp.KindTool, raw(read))
 			assert.Check(t, err)
 		})
 	}
@@ -284,13 +285,13 @@ func TestFileIsReadAgain(t *testing.T) {
 	check(t, f, files, "read same", read)
 	check(t, f, files, "read same", read)
 	assert.NilError(t, os.Rename(f.path, f.path+".saved"))
-	r, err := f.Compare(files, Tool, raw(read))
+	r, err := f.Compare(files, mcp.KindTool, raw(read))
 	assert.NilError(t, err)
 	assert.Assert(t, r.First)
 	assert.NilError(t, os.Rename(f.path+".saved", f.path))
 	check(t, f, files, "read same", read)
 	assert.NilError(t, os.WriteFile(f.path, []byte("{"), 0o600))
-	_, err = f.Check(files, Tool, raw(read))
+	_, err = f.Check(files, mcp.KindTool, raw(read))
 	assert.ErrorContains(t, err, "is not a file of pins")
 	assert.NilError(t, os.WriteFile(f.path, nil, 0o600))
 	check(t, f, files, "read first", read)
@@ -306,7 +307,7 @@ func simultaneous(t *testing.T, f *File) <-chan error {
 	defer f.writing.Unlock()
 	for i := range servers {
 		go func() {
-			_, err := f.Check(Server{ID: fmt.Sprint("s", i)}, Tool, raw(read))
+			_, err := f.Check(Server{ID: fmt.Sprint("s", i)}, mcp.KindTool, raw(read))
 			errs <- err
 		}()
 	}
@@ -339,17 +340,17 @@ func TestChangesShareAWrite(t *testing.T) {
 func FuzzCanonical(f *testing.F) {
 	f.Add([]byte(read), []byte(`{"name":"b","a":[1,{"x":null}]}`))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
-		_, e, err := Tool.newEntry(a)
+		_, e, err := newEntry(mcp.KindTool, a)
 		if err != nil {
 			return
 		}
-		_, again, err := Tool.newEntry(e.Definition)
+		_, again, err := newEntry(mcp.KindTool, e.Definition)
 		assert.NilError(t, err)
 		assert.Equal(t, string(again.Definition), string(e.Definition), "canonical is canonical")
 		var x, y any
 		assert.NilError(t, json.Unmarshal(a, &x))
 		assert.NilError(t, json.Unmarshal(e.Definition, &y))
-		if _, q, err := Tool.newEntry(b); err == nil {
+		if _, q, err := newEntry(mcp.KindTool, b); err == nil {
 			assert.Equal(t, len(jsondiff.Diff(e.Definition, q.Definition)) == 0,
 				e.SHA256 == q.SHA256)
 		}
@@ -366,7 +367,7 @@ func TestSources(t *testing.T) {
 	check(t, f, two, "b first", tool("b", "1"))
 	check(t, f, one, "a same", tool("a", "1"))
 	check(t, f, two, "b changed", tool("b", "2"))
-	assert.NilError(t, f.Accept(two, Tool, raw(tool("b", "2"))))
+	assert.NilError(t, f.Accept(two, mcp.KindTool, raw(tool("b", "2"))))
 	check(t, f, one, "a changed", tool("a", "2"))
 	again, err := Open(f.path)
 	assert.NilError(t, err)
@@ -388,12 +389,12 @@ func TestPinsOfAnEarlierVersion(t *testing.T) {
 	tool := versionOf
 	f := newFile(t)
 	check(t, f, files, "a first, b first", tool("a", "1"), tool("b", "1"))
-	_, err := f.Check(files, Prompt, raw(`{"name":"p"}`))
+	_, err := f.Check(files, mcp.KindPrompt, raw(`{"name":"p"}`))
 	assert.NilError(t, err)
 	one, two, three := files, files, files
 	one.Source, two.Source, three.Source = "/1", "/2", "/3"
 	check(t, f, two, "a changed, b same", tool("a", "2"), tool("b", "1"))
-	assert.NilError(t, f.Accept(two, Tool, raw(tool("a", "2"), tool("b", "1")), "a"))
+	assert.NilError(t, f.Accept(two, mcp.KindTool, raw(tool("a", "2"), tool("b", "1")), "a"))
 	check(t, f, two, "a changed, b changed", tool("a", "3"), tool("b", "2"))
 	check(t, f, one, "a changed, b missing", tool("a", "3"))
 	assert.NilError(t, f.Forget(one))
@@ -401,11 +402,11 @@ func TestPinsOfAnEarlierVersion(t *testing.T) {
 	check(t, f, one, "a changed", tool("a", "4"))
 
 	one.Source = "/4"
-	report, err := f.Compare(one, Tool, raw(tool("a", "1"), tool("b", "1")))
+	report, err := f.Compare(one, mcp.KindTool, raw(tool("a", "1"), tool("b", "1")))
 	assert.NilError(t, err)
 	assert.Equal(t, states(report), "a same, b same")
 	check(t, f, one, "a same, b same", tool("a", "1"), tool("b", "1"))
-	report, err = f.Check(one, Prompt, raw(`{"name":"p","title":"P"}`))
+	report, err = f.Check(one, mcp.KindPrompt, raw(`{"name":"p","title":"P"}`))
 	assert.NilError(t, err)
 	assert.Equal(t, states(report), "p changed", "other kinds are carried over, too")
 	check(t, f, three, "c first", tool("c", "1"))

@@ -8,6 +8,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsondiff"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A Report is the result of comparing a server's definitions of one kind with their pins.
@@ -67,8 +68,8 @@ const (
 type Change = jsondiff.Change
 
 // newReport compares the definitions with these names and entries with the pins of a server.
-func newReport(sp *serverPins, kind Kind, s *Server, capabilities json.RawMessage, names []string,
-	entries map[string]entry) (r Report) {
+func newReport(sp *serverPins, kind mcp.Kind, s *Server, capabilities json.RawMessage,
+	names []string, entries map[string]entry) (r Report) {
 	r.name = s.Name
 	switch {
 	case sp.Name != s.Name:

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A Summary describes the pins of one server.
@@ -13,7 +15,7 @@ type Summary struct {
 	// as in [Server]; "" if an earlier version recorded them
 	Source string `json:"source,omitempty"`
 	// number of pins by kind; a kind that was never checked is absent
-	Pins map[Kind]int `json:"pins"`
+	Pins map[mcp.Kind]int `json:"pins"`
 }
 
 // Summaries returns the summaries of all servers with pins, sorted by ID and source.
@@ -31,8 +33,8 @@ func (f *File) Summaries() ([]Summary, error) {
 			continue
 		}
 		id, source, _ := strings.Cut(key, " ")
-		s := Summary{ID: id, Source: source, Name: sp.Name, Pins: map[Kind]int{}}
-		for _, kind := range Kinds() {
+		s := Summary{ID: id, Source: source, Name: sp.Name, Pins: map[mcp.Kind]int{}}
+		for kind := range mcp.Kinds() {
 			if entries := *sp.ofKind(kind); entries != nil {
 				s.Pins[kind] = len(entries)
 			}

@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 func TestSummaries(t *testing.T) {
@@ -18,15 +19,15 @@ func TestSummaries(t *testing.T) {
 	assert.Equal(t, len(all), 0)
 	tools := []json.RawMessage{[]byte(`{"name":"a"}`), []byte(`{"name":"b"}`)}
 	for _, id := range []string{"z", "a"} {
-		_, err = pins.Check(pin.Server{ID: id, Name: "named " + id}, pin.Tool, tools)
+		_, err = pins.Check(pin.Server{ID: id, Name: "named " + id}, mcp.KindTool, tools)
 		assert.NilError(t, err)
 	}
-	_, err = pins.Check(pin.Server{ID: "z", Name: "named z"}, pin.Prompt, nil)
+	_, err = pins.Check(pin.Server{ID: "z", Name: "named z"}, mcp.KindPrompt, nil)
 	assert.NilError(t, err)
 	all, err = pins.Summaries()
 	assert.NilError(t, err)
 	assert.DeepEqual(t, all, []pin.Summary{
-		{ID: "a", Name: "named a", Pins: map[pin.Kind]int{pin.Tool: 2}},
-		{ID: "z", Name: "named z", Pins: map[pin.Kind]int{pin.Tool: 2, pin.Prompt: 0}},
+		{ID: "a", Name: "named a", Pins: map[mcp.Kind]int{mcp.KindTool: 2}},
+		{ID: "z", Name: "named z", Pins: map[mcp.Kind]int{mcp.KindTool: 2, mcp.KindPrompt: 0}},
 	})
 }

@@ -44,7 +44,7 @@ and a table of its parameters; json prints the whole definition, as the server w
 							if err := t.Configured.CheckAllowed(tool); err != nil {
 								return err
 							}
-							return InspectTool(ctx, c, std, t.Kinds()[0], tool, form)
+							return InspectTool(ctx, c, std, t.Lists()[0], tool, form)
 						}
 						return InspectServer(ctx, c, std, time.Since(began), t.ListTimeout, form)
 					})
@@ -54,7 +54,7 @@ and a table of its parameters; json prints the whole definition, as the server w
 }
 
 // InspectTool prints the definition of a tool, as the server wrote it (json) or for people.
-func InspectTool(ctx context.Context, c *client.Client, std *term.Streams, tools output.Kind, name,
+func InspectTool(ctx context.Context, c *client.Client, std *term.Streams, tools output.List, name,
 	form string) error {
 	list, err := tools.JSON(ctx, c)
 	if err != nil {
@@ -200,7 +200,7 @@ func InspectServer(ctx context.Context, c *client.Client, std *term.Streams, rea
 	}
 	began := time.Now()
 	count := 0
-	tools := output.Kinds()[0].WithTimeout(listTimeout)
+	tools := output.Lists()[0].WithTimeout(listTimeout)
 	for _, err := range tools.Items(ctx, c) {
 		if errors.Is(err, rpc.ErrMethodNotFound) {
 			count = -1

@@ -25,7 +25,7 @@ an object of arrays for all.`,
 			t := target.NewTarget()
 			var form, only string
 			word := func(w string) error {
-				if err := command.CheckChoice(w, kindNames()...); err != nil {
+				if err := command.CheckChoice(w, listNames()...); err != nil {
 					if t.Configured.Has(w) {
 						err.Hint = "did you mean -s " + w + "?"
 					}
@@ -40,31 +40,31 @@ an object of arrays for all.`,
 					Command: t.Command},
 				func(ctx context.Context, std *term.Streams) error {
 					return t.Use(ctx, std, func(c *client.Client) error {
-						for _, k := range t.Kinds() {
-							if k.Name == only {
-								return k.List(ctx, c, std, form)
+						for _, l := range t.Lists() {
+							if l.Name() == only {
+								return l.Print(ctx, c, std, form)
 							}
 						}
-						return listAll(ctx, c, std, t.Kinds(), form)
+						return listAll(ctx, c, std, t.Lists(), form)
 					})
 				}
 		},
 	}
 }
 
-func kindNames() (names []string) {
-	for _, k := range output.Kinds() {
-		names = append(names, k.Name)
+func listNames() (names []string) {
+	for _, l := range output.Lists() {
+		names = append(names, l.Name())
 	}
 	return names
 }
 
 // listAll prints all definitions of the server, kind by kind.
-func listAll(ctx context.Context, c *client.Client, std *term.Streams, kinds []output.Kind,
+func listAll(ctx context.Context, c *client.Client, std *term.Streams, lists []output.List,
 	form string) error {
 	var parts []string
-	for _, k := range kinds {
-		part, err := k.Overview(ctx, c, std, form)
+	for _, l := range lists {
+		part, err := l.Overview(ctx, c, std, form)
 		switch {
 		case errors.Is(err, rpc.ErrMethodNotFound): // the server lacks this kind
 		case err != nil:

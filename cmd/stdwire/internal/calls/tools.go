@@ -29,7 +29,7 @@ raw the results of tools/list, one a line, both as the server wrote them.`,
 				func(ctx context.Context, std *term.Streams) error {
 					return t.Use(ctx, std,
 						func(c *client.Client) error {
-							return t.Kinds()[0].List(ctx, c, std, form)
+							return t.Lists()[0].Print(ctx, c, std, form)
 						})
 				}
 		},

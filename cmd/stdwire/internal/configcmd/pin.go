@@ -18,6 +18,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // PinCommand is stdwire pin.
@@ -143,7 +144,7 @@ func (p *pinOptions) compare(ctx context.Context, std *term.Streams, pins *pin.F
 			return err
 		}
 		var all []comparison
-		for _, kind := range pin.Kinds() {
+		for kind := range mcp.Kinds() {
 			definitions, err := definitions(ctx, c, kind, t.ListTimeout)
 			if err != nil {
 				return err
@@ -163,7 +164,7 @@ func (p *pinOptions) compare(ctx context.Context, std *term.Streams, pins *pin.F
 
 // definitions returns the definitions of one kind that a server has. A negative timeout is no
 // limit.
-func definitions(ctx context.Context, c *client.Client, kind pin.Kind,
+func definitions(ctx context.Context, c *client.Client, kind mcp.Kind,
 	timeout time.Duration) ([]json.RawMessage, error) {
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if timeout > 0 {
@@ -179,7 +180,7 @@ func definitions(ctx context.Context, c *client.Client, kind pin.Kind,
 
 // A comparison is the definitions of one kind that a server has, compared with their pins.
 type comparison struct {
-	kind        pin.Kind
+	kind        mcp.Kind
 	definitions []json.RawMessage
 	report      pin.Report
 }

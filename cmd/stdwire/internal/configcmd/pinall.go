@@ -11,6 +11,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // nothingPinned is the message for a file without pins.
@@ -41,7 +42,7 @@ func (p *pinOptions) list(std *term.Streams, pins *pin.File) error {
 	}
 	for _, s := range servers {
 		var counts []string
-		for _, kind := range pin.Kinds() {
+		for kind := range mcp.Kinds() {
 			if n := s.Pins[kind]; n > 0 {
 				counts = append(counts, command.Plural(n, string(kind)))
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/jsondiff"
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A pinReport is how the definitions of a server differ from their pins.
@@ -25,7 +26,7 @@ type pinReport struct {
 
 // A definitionState is a definition that is not as pinned.
 type definitionState struct {
-	Kind       pin.Kind        `json:"kind"`
+	Kind       mcp.Kind        `json:"kind"`
 	Name       string          `json:"name"`
 	State      pin.State       `json:"state"`
 	Definition json.RawMessage `json:"definition"`
@@ -42,7 +43,7 @@ type valueChange struct {
 
 // missing is a pin without a definition.
 type missing struct {
-	Kind pin.Kind `json:"kind"`
+	Kind mcp.Kind `json:"kind"`
 	Name string   `json:"name"`
 }
 
@@ -101,9 +102,9 @@ func (r *pinReport) print(std *term.Streams) {
 }
 
 // title returns the name of a definition, after its kind unless it is a tool.
-func title(kind pin.Kind, name string) string {
+func title(kind mcp.Kind, name string) string {
 	name = printable.ExactName(name, 0)
-	if kind == pin.Tool {
+	if kind == mcp.KindTool {
 		return name
 	}
 	return string(kind) + " " + name

@@ -7,14 +7,15 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // namesOf returns the names of definitions; of tools, those that the filter allows.
-func namesOf(all map[pin.Kind][]json.RawMessage, filter *host.Filter) map[pin.Kind][]string {
-	names := map[pin.Kind][]string{}
+func namesOf(all map[mcp.Kind][]json.RawMessage, filter *host.Filter) map[mcp.Kind][]string {
+	names := map[mcp.Kind][]string{}
 	for kind, definitions := range all {
 		for _, definition := range pin.Distinct(kind, definitions) {
-			if name := kind.Name(definition); kind != pin.Tool || filter.Allows(name) {
+			if name := kind.KeyOf(definition); kind != mcp.KindTool || filter.Allows(name) {
 				names[kind] = append(names[kind], name)
 			}
 		}
@@ -33,20 +34,20 @@ func findCollisions(reports []*Report) {
 	}
 	all := gateway.Collisions(listings)
 	for _, c := range reports {
-		for _, kind := range []pin.Kind{pin.Tool, pin.Prompt} {
+		for _, kind := range []mcp.Kind{mcp.KindTool, mcp.KindPrompt} {
 			c.addForTools(Warning, string(kind)+
 				"s whose names are the same after invalid characters are replaced",
 				renamed(c.ID, c.has[kind]),
 				"stdwire serve offers them under these names: a valid name keeps its own")
 		}
-		found := map[string][]string{}
+		found := map[mcp.Kind][]string{}
 		for _, w := range all[c.ID] {
 			found[w.Kind] = append(found[w.Kind], fmt.Sprintf("%s (%s)", w.Name, w.Detail))
 		}
-		for _, kind := range pin.Kinds() {
+		for kind := range mcp.Kinds() {
 			c.addForTools(Broken, string(kind)+
 				"s that an earlier server of the configuration also has",
-				found[string(kind)],
+				found[kind],
 				"stdwire serve withholds them from this server: remove them from one of the two servers, or remove one server from the configuration")
 		}
 	}

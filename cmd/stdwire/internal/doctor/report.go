@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/printable"
@@ -36,7 +35,7 @@ type Report struct {
 	Findings []Finding `json:"findings"`
 
 	// the names in its lists; nil if the server is not configured or did not answer
-	has map[pin.Kind][]string
+	has map[mcp.Kind][]string
 }
 
 // A Finding is an observation about a server, with an optional remedy.

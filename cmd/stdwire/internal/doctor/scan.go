@@ -20,6 +20,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/near"
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // ScanCommand returns the command stdwire scan.
@@ -76,13 +77,11 @@ collect findings (SARIF 2.1.0).
 // inventory lists all definitions of a server.
 func inventory(ctx context.Context, c *client.Client, id string,
 	listTimeout time.Duration) (scan.Server, error) {
-	s := scan.Server{ID: id, Handshake: c.Handshake().Result}
-	lists := map[string]*[]json.RawMessage{"tools": &s.Tools, "prompts": &s.Prompts,
-		"resources": &s.Resources, "templates": &s.Templates,
-		"skills": &s.Skills}
-	for _, k := range output.Kinds() {
-		k = k.WithTimeout(listTimeout)
-		list, err := k.JSON(ctx, c)
+	s := scan.Server{ID: id, Handshake: c.Handshake().Result,
+		Lists: map[mcp.Kind][]json.RawMessage{}}
+	for _, l := range output.Lists() {
+		l = l.WithTimeout(listTimeout)
+		list, err := l.JSON(ctx, c)
 		switch {
 		case errors.Is(err, rpc.ErrMethodNotFound): // it has no such list
 			continue
@@ -90,10 +89,10 @@ func inventory(ctx context.Context, c *client.Client, id string,
 			return s, err
 		}
 		for definition := range jsonscan.Elements(list) {
-			*lists[k.Name] = append(*lists[k.Name], definition)
+			s.Lists[l.Kind] = append(s.Lists[l.Kind], definition)
 		}
 	}
-	s.Files = skillFiles(ctx, c, s.Skills)
+	s.Files = skillFiles(ctx, c, s.Lists[mcp.KindSkill])
 	if err := ctx.Err(); err != nil {
 		return s, err
 	}

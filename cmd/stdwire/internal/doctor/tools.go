@@ -27,44 +27,43 @@ import (
 // checkLists lists everything that the server declares, checks it and returns the definitions that
 // can be decoded.
 func (r *Report) checkLists(ctx context.Context, c *client.Client,
-	timeout time.Duration) map[pin.Kind][]json.RawMessage {
-	all := map[pin.Kind][]json.RawMessage{}
+	timeout time.Duration) map[mcp.Kind][]json.RawMessage {
+	all := map[mcp.Kind][]json.RawMessage{}
 	capabilities := jsonscan.Member(c.Handshake().Result, "capabilities")
-	for _, k := range output.Kinds() {
-		k = k.WithTimeout(timeout)
-		list, err := k.JSON(ctx, c)
-		severity := Warning
-		if k.Name == "tools" {
+	for _, l := range output.Lists() {
+		l = l.WithTimeout(timeout)
+		list, err := l.JSON(ctx, c)
+		severity, method := Warning, l.Kind.ListMethod()
+		if l.Kind == mcp.KindTool {
 			severity = Broken
 		}
 		switch {
-		case err == nil && k.Name == "tools":
-			all[pin.Tool] = r.checkTools(list, c.Process() == nil)
+		case err == nil && l.Kind == mcp.KindTool:
+			all[l.Kind] = r.checkTools(list, c.Process() == nil)
 		case err == nil:
-			d := decoders[k.Name]
-			all[d.kind] = r.readable(k.Name, list, d.decode)
+			all[l.Kind] = r.readable(l.Name(), list, decoders[l.Kind])
 		case target.IsError[*client.UndeclaredError](err):
 		case errors.Is(err, rpc.ErrMethodNotFound):
-			capability := strings.Replace(k.Name, "templates", "resources", 1)
+			capability := l.Kind.Capability()
 			if jsonscan.Member(capabilities, capability) != nil {
 				r.add(severity,
-					fmt.Sprintf("it declares %s, and does not support %s", capability, k.Method),
+					fmt.Sprintf("it declares %s, and does not support %s", capability, method),
 					"it should support the method or not declare the capability")
 			}
 		case target.IsError[*client.TooLargeError](err):
 			f := target.Explain(err)
-			r.add(severity, k.Method+": "+f.Why, "")
+			r.add(severity, method+": "+f.Why, "")
 			return all
 		case target.IsError[*client.LostError](err):
 			r.add(Broken,
-				fmt.Sprintf("it exited during %s: %s", k.Method, target.Explain(err).Why), "")
+				fmt.Sprintf("it exited during %s: %s", method, target.Explain(err).Why), "")
 			return nil
 		default:
 			f := command.AsFailure(ctx, err)
 			if shown := target.Explain(err); shown != nil {
 				f = shown
 			}
-			why, late := k.Method+": "+f.Why, f.Code == "call_timeout"
+			why, late := method+": "+f.Why, f.Code == "call_timeout"
 			if late {
 				why += "; the lists after it were not requested" // each may take as long
 			}
@@ -184,14 +183,9 @@ func compileError(text json.RawMessage, unsupported bool) (why string, wrong boo
 }
 
 // decoders decode definitions of the kinds other than tools. Read-only.
-var decoders = map[string]struct {
-	kind   pin.Kind
-	decode func(definition []byte) error
-}{
-	"prompts":   {pin.Prompt, decodeAs[mcp.Prompt]},
-	"resources": {pin.Resource, decodeAs[mcp.Resource]},
-	"templates": {pin.Template, decodeAs[mcp.ResourceTemplate]},
-	"skills":    {pin.Skill, decodeAs[mcp.Skill]},
+var decoders = map[mcp.Kind]func(definition []byte) error{
+	mcp.KindPrompt: decodeAs[mcp.Prompt], mcp.KindResource: decodeAs[mcp.Resource],
+	mcp.KindResourceTemplate: decodeAs[mcp.ResourceTemplate], mcp.KindSkill: decodeAs[mcp.Skill],
 }
 
 func decodeAs[T any](definition []byte) error {
@@ -201,7 +195,7 @@ func decodeAs[T any](definition []byte) error {
 
 // readable returns the definitions in a list that can be decoded, and adds a finding about the
 // others, which clients omit.
-func (r *Report) readable(kind string, list []byte,
+func (r *Report) readable(items string, list []byte,
 	decode func(definition []byte) error) (definitions []json.RawMessage) {
 	var unreadable []string
 	n := 0
@@ -219,10 +213,10 @@ func (r *Report) readable(kind string, list []byte,
 		unreadable = append(unreadable, fmt.Sprintf("%s (%v)", name, err))
 	}
 	severity, hint := Warning, "strict clients refuse the whole list; stdwire omits them"
-	if definitions == nil && kind == "tools" {
+	if definitions == nil && items == "tools" {
 		severity, hint = Broken, "no tool is left"
 	}
-	r.addForTools(severity, kind+" that cannot be decoded", unreadable, hint)
+	r.addForTools(severity, items+" that cannot be decoded", unreadable, hint)
 	return definitions
 }
 
@@ -290,7 +284,7 @@ func (r *Report) addForTools(severity, what string, names []string, hint string)
 
 // comparePins adds findings for differences from the pins. It does not write pins.
 func (r *Report) comparePins(pins *pin.File, c *client.Client,
-	all map[pin.Kind][]json.RawMessage, p *subject) {
+	all map[mcp.Kind][]json.RawMessage, p *subject) {
 	server, err := gateway.PinServer(r.ID, p.server.File, c)
 	if err != nil {
 		r.add(Warning, "it cannot be compared with its pins: "+err.Error(),
@@ -299,7 +293,7 @@ func (r *Report) comparePins(pins *pin.File, c *client.Client,
 	}
 	look := "stdwire serve withholds them; see stdwire pin diff " + p.arguments
 	another := false
-	for _, kind := range pin.Kinds() {
+	for kind := range mcp.Kinds() {
 		things := string(kind) + "s"
 		report, err := pins.Compare(server, kind, pin.Distinct(kind, all[kind]))
 		if err != nil {

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // Tools that a host or a model provider refuses are named.
@@ -45,15 +47,15 @@ func TestDoctorUnreadableDefinitions(t *testing.T) {
 	assert.Equal(t, len(r.checkTools([]byte(`[{"name":"b","description":7}]`), false)), 0)
 	assert.Equal(t, r.Verdict, Broken)
 
-	for kind, list := range map[string]string{
-		"prompts":   `[{"name":"a"},{"name":"b","arguments":{}}]`,
-		"resources": `[{"uri":"a:1","name":"a"},{"uri":"b:1","name":"b","size":"7"}]`,
-		"templates": `[{"uriTemplate":"a:{x}","name":"a"},{"uriTemplate":[],"name":"b"}]`,
+	for kind, list := range map[mcp.Kind]string{
+		mcp.KindPrompt:           `[{"name":"a"},{"name":"b","arguments":{}}]`,
+		mcp.KindResource:         `[{"uri":"a:1","name":"a"},{"uri":"b:1","name":"b","size":"7"}]`,
+		mcp.KindResourceTemplate: `[{"uriTemplate":"a:{x}","name":"a"},{"uriTemplate":[],"name":"b"}]`,
 	} {
 		r := Report{Verdict: Fine}
-		assert.Equal(t, len(r.readable(kind, []byte(list), decoders[kind].decode)), 1, kind)
+		assert.Equal(t, len(r.readable(kind.Short()+"s", []byte(list), decoders[kind])), 1)
 		assert.Equal(t, r.Verdict, Warning, kind)
 		assert.Assert(t, strings.HasPrefix(r.Findings[0].What,
-			kind+` that cannot be decoded: number 2 "b" (`), r.Findings[0].What)
+			kind.Short()+`s that cannot be decoded: number 2 "b" (`), r.Findings[0].What)
 	}
 }

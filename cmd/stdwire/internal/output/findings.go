@@ -8,6 +8,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // PrintFindings prints findings by server, the server with the worst first. The remedy of a rule
@@ -57,14 +58,19 @@ type ScanSummary struct {
 	Ignored   int            `json:"ignored"`
 }
 
+// number returns the number of definitions of a kind, or nil for one that no server lists.
+func (s *ScanSummary) number(kind mcp.Kind) *int {
+	return map[mcp.Kind]*int{mcp.KindTool: &s.Tools, mcp.KindPrompt: &s.Prompts,
+		mcp.KindResource: &s.Resources, mcp.KindResourceTemplate: &s.Templates,
+		mcp.KindSkill: &s.Skills}[kind]
+}
+
 // Count sets the numbers of definitions and of findings.
 func (s *ScanSummary) Count(servers []scan.Server, found []scan.Finding) {
 	for i := range servers {
-		s.Tools += len(servers[i].Tools)
-		s.Prompts += len(servers[i].Prompts)
-		s.Resources += len(servers[i].Resources)
-		s.Templates += len(servers[i].Templates)
-		s.Skills += len(servers[i].Skills)
+		for kind, list := range servers[i].Lists {
+			*s.number(kind) += len(list)
+		}
 	}
 	s.Found = map[string]int{}
 	for _, f := range found {
@@ -82,13 +88,9 @@ func (s *ScanSummary) Text() string {
 			total += n
 		}
 	}
-	for _, thing := range []struct {
-		n    int
-		name string
-	}{{s.Tools, "tool"}, {s.Prompts, "prompt"}, {s.Resources, "resource"},
-		{s.Templates, "template"}, {s.Skills, "skill"}} {
-		if thing.n > 0 {
-			things = append(things, command.Plural(thing.n, thing.name))
+	for kind := range mcp.Kinds() {
+		if n := s.number(kind); n != nil && *n > 0 {
+			things = append(things, command.Plural(*n, kind.Short()))
 		}
 	}
 	text := "no findings"

@@ -25,29 +25,29 @@ func ListTimeout(what string, timeout time.Duration) *command.Failure {
 		Hint: "it may need longer: --timeout 5m"}
 }
 
-// WithTimeout returns the kind with a time limit for each list of all pages. A negative timeout is
+// WithTimeout returns the list with a time limit for all pages together. A negative timeout is
 // no limit; with 0, each page has the time limit of a call.
-func (k Kind) WithTimeout(timeout time.Duration) Kind {
+func (l List) WithTimeout(timeout time.Duration) List {
 	if timeout == 0 {
-		return k
+		return l
 	}
-	pages, items := k.Pages, k.Items
+	pages, items := l.Pages, l.Items
 	noLimit := client.Timeout(-1) // of a page, because the whole list has a limit
-	k.Pages = func(i client.Integration, ctx context.Context,
+	l.Pages = func(ctx context.Context, c *client.Client,
 		options ...client.CallOption) iter.Seq2[json.RawMessage, error] {
-		return withTimeout(ctx, k.Method, timeout,
+		return withTimeout(ctx, l.Kind.ListMethod(), timeout,
 			func(ctx context.Context) iter.Seq2[json.RawMessage, error] {
-				return pages(i, ctx, append(options, noLimit)...)
+				return pages(ctx, c, append(options, noLimit)...)
 			})
 	}
-	k.Items = func(ctx context.Context, c *client.Client,
+	l.Items = func(ctx context.Context, c *client.Client,
 		options ...client.CallOption) iter.Seq2[item, error] {
-		return withTimeout(ctx, k.Method, timeout,
+		return withTimeout(ctx, l.Kind.ListMethod(), timeout,
 			func(ctx context.Context) iter.Seq2[item, error] {
 				return items(ctx, c, append(options, noLimit)...)
 			})
 	}
-	return k
+	return l
 }
 
 // withTimeout collects a list within a time limit and then yields it, so that the time of the

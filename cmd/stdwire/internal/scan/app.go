@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/lazyregexp"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // An App is a page of a server that a host shows beside the results of a tool.
@@ -21,7 +22,7 @@ type App struct {
 const maxApp = 2 << 20
 
 func (a *App) place(server string) Place {
-	return Place{Server: server, Kind: KindApp, Name: a.URI}
+	return Place{Server: server, Kind: mcp.KindApp.Short(), Name: a.URI}
 }
 
 func (a *App) text() string { return a.HTML[:min(len(a.HTML), maxApp)] }

@@ -7,13 +7,14 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/lazyregexp"
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A definition is a tool, prompt, resource, template or skill of a server, a file of a skill, or
 // the server's handshake, with its strings.
 type definition struct {
 	server  *scannedServer
-	kind    Kind
+	kind    mcp.Kind
 	name    string // "" for one without
 	raw     []byte // nil if it is not a JSON object, or a file
 	problem string // why it is malformed or ambiguous; "" if it is not
@@ -32,10 +33,12 @@ type text struct {
 	member string // name of the member with this value, or with the array of it
 }
 
-func (d *definition) place(where string) Place { return Place{d.server.ID, d.kind, d.name, where} }
+func (d *definition) place(where string) Place {
+	return Place{d.server.ID, d.kind.Short(), d.name, where}
+}
 
 // newDefinition parses a definition and collects its strings.
-func (s *scannedServer) newDefinition(kind Kind, raw []byte) *definition {
+func (s *scannedServer) newDefinition(kind mcp.Kind, raw []byte) *definition {
 	d := &definition{server: s, kind: kind, arguments: map[string]bool{}}
 	if err := jsonscan.Valid(raw); err != nil {
 		d.problem = "is not JSON: " + err.Error()
@@ -47,9 +50,9 @@ func (s *scannedServer) newDefinition(kind Kind, raw []byte) *definition {
 		return d
 	}
 	d.raw = raw
-	if kind != KindServer {
+	if kind != kindServer {
 		member := "name"
-		if kind == KindSkill {
+		if kind == mcp.KindSkill {
 			member = "uri"
 		}
 		d.name, _ = jsonscan.Text(jsonscan.Member(raw, member))
@@ -115,7 +118,7 @@ func (d *definition) addText(t text) {
 			"it has more than 2,000 strings; the others are not scanned")
 		return
 	case d.server.text == 0:
-		d.server.skipped(KindServer, "", "",
+		d.server.skipped(kindServer, "", "",
 			"the server has more text than is scanned: 4 MiB, member names included")
 		return
 	}
@@ -158,7 +161,7 @@ var simpleName = lazyregexp.New(`^[A-Za-z_$][A-Za-z0-9_$-]{0,99}$`)
 func (t *text) isProse() bool { return strings.Contains(strings.TrimSpace(t.s), " ") }
 
 // tool reports whether the definition is a tool with a name.
-func (d *definition) tool() bool { return d.kind == KindTool && d.name != "" }
+func (d *definition) tool() bool { return d.kind == mcp.KindTool && d.name != "" }
 
 // malformedDefinition finds definitions that are malformed or ambiguous.
 func malformedDefinition(_ *scanner, d *definition) []Finding {

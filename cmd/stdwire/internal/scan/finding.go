@@ -43,24 +43,16 @@ func Severities() []string {
 	return names
 }
 
-// A Kind is the kind of thing that a finding is about.
-type Kind string
-
+// Findings are about items of servers and about these two.
 const (
-	KindServer   Kind = "server" // its handshake, or the server as a whole
-	KindTool     Kind = "tool"
-	KindPrompt   Kind = "prompt"
-	KindResource Kind = "resource"
-	KindTemplate Kind = "template" // a resource template
-	KindApp      Kind = "app"      // the page of a tool
-	KindSkill    Kind = "skill"    // its entry, or a file of it
-	KindConfig   Kind = "config"   // the server's configuration
+	kindServer = "server" // its handshake, or the server as a whole
+	kindConfig = "config" // the server's configuration
 )
 
 // A Place is the location of a finding.
 type Place struct {
-	Server string `json:"server"` // its ID
-	Kind   Kind   `json:"kind"`
+	Server string `json:"server"`         // its ID
+	Kind   string `json:"kind"`           // [mcp.Kind.Short], "server" or "config"
 	Name   string `json:"name,omitempty"` // of the tool, prompt, resource or template
 
 	// Where is the path in the definition, such as inputSchema.properties.path.description, or ""
@@ -70,7 +62,7 @@ type Place struct {
 
 // String returns a line such as "tool read, inputSchema.properties.path.description".
 func (p Place) String() string {
-	text := string(p.Kind)
+	text := p.Kind
 	if p.Name != "" {
 		text += " " + p.Name
 	}
@@ -102,7 +94,7 @@ type Finding struct {
 // run, and do not depend on the sentences What and Advice, which may change with the version.
 func (f *Finding) Fingerprint() string {
 	h := sha256.New()
-	parts := []string{f.Rule, f.Server, string(f.Kind), f.Name, f.Where, f.Evidence}
+	parts := []string{f.Rule, f.Server, f.Kind, f.Name, f.Where, f.Evidence}
 	for _, related := range f.Related {
 		parts = append(parts, related.Server, related.String())
 	}

@@ -229,7 +229,7 @@ func hiddenUnicode(_ *scanner, d *definition, t *text) (Finding, bool) {
 	}
 	f := Finding{Severity: h.severity(kinds), What: "the text has invisible characters: " +
 		strings.Join(counts, ", "), Evidence: excerpt(t.s, h.first, h.first+1)}
-	if isName := t.key || t.where == "name" && d.kind != KindServer; isName {
+	if isName := t.key || t.where == "name" && d.kind != kindServer; isName {
 		f.Severity = max(f.Severity, High)
 		f.What = "the name has invisible characters: " +
 			strings.Join(counts, ", ")

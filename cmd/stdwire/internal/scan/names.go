@@ -7,11 +7,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // mixedScript finds names in which letters of one script look like those of another.
 func mixedScript(_ *scanner, d *definition, t *text) (Finding, bool) {
-	isName := t.where == "name" && (d.kind == KindTool || d.kind == KindPrompt)
+	isName := t.where == "name" && (d.kind == mcp.KindTool || d.kind == mcp.KindPrompt)
 	if isPlainASCII(t.s) || !isName && !t.key {
 		return Finding{}, false
 	}

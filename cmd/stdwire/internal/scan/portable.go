@@ -7,6 +7,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/lazyregexp"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A PortabilityRule is about something in a tool that the API of a model refuses. Such an API
@@ -241,7 +242,7 @@ func isUntyped(schema []byte) bool {
 // unportableTool finds reasons for hosts or model providers to refuse a tool, or all tools of its
 // server.
 func unportableTool(_ *scanner, d *definition) (found []Finding) {
-	if d.kind != KindTool || d.raw == nil {
+	if d.kind != mcp.KindTool || d.raw == nil {
 		return nil
 	}
 	add := func(where, what string) {

@@ -72,7 +72,7 @@ func SARIF(findings []Finding, version string) ([]byte, error) {
 		})
 	}
 	at := func(p Place) location {
-		name, full := p.Name, []string{p.Server, string(p.Kind)}
+		name, full := p.Name, []string{p.Server, p.Kind}
 		if name == "" {
 			name = p.Server
 		}
@@ -81,7 +81,7 @@ func SARIF(findings []Finding, version string) ([]byte, error) {
 				full = append(full, part)
 			}
 		}
-		return location{Logical: []logical{{name, strings.Join(full, "/"), string(p.Kind)}}}
+		return location{Logical: []logical{{name, strings.Join(full, "/"), p.Kind}}}
 	}
 	results := []result{}
 	for i := range findings {

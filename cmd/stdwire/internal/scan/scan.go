@@ -2,7 +2,7 @@
 // user: invisible text, instructions to the model, names that imitate others, combinations of tools
 // that can exfiltrate data. It reads definitions only: it does not call tools, send or store data.
 //
-//	findings := scan.Scan([]scan.Server{{ID: "files", Handshake: result, Tools: tools}})
+//	findings := scan.Scan([]scan.Server{{ID: "files", Handshake: result, Lists: lists}})
 //	for _, f := range findings {
 //		if f.Severity >= scan.High {
 //			…
@@ -36,6 +36,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A Server is the input of a scan for one server.
@@ -44,14 +46,11 @@ type Server struct {
 	Handshake json.RawMessage // the result of initialize or server/discover; nil if unknown
 	Config    Config          // how it is reached
 
-	// The definitions are, like Handshake, the JSON that the server wrote.
-	Tools     []json.RawMessage
-	Prompts   []json.RawMessage
-	Resources []json.RawMessage
-	Templates []json.RawMessage // of resources
-	Skills    []json.RawMessage // entries of skills
-	Files     []File            // of the skills
-	Apps      []App
+	// Lists has the definitions, like Handshake the JSON that the server wrote; of skills, the
+	// entries.
+	Lists map[mcp.Kind][]json.RawMessage
+	Files []File // of the skills
+	Apps  []App
 }
 
 const (
@@ -112,20 +111,16 @@ func newScanner(servers []Server) *scanner {
 // read parses the server's definitions.
 func (s *scannedServer) read() {
 	if s.Handshake != nil {
-		s.definitions = append(s.definitions, s.newDefinition(KindServer, s.Handshake))
+		s.definitions = append(s.definitions, s.newDefinition(kindServer, s.Handshake))
 	}
-	for _, list := range []struct {
-		kind Kind
-		raw  []json.RawMessage
-	}{{KindTool, s.Tools}, {KindPrompt, s.Prompts}, {KindResource, s.Resources},
-		{KindTemplate, s.Templates}, {KindSkill, s.Skills}} {
-		for _, raw := range list.raw {
+	for kind := range mcp.Kinds() {
+		for _, raw := range s.Lists[kind] {
 			if len(s.definitions) == maxDefinitions {
-				s.skipped(KindServer, "", "",
+				s.skipped(kindServer, "", "",
 					"the server offers more than 5,000 definitions; the others are not scanned")
 				return
 			}
-			s.definitions = append(s.definitions, s.newDefinition(list.kind, raw))
+			s.definitions = append(s.definitions, s.newDefinition(kind, raw))
 		}
 	}
 	for _, f := range s.Files {
@@ -134,9 +129,9 @@ func (s *scannedServer) read() {
 }
 
 // skipped records that a limit was exceeded.
-func (s *scannedServer) skipped(kind Kind, name, where, what string) {
-	f := Finding{Rule: ruleTooLarge, Severity: Medium, Place: Place{s.ID, kind, name, where},
-		What: what}
+func (s *scannedServer) skipped(kind mcp.Kind, name, where, what string) {
+	f := Finding{Rule: ruleTooLarge, Severity: Medium,
+		Place: Place{s.ID, kind.Short(), name, where}, What: what}
 	// One finding for each limit at a place is enough.
 	if !slices.ContainsFunc(s.limitFindings, func(b Finding) bool {
 		return b.Place == f.Place && b.What == f.What

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // remoteSchema finds schemas that refer to other documents. The content of such a document can
@@ -61,7 +62,7 @@ var contextNames = []struct {
 
 // contextParameters finds arguments that ask for the conversation and have no description.
 func contextParameters(_ *scanner, d *definition) (found []Finding) {
-	if d.kind != KindTool {
+	if d.kind != mcp.KindTool {
 		return nil
 	}
 	where := "inputSchema.properties"

@@ -54,7 +54,7 @@ func configSecrets(s *Server) (found []Finding) {
 	report := func(severity Severity, where, kind string, length int, what string) {
 		if len(found) < maxPerRule*maxPerRule {
 			found = append(found, Finding{
-				Severity: severity, Place: Place{Server: s.ID, Kind: KindConfig, Where: where},
+				Severity: severity, Place: Place{Server: s.ID, Kind: kindConfig, Where: where},
 				What: what, Evidence: fmt.Sprintf("%s, %d characters", kind, length),
 			})
 		}

@@ -85,7 +85,7 @@ func shadowing(sc *scanner, d *definition, t *text) (f Finding, found bool) {
 			f = Finding{Severity: severity,
 				What:     "the text is about " + m.String(),
 				Evidence: excerpt(t.plain, tokens[i].start, tokens[i].end)}
-			f.Related = []Place{{Server: m.server.ID, Kind: KindServer}}
+			f.Related = []Place{{Server: m.server.ID, Kind: kindServer}}
 			if m.tool != nil {
 				f.Related[0] = m.tool.place("")
 			}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A File is a file of a skill, or a skill whose entry is not valid.
@@ -16,7 +18,7 @@ type File struct {
 
 // newFile returns a file as a definition whose texts are parts of the file: see maxText.
 func (s *scannedServer) newFile(f File) *definition {
-	d := &definition{server: s, kind: KindSkill, name: f.URI, arguments: map[string]bool{}}
+	d := &definition{server: s, kind: mcp.KindSkill, name: f.URI, arguments: map[string]bool{}}
 	if f.Problem != "" {
 		d.problem = f.Problem
 		return d
@@ -45,7 +47,7 @@ func (s *scannedServer) newFile(f File) *definition {
 func inSkill(check func(*scanner, *definition, *text) (Finding, bool)) func(*scanner, *definition,
 	*text) (Finding, bool) {
 	return func(sc *scanner, d *definition, t *text) (Finding, bool) {
-		if d.kind != KindSkill {
+		if d.kind != mcp.KindSkill {
 			return Finding{}, false
 		}
 		return check(sc, d, t)

@@ -41,7 +41,7 @@ var gatewayMetrics = []struct {
 			n := make(map[key]float64)
 			for id, some := range g.Withheld() {
 				for _, w := range some {
-					n[key{id, w.Kind, string(w.Reason)}]++
+					n[key{id, string(w.Kind), string(w.Reason)}]++
 				}
 			}
 			for k, count := range n {

@@ -175,7 +175,7 @@ func (f *ServerOperations) closed(words []string) error {
 // another tool. If tool is "", it stands for any tool.
 func (f *ServerOperations) withheld(s *config.Server, tool string) error {
 	for _, w := range f.gateway.Withheld()[s.ID] {
-		if (tool == "" || w.Name == tool) && strings.HasPrefix(w.Kind, "tool") {
+		if (tool == "" || w.Name == tool) && strings.HasPrefix(string(w.Kind), "tool") {
 			described := describeWithheld(s.ID, s.File, w)
 			return dispatch.Errorf(dispatch.PermissionDenied, "the tool %.100q is withheld: %s; %s",
 				w.Name, printable.Line(described.Why), printable.Line(described.Remedy))

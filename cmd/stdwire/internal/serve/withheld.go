@@ -60,7 +60,7 @@ func describeWithheld(id, file string, w gateway.WithheldItem) ops.WithheldItem 
 	case strings.Contains(remedy, "%"):
 		remedy = fmt.Sprintf(remedy, id)
 	}
-	return ops.WithheldItem{Kind: w.Kind, Name: w.Name, Reason: string(w.Reason),
+	return ops.WithheldItem{Kind: string(w.Kind), Name: w.Name, Reason: string(w.Reason),
 		Why: fmt.Sprintf(r.why, printable.TruncateRunes(w.Detail, maxDetail)), Remedy: remedy}
 }
 

@@ -126,9 +126,9 @@ func (s *Shell) showTools(ctx context.Context, words []string) error {
 			if err := c.selected.CheckAllowed(words[0]); err != nil {
 				return err
 			}
-			return calls.InspectTool(ctx, c.Client, s.Std, s.target.Kinds()[0], words[0], s.output)
+			return calls.InspectTool(ctx, c.Client, s.Std, s.target.Lists()[0], words[0], s.output)
 		}
-		return s.showKinds(ctx, c, s.target.Kinds()[:1])
+		return s.showLists(ctx, c, s.target.Lists(), mcp.KindTool)
 	})
 }
 

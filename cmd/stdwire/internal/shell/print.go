@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"slices"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/calls"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
@@ -14,10 +15,14 @@ func (s *Shell) printer() *output.Printer {
 	return &output.Printer{Std: s.Std, Format: s.output, Save: s.saver}
 }
 
-// showKinds prints the lists of items of these kinds.
-func (s *Shell) showKinds(ctx context.Context, c *connection, kinds []output.Kind) error {
-	for _, k := range kinds {
-		if err := k.List(ctx, c.Client, s.Std, s.output); err != nil {
+// showLists prints those of the lists that are of these kinds.
+func (s *Shell) showLists(ctx context.Context, c *connection, lists []output.List,
+	kinds ...mcp.Kind) error {
+	for _, l := range lists {
+		if !slices.Contains(kinds, l.Kind) {
+			continue
+		}
+		if err := l.Print(ctx, c.Client, s.Std, s.output); err != nil {
 			return err
 		}
 	}
@@ -31,7 +36,7 @@ func (s *Shell) showResources(ctx context.Context, _ []string) error {
 		}
 		c.resources.invalidate()
 		c.templates.invalidate()
-		return s.showKinds(ctx, c, output.Kinds()[1:3])
+		return s.showLists(ctx, c, output.Lists(), mcp.KindResource, mcp.KindResourceTemplate)
 	})
 }
 
@@ -41,7 +46,7 @@ func (s *Shell) showPrompts(ctx context.Context, _ []string) error {
 			return target.Unsupported("prompts")
 		}
 		c.prompts.invalidate()
-		return s.showKinds(ctx, c, output.Kinds()[3:4])
+		return s.showLists(ctx, c, output.Lists(), mcp.KindPrompt)
 	})
 }
 
@@ -50,7 +55,7 @@ func (s *Shell) showSkills(ctx context.Context, _ []string) error {
 		if _, declared := c.Extension(mcp.ExtensionSkills); !declared {
 			return target.Unsupported("skills")
 		}
-		return s.showKinds(ctx, c, output.Kinds()[4:])
+		return s.showLists(ctx, c, output.Lists(), mcp.KindSkill)
 	})
 }
 

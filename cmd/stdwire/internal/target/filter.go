@@ -14,15 +14,15 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Kinds returns the kinds of definitions that a server can list. They apply the filter of tools and
-// the time limit of lists.
-func (t *Target) Kinds() []output.Kind {
-	all := output.Kinds()
+// Lists returns what a server can list. The lists apply the filter of tools and the time limit of
+// lists.
+func (t *Target) Lists() []output.List {
+	all := output.Lists()
 	pages := all[0].Pages
-	all[0].Pages = func(i client.Integration, ctx context.Context,
+	all[0].Pages = func(ctx context.Context, c *client.Client,
 		options ...client.CallOption) iter.Seq2[json.RawMessage, error] {
 		return func(yield func(json.RawMessage, error) bool) {
-			for page, err := range pages(i, ctx, options...) {
+			for page, err := range pages(ctx, c, options...) {
 				if !yield(filterPage(page, t.Configured.allows), err) {
 					return
 				}
@@ -30,8 +30,8 @@ func (t *Target) Kinds() []output.Kind {
 		}
 	}
 	all[0].Items = output.ItemsOf(t.Configured.Tools, output.ToolItem)
-	for i, k := range all {
-		all[i] = k.WithTimeout(t.ListTimeout)
+	for i, l := range all {
+		all[i] = l.WithTimeout(t.ListTimeout)
 	}
 	return all
 }

@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,8 +19,8 @@ import (
 
 // definitions are the lists of a server, with the findings of the scan and the state of the pins.
 type definitions struct {
-	Lists    map[pin.Kind][]definition `json:"lists"`
-	Problems map[pin.Kind]*problem     `json:"problems,omitempty"` // lists that failed
+	Lists    map[mcp.Kind][]definition `json:"lists"`
+	Problems map[mcp.Kind]*problem     `json:"problems,omitempty"` // lists that failed
 	Pins     *problem                  `json:"pins,omitempty"`     // why they were not compared
 	Identity string                    `json:"identity,omitempty"` // see [pin.Report.IdentityText]
 	Findings []scan.Finding            `json:"findings"`           // about the server as a whole
@@ -112,11 +111,11 @@ const listTimeout = 30 * time.Second // for all lists of a server
 func (s *servers) definitions(ctx context.Context, id string) (*definitions, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	all := &definitions{Lists: map[pin.Kind][]definition{}, Problems: map[pin.Kind]*problem{},
+	all := &definitions{Lists: map[mcp.Kind][]definition{}, Problems: map[mcp.Kind]*problem{},
 		Findings: []scan.Finding{}}
 	err := s.use(ctx, id, func(srv *server, c *client.Client) error {
-		raw := map[pin.Kind][]json.RawMessage{}
-		for _, kind := range pin.Kinds() {
+		raw := map[mcp.Kind][]json.RawMessage{}
+		for kind := range mcp.Kinds() {
 			list, err := gateway.Definitions(ctx, c, kind)
 			if err != nil {
 				all.Problems[kind] = newProblem(err)
@@ -125,17 +124,18 @@ func (s *servers) definitions(ctx context.Context, id string) (*definitions, err
 			raw[kind] = list
 			for _, text := range list {
 				d := definition{Definition: text}
-				if kind == pin.Tool {
-					d.Denied = !srv.filter.Allows(kind.Name(text))
+				if kind == mcp.KindTool {
+					d.Denied = !srv.filter.Allows(kind.KeyOf(text))
 					d.describeTool(srv.url != "" && c.Era() == mcp.Modern)
 				}
 				all.Lists[kind] = append(all.Lists[kind], d)
 			}
 		}
 		all.comparePins(srv, c, raw)
+		delete(raw, mcp.KindApp) // pages and files are not read for a scan
+		delete(raw, mcp.KindSkill)
 		all.scan(scan.Server{ID: id, Handshake: c.Handshake().Result, Config: srv.config,
-			Tools: raw[pin.Tool], Prompts: raw[pin.Prompt], Resources: raw[pin.Resource],
-			Templates: raw[pin.Template]})
+			Lists: raw})
 		return nil
 	})
 	return all, err
@@ -143,7 +143,7 @@ func (s *servers) definitions(ctx context.Context, id string) (*definitions, err
 
 // comparePins compares the definitions with their pins.
 func (all *definitions) comparePins(srv *server, c *client.Client,
-	raw map[pin.Kind][]json.RawMessage) {
+	raw map[mcp.Kind][]json.RawMessage) {
 	lock, err := target.OpenPins()
 	if err != nil {
 		all.Pins = newProblem(err)
@@ -171,29 +171,32 @@ func (all *definitions) comparePins(srv *server, c *client.Client,
 	}
 }
 
-// scanKinds maps the kinds of package pin to those of package scan.
-var scanKinds = map[scan.Kind]pin.Kind{scan.KindTool: pin.Tool, scan.KindPrompt: pin.Prompt,
-	scan.KindResource: pin.Resource, scan.KindTemplate: pin.Template}
-
 // scan adds the findings of stdwire scan to the definitions.
 func (all *definitions) scan(s scan.Server) {
 	for _, f := range scan.Scan([]scan.Server{s}) {
-		kind, ok := scanKinds[f.Kind]
-		list := all.Lists[kind]
-		i := slices.IndexFunc(list, func(d definition) bool {
-			return kind.Name(d.Definition) == f.Name
-		})
-		if !ok || i < 0 {
+		if d := all.at(f.Place); d != nil {
+			d.Findings = append(d.Findings, f)
+		} else {
 			all.Findings = append(all.Findings, f)
-			continue
 		}
-		list[i].Findings = append(list[i].Findings, f)
 	}
 }
 
+// at returns the definition at the place of a finding, or nil for another place.
+func (all *definitions) at(p scan.Place) *definition {
+	for kind, list := range all.Lists {
+		for i := range list {
+			if kind.Short() == p.Kind && kind.KeyOf(list[i].Definition) == p.Name {
+				return &list[i]
+			}
+		}
+	}
+	return nil
+}
+
 // accept pins the definitions with these names as they are now.
-func (s *servers) accept(ctx context.Context, id string, kind pin.Kind, names []string) error {
-	if !slices.Contains(pin.Kinds(), kind) || len(names) == 0 {
+func (s *servers) accept(ctx context.Context, id string, kind mcp.Kind, names []string) error {
+	if kind.Key() == "" || len(names) == 0 {
 		return command.BadArgs("a kind and names are required")
 	}
 	return s.use(ctx, id, func(srv *server, c *client.Client) error {

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/client"
-	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/savedcall"
@@ -116,7 +115,7 @@ func (s *site) routes() http.Handler {
 		return s.doctor(r.Context(), r.PathValue("id"))
 	})
 	post(mux, "/api/servers/{id}/pins", func(r *http.Request, in struct {
-		Kind  pin.Kind
+		Kind  mcp.Kind
 		Names []string
 	}) (any, error) {
 		return nil, s.servers.accept(r.Context(), r.PathValue("id"), in.Kind, in.Names)

@@ -145,9 +145,9 @@ func (s *servers) answer(id string, o *client.Options) {
 		}
 		return result.Roots, nil
 	}
-	o.OnListChanged = func(method string) {
+	o.OnListChanged = func(kind mcp.Kind) {
 		s.changes.add(topicDefinitions(id))
-		s.changes.add(topicList + method)
+		s.changes.add(topicList + kind.ListMethod())
 	}
 	o.OnResourceUpdated = func(uri string) { s.updated(id, uri) }
 }

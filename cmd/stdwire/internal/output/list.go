@@ -17,33 +17,36 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Kind is a kind of thing that servers list: tools, resources, resource templates, prompts,
-// skills.
-type Kind struct {
-	Name   string // on the command line and in messages
-	Method string
-	member string // of a page of the list
-	Pages  func(client.Integration, context.Context,
-		...client.CallOption) iter.Seq2[json.RawMessage, error]
+// A List lists the items of a kind that a server has.
+type List struct {
+	Kind  mcp.Kind
 	Items func(context.Context, *client.Client, ...client.CallOption) iter.Seq2[item, error]
+	Pages func(context.Context, *client.Client,
+		...client.CallOption) iter.Seq2[json.RawMessage, error]
 }
 
-// Kinds returns the kinds in the order of stdwire ls.
-func Kinds() []Kind {
-	return []Kind{
-		{"tools", mcp.MethodListTools, "tools", client.Integration.ToolPages,
-			ItemsOf((*client.Client).Tools, ToolItem)},
-		{"resources", mcp.MethodListResources, "resources", client.Integration.ResourcePages,
-			ItemsOf((*client.Client).Resources, resourceItem)},
-		{"templates", mcp.MethodListResourceTemplates, "resourceTemplates",
-			client.Integration.ResourceTemplatePages,
-			ItemsOf((*client.Client).ResourceTemplates, templateItem)},
-		{"prompts", mcp.MethodListPrompts, "prompts", client.Integration.PromptPages,
-			ItemsOf((*client.Client).Prompts, promptItem)},
-		{"skills", mcp.MethodListSkills, "skills", client.Integration.SkillPages,
-			ItemsOf((*client.Client).Skills, skillItem)},
+// Lists returns the lists in the order of stdwire ls, the tools first.
+func Lists() []List {
+	all := []List{
+		{Kind: mcp.KindTool, Items: ItemsOf((*client.Client).Tools, ToolItem)},
+		{Kind: mcp.KindResource, Items: ItemsOf((*client.Client).Resources, resourceItem)},
+		{Kind: mcp.KindResourceTemplate,
+			Items: ItemsOf((*client.Client).ResourceTemplates, templateItem)},
+		{Kind: mcp.KindPrompt, Items: ItemsOf((*client.Client).Prompts, promptItem)},
+		{Kind: mcp.KindSkill, Items: ItemsOf((*client.Client).Skills, skillItem)},
 	}
+	for i := range all {
+		kind := all[i].Kind
+		all[i].Pages = func(ctx context.Context, c *client.Client,
+			options ...client.CallOption) iter.Seq2[json.RawMessage, error] {
+			return c.Integration().Pages(ctx, kind, options...)
+		}
+	}
+	return all
 }
+
+// Name returns the name of the list on the command line and in messages.
+func (l *List) Name() string { return l.Kind.Short() + "s" }
 
 // ItemsOf returns a function that lists things with list and turns each into an item with show.
 func ItemsOf[T any](
@@ -66,17 +69,18 @@ func ItemsOf[T any](
 	}
 }
 
-// List prints all things of a kind.
-func (k *Kind) List(ctx context.Context, c *client.Client, std *term.Streams, output string) error {
+// Print prints all items.
+func (l *List) Print(ctx context.Context, c *client.Client, std *term.Streams,
+	output string) error {
 	switch output {
 	case "json":
-		list, err := k.JSON(ctx, c)
+		list, err := l.JSON(ctx, c)
 		if err != nil {
 			return err
 		}
 		std.Out.PrintJSON(list)
 	case "raw":
-		for page, err := range k.Pages(c.Integration(), ctx) {
+		for page, err := range l.Pages(ctx, c) {
 			if err != nil {
 				return err
 			}
@@ -85,7 +89,7 @@ func (k *Kind) List(ctx context.Context, c *client.Client, std *term.Streams, ou
 	default:
 		first := true
 		invalid := false
-		for each, err := range k.Items(ctx, c) {
+		for each, err := range l.Items(ctx, c) {
 			if invalid = WarnInvalid(std, err); invalid {
 				break
 			}
@@ -99,7 +103,7 @@ func (k *Kind) List(ctx context.Context, c *client.Client, std *term.Streams, ou
 			std.Out.Print(each.long(std.Out.Columns()))
 		}
 		if first && !invalid {
-			std.Err.Printf("the server has no %s", k.Name)
+			std.Err.Printf("the server has no %s", l.Name())
 		}
 	}
 	return nil
@@ -116,16 +120,16 @@ func WarnInvalid(std *term.Streams, err error) bool {
 }
 
 // JSON returns the elements of all pages as one array, byte for byte as the server wrote them.
-func (k *Kind) JSON(ctx context.Context, c *client.Client) ([]byte, error) {
+func (l *List) JSON(ctx context.Context, c *client.Client) ([]byte, error) {
 	list := []byte{'['}
-	for page, err := range k.Pages(c.Integration(), ctx) {
+	for page, err := range l.Pages(ctx, c) {
 		if err != nil {
 			return nil, err
 		}
-		elements := jsonscan.Member(page, k.member)
+		elements := jsonscan.Member(page, l.Kind.ListMember())
 		if len(elements) == 0 || elements[0] != '[' {
-			return nil, &command.Failure{Code: "internal", What: k.Method,
-				Why: "the result has no array of " + k.Name}
+			return nil, &command.Failure{Code: "internal", What: l.Kind.ListMethod(),
+				Why: "the result has no array of " + l.Name()}
 		}
 		inner := bytes.TrimSpace(elements[1 : len(elements)-1])
 		if len(inner) > 0 && len(list) > 1 {
@@ -189,14 +193,14 @@ func firstParagraph(text string) string {
 }
 
 // Overview returns the part of a list of everything for one kind, or "" if it has nothing to show.
-func (k *Kind) Overview(ctx context.Context, c *client.Client, std *term.Streams,
+func (l *List) Overview(ctx context.Context, c *client.Client, std *term.Streams,
 	output string) (string, error) {
 	if output == "json" {
-		list, err := k.JSON(ctx, c)
-		return string(jsonscan.AppendString(nil, k.member)) + ":" + string(list), err
+		list, err := l.JSON(ctx, c)
+		return string(jsonscan.AppendString(nil, l.Kind.ListMember())) + ":" + string(list), err
 	}
 	var b strings.Builder
-	for each, err := range k.Items(ctx, c) {
+	for each, err := range l.Items(ctx, c) {
 		if WarnInvalid(std, err) {
 			break
 		}
@@ -204,7 +208,7 @@ func (k *Kind) Overview(ctx context.Context, c *client.Client, std *term.Streams
 			return "", err
 		}
 		if b.Len() == 0 {
-			fmt.Fprintf(&b, "%s\n", k.Name)
+			fmt.Fprintf(&b, "%s\n", l.Name())
 		}
 		b.WriteString(each.short(2, std.Out.Columns()))
 	}
