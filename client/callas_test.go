@@ -20,7 +20,7 @@ type point struct {
 
 func TestCallAs(t *testing.T) {
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "point.get", Summary: "Gets.", Kind: dispatch.Read,
+	dispatch.Add(catalog, dispatch.Spec{Name: "point.get", Summary: "Gets.", Type: dispatch.Read,
 		Errors: []dispatch.Code{dispatch.NotFound}},
 		func(_ context.Context, in point) (point, error) {
 			if in.X == 0 {

@@ -26,7 +26,7 @@ func BenchmarkDispatchInASession(b *testing.B) {
 		func(context.Context) (string, int, error) { return "a", 1, nil })
 	assert.NilError(b, err)
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "a.op", Summary: "S.", Kind: dispatch.Write},
+	dispatch.Add(c, dispatch.Spec{Name: "a.op", Summary: "S.", Type: dispatch.Write},
 		func(ctx context.Context, in sessionInput) (int, error) {
 			return all.Get(ctx, in.Session.Session)
 		})

@@ -25,7 +25,7 @@ func newDispatcher(t testing.TB, n int) *dispatch.Dispatcher {
 	c := dispatch.NewCatalog()
 	for i := range n {
 		dispatch.Add(c, dispatch.Spec{Name: fmt.Sprintf("a.op%d", i),
-			Summary: "Says what you said.", Kind: dispatch.Read}, echoMessage)
+			Summary: "Says what you said.", Type: dispatch.Read}, echoMessage)
 	}
 	return dispatch.NewDispatcher(c, dispatch.Options{})
 }
@@ -47,7 +47,7 @@ func BenchmarkDispatch(b *testing.B) {
 
 func BenchmarkDispatchRaw(b *testing.B) {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "a.op", Summary: "S.", Kind: dispatch.Read},
+	dispatch.Add(c, dispatch.Spec{Name: "a.op", Summary: "S.", Type: dispatch.Read},
 		func(_ context.Context, in json.RawMessage) (json.RawMessage, error) {
 			return in, nil
 		})
@@ -95,7 +95,7 @@ func BenchmarkNew(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		_, err := dispatch.New(
-			dispatch.Spec{Name: "a.op", Summary: "Says what you said.", Kind: dispatch.Read}, echoMessage)
+			dispatch.Spec{Name: "a.op", Summary: "Says what you said.", Type: dispatch.Read}, echoMessage)
 		assert.NilError(b, err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-func withKindEval(s *dispatch.Spec) { s.Kind = dispatch.Eval }
+func withKindEval(s *dispatch.Spec) { s.Type = dispatch.Eval }
 
 // newEvalFixture returns a fixture whose operation is of kind eval and takes any arguments.
 func newEvalFixture(o dispatch.Options) *fixture {
@@ -121,7 +121,7 @@ func TestBlocklistChecksAllStrings(t *testing.T) {
 func TestGateDoesNotReplaceTheBlocklist(t *testing.T) {
 	for _, gate := range []dispatch.Gate{"", dispatch.GateEval} {
 		c := dispatch.NewCatalog(dispatch.GateEval)
-		dispatch.Add(c, dispatch.Spec{Name: "a.eval", Summary: "S.", Kind: dispatch.Eval,
+		dispatch.Add(c, dispatch.Spec{Name: "a.eval", Summary: "S.", Type: dispatch.Eval,
 			Gate: gate}, func(context.Context, query) (nothing, error) {
 			t.Error("it ran")
 			return nothing{}, nil
@@ -138,10 +138,10 @@ func TestGateDoesNotReplaceTheBlocklist(t *testing.T) {
 }
 
 func TestBlocklistIsForEvalOnly(t *testing.T) {
-	for _, kind := range []dispatch.Kind{dispatch.Read, dispatch.Write, dispatch.Lifecycle,
+	for _, kind := range []dispatch.Type{dispatch.Read, dispatch.Write, dispatch.Lifecycle,
 		dispatch.Wait, dispatch.Destructive} {
 		fx := newFixture(dispatch.Options{})
-		register(fx, echo, func(s *dispatch.Spec) { s.Kind = kind })
+		register(fx, echo, func(s *dispatch.Spec) { s.Type = kind })
 		e := fx.Dispatch(t.Context(),
 			&dispatch.Call{Operation: "a.b", Arguments: json.RawMessage(`{"city":"sudo"}`),
 				Confirmed: true})

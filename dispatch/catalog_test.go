@@ -20,7 +20,7 @@ func doNothing(context.Context, nothing) (nothing, error) { return nothing{}, ni
 // newOperation returns an operation that does nothing; change may alter its spec.
 func newOperation(t testing.TB, name string, change ...func(*dispatch.Spec)) *dispatch.Operation {
 	t.Helper()
-	spec := dispatch.Spec{Name: name, Summary: "Does nothing.", Kind: dispatch.Read}
+	spec := dispatch.Spec{Name: name, Summary: "Does nothing.", Type: dispatch.Read}
 	for _, fn := range change {
 		fn(&spec)
 	}
@@ -229,8 +229,8 @@ func TestOnChangeIsCalledOncePerBurst(t *testing.T) {
 
 func TestAddPanicsOnAMisdeclaredOperation(t *testing.T) {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "a.a", Summary: "S.", Kind: dispatch.Read}, doNothing)
-	for _, spec := range []dispatch.Spec{{Name: "a.a", Summary: "S.", Kind: dispatch.Read},
+	dispatch.Add(c, dispatch.Spec{Name: "a.a", Summary: "S.", Type: dispatch.Read}, doNothing)
+	for _, spec := range []dispatch.Spec{{Name: "a.a", Summary: "S.", Type: dispatch.Read},
 		{Name: "a.b", Summary: "S."}} {
 		func() {
 			defer func() {

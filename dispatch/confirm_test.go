@@ -15,10 +15,10 @@ import (
 // A destructive operation runs only if the call is confirmed. Arguments cannot confirm it.
 func TestDestructiveOperationRunsOnlyWhenConfirmed(t *testing.T) {
 	for name, change := range map[string]func(*dispatch.Spec){
-		"by its kind": func(s *dispatch.Spec) { s.Kind = dispatch.Destructive },
-		"write":       func(s *dispatch.Spec) { s.Kind, s.Destructive = dispatch.Write, true },
-		"lifecycle":   func(s *dispatch.Spec) { s.Kind, s.Destructive = dispatch.Lifecycle, true },
-		"eval":        func(s *dispatch.Spec) { s.Kind, s.Destructive = dispatch.Eval, true },
+		"by its kind": func(s *dispatch.Spec) { s.Type = dispatch.Destructive },
+		"write":       func(s *dispatch.Spec) { s.Type, s.Destructive = dispatch.Write, true },
+		"lifecycle":   func(s *dispatch.Spec) { s.Type, s.Destructive = dispatch.Lifecycle, true },
+		"eval":        func(s *dispatch.Spec) { s.Type, s.Destructive = dispatch.Eval, true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			fx, ran := newFixture(dispatch.Options{}), 0
@@ -49,10 +49,10 @@ func TestDestructiveOperationRunsOnlyWhenConfirmed(t *testing.T) {
 }
 
 func TestOtherOperationsNeedNoConfirmation(t *testing.T) {
-	for _, kind := range []dispatch.Kind{dispatch.Read, dispatch.Write, dispatch.Lifecycle,
+	for _, kind := range []dispatch.Type{dispatch.Read, dispatch.Write, dispatch.Lifecycle,
 		dispatch.Wait, dispatch.Eval} {
 		fx := newFixture(dispatch.Options{})
-		register(fx, doNothing, func(s *dispatch.Spec) { s.Kind = kind })
+		register(fx, doNothing, func(s *dispatch.Spec) { s.Type = kind })
 		op, _ := fx.Lookup("a.b")
 		assert.Assert(t, !op.Destructive(), kind)
 		assert.Assert(t, fx.call(t.Context(), ``).Success(), kind)
@@ -61,9 +61,9 @@ func TestOtherOperationsNeedNoConfirmation(t *testing.T) {
 
 // An operation that changes nothing cannot be destructive.
 func TestDestructiveReadIsRefused(t *testing.T) {
-	for _, kind := range []dispatch.Kind{dispatch.Read, dispatch.Wait} {
+	for _, kind := range []dispatch.Type{dispatch.Read, dispatch.Wait} {
 		_, err := dispatch.New(
-			dispatch.Spec{Name: "a.b", Summary: "S.", Kind: kind, Destructive: true}, doNothing)
+			dispatch.Spec{Name: "a.b", Summary: "S.", Type: kind, Destructive: true}, doNothing)
 		assert.ErrorContains(t, err, `dispatch: operation "a.b": it is destructive and of kind `+
 			string(kind))
 	}
@@ -72,7 +72,7 @@ func TestDestructiveReadIsRefused(t *testing.T) {
 // A call that cannot run does not ask for confirmation.
 func TestFailuresOfTheArgumentsComeBeforeConfirmation(t *testing.T) {
 	fx := newFixture(dispatch.Options{})
-	register(fx, echo, func(s *dispatch.Spec) { s.Kind = dispatch.Destructive })
+	register(fx, echo, func(s *dispatch.Spec) { s.Type = dispatch.Destructive })
 	assert.Equal(t, fx.call(t.Context(), `{}`).Err.Code, dispatch.MissingParam)
 	assert.Equal(t, fx.call(t.Context(), `{"city":1}`).Err.Code, dispatch.InvalidInput)
 	assert.Equal(t, fx.call(t.Context(), `{"city":"Oslo"}`).Err.Code, dispatch.ConfirmationRequired)
@@ -82,12 +82,12 @@ func TestFailuresOfTheArgumentsComeBeforeConfirmation(t *testing.T) {
 		Days int8 `json:"days"`
 	}) (int8, error) {
 		return in.Days, nil
-	}, func(s *dispatch.Spec) { s.Kind = dispatch.Destructive })
+	}, func(s *dispatch.Spec) { s.Type = dispatch.Destructive })
 	// the schema allows 1.0, and the Go type does not
 	assert.Equal(t, fx.call(t.Context(), `{"days":1e30}`).Err.Code, dispatch.InvalidInput)
 
 	fx = newFixture(dispatch.Options{})
-	register(fx, echo, func(s *dispatch.Spec) { s.Kind, s.Destructive = dispatch.Eval, true })
+	register(fx, echo, func(s *dispatch.Spec) { s.Type, s.Destructive = dispatch.Eval, true })
 	assert.Equal(t, fx.call(t.Context(), `{"city":"sudo"}`).Err.Code, dispatch.Blocked)
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -110,7 +110,7 @@ func TestConfirmForSomeArguments(t *testing.T) {
 			replaced++
 		}
 		return nothing{}, nil
-	}, func(s *dispatch.Spec) { s.Kind = dispatch.Write },
+	}, func(s *dispatch.Spec) { s.Type = dispatch.Write },
 		withErrors(dispatch.ConfirmationRequired))
 	op, _ := fx.Lookup("a.b")
 	assert.Assert(t, op.Destructive(), "surfaces must expect to be asked")
@@ -153,7 +153,7 @@ func ExampleConfirm() {
 	files := map[string]string{"a.txt": "old"}
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
-		dispatch.Spec{Name: "file.write", Summary: "Write a file.", Kind: dispatch.Write,
+		dispatch.Spec{Name: "file.write", Summary: "Write a file.", Type: dispatch.Write,
 			Errors: []dispatch.Code{dispatch.ConfirmationRequired}},
 		func(ctx context.Context, in struct {
 			Name string `json:"name"`

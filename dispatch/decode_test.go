@@ -249,7 +249,7 @@ func TestLenient(t *testing.T) {
 		Limit int     `json:"limit" default:"5"`
 		Note  *string `json:"note,omitempty"`
 	}
-	dispatch.Add(c, dispatch.Spec{Name: "a.op", Summary: "Does.", Kind: dispatch.Read},
+	dispatch.Add(c, dispatch.Spec{Name: "a.op", Summary: "Does.", Type: dispatch.Read},
 		func(_ context.Context, in input) (string, error) {
 			return fmt.Sprint(in.Path, in.Limit, in.Note == nil), nil
 		})

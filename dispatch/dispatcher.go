@@ -19,11 +19,11 @@ type Options struct {
 	// caller; nil: slog.Default()
 	Logger  *slog.Logger
 	Timeout time.Duration // for operations without a timeout; 0: none
-	// Slow is the duration from which an operation is logged as slow, unless its kind is [Wait]; 0:
+	// Slow is the duration from which an operation is logged as slow, unless its type is [Wait]; 0:
 	// 10 s, negative: never
 	Slow time.Duration
 
-	// Blocklist lists words that the arguments of an operation of kind [Eval] must not contain, in
+	// Blocklist lists words that the arguments of an operation of type [Eval] must not contain, in
 	// any string. If nil, it is [DefaultBlocklist]. Letter case, quotes and the amount of white
 	// space are ignored. Only whole words match; a word that ends in * matches each word that
 	// begins with it.
@@ -113,7 +113,7 @@ func (d *Dispatcher) Catalog() *Catalog { return d.catalog }
 //  2. Validate the arguments against the input schema: missing_param if a required one is missing,
 //     invalid_input for other errors. The message has each error and its place; the details are
 //     {"errors":[{"path":"/a/0","reason":"…"}]}.
-//  3. If the operation's kind is eval, search the arguments for words of the blocklist: blocked,
+//  3. If the operation's type is eval, search the arguments for words of the blocklist: blocked,
 //     with the word and its place in the details.
 //  4. Decode the arguments, with the schema's defaults filled in, into the operation's input type.
 //  5. If the operation is destructive and [Call.Confirmed] is not set: confirmation_required. The
@@ -161,7 +161,7 @@ func (d *Dispatcher) Run(ctx context.Context, op *Operation, call *Call) (result
 			result.UpstreamResult = whole
 		}
 	}
-	if elapsed := time.Since(start); elapsed >= d.slow && d.slow > 0 && op.spec.Kind != Wait {
+	if elapsed := time.Since(start); elapsed >= d.slow && d.slow > 0 && op.spec.Type != Wait {
 		d.logCall(ctx, slog.LevelWarn, "slow operation", op, call,
 			slog.Duration("duration", elapsed), slog.Bool("success", result.Success()))
 	}
@@ -213,7 +213,7 @@ func (d *Dispatcher) run(ctx context.Context, op *Operation, call *Call) (data j
 	if err != nil {
 		return nil, "", err
 	}
-	if op.spec.Kind == Eval {
+	if op.spec.Type == Eval {
 		if err := d.blocked.check(arguments); err != nil {
 			return nil, "", err
 		}

@@ -34,7 +34,7 @@ func newFixture(o dispatch.Options) *fixture {
 // register adds an operation "a.b" with a function; change may alter its spec.
 func register[In, Out any](fx *fixture, fn func(context.Context, In) (Out, error),
 	change ...func(*dispatch.Spec)) {
-	spec := dispatch.Spec{Name: "a.b", Summary: "Does.", Kind: dispatch.Read}
+	spec := dispatch.Spec{Name: "a.b", Summary: "Does.", Type: dispatch.Read}
 	for _, c := range change {
 		c(&spec)
 	}

@@ -7,7 +7,7 @@
 //
 //	catalog := dispatch.NewCatalog(dispatch.GateWrite)
 //	dispatch.Add(catalog, dispatch.Spec{
-//		Name: "note.get", Summary: "Get a note.", Kind: dispatch.Read,
+//		Name: "note.get", Summary: "Get a note.", Type: dispatch.Read,
 //		Errors: []dispatch.Code{dispatch.NotFound}}, notes.get)
 //
 //	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
@@ -52,9 +52,9 @@
 // refuse an operation with an undeclared code. A code that this package should have is a row of the
 // table in codes.go.
 //
-// # Kinds and gates
+// # Types and gates
 //
-// [Spec.Kind] tells surfaces and policies whether an operation reads, writes, destroys and so on.
+// [Spec.Type] tells surfaces and policies whether an operation reads, writes, destroys and so on.
 // An operation with a [Spec.Gate] is in the catalog only if the program opens that gate. Neither is
 // part of the input.
 //
@@ -63,7 +63,7 @@
 // A destructive operation runs only if [Call.Confirmed] is set. Otherwise it fails with
 // [ConfirmationRequired] after its arguments were validated and before it has any effect. The
 // surface asks a person and calls again. An operation that is destructive only for some arguments
-// calls [Confirm]. The arguments of an operation of kind [Eval] are searched for the words of a
+// calls [Confirm]. The arguments of an operation of type [Eval] are searched for the words of a
 // blocklist (see [Options.Blocklist]).
 //
 // # Sessions and instances

@@ -155,7 +155,7 @@ func TestOriginal(t *testing.T) {
 			`{"success":false,"data":null,"error":{"code":"blocked","message":"A safety rule refuses what was sent.","details":null,"recoverable":false}}`},
 	} {
 		catalog := dispatch.NewCatalog()
-		dispatch.Add(catalog, dispatch.Spec{Name: "op", Summary: "Does it.", Kind: dispatch.Read},
+		dispatch.Add(catalog, dispatch.Spec{Name: "op", Summary: "Does it.", Type: dispatch.Read},
 			func(ctx context.Context, _ struct{}) (int, error) {
 				dispatch.CallFrom(ctx).UpstreamResult = json.RawMessage(tc.original)
 				return 1, tc.err

@@ -42,12 +42,12 @@ func catalog(gates ...dispatch.Gate) *dispatch.Catalog {
 		log.Fatal(err)
 	}
 	dispatch.Add(c, dispatch.Spec{Name: "bill.quote", Summary: "Say what a bill comes to.",
-		Kind: dispatch.Read},
+		Type: dispatch.Read},
 		func(_ context.Context, b Bill) (string, error) {
 			return fmt.Sprintf("%s: %d.%02d", b.Customer, b.Amount/100, b.Amount%100), nil
 		})
 	dispatch.Add(c, dispatch.Spec{Name: "bill.charge", Summary: "Charge a customer.",
-		Kind: dispatch.Destructive, Gate: GateBilling, Errors: []dispatch.Code{QuotaExceeded}},
+		Type: dispatch.Destructive, Gate: GateBilling, Errors: []dispatch.Code{QuotaExceeded}},
 		func(_ context.Context, b Bill) (Receipt, error) {
 			if b.Amount > 10000 {
 				return Receipt{},

@@ -24,7 +24,7 @@ func ExampleSessions() {
 
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
-		dispatch.Spec{Name: "counter.start", Summary: "Start a counter.", Kind: dispatch.Lifecycle,
+		dispatch.Spec{Name: "counter.start", Summary: "Start a counter.", Type: dispatch.Lifecycle,
 			Errors: []dispatch.Code{dispatch.StateError}},
 		func(ctx context.Context, in struct {
 			Name string `json:"name"`
@@ -34,7 +34,7 @@ func ExampleSessions() {
 			})
 		})
 	dispatch.Add(catalog,
-		dispatch.Spec{Name: "counter.add", Summary: "Add to a counter.", Kind: dispatch.Write},
+		dispatch.Spec{Name: "counter.add", Summary: "Add to a counter.", Type: dispatch.Write},
 		func(ctx context.Context, in struct {
 			dispatch.Session
 			By int `json:"by"`

@@ -35,7 +35,7 @@ func Example() {
 	dispatch.Add(catalog, dispatch.Spec{
 		Name:    "note.get",
 		Summary: "Get a note.",
-		Kind:    dispatch.Read,
+		Type:    dispatch.Read,
 		Errors:  []dispatch.Code{dispatch.NotFound},
 	}, getNote)
 
@@ -58,13 +58,13 @@ func ExampleInterceptor() {
 		return func(ctx context.Context, op *dispatch.Operation,
 			call *dispatch.Call) dispatch.Envelope {
 			envelope := next(ctx, op, call)
-			fmt.Println(call.Principal, op.Name(), op.Spec().Kind, envelope.Success())
+			fmt.Println(call.Principal, op.Name(), op.Spec().Type, envelope.Success())
 			return envelope
 		}
 	}
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
-		dispatch.Spec{Name: "note.get", Summary: "Get a note.", Kind: dispatch.Read}, getNote)
+		dispatch.Spec{Name: "note.get", Summary: "Get a note.", Type: dispatch.Read}, getNote)
 	dispatcher := dispatch.NewDispatcher(catalog,
 		dispatch.Options{Interceptors: []dispatch.Interceptor{audit}})
 
@@ -85,7 +85,7 @@ func ExampleCatalog_Declare() {
 		fmt.Println(err)
 	}
 	dispatch.Add(catalog,
-		dispatch.Spec{Name: "mail.send", Summary: "Send a mail.", Kind: dispatch.Write,
+		dispatch.Spec{Name: "mail.send", Summary: "Send a mail.", Type: dispatch.Write,
 			Errors: []dispatch.Code{quotaExceeded}},
 		func(context.Context, struct{}) (struct{}, error) {
 			return struct{}{},
@@ -107,7 +107,7 @@ func ExampleCatalog_Declare() {
 func ExampleErrorf() {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
-		dispatch.Spec{Name: "key.show", Summary: "Show a key.", Kind: dispatch.Read},
+		dispatch.Spec{Name: "key.show", Summary: "Show a key.", Type: dispatch.Read},
 		func(context.Context, struct{}) (string, error) {
 			_, err := os.ReadFile("/nonexistent/secret.key")
 			return "", err

@@ -31,10 +31,10 @@ func FuzzDispatch(f *testing.F) {
 			M map[string]int `json:"m" default:"{}"`
 		} `json:"list,omitempty"`
 	}
-	dispatch.Add(fx.Catalog, dispatch.Spec{Name: "typed", Summary: "S.", Kind: dispatch.Read},
+	dispatch.Add(fx.Catalog, dispatch.Spec{Name: "typed", Summary: "S.", Type: dispatch.Read},
 		func(_ context.Context, in typed) (typed, error) { return in, nil })
 	dispatch.Add(fx.Catalog,
-		dispatch.Spec{Name: "raw", Summary: "S.", Kind: dispatch.Read, Input: schema},
+		dispatch.Spec{Name: "raw", Summary: "S.", Type: dispatch.Read, Input: schema},
 		func(_ context.Context, in json.RawMessage) (json.RawMessage, error) {
 			var seen struct {
 				Text *string

@@ -15,7 +15,7 @@ type manifestOperation struct {
 	Title       string            `json:"title,omitempty"`
 	Summary     string            `json:"summary"`
 	Description string            `json:"description"`
-	Kind        Kind              `json:"kind"`
+	Type        Type              `json:"kind"`
 	Destructive bool              `json:"destructive"`
 	Idempotent  bool              `json:"idempotent"`
 	OpenWorld   bool              `json:"open_world"`
@@ -50,7 +50,7 @@ func (c *Catalog) Manifest() json.RawMessage {
 		entry := manifestOperation{
 			Name: spec.Name, Title: spec.Title, Summary: spec.Summary,
 			Description: op.Description(),
-			Kind:        spec.Kind, Destructive: op.Destructive(), Idempotent: spec.Idempotent,
+			Type:        spec.Type, Destructive: op.Destructive(), Idempotent: spec.Idempotent,
 			OpenWorld: spec.OpenWorld, Gate: spec.Gate,
 			TimeoutMS: spec.Timeout.Milliseconds(),
 			Errors:    append([]Code{}, slices.Sorted(slices.Values(spec.Errors))...),

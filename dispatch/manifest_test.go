@@ -24,7 +24,7 @@ func TestManifestIsStable(t *testing.T) {
 		full, err := dispatch.New(dispatch.Spec{
 			Name: "weather.report", Title: "Weather", Summary: "Report the weather.",
 			Description: "Report the weather of a city, <now> & later.",
-			Kind:        dispatch.Write, Idempotent: true, OpenWorld: true,
+			Type:        dispatch.Write, Idempotent: true, OpenWorld: true,
 			Gate: dispatch.GateWrite, Timeout: 1500 * time.Millisecond,
 			Errors: []dispatch.Code{dispatch.UpstreamError, "quota_exceeded", dispatch.NotFound},
 			Examples: []dispatch.Example{
@@ -33,7 +33,7 @@ func TestManifestIsStable(t *testing.T) {
 		assert.NilError(t, err)
 		raw, err := dispatch.New(
 			dispatch.Spec{Name: "a.raw", Summary: "Takes and returns anything.",
-				Kind: dispatch.Eval},
+				Type: dispatch.Eval},
 			func(_ context.Context, in json.RawMessage) (json.RawMessage, error) { return in, nil })
 		assert.NilError(t, err)
 		hidden := newOperation(t, "a.hidden", func(s *dispatch.Spec) { s.Gate = dispatch.GateEval })

@@ -16,7 +16,7 @@ func TestMissing(t *testing.T) {
 	c := dispatch.NewCatalog()
 	add := func() {
 		dispatch.Add(c, dispatch.Spec{Name: "late.come", Summary: "Comes late.",
-			Kind: dispatch.Read}, func(context.Context, struct{}) (string, error) {
+			Type: dispatch.Read}, func(context.Context, struct{}) (string, error) {
 			return "here", nil
 		})
 	}

@@ -23,8 +23,8 @@ type Spec struct {
 	Summary string // one sentence, required
 	// Description is the full description; "": the summary. The declared codes are added to it.
 	Description string
-	Kind        Kind
-	// Destructive says that no call can be undone, so each call must be confirmed. The kind
+	Type        Type
+	// Destructive says that no call can be undone, so each call must be confirmed. The type
 	// Destructive implies it.
 	Destructive bool
 	Idempotent  bool // a second call with the same arguments has no further effect
@@ -138,7 +138,7 @@ func New[In, Out any](spec Spec, fn func(context.Context, In) (Out, error)) (*Op
 }
 
 // checkSpec checks the spec apart from its schemas, examples and Text, copies its Errors, and adds
-// the codes of its kind.
+// the codes of its type.
 func (op *Operation) checkSpec() error {
 	s := &op.spec
 	for segment := range strings.SplitSeq(s.Name, ".") {
@@ -152,15 +152,15 @@ func (op *Operation) checkSpec() error {
 		return fmt.Errorf("the name is longer than %d bytes", maxName)
 	case s.Summary == "":
 		return errors.New("it has no summary")
-	case !s.Kind.known():
+	case !s.Type.known():
 		return fmt.Errorf("kind %q is none of read, write, destructive, lifecycle, wait, eval",
-			s.Kind)
+			s.Type)
 	case s.Timeout < 0:
 		return fmt.Errorf("the timeout %v is negative", s.Timeout)
-	case s.Destructive && (s.Kind == Read || s.Kind == Wait):
-		return fmt.Errorf("it is destructive and of kind %s, which changes nothing", s.Kind)
+	case s.Destructive && (s.Type == Read || s.Type == Wait):
+		return fmt.Errorf("it is destructive and of kind %s, which changes nothing", s.Type)
 	}
-	s.Destructive = s.Destructive || s.Kind == Destructive
+	s.Destructive = s.Destructive || s.Type == Destructive
 	s.Errors = slices.Clone(s.Errors)
 	for i, code := range s.Errors {
 		if slices.Contains(s.Errors[:i], code) {
@@ -170,13 +170,13 @@ func (op *Operation) checkSpec() error {
 	if s.Destructive {
 		op.addCode(ConfirmationRequired)
 	}
-	if s.Kind == Eval {
+	if s.Type == Eval {
 		op.addCode(Blocked)
 	}
 	return nil
 }
 
-// addCode declares a code that follows from the kind or the input of the operation.
+// addCode declares a code that follows from the type or the input of the operation.
 func (op *Operation) addCode(code Code) {
 	if !slices.Contains(op.spec.Errors, code) {
 		op.spec.Errors = append(op.spec.Errors, code)

@@ -24,8 +24,8 @@ func TestNewRefusesInvalidSpecs(t *testing.T) {
 		{"space in the name", func(s *dispatch.Spec) { s.Name = "fs.re ad" }, "a name must"},
 		{"long name", func(s *dispatch.Spec) { s.Name = strings.Repeat("a", 129) },
 			"longer than 128 bytes"},
-		{"no kind", func(s *dispatch.Spec) { s.Kind = "" }, `kind "" is none of read`},
-		{"unknown kind", func(s *dispatch.Spec) { s.Kind = "readonly" },
+		{"no kind", func(s *dispatch.Spec) { s.Type = "" }, `kind "" is none of read`},
+		{"unknown kind", func(s *dispatch.Spec) { s.Type = "readonly" },
 			`kind "readonly" is none of read`},
 		{"no summary", func(s *dispatch.Spec) { s.Summary = "" }, "no summary"},
 		{"negative timeout", func(s *dispatch.Spec) { s.Timeout = -time.Second },
@@ -62,7 +62,7 @@ func TestNewRefusesInvalidSpecs(t *testing.T) {
 		}, "example 1 has no summary"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			spec := dispatch.Spec{Name: "fs.read", Summary: "Read.", Kind: dispatch.Read}
+			spec := dispatch.Spec{Name: "fs.read", Summary: "Read.", Type: dispatch.Read}
 			tc.change(&spec)
 			op, err := dispatch.New(spec, doNothing)
 			assert.Assert(t, op == nil)
@@ -74,7 +74,7 @@ func TestNewRefusesInvalidSpecs(t *testing.T) {
 }
 
 func TestNewRefusesTypes(t *testing.T) {
-	spec := dispatch.Spec{Name: "a.b", Summary: "S.", Kind: dispatch.Read}
+	spec := dispatch.Spec{Name: "a.b", Summary: "S.", Type: dispatch.Read}
 	_, err := dispatch.New[nothing, nothing](spec, nil)
 	assert.ErrorContains(t, err, `operation "a.b": the function is nil`)
 	_, err = dispatch.New(spec,
@@ -94,7 +94,7 @@ func TestNewRefusesTypes(t *testing.T) {
 }
 
 func TestSchemasAreInferred(t *testing.T) {
-	op, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Kind: dispatch.Read}, echo)
+	op, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Type: dispatch.Read}, echo)
 	assert.NilError(t, err)
 	var input struct {
 		Type                 string
@@ -119,7 +119,7 @@ func TestSchemasAreInferred(t *testing.T) {
 
 func TestRawTypesHaveNoInferredSchema(t *testing.T) {
 	raw := func(_ context.Context, in json.RawMessage) (json.RawMessage, error) { return in, nil }
-	op, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Kind: dispatch.Read}, raw)
+	op, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Type: dispatch.Read}, raw)
 	assert.NilError(t, err)
 	assert.Equal(t, string(op.Input()), `{"type":"object","properties":{}}`)
 	assert.Assert(t, op.Output() == nil)
@@ -129,7 +129,7 @@ func TestGivenSchemasAreOnOneLineAndCopied(t *testing.T) {
 	given := json.RawMessage("{\n \"type\": \"object\"\r\n}")
 	example := json.RawMessage("{\n}")
 	op, err := dispatch.New(
-		dispatch.Spec{Name: "a.b", Summary: "S.", Kind: dispatch.Read, Input: given, Output: given,
+		dispatch.Spec{Name: "a.b", Summary: "S.", Type: dispatch.Read, Input: given, Output: given,
 			Examples: []dispatch.Example{{Summary: "E", Input: example}}}, doNothing)
 	assert.NilError(t, err)
 	clear(given)
@@ -142,7 +142,7 @@ func TestGivenSchemasAreOnOneLineAndCopied(t *testing.T) {
 func TestSpecIsCopied(t *testing.T) {
 	codes := make([]dispatch.Code, 1, 8)
 	codes[0] = dispatch.NotFound
-	spec := dispatch.Spec{Name: "a.b", Summary: "S.", Kind: dispatch.Read, Errors: codes}
+	spec := dispatch.Spec{Name: "a.b", Summary: "S.", Type: dispatch.Read, Errors: codes}
 	op, err := dispatch.New(spec,
 		func(context.Context, instanceInput) (nothing, error) { return nothing{}, nil })
 	assert.NilError(t, err)
@@ -188,7 +188,7 @@ func TestNilsFitTheOutputSchema(t *testing.T) {
 			assertFits(t, op.Output(), e.Data)
 		})
 	}
-	spec := dispatch.Spec{Name: "a.b", Summary: "S.", Kind: dispatch.Read}
+	spec := dispatch.Spec{Name: "a.b", Summary: "S.", Type: dispatch.Read}
 	op, err := returns(spec, full)
 	check("inside", op, err)
 	op, err = returns(spec, &full)

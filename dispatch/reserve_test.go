@@ -18,7 +18,7 @@ func TestReserve(t *testing.T) {
 		account := pool.Open("")
 		defer account.Close()
 		c := dispatch.NewCatalog()
-		dispatch.Add(c, dispatch.Spec{Name: "large", Summary: "Takes memory.", Kind: dispatch.Read},
+		dispatch.Add(c, dispatch.Spec{Name: "large", Summary: "Takes memory.", Type: dispatch.Read},
 			func(ctx context.Context, in struct{ N int64 }) (struct{}, error) {
 				return struct{}{}, dispatch.Reserve(ctx, in.N)
 			})

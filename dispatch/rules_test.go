@@ -17,18 +17,18 @@ import (
 
 // Rules of the package documentation that no other test covers.
 
-var kinds = []dispatch.Kind{dispatch.Read, dispatch.Write, dispatch.Destructive, dispatch.Lifecycle,
+var kinds = []dispatch.Type{dispatch.Read, dispatch.Write, dispatch.Destructive, dispatch.Lifecycle,
 	dispatch.Wait, dispatch.Eval}
 
 // New checks that the kind is from the closed set, so that a wrong one fails when the program
 // starts.
 func TestKindIsFromAClosedSet(t *testing.T) {
 	for _, kind := range kinds {
-		_, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Kind: kind}, doNothing)
+		_, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Type: kind}, doNothing)
 		assert.NilError(t, err)
 	}
-	for _, kind := range []dispatch.Kind{"", "Read", "read ", "execute", "query", "\x00"} {
-		_, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Kind: kind}, doNothing)
+	for _, kind := range []dispatch.Type{"", "Read", "read ", "execute", "query", "\x00"} {
+		_, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Type: kind}, doNothing)
 		assert.ErrorContains(t, err,
 			fmt.Sprintf(`operation "a.b": kind %q is none of read, write, destructive, lifecycle, wait, eval`,
 				kind))
@@ -39,7 +39,7 @@ func TestKindIsFromAClosedSet(t *testing.T) {
 func TestMetadataIsNeverInput(t *testing.T) {
 	for _, kind := range kinds {
 		op, err := dispatch.New(
-			dispatch.Spec{Name: "a.b", Summary: "S.", Kind: kind, Gate: dispatch.GateEval,
+			dispatch.Spec{Name: "a.b", Summary: "S.", Type: kind, Gate: dispatch.GateEval,
 				Idempotent: true, OpenWorld: true},
 			func(context.Context, sessionInput) (nothing, error) { return nothing{}, nil })
 		assert.NilError(t, err)
@@ -90,7 +90,7 @@ func TestInferredSchemasAreClosed(t *testing.T) {
 // The description ends with the declared codes, including those that follow from the kind and the
 // input.
 func TestDescriptionEndsWithTheCodesOfWhatItIs(t *testing.T) {
-	kind := func(k dispatch.Kind) dispatch.Spec { return dispatch.Spec{Kind: k} }
+	kind := func(k dispatch.Type) dispatch.Spec { return dispatch.Spec{Type: k} }
 	spec := func(s dispatch.Spec) dispatch.Spec { s.Name, s.Summary = "a.b", "S."; return s }
 	for _, tc := range []struct {
 		what string
@@ -116,7 +116,7 @@ func TestDescriptionEndsWithTheCodesOfWhatItIs(t *testing.T) {
 		}, "not_running"},
 		{"all of these, after those of the spec", func() (*dispatch.Operation, error) {
 			return dispatch.New(
-				spec(dispatch.Spec{Kind: dispatch.Eval, Destructive: true,
+				spec(dispatch.Spec{Type: dispatch.Eval, Destructive: true,
 					Errors: []dispatch.Code{dispatch.NotFound, dispatch.Blocked}}),
 				func(context.Context, struct {
 					dispatch.Session
@@ -170,7 +170,7 @@ func TestStepsOfACall(t *testing.T) {
 	}) (string, error) {
 		ran++
 		return in.Code, nil
-	}, func(s *dispatch.Spec) { s.Kind, s.Destructive = dispatch.Eval, true })
+	}, func(s *dispatch.Spec) { s.Type, s.Destructive = dispatch.Eval, true })
 	for _, tc := range []struct {
 		step, operation, arguments string
 		confirmed                  bool

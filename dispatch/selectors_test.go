@@ -77,7 +77,7 @@ func selectedValues(ctx context.Context, s *dispatch.Session, i *dispatch.Instan
 
 // An embedded pointer could be nil.
 func TestSessionAsAPointerIsRefused(t *testing.T) {
-	_, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Kind: dispatch.Read},
+	_, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Type: dispatch.Read},
 		func(context.Context, struct{ *dispatch.Session }) (nothing, error) {
 			return nothing{}, nil
 		})
@@ -93,7 +93,7 @@ func TestSelectorsAreArguments(t *testing.T) {
 		Text string `json:"text"`
 	}
 	op, err := dispatch.New(
-		dispatch.Spec{Name: "a.b", Summary: "S.", Kind: dispatch.Read,
+		dispatch.Spec{Name: "a.b", Summary: "S.", Type: dispatch.Read,
 			Errors: []dispatch.Code{dispatch.NotRunning}},
 		func(context.Context, both) (nothing, error) { return nothing{}, nil })
 	assert.NilError(t, err)

@@ -47,14 +47,14 @@ func newShellService(o dispatch.SessionOptions[int]) *shellService {
 	o.Close = s.free
 	s.all = dispatch.NewSessions(o)
 	dispatch.Add(s.Catalog,
-		dispatch.Spec{Name: "shell.open", Summary: "Open.", Kind: dispatch.Lifecycle,
+		dispatch.Spec{Name: "shell.open", Summary: "Open.", Type: dispatch.Lifecycle,
 			Errors: []dispatch.Code{dispatch.StateError}}, s.open)
-	dispatch.Add(s.Catalog, dispatch.Spec{Name: "shell.use", Summary: "Use.", Kind: dispatch.Write},
+	dispatch.Add(s.Catalog, dispatch.Spec{Name: "shell.use", Summary: "Use.", Type: dispatch.Write},
 		s.use)
 	dispatch.Add(s.Catalog,
-		dispatch.Spec{Name: "shell.close", Summary: "Close.", Kind: dispatch.Lifecycle}, s.close)
+		dispatch.Spec{Name: "shell.close", Summary: "Close.", Type: dispatch.Lifecycle}, s.close)
 	dispatch.Add(s.Catalog,
-		dispatch.Spec{Name: "shell.list", Summary: "List.", Kind: dispatch.Read},
+		dispatch.Spec{Name: "shell.list", Summary: "List.", Type: dispatch.Read},
 		func(ctx context.Context, _ nothing) ([]string, error) { return s.ids(ctx), nil })
 	return s
 }

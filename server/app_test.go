@@ -25,7 +25,7 @@ const appURI = "ui://weather/page.html"
 func weather(t *testing.T, change func(*server.App)) *server.Server {
 	t.Helper()
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "op.get", Summary: "Gets.", Kind: dispatch.Read},
+	dispatch.Add(catalog, dispatch.Spec{Name: "op.get", Summary: "Gets.", Type: dispatch.Read},
 		func(context.Context, struct{}) (string, error) { return "operation", nil })
 	s := server.Options{Logger: quiet.Logger, PublicLists: true}.New(
 		server.Info{Name: "s", Version: "1"}, catalog)

@@ -37,7 +37,7 @@ var places = map[string]place{
 func everywhere(o server.Options,
 	handler func(ctx context.Context) (string, error)) *server.Server {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "op.run", Summary: "Runs.", Kind: dispatch.Read,
+	dispatch.Add(c, dispatch.Spec{Name: "op.run", Summary: "Runs.", Type: dispatch.Read,
 		Errors: []dispatch.Code{dispatch.NotFound}},
 		func(ctx context.Context, _ json.RawMessage) (string, error) { return handler(ctx) })
 	s := o.New(server.Info{Name: "test", Version: "1.2"}, c)

@@ -114,7 +114,7 @@ func TestOnce(t *testing.T) {
 func TestAskingBeforeAndAfterConfirmation(t *testing.T) {
 	var effects atomic.Int64
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "wipe", Summary: "Wipe.", Kind: dispatch.Write,
+	dispatch.Add(c, dispatch.Spec{Name: "wipe", Summary: "Wipe.", Type: dispatch.Write,
 		Errors: []dispatch.Code{dispatch.ConfirmationRequired}},
 		func(ctx context.Context, _ struct{}) (string, error) {
 			n, err := server.Once(ctx, "n",

@@ -18,7 +18,7 @@ import (
 func echoServer(b *testing.B, o server.Options) *server.Server {
 	c := dispatch.NewCatalog()
 	echo := func(_ context.Context, in report) (report, error) { return in, nil }
-	dispatch.Add(c, dispatch.Spec{Name: "echo", Summary: "Echo.", Kind: dispatch.Read}, echo)
+	dispatch.Add(c, dispatch.Spec{Name: "echo", Summary: "Echo.", Type: dispatch.Read}, echo)
 	s := o.New(server.Info{Name: "echo", Version: "1"}, c)
 	server.AddTool(s, mcp.Tool{Name: "typed"}, echo)
 	result := json.RawMessage(`{"content":[{"type":"text","text":"text"}],"isError":false}`)

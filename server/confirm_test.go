@@ -23,9 +23,9 @@ func notes() *dispatch.Catalog {
 		ID string `json:"id"`
 	}
 	dispatch.Add(c, dispatch.Spec{Name: "note.delete", Summary: "Delete a note.",
-		Kind: dispatch.Destructive},
+		Type: dispatch.Destructive},
 		func(_ context.Context, n note) (string, error) { return "deleted " + n.ID, nil })
-	dispatch.Add(c, dispatch.Spec{Name: "note.put", Summary: "Put a note.", Kind: dispatch.Write,
+	dispatch.Add(c, dispatch.Spec{Name: "note.put", Summary: "Put a note.", Type: dispatch.Write,
 		Errors: []dispatch.Code{dispatch.ConfirmationRequired}},
 		func(ctx context.Context, n note) (string, error) {
 			if n.ID == "old" {

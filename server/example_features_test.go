@@ -93,7 +93,7 @@ func ExampleServer_AddPrompt() {
 func ExampleElicit() {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
-		dispatch.Spec{Name: "table.book", Summary: "Book a table.", Kind: dispatch.Write},
+		dispatch.Spec{Name: "table.book", Summary: "Book a table.", Type: dispatch.Write},
 		func(ctx context.Context, _ struct{}) (string, error) {
 			answer, err := server.Elicit(ctx, "guests", mcp.ElicitParams{
 				Message: "For how many?",

@@ -24,7 +24,7 @@ type Report struct {
 func ExampleServer_ServeStdio() {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog, dispatch.Spec{
-		Name: "weather.get", Summary: "Current weather.", Kind: dispatch.Read,
+		Name: "weather.get", Summary: "Current weather.", Type: dispatch.Read,
 		Errors: []dispatch.Code{dispatch.NotFound},
 	}, func(ctx context.Context, q Query) (Report, error) {
 		if q.City != "Oslo" {

@@ -50,7 +50,7 @@ type contextKey struct{}
 // interceptedServer has each kind of tool, prompt and resource.
 func interceptedServer(t *testing.T, o server.Options) *server.Server {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "a.op", Summary: "Does.", Kind: dispatch.Read,
+	dispatch.Add(c, dispatch.Spec{Name: "a.op", Summary: "Does.", Type: dispatch.Read,
 		Errors: []dispatch.Code{dispatch.NotFound}},
 		func(ctx context.Context, in struct {
 			N int `json:"n"`

@@ -403,7 +403,7 @@ func TestPrincipal(t *testing.T) {
 // Operations know the principal of their caller.
 func TestPrincipalOfAnOperation(t *testing.T) {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "who", Summary: "Who am I?", Kind: dispatch.Read},
+	dispatch.Add(c, dispatch.Spec{Name: "who", Summary: "Who am I?", Type: dispatch.Read},
 		func(ctx context.Context, _ struct{}) (string, error) {
 			return dispatch.CallFrom(ctx).Principal + " " + dispatch.PrincipalFrom(ctx), nil
 		})

@@ -348,11 +348,11 @@ func TestLogMustNotHaveSecrets(t *testing.T) {
 	o := quiet
 	o.Logger = slog.New(slog.DiscardHandler)
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "fail", Summary: "Fails.", Kind: dispatch.Read},
+	dispatch.Add(c, dispatch.Spec{Name: "fail", Summary: "Fails.", Type: dispatch.Read},
 		func(context.Context, struct{}) (string, error) {
 			return "", errors.New("secret")
 		})
-	dispatch.Add(c, dispatch.Spec{Name: "panic", Summary: "Panics.", Kind: dispatch.Read},
+	dispatch.Add(c, dispatch.Spec{Name: "panic", Summary: "Panics.", Type: dispatch.Read},
 		func(context.Context, struct{}) (string, error) { panic("secret") })
 	s := o.New(server.Info{Name: "test", Version: "1.2"}, c)
 	in(t, allRevisions, func(t *testing.T, revision string) {
@@ -400,7 +400,7 @@ const noisy = "STDWIRE_TEST_NOISY_SERVER" // makes the test below run the server
 func TestStdoutMustHaveMessagesOnly(t *testing.T) {
 	if os.Getenv(noisy) != "" {
 		c := dispatch.NewCatalog()
-		dispatch.Add(c, dispatch.Spec{Name: "print", Summary: "Prints.", Kind: dispatch.Read},
+		dispatch.Add(c, dispatch.Spec{Name: "print", Summary: "Prints.", Type: dispatch.Read},
 			func(ctx context.Context, _ struct{}) (string, error) {
 				fmt.Println("noise")
 				child := exec.CommandContext(ctx, "/bin/echo", "noise")

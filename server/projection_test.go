@@ -40,7 +40,7 @@ func tools(t *testing.T, l *line) map[string]tool {
 func TestToolPerService(t *testing.T) {
 	c := catalog() // weather.get, work, block, file.delete
 	dispatch.Add(c, dispatch.Spec{Name: "weather.history.get", Summary: "Past weather.",
-		Kind: dispatch.Read}, func(context.Context, struct{}) (string, error) {
+		Type: dispatch.Read}, func(context.Context, struct{}) (string, error) {
 		return "rain", nil
 	})
 	l := dial(t, perService, c)
@@ -133,7 +133,7 @@ func TestToolPerService(t *testing.T) {
 // A service may have an operation named help.
 func TestOperationNamedHelp(t *testing.T) {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "desk.help", Summary: "Help.", Kind: dispatch.Read},
+	dispatch.Add(c, dispatch.Spec{Name: "desk.help", Summary: "Help.", Type: dispatch.Read},
 		func(context.Context, struct{}) (string, error) { return "mine", nil })
 	message := dial(t, perService,
 		c).ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"desk","arguments":{"action":"help"},"_meta":{%s}}}`,
@@ -159,7 +159,7 @@ func TestServiceFollowsTheCatalog(t *testing.T) {
 	c := notes()
 	l := dial(t, perService, c)
 	assert.Equal(t, len(tools(t, l)), 1)
-	dispatch.Add(c, dispatch.Spec{Name: "tag.list", Summary: "Tags.", Kind: dispatch.Read},
+	dispatch.Add(c, dispatch.Spec{Name: "tag.list", Summary: "Tags.", Type: dispatch.Read},
 		func(context.Context, struct{}) (string, error) { return "", nil })
 	assert.Equal(t, len(tools(t, l)), 2)
 	c.Remove("note.delete", "note.put")

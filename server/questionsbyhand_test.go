@@ -83,7 +83,7 @@ func TestQuestionsByHandInTheLegacyEra(t *testing.T) {
 // An operation that continues without an answer returns its own result.
 func TestOperationGoesOnWithoutAnAnswer(t *testing.T) {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "note.find", Summary: "Find.", Kind: dispatch.Read,
+	dispatch.Add(c, dispatch.Spec{Name: "note.find", Summary: "Find.", Type: dispatch.Read,
 		Errors: []dispatch.Code{dispatch.NotFound}},
 		func(ctx context.Context, _ struct{}) (string, error) {
 			if _, err := server.Roots(ctx, "roots"); err == nil {

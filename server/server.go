@@ -3,7 +3,7 @@
 //
 //	catalog := dispatch.NewCatalog()
 //	dispatch.Add(catalog, dispatch.Spec{
-//		Name: "weather.get", Summary: "Current weather.", Kind: dispatch.Read}, weather)
+//		Name: "weather.get", Summary: "Current weather.", Type: dispatch.Read}, weather)
 //	err := server.New(server.Info{Name: "weather", Version: "1.0.0"}, catalog).ServeStdio(ctx)
 //
 // # The path of a request

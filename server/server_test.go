@@ -32,7 +32,7 @@ type report struct {
 func catalog() *dispatch.Catalog {
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "weather.get", Title: "Weather",
-		Summary: "Current weather.", Kind: dispatch.Read,
+		Summary: "Current weather.", Type: dispatch.Read,
 		Errors: []dispatch.Code{dispatch.NotFound}},
 		func(_ context.Context, q query) (report, error) {
 			switch q.City {
@@ -45,7 +45,7 @@ func catalog() *dispatch.Catalog {
 			}
 			return report{"sunny in " + q.City}, nil
 		})
-	dispatch.Add(c, dispatch.Spec{Name: "work", Summary: "Works in steps.", Kind: dispatch.Wait},
+	dispatch.Add(c, dispatch.Spec{Name: "work", Summary: "Works in steps.", Type: dispatch.Wait},
 		func(ctx context.Context, _ struct{}) (report, error) {
 			dispatch.Logger(ctx).With("unit", 7).WithGroup("step").Info("begun", "n", 1)
 			dispatch.Logger(ctx).Debug("detail")
@@ -55,13 +55,13 @@ func catalog() *dispatch.Catalog {
 			return report{"done"}, nil
 		})
 	dispatch.Add(c, dispatch.Spec{Name: "block", Summary: "Waits to be cancelled.",
-		Kind: dispatch.Wait},
+		Type: dispatch.Wait},
 		func(ctx context.Context, _ struct{}) (report, error) {
 			<-ctx.Done()
 			return report{}, context.Cause(ctx)
 		})
 	dispatch.Add(c, dispatch.Spec{Name: "file.delete", Summary: "Deletes.",
-		Kind: dispatch.Destructive, Idempotent: true, OpenWorld: true},
+		Type: dispatch.Destructive, Idempotent: true, OpenWorld: true},
 		func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil })
 	return c
 }
@@ -358,7 +358,7 @@ func TestCancellation(t *testing.T) {
 }
 
 func addTool(c *dispatch.Catalog, name string) {
-	dispatch.Add(c, dispatch.Spec{Name: name, Summary: "New.", Kind: dispatch.Read},
+	dispatch.Add(c, dispatch.Spec{Name: name, Summary: "New.", Type: dispatch.Read},
 		func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil })
 }
 
@@ -518,7 +518,7 @@ func TestServeEnds(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := dispatch.NewCatalog()
 			release := make(chan struct{})
-			dispatch.Add(c, dispatch.Spec{Name: "deaf", Summary: "Deaf.", Kind: dispatch.Wait},
+			dispatch.Add(c, dispatch.Spec{Name: "deaf", Summary: "Deaf.", Type: dispatch.Wait},
 				func(context.Context, struct{}) (struct{}, error) {
 					<-release
 					return struct{}{}, nil

@@ -68,7 +68,7 @@ func TestClientHearsWhatTheApplicationDoesNot(t *testing.T) {
 // The same handler gets the principal of the caller on every surface.
 func TestPrincipalBehindTheHTTPAPI(t *testing.T) {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "whoami", Summary: "Who calls.", Kind: dispatch.Read},
+	dispatch.Add(c, dispatch.Spec{Name: "whoami", Summary: "Who calls.", Type: dispatch.Read},
 		func(ctx context.Context, _ struct{}) (string, error) {
 			return dispatch.PrincipalFrom(ctx), nil
 		})

@@ -121,16 +121,16 @@ func works() *dispatch.Catalog {
 	type name struct {
 		Name string `json:"name"`
 	}
-	dispatch.Add(c, dispatch.Spec{Name: "note.count", Summary: "Count notes.", Kind: dispatch.Wait},
+	dispatch.Add(c, dispatch.Spec{Name: "note.count", Summary: "Count notes.", Type: dispatch.Wait},
 		func(ctx context.Context, _ struct{}) (int, error) {
 			dispatch.Progress(ctx, 3, 0, strings.Repeat("é", 1000))
 			return 4, sleeps(ctx, time.Second)
 		})
-	dispatch.Add(c, dispatch.Spec{Name: "note.sign", Summary: "Sign.", Kind: dispatch.Destructive},
+	dispatch.Add(c, dispatch.Spec{Name: "note.sign", Summary: "Sign.", Type: dispatch.Destructive},
 		func(ctx context.Context, _ struct{}) (string, error) {
 			return elicited(ctx, "name", "name")
 		})
-	dispatch.Add(c, dispatch.Spec{Name: "note.vanish", Summary: "Vanish.", Kind: dispatch.Write,
+	dispatch.Add(c, dispatch.Spec{Name: "note.vanish", Summary: "Vanish.", Type: dispatch.Write,
 		Errors: []dispatch.Code{dispatch.ConfirmationRequired}},
 		func(ctx context.Context, _ struct{}) (name, error) {
 			who, err := elicited(ctx, "name", "name")

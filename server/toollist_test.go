@@ -13,7 +13,7 @@ import (
 func TestToolListKeepsDefinitions(t *testing.T) {
 	c := dispatch.NewCatalog()
 	add := func(name string) {
-		dispatch.Add(c, dispatch.Spec{Name: name, Summary: "A tool.", Kind: dispatch.Read},
+		dispatch.Add(c, dispatch.Spec{Name: name, Summary: "A tool.", Type: dispatch.Read},
 			func(context.Context, struct{}) (string, error) { return "", nil })
 	}
 	add("a")

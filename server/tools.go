@@ -139,8 +139,8 @@ type annotations struct {
 
 func annotationsOf(op *dispatch.Operation) annotations {
 	spec := op.Spec()
-	readOnly := spec.Kind == dispatch.Read || spec.Kind == dispatch.Wait
-	return annotations{readOnly, op.Destructive() || spec.Kind == dispatch.Eval, spec.Idempotent ||
+	readOnly := spec.Type == dispatch.Read || spec.Type == dispatch.Wait
+	return annotations{readOnly, op.Destructive() || spec.Type == dispatch.Eval, spec.Idempotent ||
 		readOnly, spec.OpenWorld}
 }
 

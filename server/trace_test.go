@@ -49,7 +49,7 @@ func TestQuestionsByHandInTheModernEra(t *testing.T) {
 
 func TestTraceReachesHandlers(t *testing.T) {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "trace", Summary: "Trace.", Kind: dispatch.Read},
+	dispatch.Add(c, dispatch.Spec{Name: "trace", Summary: "Trace.", Type: dispatch.Read},
 		func(ctx context.Context, _ struct{}) (server.Trace, error) {
 			return server.TraceFrom(ctx), nil
 		})

@@ -59,13 +59,13 @@ func NewTool[In, Out any](t mcp.Tool, fn func(context.Context, In) (Out, error))
 	if fn == nil {
 		return RawTool{}, fmt.Errorf("server: tool %q: the function is nil", t.Name)
 	}
-	spec := dispatch.Spec{Name: t.Name, Summary: t.Description, Kind: dispatch.Write, AnyCode: true,
+	spec := dispatch.Spec{Name: t.Name, Summary: t.Description, Type: dispatch.Write, AnyCode: true,
 		Input: t.InputSchema, Output: t.OutputSchema}
 	if spec.Summary == "" {
 		spec.Summary = t.Name // a tool needs no description
 	}
 	if t.Annotations.ReadOnly() {
-		spec.Kind = dispatch.Read
+		spec.Type = dispatch.Read
 	}
 	typed := &operationTool{}
 	out, err := reflect.TypeFor[Out](), error(nil)

@@ -111,7 +111,7 @@ func TestTypedToolDefinition(t *testing.T) {
 
 func TestTypedToolMistakes(t *testing.T) {
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "a.b", Summary: "A.", Kind: dispatch.Read}, add)
+	dispatch.Add(catalog, dispatch.Spec{Name: "a.b", Summary: "A.", Type: dispatch.Read}, add)
 	s := quiet.New(server.Info{Name: "test", Version: "1.2"}, catalog)
 	say := func(context.Context, struct{}) (string, error) { return "", nil }
 	server.AddTool(s, mcp.Tool{Name: "say"}, say)
@@ -227,7 +227,7 @@ func TestTypedToolIsIntercepted(t *testing.T) {
 // structured content.
 func TestOperationText(t *testing.T) {
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "add", Summary: "Adds.", Kind: dispatch.Read,
+	dispatch.Add(catalog, dispatch.Spec{Name: "add", Summary: "Adds.", Type: dispatch.Read,
 		Text: func(s sum) string { return fmt.Sprintf("It is %g.", s.Sum) }}, add)
 	s := quiet.New(server.Info{Name: "test", Version: "1.2"}, catalog)
 	const envelope = `{"success":true,"data":{"sum":2},"error":null}`
@@ -238,7 +238,7 @@ func TestOperationText(t *testing.T) {
 	} {
 		speak(t, s, revision, `{}`).want("tools/call", `{"name":"add","arguments":{"a":1}}`, want)
 	}
-	_, err := dispatch.New(dispatch.Spec{Name: "add", Summary: "Adds.", Kind: dispatch.Read,
+	_, err := dispatch.New(dispatch.Spec{Name: "add", Summary: "Adds.", Type: dispatch.Read,
 		Text: func(s *sum) string { return "" }}, add)
 	assert.Error(t, err, `dispatch: operation "add": Text is a func(*server_test.sum) string and must be a func(server_test.sum) string`)
 }

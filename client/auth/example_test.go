@@ -53,7 +53,7 @@ func Example() {
 
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
-		dispatch.Spec{Name: "weather.get", Summary: "Current weather.", Kind: dispatch.Read},
+		dispatch.Spec{Name: "weather.get", Summary: "Current weather.", Type: dispatch.Read},
 		func(context.Context, struct{}) (string, error) { return "clear", nil })
 	h := served.Options{}.New(server.New(server.Info{Name: "weather", Version: "1.0.0"}, catalog))
 	defer h.Close()

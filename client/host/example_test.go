@@ -46,7 +46,7 @@ func Example() {
 func weatherServer() client.Transport {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
-		dispatch.Spec{Name: "weather.get", Summary: "Current weather.", Kind: dispatch.Read},
+		dispatch.Spec{Name: "weather.get", Summary: "Current weather.", Type: dispatch.Read},
 		func(context.Context, struct{}) (string, error) { return "light rain", nil })
 	s := server.New(server.Info{Name: "weather", Version: "1.0.0"}, catalog)
 	clientEnd, serverEnd := net.Pipe()

@@ -51,7 +51,7 @@ func (p *plant) connect(ctx context.Context, _ string, o client.Options) (*clien
 	p.live = append(p.live, there)
 	p.mu.Unlock()
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "hold", Summary: "Waits.", Kind: dispatch.Wait},
+	dispatch.Add(catalog, dispatch.Spec{Name: "hold", Summary: "Waits.", Type: dispatch.Wait},
 		func(ctx context.Context, _ struct{}) (struct{}, error) {
 			p.begun <- struct{}{}
 			<-ctx.Done()

@@ -28,7 +28,7 @@ type numbers struct{ A, B int }
 
 func newServer(o server.Options) *server.Server {
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "undeclared", Summary: "Fails.", Kind: dispatch.Read},
+	dispatch.Add(catalog, dispatch.Spec{Name: "undeclared", Summary: "Fails.", Type: dispatch.Read},
 		func(context.Context, struct{}) (struct{}, error) { return struct{}{}, dispatch.NotFound })
 	s := o.New(server.Info{Name: "test", Version: "1"}, catalog)
 	server.AddTool(s, mcp.Tool{Name: "add"},

@@ -22,7 +22,7 @@ func Example() {
 	ctx := context.Background()
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
-		dispatch.Spec{Name: "weather.get", Summary: "Current weather.", Kind: dispatch.Read},
+		dispatch.Spec{Name: "weather.get", Summary: "Current weather.", Type: dispatch.Read},
 		func(_ context.Context, q Query) (string, error) { return "clear over " + q.City, nil })
 	h := served.Options{}.New(server.New(server.Info{Name: "weather", Version: "1.0.0"}, catalog))
 	defer h.Close()

@@ -25,7 +25,7 @@ import (
 func serveForms([]string) {
 	catalog := dispatch.NewCatalog()
 	type none struct{}
-	dispatch.Add(catalog, dispatch.Spec{Name: "order", Summary: "Orders.", Kind: dispatch.Read},
+	dispatch.Add(catalog, dispatch.Spec{Name: "order", Summary: "Orders.", Type: dispatch.Read},
 		func(ctx context.Context, _ none) (string, error) {
 			answer, err := server.Elicit(ctx, "order",
 				mcp.ElicitParams{Message: "What shall it be?",
@@ -36,7 +36,7 @@ func serveForms([]string) {
 			}
 			return string(answer.Action) + " " + string(answer.Content), nil
 		})
-	dispatch.Add(catalog, dispatch.Spec{Name: "write", Summary: "Writes.", Kind: dispatch.Read},
+	dispatch.Add(catalog, dispatch.Spec{Name: "write", Summary: "Writes.", Type: dispatch.Read},
 		func(ctx context.Context, _ none) (string, error) {
 			m, err := server.Sample(ctx, "text",
 				mcp.CreateMessageParams{MaxTokens: 10, Messages: []mcp.SamplingMessage{

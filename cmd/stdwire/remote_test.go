@@ -25,7 +25,7 @@ import (
 func echoServer(t *testing.T, password string) *httptest.Server {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
-		dispatch.Spec{Name: "echo", Summary: "Says it again.", Kind: dispatch.Read},
+		dispatch.Spec{Name: "echo", Summary: "Says it again.", Type: dispatch.Read},
 		func(_ context.Context, in struct {
 			Text string `json:"text"`
 		}) (string, error) {

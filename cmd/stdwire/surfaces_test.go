@@ -258,7 +258,7 @@ func TestSurfacesAgreeOnEveryCode(t *testing.T) {
 			Summary: "It is one."}))
 	for _, info := range c.Codes() {
 		dispatch.Add(c, dispatch.Spec{Name: "fail." + string(info.Code), Summary: "Fails.",
-			Kind: dispatch.Read, Errors: []dispatch.Code{info.Code}},
+			Type: dispatch.Read, Errors: []dispatch.Code{info.Code}},
 			func(context.Context, struct{}) (struct{}, error) {
 				return struct{}{}, dispatch.Errorf(info.Code, "failed")
 			})

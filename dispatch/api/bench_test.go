@@ -29,7 +29,7 @@ func (s *sink) Write(p []byte) (int, error) { return len(p), nil }
 func one(tb testing.TB) func() {
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "a.say", Summary: "Says what you said.",
-		Kind: dispatch.Read}, echo[note])
+		Type: dispatch.Read}, echo[note])
 	h := api.New(dispatch.NewDispatcher(c, dispatch.Options{}))
 	body := strings.NewReader(typical)
 	r := httptest.NewRequest("POST", "/v1/a", io.NopCloser(body))
@@ -61,7 +61,7 @@ func TestACallAllocatesLittle(t *testing.T) {
 func BenchmarkOverTheWire(b *testing.B) {
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "a.say", Summary: "Says what you said.",
-		Kind: dispatch.Read}, echo[note])
+		Type: dispatch.Read}, echo[note])
 	for _, way := range []struct {
 		name    string
 		handler http.Handler

@@ -221,13 +221,13 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 	statuses := map[int]bool{}
 	for _, info := range c.Codes() {
 		dispatch.Add(c, dispatch.Spec{Name: "fail." + string(info.Code), Summary: "Fails.",
-			Kind: dispatch.Read, Errors: []dispatch.Code{info.Code}},
+			Type: dispatch.Read, Errors: []dispatch.Code{info.Code}},
 			func(context.Context, struct{}) (struct{}, error) { return struct{}{}, info.Code })
 		// An operation that does not declare its code: it is one that any may return, or becomes
 		// internal_error.
 		dispatch.Add(c, dispatch.Spec{Name: "alone-" +
 			strings.ReplaceAll(string(info.Code), "_", "-") + ".fail", Summary: "Fails.",
-			Kind: dispatch.Read},
+			Type: dispatch.Read},
 			func(context.Context, struct{}) (struct{}, error) { return struct{}{}, info.Code })
 	}
 	s := newSurface(c, api.Options{})
@@ -270,7 +270,7 @@ func TestRequestID(t *testing.T) {
 func TestDisconnectCancelsTheCall(t *testing.T) {
 	running, ended := make(chan struct{}), make(chan error, 1)
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "wait", Summary: "Waits.", Kind: dispatch.Wait},
+	dispatch.Add(c, dispatch.Spec{Name: "wait", Summary: "Waits.", Type: dispatch.Wait},
 		func(ctx context.Context, _ struct{}) (struct{}, error) {
 			close(running)
 			<-ctx.Done()
@@ -304,7 +304,7 @@ func TestDisconnectCancelsTheCall(t *testing.T) {
 func TestTooManyAtOnce(t *testing.T) {
 	running, release := make(chan struct{}), make(chan struct{})
 	c := notes(t)
-	dispatch.Add(c, dispatch.Spec{Name: "wait", Summary: "Waits.", Kind: dispatch.Wait},
+	dispatch.Add(c, dispatch.Spec{Name: "wait", Summary: "Waits.", Type: dispatch.Wait},
 		func(context.Context, struct{}) (struct{}, error) {
 			running <- struct{}{}
 			<-release
@@ -354,7 +354,7 @@ func TestConcurrentCallsAndChanges(t *testing.T) {
 	all.Go(func() { // the documents are made while others look at them
 		for n := range 20 {
 			dispatch.Add(c, dispatch.Spec{Name: fmt.Sprint("new.op", n), Summary: "New.",
-				Kind: dispatch.Read}, echo[tree])
+				Type: dispatch.Read}, echo[tree])
 			answer, err := server.Client().Get(server.URL + "/v1/openapi.json")
 			if !assert.Check(t, err) {
 				return

@@ -59,7 +59,7 @@ func TestDocumentsAreCached(t *testing.T) {
 		// changes.
 		assert.Equal(t, newSurface(notes(t),
 			api.Options{}).get(request(t, "GET", path, "")).Body.String(), first.Body.String())
-		dispatch.Add(c, dispatch.Spec{Name: "note.new", Summary: "New.", Kind: dispatch.Read},
+		dispatch.Add(c, dispatch.Spec{Name: "note.new", Summary: "New.", Type: dispatch.Read},
 			echo[struct{}])
 		changed := s.get(request(t, "GET", path, "", "If-None-Match: "+tag))
 		assert.Equal(t, changed.Code, 200)
@@ -109,7 +109,7 @@ func TestRemovedWhileRunning(t *testing.T) {
 	c := dispatch.NewCatalog()
 	s := newSurface(c, api.Options{})
 	dispatch.Add(c, dispatch.Spec{Name: "gone.soon", Summary: "Removes itself.",
-		Kind: dispatch.Write}, func(context.Context, struct{}) (struct{}, error) {
+		Type: dispatch.Write}, func(context.Context, struct{}) (struct{}, error) {
 		c.Remove("gone.soon")
 		return struct{}{}, nil
 	})

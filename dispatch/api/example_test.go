@@ -32,7 +32,7 @@ func getNote(_ context.Context, q NoteQuery) (Note, error) {
 func ExampleNew() {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
-		dispatch.Spec{Name: "note.get", Summary: "Get a note.", Kind: dispatch.Read,
+		dispatch.Spec{Name: "note.get", Summary: "Get a note.", Type: dispatch.Read,
 			Errors: []dispatch.Code{dispatch.NotFound}}, getNote)
 	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
 	log.Fatal(http.ListenAndServe("127.0.0.1:8080", api.New(dispatcher)))
@@ -42,7 +42,7 @@ func ExampleNew() {
 func ExampleOptions_New() {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
-		dispatch.Spec{Name: "note.get", Summary: "Get a note.", Kind: dispatch.Read,
+		dispatch.Spec{Name: "note.get", Summary: "Get a note.", Type: dispatch.Read,
 			Errors: []dispatch.Code{dispatch.NotFound}}, getNote)
 	options := api.Options{Principal: func(r *http.Request) (string, error) {
 		if r.Header.Get("Authorization") != "Bearer of-ann" {

@@ -65,7 +65,7 @@ func notes(t testing.TB) *dispatch.Catalog {
 			ExitCode: 5, Summary: "Too many calls today."}))
 	dispatch.Add(c, dispatch.Spec{
 		Name: "note.get", Title: "Get", Summary: "Get a note.", Description: "Gets a note.",
-		Kind: dispatch.Read, Errors: []dispatch.Code{dispatch.NotFound, "quota_exceeded"},
+		Type: dispatch.Read, Errors: []dispatch.Code{dispatch.NotFound, "quota_exceeded"},
 		Examples: []dispatch.Example{
 			{Summary: "The seventh", Input: json.RawMessage(`{"id":"7"}`)}},
 	}, func(_ context.Context, q noteQuery) (note, error) {
@@ -79,21 +79,21 @@ func notes(t testing.TB) *dispatch.Catalog {
 		return note{}, dispatch.Errorf(dispatch.NotFound, "there is no note %q", q.ID)
 	})
 	dispatch.Add(c, dispatch.Spec{Name: "note.delete", Summary: "Delete all notes.",
-		Kind: dispatch.Destructive, Gate: dispatch.GateWrite},
+		Type: dispatch.Destructive, Gate: dispatch.GateWrite},
 		func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil })
-	dispatch.Add(c, dispatch.Spec{Name: "note.tree", Summary: "Echo a tree.", Kind: dispatch.Read},
+	dispatch.Add(c, dispatch.Spec{Name: "note.tree", Summary: "Echo a tree.", Type: dispatch.Read},
 		echo[tree])
-	dispatch.Add(c, dispatch.Spec{Name: "note.any", Summary: "Echo anything.", Kind: dispatch.Read},
+	dispatch.Add(c, dispatch.Spec{Name: "note.any", Summary: "Echo anything.", Type: dispatch.Read},
 		echo[json.RawMessage])
 	dispatch.Add(c, dispatch.Spec{Name: "old.seven", Summary: "Echo what fits draft-07.",
-		Kind: dispatch.Read, Input: json.RawMessage(draft07), Output: json.RawMessage(draft07)},
+		Type: dispatch.Read, Input: json.RawMessage(draft07), Output: json.RawMessage(draft07)},
 		echo[json.RawMessage])
-	dispatch.Add(c, dispatch.Spec{Name: "old", Summary: "Has no dot.", Kind: dispatch.Read},
+	dispatch.Add(c, dispatch.Spec{Name: "old", Summary: "Has no dot.", Type: dispatch.Read},
 		echo[struct{}])
 	dispatch.Add(c, dispatch.Spec{Name: "shell.send", Summary: "Send a line.",
-		Kind: dispatch.Write}, echo[line])
+		Type: dispatch.Write}, echo[line])
 	dispatch.Add(c, dispatch.Spec{Name: "manifest", Summary: "Who is calling?",
-		Kind: dispatch.Read}, func(ctx context.Context, _ struct{}) (seen, error) {
+		Type: dispatch.Read}, func(ctx context.Context, _ struct{}) (seen, error) {
 		call := dispatch.CallFrom(ctx)
 		return seen{call.Principal, call.RequestID, call.Surface}, nil
 	})

@@ -29,7 +29,7 @@ func FuzzBody(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "s.echo", Summary: "Echo.", Kind: dispatch.Read},
+	dispatch.Add(catalog, dispatch.Spec{Name: "s.echo", Summary: "Echo.", Type: dispatch.Read},
 		func(_ context.Context, in json.RawMessage) (json.RawMessage, error) {
 			return in, nil
 		})

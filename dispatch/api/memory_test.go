@@ -39,7 +39,7 @@ const budget = 64 << 20
 func blob(ran *atomic.Int64) *dispatch.Catalog {
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "blob", Summary: "Returns eight mebibytes.",
-		Kind: dispatch.Read}, func(context.Context, struct{}) (string, error) {
+		Type: dispatch.Read}, func(context.Context, struct{}) (string, error) {
 		defer ran.Add(1)
 		return strings.Repeat("x", 8<<20), nil
 	})
@@ -156,7 +156,7 @@ func TestBodiesThatDoNotComeWholeStayWithinTheMemory(t *testing.T) {
 func TestOnePrincipalLeavesPlacesToOthers(t *testing.T) {
 	running, release := make(chan struct{}), make(chan struct{})
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "wait", Summary: "Waits.", Kind: dispatch.Wait},
+	dispatch.Add(c, dispatch.Spec{Name: "wait", Summary: "Waits.", Type: dispatch.Wait},
 		func(context.Context, struct{}) (struct{}, error) {
 			running <- struct{}{}
 			<-release

@@ -157,7 +157,7 @@ func (d *description) call(op *dispatch.Operation) object {
 	call := object{
 		"type": "object", "description": op.Description(), "properties": properties,
 		"required": required, "additionalProperties": false,
-		"x-kind": spec.Kind, "x-destructive": op.Destructive(), "x-idempotent": spec.Idempotent,
+		"x-kind": spec.Type, "x-destructive": op.Destructive(), "x-idempotent": spec.Idempotent,
 		"x-open-world": spec.OpenWorld,
 	}
 	if spec.Title != "" {

@@ -42,17 +42,17 @@ func strange(t testing.TB) *dispatch.Catalog {
 		"other.depends": `{"type":"object","dependencies":{"a":["b"],"c":{"required":["d"]},"e":false}}`,
 		"other.both":    `{"type":"object","dependencies":{"a":["b"]},"dependentRequired":{"c":["d"]}}`,
 	} {
-		dispatch.Add(c, dispatch.Spec{Name: name, Summary: "Echo what fits.", Kind: dispatch.Read,
+		dispatch.Add(c, dispatch.Spec{Name: name, Summary: "Echo what fits.", Type: dispatch.Read,
 			Input: json.RawMessage(schema), Output: json.RawMessage(schema)}, echo[json.RawMessage])
 	}
-	dispatch.Add(c, dispatch.Spec{Name: "other.true", Summary: "Anything.", Kind: dispatch.Read,
+	dispatch.Add(c, dispatch.Spec{Name: "other.true", Summary: "Anything.", Type: dispatch.Read,
 		Output: json.RawMessage(`true`)}, echo[json.RawMessage])
 	dispatch.Add(c, dispatch.Spec{Name: "other.never", Summary: "Never succeeds.",
-		Kind: dispatch.Read, Output: json.RawMessage(`false`)}, echo[json.RawMessage])
+		Type: dispatch.Read, Output: json.RawMessage(`false`)}, echo[json.RawMessage])
 	dispatch.Add(c, dispatch.Spec{Name: "Under_score-d.x.y.z", Summary: "Has a <name>.",
-		Kind: dispatch.Eval}, echo[struct{}])
+		Type: dispatch.Eval}, echo[struct{}])
 	dispatch.Add(c, dispatch.Spec{Name: "other.least", Summary: "Wants something.",
-		Kind: dispatch.Read, Input: json.RawMessage(`{"type":"object","minProperties":1}`)},
+		Type: dispatch.Read, Input: json.RawMessage(`{"type":"object","minProperties":1}`)},
 		echo[json.RawMessage])
 	return c
 }
@@ -102,7 +102,7 @@ var cases = []argument{
 func TestDocumentAgreesWithTheHandler(t *testing.T) {
 	c := strange(t)
 	// What looks like a keyword of a schema and is data. Other programs stumble over this one.
-	dispatch.Add(c, dispatch.Spec{Name: "ref.data", Summary: "Echo what fits.", Kind: dispatch.Read,
+	dispatch.Add(c, dispatch.Spec{Name: "ref.data", Summary: "Echo what fits.", Type: dispatch.Read,
 		Input: json.RawMessage(`{"type":"object",
 		"default":{"$ref":"#/nowhere","$id":"x"},"properties":{"$id":{"const":{"$anchor":1}},"x":{"enum":[{"$ref":"#/nowhere"}]},"$ref":{"type":"string"}}}`)}, echo[json.RawMessage])
 	s := newSurface(c, api.Options{})
@@ -174,11 +174,11 @@ func TestDocumentOfManyOperationsIsTheSameEachTime(t *testing.T) {
 
 func many(t testing.TB) *dispatch.Catalog {
 	c := dispatch.NewCatalog()
-	kinds := []dispatch.Kind{dispatch.Read, dispatch.Write, dispatch.Destructive,
+	kinds := []dispatch.Type{dispatch.Read, dispatch.Write, dispatch.Destructive,
 		dispatch.Lifecycle, dispatch.Wait, dispatch.Eval}
 	for i := range 300 {
 		dispatch.Add(c, dispatch.Spec{
-			Name: fmt.Sprintf("s%d.op%d", i%20, i), Summary: "Does.", Kind: kinds[i%len(kinds)],
+			Name: fmt.Sprintf("s%d.op%d", i%20, i), Summary: "Does.", Type: kinds[i%len(kinds)],
 			Errors:   []dispatch.Code{c.Codes()[i%15].Code},
 			Examples: []dispatch.Example{{Summary: "One", Input: json.RawMessage(`{"name":"x"}`)}},
 		}, echo[tree])

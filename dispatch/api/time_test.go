@@ -46,7 +46,7 @@ func served(t *testing.T, server *http.Server,
 	test func(t *testing.T, conn net.Conn, start time.Time)) {
 	synctest.Test(t, func(t *testing.T) {
 		c := notes(t)
-		dispatch.Add(c, dispatch.Spec{Name: "hour", Summary: "Takes an hour.", Kind: dispatch.Wait},
+		dispatch.Add(c, dispatch.Spec{Name: "hour", Summary: "Takes an hour.", Type: dispatch.Wait},
 			func(ctx context.Context, _ struct{}) (struct{}, error) {
 				select {
 				case <-time.After(time.Hour):
@@ -56,11 +56,11 @@ func served(t *testing.T, server *http.Server,
 				}
 			})
 		dispatch.Add(c, dispatch.Spec{Name: "large", Summary: "Returns a mebibyte.",
-			Kind: dispatch.Read}, func(context.Context, struct{}) (string, error) {
+			Type: dispatch.Read}, func(context.Context, struct{}) (string, error) {
 			return strings.Repeat("x", 1<<20), nil
 		})
 		dispatch.Add(c, dispatch.Spec{Name: "huge", Summary: "Returns eight mebibytes.",
-			Kind: dispatch.Read}, func(context.Context, struct{}) (string, error) {
+			Type: dispatch.Read}, func(context.Context, struct{}) (string, error) {
 			return strings.Repeat("x", 8<<20), nil
 		})
 		server.Handler = newSurface(c, api.Options{})

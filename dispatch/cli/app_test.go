@@ -81,7 +81,7 @@ func notesCatalog() *dispatch.Catalog {
 		return bytes.Clone(arguments), nil
 	}
 	dispatch.Add(c, dispatch.Spec{
-		Name: "note.add", Summary: "Add a note.", Kind: dispatch.Write, Input: input,
+		Name: "note.add", Summary: "Add a note.", Type: dispatch.Write, Input: input,
 		Description: "Add a note, and return its arguments.\n\nA note is never lost, whatever happens to the machine that keeps it, as long as there is another:\n  it is kept   in three places",
 		Errors:      []dispatch.Code{dispatch.NotFound, overdrawn},
 		Examples: []dispatch.Example{
@@ -93,13 +93,13 @@ func notesCatalog() *dispatch.Catalog {
 		},
 	}, echo)
 	dispatch.Add(c, dispatch.Spec{Name: "note.archive.old", Summary: "Put old notes away.",
-		Kind: dispatch.Destructive},
+		Type: dispatch.Destructive},
 		func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil })
 	dispatch.Add(c, dispatch.Spec{Name: "note", Summary: "Say how many notes there are.",
-		Kind: dispatch.Read},
+		Type: dispatch.Read},
 		func(context.Context, struct{}) (int, error) { return 3, nil })
 	dispatch.Add(c, dispatch.Spec{Name: "open", Summary: "Take any arguments.",
-		Kind: dispatch.Read}, echo)
+		Type: dispatch.Read}, echo)
 
 	var codes []dispatch.Code
 	for _, info := range c.Codes() {
@@ -109,20 +109,20 @@ func notesCatalog() *dispatch.Catalog {
 		Code    dispatch.Code `json:"code"`
 		Message string        `json:"message"`
 	}
-	dispatch.Add(c, dispatch.Spec{Name: "test.fail", Summary: "Fail.", Kind: dispatch.Read,
+	dispatch.Add(c, dispatch.Spec{Name: "test.fail", Summary: "Fail.", Type: dispatch.Read,
 		Errors: codes},
 		func(_ context.Context, in failure) (struct{}, error) {
 			return struct{}{}, dispatch.Errorf(in.Code, "%s", in.Message)
 		})
 	dispatch.Add(c, dispatch.Spec{Name: "test.print", Summary: "Return what is given.",
-		Kind: dispatch.Read},
+		Type: dispatch.Read},
 		func(_ context.Context, in struct {
 			Data json.RawMessage `json:"data"`
 		}) (json.RawMessage, error) {
 			return in.Data, nil
 		})
 	dispatch.Add(c, dispatch.Spec{Name: "test.wait", Summary: "Wait until cancelled.",
-		Kind: dispatch.Wait},
+		Type: dispatch.Wait},
 		func(ctx context.Context, _ struct{}) (struct{}, error) {
 			dispatch.Progress(ctx, 1, 4, "waiting\x1b[2J")
 			<-ctx.Done()

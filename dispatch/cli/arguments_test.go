@@ -155,7 +155,7 @@ func TestCoercionBySchema(t *testing.T) {
 		t.Run(c.schema+c.arg, func(t *testing.T) {
 			catalog := dispatch.NewCatalog()
 			dispatch.Add(catalog,
-				dispatch.Spec{Name: "go", Summary: "Go.", Kind: dispatch.Read,
+				dispatch.Spec{Name: "go", Summary: "Go.", Type: dispatch.Read,
 					Input: []byte(c.schema)}, anything)
 			assert.Equal(t, runOn(t, catalog, nil, "go", c.arg).sent, c.want)
 		})

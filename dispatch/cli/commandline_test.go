@@ -91,7 +91,7 @@ func TestExamplesInHelp(t *testing.T) {
 		t.Run(c.example, func(t *testing.T) {
 			catalog := dispatch.NewCatalog()
 			dispatch.Add(catalog, dispatch.Spec{
-				Name: "go", Summary: "Go.", Kind: dispatch.Read, Input: json.RawMessage(c.schema),
+				Name: "go", Summary: "Go.", Type: dispatch.Read, Input: json.RawMessage(c.schema),
 				Examples: []dispatch.Example{{Summary: "This", Input: json.RawMessage(c.example)}},
 			}, anything)
 			_, shown, ok := strings.Cut(runOn(t, catalog, nil, "go", "--help").out,

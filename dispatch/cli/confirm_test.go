@@ -23,9 +23,9 @@ type deletion struct {
 func shelf() *dispatch.Catalog {
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "note.delete", Summary: "Delete a note.",
-		Kind: dispatch.Destructive},
+		Type: dispatch.Destructive},
 		func(_ context.Context, in deletion) (deletion, error) { return in, nil })
-	dispatch.Add(c, dispatch.Spec{Name: "note.put", Summary: "Write a note.", Kind: dispatch.Write,
+	dispatch.Add(c, dispatch.Spec{Name: "note.put", Summary: "Write a note.", Type: dispatch.Write,
 		Errors: []dispatch.Code{dispatch.ConfirmationRequired}},
 		func(ctx context.Context, in struct {
 			Title string `json:"title"`
@@ -37,7 +37,7 @@ func shelf() *dispatch.Catalog {
 			}
 			return "put", nil
 		})
-	dispatch.Add(c, dispatch.Spec{Name: "note.add", Summary: "Add a note.", Kind: dispatch.Write},
+	dispatch.Add(c, dispatch.Spec{Name: "note.add", Summary: "Add a note.", Type: dispatch.Write},
 		func(_ context.Context, in deletion) (deletion, error) { return in, nil })
 	return c
 }
@@ -265,13 +265,13 @@ func TestSessionInEnvelope(t *testing.T) {
 		}})
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "shell.open", Summary: "Open a shell.",
-		Kind: dispatch.Lifecycle, Errors: []dispatch.Code{dispatch.StateError}},
+		Type: dispatch.Lifecycle, Errors: []dispatch.Code{dispatch.StateError}},
 		func(ctx context.Context, _ struct{}) (string, error) {
 			return sessions.Open(ctx,
 				func(context.Context) (string, string, error) { return "s1", "hello", nil })
 		})
 	dispatch.Add(c, dispatch.Spec{Name: "shell.say", Summary: "Say something.",
-		Kind: dispatch.Write, Errors: []dispatch.Code{dispatch.NotFound}},
+		Type: dispatch.Write, Errors: []dispatch.Code{dispatch.NotFound}},
 		func(ctx context.Context, in struct {
 			dispatch.Session
 			dispatch.Instance

@@ -3,7 +3,7 @@
 //
 //	catalog := dispatch.NewCatalog()
 //	dispatch.Add(catalog,
-//		dispatch.Spec{Name: "note.add", Summary: "Add a note.", Kind: dispatch.Write}, add)
+//		dispatch.Spec{Name: "note.add", Summary: "Add a note.", Type: dispatch.Write}, add)
 //	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
 //	os.Exit(cli.Run(ctx, dispatcher, os.Args[1:], cli.Stdio("notes")))
 //

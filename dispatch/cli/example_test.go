@@ -27,7 +27,7 @@ func greet(_ context.Context, g Greeting) ([]string, error) {
 func Example() {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
-		dispatch.Spec{Name: "greet", Summary: "Greet somebody.", Kind: dispatch.Read}, greet)
+		dispatch.Spec{Name: "greet", Summary: "Greet somebody.", Type: dispatch.Read}, greet)
 	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
 
 	code := cli.Run(context.Background(), dispatcher,
@@ -43,7 +43,7 @@ func Example() {
 func ExampleRun() {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
-		dispatch.Spec{Name: "greet", Summary: "Greet somebody.", Kind: dispatch.Read}, greet)
+		dispatch.Spec{Name: "greet", Summary: "Greet somebody.", Type: dispatch.Read}, greet)
 	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
 	std := cli.IO{Program: "hello", In: os.Stdin, Out: os.Stdout, Err: os.Stdout}
 
@@ -65,9 +65,9 @@ func ExampleRun() {
 func ExampleRun_script() {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
-		dispatch.Spec{Name: "greet", Summary: "Greet somebody.", Kind: dispatch.Read}, greet)
+		dispatch.Spec{Name: "greet", Summary: "Greet somebody.", Type: dispatch.Read}, greet)
 	dispatch.Add(catalog,
-		dispatch.Spec{Name: "forget", Summary: "Forget everybody.", Kind: dispatch.Destructive},
+		dispatch.Spec{Name: "forget", Summary: "Forget everybody.", Type: dispatch.Destructive},
 		func(context.Context, struct{}) (string, error) { return "Who are you?", nil })
 	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
 	script := strings.NewReader(`

@@ -52,7 +52,7 @@ func TestFind(t *testing.T) {
 		find := func(std *cli.IO) {
 			add := func(name, gives string) {
 				dispatch.Add(catalog,
-					dispatch.Spec{Name: name, Summary: "Come late.", Kind: dispatch.Read},
+					dispatch.Spec{Name: name, Summary: "Come late.", Type: dispatch.Read},
 					func(context.Context, struct{}) (string, error) {
 						return gives, nil
 					})

@@ -53,7 +53,7 @@ func FuzzSchema(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, schema []byte, name string) {
 		op, err := dispatch.New(
-			dispatch.Spec{Name: "go", Summary: "Go.", Kind: dispatch.Read,
+			dispatch.Spec{Name: "go", Summary: "Go.", Type: dispatch.Read,
 				Input: bytes.Clone(schema)}, anything)
 		if err != nil || strings.Contains(name, "@") || name == "-" {
 			return

@@ -40,7 +40,7 @@ func TestFlagsAreLinear(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			growth.Linear(t, 3000, func(n int) func() {
 				op, err := dispatch.New(
-					dispatch.Spec{Name: "a", Summary: "A.", Kind: dispatch.Read,
+					dispatch.Spec{Name: "a", Summary: "A.", Type: dispatch.Read,
 						Input: json.RawMessage(`{"type":"object",` + schema(n) + `}`)},
 					func(context.Context, json.RawMessage) (json.RawMessage, error) {
 						return nil, nil

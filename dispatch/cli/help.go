@@ -74,7 +74,7 @@ func (s *surface) manual(op *dispatch.Operation) string {
 
 	b.WriteString(s.columns().Wrap(usage+" [FLAG]…", 0, len("usage: ")) + "\n")
 	paragraphs(&b, cmp.Or(spec.Description, spec.Summary), s.columns())
-	fmt.Fprintf(&b, "\nKind: %s\n\nFlags:\n", spec.Kind)
+	fmt.Fprintf(&b, "\nKind: %s\n\nFlags:\n", spec.Type)
 	explained(&b, rows, s.columns())
 	if notes := valueNotes(input, flags); notes != "" {
 		b.WriteString("\n" + s.columns().Wrap(notes, 0, 0) + "\n")

@@ -92,7 +92,7 @@ func TestNames(t *testing.T) {
 func TestOperationsGoFirst(t *testing.T) {
 	catalog := dispatch.NewCatalog()
 	for _, name := range []string{"completion.bash", "__complete"} {
-		dispatch.Add(catalog, dispatch.Spec{Name: name, Summary: "Ours.", Kind: dispatch.Read},
+		dispatch.Add(catalog, dispatch.Spec{Name: name, Summary: "Ours.", Type: dispatch.Read},
 			func(context.Context, struct{}) (string, error) { return name, nil })
 	}
 	assert.Equal(t, runOn(t, catalog, nil, "completion", "bash").out, "completion.bash\n")
@@ -167,7 +167,7 @@ func TestFlagsInHelp(t *testing.T) {
 func flagsInHelp(t *testing.T, schema string) string {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
-		dispatch.Spec{Name: "go", Summary: "Go.", Kind: dispatch.Read, Input: []byte(schema)},
+		dispatch.Spec{Name: "go", Summary: "Go.", Type: dispatch.Read, Input: []byte(schema)},
 		anything)
 	_, rest, _ := strings.Cut(runOn(t, catalog, nil, "go", "--help").out, "Flags:\n")
 	own, _, _ := strings.Cut(rest, "  --json, -d JSON")
@@ -201,7 +201,7 @@ func TestCancel(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "job.run", Summary: "Work.", Kind: dispatch.Read},
+	dispatch.Add(catalog, dispatch.Spec{Name: "job.run", Summary: "Work.", Type: dispatch.Read},
 		func(ctx context.Context, _ struct{}) (string, error) {
 			for i := range 10 {
 				dispatch.Progress(ctx, float64(i), 20, "step\x1b[2J "+strings.Repeat("x", 10*i))

@@ -35,7 +35,7 @@ var httpPrograms = []httpProgram{
 	{"stdwire", func() (http.Handler, func()) {
 		catalog := dispatch.NewCatalog()
 		echo := func(_ context.Context, in echoText) (echoText, error) { return in, nil }
-		dispatch.Add(catalog, dispatch.Spec{Name: "echo", Summary: "Echo.", Kind: dispatch.Read},
+		dispatch.Add(catalog, dispatch.Spec{Name: "echo", Summary: "Echo.", Type: dispatch.Read},
 			echo)
 		added := 0
 		return streamable.Options{MaxStreams: maxListeners}.New(
@@ -43,7 +43,7 @@ var httpPrograms = []httpProgram{
 				added++
 				dispatch.Add(catalog,
 					dispatch.Spec{Name: fmt.Sprintf("echo.more%d", added), Summary: "Echo.",
-						Kind: dispatch.Read}, echo)
+						Type: dispatch.Read}, echo)
 			}
 	}},
 	{"go-sdk", func() (http.Handler, func()) {

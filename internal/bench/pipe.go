@@ -30,7 +30,7 @@ var pipePrograms = []struct {
 }{
 	{"stdwire", func(raw bool, stream io.ReadWriteCloser) {
 		catalog := dispatch.NewCatalog()
-		spec := dispatch.Spec{Name: "echo", Summary: "Echo.", Kind: dispatch.Read}
+		spec := dispatch.Spec{Name: "echo", Summary: "Echo.", Type: dispatch.Read}
 		if raw {
 			dispatch.Add(catalog, spec,
 				func(_ context.Context, in json.RawMessage) (json.RawMessage, error) {

@@ -192,7 +192,7 @@ func scaleTools(n int) (*scaled, error) {
 	for i := range n {
 		var err error
 		if op, err = dispatch.New(dispatch.Spec{Name: fmt.Sprint("echo", i), Summary: "Echo.",
-			Kind: dispatch.Read}, echo); err != nil {
+			Type: dispatch.Read}, echo); err != nil {
 			return nil, err
 		}
 		if err := catalog.Register(op); err != nil {
@@ -302,7 +302,7 @@ func scaleListens(n int) (*scaled, error) {
 // scaleSessions calls the HTTP handler without a network.
 func scaleSessions(n int) (*scaled, error) {
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "echo", Summary: "Echo.", Kind: dispatch.Read}, echo)
+	dispatch.Add(catalog, dispatch.Spec{Name: "echo", Summary: "Echo.", Type: dispatch.Read}, echo)
 	h := streamable.Options{MaxSessions: n}.New(server.New(scaleInfo, catalog))
 	id := ""
 	post := func(body string, status int) error {
@@ -340,9 +340,9 @@ func scaleSessions(n int) (*scaled, error) {
 
 func scaleCalls(n int) (*scaled, error) {
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "echo", Summary: "Echo.", Kind: dispatch.Read}, echo)
+	dispatch.Add(catalog, dispatch.Spec{Name: "echo", Summary: "Echo.", Type: dispatch.Read}, echo)
 	var begun sync.WaitGroup
-	dispatch.Add(catalog, dispatch.Spec{Name: "wait", Summary: "Wait.", Kind: dispatch.Read},
+	dispatch.Add(catalog, dispatch.Spec{Name: "wait", Summary: "Wait.", Type: dispatch.Read},
 		func(ctx context.Context, in echoText) (echoText, error) {
 			begun.Done()
 			<-ctx.Done()
@@ -390,7 +390,7 @@ func scaleUpstreams(n int) (*scaled, error) {
 	s := server.New(scaleInfo, nil)
 	g := gateway.Options{Logger: slog.New(slog.DiscardHandler)}.New(s)
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "echo", Summary: "Echo.", Kind: dispatch.Read}, echo)
+	dispatch.Add(catalog, dispatch.Spec{Name: "echo", Summary: "Echo.", Type: dispatch.Read}, echo)
 	upstream := server.New(scaleInfo, catalog)
 	for i := range n {
 		connect := func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {

@@ -71,7 +71,7 @@ func serveRecorded(name, transport, profiles string) (err error) {
 		return err
 	}
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "echo", Summary: "Echo.", Kind: dispatch.Read},
+	dispatch.Add(catalog, dispatch.Spec{Name: "echo", Summary: "Echo.", Type: dispatch.Read},
 		func(_ context.Context, in echoText) (echoText, error) { return in, nil })
 	var o server.Options
 	stop, err := profile(profiles, transport+", "+name)

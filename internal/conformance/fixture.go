@@ -26,7 +26,7 @@ func Fixture() *dispatch.Catalog {
 	c := dispatch.NewCatalog()
 	var ended, grown atomic.Int64
 	type none = struct{}
-	dispatch.Add(c, dispatch.Spec{Name: "add", Summary: "Add two numbers.", Kind: dispatch.Read,
+	dispatch.Add(c, dispatch.Spec{Name: "add", Summary: "Add two numbers.", Type: dispatch.Read,
 		Idempotent: true},
 		func(_ context.Context, in struct {
 			A int64 `json:"a" doc:"One of them."`
@@ -34,7 +34,7 @@ func Fixture() *dispatch.Catalog {
 		}) (Count, error) {
 			return Count{in.A + in.B}, nil
 		})
-	dispatch.Add(c, dispatch.Spec{Name: "steps", Summary: "Do two steps.", Kind: dispatch.Wait},
+	dispatch.Add(c, dispatch.Spec{Name: "steps", Summary: "Do two steps.", Type: dispatch.Wait},
 		func(ctx context.Context, _ none) (Count, error) {
 			for n := range 2 {
 				dispatch.Progress(ctx, float64(n+1), 2, fmt.Sprintf("step %d", n+1))
@@ -43,7 +43,7 @@ func Fixture() *dispatch.Catalog {
 			return Count{2}, nil
 		})
 	dispatch.Add(c, dispatch.Spec{Name: "block", Summary: "Run until cancelled.",
-		Kind: dispatch.Wait},
+		Type: dispatch.Wait},
 		func(ctx context.Context, _ none) (Count, error) {
 			dispatch.Progress(ctx, 1, 0, "blocking")
 			<-ctx.Done()
@@ -51,22 +51,22 @@ func Fixture() *dispatch.Catalog {
 			return Count{}, context.Cause(ctx)
 		})
 	dispatch.Add(c, dispatch.Spec{Name: "ended", Summary: "Say how many calls of block have ended.",
-		Kind: dispatch.Read},
+		Type: dispatch.Read},
 		func(context.Context, none) (Count, error) { return Count{ended.Load()}, nil })
-	dispatch.Add(c, dispatch.Spec{Name: "grow", Summary: "Add an operation.", Kind: dispatch.Write},
+	dispatch.Add(c, dispatch.Spec{Name: "grow", Summary: "Add an operation.", Type: dispatch.Write},
 		func(context.Context, none) (Count, error) {
 			n := grown.Add(1)
 			dispatch.Add(c, dispatch.Spec{Name: fmt.Sprintf("grown.%d", n), Summary: "Was added.",
-				Kind: dispatch.Read},
+				Type: dispatch.Read},
 				func(context.Context, none) (none, error) { return none{}, nil })
 			return Count{n}, nil
 		})
-	dispatch.Add(c, dispatch.Spec{Name: "fail", Summary: "Fail.", Kind: dispatch.Read,
+	dispatch.Add(c, dispatch.Spec{Name: "fail", Summary: "Fail.", Type: dispatch.Read,
 		Errors: []dispatch.Code{dispatch.NotFound}},
 		func(context.Context, none) (none, error) {
 			return none{}, dispatch.Errorf(dispatch.NotFound, "there is nothing here")
 		})
-	dispatch.Add(c, dispatch.Spec{Name: "panic", Summary: "Panic.", Kind: dispatch.Read},
+	dispatch.Add(c, dispatch.Spec{Name: "panic", Summary: "Panic.", Type: dispatch.Read},
 		func(context.Context, none) (none, error) { panic("fixture") })
 	return c
 }

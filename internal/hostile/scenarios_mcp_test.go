@@ -88,7 +88,7 @@ func text(text string) *mcp.CallToolResult {
 
 func serverScenario(run *scenarioRun) {
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "a.b", Summary: "Does.", Kind: dispatch.Read},
+	dispatch.Add(catalog, dispatch.Spec{Name: "a.b", Summary: "Does.", Type: dispatch.Read},
 		func(context.Context, tool) (tool, error) { return tool{}, nil })
 	tasks := store{server.MemoryTasks(10, 1<<20), run.enter}
 	s := server.Options{

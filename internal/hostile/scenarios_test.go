@@ -190,7 +190,7 @@ func dispatchScenario(run *scenarioRun) {
 			return errors.New("it stays")
 		},
 	})
-	dispatch.Add(c, dispatch.Spec{Name: "a.b", Summary: "Does.", Kind: dispatch.Write},
+	dispatch.Add(c, dispatch.Spec{Name: "a.b", Summary: "Does.", Type: dispatch.Write},
 		func(ctx context.Context, _ tool) (tool, error) {
 			dispatch.Progress(ctx, 1, 2, "on")
 			dispatch.Logger(ctx).Info("on")
@@ -239,7 +239,7 @@ func dispatchScenario(run *scenarioRun) {
 
 func apiScenario(run *scenarioRun) {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "a.b", Summary: "Does.", Kind: dispatch.Read},
+	dispatch.Add(c, dispatch.Spec{Name: "a.b", Summary: "Does.", Type: dispatch.Read},
 		func(context.Context, tool) (tool, error) { return tool{}, nil })
 	h := api.Options{
 		Logger: run.logger("dispatch/api.Options.Logger"), MaxCalls: 1,
@@ -264,7 +264,7 @@ func (s stream) Write(b []byte) (int, error) { s.enter(); return len(b), nil }
 
 func cliScenario(run *scenarioRun) {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "a.b", Summary: "Does.", Kind: dispatch.Read},
+	dispatch.Add(c, dispatch.Spec{Name: "a.b", Summary: "Does.", Type: dispatch.Read},
 		func(ctx context.Context, _ tool) (tool, error) {
 			dispatch.Progress(ctx, 1, 2, "half") // its bar is as wide as the terminal
 			return tool{}, nil

@@ -49,7 +49,7 @@ func Example() {
 	}
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
-		dispatch.Spec{Name: "note.write", Summary: "Write a note.", Kind: dispatch.Read},
+		dispatch.Spec{Name: "note.write", Summary: "Write a note.", Type: dispatch.Read},
 		func(ctx context.Context, n Note) (Note, error) {
 			return Note{n.Text + ", says " + auth.IdentityFrom(ctx).Subject}, nil
 		})

@@ -228,7 +228,7 @@ func newFixture(t testing.TB, o auth.Options) *fixture {
 
 	catalog := dispatch.NewCatalog()
 	for _, name := range []string{"read", "write"} {
-		dispatch.Add(catalog, dispatch.Spec{Name: name, Summary: "For tests.", Kind: dispatch.Read},
+		dispatch.Add(catalog, dispatch.Spec{Name: name, Summary: "For tests.", Type: dispatch.Read},
 			func(ctx context.Context, in echoed) (echoed, error) {
 				w.mu.Lock()
 				defer w.mu.Unlock()
@@ -238,7 +238,7 @@ func newFixture(t testing.TB, o auth.Options) *fixture {
 			})
 	}
 	dispatch.Add(catalog,
-		dispatch.Spec{Name: "drop", Summary: "For tests.", Kind: dispatch.Destructive},
+		dispatch.Spec{Name: "drop", Summary: "For tests.", Type: dispatch.Destructive},
 		func(ctx context.Context, in echoed) (echoed, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()

@@ -132,7 +132,7 @@ func TestTokensMustNotBePassedOn(t *testing.T) {
 		var seen strings.Builder
 		catalog := dispatch.NewCatalog()
 		dispatch.Add(catalog,
-			dispatch.Spec{Name: "look", Summary: "For tests.", Kind: dispatch.Read},
+			dispatch.Spec{Name: "look", Summary: "For tests.", Type: dispatch.Read},
 			func(ctx context.Context, in echoed) (echoed, error) {
 				fmt.Fprintf(&seen, "%+v %+v %s", ctx, *auth.IdentityFrom(ctx),
 					dispatch.PrincipalFrom(ctx))

@@ -26,7 +26,7 @@ type Report struct {
 func Example() {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
-		dispatch.Spec{Name: "weather.get", Summary: "Current weather.", Kind: dispatch.Read},
+		dispatch.Spec{Name: "weather.get", Summary: "Current weather.", Type: dispatch.Read},
 		func(_ context.Context, q Query) (Report, error) {
 			return Report{"clear over " + q.City}, nil
 		})

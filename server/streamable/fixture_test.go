@@ -45,7 +45,7 @@ func newFixture(o server.Options) *fixture {
 	}
 	add := func(name string, fn func(ctx context.Context, in echoed) (echoed, error)) {
 		dispatch.Add(w.catalog,
-			dispatch.Spec{Name: name, Summary: "For tests.", Kind: dispatch.Wait}, fn)
+			dispatch.Spec{Name: name, Summary: "For tests.", Type: dispatch.Wait}, fn)
 	}
 	add("echo", func(_ context.Context, in echoed) (echoed, error) { return in, nil })
 	add("panic", func(context.Context, echoed) (echoed, error) { panic("ashes") })

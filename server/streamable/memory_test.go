@@ -30,7 +30,7 @@ func startWithin(t *testing.T, o streamable.Options) *site {
 	t.Helper()
 	s := startWorld(t, o, server.Options{Memory: quota.NewPool(budget)})
 	dispatch.Add(s.catalog,
-		dispatch.Spec{Name: "large", Summary: "For tests.", Kind: dispatch.Wait},
+		dispatch.Spec{Name: "large", Summary: "For tests.", Type: dispatch.Wait},
 		func(ctx context.Context, in struct {
 			Bytes int64 `json:"bytes"`
 		}) (echoed, error) {

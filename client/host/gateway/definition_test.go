@@ -214,7 +214,7 @@ func TestNoPrefixBesideOperations(t *testing.T) {
 		var log bytes.Buffer
 		catalog := dispatch.NewCatalog()
 		dispatch.Add(catalog,
-			dispatch.Spec{Name: "verbatim", Summary: "Mine.", Kind: dispatch.Read}, own)
+			dispatch.Spec{Name: "verbatim", Summary: "Mine.", Type: dispatch.Read}, own)
 		w.downstream = server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(
 			server.Info{Name: "gateway", Version: "1"}, catalog)
 		w.add("other", reads("x"))

@@ -55,7 +55,7 @@ func weather(city string) client.Transport {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
 		dispatch.Spec{Name: "weather.get", Summary: "The weather in " + city + ".",
-			Kind: dispatch.Read},
+			Type: dispatch.Read},
 		func(context.Context, struct{}) (string, error) { return "light rain", nil })
 	clientEnd, serverEnd := net.Pipe()
 	s := server.New(server.Info{Name: city, Version: "1"}, catalog)

@@ -59,7 +59,7 @@ func (u *upstreamServer) operation(name string, t *mcp.Tool,
 	input json.RawMessage) (*dispatch.Operation, error) {
 	spec := dispatch.Spec{
 		Name: name, Summary: summary(t.Description), Description: t.Description,
-		Kind: dispatch.Write, Input: input,
+		Type: dispatch.Write, Input: input,
 		Idempotent: t.Annotations.Idempotent(), OpenWorld: t.Annotations.OpenWorld(),
 		Errors: []dispatch.Code{dispatch.UpstreamError, dispatch.NotFound, dispatch.StateError,
 			dispatch.NotImplemented},
@@ -74,11 +74,11 @@ func (u *upstreamServer) operation(name string, t *mcp.Tool,
 	assumed := a.Destructive() && (a == nil || a.DestructiveHint == nil)
 	switch {
 	case a.ReadOnly():
-		spec.Kind = dispatch.Read
+		spec.Type = dispatch.Read
 	case assumed:
 		spec.Errors = append(spec.Errors, dispatch.ConfirmationRequired)
 	case a.Destructive():
-		spec.Kind = dispatch.Destructive
+		spec.Type = dispatch.Destructive
 	}
 	idempotent, own := spec.Idempotent, t.Name
 	return dispatch.New(spec,

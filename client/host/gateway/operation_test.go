@@ -92,15 +92,15 @@ func TestOperationSpec(t *testing.T) {
 			w.offer(mcp.Tool{Name: "bare"}, gives(`{}`))
 			time.Sleep(settle)
 			for name, want := range map[string]dispatch.Spec{
-				"reads":    {Kind: dispatch.Read, Idempotent: true, OpenWorld: true},
-				"destroys": {Kind: dispatch.Destructive, Destructive: true, OpenWorld: true},
-				"adds":     {Kind: dispatch.Write, Idempotent: true, Title: "Add it"},
-				"silent":   {Kind: dispatch.Write, OpenWorld: true},
+				"reads":    {Type: dispatch.Read, Idempotent: true, OpenWorld: true},
+				"destroys": {Type: dispatch.Destructive, Destructive: true, OpenWorld: true},
+				"adds":     {Type: dispatch.Write, Idempotent: true, Title: "Add it"},
+				"silent":   {Type: dispatch.Write, OpenWorld: true},
 			} {
 				op, ok := c.Lookup("up." + name)
 				assert.Assert(t, ok, name)
 				got := op.Spec()
-				assert.Assert(t, got.Kind == want.Kind && got.Destructive == want.Destructive &&
+				assert.Assert(t, got.Type == want.Type && got.Destructive == want.Destructive &&
 					got.Idempotent == want.Idempotent && got.OpenWorld == want.OpenWorld &&
 					got.Title == want.Title, "%+v", got)
 				assert.Equal(t, op.Destructive(), name == "destroys" || name == "silent")
@@ -234,7 +234,7 @@ func TestOperationsFollowTools(t *testing.T) {
 		assert.DeepEqual(t, operationNames(c), []string{"up.a.b"})
 
 		dispatch.Add(c, dispatch.Spec{Name: "other.b", Summary: "Is there already.",
-			Kind: dispatch.Read}, func(context.Context, struct{}) (int, error) {
+			Type: dispatch.Read}, func(context.Context, struct{}) (int, error) {
 			return 1, nil
 		})
 		w.add("b", gives(`{}`))

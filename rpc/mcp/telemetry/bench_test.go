@@ -96,7 +96,7 @@ func BenchmarkHandle(b *testing.B) {
 	type text struct {
 		Text string `json:"text"`
 	}
-	dispatch.Add(catalog, dispatch.Spec{Name: "echo", Summary: "Echo.", Kind: dispatch.Read},
+	dispatch.Add(catalog, dispatch.Spec{Name: "echo", Summary: "Echo.", Type: dispatch.Read},
 		func(_ context.Context, in text) (text, error) { return in, nil })
 	for _, tool := range []string{"forward", "echo"} {
 		params := json.RawMessage(`{"name":"` + tool + `",` +

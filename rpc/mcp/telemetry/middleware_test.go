@@ -26,7 +26,7 @@ func newServer(t *testing.T, o server.Options) *server.Server {
 	t.Helper()
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog, dispatch.Spec{Name: "weather.get", Summary: "The weather.",
-		Kind: dispatch.Read, Errors: []dispatch.Code{dispatch.NotFound}},
+		Type: dispatch.Read, Errors: []dispatch.Code{dispatch.NotFound}},
 		func(context.Context, struct{}) (string, error) {
 			return "", dispatch.Errorf(dispatch.NotFound, "no such city")
 		})

@@ -240,7 +240,7 @@ func TestOperation(t *testing.T) {
 	catalog := dispatch.NewCatalog()
 	var inner context.Context
 	dispatch.Add(catalog, dispatch.Spec{Name: "weather.get", Summary: "The weather.",
-		Kind: dispatch.Read, Errors: []dispatch.Code{dispatch.NotFound}},
+		Type: dispatch.Read, Errors: []dispatch.Code{dispatch.NotFound}},
 		func(ctx context.Context, in struct {
 			Bad   bool `json:"bad,omitempty"`
 			Panic bool `json:"panic,omitempty"`

@@ -17,10 +17,10 @@ type text struct {
 func main() {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
-		dispatch.Spec{Name: "echo", Summary: "Returns its text.", Kind: dispatch.Read},
+		dispatch.Spec{Name: "echo", Summary: "Returns its text.", Type: dispatch.Read},
 		func(_ context.Context, in text) (text, error) { return in, nil })
 	dispatch.Add(catalog,
-		dispatch.Spec{Name: "raw", Summary: "Returns its arguments.", Kind: dispatch.Read},
+		dispatch.Spec{Name: "raw", Summary: "Returns its arguments.", Type: dispatch.Read},
 		func(_ context.Context, in json.RawMessage) (json.RawMessage, error) { return in, nil })
 	if err := server.New(server.Info{Name: "echo", Version: "1"},
 		catalog).ServeStdio(context.Background()); err != nil {

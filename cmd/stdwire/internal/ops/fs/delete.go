@@ -14,7 +14,7 @@ var deleteSpec = dispatch.Spec{
 	Title:       "Delete file",
 	Summary:     "Delete a file, a symbolic link or a directory.",
 	Description: "Delete a file, a symbolic link, an empty directory or, with recursive, a directory and all that is in it. This cannot be undone. The root itself is not deleted.",
-	Kind:        dispatch.Destructive,
+	Type:        dispatch.Destructive,
 	Idempotent:  true,
 	Timeout:     time.Minute,
 	Gate:        dispatch.GateWrite,

@@ -22,7 +22,7 @@ var editSpec = dispatch.Spec{
 	Summary: "Replace a piece of text in a file with another.",
 	Description: "Replace old with new in a file, in one step. If old is missing, or occurs more than once and all is not set, nothing is changed and the error is state_error, " +
 		"which says what is similar, or on which lines old is.",
-	Kind:    dispatch.Write,
+	Type:    dispatch.Write,
 	Timeout: time.Minute,
 	Gate:    dispatch.GateWrite,
 	Examples: []dispatch.Example{

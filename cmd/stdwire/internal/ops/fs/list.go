@@ -15,7 +15,7 @@ var listSpec = dispatch.Spec{
 	Title:       "List directory",
 	Summary:     "List what is in a directory, or in the whole tree below it.",
 	Description: "List what is in a directory: path, type, size and time of the last change. With recursive, what is below it too.",
-	Kind:        dispatch.Read,
+	Type:        dispatch.Read,
 	Idempotent:  true,
 	Timeout:     time.Minute,
 	Examples: []dispatch.Example{

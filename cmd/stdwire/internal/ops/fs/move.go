@@ -18,7 +18,7 @@ var moveSpec = dispatch.Spec{
 	Title:       "Move file",
 	Summary:     "Move or rename a file or directory within a root.",
 	Description: "Move or rename a file or directory within a root. What is at the new path is not replaced, unless it is a file, overwrite is set, and that is confirmed.",
-	Kind:        dispatch.Write,
+	Type:        dispatch.Write,
 	Errors:      []dispatch.Code{dispatch.ConfirmationRequired},
 	Timeout:     time.Minute,
 	Gate:        dispatch.GateWrite,

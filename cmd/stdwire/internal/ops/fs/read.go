@@ -30,7 +30,7 @@ var readSpec = dispatch.Spec{
 	Summary: "Read a file, or a range of its lines or bytes, as text or base64.",
 	Description: "Read a file, as text or, if it is not UTF-8, as base64. Without a range the start of the file is returned, up to max_bytes. " +
 		"If truncated is set, go on with start_line = next_line or offset = next_offset. Only regular files are read.",
-	Kind:       dispatch.Read,
+	Type:       dispatch.Read,
 	Idempotent: true,
 	Timeout:    time.Minute,
 	Examples: []dispatch.Example{

@@ -20,7 +20,7 @@ var searchSpec = dispatch.Spec{
 	Summary: "Find the lines that match a regular expression, in a file or in all files below a directory.",
 	Description: "Find the lines that match a regular expression (RE2) or, with literal, hold a text, in one file or all files below a directory. " +
 		"Binary files, symbolic links and .git directories are left out. Of a line, the first 256 KiB are searched.",
-	Kind:       dispatch.Read,
+	Type:       dispatch.Read,
 	Idempotent: true,
 	Timeout:    2 * time.Minute,
 	Examples: []dispatch.Example{

@@ -24,7 +24,7 @@ func (e endlessFile) Read(p []byte) (int, error) {
 // runAs runs a function as an operation called by a principal.
 func runAs(ctx context.Context, principal string, run func(context.Context)) {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "run", Summary: "Run.", Kind: dispatch.Read},
+	dispatch.Add(c, dispatch.Spec{Name: "run", Summary: "Run.", Type: dispatch.Read},
 		func(ctx context.Context, _ struct{}) (struct{}, error) {
 			run(ctx)
 			return struct{}{}, nil

@@ -15,7 +15,7 @@ var statSpec = dispatch.Spec{
 	Title:       "Look at file",
 	Summary:     "Tell the type, size, mode and time of a file or directory.",
 	Description: "Tell what a path is: type, size, mode, time of the last change and, of a symbolic link, where it leads. It fails with not_found if there is nothing.",
-	Kind:        dispatch.Read,
+	Type:        dispatch.Read,
 	Idempotent:  true,
 	Timeout:     time.Minute,
 	Examples: []dispatch.Example{

@@ -18,7 +18,7 @@ var writeSpec = dispatch.Spec{
 	Description: "Create a file, or replace all of its content, in one step: it is never seen half written, and a failure leaves it as it was. " +
 		"Pass if_sha256 with the sha256 that fs.read returned to be sure that nobody else changed it since; if somebody did, it fails with state_error and the present sha256 in details. " +
 		"Without it, replacing a file has to be confirmed.",
-	Kind:       dispatch.Write,
+	Type:       dispatch.Write,
 	Errors:     []dispatch.Code{dispatch.ConfirmationRequired},
 	Idempotent: true,
 	Timeout:    time.Minute,

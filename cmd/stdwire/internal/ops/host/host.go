@@ -63,9 +63,9 @@ type Server struct {
 func Register(c *dispatch.Catalog, o Options) error {
 	var r registry
 	add(&r, dispatch.Spec{Name: "host.status",
-		Summary: "Report the state of the servers behind this gateway.", Kind: dispatch.Read},
+		Summary: "Report the state of the servers behind this gateway.", Type: dispatch.Read},
 		func(context.Context, struct{}) (Statuses, error) { return o.statuses(), nil })
-	spec := dispatch.Spec{Kind: dispatch.Lifecycle, Gate: Gate,
+	spec := dispatch.Spec{Type: dispatch.Lifecycle, Gate: Gate,
 		Errors: []dispatch.Code{dispatch.NotFound, dispatch.StateError}}
 	spec.Name, spec.Summary = "host.enable",
 		"Enable a server, or the servers of a profile, after host.disable."
@@ -93,20 +93,20 @@ func Register(c *dispatch.Catalog, o Options) error {
 func RegisterLocal(c *dispatch.Catalog, o Options) error {
 	var r registry
 	add(&r, dispatch.Spec{Name: "host.about", Summary: "Describe this gateway.",
-		Kind: dispatch.Read},
+		Type: dispatch.Read},
 		func(context.Context, struct{}) (About, error) { return o.About(), nil })
 	add(&r, dispatch.Spec{Name: "host.logs",
 		Summary: "Return what the processes of a server have written to stderr, and how they started and ended.",
-		Kind:    dispatch.Wait, Timeout: logsTimeout, Errors: []dispatch.Code{dispatch.NotFound}},
+		Type:    dispatch.Wait, Timeout: logsTimeout, Errors: []dispatch.Code{dispatch.NotFound}},
 		o.logs)
 	if o.Messages != nil {
 		add(&r, dispatch.Spec{Name: "host.messages",
 			Summary: "Return the latest messages between this gateway, its clients and its servers. They are kept from the first call on.",
-			Kind:    dispatch.Wait, Timeout: logsTimeout}, o.messages)
+			Type:    dispatch.Wait, Timeout: logsTimeout}, o.messages)
 	}
 	if o.Stop != nil {
 		add(&r, dispatch.Spec{Name: "host.stop", Summary: "Stop the servers and end this process.",
-			Kind: dispatch.Lifecycle, Gate: Gate}, o.stop)
+			Type: dispatch.Lifecycle, Gate: Gate}, o.stop)
 	}
 	if o.Release != nil {
 		o.registerWaiting(&r)

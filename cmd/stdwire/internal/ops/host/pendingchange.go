@@ -43,12 +43,12 @@ type Release struct {
 func (o *Options) registerWaiting(r *registry) {
 	add(r, dispatch.Spec{Name: "host.waiting",
 		Summary: "List changes of the configuration files that are not in effect yet.",
-		Kind:    dispatch.Read},
+		Type:    dispatch.Read},
 		func(context.Context, struct{}) (PendingChanges, error) {
 			return PendingChanges{o.Waiting()}, nil
 		})
 	add(r, dispatch.Spec{Name: "host.release", Summary: "Put a pending change into effect.",
-		Kind: dispatch.Lifecycle, Errors: []dispatch.Code{dispatch.StateError}},
+		Type: dispatch.Lifecycle, Errors: []dispatch.Code{dispatch.StateError}},
 		func(ctx context.Context, in Release) (PendingChanges, error) {
 			err := o.Release(ctx, in)
 			if err == nil {

@@ -18,7 +18,7 @@ var evalSpec = dispatch.Spec{
 		"When the shell ends, when the time runs out, and when the call is cancelled, all that it started is killed, what runs in the background too. Of a long output the first and the last 32 KiB " +
 		"are returned; write to a file what may be longer. A script that fails is no error of this operation: see exit_code. " +
 		"What must not be run by mistake (sudo, rm -rf /, …) is refused as blocked.",
-	Kind:      dispatch.Eval,
+	Type:      dispatch.Eval,
 	OpenWorld: true,
 	Errors:    []dispatch.Code{dispatch.NotFound, dispatch.StateError, dispatch.UpstreamError},
 	Timeout:   waitTimeout,

@@ -259,7 +259,7 @@ func TestProcKinds(t *testing.T) {
 	var got []string
 	for _, op := range s.dispatcher.Catalog().Operations() {
 		spec := op.Spec()
-		got = append(got, fmt.Sprint(op.Name(), " ", spec.Kind, " ", spec.Gate, " ", spec.Errors))
+		got = append(got, fmt.Sprint(op.Name(), " ", spec.Type, " ", spec.Gate, " ", spec.Errors))
 		assert.Assert(t, len(spec.Summary) < 100, spec.Summary)
 	}
 	want := []string{

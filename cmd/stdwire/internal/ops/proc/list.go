@@ -12,7 +12,7 @@ var listSpec = dispatch.Spec{
 	Title:       "List processes",
 	Summary:     "List your sessions and the processes in them.",
 	Description: "List your sessions and the processes in them, in the order in which they were started. One that has ended stays until proc.stop.",
-	Kind:        dispatch.Read,
+	Type:        dispatch.Read,
 	Idempotent:  true,
 }
 

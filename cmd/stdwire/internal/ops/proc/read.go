@@ -17,7 +17,7 @@ var readSpec = dispatch.Spec{
 		"up to the end of the match; the rest is for the next read. A wait that runs out is not an error: it returns the output so far, with matched false. " +
 		"A wait also ends when there is as much as max_bytes, and when the process ends. Only the end of the output is kept: if a process writes " +
 		"faster than it is read, its oldest output is lost, and dropped says how much.",
-	Kind:    dispatch.Wait,
+	Type:    dispatch.Wait,
 	Timeout: waitTimeout,
 	Examples: []dispatch.Example{
 		{Summary: "What there is now", Input: json.RawMessage(`{"session":"make-4f9a2c"}`)},

@@ -24,7 +24,7 @@ var sendSpec = dispatch.Spec{
 	Summary: "Write text, or bytes as base64, to the stdin of a session's process.",
 	Description: "Write text, or bytes as base64, to the stdin of a session's process. Waits while the process does not read and the pipe is full. " +
 		"If the time runs out before all is written, the error is timeout, and details.bytes_written says how much has been.",
-	Kind:    dispatch.Write,
+	Type:    dispatch.Write,
 	Errors:  []dispatch.Code{dispatch.StateError},
 	Timeout: waitTimeout,
 	Examples: []dispatch.Example{

@@ -17,7 +17,7 @@ var signalSpec = dispatch.Spec{
 	Summary: "Send a signal to a session's process and its whole process group.",
 	Description: "Send a signal to a session's process and its whole process group. " +
 		signalHelp + " The session remains: see proc.stop to end it.",
-	Kind:     dispatch.Lifecycle,
+	Type:     dispatch.Lifecycle,
 	Errors:   []dispatch.Code{dispatch.StateError, dispatch.UpstreamError, dispatch.NotImplemented},
 	Timeout:  time.Minute,
 	Examples: []dispatch.Example{signalExample},

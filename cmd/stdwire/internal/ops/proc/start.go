@@ -17,7 +17,7 @@ var startSpec = dispatch.Spec{
 	Description: "Start a program that runs on between calls, as a session: an interpreter to talk to, a server, a build. It is started directly, without a " +
 		"shell, and has pipes for its input and output, no terminal: an interpreter may need an option to be interactive (python3 -i). " +
 		"Talk to it with proc.send and proc.read, and end it with proc.stop. It also ends if no call uses it for long, and when the client is gone.",
-	Kind:      dispatch.Lifecycle,
+	Type:      dispatch.Lifecycle,
 	OpenWorld: true,
 	Errors:    []dispatch.Code{dispatch.NotFound, dispatch.StateError, dispatch.UpstreamError},
 	Timeout:   time.Minute,

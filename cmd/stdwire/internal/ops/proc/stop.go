@@ -18,7 +18,7 @@ var stopSpec = dispatch.Spec{
 	Description: "End a session, and its process if that still runs, with all that it started: " +
 		stopHelp + " Returns how it ended, and the end of its unread output, up to 4 KiB. " +
 		"Stopping a session that does not exist is not an error: stopped is false.",
-	Kind:       dispatch.Lifecycle,
+	Type:       dispatch.Lifecycle,
 	Idempotent: true,
 	Errors:     []dispatch.Code{dispatch.UpstreamError},
 	Timeout:    2 * time.Minute,

@@ -14,7 +14,7 @@ var waitSpec = dispatch.Spec{
 	Summary: "Wait until a session's process has ended.",
 	Description: "Wait until a session's process has ended, and say how. If the time runs out, that is not an error: running is true. " +
 		"Its output can be read with proc.read before and after; the process does not wait for it to be read.",
-	Kind:       dispatch.Wait,
+	Type:       dispatch.Wait,
 	Idempotent: true,
 	Timeout:    waitTimeout,
 	Examples: []dispatch.Example{
