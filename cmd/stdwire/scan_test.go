@@ -30,8 +30,9 @@ func TestScanFormats(t *testing.T) {
 		{ID: "files", Handshake: json.RawMessage(`{"serverInfo":{"name":"files","version":"1"}}`),
 			Lists: map[mcp.Kind][]json.RawMessage{mcp.KindTool: elements(t,
 				`[{"name":"read_file","description":"Reads a file."},{"name":"fetch_url","inputSchema":{"properties":{"url":{"type":"string","description":"You must give one."}}}}]`)}},
-		{ID: "shady", Handshake: json.RawMessage(misleadingHello), Lists: map[mcp.Kind][]json.RawMessage{
-			mcp.KindTool: elements(t, misleadingTools), mcp.KindPrompt: elements(t, misleadingPrompt)},
+		{ID: "shady", Handshake: json.RawMessage(misleadingHello),
+			Lists: map[mcp.Kind][]json.RawMessage{mcp.KindTool: elements(t, misleadingTools),
+				mcp.KindPrompt: elements(t, misleadingPrompt)},
 			Config: scan.Config{
 				Env: map[string]string{"TOKEN": "ghp_0123456789abcdefghijABCDEFGHIJ"}}},
 	}

@@ -67,7 +67,7 @@ var layers = []struct {
 		"dispatch/schema", "dispatch/quota"}},
 
 	{"rpc/socket", []string{"internal/contain", "rpc"}},
-	{"rpc/lsp", []string{"internal/jsonscan", "rpc"}},
+	{"rpc/lsp", []string{"framing", "internal/jsonscan", "rpc"}},
 	{"rpc/mcp", []string{"internal/httptoken", "internal/jsonscan", "internal/jsonexact",
 		"internal/lazyregexp", "rpc"}},
 	{"rpc/mcp/telemetry",
