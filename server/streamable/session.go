@@ -220,8 +220,8 @@ func (s *session) close(cause error) {
 			s.h.sessionSlots.Give(s.owner, 1)
 		}
 		s.h.mu.Unlock()
-		s.cancel(cause)
 		s.mu.Lock()
+		s.cancel(cause) // with mu held: what a request that ends of it answers is not sent
 		s.closed = true
 		if s.idleTimer != nil {
 			s.idleTimer.Stop()
