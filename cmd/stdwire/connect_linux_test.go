@@ -49,12 +49,19 @@ func TestConnectionIsKilled(t *testing.T) {
 			notes := newNotes(t)
 			// a grandchild of it ignores SIGTERM and the end of its stdin
 			connected(t, words("@parent", fixture("parent", notes.path)...)...)
-			pid := listedConnections(t)[0].Pid
+			keeper := listedConnections(t)[0].Pid
+			pid := keeper
 			for range generation {
 				pid = parentOf(t, pid)
 			}
 			assert.NilError(t, syscall.Kill(pid, syscall.SIGKILL))
 			_ = notes.all(t) // until the grandchild has ended
+			waitFor(t, func() string {
+				if alive(keeper) {
+					return "the process with the socket has not ended"
+				}
+				return ""
+			})
 
 			got := run(t, "call", "@parent", "big")
 			assert.Equal(t, got.code, 4)

@@ -19,11 +19,12 @@ import (
 // out.
 func sources(t *testing.T, f func(path, text string)) {
 	t.Helper()
+	ofTests := []string{"bench", "conformance", "growth", "mcptest"}
 	for _, root := range []string{"cmd", "client", "server", "dispatch", "rpc", "framing",
 		"internal"} {
 		err := filepath.WalkDir(filepath.Join("..", "..", root),
 			func(path string, d fs.DirEntry, err error) error {
-				if d.IsDir() && slices.Contains([]string{"bench", "conformance", "mcptest"}, d.Name()) {
+				if d.IsDir() && slices.Contains(ofTests, d.Name()) {
 					return fs.SkipDir
 				}
 				if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
