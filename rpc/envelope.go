@@ -17,6 +17,17 @@ type fault struct {
 	reason string
 }
 
+// The members that scanEnvelope has met.
+const (
+	seenVersion uint8 = 1 << iota
+	seenID
+	seenMethod
+	seenParams
+	seenResult
+	seenError
+	seenMember // any member, known or not
+)
+
 // scanEnvelope validates one message and finds its parts. The message must be one JSON object. Keys
 // are matched exactly, a known key may occur once, and unknown keys are ignored. With a fault, the
 // envelope holds what could be read, so that the response can have the right id.
@@ -36,7 +47,7 @@ func scanEnvelope(frame []byte) (e envelope, f *fault) {
 		}
 	}
 	for i = jsonscan.Space(frame, i+1); ; {
-		if i < len(frame) && frame[i] == '}' && seen == 0 && version == nil {
+		if i < len(frame) && frame[i] == '}' && seen == 0 {
 			i++ // only after the opening brace: "{}"
 			break
 		}
@@ -52,9 +63,9 @@ func scanEnvelope(frame []byte) (e envelope, f *fault) {
 		var bit uint8
 		switch string(name) {
 		case "jsonrpc":
-			bit, version = 1, value
+			bit, version = seenVersion, value
 		case "id":
-			bit = 2
+			bit = seenID
 			if seen&bit == 0 {
 				var ok bool
 				if e.id, ok = idFromToken(value); !ok {
@@ -62,13 +73,13 @@ func scanEnvelope(frame []byte) (e envelope, f *fault) {
 				}
 			}
 		case "method":
-			bit, e.hasMethod = 4, true
+			bit, e.hasMethod = seenMethod, true
 			var ok bool
 			if e.method, ok = jsonscan.Unquote(value); !ok {
 				invalid("method must be a string")
 			}
 		case "params":
-			bit = 8
+			bit = seenParams
 			switch value[0] {
 			case '{', '[':
 				e.params = value
@@ -77,14 +88,14 @@ func scanEnvelope(frame []byte) (e envelope, f *fault) {
 				invalid("params must be an object or an array")
 			}
 		case "result":
-			bit, e.result, e.hasResult = 16, value, true
+			bit, e.result, e.hasResult = seenResult, value, true
 		case "error":
-			bit, e.err, e.hasError = 32, value, true
+			bit, e.err, e.hasError = seenError, value, true
 		}
 		if seen&bit != 0 {
 			invalid(string(name) + " occurs twice")
 		}
-		seen |= bit | 64 // 64: the object is not empty
+		seen |= bit | seenMember
 		if i = jsonscan.Space(frame, i); i < len(frame) && frame[i] == ',' {
 			i = jsonscan.Space(frame, i+1)
 			continue

@@ -32,13 +32,18 @@ func (a *App) csp() mcp.AppCSP {
 	return *a.Meta.CSP
 }
 
+// cspLists returns the lists of origins in the order of the directives.
+func cspLists(csp *mcp.AppCSP) []*[]string {
+	return []*[]string{&csp.ConnectDomains, &csp.ResourceDomains, &csp.FrameDomains,
+		&csp.BaseURIDomains}
+}
+
 // Origins returns the origins that the app asks for, without duplicates, in the order of the
 // directives. The host should show them to its user.
 func (a *App) Origins() (all []string) {
 	csp, seen := a.csp(), map[string]bool{}
-	for _, list := range [][]string{csp.ConnectDomains, csp.ResourceDomains, csp.FrameDomains,
-		csp.BaseURIDomains} {
-		valid, _ := origins(list)
+	for _, list := range cspLists(&csp) {
+		valid, _ := origins(*list)
 		for _, origin := range valid {
 			if !seen[origin] {
 				seen[origin] = true
@@ -52,9 +57,8 @@ func (a *App) Origins() (all []string) {
 // InvalidOrigins returns the entries of Meta.CSP that are not origins. They are not granted.
 func (a *App) InvalidOrigins() (all []string) {
 	csp := a.csp()
-	for _, list := range [][]string{csp.ConnectDomains, csp.ResourceDomains, csp.FrameDomains,
-		csp.BaseURIDomains} {
-		_, invalid := origins(list)
+	for _, list := range cspLists(&csp) {
+		_, invalid := origins(*list)
 		all = append(all, invalid...)
 	}
 	return all
@@ -102,12 +106,16 @@ var permissions = []permission{
 
 // Permissions returns the names of the features of the browser that the app asks for, as in the
 // attribute allow of a frame.
-func (a *App) Permissions() (names []string) {
+func (a *App) Permissions() []string {
 	if a.Meta.Permissions == nil {
 		return nil
 	}
+	return namesOf(*a.Meta.Permissions)
+}
+
+func namesOf(all mcp.AppPermissions) (names []string) {
 	for _, p := range permissions {
-		if *p.of(a.Meta.Permissions) != nil {
+		if *p.of(&all) != nil {
 			names = append(names, p.name)
 		}
 	}
@@ -117,8 +125,7 @@ func (a *App) Permissions() (names []string) {
 // Allow returns the value of the attribute allow for the page's frame: the features that the app
 // asks for and the host grants. The zero value of granted grants nothing.
 func (a *App) Allow(granted mcp.AppPermissions) string {
-	both := a.granted(granted)
-	return strings.Join((&App{Meta: mcp.AppMeta{Permissions: &both}}).Permissions(), "; ")
+	return strings.Join(namesOf(a.granted(granted)), "; ")
 }
 
 // granted returns the permissions that the app asks for and the host grants.
@@ -137,8 +144,7 @@ func (a *App) granted(by mcp.AppPermissions) (both mcp.AppPermissions) {
 // grantedCSP returns the origins that ContentSecurityPolicy allows.
 func (a *App) grantedCSP() *mcp.AppCSP {
 	csp := a.csp()
-	for _, list := range []*[]string{&csp.ConnectDomains, &csp.ResourceDomains, &csp.FrameDomains,
-		&csp.BaseURIDomains} {
+	for _, list := range cspLists(&csp) {
 		*list, _ = origins(*list)
 	}
 	return &csp

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -35,7 +36,7 @@ func (g IdentityAssertion) check() error {
 		return errors.New("IdentityAssertion.Client without ClientID")
 	}
 	if err := checkURL(g.TokenEndpoint); err != nil {
-		return errors.New("IdentityAssertion.TokenEndpoint: " + err.Error())
+		return fmt.Errorf("IdentityAssertion.TokenEndpoint: %w", err)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package control
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -132,8 +131,9 @@ func details(s ops.Status, now time.Time) (all []string) {
 	}
 	say(s.Session != "", "session %s", printable.Line(s.Session))
 	say(s.Revision != "", "%s (%s)", s.Revision, s.Era)
-	say(s.Tools != nil &&
-		s.State != "disabled", "%s", command.Plural(*cmp.Or(s.Tools, new(int)), "tool"))
+	if s.Tools != nil {
+		say(s.State != "disabled", "%s", command.Plural(*s.Tools, "tool"))
+	}
 	say(s.Unlisted != nil, "not listed: %ss", strings.Join(s.Unlisted, "s, "))
 	say(s.Pid != 0, "process %d", s.Pid)
 	say(s.Memory != 0, "%.0f MiB", float64(s.Memory)/(1<<20))

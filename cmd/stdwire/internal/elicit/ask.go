@@ -17,15 +17,15 @@ import (
 // An Asker answers the elicitation and sampling requests of a server (2026-07-28, Elicitation,
 // Sampling). It asks one question at a time.
 type Asker struct {
-	server  string // its name in messages
-	console *term.Console
-	term.Prompter
-	browse func(url string) error // opens a web page in the browser
+	server   string // its name in messages
+	console  *term.Console
+	prompter term.Prompter
+	browse   func(url string) error // opens a web page in the browser
 }
 
 // NewAsker returns an Asker for the questions of server.
 func NewAsker(server string, console *term.Console, p term.Prompter) *Asker {
-	return &Asker{server: server, console: console, Prompter: p, browse: Browse}
+	return &Asker{server: server, console: console, prompter: p, browse: Browse}
 }
 
 // Answer sets the callbacks of o for elicitation and sampling requests. A question ends with the
@@ -43,7 +43,7 @@ var (
 
 // elicit asks a question. Cancelling is an answer, not an error.
 func (a *Asker) elicit(ctx context.Context, params mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	end, err := a.Begin(ctx)
+	end, err := a.prompter.Begin(ctx)
 	if err != nil {
 		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 	}
@@ -76,7 +76,7 @@ const (
 
 // ask reads one line. The error is one of those above, or that of [term.Prompter.Line].
 func (a *Asker) ask(ctx context.Context, prompt string) (string, error) {
-	text, err := a.Line(ctx, prompt)
+	text, err := a.prompter.Line(ctx, prompt)
 	switch strings.TrimSpace(text) {
 	case declineWord:
 		err = errDeclined

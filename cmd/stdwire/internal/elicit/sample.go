@@ -25,7 +25,7 @@ func refusedSample(why string) error {
 // sample shows the user a request to a model, and returns what they type as the answer.
 func (a *Asker) sample(ctx context.Context, params mcp.CreateMessageParams) (
 	*mcp.CreateMessageResult, error) {
-	end, err := a.Begin(ctx)
+	end, err := a.prompter.Begin(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -66,8 +66,8 @@ func SARIF(findings []Finding, version string) ([]byte, error) {
 	for _, r := range Rules() {
 		d.Rules = append(d.Rules, ruleJSON{
 			r.ID, camel(r.ID), message{r.Title}, message{r.Help}, message{r.Help + " " + r.Advice},
-			level{sarifLevel(r.Severity)},
-			map[string]any{"security-severity": securitySeverity[r.Severity],
+			level{sarifSeverities[r.Severity].level},
+			map[string]any{"security-severity": sarifSeverities[r.Severity].score,
 				"tags": []string{"security", "mcp"}},
 		})
 	}
@@ -93,7 +93,7 @@ func SARIF(findings []Finding, version string) ([]byte, error) {
 		r := result{
 			Rule: f.Rule, Index: slices.IndexFunc(d.Rules, func(r ruleJSON) bool {
 				return r.ID == f.Rule
-			}), Level: sarifLevel(f.Severity), Message: message{text},
+			}), Level: sarifSeverities[f.Severity].level, Message: message{text},
 			Locations: []location{at(f.Place)},
 			Partial:   map[string]string{"stdwireScan/v1": f.Fingerprint()},
 			More:      map[string]string{"severity": f.Severity.String()},
@@ -117,9 +117,7 @@ func SARIF(findings []Finding, version string) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-func sarifLevel(s Severity) string {
-	return [...]string{"note", "note", "warning", "error", "error"}[s]
+// sarifSeverities has the level of each Severity, and the score by which some consumers sort.
+var sarifSeverities = [...]struct{ level, score string }{
+	{"note", "0.0"}, {"note", "3.0"}, {"warning", "5.5"}, {"error", "8.0"}, {"error", "9.5"},
 }
-
-// securitySeverity is the number by which some consumers sort.
-var securitySeverity = [...]string{"0.0", "3.0", "5.5", "8.0", "9.5"}
