@@ -107,6 +107,7 @@ func TestFailingListDisablesNothingElse(t *testing.T) {
 					reopen() // what was read is cached, and the rest is fetched
 					w.gateway.Settle(t.Context())
 				}
+				synctest.Wait()
 				logged.Reset()
 				attempts.Store(0)
 				reopen()
