@@ -268,7 +268,7 @@ func TestTooManyFailures(t *testing.T) {
 
 		p.breaks(errors.New("boom"))
 		assert.NilError(t, m.Restart("s"))
-		// The count of failures begins anew. If the use comes after the first, it waits for another.
+		// The count of failures begins anew. A use that comes after the first waits for another.
 		err = use(t, m)
 		assert.Assert(t, strings.Contains(err.Error(), "boom; it restarts in 1s") ||
 			strings.Contains(err.Error(), "boom; it restarts in 2s"), "%v", err)
