@@ -268,7 +268,7 @@ func TestTooManyFailures(t *testing.T) {
 
 		p.breaks(errors.New("boom"))
 		assert.NilError(t, m.Restart("s"))
-		// The count of failures begins anew. A use that comes after the first waits for another.
+		// Failures are counted anew. A use that comes after the first one waits for the second.
 		err = use(t, m)
 		assert.Assert(t, strings.Contains(err.Error(), "boom; it restarts in 1s") ||
 			strings.Contains(err.Error(), "boom; it restarts in 2s"), "%v", err)

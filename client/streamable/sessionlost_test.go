@@ -182,6 +182,26 @@ func TestSessionAfterRefusalWithoutReason(t *testing.T) {
 			assert.Equal(t, s.count("POST tools/call session-id=s1"), 1+3)
 		})
 	})
+	t.Run("then silent", func(t *testing.T) {
+		f := &sessionServer{result: initialized, call: answerCall}
+		inBubble(t, withLostSession(f, func(w http.ResponseWriter, r *recordedRequest) {
+			if r.message.Method != mcp.MethodPing {
+				silent(w, r)
+				return
+			}
+			<-r.Context().Done()
+		}), func(t *testing.T, s *testServer) {
+			c := s.connect(t, client.Options{Era: mcp.Legacy, CallTimeout: time.Minute})
+			check(t, c)
+			f.forgotten.Store(true)
+			began := time.Now()
+			_, err := call(t, c)
+			_, ok := errors.AsType[*client.TimeoutError](err)
+			assert.Assert(t, ok, "%v", err)
+			assert.Equal(t, time.Since(began), time.Minute)
+			assert.Equal(t, s.count("POST initialize"), 1)
+		})
+	})
 	t.Run("with a challenge", func(t *testing.T) {
 		f := &sessionServer{result: initialized, call: answerCall}
 		inBubble(t, withLostSession(f, func(w http.ResponseWriter, r *recordedRequest) {

@@ -119,8 +119,8 @@ func isOpencode2(t *jsonedit.Text) bool {
 	return servers.IsObject() && !isServer
 }
 
-// servers returns the object of servers or, if there is none, the object that lacks it, with the
-// keys that are missing.
+// servers returns the object of servers. If the file has none, it returns the innermost object on
+// the way there that exists, and the keys that are missing below it.
 func (a Application) servers(t *jsonedit.Text) (object jsonedit.Value, missing []string,
 	err error) {
 	keys := a.serverKeys(t)

@@ -79,8 +79,8 @@ func TestRecording(t *testing.T) {
 `)
 }
 
-// A response with the id of its request in another notation is for that request, unless a request
-// with exactly its id is open. A request is never taken for another.
+// A response with the id of its request in another notation is for that request, unless another
+// request without a response has exactly the id. Requests are never paired in this way.
 func TestOtherIDs(t *testing.T) {
 	got := record(t, Options{},
 		`> {"id":77,"method":"a"}`+"\n", `> {"id":"77","method":"b"}`+"\n",
