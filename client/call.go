@@ -257,7 +257,7 @@ func (c *Client) await(ctx context.Context, r *call, pending *rpc.Call) error {
 	settled := false
 	defer func() {
 		if !settled {
-			pending.Cancel(context.Canceled) // onProgress panicked
+			c.cancelled.cancel(r.method, pending, context.Canceled) // onProgress panicked
 		}
 	}()
 	for {
@@ -267,7 +267,7 @@ func (c *Client) await(ctx context.Context, r *call, pending *rpc.Call) error {
 			r.deliver() // progress that arrived before the response
 			return nil
 		}
-		if c.giveUp(r, pending, cause) {
+		if c.cancelled.cancel(r.method, pending, cause) {
 			settled = true
 			return reason
 		}

@@ -380,7 +380,7 @@ func TestTimeout(t *testing.T) {
 				assert.Equal(t, m.Method, "notifications/cancelled")
 				assert.Equal(t, string(m.Params), `{"requestId":2,"reason":"`+test.reason+`"}`)
 				synctest.Wait()
-				assert.Equal(t, c.Stats().Unmatched, 1)
+				assert.Equal(t, c.Stats().Late, 1)
 				shut(t, c)
 			})
 		})

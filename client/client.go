@@ -37,7 +37,7 @@ type Client struct {
 	calls           progressTable
 	taskSupports    taskSupports
 	urlElicitations urlElicitations
-	late            cancelledCalls
+	cancelled       cancelledRequests
 	lists           []*watchedList // lists with a callback for changes
 	logs            *logQueue
 	extensions      extensionQueue

@@ -245,7 +245,7 @@ func (h *handshaker) send(ctx context.Context, s *handshakeRequest, method strin
 func (h *handshaker) cancelPending() {
 	for _, s := range []handshakeRequest{h.probe, h.initialize} {
 		if s.Call != nil {
-			s.Cancel(nil)
+			h.c.cancelled.cancel(s.method, s.Call, nil)
 		}
 	}
 }

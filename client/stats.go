@@ -19,7 +19,8 @@ const (
 type Stats struct {
 	Junk      int      // lines that are not MCP messages: usually logs that belong on stderr
 	Samples   []string // the first ten of them, cut to 200 characters, safe to print
-	Unmatched int      // responses without a request: late ones and duplicates
+	Late      int      // responses to requests that were cancelled, for example after a timeout
+	Unmatched int      // responses without a request, and second ones
 	// responses with the id of their request in another notation, such as "1" for 1
 	OtherIDs    int
 	Repaired    int // messages with invalid Unicode, which U+FFFD has replaced
@@ -63,8 +64,14 @@ func (c *Client) stray(frame []byte, reason string) {
 		}
 	}
 	if valid && jsonscan.Member(frame, "jsonrpc") != nil {
-		c.stats.count(func(n *Stats) { n.Unmatched++ })
-		c.cancelLateTask(frame)
+		late := c.lateResponse(frame)
+		c.stats.count(func(n *Stats) {
+			if late {
+				n.Late++
+			} else {
+				n.Unmatched++
+			}
+		})
 		return
 	}
 	c.stats.count(func(n *Stats) {

@@ -132,7 +132,7 @@ func TestLateResponses(t *testing.T) {
 		_, err := call(t, c, client.Timeout(time.Second))
 		assert.Assert(t, errors.Is(err, context.DeadlineExceeded), "%v", err)
 		synctest.Wait()
-		assert.Equal(t, c.Stats().Unmatched, 1)
+		assert.Equal(t, c.Stats().Late, 1)
 		check(t, c)
 	})
 }

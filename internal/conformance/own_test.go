@@ -167,7 +167,7 @@ func (o *own) says(want, tool, arguments string, options ...client.CallOption) {
 func (o *own) quiet() {
 	o.t.Helper()
 	noise := o.Stats()
-	noise.Unmatched = 0
+	noise.Late = 0
 	assert.DeepEqual(o.t, noise, client.Stats{})
 }
 

@@ -51,21 +51,22 @@ func TestLateTask(t *testing.T) {
 				assert.ErrorIs(t, err, context.DeadlineExceeded)
 				synctest.Wait()
 				assert.Equal(t, len(w.params("tasks/cancel")), test.cancel, w.said())
-				assert.Equal(t, c.Stats().Unmatched, 3)
+				assert.Equal(t, c.Stats().Late, 1)
+				assert.Equal(t, c.Stats().Unmatched, 2)
 			})
 		})
 	}
 }
 
-func TestLateCalls(t *testing.T) {
-	var l cancelledCalls
-	for i := range int64(3 * maxLate) {
-		l.add(rpc.IntID(i))
+func TestLateRequests(t *testing.T) {
+	var l cancelledRequests
+	for i := range int64(3 * maxCancelled) {
+		l.add(rpc.IntID(i), mcp.MethodCallTool)
 	}
-	assert.Equal(t, len(l.ids), maxLate)
-	assert.Assert(t, !l.take(rpc.IntID(2*maxLate-1)))
-	for i := range int64(maxLate) {
-		assert.Assert(t, l.take(rpc.IntID(2*maxLate+i)), fmt.Sprint(i))
+	assert.Equal(t, len(l.last), maxCancelled)
+	assert.Equal(t, l.take(rpc.IntID(2*maxCancelled-1)), "")
+	for i := range int64(maxCancelled) {
+		assert.Equal(t, l.take(rpc.IntID(2*maxCancelled+i)), mcp.MethodCallTool, fmt.Sprint(i))
 	}
-	assert.Assert(t, !l.take(rpc.IntID(3*maxLate-1)))
+	assert.Equal(t, l.take(rpc.IntID(3*maxCancelled-1)), "")
 }
