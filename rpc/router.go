@@ -2,10 +2,15 @@ package rpc
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonexact"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
 // A Router calls the handler that is registered for the method of a message. Register handlers with
@@ -26,13 +31,21 @@ type route struct {
 // message that names the field, and fn is not called. [json.RawMessage] as P receives them
 // undecoded.
 //
+// With positions, params may also be an array: its elements are those members of P, in that order,
+// and the last ones may be missing. So [1,2] is {"x":1,"y":2} after
+//
+//	rpc.Handle(&router, "move", func(ctx context.Context, p Point) (bool, error) { ... }, "x", "y")
+//
 // The result and the error of fn are those of a [Handler]. If the other side sends the method as a
 // notification, fn is called and its result dropped.
 //
-// Handle panics if method is empty or already registered, or fn is nil.
-func Handle[P, R any](r *Router, method string, fn func(context.Context, P) (R, error)) {
+// Handle panics if method is empty or already registered, fn is nil, or a position occurs twice or
+// is no member of P.
+func Handle[P, R any](r *Router, method string, fn func(context.Context, P) (R, error),
+	positions ...string) {
+	checkPositions[P](method, positions)
 	r.add(method, fn == nil, route{handler: func(ctx context.Context, req *Request) (any, error) {
-		params, err := decodeParams[P](req)
+		params, err := decodeParams[P](req, positions)
 		if err != nil {
 			return nil, err
 		}
@@ -43,10 +56,12 @@ func Handle[P, R any](r *Router, method string, fn func(context.Context, P) (R, 
 // HandleNotification registers fn for the notifications of a method. It decodes params and panics
 // as [Handle] does. Only [Hooks].Call receives the error of fn, or that of params that do not
 // fit. A request for the method is refused with [ErrMethodNotFound].
-func HandleNotification[P any](r *Router, method string, fn func(context.Context, P) error) {
+func HandleNotification[P any](r *Router, method string, fn func(context.Context, P) error,
+	positions ...string) {
+	checkPositions[P](method, positions)
 	r.add(method, fn == nil, route{notification: true,
 		handler: func(ctx context.Context, req *Request) (any, error) {
-			params, err := decodeParams[P](req)
+			params, err := decodeParams[P](req, positions)
 			if err != nil {
 				return nil, err
 			}
@@ -87,11 +102,17 @@ func methodNotFound(method string) error {
 	return Errorf(CodeMethodNotFound, "there is no method %.100q", method)
 }
 
-func decodeParams[P any](req *Request) (params P, err error) {
-	if req.Params == nil {
+func decodeParams[P any](req *Request, positions []string) (params P, err error) {
+	text := req.Params
+	if text == nil {
 		return params, nil
 	}
-	if err = jsonexact.Unmarshal(req.Params, &params); err == nil {
+	if len(positions) > 0 && text[0] == '[' {
+		if text, err = nameElements(text, positions); err != nil {
+			return params, err
+		}
+	}
+	if err = jsonexact.Unmarshal(text, &params); err == nil {
 		return params, nil
 	}
 	path, cause := "params", err
@@ -102,6 +123,43 @@ func decodeParams[P any](req *Request) (params P, err error) {
 		path, cause = path+e.Path, e.Err
 	}
 	return params, Errorf(CodeInvalidParams, "%s: %v", path, cause)
+}
+
+// nameElements returns an object with the elements of an array under the names of their positions.
+func nameElements(array json.RawMessage, positions []string) (json.RawMessage, error) {
+	object, n := make([]byte, 0, len(array)+32*len(positions)), 0
+	for element := range jsonscan.Elements(array) {
+		if n == len(positions) {
+			return nil, Errorf(CodeInvalidParams, "params: too many elements; want at most %d: %s", n,
+				strings.Join(positions, ", "))
+		}
+		object = jsonscan.AppendString(append(object, ','), positions[n])
+		object = append(append(object, ':'), element...)
+		n++
+	}
+	if n == 0 {
+		return json.RawMessage("{}"), nil
+	}
+	object[0] = '{'
+	return append(object, '}'), nil
+}
+
+// checkPositions panics if a position occurs twice, or if P has no member of that name: then P
+// accepts the number 1 as that member and remains zero.
+func checkPositions[P any](method string, positions []string) {
+	for i, name := range positions {
+		var p P
+		object, err := nameElements(json.RawMessage("[1]"), positions[i:])
+		if err == nil {
+			err = jsonexact.Unmarshal(object, &p)
+		}
+		switch {
+		case slices.Contains(positions[:i], name):
+			panic(fmt.Sprintf("rpc: %s has the position %q twice", method, name))
+		case err == nil && reflect.ValueOf(&p).Elem().IsZero():
+			panic(fmt.Sprintf("rpc: %s has the position %q, which is no member of %T", method, name, p))
+		}
+	}
 }
 
 type peerKey struct{}

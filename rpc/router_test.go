@@ -142,6 +142,80 @@ func TestRegistrationPanics(t *testing.T) {
 	panics("rpc: the handler of nil is nil", func(r *rpc.Router) {
 		rpc.HandleNotification[struct{}](r, "nil", nil)
 	})
+	move := func(context.Context, point) (any, error) { return nil, nil }
+	panics(`rpc: move has the position "z", which is no member of rpc_test.point`,
+		func(r *rpc.Router) { rpc.Handle(r, "move", move, "x", "z") })
+	panics(`rpc: move has the position "x" twice`,
+		func(r *rpc.Router) { rpc.Handle(r, "move", move, "x", "x") })
+	panics(`rpc: move has the position "x" twice`, func(r *rpc.Router) {
+		rpc.HandleNotification(r, "move", func(context.Context, point) error { return nil }, "x", "x")
+	})
+}
+
+// Positions name the elements of an array; an object is decoded as without them.
+func TestPositions(t *testing.T) {
+	type member struct {
+		Name string         `json:"name"`
+		At   *point         `json:"at,omitempty"`
+		Tags []string       `json:"tags"`
+		More map[string]int `json:"more"`
+		Any  any            `json:"any"`
+		Bool bool           `json:"bool"`
+	}
+	var r rpc.Router
+	rpc.Handle(&r, "member", func(_ context.Context, p member) (member, error) { return p, nil },
+		"name", "at", "tags", "more", "any", "bool")
+	rpc.Handle(&r, "move", func(_ context.Context, p point) (point, error) { return p, nil },
+		"y", "x")
+	rpc.Handle(&r, "map", func(_ context.Context, p map[string]any) (any, error) { return p, nil },
+		"a\"b", "c")
+	moved := point{}
+	rpc.HandleNotification(&r, "moved", func(_ context.Context, p point) error {
+		moved = p
+		return nil
+	}, "x", "y")
+	client := routed(t, &r)
+	for _, c := range []struct{ method, params, want string }{
+		{"move", `[1,2]`, `{"x":2,"y":1}`},
+		{"move", `{"x":1,"y":2}`, `{"x":1,"y":2}`},
+		{"move", ` [ 1 , 2 ] `, `{"x":2,"y":1}`},
+		{"move", `[1]`, `{"x":0,"y":1}`},
+		{"move", `[]`, `{"x":0,"y":0}`},
+		{"move", `[1,2,3]`, "params: too many elements; want at most 2: y, x (code -32602)"},
+		{"move", `[1,"2"]`, "params.x: want a number, not a string (code -32602)"},
+		{"map", `[[],{"c":[1,"]"]}]`, `{"a\"b":[],"c":{"c":[1,"]"]}}`},
+		{"member", `["n",{"x":1},["t"],{"a":1},null,true]`,
+			`{"name":"n","at":{"x":1,"y":0},"tags":["t"],"more":{"a":1},"any":null,"bool":true}`},
+	} {
+		var result json.RawMessage
+		got := ""
+		if err := client.Call(t.Context(), c.method, json.RawMessage(c.params), &result); err != nil {
+			got = err.Error()
+		} else {
+			got = string(result)
+		}
+		assert.Equal(t, got, c.want, "%s %s", c.method, c.params)
+	}
+	assert.NilError(t, client.Notify(t.Context(), "moved", []int{3, 4}))
+	assert.NilError(t, client.Call(t.Context(), "move", []int{}, nil))
+	assert.Equal(t, moved, point{3, 4})
+}
+
+// Middleware gets what the method's function returned.
+func TestMiddlewareGetsTheResult(t *testing.T) {
+	var r rpc.Router
+	rpc.Handle(&r, "move", func(_ context.Context, p point) (*point, error) { return &p, nil })
+	flip := func(next rpc.Handler) rpc.Handler {
+		return func(ctx context.Context, req *rpc.Request) (any, error) {
+			result, err := next(ctx, req)
+			moved := result.(*point)
+			return point{moved.Y, moved.X}, err
+		}
+	}
+	client, _ := pair(t, rpc.Options{}, rpc.Options{Handler: rpc.Chain(r.Serve, flip)})
+	var got point
+	assert.NilError(t, client.Call(t.Context(), "move", point{1, 2}, &got))
+	assert.Equal(t, got, point{2, 1})
 }
 
 func TestHandlerCallsItsPeer(t *testing.T) {
