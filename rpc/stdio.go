@@ -1,9 +1,6 @@
 package rpc
 
-import (
-	"errors"
-	"io"
-)
+import "io"
 
 // Stdio returns standard input and output as one stream whose Close ends a blocked Read. [os.Stdin]
 // itself does not do that if it is a pipe or a terminal.
@@ -17,14 +14,5 @@ import (
 // stays behind when the stream is closed.
 func Stdio() io.ReadWriteCloser {
 	in, out := takeStdio()
-	return &stdio{in, out}
+	return Stream(in, out)
 }
-
-type stdio struct {
-	in  io.ReadCloser
-	out io.WriteCloser
-}
-
-func (s *stdio) Read(p []byte) (int, error)  { return s.in.Read(p) }
-func (s *stdio) Write(p []byte) (int, error) { return s.out.Write(p) }
-func (s *stdio) Close() error                { return errors.Join(s.in.Close(), s.out.Close()) }
