@@ -37,7 +37,7 @@ var (
 
 // An Error is a JSON-RPC error object (section 5.1). If a [Handler] returns one, wrapped or not,
 // the caller gets it; for any other error the caller gets [ErrInternal], without the text of the
-// error. [Peer.Call] returns an Error if the response is one.
+// error, unless [ShowErrors] shows it. [Peer.Call] returns an Error if the response is one.
 type Error struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`

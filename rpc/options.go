@@ -104,7 +104,7 @@ func (l Limits) withDefaults() Limits {
 // it is encoded as JSON: an [Appender] by its own method, a [json.RawMessage] after validation, any
 // other value as by encoding/json. An error that is or wraps an [*Error] is sent as it is. Any
 // other error, including those of the context, and a panic are sent as [ErrInternal]; only the
-// hooks receive their text.
+// hooks receive their text. [ShowErrors] sends the text of errors.
 //
 // Handlers of requests run concurrently, each on its own goroutine; for notifications see the
 // package comment. A request's context ends when the other side cancels the request
@@ -112,7 +112,9 @@ func (l Limits) withDefaults() Limits {
 // handler returns. A notification's context is that of the connection.
 type Handler func(ctx context.Context, req *Request) (result any, err error)
 
-// Middleware wraps a Handler, to observe or change requests and results.
+// Middleware wraps a Handler, to observe or change requests and results. The type of a result is the
+// one that the wrapped handler returns: for [Handle], the type R of the method's function. Package
+// server documents its own.
 type Middleware func(Handler) Handler
 
 // Chain returns h wrapped in all middleware. The first one is the outermost.
