@@ -10,8 +10,9 @@
 //	rpc.Handle(&router, "add", func(ctx context.Context, terms []int) (int, error) { ... })
 //	server := rpc.NewPeer(stream, rpc.Options{Handler: router.Serve})
 //
-// A stream is standard input and output ([Stdio]), a connection of a listener (package socket), or
-// anything else that reads, writes and closes. [Pipe] connects two peers in memory.
+// A stream is standard input and output ([Stdio]), a connection of a listener (package socket), a
+// reader and a writer ([Stream]), or anything else that reads, writes and closes. [Pipe] connects
+// two peers in memory. Package rpchttp serves and calls methods with an HTTP POST for each message.
 //
 // # The path of a message
 //

@@ -1,0 +1,89 @@
+package rpchttp
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+
+	"github.com/stdwire/stdwire/internal/hostname"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc"
+)
+
+// A refusal is why an HTTP request is refused before its messages are served.
+type refusal struct {
+	status int
+	err    *rpc.Error
+	header [2]string // name and value of an additional header
+}
+
+func refuse(status int, name, value, format string, args ...any) *refusal {
+	code := rpc.CodeInvalidRequest
+	if status == http.StatusServiceUnavailable {
+		code = rpc.CodeBusy
+	}
+	return &refusal{status, rpc.Errorf(code, format, args...), [2]string{name, value}}
+}
+
+// mediaTypes are those of JSON and those that drafts of JSON-RPC over HTTP name. No browser sends
+// one of them to another origin without asking first.
+var mediaTypes = [...]string{"application/json", "application/json-rpc", "application/jsonrequest"}
+
+// check refuses a request because of its head.
+func (h *Handler) check(r *http.Request) *refusal {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	encoding := r.Header.Get("Content-Encoding")
+	switch {
+	case r.Method != http.MethodPost:
+		return refuse(http.StatusMethodNotAllowed, "Allow", http.MethodPost,
+			"the method %.20q is not for JSON-RPC; want POST", r.Method)
+	case !h.allowsHost(r):
+		return refuse(http.StatusForbidden, "Vary", "Host",
+			"the host %.100q is not allowed here; if it should be, add it to the allowed hosts",
+			r.Host)
+	case h.origins.Check(r) != nil:
+		return refuse(http.StatusForbidden, "Vary", "Origin",
+			"a page of another origin may not call this")
+	case !slices.Contains(mediaTypes[:], kind) || encoding != "" && encoding != "identity":
+		return refuse(http.StatusUnsupportedMediaType, "Accept-Post", mediaTypes[0],
+			"the body must be plain JSON, and the Content-Type application/json")
+	case r.ContentLength > h.o.MaxBody:
+		return h.tooLarge()
+	}
+	return nil
+}
+
+func (h *Handler) tooLarge() *refusal {
+	return refuse(http.StatusRequestEntityTooLarge, "Connection", "close",
+		"the body is larger than %d bytes", h.o.MaxBody)
+}
+
+// allowsHost refuses what a web page of another site makes a browser send by DNS rebinding.
+func (h *Handler) allowsHost(r *http.Request) bool {
+	name := hostname.Of(r.Host)
+	if len(h.o.AllowedHosts) > 0 {
+		return slices.Contains(h.o.AllowedHosts, name)
+	}
+	address, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return !ok || !address.IP.IsLoopback() || hostname.IsLoopback(name)
+}
+
+// readBody reads the body. Its memory grows with what arrives, not with what Content-Length claims.
+func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.o.MaxBody))
+	_, large := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case err == nil:
+		return jsonscan.TrimBOM(body), nil
+	case large:
+		return nil, h.tooLarge()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, refuse(http.StatusRequestTimeout, "Connection", "close",
+			"the body took too long to come")
+	}
+	return nil, refuse(http.StatusBadRequest, "Connection", "close", "the body did not come whole")
+}

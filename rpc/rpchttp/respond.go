@@ -1,0 +1,135 @@
+package rpchttp
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/rpc"
+)
+
+const (
+	maxConcurrent = 16  // requests of a batch
+	roomForError  = 200 // about the size of the error that replaces a response that is too large
+)
+
+// respond serves a message or a batch and returns the response, or nil if there is none.
+func (h *Handler) respond(ctx context.Context, body []byte) (response []byte) {
+	h.frame(ctx, rpc.Inbound, body)
+	elements, err := rpc.SplitBatch(body, h.o.MaxBatch)
+	var left atomic.Int64 // bytes left for responses
+	left.Store(h.o.MaxResponse)
+	switch {
+	case err != nil:
+		h.stray(body, err.Error())
+		response = rpc.AppendError(nil, rpc.ID{}, err)
+	case elements != nil:
+		response = h.respondBatch(ctx, elements, &left)
+	default:
+		if m, refused := h.parse(body); m != nil {
+			response = h.call(ctx, m, &left)
+		} else {
+			response = refused
+		}
+	}
+	if response != nil {
+		h.frame(ctx, rpc.Outbound, response)
+	}
+	return response
+}
+
+func (h *Handler) respondBatch(ctx context.Context, elements [][]byte, left *atomic.Int64) []byte {
+	left.Add(int64(-len("[]") - len(elements)*roomForError))
+	responses := make([][]byte, len(elements))
+	slots := make(chan struct{}, maxConcurrent)
+	var running sync.WaitGroup
+	for i, element := range elements {
+		m, refused := h.parse(element)
+		switch {
+		case m == nil:
+			responses[i] = refused
+		case m.ID.IsZero():
+			h.call(ctx, m, left)
+		default:
+			slots <- struct{}{}
+			running.Go(func() {
+				defer func() { <-slots }()
+				responses[i] = h.call(ctx, m, left)
+			})
+		}
+	}
+	running.Wait()
+	var all []byte
+	for _, response := range responses {
+		if response != nil {
+			all = append(append(all, ','), response...)
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	all[0] = '['
+	return append(all, ']')
+}
+
+// parse returns a request or a notification, or the response to what is neither. That is nil for a
+// response, which is a response to nothing.
+func (h *Handler) parse(text []byte) (m *rpc.Message, refused []byte) {
+	parsed, err := rpc.ParseMessage(text)
+	switch {
+	case err != nil:
+		h.stray(text, err.Error())
+		return nil, rpc.AppendError(nil, parsed.ID, err)
+	case parsed.IsResponse():
+		h.stray(text, "a response to no call that waits")
+		return nil, nil
+	}
+	return &parsed, nil
+}
+
+// call calls the handler and returns the response, or nil for a notification.
+func (h *Handler) call(ctx context.Context, m *rpc.Message, left *atomic.Int64) (response []byte) {
+	hook, start := h.o.Hooks.Call, time.Now()
+	if hook != nil {
+		hook(rpc.CallEvent{ID: m.ID, Method: m.Method})
+	}
+	var err error
+	exited := contain.Run(func() { // AppendResponse recovers from panics, but not from Goexit
+		response, err = rpc.AppendResponse(ctx, nil, h.handler, m.Request())
+	})
+	if exited != nil {
+		err = &rpc.PanicError{Method: m.Method, Value: exited.Value, Stack: exited.Stack}
+		if !m.ID.IsZero() {
+			response = rpc.AppendError(nil, m.ID, rpc.ErrInternal)
+		}
+	}
+	if panicked, ok := errors.AsType[*rpc.PanicError](err); ok && h.o.Hooks.Panic != nil {
+		h.o.Hooks.Panic(m.Method, panicked.Value, panicked.Stack)
+	}
+	if size := int64(len(response) + len(",")); response != nil && left.Add(-size) < 0 {
+		left.Add(size)
+		response = rpc.AppendError(nil, m.ID, rpc.Errorf(rpc.CodeInternalError,
+			"the response of %d bytes is too large; responses to one POST may have %d",
+			len(response), h.o.MaxResponse))
+	}
+	if hook != nil {
+		hook(rpc.CallEvent{ID: m.ID, Method: m.Method, End: true, Duration: time.Since(start),
+			Err: err})
+	}
+	return response
+}
+
+func (h *Handler) frame(ctx context.Context, d rpc.Direction, body []byte) {
+	if h.o.Hooks.CallsFrame() {
+		h.o.Hooks.Frame(ctx, d, body)
+	}
+}
+
+func (h *Handler) stray(text []byte, reason string) {
+	if h.o.Hooks.Stray != nil {
+		h.o.Hooks.Stray(text, reason)
+	}
+}
