@@ -112,9 +112,9 @@ func (l Limits) withDefaults() Limits {
 // handler returns. A notification's context is that of the connection.
 type Handler func(ctx context.Context, req *Request) (result any, err error)
 
-// Middleware wraps a Handler, to observe or change requests and results. The type of a result is the
-// one that the wrapped handler returns: for [Handle], the type R of the method's function. Package
-// server documents its own.
+// Middleware wraps a Handler, to observe or change requests and results. The type of a result is
+// the one that the wrapped handler returns: for [Handle], the type R of the method's function.
+// Package server documents its own.
 type Middleware func(Handler) Handler
 
 // Chain returns h wrapped in all middleware. The first one is the outermost.

@@ -189,7 +189,8 @@ func TestPositions(t *testing.T) {
 	} {
 		var result json.RawMessage
 		got := ""
-		if err := client.Call(t.Context(), c.method, json.RawMessage(c.params), &result); err != nil {
+		err := client.Call(t.Context(), c.method, json.RawMessage(c.params), &result)
+		if err != nil {
 			got = err.Error()
 		} else {
 			got = string(result)

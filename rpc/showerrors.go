@@ -5,8 +5,9 @@ import (
 	"errors"
 )
 
-// ShowErrors is [Middleware] that sends the text of every error of a handler to the other side, with
-// [CodeInternalError], for handlers whose errors are written for the caller and hold no secrets:
+// ShowErrors is [Middleware] that sends the text of every error of a handler to the other side,
+// with [CodeInternalError], for handlers whose errors are written for the caller and hold no
+// secrets:
 //
 //	rpc.Options{Handler: rpc.ShowErrors(router.Serve)}
 //

@@ -20,8 +20,8 @@ import (
 
 // packages take callbacks of an application.
 var packages = []string{
-	"rpc", "rpc/socket", "dispatch", "dispatch/api", "dispatch/cli", "server", "server/streamable",
-	"server/auth", "client", "client/streamable", "client/auth", "client/apps", "client/host",
+	"rpc", "rpc/socket", "rpc/rpchttp", "dispatch", "dispatch/api", "dispatch/cli", "server",
+	"server/streamable", "server/auth", "client", "client/streamable", "client/auth", "client/apps", "client/host",
 	"client/host/gateway", "rpc/mcp/telemetry",
 }
 
@@ -170,9 +170,9 @@ func own(f func()) {
 
 // A scenario calls the callbacks of a package, each by its name, and returns.
 var scenarios = map[string]func(run *scenarioRun){
-	"rpc": rpcScenario, "rpc/socket": socketScenario, "dispatch": dispatchScenario, "dispatch/api": apiScenario,
-	"dispatch/cli": cliScenario,
-	"server":       serverScenario, "server/streamable": streamableScenario,
+	"rpc": rpcScenario, "rpc/socket": socketScenario, "rpc/rpchttp": rpchttpScenario,
+	"dispatch": dispatchScenario, "dispatch/api": apiScenario, "dispatch/cli": cliScenario,
+	"server": serverScenario, "server/streamable": streamableScenario,
 	"client": clientScenario, "client/auth": authScenario, "client/apps": appsScenario,
 	"rpc/mcp/telemetry": telemetryScenario,
 	"client/host":       hostScenario, "client/host/gateway": gatewayScenario,
@@ -183,6 +183,9 @@ var apart = map[string]string{
 	"rpc.Chain":                                   "what the middleware returns is the Handler",
 	"rpc.NewPeer":                                 "rpc.Options.Framing reads and writes the stream",
 	"rpc.Pipe":                                    "as NewPeer",
+	"rpc.Stream":                                  "as NewPeer",
+	"rpc.ShowErrors":                              "what it returns is the Handler",
+	"rpc/rpchttp.ClientOptions.HTTP":              "called by Call, on the caller's goroutine",
 	"rpc/socket.ListenAndServe":                   "calls Serve",
 	"rpc.Appender.AppendJSON":                     "rpc.Options.Handler covers results",
 	"dispatch.New":                                "as Add",

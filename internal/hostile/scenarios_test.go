@@ -19,6 +19,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch/cli"
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/rpchttp"
 	"github.com/stdwire/stdwire/rpc/socket"
 )
 
@@ -150,6 +151,31 @@ func serveScenario(run *scenarioRun) {
 	_ = client.Call(run.ctx, "request", nil, nil)
 	_ = client.Close()
 	_ = server.Wait()
+}
+
+func rpchttpScenario(run *scenarioRun) {
+	hook := func() { run.enter("rpc/rpchttp.HandlerOptions.Hooks") }
+	h := rpchttp.NewHandler(func(context.Context, *rpc.Request) (any, error) {
+		run.enter("rpc/rpchttp.NewHandler")
+		return "done", nil
+	}, rpchttp.HandlerOptions{Hooks: rpc.Hooks{
+		Frame: func(context.Context, rpc.Direction, []byte) { hook() },
+		Call:  func(rpc.CallEvent) { hook() },
+		Stray: func([]byte, string) { hook() },
+		Panic: func(string, any, []byte) { hook() },
+	}})
+	server := httptest.NewServer(h)
+	defer server.Close()
+	client := rpchttp.NewClient(server.URL, rpchttp.ClientOptions{})
+	defer client.CloseIdleConnections()
+	own(func() {
+		_ = client.Call(run.ctx, "request", nil, nil)
+		_ = client.Notify(run.ctx, "notification", nil)
+		_ = client.Batch(run.ctx, []*rpc.BatchCall{{Method: "a"}, {Method: "b", Notify: true}})
+	})
+	if err := h.Shutdown(run.ctx); err != nil {
+		run.t.Error(err)
+	}
 }
 
 func socketScenario(run *scenarioRun) {

@@ -67,6 +67,8 @@ var layers = []struct {
 		"dispatch/schema", "dispatch/quota"}},
 
 	{"rpc/socket", []string{"internal/contain", "rpc"}},
+	{"rpc/rpchttp", []string{"internal/contain", "internal/hostname", "internal/httpdeadline",
+		"internal/httpurl", "internal/jsonscan", "internal/keepalive", "rpc"}},
 	{"rpc/lsp", []string{"framing", "internal/jsonscan", "rpc"}},
 	{"rpc/mcp", []string{"internal/httptoken", "internal/jsonscan", "internal/jsonexact",
 		"internal/lazyregexp", "rpc"}},
@@ -334,7 +336,7 @@ var layers = []struct {
 
 // mayLinkHTTP are the packages that may link net/http.
 var mayLinkHTTP = []string{"internal/httpdeadline", "internal/keepalive", "dispatch/api",
-	"server/streamable", "server/auth", "client/streamable", "client/auth", "client/mcptest", "cmd/stdwire"}
+	"rpc/rpchttp", "server/streamable", "server/auth", "client/streamable", "client/auth", "client/mcptest", "cmd/stdwire"}
 
 // unshipped lists the packages that are not shipped. They may import any package of this module.
 var unshipped = []string{"internal/conformance", "internal/examples", "internal/growth", "internal/layers"}
