@@ -22,8 +22,8 @@ type HandlerOptions struct {
 	MaxResponse int64
 	// MaxBatch is how many messages a batch may have. Default 100.
 	MaxBatch int
-	// MaxRequests is how many HTTP requests are served at once, from their first byte to the last
-	// one of the response. Default 128.
+	// MaxRequests is how many HTTP requests are served at once, from the first byte of the body to
+	// the last one of the response. Default 128.
 	MaxRequests int
 	// AllowedHosts are the host names and addresses, without port, that a request's Host header may
 	// have. Case is ignored. If it is empty, a request to a loopback address must name localhost
@@ -34,9 +34,9 @@ type HandlerOptions struct {
 	Hooks rpc.Hooks
 }
 
-// A Handler is an [http.Handler] that serves JSON-RPC. It is safe for concurrent use. It holds up
-// to MaxRequests times MaxBody and MaxResponse bytes, without what the [rpc.Handler] holds: 1 GiB
-// by default.
+// A Handler is an [http.Handler] that serves JSON-RPC. It is safe for concurrent use. Each of
+// MaxRequests holds about MaxBody and twice MaxResponse bytes at most, 1.5 GiB in all by default,
+// besides the results of the [rpc.Handler].
 type Handler struct {
 	handler rpc.Handler
 	o       HandlerOptions

@@ -174,9 +174,13 @@ func TestRefusals(t *testing.T) {
 		assert.Equal(t, resp.StatusCode, 400)
 	})
 	t.Run("a slow body", func(t *testing.T) {
-		s := httptest.NewUnstartedServer(rpchttp.NewHandler(methods().Serve,
-			rpchttp.HandlerOptions{}))
-		s.Config.ReadTimeout = 50 * time.Millisecond
+		h := rpchttp.NewHandler(methods().Serve, rpchttp.HandlerOptions{})
+		s := httptest.NewUnstartedServer(http.HandlerFunc(
+			func(w http.ResponseWriter, r *http.Request) { // as if ReadTimeout were over now
+				_ = http.NewResponseController(w).SetReadDeadline(time.Now())
+				h.ServeHTTP(w, r)
+			}))
+		s.Config.ReadTimeout = time.Hour
 		s.Start()
 		defer s.Close()
 		conn, err := net.Dial("tcp", s.Listener.Addr().String())
@@ -216,7 +220,7 @@ func TestResponseIsBounded(t *testing.T) {
 func TestBatchOrder(t *testing.T) {
 	var mu sync.Mutex
 	var order []string
-	both := make(chan struct{}, 2)
+	both, arrived := make(chan struct{}), 0 // the two requests wait for each other
 	url := serve(t, rpchttp.NewHandler(func(ctx context.Context, req *rpc.Request) (any, error) {
 		if req.IsNotification() {
 			mu.Lock()
@@ -226,14 +230,14 @@ func TestBatchOrder(t *testing.T) {
 		}
 		mu.Lock()
 		seen := len(order)
+		if arrived++; arrived == 2 {
+			close(both)
+		}
 		mu.Unlock()
-		both <- struct{}{}
-		for len(both) < 2 { // the two requests wait for each other
-			select {
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			case <-time.After(time.Millisecond):
-			}
+		select {
+		case <-both:
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
 		return seen, nil
 	}, rpchttp.HandlerOptions{}))
