@@ -1,14 +1,13 @@
 package framing
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"sync/atomic"
 )
 
 // Auto uses the framing of the other side. A byte order mark at the start of the stream is skipped.
-// The first bytes after it that are not white space decide, once:
+// The first bytes after it that are not white space decide, once, which of [Formats] that is:
 //
 //	Content-...    (in any case)  ContentLength
 //	anything else                 Newline
@@ -19,19 +18,25 @@ import (
 //
 // AppendFrame uses the same framing. Until the first bytes arrive, it appends newline frames.
 func Auto(r io.Reader, l Limits) Codec {
-	s := newSource(r, l)
-	return &auto{source: s, newline: newline{s}, contentLength: contentLength{s}}
+	a := &auto{source: newSource(r, l)}
+	a.use(&formats[0])
+	return a
 }
 
 const headerPrefix = "Content-"
 
 type auto struct {
 	*source
-	newline       newline
-	contentLength contentLength
-	decided       bool        // accessed only by the reading goroutine
-	byLength      atomic.Bool // set once, before decided
+	decided bool                  // accessed only by the reading goroutine
+	codec   atomic.Pointer[Codec] // set before decided
 }
+
+func (a *auto) use(f *Format) {
+	codec := f.Framing(a.source, a.limits)
+	a.codec.Store(&codec)
+}
+
+func (a *auto) current() Codec { return *a.codec.Load() }
 
 func (a *auto) ReadFrame(dst []byte) ([]byte, error) {
 	if !a.decided && a.err == nil {
@@ -47,41 +52,32 @@ func (a *auto) AppendFrame(dst []byte, parts ...[]byte) ([]byte, error) {
 }
 
 func (a *auto) FinishFrame(payload []byte) ([]byte, error) {
-	if a.byLength.Load() {
-		return payload, errors.ErrUnsupported
+	if f, ok := a.current().(Finisher); ok {
+		return f.FinishFrame(payload)
 	}
-	return a.newline.FinishFrame(payload)
+	return payload, errors.ErrUnsupported
 }
 
-func (a *auto) current() Codec {
-	if a.byLength.Load() {
-		return &a.contentLength
-	}
-	return &a.newline
-}
-
-// decide waits for as few bytes as needed, so that a short first line is not delayed.
 func (a *auto) decide() error {
 	if err := a.begin(); err != nil {
 		return err
 	}
-	for n := 1; ; {
-		first, err := a.br.Peek(n)
-		switch {
-		case err != nil && (err != io.EOF || n == 1):
+	for {
+		first, err := a.br.Peek(1)
+		if err != nil {
 			return err
-		case err == nil && n == 1 && isSpace(first[0]):
-			if _, err := a.br.Discard(1); err != nil {
-				return err
-			}
-			continue
-		case err == nil && bytes.EqualFold(first, []byte(headerPrefix[:n])):
-			if n++; n <= len(headerPrefix) {
-				continue
-			}
-			a.byLength.Store(true)
 		}
-		a.decided = true
-		return nil
+		if !isSpace(first[0]) {
+			break
+		}
+		if _, err := a.br.Discard(1); err != nil {
+			return err
+		}
 	}
+	f, err := a.detect(formats)
+	if f != nil {
+		a.use(f)
+	}
+	a.decided = err == nil
+	return err
 }

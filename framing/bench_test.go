@@ -14,17 +14,26 @@ import (
 
 var benchSizes = []int{64, 16 << 10, 1 << 20}
 
-var benchFramings = []struct {
+type benchFraming struct {
 	name   string
 	framed framing.Framing
 	header string // precedes the Content-Length of each frame
-}{
-	{"newline", framing.Newline, ""},
-	{"length", framing.ContentLength,
-		"Content-Type: application/vscode-jsonrpc; charset=utf-8\r\n"},
-	{"auto", framing.Auto, ""},
-	{"resync", resync, "Content-Type: application/vscode-jsonrpc; charset=utf-8\r\n"},
 }
+
+// benchFramings are those of the table, and then the others.
+var benchFramings = func() []benchFraming {
+	const header = "Content-Type: application/vscode-jsonrpc; charset=utf-8\r\n"
+	var all []benchFraming
+	for _, f := range framing.Formats() {
+		b := benchFraming{name: f.Name, framed: f.Framing}
+		if f.Name == "content-length" {
+			b.name, b.header = "length", header
+		}
+		all = append(all, b)
+	}
+	return append(all, benchFraming{"auto", framing.Auto, ""},
+		benchFraming{"resync", resync, header})
+}()
 
 func TestNoAllocations(t *testing.T) {
 	for _, bf := range benchFramings {
@@ -91,7 +100,7 @@ func BenchmarkReadBaseline(b *testing.B) {
 }
 
 func BenchmarkAppend(b *testing.B) {
-	for _, bf := range benchFramings[:2] {
+	for _, bf := range benchFramings[:len(framing.Formats())] {
 		for _, size := range benchSizes {
 			b.Run(fmt.Sprintf("%s/%d", bf.name, size), func(b *testing.B) {
 				c := bf.framed(nil, framing.Limits{})

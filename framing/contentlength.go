@@ -30,8 +30,6 @@ func ContentLength(r io.Reader, l Limits) Codec { return &contentLength{newSourc
 const (
 	lengthName = "Content-Length"
 	typeName   = "Content-Type"
-	// growStep is how many bytes are allocated for a payload before any of it has arrived.
-	growStep = 1 << 20
 	// maxBlock bounds the header block that AppendFrame writes.
 	maxBlock = len(lengthName) + len(": \r\n\r\n") + 20
 )
@@ -51,54 +49,6 @@ func (c *contentLength) ReadFrame(dst []byte) ([]byte, error) {
 		return dst[:0], err
 	}
 	return dst, err
-}
-
-// readPayload reads a payload of size bytes into dst. If the stream ends inside it, it returns what
-// there is.
-func (c *contentLength) readPayload(dst []byte, size int64) ([]byte, error) {
-	limit := c.limits.MaxFrame
-	switch {
-	case size == 0:
-		return dst, &FrameError{Err: ErrEmpty}
-	case c.cannotSkip(size):
-		return dst, c.end(tooLargeToSkip(size, limit, "a frame of %d bytes, with a limit of %d"))
-	case size > int64(limit):
-		if err := c.skip(size); err != nil {
-			return dst, c.end(err)
-		}
-		return dst, tooLarge(size, limit)
-	}
-	for want := int(size); len(dst) < want; {
-		step := min(want-len(dst), max(cap(dst)-len(dst), len(dst), growStep))
-		dst = slices.Grow(dst, step)
-		n, err := io.ReadFull(c.br, dst[len(dst):len(dst)+step])
-		dst = dst[:len(dst)+n]
-		if err != nil {
-			return dst, c.end(truncated(err, "after %d of %d bytes of a frame", len(dst), want))
-		}
-	}
-	return dst, nil
-}
-
-// skip discards the body of a frame that is too large.
-func (c *contentLength) skip(size int64) error {
-	for left := size; left > 0; {
-		n := int(min(left, math.MaxInt32))
-		if c.skipped != nil {
-			if _, err := c.br.Peek(1); err != nil {
-				return truncated(err, "after %d of %d bytes of a frame", size-left, size)
-			}
-			part, _ := c.br.Peek(min(n, c.br.Buffered()))
-			c.skipped(part, true)
-			n = len(part)
-		}
-		n, err := c.br.Discard(n)
-		left -= int64(n)
-		if err != nil {
-			return truncated(err, "after %d of %d bytes of a frame", size-left, size)
-		}
-	}
-	return nil
 }
 
 // readHeader reads one header block and returns the length in it.

@@ -1,13 +1,13 @@
 // Package framing splits a byte stream into messages.
 //
 // The bytes of a message are the payload of a frame. A framing defines where a payload ends and the
-// next one begins. Two framings carry JSON-RPC over pipes and sockets:
+// next one begins. [Formats] has those that carry JSON-RPC over pipes and sockets, among them
 //
 //	Newline        {"jsonrpc":"2.0","method":"a"}\n
 //	ContentLength  Content-Length: 30\r\n\r\n{"jsonrpc":"2.0","method":"a"}
 //
 // MCP's stdio transport uses the first (revision 2025-11-25, "Transports", stdio), the Language
-// Server Protocol the second (3.17, "Base Protocol"). [Auto] detects which of them the other side
+// Server Protocol the second (3.17, "Base Protocol"). [Auto] detects which one the other side
 // uses, and uses the same. [Resync] finds the ContentLength frames of a program that prints other
 // text among them.
 //
@@ -38,23 +38,12 @@
 // is read if its length is known.
 package framing
 
-import (
-	"bufio"
-	"io"
-)
+import "io"
 
 // Defaults of [Limits].
 const (
 	DefaultMaxFrame  = 64 << 20 // 64 MiB
 	DefaultMaxHeader = 4 << 10  // 4 KiB
-)
-
-const (
-	// readBuffer is how much a codec reads ahead: the usual capacity of a pipe.
-	readBuffer = 64 << 10
-	// skipFactor times MaxFrame is the size of the smallest frame that ends the stream instead of
-	// being skipped.
-	skipFactor = 16
 )
 
 // Limits bounds what a codec accepts. A field that is not positive has its default value.
@@ -116,9 +105,8 @@ type Finisher interface {
 	FinishFrame(payload []byte) ([]byte, error)
 }
 
-// A Framing returns a Codec that reads from r. [Newline], [ContentLength] and [Auto] are Framings,
-// and [Resync] returns one.
-// The codec reads ahead, so nothing else may read from r. It never closes r, and reads only in
+// A Framing returns a Codec that reads from r. [Auto] and those of [Formats] are Framings, and
+// [Resync] returns one. The codec reads ahead, so nothing else may read from r. It never closes r, and reads only in
 // ReadFrame, so r may be nil if nothing is read.
 type Framing func(r io.Reader, l Limits) Codec
 
@@ -131,69 +119,4 @@ func WriteFrame(w io.Writer, c Codec, parts ...[]byte) error {
 	}
 	_, err = w.Write(frame)
 	return err
-}
-
-// A source is the reading side of a connection, shared by its codecs.
-type source struct {
-	br     *bufio.Reader
-	limits Limits
-	err    error // what ended the stream; accessed only by the reading goroutine
-	begun  bool  // begin was called
-
-	skipped func(part []byte, framed bool) // see Resync; may be nil
-}
-
-// bom is the UTF-8 byte order mark that some programs write at the start of a stream.
-const bom = "\uFEFF"
-
-// begin discards a byte order mark at the start of the stream. It waits for as few bytes as needed,
-// so that a short first line is not delayed.
-func (s *source) begin() error {
-	s.begun = true
-	for n := 1; n <= len(bom); n++ {
-		first, err := s.br.Peek(n)
-		switch {
-		case err != nil && (err != io.EOF || n == 1):
-			return err
-		case err != nil || first[n-1] != bom[n-1]:
-			return nil
-		}
-	}
-	_, err := s.br.Discard(len(bom))
-	return err
-}
-
-func newSource(r io.Reader, l Limits) *source {
-	s := &source{limits: l.withDefaults()}
-	if r != nil { // otherwise nothing is read
-		s.br = bufio.NewReaderSize(r, max(readBuffer, s.limits.MaxHeader))
-	}
-	return s
-}
-
-// end makes this and every later read return err.
-func (s *source) end(err error) error {
-	s.err = err
-	return err
-}
-
-// cannotSkip reports whether a frame of size bytes is too large to be skipped.
-func (s *source) cannotSkip(size int64) bool {
-	// divided, not multiplied, which could overflow
-	return s.skipped == nil && size/skipFactor >= int64(s.limits.MaxFrame)
-}
-
-// checkSize returns the size of a payload, or an error if it must not be appended.
-func (l Limits) checkSize(parts [][]byte) (int, error) {
-	var size int64
-	for _, p := range parts {
-		size += int64(len(p))
-	}
-	switch {
-	case size == 0:
-		return 0, &FrameError{Err: ErrEmpty}
-	case size > int64(l.MaxAppend):
-		return 0, tooLarge(size, l.MaxAppend)
-	}
-	return int(size), nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"runtime"
 	"strings"
@@ -145,8 +146,14 @@ func TestNoLimit(t *testing.T) {
 	}
 }
 
-var framings = map[string]framing.Framing{"newline": framing.Newline,
-	"content length": framing.ContentLength, "resync": resync}
+// framings are those of the table, and resync.
+var framings = func() map[string]framing.Framing {
+	m := map[string]framing.Framing{"resync": resync}
+	for _, f := range framing.Formats() {
+		m[f.Name] = f.Framing
+	}
+	return m
+}()
 
 // resync takes every frame for a message, and no line.
 var resync = framing.Resync(func(_ []byte, framed bool) bool { return framed }, nil)
@@ -250,8 +257,9 @@ func TestReaderError(t *testing.T) {
 
 // EOF is final, even if the reader returns more data after it, as a terminal does.
 func TestErrorIsFinal(t *testing.T) {
-	for name, framed := range map[string]framing.Framing{"newline": framing.Newline,
-		"content length": framing.ContentLength, "auto": framing.Auto, "resync": resync} {
+	all := maps.Clone(framings)
+	all["auto"] = framing.Auto
+	for name, framed := range all {
 		t.Run(name, func(t *testing.T) {
 			r := &afterEnd{r: strings.NewReader("{}\n")}
 			c := framed(r, framing.Limits{})

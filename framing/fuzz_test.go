@@ -146,11 +146,30 @@ func FuzzAuto(f *testing.F) {
 		got := fuzzReads(t, framing.Auto, in, limits, chunk)
 
 		in = bytes.TrimLeft(in, " \t\r\n")
-		framed := framing.Newline
+		c := framing.Auto(bytes.NewReader(in), limits)
+		c.ReadFrame(nil)
+		f := framing.FormatOf(c)
 		if len(in) >= 8 && strings.EqualFold(string(in[:8]), "content-") {
-			framed = framing.ContentLength
+			assert.Equal(t, f.Name, "content-length")
 		}
-		want := readAll(t, framed(bytes.NewReader(in), limits))
+		want := readAll(t, f.Framing(bytes.NewReader(in), limits))
 		assert.Assert(t, slices.Equal(got, want), "%q: got %q, want %q", in, got, want)
+	})
+}
+
+// FuzzFormats checks the rules of fuzzReads for every framing of the table.
+func FuzzFormats(f *testing.F) {
+	for i, format := range framing.Formats() {
+		c := format.Framing(nil, framing.Limits{})
+		frames, _ := c.AppendFrame(nil, []byte("{}"))
+		frames, _ = c.AppendFrame(frames, []byte("123456789"))
+		f.Add(frames, i, 1<<20, 1)
+		f.Add(frames, i, 4, 3)
+		f.Add(frames[:len(frames)-1], i, 1<<20, 5)
+	}
+	f.Fuzz(func(t *testing.T, in []byte, i, limit, chunk int) {
+		formats := framing.Formats()
+		fuzzReads(t, formats[uint(i)%uint(len(formats))].Framing, in,
+			framing.Limits{MaxFrame: 1 + limit&0xfffff, MaxHeader: 128}, chunk)
 	})
 }

@@ -3,6 +3,8 @@ package framing
 import (
 	"bytes"
 	"io"
+	"slices"
+	"sync/atomic"
 
 	"github.com/stdwire/stdwire/internal/httptoken"
 )
@@ -22,7 +24,10 @@ import (
 // Limits.MaxFrame, before the *FrameError about it, and no frame or line is too large to be
 // skipped. It must not retain the part. A line of up to Limits.MaxHeader is passed to isMessage.
 //
-// AppendFrame appends Content-Length frames.
+// A stream that begins with a frame of another of [Formats] has that framing to its end: isMessage
+// is called for each payload, with framed set, and what it returns false for is dropped.
+//
+// AppendFrame appends Content-Length frames, or those of the other framing once it is detected.
 func Resync(isMessage func(text []byte, framed bool) bool,
 	skipped func(part []byte, framed bool)) Framing {
 	return func(r io.Reader, l Limits) Codec {
@@ -31,6 +36,7 @@ func Resync(isMessage func(text []byte, framed bool) bool,
 		lines := *s // which may be headers, and so longer than a frame
 		lines.limits.MaxFrame = max(lines.limits.MaxFrame, lines.limits.MaxHeader)
 		return &resync{contentLength: contentLength{s}, lines: newline{&lines},
+			others: slices.DeleteFunc(Formats(), func(f Format) bool { return f.amongText }),
 			unread: &unreader{r: r}, isMessage: isMessage}
 	}
 }
@@ -38,6 +44,8 @@ func Resync(isMessage func(text []byte, framed bool) bool,
 type resync struct {
 	contentLength
 	lines     newline
+	others    []Format              // the framings to detect, until the stream has begun
+	other     atomic.Pointer[Codec] // of the one that is detected
 	unread    *unreader
 	isMessage func(text []byte, framed bool) bool
 	block     []byte // the header block that is being read
@@ -51,6 +59,19 @@ const (
 )
 
 func (c *resync) ReadFrame(dst []byte) ([]byte, error) {
+	if len(c.others) > 0 && c.err == nil {
+		if err := c.detectOther(); err != nil {
+			return dst[:0], c.end(err)
+		}
+	}
+	if other := c.other.Load(); other != nil {
+		for {
+			var err error
+			if dst, err = (*other).ReadFrame(dst); err != nil || c.isMessage(dst, true) {
+				return dst, err
+			}
+		}
+	}
 	again := false // dst is the next line
 	for c.err == nil {
 		if !again {
@@ -110,6 +131,27 @@ func (c *resync) ReadFrame(dst []byte) ([]byte, error) {
 		}
 	}
 	return dst[:0], c.err
+}
+
+// detectOther detects a framing whose frames cannot be among other text.
+func (c *resync) detectOther() error {
+	if err := c.lines.begin(); err != nil {
+		return err
+	}
+	f, err := c.detect(c.others)
+	if f != nil {
+		codec := f.Framing(c.source, c.limits)
+		c.other.Store(&codec)
+	}
+	c.others = nil
+	return err
+}
+
+func (c *resync) AppendFrame(dst []byte, parts ...[]byte) ([]byte, error) {
+	if other := c.other.Load(); other != nil {
+		return (*other).AppendFrame(dst, parts...)
+	}
+	return c.contentLength.AppendFrame(dst, parts...)
 }
 
 // readBlock adds the rest of a header block to c.block, and returns the length in it, or -1. If

@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/rpc"
 	"gotest.tools/v3/assert"
 )
@@ -285,8 +284,7 @@ func pair(t testing.TB, left, right rpc.Options) (*rpc.Peer, *rpc.Peer) {
 // Many callers on one connection each get their own response, in any order.
 func TestManyCallers(t *testing.T) {
 	noLeak(t)
-	for name, framing := range map[string]framing.Framing{"newline": framing.Newline,
-		"content-length": framing.ContentLength} {
+	for name, framing := range framings {
 		t.Run(name, func(t *testing.T) {
 			client, _ := pair(t, rpc.Options{Framing: framing},
 				rpc.Options{Framing: framing, Handler: parrot})

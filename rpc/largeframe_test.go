@@ -91,8 +91,7 @@ func (u unchecked) AppendJSON(dst []byte) ([]byte, error) { return append(dst, u
 // Messages of all sizes, in both directions and from many callers, keep their bytes: no memory is
 // used for two of them.
 func TestSizesOfMessages(t *testing.T) {
-	for name, framed := range map[string]framing.Framing{"newline": framing.Newline,
-		"Content-Length": framing.ContentLength} {
+	for name, framed := range framings {
 		t.Run(name, func(t *testing.T) {
 			options := rpc.Options{Framing: framed,
 				Handler: func(_ context.Context, req *rpc.Request) (any, error) {

@@ -141,8 +141,14 @@ func parrot(_ context.Context, req *rpc.Request) (any, error) {
 	return req.Method, nil
 }
 
-var framings = map[string]framing.Framing{"newline": framing.Newline,
-	"content-length": framing.ContentLength}
+// framings are those that both sides of a stream may use, by their names.
+var framings = func() map[string]framing.Framing {
+	m := map[string]framing.Framing{}
+	for _, f := range framing.Formats() {
+		m[f.Name] = f.Framing
+	}
+	return m
+}()
 
 // noLeak fails the test if more goroutines run at its end than when it was called. Goroutines that
 // are about to end may take a moment.

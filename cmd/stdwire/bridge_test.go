@@ -67,8 +67,26 @@ func TestBridge(t *testing.T) {
 	assert.Equal(t, got.code, 2)
 	assert.Assert(t,
 		strings.HasPrefix(got.stderr,
-			"stdwire: bridge: --framing: \"lines\" is not one of newline, content-length\n"),
+			"stdwire: bridge: --framing: \"lines\" is not one of newline, content-length"),
 		got.stderr)
+}
+
+// A client and a server may have any two framings.
+func TestBridgeOfEveryFraming(t *testing.T) {
+	t.Parallel()
+	for _, client := range framing.Formats() {
+		c := client.Framing(nil, framing.Limits{})
+		in, err := c.AppendFrame(nil, []byte(`{"a":1}`))
+		assert.NilError(t, err)
+		in, err = c.AppendFrame(in, []byte(`[2]`))
+		assert.NilError(t, err)
+		for _, server := range framing.Formats() {
+			cmd, stdout, stderr := stdwire(t, "bridge", "--framing", server.Name, "--", "cat")
+			cmd.Stdin = strings.NewReader(string(in))
+			assert.NilError(t, cmd.Run(), "%s to %s: %s", client.Name, server.Name, stderr)
+			assert.Equal(t, stdout.String(), string(in), "%s to %s", client.Name, server.Name)
+		}
+	}
 }
 
 // Each message is forwarded at once, and a client with Content-Length framing can use a server with

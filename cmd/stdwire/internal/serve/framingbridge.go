@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
@@ -19,7 +21,7 @@ import (
 // BridgeCommand returns the command stdwire bridge.
 func BridgeCommand() command.Command {
 	return command.Command{
-		Name: "bridge", Usage: "[--framing newline|content-length | --http ADDR] [FLAG]… -- SERVER-COMMAND… | --url URL [--header NAME:VALUE]… [--http ADDR] [FLAG]…",
+		Name: "bridge", Usage: "[--framing " + strings.Join(framingNames(), "|") + " | --http ADDR] [FLAG]… -- SERVER-COMMAND… | --url URL [--header NAME:VALUE]… [--http ADDR] [FLAG]…",
 		Summary: "connect a client to a server with another framing or transport",
 		Help: `Without --http and --url it converts framings. In MCP a message is a line; in the Language
 Server Protocol it has a Content-Length. The client is answered in its own framing; the server
@@ -65,8 +67,8 @@ waits for tasks itself. It does not forward log messages, extensions and experim
 				b.words, x.words = words, words
 			}, Flags: append([]command.Flag{
 				command.ChoiceFlag(&b.framing, "--framing",
-					"how the server frames messages (default: as the client does not)", "newline",
-					"content-length"),
+					"how the server frames messages (default: as the client does not)",
+					framingNames()...),
 			}, x.flags()...)}, run
 		},
 	}
@@ -82,9 +84,18 @@ type framingBridge struct {
 	server framing.Codec // only writes
 	framed bool          // the server has sent a frame; used by serverToClient only
 
-	once     sync.Once
-	known    chan struct{} // closed once the client's framing is known or the client is gone
-	byLength bool          // the client uses Content-Length; valid once known is closed
+	once  sync.Once
+	known chan struct{} // closed once the client's framing is known or the client is gone
+	lines bool          // both use lines; valid once known is closed
+}
+
+// framingNames returns the names of the framings that a client and a server may use.
+func framingNames() []string {
+	var names []string
+	for _, f := range framing.Formats() {
+		names = append(names, f.Name)
+	}
+	return names
 }
 
 func (b *framingBridge) run(ctx context.Context, std *term.Streams) error {
@@ -100,12 +111,13 @@ func (b *framingBridge) run(ctx context.Context, std *term.Streams) error {
 // detectFraming detects the client's framing from its first message.
 func (b *framingBridge) detectFraming() {
 	b.once.Do(func() {
-		sample, _ := b.client.AppendFrame(nil, []byte("{}"))
-		b.byLength = bytes.HasPrefix(sample, []byte("Content-"))
-		if b.server = framing.Newline(nil, framing.Limits{}); b.framing == "content-length" ||
-			b.framing == "" && !b.byLength {
-			b.server = framing.ContentLength(nil, framing.Limits{})
-		}
+		client := framing.FormatOf(b.client).Name
+		formats := framing.Formats()
+		i := slices.IndexFunc(formats, func(f framing.Format) bool {
+			return f.Name == b.framing || b.framing == "" && f.Name != client
+		})
+		b.server = formats[i].Framing(nil, framing.Limits{})
+		b.lines = client == formats[0].Name && i == 0
 		close(b.known)
 	})
 }
@@ -132,8 +144,7 @@ func (b *framingBridge) serverToClient(to io.Writer, from io.Reader) error {
 // not. Once the server has sent a frame, a line is only its log, which may be JSON too.
 func (b *framingBridge) isMessage(text []byte, framed bool) bool {
 	<-b.known
-	if lines := b.framing == "newline" || b.framing == "" && b.byLength; lines && !framed &&
-		!b.byLength {
+	if b.lines && !framed {
 		return true // a client of lines finds its messages itself
 	}
 	i := jsonscan.Space(text, 0)

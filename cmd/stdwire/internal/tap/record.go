@@ -2,6 +2,7 @@ package tap
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -30,6 +32,7 @@ type Record struct {
 	Message
 	Messages []Message `json:"messages,omitempty"`  // of a batch
 	ByLength bool      `json:"by_length,omitempty"` // framed by Content-Length
+	Framing  string    `json:"framing,omitempty"`   // another framing than that and lines
 	Partial  bool      `json:"partial,omitempty"`   // the stream ended within the frame
 
 	// SHA256 is set if the frame is truncated. It is the hash of the whole frame, or, in a redacted
@@ -72,6 +75,27 @@ func (r *Record) Payload() []byte {
 		return r.Bytes
 	}
 	return []byte(r.Text)
+}
+
+// The framings that a recording has no name for.
+const (
+	newline       = "newline"
+	contentLength = "content-length"
+)
+
+// setFraming sets the framing of a frame: a name of framing.Formats, or "" for a line.
+func (r *Record) setFraming(name string) {
+	if r.ByLength = name == contentLength; !r.ByLength && name != newline {
+		r.Framing = name
+	}
+}
+
+// framing returns the name of the framing of a frame.
+func (r *Record) framing() string {
+	if r.ByLength {
+		return contentLength
+	}
+	return cmp.Or(r.Framing, newline)
 }
 
 // setPayload stores a frame in the most readable form.
@@ -133,6 +157,11 @@ func ParseRecord(line []byte) (*Record, error) {
 	case Request, Notification, Response, Batch, Junk:
 		if r.N < 1 || r.From != FromClient && r.From != FromServer {
 			return nil, errors.New("a frame needs a number and the side that it is from")
+		}
+		if r.Framing != "" && !slices.ContainsFunc(framing.Formats(), func(f framing.Format) bool {
+			return f.Name == r.Framing
+		}) {
+			return nil, fmt.Errorf("unknown framing %.20q", r.Framing)
 		}
 	case Start:
 		if r.StartNote == nil || r.Version != Version {

@@ -148,7 +148,8 @@ func (r *Recorder) run() {
 // record returns the record of a frame, and passes it to Show.
 func (r *Recorder) record(f frame) *Record {
 	record := &Record{Seconds: r.seconds(f.at), At: f.at, N: f.n, From: f.from,
-		ByLength: f.byLength, Partial: f.partial, SHA256: f.sha256}
+		Partial: f.partial, SHA256: f.sha256}
+	record.setFraming(f.framing)
 	whole := f.sha256 == ""
 	switch {
 	case f.partial:

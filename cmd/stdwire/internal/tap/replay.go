@@ -57,10 +57,10 @@ const maxMissing = 3
 // end it.
 func (r *Replay) Run(ctx context.Context, recording *Reader, in io.WriteCloser,
 	out io.Reader) error {
-	p := &player{Replay: r, in: in, store: newMessageStore(), framings: map[bool]framing.Codec{
-		false: framing.Newline(nil, framing.Limits{MaxFrame: MaxFrame}),
-		true:  framing.ContentLength(nil, framing.Limits{MaxFrame: MaxFrame}),
-	}}
+	p := &player{Replay: r, in: in, store: newMessageStore(), codecs: map[string]framing.Codec{}}
+	for _, f := range framing.Formats() {
+		p.codecs[f.Name] = f.Framing(nil, framing.Limits{MaxFrame: MaxFrame})
+	}
 	go p.store.readAll(out)
 	defer in.Close()
 	return p.play(ctx, recording)
@@ -69,10 +69,10 @@ func (r *Replay) Run(ctx context.Context, recording *Reader, in io.WriteCloser,
 // A player is a running replay.
 type player struct {
 	*Replay
-	in       io.WriteCloser
-	store    *messageStore
-	framings map[bool]framing.Codec // by Record.ByLength
-	missing  int
+	in      io.WriteCloser
+	store   *messageStore
+	codecs  map[string]framing.Codec // by the name of the framing
+	missing int
 }
 
 func (p *player) play(ctx context.Context, recording *Reader) error {
@@ -119,11 +119,11 @@ func (p *player) sendFrame(ctx context.Context, record *Record) error {
 			payload = withMember(texts[i], "id", id)
 		}
 	}
-	if record.Kind == Junk && !record.ByLength {
+	if record.Kind == Junk && record.framing() == newline {
 		// unchanged: it may be part of a header block
 		return p.write(append(bytes.Clone(payload), '\n'))
 	}
-	frame, err := p.framings[record.ByLength].AppendFrame(nil, payload)
+	frame, err := p.codecs[record.framing()].AppendFrame(nil, payload)
 	if err != nil {
 		return fmt.Errorf("frame %d of the recording cannot be replayed: %w", record.N, err)
 	}

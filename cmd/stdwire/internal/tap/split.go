@@ -15,11 +15,11 @@ import (
 
 // A rawFrame is one frame of a stream.
 type rawFrame struct {
-	payload  []byte // without line end or header, truncated to the limit; valid until emit returns
-	size     int64  // of the whole frame
-	sha256   string // of the whole frame, in hexadecimal, if payload is truncated
-	byLength bool   // it had a header block
-	partial  bool   // the stream ended within it
+	payload []byte // without line end or header, truncated to the limit; valid until emit returns
+	size    int64  // of the whole frame
+	sha256  string // of the whole frame, in hexadecimal, if payload is truncated
+	framing string // name of the framing; "" for a line
+	partial bool   // the stream ended within it
 }
 
 // A frameSplitter splits a stream that is written to it in chunks into frames: those of
@@ -29,15 +29,17 @@ type frameSplitter struct {
 	limit int
 	emit  func(rawFrame)
 
-	next  func() (struct{}, bool) // runs the codec until it has read chunk; nil before the first
-	chunk []byte                  // what the codec has not read yet
-	ended bool
-	last  *rawFrame // of a stream that has ended, not emitted yet
+	next   func() (struct{}, bool) // runs the codec until it has read chunk; nil before the first
+	chunk  []byte                  // what the codec has not read yet
+	codec  framing.Codec           // that of next
+	framed string                  // name of the framing of frames that are not lines, once there is one
+	ended  bool
+	last   *rawFrame // of a stream that has ended, not emitted yet
 
 	// A frame over limit that is being read:
 	head []byte // up to limit
 	sum  hash.Hash
-	long rawFrame // its size and byLength
+	long rawFrame // its size and framing
 }
 
 // write processes the next chunk.
@@ -61,12 +63,12 @@ func (s *frameSplitter) end() {
 
 // run reads the chunks with a codec until the stream ends. It yields when it needs the next one.
 func (s *frameSplitter) run(yield func(struct{}) bool) {
-	codec := framing.Resync(s.isFrame, s.add)(&chunkReader{s, yield},
+	s.codec = framing.Resync(s.isFrame, s.add)(&chunkReader{s, yield},
 		framing.Limits{MaxFrame: s.limit})
 	var buf []byte
 	for {
 		var err error
-		buf, err = codec.ReadFrame(buf)
+		buf, err = s.codec.ReadFrame(buf)
 		if _, skipped := errors.AsType[*framing.FrameError](err); err == nil || skipped {
 			s.flushLong()
 			const keep = 64 << 10 // bytes of buf to keep for the next frame
@@ -91,12 +93,23 @@ func (s *frameSplitter) isFrame(text []byte, framed bool) bool {
 
 // frame emits a frame that is read whole, or keeps it if it may be that in which the stream ended.
 func (s *frameSplitter) frame(text []byte, framed bool) {
-	f := rawFrame{payload: text, size: int64(len(text)), byLength: framed}
+	f := rawFrame{payload: text, size: int64(len(text)), framing: s.framing(framed)}
 	if len(text) > s.limit {
 		sum := sha256.Sum256(text)
 		f.payload, f.sha256 = text[:s.limit], hex.EncodeToString(sum[:])
 	}
 	s.pass(f)
+}
+
+// framing returns the framing of a frame, or "" for a line.
+func (s *frameSplitter) framing(framed bool) string {
+	if !framed {
+		return ""
+	}
+	if s.framed == "" {
+		s.framed = framing.FormatOf(s.codec).Name
+	}
+	return s.framed
 }
 
 // pass emits a frame. After the end of the stream it emits the one before: only then is it known
@@ -120,7 +133,7 @@ func (s *frameSplitter) add(part []byte, framed bool) {
 	}
 	s.sum.Write(part) // never fails
 	s.head = append(s.head, part[:min(len(part), s.limit-len(s.head))]...)
-	s.long.size, s.long.byLength = s.long.size+int64(len(part)), framed
+	s.long.size, s.long.framing = s.long.size+int64(len(part)), s.framing(framed)
 }
 
 // flushLong emits the frame over limit, if one was read.

@@ -2,6 +2,7 @@ package tap
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -31,8 +32,12 @@ func split(stream []byte, limit int, size func() int) (all []rawFrame) {
 
 func (f rawFrame) String() string {
 	text := fmt.Sprintf("%q", f.payload)
-	if f.byLength {
+	switch f.framing {
+	case "":
+	case "content-length":
 		text = "length " + text
+	default:
+		text = f.framing + " " + text
 	}
 	if f.partial {
 		text += " partial"
@@ -103,19 +108,19 @@ func TestSplitIsBounded(t *testing.T) {
 // The splitter finds the frames that the codecs read.
 func TestSplitAgreesWithCodecs(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for name, framed := range map[string]framing.Framing{"newline": framing.Newline,
-		"content-length": framing.ContentLength} {
+	for _, f := range framing.Formats() {
 		var stream []byte
 		for range 200 {
 			payload := bytes.Repeat([]byte("abc def"), 1+r.IntN(300))
-			stream, _ = framed(nil, framing.Limits{}).AppendFrame(stream, payload)
+			stream, _ = f.Framing(nil, framing.Limits{}).AppendFrame(stream, payload)
 		}
 		all := split(stream, 1<<20, func() int { return 1 + r.IntN(3000) })
-		codec := framed(bytes.NewReader(stream), framing.Limits{})
+		codec := f.Framing(bytes.NewReader(stream), framing.Limits{})
 		for _, p := range all {
 			want, err := codec.ReadFrame(nil)
 			assert.NilError(t, err)
-			assert.Equal(t, string(p.payload), string(want), name)
+			assert.Equal(t, string(p.payload), string(want), f.Name)
+			assert.Equal(t, cmp.Or(p.framing, "newline"), f.Name)
 		}
 		_, err := codec.ReadFrame(nil)
 		assert.Equal(t, err, io.EOF)

@@ -268,14 +268,15 @@ func (s *site) message(r *http.Request) (any, error) {
 	out := struct {
 		*message
 		ByLength bool          `json:"by_length,omitempty"`
+		Framing  string        `json:"framing,omitempty"`
 		Partial  bool          `json:"partial,omitempty"`
 		SHA256   string        `json:"sha256,omitempty"`
 		Messages []tap.Message `json:"messages,omitempty"`
 		HTTP     *exchange     `json:"http,omitempty"`
 		Text     string        `json:"text"`
 		Bytes    []byte        `json:"bytes,omitempty"` // in place of Text if it is not UTF-8
-	}{message: m, ByLength: m.record.ByLength, Partial: m.record.Partial, SHA256: m.record.SHA256,
-		Messages: m.record.Messages, HTTP: s.traffic.exchange(m), Text: string(m.record.Payload())}
+	}{message: m, ByLength: m.record.ByLength, Framing: m.record.Framing, Partial: m.record.Partial,
+		SHA256: m.record.SHA256, Messages: m.record.Messages, HTTP: s.traffic.exchange(m), Text: string(m.record.Payload())}
 	if !utf8.ValidString(out.Text) {
 		out.Text, out.Bytes = "", m.record.Payload()
 	}

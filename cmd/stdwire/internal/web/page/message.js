@@ -51,7 +51,7 @@ export function messagePanel(place, select) {
   }
 
   function facts(message, whole) {
-    const framing = server(message.lane)?.url ? 'one message of HTTP' : whole.by_length ? 'Content-Length' : 'a line';
+    const framing = server(message.lane)?.url ? 'one message of HTTP' : whole.by_length ? 'Content-Length' : whole.framing || 'a line';
     return element('dl', { class: 'facts' }, [['number', message.n], ['at', new Date(message.t).toISOString()], ['lane', `${message.lane}, connection ${message.conn}`],
       ['id', message.id], ['size', `${bytes(message.size)} (${message.size} bytes)`], ['framing', framing], ['latency', message.kind === 'response' && duration(message.ms)],
       ['failed', message.failed], ['sha256', whole.sha256], ['incomplete', whole.partial && 'the stream ended within it']]
