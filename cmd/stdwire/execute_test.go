@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/topic"
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/printable"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
@@ -260,22 +262,34 @@ func TestRun(t *testing.T) {
 	assert.Equal(t, strings.Count(got.stderr, "\n"), 1)
 }
 
-func TestManifest(t *testing.T) {
-	operations := func(args ...string) (names []string) {
-		c := termtest.Capture(false)
-		assert.Equal(t, execute(t.Context(), args, c.Streams), 0, c.Stderr.String())
-		var m struct{ Operations []struct{ Name string } }
-		assert.NilError(t, json.Unmarshal(c.Stdout.Bytes(), &m))
-		for _, op := range m.Operations {
-			names = append(names, op.Name)
-		}
-		return names
+// builtinOperations returns the operations that stdwire manifest lists with these flags.
+func builtinOperations(t *testing.T, flags ...string) (names []string) {
+	t.Helper()
+	c := termtest.Capture(false)
+	assert.Equal(t, execute(t.Context(), append([]string{"manifest"}, flags...), c.Streams), 0,
+		c.Stderr.String())
+	var m struct{ Operations []struct{ Name string } }
+	assert.NilError(t, json.Unmarshal(c.Stdout.Bytes(), &m))
+	for _, op := range m.Operations {
+		names = append(names, op.Name)
 	}
-	assert.DeepEqual(t, operations("manifest"),
-		[]string{"fs.list", "fs.read", "fs.search", "fs.stat"})
-	assert.DeepEqual(t, operations("manifest", "--write"),
-		[]string{"fs.delete", "fs.edit", "fs.list", "fs.move", "fs.read", "fs.search", "fs.stat",
-			"fs.write"})
+	return names
+}
+
+func TestManifest(t *testing.T) {
+	var ungated, writing []string
+	for _, op := range everything(t).Catalog.Operations() {
+		switch op.Spec().Gate {
+		case "":
+			ungated, writing = append(ungated, op.Name()), append(writing, op.Name())
+		case dispatch.GateWrite:
+			writing = append(writing, op.Name())
+		}
+	}
+	assert.DeepEqual(t, builtinOperations(t), ungated)
+	assert.DeepEqual(t, builtinOperations(t, "--write"), writing)
+	assert.Assert(t, slices.Contains(writing, "fs.write") && !slices.Contains(ungated, "fs.write"))
+	assert.Assert(t, slices.Contains(ungated, "fs.read"))
 }
 
 func TestVersion(t *testing.T) {

@@ -118,7 +118,7 @@ func TestSDKClientsOnTheBinary(t *testing.T) {
 			got := b.client(c, true, b.tapped("record", binary(t), "serve", "--root", "root"))
 			assert.Equal(t, got.Server.Name, "stdwire")
 			assert.Assert(t, strings.Contains(got.Instructions, "relative to a root"))
-			assert.DeepEqual(t, got.Tools, []string{"fs_list", "fs_read", "fs_search", "fs_stat"})
+			assert.DeepEqual(t, got.Tools, builtinTools(t))
 			assert.Equal(t, got.Read.result(t).Data.Content, "Hello, world.\n")
 			assert.Equal(t, got.After.result(t).Data.Content, "Hello, world.\n")
 			assert.Equal(t, got.Missing.result(t).Error.Code, "not_found")

@@ -1,6 +1,5 @@
-// Package fs implements the file operations of stdwire: fs.read, fs.list, fs.stat and fs.search,
-// which change nothing, and fs.write, fs.edit, fs.move and fs.delete, which need
-// [dispatch.GateWrite].
+// Package fs implements the file operations of stdwire: those that change nothing, such as fs.read,
+// and those that do, such as fs.write, which need [dispatch.GateWrite].
 //
 //	roots, err := fs.OpenRoots([]fs.Root{{Name: "main", Dir: "."}})
 //	…

@@ -1,7 +1,6 @@
-// Package proc implements the process operations of stdwire. proc.start, proc.send, proc.read,
-// proc.wait, proc.signal, proc.list and proc.stop are for a program that runs between calls, and
-// need [dispatch.GateExec]. proc.eval runs a shell script to its end, and needs
-// [dispatch.GateEval].
+// Package proc implements the process operations of stdwire. Those for a program that runs between
+// calls, such as proc.start, need [dispatch.GateExec]. proc.eval runs a shell script to its end, and
+// needs [dispatch.GateEval].
 //
 //	roots, err := fs.OpenRoots([]fs.Root{{Name: "main", Dir: "."}})
 //	…
