@@ -21,7 +21,7 @@ import (
 // Every code that an operation can fail with has its line, its envelope and its exit code.
 func TestExitCodes(t *testing.T) {
 	codes := notesCatalog().Codes()
-	assert.Equal(t, len(codes), 16)
+	assert.Equal(t, len(codes), len(dispatch.NewCatalog().Codes())+1) // overdrawn
 	for _, info := range codes {
 		t.Run(string(info.Code), func(t *testing.T) {
 			args := []string{"test", "fail", "--code", string(info.Code), "--message", "it\nis so"}
