@@ -106,8 +106,8 @@ type Finisher interface {
 }
 
 // A Framing returns a Codec that reads from r. [Auto] and those of [Formats] are Framings, and
-// [Resync] returns one. The codec reads ahead, so nothing else may read from r. It never closes r, and reads only in
-// ReadFrame, so r may be nil if nothing is read.
+// [Resync] returns one. The codec reads ahead, so nothing else may read from r. It never closes r,
+// and reads only in ReadFrame, so r may be nil if nothing is read.
 type Framing func(r io.Reader, l Limits) Codec
 
 // WriteFrame writes one frame to w in a single Write. It allocates the frame; to write many, append

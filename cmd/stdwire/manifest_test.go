@@ -12,13 +12,14 @@ import (
 )
 
 // A difference is a change that agents, scripts and other programs see. Accept it with: go test
-// ./cmd/stdwire -run Manifest -update. manifest-windows.json has what is different on Windows, where
-// there is no sh and there are other signals.
+// ./cmd/stdwire -run Manifest -update. manifest-windows.json has what is different on Windows,
+// where there is no sh and there are other signals.
 func TestBuiltinManifestIsStable(t *testing.T) {
 	const file, windowsFile = "manifest.json", "manifest-windows.json"
 	manifest := everything(t).Catalog.Manifest()
 	if runtime.GOOS == "windows" {
-		golden.Assert(t, indentedJSON(t, differenceOf(t, golden.Get(t, file), manifest)), windowsFile)
+		difference := differenceOf(t, golden.Get(t, file), manifest)
+		golden.Assert(t, indentedJSON(t, difference), windowsFile)
 		return
 	}
 	golden.Assert(t, indentedJSON(t, manifest), file)

@@ -32,7 +32,7 @@ type frameSplitter struct {
 	next   func() (struct{}, bool) // runs the codec until it has read chunk; nil before the first
 	chunk  []byte                  // what the codec has not read yet
 	codec  framing.Codec           // that of next
-	framed string                  // name of the framing of frames that are not lines, once there is one
+	framed string                  // the framing of frames that are not lines, once known
 	ended  bool
 	last   *rawFrame // of a stream that has ended, not emitted yet
 

@@ -276,7 +276,8 @@ func (s *site) message(r *http.Request) (any, error) {
 		Text     string        `json:"text"`
 		Bytes    []byte        `json:"bytes,omitempty"` // in place of Text if it is not UTF-8
 	}{message: m, ByLength: m.record.ByLength, Framing: m.record.Framing, Partial: m.record.Partial,
-		SHA256: m.record.SHA256, Messages: m.record.Messages, HTTP: s.traffic.exchange(m), Text: string(m.record.Payload())}
+		SHA256: m.record.SHA256, Messages: m.record.Messages, HTTP: s.traffic.exchange(m),
+		Text: string(m.record.Payload())}
 	if !utf8.ValidString(out.Text) {
 		out.Text, out.Bytes = "", m.record.Payload()
 	}

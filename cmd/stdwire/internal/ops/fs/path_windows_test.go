@@ -29,7 +29,7 @@ func TestNamesThatWindowsDoesNotAllow(t *testing.T) {
 			s.put(t, "dir/mine", "secret")
 			quoted, err := json.Marshal(name)
 			assert.NilError(t, err)
-			for _, op := range operations {
+			for _, op := range operations() {
 				args := strings.ReplaceAll(op.args, "%", string(quoted))
 				fails(t, s, op.name, args, dispatch.InvalidInput, "")
 			}

@@ -1,6 +1,6 @@
 // Package proc implements the process operations of stdwire. Those for a program that runs between
-// calls, such as proc.start, need [dispatch.GateExec]. proc.eval runs a shell script to its end, and
-// needs [dispatch.GateEval].
+// calls, such as proc.start, need [dispatch.GateExec]. proc.eval runs a shell script to its end,
+// and needs [dispatch.GateEval].
 //
 //	roots, err := fs.OpenRoots([]fs.Root{{Name: "main", Dir: "."}})
 //	…
