@@ -24,8 +24,8 @@ import (
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/socket"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/socketserver"
 )
 
 // ownRuntime sets a home and a directory for sockets with a short path.
@@ -452,7 +452,7 @@ func TestControlIsBounded(t *testing.T) {
 	g := serving(t, obj{"a": good()})
 	path := socket.Sockets()[0]
 	var open []net.Conn
-	for range serve.MaxSocketConns {
+	for range socketserver.MaxConns {
 		conn, err := net.Dial("unix", path)
 		assert.NilError(t, err)
 		open = append(open, conn)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/authcmd"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/bridge"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/bundlecmd"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/calls"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
@@ -15,6 +16,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/control"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/installcmd"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/runcmd"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/shell"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tapcmd"
@@ -32,10 +34,10 @@ func commands() []command.Command {
 		web.WebCommand(), control.ConnectCommand(),
 		control.ConnectionsCommand(), control.DisconnectCommand(), control.StatusCommand(),
 		control.EnableCommand(), control.DisableCommand(), control.RestartCommand(),
-		control.LogsCommand(), tapcmd.TapCommand(), serve.BridgeCommand(), doctor.DoctorCommand(),
+		control.LogsCommand(), tapcmd.TapCommand(), bridge.BridgeCommand(), doctor.DoctorCommand(),
 		doctor.ScanCommand(), configcmd.PinCommand(), configcmd.ConfigCommand(),
 		installcmd.InstallCommand(), installcmd.UninstallCommand(), control.TrustCommand(),
-		authcmd.AuthCommand(), bundlecmd.BundleCommand(), runCommand(), manifestCommand(),
+		authcmd.AuthCommand(), bundlecmd.BundleCommand(), runcmd.RunCommand(), manifestCommand(),
 		completion.CompletionCommand(), command.VersionCommand(), helpCommand(),
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/mcptest"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/gatewaytext"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
@@ -88,10 +89,11 @@ func newStand(t *testing.T, m *serve.GatewayConfig, path string) *stand {
 	s := server.Options{Logger: log}.New(server.Info{Name: "front", Version: "1"}, catalog)
 	m.Pins = "off"
 	var err error
-	st.Reloader, err = m.Start(s, catalog, std, log)
+	st.Reloader, err = serve.Gateway{GatewayConfig: m, Server: s, Catalog: catalog, Std: std,
+		Log: log}.Start()
 	assert.NilError(t, err)
 	st.Gateway.Settle(t.Context())
-	t.Cleanup(st.Reloader.Close) // after the client's
+	t.Cleanup(func() { assert.Check(t, st.Reloader.Close()) }) // after the client's
 	st.c = mcptest.Connect(t, s, client.Options{Logger: log,
 		OnToolsChanged: func(tools []*mcp.Tool, err error) { st.changes <- names(tools) }})
 	return st
@@ -328,7 +330,7 @@ func TestReloadOfWhatIsNotTrusted(t *testing.T) {
 	told := st.stderr.take()
 	assert.Equal(t, strings.Count(told,
 		`server "a" has changed since it was trusted, so it is not offered: see stdwire trust`), 1, told)
-	assert.Equal(t, st.About().Waiting[0].Why, serve.WaitsForTrust)
+	assert.Equal(t, st.About().Waiting[0].Why, gatewaytext.WaitsForTrust)
 	assert.Assert(t,
 		cmp.Contains(st.Files(),
 			filepath.Join(os.Getenv("HOME"), ".local", "state", "stdwire", "trust.json")))

@@ -11,8 +11,8 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/gatewaytext"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
 )
 
 // A changed configuration file takes effect at once where it removes something. What it adds waits
@@ -101,7 +101,7 @@ func TestReloadOfAnEnvironmentFile(t *testing.T) {
 	assert.Assert(t, slices.Contains(st.Files(), file), "it is watched")
 	write("VALUE=second\n")
 	st.fileChanged()
-	assert.Equal(t, st.About().Waiting[0].Why, serve.WaitsForItsEnvFile)
+	assert.Equal(t, st.About().Waiting[0].Why, gatewaytext.WaitsForItsEnvFile)
 	assert.NilError(t, st.Gateway.Manager().Restart("a")) // as a client does
 	st.Gateway.Settle(t.Context())
 	_, err = st.c.CallTool(t.Context(), "a__echo", obj{"text": "x"})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/config"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -86,7 +86,7 @@ func (l *line) rememberedTools() []*mcp.Tool {
 	if err != nil || s.Disabled || config.UserStore(env).Check(s) != nil {
 		return nil
 	}
-	return slices.DeleteFunc(serve.RememberedTools(s),
+	return slices.DeleteFunc(target.RememberedTools(s),
 		func(tool *mcp.Tool) bool { return !s.Filter.Allows(tool.Name) })
 }
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/bridge"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/socket"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
@@ -72,7 +72,7 @@ func (c *connect) run(ctx context.Context, std *term.Streams) error {
 	line := "@" + c.name
 	if c.unguarded {
 		std.Servers.LeaveUnguarded()
-		kept := serve.Connection{Name: c.name, Target: c.target, Idle: c.idle}
+		kept := bridge.Connection{Name: c.name, Target: c.target, Idle: c.idle}
 		return kept.Keep(ctx, std, func() error {
 			std.Out.Print(line + "\n")
 			return std.Out.Flush()

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/gatewaytext"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/printable"
 )
@@ -113,12 +113,12 @@ func (g *gatewayClient) print(out *term.Output, now time.Time) {
 		row := fmt.Sprintf("%-8s  %4s  %s", s.State, age(s.Since, now),
 			strings.Join(details(s, now), ", "))
 		out.PrintState(strings.TrimRight(row, " ") + "\n")
-		for line := range strings.Lines(serve.WithheldLines(s)) {
+		for line := range strings.Lines(gatewaytext.WithheldLines(s)) {
 			out.PrintState(line)
 		}
 	}
 	for _, w := range g.Waiting {
-		out.PrintState(fmt.Sprintf("  waiting: %s\n", printable.Line(serve.WaitingText(w))))
+		out.PrintState(fmt.Sprintf("  waiting: %s\n", printable.Line(gatewaytext.WaitingText(w))))
 	}
 }
 

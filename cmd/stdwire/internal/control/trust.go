@@ -11,8 +11,8 @@ import (
 
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/gatewaytext"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/near"
@@ -160,7 +160,7 @@ func (tr *trustOptions) review(ctx context.Context, std *term.Streams, store *co
 		return true, nil
 	case *config.UntrustedError:
 		if item.waiting != nil {
-			err = errors.New(serve.WaitingText(*item.waiting))
+			err = errors.New(gatewaytext.WaitingText(*item.waiting))
 		}
 		std.Err.Printf("%v", err)
 	default:

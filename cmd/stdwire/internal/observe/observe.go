@@ -56,8 +56,8 @@ func (f *Flags) Flags() []command.Flag {
 const flushTimeout = 3 * time.Second
 
 // A Recorder records traces and metrics. If the user has not asked for them, it records nothing,
-// and its methods have no effect. Logger, Server, Client and Handler may be called on a nil
-// Recorder.
+// and its methods have no effect. Logger, Server, Client, Gateway and Handler may be called
+// on a nil Recorder.
 type Recorder struct {
 	*telemetry.Telemetry // nil if nothing is recorded
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/host/gateway"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/gatewaytext"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/dispatch"
@@ -57,20 +57,6 @@ func (r Acceptance) includes(kind, name, digest string) bool {
 		(r.change.SHA256 == "" || r.change.SHA256 == digest)
 }
 
-// The reasons for which a change waits, and how to accept it.
-const (
-	waitsAsNew         = "new"
-	waitsAsChanged     = "changed"
-	WaitsForItsEnvFile = "environment"
-	WaitsForTrust      = "untrusted"
-	waitsWithMore      = "more servers"
-	acceptServer       = "stdwire trust %[1]s or stdwire restart %[1]s accepts it, " +
-		command.AcceptsAllChanges + " all waiting changes"
-	acceptProfile = "stdwire trust %[1]s accepts it, " + command.AcceptsAllChanges +
-		" all waiting changes"
-	acceptProject = "stdwire trust %[1]s accepts it"
-)
-
 // checkServer returns the part of a server that may be offered; its ID is empty if nothing may be
 // offered. If that is not the whole definition, why is the reason.
 func (st *Reloader) checkServer(s *config.Server, env *config.Environment,
@@ -79,19 +65,29 @@ func (st *Reloader) checkServer(s *config.Server, env *config.Environment,
 	resolved := resolve(s, env)
 	if !by.includes(ops.PendingServer, s.ID, s.TrustDigest()) {
 		if !there {
-			return acceptedServer{}, waitsAsNew
+			return acceptedServer{}, gatewaytext.WaitsAsNew
 		}
 		less, whole := s.Restrict(was.definition)
 		switch {
 		case !whole:
-			why = waitsAsChanged
+			why = gatewaytext.WaitsAsChanged
 		case !resolved.equal(was.resolved):
-			why = WaitsForItsEnvFile
+			why = gatewaytext.WaitsForItsEnvFile
 		}
 		s, resolved = less, was.resolved
 	}
-	return acceptedServer{s, resolved,
-		st.m.upstream(s, st.std, resolved.endpointOrError, st.Gateway, st.log)}, why
+	return acceptedServer{s, resolved, st.upstream(s, resolved)}, why
+}
+
+// upstream returns a configured server for the gateway, which starts it as resolved and whose
+// messages are observed.
+func (st *Reloader) upstream(s *config.Server, resolved resolution) gateway.Upstream {
+	up := target.GatewayUpstream(s, st.g.Std, resolved.endpointOrError, st.Gateway, st.log)
+	if st.g.Messages != nil {
+		st.g.Messages.Observe(&up.Options.Hooks, s.ID)
+	}
+	st.g.Recorder.Client(&up.Options, s.ID)
+	return up
 }
 
 // checkProfiles returns the profiles that take effect and the changes of profiles that wait.
@@ -100,7 +96,7 @@ func (st *Reloader) checkProfiles(c *config.Config, by Acceptance) (profiles map
 	profiles = make(map[string][]string)
 	for _, p := range c.ProfilesRequiringTrust {
 		if _, ok := c.Profiles[p.Name]; !ok || !slices.Equal(c.Profiles[p.Name], p.Servers) {
-			waiting = append(waiting, waitingProfile(p, WaitsForTrust))
+			waiting = append(waiting, waitingProfile(p, gatewaytext.WaitsForTrust))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
@@ -112,10 +108,10 @@ func (st *Reloader) checkProfiles(c *config.Config, by Acceptance) (profiles map
 		case by.includes(ops.PendingProfile, name, p.TrustDigest()):
 			profiles[name] = p.Servers
 		case !there:
-			waiting = append(waiting, waitingProfile(p, waitsAsNew))
+			waiting = append(waiting, waitingProfile(p, gatewaytext.WaitsAsNew))
 		default:
 			if len(less) < len(p.Servers) {
-				waiting = append(waiting, waitingProfile(p, waitsWithMore))
+				waiting = append(waiting, waitingProfile(p, gatewaytext.WaitsWithMore))
 			}
 			profiles[name] = less
 		}
@@ -127,7 +123,7 @@ func (st *Reloader) checkProfiles(c *config.Config, by Acceptance) (profiles map
 // configuration had errors before and has none now.
 func (st *Reloader) record(c *target.Selection, profiles map[string][]string,
 	waiting []ops.PendingChange, wanted map[string]acceptedServer) (validAgain bool) {
-	watched := []string{st.m.store.Path}
+	watched := []string{st.store.Path}
 	for _, f := range c.All.Files {
 		watched = append(watched, f.Path)
 	}
@@ -192,27 +188,6 @@ func waitingProfile(p *config.Profile, why string) ops.PendingChange {
 	}
 }
 
-// WaitingText returns a message that a change waits and how to accept it.
-func WaitingText(w ops.PendingChange) string {
-	what := map[string]string{
-		waitsAsNew: "is new", waitsAsChanged: "has changed",
-		WaitsForItsEnvFile: "has another environment",
-		WaitsForTrust:      "is not trusted", waitsWithMore: "has more servers",
-	}[w.Why]
-	way := acceptServer
-	switch {
-	case w.Kind == ops.PendingOrder:
-		return w.Source + ": the order of the servers has changed, and waits: " +
-			command.AcceptsAllChanges + " accepts it"
-	case w.Why == WaitsForTrust:
-		way = acceptProject
-	case w.Kind == ops.PendingProfile:
-		way = acceptProfile
-	}
-	return fmt.Sprintf("%s: %s %q %s, and waits: ", w.Source, w.Kind, w.Name, what) +
-		fmt.Sprintf(way, w.Name)
-}
-
 func (st *Reloader) allWaiting() []ops.PendingChange {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -225,8 +200,8 @@ func (st *Reloader) Accept(ctx context.Context, what ops.Release) error {
 	for _, w := range st.allWaiting() {
 		switch {
 		case w.Kind != what.Kind || w.Name != what.Name:
-		case w.Why == WaitsForTrust:
-			return dispatch.Errorf(dispatch.StateError, "%s", WaitingText(w))
+		case w.Why == gatewaytext.WaitsForTrust:
+			return dispatch.Errorf(dispatch.StateError, "%s", gatewaytext.WaitingText(w))
 		case what.SHA256 != "":
 			return dispatch.Errorf(dispatch.StateError,
 				"the %s %q has changed since it was shown", w.Kind, w.Name)

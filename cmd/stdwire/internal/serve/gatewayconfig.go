@@ -2,23 +2,17 @@ package serve
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"log/slog"
 	"slices"
 	"time"
 
-	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/config"
-	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/auditfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/hook"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/rpc/mcp"
-	"github.com/stdwire/stdwire/server"
 )
 
 const megabyte = 1000_000 // decimal, as in the sizes that are printed
@@ -42,18 +36,6 @@ type GatewayConfig struct {
 	auditValues   bool       // the audit log contains the values of arguments
 	auditSize     int        // megabytes of a file; 0 means no limit
 	auditKeep     int        // number of full files
-	auditLog      *auditFile // the open audit log
-
-	limits config.Limits // set by loadLimits
-
-	// directories in which clients may write files; nil if they may also run any program
-	writable   target.WritableRoots
-	operations *dispatch.Catalog   // the tools are added to it; may be nil
-	endpoints  *endpoints          // of the profiles; may be nil
-	env        *config.Environment // set by Start
-	store      *config.Store       // of trusted definitions
-	messages   *watchedMessages    // for host.messages; may be nil
-	recorder   *observe.Recorder   // may be nil
 }
 
 func (m *GatewayConfig) flags() []command.Flag {
@@ -80,9 +62,9 @@ func (m *GatewayConfig) flags() []command.Flag {
 			"rename the audit log to FILE.1 before it is larger than this (default: no limit)"),
 		command.NumberFlag(&m.auditKeep, "--audit-keep", "N", 1, 1000,
 			"how many such files stay, FILE.1 to FILE.N (default 9)"),
-		hookFlag(&m.before, "--before",
+		hook.Flag(&m.before, "--before",
 			"run this command before each call of a tool of these servers, to see, change or refuse it"),
-		hookFlag(&m.after, "--after",
+		hook.Flag(&m.after, "--after",
 			"run this command after each call of a tool of these servers, to see, change or refuse the result"),
 	)
 }
@@ -136,117 +118,22 @@ func (m *GatewayConfig) check(given command.Given, own []command.Flag) error {
 
 // loadLimits reads the limits of the configuration. It returns only errors of the configuration
 // itself; Start reports others.
-func (m *GatewayConfig) loadLimits() error {
+func (m *GatewayConfig) loadLimits() (limits config.Limits, err error) {
 	c, _, err := m.Load()
-	if err == nil {
-		m.limits = c.Limits
-	}
-	return err
-}
-
-// Start makes a gateway offer the configured servers. A server that cannot be offered is reported
-// on stderr and does not affect the others.
-func (m *GatewayConfig) Start(s *server.Server, catalog *dispatch.Catalog, std *term.Streams,
-	log *slog.Logger) (*Reloader, error) {
-	c, err := m.Select(m.Profile)
 	if err != nil {
-		return nil, err
+		return limits, err
 	}
-	m.env, m.store = c.Env, config.UserStore(c.Env)
-	if err := m.refuseWritable(c); err != nil {
-		return nil, err
+	return c.Limits, nil
+}
+
+// openAudit opens the audit log, or returns nil if there is none.
+func (m *GatewayConfig) openAudit(log *slog.Logger) (*auditfile.File, error) {
+	if m.audit == "" {
+		return nil, nil
 	}
-	if err := cmp.Or(checkHooks("--before", m.before), checkHooks("--after", m.after)); err != nil {
-		return nil, err
-	}
-	o := gateway.Options{Logger: log, NoPrefix: m.noPrefix, NoDescriptionPrefix: m.noDescPrefix,
-		PinsWarn: m.Pins == "warn", Before: hooks(m.before, log), After: hooks(m.after, log),
-		AuditValues: m.auditValues, Catalog: m.operations}
-	if m.audit != "" {
-		trail, err := openAudit(m.audit, int64(m.auditSize)*megabyte,
-			cmp.Or(m.auditKeep, 9), log)
-		if err != nil {
-			return nil, command.Usagef("--audit: %v", err)
-		}
-		m.auditLog = trail
-		if o.AuditKey, err = auditKey(m.auditLog.f, log); err != nil {
-			return nil, command.Usagef("--audit: %v", err)
-		}
-		o.Audit = m.auditLog
-	}
-	if m.Pins != "off" {
-		if o.Pins, err = target.OpenPins(); err != nil {
-			return nil, err
-		}
-	}
-	o.CacheDir = RememberDir()
-	st := newReloader(m, o.New(s), s, std, log)
-	st.current, st.pins = c.All, o.Pins
-	err = ops.Register(catalog, st.hostOptions())
-	if m.operations != nil { // first: operations have precedence over tools
-		err = errors.Join(err, ops.Register(m.operations, st.hostOptions()))
-	}
+	f, err := auditfile.Open(m.audit, int64(m.auditSize)*megabyte, cmp.Or(m.auditKeep, 9), log)
 	if err != nil {
-		st.Close()
-		return nil, err
+		return nil, command.Usagef("--audit: %v", err)
 	}
-	if len(c.Servers) == 0 {
-		log.Warn("nothing is offered of other servers: " + target.NothingConfigured)
-	}
-	st.apply(c, Acceptance{All: true})
-	return st, nil
-}
-
-// RememberDir returns the directory of the cached lists of servers, or "" if there is none.
-func RememberDir() string {
-	dir, err := target.CacheDir("servers")
-	if err != nil {
-		return ""
-	}
-	return dir
-}
-
-// RememberedTools returns the cached tools of a configured server, listed at its last start.
-func RememberedTools(s *config.Server) []*mcp.Tool {
-	return gateway.CachedTools(RememberDir(), s.ID, target.Digest(s))
-}
-
-// close closes what Start opened. Call it after the gateway is closed.
-func (m *GatewayConfig) close() error {
-	if m.auditLog == nil {
-		return nil
-	}
-	return m.auditLog.close()
-}
-
-// upstream returns a configured server for the gateway, whose messages are observed. resolve is
-// called at each start.
-func (m *GatewayConfig) upstream(s *config.Server, std *term.Streams,
-	resolve func() (*config.Endpoint, error), g *gateway.Gateway,
-	log *slog.Logger) gateway.Upstream {
-	up := newUpstream(s, std, resolve, g, log)
-	if m.messages != nil {
-		m.messages.observe(&up.Options.Hooks, s.ID)
-	}
-	m.recorder.Client(&up.Options, s.ID)
-	return up
-}
-
-// newUpstream returns a configured server for the gateway. resolve is called at each start.
-func newUpstream(s *config.Server, std *term.Streams, resolve func() (*config.Endpoint, error),
-	g *gateway.Gateway, log *slog.Logger) gateway.Upstream {
-	up := target.Upstream(s, client.Options{Info: command.Implementation(), Logger: log})
-	up.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-		written, err := g.Manager().Log(s.ID)
-		if err != nil {
-			return nil, err // the server was removed meanwhile
-		}
-		endpoint, err := resolve()
-		if err != nil {
-			return nil, err
-		}
-		c, err := target.Connect(ctx, std, endpoint, o, written)
-		return c, target.AddLoginHint(s.ID, err)
-	}
-	return up
+	return f, nil
 }

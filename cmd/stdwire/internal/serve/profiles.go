@@ -7,14 +7,15 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// serveProfiles gives each profile of the configuration an endpoint, unless --profile selects one.
-func (m *GatewayConfig) serveProfiles(e *endpoints, o server.Options) {
-	if m.Profile != "" {
-		return
-	}
-	m.endpoints = e
-	e.open = func(profile string) *server.Server {
-		s := o.New(server.Info{Name: "stdwire", Title: profile, Version: command.Version()},
+// profileServers returns a function that returns a server for a profile. The server has options of
+// main, which is the server of all profiles, and shares its memory.
+func profileServers(main *server.Server, o server.Options) func(profile string) *server.Server {
+	own := server.Options{Logger: o.Logger, StateKey: o.StateKey,
+		Memory: main.Integration().Memory(), Watched: main.Integration().Watched(),
+		Middleware: o.Middleware, Outgoing: o.Outgoing, MaxWatched: o.MaxWatched,
+		MaxSubscriptions: o.MaxSubscriptions, Hooks: o.Hooks}
+	return func(profile string) *server.Server {
+		s := own.New(server.Info{Name: "stdwire", Title: profile, Version: command.Version()},
 			dispatch.NewCatalog())
 		gateway.DeclareOffers(s)
 		return s

@@ -16,28 +16,31 @@ import (
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/auditfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/filewatch"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/gatewaytext"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/socketserver"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/terminal"
-	"github.com/stdwire/stdwire/server"
 )
 
 // A Reloader makes a gateway offer the configured servers, and applies changes of the
 // configuration.
 type Reloader struct {
-	m       *GatewayConfig
+	g       Gateway
 	Gateway *gateway.Gateway
-	server  *server.Server
-	std     *term.Streams
 	log     *slog.Logger
+	dir     string          // the working directory of the configuration
+	store   *config.Store   // of trusted definitions
+	pins    *pin.File       // nil if pins are off
+	audit   *auditfile.File // nil if there is no audit log
 	started time.Time
-	control *socketServer // nil if there is none
-	clients *socketServer // serves the user who runs the gateway; nil if there is none
-	pins    *pin.File     // nil if pins are off
+	control *socketserver.Server // nil if there is none
+	clients *socketserver.Server // serves the user who runs the gateway; nil if there is none
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
 
@@ -58,60 +61,68 @@ type Reloader struct {
 	endpoint     string
 }
 
-func newReloader(m *GatewayConfig, g *gateway.Gateway, s *server.Server, std *term.Streams,
-	log *slog.Logger) *Reloader {
-	return &Reloader{m: m, Gateway: g, server: s, std: std, log: lograte.Logger(log),
-		started: time.Now(), accepted: make(map[string]acceptedServer),
-		disabledByCommand: make(map[string]bool), endpoint: "stdio"}
+func newReloader(g Gateway, c *target.Selection, store *config.Store, running *gateway.Gateway,
+	pins *pin.File, audit *auditfile.File) *Reloader {
+	return &Reloader{g: g, Gateway: running, log: lograte.Logger(g.Log), dir: c.Env.Dir,
+		store: store, pins: pins, audit: audit, current: c.All, started: time.Now(),
+		accepted: make(map[string]acceptedServer), disabledByCommand: make(map[string]bool),
+		endpoint: "stdio"}
 }
 
-// start opens the control socket, follows the configuration until Close, and ends the startup.
-func (st *Reloader) start(ctx context.Context, starting *startup) {
+// start opens the control socket, follows the configuration until Close, and ends the startup,
+// after which announce announces changes of lists.
+func (st *Reloader) start(ctx context.Context, starting *startup, announce func()) {
 	operations := st.hostOptions()
 	operations.Release, operations.Waiting = st.Accept, st.allWaiting
-	if st.m.messages != nil {
-		operations.Messages = st.m.messages.since
+	if st.g.Messages != nil {
+		operations.Messages = st.g.Messages.Since
 	}
-	st.clients = serveOwner(st.server, st.log)
-	c, err := newControlServer(operations, st.log)
+	st.clients = socketserver.ServeOwner(st.g.Server, st.log)
+	c, err := socketserver.NewControl(operations, st.log)
 	if err != nil {
-		st.std.Err.Printf("warning: stdwire status and similar commands cannot reach this gateway: %v", err)
+		st.g.Std.Err.Printf("warning: stdwire status and similar commands cannot reach this gateway: %v", err)
 	}
 	st.control = c
 	ctx, st.cancel = context.WithCancel(ctx)
-	st.wg.Go(func() { starting.settle(ctx, st.Gateway, st.m.waitLists, st.log) })
+	st.wg.Go(func() { starting.settle(ctx, st.Gateway, st.g.waitLists, announce, st.log) })
 	hangup := command.OnHangup(ctx, func() bool {
-		return st.std.InTerminal && !terminal.Is(os.Stdin) || st.std.Err.Terminal &&
+		return st.g.Std.InTerminal && !terminal.Is(os.Stdin) || st.g.Std.Err.Terminal &&
 			!terminal.Is(os.Stderr)
 	})
-	files := &fileWatcher{files: filesAt(st.Files), limit: config.MaxFile}
+	files := &filewatch.Watcher{Files: filewatch.At(st.Files), Limit: config.MaxFile}
 	st.wg.Go(func() {
-		files.run(ctx, hangup, func(asked bool) {
-			rotated := asked && st.m.rotateAudit()
+		files.Run(ctx, hangup, func(asked bool) {
+			// A program that rotates logs moves the file of the audit log before it sends SIGHUP;
+			// such a signal accepts no changes.
+			rotated := asked && st.audit != nil && st.audit.Rotated()
 			_ = st.Reload(ctx, Acceptance{All: asked && !rotated}) // it has reported the error
 		})
 	})
 	if st.pins != nil {
 		path := st.pins.Path()
-		pins := &fileWatcher{files: filesAt(func() []string { return []string{path} }),
-			limit: pin.MaxFile}
-		st.wg.Go(func() { pins.run(ctx, nil, func(bool) { st.Gateway.Recheck() }) })
+		pins := &filewatch.Watcher{Files: filewatch.At(func() []string { return []string{path} }),
+			Limit: pin.MaxFile}
+		st.wg.Go(func() { pins.Run(ctx, nil, func(bool) { st.Gateway.Recheck() }) })
 	}
 }
 
-// Close stops the goroutines of start and closes the gateway.
-func (st *Reloader) Close() {
+// Close stops the goroutines of start, closes the gateway, and returns an error of its audit log.
+func (st *Reloader) Close() error {
 	st.log.Info("gateway: stopping all servers")
 	if st.cancel != nil {
 		st.cancel()
 	}
-	for _, s := range []*socketServer{st.control, st.clients} {
+	for _, s := range []*socketserver.Server{st.control, st.clients} {
 		if s != nil {
-			s.close()
+			s.Close()
 		}
 	}
 	st.wg.Wait()
 	st.Gateway.Close()
+	if st.audit == nil {
+		return nil
+	}
+	return st.audit.Close()
 }
 
 // setEndpoint records the URL at which clients reach the gateway.
@@ -145,10 +156,10 @@ func (st *Reloader) About() ops.About {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	about := ops.About{Pid: os.Getpid(), Version: command.Version(),
-		Since: st.started.UTC().Format(time.RFC3339), Dir: st.m.env.Dir, Endpoint: st.endpoint,
+		Since: st.started.UTC().Format(time.RFC3339), Dir: st.dir, Endpoint: st.endpoint,
 		Files: []string{}, Profiles: []string{}}
 	if st.clients != nil {
-		about.Socket = st.clients.path
+		about.Socket = st.clients.Path
 	}
 	for _, f := range st.current.Files {
 		if f.State == config.Used {
@@ -179,7 +190,7 @@ func (st *Reloader) Files() []string {
 func (st *Reloader) Reload(ctx context.Context, by Acceptance) error {
 	st.applying.Lock()
 	defer st.applying.Unlock()
-	c, err := st.m.Select(st.m.Profile)
+	c, err := st.g.Select(st.g.Profile)
 	if err != nil {
 		st.recordInvalid(err)
 		st.printNew([]string{
@@ -187,13 +198,13 @@ func (st *Reloader) Reload(ctx context.Context, by Acceptance) error {
 				err)})
 		return err
 	}
-	announce := st.server.Integration().DeferListChanged()
+	announce := st.g.Server.Integration().DeferListChanged()
 	defer announce()
 	changes := st.apply(c, by)
 	if changes == "" {
 		return nil
 	}
-	st.std.Err.Printf("stdwire: the configuration has changed: %s", changes)
+	st.g.Std.Err.Printf("stdwire: the configuration has changed: %s", changes)
 	settleCtx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	st.Gateway.Settle(settleCtx)
@@ -204,7 +215,7 @@ func (st *Reloader) Reload(ctx context.Context, by Acceptance) error {
 func (st *Reloader) printNew(lines []string) {
 	for _, line := range lines {
 		if !slices.Contains(st.printed, line) {
-			st.std.Err.Printf("%s", line)
+			st.g.Std.Err.Printf("%s", line)
 		}
 	}
 	st.printed = lines
@@ -227,7 +238,7 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 			kept[s.ID] = true // the diagnostics include the error
 			continue
 		}
-		if err := st.m.store.Check(s); err != nil {
+		if err := st.store.Check(s); err != nil {
 			what := "offered"
 			if was, there := st.accepted[s.ID]; there && !was.definition.Project {
 				// an untrusted file must not stop it
@@ -235,7 +246,7 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 			}
 			lines = append(lines,
 				fmt.Sprintf("warning: %v, so it is not %s: see stdwire trust", err, what))
-			waiting = append(waiting, waitingServer(s, WaitsForTrust))
+			waiting = append(waiting, waitingServer(s, gatewaytext.WaitsForTrust))
 			continue
 		}
 		o, why := st.checkServer(s, c.Env, by)
@@ -245,7 +256,7 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 		if o.server.ID == "" {
 			continue
 		}
-		if err := st.m.refuseProgram(o); err != nil {
+		if err := st.refuseProgram(o); err != nil {
 			lines = append(lines,
 				fmt.Sprintf("warning: server %q is not offered: %s", s.ID, withRemedy(err)))
 			continue
@@ -257,15 +268,15 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 	waiting = append(waiting, more...)
 	if !st.setOrder(c.Servers, by) {
 		waiting = append(waiting,
-			ops.PendingChange{Kind: ops.PendingOrder, Why: waitsAsChanged,
+			ops.PendingChange{Kind: ops.PendingOrder, Why: gatewaytext.WaitsAsChanged,
 				Source: c.Servers[0].Position.String()})
 	}
 	for _, w := range waiting {
-		if w.Why != WaitsForTrust || w.Kind == ops.PendingProfile {
-			lines = append(lines, "warning: "+WaitingText(w))
+		if w.Why != gatewaytext.WaitsForTrust || w.Kind == ops.PendingProfile {
+			lines = append(lines, "warning: "+gatewaytext.WaitingText(w))
 		}
 	}
-	if c.All.Limits != st.m.limits {
+	if c.All.Limits != st.g.Limits {
 		lines = append(lines,
 			"warning: the limits of the configuration have changed; the next start uses them")
 	}
@@ -273,7 +284,7 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 	validAgain := st.record(c, profiles, waiting, wanted)
 	st.printNew(lines)
 	if validAgain {
-		st.std.Err.Printf("stdwire: the configuration is valid again")
+		st.g.Std.Err.Printf("stdwire: the configuration is valid again")
 	}
 
 	disabled, before := st.disabled(), maps.Clone(st.accepted)
@@ -319,8 +330,8 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 		st.addServer(wanted[id].server)
 	}
 	var opened, closed []string
-	if st.m.endpoints != nil {
-		opened, closed = st.m.endpoints.setProfiles(profiles, st.Gateway.Offer)
+	if st.g.Endpoints != nil {
+		opened, closed = st.g.Endpoints.SetProfiles(profiles, st.Gateway.Offer)
 	}
 	return summary([]changedServers{{"new", added}, {"changed", replaced}, {"gone", gone},
 		{"new profile", opened}, {"gone profile", closed}})
@@ -349,10 +360,31 @@ func (st *Reloader) setOrder(configured []*config.Server, by Acceptance) bool {
 	return same
 }
 
+// withheld returns the withheld definitions by server.
+func (st *Reloader) withheld() map[string][]ops.WithheldItem {
+	all := map[string][]ops.WithheldItem{}
+	for id, some := range st.Gateway.Withheld() {
+		for _, w := range some {
+			all[id] = append(all[id], gatewaytext.DescribeWithheld(id, st.source(id), w))
+		}
+	}
+	return all
+}
+
+// source returns the file that defines a server.
+func (st *Reloader) source(id string) string {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if s, err := st.current.Server(id); err == nil {
+		return s.File
+	}
+	return "a former configuration"
+}
+
 // addServer adds a server to the gateway.
 func (st *Reloader) addServer(s gateway.Upstream) {
 	if err := st.Gateway.Add(s); err != nil && !errors.Is(err, host.ErrClosed) {
-		st.std.Err.Printf("warning: %v", err)
+		st.g.Std.Err.Printf("warning: %v", err)
 	}
 }
 

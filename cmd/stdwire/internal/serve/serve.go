@@ -1,10 +1,11 @@
-// Package serve implements stdwire serve and stdwire bridge: the built-in server and the gateway,
-// on stdio and over HTTP.
+// Package serve implements stdwire serve: the built-in server and the gateway, on stdio and over
+// HTTP.
 //
-// A [GatewayConfig] selects the configured servers to offer. Its Start returns a [Reloader], which
-// owns the gateway, watches the configuration files and applies additions only when the operator
-// accepts them. The package also has the control socket, the endpoints of profiles, hooks, the
-// audit log and, for stdwire run, the tools of configured servers as operations.
+// The command makes of its flags the options of a server, the server, the gateway, and what is
+// served over HTTP, in this order, and changes none of them later. A [GatewayConfig] selects the
+// configured servers to offer, and a [Gateway] has what they are offered with. Its Start returns a
+// [Reloader], which owns the gateway, watches the configuration files and applies additions only
+// when the operator accepts them.
 package serve
 
 import (
@@ -15,11 +16,12 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/messagewatch"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/transport"
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -56,29 +58,27 @@ this.
   stdwire serve --servers --audit calls.jsonl --before 'python3 policy.py'
   stdwire serve --http 127.0.0.1:8080 --token-env TOKEN`,
 		Make: func() (command.Grammar, command.Runner) {
-			b, m := new(target.BuiltinFlags), new(GatewayConfig)
-			w, l, k := new(httpServer), new(logFlags), new(skillDirs)
-			observed := new(observe.Flags)
-			others := m.flags()
-			flags := slices.Concat(b.ServerFlags(), k.flags(), others, w.flags(), l.flags(),
-				observed.Flags())
+			f := new(serveFlags)
+			ofGateway := f.gateway.flags()
+			flags := slices.Concat(f.builtin.ServerFlags(), f.skills.flags(), ofGateway,
+				f.http.Flags(), f.log.flags(), f.observed.Flags())
 			check := func(given command.Given) error {
-				if own := b.FirstFlag(); m.isEnabled() && !b.HasFlags() && own != "" {
+				own := f.builtin.FirstFlag()
+				if f.gateway.isEnabled() && !f.builtin.HasFlags() && own != "" {
 					return command.Usagef("%s is for stdwire's own tools, which are not offered",
 						own).WithHint("add --root DIR, or leave out " + own)
 				}
-				return m.check(given, others)
+				return f.gateway.check(given, ofGateway)
 			}
 			return command.Grammar{Flags: flags, Check: check},
 				func(ctx context.Context, std *term.Streams) error {
-					log, failed := l.open(std)
-					if w.metrics != "" {
-						observed.ServeMetrics()
+					log, failed := f.log.open(std)
+					if f.http.ServesMetrics() {
+						f.observed.ServeMetrics()
 					}
-					recorder, err := observed.Open(std, log)
+					recorder, err := f.observed.Open(std, log)
 					if err == nil {
-						m.recorder, w.recorder = recorder, recorder
-						err = serveMCP(ctx, std, b, k, m, w, recorder.Logger(log))
+						err = f.serve(ctx, std, recorder, recorder.Logger(log))
 						recorder.Close()
 					}
 					failed(err)
@@ -88,95 +88,97 @@ this.
 	}
 }
 
+// serveFlags are the flags of stdwire serve.
+type serveFlags struct {
+	builtin  target.BuiltinFlags
+	gateway  GatewayConfig
+	skills   skillFlags
+	http     transport.HTTPFlags
+	log      logFlags
+	observed observe.Flags
+}
+
 // settleTimeout is how long the first lists wait for the servers of a gateway. Tools of servers
 // that start later are announced by list_changed, which some clients ignore.
 const settleTimeout = 5 * time.Second
 
-// serveMCP serves until stdin or ctx ends.
-func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, k *skillDirs,
-	m *GatewayConfig, w *httpServer, log *slog.Logger) (err error) {
-	if err := w.check(); err != nil {
+// serve serves until stdin or ctx ends.
+func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *observe.Recorder,
+	log *slog.Logger) (err error) {
+	if err := f.http.Check(); err != nil {
 		return err
 	}
-	o := &target.BuiltinServer{Catalog: dispatch.NewCatalog(m.gates()...)}
+	own := &target.BuiltinServer{Catalog: dispatch.NewCatalog(f.gateway.gates()...)}
 	options := server.Options{Logger: log}
-	if !m.isEnabled() || b.HasFlags() {
-		if o, err = b.Open(log, m.gates()...); err != nil {
+	if !f.gateway.isEnabled() || f.builtin.HasFlags() {
+		if own, err = f.builtin.Open(log, f.gateway.gates()...); err != nil {
 			return err
 		}
-		options = b.Options(log)
+		options = f.builtin.Options(log)
 	}
-	options.StateKey, options.ShutdownTimeout = w.stateKey, shutdownTimeout
-	m.recorder.Server(&options)
+	options.StateKey, options.ShutdownTimeout = f.http.StateKey, transport.ShutdownTimeout
+	recorder.Server(&options)
+	g := Gateway{GatewayConfig: &f.gateway, Catalog: own.Catalog, Std: std, Log: log,
+		Writable: f.builtin.Writable(), Recorder: recorder}
 	starting := newStartup()
-	if m.isEnabled() {
-		if err := m.loadLimits(); err != nil {
-			return errors.Join(err, o.Close())
+	if f.gateway.isEnabled() {
+		if g.Limits, err = f.gateway.loadLimits(); err != nil {
+			return errors.Join(err, own.Close())
 		}
+		g.limit(&options)
 		options.Middleware = append(options.Middleware, starting.middleware)
-		options.MaxSubscriptions = m.limits.MaxSubscriptions
-		options.MaxWatched = m.limits.MaxWatched
-		if most := m.limits.MaxMemory; most > 0 {
-			options.Memory = quota.NewPool(int64(most))
-		}
-		w.limits = m.limits
-		m.messages = newWatchedMessages()
-		defer m.messages.close()
-		m.messages.observeClients(&options.Hooks)
-		w.watched = m.messages
+		g.Messages = messagewatch.New()
+		defer g.Messages.Close()
+		g.Messages.ObserveClients(&options.Hooks)
 	}
-	s := options.New(server.Info{Name: w.card.serverName(), Version: command.Version()}, o.Catalog)
-	if err := addApps(s, o.Catalog, options.Tools); err != nil {
-		return errors.Join(err, o.Close())
+	s := options.New(server.Info{Name: f.http.ServerName(), Version: command.Version()},
+		own.Catalog)
+	if err := addApps(s, own.Catalog, options.Tools); err != nil {
+		return errors.Join(err, own.Close())
 	}
-	if err := k.open(s, log, b.Writable()); err != nil {
-		return errors.Join(err, o.Close())
+	skills, err := f.skills.serve(ctx, s, log, g.Writable)
+	if err != nil {
+		return errors.Join(err, own.Close())
 	}
-	defer k.close()
-	k.watch(ctx)
-	e := &endpoints{main: &endpoint{server: s}}
+	defer skills.close()
+	g.Server = s
+	web := transport.HTTPServer{HTTPFlags: &f.http, Endpoints: transport.NewEndpoints(s, nil),
+		Operations: own.Catalog, Recorder: recorder}
 	transports := map[string]func() int{"stdio": func() int { return 1 }}
-	if w.address != "" {
-		transports = map[string]func() int{"http": func() int { return e.stats().Sessions }}
+	if f.gateway.isEnabled() {
+		announce := s.Integration().DeferListChanged()
+		if f.http.Address != "" {
+			g.Operations = own.Catalog.Clone() // the HTTP API also has the tools of servers
+			if f.gateway.Profile == "" {
+				g.Endpoints = transport.NewEndpoints(s, profileServers(s, options))
+			}
+		}
+		var st *Reloader
+		if st, err = g.Start(); err != nil {
+			return errors.Join(err, own.Close())
+		}
+		defer func() { err = errors.Join(err, st.Close()) }()
+		if f.gateway.warmLists {
+			return errors.Join(st.warmLists(ctx), own.Close())
+		}
+		if f.http.Address != "" {
+			st.setEndpoint(f.http.URL()) // until the port is known
+			web = st.httpServer(web, starting)
+		}
+		recorder.Gateway(st.Gateway)
+		st.start(ctx, starting, announce)
+		transports["socket"] = st.clients.Conns
 	}
-	operations := o.Catalog // for the HTTP API, which also has the tools of configured servers
-	if m.isEnabled() {
-		starting.announce = s.Integration().DeferListChanged()
-		if w.address != "" {
-			operations = o.Catalog.Clone()
-			m.operations = operations
-			m.serveProfiles(e,
-				server.Options{Logger: log, StateKey: w.stateKey, Memory: s.Integration().Memory(),
-					Middleware: options.Middleware, Outgoing: options.Outgoing,
-					Watched:          s.Integration().Watched(),
-					MaxWatched:       options.MaxWatched,
-					MaxSubscriptions: options.MaxSubscriptions, Hooks: options.Hooks})
-		}
-		m.writable = b.Writable()
-		defer func() { err = errors.Join(err, m.close()) }()
-		st, err := m.Start(s, o.Catalog, std, log)
-		if err != nil {
-			return errors.Join(err, o.Close())
-		}
-		defer st.Close()
-		if m.warmLists {
-			return errors.Join(st.warmLists(ctx), o.Close())
-		}
-		if w.address != "" {
-			st.setEndpoint(w.baseURL(w.address) + mainPath) // until the port is known
-		}
-		w.listening, w.missing, w.starting = st.setEndpoint, st.Gateway.AwaitOperation, starting
-		w.servers, w.required = st.Gateway.Manager(), st.requiredServers
-		addGatewayMetrics(m.recorder.Telemetry, st.Gateway)
-		st.start(ctx, starting)
-		transports["socket"] = st.clients.open
+	if f.http.Address != "" {
+		delete(transports, "stdio")
+		transports["http"] = func() int { return web.Endpoints.Stats().Sessions }
 	}
-	addSessionMetrics(m.recorder.Telemetry, transports)
-	if w.address != "" {
-		return errors.Join(w.serve(ctx, std, e, operations, log), o.Close())
+	transport.AddSessionMetrics(recorder.Telemetry, transports)
+	if f.http.Address != "" {
+		return errors.Join(web.Serve(ctx, std, log), own.Close())
 	}
 	if std.InTerminal {
 		std.Err.Printf("stdwire: an MCP server on stdin and stdout, for a client to start; Ctrl-D or Ctrl-C stops it")
 	}
-	return errors.Join(serveStdio(ctx, std, s, log), o.Close())
+	return errors.Join(transport.Stdio(ctx, std, s, log), own.Close())
 }

@@ -11,17 +11,32 @@ import (
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/filewatch"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/internal/userfile"
 	"github.com/stdwire/stdwire/rpc/mcp/skill"
 	"github.com/stdwire/stdwire/server"
 )
 
-// skillDirs are the directories of --skills.
-type skillDirs struct {
-	dirs  []string
-	roots []*os.Root
+// skillFlags are the directories of --skills.
+type skillFlags struct{ dirs []string }
 
+func (f *skillFlags) flags() []command.Flag {
+	return []command.Flag{{Name: "--skills", Value: "DIR", Many: true,
+		Help: "serve the skills in DIR; may be repeated",
+		Set: func(value string) error {
+			if value == "" {
+				return errors.New("the directory's name is empty")
+			}
+			f.dirs = append(f.dirs, value)
+			return nil
+		}}}
+}
+
+// skillDirs are the directories whose skills a server serves, until close.
+type skillDirs struct {
+	dirs   []string
+	roots  []*os.Root
 	server *server.Server
 	log    *slog.Logger
 	logged string // the last problems, so that each is logged once
@@ -29,22 +44,12 @@ type skillDirs struct {
 	wg     sync.WaitGroup
 }
 
-func (k *skillDirs) flags() []command.Flag {
-	return []command.Flag{{Name: "--skills", Value: "DIR", Many: true,
-		Help: "serve the skills in DIR; may be repeated",
-		Set: func(value string) error {
-			if value == "" {
-				return errors.New("the directory's name is empty")
-			}
-			k.dirs = append(k.dirs, value)
-			return nil
-		}}}
-}
-
-// open adds the skills to a server, and logs the defects of invalid ones. No directory may lie in a
-// writable root, because a client could then write instructions for the models of others.
-func (k *skillDirs) open(s *server.Server, log *slog.Logger, writable target.WritableRoots) error {
-	k.server, k.log = s, log
+// serve adds the skills to a server, and logs the defects of invalid ones. It adds them again
+// whenever the directories have changed, until ctx ends. No directory may lie in a writable root,
+// because a client could then write instructions for the models of others.
+func (f *skillFlags) serve(ctx context.Context, s *server.Server, log *slog.Logger,
+	writable target.WritableRoots) (*skillDirs, error) {
+	k := &skillDirs{dirs: f.dirs, server: s, log: log, cancel: func() {}}
 	for _, dir := range k.dirs {
 		err := writable.Refuse("--skills", dir)
 		var root *os.Root
@@ -55,13 +60,16 @@ func (k *skillDirs) open(s *server.Server, log *slog.Logger, writable target.Wri
 		}
 		if err != nil {
 			k.close()
-			return err
+			return nil, err
 		}
 		k.roots = append(k.roots, root)
 		k.warn(s.AddSkills(userfile.FS(root)))
 	}
 	k.logged = ""
-	return nil
+	if len(k.roots) > 0 {
+		k.watch(ctx)
+	}
+	return k, nil
 }
 
 // warn logs each problem of an error on a line.
@@ -78,28 +86,25 @@ func (k *skillDirs) warn(err error) {
 	}
 }
 
-// watch adds the skills again whenever the directories have changed, until close.
+// watch adds the skills again whenever the directories have changed.
 func (k *skillDirs) watch(ctx context.Context) {
-	if len(k.roots) == 0 {
-		return
-	}
 	ctx, k.cancel = context.WithCancel(ctx)
-	files := &fileWatcher{files: k.files, limit: skill.MaxBytes}
+	files := &filewatch.Watcher{Files: k.files, Limit: skill.MaxBytes}
 	k.wg.Go(func() {
-		files.run(ctx, nil, func(bool) { k.warn(k.server.ReloadSkills()) })
+		files.Run(ctx, nil, func(bool) { k.warn(k.server.ReloadSkills()) })
 	})
 }
 
-// files returns the files of all skills, for a fileWatcher.
-func (k *skillDirs) files() map[string]watchedFile {
-	files := map[string]watchedFile{}
+// files returns the files of all skills, for a [filewatch.Watcher].
+func (k *skillDirs) files() map[string]filewatch.File {
+	files := map[string]filewatch.File{}
 	for i, root := range k.roots {
 		entries, err := skill.Entries(userfile.FS(root))
 		if err != nil { // AddSkills has refused the directory
-			files[k.dirs[i]] = watchedFile{err: err}
+			files[k.dirs[i]] = filewatch.File{Err: err}
 		}
 		for name, e := range entries {
-			files[filepath.Join(k.dirs[i], name)] = watchedFile{e.Info, e.Err, e.Open}
+			files[filepath.Join(k.dirs[i], name)] = filewatch.File{e.Info, e.Err, e.Open}
 		}
 	}
 	return files
@@ -107,9 +112,7 @@ func (k *skillDirs) files() map[string]watchedFile {
 
 // close stops watching.
 func (k *skillDirs) close() {
-	if k.cancel != nil {
-		k.cancel()
-	}
+	k.cancel()
 	k.wg.Wait()
 	for _, root := range k.roots {
 		_ = root.Close()

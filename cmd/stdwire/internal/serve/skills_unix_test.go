@@ -58,13 +58,12 @@ func TestSkillsOfAHostileDirectory(t *testing.T) {
 				"s/SKILL.md": []byte("---\nname: s\ndescription: It does.\n---\nDo.\n")})
 			assert.NilError(t, prepare(dir))
 			logged := make(lateLog, 1)
-			k := &skillDirs{dirs: []string{dir}}
 			s := server.New(server.Info{Name: "test", Version: "1"}, nil)
-			assert.NilError(t,
-				k.open(s, slog.New(slog.NewTextHandler(logged, nil)), target.WritableRoots{}))
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			k.watch(t.Context())
+			k, err := (&skillFlags{dirs: []string{dir}}).serve(t.Context(), s,
+				slog.New(slog.NewTextHandler(logged, nil)), target.WritableRoots{})
+			assert.NilError(t, err)
 			store(t, dir, map[string][]byte{"late/SKILL.md": []byte("no front matter")})
 			ended := make(chan struct{})
 			go func() {
@@ -94,4 +93,12 @@ func (l lateLog) Write(line []byte) (int, error) {
 		}
 	}
 	return len(line), nil
+}
+
+// store writes files of these names in a directory, which only this user can read.
+func store(t *testing.T, dir string, files map[string][]byte) {
+	t.Helper()
+	for name, content := range files {
+		assert.NilError(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/transport"
 	"github.com/stdwire/stdwire/internal/httpdeadline"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -18,16 +19,16 @@ import (
 // A startup makes requests for lists wait for the servers that a gateway starts. Other requests do
 // not wait.
 type startup struct {
-	done     chan struct{} // closed when the servers are listed, or have taken too long
-	announce func()        // announces once that the lists have changed meanwhile
+	done chan struct{} // closed when the servers are listed, or have taken too long
 }
 
 func newStartup() *startup { return &startup{done: make(chan struct{})} }
 
 // settle waits until the servers of g are listed, up to a limit, and ends the startup. A limit
-// of 0 means settleTimeout; a negative one means that there is no limit.
+// of 0 means settleTimeout; a negative one means that there is no limit. announce is called at the
+// end, and announces once that the lists have changed meanwhile.
 func (s *startup) settle(ctx context.Context, g *gateway.Gateway, limit time.Duration,
-	log *slog.Logger) {
+	announce func(), log *slog.Logger) {
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if limit = cmp.Or(limit, settleTimeout); limit > 0 {
 		limited, cancel = context.WithTimeout(ctx, limit)
@@ -39,7 +40,7 @@ func (s *startup) settle(ctx context.Context, g *gateway.Gateway, limit time.Dur
 			slog.Int("servers", len(ids)), slog.Any("missing", ids[:min(len(ids), maxInvalid)]),
 			slog.String("see", "--wait-lists and --warm-lists in stdwire serve --help"))
 	}
-	s.announce()
+	announce()
 	close(s.done)
 }
 
@@ -73,4 +74,20 @@ func (s *startup) documents(api http.Handler) http.Handler {
 		}
 		api.ServeHTTP(w, r)
 	})
+}
+
+// httpServer returns what is served over HTTP with a gateway: its profiles and the tools of its
+// servers, too.
+func (st *Reloader) httpServer(w transport.HTTPServer, starting *startup) transport.HTTPServer {
+	w.Operations, w.Limits = st.g.Operations, st.g.Limits
+	if st.g.Endpoints != nil {
+		w.Endpoints = st.g.Endpoints
+	}
+	w.Listening, w.Missing = st.setEndpoint, st.Gateway.AwaitOperation
+	w.Requests, w.API = st.g.Messages.Handler, starting.documents
+	w.Readiness = func() transport.Readiness {
+		return transport.ReadinessOf(st.Gateway.Manager().Status(), st.requiredServers(),
+			starting.done)
+	}
+	return w
 }

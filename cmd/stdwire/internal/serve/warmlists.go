@@ -28,7 +28,7 @@ func (st *Reloader) warmLists(ctx context.Context) error {
 				mu.Lock()
 				defer mu.Unlock()
 				failed = append(failed, s.ID)
-				st.std.Err.Printf("warning: %v", err)
+				st.g.Std.Err.Printf("warning: %v", err)
 			}
 		})
 	}
@@ -46,7 +46,7 @@ func (st *Reloader) warmLists(ctx context.Context) error {
 	for _, some := range st.Gateway.Tools() {
 		tools += some
 	}
-	st.std.Err.Printf("stdwire: the lists of %s are stored, with %s",
+	st.g.Std.Err.Printf("stdwire: the lists of %s are stored, with %s",
 		command.Plural(n, "server"), command.Plural(tools, "tool"))
 	return nil
 }

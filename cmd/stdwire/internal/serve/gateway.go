@@ -1,0 +1,108 @@
+package serve
+
+import (
+	"cmp"
+	"errors"
+	"log/slog"
+
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/hook"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/messagewatch"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/transport"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/server"
+)
+
+// A Gateway is what a gateway of configured servers is started with.
+type Gateway struct {
+	*GatewayConfig
+	Server  *server.Server    // offers what the servers offer
+	Catalog *dispatch.Catalog // the operations that manage servers are added to it
+	Std     *term.Streams
+	Log     *slog.Logger
+
+	// Operations is a catalog to which these operations and the tools of the servers are added. It
+	// may be nil.
+	Operations *dispatch.Catalog
+	Endpoints  *transport.Endpoints // of the profiles; may be nil
+	// Writable are the directories in which clients may write files. It is nil if they may also run
+	// any program.
+	Writable target.WritableRoots
+	Limits   config.Limits          // in effect
+	Messages *messagewatch.Messages // for host.messages; may be nil
+	Recorder *observe.Recorder      // may be nil
+}
+
+// limit applies the limits to the options of the server.
+func (g *Gateway) limit(o *server.Options) {
+	o.MaxSubscriptions, o.MaxWatched = g.Limits.MaxSubscriptions, g.Limits.MaxWatched
+	if most := g.Limits.MaxMemory; most > 0 {
+		o.Memory = quota.NewPool(int64(most))
+	}
+}
+
+// Start makes a gateway offer the configured servers. A server that cannot be offered is reported
+// on stderr and does not affect the others.
+func (g Gateway) Start() (*Reloader, error) {
+	c, err := g.Select(g.Profile)
+	if err != nil {
+		return nil, err
+	}
+	store := config.UserStore(c.Env)
+	if err := g.refuseWritable(c, store); err != nil {
+		return nil, err
+	}
+	err = cmp.Or(hook.Check("--before", g.before), hook.Check("--after", g.after))
+	if err != nil {
+		return nil, err
+	}
+	audit, err := g.openAudit(g.Log)
+	if err != nil {
+		return nil, err
+	}
+	o, err := g.options()
+	if err == nil && audit != nil {
+		o.Audit = audit
+		if o.AuditKey, err = audit.Key(); err != nil {
+			err = command.Usagef("--audit: %v", err)
+		}
+	}
+	if err != nil {
+		if audit != nil {
+			err = errors.Join(err, audit.Close())
+		}
+		return nil, err
+	}
+	st := newReloader(g, c, store, o.New(g.Server), o.Pins, audit)
+	err = ops.Register(g.Catalog, st.hostOptions())
+	if g.Operations != nil { // first: operations have precedence over tools
+		err = errors.Join(err, ops.Register(g.Operations, st.hostOptions()))
+	}
+	if err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	if len(c.Servers) == 0 {
+		g.Log.Warn("nothing is offered of other servers: " + target.NothingConfigured)
+	}
+	st.apply(c, Acceptance{All: true})
+	return st, nil
+}
+
+// options returns the options of the gateway, without those of the audit log.
+func (g *Gateway) options() (o gateway.Options, err error) {
+	o = gateway.Options{Logger: g.Log, NoPrefix: g.noPrefix, NoDescriptionPrefix: g.noDescPrefix,
+		PinsWarn: g.Pins == "warn", Before: hook.Interceptors(g.before, g.Log),
+		After: hook.Interceptors(g.after, g.Log), AuditValues: g.auditValues,
+		Catalog: g.Operations, CacheDir: target.RememberDir()}
+	if g.Pins != "off" {
+		o.Pins, err = target.OpenPins()
+	}
+	return o, err
+}

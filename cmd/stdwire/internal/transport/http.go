@@ -1,0 +1,298 @@
+// Package transport serves an MCP server to clients: one on standard input and output, or many over
+// HTTP, with the flags for its address, tokens, TLS, OAuth and server card.
+package transport
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/connlimit"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/dispatch/api"
+	"github.com/stdwire/stdwire/internal/keepalive"
+	"github.com/stdwire/stdwire/server/streamable"
+)
+
+// maxConnections is the default of the limit of the same name in a configuration.
+const maxConnections = 4096
+
+// HTTPFlags are the flags for serving HTTP.
+type HTTPFlags struct {
+	Address  string // "" means HTTP is not served
+	noAuth   bool
+	token    bearerToken
+	metrics  metricsToken
+	tls      tlsFlags
+	oauth    oauthFlags
+	card     cardFlags
+	sse      bool
+	StateKey []byte // nil means a random key
+}
+
+// An HTTPServer serves MCP, and a catalog as an HTTP API.
+type HTTPServer struct {
+	*HTTPFlags
+	Endpoints  *Endpoints
+	Operations *dispatch.Catalog // nil: there is no HTTP API
+	Limits     config.Limits
+	Recorder   *observe.Recorder // may be nil
+
+	// Listening is called with the URL once requests are accepted. It may be nil.
+	Listening func(url string)
+	// Missing waits for an operation that may still be added. It may be nil.
+	Missing func(ctx context.Context, operation string) error
+	// Requests and API, if not nil, return handlers that precede those of all requests, and those
+	// of the HTTP API.
+	Requests, API func(http.Handler) http.Handler
+	// Readiness returns the readiness of what is served. If it is nil, it is ready.
+	Readiness func() Readiness
+}
+
+// Flags returns the flags.
+func (w *HTTPFlags) Flags() []command.Flag {
+	flags := []command.Flag{
+		{Name: "--http", Value: "ADDR",
+			Help: "serve HTTP instead of stdio at an address such as 127.0.0.1:8080, at a socket unix:PATH, or at that of a systemd unit: systemd",
+			Set: func(value string) error {
+				if err := checkAddress(value); err != nil {
+					return err
+				}
+				w.Address = value
+				return nil
+			}},
+		{Name: "--state-key-env", Value: "NAME",
+			Help: "environment variable that holds the secret shared by several servers behind one address (default: a random one)",
+			Set: func(value string) error {
+				const least = 32
+				if w.StateKey = []byte(os.Getenv(value)); len(w.StateKey) < least {
+					return command.Usagef(
+						"--state-key-env: the environment variable %s has fewer than %d bytes",
+						value, least)
+				}
+				return nil
+			}},
+		command.SwitchFlag(&w.noAuth, "--no-auth",
+			"serve --http without a token, to all users of this machine"),
+		command.SwitchFlag(&w.sse, "--http-sse",
+			"also serve the HTTP+SSE transport of 2024-11-05 at /mcp"),
+	}
+	return slices.Concat(flags, w.token.flags(), w.tls.flags(), w.oauth.flags(), w.card.flags(),
+		[]command.Flag{w.metrics.flag()})
+}
+
+// given returns the name of a given flag that needs --http, or "".
+func (w *HTTPFlags) given() string {
+	switch {
+	case w.noAuth:
+		return "--no-auth"
+	case w.sse:
+		return "--http-sse"
+	}
+	return cmp.Or(w.token.given(), w.tls.given(), w.oauth.given(), w.card.given(),
+		w.metrics.given())
+}
+
+// Serve serves until ctx ends.
+func (w *HTTPServer) Serve(ctx context.Context, std *term.Streams, log *slog.Logger) error {
+	e := w.Endpoints
+	secure, err := w.tls.config(log)
+	if err != nil {
+		return err
+	}
+	bound, err := w.listen()
+	if err != nil {
+		return err
+	}
+	listener := connlimit.New(bound, cmp.Or(w.Limits.MaxConnections, maxConnections))
+	defer listener.Close()
+	if w.noAuth && !bound.local {
+		return command.Usagef("--no-auth: %s can be reached from other machines",
+			bound.Addr()).WithHint("serve on 127.0.0.1, or use a token")
+	}
+	hosts := w.oauth.hosts(bound.local)
+	overMCP := streamable.Options{Logger: log, HTTPSSE: w.sse, Replicas: w.StateKey != nil,
+		AllowedHosts: hosts, MaxBody: int64(w.Limits.MaxBody), MaxRequests: w.Limits.MaxRequests,
+		MaxStreams: w.Limits.MaxStreams, MaxSessions: w.Limits.MaxSessions,
+		SessionIdle: w.Limits.SessionIdle, Heartbeat: w.Limits.Heartbeat}
+	overHTTP := api.Options{Title: "stdwire", Version: command.Version(), Logger: log, AllowedHosts: hosts,
+		Memory: e.main.server.Integration().Memory(), MaxBody: int64(w.Limits.MaxBody),
+		MaxCalls: w.Limits.MaxCalls}
+	mux := http.NewServeMux()
+	failures := w.Recorder.Counter(authFailures)
+	if w.oauth.issuer != "" {
+		resource, err := w.oauth.resource(log)
+		if err != nil {
+			return err
+		}
+		overMCP.Authorize = countFailures(resource.Authorize, failures)
+		overHTTP.Principal = countFailures(principalOf(resource), failures)
+		for _, path := range resource.MetadataPaths() {
+			mux.Handle(path, resource)
+		}
+		std.Err.Printf("stdwire: accepting access tokens of %s, issued for %s", w.oauth.issuer,
+			w.oauth.audience)
+	} else {
+		if overMCP.Principal, err = w.principal(std, log); err != nil {
+			return err
+		}
+		overMCP.Principal = countFailures(overMCP.Principal, failures)
+		overHTTP.Principal = overMCP.Principal
+	}
+	overMCP.Card, err = w.card.card(bound.base+mainPath, w.oauth.audience, bound.local)
+	if err != nil {
+		return err
+	}
+	e.register(mux, overMCP)
+	also := ""
+	if w.Operations != nil {
+		also = fmt.Sprintf(", and the same as an HTTP API at %s/v1/", bound.base)
+		handler := overHTTP.New(dispatch.NewDispatcher(w.Operations,
+			dispatch.Options{Logger: log, Missing: w.Missing, Interceptors: w.interceptors()}))
+		if w.API != nil {
+			handler = w.API(handler)
+		}
+		mux.Handle("/v1/", handler)
+	}
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("ok\n"))
+	})
+	mux.HandleFunc("GET /readyz", w.serveReadiness(ctx))
+	if w.metrics != "" && w.Recorder.Telemetry != nil { // nil: OTEL_SDK_DISABLED
+		mux.Handle("GET /metrics", w.metrics.guard(w.Recorder.Metrics(), failures))
+	}
+	addConnectionMetrics(w.Recorder.Telemetry, listener, e)
+	if w.Listening != nil {
+		w.Listening(bound.base + mainPath)
+	}
+	std.Err.Printf("stdwire: serving MCP at %s%s%s", bound.base, mainPath, also)
+	e.printProfiles(std, bound.base)
+	// Handlers that run for longer have read the body, and remove the deadline: see httpdeadline.
+	const bodyTimeout = 30 * time.Second
+	handler := w.Recorder.Handler(mux)
+	if w.Requests != nil {
+		handler = w.Requests(handler)
+	}
+	web := &http.Server{
+		Handler: handler, ConnState: listener.TrackState,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ReadTimeout: bodyTimeout, HTTP2: keepalive.ServerHTTP2(),
+	}
+	var serving net.Listener = listener
+	if secure != nil {
+		serving = tls.NewListener(listener, secure)
+	}
+	requests, cancelRequests := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancelRequests(nil)
+	web.BaseContext = func(net.Listener) context.Context { return requests }
+	std.Servers.DelaySignal(drainTimeout)
+	defer std.Servers.Served()
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(serving) }()
+	manager := newServiceManager(log)
+	defer manager.close()
+	manager.notify("READY=1\nSTATUS=serving MCP at " + bound.base + mainPath)
+	var watching sync.WaitGroup
+	watching.Go(func() { manager.watch(ctx, func() { _ = e.all() }) })
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	watching.Wait()
+	logShutdown(ctx, log)
+	manager.notify("STOPPING=1")
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+	defer cancel()
+	e.stop(grace)
+	// MCP requests have been answered, calls of the HTTP API may still run.
+	if err = web.Shutdown(grace); errors.Is(err, context.DeadlineExceeded) {
+		cancelRequests(http.ErrServerClosed)
+		answered, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTimeout)
+		defer cancel()
+		err = web.Shutdown(answered)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = web.Close()
+	}
+	err = errors.Join(err, e.close(grace))
+	<-served
+	return err
+}
+
+// ServesMetrics reports whether metrics are served over HTTP.
+func (w *HTTPFlags) ServesMetrics() bool { return w.metrics != "" }
+
+// ServerName returns the name that the server reports, which is that of its card.
+func (w *HTTPFlags) ServerName() string { return w.card.serverName() }
+
+// URL returns the URL of the main endpoint as far as it is known before the server listens.
+func (w *HTTPFlags) URL() string { return w.baseURL(w.Address) + mainPath }
+
+// checkToken returns an error if the flags for tokens and TLS contradict each other.
+func (w *HTTPFlags) checkToken() error {
+	switch {
+	case w.token.env != "" && w.token.file != "":
+		return command.Usagef("--token-env and --token-file exclude each other")
+	case w.noAuth && w.token.given() != "":
+		return command.Usagef("--no-auth and %s exclude each other", w.token.given())
+	case w.noAuth && w.tls.clientCA != "":
+		return command.Usagef("--no-auth and --tls-client-ca exclude each other").WithHint(
+			"clients with a certificate need no token: leave out --no-auth")
+	}
+	if err := w.card.check(); err != nil {
+		return err
+	}
+	return w.tls.check()
+}
+
+// TokenPrincipal is the principal of all clients that send the token.
+const TokenPrincipal = "token"
+
+// principal returns the function that authenticates requests, or nil if --no-auth is set. Without
+// a certificate of the client, all have the same principal.
+func (w *HTTPFlags) principal(std *term.Streams, log *slog.Logger) (func(*http.Request) (string,
+	error), error) {
+	byCertificate := w.tls.clientCA != ""
+	switch {
+	case w.noAuth:
+		return nil, nil
+	case byCertificate && w.token.given() == "":
+		return certificatePrincipal, nil
+	}
+	check, err := w.token.check(std, log)
+	if err != nil {
+		return nil, err
+	}
+	return func(r *http.Request) (string, error) {
+		if err := check(r); err != nil {
+			return "", err
+		}
+		if byCertificate {
+			return certificatePrincipal(r)
+		}
+		return TokenPrincipal, nil
+	}, nil
+}
+
+// interceptors returns the interceptors of the HTTP API.
+func (w *HTTPServer) interceptors() []dispatch.Interceptor {
+	if w.Recorder == nil || w.Recorder.Telemetry == nil {
+		return nil
+	}
+	return []dispatch.Interceptor{w.Recorder.Operation()}
+}

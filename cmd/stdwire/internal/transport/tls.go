@@ -1,0 +1,115 @@
+package transport
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/filewatch"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/internal/userfile"
+)
+
+// tlsFlags are the flags for TLS of the HTTP server.
+type tlsFlags struct{ certificate, key, clientCA string }
+
+func (f *tlsFlags) flags() []command.Flag {
+	return []command.Flag{
+		command.FileFlag(&f.certificate, "--tls-cert",
+			"serve --http over TLS with this certificate (PEM) and those after it; the files are read again when they change"),
+		command.FileFlag(&f.key, "--tls-key", "the private key (PEM) of --tls-cert"),
+		command.FileFlag(&f.clientCA, "--tls-client-ca",
+			"admit only clients with a certificate of these authorities (PEM), without a token unless one is given"),
+	}
+}
+
+// given returns the name of a given flag, or "".
+func (f *tlsFlags) given() string {
+	switch {
+	case f.certificate != "":
+		return "--tls-cert"
+	case f.key != "":
+		return "--tls-key"
+	case f.clientCA != "":
+		return "--tls-client-ca"
+	}
+	return ""
+}
+
+func (f *tlsFlags) check() error {
+	switch {
+	case f.given() == "", f.certificate != "" && f.key != "":
+		return nil
+	case f.certificate == "" && f.key == "":
+		return command.Usagef("--tls-client-ca needs TLS").WithHint(
+			"add --tls-cert FILE --tls-key FILE")
+	}
+	return command.Usagef("--tls-cert and --tls-key belong together")
+}
+
+// config returns the configuration of the server, or nil without TLS. It follows the files.
+func (f *tlsFlags) config(log *slog.Logger) (*tls.Config, error) {
+	if f.given() == "" {
+		return nil, nil
+	}
+	files := &filewatch.Value[*tls.Config]{What: "the TLS certificate", Parse: f.parse, Log: log,
+		Paths: []string{f.certificate, f.key},
+		First: func(path string) ([]byte, error) {
+			return userfile.ReadArgument(path, userfile.MaxPEM)
+		},
+		Read: func(path string) ([]byte, error) { return userfile.Read(path, userfile.MaxPEM) }}
+	if f.clientCA != "" {
+		files.Paths = append(files.Paths, f.clientCA)
+	}
+	if err := files.Load(); err != nil {
+		return nil, command.Usagef("--tls-cert: %v", err)
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			return files.Get(), nil
+		}}, nil
+}
+
+// parse returns the configuration with these contents of the files.
+func (f *tlsFlags) parse(contents [][]byte) (*tls.Config, error) {
+	pair, err := tls.X509KeyPair(contents[0], contents[1])
+	if err != nil {
+		return nil, fmt.Errorf("%s and %s: %w", f.certificate, f.key, err)
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair},
+		NextProtos: []string{"http/1.1"}}
+	if f.clientCA != "" {
+		if c.ClientCAs, err = target.ParseAuthorities(f.clientCA, contents[2]); err != nil {
+			return nil, err
+		}
+		c.ClientAuth = tls.RequireAndVerifyClientCert
+		// A resumed session would not notice that an authority is no longer trusted.
+		c.SessionTicketsDisabled = true
+	}
+	return c, nil
+}
+
+var errCertificate = errors.New("the connection has no client certificate")
+
+// certificatePrincipal returns the name of the client whose certificate was verified: its subject,
+// or else the digest of its public key.
+func certificatePrincipal(r *http.Request) (string, error) {
+	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
+		return "", errCertificate
+	}
+	return certificateName(r.TLS.VerifiedChains[0][0]), nil
+}
+
+func certificateName(c *x509.Certificate) string {
+	if name := c.Subject.String(); name != "" {
+		return "certificate " + name
+	}
+	sum := sha256.Sum256(c.RawSubjectPublicKeyInfo)
+	return "certificate " + hex.EncodeToString(sum[:])
+}
