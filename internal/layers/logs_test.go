@@ -112,7 +112,8 @@ func TestLogLines(t *testing.T) {
 
 // loggerOf says whose logger a package uses that does not call lograte.Logger.
 var loggerOf = map[string]string{
-	"client/streamable": "that of package client, by its link",
+	"client/host/gateway/internal/auditwriter": "that of package gateway",
+	"client/streamable":                        "that of package client, by its link",
 }
 
 // message returns the first argument that is or adds to a string literal, or all arguments.

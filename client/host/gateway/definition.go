@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/stdwire/stdwire/client/host/gateway/internal/repair"
 	"github.com/stdwire/stdwire/internal/jsondiff"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -35,7 +36,7 @@ func parseDefinition[T any](kind mcp.Kind, text json.RawMessage) (d definition[T
 	if _, err = jsondiff.Canonical(text); err != nil {
 		return d, err
 	}
-	if d.passed, err = repair(kind, text); err != nil {
+	if d.passed, err = repair.Definition(kind, text); err != nil {
 		return d, err
 	}
 	return d, mcp.Unmarshal(d.passed, d.item)

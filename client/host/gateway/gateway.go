@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -26,7 +27,7 @@ type Gateway struct {
 	cancel               context.CancelFunc
 	wg                   sync.WaitGroup
 	subscriptionsChanged chan struct{} // capacity 1
-	names                *nameTable
+	names                *nametable.Table
 
 	downstreamMu sync.Mutex       // serializes changes of downstreams; locked before offerMu
 	offerMu      sync.Mutex       // serializes changes of offers and names; locked before mu
@@ -46,7 +47,7 @@ func New(s *server.Server) *Gateway { return Options{}.New(s) }
 func (o Options) New(s *server.Server) *Gateway {
 	o.MaxName = cmp.Or(o.MaxName, host.DefaultMaxName)
 	o.Logger = lograte.Logger(o.Logger)
-	g := &Gateway{o: o, upstreams: make(map[string]*upstreamServer), names: newNameTable()}
+	g := &Gateway{o: o, upstreams: make(map[string]*upstreamServer), names: nametable.New()}
 	g.manager = host.NewManager(g.stateChanged)
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.subscriptionsChanged = make(chan struct{}, 1)
@@ -100,7 +101,7 @@ func (g *Gateway) Close() {
 		u.withdraw()
 	}
 	if g.audit != nil {
-		g.audit.close()
+		g.audit.Close()
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -172,7 +173,7 @@ func (l *itemList[T, S]) claim(all, usable []definition[T],
 	before := l.claimed
 	l.claimed, l.public, l.wanted, l.withheld = claimed, public, wanted, withheld
 	l.mu.Unlock()
-	affected = l.upstream.g.names.replace(l.kind, l.upstream.id, before, claimed)
+	affected = l.upstream.g.names.Replace(l.kind, l.upstream.id, before, claimed)
 	if l.operations != nil {
 		affected = append(affected,
 			l.operations.claim(all, usable, make(map[string]WithheldItem))...)
@@ -217,16 +218,16 @@ func (l *itemList[T, S]) removeStale() {
 	g, unoffered := l.upstream.g, make(map[string]WithheldItem)
 	offered := make(map[string]definition[T], len(l.wanted))
 	l.waiting = false
-	waits := l.shared && g.names.hasUnlistedBefore(l.upstream.id, func(string) bool { return true })
+	waits := l.shared && g.names.HasUnlistedBefore(l.upstream.id, func(string) bool { return true })
 	for public, d := range l.wanted {
 		if other, taken := l.firstBefore(public, d); taken {
 			unoffered[public] = WithheldItem{Kind: l.kind, Name: l.claimed[public],
-				Reason: ReasonCollision, Detail: other.id}
+				Reason: ReasonCollision, Detail: other.ID}
 			if l.unoffered[public] != unoffered[public] {
 				g.warnLater("gateway: a "+string(l.kind)+" is withheld: another server has its name",
 					slog.String("name", public), slog.String("server", l.upstream.id),
 					slog.String("own_name", l.claimed[public]),
-					slog.String("other_server", other.id), slog.String("other_name", other.own))
+					slog.String("other_server", other.ID), slog.String("other_name", other.Own))
 			}
 			continue
 		}
@@ -261,18 +262,19 @@ func (l *itemList[T, S]) removeStale() {
 
 // firstBefore returns the first server before this one that has the name of an item or one of its
 // URIs.
-func (l *itemList[T, S]) firstBefore(public string, d definition[T]) (first nameOwner, taken bool) {
+func (l *itemList[T, S]) firstBefore(public string, d definition[T]) (first nametable.Owner,
+	taken bool) {
 	names, id := l.upstream.g.names, l.upstream.id
-	first, taken = names.firstBefore(newNameKey(l.kind, public), id)
+	first, taken = names.FirstBefore(nametable.NewKey(l.kind, public), id)
 	if taken || l.uris == nil {
 		return first, taken
 	}
 	for _, uri := range l.uris(d.item) {
-		if first, taken = names.firstBefore(nameKey{mcp.KindResource, uri}, id); taken {
+		if first, taken = names.FirstBefore(nametable.NewKey(mcp.KindResource, uri), id); taken {
 			return first, true
 		}
 	}
-	return nameOwner{}, false
+	return nametable.Owner{}, false
 }
 
 // addMissing offers the items that are not offered yet. The caller holds offerMu and has called

@@ -7,7 +7,7 @@ import "slices"
 // before its server is added.
 func (g *Gateway) Order(ids ...string) {
 	defer g.lockOffers()()
-	g.names.setOrder(ids)
+	g.names.SetOrder(ids)
 	g.updateOffers(g.allUpstreams())
 }
 
@@ -57,7 +57,7 @@ func (g *Gateway) updateOffers(upstreams []*upstreamServer) {
 // for it.
 func (g *Gateway) serverListed(id string) {
 	defer g.lockOffers()()
-	g.names.setListed(id)
+	g.names.SetListed(id)
 	g.updateOffers(slices.DeleteFunc(g.allUpstreams(),
 		func(u *upstreamServer) bool { return !u.isWaiting() }))
 }

@@ -9,19 +9,16 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// kindOperation is the kind of a tool that is offered as an operation. Its public name differs from
-// the tool's.
-const kindOperation mcp.Kind = "tool as an operation"
-
 // operationList returns the list that offers the server's tools as operations.
 func (u *upstreamServer) operationList(
 	catalog *dispatch.Catalog) *itemList[mcp.Tool, *dispatch.Catalog] {
-	return &itemList[mcp.Tool, *dispatch.Catalog]{upstream: u, kind: kindOperation,
+	return &itemList[mcp.Tool, *dispatch.Catalog]{upstream: u, kind: nametable.KindOperation,
 		add: u.putOperation, remove: (*dispatch.Catalog).Remove,
 		downstreams: func() []*dispatch.Catalog { return []*dispatch.Catalog{catalog} },
 		name: func(t *mcp.Tool) (string, string) {

@@ -22,13 +22,13 @@ func (g *Gateway) owner(d *downstream, uri string) (*upstreamServer, error) {
 			return nil, nil
 		}
 		counts = func(id string) bool { return id == app.id }
-		if _, _, listed := g.names.reader(uri, counts); !listed {
+		if _, _, listed := g.names.Reader(uri, counts); !listed {
 			return app, nil // servers need not list apps
 		}
 	}
-	id, by, found := g.names.reader(uri, counts)
+	id, by, found := g.names.Reader(uri, counts)
 	if !found && !mcp.IsAppURI(uri) {
-		id, _ = g.names.skillReader(uri, d.includes)
+		id, _ = g.names.SkillReader(uri, d.includes)
 	}
 	g.mu.Lock()
 	u := g.upstreams[id]
@@ -37,15 +37,15 @@ func (g *Gateway) owner(d *downstream, uri string) (*upstreamServer, error) {
 		return u, nil
 	}
 	status := u.resources.status
-	if by.kind == mcp.KindResourceTemplate {
+	if by.Kind == mcp.KindResourceTemplate {
 		status = u.templates.status
 	}
-	switch offered, reason := status(by.public); {
+	switch offered, reason := status(by.Public); {
 	case reason == ReasonChanged || reason == ReasonIdentity:
 		return nil, rpc.Errorf(rpc.CodeInvalidParams,
 			"The %s %q of the server %q is withheld: it has changed since its first use",
-			by.kind, by.public, id)
-	case !offered && g.names.hasUnlistedBefore(id, d.includes):
+			by.Kind, by.Public, id)
+	case !offered && g.names.HasUnlistedBefore(id, d.includes):
 		return nil, server.ResourceNotFound(uri)
 	}
 	return u, nil
@@ -132,7 +132,7 @@ func isNotFound(err error) bool {
 // candidates returns the servers of d that may have an unlisted URI, in order, without those that
 // follow a server that is not listed yet.
 func (g *Gateway) candidates(d *downstream, uri string) (upstreams []*upstreamServer) {
-	ids := g.names.serversByScheme(uri, d.includes)
+	ids := g.names.ServersByScheme(uri, d.includes)
 	if all := slices.DeleteFunc(g.manager.IDs(),
 		func(id string) bool { return !d.includes(id) }); len(all) == 1 {
 		ids = all
@@ -140,7 +140,7 @@ func (g *Gateway) candidates(d *downstream, uri string) (upstreams []*upstreamSe
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, id := range ids {
-		if u := g.upstreams[id]; u != nil && !g.names.hasUnlistedBefore(id, d.includes) {
+		if u := g.upstreams[id]; u != nil && !g.names.HasUnlistedBefore(id, d.includes) {
 			upstreams = append(upstreams, u)
 		}
 	}

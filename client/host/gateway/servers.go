@@ -60,7 +60,7 @@ func (g *Gateway) Add(s Upstream) error {
 		err = g.manager.Add(s.Server)
 	}
 	if err == nil { // before the old server loses its names, so that no other server gets them
-		g.names.addServer(s.ID)
+		g.names.AddServer(s.ID)
 	}
 	if old != nil {
 		old.withdraw()
@@ -68,7 +68,7 @@ func (g *Gateway) Add(s Upstream) error {
 	if err != nil {
 		u.cancel()
 		g.manager.Remove(s.ID)
-		g.names.removeServer(s.ID)
+		g.names.RemoveServer(s.ID)
 		g.serverListed(s.ID)
 		return err
 	}
@@ -92,7 +92,7 @@ func (g *Gateway) Remove(id string) bool {
 	}
 	g.manager.Remove(id)
 	u.withdraw()
-	g.names.removeServer(id)
+	g.names.RemoveServer(id)
 	g.serverListed(id)
 	return true
 }

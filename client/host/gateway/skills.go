@@ -3,9 +3,9 @@ package gateway
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -39,7 +39,7 @@ func (u *upstreamServer) readDirectory(ctx context.Context, uri string) ([]mcp.R
 
 // checkSkill returns an error if a file belongs to a skill that has changed since its first use.
 func (u *upstreamServer) checkSkill(uri string) error {
-	for _, skill := range skillsAbove(uri) {
+	for _, skill := range nametable.SkillsAbove(uri) {
 		switch _, reason := u.skills.status(skill); reason {
 		case ReasonChanged, ReasonIdentity:
 			return rpc.Errorf(rpc.CodeInvalidParams,
@@ -48,16 +48,4 @@ func (u *upstreamServer) checkSkill(uri string) error {
 		}
 	}
 	return nil
-}
-
-// skillsAbove returns the URIs that skills have if their directories contain the file, the
-// innermost first. There is at least one.
-func skillsAbove(uri string) (skills []string) {
-	for dir := uri; ; {
-		dir = dir[:max(strings.LastIndexByte(dir, '/'), 0)]
-		if len(skills) > 0 && (dir == "" || strings.HasSuffix(dir, "/")) { // the end of "://"
-			return skills
-		}
-		skills = append(skills, dir+"/SKILL.md")
-	}
 }

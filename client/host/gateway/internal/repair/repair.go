@@ -1,4 +1,5 @@
-package gateway
+// Package repair completes definitions of servers that strict clients would refuse.
+package repair
 
 import (
 	"encoding/json"
@@ -27,11 +28,11 @@ var definitionOptionals = optionalMembers{
 	"outputSchema": {"$schema": nil, "properties": nil, "required": nil},
 }
 
-// repair returns a definition that strict clients accept. It removes null from optional members and
-// completes the inputSchema of a tool with type "object" and with properties, which the API of
+// Definition returns a definition that strict clients accept. It removes null from optional members
+// and completes the inputSchema of a tool with type "object" and with properties, which the API of
 // OpenAI needs. Any other defect is an error. A definition without these defects is returned
 // unchanged.
-func repair(kind mcp.Kind, text json.RawMessage) (json.RawMessage, error) {
+func Definition(kind mcp.Kind, text json.RawMessage) (json.RawMessage, error) {
 	text = definitionOptionals.withoutNulls(text)
 	if kind != mcp.KindTool {
 		return text, nil

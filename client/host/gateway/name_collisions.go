@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -15,10 +16,10 @@ type Listing struct {
 // Collisions returns, by server ID, the items that a gateway without options would withhold because
 // of name collisions. The order of servers is that of [Gateway.Order].
 func Collisions(servers []Listing) map[string][]WithheldItem {
-	t := newNameTable()
+	t := nametable.New()
 	public := make([]map[mcp.Kind]map[string]string, len(servers)) // public names by own name
 	for i, s := range servers {
-		t.addServer(s.ID)
+		t.AddServer(s.ID)
 		public[i] = make(map[mcp.Kind]map[string]string)
 		for kind, names := range s.Names {
 			public[i][kind] = publicNames(s.ID, kind, names)
@@ -26,18 +27,18 @@ func Collisions(servers []Listing) map[string][]WithheldItem {
 			for own, name := range public[i][kind] {
 				all[name] = own
 			}
-			t.replace(kind, s.ID, nil, all)
+			t.Replace(kind, s.ID, nil, all)
 		}
 	}
 	collisions := map[string][]WithheldItem{}
 	for i, s := range servers {
 		for kind := range mcp.Kinds() {
 			for _, own := range s.Names[kind] {
-				if other, taken := t.firstBefore(newNameKey(kind, public[i][kind][own]),
+				if other, taken := t.FirstBefore(nametable.NewKey(kind, public[i][kind][own]),
 					s.ID); taken {
 					collisions[s.ID] = append(collisions[s.ID],
 						WithheldItem{Kind: kind, Name: own, Reason: ReasonCollision,
-							Detail: other.id})
+							Detail: other.ID})
 				}
 			}
 		}

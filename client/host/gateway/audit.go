@@ -3,12 +3,16 @@ package gateway
 import (
 	"context"
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io"
+	"log/slog"
 	"time"
 
+	"github.com/stdwire/stdwire/client/host/gateway/internal/auditwriter"
 	"github.com/stdwire/stdwire/internal/jsondiff"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
@@ -60,10 +64,26 @@ const (
 	outcomeError     = "error"
 )
 
+// An auditLog is the audit log of a gateway.
+type auditLog struct {
+	*auditwriter.Writer
+	values bool   // lines have the values of arguments
+	key    []byte // HMAC key of argument digests
+}
+
+func newAuditLog(to io.Writer, values bool, key []byte, log *slog.Logger) *auditLog {
+	if key == nil {
+		key = make([]byte, sha256.Size)
+		_, _ = rand.Read(key) // never fails
+	}
+	return &auditLog{auditwriter.New(to, log), values, key}
+}
+
 // record adds the line of a call that has ended.
 func (l *auditLog) record(ctx context.Context, c *call, began time.Time, err error) {
 	e := auditEntry{
-		Time: formatTime(began), Principal: principal(ctx), Server: c.target.id, Resumed: c.resumed,
+		Time: auditwriter.FormatTime(began), Principal: principal(ctx), Server: c.target.id,
+		Resumed:       c.resumed,
 		ArgumentsSize: len(c.Arguments),
 		Milliseconds:  float64(time.Since(began).Microseconds()) / 1000, ResultSize: len(c.Result),
 	}
@@ -83,7 +103,7 @@ func (l *auditLog) record(ctx context.Context, c *call, began time.Time, err err
 	}
 	e.setOutcome(ctx, c.Result, err)
 	if line, err := mcp.Marshal(e); err == nil { // always: strings, numbers and valid JSON
-		l.add(append(line, '\n'))
+		l.Add(append(line, '\n'))
 	}
 }
 
@@ -151,5 +171,3 @@ func typeOf(value []byte) string {
 	}
 	return "number"
 }
-
-func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

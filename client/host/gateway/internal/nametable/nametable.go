@@ -1,4 +1,5 @@
-package gateway
+// Package nametable records which server of a gateway owns a name or URI that several may have.
+package nametable
 
 import (
 	"maps"
@@ -10,35 +11,39 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A nameKey identifies a kind and a public name or URI.
-type nameKey struct {
-	kind   mcp.Kind
-	public string
+// KindOperation is the kind of a tool that is offered as an operation. Its public name differs from
+// the tool's.
+const KindOperation mcp.Kind = "tool as an operation"
+
+// A Key identifies a kind and a public name or URI.
+type Key struct {
+	Kind   mcp.Kind
+	Public string
 }
 
-// newNameKey returns the key of a public name. Names of operations that differ only in '.' and '_'
+// NewKey returns the key of a public name. Names of operations that differ only in '.' and '_'
 // have the same key, because [dispatch.Catalog.Register] refuses the second.
-func newNameKey(kind mcp.Kind, public string) nameKey {
-	if kind == kindOperation {
+func NewKey(kind mcp.Kind, public string) Key {
+	if kind == KindOperation {
 		public = strings.ReplaceAll(public, ".", "_")
 	}
-	return nameKey{kind, public}
+	return Key{kind, public}
 }
 
-// A nameOwner is a server and its own name for an item.
-type nameOwner struct{ id, own string }
+// A Owner is a server and its own name for an item.
+type Owner struct{ ID, Own string }
 
-// A nameTable records which servers have which names, and the order of the servers. A name belongs
+// A Table records which servers have which names, and the order of the servers. A name belongs
 // to the first server in order that has it, and a URI to the first server that has it or a template
 // that matches it.
-type nameTable struct {
+type Table struct {
 	mu        sync.RWMutex
-	ranks     map[string]int                // by server ID; the first server has the lowest rank
-	next      int                           // the rank of the next server that is added
-	names     map[nameKey]map[string]string // own names by server ID
-	templates map[string]*templateSet       // by server ID
-	skilled   map[string]bool               // IDs of servers with skills
-	unlisted  map[string]bool               // IDs of servers that are not listed yet
+	ranks     map[string]int            // by server ID; the first server has the lowest rank
+	next      int                       // the rank of the next server that is added
+	names     map[Key]map[string]string // own names by server ID
+	templates map[string]*templateSet   // by server ID
+	skilled   map[string]bool           // IDs of servers with skills
+	unlisted  map[string]bool           // IDs of servers that are not listed yet
 }
 
 // A templateSet holds the URI templates of one server.
@@ -47,14 +52,15 @@ type templateSet struct {
 	set   *uritemplate.Set
 }
 
-func newNameTable() *nameTable {
-	return &nameTable{ranks: make(map[string]int), names: make(map[nameKey]map[string]string),
+// New returns a table without servers.
+func New() *Table {
+	return &Table{ranks: make(map[string]int), names: make(map[Key]map[string]string),
 		templates: make(map[string]*templateSet), skilled: make(map[string]bool),
 		unlisted: make(map[string]bool)}
 }
 
-// addServer puts a server last in the order, unless it has a rank, and marks it as not listed.
-func (t *nameTable) addServer(id string) {
+// AddServer puts a server last in the order, unless it has a rank, and marks it as not listed.
+func (t *Table) AddServer(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, known := t.ranks[id]; !known {
@@ -64,15 +70,15 @@ func (t *nameTable) addServer(id string) {
 	t.unlisted[id] = true
 }
 
-// setListed records that a server was listed or cannot be started.
-func (t *nameTable) setListed(id string) {
+// SetListed records that a server was listed or cannot be started.
+func (t *Table) SetListed(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.unlisted, id)
 }
 
-// removeServer removes a server without names from the order.
-func (t *nameTable) removeServer(id string) {
+// RemoveServer removes a server without names from the order.
+func (t *Table) RemoveServer(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.ranks, id)
@@ -80,8 +86,8 @@ func (t *nameTable) removeServer(id string) {
 	delete(t.skilled, id)
 }
 
-// setOrder puts these servers first, in this order.
-func (t *nameTable) setOrder(ids []string) {
+// SetOrder puts these servers first, in this order.
+func (t *Table) SetOrder(ids []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	rest := slices.DeleteFunc(slices.Collect(maps.Keys(t.ranks)),
@@ -95,15 +101,15 @@ func (t *nameTable) setOrder(ids []string) {
 	}
 }
 
-// replace replaces a server's names of one kind, which are own names by public name, and returns
+// Replace replaces a server's names of one kind, which are own names by public name, and returns
 // the IDs of the later servers that this may affect.
-func (t *nameTable) replace(kind mcp.Kind, id string, before,
+func (t *Table) Replace(kind mcp.Kind, id string, before,
 	now map[string]string) (affected []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	later := map[string]bool{}
 	changed := func(public string) {
-		for other := range t.names[newNameKey(kind, public)] {
+		for other := range t.names[NewKey(kind, public)] {
 			later[other] = true
 		}
 	}
@@ -112,7 +118,7 @@ func (t *nameTable) replace(kind mcp.Kind, id string, before,
 		if _, kept := now[public]; kept {
 			continue
 		}
-		n := newNameKey(kind, public)
+		n := NewKey(kind, public)
 		if delete(t.names[n], id); len(t.names[n]) == 0 {
 			delete(t.names, n)
 		}
@@ -120,7 +126,7 @@ func (t *nameTable) replace(kind mcp.Kind, id string, before,
 		different = true
 	}
 	for public, own := range now {
-		n := newNameKey(kind, public)
+		n := NewKey(kind, public)
 		if t.names[n] == nil {
 			t.names[n] = make(map[string]string)
 		}
@@ -160,7 +166,7 @@ func (t *nameTable) replace(kind mcp.Kind, id string, before,
 const maxTemplates = 16 << 10
 
 // compileTemplates compiles a server's templates. The caller holds mu.
-func (t *nameTable) compileTemplates(id string, texts map[string]string) {
+func (t *Table) compileTemplates(id string, texts map[string]string) {
 	ts := new(templateSet)
 	var parsed []*uritemplate.Template
 	size := 0
@@ -180,33 +186,33 @@ func (t *nameTable) compileTemplates(id string, texts map[string]string) {
 	t.templates[id] = ts
 }
 
-// firstBefore returns the first server before id that has the name; or, for a resource, template or
+// FirstBefore returns the first server before id that has the name; or, for a resource, template or
 // skill, a template that matches its URIs; or, for a skill, a skill in whose directory it is.
-func (t *nameTable) firstBefore(n nameKey, id string) (first nameOwner, found bool) {
-	if mcp.IsAppURI(n.public) {
+func (t *Table) FirstBefore(n Key, id string) (first Owner, found bool) {
+	if mcp.IsAppURI(n.Public) {
 		return first, false // it has the server's ID
 	}
 	uri := ""
-	switch n.kind {
+	switch n.Kind {
 	case mcp.KindResource, mcp.KindSkill:
-		uri = n.public
+		uri = n.Public
 	case mcp.KindResourceTemplate:
-		uri = exampleURI(n.public)
+		uri = exampleURI(n.Public)
 	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	before := func(other string) bool { return t.ranks[other] < t.ranks[id] }
 	first, found = t.first(n, uri, before)
-	if n.kind != mcp.KindSkill {
+	if n.Kind != mcp.KindSkill {
 		return first, found
 	}
-	other := []nameKey{{mcp.KindResource, n.public}} // a dynamic skill lists no files
-	for _, outer := range skillsAbove(n.public)[1:] {
-		other = append(other, nameKey{mcp.KindSkill, outer})
+	other := []Key{{mcp.KindResource, n.Public}} // a dynamic skill lists no files
+	for _, outer := range SkillsAbove(n.Public)[1:] {
+		other = append(other, Key{mcp.KindSkill, outer})
 	}
 	for _, n := range other {
 		owner, ok := t.first(n, "", before)
-		if ok && (!found || t.ranks[owner.id] < t.ranks[first.id]) {
+		if ok && (!found || t.ranks[owner.ID] < t.ranks[first.ID]) {
 			first, found = owner, true
 		}
 	}
@@ -215,14 +221,14 @@ func (t *nameTable) firstBefore(n nameKey, id string) (first nameOwner, found bo
 
 // first returns the first server in order that has the name or, if uri is not "", a template that
 // matches uri. It considers only servers that counts accepts. The caller holds mu.
-func (t *nameTable) first(n nameKey, uri string, counts func(id string) bool) (first nameOwner,
+func (t *Table) first(n Key, uri string, counts func(id string) bool) (first Owner,
 	found bool) {
 	earlier := func(id string) bool {
-		return counts(id) && (!found || t.ranks[id] < t.ranks[first.id])
+		return counts(id) && (!found || t.ranks[id] < t.ranks[first.ID])
 	}
 	for id, own := range t.names[n] {
 		if earlier(id) {
-			first, found = nameOwner{id, own}, true
+			first, found = Owner{id, own}, true
 		}
 	}
 	if uri == "" {
@@ -233,42 +239,42 @@ func (t *nameTable) first(n nameKey, uri string, counts func(id string) bool) (f
 			continue
 		}
 		if i, _, ok := ts.set.Match(uri); ok {
-			first, found = nameOwner{id, ts.texts[i]}, true
+			first, found = Owner{id, ts.texts[i]}, true
 		}
 	}
 	return first, found
 }
 
-// reader returns the server that a URI belongs to, and the key of its resource or template. It
+// Reader returns the server that a URI belongs to, and the key of its resource or template. It
 // considers only servers that counts accepts.
-func (t *nameTable) reader(uri string, counts func(id string) bool) (id string, by nameKey,
+func (t *Table) Reader(uri string, counts func(id string) bool) (id string, by Key,
 	found bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	exact := nameKey{mcp.KindResource, uri}
+	exact := Key{mcp.KindResource, uri}
 	first, found := t.first(exact, uri, counts)
-	if _, listed := t.names[exact][first.id]; listed {
-		return first.id, exact, found
+	if _, listed := t.names[exact][first.ID]; listed {
+		return first.ID, exact, found
 	}
-	return first.id, nameKey{mcp.KindResourceTemplate, first.own}, found
+	return first.ID, Key{mcp.KindResourceTemplate, first.Own}, found
 }
 
-// skillReader returns the server with the innermost skill whose directory contains a file. It
+// SkillReader returns the server with the innermost skill whose directory contains a file. It
 // considers only servers that counts accepts.
-func (t *nameTable) skillReader(uri string, counts func(id string) bool) (id string, found bool) {
+func (t *Table) SkillReader(uri string, counts func(id string) bool) (id string, found bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	for _, skill := range skillsAbove(uri) {
-		if first, found := t.first(nameKey{mcp.KindSkill, skill}, "", counts); found {
-			return first.id, true
+	for _, skill := range SkillsAbove(uri) {
+		if first, found := t.first(Key{mcp.KindSkill, skill}, "", counts); found {
+			return first.ID, true
 		}
 	}
 	return "", false
 }
 
-// hasUnlistedBefore reports whether a server before id is not listed yet. It considers only servers
+// HasUnlistedBefore reports whether a server before id is not listed yet. It considers only servers
 // that counts accepts.
-func (t *nameTable) hasUnlistedBefore(id string, counts func(id string) bool) bool {
+func (t *Table) HasUnlistedBefore(id string, counts func(id string) bool) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	for other := range t.unlisted {
@@ -279,15 +285,15 @@ func (t *nameTable) hasUnlistedBefore(id string, counts func(id string) bool) bo
 	return false
 }
 
-// serversByScheme returns the IDs of the servers that have resources or templates with the scheme
+// ServersByScheme returns the IDs of the servers that have resources or templates with the scheme
 // of uri, in order. It considers only servers that counts accepts.
-func (t *nameTable) serversByScheme(uri string, counts func(id string) bool) (ids []string) {
+func (t *Table) ServersByScheme(uri string, counts func(id string) bool) (ids []string) {
 	scheme, _, _ := strings.Cut(uri, ":")
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	for n, owners := range t.names {
-		if n.kind != mcp.KindResource && n.kind != mcp.KindResourceTemplate ||
-			!strings.HasPrefix(n.public, scheme+":") {
+		if n.Kind != mcp.KindResource && n.Kind != mcp.KindResourceTemplate ||
+			!strings.HasPrefix(n.Public, scheme+":") {
 			continue
 		}
 		for id := range owners {
@@ -316,4 +322,16 @@ func exampleURI(template string) string {
 		return ""
 	}
 	return uri
+}
+
+// SkillsAbove returns the URIs that skills have if their directories contain the file, the
+// innermost first. There is at least one.
+func SkillsAbove(uri string) (skills []string) {
+	for dir := uri; ; {
+		dir = dir[:max(strings.LastIndexByte(dir, '/'), 0)]
+		if len(skills) > 0 && (dir == "" || strings.HasSuffix(dir, "/")) { // the end of "://"
+			return skills
+		}
+		skills = append(skills, dir+"/SKILL.md")
+	}
 }
