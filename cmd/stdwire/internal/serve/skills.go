@@ -104,7 +104,8 @@ func (k *skillDirs) files() map[string]filewatch.File {
 			files[k.dirs[i]] = filewatch.File{Err: err}
 		}
 		for name, e := range entries {
-			files[filepath.Join(k.dirs[i], name)] = filewatch.File{e.Info, e.Err, e.Open}
+			path := filepath.Join(k.dirs[i], name)
+			files[path] = filewatch.File{Info: e.Info, Err: e.Err, Open: e.Open}
 		}
 	}
 	return files
