@@ -155,6 +155,7 @@ var acceptance = map[string][]row{
 }
 
 func TestAcceptance(t *testing.T) {
+	t.Parallel()
 	conformance.CheckClaims(t, acceptance, map[string]string{
 		"": ".", "command": "internal/command", "arguments": "internal/arguments",
 		"output": "internal/output", "target": "internal/target",

@@ -24,6 +24,7 @@ func servingFiles(t *testing.T, dir string) []string {
 
 // The listing of a directory has an app: inspect shows it, and the scan finds nothing in it.
 func TestListingHasAnApp(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	assert.NilError(t, os.Mkdir(filepath.Join(dir, "sub"), 0o700))
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "sub", "a.txt"), []byte("x"), 0o600))

@@ -117,6 +117,7 @@ func unwrapped(text string) string {
 
 // The user of the client answers questions of the server, whatever the eras of both.
 func TestBridgePassesQuestions(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	answer := func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
@@ -227,6 +228,7 @@ func TestBridgeToAServerThatDies(t *testing.T) {
 
 // A server over HTTP is available again after it was unreachable for a while.
 func TestBridgeToUnreachableURL(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	first, _ := listen(t, append([]string{"bridge", "--no-auth"}, fixture("good")...)...)

@@ -12,6 +12,9 @@ import (
 
 // A bundle of a program is created, shown and run.
 func TestBundle(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	ownHome(t)
 	t.Chdir(t.TempDir())
 	self, err := os.Executable()

@@ -53,6 +53,9 @@ func listedConnections(t *testing.T) []listedConnection {
 
 // Every command that talks to a server uses a connection, and the process of the server stays.
 func TestConnection(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	ownRuntime(t)
 	starts := filepath.Join(t.TempDir(), "starts")
 	t.Setenv("VALUE", "x")
@@ -146,6 +149,9 @@ func TestConnectionFails(t *testing.T) {
 
 // A connection ends if it is not used, but not while a command uses it.
 func TestConnectionIsIdle(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	ownRuntime(t)
 	connected(t, "@brief", "--idle", "1ms")
 	waitFor(t, func() string {
@@ -164,6 +170,9 @@ func TestConnectionIsIdle(t *testing.T) {
 
 // The filter, the limits and the id of a configured server apply.
 func TestConnectionOfConfiguredServer(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	ownRuntime(t)
 	command := fixture("good")[1:]
 	path := filepath.Join(t.TempDir(), "mcp.json")
@@ -180,6 +189,9 @@ func alive(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH
 
 // The next call starts a server that has ended.
 func TestConnectionRestartsItsServer(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	ownRuntime(t)
 	connected(t, words("@good", fixture("good")...)...)
 	server := listedConnections(t)[0].Server.Pid

@@ -144,6 +144,9 @@ func statuses(t *testing.T, pid string) (about ops.About, byID map[string]ops.St
 }
 
 func TestControl(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	ownRuntime(t)
 	for _, args := range []string{"status", "status -o json", "enable a", "disable --profile one",
 		"restart a", "logs a"} {
@@ -279,6 +282,9 @@ func TestControlOverStdio(t *testing.T) {
 
 // Only the user can connect to a gateway, and the sockets of dead gateways are removed.
 func TestSockets(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	dir := ownRuntime(t)
 	g := serving(t, obj{})
 	paths := socket.Sockets()
@@ -352,6 +358,9 @@ func TestSocketPathTooLong(t *testing.T) {
 
 // The stderr of a server is shown, even after it ended, with control characters escaped.
 func TestLogs(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	ownRuntime(t)
 	self, err := os.Executable()
 	assert.NilError(t, err)
@@ -414,6 +423,9 @@ func TestLogs(t *testing.T) {
 // SIGHUP reloads the configuration at once. It ends a gateway without a terminal or without a
 // configuration.
 func TestHangup(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	ownRuntime(t)
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	assert.NilError(t, os.WriteFile(path, configText(t, obj{"a": good()}), 0o600))
@@ -448,6 +460,9 @@ func TestHangup(t *testing.T) {
 
 // Commands that stay connected delay neither the end of the gateway nor other commands.
 func TestControlIsBounded(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	ownRuntime(t)
 	g := serving(t, obj{"a": good()})
 	path := socket.Sockets()[0]

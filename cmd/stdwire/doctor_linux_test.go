@@ -10,6 +10,9 @@ import (
 
 // A process that a server leaves behind is reported and ended.
 func TestDoctorGrandchild(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	ownHome(t)
 	got := against(t, "doctor", "parent", newNotes(t).path)
 	assert.Equal(t, got.code, 0)

@@ -41,18 +41,30 @@ func configured(t *testing.T, servers string) (path string) {
 func charts(t *testing.T, args ...string) (code int, all map[string]doctor.Report) {
 	t.Helper()
 	got := run(t, append([]string{"doctor", "-o", "json"}, args...)...)
+	return got.code, chartsOf(t, got)
+}
+
+// chartsOf returns the reports that stdwire doctor has printed.
+func chartsOf(t *testing.T, got ran) (all map[string]doctor.Report) {
+	t.Helper()
 	var document struct{ Servers []doctor.Report }
 	assert.NilError(t, json.Unmarshal([]byte(got.stdout), &document), got.stderr)
 	all = map[string]doctor.Report{}
 	for _, c := range document.Servers {
 		all[c.ID] = c
 	}
-	return got.code, all
+	return all
 }
 
 // Each server has exactly one fault.
 func TestDoctor(t *testing.T) {
-	ownHome(t)
+	t.Parallel()
+	home := t.TempDir()
+	charts := func(args ...string) (code int, all map[string]doctor.Report) {
+		t.Helper()
+		got := runAtHome(t, home, append([]string{"doctor", "-o", "json"}, args...)...)
+		return got.code, chartsOf(t, got)
+	}
 	path := configured(t, `{"mcpServers": {
 		"own": {"command": "SELF", "args": ["serve"]}, "fine": {"command": "SELF", "args": ["fixture:faulty"]},
 		"crash": {"command": "SELF", "args": ["fixture:crash"]}, "gone": {"command": "no-such-program-anywhere"},
@@ -65,7 +77,7 @@ func TestDoctor(t *testing.T) {
 		"stays": {"command": "SELF", "args": ["fixture:faulty", "stay"]}, "stubborn": {"command": "SELF", "args": ["fixture:faulty", "stay", "ignore-term"]},
 		"unset": {"command": "SELF", "env": {"T": "${NOT_SET_ANYWHERE}"}}, "nothing": {}, "off": {"command": "SELF", "disabled": true},
 		"typo": {"command": "SELF", "args": ["fixture:faulty"], "agrs": []}}}`)
-	code, all := charts(t, "--config", path, "--timeout", "10s")
+	code, all := charts("--config", path, "--timeout", "10s")
 	assert.Equal(t, code, 10)
 	const hello = "text to stdout that is not a message, 1 line, the first: Starting server…"
 	stays := "warning: it did not end within 2s of the end of its stdin, and " +
@@ -130,13 +142,13 @@ func TestDoctor(t *testing.T) {
 	}
 	assert.Equal(t, len(all), 0)
 
-	code, all = charts(t, "fine", "off", "--config", path)
+	code, all = charts("fine", "off", "--config", path)
 	assert.Equal(t, code, 0)
 	assert.Equal(t, len(all), 2)
 	c := all["fine"]
 	assert.Equal(t, c.Era+" "+string(c.Revision)+" "+c.By, "legacy 2025-06-18 initialize")
 	assert.Assert(t, *c.Tools == 1 && c.ReadyMs > 0 && c.StopMs > 0)
-	code, _ = charts(t, "noisy", "--config", path)
+	code, _ = charts("noisy", "--config", path)
 	assert.Equal(t, code, 0, "a warning is no failure")
 }
 
@@ -223,6 +235,9 @@ func TestDoctorOverHTTP(t *testing.T) {
 
 // Definitions are compared with the pins and not pinned.
 func TestDoctorPins(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	ownHome(t)
 	executable, err := os.Executable()
 	assert.NilError(t, err)

@@ -122,6 +122,9 @@ func clientOf(t *testing.T, transport, path string) (c *client.Client, pid int) 
 func TestEditedConfigurationWaits(t *testing.T) {
 	for _, transport := range []string{"stdio", "http"} {
 		t.Run(transport, func(t *testing.T) {
+			if inOwnProcess(t) {
+				return
+			}
 			ownRuntime(t)
 			_, path := editable(t)
 			mark := filepath.Join(t.TempDir(), "mark")
@@ -162,6 +165,9 @@ func TestEditedConfigurationWaits(t *testing.T) {
 
 // A changed order of servers is accepted by SIGHUP only; stdwire trust does not ask about it.
 func TestTrustLeavesTheOrderAlone(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	runtime := ownRuntime(t)
 	project(t, nil)
 	t.Setenv("XDG_RUNTIME_DIR", runtime)

@@ -181,6 +181,7 @@ func TestWaysToAsk(t *testing.T) {
 }
 
 func TestEveryCommandHasHelp(t *testing.T) {
+	t.Parallel()
 	for _, c := range commands() {
 		assert.Assert(t, c.Summary != "", c.Name)
 		assert.Assert(t, cmp.Contains(overview(printable.NoTerminal), "  "+c.Name+" "))
@@ -332,6 +333,7 @@ func TestStdoutFails(t *testing.T) {
 }
 
 func TestClosedPipe(t *testing.T) {
+	t.Parallel()
 	cmd, _, stderr := stdwire(t, words("call big", fixture("good")...)...)
 	r, w, err := os.Pipe()
 	assert.NilError(t, err)

@@ -28,6 +28,7 @@ import (
 func TestMain(m *testing.M) {
 	guard.Main()
 	if len(os.Args) < 2 || strings.HasPrefix(os.Args[1], "-test.") {
+		waitTogether()
 		os.Exit(m.Run())
 	}
 	// Unlike os.Exit, this does not wait a second for the race detector.

@@ -2,12 +2,8 @@
 
 package main
 
-import "testing"
-
-// setHome sets the user's home directory, without other places for configuration and state.
-func setHome(t *testing.T, home string) {
-	t.Helper()
-	t.Setenv("HOME", home)
-	t.Setenv("XDG_CONFIG_HOME", "")
-	t.Setenv("XDG_STATE_HOME", "")
+// homeVariables returns the variables of a user's home directory, without other places for
+// configuration and state.
+func homeVariables(home string) map[string]string {
+	return map[string]string{"HOME": home, "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""}
 }

@@ -44,6 +44,9 @@ func TestAboutInvalidConfiguration(t *testing.T) {
 
 // The hint for a tool of a server that is down says why it is.
 func TestHintForServerThatIsDown(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	ownHome(t)
 	self, err := os.Executable()
 	assert.NilError(t, err)

@@ -15,6 +15,9 @@ import (
 // The limits of the configuration are those of the start; a change waits for the next one, and a
 // wrong one changes nothing.
 func TestLimitsOfConfiguration(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	ownRuntime(t)
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	write := func(limits string) {

@@ -8,6 +8,7 @@ import (
 )
 
 func TestLs(t *testing.T) {
+	t.Parallel()
 	assert.Equal(t, against(t, "ls", "library"), ran{0, `tools
   ask()
   page()

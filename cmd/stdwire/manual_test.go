@@ -48,6 +48,7 @@ func page(t *testing.T, name string) string {
 
 // The page of variables has each variable that the source reads, and no other.
 func TestVariablesPage(t *testing.T) {
+	t.Parallel()
 	text := page(t, "variables")
 	direct := regexp.MustCompile(
 		`(?:Getenv|LookupEnv)\((?:env, )?"([A-Za-z_]+)"\)|"((?:STDWIRE|XDG|OTEL)_[A-Z_]+)"|"((?:LOCAL)?APPDATA)"`)
@@ -103,6 +104,7 @@ func TestInheritedVariables(t *testing.T) {
 
 // The page of files has each file of the state, the cache and the configuration.
 func TestFilesPage(t *testing.T) {
+	t.Parallel()
 	text := page(t, "files")
 	n := 0
 	for _, tt := range []struct{ in, pattern, prefix string }{
@@ -129,6 +131,7 @@ func TestFilesPage(t *testing.T) {
 // stdwire help --man writes a page for each command, subcommand and topic, and the judge of manual
 // pages finds nothing to warn of but the date that a build without a commit does not have.
 func TestManualPages(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "new", "man")
 	got := run(t, "help", "--man", dir)
 	assert.Equal(t, got.code, 0, got.stderr)

@@ -15,6 +15,9 @@ import (
 
 // A gateway serves the metrics that the page telemetry lists, and its main listener has none.
 func TestMetrics(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	ownRuntime(t)
 	g := serving(t, obj{"hand": good(), "gone": obj{"command": "no-such-program-anywhere"}},
 		"--metrics", ":0")

@@ -81,6 +81,7 @@ func serveModern(args []string) {
 
 // A modern server sends changes on a stream and asks with input_required.
 func TestModernServer(t *testing.T) {
+	t.Parallel()
 	notes := newNotes(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {

@@ -41,6 +41,26 @@ func mountFile(t *testing.T) (path string) {
 	return path
 }
 
+// setHome sets the user's home directory.
+func setHome(t *testing.T, home string) {
+	t.Helper()
+	for name, value := range homeVariables(home) {
+		t.Setenv(name, value)
+	}
+}
+
+// runAtHome runs a command in a process whose user has this home directory.
+func runAtHome(t *testing.T, home string, args ...string) ran {
+	t.Helper()
+	cmd, stdout, stderr := stdwire(t, args...)
+	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME=", "XDG_RUNTIME_DIR=")
+	for name, value := range homeVariables(home) {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	code := exitCode(cmd.Run())
+	return ran{code, stdout.String(), stderr.String()}
+}
+
 // ownHome sets a directory for state.
 func ownHome(t *testing.T) {
 	setHome(t, t.TempDir())
@@ -49,6 +69,9 @@ func ownHome(t *testing.T) {
 }
 
 func TestServeOthers(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	path := mountFile(t)
@@ -113,6 +136,9 @@ func TestServeOthers(t *testing.T) {
 
 // The definitions of the first use are offered until the user accepts others.
 func TestPins(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	ownHome(t)
@@ -210,6 +236,9 @@ func TestServeControlled(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs sh")
 	}
+	if inOwnProcess(t) {
+		return
+	}
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	path := mountFile(t)
@@ -292,6 +321,9 @@ func TestServeControlled(t *testing.T) {
 
 // Upstream servers have the limits of the configuration.
 func TestServeLimited(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	ownHome(t)

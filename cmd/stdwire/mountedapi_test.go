@@ -62,6 +62,9 @@ func post(ctx context.Context, t *testing.T, address, service, body string) (sta
 
 // Tools of upstream servers are called over HTTP as by stdwire run, and MCP clients see them once.
 func TestServeToolsByHTTP(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	config, dir, _ := someServers(t)
 	audit := filepath.Join(dir, "audit.jsonl")
 	address := serveAPI(t, "--root", dir, "--config", config, "--audit", audit)

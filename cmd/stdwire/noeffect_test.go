@@ -45,6 +45,9 @@ func TestFlagsBeforeSubcommands(t *testing.T) {
 // A flag that has no effect because of another flag or argument is refused, and the error names
 // it. The table flagUses says of every flag of every command where it has an effect.
 func TestFlagsWithoutEffect(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	ownHome(t)
 	t.Setenv("STDWIRE_TEST_SECRET", strings.Repeat("secret ", 8))
 	dir := t.TempDir()

@@ -17,6 +17,7 @@ import (
 )
 
 func TestInterruptedByASignal(t *testing.T) {
+	t.Parallel()
 	for signal, code := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143} {
 		notes := newNotes(t)
 		cmd, stdout, stderr := stdwire(t, words("call hang", fixture("good", notes.path)...)...)
@@ -31,6 +32,7 @@ func TestInterruptedByASignal(t *testing.T) {
 }
 
 func TestServe(t *testing.T) {
+	t.Parallel()
 	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` +
 		"\n"
 	dir := t.TempDir()

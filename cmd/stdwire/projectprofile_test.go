@@ -82,6 +82,9 @@ func TestProjectProfileAtStart(t *testing.T) {
 
 func TestProjectProfileAppears(t *testing.T) {
 	t.Run("served alone", func(t *testing.T) {
+		if inOwnProcess(t) {
+			return
+		}
 		path := twoServers(t)
 		g := servingHTTP(t, "--profile", "safe")
 		assert.NilError(t, os.WriteFile(path, []byte(widened), 0o600))
@@ -104,6 +107,9 @@ func TestProjectProfileAppears(t *testing.T) {
 		assert.Equal(t, len(servers), 2)
 	})
 	t.Run("with a server of the user's", func(t *testing.T) {
+		if inOwnProcess(t) {
+			return
+		}
 		path := twoServers(t)
 		g := servingHTTP(t, "--servers", "--no-auth")
 		var servers map[string]ops.Status
@@ -137,6 +143,9 @@ func TestProjectProfileAppears(t *testing.T) {
 		})
 	})
 	t.Run("an endpoint of its own", func(t *testing.T) {
+		if inOwnProcess(t) {
+			return
+		}
 		path := twoServers(t)
 		g := servingHTTP(t, "--servers", "--no-auth")
 		about, _ := statuses(t, g.pid)

@@ -59,6 +59,7 @@ func serveForms([]string) {
 }
 
 func TestQuestionsAtTheTerminal(t *testing.T) {
+	t.Parallel()
 	got := onTerminal(t, "Ann\n\ny\n", "call ask", "library")
 	assert.Equal(t, got.code, 0, got.stderr)
 	assert.Equal(t, got.stdout, `{"action":"accept","content":{"name":"Ann","n":7}}`+"\n")
@@ -86,6 +87,7 @@ func TestQuestionsAtTheTerminal(t *testing.T) {
 }
 
 func TestQuestionsOfTheBuiltInServer(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{"legacy", "modern"} {
 		for typed, gone := range map[string]bool{"y\n": true, "n\n": false, "": false} {
 			dir := t.TempDir()
@@ -105,6 +107,7 @@ func TestQuestionsOfTheBuiltInServer(t *testing.T) {
 }
 
 func TestQuestionWithoutTerminal(t *testing.T) {
+	t.Parallel()
 	const nobody = "the server asks a question, and nobody can answer it here\nhint: " +
 		term.HintTerminal + "\n"
 	for _, tt := range []struct{ args, fixture, more, stderr string }{

@@ -14,6 +14,7 @@ import (
 )
 
 func TestRead(t *testing.T) {
+	t.Parallel()
 	assert.Equal(t, against(t, "read file:///notes.md", "library"), ran{0, "# \x1b[1mNotes\n", ""})
 	assert.Equal(t, onTerminal(t, "", "read file:///notes.md", "library"), ran{0, "# Notes\n", ""})
 	assert.Equal(t, against(t, "read file:///logo.png", "library"),
@@ -41,6 +42,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestReadFailures(t *testing.T) {
+	t.Parallel()
 	const lists = "hint: there are file:///logo.png, file:///notes.md, and those of stdwire ls templates\n"
 	for _, tt := range []struct {
 		args, fixture string

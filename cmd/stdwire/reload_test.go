@@ -178,6 +178,9 @@ type obj = map[string]any
 
 // Only changed servers are restarted, and clients are notified once.
 func TestReload(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	m, path := newConfig(t, obj{"a": good(), "b": good()})
 	st := newStand(t, m, path)
 	st.expectServers("a b")
@@ -262,6 +265,9 @@ func TestReloadOfWhatIsBroken(t *testing.T) {
 
 // A server that the user disabled stays disabled, whatever the configuration becomes.
 func TestReloadKeepsWhatWasDisabled(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	m, path := newConfig(t, obj{"a": good(), "b": good("disabled", true), "c": good()})
 	st := newStand(t, m, path)
 	manager := st.Gateway.Manager()
@@ -289,6 +295,9 @@ func TestReloadKeepsWhatWasDisabled(t *testing.T) {
 
 // After many reloads only the servers of the last configuration are left.
 func TestManyReloads(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	m, path := newConfig(t, obj{"a": good()})
 	st := newStand(t, m, path)
 	a := st.pid("a")

@@ -53,6 +53,9 @@ func someServers(t *testing.T) (config, dir, touched string) {
 }
 
 func TestRunTool(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	config, _, touched := someServers(t)
 	const read = `{"success":true,"data":{"path":"a.txt",`
 	for _, tt := range []struct {
@@ -149,6 +152,9 @@ func TestRunTool(t *testing.T) {
 
 // Tools are listed and completed without starting a server.
 func TestRunUsesRememberedTools(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	config, _, touched := someServers(t)
 	for _, args := range []string{"", "--help"} {
 		got := run(t, append([]string{"run", "--config", config}, strings.Fields(args)...)...)
@@ -194,6 +200,9 @@ func TestRunUsesRememberedTools(t *testing.T) {
 
 // A tool that is not remembered is looked up again.
 func TestRunListsUnknownToolsAgain(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	config, _, _ := someServers(t)
 	assert.Equal(t, run(t, "run", "--config", config, "files", "--help").code, 0)
 	assert.Equal(t, run(t, "run", "--config", config, "my.hand", "--help").code, 0)
@@ -245,6 +254,9 @@ func TestRunScriptOfTools(t *testing.T) {
 
 // At a terminal the user confirms a call and answers the questions of the server.
 func TestRunToolAsks(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	config, dir, _ := someServers(t)
 	for _, server := range []string{"files", "old"} {
 		victim := filepath.Join(dir, "victim")

@@ -53,6 +53,7 @@ func TestScanFormats(t *testing.T) {
 }
 
 func TestScan(t *testing.T) {
+	t.Parallel()
 	got := against(t, "scan", "misleading")
 	assert.Equal(t, got.code, 10)
 	assert.Assert(t, strings.HasPrefix(got.stdout, self+"\n  critical  "), got.stdout)

@@ -18,6 +18,7 @@ import (
 // The servers of a configuration are scanned together; one that does not start does not prevent the
 // others.
 func TestScanServers(t *testing.T) {
+	t.Parallel()
 	const token = "ghp_0123456789abcdefghijABCDEFGHIJ"
 	path := configured(t, `{"mcpServers": {
 		"files": {"command": "SELF", "args": ["fixture:faulty", "tool=read_file"]}, "other": {"command": "SELF", "args": ["fixture:faulty", "tool=read_file"], "env": {"KEY": "${NOT_A_SECRET:-x}"}},

@@ -38,6 +38,7 @@ var self = filepath.Base(os.Args[0]) // the name of the fixtures
 func joinLines(message string) string { return strings.ReplaceAll(message, "\n  ", " ") }
 
 func TestBuiltInServer(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello\nthere"), 0o600))
 	root := "--root=" + dir
@@ -121,6 +122,7 @@ strange()
 }
 
 func TestCall(t *testing.T) {
+	t.Parallel()
 	got := against(t, "call echo text=012 n=5", "good")
 	assert.Equal(t, got, ran{0, `{"text":"012","n":5}` + "\n", ""})
 
@@ -146,6 +148,7 @@ func TestCall(t *testing.T) {
 }
 
 func TestCallFailures(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		args, fixture string
 		code          int
@@ -200,6 +203,7 @@ func TestCrashAtStartIsReportedAtOnce(t *testing.T) {
 }
 
 func TestTimeouts(t *testing.T) {
+	t.Parallel()
 	got := against(t, "tools --start-timeout 500ms", "silent")
 	assert.Equal(t, got.code, 4)
 	assert.Assert(t,
@@ -318,6 +322,7 @@ func TestServerLogs(t *testing.T) {
 
 // The file is open as long as a process that holds it runs.
 func TestNothingIsLeftRunning(t *testing.T) {
+	t.Parallel()
 	notes := newNotes(t)
 	got := against(t, "call echo text=x", "parent", notes.path)
 	assert.Equal(t, got.code, 0, got.stderr)

@@ -26,6 +26,7 @@ func scripted(t *testing.T, flags, script, name string, more ...string) ran {
 }
 
 func TestShellScript(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ script, stdout string }{
 		{"", ""},
 		{"\n  # nothing\n\r\n", ""},
@@ -60,6 +61,7 @@ func TestShellScript(t *testing.T) {
 }
 
 func TestShellScriptEndsWithTheFirstFailure(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		script, fixture string
 		code            int
@@ -143,6 +145,7 @@ func TestShellScriptEndsWithTheFirstFailure(t *testing.T) {
 }
 
 func TestShellResourcesAndPrompts(t *testing.T) {
+	t.Parallel()
 	for script, want := range map[string]string{
 		".resources":                             "file:///a b (text/plain, 1.5 kB)\n    Both.\n\nfile:///c\n    c\nlog://{day}\n    log\n",
 		".read 'file:///a b'":                    "==> file:///a b <==\nwhat it says\n==> file:///a b/blob <==\n[resource file:///a b/blob x/y 3 B → --save DIR]\n",

@@ -9,6 +9,7 @@ import (
 
 // Changes of subscribed resources are reported, also after a restart of the server.
 func TestShellSubscribes(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"modern", "library"} {
 		notes := newNotes(t)
 		s := newSession(t, words("shell", fixture(name, notes.path)...)...)

@@ -12,6 +12,7 @@ import (
 
 // In the shell a destructive call is confirmed, in both eras; "y" is the answer and not a command.
 func TestShellConfirms(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{"modern", "legacy"} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "a")
@@ -44,6 +45,7 @@ func TestShellConfirms(t *testing.T) {
 }
 
 func TestShellAsksForAForm(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{"modern", "legacy"} {
 		s := newSession(t, words("shell --era "+era, fixture("forms")...)...)
 		s.expect(ready)
@@ -74,6 +76,7 @@ func TestShellAsksForAForm(t *testing.T) {
 
 // The user answers a request to a model, or declines it.
 func TestShellAsksForASample(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{"modern", "legacy"} {
 		s := newSession(t, words("shell --era "+era, fixture("forms")...)...)
 		s.expect(ready)
@@ -102,6 +105,7 @@ func TestShellAsksForASample(t *testing.T) {
 
 // Ctrl-C at a question cancels the call, and later input goes to the command line.
 func TestShellQuestionIsInterrupted(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{"modern", "legacy"} {
 		s := newSession(t, words("shell --era "+era, fixture("forms")...)...)
 		s.expect(ready)
@@ -127,6 +131,7 @@ func TestShellQuestionIsInterrupted(t *testing.T) {
 
 // A question outside of a call interrupts typing; the typed text is kept and does not answer it.
 func TestShellQuestionInTheMiddleOfALine(t *testing.T) {
+	t.Parallel()
 	notes := newNotes(t)
 	cues := filepath.Join(t.TempDir(), "cues")
 	assert.NilError(t, syscall.Mkfifo(cues, 0o600))
@@ -157,6 +162,7 @@ func TestShellQuestionInTheMiddleOfALine(t *testing.T) {
 
 // A dumb terminal gets lines and no escape sequences.
 func TestDumbTerminal(t *testing.T) {
+	t.Parallel()
 	s := newSessionOn(t, "dumb", words("call slow ms=1", fixture("good")...)...)
 	before := s.expect("100% step\r\n")
 	before += s.expect("done\r\n")

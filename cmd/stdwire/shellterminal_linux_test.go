@@ -150,6 +150,7 @@ const pasteMarks = "\x1b[?2004h"
 var ready = self + "> "
 
 func TestShellAtATerminal(t *testing.T) {
+	t.Parallel()
 	s := newSession(t, words("shell", fixture("rich")...)...)
 	s.expect("rich 1.0, MCP 2025-11-25. Tab completes, .help explains, Ctrl-D ends.\r\n")
 	s.expect(ready)
@@ -254,6 +255,7 @@ func TestShellStartIsCancelled(t *testing.T) {
 }
 
 func TestShellServerDies(t *testing.T) {
+	t.Parallel()
 	s := newSession(t, words("shell", fixture("rich")...)...)
 	s.expect(ready)
 	assert.Equal(t, s.Line("die"), "stdwire: "+self+`: die: exited with status 7: "out of memory"`+
@@ -316,6 +318,7 @@ func TestShellShowsProgress(t *testing.T) {
 
 // A completion of the server is not waited for longer than its time limit.
 func TestShellCompletionIsBounded(t *testing.T) {
+	t.Parallel()
 	s := newSession(t, words("shell", fixture("rich")...)...)
 	s.expect(ready)
 	s.typeText(".prompt greet city=never")
@@ -343,6 +346,7 @@ func TestShellCompletesSkills(t *testing.T) {
 }
 
 func TestShellIsTerminated(t *testing.T) {
+	t.Parallel()
 	s := newSession(t, words("shell", fixture("rich")...)...)
 	s.expect(ready)
 	assert.NilError(t, s.cmd.Process.Signal(syscall.SIGTERM))

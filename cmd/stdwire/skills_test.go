@@ -44,6 +44,7 @@ func skillServer(t *testing.T, dir string) []string {
 }
 
 func TestSkillCommands(t *testing.T) {
+	t.Parallel()
 	dir, out := skillDir(t), t.TempDir()
 	for _, test := range []struct {
 		args           string
@@ -86,6 +87,7 @@ func TestSkillCommands(t *testing.T) {
 }
 
 func TestSkillsInTheShell(t *testing.T) {
+	t.Parallel()
 	dir := skillDir(t)
 	for _, test := range []struct {
 		script         string
@@ -132,6 +134,7 @@ func serveTamperedSkill([]string) {
 
 // A file that is not what the entry says is not printed, leaves nothing saved, and is a finding.
 func TestTamperedSkill(t *testing.T) {
+	t.Parallel()
 	out := t.TempDir()
 	for _, args := range [][]string{{"skill", "get", "x"}, {"skill", "get", "x", "--save", out},
 		{"scan", "--fail-on", "medium"}} {

@@ -12,6 +12,9 @@ import (
 
 // A gateway serves at once while a server hangs at its start: only lists wait for it, for a while.
 func TestServeWhileServerHangs(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	ownRuntime(t)
 	hangs := good("args", []string{"fixture:mute", "initialize"})
 	s := serving(t, obj{"hangs": hangs, "good": good()}, "--no-auth")

@@ -9,6 +9,9 @@ import (
 
 // On a terminal, the screen is drawn again each time.
 func TestStatusWatchAtATerminal(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	ownRuntime(t)
 	serving(t, obj{"hand": good()})
 	s := newSession(t, "status", "--watch")

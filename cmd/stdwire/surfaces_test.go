@@ -206,6 +206,7 @@ func stepsOf(catalog *dispatch.Catalog) []step {
 
 // An operation returns the same data and code on all three surfaces.
 func TestSurfacesAgree(t *testing.T) {
+	t.Parallel()
 	program, err := os.Executable()
 	assert.NilError(t, err)
 	outcomes := map[string][]outcome{}

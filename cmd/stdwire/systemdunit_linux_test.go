@@ -37,6 +37,7 @@ func TestUnits(t *testing.T) {
 	if err != nil {
 		t.Skip("systemd-analyze is not installed")
 	}
+	t.Parallel()
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	dir := t.TempDir()

@@ -17,6 +17,7 @@ import (
 // However a tap or a bridge ends, no process is left of a server that ignores signals, nor of its
 // children.
 func TestTapLeavesNothingRunning(t *testing.T) {
+	t.Parallel()
 	for _, args := range [][]string{{"tap", "-o", filepath.Join(t.TempDir(), "f"), "--"},
 		{"bridge", "--"}} {
 		for name, end := range map[string]func(p *piped) error{
@@ -54,6 +55,7 @@ func TestTapLeavesNothingRunning(t *testing.T) {
 
 // A tap whose stderr is full and whose stdout nobody reads ends in time.
 func TestTapEndsWithUnreadOutput(t *testing.T) {
+	t.Parallel()
 	r, full, err := os.Pipe()
 	assert.NilError(t, err)
 	defer r.Close()

@@ -74,6 +74,7 @@ func garbage(r *rand.Rand) []byte {
 
 // Every byte passes in both directions and is in the recording.
 func TestTapIsTransparent(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(3) {
 		file := filepath.Join(t.TempDir(), "talk.jsonl")
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -107,6 +108,7 @@ func TestTapIsTransparent(t *testing.T) {
 
 // Half a message passes at once.
 func TestTapForwardsPartialMessages(t *testing.T) {
+	t.Parallel()
 	p := pipe(t, "tap", "--live", "--", "cat")
 	buf := make([]byte, 100)
 	for _, part := range []string{`{"half`, `":1}`, "\n", "Content-Length: 5\r\n"} {
@@ -122,6 +124,7 @@ func TestTapForwardsPartialMessages(t *testing.T) {
 
 // The tap ends with the exit code of the server and forwards signals.
 func TestTapEndsAsTheServer(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		script  string
 		signals []os.Signal
@@ -164,6 +167,7 @@ func TestTapEndsAsTheServer(t *testing.T) {
 
 // A closed stream is closed on the other side, too.
 func TestTapClosesBothSides(t *testing.T) {
+	t.Parallel()
 	p := pipe(t, "tap", "--live", "--", "yes") // the client stops reading
 	p.Line(t)
 	assert.NilError(t, p.out.Close())
@@ -249,6 +253,7 @@ func TestTapWithUnreadStderr(t *testing.T) {
 }
 
 func TestTapOfAConversation(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	name := filepath.Join(dir, "a.txt")
 	assert.NilError(t, os.WriteFile(name, []byte("hello\n"), 0o600))
@@ -327,6 +332,7 @@ func TestTapOfAConversation(t *testing.T) {
 }
 
 func TestTapRedacts(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello\n"), 0o600))
 	file := talk(t, dir, "--redact")
@@ -343,6 +349,7 @@ func TestTapRedacts(t *testing.T) {
 
 // An existing recording is not overwritten, and a truncated one is read up to its end.
 func TestTapRecordings(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "talk.jsonl")
 	for _, want := range []string{"", "talk-2.jsonl", "talk-3.jsonl"} {
@@ -399,6 +406,7 @@ func TestTapRecordings(t *testing.T) {
 
 // A recording that is too large or cannot be written ends; the traffic continues.
 func TestTapGoesOnWithoutTheRecording(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "f")
 	for _, tt := range []struct {
 		flags  []string

@@ -16,6 +16,7 @@ import (
 
 // A client gets from a mock what it got from the server, in both eras, and is asked the same.
 func TestMock(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	for _, era := range []mcp.Era{mcp.Legacy, mcp.Modern} {
@@ -71,6 +72,7 @@ func talk(t *testing.T, dir string, flags ...string) (file string) {
 
 // What is not in the recording is an error for the client, a line on stderr and the exit code.
 func TestMockReports(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello\n"), 0o600))
 	file := talk(t, dir)

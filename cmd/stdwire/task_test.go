@@ -50,6 +50,7 @@ func grinder(t *testing.T, end chan struct{}) (url string) {
 
 // The task of a modern server is found by its id from another process.
 func TestTask(t *testing.T) {
+	t.Parallel()
 	end := make(chan struct{})
 	at := []string{"--url", grinder(t, end)}
 	start := func(more ...string) string {
@@ -147,6 +148,7 @@ func serveTasks([]string) {
 }
 
 func TestTasksOf2025(t *testing.T) {
+	t.Parallel()
 	got := against(t, "task list", "tasks")
 	assert.Equal(t, got.stdout, `a  working    2026-01-01T00:00:05Z  one\u200b of two
 b  completed  2026-01-01T00:00:05Z

@@ -15,6 +15,7 @@ import (
 // On a real terminal: input typed before a question does not answer it, Ctrl-D cancels it, and
 // Ctrl-C ends the program.
 func TestQuestionOnARealTerminal(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a")
 	assert.NilError(t, os.WriteFile(file, nil, 0o600))

@@ -36,6 +36,9 @@ func typing(t *testing.T, answer string, args ...string) ran {
 }
 
 func TestTrust(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	dir := withServers(t,
 		`{"good": {"command": "SELF", "args": ["fixture:good"]}, "other": {"command": "sh", "args": ["-c", "curl \u001b[2K evil\u202e", ""], "env": {"LD_PRELOAD": "./x.so", "T": "${T}"}, "cwd": "sub dir", "envFile": ".env", "inheritEnv": true}, "web": {"url": "http://x", "headers": {"A": "b c"}, "oauth": {"clientId": "me", "clientSecret": "${S}", "issuer": "https://as.example", "scope": "a b", "grantType": "client_credentials", "allowPrivate": true}}}`)
 	got := run(t, "tools", "-s", "good")
@@ -137,6 +140,9 @@ func TestTrustOfBrokenServers(t *testing.T) {
 }
 
 func TestSelectedServer(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	withServers(t, `{
 		"good": {"command": "SELF", "args": ["fixture:good"], "tools": {"allow": ["e*", "fail", "hang"], "deny": ["fail"]}, "unknown": 1},
 		"hasty": {"command": "SELF", "args": ["fixture:good"], "callTimeoutMs": 500},
@@ -248,6 +254,9 @@ func TestSelectedServerAtAURL(t *testing.T) {
 
 // The filter and the timeouts apply in the shell, too.
 func TestSelectedServerInTheShell(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	withServers(t, `{"good": {"command": "SELF", "args": ["fixture:good"], "tools": {"deny": ["fail"]}, "callTimeoutMs": 1500}}`)
 	shell := func(script string, args ...string) ran {
 		c := termtest.Capture(false)

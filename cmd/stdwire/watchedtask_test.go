@@ -10,6 +10,7 @@ import (
 
 // With --watch, each change of the status of a task is printed, without the id of the task.
 func TestWatchedTask(t *testing.T) {
+	t.Parallel()
 	got := against(t, "call slow --watch", "modern-task")
 	stderr := regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d `).ReplaceAllString(got.stderr, "")
 	assert.Equal(t, stderr,
@@ -20,6 +21,7 @@ func TestWatchedTask(t *testing.T) {
 
 // On a terminal the status of a task is in the line that goes away again.
 func TestStatusOfATask(t *testing.T) {
+	t.Parallel()
 	got := onTerminal(t, "", "call slow", "modern-task")
 	assert.Assert(t, strings.Contains(got.stderr, "slow: task working: two of two"), "%q",
 		got.stderr)

@@ -43,6 +43,9 @@ func await(t *testing.T, pid, id string, done func(ops.Status) bool) ops.Status 
 // A running gateway withholds changed definitions, stdwire status shows the remedy, and accepted
 // ones are offered without a restart.
 func TestAcceptReachesARunningGateway(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	ownRuntime(t)
 	server, relist := listServer(t, stockBefore)
 	path := filepath.Join(t.TempDir(), "mcp.json")
@@ -181,6 +184,9 @@ t2 is changed
 
 // Two projects that have a server with the same ID have records of their own.
 func TestPinsOfTwoProjects(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	ownRuntime(t)
 	files := make([]string, 2)
 	for i := range files {
@@ -213,6 +219,9 @@ func TestPinsOfTwoProjects(t *testing.T) {
 
 // stdwire run says of a tool that a pin withholds that it exists, and what to do.
 func TestRunOfAWithheldTool(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	ownRuntime(t)
 	server, relist := listServer(t, `{"tools":[{"name":"roll","inputSchema":{"type":"object"}},{"name":"t","inputSchema":{"type":"object"}}]}`)
 	path := filepath.Join(t.TempDir(), "mcp.json")
@@ -235,6 +244,9 @@ func TestRunOfAWithheldTool(t *testing.T) {
 // A name that two servers have is an error in doctor and status; the later server in the
 // configuration does not offer it.
 func TestCollisionIsAnError(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
 	ownRuntime(t)
 	second, _ := listServer(t,
 		`{"resources":[{"uri":"mem://all/1","name":"x"},{"uri":"mem://own","name":"x"}]}`)

@@ -34,8 +34,13 @@ serve() {
 }
 `
 
+// soon is less than the 30 seconds that a server may take to start, and than the 300 seconds that
+// the servers here wait, and enough for a machine with more to do.
+const soon = 20 * time.Second
+
 // The results of `stdwire` with servers that misbehave. All these servers have ended when it has.
 func TestBrokenServers(t *testing.T) {
+	t.Parallel()
 	tools := []string{"tools"}
 	for name, test := range map[string]struct {
 		server string // a script for sh
@@ -43,33 +48,31 @@ func TestBrokenServers(t *testing.T) {
 		code   int
 		stdout string
 		stderr []string
-		within time.Duration
 	}{
 		"crashes at start": {
 			server: `echo 'Starting' >&2; echo 'boom: missing API key' >&2; exit 3`,
 			args:   tools, code: 4, stderr: []string{"3", "boom: missing API key"},
-			within: time.Second,
 		},
 		"is killed at start": {
 			server: `kill -9 $$`,
-			args:   tools, code: 4, stderr: []string{"killed"}, within: time.Second,
+			args:   tools, code: 4, stderr: []string{"killed"},
 		},
 		"ends without a word": {
 			server: `exit 0`,
-			args:   tools, code: 4, stderr: []string{"0"}, within: time.Second,
+			args:   tools, code: 4, stderr: []string{"0"},
 		},
 		"closes stdout and goes on": {
 			server: `exec >&-; sleep 300`,
-			args:   tools, code: 4, within: 6 * time.Second,
+			args:   tools, code: 4,
 		},
 		"never answers": {
 			server: `cat >/dev/null; sleep 300`,
 			args:   []string{"tools", "--start-timeout", "1s"}, code: 4,
-			stderr: []string{"no answer to server/discover after "}, within: 6 * time.Second,
+			stderr: []string{"no answer to server/discover after "},
 		},
 		"never answers, and ignores SIGTERM and the end of stdin": {
 			server: `trap '' TERM HUP INT; while :; do sleep 300; done`,
-			args:   []string{"tools", "--start-timeout", "1s"}, code: 4, within: 8 * time.Second,
+			args:   []string{"tools", "--start-timeout", "1s"}, code: 4,
 		},
 		"logs to stdout, ends lines with CRLF, and writes in pieces": {
 			server: honest + `
@@ -81,15 +84,15 @@ func TestBrokenServers(t *testing.T) {
 		},
 		"has a grandchild that keeps stdout open": {
 			server: honest + `sleep 300 & serve`,
-			args:   []string{"call", "ok"}, stdout: "fine", within: 6 * time.Second,
+			args:   []string{"call", "ok"}, stdout: "fine",
 		},
 		"dies, and its grandchild keeps stdout open": {
 			server: `sleep 300 & echo 'no license' >&2; exit 5`,
-			args:   tools, code: 4, stderr: []string{"5", "no license"}, within: 6 * time.Second,
+			args:   tools, code: 4, stderr: []string{"5", "no license"},
 		},
 		"has a grandchild that ignores SIGTERM": {
 			server: honest + `(trap '' TERM HUP; while :; do sleep 300; done) & serve`,
-			args:   []string{"call", "ok"}, stdout: "fine", within: 8 * time.Second,
+			args:   []string{"call", "ok"}, stdout: "fine",
 		},
 		"fails": {
 			server: honest + `serve`,
@@ -98,24 +101,23 @@ func TestBrokenServers(t *testing.T) {
 		"hangs in a call": {
 			server: honest + `serve`,
 			args:   []string{"call", "hang", "--timeout", "1s"}, code: 6,
-			stderr: []string{"hang", "after 1"}, within: 6 * time.Second,
+			stderr: []string{"hang", "after 1"},
 		},
 		"crashes in a call": {
 			server: honest + `serve`,
 			args:   []string{"call", "crash"}, code: 6, stderr: []string{"9", "segmentation vault"},
-			within: time.Second,
 		},
 		"hangs, and the user presses Ctrl-C": {
 			server: honest + `sleep 300 & serve`,
-			args:   []string{"call", "interrupt"}, code: 130, within: 6 * time.Second,
+			args:   []string{"call", "interrupt"}, code: 130,
 		},
 		"hangs, and stdwire is told to end": {
 			server: honest + `sleep 300 & serve`,
-			args:   []string{"call", "terminate"}, code: 143, within: 6 * time.Second,
+			args:   []string{"call", "terminate"}, code: 143,
 		},
 		"answers with half a message": {
 			server: `read -r line; printf '{"jsonrpc":"2.0","id":1,"res'; exit 7`,
-			args:   tools, code: 4, stderr: []string{"7"}, within: time.Second,
+			args:   tools, code: 4, stderr: []string{"7"},
 		},
 		"floods stderr": {
 			server: honest + `yes 'a line that nobody reads' | head -c 3000000 >&2; serve`,
@@ -123,9 +125,7 @@ func TestBrokenServers(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if test.within > time.Second { // it waits
-				t.Parallel()
-			}
+			t.Parallel()
 			b := newBench(t)
 			b.write("server", test.server)
 			o := b.run(append(append([]string{binary(t)}, test.args...), "--", "sh", "./server")...)
@@ -135,23 +135,23 @@ func TestBrokenServers(t *testing.T) {
 			for _, part := range test.stderr {
 				assert.Assert(t, strings.Contains(o.stderr, part), "%q is not told: %v", part, o)
 			}
-			if test.within > 0 {
-				assert.Assert(t, o.took < test.within, "%v", o)
-			}
+			assert.Assert(t, o.took < soon, "%v", o)
 			t.Logf("exit code %d after %v: %s", o.code, o.took.Round(time.Millisecond), o.stderr)
 		})
 	}
 }
 
 func TestServerThatDoesNotExist(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	o := b.run(binary(t), "tools", "--", "no-such-server")
 	assert.Equal(t, o.code, 4, "%v", o)
 	assert.Assert(t, strings.Contains(o.stderr, "no-such-server"), "%v", o)
-	assert.Assert(t, o.took < time.Second, "%v", o)
+	assert.Assert(t, o.took < soon, "%v", o)
 }
 
 func TestRequestTooLargeIsNotSent(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.write("server", honest+"serve")
 	b.write("large", strings.Repeat("x", 12<<20))

@@ -21,6 +21,7 @@ import (
 
 // Many listeners of both eras get a notification of one change.
 func TestManySubscriptions(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	s := b.serve()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -80,6 +81,7 @@ func (s *site) settles(before int) {
 // Clients disconnect while the server sends them messages, or before they have sent a whole
 // request. None of their resources remain, and other clients are not affected.
 func TestClientsThatDisconnectOverHTTP(t *testing.T) {
+	t.Parallel()
 	s := newBench(t).serve()
 	w := newWire(t, s.direct, mcp.Rev20251125)
 	w.wants(t, "Hello, Ada!", "greet", `{"name":"Ada"}`)
@@ -134,6 +136,7 @@ func (s *site) address() string {
 // have requested more than all buffers hold. Clients that make and read the changes are not
 // affected. When the slow clients have disconnected, none of their resources remain.
 func TestSlowReadersOverHTTP(t *testing.T) {
+	t.Parallel()
 	s := newBench(t).serve()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()

@@ -84,6 +84,7 @@ var elicits = []string{
 // The client and the server of this module, with only a tap between them, in every revision and
 // with all features of the server.
 func TestOwnClientOverHTTP(t *testing.T) {
+	t.Parallel()
 	for _, revision := range mcp.Supported() {
 		t.Run(string(revision), func(t *testing.T) {
 			t.Parallel()

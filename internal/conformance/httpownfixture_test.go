@@ -36,6 +36,7 @@ func (o *own) n(tool, arguments string) int {
 // The client of this module with the fixture, on each transport over HTTP: calls that were given up
 // have ended at the server, and lost connections are reported.
 func TestOwnClientOnFixture(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		revision mcp.Revision
 		front    func(http.Handler) http.Handler

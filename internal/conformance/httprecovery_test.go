@@ -34,6 +34,7 @@ func (o *own) notices(s *site) {
 // many concurrent calls, or by its GET stream. It opens another session, each call gets its
 // response, and the subscriptions are renewed.
 func TestExpiredSession(t *testing.T) {
+	t.Parallel()
 	for name, calls := range map[string]int{"idle": 0, "calling": 1, "busy": 16} {
 		for _, revision := range mcp.Supported(mcp.Legacy) {
 			t.Run(name+" "+string(revision), func(t *testing.T) {
@@ -73,6 +74,7 @@ func TestExpiredSession(t *testing.T) {
 // A server exits or is killed, and restarts at the same address. Calls fail meanwhile, with the
 // reason. Then everything continues automatically.
 func TestRestartedServer(t *testing.T) {
+	t.Parallel()
 	for name, how := range map[string]syscall.Signal{"ended": syscall.SIGTERM,
 		"killed": syscall.SIGKILL} {
 		for _, revision := range []mcp.Revision{mcp.Rev20251125, mcp.Rev20260728} {
@@ -148,6 +150,7 @@ func TestResumedAnswers(t *testing.T) {
 // The responses of a modern server cannot be resumed. An interrupted call fails, and is not
 // repeated automatically; subscriptions are renewed.
 func TestDisconnectDuringAResponse(t *testing.T) {
+	t.Parallel()
 	s := newBench(t).serve()
 	o := newOwn(t, s.tapped, mcp.Rev20260728)
 	assert.NilError(t, o.Subscribe(t.Context(), watched))

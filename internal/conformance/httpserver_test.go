@@ -24,6 +24,7 @@ import (
 // Every revision: the handshake, the questions of the server that the revision supports, and the
 // end of the session.
 func TestEveryRevisionOverHTTP(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	s := b.serve()
 	for _, revision := range mcp.Supported() {
@@ -224,6 +225,7 @@ func TestAnswersBelongToTheirSession(t *testing.T) {
 // The stream of a call is closed after each of its events in turn, and resumed. Together the parts
 // equal the whole stream.
 func TestResumptionAfterEveryEvent(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	s := b.serve()
 	w := newWire(t, s.tapped, mcp.Rev20251125)

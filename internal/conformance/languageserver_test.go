@@ -15,6 +15,7 @@ var languageServer = built("languageserver", "../examples/languageserver")
 // The example language server with the client library of Visual Studio Code, on each stream that an
 // editor may choose.
 func TestLanguageServerExample(t *testing.T) {
+	t.Parallel()
 	server, err := languageServer()
 	assert.NilError(t, err)
 	script, err := os.ReadFile("node/lspclient.mjs")

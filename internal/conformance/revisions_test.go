@@ -174,6 +174,7 @@ func (d *driver) fails(code int, method, members string) {
 
 // Every method of the server in every revision, with success and with failure.
 func TestEveryMethodInEveryRevision(t *testing.T) {
+	t.Parallel()
 	for _, revision := range mcp.Supported() {
 		t.Run(string(revision), func(t *testing.T) {
 			d, talk := drive(t, revision)

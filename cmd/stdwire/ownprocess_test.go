@@ -1,0 +1,54 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+var ownProcess = flag.Bool("own-process", false, "the test has this process for itself")
+
+// inOwnProcess runs a test in a process of its own, in parallel with others, and reports that it
+// has done so: then the test returns. In its process, where inOwnProcess returns false, the test
+// may set variables and the working directory. The test must not read files of the repository: go
+// test does not learn of them, and would take a result from the cache after they have changed.
+func inOwnProcess(t *testing.T) bool {
+	t.Helper()
+	if *ownProcess {
+		return false
+	}
+	t.Parallel()
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	// The last of several equal flags counts.
+	name := "^" + strings.ReplaceAll(regexp.QuoteMeta(t.Name()), "/", "$/^") + "$"
+	cmd := exec.CommandContext(t.Context(), self, append(slices.Clone(os.Args[1:]), "-own-process",
+		"-test.run="+name, "-test.v=false", "-test.testlogfile=", "-test.coverprofile=")...)
+	if deadline, ok := t.Deadline(); ok {
+		cmd.Args = append(cmd.Args, "-test.timeout="+time.Until(deadline).String())
+	}
+	cmd.WaitDelay = 10 * time.Second // for what the test has left running
+	out, err := cmd.CombinedOutput()
+	assert.NilError(t, err, "%s", out)
+	return true
+}
+
+// waitTogether lets more tests run in parallel than there are processors, unless a flag says how
+// many: they wait for other processes most of the time.
+func waitTogether() {
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if !chosen {
+		_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0)))
+	}
+}
