@@ -80,7 +80,7 @@ func TestCompleteWords(t *testing.T) {
 		"run --config mine.json w":               "web",
 		"tools @":                                "",
 		"tools x @":                              "",
-		"":                                       strings.Join(commandNames(), " "),
+		"":                                       strings.Join(commands().Names(), " "),
 		"config ch":                              "check",
 		"call --sam":                             "--sample",
 		"call --sample=":                         "",

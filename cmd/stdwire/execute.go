@@ -1,10 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"slices"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/authcmd"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/bridge"
@@ -22,12 +19,11 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tapcmd"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/web"
-	"github.com/stdwire/stdwire/internal/near"
 )
 
 // commands returns the commands in the order of the help.
-func commands() []command.Command {
-	return []command.Command{
+func commands() command.Table {
+	return command.Table{
 		serve.ServeCommand(), calls.LsCommand(), calls.ToolsCommand(), calls.CallCommand(),
 		calls.ReadCommand(), calls.PromptCommand(), calls.SkillCommand(), calls.CompleteCommand(),
 		calls.TaskCommand(), calls.InspectCommand(), calls.TestCommand(), shell.ShellCommand(),
@@ -42,42 +38,10 @@ func commands() []command.Command {
 	}
 }
 
-func commandNames() (names []string) {
-	for _, c := range commands() {
-		names = append(names, c.Name)
-	}
-	return names
-}
-
-func findCommand(name string) (command.Command, error) {
-	i := slices.IndexFunc(commands(), func(c command.Command) bool { return c.Name == name })
-	if i < 0 {
-		return command.Command{},
-			command.Usagef("there is no command %q",
-				name).WithHint(cmp.Or(near.DidYouMean(name, commandNames()),
-				"stdwire help lists them"))
-	}
-	return commands()[i], nil
-}
-
 // execute runs the command that args name and returns the exit code. A failure is printed as one
 // line on stderr.
 func execute(ctx context.Context, args []string, std *term.Streams) int {
-	err := dispatchCommand(ctx, args, std)
-	if flushed := std.Out.Flush(); err == nil {
-		err = flushed
-	}
-	if err == nil {
-		return 0
-	}
-	if status, ok := errors.AsType[command.ExitStatus](err); ok {
-		return int(status)
-	}
-	f := command.AsFailure(ctx, err)
-	if f.Code != "closed_pipe" { // the reader that closed it expects no message
-		f.Print(std.Err, wantsJSON(args))
-	}
-	return f.ExitCode()
+	return command.Exit(ctx, args, std, dispatchCommand(ctx, args, std))
 }
 
 func dispatchCommand(ctx context.Context, args []string, std *term.Streams) error {
@@ -96,7 +60,7 @@ func dispatchCommand(ctx context.Context, args []string, std *term.Streams) erro
 		complete(ctx, args[1:], std)
 		return nil
 	}
-	c, err := findCommand(args[0])
+	c, err := commands().Find(args[0])
 	if err != nil {
 		return err
 	}
@@ -106,17 +70,3 @@ func dispatchCommand(ctx context.Context, args []string, std *term.Streams) erro
 // flagCommands maps flags that stand in place of a command to commands.
 var flagCommands = map[string]string{command.HelpFlag: "help", command.ShortHelpFlag: "help",
 	"--version": "version", "-v": "version"}
-
-// wantsJSON reports whether errors are printed as JSON. It does not parse the arguments, because
-// these may be wrong.
-func wantsJSON(args []string) bool {
-	for i, arg := range args {
-		switch {
-		case arg == "--":
-			return false
-		case arg == "-o=json", arg == "-o" && i+1 < len(args) && args[i+1] == "json":
-			return true
-		}
-	}
-	return false
-}

@@ -76,7 +76,7 @@ func writeManual(std *term.Streams, dir string) error {
 // that name a subcommand or an operation.
 func helpOn(ctx context.Context, std *term.Streams, name string, further []string) error {
 	page, isTopic := topic.Find(name)
-	c, err := findCommand(name)
+	c, err := commands().Find(name)
 	if err == nil {
 		grammar, _ := c.Make()
 		switch {
@@ -102,7 +102,7 @@ func helpOn(ctx context.Context, std *term.Streams, name string, further []strin
 		names = append(names, t.Name)
 	}
 	return command.Usagef("there is no command or topic %q", name).
-		WithHint(cmp.Or(near.DidYouMean(name, append(commandNames(), names...)),
+		WithHint(cmp.Or(near.DidYouMean(name, append(commands().Names(), names...)),
 			"stdwire help lists them"))
 }
 
@@ -111,7 +111,7 @@ func shortHelp(columns printable.Columns) string {
 	var b strings.Builder
 	b.WriteString(columns.Reflow(introduction) + "\n\n" + usage)
 	for _, name := range []string{"ls", "call", "shell", "serve", "tap", "doctor"} {
-		c, _ := findCommand(name)
+		c, _ := commands().Find(name)
 		b.WriteString(columns.WrapAfter("  "+c.Name, c.Summary, 15) + "\n")
 	}
 	b.WriteString("\n" + columns.Reflow(

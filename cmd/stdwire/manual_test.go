@@ -140,7 +140,7 @@ func TestManualPages(t *testing.T) {
 	assert.Equal(t, again, got)
 	expect := []string{"man1/stdwire.1", "man1/stdwire-config-schema.1", "man1/stdwire-tap-mock.1",
 		"man1/stdwire-auth-login.1", "man5/stdwire-config-file.5"}
-	for _, name := range commandNames() {
+	for _, name := range commands().Names() {
 		expect = append(expect, "man1/stdwire-"+name+".1")
 	}
 	var files []string

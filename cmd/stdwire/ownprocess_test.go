@@ -36,7 +36,7 @@ func inOwnProcess(t *testing.T) bool {
 	if deadline, ok := t.Deadline(); ok {
 		cmd.Args = append(cmd.Args, "-test.timeout="+time.Until(deadline).String())
 	}
-	cmd.WaitDelay = 10 * time.Second // for what the test has left running
+	cmd.WaitDelay = 30 * time.Second // for what the test has left running
 	out, err := cmd.CombinedOutput()
 	assert.NilError(t, err, "%s", out)
 	return true

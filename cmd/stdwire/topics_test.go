@@ -36,7 +36,7 @@ func TestTopics(t *testing.T) {
 				verbs := []string{"a", "or", "reads", "prints", "defends", "ends", "asks", "acts",
 					"is", "does"}
 				if !slices.Contains(verbs, m[1]) {
-					assert.Check(t, slices.Contains(commandNames(), m[1]), m[0])
+					assert.Check(t, slices.Contains(commands().Names(), m[1]), m[0])
 				}
 			}
 			t.Chdir(t.TempDir())
@@ -65,7 +65,7 @@ func helpFlags(t *testing.T) map[string]bool {
 		}
 		return text
 	}
-	for _, name := range commandNames() {
+	for _, name := range commands().Names() {
 		subcommands := regexp.MustCompile(`(?m)^  stdwire ` + name + ` ([a-z]+)   `)
 		for _, m := range subcommands.FindAllStringSubmatch(add(name), -1) {
 			add(name, m[1])

@@ -1,4 +1,4 @@
-package main
+package shell_test
 
 import (
 	"fmt"
