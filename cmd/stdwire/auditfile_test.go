@@ -10,12 +10,14 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 )
 
 // After SIGHUP a new file replaces an audit log that was moved. If the file cannot be opened, the
 // old one stays in use. A call finds out by itself that the log was moved.
 func TestAuditIsReopened(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownRuntime(t)

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 )
 
 // Concurrent runs that find the token expired renew it one after another: the authorization server
 // treats a second use of a refresh token as theft.
 func TestRunsRenewOneAfterTheOther(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownHome(t)

@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 )
 
 // A bundle of a program is created, shown and run.
 func TestBundle(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownHome(t)
@@ -144,7 +146,7 @@ func TestBundleRefuses(t *testing.T) {
 
 // A server.json becomes servers of a configuration, and nothing is run.
 func TestImportServerJSON(t *testing.T) {
-	project(t, map[string]string{"server.json": `{"name": "io.github.ada/my weather", "description": "d", "version": "1.0.0", "packages": []}`,
+	commandtest.Project(t, map[string]string{"server.json": `{"name": "io.github.ada/my weather", "description": "d", "version": "1.0.0", "packages": []}`,
 		"two.json": `{"name": "io.github.ada/weather", "description": "d", "version": "1.0.0", "packages": [
 			{"registryType": "cargo", "identifier": "w", "transport": {"type": "stdio"}},
 			{"registryType": "npm", "identifier": "w", "version": "1.0.0", "transport": {"type": "stdio"},

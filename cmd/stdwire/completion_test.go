@@ -10,6 +10,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 )
 
 // completed returns the candidates for the last word of a line.
@@ -27,7 +29,7 @@ func completed(t *testing.T, line string) (words []string) {
 }
 
 func TestCompleteWords(t *testing.T) {
-	dir := project(t, map[string]string{"mine.json": `{"servers": {"files": {"command": "x"}, "web": {"url": "http://127.0.0.1:1/"}},
+	dir := commandtest.Project(t, map[string]string{"mine.json": `{"servers": {"files": {"command": "x"}, "web": {"url": "http://127.0.0.1:1/"}},
 		"profiles": {"cad": ["files"]}}`})
 	for line, want := range map[string]string{
 		"too":                                    "tools",
@@ -110,7 +112,7 @@ func TestCompleteRememberedTools(t *testing.T) {
 
 	text, err := os.ReadFile(config)
 	assert.NilError(t, err)
-	project(t, map[string]string{".mcp.json": string(text)})
+	commandtest.Project(t, map[string]string{".mcp.json": string(text)})
 	assert.Assert(t, cmp.Contains(completed(t, "call -s "), "small"))
 	assert.Equal(t, run(t, "trust", "small", "--yes").code, 0)
 	got = run(t, "run", "small", "--help")

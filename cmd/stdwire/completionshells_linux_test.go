@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 )
 
 // The scripts ask this program in the shells themselves. dispatch/cli tests them with keys.
@@ -40,7 +42,7 @@ func TestCompletionInShells(t *testing.T) {
 	assert.NilError(t, os.WriteFile(filepath.Join(bin, "stdwire"),
 		[]byte(fmt.Sprintf("#!/bin/sh\nexec %s \"$@\"\n", self)), 0o700))
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	project(t, map[string]string{"mine.json": `{"servers": {"files": {"command": "x"}}}`})
+	commandtest.Project(t, map[string]string{"mine.json": `{"servers": {"files": {"command": "x"}}}`})
 	for name, script := range shellScripts {
 		t.Run(name, func(t *testing.T) {
 			path, err := exec.LookPath(name)

@@ -15,6 +15,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 )
 
 // connected begins a connection and ends it with the test.
@@ -53,7 +55,7 @@ func listedConnections(t *testing.T) []listedConnection {
 
 // Every command that talks to a server uses a connection, and the process of the server stays.
 func TestConnection(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownRuntime(t)
@@ -149,7 +151,7 @@ func TestConnectionFails(t *testing.T) {
 
 // A connection ends if it is not used, but not while a command uses it.
 func TestConnectionIsIdle(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownRuntime(t)
@@ -170,7 +172,7 @@ func TestConnectionIsIdle(t *testing.T) {
 
 // The filter, the limits and the id of a configured server apply.
 func TestConnectionOfConfiguredServer(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownRuntime(t)
@@ -189,7 +191,7 @@ func alive(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH
 
 // The next call starts a server that has ended.
 func TestConnectionRestartsItsServer(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownRuntime(t)

@@ -23,6 +23,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/socket"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/socketserver"
@@ -144,7 +145,7 @@ func statuses(t *testing.T, pid string) (about ops.About, byID map[string]ops.St
 }
 
 func TestControl(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownRuntime(t)
@@ -282,7 +283,7 @@ func TestControlOverStdio(t *testing.T) {
 
 // Only the user can connect to a gateway, and the sockets of dead gateways are removed.
 func TestSockets(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	dir := ownRuntime(t)
@@ -358,7 +359,7 @@ func TestSocketPathTooLong(t *testing.T) {
 
 // The stderr of a server is shown, even after it ended, with control characters escaped.
 func TestLogs(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownRuntime(t)
@@ -423,7 +424,7 @@ func TestLogs(t *testing.T) {
 // SIGHUP reloads the configuration at once. It ends a gateway without a terminal or without a
 // configuration.
 func TestHangup(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownRuntime(t)
@@ -460,7 +461,7 @@ func TestHangup(t *testing.T) {
 
 // Commands that stay connected delay neither the end of the gateway nor other commands.
 func TestControlIsBounded(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownRuntime(t)

@@ -6,11 +6,13 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 )
 
 // A process that a server leaves behind is reported and ended.
 func TestDoctorGrandchild(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownHome(t)

@@ -19,6 +19,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"github.com/stdwire/stdwire/internal/printable"
@@ -235,7 +236,7 @@ func TestDoctorOverHTTP(t *testing.T) {
 
 // Definitions are compared with the pins and not pinned.
 func TestDoctorPins(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownHome(t)
@@ -289,7 +290,7 @@ func TestDoctorTrust(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, *all["touch"].Tools, 8)
 
-	project(t, nil)
+	commandtest.Project(t, nil)
 	assert.Equal(t, run(t, "doctor"),
 		ran{0, "", "no servers are configured; stdwire config where shows which files are searched\n"})
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/streamable"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -82,7 +83,7 @@ func counted(t *testing.T, file string, args ...string) map[string]any {
 
 // Each profile has its own endpoint for clients of both eras; all share the same processes.
 func TestServeProfiles(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownRuntime(t)
@@ -150,7 +151,7 @@ func TestServeProfiles(t *testing.T) {
 
 // A client of a profile is notified of changes of its servers only.
 func TestProfilesChange(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownRuntime(t)
@@ -221,7 +222,7 @@ func TestProfilesChange(t *testing.T) {
 // Profiles follow the configuration: a removed one is no longer served, a changed one offers its
 // new servers, and a new one is served once the operator accepts it.
 func TestProfilesFollow(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownRuntime(t)

@@ -8,12 +8,14 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 )
 
 // A command that the user types gets the whole environment, as from a shell. A configured server
 // gets the variables of --env, also one of a trusted project, whose file gives it no more.
 func TestEnvironmentOfAServer(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	server, err := os.Executable()
@@ -60,7 +62,7 @@ func TestEnvironmentOfAProject(t *testing.T) {
 	assert.NilError(t, err)
 	t.Setenv("VALUE", "secret")
 	file := filepath.Join(t.TempDir(), "values")
-	project(t, map[string]string{".mcp.json": string(configText(t, obj{"value": obj{"command": server,
+	commandtest.Project(t, map[string]string{".mcp.json": string(configText(t, obj{"value": obj{"command": server,
 		"args": []string{"fixture:value", file}}}))})
 	assert.Equal(t, run(t, "tools", "-s", "value", "--env", "VALUE").code, 7, "it is not trusted")
 	assert.Equal(t, run(t, "trust", "--yes").code, 0)

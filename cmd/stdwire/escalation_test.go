@@ -15,6 +15,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/streamable"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 )
 
 // editable creates a directory with a configuration that has a file server for the directory, with
@@ -122,7 +123,7 @@ func clientOf(t *testing.T, transport, path string) (c *client.Client, pid int) 
 func TestEditedConfigurationWaits(t *testing.T) {
 	for _, transport := range []string{"stdio", "http"} {
 		t.Run(transport, func(t *testing.T) {
-			if inOwnProcess(t) {
+			if commandtest.InOwnProcess(t) {
 				return
 			}
 			ownRuntime(t)
@@ -165,11 +166,11 @@ func TestEditedConfigurationWaits(t *testing.T) {
 
 // A changed order of servers is accepted by SIGHUP only; stdwire trust does not ask about it.
 func TestTrustLeavesTheOrderAlone(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	runtime := ownRuntime(t)
-	project(t, nil)
+	commandtest.Project(t, nil)
 	t.Setenv("XDG_RUNTIME_DIR", runtime)
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	text, err := json.Marshal(good())

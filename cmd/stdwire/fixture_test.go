@@ -20,6 +20,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
 )
 
@@ -28,7 +29,7 @@ import (
 func TestMain(m *testing.M) {
 	guard.Main()
 	if len(os.Args) < 2 || strings.HasPrefix(os.Args[1], "-test.") {
-		waitTogether()
+		commandtest.WaitTogether()
 		os.Exit(m.Run())
 	}
 	// Unlike os.Exit, this does not wait a second for the race detector.

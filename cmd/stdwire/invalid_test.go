@@ -8,6 +8,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 )
 
 // About, which stdwire status prints, says while the configuration on disk is invalid why, and that
@@ -44,7 +46,7 @@ func TestAboutInvalidConfiguration(t *testing.T) {
 
 // The hint for a tool of a server that is down says why it is.
 func TestHintForServerThatIsDown(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownHome(t)

@@ -10,12 +10,14 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 )
 
 // The limits of the configuration are those of the start; a change waits for the next one, and a
 // wrong one changes nothing.
 func TestLimitsOfConfiguration(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownRuntime(t)

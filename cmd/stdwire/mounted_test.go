@@ -15,6 +15,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 )
 
 // mountFile writes a configuration with stdwire's own server, a fake, a server that does not start,
@@ -41,20 +43,12 @@ func mountFile(t *testing.T) (path string) {
 	return path
 }
 
-// setHome sets the user's home directory.
-func setHome(t *testing.T, home string) {
-	t.Helper()
-	for name, value := range homeVariables(home) {
-		t.Setenv(name, value)
-	}
-}
-
 // runAtHome runs a command in a process whose user has this home directory.
 func runAtHome(t *testing.T, home string, args ...string) ran {
 	t.Helper()
 	cmd, stdout, stderr := stdwire(t, args...)
 	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME=", "XDG_RUNTIME_DIR=")
-	for name, value := range homeVariables(home) {
+	for name, value := range commandtest.HomeVariables(home) {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
 	code := exitCode(cmd.Run())
@@ -63,13 +57,13 @@ func runAtHome(t *testing.T, home string, args ...string) ran {
 
 // ownHome sets a directory for state.
 func ownHome(t *testing.T) {
-	setHome(t, t.TempDir())
+	commandtest.SetHome(t, t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", "")
 	t.Setenv("XDG_RUNTIME_DIR", "")
 }
 
 func TestServeOthers(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	self, err := os.Executable()
@@ -136,7 +130,7 @@ func TestServeOthers(t *testing.T) {
 
 // The definitions of the first use are offered until the user accepts others.
 func TestPins(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	self, err := os.Executable()
@@ -236,7 +230,7 @@ func TestServeControlled(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs sh")
 	}
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	self, err := os.Executable()
@@ -321,7 +315,7 @@ func TestServeControlled(t *testing.T) {
 
 // Upstream servers have the limits of the configuration.
 func TestServeLimited(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	self, err := os.Executable()

@@ -16,6 +16,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 )
 
 // serveAPI starts stdwire serve with these servers and the HTTP API.
@@ -62,7 +64,7 @@ func post(ctx context.Context, t *testing.T, address, service, body string) (sta
 
 // Tools of upstream servers are called over HTTP as by stdwire run, and MCP clients see them once.
 func TestServeToolsByHTTP(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	config, dir, _ := someServers(t)

@@ -14,6 +14,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 )
 
@@ -45,7 +46,7 @@ func TestFlagsBeforeSubcommands(t *testing.T) {
 // A flag that has no effect because of another flag or argument is refused, and the error names
 // it. The table flagUses says of every flag of every command where it has an effect.
 func TestFlagsWithoutEffect(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownHome(t)

@@ -12,6 +12,8 @@ import (
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 )
 
 // The profile safe has the server files in the configuration of the user; the file of the project
@@ -23,7 +25,7 @@ const widened = `{"mcpServers": {}, "profiles": {"safe": ["files", "danger"]}}`
 func twoServers(t *testing.T) (path string) {
 	t.Helper()
 	runtime := ownRuntime(t)
-	dir := project(t, nil)
+	dir := commandtest.Project(t, nil)
 	t.Setenv("XDG_RUNTIME_DIR", runtime)
 	text, err := json.Marshal(
 		obj{"mcpServers": obj{"files": good(), "danger": good()},
@@ -82,7 +84,7 @@ func TestProjectProfileAtStart(t *testing.T) {
 
 func TestProjectProfileAppears(t *testing.T) {
 	t.Run("served alone", func(t *testing.T) {
-		if inOwnProcess(t) {
+		if commandtest.InOwnProcess(t) {
 			return
 		}
 		path := twoServers(t)
@@ -107,7 +109,7 @@ func TestProjectProfileAppears(t *testing.T) {
 		assert.Equal(t, len(servers), 2)
 	})
 	t.Run("with a server of the user's", func(t *testing.T) {
-		if inOwnProcess(t) {
+		if commandtest.InOwnProcess(t) {
 			return
 		}
 		path := twoServers(t)
@@ -143,7 +145,7 @@ func TestProjectProfileAppears(t *testing.T) {
 		})
 	})
 	t.Run("an endpoint of its own", func(t *testing.T) {
-		if inOwnProcess(t) {
+		if commandtest.InOwnProcess(t) {
 			return
 		}
 		path := twoServers(t)

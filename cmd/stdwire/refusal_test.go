@@ -9,11 +9,13 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 )
 
 // A refusal has the same exit code by stdwire call and stdwire run, and says what to do.
 func TestSameRefusals(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownHome(t)
@@ -64,7 +66,7 @@ func TestCallRefusedByGateway(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the hook is a shell command")
 	}
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	config, _, _ := someServers(t)

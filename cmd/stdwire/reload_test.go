@@ -21,6 +21,7 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/mcptest"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/gatewaytext"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
@@ -178,7 +179,7 @@ type obj = map[string]any
 
 // Only changed servers are restarted, and clients are notified once.
 func TestReload(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	m, path := newConfig(t, obj{"a": good(), "b": good()})
@@ -265,7 +266,7 @@ func TestReloadOfWhatIsBroken(t *testing.T) {
 
 // A server that the user disabled stays disabled, whatever the configuration becomes.
 func TestReloadKeepsWhatWasDisabled(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	m, path := newConfig(t, obj{"a": good(), "b": good("disabled", true), "c": good()})
@@ -295,7 +296,7 @@ func TestReloadKeepsWhatWasDisabled(t *testing.T) {
 
 // After many reloads only the servers of the last configuration are left.
 func TestManyReloads(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	m, path := newConfig(t, obj{"a": good()})

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
@@ -53,7 +55,7 @@ func someServers(t *testing.T) (config, dir, touched string) {
 }
 
 func TestRunTool(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	config, _, touched := someServers(t)
@@ -152,7 +154,7 @@ func TestRunTool(t *testing.T) {
 
 // Tools are listed and completed without starting a server.
 func TestRunUsesRememberedTools(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	config, _, touched := someServers(t)
@@ -200,7 +202,7 @@ func TestRunUsesRememberedTools(t *testing.T) {
 
 // A tool that is not remembered is looked up again.
 func TestRunListsUnknownToolsAgain(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	config, _, _ := someServers(t)
@@ -254,7 +256,7 @@ func TestRunScriptOfTools(t *testing.T) {
 
 // At a terminal the user confirms a call and answers the questions of the server.
 func TestRunToolAsks(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	config, dir, _ := someServers(t)

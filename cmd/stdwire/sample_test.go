@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/shellwords"
@@ -49,7 +50,7 @@ func sampling(t *testing.T, args ...string) string {
 // A command answers the requests of a server to a model, in both eras, and in the shell. What it
 // cannot answer fails the call.
 func TestSampleCommand(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	t.Setenv("MODEL_KEY", "key")

@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
@@ -93,7 +94,7 @@ func TestScanServersTrust(t *testing.T) {
 	_, err := os.Stat(mark)
 	assert.Assert(t, os.IsNotExist(err), "it was not started")
 
-	project(t, nil)
+	commandtest.Project(t, nil)
 	assert.Equal(t, run(t, "scan", "--servers"),
 		ran{0, "no findings in nothing of 0 servers\n", target.NothingConfigured + "\n"})
 }
@@ -107,7 +108,7 @@ func TestScanServersUsage(t *testing.T) {
 		"scan --config x -- y":               "stdwire: scan: --config is for a server of the configuration\n",
 		"scan --profile no-such-profile-any": `stdwire: scan: there is no profile "no-such-profile-any"`,
 	} {
-		project(t, nil)
+		commandtest.Project(t, nil)
 		got := run(t, strings.Fields(args)...)
 		assert.Equal(t, got.code, 2, got.stderr)
 		assert.Assert(t, strings.HasPrefix(got.stderr, stderr), got.stderr)

@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 )
 
 // A gateway serves at once while a server hangs at its start: only lists wait for it, for a while.
 func TestServeWhileServerHangs(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownRuntime(t)

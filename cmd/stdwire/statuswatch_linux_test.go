@@ -5,11 +5,13 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 )
 
 // On a terminal, the screen is drawn again each time.
 func TestStatusWatchAtATerminal(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownRuntime(t)

@@ -13,6 +13,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 )
 
 // An exportedSpan is a span that a collector got, in the JSON of OTLP.
@@ -135,7 +137,7 @@ func TestOneTrace(t *testing.T) {
 
 // A collector that is down fails no call, and its secrets are not printed.
 func TestCollectorIsDown(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownHome(t)

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 )
 
 // selfSigned writes a certificate for 127.0.0.1, its own authority, and its key.
@@ -61,7 +63,7 @@ const aToken, anotherToken = "0123456789abcdef", "fedcba9876543210"
 // Clients need the token, and the authority of the certificate; another token is valid after the
 // file has changed.
 func TestServeTLS(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownRuntime(t)

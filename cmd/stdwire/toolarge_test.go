@@ -8,6 +8,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 )
 
 // A message over the limit does not end the server, and the error says how to raise the limit.
@@ -39,7 +41,7 @@ func TestCallOfTooLargeResult(t *testing.T) {
 
 // A result of maxResult bytes can be received.
 func TestMaxResultIsReceived(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownHome(t)
@@ -61,7 +63,7 @@ func TestMaxResultIsReceived(t *testing.T) {
 
 // An invalid result is an error of the server on every surface.
 func TestResultThatIsNoObject(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	for _, tt := range []struct {

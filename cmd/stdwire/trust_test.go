@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"github.com/stdwire/stdwire/internal/atomicfile"
@@ -24,7 +25,7 @@ func withServers(t *testing.T, servers string) (dir string) {
 	inJSON, err := json.Marshal(self)
 	assert.NilError(t, err)
 	servers = strings.ReplaceAll(servers, `"SELF"`, string(inJSON))
-	return project(t, map[string]string{"mcp.json": `{"servers": ` + servers + `}`})
+	return commandtest.Project(t, map[string]string{"mcp.json": `{"servers": ` + servers + `}`})
 }
 
 // typing runs a command at a terminal and types answer.
@@ -36,7 +37,7 @@ func typing(t *testing.T, answer string, args ...string) ran {
 }
 
 func TestTrust(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	dir := withServers(t,
@@ -140,7 +141,7 @@ func TestTrustOfBrokenServers(t *testing.T) {
 }
 
 func TestSelectedServer(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	withServers(t, `{
@@ -231,7 +232,7 @@ func TestSelectedServer(t *testing.T) {
 
 func TestSelectedServerAtAURL(t *testing.T) {
 	s := echoServer(t, "letmein")
-	project(t, nil)
+	commandtest.Project(t, nil)
 	t.Setenv("ECHO_TOKEN", "letmein")
 	text := `{"mcpServers": {"echo": {"url": "` + s.URL +
 		`", "headers": {"Authorization": "Bearer ${ECHO_TOKEN}"}}, "stranger": {"url": "` + s.URL +
@@ -254,7 +255,7 @@ func TestSelectedServerAtAURL(t *testing.T) {
 
 // The filter and the timeouts apply in the shell, too.
 func TestSelectedServerInTheShell(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	withServers(t, `{"good": {"command": "SELF", "args": ["fixture:good"], "tools": {"deny": ["fail"]}, "callTimeoutMs": 1500}}`)
@@ -281,7 +282,7 @@ func TestSelectedServerInTheShell(t *testing.T) {
 
 // The user trusts the whole definition, so all of it is shown.
 func TestTrustShowsTheWholeEffect(t *testing.T) {
-	dir := project(t, map[string]string{"mcp.json": `{"servers": {"s": {
+	dir := commandtest.Project(t, map[string]string{"mcp.json": `{"servers": {"s": {
 		"command": "x", "args": ["${input:key}"], "era": "legacy", "callTimeoutMs": 1000, "startTimeoutMs": 0, "idleStop": "5m", "perSession": true, "maxResult": 9, "disabled": true,
 		"tools": {"allow": ["a*"], "deny": ["ab"]}}}, "inputs": [{"id": "key", "description": "your password\u202e", "password": true}]}`})
 	own := filepath.Join(os.Getenv("HOME"), ".config", "stdwire", "mcp.json")

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 )
 
 // healthy requests /healthz over a Unix socket.
@@ -34,7 +36,7 @@ func healthy(t *testing.T, path string) {
 // Only the user can connect to the socket. One of a process that was killed is replaced, and one
 // that is in use is not.
 func TestServeUnixSocket(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	dir := ownRuntime(t)

@@ -16,13 +16,14 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // The tools of a killed upstream server stay in the lists, and calls wait for its restart.
 func TestUpstreamIsKilled(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownHome(t)
@@ -88,7 +89,7 @@ func upstreamPID(t *testing.T, c *client.Client) int {
 // Large results pass through whole. Messages that clients may not survive are refused, and the
 // connections stay open.
 func TestLargeUpstreamResult(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownHome(t)

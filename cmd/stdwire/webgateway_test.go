@@ -14,6 +14,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 )
 
 // A webPage is the API of a page of stdwire web.
@@ -119,7 +121,7 @@ func (p *webPage) states() map[string]string {
 
 // The page of a running gateway calls what the gateway offers, and stops and starts its servers.
 func TestWebGateway(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	dir := ownRuntime(t)

@@ -15,6 +15,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 )
@@ -43,7 +44,7 @@ func await(t *testing.T, pid, id string, done func(ops.Status) bool) ops.Status 
 // A running gateway withholds changed definitions, stdwire status shows the remedy, and accepted
 // ones are offered without a restart.
 func TestAcceptReachesARunningGateway(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownRuntime(t)
@@ -184,7 +185,7 @@ t2 is changed
 
 // Two projects that have a server with the same ID have records of their own.
 func TestPinsOfTwoProjects(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownRuntime(t)
@@ -219,7 +220,7 @@ func TestPinsOfTwoProjects(t *testing.T) {
 
 // stdwire run says of a tool that a pin withholds that it exists, and what to do.
 func TestRunOfAWithheldTool(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownRuntime(t)
@@ -244,7 +245,7 @@ func TestRunOfAWithheldTool(t *testing.T) {
 // A name that two servers have is an error in doctor and status; the later server in the
 // configuration does not offer it.
 func TestCollisionIsAnError(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	ownRuntime(t)

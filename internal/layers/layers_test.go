@@ -182,6 +182,9 @@ var layers = []struct {
 	{"cmd/stdwire/internal/command", []string{
 		"internal/printable", "internal/near", "rpc/mcp", "cmd/stdwire/internal/term",
 	}},
+	{"cmd/stdwire/internal/commandtest", []string{
+		"cmd/stdwire/internal/command", "cmd/stdwire/internal/termtest",
+	}},
 	{"cmd/stdwire/internal/connlimit", []string{"internal/keepalive", "internal/lograte", "dispatch/quota"}},
 	{"cmd/stdwire/internal/observe", []string{
 		"internal/hostname", "rpc/mcp/telemetry", "server", "client", "client/host",

@@ -1,4 +1,4 @@
-package main
+package installcmd_test
 
 import (
 	"encoding/json"
@@ -14,14 +14,20 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/configcmd"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/installcmd"
 	"github.com/stdwire/stdwire/internal/atomicfile"
 )
+
+var commands = command.Table{installcmd.InstallCommand(), installcmd.UninstallCommand(),
+	configcmd.ConfigCommand()}
 
 // emptyHome is a project without files, for a user whose applications have no files.
 func emptyHome(t *testing.T) (dir string) {
 	t.Helper()
-	dir = project(t, nil)
+	dir = commandtest.Project(t, nil)
 	for _, name := range []string{"CLAUDE_CONFIG_DIR", "CODEX_HOME"} {
 		t.Setenv(name, "")
 	}
@@ -38,8 +44,8 @@ func applicationFiles(t *testing.T) map[string]string {
 			Workspace, Exists bool
 		}
 	}
-	got := run(t, "install", "-o", "json")
-	assert.NilError(t, json.Unmarshal([]byte(got.stdout), &listed))
+	got := commandtest.Run(t, commands, "install", "-o", "json")
+	assert.NilError(t, json.Unmarshal([]byte(got.Stdout), &listed))
 	files := map[string]string{}
 	for _, f := range listed.Files {
 		name := f.Application
@@ -67,7 +73,7 @@ func content(t *testing.T, path string) string {
 
 // A server is installed into every file, checked, and removed, which restores the file.
 func TestInstall(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	dir := emptyHome(t)
@@ -80,21 +86,21 @@ func TestInstall(t *testing.T) {
 		}
 		assert.Assert(t, strings.HasPrefix(path, filepath.Dir(dir)), path)
 		args := strings.Fields(arguments)
-		install := func(more ...string) ran {
-			return run(t, append(append([]string{"install"}, args...), more...)...)
+		install := func(more ...string) commandtest.Ran {
+			return commandtest.Run(t, commands, append(append([]string{"install"}, args...), more...)...)
 		}
 
 		got := install("--print")
-		assert.Equal(t, got.code, 0, got.stderr)
-		assert.Assert(t, cmp.Contains(got.stdout, "+"))
+		assert.Equal(t, got.Code, 0, got.Stderr)
+		assert.Assert(t, cmp.Contains(got.Stdout, "+"))
 		_, err := os.Stat(path)
 		assert.ErrorIs(t, err, fs.ErrNotExist)
 
 		write(t, path, before)
 		got = install("--env", "KEY=hidden", "--name", "mine", "--", "npx", "-y", "pkg")
-		assert.Equal(t, got.code, 0, got.stderr)
-		assert.Equal(t, got.stdout, "")
-		assert.Assert(t, !strings.Contains(got.stderr, "hidden"))
+		assert.Equal(t, got.Code, 0, got.Stderr)
+		assert.Equal(t, got.Stdout, "")
+		assert.Assert(t, !strings.Contains(got.Stderr, "hidden"))
 		after := content(t, path)
 		assert.Assert(t, cmp.Contains(after, "hidden"))
 		assert.Assert(t, !strings.Contains(strings.ReplaceAll(after, "\r\n", ""), "\n"), "%q", after)
@@ -107,36 +113,36 @@ func TestInstall(t *testing.T) {
 			}
 		}
 
-		got = run(t, "config", "check", "--config", path)
-		assert.Equal(t, got.code, 0, got.stderr)
-		assert.Assert(t, cmp.Regexp("^mine +valid ", got.stdout))
+		got = commandtest.Run(t, commands, "config", "check", "--config", path)
+		assert.Equal(t, got.Code, 0, got.Stderr)
+		assert.Assert(t, cmp.Regexp("^mine +valid ", got.Stdout))
 
 		got = install("--env", "KEY=hidden", "--name", "mine", "--", "npx", "-y", "pkg")
-		assert.Equal(t, got.code, 0)
-		assert.Assert(t, cmp.Contains(got.stderr, "already has mine as it should be"))
+		assert.Equal(t, got.Code, 0)
+		assert.Assert(t, cmp.Contains(got.Stderr, "already has mine as it should be"))
 		got = install("--env", "KEY=hidden2", "--name", "mine", "--", "npx", "-y", "pkg")
-		assert.Equal(t, got.code, 8)
-		assert.Assert(t, cmp.Contains(got.stderr, "already has a different mine\nhint: --force replaces it"))
+		assert.Equal(t, got.Code, 8)
+		assert.Assert(t, cmp.Contains(got.Stderr, "already has a different mine\nhint: --force replaces it"))
 		assert.Equal(t, content(t, path), after)
 
 		uninstall := append(append([]string{"uninstall"}, args...), "mine")
-		got = run(t, append(uninstall, "--print")...)
-		assert.Assert(t, cmp.Contains(got.stdout, "-"))
-		assert.Assert(t, !strings.Contains(got.stdout, "hidden"), got.stdout)
+		got = commandtest.Run(t, commands, append(uninstall, "--print")...)
+		assert.Assert(t, cmp.Contains(got.Stdout, "-"))
+		assert.Assert(t, !strings.Contains(got.Stdout, "hidden"), got.Stdout)
 		assert.Equal(t, content(t, path), after)
-		got = run(t, uninstall...)
-		assert.Equal(t, got.code, 0, got.stderr)
+		got = commandtest.Run(t, commands, uninstall...)
+		assert.Equal(t, got.Code, 0, got.Stderr)
 		assert.Equal(t, content(t, path), before)
-		got = run(t, uninstall...)
-		assert.Equal(t, got.code, 2)
-		assert.Assert(t, cmp.Contains(got.stderr, `has no server "mine"`))
+		got = commandtest.Run(t, commands, uninstall...)
+		assert.Equal(t, got.Code, 2)
+		assert.Assert(t, cmp.Contains(got.Stderr, `has no server "mine"`))
 	}
 }
 
 func TestInstallList(t *testing.T) {
 	dir := emptyHome(t)
-	assert.Equal(t, run(t, "install", "cursor").code, 0)
-	got := inDir(dir, run(t, "install").stdout)
+	assert.Equal(t, commandtest.Run(t, commands, "install", "cursor").Code, 0)
+	got := commandtest.InDir(dir, commandtest.Run(t, commands, "install").Stdout)
 	assert.Assert(t, cmp.Regexp(`\ncursor +exists +/home/.cursor/mcp.json +1 server\ncursor +--workspace +absent +/project/.cursor/mcp.json\n`, got))
 }
 
@@ -155,7 +161,7 @@ func installed(t *testing.T, name string) string {
 }
 
 func TestInstallSources(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	dir := emptyHome(t)
@@ -184,31 +190,31 @@ func TestInstallSources(t *testing.T) {
 			`{"command": "x","args": [],"env": {"A": "${env:A}","B": "b"}}`},
 		{[]string{"--url", "https://example.com/mcp"}, "example.com", `{"url": "https://example.com/mcp"}`},
 	} {
-		got := run(t, append([]string{"install", "cursor", "--force"}, tt.args...)...)
-		assert.Equal(t, got.code, 0, got.stderr)
-		assert.Equal(t, installed(t, tt.name), tt.want, got.stderr)
+		got := commandtest.Run(t, commands, append([]string{"install", "cursor", "--force"}, tt.args...)...)
+		assert.Equal(t, got.Code, 0, got.Stderr)
+		assert.Equal(t, installed(t, tt.name), tt.want, got.Stderr)
 	}
 
 	// Others than the user may have the file of a workspace.
-	shared := run(t, "install", "cursor", "--workspace", "--print", "--root", "sub")
-	assert.Equal(t, shared.code, 0, shared.stderr)
-	assert.Equal(t, strings.Join(strings.Fields(strings.ReplaceAll(shared.stdout, "+", "")), " "),
+	shared := commandtest.Run(t, commands, "install", "cursor", "--workspace", "--print", "--root", "sub")
+	assert.Equal(t, shared.Code, 0, shared.Stderr)
+	assert.Equal(t, strings.Join(strings.Fields(strings.ReplaceAll(shared.Stdout, "+", "")), " "),
 		filepath.Join(dir, ".cursor", "mcp.json")+` @@ line 1 @@ { "mcpServers": { "stdwire": { `+
 			`"command": "stdwire", "args": [ "serve", "--root=sub" ] } } }`)
 
-	got := run(t, "install", "cursor", "-s", "git-hub")
-	assert.Equal(t, got.code, 7, "a project's server must be trusted")
-	assert.Assert(t, cmp.Contains(got.stderr, `server "Git-Hub" is not trusted`))
-	got = run(t, "install", "cursor", "-s", "git-hub", "--config", ".mcp.json")
-	assert.Equal(t, got.code, 0, got.stderr)
+	got := commandtest.Run(t, commands, "install", "cursor", "-s", "git-hub")
+	assert.Equal(t, got.Code, 7, "a project's server must be trusted")
+	assert.Assert(t, cmp.Contains(got.Stderr, `server "Git-Hub" is not trusted`))
+	got = commandtest.Run(t, commands, "install", "cursor", "-s", "git-hub", "--config", ".mcp.json")
+	assert.Equal(t, got.Code, 0, got.Stderr)
 	assert.Equal(t, installed(t, "Git-Hub"),
 		`{"url": "https://example.com/mcp","headers": {"Authorization": "Bearer ${env:TOKEN}"}}`)
-	got = run(t, "install", "cursor", "-s", "off", "--config", ".mcp.json")
-	assert.Equal(t, got.code, 7)
-	assert.Assert(t, cmp.Contains(got.stderr, "it is disabled at "))
-	got = run(t, "install", "zed", "-s", "git-hub", "--config", ".mcp.json")
-	assert.Equal(t, got.code, 8)
-	assert.Assert(t, cmp.Contains(got.stderr,
+	got = commandtest.Run(t, commands, "install", "cursor", "-s", "off", "--config", ".mcp.json")
+	assert.Equal(t, got.Code, 7)
+	assert.Assert(t, cmp.Contains(got.Stderr, "it is disabled at "))
+	got = commandtest.Run(t, commands, "install", "zed", "-s", "git-hub", "--config", ".mcp.json")
+	assert.Equal(t, got.Code, 8)
+	assert.Assert(t, cmp.Contains(got.Stderr,
 		"headers.Authorization has the variable TOKEN, and Zed does not expand variables there"))
 }
 
@@ -231,11 +237,11 @@ func TestInstallUsage(t *testing.T) {
 		{"uninstall cursor", "stdwire: uninstall: which server?\n"},
 		{"uninstall cursor a b", "stdwire: uninstall: unexpected argument \"b\"\n"},
 	} {
-		got := run(t, strings.Fields(tt.args)...)
-		assert.Equal(t, got.code, 2, got.stderr)
-		assert.Assert(t, strings.HasPrefix(got.stderr, tt.stderr), got.stderr)
-		assert.Equal(t, got.stdout, "")
-		assert.Assert(t, !strings.Contains(got.stderr, "secret"))
+		got := commandtest.Run(t, commands, strings.Fields(tt.args)...)
+		assert.Equal(t, got.Code, 2, got.Stderr)
+		assert.Assert(t, strings.HasPrefix(got.Stderr, tt.stderr), got.Stderr)
+		assert.Equal(t, got.Stdout, "")
+		assert.Assert(t, !strings.Contains(got.Stderr, "secret"))
 	}
 }
 
@@ -245,9 +251,9 @@ func TestInstallRefusals(t *testing.T) {
 	path := applicationFiles(t)["cursor"]
 	refused := func(want string, args ...string) {
 		t.Helper()
-		got := run(t, append([]string{"install", "cursor"}, args...)...)
-		assert.Assert(t, got.code == 7 || got.code == 8, got.stderr)
-		assert.Assert(t, cmp.Contains(got.stderr, want))
+		got := commandtest.Run(t, commands, append([]string{"install", "cursor"}, args...)...)
+		assert.Assert(t, got.Code == 7 || got.Code == 8, got.Stderr)
+		assert.Assert(t, cmp.Contains(got.Stderr, want))
 		left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".stdwire-*"))
 		assert.NilError(t, err)
 		assert.Equal(t, len(left), 0)
@@ -288,7 +294,7 @@ func TestInstallRefusals(t *testing.T) {
 	dotfiles := filepath.Join(filepath.Dir(dir), "home", "dotfiles.json")
 	write(t, dotfiles, "{}")
 	assert.NilError(t, os.Symlink(dotfiles, path))
-	assert.Equal(t, run(t, "install", "cursor").code, 0)
+	assert.Equal(t, commandtest.Run(t, commands, "install", "cursor").Code, 0)
 	assert.Assert(t, cmp.Contains(content(t, dotfiles), `"stdwire"`))
 	target, err := os.Readlink(path)
 	assert.NilError(t, err)
@@ -308,7 +314,7 @@ func TestInstallRefusals(t *testing.T) {
 
 // Of many installations at the same time none is lost.
 func TestInstallAtTheSameTime(t *testing.T) {
-	if inOwnProcess(t) {
+	if commandtest.InOwnProcess(t) {
 		return
 	}
 	emptyHome(t)
@@ -320,8 +326,8 @@ func TestInstallAtTheSameTime(t *testing.T) {
 	each := func(args func(i int) []string) {
 		for i := range n {
 			all.Go(func() {
-				got := runWith(t.Context(), termtest.Capture(false), args(i)...)
-				assert.Check(t, got.code == 0, got.stderr)
+				got := commandtest.Run(t, commands, args(i)...)
+				assert.Check(t, got.Code == 0, got.Stderr)
 			})
 		}
 		all.Wait()

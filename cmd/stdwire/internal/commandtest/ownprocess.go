@@ -1,4 +1,4 @@
-package main
+package commandtest
 
 import (
 	"flag"
@@ -11,24 +11,22 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"gotest.tools/v3/assert"
 )
 
 var ownProcess = flag.Bool("own-process", false, "the test has this process for itself")
 
-// inOwnProcess runs a test in a process of its own, in parallel with others, and reports that it
-// has done so: then the test returns. In its process, where inOwnProcess returns false, the test
+// InOwnProcess runs a test in a process of its own, in parallel with others, and reports that it
+// has done so: then the test returns. In its process, where InOwnProcess returns false, the test
 // may set variables and the working directory. The test must not read files of the repository: go
 // test does not learn of them, and would take a result from the cache after they have changed.
-func inOwnProcess(t *testing.T) bool {
+func InOwnProcess(t *testing.T) bool {
 	t.Helper()
 	if *ownProcess {
 		return false
 	}
 	t.Parallel()
 	self, err := os.Executable()
-	assert.NilError(t, err)
+	must(t, err)
 	// The last of several equal flags counts.
 	name := "^" + strings.ReplaceAll(regexp.QuoteMeta(t.Name()), "/", "$/^") + "$"
 	cmd := exec.CommandContext(t.Context(), self, append(slices.Clone(os.Args[1:]), "-own-process",
@@ -38,13 +36,15 @@ func inOwnProcess(t *testing.T) bool {
 	}
 	cmd.WaitDelay = 30 * time.Second // for what the test has left running
 	out, err := cmd.CombinedOutput()
-	assert.NilError(t, err, "%s", out)
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 	return true
 }
 
-// waitTogether lets more tests run in parallel than there are processors, unless a flag says how
+// WaitTogether lets more tests run in parallel than there are processors, unless a flag says how
 // many: they wait for other processes most of the time.
-func waitTogether() {
+func WaitTogether() {
 	flag.Parse()
 	chosen := false
 	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })

@@ -1,9 +1,0 @@
-//go:build !windows
-
-package main
-
-// homeVariables returns the variables of a user's home directory, without other places for
-// configuration and state.
-func homeVariables(home string) map[string]string {
-	return map[string]string{"HOME": home, "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""}
-}
