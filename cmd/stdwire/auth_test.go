@@ -329,27 +329,6 @@ func TestLoginWithoutStore(t *testing.T) {
 	assert.Assert(t, !strings.Contains(got.stderr, "logged in"))
 }
 
-func TestAuthUsage(t *testing.T) {
-	ownHome(t)
-	for _, tt := range []struct{ args, stderr string }{
-		{"auth", "stdwire: auth: which subcommand?\nhint: there are login, status, logout\n"},
-		{"auth logn", "stdwire: auth: \"logn\" is not one of login, status, logout\nhint: did you mean login?\n"},
-		{"auth login", "stdwire: auth login: which server?\n"},
-		{"auth logout", "stdwire: auth logout: which server?\n"},
-		{"auth login a b", "stdwire: auth login: unexpected argument \"b\"\n"},
-		{"auth login https://a.example https://b.example",
-			"stdwire: auth login: unexpected argument \"https://b.example\"\n"},
-		{"auth login ftp://s3cret@a.example", "stdwire: auth login: --url: the value is not an http or https URL\n"},
-		{"auth login https://a.example --config x",
-			"stdwire: auth login: --config is for a server of the configuration\n"},
-	} {
-		got := run(t, strings.Fields(tt.args)...)
-		assert.Equal(t, got.code, 2, tt.args)
-		assert.Assert(t, strings.HasPrefix(got.stderr, tt.stderr), got.stderr)
-		assert.Assert(t, !strings.Contains(got.stderr, "s3cret"))
-	}
-}
-
 // Unreadable credentials are reported and not used.
 func TestDamagedCredentials(t *testing.T) {
 	ownHome(t)

@@ -173,7 +173,8 @@ func TestCallFailures(t *testing.T) {
 		assert.Equal(t, got.stderr, tt.stderr, tt.args)
 		assert.Equal(t, got.code, tt.code)
 		assert.Equal(t, got.stdout, "")
-		assert.Assert(t, time.Since(began) < 5*time.Second)
+		// a server may take 30 seconds to start
+		assert.Assert(t, time.Since(began) < 20*time.Second)
 	}
 	got := against(t, "call echo n=x --no-validate", "good")
 	assert.Equal(t, got.stdout, `{"n":"x"}`+"\n")
@@ -190,7 +191,7 @@ func TestCrashAtStartIsReportedAtOnce(t *testing.T) {
 	began := time.Now()
 	got := against(t, "call echo -o json", "crash")
 	// a server may take 30 seconds to start
-	assert.Assert(t, time.Since(began) < 10*time.Second)
+	assert.Assert(t, time.Since(began) < 20*time.Second)
 	assert.Equal(t, got.code, 4)
 	var e struct{ Error map[string]any }
 	assert.NilError(t, json.Unmarshal([]byte(got.stderr), &e))
