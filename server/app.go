@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -217,9 +218,8 @@ func appsExtension() *extension {
 	}
 }
 
-// withApp returns the item of a tool with its app, in both forms of its _meta. If the model may not
-// call the tool, the tool exists only for clients with apps.
-func (i *item[T]) withApp(ui mcp.ToolUI, definition []byte) (*item[T], error) {
+// withApp returns a tool's definition with its app, in both forms of its _meta.
+func withApp(definition []byte, ui mcp.ToolUI) ([]byte, error) {
 	meta := mcp.Meta{}
 	if raw := jsonscan.Member(definition, "_meta"); raw != nil {
 		if err := mcp.Unmarshal(raw, &meta); err != nil {
@@ -232,16 +232,12 @@ func (i *item[T]) withApp(ui mcp.ToolUI, definition []byte) (*item[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	own := *i
-	own.definition = jsonscan.SetMember(definition, "_meta", text)
-	if !ui.Allows(mcp.VisibleToModel) {
-		own.extension = mcp.ExtensionApps
-	}
-	return &own, nil
+	return jsonscan.SetMember(definition, "_meta", text), nil
 }
 
-// toolWithApp returns the list item of a tool, with its app if it has one.
-func (s *Server) toolWithApp(i *item[*tool], apps *map[string]mcp.ToolUI) *item[*tool] {
+// toolWithApp returns the item of a tool with its app, if it has one. If the model may not call the
+// tool, the tool exists only for clients with apps.
+func (s *Server) toolWithApp(i *item, apps *map[string]mcp.ToolUI) *item {
 	if apps == nil {
 		return i
 	}
@@ -249,19 +245,19 @@ func (s *Server) toolWithApp(i *item[*tool], apps *map[string]mcp.ToolUI) *item[
 	if !has {
 		return i
 	}
-	with, err := i.withApp(ui, i.definition)
-	if err == nil && i.value.legacy != nil {
-		var legacy *item[*tool]
-		if legacy, err = i.withApp(ui, i.value.legacy); err == nil {
-			value := *i.value
-			value.legacy = legacy.definition
-			with.value = &value
-		}
+	with := *i
+	var err, legacyErr error
+	with.definition, err = withApp(i.definition, ui)
+	if i.legacy != nil {
+		with.legacy, legacyErr = withApp(i.legacy, ui)
 	}
-	if err != nil {
+	if err = cmp.Or(err, legacyErr); err != nil {
 		s.log.Error("a tool is listed without its app: its definition is invalid", "tool", i.key,
 			"error", err)
 		return i
 	}
-	return with
+	if !ui.Allows(mcp.VisibleToModel) {
+		with.extension = mcp.ExtensionApps
+	}
+	return &with
 }

@@ -43,7 +43,7 @@ func (r *request) resolveForApp(kind mcp.Kind, name string) (string, error) {
 	}
 	if kind == mcp.KindTool {
 		found := s.toolList().byKey[name]
-		if found != nil && (!found.visibleToApps() || own && found.value.forwarded) {
+		if found != nil && (!found.visibleToApps() || own && found.tool.forwarded) {
 			return "", rpc.Errorf(rpc.CodeInvalidParams, "Apps may not call the tool %.200s", name)
 		}
 	}
@@ -52,7 +52,7 @@ func (r *request) resolveForApp(kind mcp.Kind, name string) (string, error) {
 
 // resolveUnknownTool returns the tool for a name that the server does not have, or nil. Such a
 // request may come from an app whose host does not name the app in _meta.
-func (r *request) resolveUnknownTool(name string) (*item[*tool], error) {
+func (r *request) resolveUnknownTool(name string) (*item, error) {
 	s := r.conn.server
 	resolve := s.appResolver.Load()
 	if resolve == nil || !r.negotiated(mcp.ExtensionApps) {
@@ -69,7 +69,7 @@ func (r *request) resolveUnknownTool(name string) (*item[*tool], error) {
 }
 
 // visibleToApps reports whether an app may call a tool.
-func (i *item[T]) visibleToApps() bool {
+func (i *item) visibleToApps() bool {
 	var meta mcp.Meta
 	if raw := jsonscan.Member(i.definition, "_meta"); raw != nil && mcp.Unmarshal(raw, &meta) != nil {
 		return false

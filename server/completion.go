@@ -57,13 +57,13 @@ func (r *request) completer(ref mcp.CompleteReference) (Completer, error) {
 	case mcp.RefPrompt:
 		if i := s.prompts.listing().byKey[ref.Name]; i != nil &&
 			s.visible(r, mcp.KindPrompt, i.key) {
-			return i.value.Complete, nil
+			return i.complete, nil
 		}
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown prompt: %.200s", ref.Name)
 	case mcp.RefResource:
 		if i := s.templates.listing().byKey[ref.URI]; i != nil && r.permits(i.extension) &&
 			s.visible(r, mcp.KindResourceTemplate, i.key) {
-			return i.value.Complete, nil
+			return i.complete, nil
 		}
 		if i := s.resources.listing().byKey[ref.URI]; i != nil && r.permits(i.extension) &&
 			s.visible(r, mcp.KindResource, i.key) {

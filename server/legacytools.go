@@ -118,24 +118,3 @@ func legacyResult(result []byte) []byte {
 	}
 	return append(jsonscan.AppendMember(legacy, []byte(`"content"`), content), '}')
 }
-
-// legacyListing returns the tools as these revisions list them. If no definition differs, it
-// returns the same listing.
-func legacyListing(all *listing[*tool]) *listing[*tool] {
-	items := make(map[string]*item[*tool], len(all.byKey))
-	same := true
-	for key, i := range all.byKey {
-		legacy := i.value.legacy
-		if !bytes.Equal(legacy, i.definition) {
-			same = false
-			i = &item[*tool]{key, i.value, legacy, i.sessionOnly, i.extension}
-		}
-		if legacy != nil {
-			items[key] = i
-		}
-	}
-	if same {
-		return all
-	}
-	return newListing(items)
-}

@@ -32,14 +32,46 @@ func (s *Server) declare(kinds ...mcp.Kind) {
 	}
 }
 
-// An item is an element of a list.
-type item[T any] struct {
+// An item is an element of a list, in the form in which requests use it: what depends on how it was
+// added was determined then.
+type item struct {
+	kind        mcp.Kind
 	key         string // unique in the list
-	value       T
 	definition  []byte // its JSON in lists
-	sessionOnly bool   // see Tool.NeedsSession
+	legacy      []byte // the same for revisions before 2026-07-28; nil: not listed there
+	sessionOnly bool   // see RawTool.NeedsSession
 	extension   string // the extension that the client must have negotiated; "" for none
+	use         useFunc
+	complete    Completer // nil: no suggestions
+
+	tool     *tool     // of a tool
+	template *template // of a resource template
+	skill    *Skill    // of a skill
 }
+
+// newItem returns an item whose definition is the same in both eras.
+func newItem(kind mcp.Kind, key string, definition []byte) *item {
+	return &item{kind: kind, key: key, definition: definition, legacy: definition}
+}
+
+// appendDefinition appends the JSON of the item in lists for an era, without keys of its _meta.
+func (i *item) appendDefinition(dst []byte, e *era, hiddenMeta []string) []byte {
+	definition := i.definition
+	if !e.modern {
+		definition = i.legacy
+	}
+	if len(hiddenMeta) > 0 {
+		definition = withoutMeta(definition, hiddenMeta)
+	}
+	if i.tool == nil || e.modern || !isTask(i.tool.tasks) || !e.experimentalTasks() {
+		return append(dst, definition...)
+	}
+	dst = append(dst, definition[:len(definition)-1]...)
+	return append(append(append(dst, executionStart...), i.tool.tasks...), `"}}`...)
+}
+
+// executionStart begins what clients with the experimental tasks of 2025-11-25 get of a tool.
+const executionStart = `,"execution":{"taskSupport":"`
 
 // encodeDefinition returns an item's JSON in lists: definition if it is set, otherwise the encoded
 // fields.
@@ -54,39 +86,41 @@ func encodeDefinition(definition json.RawMessage, fields any) ([]byte, error) {
 }
 
 // A listing is an immutable snapshot of all items of a kind.
-type listing[T any] struct {
-	byKey          map[string]*item[T]
-	sorted         []*item[T] // by key
-	hasSessionOnly bool       // an item has sessionOnly
-	hasExtension   bool       // an item has an extension
+type listing struct {
+	byKey          map[string]*item
+	sorted         []*item // by key
+	hasSessionOnly bool    // an item has sessionOnly
+	hasExtension   bool    // an item has an extension
+	hasModernOnly  bool    // an item is not listed for the legacy era
 }
 
-func newListing[T any](items map[string]*item[T]) *listing[T] {
-	l := &listing[T]{byKey: items, sorted: make([]*item[T], 0, len(items))}
+func newListing(items map[string]*item) *listing {
+	l := &listing{byKey: items, sorted: make([]*item, 0, len(items))}
 	for _, i := range items {
 		l.sorted = append(l.sorted, i)
 		l.hasSessionOnly = l.hasSessionOnly || i.sessionOnly
 		l.hasExtension = l.hasExtension || i.extension != ""
+		l.hasModernOnly = l.hasModernOnly || i.legacy == nil
 	}
-	slices.SortFunc(l.sorted, func(a, b *item[T]) int { return strings.Compare(a.key, b.key) })
+	slices.SortFunc(l.sorted, func(a, b *item) int { return strings.Compare(a.key, b.key) })
 	return l
 }
 
 // A collection holds the items of a kind that an application adds and removes. It is safe for
 // concurrent use; reading takes no lock.
-type collection[T any] struct {
+type collection struct {
 	mu       sync.Mutex
-	items    map[string]*item[T]
-	snapshot atomic.Pointer[listing[T]] // nil after a change
-	everUsed atomic.Bool                // an item has been added
+	items    map[string]*item
+	snapshot atomic.Pointer[listing] // nil after a change
+	everUsed atomic.Bool             // an item has been added
 }
 
 // add adds items, and replaces those with the same keys.
-func (c *collection[T]) add(items ...*item[T]) {
+func (c *collection) add(items ...*item) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.items == nil {
-		c.items = map[string]*item[T]{}
+		c.items = map[string]*item{}
 	}
 	for _, i := range items {
 		c.items[i.key] = i
@@ -95,14 +129,14 @@ func (c *collection[T]) add(items ...*item[T]) {
 	c.everUsed.Store(true)
 }
 
-func (c *collection[T]) has(key string) bool {
+func (c *collection) has(key string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.items[key] != nil
 }
 
 // remove removes items and returns their number.
-func (c *collection[T]) remove(keys ...string) (removed int) {
+func (c *collection) remove(keys ...string) (removed int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, key := range keys {
@@ -117,7 +151,7 @@ func (c *collection[T]) remove(keys ...string) (removed int) {
 	return removed
 }
 
-func (c *collection[T]) listing() *listing[T] {
+func (c *collection) listing() *listing {
 	if l := c.snapshot.Load(); l != nil {
 		return l
 	}
@@ -126,7 +160,7 @@ func (c *collection[T]) listing() *listing[T] {
 	if l := c.snapshot.Load(); l != nil {
 		return l
 	}
-	items := make(map[string]*item[T], len(c.items))
+	items := make(map[string]*item, len(c.items))
 	for key, i := range c.items {
 		items[key] = i
 	}
@@ -136,7 +170,7 @@ func (c *collection[T]) listing() *listing[T] {
 }
 
 // list answers a request for a list.
-func list[T any](r *request, kind mcp.Kind, l *listing[T]) (*Result, error) {
+func list(r *request, kind mcp.Kind, l *listing) (*Result, error) {
 	p, err := newPage(r, kind, l)
 	if err != nil {
 		return nil, err
@@ -147,7 +181,7 @@ func list[T any](r *request, kind mcp.Kind, l *listing[T]) (*Result, error) {
 // newPage returns the page of a list that the client requests. A cursor is the key of the last item
 // that the client has received. So the server keeps no state for it, and it stays valid when items
 // are added and removed (2026-07-28, server/utilities/pagination).
-func newPage[T any](r *request, kind mcp.Kind, l *listing[T]) (*page[T], error) {
+func newPage(r *request, kind mcp.Kind, l *listing) (*page, error) {
 	s := r.conn.server
 	cursor, err := r.text(paramCursor)
 	if err != nil {
@@ -161,14 +195,15 @@ func newPage[T any](r *request, kind mcp.Kind, l *listing[T]) (*page[T], error) 
 				"Invalid params: cursor %.100q was not made by this server", cursor)
 		}
 		from, _ = slices.BinarySearchFunc(l.sorted, string(key)+"\x00",
-			func(i *item[T], key string) int { return strings.Compare(i.key, key) })
+			func(i *item, key string) int { return strings.Compare(i.key, key) })
 	}
-	p := &page[T]{server: s, era: r.era, name: kind.ListMember(),
+	p := &page{server: s, era: r.era, name: kind.ListMember(),
 		partial: s.missingServers(kind), hiddenMeta: r.hiddenMeta(),
 		public: s.o.PublicLists && !l.hasExtension && !s.metaIsOffered(),
 		items:  l.sorted[from:min(from+s.o.PageSize, len(l.sorted))], more: from+
 			s.o.PageSize < len(l.sorted)}
-	if s.o.Visible != nil || l.hasSessionOnly && r.conn.isStateless() || l.hasExtension {
+	if s.o.Visible != nil || l.hasSessionOnly && r.conn.isStateless() || l.hasExtension ||
+		l.hasModernOnly && !r.era.modern {
 		p.items, p.more = visibleItems(r, kind, l.sorted[from:], s.o.PageSize)
 	}
 	p.Result = Result{content: p, checked: true}
@@ -176,11 +211,10 @@ func newPage[T any](r *request, kind mcp.Kind, l *listing[T]) (*page[T], error) 
 }
 
 // visibleItems returns the first items that the client may see.
-func visibleItems[T any](r *request, kind mcp.Kind, items []*item[T], limit int) (seen []*item[T],
-	more bool) {
+func visibleItems(r *request, kind mcp.Kind, items []*item, limit int) (seen []*item, more bool) {
 	for _, i := range items {
-		if i.sessionOnly && r.conn.isStateless() || !r.permits(i.extension) ||
-			!r.conn.server.visible(r, kind, i.key) {
+		if i.sessionOnly && r.conn.isStateless() || i.legacy == nil && !r.era.modern ||
+			!r.permits(i.extension) || !r.conn.server.visible(r, kind, i.key) {
 			continue
 		}
 		if len(seen) == limit {
@@ -196,12 +230,12 @@ func (s *Server) visible(r *request, kind mcp.Kind, key string) bool {
 }
 
 // A page is a part of a list, as a result.
-type page[T any] struct {
+type page struct {
 	Result
 	server *Server
 	era    *era
 	name   string
-	items  []*item[T]
+	items  []*item
 	more   bool
 	// keys of _meta that the client does not get in definitions
 	hiddenMeta []string
@@ -220,7 +254,7 @@ const (
 )
 
 // appendEnd ends the object of a result.
-func (p *page[T]) appendEnd(dst []byte) []byte {
+func (p *page) appendEnd(dst []byte) []byte {
 	if p.hints == hintsAlways || p.hints == hintsModern && p.era.modern {
 		if p.partial != nil {
 			dst = p.server.appendHintsTTL(dst, p.public, 0)
@@ -257,25 +291,23 @@ func (s *Server) missingServers(kind mcp.Kind) []string {
 	return (*missing)(kind)
 }
 
-func (p *page[T]) size() int {
+func (p *page) size() int {
 	size := 1024
 	for _, item := range p.items {
-		size += len(item.definition) + 1
+		if size += len(item.definition) + 1; item.tool != nil && isTask(item.tool.tasks) {
+			size += len(executionStart) + 16
+		}
 	}
 	return size
 }
 
-func (p *page[T]) appendJSON(dst []byte) []byte {
+func (p *page) appendJSON(dst []byte) []byte {
 	dst = append(append(append(dst, `{"`...), p.name...), `":[`...)
 	for i, item := range p.items {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		definition := item.definition
-		if len(p.hiddenMeta) > 0 {
-			definition = withoutMeta(definition, p.hiddenMeta)
-		}
-		dst = append(dst, definition...)
+		dst = item.appendDefinition(dst, p.era, p.hiddenMeta)
 	}
 	dst = append(dst, ']')
 	if p.more {

@@ -40,7 +40,9 @@ func (s *Server) AddPrompt(p Prompt) error {
 	if p.Complete != nil {
 		s.completions.Store(true)
 	}
-	s.prompts.add(&item[*Prompt]{p.Name, &p, definition, p.NeedsSession, ""})
+	i := newItem(mcp.KindPrompt, p.Name, definition)
+	i.sessionOnly, i.use, i.complete = p.NeedsSession, p.use, p.Complete
+	s.prompts.add(i)
 	s.notifyChange(changeNotification{method: mcp.NotificationPromptListChanged})
 	return nil
 }
@@ -75,7 +77,7 @@ func getPrompt(r *request) (*Result, error) {
 	if found == nil || !s.visible(r, mcp.KindPrompt, found.key) {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown prompt: %.200s", name)
 	}
-	return r.use(mcp.KindPrompt, found.key, "", r.param(paramArguments), found.value.use)
+	return r.use(mcp.KindPrompt, found.key, "", r.param(paramArguments), found.use)
 }
 
 // use is the [useFunc] of a prompt.

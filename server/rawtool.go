@@ -73,7 +73,7 @@ func (s *Server) AddRawTool(t RawTool) error {
 		t.InputSchema = schema.WithProperties(t.InputSchema)
 	}
 	t.Execution = nil
-	made, err := s.toolOf(&t)
+	made, use, err := s.toolOf(&t)
 	definition, encodeErr := encodeDefinition(t.Definition, t.Tool)
 	if err = errors.Join(err, encodeErr); err != nil {
 		return fmt.Errorf("server: tool %q: %w", t.Name, err)
@@ -82,8 +82,8 @@ func (s *Server) AddRawTool(t RawTool) error {
 		s.tasks.enabled.Store(true)
 	}
 	i := toolItem(t.Name, made, definition)
-	i.sessionOnly, i.extension = t.NeedsSession, t.Extension
-	if s.addedTools.add(i); made.legacy == nil {
+	i.use, i.sessionOnly, i.extension = use, t.NeedsSession, t.Extension
+	if s.addedTools.add(i); i.legacy == nil {
 		s.log.Warn("a tool is not listed for clients of revisions before 2026-07-28, which would refuse the whole list: its inputSchema is not that of an object",
 			"tool", t.Name)
 	}
@@ -102,30 +102,28 @@ func (s *Server) RemoveTools(names ...string) int {
 }
 
 // toolOf checks a raw tool and returns it as calls use it.
-func (s *Server) toolOf(t *RawTool) (*tool, error) {
+func (s *Server) toolOf(t *RawTool) (made *tool, use useFunc, err error) {
 	if err := t.check(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	made := &tool{tasks: t.Tasks, taskLater: t.TaskLater, forwarded: t.Forward != nil}
+	made = &tool{tasks: t.Tasks, taskLater: t.TaskLater, forwarded: t.Forward != nil}
 	switch {
 	case made.forwarded:
-		made.use = forwardedCall(t.Name, t.Forward)
-		return made, nil
+		return made, forwardedCall(t.Name, t.Forward), nil
 	case t.typed != nil:
-		made.use = operationTool{t.Name, t.typed.op, t.typed.form}.use
+		use = operationTool{t.Name, t.typed.op, t.typed.form}.use
 	default:
-		var err error
-		if made.use, err = s.validatedCall(t); err != nil {
-			return nil, err
+		if use, err = s.validatedCall(t); err != nil {
+			return nil, nil, err
 		}
 	}
 	if _, err := mcp.HeaderParams(t.InputSchema); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if t.typed == nil && string(jsonscan.Member(t.InputSchema, "type")) != `"object"` {
-		return nil, errors.New(`its input schema must say "type":"object"`)
+		return nil, nil, errors.New(`its input schema must say "type":"object"`)
 	}
-	return made, nil
+	return made, use, nil
 }
 
 // check returns an error if the name or the combination of fields is invalid.

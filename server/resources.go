@@ -81,7 +81,9 @@ func (s *Server) AddResource(r Resource) error {
 	if err = errors.Join(err, encodeErr); err != nil {
 		return fmt.Errorf("server: resource %q: %w", r.URI, err)
 	}
-	s.resources.add(&item[*Resource]{r.URI, &r, definition, r.NeedsSession, r.Extension})
+	i := newItem(mcp.KindResource, r.URI, definition)
+	i.sessionOnly, i.extension, i.use = r.NeedsSession, r.Extension, reading(r.URI, r.Read)
+	s.resources.add(i)
 	s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})
 	return nil
 }
@@ -97,17 +99,18 @@ func (s *Server) RemoveResources(uris ...string) int {
 
 // templates holds the resource templates, and a set that matches URIs with them.
 type templates struct {
-	collection[*template]
+	collection
 	set atomic.Pointer[templateSet]
 }
 
+// A template is what only resource templates have of an item.
 type template struct {
-	ResourceTemplate
-	parsed *uritemplate.Template
+	*uritemplate.Template
+	read func(context.Context, string, map[string]string) (*mcp.ReadResourceResult, error)
 }
 
 type templateSet struct {
-	of  *listing[*template]
+	of  *listing
 	set *uritemplate.Set
 }
 
@@ -125,9 +128,10 @@ func (s *Server) AddResourceTemplate(t ResourceTemplate) error {
 	if t.Complete != nil {
 		s.completions.Store(true)
 	}
-	s.templates.add(
-		&item[*template]{t.URITemplate, &template{t, parsed}, definition, t.NeedsSession,
-			t.Extension})
+	i := newItem(mcp.KindResourceTemplate, t.URITemplate, definition)
+	i.sessionOnly, i.extension, i.complete = t.NeedsSession, t.Extension, t.Complete
+	i.template = &template{parsed, t.Read}
+	s.templates.add(i)
 	s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})
 	return nil
 }
@@ -142,13 +146,13 @@ func (s *Server) RemoveResourceTemplates(uriTemplates ...string) int {
 }
 
 // match returns the template that a URI matches, and the values of its variables.
-func (t *templates) match(uri string) (*item[*template], map[string]string) {
+func (t *templates) match(uri string) (*item, map[string]string) {
 	l := t.listing()
 	set := t.set.Load()
 	if set == nil || set.of != l {
 		parsed := make([]*uritemplate.Template, 0, len(l.sorted))
 		for _, i := range l.sorted {
-			parsed = append(parsed, i.value.parsed)
+			parsed = append(parsed, i.template.Template)
 		}
 		set = &templateSet{l, uritemplate.NewSet(parsed...)}
 		t.set.Store(set)
@@ -176,48 +180,38 @@ func (r *request) uri() (string, error) {
 
 var paramURI = []byte("uri")
 
+// A readFunc reads a resource.
+type readFunc func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
+
 // findResource returns the function that reads a URI: the function of a skill that lists the file,
 // of a resource, of a template, of a dynamic skill, of Options.Resources, or of
 // [Integration.ReadUnlisted], in this order.
-func (s *Server) findResource(r *request, uri string) (read readFunc, err error) {
+func (s *Server) findResource(r *request, uri string) (useFunc, error) {
 	if skill := s.skillFile(r, uri); skill != nil {
-		return func(ctx context.Context) (*mcp.ReadResourceResult, error) {
-			return skill.Read(ctx, uri)
-		}, nil
+		return reading(uri, skill.Read), nil
 	}
 	if i := s.resources.listing().byKey[uri]; i != nil && r.permits(i.extension) &&
 		s.visible(r, mcp.KindResource, uri) {
-		return func(ctx context.Context) (*mcp.ReadResourceResult, error) {
-			return i.value.Read(ctx, uri)
-		}, nil
+		return i.use, nil
 	}
 	if i, values := s.templates.match(uri); i != nil && r.permits(i.extension) &&
 		s.visible(r, mcp.KindResourceTemplate, i.key) && s.visible(r, mcp.KindResource, uri) {
-		return func(ctx context.Context) (*mcp.ReadResourceResult, error) {
-			return i.value.Read(ctx, uri, values)
-		}, nil
+		return reading(uri, i.template.with(values)), nil
 	}
 	if skill := s.dynamicSkill(r, uri); skill != nil {
-		return func(ctx context.Context) (*mcp.ReadResourceResult, error) {
-			return skill.Read(ctx, uri)
-		}, nil
+		return reading(uri, skill.Read), nil
 	}
-	unlisted := s.unlistedReader.Load()
-	if source := s.o.Resources; source != nil && s.visible(r, mcp.KindResource, uri) {
-		return func(ctx context.Context) (*mcp.ReadResourceResult, error) {
-			result, err := source.Read(ctx, uri)
-			if _, none := errors.AsType[*notFound](err); none && unlisted != nil {
-				return (*unlisted)(ctx, uri)
-			}
-			return result, err
-		}, nil
-	}
-	if unlisted != nil && s.visible(r, mcp.KindResource, uri) {
-		return func(ctx context.Context) (*mcp.ReadResourceResult, error) {
-			return (*unlisted)(ctx, uri)
-		}, nil
+	if read := s.computedReader(); read != nil && s.visible(r, mcp.KindResource, uri) {
+		return reading(uri, read), nil
 	}
 	return nil, (&notFound{uri}).in(r.era)
+}
+
+// with returns the function that reads a URI with these values of the variables.
+func (t *template) with(values map[string]string) readFunc {
+	return func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+		return t.read(ctx, uri, values)
+	}
 }
 
 func listResources(r *request) (*Result, error) {
@@ -251,29 +245,28 @@ func readResource(r *request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.use(mcp.KindResource, uri, "", nil, read.use)
+	return r.use(mcp.KindResource, uri, "", nil, read)
 }
 
-// A readFunc reads a resource.
-type readFunc func(ctx context.Context) (*mcp.ReadResourceResult, error)
-
-// use is the [useFunc] of a resource.
-func (read readFunc) use(ctx context.Context, r *request, _ json.RawMessage) (*Result, error) {
-	result, err := read(ctx)
-	if err != nil {
-		return r.handlerError(err)
-	}
-	if result == nil {
-		return nil, r.logError(errNoResult)
-	}
-	own := *result // the handler may return a shared result
-	if !r.era.modern {
-		own.CacheHints = mcp.CacheHints{}
-	} else {
-		own.CacheScope = cmp.Or(own.CacheScope, mcp.CachePrivate)
-		if own.TTLMs == nil || *own.TTLMs < 0 { // a negative hint is invalid
-			own.TTLMs = new(int64)
+// reading returns the [useFunc] of a resource.
+func reading(uri string, read readFunc) useFunc {
+	return func(ctx context.Context, r *request, _ json.RawMessage) (*Result, error) {
+		result, err := read(ctx, uri)
+		if err != nil {
+			return r.handlerError(err)
 		}
+		if result == nil {
+			return nil, r.logError(errNoResult)
+		}
+		own := *result // the handler may return a shared result
+		if !r.era.modern {
+			own.CacheHints = mcp.CacheHints{}
+		} else {
+			own.CacheScope = cmp.Or(own.CacheScope, mcp.CachePrivate)
+			if own.TTLMs == nil || *own.TTLMs < 0 { // a negative hint is invalid
+				own.TTLMs = new(int64)
+			}
+		}
+		return r.encodeResult(&own, &own.Result)
 	}
-	return r.encodeResult(&own, &own.Result)
 }

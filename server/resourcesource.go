@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"maps"
 
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -44,37 +45,37 @@ func (s *Server) setResourceSource() {
 }
 
 // computedResources returns a listing of the added resources and those of Options.Resources.
-func (r *request) computedResources(added *listing[*Resource]) (*listing[*Resource], error) {
+func (r *request) computedResources(added *listing) (*listing, error) {
 	source := r.conn.server.o.Resources
 	if source == nil || source.List == nil {
 		return added, nil
 	}
 	all, err := source.List(r)
-	return merge(r, added, all, err, func(res mcp.Resource) (string, error) {
+	return merge(r, mcp.KindResource, added, all, err, func(res mcp.Resource) (string, error) {
 		return res.URI, checkResource(res)
 	})
 }
 
 // computedTemplates returns a listing of the added templates and those of Options.Resources.
-func (r *request) computedTemplates(added *listing[*template]) (*listing[*template], error) {
+func (r *request) computedTemplates(added *listing) (*listing, error) {
 	source := r.conn.server.o.Resources
 	if source == nil || source.ListTemplates == nil {
 		return added, nil
 	}
 	all, err := source.ListTemplates(r)
-	return merge(r, added, all, err, func(t mcp.ResourceTemplate) (string, error) {
+	return merge(r, mcp.KindResourceTemplate, added, all, err, func(t mcp.ResourceTemplate) (string, error) {
 		_, err := checkTemplate(t)
 		return t.URITemplate, err
 	})
 }
 
-// merge returns a listing of the added items and the valid elements of all, which have no value.
-func merge[T, E any](r *request, added *listing[T], all []E, err error,
-	check func(E) (key string, err error)) (*listing[T], error) {
+// merge returns a listing of the added items and the valid elements of all.
+func merge[E any](r *request, kind mcp.Kind, added *listing, all []E, err error,
+	check func(E) (key string, err error)) (*listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	items := make(map[string]*item[T], len(added.byKey)+len(all))
+	items := make(map[string]*item, len(added.byKey)+len(all))
 	for _, e := range all {
 		key, err := check(e)
 		var definition []byte
@@ -86,8 +87,29 @@ func merge[T, E any](r *request, added *listing[T], all []E, err error,
 				"error", err)
 			continue
 		}
-		items[key] = &item[T]{key: key, definition: definition}
+		items[key] = newItem(kind, key, definition)
 	}
 	maps.Copy(items, added.byKey)
 	return newListing(items), nil
+}
+
+// computedReader returns the function that reads the URIs that belong to no item: that of
+// Options.Resources, or else that of [Integration.ReadUnlisted]; nil for none.
+func (s *Server) computedReader() readFunc {
+	source, unlisted := s.o.Resources, s.unlistedReader.Load()
+	switch {
+	case source == nil && unlisted == nil:
+		return nil
+	case source == nil:
+		return readFunc(*unlisted)
+	case unlisted == nil:
+		return source.Read
+	}
+	return func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+		result, err := source.Read(ctx, uri)
+		if _, none := errors.AsType[*notFound](err); none {
+			return (*unlisted)(ctx, uri)
+		}
+		return result, err
+	}
 }

@@ -219,10 +219,10 @@ type Server struct {
 	intercepted    Handler // the function runCall within Options.Interceptors
 	tools          atomic.Pointer[tools]
 	headers        atomic.Pointer[toolHeaders]
-	addedTools     collection[*tool]
-	resources      collection[*Resource]
+	addedTools     collection
+	resources      collection
 	templates      templates
-	prompts        collection[*Prompt]
+	prompts        collection
 	skills         skills
 	completions    atomic.Bool // a prompt or template with Complete has been added
 	tasks          tasks

@@ -35,7 +35,7 @@ type Skill struct {
 
 // skills holds the skills of a server.
 type skills struct {
-	collection[*Skill]
+	collection
 	index   atomic.Pointer[skillIndex]
 	sources skillSources
 }
@@ -59,7 +59,7 @@ func (s *Server) AddSkill(skill Skill) error {
 	return nil
 }
 
-func newSkillItem(s Skill) (*item[*Skill], error) {
+func newSkillItem(s Skill) (*item, error) {
 	err := skill.Check(&s.Skill)
 	if err == nil && s.Read == nil {
 		err = errNoRead
@@ -71,8 +71,9 @@ func newSkillItem(s Skill) (*item[*Skill], error) {
 	if err != nil {
 		return nil, fmt.Errorf("server: skill %.200q: %w", s.URI, err)
 	}
-	return &item[*Skill]{key: s.URI, value: &s, definition: definition,
-		sessionOnly: s.NeedsSession}, nil
+	i := newItem(mcp.KindSkill, s.URI, definition)
+	i.skill, i.sessionOnly = &s, s.NeedsSession
+	return i, nil
 }
 
 // RemoveSkills removes the skills with these URIs and returns their number.
@@ -86,10 +87,10 @@ func (s *Server) RemoveSkills(uris ...string) int {
 
 // A skillIndex finds files and directories of the skills in a listing.
 type skillIndex struct {
-	of          *listing[*Skill]
-	files       map[string]*item[*Skill] // by URI; a file of nested skills belongs to the innermost
-	dynamic     map[string]*item[*Skill] // by the URI of their directory
-	directories map[string]map[string]*item[*Resource]
+	of          *listing
+	files       map[string]*item // by URI; a file of nested skills belongs to the innermost
+	dynamic     map[string]*item // by the URI of their directory
+	directories map[string]map[string]*item
 }
 
 func (s *skills) find() *skillIndex {
@@ -97,16 +98,16 @@ func (s *skills) find() *skillIndex {
 	if x := s.index.Load(); x != nil && x.of == l {
 		return x
 	}
-	x := &skillIndex{l, map[string]*item[*Skill]{}, map[string]*item[*Skill]{},
-		map[string]map[string]*item[*Resource]{}}
+	x := &skillIndex{l, map[string]*item{}, map[string]*item{},
+		map[string]map[string]*item{}}
 	for _, i := range l.sorted {
-		if i.value.Resources.Dynamic {
+		if i.skill.Resources.Dynamic {
 			root, _ := skill.Root(i.key)
 			x.dynamic[root] = i
 			x.addDirectories(i, i.key)
 			continue
 		}
-		for _, f := range i.value.Resources.Files {
+		for _, f := range i.skill.Resources.Files {
 			// a nested skill has a longer URI, and the file belongs to it
 			if outer := x.files[f.URI]; outer == nil || len(outer.key) < len(i.key) {
 				x.files[f.URI] = i
@@ -120,12 +121,12 @@ func (s *skills) find() *skillIndex {
 }
 
 // addFile adds a file to its directory.
-func (x *skillIndex) addFile(i *item[*Skill], f mcp.SkillResource) {
+func (x *skillIndex) addFile(i *item, f mcp.SkillResource) {
 	r := skillResource(f.URI)
 	r.Size = &f.Size
 	if strings.HasSuffix(f.URI, "/"+skill.FileName) {
 		if own := x.of.byKey[f.URI]; own != nil {
-			r.Name, r.Description = skill.Name(f.URI), skill.Description(&own.value.Skill)
+			r.Name, r.Description = skill.Name(f.URI), skill.Description(&own.skill.Skill)
 		}
 	}
 	x.addChild(i, r)
@@ -146,7 +147,7 @@ func baseName(uri string) string {
 }
 
 // addDirectories adds the directories above a file, up to the authority.
-func (x *skillIndex) addDirectories(i *item[*Skill], uri string) {
+func (x *skillIndex) addDirectories(i *item, uri string) {
 	for {
 		uri = uri[:strings.LastIndexByte(uri, '/')]
 		parent := uri[:strings.LastIndexByte(uri, '/')]
@@ -160,22 +161,23 @@ func (x *skillIndex) addDirectories(i *item[*Skill], uri string) {
 	}
 }
 
-func (x *skillIndex) addChild(i *item[*Skill], r mcp.Resource) {
+func (x *skillIndex) addChild(i *item, r mcp.Resource) {
 	parent := r.URI[:strings.LastIndexByte(r.URI, '/')]
 	if x.directories[parent] == nil {
-		x.directories[parent] = map[string]*item[*Resource]{}
+		x.directories[parent] = map[string]*item{}
 	}
 	definition, err := mcp.Marshal(r)
 	if err != nil { // cannot fail: the fields are text and a number
 		panic("server: the resource cannot be encoded: " + err.Error())
 	}
-	x.directories[parent][r.URI] = &item[*Resource]{key: r.URI, definition: definition,
-		sessionOnly: i.sessionOnly}
+	child := newItem(mcp.KindResource, r.URI, definition)
+	child.sessionOnly = i.sessionOnly
+	x.directories[parent][r.URI] = child
 }
 
 // dynamicAbove returns the dynamic skill whose directory is, or contains, a URI; nil if there is
 // none.
-func (x *skillIndex) dynamicAbove(uri string) *item[*Skill] {
+func (x *skillIndex) dynamicAbove(uri string) *item {
 	for len(x.dynamic) > 0 && uri != "" {
 		if i := x.dynamic[uri]; i != nil {
 			return i
@@ -202,18 +204,18 @@ func (s *Server) dynamicSkill(r *request, uri string) *Skill {
 	}
 	i := s.skills.find().dynamicAbove(uri)
 	if i != nil {
-		if _, ok := skill.Listed(&i.value.Skill, uri); !ok {
+		if _, ok := skill.Listed(&i.skill.Skill, uri); !ok {
 			return nil
 		}
 	}
 	return s.readableSkill(r, i, uri)
 }
 
-func (s *Server) readableSkill(r *request, i *item[*Skill], uri string) *Skill {
+func (s *Server) readableSkill(r *request, i *item, uri string) *Skill {
 	if i == nil || !s.visible(r, mcp.KindSkill, i.key) || !s.visible(r, mcp.KindResource, uri) {
 		return nil
 	}
-	return i.value
+	return i.skill
 }
 
 // skillsExtension returns the skills extension.
@@ -263,7 +265,7 @@ func getSkill(r *request) (*Result, error) {
 	if i == nil || !s.visible(r, mcp.KindSkill, uri) || i.sessionOnly && r.conn.isStateless() {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "There is no skill at %.200q", uri)
 	}
-	p := &page[*Skill]{server: s, era: r.era, hints: hintsAlways, public: s.o.PublicLists}
+	p := &page{server: s, era: r.era, hints: hintsAlways, public: s.o.PublicLists}
 	return NewResult(p.appendEnd(append([]byte(`{"skill":`), i.definition...))), nil
 }
 
@@ -276,19 +278,19 @@ func readDirectory(r *request) (*Result, error) {
 	}
 	x := s.skills.find()
 	children := x.directories[uri]
-	if i := x.dynamicAbove(uri); i != nil && i.value.ReadDirectory != nil &&
+	if i := x.dynamicAbove(uri); i != nil && i.skill.ReadDirectory != nil &&
 		s.visible(r, mcp.KindSkill, i.key) {
-		all, err := i.value.ReadDirectory(r, uri)
+		all, err := i.skill.ReadDirectory(r, uri)
 		if err != nil {
 			return r.handlerError(err)
 		}
-		children = map[string]*item[*Resource]{}
+		children = map[string]*item{}
 		for _, child := range all {
 			definition, err := mcp.Marshal(child)
 			if err != nil {
 				return nil, r.logError(err)
 			}
-			children[child.URI] = &item[*Resource]{key: child.URI, definition: definition}
+			children[child.URI] = newItem(mcp.KindResource, child.URI, definition)
 		}
 	}
 	if children == nil || !s.visible(r, mcp.KindResource, uri) {

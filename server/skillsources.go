@@ -75,7 +75,7 @@ func (s *Server) readSkills(source *skillSource) error {
 	}
 	before := source.tree.Load()
 	problems := tree.Problems
-	var added []*item[*Skill]
+	var added []*item
 	served := map[string]bool{}
 	tree.Skills = slices.DeleteFunc(tree.Skills, func(entry *mcp.Skill) bool {
 		i, err := newSkillItem(Skill{Skill: *entry, Read: source.reader(s)})
@@ -98,13 +98,13 @@ func (s *Server) readSkills(source *skillSource) error {
 		}
 	}
 	for _, i := range added {
-		if old := before.Skill(i.key); old != nil && skill.Equal(old, &i.value.Skill) {
+		if old := before.Skill(i.key); old != nil && skill.Equal(old, &i.skill.Skill) {
 			continue
 		}
 		s.skills.add(i)
 		r := skillResource(i.key)
-		r.Name, r.Description = skill.Name(i.key), skill.Description(&i.value.Skill)
-		if err := s.AddResource(Resource{Resource: r, Read: i.value.Read}); err != nil {
+		r.Name, r.Description = skill.Name(i.key), skill.Description(&i.skill.Skill)
+		if err := s.AddResource(Resource{Resource: r, Read: i.skill.Read}); err != nil {
 			problems = append(problems, err)
 		}
 	}

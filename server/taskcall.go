@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"time"
 
 	"github.com/stdwire/stdwire/rpc"
@@ -18,9 +17,9 @@ var (
 // callToolOrTask handles tools/call if the server has tasks. In the modern era the server decides
 // whether the call becomes a task, if the client supports tasks. In 2025-11-25 the client decides,
 // as far as the tool permits.
-func (r *request) callToolOrTask(found *item[*tool]) (*Result, error) {
+func (r *request) callToolOrTask(found *item) (*Result, error) {
 	all := &r.conn.server.tasks
-	support := found.value.taskSupport(r.param(paramArguments), all)
+	support := found.tool.taskSupport(r.param(paramArguments), all)
 	var wanted bool
 	ttl := all.TTL
 	switch {
@@ -60,7 +59,7 @@ func (r *request) callToolOrTask(found *item[*tool]) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if later := found.value.taskLater && r.era.modern; later {
+	if later := found.tool.taskLater && r.era.modern; later {
 		t.detachRequest = context.AfterFunc(r.Context,
 			func() { t.cancel(context.Cause(r.Context)) })
 	} else if err := t.create(); err != nil {
@@ -190,18 +189,4 @@ func (t *tasks) serviceSupport(s *service) mcp.TaskSupport {
 		}
 	}
 	return mcp.TaskForbidden
-}
-
-// withExecution returns tools in the form of 2025-11-25.
-func withExecution(items map[string]*item[*tool]) map[string]*item[*tool] {
-	all := maps.Clone(items)
-	for key, i := range items {
-		if isTask(i.value.tasks) {
-			definition := i.definition[: len(i.definition)-1 : len(i.definition)-1]
-			all[key] = &item[*tool]{key, i.value,
-				append(definition, `,"execution":{"taskSupport":"`+string(i.value.tasks)+`"}}`...),
-				i.sessionOnly, i.extension}
-		}
-	}
-	return all
 }

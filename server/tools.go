@@ -10,17 +10,13 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A tool is the target of a name in tools/call. All that depends on how it was added is determined
-// then.
+// A tool is what only tools have of an item.
 type tool struct {
-	use       useFunc
 	operation *dispatch.Operation // the operation of the catalog whose definition this is, or nil
 	service   *service            // the service whose operations calls select, or nil
 	tasks     mcp.TaskSupport
 	taskLater bool // see RawTool.TaskLater
 	forwarded bool // the tool of another server
-	// the definition for revisions before 2026-07-28; nil: not listed there
-	legacy []byte
 }
 
 // operationFor returns the operation of the catalog that a call with these arguments runs, or nil.
@@ -44,11 +40,9 @@ func nameOf(op *dispatch.Operation) string {
 // apps change.
 type tools struct {
 	operations []*dispatch.Operation // of the catalog when this value was made
-	raw        *listing[*tool]
+	raw        *listing
 	apps       *map[string]mcp.ToolUI
-	*listing[*tool]
-	legacy *listing[*tool] // as revisions before 2026-07-28 list them
-	tasks  *listing[*tool] // as clients with the experimental tasks of 2025-11-25 list them
+	*listing
 }
 
 // toolName returns an operation's name in MCP, where names have no hierarchy.
@@ -63,11 +57,11 @@ func (s *Server) toolList() *tools {
 		sameOperations(before.operations, operations) {
 		return before
 	}
-	items := make(map[string]*item[*tool], len(operations)+len(raw.sorted))
-	add := func(i *item[*tool]) {
+	items := make(map[string]*item, len(operations)+len(raw.sorted))
+	add := func(i *item) {
 		if items[i.key] != nil {
 			s.log.Error("two tools have the same name; the second cannot be called", "tool",
-				i.key, "operation", nameOf(i.value.operation))
+				i.key, "operation", nameOf(i.tool.operation))
 			return
 		}
 		items[i.key] = s.toolWithApp(i, apps)
@@ -77,42 +71,41 @@ func (s *Server) toolList() *tools {
 		var grouped []*service
 		grouped, single = groupByService(operations)
 		for _, svc := range grouped {
-			made := &tool{use: svc.use, service: svc, tasks: s.tasks.serviceSupport(svc)}
-			add(toolItem(svc.name, made, svc.definition()))
+			i := toolItem(svc.name, &tool{service: svc, tasks: s.tasks.serviceSupport(svc)},
+				svc.definition())
+			i.use = svc.use
+			add(i)
 		}
 	}
 	for _, op := range single {
 		name, support := toolName(op.Name()), s.tasks.support(op)
 		if before != nil {
 			i := before.byKey[name]
-			if i != nil && i.value.operation == op && i.value.tasks == support &&
+			if i != nil && i.tool.operation == op && i.tool.tasks == support &&
 				before.apps == apps {
 				add(i) // encoding the definition again would cost more than everything else here
 				continue
 			}
 		}
-		made := &tool{use: operationTool{name, op, envelopeResult}.use, operation: op,
-			tasks: support}
-		add(toolItem(name, made, definition(op)))
+		i := toolItem(name, &tool{operation: op, tasks: support}, definition(op))
+		i.use = operationTool{name, op, envelopeResult}.use
+		add(i)
 	}
 	for _, i := range raw.sorted {
 		add(i)
 	}
 	now := &tools{operations: operations, raw: raw, apps: apps, listing: newListing(items)}
-	now.legacy = legacyListing(now.listing)
-	if now.tasks = now.legacy; s.tasks.enabled.Load() {
-		now.tasks = newListing(withExecution(now.legacy.byKey))
-	}
 	s.tools.Store(now)
 	return now
 }
 
-// toolItem returns the list item of a tool with this definition.
-func toolItem(name string, t *tool, definition []byte) *item[*tool] {
+// toolItem returns the item of a tool with this definition.
+func toolItem(name string, t *tool, definition []byte) *item {
+	i := &item{kind: mcp.KindTool, key: name, definition: definition, tool: t}
 	if legacy, ok := legacyDefinition(definition); ok {
-		t.legacy = legacy
+		i.legacy = legacy
 	}
-	return &item[*tool]{key: name, value: t, definition: definition}
+	return i
 }
 
 func sameOperations(a, b []*dispatch.Operation) bool {
@@ -183,16 +176,7 @@ func envelopeSchema(output json.RawMessage) json.RawMessage {
 
 // listTools answers tools/list.
 func listTools(r *request) (*Result, error) {
-	all := r.conn.server.toolList()
-	l := all.listing
-	switch {
-	case r.era.modern:
-	case r.era.experimentalTasks():
-		l = all.tasks
-	default:
-		l = all.legacy
-	}
-	return list(r, mcp.KindTool, l)
+	return list(r, mcp.KindTool, r.conn.server.toolList().listing)
 }
 
 // callTool answers tools/call. An unknown tool is a protocol error. Other failures are part of the
@@ -232,10 +216,10 @@ func callTool(r *request) (*Result, error) {
 }
 
 // runTool runs a tool within the interceptors, in the request itself or in its task.
-func (r *request) runTool(found *item[*tool]) (*Result, error) {
+func (r *request) runTool(found *item) (*Result, error) {
 	arguments, operation := r.param(paramArguments), ""
 	if len(r.conn.server.o.Interceptors) > 0 { // the only ones who ask
-		operation = nameOf(found.value.operationFor(arguments))
+		operation = nameOf(found.tool.operationFor(arguments))
 	}
-	return r.use(mcp.KindTool, found.key, operation, arguments, found.value.use)
+	return r.use(mcp.KindTool, found.key, operation, arguments, found.use)
 }
