@@ -1,24 +1,10 @@
 package server
 
 import (
-	"context"
-
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
-
-// An appResolver returns the gateway's name of the tool, or URI of the resource, that an app calls
-// name; see [Integration.ResolveForApp].
-type appResolver func(ctx context.Context, app string, kind mcp.Kind, name string) (string, error)
-
-func (s *Server) setAppResolver(resolve appResolver) {
-	if resolve == nil {
-		s.appResolver.Store(nil)
-		return
-	}
-	s.appResolver.Store(&resolve)
-}
 
 // resolveForApp returns the tool name or resource URI to use for a request that the host makes for
 // an app. It refuses a tool that is not visible to apps.
@@ -35,9 +21,9 @@ func (r *request) resolveForApp(kind mcp.Kind, name string) (string, error) {
 	}
 	s := r.conn.server
 	own := s.apps.has(app)
-	if resolve := s.appResolver.Load(); resolve != nil && !own {
+	if resolve := s.upstreams.Load().ResolveForApp; resolve != nil && !own {
 		var err error
-		if name, err = (*resolve)(r, app, kind, name); err != nil {
+		if name, err = resolve(r, app, kind, name); err != nil {
 			return "", err
 		}
 	}
@@ -53,16 +39,16 @@ func (r *request) resolveForApp(kind mcp.Kind, name string) (string, error) {
 // resolveUnknownTool returns the tool for a name that the server does not have, or nil. Such a
 // request may come from an app whose host does not name the app in _meta.
 func (r *request) resolveUnknownTool(name string) (*item, error) {
-	s := r.conn.server
-	resolve := s.appResolver.Load()
+	resolve := r.conn.server.upstreams.Load().ResolveForApp
 	if resolve == nil || !r.negotiated(mcp.ExtensionApps) {
 		return nil, nil
 	}
-	name, err := (*resolve)(r, "", mcp.KindTool, name)
+	name, err := resolve(r, "", mcp.KindTool, name)
 	if err != nil {
 		return nil, err
 	}
-	if found := s.toolList().byKey[name]; found != nil && found.visibleToApps() {
+	found, _, _ := r.lookUp(mcp.KindTool, []byte(name))
+	if found != nil && found.visibleToApps() {
 		return found, nil
 	}
 	return nil, nil

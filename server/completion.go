@@ -51,22 +51,20 @@ func complete(r *request) (*Result, error) {
 	return r.encodeResult(&result, &result.Result)
 }
 
+// completer returns what suggests values for an argument of a prompt or a variable of a template;
+// nil for nothing.
 func (r *request) completer(ref mcp.CompleteReference) (Completer, error) {
-	s := r.conn.server
 	switch ref.Type {
 	case mcp.RefPrompt:
-		if i := s.prompts.listing().byKey[ref.Name]; i != nil &&
-			s.visible(r, mcp.KindPrompt, i.key) {
+		if i, _, _ := r.lookUp(mcp.KindPrompt, []byte(ref.Name)); i != nil {
 			return i.complete, nil
 		}
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown prompt: %.200s", ref.Name)
 	case mcp.RefResource:
-		if i := s.templates.listing().byKey[ref.URI]; i != nil && r.permits(i.extension) &&
-			s.visible(r, mcp.KindResourceTemplate, i.key) {
+		if i, _, _ := r.lookUp(mcp.KindResourceTemplate, []byte(ref.URI)); i != nil {
 			return i.complete, nil
 		}
-		if i := s.resources.listing().byKey[ref.URI]; i != nil && r.permits(i.extension) &&
-			s.visible(r, mcp.KindResource, i.key) {
+		if i := r.conn.server.resources.listing().byKey[ref.URI]; i != nil && r.maySee(i) {
 			return nil, nil
 		}
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown resource template: %.200s", ref.URI)

@@ -114,23 +114,14 @@ func (i Integration) HeaderParams(tool string) []mcp.HeaderParam { return i.s.he
 
 // Declare makes the server declare the capabilities for these kinds before the first item of each
 // is added, because a legacy client reads the capabilities only once, in the result of initialize.
-// Tools are always declared; prompts and templates imply completions.
+// Tools are always declared; prompts and templates imply completions. [mcp.KindApp] declares the
+// apps extension before [Server.AddApp]: afterwards the _meta of the server's definitions says
+// which tools have apps, and items with the extension [mcp.ExtensionApps] belong to apps.
 func (i Integration) Declare(kinds ...mcp.Kind) { i.s.declare(kinds...) }
 
-// DeclareApps declares the apps extension before [Server.AddApp], for a server that forwards the
-// apps of other servers. Afterwards the _meta of the server's definitions says which tools have
-// apps, and items with the extension [mcp.ExtensionApps] belong to apps.
-func (i Integration) DeclareApps() { i.s.apps.used.Store(true) }
-
-// ResolveForApp sets the function that converts the tool names and resource URIs that an app uses,
-// which are those of its own server, to those of a gateway. fn is called for a tools/call or
-// resources/read of a client with apps whose _meta names the app (see [mcp.MetaApp]) and, with app
-// "", for a tools/call with an unknown name. fn returns the name or URI to use; an error answers
-// the request. A nil fn removes the function. fn must be safe for concurrent use.
-func (i Integration) ResolveForApp(
-	fn func(ctx context.Context, app string, kind mcp.Kind, name string) (string, error)) {
-	i.s.setAppResolver(fn)
-}
+// SetUpstreams sets the functions of a gateway, in place of those of an earlier call. Those that
+// are nil have no effect.
+func (i Integration) SetUpstreams(u Upstreams) { i.s.upstreams.Store(&u) }
 
 // DeferListChanged defers list_changed notifications until release is called, so that related
 // changes are announced once. Lists show each change at once. If several callers defer at the same
@@ -156,33 +147,3 @@ func (i Integration) OnSubscriptionChange(fn func()) (stop func()) {
 // SubscribedResources returns the URIs of the resources that clients have subscribed to, sorted and
 // without duplicates.
 func (i Integration) SubscribedResources() []string { return i.s.subscribedResources() }
-
-// ReadUnlisted sets the function that reads a URI that neither is a resource of this server nor
-// matches a template: a resource link in a result need not be in any list (2026-07-28,
-// server/tools, Resource Links). read follows the rules of [Resource].Read, and returns
-// [ResourceNotFound] for an unknown URI. It replaces the function of an earlier call; nil removes
-// it.
-func (i Integration) ReadUnlisted(
-	read func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)) {
-	i.s.setUnlistedReader(read)
-}
-
-// PartialLists sets the function that is called for each page of a list. It returns the IDs of the
-// servers whose items of the kind are missing, in _meta of the result (see [mcp.MetaPartial]),
-// whose ttlMs is then 0; or nil if the list is complete. It must not block. nil removes it.
-func (i Integration) PartialLists(missing func(kind mcp.Kind) []string) {
-	if missing == nil {
-		i.s.partialLists.Store(nil)
-		return
-	}
-	i.s.partialLists.Store(&missing)
-}
-
-// AwaitMissing sets the function that is called when a client uses a tool or prompt that this
-// server does not have. A gateway waits in it for servers that are still starting. When await
-// returns nil, the server looks the name up once more. The error of await follows the rules of
-// [Resource].Read. It replaces the function of an earlier call; nil removes it.
-func (i Integration) AwaitMissing(
-	await func(ctx context.Context, kind mcp.Kind, name string) error) {
-	i.s.setMissingAwaiter(await)
-}

@@ -1,9 +1,11 @@
 package server
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -28,6 +30,8 @@ func (s *Server) declare(kinds ...mcp.Kind) {
 			s.completions.Store(true)
 		case mcp.KindSkill:
 			s.skills.everUsed.Store(true)
+		case mcp.KindApp:
+			s.apps.used.Store(true)
 		}
 	}
 }
@@ -106,6 +110,19 @@ func newListing(items map[string]*item) *listing {
 	return l
 }
 
+// with returns the items of both listings, of which l has precedence. Each may be nil.
+func (l *listing) with(other *listing) *listing {
+	switch {
+	case l == nil:
+		return other
+	case other == nil:
+		return l
+	}
+	items := maps.Clone(other.byKey)
+	maps.Copy(items, l.byKey)
+	return newListing(items)
+}
+
 // A collection holds the items of a kind that an application adds and removes. It is safe for
 // concurrent use; reading takes no lock.
 type collection struct {
@@ -169,13 +186,14 @@ func (c *collection) listing() *listing {
 	return l
 }
 
-// list answers a request for a list.
-func list(r *request, kind mcp.Kind, l *listing) (*Result, error) {
-	p, err := newPage(r, kind, l)
-	if err != nil {
-		return nil, err
+// list and find make a collection the provider of its kind.
+func (c *collection) list(context.Context, mcp.Kind) (*listing, error) { return c.listing(), nil }
+
+func (c *collection) find(_ mcp.Kind, key []byte) (*item, useFunc) {
+	if i := c.listing().byKey[string(key)]; i != nil {
+		return i, i.use
 	}
-	return &p.Result, nil
+	return nil, nil
 }
 
 // newPage returns the page of a list that the client requests. A cursor is the key of the last item
@@ -204,17 +222,17 @@ func newPage(r *request, kind mcp.Kind, l *listing) (*page, error) {
 			s.o.PageSize < len(l.sorted)}
 	if s.o.Visible != nil || l.hasSessionOnly && r.conn.isStateless() || l.hasExtension ||
 		l.hasModernOnly && !r.era.modern {
-		p.items, p.more = visibleItems(r, kind, l.sorted[from:], s.o.PageSize)
+		p.items, p.more = visibleItems(r, l.sorted[from:], s.o.PageSize)
 	}
 	p.Result = Result{content: p, checked: true}
 	return p, nil
 }
 
 // visibleItems returns the first items that the client may see.
-func visibleItems(r *request, kind mcp.Kind, items []*item, limit int) (seen []*item, more bool) {
+func visibleItems(r *request, items []*item, limit int) (seen []*item, more bool) {
 	for _, i := range items {
 		if i.sessionOnly && r.conn.isStateless() || i.legacy == nil && !r.era.modern ||
-			!r.permits(i.extension) || !r.conn.server.visible(r, kind, i.key) {
+			!r.maySee(i) {
 			continue
 		}
 		if len(seen) == limit {
@@ -223,10 +241,6 @@ func visibleItems(r *request, kind mcp.Kind, items []*item, limit int) (seen []*
 		seen = append(seen, i)
 	}
 	return seen, false
-}
-
-func (s *Server) visible(r *request, kind mcp.Kind, key string) bool {
-	return s.o.Visible == nil || s.o.Visible(r, kind, key)
 }
 
 // A page is a part of a list, as a result.
@@ -241,7 +255,7 @@ type page struct {
 	hiddenMeta []string
 	public     bool // the list is the same for all clients
 	hints      hints
-	partial    []string // IDs of servers whose items are missing; see Integration.PartialLists
+	partial    []string // IDs of servers whose items are missing; see Upstreams.Missing
 }
 
 // hints selects the eras in which a page has cache hints.
@@ -280,15 +294,6 @@ func (p *page) appendEnd(dst []byte) []byte {
 		dst = jsonscan.AppendString(dst, id)
 	}
 	return append(dst, "]}}"...)
-}
-
-// missingServers returns the servers whose items of a kind are missing, or nil.
-func (s *Server) missingServers(kind mcp.Kind) []string {
-	missing := s.partialLists.Load()
-	if missing == nil {
-		return nil
-	}
-	return (*missing)(kind)
 }
 
 func (p *page) size() int {

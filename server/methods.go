@@ -22,19 +22,20 @@ var methods = map[string]method{
 	mcp.MethodSetLevel:   {legacy: true, handle: setLevel},
 	mcp.MethodListen:     {modern: true, handle: listen},
 
-	mcp.MethodListTools: {legacy: true, modern: true, handle: listTools},
+	mcp.MethodListTools: {legacy: true, modern: true, handle: lists(mcp.KindTool)},
 	mcp.MethodCallTool:  {legacy: true, modern: true, handle: callTool},
 
 	mcp.MethodListResources: {legacy: true, modern: true, needs: hasResources,
-		handle: listResources},
+		handle: lists(mcp.KindResource)},
 	mcp.MethodListResourceTemplates: {legacy: true, modern: true, needs: hasResources,
-		handle: listTemplates},
+		handle: lists(mcp.KindResourceTemplate)},
 	mcp.MethodReadResource: {legacy: true, modern: true, needs: hasResources, handle: readResource},
 	mcp.MethodSubscribe:    {legacy: true, needs: hasResources, handle: subscribe},
 	mcp.MethodUnsubscribe:  {legacy: true, needs: hasResources, handle: unsubscribe},
 
-	mcp.MethodListPrompts: {legacy: true, modern: true, needs: hasPrompts, handle: listPrompts},
-	mcp.MethodGetPrompt:   {legacy: true, modern: true, needs: hasPrompts, handle: getPrompt},
+	mcp.MethodListPrompts: {legacy: true, modern: true, needs: hasPrompts,
+		handle: lists(mcp.KindPrompt)},
+	mcp.MethodGetPrompt: {legacy: true, modern: true, needs: hasPrompts, handle: getPrompt},
 
 	// the experimental tasks of 2025-11-25; for the modern era see tasksExtension
 	mcp.MethodGetTask:    {legacy: true, needs: hasTasks, handle: getTask},

@@ -56,28 +56,20 @@ func (s *Server) RemovePrompts(names ...string) int {
 	return removed
 }
 
-func listPrompts(r *request) (*Result, error) {
-	return list(r, mcp.KindPrompt, r.conn.server.prompts.listing())
-}
-
 // getPrompt answers prompts/get.
 func getPrompt(r *request) (*Result, error) {
 	name, err := r.text(paramName)
 	if err != nil {
 		return nil, err
 	}
-	s := r.conn.server
-	found := s.prompts.listing().byKey[string(name)]
-	if found == nil {
-		if err := r.awaitMissing(mcp.KindPrompt, name); err != nil {
-			return r.handlerError(err)
-		}
-		found = s.prompts.listing().byKey[string(name)]
+	found, use, _, err := r.find(mcp.KindPrompt, name)
+	if err != nil {
+		return r.handlerError(err)
 	}
-	if found == nil || !s.visible(r, mcp.KindPrompt, found.key) {
+	if found == nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown prompt: %.200s", name)
 	}
-	return r.use(mcp.KindPrompt, found.key, "", r.param(paramArguments), found.use)
+	return r.use(mcp.KindPrompt, found.key, "", r.param(paramArguments), use)
 }
 
 // use is the [useFunc] of a prompt.

@@ -168,6 +168,21 @@ func (t *templates) match(uri string) (*item, map[string]string) {
 	return l.sorted[index], found
 }
 
+// templateMatches is the provider of the resources whose URIs match a template.
+type templateMatches struct {
+	unlisted
+	*templates
+}
+
+func (t templateMatches) find(_ mcp.Kind, key []byte) (*item, useFunc) {
+	uri := string(key)
+	i, values := t.match(uri)
+	if i == nil {
+		return nil, nil
+	}
+	return i, reading(uri, i.template.with(values))
+}
+
 // uri returns the param uri, which must be a string.
 func (r *request) uri() (string, error) {
 	uri, ok := jsonscan.Text(r.param(paramURI))
@@ -183,30 +198,6 @@ var paramURI = []byte("uri")
 // A readFunc reads a resource.
 type readFunc func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
 
-// findResource returns the function that reads a URI: the function of a skill that lists the file,
-// of a resource, of a template, of a dynamic skill, of Options.Resources, or of
-// [Integration.ReadUnlisted], in this order.
-func (s *Server) findResource(r *request, uri string) (useFunc, error) {
-	if skill := s.skillFile(r, uri); skill != nil {
-		return reading(uri, skill.Read), nil
-	}
-	if i := s.resources.listing().byKey[uri]; i != nil && r.permits(i.extension) &&
-		s.visible(r, mcp.KindResource, uri) {
-		return i.use, nil
-	}
-	if i, values := s.templates.match(uri); i != nil && r.permits(i.extension) &&
-		s.visible(r, mcp.KindResourceTemplate, i.key) && s.visible(r, mcp.KindResource, uri) {
-		return reading(uri, i.template.with(values)), nil
-	}
-	if skill := s.dynamicSkill(r, uri); skill != nil {
-		return reading(uri, skill.Read), nil
-	}
-	if read := s.computedReader(); read != nil && s.visible(r, mcp.KindResource, uri) {
-		return reading(uri, read), nil
-	}
-	return nil, (&notFound{uri}).in(r.era)
-}
-
 // with returns the function that reads a URI with these values of the variables.
 func (t *template) with(values map[string]string) readFunc {
 	return func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
@@ -214,20 +205,13 @@ func (t *template) with(values map[string]string) readFunc {
 	}
 }
 
-func listResources(r *request) (*Result, error) {
-	l, err := r.computedResources(r.conn.server.resources.listing())
-	if err != nil {
-		return r.handlerError(err)
+// findResource returns the function that reads a URI.
+func (r *request) findResource(uri string) (useFunc, error) {
+	found, read, _ := r.lookUp(mcp.KindResource, []byte(uri))
+	if found == nil {
+		return nil, (&notFound{uri}).in(r.era)
 	}
-	return list(r, mcp.KindResource, l)
-}
-
-func listTemplates(r *request) (*Result, error) {
-	l, err := r.computedTemplates(r.conn.server.templates.listing())
-	if err != nil {
-		return r.handlerError(err)
-	}
-	return list(r, mcp.KindResourceTemplate, l)
+	return read, nil
 }
 
 // readResource answers resources/read.
@@ -241,7 +225,7 @@ func readResource(r *request) (*Result, error) {
 			return r.handlerError(err)
 		}
 	}
-	read, err := r.conn.server.findResource(r, uri)
+	read, err := r.findResource(uri)
 	if err != nil {
 		return nil, err
 	}

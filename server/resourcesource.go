@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"maps"
 
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -44,38 +43,46 @@ func (s *Server) setResourceSource() {
 	s.resources.everUsed.Store(true)
 }
 
-// computedResources returns a listing of the added resources and those of Options.Resources.
-func (r *request) computedResources(added *listing) (*listing, error) {
-	source := r.conn.server.o.Resources
-	if source == nil || source.List == nil {
-		return added, nil
+// computed is the provider of the resources and templates that are computed: those of
+// Options.Resources, and the URIs that only [Upstreams].Read knows.
+type computed struct{ *Server }
+
+func (c computed) list(ctx context.Context, kind mcp.Kind) (*listing, error) {
+	source := c.o.Resources
+	switch {
+	case source == nil:
+	case kind == mcp.KindResource && source.List != nil:
+		all, err := source.List(ctx)
+		return computedListing(c.Server, kind, all, err, func(r mcp.Resource) (string, error) {
+			return r.URI, checkResource(r)
+		})
+	case kind == mcp.KindResourceTemplate && source.ListTemplates != nil:
+		all, err := source.ListTemplates(ctx)
+		return computedListing(c.Server, kind, all, err,
+			func(t mcp.ResourceTemplate) (string, error) {
+				_, err := checkTemplate(t)
+				return t.URITemplate, err
+			})
 	}
-	all, err := source.List(r)
-	return merge(r, mcp.KindResource, added, all, err, func(res mcp.Resource) (string, error) {
-		return res.URI, checkResource(res)
-	})
+	return nil, nil
 }
 
-// computedTemplates returns a listing of the added templates and those of Options.Resources.
-func (r *request) computedTemplates(added *listing) (*listing, error) {
-	source := r.conn.server.o.Resources
-	if source == nil || source.ListTemplates == nil {
-		return added, nil
+func (c computed) find(kind mcp.Kind, key []byte) (*item, useFunc) {
+	read := c.computedReader()
+	if kind != mcp.KindResource || read == nil {
+		return nil, nil
 	}
-	all, err := source.ListTemplates(r)
-	return merge(r, mcp.KindResourceTemplate, added, all, err, func(t mcp.ResourceTemplate) (string, error) {
-		_, err := checkTemplate(t)
-		return t.URITemplate, err
-	})
+	uri := string(key)
+	return newItem(kind, uri, nil), reading(uri, read)
 }
 
-// merge returns a listing of the added items and the valid elements of all.
-func merge[E any](r *request, kind mcp.Kind, added *listing, all []E, err error,
+// computedListing returns a listing of the valid elements of all.
+func computedListing[E any](s *Server, kind mcp.Kind, all []E, err error,
 	check func(E) (key string, err error)) (*listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	items := make(map[string]*item, len(added.byKey)+len(all))
+	items := make(map[string]*item, len(all))
 	for _, e := range all {
 		key, err := check(e)
 		var definition []byte
@@ -83,32 +90,30 @@ func merge[E any](r *request, kind mcp.Kind, added *listing, all []E, err error,
 			definition, err = mcp.Marshal(e)
 		}
 		if err != nil {
-			r.conn.server.log.Error("an entry of Options.Resources is not listed", "key", key,
-				"error", err)
+			s.log.Error("an entry of Options.Resources is not listed", "key", key, "error", err)
 			continue
 		}
 		items[key] = newItem(kind, key, definition)
 	}
-	maps.Copy(items, added.byKey)
 	return newListing(items), nil
 }
 
 // computedReader returns the function that reads the URIs that belong to no item: that of
-// Options.Resources, or else that of [Integration.ReadUnlisted]; nil for none.
+// Options.Resources, or else that of [Upstreams].Read; nil for none.
 func (s *Server) computedReader() readFunc {
-	source, unlisted := s.o.Resources, s.unlistedReader.Load()
+	source, unlisted := s.o.Resources, s.upstreams.Load().Read
 	switch {
 	case source == nil && unlisted == nil:
 		return nil
 	case source == nil:
-		return readFunc(*unlisted)
+		return unlisted
 	case unlisted == nil:
 		return source.Read
 	}
 	return func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 		result, err := source.Read(ctx, uri)
 		if _, none := errors.AsType[*notFound](err); none {
-			return (*unlisted)(ctx, uri)
+			return unlisted(ctx, uri)
 		}
 		return result, err
 	}

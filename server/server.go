@@ -207,31 +207,29 @@ type Options struct {
 // A Server serves MCP clients, any number of them at once. All its methods are safe for concurrent
 // use.
 type Server struct {
-	o              Options
-	info           json.RawMessage // Info, encoded
-	modernSuffix   []byte          // see the function modernSuffix
-	sealer         func() sealer   // made at its first use, because few servers need it
-	catalog        *dispatch.Catalog
-	dispatcher     *dispatch.Dispatcher
-	log            *slog.Logger
-	closedAccount  *quota.Account // an empty account: that of a request that has ended
-	handler        rpc.Handler
-	intercepted    Handler // the function runCall within Options.Interceptors
-	tools          atomic.Pointer[tools]
-	headers        atomic.Pointer[toolHeaders]
-	addedTools     collection
-	resources      collection
-	templates      templates
-	prompts        collection
-	skills         skills
-	completions    atomic.Bool // a prompt or template with Complete has been added
-	tasks          tasks
-	extensions     *extensions
-	apps           apps
-	unlistedReader atomic.Pointer[unlistedReader]
-	missingAwaiter atomic.Pointer[missingAwaiter]
-	partialLists   atomic.Pointer[func(mcp.Kind) []string] // see Integration.PartialLists
-	appResolver    atomic.Pointer[appResolver]
+	o             Options
+	info          json.RawMessage // Info, encoded
+	modernSuffix  []byte          // see the function modernSuffix
+	sealer        func() sealer   // made at its first use, because few servers need it
+	catalog       *dispatch.Catalog
+	dispatcher    *dispatch.Dispatcher
+	log           *slog.Logger
+	closedAccount *quota.Account // an empty account: that of a request that has ended
+	handler       rpc.Handler
+	intercepted   Handler // the function runCall within Options.Interceptors
+	tools         atomic.Pointer[tools]
+	headers       atomic.Pointer[toolHeaders]
+	addedTools    collection
+	resources     collection
+	templates     templates
+	prompts       collection
+	skills        skills
+	completions   atomic.Bool // a prompt or template with Complete has been added
+	tasks         tasks
+	extensions    *extensions
+	apps          apps
+	providers     map[mcp.Kind][]provider   // read only
+	upstreams     atomic.Pointer[Upstreams] // never nil
 
 	mu                    sync.Mutex
 	conns                 map[*Conn]struct{}
@@ -296,6 +294,8 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 		s.handler = scan(rpc.Chain(s.handle, o.Middleware...))
 	}
 	s.intercepted = interceptedBy(o.Interceptors)
+	s.providers = s.newProviders()
+	s.upstreams.Store(&Upstreams{})
 	s.setResourceSource()
 	return s
 }

@@ -36,7 +36,7 @@ type Skill struct {
 // skills holds the skills of a server.
 type skills struct {
 	collection
-	index   atomic.Pointer[skillIndex]
+	indexed atomic.Pointer[skillIndex]
 	sources skillSources
 }
 
@@ -93,9 +93,9 @@ type skillIndex struct {
 	directories map[string]map[string]*item
 }
 
-func (s *skills) find() *skillIndex {
+func (s *skills) index() *skillIndex {
 	l := s.listing()
-	if x := s.index.Load(); x != nil && x.of == l {
+	if x := s.indexed.Load(); x != nil && x.of == l {
 		return x
 	}
 	x := &skillIndex{l, map[string]*item{}, map[string]*item{},
@@ -116,7 +116,7 @@ func (s *skills) find() *skillIndex {
 			x.addDirectories(i, f.URI)
 		}
 	}
-	s.index.Store(x)
+	s.indexed.Store(x)
 	return x
 }
 
@@ -187,35 +187,45 @@ func (x *skillIndex) dynamicAbove(uri string) *item {
 	return nil
 }
 
-// skillFile returns the skill that lists a file. It returns nil if there is none or the client may
-// not read it.
-func (s *Server) skillFile(r *request, uri string) *Skill {
-	if !s.skills.everUsed.Load() {
-		return nil
-	}
-	return s.readableSkill(r, s.skills.find().files[uri], uri)
+// skillFiles is the provider of the files that skills list, as resources.
+type skillFiles struct {
+	unlisted
+	*skills
 }
 
-// dynamicSkill returns the dynamic skill that contains a file. It returns nil if there is none or
-// the client may not read it.
-func (s *Server) dynamicSkill(r *request, uri string) *Skill {
-	if !s.skills.everUsed.Load() {
-		return nil
+func (p skillFiles) find(_ mcp.Kind, key []byte) (*item, useFunc) {
+	if !p.everUsed.Load() {
+		return nil, nil
 	}
-	i := s.skills.find().dynamicAbove(uri)
+	return p.index().files[string(key)].readingFile(string(key))
+}
+
+// dynamicSkills is the provider of the files of dynamic skills, as resources.
+type dynamicSkills struct {
+	unlisted
+	*skills
+}
+
+func (p dynamicSkills) find(_ mcp.Kind, key []byte) (*item, useFunc) {
+	if !p.everUsed.Load() {
+		return nil, nil
+	}
+	uri := string(key)
+	i := p.index().dynamicAbove(uri)
 	if i != nil {
 		if _, ok := skill.Listed(&i.skill.Skill, uri); !ok {
-			return nil
+			return nil, nil
 		}
 	}
-	return s.readableSkill(r, i, uri)
+	return i.readingFile(uri)
 }
 
-func (s *Server) readableSkill(r *request, i *item, uri string) *Skill {
-	if i == nil || !s.visible(r, mcp.KindSkill, i.key) || !s.visible(r, mcp.KindResource, uri) {
-		return nil
+// readingFile returns the item of a skill and the function that reads a file of it; nil for nil.
+func (i *item) readingFile(uri string) (*item, useFunc) {
+	if i == nil {
+		return nil, nil
 	}
-	return i.skill
+	return i, reading(uri, i.skill.Read)
 }
 
 // skillsExtension returns the skills extension.
@@ -261,8 +271,8 @@ func getSkill(r *request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := s.skills.listing().byKey[uri]
-	if i == nil || !s.visible(r, mcp.KindSkill, uri) || i.sessionOnly && r.conn.isStateless() {
+	i, _, _ := r.lookUp(mcp.KindSkill, []byte(uri))
+	if i == nil || i.sessionOnly && r.conn.isStateless() {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "There is no skill at %.200q", uri)
 	}
 	p := &page{server: s, era: r.era, hints: hintsAlways, public: s.o.PublicLists}
@@ -276,7 +286,7 @@ func readDirectory(r *request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := s.skills.find()
+	x := s.skills.index()
 	children := x.directories[uri]
 	if i := x.dynamicAbove(uri); i != nil && i.skill.ReadDirectory != nil &&
 		s.visible(r, mcp.KindSkill, i.key) {

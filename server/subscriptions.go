@@ -272,7 +272,7 @@ func subscribe(r *request) (*Result, error) {
 	if len(uri) > maxWatchedURI {
 		return nil, errWatchedURI
 	}
-	if _, err := r.conn.server.findResource(r, uri); err != nil {
+	if _, err := r.findResource(uri); err != nil {
 		return nil, err
 	}
 	c, s := r.conn, r.conn.server

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 
@@ -108,6 +109,21 @@ func toolItem(name string, t *tool, definition []byte) *item {
 	return i
 }
 
+// toolProvider is the provider of tools: the operations of the catalog and the added tools, with
+// their apps.
+type toolProvider struct{ *Server }
+
+func (p toolProvider) list(context.Context, mcp.Kind) (*listing, error) {
+	return p.toolList().listing, nil
+}
+
+func (p toolProvider) find(_ mcp.Kind, key []byte) (*item, useFunc) {
+	if i := p.toolList().byKey[string(key)]; i != nil {
+		return i, i.use
+	}
+	return nil, nil
+}
+
 func sameOperations(a, b []*dispatch.Operation) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
@@ -174,11 +190,6 @@ func envelopeSchema(output json.RawMessage) json.RawMessage {
 	return json.RawMessage(schema + "}")
 }
 
-// listTools answers tools/list.
-func listTools(r *request) (*Result, error) {
-	return list(r, mcp.KindTool, r.conn.server.toolList().listing)
-}
-
 // callTool answers tools/call. An unknown tool is a protocol error. Other failures are part of the
 // result, where the model sees them (2026-07-28, server/tools, Error Handling).
 func callTool(r *request) (*Result, error) {
@@ -194,19 +205,14 @@ func callTool(r *request) (*Result, error) {
 		}
 		name = []byte(resolved)
 	}
-	found := s.toolList().byKey[string(name)]
+	found, _, exists, err := r.find(mcp.KindTool, name)
+	if err == nil && !exists && r.meta.app == nil {
+		found, err = r.resolveUnknownTool(string(name))
+	}
+	if err != nil {
+		return r.handlerError(err)
+	}
 	if found == nil {
-		if err := r.awaitMissing(mcp.KindTool, name); err != nil {
-			return r.handlerError(err)
-		}
-		found = s.toolList().byKey[string(name)]
-	}
-	if found == nil && r.meta.app == nil {
-		if found, err = r.resolveUnknownTool(string(name)); err != nil {
-			return r.handlerError(err)
-		}
-	}
-	if found == nil || !r.permits(found.extension) || !s.visible(r, mcp.KindTool, found.key) {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown tool: %.200s", name)
 	}
 	if s.tasks.enabled.Load() {

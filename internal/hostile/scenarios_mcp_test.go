@@ -212,23 +212,24 @@ func serverScenario(run *scenarioRun) {
 					return read("server.ResourceTemplate.Read")
 				}}),
 	)
-	s.Integration().ReadUnlisted(func(context.Context, string) (*mcp.ReadResourceResult, error) {
-		return read("server.Integration.ReadUnlisted")
-	})
-	s.Integration().AwaitMissing(func(context.Context, mcp.Kind, string) error {
-		run.enter("server.Integration.AwaitMissing")
-		return nil
-	})
-	s.Integration().PartialLists(func(mcp.Kind) []string {
-		run.enter("server.Integration.PartialLists")
-		return nil
-	})
-	s.Integration().DeclareApps()
-	s.Integration().ResolveForApp(
-		func(_ context.Context, _ string, _ mcp.Kind, name string) (string, error) {
-			run.enter("server.Integration.ResolveForApp")
+	s.Integration().Declare(mcp.KindApp)
+	s.Integration().SetUpstreams(server.Upstreams{
+		Read: func(context.Context, string) (*mcp.ReadResourceResult, error) {
+			return read("server.Upstreams.Read")
+		},
+		Await: func(context.Context, mcp.Kind, string) error {
+			run.enter("server.Upstreams.Await")
+			return nil
+		},
+		Missing: func(mcp.Kind) []string {
+			run.enter("server.Upstreams.Missing")
+			return nil
+		},
+		ResolveForApp: func(_ context.Context, _ string, _ mcp.Kind, name string) (string, error) {
+			run.enter("server.Upstreams.ResolveForApp")
 			return name, nil
-		})
+		},
+	})
 	ready, gone := make(chan struct{}, 99), make(chan struct{}, 99)
 	s.Integration().OnClientEvent(func(*server.Conn, server.ClientEvent) {
 		run.enter("server.Integration.OnClientEvent")

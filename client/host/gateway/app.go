@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"strings"
 
@@ -296,12 +295,4 @@ func extensionOf(uri, mimeType string) string {
 		return mcp.ExtensionApps
 	}
 	return ""
-}
-
-// attachApps makes the gateway resolve the names and URIs that apps of d's clients use.
-func (d *downstream) attachApps(g *Gateway) {
-	d.server.Integration().ResolveForApp(
-		func(_ context.Context, app string, kind mcp.Kind, name string) (string, error) {
-			return g.resolveForApp(d, app, kind, name)
-		})
 }

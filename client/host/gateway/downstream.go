@@ -19,29 +19,28 @@ type downstream struct {
 	stopClientEvents func()   // ends OnClientEvent; a downstream that replaces d takes it over
 }
 
-// attach makes the gateway handle the server's subscriptions, reads of unlisted URIs and calls of
-// unknown names.
+// attach makes the gateway handle the server's subscriptions, reads of unlisted URIs, calls of
+// unknown names, and the names and URIs that apps use.
 func (d *downstream) attach(g *Gateway) {
 	d.stopWatch = d.server.Integration().OnSubscriptionChange(g.notifySubscriptions)
-	d.server.Integration().ReadUnlisted(
-		func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+	d.server.Integration().SetUpstreams(server.Upstreams{
+		Read: func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 			return g.readUnlisted(ctx, d, uri)
-		})
-	d.server.Integration().AwaitMissing(
-		func(ctx context.Context, kind mcp.Kind, name string) error {
+		},
+		Await: func(ctx context.Context, kind mcp.Kind, name string) error {
 			return g.awaitName(ctx, d, kind, name)
-		})
-	d.server.Integration().PartialLists(
-		func(kind mcp.Kind) []string { return g.missingServers(d, kind) })
-	d.attachApps(g)
+		},
+		Missing: func(kind mcp.Kind) []string { return g.missingServers(d, kind) },
+		ResolveForApp: func(_ context.Context, app string, kind mcp.Kind,
+			name string) (string, error) {
+			return g.resolveForApp(d, app, kind, name)
+		},
+	})
 }
 
 func (d *downstream) detach() {
 	d.stopWatch()
-	d.server.Integration().ReadUnlisted(nil)
-	d.server.Integration().AwaitMissing(nil)
-	d.server.Integration().PartialLists(nil)
-	d.server.Integration().ResolveForApp(nil)
+	d.server.Integration().SetUpstreams(server.Upstreams{})
 }
 
 func (d *downstream) includes(id string) bool { return d.all || slices.Contains(d.ids, id) }

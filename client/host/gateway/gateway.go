@@ -67,8 +67,7 @@ func (o Options) New(s *server.Server) *Gateway {
 // capabilities only once. New calls it for its server.
 func DeclareOffers(s *server.Server) {
 	s.Integration().Declare(mcp.KindResource, mcp.KindResourceTemplate, mcp.KindPrompt,
-		mcp.KindSkill)
-	s.Integration().DeclareApps()
+		mcp.KindSkill, mcp.KindApp)
 }
 
 // Manager returns the manager of the servers, to ask for their status and to enable, disable and

@@ -88,13 +88,13 @@ func addAsking(t *testing.T, s *server.Server, uri, template string) {
 					_ map[string]string) (*mcp.ReadResourceResult, error) {
 					return read(ctx, uri)
 				}}))
-	s.Integration().ReadUnlisted(
-		func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+	s.Integration().SetUpstreams(server.Upstreams{
+		Read: func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 			if uri != "mem://unlisted" {
 				return nil, server.ResourceNotFound(uri)
 			}
 			return read(ctx, uri)
-		})
+		}})
 }
 
 // Servers may ask questions within prompts/get and resources/read, too.

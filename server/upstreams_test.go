@@ -11,8 +11,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A resource that is in no list is read by the function of ReadUnlisted.
-func TestReadUnlisted(t *testing.T) {
+// A resource that is in no list is read by the function of a gateway.
+func TestUpstreamsRead(t *testing.T) {
 	read := func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
 		if uri == "x:none" {
 			return nil, server.ResourceNotFound(uri)
@@ -29,7 +29,7 @@ func TestReadUnlisted(t *testing.T) {
 					return &mcp.ReadResourceResult{
 						Contents: []mcp.ResourceContents{{URI: uri, Text: "listed"}}}, nil
 				}}))
-		s.Integration().ReadUnlisted(read)
+		s.Integration().SetUpstreams(server.Upstreams{Read: read})
 	})
 	in(t, []string{"2025-11-25", newest}, func(t *testing.T, revision string) {
 		k := speak(t, s, revision, `{}`)
@@ -40,7 +40,7 @@ func TestReadUnlisted(t *testing.T) {
 			assert.Assert(t, strings.Contains(m.raw, want), m.raw)
 		}
 	})
-	s.Integration().ReadUnlisted(nil)
+	s.Integration().SetUpstreams(server.Upstreams{})
 	assert.Assert(t,
 		strings.Contains(
 			speak(t, s, newest, `{}`).request("resources/read", `{"uri":"x:other"}`).raw,
