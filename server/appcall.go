@@ -47,7 +47,7 @@ func (r *request) resolveUnknownTool(name string) (*item, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, _, _ := r.lookUp(mcp.KindTool, []byte(name))
+	found, _ := r.lookUp(mcp.KindTool, []byte(name))
 	if found != nil && found.visibleToApps() {
 		return found, nil
 	}

@@ -56,12 +56,12 @@ func complete(r *request) (*Result, error) {
 func (r *request) completer(ref mcp.CompleteReference) (Completer, error) {
 	switch ref.Type {
 	case mcp.RefPrompt:
-		if i, _, _ := r.lookUp(mcp.KindPrompt, []byte(ref.Name)); i != nil {
+		if i, _ := r.lookUp(mcp.KindPrompt, []byte(ref.Name)); i != nil {
 			return i.complete, nil
 		}
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown prompt: %.200s", ref.Name)
 	case mcp.RefResource:
-		if i, _, _ := r.lookUp(mcp.KindResourceTemplate, []byte(ref.URI)); i != nil {
+		if i, _ := r.lookUp(mcp.KindResourceTemplate, []byte(ref.URI)); i != nil {
 			return i.complete, nil
 		}
 		if i := r.conn.server.resources.listing().byKey[ref.URI]; i != nil && r.maySee(i) {

@@ -49,12 +49,13 @@ func (r *request) logError(err error) error {
 
 var errNoResult = errors.New("server: the handler returned neither a result nor an error")
 
-// modernError returns the error for a modern client. Of the reserved codes, it keeps only those
-// that the specification defines (2026-07-28, basic, Error Codes).
+// modernError returns the error for the client's era. Of the reserved codes, a modern client gets
+// only those that the specification defines (2026-07-28, basic, Error Codes).
 func (r *request) modernError(err error) error {
 	e, ok := errors.AsType[*rpc.Error](err)
 	switch {
-	case !ok || mcp.IsModernError(int64(e.Code)) || !mcp.IsReservedCode(int64(e.Code)):
+	case !r.era.modern || !ok || mcp.IsModernError(int64(e.Code)) ||
+		!mcp.IsReservedCode(int64(e.Code)):
 		return err
 	case e.Code == mcp.CodeResourceNotFound:
 		return &rpc.Error{Code: rpc.CodeInvalidParams, Message: e.Message, Data: e.Data}

@@ -6,15 +6,25 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// handle is the [rpc.Handler] of all connections, inside of Options.Middleware.
+// handle is the [rpc.Handler] of all connections, inside of Options.Middleware. The flow of a
+// tools/call is:
+//
+//	Server.handle
+//	  Server.request            requestparams.go: finds the members of params
+//	  classify                  era.go: determines the era
+//	  request.row               methods.go: finds the method
+//	  request.repeat            mrtr.go: runs it, again if a legacy client has answered
+//	    callTool                tools.go: answers in the request, or by taskcall.go in a task
+//	      request.find          provider.go: asks the providers for the item
+//	      request.use           interceptor.go: runs it within Options.Interceptors
+//	        operationTool.use   operationtool.go: has dispatch.Dispatcher run the operation
+//	          request.toolResult  toolresult.go: makes its envelope the result
+//
+// The result is encoded when it is sent. A raw tool has a function of rawcall.go in place of
+// operationTool.use. The flow of prompts/get and resources/read is the same.
 func (s *Server) handle(ctx context.Context, req *rpc.Request) (any, error) {
 	if req.IsNotification() {
-		from, _ := ctx.Value(connKey{}).(*connContext)
-		if handle, ok := notifications[req.Method]; ok {
-			handle(from.conn, req)
-		} else {
-			s.notifyExtension(ctx, from.conn, from.link, req)
-		}
+		s.handleNotification(ctx, req)
 		return nil, nil
 	}
 	r, err := s.request(ctx, req)
@@ -22,38 +32,30 @@ func (s *Server) handle(ctx context.Context, req *rpc.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := r.conn
-	if r.link == nil {
-		r.link = noLink{}
-		if peer := req.Peer(); peer != nil {
-			r.link = s.wrapLink(peer)
-		}
-	}
-	era, err := classify(r, c.legacy.Load())
-	if err != nil {
+	if r.era, err = classify(r, r.conn.legacy.Load()); err != nil {
 		return nil, err
 	}
-	r.era = era
-	m, ok := methods[req.Method]
-	if !ok || !m.in(era) || m.needs != nil && !m.needs(s.declaredKinds()) {
-		m, ok, err = r.extensionMethod()
-		if err != nil {
-			return nil, r.modernError(err)
-		}
-		if !ok {
-			return nil, methodNotFound(req.Method, era)
-		}
+	row, err := r.row()
+	if err != nil {
+		return nil, err
 	}
 	if r.meta.progressToken != nil {
 		r.progress = &progress{ctx: r, link: r.link, token: r.meta.progressToken}
 		defer r.progress.end()
 	}
-	result, err := r.repeat(m.handle)
-	switch {
-	case err == nil:
-		return result, nil
-	case era.modern:
-		err = r.modernError(err)
+	result, err := r.repeat(row.handle)
+	if err != nil {
+		return nil, r.modernError(err)
 	}
-	return nil, err
+	return result, nil
+}
+
+// handleNotification handles the notifications of MCP and of extensions, and ignores others.
+func (s *Server) handleNotification(ctx context.Context, req *rpc.Request) {
+	from, _ := ctx.Value(connKey{}).(*connContext)
+	if handle, ok := notifications[req.Method]; ok {
+		handle(from.conn, req)
+	} else {
+		s.notifyExtension(ctx, from.conn, from.link, req)
+	}
 }

@@ -62,29 +62,30 @@ func interceptedBy(all []Interceptor) Handler {
 // A useFunc runs the call of an item with these arguments. ctx is the request or derives from it.
 type useFunc func(ctx context.Context, r *request, arguments json.RawMessage) (*Result, error)
 
-// use runs a call within the interceptors. It passes the arguments to run, as the interceptors have
-// left them.
-func (r *request) use(kind mcp.Kind, name, operation string, arguments json.RawMessage,
-	run useFunc) (*Result, error) {
+// use runs the call of an item within the interceptors, with the arguments as they have left them.
+func (r *request) use(i *item, arguments json.RawMessage) (*Result, error) {
 	if err := r.readInputResponses(); err != nil {
 		return nil, err
 	}
 	if len(r.conn.server.o.Interceptors) == 0 {
-		return run(r, r, arguments)
+		return i.use(r, r, arguments)
 	}
 	var (
-		made    *Result // the last result of run
-		failure error   // the last error of run, which has been logged
+		made    *Result // the last result of the item
+		failure error   // its last error, which has been logged
 	)
-	c := &Call{Kind: kind, Name: name, Operation: operation, Arguments: arguments,
+	c := &Call{Kind: i.kind, Name: i.key, Arguments: arguments,
 		Principal: r.conn.principal, Session: r.conn.Session(), Revision: r.era.revision,
 		RequestID: r.ID.String()}
+	if i.tool != nil {
+		c.Operation = nameOf(i.tool.operationFor(arguments))
+	}
 	c.run = func(ctx context.Context, c *Call) (*Result, error) {
 		if !sameBytes(c.Arguments, arguments) && jsonscan.Valid(c.Arguments) != nil {
 			return nil, errNotJSON
 		}
 		made, failure = r.repeat(
-			func(r *request) (*Result, error) { return run(ctx, r, c.Arguments) })
+			func(r *request) (*Result, error) { return i.use(ctx, r, c.Arguments) })
 		return made, failure
 	}
 	result, err := r.conn.server.intercepted(r, c)
@@ -97,7 +98,7 @@ func (r *request) use(kind mcp.Kind, name, operation string, arguments json.RawM
 	if err == failure {
 		return nil, err
 	}
-	if e, ok := errors.AsType[*dispatch.Error](err); ok && kind == mcp.KindTool {
+	if e, ok := errors.AsType[*dispatch.Error](err); ok && i.kind == mcp.KindTool {
 		return r.toolError(e.Message)
 	}
 	return r.handlerError(err)

@@ -32,6 +32,26 @@ func (s *Server) declaredKinds() declaredKinds {
 	}
 }
 
+// declare implements [Integration.Declare].
+func (s *Server) declare(kinds ...mcp.Kind) {
+	for _, kind := range kinds {
+		switch kind {
+		case mcp.KindResource:
+			s.resources.everUsed.Store(true)
+		case mcp.KindResourceTemplate:
+			s.templates.everUsed.Store(true)
+			s.completions.Store(true)
+		case mcp.KindPrompt:
+			s.prompts.everUsed.Store(true)
+			s.completions.Store(true)
+		case mcp.KindSkill:
+			s.skills.everUsed.Store(true)
+		case mcp.KindApp:
+			s.apps.used.Store(true)
+		}
+	}
+}
+
 // capabilities returns the server's capabilities for an era.
 func (s *Server) capabilities(e *era) mcp.ServerCapabilities {
 	has := s.declaredKinds()

@@ -58,6 +58,23 @@ var notifications = map[string]func(*Conn, *rpc.Request){
 	mcp.NotificationRootsListChanged: rootsChanged,
 }
 
+// row returns the row of the method table for a request, or the error for a method that does not
+// exist for its client.
+func (r *request) row() (method, error) {
+	m, ok := methods[r.Method]
+	if ok && m.in(r.era) && (m.needs == nil || m.needs(r.conn.server.declaredKinds())) {
+		return m, nil
+	}
+	m, ok, err := r.extensionMethod()
+	switch {
+	case err != nil:
+		return m, r.modernError(err)
+	case !ok:
+		return m, methodNotFound(r.Method, r.era)
+	}
+	return m, nil
+}
+
 func methodNotFound(name string, e *era) error {
 	if m, ok := methods[name]; ok && m.legacy && e.modern {
 		return rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %s is not part of revision %s",

@@ -62,14 +62,14 @@ func getPrompt(r *request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, use, _, err := r.find(mcp.KindPrompt, name)
+	found, _, err := r.find(mcp.KindPrompt, name)
 	if err != nil {
 		return r.handlerError(err)
 	}
 	if found == nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown prompt: %.200s", name)
 	}
-	return r.use(mcp.KindPrompt, found.key, "", r.param(paramArguments), use)
+	return r.use(found, r.param(paramArguments))
 }
 
 // use is the [useFunc] of a prompt.

@@ -10,10 +10,9 @@ import (
 type provider interface {
 	// list returns the items of a kind; nil for none. ctx is the request, if there is one.
 	list(ctx context.Context, kind mcp.Kind) (*listing, error)
-	// find returns the item that a client uses by a key of this kind, and the function that uses
-	// it; nil for none. The item may be another than the key says: the template that matches the
-	// URI of a resource. find must not retain the bytes of the key.
-	find(kind mcp.Kind, key []byte) (*item, useFunc)
+	// find returns the item that a client uses by a key of this kind, or nil. It need not be
+	// listed. find must not retain the bytes of the key.
+	find(kind mcp.Kind, key []byte) *item
 }
 
 // newProviders returns the providers of each kind. If several have an item, the first one counts.
@@ -62,37 +61,34 @@ func lists(kind mcp.Kind) func(*request) (*Result, error) {
 	}
 }
 
-// find returns the item that the client uses by a key of this kind, and the function that uses it;
-// nil if there is none that the client may see. If no provider has the item, find calls the
-// function Await of [Upstreams] and looks once more. exists reports whether one has it then.
-func (r *request) find(kind mcp.Kind, key []byte) (found *item, use useFunc, exists bool,
-	err error) {
-	if found, use, exists = r.lookUp(kind, key); !exists {
+// find returns the item that the client uses by a key of this kind, or nil if there is none that
+// the client may see. If no provider has the item, find calls the function Await of [Upstreams] and
+// looks once more. exists reports whether one has it then.
+func (r *request) find(kind mcp.Kind, key []byte) (found *item, exists bool, err error) {
+	if found, exists = r.lookUp(kind, key); !exists {
 		if err = r.awaitMissing(kind, key); err == nil {
-			found, use, exists = r.lookUp(kind, key)
+			found, exists = r.lookUp(kind, key)
 		}
 	}
-	return found, use, exists, err
+	return found, exists, err
 }
 
 // lookUp is find without waiting.
-func (r *request) lookUp(kind mcp.Kind, key []byte) (found *item, use useFunc, exists bool) {
+func (r *request) lookUp(kind mcp.Kind, key []byte) (found *item, exists bool) {
 	for _, p := range r.conn.server.providers[kind] {
-		i, use := p.find(kind, key)
-		if i == nil {
-			continue
-		}
-		if exists = true; r.maySee(i) &&
-			(i.kind == kind || r.conn.server.visible(r, kind, string(key))) {
-			return i, use, true
+		if i := p.find(kind, key); i != nil {
+			if exists = true; r.maySee(i) {
+				return i, true
+			}
 		}
 	}
-	return nil, nil, exists
+	return nil, exists
 }
 
 // maySee reports whether an item exists for the client.
 func (r *request) maySee(i *item) bool {
-	return r.permits(i.extension) && r.conn.server.visible(r, i.kind, i.key)
+	return (i.of == nil || r.maySee(i.of)) && r.permits(i.extension) &&
+		r.conn.server.visible(r, i.kind, i.key)
 }
 
 func (s *Server) visible(r *request, kind mcp.Kind, key string) bool {

@@ -98,6 +98,12 @@ type meta struct {
 func (r *request) open(ctx context.Context, req *rpc.Request) error {
 	from, _ := ctx.Value(connKey{}).(*connContext)
 	r.Context, r.Request, r.conn, r.link = ctx, req, from.conn, from.link
+	if r.link == nil {
+		r.link = noLink{}
+		if peer := req.Peer(); peer != nil {
+			r.link = r.conn.server.wrapLink(peer)
+		}
+	}
 	return r.read()
 }
 

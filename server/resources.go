@@ -174,13 +174,13 @@ type templateMatches struct {
 	*templates
 }
 
-func (t templateMatches) find(_ mcp.Kind, key []byte) (*item, useFunc) {
+func (t templateMatches) find(_ mcp.Kind, key []byte) *item {
 	uri := string(key)
 	i, values := t.match(uri)
 	if i == nil {
-		return nil, nil
+		return nil
 	}
-	return i, reading(uri, i.template.with(values))
+	return unlistedResource(uri, i, i.template.with(values))
 }
 
 // uri returns the param uri, which must be a string.
@@ -205,13 +205,13 @@ func (t *template) with(values map[string]string) readFunc {
 	}
 }
 
-// findResource returns the function that reads a URI.
-func (r *request) findResource(uri string) (useFunc, error) {
-	found, read, _ := r.lookUp(mcp.KindResource, []byte(uri))
+// findResource returns the resource with a URI.
+func (r *request) findResource(uri string) (*item, error) {
+	found, _ := r.lookUp(mcp.KindResource, []byte(uri))
 	if found == nil {
 		return nil, (&notFound{uri}).in(r.era)
 	}
-	return read, nil
+	return found, nil
 }
 
 // readResource answers resources/read.
@@ -225,11 +225,16 @@ func readResource(r *request) (*Result, error) {
 			return r.handlerError(err)
 		}
 	}
-	read, err := r.findResource(uri)
+	found, err := r.findResource(uri)
 	if err != nil {
 		return nil, err
 	}
-	return r.use(mcp.KindResource, uri, "", nil, read)
+	return r.use(found, nil)
+}
+
+// unlistedResource returns a resource that belongs to a template or skill, or to none.
+func unlistedResource(uri string, of *item, read readFunc) *item {
+	return &item{kind: mcp.KindResource, key: uri, of: of, use: reading(uri, read)}
 }
 
 // reading returns the [useFunc] of a resource.

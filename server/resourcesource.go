@@ -67,13 +67,12 @@ func (c computed) list(ctx context.Context, kind mcp.Kind) (*listing, error) {
 	return nil, nil
 }
 
-func (c computed) find(kind mcp.Kind, key []byte) (*item, useFunc) {
+func (c computed) find(kind mcp.Kind, key []byte) *item {
 	read := c.computedReader()
 	if kind != mcp.KindResource || read == nil {
-		return nil, nil
+		return nil
 	}
-	uri := string(key)
-	return newItem(kind, uri, nil), reading(uri, read)
+	return unlistedResource(string(key), nil, read)
 }
 
 // computedListing returns a listing of the valid elements of all.

@@ -193,11 +193,15 @@ type skillFiles struct {
 	*skills
 }
 
-func (p skillFiles) find(_ mcp.Kind, key []byte) (*item, useFunc) {
+func (p skillFiles) find(_ mcp.Kind, key []byte) *item {
 	if !p.everUsed.Load() {
-		return nil, nil
+		return nil
 	}
-	return p.index().files[string(key)].readingFile(string(key))
+	i := p.index().files[string(key)]
+	if i == nil {
+		return nil
+	}
+	return unlistedResource(string(key), i, i.skill.Read)
 }
 
 // dynamicSkills is the provider of the files of dynamic skills, as resources.
@@ -206,26 +210,19 @@ type dynamicSkills struct {
 	*skills
 }
 
-func (p dynamicSkills) find(_ mcp.Kind, key []byte) (*item, useFunc) {
+func (p dynamicSkills) find(_ mcp.Kind, key []byte) *item {
 	if !p.everUsed.Load() {
-		return nil, nil
+		return nil
 	}
 	uri := string(key)
 	i := p.index().dynamicAbove(uri)
-	if i != nil {
-		if _, ok := skill.Listed(&i.skill.Skill, uri); !ok {
-			return nil, nil
-		}
-	}
-	return i.readingFile(uri)
-}
-
-// readingFile returns the item of a skill and the function that reads a file of it; nil for nil.
-func (i *item) readingFile(uri string) (*item, useFunc) {
 	if i == nil {
-		return nil, nil
+		return nil
 	}
-	return i, reading(uri, i.skill.Read)
+	if _, ok := skill.Listed(&i.skill.Skill, uri); !ok {
+		return nil
+	}
+	return unlistedResource(uri, i, i.skill.Read)
 }
 
 // skillsExtension returns the skills extension.
@@ -271,7 +268,7 @@ func getSkill(r *request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	i, _, _ := r.lookUp(mcp.KindSkill, []byte(uri))
+	i, _ := r.lookUp(mcp.KindSkill, []byte(uri))
 	if i == nil || i.sessionOnly && r.conn.isStateless() {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "There is no skill at %.200q", uri)
 	}

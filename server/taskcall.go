@@ -52,7 +52,7 @@ func (r *request) callToolOrTask(found *item) (*Result, error) {
 		}
 	}
 	if !wanted {
-		return r.runTool(found)
+		return r.use(found, r.param(paramArguments))
 	}
 
 	t, err := r.newTask(ttl)
@@ -70,7 +70,9 @@ func (r *request) callToolOrTask(found *item) (*Result, error) {
 	returned := make(chan struct{})
 	go func() {
 		defer close(returned)
-		t.run(func(own *request) (*Result, error) { return own.runTool(found) })
+		t.run(func(own *request) (*Result, error) {
+			return own.use(found, own.param(paramArguments))
+		})
 	}()
 	select {
 	case <-t.createdC:

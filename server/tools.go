@@ -117,11 +117,8 @@ func (p toolProvider) list(context.Context, mcp.Kind) (*listing, error) {
 	return p.toolList().listing, nil
 }
 
-func (p toolProvider) find(_ mcp.Kind, key []byte) (*item, useFunc) {
-	if i := p.toolList().byKey[string(key)]; i != nil {
-		return i, i.use
-	}
-	return nil, nil
+func (p toolProvider) find(_ mcp.Kind, key []byte) *item {
+	return p.toolList().byKey[string(key)]
 }
 
 func sameOperations(a, b []*dispatch.Operation) bool {
@@ -205,7 +202,7 @@ func callTool(r *request) (*Result, error) {
 		}
 		name = []byte(resolved)
 	}
-	found, _, exists, err := r.find(mcp.KindTool, name)
+	found, exists, err := r.find(mcp.KindTool, name)
 	if err == nil && !exists && r.meta.app == nil {
 		found, err = r.resolveUnknownTool(string(name))
 	}
@@ -218,14 +215,5 @@ func callTool(r *request) (*Result, error) {
 	if s.tasks.enabled.Load() {
 		return r.callToolOrTask(found)
 	}
-	return r.runTool(found)
-}
-
-// runTool runs a tool within the interceptors, in the request itself or in its task.
-func (r *request) runTool(found *item) (*Result, error) {
-	arguments, operation := r.param(paramArguments), ""
-	if len(r.conn.server.o.Interceptors) > 0 { // the only ones who ask
-		operation = nameOf(found.tool.operationFor(arguments))
-	}
-	return r.use(mcp.KindTool, found.key, operation, arguments, found.use)
+	return r.use(found, r.param(paramArguments))
 }
