@@ -36,18 +36,14 @@ func (s *Server) declaredKinds() declaredKinds {
 func (s *Server) declare(kinds ...mcp.Kind) {
 	for _, kind := range kinds {
 		switch kind {
-		case mcp.KindResource:
-			s.resources.everUsed.Store(true)
-		case mcp.KindResourceTemplate:
-			s.templates.everUsed.Store(true)
-			s.completions.Store(true)
-		case mcp.KindPrompt:
-			s.prompts.everUsed.Store(true)
-			s.completions.Store(true)
-		case mcp.KindSkill:
-			s.skills.everUsed.Store(true)
 		case mcp.KindApp:
 			s.apps.used.Store(true)
+			continue
+		case mcp.KindPrompt, mcp.KindResourceTemplate:
+			s.completions.Store(true)
+		}
+		if c := s.added[kind]; c != nil {
+			c.everUsed.Store(true)
 		}
 	}
 }

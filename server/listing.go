@@ -131,7 +131,7 @@ func (c *collection) has(key string) bool {
 }
 
 // remove removes items and returns their number.
-func (c *collection) remove(keys ...string) (removed int) {
+func (c *collection) remove(keys []string) (removed int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, key := range keys {
@@ -162,6 +162,24 @@ func (c *collection) listing() *listing {
 	l := newListing(items)
 	c.snapshot.Store(l)
 	return l
+}
+
+// add adds an item, or replaces the one with the same key, and notifies clients.
+func (s *Server) add(i *item) {
+	if i.complete != nil {
+		s.completions.Store(true)
+	}
+	s.added[i.kind].add(i)
+	s.notifyChange(changeNotification{method: i.kind.ListChanged()})
+}
+
+// remove removes added items of a kind and returns their number.
+func (s *Server) remove(kind mcp.Kind, keys []string) int {
+	removed := s.added[kind].remove(keys)
+	if removed > 0 {
+		s.notifyChange(changeNotification{method: kind.ListChanged()})
+	}
+	return removed
 }
 
 // list and find make a collection the provider of its kind.

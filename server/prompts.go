@@ -37,24 +37,14 @@ func (s *Server) AddPrompt(p Prompt) error {
 	if err != nil {
 		return fmt.Errorf("server: prompt %q: %w", p.Name, err)
 	}
-	if p.Complete != nil {
-		s.completions.Store(true)
-	}
 	i := newItem(mcp.KindPrompt, p.Name, definition)
 	i.sessionOnly, i.use, i.complete = p.NeedsSession, p.use, p.Complete
-	s.prompts.add(i)
-	s.notifyChange(changeNotification{method: mcp.NotificationPromptListChanged})
+	s.add(i)
 	return nil
 }
 
 // RemovePrompts removes the prompts with these names and returns their number.
-func (s *Server) RemovePrompts(names ...string) int {
-	removed := s.prompts.remove(names...)
-	if removed > 0 {
-		s.notifyChange(changeNotification{method: mcp.NotificationPromptListChanged})
-	}
-	return removed
-}
+func (s *Server) RemovePrompts(names ...string) int { return s.remove(mcp.KindPrompt, names) }
 
 // getPrompt answers prompts/get.
 func getPrompt(r *request) (*Result, error) {

@@ -83,23 +83,16 @@ func (s *Server) AddRawTool(t RawTool) error {
 	}
 	i := toolItem(t.Name, made, definition)
 	i.use, i.sessionOnly, i.extension = use, t.NeedsSession, t.Extension
-	if s.addedTools.add(i); i.legacy == nil {
+	if s.add(i); i.legacy == nil {
 		s.log.Warn("a tool is not listed for clients of revisions before 2026-07-28, which would refuse the whole list: its inputSchema is not that of an object",
 			"tool", t.Name)
 	}
-	s.notifyChange(changeNotification{method: mcp.NotificationToolListChanged})
 	return nil
 }
 
 // RemoveTools removes the tools with these names that AddRawTool or AddTool has added, and returns
 // their number.
-func (s *Server) RemoveTools(names ...string) int {
-	removed := s.addedTools.remove(names...)
-	if removed > 0 {
-		s.notifyChange(changeNotification{method: mcp.NotificationToolListChanged})
-	}
-	return removed
-}
+func (s *Server) RemoveTools(names ...string) int { return s.remove(mcp.KindTool, names) }
 
 // toolOf checks a raw tool and returns it as calls use it.
 func (s *Server) toolOf(t *RawTool) (made *tool, use useFunc, err error) {

@@ -83,19 +83,12 @@ func (s *Server) AddResource(r Resource) error {
 	}
 	i := newItem(mcp.KindResource, r.URI, definition)
 	i.sessionOnly, i.extension, i.use = r.NeedsSession, r.Extension, reading(r.URI, r.Read)
-	s.resources.add(i)
-	s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})
+	s.add(i)
 	return nil
 }
 
 // RemoveResources removes the resources with these URIs and returns their number.
-func (s *Server) RemoveResources(uris ...string) int {
-	removed := s.resources.remove(uris...)
-	if removed > 0 {
-		s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})
-	}
-	return removed
-}
+func (s *Server) RemoveResources(uris ...string) int { return s.remove(mcp.KindResource, uris) }
 
 // templates holds the resource templates, and a set that matches URIs with them.
 type templates struct {
@@ -125,24 +118,16 @@ func (s *Server) AddResourceTemplate(t ResourceTemplate) error {
 	if err = errors.Join(err, encodeErr); err != nil {
 		return fmt.Errorf("server: resource template %q: %w", t.URITemplate, err)
 	}
-	if t.Complete != nil {
-		s.completions.Store(true)
-	}
 	i := newItem(mcp.KindResourceTemplate, t.URITemplate, definition)
 	i.sessionOnly, i.extension, i.complete = t.NeedsSession, t.Extension, t.Complete
 	i.template = &template{parsed, t.Read}
-	s.templates.add(i)
-	s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})
+	s.add(i)
 	return nil
 }
 
 // RemoveResourceTemplates removes the templates with these URI templates and returns their number.
 func (s *Server) RemoveResourceTemplates(uriTemplates ...string) int {
-	removed := s.templates.remove(uriTemplates...)
-	if removed > 0 {
-		s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})
-	}
-	return removed
+	return s.remove(mcp.KindResourceTemplate, uriTemplates)
 }
 
 // match returns the template that a URI matches, and the values of its variables.

@@ -228,6 +228,7 @@ type Server struct {
 	tasks         tasks
 	extensions    *extensions
 	apps          apps
+	added         map[mcp.Kind]*collection  // the collections above; read only
 	providers     map[mcp.Kind][]provider   // read only
 	upstreams     atomic.Pointer[Upstreams] // never nil
 
@@ -294,6 +295,9 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 		s.handler = scan(rpc.Chain(s.handle, o.Middleware...))
 	}
 	s.intercepted = interceptedBy(o.Interceptors)
+	s.added = map[mcp.Kind]*collection{mcp.KindTool: &s.addedTools, mcp.KindPrompt: &s.prompts,
+		mcp.KindResource: &s.resources, mcp.KindResourceTemplate: &s.templates.collection,
+		mcp.KindSkill: &s.skills.collection}
 	s.providers = s.newProviders()
 	s.upstreams.Store(&Upstreams{})
 	s.setResourceSource()

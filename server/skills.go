@@ -54,8 +54,7 @@ func (s *Server) AddSkill(skill Skill) error {
 	if s.skills.sources.has(i.key) {
 		return fmt.Errorf("server: skill %.200q: AddSkills has already added it", i.key)
 	}
-	s.skills.add(i)
-	s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})
+	s.add(i)
 	return nil
 }
 
@@ -77,13 +76,7 @@ func newSkillItem(s Skill) (*item, error) {
 }
 
 // RemoveSkills removes the skills with these URIs and returns their number.
-func (s *Server) RemoveSkills(uris ...string) int {
-	removed := s.skills.remove(uris...)
-	if removed > 0 {
-		s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})
-	}
-	return removed
-}
+func (s *Server) RemoveSkills(uris ...string) int { return s.remove(mcp.KindSkill, uris) }
 
 // A skillIndex finds files and directories of the skills in a listing.
 type skillIndex struct {
