@@ -91,10 +91,10 @@ func newListing(items map[string]*item) *listing {
 // with returns the items of both listings, of which l has precedence. Each may be nil.
 func (l *listing) with(other *listing) *listing {
 	switch {
-	case l == nil:
-		return other
 	case other == nil:
 		return l
+	case l == nil || len(l.sorted) == 0:
+		return other
 	}
 	items := maps.Clone(other.byKey)
 	maps.Copy(items, l.byKey)
