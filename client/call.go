@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stdwire/stdwire/client/internal/errtext"
+	"github.com/stdwire/stdwire/client/internal/progress"
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
@@ -65,7 +67,7 @@ type call struct {
 	fromCache    bool // the result came from the cache
 	timeout      time.Duration
 	onProgress   func(mcp.ProgressParams)
-	progress     *progressMailbox // nil without onProgress
+	progress     *progress.Mailbox // nil without onProgress
 	onTask       func(mcp.Task)
 
 	requestTask bool          // the request asks for a task (2025-11-25)
@@ -108,8 +110,8 @@ func (c *Client) do(ctx context.Context, r *call, opts []CallOption) error {
 		r.expires = r.startedAt.Add(r.timeout)
 	}
 	if r.onProgress != nil {
-		r.progress = c.calls.open()
-		defer c.calls.close(r.progress)
+		r.progress = c.calls.Open()
+		defer c.calls.Close(r.progress)
 	}
 	if r.method == mcp.MethodListTools && c.needsToolList() {
 		decode := r.decode
@@ -124,7 +126,7 @@ func (c *Client) do(ctx context.Context, r *call, opts []CallOption) error {
 	}
 	var err error
 	if fetch != nil {
-		defer func() { fetch.finish(err, r.startedAt) }()
+		defer func() { fetch.Finish(err, r.startedAt) }()
 	}
 	if err = c.callWithInput(ctx, r); err != nil {
 		return &CallError{Server: c.o.Name, Method: r.method, Tool: r.tool, Name: r.name, Err: err}
@@ -299,7 +301,7 @@ func (c *Client) waitCall(ctx context.Context, r *call, ready <-chan struct{},
 	}
 	var progress <-chan struct{}
 	if r.progress != nil {
-		progress = r.progress.ready
+		progress = r.progress.Ready
 	}
 	for {
 		select {
@@ -350,8 +352,8 @@ func (r *call) deliver() bool {
 	if r.progress == nil {
 		return false
 	}
-	p, ok := r.progress.take()
-	defer r.progress.done()
+	p, ok := r.progress.Take()
+	defer r.progress.Done()
 	if ok {
 		r.onProgress(p)
 	}
@@ -375,9 +377,9 @@ func (c *Client) sendError(r *call, err error) error {
 	case r.codecErr != nil:
 		return r.codecErr
 	case broken != nil:
-		return &textError{
+		return errtext.Wrap(
 			fmt.Sprintf("not sent: the request has %d bytes, over the limit of %d (Options.MaxSend)",
-				broken.Size, broken.Limit), broken}
+				broken.Size, broken.Limit), broken)
 	case errors.Is(err, rpc.ErrClosed):
 		return c.connectionError(err)
 	case errors.Is(err, context.DeadlineExceeded):
@@ -408,7 +410,7 @@ func (r *call) UnmarshalJSON(result []byte) error {
 // objects.
 func (r *call) take(result []byte) error {
 	if result[0] != '{' && isProtocolMethod(r.method) {
-		return protocolError("its result is not an object: %.40s", result)
+		return errtext.Protocol("its result is not an object: %.40s", result)
 	}
 	return r.decode(result)
 }
@@ -428,7 +430,7 @@ func decodeInto[R any](result *R) func([]byte) error {
 	return func(raw []byte) error {
 		*result = *new(R) // decoding a cached result may have failed half-way
 		if err := mcp.Unmarshal(raw, result); err != nil {
-			return protocolError("an invalid result: %v", err)
+			return errtext.Protocol("an invalid result: %v", err)
 		}
 		return nil
 	}
@@ -444,11 +446,11 @@ func checkResultType(result []byte) error {
 	case string(text) == "input_required":
 		e := &InputRequiredError{Result: new(mcp.InputRequiredResult), Raw: bytes.Clone(result)}
 		if err := mcp.Unmarshal(result, e.Result); err != nil {
-			return protocolError("an invalid input_required result: %v", err)
+			return errtext.Protocol("an invalid input_required result: %v", err)
 		}
 		return e
 	case string(text) == "task":
 		return decodeTaskCreated(result)
 	}
-	return protocolError("a result of the unknown type %.100s", kind)
+	return errtext.Protocol("a result of the unknown type %.100s", kind)
 }

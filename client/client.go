@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stdwire/stdwire/client/internal/progress"
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/internal/child"
 	"github.com/stdwire/stdwire/rpc"
@@ -34,7 +35,7 @@ type Client struct {
 	renewing        chan struct{} // capacity 1: held while a session is renewed
 	headerTools     *headerTools  // nil if the transport has no headers
 	outputSchemas   outputSchemas
-	calls           progressTable
+	calls           progress.Table
 	taskSupports    taskSupports
 	urlElicitations urlElicitations
 	cancelled       cancelledRequests

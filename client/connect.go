@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stdwire/stdwire/client/internal/errtext"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -169,7 +170,7 @@ func (h *handshaker) run(ctx context.Context) (*session, error) {
 				s.handshake = Handshake{Method: mcp.MethodDiscover, Result: raw}
 				return s, nil
 			case mcp.EraOf(v.revision) == mcp.Modern && h.probeCount == maxProbes:
-				err = protocolError("the server refuses revision %s and offers %s",
+				err = errtext.Protocol("the server refuses revision %s and offers %s",
 					h.probedRevision, v.revision)
 			case mcp.EraOf(v.revision) == mcp.Modern:
 				h.probedRevision = v.revision

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stdwire/stdwire/client/internal/errtext"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -46,7 +47,7 @@ func classifyProbe(result []byte, err error, asked mcp.Revision, w eraPreference
 		found := new(mcp.DiscoverResult)
 		if err := mcp.Unmarshal(result, found); err != nil {
 			return probeOutcome{
-				err: protocolError("an invalid result of server/discover: %v", err)}
+				err: errtext.Protocol("an invalid result of server/discover: %v", err)}
 		}
 		v := w.choose(found.SupportedVersions)
 		if v.revision == asked {
@@ -56,7 +57,7 @@ func classifyProbe(result []byte, err error, asked mcp.Revision, w eraPreference
 	}
 	if w.era == mcp.Modern {
 		if err == nil {
-			err = protocolError("an invalid result of server/discover")
+			err = errtext.Protocol("an invalid result of server/discover")
 		}
 		return probeOutcome{err: &eraError{mcp.Modern, err}}
 	}
@@ -85,7 +86,7 @@ func (w eraPreference) choose(offered []string) probeOutcome {
 		return probeOutcome{revision: revision}
 	}
 	return probeOutcome{
-		err: protocolError("the server speaks %.200q; this client speaks %q", offered,
+		err: errtext.Protocol("the server speaks %.200q; this client speaks %q", offered,
 			w.supported())}
 }
 
@@ -143,10 +144,10 @@ func modernSession(revision mcp.Revision, found *mcp.DiscoverResult) *session {
 func legacySession(result []byte) (*session, error) {
 	var r mcp.InitializeResult
 	if err := mcp.Unmarshal(result, &r); err != nil {
-		return nil, protocolError("an invalid result of initialize: %v", err)
+		return nil, errtext.Protocol("an invalid result of initialize: %v", err)
 	}
 	if mcp.EraOf(r.ProtocolVersion) != mcp.Legacy {
-		return nil, protocolError(
+		return nil, errtext.Protocol(
 			"the server answers initialize with revision %.100q; this client speaks %q there",
 			string(r.ProtocolVersion), mcp.Supported(mcp.Legacy))
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/stdwire/stdwire/client/internal/errtext"
 	"github.com/stdwire/stdwire/internal/child"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -247,22 +248,8 @@ func (e *TaskCancelledError) Error() string {
 	return text
 }
 
-// A textError wraps an error and replaces its text.
-type textError struct {
-	text string
-	err  error
-}
-
-func (e *textError) Error() string { return e.text }
-func (e *textError) Unwrap() error { return e.err }
-
 // errClosed is the error of calls after Close.
-var errClosed error = &textError{"the client is closed", rpc.ErrClosed}
-
-// protocolError returns an error that matches [rpc.ErrProtocol].
-func protocolError(format string, args ...any) error {
-	return &textError{fmt.Sprintf(format, args...), rpc.ErrProtocol}
-}
+var errClosed error = errtext.Wrap("the client is closed", rpc.ErrClosed)
 
 // startError returns the StartError for err, with a hint if there is one.
 func (o *Options) startError(err error, stderr string) *StartError {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stdwire/stdwire/client/internal/errtext"
 	"github.com/stdwire/stdwire/internal/jsonexact"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
@@ -68,7 +69,7 @@ func (e *InvalidItemsError) add(element []byte, err error) {
 	if decoding, ok := errors.AsType[*jsonexact.DecodeError](err); ok {
 		// without the path and offset in the text that was decoded
 		if _, path, ok := strings.Cut(decoding.Path, "[0]."); ok {
-			err = &textError{path + ": " + decoding.Err.Error(), err}
+			err = errtext.Wrap(path+": "+decoding.Err.Error(), err)
 		} else {
 			err = decoding.Err
 		}

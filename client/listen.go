@@ -195,11 +195,11 @@ func (c *Client) keepListening(err error) {
 // lost.
 func (c *Client) assumeChanged() {
 	for _, l := range c.lists {
-		c.o.Cache.invalidate(l.notification, nil)
+		c.o.Cache.results.Invalidate(l.notification, nil)
 		l.markChanged()
 	}
 	if c.updates != nil {
-		c.o.Cache.invalidate(mcp.NotificationResourceUpdated, nil)
+		c.o.Cache.results.Invalidate(mcp.NotificationResourceUpdated, nil)
 		c.updates.all()
 	}
 }

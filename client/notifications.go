@@ -13,7 +13,7 @@ import (
 // route fills the table of notification handlers. They run on the reader's goroutine and only store
 // data; other goroutines process it. So memory stays bounded however fast the server sends.
 func (c *Client) route() {
-	c.routes = map[string]func(params []byte){mcp.NotificationProgress: c.calls.put}
+	c.routes = map[string]func(params []byte){mcp.NotificationProgress: c.calls.Put}
 	if c.o.OnLog != nil {
 		c.logs = &logQueue{stats: &c.stats, ready: make(chan struct{}, 1)}
 		c.wg.Go(c.deliverLogs)
@@ -47,7 +47,7 @@ func (c *Client) route() {
 
 // handleNotification consumes all notifications. Those without a handler are dropped.
 func (c *Client) handleNotification(req *rpc.Request) bool {
-	c.o.Cache.invalidate(req.Method, req.Params)
+	c.o.Cache.results.Invalidate(req.Method, req.Params)
 	if f := c.routes[req.Method]; f != nil {
 		f(req.Params)
 	}

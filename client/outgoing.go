@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/stdwire/stdwire/client/internal/object"
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -106,7 +107,7 @@ func (c *Client) sendOutgoing(ctx context.Context, r *call) error {
 	}
 	raw, ok := result.(json.RawMessage)
 	if !ok { // the middleware has made a result of its own
-		if raw, err = appendJSON(nil, result); err != nil {
+		if raw, err = object.AppendValue(nil, result); err != nil {
 			return err
 		}
 	}

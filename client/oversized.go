@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/stdwire/stdwire/client/internal/object"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
 )
@@ -28,14 +29,14 @@ func (c *Client) removeOversized(page json.RawMessage) json.RawMessage {
 		func(key string) bool { return hasOversized(jsonscan.Member(page, key)) }) {
 		return page
 	}
-	o := openObject(make([]byte, 0, len(page)))
+	o := object.Open(make([]byte, 0, len(page)))
 	for name, value := range jsonscan.Members(page) {
 		if key, _ := jsonscan.Text(name); slices.Contains(definitionLists, key) {
 			value = c.filterOversized(key, value)
 		}
-		o.member(name, value)
+		o.Member(name, value)
 	}
-	return o.close()
+	return o.Close()
 }
 
 func hasOversized(list []byte) bool {

@@ -10,6 +10,8 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/stdwire/stdwire/client/internal/errtext"
+	"github.com/stdwire/stdwire/client/internal/object"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
@@ -96,11 +98,11 @@ func decodePage[R, T any](member string, page []byte, of func(*R) []T,
 	}
 	before := invalid.Count
 	for element := range jsonscan.Elements(jsonscan.Member(page, member)) {
-		o := openObject(make([]byte, 0, len(element)+len(member)+8))
-		o.key(member)
-		o.b = append(append(append(o.b, '['), element...), ']')
+		o := object.Open(make([]byte, 0, len(element)+len(member)+8))
+		o.Key(member)
+		o.B = append(append(append(o.B, '['), element...), ']')
 		var r R
-		if err := mcp.Unmarshal(o.close(), &r); err != nil {
+		if err := mcp.Unmarshal(o.Close(), &r); err != nil {
 			invalid.add(element, err)
 		} else {
 			list = append(list, of(&r)...)
@@ -164,7 +166,7 @@ func (c *Client) pagesWith(ctx context.Context, method string, member []byte,
 			}
 			err := c.do(ctx, r, options)
 			if repeated {
-				c.o.Cache.drop(method, "")
+				c.o.Cache.results.Drop(method, "")
 			}
 			_, refused := errors.AsType[*rpc.Error](err)
 			if refused && len(held) > 0 {
@@ -193,7 +195,7 @@ func (c *Client) pagesWith(ctx context.Context, method string, member []byte,
 			sum := pageSum(page)
 			if seen[sum] {
 				c.warnPartial(method, "the server repeats a page and its cursor")
-				c.o.Cache.drop(method, "")
+				c.o.Cache.results.Drop(method, "")
 				flush(nil)
 				return
 			}
@@ -239,6 +241,6 @@ func pageSum(page []byte) (sum [sha256.Size]byte) {
 
 // listError returns the error of an invalid list, and removes the list from the cache.
 func (c *Client) listError(method, format string, args ...any) error {
-	c.o.Cache.drop(method, "")
-	return &CallError{Server: c.o.Name, Method: method, Err: protocolError(format, args...)}
+	c.o.Cache.results.Drop(method, "")
+	return &CallError{Server: c.o.Name, Method: method, Err: errtext.Protocol(format, args...)}
 }

@@ -47,7 +47,7 @@ func TestProgress(t *testing.T) {
 		OnProgress(func(p mcp.ProgressParams) { got = append(got, p) }))
 	assert.NilError(t, err)
 	assert.Equal(t, len(got), 1)
-	assert.Equal(t, len(c.calls.boxes), 0)
+	assert.Equal(t, c.calls.Len(), 0)
 }
 
 // A slow callback delays only its own call, and gets the newest progress when it returns.
@@ -118,7 +118,7 @@ func TestPanickingProgress(t *testing.T) {
 			OnProgress(func(mcp.ProgressParams) { panic("boom") }))
 	}()
 	assert.Equal(t, (<-cancelled).Method, "notifications/cancelled")
-	assert.Equal(t, len(c.calls.boxes), 0)
+	assert.Equal(t, c.calls.Len(), 0)
 }
 
 // A server that only reports progress cannot keep a call forever.
@@ -167,7 +167,7 @@ func TestProgressBeforeQuestion(t *testing.T) {
 		callback time.Duration
 		want     []string
 	}{
-		"first":        {progressWait / 2, []string{"progress 1", "question", "progress 2"}},
+		"first":        {time.Second / 2, []string{"progress 1", "question", "progress 2"}},
 		"not too long": {time.Hour, []string{"question", "progress 1", "progress 2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestProgressBeforeQuestion(t *testing.T) {
 				}))
 				assert.NilError(t, err)
 				assert.DeepEqual(t, heard, test.want)
-				assert.Equal(t, len(c.calls.boxes), 0)
+				assert.Equal(t, c.calls.Len(), 0)
 				shut(t, c)
 			})
 		})

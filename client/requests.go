@@ -34,7 +34,7 @@ func (c *Client) serve(ctx context.Context, req *rpc.Request) (any, error) {
 	})
 	defer watching.Wait()
 	defer cancel(nil)
-	c.calls.await(ctx)
+	c.calls.Await(ctx)
 	raw, err := answer(ctx, req.Params)
 	switch err := err.(type) {
 	case nil:

@@ -136,9 +136,9 @@ func (c *Client) ReadSkillFile(ctx context.Context, s *mcp.Skill, uri string,
 	}
 	if err != nil {
 		// the entry may be old
-		c.o.Cache.drop(mcp.MethodReadResource, uri)
-		c.o.Cache.drop(mcp.MethodGetSkill, s.URI)
-		c.o.Cache.drop(mcp.MethodListSkills, "")
+		c.o.Cache.results.Drop(mcp.MethodReadResource, uri)
+		c.o.Cache.results.Drop(mcp.MethodGetSkill, s.URI)
+		c.o.Cache.results.Drop(mcp.MethodListSkills, "")
 		return nil, c.skillError(s, uri, err)
 	}
 	return content, nil

@@ -174,7 +174,7 @@ func (c *Client) changeSubscription(ctx context.Context, r *call, uris []string,
 	}
 	if on { // earlier changes were not announced
 		for _, uri := range uris {
-			c.o.Cache.drop(mcp.MethodReadResource, uri)
+			c.o.Cache.results.Drop(mcp.MethodReadResource, uri)
 		}
 	}
 	return nil

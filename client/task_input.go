@@ -8,6 +8,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/stdwire/stdwire/client/internal/errtext"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -169,8 +170,8 @@ func (f *taskWaiter) rejectedError() error {
 	}
 	for key := range rejected.answers {
 		if _, still := f.latest.InputRequests[key]; still {
-			return &textError{"the server rejects the answers: " + rejected.err.Error(),
-				rejected.err}
+			return errtext.Wrap("the server rejects the answers: "+rejected.err.Error(),
+				rejected.err)
 		}
 	}
 	return nil

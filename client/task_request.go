@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stdwire/stdwire/client/internal/errtext"
+	"github.com/stdwire/stdwire/client/internal/object"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -74,17 +76,17 @@ func (c *Client) shouldRequestTask(r *call) bool {
 }
 
 // appendTask appends the param that requests a task.
-func (r *call) appendTask(o *object) {
+func (r *call) appendTask(o *object.Object) {
 	if !r.requestTask {
 		return
 	}
-	o.key("task")
-	wish := openObject(o.b)
+	o.Key("task")
+	wish := object.Open(o.B)
 	if r.ttl > 0 {
-		wish.key("ttl")
-		wish.b = strconv.AppendInt(wish.b, max(1, r.ttl.Milliseconds()), 10)
+		wish.Key("ttl")
+		wish.B = strconv.AppendInt(wish.B, max(1, r.ttl.Milliseconds()), 10)
 	}
-	o.b = wish.close()
+	o.B = wish.Close()
 }
 
 // taskRefusalError explains a method-not-found error of a tool call.
@@ -92,11 +94,11 @@ func (c *Client) taskRefusalError(r *call, refusal *rpc.Error) error {
 	switch {
 	case refusal.Code != rpc.CodeMethodNotFound || r.method != mcp.MethodCallTool:
 	case r.requestTask:
-		return &textError{"the server does not run it as a task: " + refusal.Error(), refusal}
+		return errtext.Wrap("the server does not run it as a task: "+refusal.Error(), refusal)
 	case c.session.Load().toolTasks():
-		return &textError{
-			"the server does not run it, or only as a task, for which see StartTool: " +
-				refusal.Error(), refusal}
+		return errtext.Wrap(
+			"the server does not run it, or only as a task, for which see StartTool: "+
+				refusal.Error(), refusal)
 	}
 	return refusal
 }

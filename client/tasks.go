@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stdwire/stdwire/client/internal/errtext"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -261,7 +262,7 @@ func (c *Client) followTask(ctx context.Context, r *call, err error) error {
 		return c.taskRefusalError(r, e)
 	case *createdTaskError:
 		if r.method != mcp.MethodCallTool {
-			return protocolError("a task, although %s cannot become one", r.method)
+			return errtext.Protocol("a task, although %s cannot become one", r.method)
 		}
 		t := &Task{c: c, id: e.task.TaskID, tool: r.tool, confirmed: true, state: e.task,
 			seen: time.Now()}

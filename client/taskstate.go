@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stdwire/stdwire/client/internal/errtext"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -29,7 +30,7 @@ func (p *createdTaskError) Error() string {
 func decodeTaskCreated(result []byte) error {
 	var r mcp.CreateTaskResult
 	if err := mcp.Unmarshal(result, &r); err != nil {
-		return protocolError("an invalid task: %v", err)
+		return errtext.Protocol("an invalid task: %v", err)
 	}
 	r.Task.Result, r.Task.Error, r.Task.InputRequests = nil, nil, nil // tasks/get returns them
 	return newCreatedTaskError(r.Task)
@@ -43,14 +44,14 @@ func decodeExperimentalTaskCreated(result []byte) error {
 	}
 	var r mcp.CreateExperimentalTaskResult
 	if err := mcp.Unmarshal(result, &r); err != nil {
-		return protocolError("an invalid task: %v", err)
+		return errtext.Protocol("an invalid task: %v", err)
 	}
 	return newCreatedTaskError(fromExperimental(r.Task))
 }
 
 func newCreatedTaskError(t mcp.Task) error {
 	if t.TaskID == "" {
-		return protocolError("a task without an id")
+		return errtext.Protocol("a task without an id")
 	}
 	if err := checkStatus(t.Status); err != nil {
 		return err
@@ -62,7 +63,7 @@ func checkStatus(s mcp.TaskStatus) error {
 	if s == mcp.TaskWorking || s == mcp.TaskInputRequired || s.Terminal() {
 		return nil
 	}
-	return protocolError("a task with the unknown status %.50q", string(s))
+	return errtext.Protocol("a task with the unknown status %.50q", string(s))
 }
 
 // fromExperimental converts a task of 2025-11-25 to the form of the extension.
@@ -80,28 +81,28 @@ func (t *Task) decodeState(raw []byte) (mcp.Task, error) {
 	if t.experimental() {
 		var r mcp.ExperimentalTaskResult
 		if err := mcp.Unmarshal(raw, &r); err != nil {
-			return now, protocolError("an invalid task state: %v", err)
+			return now, errtext.Protocol("an invalid task state: %v", err)
 		}
 		now = fromExperimental(r.ExperimentalTask)
 	} else {
 		var r mcp.GetTaskResult
 		if err := mcp.Unmarshal(raw, &r); err != nil {
-			return now, protocolError("an invalid task state: %v", err)
+			return now, errtext.Protocol("an invalid task state: %v", err)
 		}
 		now = r.Task
 		now.Result = bytes.Clone(jsonscan.Member(raw, "result")) // every byte of it
 	}
 	if now.TaskID != t.id {
-		return now, protocolError("the state of another task, %.100q", now.TaskID)
+		return now, errtext.Protocol("the state of another task, %.100q", now.TaskID)
 	}
 	if err := checkStatus(now.Status); err != nil || t.experimental() {
 		return now, err
 	}
 	switch {
 	case now.Status == mcp.TaskCompleted && now.Result == nil:
-		return now, protocolError("a completed task without a result")
+		return now, errtext.Protocol("a completed task without a result")
 	case now.Status == mcp.TaskFailed && now.Error == nil:
-		return now, protocolError("a failed task without an error")
+		return now, errtext.Protocol("a failed task without an error")
 	}
 	// Ignore members that do not belong to the status.
 	if now.Status != mcp.TaskCompleted {

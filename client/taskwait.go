@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stdwire/stdwire/client/internal/errtext"
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -213,9 +214,9 @@ func (f *taskWaiter) retryOrFail(err error) error {
 		return err
 	case refused && refusal.Code == rpc.CodeInvalidParams:
 		f.t.markGone()
-		return &textError{
+		return errtext.Wrap(
 			fmt.Sprintf("the server does not know the task %.100q, or not any more: %v", f.t.id,
-				refusal), refusal}
+				refusal), refusal)
 	case refused && (refusal.Code == rpc.CodeMethodNotFound ||
 		refusal.Code == mcp.CodeMissingRequiredClientCapability) ||
 		f.pollFailures == maxPollFailures:

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"log/slog"
 
+	"github.com/stdwire/stdwire/client/internal/errtext"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -44,7 +45,7 @@ func (c *Client) callTool(ctx context.Context, r *call, opts []CallOption) error
 	}
 	if bad := c.headerTools.tool(r.tool).bad; bad != nil {
 		return &CallError{Server: c.o.Name, Method: r.method, Tool: r.tool,
-			Err: protocolError("its definition cannot be used over HTTP: %v", bad)}
+			Err: errtext.Protocol("its definition cannot be used over HTTP: %v", bad)}
 	}
 	if err := c.learnOutput(ctx, r.tool); err != nil {
 		return err

@@ -1,4 +1,5 @@
-package client
+// Package progress passes the progress notifications of a server to the calls that they are about.
+package progress
 
 import (
 	"bytes"
@@ -11,57 +12,65 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A progressTable passes progress notifications to calls by their progress tokens.
-type progressTable struct {
+// A Table passes progress notifications to calls by their progress tokens.
+type Table struct {
 	mu    sync.Mutex
 	last  int64
-	boxes map[int64]*progressMailbox
+	boxes map[int64]*Mailbox
 }
 
-// A progressMailbox holds the latest progress of one call until its goroutine takes it. New
+// A Mailbox holds the latest progress of one call until its goroutine takes it. New
 // progress replaces the old, so a slow call needs memory for one message only.
-type progressMailbox struct {
-	token int64
-	ready chan struct{} // capacity 1: there may be new progress
+type Mailbox struct {
+	Token int64
+	Ready chan struct{} // capacity 1: there may be new progress
 
 	mu        sync.Mutex
-	params    []byte        // empty after take
+	params    []byte        // empty after Take
 	put       uint64        // number of messages so far
 	taken     uint64        // of those, up to the one that is being delivered
 	delivered uint64        // of those, up to the last one whose delivery has ended
 	changed   chan struct{} // closed when delivered changes; nil: nobody waits
 }
 
-// progressWait is how long a question waits for the delivery of progress that arrived before it. A
+// maxWait is how long a question waits for the delivery of progress that arrived before it. A
 // callback for progress that takes longer does not delay questions further, which may be those of
 // other calls.
-const progressWait = time.Second
+const maxWait = time.Second
 
-// open adds a mailbox with a new token.
-func (t *progressTable) open() *progressMailbox {
+// Open adds a mailbox with a new token.
+func (t *Table) Open() *Mailbox {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.boxes == nil {
-		t.boxes = make(map[int64]*progressMailbox)
+		t.boxes = make(map[int64]*Mailbox)
 	}
 	t.last++
-	box := &progressMailbox{token: t.last, ready: make(chan struct{}, 1)}
-	t.boxes[box.token] = box
+	box := &Mailbox{Token: t.last, Ready: make(chan struct{}, 1)}
+	t.boxes[box.Token] = box
 	return box
 }
 
-func (t *progressTable) close(box *progressMailbox) {
+// Len returns the number of calls that have a mailbox.
+func (t *Table) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.boxes, box.token)
+	return len(t.boxes)
+}
+
+// Close removes a mailbox and drops what was not delivered.
+func (t *Table) Close(box *Mailbox) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.boxes, box.Token)
 	box.end()
 }
 
-// await blocks until the progress that has arrived was delivered to calls in flight or dropped, for
-// at most progressWait or until ctx ends.
-func (t *progressTable) await(ctx context.Context) {
+// Await blocks until the progress that has arrived was delivered to calls in flight or dropped, for
+// at most maxWait or until ctx ends.
+func (t *Table) Await(ctx context.Context) {
 	t.mu.Lock()
-	pending := make(map[*progressMailbox]uint64)
+	pending := make(map[*Mailbox]uint64)
 	for _, box := range t.boxes {
 		box.mu.Lock()
 		if box.delivered < box.put {
@@ -73,7 +82,7 @@ func (t *progressTable) await(ctx context.Context) {
 	if len(pending) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, progressWait)
+	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
 	for box, put := range pending {
 		for {
@@ -90,9 +99,9 @@ func (t *progressTable) await(ctx context.Context) {
 	}
 }
 
-// put handles notifications/progress, on the reader's goroutine. Progress of ended calls is
+// Put handles notifications/progress, on the reader's goroutine. Progress of ended calls is
 // dropped.
-func (t *progressTable) put(params []byte) {
+func (t *Table) Put(params []byte) {
 	text := jsonscan.Member(params, mcp.MetaProgressToken)
 	if unquoted, ok := jsonscan.Unquote(text); ok {
 		text = unquoted // some send a number back as a string
@@ -112,14 +121,14 @@ func (t *progressTable) put(params []byte) {
 	box.put++
 	box.mu.Unlock()
 	select {
-	case box.ready <- struct{}{}:
+	case box.Ready <- struct{}{}:
 	default:
 	}
 }
 
 // until returns nil if the first put messages were delivered, and otherwise a channel that is
 // closed when more were.
-func (b *progressMailbox) until(put uint64) <-chan struct{} {
+func (b *Mailbox) until(put uint64) <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.delivered >= put {
@@ -131,8 +140,8 @@ func (b *progressMailbox) until(put uint64) <-chan struct{} {
 	return b.changed
 }
 
-// done ends the delivery of what was taken.
-func (b *progressMailbox) done() {
+// Done ends the delivery of what was taken.
+func (b *Mailbox) Done() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.delivered = b.taken
@@ -143,16 +152,16 @@ func (b *progressMailbox) done() {
 }
 
 // end drops what was not delivered.
-func (b *progressMailbox) end() {
+func (b *Mailbox) end() {
 	b.mu.Lock()
 	b.taken = b.put
 	b.mu.Unlock()
-	b.done()
+	b.Done()
 }
 
-// take empties the mailbox; ok is false if there is no valid progress. The caller calls done after
+// Take empties the mailbox; ok is false if there is no valid progress. The caller calls Done after
 // it has delivered the progress.
-func (b *progressMailbox) take() (p mcp.ProgressParams, ok bool) {
+func (b *Mailbox) Take() (p mcp.ProgressParams, ok bool) {
 	b.mu.Lock()
 	params := bytes.Clone(b.params)
 	b.params = b.params[:0]

@@ -1,4 +1,4 @@
-package client
+package object
 
 import (
 	"encoding/json"
@@ -35,7 +35,7 @@ func TestAppendObject(t *testing.T) {
 			`{"name":"<p>","arguments":{"k":"&"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := appendObject([]byte("before "), test.value)
+			got, err := Append([]byte("before "), test.value)
 			assert.NilError(t, err)
 			assert.Equal(t, string(got), "before "+test.want)
 		})
@@ -43,7 +43,7 @@ func TestAppendObject(t *testing.T) {
 	for name, value := range map[string]any{"array": []int{1}, "string": "x",
 		"invalid raw": json.RawMessage(`{"a"`), "channel": map[string]any{"c": make(chan int)}} {
 		t.Run(name, func(t *testing.T) {
-			_, err := appendObject(nil, value)
+			_, err := Append(nil, value)
 			assert.Check(t, err != nil)
 		})
 	}

@@ -1,0 +1,58 @@
+package progress
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+// New progress replaces the old, and that of other calls or without a valid token is dropped.
+func TestLatest(t *testing.T) {
+	var table Table
+	box := table.Open()
+	for _, params := range []string{`{"progressToken":1,"progress":1}`, `{"progressToken":"1","progress":2}`,
+		`{"progressToken":2,"progress":3}`, `{"progressToken":"x"}`, `{}`} {
+		table.Put([]byte(params))
+	}
+	<-box.Ready
+	p, ok := box.Take()
+	assert.Assert(t, ok)
+	assert.Equal(t, p.Progress, 2.0)
+	box.Done()
+	_, ok = box.Take()
+	assert.Assert(t, !ok)
+	box.Done()
+	table.Close(box)
+	table.Put([]byte(`{"progressToken":1,"progress":4}`))
+	_, ok = box.Take()
+	assert.Assert(t, !ok)
+}
+
+// Await waits until what has arrived is delivered or its call has ended, but not long.
+func TestAwait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var table Table
+		box, ended := table.Open(), table.Open()
+		table.Put([]byte(`{"progressToken":1,"progress":1}`))
+		table.Put([]byte(`{"progressToken":2,"progress":1}`))
+		began := time.Now()
+		table.Await(t.Context())
+		assert.Equal(t, time.Since(began), maxWait)
+		ctx, cancel := context.WithTimeout(t.Context(), maxWait/4)
+		defer cancel()
+		table.Await(ctx)
+		assert.Equal(t, time.Since(began), maxWait*5/4)
+		go func() {
+			time.Sleep(maxWait / 4)
+			table.Close(ended)
+			time.Sleep(maxWait / 4)
+			_, _ = box.Take()
+			box.Done()
+		}()
+		table.Await(t.Context())
+		assert.Equal(t, time.Since(began), maxWait*7/4)
+	})
+}
