@@ -5,10 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/stdwire/stdwire/client/internal/errtext"
+	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/internal/child"
+	"github.com/stdwire/stdwire/internal/jsonexact"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -233,6 +239,70 @@ func (e *RoundsError) Error() string {
 		e.Rounds, e.Last)
 }
 
+// An InvalidItemsError is the cause of the [CallError] that ends a list of which some elements are
+// invalid. The others were yielded before it. It matches [rpc.ErrProtocol].
+type InvalidItemsError struct {
+	Count int           // invalid elements
+	Items []InvalidItem // the first 10 of them
+}
+
+// An InvalidItem is an element of a list that is invalid.
+type InvalidItem struct {
+	Name string // or the URI, printable and truncated; "" if it has none
+	Err  error
+}
+
+const (
+	maxInvalidItems = 10
+	maxInvalidName  = 200 // bytes
+)
+
+func (e *InvalidItemsError) Error() string {
+	var b strings.Builder
+	for i, item := range e.Items {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		if item.Name == "" {
+			fmt.Fprintf(&b, "an element is invalid: %v", item.Err)
+		} else {
+			fmt.Fprintf(&b, "%q is invalid: %v", item.Name, item.Err)
+		}
+	}
+	if rest := e.Count - len(e.Items); rest > 0 {
+		fmt.Fprintf(&b, "; and %d more", rest)
+	}
+	return b.String()
+}
+
+func (e *InvalidItemsError) Is(target error) bool { return target == rpc.ErrProtocol }
+
+// Names reports whether the element with a name or URI is among Items.
+func (e *InvalidItemsError) Names(name string) bool {
+	return slices.ContainsFunc(e.Items, func(i InvalidItem) bool { return i.Name == name })
+}
+
+// add adds an element, which is valid JSON.
+func (e *InvalidItemsError) add(element []byte, err error) {
+	if e.Count++; len(e.Items) == maxInvalidItems {
+		return
+	}
+	name, _ := jsonscan.Text(jsonscan.Member(element, "name"))
+	if name == "" {
+		name, _ = jsonscan.Text(jsonscan.Member(element, "uri"))
+	}
+	if decoding, ok := errors.AsType[*jsonexact.DecodeError](err); ok {
+		// without the path and offset in the text that was decoded
+		if _, path, ok := strings.Cut(decoding.Path, "[0]."); ok {
+			err = errtext.Wrap(path+": "+decoding.Err.Error(), err)
+		} else {
+			err = decoding.Err
+		}
+	}
+	e.Items = append(e.Items,
+		InvalidItem{printable.TruncateBytes(printable.Line(name), maxInvalidName), err})
+}
+
 // A TaskCancelledError reports that a task was cancelled, by [Task.Cancel], another client or the
 // server.
 type TaskCancelledError struct {
@@ -266,4 +336,33 @@ func (o *Options) startError(err error, stderr string) *StartError {
 		e.Hint = "an old server may hang up on a probe that it does not know: try the legacy era"
 	}
 	return e
+}
+
+// A TooLargeError says that the server has sent a message larger than Options.Limits.MaxFrame. It
+// matches [framing.ErrTooLarge]. Over HTTP it fails the call that the message responds to. On a
+// stream, that call is unknown, so the connection ends, and a [*LostError] wraps it.
+type TooLargeError struct {
+	Size  int64 // bytes read
+	Limit int
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf(
+		"the server sent a message of %d bytes or more, over the limit of %d (Options.Limits.MaxFrame)",
+		e.Size, e.Limit)
+}
+
+func (e *TooLargeError) Is(target error) bool { return target == framing.ErrTooLarge }
+
+// convertReadError converts the error of a frame that is too large into a TooLargeError, which ends
+// the connection: otherwise the call that it responds to would wait forever.
+func convertReadError(err error) error {
+	if frame, ok := errors.AsType[*framing.FrameError](err); ok &&
+		frame.Err == framing.ErrTooLarge {
+		return &TooLargeError{frame.Size, frame.Limit}
+	}
+	if lost, ok := errors.AsType[*framing.SyncError](err); ok && lost.Err == framing.ErrTooLarge {
+		return &TooLargeError{lost.Size, lost.Limit}
+	}
+	return err
 }

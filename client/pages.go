@@ -244,3 +244,15 @@ func (c *Client) listError(method, format string, args ...any) error {
 	c.o.Cache.results.Drop(method, "")
 	return &CallError{Server: c.o.Name, Method: method, Err: errtext.Protocol(format, args...)}
 }
+
+// OmitInvalid returns a list, as of [Client.Tools], without an [InvalidItemsError] at its end: for
+// a program that looks for one element, or that needs only those that are valid.
+func OmitInvalid[T any](list iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for item, err := range list {
+			if _, invalid := errors.AsType[*InvalidItemsError](err); invalid || !yield(item, err) {
+				return
+			}
+		}
+	}
+}

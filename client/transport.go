@@ -1,9 +1,17 @@
 package client
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"io"
+	"log/slog"
+	"sync/atomic"
+	"time"
 
 	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A Transport carries messages to and from one server, for one client. [Stream] creates one from a
@@ -49,3 +57,151 @@ func (s *byteStream) Read(b []byte) (int, error) {
 }
 
 func (s *byteStream) ReadFrame(dst []byte) ([]byte, error) { return s.codec.ReadFrame(dst) }
+
+// A Link connects a [Transport] to its client. Its methods are safe for concurrent use.
+type Link struct {
+	c        *Client
+	received chan struct{} // closed at the first byte from the server
+	last     atomic.Int64  // Unix time of the last input in nanoseconds; 0 for never
+
+	abandoned func(id rpc.ID) // may be nil
+}
+
+// ErrSessionLost is the error with which a transport fails a request that the server did not
+// process because the session no longer exists (2025-11-25, Transports, "Session Management"). The
+// client then starts a new session and sends the request again.
+var ErrSessionLost = errors.New("the server has forgotten the session")
+
+// ErrSessionRefused matches the error with which a transport fails a request that the server
+// refused without processing it, for a reason that may be that the session no longer exists. If the
+// server refuses a ping too and begins a new session, the client sends the request again, once; if
+// not, the call fails with the error as it is.
+var ErrSessionRefused = errors.New("the server may have forgotten the session")
+
+// Limits returns the limits of received messages.
+func (l *Link) Limits() framing.Limits { return l.c.o.Limits.Limits }
+
+// Received records that the server has sent something. A [TimeoutError] contains the time since
+// then.
+func (l *Link) Received() {
+	if l.last.Swap(time.Now().UnixNano()) == 0 {
+		close(l.received)
+	}
+}
+
+// silence returns the time since the last input; negative if there was none.
+func (l *Link) silence() time.Duration {
+	last := l.last.Load()
+	if last == 0 {
+		return -1
+	}
+	return time.Since(time.Unix(0, last))
+}
+
+// Fail ends the call with an id with an error. It does nothing if the call is not in flight.
+func (l *Link) Fail(id rpc.ID, err error) { l.c.peer.Fail(id, err) }
+
+// Missed reports that notifications or requests of the server may have been lost. The client then
+// assumes that every watched list and resource has changed.
+func (l *Link) Missed() { l.c.assumeChanged() }
+
+// Renewer returns a function that replaces the current session, for a transport that learns without
+// a call in flight that the session no longer exists. The function blocks until there is a new
+// session or ctx ends; it does nothing if the session was replaced already. Renewer may be called
+// from the first notification on.
+func (l *Link) Renewer() func(ctx context.Context) error {
+	present := l.c.session.Load()
+	return func(ctx context.Context) error { return l.c.renewSession(ctx, present, false) }
+}
+
+// OnAbandon, called in Open, sets a function that is called for each request that is dropped
+// without notifications/cancelled: those of the handshake, and a subscription that the server has
+// ended. It must not block.
+func (l *Link) OnAbandon(f func(id rpc.ID)) { l.abandoned = f }
+
+// MirrorsHeaders, called in Open, declares that the transport sends arguments as headers. Tools
+// with invalid header annotations are then removed from lists.
+func (l *Link) MirrorsHeaders() { l.c.headerTools = new(headerTools) }
+
+// HeaderParams returns the arguments of a tool that are sent as headers, if the tool was listed.
+func (l *Link) HeaderParams(tool string) []mcp.HeaderParam { return l.c.headerTools.params(tool) }
+
+// Warn writes a warning to the client's log.
+func (l *Link) Warn(what string, attrs ...slog.Attr) { l.c.warn(what, attrs...) }
+
+// A codec frames sent messages by newline, with their own limit, and reads those of the transport.
+type codec struct {
+	framing.Codec // appends
+	transport     Transport
+	repaired      []byte // the next frame to be read, see [Client.stray]
+}
+
+func (k *codec) ReadFrame(dst []byte) ([]byte, error) {
+	if k.repaired != nil {
+		dst = append(dst[:0], k.repaired...)
+		k.repaired = nil
+		return dst, nil
+	}
+	frame, err := k.transport.ReadFrame(dst)
+	return frame, convertReadError(err)
+}
+
+// FinishFrame implements [framing.Finisher].
+func (k *codec) FinishFrame(payload []byte) ([]byte, error) {
+	return k.Codec.(framing.Finisher).FinishFrame(payload)
+}
+
+// frames adapts a Transport to the peer. The peer reads through the codec instead.
+type frames struct{ Transport }
+
+func (frames) Read([]byte) (int, error) { return 0, errors.ErrUnsupported }
+
+// attach starts the peer on the transport. Requests go to serve, notifications to
+// handleNotification and cancellation, responses to their calls, and everything else to stray.
+func (c *Client) attach(t Transport) {
+	c.codec = &codec{Codec: framing.Newline(nil, framing.Limits{MaxFrame: c.o.MaxSend}),
+		transport: t}
+	hooks := c.o.Hooks
+	hooks.Stray, hooks.OtherID = c.stray, c.countOtherID
+	c.peer = rpc.NewPeer(frames{t}, rpc.Options{
+		Handler:         rpc.Chain(c.serve, c.o.Middleware...),
+		Framing:         func(io.Reader, framing.Limits) framing.Codec { return c.codec },
+		Limits:          c.o.Limits,
+		Cancellation:    c.cancellation(),
+		Preempt:         c.handleNotification,
+		NullIDNotifies:  true,
+		IgnoreMalformed: true, // libraries print to stdout
+		Drain:           -1,   // a server that has ended reads no answer
+		Hooks:           hooks,
+		Context:         &incomingContext{context.Background(), c},
+	})
+}
+
+// cancellation is MCP's cancellation with fixed reasons, so that no text of the application is
+// sent. Requests of the handshake are not cancelled: MCP forbids it for initialize, and a legacy
+// server does not know the probe. Nothing is sent before the connection is closed either.
+func (c *Client) cancellation() *rpc.Cancellation {
+	d := mcp.Cancellation()
+	params, target := d.Params, d.Target
+	d.Params = func(method string, id rpc.ID, cause error) any {
+		switch {
+		case method == mcp.MethodInitialize || method == mcp.MethodDiscover || cause == errClosed ||
+			cause == errEnded:
+			if c.link.abandoned != nil {
+				c.link.abandoned(id)
+			}
+			return nil
+		case cause != errExpired:
+			cause = errUnwanted
+		}
+		return params(method, id, cause)
+	}
+	// A modern server sends no requests: it cancels the subscription.
+	d.Target = func(params json.RawMessage) (rpc.ID, string, bool) {
+		id, reason, ok := target(params)
+		return id, reason, ok && !c.listening.end(id)
+	}
+	return d
+}
+
+var errUnwanted = errors.New("cancelled by the client")

@@ -2,13 +2,63 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
+	"github.com/stdwire/stdwire/client/internal/errtext"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
+
+// A session holds the results of the handshake.
+type session struct {
+	revision     mcp.Revision
+	features     mcp.Features
+	info         mcp.Implementation
+	capabilities mcp.ServerCapabilities
+	instructions string
+	handshake    Handshake
+}
+
+// modernSession returns the session of a server that answered server/discover.
+func modernSession(revision mcp.Revision, found *mcp.DiscoverResult) *session {
+	s := &session{revision: revision, capabilities: found.Capabilities,
+		instructions: found.Instructions}
+	s.features, _ = mcp.FeaturesOf(revision)
+	if info, err := found.Meta.ServerInfo(); err == nil && info != nil {
+		// optional, for display only
+		s.info = *info
+	}
+	return s
+}
+
+// legacySession checks the result of initialize (2025-11-25, Lifecycle, "Version Negotiation").
+func legacySession(result []byte) (*session, error) {
+	var r mcp.InitializeResult
+	if err := mcp.Unmarshal(result, &r); err != nil {
+		return nil, errtext.Protocol("an invalid result of initialize: %v", err)
+	}
+	if mcp.EraOf(r.ProtocolVersion) != mcp.Legacy {
+		return nil, errtext.Protocol(
+			"the server answers initialize with revision %.100q; this client speaks %q there",
+			string(r.ProtocolVersion), mcp.Supported(mcp.Legacy))
+	}
+	s := &session{revision: r.ProtocolVersion, info: r.ServerInfo, capabilities: r.Capabilities,
+		instructions: r.Instructions}
+	s.features, _ = mcp.FeaturesOf(s.revision)
+	return s, nil
+}
+
+// A Handshake describes the handshake of a connection.
+type Handshake struct {
+	Method string // server/discover or initialize
+	// from the first request to the response, including the start of the process
+	Took   time.Duration
+	Result json.RawMessage // as the server wrote it
+}
 
 // renewSession replaces a session that the server no longer knows (2025-11-25, Transports, "Session
 // Management"), and restores the log level and the subscriptions. If several calls find the session

@@ -1,0 +1,84 @@
+package client
+
+import (
+	"context"
+	"iter"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// Resources yields the resources of the server (2026-07-28, Resources, "Listing Resources"), with
+// the limits and errors of [Client.Tools], and an [*UndeclaredError] if the server does not declare
+// resources.
+func (c *Client) Resources(ctx context.Context,
+	opts ...CallOption) iter.Seq2[*mcp.Resource, error] {
+	return itemsOf(ctx, c, mcp.KindResource, opts,
+		func(r *mcp.ListResourcesResult) []*mcp.Resource { return r.Resources })
+}
+
+// ResourceTemplates yields the resource templates of the server (2026-07-28, Resources, "Resource
+// Templates"), as [Client.Resources] does for resources.
+func (c *Client) ResourceTemplates(ctx context.Context,
+	opts ...CallOption) iter.Seq2[*mcp.ResourceTemplate, error] {
+	return itemsOf(ctx, c, mcp.KindResourceTemplate, opts,
+		func(r *mcp.ListResourceTemplatesResult) []*mcp.ResourceTemplate {
+			return r.ResourceTemplates
+		})
+}
+
+// ReadResource reads a resource (2026-07-28, Resources, "Reading Resources"), whether it is listed,
+// matches a template or is linked in a result. It blocks as [Client.Call] does; the error is one of
+// Call or an [*UndeclaredError]. For an unknown resource it is an [*rpc.Error] with
+// [mcp.CodeResourceNotFound] from a legacy server, and with [rpc.CodeInvalidParams] from a modern
+// one.
+func (c *Client) ReadResource(ctx context.Context, uri string,
+	opts ...CallOption) (*mcp.ReadResourceResult, error) {
+	result := new(mcp.ReadResourceResult)
+	r := &call{method: mcp.MethodReadResource, name: uri, params: &mcp.ReadResourceParams{URI: uri},
+		decode: decodeInto(result)}
+	if err := c.request(ctx, resourcesCapability, r, opts); err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// Prompts yields the prompts of the server (2026-07-28, Prompts, "Listing Prompts"), with the
+// limits and errors of [Client.Tools], and an [*UndeclaredError] if the server does not declare
+// prompts.
+func (c *Client) Prompts(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Prompt, error] {
+	return itemsOf(ctx, c, mcp.KindPrompt, opts,
+		func(r *mcp.ListPromptsResult) []*mcp.Prompt { return r.Prompts })
+}
+
+// GetPrompt returns the messages of a prompt (2026-07-28, Prompts, "Getting a Prompt"). Arguments
+// are strings; nil means none. It blocks as [Client.Call] does; the error is one of Call or an
+// [*UndeclaredError].
+func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[string]string,
+	opts ...CallOption) (*mcp.GetPromptResult, error) {
+	result := new(mcp.GetPromptResult)
+	r := &call{method: mcp.MethodGetPrompt, name: name,
+		params: &mcp.GetPromptParams{Name: name, Arguments: arguments}, decode: decodeInto(result)}
+	if err := c.request(ctx, promptsCapability, r, opts); err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// Complete returns completions for the value typed so far of a prompt argument or a resource
+// template variable (2026-07-28, Completion). Settled are the values of other arguments, or nil;
+// they are not sent to servers older than 2025-06-18. It blocks as [Client.Call] does; the error is
+// one of Call or an [*UndeclaredError].
+func (c *Client) Complete(ctx context.Context, ref mcp.CompleteReference, argument, value string,
+	settled map[string]string, opts ...CallOption) (*mcp.Completion, error) {
+	params := &mcp.CompleteParams{Ref: ref,
+		Argument: mcp.CompleteArgument{Name: argument, Value: value}}
+	if settled != nil && c.session.Load().features.CompletionContext {
+		params.Context = &mcp.CompleteContext{Arguments: settled}
+	}
+	result := new(mcp.CompleteResult)
+	r := &call{method: mcp.MethodComplete, params: params, decode: decodeInto(result)}
+	if err := c.request(ctx, completionsCapability, r, opts); err != nil {
+		return nil, err
+	}
+	return &result.Completion, nil
+}
