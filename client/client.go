@@ -189,7 +189,7 @@ func (c *Client) newLostError(err error) error {
 	defer timer.Stop()
 	select {
 	case <-c.proc.Done():
-		if exit := c.proc.Wait(); !exit.Stopped {
+		if exit := (*ExitError)(c.proc.Wait()); !exit.Stopped {
 			lost.Exit = exit
 		}
 	case <-timer.C:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -19,13 +20,50 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// ExitError holds the exit status or signal of a server's process and the last meaningful line of
-// its stderr.
-type ExitError = child.ExitError
+// An ExitError says how the process of a server ended.
+type ExitError struct {
+	Status int       // the exit status, or -1 if a signal ended it
+	Signal os.Signal // the signal that ended it, or nil
 
-// SpawnError reports that a process could not be started: the program does not exist, is not
-// executable, or is not on the PATH, which is in its field Path.
-type SpawnError = child.StartError
+	Stopped     bool // the client ended it
+	BeforeReady bool // it ended before the handshake was done
+
+	// Unread says that the process had read nothing of its stdin, so that nothing sent to it is why
+	// it ended. Systems other than Linux do not detect this.
+	Unread bool
+
+	// Held says that another process, which the server started and left behind, held the server's
+	// stdout open after the exit. Systems other than Linux detect only one that left the group.
+	Held bool
+
+	// LastStderr is the last informative line of stderr, in printable form and at most 256
+	// characters long. Stack frames, advice such as usage, and the lines that Node.js, npm and Go
+	// always write last are passed over.
+	LastStderr string
+
+	// Hint says how to fix a known cause found in stderr, such as a package that does not exist,
+	// or is empty. It is not part of the text.
+	Hint string
+
+	// Err is set if the exit status is unknown because other code reaped the process.
+	Err error
+}
+
+func (e *ExitError) Error() string { return (*child.ExitError)(e).Error() }
+func (e *ExitError) Unwrap() error { return e.Err }
+
+// A SpawnError says that a process could not be started: the program does not exist, is not
+// executable, or is not on the PATH.
+type SpawnError struct {
+	Command string
+	Dir     string // the working directory, absolute unless it is unknown
+	Path    string // the PATH that was searched; "" if Command is a path; not part of the text
+	Hint    string // how to fix it, or empty; not part of the text
+	Err     error
+}
+
+func (e *SpawnError) Error() string { return (*child.StartError)(e).Error() }
+func (e *SpawnError) Unwrap() error { return e.Err }
 
 // A StartError reports that there is no connection. It is the only error of Spawn and Connect. Use
 // [errors.As] to find the cause that it wraps:

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/child"
@@ -42,12 +45,30 @@ type Command struct {
 }
 
 // A Starter starts the processes of servers for a program that has its own way to do that, such as
-// below a process that outlives this program for as long as it takes to end the server. The command
-// that it gets has Path, Args, Env and Dir.
-type Starter = child.Starter
+// below a process that outlives this program for as long as it takes to end the server.
+type Starter interface {
+	// Start starts a command in a process group of its own, and returns this program's ends of the
+	// pipes to its stdin and from its stdout and stderr. The command has Path, Args, Env and Dir.
+	// If ctx ends before the program is loaded, no process is left.
+	Start(ctx context.Context, cmd *exec.Cmd) (ProcessGroup, [3]*os.File, error)
+}
 
-// A ProcessGroup is a process that a [Starter] has started, and its descendants.
-type ProcessGroup = child.Group
+// A ProcessGroup is a process that a [Starter] has started, and its descendants. Its methods may be
+// called concurrently. It is no type of
+// its own, so that a Starter need not import this package.
+type ProcessGroup = interface {
+	// Pid returns the process id.
+	Pid() int
+	// Terminate asks the processes to end: with SIGTERM, where there are signals.
+	Terminate() error
+	// Kill kills the processes and does not wait for their end.
+	Kill() error
+	// AwaitExit blocks until the process has ended. Its descendants may still run.
+	AwaitExit()
+	// End kills the descendants, reaps the process, and returns its exit status, or -1 and the
+	// signal that ended it; err is set if neither is known. It is called once, after AwaitExit.
+	End() (status int, signal syscall.Signal, err error)
+}
 
 // Spawn starts a server and does the handshake. See [Options.Spawn].
 func Spawn(ctx context.Context, path string, args ...string) (*Client, error) {
@@ -93,6 +114,9 @@ func (o Options) start(ctx context.Context, cmd Command, w eraPreference) (*Clie
 	}
 	proc, err := child.Start(ctx, config)
 	if err != nil {
+		if spawn, ok := errors.AsType[*child.StartError](err); ok {
+			err = (*SpawnError)(spawn)
+		}
 		return nil, o.startError(err, "")
 	}
 	c, err := o.newClient(Stream(&pipes{stdout: proc.Stdout(), stdin: proc.Stdin(),
@@ -181,7 +205,7 @@ func (c *Client) Process() *Process {
 	p := &Process{Pid: c.proc.Pid(), Command: c.spawn, EnvNames: names}
 	select {
 	case <-c.proc.Done():
-		p.Exit = c.proc.Wait()
+		p.Exit = (*ExitError)(c.proc.Wait())
 	default:
 	}
 	return p

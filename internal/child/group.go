@@ -19,7 +19,7 @@ type Starter interface {
 }
 
 // A Group is the process of a child and its descendants. All methods may be called concurrently.
-type Group interface {
+type Group = interface {
 	// Pid returns the process id of the child.
 	Pid() int
 	// Terminate asks the group to end, as [processgroup.Group.Terminate] does.
