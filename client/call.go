@@ -259,7 +259,7 @@ func (c *Client) await(ctx context.Context, r *call, pending *rpc.Call) error {
 	settled := false
 	defer func() {
 		if !settled {
-			c.cancelled.cancel(r.method, pending, context.Canceled) // onProgress panicked
+			c.cancelled.Cancel(r.method, pending, context.Canceled) // onProgress panicked
 		}
 	}()
 	for {
@@ -269,7 +269,7 @@ func (c *Client) await(ctx context.Context, r *call, pending *rpc.Call) error {
 			r.deliver() // progress that arrived before the response
 			return nil
 		}
-		if c.cancelled.cancel(r.method, pending, cause) {
+		if c.cancelled.Cancel(r.method, pending, cause) {
 			settled = true
 			return reason
 		}

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stdwire/stdwire/client/internal/cancelled"
+	"github.com/stdwire/stdwire/client/internal/listed"
 	"github.com/stdwire/stdwire/client/internal/progress"
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/internal/child"
@@ -32,13 +34,13 @@ type Client struct {
 	meta     atomic.Pointer[requestMeta]
 	level    atomic.Pointer[mcp.LoggingLevel] // the log level requested from a legacy server
 
-	renewing        chan struct{} // capacity 1: held while a session is renewed
-	headerTools     *headerTools  // nil if the transport has no headers
-	outputSchemas   outputSchemas
+	renewing        chan struct{}   // capacity 1: held while a session is renewed
+	headerTools     *listed.Headers // nil if the transport has no headers
+	outputSchemas   listed.Outputs
 	calls           progress.Table
-	taskSupports    taskSupports
+	taskSupports    listed.TaskSupports
 	urlElicitations urlElicitations
-	cancelled       cancelledRequests
+	cancelled       cancelled.Requests
 	lists           []*watchedList // lists with a callback for changes
 	logs            *logQueue
 	extensions      extensionQueue

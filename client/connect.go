@@ -246,7 +246,7 @@ func (h *handshaker) send(ctx context.Context, s *handshakeRequest, method strin
 func (h *handshaker) cancelPending() {
 	for _, s := range []handshakeRequest{h.probe, h.initialize} {
 		if s.Call != nil {
-			h.c.cancelled.cancel(s.method, s.Call, nil)
+			h.c.cancelled.Cancel(s.method, s.Call, nil)
 		}
 	}
 }

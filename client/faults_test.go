@@ -17,6 +17,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/client/internal/listed"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -161,7 +162,7 @@ func TestWrongTypesAnywhere(t *testing.T) {
 			}
 		}
 	})
-	c.headerTools = new(headerTools) // as for HTTP
+	c.headerTools = new(listed.Headers) // as for HTTP
 	for name, tt := range calls {
 		whole := strings.ReplaceAll(tt.result, "\n", "")
 		next.Store(&whole)

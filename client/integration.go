@@ -57,7 +57,7 @@ func (i Integration) Definitions(ctx context.Context, kind mcp.Kind,
 			return d.of(kind)
 		}
 		return slices.DeleteFunc(d.Tools, func(tool json.RawMessage) bool {
-			return i.c.headerTools.tool(kind.KeyOf(tool)).bad != nil
+			return i.c.headerTools.Tool(kind.KeyOf(tool)).Bad != nil
 		})
 	})
 }

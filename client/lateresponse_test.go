@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,7 +9,6 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -56,17 +54,4 @@ func TestLateTask(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestLateRequests(t *testing.T) {
-	var l cancelledRequests
-	for i := range int64(3 * maxCancelled) {
-		l.add(rpc.IntID(i), mcp.MethodCallTool)
-	}
-	assert.Equal(t, len(l.last), maxCancelled)
-	assert.Equal(t, l.take(rpc.IntID(2*maxCancelled-1)), "")
-	for i := range int64(maxCancelled) {
-		assert.Equal(t, l.take(rpc.IntID(2*maxCancelled+i)), mcp.MethodCallTool, fmt.Sprint(i))
-	}
-	assert.Equal(t, l.take(rpc.IntID(3*maxCancelled-1)), "")
 }

@@ -146,28 +146,6 @@ func TestOutputLearns(t *testing.T) {
 	assert.NilError(t, err)
 }
 
-func TestOutputsAreBounded(t *testing.T) {
-	var o outputSchemas
-	schema := `{"type":"object","description":"` + pad(1<<20) + `"}`
-	for i := range 100 {
-		o.learn(tools(t,
-			fmt.Sprintf(`[{"name":"big%d","inputSchema":{},"outputSchema":%s},{"name":"small%d","inputSchema":{}}]`,
-				i, schema, i)))
-	}
-	assert.Assert(t, o.bytes <= maxOutputBytes && o.bytes > maxOutputBytes/2)
-	assert.Equal(t, len(o.tools), 100+15)
-	for i := range 100 { // smaller schemas fit into the same memory
-		o.learn(tools(t, fmt.Sprintf(`[{"name":"big%d","inputSchema":{},"outputSchema":{}}]`, i)))
-	}
-	assert.Equal(t, o.bytes, 200)
-	many := make([]string, 2*maxOutputs)
-	for i := range many {
-		many[i] = fmt.Sprintf(`{"name":"t%d","inputSchema":{}}`, i)
-	}
-	o.learn(tools(t, "["+strings.Join(many, ",")+"]"))
-	assert.Equal(t, len(o.tools), maxOutputs)
-}
-
 // tools decodes a list of tools.
 func tools(t *testing.T, text string) (all []*mcp.Tool) {
 	t.Helper()

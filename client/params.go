@@ -106,6 +106,20 @@ func (r *call) appendMeta(o *object.Object, own mcp.Meta) error {
 	return nil
 }
 
+// appendTask appends the param that requests a task.
+func (r *call) appendTask(o *object.Object) {
+	if !r.requestTask {
+		return
+	}
+	o.Key("task")
+	wish := object.Open(o.B)
+	if r.ttl > 0 {
+		wish.Key("ttl")
+		wish.B = strconv.AppendInt(wish.B, max(1, r.ttl.Milliseconds()), 10)
+	}
+	o.B = wish.Close()
+}
+
 // requestMeta is the common part of _meta of all requests of a modern connection. For a legacy one
 // it is zero.
 type requestMeta struct {

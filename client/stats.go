@@ -1,19 +1,16 @@
 package client
 
 import (
-	"bytes"
 	"slices"
 	"sync"
-	"unicode/utf8"
 
+	"github.com/stdwire/stdwire/client/internal/stray"
 	"github.com/stdwire/stdwire/internal/jsonscan"
-	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-const (
-	maxSamples = 10  // of junk
-	maxSample  = 200 // characters of each
-)
+const maxSamples = 10 // of junk
 
 // Stats counts messages of the server that the client skipped, repaired or dropped.
 type Stats struct {
@@ -57,7 +54,7 @@ func (c *Client) stray(frame []byte, reason string) {
 	}
 	valid := jsonscan.Valid(frame) == nil
 	if !valid {
-		if fixed := repairUnicode(frame); jsonscan.Valid(fixed) == nil {
+		if fixed := stray.Repair(frame); jsonscan.Valid(fixed) == nil {
 			c.codec.repaired = fixed
 			c.stats.count(func(n *Stats) { n.Repaired++ })
 			return
@@ -77,7 +74,7 @@ func (c *Client) stray(frame []byte, reason string) {
 	c.stats.count(func(n *Stats) {
 		n.Junk++
 		if len(n.Samples) < maxSamples {
-			n.Samples = append(n.Samples, sample(frame))
+			n.Samples = append(n.Samples, stray.Sample(frame))
 		}
 	})
 }
@@ -90,58 +87,30 @@ func (c *Client) countOtherID(frame []byte) {
 	c.stats.count(func(n *Stats) { n.OtherIDs++ })
 }
 
-// sample returns the beginning of a line, safe to print.
-func sample(line []byte) string {
-	line = line[:min(len(line), maxSample*utf8.UTFMax)]
-	text := []rune(printable.Line(string(line)))
-	if len(text) > maxSample {
-		text = append(text[:maxSample-1], '…')
+// lateResponse handles a response to no request that waits, on the reader's goroutine, and reports
+// whether its request was cancelled. If the response creates a task, the task is cancelled.
+func (c *Client) lateResponse(frame []byte) bool {
+	m, err := rpc.ParseMessage(frame)
+	if err != nil || !m.IsResponse() {
+		return false
 	}
-	return string(text)
+	id, ok := m.ID.Integer()
+	if !ok {
+		return false
+	}
+	method := c.cancelled.Take(id)
+	if method == mcp.MethodCallTool && m.Error == nil {
+		c.cancelLateTask(m)
+	}
+	return method != ""
 }
 
-// repairUnicode replaces invalid UTF-8 and escapes of unpaired surrogates in JSON text by U+FFFD.
-func repairUnicode(text []byte) []byte {
-	text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
-	var fixed []byte
-	kept := 0
-	for i := 0; i+1 < len(text); {
-		if text[i] != '\\' {
-			i++
-			continue
-		}
-		switch half := surrogate(text[i:]); {
-		case half == 0:
-			i += 2 // skips an escaped backslash too
-		case half < 0xDC00 && surrogate(text[i+6:]) >= 0xDC00:
-			i += 12
-		default:
-			fixed = append(append(fixed, text[kept:i]...), `\ufffd`...)
-			i += 6
-			kept = i
-		}
+func (c *Client) cancelLateTask(m rpc.Message) {
+	err := decodeExperimentalTaskCreated(m.Result)
+	if c.session.Load().features.ResultType {
+		err = checkResultType(m.Result)
 	}
-	return append(fixed, text[kept:]...)
-}
-
-// surrogate returns the surrogate that text begins with in escaped form; 0 for none.
-func surrogate(text []byte) (r rune) {
-	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' || text[2]|0x20 != 'd' {
-		return 0
+	if p, ok := err.(*createdTaskError); ok {
+		c.cancelAbandonedTask(&Task{c: c, id: p.task.TaskID, confirmed: true})
 	}
-	for _, c := range text[2:6] {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c|0x20 && c|0x20 <= 'f':
-			c = c | 0x20 - 'a' + 10
-		default:
-			return 0
-		}
-		r = r<<4 | rune(c)
-	}
-	if r < 0xD800 {
-		return 0
-	}
-	return r
 }

@@ -1,10 +1,7 @@
 package client
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,7 +10,6 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -118,37 +114,6 @@ func TestBrokenUnicode(t *testing.T) {
 		[]string{"cut \uFFFD", "\\ud83d \U0001F600 \uFFFD\uFFFD.", "latin-1 \uFFFD"})
 	assert.Equal(t, c.Stats().Repaired, 3)
 	assert.Equal(t, c.Stats().Junk, 0)
-}
-
-func FuzzRepairUnicode(f *testing.F) {
-	for _, text := range []string{`"\ud83d"`, `"\\ud83d\ud83d\ude00"`, "\"\xe5\"", `"\ude00\ud83d`,
-		`{"a":"\\"}`} {
-		f.Add([]byte(text))
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		fixed := repairUnicode(text)
-		if jsonscan.Valid(text) == nil {
-			assert.Equal(t, string(fixed), string(text)) // nothing to repair
-		}
-		// encoding/json replaces invalid Unicode by U+FFFD. Text that it accepts must be valid
-		// after the repair, and strings must have the same meaning, except that consecutive invalid
-		// bytes become one U+FFFD.
-		if !json.Valid(text) ||
-			bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) >= jsonscan.MaxDepth {
-			return
-		}
-		assert.NilError(t, jsonscan.Valid(fixed))
-		var before, after string
-		if json.Unmarshal(text, &before) == nil {
-			assert.NilError(t, json.Unmarshal(fixed, &after))
-			assert.Equal(t, squeeze(after), squeeze(before))
-		}
-	})
-}
-
-// squeeze replaces consecutive U+FFFD by one.
-func squeeze(s string) string {
-	return regexp.MustCompile("\uFFFD+").ReplaceAllString(s, "\uFFFD")
 }
 
 func TestServerRequests(t *testing.T) {

@@ -170,7 +170,7 @@ func (c *Client) changeSubscription(ctx context.Context, r *call, uris []string,
 	default:
 	}
 	if old != nil {
-		c.cancelled.cancel(mcp.MethodListen, old, errReplaced)
+		c.cancelled.Cancel(mcp.MethodListen, old, errReplaced)
 	}
 	if on { // earlier changes were not announced
 		for _, uri := range uris {
@@ -194,7 +194,7 @@ func (c *Client) startAcknowledged(ctx context.Context, r *call,
 	case a := <-acks:
 		for _, uri := range filter.ResourceSubscriptions {
 			if !slices.Contains(a.agreed.ResourceSubscriptions, uri) {
-				c.cancelled.cancel(mcp.MethodListen, next, errUnwanted)
+				c.cancelled.Cancel(mcp.MethodListen, next, errUnwanted)
 				r.name = uri
 				return nil, ErrNotAgreed
 			}
@@ -206,10 +206,10 @@ func (c *Client) startAcknowledged(ctx context.Context, r *call,
 		}
 		return nil, errEnded
 	case <-ctx.Done():
-		c.cancelled.cancel(mcp.MethodListen, next, errUnwanted)
+		c.cancelled.Cancel(mcp.MethodListen, next, errUnwanted)
 		return nil, c.abortError(ctx.Err(), r)
 	case <-c.closing:
-		c.cancelled.cancel(mcp.MethodListen, next, errClosed)
+		c.cancelled.Cancel(mcp.MethodListen, next, errClosed)
 		return nil, errClosed
 	}
 }

@@ -305,3 +305,43 @@ func (c *Client) cancelAbandonedTask(t *Task) {
 		c.abandoned--
 	})
 }
+
+// TaskTTL asks a server of 2025-11-25 to keep the task of a call for this time from its creation.
+// The server decides; [Task.State] has the actual time. It has no effect on other servers.
+func TaskTTL(d time.Duration) CallOption { return func(c *call) { c.ttl = d } }
+
+// toolTasks reports whether the server runs tools as tasks on request (2025-11-25).
+func (s *session) toolTasks() bool {
+	t := s.capabilities.Tasks
+	return s.features.ExperimentalTasks && t != nil && t.Requests != nil &&
+		t.Requests.Tools != nil && t.Requests.Tools.Call != nil
+}
+
+// shouldRequestTask reports whether to request a task for a tool: the caller wants one, or the tool
+// requires it.
+func (c *Client) shouldRequestTask(r *call) bool {
+	if !c.session.Load().toolTasks() {
+		return false
+	}
+	switch c.taskSupports.Of(r.tool) {
+	case mcp.TaskForbidden:
+		return false
+	case mcp.TaskRequired:
+		return true
+	}
+	return r.started != nil
+}
+
+// taskRefusalError explains a method-not-found error of a tool call.
+func (c *Client) taskRefusalError(r *call, refusal *rpc.Error) error {
+	switch {
+	case refusal.Code != rpc.CodeMethodNotFound || r.method != mcp.MethodCallTool:
+	case r.requestTask:
+		return errtext.Wrap("the server does not run it as a task: "+refusal.Error(), refusal)
+	case c.session.Load().toolTasks():
+		return errtext.Wrap(
+			"the server does not run it, or only as a task, for which see StartTool: "+
+				refusal.Error(), refusal)
+	}
+	return refusal
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"reflect"
 
 	"github.com/stdwire/stdwire/client/internal/errtext"
 	"github.com/stdwire/stdwire/internal/printable"
@@ -43,7 +44,7 @@ func (c *Client) callTool(ctx context.Context, r *call, opts []CallOption) error
 		return &CallError{Server: c.o.Name, Method: r.method,
 			Err: errors.New("a tool's name must not be empty")}
 	}
-	if bad := c.headerTools.tool(r.tool).bad; bad != nil {
+	if bad := c.headerTools.Tool(r.tool).Bad; bad != nil {
 		return &CallError{Server: c.o.Name, Method: r.method, Tool: r.tool,
 			Err: errtext.Protocol("its definition cannot be used over HTTP: %v", bad)}
 	}
@@ -74,7 +75,7 @@ func (c *Client) callTool(ctx context.Context, r *call, opts []CallOption) error
 // "Schema Extension").
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Tool, error] {
 	return itemsOf(ctx, c, mcp.KindTool, opts, func(r *mcp.ListToolsResult) []*mcp.Tool {
-		return c.headerTools.usable(r.Tools)
+		return c.headerTools.Usable(r.Tools)
 	})
 }
 
@@ -89,16 +90,32 @@ func (c *Client) learnTools(result []byte) {
 	tools, _, _ := decodePage(mcp.KindTool.ListMember(), result,
 		func(r *mcp.ListToolsResult) []*mcp.Tool { return r.Tools }, new(InvalidItemsError))
 	if c.session.Load().toolTasks() {
-		c.taskSupports.learn(tools)
+		c.taskSupports.Learn(tools)
 	}
 	if c.o.Output != OutputUnchecked {
-		c.outputSchemas.learn(tools)
+		c.outputSchemas.Learn(tools)
 	}
 	if c.headerTools == nil {
 		return
 	}
-	for _, name := range c.headerTools.learn(tools) {
+	for _, name := range c.headerTools.Learn(tools) {
 		c.warn("a tool is left out", slog.String("tool", printable.Line(name)),
-			slog.String("reason", printable.Line(c.headerTools.tool(name).bad.Error())))
+			slog.String("reason", printable.Line(c.headerTools.Tool(name).Bad.Error())))
 	}
+}
+
+// refreshHeaderTools lists the tools after the server rejected the headers of a call. If the tool
+// is unchanged, it returns refusal.
+func (c *Client) refreshHeaderTools(ctx context.Context, tool string, refusal error) error {
+	before := c.headerTools.Tool(tool)
+	for _, err := range c.Integration().Pages(ctx, mcp.KindTool, Fresh()) {
+		if err != nil {
+			return refusal
+		}
+	}
+	if now := c.headerTools.Tool(tool); now.Bad != nil ||
+		reflect.DeepEqual(now.Params, before.Params) {
+		return refusal
+	}
+	return nil
 }

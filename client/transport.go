@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stdwire/stdwire/client/internal/listed"
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -121,10 +122,10 @@ func (l *Link) OnAbandon(f func(id rpc.ID)) { l.abandoned = f }
 
 // MirrorsHeaders, called in Open, declares that the transport sends arguments as headers. Tools
 // with invalid header annotations are then removed from lists.
-func (l *Link) MirrorsHeaders() { l.c.headerTools = new(headerTools) }
+func (l *Link) MirrorsHeaders() { l.c.headerTools = new(listed.Headers) }
 
 // HeaderParams returns the arguments of a tool that are sent as headers, if the tool was listed.
-func (l *Link) HeaderParams(tool string) []mcp.HeaderParam { return l.c.headerTools.params(tool) }
+func (l *Link) HeaderParams(tool string) []mcp.HeaderParam { return l.c.headerTools.Tool(tool).Params }
 
 // Warn writes a warning to the client's log.
 func (l *Link) Warn(what string, attrs ...slog.Attr) { l.c.warn(what, attrs...) }
