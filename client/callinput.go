@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"crypto/sha256"
 	"sync"
+	"time"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
@@ -137,4 +139,219 @@ func (c *Client) collectInput(ctx context.Context, r *call,
 		return nil, errCallbackGoexit
 	}
 	return answers, nil
+}
+
+const (
+	maxURLElicitations      = 1024 // that are remembered; also, that wait for OnElicitComplete
+	maxElicitationID        = 1024 // bytes
+	maxRequiredElicitations = 64   // in one refusal
+	// firstRetryDelay is the delay before a request is retried without a completion notification.
+	// Servers need not send one, and the user needs time. Each further delay is twice as long.
+	firstRetryDelay = 15 * time.Second
+)
+
+// urlElicitations tracks the URL elicitations of the connection and their completion (2025-11-25,
+// Elicitation, "Completion Notifications for URL Mode Elicitation"). It also records the completion
+// of an unknown id, because the notification may arrive before the request.
+type urlElicitations struct {
+	ready chan struct{} // capacity 1: there are completions; nil without OnElicitComplete
+
+	mu          sync.Mutex
+	all         map[[sha256.Size]byte]*urlElicitation // by id
+	order       [][sha256.Size]byte                   // the oldest first
+	completions []string                              // ids for OnElicitComplete
+}
+
+type urlElicitation struct {
+	requested bool          // the user was asked to visit the page
+	completed bool          // the server sent the notification
+	done      chan struct{} // closed on completion
+}
+
+// find returns the elicitation with an id, and adds it if it is new. The caller holds mu.
+func (s *urlElicitations) find(id string) *urlElicitation {
+	key := sha256.Sum256([]byte(id))
+	e := s.all[key]
+	if e == nil {
+		if len(s.order) == maxURLElicitations {
+			delete(s.all, s.order[0])
+			s.order = s.order[1:]
+		}
+		e = &urlElicitation{done: make(chan struct{})}
+		s.all[key], s.order = e, append(s.order, key)
+	}
+	return e
+}
+
+// put handles notifications/elicitation/complete, on the reader's goroutine.
+func (s *urlElicitations) put(params []byte) {
+	id, ok := jsonscan.Text(jsonscan.Member(params, "elicitationId"))
+	if !ok || len(id) > maxElicitationID {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.find(id)
+	if e.completed {
+		return
+	}
+	e.completed = true
+	close(e.done)
+	if e.requested {
+		s.queueCompletion(id)
+	}
+}
+
+// queueCompletion queues a call of OnElicitComplete, if it is set. The caller holds mu.
+func (s *urlElicitations) queueCompletion(id string) {
+	if s.ready == nil || len(s.completions) == maxURLElicitations {
+		return
+	}
+	s.completions = append(s.completions, id)
+	select {
+	case s.ready <- struct{}{}:
+	default:
+	}
+}
+
+// markRequested records that the user is asked to visit the page.
+func (s *urlElicitations) markRequested(id string) {
+	if len(id) > maxElicitationID {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.find(id)
+	if !e.requested && e.completed {
+		s.queueCompletion(id)
+	}
+	e.requested = true
+}
+
+// awaitCompletion returns a channel that is closed on completion. A completed elicitation starts
+// over.
+func (s *urlElicitations) awaitCompletion(id string) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.find(id)
+	if e.requested && e.completed {
+		*e = urlElicitation{done: make(chan struct{})}
+	}
+	return e.done
+}
+
+func (s *urlElicitations) take() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	news := s.completions
+	s.completions = nil
+	return news
+}
+
+// deliverElicitCompletions calls OnElicitComplete until the connection ends.
+func (c *Client) deliverElicitCompletions() {
+	for {
+		select {
+		case <-c.urlElicitations.ready:
+		case <-c.ctx.Done():
+			return
+		}
+		for _, id := range c.urlElicitations.take() {
+			if c.ctx.Err() != nil {
+				return
+			}
+			c.runCallback("OnElicitComplete", func() { c.o.OnElicitComplete(id) })
+		}
+	}
+}
+
+// A urlElicitationRetry is the state of a call that the server rejects until URL elicitations are
+// complete.
+type urlElicitationRetry struct {
+	seen    map[string]bool   // ids of those that the user accepted
+	pending []<-chan struct{} // of those not known to be complete
+	rounds  int               // how many times the user was asked
+	wait    time.Duration     // until the request is retried without a notification
+}
+
+// requiredElicitations returns the elicitations in an error -32042 (2025-11-25, Elicitation, "URL
+// Elicitation Required Error"); nil if err is another error or there is no callback for them.
+func (c *Client) requiredElicitations(r *call, err error) mcp.InputRequests {
+	refusal, _ := err.(*rpc.Error)
+	if refusal == nil || refusal.Code != mcp.CodeURLElicitationRequired || r.returnInput ||
+		!c.canElicitURL() {
+		return nil
+	}
+	var data mcp.URLElicitationRequiredData
+	if mcp.Unmarshal(refusal.Data, &data) != nil ||
+		len(data.Elicitations) > maxRequiredElicitations {
+		return nil
+	}
+	pages := make(mcp.InputRequests)
+	for _, page := range data.Elicitations {
+		q, err := mcp.NewInputRequest(mcp.MethodElicit, page)
+		if err != nil || page.Mode != mcp.ElicitURL || page.ElicitationID == "" ||
+			len(page.ElicitationID) > maxElicitationID {
+			return nil
+		}
+		pages[page.ElicitationID] = q
+	}
+	if len(pages) == 0 {
+		return nil
+	}
+	return pages
+}
+
+// canElicitURL reports whether OnElicit supports URLs and the revision has completion
+// notifications.
+func (c *Client) canElicitURL() bool {
+	return c.session.Load().features.ElicitationComplete &&
+		c.inputHandlers[mcp.MethodElicit] != nil && c.o.elicits(mcp.ElicitURL)
+}
+
+// completeElicitations asks the user to visit the pages of an error -32042 and waits for
+// completion. It returns nil when the request should be retried, and refusal if the user declines
+// or visited the pages without effect.
+func (c *Client) completeElicitations(ctx context.Context, r *call, t *urlElicitationRetry,
+	pages mcp.InputRequests, refusal error) error {
+	if len(t.pending) == 0 {
+		fresh := make(mcp.InputRequests)
+		for id, page := range pages {
+			if !t.seen[id] {
+				fresh[id] = page
+				t.pending = append(t.pending, c.urlElicitations.awaitCompletion(id))
+			}
+		}
+		if t.rounds++; len(fresh) == 0 || t.rounds > maxRounds {
+			return refusal
+		}
+		answers, err := c.collectInput(ctx, r, fresh)
+		if err != nil {
+			return err
+		}
+		for id, raw := range answers {
+			var answer mcp.ElicitResult
+			if mcp.Unmarshal(raw, &answer) != nil || answer.Action != mcp.ElicitAccept {
+				return refusal
+			}
+			t.seen[id] = true
+		}
+		t.wait = firstRetryDelay
+	} // otherwise the user was asked before, and the server repeats itself
+	for until := time.Now().Add(t.wait); len(t.pending) > 0; {
+		if _, reason := c.waitCall(ctx, r, t.pending[0], max(0, time.Until(until))); reason != nil {
+			if timeout, ok := reason.(*TimeoutError); ok {
+				timeout.Waiting = "the URL elicitation"
+			}
+			return reason
+		}
+		select {
+		case <-t.pending[0]:
+			t.pending = t.pending[1:]
+		default:
+			t.wait *= 2
+			return nil
+		}
+	}
+	return nil
 }

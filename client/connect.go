@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stdwire/stdwire/client/internal/era"
 	"github.com/stdwire/stdwire/client/internal/errtext"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -64,7 +65,7 @@ func (o Options) startContext(ctx context.Context) (context.Context, context.Can
 }
 
 // open determines the era and does the handshake. After it the client is ready for use.
-func (c *Client) open(ctx context.Context, w eraPreference) error {
+func (c *Client) open(ctx context.Context, w era.Preference) error {
 	began := time.Now()
 	h := handshaker{c: c, preference: w}
 	s, err := h.run(ctx)
@@ -100,7 +101,7 @@ func (c *Client) begin(ctx context.Context, s *session) error {
 // A handshaker does one handshake: up to two requests that are in flight at the same time.
 type handshaker struct {
 	c              *Client
-	preference     eraPreference
+	preference     era.Preference
 	probedRevision mcp.Revision // the revision of the last probe
 	probeCount     int          // number of probes sent
 
@@ -148,12 +149,12 @@ func (h *handshaker) run(ctx context.Context) (*session, error) {
 	defer patience.Stop()
 	received := h.c.link.received
 	var err error
-	if h.preference.era == mcp.Legacy {
-		err = h.sendInitialize(ctx, h.preference.legacy().revision)
+	if h.preference.Era == mcp.Legacy {
+		err = h.sendInitialize(ctx, h.preference.Legacy().Revision)
 	} else {
 		h.probedRevision = mcp.LatestModern
-		if mcp.EraOf(h.preference.revision) == mcp.Modern {
-			h.probedRevision = h.preference.revision
+		if mcp.EraOf(h.preference.Revision) == mcp.Modern {
+			h.probedRevision = h.preference.Revision
 		}
 		err = h.sendProbe(ctx)
 	}
@@ -161,24 +162,24 @@ func (h *handshaker) run(ctx context.Context) (*session, error) {
 		select {
 		case <-h.probe.done():
 			raw, answer := h.probe.take()
-			v := classifyProbe(raw, answer, h.probedRevision, h.preference)
+			v := era.Classify(raw, answer, h.probedRevision, h.preference)
 			switch {
-			case v.err != nil:
-				err = v.err
-			case v.discovered != nil:
-				s := modernSession(v.revision, v.discovered)
+			case v.Err != nil:
+				err = v.Err
+			case v.Discovered != nil:
+				s := modernSession(v.Revision, v.Discovered)
 				s.handshake = Handshake{Method: mcp.MethodDiscover, Result: raw}
 				return s, nil
-			case mcp.EraOf(v.revision) == mcp.Modern && h.probeCount == maxProbes:
+			case mcp.EraOf(v.Revision) == mcp.Modern && h.probeCount == maxProbes:
 				err = errtext.Protocol("the server refuses revision %s and offers %s",
-					h.probedRevision, v.revision)
-			case mcp.EraOf(v.revision) == mcp.Modern:
-				h.probedRevision = v.revision
+					h.probedRevision, v.Revision)
+			case mcp.EraOf(v.Revision) == mcp.Modern:
+				h.probedRevision = v.Revision
 				err = h.sendProbe(ctx)
 			case h.refused != nil:
 				err = h.refused
 			case h.initialize.Call == nil:
-				err = h.sendInitialize(ctx, v.revision)
+				err = h.sendInitialize(ctx, v.Revision)
 			}
 		case <-h.initialize.done():
 			raw, answer := h.initialize.take()
@@ -205,8 +206,8 @@ func (h *handshaker) run(ctx context.Context) (*session, error) {
 			switch {
 			case h.refused != nil:
 				err = h.refused
-			case h.preference.era == 0 && h.initialize.Call == nil:
-				err = h.sendInitialize(ctx, h.preference.legacy().revision)
+			case h.preference.Era == 0 && h.initialize.Call == nil:
+				err = h.sendInitialize(ctx, h.preference.Legacy().Revision)
 			}
 		case <-ctx.Done():
 			err = h.timeoutError(ctx)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stdwire/stdwire/client/internal/era"
 	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -170,7 +171,9 @@ func (o Options) withDefaults(name string) (Options, error) {
 	return o, nil
 }
 
-func (o *Options) eraPreference() eraPreference { return eraPreference{o.Era, o.Revision} }
+func (o *Options) eraPreference() era.Preference {
+	return era.Preference{Era: o.Era, Revision: o.Revision}
+}
 
 // Capabilities returns the client capabilities that these options declare. A server may list other
 // tools depending on them.

@@ -22,12 +22,12 @@ func TestOversizedDefinitionIsLeftOut(t *testing.T) {
 		return `"not":` + strings.Repeat(`{"not":`, n-3) + "{}" + strings.Repeat("}", n-3)
 	}
 	for reason, list := range map[string]string{
-		"at most 1048576 are allowed": tool("a", `"title":"`+strings.Repeat("x", maxDefinition)+
+		"at most 1048576 are allowed": tool("a", `"title":"`+strings.Repeat("x", 1<<20)+
 			`"`),
 		"it has 20003 objects": tool("a", `"anyOf":[`+
-			strings.TrimSuffix(strings.Repeat("{},", maxDefinitionObjects+1), ",")+`]`),
-		"it is nested 201 deep": tool("a", nested(maxDefinitionDepth+1)),
-		"":                      tool("a", nested(maxDefinitionDepth)+`,"title":"{{{\"[["`),
+			strings.TrimSuffix(strings.Repeat("{},", 20_000+1), ",")+`]`),
+		"it is nested 201 deep": tool("a", nested(200+1)),
+		"":                      tool("a", nested(200)+`,"title":"{{{\"[["`),
 	} {
 		var log bytes.Buffer
 		lists := 0

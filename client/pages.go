@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/client/internal/errtext"
+	"github.com/stdwire/stdwire/client/internal/listpage"
 	"github.com/stdwire/stdwire/client/internal/object"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
@@ -51,7 +52,8 @@ func items[R, T any](c *Client, m listMethod, pages iter.Seq2[json.RawMessage, e
 			var list []T
 			if err == nil {
 				var ignored error
-				list, ignored, err = decodePage(m.member, c.removeOversized(page), of, invalid)
+				page = listpage.Cut(page, c.warnOversized)
+				list, ignored, err = decodePage(m.member, page, of, invalid)
 				if err != nil {
 					err = c.listError(m.name, "an invalid result: %v", err)
 				} else if ignored != nil {
@@ -112,6 +114,12 @@ func decodePage[R, T any](member string, page []byte, of func(*R) []T,
 		ignored = whole
 	}
 	return list, ignored, nil
+}
+
+// warnOversized warns about a definition that a list omits.
+func (c *Client) warnOversized(list, name string, reason error) {
+	c.warn("a definition is left out", slog.String("list", list),
+		slog.String("name", printable.Line(name)), slog.Any("reason", reason))
 }
 
 // warnPartial warns that a list may be incomplete.
@@ -192,7 +200,7 @@ func (c *Client) pagesWith(ctx context.Context, method string, member []byte,
 				flush(nil)
 				return
 			}
-			sum := pageSum(page)
+			sum := listpage.Sum(page)
 			if seen[sum] {
 				c.warnPartial(method, "the server repeats a page and its cursor")
 				c.o.Cache.results.Drop(method, "")
@@ -224,19 +232,6 @@ func (c *Client) pagesWith(ctx context.Context, method string, member []byte,
 		c.warnPartial(method, fmt.Sprintf("it has more than %d pages", maxPages))
 		flush(nil)
 	}
-}
-
-// pageSum returns a digest of a page and its cursor, without what may differ each time.
-func pageSum(page []byte) (sum [sha256.Size]byte) {
-	h := sha256.New()
-	for name, value := range jsonscan.Members(page) {
-		if !jsonscan.KeyIs(name, "_meta") && !jsonscan.KeyIs(name, "ttlMs") {
-			h.Write(name)
-			h.Write(value)
-		}
-	}
-	h.Sum(sum[:0])
-	return sum
 }
 
 // listError returns the error of an invalid list, and removes the list from the cache.

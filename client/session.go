@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/stdwire/stdwire/client/internal/era"
 	"github.com/stdwire/stdwire/client/internal/errtext"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -78,7 +79,7 @@ func (c *Client) renewSession(ctx context.Context, lost *session, doubtful bool)
 	if doubtful && c.isSessionAlive(ctx) {
 		return errSessionAlive
 	}
-	h := handshaker{c: c, preference: eraPreference{mcp.Legacy, lost.revision}}
+	h := handshaker{c: c, preference: era.Preference{Era: mcp.Legacy, Revision: lost.revision}}
 	s, err := h.run(ctx)
 	h.cancelPending()
 	if err == nil {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/stdwire/stdwire/client/internal/era"
 	"github.com/stdwire/stdwire/internal/child"
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -97,17 +98,17 @@ func (o Options) Spawn(ctx context.Context, cmd Command) (*Client, error) {
 			return c, nil
 		}
 		exit, exited := errors.AsType[*ExitError](err)
-		if w.era != 0 || !exited || exit.Hint != "" || exit.Unread || ctx.Err() != nil {
+		if w.Era != 0 || !exited || exit.Hint != "" || exit.Unread || ctx.Err() != nil {
 			// a hint means that the launcher failed, not the server; nor did the probe end a
 			// server that has not read it
 			return nil, err
 		}
-		w.era = mcp.Legacy
+		w.Era = mcp.Legacy
 	}
 }
 
 // start makes one attempt to spawn.
-func (o Options) start(ctx context.Context, cmd Command, w eraPreference) (*Client, error) {
+func (o Options) start(ctx context.Context, cmd Command, w era.Preference) (*Client, error) {
 	config := cmd.config()
 	if cmd.Started != nil {
 		config.Started = func(pid int) { o.started(cmd.Started, pid) }

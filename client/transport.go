@@ -125,7 +125,9 @@ func (l *Link) OnAbandon(f func(id rpc.ID)) { l.abandoned = f }
 func (l *Link) MirrorsHeaders() { l.c.headerTools = new(listed.Headers) }
 
 // HeaderParams returns the arguments of a tool that are sent as headers, if the tool was listed.
-func (l *Link) HeaderParams(tool string) []mcp.HeaderParam { return l.c.headerTools.Tool(tool).Params }
+func (l *Link) HeaderParams(tool string) []mcp.HeaderParam {
+	return l.c.headerTools.Tool(tool).Params
+}
 
 // Warn writes a warning to the client's log.
 func (l *Link) Warn(what string, attrs ...slog.Attr) { l.c.warn(what, attrs...) }

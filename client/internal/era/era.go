@@ -1,4 +1,5 @@
-package client
+// Package era determines the era of a server from its response to the probe server/discover.
+package era
 
 import (
 	"errors"
@@ -10,56 +11,56 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// eraPreference holds the acceptable era and the preferred revision.
-type eraPreference struct {
-	era      mcp.Era      // zero for either
-	revision mcp.Revision // "" for the newest
+// Preference holds the acceptable era and the preferred revision.
+type Preference struct {
+	Era      mcp.Era      // zero for either
+	Revision mcp.Revision // "" for the newest
 }
 
-// A probeOutcome is the meaning of a response to the probe. If err is set, the connection fails. If
-// revision is legacy, initialize comes next. If it is modern, discovered is the result, or nil if
+// An Outcome is the meaning of a response to the probe. If Err is set, the connection fails. If
+// Revision is legacy, initialize comes next. If it is modern, Discovered is the result, or nil if
 // the probe must be repeated with that revision, which may be the same as before.
-type probeOutcome struct {
-	revision   mcp.Revision
-	discovered *mcp.DiscoverResult
-	err        error
+type Outcome struct {
+	Revision   mcp.Revision
+	Discovered *mcp.DiscoverResult
+	Err        error
 }
 
-// classifyProbe interprets the response to server/discover in a revision (2026-07-28, stdio,
+// Classify interprets the response to server/discover in a revision (2026-07-28, stdio,
 // "Backward Compatibility"). A valid result and the error codes that only modern servers use mean a
 // modern server. Any other response means a legacy server that does not know the method.
-func classifyProbe(result []byte, err error, asked mcp.Revision, w eraPreference) probeOutcome {
+func Classify(result []byte, err error, asked mcp.Revision, w Preference) Outcome {
 	refusal, refused := errors.AsType[*rpc.Error](err)
 	switch {
 	case err != nil && !refused && !errors.Is(err, rpc.ErrProtocol):
-		return probeOutcome{err: err} // no response: the connection ended
+		return Outcome{Err: err} // no response: the connection ended
 	case refused && refusal.Code == mcp.CodeUnsupportedProtocolVersion:
 		var data mcp.UnsupportedProtocolVersionData
 		if mcp.Unmarshal(refusal.Data, &data) != nil || len(data.Supported) == 0 {
-			return probeOutcome{err: refusal}
+			return Outcome{Err: refusal}
 		}
 		return w.choose(data.Supported)
 	case refused && mcp.IsModernError(int64(refusal.Code)), refused && refusal.Code == rpc.CodeBusy:
-		return probeOutcome{err: refusal} // a busy server has not looked at the method
+		return Outcome{Err: refusal} // a busy server has not looked at the method
 	case err == nil && isDiscoverResult(result):
 		found := new(mcp.DiscoverResult)
 		if err := mcp.Unmarshal(result, found); err != nil {
-			return probeOutcome{
-				err: errtext.Protocol("an invalid result of server/discover: %v", err)}
+			return Outcome{
+				Err: errtext.Protocol("an invalid result of server/discover: %v", err)}
 		}
 		v := w.choose(found.SupportedVersions)
-		if v.revision == asked {
-			v.discovered = found
+		if v.Revision == asked {
+			v.Discovered = found
 		}
 		return v
 	}
-	if w.era == mcp.Modern {
+	if w.Era == mcp.Modern {
 		if err == nil {
 			err = errtext.Protocol("an invalid result of server/discover")
 		}
-		return probeOutcome{err: &eraError{mcp.Modern, err}}
+		return Outcome{Err: &eraError{mcp.Modern, err}}
 	}
-	return w.legacy()
+	return w.Legacy()
 }
 
 // isDiscoverResult distinguishes a DiscoverResult from a result that a server returns for any
@@ -70,39 +71,39 @@ func isDiscoverResult(result []byte) bool {
 }
 
 // choose selects one of the revisions that a modern server offers.
-func (w eraPreference) choose(offered []string) probeOutcome {
+func (w Preference) choose(offered []string) Outcome {
 	var acceptable []string
 	for _, o := range offered {
-		if era := mcp.EraOf(mcp.Revision(o)); era != 0 && (w.era == 0 || era == w.era) {
+		if era := mcp.EraOf(mcp.Revision(o)); era != 0 && (w.Era == 0 || era == w.Era) {
 			acceptable = append(acceptable, o)
 		}
 	}
-	if slices.Contains(acceptable, string(w.revision)) {
-		return probeOutcome{revision: w.revision}
+	if slices.Contains(acceptable, string(w.Revision)) {
+		return Outcome{Revision: w.Revision}
 	}
 	if revision, ok := mcp.NewestCommon(acceptable); ok {
-		return probeOutcome{revision: revision}
+		return Outcome{Revision: revision}
 	}
-	return probeOutcome{
-		err: errtext.Protocol("the server speaks %.200q; this client speaks %q", offered,
+	return Outcome{
+		Err: errtext.Protocol("the server speaks %.200q; this client speaks %q", offered,
 			w.supported())}
 }
 
 // supported returns the acceptable revisions.
-func (w eraPreference) supported() []mcp.Revision {
-	if w.era != 0 {
-		return mcp.Supported(w.era)
+func (w Preference) supported() []mcp.Revision {
+	if w.Era != 0 {
+		return mcp.Supported(w.Era)
 	}
 	return mcp.Supported()
 }
 
-// legacy returns the outcome that initialize comes next, with the preferred revision if it is
+// Legacy returns the outcome that initialize comes next, with the preferred revision if it is
 // legacy.
-func (w eraPreference) legacy() probeOutcome {
-	if mcp.EraOf(w.revision) == mcp.Legacy {
-		return probeOutcome{revision: w.revision}
+func (w Preference) Legacy() Outcome {
+	if mcp.EraOf(w.Revision) == mcp.Legacy {
+		return Outcome{Revision: w.Revision}
 	}
-	return probeOutcome{revision: mcp.LatestLegacy}
+	return Outcome{Revision: mcp.LatestLegacy}
 }
 
 // An eraError says that the server does not speak the required era.

@@ -1,8 +1,7 @@
-package client
+package era
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"testing"
@@ -15,8 +14,8 @@ import (
 
 func TestClassify(t *testing.T) {
 	const asked = mcp.Rev20260728
-	auto, modern, legacy2024 := eraPreference{}, eraPreference{era: mcp.Modern},
-		eraPreference{revision: mcp.Rev20241105}
+	auto, modern, legacy2024 := Preference{}, Preference{Era: mcp.Modern},
+		Preference{Revision: mcp.Rev20241105}
 	unsupported := func(data string) error {
 		return &rpc.Error{Code: -32022, Message: "Unsupported protocol version",
 			Data: json.RawMessage(data)}
@@ -28,7 +27,7 @@ func TestClassify(t *testing.T) {
 		name   string
 		result string
 		err    error
-		wish   eraPreference
+		wish   Preference
 		want   string
 	}{
 		{"a discover result", discover(`["2026-07-28"]`), nil, auto, "2026-07-28"},
@@ -47,7 +46,7 @@ func TestClassify(t *testing.T) {
 			`an invalid result of server/discover: supportedVersions[0]: want a string, not a number (at byte 46)`},
 
 		{"of which an older one is preferred", discover(`["2025-11-25","2025-06-18"]`), nil,
-			eraPreference{revision: mcp.Rev20250618}, "2025-06-18 next"},
+			Preference{Revision: mcp.Rev20250618}, "2025-06-18 next"},
 
 		{"a result of something else", `{"ok":true}`, nil, auto, "2025-11-25 next"},
 		{"no object", `null`, nil, auto, "2025-11-25 next"},
@@ -89,37 +88,15 @@ func TestClassify(t *testing.T) {
 			if test.name == "another modern revision" {
 				asked = "2027-01-01"
 			}
-			v := classifyProbe([]byte(test.result), test.err, asked, test.wish)
-			got := string(v.revision)
+			v := Classify([]byte(test.result), test.err, asked, test.wish)
+			got := string(v.Revision)
 			switch {
-			case v.err != nil:
-				got = v.err.Error()
-			case v.discovered == nil:
+			case v.Err != nil:
+				got = v.Err.Error()
+			case v.Discovered == nil:
 				got += " next"
 			}
 			assert.Equal(t, got, test.want)
 		})
-	}
-}
-
-func TestLegacySession(t *testing.T) {
-	for _, test := range []struct{ result, want string }{
-		{`{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}`,
-			"2025-06-18"},
-		{`{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"x","version":"1"}}`,
-			`the server answers initialize with revision "1999-01-01"; this client speaks ["2025-11-25" "2025-06-18" "2025-03-26" "2024-11-05"] there`},
-		{`{"protocolVersion":"2026-07-28","capabilities":{},"serverInfo":{"name":"x","version":"1"}}`,
-			`the server answers initialize with revision "2026-07-28"; this client speaks ["2025-11-25" "2025-06-18" "2025-03-26" "2024-11-05"] there`},
-		{`{}`, `the server answers initialize with revision ""; this client speaks ["2025-11-25" "2025-06-18" "2025-03-26" "2024-11-05"] there`},
-		{`[]`, `an invalid result of initialize: want an object, not an array (at byte 0)`},
-	} {
-		s, err := legacySession([]byte(test.result))
-		if err != nil {
-			assert.Check(t, errors.Is(err, rpc.ErrProtocol))
-			assert.Equal(t, err.Error(), test.want)
-			continue
-		}
-		assert.Equal(t, string(s.revision), test.want)
-		assert.Equal(t, s.features.Era, mcp.Legacy)
 	}
 }

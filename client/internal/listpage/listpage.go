@@ -1,14 +1,14 @@
-package client
+// Package listpage cuts the pages of lists to what a client may keep, and tells pages apart.
+package listpage
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"slices"
 
 	"github.com/stdwire/stdwire/client/internal/object"
 	"github.com/stdwire/stdwire/internal/jsonscan"
-	"github.com/stdwire/stdwire/internal/printable"
 )
 
 // Limits of the definition of a tool, resource, template or prompt. Whoever lists definitions
@@ -22,9 +22,9 @@ const (
 // definitionLists are the members of results that hold definitions.
 var definitionLists = []string{"tools", "resources", "resourceTemplates", "prompts"}
 
-// removeOversized returns a page without the definitions over the limits, and logs each. If there
-// are none, it returns page itself, which must be valid JSON.
-func (c *Client) removeOversized(page json.RawMessage) json.RawMessage {
+// Cut returns a page without the definitions over the limits, and calls report with the list, the
+// name and the reason of each. If there are none, it returns page itself, which must be valid JSON.
+func Cut(page json.RawMessage, report func(list, name string, reason error)) json.RawMessage {
 	if !slices.ContainsFunc(definitionLists,
 		func(key string) bool { return hasOversized(jsonscan.Member(page, key)) }) {
 		return page
@@ -32,7 +32,7 @@ func (c *Client) removeOversized(page json.RawMessage) json.RawMessage {
 	o := object.Open(make([]byte, 0, len(page)))
 	for name, value := range jsonscan.Members(page) {
 		if key, _ := jsonscan.Text(name); slices.Contains(definitionLists, key) {
-			value = c.filterOversized(key, value)
+			value = filter(key, value, report)
 		}
 		o.Member(name, value)
 	}
@@ -48,14 +48,13 @@ func hasOversized(list []byte) bool {
 	return false
 }
 
-// filterOversized returns a list without the definitions over the limits.
-func (c *Client) filterOversized(key string, list []byte) []byte {
+// filter returns a list without the definitions over the limits.
+func filter(key string, list []byte, report func(list, name string, reason error)) []byte {
 	kept := []byte{'['}
 	for definition := range jsonscan.Elements(list) {
 		if err := checkDefinitionSize(definition); err != nil {
 			name, _ := jsonscan.Text(jsonscan.Member(definition, "name"))
-			c.warn("a definition is left out", slog.String("list", key),
-				slog.String("name", printable.Line(name)), slog.Any("reason", err))
+			report(key, name, err)
 			continue
 		}
 		if len(kept) > 1 {
@@ -99,4 +98,17 @@ func checkDefinitionSize(definition []byte) error {
 			maxDefinitionDepth)
 	}
 	return nil
+}
+
+// Sum returns a digest of a page and its cursor, without what may differ each time.
+func Sum(page []byte) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	for name, value := range jsonscan.Members(page) {
+		if !jsonscan.KeyIs(name, "_meta") && !jsonscan.KeyIs(name, "ttlMs") {
+			h.Write(name)
+			h.Write(value)
+		}
+	}
+	h.Sum(sum[:0])
+	return sum
 }
