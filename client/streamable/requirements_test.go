@@ -38,7 +38,7 @@ var requirements = map[string][]requirement{
 		{"a process that exits unexpectedly is restarted",
 			"- by who has the client: it says that the process has ended, and with what"},
 		{"server/discover comes first", "client.TestConnect client.TestHandshakeWire"},
-		{"no single error code leads to the other era", "client.TestClassify TestEra"},
+		{"no single error code leads to the other era", "client.TestConnect TestEra"},
 	},
 	"2026-07-28 basic/transports/streamable-http": {
 		{"legacy servers are served in their era", "TestLegacy TestHTTPSSE TestEra"},

@@ -40,7 +40,7 @@ var acceptance = map[string][]row{
 		{"of many changes of a list at once clients of the gateway hear once",
 			"gateway.TestBurstOfChanges"},
 		{"server/discover: a refusal leads to initialize",
-			"client.TestConnect client.TestClassify"},
+			"client.TestConnect"},
 		{"so does silence", "client.TestConnect"},
 		{"so does a server that ends for it", "client.TestSpawn"},
 		{"another description trips the pin", "pin.TestChanged"},
