@@ -6,6 +6,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/internal/object"
 	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/contextkey"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -23,7 +24,7 @@ func (o *outgoingContext) Value(key any) any {
 	switch key {
 	case outgoingKey{}:
 		return o
-	case mcp.ConnectionKey{}:
+	case contextkey.Connection{}:
 		return connection{o.c}
 	}
 	return o.Context.Value(key)
@@ -36,7 +37,7 @@ type incomingContext struct {
 }
 
 func (i *incomingContext) Value(key any) any {
-	if key == (mcp.ConnectionKey{}) {
+	if key == (contextkey.Connection{}) {
 		return connection{i.c}
 	}
 	return i.Context.Value(key)

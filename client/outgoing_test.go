@@ -43,7 +43,7 @@ func (j *journal) take() []string {
 func (j *journal) middleware(name string) rpc.Middleware {
 	return func(next rpc.Handler) rpc.Handler {
 		return func(ctx context.Context, req *rpc.Request) (any, error) {
-			connection := ctx.Value(mcp.ConnectionKey{}).(mcp.Connection)
+			connection := mcp.ConnectionFrom(ctx)
 			j.add("%s %s %s", name, req.Method, connection.Revision())
 			result, err := next(ctx, req)
 			raw, _ := result.(json.RawMessage)

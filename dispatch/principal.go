@@ -1,10 +1,10 @@
 package dispatch
 
-import "context"
+import (
+	"context"
 
-// PrincipalKey is the context key of the principal, a string. A surface that calls functions
-// outside of a [Call], such as middleware, sets it.
-type PrincipalKey struct{}
+	"github.com/stdwire/stdwire/internal/contextkey"
+)
 
 // PrincipalFrom returns the principal that ctx belongs to: the caller of the operation, tool,
 // prompt or resource, or the sender of the message or HTTP request, as the surface has
@@ -13,6 +13,6 @@ func PrincipalFrom(ctx context.Context) string {
 	if call := CallFrom(ctx); call != nil {
 		return call.Principal
 	}
-	principal, _ := ctx.Value(PrincipalKey{}).(string)
+	principal, _ := ctx.Value(contextkey.Principal{}).(string)
 	return principal
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/quota"
 )
 
 // ErrBusy matches the error of a call for which no memory was left: see [Reserve].

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/internal/lograte"
+	"github.com/stdwire/stdwire/internal/quota"
 )
 
 // Session is embedded in an operation's input type to let the caller select a session. It adds the
@@ -46,7 +46,7 @@ type SessionOptions[T any] struct {
 	// which would wait for itself. nil: there is nothing to free.
 	Close func(ctx context.Context, id string, value T) error
 	// Max is the maximum number of sessions; 0: 64. A principal has at most half of what the others
-	// leave: see package quota.
+	// leave: see [Budget].
 	Max  int
 	Idle time.Duration // how long a session may be unused before it is closed; 0: forever
 	// Logger receives sessions that do not close, unless a caller gets the error: 100 at once and

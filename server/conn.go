@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -86,7 +86,7 @@ func (c *Conn) retain(owner string, n int64) error {
 	case c.ctx.Err() != nil:
 		return context.Cause(c.ctx)
 	case c.memory == nil:
-		c.memory = c.server.o.Memory.Open(owner)
+		c.memory = c.server.o.Memory.Pool().Open(owner)
 	}
 	return c.memory.Resize(max(0, c.memory.Held()+n))
 }

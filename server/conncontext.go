@@ -3,8 +3,7 @@ package server
 import (
 	"context"
 
-	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/internal/contextkey"
 )
 
 // ConnFrom returns the connection of the request or hook call that ctx belongs to. Outside of these
@@ -30,9 +29,9 @@ func (o *connContext) Value(key any) any {
 	switch key {
 	case connKey{}:
 		return o
-	case mcp.ConnectionKey{}:
+	case contextkey.Connection{}:
 		return o.conn
-	case dispatch.PrincipalKey{}:
+	case contextkey.Principal{}:
 		return o.conn.principal
 	}
 	return o.Context.Value(key)

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -77,12 +77,12 @@ func (i Integration) SealSession(c *Conn, lifetime time.Duration) (id string, er
 // has expired, or belongs to another principal.
 func (i Integration) RestoreSession(c *Conn, id string) error { return c.restoreSession(id) }
 
-// Memory returns the pool for the bytes of requests and responses: [Options].Memory or its default.
-// A transport opens an account in it for each principal.
-func (i Integration) Memory() *quota.Pool { return i.s.o.Memory }
+// Memory returns the budget for the bytes of requests and responses: [Options].Memory or its
+// default. A transport opens an account in its pool for each principal.
+func (i Integration) Memory() *dispatch.Budget { return i.s.o.Memory }
 
-// Watched returns the pool for the URIs of subscriptions: [Options].Watched or its default.
-func (i Integration) Watched() *quota.Pool { return i.s.o.Watched }
+// Watched returns the budget for the URIs of subscriptions: [Options].Watched or its default.
+func (i Integration) Watched() *dispatch.Budget { return i.s.o.Watched }
 
 // Retain reserves n more bytes of a connection's [Options].Memory for what a gateway keeps of the
 // messages of its client, or fewer if n is negative, until the connection is closed. It fails if

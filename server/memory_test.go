@@ -12,7 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -22,9 +22,9 @@ import (
 func TestHandlersFindTheAccountOfTheirRequest(t *testing.T) {
 	for _, revision := range []string{"2025-06-18", newest} {
 		t.Run(revision, func(t *testing.T) {
-			pool := quota.NewPool(2000)
+			budget := dispatch.NewBudget(2000)
 			var kept atomic.Pointer[context.Context]
-			s := made(server.Options{Memory: pool}, func(s *server.Server) {
+			s := made(server.Options{Memory: budget}, func(s *server.Server) {
 				must(t, s.AddRawTool(
 					server.RawTool{Tool: mcp.Tool{Name: "take"},
 						Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
@@ -35,19 +35,19 @@ func TestHandlersFindTheAccountOfTheirRequest(t *testing.T) {
 								return nil, err
 							}
 							kept.Store(&ctx)
-							return textResult(fmt.Sprint(pool.Held(""))), nil
+							return textResult(fmt.Sprint(budget.Pool().Held(""))), nil
 						}}))
 			})
-			assert.Equal(t, s.Integration().Memory(), pool)
+			assert.Equal(t, s.Integration().Memory(), budget)
 			k := speak(t, s, revision, `{}`)
 			for range 3 {
 				m := k.request("tools/call", `{"name":"take"}`)
 				assert.Assert(t, strings.Contains(m.raw, `"text":"1500"`), m.raw)
-				assert.Equal(t, pool.Used(), int64(0))
+				assert.Equal(t, budget.Pool().Used(), int64(0))
 			}
 			late := quota.FromContext(*kept.Load())
 			assert.NilError(t, late.Take(1000))
-			assert.Equal(t, pool.Used(), int64(0), "what a handler leaves behind holds nothing")
+			assert.Equal(t, budget.Pool().Used(), int64(0), "what a handler leaves behind holds nothing")
 		})
 	}
 }
@@ -56,7 +56,7 @@ func TestHandlersFindTheAccountOfTheirRequest(t *testing.T) {
 func TestTasksHaveAnAccountOfTheirOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := quiet
-		o.Memory = quota.NewPool(2000)
+		o.Memory = dispatch.NewBudget(2000)
 		release := make(chan struct{})
 		s := newTaskServer(t, o, func(s *server.Server) {
 			must(t, s.AddRawTool(
@@ -73,10 +73,10 @@ func TestTasksHaveAnAccountOfTheirOwn(t *testing.T) {
 		j := newTaskClient(t, s, newest, tasking)
 		id := j.begin("take", `{}`).TaskID
 		synctest.Wait()
-		assert.Equal(t, o.Memory.Used(), int64(1500))
+		assert.Equal(t, o.Memory.Pool().Used(), int64(1500))
 		close(release)
 		assert.Equal(t, j.settled(id).Status, "completed")
-		assert.Equal(t, o.Memory.Used(), int64(0))
+		assert.Equal(t, o.Memory.Pool().Used(), int64(0))
 	})
 }
 
@@ -89,7 +89,7 @@ func TestOnePrincipalLeavesTasksToOthers(t *testing.T) {
 		o.Tasks.MaxRunning = 1 // and 16 in total
 		s := newTaskServer(t, o, stubborn(&running, release))
 		call := func(principal, owner string) error {
-			account := s.Integration().Memory().Open(owner)
+			account := s.Integration().Memory().Pool().Open(owner)
 			defer account.Close()
 			ctx := quota.NewContext(t.Context(), account)
 			c := s.Integration().NewConn(context.Background(), nil, principal)
@@ -121,14 +121,14 @@ func TestOnePrincipalLeavesTasksToOthers(t *testing.T) {
 
 // A subscription to a resource counts with its URI and the memory of its map entries.
 func TestSubscriptionsToResourcesAreCounted(t *testing.T) {
-	pool := quota.NewPool(1000)
-	s := made(server.Options{Memory: pool},
+	budget := dispatch.NewBudget(1000)
+	s := made(server.Options{Memory: budget},
 		func(s *server.Server) { must(t, s.AddResourceTemplate(echoes("t:{id}"))) })
 	k := speak(t, s, "2025-06-18", `{}`)
 	long := func(c string) string { return `{"uri":"t:` + strings.Repeat(c, 598) + `"}` }
 	k.want("resources/subscribe", long("a"), `{}`)
 	k.want("resources/subscribe", long("a"), `{}`)
-	assert.Equal(t, pool.Used(), int64(600+256))
+	assert.Equal(t, budget.Pool().Used(), int64(600+256))
 	k.expectError("resources/subscribe", long("b"), rpc.CodeBusy,
 		"There is no room for another subscription")
 	k.want("resources/unsubscribe", long("a"), `{}`)
@@ -137,7 +137,7 @@ func TestSubscriptionsToResourcesAreCounted(t *testing.T) {
 	k.stream.Close()
 	<-k.ended
 	k.ended <- nil // for the next wait
-	assert.Equal(t, pool.Used(), int64(0))
+	assert.Equal(t, budget.Pool().Used(), int64(0))
 
 	listen := func(uris string) string {
 		return `{"notifications":{"resourceSubscriptions":[` + uris + `]}}`
@@ -146,9 +146,9 @@ func TestSubscriptionsToResourcesAreCounted(t *testing.T) {
 	k.expectError("subscriptions/listen", listen(`"t:1","t:2","t:3","t:4"`), rpc.CodeBusy,
 		"There is no room for another subscription")
 	k.request("subscriptions/listen", listen(`"t:1","t:2","t:3"`)).expectMethod(acknowledged, "")
-	assert.Equal(t, pool.Used(), int64(3*(3+256)))
+	assert.Equal(t, budget.Pool().Used(), int64(3*(3+256)))
 	k.stream.Close()
 	<-k.ended
 	k.ended <- nil
-	assert.Equal(t, pool.Used(), int64(0))
+	assert.Equal(t, budget.Pool().Used(), int64(0))
 }

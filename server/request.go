@@ -6,8 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -58,7 +58,7 @@ func (r *request) account() *quota.Account {
 	if a := r.ownAccount.Load(); a != nil {
 		return a
 	}
-	a := r.conn.server.o.Memory.Open(r.quotaOwner())
+	a := r.conn.server.o.Memory.Pool().Open(r.quotaOwner())
 	if !r.ownAccount.CompareAndSwap(nil, a) {
 		return r.ownAccount.Load()
 	}

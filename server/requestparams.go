@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"sync/atomic"
 
+	"github.com/stdwire/stdwire/internal/contextkey"
 	"github.com/stdwire/stdwire/rpc"
-	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A scannedRequest is a request whose params are read before middleware gets it. It is also the
@@ -23,9 +23,9 @@ type scannedKey struct{}
 
 func (s *scannedRequest) Value(key any) any {
 	switch key.(type) {
-	case scannedKey, mcp.RequestParamsKey:
+	case scannedKey, contextkey.RequestParams:
 		return s
-	case mcp.ConnectionKey:
+	case contextkey.Connection:
 		return s.request.conn
 	}
 	return s.Context.Value(key)

@@ -18,8 +18,8 @@ func TestRequestParams(t *testing.T) {
 	var j journal
 	note := func(next rpc.Handler) rpc.Handler {
 		return func(ctx context.Context, req *rpc.Request) (any, error) {
-			p, ok := ctx.Value(mcp.RequestParamsKey{}).(mcp.RequestParams)
-			if ok {
+			p := mcp.RequestParamsFrom(ctx)
+			if p != nil {
 				j.note("%s %v %s %s %s", req.Method, p.Of(req.Params), p.Param("uri"),
 					p.MetaValue(mcp.MetaTraceparent), p.MetaValue("other"))
 			} else {

@@ -10,7 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -25,7 +25,7 @@ func TestKeptCapabilities(t *testing.T) { synctest.Test(t, testKeptCapabilities)
 
 func testKeptCapabilities(t *testing.T) {
 	o := quiet
-	o.Memory = quota.NewPool(20_000)
+	o.Memory = dispatch.NewBudget(20_000)
 	var kept mcp.ClientCapabilities
 	s := made(o, func(s *server.Server) {
 		must(t, s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "look"},
@@ -35,7 +35,7 @@ func testKeptCapabilities(t *testing.T) {
 			}}))
 	})
 	k := speak(t, s, "2025-11-25", `{}`)
-	assert.Equal(t, o.Memory.Used(), int64(0))
+	assert.Equal(t, o.Memory.Pool().Used(), int64(0))
 	large := strings.Repeat("x", 17_000)
 	for _, capabilities := range []string{
 		`{"experimental":{"a":{"b":"` + large + `"}}}`,
@@ -45,7 +45,7 @@ func testKeptCapabilities(t *testing.T) {
 	} {
 		k.expectError("initialize", fmt.Sprintf(handshake, capabilities), -32602,
 			"the capabilities have")
-		assert.Equal(t, o.Memory.Used(), int64(0))
+		assert.Equal(t, o.Memory.Pool().Used(), int64(0))
 	}
 
 	k.request("initialize", fmt.Sprintf(handshake, `{"other":"`+large+
@@ -56,10 +56,10 @@ func testKeptCapabilities(t *testing.T) {
 		kept.Roots.ListChanged && kept.Tasks.List != nil && kept.Extra == nil)
 	assert.Equal(t, string(kept.Extensions["a/b"]), `{"c":1}`)
 	assert.Equal(t, string(kept.Experimental["e"]), `{"on":true}`)
-	held := o.Memory.Used()
+	held := o.Memory.Pool().Used()
 	assert.Assert(t, held > 2100 && held < 2300, held)
 	k.request("initialize", fmt.Sprintf(handshake, `{}`)) // the last one counts
-	assert.Equal(t, o.Memory.Used(), int64(0))
+	assert.Equal(t, o.Memory.Pool().Used(), int64(0))
 
 	most := fmt.Sprintf(handshake, `{"extensions":{"a/b":{"c":"`+large[:15_000]+`"}}}`)
 	k.request("initialize", most)
@@ -67,9 +67,9 @@ func testKeptCapabilities(t *testing.T) {
 	other.expectError("initialize", most, rpc.CodeBusy, "no room for the client's capabilities")
 	k.stream.Close()
 	synctest.Wait()
-	assert.Equal(t, o.Memory.Used(), int64(0))
+	assert.Equal(t, o.Memory.Pool().Used(), int64(0))
 	other.request("initialize", most)
-	assert.Assert(t, o.Memory.Used() > 15_000)
+	assert.Assert(t, o.Memory.Pool().Used() > 15_000)
 }
 
 // A subscription is refused before its URI is copied or looked up, if the URI is too long or the
@@ -78,7 +78,7 @@ func TestSubscribedURIsAreBounded(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", newest} {
 		synctest.Test(t, func(t *testing.T) {
 			o := quiet
-			o.Watched = quota.NewPool(20_000)
+			o.Watched = dispatch.NewBudget(20_000)
 			o.Visible = func(_ context.Context, _ mcp.Kind, key string) bool {
 				assert.Assert(t, len(key) < 9000, "a long URI was looked up")
 				return true
@@ -111,7 +111,7 @@ func TestSubscribedURIsAreBounded(t *testing.T) {
 			}
 			k.stream.Close()
 			synctest.Wait()
-			assert.Equal(t, o.Watched.Used(), int64(0))
+			assert.Equal(t, o.Watched.Pool().Used(), int64(0))
 		})
 	}
 }
@@ -119,7 +119,7 @@ func TestSubscribedURIsAreBounded(t *testing.T) {
 // An open subscription holds the memory of its id, which its notifications repeat.
 func TestSubscriptionHoldsItsID(t *testing.T) {
 	o := quiet
-	o.Memory = quota.NewPool(1_000_000)
+	o.Memory = dispatch.NewBudget(1_000_000)
 	s := three(t, o)
 	k := speak(t, s, newest, `{}`)
 	listen := func(id string) {
@@ -128,7 +128,7 @@ func TestSubscriptionHoldsItsID(t *testing.T) {
 	}
 	listen(strings.Repeat("x", 400_000))
 	k.next() // the acknowledgment
-	assert.Assert(t, o.Memory.Used() >= 800_000, o.Memory.Used())
+	assert.Assert(t, o.Memory.Pool().Used() >= 800_000, o.Memory.Pool().Used())
 	listen(strings.Repeat("y", 400_000))
 	assert.Assert(t, strings.Contains(k.next().raw, "no room for another subscription"))
 }
@@ -137,7 +137,7 @@ func TestSubscriptionHoldsItsID(t *testing.T) {
 func TestTaskHoldsItsRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := quiet
-		o.Memory = quota.NewPool(1_000_000)
+		o.Memory = dispatch.NewBudget(1_000_000)
 		release := make(chan struct{})
 		s := newTaskServer(t, o, func(s *server.Server) {
 			must(t, s.AddRawTool(
@@ -151,11 +151,11 @@ func TestTaskHoldsItsRequest(t *testing.T) {
 		large := `{"a":"` + strings.Repeat("x", 600_000) + `"}`
 		id := j.begin("wait", large).TaskID
 		synctest.Wait()
-		assert.Assert(t, o.Memory.Used() > 600_000, o.Memory.Used())
+		assert.Assert(t, o.Memory.Pool().Used() > 600_000, o.Memory.Pool().Used())
 		m := j.request("tools/call", `{"name":"wait","arguments":`+large+`}`)
 		assert.Assert(t, strings.Contains(m.raw, "no room for another task"), m.raw)
 		close(release)
 		assert.Equal(t, j.settled(id).Status, "completed")
-		assert.Equal(t, o.Memory.Used(), int64(0))
+		assert.Equal(t, o.Memory.Pool().Used(), int64(0))
 	})
 }

@@ -116,9 +116,9 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/internal/lograte"
+	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -165,16 +165,16 @@ type Options struct {
 	// PublicLists has no effect.
 	Visible func(ctx context.Context, kind mcp.Kind, key string) bool
 	// Memory bounds the bytes of the requests and responses of all clients, and of the memory that
-	// handlers reserve with [dispatch.Reserve]; nil: 256 MiB. Package quota describes the share of
-	// each principal. Other servers and HTTP handlers may use the same pool.
-	Memory *quota.Pool
+	// handlers reserve with [dispatch.Reserve]; nil: 256 MiB. Other servers and HTTP
+	// handlers may use the same budget.
+	Memory *dispatch.Budget
 	// MaxWatched limits the resources that a legacy client, or one subscriptions/listen request,
 	// may subscribe to; 0: 1024.
 	MaxWatched int
 	// Watched bounds the bytes of the URIs that all clients are subscribed to; nil: 16 MiB. A
 	// gateway sends them to its servers again. Each principal has a share, as of Memory. A URI may
-	// have 8 KiB. Other servers may use the same pool.
-	Watched *quota.Pool
+	// have 8 KiB. Other servers may use the same budget.
+	Watched *dispatch.Budget
 	// Tasks are the settings of tasks.
 	Tasks TaskOptions
 	// StateKey is the secret that encrypts requestState: 32 random bytes or more; nil: a random
@@ -189,7 +189,7 @@ type Options struct {
 	// Middleware wraps the handling of each incoming message, Outgoing the sending of each request
 	// and notification; the first is the outermost. The handler that Outgoing wraps sends the
 	// message and returns the client's result. [dispatch.PrincipalFrom] returns the client's
-	// principal, and the value of [mcp.RequestParamsKey] finds the members of a request's params.
+	// principal, and [mcp.RequestParamsFrom] finds the members of a request's params.
 	// Middleware that changes params must replace them, and must not modify their bytes.
 	// The result of a request of either side is a [*Result].
 	Middleware, Outgoing []rpc.Middleware
@@ -261,10 +261,10 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	}
 	o.PublicLists = o.PublicLists && o.Visible == nil && o.Resources == nil
 	if o.Memory == nil {
-		o.Memory = quota.NewPool(256 << 20)
+		o.Memory = dispatch.NewBudget(256 << 20)
 	}
 	if o.Watched == nil {
-		o.Watched = quota.NewPool(16 << 20)
+		o.Watched = dispatch.NewBudget(16 << 20)
 	}
 	o.Logger = contain.Logger(o.Logger)
 	if o.Dispatch.Logger == nil {
@@ -284,7 +284,7 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	if s.extensions, err = newExtensions(o.Extensions); err != nil {
 		panic("server: the Extensions: " + err.Error())
 	}
-	s.closedAccount = o.Memory.Open("")
+	s.closedAccount = o.Memory.Pool().Open("")
 	s.closedAccount.Close()
 	s.tasks.init(o.Tasks)
 	if _, err := mcp.Marshal(s.capabilities(&era{modern: true, revision: mcp.Latest})); err != nil {

@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -79,7 +79,7 @@ func (r *request) subscribe() (*subscription, error) {
 	if r.account().Take(2*countedBytes(len(r.ID.String()))) != nil {
 		return nil, errNoSubscriptionRoom
 	}
-	sub := &subscription{link: r.link, watched: c.server.o.Watched.Open(r.quotaOwner()),
+	sub := &subscription{link: r.link, watched: c.server.o.Watched.Pool().Open(r.quotaOwner()),
 		meta: rawParams(`{"` + mcp.MetaSubscriptionID + `":` + r.ID.String())}
 	added := false
 	defer func() {
@@ -289,7 +289,7 @@ func subscribe(r *request) (*Result, error) {
 			"%d resources are subscribed to already; unsubscribe from one first", len(c.subscribed))
 	}
 	if c.subscribed == nil {
-		c.subscribed, c.watched = map[string]bool{}, s.o.Watched.Open(r.quotaOwner())
+		c.subscribed, c.watched = map[string]bool{}, s.o.Watched.Pool().Open(r.quotaOwner())
 	}
 	if err := watchURI(c.watched, uri); err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/internal/httpdeadline"
+	"github.com/stdwire/stdwire/internal/quota"
 )
 
 // A refusal is the answer to a request that does not become a call: an envelope, and a status that

@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/internal/hostname"
 	"github.com/stdwire/stdwire/internal/lograte"
+	"github.com/stdwire/stdwire/internal/quota"
 )
 
 // Options are the settings of a handler. The zero value is ready for use.
@@ -34,10 +34,9 @@ type Options struct {
 	// MaxCalls is the maximum number of concurrent requests; 0: 256. A principal has at most half
 	// of what the others leave.
 	MaxCalls int
-	// Memory bounds the bytes of bodies and answers held at a time; nil: 256 MiB. A principal has a
-	// share of it, see package quota. Bodies and answers up to 64 KiB are not counted. Handlers may
-	// share a pool.
-	Memory *quota.Pool
+	// Memory bounds the bytes of bodies and answers held at a time; nil: 256 MiB. Bodies and
+	// answers up to 64 KiB are not counted. Handlers and servers may use the same budget.
+	Memory *dispatch.Budget
 	// Logger receives refused principals, at most once a second for each address, and panics, never
 	// headers or bodies; nil: the dispatcher's.
 	Logger *slog.Logger
@@ -54,7 +53,7 @@ func (o Options) New(d *dispatch.Dispatcher) http.Handler {
 	o.MaxBody = cmp.Or(o.MaxBody, 4<<20)
 	o.MaxCalls = cmp.Or(o.MaxCalls, 256)
 	if o.Memory == nil {
-		o.Memory = quota.NewPool(256 << 20)
+		o.Memory = dispatch.NewBudget(256 << 20)
 	}
 	o.Logger = lograte.Logger(cmp.Or(o.Logger, d.Logger()))
 	o.AllowedHosts = slices.Clone(o.AllowedHosts)

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/quota"
 )
 
 // owner returns the quota owner of the request.

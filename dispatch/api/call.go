@@ -11,8 +11,9 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/contextkey"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/quota"
 )
 
 const surface = "http"
@@ -41,7 +42,7 @@ func (x *exchange) call() *refusal {
 			return &refusal{status: http.StatusBadRequest, err: err}
 		}
 	}
-	ctx := context.WithValue(quota.NewContext(x.r.Context(), x.account), dispatch.PrincipalKey{},
+	ctx := context.WithValue(quota.NewContext(x.r.Context(), x.account), contextkey.Principal{},
 		x.principal)
 	return x.answer(
 		x.dispatcher.Dispatch(ctx, &dispatch.Call{

@@ -71,7 +71,7 @@
 // # Memory
 //
 // Request bodies, and answers that the client has not read yet, share [Options].Memory. Each
-// principal has at most a share of it: see package quota. A body that does not fit is refused
+// principal has at most a share of it: see [dispatch.Budget]. A body that does not fit is refused
 // before it is read.
 //
 // # Browsers

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/internal/httpdeadline"
+	"github.com/stdwire/stdwire/internal/quota"
 )
 
 // An exchange is one request and its answer.
@@ -43,7 +43,7 @@ func (x *exchange) serve() *refusal {
 	if refused != nil {
 		return refused
 	}
-	x.account = x.o.Memory.Open(x.owner())
+	x.account = x.o.Memory.Pool().Open(x.owner())
 	defer x.account.Close()
 	return answer(x)
 }

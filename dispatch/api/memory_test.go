@@ -19,7 +19,6 @@ import (
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/api"
-	"github.com/stdwire/stdwire/dispatch/quota"
 )
 
 // named tells callers apart by a header.
@@ -86,7 +85,8 @@ func statuses(t *testing.T, conns []net.Conn) map[int]int {
 func TestAnswersThatNobodyReadsStayWithinTheMemory(t *testing.T) {
 	var ran atomic.Int64
 	h := api.Options{Principal: named,
-		Memory: quota.NewPool(budget)}.New(dispatch.NewDispatcher(blob(&ran), dispatch.Options{}))
+		Memory: dispatch.NewBudget(budget)}.New(
+		dispatch.NewDispatcher(blob(&ran), dispatch.Options{}))
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	before := heap()
@@ -119,7 +119,8 @@ func TestAnswersThatNobodyReadsStayWithinTheMemory(t *testing.T) {
 func TestBodiesThatDoNotComeWholeStayWithinTheMemory(t *testing.T) {
 	var ran atomic.Int64
 	h := api.Options{Principal: named,
-		Memory: quota.NewPool(budget)}.New(dispatch.NewDispatcher(blob(&ran), dispatch.Options{}))
+		Memory: dispatch.NewBudget(budget)}.New(
+		dispatch.NewDispatcher(blob(&ran), dispatch.Options{}))
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	before := heap()

@@ -29,6 +29,8 @@ var layers = []struct {
 }{
 	{"internal/buffer", nil},
 	{"internal/contain", nil},
+	{"internal/quota", nil},
+	{"internal/contextkey", nil},
 	{"internal/httpdeadline", nil},
 	{"internal/keepalive", nil},
 	{"internal/jsonscan", nil},
@@ -59,21 +61,22 @@ var layers = []struct {
 	{"framing", []string{"internal/httptoken"}},
 	{"dispatch/schema", []string{"internal/jsonscan", "internal/jsonexact", "internal/lazyregexp",
 		"internal/near"}},
-	{"dispatch/quota", nil},
 
 	{"rpc", []string{"internal/buffer", "internal/contain", "internal/jsonscan",
 		"internal/jsonexact", "framing"}},
-	{"dispatch", []string{"internal/contain", "internal/lograte", "internal/jsonscan", "internal/jsonexact",
-		"dispatch/schema", "dispatch/quota"}},
+	{"dispatch", []string{"internal/contextkey", "internal/contain", "internal/lograte",
+		"internal/jsonscan", "internal/jsonexact",
+		"dispatch/schema", "internal/quota"}},
 
 	{"rpc/socket", []string{"internal/contain", "rpc"}},
 	{"rpc/rpchttp", []string{"internal/contain", "internal/hostname", "internal/httpdeadline",
 		"internal/httpurl", "internal/jsonscan", "internal/keepalive", "rpc"}},
 	{"rpc/lsp", []string{"framing", "internal/jsonscan", "rpc"}},
-	{"rpc/mcp", []string{"internal/httptoken", "internal/jsonscan", "internal/jsonexact",
+	{"rpc/mcp", []string{"internal/contextkey", "internal/httptoken", "internal/jsonscan",
+		"internal/jsonexact",
 		"internal/lazyregexp", "rpc"}},
 	{"rpc/mcp/telemetry",
-		[]string{"internal/contain", "internal/jsonscan", "rpc", "rpc/mcp", "dispatch"}},
+		[]string{"internal/contain", "internal/jsonscan", "rpc", "rpc/mcp"}},
 	{"rpc/mcp/skill", []string{
 		"internal/userfile", "internal/jsonscan", "internal/lazyregexp", "internal/yaml",
 		"rpc/mcp"}},
@@ -83,19 +86,21 @@ var layers = []struct {
 			"internal/terminal", "internal/render", "internal/form", "internal/jsonscan",
 			"dispatch/schema", "dispatch"}},
 	{"dispatch/api",
-		[]string{"internal/contain", "internal/jsonscan", "internal/jsonexact", "internal/form",
+		[]string{"internal/contextkey", "internal/contain", "internal/jsonscan",
+			"internal/jsonexact", "internal/form",
 			"internal/hostname", "internal/httpdeadline", "internal/lograte", "dispatch/schema",
-			"dispatch/quota", "dispatch"}},
+			"internal/quota", "dispatch"}},
 
 	{"server", []string{
+		"internal/contextkey",
 		"internal/userfile", "internal/contain", "rpc/mcp/skill", "internal/printable", "internal/jsondiff",
 		"internal/jsonscan",
 		"internal/jsonexact", "internal/lazyregexp",
 		"internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema",
-		"dispatch/quota", "internal/lograte"}},
+		"internal/quota", "internal/lograte"}},
 	{"server/streamable",
 		[]string{"internal/buffer", "internal/contain", "internal/hostname", "internal/httpdeadline",
-			"internal/jsonscan", "internal/keepalive", "internal/lograte", "internal/sse", "dispatch/quota", "rpc", "rpc/mcp", "server"}},
+			"internal/jsonscan", "internal/keepalive", "internal/lograte", "internal/sse", "internal/quota", "rpc", "rpc/mcp", "server"}},
 	{"client/internal/errtext", []string{"rpc"}},
 	{"client/internal/object", []string{"internal/jsonexact", "internal/jsonscan", "rpc"}},
 	{"client/internal/progress", []string{"internal/jsonscan", "rpc/mcp"}},
@@ -106,7 +111,7 @@ var layers = []struct {
 	{"client/internal/listpage", []string{"internal/jsonscan", "client/internal/object"}},
 	{"client/internal/era", []string{"internal/jsonscan", "rpc", "rpc/mcp",
 		"client/internal/errtext"}},
-	{"client", []string{"internal/contain", "rpc/mcp/skill", "internal/printable", "internal/jsonscan",
+	{"client", []string{"internal/contextkey", "internal/contain", "rpc/mcp/skill", "internal/printable", "internal/jsonscan",
 		"internal/jsonexact",
 		"internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema", "internal/lograte",
 		"client/internal/cache", "client/internal/cancelled", "client/internal/era",
@@ -124,7 +129,7 @@ var layers = []struct {
 		[]string{
 			"internal/userfile", "internal/contain", "internal/printable", "internal/atomicfile",
 			"internal/jsonscan", "internal/jsondiff", "internal/uritemplate", "rpc", "rpc/mcp",
-			"dispatch", "dispatch/quota", "client", "client/apps", "client/host", "client/host/pin",
+			"dispatch", "internal/quota", "client", "client/apps", "client/host", "client/host/pin",
 			"server", "internal/lograte", "client/host/gateway/internal/nametable",
 			"client/host/gateway/internal/repair", "client/host/gateway/internal/auditwriter"}},
 	{"client/streamable",
@@ -133,7 +138,7 @@ var layers = []struct {
 	{"client/mcptest", []string{"internal/printable", "rpc", "rpc/mcp", "client",
 		"client/streamable", "server", "server/streamable"}},
 
-	{"server/auth", []string{"internal/contain", "dispatch/quota", "internal/httpurl",
+	{"server/auth", []string{"internal/contain", "internal/quota", "internal/httpurl",
 		"internal/jose", "internal/jsonscan", "internal/jsonexact", "internal/keepalive",
 		"internal/lograte", "internal/oauth", "server/streamable"}},
 	{"client/auth", []string{"internal/contain", "internal/atomicfile", "internal/hostname",
@@ -177,7 +182,7 @@ var layers = []struct {
 		"internal/atomicfile", "internal/userfile",
 	}},
 	{"cmd/stdwire/internal/ops/fs", []string{
-		"internal/userfile", "internal/atomicfile", "internal/printable", "dispatch/quota", "dispatch",
+		"internal/userfile", "internal/atomicfile", "internal/printable", "internal/quota", "dispatch",
 	}},
 	{"cmd/stdwire/internal/ops/proc", []string{
 		"internal/child", "internal/printable", "dispatch", "cmd/stdwire/internal/guard",
@@ -198,7 +203,7 @@ var layers = []struct {
 	{"cmd/stdwire/internal/commandtest", []string{
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/termtest",
 	}},
-	{"cmd/stdwire/internal/connlimit", []string{"internal/keepalive", "internal/lograte", "dispatch/quota"}},
+	{"cmd/stdwire/internal/connlimit", []string{"internal/keepalive", "internal/lograte", "internal/quota"}},
 	{"cmd/stdwire/internal/observe", []string{
 		"internal/hostname", "rpc/mcp/telemetry", "server", "client", "client/host",
 		"client/host/gateway", "cmd/stdwire/internal/otlp", "cmd/stdwire/internal/term",
@@ -222,7 +227,7 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/hook", []string{
 		"internal/jsonscan", "internal/printable", "internal/shellwords",
-		"internal/processgroup", "internal/child", "dispatch/quota", "rpc/mcp",
+		"internal/processgroup", "internal/child", "internal/quota", "rpc/mcp",
 		"client/host/gateway", "cmd/stdwire/internal/guard", "cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/gatewaytext", []string{
@@ -295,7 +300,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/target",
 	}},
 	{"cmd/stdwire/internal/messagewatch", []string{
-		"internal/jsonscan", "internal/printable", "dispatch/quota", "rpc", "dispatch",
+		"internal/jsonscan", "internal/printable", "internal/quota", "rpc", "dispatch",
 		"rpc/mcp", "server", "cmd/stdwire/internal/tap", "cmd/stdwire/internal/ops/host",
 		"cmd/stdwire/internal/socketserver", "cmd/stdwire/internal/transport",
 	}},
@@ -310,7 +315,7 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/serve", []string{
 		"internal/httpdeadline", "internal/printable", "internal/userfile",
-		"internal/terminal", "internal/lograte", "dispatch/quota", "rpc", "dispatch",
+		"internal/terminal", "internal/lograte", "internal/quota", "rpc", "dispatch",
 		"rpc/mcp", "rpc/mcp/skill", "server", "client", "client/host", "client/host/pin",
 		"client/host/gateway", "client/host/config", "cmd/stdwire/internal/auditfile",
 		"cmd/stdwire/internal/filewatch", "cmd/stdwire/internal/ops/fs",
@@ -352,7 +357,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/calls",
 	}},
 	{"cmd/stdwire/internal/web", []string{
-		"cmd/stdwire/internal/connlimit", "dispatch/quota", "internal/userfile",
+		"cmd/stdwire/internal/connlimit", "internal/quota", "internal/userfile",
 		"cmd/stdwire/internal/guard",
 		"internal/atomicfile", "internal/hostname", "internal/httpdeadline", "internal/httpurl",
 		"internal/jsondiff",

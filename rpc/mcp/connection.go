@@ -3,11 +3,11 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+
+	"github.com/stdwire/stdwire/internal/contextkey"
 )
 
-// A Connection tells middleware about the connection of a message. It is the value of
-// [ConnectionKey] in the context of each message that a server or a client passes through
-// middleware.
+// A Connection tells middleware about the connection of a message: see [ConnectionFrom].
 type Connection interface {
 	// Revision returns the negotiated revision. It is "" before the handshake, and for a server
 	// with a client of the modern era, which names the revision in each request.
@@ -17,13 +17,16 @@ type Connection interface {
 	Context() context.Context
 }
 
-// ConnectionKey is the key of the [Connection] in the context of a message.
-type ConnectionKey struct{}
+// ConnectionFrom returns the connection of a message that a server or a client passes through
+// middleware, or nil for another context.
+func ConnectionFrom(ctx context.Context) Connection {
+	connection, _ := ctx.Value(contextkey.Connection{}).(Connection)
+	return connection
+}
 
 // RequestParams are the members of the params of a request, which the server finds once, for itself
-// and for middleware. They are the value of [RequestParamsKey] in the context of each request that
-// a server passes through middleware. Like the request, they must not be used after its handler has
-// returned.
+// and for middleware: see [RequestParamsFrom]. Like the request, they must not be used after its
+// handler has returned.
 type RequestParams interface {
 	// Of reports whether these are the members of params, which middleware may have replaced.
 	Of(params json.RawMessage) bool
@@ -34,5 +37,9 @@ type RequestParams interface {
 	MetaValue(key string) json.RawMessage
 }
 
-// RequestParamsKey is the key of the [RequestParams] in the context of a request.
-type RequestParamsKey struct{}
+// RequestParamsFrom returns the members of the params of a request that a server passes through
+// middleware, or nil for another context.
+func RequestParamsFrom(ctx context.Context) RequestParams {
+	members, _ := ctx.Value(contextkey.RequestParams{}).(RequestParams)
+	return members
+}

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/quota"
 )
 
 // An expiringMap remembers values by a hash, each for at least keep and at most three times as

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/internal/lograte"
+	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/server"
 )
@@ -57,7 +57,7 @@ func newHandler(o Options, s *server.Server) *Handler {
 	h := &Handler{
 		o: o, server: s, hooks: s.Integration().Hooks(), anonymous: s.Integration().Stateless(""),
 		inflight: map[*modernResponse]struct{}{}, sessions: map[string]*session{},
-		budget: s.Integration().Memory(), requestSlots: quota.NewPool(int64(o.MaxRequests)),
+		budget: s.Integration().Memory().Pool(), requestSlots: quota.NewPool(int64(o.MaxRequests)),
 		streamSlots:  quota.NewPool(int64(o.MaxStreams)),
 		sessionSlots: quota.NewPool(int64(o.MaxSessions)), idleHeaps: map[string]*idleHeap{},
 		eventStore: eventStore{maxBytes: o.MaxStored, owners: map[string]*ownerEvents{}},

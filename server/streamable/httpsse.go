@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/internal/buffer"
+	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/internal/sse"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"

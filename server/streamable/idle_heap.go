@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/quota"
 )
 
 // An idleHeap is a heap of one owner's sessions, by the time since which each is idle. The time of

@@ -16,7 +16,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/streamable"
 )
@@ -28,7 +28,7 @@ const budget = 32 << 20
 // much of little.
 func startWithin(t *testing.T, o streamable.Options) *site {
 	t.Helper()
-	s := startWorld(t, o, server.Options{Memory: quota.NewPool(budget)})
+	s := startWorld(t, o, server.Options{Memory: dispatch.NewBudget(budget)})
 	dispatch.Add(s.catalog,
 		dispatch.Spec{Name: "large", Summary: "For tests.", Type: dispatch.Wait},
 		func(ctx context.Context, in struct {
@@ -181,7 +181,7 @@ func TestUnreadResponsesStayWithinMemory(t *testing.T) {
 			// The others wait for memory meanwhile: all of it is needed for one answer.
 			<-first
 			assert.Equal(t, s.tool("echo", `{"text":"x"}`, "").StatusCode, 200)
-			held := s.server.Integration().Memory().Used()
+			held := s.server.Integration().Memory().Pool().Used()
 			assert.Assert(t, held > 20_000_000, "%d bytes", held)
 			p.wants(2*budget + constant)
 		})
@@ -191,8 +191,9 @@ func TestUnreadResponsesStayWithinMemory(t *testing.T) {
 // One principal with its share of the memory leaves the rest to others, and small requests are
 // served all the same.
 func TestBodiesAreRefusedByPrincipal(t *testing.T) {
-	pool := quota.NewPool(1 << 20)
-	s := startWorld(t, byHeader(streamable.Options{}), server.Options{Memory: pool})
+	budget := dispatch.NewBudget(1 << 20)
+	pool := budget.Pool()
+	s := startWorld(t, byHeader(streamable.Options{}), server.Options{Memory: budget})
 	large := `{"text":"` + strings.Repeat("x", 100_000) + `"}`
 	assert.NilError(t, pool.Take("ada", 512<<10))
 	a := s.tool("echo", large, ada)
@@ -201,7 +202,7 @@ func TestBodiesAreRefusedByPrincipal(t *testing.T) {
 	assert.Equal(t, s.tool("echo", `{"text":"x"}`, ada).StatusCode, 200)
 	assert.Equal(t, s.tool("echo", large, ben).StatusCode, 200)
 	s = startWorld(t, byHeader(streamable.Options{}),
-		server.Options{Memory: quota.NewPool(100_000)})
+		server.Options{Memory: dispatch.NewBudget(100_000)})
 	s.tool("echo", large, ben).wants(413,
 		`{"jsonrpc":"2.0","error":{"code":-32600,"message":"the body is larger than the 50000 bytes that one caller may have in the server's memory"}}`)
 }
@@ -227,8 +228,9 @@ func TestResponsesWithoutMemoryAreRefused(t *testing.T) {
 	} {
 		for _, revision := range []string{"2026-07-28", "2025-06-18"} {
 			t.Run(test.name+", "+revision, func(t *testing.T) {
-				pool := quota.NewPool(test.total)
-				s := startWorld(t, byHeader(streamable.Options{}), server.Options{Memory: pool})
+				budget := dispatch.NewBudget(test.total)
+				pool := budget.Pool()
+				s := startWorld(t, byHeader(streamable.Options{}), server.Options{Memory: budget})
 				var a *answer
 				if revision == "2026-07-28" {
 					assert.NilError(t, pool.Take(test.by, test.taken))
@@ -256,8 +258,9 @@ func TestResponsesWithoutMemoryAreRefused(t *testing.T) {
 
 // Of a batch, those answers are refused that find no room.
 func TestBatchResponsesWithoutMemoryAreRefused(t *testing.T) {
-	pool := quota.NewPool(1 << 20)
-	s := startWorld(t, streamable.Options{}, server.Options{Memory: pool})
+	budget := dispatch.NewBudget(1 << 20)
+	pool := budget.Pool()
+	s := startWorld(t, streamable.Options{}, server.Options{Memory: budget})
 	c := s.connect("2025-03-26", "")
 	assert.NilError(t, pool.Take("", 1<<20-150_000))
 	got := c.post(`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"`+
@@ -273,8 +276,9 @@ func TestBatchResponsesWithoutMemoryAreRefused(t *testing.T) {
 
 // What a client that has gone could come back for is counted, and given back with its session.
 func TestEventsAreCounted(t *testing.T) {
-	pool := quota.NewPool(1 << 20)
-	s := startWorld(t, streamable.Options{}, server.Options{Memory: pool})
+	budget := dispatch.NewBudget(1 << 20)
+	pool := budget.Pool()
+	s := startWorld(t, streamable.Options{}, server.Options{Memory: budget})
 	c := s.connect("2025-11-25", "")
 	text := strings.Repeat("x", 30_000)
 	for i := range 3 {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/quota"
 )
 
 // A modernContext is the context of a modern request: its connection's, with a cancel function.

@@ -37,8 +37,8 @@ type Options struct {
 
 	MaxBody int64 // maximum size of a request body in bytes; 0: 4 MiB
 
-	// Concurrency limits. A principal has at most half of what the others leave, see package
-	// dispatch/quota; all callers whose principal Authorize returns as "" share one part. Without
+	// Concurrency limits. A principal has at most half of what the others leave, see
+	// dispatch.Budget; all callers whose principal Authorize returns as "" share one part. Without
 	// Authorize and Principal there is only one principal, which may use everything.
 	MaxRequests int // requests being answered; 0: 1024
 	MaxStreams  int // GET streams and subscriptions; 0: 4096

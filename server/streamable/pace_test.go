@@ -70,7 +70,7 @@ func TestSlowReadersOfLargeResponsesAreDisconnected(t *testing.T) {
 							assert.Assert(t, took >= reader.cut &&
 								took <= reader.cut+2*time.Second, "%v", took)
 						}
-						assert.Equal(t, b.server.Integration().Memory().Used(), int64(0))
+						assert.Equal(t, b.server.Integration().Memory().Pool().Used(), int64(0))
 					})
 			})
 		}

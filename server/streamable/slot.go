@@ -3,7 +3,7 @@ package streamable
 import (
 	"sync/atomic"
 
-	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/quota"
 )
 
 // A slot is one of the requests that the handler answers, or one of its streams, within the limits.

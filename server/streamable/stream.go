@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 )
 

@@ -20,14 +20,14 @@ func (p Position) String() string {
 type Severity uint8
 
 const (
-	// Warning: it works, but perhaps not as intended.
-	Warning Severity = iota + 1
-	// Error: the server, or the file if no server is named, cannot be used.
-	Error
+	// SeverityWarning: it works, but perhaps not as intended.
+	SeverityWarning Severity = iota + 1
+	// SeverityError: the server, or the file if no server is named, cannot be used.
+	SeverityError
 )
 
 func (s Severity) String() string {
-	if s == Error {
+	if s == SeverityError {
 		return "error"
 	}
 	return "warning"

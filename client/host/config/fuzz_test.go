@@ -26,7 +26,7 @@ func FuzzParse(f *testing.F) {
 		env := world(map[string]string{"A": "1"}, map[string]string{"/project/.env": "B=1"})
 		file := Parse(env, Source{Path: "f", Workspace: "/project"}, data)
 		if !IsTOML("f", data) && !slices.ContainsFunc(file.Diagnostics,
-			func(d Diagnostic) bool { return d.Severity == Error }) {
+			func(d Diagnostic) bool { return d.Severity == SeverityError }) {
 			checkSchema(t, string(data), file)
 		}
 		for _, d := range file.Diagnostics {

@@ -16,11 +16,11 @@ import (
 type State string
 
 const (
-	Used     State = "used"
-	Absent   State = "absent"   // does not exist
-	Empty    State = "empty"    // has no member for servers
-	Shadowed State = "shadowed" // an earlier file of the same directory has precedence
-	Broken   State = "broken"   // cannot be read or parsed; none of its servers is used
+	StateUsed     State = "used"
+	StateAbsent   State = "absent"   // does not exist
+	StateEmpty    State = "empty"    // has no member for servers
+	StateShadowed State = "shadowed" // an earlier file of the same directory has precedence
+	StateBroken   State = "broken"   // cannot be read or parsed; none of its servers is used
 )
 
 // A FileStatus describes a file that was searched for.
@@ -28,7 +28,7 @@ type FileStatus struct {
 	Source
 	State   State
 	Servers int   // the number of its servers
-	Err     error // set if Broken
+	Err     error // set if StateBroken
 }
 
 // A Config is the configuration from all files.
@@ -93,19 +93,19 @@ func (l *loader) loadLocation(sources location) {
 		f, status := l.loadFile(source)
 		status.Servers = len(f.Servers)
 		switch {
-		case status.State != Used && status.State != Broken:
+		case status.State != StateUsed && status.State != StateBroken:
 		case used != "":
-			status.State, status.Err = Shadowed, nil
+			status.State, status.Err = StateShadowed, nil
 			l.warn(Position{File: source.Path}, "its servers are not used: %s has precedence", used)
 		default:
 			used = source.Path
 			l.Diagnostics = append(l.Diagnostics, f.Diagnostics...)
 		}
-		if status.State == Empty && used == "" {
+		if status.State == StateEmpty && used == "" {
 			l.Diagnostics = append(l.Diagnostics, f.Diagnostics...)
 		}
 		l.Files = append(l.Files, status)
-		if status.State == Used {
+		if status.State == StateUsed {
 			l.addFile(f)
 		}
 	}
@@ -113,10 +113,10 @@ func (l *loader) loadLocation(sources location) {
 
 // loadFile reads a file and determines its state.
 func (l *loader) loadFile(source Source) (*File, FileStatus) {
-	status := FileStatus{Source: source, State: Used}
+	status := FileStatus{Source: source, State: StateUsed}
 	broken := func(err error) (*File, FileStatus) {
-		status.State = Broken
-		d := Diagnostic{Position: Position{File: source.Path}, Severity: Error,
+		status.State = StateBroken
+		d := Diagnostic{Position: Position{File: source.Path}, Severity: SeverityError,
 			Message: err.Error()}
 		status.Err = d
 		return &File{Source: source, Diagnostics: []Diagnostic{d}}, status
@@ -128,7 +128,7 @@ func (l *loader) loadFile(source Source) (*File, FileStatus) {
 	data, err := l.env.ReadFile(source.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !source.required:
-		status.State = Absent
+		status.State = StateAbsent
 		return &File{}, status
 	case err != nil:
 		if e, ok := errors.AsType[*fs.PathError](err); ok {
@@ -139,16 +139,16 @@ func (l *loader) loadFile(source Source) (*File, FileStatus) {
 	f := Parse(l.env, source, data)
 	switch {
 	case f.Err() != nil:
-		status.State, status.Err = Broken, f.Err()
+		status.State, status.Err = StateBroken, f.Err()
 	case f.Keys == "":
-		status.State = Empty
+		status.State = StateEmpty
 	}
 	return f, status
 }
 
 func (l *loader) warn(at Position, format string, args ...any) {
 	l.Diagnostics = append(l.Diagnostics,
-		Diagnostic{Position: at, Severity: Warning, Message: fmt.Sprintf(format, args...)})
+		Diagnostic{Position: at, Severity: SeverityWarning, Message: fmt.Sprintf(format, args...)})
 }
 
 // addFile adds the servers of a file whose IDs are not used yet, all its profiles, and its limits.
@@ -160,7 +160,8 @@ func (l *loader) addFile(f *File) {
 			}
 			message := "it is not used: there is another at " + l.Servers[i].Position.String()
 			l.Diagnostics = append(l.Diagnostics,
-				Diagnostic{Position: s.Position, Severity: Warning, Server: s.ID, Message: message})
+				Diagnostic{Position: s.Position, Severity: SeverityWarning, Server: s.ID,
+					Message: message})
 			continue
 		}
 		l.Servers = append(l.Servers, s)
@@ -181,7 +182,7 @@ func (l *loader) checkProfiles() {
 				message := fmt.Sprintf("the profile %q has an unknown server %.60q%s",
 					name, id, suggestion(id, l.Servers))
 				l.Diagnostics = append(l.Diagnostics,
-					Diagnostic{Position: l.activeProfiles[name].Position, Severity: Error,
+					Diagnostic{Position: l.activeProfiles[name].Position, Severity: SeverityError,
 						Message: message})
 				break
 			}

@@ -16,7 +16,7 @@ func told(c *Config) string {
 		fmt.Fprintf(&b, "%s %s %v\n", s.ID, s.File, s.Project)
 	}
 	for _, f := range c.Files {
-		if f.State != Absent {
+		if f.State != StateAbsent {
 			fmt.Fprintf(&b, "%s %s %d\n", f.State, f.Path, f.Servers)
 		}
 	}

@@ -59,7 +59,7 @@ type File struct {
 // file can be used.
 func (f *File) Err() error {
 	for _, d := range f.Diagnostics {
-		if d.Severity == Error && d.Server == "" {
+		if d.Severity == SeverityError && d.Server == "" {
 			return d
 		}
 	}
@@ -80,7 +80,7 @@ func Parse(env *Environment, source Source, data []byte) *File {
 	r.Text, err = parseText(source.Path, data)
 	if e, ok := err.(*jsonedit.Error); ok {
 		f.Diagnostics = append(f.Diagnostics,
-			Diagnostic{Position: Position{e.Name, e.Line, e.Column}, Severity: Error,
+			Diagnostic{Position: Position{e.Name, e.Line, e.Column}, Severity: SeverityError,
 				Message: e.Reason})
 		return f
 	}
@@ -114,10 +114,12 @@ type reader struct {
 	timeout      *jsonedit.Value // the member timeout of the server, or the default; nil if absent
 }
 
-func (r *reader) errorf(at int, format string, args ...any) { r.report(Error, at, format, args...) }
+func (r *reader) errorf(at int, format string, args ...any) {
+	r.report(SeverityError, at, format, args...)
+}
 func (r *reader) warnf(at int, format string,
 	args ...any) {
-	r.report(Warning, at, format, args...)
+	r.report(SeverityWarning, at, format, args...)
 }
 
 func (r *reader) report(severity Severity, at int, format string, args ...any) {
@@ -128,14 +130,14 @@ func (r *reader) report(severity Severity, at int, format string, args ...any) {
 		Message: fmt.Sprintf(format, args...)}
 	if r.server != nil {
 		d.Server = r.server.ID
-		if severity == Error && r.server.Err == nil {
+		if severity == SeverityError && r.server.Err == nil {
 			r.server.Err = d
 		}
 	}
 	r.file.Diagnostics = append(r.file.Diagnostics, d)
 	if len(r.file.Diagnostics) == maxDiagnostics {
 		r.file.Diagnostics = append(r.file.Diagnostics,
-			Diagnostic{Position: d.Position, Severity: Error,
+			Diagnostic{Position: d.Position, Severity: SeverityError,
 				Message: "the file has more errors; fix these first"})
 	}
 }

@@ -38,7 +38,7 @@ func checkSchema(t *testing.T, text string, f *File) {
 	assert.NilError(t, err)
 	err = s.Validate(data)
 	for _, d := range f.Diagnostics {
-		if d.Severity == Error {
+		if d.Severity == SeverityError {
 			if !slices.ContainsFunc(inexpressible,
 				func(part string) bool { return strings.Contains(d.Message, part) }) {
 				assert.Check(t, err != nil, "the schema accepts %s\n%v", text, d)

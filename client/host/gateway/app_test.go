@@ -385,7 +385,7 @@ func TestAppsArePinned(t *testing.T) {
 	assert.NilError(t, err)
 	report, err := lock.Compare(identity, mcp.KindApp, definitions)
 	assert.NilError(t, err)
-	assert.Equal(t, report.Verdicts[0].State, pin.Changed)
+	assert.Equal(t, report.Verdicts[0].State, pin.StateChanged)
 	assert.NilError(t, lock.Accept(identity, mcp.KindApp, definitions))
 	text, err = read(gateway.Options{})
 	assert.NilError(t, err)

@@ -95,9 +95,9 @@ func (u *upstreamServer) checkApp(serverName, uri string, contents []mcp.Resourc
 	switch {
 	case report.IdentityChange != "":
 		reason = "the identity of its server has changed"
-	case state == pin.New: // its tool is pinned too and has not changed
+	case state == pin.StateNew: // its tool is pinned too and has not changed
 		return pins.Accept(identity, mcp.KindApp, definitions)
-	case state == pin.Same:
+	case state == pin.StateSame:
 		return nil
 	}
 	u.g.o.Logger.Warn("gateway: an app does not match its pin", slog.String("server", u.id),

@@ -90,7 +90,7 @@ func (p *pinChecker) check(pins *pin.File, server pin.Server, kind mcp.Kind,
 	}
 	var added []string
 	for _, v := range report.Verdicts {
-		if v.State == pin.New {
+		if v.State == pin.StateNew {
 			added = append(added, v.Name)
 		}
 	}

@@ -137,7 +137,7 @@ func pinnedOf(t *testing.T, pins *pin.File, id, definition string) bool {
 	report, err := pins.Compare(pin.Server{ID: id, Name: "scripted", Capabilities: declared},
 		mcp.KindTool, []json.RawMessage{json.RawMessage(definition)})
 	assert.NilError(t, err)
-	return len(report.Verdicts) == 1 && report.Verdicts[0].State == pin.Same
+	return len(report.Verdicts) == 1 && report.Verdicts[0].State == pin.StateSame
 }
 
 // A lockedBuffer is a buffer that can be written and read concurrently.

@@ -22,7 +22,7 @@
 //
 // The pins of a server are valid while its name and the client's capabilities stay the same,
 // because servers offer different tools to different clients. If one of them changes, all
-// definitions of the server are [New].
+// definitions of the server are [StateNew].
 //
 // A server is identified by its ID and by the file that defines it, so that two projects, each with
 // a server of the same ID, have pins of their own.
@@ -30,7 +30,7 @@
 // # First use
 //
 // The definitions of an unknown server are trusted and pinned, each [mcp.Kind] at its first
-// [File.Check]. A definition that the server adds later is [New] and must be accepted. A definition
-// that the server removes keeps its pin. After the first use only [File.Accept] changes a pin, and
-// only [File.Forget] removes one.
+// [File.Check]. A definition that the server adds later is [StateNew] and must be accepted. A
+// definition that the server removes keeps its pin. After the first use only [File.Accept] changes
+// a pin, and only [File.Forget] removes one.
 package pin

@@ -54,8 +54,8 @@ func Open(path string) (*File, error) {
 }
 
 // Check compares a server's definitions of one kind with their pins. If the kind was never checked
-// before, Check pins all definitions and reports them as Same. After an error, because the file
-// cannot be read or written or a definition is invalid, none of the definitions may be used.
+// before, Check pins all definitions and reports them as StateSame. After an error, because the
+// file cannot be read or written or a definition is invalid, none of the definitions may be used.
 func (f *File) Check(s Server, kind mcp.Kind, definitions []json.RawMessage) (Report, error) {
 	var c comparison
 	err := f.update(func() (err error) {
@@ -74,7 +74,7 @@ func (f *File) Check(s Server, kind mcp.Kind, definitions []json.RawMessage) (Re
 			return nil
 		}
 		for i := range c.report.Verdicts {
-			c.report.Verdicts[i].State = Same
+			c.report.Verdicts[i].State = StateSame
 		}
 		*c.server.ofKind(kind) = c.entries
 		c.contents.Servers[s.key()] = c.server
@@ -85,7 +85,7 @@ func (f *File) Check(s Server, kind mcp.Kind, definitions []json.RawMessage) (Re
 }
 
 // Compare is like [File.Check] but pins nothing. Definitions of a kind that was never checked are
-// New.
+// StateNew.
 func (f *File) Compare(s Server, kind mcp.Kind, definitions []json.RawMessage) (Report, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -130,8 +130,8 @@ func (f *File) compare(s *Server, kind mcp.Kind, definitions []json.RawMessage) 
 
 // Accept pins the definitions with the accepted names, or all definitions if no names are given. If
 // the identity of the server has changed, its other pins are removed. If the server is unknown, its
-// other definitions are New from now on. If no definition has an accepted name, the error matches
-// [ErrNotFound] and nothing changes.
+// other definitions are StateNew from now on. If no definition has an accepted name, the error
+// matches [ErrNotFound] and nothing changes.
 func (f *File) Accept(s Server, kind mcp.Kind, definitions []json.RawMessage,
 	accepted ...string) error {
 	return f.update(func() error { return f.accept(s, kind, definitions, accepted) })

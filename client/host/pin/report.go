@@ -48,19 +48,19 @@ func (r *Report) isSame() bool {
 type Verdict struct {
 	Name    string // the name of a tool or prompt, the URI of a resource, or the URI template
 	State   State
-	Changes []Change // the differences of a Changed definition
+	Changes []Change // the differences of a StateChanged definition
 }
 
 // Usable reports whether the definition equals its pin, and so may be used.
-func (v *Verdict) Usable() bool { return v.State == Same }
+func (v *Verdict) Usable() bool { return v.State == StateSame }
 
 // A State is the relation of a definition to its pin.
 type State string
 
 const (
-	Same    State = "same"    // the definition equals its pin
-	New     State = "new"     // the definition has no pin
-	Changed State = "changed" // the definition differs from its pin
+	StateSame    State = "same"    // the definition equals its pin
+	StateNew     State = "new"     // the definition has no pin
+	StateChanged State = "changed" // the definition differs from its pin
 )
 
 // A Change is a difference between two definitions: its path, as in
@@ -80,11 +80,11 @@ func newReport(sp *serverPins, kind mcp.Kind, s *Server, capabilities json.RawMe
 	pinned := *sp.ofKind(kind)
 	r.First = pinned == nil && r.IdentityChange == ""
 	for _, name := range names {
-		v := Verdict{Name: name, State: New}
+		v := Verdict{Name: name, State: StateNew}
 		if old, ok := pinned[name]; ok && r.IdentityChange == "" {
-			v.State = Same
+			v.State = StateSame
 			if old.SHA256 != entries[name].SHA256 {
-				v.State, v.Changes = Changed, jsondiff.Diff(old.Definition,
+				v.State, v.Changes = StateChanged, jsondiff.Diff(old.Definition,
 					entries[name].Definition)
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 )
@@ -23,9 +22,6 @@ type failure struct {
 func failureOf(err error) failure {
 	if e, ok := errors.AsType[*rpc.Error](err); ok {
 		return failure{codeText(e.Code), e.Message, true}
-	}
-	if e, ok := errors.AsType[*dispatch.Error](err); ok {
-		return failure{kind: string(e.Code), text: e.Message}
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

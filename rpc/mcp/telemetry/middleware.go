@@ -30,7 +30,7 @@ func (t *Telemetry) Incoming(e Endpoint) rpc.Middleware {
 				endpoint = onHTTP
 			}
 			r := record{t: t}
-			members, _ := ctx.Value(mcp.RequestParamsKey{}).(mcp.RequestParams)
+			members := mcp.RequestParamsFrom(ctx)
 			r.open(Server, endpoint, req, members)
 			parent := r.params.parent()
 			if parent.IsValid() {
@@ -191,7 +191,7 @@ func (r *record) end(ctx context.Context, req *rpc.Request, f failure) {
 		duration = time.Since(r.t.start) - r.start // reads one clock rather than two
 	}
 	m := &r.message
-	connection, _ := ctx.Value(mcp.ConnectionKey{}).(mcp.Connection)
+	connection := mcp.ConnectionFrom(ctx)
 	if m.revision = r.params.revision(); m.revision == "" && connection != nil {
 		m.revision = connection.Revision()
 	}

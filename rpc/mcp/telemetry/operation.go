@@ -1,40 +1,23 @@
 package telemetry
 
-import (
-	"context"
+import "context"
 
-	"github.com/stdwire/stdwire/dispatch"
-)
-
-// Operation returns an interceptor for the operations of a dispatcher that are called without MCP,
-// such as by a command line or an HTTP API: the field Interceptors of dispatch.Options. Each call
-// gets a span of the kind [Internal]. A call by MCP gets none, because its message has one.
-func (t *Telemetry) Operation() dispatch.Interceptor {
-	if t == nil {
-		return func(next dispatch.Handler) dispatch.Handler { return next }
+// Operation starts the span of an operation that is called without MCP, such as by a command line
+// or an HTTP API, and returns a function that ends it with the operation's code and message of an
+// error, or with "". It is the argument of dispatch.Observe. The span is of the kind [Internal]. An
+// operation whose surface is "mcp" gets none, because its message has one.
+func (t *Telemetry) Operation(ctx context.Context, name, surface string) (context.Context,
+	func(code, message string)) {
+	if t == nil || surface == "mcp" {
+		return ctx, func(string, string) {}
 	}
-	return func(next dispatch.Handler) dispatch.Handler {
-		return func(ctx context.Context, op *dispatch.Operation,
-			call *dispatch.Call) (result dispatch.Envelope) {
-			if call.Surface == "mcp" {
-				return next(ctx, op, call)
-			}
-			ctx, span := t.StartSpan(ctx, executeTool, Internal)
-			m := &span.span.message
-			m.target, m.targetKey, m.surface = clip(op.Name()), attrTool, clip(call.Surface)
-			f := failure{kind: string(dispatch.InternalError)} // of a panic
-			defer func() {
-				span.end(f)
-				key := m.operationKey
-				key.errorType = f.kind
-				t.durations[Internal].at(&key).record(span.span.Duration)
-			}()
-			result = next(ctx, op, call)
-			f = failure{}
-			if result.Err != nil {
-				f = failureOf(result.Err)
-			}
-			return result
-		}
+	ctx, span := t.StartSpan(ctx, executeTool, Internal)
+	m := &span.span.message
+	m.target, m.targetKey, m.surface = clip(name), attrTool, clip(surface)
+	return ctx, func(code, message string) {
+		span.end(failure{kind: code, text: message})
+		key := m.operationKey
+		key.errorType = code
+		t.durations[Internal].at(&key).record(span.span.Duration)
 	}
 }

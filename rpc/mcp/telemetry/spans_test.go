@@ -256,7 +256,7 @@ func TestOperation(t *testing.T) {
 		})
 	d := dispatch.NewDispatcher(catalog, dispatch.Options{
 		Logger:       slog.New(slog.DiscardHandler),
-		Interceptors: []dispatch.Interceptor{tel.Operation()}})
+		Interceptors: []dispatch.Interceptor{dispatch.Observe(tel.Operation)}})
 	for _, test := range []struct{ surface, arguments, want string }{
 		{"cli", `{}`, "INTERNAL execute_tool weather.get gen_ai.operation.name=execute_tool " +
 			"gen_ai.tool.name=weather.get stdwire.surface=cli"},
@@ -326,17 +326,18 @@ func TestNil(t *testing.T) {
 	handler := func(context.Context, *rpc.Request) (any, error) { return nil, nil }
 	var e telemetry.Endpoint
 	in, out := tel.Incoming(e)(handler), tel.Outgoing(e)(handler)
-	operation := tel.Operation()(func(context.Context, *dispatch.Operation,
+	operation := dispatch.Observe(tel.Operation)(func(context.Context, *dispatch.Operation,
 		*dispatch.Call) dispatch.Envelope {
 		return dispatch.Envelope{Session: "s"}
 	})
+	op, call := new(dispatch.Operation), new(dispatch.Call)
 	counter := tel.Counter(telemetry.Instrument{Name: "x", Labels: []string{"a"}})
 	req := &rpc.Request{Method: mcp.MethodPing, Params: json.RawMessage(`{}`)}
 	ctx := t.Context()
 	assert.Equal(t, testing.AllocsPerRun(100, func() {
 		_, _ = in(ctx, req)
 		_, _ = out(ctx, req)
-		_ = operation(ctx, nil, nil)
+		_ = operation(ctx, op, call)
 		counter.Add(1, "b")
 		_, active := tel.StartSpan(ctx, "x", telemetry.Internal, slog.Int("a", 1))
 		active.End(nil)
@@ -346,5 +347,5 @@ func TestNil(t *testing.T) {
 	active.End(nil)
 	assert.Equal(t, got, ctx)
 	tel.Gauge(telemetry.Instrument{Name: "x"}, nil)
-	assert.Equal(t, operation(ctx, nil, nil).Session, "s")
+	assert.Equal(t, operation(ctx, op, call).Session, "s")
 }

@@ -142,7 +142,7 @@ func (f *File) Put(id, from string, definition []byte) (*Change, error) {
 	for _, d := range after.Diagnostics {
 		switch {
 		case d.Server != id:
-		case d.Severity == config.Error:
+		case d.Severity == config.SeverityError:
 			return nil, d
 		default:
 			c.Notes = append(c.Notes, d.Message)

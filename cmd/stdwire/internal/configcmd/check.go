@@ -67,7 +67,8 @@ func checkConfig(std *term.Streams, from *target.ConfigFlags, profile, output st
 		}
 		if e, ok := errors.AsType[*config.ResolveError](unresolved); ok {
 			c.Diagnostics = append(c.Diagnostics,
-				config.Diagnostic{Position: s.Position, Severity: config.Error, Server: s.ID,
+				config.Diagnostic{Position: s.Position, Severity: config.SeverityError,
+					Server:  s.ID,
 					Message: e.Reason()})
 		}
 		all = append(all, check)

@@ -63,7 +63,7 @@ func newPinReport(server pin.Server, all []comparison, names []string) *pinRepor
 				d.Changes = append(d.Changes, valueChange{change.Path, json.RawMessage(change.Old),
 					json.RawMessage(change.New)})
 			}
-			if v.State == pin.New {
+			if v.State == pin.StateNew {
 				d.shown = jsondiff.Compare([]byte("{}"), d.Definition)
 			}
 			r.Definitions = append(r.Definitions, d)

@@ -44,7 +44,7 @@ func whereConfig(std *term.Streams, from *target.ConfigFlags, output string) err
 	for _, f := range c.Files {
 		files = append(files, file{f.Path, f.State, f.Servers, f.Project})
 		what := ""
-		if f.State == config.Used || f.State == config.Shadowed {
+		if f.State == config.StateUsed || f.State == config.StateShadowed {
 			what = command.Plural(f.Servers, "server")
 		}
 		rows = append(rows, []string{string(f.State), f.Path, what})

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/internal/keepalive"
 	"github.com/stdwire/stdwire/internal/lograte"
+	"github.com/stdwire/stdwire/internal/quota"
 )
 
 // A Listener limits the number of open connections, in all and for each address. When the limit is

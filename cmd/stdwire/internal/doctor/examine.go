@@ -58,7 +58,7 @@ func (r *Report) canStart(p *subject) bool {
 	s := p.server
 	r.Source = s.Position.String()
 	for _, d := range p.diagnostics {
-		if d.Severity == config.Warning {
+		if d.Severity == config.SeverityWarning {
 			r.add(Warning, fmt.Sprintf("%s: %s", d.Position, d.Message), "")
 		}
 	}

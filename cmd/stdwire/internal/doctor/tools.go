@@ -307,9 +307,9 @@ func (r *Report) comparePins(pins *pin.File, c *client.Client,
 		var changed, unseen []string
 		for _, v := range report.Verdicts {
 			switch v.State {
-			case pin.Changed:
+			case pin.StateChanged:
 				changed = append(changed, v.Name)
-			case pin.New:
+			case pin.StateNew:
 				unseen = append(unseen, v.Name)
 			}
 		}

@@ -144,7 +144,7 @@ func (s *source) configured(std *term.Streams) (*config.Server, error) {
 		return nil, target.ConfigFailure(err)
 	}
 	for _, d := range c.Diagnostics {
-		if d.Server == found.ID && d.Severity == config.Warning {
+		if d.Server == found.ID && d.Severity == config.SeverityWarning {
 			std.Err.Printf("warning: %v", d)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/transport"
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -118,7 +118,7 @@ func (l *clientLanes) lane(ctx context.Context, frame []byte) string {
 	if found == nil {
 		method, program := clientInfo(frame)
 		from := sender{program: cmp.Or(program, conn.ClientName())}
-		from.principal, _ = ctx.Value(dispatch.PrincipalKey{}).(string)
+		from.principal = dispatch.PrincipalFrom(ctx)
 		if e != nil {
 			from.address = e.address
 		}

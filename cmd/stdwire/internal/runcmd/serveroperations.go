@@ -201,7 +201,7 @@ func (f *serverOperations) start(s *config.Server) error {
 		return nil
 	}
 	for _, d := range f.selection.DiagnosticsFor(s.ID) {
-		if d.Severity == config.Warning && !f.remembered {
+		if d.Severity == config.SeverityWarning && !f.remembered {
 			f.std.Err.Printf("warning: %v", d)
 		}
 	}

@@ -138,7 +138,7 @@ func (st *Reloader) record(c *target.Selection, profiles map[string][]string,
 	before := len(st.invalid)
 	st.invalid = nil
 	for _, d := range c.Diagnostics {
-		if d.Severity == config.Error {
+		if d.Severity == config.SeverityError {
 			st.invalid = append(st.invalid, d.Error())
 		}
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/transport"
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -44,7 +43,7 @@ type Gateway struct {
 func (g *Gateway) limit(o *server.Options) {
 	o.MaxSubscriptions, o.MaxWatched = g.Limits.MaxSubscriptions, g.Limits.MaxWatched
 	if most := g.Limits.MaxMemory; most > 0 {
-		o.Memory = quota.NewPool(int64(most))
+		o.Memory = dispatch.NewBudget(int64(most))
 	}
 }
 

@@ -162,7 +162,7 @@ func (st *Reloader) About() ops.About {
 		about.Socket = st.clients.Path
 	}
 	for _, f := range st.current.Files {
-		if f.State == config.Used {
+		if f.State == config.StateUsed {
 			about.Files = append(about.Files, f.Path)
 		}
 	}

@@ -54,7 +54,7 @@ func (g *Gateway) refuseWritable(c *target.Selection, store *config.Store) error
 	var all []reliance
 	for _, f := range c.All.Files {
 		// A project file that does not exist yet has no effect until it is trusted.
-		if !f.Project || f.State == config.Used {
+		if !f.Project || f.State == config.StateUsed {
 			all = append(all, reliance{"the configuration", f.Path})
 		}
 	}

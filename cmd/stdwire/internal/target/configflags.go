@@ -125,7 +125,7 @@ func (s *ConfiguredServer) Resolve(ctx context.Context, std *term.Streams) error
 		return ConfigFailure(err)
 	}
 	for _, d := range c.Diagnostics {
-		if d.Server == s.ID && d.Severity == config.Warning {
+		if d.Server == s.ID && d.Severity == config.SeverityWarning {
 			std.Err.Printf("warning: %v", d)
 		}
 	}

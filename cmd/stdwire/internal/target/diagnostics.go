@@ -24,7 +24,7 @@ func PrintDiagnostics(std *term.Streams, all []config.Diagnostic) {
 
 func ErrorsAmong(all []config.Diagnostic) (errors []config.Diagnostic) {
 	for _, d := range all {
-		if d.Severity == config.Error {
+		if d.Severity == config.SeverityError {
 			errors = append(errors, d)
 		}
 	}

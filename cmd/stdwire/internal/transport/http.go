@@ -294,5 +294,5 @@ func (w *HTTPServer) interceptors() []dispatch.Interceptor {
 	if w.Recorder == nil || w.Recorder.Telemetry == nil {
 		return nil
 	}
-	return []dispatch.Interceptor{w.Recorder.Operation()}
+	return []dispatch.Interceptor{dispatch.Observe(w.Recorder.Operation)}
 }

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/internal/hostname"
 	"github.com/stdwire/stdwire/internal/httpdeadline"
+	"github.com/stdwire/stdwire/internal/quota"
 )
 
 // access decides which requests are served. The address that stdwire prints has a token in its

@@ -38,8 +38,8 @@ func newConfiguration(s *servers, flags *target.ConfigFlags, c *target.Selection
 	log *slog.Logger) *configuration {
 	all := &configuration{servers: s, flags: flags, log: log, env: c.Env, loaded: c.All}
 	for _, f := range c.All.Files {
-		if f.State == config.Used || f.State == config.Empty ||
-			f.State == config.Absent && !f.Project {
+		if f.State == config.StateUsed || f.State == config.StateEmpty ||
+			f.State == config.StateAbsent && !f.Project {
 			all.files = append(all.files, f.Source)
 		}
 	}

@@ -80,7 +80,7 @@ func (c *configuration) importable(in *importRequest) ([]importableServer, error
 			server.Problem = s.Err.Error()
 		}
 		for _, d := range f.Diagnostics {
-			if d.Server == s.ID && d.Severity == config.Warning {
+			if d.Server == s.ID && d.Severity == config.SeverityWarning {
 				server.Notes = append(server.Notes, d.Message)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/quota"
 	"gotest.tools/v3/assert"
 )
 

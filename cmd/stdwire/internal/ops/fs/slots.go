@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/quota"
 )
 
 // slots bounds the processor time of all searches together. A scan of a file holds one unit of the

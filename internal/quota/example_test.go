@@ -3,7 +3,7 @@ package quota_test
 import (
 	"fmt"
 
-	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/quota"
 )
 
 func Example() {
