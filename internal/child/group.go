@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"syscall"
 
+	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/internal/processgroup"
 )
 
@@ -31,6 +32,27 @@ type Group = interface {
 	// End kills the rest of the group, reaps the process, and returns how it ended, as
 	// [processgroup.ExitStatus] does. It is called once, after AwaitExit.
 	End() (status int, signal syscall.Signal, err error)
+}
+
+// A containedGroup is the group of a [Config.Starter]. A panic or runtime.Goexit in its methods is
+// an error, or has no effect where there is none.
+type containedGroup struct{ Group }
+
+func (g containedGroup) Pid() (pid int) {
+	contain.Run(func() { pid = g.Group.Pid() })
+	return pid
+}
+
+func (g containedGroup) Terminate() error { return contain.Do(g.Group.Terminate) }
+func (g containedGroup) Kill() error      { return contain.Do(g.Group.Kill) }
+func (g containedGroup) AwaitExit()       { contain.Run(g.Group.AwaitExit) }
+
+func (g containedGroup) End() (status int, signal syscall.Signal, err error) {
+	err = contain.Do(func() (err error) {
+		status, signal, err = g.Group.End()
+		return err
+	})
+	return status, signal, err
 }
 
 // ownStarter starts processes as children of this program.

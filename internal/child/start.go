@@ -93,7 +93,9 @@ func start(ctx context.Context, cfg Config, awaitExit func(pid int) bool) (*Proc
 	if err != nil {
 		return nil, startError(cfg, env, explain(cfg, path, err))
 	}
-	p.group = group
+	if p.group = group; cfg.Starter != nil {
+		p.group = containedGroup{group}
+	}
 	p.stdin = &input{f: pipes[0]}
 	p.stdout = newOutput(pipes[1])
 	p.stderr = newStderr(pipes[2], cfg)

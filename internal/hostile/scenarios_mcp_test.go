@@ -10,7 +10,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/stdwire/stdwire/client"
@@ -19,6 +21,7 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/child"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
@@ -422,11 +425,59 @@ func (t transport) Close() error {
 	return nil
 }
 
+// A starter starts a process whose end is not noticed before it is killed.
+type starter struct{ run *scenarioRun }
+
+func (s starter) Start(ctx context.Context, cmd *exec.Cmd) (client.ProcessGroup, [3]*os.File,
+	error) {
+	s.run.enter("client.Command.Starter")
+	s.run.enter("client.Starter.Start")
+	group, pipes, err := child.OwnStarter().Start(ctx, cmd)
+	return processGroup{group, s.run, make(chan struct{}, 1)}, pipes, err
+}
+
+type processGroup struct {
+	client.ProcessGroup
+	run    *scenarioRun
+	killed chan struct{}
+}
+
+func (g processGroup) Pid() int {
+	g.run.enter("client.ProcessGroup.Pid")
+	return g.ProcessGroup.Pid()
+}
+
+func (g processGroup) Terminate() error {
+	g.run.enter("client.ProcessGroup.Terminate")
+	return g.ProcessGroup.Terminate()
+}
+
+func (g processGroup) Kill() error {
+	select {
+	case g.killed <- struct{}{}:
+	default:
+	}
+	g.run.enter("client.ProcessGroup.Kill")
+	return g.ProcessGroup.Kill()
+}
+
+func (g processGroup) AwaitExit() {
+	g.run.enter("client.ProcessGroup.AwaitExit")
+	<-g.killed
+}
+
+func (g processGroup) End() (int, syscall.Signal, error) {
+	defer g.run.enter("client.ProcessGroup.End")
+	return g.ProcessGroup.End()
+}
+
 func clientScenario(run *scenarioRun) {
-	if strings.HasPrefix(run.name, "client.Command.") {
+	switch run.name[:strings.LastIndex(run.name, ".")] {
+	case "client.Command", "client.Starter", "client.ProcessGroup":
 		own(func() {
 			c, err := client.Options{}.Spawn(run.ctx,
 				client.Command{Path: os.Args[0], Args: []string{"-test.run=^$", "-test.nosuchflag"},
+					Grace: time.Millisecond, Starter: starter{run},
 					Stderr:  stream{func() { run.enter("client.Command.Stderr") }},
 					Started: func(int) { run.enter("client.Command.Started") }})
 			if err == nil {

@@ -223,6 +223,10 @@ func dispatchScenario(run *scenarioRun) {
 			run.enter("dispatch.Add")
 			return tool{}, errors.New("for the log")
 		})
+	observe := func(ctx context.Context, _, _ string) (context.Context, func(_, _ string)) {
+		run.enter("dispatch.Observe")
+		return ctx, func(_, _ string) {}
+	}
 	d := dispatch.NewDispatcher(c, dispatch.Options{
 		Logger: run.logger("dispatch.Options.Logger"),
 		Missing: func(context.Context, string) error {
@@ -233,7 +237,8 @@ func dispatchScenario(run *scenarioRun) {
 			run.enter("dispatch.Options.Translate")
 			return err
 		},
-		Interceptors: []dispatch.Interceptor{func(next dispatch.Handler) dispatch.Handler {
+		Interceptors: []dispatch.Interceptor{dispatch.Observe(observe), func(
+			next dispatch.Handler) dispatch.Handler {
 			return func(ctx context.Context, op *dispatch.Operation,
 				call *dispatch.Call) dispatch.Envelope {
 				run.enter("dispatch.Options.Interceptors")
