@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -106,8 +107,9 @@ func TestDeadConnectionOfAList(t *testing.T) {
 // The connection of a slow server is not dead: its calls are performed once, and even a slow list
 // succeeds.
 func TestSlowServerIsNotDead(t *testing.T) {
-	delay := time.Second
-	deadly(t, func() time.Duration { return delay },
+	var delay atomic.Int64
+	delay.Store(int64(time.Second))
+	deadly(t, func() time.Duration { return time.Duration(delay.Load()) },
 		func(t *testing.T, s *testServer, c *client.Client) {
 			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 			defer cancel()
@@ -117,13 +119,13 @@ func TestSlowServerIsNotDead(t *testing.T) {
 			check(t, c)
 			used, before := connections(s), s.count("POST tools/call")
 			synctest.Wait()
-			delay = time.Minute - time.Second
+			delay.Store(int64(time.Minute - time.Second))
 			check(t, c)
 			assert.Equal(t, connections(s), used, "the same connection")
 			assert.Equal(t, s.count("POST tools/call"), before+1)
 			for _, err := range c.Tools(t.Context()) {
 				assert.NilError(t, err)
 			}
-			delay = time.Second
+			delay.Store(int64(time.Second))
 		})
 }
