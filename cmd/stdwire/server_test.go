@@ -205,7 +205,7 @@ func TestCrashAtStartIsReportedAtOnce(t *testing.T) {
 
 func TestTimeouts(t *testing.T) {
 	t.Parallel()
-	got := against(t, "tools --start-timeout 500ms", "silent")
+	got := against(t, "tools --start-timeout 3s", "silent")
 	assert.Equal(t, got.code, 4)
 	assert.Assert(t,
 		strings.HasPrefix(got.stderr, "stdwire: "+self+
