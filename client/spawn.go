@@ -55,8 +55,8 @@ type Starter interface {
 }
 
 // A ProcessGroup is a process that a [Starter] has started, and its descendants. Its methods may be
-// called concurrently. It is no type of
-// its own, so that a Starter need not import this package.
+// called concurrently. It is an alias, so that a package with a Starter need not import this one. A
+// panic in a method counts as an error of it.
 type ProcessGroup = interface {
 	// Pid returns the process id.
 	Pid() int

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync/atomic"
@@ -92,6 +93,27 @@ func TestTimeoutWithOtherIDs(t *testing.T) {
 		failure, ok := errors.AsType[*StartError](err)
 		assert.Assert(t, ok)
 		assert.Assert(t, strings.Contains(failure.Hint, "as it came"), failure.Hint)
+	})
+}
+
+// A response to a call that has timed out is no reason for the next timeout: its id is right.
+func TestTimeoutAfterLateResponse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := connect(t, Options{}, func(s *scripted) {
+			s.modern()
+			m := s.read()
+			s.read() // notifications/cancelled
+			s.reply(m, `{"content":[]}`)
+			s.hold()
+		})
+		for range 2 {
+			_, err := c.CallTool(t.Context(), "t", nil, Timeout(time.Second))
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.Assert(t, !strings.Contains(err.Error(), "match no request"), "%v", err)
+			synctest.Wait()
+		}
+		assert.Equal(t, c.Stats().Late, 1)
+		assert.Equal(t, c.Stats().Unmatched, 0)
 	})
 }
 

@@ -29,9 +29,9 @@
 //	405 Method Not Allowed         not a POST
 //	408 Request Timeout            the body takes more than 30 s, or the server's ReadTimeout
 //	413 Content Too Large          HandlerOptions.MaxBody
-//	415 Unsupported Media Type     the Content-Type is none of application/json,
-//	                               application/json-rpc and application/jsonrequest, or the body
-//	                               is compressed
+//	415 Unsupported Media Type     the body is compressed, or its Content-Type is not
+//	                               application/json, application/json-rpc or
+//	                               application/jsonrequest
 //	503 Service Unavailable        HandlerOptions.MaxRequests, or the Handler shuts down
 //
 // # Batches
