@@ -68,6 +68,7 @@ func FuzzNewline(f *testing.F) {
 	f.Add([]byte("123456789\n12\n"+strings.Repeat("x", 100)+"\n"), 4, 7)
 	f.Add([]byte("~~\r\n{}\n~1~\n~~~~"), 60_000, 4096)
 	f.Add([]byte("~~~~~~\n~\n"), 10_000, 4096)
+	f.Add([]byte("\uFEFF{}\n\uFEFF{}\n"), 3, 3)
 	f.Fuzz(func(t *testing.T, in []byte, limit, chunk int) {
 		limit = 1 + limit&0x1ffff
 		// Short to mutate, long to read: lines that do not fit into the read buffer.
@@ -79,7 +80,7 @@ func FuzzNewline(f *testing.F) {
 
 		// The simplest implementation, which uses much memory.
 		var want []string
-		for line := range bytes.Lines(in) {
+		for line := range bytes.Lines(bytes.TrimPrefix(in, []byte("\uFEFF"))) {
 			payload := bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 			switch {
 			case len(line)/16 >= limit:

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"strconv"
@@ -120,8 +121,12 @@ func edited(text []byte, p place, with string) []byte {
 	return []byte(before + after)
 }
 
-// equalValues reports whether values are equal, and does not tell nil from empty.
+// equalValues reports whether values are equal. It does not tell nil from empty, nor JSON texts
+// that differ only in escapes, which json.Marshal adds.
 func equalValues(a, b reflect.Value) bool {
+	if a.Type() == reflect.TypeFor[json.RawMessage]() {
+		return equalTexts(a.Bytes(), b.Bytes())
+	}
 	switch a.Kind() {
 	case reflect.Slice:
 		if a.Len() != b.Len() {
@@ -159,6 +164,21 @@ func equalValues(a, b reflect.Value) bool {
 	return a.Equal(b)
 }
 
+func equalTexts(a, b []byte) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return len(a) == len(b)
+	}
+	var values [2]any
+	for i, text := range [][]byte{a, b} {
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber()
+		if d.Decode(&values[i]) != nil {
+			return false
+		}
+	}
+	return reflect.DeepEqual(values[0], values[1])
+}
+
 // sampleTexts returns texts that decode into a type: one with all members, and one for each type of
 // content.
 func sampleTexts(t testing.TB, typ reflect.Type) (texts [][]byte) {
@@ -189,7 +209,7 @@ func (s *sampler) fill(v reflect.Value, depth int) {
 	const deep = 6
 	switch v.Interface().(type) {
 	case json.RawMessage:
-		v.SetBytes([]byte(`{"a":{"b":[1]}}`))
+		v.SetBytes([]byte(`{"a>":{"b":[1]}}`))
 		return
 	case Extra:
 		return // its names must not be those of members
