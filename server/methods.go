@@ -7,7 +7,8 @@ import (
 
 // A method is a row of the method table. To add a method to the server, add a row.
 type method struct {
-	legacy, modern bool                     // the eras that have the method
+	// the eras that have the method; in the method table, those of package mcp
+	legacy, modern bool
 	needs          func(declaredKinds) bool // what the server must declare; nil: nothing
 	handle         func(r *request) (*Result, error)
 }
@@ -15,41 +16,54 @@ type method struct {
 func (m method) in(e *era) bool { return e.modern && m.modern || !e.modern && m.legacy }
 
 // methods is the method table. It is read only.
-var methods = map[string]method{
-	mcp.MethodDiscover:   {modern: true, handle: discover},
-	mcp.MethodInitialize: {legacy: true, handle: initialize},
-	mcp.MethodPing:       {legacy: true, handle: ping},
-	mcp.MethodSetLevel:   {legacy: true, handle: setLevel},
-	mcp.MethodListen:     {modern: true, handle: listen},
+var methods = withEras(map[string]method{
+	mcp.MethodDiscover:   {handle: discover},
+	mcp.MethodInitialize: {handle: initialize},
+	mcp.MethodPing:       {handle: ping},
+	mcp.MethodSetLevel:   {handle: setLevel},
+	mcp.MethodListen:     {handle: listen},
 
-	mcp.MethodListTools: {legacy: true, modern: true, handle: lists(mcp.KindTool)},
-	mcp.MethodCallTool:  {legacy: true, modern: true, handle: callTool},
+	mcp.MethodListTools: {handle: lists(mcp.KindTool)},
+	mcp.MethodCallTool:  {handle: callTool},
 
-	mcp.MethodListResources: {legacy: true, modern: true, needs: hasResources,
-		handle: lists(mcp.KindResource)},
-	mcp.MethodListResourceTemplates: {legacy: true, modern: true, needs: hasResources,
-		handle: lists(mcp.KindResourceTemplate)},
-	mcp.MethodReadResource: {legacy: true, modern: true, needs: hasResources, handle: readResource},
-	mcp.MethodSubscribe:    {legacy: true, needs: hasResources, handle: subscribe},
-	mcp.MethodUnsubscribe:  {legacy: true, needs: hasResources, handle: unsubscribe},
+	mcp.MethodListResources:         {needs: hasResources, handle: lists(mcp.KindResource)},
+	mcp.MethodListResourceTemplates: {needs: hasResources, handle: lists(mcp.KindResourceTemplate)},
+	mcp.MethodReadResource:          {needs: hasResources, handle: readResource},
+	mcp.MethodSubscribe:             {needs: hasResources, handle: subscribe},
+	mcp.MethodUnsubscribe:           {needs: hasResources, handle: unsubscribe},
 
-	mcp.MethodListPrompts: {legacy: true, modern: true, needs: hasPrompts,
-		handle: lists(mcp.KindPrompt)},
-	mcp.MethodGetPrompt: {legacy: true, modern: true, needs: hasPrompts, handle: getPrompt},
+	mcp.MethodListPrompts: {needs: hasPrompts, handle: lists(mcp.KindPrompt)},
+	mcp.MethodGetPrompt:   {needs: hasPrompts, handle: getPrompt},
 
 	// the experimental tasks of 2025-11-25; for the modern era see tasksExtension
-	mcp.MethodGetTask:    {legacy: true, needs: hasTasks, handle: getTask},
-	mcp.MethodCancelTask: {legacy: true, needs: hasTasks, handle: cancelTask},
-	mcp.MethodTaskResult: {legacy: true, needs: hasTasks, handle: taskResult},
-	mcp.MethodListTasks:  {legacy: true, needs: hasTasks, handle: listTasks},
+	mcp.MethodGetTask:    {needs: hasTasks, handle: getTask},
+	mcp.MethodCancelTask: {needs: hasTasks, handle: cancelTask},
+	mcp.MethodTaskResult: {needs: hasTasks, handle: taskResult},
+	mcp.MethodListTasks:  {needs: hasTasks, handle: listTasks},
 
-	mcp.MethodComplete: {legacy: true, modern: true, needs: func(has declaredKinds) bool {
-		return has.completions
-	}, handle: complete},
+	mcp.MethodComplete: {needs: hasCompletions, handle: complete},
+})
+
+// withEras returns a table with the eras in which package mcp has each method, those of extensions
+// left out.
+func withEras(table map[string]method) map[string]method {
+	for _, revision := range mcp.Supported() {
+		for defined := range mcp.Methods(revision) {
+			m, ok := table[defined.Name]
+			if !ok || defined.Extension != "" {
+				continue
+			}
+			modern := mcp.EraOf(revision) == mcp.Modern
+			m.modern, m.legacy = m.modern || modern, m.legacy || !modern
+			table[defined.Name] = m
+		}
+	}
+	return table
 }
 
-func hasResources(has declaredKinds) bool { return has.resources }
-func hasPrompts(has declaredKinds) bool   { return has.prompts }
+func hasResources(has declaredKinds) bool   { return has.resources }
+func hasPrompts(has declaredKinds) bool     { return has.prompts }
+func hasCompletions(has declaredKinds) bool { return has.completions }
 
 // notifications maps methods to the handlers of notifications. It is read only. Unknown
 // notifications are ignored, as JSON-RPC requires; package rpc handles notifications/cancelled.

@@ -119,7 +119,7 @@ var definitions = map[string]any{
 	"WorkingTask":                               Task{},
 }
 
-// paramsOf has the type of the params of each method, resultOf of the result of each request.
+// paramsOf has the type of the params of each method.
 var paramsOf = map[string]any{
 	MethodInitialize:            InitializeParams{},
 	MethodPing:                  EmptyParams{},
