@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -102,5 +103,52 @@ func TestServerFields(t *testing.T) {
 		hidden := f.secret != notSecret
 		assert.Equal(t, !bytes.Equal(s.Redacted().JSON(), s.JSON()), hidden, name)
 		assert.Equal(t, len(SecretRanges(s.JSON())) > 0, hidden, name)
+	}
+}
+
+// Each field of a server and of what it contains is the value of a member, which digests cover, or
+// says where the definition is and how it was read.
+func TestFieldsHaveMembers(t *testing.T) {
+	notMembers := []string{"ID", "Position", "Workspace", "Base", "Project", "Overrides", "Inputs",
+		"Err"}
+	s := &Server{OAuth: new(OAuth)}
+	var visit func(v reflect.Value, prefix string)
+	visit = func(v reflect.Value, prefix string) {
+		for i := range v.NumField() {
+			f, name := v.Field(i), prefix+v.Type().Field(i).Name
+			if !f.CanSet() || slices.Contains(notMembers, name) {
+				continue
+			}
+			if f.Kind() == reflect.Pointer {
+				f = f.Elem()
+			}
+			if f.Kind() == reflect.Struct {
+				visit(f, name+".")
+				continue
+			}
+			before := string(s.JSON())
+			setNonzero(f)
+			assert.Check(t, string(s.JSON()) != before, "no row of serverfields.go encodes %s", name)
+			f.SetZero()
+		}
+	}
+	visit(reflect.ValueOf(s).Elem(), "")
+}
+
+// setNonzero sets a value other than zero.
+func setNonzero(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Map:
+		v.Set(reflect.ValueOf(map[string]string{"a": "b"}))
+	case reflect.Slice:
+		v.Set(reflect.ValueOf([]string{"a"}))
+	case reflect.Uint8, reflect.Uint: // an enumeration
+		v.SetUint(1)
+	default:
+		v.SetInt(int64(time.Second))
 	}
 }
