@@ -65,9 +65,9 @@ func (o Options) startContext(ctx context.Context) (context.Context, context.Can
 }
 
 // open determines the era and does the handshake. After it the client is ready for use.
-func (c *Client) open(ctx context.Context, w era.Preference) error {
+func (c *Client) open(ctx context.Context, p era.Preference) error {
 	began := time.Now()
-	h := handshaker{c: c, preference: w}
+	h := handshaker{c: c, preference: p}
 	s, err := h.run(ctx)
 	h.cancelPending()
 	if err != nil {
@@ -192,11 +192,10 @@ func (h *handshaker) run(ctx context.Context) (*session, error) {
 			}
 			if h.probe.Call == nil {
 				err = answer
-				break
+			} else { // a modern server rejects initialize, and may still answer the probe
+				h.refused = answer
+				patience.Reset(probeTimeout)
 			}
-			// A modern server rejects initialize, and may still answer the probe.
-			h.refused = answer
-			patience.Reset(probeTimeout)
 		case <-received:
 			received = nil
 			if h.initialize.Call == nil && h.refused == nil {

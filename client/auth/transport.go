@@ -13,8 +13,8 @@ import (
 )
 
 // Wrap returns a transport that authorizes the requests it sends with base. Pass it to
-// streamable.Options.Wrap. It leaves requests alone that go to another origin than the server's or
-// already have an Authorization header.
+// streamable.Options.Wrap. It does not change a request that goes to another origin than the
+// server's or already has an Authorization header.
 //
 // When the server answers 401, or 403 with insufficient_scope, the transport obtains other
 // credentials and sends the request again. It returns the server's response as it is if no other

@@ -21,7 +21,7 @@ func mediaType(resp *http.Response) string {
 
 // do sends a request, and reports activity to the client.
 func (c *Conn) do(req *http.Request) (*http.Response, error) {
-	if c.silence.begin() {
+	if c.silence.begin() { // the connections may be dead
 		c.httpClient.CloseIdleConnections()
 	}
 	resp, err := c.httpClient.Do(req)

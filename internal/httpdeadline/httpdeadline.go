@@ -34,7 +34,7 @@ func New(w http.ResponseWriter, r *http.Request) Request {
 	if r.Body == http.NoBody {
 		return Request{w: w}
 	}
-	if timeout := Server(r).ReadTimeout; timeout > 0 {
+	if timeout := Server(r).ReadTimeout; timeout > 0 { // which has set the deadline
 		return Request{w, timeout}
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(maxWait))

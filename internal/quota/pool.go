@@ -83,8 +83,8 @@ func (p *Pool) grow(name string, held, n int64) error {
 func (p *Pool) Wait(ctx context.Context, name string, n int64) error {
 	p.mu.Lock()
 	o := p.owner(name)
-	err := ErrTotal
-	if len(o.queue) == 0 { // else earlier calls for this owner come first
+	err := ErrTotal // if earlier calls for this owner come first
+	if len(o.queue) == 0 {
 		err = p.take(o, 0, n)
 	}
 	if err == nil || errors.Is(err, ErrNever) {

@@ -198,7 +198,7 @@ func (r *resolver) lookupVariable(v Variable) (value, problem string) {
 		return "", "has a default that contains a variable, which is not supported"
 	case v.Namespace == "" && v.Name == "workspaceFolder":
 		return r.server.Workspace, ""
-	case v.Namespace == "":
+	case v.Namespace == "": // userHome
 		return r.env.Home, ""
 	}
 	value, ok := r.env.LookupEnv(v.Name)
@@ -216,8 +216,8 @@ func (r *resolver) lookupInput(id string) (value, problem string) {
 		return value, ""
 	}
 	value, ok := r.env.Inputs[id]
-	if name := inputVariable(id); !ok {
-		value, ok = r.env.LookupEnv(name)
+	if !ok {
+		value, ok = r.env.LookupEnv(inputVariable(id))
 	}
 	if !ok && r.env.Ask != nil {
 		input, described := r.server.Inputs[id]

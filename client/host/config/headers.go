@@ -1,13 +1,15 @@
 package config
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/httptoken"
 	"github.com/stdwire/stdwire/internal/jsonedit"
 )
 
-// addHeaders adds the headers that v defines.
+// addHeaders adds headers, which the value v defines.
 func (r *reader) addHeaders(v jsonedit.Value, added map[string]string) {
 	if added == nil {
 		return
@@ -19,7 +21,7 @@ func (r *reader) addHeaders(v jsonedit.Value, added map[string]string) {
 	for name := range all {
 		seen[strings.ToLower(name)] = name
 	}
-	for name, text := range added {
+	for _, name := range slices.Sorted(maps.Keys(added)) {
 		if !httptoken.Is(name) {
 			r.errorf(v.Start, "headers: %.60q cannot be the name of a header", namePrefix(name))
 		}
@@ -28,7 +30,7 @@ func (r *reader) addHeaders(v jsonedit.Value, added map[string]string) {
 				min(name, other), max(name, other))
 		}
 		seen[strings.ToLower(name)] = name
-		all[name] = text
+		all[name] = added[name]
 	}
 	r.server.Headers = all
 }

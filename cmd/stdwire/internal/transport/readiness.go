@@ -8,10 +8,10 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 )
 
-// A Readiness is the body of /readyz. It has no names, because it needs no token.
+// A Readiness is the body of /readyz. It names no server, because readers need no token.
 type Readiness struct {
 	Ready bool `json:"ready"`
-	// a server cannot be used, although no required one
+	// a server cannot be used that is not required
 	Degraded bool               `json:"degraded,omitempty"`
 	Servers  map[host.State]int `json:"servers,omitempty"` // how many are in each state
 	// how many of the required servers that cannot be used are in each state
@@ -53,8 +53,8 @@ func ReadinessOf(servers []host.Status, required map[string]bool,
 	return r
 }
 
-// serveReadiness answers 200 if requests can be served, and otherwise 503: when the
-// server is not ready, and when ctx has ended.
+// serveReadiness answers 200 if requests can be served, and otherwise 503: when the server is not
+// ready, and when ctx has ended.
 func (w *HTTPServer) serveReadiness(ctx context.Context) http.HandlerFunc {
 	return func(response http.ResponseWriter, _ *http.Request) {
 		r := Readiness{Ready: true}

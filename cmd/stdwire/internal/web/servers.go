@@ -317,12 +317,12 @@ var serverActions = map[string]func(s *servers, ctx context.Context, id string) 
 	"start": func(s *servers, ctx context.Context, id string) error {
 		return s.use(ctx, id, func(*server, *client.Client) error { return nil })
 	},
-	"stop": func(s *servers, _ context.Context, id string) error {
+	"stop": func(s *servers, _ context.Context, id string) error { // until its next use
 		return errors.Join(s.manager.Disable(id), s.manager.Enable(id))
 	},
 	"restart": func(s *servers, ctx context.Context, id string) error {
 		if srv, err := s.find(id); err != nil || srv.refusal != nil {
-			return s.use(ctx, id, nil)
+			return s.use(ctx, id, nil) // which fails and says why
 		}
 		return s.manager.Restart(id)
 	},
