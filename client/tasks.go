@@ -114,11 +114,12 @@ var (
 func (t *Task) do(ctx context.Context, r *call, opts []CallOption) error {
 	needed := tasksExtension
 	switch experimental := t.experimental(); {
+	case experimental && r.method == mcp.MethodUpdateTask: // only the extension has it
 	case experimental && r.method == mcp.MethodCancelTask:
 		needed = taskCancelCapability
-	case t.confirmed && (!experimental || r.method != mcp.MethodUpdateTask):
+	case t.confirmed:
 		needed.in = func(*session) bool { return true }
-	case experimental && r.method != mcp.MethodUpdateTask:
+	case experimental:
 		needed = tasksCapability
 	}
 	r.name = t.id
@@ -270,14 +271,14 @@ func (c *Client) followTask(ctx context.Context, r *call, err error) error {
 			*r.started = t
 			return nil
 		}
-		handed := false
+		isKnown := false // to the caller
 		defer func() {
-			if !handed && !t.ended() && !t.isGone() {
+			if !isKnown && !t.ended() && !t.isGone() {
 				c.cancelAbandonedTask(t)
 			}
 		}()
 		err = c.waitTask(ctx, r, t)
-		_, handed = err.(*InputRequiredError)
+		_, isKnown = err.(*InputRequiredError)
 	}
 	return err
 }

@@ -12,7 +12,7 @@ func (p *Process) watch() {
 
 	p.stdin.Close()
 	p.exit.Unread = p.stdin.unread && !p.exit.Stopped
-	defer interrupt(p.stderr.f)()
+	defer interrupt(p.stderr.f)() // so that its reader ends although a descendant holds it
 	p.exit.Held = p.stdout.drain()
 	status, signal, err := p.group.End()
 	<-p.stderr.done

@@ -11,8 +11,8 @@ import (
 // A handshakeObserver records events of a handshake that the client does not report, or cannot
 // report if the handshake fails. It is safe for concurrent use.
 type handshakeObserver struct {
-	mu   sync.Mutex
-	fate probeOutcome
+	mu      sync.Mutex
+	outcome probeOutcome // of the probe
 }
 
 // A probeOutcome is the outcome of server/discover, the first request of a handshake.
@@ -27,7 +27,7 @@ const (
 func (w *handshakeObserver) probe() probeOutcome {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.fate
+	return w.outcome
 }
 
 func (w *handshakeObserver) hooks() rpc.Hooks {
@@ -41,11 +41,11 @@ func (w *handshakeObserver) hooks() rpc.Hooks {
 			_, refused := errors.AsType[*rpc.Error](e.Err)
 			switch {
 			case refused:
-				w.fate = answered
+				w.outcome = answered
 			case errors.Is(e.Err, rpc.ErrClosed):
-				w.fate = ended
+				w.outcome = ended
 			default:
-				w.fate = ignored
+				w.outcome = ignored
 			}
 		},
 	}

@@ -158,7 +158,7 @@ func (t *Traces) request(r *Record, m *Message, text []byte, index uint64) error
 		kind = telemetry.Server
 	}
 	req := &rpc.Request{Method: m.Method, Params: jsonscan.Member(text, "params")}
-	if text == nil && m.Subject != "" {
+	if text == nil && m.Subject != "" { // the recording has only what the params name
 		subject := jsonscan.AppendString(nil, m.Subject)
 		req.Params = slices.Concat([]byte(`{"name":`), subject, []byte(`,"uri":`), subject,
 			[]byte(`}`))

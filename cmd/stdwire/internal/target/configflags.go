@@ -200,3 +200,9 @@ func ConfigFailure(err error) error {
 	}
 	return f
 }
+
+// ProfileFlag is the flag --profile.
+func ProfileFlag(profile *string) command.Flag {
+	return command.TextFlag(profile, "--profile", "NAME",
+		"only the servers of this profile of the configuration")
+}

@@ -4,15 +4,8 @@ import (
 	"fmt"
 
 	"github.com/stdwire/stdwire/client/host/config"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
-
-// ProfileFlag is the flag --profile.
-func ProfileFlag(profile *string) command.Flag {
-	return command.TextFlag(profile, "--profile", "NAME",
-		"only the servers of this profile of the configuration")
-}
 
 // PrintDiagnostics prints the diagnostics of a configuration.
 func PrintDiagnostics(std *term.Streams, all []config.Diagnostic) {
@@ -22,6 +15,7 @@ func PrintDiagnostics(std *term.Streams, all []config.Diagnostic) {
 	}
 }
 
+// ErrorsAmong returns the diagnostics that are errors.
 func ErrorsAmong(all []config.Diagnostic) (errors []config.Diagnostic) {
 	for _, d := range all {
 		if d.Severity == config.SeverityError {

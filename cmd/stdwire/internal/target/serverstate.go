@@ -59,8 +59,8 @@ func unlistedHint(ctx context.Context, c *client.Client, name string) string {
 		return ""
 	}
 	for _, s := range all.Servers {
-		state := downStates[s.State]
-		if state == "" || !strings.HasPrefix(name, host.PublicName(s.Server, "", math.MaxInt)) {
+		state, prefix := downStates[s.State], host.PublicName(s.Server, "", math.MaxInt)
+		if state == "" || !strings.HasPrefix(name, prefix) {
 			continue
 		}
 		hint := fmt.Sprintf("server %q %s", printable.Line(s.Server), state)

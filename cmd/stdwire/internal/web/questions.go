@@ -119,14 +119,14 @@ func (q *questions) ask(ctx context.Context, question *question) (json.RawMessag
 	defer q.remove(question)
 	if question.sample != nil {
 		ended := make(chan struct{})
-		sampling, cancel := context.WithCancel(ctx)
+		samplerContext, cancel := context.WithCancel(ctx)
 		defer func() {
 			cancel()
 			<-ended
 		}()
 		go func() {
 			defer close(ended)
-			q.runSampler(sampling, question)
+			q.runSampler(samplerContext, question)
 		}()
 	}
 	select {
@@ -222,7 +222,9 @@ func (q *questions) respond(id int64, result json.RawMessage, always bool) error
 func (q *questions) setRoots(server string, roots json.RawMessage) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if delete(q.roots, server); roots != nil {
-		q.roots[server] = roots
+	if roots == nil {
+		delete(q.roots, server)
+		return
 	}
+	q.roots[server] = roots
 }
