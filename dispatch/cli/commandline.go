@@ -56,11 +56,12 @@ func (f flag) asJSON(value []byte) []string {
 func (f flag) asText(encoded []byte) (words []string) {
 	elements, same := [][]byte{encoded}, requoted(encoded)
 	if encoded[0] == '[' {
-		elements, same = slices.Collect(jsonscan.Elements(encoded)), "["
-		for i, element := range elements {
-			same += ","[:min(i, 1)] + requoted(element)
+		elements = slices.Collect(jsonscan.Elements(encoded))
+		var all []string
+		for _, element := range elements {
+			all = append(all, requoted(element))
 		}
-		same += "]"
+		same = "[" + strings.Join(all, ",") + "]"
 	}
 	var values []form.Value
 	for _, element := range elements {

@@ -16,8 +16,8 @@ import (
 // table, and other arrays one element after another.
 //
 // A document is an object with a string member "content" and a member "encoding", which is "text"
-// or "base64". Not for a terminal, the content is returned unchanged, and a string that is not in a
-// document gets a newline at its end if it has none. For a terminal, text is escaped by
+// or "base64". For [printable.NoTerminal], its content is returned unchanged, and a string that is
+// not in a document gets a newline at its end if it has none. For a terminal, text is escaped by
 // [printable.Text] and ends with a newline, and bytes in base64 are only counted.
 //
 // The note is one line for stderr if the document is truncated, and otherwise empty.

@@ -90,21 +90,16 @@ func checkFlat(schema []byte, alternatives, array bool) error {
 			return err
 		}
 	}
-	values := slices.AppendSeq([][]byte{jsonscan.Member(schema, "const"),
-		jsonscan.Member(schema, "default")}, jsonscan.Elements(jsonscan.Member(schema, "enum")))
-	for i, value := range values {
-		if len(value) == 0 {
-			continue
+	values := slices.AppendSeq([][]byte{jsonscan.Member(schema, "const")},
+		jsonscan.Elements(jsonscan.Member(schema, "enum")))
+	for _, value := range values {
+		known = known || len(value) > 0
+		if err := checkPrimitive(value, false); err != nil {
+			return err
 		}
-		known = known || i != 1
-		for element := range jsonscan.Elements(value) {
-			if i != 1 || element[0] == '{' || element[0] == '[' {
-				return errors.New("its values must be primitive")
-			}
-		}
-		if value[0] == '{' {
-			return errors.New("its values must be primitive")
-		}
+	}
+	if err := checkPrimitive(jsonscan.Member(schema, "default"), true); err != nil {
+		return err
 	}
 	for _, keyword := range []string{"anyOf", "oneOf"} {
 		for alternative := range jsonscan.Elements(jsonscan.Member(schema, keyword)) {
@@ -124,6 +119,19 @@ func checkFlat(schema []byte, alternatives, array bool) error {
 		return errors.New("an array must have items, and only an array")
 	case isArray:
 		return checkFlat(items, true, false)
+	}
+	return nil
+}
+
+// checkPrimitive returns an error for an object, and for an array with elements, unless arrays are
+// allowed and these elements are primitive. There may be no value.
+func checkPrimitive(value []byte, array bool) error {
+	nested := len(value) > 0 && value[0] == '{'
+	for element := range jsonscan.Elements(value) {
+		nested = nested || !array || element[0] == '{' || element[0] == '['
+	}
+	if nested {
+		return errors.New("its values must be primitive")
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, tool, arguments string, command []string) error {
+func run(ctx context.Context, name, arguments string, command []string) error {
 	c, err := client.Spawn(ctx, command[0], command[1:]...)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func run(ctx context.Context, tool, arguments string, command []string) error {
 		}
 		fmt.Println(tool.Name, "-", tool.Description)
 	}
-	text, err := client.CallAs[string](ctx, c, tool, json.RawMessage(arguments))
+	text, err := client.CallAs[string](ctx, c, name, json.RawMessage(arguments))
 	if err != nil {
 		return err
 	}

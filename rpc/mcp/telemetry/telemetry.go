@@ -31,7 +31,7 @@ type Telemetry struct {
 	queue spanQueue
 
 	methods, tools, prompts names
-	none                    names // always empty: of targets whose names are not known
+	none                    names // always empty, for targets whose names are not known
 
 	instruments instruments
 	watched     sync.Map // each mcp.Connection whose session has not ended

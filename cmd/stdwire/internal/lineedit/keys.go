@@ -52,6 +52,7 @@ type decoder struct {
 
 const (
 	esc         = 0x1b
+	ctrlC       = 'c' & 0x1f
 	pasteEnds   = "\x1b[201~"
 	maxSequence = 64 // bytes of an escape sequence
 )
@@ -110,6 +111,7 @@ func (d *decoder) escapeSequence(in []byte, final bool) (k key, n int) {
 	return k, n
 }
 
+// whenFinal returns a key that could also be the start of a longer sequence, if none follows.
 func whenFinal(k key, n int, final bool) (key, int) {
 	if !final {
 		return key{}, 0
@@ -186,7 +188,7 @@ func sequenceKey(parameters string, last byte) key {
 // paste decodes text between the marks of a paste. Ctrl-C ends the paste, because the end mark may
 // be lost.
 func (d *decoder) paste(in []byte) (key, int) {
-	if in[0] == 'c'&0x1f {
+	if in[0] == ctrlC {
 		d.pasting = false
 		return key{code: control, r: 'c'}, 1
 	}
@@ -200,7 +202,7 @@ func (d *decoder) paste(in []byte) (key, int) {
 	} else {
 		n -= incompleteSuffix(in)
 	}
-	if i := bytes.IndexByte(in[:n], 'c'&0x1f); i >= 0 {
+	if i := bytes.IndexByte(in[:n], ctrlC); i >= 0 {
 		n = i
 	}
 	return key{code: pasted, text: string(in[:n])}, n

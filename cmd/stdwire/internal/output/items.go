@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp/skill"
 )
 
+// ToolItem shows a tool by how it is called.
 func ToolItem(tool *mcp.Tool) item {
 	head := Signature(tool)
 	if !apps.ForModel(tool) {
@@ -46,12 +47,8 @@ func skillItem(s *mcp.Skill) item {
 		for _, f := range s.Resources.Files {
 			size += f.Size
 		}
-		files := "files"
-		if len(s.Resources.Files) == 1 {
-			files = "file"
-		}
-		head = append(head,
-			fmt.Sprintf("(%d %s, %s)", len(s.Resources.Files), files, command.Size(int(size))))
+		head = append(head, fmt.Sprintf("(%s, %s)", command.Plural(len(s.Resources.Files), "file"),
+			command.Size(int(size))))
 	}
 	return item{head, displayDescription(skill.Description(s), "", "")}
 }

@@ -37,19 +37,20 @@ func ParseRoot(s string) (Root, error) {
 	return Root{name, dir}, nil
 }
 
-func isNameByte(c rune) bool {
+// mayName reports whether the name of a root may have a character.
+func mayName(c rune) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' ||
 		c == '-'
 }
 
 func isName(s string) bool {
-	return s != "" && strings.IndexFunc(s, func(c rune) bool { return !isNameByte(c) }) < 0
+	return s != "" && strings.IndexFunc(s, func(c rune) bool { return !mayName(c) }) < 0
 }
 
 // nameFor derives the name of a root from a file name.
 func nameFor(base string) string {
 	name := strings.Trim(strings.Map(func(c rune) rune {
-		if isNameByte(c) {
+		if mayName(c) {
 			return c
 		}
 		return '_'
