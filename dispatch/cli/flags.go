@@ -47,7 +47,7 @@ const maxFlags = 500 // of an operation that are listed; nested properties can b
 func (s shape) flags() []flag { return appendFlags(nil, flag{shape: s, required: true}, nil) }
 
 // appendFlags appends the flags of an object's properties. within are the schemas of the enclosing
-// objects.
+// objects, each as the address of its text.
 func appendFlags(dst []flag, outer flag, within []*byte) []flag {
 	within = slices.Clip(within)
 	for _, p := range outer.shape.Parts() {
@@ -57,12 +57,13 @@ func appendFlags(dst []flag, outer flag, within []*byte) []flag {
 		property := shape{Schema: field.Schema}
 		f := flag{path: append(slices.Clip(outer.path), field.Name), shape: property,
 			required: outer.required && field.Required}
-		switch recursive := slices.ContainsFunc(property.Parts(),
-			func(p form.Part) bool { return slices.Contains(within, &p.At[0]) }); {
+		switch {
 		case len(dst) == maxFlags:
 			return dst
 		case outer.shape.isReserved(f.name()):
 		default:
+			recursive := slices.ContainsFunc(property.Parts(),
+				func(p form.Part) bool { return slices.Contains(within, &p.At[0]) })
 			n := len(dst)
 			if property.IsOnly("object") && !recursive {
 				dst = appendFlags(dst, f, within)

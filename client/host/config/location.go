@@ -1,6 +1,9 @@
 package config
 
-import "path/filepath"
+import (
+	"path/filepath"
+	"slices"
+)
 
 // pathVariable is the environment variable that names a file to use instead of searching.
 const pathVariable = "STDWIRE_CONFIG"
@@ -23,10 +26,9 @@ func search(env *Environment, files []string) (locations []location) {
 		}
 		return filepath.Join(env.Dir, path)
 	}
-	for _, file := range files {
-		locations = append([]location{{{Path: absolute(file), Workspace: env.Dir, Rename: true,
-			required: true}}},
-			locations...)
+	for _, file := range slices.Backward(files) {
+		locations = append(locations, location{{Path: absolute(file), Workspace: env.Dir,
+			Rename: true, required: true}})
 	}
 	if locations != nil {
 		return locations

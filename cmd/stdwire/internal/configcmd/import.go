@@ -203,7 +203,6 @@ func (im *importOptions) selectServers(std *term.Streams, f *config.File) ([]*co
 func (im *importOptions) merge(std *term.Streams, env *config.Environment, servers []*config.Server,
 	inputs []config.Input) error {
 	data, err := env.ReadFile(im.into)
-	mode := fs.FileMode(0o600) // there may be secrets in it
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -219,6 +218,7 @@ func (im *importOptions) merge(std *term.Streams, env *config.Environment, serve
 		if err := os.MkdirAll(filepath.Dir(im.into), 0o700); err != nil {
 			return err
 		}
+		const mode = 0o600 // there may be secrets in it
 		if err := atomicfile.Write(im.into, merged.After, mode); err != nil {
 			return err
 		}
