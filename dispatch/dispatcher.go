@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/lograte"
 )
 
@@ -48,17 +49,9 @@ type Options struct {
 	Lenient bool
 
 	// Interceptors wrap each call of an existing operation, validation included. The first is the
-	// outermost.
+	// outermost; see [Interceptor] for the others that a call can pass.
 	Interceptors []Interceptor
 }
-
-// A Handler runs a call of an operation and returns its envelope.
-type Handler func(ctx context.Context, op *Operation, call *Call) Envelope
-
-// An Interceptor wraps a handler, for example for audit, metrics, limits or authorization. It can
-// return an envelope without calling next, with any code of the catalog. It receives arguments that
-// are not yet validated.
-type Interceptor func(next Handler) Handler
 
 // A Dispatcher runs calls of the operations in a catalog. It has no mutable state, starts no
 // goroutine, and is safe for concurrent use.
@@ -70,7 +63,7 @@ type Dispatcher struct {
 	slow    time.Duration
 	blocked blocklist
 	missing func(context.Context, string) error
-	handle  Handler
+	chain   Handler // the interceptors; nil: there are none
 
 	translate func(error) error
 	lenient   bool
@@ -87,14 +80,10 @@ func NewDispatcher(c *Catalog, o Options) *Dispatcher {
 		catalog: c, log: contain.Logger(o.Logger), events: lograte.Logger(o.Logger),
 		timeout: o.Timeout, slow: o.Slow,
 		blocked: newBlocklist(o.Blocklist), missing: o.Missing, translate: o.Translate,
-		lenient: o.Lenient,
+		lenient: o.Lenient, chain: Chain(o.Interceptors),
 	}
 	if d.slow == 0 {
 		d.slow = defaultSlow
-	}
-	d.handle = d.recoverRun
-	for _, intercept := range slices.Backward(o.Interceptors) {
-		d.handle = intercept(d.handle)
 	}
 	return d
 }
@@ -173,7 +162,12 @@ func (d *Dispatcher) Run(ctx context.Context, op *Operation, call *Call) (result
 func (d *Dispatcher) recoverHandle(ctx context.Context, op *Operation,
 	call *Call) (result Envelope) {
 	failure := contain.Call(func() {
-		if result = d.handle(ctx, op, call); result.Err != nil {
+		if d.chain == nil {
+			result = d.recoverRun(ctx, op, call)
+		} else {
+			result = d.intercepted(ctx, op, call)
+		}
+		if result.Err != nil {
 			result = Envelope{Err: d.completeError(ctx, op, call, result.Err)}
 		}
 	})
@@ -182,6 +176,32 @@ func (d *Dispatcher) recoverHandle(ctx context.Context, op *Operation,
 	}
 	return result
 }
+
+// intercepted runs the operation within the interceptors.
+func (d *Dispatcher) intercepted(ctx context.Context, op *Operation, call *Call) Envelope {
+	i := &Invocation{Kind: "operation", Name: op.Name(), Operation: op, Arguments: call.Arguments,
+		Principal: call.Principal, RequestID: call.RequestID, Surface: call.Surface, Call: call}
+	result, err := i.Run(ctx, d.chain, func(ctx context.Context, i *Invocation) (Result, error) {
+		if !jsonscan.Same(i.Arguments, call.Arguments) {
+			call.Arguments, call.ArgumentsAreJSON = i.Arguments, false
+		}
+		return d.recoverRun(ctx, op, call), nil
+	})
+	if e := asError(err); e != nil {
+		return Envelope{Err: e}
+	}
+	envelope, ok := result.(Envelope)
+	if !ok && err == nil {
+		err = errNoEnvelope
+	}
+	if err != nil {
+		return Envelope{Err: d.operationError(ctx, op, call, err)}
+	}
+	return envelope
+}
+
+var errNoEnvelope = errors.New(
+	"dispatch: an interceptor of an operation returned neither an Envelope nor an error")
 
 // recoverRun runs the operation and recovers its panics, so that interceptors always receive an
 // envelope.

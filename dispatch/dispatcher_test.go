@@ -201,16 +201,16 @@ func TestInterceptors(t *testing.T) {
 	var order []string
 	trace := func(name string) dispatch.Interceptor {
 		return func(next dispatch.Handler) dispatch.Handler {
-			return func(ctx context.Context, op *dispatch.Operation,
-				call *dispatch.Call) dispatch.Envelope {
-				order = append(order, name+" "+op.Name())
-				e := next(ctx, op, call)
+			return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+				order = append(order, name+" "+i.Name)
+				result, err := next(ctx, i)
+				assert.NilError(t, err)
 				code := dispatch.Code("ok")
-				if !e.Success() {
-					code = e.Err.Code
+				if result.IsError() {
+					code = result.(dispatch.Envelope).Err.Code
 				}
 				order = append(order, name+" "+string(code))
-				return e
+				return result, err
 			}
 		}
 	}
@@ -235,28 +235,49 @@ func TestInterceptors(t *testing.T) {
 	})
 }
 
+const limitedJSON = `{"success":false,"data":null,"error":{"code":"rate_limited","message":"slow down","details":{"s":1},"recoverable":true}}`
+
 func TestInterceptorMayAnswer(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
-		answer func() dispatch.Envelope
+		answer func() (dispatch.Result, error)
 		want   string
 	}{
-		{"data", func() dispatch.Envelope { return dispatch.Envelope{Data: json.RawMessage(`1`)} },
-			`{"success":true,"data":1,"error":null}`},
-		{"a code that the operation does not declare", func() dispatch.Envelope {
+		{"data", func() (dispatch.Result, error) {
+			return dispatch.Envelope{Data: json.RawMessage(`1`)}, nil
+		}, `{"success":true,"data":1,"error":null}`},
+		{"a code that the operation does not declare", func() (dispatch.Result, error) {
 			return dispatch.Envelope{Data: json.RawMessage(`1`),
-				Err: dispatch.Errorf("rate_limited", "slow down").With(map[string]int{"s": 1})}
-		}, `{"success":false,"data":null,"error":{"code":"rate_limited","message":"slow down","details":{"s":1},"recoverable":true}}`},
-		{"a code that the catalog does not have", func() dispatch.Envelope {
-			return dispatch.Envelope{Err: dispatch.Errorf("made_up", "secret")}
+				Err: dispatch.Errorf("rate_limited", "slow down").With(map[string]int{"s": 1})}, nil
+		}, limitedJSON},
+		{"an error with such a code", func() (dispatch.Result, error) {
+			return nil, fmt.Errorf("x: %w",
+				dispatch.Errorf("rate_limited", "slow down").With(map[string]int{"s": 1}))
+		}, limitedJSON},
+		{"a bare code", func() (dispatch.Result, error) { return nil, dispatch.Blocked },
+			`{"success":false,"data":null,"error":{"code":"blocked","message":"A safety rule refuses what was sent.","details":null,"recoverable":false}}`},
+		{"a code that the catalog does not have", func() (dispatch.Result, error) {
+			return dispatch.Envelope{Err: dispatch.Errorf("made_up", "secret")}, nil
 		}, internalErrorJSON},
-		{"a panic", func() dispatch.Envelope { panic("bomb") }, internalErrorJSON},
+		{"an error with such a code", func() (dispatch.Result, error) {
+			return nil, dispatch.Errorf("made_up", "secret")
+		}, internalErrorJSON},
+		{"an error without a code", func() (dispatch.Result, error) {
+			return nil, errors.New("secret")
+		}, internalErrorJSON},
+		{"the end of a context", func() (dispatch.Result, error) {
+			return nil, context.DeadlineExceeded
+		}, `{"success":false,"data":null,"error":{"code":"timeout","message":"the time allowed ran out","details":null,"recoverable":true}}`},
+		{"nothing", func() (dispatch.Result, error) { return nil, nil }, internalErrorJSON},
+		{"a result of another kind", func() (dispatch.Result, error) {
+			return struct{ dispatch.Result }{}, nil
+		}, internalErrorJSON},
+		{"a panic", func() (dispatch.Result, error) { panic("bomb") }, internalErrorJSON},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			fx := newFixture(dispatch.Options{
 				Interceptors: []dispatch.Interceptor{func(dispatch.Handler) dispatch.Handler {
-					return func(context.Context, *dispatch.Operation,
-						*dispatch.Call) dispatch.Envelope {
+					return func(context.Context, *dispatch.Invocation) (dispatch.Result, error) {
 						return tc.answer()
 					}
 				}}})
@@ -270,6 +291,54 @@ func TestInterceptorMayAnswer(t *testing.T) {
 			e := fx.call(t.Context(), ``)
 			assert.Equal(t, string(e.AppendJSON(nil)), tc.want)
 			assert.Assert(t, e.Success() || e.Data == nil)
+		})
+	}
+}
+
+// An interceptor may replace the arguments, which are validated then, and call next again.
+func TestInterceptorReplacesArguments(t *testing.T) {
+	for arguments, want := range map[string]string{
+		`{"n":2}`: `{"success":true,"data":2,"error":null}`,
+		`{}`:      "missing_param",
+		`{"n":`:   "invalid_input",
+		``:        "missing_param",
+		"again":   `{"success":true,"data":2,"error":null}`,
+		"other":   internalErrorJSON,
+		"own":     `{"success":true,"data":1,"error":null}`,
+	} {
+		t.Run(arguments, func(t *testing.T) {
+			fx := newFixture(dispatch.Options{
+				Interceptors: []dispatch.Interceptor{func(next dispatch.Handler) dispatch.Handler {
+					return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result,
+						error) {
+						assert.Equal(t, i.Kind+i.Operation.Name()+i.Principal, "operationa.bann")
+						own := *i
+						switch arguments {
+						case "again":
+							_, err := next(ctx, i)
+							assert.NilError(t, err)
+							own.Arguments = json.RawMessage(`{"n":2}`)
+						case "other":
+							return next(ctx, &dispatch.Invocation{Name: i.Name})
+						case "own":
+							i.Call.Arguments = nil
+						default:
+							own.Arguments = json.RawMessage(arguments)
+						}
+						return next(ctx, &own)
+					}
+				}}})
+			register(fx, func(_ context.Context, in struct {
+				N int `json:"n"`
+			}) (int, error) {
+				return in.N, nil
+			})
+			e := fx.Dispatch(t.Context(), &dispatch.Call{Operation: "a.b", Principal: "ann",
+				Arguments: json.RawMessage(`{"n":1}`), ArgumentsAreJSON: true})
+			if e.Err != nil && want == string(e.Err.Code) {
+				return
+			}
+			assert.Equal(t, string(e.JSON()), want)
 		})
 	}
 }

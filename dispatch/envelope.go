@@ -23,6 +23,12 @@ type Envelope struct {
 // Success reports whether the operation succeeded.
 func (e Envelope) Success() bool { return e.Err == nil }
 
+// IsError implements [Result].
+func (e Envelope) IsError() bool { return e.Err != nil }
+
+// JSON implements [Result]. It returns the text that AppendJSON appends.
+func (e Envelope) JSON() json.RawMessage { return e.AppendJSON(nil) }
+
 // AppendJSON appends the envelope as JSON, on one line, and returns the extended slice:
 //
 //	{"success":true,"data":…,"error":null}

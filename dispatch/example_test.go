@@ -55,11 +55,11 @@ func Example() {
 
 func ExampleInterceptor() {
 	audit := func(next dispatch.Handler) dispatch.Handler {
-		return func(ctx context.Context, op *dispatch.Operation,
-			call *dispatch.Call) dispatch.Envelope {
-			envelope := next(ctx, op, call)
-			fmt.Println(call.Principal, op.Name(), op.Spec().Type, envelope.Success())
-			return envelope
+		return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+			result, err := next(ctx, i)
+			fmt.Println(i.Principal, i.Name, i.Operation.Spec().Type,
+				err == nil && !result.IsError())
+			return result, err
 		}
 	}
 	catalog := dispatch.NewCatalog()

@@ -69,8 +69,8 @@ func BenchmarkCallTool(b *testing.B) {
 // tools/list.
 func BenchmarkTools(b *testing.B) {
 	intercepted := quiet
-	intercepted.Interceptors = []server.Interceptor{
-		func(next server.Handler) server.Handler { return next }}
+	intercepted.Interceptors = []dispatch.Interceptor{
+		func(next dispatch.Handler) dispatch.Handler { return next }}
 	for name, o := range map[string]server.Options{"": quiet, "Intercepted": intercepted} {
 		for _, tool := range []string{"echo", "typed", "raw", "forwarded"} {
 			b.Run(tool+name, func(b *testing.B) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/stdwire/stdwire/internal/contextkey"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // ConnFrom returns the connection of the request or hook call that ctx belongs to. Outside of these
@@ -13,6 +14,15 @@ func ConnFrom(ctx context.Context) *Conn {
 		return o.conn
 	}
 	return nil
+}
+
+// RevisionFrom returns the revision of the client of the request that ctx belongs to, in both eras.
+// Outside of a request it returns "".
+func RevisionFrom(ctx context.Context) mcp.Revision {
+	if r := requestFrom(ctx); r != nil && r.era != nil {
+		return r.era.revision
+	}
+	return ""
 }
 
 // A connContext is a context with the connection of a message, and with the message's own link if

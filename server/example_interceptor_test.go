@@ -7,23 +7,23 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
-
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
 
 // An audit log of all calls: tools, prompts and resources, however they were added.
-func ExampleInterceptor() {
-	audit := func(next server.Handler) server.Handler {
-		return func(ctx context.Context, c *server.Call) (*server.Result, error) {
+func Example_interceptor() {
+	audit := func(next dispatch.Handler) dispatch.Handler {
+		return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
 			began := time.Now()
-			result, err := next(ctx, c)
-			fmt.Println(c.Kind, c.Name, string(c.Arguments), "failed:", err != nil || result.IsError(),
-				"slow:", time.Since(began) > time.Minute)
+			result, err := next(ctx, i)
+			fmt.Println(i.Kind, i.Name, string(i.Arguments), "failed:",
+				err != nil || result.IsError(), "slow:", time.Since(began) > time.Minute)
 			return result, err
 		}
 	}
-	s := server.Options{Interceptors: []server.Interceptor{audit}}.New(
+	s := server.Options{Interceptors: []dispatch.Interceptor{audit}}.New(
 		server.Info{Name: "calculator", Version: "1.0.0"}, nil)
 	server.AddTool(s, mcp.Tool{Name: "divide", Description: "Divides integers."},
 		func(_ context.Context, in struct {

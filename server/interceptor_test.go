@@ -27,15 +27,24 @@ type callLog struct {
 	lines []string
 }
 
-func (l *callLog) intercept(next server.Handler) server.Handler {
-	return func(ctx context.Context, c *server.Call) (*server.Result, error) {
+func (l *callLog) intercept(next dispatch.Handler) dispatch.Handler {
+	return func(ctx context.Context, c *dispatch.Invocation) (dispatch.Result, error) {
 		result, err := next(ctx, c)
 		l.mu.Lock()
 		defer l.mu.Unlock()
+		made, _ := result.(*server.Result)
 		l.lines = append(l.lines, fmt.Sprintf("%s %s [%s] %s: %s isError=%t err=%v", c.Kind, c.Name,
-			c.Operation, c.Arguments, result.Type(), result.IsError(), err))
+			operation(c), c.Arguments, made.Type(), made.IsError(), err))
 		return result, err
 	}
+}
+
+// operation returns the name of the operation of a call, or "".
+func operation(c *dispatch.Invocation) string {
+	if c.Operation == nil {
+		return ""
+	}
+	return c.Operation.Name()
 }
 
 func (l *callLog) take() string {
@@ -115,9 +124,13 @@ func TestInterceptorsSeeEveryCall(t *testing.T) {
 			t.Run(fmt.Sprint(era, name), func(t *testing.T) {
 				var log callLog
 				o := quiet
-				o.Interceptors = []server.Interceptor{log.intercept,
-					func(next server.Handler) server.Handler {
-						return func(ctx context.Context, c *server.Call) (*server.Result, error) {
+				o.Interceptors = []dispatch.Interceptor{log.intercept,
+					func(next dispatch.Handler) dispatch.Handler {
+						return func(ctx context.Context, c *dispatch.Invocation) (dispatch.Result,
+							error) {
+							assert.Check(t, c.Surface == "mcp" && c.RequestID != "")
+							revision, _ := mcp.FeaturesOf(server.RevisionFrom(ctx))
+							assert.Check(t, revision.Era == era)
 							return next(context.WithValue(ctx, contextKey{}, "inner"), c)
 						}
 					}}
@@ -171,7 +184,7 @@ func TestInterceptorsSeeQuestions(t *testing.T) {
 			"tool asking [] {}: complete isError=false err=<nil>"} {
 		var log callLog
 		o := quiet
-		o.Interceptors = []server.Interceptor{log.intercept}
+		o.Interceptors = []dispatch.Interceptor{log.intercept}
 		c := mcptest.Connect(t, interceptedServer(t, o), client.Options{Era: era,
 			OnElicit: mcptest.Answers[mcp.ElicitParams](t, &mcp.ElicitResult{
 				Action: mcp.ElicitAccept, Content: json.RawMessage(`{"size":"large"}`)})})
@@ -186,7 +199,7 @@ func TestInterceptorsSeeQuestions(t *testing.T) {
 func TestInterceptorsAndRequireInput(t *testing.T) {
 	var log callLog
 	o := quiet
-	o.Interceptors = []server.Interceptor{log.intercept}
+	o.Interceptors = []dispatch.Interceptor{log.intercept}
 	s := o.New(server.Info{Name: "s", Version: "1"}, nil)
 	runs := 0
 	assert.NilError(t, s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "rounds"},
@@ -208,8 +221,8 @@ func TestInterceptorsAndRequireInput(t *testing.T) {
 func TestInterceptorsRefuseAndReplace(t *testing.T) {
 	var logged strings.Builder
 	o := server.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))}
-	o.Interceptors = []server.Interceptor{func(next server.Handler) server.Handler {
-		return func(ctx context.Context, c *server.Call) (*server.Result, error) {
+	o.Interceptors = []dispatch.Interceptor{func(next dispatch.Handler) dispatch.Handler {
+		return func(ctx context.Context, c *dispatch.Invocation) (dispatch.Result, error) {
 			own := *c
 			switch string(c.Arguments) {
 			case `{"n":1}`:
@@ -230,7 +243,7 @@ func TestInterceptorsRefuseAndReplace(t *testing.T) {
 			case `{"n":8}`:
 				return server.NewResult([]byte(`[]`)), nil
 			case `{"n":9}`:
-				return next(ctx, &server.Call{Kind: c.Kind, Name: c.Name})
+				return next(ctx, &dispatch.Invocation{Kind: c.Kind, Name: c.Name})
 			case `{"n":10}`:
 				if _, err := next(ctx, c); err != nil {
 					return nil, err
@@ -238,6 +251,8 @@ func TestInterceptorsRefuseAndReplace(t *testing.T) {
 				return nil, nil
 			case `{"n":11}`:
 				return nil, nil
+			case `{"n":12}`:
+				return dispatch.Envelope{Data: json.RawMessage(`{}`)}, nil
 			}
 			return next(ctx, &own)
 		}
@@ -247,6 +262,7 @@ func TestInterceptorsRefuseAndReplace(t *testing.T) {
 		0: "0 <nil>", 1: "isError not today", 2: "refused", 3: "Internal error", 4: "Internal error",
 		5: "50 <nil>", 6: "Internal error", 7: "replaced", 8: "Internal error",
 		9: "Internal error", 10: "Internal error", 11: "Internal error",
+		12: "Internal error",
 	} {
 		for _, tool := range []string{"typed", "raw", "a_op"} {
 			result, err := c.CallTool(t.Context(), tool, json.RawMessage(fmt.Sprintf(`{"n":%d}`, n)))
@@ -268,7 +284,7 @@ func TestInterceptorsRefuseAndReplace(t *testing.T) {
 		}
 	}
 	for _, mistake := range []string{"arguments that are not JSON", "not a JSON object",
-		"without its Call"} {
+		"without its Invocation"} {
 		assert.Assert(t, strings.Contains(logged.String(), mistake), logged.String())
 	}
 	assert.Equal(t, strings.Count(logged.String(), "error=secret"), 3)
@@ -279,8 +295,8 @@ func TestInterceptorsOfTasks(t *testing.T) {
 	var log callLog
 	o := quiet
 	ended := make(chan struct{})
-	o.Interceptors = []server.Interceptor{func(next server.Handler) server.Handler {
-		return func(ctx context.Context, c *server.Call) (*server.Result, error) {
+	o.Interceptors = []dispatch.Interceptor{func(next dispatch.Handler) dispatch.Handler {
+		return func(ctx context.Context, c *dispatch.Invocation) (dispatch.Result, error) {
 			defer close(ended)
 			return next(ctx, c)
 		}
@@ -306,9 +322,9 @@ func TestInterceptorsOfServices(t *testing.T) {
 	var seen []string
 	o := quiet
 	o.Tools = server.ToolPerService
-	o.Interceptors = []server.Interceptor{func(next server.Handler) server.Handler {
-		return func(ctx context.Context, c *server.Call) (*server.Result, error) {
-			seen = append(seen, c.Name+" "+c.Operation)
+	o.Interceptors = []dispatch.Interceptor{func(next dispatch.Handler) dispatch.Handler {
+		return func(ctx context.Context, c *dispatch.Invocation) (dispatch.Result, error) {
+			seen = append(seen, c.Name+" "+operation(c))
 			return next(ctx, c)
 		}
 	}}

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stdwire/stdwire/internal/contextkey"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -59,7 +60,7 @@ func (s *Server) request(ctx context.Context, req *rpc.Request) (*request, error
 
 // Of implements [mcp.RequestParams].
 func (s *scannedRequest) Of(params json.RawMessage) bool {
-	return len(params) == len(s.raw) && (len(params) == 0 || &params[0] == &s.raw[0])
+	return jsonscan.Same(params, s.raw)
 }
 
 // Param implements [mcp.RequestParams].

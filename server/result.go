@@ -10,9 +10,9 @@ import (
 )
 
 // A Result is the result of a request, a JSON object in the form of the client's revision. It is
-// what [Options].Middleware, Outgoing and Interceptors get. It does not change and may be encoded
-// any number of times, until the handler of the request has returned. It is safe for concurrent
-// use.
+// what [Options].Middleware, Outgoing and Interceptors get; it implements [dispatch.Result]. It
+// does not change and may be encoded any number of times, until the handler of the request has
+// returned. It is safe for concurrent use.
 type Result struct {
 	json    json.RawMessage // the result, unless content is set
 	content content

@@ -75,8 +75,9 @@
 // # Audit, metrics and limits
 //
 // [Options].Interceptors get every use of a tool, prompt or resource with its arguments, caller and
-// result, however it was added. [Options].Middleware gets each message, lists and the handshake
-// included. [Options].Hooks only observe.
+// result, however it was added; their contexts belong to the request, for functions such as
+// [ConnFrom]. [Options].Middleware gets each message, lists and the handshake included.
+// [Options].Hooks only observe. [dispatch.Interceptor] has the order of all.
 //
 // # Extensions and apps
 //
@@ -195,9 +196,9 @@ type Options struct {
 	Middleware, Outgoing []rpc.Middleware
 	// Interceptors wrap each tools/call, prompts/get and resources/read of an existing item on
 	// every transport, whether it is an operation, a typed tool or a raw tool; the first is the
-	// outermost. A call that runs as a task is wrapped in the task. [dispatch.Options].Interceptors
-	// wrap operations on surfaces other than MCP as well.
-	Interceptors []Interceptor
+	// outermost. A call that runs as a task is wrapped in the task. [dispatch.Interceptor] says in
+	// which order a call passes Middleware, these, and those of Dispatch.
+	Interceptors []dispatch.Interceptor
 	// Hooks observe the messages of all connections. In the context of Frame, [ConnFrom] returns
 	// the connection. Over HTTP, initialize arrives before its connection exists, and a message
 	// that is refused early may have no connection.
@@ -216,7 +217,7 @@ type Server struct {
 	log           *slog.Logger
 	closedAccount *quota.Account // an empty account: that of a request that has ended
 	handler       rpc.Handler
-	intercepted   Handler // the function runCall within Options.Interceptors
+	interceptors  dispatch.Handler // the chain of Options.Interceptors; nil: there are none
 	tools         atomic.Pointer[tools]
 	headers       atomic.Pointer[toolHeaders]
 	addedTools    collection
@@ -294,7 +295,7 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	if len(o.Middleware) > 0 {
 		s.handler = scan(rpc.Chain(s.handle, o.Middleware...))
 	}
-	s.intercepted = interceptedBy(o.Interceptors)
+	s.interceptors = dispatch.Chain(o.Interceptors)
 	s.added = map[mcp.Kind]*collection{mcp.KindTool: &s.addedTools, mcp.KindPrompt: &s.prompts,
 		mcp.KindResource: &s.resources, mcp.KindResourceTemplate: &s.templates.collection,
 		mcp.KindSkill: &s.skills.collection}

@@ -199,11 +199,11 @@ func TestTypedToolIsIntercepted(t *testing.T) {
 	var seen []string
 	o := quiet
 	o.Dispatch.Interceptors = []dispatch.Interceptor{func(next dispatch.Handler) dispatch.Handler {
-		return func(ctx context.Context, op *dispatch.Operation,
-			call *dispatch.Call) dispatch.Envelope {
-			envelope := next(ctx, op, call)
-			seen = append(seen, fmt.Sprintf("%s %s %s", op.Name(), call.Arguments, envelope.Data))
-			return envelope
+		return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+			result, err := next(ctx, i)
+			seen = append(seen, fmt.Sprintf("%s %s %s", i.Name, i.Arguments,
+				result.(dispatch.Envelope).Data))
+			return result, err
 		}
 	}}
 	s := made(o)

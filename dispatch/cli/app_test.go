@@ -153,12 +153,11 @@ func runOn(t *testing.T, catalog *dispatch.Catalog, change func(*cli.IO),
 	args ...string) (r result) {
 	t.Helper()
 	listen := func(next dispatch.Handler) dispatch.Handler {
-		return func(ctx context.Context, op *dispatch.Operation,
-			call *dispatch.Call) dispatch.Envelope {
-			r.sent = string(call.Arguments)
-			assert.Assert(t, json.Valid(call.Arguments), r.sent)
-			assert.Equal(t, call.Surface, "cli")
-			return next(ctx, op, call)
+		return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+			r.sent = string(i.Arguments)
+			assert.Assert(t, json.Valid(i.Arguments), r.sent)
+			assert.Equal(t, i.Surface, "cli")
+			return next(ctx, i)
 		}
 	}
 	var out, errs bytes.Buffer

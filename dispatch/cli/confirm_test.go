@@ -110,11 +110,10 @@ func TestConfirmedCall(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var calls []string
 			d := newDispatcher(shelf(), func(next dispatch.Handler) dispatch.Handler {
-				return func(ctx context.Context, op *dispatch.Operation,
-					call *dispatch.Call) dispatch.Envelope {
-					calls = append(calls, string(call.Arguments)+
-						map[bool]string{false: " unconfirmed", true: " confirmed"}[call.Confirmed])
-					return next(ctx, op, call)
+				return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+					calls = append(calls, string(i.Arguments)+map[bool]string{
+						false: " unconfirmed", true: " confirmed"}[i.Call.Confirmed])
+					return next(ctx, i)
 				}
 			})
 			std := cli.IO{Program: "notes", In: unread{t}, Out: io.Discard, Err: io.Discard}
@@ -155,8 +154,8 @@ func TestNobodyToAsk(t *testing.T) {
 
 	// An interceptor may ask for what no operation said.
 	refuse := func(dispatch.Handler) dispatch.Handler {
-		return func(context.Context, *dispatch.Operation, *dispatch.Call) dispatch.Envelope {
-			return dispatch.Envelope{Err: dispatch.Errorf(dispatch.ConfirmationRequired, "Really")}
+		return func(context.Context, *dispatch.Invocation) (dispatch.Result, error) {
+			return nil, dispatch.Errorf(dispatch.ConfirmationRequired, "Really")
 		}
 	}
 	var errs bytes.Buffer

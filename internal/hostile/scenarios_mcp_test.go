@@ -135,12 +135,7 @@ func serverScenario(run *scenarioRun) {
 				},
 			},
 		}},
-		Interceptors: []server.Interceptor{func(next server.Handler) server.Handler {
-			return func(ctx context.Context, c *server.Call) (*server.Result, error) {
-				run.enter("server.Options.Interceptors")
-				return next(ctx, c)
-			}
-		}},
+		Interceptors: []dispatch.Interceptor{run.intercept("server.Options.Interceptors")},
 		Tasks: server.TaskOptions{Store: tasks, For: func(*dispatch.Operation) mcp.TaskSupport {
 			run.enter("server.TaskOptions.For")
 			return mcp.TaskForbidden

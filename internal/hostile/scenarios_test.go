@@ -38,6 +38,15 @@ func (run *scenarioRun) logger(name string) *slog.Logger {
 	return slog.New(logs{slog.DiscardHandler, func() { run.enter(name) }})
 }
 
+func (run *scenarioRun) intercept(name string) dispatch.Interceptor {
+	return func(next dispatch.Handler) dispatch.Handler {
+		return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+			run.enter(name)
+			return next(ctx, i)
+		}
+	}
+}
+
 // A codec misbehaves where it appends.
 type codec struct {
 	framing.Codec
@@ -237,14 +246,8 @@ func dispatchScenario(run *scenarioRun) {
 			run.enter("dispatch.Options.Translate")
 			return err
 		},
-		Interceptors: []dispatch.Interceptor{dispatch.Observe(observe), func(
-			next dispatch.Handler) dispatch.Handler {
-			return func(ctx context.Context, op *dispatch.Operation,
-				call *dispatch.Call) dispatch.Envelope {
-				run.enter("dispatch.Options.Interceptors")
-				return next(ctx, op, call)
-			}
-		}},
+		Interceptors: []dispatch.Interceptor{dispatch.Observe(observe),
+			run.intercept("dispatch.Options.Interceptors")},
 	})
 	own(func() {
 		d.Dispatch(run.ctx, &dispatch.Call{

@@ -30,6 +30,9 @@ func Members(object []byte) iter.Seq2[[]byte, []byte] {
 // that of data, as those that Members and Elements yield.
 func Offset(data, part []byte) int { return cap(data) - cap(part) }
 
+// Same reports whether a and b are the same memory.
+func Same(a, b []byte) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
+
 // Elements yields the elements of an array in order, as slices of array without surrounding white
 // space. The array must be valid. If it is not an array, Elements yields nothing.
 func Elements(array []byte) iter.Seq[[]byte] {

@@ -326,18 +326,17 @@ func TestNil(t *testing.T) {
 	handler := func(context.Context, *rpc.Request) (any, error) { return nil, nil }
 	var e telemetry.Endpoint
 	in, out := tel.Incoming(e)(handler), tel.Outgoing(e)(handler)
-	operation := dispatch.Observe(tel.Operation)(func(context.Context, *dispatch.Operation,
-		*dispatch.Call) dispatch.Envelope {
-		return dispatch.Envelope{Session: "s"}
-	})
-	op, call := new(dispatch.Operation), new(dispatch.Call)
+	var made dispatch.Result = dispatch.Envelope{Session: "s"}
+	operation := dispatch.Observe(tel.Operation)(
+		func(context.Context, *dispatch.Invocation) (dispatch.Result, error) { return made, nil })
+	call := new(dispatch.Invocation)
 	counter := tel.Counter(telemetry.Instrument{Name: "x", Labels: []string{"a"}})
 	req := &rpc.Request{Method: mcp.MethodPing, Params: json.RawMessage(`{}`)}
 	ctx := t.Context()
 	assert.Equal(t, testing.AllocsPerRun(100, func() {
 		_, _ = in(ctx, req)
 		_, _ = out(ctx, req)
-		_ = operation(ctx, op, call)
+		_, _ = operation(ctx, call)
 		counter.Add(1, "b")
 		_, active := tel.StartSpan(ctx, "x", telemetry.Internal, slog.Int("a", 1))
 		active.End(nil)
@@ -347,5 +346,7 @@ func TestNil(t *testing.T) {
 	active.End(nil)
 	assert.Equal(t, got, ctx)
 	tel.Gauge(telemetry.Instrument{Name: "x"}, nil)
-	assert.Equal(t, operation(ctx, op, call).Session, "s")
+	same, err := operation(ctx, call)
+	assert.NilError(t, err)
+	assert.Equal(t, same.(dispatch.Envelope).Session, "s")
 }

@@ -357,9 +357,9 @@ func (f *serverOperations) AddRemembered() (without [][2]string, err error) {
 
 // Intercept is an interceptor that records why calls fail.
 func (f *serverOperations) Intercept(next dispatch.Handler) dispatch.Handler {
-	return func(ctx context.Context, op *dispatch.Operation,
-		call *dispatch.Call) dispatch.Envelope {
-		e := next(ctx, op, call)
+	return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+		made, err := next(ctx, i)
+		e, _ := made.(dispatch.Envelope)
 		f.lastError = nil
 		if e.Err != nil && e.Err.Code == dispatch.UpstreamError {
 			f.lastError = e.Err
@@ -369,7 +369,7 @@ func (f *serverOperations) Intercept(next dispatch.Handler) dispatch.Handler {
 				f.lastError = &command.Failure{Code: output.FailureCode(inner.Err.Code)}
 			}
 		}
-		return e
+		return made, err
 	}
 }
 
