@@ -640,12 +640,9 @@ func hostScenario(run *scenarioRun) {
 func gatewayScenario(run *scenarioRun) {
 	front := server.New(server.Info{Name: "front", Version: "1"}, dispatch.NewCatalog())
 	written := make(chan struct{}, 9)
-	look := func(name string) gateway.Interceptor {
-		return func(context.Context, *gateway.Event) error { run.enter(name); return nil }
-	}
 	g := gateway.Options{
-		Before: []gateway.Interceptor{look("client/host/gateway.Options.Before")},
-		After:  []gateway.Interceptor{look("client/host/gateway.Options.After")},
+		Interceptors: []dispatch.Interceptor{
+			run.intercept("client/host/gateway.Options.Interceptors")},
 		Audit: stream{func() {
 			defer func() { written <- struct{}{} }()
 			run.enter("client/host/gateway.Options.Audit")

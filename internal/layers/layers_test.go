@@ -227,8 +227,8 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/hook", []string{
 		"internal/jsonscan", "internal/printable", "internal/shellwords",
-		"internal/processgroup", "internal/child", "internal/quota", "rpc/mcp",
-		"client/host/gateway", "cmd/stdwire/internal/guard", "cmd/stdwire/internal/command",
+		"internal/processgroup", "internal/child", "internal/quota", "rpc/mcp", "dispatch",
+		"server", "cmd/stdwire/internal/guard", "cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/gatewaytext", []string{
 		"internal/printable", "client/host/gateway", "cmd/stdwire/internal/ops/host",

@@ -84,8 +84,8 @@ func (l *auditLog) record(ctx context.Context, c *call, began time.Time, err err
 	e := auditEntry{
 		Time: auditwriter.FormatTime(began), Principal: principal(ctx), Server: c.target.id,
 		Resumed:       c.resumed,
-		ArgumentsSize: len(c.Arguments),
-		Milliseconds:  float64(time.Since(began).Microseconds()) / 1000, ResultSize: len(c.Result),
+		ArgumentsSize: len(c.arguments),
+		Milliseconds:  float64(time.Since(began).Microseconds()) / 1000, ResultSize: len(c.result),
 	}
 	switch c.kind {
 	case mcp.KindTool:
@@ -95,13 +95,13 @@ func (l *auditLog) record(ctx context.Context, c *call, began time.Time, err err
 	default:
 		e.URI = c.target.name
 	}
-	if len(c.Arguments) > 0 {
-		e.setArguments(c.Arguments, l.key)
+	if len(c.arguments) > 0 {
+		e.setArguments(c.arguments, l.key)
 		if l.values {
-			e.Values = c.Arguments
+			e.Values = c.arguments
 		}
 	}
-	e.setOutcome(ctx, c.Result, err)
+	e.setOutcome(ctx, c.result, err)
 	if line, err := mcp.Marshal(e); err == nil { // always: strings, numbers and valid JSON
 		l.Add(append(line, '\n'))
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/client/mcptest"
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -116,7 +117,7 @@ func TestAudit(t *testing.T) {
 		})
 		w.readable()
 		d := &auditWriter{room: -1}
-		deny := func(_ context.Context, e *gateway.Event) error {
+		deny := before(func(_ context.Context, e *dispatch.Invocation) error {
 			switch {
 			case bytes.Contains(e.Arguments, []byte(`"deny"`)):
 				return errors.New("no")
@@ -126,11 +127,11 @@ func TestAudit(t *testing.T) {
 				e.Arguments = json.RawMessage(`{}`)
 			}
 			return nil
-		}
+		})
 		s := w.server("up", w.era)
 		s.MaxArguments = 100
-		w.reopen(gateway.Options{Audit: d, AuditKey: auditKey, Before: []gateway.Interceptor{deny}},
-			s)
+		w.reopen(gateway.Options{Audit: d, AuditKey: auditKey,
+			Interceptors: []dispatch.Interceptor{deny}}, s)
 		o := client.Options{Era: era,
 			OnElicit: mcptest.Answers[mcp.ElicitParams](t,
 				&mcp.ElicitResult{Action: mcp.ElicitDecline})}

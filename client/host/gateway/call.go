@@ -21,10 +21,11 @@ const defaultMax = 8 << 20
 // A call is a client's tools/call, resources/read or prompts/get. The limits and the audit log
 // apply to all of them, the interceptors to tools only.
 type call struct {
-	Event
-	kind    mcp.Kind
-	target  target
-	resumed bool // the request answers a question
+	kind      mcp.Kind
+	target    target
+	arguments json.RawMessage
+	result    json.RawMessage // nil until there is one
+	resumed   bool            // the request answers a question
 }
 
 // errCallPanicked is the error of a call that panicked.
@@ -33,8 +34,7 @@ var errCallPanicked = errors.New("a panic")
 // runCall makes a call and adds it to the audit log. The result of do is subject to the limits and
 // interceptors.
 func (g *Gateway) runCall(ctx context.Context, c *call,
-	do func() (json.RawMessage, error)) (err error) {
-	c.Server, c.Tool, c.Principal = c.target.id, c.target.name, principal(ctx)
+	do func(context.Context) (json.RawMessage, error)) (err error) {
 	stateKind, _, _ := stateFrom(ctx)
 	c.resumed = stateKind != ""
 	if g.audit != nil {
@@ -52,22 +52,22 @@ func (g *Gateway) runCall(ctx context.Context, c *call,
 // errShuttingDown is the error of a call that the gateway does not finish because it ends.
 var errShuttingDown = rpc.Errorf(rpc.CodeBusy, "the gateway is shutting down")
 
-// runWithinLimits makes a call within the limits, between the interceptors. Options.Before is
-// skipped when the call resumes an in-flight call, whose arguments were sent before.
-func (c *call) runWithinLimits(ctx context.Context, g *Gateway, resumed bool,
-	do func() (json.RawMessage, error)) (err error) {
+// runWithinLimits makes a call within the limits and the interceptors.
+func (c *call) runWithinLimits(ctx context.Context, g *Gateway, inFlight bool,
+	do func(context.Context) (json.RawMessage, error)) error {
 	if err := c.checkArguments(); err != nil {
 		return err
 	}
-	if c.kind == mcp.KindTool && !resumed && len(g.o.Before) > 0 {
-		if err := c.intercept(ctx, byBefore, g.o.Before); err != nil {
-			return err
-		}
-		if err := c.checkArguments(); err != nil {
-			return err
-		}
+	if c.kind == mcp.KindTool && g.interceptors != nil {
+		return c.intercept(ctx, g.interceptors, inFlight, do)
 	}
-	result, err := do()
+	return c.make(ctx, do)
+}
+
+// make makes a call and checks the size of its result.
+func (c *call) make(ctx context.Context,
+	do func(context.Context) (json.RawMessage, error)) (err error) {
+	c.result, err = do(ctx)
 	if large, ok := errors.AsType[*client.TooLargeError](err); ok {
 		return c.refuse(byLimit, rpc.CodeInternalError,
 			"the server sent a message of %d bytes or more, over the limit of %d: ask for less, or allow more with maxResult",
@@ -76,18 +76,11 @@ func (c *call) runWithinLimits(ctx context.Context, g *Gateway, resumed bool,
 	if err != nil {
 		return err
 	}
-	c.Result = result
-	if err := c.checkResult(); err != nil || c.kind != mcp.KindTool || len(g.o.After) == 0 {
-		return err
-	}
-	if err := c.intercept(ctx, byAfter, g.o.After); err != nil {
-		return err
-	}
 	return c.checkResult()
 }
 
 func (c *call) checkArguments() error {
-	what, n := "arguments", len(c.Arguments)
+	what, n := "arguments", len(c.arguments)
 	if extra := metaSize(c.target.meta); extra > 0 {
 		what, n = "arguments and _meta", n+extra
 	}
@@ -100,7 +93,7 @@ func (c *call) checkArguments() error {
 }
 
 func (c *call) checkResult() error {
-	if n := len(c.Result); n > c.target.maxResult {
+	if n := len(c.result); n > c.target.maxResult {
 		return c.refuse(byLimit, rpc.CodeInternalError,
 			"its result has %d bytes, and maxResult allows %d: ask for less of it", n,
 			c.target.maxResult)

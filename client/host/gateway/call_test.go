@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,8 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/client/mcptest"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -78,74 +81,114 @@ func TestLimits(t *testing.T) {
 	})
 }
 
+// before is an interceptor that calls f with a copy of what it passes on.
+func before(f func(ctx context.Context, i *dispatch.Invocation) error) dispatch.Interceptor {
+	return func(next dispatch.Handler) dispatch.Handler {
+		return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+			own := *i
+			if err := f(ctx, &own); err != nil {
+				return nil, err
+			}
+			return next(ctx, &own)
+		}
+	}
+}
+
+// after is an interceptor that replaces results by what f returns, unless that is nil.
+func after(f func(i *dispatch.Invocation,
+	result json.RawMessage) (json.RawMessage, error)) dispatch.Interceptor {
+	return func(next dispatch.Handler) dispatch.Handler {
+		return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+			result, err := next(ctx, i)
+			if err != nil {
+				return result, err
+			}
+			text, err := f(i, result.JSON())
+			if err != nil || text == nil {
+				return result, err
+			}
+			return server.NewResult(text), nil
+		}
+	}
+}
+
 func TestInterceptors(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		w.add("echo", func(_ context.Context, arguments json.RawMessage) (json.RawMessage, error) {
 			return json.RawMessage(`{"resultType":"complete","content":[],"got":` +
 				string(arguments) + `}`), nil
 		})
-		var before, after func(e *gateway.Event) error
-		pass := func(*gateway.Event) error { return nil }
+		var one dispatch.Interceptor
+		pass := func(next dispatch.Handler) dispatch.Handler { return next }
 		last := ""
 		s := w.server("up", w.era)
 		s.MaxArguments, s.MaxResult = 100, 100
 		w.reopen(gateway.Options{
-			Before: []gateway.Interceptor{func(_ context.Context, e *gateway.Event) error {
-				return before(e)
-			}, func(_ context.Context, e *gateway.Event) error {
-				assert.Check(t, e.Server == "up" && e.Tool == "echo" &&
-					e.Result == nil, "only the arguments are the first one's to change")
-				last = string(e.Arguments)
+			Interceptors: []dispatch.Interceptor{func(next dispatch.Handler) dispatch.Handler {
+				return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+					assert.Check(t, i.Kind == "tool" && i.Server == "up" && i.Name == "echo" &&
+						i.Surface == "mcp" && i.Operation == nil && !i.InFlight)
+					return one(next)(ctx, i)
+				}
+			}, before(func(_ context.Context, i *dispatch.Invocation) error {
+				last = string(i.Arguments)
 				return nil
-			}},
-			After: []gateway.Interceptor{func(_ context.Context, e *gateway.Event) error {
-				return after(e)
-			}},
+			})},
 		}, s)
-		arguments := func(text string) func(e *gateway.Event) error {
-			return func(e *gateway.Event) error {
-				assert.Check(t, e.Server == "up" && e.Tool == "echo" && e.Result == nil &&
-					string(e.Arguments) == `{"a":1}`)
-				e.Arguments, e.Tool, e.Server, e.Result = json.RawMessage(text), "verbatim", "down",
-					json.RawMessage(`{}`)
+		arguments := func(text string) dispatch.Interceptor {
+			return before(func(_ context.Context, i *dispatch.Invocation) error {
+				assert.Check(t, string(i.Arguments) == `{"a":1}`)
+				i.Arguments, i.Name, i.Server = json.RawMessage(text), "verbatim", "down"
 				return nil
+			})
+		}
+		result := func(text string) dispatch.Interceptor {
+			return after(func(i *dispatch.Invocation, r json.RawMessage) (json.RawMessage, error) {
+				assert.Check(t, i.Name == "echo" && string(i.Arguments) == `{"a":1}`)
+				assert.Check(t, strings.HasSuffix(string(r), `"got":{"a":1}}`))
+				return json.RawMessage(text), nil
+			})
+		}
+		answer := func(r dispatch.Result, err error) dispatch.Interceptor {
+			return func(dispatch.Handler) dispatch.Handler {
+				return func(context.Context, *dispatch.Invocation) (dispatch.Result, error) {
+					return r, err
+				}
 			}
 		}
-		result := func(text string) func(e *gateway.Event) error {
-			return func(e *gateway.Event) error {
-				assert.Check(t, e.Server == "up" && e.Tool == "echo" &&
-					string(e.Arguments) == `{"a":1}`)
-				assert.Check(t, strings.HasSuffix(string(e.Result), `"got":{"a":1}}`))
-				e.Result, e.Arguments = json.RawMessage(text), nil
-				return nil
-			}
-		}
-		fail := func(*gateway.Event) error { return errors.New("not on Sundays") }
+		fail := errors.New("not on Sundays")
+		failAfter := after(func(*dispatch.Invocation, json.RawMessage) (json.RawMessage, error) {
+			return nil, fail
+		})
 		w.client(client.Options{Era: era}, func(c *client.Client) {
 			for _, tt := range []struct {
-				before, after func(e *gateway.Event) error
-				want, err     string
+				interceptor dispatch.Interceptor
+				want, err   string
 			}{
-				{pass, pass, `{"resultType":"complete","content":[],"got":{"a":1}}`, ""},
-				{arguments(`{"b":2}`), pass, `{"resultType":"complete","content":[],"got":{"b":2}}`,
-					""},
-				{pass, result(`{"resultType":"complete","content":[]}`),
+				{pass, `{"resultType":"complete","content":[],"got":{"a":1}}`, ""},
+				{arguments(`{"b":2}`), `{"resultType":"complete","content":[],"got":{"b":2}}`, ""},
+				{result(`{"resultType":"complete","content":[]}`),
 					`{"resultType":"complete","content":[]}`, ""},
-				{fail, pass, "",
+				{answer(server.NewResult([]byte(`{"resultType":"complete","x":1,"content":[]}`)), nil),
+					`{"resultType":"complete","x":1,"content":[]}`, ""},
+				{answer(nil, fail), "",
 					`server "up": tool "echo": refused before the call: not on Sundays`},
-				{pass, fail, "", `server "up": tool "echo": its result is refused: not on Sundays`},
-				{arguments(`[1]`), pass, "",
+				{failAfter, "", `server "up": tool "echo": its result is refused: not on Sundays`},
+				{arguments(`[1]`), "",
 					`refused before the call: the interceptor left a value that is not a JSON object`},
-				{arguments(``), pass, "",
+				{arguments(``), "",
 					`refused before the call: the interceptor left a value that is not a JSON object`},
-				{pass, result(`{`), "",
+				{result(`{`), "",
 					`its result is refused: the interceptor left a value that is not a JSON object`},
-				{arguments(`{"x":"` + strings.Repeat("x", 100) + `"}`), pass, "",
+				{answer(nil, nil), "",
+					`refused before the call: the interceptor left a value that is not a JSON object`},
+				{answer(dispatch.Envelope{Data: []byte(`{}`)}, nil), "",
+					`refused before the call: the interceptor left a value that is not a JSON object`},
+				{arguments(`{"x":"` + strings.Repeat("x", 100) + `"}`), "",
 					`maxArguments allows 100`},
-				{pass, result(`{"x":"` + strings.Repeat("x", 100) + `"}`), "",
-					`maxResult allows 100`},
+				{result(`{"x":"` + strings.Repeat("x", 100) + `"}`), "", `maxResult allows 100`},
 			} {
-				before, after = tt.before, tt.after
+				one = tt.interceptor
 				raw, err := c.CallToolRaw(t.Context(), "up__echo", json.RawMessage(`{"a":1}`))
 				if tt.err != "" {
 					assert.ErrorContains(t, err, tt.err)
@@ -154,10 +197,10 @@ func TestInterceptors(t *testing.T) {
 				assert.NilError(t, err)
 				assert.Equal(t, string(raw), tt.want)
 			}
-			before, after = func(*gateway.Event) error { panic("oops") }, pass
+			one = before(func(context.Context, *dispatch.Invocation) error { panic("oops") })
 			_, err := c.CallToolRaw(t.Context(), "up__echo", nil)
 			assert.Assert(t, err != nil, "a broken interceptor lets nothing through")
-			before = arguments(`{"b":2}`)
+			one = arguments(`{"b":2}`)
 			_, err = c.CallToolRaw(t.Context(), "up__echo", json.RawMessage(`{"a":1}`))
 			assert.NilError(t, err)
 			assert.Equal(t, last, `{"b":2}`, "the next one sees what the first has made of it")
@@ -165,14 +208,60 @@ func TestInterceptors(t *testing.T) {
 	})
 }
 
+// An interceptor sees the errors of servers and may wrap them, and it may call again. Its context
+// is that of the call.
+func TestInterceptorsOfErrors(t *testing.T) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
+		calls := 0
+		w.add("flaky", func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			if calls++; calls < 3 {
+				return nil, rpc.Errorf(4242, "busy")
+			}
+			return text("done"), nil
+		})
+		w.add("hang", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		again := true
+		w.reopen(gateway.Options{Interceptors: []dispatch.Interceptor{
+			func(next dispatch.Handler) dispatch.Handler {
+				return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+					ctx, cancel := context.WithTimeout(ctx, time.Minute)
+					defer cancel()
+					result, err := next(ctx, i)
+					for e, ok := errors.AsType[*rpc.Error](err); again && ok && e.Code == 4242; {
+						result, err = next(ctx, i)
+						e, ok = errors.AsType[*rpc.Error](err)
+					}
+					if err != nil {
+						err = fmt.Errorf("%s: %w", i.Name, err)
+					}
+					return result, err
+				}
+			}}}, w.server("up", w.era))
+		w.client(client.Options{}, func(c *client.Client) {
+			result, err := c.CallTool(t.Context(), "up__flaky", nil)
+			assert.NilError(t, err)
+			assert.Equal(t, result.Content[0].(*mcp.TextContent).Text, "done")
+			calls, again = 0, false
+			_, err = c.CallTool(t.Context(), "up__flaky", nil)
+			assert.ErrorContains(t, err, "busy")
+			assert.Equal(t, calls, 1)
+			_, err = c.CallTool(t.Context(), "up__hang", nil)
+			assert.Assert(t, err != nil && t.Context().Err() == nil)
+		})
+	})
+}
+
 // The context of an interceptor ends when the client cancels the call.
 func TestInterceptorIsCancelled(t *testing.T) {
 	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
-		w.reopen(gateway.Options{
-			Before: []gateway.Interceptor{func(ctx context.Context, _ *gateway.Event) error {
+		w.reopen(gateway.Options{Interceptors: []dispatch.Interceptor{
+			before(func(ctx context.Context, _ *dispatch.Invocation) error {
 				<-ctx.Done()
 				return ctx.Err()
-			}}}, w.server("up", w.era))
+			})}}, w.server("up", w.era))
 		w.client(client.Options{}, func(c *client.Client) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
@@ -182,8 +271,8 @@ func TestInterceptorIsCancelled(t *testing.T) {
 	})
 }
 
-// A question is not a result. Interceptors run for each round of a modern server's call, whose
-// arguments are sent again, but only for the first round of a legacy server's call.
+// A question is an error. Interceptors run for each round of a call; a modern server gets the
+// arguments again, and a call of a legacy server is in flight.
 func TestInterceptorsOfQuestions(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		w.add("ask", func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
@@ -196,19 +285,24 @@ func TestInterceptorsOfQuestions(t *testing.T) {
 			}
 			return text("%s %s", arguments, answer.Content), nil
 		})
-		before, after := 0, 0
-		w.reopen(gateway.Options{
-			Before: []gateway.Interceptor{func(_ context.Context, e *gateway.Event) error {
-				before++
-				assert.Check(t, string(e.Arguments) == `{}`)
-				e.Arguments = json.RawMessage(`{"new":true}`)
+		sent, resumed, results := 0, 0, 0
+		w.reopen(gateway.Options{Interceptors: []dispatch.Interceptor{
+			before(func(_ context.Context, i *dispatch.Invocation) error {
+				assert.Check(t, string(i.Arguments) == `{}`)
+				if i.InFlight {
+					resumed++
+					i.Arguments = json.RawMessage(`{"ignored":true}`)
+					return nil
+				}
+				sent++
+				i.Arguments = json.RawMessage(`{"new":true}`)
 				return nil
-			}},
-			After: []gateway.Interceptor{func(_ context.Context, e *gateway.Event) error {
-				after++
-				return nil
-			}},
-		}, w.server("up", w.era))
+			}),
+			after(func(*dispatch.Invocation, json.RawMessage) (json.RawMessage, error) {
+				results++
+				return nil, nil
+			}),
+		}}, w.server("up", w.era))
 		o := client.Options{Era: era,
 			OnElicit: mcptest.Answers[mcp.ElicitParams](t, &mcp.ElicitResult{
 				Action: mcp.ElicitAccept, Content: []byte(`{"a":"b"}`)})}
@@ -217,7 +311,8 @@ func TestInterceptorsOfQuestions(t *testing.T) {
 			assert.NilError(t, err)
 			assert.Equal(t, result.Content[0].(*mcp.TextContent).Text, `{"new":true} {"a":"b"}`)
 		})
-		assert.Equal(t, before, map[mcp.Era]int{mcp.Modern: 2, mcp.Legacy: 1}[w.era])
-		assert.Equal(t, after, 1)
+		assert.Equal(t, sent, map[mcp.Era]int{mcp.Modern: 2, mcp.Legacy: 1}[w.era])
+		assert.Equal(t, resumed, map[mcp.Era]int{mcp.Modern: 0, mcp.Legacy: 1}[w.era])
+		assert.Equal(t, results, 1)
 	})
 }

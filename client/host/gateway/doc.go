@@ -12,13 +12,13 @@
 //	client ── tools/call files__read ──▶ downstream server
 //	                                          │ look up the public name
 //	                                          ▼
-//	              limit of arguments ▶ Options.Before ▶ session or shared process
+//	           limit of arguments ▶ Options.Interceptors ▶ session or shared process
 //	                                          │ start the server if necessary
 //	                                          ▼
 //	                                   upstream server "files", tool "read"
 //	                                          │ progress, logs, questions go back meanwhile
 //	                                          ▼
-//	client ◀── result ── audit log ◀ Options.After ◀ limit of the result
+//	client ◀── result ── audit log ◀ Options.Interceptors ◀ limit of the result
 //
 // # Limits
 //
@@ -152,9 +152,12 @@
 //
 // # Control
 //
-// Arguments and results over Upstream.MaxArguments and MaxResult are refused. Options.Before and
-// After inspect each tool call, change it or refuse it. Options.Audit gets a JSON line for each
-// tools/call, resources/read and prompts/get when it ends:
+// Arguments and results over Upstream.MaxArguments and MaxResult are refused. Options.Interceptors
+// inspect each tool call, change it or refuse it; [dispatch.Interceptor] has their place among the
+// others that a call passes. A call that asks a question passes them once for each round: one of a
+// modern server is sent again, and one of a legacy server is in flight
+// ([dispatch.Invocation].InFlight). Options.Audit gets a JSON line for each tools/call,
+// resources/read and prompts/get when it ends:
 //
 //	{"time":"2026-01-31T12:00:00.000Z","principal":"ada","server":"files","tool":"read",
 //	 "arguments":[{"name":"path","type":"string","size":7}],"arguments_size":16,
@@ -164,6 +167,7 @@
 // without values. The digest, HMAC-SHA-256 with Options.AuditKey of the canonical JSON, identifies
 // equal arguments without revealing them to a dictionary attack; arguments with a duplicate member
 // have none. The outcome is ok, tool_error, error (with its code), refused (with refused_by: limit,
-// before or after), cancelled, or input_required: the client was asked a question, and its answer
-// adds another line, with "resumed":true. Lost lines are counted in a line with "dropped".
+// pin, or an interceptor before or after the call was made), cancelled, or input_required: the
+// client was asked a question, and its answer adds another line, with "resumed":true. Lost lines
+// are counted in a line with "dropped".
 package gateway

@@ -40,27 +40,27 @@ type upstreamFunc[R any] func(ctx context.Context, c *client.Client, opts ...cli
 // callTool calls a tool for the client of the request in ctx.
 func (g *Gateway) callTool(ctx context.Context, t target,
 	arguments json.RawMessage) (json.RawMessage, error) {
-	c := &call{kind: mcp.KindTool, target: t, Event: Event{Arguments: arguments}}
-	err := g.runCall(ctx, c, func() (json.RawMessage, error) {
+	c := &call{kind: mcp.KindTool, target: t, arguments: arguments}
+	err := g.runCall(ctx, c, func(ctx context.Context) (json.RawMessage, error) {
 		return forward(ctx, g, c,
 			func(ctx context.Context, to *client.Client,
 				opts ...client.CallOption) (json.RawMessage, error) {
 				if err := t.upstream.tools.comparePin(ctx, c, to); err != nil {
 					return nil, err
 				}
-				return to.CallToolRaw(ctx, t.name, c.Arguments, opts...)
+				return to.CallToolRaw(ctx, t.name, c.arguments, opts...)
 			})
 	})
 	if err != nil {
 		return nil, err
 	}
-	return t.upstream.publicMessage(c.Result), nil
+	return t.upstream.publicMessage(c.result), nil
 }
 
 // forwardTyped makes a request other than tools/call for the client of the request in ctx.
 func forwardTyped[R any](ctx context.Context, g *Gateway, c *call, do upstreamFunc[R]) (result R,
 	err error) {
-	err = g.runCall(ctx, c, func() (json.RawMessage, error) {
+	err = g.runCall(ctx, c, func(ctx context.Context) (json.RawMessage, error) {
 		if result, err = forward(ctx, g, c, do); err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -22,7 +23,8 @@ type Gateway struct {
 	sessions             sessions
 	clients              legacyClients
 	legacyServers        legacyServers
-	audit                *auditLog // nil without an audit log
+	audit                *auditLog        // nil without an audit log
+	interceptors         dispatch.Handler // the chain of Options.Interceptors; nil: there are none
 	ctx                  context.Context
 	cancel               context.CancelFunc
 	wg                   sync.WaitGroup
@@ -48,6 +50,7 @@ func (o Options) New(s *server.Server) *Gateway {
 	o.MaxName = cmp.Or(o.MaxName, host.DefaultMaxName)
 	o.Logger = lograte.Logger(o.Logger)
 	g := &Gateway{o: o, upstreams: make(map[string]*upstreamServer), names: nametable.New()}
+	g.interceptors = dispatch.Chain(o.Interceptors)
 	g.manager = host.NewManager(g.stateChanged)
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.subscriptionsChanged = make(chan struct{}, 1)

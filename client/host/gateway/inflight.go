@@ -96,7 +96,7 @@ func (g *Gateway) startInflight(ctx context.Context, c *call, do upstreamFunc[an
 		answers: make(map[string]chan json.RawMessage), logs: new(logQueue)}
 	f.ctx, f.cancel = context.WithCancel(g.ctx)
 	f.request = ctx
-	c.Arguments = bytes.Clone(c.Arguments) // the call may outlive the request and its buffer
+	c.arguments = bytes.Clone(c.arguments) // the call may outlive the request and its buffer
 	calls := &g.inflight
 	calls.mu.Lock()
 	defer calls.mu.Unlock()

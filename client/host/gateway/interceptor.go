@@ -5,32 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/server"
 )
-
-// An Interceptor inspects tool calls before or after they are made. It may replace Arguments before
-// the call, or Result after it, but must not modify their bytes. An error refuses the call, and the
-// client gets its text. A replacement that is not a JSON object refuses the call as well. An
-// Interceptor must be safe for concurrent use and must return when ctx, the context of the client's
-// request, ends.
-type Interceptor func(ctx context.Context, e *Event) error
-
-// An Event is a call of a tool.
-type Event struct {
-	Server, Tool string // the ID of the server and its own name of the tool
-	Principal    string // the authenticated caller
-	Arguments    json.RawMessage
-	Result       json.RawMessage // nil before the call; its isError may be true
-}
 
 // The values of refusedError.by and auditEntry.By.
 const (
 	byLimit  = "limit"
-	byBefore = "before"
+	byBefore = "before" // by an interceptor, before the call was made
 	byPin    = "pin"
-	byAfter  = "after"
+	byAfter  = "after" // by an interceptor, because of the result
 )
 
 // A refusedError is the error of a call that the gateway refuses.
@@ -44,31 +30,58 @@ func (r *refusedError) Unwrap() error { return r.reason }
 
 var errNotObject = errors.New("the interceptor left a value that is not a JSON object")
 
-// intercept runs the interceptors in order.
-func (c *call) intercept(ctx context.Context, by string, all []Interceptor) error {
-	for _, interceptor := range all {
-		e := c.Event
-		err := contain.Do(func() error { return interceptor(ctx, &e) })
-		if _, panicked := errors.AsType[*contain.PanicError](err); panicked {
-			return err
-		}
-		text, target := e.Arguments, &c.Arguments
-		if by == byAfter {
-			text, target = e.Result, &c.Result
-		}
-		if err == nil && (jsonscan.Valid(text) != nil || text[jsonscan.Space(text, 0)] != '{') {
-			err = errNotObject
-		}
-		switch {
-		case err == nil:
-			*target = text
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case by == byBefore:
-			return c.refuse(by, rpc.CodeInvalidParams, "refused before the call: %v", err)
-		default:
-			return c.refuse(by, rpc.CodeInternalError, "its result is refused: %v", err)
-		}
+// intercept makes the call within the interceptors.
+func (c *call) intercept(ctx context.Context, chain dispatch.Handler, inFlight bool,
+	do func(context.Context) (json.RawMessage, error)) error {
+	i := &dispatch.Invocation{Kind: string(c.kind), Name: c.target.name, Server: c.target.id,
+		Arguments: c.arguments, Principal: principal(ctx), Surface: "mcp", InFlight: inFlight}
+	if from := dispatch.CallFrom(ctx); from != nil {
+		i.RequestID, i.Surface = from.RequestID, from.Surface
 	}
-	return nil
+	var (
+		made    *server.Result // the last result of the server
+		failure error          // the last error of making the call
+		by      = byBefore     // why the call is refused, if an interceptor returns another error
+	)
+	result, err := i.Run(ctx, chain,
+		func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+			if !inFlight && !jsonscan.Same(i.Arguments, c.arguments) {
+				if !isObject(i.Arguments) {
+					return nil, errNotObject
+				}
+				c.arguments = i.Arguments
+				if failure = c.checkArguments(); failure != nil {
+					return nil, failure
+				}
+			}
+			by = byAfter
+			if failure = c.make(ctx, do); failure != nil {
+				return nil, failure
+			}
+			made = server.NewResult(c.result)
+			return made, nil
+		})
+	if err == nil && result != made {
+		own, ok := result.(*server.Result)
+		if ok && own != nil && isObject(own.JSON()) {
+			c.result = own.JSON()
+			return c.checkResult()
+		}
+		err = errNotObject
+	}
+	switch {
+	case err == nil || failure != nil && errors.Is(err, failure):
+		return err
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case by == byBefore:
+		return c.refuse(by, rpc.CodeInvalidParams, "refused before the call: %v", err)
+	default:
+		return c.refuse(by, rpc.CodeInternalError, "its result is refused: %v", err)
+	}
+}
+
+// isObject reports whether text is a JSON object.
+func isObject(text []byte) bool {
+	return jsonscan.Valid(text) == nil && text[jsonscan.Space(text, 0)] == '{'
 }

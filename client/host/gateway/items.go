@@ -96,7 +96,7 @@ func (u *upstreamServer) putPrompt(s *server.Server, public string,
 					return nil, err
 				}
 				c := &call{kind: mcp.KindPrompt, target: u.target(ctx, name, true),
-					Event: Event{Arguments: text}}
+					arguments: text}
 				result, err := forwardTyped(ctx, u.g, c,
 					func(ctx context.Context, to *client.Client,
 						opts ...client.CallOption) (*mcp.GetPromptResult, error) {
@@ -105,9 +105,9 @@ func (u *upstreamServer) putPrompt(s *server.Server, public string,
 						}
 						return to.GetPrompt(ctx, name, arguments, opts...)
 					})
-				if err == nil && mentionsApp(c.Result) {
+				if err == nil && mentionsApp(c.result) {
 					result = new(mcp.GetPromptResult)
-					err = mcp.Unmarshal(u.publicMessage(c.Result), result)
+					err = mcp.Unmarshal(u.publicMessage(c.result), result)
 				}
 				return result, err
 			},

@@ -494,16 +494,17 @@ func TestOperationQuestionOfLegacyServer(t *testing.T) {
 func TestOperationControl(t *testing.T) {
 	var audit bytes.Buffer
 	o := gateway.Options{Audit: &audit}
-	o.Before = []gateway.Interceptor{func(_ context.Context, e *gateway.Event) error {
-		if string(e.Arguments) == `{"a":"no"}` {
-			return errors.New("it is private")
-		}
-		return nil
-	}}
-	o.After = []gateway.Interceptor{func(_ context.Context, e *gateway.Event) error {
-		e.Result = bytes.Replace(e.Result, []byte(`"key"`), []byte(`"…"`), 1)
-		return nil
-	}}
+	o.Interceptors = []dispatch.Interceptor{
+		before(func(_ context.Context, i *dispatch.Invocation) error {
+			if string(i.Arguments) == `{"a":"no"}` {
+				return errors.New("it is private")
+			}
+			return nil
+		}),
+		after(func(_ *dispatch.Invocation, result json.RawMessage) (json.RawMessage, error) {
+			return bytes.Replace(result, []byte(`"key"`), []byte(`"…"`), 1), nil
+		}),
+	}
 	asOperations(t, o, func(s *gateway.Upstream) {
 		s.MaxArguments, s.MaxResult = 20, 100
 	}, func(t *testing.T, w *fixture, _ *dispatch.Catalog, call func(string, string) string) {

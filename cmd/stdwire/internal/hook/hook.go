@@ -12,12 +12,13 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/child"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
@@ -25,6 +26,7 @@ import (
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/internal/shellwords"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
 )
 
 // A hook is a command that runs before or after each call of a tool, one process for each call. It
@@ -67,14 +69,20 @@ func Check(flag string, commands [][]string) error {
 	return nil
 }
 
-// Interceptors returns interceptors that run commands.
-func Interceptors(commands [][]string, log *slog.Logger) (all []gateway.Interceptor) {
-	for _, words := range commands {
-		all = append(all,
-			(&hook{words: words, log: log, timeout: timeout,
-				running: quota.NewPool(maxRunning)}).intercept)
+// Interceptors returns the interceptors of a gateway that run commands, each in the order of its
+// flags: before on the arguments of a call, after on its result, unless that is an error.
+func Interceptors(before, after [][]string, log *slog.Logger) (all []dispatch.Interceptor) {
+	for _, words := range before {
+		all = append(all, newHook(words, log).before)
+	}
+	for _, words := range slices.Backward(after) { // the last interceptor gets the result first
+		all = append(all, newHook(words, log).after)
 	}
 	return all
+}
+
+func newHook(words []string, log *slog.Logger) *hook {
+	return &hook{words: words, log: log, timeout: timeout, running: quota.NewPool(maxRunning)}
 }
 
 // A denial is the reason that a command gave for refusing a call.
@@ -82,79 +90,107 @@ type denial string
 
 func (d denial) Error() string { return string(d) }
 
-// intercept runs the command. Its stderr goes to the log, not to the client.
-func (h *hook) intercept(ctx context.Context, e *gateway.Event) error {
-	phase, raw := "before", &e.Arguments
-	if e.Result != nil {
-		phase, raw = "after", &e.Result
+// before runs the command before calls of tools. It does not run for a call that is in flight,
+// whose arguments it has seen.
+func (h *hook) before(next dispatch.Handler) dispatch.Handler {
+	return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+		if i.Kind != string(mcp.KindTool) || i.InFlight {
+			return next(ctx, i)
+		}
+		own := *i
+		var err error
+		if own.Arguments, err = h.ask(ctx, i, "before", "arguments", i.Arguments); err != nil {
+			return nil, err
+		}
+		return next(ctx, &own)
 	}
-	err := h.call(ctx, phase, e, raw)
-	if _, denied := errors.AsType[denial](err); err == nil || denied || ctx.Err() != nil {
-		return err
-	}
-	h.log.Warn("a hook failed; the call is refused", slog.String("phase", phase),
-		slog.String("server", e.Server), slog.String("tool", e.Tool), slog.Any("error", err))
-	return fmt.Errorf("the hook %q failed: %w", h.words[0], err)
 }
 
-func (h *hook) call(ctx context.Context, phase string, e *gateway.Event,
-	raw *json.RawMessage) error {
+// after runs the command on the results of tools.
+func (h *hook) after(next dispatch.Handler) dispatch.Handler {
+	return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+		result, err := next(ctx, i)
+		if err != nil || i.Kind != string(mcp.KindTool) {
+			return result, err
+		}
+		object, err := h.ask(ctx, i, "after", "result", result.JSON())
+		if err != nil {
+			return nil, err
+		}
+		return server.NewResult(object), nil
+	}
+}
+
+// ask runs the command on a value and returns what has become of it. The command's stderr goes to
+// the log, not to the client.
+func (h *hook) ask(ctx context.Context, i *dispatch.Invocation, phase, name string,
+	value json.RawMessage) (json.RawMessage, error) {
+	value, err := h.call(ctx, i, phase, name, value)
+	if _, denied := errors.AsType[denial](err); err == nil || denied || ctx.Err() != nil {
+		return value, err
+	}
+	h.log.Warn("a hook failed; the call is refused", slog.String("phase", phase),
+		slog.String("server", i.Server), slog.String("tool", i.Name), slog.Any("error", err))
+	return nil, fmt.Errorf("the hook %q failed: %w", h.words[0], err)
+}
+
+func (h *hook) call(ctx context.Context, i *dispatch.Invocation, phase, name string,
+	value json.RawMessage) (json.RawMessage, error) {
 	message := struct {
 		Phase     string          `json:"phase"`
 		Server    string          `json:"server"`
 		Tool      string          `json:"tool"`
 		Arguments json.RawMessage `json:"arguments,omitempty"`
 		Result    json.RawMessage `json:"result,omitempty"`
-	}{Phase: phase, Server: e.Server, Tool: e.Tool}
-	name := "arguments"
+	}{Phase: phase, Server: i.Server, Tool: i.Name}
 	if phase == "before" {
-		message.Arguments = *raw
+		message.Arguments = value
 	} else {
-		name, message.Result = "result", *raw
+		message.Result = value
 	}
 	text, err := mcp.Marshal(message)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	answer, err := h.run(ctx, e.Principal, append(text, '\n'))
+	answer, err := h.run(ctx, i.Principal, append(text, '\n'))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return applyAnswer(answer, name, raw)
+	return applyAnswer(answer, name, value)
 }
 
-// applyAnswer applies the answer of the command. An unknown answer is an error, because it may have
-// been meant to refuse the call.
-func applyAnswer(answer []byte, name string, raw *json.RawMessage) error {
+// applyAnswer returns the value of this name after the answer of the command. An unknown answer is
+// an error, because it may have been meant to refuse the call.
+func applyAnswer(answer []byte, name string, value json.RawMessage) (json.RawMessage, error) {
 	if answer = bytes.TrimSpace(answer); len(answer) == 0 {
-		return nil
+		return value, nil
 	}
 	if err := jsonscan.Valid(answer); err != nil {
-		return fmt.Errorf("its answer is not JSON: %w", err)
+		return nil, fmt.Errorf("its answer is not JSON: %w", err)
 	}
 	if answer[0] != '{' {
-		return errors.New("its answer is not a JSON object")
+		return nil, errors.New("its answer is not a JSON object")
 	}
 	members := map[string]json.RawMessage{}
-	for token, value := range jsonscan.Members(answer) {
+	for token, member := range jsonscan.Members(answer) {
 		key, _ := jsonscan.Text(token)
 		if _, twice := members[key]; twice || key != "deny" && key != name {
-			return fmt.Errorf("its answer must have one member, %s or deny, and has %.40q", name,
+			return nil, fmt.Errorf("its answer must have one member, %s or deny, and has %.40q", name,
 				key)
 		}
-		members[key] = value
+		members[key] = member
 	}
 	if deny, ok := members["deny"]; ok {
 		reason, ok := jsonscan.Text(deny)
 		if !ok {
-			return errors.New("the deny of its answer is not a string")
+			return nil, errors.New("the deny of its answer is not a string")
 		}
-		return denial(cmp.Or(reason, "the hook gives no reason"))
+		return nil, denial(cmp.Or(reason, "the hook gives no reason"))
 	}
-	if value, ok := members[name]; ok {
-		*raw = value // which the gateway checks
+	if replaced, ok := members[name]; ok {
+		return replaced, nil // which the gateway checks
 	}
-	return nil
+	return value, nil
 }
 
 // run runs the command and returns its output. It may return before a killed process has exited.

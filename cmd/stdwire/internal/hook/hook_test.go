@@ -17,14 +17,38 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
-	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/quota"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/server"
 )
 
-// newHook is a hook that runs a script.
-func newHook(script string, log *bytes.Buffer) *hook {
+// scriptHook is a hook that runs a script.
+func scriptHook(script string, log *bytes.Buffer) *hook {
 	return &hook{words: []string{"sh", "-c", script}, log: slog.New(slog.NewTextHandler(log, nil)),
 		timeout: 5 * time.Minute, running: quota.NewPool(maxRunning)}
+}
+
+// runBefore runs the hook before a call, and returns the arguments that the call gets.
+func (h *hook) runBefore(ctx context.Context, arguments string) (after string, err error) {
+	_, err = h.before(func(_ context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+		after = string(i.Arguments)
+		return nil, nil
+	})(ctx, &dispatch.Invocation{Kind: "tool", Server: "files", Name: "read",
+		Arguments: json.RawMessage(arguments)})
+	return after, err
+}
+
+// runAfter runs the hook after a call with this result, and returns what becomes of it.
+func (h *hook) runAfter(ctx context.Context, result string) (after string, err error) {
+	made, err := h.after(func(context.Context, *dispatch.Invocation) (dispatch.Result, error) {
+		return server.NewResult(json.RawMessage(result)), nil
+	})(ctx, &dispatch.Invocation{Kind: "tool", Server: "files", Name: "read",
+		Arguments: json.RawMessage(`{"a":1}`)})
+	if err != nil {
+		return "", err
+	}
+	return string(made.JSON()), nil
 }
 
 // A command has the variables of this program, but for credentials of registries and proxies.
@@ -32,9 +56,8 @@ func TestHooksInheritNoCredentials(t *testing.T) {
 	t.Setenv("UV_PUBLISH_TOKEN", "s3cret")
 	t.Setenv("https_proxy", "http://ada:s3cret@proxy.example")
 	t.Setenv("POLICY", "strict")
-	e := gateway.Event{Server: "files", Tool: "read", Arguments: json.RawMessage(`{}`)}
-	err := newHook(`printf '{"deny":"%s %s %s"}' "$POLICY" "$UV_PUBLISH_TOKEN" "$https_proxy"`,
-		new(bytes.Buffer)).intercept(t.Context(), &e)
+	_, err := scriptHook(`printf '{"deny":"%s %s %s"}' "$POLICY" "$UV_PUBLISH_TOKEN" "$https_proxy"`,
+		new(bytes.Buffer)).runBefore(t.Context(), `{}`)
 	assert.ErrorContains(t, err, "strict  http://proxy.example")
 }
 
@@ -71,11 +94,10 @@ func TestHooks(t *testing.T) {
 		{`cat /dev/zero`, "", "its answer has more than 33554432 bytes"},
 	} {
 		var log bytes.Buffer
-		e := gateway.Event{Server: "files", Tool: "read", Arguments: json.RawMessage(`{"a": 1}`)}
-		err := newHook(tt.script, &log).intercept(t.Context(), &e)
+		arguments, err := scriptHook(tt.script, &log).runBefore(t.Context(), `{"a": 1}`)
 		if tt.arguments != "" {
 			assert.NilError(t, err, tt.script)
-			assert.Equal(t, string(e.Arguments), tt.arguments, tt.script)
+			assert.Equal(t, arguments, tt.arguments, tt.script)
 			continue
 		}
 		assert.Assert(t, err != nil, tt.script)
@@ -86,27 +108,26 @@ func TestHooks(t *testing.T) {
 
 func TestHookAfter(t *testing.T) {
 	var log bytes.Buffer
-	e := gateway.Event{Server: "files", Tool: "read", Arguments: json.RawMessage(`{"a":1}`),
-		Result: json.RawMessage(`{"content":[]}`)}
 	seen := filepath.Join(t.TempDir(), "seen")
-	h := newHook(`cat >"$1"; echo secret >&2; echo '{"result":{"x":1}}'`, &log)
+	h := scriptHook(`cat >"$1"; echo secret >&2; echo '{"result":{"x":1}}'`, &log)
 	h.words = append(h.words, "sh", seen)
-	assert.NilError(t, h.intercept(t.Context(), &e))
-	assert.Equal(t, string(e.Result), `{"x":1}`)
+	result, err := h.runAfter(t.Context(), `{"content":[]}`)
+	assert.NilError(t, err)
+	assert.Equal(t, result, `{"x":1}`)
 	text, err := os.ReadFile(seen)
 	assert.NilError(t, err)
 	assert.Equal(t, string(text),
 		`{"phase":"after","server":"files","tool":"read","result":{"content":[]}}`+"\n")
 	assert.Assert(t, cmp.Contains(log.String(), "stderr=secret"))
-	assert.ErrorContains(t, newHook(`echo '{"arguments":{}}'`, &log).intercept(t.Context(), &e),
-		`and has "arguments"`)
+	_, err = scriptHook(`echo '{"arguments":{}}'`, &log).runAfter(t.Context(), `{}`)
+	assert.ErrorContains(t, err, `and has "arguments"`)
 
 	// more than a pipe takes, in both directions
-	e.Result = json.RawMessage(`{"x":"` + strings.Repeat("x", 16<<20) + `"}`)
-	n := len(e.Result)
-	assert.NilError(t,
-		newHook(`printf '{'; sed 's/.*"tool":"read",//'`, &log).intercept(t.Context(), &e))
-	assert.Equal(t, len(e.Result), n)
+	large := `{"x":"` + strings.Repeat("x", 16<<20) + `"}`
+	result, err = scriptHook(`printf '{'; sed 's/.*"tool":"read",//'`, &log).runAfter(t.Context(),
+		large)
+	assert.NilError(t, err)
+	assert.Equal(t, len(result), len(large))
 }
 
 // A command that does not answer is killed, with all that it has started.
@@ -121,15 +142,14 @@ func TestHookIsKilled(t *testing.T) {
 	} {
 		var log bytes.Buffer
 		file := filepath.Join(t.TempDir(), "pid")
-		h := newHook(tt.script, &log)
+		h := scriptHook(tt.script, &log)
 		h.words, h.timeout = append(h.words, "sh", file), 2*time.Second
 		ctx, cancel := context.WithCancel(t.Context())
 		if tt.cancel {
 			h.timeout = time.Minute
 			time.AfterFunc(time.Second, cancel)
 		}
-		e := gateway.Event{Server: "files", Tool: "read", Arguments: json.RawMessage(`{}`)}
-		err := h.intercept(ctx, &e)
+		_, err := h.runBefore(ctx, `{}`)
 		cancel()
 		if tt.cancel {
 			assert.ErrorIs(t, err, context.Canceled)
@@ -149,8 +169,46 @@ func TestHookIsKilled(t *testing.T) {
 
 func TestHookThatIsNotThere(t *testing.T) {
 	var log bytes.Buffer
-	h := newHook("", &log)
+	h := scriptHook("", &log)
 	h.words = []string{"no-such-program-anywhere"}
-	err := h.intercept(t.Context(), &gateway.Event{Arguments: json.RawMessage(`{}`)})
+	_, err := h.runBefore(t.Context(), `{}`)
 	assert.ErrorContains(t, err, `cannot start "no-such-program-anywhere"`)
+}
+
+// Each list runs in the order of its flags. Calls that are in flight, prompts and errors are left
+// alone.
+func TestOrderOfHooks(t *testing.T) {
+	add := func(phase, name string) []string {
+		return []string{"sh", "-c",
+			`sed 's/.*"` + phase + `":{"x":"\(.*\)"}}$/{"` + phase + `":{"x":"\1` + name + `"}}/'`}
+	}
+	before := [][]string{add("arguments", "a"), add("arguments", "b")}
+	after := [][]string{add("result", "c"), add("result", "d")}
+	chain := dispatch.Chain(Interceptors(before, after, slog.New(slog.DiscardHandler)))
+	for _, tt := range []struct {
+		i         dispatch.Invocation
+		arguments string
+		result    string
+	}{
+		{dispatch.Invocation{Kind: "tool"}, `{"x":"ab"}`, `{"x":"cd"}`},
+		{dispatch.Invocation{Kind: "tool", InFlight: true}, `{"x":""}`, `{"x":"cd"}`},
+		{dispatch.Invocation{Kind: "prompt"}, `{"x":""}`, `{"x":""}`},
+		{dispatch.Invocation{Kind: "tool"}, `{"x":"ab"}`, ``},
+	} {
+		tt.i.Arguments = json.RawMessage(`{"x":""}`)
+		result, err := tt.i.Run(t.Context(), chain,
+			func(_ context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+				assert.Equal(t, string(i.Arguments), tt.arguments)
+				if tt.result == "" {
+					return nil, rpc.ErrShutdown
+				}
+				return server.NewResult([]byte(`{"x":""}`)), nil
+			})
+		if tt.result == "" {
+			assert.ErrorIs(t, err, rpc.ErrShutdown)
+			continue
+		}
+		assert.NilError(t, err)
+		assert.Equal(t, string(result.JSON()), tt.result)
+	}
 }

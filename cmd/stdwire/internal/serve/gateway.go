@@ -97,9 +97,8 @@ func (g Gateway) Start() (*Reloader, error) {
 // options returns the options of the gateway, without those of the audit log.
 func (g *Gateway) options() (o gateway.Options, err error) {
 	o = gateway.Options{Logger: g.Log, NoPrefix: g.noPrefix, NoDescriptionPrefix: g.noDescPrefix,
-		PinsWarn: g.Pins == "warn", Before: hook.Interceptors(g.before, g.Log),
-		After: hook.Interceptors(g.after, g.Log), AuditValues: g.auditValues,
-		Catalog: g.Operations, CacheDir: target.RememberDir()}
+		PinsWarn: g.Pins == "warn", Interceptors: hook.Interceptors(g.before, g.after, g.Log),
+		AuditValues: g.auditValues, Catalog: g.Operations, CacheDir: target.RememberDir()}
 	if g.Pins != "off" {
 		o.Pins, err = target.OpenPins()
 	}
