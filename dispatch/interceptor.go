@@ -26,9 +26,9 @@ import (
 // gateway whose tools are operations continues with 4 inside the operation. The functions of
 // rpc.Hooks observe the messages outside of all of these, and change nothing.
 //
-// An interceptor may return a result or an error without calling next, and may call next more than
-// once. It must be safe for concurrent use, return when the context ends, and pass next its context
-// or one that derives from it. A panic has the effect of a panic of what is called.
+// An interceptor may return a result or an error without calling next, and may call next again when
+// it has returned. It must be safe for concurrent use, return when the context ends, and pass next
+// its context or one that derives from it. A panic has the effect of a panic of what is called.
 type Interceptor func(next Handler) Handler
 
 // A Handler runs a call and returns its result.
