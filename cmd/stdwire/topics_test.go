@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -83,7 +82,6 @@ func checkTranscripts(t *testing.T, text string) {
 	assert.NilError(t, err)
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		line = strings.Replace(line, "$ go run ./cmd/stdwire ", "$ stdwire ", 1)
 		words, ok := strings.CutPrefix(line, "    $ stdwire ")
 		if !ok {
 			continue
@@ -116,17 +114,4 @@ func checkTranscripts(t *testing.T, text string) {
 		assert.Check(t, matched, "%s\nprints\n%s\nand the page says\n%s", line, printed,
 			strings.Join(want, "\n"))
 	}
-}
-
-// The transcripts of README are real.
-func TestReadme(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
-	assert.NilError(t, err)
-	dir := t.TempDir()
-	module, err := os.ReadFile("../../go.mod")
-	assert.NilError(t, err)
-	assert.NilError(t, os.WriteFile(filepath.Join(dir, "go.mod"), module, 0o600))
-	t.Chdir(dir)
-	ownHome(t)
-	checkTranscripts(t, string(text))
 }

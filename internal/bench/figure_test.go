@@ -46,8 +46,8 @@ func checkSVG(t *testing.T, text []byte) {
 	assert.Assert(t, !bytes.Contains(text, []byte("url(")) && !bytes.Contains(text, []byte("@import")))
 }
 
-// The picture in README matches its figures. After a change of them, run: go run . -draw
-// comparison.json -svg comparison.svg
+// The picture matches the figures of README.md in this folder. After a change of them, run: go run
+// . -draw comparison.json -svg comparison.svg
 func TestComparisonIsDrawn(t *testing.T) {
 	p, err := readPicture("comparison.json")
 	assert.NilError(t, err)
@@ -57,7 +57,7 @@ func TestComparisonIsDrawn(t *testing.T) {
 	checkSVG(t, text)
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	assert.Equal(t, string(text), string(f.svg()))
-	readme, err := os.ReadFile("../../README.md")
+	readme, err := os.ReadFile("README.md")
 	assert.NilError(t, err)
 	for _, row := range f.Rows {
 		for _, v := range row.Values {

@@ -21,7 +21,7 @@
 //
 // With -svg, the program also draws the numbers that it has beside those of other programs as bars
 // in an SVG file; with -save, it writes them as JSON, which -draw draws later, without measuring.
-// comparison.svg is drawn from comparison.json, the figures of README. The suite scale, run alone,
+// comparison.svg is drawn from comparison.json, figures of README.md. The suite scale, run alone,
 // is drawn as lines: how each cost grows with the number of things.
 //
 // With -against, the program measures stdwire of the work tree beside stdwire of a commit, and
