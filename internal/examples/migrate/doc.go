@@ -157,6 +157,10 @@
 //	CallTool, ReadResource, GetPrompt
 //	    c.CallTool(ctx, name, args), client.CallAs[T], c.ReadResource(ctx, uri),
 //	    c.GetPrompt(ctx, name, args)
+//	res.Content[0].(mcp.TextContent).Text, mcp.AsTextContent
+//	    res.Content[0].(*mcp.TextContent).Text; client.CallAs[string] returns the
+//	    text, and a *client.ToolError if the tool has failed. c.CallTool returns
+//	    such a failure as a result with IsError, never as an error
 //	c.Ping
 //	    c.Call(ctx, mcp.MethodPing, nil), of legacy servers
 //	OnNotification, ToolListChangedHandler
@@ -181,13 +185,15 @@
 //	    see (2) above; a handler is func(ctx, *rpc.Request) (any, error), see
 //	    rpc.Handler, and rpc.Router has one for each method
 //	switch req.Method { … json.Unmarshal(*req.Params, &p) }
+//	    may stay: rpc.Request.Params are bytes, empty if there are none, and your
+//	    json.Unmarshal keeps its rules for keys. Or, with the rules of (5):
 //	    rpc.Handle(&router, method, func(ctx, P) (R, error)),
 //	    rpc.HandleNotification(&router, method, func(ctx, P) error)
 //	handler.Map{"m": handler.New(f)}, NewPos(f, "a", "b")
 //	    rpc.Handle(&router, "m", f), rpc.Handle(&router, "m", f, "a", "b")
 //	a handler that gets conn, and replies later
 //	    rpc.PeerFromContext(ctx); a handler may take its time before it returns
-//	    the result, on a goroutine of its own
+//	    the result, on a goroutine of its own. conn.Close is rpc.Peer.Close
 //	return nil, &jsonrpc2.Error{Code: …}
 //	    return nil, rpc.Errorf(code, format, …)
 //	conn.Call(ctx, m, p, &r), conn.Notify
@@ -205,14 +211,15 @@
 //	rpc.cancel, $/cancelRequest
 //	    rpc.Options.Cancellation; lsp.Cancellation
 //	LogMessages, RPCLog
-//	    rpc.Options.Hooks.Frame
+//	    rpc.Options.Hooks.Frame; its direction is rpc.Inbound or rpc.Outbound
 //	the ways in which editors start a server: stdio, pipe, socket
 //	    lsp.Open
 //
 // # What clients see change
 //
 // Bad arguments are a result with isError, which models read, not a protocol
-// error. Lists of a kind that the server does not have are an error, -32601, not
+// error. A resource that is not found is -32002 or, for clients of 2026-07-28,
+// -32602. Lists of a kind that the server does not have are an error, -32601, not
 // empty. capabilities.logging is always declared. A schema has
 // additionalProperties false, so models learn of arguments that do not exist. A
 // nil slice in a structured result is [], not null.
