@@ -49,8 +49,7 @@
 //	return nil, dispatch.Errorf(QuotaExceeded, "the quota of %d notes is used up", limit)
 //
 // All surfaces then use its HTTP status and exit code. [Catalog.Register] and [Catalog.Replace]
-// refuse an operation with an undeclared code. A code that this package should have is a row of the
-// table in codes.go.
+// refuse an operation with an undeclared code.
 //
 // # Types and gates
 //
@@ -69,10 +68,13 @@
 // # Sessions and instances
 //
 // [Sessions] hold state that outlives a call, such as a running process: one call opens a session,
-// and later calls use it by its id. [Instances] are the named targets of a service, one of which is
-// the default. An operation that embeds [Session] or [Instance] in its input has an argument that
-// selects one. [Envelope.Session] is the session in which a call ran, whether or not the caller
+// and later calls use it by its id. An operation that embeds [Session] in its input has an argument
+// for the id. [Envelope.Session] is the session in which a call ran, whether or not the caller
 // named it.
+//
+// [Instances] are several targets of the same operations, such as the root directories of a file
+// service. Each has a name, and one is the default. An operation that embeds [Instance] in its
+// input has an argument for the name.
 //
 // # Context
 //

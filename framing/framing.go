@@ -33,9 +33,9 @@
 //
 // A payload over [Limits].MaxFrame is refused when reading, and one over MaxAppend, by default
 // MaxFrame, when appending. Memory grows with the bytes that arrived, never with a length that was
-// only announced. A frame that is too large is skipped, which takes time but no memory, if it is
-// smaller than 16 times MaxFrame. A larger one is a *SyncError, which is reported before its body
-// is read if its length is known.
+// only announced. A frame that is too large is read and dropped, which costs time but no memory. A
+// frame of 16 times MaxFrame or more is not even that: it ends the stream with a *SyncError, which
+// is reported before the body is read if the length is known.
 package framing
 
 import "io"

@@ -16,40 +16,39 @@
 //
 // # The path of a message
 //
-//	            ┌──────────── reader ───────────┐
-//	bytes ─► framing ─► scan ─┬─ response ──────┼─► the Call with its id
-//	                          ├─ cancellation ──┼─► the handler's context
-//	                          └─ request or     │   ordered lane       goroutine
-//	                             notification ──┼─► notifications run ─► (none)
-//	                                            │   requests start ────► Handler ─┐
-//	                                            └── refusals ─────────────────────┤
-//	bytes ◄─ one Write for all small frames ◄──────────── outbox ◄────────────────┘
+//	bytes ─► framing ─► reader ─┬─► a response: to the Call with its id
+//	                            ├─► a cancellation: to the context of the request
+//	                            └─► a request or notification: to the end of the lane
 //
-// A message is scanned once. The scan validates every byte and finds the id, the method and the
-// params. Params are decoded by the handler, which knows their type. A result is encoded once and
-// appended to the outbox.
+//	lane, in order of arrival ──┬─► a notification, or a request of Options.Ordered: its
+//	                            │   handler runs here, to its end
+//	                            └─► a request: its handler runs on a goroutine of its own
 //
-// The reader never writes and never waits for the handler of a request, so two peers that call each
-// other cannot deadlock, however large their messages are. Messages leave the lane in order of
-// arrival: a notification runs to its end in the lane; a request starts there and then runs on its
-// own goroutine. So a request sees the effect of every notification sent before it, and a slow
-// request delays no other message. A slow notification handler delays everything sent after it, so
-// it should start a goroutine for slow work. A notification handler must also start a goroutine to
-// call the other side if the other side may send a request before it responds: that request would
-// wait in the lane for the handler to return.
+//	responses, refusals, calls ───► outbox ─► one Write for all small frames that wait
+//
+// The reader scans each message once: it checks every byte, and finds the id, the method and the
+// params. It never writes and never waits for the handler of a request, so two peers that call each
+// other cannot deadlock, however large their messages are. Params are decoded later, by the
+// handler, which knows their type. A result is encoded once, into the outbox.
+//
+// Because the lane keeps the order of arrival, a request sees the effect of every notification that
+// was sent before it. And because requests leave the lane as soon as they have started, a slow
+// request delays nothing. A slow notification does: everything that was sent after it waits. Its
+// handler should start a goroutine for slow work. It must start one to call the other side, if the
+// other side may send a request before it responds, because that request would wait in the lane for
+// the handler, and the handler for the response.
 //
 // # Request ids
 //
-// A request with the id of another request that is still being served is refused with
-// [CodeInvalidRequest] and a null id, and the first request continues. The refusal cannot carry the
-// id, because the other side would take it for the response to the first request. An id may be used
-// again as soon as its response has arrived. The id of a cancelled request that gets no response is
-// free when its handler has returned.
+// An id identifies a request from its arrival until its response has been sent, or until its
+// handler has returned if it was cancelled and gets no response. A second request with the id of
+// one that is still being served is refused, and the first continues. The refusal has the code
+// [CodeInvalidRequest] and a null id: with the id of the request, it would be taken for the
+// response to the first.
 //
-// With [Options].IgnoreMalformed, which package client sets, a peer sends no error with a null id,
-// so it drops such a request and only reports it to [Hooks].Stray. The program at the other end of
-// a client's pipe may print anything to its standard output, and its libraries often do. That
-// program could not relate an error without an id to anything it printed.
+// A client whose server may print anything to its standard output, as libraries do, sets
+// [Options].IgnoreMalformed. The peer then sends no error with a null id, since the server could
+// not know which of its lines is meant. It drops such messages and reports them to [Hooks].Stray.
 //
 // # Bounds
 //
@@ -70,11 +69,11 @@
 //	responses that wait for room       MaxResponses              128 MiB
 //	total                                                        578 MiB
 //
-// The total does not include the memory of up to MaxRunning handlers, of handlers that called
-// [Request.Detach], whose number the application must bound, and of up to MaxPending calls of this
-// side, a few hundred bytes each. With [Options].Batch, each batch that is not finished may hold
-// another MaxAppend bytes of responses. Lower MaxFrame, MaxQueuedBytes and MaxResponses to serve
-// many peers that are not trusted.
+// The total does not include the memory of handlers: up to MaxRunning, and those that have called
+// [Request.Detach], whose number the application must bound. Nor does it include this side's calls,
+// up to MaxPending of a few hundred bytes each. With [Options].Batch, each batch that is not
+// finished may hold another MaxAppend bytes of responses. Lower MaxFrame, MaxQueuedBytes and
+// MaxResponses to serve many peers that are not trusted.
 //
 // Silence does not end a connection, because JSON-RPC has no keep-alive and an idle connection is
 // valid. A connection ends when Read or Write of the stream returns an error or io.EOF, for example

@@ -80,11 +80,12 @@
 // others leave. A principal over its share gets 429; if nothing is left, everybody gets 503. Both
 // carry the error -31999 and a Retry-After header.
 //
-// Memory belongs to the server, see [server.Options].Memory. A body larger than 64 KiB reserves
-// memory before it is read, and an operation reserves memory with dispatch.Reserve. The response
-// replaces both until it has been read. Stored events count too. If there is no memory for the
-// response of a call, the call has run; its error says so, and states the size of the response and
-// the memory available.
+// Memory belongs to the server: see [server.Options].Memory. A body larger than 64 KiB reserves
+// memory before it is read, and an operation reserves memory with dispatch.Reserve. When the
+// response exists, both are released, and the size of the response is reserved instead, until the
+// client has read it. Stored events count too, rounded down to 4 KiB a session. If there is no
+// memory for the response of a call, the call has run nevertheless; its error says so, with the
+// size of the response and the memory available.
 //
 // # The cost of an idle client
 //
@@ -96,20 +97,21 @@
 //	before the body is complete              one connection and [Options].MaxBody bytes (memory is
 //	                                         reserved as bytes arrive, not as the header claims);
 //	                                         ended after 30 s or the server's ReadTimeout
-//	while the response is written            one of [Options].MaxRequests and the response's
+//	while the response is written            a place of [Options].MaxRequests, and the response's
 //	                                         memory; ended after 30 s to 2 minutes, see Bounds
-//	on a GET stream                          one of [Options].MaxStreams and 1 MiB or 1024 events
-//	                                         in memory; ended 30 s after the first write that the
-//	                                         client's receive window does not take: the next
-//	                                         message or, on a silent stream, a comment, sent every
-//	                                         [Options].Heartbeat
+//	on a GET stream                          a place of [Options].MaxStreams, and 1 MiB or 1024
+//	                                         events in memory; ended 30 s after the first write
+//	                                         that the client's receive window does not take: the
+//	                                         next message or, on a silent stream, a comment, sent
+//	                                         every [Options].Heartbeat
 //	on subscriptions/listen                  the same place, with comments at the same interval
-//	between requests of a legacy session     one of [Options].MaxSessions and MaxEventBytes of
-//	                                         stored events; ended after [Options].SessionIdle
+//	between requests of a legacy session     a session, of which there are [Options].MaxSessions,
+//	                                         and in it stored events of up to MaxEventBytes; ended
+//	                                         after [Options].SessionIdle
 //	between requests of a modern client      nothing but the connection, until IdleTimeout of the
 //	                                         [http.Server]
 //
-// The sum is limited twice: by the maximum counts, of which a principal has only its share, and in
+// All clients together are limited by these counts, of which a principal has only its share, and in
 // bytes by the server's memory. While the operating system still accepts comments into its buffers,
 // a stream whose client is alive but does not read stays open.
 //
