@@ -16,24 +16,19 @@ const migratePage = "../../cmd/stdwire/internal/topic/pages/migrate.txt"
 // The page of stdwire help and the package comment have one text, that of the page. After a change
 // of it, run go test ./internal/examples -run TestMigrate -update.
 func TestMigrateIsPackageComment(t *testing.T) {
-	page, err := os.ReadFile(migratePage)
-	assert.NilError(t, err)
-	formatted, err := format.Source([]byte(packageComment(string(page))))
+	formatted, err := format.Source([]byte(packageComment(readText(t, migratePage))))
 	assert.NilError(t, err)
 	want := string(formatted)
 	if flag.Lookup("update").Value.String() == "true" { // a flag of package assert
 		assert.NilError(t, os.WriteFile("migrate/doc.go", []byte(want), 0o600))
 	}
-	got, err := os.ReadFile("migrate/doc.go")
-	assert.NilError(t, err)
-	assert.Equal(t, strings.ReplaceAll(string(got), "\r\n", "\n"), want,
+	assert.Equal(t, readText(t, "migrate/doc.go"), want,
 		"run go test ./internal/examples -run TestMigrate -update")
 }
 
 // packageComment returns a page of help as the file doc.go of package migrate. A line that ends no
 // sentence between blank lines becomes a heading, and what is indented stays as it is.
 func packageComment(page string) string {
-	page = strings.ReplaceAll(page, "\r\n", "\n")
 	var b strings.Builder
 	b.WriteString("// Package migrate has no code. It is the page that stdwire help migrate prints:\n//\n")
 	lines := strings.Split(strings.TrimSuffix(page, "\n"), "\n")
@@ -63,12 +58,9 @@ var (
 // Every name of this module that the page mentions exists. In its tables, what is indented by six
 // is about this module, and what is indented by two about another one.
 func TestMigrateNames(t *testing.T) {
-	page, err := os.ReadFile(migratePage)
-	assert.NilError(t, err)
-	api, err := os.ReadFile("../layers/testdata/api.txt")
-	assert.NilError(t, err)
+	api := readText(t, "../layers/testdata/api.txt")
 	exported := map[string]string{} // the declarations of each package, by its last element
-	for _, text := range strings.Split(string(api), "package github.com/stdwire/stdwire/")[1:] {
+	for _, text := range strings.Split(api, "package github.com/stdwire/stdwire/")[1:] {
 		path, declarations, _ := strings.Cut(text, "\n")
 		exported[path[strings.LastIndexByte(path, '/')+1:]] += declarations
 	}
@@ -84,7 +76,7 @@ func TestMigrateNames(t *testing.T) {
 			regexp.MustCompile(`(?m)^func \(\w+ \*?`+name+`\) `+member+`\b`).MatchString(text)
 	}
 	names, tables := 0, false
-	for i, line := range strings.Split(string(page), "\n") {
+	for i, line := range strings.Split(readText(t, migratePage), "\n") {
 		tables = tables || line == "Servers of MCP"
 		if tables && !strings.HasPrefix(line, "      ") {
 			continue

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,9 @@ import (
 // section "Try it" runs at the top of this repository, the rest in a new folder beside a clone.
 // What needs the network is replaced: see offline.
 func TestReadme(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("README has the commands of a POSIX shell")
+	}
 	for _, program := range []string{"go", "sh", "git", "tar"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("no %s command", program)
@@ -29,9 +33,7 @@ func TestReadme(t *testing.T) {
 	if exec.Command("git", "-C", root, "rev-parse", "HEAD").Run() != nil {
 		t.Skip("the test needs a clone, not an archive")
 	}
-	text, err := os.ReadFile(filepath.Join(root, "README.md"))
-	assert.NilError(t, err)
-	lines := strings.Split(string(text), "\n")
+	lines := strings.Split(readText(t, "../../README.md"), "\n")
 	assert.Assert(t, len(lines) <= 151, "README has %d lines, want at most 150", len(lines)-1)
 
 	dir := t.TempDir()
@@ -76,10 +78,6 @@ func TestReadme(t *testing.T) {
 // TestReadmeFigures tests that the figures in README are those of the benchmarks' page: each cell
 // begins the cell of the row with the same name.
 func TestReadmeFigures(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
-	assert.NilError(t, err)
-	bench, err := os.ReadFile("../bench/README.md")
-	assert.NilError(t, err)
 	cells := func(row string) []string {
 		fields := strings.Split(row, "|")
 		for i := range fields {
@@ -88,13 +86,13 @@ func TestReadmeFigures(t *testing.T) {
 		return fields
 	}
 	measured := map[string][]string{}
-	for line := range strings.Lines(string(bench)) {
+	for line := range strings.Lines(readText(t, "../bench/README.md")) {
 		if row := cells(line); len(row) > 4 && measured[row[1]] == nil {
 			measured[row[1]] = row
 		}
 	}
 	rows := 0
-	_, table, _ := strings.Cut(string(readme), "| | stdwire |")
+	_, table, _ := strings.Cut(readText(t, "../../README.md"), "| | stdwire |")
 	table, _, _ = strings.Cut("| | stdwire |"+table, "\n\n")
 	for line := range strings.Lines(table) {
 		row := cells(line)
@@ -109,6 +107,14 @@ func TestReadmeFigures(t *testing.T) {
 		}
 	}
 	assert.Equal(t, rows, 7) // with the head
+}
+
+// readText returns a file with the line ends of Unix.
+func readText(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	assert.NilError(t, err)
+	return strings.ReplaceAll(string(text), "\r\n", "\n")
 }
 
 // A paste is a stranger's terminal.
