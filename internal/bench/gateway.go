@@ -243,15 +243,13 @@ func (g *gatewayBinary) measureRates(s *scenario, d time.Duration) (all []measur
 	for len(routes) > 0 {
 		w := routes[0]
 		routes = routes[1:]
-		calls, took, cpu, err := w.inFlight(64, callFrame(w.tool, 1, strings.Repeat("x", 64)), d)
+		r, err := w.inFlight(64, callFrame(w.tool, 1, strings.Repeat("x", 64)), d)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", w.program, err)
 		}
-		all = append(all,
-			measure{"64 B, 64 in flight, " + s.name, w.program, float64(calls) / took.Seconds(),
-				"calls/s", true,
-				fmt.Sprintf("%.1f µs CPU a call, with the server's",
-					float64(cpu.Microseconds())/float64(calls))})
+		m := r.measure("64 B, 64 in flight, "+s.name, w.program)
+		m.extra += "; CPU with the server's"
+		all = append(all, m)
 	}
 	return all, nil
 }

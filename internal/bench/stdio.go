@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -72,23 +71,26 @@ func stdioSuite(o options) ([]measure, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	var all []measure
-	add := func(what, program string, value float64, unit string, rate bool, extra string) {
-		all = append(all, measure{what, program, value, unit, rate, extra})
-	}
+	var all, uneven, memory []measure
 	for _, load := range stdioLoads {
 		for _, name := range stdioPrograms {
 			if !o.measures(name) {
 				continue
 			}
-			calls, took, cpu, err := load.run(filepath.Join(dir, name), o.time)
+			r, err := load.run(filepath.Join(dir, name), o.time)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
-			add(load.what, name, float64(calls)/took.Seconds(), "calls/s", true,
-				fmt.Sprintf("%.1f µs CPU a call", float64(cpu.Microseconds())/float64(calls)))
+			all = append(all, r.measure(load.what, name))
+			if load.size >= 64<<10 {
+				uneven = append(uneven, measure{load.what + ", p99 ÷ p50", name,
+					float64(r.quantile(0.99)) / float64(r.quantile(0.5)), "×", false, ""})
+				memory = append(memory, measure{load.what + ", peak RSS", name, r.peakRSS, "MiB",
+					false, ""})
+			}
 		}
 	}
+	all = slices.Concat(all, uneven, memory)
 	for _, size := range []struct {
 		name  string
 		bytes int
@@ -101,8 +103,8 @@ func stdioSuite(o options) ([]measure, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
-			add(size.name+", one at a time", name, float64(median.Nanoseconds())/1000, "µs (p50)",
-				false, fmt.Sprintf("%.0f calls/s", 1/median.Seconds()))
+			all = append(all, measure{size.name + ", one at a time", name, microseconds(median),
+				"µs (p50)", false, fmt.Sprintf("%.0f calls/s", 1/median.Seconds())})
 		}
 	}
 	return all, nil
@@ -121,92 +123,22 @@ var stdioLoads = []stdioLoad{
 	{"64 B, 64 in flight, modern", true, 64, 64},
 	{"64 KiB, 64 in flight", false, 64 << 10, 64},
 	{"1 MiB, 16 in flight", false, 1 << 20, 16},
+	{"1 MiB, 64 in flight", false, 1 << 20, 64},
 }
 
 // run calls the server for about d.
-func (l stdioLoad) run(
-	path string, d time.Duration,
-) (calls int, took, cpu time.Duration, err error) {
+func (l stdioLoad) run(path string, d time.Duration) (*inFlightRun, error) {
 	p, err := start(path)
 	if err != nil {
-		return 0, 0, 0, err
+		return nil, err
 	}
 	frame := callFrame("echo", 1, strings.Repeat("x", l.size))
 	if l.modern {
 		frame = bytes.Replace(frame, []byte(`"name"`), []byte(modernMeta+`,"name"`), 1)
 	} else if err := p.open(); err != nil {
-		return 0, 0, 0, errors.Join(err, p.cmd.Process.Kill())
+		return nil, errors.Join(err, p.cmd.Process.Kill())
 	}
 	return p.inFlight(l.calls, frame, d)
-}
-
-// inFlight keeps n calls in flight for about d, and ends the server. The id in frame is 1.
-func (p *process) inFlight(
-	n int, frame []byte, d time.Duration,
-) (calls int, took, cpu time.Duration, err error) {
-	if calls, took, err = p.keepInFlight(n, frame, d); err != nil {
-		return 0, 0, 0, errors.Join(err, p.cmd.Process.Kill())
-	}
-	return calls, took, p.stop(), nil
-}
-
-// keepInFlight keeps n calls in flight for about d, and then reads the responses that are left. The
-// id in frame is 1.
-func (p *process) keepInFlight(
-	n int, frame []byte, d time.Duration,
-) (calls int, took time.Duration, err error) {
-	// One goroutine writes requests up to n in flight, with one Write for several; the other reads
-	// responses, one for each value of sent.
-	sent := make(chan struct{}, n-1)
-	failed := make(chan error, 1)
-	call := newNumberedCall(frame)
-	begin := time.Now()
-	go func() {
-		defer close(sent)
-		var batch []byte
-		for id := 0; time.Since(begin) < d; {
-			batch = batch[:0]
-			for {
-				sent <- struct{}{}
-				id++
-				batch = call.append(batch, id)
-				if len(sent) == cap(sent) || len(batch) > 256<<10 {
-					break
-				}
-			}
-			if _, err := p.out.Write(batch); err != nil {
-				failed <- err
-				return
-			}
-		}
-	}()
-	for range sent {
-		if _, err := p.response(); err != nil {
-			return 0, 0, err
-		}
-		calls++
-	}
-	took = time.Since(begin)
-	select {
-	case err = <-failed:
-	default:
-	}
-	return calls, took, err
-}
-
-// A numberedCall is a call that is sent with different ids, because a server refuses an id that is
-// in flight.
-type numberedCall struct{ head, tail []byte }
-
-// newNumberedCall returns the call of a frame, whose id is 1.
-func newNumberedCall(frame []byte) numberedCall {
-	head, tail, _ := bytes.Cut(frame, []byte(`"id":1,`))
-	return numberedCall{head, tail}
-}
-
-func (c numberedCall) append(dst []byte, id int) []byte {
-	dst = append(append(dst, c.head...), `"id":`...)
-	return append(append(strconv.AppendInt(dst, int64(id), 10), ','), c.tail...)
 }
 
 func measureLatency(path string, size int, d time.Duration) (median time.Duration, err error) {

@@ -194,8 +194,11 @@ func openRecordedSingle(p *process) (func(time.Duration) (int, error), error) {
 func openRecordedStdio(p *process) (func(time.Duration) (int, error), error) {
 	frame := []byte(recordedCall + "\n")
 	return func(d time.Duration) (calls int, err error) {
-		calls, _, err = p.keepInFlight(64, frame, d)
-		return calls, err
+		r, err := p.keepInFlight(64, frame, d)
+		if err != nil {
+			return 0, err
+		}
+		return len(r.times), nil
 	}, nil
 }
 
