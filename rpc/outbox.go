@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/internal/buffer"
@@ -34,10 +35,11 @@ type outbox struct {
 	queued       int              // bytes in the queue
 	writing      bool             // a writer runs or is due
 	err          error            // if not nil, nothing more is sent
-	changed      chan struct{}    // closed when queued, writing or err changes; made on demand
+	senders      []chan struct{}  // those that wait for room, in the order of arrival
+	flushed      chan struct{}    // closed when writtenTotal or err changes; made on demand
 	queuedTotal  int64            // bytes ever queued
 	writtenTotal int64            // of these, bytes written
-	waitingBytes int              // bytes of responses that wait for room
+	waitingBytes atomic.Int64     // bytes of responses that wait for room; changed under mu
 	parts        [1][]byte        // so that the variadic call does not allocate
 }
 
@@ -72,32 +74,28 @@ func (o *outbox) putResponse(
 ) (due bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.err == nil && o.queued >= o.maxUnsent {
-		size := cap(message.B)
-		if o.waitingBytes > 0 && o.waitingBytes+size > o.maxResponses {
+	if o.err == nil && o.full() {
+		size, waiting := int64(cap(message.B)), o.waitingBytes.Load()
+		if waiting > 0 && waiting+size > int64(o.maxResponses) {
 			return false, errTooManyResponses
 		}
-		o.waitingBytes += size
-		defer func() { o.waitingBytes -= size }()
+		o.waitingBytes.Add(size)
+		defer o.waitingBytes.Add(-size)
 	}
 	return o.add(ctx, message)
 }
 
 // add is put with mu held.
 func (o *outbox) add(ctx context.Context, message *buffer.Buffer) (due bool, err error) {
-	size := len(message.B)
-	// The size of this frame does not count: many small frames could keep a large one waiting
-	// forever.
-	for o.err == nil && o.queued >= o.maxUnsent {
-		if ctx == nil {
-			if o.queued+size > overflowFactor*o.maxUnsent {
-				o.err = &closedError{ErrSlowPeer}
-				o.wg.Go(func() { o.fail(ErrSlowPeer) }) // on a goroutine, because fail locks mu
+	if o.err == nil && o.full() {
+		if ctx != nil {
+			defer o.wakeSender() // the next one, after this frame
+			if err := o.awaitRoom(ctx); err != nil {
+				return false, err
 			}
-			break
-		}
-		if err := o.await(ctx); err != nil {
-			return false, err
+		} else if o.queued+len(message.B) > overflowFactor*o.maxUnsent {
+			o.err = &closedError{ErrSlowPeer}
+			o.wg.Go(func() { o.fail(ErrSlowPeer) }) // on a goroutine, because fail locks mu
 		}
 	}
 	if o.err != nil {
@@ -164,26 +162,47 @@ func (o *outbox) appendFrame(message *buffer.Buffer) (size int, err error) {
 // maxFraming is about how many bytes a frame has besides its payload.
 const maxFraming = 64
 
-// await waits for changed, with mu unlocked. It returns with mu held.
-func (o *outbox) await(ctx context.Context) error {
-	if o.changed == nil {
-		o.changed = make(chan struct{})
+// full reports whether a sender must wait. The size of its frame does not count: many small frames
+// could keep a large one waiting forever.
+func (o *outbox) full() bool { return o.queued >= o.maxUnsent || len(o.senders) > 0 }
+
+// awaitRoom waits for room, with mu unlocked, behind all senders that wait already. It returns with
+// mu held. The caller must call wakeSender when it has queued its frame, or failed to.
+func (o *outbox) awaitRoom(ctx context.Context) error {
+	turn := make(chan struct{}, 1)
+	o.senders = append(o.senders, turn)
+	err := o.await(ctx, turn)
+	o.senders = slices.DeleteFunc(o.senders, func(c chan struct{}) bool { return c == turn })
+	return err
+}
+
+// wakeSender wakes the sender that waits longest if there is room.
+func (o *outbox) wakeSender() {
+	if len(o.senders) > 0 && (o.queued < o.maxUnsent || o.err != nil) {
+		select {
+		case o.senders[0] <- struct{}{}:
+		default: // it has been woken
+		}
 	}
-	changed := o.changed
+}
+
+// await waits for an event, with mu unlocked. It returns with mu held.
+func (o *outbox) await(ctx context.Context, event <-chan struct{}) error {
 	o.mu.Unlock()
 	defer o.mu.Lock()
 	select {
-	case <-changed:
+	case <-event:
 		return nil
 	case <-ctx.Done():
 		return ctxError(ctx)
 	}
 }
 
-func (o *outbox) broadcast() {
-	if o.changed != nil {
-		close(o.changed)
-		o.changed = nil
+// wakeFlush lets those that wait in flush look again.
+func (o *outbox) wakeFlush() {
+	if o.flushed != nil {
+		close(o.flushed)
+		o.flushed = nil
 	}
 }
 
@@ -204,9 +223,10 @@ func (o *outbox) write() {
 			o.open = false
 		}
 		o.queued -= len(frames.B)
-		o.broadcast()
+		o.wakeSender()
 		if o.writeFrames(frames.B) == nil {
 			o.writtenTotal += int64(len(frames.B))
+			o.wakeFlush()
 		}
 		if cap(frames.B) <= buffer.Small && len(o.spares) < maxSpares {
 			frames.B = frames.B[:0]
@@ -216,7 +236,6 @@ func (o *outbox) write() {
 		}
 	}
 	o.writing = false
-	o.broadcast()
 }
 
 // smallWrite is the size of a Write, in bytes, below which the writer first lets other goroutines
@@ -255,7 +274,10 @@ func (o *outbox) flush(ctx context.Context) error {
 		if o.err != nil {
 			return o.err
 		}
-		if err := o.await(ctx); err != nil {
+		if o.flushed == nil {
+			o.flushed = make(chan struct{})
+		}
+		if err := o.await(ctx, o.flushed); err != nil {
 			return err
 		}
 	}
@@ -270,5 +292,6 @@ func (o *outbox) close(err error) {
 		o.err = err
 	}
 	o.queue, o.open, o.queued = nil, false, 0
-	o.broadcast()
+	o.wakeSender() // which wakes the next
+	o.wakeFlush()
 }
