@@ -78,6 +78,48 @@ type Integration struct{ c *Client }
 // Integration returns the methods for gateways and other programs that forward lists.
 func (c *Client) Integration() Integration { return Integration{c} }
 
+// Use calls a tool, gets a prompt or reads a resource, and returns the result as the server wrote
+// it. name is the name or the URI. arguments are those of the tool or prompt, a JSON object; nil
+// means none. It blocks and fails as [Client.CallTool], [Client.GetPrompt] or [Client.ReadResource]
+// does, except that it does not decode the result.
+func (i Integration) Use(ctx context.Context, kind mcp.Kind, name string,
+	arguments json.RawMessage, opts ...CallOption) (json.RawMessage, error) {
+	var raw json.RawMessage
+	r := &call{name: name, decode: raw.UnmarshalJSON}
+	switch kind {
+	case mcp.KindTool:
+		return i.c.CallToolRaw(ctx, name, arguments, opts...)
+	case mcp.KindPrompt:
+		r.method, r.params = mcp.MethodGetPrompt, struct {
+			Name      string          `json:"name"`
+			Arguments json.RawMessage `json:"arguments,omitempty"`
+		}{name, arguments}
+	case mcp.KindResource:
+		r.method, r.params = mcp.MethodReadResource, &mcp.ReadResourceParams{URI: name}
+	default:
+		return nil, fmt.Errorf("client: no method uses items of the kind %q", kind)
+	}
+	err := i.c.request(ctx, listCapabilities[kind], r, opts)
+	return raw, err
+}
+
+// Directory returns an array of the definitions that [Client.ReadDirectory] yields.
+func (i Integration) Directory(ctx context.Context, uri string,
+	opts ...CallOption) (json.RawMessage, error) {
+	all := []byte{'['}
+	for definition, err := range directory(ctx, i.c, uri, opts,
+		func(d *definitions) []json.RawMessage { return d.Resources }) {
+		if err != nil {
+			return nil, err
+		}
+		if len(all) > 1 {
+			all = append(all, ',')
+		}
+		all = append(all, definition...)
+	}
+	return append(all, ']'), nil
+}
+
 // Pages yields the results of the method that lists a kind of items. They include the tools and
 // skills that [Client.Tools] and [Client.Skills] omit.
 func (i Integration) Pages(ctx context.Context, kind mcp.Kind,

@@ -161,15 +161,21 @@ func contentOf(result *mcp.ReadResourceResult, uri string) ([]byte, error) {
 // entry does not list does not belong to the skill.
 func (c *Client) ReadDirectory(ctx context.Context, uri string,
 	opts ...CallOption) iter.Seq2[*mcp.Resource, error] {
-	return func(yield func(*mcp.Resource, error) bool) {
+	return directory(ctx, c, uri, opts,
+		func(r *mcp.ReadDirectoryResult) []*mcp.Resource { return r.Resources })
+}
+
+func directory[R, T any](ctx context.Context, c *Client, uri string, opts []CallOption,
+	of func(*R) []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
 		if err := c.require(directoryCapability, mcp.MethodReadDirectory, uri); err != nil {
-			yield(nil, err)
+			yield(none, err)
 			return
 		}
 		pages := c.pagesWith(ctx, mcp.MethodReadDirectory,
 			jsonscan.AppendString([]byte(`"uri":`), uri), opts)
-		items(c, listMethod{mcp.MethodReadDirectory, "resources", "resources"}, pages,
-			func(r *mcp.ReadDirectoryResult) []*mcp.Resource { return r.Resources })(yield)
+		items(c, listMethod{mcp.MethodReadDirectory, "resources", "resources"}, pages, of)(yield)
 	}
 }
 

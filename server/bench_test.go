@@ -26,10 +26,10 @@ func echoServer(b *testing.B, o server.Options) *server.Server {
 		Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 			return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("text")}}, nil
 		}}))
-	must(b, s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "forwarded"},
-		Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+	must(b, s.Integration().AddItem(forwarded(mcp.Tool{Name: "forwarded"},
+		func(context.Context, json.RawMessage) (json.RawMessage, error) {
 			return result, nil
-		}}))
+		})))
 	return s
 }
 

@@ -21,7 +21,8 @@ import (
 //	          request.toolResult  toolresult.go: makes its envelope the result
 //
 // The result is encoded when it is sent. A raw tool has a function of rawcall.go in place of
-// operationTool.use. The flow of prompts/get and resources/read is the same.
+// operationTool.use, and an item of another server one of forwarded.go. The flow of prompts/get and
+// resources/read is the same.
 func (s *Server) handle(ctx context.Context, req *rpc.Request) (any, error) {
 	if req.IsNotification() {
 		s.handleNotification(ctx, req)

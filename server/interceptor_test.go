@@ -84,10 +84,10 @@ func interceptedServer(t *testing.T, o server.Options) *server.Server {
 			return &mcp.CallToolResult{Content: []mcp.Content{
 				mcp.Text(fmt.Sprint(string(arguments), ctx.Value(contextKey{})))}}, nil
 		}}))
-	assert.NilError(t, s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "forwarded"},
-		Forward: func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
+	assert.NilError(t, s.Integration().AddItem(forwarded(mcp.Tool{Name: "forwarded"},
+		func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
 			return []byte(`{"content":[],"isError":true}`), nil
-		}}))
+		})))
 	server.AddTool(s, mcp.Tool{Name: "asking"},
 		func(ctx context.Context, _ struct{}) (string, error) {
 			answer, _, err := server.Ask[struct {

@@ -9,8 +9,8 @@ import (
 // legacyDefinition returns a tool's definition for revisions before 2026-07-28. Clients of these
 // refuse a whole list because of one schema that they consider invalid (2025-11-25, schema,
 // "Tool"). A property schema true or false becomes an equivalent object. An outputSchema that does
-// not describe an object is left out, and so is the content that it describes: see legacyResult. ok
-// is false if the inputSchema does not describe an object.
+// not describe an object is left out, and so is the content that it describes: see
+// legacyToolResult. ok is false if the inputSchema does not describe an object.
 func legacyDefinition(definition []byte) (legacy []byte, ok bool) {
 	legacy = []byte{'{'}
 	changed := false
@@ -86,10 +86,10 @@ func legacySchema(schema []byte) (legacy []byte, ok bool) {
 	return jsonscan.SetMember(schema, "properties", append(objects, '}')), true
 }
 
-// legacyResult returns the result of another server's tool for these revisions, which allow only an
-// object as structured content. Other structured content is left out; if the result has no content,
-// it becomes a text (2025-11-25, Tools, "Structured Content").
-func legacyResult(result []byte) []byte {
+// legacyToolResult returns the result of another server's tool for these revisions, which allow
+// only an object as structured content. Other structured content is left out; if the result has no
+// content, it becomes a text (2025-11-25, Tools, "Structured Content").
+func legacyToolResult(result []byte) []byte {
 	if !bytes.Contains(result, []byte(`"structuredContent"`)) { // the common case
 		return result
 	}

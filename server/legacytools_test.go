@@ -16,10 +16,9 @@ import (
 )
 
 // forwards returns a tool of another server with this definition and result.
-func forwards(name, definition, result string) server.RawTool {
-	return server.RawTool{Tool: mcp.Tool{Name: name}, Definition: json.RawMessage(definition),
-		Forward: func(context.Context, json.RawMessage) (json.RawMessage,
-			error) {
+func forwards(definition, result string) server.Item {
+	return server.Item{Kind: mcp.KindTool, Definition: json.RawMessage(definition),
+		Use: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 			return json.RawMessage(result), nil
 		}}
 }
@@ -35,29 +34,21 @@ func TestSchemasThatLegacyRevisionsDoNotHave(t *testing.T) {
 		list := returns("list", &mcp.CallToolResult{StructuredContent: json.RawMessage(`[1]`)})
 		list.OutputSchema = json.RawMessage(`{"type":"array","items":{"type":"integer"}}`)
 		must(t, s.AddRawTool(list))
-		must(t, s.AddRawTool(
-			forwards("any", `{"name":"any","inputSchema":{"type":"object","properties":{"a":true,"b":false,"c":{"type":"string"}},"required":["a"]},"x":[1.0]}`,
-				`{"content":[]}`)))
-		must(t, s.AddRawTool(
-			forwards("bare", `{"name":"bare","inputSchema":{"type":"object"},"outputSchema":{}}`,
-				`{"content":[]}`)))
-		must(t, s.AddRawTool(
-			forwards("half",
-				`{"name":"half","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":true}}}`,
-				`{"content":[]}`)))
-		must(t, s.AddRawTool(
-			forwards("whole",
-				`{"name":"whole","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":{}},"required":[]}}`,
-				`{"content":[]}`)))
+		must(t, s.Integration().AddItem(forwards(`{"name":"any","inputSchema":{"type":"object","properties":{"a":true,"b":false,"c":{"type":"string"}},"required":["a"]},"x":[1.0]}`,
+			`{"content":[]}`)))
+		must(t, s.Integration().AddItem(forwards(`{"name":"bare","inputSchema":{"type":"object"},"outputSchema":{}}`,
+			`{"content":[]}`)))
+		must(t, s.Integration().AddItem(forwards(`{"name":"half","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":true}}}`,
+			`{"content":[]}`)))
+		must(t, s.Integration().AddItem(forwards(`{"name":"whole","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":{}},"required":[]}}`,
+			`{"content":[]}`)))
 		if !none {
 			return s
 		}
-		must(t, s.AddRawTool(
-			forwards("untyped", `{"name":"untyped","inputSchema":{}}`, `{"content":[]}`)))
-		must(t, s.AddRawTool(forwards("none", `{"name":"none","inputSchema":[]}`, `{"content":[]}`)))
-		must(t, s.AddRawTool(
-			forwards("wrong", `{"name":"wrong","inputSchema":{"type":"object","required":null}}`,
-				`{"content":[]}`)))
+		must(t, s.Integration().AddItem(forwards(`{"name":"untyped","inputSchema":{}}`, `{"content":[]}`)))
+		must(t, s.Integration().AddItem(forwards(`{"name":"none","inputSchema":[]}`, `{"content":[]}`)))
+		must(t, s.Integration().AddItem(forwards(`{"name":"wrong","inputSchema":{"type":"object","required":null}}`,
+			`{"content":[]}`)))
 		return s
 	}
 	modern, legacy := withTools(false), withTools(true)
@@ -121,8 +112,7 @@ func TestStructuredContentThatLegacyRevisionsDoNotHave(t *testing.T) {
 	}
 	s := made(quiet, func(s *server.Server) {
 		for name, answer := range answers {
-			must(t, s.AddRawTool(
-				forwards(name, `{"name":"`+name+`","inputSchema":{"type":"object"}}`, answer)))
+			must(t, s.Integration().AddItem(forwards(`{"name":"`+name+`","inputSchema":{"type":"object"}}`, answer)))
 		}
 	})
 	in(t, allRevisions, func(t *testing.T, revision string) {

@@ -2,8 +2,7 @@ package server
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -20,15 +19,15 @@ type item struct {
 	key         string // unique in the list
 	definition  []byte // its JSON in lists
 	legacy      []byte // the same for revisions before 2026-07-28; nil: not listed there
-	sessionOnly bool   // see RawTool.NeedsSession
+	sessionOnly bool   // see Item.NeedsSession
 	extension   string // the extension that the client must have negotiated; "" for none
 	use         useFunc
 	complete    Completer // nil: no suggestions
 	of          *item     // the template or skill that an unlisted resource belongs to
 
-	tool     *tool     // of a tool
-	template *template // of a resource template
-	skill    *Skill    // of a skill
+	tool     *tool       // of a tool
+	template *template   // of a resource template
+	skill    *skillEntry // of a skill
 }
 
 // newItem returns an item whose definition is the same in both eras.
@@ -55,16 +54,12 @@ func (i *item) appendDefinition(dst []byte, e *era, hiddenMeta []string) []byte 
 // executionStart begins what clients with the experimental tasks of 2025-11-25 get of a tool.
 const executionStart = `,"execution":{"taskSupport":"`
 
-// encodeDefinition returns an item's JSON in lists: definition if it is set, otherwise the encoded
-// fields.
-func encodeDefinition(definition json.RawMessage, fields any) ([]byte, error) {
-	if definition == nil {
-		return mcp.Marshal(fields)
+// itemError returns the error of a method that adds an item; nil for nil.
+func itemError(kind mcp.Kind, key string, err error) error {
+	if err == nil {
+		return nil
 	}
-	if !isObject(definition) {
-		return nil, errors.New("its Definition is not a JSON object")
-	}
-	return mcp.Marshal(definition)
+	return fmt.Errorf("server: %s %.200q: %w", kind, key, err)
 }
 
 // A listing is an immutable snapshot of all items of a kind.

@@ -388,42 +388,44 @@ func TestDeclare(t *testing.T) {
 	}
 }
 
+// forwarded returns the tool of another server.
+func forwarded(tool mcp.Tool,
+	forward func(context.Context, json.RawMessage) (json.RawMessage, error)) server.Item {
+	if tool.InputSchema == nil {
+		tool.InputSchema = json.RawMessage(`{"type":"object"}`)
+	}
+	definition, err := mcp.Marshal(tool)
+	server.Must(err)
+	return server.Item{Kind: mcp.KindTool, Definition: definition,
+		Use: func(ctx context.Context, _ string, arguments json.RawMessage) (json.RawMessage,
+			error) {
+			return forward(ctx, arguments)
+		}}
+}
+
+// unused is the function of an item that no test uses.
+func unused(context.Context, string, json.RawMessage) (json.RawMessage, error) { return nil, nil }
+
 // Lists contain the definition of another server unchanged.
 func TestDefinition(t *testing.T) {
-	forward := func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil }
-	get := func(context.Context, map[string]string) (*mcp.GetPromptResult, error) {
-		return nil, nil
-	}
-	read := func(context.Context, string) (*mcp.ReadResourceResult, error) { return nil, nil }
-	match := func(context.Context, string, map[string]string) (*mcp.ReadResourceResult,
-		error) {
-		return nil, nil
-	}
 	const odd = `{ "x":1.0,"name":"n/1", "title":"\u0041","inputSchema":{"type":"object"},"uri":"x:1","uriTemplate":"x:{y}"}`
 	s := made(quiet, func(s *server.Server) {
-		must(t, s.AddRawTool(
-			server.RawTool{Tool: mcp.Tool{Name: "n/1"},
-				Definition: json.RawMessage(odd[:6] + "\n" + odd[6:]), Forward: forward}))
-		must(t, s.AddPrompt(
-			server.Prompt{Prompt: mcp.Prompt{Name: "n"}, Definition: json.RawMessage(odd),
-				Get: get}))
-		must(t, s.AddResource(
-			server.Resource{Resource: mcp.Resource{URI: "x:1", Name: "n"},
-				Definition: json.RawMessage(odd), Read: read}))
-		must(t, s.AddResourceTemplate(
-			server.ResourceTemplate{
-				ResourceTemplate: mcp.ResourceTemplate{URITemplate: "x:{y}", Name: "n"},
-				Definition:       json.RawMessage(odd), Read: match}))
-		for _, broken := range []string{``, `[]`, `{`, `{"a":1}}`} {
-			err := s.AddRawTool(
-				server.RawTool{Tool: mcp.Tool{Name: "other"}, Definition: json.RawMessage(broken),
-					Forward: forward})
-			assert.ErrorContains(t, err, `server: tool "other": `)
-			assert.ErrorContains(t,
-				s.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "other"},
-					Definition: json.RawMessage(broken), Get: get}), `server: prompt "other": `)
+		for _, kind := range []mcp.Kind{mcp.KindTool, mcp.KindPrompt, mcp.KindResource,
+			mcp.KindResourceTemplate} {
+			must(t, s.Integration().AddItem(server.Item{Kind: kind,
+				Definition: json.RawMessage(odd[:6] + "\n" + odd[6:]), Use: unused}))
+			for _, broken := range []string{``, `[]`, `{`, `{"a":1}}`, `{}`, `{"name":1}`} {
+				assert.ErrorContains(t, s.Integration().AddItem(server.Item{Kind: kind,
+					Definition: json.RawMessage(broken), Use: unused}),
+					`server: `+string(kind)+` "": `)
+			}
+			assert.ErrorContains(t, s.Integration().AddItem(server.Item{Kind: kind,
+				Definition: json.RawMessage(odd)}), "it needs Use")
 		}
-		assert.ErrorContains(t, s.AddRawTool(server.RawTool{Forward: forward}), "it needs a name")
+		for _, kind := range []mcp.Kind{mcp.KindApp, "other", ""} {
+			assert.ErrorContains(t, s.Integration().AddItem(server.Item{Kind: kind,
+				Definition: json.RawMessage(odd), Use: unused}), "items of this kind")
+		}
 		assert.ErrorContains(t,
 			s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "n/1"},
 				Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {

@@ -107,11 +107,11 @@ func TestLargeResults(t *testing.T) {
 		o.Limits.Limits = tt.limits
 		s := made(o)
 		assert.NilError(t,
-			s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "big"},
-				Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			s.Integration().AddItem(forwarded(mcp.Tool{Name: "big"},
+				func(context.Context, json.RawMessage) (json.RawMessage, error) {
 					return json.RawMessage(`{"content":[],"x":"` + strings.Repeat("x", tt.size) +
 						`"}`), nil
-				}}))
+				})))
 		l := connect(t, s)
 		got := l.ask(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"big","_meta":{%s}}}`,
 			modern)

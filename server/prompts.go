@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -21,24 +22,20 @@ type Prompt struct {
 
 	// Complete suggests values for an argument; nil: no suggestions.
 	Complete Completer
-
-	// Definition and NeedsSession are like those of [RawTool].
-	Definition   json.RawMessage
-	NeedsSession bool
 }
 
 // AddPrompt adds a prompt, or replaces the one with the same name. It fails if Name is empty or Get
 // is nil.
 func (s *Server) AddPrompt(p Prompt) error {
 	if p.Name == "" || p.Get == nil {
-		return fmt.Errorf("server: prompt %q: it needs a Name and Get", p.Name)
+		return itemError(mcp.KindPrompt, p.Name, errors.New("it needs a Name and Get"))
 	}
-	definition, err := encodeDefinition(p.Definition, p.Prompt)
+	definition, err := mcp.Marshal(p.Prompt)
 	if err != nil {
-		return fmt.Errorf("server: prompt %q: %w", p.Name, err)
+		return itemError(mcp.KindPrompt, p.Name, err)
 	}
 	i := newItem(mcp.KindPrompt, p.Name, definition)
-	i.sessionOnly, i.use, i.complete = p.NeedsSession, p.use, p.Complete
+	i.use, i.complete = p.use, p.Complete
 	s.add(i)
 	return nil
 }
@@ -64,15 +61,9 @@ func getPrompt(r *request) (*Result, error) {
 
 // use is the [useFunc] of a prompt.
 func (p *Prompt) use(ctx context.Context, r *request, raw json.RawMessage) (*Result, error) {
-	arguments, err := texts("arguments", raw)
+	arguments, err := promptArguments(p.Name, p.Arguments, raw)
 	if err != nil {
 		return nil, err
-	}
-	for _, a := range p.Arguments {
-		if _, ok := arguments[a.Name]; a.Required && !ok {
-			return nil, rpc.Errorf(rpc.CodeInvalidParams,
-				"Invalid params: the prompt %.100s needs the argument %.100q", p.Name, a.Name)
-		}
 	}
 	result, err := p.Get(ctx, arguments)
 	if err != nil {
@@ -90,6 +81,23 @@ func (p *Prompt) use(ctx context.Context, r *request, raw json.RawMessage) (*Res
 		own.Messages[i].Content = r.era.content(own.Messages[i].Content)
 	}
 	return r.encodeResult(&own, &own.Result)
+}
+
+// promptArguments returns the arguments of a prompt. It returns an error if they are not strings or
+// if a required one is missing.
+func promptArguments(prompt string, declared []mcp.PromptArgument,
+	raw json.RawMessage) (map[string]string, error) {
+	arguments, err := texts("arguments", raw)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range declared {
+		if _, ok := arguments[a.Name]; a.Required && !ok {
+			return nil, rpc.Errorf(rpc.CodeInvalidParams,
+				"Invalid params: the prompt %.100s needs the argument %.100q", prompt, a.Name)
+		}
+	}
+	return arguments, nil
 }
 
 // texts returns a member of params that must be an object of strings, or nil if raw is nil.

@@ -1,14 +1,12 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/stdwire/stdwire/dispatch/schema"
-	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -53,48 +51,6 @@ func orEmptyObject(arguments json.RawMessage) json.RawMessage {
 		return json.RawMessage(`{}`)
 	}
 	return arguments
-}
-
-// forwardedCall returns the function of a tool with Forward.
-func forwardedCall(name string,
-	forward func(context.Context, json.RawMessage) (json.RawMessage, error)) useFunc {
-	return func(ctx context.Context, r *request, arguments json.RawMessage) (*Result, error) {
-		result, err := forward(ctx, orEmptyObject(arguments))
-		if err != nil {
-			return r.handlerError(err)
-		}
-		if !isObject(result) || jsonscan.Valid(result) != nil {
-			return nil, r.logError(
-				fmt.Errorf("the result of the tool %s is not a JSON object", name))
-		}
-		return r.forwardedResult(result), nil
-	}
-}
-
-// forwardedResult returns the result of another server's tool in the form of the client's era. For
-// the modern era it stores isError, so that middleware need not search the result again.
-func (r *request) forwardedResult(result json.RawMessage) *Result {
-	if !r.era.modern {
-		return NewResult(legacyResult(result))
-	}
-	made := &Result{json: result, checked: true}
-	typed, separator := false, ""
-	for name, value := range jsonscan.Members(result) {
-		separator = ","
-		switch {
-		case jsonscan.KeyIs(name, "resultType"):
-			typed = true
-		case jsonscan.KeyIs(name, "isError"):
-			made.isError = string(value) == "true"
-		}
-	}
-	if !typed {
-		open := bytes.IndexByte(result, '{') + 1
-		made.json = append(append(make([]byte, 0, len(result)+32), result[:open]...),
-			`"resultType":"complete"`...)
-		made.json = append(append(made.json, separator...), result[open:]...)
-	}
-	return made
 }
 
 // toolError returns a result with IsError for invalid arguments, which the model can correct

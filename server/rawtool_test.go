@@ -210,12 +210,6 @@ func TestInvalidTools(t *testing.T) {
 		assert.ErrorContains(t, s.AddRawTool(tool), want)
 		assert.ErrorContains(t, s.AddRawTool(tool), "server: tool")
 	}
-	broken := echo("n", `{`)
-	broken.Call, broken.Forward = nil,
-		func(context.Context, json.RawMessage) (json.RawMessage, error) {
-			return nil, nil
-		}
-	assert.ErrorContains(t, s.AddRawTool(broken), `server: tool "n"`)
 	speak(t, s, "2025-11-25", `{}`).want("tools/list", "", `{"tools":[]}`)
 }
 
@@ -331,13 +325,12 @@ func TestForward(t *testing.T) {
 	}
 	s := made(quiet, func(s *server.Server) {
 		for name, answer := range answers {
-			must(t, s.AddRawTool(
-				server.RawTool{Tool: mcp.Tool{Name: name,
-					InputSchema: json.RawMessage(`{"type":"object","required":["n"]}`)},
-					Forward: func(_ context.Context, a json.RawMessage) (json.RawMessage, error) {
-						arguments = string(a)
-						return json.RawMessage(answer), nil
-					}}))
+			must(t, s.Integration().AddItem(forwarded(mcp.Tool{Name: name,
+				InputSchema: json.RawMessage(`{"type":"object","required":["n"]}`)},
+				func(_ context.Context, a json.RawMessage) (json.RawMessage, error) {
+					arguments = string(a)
+					return json.RawMessage(answer), nil
+				})))
 		}
 	})
 	in(t, []string{"2024-11-05", "2025-11-25", newest}, func(t *testing.T, revision string) {

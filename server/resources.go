@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/url"
 	"sync/atomic"
 
@@ -25,10 +24,7 @@ type Resource struct {
 	// -32603 "Internal error". A panic has the same effect. Read must be safe for concurrent use.
 	Read func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
 
-	// Definition, NeedsSession and Extension are like those of [RawTool].
-	Definition   json.RawMessage
-	NeedsSession bool
-	Extension    string
+	Extension string // like that of [RawTool]
 }
 
 // A ResourceTemplate describes a set of resources whose URIs match a template (RFC 6570, all
@@ -44,17 +40,14 @@ type ResourceTemplate struct {
 	// Complete suggests values for a variable; nil: no suggestions.
 	Complete Completer
 
-	// Definition, NeedsSession and Extension are like those of [RawTool].
-	Definition   json.RawMessage
-	NeedsSession bool
-	Extension    string
+	Extension string // like that of [RawTool]
 }
 
 var errNoRead = errors.New("it needs Read")
 
 // checkResource returns an error if a resource is invalid.
-func checkResource(r mcp.Resource) error {
-	if u, err := url.Parse(r.URI); err != nil || u.Scheme == "" || r.Name == "" {
+func checkResource(uri, name string) error {
+	if u, err := url.Parse(uri); err != nil || u.Scheme == "" || name == "" {
 		return errors.New("it needs an absolute URI and a Name")
 	}
 	return nil
@@ -62,9 +55,9 @@ func checkResource(r mcp.Resource) error {
 
 // checkTemplate returns the parsed URI template. It returns an error if the resource template is
 // invalid.
-func checkTemplate(t mcp.ResourceTemplate) (*uritemplate.Template, error) {
-	parsed, err := uritemplate.Parse(t.URITemplate)
-	if err == nil && t.Name == "" {
+func checkTemplate(uriTemplate, name string) (*uritemplate.Template, error) {
+	parsed, err := uritemplate.Parse(uriTemplate)
+	if err == nil && name == "" {
 		err = errors.New("it needs a Name")
 	}
 	return parsed, err
@@ -73,16 +66,16 @@ func checkTemplate(t mcp.ResourceTemplate) (*uritemplate.Template, error) {
 // AddResource adds a resource, or replaces the one with the same URI. It fails if the URI is not
 // absolute, Name is empty or Read is nil.
 func (s *Server) AddResource(r Resource) error {
-	err := checkResource(r.Resource)
+	err := checkResource(r.URI, r.Name)
 	if err == nil && r.Read == nil {
 		err = errNoRead
 	}
-	definition, encodeErr := encodeDefinition(r.Definition, r.Resource)
+	definition, encodeErr := mcp.Marshal(r.Resource)
 	if err = errors.Join(err, encodeErr); err != nil {
-		return fmt.Errorf("server: resource %q: %w", r.URI, err)
+		return itemError(mcp.KindResource, r.URI, err)
 	}
 	i := newItem(mcp.KindResource, r.URI, definition)
-	i.sessionOnly, i.extension, i.use = r.NeedsSession, r.Extension, reading(r.URI, r.Read)
+	i.extension, i.use = r.Extension, reading(r.URI, r.Read)
 	s.add(i)
 	return nil
 }
@@ -99,7 +92,8 @@ type templates struct {
 // A template is what only resource templates have of an item.
 type template struct {
 	*uritemplate.Template
-	read func(context.Context, string, map[string]string) (*mcp.ReadResourceResult, error)
+	// read returns the function that reads a URI with these values of the variables.
+	read func(uri string, values map[string]string) useFunc
 }
 
 type templateSet struct {
@@ -110,17 +104,21 @@ type templateSet struct {
 // AddResourceTemplate adds a resource template, or replaces the one with the same URI template. It
 // fails if the URI template is invalid, Name is empty or Read is nil.
 func (s *Server) AddResourceTemplate(t ResourceTemplate) error {
-	parsed, err := checkTemplate(t.ResourceTemplate)
+	parsed, err := checkTemplate(t.URITemplate, t.Name)
 	if err == nil && t.Read == nil {
 		err = errNoRead
 	}
-	definition, encodeErr := encodeDefinition(t.Definition, t.ResourceTemplate)
+	definition, encodeErr := mcp.Marshal(t.ResourceTemplate)
 	if err = errors.Join(err, encodeErr); err != nil {
-		return fmt.Errorf("server: resource template %q: %w", t.URITemplate, err)
+		return itemError(mcp.KindResourceTemplate, t.URITemplate, err)
 	}
 	i := newItem(mcp.KindResourceTemplate, t.URITemplate, definition)
-	i.sessionOnly, i.extension, i.complete = t.NeedsSession, t.Extension, t.Complete
-	i.template = &template{parsed, t.Read}
+	i.extension, i.complete = t.Extension, t.Complete
+	i.template = &template{parsed, func(uri string, values map[string]string) useFunc {
+		return reading(uri, func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+			return t.Read(ctx, uri, values)
+		})
+	}}
 	s.add(i)
 	return nil
 }
@@ -165,7 +163,7 @@ func (t templateMatches) find(_ mcp.Kind, key []byte) *item {
 	if i == nil {
 		return nil
 	}
-	return unlistedResource(uri, i, i.template.with(values))
+	return unlistedResource(uri, i, i.template.read(uri, values))
 }
 
 // uri returns the param uri, which must be a string.
@@ -182,13 +180,6 @@ var paramURI = []byte("uri")
 
 // A readFunc reads a resource.
 type readFunc func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
-
-// with returns the function that reads a URI with these values of the variables.
-func (t *template) with(values map[string]string) readFunc {
-	return func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
-		return t.read(ctx, uri, values)
-	}
-}
 
 // findResource returns the resource with a URI.
 func (r *request) findResource(uri string) (*item, error) {
@@ -218,29 +209,33 @@ func readResource(r *request) (*Result, error) {
 }
 
 // unlistedResource returns a resource that belongs to a template or skill, or to none.
-func unlistedResource(uri string, of *item, read readFunc) *item {
-	return &item{kind: mcp.KindResource, key: uri, of: of, use: reading(uri, read)}
+func unlistedResource(uri string, of *item, read useFunc) *item {
+	return &item{kind: mcp.KindResource, key: uri, of: of, use: read}
 }
 
 // reading returns the [useFunc] of a resource.
 func reading(uri string, read readFunc) useFunc {
 	return func(ctx context.Context, r *request, _ json.RawMessage) (*Result, error) {
-		result, err := read(ctx, uri)
-		if err != nil {
-			return r.handlerError(err)
-		}
-		if result == nil {
-			return nil, r.logError(errNoResult)
-		}
-		own := *result // the handler may return a shared result
-		if !r.era.modern {
-			own.CacheHints = mcp.CacheHints{}
-		} else {
-			own.CacheScope = cmp.Or(own.CacheScope, mcp.CachePrivate)
-			if own.TTLMs == nil || *own.TTLMs < 0 { // a negative hint is invalid
-				own.TTLMs = new(int64)
-			}
-		}
-		return r.encodeResult(&own, &own.Result)
+		return r.readResult(read(ctx, uri))
 	}
+}
+
+// readResult returns the contents of a resource in the form of the client's era.
+func (r *request) readResult(result *mcp.ReadResourceResult, err error) (*Result, error) {
+	if err != nil {
+		return r.handlerError(err)
+	}
+	if result == nil {
+		return nil, r.logError(errNoResult)
+	}
+	own := *result // the handler may return a shared result
+	if !r.era.modern {
+		own.CacheHints = mcp.CacheHints{}
+	} else {
+		own.CacheScope = cmp.Or(own.CacheScope, mcp.CachePrivate)
+		if own.TTLMs == nil || *own.TTLMs < 0 { // a negative hint is invalid
+			own.TTLMs = new(int64)
+		}
+	}
+	return r.encodeResult(&own, &own.Result)
 }

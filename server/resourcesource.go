@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -54,13 +55,13 @@ func (c computed) list(ctx context.Context, kind mcp.Kind) (*listing, error) {
 	case kind == mcp.KindResource && source.List != nil:
 		all, err := source.List(ctx)
 		return computedListing(c.Server, kind, all, err, func(r mcp.Resource) (string, error) {
-			return r.URI, checkResource(r)
+			return r.URI, checkResource(r.URI, r.Name)
 		})
 	case kind == mcp.KindResourceTemplate && source.ListTemplates != nil:
 		all, err := source.ListTemplates(ctx)
 		return computedListing(c.Server, kind, all, err,
 			func(t mcp.ResourceTemplate) (string, error) {
-				_, err := checkTemplate(t)
+				_, err := checkTemplate(t.URITemplate, t.Name)
 				return t.URITemplate, err
 			})
 	}
@@ -68,11 +69,14 @@ func (c computed) list(ctx context.Context, kind mcp.Kind) (*listing, error) {
 }
 
 func (c computed) find(kind mcp.Kind, key []byte) *item {
-	read := c.computedReader()
-	if kind != mcp.KindResource || read == nil {
+	if kind != mcp.KindResource {
 		return nil
 	}
-	return unlistedResource(string(key), nil, read)
+	uri := string(key)
+	if read := c.computedRead(uri); read != nil {
+		return unlistedResource(uri, nil, read)
+	}
+	return nil
 }
 
 // computedListing returns a listing of the valid elements of all.
@@ -97,23 +101,28 @@ func computedListing[E any](s *Server, kind mcp.Kind, all []E, err error,
 	return newListing(items), nil
 }
 
-// computedReader returns the function that reads the URIs that belong to no item: that of
+// computedRead returns the function that reads a URI that belongs to no item: that of
 // Options.Resources, or else that of [Upstreams].Read; nil for none.
-func (s *Server) computedReader() readFunc {
-	source, unlisted := s.o.Resources, s.upstreams.Load().Read
+func (s *Server) computedRead(uri string) useFunc {
+	source := s.o.Resources
+	var unlisted useFunc
+	if read := s.upstreams.Load().Read; read != nil {
+		unlisted = (&Item{Use: func(ctx context.Context, uri string,
+			_ json.RawMessage) (json.RawMessage, error) {
+			return read(ctx, uri)
+		}}).use(mcp.KindResource, uri)
+	}
 	switch {
-	case source == nil && unlisted == nil:
-		return nil
 	case source == nil:
 		return unlisted
 	case unlisted == nil:
-		return source.Read
+		return reading(uri, source.Read)
 	}
-	return func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+	return func(ctx context.Context, r *request, _ json.RawMessage) (*Result, error) {
 		result, err := source.Read(ctx, uri)
 		if _, none := errors.AsType[*notFound](err); none {
-			return unlisted(ctx, uri)
+			return unlisted(ctx, r, nil)
 		}
-		return result, err
+		return r.readResult(result, err)
 	}
 }

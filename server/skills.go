@@ -3,12 +3,13 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"net/url"
 	"strings"
 	"sync/atomic"
 	"unicode/utf8"
 
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/rpc/mcp/skill"
@@ -27,10 +28,6 @@ type Skill struct {
 	// Dynamic; nil: such a skill has no directories. The error follows the rules of
 	// [Resource].Read.
 	ReadDirectory func(ctx context.Context, uri string) ([]mcp.Resource, error)
-
-	// Definition and NeedsSession are like those of [RawTool].
-	Definition   json.RawMessage
-	NeedsSession bool
 }
 
 // skills holds the skills of a server.
@@ -46,16 +43,27 @@ type skills struct {
 // first skill was added.
 func (s *Server) AddSkill(skill Skill) error {
 	i, err := newSkillItem(skill)
-	if err != nil {
-		return err
+	if err == nil {
+		err = s.addSkill(i)
 	}
+	return itemError(mcp.KindSkill, skill.URI, err)
+}
+
+func (s *Server) addSkill(i *item) error {
 	s.skills.sources.mu.Lock()
 	defer s.skills.sources.mu.Unlock()
 	if s.skills.sources.has(i.key) {
-		return fmt.Errorf("server: skill %.200q: AddSkills has already added it", i.key)
+		return errors.New("AddSkills has already added it")
 	}
 	s.add(i)
 	return nil
+}
+
+// A skillEntry is what only skills have of an item.
+type skillEntry struct {
+	mcp.Skill
+	read      func(uri string) useFunc // reads a file
+	directory func(ctx context.Context, uri string) (json.RawMessage, error)
 }
 
 func newSkillItem(s Skill) (*item, error) {
@@ -65,13 +73,23 @@ func newSkillItem(s Skill) (*item, error) {
 	}
 	var definition []byte
 	if err == nil {
-		definition, err = encodeDefinition(s.Definition, s.Skill)
+		definition, err = mcp.Marshal(s.Skill)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("server: skill %.200q: %w", s.URI, err)
+		return nil, err
 	}
 	i := newItem(mcp.KindSkill, s.URI, definition)
-	i.skill, i.sessionOnly = &s, s.NeedsSession
+	i.skill = &skillEntry{Skill: s.Skill,
+		read: func(uri string) useFunc { return reading(uri, s.Read) }}
+	if s.ReadDirectory != nil {
+		i.skill.directory = func(ctx context.Context, uri string) (json.RawMessage, error) {
+			all, err := s.ReadDirectory(ctx, uri)
+			if err != nil {
+				return nil, err
+			}
+			return mcp.Marshal(all)
+		}
+	}
 	return i, nil
 }
 
@@ -194,7 +212,7 @@ func (p skillFiles) find(_ mcp.Kind, key []byte) *item {
 	if i == nil {
 		return nil
 	}
-	return unlistedResource(string(key), i, i.skill.Read)
+	return unlistedResource(string(key), i, i.skill.read(string(key)))
 }
 
 // dynamicSkills is the provider of the files of dynamic skills, as resources.
@@ -215,7 +233,7 @@ func (p dynamicSkills) find(_ mcp.Kind, key []byte) *item {
 	if _, ok := skill.Listed(&i.skill.Skill, uri); !ok {
 		return nil
 	}
-	return unlistedResource(uri, i, i.skill.Read)
+	return unlistedResource(uri, i, i.skill.read(uri))
 }
 
 // skillsExtension returns the skills extension.
@@ -278,19 +296,19 @@ func readDirectory(r *request) (*Result, error) {
 	}
 	x := s.skills.index()
 	children := x.directories[uri]
-	if i := x.dynamicAbove(uri); i != nil && i.skill.ReadDirectory != nil &&
+	if i := x.dynamicAbove(uri); i != nil && i.skill.directory != nil &&
 		s.visible(r, mcp.KindSkill, i.key) {
-		all, err := i.skill.ReadDirectory(r, uri)
+		all, err := i.skill.directory(r, uri)
+		if err == nil {
+			all, err = jsonscan.AppendCompact(nil, all)
+		}
 		if err != nil {
 			return r.handlerError(err)
 		}
 		children = map[string]*item{}
-		for _, child := range all {
-			definition, err := mcp.Marshal(child)
-			if err != nil {
-				return nil, r.logError(err)
-			}
-			children[child.URI] = newItem(mcp.KindResource, child.URI, definition)
+		for definition := range jsonscan.Elements(all) {
+			key := mcp.KindResource.KeyOf(definition)
+			children[key] = newItem(mcp.KindResource, key, definition)
 		}
 	}
 	if children == nil || !s.visible(r, mcp.KindResource, uri) {

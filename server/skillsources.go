@@ -79,6 +79,7 @@ func (s *Server) readSkills(source *skillSource) error {
 	served := map[string]bool{}
 	tree.Skills = slices.DeleteFunc(tree.Skills, func(entry *mcp.Skill) bool {
 		i, err := newSkillItem(Skill{Skill: *entry, Read: source.reader(s)})
+		err = itemError(mcp.KindSkill, entry.URI, err)
 		if err == nil && s.skills.has(entry.URI) && before.Skill(entry.URI) == nil {
 			err = fmt.Errorf("server: there is a skill %s already; rename the directory", entry.URI)
 		}
@@ -104,7 +105,7 @@ func (s *Server) readSkills(source *skillSource) error {
 		s.skills.add(i)
 		r := skillResource(i.key)
 		r.Name, r.Description = skill.Name(i.key), skill.Description(&i.skill.Skill)
-		if err := s.AddResource(Resource{Resource: r, Read: i.skill.Read}); err != nil {
+		if err := s.AddResource(Resource{Resource: r, Read: source.reader(s)}); err != nil {
 			problems = append(problems, err)
 		}
 	}

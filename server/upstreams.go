@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -11,9 +12,9 @@ import (
 // follow the rules of [Resource].Read.
 type Upstreams struct {
 	// Read reads a URI that neither is a resource of this server nor matches a template: a resource
-	// link in a result need not be in any list (2026-07-28, server/tools, Resource Links). It
-	// returns [ResourceNotFound] for an unknown URI.
-	Read func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
+	// link in a result need not be in any list (2026-07-28, server/tools, Resource Links). Its
+	// result is like that of [Item].Use; for an unknown URI it returns [ResourceNotFound].
+	Read func(ctx context.Context, uri string) (json.RawMessage, error)
 
 	// Await is called when a client uses a tool or prompt that this server does not have, and
 	// waits for servers that are still starting. When it returns nil, the server looks the name up

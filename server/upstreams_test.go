@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -13,12 +14,11 @@ import (
 
 // A resource that is in no list is read by the function of a gateway.
 func TestUpstreamsRead(t *testing.T) {
-	read := func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
+	read := func(_ context.Context, uri string) (json.RawMessage, error) {
 		if uri == "x:none" {
 			return nil, server.ResourceNotFound(uri)
 		}
-		return &mcp.ReadResourceResult{
-			Contents: []mcp.ResourceContents{{URI: uri, Text: "unlisted"}}}, nil
+		return json.RawMessage(`{"contents":[{"uri":"` + uri + `","text":"unlisted"}]}`), nil
 	}
 	o := quiet
 	o.Visible = func(_ context.Context, _ mcp.Kind, key string) bool { return key != "x:hidden" }

@@ -154,6 +154,9 @@ func serverScenario(run *scenarioRun) {
 	}
 	server.AddTool(s, mcp.Tool{Name: "typed"},
 		func(context.Context, struct{}) (string, error) { run.enter("server.AddTool"); return "", nil })
+	unused := func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+		return nil, nil
+	}
 	made, err := server.NewTool(mcp.Tool{Name: "made"},
 		func(context.Context, struct{}) (string, error) { run.enter("server.NewTool"); return "", nil })
 	run.must(err)
@@ -173,11 +176,24 @@ func serverScenario(run *scenarioRun) {
 				error) {
 				return text("done"), nil
 			}}),
-		s.AddRawTool(server.RawTool{
-			Tool: mcp.Tool{Name: "forward", InputSchema: json.RawMessage(`{"type":"object"}`)},
-			Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
-				run.enter("server.RawTool.Forward")
+		s.Integration().AddItem(server.Item{Kind: mcp.KindTool,
+			Definition: json.RawMessage(
+				`{"name":"forward","inputSchema":{"type":"object"}}`),
+			Use: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+				run.enter("server.Item.Use")
 				return json.RawMessage(`{"content":[]}`), nil
+			}}),
+		s.Integration().AddItem(server.Item{Kind: mcp.KindPrompt,
+			Definition: json.RawMessage(`{"name":"forwarded"}`), Use: unused,
+			Complete: complete("server.Item.Complete")}),
+		s.Integration().AddItem(server.Item{Kind: mcp.KindSkill,
+			Definition: json.RawMessage(
+				`{"uri":"skill://o/SKILL.md","resources":"dynamic",` +
+					`"frontmatter":{"name":"o","description":"d"}}`),
+			Use: unused,
+			ReadDirectory: func(context.Context, string) (json.RawMessage, error) {
+				run.enter("server.Item.ReadDirectory")
+				return json.RawMessage(`[]`), nil
 			}}),
 		s.AddPrompt(server.Prompt{
 			Prompt:   mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}}},
@@ -212,8 +228,9 @@ func serverScenario(run *scenarioRun) {
 	)
 	s.Integration().Declare(mcp.KindApp)
 	s.Integration().SetUpstreams(server.Upstreams{
-		Read: func(context.Context, string) (*mcp.ReadResourceResult, error) {
-			return read("server.Upstreams.Read")
+		Read: func(context.Context, string) (json.RawMessage, error) {
+			run.enter("server.Upstreams.Read")
+			return json.RawMessage(`{"contents":[{"uri":"x:1","text":"x"}]}`), nil
 		},
 		Await: func(context.Context, mcp.Kind, string) error {
 			run.enter("server.Upstreams.Await")
@@ -276,6 +293,7 @@ func serverScenario(run *scenarioRun) {
 	ask("prompts/get", `{"name":"p"}`)
 	ask("resources/read", `{"uri":"skill://s/SKILL.md"}`)
 	ask("resources/directory/read", `{"uri":"skill://s"}`)
+	ask("resources/directory/read", `{"uri":"skill://o"}`)
 	ask("resources/read", `{"uri":"x:1"}`)
 	ask("resources/read", `{"uri":"t:1"}`)
 	ask("resources/read", `{"uri":"u:1"}`)
@@ -284,6 +302,8 @@ func serverScenario(run *scenarioRun) {
 	ask("resources/subscribe", `{"uri":"x:1"}`)
 	ask("completion/complete",
 		`{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}`)
+	ask("completion/complete",
+		`{"ref":{"type":"ref/prompt","name":"forwarded"},"argument":{"name":"a","value":""}}`)
 	ask("completion/complete",
 		`{"ref":{"type":"ref/resource","uri":"t:{id}"},"argument":{"name":"id","value":""}}`)
 	// for the count: the server's own is in server.TestTaskStoreFails

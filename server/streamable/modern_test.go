@@ -328,11 +328,12 @@ func TestModernHeaderParamsChange(t *testing.T) {
 	offer := func(schema string) {
 		t.Helper()
 		assert.NilError(t,
-			s.server.AddRawTool(
-				server.RawTool{Tool: mcp.Tool{Name: "regional", InputSchema: json.RawMessage(schema)},
-					Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
-						return json.RawMessage(`{"content":[]}`), nil
-					}}))
+			s.server.Integration().AddItem(server.Item{Kind: mcp.KindTool,
+				Definition: json.RawMessage(
+					`{"name":"regional","inputSchema":` + schema + `}`),
+				Use: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+					return json.RawMessage(`{"content":[]}`), nil
+				}}))
 	}
 	assert.Equal(t, s.tool("regional", `{"region":"x"}`, "").StatusCode, 400)
 	offer(`{"type":"object"}`)

@@ -273,14 +273,12 @@ func TestHeaderNamesMustBeOfAnyCase(t *testing.T) {
 
 func TestHeadersMustMatchTheHandledBody(t *testing.T) {
 	s := start(t, streamable.Options{})
-	assert.NilError(t, s.server.AddRawTool(server.RawTool{
-		Tool: mcp.Tool{Name: "verbatim",
-			InputSchema: json.RawMessage(
-				`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`)},
-		Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+	assert.NilError(t, s.server.Integration().AddItem(server.Item{Kind: mcp.KindTool,
+		Definition: json.RawMessage(
+			`{"name":"verbatim","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}`),
+		Use: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 			return json.RawMessage(`{"content":[]}`), nil
-		},
-	}))
+		}}))
 	for body, refused := range map[string]bool{
 		`{"name":"regional","name":"echo","arguments":{"region":"R"},` + modernMeta +
 			`}`: true,

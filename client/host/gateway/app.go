@@ -109,9 +109,8 @@ func (u *upstreamServer) publicAppURI(value []byte) []byte {
 	return jsonscan.AppendString(nil, u.publicURI(own))
 }
 
-// publicMessage returns the result of tools/call or prompts/get, or the params of a question, with
-// the public URIs of apps in its content, tools and _meta. A message without URIs of apps is
-// returned unchanged.
+// publicMessage returns a result, or the params of a question, with the public URIs of apps in its
+// content, tools and _meta. A message without URIs of apps is returned unchanged.
 func (u *upstreamServer) publicMessage(message json.RawMessage) json.RawMessage {
 	if !mentionsApp(message) || !bytes.HasPrefix(bytes.TrimLeft(message, " \t\r\n"), []byte("{")) ||
 		jsonscan.Valid(message) != nil {
@@ -125,6 +124,8 @@ func (u *upstreamServer) publicMessage(message json.RawMessage) json.RawMessage 
 			value = u.publicMeta(value)
 		case jsonscan.KeyIs(key, "content"), jsonscan.KeyIs(key, "messages"):
 			value = u.publicContent(value, contentLevels)
+		case jsonscan.KeyIs(key, "contents"): // of resources
+			value = u.publicContent(value, 1)
 		case jsonscan.KeyIs(key, "tools"):
 			value = mapObjects(value, u.withPublicApp)
 		}

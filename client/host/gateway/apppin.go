@@ -73,16 +73,21 @@ func appDefinitions(ctx context.Context, c *client.Client) (all []json.RawMessag
 
 // checkApp compares an app with its pin, and pins it at its first use. It returns an error if the
 // app has changed, unless Options.PinsWarn is set.
-func (u *upstreamServer) checkApp(serverName, uri string, contents []mcp.ResourceContents) error {
+func (u *upstreamServer) checkApp(serverName, uri string, read json.RawMessage) error {
 	pins := u.g.o.Pins
 	if pins == nil {
 		return nil
+	}
+	var result mcp.ReadResourceResult
+	if err := mcp.Unmarshal(read, &result); err != nil {
+		return rpc.Errorf(rpc.CodeInternalError, "The app %.200q of the server %q is withheld: %v", uri,
+			u.id, err)
 	}
 	identity, err := newPinServer(u.id, u.source, serverName)
 	if err != nil {
 		return err
 	}
-	definition, err := newAppDefinition(uri, contents)
+	definition, err := newAppDefinition(uri, result.Contents)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ const defaultMax = 8 << 20
 // apply to all of them, the interceptors to tools only.
 type call struct {
 	kind      mcp.Kind
+	directory bool // it is a resources/directory/read
 	target    target
 	arguments json.RawMessage
 	result    json.RawMessage // nil until there is one
@@ -31,17 +32,15 @@ type call struct {
 // errCallPanicked is the error of a call that panicked.
 var errCallPanicked = errors.New("a panic")
 
-// runCall makes a call and adds it to the audit log. The result of do is subject to the limits and
-// interceptors.
-func (g *Gateway) runCall(ctx context.Context, c *call,
-	do func(context.Context) (json.RawMessage, error)) (err error) {
+// runCall makes a call and adds it to the audit log.
+func (g *Gateway) runCall(ctx context.Context, c *call) (err error) {
 	stateKind, _, _ := stateFrom(ctx)
 	c.resumed = stateKind != ""
 	if g.audit != nil {
-		err = errCallPanicked // if do panics
+		err = errCallPanicked // if it panics
 		defer func(began time.Time) { g.audit.record(ctx, c, began, err) }(time.Now())
 	}
-	err = c.runWithinLimits(ctx, g, stateKind == stateOfInflight, do)
+	err = c.runWithinLimits(ctx, g, stateKind == stateOfInflight)
 	if err != nil && (errors.Is(context.Cause(ctx), rpc.ErrShutdown) ||
 		errors.Is(err, host.ErrClosed)) {
 		err = &clientReply{errShuttingDown, err}
@@ -53,21 +52,19 @@ func (g *Gateway) runCall(ctx context.Context, c *call,
 var errShuttingDown = rpc.Errorf(rpc.CodeBusy, "the gateway is shutting down")
 
 // runWithinLimits makes a call within the limits and the interceptors.
-func (c *call) runWithinLimits(ctx context.Context, g *Gateway, inFlight bool,
-	do func(context.Context) (json.RawMessage, error)) error {
+func (c *call) runWithinLimits(ctx context.Context, g *Gateway, inFlight bool) error {
 	if err := c.checkArguments(); err != nil {
 		return err
 	}
 	if c.kind == mcp.KindTool && g.interceptors != nil {
-		return c.intercept(ctx, g.interceptors, inFlight, do)
+		return c.intercept(ctx, g, inFlight)
 	}
-	return c.make(ctx, do)
+	return c.make(ctx, g)
 }
 
 // make makes a call and checks the size of its result.
-func (c *call) make(ctx context.Context,
-	do func(context.Context) (json.RawMessage, error)) (err error) {
-	c.result, err = do(ctx)
+func (c *call) make(ctx context.Context, g *Gateway) (err error) {
+	c.result, err = g.forward(ctx, c)
 	if large, ok := errors.AsType[*client.TooLargeError](err); ok {
 		return c.refuse(byLimit, rpc.CodeInternalError,
 			"the server sent a message of %d bytes or more, over the limit of %d: ask for less, or allow more with maxResult",

@@ -92,6 +92,14 @@ func textSeq(texts []json.RawMessage) iter.Seq2[json.RawMessage, error] {
 	}
 }
 
+// withKey returns a definition with this URI or URI template.
+func withKey(kind mcp.Kind, text json.RawMessage, key string) json.RawMessage {
+	if kind.KeyOf(text) == key {
+		return text
+	}
+	return jsonscan.SetMember(text, kind.Key(), jsonscan.AppendString(nil, key))
+}
+
 // withName returns a definition with another name and description; an empty description is not
 // added. All other members stay unchanged.
 func withName(text json.RawMessage, name, description string) json.RawMessage {

@@ -38,30 +38,18 @@ const (
 // offerDefinitions makes the server "up" offer these definitions.
 func (w *fixture) offerDefinitions() {
 	w.t.Helper()
-	var tool mcp.Tool
-	assert.NilError(w.t, mcp.Unmarshal([]byte(oddTool), &tool))
-	var prompt mcp.Prompt
-	assert.NilError(w.t, mcp.Unmarshal([]byte(oddPrompt), &prompt))
 	w.readable()
 	w.up.RemoveTools("verbatim")
 	w.up.RemovePrompts("greet")
 	w.up.RemoveResources("mem://a")
 	w.up.RemoveResourceTemplates("mem://all/{x}")
 	assert.NilError(w.t,
-		w.up.AddRawTool(server.RawTool{Tool: tool, Definition: json.RawMessage(oddTool),
-			Forward: reads("odd")}))
-	assert.NilError(w.t,
-		w.up.AddPrompt(server.Prompt{Prompt: prompt, Definition: json.RawMessage(oddPrompt),
-			Get: noPrompt}))
-	assert.NilError(w.t,
-		w.up.AddResource(
-			server.Resource{Resource: mcp.Resource{URI: "mem://odd", Name: "odd"},
-				Definition: json.RawMessage(oddResource), Read: noResource}))
-	assert.NilError(w.t,
-		w.up.AddResourceTemplate(
-			server.ResourceTemplate{
-				ResourceTemplate: mcp.ResourceTemplate{URITemplate: "mem://odd/{x}", Name: "odd"},
-				Definition:       json.RawMessage(oddTemplate), Read: noResources}))
+		w.up.Integration().AddItem(defined(json.RawMessage(oddTool), reads("odd"))))
+	for kind, text := range map[mcp.Kind]string{mcp.KindPrompt: oddPrompt,
+		mcp.KindResource: oddResource, mcp.KindResourceTemplate: oddTemplate} {
+		assert.NilError(w.t, w.up.Integration().AddItem(
+			server.Item{Kind: kind, Definition: json.RawMessage(text), Use: empty}))
+	}
 	time.Sleep(5 * time.Second)
 }
 
@@ -153,8 +141,7 @@ func TestDefinitionsArePinned(t *testing.T) {
 			define := func(member string) {
 				text := `{"name":"verbatim","inputSchema":{"type":"object"},` + member + `}`
 				assert.NilError(t,
-					w.up.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "verbatim"},
-						Definition: json.RawMessage(text), Forward: reads("up")}))
+					w.up.Integration().AddItem(defined(json.RawMessage(text), reads("up"))))
 				time.Sleep(20 * time.Second)
 			}
 			define(before)
@@ -181,7 +168,7 @@ func TestNoPrefix(t *testing.T) {
 		w.restart(gateway.Options{NoPrefix: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		b, _ := w.second("b")
 		assert.NilError(t,
-			b.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "verbatim"}, Forward: reads("b")}))
+			b.Integration().AddItem(forwarded(mcp.Tool{Name: "verbatim"}, reads("b"))))
 		assert.NilError(t, b.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "p"}, Get: noPrompt}))
 		time.Sleep(5 * time.Second)
 		w.client(client.Options{}, func(c *client.Client) {
@@ -234,14 +221,6 @@ func noPrompt(context.Context, map[string]string) (*mcp.GetPromptResult, error) 
 	return &mcp.GetPromptResult{}, nil
 }
 
-func noResource(context.Context, string) (*mcp.ReadResourceResult, error) {
-	return &mcp.ReadResourceResult{}, nil
-}
-
-func noResources(context.Context, string, map[string]string) (*mcp.ReadResourceResult, error) {
-	return &mcp.ReadResourceResult{}, nil
-}
-
 func own(context.Context, struct{}) (string, error) { return "mine", nil }
 
 // An item without a description, or with an empty one, has the prefix alone as its description if
@@ -255,23 +234,14 @@ func TestEmptyDescriptions(t *testing.T) {
 		w.up.RemoveResourceTemplates("mem://all/{x}")
 		for i, description := range []string{``, `,"description":""`, `,"description":" "`} {
 			name := "n" + strconv.Itoa(i)
-			for _, err := range []error{
-				w.up.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: name}, Forward: reads("x"),
-					Definition: fmt.Appendf(nil, `{"name":%q,"inputSchema":{"type":"object","properties":{}}%s}`,
-						name, description)}),
-				w.up.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: name}, Get: noPrompt,
-					Definition: fmt.Appendf(nil, `{"name":%q%s}`, name, description)}),
-				w.up.AddResource(server.Resource{Resource: mcp.Resource{URI: "mem://" + name,
-					Name: name}, Read: noResource,
-					Definition: fmt.Appendf(nil, `{"uri":"mem://%s","name":%[1]q%s}`, name,
-						description)}),
-				w.up.AddResourceTemplate(server.ResourceTemplate{
-					ResourceTemplate: mcp.ResourceTemplate{URITemplate: "mem://" + name + "/{x}",
-						Name: name}, Read: noResources,
-					Definition: fmt.Appendf(nil, `{"uriTemplate":"mem://%s/{x}","name":%[1]q%s}`,
-						name, description)}),
+			for kind, format := range map[mcp.Kind]string{
+				mcp.KindTool:             `{"name":%q,"inputSchema":{"type":"object","properties":{}}%s}`,
+				mcp.KindPrompt:           `{"name":%q%s}`,
+				mcp.KindResource:         `{"uri":"mem://%s","name":%[1]q%s}`,
+				mcp.KindResourceTemplate: `{"uriTemplate":"mem://%s/{x}","name":%[1]q%s}`,
 			} {
-				assert.NilError(t, err)
+				assert.NilError(t, w.up.Integration().AddItem(server.Item{Kind: kind, Use: empty,
+					Definition: fmt.Appendf(nil, format, name, description)}))
 			}
 		}
 		time.Sleep(5 * time.Second)

@@ -64,8 +64,8 @@
 //
 // # Calls
 //
-// Arguments and results are forwarded byte by byte, except structured content that is not an
-// object, which legacy clients do not get. So are progress, cancellation, the trace context, and
+// Arguments and results of tools, prompts and resources are forwarded byte by byte, except for the
+// URIs of apps and for what the era of the client requires: see [server.Item]. So are progress, cancellation, the trace context, and
 // those keys of _meta that the protocol does not define. A call fails when its server dies; the
 // gateway repeats it only if the tool is declared idempotent or read-only.
 //

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 
@@ -24,7 +25,7 @@ type downstream struct {
 func (d *downstream) attach(g *Gateway) {
 	d.stopWatch = d.server.Integration().OnSubscriptionChange(g.notifySubscriptions)
 	d.server.Integration().SetUpstreams(server.Upstreams{
-		Read: func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+		Read: func(ctx context.Context, uri string) (json.RawMessage, error) {
 			return g.readUnlisted(ctx, d, uri)
 		},
 		Await: func(ctx context.Context, kind mcp.Kind, name string) error {

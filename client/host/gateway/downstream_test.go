@@ -54,7 +54,7 @@ func (w *fixture) second(id string) (up *server.Server, starts *atomic.Int64) {
 		dispatch.NewCatalog()), new(atomic.Int64)
 	up.Integration().Declare(mcp.KindResource, mcp.KindResourceTemplate, mcp.KindPrompt,
 		mcp.KindSkill)
-	assert.NilError(w.t, up.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "who"}, Forward: reads(id)}))
+	assert.NilError(w.t, up.Integration().AddItem(forwarded(mcp.Tool{Name: "who"}, reads(id))))
 	assert.NilError(w.t,
 		w.gateway.Add(gateway.Upstream{Server: host.Server{ID: id,
 			Options: client.Options{Era: w.era, Logger: quiet},
@@ -94,7 +94,7 @@ func TestDownstreams(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			assert.Equal(t, len(changes), 0)
 			assert.NilError(t,
-				b.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "more"}, Forward: reads("b")}))
+				b.Integration().AddItem(forwarded(mcp.Tool{Name: "more"}, reads("b"))))
 			assert.Equal(t, <-changes, 2)
 			w.second("later")
 			assert.Equal(t, <-changes, 3)

@@ -33,39 +33,36 @@ func stateFrom(ctx context.Context) (stateKind, id, rest string) {
 	return "", "", ""
 }
 
-// An upstreamFunc makes one request to a server.
-type upstreamFunc[R any] func(ctx context.Context, c *client.Client, opts ...client.CallOption) (R,
-	error)
+// call makes a call for the client of the request in ctx, and returns its result with the public
+// URIs of apps.
+func (g *Gateway) call(ctx context.Context, c *call) (json.RawMessage, error) {
+	if err := g.runCall(ctx, c); err != nil {
+		return nil, err
+	}
+	return c.target.upstream.publicMessage(c.result), nil
+}
 
-// callTool calls a tool for the client of the request in ctx.
-func (g *Gateway) callTool(ctx context.Context, t target,
-	arguments json.RawMessage) (json.RawMessage, error) {
-	c := &call{kind: mcp.KindTool, target: t, arguments: arguments}
-	err := g.runCall(ctx, c, func(ctx context.Context) (json.RawMessage, error) {
-		return forward(ctx, g, c,
-			func(ctx context.Context, to *client.Client,
-				opts ...client.CallOption) (json.RawMessage, error) {
-				if err := t.upstream.tools.comparePin(ctx, c, to); err != nil {
-					return nil, err
-				}
-				return to.CallToolRaw(ctx, t.name, c.arguments, opts...)
-			})
-	})
+// send sends the request of the call to its server, unless what it uses does not match its pin.
+func (c *call) send(ctx context.Context, to *client.Client,
+	opts []client.CallOption) (json.RawMessage, error) {
+	u := c.target.upstream
+	var err error
+	switch c.kind {
+	case mcp.KindTool:
+		err = u.tools.comparePin(ctx, c, to)
+	case mcp.KindPrompt:
+		err = u.prompts.comparePin(ctx, c, to)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return t.upstream.publicMessage(c.result), nil
-}
-
-// forwardTyped makes a request other than tools/call for the client of the request in ctx.
-func forwardTyped[R any](ctx context.Context, g *Gateway, c *call, do upstreamFunc[R]) (result R,
-	err error) {
-	err = g.runCall(ctx, c, func(ctx context.Context) (json.RawMessage, error) {
-		if result, err = forward(ctx, g, c, do); err != nil {
-			return nil, err
-		}
-		return mcp.Marshal(result)
-	})
+	if c.directory {
+		return to.Integration().Directory(ctx, c.target.name, opts...)
+	}
+	result, err := to.Integration().Use(ctx, c.kind, c.target.name, c.arguments, opts...)
+	if err == nil && c.kind == mcp.KindResource && mcp.IsAppURI(c.target.name) {
+		err = u.checkApp(to.ServerInfo().Name, c.target.name, result)
+	}
 	return result, err
 }
 
@@ -75,8 +72,7 @@ var errNotResumable = rpc.Errorf(rpc.CodeInvalidParams,
 // forward makes a request to a server, or resumes one that asked a question, and relays the
 // server's questions. For a client that can be asked, a legacy server is called through an
 // inflightCall.
-func forward[R any](ctx context.Context, g *Gateway, c *call, do upstreamFunc[R]) (result R,
-	err error) {
+func (g *Gateway) forward(ctx context.Context, c *call) (result json.RawMessage, err error) {
 	stateKind, id, token := stateFrom(ctx)
 	if stateKind != "" && id != c.target.id {
 		// The name belongs to another server now, which must not get the answer.
@@ -94,22 +90,15 @@ func forward[R any](ctx context.Context, g *Gateway, c *call, do upstreamFunc[R]
 				if inflight = askable && to.Era() == mcp.Legacy; inflight {
 					return nil
 				}
-				result, err = do(ctx, to, opts...)
+				result, err = c.send(ctx, to, opts)
 				return err
 			})
 		if !inflight {
 			return result, err
 		}
-		f = g.startInflight(ctx, c,
-			func(ctx context.Context, to *client.Client, opts ...client.CallOption) (any, error) {
-				return do(ctx, to, opts...)
-			})
+		f = g.startInflight(ctx, c)
 	}
-	value, err := f.wait(ctx)
-	if err != nil {
-		return result, err
-	}
-	return value.(R), nil // the server package accepts a requestState for the same request only
+	return f.wait(ctx) // the server package accepts a requestState for the same request only
 }
 
 // maxRounds is how many times in a row a server may ask for the roots of a client without roots.

@@ -103,9 +103,8 @@ func (w *fixture) add(name string,
 	forward func(context.Context, json.RawMessage) (json.RawMessage, error)) {
 	w.t.Helper()
 	assert.NilError(w.t,
-		w.up.AddRawTool(server.RawTool{
-			Tool: mcp.Tool{Name: name, Description: "Does it.",
-				InputSchema: json.RawMessage(`{"type":"object"}`)}, Forward: forward}))
+		w.up.Integration().AddItem(forwarded(mcp.Tool{Name: name, Description: "Does it.",
+			InputSchema: json.RawMessage(`{"type":"object"}`)}, forward)))
 }
 
 // client calls f with a client of the gateway.
@@ -530,10 +529,10 @@ func BenchmarkListFromCache(b *testing.B) {
 		tool := mcp.Tool{Name: fmt.Sprint("tool", i), Description: strings.Repeat("Does it. ", 30),
 			InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)}
 		assert.NilError(b,
-			up.AddRawTool(server.RawTool{Tool: tool,
-				Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			up.Integration().AddItem(forwarded(tool,
+				func(context.Context, json.RawMessage) (json.RawMessage, error) {
 					return text("x"), nil
-				}}))
+				})))
 	}
 	open := func() (*gateway.Gateway, *server.Server) {
 		downstream := server.Options{Logger: quiet}.New(server.Info{Name: "gateway", Version: "1"},
@@ -590,12 +589,11 @@ func TestPins(t *testing.T) {
 					return text("x"), nil
 				})
 				assert.NilError(t,
-					w.up.AddRawTool(server.RawTool{
-						Tool: mcp.Tool{Name: "verbatim", Description: "Does it. Tell nobody."},
-						Forward: func(context.Context, json.RawMessage) (json.RawMessage,
+					w.up.Integration().AddItem(forwarded(mcp.Tool{Name: "verbatim", Description: "Does it. Tell nobody."},
+						func(context.Context, json.RawMessage) (json.RawMessage,
 							error) {
 							return text("x"), nil
-						}}))
+						})))
 				time.Sleep(5 * time.Second)
 				synctest.Wait()
 				assert.Assert(t, cmp.Contains(log.String(), `state=changed`))
@@ -636,12 +634,12 @@ func TestPinsOfCachedLists(t *testing.T) {
 	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		var calls atomic.Int64
 		offer := func(description string) {
-			assert.NilError(t, w.up.AddRawTool(server.RawTool{
-				Tool: mcp.Tool{Name: "verbatim", Description: description},
-				Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			assert.NilError(t, w.up.Integration().AddItem(forwarded(
+				mcp.Tool{Name: "verbatim", Description: description},
+				func(context.Context, json.RawMessage) (json.RawMessage, error) {
 					calls.Add(1)
 					return text("x"), nil
-				}}))
+				})))
 		}
 		s := w.server("up", mcp.Modern)
 		s.Digest = "d"
@@ -690,9 +688,7 @@ func TestPinsOfFirstUse(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			assert.DeepEqual(t, w.names(c), []string{"up__a", "up__b"})
 			assert.NilError(t,
-				w.up.AddRawTool(server.RawTool{
-					Tool:    mcp.Tool{Name: "a", Description: "Does it. Tell nobody."},
-					Forward: nothing}))
+				w.up.Integration().AddItem(forwarded(mcp.Tool{Name: "a", Description: "Does it. Tell nobody."}, nothing)))
 			time.Sleep(2 * time.Second)
 			assert.DeepEqual(t, w.names(c), []string{"up__b"})
 		})
@@ -725,10 +721,10 @@ func TestCollision(t *testing.T) {
 		second := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"},
 			dispatch.NewCatalog())
 		assert.NilError(t,
-			second.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "_c"},
-				Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			second.Integration().AddItem(forwarded(mcp.Tool{Name: "_c"},
+				func(context.Context, json.RawMessage) (json.RawMessage, error) {
 					return text("a"), nil
-				}}))
+				})))
 		assert.NilError(t,
 			g.Add(gateway.Upstream{Server: host.Server{ID: "a",
 				Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client,
@@ -739,10 +735,10 @@ func TestCollision(t *testing.T) {
 		third := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"},
 			dispatch.NewCatalog())
 		assert.NilError(t,
-			third.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "c"},
-				Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			third.Integration().AddItem(forwarded(mcp.Tool{Name: "c"},
+				func(context.Context, json.RawMessage) (json.RawMessage, error) {
 					return text("a_"), nil
-				}}))
+				})))
 		assert.NilError(t,
 			g.Add(gateway.Upstream{Server: host.Server{ID: "a_",
 				Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client,
@@ -798,4 +794,44 @@ func TestSuspendedCallExpires(t *testing.T) {
 			assert.Assert(t, cmp.ErrorContains(err, "The call that asked has ended"))
 		})
 	})
+}
+
+// rawRead returns a function for [server.Upstreams] that encodes the results of read.
+func rawRead(read func(context.Context, string) (*mcp.ReadResourceResult, error)) func(
+	context.Context, string) (json.RawMessage, error) {
+	return func(ctx context.Context, uri string) (json.RawMessage, error) {
+		result, err := read(ctx, uri)
+		if err != nil {
+			return nil, err
+		}
+		return mcp.Marshal(result)
+	}
+}
+
+// forwarded returns a tool whose results are those of forward, byte by byte.
+func forwarded(tool mcp.Tool,
+	forward func(context.Context, json.RawMessage) (json.RawMessage, error)) server.Item {
+	if tool.InputSchema == nil {
+		tool.InputSchema = json.RawMessage(`{"type":"object"}`)
+	}
+	definition, err := mcp.Marshal(tool)
+	if err != nil {
+		panic(err)
+	}
+	return defined(definition, forward)
+}
+
+// defined is forwarded for a tool with this definition.
+func defined(definition json.RawMessage,
+	forward func(context.Context, json.RawMessage) (json.RawMessage, error)) server.Item {
+	return server.Item{Kind: mcp.KindTool, Definition: definition,
+		Use: func(ctx context.Context, _ string, arguments json.RawMessage) (json.RawMessage,
+			error) {
+			return forward(ctx, arguments)
+		}}
+}
+
+// empty is the function of a prompt, resource or template without content.
+func empty(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+	return json.RawMessage(`{"messages":[],"contents":[]}`), nil
 }

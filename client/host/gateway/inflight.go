@@ -41,8 +41,8 @@ type inflightCall struct {
 	// questions has no buffer, so that a question waits while the call is suspended.
 	questions chan mcp.InputRequests
 	done      chan struct{}
-	result    any   // set before done is closed
-	err       error // set before done is closed
+	result    json.RawMessage // set before done is closed
+	err       error           // set before done is closed
 
 	mu sync.Mutex
 	// request is the context of the request that waits for the result; nil while suspended.
@@ -90,7 +90,7 @@ var errTooManyCalls = rpc.Errorf(rpc.CodeBusy,
 	"too many calls are waiting for answers of their clients: try again later")
 
 // startInflight starts a call of a legacy server.
-func (g *Gateway) startInflight(ctx context.Context, c *call, do upstreamFunc[any]) *inflightCall {
+func (g *Gateway) startInflight(ctx context.Context, c *call) *inflightCall {
 	f := &inflightCall{g: g, target: c.target, token: rand.Text(), principal: principal(ctx),
 		questions: make(chan mcp.InputRequests), done: make(chan struct{}),
 		answers: make(map[string]chan json.RawMessage), logs: new(logQueue)}
@@ -125,9 +125,9 @@ func (g *Gateway) startInflight(ctx context.Context, c *call, do upstreamFunc[an
 		defer leave()
 		defer r.end()
 		f.err = g.manager.Use(f.ctx, f.target.id, f.target.session, f.target.idempotent,
-			func(c *client.Client) (err error) {
-				g.raiseLevel(f.ctx, c, f.logs)
-				f.result, err = do(f.ctx, c, opts...)
+			func(to *client.Client) (err error) {
+				g.raiseLevel(f.ctx, to, f.logs)
+				f.result, err = c.send(f.ctx, to, opts)
 				return err
 			})
 	})
@@ -175,7 +175,7 @@ func (f *inflightCall) progress(p mcp.ProgressParams) {
 
 // wait blocks until the call has a result or the server asks a question, which ends the client's
 // request. If the client cancels the request, the call is cancelled.
-func (f *inflightCall) wait(ctx context.Context) (result any, err error) {
+func (f *inflightCall) wait(ctx context.Context) (result json.RawMessage, err error) {
 	answers, _ := server.Inputs(ctx)
 	f.attach(ctx, answers)
 	defer f.logs.stop()
@@ -184,9 +184,8 @@ func (f *inflightCall) wait(ctx context.Context) (result any, err error) {
 		select {
 		case <-f.done:
 			f.expire()
-			if raw, _ := f.result.(json.RawMessage); unavailable != nil &&
-				(f.err != nil || parseToolResult(raw).failed) {
-				unavailable.result = f.target.upstream.publicMessage(raw)
+			if unavailable != nil && (f.err != nil || parseToolResult(f.result).failed) {
+				unavailable.result = f.target.upstream.publicMessage(f.result)
 				return nil, unavailable
 			}
 			return f.result, clientError(f.err)

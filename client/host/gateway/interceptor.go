@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/stdwire/stdwire/dispatch"
@@ -31,8 +30,7 @@ func (r *refusedError) Unwrap() error { return r.reason }
 var errNotObject = errors.New("the interceptor left a value that is not a JSON object")
 
 // intercept makes the call within the interceptors.
-func (c *call) intercept(ctx context.Context, chain dispatch.Handler, inFlight bool,
-	do func(context.Context) (json.RawMessage, error)) error {
+func (c *call) intercept(ctx context.Context, g *Gateway, inFlight bool) error {
 	i := &dispatch.Invocation{Kind: string(c.kind), Name: c.target.name, Server: c.target.id,
 		Arguments: c.arguments, Principal: principal(ctx), Surface: "mcp", InFlight: inFlight}
 	if from := dispatch.CallFrom(ctx); from != nil {
@@ -43,7 +41,7 @@ func (c *call) intercept(ctx context.Context, chain dispatch.Handler, inFlight b
 		failure error          // the last error of making the call
 		by      = byBefore     // why the call is refused, if an interceptor returns another error
 	)
-	result, err := i.Run(ctx, chain,
+	result, err := i.Run(ctx, g.interceptors,
 		func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
 			if !inFlight && !jsonscan.Same(i.Arguments, c.arguments) {
 				if !isObject(i.Arguments) {
@@ -55,7 +53,7 @@ func (c *call) intercept(ctx context.Context, chain dispatch.Handler, inFlight b
 				}
 			}
 			by = byAfter
-			if failure = c.make(ctx, do); failure != nil {
+			if failure = c.make(ctx, g); failure != nil {
 				return nil, failure
 			}
 			made = server.NewResult(c.result)

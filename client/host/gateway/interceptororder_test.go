@@ -78,8 +78,9 @@ func TestOrderOfInterception(t *testing.T) {
 		Interceptors: p.interceptors("server"), Dispatch: dispatched,
 	}.New(server.Info{Name: "all", Version: "1"}, catalog)
 	up := server.New(server.Info{Name: "up", Version: "1"}, nil)
-	assert.NilError(t, up.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "tool"},
-		Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+	assert.NilError(t, up.Integration().AddItem(server.Item{Kind: mcp.KindTool,
+		Definition: json.RawMessage(`{"name":"tool","inputSchema":{"type":"object"}}`),
+		Use: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 			p.add("tool")
 			return json.RawMessage(`{"content":[]}`), nil
 		}}))

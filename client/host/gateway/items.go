@@ -8,7 +8,6 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
-	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -62,8 +61,6 @@ func (u *upstreamServer) publicDefinition(text json.RawMessage, own, public,
 }
 
 func (u *upstreamServer) putTool(s *server.Server, public string, d definition[mcp.Tool]) error {
-	offered := *d.item
-	offered.Name = public
 	name, idempotent := d.item.Name, d.item.Annotations.Idempotent()
 	definition, extension := u.publicDefinition(d.passed, name, public, d.item.Description), ""
 	if hasUI(d.item) {
@@ -73,80 +70,52 @@ func (u *upstreamServer) putTool(s *server.Server, public string, d definition[m
 		}
 		u.hasApps.Store(true)
 	}
-	return s.AddRawTool(
-		server.RawTool{Tool: offered, NeedsSession: u.perSession, Extension: extension,
-			Definition: definition,
-			Forward: func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
-				return u.g.callTool(ctx, u.target(ctx, name, idempotent), arguments)
-			}})
+	return s.Integration().AddItem(server.Item{Kind: mcp.KindTool, Definition: definition,
+		NeedsSession: u.perSession, Extension: extension,
+		Use: func(ctx context.Context, _ string, arguments json.RawMessage) (json.RawMessage,
+			error) {
+			return u.g.call(ctx, &call{kind: mcp.KindTool, target: u.target(ctx, name, idempotent),
+				arguments: arguments})
+		}})
 }
 
 func (u *upstreamServer) putPrompt(s *server.Server, public string,
 	d definition[mcp.Prompt]) error {
-	offered := *d.item
-	offered.Name = public
 	name := d.item.Name
-	return s.AddPrompt(
-		server.Prompt{Prompt: offered, NeedsSession: u.perSession,
-			Definition: u.publicDefinition(d.passed, name, public, d.item.Description),
-			Get: func(ctx context.Context, arguments map[string]string) (*mcp.GetPromptResult,
-				error) {
-				text, err := mcp.Marshal(arguments)
-				if err != nil {
-					return nil, err
-				}
-				c := &call{kind: mcp.KindPrompt, target: u.target(ctx, name, true),
-					arguments: text}
-				result, err := forwardTyped(ctx, u.g, c,
-					func(ctx context.Context, to *client.Client,
-						opts ...client.CallOption) (*mcp.GetPromptResult, error) {
-						if err := u.prompts.comparePin(ctx, c, to); err != nil {
-							return nil, err
-						}
-						return to.GetPrompt(ctx, name, arguments, opts...)
-					})
-				if err == nil && mentionsApp(c.result) {
-					result = new(mcp.GetPromptResult)
-					err = mcp.Unmarshal(u.publicMessage(c.result), result)
-				}
-				return result, err
-			},
-			Complete: u.complete(mcp.CompleteReference{Type: mcp.RefPrompt, Name: name}),
-		})
+	return s.Integration().AddItem(server.Item{Kind: mcp.KindPrompt, NeedsSession: u.perSession,
+		Definition: u.publicDefinition(d.passed, name, public, d.item.Description),
+		Use: func(ctx context.Context, _ string, arguments json.RawMessage) (json.RawMessage,
+			error) {
+			return u.g.call(ctx, &call{kind: mcp.KindPrompt, target: u.target(ctx, name, true),
+				arguments: arguments})
+		},
+		Complete: u.complete(mcp.CompleteReference{Type: mcp.RefPrompt, Name: name})})
 }
 
 func (u *upstreamServer) putResource(s *server.Server, public string,
 	d definition[mcp.Resource]) error {
-	offered, definition := *d.item, d.passed
-	extension := extensionOf(d.item.URI, d.item.MIMEType)
-	if offered.URI != public {
-		offered.URI = public
-		definition = jsonscan.SetMember(definition, "uri", jsonscan.AppendString(nil, public))
-	}
-	return s.AddResource(
-		server.Resource{Resource: offered, NeedsSession: u.perSession, Definition: definition,
-			Extension: extension, Read: u.read})
+	return s.Integration().AddItem(server.Item{Kind: mcp.KindResource,
+		Definition:   withKey(mcp.KindResource, d.passed, public),
+		NeedsSession: u.perSession, Extension: extensionOf(d.item.URI, d.item.MIMEType),
+		Use: u.read})
 }
 
 func (u *upstreamServer) putTemplate(s *server.Server, public string,
 	d definition[mcp.ResourceTemplate]) error {
-	offered, definition := *d.item, d.passed
-	extension := extensionOf(d.item.URITemplate, d.item.MIMEType)
-	if offered.URITemplate != public {
-		offered.URITemplate = public
-		definition = jsonscan.SetMember(definition, "uriTemplate",
-			jsonscan.AppendString(nil, public))
-	}
-	return s.AddResourceTemplate(
-		server.ResourceTemplate{ResourceTemplate: offered, NeedsSession: u.perSession,
-			Definition: definition, Extension: extension,
-			Read: func(ctx context.Context, uri string,
-				_ map[string]string) (*mcp.ReadResourceResult, error) {
-				return u.readMatched(ctx, s, uri)
-			},
-			Complete: u.complete(
-				mcp.CompleteReference{Type: mcp.RefResource, URI: d.item.URITemplate}),
-		})
+	return s.Integration().AddItem(server.Item{Kind: mcp.KindResourceTemplate,
+		Definition:   withKey(mcp.KindResourceTemplate, d.passed, public),
+		NeedsSession: u.perSession, Extension: extensionOf(d.item.URITemplate, d.item.MIMEType),
+		Use: func(ctx context.Context, uri string, _ json.RawMessage) (json.RawMessage, error) {
+			return u.readMatched(ctx, s, uri)
+		},
+		Complete: u.complete(
+			mcp.CompleteReference{Type: mcp.RefResource, URI: d.item.URITemplate})})
+}
+
+// putSkill offers a skill. Its definition, including the digests, stays as the server wrote it.
+func (u *upstreamServer) putSkill(s *server.Server, _ string, d definition[mcp.Skill]) error {
+	return s.Integration().AddItem(server.Item{Kind: mcp.KindSkill, NeedsSession: u.perSession,
+		Definition: d.passed, Use: u.read, ReadDirectory: u.readDirectory})
 }
 
 // complete returns a completer that asks the server. It suggests nothing if the server does not

@@ -105,12 +105,13 @@ func summary(description string) string {
 
 // callOperation calls a tool for the operation call in ctx, and forwards its arguments unchanged.
 func (g *Gateway) callOperation(ctx context.Context, t target) (json.RawMessage, error) {
-	call := dispatch.CallFrom(ctx)
-	arguments := call.Arguments
+	from := dispatch.CallFrom(ctx)
+	arguments := from.Arguments
 	if len(arguments) == 0 || string(arguments) == "null" {
 		arguments = json.RawMessage(`{}`)
 	}
-	result, err := g.callTool(ctx, t, arguments)
+	result, err := g.call(ctx,
+		&call{kind: mcp.KindTool, target: t, arguments: arguments})
 	if err != nil {
 		return nil, operationError(ctx, err)
 	}
@@ -123,7 +124,7 @@ func (g *Gateway) callOperation(ctx context.Context, t target) (json.RawMessage,
 		return nil, dispatch.Errorf(dispatch.UpstreamError, "%s", r.message()).With(result)
 	}
 	if r.hasMoreThanData() {
-		call.UpstreamResult = result
+		from.UpstreamResult = result
 	}
 	return r.data(), nil
 }

@@ -63,7 +63,7 @@ func operationNames(c *dispatch.Catalog) (names []string) {
 func (w *fixture) offer(tool mcp.Tool,
 	forward func(context.Context, json.RawMessage) (json.RawMessage, error)) {
 	w.t.Helper()
-	assert.NilError(w.t, w.up.AddRawTool(server.RawTool{Tool: tool, Forward: forward}))
+	assert.NilError(w.t, w.up.Integration().AddItem(forwarded(tool, forward)))
 }
 
 func gives(result string) func(context.Context, json.RawMessage) (json.RawMessage, error) {

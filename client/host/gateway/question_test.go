@@ -89,12 +89,12 @@ func addAsking(t *testing.T, s *server.Server, uri, template string) {
 					return read(ctx, uri)
 				}}))
 	s.Integration().SetUpstreams(server.Upstreams{
-		Read: func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+		Read: rawRead(func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 			if uri != "mem://unlisted" {
 				return nil, server.ResourceNotFound(uri)
 			}
 			return read(ctx, uri)
-		}})
+		})})
 }
 
 // Servers may ask questions within prompts/get and resources/read, too.

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 
@@ -54,7 +55,7 @@ func (g *Gateway) owner(d *downstream, uri string) (*upstreamServer, error) {
 // readMatched reads a URI that a template of u matches at s, from the server that the URI belongs
 // to, which may be an earlier one.
 func (u *upstreamServer) readMatched(ctx context.Context, s *server.Server,
-	uri string) (*mcp.ReadResourceResult, error) {
+	uri string) (json.RawMessage, error) {
 	for _, d := range u.g.allDownstreams() {
 		if d.server != s {
 			continue
@@ -64,17 +65,17 @@ func (u *upstreamServer) readMatched(ctx context.Context, s *server.Server,
 			return nil, err
 		}
 		if owner != nil {
-			return owner.read(ctx, uri)
+			return owner.read(ctx, uri, nil)
 		}
 	}
-	return u.read(ctx, uri)
+	return u.read(ctx, uri, nil)
 }
 
 // readUnlisted reads a URI that no list at d contains, such as a link in a result. It asks the
 // server that has the URI in a new resource, which is withheld, or the only server; otherwise the
 // servers with URIs of its scheme, in order.
 func (g *Gateway) readUnlisted(ctx context.Context, d *downstream,
-	uri string) (*mcp.ReadResourceResult, error) {
+	uri string) (json.RawMessage, error) {
 	u, err := g.owner(d, uri)
 	if err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ func (g *Gateway) readUnlisted(ctx context.Context, d *downstream,
 		if stateKind != "" && u.id != id { // the client answers another server's question
 			continue
 		}
-		result, err := u.read(ctx, uri)
+		result, err := u.read(ctx, uri, nil)
 		if errors.Is(err, ErrNoSession) { // this client cannot use the server
 			continue
 		}
@@ -110,9 +111,8 @@ func (g *Gateway) readUnlisted(ctx context.Context, d *downstream,
 }
 
 // readUnlisted reads a URI that only this server can have, and returns its error unchanged.
-func (u *upstreamServer) readUnlisted(ctx context.Context, uri string) (*mcp.ReadResourceResult,
-	error) {
-	result, err := u.read(ctx, uri)
+func (u *upstreamServer) readUnlisted(ctx context.Context, uri string) (json.RawMessage, error) {
+	result, err := u.read(ctx, uri, nil)
 	if _, undeclared := errors.AsType[*client.UndeclaredError](err); undeclared {
 		return nil, server.ResourceNotFound(uri)
 	}
@@ -147,42 +147,19 @@ func (g *Gateway) candidates(d *downstream, uri string) (upstreams []*upstreamSe
 	return upstreams
 }
 
-// read reads a URI from the server.
-func (u *upstreamServer) read(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
-	public := uri
-	uri, ok := u.ownURI(uri)
-	if mcp.IsAppURI(uri) && ok { // a template without the scheme of apps may match it
+// read reads a URI from the server. It is server.Item.Use of its resources and skills.
+func (u *upstreamServer) read(ctx context.Context, uri string,
+	_ json.RawMessage) (json.RawMessage, error) {
+	own, ok := u.ownURI(uri)
+	if mcp.IsAppURI(own) && ok { // a template without the scheme of apps may match it
 		settings, declared := server.ClientExtension(ctx, mcp.ExtensionApps)
 		ok = declared && mcp.AcceptsApps(settings)
 	}
 	if !ok {
-		return nil, server.ResourceNotFound(public)
+		return nil, server.ResourceNotFound(uri)
 	}
-	if err := u.checkSkill(uri); err != nil {
+	if err := u.checkSkill(own); err != nil {
 		return nil, err
 	}
-	result, err := u.readOwn(ctx, uri)
-	if result != nil {
-		own := *result
-		own.Contents = slices.Clone(own.Contents)
-		for i := range own.Contents {
-			own.Contents[i].URI = u.publicURI(own.Contents[i].URI)
-		}
-		result = &own
-	}
-	return result, err
-}
-
-// readOwn reads one of the server's own URIs.
-func (u *upstreamServer) readOwn(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
-	c := &call{kind: mcp.KindResource, target: u.target(ctx, uri, true)}
-	return forwardTyped(ctx, u.g, c,
-		func(ctx context.Context, to *client.Client,
-			opts ...client.CallOption) (*mcp.ReadResourceResult, error) {
-			result, err := to.ReadResource(ctx, uri, opts...)
-			if err == nil && mcp.IsAppURI(uri) {
-				err = u.checkApp(to.ServerInfo().Name, uri, result.Contents)
-			}
-			return result, err
-		})
+	return u.g.call(ctx, &call{kind: mcp.KindResource, target: u.target(ctx, own, true)})
 }

@@ -44,16 +44,16 @@ func TestUnlistedResource(t *testing.T) {
 				assert.Equal(t, r.Contents[0].Text, want)
 			})
 		}
-		w.up.Integration().SetUpstreams(server.Upstreams{Read: reads("up", "mem://one")})
+		w.up.Integration().SetUpstreams(server.Upstreams{Read: rawRead(reads("up", "mem://one"))})
 		read("mem://one", "of up") // the only server with this scheme
 		read("mem://none", "")
 
 		other := server.Options{Logger: quiet}.New(server.Info{Name: "other", Version: "1"},
 			dispatch.NewCatalog())
-		other.Integration().SetUpstreams(server.Upstreams{Read: reads("other", "mem://two")})
+		other.Integration().SetUpstreams(server.Upstreams{Read: rawRead(reads("other", "mem://two"))})
 		third := server.Options{Logger: quiet}.New(server.Info{Name: "third", Version: "1"},
 			dispatch.NewCatalog())
-		third.Integration().SetUpstreams(server.Upstreams{Read: reads("third", "mem://three")})
+		third.Integration().SetUpstreams(server.Upstreams{Read: rawRead(reads("third", "mem://three"))})
 		for _, s := range []*server.Server{w.up, other} {
 			assert.NilError(t,
 				s.AddResource(server.Resource{
@@ -86,7 +86,7 @@ func TestUnlistedOfSingleServer(t *testing.T) {
 		w.readable()
 		downstream := w.addDownstream("up")
 		w.up.Integration().SetUpstreams(server.Upstreams{
-			Read: func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+			Read: rawRead(func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 				switch uri {
 				case "mem://secret":
 					return &mcp.ReadResourceResult{
@@ -106,7 +106,7 @@ func TestUnlistedOfSingleServer(t *testing.T) {
 				}
 				return nil, &rpc.Error{Code: mcp.CodeResourceNotFound,
 					Message: "no book of that name"}
-			}})
+			})})
 		updates := make(chan string, 10)
 		o := client.Options{Era: era, OnResourceUpdated: func(uri string) { updates <- uri },
 			OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
@@ -145,11 +145,11 @@ func TestUnlistedOfOtherDownstream(t *testing.T) {
 		w.readable()
 		asked := 0
 		w.up.Integration().SetUpstreams(server.Upstreams{
-			Read: func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
+			Read: rawRead(func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
 				asked++
 				return &mcp.ReadResourceResult{
 					Contents: []mcp.ResourceContents{{URI: uri, Text: "up"}}}, nil
-			}})
+			})})
 		w.second("b")
 		reads := func(downstream *server.Server, can bool) {
 			t.Helper()

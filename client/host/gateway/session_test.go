@@ -95,7 +95,7 @@ func TestPerSessionLists(t *testing.T) {
 		mine := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"},
 			dispatch.NewCatalog())
 		assert.NilError(t,
-			mine.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "verbatim"}, Forward: nothing}))
+			mine.Integration().AddItem(forwarded(mcp.Tool{Name: "verbatim"}, nothing)))
 		w.own(func(s *gateway.Upstream) {
 			shared := s.Connect
 			s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
@@ -111,7 +111,7 @@ func TestPerSessionLists(t *testing.T) {
 			assert.NilError(t, err)
 			time.Sleep(5 * time.Second)
 			assert.NilError(t,
-				mine.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "secret"}, Forward: nothing}))
+				mine.Integration().AddItem(forwarded(mcp.Tool{Name: "secret"}, nothing)))
 			time.Sleep(5 * time.Second)
 			assert.DeepEqual(t, w.names(c), []string{"up__verbatim"})
 			w.add("another", nothing)

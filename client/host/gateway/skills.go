@@ -2,35 +2,19 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
-	"github.com/stdwire/stdwire/server"
 )
 
-// putSkill offers a skill. Its definition, including the digests, stays as the server wrote it.
-func (u *upstreamServer) putSkill(s *server.Server, _ string, d definition[mcp.Skill]) error {
-	return s.AddSkill(server.Skill{Skill: *d.item, NeedsSession: u.perSession, Definition: d.passed,
-		Read: u.read, ReadDirectory: u.readDirectory})
-}
-
 // readDirectory reads a directory of a dynamic skill from the server.
-func (u *upstreamServer) readDirectory(ctx context.Context, uri string) ([]mcp.Resource, error) {
-	c := &call{kind: mcp.KindResource, target: u.target(ctx, uri, true)}
-	resources, err := forwardTyped(ctx, u.g, c,
-		func(ctx context.Context, to *client.Client,
-			opts ...client.CallOption) (all []mcp.Resource, err error) {
-			for r, err := range to.ReadDirectory(ctx, uri, opts...) {
-				if err != nil {
-					return nil, err
-				}
-				all = append(all, *r)
-			}
-			return all, nil
-		})
+func (u *upstreamServer) readDirectory(ctx context.Context, uri string) (json.RawMessage, error) {
+	resources, err := u.g.call(ctx, &call{kind: mcp.KindResource, directory: true,
+		target: u.target(ctx, uri, true)})
 	if _, undeclared := errors.AsType[*client.UndeclaredError](err); undeclared {
 		err = rpc.Errorf(rpc.CodeInvalidParams, "There is no directory %.200q", uri)
 	}

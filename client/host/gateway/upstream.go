@@ -79,7 +79,7 @@ func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 	u.ctx, u.cancel = context.WithCancel(g.ctx)
 	u.tools = &itemList[mcp.Tool, *server.Server]{upstream: u, downstreams: u.downstreamServers,
 		kind: mcp.KindTool, shared: g.o.NoPrefix, add: u.putTool,
-		remove: (*server.Server).RemoveTools,
+		remove: removes(mcp.KindTool),
 		name: func(t *mcp.Tool) (string, string) {
 			if !u.filter.Allows(t.Name) {
 				return t.Name, ""
@@ -91,22 +91,22 @@ func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 	}
 	u.prompts = &itemList[mcp.Prompt, *server.Server]{upstream: u, downstreams: u.downstreamServers,
 		kind: mcp.KindPrompt, shared: g.o.NoPrefix, add: u.putPrompt,
-		remove:      (*server.Server).RemovePrompts,
+		remove:      removes(mcp.KindPrompt),
 		name:        func(p *mcp.Prompt) (string, string) { return p.Name, u.publicName(p.Name) },
 		distinguish: u.publicNames()}
 	u.resources = &itemList[mcp.Resource, *server.Server]{upstream: u,
 		downstreams: u.downstreamServers, kind: mcp.KindResource, shared: true,
-		add: u.putResource, remove: (*server.Server).RemoveResources,
+		add: u.putResource, remove: removes(mcp.KindResource),
 		name: func(r *mcp.Resource) (string, string) { return r.URI, u.publicURI(r.URI) }}
 	u.templates = &itemList[mcp.ResourceTemplate, *server.Server]{upstream: u,
 		downstreams: u.downstreamServers, kind: mcp.KindResourceTemplate, shared: true,
-		add: u.putTemplate, remove: (*server.Server).RemoveResourceTemplates,
+		add: u.putTemplate, remove: removes(mcp.KindResourceTemplate),
 		name: func(t *mcp.ResourceTemplate) (string, string) {
 			return t.URITemplate, u.publicURI(t.URITemplate)
 		}}
 	u.skills = &itemList[mcp.Skill, *server.Server]{upstream: u,
 		downstreams: u.downstreamServers, kind: mcp.KindSkill, shared: true, add: u.putSkill,
-		remove: (*server.Server).RemoveSkills,
+		remove: removes(mcp.KindSkill),
 		name:   func(s *mcp.Skill) (string, string) { return s.URI, s.URI },
 		uris: func(s *mcp.Skill) (uris []string) {
 			for _, f := range s.Resources.Files {
@@ -119,6 +119,13 @@ func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 		l.makeFetcher()
 	}
 	return u
+}
+
+// removes returns the function that withdraws items of a kind.
+func removes(kind mcp.Kind) func(s *server.Server, public ...string) int {
+	return func(s *server.Server, public ...string) int {
+		return s.Integration().RemoveItems(kind, public...)
+	}
 }
 
 // fetchers returns the fetchers of all lists.

@@ -68,8 +68,10 @@ func BenchmarkEcho(b *testing.B) {
 			s := server.Options{
 				Middleware: []rpc.Middleware{bench.tel.Incoming(telemetry.Endpoint{})},
 			}.New(server.Info{Name: "echo", Version: "1"}, nil)
-			assert.NilError(b, s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "echo"},
-				Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			assert.NilError(b, s.Integration().AddItem(server.Item{Kind: mcp.KindTool,
+				Definition: json.RawMessage(
+					`{"name":"echo","inputSchema":{"type":"object"}}`),
+				Use: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 					return json.RawMessage(`{"content":[{"type":"text","text":"an answer"}]}`), nil
 				}}))
 			c := mcptest.Connect(b, s, client.Options{})
@@ -121,8 +123,10 @@ func BenchmarkHandle(b *testing.B) {
 					o.Middleware = []rpc.Middleware{bench.tel.Incoming(telemetry.Endpoint{})}
 				}
 				s := o.New(server.Info{Name: "echo", Version: "1"}, catalog)
-				assert.NilError(b, s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "forward"},
-					Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+				assert.NilError(b, s.Integration().AddItem(server.Item{Kind: mcp.KindTool,
+					Definition: json.RawMessage(
+						`{"name":"forward","inputSchema":{"type":"object"}}`),
+					Use: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 						return json.RawMessage(
 							`{"content":[{"type":"text","text":"an answer"}]}`), nil
 					}}))

@@ -51,8 +51,10 @@ func newServer(t *testing.T, o server.Options) *server.Server {
 	raw("sunny", func() (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{}}, nil
 	})
-	assert.NilError(t, s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "forwarded"},
-		Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+	assert.NilError(t, s.Integration().AddItem(server.Item{Kind: mcp.KindTool,
+		Definition: json.RawMessage(
+			`{"name":"forwarded","inputSchema":{"type":"object"}}`),
+		Use: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 			return json.RawMessage(`{"content":[],"isError":true}`), nil
 		}}))
 	raw("storm", func() (*mcp.CallToolResult, error) { panic("storm") })

@@ -1,0 +1,262 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/rpc/mcp/skill"
+)
+
+// An Item is a tool, prompt, resource, resource template or skill of another server, in JSON; see
+// [Integration.AddItem].
+type Item struct {
+	Kind mcp.Kind
+
+	// Definition is the item in lists: a JSON object with a valid [mcp.Kind.Key]; a resource or
+	// template also needs a name. It is sent byte by byte except for line breaks. For clients of
+	// the legacy era, an outputSchema that does not describe an object is left out, and a tool
+	// whose inputSchema does not describe an object is not listed.
+	Definition json.RawMessage
+
+	// NeedsSession leaves the item out of lists for requests without a session, such as those of
+	// modern clients over HTTP (see [Integration.Stateless]). Such clients can still use it, so Use
+	// must refuse them.
+	NeedsSession bool
+
+	// Extension is the ID of the extension of [Options] that the item belongs to, or "". The item
+	// exists only for clients with which the extension was negotiated.
+	Extension string
+
+	// Use answers a tools/call or prompts/get with this name, or a resources/read of this URI: that
+	// of the resource, of one that matches the template, or of a file of the skill. The arguments
+	// are those of the request, valid until Use returns. Those of a tool are not validated; those
+	// of a prompt have been compared with its definition and are nil if the client has sent none.
+	//
+	// The result, a JSON object, is sent unchanged, with these exceptions. In the modern era, a
+	// missing resultType is added, and to the contents of a resource cache hints that are missing
+	// or invalid, so that caches may not store them. In the legacy era, cache hints and structured
+	// content that is not an object are left out. Content of a prompt that the client's revision
+	// does not support becomes text.
+	//
+	// The error follows the rules of [Resource].Read. A panic has the effect of one that is logged.
+	// Use must be safe for concurrent use.
+	Use func(ctx context.Context, name string, arguments json.RawMessage) (json.RawMessage, error)
+
+	// Complete suggests values for an argument of a prompt or a variable of a template; nil: no
+	// suggestions.
+	Complete Completer
+
+	// ReadDirectory returns an array of the definitions of the resources in a directory of a
+	// dynamic skill; nil: it has no directories. The error follows the rules of [Resource].Read.
+	ReadDirectory func(ctx context.Context, uri string) (json.RawMessage, error)
+}
+
+// AddItem adds an item of another server, or replaces the one with the same key, as the methods of
+// [Server] for its kind do. A tool may have any name, because the other server has chosen it.
+func (i Integration) AddItem(item Item) error {
+	key := item.Kind.KeyOf(item.Definition)
+	return itemError(item.Kind, key, i.s.addItem(&item, key))
+}
+
+// RemoveItems removes the added items of a kind with these names, URIs or URI templates, and
+// returns their number.
+func (i Integration) RemoveItems(kind mcp.Kind, keys ...string) int {
+	return i.s.remove(kind, keys)
+}
+
+func (s *Server) addItem(from *Item, key string) error {
+	if !isObject(from.Definition) {
+		return errors.New("its Definition is not a JSON object")
+	}
+	definition, err := mcp.Marshal(from.Definition)
+	if err != nil {
+		return err
+	}
+	if from.Use == nil {
+		return errors.New("it needs Use")
+	}
+	i := newItem(from.Kind, key, definition)
+	name, _ := jsonscan.Text(jsonscan.Member(definition, "name"))
+	switch from.Kind {
+	case mcp.KindTool:
+		i, err = toolItem(key, &tool{forwarded: true}, definition), checkName(key)
+		i.use = from.use(mcp.KindTool, key)
+	case mcp.KindPrompt:
+		err = errors.Join(checkName(key), from.usePrompt(i))
+	case mcp.KindResource:
+		i.use, err = from.use(mcp.KindResource, key), checkResource(key, name)
+	case mcp.KindResourceTemplate:
+		i.template = &template{read: func(uri string, _ map[string]string) useFunc {
+			return from.use(mcp.KindResource, uri)
+		}}
+		i.template.Template, err = checkTemplate(key, name)
+	case mcp.KindSkill:
+		i.skill = &skillEntry{directory: from.ReadDirectory,
+			read: func(uri string) useFunc { return from.use(mcp.KindResource, uri) }}
+		if err = mcp.Unmarshal(definition, &i.skill.Skill); err == nil {
+			err = skill.Check(&i.skill.Skill)
+		}
+	default:
+		err = errors.New("a server cannot add items of this kind")
+	}
+	if err != nil {
+		return err
+	}
+	i.sessionOnly, i.extension, i.complete = from.NeedsSession, from.Extension, from.Complete
+	switch from.Kind {
+	case mcp.KindTool:
+		s.addTool(i)
+	case mcp.KindSkill:
+		return s.addSkill(i)
+	default:
+		s.add(i)
+	}
+	return nil
+}
+
+func checkName(name string) error {
+	if name == "" {
+		return errors.New("it needs a name")
+	}
+	return nil
+}
+
+// usePrompt sets what answers prompts/get. It refuses arguments that do not fit the definition, as
+// for a [Prompt].
+func (from *Item) usePrompt(i *item) error {
+	var declared []mcp.PromptArgument
+	if raw := jsonscan.Member(i.definition, "arguments"); raw != nil {
+		if err := mcp.Unmarshal(raw, &declared); err != nil {
+			return err
+		}
+	}
+	use := from.use(mcp.KindPrompt, i.key)
+	i.use = func(ctx context.Context, r *request, arguments json.RawMessage) (*Result, error) {
+		if _, err := promptArguments(i.key, declared, arguments); err != nil {
+			return nil, err
+		}
+		return use(ctx, r, arguments)
+	}
+	return nil
+}
+
+// use returns the function that calls Use with this name, for a request of a kind of item.
+func (from *Item) use(kind mcp.Kind, name string) useFunc {
+	use := from.Use
+	return func(ctx context.Context, r *request, arguments json.RawMessage) (*Result, error) {
+		if kind == mcp.KindTool {
+			arguments = orEmptyObject(arguments)
+		}
+		result, err := use(ctx, name, arguments)
+		if err != nil {
+			return r.handlerError(err)
+		}
+		if !isObject(result) || jsonscan.Valid(result) != nil {
+			return nil, r.logError(
+				fmt.Errorf("the result of the %s %s is not a JSON object", kind, name))
+		}
+		return r.forwardedResult(kind, result), nil
+	}
+}
+
+// forwardedResult returns the result of another server in the form of the client's era. For the
+// modern era it stores isError, so that middleware need not search the result again.
+func (r *request) forwardedResult(kind mcp.Kind, result json.RawMessage) *Result {
+	if !r.era.modern {
+		return NewResult(r.era.legacyResult(kind, result))
+	}
+	made := &Result{json: result, checked: true}
+	typed, empty := false, true
+	ttl, scope := kind != mcp.KindResource, kind != mcp.KindResource
+	for name, value := range jsonscan.Members(result) {
+		empty = false
+		switch {
+		case jsonscan.KeyIs(name, "resultType"):
+			typed = true
+		case jsonscan.KeyIs(name, "isError"):
+			made.isError = string(value) == "true"
+		case kind != mcp.KindResource:
+		case jsonscan.KeyIs(name, "ttlMs"):
+			if n, ok := jsonscan.Int(value, 64); !ok || n < 0 {
+				return r.forwardedResult(kind, jsonscan.SetMember(result, "ttlMs", []byte("0")))
+			}
+			ttl = true
+		case jsonscan.KeyIs(name, "cacheScope"):
+			if len(value) < len(`"x"`) || value[0] != '"' {
+				return r.forwardedResult(kind,
+					jsonscan.SetMember(result, "cacheScope", []byte(`"private"`)))
+			}
+			scope = true
+		}
+	}
+	if typed && ttl && scope {
+		return made
+	}
+	open := bytes.IndexByte(result, '{') + 1
+	made.json = append(make([]byte, 0, len(result)+80), result[:open]...)
+	for _, member := range [...]struct {
+		has  bool
+		text string
+	}{{typed, `"resultType":"complete"`}, {ttl, `"ttlMs":0`}, {scope, `"cacheScope":"private"`}} {
+		if !member.has {
+			made.json = append(append(made.json, member.text...), ',')
+		}
+	}
+	if empty {
+		made.json = made.json[:len(made.json)-1]
+	}
+	made.json = append(made.json, result[open:]...)
+	return made
+}
+
+// legacyResult returns the result of another server in the form of a legacy revision.
+func (e *era) legacyResult(kind mcp.Kind, result []byte) []byte {
+	switch kind {
+	case mcp.KindTool:
+		return legacyToolResult(result)
+	case mcp.KindPrompt:
+		return e.legacyPromptResult(result)
+	}
+	if jsonscan.Member(result, "ttlMs") == nil && jsonscan.Member(result, "cacheScope") == nil {
+		return result
+	}
+	legacy := []byte{'{'}
+	for key, value := range jsonscan.Members(result) {
+		if !jsonscan.KeyIs(key, "ttlMs") && !jsonscan.KeyIs(key, "cacheScope") {
+			legacy = jsonscan.AppendMember(legacy, key, value)
+		}
+	}
+	return append(legacy, '}')
+}
+
+// legacyPromptResult replaces content that the revision does not have by text; see [era.content].
+func (e *era) legacyPromptResult(result []byte) []byte {
+	messages := jsonscan.Member(result, "messages")
+	if f, _ := mcp.FeaturesOf(e.revision); f.Audio && f.ResourceLinks || len(messages) == 0 ||
+		messages[0] != '[' {
+		return result
+	}
+	changed, all := false, []byte{'['}
+	for message := range jsonscan.Elements(messages) {
+		var m mcp.PromptMessage
+		if mcp.Unmarshal(message, &m) == nil {
+			if block := e.content(m.Content); block != m.Content {
+				text, _ := mcp.Marshal(block) // a text can be encoded
+				message, changed = jsonscan.SetMember(message, "content", text), true
+			}
+		}
+		if len(all) > 1 {
+			all = append(all, ',')
+		}
+		all = append(all, message...)
+	}
+	if !changed {
+		return result
+	}
+	return jsonscan.SetMember(result, "messages", append(all, ']'))
+}
