@@ -181,8 +181,18 @@ var layers = []struct {
 	{"cmd/stdwire/internal/filewatch", []string{
 		"internal/atomicfile", "internal/userfile",
 	}},
+	{"cmd/stdwire/internal/ops/fs/internal/glob", []string{"dispatch"}},
+	{"cmd/stdwire/internal/ops/fs/internal/rootdir", []string{"internal/userfile", "dispatch"}},
+	{"cmd/stdwire/internal/ops/fs/internal/replace", []string{
+		"internal/atomicfile", "dispatch", "cmd/stdwire/internal/ops/fs/internal/rootdir",
+	}},
+	{"cmd/stdwire/internal/ops/fs/internal/grep", []string{
+		"internal/quota", "dispatch", "cmd/stdwire/internal/ops/fs/internal/rootdir",
+	}},
 	{"cmd/stdwire/internal/ops/fs", []string{
-		"internal/userfile", "internal/atomicfile", "internal/printable", "internal/quota", "dispatch",
+		"internal/printable", "dispatch", "cmd/stdwire/internal/ops/fs/internal/glob",
+		"cmd/stdwire/internal/ops/fs/internal/rootdir",
+		"cmd/stdwire/internal/ops/fs/internal/replace", "cmd/stdwire/internal/ops/fs/internal/grep",
 	}},
 	{"cmd/stdwire/internal/ops/proc", []string{
 		"internal/child", "internal/printable", "dispatch", "cmd/stdwire/internal/guard",

@@ -7,6 +7,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/replace"
 	"github.com/stdwire/stdwire/dispatch"
 )
 
@@ -21,7 +22,7 @@ func TestConfirmation(t *testing.T) {
 		{"a file that is there", "fs.write", `{"path":"old","content":"x"}`,
 			dispatch.ConfirmationRequired, `This replaces "old" and what is in it.`},
 		{"a file whose content is known", "fs.write", `{"path":"old","content":"x","if_sha256":"` +
-			hexSum([]byte("old\n")) + `"}`, "", ""},
+			replace.HexSum([]byte("old\n")) + `"}`, "", ""},
 		{"a file that must not be there", "fs.write",
 			`{"path":"old","content":"x","if_sha256":"absent"}`, dispatch.StateError, ""},
 		{"a directory", "fs.write", `{"path":"dir","content":"x"}`, dispatch.StateError, ""},

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/replace"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/rootdir"
 	"github.com/stdwire/stdwire/dispatch"
 )
 
@@ -41,27 +43,27 @@ func (rs *Roots) delete(ctx context.Context, in DeleteInput) (out DeleteOutput, 
 	if err != nil {
 		return out, err
 	}
-	name, err := r.entry(ctx, "delete", in.Path)
+	name, err := r.Entry(ctx, "delete", in.Path)
 	if err != nil {
 		return out, err
 	}
-	unlock, err := rs.locks.lock(ctx, r, name)
+	unlock, err := rs.locks.Lock(ctx, r, name)
 	if err != nil {
 		return out, err
 	}
 	defer unlock()
-	info, err := r.dir.Lstat(name)
+	info, err := r.Dir.Lstat(name)
 	if err != nil {
-		return out, r.fail("delete", name, err)
+		return out, r.Fail("delete", name, err)
 	}
-	remove := r.dir.Remove
+	remove := r.Dir.Remove
 	if info.IsDir() && in.Recursive {
-		remove = r.dir.RemoveAll
+		remove = r.Dir.RemoveAll
 	}
-	err = retry(ctx, func() error { return remove(name) })
-	if errors.Is(err, errNotEmpty) && !in.Recursive {
+	err = replace.Retry(ctx, func() error { return remove(name) })
+	if errors.Is(err, rootdir.ErrNotEmpty) && !in.Recursive {
 		err = dispatch.Errorf(dispatch.StateError,
 			"the directory %q is not empty; set recursive to delete all that is in it", name)
 	}
-	return DeleteOutput{name, typeOf(info.Mode())}, r.fail("delete", name, err)
+	return DeleteOutput{name, rootdir.TypeOf(info.Mode())}, r.Fail("delete", name, err)
 }

@@ -16,7 +16,7 @@ func (s *service) deep(t testing.TB, n int) string {
 	name := strings.TrimSuffix(strings.Repeat("d/", n), "/")
 	r, err := s.roots.instances.Get("")
 	assert.NilError(t, err)
-	assert.NilError(t, r.dir.MkdirAll(name, 0o777))
+	assert.NilError(t, r.Dir.MkdirAll(name, 0o777))
 	return name
 }
 
@@ -30,7 +30,7 @@ func TestPathsAreResolvedInLinearTime(t *testing.T) {
 	growth.Linear(t, 500, func(n int) func() {
 		name := s.deep(t, n)
 		return func() {
-			resolved, err := r.resolve(t.Context(), name)
+			resolved, err := r.Resolve(t.Context(), name)
 			assert.NilError(t, err)
 			assert.Equal(t, resolved, name)
 		}
@@ -44,7 +44,7 @@ func TestResolvingStopsWithItsContext(t *testing.T) {
 	assert.NilError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = r.resolve(ctx, name)
+	_, err = r.Resolve(ctx, name)
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
@@ -64,13 +64,13 @@ func TestResolvingGoesUpAndDown(t *testing.T) {
 		want := strings.TrimSuffix(name, "/x")
 		r, err := s.roots.instances.Get("")
 		assert.NilError(t, err)
-		resolved, err := r.resolve(t.Context(), link[0])
+		resolved, err := r.Resolve(t.Context(), link[0])
 		assert.NilError(t, err, fmt.Sprint(link))
 		assert.Equal(t, resolved, want)
 	}
 	s.put(t, "out", "-> "+down+"/"+up+"../../x")
 	r, err := s.roots.instances.Get("")
 	assert.NilError(t, err)
-	_, err = r.resolve(t.Context(), "out")
-	assert.ErrorIs(t, err, r.errEscapes)
+	_, err = r.Resolve(t.Context(), "out")
+	assert.ErrorContains(t, r.Fail("read", "out", err), "leads outside the root")
 }

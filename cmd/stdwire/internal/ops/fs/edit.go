@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/replace"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/rootdir"
 	"github.com/stdwire/stdwire/dispatch"
 )
 
@@ -54,14 +56,14 @@ func (rs *Roots) edit(ctx context.Context, in EditInput) (out EditOutput, err er
 	if in.Old == in.New {
 		return out, dispatch.Errorf(dispatch.InvalidInput, "old and new are the same")
 	}
-	err = rs.change(ctx, in.Instance, in.Path, false, func(p *replacement) error {
-		data, err := p.content(ctx)
+	err = rs.change(ctx, in.Instance, in.Path, false, func(p *replace.Replacement) error {
+		data, err := content(ctx, p)
 		if err != nil {
 			return err
 		}
-		p.want = hexSum(data) // the file must not change between reading and replacing
-		if in.IfSHA256 != "" && !strings.EqualFold(in.IfSHA256, p.want) {
-			return p.mismatch(p.want)
+		p.Want = replace.HexSum(data) // the file must not change between reading and replacing
+		if in.IfSHA256 != "" && !strings.EqualFold(in.IfSHA256, p.Want) {
+			return p.Mismatch(p.Want)
 		}
 		old, replacement := []byte(in.Old), []byte(in.New)
 		at, err := occurrences(p, data, old, len(replacement), in.All)
@@ -69,10 +71,10 @@ func (rs *Roots) edit(ctx context.Context, in EditInput) (out EditOutput, err er
 			return err
 		}
 		edited := substitute(data, at, len(old), replacement)
-		if _, err := p.run(ctx, edited); err != nil {
+		if _, err := p.Do(ctx, edited); err != nil {
 			return err
 		}
-		out = EditOutput{Path: p.shown, Size: int64(len(edited)), SHA256: hexSum(edited),
+		out = EditOutput{Path: p.Shown, Size: int64(len(edited)), SHA256: replace.HexSum(edited),
 			Replacements: len(at)}
 		for i, offset := range at[:min(len(at), maxListedLines)] {
 			out.Lines = append(out.Lines, lineAt(edited, offset+i*(len(replacement)-len(old))))
@@ -83,8 +85,8 @@ func (rs *Roots) edit(ctx context.Context, in EditInput) (out EditOutput, err er
 }
 
 // content reads the whole file.
-func (p *replacement) content(ctx context.Context) ([]byte, error) {
-	f, info, err := open(p.dir, p.base, p.shown)
+func content(ctx context.Context, p *replace.Replacement) ([]byte, error) {
+	f, info, err := rootdir.OpenFile(p.Dir, p.Base, p.Shown)
 	if err != nil {
 		return nil, err
 	}
@@ -95,17 +97,17 @@ func (p *replacement) content(ctx context.Context) ([]byte, error) {
 			return nil, err
 		}
 	}
-	data, err := io.ReadAll(io.LimitReader(contextReader{ctx, f}, maxEditSize+1))
+	data, err := io.ReadAll(io.LimitReader(rootdir.WithContext(ctx, f), maxEditSize+1))
 	if err == nil && len(data) > maxEditSize {
 		return nil, dispatch.Errorf(dispatch.StateError, "%q has over %d bytes, too many to edit",
-			p.shown, maxEditSize)
+			p.Shown, maxEditSize)
 	}
 	return data, err
 }
 
 // occurrences returns the offsets at which to replace old by newSize bytes: a unique one, or, if
 // all is set, all that do not overlap.
-func occurrences(p *replacement, data, old []byte, newSize int, all bool) ([]int, error) {
+func occurrences(p *replace.Replacement, data, old []byte, newSize int, all bool) ([]int, error) {
 	var at []int
 	size := len(data)
 	for from := 0; ; {
@@ -115,7 +117,7 @@ func occurrences(p *replacement, data, old []byte, newSize int, all bool) ([]int
 		}
 		at = append(at, from+i)
 		if size += newSize - len(old); size > maxEditSize && newSize > len(old) {
-			return nil, dispatch.Errorf(dispatch.StateError, "%q would have over %d bytes", p.shown,
+			return nil, dispatch.Errorf(dispatch.StateError, "%q would have over %d bytes", p.Shown,
 				maxEditSize)
 		}
 		if from += i + len(old); !all {
@@ -124,7 +126,7 @@ func occurrences(p *replacement, data, old []byte, newSize int, all bool) ([]int
 	}
 	switch {
 	case len(at) == 0:
-		return nil, dispatch.Errorf(dispatch.StateError, "old is not in %q: %s", p.shown,
+		return nil, dispatch.Errorf(dispatch.StateError, "old is not in %q: %s", p.Shown,
 			explainNoMatch(data, old))
 	case len(at) > 1 && !all:
 		var lines []int
@@ -133,7 +135,7 @@ func occurrences(p *replacement, data, old []byte, newSize int, all bool) ([]int
 		}
 		return nil, dispatch.Errorf(dispatch.StateError,
 			"old is %d times in %q; add text around it to make it unique, or set all", len(at),
-			p.shown).
+			p.Shown).
 			With(map[string]any{"occurrences": len(at), "lines": lines})
 	}
 	return at, nil

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/replace"
 	"github.com/stdwire/stdwire/dispatch"
 	"gotest.tools/v3/assert"
 )
@@ -35,7 +36,7 @@ func TestEdit(t *testing.T) {
 			out := run[EditOutput](t, s, "fs.edit",
 				map[string]any{"path": "f", "old": test.old, "new": test.new, "all": test.all})
 			assert.DeepEqual(t, out, EditOutput{
-				Path: "f", Size: int64(len(test.want)), SHA256: hexSum([]byte(test.want)),
+				Path: "f", Size: int64(len(test.want)), SHA256: replace.HexSum([]byte(test.want)),
 				Replacements: len(test.lines), Lines: test.lines,
 			})
 			assert.Equal(t, s.content(t, "f"), test.want)
@@ -95,12 +96,12 @@ func TestEditRefused(t *testing.T) {
 	assert.DeepEqual(t, details[[]int](t, err, "lines"), []int{4, 9})
 
 	err = fails(t, s, "fs.edit",
-		map[string]any{"path": "go", "old": "two", "new": "", "if_sha256": hexSum(nil)},
+		map[string]any{"path": "go", "old": "two", "new": "", "if_sha256": replace.HexSum(nil)},
 		dispatch.StateError, "read it again")
-	assert.Equal(t, details[string](t, err, "sha256"), hexSum([]byte(files["go"])))
+	assert.Equal(t, details[string](t, err, "sha256"), replace.HexSum([]byte(files["go"])))
 	run[EditOutput](t, s, "fs.edit",
 		map[string]any{"path": "go", "old": "two", "new": "2",
-			"if_sha256": hexSum([]byte(files["go"]))})
+			"if_sha256": replace.HexSum([]byte(files["go"]))})
 }
 
 // Concurrent edits of one file all take effect.

@@ -43,6 +43,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/rootdir"
 	"github.com/stdwire/stdwire/dispatch"
 )
 
@@ -68,7 +69,7 @@ func Register(c *dispatch.Catalog, roots *Roots) error {
 
 func operation[In, Out any](errs *[]error, roots *Roots, spec dispatch.Spec,
 	fn func(context.Context, In) (Out, error)) *dispatch.Operation {
-	spec.Errors = append(slices.Clip(errorCodes), spec.Errors...)
+	spec.Errors = append(slices.Clip(rootdir.ErrorCodes), spec.Errors...)
 	if names := roots.instances.Names(); len(names) > 1 {
 		spec.Description += " Roots (instances): " + strings.Join(names, ", ") +
 			"; the default is " + roots.instances.Default() + "."

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/replace"
 	"github.com/stdwire/stdwire/dispatch"
 	"gotest.tools/v3/assert"
 )
@@ -61,7 +62,7 @@ func (s *service) nothingFits(t *testing.T, content, text string) {
 		fails(t, s, "fs.write", map[string]any{"path": "f", "content": content},
 			dispatch.StateError, text)
 		fails(t, s, "fs.write",
-			map[string]any{"path": "f", "content": content, "if_sha256": hexSum([]byte(f))},
+			map[string]any{"path": "f", "content": content, "if_sha256": replace.HexSum([]byte(f))},
 			dispatch.StateError, text)
 		fails(t, s, "fs.write",
 			map[string]any{"path": "new", "content": content, "if_sha256": "absent"},

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/glob"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/rootdir"
 	"github.com/stdwire/stdwire/dispatch"
 )
 
@@ -56,26 +58,26 @@ func (rs *Roots) list(ctx context.Context, in ListInput) (out ListOutput, err er
 	if err != nil {
 		return out, err
 	}
-	match, exclude, err := globs(in.Glob, in.Exclude)
+	match, exclude, err := glob.Compile(in.Glob, in.Exclude)
 	if err != nil {
 		return out, err
 	}
-	if info, err := r.dir.Stat(name); err != nil {
-		return out, r.fail("list", name, err)
+	if info, err := r.Dir.Stat(name); err != nil {
+		return out, r.Fail("list", name, err)
 	} else if !info.IsDir() {
 		return out, dispatch.Errorf(dispatch.StateError, "%q is not a directory", name)
 	}
 	out.Entries = []Entry{}
 	w := walk{root: r, limits: defaultWalkLimits, recursive: in.Recursive, exclude: exclude}
 	w.visit = func(name, relative string, _ fs.DirEntry) error {
-		if !match.match(relative) {
+		if !match.Match(relative) {
 			return nil
 		}
 		if len(out.Entries) == in.Limit {
 			out.Truncated = true
-			return errStop
+			return fs.SkipAll
 		}
-		info, err := r.dir.Lstat(name)
+		info, err := r.Dir.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // removed meanwhile
 		}
@@ -84,11 +86,11 @@ func (rs *Roots) list(ctx context.Context, in ListInput) (out ListOutput, err er
 			return nil
 		}
 		out.Entries = append(out.Entries,
-			Entry{name, typeOf(info.Mode()), info.Size(), modTime(info)})
+			Entry{name, rootdir.TypeOf(info.Mode()), info.Size(), rootdir.ModTime(info)})
 		return nil
 	}
 	err = w.from(ctx, name)
 	out.Truncated = out.Truncated || w.truncated
 	out.Skipped = w.skipped
-	return out, r.fail("list", name, err)
+	return out, r.Fail("list", name, err)
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/replace"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/rootdir"
 	"github.com/stdwire/stdwire/dispatch"
 )
 
@@ -47,11 +49,11 @@ func (rs *Roots) move(ctx context.Context, in MoveInput) (out MoveOutput, err er
 	if err != nil {
 		return out, err
 	}
-	from, err := r.entry(ctx, "move", in.From)
+	from, err := r.Entry(ctx, "move", in.From)
 	if err != nil {
 		return out, err
 	}
-	to, err := r.entry(ctx, "move to", in.To)
+	to, err := r.Entry(ctx, "move to", in.To)
 	if err != nil {
 		return out, err
 	}
@@ -61,36 +63,36 @@ func (rs *Roots) move(ctx context.Context, in MoveInput) (out MoveOutput, err er
 	case strings.HasPrefix(to, from+"/"):
 		return out, intoItself(from)
 	}
-	unlock, err := rs.locks.lock(ctx, r, from, to)
+	unlock, err := rs.locks.Lock(ctx, r, from, to)
 	if err != nil {
 		return out, err
 	}
 	defer unlock()
-	info, err := r.dir.Lstat(from)
+	info, err := r.Dir.Lstat(from)
 	if err != nil {
-		return out, r.fail("move", from, err)
+		return out, r.Fail("move", from, err)
 	}
-	if r.isInside(to, from, info) {
+	if r.IsInside(to, from, info) {
 		return out, intoItself(from)
 	}
-	existing, err := r.dir.Lstat(to)
-	err = missingError(r.dir, to, err)
+	existing, err := r.Dir.Lstat(to)
+	err = rootdir.MissingError(r.Dir, to, err)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return out, r.fail("move to", to, err)
+		return out, r.Fail("move to", to, err)
 	}
 	if in.CreateDirs {
-		if err := r.dir.MkdirAll(path.Dir(to), 0o777); err != nil {
-			return out, r.fail("create the directory of", to, err)
+		if err := r.Dir.MkdirAll(path.Dir(to), 0o777); err != nil {
+			return out, r.Fail("create the directory of", to, err)
 		}
 	}
 	rename := func() error {
-		return retry(ctx, func() error { return r.dir.Rename(from, to) })
+		return replace.Retry(ctx, func() error { return r.Dir.Rename(from, to) })
 	}
-	out = MoveOutput{Path: to, Type: typeOf(info.Mode()), Replaced: existing != nil}
+	out = MoveOutput{Path: to, Type: rootdir.TypeOf(info.Mode()), Replaced: existing != nil}
 	switch {
 	case existing == nil:
-		err = renameNew(ctx, r.dir, from, to)
-	case os.SameFile(info, existing) && r.key(from) == r.key(to):
+		err = replace.RenameNew(ctx, r.Dir, from, to)
+	case os.SameFile(info, existing) && r.Key(from) == r.Key(to):
 		// Both names are of one file, on a case-insensitive file system or with a short name: only
 		// the name changes.
 		out.Replaced = false
@@ -106,9 +108,9 @@ func (rs *Roots) move(ctx context.Context, in MoveInput) (out MoveOutput, err er
 			to)
 	case os.SameFile(info, existing):
 		// Two hard links to one file; rename would do nothing.
-		err = retry(ctx, func() error { return r.dir.Remove(from) })
-	case readOnlyBlocksReplace && existing.Mode().Perm()&0o222 == 0:
-		err = markedReadOnly(to)
+		err = replace.Retry(ctx, func() error { return r.Dir.Remove(from) })
+	case replace.ReadOnlyBlocksReplace && existing.Mode().Perm()&0o222 == 0:
+		err = replace.MarkedReadOnly(to)
 	default:
 		if err = dispatch.Confirm(ctx, "This replaces %q and what is in it with %q.", to,
 			from); err == nil {
@@ -119,38 +121,9 @@ func (rs *Roots) move(ctx context.Context, in MoveInput) (out MoveOutput, err er
 		return out, dispatch.Errorf(dispatch.NotFound,
 			"cannot move to %q: its directory does not exist; set create_dirs", to)
 	}
-	return out, r.fail("move to", to, err)
+	return out, r.Fail("move to", to, err)
 }
 
 func intoItself(name string) error {
 	return dispatch.Errorf(dispatch.InvalidInput, "cannot move %q into itself", name)
-}
-
-// isInside reports whether a path is inside a directory, which the path may spell differently.
-func (r *root) isInside(name, dir string, info fs.FileInfo) bool {
-	elements, depth := strings.Split(name, "/"), 1+strings.Count(dir, "/")
-	if len(elements) <= depth {
-		return false
-	}
-	ancestor := strings.Join(elements[:depth], "/")
-	if r.key(ancestor) != r.key(dir) {
-		return false
-	}
-	other, err := r.dir.Lstat(ancestor)
-	return err == nil && os.SameFile(info, other)
-}
-
-// entry checks a path whose last element will be renamed or removed, and resolves its parent. It
-// refuses the root itself.
-func (r *root) entry(ctx context.Context, verb, asked string) (string, error) {
-	name, err := r.clean(asked)
-	if err != nil {
-		return "", err
-	}
-	if name == "." {
-		return "", dispatch.Errorf(dispatch.PermissionDenied, "cannot %s %q: it is the root itself",
-			verb, asked)
-	}
-	resolved, err := r.resolveParent(ctx, name)
-	return resolved, r.fail(verb, name, err)
 }

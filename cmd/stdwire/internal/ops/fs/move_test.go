@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/replace"
 	"github.com/stdwire/stdwire/dispatch"
 	"gotest.tools/v3/assert"
 )
@@ -128,14 +129,14 @@ func TestRenameNew(t *testing.T) {
 	defer dir.Close()
 	for _, from := range before {
 		for _, to := range []string{"g", "e"} {
-			assert.ErrorIs(t, renameNew(t.Context(), dir, from, to), os.ErrExist)
+			assert.ErrorIs(t, replace.RenameNew(t.Context(), dir, from, to), os.ErrExist)
 		}
 	}
 	assert.Equal(t, s.content(t, "g"), "g")
-	assert.NilError(t, renameNew(t.Context(), dir, "d", "d2"))
+	assert.NilError(t, replace.RenameNew(t.Context(), dir, "d", "d2"))
 	assert.DeepEqual(t, s.names(t)[:4], strings.Fields("d2 e f g"))
 	for _, link := range before[2:] {
-		assert.NilError(t, renameNew(t.Context(), dir, link, "l2"))
+		assert.NilError(t, replace.RenameNew(t.Context(), dir, link, "l2"))
 		assert.DeepEqual(t, s.names(t)[4:], []string{"l2"})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/rootdir"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/printable"
 )
@@ -88,12 +89,12 @@ func (rs *Roots) read(ctx context.Context, in ReadInput) (out ReadOutput, err er
 	if err != nil {
 		return out, err
 	}
-	f, info, err := open(r.dir, name, name)
+	f, info, err := rootdir.OpenFile(r.Dir, name, name)
 	if err != nil {
-		return out, r.fail("read", name, err)
+		return out, r.Fail("read", name, err)
 	}
 	defer f.Close()
-	out = ReadOutput{Path: name, Size: info.Size(), Modified: modTime(info)}
+	out = ReadOutput{Path: name, Size: info.Size(), Modified: rootdir.ModTime(info)}
 
 	if n := min(info.Size()-in.Offset, int64(in.MaxBytes)); n > reserveAbove {
 		if err := dispatch.Reserve(ctx, 4*n); err != nil {
@@ -101,14 +102,14 @@ func (rs *Roots) read(ctx context.Context, in ReadInput) (out ReadOutput, err er
 			return out, err
 		}
 	}
-	var source io.Reader = contextReader{ctx, f}
+	var source io.Reader = rootdir.WithContext(ctx, f)
 	hash := sha256.New()
 	hashed := info.Size() <= maxHashed
 	if hashed {
 		source = io.TeeReader(source, hash)
 	} else if in.Offset > 0 {
 		if _, err := f.Seek(in.Offset, io.SeekStart); err != nil {
-			return out, r.fail("read", name, err)
+			return out, r.Fail("read", name, err)
 		}
 	}
 	p := fileRange{Reader: bufio.NewReaderSize(source, 64<<10), start: in.Offset}
@@ -122,13 +123,13 @@ func (rs *Roots) read(ctx context.Context, in ReadInput) (out ReadOutput, err er
 		err = p.take(in.Lines, in.MaxBytes)
 	}
 	if err != nil && err != io.EOF {
-		return out, r.fail("read", name, err)
+		return out, r.Fail("read", name, err)
 	}
 	if hashed {
 		// The limit ends the copy of a file that keeps growing.
 		rest, err := io.Copy(io.Discard, io.LimitReader(p, maxHashed))
 		if err != nil {
-			return out, r.fail("read", name, err)
+			return out, r.Fail("read", name, err)
 		}
 		if rest < maxHashed {
 			out.SHA256 = hex.EncodeToString(hash.Sum(nil))

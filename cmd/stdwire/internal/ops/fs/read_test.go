@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/replace"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/quota"
 	"gotest.tools/v3/assert"
@@ -87,7 +88,7 @@ func TestRead(t *testing.T) {
 			}
 			content := s.content(t, got.Path)
 			test.want.Path, test.want.Modified = got.Path, got.Modified
-			test.want.Size, test.want.SHA256 = int64(len(content)), hexSum([]byte(content))
+			test.want.Size, test.want.SHA256 = int64(len(content)), replace.HexSum([]byte(content))
 			assert.DeepEqual(t, got, test.want)
 		})
 	}
@@ -158,7 +159,7 @@ func TestReadLinks(t *testing.T) {
 	})
 	out := run[ReadOutput](t, s, "fs.read", `{"path":"link"}`)
 	assert.Equal(t, out.Content, "inside")
-	assert.Equal(t, out.SHA256, hexSum([]byte("inside")))
+	assert.Equal(t, out.SHA256, replace.HexSum([]byte("inside")))
 	fails(t, s, "fs.read", `{"path":"dangling"}`, dispatch.NotFound, "does not exist")
 	fails(t, s, "fs.read", `{"path":"a"}`, dispatch.StateError, "circle")
 }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/grep"
 	"github.com/stdwire/stdwire/dispatch"
 	"gotest.tools/v3/assert"
 )
@@ -51,7 +52,7 @@ func TestReadsOfFilesInUse(t *testing.T) {
 	assert.NilError(t, err)
 	defer syscall.CloseHandle(owner)
 	fails(t, s, "fs.read", `{"path":"f"}`, dispatch.StateError, `cannot read "f": it is in use`)
-	out := run[SearchOutput](t, s, "fs.search", `{"pattern":"old"}`)
+	out := run[grep.Output](t, s, "fs.search", `{"pattern":"old"}`)
 	assert.Equal(t, shown(out.Matches), "g:1:1:old")
 	assert.Equal(t, out.Skipped, 1)
 	fails(t, s, "fs.stat", `{"path":"f"}`, dispatch.StateError, `cannot look at "f": it is in use`)

@@ -3,10 +3,11 @@ package fs
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/grep"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/rootdir"
 	"github.com/stdwire/stdwire/dispatch"
 )
 
@@ -64,9 +65,9 @@ func nameFor(base string) string {
 // Roots holds open directories. It is safe for concurrent use. The caller of [OpenRoots] closes it
 // when the operations registered with it are no longer called.
 type Roots struct {
-	instances *dispatch.Instances[*root]
-	locks     locks
-	slots     *slots // for searches
+	instances *dispatch.Instances[*rootdir.Root]
+	locks     rootdir.Locks
+	slots     *grep.Slots // for searches
 }
 
 // OpenRoots opens directories; the first is the default. There must be at least one, and the names
@@ -75,11 +76,11 @@ func OpenRoots(list []Root) (_ *Roots, err error) {
 	if len(list) == 0 {
 		return nil, errors.New("no root directory was given")
 	}
-	named := make(map[string]*root, len(list))
+	named := make(map[string]*rootdir.Root, len(list))
 	defer func() {
 		if err != nil {
 			for _, r := range named {
-				r.dir.Close()
+				r.Close()
 			}
 		}
 	}()
@@ -88,7 +89,7 @@ func OpenRoots(list []Root) (_ *Roots, err error) {
 			return nil, fmt.Errorf(
 				"two roots are named %q; give them different names with NAME=DIR", want.Name)
 		}
-		r, err := openRoot(want)
+		r, err := rootdir.Open(want.Name, want.Dir)
 		if err != nil {
 			return nil, fmt.Errorf("root %q: %w", want.Name, err)
 		}
@@ -98,7 +99,7 @@ func OpenRoots(list []Root) (_ *Roots, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Roots{instances: instances, slots: newSlots()}, nil
+	return &Roots{instances: instances, slots: grep.NewSlots()}, nil
 }
 
 // Close closes all directories. Running operations may still finish; later ones fail.
@@ -106,45 +107,18 @@ func (rs *Roots) Close() error {
 	var errs []error
 	for _, name := range rs.instances.Names() {
 		if r, err := rs.instances.Get(name); err == nil {
-			errs = append(errs, r.dir.Close())
+			errs = append(errs, r.Close())
 		}
 	}
 	return errors.Join(errs...)
 }
 
 // locate returns the root with a name, or the default for "", and the clean form of a path in it.
-func (rs *Roots) locate(instance, path string) (*root, string, error) {
+func (rs *Roots) locate(instance, path string) (*rootdir.Root, string, error) {
 	r, err := rs.instances.Get(instance)
 	if err != nil {
 		return nil, "", err
 	}
-	name, err := r.clean(path)
+	name, err := r.Clean(path)
 	return r, name, err
-}
-
-// A root is an open directory. All access goes through dir, which no path leaves.
-type root struct {
-	name string
-	dir  *os.Root
-	host string // the real path of dir, for the keys of locks; never in results
-
-	// errEscapes is dir's error for a path that leads out of it. Package os does not export it.
-	errEscapes error
-}
-
-func openRoot(want Root) (*root, error) {
-	abs, err := filepath.Abs(want.Dir)
-	if err != nil {
-		return nil, err
-	}
-	host, err := filepath.EvalSymlinks(abs)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := os.OpenRoot(host)
-	if err != nil {
-		return nil, err
-	}
-	_, errEscapes := dir.Lstat("..")
-	return &root{name: want.Name, dir: dir, host: host, errEscapes: errors.Unwrap(errEscapes)}, nil
 }

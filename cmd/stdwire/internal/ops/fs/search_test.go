@@ -7,21 +7,28 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/grep"
 	"github.com/stdwire/stdwire/dispatch"
 	"gotest.tools/v3/assert"
 )
 
 // shown formats matches as "path:line:column:text".
-func shown(matches []Match) string {
+func shown(matches []grep.Match) string {
 	var lines []string
 	for _, m := range matches {
 		lines = append(lines, fmt.Sprintf("%s:%d:%d:%s", m.Path, m.Line, m.Column, m.Text))
 	}
 	return strings.Join(lines, "\n")
 }
+
+const (
+	sniffLength   = 8 << 10   // bytes that distinguish text from binary
+	maxLine       = 256 << 10 // bytes of a line that are searched
+	maxLineText   = 400       // bytes of a line in a result
+	maxResultText = 1 << 20   // bytes of text in a result
+)
 
 func TestSearch(t *testing.T) {
 	t.Parallel()
@@ -51,13 +58,13 @@ func TestSearch(t *testing.T) {
 		{`{"pattern":"nowhere"}`, ""},
 	} {
 		t.Run(test.args, func(t *testing.T) {
-			out := run[SearchOutput](t, s, "fs.search", test.args)
+			out := run[grep.Output](t, s, "fs.search", test.args)
 			assert.Equal(t, shown(out.Matches), test.want)
 			assert.Equal(t, out.Truncated, false)
 			assert.Equal(t, out.Skipped, 0)
 		})
 	}
-	assert.Equal(t, run[SearchOutput](t, s, "fs.search", `{"pattern":"nowhere"}`).Searched, 6,
+	assert.Equal(t, run[grep.Output](t, s, "fs.search", `{"pattern":"nowhere"}`).Searched, 6,
 		"all but the binary one")
 
 	fails(t, s, "fs.search", `{"pattern":"("}`, dispatch.InvalidInput, "missing closing )")
@@ -74,10 +81,10 @@ func TestSearch(t *testing.T) {
 func TestSearchLinks(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"a.go": "Open", "link": "-> a.go", "out": "-> /etc"})
-	out := run[SearchOutput](t, s, "fs.search", `{"pattern":"Open"}`)
+	out := run[grep.Output](t, s, "fs.search", `{"pattern":"Open"}`)
 	assert.Equal(t, shown(out.Matches), "a.go:1:1:Open")
 	assert.Equal(t, out.Skipped, 0)
-	out = run[SearchOutput](t, s, "fs.search", `{"pattern":"Open","path":"link"}`)
+	out = run[grep.Output](t, s, "fs.search", `{"pattern":"Open","path":"link"}`)
 	assert.Equal(t, shown(out.Matches), "link:1:1:Open")
 }
 
@@ -86,8 +93,8 @@ func TestSearchContext(t *testing.T) {
 	s := newService(t,
 		map[string]string{"f": "1\n2\nX3\n4\nX5\n6\n7\n8\nX9", "first": "X\n",
 			"long": strings.Repeat("b", 500) + "\nX\n" + strings.Repeat("a", 500)})
-	out := run[SearchOutput](t, s, "fs.search", `{"pattern":"X","context":2,"path":"f"}`)
-	assert.DeepEqual(t, out.Matches, []Match{
+	out := run[grep.Output](t, s, "fs.search", `{"pattern":"X","context":2,"path":"f"}`)
+	assert.DeepEqual(t, out.Matches, []grep.Match{
 		{Path: "f", Line: 3, Column: 1, Text: "X3", Before: []string{"1", "2"},
 			After: []string{"4", "X5"}},
 		{Path: "f", Line: 5, Column: 1, Text: "X5", Before: []string{"X3", "4"},
@@ -95,15 +102,15 @@ func TestSearchContext(t *testing.T) {
 		{Path: "f", Line: 9, Column: 1, Text: "X9", Before: []string{"7", "8"}},
 	})
 	assert.DeepEqual(t,
-		run[SearchOutput](t, s, "fs.search", `{"pattern":"X","context":1,"path":"first"}`).Matches,
-		[]Match{{Path: "first", Line: 1, Column: 1, Text: "X"}})
+		run[grep.Output](t, s, "fs.search", `{"pattern":"X","context":1,"path":"first"}`).Matches,
+		[]grep.Match{{Path: "first", Line: 1, Column: 1, Text: "X"}})
 	assert.DeepEqual(t,
-		run[SearchOutput](t, s, "fs.search", `{"pattern":"X","context":1,"path":"long"}`).Matches,
-		[]Match{{Path: "long", Line: 2, Column: 1, Text: "X",
+		run[grep.Output](t, s, "fs.search", `{"pattern":"X","context":1,"path":"long"}`).Matches,
+		[]grep.Match{{Path: "long", Line: 2, Column: 1, Text: "X",
 			Before: []string{strings.Repeat("b", maxLineText) + "…"},
 			After:  []string{strings.Repeat("a", maxLineText) + "…"}}})
 	// The lines after the last match are returned too.
-	out = run[SearchOutput](t, s, "fs.search",
+	out = run[grep.Output](t, s, "fs.search",
 		`{"pattern":"X","context":2,"path":"f","max_results":2}`)
 	assert.Equal(t, out.Truncated, true)
 	assert.DeepEqual(t, out.Matches[1].After, []string{"6", "7"})
@@ -119,7 +126,7 @@ func TestSearchLongLines(t *testing.T) {
 		"exact":   strings.Repeat("x", maxLine) + "\nneedle\n",
 		"binary":  strings.Repeat("\xff", 1000) + "needle" + strings.Repeat("\x80", 1000),
 	})
-	out := run[SearchOutput](t, s, "fs.search", `{"pattern":"needle"}`)
+	out := run[grep.Output](t, s, "fs.search", `{"pattern":"needle"}`)
 	var where []string
 	for _, m := range out.Matches {
 		assert.Assert(t, strings.Contains(m.Text, "needle") &&
@@ -144,19 +151,19 @@ func TestSearchBounds(t *testing.T) {
 		s.put(t, fmt.Sprintf("%03d", i), text.String())
 	}
 	// The order does not depend on which worker was first.
-	first := run[SearchOutput](t, s, "fs.search", `{"pattern":"hit"}`)
+	first := run[grep.Output](t, s, "fs.search", `{"pattern":"hit"}`)
 	assert.Equal(t, len(first.Matches), 200)
 	assert.Equal(t, first.Truncated, true)
 	assert.Equal(t, first.Matches[199].Path, "003")
 	for range 20 {
-		assert.DeepEqual(t, run[SearchOutput](t, s, "fs.search", `{"pattern":"hit"}`), first)
+		assert.DeepEqual(t, run[grep.Output](t, s, "fs.search", `{"pattern":"hit"}`), first)
 	}
-	exact := run[SearchOutput](t, s, "fs.search", `{"pattern":"hit \\d+ 7 ","max_results":60}`)
+	exact := run[grep.Output](t, s, "fs.search", `{"pattern":"hit \\d+ 7 ","max_results":60}`)
 	assert.Equal(t, len(exact.Matches), 60)
 	assert.Equal(t, exact.Truncated, false)
 	// The limit on text applies for any max_results: 2000 matches with 20 lines around each would
 	// be 16 MB.
-	much := run[SearchOutput](t, s, "fs.search",
+	much := run[grep.Output](t, s, "fs.search",
 		`{"pattern":"hit","max_results":2000,"context":10}`)
 	assert.Equal(t, much.Truncated, true)
 	encoded, err := json.Marshal(much)
@@ -164,7 +171,7 @@ func TestSearchBounds(t *testing.T) {
 	assert.Assert(t, len(encoded) < 2*maxResultText, "%d bytes", len(encoded))
 	// The same within one file.
 	s.put(t, "big", strings.Repeat("hit "+strings.Repeat("z", 350)+"\n", 1900))
-	big := run[SearchOutput](t, s, "fs.search",
+	big := run[grep.Output](t, s, "fs.search",
 		`{"pattern":"hit","path":"big","max_results":2000,"context":10}`)
 	assert.Equal(t, big.Truncated, true)
 }
@@ -208,55 +215,6 @@ func after(n int, fn func() error) func() error {
 
 func cancelled() error { return context.Canceled }
 
-func TestScanCancelled(t *testing.T) {
-	t.Parallel()
-	s := newService(t, map[string]string{"big": strings.Repeat("0123456789\n", 1<<20)})
-	r, err := openRoot(Root{"main", s.dir})
-	assert.NilError(t, err)
-	defer r.dir.Close()
-	re, err := compilePattern(SearchInput{Pattern: "x"})
-	assert.NilError(t, err)
-	ctx := hookContext{t.Context(), after(3, cancelled)}
-	slot, err := newSlots().begin(ctx)
-	assert.NilError(t, err)
-	_, err = (&scanner{root: r, re: re, limit: 1}).scan(ctx, "big", slot)
-	assert.ErrorIs(t, err, context.Canceled)
-}
-
-// A panic in a worker reaches the goroutine of the call, where the dispatcher recovers it.
-func TestSearchPanic(t *testing.T) {
-	t.Parallel()
-	s := newSearch(t.Context(), &scanner{}, newSlots(), 1) // without a root, a scan panics
-	defer s.stop()
-	assert.NilError(t, s.add("file"))
-	defer func() { assert.Assert(t, recover() != nil) }()
-	_, _ = s.finish()
-}
-
-// Concurrent searches share slots, and each has the same result as alone.
-func TestSearchTogether(t *testing.T) {
-	t.Parallel()
-	s := newService(t, nil)
-	for i := range 50 {
-		s.put(t, fmt.Sprint(i), fmt.Sprintf("x\nhit %d\n", i))
-	}
-	alone := run[SearchOutput](t, s, "fs.search", `{"pattern":"hit"}`)
-	assert.Equal(t, len(alone.Matches), 50)
-	var all sync.WaitGroup
-	for range 20 {
-		all.Go(func() {
-			envelope := s.dispatch(t.Context(), "fs.search", `{"pattern":"hit"}`)
-			var out SearchOutput
-			if envelope.Err != nil || json.Unmarshal(envelope.Data, &out) != nil ||
-				shown(out.Matches) != shown(alone.Matches) {
-				t.Errorf("%v %s", envelope.Err, envelope.Data)
-			}
-		})
-	}
-	all.Wait()
-	assert.Equal(t, s.roots.slots.pool.Used(), int64(0), "all were given back")
-}
-
 func BenchmarkSearch(b *testing.B) {
 	s := newService(b, nil)
 	line := "	for name, value := range values { total += weigh(name, value) } // as the table says\n"
@@ -271,7 +229,7 @@ func BenchmarkSearch(b *testing.B) {
 		b.Run(args, func(b *testing.B) {
 			b.SetBytes(int64(size))
 			for b.Loop() {
-				if out := run[SearchOutput](b, s, "fs.search", args); len(out.Matches) != 200 {
+				if out := run[grep.Output](b, s, "fs.search", args); len(out.Matches) != 200 {
 					b.Fatal(len(out.Matches))
 				}
 			}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/grep"
 	"github.com/stdwire/stdwire/dispatch"
 	"gotest.tools/v3/assert"
 )
@@ -45,7 +46,7 @@ func TestSpecialFiles(t *testing.T) {
 	assert.Equal(t, run[StatOutput](t, s, "fs.stat", `{"path":"pipe"}`).Type, "other")
 	list := run[ListOutput](t, s, "fs.list", `{"recursive":true}`)
 	assert.Equal(t, len(list.Entries), 4)
-	searched := run[SearchOutput](t, s, "fs.search", `{"pattern":"."}`)
+	searched := run[grep.Output](t, s, "fs.search", `{"pattern":"."}`)
 	assert.Equal(t, len(searched.Matches), 1)
 	assert.Equal(t, searched.Skipped, 0)
 	fails(t, s, "fs.list", `{"path":"pipe"}`, dispatch.StateError, "not a directory")
@@ -143,7 +144,7 @@ func TestUnreadable(t *testing.T) {
 	fails(t, s, "fs.write", `{"path":"closed/g","content":""}`, dispatch.PermissionDenied,
 		"does not permit")
 	assert.Equal(t, run[ListOutput](t, s, "fs.list", `{"recursive":true}`).Skipped, 1)
-	out := run[SearchOutput](t, s, "fs.search", `{"pattern":"x"}`)
+	out := run[grep.Output](t, s, "fs.search", `{"pattern":"x"}`)
 	assert.Equal(t, out.Skipped, 2)
 	assert.Equal(t, len(out.Matches), 1)
 }

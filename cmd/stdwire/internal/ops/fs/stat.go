@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/rootdir"
 	"github.com/stdwire/stdwire/dispatch"
 )
 
@@ -43,16 +44,16 @@ func (rs *Roots) stat(_ context.Context, in StatInput) (out StatOutput, err erro
 	if err != nil {
 		return out, err
 	}
-	info, err := r.dir.Lstat(name)
+	info, err := r.Dir.Lstat(name)
 	if err != nil {
-		return out, r.fail("look at", name, err)
+		return out, r.Fail("look at", name, err)
 	}
 	out = StatOutput{
-		Path: name, Type: typeOf(info.Mode()), Size: info.Size(),
-		Mode: fmt.Sprintf("%04o", info.Mode().Perm()), Modified: modTime(info),
+		Path: name, Type: rootdir.TypeOf(info.Mode()), Size: info.Size(),
+		Mode: fmt.Sprintf("%04o", info.Mode().Perm()), Modified: rootdir.ModTime(info),
 	}
 	if info.Mode().Type() == fs.ModeSymlink {
-		out.Target, err = r.dir.Readlink(name)
+		out.Target, err = r.Dir.Readlink(name)
 	}
-	return out, r.fail("look at", name, err)
+	return out, r.Fail("look at", name, err)
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/glob"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/rootdir"
 	"github.com/stdwire/stdwire/dispatch"
 )
 
@@ -25,24 +27,22 @@ var defaultWalkLimits = walkLimits{visited: 1_000_000, perDirectory: 100_000, de
 // names, and the entries of a directory right after the directory. It does not follow symbolic
 // links, and does not enter a directory named .git unless it starts there.
 type walk struct {
-	root      *root
+	root      *rootdir.Root
 	limits    walkLimits
 	recursive bool
-	exclude   []*glob
-	visit     func(name, relative string, entry fs.DirEntry) error // an error ends the walk
+	exclude   []*glob.Glob
+	visit     func(name, relative string, entry fs.DirEntry) error // fs.SkipAll ends the walk
 
 	visited   int
 	skipped   int  // directories that could not be read
 	truncated bool // a limit was reached
 }
 
-var errStop = errors.New("stop the walk") // ends a walk without an error
-
 // from walks a directory. It returns an error of reading that directory; errors of reading those
 // below are counted in skipped.
 func (w *walk) from(ctx context.Context, start string) error {
 	err := w.dir(ctx, start, "", 0)
-	if errors.Is(err, errStop) {
+	if errors.Is(err, fs.SkipAll) {
 		return nil
 	}
 	return err
@@ -63,7 +63,7 @@ func (w *walk) dir(ctx context.Context, name, relative string, depth int) error 
 	for _, entry := range entries {
 		if w.visited == w.limits.visited {
 			w.truncated = true
-			return errStop
+			return fs.SkipAll
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -72,7 +72,7 @@ func (w *walk) dir(ctx context.Context, name, relative string, depth int) error 
 			dispatch.Progress(ctx, float64(w.visited), 0, "looked at "+name)
 		}
 		below := path.Join(relative, entry.Name())
-		if slices.ContainsFunc(w.exclude, func(g *glob) bool { return g.match(below) }) {
+		if slices.ContainsFunc(w.exclude, func(g *glob.Glob) bool { return g.Match(below) }) {
 			continue
 		}
 		if err := w.visit(path.Join(name, entry.Name()), below, entry); err != nil {
@@ -94,7 +94,7 @@ func (w *walk) dir(ctx context.Context, name, relative string, depth int) error 
 
 // entries returns the entries of a directory, sorted.
 func (w *walk) entries(ctx context.Context, name string) ([]fs.DirEntry, error) {
-	d, err := w.root.dir.Open(asDir(name))
+	d, err := w.root.Dir.Open(rootdir.AsDir(name))
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"os"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/rootdir"
 	"github.com/stdwire/stdwire/dispatch"
 )
 
@@ -19,22 +20,22 @@ func (rs *Roots) OpenDir(instance, path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := r.dir.Stat(name)
+	info, err := r.Dir.Stat(name)
 	if err == nil && !info.IsDir() {
 		err = dispatch.Errorf(dispatch.StateError, "%q is not a directory", name)
 	}
 	var dir *os.File
 	if err == nil {
-		dir, err = openDir(r.dir, name)
+		dir, err = openDir(r.Dir, name)
 	}
 	if err != nil {
-		return nil, r.fail("open", name, err)
+		return nil, r.Fail("open", name, err)
 	}
 	return dir, nil
 }
 
 func openDir(root *os.Root, name string) (*os.File, error) {
-	dir, err := root.OpenRoot(asDir(name))
+	dir, err := root.OpenRoot(rootdir.AsDir(name))
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"path"
 	"time"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/replace"
 	"github.com/stdwire/stdwire/dispatch"
 )
 
@@ -53,60 +54,60 @@ func (rs *Roots) write(ctx context.Context, in WriteInput) (out WriteOutput, err
 	if err != nil {
 		return out, err
 	}
-	err = rs.change(ctx, in.Instance, in.Path, in.CreateDirs, func(p *replacement) error {
-		if p.want = in.IfSHA256; p.want == "" {
-			if err := p.confirm(ctx); err != nil {
+	err = rs.change(ctx, in.Instance, in.Path, in.CreateDirs, func(p *replace.Replacement) error {
+		if p.Want = in.IfSHA256; p.Want == "" {
+			if err := confirmReplacement(ctx, p); err != nil {
 				return err
 			}
 		}
-		created, err := p.run(ctx, data)
-		out = WriteOutput{Path: p.shown, Size: int64(len(data)), SHA256: hexSum(data),
+		created, err := p.Do(ctx, data)
+		out = WriteOutput{Path: p.Shown, Size: int64(len(data)), SHA256: replace.HexSum(data),
 			Created: created}
 		return err
 	})
 	return out, err
 }
 
-// confirm asks for confirmation if the file exists, because the caller has not proved that it knows
-// its content.
-func (p *replacement) confirm(ctx context.Context) error {
-	old, err := p.check(ctx)
+// confirmReplacement asks for confirmation if the file exists, because the caller has not proved
+// that it knows its content.
+func confirmReplacement(ctx context.Context, p *replace.Replacement) error {
+	old, err := p.Check(ctx)
 	if err != nil || old == nil {
 		return err
 	}
-	return dispatch.Confirm(ctx, "This replaces %q and what is in it.", p.shown)
+	return dispatch.Confirm(ctx, "This replaces %q and what is in it.", p.Shown)
 }
 
 // change locks a file and calls fn to replace it.
 func (rs *Roots) change(ctx context.Context, on dispatch.Instance, asked string, createDirs bool,
-	fn func(*replacement) error) error {
+	fn func(*replace.Replacement) error) error {
 	r, asked, err := rs.locate(on.Instance, asked)
 	if err != nil {
 		return err
 	}
-	name, err := r.resolve(ctx, asked)
+	name, err := r.Resolve(ctx, asked)
 	if err != nil {
-		return r.fail("write", asked, err)
+		return r.Fail("write", asked, err)
 	}
 	if name == "." {
 		return dispatch.Errorf(dispatch.StateError, "%q is a directory", asked)
 	}
-	unlock, err := rs.locks.lock(ctx, r, name)
+	unlock, err := rs.locks.Lock(ctx, r, name)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	dir, err := r.parent(name, createDirs)
+	dir, err := r.Parent(name, createDirs)
 	if errors.Is(err, fs.ErrNotExist) {
 		return dispatch.Errorf(dispatch.NotFound,
 			"cannot write %q: its directory does not exist; create_dirs of fs.write creates it",
 			asked)
 	}
 	if err != nil {
-		return r.fail("write", asked, err)
+		return r.Fail("write", asked, err)
 	}
 	defer dir.Close()
-	base := r.storedName(dir, name)
-	p := &replacement{dir: dir, base: base, shown: path.Join(path.Dir(name), base)}
-	return r.fail("write", asked, fn(p))
+	base := r.StoredName(dir, name)
+	p := &replace.Replacement{Dir: dir, Base: base, Shown: path.Join(path.Dir(name), base)}
+	return r.Fail("write", asked, fn(p))
 }

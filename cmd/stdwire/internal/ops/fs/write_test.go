@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs/internal/replace"
 	"github.com/stdwire/stdwire/dispatch"
 	"gotest.tools/v3/assert"
 )
@@ -38,7 +39,7 @@ func TestWrite(t *testing.T) {
 			if test.args["encoding"] == "base64" {
 				content, _ = base64.StdEncoding.DecodeString(string(content))
 			}
-			test.want.Size, test.want.SHA256 = int64(len(content)), hexSum(content)
+			test.want.Size, test.want.SHA256 = int64(len(content)), replace.HexSum(content)
 			assert.DeepEqual(t, run[WriteOutput](t, s, "fs.write", test.args), test.want)
 			assert.Equal(t, s.content(t, test.want.Path), string(content))
 			assert.Equal(t, run[ReadOutput](t, s, "fs.read",
@@ -61,8 +62,8 @@ func TestWriteLinks(t *testing.T) {
 		{"link", "through", "d/g", false}, {"up/l", "through", "f", false},
 		{"dangling", "made", "d/new", true},
 	} {
-		want := WriteOutput{test.written, int64(len(test.content)), hexSum([]byte(test.content)),
-			test.created}
+		want := WriteOutput{test.written, int64(len(test.content)),
+			replace.HexSum([]byte(test.content)), test.created}
 		args := map[string]any{"path": test.path, "content": test.content}
 		assert.DeepEqual(t, run[WriteOutput](t, s, "fs.write", args), want)
 		assert.Equal(t, s.content(t, test.written), test.content)
@@ -111,7 +112,7 @@ func TestWriteIfSHA256(t *testing.T) {
 	write := func(name, content, state string) map[string]any {
 		return map[string]any{"path": name, "content": content, "if_sha256": state}
 	}
-	one, two := hexSum([]byte("one")), hexSum([]byte("two"))
+	one, two := replace.HexSum([]byte("one")), replace.HexSum([]byte("two"))
 
 	err := fails(t, s, "fs.write", write("f", "two", two), dispatch.StateError, "read it again")
 	assert.Equal(t, details[string](t, err, "sha256"), one)
@@ -138,7 +139,7 @@ func TestWriteRace(t *testing.T) {
 	tree := s.names(t)
 	s.open(t, Root{"main", s.dir}, Root{"sub", filepath.Join(s.dir, "d")})
 	for round := range 20 {
-		state := hexSum([]byte(s.content(t, "d/f")))
+		state := replace.HexSum([]byte(s.content(t, "d/f")))
 		if round%2 == 1 {
 			assert.NilError(t, os.Remove(filepath.Join(s.dir, "d/f")))
 			state = "absent"
@@ -232,7 +233,7 @@ func TestWriteChangedMeanwhile(t *testing.T) {
 		assert.DeepEqual(t, s.names(t), []string{"f"})
 	}
 	_, err := s.roots.write(hookContext{t.Context(), after(10, change)},
-		WriteInput{Path: "f", Content: content, IfSHA256: hexSum([]byte("old"))})
+		WriteInput{Path: "f", Content: content, IfSHA256: replace.HexSum([]byte("old"))})
 	checkStale(err)
 	assert.NilError(t, os.Remove(filepath.Join(s.dir, "f")))
 	_, err = s.roots.write(hookContext{t.Context(), after(10, change)},

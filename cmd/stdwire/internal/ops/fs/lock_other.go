@@ -1,6 +1,0 @@
-//go:build !windows
-
-package fs
-
-// longName returns the path: this system has no short names.
-func longName(name string) string { return name }

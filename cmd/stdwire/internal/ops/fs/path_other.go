@@ -1,6 +1,0 @@
-//go:build !windows
-
-package fs
-
-// checkName accepts every clean path: this system has no reserved names.
-func checkName(string) error { return nil }
