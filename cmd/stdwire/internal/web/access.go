@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 	"github.com/stdwire/stdwire/internal/hostname"
 	"github.com/stdwire/stdwire/internal/httpdeadline"
 	"github.com/stdwire/stdwire/internal/quota"
@@ -50,9 +51,9 @@ func (a *access) guard(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		switch {
 		case !a.allowsHost(r.Host):
-			refuse(w, http.StatusForbidden, "this host name is not allowed here: use the IP address")
+			reply.Refuse(w, http.StatusForbidden, "this host name is not allowed here: use the IP address")
 		case a.origins.Check(r) != nil || !sameOrigin(r):
-			refuse(w, http.StatusForbidden, "requests of other origins are refused")
+			reply.Refuse(w, http.StatusForbidden, "requests of other origins are refused")
 		default:
 			next.ServeHTTP(w, r)
 		}
@@ -97,24 +98,24 @@ const maxToken = 4 << 10
 func (a *access) exchange(w http.ResponseWriter, r *http.Request) {
 	var in struct{ Token string }
 	r.Body = http.MaxBytesReader(w, r.Body, maxToken)
-	if !decode(w, r, &in) {
+	if !reply.Decode(w, r, &in) {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.token == "" || subtle.ConstantTimeCompare([]byte(in.Token), []byte(a.token)) != 1 {
-		refuse(w, http.StatusUnauthorized,
+		reply.Refuse(w, http.StatusUnauthorized,
 			"the address was used already, or is not the one that stdwire web printed")
 		return
 	}
 	a.token = ""
-	answer(w, map[string]string{"key": a.key})
+	reply.JSON(w, map[string]string{"key": a.key})
 }
 
 const (
 	// maxBodies is the number of bytes of all bodies that are read at a time. Small ones are not
 	// counted: the limit on connections covers them.
-	maxBodies = 2 * maxBody
+	maxBodies = 2 * reply.MaxBody
 	smallBody = 64 << 10
 )
 
@@ -124,12 +125,12 @@ func (a *access) keyed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		if !ok || subtle.ConstantTimeCompare([]byte(key), []byte(a.key)) != 1 {
-			refuse(w, http.StatusUnauthorized, "open the address that stdwire web printed")
+			reply.Refuse(w, http.StatusUnauthorized, "open the address that stdwire web printed")
 			return
 		}
 		size := r.ContentLength
-		if size < 0 || size > maxBody { // what reads more does not keep it
-			size = maxBody
+		if size < 0 || size > reply.MaxBody { // what reads more does not keep it
+			size = reply.MaxBody
 		}
 		if size > smallBody {
 			if a.bodies.Wait(r.Context(), "", size) != nil {

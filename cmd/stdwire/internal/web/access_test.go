@@ -180,7 +180,7 @@ func TestChanges(t *testing.T) {
 	assert.Equal(t, next(), "data: {}")
 	const flood = 10_000
 	for range flood {
-		v.site.changes.add(topicTraffic)
+		v.site.changes.Add("traffic")
 	}
 	events, last := 1, next()
 	for last != fmt.Sprintf(`data: {"traffic":%d}`, flood) {

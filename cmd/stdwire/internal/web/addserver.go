@@ -8,6 +8,8 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/changes"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 )
 
 // disableAdding makes addURL fail for the reason why.
@@ -63,7 +65,7 @@ func (s *servers) addURL(std *term.Streams, url string) (id string, err error) {
 	if err := s.add(srv); err != nil {
 		return "", err
 	}
-	s.changes.add(topicServers)
+	s.changes.Add(changes.Servers)
 	return srv.id, nil
 }
 
@@ -80,11 +82,11 @@ func (s *servers) forget(id string) error {
 	}
 	s.mu.Unlock()
 	if i < 0 {
-		return notFound("added server", id)
+		return reply.NotFound("added server", id)
 	}
 	s.manager.Remove(id)
-	s.changes.add(topicDefinitions(id))
-	s.changes.add(topicServers)
+	s.changes.Add(topicDefinitions(id))
+	s.changes.Add(changes.Servers)
 	return nil
 }
 

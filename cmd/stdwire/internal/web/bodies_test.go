@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 )
 
 // An endless body counts what is read of it.
@@ -34,7 +36,7 @@ func TestBodiesOfStrangers(t *testing.T) {
 		path string
 		most int64
 	}{{"/session", maxToken + 1}, {"/api/calls", 0}, {"/api/recordings", 0}, {"/", 0}} {
-		for _, length := range []int64{-1, 10, maxBody, 1 << 40} {
+		for _, length := range []int64{-1, 10, reply.MaxBody, 1 << 40} {
 			body := &endless{}
 			r := httptest.NewRequest("POST", tt.path, body)
 			r.Host, r.ContentLength = "127.0.0.1:4000", length
@@ -65,7 +67,7 @@ func TestBodiesShareABudget(t *testing.T) { synctest.Test(t, testBodiesShareABud
 
 func testBodiesShareABudget(t *testing.T) {
 	v := visit(t)
-	const fit, more = maxBodies / maxBody, 5
+	const fit, more = maxBodies / reply.MaxBody, 5
 	open := make(chan struct{})
 	began := make(chan struct{}, fit+more)
 	var wg sync.WaitGroup
@@ -81,7 +83,7 @@ func testBodiesShareABudget(t *testing.T) {
 		wg.Go(func() {
 			body := &held{begin: func() { began <- struct{}{} }, release: open,
 				rest: strings.NewReader(`{"old":1,"new":2}`)}
-			assert.Check(t, send(maxBody, body) == http.StatusNotFound)
+			assert.Check(t, send(reply.MaxBody, body) == http.StatusNotFound)
 		})
 	}
 	synctest.Wait()

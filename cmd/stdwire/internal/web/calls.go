@@ -11,6 +11,8 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/changes"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -39,8 +41,8 @@ type call struct {
 	Task     *mcp.Task           `json:"task,omitempty"` // its state, if it became one
 	Result   json.RawMessage     `json:"result,omitempty"`
 	// Mismatch says how the result differs from the tool's outputSchema.
-	Mismatch string   `json:"mismatch,omitempty"`
-	Error    *problem `json:"error,omitempty"`
+	Mismatch string         `json:"mismatch,omitempty"`
+	Error    *reply.Problem `json:"error,omitempty"`
 
 	cancel context.CancelFunc
 	done   chan struct{} // closed when it does not run any more
@@ -57,7 +59,7 @@ const (
 type calls struct {
 	ctx     context.Context // ends with the program
 	servers *servers
-	changes *changes
+	changes *changes.Changes
 	wg      sync.WaitGroup
 
 	mu      sync.Mutex
@@ -67,7 +69,7 @@ type calls struct {
 	all     []*call
 }
 
-func newCalls(ctx context.Context, s *servers, c *changes) *calls {
+func newCalls(ctx context.Context, s *servers, c *changes.Changes) *calls {
 	return &calls{ctx: ctx, servers: s, changes: c}
 }
 
@@ -106,7 +108,7 @@ func (c *calls) start(in callRequest) (int64, error) {
 	started.ID = c.last
 	c.all = append(c.all, started)
 	c.wg.Go(func() { c.run(context.WithValue(ctx, callKey{}, started.ID), started, tool) })
-	c.changes.add(topicCalls)
+	c.changes.Add(changes.Calls)
 	return started.ID, nil
 }
 
@@ -127,7 +129,7 @@ func (c *calls) update(changed *call, f func()) {
 	c.size += changed.bytes()
 	c.evict()
 	c.mu.Unlock()
-	c.changes.add(topicCalls)
+	c.changes.Add(changes.Calls)
 }
 
 // run sends the request and waits for the result.
@@ -155,7 +157,7 @@ func (c *calls) run(ctx context.Context, call *call, tool string) {
 		call.Running, call.Ms = false, max(command.Milliseconds(time.Since(began)), 0.001)
 		call.Result, call.Mismatch = result, mismatch
 		if err != nil {
-			call.Error = newProblem(err)
+			call.Error = reply.ProblemOf(err)
 		}
 		c.running--
 	})
@@ -242,7 +244,7 @@ func (c *calls) get(id int64) (call, error) {
 			return *call, nil
 		}
 	}
-	return call{}, notFound("call", id)
+	return call{}, reply.NotFound("call", id)
 }
 
 // runningOn returns the id of the call that runs on a server if there is exactly one, or 0.

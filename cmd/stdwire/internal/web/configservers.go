@@ -10,6 +10,8 @@ import (
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/changes"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 	"github.com/stdwire/stdwire/internal/httpurl"
 )
 
@@ -22,7 +24,7 @@ func (s *servers) setConfigured(c *target.Selection, log *slog.Logger) error {
 	s.mu.Lock()
 	before := s.all
 	s.mu.Unlock()
-	defer s.changes.add(topicServers)
+	defer s.changes.Add(changes.Servers)
 	var now []*server
 	kept := map[string]bool{} // by the ids of the configuration
 	for _, each := range c.Servers {
@@ -40,7 +42,7 @@ func (s *servers) setConfigured(c *target.Selection, log *slog.Logger) error {
 	for _, old := range before {
 		if !stays(old) {
 			s.manager.Remove(old.id)
-			s.changes.add(topicDefinitions(old.id))
+			s.changes.Add(topicDefinitions(old.id))
 		}
 	}
 	s.mu.Lock()
@@ -76,7 +78,7 @@ func (s *servers) configured(c *target.Selection, each *config.Server, log *slog
 		digest: each.Digest(), disabled: each.Disabled}
 	err := cmp.Or(each.Err, store.Check(each))
 	if err != nil {
-		srv.refusal = newProblem(target.ConfigFailure(err))
+		srv.refusal = reply.ProblemOf(target.ConfigFailure(err))
 	} else if each.URL != "" {
 		srv.url = httpurl.PublicText(each.URL)
 		srv.endpoint = func() (*config.Endpoint, error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/configfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 )
 
 // A configuration is the configuration files that the page was opened with and can change. The page
@@ -101,7 +102,7 @@ func (c *configuration) file(path string) (config.Source, error) {
 	}
 	i := slices.IndexFunc(c.files, func(f config.Source) bool { return f.Path == path })
 	if i < 0 {
-		return config.Source{}, notFound("file", path)
+		return config.Source{}, reply.NotFound("file", path)
 	}
 	return c.files[i], nil
 }
@@ -275,7 +276,7 @@ func configFailure(err error) error {
 // routes adds the routes of the configuration.
 func (c *configuration) routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/config", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, c.status())
+		reply.JSON(w, c.status())
 	})
 	post(mux, "/api/config/definition", func(_ *http.Request, in struct{ Server string }) (any, error) {
 		return c.definition(in.Server)

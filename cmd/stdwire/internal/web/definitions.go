@@ -12,27 +12,27 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 	"github.com/stdwire/stdwire/internal/jsonscan"
-	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // definitions are the lists of a server, with the findings of the scan and the state of the pins.
 type definitions struct {
-	Lists    map[mcp.Kind][]definition `json:"lists"`
-	Problems map[mcp.Kind]*problem     `json:"problems,omitempty"` // lists that failed
-	Pins     *problem                  `json:"pins,omitempty"`     // why they were not compared
-	Identity string                    `json:"identity,omitempty"` // see [pin.Report.IdentityText]
-	Findings []scan.Finding            `json:"findings"`           // about the server as a whole
+	Lists    map[mcp.Kind][]definition   `json:"lists"`
+	Problems map[mcp.Kind]*reply.Problem `json:"problems,omitempty"` // lists that failed
+	Pins     *reply.Problem              `json:"pins,omitempty"`     // why they were not compared
+	Identity string                      `json:"identity,omitempty"` // see [pin.Report.IdentityText]
+	Findings []scan.Finding              `json:"findings"`           // about the server as a whole
 }
 
 // A definition is a tool, prompt, resource or template, as the server wrote it.
 type definition struct {
-	Definition json.RawMessage `json:"definition"`
-	Denied     bool            `json:"denied,omitempty"` // by the configuration
-	Pin        pin.State       `json:"pin,omitempty"`    // "" if the kind was never pinned
-	Diff       []diffLine      `json:"diff,omitempty"`   // to the pin
-	Findings   []scan.Finding  `json:"findings,omitempty"`
+	Definition json.RawMessage  `json:"definition"`
+	Denied     bool             `json:"denied,omitempty"` // by the configuration
+	Pin        pin.State        `json:"pin,omitempty"`    // "" if the kind was never pinned
+	Diff       []reply.DiffLine `json:"diff,omitempty"`   // to the pin
+	Findings   []scan.Finding   `json:"findings,omitempty"`
 
 	// Of a tool:
 	Excluded    string             `json:"excluded,omitempty"` // why a client must not offer it
@@ -80,45 +80,20 @@ func (d *definition) describeTool(overHTTP bool) {
 	}
 }
 
-// A diffLine is a difference of two JSON texts.
-type diffLine struct {
-	Path string          `json:"path"`
-	Old  json.RawMessage `json:"old,omitempty"` // none if it was added
-	New  json.RawMessage `json:"new,omitempty"` // none if it was removed
-	// The spans in which Old and New differ, as lines that visibly differ. They are set if both
-	// are there.
-	OldText string `json:"oldText,omitempty"`
-	NewText string `json:"newText,omitempty"`
-}
-
-func newDiff(changes []pin.Change) (lines []diffLine) {
-	for _, c := range changes {
-		line := diffLine{Path: printable.ExactName(c.Path, 0), Old: json.RawMessage(c.Old),
-			New: json.RawMessage(c.New)}
-		if c.Old != "" && c.New != "" {
-			line.OldText, line.NewText = printable.Difference(c.Old, c.New, maxDiffText)
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
-
-const maxDiffText = 100_000 // characters of OldText and NewText; the page has all of Old and New
-
 const listTimeout = 30 * time.Second // for all lists of a server
 
 // definitions lists what a server offers, and compares it with its pins.
 func (s *servers) definitions(ctx context.Context, id string) (*definitions, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	all := &definitions{Lists: map[mcp.Kind][]definition{}, Problems: map[mcp.Kind]*problem{},
+	all := &definitions{Lists: map[mcp.Kind][]definition{}, Problems: map[mcp.Kind]*reply.Problem{},
 		Findings: []scan.Finding{}}
 	err := s.use(ctx, id, func(srv *server, c *client.Client) error {
 		raw := map[mcp.Kind][]json.RawMessage{}
 		for kind := range mcp.Kinds() {
 			list, err := gateway.Definitions(ctx, c, kind)
 			if err != nil {
-				all.Problems[kind] = newProblem(err)
+				all.Problems[kind] = reply.ProblemOf(err)
 				continue
 			}
 			raw[kind] = list
@@ -146,18 +121,18 @@ func (all *definitions) comparePins(srv *server, c *client.Client,
 	raw map[mcp.Kind][]json.RawMessage) {
 	lock, err := target.OpenPins()
 	if err != nil {
-		all.Pins = newProblem(err)
+		all.Pins = reply.ProblemOf(err)
 		return
 	}
 	s, err := gateway.PinServer(srv.id, srv.upstream.Source, c)
 	if err != nil {
-		all.Pins = newProblem(err)
+		all.Pins = reply.ProblemOf(err)
 		return
 	}
 	for kind, list := range raw {
 		report, err := lock.Compare(s, kind, list)
 		if err != nil {
-			all.Pins = newProblem(err)
+			all.Pins = reply.ProblemOf(err)
 			return
 		}
 		if report.First {
@@ -166,7 +141,7 @@ func (all *definitions) comparePins(srv *server, c *client.Client,
 		all.Identity = report.IdentityText()
 		for i, v := range report.Verdicts {
 			d := &all.Lists[kind][i]
-			d.Pin, d.Diff = v.State, newDiff(v.Changes)
+			d.Pin, d.Diff = v.State, reply.DiffOf(v.Changes)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/changes"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 )
 
 // An extension is an extension of MCP that the page can declare to servers.
@@ -38,12 +40,12 @@ func (s *servers) declared(all []client.Extension) []client.Extension {
 // declare changes whether an extension is declared, and restarts the running servers.
 func (s *servers) declare(id string, on bool) error {
 	if !slices.ContainsFunc(s.extensions(), func(e extension) bool { return e.ID == id }) {
-		return notFound("extension", id)
+		return reply.NotFound("extension", id)
 	}
 	s.mu.Lock()
 	s.undeclared[id] = !on
 	s.mu.Unlock()
-	s.changes.add(topicExtensions)
+	s.changes.Add(changes.Extensions)
 	for _, status := range s.manager.Status() {
 		if status.State != host.Ready {
 			continue
@@ -58,7 +60,7 @@ func (s *servers) declare(id string, on bool) error {
 // extensionRoutes adds the routes of extensions.
 func (s *servers) extensionRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/extensions", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, s.extensions())
+		reply.JSON(w, s.extensions())
 	})
 	post(mux, "/api/extensions", func(_ *http.Request, in extension) (any, error) {
 		return nil, s.declare(in.ID, in.Declared)

@@ -15,6 +15,8 @@ import (
 	"github.com/stdwire/stdwire/client/apps"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/changes"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -137,20 +139,20 @@ var errFrameTaken = &command.Failure{Code: "denied", Why: "another page shows th
 // ends the frame.
 func (f *frame) serve(w http.ResponseWriter, r *http.Request) {
 	if f.taken.Swap(true) {
-		fail(w, errFrameTaken)
+		reply.Fail(w, errFrameTaken)
 		return
 	}
 	defer f.Close()
 	w.Header().Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(w)
 	write := func(format string, args ...any) bool {
-		err := control.SetWriteDeadline(time.Now().Add(streamWrite))
+		err := control.SetWriteDeadline(time.Now().Add(changes.WriteTimeout))
 		if err == nil {
 			_, err = fmt.Fprintf(w, format, args...)
 		}
 		return err == nil && control.Flush() == nil
 	}
-	heartbeat := time.NewTicker(streamHeartbeat)
+	heartbeat := time.NewTicker(changes.Heartbeat)
 	defer heartbeat.Stop()
 	for alive := write(": begin\n\n"); alive; {
 		select {

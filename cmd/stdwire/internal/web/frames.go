@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/apps"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -87,12 +88,12 @@ func readApp(ctx context.Context, c *client.Client, name string) (*mcp.Tool, *ap
 		}
 		ui, has := apps.Of(tool)
 		if !has {
-			return nil, nil, notFound("app of the tool", name)
+			return nil, nil, reply.NotFound("app of the tool", name)
 		}
 		app, err := apps.Read(ctx, c, ui.ResourceURI)
 		return tool, app, err
 	}
-	return nil, nil, notFound("tool", name)
+	return nil, nil, reply.NotFound("tool", name)
 }
 
 // summary reads the app of a tool and says what it asks for.
@@ -179,7 +180,7 @@ func appLane(id string) string { return id + "/app" }
 func (f *frames) begin(one *server, c *client.Client, tool *mcp.Tool, app *apps.App,
 	in frameRequest) *frame {
 	fr := newFrame(f.sandbox.add(app.ContentSecurityPolicy()),
-		f.site.traffic.newRecorder(appLane(one.id), []string{app.URI}))
+		f.site.traffic.NewRecorder(appLane(one.id), []string{app.URI}))
 	fr.server, fr.tool = one.id, tool.Name
 	if in.Call != 0 {
 		_ = fr.setCall(in.Call) // the first one
@@ -252,7 +253,7 @@ func (f *frames) find(r *http.Request) (*frame, error) {
 	if fr := f.open[r.PathValue("frame")]; fr != nil {
 		return fr, nil
 	}
-	return nil, notFound("app", r.PathValue("frame"))
+	return nil, reply.NotFound("app", r.PathValue("frame"))
 }
 
 // routes adds the routes of apps.
@@ -269,7 +270,7 @@ func (f *frames) routes(mux *http.ServeMux) {
 	})
 	mux.HandleFunc("GET /api/apps/{frame}/events", func(w http.ResponseWriter, r *http.Request) {
 		if fr, err := f.find(r); err != nil {
-			fail(w, err)
+			reply.Fail(w, err)
 		} else {
 			fr.serve(w, r)
 		}

@@ -15,13 +15,16 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/control"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/changes"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/traffic"
 )
 
 // A watchedGateway is a running gateway whose servers and messages the page shows.
 type watchedGateway struct {
 	*control.Gateway
-	changes *changes
-	traffic *traffic
+	changes *changes.Changes
+	traffic *traffic.Traffic
 	wg      sync.WaitGroup
 
 	mu       sync.Mutex
@@ -45,7 +48,7 @@ func (g *watchedGateway) fail(ctx context.Context, err error) {
 		g.mu.Lock()
 		g.err = err
 		g.mu.Unlock()
-		g.changes.add(topicServers)
+		g.changes.Add(changes.Servers)
 	}
 }
 
@@ -75,13 +78,13 @@ func (g *watchedGateway) refresh(ctx context.Context, operation string, argument
 	g.statuses = now.Servers
 	g.mu.Unlock()
 	if changed {
-		g.changes.add(topicServers)
+		g.changes.Add(changes.Servers)
 	}
 	return nil
 }
 
 func (g *watchedGateway) followMessages(ctx context.Context) error {
-	lanes := map[string]*connection{}
+	lanes := map[string]*traffic.Connection{}
 	for next := int64(0); ; {
 		var page ops.MessagesOutput
 		if err := g.Call(ctx, "host.messages", ops.MessagesInput{After: next, Wait: gatewayWait},
@@ -95,9 +98,9 @@ func (g *watchedGateway) followMessages(ctx context.Context) error {
 				return err
 			}
 			if lanes[m.Lane] == nil {
-				lanes[m.Lane] = g.traffic.connect(m.Lane, time.Now(), []string{m.Lane})
+				lanes[m.Lane] = g.traffic.Connect(m.Lane, time.Now(), []string{m.Lane})
 			}
-			g.traffic.add(lanes[m.Lane], record)
+			g.traffic.Add(lanes[m.Lane], record)
 		}
 	}
 }
@@ -133,10 +136,10 @@ func (g *watchedGateway) list() []serverStatus {
 			status.RetryAt = time.Now().Add(time.Duration(s.RetryIn) * time.Second).UnixMilli()
 		}
 		if s.Error != "" {
-			status.Problem = &problem{Code: "unreachable", Message: s.Error}
+			status.Problem = &reply.Problem{Code: "unreachable", Message: s.Error}
 		}
 		if g.err != nil {
-			status.Problem = newProblem(g.err)
+			status.Problem = reply.ProblemOf(g.err)
 		}
 		list = append(list, status)
 	}
@@ -154,7 +157,7 @@ func (g *watchedGateway) do(ctx context.Context, action, id string) error {
 	operation := map[string]string{"start": "host.restart", "restart": "host.restart",
 		"disable": "host.disable", "enable": "host.enable"}[action]
 	if operation == "" {
-		return notFound("action", action)
+		return reply.NotFound("action", action)
 	}
 	return g.refresh(ctx, operation, ops.Server{Server: id})
 }

@@ -6,13 +6,15 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/changes"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // observe returns a function that wraps the transport of a server at a URL. The wrapped transport
 // records its exchanges, and opens no GET stream if omitStream has turned that off.
 func (s *servers) observe(id string) func(http.RoundTripper) http.RoundTripper {
-	observe := s.traffic.observe(id)
+	observe := s.traffic.Observe(id)
 	return func(next http.RoundTripper) http.RoundTripper {
 		return observe(&streamFilter{s, id, next})
 	}
@@ -52,12 +54,12 @@ func (s *servers) omitStream(id string, omit bool) error {
 		return err
 	}
 	if srv.endpoint == nil {
-		return notFound("GET stream of", id)
+		return reply.NotFound("GET stream of", id)
 	}
 	s.mu.Lock()
 	s.noStream[id] = omit
 	s.mu.Unlock()
-	s.changes.add(topicServers)
+	s.changes.Add(changes.Servers)
 	for _, status := range s.manager.Status() {
 		if status.ID == id && status.State == host.Ready {
 			return s.manager.Restart(id)

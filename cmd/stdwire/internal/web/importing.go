@@ -8,6 +8,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/appfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/registry"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 )
 
 // An importRequest asks for the servers of another file.
@@ -41,7 +42,7 @@ func (c *configuration) read(in *importRequest) (*config.File, []registry.Altern
 			return f.Path == in.Application
 		})
 		if !known {
-			return nil, nil, notFound("file of an application", in.Application)
+			return nil, nil, reply.NotFound("file of an application", in.Application)
 		}
 		var err error
 		source.Path = in.Application
@@ -120,7 +121,7 @@ func (c *configuration) merge(path string, data []byte,
 		i := slices.IndexFunc(f.Servers, func(s *config.Server) bool { return s.ID == id })
 		switch {
 		case i < 0:
-			return nil, notFound("server", id)
+			return nil, reply.NotFound("server", id)
 		case f.Servers[i].Err != nil:
 			return nil, f.Servers[i].Err
 		}
@@ -136,7 +137,7 @@ func (c *configuration) merge(path string, data []byte,
 // are no ids. It has "…" in place of secrets.
 func (c *configuration) export(ids []string) ([]byte, error) {
 	if c == nil {
-		return nil, notFound("configuration", "")
+		return nil, reply.NotFound("configuration", "")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,7 +155,7 @@ func (c *configuration) export(ids []string) ([]byte, error) {
 		}
 	}
 	if chosen == nil {
-		return nil, notFound("server", "to export")
+		return nil, reply.NotFound("server", "to export")
 	}
 	return config.Encode(chosen, inputs, nil), nil
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/load"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/changes"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -38,7 +40,7 @@ type loads struct {
 // has an error. The load test ends when the page disconnects or stops reading.
 func (l *loads) serve(w http.ResponseWriter, r *http.Request) {
 	var in loadRequest
-	if !decode(w, r, &in) {
+	if !reply.Decode(w, r, &in) {
 		return
 	}
 	plan := load.Plan{Calls: in.Calls, Concurrency: in.Concurrency,
@@ -51,19 +53,19 @@ func (l *loads) serve(w http.ResponseWriter, r *http.Request) {
 		err = srv.checkAllowed(mcp.MethodCallTool, in.Tool)
 	}
 	if err != nil {
-		fail(w, err)
+		reply.Fail(w, err)
 		return
 	}
 	defer l.running.Add(-1)
 	if l.running.Add(1) > maxLoads {
-		fail(w, errTooManyLoads)
+		reply.Fail(w, errTooManyLoads)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	write := func(value any) {
-		if writeEvent(w, value) != nil {
+		if changes.WriteEvent(w, value) != nil {
 			cancel()
 		}
 	}
@@ -75,6 +77,6 @@ func (l *loads) serve(w http.ResponseWriter, r *http.Request) {
 		return nil
 	})
 	if err != nil {
-		write(map[string]any{"error": newProblem(err)})
+		write(map[string]any{"error": reply.ProblemOf(err)})
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/changes"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 )
 
 // logins are the logins that the page has begun, at most one for each server at a URL. The page
@@ -21,7 +23,7 @@ import (
 type logins struct {
 	ctx     context.Context
 	servers *servers
-	changes *changes
+	changes *changes.Changes
 	wg      sync.WaitGroup
 
 	mu  sync.Mutex
@@ -33,10 +35,10 @@ type logins struct {
 type login struct {
 	cancel context.CancelFunc // nil after the end
 	page   string             // the URL at which the user grants access; "" if not known yet
-	failed *problem
+	failed *reply.Problem
 }
 
-func newLogins(ctx context.Context, s *servers, c *changes) *logins {
+func newLogins(ctx context.Context, s *servers, c *changes.Changes) *logins {
 	return &logins{ctx: ctx, servers: s, changes: c, all: map[string]*login{}}
 }
 
@@ -54,7 +56,7 @@ type authorizationStatus struct {
 	Credentials []target.CredentialStatus `json:"credentials"`
 	Running     bool                      `json:"running,omitempty"` // whether a login is running
 	Page        string                    `json:"page,omitempty"`    // see login.page
-	Problem     *problem                  `json:"problem,omitempty"` // of the latest login
+	Problem     *reply.Problem            `json:"problem,omitempty"` // of the latest login
 }
 
 // find returns a server and its endpoint.
@@ -148,7 +150,7 @@ func (l *logins) start(id string) error {
 		l.update(func() {
 			login.cancel, login.page = nil, ""
 			if err != nil && ctx.Err() == nil {
-				login.failed = newProblem(err)
+				login.failed = reply.ProblemOf(err)
 			}
 		})
 		if err == nil {
@@ -163,7 +165,7 @@ func (l *logins) update(change func()) {
 	l.mu.Lock()
 	change()
 	l.mu.Unlock()
-	l.changes.add(topicAuthorization)
+	l.changes.Add(changes.Authorization)
 }
 
 // cancel ends a login.
@@ -182,7 +184,7 @@ func (l *logins) logout(ctx context.Context, id string) (warning string, err err
 		return "", err
 	}
 	unrevoked, err := target.Logout(ctx, id, endpoint)
-	defer l.changes.add(topicAuthorization)
+	defer l.changes.Add(changes.Authorization)
 	if err != nil {
 		return "", err
 	}
@@ -202,9 +204,9 @@ func (l *logins) routes(mux *http.ServeMux) {
 	const path = "/api/servers/{id}/authorization"
 	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 		if status, err := l.status(r.PathValue("id")); err != nil {
-			fail(w, err)
+			reply.Fail(w, err)
 		} else {
-			answer(w, status)
+			reply.JSON(w, status)
 		}
 	})
 	post(mux, path+"/login", func(r *http.Request, _ struct{}) (any, error) {

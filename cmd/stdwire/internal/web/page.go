@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 )
 
 // page has the source files of the page. They need no build, and fetch nothing from other servers.
@@ -20,7 +22,7 @@ var contentTypes = map[string]string{".html": "text/html; charset=utf-8",
 // servePage serves a file of the page.
 func servePage(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		refuse(w, http.StatusMethodNotAllowed, "the files of the page allow only GET and HEAD")
+		reply.Refuse(w, http.StatusMethodNotAllowed, "the files of the page allow only GET and HEAD")
 		return
 	}
 	name := path.Clean(r.URL.Path)
@@ -29,7 +31,7 @@ func servePage(w http.ResponseWriter, r *http.Request) {
 	}
 	text, err := fs.ReadFile(page, "page"+name)
 	if err != nil {
-		refuse(w, http.StatusNotFound, "there is no such page")
+		reply.Refuse(w, http.StatusNotFound, "there is no such page")
 		return
 	}
 	w.Header().Set("Content-Type", contentTypes[path.Ext(name)])

@@ -8,13 +8,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/changes"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // questions are the input requests of servers that wait for an answer of the user.
 type questions struct {
-	changes *changes
+	changes *changes.Changes
 	// callOn returns the id of the call that runs on a server if there is exactly one, or 0.
 	callOn func(server string) int64
 	// sampler answers sampling requests unless the user answers first; nil if only the user
@@ -52,7 +54,7 @@ const (
 	maxQuestionBytes = 8 << 20 // of the params of all
 )
 
-func newQuestions(c *changes) *questions {
+func newQuestions(c *changes.Changes) *questions {
 	return &questions{changes: c, roots: map[string]json.RawMessage{}}
 }
 
@@ -115,7 +117,7 @@ func (q *questions) ask(ctx context.Context, question *question) (json.RawMessag
 	if err != nil || known != nil {
 		return known, err
 	}
-	q.changes.add(topicQuestions)
+	q.changes.Add(changes.Questions)
 	defer q.remove(question)
 	if question.sample != nil {
 		ended := make(chan struct{})
@@ -150,7 +152,7 @@ func (q *questions) runSampler(ctx context.Context, question *question) {
 		q.mu.Lock()
 		question.Command = err.Error()
 		q.mu.Unlock()
-		q.changes.add(topicQuestions)
+		q.changes.Add(changes.Questions)
 	}
 }
 
@@ -181,7 +183,7 @@ func (q *questions) remove(done *question) {
 	q.mu.Lock()
 	q.waiting = slices.DeleteFunc(q.waiting, func(other *question) bool { return other == done })
 	q.mu.Unlock()
-	q.changes.add(topicQuestions)
+	q.changes.Add(changes.Questions)
 }
 
 // list returns the questions that wait, the oldest first.
@@ -202,7 +204,7 @@ func (q *questions) respond(id int64, result json.RawMessage, always bool) error
 	defer q.mu.Unlock()
 	i := slices.IndexFunc(q.waiting, func(question *question) bool { return question.ID == id })
 	if i < 0 {
-		return notFound("question", id)
+		return reply.NotFound("question", id)
 	}
 	question := q.waiting[i]
 	if string(result) == "null" {

@@ -9,6 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/changes"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -21,7 +22,7 @@ func TestSamplerBesideUser(t *testing.T) {
 	}
 	begin := func(t *testing.T, sampler func(context.Context) (string, error)) (*questions,
 		<-chan sampled) {
-		q := newQuestions(newChanges())
+		q := newQuestions(changes.New())
 		q.callOn = func(string) int64 { return 0 }
 		q.sampler = func(ctx context.Context, _ mcp.CreateMessageParams) (*mcp.CreateMessageResult,
 			error) {

@@ -15,6 +15,9 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/savedcall"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/changes"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/traffic"
 	"github.com/stdwire/stdwire/internal/httpdeadline"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -22,8 +25,8 @@ import (
 // A site is the state that the page shows and changes.
 type site struct {
 	title     string
-	changes   *changes
-	traffic   *traffic
+	changes   *changes.Changes
+	traffic   *traffic.Traffic
 	servers   *servers
 	questions *questions
 	calls     *calls
@@ -48,13 +51,13 @@ func (s *site) routes() http.Handler {
 	get := func(path string, f func(*http.Request) (any, error)) {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 			if value, err := f(r); err != nil {
-				fail(w, err)
+				reply.Fail(w, err)
 			} else {
-				answer(w, value)
+				reply.JSON(w, value)
 			}
 		})
 	}
-	mux.HandleFunc("GET /api/changes", s.changes.serve)
+	mux.HandleFunc("GET /api/changes", s.changes.Serve)
 	get("/api/about", func(*http.Request) (any, error) {
 		return map[string]string{"title": s.title, "version": command.Version()}, nil
 	})
@@ -71,7 +74,7 @@ func (s *site) routes() http.Handler {
 	get("/api/updates", func(*http.Request) (any, error) { return s.servers.latest(), nil })
 	get("/api/calls", func(*http.Request) (any, error) { return s.calls.list(), nil })
 	get("/api/calls/{n}", func(r *http.Request) (any, error) {
-		n, err := pathNumber(r)
+		n, err := reply.PathNumber(r)
 		if err != nil {
 			return nil, err
 		}
@@ -79,19 +82,19 @@ func (s *site) routes() http.Handler {
 	})
 	get("/api/questions", func(*http.Request) (any, error) { return s.questions.list(), nil })
 	get("/api/traffic", func(r *http.Request) (any, error) {
-		n, err := number(r, "after", 0)
+		n, err := reply.Number(r, "after", 0)
 		if err != nil {
 			return nil, err
 		}
-		return s.traffic.after(n, maxTrafficPage), nil
+		return s.traffic.After(n, maxTrafficPage), nil
 	})
 	get("/api/traffic/{n}", s.message)
 	get("/api/logs", func(r *http.Request) (any, error) {
-		f, err := newLogFilter(r)
-		return s.traffic.logs(f), err
+		f, err := traffic.NewLogFilter(r)
+		return s.traffic.Logs(f), err
 	})
 	get("/api/search", func(r *http.Request) (any, error) {
-		return s.traffic.search(r.URL.Query().Get("text")), nil
+		return s.traffic.Search(r.URL.Query().Get("text")), nil
 	})
 	mux.HandleFunc("GET /api/export", s.export)
 
@@ -101,13 +104,13 @@ func (s *site) routes() http.Handler {
 		}
 		action := serverActions[r.PathValue("action")]
 		if action == nil {
-			return nil, notFound("action", r.PathValue("action"))
+			return nil, reply.NotFound("action", r.PathValue("action"))
 		}
 		return nil, action(s.servers, r.Context(), r.PathValue("id"))
 	})
 	post(mux, "/api/servers/{id}/doctor", func(r *http.Request, _ struct{}) (any, error) {
 		if srv, err := s.servers.find(r.PathValue("id")); err != nil || s.gateway != nil {
-			return nil, cmp.Or(err, notFound("check of", r.PathValue("id")))
+			return nil, cmp.Or(err, reply.NotFound("check of", r.PathValue("id")))
 		} else if srv.added {
 			return nil, command.Usagef("the doctor cannot check servers that the page has added").WithHint(
 				"at the terminal: stdwire doctor --url " + srv.url)
@@ -154,7 +157,7 @@ func (s *site) routes() http.Handler {
 		return map[string]int64{"id": id}, err
 	})
 	post(mux, "/api/calls/{n}/cancel", func(r *http.Request, _ struct{}) (any, error) {
-		n, err := pathNumber(r)
+		n, err := reply.PathNumber(r)
 		if err == nil {
 			err = s.calls.cancel(n)
 		}
@@ -164,7 +167,7 @@ func (s *site) routes() http.Handler {
 		Result json.RawMessage
 		Always bool
 	}) (any, error) {
-		n, err := pathNumber(r)
+		n, err := reply.PathNumber(r)
 		if err == nil {
 			err = s.questions.respond(n, in.Result, in.Always)
 		}
@@ -178,13 +181,13 @@ func (s *site) routes() http.Handler {
 		return s.runSaved(r.Context(), in)
 	})
 	post(mux, "/api/diff", func(_ *http.Request, in struct{ Old, New int64 }) (any, error) {
-		return s.traffic.diff(in.Old, in.New)
+		return s.traffic.Diff(in.Old, in.New)
 	})
 	post(mux, "/api/diff/connections", func(_ *http.Request, in struct{ Old, New int64 }) (any, error) {
-		return s.traffic.diffConnections(in.Old, in.New)
+		return s.traffic.DiffConnections(in.Old, in.New)
 	})
 	post(mux, "/api/traffic/clear", func(*http.Request, struct{}) (any, error) {
-		s.traffic.clear()
+		s.traffic.Clear()
 		return nil, nil
 	})
 	mux.HandleFunc("POST /api/recordings", s.upload)
@@ -194,7 +197,7 @@ func (s *site) routes() http.Handler {
 	s.addRoutes(mux)
 	s.servers.skillRoutes(mux)
 	s.servers.taskRoutes(mux)
-	s.traffic.network.routes(mux)
+	s.traffic.Network.Routes(mux)
 	mux.HandleFunc("POST /api/load", (&loads{servers: s.servers}).serve)
 	s.servers.extensionRoutes(mux)
 	return mux
@@ -204,27 +207,20 @@ func (s *site) routes() http.Handler {
 func post[In any](mux *http.ServeMux, path string, f func(*http.Request, In) (any, error)) {
 	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
 		var in In
-		if !decode(w, r, &in) {
+		if !reply.Decode(w, r, &in) {
 			return
 		}
 		if value, err := f(r, in); err != nil {
-			fail(w, err)
+			reply.Fail(w, err)
 		} else {
-			answer(w, value)
+			reply.JSON(w, value)
 		}
 	})
 }
 
-func pathNumber(r *http.Request) (n int64, err error) {
-	if _, err = fmt.Sscan(r.PathValue("n"), &n); err != nil {
-		return 0, command.Usagef("%.20q is not a number", r.PathValue("n"))
-	}
-	return n, nil
-}
-
 // log answers with what the processes of a server have written to stderr.
 func (s *site) log(r *http.Request) (any, error) {
-	from, err := number(r, "from", 0)
+	from, err := reply.Number(r, "from", 0)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +229,7 @@ func (s *site) log(r *http.Request) (any, error) {
 	}
 	log, err := s.servers.manager.Log(r.PathValue("id"))
 	if err != nil {
-		return nil, notFound("server", r.PathValue("id"))
+		return nil, reply.NotFound("server", r.PathValue("id"))
 	}
 	text, next, missed, _ := log.From(from)
 	return map[string]any{"text": string(text), "next": next, "missed": missed}, nil
@@ -257,29 +253,29 @@ func (s *site) complete(r *http.Request, in struct {
 
 // message answers with a message as it was sent.
 func (s *site) message(r *http.Request) (any, error) {
-	n, err := pathNumber(r)
+	n, err := reply.PathNumber(r)
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.traffic.message(n)
+	m, err := s.traffic.Message(n)
 	if err != nil {
 		return nil, err
 	}
 	out := struct {
-		*message
-		ByLength bool          `json:"by_length,omitempty"`
-		Framing  string        `json:"framing,omitempty"`
-		Partial  bool          `json:"partial,omitempty"`
-		SHA256   string        `json:"sha256,omitempty"`
-		Messages []tap.Message `json:"messages,omitempty"`
-		HTTP     *exchange     `json:"http,omitempty"`
-		Text     string        `json:"text"`
-		Bytes    []byte        `json:"bytes,omitempty"` // in place of Text if it is not UTF-8
-	}{message: m, ByLength: m.record.ByLength, Framing: m.record.Framing, Partial: m.record.Partial,
-		SHA256: m.record.SHA256, Messages: m.record.Messages, HTTP: s.traffic.exchange(m),
-		Text: string(m.record.Payload())}
+		*traffic.Message
+		ByLength bool              `json:"by_length,omitempty"`
+		Framing  string            `json:"framing,omitempty"`
+		Partial  bool              `json:"partial,omitempty"`
+		SHA256   string            `json:"sha256,omitempty"`
+		Messages []tap.Message     `json:"messages,omitempty"`
+		HTTP     *traffic.Exchange `json:"http,omitempty"`
+		Text     string            `json:"text"`
+		Bytes    []byte            `json:"bytes,omitempty"` // in place of Text if it is not UTF-8
+	}{Message: m, ByLength: m.Record.ByLength, Framing: m.Record.Framing, Partial: m.Record.Partial,
+		SHA256: m.Record.SHA256, Messages: m.Record.Messages, HTTP: s.traffic.Exchange(m),
+		Text: string(m.Record.Payload())}
 	if !utf8.ValidString(out.Text) {
-		out.Text, out.Bytes = "", m.record.Payload()
+		out.Text, out.Bytes = "", m.Record.Payload()
 	}
 	return out, nil
 }
@@ -287,33 +283,33 @@ func (s *site) message(r *http.Request) (any, error) {
 // exports are the formats of a connection's messages.
 var exports = map[string]struct {
 	contentType string
-	write       func(*traffic, io.Writer, *connection) error
+	write       func(*traffic.Traffic, io.Writer, *traffic.Connection) error
 }{
-	"jsonl": {"application/jsonl", (*traffic).writeRecording},
-	"har":   {"application/json", (*traffic).writeHAR},
-	"html":  {"text/html; charset=utf-8", (*traffic).writeReport},
+	"jsonl": {"application/jsonl", (*traffic.Traffic).WriteRecording},
+	"har":   {"application/json", (*traffic.Traffic).WriteHAR},
+	"html":  {"text/html; charset=utf-8", (*traffic.Traffic).WriteReport},
 
-	"otlp.json": {"application/json", (*traffic).writeTraces},
+	"otlp.json": {"application/json", (*traffic.Traffic).WriteTraces},
 }
 
 // export writes the messages of a connection as a file.
 func (s *site) export(w http.ResponseWriter, r *http.Request) {
 	format, ok := exports[r.URL.Query().Get("format")]
-	n, err := number(r, "conn", 0)
+	n, err := reply.Number(r, "conn", 0)
 	if err == nil && !ok {
-		err = notFound("format", r.URL.Query().Get("format"))
+		err = reply.NotFound("format", r.URL.Query().Get("format"))
 	}
-	var c *connection
+	var c *traffic.Connection
 	if err == nil {
-		c, err = s.traffic.connection(n)
+		c, err = s.traffic.Connection(n)
 	}
 	if err != nil {
-		fail(w, err)
+		reply.Fail(w, err)
 		return
 	}
 	w.Header().Set("Content-Type", format.contentType)
 	w.Header().Set("Content-Disposition",
-		fmt.Sprintf("attachment; filename=%q", exportName(c, r.URL.Query().Get("format"))))
+		fmt.Sprintf("attachment; filename=%q", traffic.ExportName(c, r.URL.Query().Get("format"))))
 	_ = format.write(s.traffic, w, c) // an error means that the page has gone
 }
 
@@ -325,10 +321,10 @@ func (s *site) upload(w http.ResponseWriter, r *http.Request) {
 	name := r.URL.Query().Get("name")
 	deadline := httpdeadline.New(w, r)
 	deadline.BodyRead() // a recording may take longer
-	note, err := s.traffic.load(name, http.MaxBytesReader(w, r.Body, maxUpload))
+	note, err := s.traffic.Load(name, http.MaxBytesReader(w, r.Body, maxUpload))
 	if err != nil {
-		refuse(w, http.StatusBadRequest, name+": "+err.Error())
+		reply.Refuse(w, http.StatusBadRequest, name+": "+err.Error())
 		return
 	}
-	answer(w, map[string]string{"note": note})
+	reply.JSON(w, map[string]string{"note": note})
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 )
 
 // proxy is the sandbox proxy of MCP Apps: a page of another origin that shows the HTML of an app in
@@ -140,15 +141,15 @@ func (s *sandbox) handler(a *access) http.Handler {
 		h.Set("X-DNS-Prefetch-Control", "off")
 		h.Set("Cache-Control", "no-store")
 		if !a.allowsHost(r.Host) {
-			refuse(w, http.StatusForbidden, "this host name is not allowed here: use the IP address")
+			reply.Refuse(w, http.StatusForbidden, "this host name is not allowed here: use the IP address")
 			return
 		}
 		if r.Method != http.MethodGet {
-			refuse(w, http.StatusMethodNotAllowed, "a frame is only read")
+			reply.Refuse(w, http.StatusMethodNotAllowed, "a frame is only read")
 			return
 		}
 		if !framed(r) {
-			refuse(w, http.StatusForbidden, "this is for a frame of the page of stdwire web")
+			reply.Refuse(w, http.StatusForbidden, "this is for a frame of the page of stdwire web")
 			return
 		}
 		if html, known := s.previewAt(r.URL.Path); known {
@@ -159,7 +160,7 @@ func (s *sandbox) handler(a *access) http.Handler {
 		}
 		policy, known := s.policy(strings.TrimPrefix(r.URL.Path, "/"))
 		if !known {
-			refuse(w, http.StatusNotFound, "there is no such frame")
+			reply.Refuse(w, http.StatusNotFound, "there is no such frame")
 			return
 		}
 		h.Set("Content-Security-Policy",

@@ -17,6 +17,9 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/changes"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/traffic"
 	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -28,12 +31,12 @@ type server struct {
 	url      string // without user and query; "" for a process
 	filter   *host.Filter
 	config   scan.Config
-	refusal  *problem // why it cannot be started; nil if it can
-	source   string   // where it is configured
-	file     string   // that defines it and that the page can edit; "" for none
-	digest   string   // of the configured definition
-	disabled bool     // by the configuration
-	gateway  bool     // it is the gateway that the page watches
+	refusal  *reply.Problem // why it cannot be started; nil if it can
+	source   string         // where it is configured
+	file     string         // that defines it and that the page can edit; "" for none
+	digest   string         // of the configured definition
+	disabled bool           // by the configuration
+	gateway  bool           // it is the gateway that the page watches
 	upstream gateway.Upstream
 	// endpoint returns how it is reached at its URL; nil for one that has none
 	endpoint func() (*config.Endpoint, error)
@@ -46,8 +49,8 @@ type server struct {
 type servers struct {
 	processes *guard.Servers
 	manager   *host.Manager
-	changes   *changes
-	traffic   *traffic
+	changes   *changes.Changes
+	traffic   *traffic.Traffic
 	questions *questions
 
 	changing sync.Mutex // held while the field all is replaced
@@ -93,10 +96,10 @@ const (
 	maxUpdateBytes = 1 << 20 // of the URIs of all updates
 )
 
-func newServers(c *changes, t *traffic, q *questions) *servers {
+func newServers(c *changes.Changes, t *traffic.Traffic, q *questions) *servers {
 	s := &servers{changes: c, traffic: t, questions: q, state: map[string]*connectionState{},
 		undeclared: map[string]bool{}, noStream: map[string]bool{}}
-	s.manager = host.NewManager(func(host.Status) { c.add(topicServers) })
+	s.manager = host.NewManager(func(host.Status) { c.Add(changes.Servers) })
 	return s
 }
 
@@ -146,8 +149,8 @@ func (s *servers) answer(id string, o *client.Options) {
 		return result.Roots, nil
 	}
 	o.OnListChanged = func(kind mcp.Kind) {
-		s.changes.add(topicDefinitions(id))
-		s.changes.add(topicList + kind.ListMethod())
+		s.changes.Add(topicDefinitions(id))
+		s.changes.Add(changes.List + kind.ListMethod())
 	}
 	o.OnResourceUpdated = func(uri string) { s.updated(id, uri) }
 }
@@ -159,7 +162,7 @@ func topicDefinitions(id string) string { return "definitions " + id }
 func (s *servers) connect(id string, o client.Options,
 	connect func(client.Options) (*client.Client, error)) (*client.Client, error) {
 	o.Extensions = s.declared(o.Extensions)
-	end := s.traffic.record(id, &o)
+	end := s.traffic.Record(id, &o)
 	s.set(id, &connectionState{})
 	c, err := connect(o)
 	if err != nil {
@@ -173,7 +176,7 @@ func (s *servers) connect(id string, o client.Options,
 		d.Pid, d.Environment = p.Pid, p.EnvNames
 	}
 	s.set(id, &connectionState{c.Handshake().Took, d})
-	s.changes.add(topicDefinitions(id))
+	s.changes.Add(topicDefinitions(id))
 	go func() {
 		<-c.Done()
 		end()
@@ -198,7 +201,7 @@ func (s *servers) updated(id, uri string) {
 		s.updates = s.updates[1:]
 	}
 	s.mu.Unlock()
-	s.changes.add(topicUpdates)
+	s.changes.Add(changes.Updates)
 }
 
 // latest returns the latest changes of resources.
@@ -214,7 +217,7 @@ func (s *servers) find(id string) (*server, error) {
 	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.all, func(srv *server) bool { return srv.id == id })
 	if i < 0 {
-		return nil, notFound("server", id)
+		return nil, reply.NotFound("server", id)
 	}
 	return s.all[i], nil
 }
@@ -259,23 +262,23 @@ func (srv *server) explain(err error) error {
 
 // A serverStatus is a server as the page shows it.
 type serverStatus struct {
-	ID       string     `json:"id"`
-	Selector string     `json:"selector"`
-	URL      string     `json:"url,omitempty"`
-	Source   string     `json:"source,omitempty"`
-	File     string     `json:"file,omitempty"`  // of Source
-	Added    bool       `json:"added,omitempty"` // by the page
-	NoStream bool       `json:"no_stream,omitempty"`
-	Watched  bool       `json:"watched,omitempty"` // a server of the watched gateway
-	Gateway  bool       `json:"gateway,omitempty"` // the watched gateway itself
-	State    host.State `json:"state"`
-	Since    int64      `json:"since,omitempty"` // milliseconds since 1970
-	RetryAt  int64      `json:"retry_at,omitempty"`
-	Uses     int        `json:"uses"`
-	Restarts int        `json:"restarts"`
-	TookMs   float64    `json:"took_ms,omitempty"` // the handshake
-	Problem  *problem   `json:"problem,omitempty"`
-	Details  *details   `json:"details,omitempty"` // of the connection, if ready
+	ID       string         `json:"id"`
+	Selector string         `json:"selector"`
+	URL      string         `json:"url,omitempty"`
+	Source   string         `json:"source,omitempty"`
+	File     string         `json:"file,omitempty"`  // of Source
+	Added    bool           `json:"added,omitempty"` // by the page
+	NoStream bool           `json:"no_stream,omitempty"`
+	Watched  bool           `json:"watched,omitempty"` // a server of the watched gateway
+	Gateway  bool           `json:"gateway,omitempty"` // the watched gateway itself
+	State    host.State     `json:"state"`
+	Since    int64          `json:"since,omitempty"` // milliseconds since 1970
+	RetryAt  int64          `json:"retry_at,omitempty"`
+	Uses     int            `json:"uses"`
+	Restarts int            `json:"restarts"`
+	TookMs   float64        `json:"took_ms,omitempty"` // the handshake
+	Problem  *reply.Problem `json:"problem,omitempty"`
+	Details  *details       `json:"details,omitempty"` // of the connection, if ready
 }
 
 // statuses returns the state of all servers.
@@ -295,7 +298,7 @@ func (s *servers) statuses() []serverStatus {
 			NoStream: s.noStream[srv.id]}
 		status.Since, status.RetryAt = milliseconds(now.Since), milliseconds(now.RetryAt)
 		if now.Err != nil {
-			status.Problem = newProblem(srv.explain(now.Err))
+			status.Problem = reply.ProblemOf(srv.explain(now.Err))
 		}
 		if c := s.state[srv.id]; c != nil && now.State == host.Ready {
 			status.Details, status.TookMs = c.details, command.Milliseconds(c.took)

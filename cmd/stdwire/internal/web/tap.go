@@ -21,7 +21,7 @@ func (o *options) runTap(ctx context.Context, cancel context.CancelFunc, std *te
 	}
 	served := make(chan error, 1)
 	go func() { served <- s.serve(ctx, listener, access) }()
-	recorder := s.traffic.newRecorder(s.title, []string{s.title})
+	recorder := s.traffic.NewRecorder(s.title, []string{s.title})
 	r := relay.Relay{Words: o.target.Words, Up: recorder.Client.Copy, Down: recorder.Server.Copy}
 	status, err := r.Run(ctx, std)
 	recorder.Close(int(status), time.Second)

@@ -9,6 +9,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -71,9 +72,9 @@ func (s *servers) task(ctx context.Context, id, task string, cancel bool) (now j
 func (s *servers) taskRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/servers/{id}/tasks", func(w http.ResponseWriter, r *http.Request) {
 		if all, err := s.tasks(r.Context(), r.PathValue("id")); err != nil {
-			fail(w, err)
+			reply.Fail(w, err)
 		} else {
-			answer(w, all)
+			reply.JSON(w, all)
 		}
 	})
 	post(mux, "/api/servers/{id}/tasks", func(r *http.Request, in struct {

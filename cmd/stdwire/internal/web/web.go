@@ -49,6 +49,8 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/elicit"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/changes"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/traffic"
 	"github.com/stdwire/stdwire/internal/httpdeadline"
 	"github.com/stdwire/stdwire/internal/userfile"
 )
@@ -240,8 +242,8 @@ func (o *options) listenAndPrint(std *term.Streams, s *site, print func(string))
 
 // newSite returns a site without servers.
 func newSite(ctx context.Context) *site {
-	c := newChanges()
-	s := &site{changes: c, traffic: newTraffic(c), questions: newQuestions(c)}
+	c := changes.New()
+	s := &site{changes: c, traffic: traffic.New(c), questions: newQuestions(c)}
 	s.servers = newServers(c, s.traffic, s.questions)
 	s.calls = newCalls(ctx, s.servers, c)
 	s.questions.callOn = s.calls.runningOn
@@ -347,7 +349,7 @@ func (o *options) openRecording(std *term.Streams, s *site) error {
 		return command.Usagef("%v", err)
 	}
 	defer file.Close()
-	note, err := s.traffic.load(o.file, file)
+	note, err := s.traffic.Load(o.file, file)
 	if err != nil {
 		return command.Usagef("%s: %v", o.file, err)
 	}

@@ -1,4 +1,6 @@
-package web
+// Package traffic keeps the messages and HTTP requests of connections, relates, searches, compares
+// and exports them.
+package traffic
 
 import (
 	"bytes"
@@ -7,10 +9,12 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/changes"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 )
 
-// A message is a message as the timeline shows it.
-type message struct {
+// A Message is a message as the timeline shows it.
+type Message struct {
 	N          int64         `json:"n"` // from 1, in the order of arrival
 	Lane       string        `json:"lane"`
 	Connection int           `json:"conn"`
@@ -26,7 +30,7 @@ type message struct {
 	Failed     string        `json:"failed,omitempty"` // of a response
 	Size       int64         `json:"size"`
 
-	record *tap.Record
+	Record *tap.Record
 }
 
 const maxLanes = 256
@@ -39,49 +43,49 @@ type limits struct {
 
 var defaultLimits = limits{200_000, 512 << 20}
 
-// A traffic keeps the latest messages of all connections. Each server has its own lane, so a server
+// A Traffic keeps the latest messages of all connections. Each server has its own lane, so a server
 // that sends many messages displaces only its own.
-type traffic struct {
-	changes *changes
+type Traffic struct {
+	changes *changes.Changes
 	limits  limits
-	network *network
+	Network *network
 
 	mu          sync.Mutex
 	last        int64 // number of the latest message
 	bytes       int64
 	lanes       map[string]*lane
-	connections []*connection
+	connections []*Connection
 }
 
 // A lane is the messages of one server or one recording.
 type lane struct {
-	messages []*message
+	messages []*Message
 	bytes    int64
 	lost     int64 // number of messages that are not kept any more
 }
 
-func newTraffic(c *changes) *traffic {
-	return &traffic{changes: c, limits: defaultLimits, network: &network{changes: c},
+func New(c *changes.Changes) *Traffic {
+	return &Traffic{changes: c, limits: defaultLimits, Network: &network{changes: c},
 		lanes: map[string]*lane{}}
 }
 
 // cost estimates the memory of a message in bytes.
-func (m *message) cost() int64 {
+func (m *Message) cost() int64 {
 	const overhead = 600
-	return int64(len(m.record.Payload())+len(m.ID)+len(m.Method)+len(m.Subject)) + overhead
+	return int64(len(m.Record.Payload())+len(m.ID)+len(m.Method)+len(m.Subject)) + overhead
 }
 
-// add adds a frame of a connection.
-func (t *traffic) add(c *connection, r *tap.Record) {
+// Add adds a frame of a connection.
+func (t *Traffic) Add(c *Connection, r *tap.Record) {
 	at := r.At
 	if at.IsZero() {
 		at = c.opened.Add(time.Duration(r.Seconds * float64(time.Second)))
 	}
-	m := &message{Lane: c.lane, Connection: c.number, At: float64(at.UnixMicro()) / 1e3,
+	m := &Message{Lane: c.lane, Connection: c.number, At: float64(at.UnixMicro()) / 1e3,
 		From: r.From, Kind: r.Kind, Method: r.Method, Subject: r.Subject, ID: string(r.ID),
-		Ms: r.Ms, Failed: r.Failed, Size: r.Size, record: r}
+		Ms: r.Ms, Failed: r.Failed, Size: r.Size, Record: r}
 	t.mu.Lock()
-	defer t.changes.add(topicTraffic)
+	defer t.changes.Add(changes.Traffic)
 	defer t.mu.Unlock()
 	l := t.lanes[c.lane]
 	if l == nil {
@@ -112,7 +116,7 @@ func (t *traffic) add(c *connection, r *tap.Record) {
 }
 
 // drop removes the oldest message of a lane.
-func (t *traffic) drop(l *lane) {
+func (t *Traffic) drop(l *lane) {
 	cost := l.messages[0].cost()
 	l.messages[0] = nil // append reuses the array for a while
 	l.messages = l.messages[1:]
@@ -121,17 +125,17 @@ func (t *traffic) drop(l *lane) {
 	l.lost++
 }
 
-// clear removes all messages.
-func (t *traffic) clear() {
+// Clear removes all messages.
+func (t *Traffic) Clear() {
 	t.mu.Lock()
-	defer t.changes.add(topicTraffic)
+	defer t.changes.Add(changes.Traffic)
 	defer t.mu.Unlock()
 	t.lanes, t.bytes = map[string]*lane{}, 0
 }
 
 // A trafficPage is a part of the timeline.
 type trafficPage struct {
-	Messages []*message `json:"messages"`
+	Messages []*Message `json:"messages"`
 	Last     int64      `json:"last"` // number of the latest message of the timeline
 	// Lanes maps each lane to the number of its oldest message.
 	Lanes map[string]lanePage `json:"lanes"`
@@ -142,12 +146,12 @@ type lanePage struct {
 	Lost  int64 `json:"lost"`
 }
 
-// after returns at most limit messages, the first of them after the message with number n.
-func (t *traffic) after(n int64, limit int) trafficPage {
+// After returns at most limit messages, the first of them after the message with number n.
+func (t *Traffic) After(n int64, limit int) trafficPage {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	page := trafficPage{Messages: []*message{}, Last: t.last, Lanes: map[string]lanePage{}}
-	var rests [][]*message
+	page := trafficPage{Messages: []*Message{}, Last: t.last, Lanes: map[string]lanePage{}}
+	var rests [][]*Message
 	for name, l := range t.lanes {
 		first := t.last + 1
 		if len(l.messages) > 0 {
@@ -175,14 +179,14 @@ func (t *traffic) after(n int64, limit int) trafficPage {
 
 // index returns the index of the first message whose number is at least n.
 func (l *lane) index(n int64) int {
-	i, _ := slices.BinarySearchFunc(l.messages, n, func(m *message, n int64) int {
+	i, _ := slices.BinarySearchFunc(l.messages, n, func(m *Message, n int64) int {
 		return int(m.N - n)
 	})
 	return i
 }
 
-// message returns the message with a number.
-func (t *traffic) message(n int64) (*message, error) {
+// Message returns the message with a number.
+func (t *Traffic) Message(n int64) (*Message, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, l := range t.lanes {
@@ -190,11 +194,11 @@ func (t *traffic) message(n int64) (*message, error) {
 			return l.messages[i], nil
 		}
 	}
-	return nil, notFound("message", n)
+	return nil, reply.NotFound("message", n)
 }
 
 // messagesOf returns the messages of a connection, in order.
-func (t *traffic) messagesOf(c *connection) (all []*message) {
+func (t *Traffic) messagesOf(c *Connection) (all []*Message) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if l := t.lanes[c.lane]; l != nil {
@@ -207,18 +211,18 @@ func (t *traffic) messagesOf(c *connection) (all []*message) {
 	return all
 }
 
-// search returns the numbers of the messages that contain a text, ignoring the case of ASCII
+// Search returns the numbers of the messages that contain a text, ignoring the case of ASCII
 // letters.
-func (t *traffic) search(text string) []int64 {
+func (t *Traffic) Search(text string) []int64 {
 	t.mu.Lock()
-	var all []*message
+	var all []*Message
 	for _, l := range t.lanes {
 		all = append(all, l.messages...)
 	}
 	t.mu.Unlock()
 	found, want := []int64{}, bytes.ToLower([]byte(text))
 	for _, m := range all {
-		if bytes.Contains(bytes.ToLower(m.record.Payload()), want) {
+		if bytes.Contains(bytes.ToLower(m.Record.Payload()), want) {
 			found = append(found, m.N)
 		}
 	}

@@ -1,4 +1,4 @@
-package web
+package traffic
 
 import (
 	"encoding/json"
@@ -59,16 +59,16 @@ type (
 	}
 )
 
-// writeHAR writes the messages of a connection as an HTTP Archive, for tools that show archives.
+// WriteHAR writes the messages of a connection as an HTTP Archive, for tools that show archives.
 // Each request of either side is an entry with its response, and each notification is an entry, on
 // any transport.
-func (t *traffic) writeHAR(w io.Writer, c *connection) error {
+func (t *Traffic) WriteHAR(w io.Writer, c *Connection) error {
 	log := harLog{Version: "1.2", Creator: harCreator{"stdwire", command.Version()},
 		Entries: []harEntry{}}
 	entries := map[int64]int{} // by the number of the request
 	none := []struct{}{}
 	for _, m := range t.messagesOf(c) {
-		body := harText{m.Size, "application/json", string(m.record.Payload())}
+		body := harText{m.Size, "application/json", string(m.Record.Payload())}
 		if i, ok := entries[m.Request]; ok && m.Kind == tap.Response {
 			e := &log.Entries[i]
 			e.Time, e.Timings["wait"] = m.Ms, m.Ms

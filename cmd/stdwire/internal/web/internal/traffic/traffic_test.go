@@ -1,4 +1,4 @@
-package web
+package traffic
 
 import (
 	"bytes"
@@ -12,13 +12,14 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/changes"
 	"github.com/stdwire/stdwire/rpc"
 )
 
 // recordFrames records frames of a client and a server, each with "→" or "←" before it.
-func recordFrames(t *traffic, lane string, frames ...string) {
+func recordFrames(t *Traffic, lane string, frames ...string) {
 	var o client.Options
-	end := t.record(lane, &o)
+	end := t.Record(lane, &o)
 	for _, text := range frames {
 		direction := rpc.Inbound
 		if strings.HasPrefix(text, "→") {
@@ -31,7 +32,7 @@ func recordFrames(t *traffic, lane string, frames ...string) {
 
 // What belongs to a call, in both eras, is found.
 func TestRelatedMessages(t *testing.T) {
-	traffic := newTraffic(newChanges())
+	traffic := New(changes.New())
 	recordFrames(traffic, "modern",
 		`→{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":{"progressToken":7}}}`,
 		`→{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"b"}}`,
@@ -51,7 +52,7 @@ func TestRelatedMessages(t *testing.T) {
 		`←{"jsonrpc":"2.0","method":"notifications/message","params":{}}`, // of a later one
 	)
 	var lines []string
-	for _, m := range traffic.after(0, 100).Messages {
+	for _, m := range traffic.After(0, 100).Messages {
 		lines = append(lines, fmt.Sprintf("%d %s %s %s of %d within %d %s", m.N, m.Lane, m.Kind,
 			m.Method, m.Request, m.Call, m.Failed))
 	}
@@ -69,22 +70,22 @@ func TestRelatedMessages(t *testing.T) {
 12 legacy response elicitation/create of 11 within 10 
 13 legacy notification notifications/cancelled of 0 within 10 
 14 legacy notification notifications/message of 0 within 0 `)
-	assert.DeepEqual(t, traffic.search("RequestState"), []int64{5, 6})
-	assert.DeepEqual(t, traffic.search("nowhere"), []int64{})
-	_, err := traffic.message(15)
+	assert.DeepEqual(t, traffic.Search("RequestState"), []int64{5, 6})
+	assert.DeepEqual(t, traffic.Search("nowhere"), []int64{})
+	_, err := traffic.Message(15)
 	assert.ErrorContains(t, err, "there is no message 15")
 }
 
 // What relates messages does not keep their texts, and the values that are shown count.
 func TestRelatedTextsAreBounded(t *testing.T) {
-	traffic := newTraffic(newChanges())
+	traffic := New(changes.New())
 	long := `"` + strings.Repeat("x", 100_000) + `"`
 	recordFrames(traffic, "modern",
 		`→{"jsonrpc":"2.0","id":`+long+`,"method":"tools/call","params":{"name":"a","_meta":{"progressToken":`+long+`}}}`,
 		`←{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`+long+`,"progress":1}}`,
 		`←{"jsonrpc":"2.0","id":`+long+`,"result":{"resultType":"input_required","requestState":`+long+`}}`,
 		`→{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a","requestState":`+long+`}}`)
-	page := traffic.after(0, 10)
+	page := traffic.After(0, 10)
 	assert.Equal(t, len(page.Messages), 4)
 	assert.Equal(t, page.Messages[1].Call, int64(1))
 	assert.Equal(t, page.Messages[3].Call, int64(1))
@@ -98,27 +99,9 @@ func TestRelatedTextsAreBounded(t *testing.T) {
 	assert.Assert(t, page.Messages[0].cost() > 2*100_000+int64(len(page.Messages[0].ID)))
 }
 
-// The URIs of updates, and the params of questions that wait, are bounded.
-func TestUpdatesAndQuestionsAreBounded(t *testing.T) {
-	changes := newChanges()
-	q := newQuestions(changes)
-	q.callOn = func(string) int64 { return 0 }
-	s := newServers(changes, newTraffic(changes), q)
-	for range 10 {
-		s.updated("a", strings.Repeat("u", 300_000))
-	}
-	assert.Equal(t, len(s.latest()), 3)
-	_, err := q.add(&question{Server: "a", Params: make([]byte, 5<<20)})
-	assert.NilError(t, err)
-	_, err = q.add(&question{Server: "a", Params: make([]byte, 5<<20)})
-	assert.ErrorIs(t, err, errTooManyQuestions)
-	_, err = q.add(&question{Server: "b", Params: make([]byte, 5<<20)})
-	assert.NilError(t, err)
-}
-
 // A server that sends much displaces its own messages, and not those of others.
 func TestTrafficIsBounded(t *testing.T) {
-	traffic := newTraffic(newChanges())
+	traffic := New(changes.New())
 	traffic.limits = limits{messages: 100, bytes: 50_000}
 	quiet, long := `→{"jsonrpc":"2.0","method":"quiet"}`, `→{"jsonrpc":"2.0","method":"`+strings.Repeat("x", 200)+`"}`
 	recordFrames(traffic, "quiet", quiet, quiet)
@@ -127,63 +110,63 @@ func TestTrafficIsBounded(t *testing.T) {
 		many = append(many, long)
 	}
 	recordFrames(traffic, "loud", many...)
-	page := traffic.after(0, 10_000)
+	page := traffic.After(0, 10_000)
 	assert.Equal(t, page.Lanes["quiet"], lanePage{First: 1})
 	kept := len(page.Messages) - 2
 	assert.Assert(t, kept > 10 && kept < 70, "%d", kept)
 	assert.Equal(t, page.Lanes["loud"].Lost, int64(1000-kept))
 	assert.Assert(t, traffic.bytes <= traffic.limits.bytes)
 	assert.Equal(t, page.Last, int64(1002))
-	next := traffic.after(page.Messages[10].N, 5)
+	next := traffic.After(page.Messages[10].N, 5)
 	assert.Equal(t, len(next.Messages), 5)
 	assert.Equal(t, next.Messages[0].N, page.Messages[11].N)
 	for i := range maxLanes + 10 {
 		recordFrames(traffic, fmt.Sprint(i), quiet)
 	}
 	assert.Equal(t, len(traffic.lanes), maxLanes)
-	traffic.clear()
-	assert.Equal(t, len(traffic.after(0, 10).Messages), 0)
+	traffic.Clear()
+	assert.Equal(t, len(traffic.After(0, 10).Messages), 0)
 }
 
 // A recording of the page is one of stdwire tap, and says what it lacks.
 func TestRecordings(t *testing.T) {
-	traffic := newTraffic(newChanges())
+	traffic := New(changes.New())
 	traffic.limits.messages = 3
 	recordFrames(traffic, "a",
 		`→{"jsonrpc":"2.0","id":1,"method":"x"}`, `←{"jsonrpc":"2.0","id":1,"result":{"n": 1}}`,
 		`→{"jsonrpc":"2.0","id":2,"method":"x"}`, `←{"jsonrpc":"2.0","id":2,"result":{"n":9007199254740993}}`)
-	c, err := traffic.connection(1)
+	c, err := traffic.Connection(1)
 	assert.NilError(t, err)
 	var b bytes.Buffer
-	assert.NilError(t, traffic.writeRecording(&b, c))
+	assert.NilError(t, traffic.WriteRecording(&b, c))
 	assert.Assert(t, cmp.Contains(b.String(), `"kind":"dropped","lost":1`))
 	assert.Assert(t, cmp.Contains(b.String(), `"frame":{"jsonrpc":"2.0","id":1,"result":{"n": 1}}`))
 	var traces, tracesOfRecording bytes.Buffer
-	assert.NilError(t, traffic.writeTraces(&traces, c))
+	assert.NilError(t, traffic.WriteTraces(&traces, c))
 	assert.Equal(t, strings.Count(traces.String(), `"spanId"`), 1)
-	again := newTraffic(newChanges())
-	note, err := again.load("dir/talk.jsonl", &b)
+	again := New(changes.New())
+	note, err := again.Load("dir/talk.jsonl", &b)
 	assert.NilError(t, err)
 	assert.Equal(t, note, "")
-	all := again.after(0, 10).Messages
+	all := again.After(0, 10).Messages
 	assert.Equal(t, len(all), 3)
 	assert.Equal(t, all[0].Lane, "talk.jsonl")
 	assert.Equal(t, all[2].Request, all[1].N)
-	loaded, err := again.connection(1)
+	loaded, err := again.Connection(1)
 	assert.NilError(t, err)
-	assert.NilError(t, again.writeTraces(&tracesOfRecording, loaded))
+	assert.NilError(t, again.WriteTraces(&tracesOfRecording, loaded))
 	assert.Equal(t, tracesOfRecording.String(), traces.String())
 	assert.Assert(t, time.UnixMicro(int64(all[0].At*1e3)).After(time.Now().Add(-time.Minute)))
 
-	note, err = again.load("cut", strings.NewReader(`{"t":0,"kind":"start","version":1}`+"\n"+`{"t":1,"n":1,"from":"cl`))
+	note, err = again.Load("cut", strings.NewReader(`{"t":0,"kind":"start","version":1}`+"\n"+`{"t":1,"n":1,"from":"cl`))
 	assert.NilError(t, err)
 	assert.Assert(t, cmp.Contains(note, "in the middle of a line"))
-	_, err = again.load("none", strings.NewReader("hello"))
+	_, err = again.Load("none", strings.NewReader("hello"))
 	assert.ErrorContains(t, err, "not a recording")
 }
 
 func TestDiffOfConnections(t *testing.T) {
-	traffic := newTraffic(newChanges())
+	traffic := New(changes.New())
 	call := func(id int, tool, token string) string {
 		return fmt.Sprintf(`→{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"_meta":{"progressToken":%q}}}`,
 			id, tool, token)
@@ -195,13 +178,13 @@ func TestDiffOfConnections(t *testing.T) {
 		call(3, "old", ""), result(3, 3))
 	recordFrames(traffic, "a", call(7, "y", "u"), result(7, 5), call(8, "x", "u"), result(8, 1),
 		call(9, "new", ""))
-	pairs, err := traffic.diffConnections(1, 2)
+	pairs, err := traffic.DiffConnections(1, 2)
 	assert.NilError(t, err)
 	var lines []string
 	for _, p := range pairs {
 		lines = append(lines, fmt.Sprintf("%s %d %d %s", p.Subject, p.Old, p.New, p.Diff))
 	}
 	assert.DeepEqual(t, lines, []string{"x 1 9 []", "y 3 7 [{result.n 2 5 2 5}]", "old 5 0 []", "new 0 11 []"})
-	_, err = traffic.diffConnections(1, 3)
+	_, err = traffic.DiffConnections(1, 3)
 	assert.ErrorContains(t, err, "there is no connection 3")
 }

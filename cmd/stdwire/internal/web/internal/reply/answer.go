@@ -1,4 +1,5 @@
-package web
+// Package reply reads the requests of the page and answers them: JSON, problems and differences.
+package reply
 
 import (
 	"bufio"
@@ -17,18 +18,18 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// maxBody is the greatest size in bytes of a request of the page. An argument may be a file.
-const maxBody = 32 << 20
+// MaxBody is the greatest size in bytes of a request of the page. An argument may be a file.
+const MaxBody = 32 << 20
 
-// decode decodes the body of a request. If it is invalid, decode answers and returns false.
-func decode(w http.ResponseWriter, r *http.Request, into any) bool {
+// Decode decodes the body of a request. If it is invalid, decode answers and returns false.
+func Decode(w http.ResponseWriter, r *http.Request, into any) bool {
 	deadline := httpdeadline.New(w, r)
-	d := json.NewDecoder(withoutBOM(http.MaxBytesReader(w, r.Body, maxBody)))
+	d := json.NewDecoder(withoutBOM(http.MaxBytesReader(w, r.Body, MaxBody)))
 	d.DisallowUnknownFields()
 	err := d.Decode(into)
 	deadline.BodyRead()
 	if err != nil {
-		refuse(w, http.StatusBadRequest, "the request is invalid: "+err.Error())
+		Refuse(w, http.StatusBadRequest, "the request is invalid: "+err.Error())
 		return false
 	}
 	return true
@@ -43,19 +44,19 @@ func withoutBOM(in io.Reader) io.Reader {
 	return b
 }
 
-// answer answers with a value as JSON.
-func answer(w http.ResponseWriter, value any) {
+// JSON answers with a value as JSON.
+func JSON(w http.ResponseWriter, value any) {
 	text, err := json.Marshal(value)
 	if err != nil {
-		refuse(w, http.StatusInternalServerError, err.Error())
+		Refuse(w, http.StatusInternalServerError, err.Error())
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(text) // an error means that the page has gone
 }
 
-// A problem is an error as the page shows it.
-type problem struct {
+// A Problem is an error as the page shows it.
+type Problem struct {
 	Code    string `json:"code"` // of a [command.Failure]
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
@@ -67,11 +68,11 @@ type problem struct {
 	Data       json.RawMessage `json:"data,omitempty"`
 }
 
-// newProblem converts an error of a server, of the client or of the configuration.
-func newProblem(err error) *problem {
-	p := &problem{Code: "internal", Message: err.Error()}
+// ProblemOf converts an error of a server, of the client or of the configuration.
+func ProblemOf(err error) *Problem {
+	p := &Problem{Code: "internal", Message: err.Error()}
 	if f := target.Explain(err); f != nil {
-		p = &problem{Code: f.Code, Message: f.Error(), Hint: f.Hint, Stderr: f.Stderr}
+		p = &Problem{Code: f.Code, Message: f.Error(), Hint: f.Hint, Stderr: f.Stderr}
 	}
 	if e, ok := errors.AsType[*rpc.Error](err); ok {
 		code := int(e.Code)
@@ -83,16 +84,16 @@ func newProblem(err error) *problem {
 	return p
 }
 
-// refuse answers with an error.
-func refuse(w http.ResponseWriter, status int, message string) {
+// Refuse answers with an error.
+func Refuse(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(problem{Code: "refused", Message: message})
+	_ = json.NewEncoder(w).Encode(Problem{Code: "refused", Message: message})
 }
 
-// fail answers with err as a problem.
-func fail(w http.ResponseWriter, err error) {
-	p := newProblem(err)
+// Fail answers with err as a problem.
+func Fail(w http.ResponseWriter, err error) {
+	p := ProblemOf(err)
 	status := http.StatusBadGateway
 	switch p.Code {
 	case "usage", "bad_args", "config":
@@ -107,8 +108,8 @@ func fail(w http.ResponseWriter, err error) {
 	_ = json.NewEncoder(w).Encode(p)
 }
 
-// number returns a number of the query, or fallback if there is none.
-func number(r *http.Request, name string, fallback int64) (int64, error) {
+// Number returns a number of the query, or fallback if there is none.
+func Number(r *http.Request, name string, fallback int64) (int64, error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
 		return fallback, nil
@@ -120,7 +121,15 @@ func number(r *http.Request, name string, fallback int64) (int64, error) {
 	return n, nil
 }
 
-// notFound returns the failure for something that the page asks for and that does not exist.
-func notFound(what string, name any) error {
+// PathNumber returns the number n of the path.
+func PathNumber(r *http.Request) (n int64, err error) {
+	if _, err = fmt.Sscan(r.PathValue("n"), &n); err != nil {
+		return 0, command.Usagef("%.20q is not a number", r.PathValue("n"))
+	}
+	return n, nil
+}
+
+// NotFound returns the failure for something that the page asks for and that does not exist.
+func NotFound(what string, name any) error {
 	return &command.Failure{Code: "not_found", Why: fmt.Sprintf("there is no %s %v", what, name)}
 }

@@ -1,4 +1,4 @@
-package web
+package traffic
 
 import (
 	"errors"
@@ -12,10 +12,10 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 )
 
-// load adds a recording of stdwire tap as a new lane. If the recording ends early, note says so.
-func (t *traffic) load(name string, recording io.Reader) (note string, err error) {
+// Load adds a recording of stdwire tap as a new lane. If the recording ends early, note says so.
+func (t *Traffic) Load(name string, recording io.Reader) (note string, err error) {
 	reader := tap.NewReader(recording)
-	var c *connection
+	var c *Connection
 	for {
 		r, _, err := reader.Next()
 		switch {
@@ -27,16 +27,16 @@ func (t *traffic) load(name string, recording io.Reader) (note string, err error
 			return "", err
 		}
 		if r.Kind == tap.Start {
-			c = t.connect(t.freeLane(name), r.At, r.Command)
+			c = t.Connect(t.freeLane(name), r.At, r.Command)
 		}
 		if r.N > 0 {
-			t.add(c, r)
+			t.Add(c, r)
 		}
 	}
 }
 
 // freeLane returns name, with a number if there is such a lane.
-func (t *traffic) freeLane(name string) string {
+func (t *Traffic) freeLane(name string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	name = strings.Join(strings.Fields(filepath.Base(name)), "_") // filters split at spaces
@@ -48,8 +48,8 @@ func (t *traffic) freeLane(name string) string {
 	}
 }
 
-// writeRecording writes the messages of a connection as a recording of stdwire tap.
-func (t *traffic) writeRecording(w io.Writer, c *connection) error {
+// WriteRecording writes the messages of a connection as a recording of stdwire tap.
+func (t *Traffic) WriteRecording(w io.Writer, c *Connection) error {
 	return t.records(c, func(r *tap.Record) error {
 		line, err := r.Append(nil)
 		if err == nil {
@@ -59,8 +59,8 @@ func (t *traffic) writeRecording(w io.Writer, c *connection) error {
 	})
 }
 
-// writeTraces writes the requests of a connection as stdwire tap traces does.
-func (t *traffic) writeTraces(w io.Writer, c *connection) error {
+// WriteTraces writes the requests of a connection as stdwire tap traces does.
+func (t *Traffic) WriteTraces(w io.Writer, c *Connection) error {
 	traces := tap.NewTraces(w)
 	if err := t.records(c, traces.Add); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (t *traffic) writeTraces(w io.Writer, c *connection) error {
 }
 
 // records calls write with each record of a recording of a connection, until write fails.
-func (t *traffic) records(c *connection, write func(*tap.Record) error) error {
+func (t *Traffic) records(c *Connection, write func(*tap.Record) error) error {
 	all := t.messagesOf(c)
 	err := write(&tap.Record{At: c.opened, Message: tap.Message{Kind: tap.Start},
 		StartNote: &tap.StartNote{Version: tap.Version, Command: c.command}})
@@ -78,8 +78,8 @@ func (t *traffic) records(c *connection, write func(*tap.Record) error) error {
 		if err != nil {
 			return err
 		}
-		if i == 0 && m.record.N > 1 { // the older ones are not kept any more
-			end.Missing = m.record.N - 1
+		if i == 0 && m.Record.N > 1 { // the older ones are not kept any more
+			end.Missing = m.Record.N - 1
 			err = write(&tap.Record{Message: tap.Message{Kind: tap.Dropped}, Lost: end.Missing})
 		}
 		bytes := &end.ServerBytes
@@ -87,16 +87,16 @@ func (t *traffic) records(c *connection, write func(*tap.Record) error) error {
 			bytes = &end.ClientBytes
 		}
 		*bytes += m.Size
-		err = errors.Join(err, write(m.record))
+		err = errors.Join(err, write(m.Record))
 	}
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	last := all[len(all)-1].record.Seconds
+	last := all[len(all)-1].Record.Seconds
 	return write(&tap.Record{Seconds: last, Message: tap.Message{Kind: tap.End}, EndNote: &end})
 }
 
-// exportName returns the name of a file for the messages of a connection.
-func exportName(c *connection, extension string) string {
+// ExportName returns the name of a file for the messages of a connection.
+func ExportName(c *Connection, extension string) string {
 	return fmt.Sprintf("%s-%d-%s.%s", c.lane, c.number, c.opened.Format(time.DateOnly), extension)
 }

@@ -1,4 +1,4 @@
-package web
+package traffic
 
 import (
 	"bufio"
@@ -27,8 +27,8 @@ pre{white-space:pre-wrap;overflow-wrap:anywhere;border-left:3px solid;padding-le
 </style></head><body><h1>%s</h1><p>%d messages, recorded by stdwire %s. Each line opens.</p>
 `
 
-// writeReport writes the messages of a connection as one self-contained HTML page.
-func (t *traffic) writeReport(to io.Writer, c *connection) error {
+// WriteReport writes the messages of a connection as one self-contained HTML page.
+func (t *Traffic) WriteReport(to io.Writer, c *Connection) error {
 	all := t.messagesOf(c)
 	w := bufio.NewWriter(to)
 	title := html.EscapeString(fmt.Sprintf("%s, %s", c.lane, c.opened.Format("2006-01-02 15:04:05")))
@@ -55,7 +55,7 @@ func (t *traffic) writeReport(to io.Writer, c *connection) error {
 			`<span class="b"><i style="left:%.2f%%;width:%.2f%%"></i></span></summary><pre>`, class,
 			(m.At-begin)/1e3, arrow, html.EscapeString(m.Method), html.EscapeString(note), m.Size,
 			100*max(left, 0), 100*min(m.Ms/length, 1))
-		text := m.record.Payload()
+		text := m.Record.Payload()
 		var indented bytes.Buffer
 		if json.Indent(&indented, text, "", "  ") == nil {
 			text = indented.Bytes()

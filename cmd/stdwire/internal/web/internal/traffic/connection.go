@@ -1,4 +1,4 @@
-package web
+package traffic
 
 import (
 	"context"
@@ -7,13 +7,14 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A connection is the source of messages of a lane: a connection to a server, or a recording.
-type connection struct {
+// A Connection is the source of messages of a lane: a connection to a server, or a recording.
+type Connection struct {
 	number  int
 	lane    string
 	opened  time.Time
@@ -29,7 +30,7 @@ type connection struct {
 	open    map[int64]string // ids of requests of the client without a response
 	belongs map[int64]int64  // from a request of the server to the client's request it belongs to
 
-	exchanges map[string]*exchange // by the id of a request of the client, over HTTP
+	exchanges map[string]*Exchange // by the id of a request of the client, over HTTP
 }
 
 const (
@@ -37,12 +38,12 @@ const (
 	maxConnections = 4096 // that are listed; the timeline shows others, too
 )
 
-// connect returns a new connection of a lane.
-func (t *traffic) connect(lane string, opened time.Time, command []string) *connection {
-	c := &connection{lane: lane, opened: opened, command: command, frames: map[int64]int64{},
+// Connect returns a new connection of a lane.
+func (t *Traffic) Connect(lane string, opened time.Time, command []string) *Connection {
+	c := &Connection{lane: lane, opened: opened, command: command, frames: map[int64]int64{},
 		tokens: map[string]int64{}, rounds: map[string]int64{}, tasks: map[string]int64{},
 		open: map[int64]string{}, belongs: map[int64]int64{},
-		exchanges: map[string]*exchange{}}
+		exchanges: map[string]*Exchange{}}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c.number = 1
@@ -56,8 +57,8 @@ func (t *traffic) connect(lane string, opened time.Time, command []string) *conn
 	return c
 }
 
-// connection returns the connection with a number.
-func (t *traffic) connection(number int64) (*connection, error) {
+// Connection returns the connection with a number.
+func (t *Traffic) Connection(number int64) (*Connection, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range t.connections {
@@ -65,19 +66,19 @@ func (t *traffic) connection(number int64) (*connection, error) {
 			return c, nil
 		}
 	}
-	return nil, notFound("connection", number)
+	return nil, reply.NotFound("connection", number)
 }
 
-// newRecorder returns a recorder that adds its messages to a new connection.
-func (t *traffic) newRecorder(lane string, command []string) *tap.Recorder {
-	c := t.connect(lane, time.Now(), command)
-	return tap.Options{Command: command, Show: func(r *tap.Record) { t.add(c, r) },
+// NewRecorder returns a recorder that adds its messages to a new connection.
+func (t *Traffic) NewRecorder(lane string, command []string) *tap.Recorder {
+	c := t.Connect(lane, time.Now(), command)
+	return tap.Options{Command: command, Show: func(r *tap.Record) { t.Add(c, r) },
 		Warn: func(error) {}}.Start() // warnings are about the written file, and there is none
 }
 
-// record makes a client record its messages. Call end when the client has ended.
-func (t *traffic) record(lane string, o *client.Options) (end func()) {
-	recorder := t.newRecorder(lane, []string{lane})
+// Record makes a client record its messages. Call end when the client has ended.
+func (t *Traffic) Record(lane string, o *client.Options) (end func()) {
+	recorder := t.NewRecorder(lane, []string{lane})
 	o.Hooks.Frame = func(_ context.Context, d rpc.Direction, frame []byte) {
 		side := recorder.Server
 		if d == rpc.Outbound {
@@ -109,8 +110,8 @@ func remember[K comparable, V any](in map[K]V, key K, value V) {
 }
 
 // relate finds the request that a message belongs to. traffic.mu must be held.
-func (c *connection) relate(m *message) {
-	r := m.record
+func (c *Connection) relate(m *Message) {
+	r := m.Record
 	text := r.Frame
 	if m.Kind == tap.Batch || r.SHA256 != "" {
 		text = nil
@@ -160,7 +161,7 @@ func (c *connection) relate(m *message) {
 
 // relateResult remembers the requestState or task id by which later messages of the call refer to
 // this result.
-func (c *connection) relateResult(m *message, result []byte) {
+func (c *Connection) relateResult(m *Message, result []byte) {
 	if m.From != tap.FromServer || m.Request == 0 || len(result) == 0 || result[0] != '{' {
 		return
 	}
@@ -178,7 +179,7 @@ func (c *connection) relateResult(m *message, result []byte) {
 
 // openRequest returns the number of the open request of the client if there is exactly one, or 0. A
 // legacy server does not say which call a question or log message belongs to.
-func (c *connection) openRequest() int64 {
+func (c *Connection) openRequest() int64 {
 	if len(c.open) != 1 {
 		return 0
 	}

@@ -1,4 +1,4 @@
-package web
+package traffic
 
 import (
 	"bytes"
@@ -33,7 +33,7 @@ type logFilter struct {
 	logger, text []byte // substrings, in lower case
 }
 
-func newLogFilter(r *http.Request) (logFilter, error) {
+func NewLogFilter(r *http.Request) (logFilter, error) {
 	q := r.URL.Query()
 	f := logFilter{level: mcp.LoggingLevel(q.Get("level")), server: q.Get("server"),
 		logger: bytes.ToLower([]byte(q.Get("logger"))), text: bytes.ToLower([]byte(q.Get("text")))}
@@ -55,9 +55,9 @@ type logPage struct {
 	More  bool      `json:"more,omitempty"` // there are older ones
 }
 
-// logs returns the latest log messages that a filter selects.
-func (t *traffic) logs(f logFilter) logPage {
-	var all []*message
+// Logs returns the latest log messages that a filter selects.
+func (t *Traffic) Logs(f logFilter) logPage {
+	var all []*Message
 	t.mu.Lock()
 	for _, l := range t.lanes {
 		for _, m := range l.messages {
@@ -67,10 +67,10 @@ func (t *traffic) logs(f logFilter) logPage {
 		}
 	}
 	t.mu.Unlock()
-	slices.SortFunc(all, func(a, b *message) int { return cmp.Compare(b.N, a.N) })
+	slices.SortFunc(all, func(a, b *Message) int { return cmp.Compare(b.N, a.N) })
 	page := logPage{Lines: []logLine{}}
 	for _, m := range all {
-		params := jsonscan.Member(m.record.Frame, "params")
+		params := jsonscan.Member(m.Record.Frame, "params")
 		level, _ := jsonscan.Text(jsonscan.Member(params, "level"))
 		logger, _ := jsonscan.Text(jsonscan.Member(params, "logger"))
 		line := logLine{N: m.N, Server: m.Lane, At: m.At, Level: mcp.LoggingLevel(level),

@@ -1,4 +1,4 @@
-package web
+package traffic
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// An exchange is the HTTP request that carried a message, and the beginning of the response.
-type exchange struct {
+// An Exchange is the HTTP request that carried a message, and the beginning of the response.
+type Exchange struct {
 	Method   string      `json:"method"`
 	Proto    string      `json:"proto,omitempty"` // of the response
 	Status   string      `json:"status,omitempty"`
@@ -55,16 +55,16 @@ func publicHeader(h http.Header) http.Header {
 	return shown
 }
 
-// observe returns a function that wraps the transport of a server, so that the exchanges of its
+// Observe returns a function that wraps the transport of a server, so that the exchanges of its
 // latest connection are kept.
-func (t *traffic) observe(lane string) func(http.RoundTripper) http.RoundTripper {
+func (t *Traffic) Observe(lane string) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper {
 		return &observer{t, lane, next}
 	}
 }
 
 type observer struct {
-	traffic *traffic
+	traffic *Traffic
 	lane    string
 	next    http.RoundTripper
 }
@@ -73,10 +73,10 @@ func (o *observer) RoundTrip(r *http.Request) (*http.Response, error) {
 	sent := requestBody(r)
 	id := requestID(sent)
 	began := time.Now()
-	network := o.traffic.network
+	network := o.traffic.Network
 	request := network.begin(o.lane, r, sent)
 	response, err := o.next.RoundTrip(r)
-	e := request.exchange
+	e := request.Exchange
 	e.Ms = command.Milliseconds(time.Since(began))
 	if err != nil {
 		e.Error = strings.TrimSpace(err.Error())
@@ -85,7 +85,7 @@ func (o *observer) RoundTrip(r *http.Request) (*http.Response, error) {
 		e.Response = publicHeader(response.Header)
 		response.Body = &recordedBody{response.Body, network, request}
 	}
-	network.update(func() { request.exchange, request.Open = e, err == nil })
+	network.update(func() { request.Exchange, request.Open = e, err == nil })
 	if id != "" {
 		o.traffic.addExchange(o.lane, id, &e)
 	}
@@ -116,7 +116,7 @@ func requestID(text []byte) string {
 }
 
 // addExchange adds an exchange to the latest connection of a lane.
-func (t *traffic) addExchange(lane, id string, e *exchange) {
+func (t *Traffic) addExchange(lane, id string, e *Exchange) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range slices.Backward(t.connections) {
@@ -127,8 +127,8 @@ func (t *traffic) addExchange(lane, id string, e *exchange) {
 	}
 }
 
-// exchange returns the HTTP exchange of a request of the client or of its response, or nil.
-func (t *traffic) exchange(m *message) *exchange {
+// Exchange returns the HTTP exchange of a request of the client or of its response, or nil.
+func (t *Traffic) Exchange(m *Message) *Exchange {
 	if (m.From == tap.FromClient) != (m.Kind == tap.Request) {
 		return nil
 	}

@@ -1,42 +1,43 @@
-package web
+package traffic
 
 import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 	"github.com/stdwire/stdwire/internal/jsondiff"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// diff returns the differences of two messages.
-func (t *traffic) diff(before, after int64) ([]diffLine, error) {
-	a, err := t.message(before)
+// Diff returns the differences of two messages.
+func (t *Traffic) Diff(before, after int64) ([]reply.DiffLine, error) {
+	a, err := t.Message(before)
 	if err != nil {
 		return nil, err
 	}
-	b, err := t.message(after)
+	b, err := t.Message(after)
 	if err != nil {
 		return nil, err
 	}
-	return append([]diffLine{}, newDiff(jsondiff.Compare(a.record.Frame, b.record.Frame))...), nil
+	return append([]reply.DiffLine{}, reply.DiffOf(jsondiff.Compare(a.Record.Frame, b.Record.Frame))...), nil
 }
 
 // A pair is a request that one or both of two connections sent, and how the responses differ.
 type pair struct {
-	Method  string     `json:"method"`
-	Subject string     `json:"about,omitempty"`
-	Old     int64      `json:"old,omitempty"` // the number of the request; 0 if there is none
-	New     int64      `json:"new,omitempty"`
-	Diff    []diffLine `json:"diff,omitempty"`
+	Method  string           `json:"method"`
+	Subject string           `json:"about,omitempty"`
+	Old     int64            `json:"old,omitempty"` // the number of the request; 0 if there is none
+	New     int64            `json:"new,omitempty"`
+	Diff    []reply.DiffLine `json:"diff,omitempty"`
 
-	response *message // of Old
+	response *Message // of Old
 }
 
 // A pairKey identifies equal requests.
 type pairKey struct{ from, method, params string }
 
 // newPairKey returns the key of a request. It leaves out _meta, which differs each time.
-func newPairKey(m *message) pairKey {
+func newPairKey(m *Message) pairKey {
 	params := []byte("{")
-	for name, value := range jsonscan.Members(jsonscan.Member(m.record.Frame, "params")) {
+	for name, value := range jsonscan.Members(jsonscan.Member(m.Record.Frame, "params")) {
 		if !jsonscan.KeyIs(name, "_meta") {
 			params = append(append(append(params, name...), value...), ',')
 		}
@@ -44,12 +45,12 @@ func newPairKey(m *message) pairKey {
 	return pairKey{string(m.From), m.Method, string(params)}
 }
 
-// diffConnections compares the responses that two connections got to equal requests. It returns the
+// DiffConnections compares the responses that two connections got to equal requests. It returns the
 // requests of the old connection, and then those that only the new connection sent.
-func (t *traffic) diffConnections(before, after int64) ([]*pair, error) {
-	var messages [2][]*message
+func (t *Traffic) DiffConnections(before, after int64) ([]*pair, error) {
+	var messages [2][]*Message
 	for i, number := range []int64{before, after} {
-		c, err := t.connection(number)
+		c, err := t.Connection(number)
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +83,7 @@ func (t *traffic) diffConnections(before, after int64) ([]*pair, error) {
 			p.New, requests[m.N] = m.N, p
 		case tap.Response:
 			if p := requests[m.Request]; p != nil && p.response != nil {
-				p.Diff = newDiff(tap.Compare(p.response.record.Frame, m.record.Frame, "_meta"))
+				p.Diff = reply.DiffOf(tap.Compare(p.response.Record.Frame, m.Record.Frame, "_meta"))
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package web
+package traffic
 
 import (
 	"io"
@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/changes"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 	"github.com/stdwire/stdwire/internal/httpurl"
 )
 
@@ -21,7 +23,7 @@ type httpRequest struct {
 	Lane string `json:"lane"`
 	At   int64  `json:"t"` // milliseconds since 1970
 	URL  string `json:"url"`
-	exchange
+	Exchange
 	Sent         []byte `json:"sent,omitempty"` // the beginning of the body
 	SentSize     int64  `json:"sent_size"`
 	Received     []byte `json:"received,omitempty"`
@@ -31,7 +33,7 @@ type httpRequest struct {
 
 // A network records the latest HTTP requests to servers.
 type network struct {
-	changes *changes
+	changes *changes.Changes
 
 	mu   sync.Mutex
 	last int64
@@ -42,7 +44,7 @@ type network struct {
 func (n *network) begin(lane string, r *http.Request, sent []byte) *httpRequest {
 	request := &httpRequest{Lane: lane, At: time.Now().UnixMilli(),
 		URL: httpurl.Public(r.URL).String(), Open: true,
-		exchange: exchange{Method: r.Method, Request: publicHeader(r.Header)},
+		Exchange: Exchange{Method: r.Method, Request: publicHeader(r.Header)},
 		Sent:     slices.Clone(sent[:min(len(sent), maxHTTPBody)]), SentSize: int64(len(sent))}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -60,7 +62,7 @@ func (n *network) update(f func()) {
 	n.mu.Lock()
 	f()
 	n.mu.Unlock()
-	n.changes.add(topicTraffic)
+	n.changes.Add(changes.Traffic)
 }
 
 // list returns the recorded requests without their bodies, the latest first.
@@ -87,7 +89,7 @@ func (n *network) get(number int64) (httpRequest, error) {
 			return whole, nil
 		}
 	}
-	return httpRequest{}, notFound("request", number)
+	return httpRequest{}, reply.NotFound("request", number)
 }
 
 // A recordedBody is the body of a response. It records the beginning of what is read.
@@ -114,21 +116,21 @@ func (b *recordedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// routes adds the routes of HTTP requests.
-func (n *network) routes(mux *http.ServeMux) {
+// Routes adds the routes of HTTP requests.
+func (n *network) Routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/network", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, n.list())
+		reply.JSON(w, n.list())
 	})
 	mux.HandleFunc("GET /api/network/{n}", func(w http.ResponseWriter, r *http.Request) {
-		number, err := pathNumber(r)
+		number, err := reply.PathNumber(r)
 		var request httpRequest
 		if err == nil {
 			request, err = n.get(number)
 		}
 		if err != nil {
-			fail(w, err)
+			reply.Fail(w, err)
 			return
 		}
-		answer(w, request)
+		reply.JSON(w, request)
 	})
 }
