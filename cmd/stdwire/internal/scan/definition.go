@@ -51,10 +51,7 @@ func (s *scannedServer) newDefinition(kind mcp.Kind, raw []byte) *definition {
 	}
 	d.raw = raw
 	if kind != kindServer {
-		member := "name"
-		if kind == mcp.KindSkill {
-			member = "uri"
-		}
+		member := nameMember(kind)
 		d.name, _ = jsonscan.Text(jsonscan.Member(raw, member))
 		if d.name == "" {
 			d.problem = "has no " + member
@@ -62,6 +59,15 @@ func (s *scannedServer) newDefinition(kind mcp.Kind, raw []byte) *definition {
 	}
 	d.walk(raw, "", "")
 	return d
+}
+
+// nameMember returns the member of a definition that has the name in findings. It is what people
+// see, and for resources not what identifies them.
+func nameMember(kind mcp.Kind) string {
+	if kind == mcp.KindSkill {
+		return "uri"
+	}
+	return "name"
 }
 
 // walk collects the strings of a value.

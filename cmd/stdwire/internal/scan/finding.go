@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A Severity rates a finding. Greater values are worse.
@@ -58,6 +61,12 @@ type Place struct {
 	// Where is the path in the definition, such as inputSchema.properties.path.description, or ""
 	// for the whole definition.
 	Where string `json:"where,omitempty"`
+}
+
+// Is reports whether a place is in a definition, or in another of the same name.
+func (p Place) Is(kind mcp.Kind, definition []byte) bool {
+	name, _ := jsonscan.Text(jsonscan.Member(definition, nameMember(kind)))
+	return name != "" && p.Kind == kind.Short() && p.Name == printableText(name, maxName)
 }
 
 // String returns a line such as "tool read, inputSchema.properties.path.description".

@@ -161,7 +161,7 @@ func (all *definitions) scan(s scan.Server) {
 func (all *definitions) at(p scan.Place) *definition {
 	for kind, list := range all.Lists {
 		for i := range list {
-			if kind.Short() == p.Kind && kind.KeyOf(list[i].Definition) == p.Name {
+			if p.Is(kind, list[i].Definition) {
 				return &list[i]
 			}
 		}

@@ -17,7 +17,8 @@ func (t *Traffic) Diff(before, after int64) ([]reply.DiffLine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append([]reply.DiffLine{}, reply.DiffOf(jsondiff.Compare(a.Record.Frame, b.Record.Frame))...), nil
+	lines := reply.DiffOf(jsondiff.Compare(a.Record.Frame, b.Record.Frame))
+	return append([]reply.DiffLine{}, lines...), nil
 }
 
 // A pair is a request that one or both of two connections sent, and how the responses differ.
