@@ -71,6 +71,17 @@ func (g Given) Except(names ...string) string {
 	return ""
 }
 
+// FirstGiven returns the name of the first flag whose value, which follows its name, is not "". It
+// returns "" if there is none.
+func FirstGiven(namesAndValues ...string) string {
+	for pair := range slices.Chunk(namesAndValues, 2) {
+		if pair[1] != "" {
+			return pair[0]
+		}
+	}
+	return ""
+}
+
 // Parse parses the arguments of a command. help reports that --help or -h is among them. The error
 // is a [*Failure].
 func (g *Grammar) Parse(args []string) (help bool, err error) {

@@ -19,9 +19,16 @@ import (
 	"github.com/stdwire/stdwire/internal/userfile"
 )
 
-// maxSocketPath is the maximum length of the path of a socket in bytes: Linux allows 107, macOS and
+// CheckPath returns an error if the path of a socket is too long: Linux allows 107 bytes, macOS and
 // the BSDs 103.
-const maxSocketPath = 103
+func CheckPath(path string) error {
+	const most = 103
+	if len(path) > most {
+		return fmt.Errorf("%s: the path of a socket has at most %d bytes, and this has %d", path, most,
+			len(path))
+	}
+	return nil
+}
 
 // SocketDirs returns the directories of sockets, the preferred one first. All of them are searched,
 // because a gateway may have been started with another environment.
@@ -68,10 +75,8 @@ func listenLocally(name string) (listener net.Listener, path string, err error) 
 }
 
 func listenAt(path string) (net.Listener, error) {
-	if len(path) > maxSocketPath {
-		return nil, fmt.Errorf(
-			"%s: the path of a socket has at most %d bytes, and this has %d: set XDG_RUNTIME_DIR to a shorter directory",
-			path, maxSocketPath, len(path))
+	if err := CheckPath(path); err != nil {
+		return nil, fmt.Errorf("%w: set XDG_RUNTIME_DIR to a shorter directory", err)
 	}
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -25,15 +25,8 @@ func (f *tlsFiles) flags() []command.Flag {
 
 // given returns the name of a given flag, or "".
 func (f *tlsFiles) given() string {
-	switch {
-	case f.CA != "":
-		return "--tls-ca"
-	case f.ClientCert != "":
-		return "--tls-client-cert"
-	case f.ClientKey != "":
-		return "--tls-client-key"
-	}
-	return ""
+	return command.FirstGiven("--tls-ca", f.CA, "--tls-client-cert", f.ClientCert,
+		"--tls-client-key", f.ClientKey)
 }
 
 // config reads the files. It returns nil if no flag is given. ca is the content of the file of

@@ -48,13 +48,7 @@ func tokenOf(flag, variable string) (token string, err error) {
 
 // given returns the name of a given flag, or "".
 func (b *bearerToken) given() string {
-	switch {
-	case b.env != "":
-		return "--token-env"
-	case b.file != "":
-		return target.TokenFileFlag
-	}
-	return ""
+	return command.FirstGiven("--token-env", b.env, target.TokenFileFlag, b.file)
 }
 
 var errToken = errors.New("the bearer token is missing or wrong")

@@ -28,15 +28,8 @@ func (c *cardFlags) flags() []command.Flag {
 
 // given returns the name of a given flag, or "".
 func (c *cardFlags) given() string {
-	switch {
-	case c.name != "":
-		return "--card"
-	case c.url != "":
-		return "--card-url"
-	case c.description != "":
-		return "--card-description"
-	}
-	return ""
+	return command.FirstGiven("--card", c.name, "--card-url", c.url,
+		"--card-description", c.description)
 }
 
 func (c *cardFlags) check() error {

@@ -31,15 +31,8 @@ func (f *tlsFlags) flags() []command.Flag {
 
 // given returns the name of a given flag, or "".
 func (f *tlsFlags) given() string {
-	switch {
-	case f.certificate != "":
-		return "--tls-cert"
-	case f.key != "":
-		return "--tls-key"
-	case f.clientCA != "":
-		return "--tls-client-ca"
-	}
-	return ""
+	return command.FirstGiven("--tls-cert", f.certificate, "--tls-key", f.key,
+		"--tls-client-ca", f.clientCA)
 }
 
 func (f *tlsFlags) check() error {

@@ -16,10 +16,6 @@ import (
 	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
-// maxUnixPath is the maximum length of the path of a socket in bytes on macOS and the BSDs; Linux
-// allows 107.
-const maxUnixPath = 103
-
 // A unixListener is a socket to which only its user can connect. Close removes it.
 type unixListener struct {
 	*net.UnixListener
@@ -34,9 +30,8 @@ func listenUnix(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(path) > maxUnixPath {
-		return nil, fmt.Errorf("%s: the path of a socket has at most %d bytes, and this has %d", path,
-			maxUnixPath, len(path))
+	if err := socket.CheckPath(path); err != nil {
+		return nil, err
 	}
 	if err := removeStale(path); err != nil {
 		return nil, err

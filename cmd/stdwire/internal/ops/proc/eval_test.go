@@ -16,6 +16,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
+const halfOutput = 32 << 10 // bytes kept of the start and the end of an output
+
 func TestProcEval(t *testing.T) {
 	t.Parallel()
 	s := newService(t, Options{})
@@ -71,12 +73,12 @@ func TestProcEvalTruncated(t *testing.T) {
 	assert.NilError(t, err)
 	_, tail, _ := strings.Cut(rest, "]\n")
 	assert.Equal(t, len(head)+left+len(tail), len("first\nlast\n")+30000*len("€ \n")+138890)
-	assert.Assert(t, len(head) <= halfExcerpt && len(tail) <= halfExcerpt)
+	assert.Assert(t, len(head) <= halfOutput && len(tail) <= halfOutput)
 
 	// Two full halves are not truncated.
 	whole := run[EvalOutput](t, s, "proc.eval",
-		args{"script": fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x", 2*halfExcerpt)})
-	assert.Assert(t, !whole.Truncated && len(whole.Output) == 2*halfExcerpt)
+		args{"script": fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x", 2*halfOutput)})
+	assert.Assert(t, !whole.Truncated && len(whole.Output) == 2*halfOutput)
 }
 
 func TestProcEvalBlocked(t *testing.T) {

@@ -1,0 +1,124 @@
+package proc
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+// The cost of a search is linear in the output, however small its chunks.
+func TestSearchIsLinear(t *testing.T) {
+	searchTime := func(size int) time.Duration {
+		best := time.Hour
+		for range 3 {
+			r := ring{size: 1 << 20}
+			search, err := newSearch("^never$")
+			assert.NilError(t, err)
+			start := time.Now()
+			for range size / 16 {
+				r.write([]byte("0123456789abcde\n"))
+				search.find(&r, 0, r.end)
+			}
+			best = min(best, time.Since(start))
+		}
+		return best
+	}
+	small, large := searchTime(16<<10), searchTime(128<<10)
+	assert.Assert(t, large < 30*small,
+		"%v for 16 KiB, %v for 128 KiB: 8 times as much, not 64, would be right", small, large)
+}
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	const line = "0123456789abcde\n"
+	for _, test := range []struct {
+		pattern string
+		chunks  []string
+		want    string // the output up to the end of the match; "" for none
+	}{
+		{"b", []string{"abc"}, "ab"},
+		{"b$", []string{"ab", "c\nb"}, "ab"}, // at the end of what has arrived
+		{"^c", []string{"ab", "c"}, ""},
+		{"^c", []string{"ab\n", "c"}, "ab\nc"},
+		{`\bc`, []string{"ab", "c"}, ""},
+		{"needle", []string{strings.Repeat(line, 2000), "nee", "dle"}, strings.Repeat(line, 2000) +
+			"needle"},
+		{"^needle$", []string{strings.Repeat(line, 2000), "nee", "dle\n"},
+			strings.Repeat(line, 2000) + "needle"},
+		{"^nee", []string{strings.Repeat(line, 2000), "x", "nee"}, ""},
+		// A line may end with CR LF.
+		{"b$", []string{"ab\r\nc"}, "ab\r"},
+		{"^c$", []string{"ab\r\nc\r", "\n"}, "ab\r\nc\r"},
+		{"(a|b$)+ *^c", []string{"ab\r\nc"}, ""},
+		{"(?:x|b$)\nc", []string{"ab\r\nc"}, "ab\r\nc"},
+		{"b$", []string{"ab\rc"}, ""},
+		{"^$", []string{"ab\r\n\r\nc"}, "ab\r\n\r"},
+		{`(?i)B\w{0,2}$`, []string{"abcd\r\n"}, "abcd\r"},
+	} {
+		search, err := newSearch(test.pattern)
+		assert.NilError(t, err)
+		r := ring{size: 1 << 20}
+		got := ""
+		for _, chunk := range test.chunks {
+			r.write([]byte(chunk))
+			if end, ok := search.find(&r, 0, r.end); ok {
+				got = string(r.slice(0, end))
+				break
+			}
+		}
+		assert.Equal(t, got, test.want, test.pattern)
+	}
+}
+
+// Output after the limit is not matched, but decides whether a line ends.
+func TestSearchEdge(t *testing.T) {
+	t.Parallel()
+	r := ring{size: 1 << 10}
+	r.write([]byte("abcdef"))
+	for pattern, want := range map[string]int64{"c$": -1, "cd": -1, "c": 3, `c\b`: -1, "f$": -1} {
+		search, err := newSearch(pattern)
+		assert.NilError(t, err)
+		end, ok := search.find(&r, 0, 3)
+		assert.Equal(t, ok, want >= 0, pattern)
+		assert.Assert(t, !ok || end == want, pattern)
+	}
+}
+
+func TestRing(t *testing.T) {
+	t.Parallel()
+	r := ring{size: 7}
+	var all strings.Builder
+	for i := range 50 {
+		piece := strings.Repeat(string(rune('a'+i%26)), i%17)
+		all.WriteString(piece)
+		r.write([]byte(piece))
+		assert.Equal(t, r.end, int64(all.Len()))
+		for from := r.start(); from <= r.end; from++ {
+			for to := from; to <= r.end; to++ {
+				assert.Equal(t, string(r.slice(from, to)), all.String()[from:to])
+			}
+		}
+		assert.Equal(t, r.end-r.start(), int64(min(7, all.Len())))
+	}
+}
+
+func BenchmarkProcOutput(b *testing.B) {
+	r := ring{size: 1 << 20}
+	chunk := make([]byte, copyBuffer)
+	b.SetBytes(int64(len(chunk)))
+	for b.Loop() {
+		r.write(chunk)
+	}
+}
+
+// A ring that has filled in pieces has little more memory than its size.
+func TestRingIsBounded(t *testing.T) {
+	t.Parallel()
+	r := ring{size: 64 << 10}
+	for range 20_000 {
+		r.write([]byte(strings.Repeat("x", 1000)))
+	}
+	assert.Assert(t, cap(r.kept) <= 2*r.size, "%d", cap(r.kept))
+}
