@@ -194,9 +194,10 @@ var layers = []struct {
 		"cmd/stdwire/internal/ops/fs/internal/rootdir",
 		"cmd/stdwire/internal/ops/fs/internal/replace", "cmd/stdwire/internal/ops/fs/internal/grep",
 	}},
+	{"cmd/stdwire/internal/ops/proc/internal/ring", []string{"internal/printable", "dispatch"}},
 	{"cmd/stdwire/internal/ops/proc", []string{
-		"internal/child", "internal/printable", "dispatch", "cmd/stdwire/internal/guard",
-		"cmd/stdwire/internal/ops/fs",
+		"internal/printable", "internal/child", "dispatch", "cmd/stdwire/internal/guard",
+		"cmd/stdwire/internal/ops/fs", "cmd/stdwire/internal/ops/proc/internal/ring",
 	}},
 	{"cmd/stdwire/internal/ops/host", []string{
 		"internal/printable", "dispatch", "client/host",

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/proc/internal/ring"
 	"github.com/stdwire/stdwire/dispatch"
 )
 
@@ -65,8 +66,8 @@ func (s *Service) eval(ctx context.Context, in EvalInput) (out EvalOutput, err e
 	case err != nil:
 		return out, err
 	}
-	output := newExcerpt()
-	p := watchProcess(g, output.write)
+	output := ring.NewExcerpt()
+	p := watchProcess(g, output.Write)
 	var inputWriter sync.WaitGroup
 	inputWriter.Go(func() {
 		io.WriteString(g.Stdin(), in.Input) // the script need not read it
@@ -85,7 +86,7 @@ func (s *Service) eval(ctx context.Context, in EvalInput) (out EvalOutput, err e
 	if !ended && run.Err() != nil {
 		return out, s.scripts.ended()
 	}
-	out.Output, out.Truncated = output.text()
+	out.Output, out.Truncated = output.Text()
 	out.End, out.TimedOut = endOf(p.exit), !ended
 	return out, nil
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/proc/internal/ring"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/printable"
 )
@@ -12,7 +13,7 @@ import (
 // An output holds the last output of a process.
 type output struct {
 	mu      sync.Mutex
-	ring    ring
+	ring    ring.Ring
 	next    int64         // where the next read without a cursor continues
 	changed chan struct{} // closed at the next write; nil while nobody waits
 }
@@ -20,7 +21,7 @@ type output struct {
 func (o *output) write(p []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.ring.write(p)
+	o.ring.Write(p)
 	if o.changed != nil && len(p) > 0 {
 		close(o.changed)
 		o.changed = nil
@@ -31,7 +32,7 @@ func (o *output) write(p []byte) {
 func (o *output) total() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.ring.end
+	return o.ring.End
 }
 
 // The conditions that a read can wait for.
@@ -47,7 +48,7 @@ type readQuery struct {
 	cursor *int64 // start offset; nil for the end of the last read
 	max    int64  // bytes
 	until  string
-	search *search // for untilPattern
+	search *ring.Search // for untilPattern
 	wait   time.Duration
 }
 
@@ -93,22 +94,22 @@ func (o *output) poll(q readQuery, final bool) (result readResult, changed <-cha
 	if q.cursor != nil {
 		from = *q.cursor
 	}
-	if from > o.ring.end {
+	if from > o.ring.End {
 		return result, nil, dispatch.InvalidArgument("/cursor",
-			"%d is beyond the end of the output, which has %d bytes so far", from, o.ring.end)
+			"%d is beyond the end of the output, which has %d bytes so far", from, o.ring.End)
 	}
-	if start := o.ring.start(); from < start {
+	if start := o.ring.Start(); from < start {
 		result.dropped, from = start-from, start
 	}
-	limit := from + min(q.max, int64(o.ring.size))
-	to := min(limit, o.ring.end)
+	limit := from + min(q.max, int64(o.ring.Size))
+	to := min(limit, o.ring.End)
 	enough := to == limit // the result is full
 	switch q.until {
 	case untilOutput:
 		enough = to > from
 	case untilPattern:
 		var end int64
-		if end, result.matched = q.search.find(&o.ring, from, to); result.matched {
+		if end, result.matched = q.search.Find(&o.ring, from, to); result.matched {
 			to, enough = end, true
 		}
 	}
@@ -118,13 +119,13 @@ func (o *output) poll(q readQuery, final bool) (result readResult, changed <-cha
 		}
 		return result, o.changed, nil
 	}
-	data := o.ring.slice(from, to)
-	if to < o.ring.end && !result.matched {
+	data := o.ring.Slice(from, to)
+	if to < o.ring.End && !result.matched {
 		data = printable.TrimPartialRune(data)
 	}
-	result.text = text(data)
+	result.text = ring.Text(data)
 	result.cursor = from + int64(len(data))
-	result.more = result.cursor < o.ring.end
+	result.more = result.cursor < o.ring.End
 	o.next = result.cursor
 	return result, nil, nil
 }
@@ -133,11 +134,11 @@ func (o *output) poll(q readQuery, final bool) (result readResult, changed <-cha
 func (o *output) tail(limit int64) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	from := max(o.next, o.ring.start(), o.ring.end-limit)
-	data := o.ring.slice(from, o.ring.end)
+	from := max(o.next, o.ring.Start(), o.ring.End-limit)
+	data := o.ring.Slice(from, o.ring.End)
 	if from > o.next {
-		data = skipPartialRune(data)
+		data = ring.SkipPartialRune(data)
 	}
-	o.next = o.ring.end
-	return text(data)
+	o.next = o.ring.End
+	return ring.Text(data)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/proc/internal/ring"
 	"github.com/stdwire/stdwire/dispatch"
 )
 
@@ -73,7 +74,7 @@ func (in ReadInput) query() (q readQuery, err error) {
 			return q, dispatch.InvalidArgument("/until",
 				"it is %q, and there is a pattern to wait for; leave one of them out", in.Until)
 		}
-		q.search, err = newSearch(in.Pattern)
+		q.search, err = ring.NewSearch(in.Pattern)
 		return q, err
 	}
 	if q.until = cmp.Or(q.until, untilNow); q.until == untilPattern {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/proc/internal/ring"
 )
 
 // A session is a process started by proc.start.
@@ -21,7 +22,7 @@ type session struct {
 
 func newSession(g *guard.Process, command string, args []string, bufferSize int) *session {
 	s := &session{id: newID(command), command: command, args: args, stdin: newInput(g.Stdin()),
-		output: output{ring: ring{size: bufferSize}}}
+		output: output{ring: ring.Ring{Size: bufferSize}}}
 	s.process = watchProcess(g, s.output.write)
 	return s
 }

@@ -1,4 +1,4 @@
-package proc
+package ring
 
 import (
 	"strings"
@@ -13,13 +13,13 @@ func TestSearchIsLinear(t *testing.T) {
 	searchTime := func(size int) time.Duration {
 		best := time.Hour
 		for range 3 {
-			r := ring{size: 1 << 20}
-			search, err := newSearch("^never$")
+			r := Ring{Size: 1 << 20}
+			search, err := NewSearch("^never$")
 			assert.NilError(t, err)
 			start := time.Now()
 			for range size / 16 {
-				r.write([]byte("0123456789abcde\n"))
-				search.find(&r, 0, r.end)
+				r.Write([]byte("0123456789abcde\n"))
+				search.Find(&r, 0, r.End)
 			}
 			best = min(best, time.Since(start))
 		}
@@ -57,14 +57,14 @@ func TestSearch(t *testing.T) {
 		{"^$", []string{"ab\r\n\r\nc"}, "ab\r\n\r"},
 		{`(?i)B\w{0,2}$`, []string{"abcd\r\n"}, "abcd\r"},
 	} {
-		search, err := newSearch(test.pattern)
+		search, err := NewSearch(test.pattern)
 		assert.NilError(t, err)
-		r := ring{size: 1 << 20}
+		r := Ring{Size: 1 << 20}
 		got := ""
 		for _, chunk := range test.chunks {
-			r.write([]byte(chunk))
-			if end, ok := search.find(&r, 0, r.end); ok {
-				got = string(r.slice(0, end))
+			r.Write([]byte(chunk))
+			if end, ok := search.Find(&r, 0, r.End); ok {
+				got = string(r.Slice(0, end))
 				break
 			}
 		}
@@ -75,12 +75,12 @@ func TestSearch(t *testing.T) {
 // Output after the limit is not matched, but decides whether a line ends.
 func TestSearchEdge(t *testing.T) {
 	t.Parallel()
-	r := ring{size: 1 << 10}
-	r.write([]byte("abcdef"))
+	r := Ring{Size: 1 << 10}
+	r.Write([]byte("abcdef"))
 	for pattern, want := range map[string]int64{"c$": -1, "cd": -1, "c": 3, `c\b`: -1, "f$": -1} {
-		search, err := newSearch(pattern)
+		search, err := NewSearch(pattern)
 		assert.NilError(t, err)
-		end, ok := search.find(&r, 0, 3)
+		end, ok := search.Find(&r, 0, 3)
 		assert.Equal(t, ok, want >= 0, pattern)
 		assert.Assert(t, !ok || end == want, pattern)
 	}
@@ -88,37 +88,37 @@ func TestSearchEdge(t *testing.T) {
 
 func TestRing(t *testing.T) {
 	t.Parallel()
-	r := ring{size: 7}
+	r := Ring{Size: 7}
 	var all strings.Builder
 	for i := range 50 {
 		piece := strings.Repeat(string(rune('a'+i%26)), i%17)
 		all.WriteString(piece)
-		r.write([]byte(piece))
-		assert.Equal(t, r.end, int64(all.Len()))
-		for from := r.start(); from <= r.end; from++ {
-			for to := from; to <= r.end; to++ {
-				assert.Equal(t, string(r.slice(from, to)), all.String()[from:to])
+		r.Write([]byte(piece))
+		assert.Equal(t, r.End, int64(all.Len()))
+		for from := r.Start(); from <= r.End; from++ {
+			for to := from; to <= r.End; to++ {
+				assert.Equal(t, string(r.Slice(from, to)), all.String()[from:to])
 			}
 		}
-		assert.Equal(t, r.end-r.start(), int64(min(7, all.Len())))
+		assert.Equal(t, r.End-r.Start(), int64(min(7, all.Len())))
 	}
 }
 
-func BenchmarkProcOutput(b *testing.B) {
-	r := ring{size: 1 << 20}
-	chunk := make([]byte, copyBuffer)
+func BenchmarkRing(b *testing.B) {
+	r := Ring{Size: 1 << 20}
+	chunk := make([]byte, 32<<10) // as much as is read at once
 	b.SetBytes(int64(len(chunk)))
 	for b.Loop() {
-		r.write(chunk)
+		r.Write(chunk)
 	}
 }
 
 // A ring that has filled in pieces has little more memory than its size.
 func TestRingIsBounded(t *testing.T) {
 	t.Parallel()
-	r := ring{size: 64 << 10}
+	r := Ring{Size: 64 << 10}
 	for range 20_000 {
-		r.write([]byte(strings.Repeat("x", 1000)))
+		r.Write([]byte(strings.Repeat("x", 1000)))
 	}
-	assert.Assert(t, cap(r.kept) <= 2*r.size, "%d", cap(r.kept))
+	assert.Assert(t, cap(r.kept) <= 2*r.Size, "%d", cap(r.kept))
 }

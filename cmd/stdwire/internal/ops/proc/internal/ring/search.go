@@ -1,4 +1,4 @@
-package proc
+package ring
 
 import (
 	"bytes"
@@ -14,15 +14,15 @@ const (
 	maxMatch   = 4 << 10 // bytes of a match that is always found, however the output is split
 )
 
-// A search finds a pattern in growing output. It does not search output again, except for the last
+// A Search finds a pattern in growing output. It does not search output again, except for the last
 // lines, in which a match may begin.
-type search struct {
+type Search struct {
 	re   *regexp.Regexp
 	from int64 // start of the search
 	seen int64 // end of the output searched
 }
 
-func newSearch(pattern string) (*search, error) {
+func NewSearch(pattern string) (*Search, error) {
 	// ^ matches at every line, because prompts are at the start of a line
 	pattern = "(?m)" + pattern
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
@@ -39,7 +39,7 @@ func newSearch(pattern string) (*search, error) {
 			"it compiles to %d instructions, and the maximum is %d; use smaller repetitions", n, maxProgram)
 	}
 	re, err := regexp.Compile(parsed.String())
-	return &search{re: re}, err
+	return &Search{re: re}, err
 }
 
 // allowCR makes every $ match before CR LF as well, the line end of Windows and of network
@@ -56,20 +56,20 @@ func allowCR(re *syntax.Regexp) *syntax.Regexp {
 	return re
 }
 
-// find returns the end offset of the first match between from and to.
-func (s *search) find(r *ring, from, to int64) (end int64, ok bool) {
+// Find returns the end offset of the first match between from and to.
+func (s *Search) Find(r *Ring, from, to int64) (end int64, ok bool) {
 	if from != s.from {
 		s.from, s.seen = from, from // another read has consumed output, or output is lost
 	}
 	begin := s.seen - maxMatch
 	if before := max(from, begin-maxMatch); begin > before {
 		// Start at the start of a line, so that ^ matches correctly.
-		begin = before + int64(bytes.LastIndexByte(r.slice(before, begin), '\n')+1)
+		begin = before + int64(bytes.LastIndexByte(r.Slice(before, begin), '\n')+1)
 	} else {
 		begin = from
 	}
 	// The bytes beyond the range decide whether $ and \b match, but are not part of a match.
-	at := s.re.FindIndex(r.slice(begin, min(to+utf8.UTFMax, r.end)))
+	at := s.re.FindIndex(r.Slice(begin, min(to+utf8.UTFMax, r.End)))
 	if s.seen = to; at == nil || begin+int64(at[1]) > to {
 		return 0, false
 	}
