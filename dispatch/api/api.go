@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"log/slog"
 	"net/http"
-	"slices"
 
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/internal/hostname"
+	"github.com/stdwire/stdwire/internal/httphost"
 	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/internal/quota"
 )
@@ -56,10 +55,7 @@ func (o Options) New(d *dispatch.Dispatcher) http.Handler {
 		o.Memory = dispatch.NewBudget(256 << 20)
 	}
 	o.Logger = lograte.Logger(cmp.Or(o.Logger, d.Logger()))
-	o.AllowedHosts = slices.Clone(o.AllowedHosts)
-	for i, host := range o.AllowedHosts {
-		o.AllowedHosts[i] = hostname.Of(host)
-	}
+	o.AllowedHosts = httphost.Names(o.AllowedHosts)
 	return &handler{
 		o: o, dispatcher: d, catalog: d.Catalog(), log: o.Logger,
 		origins: http.NewCrossOriginProtection(), calls: quota.NewPool(int64(o.MaxCalls)),

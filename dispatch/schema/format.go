@@ -3,32 +3,34 @@ package schema
 import (
 	"encoding/hex"
 	"strings"
+
+	"github.com/stdwire/stdwire/dispatch/schema/internal/format"
 )
 
-// A format is a format that AssertFormats asserts. check reports whether a text has the format.
+// A formatRule is a format that AssertFormats asserts. check reports whether a text has the format.
 // words complete the message "must be …".
-type format struct {
+type formatRule struct {
 	check func(text string) bool
 	words string
 }
 
 // formats are the formats of Validation, section 7.3, by name, except idn-hostname, which needs
 // Unicode tables that the standard library does not have.
-var formats = map[string]format{
-	"date-time":             {isDateTime, "a date and time, as 2006-01-02T15:04:05Z"},
-	"date":                  {isDate, "a date, as 2006-01-02"},
-	"time":                  {isTime, "a time with its zone, as 15:04:05Z"},
-	"duration":              {isDuration, "a duration, as P1DT12H"},
-	"email":                 {isEmail, "an email address"},
-	"idn-email":             {isIDNEmail, "an email address"},
-	"hostname":              {isHostname, "a host name"},
-	"ipv4":                  {isIPv4, "an IPv4 address"},
-	"ipv6":                  {isIPv6, "an IPv6 address"},
-	"uri":                   {isURI, "an absolute URI"},
-	"uri-reference":         {isURIReference, "a URI or a relative reference"},
-	"iri":                   {isIRI, "an absolute IRI"},
-	"iri-reference":         {isIRIReference, "an IRI or a relative reference"},
-	"uri-template":          {isURITemplate, "a URI template"},
+var formats = map[string]formatRule{
+	"date-time":             {format.IsDateTime, "a date and time, as 2006-01-02T15:04:05Z"},
+	"date":                  {format.IsDate, "a date, as 2006-01-02"},
+	"time":                  {format.IsTime, "a time with its zone, as 15:04:05Z"},
+	"duration":              {format.IsDuration, "a duration, as P1DT12H"},
+	"email":                 {format.IsEmail, "an email address"},
+	"idn-email":             {format.IsIDNEmail, "an email address"},
+	"hostname":              {format.IsHostname, "a host name"},
+	"ipv4":                  {format.IsIPv4, "an IPv4 address"},
+	"ipv6":                  {format.IsIPv6, "an IPv6 address"},
+	"uri":                   {format.IsURI, "an absolute URI"},
+	"uri-reference":         {format.IsURIReference, "a URI or a relative reference"},
+	"iri":                   {format.IsIRI, "an absolute IRI"},
+	"iri-reference":         {format.IsIRIReference, "an IRI or a relative reference"},
+	"uri-template":          {format.IsURITemplate, "a URI template"},
 	"uuid":                  {isUUID, "a UUID, as 01234567-89ab-cdef-0123-456789abcdef"},
 	"json-pointer":          {isJSONPointer, "a JSON Pointer, as /name/0"},
 	"relative-json-pointer": {isRelativeJSONPointer, "a relative JSON Pointer, as 1/name"},

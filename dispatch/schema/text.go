@@ -9,7 +9,7 @@ import (
 type stringRules struct {
 	minLength, maxLength int
 	pattern              *pattern
-	format               *format
+	format               *formatRule
 }
 
 func (s *subschema) stringRules() *stringRules {

@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync"
 
-	"github.com/stdwire/stdwire/internal/hostname"
+	"github.com/stdwire/stdwire/internal/httphost"
 	"github.com/stdwire/stdwire/internal/httpdeadline"
 	"github.com/stdwire/stdwire/rpc"
 )
@@ -62,10 +61,7 @@ func NewHandler(h rpc.Handler, o HandlerOptions) *Handler {
 	o.MaxBody, o.MaxResponse = positive(o.MaxBody, 4<<20), positive(o.MaxResponse, 4<<20)
 	o.MaxBatch = int(positive(int64(o.MaxBatch), 100))
 	o.MaxRequests = int(positive(int64(o.MaxRequests), 128))
-	o.AllowedHosts = slices.Clone(o.AllowedHosts)
-	for i, host := range o.AllowedHosts {
-		o.AllowedHosts[i] = hostname.Of(host)
-	}
+	o.AllowedHosts = httphost.Names(o.AllowedHosts)
 	o.Hooks = o.Hooks.Safe()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	return &Handler{handler: h, o: o, origins: http.NewCrossOriginProtection(),

@@ -4,12 +4,11 @@ import (
 	"errors"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"os"
 	"slices"
 
-	"github.com/stdwire/stdwire/internal/hostname"
+	"github.com/stdwire/stdwire/internal/httphost"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 )
@@ -41,7 +40,7 @@ func (h *Handler) check(r *http.Request) *refusal {
 	case r.Method != http.MethodPost:
 		return refuse(http.StatusMethodNotAllowed, "Allow", http.MethodPost,
 			"the method %.20q is not for JSON-RPC; want POST", r.Method)
-	case !h.allowsHost(r):
+	case !httphost.Allows(h.o.AllowedHosts, r):
 		return refuse(http.StatusForbidden, "Vary", "Host",
 			"the host %.100q is not allowed here; if it should be, add it to the allowed hosts",
 			r.Host)
@@ -60,16 +59,6 @@ func (h *Handler) check(r *http.Request) *refusal {
 func (h *Handler) tooLarge() *refusal {
 	return refuse(http.StatusRequestEntityTooLarge, "Connection", "close",
 		"the body is larger than %d bytes", h.o.MaxBody)
-}
-
-// allowsHost refuses what a web page of another site makes a browser send by DNS rebinding.
-func (h *Handler) allowsHost(r *http.Request) bool {
-	name := hostname.Of(r.Host)
-	if len(h.o.AllowedHosts) > 0 {
-		return slices.Contains(h.o.AllowedHosts, name)
-	}
-	address, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-	return !ok || !address.IP.IsLoopback() || hostname.IsLoopback(name)
 }
 
 // readBody reads the body. Its memory grows with what arrives, not with what Content-Length claims.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stdwire/stdwire/internal/hostname"
+	"github.com/stdwire/stdwire/internal/httphost"
 	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -105,10 +105,7 @@ func (o Options) New(s *server.Server) *Handler {
 			return c, err
 		}
 	}
-	o.AllowedHosts = slices.Clone(o.AllowedHosts)
-	for i, host := range o.AllowedHosts {
-		o.AllowedHosts[i] = hostname.Of(host)
-	}
+	o.AllowedHosts = httphost.Names(o.AllowedHosts)
 	o.AllowedOrigins = slices.Clone(o.AllowedOrigins)
 	for i, origin := range o.AllowedOrigins {
 		o.AllowedOrigins[i] = strings.ToLower(origin)

@@ -1,7 +1,6 @@
 package streamable
 
 import (
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/hostname"
+	"github.com/stdwire/stdwire/internal/httphost"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -16,18 +16,7 @@ import (
 // checkHostAndOrigin refuses requests that web pages of other origins make a browser send, DNS
 // rebinding included (2026-07-28, basic/transports/streamable-http, Security & Endpoint).
 func (x *httpRequest) checkHostAndOrigin() *refusal {
-	host := hostname.Of(x.r.Host)
-	local, known := x.isLocal(), false
-	switch {
-	case len(x.o.AllowedHosts) > 0:
-		known = slices.Contains(x.o.AllowedHosts, host)
-	case local:
-		known = hostname.IsLoopback(host)
-	default:
-		_, err := netip.ParseAddr(host)
-		known = err == nil
-	}
-	if !known && (local || len(x.o.AllowedHosts) > 0) {
+	if !httphost.Allows(x.o.AllowedHosts, x.r) {
 		return newRefusal(http.StatusForbidden, rpc.CodeInvalidRequest,
 			"the host %.100q is not allowed here; if it should be, add it to the allowed hosts",
 			x.r.Host)
@@ -41,6 +30,12 @@ func (x *httpRequest) checkHostAndOrigin() *refusal {
 		x.setCORSHeaders(origins[0])
 		return nil
 	}
+	local := httphost.IsLocal(x.r)
+	known := local || len(x.o.AllowedHosts) > 0 // Allows has checked the host
+	if !known {
+		_, err := netip.ParseAddr(hostname.Of(x.r.Host))
+		known = err == nil
+	}
 	page, err := url.Parse(origin)
 	same := err == nil && page.Host != "" &&
 		(page.Host == strings.ToLower(x.r.Host) || local && hostname.IsLoopback(page.Hostname()))
@@ -53,12 +48,6 @@ func (x *httpRequest) checkHostAndOrigin() *refusal {
 
 func (x *httpRequest) isAllowedOrigin(origin string) bool {
 	return slices.Contains(x.o.AllowedOrigins, origin) || slices.Contains(x.o.AllowedOrigins, "*")
-}
-
-// isLocal reports whether the request came to a loopback address.
-func (x *httpRequest) isLocal() bool {
-	address, ok := x.r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-	return ok && address.IP.IsLoopback()
 }
 
 // setCORSHeaders allows a page of an allowed origin to read the response.

@@ -1,4 +1,4 @@
-package schema
+package format
 
 import (
 	"strings"
@@ -7,19 +7,20 @@ import (
 	"github.com/stdwire/stdwire/internal/lazyregexp"
 )
 
-// isDateTime checks date-time of RFC 3339, section 5.6.
-func isDateTime(text string) bool {
-	return len(text) > 10 && text[10]|0x20 == 't' && isDate(text[:10]) && isTime(text[11:])
+// IsDateTime checks date-time of RFC 3339, section 5.6.
+func IsDateTime(text string) bool {
+	return len(text) > 10 && text[10]|0x20 == 't' && IsDate(text[:10]) && IsTime(text[11:])
 }
 
-func isDate(text string) bool {
+// IsDate reports whether a text is a date.
+func IsDate(text string) bool {
 	_, err := time.Parse(time.DateOnly, text)
 	return err == nil && len(text) == len(time.DateOnly)
 }
 
-// isTime checks full-time of the same section. The second 60 is valid only at the end of a day in
+// IsTime checks full-time of the same section. The second 60 is valid only at the end of a day in
 // UTC, where leap seconds are inserted.
-func isTime(text string) bool {
+func IsTime(text string) bool {
 	if len(text) < len("15:04:05Z") || text[2] != ':' || text[5] != ':' {
 		return false
 	}
@@ -70,4 +71,5 @@ const (
 var duration = lazyregexp.New(`^P(?:\d+W|` + durationDate + `(?:` + durationTime + `)?|` +
 	durationTime + `)$`)
 
-func isDuration(text string) bool { return duration().MatchString(text) }
+// IsDuration reports whether a text is a duration.
+func IsDuration(text string) bool { return duration().MatchString(text) }

@@ -1,4 +1,4 @@
-package schema
+package format
 
 import (
 	"net/netip"
@@ -12,10 +12,17 @@ const (
 	pchar     = subDelims + ":@"
 )
 
-func isURI(text string) bool          { return isReference(text, true, false) }
-func isURIReference(text string) bool { return isReference(text, false, false) }
-func isIRI(text string) bool          { return isReference(text, true, true) }
-func isIRIReference(text string) bool { return isReference(text, false, true) }
+// IsURI reports whether a text is an absolute URI.
+func IsURI(text string) bool { return isReference(text, true, false) }
+
+// IsURIReference reports whether a text is a URI or a relative reference.
+func IsURIReference(text string) bool { return isReference(text, false, false) }
+
+// IsIRI reports whether a text is an absolute IRI.
+func IsIRI(text string) bool { return isReference(text, true, true) }
+
+// IsIRIReference reports whether a text is an IRI or a relative reference.
+func IsIRIReference(text string) bool { return isReference(text, false, true) }
 
 // isReference checks the grammar of a URI reference (RFC 3986, appendix A) or an IRI reference (RFC
 // 3987, section 2.2), which must have a scheme if absolute is set.
@@ -139,8 +146,8 @@ func isUCS(r rune) bool {
 	return r&0xFFFE != 0xFFFE
 }
 
-// isURITemplate checks the grammar of RFC 6570, section 2.
-func isURITemplate(text string) bool {
+// IsURITemplate checks the grammar of RFC 6570, section 2.
+func IsURITemplate(text string) bool {
 	for text != "" {
 		open := strings.IndexByte(text, '{')
 		literal := text

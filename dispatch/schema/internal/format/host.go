@@ -1,4 +1,5 @@
-package schema
+// Package format checks texts of the formats of JSON Schema Validation, section 7.3.
+package format
 
 import (
 	"net/netip"
@@ -6,18 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-func isIPv4(text string) bool {
+// IsIPv4 reports whether a text is an IPv4 address.
+func IsIPv4(text string) bool {
 	address, err := netip.ParseAddr(text)
 	return err == nil && address.Is4()
 }
 
-func isIPv6(text string) bool {
+// IsIPv6 reports whether a text is an IPv6 address.
+func IsIPv6(text string) bool {
 	address, err := netip.ParseAddr(text)
 	return err == nil && address.Is6() && address.Zone() == ""
 }
 
-// isHostname checks RFC 1123, section 2.1. It does not decode punycode labels.
-func isHostname(text string) bool {
+// IsHostname checks RFC 1123, section 2.1. It does not decode punycode labels.
+func IsHostname(text string) bool {
 	if text == "" || len(text) > 253 {
 		return false
 	}
@@ -38,22 +41,22 @@ func isAlphanumeric(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
-// isEmail checks the grammar of Mailbox of RFC 5321, section 4.1.2.
-func isEmail(text string) bool {
+// IsEmail checks the grammar of Mailbox of RFC 5321, section 4.1.2.
+func IsEmail(text string) bool {
 	for i := range len(text) {
 		if text[i] >= utf8.RuneSelf {
 			return false
 		}
 	}
-	return isMailbox(text, isHostname)
+	return isMailbox(text, IsHostname)
 }
 
-// isIDNEmail checks the grammar of Mailbox as extended by RFC 6531. Of a domain that is not ASCII,
+// IsIDNEmail checks the grammar of Mailbox as extended by RFC 6531. Of a domain that is not ASCII,
 // it checks only the length, and that it has no space and none of @<>,.
-func isIDNEmail(text string) bool {
+func IsIDNEmail(text string) bool {
 	return isMailbox(text, func(domain string) bool {
 		ascii := strings.IndexFunc(domain, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
-		return isHostname(domain) || !ascii && len(domain) <= 253 &&
+		return IsHostname(domain) || !ascii && len(domain) <= 253 &&
 			!strings.ContainsAny(domain, " @<>,")
 	})
 }
@@ -67,7 +70,7 @@ func isMailbox(text string, isDomain func(string) bool) bool {
 	if literal, ok := strings.CutPrefix(domain, "["); ok {
 		literal, ok = strings.CutSuffix(literal, "]")
 		six, isSix := strings.CutPrefix(literal, "IPv6:")
-		if !ok || !(isSix && isIPv6(six)) && !isIPv4(literal) {
+		if !ok || !(isSix && IsIPv6(six)) && !IsIPv4(literal) {
 			return false
 		}
 	} else if !isDomain(domain) {
