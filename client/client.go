@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/client/internal/cancelled"
 	"github.com/stdwire/stdwire/client/internal/listed"
 	"github.com/stdwire/stdwire/client/internal/progress"
+	"github.com/stdwire/stdwire/client/internal/queue"
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/internal/child"
 	"github.com/stdwire/stdwire/rpc"
@@ -41,10 +42,10 @@ type Client struct {
 	taskSupports    listed.TaskSupports
 	urlElicitations urlElicitations
 	cancelled       cancelled.Requests
-	lists           []*watchedList // lists with a callback for changes
-	logs            *logQueue
-	extensions      extensionQueue
-	updates         *updateQueue // nil without OnResourceUpdated
+	lists           []*watchedList                      // lists with a callback for changes
+	logs            *queue.Queue[[]byte]                // nil without OnLog
+	extensions      *queue.Queue[extensionNotification] // nil if there are none to expect
+	updates         *updateQueue                        // nil without OnResourceUpdated
 	listening       subscription
 	stats           lockedStats
 	routes          map[string]func(params []byte) // notification handlers by method

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 
+	"github.com/stdwire/stdwire/client/internal/queue"
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -137,16 +137,6 @@ func (c *Client) extensionHandler(method string) inputHandler {
 	return nil
 }
 
-// An extensionQueue buffers notifications of extensions. When it is full, it drops the oldest.
-type extensionQueue struct {
-	ready chan struct{} // capacity 1: the queue is not empty
-
-	mu      sync.Mutex
-	items   []extensionNotification
-	bytes   int
-	dropped int
-}
-
 type extensionNotification struct {
 	extension *Extension
 	method    string
@@ -155,53 +145,18 @@ type extensionNotification struct {
 
 // routeExtensions routes the notifications of extensions to a queue.
 func (c *Client) routeExtensions() {
-	q := &c.extensions
 	for i := range c.o.Extensions {
 		e := &c.o.Extensions[i]
 		for method := range e.Notifications {
-			if q.ready == nil {
-				q.ready = make(chan struct{}, 1)
+			if c.extensions == nil {
+				c.extensions = queue.New(func(n extensionNotification) int { return len(n.params) })
 				c.wg.Go(c.deliverExtensions)
 			}
 			c.routes[method] = func(params []byte) {
-				q.put(extensionNotification{e, method, bytes.Clone(params)})
+				c.extensions.Put(extensionNotification{e, method, bytes.Clone(params)})
 			}
 		}
 	}
-}
-
-func (q *extensionQueue) put(n extensionNotification) {
-	q.mu.Lock()
-	q.items = append(q.items, n)
-	q.bytes += len(n.params)
-	for len(q.items) > maxLogs || q.bytes > maxLogBytes && len(q.items) > 1 {
-		q.shift()
-		q.dropped++
-	}
-	q.mu.Unlock()
-	select {
-	case q.ready <- struct{}{}:
-	default:
-	}
-}
-
-// shift removes the first item. The caller holds mu.
-func (q *extensionQueue) shift() extensionNotification {
-	first := q.items[0]
-	q.items[0] = extensionNotification{}
-	q.items = q.items[1:]
-	q.bytes -= len(first.params)
-	return first
-}
-
-func (q *extensionQueue) take() (n extensionNotification, ok bool, dropped int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	dropped, q.dropped = q.dropped, 0
-	if len(q.items) == 0 {
-		return n, false, dropped
-	}
-	return q.shift(), true, dropped
 }
 
 // deliverExtensions calls the handlers of notifications until the connection ends and the queue is
@@ -209,12 +164,12 @@ func (q *extensionQueue) take() (n extensionNotification, ok bool, dropped int) 
 func (c *Client) deliverExtensions() {
 	for open := true; open; {
 		select {
-		case <-c.extensions.ready:
+		case <-c.extensions.Ready:
 		case <-c.ctx.Done():
 			open = false
 		}
 		for {
-			n, ok, dropped := c.extensions.take()
+			n, ok, dropped := c.extensions.Take()
 			if dropped > 0 {
 				c.warn("notifications of extensions were dropped: their handlers are too slow",
 					slog.Int("dropped", dropped))

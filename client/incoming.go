@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/stdwire/stdwire/client/internal/queue"
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -58,7 +59,7 @@ func (c *Client) serve(ctx context.Context, req *rpc.Request) (any, error) {
 func (c *Client) route() {
 	c.routes = map[string]func(params []byte){mcp.NotificationProgress: c.calls.Put}
 	if c.o.OnLog != nil {
-		c.logs = &logQueue{stats: &c.stats, ready: make(chan struct{}, 1)}
+		c.logs = queue.New(func(params []byte) int { return len(params) })
 		c.wg.Go(c.deliverLogs)
 	}
 	if c.o.OnLog != nil || c.o.OnRawLog != nil {

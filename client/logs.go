@@ -5,83 +5,33 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
-
-const (
-	maxLogs     = 256     // messages that wait for OnLog
-	maxLogBytes = 1 << 20 // of all of them; one is always accepted
-)
-
-// A logQueue buffers log messages for Options.OnLog. When it is full, it drops the oldest.
-type logQueue struct {
-	stats *lockedStats  // counts those that are dropped
-	ready chan struct{} // capacity 1: the queue is not empty
-
-	mu    sync.Mutex
-	items [][]byte
-	bytes int
-}
-
-// put adds the params of a message.
-func (q *logQueue) put(params []byte) {
-	dropped := 0
-	q.mu.Lock()
-	q.items = append(q.items, bytes.Clone(params))
-	q.bytes += len(params)
-	for len(q.items) > maxLogs || q.bytes > maxLogBytes && len(q.items) > 1 {
-		q.shift()
-		dropped++
-	}
-	q.mu.Unlock()
-	if dropped > 0 {
-		q.stats.count(func(n *Stats) { n.DroppedLogs += dropped })
-	}
-	select {
-	case q.ready <- struct{}{}:
-	default:
-	}
-}
 
 // logged handles notifications/message, on the reader's goroutine.
 func (c *Client) logged(params []byte) {
 	if c.o.OnRawLog != nil {
 		c.runCallback("OnRawLog", func() { c.o.OnRawLog(params) })
 	}
-	if c.logs != nil {
-		c.logs.put(params)
+	if c.logs == nil {
+		return
 	}
-}
-
-func (q *logQueue) shift() []byte {
-	first := q.items[0]
-	q.items[0] = nil
-	q.items = q.items[1:]
-	q.bytes -= len(first)
-	return first
-}
-
-func (q *logQueue) take() ([]byte, bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.items) == 0 {
-		return nil, false
+	if dropped := c.logs.Put(bytes.Clone(params)); dropped > 0 {
+		c.stats.count(func(n *Stats) { n.DroppedLogs += dropped })
 	}
-	return q.shift(), true
 }
 
 // deliverLogs calls OnLog until the connection ends and the queue is empty.
 func (c *Client) deliverLogs() {
 	for open := true; open; {
 		select {
-		case <-c.logs.ready:
+		case <-c.logs.Ready:
 		case <-c.ctx.Done():
 			open = false
 		}
-		for params, ok := c.logs.take(); ok; params, ok = c.logs.take() {
+		for params, ok, _ := c.logs.Take(); ok; params, ok, _ = c.logs.Take() {
 			var m mcp.LoggingMessageParams
 			if mcp.Unmarshal(params, &m) == nil {
 				c.runCallback("OnLog", func() { c.o.OnLog(m) })
