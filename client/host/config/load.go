@@ -192,12 +192,12 @@ func (l *loader) checkProfiles() {
 
 // An UnknownError reports that there is no server or profile of that name.
 type UnknownError struct {
-	Kind string // "server" or "profile"
+	What string // "server" or "profile"
 	Name string
 	Hint string // similar names, or all names; not part of the error message
 }
 
-func (e *UnknownError) Error() string { return fmt.Sprintf("there is no %s %q", e.Kind, e.Name) }
+func (e *UnknownError) Error() string { return fmt.Sprintf("there is no %s %q", e.What, e.Name) }
 
 // Server returns the server with this id. If there is none, it returns the only server whose id
 // differs only in case from [SuggestID] of id. The server may be disabled and may require trust

@@ -151,7 +151,7 @@ func (im *importOptions) chooseAlternatives(std *term.Streams, path string,
 			return nil, &command.Failure{Code: "config", Server: a.ID, Why: a.Problem}
 		case a.Problem != "":
 			std.Err.Printf("warning: %s: %s (%s) cannot be used: %s", path, a.ID,
-				printable.Line(a.Kind), printable.Line(a.Problem))
+				printable.Line(a.Type), printable.Line(a.Problem))
 			continue
 		case im.ids != nil && !named, im.ids == nil && chosen != nil:
 			others = append(others, a.ID)

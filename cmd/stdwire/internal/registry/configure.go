@@ -16,7 +16,7 @@ import (
 // An Alternative is one way to use a server: a package or a remote.
 type Alternative struct {
 	ID      string // of the server in the configuration
-	Kind    string // the type of the package, or "remote"
+	Type    string // the type of the package, or "remote"
 	Server  Definition
 	Inputs  []config.Input // what the user must give, as ${input:ID}
 	Left    []string       // optional values that are not set
@@ -49,7 +49,7 @@ func (s *Server) Alternatives() []Alternative {
 	for i := range all {
 		id := base
 		for n := 1; taken[id] || id == ""; n++ {
-			suffix := "-" + config.SuggestID(all[i].Kind)
+			suffix := "-" + config.SuggestID(all[i].Type)
 			if n > 1 {
 				suffix += fmt.Sprint("-", n)
 			}
@@ -83,7 +83,7 @@ func File(all []Alternative) []byte {
 
 func (r Remote) alternative() Alternative {
 	v := values{variables: r.Variables}
-	a := Alternative{Kind: "remote", Server: Definition{Type: "http", URL: v.expand(r.URL, r.Variables)}}
+	a := Alternative{Type: "remote", Server: Definition{Type: "http", URL: v.expand(r.URL, r.Variables)}}
 	for _, h := range r.Headers {
 		if text, ok := v.value(h, h.Name); ok {
 			if a.Server.Headers == nil {
@@ -97,7 +97,7 @@ func (r Remote) alternative() Alternative {
 
 func (p Package) alternative() Alternative {
 	v := values{}
-	a := Alternative{Kind: p.Type, Server: Definition{Env: v.env(p.Env)}}
+	a := Alternative{Type: p.Type, Server: Definition{Env: v.env(p.Env)}}
 	runArgs, args := v.args(p.RunArgs), v.args(p.Args)
 	switch start, ok := startCommands[p.Type]; {
 	case p.Transport.Type != "stdio":

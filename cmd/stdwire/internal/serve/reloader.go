@@ -144,7 +144,7 @@ func (st *Reloader) profile(name string) ([]string, error) {
 	defer st.mu.Unlock()
 	ids, ok := st.profiles[name]
 	if !ok {
-		return nil, &config.UnknownError{Kind: "profile", Name: name}
+		return nil, &config.UnknownError{What: "profile", Name: name}
 	}
 	return ids, nil
 }

@@ -61,7 +61,7 @@ func (c *Selection) Keep(ids []string) error {
 	for _, id := range ids {
 		if !slices.Contains(known, id) {
 			return ConfigFailure(
-				&config.UnknownError{Kind: "server", Name: id, Hint: near.Instead(id, known)})
+				&config.UnknownError{What: "server", Name: id, Hint: near.Instead(id, known)})
 		}
 	}
 	if ids != nil {

@@ -90,12 +90,12 @@ func (c *configuration) importable(in *importRequest) ([]importableServer, error
 	for _, a := range alternatives {
 		i := slices.IndexFunc(all, func(server importableServer) bool { return server.ID == a.ID })
 		if i < 0 {
-			all = append(all, importableServer{ID: a.ID, Kind: a.Kind, Problem: a.Problem,
+			all = append(all, importableServer{ID: a.ID, Kind: a.Type, Problem: a.Problem,
 				Notes: []string{}})
 			continue
 		}
 		server := &all[i]
-		server.Kind = a.Kind
+		server.Kind = a.Type
 		for _, input := range a.Inputs {
 			server.Notes = append(server.Notes, "requires ${input:"+input.ID+"}: "+input.Description)
 		}
