@@ -58,8 +58,7 @@ var codes = [...]CodeInfo{
 	{Timeout, true, 504, 6, "The time allowed ran out.", true},
 	{Cancelled, true, 499, 130, "The caller cancelled the call.", true},
 	{NotImplemented, false, 501, 5, "This is not available here.", false},
-	{InternalError, false, 500, 1, "The operation failed unexpectedly; the log has the cause.",
-		true},
+	{InternalError, false, 500, 1, "The operation failed for a reason without a code.", true},
 }
 
 func builtinCode(code Code) (CodeInfo, bool) {

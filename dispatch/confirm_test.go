@@ -142,7 +142,7 @@ func TestConfirmWithoutDeclaringTheCode(t *testing.T) {
 	register(fx, func(ctx context.Context, _ nothing) (nothing, error) {
 		return nothing{}, dispatch.Confirm(ctx, "secret")
 	})
-	assert.Equal(t, string(fx.call(t.Context(), ``).AppendJSON(nil)), internalErrorJSON)
+	assert.Equal(t, string(fx.call(t.Context(), ``).AppendJSON(nil)), withheldErrorJSON)
 	assert.Assert(t, strings.Contains(fx.log.String(), "code=confirmation_required"), fx.log.String())
 	e := fx.Dispatch(t.Context(), &dispatch.Call{Operation: "a.b", Confirmed: true})
 	assert.Assert(t, e.Success(), "Confirm must return nil for a confirmed call")

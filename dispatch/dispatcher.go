@@ -38,10 +38,14 @@ type Options struct {
 
 	// Translate, if set, is called with each error of an operation that has no code and would
 	// become internal_error, before the error is logged. If it returns an error with a code, such
-	// as an [*Error], the caller gets that error, and nothing is logged. Set it to [ShowError] to
-	// show the text of every error, or to a function that selects errors with errors.Is and
-	// errors.As.
+	// as an [*Error], the caller gets that error, and nothing is logged. It can select errors with
+	// errors.Is and errors.As.
 	Translate func(err error) error
+	// ShowErrors gives the caller the text of every error that an operation, or Missing, returns
+	// without a code, and does not log it. It is for operations whose errors are written for the
+	// caller and hold no secrets. Otherwise the text is only logged, and the caller reads that it
+	// is withheld. Panics are never shown. [ShowError] shows a single error.
+	ShowErrors bool
 
 	// Lenient accepts invalid arguments that some hosts send: a null for an optional property that
 	// cannot be null counts as absent, and an unknown property is ignored. Otherwise both are
@@ -65,8 +69,9 @@ type Dispatcher struct {
 	missing func(context.Context, string) error
 	chain   Handler // the interceptors; nil: there are none
 
-	translate func(error) error
-	lenient   bool
+	translate  func(error) error
+	showErrors bool
+	lenient    bool
 }
 
 const defaultSlow = 10 * time.Second
@@ -80,7 +85,7 @@ func NewDispatcher(c *Catalog, o Options) *Dispatcher {
 		catalog: c, log: contain.Logger(o.Logger), events: lograte.Logger(o.Logger),
 		timeout: o.Timeout, slow: o.Slow,
 		blocked: newBlocklist(o.Blocklist), missing: o.Missing, translate: o.Translate,
-		lenient: o.Lenient, chain: Chain(o.Interceptors),
+		showErrors: o.ShowErrors, lenient: o.Lenient, chain: Chain(o.Interceptors),
 	}
 	if d.slow == 0 {
 		d.slow = defaultSlow
@@ -116,8 +121,8 @@ func (d *Dispatcher) Catalog() *Catalog { return d.catalog }
 // cancelled, internal_error. Only the Error is shown, not the errors that wrap it.
 // context.DeadlineExceeded becomes timeout and context.Canceled becomes cancelled, and so does any
 // other error after the call's context has ended. Everything else becomes internal_error with a
-// fixed text: errors without a code, unless [Options].Translate gives them one, undeclared codes,
-// panics, and results that cannot be encoded or violate the output schema. The cause is logged, and
+// fixed text: errors without a code, unless [Options].Translate gives them one or
+// [Options].ShowErrors shows their text, undeclared codes, panics, and results that cannot be encoded or violate the output schema. The cause is logged, and
 // errors.Is and errors.As find it in [Envelope.Err]; for an undeclared code, they find
 // [ErrUndeclared], so that tests can detect it.
 //

@@ -56,7 +56,11 @@ func returnError(err error) func(context.Context, nothing) (nothing, error) {
 	return func(context.Context, nothing) (nothing, error) { return nothing{}, err }
 }
 
-const internalErrorJSON = `{"success":false,"data":null,"error":{"code":"internal_error","message":"the operation failed unexpectedly; the log has the cause","details":null,"recoverable":false}}`
+// What a caller gets for a panic and the like, and for an error whose text is withheld.
+const (
+	internalErrorJSON = `{"success":false,"data":null,"error":{"code":"internal_error","message":"the operation failed unexpectedly; the log has the cause","details":null,"recoverable":false}}`
+	withheldErrorJSON = `{"success":false,"data":null,"error":{"code":"internal_error","message":"the operation failed; the text of its error is withheld: the log has it, and ShowErrors shows it","details":null,"recoverable":false}}`
+)
 
 func TestUnknownOperation(t *testing.T) {
 	fx := newFixture(dispatch.Options{})

@@ -16,9 +16,9 @@ func TestRawResultIsCheckedAndOnOneLine(t *testing.T) {
 		`{"a":1}`:                   `{"success":true,"data":{"a":1},"error":null}`,
 		"{\n\"a\":\r\n [1, \"<\"]}": `{"success":true,"data":{"a":[1,"<"]},"error":null}`,
 		``:                          `{"success":true,"data":null,"error":null}`,
-		`{"a":`:                     internalErrorJSON,
-		`1 2`:                       internalErrorJSON,
-		"\"\xff\"":                  internalErrorJSON,
+		`{"a":`:                     withheldErrorJSON,
+		`1 2`:                       withheldErrorJSON,
+		"\"\xff\"":                  withheldErrorJSON,
 	} {
 		fx := newFixture(dispatch.Options{})
 		register(fx, func(context.Context, nothing) (json.RawMessage, error) {
@@ -49,7 +49,7 @@ func TestResultThatDoesNotEncode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fx := newFixture(dispatch.Options{})
 			register(fx, fn)
-			assert.Equal(t, string(fx.call(t.Context(), ``).AppendJSON(nil)), internalErrorJSON)
+			assert.Equal(t, string(fx.call(t.Context(), ``).AppendJSON(nil)), withheldErrorJSON)
 			assert.Assert(t, strings.Contains(fx.log.String(), "encode the result"), fx.log.String())
 		})
 	}
@@ -61,6 +61,6 @@ func TestResultMustFitAGivenOutputSchema(t *testing.T) {
 		s.Output = json.RawMessage(`{"type":"object","required":["a"]}`)
 	})
 	assert.Equal(t, string(fx.call(t.Context(), `{"a":1}`).Data), `{"a":1}`)
-	assert.Equal(t, string(fx.call(t.Context(), `{"b":"secret"}`).AppendJSON(nil)), internalErrorJSON)
+	assert.Equal(t, string(fx.call(t.Context(), `{"b":"secret"}`).AppendJSON(nil)), withheldErrorJSON)
 	assert.Assert(t, strings.Contains(fx.log.String(), "breaks the output schema"), fx.log.String())
 }

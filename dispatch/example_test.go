@@ -119,6 +119,6 @@ func ExampleErrorf() {
 	fmt.Println(envelope.Err)
 	fmt.Println(errors.Is(envelope.Err, os.ErrNotExist))
 	// Output:
-	// internal_error: the operation failed unexpectedly; the log has the cause
+	// internal_error: the operation failed; the text of its error is withheld: the log has it, and ShowErrors shows it
 	// true
 }

@@ -37,7 +37,11 @@ func (d *Dispatcher) callMissing(ctx context.Context, operation string) *Error {
 	case errors.Is(err, context.Canceled):
 		return Errorf(Cancelled, "the call was cancelled").withCause(err)
 	}
-	d.events.LogAttrs(ctx, slog.LevelError, "Options.Missing failed", attr,
+	if d.showErrors {
+		return Errorf(InternalError, "%w", err)
+	}
+	d.events.LogAttrs(ctx, slog.LevelError,
+		"Options.Missing failed; ShowErrors shows the error to the caller", attr,
 		slog.Any("error", err))
-	return internalError(err)
+	return withheldError(err)
 }

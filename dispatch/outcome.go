@@ -13,9 +13,9 @@ import (
 // [Spec].Errors, so that the caller got internal_error instead.
 var ErrUndeclared = errors.New("dispatch: the operation does not declare the code of its error")
 
-// ShowError returns an error whose text, that of err, is shown to the caller. As
-// [Options].Translate it applies to all operations; a single operation can also return its result.
-// The code is internal_error unless err already has a code. ShowError returns nil for nil.
+// ShowError returns an error whose text, that of err, is shown to the caller, for a single error of
+// an operation: [Options].ShowErrors shows all of them. The code is internal_error unless err
+// already has a code. ShowError returns nil for nil.
 func ShowError(err error) error {
 	if err == nil || asError(err) != nil {
 		return err
@@ -40,8 +40,12 @@ func (d *Dispatcher) operationError(ctx context.Context, op *Operation, call *Ca
 			return d.checkDeclared(ctx, op, call, asError(translated), err)
 		}
 	}
-	d.logCall(ctx, slog.LevelError, "operation failed", op, call, slog.Any("error", err))
-	return internalError(err)
+	if d.showErrors {
+		return Errorf(InternalError, "%w", err)
+	}
+	d.logCall(ctx, slog.LevelError, "operation failed; ShowErrors shows the error to the caller", op,
+		call, slog.Any("error", err))
+	return withheldError(err)
 }
 
 // checkDeclared returns e if the operation may return its code, and else logs err, the error that
@@ -55,7 +59,11 @@ func (d *Dispatcher) checkDeclared(ctx context.Context, op *Operation, call *Cal
 	d.logCall(ctx, slog.LevelError,
 		"operation returned a code that it does not declare; add it to Errors of its Spec", op,
 		call, slog.String("code", string(e.Code)), slog.Any("error", err))
-	return internalError(errors.Join(ErrUndeclared, err))
+	cause := errors.Join(ErrUndeclared, err)
+	if d.showErrors {
+		return Errorf(InternalError, "%s", e.Message).withCause(cause)
+	}
+	return withheldError(cause)
 }
 
 // completeError returns an error of an operation or an interceptor with what a caller relies on: a
@@ -96,6 +104,12 @@ func (d *Dispatcher) panicEnvelope(ctx context.Context, op *Operation, call *Cal
 	d.logCall(ctx, slog.LevelError, "operation panicked", op, call,
 		slog.String("panic", err.Error()), slog.String("stack", string(failure.Stack)))
 	return Envelope{Err: internalError(err)}
+}
+
+// withheldError returns the error that the caller gets in place of one whose text it must not get.
+func withheldError(cause error) *Error {
+	return Errorf(InternalError, "the operation failed; the text of its error is withheld: "+
+		"the log has it, and ShowErrors shows it").withCause(cause)
 }
 
 func internalError(cause error) *Error {

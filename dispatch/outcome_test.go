@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 	"testing"
 
@@ -62,10 +64,10 @@ func TestOperationErrors(t *testing.T) {
 			failure("cancelled", "stop", "null", true), ""},
 		{"universal: internal_error", dispatch.Errorf(dispatch.InternalError, "chosen"),
 			failure("internal_error", "chosen", "null", false), ""},
-		{"not declared", dispatch.Errorf(dispatch.StateError, "secret"), internalErrorJSON, "state_error"},
-		{"not declared, unknown", dispatch.Errorf("made_up", "secret"), internalErrorJSON, "made_up"},
-		{"no code at all", &dispatch.Error{Message: "secret"}, internalErrorJSON, "does not declare"},
-		{"plain", plain, internalErrorJSON, "secret: /home/u/.key"},
+		{"not declared", dispatch.Errorf(dispatch.StateError, "secret"), withheldErrorJSON, "state_error"},
+		{"not declared, unknown", dispatch.Errorf("made_up", "secret"), withheldErrorJSON, "made_up"},
+		{"no code at all", &dispatch.Error{Message: "secret"}, withheldErrorJSON, "does not declare"},
+		{"plain", plain, withheldErrorJSON, "secret: /home/u/.key"},
 		{"deadline", context.DeadlineExceeded,
 			failure("timeout", "the time allowed ran out", "null", true), ""},
 		{"deadline, wrapped", fmt.Errorf("secret: %w", context.DeadlineExceeded),
@@ -95,6 +97,46 @@ func TestOperationErrors(t *testing.T) {
 				fx.log.String())
 		})
 	}
+}
+
+// ShowErrors shows each error that was returned, and nothing else.
+func TestShowErrors(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err  error
+		want string
+		log  string
+	}{
+		"plain":        {errors.New("no file x"), "internal_error: no file x", ""},
+		"wrapped":      {fmt.Errorf("x: %w", io.EOF), "internal_error: x: EOF", ""},
+		"with a code":  {fmt.Errorf("x: %w", dispatch.Errorf(dispatch.NotFound, "no")), "not_found: no", ""},
+		"translated":   {os.ErrPermission, "permission_denied: no", ""},
+		"not declared": {dispatch.Errorf(dispatch.StateError, "stale"), "internal_error: stale", "does not declare"},
+		"deadline":     {context.DeadlineExceeded, "timeout: the time allowed ran out", ""},
+	} {
+		fx := newFixture(dispatch.Options{ShowErrors: true, Translate: func(err error) error {
+			if errors.Is(err, os.ErrPermission) {
+				return dispatch.Errorf(dispatch.PermissionDenied, "no")
+			}
+			return err
+		}})
+		register(fx, returnError(tc.err), withErrors(dispatch.NotFound))
+		e := fx.call(t.Context(), ``)
+		assert.Equal(t, e.Err.Error(), tc.want, name)
+		assert.Equal(t, fx.log.Len() > 0, tc.log != "", name)
+		assert.Assert(t, strings.Contains(fx.log.String(), tc.log), name)
+	}
+	fx := newFixture(dispatch.Options{ShowErrors: true})
+	register(fx, func(context.Context, nothing) (nothing, error) { panic("secret") })
+	assert.Equal(t, string(fx.call(t.Context(), ``).AppendJSON(nil)), internalErrorJSON)
+	d := dispatch.NewDispatcher(dispatch.NewCatalog(), dispatch.Options{ShowErrors: true,
+		Missing: func(context.Context, string) error { return errors.New("it is down") }})
+	e := d.Dispatch(t.Context(), &dispatch.Call{Operation: "a.b"})
+	assert.Equal(t, e.Err.Error(), "internal_error: it is down")
+
+	fx = newFixture(dispatch.Options{})
+	register(fx, returnError(errors.New("secret")))
+	fx.call(t.Context(), ``)
+	assert.Assert(t, strings.Contains(fx.log.String(), "ShowErrors"), fx.log.String())
 }
 
 func TestErrorsIsFindsTheCause(t *testing.T) {

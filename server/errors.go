@@ -35,13 +35,32 @@ func (r *request) handlerError(err error) (*Result, error) {
 	if missing, ok := errors.AsType[*notFound](err); ok {
 		return nil, missing.in(r.era)
 	}
-	if _, ok := errors.AsType[*rpc.Error](err); !ok && r.Err() == nil {
-		return nil, r.logError(err)
+	if _, ok := errors.AsType[*rpc.Error](err); ok || r.Err() != nil {
+		return nil, err
 	}
-	return nil, err
+	if !r.conn.server.o.ShowErrors {
+		r.conn.server.log.Error("a handler failed; ShowErrors shows the error to the client",
+			"method", r.Method, "error", err)
+		return nil, &sentError{err, errWithheld}
+	}
+	if r.Method == mcp.MethodCallTool {
+		return r.toolError(err.Error())
+	}
+	return nil, &sentError{err, rpc.Errorf(rpc.CodeInternalError, "%s", err.Error())}
 }
 
-// logError logs err, whose text is not sent to the client, and returns it.
+// A sentError is an error of a handler, and the one that the client gets in its place.
+type sentError struct {
+	error
+	sent *rpc.Error
+}
+
+func (e *sentError) Unwrap() []error { return []error{e.error, e.sent} }
+
+var errWithheld = rpc.Errorf(rpc.CodeInternalError,
+	"Internal error: its text is withheld; the log has it, and ShowErrors shows it")
+
+// logError logs err, a mistake whose text is not sent to the client, and returns it.
 func (r *request) logError(err error) error {
 	r.conn.server.log.Error("a handler failed", "method", r.Method, "error", err)
 	return err

@@ -21,7 +21,8 @@ type Resource struct {
 	// Read returns the contents. The result's CacheHints say how long and for whom caches may store
 	// them; without hints, caches may not. If the error is an [*rpc.Error], such as that of
 	// [ResourceNotFound], it is sent to the client; any other error is logged, and the client gets
-	// -32603 "Internal error". A panic has the same effect. Read must be safe for concurrent use.
+	// -32603 without its text, unless [Options].ShowErrors shows it. A panic is logged, too. Read
+	// must be safe for concurrent use.
 	Read func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
 
 	Extension string // like that of [RawTool]

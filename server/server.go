@@ -28,6 +28,14 @@ type Options struct {
 	// Dispatch are the settings for operations: interceptors, timeouts, the log. Lenient also
 	// applies to raw tools.
 	Dispatch dispatch.Options
+	// ShowErrors sends the text of every error that a function of the application returns, for a
+	// server whose errors are written for the client or its model and hold no secrets: as a result
+	// with isError for a tool of any kind, and otherwise, as for resources, prompts, completions
+	// and methods of extensions, as the error -32603. Without it, such texts are only logged, and
+	// the client reads that they are withheld. It does not change an error that chooses its text,
+	// such as a [*dispatch.Error] or an [*rpc.Error], and shows no panic. Middleware that returns
+	// errors of its own can be wrapped in [rpc.ShowErrors], as the first of Middleware.
+	ShowErrors bool
 	// logs errors of handlers and clients, never arguments or results; nil: slog.Default()
 	Logger *slog.Logger
 	// Limits apply to each connection. MaxAppend is the largest message in bytes that is sent over
@@ -163,6 +171,7 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 		o.Watched = dispatch.NewBudget(16 << 20)
 	}
 	o.Logger = contain.Logger(o.Logger)
+	o.Dispatch.ShowErrors = o.Dispatch.ShowErrors || o.ShowErrors
 	if o.Dispatch.Logger == nil {
 		o.Dispatch.Logger = o.Logger
 	}

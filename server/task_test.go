@@ -211,7 +211,7 @@ func TestTaskOutcomes(t *testing.T) {
 		"protocol_error_job": {"failed", "it broke", -31000},
 		"panics":             {"failed", "Internal error", -32603},
 		"exits":              {"failed", "Internal error", -32603},
-		"fails":              {"failed", "Internal error", -32603},
+		"fails":              {"failed", withheld, -32603},
 		"returns_nonsense":   {"failed", "Internal error", -32603},
 	} {
 		t.Run(tool, func(t *testing.T) {

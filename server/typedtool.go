@@ -33,8 +33,8 @@ import (
 //
 // An error becomes a result with IsError, which the model sees. The text is the message of the
 // error if it is or wraps a [*dispatch.Error] or a [dispatch.Code]. Otherwise it is a fixed text,
-// because errors can contain secrets; [dispatch.Options].Translate changes that for a server, and
-// [dispatch.ShowError] for one error. A panic has the same effect, with the fixed text. Content
+// because errors can contain secrets; [Options].ShowErrors changes that for a server, and
+// [dispatch.ShowError] for one error. A panic has the same effect, with a fixed text. Content
 // that the client's revision does not support is replaced by text or left out.
 //
 // fn may call [Elicit], [Sample], [Roots] and [Once], [dispatch.Progress], [dispatch.Logger] and

@@ -161,7 +161,10 @@ func TestTypedToolErrors(t *testing.T) {
 			})
 		return s
 	}
-	const internal = "the operation failed unexpectedly; the log has the cause"
+	const (
+		internal = "the operation failed unexpectedly; the log has the cause"
+		withheld = "the operation failed; the text of its error is withheld: the log has it, and ShowErrors shows it"
+	)
 	for _, c := range []struct {
 		how       string
 		translate func(error) error
@@ -171,7 +174,7 @@ func TestTypedToolErrors(t *testing.T) {
 		{"code", nil, "no issue 7", false},
 		{"bare", nil, "What the arguments name does not exist.", false},
 		{"shown", nil, errSecret.Error(), false},
-		{"plain", nil, internal, true},
+		{"plain", nil, withheld, true},
 		{"panic", nil, internal, true},
 		{"plain", dispatch.ShowError, errSecret.Error(), false},
 		{"panic", dispatch.ShowError, internal, true},
@@ -181,7 +184,7 @@ func TestTypedToolErrors(t *testing.T) {
 			}
 			return err
 		}, "no", false},
-		{"plain", func(error) error { return nil }, internal, true},
+		{"plain", func(error) error { return nil }, withheld, true},
 	} {
 		var log strings.Builder
 		s := failing(server.Options{Dispatch: dispatch.Options{Translate: c.translate}}, &log)

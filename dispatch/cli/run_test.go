@@ -49,7 +49,8 @@ func TestExitCodes(t *testing.T) {
 	r = run(t, nil, "test", "fail", "--code", "undeclared", "--message", "secret")
 	assert.Equal(t, r.code, 1)
 	assert.Equal(t, r.err,
-		"notes: test fail: internal_error: the operation failed unexpectedly; the log has the cause\n")
+		"notes: test fail: internal_error: the operation failed; the text of its error is withheld: "+
+			"the log has it, and ShowErrors shows it\n")
 }
 
 // Where -o json is asked for, what is wrong with the command line is an envelope too, wherever it

@@ -1,0 +1,145 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+// withheld is what a client gets in place of the text of an error.
+const withheld = "Internal error: its text is withheld; the log has it, and ShowErrors shows it"
+
+// Every function of the application returns the same error. Its text reaches the client if the
+// server shows errors, and otherwise the client reads that it is withheld.
+func TestShowErrors(t *testing.T) {
+	errNone := errors.New("there is no entity ZZ")
+	served := func(o server.Options, log *strings.Builder) *server.Server {
+		o.Logger = slog.New(slog.NewTextHandler(log, nil))
+		o.Extensions = []server.Extension{{ID: "com.example/x", ServerOnly: true,
+			Methods: map[string]func(context.Context, json.RawMessage) (any, error){
+				"example/fail": func(context.Context, json.RawMessage) (any, error) {
+					return nil, errNone
+				},
+			}}}
+		catalog := dispatch.NewCatalog()
+		dispatch.Add(catalog, dispatch.Spec{Name: "op.fail", Summary: "Fails.", Type: dispatch.Read},
+			func(context.Context, struct{}) (string, error) { return "", errNone })
+		s := o.New(server.Info{Name: "test", Version: "1.2"}, catalog)
+		server.AddTool(s, mcp.Tool{Name: "typed"},
+			func(context.Context, struct{}) (string, error) { return "", errNone })
+		for name, fail := range map[string]func(){"raw": func() {}, "panics": func() { panic(errNone) }} {
+			must(t, s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: name},
+				Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+					fail()
+					return nil, errNone
+				}}))
+		}
+		must(t, s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "forwarded"},
+			Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+				return nil, errNone
+			}}))
+		suggest := func(context.Context, string, string, map[string]string) (mcp.Completion, error) {
+			return mcp.Completion{}, errNone
+		}
+		r := resource("x:1")
+		r.Read = func(context.Context, string) (*mcp.ReadResourceResult, error) {
+			return nil, errNone
+		}
+		must(t, s.AddResource(r))
+		template := echoes("x:t/{id}")
+		template.Read = func(context.Context, string, map[string]string) (*mcp.ReadResourceResult,
+			error) {
+			return nil, errNone
+		}
+		must(t, s.AddResourceTemplate(template))
+		p := recites("p")
+		p.Get = func(context.Context, map[string]string) (*mcp.GetPromptResult, error) {
+			return nil, errNone
+		}
+		p.Complete = suggest
+		must(t, s.AddPrompt(p))
+		return s
+	}
+	tools := []string{"typed", "raw", "forwarded", "op_fail"}
+	requests := [][2]string{{"resources/read", `{"uri":"x:1"}`},
+		{"resources/read", `{"uri":"x:t/7"}`}, {"prompts/get", `{"name":"p"}`},
+		{"completion/complete",
+			`{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}`},
+		{"example/fail", `{}`}}
+	in(t, []string{"2024-11-05", "2025-11-25", newest}, func(t *testing.T, revision string) {
+		var log strings.Builder
+		k := speak(t, served(server.Options{ShowErrors: true}, &log), revision, `{}`)
+		for _, name := range tools {
+			m := k.request("tools/call", fmt.Sprintf(`{"name":%q}`, name))
+			assert.Assert(t, m.Error == nil, m.raw)
+			assert.Assert(t, strings.Contains(m.raw, `"isError":true`) &&
+				strings.Contains(m.raw, errNone.Error()), m.raw)
+		}
+		for _, r := range requests {
+			m := k.expectError(r[0], r[1], -32603, "")
+			assert.Equal(t, m.Error.Message, errNone.Error(), r[0])
+		}
+		assert.Equal(t, log.String(), "")
+		m := k.expectError("tools/call", `{"name":"panics"}`, -32603, "")
+		assert.Equal(t, m.Error.Message, "Internal error")
+		k.expectNothing()
+	})
+	in(t, []string{"2024-11-05", "2025-11-25", newest}, func(t *testing.T, revision string) {
+		var log strings.Builder
+		k := speak(t, served(server.Options{}, &log), revision, `{}`)
+		for _, name := range tools {
+			requests = append(requests, [2]string{"tools/call", fmt.Sprintf(`{"name":%q}`, name)})
+		}
+		for _, r := range requests {
+			log.Reset()
+			m := k.request(r[0], r[1])
+			for _, part := range []string{"withheld", "the log has it", "ShowErrors"} {
+				assert.Assert(t, strings.Contains(m.raw, part), m.raw)
+			}
+			assert.Assert(t, !strings.Contains(m.raw, "entity") &&
+				!strings.Contains(m.raw, "unexpected"), m.raw)
+			assert.Assert(t, strings.Contains(log.String(), errNone.Error()) &&
+				strings.Contains(log.String(), "ShowErrors"), log.String())
+		}
+	})
+}
+
+// An interceptor may wrap the error of a tool, and the client gets it once. What it adds itself is
+// an error of the application as well.
+func TestShowErrorsOfInterceptors(t *testing.T) {
+	for show, want := range map[bool]string{
+		true: "no such city", false: "Internal error: its text is withheld"} {
+		var log strings.Builder
+		o := server.Options{ShowErrors: show, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			Interceptors: []server.Interceptor{func(next server.Handler) server.Handler {
+				return func(ctx context.Context, c *server.Call) (*server.Result, error) {
+					result, err := next(ctx, c)
+					if err != nil {
+						err = fmt.Errorf("audited: %w", err)
+					}
+					return result, err
+				}
+			}}}
+		s := o.New(server.Info{Name: "test", Version: "1.2"}, nil)
+		r := resource("x:1")
+		r.Read = func(context.Context, string) (*mcp.ReadResourceResult, error) {
+			return nil, errors.New("no such city")
+		}
+		must(t, s.AddResource(r))
+		for _, revision := range []string{"2025-11-25", newest} {
+			log.Reset()
+			speak(t, s, revision, `{}`).expectError("resources/read", `{"uri":"x:1"}`, -32603, want)
+			assert.Equal(t, strings.Count(log.String(), "ShowErrors"), map[bool]int{false: 1}[show])
+		}
+	}
+}
