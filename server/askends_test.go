@@ -3,6 +3,7 @@ package server_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -159,4 +161,73 @@ func TestHandlerNeedNotAsk(t *testing.T) {
 		speak(t, s, newest, everything).request(p.method,
 			p.params).expectText("fine: server: the client has not answered yet; return this error from the handler, which runs again with the answer")
 	})
+}
+
+// A handler that returns an error of its own in place of the one of a pending question, as with %v
+// in place of %w, asks all the same. The mistake is logged.
+func TestHiddenQuestionIsAsked(t *testing.T) {
+	for name, hide := range map[string]func(error) error{
+		"%v":           func(err error) error { return fmt.Errorf("asking failed: %v", err) },
+		"a code":       func(err error) error { return dispatch.Errorf(dispatch.NotFound, "no: %v", err) },
+		"an rpc error": func(err error) error { return rpc.Errorf(-31000, "no: %v", err) },
+	} {
+		for _, show := range []bool{false, true} {
+			var log bytes.Buffer
+			o := server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), ShowErrors: show}
+			s := everywhere(o, func(ctx context.Context) (string, error) {
+				answer, err := elicitName(ctx)
+				if err != nil {
+					return "", hide(err)
+				}
+				return answer, nil
+			})
+			inPlaces(t, func(t *testing.T, p place) {
+				log.Reset()
+				k := speak(t, s, newest, everything)
+				a := k.request(p.method, p.params).asks("name")
+				assert.Assert(t, strings.Contains(log.String(), "wrap it with %w"), "%s: %s", name, &log)
+				log.Reset()
+				k.again(p, a, `{"name":{"action":"accept","content":{"name":"A"}}}`).
+					expectText(`accept {"name":"A","n":3}`)
+				assert.Equal(t, log.String(), "")
+
+				k = speak(t, s, "2025-11-25", everything)
+				k.reply(k.request(p.method, p.params), `{"action":"accept","content":{"name":"A"}}`)
+				k.next().expectText(`accept {"name":"A","n":3}`)
+				// no question is pending
+				m := speak(t, s, newest, `{}`).request(p.method, p.params)
+				assert.Assert(t, !strings.Contains(m.raw, "input_required"), m.raw)
+			})
+		}
+	}
+}
+
+// The same for a tool that reports the error in its result, and for an interceptor that sees the
+// question as such.
+func TestQuestionHiddenInAResultIsAsked(t *testing.T) {
+	var seen []mcp.ResultType
+	o := quiet
+	o.Interceptors = []server.Interceptor{func(next server.Handler) server.Handler {
+		return func(ctx context.Context, c *server.Call) (*server.Result, error) {
+			result, err := next(ctx, c)
+			seen = append(seen, result.Type())
+			return result, err
+		}
+	}}
+	s := made(o)
+	server.AddTool(s, mcp.Tool{Name: "t"},
+		func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+			answer, err := elicitName(ctx)
+			if err != nil {
+				return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(err.Error())},
+					IsError: true}, nil
+			}
+			return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(answer)}}, nil
+		})
+	k := speak(t, s, newest, everything)
+	p := places["tool"]
+	a := k.request(p.method, p.params).asks("name")
+	k.again(p, a, `{"name":{"action":"accept","content":{"name":"A"}}}`).
+		expectText(`accept {"name":"A","n":3}`)
+	assert.DeepEqual(t, seen, []mcp.ResultType{mcp.ResultInputRequired, mcp.ResultComplete})
 }

@@ -26,7 +26,7 @@ func (r *request) use(i *item, arguments json.RawMessage) (*Result, error) {
 	}
 	chain := r.conn.server.interceptors
 	if chain == nil {
-		return i.use(r, r, arguments)
+		return r.run(r, i, arguments)
 	}
 	var (
 		made    *Result // the last result of the item
@@ -43,7 +43,7 @@ func (r *request) use(i *item, arguments json.RawMessage) (*Result, error) {
 				return nil, errNotJSON
 			}
 			if made, failure = r.repeat(func(r *request) (*Result, error) {
-				return i.use(ctx, r, c.Arguments)
+				return r.run(ctx, i, c.Arguments)
 			}); failure != nil {
 				return nil, failure
 			}
@@ -63,4 +63,16 @@ func (r *request) use(i *item, arguments json.RawMessage) (*Result, error) {
 		return r.toolError(e.Message)
 	}
 	return r.handlerError(err)
+}
+
+// run runs an item, and asks the client the questions that are pending then if it has failed.
+func (r *request) run(ctx context.Context, i *item, arguments json.RawMessage) (*Result, error) {
+	result, err := i.use(ctx, r, arguments)
+	if !r.hasHiddenQuestion(result, err) {
+		return result, err
+	}
+	r.conn.server.log.Warn(
+		"a handler has hidden the error of a question that it asked; the client is asked all the same, but wrap it with %w",
+		"method", r.Method, "name", i.key, "error", err)
+	return r.inputRequired()
 }

@@ -257,6 +257,15 @@ func (x *mrtr) stop(failure *rpc.Error) error {
 	return stopped
 }
 
+// hasHiddenQuestion reports whether a modern client must be asked although the handler has failed
+// with an error that does not match [ErrAsked].
+func (r *request) hasHiddenQuestion(result *Result, err error) bool {
+	r.mu.Lock()
+	pending := r.rounds != nil && len(r.rounds.pending) > 0 && !r.task.created()
+	r.mu.Unlock()
+	return pending && (err != nil || result.IsError()) && r.Err() == nil
+}
+
 // inputRequired returns the response to a request whose handler has ended with stopErr.
 func (r *request) inputRequired() (*Result, error) {
 	r.mu.Lock()
@@ -293,7 +302,8 @@ func (x *mrtr) inputRequiredResult() (*Result, error) {
 }
 
 // ErrAsked matches the error of a handler that ends because it has asked its client and has no
-// answer yet: see [Elicit] and [RequireInput].
+// answer yet: see [Elicit] and [RequireInput]. If the handler returns another error then, or a
+// result with isError, the client is asked all the same, and the mistake is logged.
 var ErrAsked = errors.New("server: the client is being asked")
 
 // repeat runs a handler. It runs the handler again each time a legacy client has answered the
