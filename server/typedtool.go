@@ -28,6 +28,7 @@ import (
 //   - []mcp.Content: these blocks, such as those of [mcp.Text]
 //   - *mcp.CallToolResult: this result; nil is an error
 //   - struct{}: no content
+//   - [Structured]: its Content, and its Value as structured content
 //   - any other type, json.RawMessage included: structured content, and its JSON as text. The
 //     output schema is inferred from Out, unless t has one.
 //
@@ -67,24 +68,31 @@ func NewTool[In, Out any](t mcp.Tool, fn func(context.Context, In) (Out, error))
 	if t.Annotations.ReadOnly() {
 		spec.Type = dispatch.Read
 	}
-	typed := &operationTool{}
-	out, err := reflect.TypeFor[Out](), error(nil)
-	switch out {
-	case reflect.TypeFor[string](), reflect.TypeFor[struct{}]():
+	typed, err := &operationTool{}, error(nil)
+	switch zero := any(*new(Out)).(type) {
+	case string, struct{}:
 		typed.form = textResult
-		if out.Kind() == reflect.Struct {
+		if zero == any(struct{}{}) {
 			typed.form = emptyResult
 		}
 		if spec.Output != nil {
-			err = fmt.Errorf("a result of type %v has no structured content for an OutputSchema", out)
+			err = fmt.Errorf("a result of type %T has no structured content for an OutputSchema", zero)
 			break
 		}
 		typed.op, err = dispatch.New(spec, fn)
-	case reflect.TypeFor[[]mcp.Content](), reflect.TypeFor[*mcp.CallToolResult]():
+	case []mcp.Content, *mcp.CallToolResult, structured:
 		typed.form = completeResult
 		var output *schema.Schema
 		if spec.Output != nil {
 			output, err = schema.Compile(spec.Output)
+		} else if s, ok := zero.(structured); ok {
+			if reflect.TypeFor[Out]().Kind() == reflect.Pointer {
+				err = fmt.Errorf("a result of type %T must not be a pointer", zero)
+				break
+			}
+			if t.OutputSchema, err = s.schema(); err != nil {
+				err = fmt.Errorf("output schema: %w", err)
+			}
 		}
 		spec.Output = nil
 		if err == nil {
@@ -107,8 +115,8 @@ func NewTool[In, Out any](t mcp.Tool, fn func(context.Context, In) (Out, error))
 	return tool, nil
 }
 
-// encodeComplete returns a function that calls fn and encodes its result, which is []mcp.Content or
-// *mcp.CallToolResult, as JSON.
+// encodeComplete returns a function that calls fn and encodes its result, which is []mcp.Content,
+// *mcp.CallToolResult or Structured, as JSON.
 func encodeComplete[In, Out any](fn func(context.Context, In) (Out, error),
 	output *schema.Schema) func(context.Context, In) (json.RawMessage, error) {
 	return func(ctx context.Context, in In) (json.RawMessage, error) {
@@ -125,6 +133,10 @@ func encodeComplete[In, Out any](fn func(context.Context, In) (Out, error),
 				return nil, errNoResult
 			}
 			result = *out // the function may return a shared result
+		case structured:
+			if result, err = out.result(); err != nil {
+				return nil, err
+			}
 		}
 		if output != nil && !result.IsError {
 			if err := output.Validate(result.StructuredContent); err != nil {
