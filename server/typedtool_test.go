@@ -109,6 +109,24 @@ func TestTypedToolDefinition(t *testing.T) {
 		`"execution":{"taskSupport":"optional"}`))
 }
 
+type aged struct {
+	N int `jsonschema:"minimum=1"`
+}
+
+// Descriptions in the tags of other packages are in the list of tools.
+func TestTypedToolOfForeignTags(t *testing.T) {
+	s := made(quiet)
+	server.AddTool(s, mcp.Tool{Name: "say"}, func(context.Context, struct {
+		A string `json:"a" jsonschema:"What to say."`
+	}) (string, error) {
+		return "", nil
+	})
+	in(t, []string{"2024-11-05", newest}, func(t *testing.T, revision string) {
+		assert.Assert(t, cmp.Contains(speak(t, s, revision, `{}`).request("tools/list", `{}`).raw,
+			`"properties":{"a":{"type":"string","description":"What to say."}}`))
+	})
+}
+
 func TestTypedToolMistakes(t *testing.T) {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog, dispatch.Spec{Name: "a.b", Summary: "A.", Type: dispatch.Read}, add)
@@ -125,6 +143,10 @@ func TestTypedToolMistakes(t *testing.T) {
 		`server: tool "": `: func() { server.AddTool(s, mcp.Tool{}, say) },
 		`server: tool "x": a result of type string has no structured content`: func() {
 			server.AddTool(s, mcp.Tool{Name: "x", OutputSchema: json.RawMessage(`{}`)}, say)
+		},
+		`server: tool "z": dispatch: operation "z": input schema: schema: server_test.aged.N: tag jsonschema:"minimum=1": write the tag min:"1"`: func() {
+			server.AddTool(s, mcp.Tool{Name: "z"},
+				func(context.Context, aged) (string, error) { return "", nil })
 		},
 		`server: tool "y": the function is nil`: func() {
 			server.AddTool[struct{}, string](s, mcp.Tool{Name: "y"}, nil)

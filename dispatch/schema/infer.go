@@ -71,6 +71,8 @@ func Output() InferOption { return func(i *inference) { i.output = true } }
 // These tags add to the schema of a field:
 //
 //	doc                     description
+//	jsonschema              description, as of other packages for schemas; what such a tag says
+//	                        beyond that is an error, so that it is not lost
 //	default                 default: text for a string, else JSON; it must fit the schema
 //	enum                    enum: values separated by commas
 //	min, max                minimum and maximum of a number

@@ -361,6 +361,32 @@ type wide4 struct{ A, B, C, D, E, F, G, H [2]wide5 }
 type wide5 struct{ A, B, C, D, E, F, G, H wide6 }
 type wide6 struct{ A, B, C, D, E, F, G, H int }
 
+type migrated struct {
+	City string `jsonschema:"minLength=2"`
+}
+
+// Tags of other packages for schemas are descriptions where they can be.
+func TestForeignTags(t *testing.T) {
+	got, err := For[struct {
+		A string  `json:"a" jsonschema:"the city, with a = in its text"`
+		B string  `json:"b" jsonschema:"required"`
+		C string  `json:"c" jsonschema:"required,description=The city\\, and more"`
+		D string  `json:"d" jsonschema_description:"The city."`
+		E string  `json:"e" doc:"Same." jsonschema:"Same."`
+		F *string `json:"f" jsonschema:"description=Perhaps."`
+		G string  `json:"g" jsonschema:"optional, of course"`
+		H string  `json:"h" jsonschema:""`
+	}]()
+	assert.NilError(t, err)
+	assert.Equal(t, string(got), `{"type":"object","properties":{`+
+		`"a":{"type":"string","description":"the city, with a = in its text"},"b":{"type":"string"},`+
+		`"c":{"type":"string","description":"The city, and more"},`+
+		`"d":{"type":"string","description":"The city."},"e":{"type":"string","description":"Same."},`+
+		`"f":{"type":"string","description":"Perhaps."},`+
+		`"g":{"type":"string","description":"optional, of course"},"h":{"type":"string"}},`+
+		`"required":["a","b","c","d","e","g","h"],"additionalProperties":false}`)
+}
+
 func TestForErrors(t *testing.T) {
 	for _, tc := range []struct {
 		of   any
@@ -442,6 +468,40 @@ func TestForErrors(t *testing.T) {
 		{struct {
 			L level `default:"middle"`
 		}{}, `must be "low" or "high"`},
+		{migrated{}, `schema.migrated.City: tag jsonschema:"minLength=2": write the tag minLength:"2" in place of "minLength=2"`},
+		{struct {
+			S string `jsonschema:"description=a, b"`
+		}{}, `.S: tag jsonschema:"description=a, b": " b" is not supported: write the description as the tag doc`},
+		{struct {
+			S string `jsonschema:"title=Name"`
+		}{}, `"title=Name" is not supported`},
+		{struct {
+			S string `jsonschema:"WORD=reserved by go-sdk"`
+		}{}, `"WORD=reserved by go-sdk" is not supported`},
+		{struct {
+			S string `jsonschema:"required,the name"`
+		}{}, `"the name" is not supported`},
+		{struct {
+			S string `json:",omitempty" jsonschema:"required"`
+		}{}, `.S: tag jsonschema:"required": the field is optional`},
+		{struct {
+			S *string `jsonschema:"required,description=x"`
+		}{}, `the field is optional`},
+		{struct {
+			S string `jsonschema:"description=a,description=b"`
+		}{}, `"description=b" is not supported`},
+		{struct {
+			S string `jsonschema:"nullable"`
+		}{}, `"nullable" is not supported`},
+		{struct {
+			S string `jsonschema_extras:"a=b"`
+		}{}, `tag jsonschema_extras:"a=b": it is not supported`},
+		{struct {
+			S string `doc:"a" jsonschema:"b"`
+		}{}, `.S: it has two descriptions, "a" and "b": keep the tag doc`},
+		{struct {
+			S string `jsonschema:"description=a" jsonschema_description:"b"`
+		}{}, `two descriptions`},
 		{schemaMethod[boolSchema]{}, "must be an object"},
 		{schemaMethod[emptySchema]{}, "JSONSchema of schema.schemaMethod["},
 		{schemaMethod[refSchema]{}, "must not use $ref"},

@@ -113,10 +113,9 @@ func (s *inferredSchema) applyTags(f field) error {
 		}
 	}
 	// last, because the default is not checked against the description
-	if doc, ok := f.tags.lookup("doc"); ok {
-		s.description = doc
-	}
-	return nil
+	var err error
+	s.description, err = f.description()
+	return err
 }
 
 func setNumber(field *json.Number, s *inferredSchema, value string) error {
