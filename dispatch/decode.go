@@ -14,23 +14,24 @@ import (
 )
 
 // validate validates arguments against the input schema, and returns them with the defaults filled
-// in. Unless isJSON is set, it first checks that they are JSON. lenient is [Options].Lenient.
-func (op *Operation) validate(arguments json.RawMessage, isJSON, lenient bool) (json.RawMessage,
-	error) {
+// in. Unless isJSON is set, it first checks that they are JSON. lenient is [Options].Lenient;
+// repairs says what it changed.
+func (op *Operation) validate(arguments json.RawMessage, isJSON, lenient bool) (
+	filled json.RawMessage, repairs []string, err error) {
 	if !isJSON {
 		if err := jsonscan.Valid(arguments); err != nil {
-			return nil, invalidArguments(err)
+			return nil, nil, invalidArguments(err)
 		}
 	}
-	validate := op.input.ValidateAndFill
 	if lenient {
-		validate = op.input.ValidateLeniently
+		filled, repairs, err = op.input.ValidateLeniently(arguments)
+	} else {
+		filled, err = op.input.ValidateAndFill(arguments)
 	}
-	filled, err := validate(arguments)
 	if err != nil {
-		return nil, invalidArguments(err)
+		return nil, nil, invalidArguments(err)
 	}
-	return filled, nil
+	return filled, repairs, nil
 }
 
 func invalidArguments(err error) *Error {

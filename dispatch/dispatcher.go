@@ -47,9 +47,11 @@ type Options struct {
 	// is withheld. Panics are never shown. [ShowError] shows a single error.
 	ShowErrors bool
 
-	// Lenient accepts invalid arguments that some hosts send: a null for an optional property that
-	// cannot be null counts as absent, and an unknown property is ignored. Otherwise both are
-	// errors, which help a model to correct its call. Interceptors see the arguments as sent.
+	// Lenient accepts invalid arguments that some hosts and models send: a null for an optional
+	// property that cannot be null counts as absent, and an unknown property is ignored; where the
+	// schema allows no string, "2" is a number and "true" a boolean; a single value in place of an
+	// array is its only item. Each change is logged at the level debug. Otherwise all are errors,
+	// which help a model to correct its call. Interceptors see the arguments as sent.
 	Lenient bool
 
 	// Interceptors wrap each call of an existing operation, validation included. The first is the
@@ -234,9 +236,13 @@ func (d *Dispatcher) run(ctx context.Context, op *Operation, call *Call) (data j
 	if len(arguments) == 0 || string(arguments) == "null" {
 		arguments = json.RawMessage("{}")
 	}
-	filled, err := op.validate(arguments, call.ArgumentsAreJSON, d.lenient)
+	filled, repairs, err := op.validate(arguments, call.ArgumentsAreJSON, d.lenient)
 	if err != nil {
 		return nil, "", err
+	}
+	if repairs != nil {
+		d.logCall(ctx, slog.LevelDebug, "the arguments of a call were repaired", op, call,
+			slog.Any("repairs", repairs))
 	}
 	if op.spec.Type == Eval {
 		if err := d.blocked.check(arguments); err != nil {

@@ -24,7 +24,13 @@ func (s *Server) validatedCall(t *RawTool) (useFunc, error) {
 	}
 	validate, name, call := input.ValidateAndFill, t.Name, t.Call
 	if s.o.Dispatch.Lenient {
-		validate = input.ValidateLeniently
+		validate = func(arguments []byte) ([]byte, error) {
+			filled, repairs, err := input.ValidateLeniently(arguments)
+			if repairs != nil {
+				s.log.Debug("the arguments of a call were repaired", "tool", name, "repairs", repairs)
+			}
+			return filled, err
+		}
 	}
 	return func(ctx context.Context, r *request, arguments json.RawMessage) (*Result, error) {
 		arguments, err := validate(orEmptyObject(arguments))

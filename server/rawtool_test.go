@@ -361,6 +361,44 @@ func TestForward(t *testing.T) {
 	})
 }
 
+// Values that models send in place of others, in both eras: refused by default, and otherwise read
+// and logged at the level debug, without the values.
+func TestLenientValues(t *testing.T) {
+	type input struct {
+		N    int      `json:"n"`
+		On   *bool    `json:"on"`
+		Tags []string `json:"tags,omitempty"`
+	}
+	const inputSchema = `{"type":"object","properties":{"n":{"type":"integer"},` +
+		`"on":{"type":"boolean"},"tags":{"type":"array","items":{"type":"string"}}}}`
+	for _, lenient := range []bool{false, true} {
+		var log strings.Builder
+		o := server.Options{Logger: slog.New(slog.NewTextHandler(&log,
+			&slog.HandlerOptions{Level: slog.LevelDebug}))}
+		o.Dispatch.Lenient = lenient
+		s := made(o)
+		must(t, s.AddRawTool(echo("raw", inputSchema)))
+		server.AddTool(s, mcp.Tool{Name: "typed"},
+			func(_ context.Context, in input) (json.RawMessage, error) {
+				return json.Marshal(in)
+			})
+		in(t, []string{"2025-11-25", newest}, func(t *testing.T, revision string) {
+			k := speak(t, s, revision, `{}`)
+			for _, tool := range []string{"raw", "typed"} {
+				log.Reset()
+				m := k.request("tools/call", fmt.Sprintf(
+					`{"name":%q,"arguments":{"n":"2","on":"true","tags":"hush"}}`, tool))
+				want := `{\"n\":2,\"on\":true,\"tags\":[\"hush\"]}`
+				assert.Equal(t, strings.Contains(m.raw, want), lenient, m.raw)
+				assert.Equal(t, strings.Contains(m.raw, `"isError":true`), !lenient, m.raw)
+				assert.Equal(t, strings.Contains(log.String(), "level=DEBUG") && strings.Contains(
+					log.String(), "/tags: a single value was put into an array"), lenient, &log)
+				assert.Assert(t, !strings.Contains(log.String(), "hush"), &log)
+			}
+		})
+	}
+}
+
 // Dispatch.Lenient also applies to raw and typed tools.
 func TestLenientTools(t *testing.T) {
 	for _, lenient := range []bool{false, true} {

@@ -1,23 +1,38 @@
 package schema
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// maxLenientRounds limits the validations of ValidateLeniently. After each, it removes up to
-// MaxCauses properties.
-const maxLenientRounds = 10
+const (
+	// maxLenientRounds limits the validations of ValidateLeniently. After each, it changes up to
+	// MaxCauses values.
+	maxLenientRounds = 10
+	maxRepairs       = 10  // that are described
+	maxRepairPath    = 100 // bytes that are shown
+)
 
-// ValidateLeniently is [Schema.ValidateAndFill], except that it first removes each property that is
-// null and must not be, or that additionalProperties or unevaluatedProperties forbids, because some
-// programs send such properties. It does not modify data. Data with more than 90 such properties is
-// invalid. Valid data costs no more than with ValidateAndFill.
-func (s *Schema) ValidateLeniently(data []byte) ([]byte, error) {
-	filled, err := s.ValidateAndFill(data)
+// ValidateLeniently is [Schema.ValidateAndFill], except that it first changes what some programs,
+// and language models, send in place of valid data:
+//
+//   - It removes a property that is null and must not be, or that additionalProperties or
+//     unevaluatedProperties forbids.
+//   - Where the schema allows no string, it reads a string as the number or boolean that it spells.
+//   - Where the schema requires an array, it puts a single value into one, unless the value is null
+//     or text that begins with "[".
+//
+// It does not modify data. Data with more than 90 such values is invalid. Valid data costs no more
+// than with ValidateAndFill. Repairs describes the first 10 changes, for a log: the JSON Pointer to
+// each value, and how it was changed, without the value itself.
+func (s *Schema) ValidateLeniently(data []byte) (filled []byte, repairs []string, err error) {
+	filled, err = s.ValidateAndFill(data)
 	if _, ok := errors.AsType[*Error](err); !ok {
-		return filled, err
+		return filled, nil, err
 	}
 	v := s.get()
 	defer s.put(v)
@@ -26,32 +41,75 @@ func (s *Schema) ValidateLeniently(data []byte) ([]byte, error) {
 		v.findings, v.omitted = v.findings[:0], 0
 		last := v.validate(rest)
 		if last == nil {
-			return v.fillDefaults(rest)
+			filled, err = v.fillDefaults(rest)
+			return filled, repairs, err
 		}
-		drop := v.droppable()
-		if len(drop) == 0 {
-			return data, last
+		edits := edits{doc: &v.doc, values: map[uint32][]byte{}, repairs: repairs}
+		for _, f := range v.findings {
+			edits.find(f)
 		}
-		rest = v.doc.appendWithout(make([]byte, 0, len(rest)), 0, drop)
+		if len(edits.values) == 0 {
+			return data, nil, last
+		}
+		repairs = edits.repairs
+		rest = edits.append(make([]byte, 0, len(rest)), 0)
 	}
-	return data, err
+	return data, nil, err
 }
 
-// droppable returns the nodes of the names of properties that the validation refused because they
-// are null or unknown.
-func (v *validator) droppable() map[uint32]bool {
-	doc, drop := &v.doc, make(map[uint32]bool)
-	for _, f := range v.findings {
-		switch {
-		case f.keyword == "additionalProperties" || f.keyword == "unevaluatedProperties":
-			if value := doc.member(f.node, f.property); value != 0 {
-				drop[value-1] = true
-			}
-		case doc.kind(f.node) == null && doc.isMember(f.node):
-			drop[f.node-1] = true
+// edits are the changes of one round.
+type edits struct {
+	doc     *index
+	values  map[uint32][]byte // by the node of a value: its new text; of a name: nil to remove it
+	repairs []string
+}
+
+// find adds the change that prevents a finding, if there is one.
+func (e *edits) find(f finding) {
+	doc, n := e.doc, f.node
+	if f.keyword == "additionalProperties" || f.keyword == "unevaluatedProperties" {
+		if value := doc.member(n, f.property); value != 0 {
+			e.set(value-1, value, nil, "an unknown property was removed")
 		}
+		return
 	}
-	return drop
+	switch k := doc.kind(n); {
+	case k == null:
+		if doc.isMember(n) {
+			e.set(n-1, n, nil, "a null was removed")
+		}
+	case f.guessed || f.types == 0 || n == 0:
+	case k == str && isNumber(doc.text(n), f.types):
+		e.set(n, n, bytes.Clone(doc.text(n)), "a string was read as a number")
+	case k == str && f.types&typeBoolean != 0 &&
+		(string(doc.text(n)) == "true" || string(doc.text(n)) == "false"):
+		e.set(n, n, bytes.Clone(doc.text(n)), "a string was read as a boolean")
+	case f.types&typeArray != 0 && k != array &&
+		(k != str || !bytes.HasPrefix(bytes.TrimSpace(doc.text(n)), []byte("["))):
+		e.set(n, n, slices.Concat([]byte("["), doc.raw(n), []byte("]")),
+			"a single value was put into an array")
+	}
+}
+
+// isNumber reports whether text is a number of one of these types.
+func isNumber(text []byte, types typeSet) bool {
+	if !isJSONNumber(string(text)) {
+		return false
+	}
+	d := jsonscan.ParseDecimal(text)
+	return types&typeNumber != 0 || types&typeInteger != 0 && d.IsInteger()
+}
+
+// set sets the text of the node n, and describes the change of a value.
+func (e *edits) set(n, value uint32, text []byte, how string) {
+	if _, twice := e.values[n]; twice {
+		return
+	}
+	e.values[n] = text
+	if len(e.repairs) < maxRepairs {
+		e.repairs = append(e.repairs,
+			fmt.Sprintf("%.*s: %s", maxRepairPath, e.doc.pointer(0, value), how))
+	}
 }
 
 // isMember reports whether a value belongs to a member, whose name is then the preceding node.
@@ -63,31 +121,34 @@ func (idx *index) isMember(n uint32) bool {
 	return after < len(idx.data) && idx.data[after] == ':'
 }
 
-// appendWithout appends a value without the members with these names.
-func (idx *index) appendWithout(dst []byte, n uint32, drop map[uint32]bool) []byte {
+// append appends a value with the changes in it.
+func (e *edits) append(dst []byte, n uint32) []byte {
+	if text := e.values[n]; text != nil {
+		return append(dst, text...)
+	}
 	separator := func(open byte) {
 		if dst[len(dst)-1] != open {
 			dst = append(dst, ',')
 		}
 	}
-	switch idx.kind(n) {
+	switch e.doc.kind(n) {
 	case object:
 		dst = append(dst, '{')
-		for name, value := range idx.members(n) {
-			if !drop[name] {
+		for name, value := range e.doc.members(n) {
+			if _, removed := e.values[name]; !removed {
 				separator('{')
-				dst = append(append(dst, idx.raw(name)...), ':')
-				dst = idx.appendWithout(dst, value, drop)
+				dst = append(append(dst, e.doc.raw(name)...), ':')
+				dst = e.append(dst, value)
 			}
 		}
 		return append(dst, '}')
 	case array:
 		dst = append(dst, '[')
-		for item := range idx.items(n) {
+		for item := range e.doc.items(n) {
 			separator('[')
-			dst = idx.appendWithout(dst, item, drop)
+			dst = e.append(dst, item)
 		}
 		return append(dst, ']')
 	}
-	return append(dst, idx.raw(n)...)
+	return append(dst, e.doc.raw(n)...)
 }

@@ -218,6 +218,7 @@ func (v *validator) failAlternatives(s *subschema, n uint32, keyword string,
 	v.fail(s, n, keyword, "", "must match one of %s, of which number %d (counted from 0) is the closest",
 		plural(len(alternatives), "alternative"), closestAt)
 	for _, f := range closest {
+		f.guessed = true
 		v.addFinding(f)
 	}
 	v.omitted += closestOmitted
@@ -231,12 +232,12 @@ func mergeReasons(all []finding) finding {
 	for _, f := range all {
 		reasons = append(reasons, f.reason)
 		merged.showsValue = merged.showsValue && f.showsValue
-		if merged.types |= f.types; f.types == 0 {
-			merged.types = 0
-		}
+		merged.types |= f.types
 	}
 	merged.reason = strings.Join(slices.Compact(reasons), ", or ")
-	if !slices.ContainsFunc(all, func(f finding) bool { return f.types == 0 }) {
+	if slices.ContainsFunc(all, func(f finding) bool { return f.types == 0 }) {
+		merged.types = 0
+	} else {
 		merged.reason = "must be " + merged.types.String()
 	}
 	return merged

@@ -107,6 +107,7 @@ type finding struct {
 	property   string
 	reason     string
 	types      typeSet // the required types, if the cause is a wrong type
+	guessed    bool    // another alternative may accept the value
 	showsValue bool    // show the value after the reason
 	hint       string  // a suggestion, shown after the value
 }
