@@ -17,6 +17,7 @@ type era struct {
 	structuredContent bool            // the revision has structuredContent
 	capabilities      json.RawMessage // of the client, as it sent them
 	replicated        bool            // see [Integration.NewReplicatedConn]
+	stateless         bool            // see [Integration.StatelessLegacy]
 	client            string          // see [Conn.ClientName]
 }
 

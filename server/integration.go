@@ -65,6 +65,22 @@ func (i Integration) Stateless(principal string) *Conn {
 	}
 }
 
+// StatelessLegacy is like [Integration.Stateless] for one request of a legacy client of this
+// revision, which needs no handshake, over HTTP without sessions. The server sends such a client no
+// requests and no notifications outside of its request, and refuses what needs a session, as for
+// [Integration.NewReplicatedConn]. For an unknown revision it returns nil.
+func (i Integration) StatelessLegacy(principal string, revision mcp.Revision) *Conn {
+	e, ok := replicatedEra(revision)
+	if !ok {
+		return nil
+	}
+	c := i.Stateless(principal)
+	e.stateless, c.replicated = true, true
+	c.legacy.Store(e)
+	c.initialized.Store(true)
+	return c
+}
+
 // SealSession returns the session ID of a replicated connection whose client has sent initialize.
 // The ID is visible ASCII. It contains the negotiated revision, encrypted, and is valid for the
 // client's principal and for the given lifetime.

@@ -51,15 +51,16 @@ func (s *Server) declare(kinds ...mcp.Kind) {
 // capabilities returns the server's capabilities for an era.
 func (s *Server) capabilities(e *era) mcp.ServerCapabilities {
 	has := s.declaredKinds()
-	c := mcp.ServerCapabilities{Tools: &mcp.ListCapability{ListChanged: true}}
+	announces := !e.stateless // changes of lists
+	c := mcp.ServerCapabilities{Tools: &mcp.ListCapability{ListChanged: announces}}
 	if !e.replicated {
 		c.Logging = &mcp.Object{}
 	}
 	if has.resources {
-		c.Resources = &mcp.ResourcesCapability{Subscribe: !e.replicated, ListChanged: true}
+		c.Resources = &mcp.ResourcesCapability{Subscribe: !e.replicated, ListChanged: announces}
 	}
 	if has.prompts {
-		c.Prompts = &mcp.ListCapability{ListChanged: true}
+		c.Prompts = &mcp.ListCapability{ListChanged: announces}
 	}
 	if has.completions {
 		c.Completions = &mcp.Object{}
@@ -160,7 +161,7 @@ func initialize(r *request) (*Result, error) {
 	}
 	name, _ := jsonscan.Text(jsonscan.Member(jsonscan.Member(r.Params, "clientInfo"), "name"))
 	agreed := &era{revision: revision, structuredContent: features.StructuredOutput,
-		capabilities: kept, replicated: r.conn.replicated,
+		capabilities: kept, replicated: r.conn.replicated, stateless: r.conn.isStateless(),
 		client: strings.Clone(printable.TruncateBytes(name, maxClientName))}
 	if err := r.conn.agree(r.quotaOwner(), agreed); err != nil {
 		return nil, err

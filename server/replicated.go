@@ -12,7 +12,7 @@ import (
 
 // errReplicated is the error for a request that a replicated connection cannot serve.
 var errReplicated = rpc.Errorf(rpc.CodeInvalidRequest,
-	"Invalid Request: servers that share their sessions cannot do this for clients before %s",
+	"Invalid Request: servers that share their sessions, or have none, cannot do this for clients before %s",
 	mcp.Latest)
 
 // A sealedSession is the content of the session ID of a replicated connection.
@@ -40,14 +40,20 @@ func (c *Conn) restoreSession(id string) error {
 	if err != nil || json.Unmarshal(plain, &h) != nil || time.Now().Unix() >= h.Expires {
 		return errSealedSession
 	}
-	features, ok := mcp.FeaturesOf(h.Revision)
+	e, ok := replicatedEra(h.Revision)
 	if !ok {
 		return errSealedSession
 	}
-	c.legacy.Store(&era{revision: h.Revision, structuredContent: features.StructuredOutput,
-		replicated: true})
+	c.legacy.Store(e)
 	c.initialized.Store(true)
 	return nil
+}
+
+// replicatedEra returns the era of a legacy client of which only the revision is known.
+func replicatedEra(revision mcp.Revision) (e *era, ok bool) {
+	features, ok := mcp.FeaturesOf(revision)
+	return &era{revision: revision, structuredContent: features.StructuredOutput, replicated: true},
+		ok && mcp.EraOf(revision) == mcp.Legacy
 }
 
 func (c *Conn) sessionBinding() []byte {

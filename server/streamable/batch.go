@@ -19,7 +19,7 @@ func batchRefusal() *refusal {
 // postBatch answers a batch, which only revision 2025-03-26 has. The messages are handled in order,
 // and the responses are one array.
 func (x *httpRequest) postBatch(b *buffer.Buffer, elements [][]byte) *refusal {
-	if x.header(mcp.HeaderProtocolVersion) == string(mcp.Latest) {
+	if x.o.Stateless || x.header(mcp.HeaderProtocolVersion) == string(mcp.Latest) {
 		return batchRefusal()
 	}
 	if refused := x.checkVersion(); refused != nil {

@@ -43,6 +43,11 @@
 // with [CloseStream]. A message that belongs to no request waits for a GET stream and is sent once.
 // The client answers a request of the server by POST; the session and the id identify the call.
 //
+// Two options change what a session is. With [Options].Replicas, its client carries it, so that
+// several servers can serve it. With [Options].Stateless there are none: a legacy client calls
+// tools/list and tools/call without initialize, and each POST is answered by itself, as for curl,
+// functions that run for one request, and simple load balancers. What needs a session is refused.
+//
 // # Message order
 //
 // HTTP requests are independent, so order holds only within one of them:

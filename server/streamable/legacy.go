@@ -16,6 +16,9 @@ func (x *httpRequest) postLegacy(b *buffer.Buffer, m *rpc.Message, accepts accep
 	if refused := x.checkVersion(); refused != nil {
 		return refused.forRequest(m)
 	}
+	if x.o.Stateless {
+		return x.postStateless(b, m, accepts)
+	}
 	id := x.header(mcp.HeaderSessionID)
 	if m.Method == mcp.MethodInitialize && !m.ID.IsZero() && id == "" {
 		return x.initialize(m, accepts)
@@ -208,6 +211,9 @@ func (x *httpRequest) get() *refusal {
 	if id == "" && x.o.HTTPSSE && x.header(mcp.HeaderProtocolVersion) == "" {
 		return x.openHTTPSSE()
 	}
+	if x.o.Stateless {
+		return x.methodNotAllowed("POST")
+	}
 	if !x.accepts().stream {
 		return newRefusal(http.StatusNotAcceptable, rpc.CodeInvalidRequest,
 			"Accept must list text/event-stream")
@@ -243,6 +249,9 @@ func (x *httpRequest) get() *refusal {
 
 // delete answers a DELETE, with which the client ends its session.
 func (x *httpRequest) delete() *refusal {
+	if x.o.Stateless {
+		return x.methodNotAllowed("POST")
+	}
 	if x.o.Replicas {
 		return x.methodNotAllowed("POST, GET") // the other servers would still accept it
 	}

@@ -95,6 +95,7 @@ func (x *httpRequest) listen() *refusal {
 }
 
 // reply calls the server and writes the response. in holds the message, and out takes the response.
+// h is nil for a legacy client without a session.
 func (x *httpRequest) reply(conn *server.Conn, in, out *buffer.Buffer, m *rpc.Message,
 	h *messageMeta, accepts acceptedTypes) {
 	reply := x.newModernResponse(conn, accepts)
@@ -104,7 +105,10 @@ func (x *httpRequest) reply(conn *server.Conn, in, out *buffer.Buffer, m *rpc.Me
 		func(ctx context.Context, req *rpc.Request) (any, error) {
 			return conn.Handle(ctx, req, reply)
 		}, request)
-	request.Params, m.Params, h.arguments, h.subject, h.version = nil, nil, nil, nil, nil
+	request.Params, m.Params = nil, nil
+	if h != nil {
+		h.arguments, h.subject, h.version = nil, nil, nil
+	}
 	freeIfLarge(in) // free a large body before the response waits to be read
 	reply.send(out, m.ID, response, statusOf(err, h), refusalOf(&reply.ctx, m.ID, err))
 }
@@ -123,9 +127,9 @@ func (r *modernResponse) send(out *buffer.Buffer, id rpc.ID, response []byte, st
 }
 
 // statusOf returns the status of a JSON response (2026-07-28, basic and
-// basic/transports/streamable-http).
+// basic/transports/streamable-http). h is nil for a legacy client, which always gets 200.
 func statusOf(err error, h *messageMeta) int {
-	if err == nil {
+	if err == nil || h == nil {
 		return http.StatusOK
 	}
 	e, _ := errors.AsType[*rpc.Error](err)
@@ -197,7 +201,7 @@ func (r *modernResponse) close() {
 var (
 	errAnswered   = errors.New("streamable: the request has been answered")
 	errModernCall = errors.New(
-		"streamable: the server cannot send requests to a client of the modern era")
+		"streamable: the server cannot send requests to a client of the modern era, or without a session")
 	errDisconnected = errors.New("streamable: the client has disconnected, or does not read")
 )
 

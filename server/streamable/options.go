@@ -68,6 +68,15 @@ type Options struct {
 	// level, and it can resume a stream only on the same server. Its session ends after a day.
 	Replicas bool
 
+	// Stateless serves legacy clients without sessions, as modern ones: each POST is answered by
+	// itself, with or without a handshake before it, on any of several servers. The header
+	// MCP-Protocol-Version names the revision, which is 2025-03-26 without it, and initialize
+	// returns no session id. What needs a session is refused: there are no GET streams, batches,
+	// subscriptions, log levels and tasks, the server cannot call the client, and it announces no
+	// changes. A client that disconnects cancels its request. Replicas has no effect then: it
+	// serves several servers with fewer restrictions, but requires initialize.
+	Stateless bool
+
 	// HTTPSSE also serves the HTTP+SSE transport of 2024-11-05: a GET without a session opens a
 	// stream, whose first event is the address for messages.
 	HTTPSSE bool
