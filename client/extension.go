@@ -138,20 +138,26 @@ func (c *Client) extensionHandler(method string) inputHandler {
 }
 
 type extensionNotification struct {
-	extension *Extension
+	extension *Extension // nil: for Options.OnNotification
 	method    string
 	params    []byte
 }
 
-// routeExtensions routes the notifications of extensions to a queue.
+// routeExtensions routes the notifications of extensions to a queue, which is for
+// Options.OnNotification as well.
 func (c *Client) routeExtensions() {
+	handled := c.o.OnNotification != nil
+	for _, e := range c.o.Extensions {
+		handled = handled || len(e.Notifications) > 0
+	}
+	if !handled {
+		return
+	}
+	c.extensions = queue.New(func(n extensionNotification) int { return len(n.params) })
+	c.wg.Go(c.deliverExtensions)
 	for i := range c.o.Extensions {
 		e := &c.o.Extensions[i]
 		for method := range e.Notifications {
-			if c.extensions == nil {
-				c.extensions = queue.New(func(n extensionNotification) int { return len(n.params) })
-				c.wg.Go(c.deliverExtensions)
-			}
 			c.routes[method] = func(params []byte) {
 				c.extensions.Put(extensionNotification{e, method, bytes.Clone(params)})
 			}
@@ -171,11 +177,15 @@ func (c *Client) deliverExtensions() {
 		for {
 			n, ok, dropped := c.extensions.Take()
 			if dropped > 0 {
-				c.warn("notifications of extensions were dropped: their handlers are too slow",
+				c.warn("notifications were dropped: their handlers are too slow",
 					slog.Int("dropped", dropped))
 			}
 			if !ok {
 				break
+			}
+			if n.extension == nil {
+				c.runCallback("OnNotification", func() { c.o.OnNotification(n.method, n.params) })
+				continue
 			}
 			if s := c.session.Load(); s == nil || !extensionCapability(n.extension.ID).in(s) {
 				continue

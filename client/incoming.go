@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"log/slog"
@@ -89,11 +90,14 @@ func (c *Client) route() {
 	}
 }
 
-// handleNotification consumes all notifications. Those without a handler are dropped.
+// handleNotification consumes all notifications. Those without a handler and without
+// Options.OnNotification are dropped.
 func (c *Client) handleNotification(req *rpc.Request) bool {
 	c.o.Cache.results.Invalidate(req.Method, req.Params)
 	if f := c.routes[req.Method]; f != nil {
 		f(req.Params)
+	} else if c.o.OnNotification != nil {
+		c.extensions.Put(extensionNotification{nil, req.Method, bytes.Clone(req.Params)})
 	}
 	return true
 }

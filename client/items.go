@@ -7,6 +7,21 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
+// All returns what a list such as [Client.Tools] yields as a slice. If the list ends with an error,
+// it returns the items before the error as well.
+//
+//	tools, err := client.All(c.Tools(ctx))
+func All[T any](list iter.Seq2[T, error]) ([]T, error) {
+	var all []T
+	for item, err := range list {
+		if err != nil {
+			return all, err
+		}
+		all = append(all, item)
+	}
+	return all, nil
+}
+
 // Resources yields the resources of the server (2026-07-28, Resources, "Listing Resources"), with
 // the limits and errors of [Client.Tools], and an [*UndeclaredError] if the server does not declare
 // resources.

@@ -109,6 +109,10 @@ type Options struct {
 	// OnLog, if set, is called with the server's log messages. At most 256 of them, 1 MiB in all,
 	// are buffered; then the oldest are dropped.
 	OnLog func(mcp.LoggingMessageParams)
+	// OnNotification, if set, is called with each notification of the server that no other callback
+	// handles, in order; params are nil if it has none. At most 256 notifications, 1 MiB in all,
+	// are buffered, with those of extensions; then the oldest are dropped.
+	OnNotification func(method string, params json.RawMessage)
 	// OnRawLog, if set, is called with the params of each log message before the next message is
 	// read, so that it can tell which calls are in flight. It runs on the goroutine that reads from
 	// the server: it must not block, panic or retain params.

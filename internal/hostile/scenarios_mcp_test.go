@@ -410,6 +410,7 @@ func upstream(run *scenarioRun) (s *server.Server, stream net.Conn) {
 	})
 	add("extended", func(ctx context.Context) error {
 		_ = server.NotifyExtension(ctx, "com.example/x", "notifications/x", struct{}{})
+		_ = server.NotifyExtension(ctx, "com.example/x", "notifications/y", struct{}{})
 		return server.CallExtension(ctx, "com.example/x", "x/ask", struct{}{}, nil)
 	})
 	s.Integration().Declare(mcp.KindResource, mcp.KindPrompt)
@@ -533,6 +534,9 @@ func clientScenario(run *scenarioRun) {
 			OnResourceUpdated: func(string) { tell("client.Options.OnResourceUpdated") },
 			OnLog:             func(mcp.LoggingMessageParams) { tell("client.Options.OnLog") },
 			OnRawLog:          func(json.RawMessage) { run.enter("client.Options.OnRawLog") },
+			OnNotification: func(string, json.RawMessage) {
+				tell("client.Options.OnNotification")
+			},
 			Middleware: []rpc.Middleware{
 				through(func() { run.enter("client.Options.Middleware") })},
 			Outgoing: []rpc.Middleware{func(next rpc.Handler) rpc.Handler {
@@ -588,7 +592,7 @@ func clientScenario(run *scenarioRun) {
 			_ = c.Subscribe(run.ctx, "x:1")
 			up.ResourceUpdated("x:1")
 			deadline := time.After(5 * time.Second)
-			for range 6 { // the log, the extension, three lists and the resource
+			for range 7 { // the log, two of the extension, three lists and the resource
 				select {
 				case <-told:
 				case <-c.Done():
