@@ -42,6 +42,11 @@ type RawTool struct {
 	typed *operationTool // in place of Call, see NewTool; its name is not set
 }
 
+// errToolName is the error for the name of a tool that the application chose.
+var errToolName = errors.New("a name is 1 to 128 letters, digits, '_', '-' and '.', " +
+	"without spaces, commas or other special characters (2026-07-28, server/tools, Tool Names); " +
+	"the Title may have any text")
+
 // AddRawTool adds a tool. It replaces a tool with the same name that AddRawTool or [AddTool] has
 // added; an operation of the catalog with that name takes precedence. It fails if the name, a
 // schema or the combination of fields is invalid.
@@ -102,7 +107,7 @@ func (s *Server) useOf(t *RawTool) (use useFunc, err error) {
 func (t *RawTool) check() error {
 	switch {
 	case !mcp.ValidToolName(t.Name):
-		return errors.New("a name is 1 to 128 letters, digits, '_', '-' and '.'")
+		return errToolName
 	case (t.Call == nil) == (t.typed == nil):
 		return errors.New("it needs Call, unless it is one of NewTool")
 	case !isTask(t.Tasks) && (t.Tasks != "" && t.Tasks != mcp.TaskForbidden || t.TaskLater):

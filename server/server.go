@@ -19,7 +19,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Info is the name and version of a server; both are required.
+// Info is the name and version of a server, which clients show and log. MCP requires both members;
+// an empty one is sent as an empty text.
 type Info = mcp.Implementation
 
 // Options are the settings of a [Server]. The zero value is ready to use.

@@ -60,6 +60,9 @@ func NewTool[In, Out any](t mcp.Tool, fn func(context.Context, In) (Out, error))
 	if fn == nil {
 		return RawTool{}, fmt.Errorf("server: tool %q: the function is nil", t.Name)
 	}
+	if !mcp.ValidToolName(t.Name) {
+		return RawTool{}, fmt.Errorf("server: tool %q: %w", t.Name, errToolName)
+	}
 	spec := dispatch.Spec{Name: t.Name, Summary: t.Description, Type: dispatch.Write, AnyCode: true,
 		Input: t.InputSchema, Output: t.OutputSchema}
 	if spec.Summary == "" {

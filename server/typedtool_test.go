@@ -148,6 +148,9 @@ func TestTypedToolMistakes(t *testing.T) {
 			server.AddTool(s, mcp.Tool{Name: "z"},
 				func(context.Context, aged) (string, error) { return "", nil })
 		},
+		`server: tool "greet (structured)": a name is 1 to 128 letters, digits, '_', '-' and '.', without spaces`: func() {
+			server.AddTool(s, mcp.Tool{Name: "greet (structured)"}, say)
+		},
 		`server: tool "y": the function is nil`: func() {
 			server.AddTool[struct{}, string](s, mcp.Tool{Name: "y"}, nil)
 		},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stdwire/stdwire/client"
@@ -15,7 +16,8 @@ import (
 
 // Golden compares the instructions, tools, resources, resource templates and prompts of the server
 // of c with a JSON file, usually below testdata. The test fails if they differ, or if a list cannot
-// be read. If the environment variable MCPTEST_UPDATE is 1, Golden writes the file.
+// be read. If the environment variable MCPTEST_UPDATE is 1, Golden writes the file, and makes its
+// directory.
 func Golden(t testing.TB, c *client.Client, file string) {
 	t.Helper()
 	ctx := t.Context()
@@ -34,7 +36,11 @@ func Golden(t testing.TB, c *client.Client, file string) {
 		t.Fatalf("mcptest: %v", err)
 	}
 	if os.Getenv("MCPTEST_UPDATE") == "1" {
-		if err := os.WriteFile(file, offered.Bytes(), 0o666); err != nil {
+		err := os.MkdirAll(filepath.Dir(file), 0o777)
+		if err == nil {
+			err = os.WriteFile(file, offered.Bytes(), 0o666)
+		}
+		if err != nil {
 			t.Fatalf("mcptest: %v", err)
 		}
 		return

@@ -168,7 +168,7 @@ func TestLogger(t *testing.T) {
 }
 
 func TestGolden(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "face.json")
+	file := filepath.Join(t.TempDir(), "testdata", "more", "face.json")
 	compare := func(add bool) string {
 		return record(t, func(t testing.TB) {
 			s := newServer(server.Options{Instructions: "Add."})

@@ -68,6 +68,12 @@ func newHandler(o Options, s *server.Server) *Handler {
 			o.Logger.Error("the server card is not served", "error", err)
 		}
 	}
+	if o.PublicURL != "" {
+		if err := checkPublicURL(o.PublicURL); err != nil {
+			o.Logger.Error("the PublicURL is not used", "error", err)
+			h.o.PublicURL = ""
+		}
+	}
 	h.closedAccount = h.budget.Open("")
 	h.closedAccount.Close()
 	return h

@@ -2,7 +2,9 @@ package streamable
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/buffer"
@@ -43,7 +45,9 @@ func (x *httpRequest) openHTTPSSE() *refusal {
 		return refused
 	}
 	path, _, _ := strings.Cut(x.r.RequestURI, "?")
-	if strings.HasPrefix(path, "//") {
+	if x.o.PublicURL != "" {
+		path = x.o.PublicURL
+	} else if strings.HasPrefix(path, "//") {
 		path = "/" + strings.TrimLeft(path, "/") // a URL that starts with two slashes names a host
 	}
 	begin, err := sse.Append(nil,
@@ -131,4 +135,20 @@ func (x *httpRequest) postHTTPSSE(b *buffer.Buffer) *refusal {
 		serve()
 	})
 	return x.writeAccepted()
+}
+
+// checkPublicURL returns an error for an invalid Options.PublicURL.
+func checkPublicURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return err
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.User != nil:
+		return errors.New("it has a query, a fragment or a user")
+	case u.Host != "" && (u.Scheme == "http" || u.Scheme == "https"):
+		return nil
+	case u.Host != "" || u.Scheme != "" || !strings.HasPrefix(u.Path, "/"):
+		return errors.New("it is neither a URL of http or https nor a path that begins with /")
+	}
+	return nil
 }

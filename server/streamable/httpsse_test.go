@@ -1,6 +1,10 @@
 package streamable_test
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -74,6 +78,39 @@ func TestHTTPSSE(t *testing.T) {
 	<-s.ended
 	for post(`{"jsonrpc":"2.0","method":"notifications/x"}`, a).StatusCode != 404 {
 	}
+}
+
+// Behind a proxy that removes a prefix, the first event has the address that clients see.
+func TestHTTPSSEPublicURL(t *testing.T) {
+	for public, want := range map[string]string{
+		"":                              "/mcp?sessionId=",
+		"/prefix/mcp":                   "/prefix/mcp?sessionId=",
+		"https://example.com/p/mcp":     "https://example.com/p/mcp?sessionId=",
+		"mcp":                           "/mcp?sessionId=",
+		"//example.com/mcp":             "/mcp?sessionId=",
+		"ftp://example.com/mcp":         "/mcp?sessionId=",
+		"/mcp?x=1":                      "/mcp?sessionId=",
+		"https://me:pw@example.com/mcp": "/mcp?sessionId=",
+		"/%zz":                          "/mcp?sessionId=",
+	} {
+		s := start(t, streamable.Options{HTTPSSE: true, PublicURL: public})
+		endpoint, ok := s.do(t.Context(), "GET", s.url, "", "").isStream().next()
+		assert.Assert(t, ok, public)
+		assert.Assert(t, strings.HasPrefix(endpoint.data, want), "%s: %s", public, endpoint.data)
+	}
+
+	// A client of the old transport, through the proxy.
+	s := start(t, streamable.Options{HTTPSSE: true, PublicURL: "/prefix/mcp"})
+	target, err := url.Parse(strings.TrimSuffix(s.url, "/mcp"))
+	assert.NilError(t, err)
+	proxy := httptest.NewServer(http.StripPrefix("/prefix", httputil.NewSingleHostReverseProxy(target)))
+	t.Cleanup(proxy.Close)
+	stream := s.do(t.Context(), "GET", proxy.URL+"/prefix/mcp", "", "").isStream()
+	endpoint, ok := stream.next()
+	assert.Assert(t, ok)
+	assert.Equal(t, s.do(t.Context(), "POST", proxy.URL+endpoint.data,
+		strings.Replace(initialize, "REVISION", "2024-11-05", 1), "").StatusCode, 202)
+	stream.event(`"id":"i","result":{"protocolVersion":"2024-11-05"`)
 }
 
 func TestHTTPSSEServerCallsTheClient(t *testing.T) {

@@ -80,6 +80,11 @@ type Options struct {
 	// HTTPSSE also serves the HTTP+SSE transport of 2024-11-05: a GET without a session opens a
 	// stream, whose first event is the address for messages.
 	HTTPSSE bool
+	// PublicURL is the address of the handler as clients see it, for the first event of HTTPSSE: a
+	// URL of http or https, or a path that begins with "/", without a query. It is necessary behind
+	// a proxy that removes a prefix of the path. An invalid one is logged and not used. "": the path
+	// of the request.
+	PublicURL string
 
 	// Card describes the server to everybody, without authorization, in answer to GET at paths that
 	// end with /server-card and, in a list, at /.well-known/ai-catalog.json (SEP-2127). Its first
