@@ -28,11 +28,13 @@
 //	                               is not allowed
 //	405 Method Not Allowed         not a POST
 //	408 Request Timeout            the body takes more than 30 s, or the server's ReadTimeout
-//	413 Content Too Large          HandlerOptions.MaxBody
+//	413 Content Too Large          HandlerOptions.MaxBody, or more than a sender may use of MaxMemory
 //	415 Unsupported Media Type     the body is compressed, or its Content-Type is not
 //	                               application/json, application/json-rpc or
 //	                               application/jsonrequest
-//	503 Service Unavailable        HandlerOptions.MaxRequests, or the Handler shuts down
+//	429 Too Many Requests          the sender's share of MaxRequests or MaxMemory
+//	503 Service Unavailable        HandlerOptions.MaxRequests or MaxMemory, or the Handler shuts
+//	                               down
 //
 // # Batches
 //

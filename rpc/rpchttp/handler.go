@@ -7,8 +7,9 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/stdwire/stdwire/internal/httphost"
 	"github.com/stdwire/stdwire/internal/httpdeadline"
+	"github.com/stdwire/stdwire/internal/httphost"
+	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -22,8 +23,16 @@ type HandlerOptions struct {
 	// MaxBatch is how many messages a batch may have. Default 100.
 	MaxBatch int
 	// MaxRequests is how many HTTP requests are served at once, from the first byte of the body to
-	// the last one of the response. Default 128.
+	// the last one of the response. Default 128. See MaxMemory for shares.
 	MaxRequests int
+	// MaxMemory bounds the bytes of the bodies of all requests and of their responses, except for
+	// the first 64 KiB of each body and for single responses of up to 64 KiB. Default 64 MiB, or
+	// four times the larger one of MaxBody and MaxResponse if that is more.
+	//
+	// A sender may use at most half of the memory, and of MaxRequests, that the others leave. The
+	// sender is the host in the RemoteAddr of the request, which HTTP middleware may set, for
+	// example to the address that a proxy states. A sender on this machine may use everything.
+	MaxMemory int64
 	// AllowedHosts are the host names and addresses, without port, that a request's Host header may
 	// have. Case is ignored. If it is empty, a request to a loopback address must name localhost
 	// or a loopback address, and a request to another address may name any host. Behind a proxy on
@@ -33,9 +42,9 @@ type HandlerOptions struct {
 	Hooks rpc.Hooks
 }
 
-// A Handler is an [http.Handler] that serves JSON-RPC. It is safe for concurrent use. Each of
-// MaxRequests holds about MaxBody and twice MaxResponse bytes at most, 1.5 GiB in all by default,
-// besides the results of the [rpc.Handler].
+// A Handler is an [http.Handler] that serves JSON-RPC. It is safe for concurrent use. Its requests
+// hold about MaxMemory and 128 KiB for each of MaxRequests, 80 MiB in all by default, besides the
+// params and results of the [rpc.Handler], and one response each that is about to be counted.
 type Handler struct {
 	handler rpc.Handler
 	o       HandlerOptions
@@ -43,6 +52,8 @@ type Handler struct {
 
 	ctx    context.Context // ends when a shutdown cancels the requests in progress
 	cancel context.CancelCauseFunc
+
+	requests, memory *quota.Pool
 
 	mu      sync.Mutex
 	running int
@@ -61,10 +72,12 @@ func NewHandler(h rpc.Handler, o HandlerOptions) *Handler {
 	o.MaxBody, o.MaxResponse = positive(o.MaxBody, 4<<20), positive(o.MaxResponse, 4<<20)
 	o.MaxBatch = int(positive(int64(o.MaxBatch), 100))
 	o.MaxRequests = int(positive(int64(o.MaxRequests), 128))
+	o.MaxMemory = positive(o.MaxMemory, max(64<<20, 4*max(o.MaxBody, o.MaxResponse)))
 	o.AllowedHosts = httphost.Names(o.AllowedHosts)
 	o.Hooks = o.Hooks.Safe()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	return &Handler{handler: h, o: o, origins: http.NewCrossOriginProtection(),
+		requests: quota.NewPool(int64(o.MaxRequests)), memory: quota.NewPool(o.MaxMemory),
 		ctx: ctx, cancel: cancel, idle: make(chan struct{})}
 }
 
@@ -77,15 +90,18 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var response []byte
 	refused := h.check(r)
 	if refused == nil {
-		ctx, end, busy := h.begin(r.Context())
+		owner := ownerOf(r)
+		ctx, end, busy := h.begin(r.Context(), owner)
 		defer end()
+		memory := h.memory.Open(owner)
+		defer memory.Close()
 		var body []byte
 		if refused = busy; refused == nil {
-			body, refused = h.readBody(w, r)
+			body, refused = h.readBody(w, r, memory)
 		}
 		if refused == nil {
 			deadlines.BodyRead()
-			response = h.respond(ctx, body)
+			response = h.respond(ctx, body, memory)
 		}
 	}
 	if refused != nil {

@@ -2,7 +2,6 @@ package rpchttp
 
 import (
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"os"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/httphost"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -22,7 +22,7 @@ type refusal struct {
 
 func refuse(status int, name, value, format string, args ...any) *refusal {
 	code := rpc.CodeInvalidRequest
-	if status == http.StatusServiceUnavailable {
+	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		code = rpc.CodeBusy
 	}
 	return &refusal{status, rpc.Errorf(code, format, args...), [2]string{name, value}}
@@ -62,12 +62,15 @@ func (h *Handler) tooLarge() *refusal {
 }
 
 // readBody reads the body. Its memory grows with what arrives, not with what Content-Length claims.
-func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.o.MaxBody))
+func (h *Handler) readBody(w http.ResponseWriter, r *http.Request,
+	memory *quota.Account) ([]byte, *refusal) {
+	body, err := readAll(http.MaxBytesReader(w, r.Body, h.o.MaxBody), memory)
 	_, large := errors.AsType[*http.MaxBytesError](err)
 	switch {
 	case err == nil:
 		return jsonscan.TrimBOM(body), nil
+	case quota.IsRefusal(err):
+		return nil, quotaRefusal(err, "bytes")
 	case large:
 		return nil, h.tooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded):

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -17,20 +18,21 @@ const (
 )
 
 // respond serves a message or a batch and returns the response, or nil if there is none.
-func (h *Handler) respond(ctx context.Context, body []byte) (response []byte) {
+func (h *Handler) respond(ctx context.Context, body []byte, memory *quota.Account) (
+	response []byte) {
 	h.frame(ctx, rpc.Inbound, body)
 	elements, err := rpc.SplitBatch(body, h.o.MaxBatch)
-	var left atomic.Int64 // bytes left for responses
-	left.Store(h.o.MaxResponse)
+	room := &responseRoom{memory: memory}
+	room.left.Store(h.o.MaxResponse)
 	switch {
 	case err != nil:
 		h.stray(body, err.Error())
 		response = rpc.AppendError(nil, rpc.ID{}, err)
 	case elements != nil:
-		response = h.respondBatch(ctx, elements, &left)
+		response = h.respondBatch(ctx, elements, room)
 	default:
 		if m, refused := h.parse(body); m != nil {
-			response = h.call(ctx, m, &left)
+			response = h.call(ctx, m, room)
 		} else {
 			response = refused
 		}
@@ -41,8 +43,38 @@ func (h *Handler) respond(ctx context.Context, body []byte) (response []byte) {
 	return response
 }
 
-func (h *Handler) respondBatch(ctx context.Context, elements [][]byte, left *atomic.Int64) []byte {
-	left.Add(int64(-len("[]") - len(elements)*roomForError))
+// A responseRoom is what is left for the responses to one POST.
+type responseRoom struct {
+	left   atomic.Int64 // bytes of HandlerOptions.MaxResponse
+	memory *quota.Account
+	batch  bool // each response is copied once more
+}
+
+// take takes the room for a response, or returns the error that is sent in its place.
+func (r *responseRoom) take(response []byte, limit int64) *rpc.Error {
+	size := int64(len(response) + len(","))
+	if r.left.Add(-size) < 0 {
+		r.left.Add(size)
+		return rpc.Errorf(rpc.CodeInternalError,
+			"the response of %d bytes is too large; responses to one POST may have %d",
+			len(response), limit)
+	}
+	var err error
+	if r.batch {
+		err = r.memory.Take(2 * size)
+	} else if size > smallBody {
+		err = r.memory.Take(size)
+	}
+	if err != nil {
+		return rpc.Errorf(rpc.CodeBusy,
+			"the call was made, but there is no memory for its response of %d bytes", len(response))
+	}
+	return nil
+}
+
+func (h *Handler) respondBatch(ctx context.Context, elements [][]byte, room *responseRoom) []byte {
+	room.batch = true
+	room.left.Add(int64(-len("[]") - len(elements)*roomForError))
 	responses := make([][]byte, len(elements))
 	slots := make(chan struct{}, maxConcurrent)
 	var running sync.WaitGroup
@@ -52,12 +84,12 @@ func (h *Handler) respondBatch(ctx context.Context, elements [][]byte, left *ato
 		case m == nil:
 			responses[i] = refused
 		case m.ID.IsZero():
-			h.call(ctx, m, left)
+			h.call(ctx, m, room)
 		default:
 			slots <- struct{}{}
 			running.Go(func() {
 				defer func() { <-slots }()
-				responses[i] = h.call(ctx, m, left)
+				responses[i] = h.call(ctx, m, room)
 			})
 		}
 	}
@@ -91,7 +123,7 @@ func (h *Handler) parse(text []byte) (m *rpc.Message, refused []byte) {
 }
 
 // call calls the handler and returns the response, or nil for a notification.
-func (h *Handler) call(ctx context.Context, m *rpc.Message, left *atomic.Int64) (response []byte) {
+func (h *Handler) call(ctx context.Context, m *rpc.Message, room *responseRoom) (response []byte) {
 	hook, start := h.o.Hooks.Call, time.Now()
 	if hook != nil {
 		hook(rpc.CallEvent{ID: m.ID, Method: m.Method})
@@ -109,11 +141,10 @@ func (h *Handler) call(ctx context.Context, m *rpc.Message, left *atomic.Int64) 
 	if panicked, ok := errors.AsType[*rpc.PanicError](err); ok && h.o.Hooks.Panic != nil {
 		h.o.Hooks.Panic(m.Method, panicked.Value, panicked.Stack)
 	}
-	if size := int64(len(response) + len(",")); response != nil && left.Add(-size) < 0 {
-		left.Add(size)
-		response = rpc.AppendError(nil, m.ID, rpc.Errorf(rpc.CodeInternalError,
-			"the response of %d bytes is too large; responses to one POST may have %d",
-			len(response), h.o.MaxResponse))
+	if response != nil {
+		if refused := room.take(response, h.o.MaxResponse); refused != nil {
+			response = rpc.AppendError(nil, m.ID, refused)
+		}
 	}
 	if hook != nil {
 		hook(rpc.CallEvent{ID: m.ID, Method: m.Method, End: true, Duration: time.Since(start),

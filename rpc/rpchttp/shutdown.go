@@ -10,18 +10,17 @@ import (
 
 // begin admits an HTTP request until end is called, or refuses it. The context is that of the
 // request, and also ends with a shutdown.
-func (h *Handler) begin(parent context.Context) (
+func (h *Handler) begin(parent context.Context, owner string) (
 	ctx context.Context, end func(), refused *refusal,
 ) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closing || h.running >= h.o.MaxRequests {
-		reason := "too many requests are being served already; send it again later"
-		if h.closing {
-			reason = "shutting down; send it elsewhere"
-		}
-		return parent, func() {},
-			refuse(http.StatusServiceUnavailable, "Retry-After", "1", "%s", reason)
+	if h.closing {
+		return parent, func() {}, refuse(http.StatusServiceUnavailable, "Retry-After", "1",
+			"shutting down; send it elsewhere")
+	}
+	if err := h.requests.Take(owner, 1); err != nil {
+		return parent, func() {}, quotaRefusal(err, "requests")
 	}
 	h.running++
 	ctx, cancel := context.WithCancelCause(parent)
@@ -29,6 +28,7 @@ func (h *Handler) begin(parent context.Context) (
 	return ctx, func() {
 		stop()
 		cancel(nil)
+		h.requests.Give(owner, 1)
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if h.running--; h.closing && h.running == 0 {
