@@ -21,7 +21,8 @@ import (
 
 // A Client is a connection to one MCP server. [Spawn] and [Connect] create one. All methods are
 // safe for concurrent use and may be called from the callbacks in [Options], except Wait, which
-// would wait for its own callback.
+// would wait for its own callback. Lists such as [Client.Tools] are iterators, which fetch page
+// after page; [All] returns one as a slice.
 type Client struct {
 	o     Options
 	proc  *child.Process // nil if the client did not start the server

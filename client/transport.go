@@ -33,9 +33,9 @@ type Transport interface {
 }
 
 // Stream returns a transport for a stream to a server, with a newline after each message
-// (2025-11-25, Transports, "stdio"). Closing the stream must unblock its Read and Write. For a server in the same process, it
-// is one end of a [net.Pipe], whose other end the Serve of the server gets; [rpc.Stream] joins a
-// reader and a writer.
+// (2025-11-25, Transports, "stdio"). Closing the stream must unblock its Read and Write. For a
+// server in the same process, it is one end of a [net.Pipe], whose other end the Serve of the
+// server gets; [rpc.Stream] joins a reader and a writer.
 func Stream(stream io.ReadWriteCloser) Transport { return &byteStream{ReadWriteCloser: stream} }
 
 // A byteStream is a Transport over a stream.

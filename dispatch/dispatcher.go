@@ -123,10 +123,10 @@ func (d *Dispatcher) Catalog() *Catalog { return d.catalog }
 // cancelled, internal_error. Only the Error is shown, not the errors that wrap it.
 // context.DeadlineExceeded becomes timeout and context.Canceled becomes cancelled, and so does any
 // other error after the call's context has ended. Everything else becomes internal_error with a
-// fixed text: errors without a code, unless [Options].Translate gives them one or
-// [Options].ShowErrors shows their text, undeclared codes, panics, and results that cannot be encoded or violate the output schema. The cause is logged, and
-// errors.Is and errors.As find it in [Envelope.Err]; for an undeclared code, they find
-// [ErrUndeclared], so that tests can detect it.
+// fixed text: errors without a code and undeclared codes, unless [Options].Translate gives them a
+// code or [Options].ShowErrors shows their text; results that cannot be encoded or violate the
+// output schema; and panics. The cause is logged, and errors.Is and errors.As find it in
+// [Envelope.Err]; for an undeclared code, they find [ErrUndeclared], so that tests can detect it.
 //
 // The timeout only ends the context. Dispatch waits for an operation that ignores its context,
 // because Go cannot stop a goroutine. A result without an error counts even after the timeout.

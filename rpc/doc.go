@@ -10,6 +10,9 @@
 //	rpc.Handle(&router, "add", func(ctx context.Context, terms []int) (int, error) { ... })
 //	server := rpc.NewPeer(stream, rpc.Options{Handler: router.Serve})
 //
+// Requests run concurrently. For handlers that are not safe for that, as in a program that was
+// written for a library without concurrency, set [Options].Ordered to a function that returns true.
+//
 // A stream is standard input and output ([Stdio]), a connection of a listener (package socket), a
 // reader and a writer ([Stream]), or anything else that reads, writes and closes. [Pipe] connects
 // two peers in memory. Package rpchttp serves and calls methods with an HTTP POST for each message.

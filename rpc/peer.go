@@ -292,7 +292,8 @@ func (p *Peer) Closed() <-chan struct{} { return p.ctx.Done() }
 func (p *Peer) Done() <-chan struct{} { return p.done }
 
 // Wait blocks until the peer is closed and its goroutines have ended, except for a Read that the
-// stream does not end (see [NewPeer]). It returns what Err does.
+// stream does not end (see [NewPeer]). It returns what Err does, which is io.EOF if the other side
+// has closed the stream after a whole message.
 func (p *Peer) Wait() error {
 	<-p.done
 	return p.Err()

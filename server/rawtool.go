@@ -20,10 +20,10 @@ type RawTool struct {
 	// Call returns the result. The arguments fit the input schema, with its defaults filled in, and
 	// are valid until Call returns. The error follows the rules of [Resource].Read; a failure that
 	// the model should see belongs in a result with IsError, into which [Options].ShowErrors puts
-	// every error. A panic is logged, and the call is answered with the error -32603
-	// "Internal error". The result is not modified, so many calls may share it. Content that the client's revision does not support, such as audio, resource
-	// links and structured content, is replaced by text or left out. Call must be safe for
-	// concurrent use.
+	// every error. A panic is logged, and the call is answered with the error -32603 "Internal
+	// error". The result is not modified, so many calls may share it. Content that the client's
+	// revision does not support, such as audio, resource links and structured content, is replaced
+	// by text or left out. Call must be safe for concurrent use.
 	Call func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error)
 
 	// Tasks says whether calls run as tasks: never (""), if the client wants it, or always. Clients

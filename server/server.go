@@ -111,6 +111,10 @@ type Options struct {
 
 // A Server serves MCP clients, any number of them at once. All its methods are safe for concurrent
 // use.
+//
+// There is no method AddTool: tools with Go types are added by the function [AddTool], because
+// methods have no type parameters. [Server.AddRawTool] adds a tool whose schema is JSON. Resources,
+// templates and prompts have no such types and are added by methods.
 type Server struct {
 	o             Options
 	info          json.RawMessage // Info, encoded

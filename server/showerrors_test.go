@@ -48,7 +48,8 @@ func TestShowErrors(t *testing.T) {
 			Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
 				return nil, errNone
 			}}))
-		suggest := func(context.Context, string, string, map[string]string) (mcp.Completion, error) {
+		suggest := func(context.Context, string, string, map[string]string) (mcp.Completion,
+			error) {
 			return mcp.Completion{}, errNone
 		}
 		r := resource("x:1")

@@ -22,7 +22,8 @@ func TestStructured(t *testing.T) {
 	}
 	s := made(quiet)
 	server.AddTool(s, mcp.Tool{Name: "forecast"},
-		func(_ context.Context, in struct{ How string }) (r server.Structured[forecast], err error) {
+		func(_ context.Context, in struct{ How string }) (r server.Structured[forecast],
+			err error) {
 			r.Value.High = 7
 			switch in.How {
 			case "content":
@@ -36,7 +37,8 @@ func TestStructured(t *testing.T) {
 		})
 	server.AddTool(s, mcp.Tool{Name: "list"},
 		func(context.Context, struct{}) (server.Structured[[]int], error) {
-			return server.Structured[[]int]{Value: []int{1}, Content: []mcp.Content{mcp.Text("one")}}, nil
+			return server.Structured[[]int]{Value: []int{1},
+				Content: []mcp.Content{mcp.Text("one")}}, nil
 		})
 	server.AddTool(s, mcp.Tool{Name: "any"},
 		func(context.Context, struct{}) (server.Structured[any], error) {

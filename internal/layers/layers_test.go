@@ -73,7 +73,7 @@ var layers = []struct {
 		"dispatch/schema", "internal/quota"}},
 
 	{"rpc/socket", []string{"internal/contain", "rpc"}},
-	{"rpc/rpchttp", []string{"internal/contain", "internal/httpdeadline", "internal/httphost",
+	{"rpc/rpchttp", []string{"internal/contain", "internal/httpdeadline", "internal/httphost", "internal/hostname",
 		"internal/httpurl", "internal/jsonscan", "internal/keepalive", "internal/quota", "rpc"}},
 	{"rpc/lsp", []string{"framing", "internal/jsonscan", "rpc"}},
 	{"rpc/mcp", []string{"internal/contextkey", "internal/httptoken", "internal/jsonscan",

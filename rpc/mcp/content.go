@@ -11,7 +11,8 @@ import (
 
 // Content is a content block: a [*TextContent], [*ImageContent], [*AudioContent], [*ResourceLink]
 // or [*EmbeddedResource], in sampling also a [*ToolUseContent] or [*ToolResultContent], or an
-// [*UnknownContent]. No other type implements it.
+// [*UnknownContent]. No other type implements it, nor does a value that is not a pointer. [Text]
+// returns a text.
 type Content interface {
 	// Type returns the member "type" of the block's JSON.
 	Type() string

@@ -1,6 +1,7 @@
 // Package mcp is the vocabulary of the Model Context Protocol: its revisions, method names, error
 // codes, _meta keys, and a Go type for every message and content block of every revision from
-// 2024-11-05 to 2026-07-28. It has no transport and sends nothing.
+// 2024-11-05 to 2026-07-28. It has no transport and sends nothing. Its import path is
+// github.com/stdwire/stdwire/rpc/mcp.
 //
 // # Two eras
 //

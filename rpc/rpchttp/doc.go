@@ -28,7 +28,8 @@
 //	                               is not allowed
 //	405 Method Not Allowed         not a POST
 //	408 Request Timeout            the body takes more than 30 s, or the server's ReadTimeout
-//	413 Content Too Large          HandlerOptions.MaxBody, or more than a sender may use of MaxMemory
+//	413 Content Too Large          HandlerOptions.MaxBody, or more of MaxMemory than a sender may
+//	                               ever use
 //	415 Unsupported Media Type     the body is compressed, or its Content-Type is not
 //	                               application/json, application/json-rpc or
 //	                               application/jsonrequest

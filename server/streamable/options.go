@@ -82,8 +82,8 @@ type Options struct {
 	HTTPSSE bool
 	// PublicURL is the address of the handler as clients see it, for the first event of HTTPSSE: a
 	// URL of http or https, or a path that begins with "/", without a query. It is necessary behind
-	// a proxy that removes a prefix of the path. An invalid one is logged and not used. "": the path
-	// of the request.
+	// a proxy that removes a prefix of the path. An invalid one is logged and not used. "": the
+	// path of the request.
 	PublicURL string
 
 	// Card describes the server to everybody, without authorization, in answer to GET at paths that
