@@ -40,7 +40,7 @@ func (r *request) traced(question mcp.InputRequest) mcp.InputRequest {
 	}
 	var params struct {
 		Meta  mcp.Meta  `json:"_meta,omitzero"`
-		Extra mcp.Extra `json:"-"`
+		Extra mcp.Extra `json:"-" unknown:"keep"`
 	}
 	if question.Params != nil && mcp.Unmarshal(question.Params, &params) != nil {
 		return question

@@ -1,6 +1,7 @@
 package jose
 
 import (
+	"encoding/json"
 	"errors"
 	"strconv"
 	"time"
@@ -11,14 +12,15 @@ import (
 
 // Claims are the claims of a JWT (RFC 7519, section 4.1). An absent claim has the zero value.
 type Claims struct {
-	Issuer    string          `json:"iss,omitempty"`
-	Subject   string          `json:"sub,omitempty"`
-	Audience  Audience        `json:"aud,omitempty"`
-	Expires   NumericDate     `json:"exp,omitzero"`
-	NotBefore NumericDate     `json:"nbf,omitzero"`
-	IssuedAt  NumericDate     `json:"iat,omitzero"`
-	ID        string          `json:"jti,omitempty"`
-	Others    jsonexact.Extra // the other claims, by name
+	Issuer    string      `json:"iss,omitempty"`
+	Subject   string      `json:"sub,omitempty"`
+	Audience  Audience    `json:"aud,omitempty"`
+	Expires   NumericDate `json:"exp,omitzero"`
+	NotBefore NumericDate `json:"nbf,omitzero"`
+	IssuedAt  NumericDate `json:"iat,omitzero"`
+	ID        string      `json:"jti,omitempty"`
+	// the other claims, by name
+	Others map[string]json.RawMessage `json:"-" unknown:"keep"`
 }
 
 // ParseClaims parses the payload of a verified token. A claim may occur once. The error matches

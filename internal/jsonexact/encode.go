@@ -124,7 +124,7 @@ func (c *Codec) appendStruct(dst []byte, rv reflect.Value, p *plan, depth int) (
 	}
 	if p.extra != nil {
 		if fv, ok := fieldAt(rv, p.extra); ok && fv.Len() > 0 {
-			if dst, err = appendExtra(dst, sep, fv.Interface().(Extra), p); err != nil {
+			if dst, err = appendUnknown(dst, sep, fv, p); err != nil {
 				return dst, err
 			}
 			sep = ','
@@ -136,8 +136,9 @@ func (c *Codec) appendStruct(dst []byte, rv reflect.Value, p *plan, depth int) (
 	return append(dst, '}'), nil
 }
 
-func appendExtra(dst []byte, sep byte, extra Extra, p *plan) ([]byte, error) {
+func appendUnknown(dst []byte, sep byte, rv reflect.Value, p *plan) ([]byte, error) {
 	var err error
+	extra := rv.Convert(rawMapType).Interface().(map[string]json.RawMessage)
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
 		if _, known := p.index[name]; known || p.unionType != "" && name == "type" {
 			return dst, fmt.Errorf("Extra has %q, for which there is a field", truncate(name))

@@ -175,3 +175,25 @@ func BenchmarkPlan(b *testing.B) {
 		defaultCodec.newPlan(reflect.TypeFor[outer]())
 	}
 }
+
+func TestUnknownMembers(t *testing.T) {
+	type others map[string]json.RawMessage
+	type open struct {
+		Name   string
+		Others others `json:"-" unknown:"keep"`
+	}
+	text := `{"Name":"n","a":[1],"b":null}`
+	var v struct{ Open []open }
+	assert.NilError(t, Unmarshal([]byte(`{"Open":[`+text+`]}`), &v))
+	assert.DeepEqual(t, v.Open[0].Others,
+		others{"a": json.RawMessage("[1]"), "b": json.RawMessage("null")})
+	again, err := Marshal(v.Open[0])
+	assert.NilError(t, err)
+	assert.Equal(t, string(again), text)
+	_, err = Marshal(open{Others: others{"Name": json.RawMessage("1")}})
+	assert.ErrorContains(t, err, `"Name", for which there is a field`)
+
+	again, err = NewPortable().Append(nil, v.Open[0])
+	assert.NilError(t, err)
+	assert.Equal(t, string(again), `{"Name":"n"}`)
+}

@@ -2,6 +2,7 @@ package jsonexact
 
 import (
 	"cmp"
+	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
@@ -29,11 +30,14 @@ type field struct {
 	tagged bool
 }
 
-var zeroerType = reflect.TypeFor[interface{ IsZero() bool }]()
+var (
+	zeroerType = reflect.TypeFor[interface{ IsZero() bool }]()
+	rawMapType = reflect.TypeFor[map[string]json.RawMessage]()
+)
 
-// fieldsOf returns the fields of the struct t in declaration order, and the path of the field of
-// type Extra if the codec is for messages. Of several fields with one name, Go's rules select the
-// least embedded one, then the one with a tag, and otherwise none.
+// fieldsOf returns the fields of the struct t in declaration order, and the path of the field
+// for unknown members, if the codec keeps them. Of several fields with one name, Go's rules select
+// the least embedded one, then the one with a tag, and otherwise none.
 func (c *Codec) fieldsOf(t reflect.Type) (fields []field, extra []int) {
 	type level struct {
 		t    reflect.Type
@@ -64,7 +68,8 @@ func (c *Codec) fieldsOf(t reflect.Type) (fields []field, extra []int) {
 					name = ""
 				}
 				switch {
-				case c.messages && sf.Type == extraType:
+				case !c.portable && sf.Tag.Get("unknown") == "keep" &&
+					sf.Type.ConvertibleTo(rawMapType):
 					if extra == nil {
 						extra = path
 					}

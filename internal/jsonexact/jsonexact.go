@@ -12,26 +12,24 @@
 //   - a number without a fraction is an integer in any notation: 10.0 and 1e1 are decoded as 10 is;
 //   - an array, object or pointer in the text replaces the value of its target and does not merge
 //     with it;
-//   - encoded text has no line breaks, and '<', '>' and '&' are not escaped.
+//   - encoded text has no line breaks, and '<', '>' and '&' are not escaped;
+//   - a field with the tags json:"-" and unknown:"keep", a map from names to [json.RawMessage],
+//     holds the members for which there is no field. Decoding sets it, to nil if there are none.
+//     Encoding writes it after the other fields, sorted by name, and fails if there is a field of
+//     such a name.
 //
-// A [Codec] from [NewPortable] encodes no null that a schema would have to allow. A codec from
-// [NewMessages] is for the messages of a protocol, in which nil is not a value and unknown members
-// are kept.
+// A [Codec] from [NewPortable] encodes no null that a schema would have to allow, and keeps no
+// unknown members. A codec from [NewMessages] is for the messages of a protocol, in which nil is
+// not a value.
 package jsonexact
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"sync"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
-
-// Extra holds the members of a JSON object for which its Go type has no field. Decoding a message
-// sets it, to nil if there are none. Encoding writes it after the other fields, sorted by name, and
-// fails if the type has a field of such a name.
-type Extra map[string]json.RawMessage
 
 // A Codec encodes and decodes Go values with one set of rules. It is safe for concurrent use.
 type Codec struct {
@@ -62,8 +60,8 @@ type Union struct {
 //   - a nil [json.RawMessage], a nil value of the union's interface, and a nil pointer in a slice
 //     cannot be encoded: the error wraps [ErrMissing]. Null cannot be decoded into the last two;
 //   - bytes are decoded from base64 only;
-//   - a struct with a field of type [Extra] keeps unknown members there. The codec does not call
-//     its methods for JSON, which may call the codec;
+//   - the methods for JSON of a struct that keeps unknown members are not called, because they may
+//     call the codec;
 //   - null for a field with the tag null:"absent" leaves the field as it is;
 //   - a zero field with the tag unless:"Other" is not encoded if the field Other is not zero.
 func NewMessages(union Union) *Codec {
@@ -73,6 +71,7 @@ func NewMessages(union Union) *Codec {
 // NewPortable returns a codec for the arguments and results of operations, in the form that package
 // dispatch/schema publishes. It differs from the functions of this package:
 //
+//   - a field with the tag unknown:"keep" is ignored;
 //   - a nil slice is encoded as [], a nil map as {} and nil bytes as "";
 //   - a field that is a nil pointer is not encoded;
 //   - a [time.Duration] such as "5m", a [url.URL] and a [big.Int] are strings. They can also be

@@ -23,7 +23,7 @@ func (d decoder) structValue(i, depth int, rv reflect.Value, p *plan) (int, erro
 	}
 	var typeSeen bool
 	var others map[string]struct{} // unknown names that have occurred
-	var extra Extra
+	var extra map[string]json.RawMessage
 	end, err := d.members(i, depth, func(name []byte, at, depth int) (int, error) {
 		if n, ok := p.index[string(name)]; ok {
 			if known[n/64]&(1<<(n%64)) != 0 {
@@ -50,7 +50,7 @@ func (d decoder) structValue(i, depth int, rv reflect.Value, p *plan) (int, erro
 		case err != nil:
 		case p.extra != nil:
 			if extra == nil {
-				extra = Extra{}
+				extra = map[string]json.RawMessage{}
 			}
 			extra[string(name)] = append(json.RawMessage(nil), d.data[at:end]...)
 		default:
@@ -63,7 +63,7 @@ func (d decoder) structValue(i, depth int, rv reflect.Value, p *plan) (int, erro
 	})
 	if err == nil && p.extra != nil {
 		if to, ok := fieldAt(rv, p.extra); ok {
-			to.Set(reflect.ValueOf(extra))
+			to.Set(reflect.ValueOf(extra).Convert(to.Type()))
 		}
 	}
 	return end, err

@@ -34,7 +34,7 @@ type plan struct {
 	read, write kind
 	fields      []field        // of a struct, in the order of encoding
 	index       map[string]int // from the name of a field to its index in fields
-	extra       []int          // path of the field of type Extra, or nil
+	extra       []int          // path of the field for unknown members, or nil
 	text        *textForm      // of kindText
 	unionType   string         // the required value of the member "type"; "" accepts any
 }
@@ -42,7 +42,6 @@ type plan struct {
 var (
 	rawType    = reflect.TypeFor[json.RawMessage]()
 	numberType = reflect.TypeFor[json.Number]()
-	extraType  = reflect.TypeFor[Extra]()
 
 	marshalerType       = reflect.TypeFor[json.Marshaler]()
 	unmarshalerType     = reflect.TypeFor[json.Unmarshaler]()
@@ -78,10 +77,10 @@ func (c *Codec) newPlan(t reflect.Type) *plan {
 		for i := range p.fields {
 			p.index[p.fields[i].name] = i
 		}
-		if p.extra == nil {
+		if p.extra == nil || !c.messages {
 			break
 		}
-		// The methods of a type with Extra are not used, because they call the codec.
+		// The methods of the type are not used, because they call the codec.
 		if block := reflect.New(t); c.union.Interface != nil &&
 			block.Type().Implements(c.union.Interface) {
 			p.unionType = c.union.Type(block.Interface())

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"encoding/json"
 	"reflect"
 
 	"github.com/stdwire/stdwire/internal/jsonexact"
@@ -16,7 +17,7 @@ var codec = jsonexact.NewMessages(jsonexact.Union{
 // [encoding/json.Unmarshal] does, except that
 //
 //   - a key sets only the field with exactly its name; any other is unknown and goes to the field
-//     Extra if the type has one;
+//     with the tag unknown:"keep", such as [Extra], if the type has one;
 //   - a key that occurs twice is an error, in every object that the Go type describes;
 //   - invalid UTF-8, unpaired surrogates, and text nested deeper than 1000 are errors;
 //   - null is not accepted as an element of a slice of pointers or as a content block, nor an array
@@ -24,8 +25,8 @@ var codec = jsonexact.NewMessages(jsonexact.Union{
 //   - an array, object or pointer in the text replaces the value of its field and does not merge
 //     with it.
 //
-// The result shares no memory with data. After an error, v may be partly set. The error is a
-// [*DecodeError], or says that v is not a non-nil pointer.
+// The result shares no memory with data. After an error, v may be partly set. The error names
+// the place in the text, or says that v is not a non-nil pointer.
 func Unmarshal(data []byte, v any) error { return codec.Unmarshal(data, v) }
 
 // Marshal returns v as JSON text on one line. It does what [encoding/json.Marshal] does, except
@@ -34,7 +35,7 @@ func Unmarshal(data []byte, v any) error { return codec.Unmarshal(data, v) }
 //   - a nil slice is [] and a nil map {}, so that a required field is never null;
 //   - a nil [encoding/json.RawMessage] or [Content] in a required field, and a nil pointer in a
 //     slice, are errors;
-//   - the members in a field Extra are written after the other fields;
+//   - the members in [Extra] are written after the other fields;
 //   - '<', '>' and '&' are not escaped.
 //
 // Errors name the field.
@@ -43,13 +44,10 @@ func Marshal(v any) ([]byte, error) { return codec.Append(nil, v) }
 // Append appends the JSON text of v to dst, as [Marshal] encodes it. On an error it returns dst.
 func Append(dst []byte, v any) ([]byte, error) { return codec.Append(dst, v) }
 
-// A DecodeError describes an error in a JSON text, and where it is.
-type DecodeError = jsonexact.DecodeError
-
-// ErrDuplicateKey is the cause of a [DecodeError] for an object in which a key occurs twice.
+// ErrDuplicateKey is matched by the error of [Unmarshal] for an object in which a key occurs twice.
 var ErrDuplicateKey = jsonexact.ErrDuplicateKey
 
 // Extra holds the members of a JSON object for which its Go type has no field: those of a newer
 // revision, an extension or a vendor. Decoding sets it, to nil if there are none. Encoding writes
 // it after the other fields, sorted by name, and fails if the type has a field of such a name.
-type Extra = jsonexact.Extra
+type Extra map[string]json.RawMessage

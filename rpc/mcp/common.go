@@ -6,7 +6,7 @@ import "time"
 // params embed it. Params without other members are [EmptyParams].
 type Params struct {
 	Meta  Meta  `json:"_meta,omitzero"` // required in modern requests
-	Extra Extra `json:"-"`
+	Extra Extra `json:"-" unknown:"keep"`
 }
 
 // EmptyParams are the params of ping, server/discover, roots/list, notifications/initialized and
@@ -37,7 +37,7 @@ const (
 type Result struct {
 	Meta       Meta       `json:"_meta,omitzero"`
 	ResultType ResultType `json:"resultType,omitempty"` // required in modern results
-	Extra      Extra      `json:"-"`
+	Extra      Extra      `json:"-" unknown:"keep"`
 }
 
 // Type returns ResultType, or ResultComplete if it is absent, as in every legacy result.
@@ -87,7 +87,7 @@ type Icon struct {
 	Sizes    []string `json:"sizes,omitzero"` // "48x48" or "any"; empty means any
 	// the background it suits: "light" or "dark"; "" means any
 	Theme string `json:"theme,omitempty"`
-	Extra Extra  `json:"-"`
+	Extra Extra  `json:"-" unknown:"keep"`
 }
 
 // A Role is the sender of a message in a conversation.
@@ -103,10 +103,10 @@ type Annotations struct {
 	Audience     []Role   `json:"audience,omitzero"`
 	Priority     *float64 `json:"priority,omitempty"`     // from 0, optional, to 1, required
 	LastModified string   `json:"lastModified,omitempty"` // ISO 8601; since 2025-06-18
-	Extra        Extra    `json:"-"`
+	Extra        Extra    `json:"-" unknown:"keep"`
 }
 
 // An Object is a JSON object whose presence alone has a meaning. Its members, if any, are in Extra.
 type Object struct {
-	Extra Extra `json:"-"`
+	Extra Extra `json:"-" unknown:"keep"`
 }

@@ -49,5 +49,5 @@ type Completion struct {
 	// number of possible values, including those not in Values
 	Total   *int64 `json:"total,omitempty"`
 	HasMore bool   `json:"hasMore,omitempty"`
-	Extra   Extra  `json:"-"`
+	Extra   Extra  `json:"-" unknown:"keep"`
 }

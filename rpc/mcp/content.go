@@ -50,7 +50,7 @@ type TextContent struct {
 	Text        string       `json:"text"`
 	Annotations *Annotations `json:"annotations,omitempty"`
 	Meta        Meta         `json:"_meta,omitzero"`
-	Extra       Extra        `json:"-"`
+	Extra       Extra        `json:"-" unknown:"keep"`
 }
 
 // ImageContent is an image (MCP 2026-07-28, Tools, "Image Content").
@@ -59,7 +59,7 @@ type ImageContent struct {
 	MIMEType    string       `json:"mimeType"`
 	Annotations *Annotations `json:"annotations,omitempty"`
 	Meta        Meta         `json:"_meta,omitzero"`
-	Extra       Extra        `json:"-"`
+	Extra       Extra        `json:"-" unknown:"keep"`
 }
 
 // AudioContent is audio, since 2025-03-26 (MCP 2026-07-28, Tools, "Audio Content").
@@ -68,7 +68,7 @@ type AudioContent struct {
 	MIMEType    string       `json:"mimeType"`
 	Annotations *Annotations `json:"annotations,omitempty"`
 	Meta        Meta         `json:"_meta,omitzero"`
-	Extra       Extra        `json:"-"`
+	Extra       Extra        `json:"-" unknown:"keep"`
 }
 
 // A ResourceLink refers to a resource that the client may read, since 2025-06-18 (MCP 2026-07-28,
@@ -83,7 +83,7 @@ type EmbeddedResource struct {
 	Resource    ResourceContents `json:"resource"`
 	Annotations *Annotations     `json:"annotations,omitempty"`
 	Meta        Meta             `json:"_meta,omitzero"`
-	Extra       Extra            `json:"-"`
+	Extra       Extra            `json:"-" unknown:"keep"`
 }
 
 // ToolUseContent is a model's request to call a tool, in sampling since 2025-11-25 (MCP 2026-07-28,
@@ -93,7 +93,7 @@ type ToolUseContent struct {
 	Name  string          `json:"name"`
 	Input json.RawMessage `json:"input,omitzero"` // required, an object: the tool's arguments
 	Meta  Meta            `json:"_meta,omitzero"`
-	Extra Extra           `json:"-"`
+	Extra Extra           `json:"-" unknown:"keep"`
 }
 
 // ToolResultContent is the result of a [ToolUseContent].
@@ -103,7 +103,7 @@ type ToolResultContent struct {
 	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
 	IsError           bool            `json:"isError,omitempty"`
 	Meta              Meta            `json:"_meta,omitzero"`
-	Extra             Extra           `json:"-"`
+	Extra             Extra           `json:"-" unknown:"keep"`
 }
 
 // UnknownContent is a block of a type that this package does not know or that is not allowed in its

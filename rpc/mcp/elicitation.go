@@ -56,7 +56,7 @@ type ElicitSchema struct {
 	Type       string           `json:"type"` // "object"
 	Properties ElicitProperties `json:"properties"`
 	Required   []string         `json:"required,omitzero"`
-	Extra      Extra            `json:"-"`
+	Extra      Extra            `json:"-" unknown:"keep"`
 }
 
 // ElicitProperties are the fields of a form in display order. In JSON they are an object.
@@ -119,7 +119,7 @@ type PrimitiveSchema struct {
 	Items     *EnumItems   `json:"items,omitempty"` // since 2025-11-25
 	MinItems  *int64       `json:"minItems,omitempty"`
 	MaxItems  *int64       `json:"maxItems,omitempty"`
-	Extra     Extra        `json:"-"`
+	Extra     Extra        `json:"-" unknown:"keep"`
 }
 
 // EnumItems are the values of a multiple choice: Enum, or AnyOf with titles.
@@ -127,12 +127,12 @@ type EnumItems struct {
 	Type  string       `json:"type,omitempty"` // "string" with Enum
 	Enum  []string     `json:"enum,omitzero"`
 	AnyOf []EnumOption `json:"anyOf,omitzero"`
-	Extra Extra        `json:"-"`
+	Extra Extra        `json:"-" unknown:"keep"`
 }
 
 // An EnumOption is a value to choose and its title.
 type EnumOption struct {
 	Const string `json:"const"`
 	Title string `json:"title"`
-	Extra Extra  `json:"-"`
+	Extra Extra  `json:"-" unknown:"keep"`
 }

@@ -70,8 +70,9 @@ func encodeAgain(t *testing.T, zero any, text []byte) {
 	if jsonscan.Valid(text) != nil || Unmarshal(text, first.Interface()) != nil {
 		return
 	}
+	otherMarshal, _ := otherCodec(zero)
 	for name, marshal := range map[string]func(any) ([]byte, error){"Marshal": Marshal,
-		"json.Marshal": json.Marshal} {
+		"the other": otherMarshal} {
 		again, err := marshal(first.Interface())
 		if err != nil {
 			t.Errorf("%T from %s: %s: %v", zero, text, name, err)

@@ -21,7 +21,7 @@ type InputRequests map[string]InputRequest
 type InputRequest struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params,omitempty" null:"absent"`
-	Extra  Extra           `json:"-"`
+	Extra  Extra           `json:"-" unknown:"keep"`
 }
 
 // NewInputRequest returns a request for method. If params is nil it has no params.

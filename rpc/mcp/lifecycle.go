@@ -11,7 +11,7 @@ type Implementation struct {
 	Description string `json:"description,omitempty"` // since 2025-11-25
 	WebsiteURL  string `json:"websiteUrl,omitempty"`  // since 2025-11-25
 	Icons       []Icon `json:"icons,omitzero"`        // since 2025-11-25
-	Extra       Extra  `json:"-"`
+	Extra       Extra  `json:"-" unknown:"keep"`
 }
 
 // InitializeParams are the params of the legacy request initialize (MCP 2025-11-25, Lifecycle,
@@ -56,28 +56,28 @@ type ClientCapabilities struct {
 	Tasks        *TasksCapability           `json:"tasks,omitempty"`       // 2025-11-25
 	// since 2026-07-28: settings, objects; see CheckExtensionID
 	Extensions map[string]json.RawMessage `json:"extensions,omitzero"`
-	Extra      Extra                      `json:"-"`
+	Extra      Extra                      `json:"-" unknown:"keep"`
 }
 
 // RootsCapability means that the client responds to roots/list.
 type RootsCapability struct {
 	// legacy: the client sends notifications/roots/list_changed
 	ListChanged bool  `json:"listChanged,omitempty"`
-	Extra       Extra `json:"-"`
+	Extra       Extra `json:"-" unknown:"keep"`
 }
 
 // SamplingCapability means that the client responds to sampling/createMessage.
 type SamplingCapability struct {
 	Context *Object `json:"context,omitempty"` // with any CreateMessageParams.IncludeContext
 	Tools   *Object `json:"tools,omitempty"`   // with CreateMessageParams.Tools and ToolChoice
-	Extra   Extra   `json:"-"`
+	Extra   Extra   `json:"-" unknown:"keep"`
 }
 
 // ElicitationCapability means that the client responds to elicitation/create.
 type ElicitationCapability struct {
 	Form  *Object `json:"form,omitempty"`
 	URL   *Object `json:"url,omitempty"`
-	Extra Extra   `json:"-"`
+	Extra Extra   `json:"-" unknown:"keep"`
 }
 
 // SupportsForm reports whether the client supports form mode: it says so or names no mode. It
@@ -101,14 +101,14 @@ type ServerCapabilities struct {
 	Tasks        *TasksCapability           `json:"tasks,omitempty"` // 2025-11-25
 	// settings, objects; see CheckExtensionID; in older revisions by SEP-2133
 	Extensions map[string]json.RawMessage `json:"extensions,omitzero"`
-	Extra      Extra                      `json:"-"`
+	Extra      Extra                      `json:"-" unknown:"keep"`
 }
 
 // ListCapability means that the server has tools, or prompts.
 type ListCapability struct {
 	// the server sends the list_changed notification
 	ListChanged bool  `json:"listChanged,omitempty"`
-	Extra       Extra `json:"-"`
+	Extra       Extra `json:"-" unknown:"keep"`
 }
 
 // ResourcesCapability means that the server has resources.
@@ -117,7 +117,7 @@ type ResourcesCapability struct {
 	Subscribe bool `json:"subscribe,omitempty"`
 	// the server sends the list_changed notification
 	ListChanged bool  `json:"listChanged,omitempty"`
-	Extra       Extra `json:"-"`
+	Extra       Extra `json:"-" unknown:"keep"`
 }
 
 // TasksCapability means that the peer runs requests as 2025-11-25 tasks (Tasks, "Capabilities").
@@ -125,7 +125,7 @@ type TasksCapability struct {
 	List     *Object       `json:"list,omitempty"`
 	Cancel   *Object       `json:"cancel,omitempty"`
 	Requests *TaskRequests `json:"requests,omitempty"`
-	Extra    Extra         `json:"-"`
+	Extra    Extra         `json:"-" unknown:"keep"`
 }
 
 // TaskRequests are the requests that a peer runs as tasks: tools/call for a server, the others for
@@ -134,23 +134,23 @@ type TaskRequests struct {
 	Tools       *ToolTasks        `json:"tools,omitempty"`
 	Sampling    *SamplingTasks    `json:"sampling,omitempty"`
 	Elicitation *ElicitationTasks `json:"elicitation,omitempty"`
-	Extra       Extra             `json:"-"`
+	Extra       Extra             `json:"-" unknown:"keep"`
 }
 
 // ToolTasks lists the requests about tools: Call stands for tools/call.
 type ToolTasks struct {
 	Call  *Object `json:"call,omitempty"`
-	Extra Extra   `json:"-"`
+	Extra Extra   `json:"-" unknown:"keep"`
 }
 
 // SamplingTasks lists the requests about sampling: CreateMessage stands for sampling/createMessage.
 type SamplingTasks struct {
 	CreateMessage *Object `json:"createMessage,omitempty"`
-	Extra         Extra   `json:"-"`
+	Extra         Extra   `json:"-" unknown:"keep"`
 }
 
 // ElicitationTasks lists the requests about elicitation: Create stands for elicitation/create.
 type ElicitationTasks struct {
 	Create *Object `json:"create,omitempty"`
-	Extra  Extra   `json:"-"`
+	Extra  Extra   `json:"-" unknown:"keep"`
 }

@@ -9,7 +9,7 @@ type Prompt struct {
 	Arguments   []PromptArgument `json:"arguments,omitzero"`
 	Icons       []Icon           `json:"icons,omitzero"` // since 2025-11-25
 	Meta        Meta             `json:"_meta,omitzero"`
-	Extra       Extra            `json:"-"`
+	Extra       Extra            `json:"-" unknown:"keep"`
 }
 
 // A PromptArgument is an argument of a prompt. Its value is a string.
@@ -18,7 +18,7 @@ type PromptArgument struct {
 	Title       string `json:"title,omitempty"` // since 2025-06-18
 	Description string `json:"description,omitempty"`
 	Required    bool   `json:"required,omitempty"`
-	Extra       Extra  `json:"-"`
+	Extra       Extra  `json:"-" unknown:"keep"`
 }
 
 // A PromptMessage is a message of a prompt. Its content may be of any type except tool use and tool
@@ -26,7 +26,7 @@ type PromptArgument struct {
 type PromptMessage struct {
 	Role    Role    `json:"role"`
 	Content Content `json:"content,omitzero"` // required; nil if the server left it out
-	Extra   Extra   `json:"-"`
+	Extra   Extra   `json:"-" unknown:"keep"`
 }
 
 // ListPromptsResult is the result of prompts/list; the params are [ListParams].

@@ -11,7 +11,7 @@ type Resource struct {
 	Size        *int64       `json:"size,omitempty"` // in bytes
 	Icons       []Icon       `json:"icons,omitzero"` // since 2025-11-25
 	Meta        Meta         `json:"_meta,omitzero"`
-	Extra       Extra        `json:"-"`
+	Extra       Extra        `json:"-" unknown:"keep"`
 }
 
 // A ResourceTemplate describes a set of resources (MCP 2026-07-28, Resources, "Resource
@@ -26,7 +26,7 @@ type ResourceTemplate struct {
 	Annotations *Annotations `json:"annotations,omitempty"`
 	Icons       []Icon       `json:"icons,omitzero"` // since 2025-11-25
 	Meta        Meta         `json:"_meta,omitzero"`
-	Extra       Extra        `json:"-"`
+	Extra       Extra        `json:"-" unknown:"keep"`
 }
 
 // ResourceContents are the contents of a resource: bytes if Blob is not nil, else text. Empty bytes
@@ -37,7 +37,7 @@ type ResourceContents struct {
 	Text     string `json:"text" unless:"Blob"`
 	Blob     []byte `json:"blob,omitzero"` // base64 in JSON
 	Meta     Meta   `json:"_meta,omitzero"`
-	Extra    Extra  `json:"-"`
+	Extra    Extra  `json:"-" unknown:"keep"`
 }
 
 // ListResourcesResult is the result of resources/list; the params are [ListParams].

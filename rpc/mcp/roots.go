@@ -5,7 +5,7 @@ type Root struct {
 	URI   string `json:"uri"` // a file: URI
 	Name  string `json:"name,omitempty"`
 	Meta  Meta   `json:"_meta,omitzero"`
-	Extra Extra  `json:"-"`
+	Extra Extra  `json:"-" unknown:"keep"`
 }
 
 // ListRootsResult is the result of roots/list; the params are [EmptyParams].

@@ -32,7 +32,7 @@ type SamplingMessage struct {
 	Role    Role            `json:"role"`
 	Content SamplingContent `json:"content"`
 	Meta    Meta            `json:"_meta,omitzero"`
-	Extra   Extra           `json:"-"`
+	Extra   Extra           `json:"-" unknown:"keep"`
 }
 
 // SamplingContent is the content of a [SamplingMessage]. In JSON it is a block or, since
@@ -78,7 +78,7 @@ type ModelPreferences struct {
 // A ModelHint is part of a model's name.
 type ModelHint struct {
 	Name  string `json:"name,omitempty"`
-	Extra Extra  `json:"-"`
+	Extra Extra  `json:"-" unknown:"keep"`
 }
 
 // The values of [CreateMessageResult.StopReason] that the specification defines; others are

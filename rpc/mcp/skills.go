@@ -11,7 +11,7 @@ const ExtensionSkills = "io.modelcontextprotocol/skills"
 // SkillsSettings are the settings with which a server declares the skills extension.
 type SkillsSettings struct {
 	DirectoryRead bool  `json:"directoryRead,omitempty"` // it has resources/directory/read
-	Extra         Extra `json:"-"`
+	Extra         Extra `json:"-" unknown:"keep"`
 }
 
 // A Skill describes a directory of files with instructions for a model (SEP-2640, "Skill Entries").
@@ -20,7 +20,7 @@ type Skill struct {
 	// the front matter of its SKILL.md, as a JSON object
 	Frontmatter json.RawMessage `json:"frontmatter,omitzero"`
 	Resources   SkillResources  `json:"resources"`
-	Extra       Extra           `json:"-"`
+	Extra       Extra           `json:"-" unknown:"keep"`
 }
 
 // SkillResources are all files of a skill. In JSON, Dynamic is the string "dynamic": the content is
@@ -35,7 +35,7 @@ type SkillResource struct {
 	URI    string `json:"uri"`
 	Digest string `json:"digest"` // "sha256:" and 64 lowercase hexadecimal digits
 	Size   int64  `json:"size"`   // in bytes
-	Extra  Extra  `json:"-"`
+	Extra  Extra  `json:"-" unknown:"keep"`
 }
 
 // MarshalJSON implements [json.Marshaler].

@@ -10,7 +10,7 @@ type SubscriptionFilter struct {
 	ResourceSubscriptions []string `json:"resourceSubscriptions,omitzero"`
 	// the tasks extension: for notifications/tasks
 	TaskIDs []string `json:"taskIds,omitzero"`
-	Extra   Extra    `json:"-"`
+	Extra   Extra    `json:"-" unknown:"keep"`
 }
 
 // ListenParams are the params of subscriptions/listen, a request that lasts as long as the

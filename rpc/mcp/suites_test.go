@@ -189,17 +189,18 @@ func roundTrip(t *testing.T, zero any, data []byte) any {
 	t.Helper()
 	v := reflect.New(reflect.TypeOf(zero))
 	assert.NilError(t, Unmarshal(data, v.Interface()))
+	otherMarshal, otherUnmarshal := otherCodec(zero)
 	for name, marshal := range map[string]func(any) ([]byte, error){"Marshal": Marshal,
-		"json.Marshal": json.Marshal} {
+		"the other": otherMarshal} {
 		got, err := marshal(v.Elem().Interface())
 		assert.NilError(t, err, name)
 		assert.DeepEqual(t, tree(t, got), tree(t, data))
 	}
 	again := reflect.New(v.Elem().Type())
 	if _, ok := zero.(Content); !ok {
-		assert.NilError(t, json.Unmarshal(data, again.Interface()))
+		assert.NilError(t, otherUnmarshal(data, again.Interface()))
 		assert.Assert(t, reflect.DeepEqual(again.Interface(), v.Interface()),
-			"json.Unmarshal and Unmarshal differ")
+			"Unmarshal and the other function differ")
 	}
 	return v.Elem().Interface()
 }

@@ -14,7 +14,7 @@ type Tool struct {
 	Execution    *ToolExecution   `json:"execution,omitempty"`                  // 2025-11-25
 	Icons        []Icon           `json:"icons,omitzero"`                       // since 2025-11-25
 	Meta         Meta             `json:"_meta,omitzero"`
-	Extra        Extra            `json:"-"`
+	Extra        Extra            `json:"-" unknown:"keep"`
 }
 
 // String returns the name of the tool, for fmt.
@@ -50,7 +50,7 @@ type ToolAnnotations struct {
 	DestructiveHint *bool  `json:"destructiveHint,omitempty"`
 	IdempotentHint  *bool  `json:"idempotentHint,omitempty"`
 	OpenWorldHint   *bool  `json:"openWorldHint,omitempty"`
-	Extra           Extra  `json:"-"`
+	Extra           Extra  `json:"-" unknown:"keep"`
 }
 
 // ReadOnly reports whether readOnlyHint is true: the tool changes nothing.
@@ -79,7 +79,7 @@ func (a *ToolAnnotations) OpenWorld() bool {
 // ToolExecution says how a tool may be called in 2025-11-25.
 type ToolExecution struct {
 	TaskSupport TaskSupport `json:"taskSupport,omitempty"` // "" means TaskForbidden
-	Extra       Extra       `json:"-"`
+	Extra       Extra       `json:"-" unknown:"keep"`
 }
 
 // TaskSupport says whether a call of a tool may be a task (MCP 2025-11-25, Tasks, "Tool-Level

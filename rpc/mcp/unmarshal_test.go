@@ -9,6 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/internal/jsonexact"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -103,7 +104,7 @@ func TestDuplicateKeys(t *testing.T) {
 			"inputRequests.k"},
 	} {
 		err := Unmarshal([]byte(tc.text), reflect.New(reflect.TypeOf(tc.zero)).Interface())
-		var de *DecodeError
+		var de *jsonexact.DecodeError
 		assert.Assert(t, errors.Is(err, ErrDuplicateKey) &&
 			errors.As(err, &de), "%s: %v", tc.text, err)
 		assert.Equal(t, de.Path, tc.path)
