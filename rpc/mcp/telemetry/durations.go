@@ -7,10 +7,10 @@ func (t *Telemetry) addDurations() {
 	add := func(name, description string) *vector[operationKey, histogram] {
 		v := newVector[operationKey, histogram](t.o.MaxSeries, operationKey.attrs)
 		t.addSource(metricSource{Instrument{Name: name, Unit: "s", Description: description},
-			Histogram, func() (points []Point) {
+			histogramMetric, func() (points []point) {
 				v.each(func(attrs []slog.Attr, h *histogram) {
 					counts, sum := h.buckets()
-					points = append(points, Point{Attributes: attrs, Value: sum, Buckets: counts})
+					points = append(points, point{Attributes: attrs, Value: sum, Buckets: counts})
 				})
 				return points
 			}})
@@ -31,6 +31,6 @@ func (t *Telemetry) addDurations() {
 			"How long an MCP session lasted, as seen by the client."),
 	}
 	t.addSource(metricSource{Instrument{Name: "stdwire.telemetry.spans.dropped", Unit: "{span}",
-		Description: "Spans dropped because the queue was full."}, Sum,
-		func() []Point { return []Point{{Value: float64(t.DroppedSpans())}} }})
+		Description: "Spans dropped because the queue was full."}, counterMetric,
+		func() []point { return []point{{Value: float64(t.droppedSpans())}} }})
 }

@@ -10,7 +10,7 @@ import (
 // a list of its series, objects with "attributes" and either "value" or "count" and "sum".
 func (t *Telemetry) String() string {
 	b := []byte{'{'}
-	for i, m := range t.Metrics() {
+	for i, m := range t.metrics() {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -20,8 +20,8 @@ func (t *Telemetry) String() string {
 				b = append(b, ',')
 			}
 			b = append(appendObject(append(b, `{"attributes":`...), p.Attributes), ',')
-			if m.Type == Histogram {
-				b = appendDouble(append(b, `"count":`...), float64(p.Count()))
+			if m.Type == histogramMetric {
+				b = appendDouble(append(b, `"count":`...), float64(p.count()))
 				b = append(b, `,"sum":`...)
 			} else {
 				b = append(b, `"value":`...)

@@ -47,43 +47,33 @@ func (i *Instrument) key(values []string) (key labelValues) {
 	return key
 }
 
-// A Metric is a metric with its values at one time.
-type Metric struct {
+// A metric is an instrument with its values at one time.
+type metric struct {
 	Instrument
-	Type   MetricType
-	Points []Point // sorted by their attributes
+	Type   metricType
+	Points []point // sorted by their attributes
 }
 
-// A MetricType is the type of a [Metric].
-type MetricType int
+// A metricType is the type of a metric.
+type metricType int
 
-// The types of metrics.
 const (
-	Sum       MetricType = iota // a total that only increases
-	Gauge                       // a value that may decrease
-	Histogram                   // a distribution of durations
+	counterMetric   metricType = iota // a total that only increases
+	gaugeMetric                       // a value that may decrease
+	histogramMetric                   // a distribution of durations
 )
 
-// A Point is one series of a metric.
-type Point struct {
+// A point is one series of a metric.
+type point struct {
 	Attributes []slog.Attr
-	Value      float64 // of a sum or level; the sum of a histogram
+	Value      float64 // of a counter or gauge; the sum of a histogram
 	// Buckets are the numbers of values of a histogram, one for each bucket: those up to each of
-	// the bounds, and the rest. Their bounds are those that [Bounds] returns.
+	// durationBounds, and the rest.
 	Buckets []uint64
 }
 
-// Bounds returns the upper bounds of the buckets of histograms, in seconds.
-func Bounds() []float64 {
-	bounds := make([]float64, len(durationBounds))
-	for i, bound := range durationBounds {
-		bounds[i] = bound.Seconds()
-	}
-	return bounds
-}
-
-// Count returns the number of values of a histogram.
-func (p *Point) Count() (n uint64) {
+// count returns the number of values of a histogram.
+func (p *point) count() (n uint64) {
 	for _, count := range p.Buckets {
 		n += count
 	}
@@ -99,8 +89,8 @@ type instruments struct {
 // A metricSource is a metric whose points are read when it is exported.
 type metricSource struct {
 	Instrument
-	kind   MetricType
-	points func() []Point
+	kind   metricType
+	points func() []point
 }
 
 func (t *Telemetry) addSource(s metricSource) {
@@ -137,24 +127,24 @@ func isInstrumentName(name string) bool {
 	return true
 }
 
-// Metrics returns the present values of all metrics. The values are totals since [Options.New].
-func (t *Telemetry) Metrics() []Metric {
+// metrics returns the present values of all metrics. The values are totals since [Options.New].
+func (t *Telemetry) metrics() []metric {
 	t.instruments.mu.Lock()
 	list := slices.Clone(t.instruments.list)
 	t.instruments.mu.Unlock()
-	var all []Metric
+	var all []metric
 	for _, s := range list {
 		points := s.points()
 		if len(points) == 0 {
 			continue
 		}
-		slices.SortFunc(points, func(a, b Point) int {
+		slices.SortFunc(points, func(a, b point) int {
 			return slices.CompareFunc(a.Attributes, b.Attributes, func(a, b slog.Attr) int {
 				return cmp.Or(cmp.Compare(a.Key, b.Key),
 					cmp.Compare(a.Value.String(), b.Value.String()))
 			})
 		})
-		all = append(all, Metric{s.Instrument, s.kind, points})
+		all = append(all, metric{s.Instrument, s.kind, points})
 	}
 	return all
 }
@@ -173,9 +163,9 @@ func (t *Telemetry) Counter(i Instrument) *Counter {
 	}
 	c := &Counter{Instrument: i}
 	c.series = newVector[labelValues, atomic.Uint64](t.o.MaxSeries, c.attrs)
-	t.addSource(metricSource{i, Sum, func() (points []Point) {
+	t.addSource(metricSource{i, counterMetric, func() (points []point) {
 		c.series.each(func(attrs []slog.Attr, n *atomic.Uint64) {
-			points = append(points, Point{Attributes: attrs, Value: float64(n.Load())})
+			points = append(points, point{Attributes: attrs, Value: float64(n.Load())})
 		})
 		return points
 	}})
@@ -198,7 +188,7 @@ func (t *Telemetry) Gauge(i Instrument, read func(set func(value float64, labels
 	if t == nil {
 		return
 	}
-	t.addSource(metricSource{i, Gauge, func() (points []Point) {
+	t.addSource(metricSource{i, gaugeMetric, func() (points []point) {
 		found := make(map[labelValues]int)
 		// read may retain set, and call it after it has returned
 		var mu sync.Mutex
@@ -215,7 +205,7 @@ func (t *Telemetry) Gauge(i Instrument, read func(set func(value float64, labels
 					points[at].Value = value
 				default:
 					found[key] = len(points)
-					points = append(points, Point{Attributes: i.attrs(key), Value: value})
+					points = append(points, point{Attributes: i.attrs(key), Value: value})
 				}
 			})
 		})

@@ -52,7 +52,7 @@ const otlpTail = "]}]}]}"
 func (t *Telemetry) AppendMetrics(dst []byte) []byte {
 	now := time.Now()
 	dst = t.appendHead(dst, "resourceMetrics", "scopeMetrics", "metrics")
-	for i, m := range t.Metrics() {
+	for i, m := range t.metrics() {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
@@ -220,17 +220,17 @@ func appendDouble(dst []byte, f float64) []byte {
 	return strconv.AppendFloat(dst, f, 'g', -1, 64)
 }
 
-func (m *Metric) appendOTLP(dst []byte, start, now time.Time) []byte {
+func (m *metric) appendOTLP(dst []byte, start, now time.Time) []byte {
 	dst = jsonscan.AppendString(append(dst, `{"name":`...), m.Name)
 	dst = jsonscan.AppendString(append(dst, `,"description":`...), m.Description)
 	dst = jsonscan.AppendString(append(dst, `,"unit":`...), m.Unit)
 	const cumulative = `"aggregationTemporality":2,`
 	switch m.Type {
-	case Sum:
+	case counterMetric:
 		dst = append(dst, `,"sum":{"isMonotonic":true,`+cumulative...)
-	case Gauge:
+	case gaugeMetric:
 		dst = append(dst, `,"gauge":{`...)
-	case Histogram:
+	case histogramMetric:
 		dst = append(dst, `,"histogram":{`+cumulative...)
 	}
 	dst = append(dst, `"dataPoints":[`...)
@@ -241,7 +241,7 @@ func (m *Metric) appendOTLP(dst []byte, start, now time.Time) []byte {
 		dst = appendAttributes(append(dst, `{"attributes":`...), p.Attributes)
 		dst = appendTime(append(dst, `,"startTimeUnixNano":`...), start)
 		dst = appendTime(append(dst, `,"timeUnixNano":`...), now)
-		if m.Type == Histogram {
+		if m.Type == histogramMetric {
 			dst = p.appendHistogram(dst)
 		} else {
 			dst = appendDouble(append(dst, `,"asDouble":`...), p.Value)
@@ -251,8 +251,8 @@ func (m *Metric) appendOTLP(dst []byte, start, now time.Time) []byte {
 	return append(dst, "]}}"...)
 }
 
-func (p *Point) appendHistogram(dst []byte) []byte {
-	dst = strconv.AppendUint(append(dst, `,"count":"`...), p.Count(), 10)
+func (p *point) appendHistogram(dst []byte) []byte {
+	dst = strconv.AppendUint(append(dst, `,"count":"`...), p.count(), 10)
 	dst = appendDouble(append(dst, `","sum":`...), p.Value)
 	dst = append(dst, `,"bucketCounts":[`...)
 	for i, n := range p.Buckets {

@@ -29,7 +29,7 @@ func (t *Telemetry) appendPrometheus(b []byte) []byte {
 			"# TYPE target_info gauge\ntarget_info"...)
 		b = append(appendLabels(b, t.o.Resource, ""), " 1\n"...)
 	}
-	for _, m := range t.Metrics() {
+	for _, m := range t.metrics() {
 		name := prometheusName(m.Instrument, m.Type)
 		if m.Description != "" {
 			b = append(append(append(b, "# HELP "...), name...), ' ')
@@ -44,10 +44,11 @@ func (t *Telemetry) appendPrometheus(b []byte) []byte {
 	return b
 }
 
-var prometheusTypes = map[MetricType]string{Sum: "counter", Gauge: "gauge", Histogram: "histogram"}
+var prometheusTypes = map[metricType]string{counterMetric: "counter", gaugeMetric: "gauge",
+	histogramMetric: "histogram"}
 
-func (p *Point) appendPrometheus(b []byte, name string, kind MetricType) []byte {
-	if kind != Histogram {
+func (p *point) appendPrometheus(b []byte, name string, kind metricType) []byte {
+	if kind != histogramMetric {
 		b = appendLabels(append(b, name...), p.Attributes, "")
 		return append(appendSample(append(b, ' '), p.Value), '\n')
 	}
@@ -126,16 +127,16 @@ var units = map[string]string{"s": "seconds", "ms": "milliseconds", "By": "bytes
 
 // prometheusName returns the name of a metric (OpenTelemetry, Prometheus and OpenMetrics
 // Compatibility, "Metric Metadata").
-func prometheusName(i Instrument, kind MetricType) string {
+func prometheusName(i Instrument, kind metricType) string {
 	name := labelName(i.Name)
 	unit := units[i.Unit]
-	if unit == "ratio" && kind != Gauge {
+	if unit == "ratio" && kind != gaugeMetric {
 		unit = ""
 	}
 	if unit != "" && !strings.HasSuffix(name, "_"+unit) {
 		name += "_" + unit
 	}
-	if kind == Sum && !strings.HasSuffix(name, "_total") {
+	if kind == counterMetric && !strings.HasSuffix(name, "_total") {
 		name += "_total"
 	}
 	return name

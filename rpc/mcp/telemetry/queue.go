@@ -120,8 +120,8 @@ func (q *spanQueue) recycle(chunk []Span) {
 // so that an exporter need not wait for its next interval.
 func (t *Telemetry) SpansReady() <-chan struct{} { return t.queue.ready }
 
-// DroppedSpans returns how many sampled spans were dropped because the queue was full.
-func (t *Telemetry) DroppedSpans() uint64 {
+// droppedSpans returns how many sampled spans were dropped because the queue was full.
+func (t *Telemetry) droppedSpans() uint64 {
 	t.queue.mu.Lock()
 	defer t.queue.mu.Unlock()
 	return t.queue.dropped
