@@ -16,7 +16,8 @@ import (
 // An Extension is an optional addition to MCP (SEP-2133) that the client declares to servers of
 // both eras. Its handlers are called only if the server declares it too.
 type Extension struct {
-	// ID identifies the extension, as in com.example/maps; see [mcp.CheckExtensionID].
+	// ID identifies the extension, as in com.example/maps: a key as for [mcp.CheckMetaKey], with a
+	// prefix.
 	ID string
 	// Settings encode as the JSON object that the client declares; nil: an empty object.
 	Settings any

@@ -29,9 +29,9 @@ func modernSession(revision mcp.Revision, found *mcp.DiscoverResult) *session {
 	s := &session{revision: revision, capabilities: found.Capabilities,
 		instructions: found.Instructions}
 	s.features, _ = mcp.FeaturesOf(revision)
-	if info, err := found.Meta.ServerInfo(); err == nil && info != nil {
-		// optional, for display only
-		s.info = *info
+	var info mcp.Implementation // optional, for display only
+	if _, err := found.Meta.Get(mcp.MetaServerInfo, &info); err == nil {
+		s.info = info
 	}
 	return s
 }

@@ -319,8 +319,9 @@ func TestExperimentalTaskAsks(t *testing.T) {
 		c := connectTo(t, s,
 			Options{Era: mcp.Legacy,
 				OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
-					related, err := p.Meta.RelatedTask()
-					assert.Check(t, err == nil && related != "")
+					var related mcp.RelatedTask
+					_, err := p.Meta.Get(mcp.MetaRelatedTask, &related)
+					assert.Check(t, err == nil && related.TaskID != "")
 					time.Sleep(time.Minute)
 					return accept(`{"name":"Ada"}`)(ctx, p)
 				}})

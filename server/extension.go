@@ -23,7 +23,8 @@ import (
 // Items belong to an extension by their field Extension: see [RawTool], [Resource] and
 // [ResourceTemplate].
 type Extension struct {
-	// ID identifies the extension, as in com.example/maps; see [mcp.CheckExtensionID].
+	// ID identifies the extension, as in com.example/maps: a key as for [mcp.CheckMetaKey], with a
+	// prefix.
 	ID string
 	// Settings encode as the JSON object that the server declares; nil: an empty object.
 	Settings any

@@ -35,6 +35,6 @@ func Cancellation() *rpc.Cancellation {
 // modern era a server sends it only to end a subscriptions/listen stream on stdio.
 type CancelledParams struct {
 	Params
-	RequestID RequestID `json:"requestId,omitzero"` // optional in 2025-11-25 only
-	Reason    string    `json:"reason,omitempty"`
+	RequestID rpc.ID `json:"requestId,omitzero"` // optional in 2025-11-25 only
+	Reason    string `json:"reason,omitempty"`
 }

@@ -3,15 +3,11 @@ package mcp
 import "time"
 
 // Params holds the members that the params of every request and notification may have. Types of
-// params embed it. Params without other members are [EmptyParams].
+// params embed it. It is the type of params without other members, such as those of ping.
 type Params struct {
 	Meta  Meta  `json:"_meta,omitzero"` // required in modern requests
 	Extra Extra `json:"-" unknown:"keep"`
 }
-
-// EmptyParams are the params of ping, server/discover, roots/list, notifications/initialized and
-// the four list_changed notifications.
-type EmptyParams struct{ Params }
 
 // ListParams are the params of the requests that return a list in pages: tools/list,
 // resources/list, resources/templates/list, prompts/list and tasks/list (MCP 2026-07-28,
@@ -32,8 +28,8 @@ const (
 	ResultTask          ResultType = "task"           // a CreateTaskResult of the tasks extension
 )
 
-// Result holds the members that every result may have. Types of results embed it. A result without
-// other members is an [EmptyResult].
+// Result holds the members that every result may have. Types of results embed it. It is the type of
+// a result without other members, such as that of ping.
 type Result struct {
 	Meta       Meta       `json:"_meta,omitzero"`
 	ResultType ResultType `json:"resultType,omitempty"` // required in modern results
@@ -47,10 +43,6 @@ func (r *Result) Type() ResultType {
 	}
 	return r.ResultType
 }
-
-// EmptyResult is the result of ping, logging/setLevel, resources/subscribe, resources/unsubscribe,
-// subscriptions/listen, and of tasks/update and tasks/cancel of the tasks extension.
-type EmptyResult struct{ Result }
 
 // A CacheScope says who may be served a cached result.
 type CacheScope string

@@ -15,8 +15,8 @@
 // roots/list.
 //
 // The modern era (2026-07-28) has no handshake and no session. Every request carries its revision
-// and the client's capabilities in params._meta ([Meta.ProtocolVersion],
-// [Meta.ClientCapabilities]); server/discover ([DiscoverResult]) is an ordinary request. Only the
+// and the client's capabilities in params._meta ([MetaProtocolVersion],
+// [MetaClientCapabilities]); server/discover ([DiscoverResult]) is an ordinary request. Only the
 // client sends requests. A server that needs something from the client ends the call with an
 // [InputRequiredResult]. Its [InputRequests] are the same elicitation/create,
 // sampling/createMessage and roots/list. The client sends its request again with their results
@@ -37,9 +37,12 @@
 //
 // # JSON
 //
-// [Unmarshal], [Marshal] and [Append] decode and encode these types. Every type with a field Extra
-// calls them from its UnmarshalJSON and MarshalJSON, so that encoding/json gives the same result.
-// They differ from plain encoding/json on purpose:
+// [Unmarshal], [Marshal] and [Append] decode and encode these types. The types of which
+// applications hold values of their own, such as [Tool], [Content] and [CallToolResult], call them
+// from UnmarshalJSON and MarshalJSON, so that encoding/json gives the same result. The others are
+// parts of these, or messages that packages client and server decode and encode: for them,
+// encoding/json loses the members in Extra and writes null for a nil slice.
+// The three functions differ from plain encoding/json on purpose:
 //
 //   - Keys match exactly. encoding/json lets "NAME" set the field name, so that two programs can
 //     read two different messages from the same bytes.

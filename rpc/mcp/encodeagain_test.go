@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc"
 )
 
 // What can be decoded can be encoded, and that decodes to the same, whichever members of it are
@@ -41,7 +42,7 @@ func FuzzDecodedIsEncodedAgain(f *testing.F) {
 			f.Add(i, text)
 		}
 	}
-	f.Add(slices.IndexFunc(all, func(t reflect.Type) bool { return t.Name() == "RequestID" }),
+	f.Add(slices.IndexFunc(all, func(t reflect.Type) bool { return t.Name() == "ProgressToken" }),
 		[]byte(`">"`)) // which json.Marshal escapes
 	f.Fuzz(func(t *testing.T, i int, text []byte) {
 		if i >= 0 && i < len(all) && all[i].Name() != "" {
@@ -131,8 +132,8 @@ func equalValues(a, b reflect.Value) bool {
 	switch v := a.Interface().(type) {
 	case json.RawMessage:
 		return equalTexts(v, b.Bytes())
-	case RequestID:
-		return equalTexts([]byte(v.text), []byte(b.Interface().(RequestID).text))
+	case rpc.ID:
+		return equalTexts([]byte(v.String()), []byte(b.Interface().(rpc.ID).String()))
 	case ProgressToken:
 		return equalTexts([]byte(v.text), []byte(b.Interface().(ProgressToken).text))
 	}
@@ -224,11 +225,10 @@ func (s *sampler) fill(v reflect.Value, depth int) {
 	case Extra:
 		return // its names must not be those of members
 	case ProgressToken:
-		v.Set(reflect.ValueOf(IntToken(7)))
+		v.Set(reflect.ValueOf(ProgressToken{"7"}))
 		return
-	case RequestID:
-		id, _ := ParseRequestID([]byte("7"))
-		v.Set(reflect.ValueOf(id))
+	case rpc.ID:
+		v.Set(reflect.ValueOf(rpc.IntID(7)))
 		return
 	case UnknownContent:
 		v.Set(reflect.ValueOf(UnknownContent{"x", json.RawMessage(`{"type":"x","a":1}`)}))

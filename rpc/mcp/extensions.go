@@ -10,9 +10,9 @@ import (
 // ExtensionSettings returns the settings of an extension as they are declared in the capabilities
 // of a client or server (SEP-2133, Negotiation; MCP 2026-07-28, Versioning, "Extension
 // Negotiation"). Nil settings become an empty object. It fails if id is invalid (see
-// [CheckExtensionID]) or if the settings do not encode as a JSON object.
+// [checkExtensionID]) or if the settings do not encode as a JSON object.
 func ExtensionSettings(id string, settings any) (json.RawMessage, error) {
-	if err := CheckExtensionID(id); err != nil {
+	if err := checkExtensionID(id); err != nil {
 		return nil, err
 	}
 	if settings == nil {

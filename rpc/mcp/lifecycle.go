@@ -54,7 +54,7 @@ type ClientCapabilities struct {
 	Sampling     *SamplingCapability        `json:"sampling,omitempty"`
 	Elicitation  *ElicitationCapability     `json:"elicitation,omitempty"` // since 2025-06-18
 	Tasks        *TasksCapability           `json:"tasks,omitempty"`       // 2025-11-25
-	// since 2026-07-28: settings, objects; see CheckExtensionID
+	// since 2026-07-28: settings, objects; see checkExtensionID
 	Extensions map[string]json.RawMessage `json:"extensions,omitzero"`
 	Extra      Extra                      `json:"-" unknown:"keep"`
 }
@@ -99,7 +99,7 @@ type ServerCapabilities struct {
 	Resources    *ResourcesCapability       `json:"resources,omitempty"`
 	Tools        *ListCapability            `json:"tools,omitempty"`
 	Tasks        *TasksCapability           `json:"tasks,omitempty"` // 2025-11-25
-	// settings, objects; see CheckExtensionID; in older revisions by SEP-2133
+	// settings, objects; see checkExtensionID; in older revisions by SEP-2133
 	Extensions map[string]json.RawMessage `json:"extensions,omitzero"`
 	Extra      Extra                      `json:"-" unknown:"keep"`
 }

@@ -225,7 +225,7 @@ func TestEncodeErrors(t *testing.T) {
 		"cannot encode mcp.TextContent: Extra has \"type\", for which there is a field": TextContent{
 			Extra: Extra{"type": json.RawMessage("1")}},
 		"cannot encode mcp.ProgressParams: progress: JSON has no number for NaN": ProgressParams{
-			ProgressToken: IntToken(1), Progress: math.NaN()},
+			ProgressToken: ProgressToken{"1"}, Progress: math.NaN()},
 		"cannot encode mcp.InputRequests: k: params: not JSON: expected a member name in quotation marks (at byte 1)": InputRequests{
 			"k": {Params: json.RawMessage("{")}},
 		"cannot encode mcp.ElicitSchema: properties: cannot encode mcp.PrimitiveSchema: default: not JSON: 'x' cannot start a value (at byte 0)": ElicitSchema{

@@ -32,7 +32,7 @@ func TestMessagesOfAllRevisions(t *testing.T) {
 		"2024-11-05 subscribe": {SubscribeParams{}, `{"uri":"file:///x"}`},
 		"2024-11-05 complete": {CompleteParams{},
 			`{"ref":{"type":"ref/resource","uri":"file:///{x}"},"argument":{"name":"x","value":""}}`},
-		"2024-11-05 ping": {EmptyParams{},
+		"2024-11-05 ping": {Params{},
 			`{"_meta":{"progressToken":12345678901234567890}}`},
 		"2025-03-26 progress": {ProgressParams{},
 			`{"progressToken":0,"progress":0.5,"total":0,"message":"m"}`},

@@ -35,11 +35,11 @@ const (
 	MetaBaggage     = "baggage"     // W3C Baggage
 )
 
-// Meta is a _meta object: metadata of a message or an object. The accessors return the zero value
-// for an absent key, and an error that names the key if its value has the wrong type.
+// Meta is a _meta object: metadata of a message or an object.
 type Meta map[string]json.RawMessage
 
 // Get decodes the value of key into v, as [Unmarshal] does, and reports whether the key is present.
+// The error names the key.
 func (m Meta) Get(key string, v any) (bool, error) {
 	raw, ok := m[key]
 	if !ok {
@@ -62,54 +62,6 @@ func (m *Meta) Set(key string, v any) error {
 	}
 	(*m)[key] = raw
 	return nil
-}
-
-// ProtocolVersion returns the revision of a modern request.
-func (m Meta) ProtocolVersion() (Revision, error) {
-	return metaValue[Revision](m, MetaProtocolVersion)
-}
-
-// ClientCapabilities returns the capabilities of the client, which hold for this request only; nil
-// if absent.
-func (m Meta) ClientCapabilities() (*ClientCapabilities, error) {
-	return metaValue[*ClientCapabilities](m, MetaClientCapabilities)
-}
-
-// ClientInfo returns the client's name and version, which are not authenticated; nil if absent.
-func (m Meta) ClientInfo() (*Implementation, error) {
-	return metaValue[*Implementation](m, MetaClientInfo)
-}
-
-// ServerInfo returns the server's name and version, which are not authenticated; nil if absent.
-func (m Meta) ServerInfo() (*Implementation, error) {
-	return metaValue[*Implementation](m, MetaServerInfo)
-}
-
-// LogLevel returns the lowest level of the log messages that a modern request asks for; zero if it
-// asks for none.
-func (m Meta) LogLevel() (LoggingLevel, error) { return metaValue[LoggingLevel](m, MetaLogLevel) }
-
-// ProgressToken returns the progress token of a request; zero if absent.
-func (m Meta) ProgressToken() (ProgressToken, error) {
-	return metaValue[ProgressToken](m, MetaProgressToken)
-}
-
-// SubscriptionID returns the id of the subscriptions/listen request that a message belongs to; zero
-// if it belongs to none.
-func (m Meta) SubscriptionID() (RequestID, error) {
-	return metaValue[RequestID](m, MetaSubscriptionID)
-}
-
-// RelatedTask returns the id of the 2025-11-25 task that a message belongs to; "" if it belongs to
-// none.
-func (m Meta) RelatedTask() (string, error) {
-	v, err := metaValue[RelatedTask](m, MetaRelatedTask)
-	return v.TaskID, err
-}
-
-func metaValue[T any](m Meta, key string) (v T, err error) {
-	_, err = m.Get(key, &v)
-	return v, err
 }
 
 // CheckMetaKey returns an error unless key is a valid key of _meta: an optional prefix of labels
@@ -135,26 +87,13 @@ func CheckMetaKey(key string) error {
 	return nil
 }
 
-// CheckExtensionID returns an error unless id is a valid extension id: a key as for [CheckMetaKey],
+// checkExtensionID returns an error unless id is a valid extension id: a key as for [CheckMetaKey],
 // with a prefix (MCP 2026-07-28, Versioning, "Extension Negotiation").
-func CheckExtensionID(id string) error {
+func checkExtensionID(id string) error {
 	if _, _, ok := cutPrefix(id); !ok {
 		return fmt.Errorf("the extension id %.64q has no prefix: write com.example/name", id)
 	}
 	return CheckMetaKey(id)
-}
-
-// IsReservedMetaKey reports whether key is reserved for MCP: the second label of its prefix is
-// modelcontextprotocol or mcp, or it is a key without a prefix that the specification defines.
-func IsReservedMetaKey(key string) bool {
-	prefix, _, ok := cutPrefix(key)
-	if !ok {
-		return key == MetaProgressToken || key == MetaTraceparent || key == MetaTracestate ||
-			key == MetaBaggage
-	}
-	_, rest, _ := strings.Cut(prefix, ".")
-	second, _, _ := strings.Cut(rest, ".")
-	return second == "modelcontextprotocol" || second == "mcp"
 }
 
 func cutPrefix(key string) (prefix, name string, ok bool) {
