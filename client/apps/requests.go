@@ -103,7 +103,7 @@ func decode(params json.RawMessage, into any) error {
 
 // initialize answers the handshake (MCP Apps, "Host Context in McpUiInitializeResult").
 func (v *View) initialize(_ context.Context, params json.RawMessage) (any, error) {
-	var p mcp.AppInitializeParams
+	var p initializeParams
 	if err := decode(params, &p); err != nil {
 		return nil, err
 	}
@@ -119,9 +119,9 @@ func (v *View) initialize(_ context.Context, params json.RawMessage) (any, error
 		}
 		context.ToolInfo = &mcp.AppToolInfo{Tool: tool}
 	}
-	can := mcp.HostCapabilities{
+	can := hostCapabilities{
 		ServerTools: &mcp.ListCapability{}, ServerResources: &mcp.ListCapability{},
-		Sandbox: &mcp.AppSandbox{CSP: v.app.grantedCSP()},
+		Sandbox: &grantedSandbox{CSP: v.app.grantedCSP()},
 	}
 	if granted := v.app.granted(v.o.Permissions); granted != (mcp.AppPermissions{}) {
 		can.Sandbox.Permissions = &granted
@@ -138,7 +138,7 @@ func (v *View) initialize(_ context.Context, params json.RawMessage) (any, error
 	if v.o.OnLog != nil {
 		can.Logging = &mcp.Object{}
 	}
-	return mcp.AppInitializeResult{ProtocolVersion: mcp.AppRevision, HostInfo: v.o.Host,
+	return initializeResult{ProtocolVersion: mcp.AppRevision, HostInfo: v.o.Host,
 		HostCapabilities: can, HostContext: context}, nil
 }
 
@@ -254,7 +254,7 @@ func (v *View) modelContext(ctx context.Context, params json.RawMessage) (any, e
 // displayMode changes the display mode if both sides support the new one, and returns the resulting
 // mode (MCP Apps, "Display Modes").
 func (v *View) displayMode(ctx context.Context, params json.RawMessage) (any, error) {
-	var p mcp.DisplayModeParams
+	var p displayModeParams
 	if err := decode(params, &p); err != nil {
 		return nil, err
 	}
@@ -273,5 +273,5 @@ func (v *View) displayMode(ctx context.Context, params json.RawMessage) (any, er
 		v.mode = mode
 		v.mu.Unlock()
 	}
-	return mcp.DisplayModeParams{Mode: mode}, nil
+	return displayModeParams{Mode: mode}, nil
 }

@@ -156,7 +156,7 @@ func (v *View) tell(ctx context.Context, method string, params any, inOrder func
 // PartialInput sends the app incomplete arguments, a JSON object. Like all methods that send the
 // app something, it blocks until the app is initialized or ctx ends.
 func (v *View) PartialInput(ctx context.Context, arguments json.RawMessage) error {
-	return v.tell(ctx, mcp.NotificationToolInputPartial, mcp.ToolInputParams{Arguments: arguments},
+	return v.tell(ctx, mcp.NotificationToolInputPartial, toolInputParams{Arguments: arguments},
 		func() bool { return !v.hasInput }, func() {})
 }
 
@@ -165,7 +165,7 @@ func (v *View) Input(ctx context.Context, arguments json.RawMessage) error {
 	if arguments == nil {
 		arguments = json.RawMessage(`{}`)
 	}
-	return v.tell(ctx, mcp.NotificationToolInput, mcp.ToolInputParams{Arguments: arguments},
+	return v.tell(ctx, mcp.NotificationToolInput, toolInputParams{Arguments: arguments},
 		func() bool { return !v.hasInput }, func() { v.hasInput = true })
 }
 
@@ -177,7 +177,7 @@ func (v *View) Result(ctx context.Context, result json.RawMessage) error {
 
 // Cancelled tells the app that the tool call was cancelled or has failed, and the reason.
 func (v *View) Cancelled(ctx context.Context, reason string) error {
-	return v.tell(ctx, mcp.NotificationToolCancelled, mcp.ToolCancelledParams{Reason: reason},
+	return v.tell(ctx, mcp.NotificationToolCancelled, toolCancelledParams{Reason: reason},
 		v.canEnd, func() { v.ended = true })
 }
 

@@ -136,45 +136,6 @@ const (
 	NotificationHostContextChanged = "ui/notifications/host-context-changed"
 )
 
-// AppInitializeParams are the params of ui/initialize.
-type AppInitializeParams struct {
-	AppInfo         Implementation  `json:"appInfo"`
-	AppCapabilities AppCapabilities `json:"appCapabilities"`
-	ProtocolVersion string          `json:"protocolVersion"`
-}
-
-// AppCapabilities lists what an app supports.
-type AppCapabilities struct {
-	Experimental          *Object         `json:"experimental,omitempty"`
-	Tools                 *ListCapability `json:"tools,omitempty"`
-	AvailableDisplayModes []string        `json:"availableDisplayModes,omitzero"`
-}
-
-// AppInitializeResult is the result of ui/initialize.
-type AppInitializeResult struct {
-	ProtocolVersion  string           `json:"protocolVersion"`
-	HostInfo         Implementation   `json:"hostInfo"`
-	HostCapabilities HostCapabilities `json:"hostCapabilities"`
-	HostContext      HostContext      `json:"hostContext"`
-}
-
-// HostCapabilities lists what a host does for an app.
-type HostCapabilities struct {
-	OpenLinks          *Object         `json:"openLinks,omitempty"`
-	Message            *Object         `json:"message,omitempty"`
-	UpdateModelContext *Object         `json:"updateModelContext,omitempty"`
-	ServerTools        *ListCapability `json:"serverTools,omitempty"`
-	ServerResources    *ListCapability `json:"serverResources,omitempty"`
-	Logging            *Object         `json:"logging,omitempty"`
-	Sandbox            *AppSandbox     `json:"sandbox,omitempty"`
-}
-
-// An AppSandbox holds the permissions and origins that the host has granted an app.
-type AppSandbox struct {
-	Permissions *AppPermissions `json:"permissions,omitempty"`
-	CSP         *AppCSP         `json:"csp,omitempty"`
-}
-
 // A HostContext describes the host to an app. A zero field is not sent.
 type HostContext struct {
 	ToolInfo              *AppToolInfo    `json:"toolInfo,omitempty"`
@@ -194,16 +155,6 @@ type AppToolInfo struct {
 	Tool json.RawMessage `json:"tool,omitzero"` // its definition; required
 }
 
-// ToolInputParams are the params of ui/notifications/tool-input.
-type ToolInputParams struct {
-	Arguments json.RawMessage `json:"arguments,omitzero"` // an object
-}
-
-// ToolCancelledParams are the params of ui/notifications/tool-cancelled.
-type ToolCancelledParams struct {
-	Reason string `json:"reason,omitempty"`
-}
-
 // SizeChangedParams are the params of ui/notifications/size-changed, in pixels; zero is unknown.
 type SizeChangedParams struct {
 	Width  float64 `json:"width,omitempty"`
@@ -213,11 +164,6 @@ type SizeChangedParams struct {
 // OpenLinkParams are the params of ui/open-link.
 type OpenLinkParams struct {
 	URL string `json:"url"`
-}
-
-// DisplayModeParams are the params and the result of ui/request-display-mode.
-type DisplayModeParams struct {
-	Mode string `json:"mode"`
 }
 
 // ModelContextParams are the params of ui/update-model-context.
