@@ -1,10 +1,10 @@
 package mcp
 
 // The types of which applications hold values of their own implement json.Marshaler and
-// json.Unmarshaler by [Marshal] and [Unmarshal], so that encoding/json gives the same result: items,
-// content, calls, questions, their results, and what a client or server says of itself. The others
-// are parts of these, or messages that package client or server encodes. Without the methods,
-// package rpc keeps the members in [Extra] and encoding/json does not.
+// json.Unmarshaler by [Marshal] and [Unmarshal], so that encoding/json gives the same result:
+// items, content, calls, questions, their results, and what a client or server tells about itself.
+// The others are parts of these, or messages that package client or server encodes. Without the
+// methods, package rpc keeps the members in [Extra] and encoding/json does not.
 
 func (v Object) MarshalJSON() ([]byte, error) { return Marshal(v) }
 
