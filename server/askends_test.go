@@ -207,10 +207,10 @@ func TestHiddenQuestionIsAsked(t *testing.T) {
 func TestQuestionHiddenInAResultIsAsked(t *testing.T) {
 	var seen []mcp.ResultType
 	o := quiet
-	o.Interceptors = []server.Interceptor{func(next server.Handler) server.Handler {
-		return func(ctx context.Context, c *server.Call) (*server.Result, error) {
-			result, err := next(ctx, c)
-			seen = append(seen, result.Type())
+	o.Interceptors = []dispatch.Interceptor{func(next dispatch.Handler) dispatch.Handler {
+		return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+			result, err := next(ctx, i)
+			seen = append(seen, result.(*server.Result).Type())
 			return result, err
 		}
 	}}

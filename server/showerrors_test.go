@@ -44,8 +44,9 @@ func TestShowErrors(t *testing.T) {
 					return nil, errNone
 				}}))
 		}
-		must(t, s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "forwarded"},
-			Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+		must(t, s.Integration().AddItem(server.Item{Kind: mcp.KindTool,
+			Definition: json.RawMessage(`{"name":"forwarded","inputSchema":{"type":"object"}}`),
+			Use: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 				return nil, errNone
 			}}))
 		suggest := func(context.Context, string, string, map[string]string) (mcp.Completion,
@@ -122,9 +123,9 @@ func TestShowErrorsOfInterceptors(t *testing.T) {
 		true: "no such city", false: "Internal error: its text is withheld"} {
 		var log strings.Builder
 		o := server.Options{ShowErrors: show, Logger: slog.New(slog.NewTextHandler(&log, nil)),
-			Interceptors: []server.Interceptor{func(next server.Handler) server.Handler {
-				return func(ctx context.Context, c *server.Call) (*server.Result, error) {
-					result, err := next(ctx, c)
+			Interceptors: []dispatch.Interceptor{func(next dispatch.Handler) dispatch.Handler {
+				return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+					result, err := next(ctx, i)
 					if err != nil {
 						err = fmt.Errorf("audited: %w", err)
 					}
