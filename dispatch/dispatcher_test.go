@@ -268,14 +268,14 @@ func TestInterceptorMayAnswer(t *testing.T) {
 		}, internalErrorJSON},
 		{"an error without a code", func() (dispatch.Result, error) {
 			return nil, errors.New("secret")
-		}, internalErrorJSON},
+		}, withheldErrorJSON},
 		{"the end of a context", func() (dispatch.Result, error) {
 			return nil, context.DeadlineExceeded
 		}, `{"success":false,"data":null,"error":{"code":"timeout","message":"the time allowed ran out","details":null,"recoverable":true}}`},
-		{"nothing", func() (dispatch.Result, error) { return nil, nil }, internalErrorJSON},
+		{"nothing", func() (dispatch.Result, error) { return nil, nil }, withheldErrorJSON},
 		{"a result of another kind", func() (dispatch.Result, error) {
 			return struct{ dispatch.Result }{}, nil
-		}, internalErrorJSON},
+		}, withheldErrorJSON},
 		{"a panic", func() (dispatch.Result, error) { panic("bomb") }, internalErrorJSON},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -307,7 +307,7 @@ func TestInterceptorReplacesArguments(t *testing.T) {
 		`{"n":`:   "invalid_input",
 		``:        "missing_param",
 		"again":   `{"success":true,"data":2,"error":null}`,
-		"other":   internalErrorJSON,
+		"other":   withheldErrorJSON,
 		"own":     `{"success":true,"data":1,"error":null}`,
 	} {
 		t.Run(arguments, func(t *testing.T) {

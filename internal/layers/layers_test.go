@@ -439,8 +439,9 @@ var layers = []struct {
 }
 
 // mayLinkHTTP are the packages that may link net/http.
-var mayLinkHTTP = []string{"internal/httpdeadline", "internal/keepalive", "dispatch/api",
-	"rpc/rpchttp", "server/streamable", "server/auth", "client/streamable", "client/auth", "client/mcptest", "cmd/stdwire"}
+var mayLinkHTTP = []string{"internal/httpdeadline", "internal/httphost", "internal/keepalive",
+	"dispatch/api", "rpc/rpchttp", "server/streamable", "server/auth", "client/streamable", "client/auth",
+	"client/mcptest", "cmd/stdwire"}
 
 // unshipped lists the packages that are not shipped. They may import any package of this module.
 var unshipped = []string{"internal/conformance", "internal/examples", "internal/growth", "internal/layers"}

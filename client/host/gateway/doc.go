@@ -65,9 +65,10 @@
 // # Calls
 //
 // Arguments and results of tools, prompts and resources are forwarded byte by byte, except for the
-// URIs of apps and for what the era of the client requires: see [server.Item]. So are progress, cancellation, the trace context, and
-// those keys of _meta that the protocol does not define. A call fails when its server dies; the
-// gateway repeats it only if the tool is declared idempotent or read-only.
+// URIs of apps and for what the era of the client requires: see [server.Item]. So are progress,
+// cancellation, the trace context, and those keys of _meta that the protocol does not define. A
+// call fails when its server dies; the gateway repeats it only if the tool is declared idempotent
+// or read-only.
 //
 // Items stay in the lists while their server is down. A call waits if the server restarts within
 // 5 s and within the call's deadline; otherwise the error says when it restarts. A call of an

@@ -9,14 +9,13 @@
 // # Seven things to decide first
 //
 //	(1) Errors. The text of an ordinary error, such as fmt.Errorf("no note %q", id),
-//	    goes to the log, and the other side reads a fixed text: errors can contain
-//	    secrets. A test that calls the handler itself does not notice. To show it,
-//	    return dispatch.Errorf(code, …) from a tool, or show all errors:
-//	      tools                 server.Options.Dispatch.Translate =
-//	                            dispatch.ShowError
-//	      resources, prompts    return rpc.Errorf(code, …), or
-//	                            server.ResourceNotFound(uri)
-//	      package rpc           Handler: rpc.ShowErrors(router.Serve)
+//	    goes to the log, and the other side reads that it is withheld: errors can
+//	    contain secrets. A test that calls the handler itself does not notice. To
+//	    show the text of all errors, as the other libraries do:
+//	      MCP          server.Options{ShowErrors: true}
+//	      package rpc  rpc.Options{Handler: rpc.ShowErrors(router.Serve)}
+//	    To show one: dispatch.Errorf(code, …), rpc.Errorf(code, …), or
+//	    server.ResourceNotFound(uri).
 //	(2) Order. A peer of package rpc runs requests concurrently, as AsyncHandler
 //	    does. For one after the other, as HandlerWithError does in
 //	    sourcegraph/jsonrpc2:
@@ -26,16 +25,19 @@
 //	    answer first. Notifications are always ordered. An MCP server has no such
 //	    option: its handlers need locks.
 //	(3) Questions. Pass the error of server.Elicit, Sample and Roots on with %w, not
-//	    %v, and do nothing before it that must not happen twice, or wrap that in
-//	    server.Once: for a client of 2026-07-28 the handler ends with this error and
-//	    runs again with the answer. The key of a question is unique in its handler.
-//	(4) Tags. A description is doc:"…"; the tag jsonschema is not read. A field is
-//	    required unless it has omitempty, omitzero or a default, or is a pointer.
+//	    %v (with %v the client is asked too, and the log complains), and do nothing
+//	    before it that must not happen twice, or wrap that in server.Once: for a
+//	    client of 2026-07-28 the handler ends with this error and runs again with
+//	    the answer. The key of a question is unique in its handler.
+//	(4) Tags. A description is doc:"…", or that of a tag jsonschema of go-sdk or
+//	    invopop; what else such a tag says is refused at start, with the tag to
+//	    write for it. A field is required unless it has omitempty, omitzero or a
+//	    default, or is a pointer.
 //	(5) Names of JSON. A key must be exactly the name of its field or of its json
 //	    tag, on both sides: "sky" does not fill an untagged field Sky.
 //	(6) Unknown and null arguments are refused, with a text that lets a model
-//	    correct its call. server.Options.Dispatch.Lenient accepts them. Nothing
-//	    turns "2" into a number or "true" into a boolean.
+//	    correct its call. server.Options.Dispatch.Lenient accepts them, and takes
+//	    "2" for a number, "true" for a boolean and one value for an array.
 //	(7) Environment. client.Spawn gives a server a short list of variables, without
 //	    credentials. client.Command.InheritEnv adds others; "*" is all.
 //
@@ -48,8 +50,8 @@
 //	(3) After: compare (titles and descriptions should be the same; schemas gain
 //	    additionalProperties false, and lose annotations that have the default)
 //	      stdwire ls tools -o json -- NEW-SERVER > new.json
-//	    and keep it: mcptest.Golden(t, c, "testdata/server.json") in a test; write
-//	    the file with MCPTEST_UPDATE=1, in a folder that exists.
+//	    and keep it: mcptest.Golden(t, c, "testdata/server.json") in a test, which
+//	    writes the file with MCPTEST_UPDATE=1.
 //	(4) Call the tools that fail on purpose, and read what a model would read
 //	    (see (1) above):
 //	      stdwire call TOOL id=missing -- NEW-SERVER
@@ -79,8 +81,7 @@
 //	    return s, nil
 //	mcp.NewToolResultStructured(v, text), a typed Out
 //	    return v, nil: structured content, and its JSON as text. For a text of
-//	    your own return *mcp.CallToolResult with Content and StructuredContent
-//	    (encode it with mcp.Marshal), and set the tool's OutputSchema
+//	    your own return server.Structured[T]{Value: v, Content: …}
 //	mcp.NewToolResultError(s), IsError: true
 //	    return dispatch.Errorf(dispatch.NotFound, …) for a code, or
 //	    &mcp.CallToolResult{IsError: true, Content: …}
@@ -114,8 +115,9 @@
 //	NotifyProgress, SendNotificationToClient("notifications/progress", …)
 //	    server.Progress(ctx, done, total, message)
 //	SendNotificationToAllClients(method, …)
-//	    s.ResourceUpdated(uri); lists announce their changes themselves; a method
-//	    of your own belongs to a server.Extension, sent by server.NotifyExtension
+//	    s.NotifyAll(ctx, method, params), to legacy clients; s.ResourceUpdated;
+//	    lists announce their changes themselves. For modern clients a method of
+//	    your own belongs to a server.Extension: server.NotifyExtension
 //	session.Elicit, CreateMessage, ListRoots; RequestElicitation, RequestSampling
 //	    server.Elicit or server.Ask (a form from a Go type), server.Sample,
 //	    server.Roots
@@ -128,11 +130,11 @@
 //	NewStreamableHTTPServer(s), NewStreamableHTTPHandler
 //	    streamable.New(s), an http.Handler; streamable.Serve
 //	WithStateLess, Stateless
-//	    nothing to set for clients of 2026-07-28. Legacy clients always begin with
-//	    initialize; streamable.Options.Replicas lets any replica answer them
+//	    streamable.Options{Stateless: true} of server/streamable, for legacy
+//	    clients; those of 2026-07-28 need nothing. With Replicas instead, legacy
+//	    clients have sessions that any replica serves
 //	NewSSEServer, SSEHandler
-//	    streamable.Options{HTTPSSE: true}. WithBaseURL has no counterpart: the
-//	    proxy must not change the path
+//	    streamable.Options{HTTPSSE: true}; WithBaseURL is PublicURL
 //	WithHTTPContextFunc, auth.RequireBearerToken
 //	    streamable.Options.Authorize and streamable.Caller; server/auth
 //	LoggingTransport
@@ -152,8 +154,8 @@
 //	    s.Serve(ctx, one) on a goroutine, and client.Connect(ctx,
 //	    client.Stream(other))
 //	ListTools + NextCursor, cs.Tools
-//	    c.Tools(ctx), an iter.Seq2: pages are followed; the last element may have
-//	    the error
+//	    c.Tools(ctx), an iter.Seq2: pages are followed, the last element may have
+//	    the error; client.All(c.Tools(ctx)) is a slice
 //	CallTool, ReadResource, GetPrompt
 //	    c.CallTool(ctx, name, args), client.CallAs[T], c.ReadResource(ctx, uri),
 //	    c.GetPrompt(ctx, name, args)
@@ -162,10 +164,10 @@
 //	    text, and a *client.ToolError if the tool has failed. c.CallTool returns
 //	    such a failure as a result with IsError, never as an error
 //	c.Ping
-//	    c.Call(ctx, mcp.MethodPing, nil), of legacy servers
+//	    c.Ping(ctx)
 //	OnNotification, ToolListChangedHandler
-//	    client.Options.OnToolsChanged, OnListChanged, OnLog, OnResourceUpdated; a
-//	    method of your own belongs to a client.Extension
+//	    client.Options.OnToolsChanged, OnListChanged, OnLog, OnResourceUpdated;
+//	    OnNotification for any other method, or a client.Extension
 //	SamplingHandler, ElicitationHandler, RootsHandler
 //	    client.Options.OnSample, OnElicit, OnRoots
 //	GetStderr(c)
