@@ -18,7 +18,7 @@ func TestForwardedResults(t *testing.T) {
 	const (
 		odd   = `"x":[1.0,1e2,"\u00e9"]`
 		typed = `"resultType":"complete",`
-		all   = typed + odd + `,"contents":[{"y":1.0}]`
+		all   = typed + odd + `,"contents":[{"uri":"x:1","text":"","y":1.0}]`
 		link  = `{"y":1e2,"role":"user","content":{"type":"resource_link","name":"n","uri":"x:1"}}`
 		text  = `{"y":1e2,"role":"user","content":{"type":"text","text":"[n](x:1)"}}`
 		plain = `{ "role":"user","content":{"type":"text","z":1.0,"text":""}}`
@@ -63,7 +63,11 @@ func TestForwardedResults(t *testing.T) {
 				if tt.kind == mcp.KindResource {
 					method, params = "resources/read", `{"uri":"x:1"}`
 				}
-				m := speak(t, s, revision, `{}`).request(method, params)
+				k := speak(t, s, revision, `{}`)
+				if name == "nothing" {
+					k.check = nil // another server may send what MCP does not allow
+				}
+				m := k.request(method, params)
 				if want == "error" {
 					m.fails(-32603, "Internal error")
 					continue

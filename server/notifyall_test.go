@@ -29,6 +29,7 @@ func TestNotifyAll(t *testing.T) {
 	}
 	assert.NilError(t, <-done)
 	modern.expectNothing()
+	early.check = nil // it has sent no initialize
 	early.send("%s", `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 	assert.Equal(t, early.next().raw, `{"jsonrpc":"2.0","id":1,"result":{}}`)
 	assert.ErrorContains(t, s.NotifyAll(t.Context(), "app/news", func() {}), "func()")
