@@ -18,8 +18,8 @@ import (
 // at messages of 10 MiB.
 const defaultMax = 8 << 20
 
-// A call is a client's tools/call, resources/read or prompts/get. The limits and the audit log
-// apply to all of them, the interceptors to tools only.
+// A call is a client's tools/call, resources/read or prompts/get. The limits, the interceptors and
+// the audit log apply to all of them.
 type call struct {
 	kind      mcp.Kind
 	directory bool // it is a resources/directory/read
@@ -56,7 +56,7 @@ func (c *call) runWithinLimits(ctx context.Context, g *Gateway, inFlight bool) e
 	if err := c.checkArguments(); err != nil {
 		return err
 	}
-	if c.kind == mcp.KindTool && g.interceptors != nil {
+	if g.interceptors != nil {
 		return c.intercept(ctx, g, inFlight)
 	}
 	return c.make(ctx, g)

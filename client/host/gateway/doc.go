@@ -116,7 +116,7 @@
 // # Control
 //
 // Arguments and results over Upstream.MaxArguments and MaxResult are refused. Options.Interceptors
-// inspect each tool call, change it or refuse it; [dispatch.Interceptor] has their place among the
+// inspect each call, change it or refuse it; [dispatch.Interceptor] has their place among the
 // others that a call passes. A call that asks a question passes them once for each round: one of a
 // modern server is sent again, and one of a legacy server is in flight
 // ([dispatch.Invocation].InFlight). Options.Audit gets a JSON line for each tools/call,

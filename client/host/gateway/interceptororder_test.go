@@ -39,11 +39,13 @@ func (p *passage) take() string {
 	return strings.Join(p.steps, " > ")
 }
 
-// middleware records the requests for a use of a tool.
+// middleware records the requests that use an item.
 func (p *passage) middleware(name string) []rpc.Middleware {
 	return []rpc.Middleware{func(next rpc.Handler) rpc.Handler {
 		return func(ctx context.Context, req *rpc.Request) (any, error) {
-			if req.Method != mcp.MethodCallTool {
+			switch req.Method {
+			case mcp.MethodCallTool, mcp.MethodGetPrompt, mcp.MethodReadResource:
+			default:
 				return next(ctx, req)
 			}
 			p.add(name)
@@ -78,12 +80,18 @@ func TestOrderOfInterception(t *testing.T) {
 		Interceptors: p.interceptors("server"), Dispatch: dispatched,
 	}.New(server.Info{Name: "all", Version: "1"}, catalog)
 	up := server.New(server.Info{Name: "up", Version: "1"}, nil)
-	assert.NilError(t, up.Integration().AddItem(server.Item{Kind: mcp.KindTool,
-		Definition: json.RawMessage(`{"name":"tool","inputSchema":{"type":"object"}}`),
-		Use: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
-			p.add("tool")
-			return json.RawMessage(`{"content":[]}`), nil
-		}}))
+	for kind, item := range map[mcp.Kind][2]string{
+		mcp.KindTool:     {`{"name":"tool","inputSchema":{"type":"object"}}`, `{"content":[]}`},
+		mcp.KindPrompt:   {`{"name":"prompt"}`, `{"messages":[]}`},
+		mcp.KindResource: {`{"name":"r","uri":"x:resource"}`, `{"contents":[]}`},
+	} {
+		assert.NilError(t, up.Integration().AddItem(server.Item{Kind: kind,
+			Definition: json.RawMessage(item[0]),
+			Use: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+				p.add(string(kind))
+				return json.RawMessage(item[1]), nil
+			}}))
+	}
 
 	operations := dispatch.NewCatalog()
 	g := gateway.Options{Logger: quiet, Interceptors: p.interceptors("gateway"),
@@ -115,6 +123,18 @@ func TestOrderOfInterception(t *testing.T) {
 		"message > "+within+dispatches+" > /server2 > /server1 > /message")
 	assert.Equal(t, call("up__tool"), "message > "+strings.ReplaceAll(within, "own_op", "up__tool")+
 		forwards+" > /server2 > /server1 > /message")
+
+	const other = "message > server 1 KIND :NAME > server 2 KIND :NAME > gateway 1 KIND up:OWN > " +
+		"gateway 2 KIND up:OWN > sent > KIND > /sent > /gateway2 > /gateway1 > /server2 > " +
+		"/server1 > /message"
+	_, err := c.GetPrompt(t.Context(), "up__prompt", nil)
+	assert.NilError(t, err)
+	assert.Equal(t, p.take(), strings.NewReplacer("KIND", "prompt", "NAME", "up__prompt", "OWN",
+		"prompt").Replace(other))
+	_, err = c.ReadResource(t.Context(), "x:resource")
+	assert.NilError(t, err)
+	assert.Equal(t, p.take(), strings.NewReplacer("KIND", "resource", "NAME", "x:resource", "OWN",
+		"x:resource").Replace(other))
 
 	surface := dispatch.NewDispatcher(operations, dispatched)
 	e := surface.Dispatch(t.Context(), &dispatch.Call{Operation: "up.tool", Confirmed: true})
