@@ -31,9 +31,10 @@ type Options struct {
 	PinsWarn bool
 	// Interceptors wrap each tools/call, prompts/get and resources/read of a server, the limits of
 	// arguments and results included; the first is the outermost, and [dispatch.Interceptor] says
-	// what a call has passed before. An error refuses the call, and the client gets its text, unless
-	// it is or wraps the error of the call. Arguments and results that are replaced must be JSON
-	// objects, the result in a [server.NewResult]. A question of the server is an error to them.
+	// what a call has passed before. An error refuses the call, and the client gets its text,
+	// unless it is or wraps the error of the call. Arguments and results that are replaced must be
+	// JSON objects, the result in a [server.NewResult]. A question of the server is an error to
+	// them.
 	Interceptors []dispatch.Interceptor
 	// Audit, if set, gets a line for each call: see Control in the package comment. No call waits
 	// for it, and its errors fail no call. A Write that never returns leaks a goroutine.
