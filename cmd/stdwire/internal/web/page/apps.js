@@ -188,7 +188,8 @@ function frame(box, tool, about, started, permissions, input) {
       end('it sends too many messages');
       return;
     }
-    if (event.source !== view.contentWindow || event.origin !== started.origin) return;
+    // both are null once the frame is gone
+    if (!event.source || event.source !== view.contentWindow || event.origin !== started.origin) return;
     if (event.data?.method === 'ui/notifications/sandbox-proxy-ready') {
       view.contentWindow.postMessage({ jsonrpc: '2.0', method: 'ui/notifications/sandbox-resource-ready',
         params: { html: started.html, permissions } }, started.origin);
