@@ -12,7 +12,14 @@ const [{ Client }, { StdioClientTransport }, { SSEClientTransport }] = await Pro
   : ['client', 'client/stdio', 'client']).map(module => import('@modelcontextprotocol/' + module)));
 
 let changed;
-const change = new Promise((resolve, reject) => { changed = (error, tools) => error ? reject(error) : resolve(tools.map(t => t.name)); });
+// a gateway may announce what it has found at its servers before the tool that the test adds
+const change = new Promise((resolve, reject) => {
+  changed = (error, tools) => {
+    const names = tools?.map(t => t.name) ?? [];
+    if (error) reject(error);
+    else if (names.some(name => name.endsWith('grown_1'))) resolve(names);
+  };
+});
 const client = new Client({ name: 'conformance', version: '1' }, {
   listChanged: { tools: { onChanged: changed } },
   ...(sdk === 'v1' ? {} : { versionNegotiation: { mode: era } }),
