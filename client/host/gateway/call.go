@@ -18,8 +18,8 @@ import (
 // at messages of 10 MiB.
 const defaultMax = 8 << 20
 
-// A call is a client's tools/call, resources/read or prompts/get. The limits, the interceptors and
-// the audit log apply to all of them.
+// A call is a client's tools/call, resources/read or prompts/get, or the reading of a directory. The
+// limits and the audit log apply to all of them, the interceptors to all but directories.
 type call struct {
 	kind      mcp.Kind
 	directory bool // it is a resources/directory/read
@@ -56,7 +56,7 @@ func (c *call) runWithinLimits(ctx context.Context, g *Gateway, inFlight bool) e
 	if err := c.checkArguments(); err != nil {
 		return err
 	}
-	if g.interceptors != nil {
+	if g.interceptors != nil && !c.directory {
 		return c.intercept(ctx, g, inFlight)
 	}
 	return c.make(ctx, g)

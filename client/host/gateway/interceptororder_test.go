@@ -84,12 +84,17 @@ func TestOrderOfInterception(t *testing.T) {
 		mcp.KindTool:     {`{"name":"tool","inputSchema":{"type":"object"}}`, `{"content":[]}`},
 		mcp.KindPrompt:   {`{"name":"prompt"}`, `{"messages":[]}`},
 		mcp.KindResource: {`{"name":"r","uri":"x:resource"}`, `{"contents":[]}`},
+		mcp.KindSkill: {`{"uri":"skill://s/SKILL.md","resources":"dynamic",` +
+			`"frontmatter":{"name":"s","description":"d"}}`, `{"contents":[]}`},
 	} {
 		assert.NilError(t, up.Integration().AddItem(server.Item{Kind: kind,
 			Definition: json.RawMessage(item[0]),
 			Use: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 				p.add(string(kind))
 				return json.RawMessage(item[1]), nil
+			},
+			ReadDirectory: func(context.Context, string) (json.RawMessage, error) {
+				return json.RawMessage(`[{"uri":"skill://s/a.md","name":"a"}]`), nil
 			}}))
 	}
 
@@ -135,6 +140,13 @@ func TestOrderOfInterception(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, p.take(), strings.NewReplacer("KIND", "resource", "NAME", "x:resource", "OWN",
 		"x:resource").Replace(other))
+
+	// A directory is not read by a use of an item, and its result is an array.
+	for r, err := range c.ReadDirectory(t.Context(), "skill://s") {
+		assert.NilError(t, err)
+		assert.Equal(t, r.Name, "a")
+	}
+	assert.Equal(t, p.take(), "")
 
 	surface := dispatch.NewDispatcher(operations, dispatched)
 	e := surface.Dispatch(t.Context(), &dispatch.Call{Operation: "up.tool", Confirmed: true})
