@@ -154,7 +154,8 @@ func (c *Client) routeExtensions() {
 	if !handled {
 		return
 	}
-	c.extensions = queue.New(func(n extensionNotification) int { return len(n.params) })
+	c.extensions = queue.New(
+		func(n extensionNotification) int { return len(n.method) + len(n.params) })
 	c.wg.Go(c.deliverExtensions)
 	for i := range c.o.Extensions {
 		e := &c.o.Extensions[i]

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -100,4 +101,25 @@ func TestOnNotification(t *testing.T) {
 			assert.Equal(t, <-got, "app/news [1]")
 		}
 	})
+}
+
+// The names of notifications count in the memory of those that wait, because the server chooses
+// them.
+func TestNamesOfNotificationsAreBounded(t *testing.T) {
+	s := newServer(server.Options{})
+	const sent, length = 40, 64 << 10
+	begun, release := make(chan struct{}, sent), make(chan struct{})
+	c := connectTo(t, s, Options{Era: mcp.Legacy,
+		OnNotification: func(method string, _ json.RawMessage) {
+			begun <- struct{}{}
+			<-release
+		}})
+	for range sent {
+		assert.NilError(t, s.NotifyAll(t.Context(), strings.Repeat("m", length), nil))
+	}
+	assert.NilError(t, c.Ping(t.Context())) // its response comes after them
+	close(release)
+	assert.NilError(t, c.Close())
+	_ = c.Wait()
+	assert.Assert(t, len(begun) > 1 && len(begun) <= 2+1<<20/length, "%d", len(begun))
 }

@@ -18,8 +18,8 @@ import (
 // at messages of 10 MiB.
 const defaultMax = 8 << 20
 
-// A call is a client's tools/call, resources/read or prompts/get, or the reading of a directory. The
-// limits and the audit log apply to all of them, the interceptors to all but directories.
+// A call is a client's tools/call, resources/read or prompts/get, or the reading of a directory.
+// The limits and the audit log apply to all of them, the interceptors to all but directories.
 type call struct {
 	kind      mcp.Kind
 	directory bool // it is a resources/directory/read
