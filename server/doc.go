@@ -13,9 +13,9 @@
 // [Server.AddPrompt], [Server.AddSkills] and [Server.AddApp] offer the other things that MCP knows,
 // and [Server.AddRawTool] offers a tool whose schema is not that of a Go type. The methods return
 // an error and replace what has the same name or URI. [Must] panics with that error, for a program
-// that adds everything when it starts; AddTool panics by itself. Items may come and go while
-// clients are connected, who are told. [Options].Visible decides for each request what its client
-// may see and use.
+// that adds everything when it starts; AddTool panics by itself. Items can be added and removed
+// while clients are connected, and the clients are notified. [Options].Visible decides for each
+// request what its client may see and use.
 //
 // A catalog of operations (package dispatch), the second argument of New, is offered as tools as
 // well. It adds what tools of MCP lack: one description for several surfaces, a closed set of error
@@ -53,8 +53,9 @@
 //
 // A tool that fails has a result with IsError, which the model reads; everything else that fails is
 // an error of JSON-RPC. The text is the one that the handler chose, by [dispatch.Errorf] or
-// [rpc.Errorf]. The text of any other error, and of a panic, goes to the log only. A panic ends its
-// request and nothing else; [Options].Hooks hear of it.
+// [rpc.Errorf]. The text of any other error goes to the log only, unless [Options].ShowErrors is
+// set, and that of a panic always. A panic ends its request and nothing else; [Options].Hooks hear
+// of it.
 //
 // # Audit, limits, extensions
 //

@@ -88,8 +88,8 @@
 //
 // A roots/list request within a call goes to the call's client, and outside of calls the server
 // gets the roots of all connected legacy clients. Log messages outside of requests go to all legacy
-// clients that want their level. A client that does not keep up loses the oldest, and is told how
-// many.
+// clients that want their level. For a client that does not keep up, the oldest messages are
+// dropped, and it is sent their number.
 //
 // # Sessions
 //

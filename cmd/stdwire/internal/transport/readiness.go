@@ -11,7 +11,7 @@ import (
 // A Readiness is the body of /readyz. It names no server, because readers need no token.
 type Readiness struct {
 	Ready bool `json:"ready"`
-	// a server cannot be used that is not required
+	// a server that is not required cannot be used
 	Degraded bool               `json:"degraded,omitempty"`
 	Servers  map[host.State]int `json:"servers,omitempty"` // how many are in each state
 	// how many of the required servers that cannot be used are in each state
