@@ -110,7 +110,8 @@ func TestMetricsToken(t *testing.T) {
 	assert.Assert(t, cmp.Contains(metrics, "stdwire_http_authorization_failures_total 4\n"))
 	assert.Assert(t, cmp.Contains(metrics, `stdwire_server_sessions{transport="http"} 0`))
 	assert.Assert(t, cmp.Contains(metrics, `stdwire_server_sessions{transport="socket"} 0`))
-	assert.Assert(t, cmp.Contains(metrics, "stdwire_http_connections 1\n"))
+	// an earlier request's connection may not have been idle yet when the next one needed one
+	assert.Assert(t, cmp.Regexp(`(?m)^stdwire_http_connections [1-9]`, metrics))
 	assert.Assert(t, cmp.Contains(metrics, "stdwire_http_streams 0\n"))
 
 	r, err := http.NewRequestWithContext(t.Context(), "POST", url, strings.NewReader(
