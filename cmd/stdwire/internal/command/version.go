@@ -31,7 +31,7 @@ func VersionCommand() Command {
 
 // Next is the version of the next release. A program that is built from the tag of that release has
 // this version, and any other has it with the suffix -devel.
-const Next = "0.1.0"
+const Next = "0.9.0"
 
 // Implementation returns how this program identifies itself to servers.
 func Implementation() mcp.Implementation {
