@@ -73,8 +73,9 @@ var layers = []struct {
 		"dispatch/schema", "internal/quota"}},
 
 	{"rpc/socket", []string{"internal/contain", "rpc"}},
-	{"rpc/rpchttp", []string{"internal/contain", "internal/httpdeadline", "internal/httphost", "internal/hostname",
-		"internal/httpurl", "internal/jsonscan", "internal/keepalive", "internal/quota", "rpc"}},
+	{"rpc/rpchttp", []string{"internal/contain", "internal/lograte", "internal/httpdeadline",
+		"internal/httphost", "internal/hostname", "internal/httpurl", "internal/jsonscan",
+		"internal/keepalive", "internal/quota", "rpc"}},
 	{"rpc/lsp", []string{"framing", "internal/jsonscan", "rpc"}},
 	{"rpc/mcp", []string{"internal/contextkey", "internal/httptoken", "internal/jsonscan",
 		"internal/jsonexact",

@@ -89,14 +89,17 @@ func (l *Limiter) Log(log func(msg string, args ...any), remote, msg string, arg
 }
 
 // Network returns the key under which [Limiter] counts a remote address, as in [net/http.Request]:
-// the IPv4 address without its port, or the IPv6 network of 64 bits. It returns the zero value for
-// text that is not an address.
+// the IPv4 address without its port, or the IPv6 network of 64 bits, which one host usually has.
+// The port may be missing. It returns the zero value for text that is not an address.
 func Network(remote string) netip.Addr {
 	at, err := netip.ParseAddrPort(remote)
+	addr := at.Addr()
 	if err != nil {
-		return netip.Addr{}
+		if addr, err = netip.ParseAddr(remote); err != nil {
+			return netip.Addr{}
+		}
 	}
-	addr := at.Addr().Unmap().WithZone("")
+	addr = addr.Unmap().WithZone("")
 	if addr.Is6() {
 		prefix, _ := addr.Prefix(64) // no error for an IPv6 address
 		addr = prefix.Addr()

@@ -92,3 +92,13 @@ func TestLog(t *testing.T) {
 			lines[1])
 	})
 }
+
+func TestNetwork(t *testing.T) {
+	for remote, want := range map[string]string{
+		"192.0.2.1:80": "192.0.2.1", "192.0.2.1": "192.0.2.1", "[::ffff:192.0.2.1]:80": "192.0.2.1",
+		"[2001:db8::1:2]:80": "2001:db8::", "[fe80::1%eth0]:80": "fe80::", "2001:db8::1": "2001:db8::",
+		"": "invalid IP", "@": "invalid IP", "a.example:80": "invalid IP",
+	} {
+		assert.Equal(t, Network(remote).String(), want, remote)
+	}
+}

@@ -30,8 +30,9 @@ type HandlerOptions struct {
 	// four times the larger one of MaxBody and MaxResponse if that is more.
 	//
 	// A sender may use at most half of the memory, and of MaxRequests, that the others leave. The
-	// sender is the host in the RemoteAddr of the request, which HTTP middleware may set, for
-	// example to the address that a proxy states. A sender on this machine may use everything.
+	// sender is the RemoteAddr of the request, without the port and the last 64 bits of an IPv6
+	// address. HTTP middleware may set it, for example to the address that a proxy states. A sender
+	// on this machine may use everything.
 	MaxMemory int64
 	// AllowedHosts are the host names and addresses, without port, that a request's Host header may
 	// have. Case is ignored. If it is empty, a request to a loopback address must name localhost

@@ -3,26 +3,25 @@ package rpchttp
 import (
 	"errors"
 	"io"
-	"net"
 	"net/http"
 
 	"github.com/stdwire/stdwire/internal/hostname"
+	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/internal/quota"
 )
 
 const smallBody = 64 << 10 // bytes of a body that are not counted; its request is
 
-// ownerOf returns the quota owner of a request, the host that sent it. Requests from this machine,
-// as from a proxy, have the owner that may use everything.
+// ownerOf returns the quota owner of a request, the network that it came from. Requests from this
+// machine, as from a proxy, have the owner that may use everything.
 func ownerOf(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		host = r.RemoteAddr
-	}
-	if hostname.IsLoopback(host) {
+	if hostname.IsLoopback(hostname.Of(r.RemoteAddr)) {
 		return ""
 	}
-	return host
+	if network := lograte.Network(r.RemoteAddr); network.IsValid() {
+		return network.String()
+	}
+	return r.RemoteAddr // HTTP middleware may set any text
 }
 
 // quotaRefusal returns the refusal for an error of a pool. what says what the owner has too much
