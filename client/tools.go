@@ -130,6 +130,9 @@ func (c *Client) refreshHeaderTools(ctx context.Context, tool string, refusal er
 //   - other structured content
 //   - without structured content, the text of the result: unchanged if T is a string, else as JSON
 //
+// A key must be exactly the name of its field or of its json tag: "name" does not fill an untagged
+// field Name.
+//
 // A result with IsError becomes a [*ToolError]. Every error is a [*CallError], as those of
 // [Client.CallTool] are.
 func CallAs[T any](ctx context.Context, c *Client, tool string, args any, opts ...CallOption) (T,

@@ -25,9 +25,10 @@ type Call struct {
 	err    error
 }
 
-// Call calls a method of the other side and decodes its result into result, which may be nil. A
-// [json.Unmarshaler], such as a *[json.RawMessage], gets the bytes of the result. Params must
-// encode as an object or an array; nil sends none.
+// Call calls a method of the other side and decodes its result into result, which may be nil. A key
+// must be exactly the name of its field or of its json tag: "name" does not fill an untagged field
+// Name. A [json.Unmarshaler], such as a *[json.RawMessage], gets the bytes of the result. Params
+// must encode as an object or an array; nil sends none.
 //
 // Call blocks until the response arrives or ctx ends, even if the other side does not read. It
 // returns an [*Error] if the response is an error, an error that matches [ErrClosed] if the

@@ -34,7 +34,8 @@
 //	    write for it. A field is required unless it has omitempty, omitzero or a
 //	    default, or is a pointer.
 //	(5) Names of JSON. A key must be exactly the name of its field or of its json
-//	    tag, on both sides: "sky" does not fill an untagged field Sky.
+//	    tag, on both sides: "sky" does not fill an untagged field Sky, in arguments
+//	    and params as in results, and no error says so.
 //	(6) Unknown and null arguments are refused, with a text that lets a model
 //	    correct its call. server.Options.Dispatch.Lenient accepts them, and takes
 //	    "2" for a number, "true" for a boolean and one value for an array.
@@ -69,7 +70,8 @@
 //	    server.Options{…}.New(server.Info{Name: …, Version: …}, nil)
 //	s.AddTool(mcp.NewTool(…), handler), mcp.AddTool(s, &tool, handler)
 //	    server.AddTool(s, mcp.Tool{…}, func(ctx, In) (Out, error)): a function;
-//	    resources and prompts are added by methods
+//	    resources and prompts are added by methods, whose error says what of a
+//	    definition is invalid: server.Must panics with it
 //	s.AddTool of go-sdk, with a schema of your own
 //	    s.AddRawTool(server.RawTool{…}), checked by server.Must
 //	mcp.WithString, Required, Description, Enum, DefaultNumber, Min, Max
@@ -93,11 +95,14 @@
 //	mcp.TextResourceContents, BlobResourceContents
 //	    mcp.ResourceContents: Text, or Blob as []byte
 //	s.AddResource(r, handler)
-//	    s.AddResource(server.Resource{Resource: mcp.Resource{…}, Read: …})
+//	    server.Must(s.AddResource(server.Resource{Resource: mcp.Resource{…},
+//	    Read: …}))
 //	s.AddResourceTemplate(t, handler)
-//	    s.AddResourceTemplate(server.ResourceTemplate{…}): values are matched
+//	    server.Must(s.AddResourceTemplate(server.ResourceTemplate{…})): values
+//	    are matched
 //	s.AddPrompt(p, handler)
-//	    s.AddPrompt(server.Prompt{…}): arguments are map[string]string
+//	    server.Must(s.AddPrompt(server.Prompt{…})): arguments are
+//	    map[string]string
 //	CompletionHandler, one for all
 //	    Complete of each prompt and template: a server.Completer
 //	s.DeleteTools, RemoveTools
@@ -188,7 +193,9 @@
 //	    rpc.Handler, and rpc.Router has one for each method
 //	switch req.Method { … json.Unmarshal(*req.Params, &p) }
 //	    may stay: rpc.Request.Params are bytes, empty if there are none, and your
-//	    json.Unmarshal keeps its rules for keys. Or, with the rules of (5):
+//	    json.Unmarshal keeps its rules for keys. They are valid until the handler
+//	    returns: what outlives it, such as a goroutine, needs
+//	    bytes.Clone(req.Params). Or, with the rules of (5):
 //	    rpc.Handle(&router, method, func(ctx, P) (R, error)),
 //	    rpc.HandleNotification(&router, method, func(ctx, P) error)
 //	handler.Map{"m": handler.New(f)}, NewPos(f, "a", "b")
@@ -199,7 +206,8 @@
 //	return nil, &jsonrpc2.Error{Code: …}
 //	    return nil, rpc.Errorf(code, format, …)
 //	conn.Call(ctx, m, p, &r), conn.Notify
-//	    peer.Call(ctx, m, p, &r), peer.Notify: rpc.Peer.Call, rpc.Peer.Notify
+//	    peer.Call(ctx, m, p, &r), peer.Notify: rpc.Peer.Call, rpc.Peer.Notify.
+//	    r is filled by the rules of (5)
 //	<-conn.DisconnectNotify(), srv.Wait()
 //	    rpc.Peer.Wait, which returns io.EOF if the other side has closed;
 //	    rpc.Peer.Closed is a channel
