@@ -30,7 +30,7 @@ func TestLogin(t *testing.T) {
 	assert.Equal(t, got.code, 3)
 	assert.Equal(t, got.stderr, "stdwire: "+g.host+": start: POST "+g.url+": 401 Unauthorized\n"+
 		"hint: log in: stdwire auth login "+g.url+
-		"; or, if you have a token, --header Authorization:@FILE, with in the file: Bearer TOKEN\n")
+		"; or, if you have a token, add --token-file FILE\n")
 	got = run(t, "auth", "status", g.url)
 	assert.Equal(t, got,
 		ran{3, "", "stdwire: " + g.host +

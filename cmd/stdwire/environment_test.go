@@ -80,6 +80,7 @@ func TestWithheldVariables(t *testing.T) {
 	t.Setenv("WITHHELD_NAME", "withheld value")
 	path := configured(t, string(configText(t, obj{
 		"crash": obj{"command": server, "args": []string{"fixture:crash"}},
+		"usage": obj{"command": server, "args": []string{"-no-such-flag"}},
 		"all":   obj{"command": server, "args": []string{"fixture:crash"}, "inheritEnv": true}})))
 	const says = ` variables? of your environment did not reach it: `
 	got := run(t, "tools", "-s", "crash", "--config", path)
@@ -96,4 +97,8 @@ func TestWithheldVariables(t *testing.T) {
 	assert.Equal(t, got.code, 10)
 	assert.Assert(t, cmp.Regexp(`\d+`+says+`"inheritEnv"`,
 		strings.Join(strings.Fields(got.stdout), " ")))
+	got = run(t, "doctor", "usage", "--config", path)
+	assert.Equal(t, got.code, 10)
+	assert.Assert(t, cmp.Contains(got.stdout, "exited with status 2"))
+	assert.Assert(t, !strings.Contains(got.stdout, "did not reach it"), got.stdout)
 }

@@ -69,7 +69,7 @@ func TestRemoteUnauthorized(t *testing.T) {
 	assert.Equal(t, got.code, 3)
 	assert.Equal(t, got.stderr, "stdwire: "+host+": start: POST "+s.URL+
 		": 401 Unauthorized: \"who are you?\"\n"+
-		"hint: log in: stdwire auth login URL, with the same URL; or, if you have a token, --header Authorization:@FILE, with in the file: Bearer TOKEN\n")
+		"hint: log in: stdwire auth login URL, with the same URL; or, if you have a token, add --token-file FILE\n")
 
 	got = run(t, "tools", "--url", s.URL, "--header", "Authorization: Bearer letmein")
 	assert.Equal(t, got.code, 0, got.stderr)

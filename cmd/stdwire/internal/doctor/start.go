@@ -88,6 +88,10 @@ func (p *subject) withheld() string {
 	return text
 }
 
+// usageStatus is the exit status of most programs for arguments that they do not know, which no
+// variable of the environment mends.
+const usageStatus = 2
+
 // recordFailure adds findings about an error of connecting to a server.
 func (r *Report) recordFailure(err error, observer *handshakeObserver, p *subject) {
 	if e, ok := errors.AsType[*config.ResolveError](err); ok {
@@ -116,7 +120,9 @@ func (r *Report) recordFailure(err error, observer *handshakeObserver, p *subjec
 			"install it, or configure its absolute path; the PATH of a server is PATH in its env, or that of the program that starts it")
 	case "start_exit":
 		hint = cmp.Or(hint, "to see all of its output: stdwire inspect --server-logs "+p.arguments)
-		hint = command.JoinNonEmpty("; ", hint, p.withheld())
+		if exit, ok := errors.AsType[*client.ExitError](err); !ok || exit.Status != usageStatus {
+			hint = command.JoinNonEmpty("; ", hint, p.withheld())
+		}
 	case "start_timeout":
 		hint = command.JoinNonEmpty("; ", hint, p.withheld())
 	}

@@ -45,8 +45,11 @@ func (t *Target) loginHint(err error) string {
 	}
 	for _, c := range challenges {
 		if refused.Status == http.StatusUnauthorized && (c.Is("Bearer") || c.Is("DPoP")) {
-			return "log in: " + login +
-				"; or, if you have a token, --header Authorization:@FILE, with in the file: Bearer TOKEN"
+			token := "add " + TokenFileFlag + " FILE"
+			if t.Configured.ID != "" {
+				token = "give it an Authorization header in the configuration"
+			}
+			return "log in: " + login + "; or, if you have a token, " + token
 		}
 	}
 	if malformed != nil {
