@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -13,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/sealed"
 )
 
 // An mrtr is the state of a request's multi round-trip (2026-07-28, basic/patterns/mrtr): the
@@ -22,7 +22,7 @@ import (
 // The request's mu guards the state.
 type mrtr struct {
 	request *request
-	state   requestState      // the questions and answers of earlier rounds
+	state   sealed.State      // the questions and answers of earlier rounds
 	pending mcp.InputRequests // questions without an answer
 	// answers to questions that the handler has not asked yet
 	unsolicited map[string]json.RawMessage
@@ -70,14 +70,14 @@ func (r *request) readInputResponses() error {
 	if !r.era.modern {
 		return nil
 	}
-	sealed, err := r.text(paramRequestState)
+	state, err := r.text(paramRequestState)
 	responses := r.param(paramInputResponses)
-	if err != nil || sealed == nil && responses == nil {
+	if err != nil || state == nil && responses == nil {
 		return err
 	}
 	x := &mrtr{request: r, unsolicited: map[string]json.RawMessage{}}
-	if sealed != nil {
-		if x.state, err = r.conn.server.sealer().open(string(sealed), x.binding()); err != nil {
+	if state != nil {
+		if x.state, err = r.conn.server.sealer().OpenState(string(state), x.binding()); err != nil {
 			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %v", err)
 		}
 	}
@@ -90,7 +90,7 @@ func (r *request) readInputResponses() error {
 		case x.state.Answers[key] != nil:
 			continue // answered in an earlier round
 		case x.state.Questions[key] == nil:
-			if sealed == nil && answer[0] == '{' {
+			if state == nil && answer[0] == '{' {
 				x.unsolicited[key] = answer
 			}
 			continue
@@ -99,7 +99,7 @@ func (r *request) readInputResponses() error {
 			return rpc.Errorf(rpc.CodeInvalidParams,
 				"Invalid params: the inputResponses to %.100q must be an object", key)
 		}
-		x.recordAnswer(key, answer)
+		x.state.RecordAnswer(key, answer)
 	}
 	r.rounds = x
 	return nil
@@ -112,14 +112,6 @@ func (r *request) mrtr() *mrtr {
 		r.rounds = &mrtr{request: r}
 	}
 	return r.rounds
-}
-
-// recordAnswer records a copy of the answer.
-func (x *mrtr) recordAnswer(key string, answer []byte) {
-	if x.state.Answers == nil {
-		x.state.Answers = map[string]json.RawMessage{}
-	}
-	x.state.Answers[key] = bytes.Clone(answer)
 }
 
 // binding returns a digest of the principal and of the request without the members that change from
@@ -186,7 +178,7 @@ func (r *request) ask(ctx context.Context, key, method string, params any,
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.rounds.recordAnswer(key, answer)
+	r.rounds.state.RecordAnswer(key, answer)
 	return nil
 }
 
@@ -194,14 +186,14 @@ func (r *request) ask(ctx context.Context, key, method string, params any,
 // makes a modern client answer it, or false and nil if a legacy client must be called.
 func (x *mrtr) answerOrAsk(key string, question mcp.InputRequest, digest []byte,
 	decode func(answer []byte) error) (answered bool, err error) {
-	if answer := x.storedAnswer(key, digest); answer != nil && decode(answer) == nil {
+	if answer := x.state.Answer(key, digest); answer != nil && decode(answer) == nil {
 		return true, nil
 	}
-	x.recordQuestion(key, digest)
+	x.state.RecordQuestion(key, digest)
 	// A client may answer a question before it is asked, but not a confirmation, which it must read
 	// first.
 	if answer := x.unsolicited[key]; answer != nil && key != keyConfirm && decode(answer) == nil {
-		x.recordAnswer(key, answer)
+		x.state.RecordAnswer(key, answer)
 		return true, nil
 	}
 	delete(x.state.Answers, key) // an answer to another question
@@ -213,22 +205,6 @@ func (x *mrtr) answerOrAsk(key string, question mcp.InputRequest, digest []byte,
 	}
 	x.pending[key] = x.request.traced(question)
 	return false, x.stop(nil)
-}
-
-// storedAnswer returns the answer to this question from an earlier round, or nil.
-func (x *mrtr) storedAnswer(key string, digest []byte) json.RawMessage {
-	if !bytes.Equal(x.state.Questions[key], digest) {
-		return nil
-	}
-	return x.state.Answers[key]
-}
-
-// recordQuestion records the question for a key.
-func (x *mrtr) recordQuestion(key string, digest []byte) {
-	if x.state.Questions == nil {
-		x.state.Questions = map[string][]byte{}
-	}
-	x.state.Questions[key] = digest
 }
 
 // stop calls [mrtr.stop] with mu held.
@@ -283,7 +259,7 @@ func (r *request) inputRequired() (*Result, error) {
 // carries the answers so far.
 func (x *mrtr) inputRequiredResult() (*Result, error) {
 	s := x.request.conn.server
-	sealed, err := s.sealer().seal(x.state, x.binding())
+	state, err := s.sealer().State(x.state, x.binding())
 	if err != nil {
 		return nil, rpc.Errorf(rpc.CodeInternalError, "Internal error: %v", err)
 	}
@@ -295,7 +271,7 @@ func (x *mrtr) inputRequiredResult() (*Result, error) {
 		}
 		result = append(append(append(result, `"inputRequests":`...), questions...), ',')
 	}
-	result = jsonscan.AppendString(append(result, `"requestState":`...), sealed)
+	result = jsonscan.AppendString(append(result, `"requestState":`...), state)
 	result = append(result, `,"resultType":"`+string(mcp.ResultInputRequired)+`","_meta":{"`+
 		mcp.MetaServerInfo+`":`...)
 	return NewResult(append(append(result, s.info...), "}}"...)), nil

@@ -75,7 +75,7 @@ func (r *request) once(key string) (call *onceCall, first bool) {
 		return call, false
 	}
 	call = &onceCall{done: make(chan struct{})}
-	if kept := x.storedAnswer(key, onceDigest); kept != nil {
+	if kept := x.state.Answer(key, onceDigest); kept != nil {
 		call.result = kept
 		close(call.done)
 		return call, false
@@ -94,8 +94,8 @@ func (r *request) finishOnce(key string, call *onceCall) {
 	x := r.mrtr()
 	delete(x.onceCalls, key)
 	if call.err == nil {
-		x.recordQuestion(key, onceDigest)
-		x.recordAnswer(key, call.result)
+		x.state.RecordQuestion(key, onceDigest)
+		x.state.RecordAnswer(key, call.result)
 	}
 	close(call.done)
 }

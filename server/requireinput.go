@@ -38,7 +38,7 @@ func RequireInput(ctx context.Context, requests mcp.InputRequests, state string)
 		for key, question := range requests {
 			x.pending[key] = r.traced(question)
 			digest := sha256.Sum256(append([]byte(question.Method+"\n"), question.Params...))
-			x.recordQuestion(key, digest[:])
+			x.state.RecordQuestion(key, digest[:])
 			delete(x.state.Answers, key)
 		}
 		return x.stop(nil)
@@ -57,7 +57,7 @@ func RequireInput(ctx context.Context, requests mcp.InputRequests, state string)
 	x := r.mrtr()
 	x.state.HandlerState, x.rerun = state, true
 	for key, answer := range answers {
-		x.recordAnswer(key, answer)
+		x.state.RecordAnswer(key, answer)
 	}
 	return x.stop(nil)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/sealed"
 )
 
 // Info is the name and version of a server, which clients show and log. MCP requires both members;
@@ -117,9 +118,9 @@ type Options struct {
 // templates and prompts have no such types and are added by methods.
 type Server struct {
 	o             Options
-	info          json.RawMessage // Info, encoded
-	modernSuffix  []byte          // see the function modernSuffix
-	sealer        func() sealer   // made at its first use, because few servers need it
+	info          json.RawMessage      // Info, encoded
+	modernSuffix  []byte               // see the function modernSuffix
+	sealer        func() sealed.Sealer // made at its first use, because few servers need it
 	catalog       *dispatch.Catalog
 	dispatcher    *dispatch.Dispatcher
 	log           *slog.Logger
@@ -186,7 +187,7 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 		panic("server: the Info cannot be encoded: " + err.Error())
 	}
 	s := &Server{
-		o: o, info: encoded, modernSuffix: modernSuffix(encoded), sealer: lazySealer(o.StateKey),
+		o: o, info: encoded, modernSuffix: modernSuffix(encoded), sealer: sealed.Lazy(o.StateKey),
 		catalog: catalog, dispatcher: dispatch.NewDispatcher(catalog, o.Dispatch),
 		log: lograte.Logger(o.Logger), conns: make(map[*Conn]struct{}), watchers: make(watchers),
 		deferred: make(map[changeNotification]struct{}),

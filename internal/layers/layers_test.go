@@ -96,13 +96,14 @@ var layers = []struct {
 		"internal/httphost", "dispatch/schema", "dispatch",
 	}},
 
+	{"server/internal/sealed", []string{"rpc/mcp"}},
 	{"server", []string{
 		"internal/contextkey",
 		"internal/userfile", "internal/contain", "rpc/mcp/skill", "internal/printable", "internal/jsondiff",
 		"internal/jsonscan",
 		"internal/jsonexact", "internal/lazyregexp",
 		"internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema",
-		"internal/quota", "internal/lograte"}},
+		"internal/quota", "internal/lograte", "server/internal/sealed"}},
 	{"server/streamable", []string{
 		"internal/buffer", "internal/contain", "internal/quota", "internal/httpdeadline",
 		"internal/keepalive", "internal/jsonscan", "internal/lograte", "internal/sse",
