@@ -7,6 +7,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/outgoing"
 )
 
 // A changeNotification is a notification about a change. Equal notifications that wait for the same
@@ -105,7 +106,7 @@ func (c *Conn) sendChanges() {
 		type message struct {
 			link Link
 			changeNotification
-			meta rawParams
+			meta outgoing.Params
 		}
 		var messages []message
 		for n := range pending {
@@ -123,13 +124,13 @@ func (c *Conn) sendChanges() {
 			if params, ok := c.server.changeParams(c.ctx, m.changeNotification, m.meta); ok {
 				c.server.runCallback("Link.Notify", func() {
 					// fails only when the connection ends
-					_ = m.link.Notify(&connContext{c.ctx, c, nil}, m.method, params.orNil())
+					_ = m.link.Notify(&connContext{c.ctx, c, nil}, m.method, params.OrNil())
 				})
 			}
 		}
 		for _, m := range messages {
 			// otherwise notifications fill the queue of the link
-			c.server.runCallback("Link.Notify", func() { flush(c.ctx, m.link) })
+			c.server.runCallback("Link.Notify", func() { outgoing.Flush(c.ctx, m.link) })
 		}
 	}
 }
@@ -137,7 +138,7 @@ func (c *Conn) sendChanges() {
 // changeParams returns the params of a notification. meta is the _meta of a subscription, or nil.
 // ok is false if its subject no longer exists.
 func (s *Server) changeParams(ctx context.Context, n changeNotification,
-	meta rawParams) (params rawParams, ok bool) {
+	meta outgoing.Params) (params outgoing.Params, ok bool) {
 	params = append(params, '{')
 	switch n.method {
 	case mcp.NotificationResourceUpdated:

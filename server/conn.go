@@ -3,12 +3,14 @@ package server
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"sync"
 	"sync/atomic"
 
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/outgoing"
 )
 
 // A Conn is one client: a stream, a legacy session over HTTP, or a single modern request over HTTP.
@@ -42,6 +44,26 @@ type Conn struct {
 	changes    map[changeNotification]struct{} // queued changes
 	sending    bool                            // a goroutine runs sendChanges
 	randomID   string                          // see Conn.sessionID
+}
+
+// A Link sends messages to a client. An [rpc.Peer] is a Link; over HTTP each request has its own
+// Link, which writes to the event stream of the request.
+type Link interface {
+	// Notify sends a notification. It may return before the client has received it. While too much
+	// waits to be sent, it blocks until ctx ends.
+	Notify(ctx context.Context, method string, params any) error
+	// Call sends a request and blocks until the client responds or ctx ends. It is called only for
+	// legacy clients.
+	Call(ctx context.Context, method string, params, result any) error
+}
+
+// wrapLink wraps a link in Options.Outgoing.
+func (s *Server) wrapLink(l Link) Link {
+	if len(s.o.Outgoing) == 0 || l == nil {
+		return l
+	}
+	return outgoing.Through(s.o.Outgoing, l,
+		func(result json.RawMessage) any { return NewResult(result) })
 }
 
 // setLink sets the link for messages outside of requests.

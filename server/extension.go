@@ -13,6 +13,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/outgoing"
 )
 
 // An Extension is an optional addition to MCP (SEP-2133). The server declares it to clients of both
@@ -318,7 +319,7 @@ func (s *Server) notifyExtension(ctx context.Context, c *Conn, link Link, req *r
 	r := &request{Context: ctx, Request: req, conn: c, link: link}
 	defer r.close()
 	if r.link == nil {
-		r.link = noLink{}
+		r.link = outgoing.None{}
 	}
 	if r.read() != nil {
 		return

@@ -10,6 +10,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/outgoing"
 )
 
 // setLevel answers the legacy request logging/setLevel. From then on the client gets the log
@@ -98,10 +99,10 @@ func sendLog(ctx context.Context, link Link, message mcp.LoggingMessageParams) e
 	if err != nil {
 		return err
 	}
-	if err := link.Notify(ctx, mcp.NotificationMessage, rawParams(text)); err != nil {
+	if err := link.Notify(ctx, mcp.NotificationMessage, outgoing.Params(text)); err != nil {
 		return err
 	}
-	flush(ctx, link) // otherwise messages fill the queue ahead of responses
+	outgoing.Flush(ctx, link) // otherwise messages fill the queue ahead of responses
 	return nil
 }
 

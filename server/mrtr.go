@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/outgoing"
 	"github.com/stdwire/stdwire/server/internal/sealed"
 )
 
@@ -159,9 +160,9 @@ func (r *request) ask(ctx context.Context, key, method string, params any,
 	}
 	digest := sha256.Sum256(append([]byte(question.Method+"\n"), question.Params...))
 	r.mu.Lock()
-	if r.task.created() {
+	if r.task.IsTask() {
 		r.mu.Unlock()
-		return r.task.ask(ctx, key, question, digest[:], decode)
+		return r.task.Ask(ctx, key, question, digest[:], decode)
 	}
 	answered, err := r.mrtr().answerOrAsk(key, question, digest[:], decode)
 	r.mu.Unlock()
@@ -169,7 +170,7 @@ func (r *request) ask(ctx context.Context, key, method string, params any,
 		return err
 	}
 	var answer json.RawMessage
-	if err := r.link.Call(ctx, method, rawParams(r.traced(question).Params).orNil(),
+	if err := r.link.Call(ctx, method, outgoing.Params(r.traced(question).Params).OrNil(),
 		&answer); err != nil {
 		return err
 	}
@@ -227,7 +228,7 @@ func (r *request) stopErr() error {
 // stop records that the handler cannot continue, and returns the reason as an error.
 func (x *mrtr) stop(failure *rpc.Error) error {
 	stopped := &inputRequiredError{failure}
-	if !x.request.task.created() { // other goroutines of a task may continue
+	if !x.request.task.IsTask() { // other goroutines of a task may continue
 		x.stopErr = stopped
 	}
 	return stopped
@@ -237,7 +238,7 @@ func (x *mrtr) stop(failure *rpc.Error) error {
 // with an error that does not match [ErrAsked].
 func (r *request) hasHiddenQuestion(result *Result, err error) bool {
 	r.mu.Lock()
-	pending := r.rounds != nil && len(r.rounds.pending) > 0 && !r.task.created()
+	pending := r.rounds != nil && len(r.rounds.pending) > 0 && !r.task.IsTask()
 	r.mu.Unlock()
 	return pending && (err != nil || result.IsError()) && r.Err() == nil
 }

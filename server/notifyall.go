@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/server/internal/outgoing"
 )
 
 // NotifyAll sends a notification of any method to each legacy client whose handshake is done.
@@ -16,9 +17,9 @@ import (
 // a client that disconnects. A client that does not read delays no other one. The error is that of
 // ctx, or says that the params cannot be encoded.
 func (s *Server) NotifyAll(ctx context.Context, method string, params any) error {
-	encoded, err := encodeParams(params)
+	encoded, err := outgoing.Encode(params)
 	if err == nil {
-		_, err = rpc.AppendRequest(nil, rpc.ID{}, method, rawParams(encoded).orNil())
+		_, err = rpc.AppendRequest(nil, rpc.ID{}, method, outgoing.Params(encoded).OrNil())
 	}
 	if err != nil {
 		return err
@@ -32,7 +33,7 @@ func (s *Server) NotifyAll(ctx context.Context, method string, params any) error
 				defer cancel()
 				defer context.AfterFunc(c.ctx, cancel)()
 				s.runCallback("Link.Notify", func() {
-					_ = link.Notify(&connContext{ctx, c, nil}, method, rawParams(encoded).orNil())
+					_ = link.Notify(&connContext{ctx, c, nil}, method, outgoing.Params(encoded).OrNil())
 				})
 			})
 		}

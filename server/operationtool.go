@@ -56,7 +56,7 @@ func (t operationTool) use(ctx context.Context, r *request,
 			return nil, rpc.ErrShutdown // not the caller's doing
 		}
 		switch lacking, stopped := errors.AsType[*inputRequiredError](envelope.Err); {
-		case stopped && r.task.created():
+		case stopped && r.task.IsTask():
 			return nil, lacking.failure
 		case stopped && r.stopErr() != nil:
 			return r.inputRequired()

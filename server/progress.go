@@ -93,8 +93,8 @@ func (r *request) wantsProgress() bool { return r.progress != nil || r.task != n
 // reportProgress records the progress of a task, or sends it to the client of a request.
 func (r *request) reportProgress(done, total float64, message string) {
 	switch {
-	case r.task.created():
-		r.task.report(done, total, message)
+	case r.task.IsTask():
+		r.task.Report(done, total, message)
 	case r.progress != nil:
 		r.progress.report(done, total, message)
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/outgoing"
+	"github.com/stdwire/stdwire/server/internal/task"
 )
 
 // A request is an MCP request that is being handled, and its context. Its slices point into the
@@ -21,10 +23,10 @@ type request struct {
 	link       Link
 	era        *era
 	meta       meta
-	progress   *progress // nil if the client has sent no progress token
-	task       *task     // the task that the request is or may become; nil: neither
-	members    []member  // of the params
-	memberBuf  [3]member // as many as a tool call has
+	progress   *progress  // nil if the client has sent no progress token
+	task       *task.Task // the task that the request is or may become; nil: neither
+	members    []member   // of the params
+	memberBuf  [3]member  // as many as a tool call has
 	ownAccount atomic.Pointer[quota.Account]
 
 	mu     sync.Mutex // guards rounds and its fields: several goroutines may ask
@@ -68,7 +70,7 @@ func (r *request) account() *quota.Account {
 // quotaOwner returns the owner of the memory and task slots that the request uses.
 func (r *request) quotaOwner() string {
 	if r.task != nil {
-		return r.task.quotaOwner
+		return r.task.QuotaOwner
 	}
 	if a := quota.FromContext(r.Context); a != nil {
 		return a.Owner()
@@ -99,7 +101,7 @@ func (r *request) open(ctx context.Context, req *rpc.Request) error {
 	from, _ := ctx.Value(connKey{}).(*connContext)
 	r.Context, r.Request, r.conn, r.link = ctx, req, from.conn, from.link
 	if r.link == nil {
-		r.link = noLink{}
+		r.link = outgoing.None{}
 		if peer := req.Peer(); peer != nil {
 			r.link = r.conn.server.wrapLink(peer)
 		}

@@ -8,6 +8,7 @@ import (
 	"maps"
 
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/outgoing"
 )
 
 // RequireInput asks the client several questions at once. It is the alternative to [Elicit],
@@ -46,7 +47,7 @@ func RequireInput(ctx context.Context, requests mcp.InputRequests, state string)
 	answers := mcp.InputResponses{}
 	for key, question := range requests {
 		var answer json.RawMessage
-		if err := r.link.Call(ctx, question.Method, rawParams(r.traced(question).Params).orNil(),
+		if err := r.link.Call(ctx, question.Method, outgoing.Params(r.traced(question).Params).OrNil(),
 			&answer); err != nil {
 			return err
 		}

@@ -197,7 +197,7 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	}
 	s.closedAccount = o.Memory.Pool().Open("")
 	s.closedAccount.Close()
-	s.tasks.init(o.Tasks)
+	s.tasks.init(o.Tasks, s.log)
 	if _, err := mcp.Marshal(s.capabilities(&era{modern: true, revision: mcp.Latest})); err != nil {
 		panic("server: the Extensions cannot be encoded: " + err.Error())
 	}

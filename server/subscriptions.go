@@ -11,14 +11,15 @@ import (
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/outgoing"
 )
 
 // A subscription is an open subscriptions/listen request.
 type subscription struct {
 	link     Link
-	meta     rawParams // _meta of its notifications, without the closing brace
-	accepted rawParams // the filter to acknowledge; nil after the acknowledgment
-	lists    []string  // the methods of the list changes in the filter
+	meta     outgoing.Params // _meta of its notifications, without the closing brace
+	accepted outgoing.Params // the filter to acknowledge; nil after the acknowledgment
+	lists    []string        // the methods of the list changes in the filter
 	subjects []changeNotification
 	uris     []string             // the resources among the subjects
 	watched  *quota.Account       // for the URIs, in Options.Watched
@@ -80,7 +81,7 @@ func (r *request) subscribe() (*subscription, error) {
 		return nil, errNoSubscriptionRoom
 	}
 	sub := &subscription{link: r.link, watched: c.server.o.Watched.Pool().Open(r.quotaOwner()),
-		meta: rawParams(`{"` + mcp.MetaSubscriptionID + `":` + r.ID.String())}
+		meta: outgoing.Params(`{"` + mcp.MetaSubscriptionID + `":` + r.ID.String())}
 	added := false
 	defer func() {
 		if !added {
@@ -111,7 +112,7 @@ func (r *request) subscribe() (*subscription, error) {
 func (r *request) acknowledge(sub *subscription) error {
 	ctx, cancel := r.readable()
 	defer cancel()
-	params := rawParams(`{"notifications":` + string(sub.accepted) + `,"_meta":` + string(sub.meta) +
+	params := outgoing.Params(`{"notifications":` + string(sub.accepted) + `,"_meta":` + string(sub.meta) +
 		`}}`)
 	sub.accepted = nil
 	return sub.link.Notify(ctx, mcp.NotificationSubscriptionsAcknowledged, params)
@@ -130,7 +131,7 @@ func (r *request) endSubscription(sub *subscription) (*Result, error) {
 	// The specification requires this notification (basic/patterns/cancellation) and the result
 	// (basic/patterns/subscriptions).
 	_ = r.link.Notify(ctx, mcp.NotificationCancelled,
-		rawParams(`{"requestId":`+r.ID.String()+`,"reason":"the server is shutting down"}`))
+		outgoing.Params(`{"requestId":`+r.ID.String()+`,"reason":"the server is shutting down"}`))
 	result := append([]byte(`{"resultType":"complete","_meta":`), sub.meta...)
 	result = append(append(result, `,"`+mcp.MetaServerInfo+`":`...), c.server.info...)
 	return NewResult(append(result, "}}"...)), nil
@@ -151,7 +152,7 @@ func (r *request) readable() (context.Context, context.CancelFunc) {
 // accept adds the part of a filter that the server supports and the client may see to the
 // subscription, and returns this part.
 func (s *Server) accept(r *request, sub *subscription,
-	filter *mcp.SubscriptionFilter) (accepted rawParams, err error) {
+	filter *mcp.SubscriptionFilter) (accepted outgoing.Params, err error) {
 	has := s.declaredKinds()
 	got := mcp.SubscriptionFilter{
 		ToolsListChanged:     filter.ToolsListChanged && has.tools,

@@ -1,12 +1,16 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/task"
 )
 
 var (
@@ -46,7 +50,7 @@ func (r *request) callToolOrTask(found *item) (*Result, error) {
 				"Method not found: %s runs as a task only; add task to the params", found.key)
 		case wanted:
 			var err error
-			if ttl, err = requestedTTL(requested, all.TTL); err != nil {
+			if ttl, err = task.RequestedTTL(requested, all.TTL); err != nil {
 				return nil, err
 			}
 		}
@@ -55,105 +59,118 @@ func (r *request) callToolOrTask(found *item) (*Result, error) {
 		return r.use(found, r.param(paramArguments))
 	}
 
-	t, err := r.newTask(ttl)
+	t, err := r.newTask(ttl, found.tool.taskLater && r.era.modern)
 	if err != nil {
-		return nil, err
-	}
-	if later := found.tool.taskLater && r.era.modern; later {
-		t.detachRequest = context.AfterFunc(r.Context,
-			func() { t.cancel(context.Cause(r.Context)) })
-	} else if err := t.create(); err != nil {
-		t.request.close()
-		t.cancel(err)
 		return nil, err
 	}
 	returned := make(chan struct{})
 	go func() {
 		defer close(returned)
-		t.run(func(own *request) (*Result, error) {
-			return own.use(found, own.param(paramArguments))
-		})
+		t.runAsTask(found)
 	}()
 	select {
-	case <-t.createdC:
+	case <-t.task.Created():
 	case <-returned:
-		if !t.created() {
-			return t.outcome.handlerResult()
+		if o := t.task.Outcome(); !t.task.IsTask() {
+			if o.Failure != nil {
+				return nil, o.Failure
+			}
+			return NewResult(o.Result), nil
 		}
 	}
+	initial := t.task.Initial()
 	if !r.era.modern {
-		result := &mcp.CreateExperimentalTaskResult{Task: experimental(&t.initial)}
+		result := &mcp.CreateExperimentalTaskResult{Task: task.Experimental(&initial)}
 		return r.encodeResult(result, &result.Result)
 	}
 	text, err := mcp.Marshal(&mcp.CreateTaskResult{
 		Result: mcp.Result{ResultType: mcp.ResultTask,
-			Meta: mcp.Meta{mcp.MetaServerInfo: r.conn.server.info}}, Task: t.initial,
+			Meta: mcp.Meta{mcp.MetaServerInfo: r.conn.server.info}}, Task: initial,
 	})
 	return NewResult(text), err
 }
 
-// handlerResult returns the outcome in the form in which a handler returns it.
-func (o outcome) handlerResult() (*Result, error) {
-	if o.failure != nil {
-		return nil, o.failure
+// newTask returns the request of a handler that does not depend on the client's request, r. It is a
+// task, or becomes one later.
+func (r *request) newTask(ttl time.Duration, later bool) (*request, error) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context))
+	link := task.NewLink(r.link)
+	own := &request{Context: ctx, Request: &rpc.Request{ID: r.ID, Method: r.Method,
+		Params: bytes.Clone(r.Params)}, conn: r.conn, link: link, era: r.era}
+	call := task.Call{
+		Tasks: r.conn.server.tasks.Tasks, Modern: r.era.modern, Owner: r.taskOwner(),
+		QuotaOwner: r.quotaOwner(), TTL: ttl, Link: link, Context: own, Cancel: cancel,
+		Mutex: &own.mu, Stopped: func() error { return own.mrtr().stopErr },
+		Retain:   func(bytes int) error { return own.account().Take(countedBytes(bytes)) },
+		LogError: own.logError, Notify: own.notifyTask,
 	}
-	return NewResult(o.result), nil
+	if strings.HasPrefix(call.Owner, ownerSession) {
+		call.Conn = r.conn.ctx
+	}
+	own.task = call.New()
+	err := own.beginTask(later)
+	if err != nil {
+		own.close()
+		cancel(err)
+		return nil, err
+	}
+	if later {
+		own.task.Detach = context.AfterFunc(r.Context, func() { cancel(context.Cause(r.Context)) })
+	}
+	return own, nil
 }
 
-// taskSupport says whether a call with these arguments may be a task.
-func (t *tool) taskSupport(arguments json.RawMessage, all *tasks) mcp.TaskSupport {
-	if t.service == nil {
-		return t.tasks
+// beginTask reads the request of a task, and creates the task unless that happens later.
+func (r *request) beginTask(later bool) error {
+	if r.task.Retain(len(r.Params)+len(r.ID.String())) != nil { // until close
+		return task.ErrNoRoom
 	}
-	if op := t.operationFor(arguments); op != nil {
-		return all.support(op)
+	err := r.read()
+	if err == nil && r.era.modern {
+		r.era, err = modernEra(&r.meta) // a copy, because an era has slices of the params
 	}
-	return mcp.TaskForbidden
+	if err != nil {
+		return err
+	}
+	if r.meta.progressToken != nil {
+		r.progress = &progress{ctx: r, link: r.link, token: r.meta.progressToken}
+	}
+	if later {
+		return nil
+	}
+	return r.task.Create()
 }
 
-func isTask(s mcp.TaskSupport) bool { return s == mcp.TaskOptional || s == mcp.TaskRequired }
-
-// requestedTTL returns the time to live that a client of 2025-11-25 requests, limited to the range
-// from 1 s to limit.
-func requestedTTL(task json.RawMessage, limit time.Duration) (time.Duration, error) {
-	if task[0] != '{' {
-		return 0, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: task must be an object")
-	}
-	var requested mcp.TaskMetadata
-	if err := mcp.Unmarshal(task, &requested); err != nil {
-		return 0, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: task: %v", err)
-	}
-	switch {
-	case requested.TTL == nil:
-		return limit, nil
-	case *requested.TTL < 0:
-		return 0, rpc.Errorf(rpc.CodeInvalidParams,
-			"Invalid params: task: the ttl must not be negative")
-	}
-	ttl := time.Duration(min(*requested.TTL, limit.Milliseconds())) * time.Millisecond
-	// a shorter time would end before the first tasks/get
-	return min(max(ttl, time.Second), limit), nil
-}
-
-// tasksExtension returns the tasks extension. The server offers it once it has tasks.
-func tasksExtension() *extension {
-	return &extension{
-		Extension: Extension{ID: mcp.ExtensionTasks},
-		offered:   func(e *era, has declaredKinds) bool { return e.modern && has.tasks },
-		methods: map[string]method{
-			mcp.MethodGetTask:    {modern: true, handle: getTask},
-			mcp.MethodUpdateTask: {modern: true, handle: updateTask},
-			mcp.MethodCancelTask: {modern: true, handle: cancelTask},
-		},
-		undeclared: errNeedsTasks, // tasks extension, "Capability Negotiation"
+// notifyTask notifies the client of the status of a task.
+func (r *request) notifyTask(id string) {
+	if r.era.modern {
+		r.conn.server.notifyChange(changeNotification{mcp.NotificationTask, id})
+	} else {
+		r.conn.notifyChange(changeNotification{mcp.NotificationTaskStatus, id})
 	}
 }
 
-// experimentalTasks reports whether tasks of 2025-11-25 are available. A replicated connection has
-// none, because its next request may reach a server on which the task does not run.
-func (e *era) experimentalTasks() bool {
-	f, _ := mcp.FeaturesOf(e.revision)
-	return f.ExperimentalTasks && !e.replicated
+// runAsTask runs a tool to its end, and then ends its task.
+func (r *request) runAsTask(found *item) {
+	o := task.Outcome{Failure: rpc.ErrInternal.(*rpc.Error)}
+	defer r.close()
+	defer func() {
+		if r.progress != nil {
+			r.progress.end()
+		}
+		r.task.Returned(o)
+	}()
+	text, err := rpc.AppendResponse(r, nil, func(context.Context, *rpc.Request) (any, error) {
+		return r.use(found, r.param(paramArguments))
+	}, r.Request)
+	if p, ok := errors.AsType[*rpc.PanicError](err); ok {
+		r.conn.server.hooks().Safe().Panic(p.Method, p.Value, p.Stack)
+	}
+	if m, err := rpc.ParseMessage(text); err != nil {
+		_ = r.logError(err) // the client gets an internal error
+	} else {
+		o = task.Outcome{Result: m.Result, Failure: m.Error}
+	}
 }
 
 // errNeedsTasks is the error for a modern client that does not declare the tasks extension.
@@ -180,15 +197,4 @@ func (r *request) taskOwner() string {
 		return "legacy " + c.principal
 	}
 	return ownerSession + c.sessionID()
-}
-
-// serviceSupport returns the task support of a tool with several operations. Only a call shows
-// which of them it selects.
-func (t *tasks) serviceSupport(s *service) mcp.TaskSupport {
-	for _, op := range s.byAction {
-		if isTask(t.support(op)) {
-			return mcp.TaskOptional
-		}
-	}
-	return mcp.TaskForbidden
 }

@@ -9,10 +9,9 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/outgoing"
+	"github.com/stdwire/stdwire/server/internal/task"
 )
-
-// maxWaiting is the maximum number of concurrent tasks/result requests for one task.
-const maxWaiting = 8
 
 func hasTasks(has declaredKinds) bool { return has.tasks }
 
@@ -30,47 +29,31 @@ func (r *request) needTasks() error {
 
 // findTask returns the record of the task that a request names, and the task itself if it runs on
 // this server.
-func (r *request) findTask() (*task, TaskRecord, error) {
+func (r *request) findTask() (*task.Task, task.Record, error) {
 	if err := r.needTasks(); err != nil {
-		return nil, TaskRecord{}, err
+		return nil, task.Record{}, err
 	}
 	id, err := r.text(paramTaskID)
 	if err != nil {
-		return nil, TaskRecord{}, err
+		return nil, task.Record{}, err
 	}
 	if id == nil {
-		return nil, TaskRecord{},
+		return nil, task.Record{},
 			rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: taskId is required and must be a string")
 	}
-	t, record, err := r.conn.server.findTask(r, string(id))
+	t, record, err := r.conn.server.tasks.Find(r, string(id))
 	if err != nil {
-		return nil, TaskRecord{}, r.logError(err)
+		return nil, task.Record{}, r.logError(err)
 	}
 	if record == nil || record.Owner != r.taskOwner() {
-		return nil, TaskRecord{},
+		return nil, task.Record{},
 			rpc.Errorf(rpc.CodeInvalidParams, "Unknown task: %.200s; it may have expired", id)
 	}
 	return t, *record, nil
 }
 
-// findTask returns the task with this id. The record is nil if the task does not exist; the task is
-// nil if it has ended or runs on another server.
-func (s *Server) findTask(ctx context.Context, id string) (*task, *TaskRecord, error) {
-	if t := s.tasks.find(id); t != nil {
-		record := t.snapshot()
-		return t, &record, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	record, err := s.tasks.Store.Get(ctx, id)
-	if err != nil || record == nil || !time.Now().Before(record.Expires) {
-		return nil, nil, err
-	}
-	return nil, record, nil
-}
-
 // findLocalTask is findTask, but fails if the task runs on another server.
-func (r *request) findLocalTask() (*task, TaskRecord, error) {
+func (r *request) findLocalTask() (*task.Task, task.Record, error) {
 	t, record, err := r.findTask()
 	if err == nil && t == nil && !record.Task.Status.Terminal() {
 		err = rpc.Errorf(rpc.CodeInternalError, "The task does not run on this server")
@@ -92,21 +75,8 @@ func (r *request) taskState(now *mcp.Task) (*Result, error) {
 		result := &mcp.GetTaskResult{Task: *now}
 		return r.encodeResult(result, &result.Result)
 	}
-	result := &mcp.ExperimentalTaskResult{ExperimentalTask: experimental(now)}
+	result := &mcp.ExperimentalTaskResult{ExperimentalTask: task.Experimental(now)}
 	return r.encodeResult(result, &result.Result)
-}
-
-// experimental returns a task in the form of 2025-11-25, in which a task fails if its tool fails.
-func experimental(t *mcp.Task) mcp.ExperimentalTask {
-	e := mcp.ExperimentalTask{
-		TaskID: t.TaskID, Status: t.Status, StatusMessage: t.StatusMessage, CreatedAt: t.CreatedAt,
-		LastUpdatedAt: t.LastUpdatedAt, TTL: t.TTLMs,
-		PollInterval: t.PollIntervalMs,
-	}
-	if t.Status == mcp.TaskCompleted && string(jsonscan.Member(t.Result, "isError")) == "true" {
-		e.Status, e.StatusMessage = mcp.TaskFailed, "The tool has failed; the result says why."
-	}
-	return e
 }
 
 // updateTask handles tasks/update, which carries responses to requests of a task. Responses to
@@ -131,11 +101,10 @@ func updateTask(r *request) (*Result, error) {
 			return nil, rpc.Errorf(rpc.CodeInvalidParams,
 				"Invalid params: the inputResponses to %.100q must be an object", key)
 		}
-		changed = t.resolve(key, inputResponse{answer: append(json.RawMessage(nil), answer...)}) ||
-			changed
+		changed = t.Answer(key, append(json.RawMessage(nil), answer...)) || changed
 	}
 	if changed {
-		t.saveAndNotify()
+		t.SaveAndNotify()
 	}
 	return r.conn.server.emptyResult(), nil
 }
@@ -149,11 +118,11 @@ func cancelTask(r *request) (*Result, error) {
 	}
 	if record.Task.Status.Terminal() && !r.era.modern {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "The task has ended already: it is %s",
-			experimental(&record.Task).Status)
+			task.Experimental(&record.Task).Status)
 	}
 	if t != nil {
-		t.end(outcome{})
-		record = t.snapshot()
+		t.End()
+		record = t.Snapshot()
 	}
 	if r.era.modern {
 		return r.conn.server.emptyResult(), nil
@@ -169,40 +138,24 @@ func taskResult(r *request) (*Result, error) {
 		return nil, err
 	}
 	if t != nil {
-		if !t.addWaiter() {
+		if !t.AddWaiter() {
 			return nil, rpc.Errorf(rpc.CodeBusy,
-				"%d requests wait for the result of this task already", maxWaiting)
+				"%d requests wait for the result of this task already", task.MaxWaiters)
 		}
-		defer t.removeWaiter()
+		defer t.RemoveWaiter()
 		r.Detach()
-		if record, err = t.awaitResult(r); err != nil {
+		if record, err = t.AwaitResult(r, r.link); err != nil {
 			return nil, err
 		}
 	}
 	switch now := &record.Task; now.Status {
 	case mcp.TaskCompleted:
-		return NewResult(withMeta(now.Result, mcp.MetaRelatedTask, relatedTask(now.TaskID))), nil
+		return NewResult(task.WithRelatedTask(now.Result, now.TaskID)), nil
 	case mcp.TaskFailed:
 		return nil, &rpc.Error{Code: int(now.Error.Code), Message: now.Error.Message,
 			Data: now.Error.Data}
 	}
 	return nil, rpc.Errorf(rpc.CodeInvalidParams, "The task was cancelled: it has no result")
-}
-
-func (t *task) addWaiter() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.waiters == maxWaiting {
-		return false
-	}
-	t.waiters++
-	return true
-}
-
-func (t *task) removeWaiter() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.waiters--
 }
 
 // listTasks handles tasks/list of 2025-11-25 and lists the oldest task first. The cursor is the id
@@ -221,9 +174,7 @@ func listTasks(r *request) (*Result, error) {
 			"Invalid params: cursor %.100q was not made by this server", cursor)
 	}
 	s := r.conn.server
-	ctx, cancel := context.WithTimeout(r, storeTimeout)
-	defer cancel()
-	records, err := s.tasks.Store.List(ctx, r.taskOwner(), string(after), s.o.PageSize+1)
+	records, err := s.tasks.List(r, r.taskOwner(), string(after), s.o.PageSize+1)
 	if err != nil {
 		return nil, r.logError(err)
 	}
@@ -234,12 +185,8 @@ func listTasks(r *request) (*Result, error) {
 			[]byte(records[len(records)-1].Task.TaskID))
 	}
 	for _, record := range records {
-		if t := s.tasks.find(record.Task.TaskID); t != nil { // newer than the record in the store
-			now := t.snapshot()
-			record = &now
-		}
 		if time.Now().Before(record.Expires) {
-			result.Tasks = append(result.Tasks, experimental(&record.Task))
+			result.Tasks = append(result.Tasks, task.Experimental(&record.Task))
 		}
 	}
 	return r.encodeResult(result, &result.Result)
@@ -247,14 +194,14 @@ func listTasks(r *request) (*Result, error) {
 
 // appendTask appends the members of a notification about the current state of a task. It appends
 // nothing if the task no longer exists.
-func (s *Server) appendTask(ctx context.Context, params rawParams, n changeNotification) rawParams {
-	_, record, err := s.findTask(ctx, n.subject)
+func (s *Server) appendTask(ctx context.Context, params outgoing.Params, n changeNotification) outgoing.Params {
+	_, record, err := s.tasks.Find(ctx, n.subject)
 	if err != nil || record == nil {
 		return params
 	}
 	var state any = record.Task
 	if n.method == mcp.NotificationTaskStatus {
-		state = experimental(&record.Task)
+		state = task.Experimental(&record.Task)
 	}
 	text, err := mcp.Marshal(state)
 	if err != nil {
@@ -271,7 +218,7 @@ func (s *Server) acceptTasks(r *request, sub *subscription, ids []string) (accep
 		return nil, errNeedsTasks()
 	}
 	for _, id := range unique(ids) {
-		_, record, err := s.findTask(r, id)
+		_, record, err := s.tasks.Find(r, id)
 		if err != nil {
 			return nil, r.logError(err)
 		}
@@ -289,26 +236,4 @@ func (s *Server) acceptTasks(r *request, sub *subscription, ids []string) (accep
 // emptyResult returns a result without content.
 func (s *Server) emptyResult() *Result {
 	return NewResult(append(append([]byte{'{'}, s.modernSuffix[1:]...), "}}"...))
-}
-
-func relatedTask(id string) []byte {
-	return append(jsonscan.AppendString([]byte(`{"taskId":`), id), '}')
-}
-
-// withMeta adds a member to the _meta of an object.
-func withMeta(object []byte, key string, value []byte) []byte {
-	meta := jsonscan.AppendMember([]byte{'{'}, jsonscan.AppendString(nil, key), value)
-	result := []byte{'{'}
-	for name, member := range jsonscan.Members(object) {
-		if !jsonscan.KeyIs(name, "_meta") {
-			result = jsonscan.AppendMember(result, name, member)
-			continue
-		}
-		for name, member := range jsonscan.Members(member) {
-			if !jsonscan.KeyIs(name, key) {
-				meta = jsonscan.AppendMember(meta, name, member)
-			}
-		}
-	}
-	return append(jsonscan.AppendMember(result, []byte(`"_meta"`), append(meta, '}')), '}')
 }

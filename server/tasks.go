@@ -1,18 +1,16 @@
 package server
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"sync"
+	"encoding/json"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/internal/quota"
-	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/projection"
+	"github.com/stdwire/stdwire/server/internal/task"
 )
 
 // TaskOptions are the settings for tasks: calls of tools whose result comes later. The server has
@@ -56,7 +54,7 @@ type TaskOptions struct {
 // is safe for concurrent use.
 func BecomeTask(ctx context.Context) error {
 	if r := requestFrom(ctx); r != nil && r.task != nil {
-		return r.task.create()
+		return r.task.Create()
 	}
 	return nil
 }
@@ -65,133 +63,75 @@ func BecomeTask(ctx context.Context) error {
 // If ctx ends first, the error says how many handlers still run. Afterwards no task can be created.
 // Close does not close connections. It may be called more than once.
 func (s *Server) Close(ctx context.Context) error {
-	for _, t := range s.tasks.beginShutdown() {
-		go t.end(outcome{
-			failure: rpc.Errorf(rpc.CodeBusy,
-				"The server was shut down before the task was done")})
-	}
-	select {
-	case <-s.tasks.idle:
-		return nil
-	case <-ctx.Done():
-	}
-	s.tasks.mu.Lock()
-	defer s.tasks.mu.Unlock()
-	if s.tasks.runningTotal == 0 {
-		return nil
-	}
-	return fmt.Errorf("server: %d tasks still run after their context has ended: %w",
-		s.tasks.runningTotal, context.Cause(ctx))
+	return s.tasks.Close(ctx)
 }
 
 // tasks holds the tasks of a server.
 type tasks struct {
-	TaskOptions
-	enabled atomic.Bool // a tool or operation may become a task, or once might have
-
-	mu           sync.Mutex
-	live         map[string]*task // running tasks by id
-	running      map[string]int   // running handlers by owner, including those of ended tasks
-	runningTotal int              // of all owners
-	slots        *quota.Pool      // for handlers, by principal
-	shutDown     bool
-	idle         chan struct{} // closed when shut down and no handler runs
+	*task.Tasks
+	enabled atomic.Bool                                  // a tool or operation may become a task, or once might have
+	of      func(op *dispatch.Operation) mcp.TaskSupport // see TaskOptions.For
 }
 
-func (t *tasks) init(o TaskOptions) {
-	o.TTL = cmp.Or(o.TTL, time.Hour)
-	o.PollInterval = cmp.Or(o.PollInterval, time.Second)
-	o.MaxRunning = cmp.Or(o.MaxRunning, 32)
+func (t *tasks) init(o TaskOptions, log *slog.Logger) {
 	if o.Store == nil {
 		o.Store = MemoryTasks(1024, 64<<20)
-	} else {
-		o.Store = safeStore{o.Store}
 	}
-	t.TaskOptions = o
-	t.slots = quota.NewPool(16 * int64(o.MaxRunning))
-	t.live, t.running, t.idle = map[string]*task{}, map[string]int{}, make(chan struct{})
+	t.Tasks = task.New(task.Options{TTL: o.TTL, PollInterval: o.PollInterval,
+		MaxRunning: o.MaxRunning, Store: taskStore{o.Store}, Log: log})
+	t.of = o.For
 	t.enabled.Store(o.For != nil)
 }
 
 // support says whether calls of an operation are tasks.
 func (t *tasks) support(op *dispatch.Operation) mcp.TaskSupport {
-	if t.For == nil {
+	if t.of == nil {
 		return mcp.TaskForbidden
 	}
-	return t.For(op)
+	return t.of(op)
 }
 
-// acquire takes a slot for the handler of a task of owner, from the quota of holder.
-func (t *tasks) acquire(owner, holder string) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	switch {
-	case t.shutDown:
-		return rpc.Errorf(rpc.CodeBusy, "The server is shutting down")
-	case t.running[owner] >= t.MaxRunning:
-		return rpc.Errorf(rpc.CodeBusy,
-			"%d tasks are running already; cancel one or try again later", t.running[owner])
+// serviceSupport returns the task support of a tool with several operations. Only a call shows
+// which of them it selects.
+func (t *tasks) serviceSupport(s *projection.Service) mcp.TaskSupport {
+	for op := range s.Operations() {
+		if isTask(t.support(op)) {
+			return mcp.TaskOptional
+		}
 	}
-	switch err := t.slots.Take(holder, 1); {
-	case errors.Is(err, quota.ErrShare):
-		return rpc.Errorf(rpc.CodeBusy,
-			"you have %d running tasks, which is your share; cancel one or try again later",
-			t.slots.Held(holder))
-	case err != nil:
-		return rpc.Errorf(rpc.CodeBusy,
-			"%d tasks are running, which is the limit; try again later", t.runningTotal)
-	}
-	t.running[owner]++
-	t.runningTotal++
-	return nil
+	return mcp.TaskForbidden
 }
 
-// release returns the slot that acquire has taken.
-func (t *tasks) release(owner, holder string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.runningTotal--
-	t.slots.Give(holder, 1)
-	if t.running[owner]--; t.running[owner] == 0 {
-		delete(t.running, owner)
+// taskSupport says whether a call with these arguments may be a task.
+func (t *tool) taskSupport(arguments json.RawMessage, all *tasks) mcp.TaskSupport {
+	if t.service == nil {
+		return t.tasks
 	}
-	if t.shutDown && t.runningTotal == 0 {
-		close(t.idle)
+	if op := t.operationFor(arguments); op != nil {
+		return all.support(op)
+	}
+	return mcp.TaskForbidden
+}
+
+func isTask(s mcp.TaskSupport) bool { return s == mcp.TaskOptional || s == mcp.TaskRequired }
+
+// tasksExtension returns the tasks extension. The server offers it once it has tasks.
+func tasksExtension() *extension {
+	return &extension{
+		Extension: Extension{ID: mcp.ExtensionTasks},
+		offered:   func(e *era, has declaredKinds) bool { return e.modern && has.tasks },
+		methods: map[string]method{
+			mcp.MethodGetTask:    {modern: true, handle: getTask},
+			mcp.MethodUpdateTask: {modern: true, handle: updateTask},
+			mcp.MethodCancelTask: {modern: true, handle: cancelTask},
+		},
+		undeclared: errNeedsTasks, // tasks extension, "Capability Negotiation"
 	}
 }
 
-// add registers a task. It returns false if the server is shut down.
-func (t *tasks) add(id string, one *task) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.shutDown {
-		t.live[id] = one
-	}
-	return !t.shutDown
-}
-
-func (t *tasks) remove(id string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.live, id)
-}
-
-func (t *tasks) find(id string) *task {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.live[id]
-}
-
-// beginShutdown prevents new tasks and returns the running ones.
-func (t *tasks) beginShutdown() (all []*task) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.shutDown && t.runningTotal == 0 {
-		close(t.idle)
-	}
-	t.shutDown = true
-	for _, one := range t.live {
-		all = append(all, one)
-	}
-	return all
+// experimentalTasks reports whether tasks of 2025-11-25 are available. A replicated connection has
+// none, because its next request may reach a server on which the task does not run.
+func (e *era) experimentalTasks() bool {
+	f, _ := mcp.FeaturesOf(e.revision)
+	return f.ExperimentalTasks && !e.replicated
 }

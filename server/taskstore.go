@@ -3,13 +3,14 @@ package server
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/task"
 )
 
 // A TaskStore stores tasks, so that clients find them until they expire. A server writes a task
@@ -41,7 +42,7 @@ type TaskRecord struct {
 
 // ErrTasksFull is the error of a [TaskStore] that has no room for another task. The client may try
 // again later.
-var ErrTasksFull = errors.New("server: there is no room for another task")
+var ErrTasksFull = task.ErrFull
 
 // MemoryTasks returns a store in memory that holds at most maxTasks tasks and about maxBytes bytes.
 // When it is full, it evicts ended tasks: those of the owner that uses most memory, the oldest
@@ -156,4 +157,37 @@ func (m *memoryTasks) Delete(_ context.Context, id string) error {
 	defer m.mu.Unlock()
 	m.drop(m.tasks[id])
 	return nil
+}
+
+// A taskStore passes the records of package task to a store of the application, whose methods may
+// panic.
+type taskStore struct{ TaskStore }
+
+func (s taskStore) Put(ctx context.Context, t *task.Record) error {
+	return contain.Do(func() error { return s.TaskStore.Put(ctx, (*TaskRecord)(t)) })
+}
+
+func (s taskStore) Get(ctx context.Context, id string) (t *task.Record, err error) {
+	err = contain.Do(func() error {
+		found, err := s.TaskStore.Get(ctx, id)
+		t = (*task.Record)(found)
+		return err
+	})
+	return t, err
+}
+
+func (s taskStore) List(ctx context.Context, owner, after string, limit int) (all []*task.Record,
+	err error) {
+	err = contain.Do(func() error {
+		found, err := s.TaskStore.List(ctx, owner, after, limit)
+		for _, t := range found {
+			all = append(all, (*task.Record)(t))
+		}
+		return err
+	})
+	return all, err
+}
+
+func (s taskStore) Delete(ctx context.Context, id string) error {
+	return contain.Do(func() error { return s.TaskStore.Delete(ctx, id) })
 }

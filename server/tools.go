@@ -3,18 +3,34 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"strings"
+	"sync"
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/projection"
+)
+
+// A Projection selects how operations become tools.
+type Projection int
+
+const (
+	// ToolPerOperation makes a tool of each operation, with the operation's arguments: fs.read
+	// becomes fs_read.
+	ToolPerOperation Projection = iota
+	// ToolPerService makes a tool of each service, which is the part of an operation's name before
+	// the first dot. The tool has two arguments: "action" is the rest of the operation's name, and
+	// "params" are the arguments of the operation. The additional actions help and schema describe
+	// the others, unless the service has operations with these names. An operation without a dot in
+	// its name becomes its own tool.
+	ToolPerService
 )
 
 // A tool is what only tools have of an item.
 type tool struct {
 	operation *dispatch.Operation // the operation of the catalog whose definition this is, or nil
-	service   *service            // the service whose operations calls select, or nil
+	service   *projection.Service // the service whose operations calls select, or nil
 	tasks     mcp.TaskSupport
 	taskLater bool // see RawTool.TaskLater
 	forwarded bool // the tool of another server
@@ -25,7 +41,7 @@ func (t *tool) operationFor(arguments []byte) *dispatch.Operation {
 	if t.service == nil {
 		return t.operation
 	}
-	op, _, _ := t.service.route(arguments)
+	op, _, _ := t.service.Route(arguments)
 	return op
 }
 
@@ -45,9 +61,6 @@ type tools struct {
 	apps       *map[string]mcp.ToolUI
 	*listing
 }
-
-// toolName returns an operation's name in MCP, where names have no hierarchy.
-func toolName(operation string) string { return strings.ReplaceAll(operation, ".", "_") }
 
 // toolList returns the current tools. The catalog returns the same slice as long as it does not
 // change.
@@ -69,17 +82,17 @@ func (s *Server) toolList() *tools {
 	}
 	single := operations
 	if s.o.Tools == ToolPerService {
-		var grouped []*service
-		grouped, single = groupByService(operations)
+		var grouped []*projection.Service
+		grouped, single = projection.GroupByService(operations)
 		for _, svc := range grouped {
-			i := toolItem(svc.name, &tool{service: svc, tasks: s.tasks.serviceSupport(svc)},
-				svc.definition())
-			i.use = svc.use
+			i := toolItem(svc.Name, &tool{service: svc, tasks: s.tasks.serviceSupport(svc)},
+				svc.Definition())
+			i.use = usingService(svc)
 			add(i)
 		}
 	}
 	for _, op := range single {
-		name, support := toolName(op.Name()), s.tasks.support(op)
+		name, support := projection.ToolName(op.Name()), s.tasks.support(op)
 		if before != nil {
 			i := before.byKey[name]
 			if i != nil && i.tool.operation == op && i.tool.tasks == support &&
@@ -88,7 +101,7 @@ func (s *Server) toolList() *tools {
 				continue
 			}
 		}
-		i := toolItem(name, &tool{operation: op, tasks: support}, definition(op))
+		i := toolItem(name, &tool{operation: op, tasks: support}, projection.Definition(op))
 		i.use = operationTool{name, op, envelopeResult}.use
 		add(i)
 	}
@@ -98,6 +111,17 @@ func (s *Server) toolList() *tools {
 	now := &tools{operations: operations, raw: raw, apps: apps, listing: newListing(items)}
 	s.tools.Store(now)
 	return now
+}
+
+// usingService returns the [useFunc] of a service's tool.
+func usingService(s *projection.Service) useFunc {
+	return func(ctx context.Context, r *request, arguments json.RawMessage) (*Result, error) {
+		op, params, answer := s.Route(arguments)
+		if op == nil {
+			return r.toolResult(envelopeResult, answer)
+		}
+		return operationTool{s.Name, op, envelopeResult}.use(ctx, r, params)
+	}
 }
 
 // toolItem returns the item of a tool with this definition.
@@ -125,66 +149,33 @@ func sameOperations(a, b []*dispatch.Operation) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// A toolDefinition is an operation's entry in tools/list.
-type toolDefinition struct {
-	Name        string          `json:"name"`
-	Title       string          `json:"title,omitempty"`
-	Description string          `json:"description"`
-	Input       json.RawMessage `json:"inputSchema"`
-	Output      json.RawMessage `json:"outputSchema"`
-	Annotations annotations     `json:"annotations"`
+// toolHeaders caches the header parameters of the tools of one list.
+type toolHeaders struct {
+	list   *tools
+	byName sync.Map // maps names to []mcp.HeaderParam
 }
 
-// annotations are the hints that follow from an operation's kind.
-type annotations struct {
-	ReadOnly    bool `json:"readOnlyHint"`
-	Destructive bool `json:"destructiveHint"`
-	Idempotent  bool `json:"idempotentHint"`
-	OpenWorld   bool `json:"openWorldHint"`
-}
-
-func annotationsOf(op *dispatch.Operation) annotations {
-	spec := op.Spec()
-	readOnly := spec.Type == dispatch.Read || spec.Type == dispatch.Wait
-	return annotations{readOnly, op.Destructive() || spec.Type == dispatch.Eval, spec.Idempotent ||
-		readOnly, spec.OpenWorld}
-}
-
-func definition(op *dispatch.Operation) []byte {
-	return toolDefinition{toolName(op.Name()), op.Spec().Title, op.Description(), op.Input(),
-		envelopeSchema(op.Output()), annotationsOf(op)}.encode()
-}
-
-func (d toolDefinition) encode() []byte {
-	encoded, err := json.Marshal(d)
+// headerParams implements [Integration.HeaderParams].
+func (s *Server) headerParams(tool string) []mcp.HeaderParam {
+	list := s.toolList()
+	headers := s.headers.Load()
+	if headers == nil || headers.list != list {
+		headers = &toolHeaders{list: list}
+		s.headers.Store(headers)
+	}
+	if known, ok := headers.byName.Load(tool); ok {
+		return known.([]mcp.HeaderParam)
+	}
+	item := list.byKey[tool]
+	if item == nil {
+		return nil // not cached, because clients can invent names
+	}
+	params, err := mcp.HeaderParams(jsonscan.Member(item.definition, "inputSchema"))
 	if err != nil {
-		// impossible: its schemas were compiled
-		panic("server: the tool " + d.Name + " cannot be encoded: " + err.Error())
+		s.log.Error("clients over HTTP will not call this tool", "tool", tool, "error", err)
 	}
-	return encoded
-}
-
-// envelopeSchema returns the JSON Schema of an envelope whose data has the schema output. It moves
-// definitions to the top level, because references point there.
-func envelopeSchema(output json.RawMessage) json.RawMessage {
-	data, definitions := []byte("{}"), []byte(nil)
-	if len(output) > 0 && output[0] == '{' {
-		data = []byte{'{'}
-		for name, value := range jsonscan.Members(output) {
-			if jsonscan.KeyIs(name, "$defs") {
-				definitions = value
-				continue
-			}
-			data = jsonscan.AppendMember(data, name, value)
-		}
-		data = append(append([]byte(`{"anyOf":[`), append(data, '}')...), `,{"type":"null"}]}`...)
-	}
-	schema := `{"type":"object","properties":{"success":{"type":"boolean"},"data":` +
-		string(data) + `,"error":{"anyOf":[{"type":"object"},{"type":"null"}]}},"required":["success","data","error"]`
-	if definitions != nil {
-		schema += `,"$defs":` + string(definitions)
-	}
-	return json.RawMessage(schema + "}")
+	headers.byName.Store(tool, params)
+	return params
 }
 
 // callTool answers tools/call. An unknown tool is a protocol error. Other failures are part of the

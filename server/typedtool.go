@@ -10,6 +10,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/projection"
 )
 
 // AddTool adds a tool whose function has Go types; it is a function because methods have no type
@@ -47,7 +48,7 @@ func AddTool[In, Out any](s *Server, t mcp.Tool, fn func(context.Context, In) (O
 	switch {
 	case err != nil:
 	case s.addedTools.has(t.Name) || slices.ContainsFunc(s.catalog.Operations(),
-		func(op *dispatch.Operation) bool { return toolName(op.Name()) == t.Name }):
+		func(op *dispatch.Operation) bool { return projection.ToolName(op.Name()) == t.Name }):
 		err = fmt.Errorf("server: tool %q: the name is taken", t.Name)
 	default:
 		err = s.AddRawTool(tool)

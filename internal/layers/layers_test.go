@@ -97,13 +97,18 @@ var layers = []struct {
 	}},
 
 	{"server/internal/sealed", []string{"rpc/mcp"}},
+	{"server/internal/projection", []string{"internal/jsonscan", "dispatch"}},
+	{"server/internal/outgoing", []string{"rpc", "rpc/mcp"}},
+	{"server/internal/task", []string{"internal/contain", "internal/jsonscan",
+		"internal/printable", "internal/quota", "rpc", "rpc/mcp", "server/internal/outgoing"}},
 	{"server", []string{
 		"internal/contextkey",
 		"internal/userfile", "internal/contain", "rpc/mcp/skill", "internal/printable", "internal/jsondiff",
 		"internal/jsonscan",
 		"internal/jsonexact", "internal/lazyregexp",
 		"internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema",
-		"internal/quota", "internal/lograte", "server/internal/sealed"}},
+		"internal/quota", "internal/lograte", "server/internal/sealed",
+		"server/internal/projection", "server/internal/outgoing", "server/internal/task"}},
 	{"server/streamable", []string{
 		"internal/buffer", "internal/contain", "internal/quota", "internal/httpdeadline",
 		"internal/keepalive", "internal/jsonscan", "internal/lograte", "internal/sse",

@@ -1,14 +1,32 @@
-package server
+package task
 
 import (
 	"context"
 	"errors"
 	"time"
 
-	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// storeTimeout is the time limit of one call of a [TaskStore].
+// A Store is the TaskStore of package server, whose methods do not panic.
+type Store interface {
+	Put(ctx context.Context, t *Record) error
+	Get(ctx context.Context, id string) (*Record, error)
+	List(ctx context.Context, owner, after string, limit int) ([]*Record, error)
+	Delete(ctx context.Context, id string) error
+}
+
+// A Record is the TaskRecord of package server.
+type Record struct {
+	Task    mcp.Task  `json:"task"` // ids sort by age, the oldest first
+	Owner   string    `json:"owner"`
+	Expires time.Time `json:"expires"` // when it is deleted
+}
+
+// ErrFull is the error of a store that has no room for another task.
+var ErrFull = errors.New("server: there is no room for another task")
+
+// storeTimeout is the time limit of one call of a [Store].
 const storeTimeout = 10 * time.Second
 
 var errStoreTimeout = errors.New(
@@ -22,7 +40,7 @@ type storeWrite struct {
 }
 
 // save stores the current state of the task, or deletes a discarded one, and waits for the store.
-func (t *task) save() error {
+func (t *Task) save() error {
 	t.mu.Lock()
 	p := t.nextWrite
 	if p == nil {
@@ -46,7 +64,7 @@ func (t *task) save() error {
 }
 
 // saveLoop writes until no write is requested.
-func (t *task) saveLoop() {
+func (t *Task) saveLoop() {
 	for {
 		t.mu.Lock()
 		p := t.nextWrite
@@ -61,8 +79,8 @@ func (t *task) saveLoop() {
 			record = *t.final
 		}
 		t.mu.Unlock()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.request), storeTimeout)
-		if store := t.server.tasks.Store; discarded {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context), storeTimeout)
+		if store := t.Tasks.Store; discarded {
 			p.err = store.Delete(ctx, record.Task.TaskID)
 		} else {
 			p.err = store.Put(ctx, &record)
@@ -73,39 +91,11 @@ func (t *task) saveLoop() {
 }
 
 // discard deletes the task from the store.
-func (t *task) discard() {
+func (t *Task) discard() {
 	t.mu.Lock()
 	t.discarded = true
 	t.mu.Unlock()
 	if err := t.save(); err != nil {
-		t.server.log.Error("a task cannot be taken out of its store", "error", err)
+		t.Tasks.Log.Error("a task cannot be taken out of its store", "error", err)
 	}
-}
-
-// A safeStore is a store of the application, whose methods may panic.
-type safeStore struct{ TaskStore }
-
-func (s safeStore) Put(ctx context.Context, t *TaskRecord) error {
-	return contain.Do(func() error { return s.TaskStore.Put(ctx, t) })
-}
-
-func (s safeStore) Get(ctx context.Context, id string) (t *TaskRecord, err error) {
-	err = contain.Do(func() (err error) {
-		t, err = s.TaskStore.Get(ctx, id)
-		return err
-	})
-	return t, err
-}
-
-func (s safeStore) List(ctx context.Context, owner, after string, limit int) (all []*TaskRecord,
-	err error) {
-	err = contain.Do(func() (err error) {
-		all, err = s.TaskStore.List(ctx, owner, after, limit)
-		return err
-	})
-	return all, err
-}
-
-func (s safeStore) Delete(ctx context.Context, id string) error {
-	return contain.Do(func() error { return s.TaskStore.Delete(ctx, id) })
 }

@@ -1,9 +1,10 @@
-package server
+package projection
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,46 +12,31 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// A Projection selects how operations become tools.
-type Projection int
-
-const (
-	// ToolPerOperation makes a tool of each operation, with the operation's arguments: fs.read
-	// becomes fs_read.
-	ToolPerOperation Projection = iota
-	// ToolPerService makes a tool of each service, which is the part of an operation's name before
-	// the first dot. The tool has two arguments: "action" is the rest of the operation's name, and
-	// "params" are the arguments of the operation. The additional actions help and schema describe
-	// the others, unless the service has operations with these names. An operation without a dot in
-	// its name becomes its own tool.
-	ToolPerService
-)
-
 const (
 	actionHelp   = "help"
 	actionSchema = "schema"
 )
 
-// A service holds the operations of one tool.
-type service struct {
-	name     string
+// A Service holds the operations of one tool.
+type Service struct {
+	Name     string
 	byAction map[string]*dispatch.Operation
 	actions  []string // sorted, without help and schema
 }
 
-// groupByService groups operations by service. rest are the operations without a dot in their
+// GroupByService groups operations by service. rest are the operations without a dot in their
 // names.
-func groupByService(operations []*dispatch.Operation) (all []*service, rest []*dispatch.Operation) {
+func GroupByService(operations []*dispatch.Operation) (all []*Service, rest []*dispatch.Operation) {
 	for _, op := range operations { // sorted by name
 		if op.Action() == "" {
 			rest = append(rest, op)
 			continue
 		}
-		i := slices.IndexFunc(all, func(s *service) bool { return s.name == op.Service() })
+		i := slices.IndexFunc(all, func(s *Service) bool { return s.Name == op.Service() })
 		if i < 0 {
 			i = len(all)
 			all = append(all,
-				&service{name: op.Service(), byAction: map[string]*dispatch.Operation{}})
+				&Service{Name: op.Service(), byAction: map[string]*dispatch.Operation{}})
 		}
 		all[i].byAction[op.Action()] = op
 		all[i].actions = append(all[i].actions, op.Action())
@@ -58,8 +44,11 @@ func groupByService(operations []*dispatch.Operation) (all []*service, rest []*d
 	return all, rest
 }
 
+// Operations returns the operations of the service.
+func (s *Service) Operations() iter.Seq[*dispatch.Operation] { return maps.Values(s.byAction) }
+
 // actionNames returns all values of the argument "action".
-func (s *service) actionNames() []string {
+func (s *Service) actionNames() []string {
 	all := slices.Clone(s.actions)
 	for _, name := range []string{actionHelp, actionSchema} {
 		if s.byAction[name] == nil {
@@ -69,11 +58,12 @@ func (s *service) actionNames() []string {
 	return all
 }
 
-func (s *service) definition() []byte {
+// Definition returns the entry of the service's tool in tools/list.
+func (s *Service) Definition() []byte {
 	var text strings.Builder
 	fmt.Fprintf(&text,
 		"Operations of %s. The action is what to do and params are its arguments; the action %s with params {\"action\":…} explains one, %s has its JSON Schemas.\n\nActions:",
-		s.name, actionHelp, actionSchema)
+		s.Name, actionHelp, actionSchema)
 	all := annotations{ReadOnly: true, Idempotent: true}
 	for _, action := range s.actions {
 		op := s.byAction[action]
@@ -88,23 +78,13 @@ func (s *service) definition() []byte {
 	input := `{"type":"object","properties":{"action":{"type":"string","description":"What to do.","enum":` +
 		string(choices) +
 		`},"params":{"type":"object","description":"The arguments of the action."}},"required":["action"],"additionalProperties":false}`
-	return toolDefinition{Name: s.name, Description: text.String(), Input: json.RawMessage(input),
+	return toolDefinition{Name: s.Name, Description: text.String(), Input: json.RawMessage(input),
 		Output: envelopeSchema(nil), Annotations: all}.encode()
 }
 
-// use is the [useFunc] of the service's tool.
-func (s *service) use(ctx context.Context, r *request, arguments json.RawMessage) (*Result,
-	error) {
-	op, params, answer := s.route(arguments)
-	if op == nil {
-		return r.toolResult(envelopeResult, answer)
-	}
-	return operationTool{s.name, op, envelopeResult}.use(ctx, r, params)
-}
-
-// route returns the operation that a call selects, with its arguments. For help, schema and invalid
+// Route returns the operation that a call selects, with its arguments. For help, schema and invalid
 // calls it returns a nil operation and the answer.
-func (s *service) route(arguments []byte) (op *dispatch.Operation, params json.RawMessage,
+func (s *Service) Route(arguments []byte) (op *dispatch.Operation, params json.RawMessage,
 	answer dispatch.Envelope) {
 	action, params, err := s.parseArguments(arguments)
 	if err != nil {
@@ -120,14 +100,14 @@ func (s *service) route(arguments []byte) (op *dispatch.Operation, params json.R
 	return nil, nil, dispatch.Envelope{Err: s.unknownAction(action)}
 }
 
-func (s *service) unknownAction(action string) *dispatch.Error {
-	return dispatch.Errorf(dispatch.UnknownOperation, "%s has no action %.100q; it has %s", s.name,
+func (s *Service) unknownAction(action string) *dispatch.Error {
+	return dispatch.Errorf(dispatch.UnknownOperation, "%s has no action %.100q; it has %s", s.Name,
 		action, strings.Join(s.actionNames(), ", ")).
 		With(map[string]any{"actions": s.actionNames()})
 }
 
 // parseArguments parses {"action":"…","params":{…}}.
-func (s *service) parseArguments(arguments []byte) (action string, params json.RawMessage,
+func (s *Service) parseArguments(arguments []byte) (action string, params json.RawMessage,
 	err *dispatch.Error) {
 	if len(arguments) > 0 && arguments[0] != '{' && string(arguments) != "null" {
 		return "", nil, dispatch.InvalidArgument("", "must be an object")
@@ -168,7 +148,7 @@ type actionInfo struct {
 }
 
 // describe answers help and schema: for the action that params name, or for all actions.
-func (s *service) describe(how string, params json.RawMessage) dispatch.Envelope {
+func (s *Service) describe(how string, params json.RawMessage) dispatch.Envelope {
 	action, err := s.describedAction(params)
 	if err != nil {
 		return dispatch.Envelope{Err: err}
@@ -194,11 +174,11 @@ func (s *service) describe(how string, params json.RawMessage) dispatch.Envelope
 		list = append(list, e)
 	}
 	// cannot fail: schemas and examples were compiled
-	data, _ := json.Marshal(map[string]any{"service": s.name, "actions": list})
+	data, _ := json.Marshal(map[string]any{"service": s.Name, "actions": list})
 	return dispatch.Envelope{Data: data}
 }
 
-func (s *service) describedAction(params json.RawMessage) (action string, err *dispatch.Error) {
+func (s *Service) describedAction(params json.RawMessage) (action string, err *dispatch.Error) {
 	if len(params) > 0 && params[0] != '{' && string(params) != "null" {
 		return "", dispatch.InvalidArgument("/params", "must be an object")
 	}

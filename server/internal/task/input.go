@@ -1,4 +1,4 @@
-package server
+package task
 
 import (
 	"bytes"
@@ -10,32 +10,33 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/outgoing"
 )
 
 const (
-	maxTaskInputs  = 256     // requests of one task, including answered ones
+	maxInputs      = 256     // requests of one task, including answered ones
 	maxKeptAnswers = 1 << 20 // bytes of answers that are stored for a handler that runs twice
 )
 
-// taskInputs holds the requests of a task to its client. One goroutine waits for the response to
+// inputs holds the requests of a task to its client. One goroutine waits for the response to
 // each.
-type taskInputs struct {
-	open map[string]*taskInput // by the key that the client sees
+type inputs struct {
+	open map[string]*input // by the key that the client sees
 	// keys are never reused, because clients recognize requests by them
 	usedKeys      map[string]bool
 	answered      map[string]answeredInput
 	answeredBytes int // bytes of the answers in answered
 }
 
-type taskInput struct {
+type input struct {
 	key     string
 	request mcp.InputRequest
-	ctx     context.Context    // ends when the answer is no longer needed
-	asked   bool               // a client of 2025-11-25 is being asked
-	answer  chan inputResponse // has capacity 1
+	ctx     context.Context // ends when the answer is no longer needed
+	asked   bool            // a client of 2025-11-25 is being asked
+	answer  chan response   // has capacity 1
 }
 
-type inputResponse struct {
+type response struct {
 	answer json.RawMessage
 	err    error
 }
@@ -47,9 +48,9 @@ type answeredInput struct {
 	answer json.RawMessage
 }
 
-// ask sends a request to the client and waits for the response, as [request.ask] does for other
-// calls.
-func (t *task) ask(ctx context.Context, key string, request mcp.InputRequest, digest []byte,
+// Ask sends a request to the client and waits for the response that decode accepts. digest identifies
+// the request.
+func (t *Task) Ask(ctx context.Context, key string, request mcp.InputRequest, digest []byte,
 	decode func(answer []byte) error) error {
 	t.mu.Lock()
 	kept, ok := t.answered[key]
@@ -59,19 +60,19 @@ func (t *task) ask(ctx context.Context, key string, request mcp.InputRequest, di
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(t.request.Context,
-		func() { cancel(context.Cause(t.request.Context)) })()
+	defer context.AfterFunc(t.Context,
+		func() { cancel(context.Cause(t.Context)) })()
 	for {
 		q, err := t.addInputRequest(ctx, key, request)
 		if err != nil {
 			return err
 		}
-		var got inputResponse
+		var got response
 		select {
 		case got = <-q.answer:
 		case <-ctx.Done():
-			if t.resolve(q.key, inputResponse{}) { // the response is no longer needed
-				go t.saveAndNotify()
+			if t.resolve(q.key, response{}) { // the response is no longer needed
+				go t.SaveAndNotify()
 			}
 			return context.Cause(ctx)
 		}
@@ -81,27 +82,27 @@ func (t *task) ask(ctx context.Context, key string, request mcp.InputRequest, di
 		if err := decode(got.answer); err == nil {
 			t.keepAnswer(key, answeredInput{digest, got.answer})
 			return nil
-		} else if !t.request.era.modern {
+		} else if !t.Modern {
 			return fmt.Errorf("server: the client's answer to %s: %w", request.Method, err)
 		}
 	}
 }
 
 // addInputRequest adds a request to the task and stores it.
-func (t *task) addInputRequest(ctx context.Context, key string,
-	request mcp.InputRequest) (*taskInput, error) {
-	q := &taskInput{key: key, request: request, ctx: ctx, answer: make(chan inputResponse, 1)}
+func (t *Task) addInputRequest(ctx context.Context, key string,
+	request mcp.InputRequest) (*input, error) {
+	q := &input{key: key, request: request, ctx: ctx, answer: make(chan response, 1)}
 	t.mu.Lock()
 	if t.final != nil {
 		t.mu.Unlock()
-		return nil, errTaskEnded
+		return nil, errEnded
 	}
-	if len(t.usedKeys) == maxTaskInputs {
+	if len(t.usedKeys) == maxInputs {
 		t.mu.Unlock()
-		return nil, fmt.Errorf("server: a task may ask no more than %d questions", maxTaskInputs)
+		return nil, fmt.Errorf("server: a task may ask no more than %d questions", maxInputs)
 	}
 	if t.open == nil {
-		t.open, t.usedKeys, t.answered = map[string]*taskInput{}, map[string]bool{},
+		t.open, t.usedKeys, t.answered = map[string]*input{}, map[string]bool{},
 			map[string]answeredInput{}
 	}
 	for n := 2; t.usedKeys[q.key]; n++ {
@@ -113,24 +114,30 @@ func (t *task) addInputRequest(ctx context.Context, key string,
 	go func() { // on a goroutine, because the client may answer before the store does
 		if err := t.save(); err != nil {
 			t.respond(q.key,
-				inputResponse{err: fmt.Errorf(
+				response{err: fmt.Errorf(
 					"server: the question %q of a task cannot be stored: %w", key, err)})
 			return
 		}
-		t.notifyStatus()
+		t.Notify(t.initial.TaskID)
 	}()
 	return q, nil
 }
 
 // respond closes the request with this key, if it is open, and stores the change.
-func (t *task) respond(key string, r inputResponse) {
+func (t *Task) respond(key string, r response) {
 	if t.resolve(key, r) {
-		t.saveAndNotify()
+		t.SaveAndNotify()
 	}
 }
 
+// Answer closes the request with this key with the client's answer, if it is open, and reports
+// whether it was. The caller then calls SaveAndNotify.
+func (t *Task) Answer(key string, answer json.RawMessage) bool {
+	return t.resolve(key, response{answer: answer})
+}
+
 // resolve is respond without storing. It returns false if no request with this key is open.
-func (t *task) resolve(key string, r inputResponse) bool {
+func (t *Task) resolve(key string, r response) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	q := t.open[key]
@@ -143,16 +150,16 @@ func (t *task) resolve(key string, r inputResponse) bool {
 	return true
 }
 
-// saveAndNotify stores a change of the requests and notifies the client.
-func (t *task) saveAndNotify() {
+// SaveAndNotify stores a change of the requests and notifies the client.
+func (t *Task) SaveAndNotify() {
 	if err := t.save(); err != nil {
-		t.server.log.Error("the state of a task cannot be stored", "error", err)
+		t.Tasks.Log.Error("the state of a task cannot be stored", "error", err)
 	}
-	t.notifyStatus()
+	t.Notify(t.initial.TaskID)
 }
 
 // updateInputRequests copies the open requests to the record. t.mu must be held.
-func (t *task) updateInputRequests() {
+func (t *Task) updateInputRequests() {
 	now := &t.record.Task
 	now.Status, now.InputRequests = mcp.TaskWorking, nil
 	if len(t.open) > 0 {
@@ -164,22 +171,23 @@ func (t *task) updateInputRequests() {
 	t.touch()
 }
 
-func (t *task) keepAnswer(key string, k answeredInput) {
+func (t *Task) keepAnswer(key string, k answeredInput) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.answeredBytes += len(k.answer) - len(t.answered[key].answer)
 	t.answered[key] = k
 	// the memory is held until the handler has returned
 	if t.answeredBytes > maxKeptAnswers ||
-		t.request.account().Take(countedBytes(len(k.answer))) != nil {
+		t.Retain(len(k.answer)) != nil {
 		t.answeredBytes -= len(k.answer)
 		delete(t.answered, key)
 	}
 }
 
-// awaitResult sends the requests of the task to a client of 2025-11-25 until the task has ended,
-// and returns the final record (2025-11-25, basic/utilities/tasks, Input Required Status).
-func (t *task) awaitResult(r *request) (TaskRecord, error) {
+// AwaitResult sends the requests of the task to a client of 2025-11-25 until the task has ended, and
+// returns the final record (2025-11-25, basic/utilities/tasks, Input Required Status). ctx and link
+// are those of a tasks/result request.
+func (t *Task) AwaitResult(ctx context.Context, link outgoing.Link) (Record, error) {
 	done := make(chan struct{}) // receives a value when a goroutine has asked
 	asking := 0
 	defer func() {
@@ -195,7 +203,7 @@ func (t *task) awaitResult(r *request) (TaskRecord, error) {
 				q.asked = true
 				asking++
 				go func() {
-					t.callClient(r, q)
+					t.callClient(ctx, link, q)
 					done <- struct{}{}
 				}()
 			}
@@ -208,23 +216,23 @@ func (t *task) awaitResult(r *request) (TaskRecord, error) {
 		case <-changed:
 		case <-done:
 			asking--
-		case <-r.Done():
-			return record, context.Cause(r)
+		case <-ctx.Done():
+			return record, context.Cause(ctx)
 		}
 	}
 }
 
 // callClient sends one request to the client and passes on the response.
-func (t *task) callClient(r *request, q *taskInput) {
-	ctx, cancel := context.WithCancelCause(r)
+func (t *Task) callClient(request context.Context, link outgoing.Link, q *input) {
+	ctx, cancel := context.WithCancelCause(request)
 	defer cancel(nil)
 	defer context.AfterFunc(q.ctx, func() { cancel(context.Cause(q.ctx)) })()
 	var answer json.RawMessage
-	params := withMeta(q.request.Params, mcp.MetaRelatedTask, relatedTask(t.initial.TaskID))
+	params := WithRelatedTask(q.request.Params, t.initial.TaskID)
 	err := contain.Do(func() error {
-		return r.link.Call(ctx, q.request.Method, rawParams(params), &answer)
+		return link.Call(ctx, q.request.Method, outgoing.Params(params), &answer)
 	})
-	if _, answered := errors.AsType[*rpc.Error](err); err != nil && !answered && r.Err() != nil {
+	if _, answered := errors.AsType[*rpc.Error](err); err != nil && !answered && request.Err() != nil {
 		// the client has disconnected and may reconnect
 		t.mu.Lock()
 		q.asked = false
@@ -232,5 +240,26 @@ func (t *task) callClient(r *request, q *taskInput) {
 		t.mu.Unlock()
 		return
 	}
-	t.respond(q.key, inputResponse{answer, err})
+	t.respond(q.key, response{answer, err})
+}
+
+// MaxWaiters is the maximum number of concurrent tasks/result requests for one task.
+const MaxWaiters = 8
+
+// AddWaiter counts a tasks/result request. It returns false if there are too many.
+func (t *Task) AddWaiter() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.waiters == MaxWaiters {
+		return false
+	}
+	t.waiters++
+	return true
+}
+
+// RemoveWaiter ends the request that AddWaiter has counted.
+func (t *Task) RemoveWaiter() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.waiters--
 }
