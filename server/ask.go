@@ -2,9 +2,11 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
+	"github.com/stdwire/stdwire/internal/lazyregexp"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -70,12 +72,35 @@ func (e *era) clientCapabilities() (can mcp.ClientCapabilities, err error) {
 	return can, nil
 }
 
-// CapabilitiesFrom returns the capabilities that the client of a request declares. It returns the
-// zero value outside of a request, or if the client's value is invalid.
-func CapabilitiesFrom(ctx context.Context) mcp.ClientCapabilities {
-	if r := requestFrom(ctx); r != nil {
-		can, _ := r.era.clientCapabilities()
-		return can
+// traceparents matches the values that may be sent. The values of all versions begin like those of
+// the first (W3C Trace Context, traceparent Header).
+var traceparents = lazyregexp.New(
+	`^"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[^"\\]*)?"$`)
+
+// traced returns a question with the request's trace context. It returns the question unchanged if
+// it has a trace context of its own, or if the client's is invalid.
+func (r *request) traced(question mcp.InputRequest) mcp.InputRequest {
+	if !traceparents().Match(r.meta.traceparent) {
+		return question
 	}
-	return mcp.ClientCapabilities{}
+	var params struct {
+		Meta  mcp.Meta  `json:"_meta,omitzero"`
+		Extra mcp.Extra `json:"-" unknown:"keep"`
+	}
+	if question.Params != nil && mcp.Unmarshal(question.Params, &params) != nil {
+		return question
+	}
+	if _, own := params.Meta[mcp.MetaTraceparent]; own {
+		return question
+	}
+	for key, raw := range map[string][]byte{mcp.MetaTraceparent: r.meta.traceparent,
+		mcp.MetaTracestate: r.meta.tracestate, mcp.MetaBaggage: r.meta.baggage} {
+		if len(raw) > 0 && raw[0] == '"' && params.Meta.Set(key, json.RawMessage(raw)) != nil {
+			return question
+		}
+	}
+	if text, err := mcp.Marshal(&params); err == nil {
+		question.Params = text
+	}
+	return question
 }

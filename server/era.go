@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -73,4 +74,26 @@ func unsupportedVersion(requested string) error {
 			Requested: requested})
 	return &rpc.Error{Code: mcp.CodeUnsupportedProtocolVersion,
 		Message: "Unsupported protocol version", Data: data}
+}
+
+// replicatedEra returns the era of a legacy client of which only the revision is known.
+func replicatedEra(revision mcp.Revision) (e *era, ok bool) {
+	features, ok := mcp.FeaturesOf(revision)
+	return &era{revision: revision, structuredContent: features.StructuredOutput, replicated: true},
+		ok && mcp.EraOf(revision) == mcp.Legacy
+}
+
+// errReplicated is the error for a request that a replicated connection cannot serve.
+var errReplicated = rpc.Errorf(rpc.CodeInvalidRequest,
+	"Invalid Request: servers that share their sessions, or have none, cannot do this for clients before %s",
+	mcp.Latest)
+
+func isObject(text []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{"))
+}
+
+// allowsStructured reports whether the era supports this structured content.
+func (e *era) allowsStructured(content []byte) bool {
+	f, _ := mcp.FeaturesOf(e.revision)
+	return e.structuredContent && (f.AnyStructuredOutput || isObject(content))
 }

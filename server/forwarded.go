@@ -10,6 +10,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/rpc/mcp/skill"
+	"github.com/stdwire/stdwire/server/internal/legacy"
 )
 
 // An Item is a tool, prompt, resource, resource template or skill of another server, in JSON; see
@@ -168,7 +169,7 @@ func (from *Item) use(kind mcp.Kind, name string) useFunc {
 // modern era it stores isError, so that middleware need not search the result again.
 func (r *request) forwardedResult(kind mcp.Kind, result json.RawMessage) *Result {
 	if !r.era.modern {
-		return NewResult(r.era.legacyResult(kind, result))
+		return NewResult(legacy.Result(r.era.revision, kind, result))
 	}
 	made := &Result{json: result, checked: true}
 	typed, empty := false, true
@@ -214,49 +215,46 @@ func (r *request) forwardedResult(kind mcp.Kind, result json.RawMessage) *Result
 	return made
 }
 
-// legacyResult returns the result of another server in the form of a legacy revision.
-func (e *era) legacyResult(kind mcp.Kind, result []byte) []byte {
-	switch kind {
-	case mcp.KindTool:
-		return legacyToolResult(result)
-	case mcp.KindPrompt:
-		return e.legacyPromptResult(result)
-	}
-	if jsonscan.Member(result, "ttlMs") == nil && jsonscan.Member(result, "cacheScope") == nil {
-		return result
-	}
-	legacy := []byte{'{'}
-	for key, value := range jsonscan.Members(result) {
-		if !jsonscan.KeyIs(key, "ttlMs") && !jsonscan.KeyIs(key, "cacheScope") {
-			legacy = jsonscan.AppendMember(legacy, key, value)
-		}
-	}
-	return append(legacy, '}')
+// Upstreams are the functions of a gateway for what clients use beyond the items that it has added;
+// see [Integration.SetUpstreams]. Each may be nil, and must be safe for concurrent use. The errors
+// follow the rules of [Resource].Read.
+type Upstreams struct {
+	// Read reads a URI that neither is a resource of this server nor matches a template: a resource
+	// link in a result need not be in any list (2026-07-28, server/tools, Resource Links). Its
+	// result is like that of [Item].Use; for an unknown URI it returns [ResourceNotFound].
+	Read func(ctx context.Context, uri string) (json.RawMessage, error)
+
+	// Await is called when a client uses a tool or prompt that this server does not have, and
+	// waits for servers that are still starting. When it returns nil, the server looks the name up
+	// once more.
+	Await func(ctx context.Context, kind mcp.Kind, name string) error
+
+	// Missing is called for each page of a list. It returns the IDs of the servers whose items of
+	// the kind are missing, in _meta of the result (see [mcp.MetaPartial]), whose ttlMs is then 0;
+	// or nil if the list is complete. It must not block.
+	Missing func(kind mcp.Kind) []string
+
+	// ResolveForApp converts the tool names and resource URIs that an app uses, which are those of
+	// its own server, to those of the gateway. It is called for a tools/call or resources/read of a
+	// client with apps whose _meta names the app (see [mcp.MetaApp]) and, with app "", for a
+	// tools/call with an unknown name. It returns the name or URI to use; an error answers the
+	// request.
+	ResolveForApp func(ctx context.Context, app string, kind mcp.Kind, name string) (string, error)
 }
 
-// legacyPromptResult replaces content that the revision does not have by text; see [era.content].
-func (e *era) legacyPromptResult(result []byte) []byte {
-	messages := jsonscan.Member(result, "messages")
-	if f, _ := mcp.FeaturesOf(e.revision); f.Audio && f.ResourceLinks || len(messages) == 0 ||
-		messages[0] != '[' {
-		return result
+// awaitMissing calls the function Await, if it is set and the client may see an item with this key.
+func (r *request) awaitMissing(kind mcp.Kind, key []byte) error {
+	s := r.conn.server
+	if await := s.upstreams.Load().Await; await != nil && s.visible(r, kind, string(key)) {
+		return await(r, kind, string(key))
 	}
-	changed, all := false, []byte{'['}
-	for message := range jsonscan.Elements(messages) {
-		var m mcp.PromptMessage
-		if mcp.Unmarshal(message, &m) == nil {
-			if block := e.content(m.Content); block != m.Content {
-				text, _ := mcp.Marshal(block) // a text can be encoded
-				message, changed = jsonscan.SetMember(message, "content", text), true
-			}
-		}
-		if len(all) > 1 {
-			all = append(all, ',')
-		}
-		all = append(all, message...)
+	return nil
+}
+
+// missingServers returns the servers whose items of a kind are missing, or nil.
+func (s *Server) missingServers(kind mcp.Kind) []string {
+	if missing := s.upstreams.Load().Missing; missing != nil {
+		return missing(kind)
 	}
-	if !changed {
-		return result
-	}
-	return jsonscan.SetMember(result, "messages", append(all, ']'))
+	return nil
 }

@@ -10,7 +10,7 @@ import (
 // tools/call is:
 //
 //	Server.handle
-//	  Server.request            requestparams.go: finds the members of params
+//	  Server.request            request.go: finds the members of params
 //	  classify                  era.go: determines the era
 //	  request.row               methods.go: finds the method
 //	  request.repeat            mrtr.go: runs it, again if a legacy client has answered
@@ -20,7 +20,7 @@ import (
 //	        operationTool.use   operationtool.go: has dispatch.Dispatcher run the operation
 //	          request.toolResult  toolresult.go: makes its envelope the result
 //
-// The result is encoded when it is sent. A raw tool has a function of rawcall.go in place of
+// The result is encoded when it is sent. A raw tool has a function of rawtool.go in place of
 // operationTool.use, and an item of another server one of forwarded.go. The flow of prompts/get and
 // resources/read is the same.
 func (s *Server) handle(ctx context.Context, req *rpc.Request) (any, error) {

@@ -2,12 +2,14 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
 	"log/slog"
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/sealed"
 )
 
 // An Integration has the methods of a [Server] for transports and gateways; applications do not
@@ -85,13 +87,30 @@ func (i Integration) StatelessLegacy(principal string, revision mcp.Revision) *C
 // The ID is visible ASCII. It contains the negotiated revision, encrypted, and is valid for the
 // client's principal and for the given lifetime.
 func (i Integration) SealSession(c *Conn, lifetime time.Duration) (id string, err error) {
-	return c.sealSession(lifetime)
+	return i.s.sealer().Session(c.Revision(), lifetime, c.sessionBinding())
 }
 
 // RestoreSession makes a new replicated connection continue the session with this ID, which
 // [Integration.SealSession] has returned on this server or another. It fails if the ID is invalid,
 // has expired, or belongs to another principal.
-func (i Integration) RestoreSession(c *Conn, id string) error { return c.restoreSession(id) }
+func (i Integration) RestoreSession(c *Conn, id string) error {
+	revision, err := i.s.sealer().OpenSession(id, c.sessionBinding())
+	if err != nil {
+		return err
+	}
+	e, ok := replicatedEra(revision)
+	if !ok {
+		return sealed.ErrSession
+	}
+	c.legacy.Store(e)
+	c.initialized.Store(true)
+	return nil
+}
+
+func (c *Conn) sessionBinding() []byte {
+	sum := sha256.Sum256([]byte("legacy session\n" + c.principal))
+	return sum[:]
+}
 
 // Memory returns the budget for the bytes of requests and responses: [Options].Memory or its
 // default. A transport opens an account in its pool for each principal.

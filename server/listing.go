@@ -62,6 +62,15 @@ func itemError(kind mcp.Kind, key string, err error) error {
 	return fmt.Errorf("server: %s %.200q: %w", kind, key, err)
 }
 
+// Must panics with err if it is not nil. It is for the items that a program adds when it starts:
+//
+//	server.Must(s.AddPrompt(server.Prompt{Prompt: prompt, Get: get}))
+func Must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
 // A listing is an immutable snapshot of all items of a kind.
 type listing struct {
 	byKey          map[string]*item

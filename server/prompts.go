@@ -10,6 +10,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/legacy"
 )
 
 // A Prompt is a template for messages. Users select prompts (2026-07-28, server/prompts).
@@ -78,7 +79,7 @@ func (p *Prompt) use(ctx context.Context, r *request, raw json.RawMessage) (*Res
 		if own.Messages[i].Content == nil {
 			return nil, r.logError(fmt.Errorf("server: prompt %q: message %d has no Content", p.Name, i))
 		}
-		own.Messages[i].Content = r.era.content(own.Messages[i].Content)
+		own.Messages[i].Content = legacy.Content(r.era.revision, own.Messages[i].Content)
 	}
 	return r.encodeResult(&own, &own.Result)
 }

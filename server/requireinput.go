@@ -9,6 +9,7 @@ import (
 
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/outgoing"
+	"github.com/stdwire/stdwire/server/internal/questions"
 )
 
 // RequireInput asks the client several questions at once. It is the alternative to [Elicit],
@@ -47,8 +48,8 @@ func RequireInput(ctx context.Context, requests mcp.InputRequests, state string)
 	answers := mcp.InputResponses{}
 	for key, question := range requests {
 		var answer json.RawMessage
-		if err := r.link.Call(ctx, question.Method, outgoing.Params(r.traced(question).Params).OrNil(),
-			&answer); err != nil {
+		if err := r.link.Call(ctx, question.Method,
+			outgoing.Params(r.traced(question).Params).OrNil(), &answer); err != nil {
 			return err
 		}
 		answers[key] = answer
@@ -76,7 +77,7 @@ func (r *request) requireCapabilityFor(question mcp.InputRequest) error {
 		if err := mcp.Unmarshal(question.Params, &params); err != nil {
 			return fmt.Errorf("server: RequireInput: %s: %w", question.Method, err)
 		}
-		if mode, err := elicitMode(&params); err != nil || mode != params.Mode {
+		if mode, err := questions.ElicitMode(&params); err != nil || mode != params.Mode {
 			return fmt.Errorf("server: RequireInput: %s has a url and no mode; add the mode %q",
 				question.Method, mcp.ElicitURL)
 		}

@@ -194,7 +194,8 @@ func listTasks(r *request) (*Result, error) {
 
 // appendTask appends the members of a notification about the current state of a task. It appends
 // nothing if the task no longer exists.
-func (s *Server) appendTask(ctx context.Context, params outgoing.Params, n changeNotification) outgoing.Params {
+func (s *Server) appendTask(ctx context.Context, params outgoing.Params,
+	n changeNotification) outgoing.Params {
 	_, record, err := s.tasks.Find(ctx, n.subject)
 	if err != nil || record == nil {
 		return params

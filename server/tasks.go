@@ -69,8 +69,9 @@ func (s *Server) Close(ctx context.Context) error {
 // tasks holds the tasks of a server.
 type tasks struct {
 	*task.Tasks
-	enabled atomic.Bool                                  // a tool or operation may become a task, or once might have
-	of      func(op *dispatch.Operation) mcp.TaskSupport // see TaskOptions.For
+	of func(op *dispatch.Operation) mcp.TaskSupport // see TaskOptions.For
+	// enabled says that a tool or operation may become a task, or once might have.
+	enabled atomic.Bool
 }
 
 func (t *tasks) init(o TaskOptions, log *slog.Logger) {

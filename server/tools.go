@@ -9,6 +9,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/legacy"
 	"github.com/stdwire/stdwire/server/internal/projection"
 )
 
@@ -127,7 +128,7 @@ func usingService(s *projection.Service) useFunc {
 // toolItem returns the item of a tool with this definition.
 func toolItem(name string, t *tool, definition []byte) *item {
 	i := &item{kind: mcp.KindTool, key: name, definition: definition, tool: t}
-	if legacy, ok := legacyDefinition(definition); ok {
+	if legacy, ok := legacy.ToolDefinition(definition); ok {
 		i.legacy = legacy
 	}
 	return i

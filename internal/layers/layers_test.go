@@ -97,6 +97,8 @@ var layers = []struct {
 	}},
 
 	{"server/internal/sealed", []string{"rpc/mcp"}},
+	{"server/internal/legacy", []string{"internal/jsonscan", "rpc/mcp"}},
+	{"server/internal/questions", []string{"dispatch/schema", "rpc/mcp"}},
 	{"server/internal/projection", []string{"internal/jsonscan", "dispatch"}},
 	{"server/internal/outgoing", []string{"rpc", "rpc/mcp"}},
 	{"server/internal/task", []string{"internal/contain", "internal/jsonscan",
@@ -108,7 +110,8 @@ var layers = []struct {
 		"internal/jsonexact", "internal/lazyregexp",
 		"internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema",
 		"internal/quota", "internal/lograte", "server/internal/sealed",
-		"server/internal/projection", "server/internal/outgoing", "server/internal/task"}},
+		"server/internal/legacy", "server/internal/questions", "server/internal/projection",
+		"server/internal/outgoing", "server/internal/task"}},
 	{"server/streamable", []string{
 		"internal/buffer", "internal/contain", "internal/quota", "internal/httpdeadline",
 		"internal/keepalive", "internal/jsonscan", "internal/lograte", "internal/sse",

@@ -78,7 +78,7 @@ func TestLogLines(t *testing.T) {
 				case "http.Error", // not a log
 					"server.Log", // for the client of a gateway
 					"m.Log",      // returns the log of a server
-					"p.report", "r.progress.report", "r.task.report", "m.report", "t.report":
+					"p.report", "r.progress.report", "m.report", "t.report":
 				default:
 					method, ok := call.Fun.(*ast.SelectorExpr)
 					if !ok || !slices.Contains(logMethods, method.Sel.Name) ||
@@ -114,6 +114,7 @@ func TestLogLines(t *testing.T) {
 var loggerOf = map[string]string{
 	"client/host/gateway/internal/auditwriter": "that of package gateway",
 	"client/streamable":                        "that of package client, by its link",
+	"server/internal/task":                     "that of package server",
 }
 
 // message returns the first argument that is or adds to a string literal, or all arguments.

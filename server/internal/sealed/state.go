@@ -16,9 +16,9 @@ var errState = errors.New(
 	"requestState was not made for this request, or has expired; repeat the request without it")
 
 // A State is the state that the server needs when a modern client repeats its request (2026-07-28,
-// basic/patterns/mrtr): the questions and answers so far. The client carries it, so it is encrypted,
-// and bound to the principal and the request. It may be used again until it expires: the server does
-// not record which states it has received.
+// basic/patterns/mrtr): the questions and answers so far. The client carries it, so it is
+// encrypted, and bound to the principal and the request. It may be used again until it expires: the
+// server does not record which states it has received.
 type State struct {
 	Expires      int64                      `json:"e"` // Unix time, seconds
 	Questions    map[string][]byte          `json:"q"` // digests of the questions asked, by key

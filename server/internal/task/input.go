@@ -48,8 +48,8 @@ type answeredInput struct {
 	answer json.RawMessage
 }
 
-// Ask sends a request to the client and waits for the response that decode accepts. digest identifies
-// the request.
+// Ask sends a request to the client and waits for the response that decode accepts. digest
+// identifies the request.
 func (t *Task) Ask(ctx context.Context, key string, request mcp.InputRequest, digest []byte,
 	decode func(answer []byte) error) error {
 	t.mu.Lock()
@@ -184,9 +184,9 @@ func (t *Task) keepAnswer(key string, k answeredInput) {
 	}
 }
 
-// AwaitResult sends the requests of the task to a client of 2025-11-25 until the task has ended, and
-// returns the final record (2025-11-25, basic/utilities/tasks, Input Required Status). ctx and link
-// are those of a tasks/result request.
+// AwaitResult sends the requests of the task to a client of 2025-11-25 until the task has ended,
+// and returns the final record (2025-11-25, basic/utilities/tasks, Input Required Status). ctx and
+// link are those of a tasks/result request.
 func (t *Task) AwaitResult(ctx context.Context, link outgoing.Link) (Record, error) {
 	done := make(chan struct{}) // receives a value when a goroutine has asked
 	asking := 0
@@ -232,7 +232,8 @@ func (t *Task) callClient(request context.Context, link outgoing.Link, q *input)
 	err := contain.Do(func() error {
 		return link.Call(ctx, q.request.Method, outgoing.Params(params), &answer)
 	})
-	if _, answered := errors.AsType[*rpc.Error](err); err != nil && !answered && request.Err() != nil {
+	if _, answered := errors.AsType[*rpc.Error](err); err != nil && !answered &&
+		request.Err() != nil {
 		// the client has disconnected and may reconnect
 		t.mu.Lock()
 		q.asked = false

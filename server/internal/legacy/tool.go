@@ -1,4 +1,4 @@
-package server
+package legacy
 
 import (
 	"bytes"
@@ -6,12 +6,12 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// legacyDefinition returns a tool's definition for revisions before 2026-07-28. Clients of these
+// ToolDefinition returns a tool's definition for revisions before 2026-07-28. Clients of these
 // refuse a whole list because of one schema that they consider invalid (2025-11-25, schema,
 // "Tool"). A property schema true or false becomes an equivalent object. An outputSchema that does
 // not describe an object is left out, and so is the content that it describes: see
-// legacyToolResult. ok is false if the inputSchema does not describe an object.
-func legacyDefinition(definition []byte) (legacy []byte, ok bool) {
+// [Result]. ok is false if the inputSchema does not describe an object.
+func ToolDefinition(definition []byte) (legacy []byte, ok bool) {
 	legacy = []byte{'{'}
 	changed := false
 	for key, value := range jsonscan.Members(definition) {
@@ -25,7 +25,7 @@ func legacyDefinition(definition []byte) (legacy []byte, ok bool) {
 				}
 				schema = append(schema, '}')
 			}
-			schema, fits := legacySchema(schema)
+			schema, fits := toolSchema(schema)
 			switch {
 			case !fits && input:
 				return nil, false
@@ -44,9 +44,9 @@ func legacyDefinition(definition []byte) (legacy []byte, ok bool) {
 	return append(legacy, '}'), ok
 }
 
-// legacySchema returns the schema of an object for these revisions. ok is false if the schema does
+// toolSchema returns the schema of an object for these revisions. ok is false if the schema does
 // not describe an object.
-func legacySchema(schema []byte) (legacy []byte, ok bool) {
+func toolSchema(schema []byte) (legacy []byte, ok bool) {
 	if kind, _ := jsonscan.Text(jsonscan.Member(schema, "type")); kind != "object" {
 		return nil, false
 	}
@@ -86,10 +86,10 @@ func legacySchema(schema []byte) (legacy []byte, ok bool) {
 	return jsonscan.SetMember(schema, "properties", append(objects, '}')), true
 }
 
-// legacyToolResult returns the result of another server's tool for these revisions, which allow
+// toolResult returns the result of another server's tool for these revisions, which allow
 // only an object as structured content. Other structured content is left out; if the result has no
 // content, it becomes a text (2025-11-25, Tools, "Structured Content").
-func legacyToolResult(result []byte) []byte {
+func toolResult(result []byte) []byte {
 	if !bytes.Contains(result, []byte(`"structuredContent"`)) { // the common case
 		return result
 	}

@@ -1,17 +1,16 @@
-package server
+package questions
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// checkMessages returns an error for messages that no model can continue (2026-07-28,
+// CheckMessages returns an error for messages that no model can continue (2026-07-28,
 // client/sampling). Each message must have a role and content. If the assistant uses tools, the
 // next message must contain a result for each use, and nothing else.
-func checkMessages(messages []mcp.SamplingMessage) error {
+func CheckMessages(messages []mcp.SamplingMessage) error {
 	var open map[string]bool // tool uses of the preceding message
 	for i, m := range messages {
 		if m.Role != mcp.RoleUser && m.Role != mcp.RoleAssistant || len(m.Content) == 0 {
@@ -50,41 +49,4 @@ func checkMessages(messages []mcp.SamplingMessage) error {
 		return errors.New("the last message uses a tool, whose result is missing")
 	}
 	return nil
-}
-
-// Sample asks the client's model to continue a conversation (2026-07-28, client/sampling). It
-// follows the rules of [Elicit]. If the model has used tools, the next message must contain a
-// result for each use, and nothing else.
-func Sample(ctx context.Context, key string,
-	params mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-	r, err := askableRequest(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkMessages(params.Messages); err != nil {
-		return nil, fmt.Errorf("server: Sample %q: %w", key, err)
-	}
-	can, err := r.era.clientCapabilities()
-	switch {
-	case err != nil:
-		return nil, err
-	case can.Sampling == nil:
-		return nil, r.missingCapability("sampling",
-			mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}})
-	case can.Sampling.Tools == nil && (params.Tools != nil || params.ToolChoice != nil):
-		return nil, r.missingCapability("sampling.tools",
-			mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{Tools: &mcp.Object{}}})
-	}
-	result := new(mcp.CreateMessageResult)
-	err = r.ask(ctx, key, mcp.MethodCreateMessage, params, func(answer []byte) error {
-		if err := decodeInto(result)(answer); err != nil || len(result.Content) > 0 &&
-			result.Role != "" {
-			return err
-		}
-		return errors.New("it has no message")
-	})
-	if err != nil {
-		return nil, err
-	}
-	return result, nil
 }
