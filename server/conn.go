@@ -161,7 +161,7 @@ func (c *Conn) Close() {
 	c.memory.Close()
 	c.watched.Close()
 	c.mu.Unlock()
-	c.server.clientEvents.emit(c, ClientGone)
+	c.server.clientEvents.Emit(c, ClientGone)
 	c.goroutines.Wait()
 }
 

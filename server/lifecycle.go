@@ -190,10 +190,10 @@ func appendInstructions(dst []byte, s *Server) []byte {
 // notifications.
 func initialized(c *Conn, _ *rpc.Request) {
 	c.initialized.Store(true)
-	c.server.clientEvents.emit(c, ClientReady)
+	c.server.clientEvents.Emit(c, ClientReady)
 }
 
-func rootsChanged(c *Conn, _ *rpc.Request) { c.server.clientEvents.emit(c, ClientRoots) }
+func rootsChanged(c *Conn, _ *rpc.Request) { c.server.clientEvents.Emit(c, ClientRoots) }
 
 func ping(*request) (*Result, error) { return NewResult([]byte(`{}`)), nil }
 

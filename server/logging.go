@@ -2,14 +2,13 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
-	"slices"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/clientlog"
 	"github.com/stdwire/stdwire/server/internal/outgoing"
 )
 
@@ -24,7 +23,7 @@ func setLevel(r *request) (*Result, error) {
 		return nil, err
 	}
 	r.conn.logLevel.Store(level)
-	r.conn.server.clientEvents.emit(r.conn, ClientLevel)
+	r.conn.server.clientEvents.Emit(r.conn, ClientLevel)
 	return NewResult([]byte(`{}`)), nil
 }
 
@@ -106,98 +105,6 @@ func sendLog(ctx context.Context, link Link, message mcp.LoggingMessageParams) e
 	return nil
 }
 
-// A clientLog is a slog.Handler that sends records to the client of a request as
-// notifications/message. The loggers of [dispatch.Logger] and [Logger] use it; the server's own log
-// does not.
-type clientLog struct {
-	ctx    context.Context // of the request; after its end, records are dropped
-	link   Link
-	level  slog.Level
-	logger string
-	attrs  []slog.Attr // of WithAttrs, in their groups
-	groups []string    // the open groups
-}
-
-func (h *clientLog) Enabled(_ context.Context, level slog.Level) bool { return level >= h.level }
-
-func (h *clientLog) Handle(_ context.Context, record slog.Record) error {
-	if h.ctx.Err() != nil {
-		return nil
-	}
-	var attrs []slog.Attr
-	record.Attrs(func(a slog.Attr) bool {
-		attrs = append(attrs, a)
-		return true
-	})
-	data := map[string]any{}
-	addAttrs(data, h.attrs)
-	addAttrs(data, h.inGroups(attrs))
-	data["message"] = record.Message
-	return h.link.Notify(h.ctx, mcp.NotificationMessage, struct {
-		Level  mcp.LoggingLevel `json:"level"`
-		Logger string           `json:"logger,omitempty"`
-		Data   any              `json:"data"`
-	}{mcp.LoggingLevelOf(record.Level), h.logger, data})
-}
-
-func (h *clientLog) WithAttrs(attrs []slog.Attr) slog.Handler {
-	clone := *h
-	clone.attrs = append(slices.Clip(h.attrs), h.inGroups(attrs)...)
-	return &clone
-}
-
-func (h *clientLog) WithGroup(name string) slog.Handler {
-	if name == "" {
-		return h
-	}
-	clone := *h
-	clone.groups = append(slices.Clip(h.groups), name)
-	return &clone
-}
-
-// inGroups nests attrs in the open groups.
-func (h *clientLog) inGroups(attrs []slog.Attr) []slog.Attr {
-	for _, group := range slices.Backward(h.groups) {
-		attrs = []slog.Attr{{Key: group, Value: slog.GroupValue(attrs...)}}
-	}
-	return attrs
-}
-
-// addAttrs adds attrs to a JSON object. A group becomes an object.
-func addAttrs(object map[string]any, attrs []slog.Attr) {
-	for _, a := range attrs {
-		value := a.Value.Resolve()
-		switch {
-		case a.Equal(slog.Attr{}):
-		case value.Kind() != slog.KindGroup:
-			object[a.Key] = jsonOrText(value)
-		case a.Key == "":
-			addAttrs(object, value.Group())
-		default:
-			inner, ok := object[a.Key].(map[string]any)
-			if !ok {
-				inner = map[string]any{}
-				object[a.Key] = inner
-			}
-			addAttrs(inner, value.Group())
-		}
-	}
-}
-
-// jsonOrText returns a value as JSON. An error, or a value that cannot be encoded, becomes a text.
-func jsonOrText(value slog.Value) any {
-	switch v := value.Any().(type) {
-	case error:
-		return v.Error()
-	default:
-		raw, err := json.Marshal(v)
-		if err != nil {
-			return value.String()
-		}
-		return json.RawMessage(raw)
-	}
-}
-
 // Logger returns a logger that writes to [Options].Logger and, for records of a level that the
 // client of the request wants, to the client. It is for handlers of tools, prompts and resources;
 // in operations and typed tools it equals [dispatch.Logger]. Outside of a request it returns
@@ -220,6 +127,6 @@ func (r *request) logger(log *slog.Logger, level mcp.LoggingLevel, name string) 
 	if level == "" {
 		return log
 	}
-	toClient := &clientLog{ctx: r, link: r.link, level: level.Slog(), logger: name}
+	toClient := clientlog.New(r, r.link, level, name)
 	return slog.New(slog.NewMultiHandler(log.Handler(), toClient))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/clientevents"
 	"github.com/stdwire/stdwire/server/internal/sealed"
 )
 
@@ -147,7 +148,7 @@ type Server struct {
 	watchers              watchers
 	subscriptionObservers []*func() // see Integration.OnSubscriptionChange
 	stopCatalogWatch      func()    // set while there are connections
-	clientEvents          clientEvents
+	clientEvents          clientevents.Events[*Conn, ClientEvent]
 	deferrals             int // calls of DeferListChanged that are not released
 	deferred              map[changeNotification]struct{}
 }
@@ -195,6 +196,9 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	if s.extensions, err = newExtensions(o.Extensions); err != nil {
 		panic("server: the Extensions: " + err.Error())
 	}
+	s.clientEvents.First, s.clientEvents.Last = ClientReady, ClientGone
+	s.clientEvents.Run = func(fn func()) { s.runCallback("OnClientEvent", fn) }
+	s.clientEvents.Ended = func(c *Conn) bool { return c.ctx.Err() != nil }
 	s.closedAccount = o.Memory.Pool().Open("")
 	s.closedAccount.Close()
 	s.tasks.init(o.Tasks, s.log)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/url"
-	"strings"
 	"sync/atomic"
 	"unicode/utf8"
 
@@ -13,6 +11,7 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/rpc/mcp/skill"
+	"github.com/stdwire/stdwire/server/internal/skillindex"
 )
 
 // A Skill is a directory of files with instructions for a model (SEP-2640). Clients can read the
@@ -96,12 +95,10 @@ func newSkillItem(s Skill) (*item, error) {
 // RemoveSkills removes the skills with these URIs and returns their number.
 func (s *Server) RemoveSkills(uris ...string) int { return s.remove(mcp.KindSkill, uris) }
 
-// A skillIndex finds files and directories of the skills in a listing.
+// A skillIndex is the index of the skills in a listing.
 type skillIndex struct {
-	of          *listing
-	files       map[string]*item // by URI; a file of nested skills belongs to the innermost
-	dynamic     map[string]*item // by the URI of their directory
-	directories map[string]map[string]*item
+	*skillindex.Index
+	of *listing
 }
 
 func (s *skills) index() *skillIndex {
@@ -109,93 +106,13 @@ func (s *skills) index() *skillIndex {
 	if x := s.indexed.Load(); x != nil && x.of == l {
 		return x
 	}
-	x := &skillIndex{l, map[string]*item{}, map[string]*item{},
-		map[string]map[string]*item{}}
+	all := make([]*mcp.Skill, 0, len(l.sorted))
 	for _, i := range l.sorted {
-		if i.skill.Resources.Dynamic {
-			root, _ := skill.Root(i.key)
-			x.dynamic[root] = i
-			x.addDirectories(i, i.key)
-			continue
-		}
-		for _, f := range i.skill.Resources.Files {
-			// a nested skill has a longer URI, and the file belongs to it
-			if outer := x.files[f.URI]; outer == nil || len(outer.key) < len(i.key) {
-				x.files[f.URI] = i
-			}
-			x.addFile(i, f)
-			x.addDirectories(i, f.URI)
-		}
+		all = append(all, &i.skill.Skill)
 	}
+	x := &skillIndex{skillindex.New(all), l}
 	s.indexed.Store(x)
 	return x
-}
-
-// addFile adds a file to its directory.
-func (x *skillIndex) addFile(i *item, f mcp.SkillResource) {
-	r := skillResource(f.URI)
-	r.Size = &f.Size
-	if strings.HasSuffix(f.URI, "/"+skill.FileName) {
-		if own := x.of.byKey[f.URI]; own != nil {
-			r.Name, r.Description = skill.Name(f.URI), skill.Description(&own.skill.Skill)
-		}
-	}
-	x.addChild(i, r)
-}
-
-// skillResource describes a file by its URI.
-func skillResource(uri string) mcp.Resource {
-	return mcp.Resource{URI: uri, Name: baseName(uri), MIMEType: skill.MIMEType(uri)}
-}
-
-// baseName returns the last segment of a URI.
-func baseName(uri string) string {
-	segment := uri[strings.LastIndexByte(uri, '/')+1:]
-	if name, err := url.PathUnescape(segment); err == nil {
-		return name
-	}
-	return segment
-}
-
-// addDirectories adds the directories above a file, up to the authority.
-func (x *skillIndex) addDirectories(i *item, uri string) {
-	for {
-		uri = uri[:strings.LastIndexByte(uri, '/')]
-		parent := uri[:strings.LastIndexByte(uri, '/')]
-		if strings.HasSuffix(parent, "/") { // the end of "://"
-			return
-		}
-		if x.directories[parent][uri] != nil {
-			return
-		}
-		x.addChild(i, mcp.Resource{URI: uri, Name: baseName(uri), MIMEType: mcp.MIMEDirectory})
-	}
-}
-
-func (x *skillIndex) addChild(i *item, r mcp.Resource) {
-	parent := r.URI[:strings.LastIndexByte(r.URI, '/')]
-	if x.directories[parent] == nil {
-		x.directories[parent] = map[string]*item{}
-	}
-	definition, err := mcp.Marshal(r)
-	if err != nil { // cannot fail: the fields are text and a number
-		panic("server: the resource cannot be encoded: " + err.Error())
-	}
-	child := newItem(mcp.KindResource, r.URI, definition)
-	child.sessionOnly = i.sessionOnly
-	x.directories[parent][r.URI] = child
-}
-
-// dynamicAbove returns the dynamic skill whose directory is, or contains, a URI; nil if there is
-// none.
-func (x *skillIndex) dynamicAbove(uri string) *item {
-	for len(x.dynamic) > 0 && uri != "" {
-		if i := x.dynamic[uri]; i != nil {
-			return i
-		}
-		uri = uri[:max(0, strings.LastIndexByte(uri, '/'))]
-	}
-	return nil
 }
 
 // skillFiles is the provider of the files that skills list, as resources.
@@ -208,11 +125,12 @@ func (p skillFiles) find(_ mcp.Kind, key []byte) *item {
 	if !p.everUsed.Load() {
 		return nil
 	}
-	i := p.index().files[string(key)]
+	uri, x := string(key), p.index()
+	i := x.of.byKey[x.Skill(uri)]
 	if i == nil {
 		return nil
 	}
-	return unlistedResource(string(key), i, i.skill.read(string(key)))
+	return unlistedResource(uri, i, i.skill.read(uri))
 }
 
 // dynamicSkills is the provider of the files of dynamic skills, as resources.
@@ -225,8 +143,8 @@ func (p dynamicSkills) find(_ mcp.Kind, key []byte) *item {
 	if !p.everUsed.Load() {
 		return nil
 	}
-	uri := string(key)
-	i := p.index().dynamicAbove(uri)
+	uri, x := string(key), p.index()
+	i := x.of.byKey[x.DynamicAbove(uri)]
 	if i == nil {
 		return nil
 	}
@@ -295,8 +213,15 @@ func readDirectory(r *request) (*Result, error) {
 		return nil, err
 	}
 	x := s.skills.index()
-	children := x.directories[uri]
-	if i := x.dynamicAbove(uri); i != nil && i.skill.directory != nil &&
+	var children map[string]*item
+	for key, entry := range x.Directory(uri) {
+		if children == nil {
+			children = map[string]*item{}
+		}
+		children[key] = newItem(mcp.KindResource, key, entry.Definition)
+		children[key].sessionOnly = x.of.byKey[entry.Skill].sessionOnly
+	}
+	if i := x.of.byKey[x.DynamicAbove(uri)]; i != nil && i.skill.directory != nil &&
 		s.visible(r, mcp.KindSkill, i.key) {
 		all, err := i.skill.directory(r, uri)
 		if err == nil {

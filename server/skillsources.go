@@ -13,6 +13,7 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/rpc/mcp/skill"
+	"github.com/stdwire/stdwire/server/internal/skillindex"
 )
 
 // skillSources holds the file systems of AddSkills.
@@ -103,7 +104,7 @@ func (s *Server) readSkills(source *skillSource) error {
 			continue
 		}
 		s.skills.add(i)
-		r := skillResource(i.key)
+		r := skillindex.Resource(i.key)
 		r.Name, r.Description = skill.Name(i.key), skill.Description(&i.skill.Skill)
 		if err := s.AddResource(Resource{Resource: r, Read: source.reader(s)}); err != nil {
 			problems = append(problems, err)

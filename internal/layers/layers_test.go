@@ -101,6 +101,9 @@ var layers = []struct {
 	{"server/internal/questions", []string{"dispatch/schema", "rpc/mcp"}},
 	{"server/internal/projection", []string{"internal/jsonscan", "dispatch"}},
 	{"server/internal/outgoing", []string{"rpc", "rpc/mcp"}},
+	{"server/internal/clientlog", []string{"rpc/mcp", "server/internal/outgoing"}},
+	{"server/internal/clientevents", nil},
+	{"server/internal/skillindex", []string{"rpc/mcp", "rpc/mcp/skill"}},
 	{"server/internal/task", []string{"internal/contain", "internal/jsonscan",
 		"internal/printable", "internal/quota", "rpc", "rpc/mcp", "server/internal/outgoing"}},
 	{"server", []string{
@@ -111,7 +114,8 @@ var layers = []struct {
 		"internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema",
 		"internal/quota", "internal/lograte", "server/internal/sealed",
 		"server/internal/legacy", "server/internal/questions", "server/internal/projection",
-		"server/internal/outgoing", "server/internal/task"}},
+		"server/internal/outgoing", "server/internal/clientlog", "server/internal/clientevents",
+		"server/internal/skillindex", "server/internal/task"}},
 	{"server/streamable", []string{
 		"internal/buffer", "internal/contain", "internal/quota", "internal/httpdeadline",
 		"internal/keepalive", "internal/jsonscan", "internal/lograte", "internal/sse",
