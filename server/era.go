@@ -97,3 +97,15 @@ func (e *era) allowsStructured(content []byte) bool {
 	f, _ := mcp.FeaturesOf(e.revision)
 	return e.structuredContent && (f.AnyStructuredOutput || isObject(content))
 }
+
+// clientCapabilities decodes the client's capabilities.
+func (e *era) clientCapabilities() (can mcp.ClientCapabilities, err error) {
+	if e.capabilities == nil {
+		return can, nil
+	}
+	if err := mcp.Unmarshal(e.capabilities, &can); err != nil {
+		return can, rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: the client's capabilities: %v", err)
+	}
+	return can, nil
+}

@@ -87,14 +87,14 @@ func (i Integration) StatelessLegacy(principal string, revision mcp.Revision) *C
 // The ID is visible ASCII. It contains the negotiated revision, encrypted, and is valid for the
 // client's principal and for the given lifetime.
 func (i Integration) SealSession(c *Conn, lifetime time.Duration) (id string, err error) {
-	return i.s.sealer().Session(c.Revision(), lifetime, c.sessionBinding())
+	return c.server.sealer().Session(c.Revision(), lifetime, c.sessionBinding())
 }
 
 // RestoreSession makes a new replicated connection continue the session with this ID, which
 // [Integration.SealSession] has returned on this server or another. It fails if the ID is invalid,
 // has expired, or belongs to another principal.
 func (i Integration) RestoreSession(c *Conn, id string) error {
-	revision, err := i.s.sealer().OpenSession(id, c.sessionBinding())
+	revision, err := c.server.sealer().OpenSession(id, c.sessionBinding())
 	if err != nil {
 		return err
 	}

@@ -2,35 +2,32 @@ package server
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/internal/jsondiff"
-	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/lazyregexp"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/mrtr"
 	"github.com/stdwire/stdwire/server/internal/outgoing"
 	"github.com/stdwire/stdwire/server/internal/sealed"
 )
 
-// An mrtr is the state of a request's multi round-trip (2026-07-28, basic/patterns/mrtr): the
-// questions that the server asks the client while it handles the request. In the legacy era each
-// question is a request to the client, and the handler waits for the response. In the modern era
-// the request ends with the questions as its result, and the client repeats it with the answers.
-// The request's mu guards the state.
-type mrtr struct {
-	request *request
-	state   sealed.State      // the questions and answers of earlier rounds
-	pending mcp.InputRequests // questions without an answer
-	// answers to questions that the handler has not asked yet
-	unsolicited map[string]json.RawMessage
-	rerun       bool                 // the handler of a legacy client's request must run again
-	onceCalls   map[string]*onceCall // calls of Once in progress, by key
-	stopErr     error                // an *inputRequiredError if the handler cannot continue
-}
+// ErrNoRequest is the error of [Elicit], [Sample], [Roots] and [Once] if ctx does not belong to a
+// tools/call, prompts/get or resources/read request. Only during these can the client be asked.
+var ErrNoRequest = errors.New("server: the context is not that of a request whose client can be asked")
+
+// ErrUnsupported matches the error of [Elicit], [Sample], [Roots] and [RequireInput] if the client
+// does not declare the capability that the question needs. [CapabilitiesFrom] returns the client's
+// capabilities.
+var ErrUnsupported = errors.New("server: the client does not declare the capability")
+
+// ErrAsked matches the error of a handler that ends because it has asked its client and has no
+// answer yet: see [Elicit] and [RequireInput]. If the handler returns another error then, or a
+// result with isError, the client is asked all the same, and the mistake is logged.
+var ErrAsked = errors.New("server: the client is being asked")
 
 // An inputRequiredError ends a handler that cannot continue, because the client has not answered
 // yet or cannot be asked.
@@ -76,75 +73,70 @@ func (r *request) readInputResponses() error {
 	if err != nil || state == nil && responses == nil {
 		return err
 	}
-	x := &mrtr{request: r, unsolicited: map[string]json.RawMessage{}}
+	var opened *sealed.State
 	if state != nil {
-		if x.state, err = r.conn.server.sealer().OpenState(string(state), x.binding()); err != nil {
+		text, err := r.conn.server.sealer().OpenState(string(state), r.binding())
+		if err != nil {
 			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %v", err)
 		}
+		opened = &text
 	}
-	if responses != nil && responses[0] != '{' {
-		return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: inputResponses must be an object")
-	}
-	for token, answer := range jsonscan.Members(responses) {
-		key, _ := jsonscan.Text(token)
-		switch {
-		case x.state.Answers[key] != nil:
-			continue // answered in an earlier round
-		case x.state.Questions[key] == nil:
-			if state == nil && answer[0] == '{' {
-				x.unsolicited[key] = answer
-			}
-			continue
-		}
-		if answer[0] != '{' {
-			return rpc.Errorf(rpc.CodeInvalidParams,
-				"Invalid params: the inputResponses to %.100q must be an object", key)
-		}
-		x.state.RecordAnswer(key, answer)
-	}
-	r.rounds = x
-	return nil
+	r.rounds, err = mrtr.Read(opened, responses)
+	return err
 }
 
 // mrtr returns the request's round-trip state. It creates the state on first use. The caller holds
 // mu.
-func (r *request) mrtr() *mrtr {
+func (r *request) mrtr() *mrtr.Rounds {
 	if r.rounds == nil {
-		r.rounds = &mrtr{request: r}
+		r.rounds = new(mrtr.Rounds)
 	}
 	return r.rounds
 }
 
-// binding returns a digest of the principal and of the request without the members that change from
-// round to round. A requestState is valid only for this digest.
-func (x *mrtr) binding() []byte {
-	h := sha256.New()
-	add := func(part []byte) {
-		sum := sha256.Sum256(part)
-		h.Write(sum[:])
-	}
-	add([]byte(x.request.Method))
-	add([]byte(x.request.conn.principal))
-	rest := []byte{'{'}
-	for _, m := range x.request.members {
-		switch string(m.name) {
-		case "_meta", "inputResponses", "requestState":
-		default:
-			rest = jsonscan.AppendMember(rest, jsonscan.AppendString(nil, m.name), m.value)
-		}
-	}
-	add(canonicalJSON(append(rest, '}')))
-	return h.Sum(nil)
+// binding returns what a requestState of the request is valid for.
+func (r *request) binding() []byte {
+	return mrtr.Binding(r.Method, r.conn.principal, r.Params)
 }
 
-// canonicalJSON returns JSON in a form that does not depend on white space, escapes and the order
-// of members, because a client may encode its request differently when it repeats it.
-func canonicalJSON(value []byte) []byte {
-	text, err := jsondiff.Canonical(value)
-	if err != nil { // nothing, a member that occurs twice, or very deep nesting
-		return value
+// decodeInto returns a function for [request.ask] that decodes each answer into result.
+func decodeInto[T any](result *T) func([]byte) error {
+	return func(answer []byte) error {
+		*result = *new(T)
+		return mcp.Unmarshal(answer, result)
 	}
-	return text
+}
+
+// askableRequest returns the request that ctx belongs to. It fails if the client cannot be asked,
+// or if the key is reserved.
+func askableRequest(ctx context.Context, key string) (*request, error) {
+	r := requestFrom(ctx)
+	if r == nil {
+		return nil, ErrNoRequest
+	}
+	method, _ := mcp.MethodAt(r.Method, r.era.revision)
+	switch {
+	case !method.RequestsInput:
+		return nil, ErrNoRequest
+	case key == keyConfirm:
+		return nil, fmt.Errorf(
+			"server: the key %q is reserved for the confirmation of a call; use another key",
+			key)
+	}
+	return r, nil
+}
+
+// missingCapability stops the handler. It returns the error for a client that does not declare a
+// capability.
+func (r *request) missingCapability(name string, capabilities mcp.ClientCapabilities) error {
+	failure := &rpc.Error{Code: rpc.CodeInvalidParams,
+		Message: "the client does not declare the capability " + name}
+	if r.era.modern {
+		failure.Code = mcp.CodeMissingRequiredClientCapability
+		failure.Data, _ = mcp.Marshal(
+			mcp.MissingRequiredClientCapabilityData{RequiredCapabilities: capabilities})
+	}
+	return r.stop(failure)
 }
 
 // ask sends the client a question, a request of the server. key names the question within r. decode
@@ -158,13 +150,13 @@ func (r *request) ask(ctx context.Context, key, method string, params any,
 	if err != nil {
 		return err
 	}
-	digest := sha256.Sum256(append([]byte(question.Method+"\n"), question.Params...))
+	digest := mrtr.Digest(question)
 	r.mu.Lock()
 	if r.task.IsTask() {
 		r.mu.Unlock()
-		return r.task.Ask(ctx, key, question, digest[:], decode)
+		return r.task.Ask(ctx, key, question, digest, decode)
 	}
-	answered, err := r.mrtr().answerOrAsk(key, question, digest[:], decode)
+	answered, err := r.answerOrAsk(key, question, digest, decode)
 	r.mu.Unlock()
 	if answered || err != nil {
 		return err
@@ -179,40 +171,33 @@ func (r *request) ask(ctx context.Context, key, method string, params any,
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.rounds.state.RecordAnswer(key, answer)
+	r.rounds.RecordAnswer(key, answer)
 	return nil
 }
 
 // answerOrAsk decodes the answer to a question if there is one. Otherwise it returns the error that
-// makes a modern client answer it, or false and nil if a legacy client must be called.
-func (x *mrtr) answerOrAsk(key string, question mcp.InputRequest, digest []byte,
+// makes a modern client answer it, or false and nil if a legacy client must be called. The caller
+// holds mu.
+func (r *request) answerOrAsk(key string, question mcp.InputRequest, digest []byte,
 	decode func(answer []byte) error) (answered bool, err error) {
-	if answer := x.state.Answer(key, digest); answer != nil && decode(answer) == nil {
-		return true, nil
-	}
-	x.state.RecordQuestion(key, digest)
+	x := r.mrtr()
 	// A client may answer a question before it is asked, but not a confirmation, which it must read
 	// first.
-	if answer := x.unsolicited[key]; answer != nil && key != keyConfirm && decode(answer) == nil {
-		x.state.RecordAnswer(key, answer)
+	if x.Answered(key, digest, key != keyConfirm, decode) {
 		return true, nil
 	}
-	delete(x.state.Answers, key) // an answer to another question
-	if !x.request.era.modern {
+	if !r.era.modern {
 		return false, nil
 	}
-	if x.pending == nil {
-		x.pending = mcp.InputRequests{}
-	}
-	x.pending[key] = x.request.traced(question)
-	return false, x.stop(nil)
+	x.Ask(key, r.traced(question))
+	return false, r.stopWith(nil)
 }
 
-// stop calls [mrtr.stop] with mu held.
+// stop calls stopWith with mu held.
 func (r *request) stop(failure *rpc.Error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.mrtr().stop(failure)
+	return r.stopWith(failure)
 }
 
 // stopErr returns the error of a handler that cannot continue, or nil if it can.
@@ -222,14 +207,15 @@ func (r *request) stopErr() error {
 	if r.rounds == nil {
 		return nil
 	}
-	return r.rounds.stopErr
+	return r.rounds.Stopped
 }
 
-// stop records that the handler cannot continue, and returns the reason as an error.
-func (x *mrtr) stop(failure *rpc.Error) error {
+// stopWith records that the handler cannot continue, and returns the reason as an error. The caller
+// holds mu.
+func (r *request) stopWith(failure *rpc.Error) error {
 	stopped := &inputRequiredError{failure}
-	if !x.request.task.IsTask() { // other goroutines of a task may continue
-		x.stopErr = stopped
+	if !r.task.IsTask() { // other goroutines of a task may continue
+		r.mrtr().Stopped = stopped
 	}
 	return stopped
 }
@@ -238,7 +224,7 @@ func (x *mrtr) stop(failure *rpc.Error) error {
 // with an error that does not match [ErrAsked].
 func (r *request) hasHiddenQuestion(result *Result, err error) bool {
 	r.mu.Lock()
-	pending := r.rounds != nil && len(r.rounds.pending) > 0 && !r.task.IsTask()
+	pending := r.rounds != nil && len(r.rounds.Pending) > 0 && !r.task.IsTask()
 	r.mu.Unlock()
 	return pending && (err != nil || result.IsError()) && r.Err() == nil
 }
@@ -247,41 +233,26 @@ func (r *request) hasHiddenQuestion(result *Result, err error) bool {
 func (r *request) inputRequired() (*Result, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.rounds.rerun {
+	if r.rounds.Rerun {
 		return nil, nil // repeat runs the handler again
 	}
-	if s := r.rounds.stopErr.(*inputRequiredError); s.failure != nil && len(r.rounds.pending) == 0 {
+	if s := r.rounds.Stopped.(*inputRequiredError); s.failure != nil && len(r.rounds.Pending) == 0 {
 		return nil, s.failure
 	}
-	return r.rounds.inputRequiredResult()
+	return r.inputRequiredResult()
 }
 
 // inputRequiredResult returns the InputRequiredResult with the pending questions. Its requestState
-// carries the answers so far.
-func (x *mrtr) inputRequiredResult() (*Result, error) {
-	s := x.request.conn.server
-	state, err := s.sealer().State(x.state, x.binding())
+// carries the answers so far. The caller holds mu.
+func (r *request) inputRequiredResult() (*Result, error) {
+	s := r.conn.server
+	state, err := s.sealer().State(r.rounds.State, r.binding())
 	if err != nil {
 		return nil, rpc.Errorf(rpc.CodeInternalError, "Internal error: %v", err)
 	}
-	result := []byte{'{'}
-	if len(x.pending) > 0 {
-		questions, err := mcp.Marshal(x.pending)
-		if err != nil {
-			return nil, err
-		}
-		result = append(append(append(result, `"inputRequests":`...), questions...), ',')
-	}
-	result = jsonscan.AppendString(append(result, `"requestState":`...), state)
-	result = append(result, `,"resultType":"`+string(mcp.ResultInputRequired)+`","_meta":{"`+
-		mcp.MetaServerInfo+`":`...)
-	return NewResult(append(append(result, s.info...), "}}"...)), nil
+	result, err := r.rounds.Result(state, s.info)
+	return NewResult(result), err
 }
-
-// ErrAsked matches the error of a handler that ends because it has asked its client and has no
-// answer yet: see [Elicit] and [RequireInput]. If the handler returns another error then, or a
-// result with isError, the client is asked all the same, and the mistake is logged.
-var ErrAsked = errors.New("server: the client is being asked")
 
 // repeat runs a handler. It runs the handler again each time a legacy client has answered the
 // questions of [RequireInput].
@@ -299,10 +270,10 @@ func (r *request) repeat(handle func(r *request) (*Result, error)) (*Result, err
 func (r *request) takeRerun() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.rounds == nil || !r.rounds.rerun {
+	if r.rounds == nil || !r.rounds.Rerun {
 		return false
 	}
-	r.rounds.rerun, r.rounds.stopErr = false, nil
+	r.rounds.Rerun, r.rounds.Stopped = false, nil
 	return true
 }
 
@@ -310,3 +281,36 @@ const maxRounds = 10 // runs of one handler that calls RequireInput, for a legac
 
 var errTooManyRounds = errors.New(
 	"server: a handler has asked its client too many times, and never answered")
+
+// traceparents matches the values that may be sent. The values of all versions begin like those of
+// the first (W3C Trace Context, traceparent Header).
+var traceparents = lazyregexp.New(
+	`^"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[^"\\]*)?"$`)
+
+// traced returns a question with the request's trace context. It returns the question unchanged if
+// it has a trace context of its own, or if the client's is invalid.
+func (r *request) traced(question mcp.InputRequest) mcp.InputRequest {
+	if !traceparents().Match(r.meta.traceparent) {
+		return question
+	}
+	var params struct {
+		Meta  mcp.Meta  `json:"_meta,omitzero"`
+		Extra mcp.Extra `json:"-" unknown:"keep"`
+	}
+	if question.Params != nil && mcp.Unmarshal(question.Params, &params) != nil {
+		return question
+	}
+	if _, own := params.Meta[mcp.MetaTraceparent]; own {
+		return question
+	}
+	for key, raw := range map[string][]byte{mcp.MetaTraceparent: r.meta.traceparent,
+		mcp.MetaTracestate: r.meta.tracestate, mcp.MetaBaggage: r.meta.baggage} {
+		if len(raw) > 0 && raw[0] == '"' && params.Meta.Set(key, json.RawMessage(raw)) != nil {
+			return question
+		}
+	}
+	if text, err := mcp.Marshal(&params); err == nil {
+		question.Params = text
+	}
+	return question
+}

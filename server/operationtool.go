@@ -11,6 +11,7 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/mrtr"
 )
 
 // An operationTool is a tool that runs an operation: one of the catalog if the form is
@@ -127,7 +128,7 @@ func (t operationTool) confirm(ctx context.Context, r *request, call dispatch.Ca
 // chosen them and the user has not seen them.
 func confirmMessage(message string, call *dispatch.Call) string {
 	// equal arguments must give equal questions
-	arguments := printable.JSON(string(canonicalJSON(call.Arguments)))
+	arguments := printable.JSON(string(mrtr.Canonical(call.Arguments)))
 	arguments = printable.TruncateBytes(arguments, maxShownArguments)
 	text := strings.TrimSpace(message) + "\n\nOperation: " + call.Operation
 	if arguments != "" && arguments != "{}" && arguments != "null" {

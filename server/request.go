@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/mrtr"
 	"github.com/stdwire/stdwire/server/internal/outgoing"
 	"github.com/stdwire/stdwire/server/internal/task"
 )
@@ -31,8 +32,8 @@ type request struct {
 	memberBuf  [3]member  // as many as a tool call has
 	ownAccount atomic.Pointer[quota.Account]
 
-	mu     sync.Mutex // guards rounds and its fields: several goroutines may ask
-	rounds *mrtr      // nil until a question is asked
+	mu     sync.Mutex   // guards rounds and its fields: several goroutines may ask
+	rounds *mrtr.Rounds // nil until a question is asked
 }
 
 const maxMembers = 12 // of the params; the protocol defines fewer

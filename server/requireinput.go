@@ -2,12 +2,12 @@ package server
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
 
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/mrtr"
 	"github.com/stdwire/stdwire/server/internal/outgoing"
 	"github.com/stdwire/stdwire/server/internal/questions"
 )
@@ -36,14 +36,13 @@ func RequireInput(ctx context.Context, requests mcp.InputRequests, state string)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		x := r.mrtr()
-		x.state.HandlerState, x.pending = state, maps.Clone(requests)
+		x.HandlerState, x.Pending = state, maps.Clone(requests)
 		for key, question := range requests {
-			x.pending[key] = r.traced(question)
-			digest := sha256.Sum256(append([]byte(question.Method+"\n"), question.Params...))
-			x.state.RecordQuestion(key, digest[:])
-			delete(x.state.Answers, key)
+			x.Pending[key] = r.traced(question)
+			x.RecordQuestion(key, mrtr.Digest(question))
+			delete(x.Answers, key)
 		}
-		return x.stop(nil)
+		return r.stopWith(nil)
 	}
 	answers := mcp.InputResponses{}
 	for key, question := range requests {
@@ -57,11 +56,11 @@ func RequireInput(ctx context.Context, requests mcp.InputRequests, state string)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	x := r.mrtr()
-	x.state.HandlerState, x.rerun = state, true
+	x.HandlerState, x.Rerun = state, true
 	for key, answer := range answers {
-		x.state.RecordAnswer(key, answer)
+		x.RecordAnswer(key, answer)
 	}
-	return x.stop(nil)
+	return r.stopWith(nil)
 }
 
 // requireCapabilityFor returns an error unless the client declares the capability that a question
@@ -111,5 +110,5 @@ func Inputs(ctx context.Context) (responses mcp.InputResponses, state string) {
 	if r.rounds == nil {
 		return nil, ""
 	}
-	return maps.Clone(r.rounds.state.Answers), r.rounds.state.HandlerState
+	return maps.Clone(r.rounds.Answers), r.rounds.HandlerState
 }

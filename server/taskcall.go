@@ -100,7 +100,7 @@ func (r *request) newTask(ttl time.Duration, later bool) (*request, error) {
 	call := task.Call{
 		Tasks: r.conn.server.tasks.Tasks, Modern: r.era.modern, Owner: r.taskOwner(),
 		QuotaOwner: r.quotaOwner(), TTL: ttl, Link: link, Context: own, Cancel: cancel,
-		Mutex: &own.mu, Stopped: func() error { return own.mrtr().stopErr },
+		Mutex: &own.mu, Stopped: func() error { return own.mrtr().Stopped },
 		Retain:   func(bytes int) error { return own.account().Take(countedBytes(bytes)) },
 		LogError: own.logError, Notify: own.notifyTask,
 	}
