@@ -69,11 +69,12 @@ func (a *Events[Client, Event]) Emit(c Client, e Event) {
 	}
 }
 
-// enqueue appends an event to the queue, unless the queue contains it. If a client has
-// Last while its First is queued, its queued events are removed. The caller holds mu.
+// enqueue appends an event to the queue, unless the queue contains it. If a client has Last while
+// its First is queued, its queued events are removed. The caller holds mu.
 func (a *Events[Client, Event]) enqueue(e event[Client, Event]) {
 	switch of := func(other event[Client, Event]) bool { return other.client == e.client }; {
-	case e.event == a.Last && slices.Contains(a.queue, event[Client, Event]{e.client, a.First, nil}):
+	case e.event == a.Last &&
+		slices.Contains(a.queue, event[Client, Event]{e.client, a.First, nil}):
 		a.queue = slices.DeleteFunc(a.queue, of) // no observer has seen it
 		return
 	case slices.Contains(a.queue, e):
