@@ -18,6 +18,7 @@ import (
 	"github.com/stdwire/stdwire/internal/userfile"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/era"
 )
 
 // An App is a page that a client's host shows beside the results of tools (MCP Apps, revision
@@ -215,7 +216,7 @@ func appsExtension() *extension {
 			Settings: map[string]struct{}{mcp.MetaApp: {}},
 			Meta:     []string{mcp.MetaUI, mcp.MetaUIResourceURI},
 		},
-		offered: func(_ *era, has declaredKinds) bool { return has.apps },
+		offered: func(_ *era.Era, has declaredKinds) bool { return has.apps },
 	}
 }
 
@@ -266,7 +267,7 @@ func (s *Server) toolWithApp(i *item, apps *map[string]mcp.ToolUI) *item {
 // resolveForApp returns the tool name or resource URI to use for a request that the host makes for
 // an app. It refuses a tool that is not visible to apps.
 func (r *request) resolveForApp(kind mcp.Kind, name string) (string, error) {
-	app, ok := jsonscan.Text(r.meta.app)
+	app, ok := jsonscan.Text(r.params.Meta.App)
 	if !ok || !mcp.IsAppURI(app) {
 		return "", rpc.Errorf(rpc.CodeInvalidParams,
 			"Invalid params: _meta[%q] must be the URI of an app", mcp.MetaApp)

@@ -10,6 +10,7 @@ import (
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/outgoing"
 )
 
@@ -28,9 +29,9 @@ type Conn struct {
 	closeOnce  sync.Once
 	goroutines sync.WaitGroup // goroutines of the connection, not of the transport
 
-	legacy      atomic.Pointer[era] // negotiated by initialize; nil before
-	initialized atomic.Bool         // the client has sent notifications/initialized
-	logLevel    atomic.Value        // an mcp.LoggingLevel; nil until logging/setLevel
+	legacy      atomic.Pointer[era.Era] // negotiated by initialize; nil before
+	initialized atomic.Bool             // the client has sent notifications/initialized
+	logLevel    atomic.Value            // an mcp.LoggingLevel; nil until logging/setLevel
 
 	mu            sync.Mutex
 	link          Link // for messages outside of requests; nil before a legacy handshake
@@ -75,15 +76,15 @@ func (c *Conn) setLink(link Link) {
 }
 
 // agree stores the era that initialize has negotiated, in place of an earlier one.
-func (c *Conn) agree(owner string, agreed *era) error {
+func (c *Conn) agree(owner string, agreed *era.Era) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	more := countedBytes(len(agreed.capabilities)) -
-		countedBytes(len(legacyEra(c.legacy.Load()).capabilities))
+	more := countedBytes(len(agreed.Capabilities)) -
+		countedBytes(len(era.Legacy(c.legacy.Load()).Capabilities))
 	if c.retain(owner, more) != nil {
 		return rpc.Errorf(rpc.CodeBusy,
 			"There is no room for the client's capabilities of %d bytes; end a session, or try again later",
-			len(agreed.capabilities))
+			len(agreed.Capabilities))
 	}
 	c.owner = owner
 	c.legacy.Store(agreed)
@@ -113,6 +114,11 @@ func (c *Conn) retain(owner string, n int64) error {
 	return c.memory.Resize(max(0, c.memory.Held()+n))
 }
 
+// errReplicated is the error for a request that a replicated connection cannot serve.
+var errReplicated = rpc.Errorf(rpc.CodeInvalidRequest,
+	"Invalid Request: servers that share their sessions, or have none, cannot do this for clients before %s",
+	mcp.Latest)
+
 // Handle handles one message of the client and blocks until the result is ready. Meanwhile,
 // handlers send notifications and requests to the client through link, which must work until Handle
 // returns; if link is nil, they can send neither. The result and error are those of an
@@ -124,7 +130,7 @@ func (c *Conn) Handle(ctx context.Context, req *rpc.Request, link Link) (any, er
 // Revision returns the revision negotiated with a legacy client, or "" before initialize.
 func (c *Conn) Revision() mcp.Revision {
 	if e := c.legacy.Load(); e != nil {
-		return e.revision
+		return e.Revision
 	}
 	return ""
 }
@@ -133,7 +139,7 @@ func (c *Conn) Revision() mcp.Revision {
 // "" before initialize. The client chooses the name, which may be unprintable.
 func (c *Conn) ClientName() string {
 	if e := c.legacy.Load(); e != nil {
-		return e.client
+		return e.Client
 	}
 	return ""
 }
@@ -209,7 +215,7 @@ func (c *Conn) Context() context.Context { return c.ctx }
 // modern client declares them in each request: see [CapabilitiesFrom].
 func (c *Conn) Capabilities() mcp.ClientCapabilities {
 	if e := c.legacy.Load(); e != nil {
-		can, _ := e.clientCapabilities()
+		can, _ := e.ClientCapabilities()
 		return can
 	}
 	return mcp.ClientCapabilities{}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/era"
 )
 
 // ResourceNotFound returns the error of a resource that does not exist. Its code depends on the
@@ -17,9 +18,9 @@ type notFound struct{ uri string }
 func (e *notFound) Error() string { return fmt.Sprintf("server: there is no resource %q", e.uri) }
 
 // in returns the error for the client's era (2026-07-28, server/resources, Error Handling).
-func (e *notFound) in(era *era) error {
+func (e *notFound) in(of *era.Era) error {
 	code := mcp.CodeResourceNotFound
-	if era.modern {
+	if of.Modern {
 		code = rpc.CodeInvalidParams
 	}
 	data, _ := mcp.Marshal(mcp.ResourceNotFoundData{URI: e.uri})
@@ -73,7 +74,7 @@ var errNoResult = errors.New("server: the handler returned neither a result nor 
 func (r *request) modernError(err error) error {
 	e, ok := errors.AsType[*rpc.Error](err)
 	switch {
-	case !r.era.modern || !ok || mcp.IsModernError(int64(e.Code)) ||
+	case !r.era.Modern || !ok || mcp.IsModernError(int64(e.Code)) ||
 		!mcp.IsReservedCode(int64(e.Code)):
 		return err
 	case e.Code == mcp.CodeResourceNotFound:

@@ -13,6 +13,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/outgoing"
 )
 
@@ -58,7 +59,7 @@ func ClientExtension(ctx context.Context, id string) (settings json.RawMessage, 
 	if r == nil {
 		return nil, false
 	}
-	settings, declared = mcp.DeclaredExtension(r.era.capabilities, id)
+	settings, declared = mcp.DeclaredExtension(r.era.Capabilities, id)
 	return bytes.Clone(settings), declared
 }
 
@@ -79,9 +80,9 @@ func NotifyExtension(ctx context.Context, id, method string, params any) error {
 // cannot be called, so for it the error matches [ErrUnsupported].
 func CallExtension(ctx context.Context, id, method string, params, result any) error {
 	r, err := extensionRequest(ctx, id)
-	if err == nil && r.era.modern {
+	if err == nil && r.era.Modern {
 		err = fmt.Errorf("server: %s: a client of revision %s cannot be called: %w", method,
-			r.era.revision, ErrUnsupported)
+			r.era.Revision, ErrUnsupported)
 	}
 	if err != nil {
 		return err
@@ -95,7 +96,7 @@ func extensionRequest(ctx context.Context, id string) (*request, error) {
 		return nil, ErrNoRequest
 	}
 	// a client that does not declare a ServerOnly extension does not know its messages
-	_, declared := mcp.DeclaredExtension(r.era.capabilities, id)
+	_, declared := mcp.DeclaredExtension(r.era.Capabilities, id)
 	if !declared || !r.negotiated(id) {
 		return nil, fmt.Errorf("server: the extension %s was not negotiated: %w", id,
 			ErrUnsupported)
@@ -108,7 +109,7 @@ type extension struct {
 	Extension
 	settings json.RawMessage
 	// offered reports whether the server declares it; nil: always
-	offered func(*era, declaredKinds) bool
+	offered func(*era.Era, declaredKinds) bool
 	methods map[string]method
 	// undeclared returns the error for a client that does not declare it; nil: the method is
 	// unknown
@@ -189,17 +190,19 @@ func newExtensions(declared []Extension) (*extensions, error) {
 func (s *Server) metaIsOffered() bool {
 	has := s.declaredKinds()
 	return slices.ContainsFunc(s.extensions.withMeta,
-		func(x *extension) bool { return x.offered == nil || x.offered(&era{modern: true}, has) })
+		func(x *extension) bool {
+			return x.offered == nil || x.offered(&era.Era{Modern: true}, has)
+		})
 }
 
 // isOffered reports whether the server declares the extension in an era. The capabilities of a
 // replicated client are unknown after initialize, so no extension can be negotiated with it.
-func (x *extension) isOffered(e *era, has declaredKinds) bool {
-	return (x.ServerOnly || !e.replicated) && (x.offered == nil || x.offered(e, has))
+func (x *extension) isOffered(e *era.Era, has declaredKinds) bool {
+	return (x.ServerOnly || !e.Replicated) && (x.offered == nil || x.offered(e, has))
 }
 
 // declared returns the extensions of the server's capabilities, or nil.
-func (all *extensions) declared(e *era, has declaredKinds) map[string]json.RawMessage {
+func (all *extensions) declared(e *era.Era, has declaredKinds) map[string]json.RawMessage {
 	var declared map[string]json.RawMessage
 	for id, x := range all.byID {
 		if x.isOffered(e, has) {
@@ -223,7 +226,7 @@ func (r *request) negotiated(id string) bool {
 	if x.ServerOnly {
 		return true
 	}
-	settings, declared := mcp.DeclaredExtension(r.era.capabilities, id)
+	settings, declared := mcp.DeclaredExtension(r.era.Capabilities, id)
 	if !declared || x.Accepts == nil {
 		return declared
 	}
@@ -281,7 +284,7 @@ func extensionMethod(
 
 // completeResult adds the members that modern results require to an encoded object that lacks them.
 func (r *request) completeResult(result []byte) []byte {
-	if !r.era.modern {
+	if !r.era.Modern {
 		return result
 	}
 	completed, meta := []byte{'{'}, []byte{'{'}
@@ -321,11 +324,12 @@ func (s *Server) notifyExtension(ctx context.Context, c *Conn, link Link, req *r
 	if r.link == nil {
 		r.link = outgoing.None{}
 	}
-	if r.read() != nil {
+	if r.params.Read(r.Params) != nil {
 		return
 	}
 	var err error
-	if r.era, err = classify(r, c.legacy.Load()); err != nil || !r.negotiated(x.ID) {
+	if r.era, err = era.Classify(r.Method, &r.params.Meta, c.legacy.Load()); err != nil ||
+		!r.negotiated(x.ID) {
 		return
 	}
 	if failure := contain.Run(

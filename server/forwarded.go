@@ -168,8 +168,8 @@ func (from *Item) use(kind mcp.Kind, name string) useFunc {
 // forwardedResult returns the result of another server in the form of the client's era. For the
 // modern era it stores isError, so that middleware need not search the result again.
 func (r *request) forwardedResult(kind mcp.Kind, result json.RawMessage) *Result {
-	if !r.era.modern {
-		return NewResult(legacy.Result(r.era.revision, kind, result))
+	if !r.era.Modern {
+		return NewResult(legacy.Result(r.era.Revision, kind, result))
 	}
 	made := &Result{json: result, checked: true}
 	typed, empty := false, true

@@ -23,7 +23,7 @@ func ConnFrom(ctx context.Context) *Conn {
 // Outside of a request it returns "".
 func RevisionFrom(ctx context.Context) mcp.Revision {
 	if r := requestFrom(ctx); r != nil && r.era != nil {
-		return r.era.revision
+		return r.era.Revision
 	}
 	return ""
 }
@@ -32,7 +32,7 @@ func RevisionFrom(ctx context.Context) mcp.Revision {
 // zero value outside of a request, or if the client's value is invalid.
 func CapabilitiesFrom(ctx context.Context) mcp.ClientCapabilities {
 	if r := requestFrom(ctx); r != nil {
-		can, _ := r.era.clientCapabilities()
+		can, _ := r.era.ClientCapabilities()
 		return can
 	}
 	return mcp.ClientCapabilities{}
@@ -49,9 +49,9 @@ func MetaFrom(ctx context.Context) (m mcp.Meta) {
 	if r == nil {
 		return nil
 	}
-	for token, value := range jsonscan.Members(r.param(paramMeta)) {
+	for token, value := range jsonscan.Members(r.params.Get(paramMeta)) {
 		key, ok := jsonscan.Unquote(token)
-		if !ok || r.meta.member(key) != nil || strings.HasPrefix(string(key), metaPrefix) {
+		if !ok || r.params.Meta.Member(key) != nil || strings.HasPrefix(string(key), metaPrefix) {
 			continue
 		}
 		if m == nil {
@@ -77,7 +77,8 @@ func TraceFrom(ctx context.Context) Trace {
 		text, _ := jsonscan.Text(raw)
 		return text
 	}
-	return Trace{text(r.meta.traceparent), text(r.meta.tracestate), text(r.meta.baggage)}
+	m := &r.params.Meta
+	return Trace{text(m.Traceparent), text(m.Tracestate), text(m.Baggage)}
 }
 
 // A connContext is a context with the connection of a message, and with the message's own link if

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/server/internal/era"
 )
 
 // handle is the [rpc.Handler] of all connections, inside of Options.Middleware. The flow of a
@@ -11,7 +12,7 @@ import (
 //
 //	Server.handle
 //	  Server.request            request.go: finds the members of params
-//	  classify                  era.go: determines the era
+//	  era.Classify              internal/era: determines the era
 //	  request.row               methods.go: finds the method
 //	  request.repeat            mrtr.go: runs it, again if a legacy client has answered
 //	    callTool                tools.go: answers in the request, or by taskcall.go in a task
@@ -33,15 +34,15 @@ func (s *Server) handle(ctx context.Context, req *rpc.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.era, err = classify(r, r.conn.legacy.Load()); err != nil {
+	if r.era, err = era.Classify(r.Method, &r.params.Meta, r.conn.legacy.Load()); err != nil {
 		return nil, err
 	}
 	row, err := r.row()
 	if err != nil {
 		return nil, err
 	}
-	if r.meta.progressToken != nil {
-		r.progress = &progress{ctx: r, link: r.link, token: r.meta.progressToken}
+	if r.params.Meta.ProgressToken != nil {
+		r.progress = &progress{ctx: r, link: r.link, token: r.params.Meta.ProgressToken}
 		defer r.progress.end()
 	}
 	result, err := r.repeat(row.handle)

@@ -9,6 +9,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/sealed"
 )
 
@@ -72,12 +73,12 @@ func (i Integration) Stateless(principal string) *Conn {
 // requests and no notifications outside of its request, and refuses what needs a session, as for
 // [Integration.NewReplicatedConn]. For an unknown revision it returns nil.
 func (i Integration) StatelessLegacy(principal string, revision mcp.Revision) *Conn {
-	e, ok := replicatedEra(revision)
+	e, ok := era.Replicated(revision)
 	if !ok {
 		return nil
 	}
 	c := i.Stateless(principal)
-	e.stateless, c.replicated = true, true
+	e.Stateless, c.replicated = true, true
 	c.legacy.Store(e)
 	c.initialized.Store(true)
 	return c
@@ -98,7 +99,7 @@ func (i Integration) RestoreSession(c *Conn, id string) error {
 	if err != nil {
 		return err
 	}
-	e, ok := replicatedEra(revision)
+	e, ok := era.Replicated(revision)
 	if !ok {
 		return sealed.ErrSession
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/era"
 )
 
 // declaredKinds says which kinds of items a server has or has had. A declared capability stays
@@ -49,15 +50,15 @@ func (s *Server) declare(kinds ...mcp.Kind) {
 }
 
 // capabilities returns the server's capabilities for an era.
-func (s *Server) capabilities(e *era) mcp.ServerCapabilities {
+func (s *Server) capabilities(e *era.Era) mcp.ServerCapabilities {
 	has := s.declaredKinds()
-	announces := !e.stateless // changes of lists
+	announces := !e.Stateless // changes of lists
 	c := mcp.ServerCapabilities{Tools: &mcp.ListCapability{ListChanged: announces}}
-	if !e.replicated {
+	if !e.Replicated {
 		c.Logging = &mcp.Object{}
 	}
 	if has.resources {
-		c.Resources = &mcp.ResourcesCapability{Subscribe: !e.replicated, ListChanged: announces}
+		c.Resources = &mcp.ResourcesCapability{Subscribe: !e.Replicated, ListChanged: announces}
 	}
 	if has.prompts {
 		c.Prompts = &mcp.ListCapability{ListChanged: announces}
@@ -66,7 +67,7 @@ func (s *Server) capabilities(e *era) mcp.ServerCapabilities {
 		c.Completions = &mcp.Object{}
 	}
 	c.Extensions = s.extensions.declared(e, has) // in both eras (SEP-2133, Negotiation)
-	if has.tasks && e.experimentalTasks() {
+	if has.tasks && e.ExperimentalTasks() {
 		c.Tasks = &mcp.TasksCapability{
 			List: &mcp.Object{}, Cancel: &mcp.Object{},
 			Requests: &mcp.TaskRequests{Tools: &mcp.ToolTasks{Call: &mcp.Object{}}},
@@ -78,7 +79,7 @@ func (s *Server) capabilities(e *era) mcp.ServerCapabilities {
 	return c
 }
 
-func (s *Server) appendCapabilities(dst []byte, e *era) []byte {
+func (s *Server) appendCapabilities(dst []byte, e *era.Era) []byte {
 	dst, err := mcp.Append(dst, s.capabilities(e))
 	if err != nil {
 		// cannot fail: New has encoded them before
@@ -160,9 +161,9 @@ func initialize(r *request) (*Result, error) {
 		return nil, err
 	}
 	name, _ := jsonscan.Text(jsonscan.Member(jsonscan.Member(r.Params, "clientInfo"), "name"))
-	agreed := &era{revision: revision, structuredContent: features.StructuredOutput,
-		capabilities: kept, replicated: r.conn.replicated, stateless: r.conn.isStateless(),
-		client: strings.Clone(printable.TruncateBytes(name, maxClientName))}
+	agreed := &era.Era{Revision: revision, StructuredContent: features.StructuredOutput,
+		Capabilities: kept, Replicated: r.conn.replicated, Stateless: r.conn.isStateless(),
+		Client: strings.Clone(printable.TruncateBytes(name, maxClientName))}
 	if err := r.conn.agree(r.quotaOwner(), agreed); err != nil {
 		return nil, err
 	}
@@ -202,7 +203,7 @@ func ping(*request) (*Result, error) { return NewResult([]byte(`{}`)), nil }
 // modern client, which cannot be called.
 func Ping(ctx context.Context) error {
 	r := requestFrom(ctx)
-	if r == nil || r.era.modern {
+	if r == nil || r.era.Modern {
 		return ErrNoRequest
 	}
 	return r.link.Call(ctx, mcp.MethodPing, nil, nil)

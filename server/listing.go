@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/era"
 )
 
 // An item is an element of a list, in the form in which requests use it: what depends on how it was
@@ -36,15 +37,15 @@ func newItem(kind mcp.Kind, key string, definition []byte) *item {
 }
 
 // appendDefinition appends the JSON of the item in lists for an era, without keys of its _meta.
-func (i *item) appendDefinition(dst []byte, e *era, hiddenMeta []string) []byte {
+func (i *item) appendDefinition(dst []byte, e *era.Era, hiddenMeta []string) []byte {
 	definition := i.definition
-	if !e.modern {
+	if !e.Modern {
 		definition = i.legacy
 	}
 	if len(hiddenMeta) > 0 {
 		definition = withoutMeta(definition, hiddenMeta)
 	}
-	if i.tool == nil || e.modern || !isTask(i.tool.tasks) || !e.experimentalTasks() {
+	if i.tool == nil || e.Modern || !isTask(i.tool.tasks) || !e.ExperimentalTasks() {
 		return append(dst, definition...)
 	}
 	dst = append(dst, definition[:len(definition)-1]...)

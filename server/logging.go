@@ -15,7 +15,7 @@ import (
 // setLevel answers the legacy request logging/setLevel. From then on the client gets the log
 // messages of operations.
 func setLevel(r *request) (*Result, error) {
-	if r.era.replicated {
+	if r.era.Replicated {
 		return nil, errReplicated
 	}
 	level, err := parseLevel(jsonscan.Member(r.Params, "level"))
@@ -41,11 +41,11 @@ func parseLevel(raw []byte) (mcp.LoggingLevel, error) {
 // logLevel returns the lowest level of log messages that the request's client wants. "" means that
 // it wants none.
 func (r *request) logLevel() (mcp.LoggingLevel, error) {
-	if r.era.modern {
-		if r.meta.logLevel == nil {
+	if r.era.Modern {
+		if r.params.Meta.LogLevel == nil {
 			return "", nil
 		}
-		return parseLevel(r.meta.logLevel)
+		return parseLevel(r.params.Meta.LogLevel)
 	}
 	return r.conn.LogLevel(), nil
 }

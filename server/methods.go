@@ -3,6 +3,7 @@ package server
 import (
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/era"
 )
 
 // A method is a row of the method table. To add a method to the server, add a row.
@@ -13,7 +14,7 @@ type method struct {
 	handle         func(r *request) (*Result, error)
 }
 
-func (m method) in(e *era) bool { return e.modern && m.modern || !e.modern && m.legacy }
+func (m method) in(e *era.Era) bool { return e.Modern && m.modern || !e.Modern && m.legacy }
 
 // methods is the method table. It is read only.
 var methods = withEras(map[string]method{
@@ -89,10 +90,10 @@ func (r *request) row() (method, error) {
 	return m, nil
 }
 
-func methodNotFound(name string, e *era) error {
-	if m, ok := methods[name]; ok && m.legacy && e.modern {
+func methodNotFound(name string, e *era.Era) error {
+	if m, ok := methods[name]; ok && m.legacy && e.Modern {
 		return rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %s is not part of revision %s",
-			name, e.revision)
+			name, e.Revision)
 	}
 	return rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %.100s", name)
 }

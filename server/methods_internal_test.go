@@ -3,9 +3,9 @@ package server
 import (
 	"testing"
 
-	"gotest.tools/v3/assert"
-
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/era"
+	"gotest.tools/v3/assert"
 )
 
 // The server answers each request that a client sends in some revision: in that era and no other,
@@ -13,7 +13,7 @@ import (
 func TestMethodsOfRevisions(t *testing.T) {
 	srv := New(Info{Name: "s", Version: "1"}, nil)
 	for _, revision := range mcp.Supported() {
-		e := &era{modern: mcp.EraOf(revision) == mcp.Modern, revision: revision}
+		e := &era.Era{Modern: mcp.EraOf(revision) == mcp.Modern, Revision: revision}
 		for m := range mcp.Methods(revision) {
 			if m.Notification || m.Sender&mcp.ByClient == 0 {
 				continue

@@ -65,11 +65,11 @@ var (
 // any. A client may answer a question before the handler asks it; answers to questions that are
 // never asked are ignored.
 func (r *request) readInputResponses() error {
-	if !r.era.modern {
+	if !r.era.Modern {
 		return nil
 	}
-	state, err := r.text(paramRequestState)
-	responses := r.param(paramInputResponses)
+	state, err := r.params.Text(paramRequestState)
+	responses := r.params.Get(paramInputResponses)
 	if err != nil || state == nil && responses == nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func askableRequest(ctx context.Context, key string) (*request, error) {
 	if r == nil {
 		return nil, ErrNoRequest
 	}
-	method, _ := mcp.MethodAt(r.Method, r.era.revision)
+	method, _ := mcp.MethodAt(r.Method, r.era.Revision)
 	switch {
 	case !method.RequestsInput:
 		return nil, ErrNoRequest
@@ -131,7 +131,7 @@ func askableRequest(ctx context.Context, key string) (*request, error) {
 func (r *request) missingCapability(name string, capabilities mcp.ClientCapabilities) error {
 	failure := &rpc.Error{Code: rpc.CodeInvalidParams,
 		Message: "the client does not declare the capability " + name}
-	if r.era.modern {
+	if r.era.Modern {
 		failure.Code = mcp.CodeMissingRequiredClientCapability
 		failure.Data, _ = mcp.Marshal(
 			mcp.MissingRequiredClientCapabilityData{RequiredCapabilities: capabilities})
@@ -186,7 +186,7 @@ func (r *request) answerOrAsk(key string, question mcp.InputRequest, digest []by
 	if x.Answered(key, digest, key != keyConfirm, decode) {
 		return true, nil
 	}
-	if !r.era.modern {
+	if !r.era.Modern {
 		return false, nil
 	}
 	x.Ask(key, r.traced(question))
@@ -290,7 +290,7 @@ var traceparents = lazyregexp.New(
 // traced returns a question with the request's trace context. It returns the question unchanged if
 // it has a trace context of its own, or if the client's is invalid.
 func (r *request) traced(question mcp.InputRequest) mcp.InputRequest {
-	if !traceparents().Match(r.meta.traceparent) {
+	if !traceparents().Match(r.params.Meta.Traceparent) {
 		return question
 	}
 	var params struct {
@@ -303,8 +303,8 @@ func (r *request) traced(question mcp.InputRequest) mcp.InputRequest {
 	if _, own := params.Meta[mcp.MetaTraceparent]; own {
 		return question
 	}
-	for key, raw := range map[string][]byte{mcp.MetaTraceparent: r.meta.traceparent,
-		mcp.MetaTracestate: r.meta.tracestate, mcp.MetaBaggage: r.meta.baggage} {
+	for key, raw := range map[string][]byte{mcp.MetaTraceparent: r.params.Meta.Traceparent,
+		mcp.MetaTracestate: r.params.Meta.Tracestate, mcp.MetaBaggage: r.params.Meta.Baggage} {
 		if len(raw) > 0 && raw[0] == '"' && params.Meta.Set(key, json.RawMessage(raw)) != nil {
 			return question
 		}

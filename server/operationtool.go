@@ -91,7 +91,7 @@ const (
 func (t operationTool) confirm(ctx context.Context, r *request, call dispatch.Call,
 	refused dispatch.Envelope) (dispatch.Envelope, error) {
 	s := r.conn.server
-	if !r.era.supportsElicitation(mcp.ElicitForm) {
+	if !r.era.SupportsElicitation(mcp.ElicitForm) {
 		refused.Err = refused.Err.With(
 			map[string]any{"reason": "the client cannot ask its user: it does not declare elicitation"})
 		return refused, nil

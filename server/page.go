@@ -8,6 +8,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/era"
 )
 
 // newPage returns the page of a list that the client requests. A cursor is the key of the last item
@@ -15,7 +16,7 @@ import (
 // are added and removed (2026-07-28, server/utilities/pagination).
 func newPage(r *request, kind mcp.Kind, l *listing) (*page, error) {
 	s := r.conn.server
-	cursor, err := r.text(paramCursor)
+	cursor, err := r.params.Text(paramCursor)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +36,7 @@ func newPage(r *request, kind mcp.Kind, l *listing) (*page, error) {
 		items:  l.sorted[from:min(from+s.o.PageSize, len(l.sorted))], more: from+
 			s.o.PageSize < len(l.sorted)}
 	if s.o.Visible != nil || l.hasSessionOnly && r.conn.isStateless() || l.hasExtension ||
-		l.hasModernOnly && !r.era.modern {
+		l.hasModernOnly && !r.era.Modern {
 		p.items, p.more = visibleItems(r, l.sorted[from:], s.o.PageSize)
 	}
 	p.Result = Result{content: p, checked: true}
@@ -45,7 +46,7 @@ func newPage(r *request, kind mcp.Kind, l *listing) (*page, error) {
 // visibleItems returns the first items that the client may see.
 func visibleItems(r *request, items []*item, limit int) (seen []*item, more bool) {
 	for _, i := range items {
-		if i.sessionOnly && r.conn.isStateless() || i.legacy == nil && !r.era.modern ||
+		if i.sessionOnly && r.conn.isStateless() || i.legacy == nil && !r.era.Modern ||
 			!r.maySee(i) {
 			continue
 		}
@@ -61,7 +62,7 @@ func visibleItems(r *request, items []*item, limit int) (seen []*item, more bool
 type page struct {
 	Result
 	server *Server
-	era    *era
+	era    *era.Era
 	name   string
 	items  []*item
 	more   bool
@@ -83,7 +84,7 @@ const (
 
 // appendEnd ends the object of a result.
 func (p *page) appendEnd(dst []byte) []byte {
-	if p.hints == hintsAlways || p.hints == hintsModern && p.era.modern {
+	if p.hints == hintsAlways || p.hints == hintsModern && p.era.Modern {
 		if p.partial != nil {
 			dst = p.server.appendHintsTTL(dst, p.public, 0)
 		} else {
@@ -91,11 +92,11 @@ func (p *page) appendEnd(dst []byte) []byte {
 		}
 	}
 	switch {
-	case p.partial != nil && p.era.modern:
+	case p.partial != nil && p.era.Modern:
 		dst = append(append(dst, p.server.modernSuffix...), ',')
 	case p.partial != nil:
 		dst = append(dst, `,"_meta":{`...)
-	case p.era.modern:
+	case p.era.Modern:
 		return p.server.appendModernSuffix(dst)
 	default:
 		return append(dst, '}')

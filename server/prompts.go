@@ -46,7 +46,7 @@ func (s *Server) RemovePrompts(names ...string) int { return s.remove(mcp.KindPr
 
 // getPrompt answers prompts/get.
 func getPrompt(r *request) (*Result, error) {
-	name, err := r.text(paramName)
+	name, err := r.params.Text(paramName)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func getPrompt(r *request) (*Result, error) {
 	if found == nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown prompt: %.200s", name)
 	}
-	return r.use(found, r.param(paramArguments))
+	return r.use(found, r.params.Get(paramArguments))
 }
 
 // use is the [useFunc] of a prompt.
@@ -79,7 +79,7 @@ func (p *Prompt) use(ctx context.Context, r *request, raw json.RawMessage) (*Res
 		if own.Messages[i].Content == nil {
 			return nil, r.logError(fmt.Errorf("server: prompt %q: message %d has no Content", p.Name, i))
 		}
-		own.Messages[i].Content = legacy.Content(r.era.revision, own.Messages[i].Content)
+		own.Messages[i].Content = legacy.Content(r.era.Revision, own.Messages[i].Content)
 	}
 	return r.encodeResult(&own, &own.Result)
 }

@@ -52,7 +52,7 @@ func Elicit(ctx context.Context, key string, params mcp.ElicitParams) (*mcp.Elic
 	if err := r.requireElicitation(params.Mode); err != nil {
 		return nil, err
 	}
-	form, err := questions.PrepareElicitation(&params, r.era.revision)
+	form, err := questions.PrepareElicitation(&params, r.era.Revision)
 	if err != nil {
 		return nil, fmt.Errorf("server: Elicit %q: %w", key, err)
 	}
@@ -131,7 +131,7 @@ func Ask[T any](ctx context.Context, key, message string) (value T, action mcp.E
 
 // requireElicitation returns an error unless the client declares elicitation in that mode.
 func (r *request) requireElicitation(mode string) error {
-	if r.era.supportsElicitation(mode) {
+	if r.era.SupportsElicitation(mode) {
 		return nil
 	}
 	wanted := &mcp.ElicitationCapability{Form: &mcp.Object{}}
@@ -139,19 +139,6 @@ func (r *request) requireElicitation(mode string) error {
 		wanted = &mcp.ElicitationCapability{URL: &mcp.Object{}}
 	}
 	return r.missingCapability("elicitation", mcp.ClientCapabilities{Elicitation: wanted})
-}
-
-// supportsElicitation reports whether the client declares elicitation in that mode.
-func (e *era) supportsElicitation(mode string) bool {
-	f, _ := mcp.FeaturesOf(e.revision)
-	can, err := e.clientCapabilities()
-	switch {
-	case err != nil || !f.Elicitation:
-		return false
-	case mode == mcp.ElicitURL:
-		return f.URLElicitation && can.Elicitation.SupportsURL()
-	}
-	return can.Elicitation.SupportsForm()
 }
 
 // Sample asks the client's model to continue a conversation (2026-07-28, client/sampling). It
@@ -166,7 +153,7 @@ func Sample(ctx context.Context, key string,
 	if err := questions.CheckMessages(params.Messages); err != nil {
 		return nil, fmt.Errorf("server: Sample %q: %w", key, err)
 	}
-	can, err := r.era.clientCapabilities()
+	can, err := r.era.ClientCapabilities()
 	switch {
 	case err != nil:
 		return nil, err
@@ -198,7 +185,7 @@ func Roots(ctx context.Context, key string) ([]mcp.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	can, err := r.era.clientCapabilities()
+	can, err := r.era.ClientCapabilities()
 	switch {
 	case err != nil:
 		return nil, err

@@ -187,9 +187,9 @@ func (r *request) rawToolResult(result *mcp.CallToolResult) (*Result, error) {
 	}
 	own.Content = slices.Clone(own.Content)
 	for i, block := range own.Content {
-		own.Content[i] = legacy.Content(r.era.revision, block)
+		own.Content[i] = legacy.Content(r.era.Revision, block)
 	}
-	if !r.era.allowsStructured(own.StructuredContent) {
+	if !r.era.AllowsStructured(own.StructuredContent) {
 		own.StructuredContent = nil
 	}
 	return r.encodeResult(&own, &own.Result)

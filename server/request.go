@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"sync"
@@ -11,9 +10,10 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
-	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/mrtr"
 	"github.com/stdwire/stdwire/server/internal/outgoing"
+	"github.com/stdwire/stdwire/server/internal/params"
 	"github.com/stdwire/stdwire/server/internal/task"
 )
 
@@ -24,19 +24,15 @@ type request struct {
 	*rpc.Request
 	conn       *Conn
 	link       Link
-	era        *era
-	meta       meta
+	era        *era.Era
+	params     params.Params
 	progress   *progress  // nil if the client has sent no progress token
 	task       *task.Task // the task that the request is or may become; nil: neither
-	members    []member   // of the params
-	memberBuf  [3]member  // as many as a tool call has
 	ownAccount atomic.Pointer[quota.Account]
 
 	mu     sync.Mutex   // guards rounds and its fields: several goroutines may ask
 	rounds *mrtr.Rounds // nil until a question is asked
 }
-
-const maxMembers = 12 // of the params; the protocol defines fewer
 
 type requestKey struct{}
 
@@ -90,15 +86,6 @@ func requestFrom(ctx context.Context) *request {
 	return r
 }
 
-type member struct{ name, value []byte }
-
-// meta holds the members of _meta that the protocol defines. A nil slice means that the member is
-// missing.
-type meta struct {
-	version, capabilities, logLevel, progressToken []byte
-	traceparent, tracestate, baggage, app          []byte
-}
-
 // open initializes r for a message with the context ctx, and reads its params.
 func (r *request) open(ctx context.Context, req *rpc.Request) error {
 	from, _ := ctx.Value(connKey{}).(*connContext)
@@ -109,27 +96,7 @@ func (r *request) open(ctx context.Context, req *rpc.Request) error {
 			r.link = r.conn.server.wrapLink(peer)
 		}
 	}
-	return r.read()
-}
-
-// read finds the members of params. It refuses duplicates.
-func (r *request) read() error {
-	if len(r.Params) > 0 && r.Params[0] != '{' {
-		return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: MCP requires an object")
-	}
-	r.members = r.memberBuf[:0]
-	for token, value := range jsonscan.Members(r.Params) {
-		name, _ := jsonscan.Unquote(token)
-		if r.param(name) != nil {
-			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %.100q occurs twice", name)
-		}
-		if len(r.members) == maxMembers {
-			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: more than %d members",
-				maxMembers)
-		}
-		r.members = append(r.members, member{name, value})
-	}
-	return r.meta.read(r.param(paramMeta))
+	return r.params.Read(r.Params)
 }
 
 // The names of the params that are looked up in every tool call.
@@ -139,77 +106,6 @@ var (
 	paramArguments = []byte("arguments")
 	paramCursor    = []byte("cursor")
 )
-
-// param returns the value of a member of params, or nil.
-func (r *request) param(name []byte) []byte {
-	for i := range r.members {
-		if bytes.Equal(r.members[i].name, name) {
-			return r.members[i].value
-		}
-	}
-	return nil
-}
-
-// text returns a member of params that must be a string, or nil if it is missing.
-func (r *request) text(name []byte) ([]byte, error) {
-	value := r.param(name)
-	if value == nil {
-		return nil, nil
-	}
-	text, ok := jsonscan.Unquote(value)
-	if !ok {
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %s must be a string", name)
-	}
-	return text, nil
-}
-
-// member returns where to store the value of a key, or nil if the protocol does not define the key.
-func (m *meta) member(key []byte) *[]byte {
-	switch string(key) {
-	case mcp.MetaProtocolVersion:
-		return &m.version
-	case mcp.MetaClientCapabilities:
-		return &m.capabilities
-	case mcp.MetaLogLevel:
-		return &m.logLevel
-	case mcp.MetaProgressToken:
-		return &m.progressToken
-	case mcp.MetaTraceparent:
-		return &m.traceparent
-	case mcp.MetaTracestate:
-		return &m.tracestate
-	case mcp.MetaBaggage:
-		return &m.baggage
-	case mcp.MetaApp:
-		return &m.app
-	}
-	return nil
-}
-
-func (m *meta) read(raw []byte) error {
-	if raw == nil {
-		return nil
-	}
-	if raw[0] != '{' {
-		return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: _meta must be an object")
-	}
-	for token, value := range jsonscan.Members(raw) {
-		name, _ := jsonscan.Unquote(token)
-		slot := m.member(name)
-		if slot == nil {
-			continue
-		}
-		if *slot != nil {
-			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: _meta has %q twice", name)
-		}
-		*slot = value
-	}
-	if t := m.progressToken; t != nil && t[0] != '"' && t[0] != '-' && (t[0] < '0' || t[0] > '9') {
-		return rpc.Errorf(rpc.CodeInvalidParams,
-			"Invalid params: the progress token must be a string or an integer")
-	}
-	return nil
-}
 
 // A scannedRequest is a request whose params are read before middleware gets it. It is also the
 // context for the middleware.
@@ -266,17 +162,12 @@ func (s *scannedRequest) Of(params json.RawMessage) bool {
 
 // Param implements [mcp.RequestParams].
 func (s *scannedRequest) Param(name string) json.RawMessage {
-	for i := range s.request.members {
-		if string(s.request.members[i].name) == name {
-			return s.request.members[i].value
-		}
-	}
-	return nil
+	return s.request.params.Get([]byte(name))
 }
 
 // MetaValue implements [mcp.RequestParams].
 func (s *scannedRequest) MetaValue(key string) json.RawMessage {
-	if value := s.request.meta.member([]byte(key)); value != nil {
+	if value := s.request.params.Meta.Member([]byte(key)); value != nil {
 		return *value
 	}
 	return nil

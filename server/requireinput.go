@@ -32,7 +32,7 @@ func RequireInput(ctx context.Context, requests mcp.InputRequests, state string)
 			return err
 		}
 	}
-	if r.era.modern {
+	if r.era.Modern {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		x := r.mrtr()
@@ -66,7 +66,7 @@ func RequireInput(ctx context.Context, requests mcp.InputRequests, state string)
 // requireCapabilityFor returns an error unless the client declares the capability that a question
 // needs.
 func (r *request) requireCapabilityFor(question mcp.InputRequest) error {
-	can, err := r.era.clientCapabilities()
+	can, err := r.era.ClientCapabilities()
 	if err != nil {
 		return err
 	}

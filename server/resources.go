@@ -169,7 +169,7 @@ func (t templateMatches) find(_ mcp.Kind, key []byte) *item {
 
 // uri returns the param uri, which must be a string.
 func (r *request) uri() (string, error) {
-	uri, ok := jsonscan.Text(r.param(paramURI))
+	uri, ok := jsonscan.Text(r.params.Get(paramURI))
 	if !ok || uri == "" {
 		return "", rpc.Errorf(rpc.CodeInvalidParams,
 			"Invalid params: uri is required and must be a string")
@@ -197,7 +197,7 @@ func readResource(r *request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.meta.app != nil {
+	if r.params.Meta.App != nil {
 		if uri, err = r.resolveForApp(mcp.KindResource, uri); err != nil {
 			return r.handlerError(err)
 		}
@@ -230,7 +230,7 @@ func (r *request) readResult(result *mcp.ReadResourceResult, err error) (*Result
 		return nil, r.logError(errNoResult)
 	}
 	own := *result // the handler may return a shared result
-	if !r.era.modern {
+	if !r.era.Modern {
 		own.CacheHints = mcp.CacheHints{}
 	} else {
 		own.CacheScope = cmp.Or(own.CacheScope, mcp.CachePrivate)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"strconv"
@@ -79,6 +80,10 @@ func (r *Result) isValid() bool {
 	return r.content != nil || isObject(r.json) && jsonscan.Valid(r.json) == nil
 }
 
+func isObject(text []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{"))
+}
+
 // appendModernSuffix ends an object with the members that every modern result has: resultType and
 // the server's info (2026-07-28, basic, Responses).
 func (s *Server) appendModernSuffix(dst []byte) []byte {
@@ -118,7 +123,7 @@ func (s *Server) appendHintsTTL(dst []byte, public bool, ttl int64) []byte {
 // be a copy of the handler's result.
 func (r *request) encodeResult(result any, base *mcp.Result) (*Result, error) {
 	base.ResultType = ""
-	if r.era.modern {
+	if r.era.Modern {
 		base.ResultType, base.Meta = mcp.ResultComplete, maps.Clone(base.Meta)
 		if err := base.Meta.Set(mcp.MetaServerInfo, r.conn.server.info); err != nil {
 			return nil, err

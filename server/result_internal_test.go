@@ -4,17 +4,17 @@ import (
 	"strings"
 	"testing"
 
-	"gotest.tools/v3/assert"
-
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/era"
+	"gotest.tools/v3/assert"
 )
 
 // A result has the same bytes each time it is encoded, for example by middleware first.
 func TestToolResultIsEncodedAgain(t *testing.T) {
 	s := Options{}.New(Info{Name: "test", Version: "1"}, nil)
-	for _, e := range []*era{{modern: true, structuredContent: true, revision: mcp.Latest},
-		{revision: mcp.LatestLegacy}} {
+	for _, e := range []*era.Era{{Modern: true, StructuredContent: true, Revision: mcp.Latest},
+		{Revision: mcp.LatestLegacy}} {
 		r := &request{conn: &Conn{server: s}, era: e}
 		result, err := r.toolResult(envelopeResult,
 			dispatch.Envelope{Session: "s1", Data: []byte(`{"a":1}`)})

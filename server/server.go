@@ -18,6 +18,7 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/clientevents"
+	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/sealed"
 )
 
@@ -202,7 +203,8 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	s.closedAccount = o.Memory.Pool().Open("")
 	s.closedAccount.Close()
 	s.tasks.init(o.Tasks, s.log)
-	if _, err := mcp.Marshal(s.capabilities(&era{modern: true, revision: mcp.Latest})); err != nil {
+	modern := &era.Era{Modern: true, Revision: mcp.Latest}
+	if _, err := mcp.Marshal(s.capabilities(modern)); err != nil {
 		panic("server: the Extensions cannot be encoded: " + err.Error())
 	}
 	s.handler = s.handle

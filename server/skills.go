@@ -11,6 +11,7 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/rpc/mcp/skill"
+	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/skillindex"
 )
 
@@ -159,7 +160,7 @@ func skillsExtension() *extension {
 	return &extension{
 		Extension: Extension{ID: mcp.ExtensionSkills,
 			Settings: mcp.SkillsSettings{DirectoryRead: true}, ServerOnly: true},
-		offered: func(_ *era, has declaredKinds) bool { return has.skills },
+		offered: func(_ *era.Era, has declaredKinds) bool { return has.skills },
 		methods: map[string]method{
 			mcp.MethodListSkills:    {legacy: true, modern: true, handle: listSkills},
 			mcp.MethodGetSkill:      {legacy: true, modern: true, handle: getSkill},

@@ -260,10 +260,10 @@ func (c *Conn) removeSubscription(sub *subscription) {
 
 // subscribe answers the legacy resources/subscribe (2025-11-25, server/resources, Subscriptions).
 func subscribe(r *request) (*Result, error) {
-	if r.era.replicated {
+	if r.era.Replicated {
 		return nil, errReplicated
 	}
-	if len(r.param(paramURI)) > 6*maxWatchedURI { // before it is copied; an escape has 6 bytes
+	if len(r.params.Get(paramURI)) > 6*maxWatchedURI { // before it is copied; an escape has 6 bytes
 		return nil, errWatchedURI
 	}
 	uri, err := r.uri()

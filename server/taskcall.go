@@ -10,6 +10,7 @@ import (
 
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/task"
 )
 
@@ -23,23 +24,23 @@ var (
 // as far as the tool permits.
 func (r *request) callToolOrTask(found *item) (*Result, error) {
 	all := &r.conn.server.tasks
-	support := found.tool.taskSupport(r.param(paramArguments), all)
+	support := found.tool.taskSupport(r.params.Get(paramArguments), all)
 	var wanted bool
 	ttl := all.TTL
 	switch {
-	case r.era.modern:
+	case r.era.Modern:
 		wanted = isTask(support) && r.negotiated(mcp.ExtensionTasks)
 		if support == mcp.TaskRequired && !wanted {
 			return nil, errNeedsTasks()
 		}
-	case !r.era.experimentalTasks():
+	case !r.era.ExperimentalTasks():
 		if support == mcp.TaskRequired {
 			return nil, rpc.Errorf(rpc.CodeMethodNotFound,
 				"Method not found: %s runs as a task only, which revision %s does not have here",
-				found.key, r.era.revision)
+				found.key, r.era.Revision)
 		}
 	default:
-		requested := r.param(paramTask)
+		requested := r.params.Get(paramTask)
 		wanted = requested != nil
 		switch {
 		case wanted && !isTask(support):
@@ -56,10 +57,10 @@ func (r *request) callToolOrTask(found *item) (*Result, error) {
 		}
 	}
 	if !wanted {
-		return r.use(found, r.param(paramArguments))
+		return r.use(found, r.params.Get(paramArguments))
 	}
 
-	t, err := r.newTask(ttl, found.tool.taskLater && r.era.modern)
+	t, err := r.newTask(ttl, found.tool.taskLater && r.era.Modern)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func (r *request) callToolOrTask(found *item) (*Result, error) {
 		}
 	}
 	initial := t.task.Initial()
-	if !r.era.modern {
+	if !r.era.Modern {
 		result := &mcp.CreateExperimentalTaskResult{Task: task.Experimental(&initial)}
 		return r.encodeResult(result, &result.Result)
 	}
@@ -98,7 +99,7 @@ func (r *request) newTask(ttl time.Duration, later bool) (*request, error) {
 	own := &request{Context: ctx, Request: &rpc.Request{ID: r.ID, Method: r.Method,
 		Params: bytes.Clone(r.Params)}, conn: r.conn, link: link, era: r.era}
 	call := task.Call{
-		Tasks: r.conn.server.tasks.Tasks, Modern: r.era.modern, Owner: r.taskOwner(),
+		Tasks: r.conn.server.tasks.Tasks, Modern: r.era.Modern, Owner: r.taskOwner(),
 		QuotaOwner: r.quotaOwner(), TTL: ttl, Link: link, Context: own, Cancel: cancel,
 		Mutex: &own.mu, Stopped: func() error { return own.mrtr().Stopped },
 		Retain:   func(bytes int) error { return own.account().Take(countedBytes(bytes)) },
@@ -125,15 +126,15 @@ func (r *request) beginTask(later bool) error {
 	if r.task.Retain(len(r.Params)+len(r.ID.String())) != nil { // until close
 		return task.ErrNoRoom
 	}
-	err := r.read()
-	if err == nil && r.era.modern {
-		r.era, err = modernEra(&r.meta) // a copy, because an era has slices of the params
+	err := r.params.Read(r.Params)
+	if err == nil && r.era.Modern {
+		r.era, err = era.Modern(&r.params.Meta) // a copy, because an era has slices of the params
 	}
 	if err != nil {
 		return err
 	}
-	if r.meta.progressToken != nil {
-		r.progress = &progress{ctx: r, link: r.link, token: r.meta.progressToken}
+	if r.params.Meta.ProgressToken != nil {
+		r.progress = &progress{ctx: r, link: r.link, token: r.params.Meta.ProgressToken}
 	}
 	if later {
 		return nil
@@ -143,7 +144,7 @@ func (r *request) beginTask(later bool) error {
 
 // notifyTask notifies the client of the status of a task.
 func (r *request) notifyTask(id string) {
-	if r.era.modern {
+	if r.era.Modern {
 		r.conn.server.notifyChange(changeNotification{mcp.NotificationTask, id})
 	} else {
 		r.conn.notifyChange(changeNotification{mcp.NotificationTaskStatus, id})
@@ -161,7 +162,7 @@ func (r *request) runAsTask(found *item) {
 		r.task.Returned(o)
 	}()
 	text, err := rpc.AppendResponse(r, nil, func(context.Context, *rpc.Request) (any, error) {
-		return r.use(found, r.param(paramArguments))
+		return r.use(found, r.params.Get(paramArguments))
 	}, r.Request)
 	if p, ok := errors.AsType[*rpc.PanicError](err); ok {
 		r.conn.server.hooks().Safe().Panic(p.Method, p.Value, p.Stack)
@@ -191,7 +192,7 @@ const ownerSession = "session "
 func (r *request) taskOwner() string {
 	c := r.conn
 	switch {
-	case r.era.modern:
+	case r.era.Modern:
 		return "modern " + c.principal
 	case c.principal != "":
 		return "legacy " + c.principal

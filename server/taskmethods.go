@@ -18,11 +18,11 @@ func hasTasks(has declaredKinds) bool { return has.tasks }
 // needTasks returns an error if the client cannot have tasks.
 func (r *request) needTasks() error {
 	switch {
-	case r.era.replicated:
+	case r.era.Replicated:
 		return errReplicated
-	case !r.era.modern && !r.era.experimentalTasks():
+	case !r.era.Modern && !r.era.ExperimentalTasks():
 		return rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %s is not part of revision %s",
-			r.Method, r.era.revision)
+			r.Method, r.era.Revision)
 	}
 	return nil
 }
@@ -33,7 +33,7 @@ func (r *request) findTask() (*task.Task, task.Record, error) {
 	if err := r.needTasks(); err != nil {
 		return nil, task.Record{}, err
 	}
-	id, err := r.text(paramTaskID)
+	id, err := r.params.Text(paramTaskID)
 	if err != nil {
 		return nil, task.Record{}, err
 	}
@@ -71,7 +71,7 @@ func getTask(r *request) (*Result, error) {
 }
 
 func (r *request) taskState(now *mcp.Task) (*Result, error) {
-	if r.era.modern {
+	if r.era.Modern {
 		result := &mcp.GetTaskResult{Task: *now}
 		return r.encodeResult(result, &result.Result)
 	}
@@ -86,7 +86,7 @@ func updateTask(r *request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	responses := r.param(paramInputResponses)
+	responses := r.params.Get(paramInputResponses)
 	if len(responses) == 0 || responses[0] != '{' {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams,
 			"Invalid params: inputResponses is required and must be an object")
@@ -116,7 +116,7 @@ func cancelTask(r *request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if record.Task.Status.Terminal() && !r.era.modern {
+	if record.Task.Status.Terminal() && !r.era.Modern {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "The task has ended already: it is %s",
 			task.Experimental(&record.Task).Status)
 	}
@@ -124,7 +124,7 @@ func cancelTask(r *request) (*Result, error) {
 		t.End()
 		record = t.Snapshot()
 	}
-	if r.era.modern {
+	if r.era.Modern {
 		return r.conn.server.emptyResult(), nil
 	}
 	return r.taskState(&record.Task)
@@ -164,7 +164,7 @@ func listTasks(r *request) (*Result, error) {
 	if err := r.needTasks(); err != nil {
 		return nil, err
 	}
-	cursor, err := r.text(paramCursor)
+	cursor, err := r.params.Text(paramCursor)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/projection"
 	"github.com/stdwire/stdwire/server/internal/task"
 )
@@ -120,7 +121,7 @@ func isTask(s mcp.TaskSupport) bool { return s == mcp.TaskOptional || s == mcp.T
 func tasksExtension() *extension {
 	return &extension{
 		Extension: Extension{ID: mcp.ExtensionTasks},
-		offered:   func(e *era, has declaredKinds) bool { return e.modern && has.tasks },
+		offered:   func(e *era.Era, has declaredKinds) bool { return e.Modern && has.tasks },
 		methods: map[string]method{
 			mcp.MethodGetTask:    {modern: true, handle: getTask},
 			mcp.MethodUpdateTask: {modern: true, handle: updateTask},
@@ -128,11 +129,4 @@ func tasksExtension() *extension {
 		},
 		undeclared: errNeedsTasks, // tasks extension, "Capability Negotiation"
 	}
-}
-
-// experimentalTasks reports whether tasks of 2025-11-25 are available. A replicated connection has
-// none, because its next request may reach a server on which the task does not run.
-func (e *era) experimentalTasks() bool {
-	f, _ := mcp.FeaturesOf(e.revision)
-	return f.ExperimentalTasks && !e.replicated
 }

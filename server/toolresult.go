@@ -7,6 +7,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/era"
 )
 
 // A resultForm says how the envelope of an operation becomes the result of a tool.
@@ -30,7 +31,7 @@ const (
 type toolResult struct {
 	Result
 	server   *Server
-	era      *era
+	era      *era.Era
 	form     resultForm
 	envelope dispatch.Envelope
 }
@@ -44,7 +45,7 @@ func (r *request) toolResult(form resultForm, envelope dispatch.Envelope) (*Resu
 			hasMeta = hasMeta || jsonscan.KeyIs(name, "_meta")
 			isError = isError || jsonscan.KeyIs(name, "isError") && string(value) == "true"
 		}
-		if hasMeta || !r.era.modern {
+		if hasMeta || !r.era.Modern {
 			var result mcp.CallToolResult
 			if err := mcp.Unmarshal(envelope.Data, &result); err != nil {
 				return nil, r.logError(err) // an interceptor has replaced the data
@@ -83,7 +84,7 @@ func (t *toolResult) appendEnvelope(dst []byte) []byte {
 	own := t.envelope
 	own.Session = "" // the session goes into _meta
 	var envelope []byte
-	if t.era.structuredContent {
+	if t.era.StructuredContent {
 		dst = append(dst, `"structuredContent":`...)
 		start := len(dst)
 		dst = own.AppendJSON(dst)
@@ -93,7 +94,7 @@ func (t *toolResult) appendEnvelope(dst []byte) []byte {
 		envelope = own.AppendJSON(nil)
 	}
 	dst = append(dst, `"content":[{"type":"text","text":`...)
-	if t.era.structuredContent && own.Text != "" {
+	if t.era.StructuredContent && own.Text != "" {
 		dst = jsonscan.AppendString(dst, own.Text)
 	} else {
 		dst = jsonscan.AppendString(dst, envelope)
@@ -118,18 +119,18 @@ func (t *toolResult) appendTyped(dst []byte) []byte {
 	}
 	dst = jsonscan.AppendString(append(dst, text...), []byte(data))
 	dst = append(dst, `}]`...)
-	if t.era.allowsStructured(data) {
+	if t.era.AllowsStructured(data) {
 		dst = append(append(dst, `,"structuredContent":`...), data...)
 	}
 	return dst
 }
 
 // appendResultEnd ends the result of a tool, with the ID of the session in which it ran, if any.
-func (s *Server) appendResultEnd(dst []byte, e *era, session string) []byte {
+func (s *Server) appendResultEnd(dst []byte, e *era.Era, session string) []byte {
 	switch {
-	case e.modern && session == "":
+	case e.Modern && session == "":
 		return s.appendModernSuffix(dst)
-	case e.modern:
+	case e.Modern:
 		dst = append(append(append(dst, s.modernSuffix...), ','), metaSession...)
 	case session == "":
 		return append(dst, '}')

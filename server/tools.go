@@ -183,11 +183,11 @@ func (s *Server) headerParams(tool string) []mcp.HeaderParam {
 // result, where the model sees them (2026-07-28, server/tools, Error Handling).
 func callTool(r *request) (*Result, error) {
 	s := r.conn.server
-	name, err := r.text(paramName)
+	name, err := r.params.Text(paramName)
 	if err != nil {
 		return nil, err
 	}
-	if r.meta.app != nil {
+	if r.params.Meta.App != nil {
 		resolved, err := r.resolveForApp(mcp.KindTool, string(name))
 		if err != nil {
 			return r.handlerError(err)
@@ -195,7 +195,7 @@ func callTool(r *request) (*Result, error) {
 		name = []byte(resolved)
 	}
 	found, exists, err := r.find(mcp.KindTool, name)
-	if err == nil && !exists && r.meta.app == nil {
+	if err == nil && !exists && r.params.Meta.App == nil {
 		found, err = r.resolveUnknownTool(string(name))
 	}
 	if err != nil {
@@ -207,5 +207,5 @@ func callTool(r *request) (*Result, error) {
 	if s.tasks.enabled.Load() {
 		return r.callToolOrTask(found)
 	}
-	return r.use(found, r.param(paramArguments))
+	return r.use(found, r.params.Get(paramArguments))
 }

@@ -1,0 +1,127 @@
+// Package era finds out the era and revision of the client of a request, and what they allow.
+package era
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/params"
+)
+
+// An Era holds the revision of a request's client, and the client's capabilities. A modern client
+// sends them with the request; a legacy client sends them with initialize, and all later requests
+// share the value.
+type Era struct {
+	Modern            bool
+	Revision          mcp.Revision
+	StructuredContent bool            // the revision has structuredContent
+	Capabilities      json.RawMessage // of the client, as it sent them
+	Replicated        bool            // see NewReplicatedConn of package server
+	Stateless         bool            // see StatelessLegacy
+	Client            string          // see ClientName
+}
+
+// uninitialized is the era of a legacy client before initialize.
+var uninitialized = Era{Revision: mcp.LatestLegacy}
+
+// Classify returns the era of a request with this method and _meta. It depends only on these and on
+// agreed, the era of the handshake, which is nil without a handshake (2026-07-28, basic/versioning,
+// Backward Compatibility). A request with a revision in its _meta is modern, even after a legacy
+// handshake.
+func Classify(method string, m *params.Meta, agreed *Era) (*Era, error) {
+	switch {
+	case m.Version != nil || m.Capabilities != nil || method == mcp.MethodDiscover:
+		return Modern(m)
+	case method == mcp.MethodInitialize || method == mcp.MethodPing:
+		return Legacy(agreed), nil
+	case agreed != nil:
+		return agreed, nil
+	}
+	return nil, rpc.Errorf(rpc.CodeInvalidParams,
+		"Invalid params: send initialize first, or set %q and %q in the _meta of each request",
+		mcp.MetaProtocolVersion, mcp.MetaClientCapabilities)
+}
+
+// Legacy returns agreed, or the era of a legacy client before initialize.
+func Legacy(agreed *Era) *Era {
+	if agreed != nil {
+		return agreed
+	}
+	return &uninitialized
+}
+
+// Modern returns the era of a request with this _meta, which it points into.
+func Modern(m *params.Meta) (*Era, error) {
+	version, isText := jsonscan.Unquote(m.Version)
+	switch {
+	case !isText:
+		return nil, rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: _meta[%q] is required and must be a string", mcp.MetaProtocolVersion)
+	case mcp.Revision(version) != mcp.Latest:
+		return nil, unsupportedVersion(string(version))
+	case len(m.Capabilities) == 0 || m.Capabilities[0] != '{':
+		return nil, rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: _meta[%q] is required and must be an object", mcp.MetaClientCapabilities)
+	}
+	return &Era{Modern: true, Revision: mcp.Latest, StructuredContent: true,
+		Capabilities: m.Capabilities}, nil
+}
+
+// unsupportedVersion returns the error for a revision in _meta that the server does not support.
+// Its list omits the legacy revisions, because they need initialize.
+func unsupportedVersion(requested string) error {
+	data, _ := json.Marshal(
+		mcp.UnsupportedProtocolVersionData{Supported: []string{string(mcp.Latest)},
+			Requested: requested})
+	return &rpc.Error{Code: mcp.CodeUnsupportedProtocolVersion,
+		Message: "Unsupported protocol version", Data: data}
+}
+
+// Replicated returns the era of a legacy client of which only the revision is known.
+func Replicated(revision mcp.Revision) (e *Era, ok bool) {
+	features, ok := mcp.FeaturesOf(revision)
+	return &Era{Revision: revision, StructuredContent: features.StructuredOutput, Replicated: true},
+		ok && mcp.EraOf(revision) == mcp.Legacy
+}
+
+// AllowsStructured reports whether the era supports this structured content.
+func (e *Era) AllowsStructured(content []byte) bool {
+	f, _ := mcp.FeaturesOf(e.Revision)
+	return e.StructuredContent && (f.AnyStructuredOutput ||
+		bytes.HasPrefix(bytes.TrimLeft(content, " \t\r\n"), []byte("{")))
+}
+
+// ClientCapabilities decodes the client's capabilities.
+func (e *Era) ClientCapabilities() (can mcp.ClientCapabilities, err error) {
+	if e.Capabilities == nil {
+		return can, nil
+	}
+	if err := mcp.Unmarshal(e.Capabilities, &can); err != nil {
+		return can, rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: the client's capabilities: %v", err)
+	}
+	return can, nil
+}
+
+// SupportsElicitation reports whether the client declares elicitation in that mode.
+func (e *Era) SupportsElicitation(mode string) bool {
+	f, _ := mcp.FeaturesOf(e.Revision)
+	can, err := e.ClientCapabilities()
+	switch {
+	case err != nil || !f.Elicitation:
+		return false
+	case mode == mcp.ElicitURL:
+		return f.URLElicitation && can.Elicitation.SupportsURL()
+	}
+	return can.Elicitation.SupportsForm()
+}
+
+// ExperimentalTasks reports whether tasks of 2025-11-25 are available. A replicated connection has
+// none, because its next request may reach a server on which the task does not run.
+func (e *Era) ExperimentalTasks() bool {
+	f, _ := mcp.FeaturesOf(e.Revision)
+	return f.ExperimentalTasks && !e.Replicated
+}
