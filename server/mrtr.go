@@ -75,11 +75,9 @@ func (r *request) readInputResponses() error {
 	}
 	var opened *sealed.State
 	if state != nil {
-		text, err := r.conn.server.sealer().OpenState(string(state), r.binding())
-		if err != nil {
+		if opened, err = r.conn.server.sealer().OpenState(string(state), r.binding()); err != nil {
 			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %v", err)
 		}
-		opened = &text
 	}
 	r.rounds, err = mrtr.Read(opened, responses)
 	return err

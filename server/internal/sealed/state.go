@@ -62,11 +62,11 @@ func (s Sealer) State(state State, binding []byte) (string, error) {
 
 // OpenState decrypts a state. Its error is always the same, so that it reveals nothing to an
 // attacker.
-func (s Sealer) OpenState(text string, binding []byte) (State, error) {
-	var state State
-	if len(text) > maxState || !s.open(text, binding, &state) ||
+func (s Sealer) OpenState(text string, binding []byte) (*State, error) {
+	state := new(State)
+	if len(text) > maxState || !s.open(text, binding, state) ||
 		time.Now().Unix() >= state.Expires {
-		return State{}, errState
+		return nil, errState
 	}
 	return state, nil
 }
