@@ -3,6 +3,7 @@ package streamable_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -118,42 +119,100 @@ func BenchmarkModernCall(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkServeHTTP is the handler alone: no network and no net/http.
+// handlerCalls are calls that a handler answers without a network and without net/http.
+var handlerCalls = []struct {
+	name     string
+	revision string // of a session; "": modern
+	size     int    // bytes of the text
+	allocs   float64
+	bytes    uint64
+}{
+	{"modern 64 B", "", 64, 0, 0},
+	{"modern 64 KiB", "", 64 << 10, 0, 0},
+	{"legacy 64 B", "2025-11-25", 64, 0, 0},
+	{"legacy 64 KiB", "2025-11-25", 64 << 10, 0, 0},
+}
+
+// newHandlerCall returns a function that makes one call of a handler.
+func newHandlerCall(t testing.TB, revision string, size int) func() {
+	h := streamable.Options{}.New(newFixture(server.Options{}).server)
+	t.Cleanup(h.Close)
+	w := &sink{header: http.Header{}}
+	raw := benchRequest("127.0.0.1:80", size)
+	if revision != "" {
+		raw = legacyBenchRequest(t, "127.0.0.1:80", size, func(raw []byte) string {
+			h.ServeHTTP(w, readRequest(t, raw))
+			return w.header.Get("Mcp-Session-Id")
+		}, revision)
+	}
+	req := readRequest(t, raw)
+	text, err := io.ReadAll(req.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := bytes.NewReader(text)
+	req.Body = io.NopCloser(in)
+	return func() {
+		in.Reset(text)
+		clear(w.header)
+		h.ServeHTTP(w, req)
+		if w.status != 200 {
+			t.Fatal(w.status)
+		}
+	}
+}
+
+func readRequest(t testing.TB, raw []byte) *http.Request {
+	req, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(raw)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return req.WithContext(context.WithValue(t.Context(), http.ServerContextKey, new(http.Server)))
+}
+
+// legacyBenchRequest returns an HTTP request for a tools/call in a new session. post sends a
+// request and returns the session id of the response.
+func legacyBenchRequest(t testing.TB, host string, size int, post func(raw []byte) string,
+	revision string) []byte {
+	request := func(id, body string) []byte {
+		return fmt.Appendf(nil, "POST /mcp HTTP/1.1\r\nHost: %s\r\n"+
+			"Content-Type: application/json\r\nAccept: %s\r\n%sContent-Length: %d\r\n\r\n%s",
+			host, bothKinds, id, len(body), body)
+	}
+	id := post(request("", strings.Replace(initialize, "REVISION", revision, 1)))
+	if id == "" {
+		t.Fatal("no session")
+	}
+	id = "Mcp-Session-Id: " + id + "\r\n"
+	post(request(id, `{"jsonrpc":"2.0","method":"notifications/initialized"}`))
+	return request(id, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo",`+
+		`"arguments":{"text":"`+strings.Repeat("x", size)+`"}}}`)
+}
+
+// BenchmarkServeHTTP is the handler alone.
 func BenchmarkServeHTTP(b *testing.B) {
-	for _, size := range []int{64, 64 << 10} {
-		b.Run(fmt.Sprintf("%dB", size), func(b *testing.B) {
-			h := streamable.Options{}.New(newFixture(server.Options{}).server)
-			defer h.Close()
-			raw := benchRequest("127.0.0.1", size)
+	for _, c := range handlerCalls {
+		b.Run(c.name, func(b *testing.B) {
+			call := newHandlerCall(b, c.revision, c.size)
 			b.ReportAllocs()
-			req, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(raw)))
-			if err != nil {
-				b.Fatal(err)
-			}
-			text, _ := io.ReadAll(req.Body)
-			in := bytes.NewReader(text)
-			req.Body = io.NopCloser(in)
-			w := &sink{header: http.Header{}}
 			for b.Loop() {
-				in.Reset(text)
-				clear(w.header)
-				h.ServeHTTP(w, req)
-				if w.status != 200 {
-					b.Fatal(w.status)
-				}
+				call()
 			}
 		})
 	}
 }
 
+// A sink is a ResponseWriter that drops what is written.
 type sink struct {
 	header http.Header
 	status int
 }
 
-func (s *sink) Header() http.Header         { return s.header }
-func (s *sink) Write(p []byte) (int, error) { return len(p), nil }
-func (s *sink) WriteHeader(status int)      { s.status = status }
+func (s *sink) Header() http.Header              { return s.header }
+func (s *sink) Write(p []byte) (int, error)      { return len(p), nil }
+func (s *sink) WriteHeader(status int)           { s.status = status }
+func (s *sink) SetReadDeadline(time.Time) error  { return nil }
+func (s *sink) SetWriteDeadline(time.Time) error { return nil }
 
 // BenchmarkIdleListeners reports what an open subscription takes of memory, both ends of the
 // connection aside from the client's goroutine-free socket.
