@@ -58,9 +58,9 @@ func (r *Request) BodyRead() {
 
 // Writer returns a writer for an answer of size bytes, which sets the deadline of each piece. It
 // replaces the server's WriteTimeout.
-func (r *Request) Writer(size int) *Writer {
+func (r *Request) Writer(size int) Writer {
 	start := time.Now().Add(r.bodyWait) // net/http reads the rest of a body first
-	return &Writer{ResponseWriter: r.w, pace: NewPace(size, start)}
+	return Writer{ResponseWriter: r.w, pace: NewPace(size, start)}
 }
 
 // A Writer writes an answer in pieces, each with a deadline.
@@ -69,7 +69,7 @@ type Writer struct {
 	pace Pace
 }
 
-func (w *Writer) Write(text []byte) (n int, err error) {
+func (w Writer) Write(text []byte) (n int, err error) {
 	for n < len(text) && err == nil {
 		piece := text[n:min(len(text), n+PieceSize)]
 		_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(w.pace.Deadline())

@@ -56,8 +56,7 @@ func (x *httpRequest) postBatch(b *buffer.Buffer, elements [][]byte) *refusal {
 		return x.writeAccepted()
 	}
 	return x.runInSession(s, t, x.accepts(),
-		func(ctx context.Context, _ context.CancelCauseFunc, st *stream,
-			own *requestMemory) (func() response, *refusal) {
+		func(ctx *requestContext, st *stream) (func() response, *refusal) {
 			text := b.Take()
 			size := cap(text.B)
 			return func() response {
@@ -65,7 +64,7 @@ func (x *httpRequest) postBatch(b *buffer.Buffer, elements [][]byte) *refusal {
 				var responses []byte
 				handle := s.handler(st)
 				hold := func(id rpc.ID, before, response []byte) []byte {
-					kept, refused := own.holdResponse(id, response, size)
+					kept, refused := ctx.memory.holdResponse(id, response, size)
 					if refused != nil { // drop the memory of this response, and keep the others
 						kept = append(append(
 							append(make([]byte, 0, len(before)+len(kept)+2), before...), ','),
@@ -81,7 +80,7 @@ func (x *httpRequest) postBatch(b *buffer.Buffer, elements [][]byte) *refusal {
 					return response{} // all requests were cancelled
 				}
 				responses[0] = '['
-				return response{text: append(responses, ']')}
+				return response{text: &buffer.Buffer{B: append(responses, ']')}}
 			}, nil
 		})
 }

@@ -1,7 +1,6 @@
 package streamable
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -96,18 +95,17 @@ func (x *httpRequest) postHTTPSSE(b *buffer.Buffer) *refusal {
 		s.handleNotification(ctx, &m)
 		return x.writeAccepted()
 	}
-	own := s.newRequestContext(x, st)
-	ctx, cancel := context.WithCancelCause(own)
-	if refused := s.addRequest(m.ID, cancel); refused != nil {
-		cancel(nil)
-		own.memory.close()
+	ctx := s.newRequestContext(x, st)
+	if refused := s.addRequest(m.ID, ctx.cancel); refused != nil {
+		ctx.release()
+		ctx.memory.close()
 		return refused
 	}
 	id, request, text := m.ID, m.Request(), b.Take()
 	serve := func() {
 		defer text.Free()
-		defer cancel(nil)
-		defer own.memory.close()
+		defer ctx.release()
+		defer ctx.memory.close()
 		var response []byte
 		defer func() {
 			if s.removeRequest(id) || response == nil {
@@ -115,7 +113,7 @@ func (x *httpRequest) postHTTPSSE(b *buffer.Buffer) *refusal {
 			}
 			var account *quota.Account
 			if countedBytes(cap(response)) > 0 {
-				account = own.memory.release()
+				account = ctx.memory.release()
 			}
 			// fails only if the session is closed
 			_, _ = (&sessionLink{s: s, stream: st}).send(s.ctx, response, account)
@@ -123,7 +121,7 @@ func (x *httpRequest) postHTTPSSE(b *buffer.Buffer) *refusal {
 		response, _ = s.h.answer(ctx, nil, s.handler(st), request)
 		request.Params = nil
 		freeIfLarge(text)
-		response, _ = own.memory.holdResponse(id, response, 0)
+		response, _ = ctx.memory.holdResponse(id, response, 0)
 	}
 	if m.Method == mcp.MethodInitialize {
 		serve() // the next message depends on it

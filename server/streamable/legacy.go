@@ -6,7 +6,6 @@ import (
 	"net/http"
 
 	"github.com/stdwire/stdwire/internal/buffer"
-	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -105,60 +104,30 @@ func (x *httpRequest) initialize(m *rpc.Message, accepts acceptedTypes) *refusal
 	return nil
 }
 
-// A requestContext is the context of a request in a session. It ends with the session, not with the
-// connection, because a client that disconnects may reconnect (2025-11-25, basic/transports,
-// Sending Messages to the Server). It has the values of both contexts.
-type requestContext struct {
-	context.Context // the session's
-	values          context.Context
-	stream          *stream
-	memory          requestMemory
-}
-
-type streamKey struct{}
-
-func (c *requestContext) Value(key any) any {
-	switch key {
-	case streamKey{}:
-		return c.stream
-	case quota.Key{}:
-		return c.memory.account()
-	}
-	if value := c.values.Value(key); value != nil {
-		return value
-	}
-	return c.Context.Value(key)
-}
-
-// newRequestContext returns the context of a request. It takes over the memory of x.
-func (s *session) newRequestContext(x *httpRequest, st *stream) *requestContext {
-	c := &requestContext{Context: s.ctx, values: context.WithoutCancel(x.r.Context()), stream: st}
-	x.memory.moveTo(&c.memory)
-	return c
-}
-
 // serveRequest answers a request on a goroutine that outlives the connection.
 func (x *httpRequest) serveRequest(s *session, t *slot, b *buffer.Buffer, m *rpc.Message,
 	accepts acceptedTypes) *refusal {
 	return x.runInSession(s, t, accepts,
-		func(ctx context.Context, cancel context.CancelCauseFunc, st *stream,
-			own *requestMemory) (func() response, *refusal) {
-			if refused := s.addRequest(m.ID, cancel); refused != nil {
+		func(ctx *requestContext, st *stream) (func() response, *refusal) {
+			if refused := s.addRequest(m.ID, ctx.cancel); refused != nil {
 				return nil, refused
 			}
 			id, request, text := m.ID, m.Request(), b.Take()
 			return func() (r response) {
 				defer text.Free()
 				defer func() {
-					if s.removeRequest(id) {
-						r = response{} // the client cancelled it
+					if s.removeRequest(id) { // the client cancelled it
+						r.free()
+						r = response{}
 					}
 				}()
-				answer, err := s.h.answer(ctx, nil, s.handler(st), request)
+				out := buffer.Get(0)
+				answer, err := s.h.answer(ctx, out.B, s.handler(st), request)
 				request.Params = nil
 				freeIfLarge(text) // free a large body before the response waits to be read
-				r.text, r.refused = own.holdResponse(id, answer, 0)
+				answer, r.refused = ctx.memory.holdResponse(id, answer, 0)
 				r.refused = cmp.Or(refusalOf(ctx, id, err), r.refused)
+				r.text = setText(out, answer)
 				return r
 			}, nil
 		})
@@ -167,21 +136,19 @@ func (x *httpRequest) serveRequest(s *session, t *slot, b *buffer.Buffer, m *rpc
 // runInSession creates a stream, calls prepare, and runs do on a new goroutine that outlives the
 // connection. The result of do ends the stream; the zero response sends nothing.
 func (x *httpRequest) runInSession(s *session, t *slot, accepts acceptedTypes,
-	prepare func(context.Context, context.CancelCauseFunc, *stream,
-		*requestMemory) (do func() response, refused *refusal)) *refusal {
+	prepare func(*requestContext, *stream) (do func() response, refused *refusal)) *refusal {
 	s.mu.Lock()
 	st, r := s.newStream(false, accepts.stream, accepts.stream &&
 		s.conn.Revision() >= mcp.Rev20251125)
 	s.mu.Unlock()
-	own := s.newRequestContext(x, st)
-	ctx, cancel := context.WithCancelCause(own)
-	do, refused := prepare(ctx, cancel, st, &own.memory)
+	ctx := s.newRequestContext(x, st)
+	do, refused := prepare(ctx, st)
 	if refused == nil && !s.acquire() {
 		refused = sessionNotFound()
 	}
 	if refused != nil {
-		cancel(nil)
-		own.memory.close()
+		ctx.release()
+		ctx.memory.close()
 		st.finish(response{})
 		st.detach(r)
 		return refused
@@ -190,12 +157,12 @@ func (x *httpRequest) runInSession(s *session, t *slot, accepts acceptedTypes,
 	x.workers.run(func() {
 		defer t.release()
 		defer s.release()
-		defer cancel(nil)
-		defer own.memory.close()
+		defer ctx.release()
+		defer ctx.memory.close()
 		var r response
 		defer func() { // deferred, because the handler may call runtime.Goexit
-			if countedBytes(cap(r.text)) > 0 {
-				r.account = own.memory.release()
+			if countedBytes(cap(r.text.Bytes())) > 0 {
+				r.account = ctx.memory.release()
 			}
 			st.finish(r)
 		}()

@@ -119,11 +119,7 @@ func (r *modernResponse) send(out *buffer.Buffer, id rpc.ID, response []byte, st
 	refused *refusal) {
 	response, noMemory := r.x.memory.holdResponse(id, response, 0)
 	refused = cmp.Or(refused, noMemory)
-	if cap(response) > cap(out.B) {
-		out.Take().Free() // the response is in other memory
-	}
-	out.B = response
-	r.finish(response, status, refused)
+	r.finish(setText(out, response).B, status, refused)
 }
 
 // statusOf returns the status of a JSON response (2026-07-28, basic and
@@ -174,7 +170,7 @@ func (h *Handler) unregister(reply *modernResponse) {
 type modernResponse struct {
 	x         *httpRequest
 	conn      *server.Conn
-	ctx       modernContext
+	ctx       requestContext
 	accepts   acceptedTypes
 	lastWrite atomic.Int64 // Unix time in nanoseconds of the last write, or of the start
 

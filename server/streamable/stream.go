@@ -1,11 +1,13 @@
 package streamable
 
 import (
+	"bytes"
 	"container/list"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 )
@@ -42,9 +44,25 @@ type reader struct {
 
 // A response is the end of a stream. The zero response sends nothing.
 type response struct {
-	text    []byte
+	text    *buffer.Buffer // nil: there is none
 	refused *refusal       // set if text is an error for lack of memory
 	account *quota.Account // holds the memory of text; nil: not counted
+}
+
+// free frees the memory of a response that has been written, or is not needed.
+func (r *response) free() {
+	r.text.Free()
+	r.account.Close()
+}
+
+// setText makes text the content of b and returns b. It frees the memory of b if text is in other
+// memory.
+func setText(b *buffer.Buffer, text []byte) *buffer.Buffer {
+	if cap(text) > cap(b.B) {
+		b.Take().Free()
+	}
+	b.B = text
+	return b
 }
 
 // An event is one message of a stream. All queues and stores share it.
@@ -147,6 +165,17 @@ func (st *stream) add(message []byte, account *quota.Account) {
 	st.notifyChange()
 }
 
+// addResponse adds a response as a message. s.mu must be held.
+func (st *stream) addResponse(r response) {
+	if r.account != nil {
+		st.add(r.text.B, r.account)
+		return
+	}
+	// the session's memory counts the length of the text, not the capacity of its buffer
+	st.add(bytes.Clone(r.text.B), nil)
+	r.text.Free()
+}
+
 // enqueue queues an event for the reader. s.mu must be held.
 func (st *stream) enqueue(e *event) {
 	e.uses++
@@ -199,13 +228,13 @@ func (st *stream) finish(r response) {
 	defer st.s.mu.Unlock()
 	switch {
 	case st.s.closed, r.text == nil:
-		r.account.Close()
+		r.free()
 	case st.started || st.next > 1:
-		st.add(r.text, r.account)
+		st.addResponse(r)
 	case st.reader != nil:
 		st.jsonResponse = r
 	default:
-		r.account.Close()
+		r.free()
 	}
 	st.complete = true
 	st.notifyChange()
@@ -221,7 +250,7 @@ func (st *stream) detach(r *reader) {
 	}
 	st.reader = nil
 	st.clearQueue()
-	st.jsonResponse.account.Close()
+	st.jsonResponse.free()
 	st.jsonResponse = response{}
 	st.notifyChange()
 	st.forgetIfUnreachable()

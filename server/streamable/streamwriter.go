@@ -44,9 +44,9 @@ func (x *httpRequest) serveStream(st *stream, r *reader, accepts acceptedTypes, 
 			if a.response.refused != nil {
 				x.writeRefusal(a.response.refused)
 			} else {
-				x.writeJSON(http.StatusOK, a.response.text)
+				x.writeJSON(http.StatusOK, a.response.text.B)
 			}
-			a.response.account.Close()
+			a.response.free()
 			return
 		case actionEnd:
 			a.end(accepts)
@@ -111,7 +111,7 @@ func (a *streamWriter) nextAction(accepts acceptedTypes) (action, <-chan struct{
 	case st.jsonResponse.text != nil && !s.closed:
 		plain := st.jsonResponse
 		st.jsonResponse, st.started = response{}, true
-		st.add(plain.text, plain.account)
+		st.addResponse(plain)
 	}
 	switch {
 	case len(st.queue) > 0:

@@ -1,0 +1,104 @@
+package streamable
+
+import (
+	"context"
+	"sync"
+
+	"github.com/stdwire/stdwire/internal/quota"
+)
+
+// A requestContext is the context of a request. It ends with the client's connection or, in a
+// session, with the session, because a client that disconnects may reconnect (2025-11-25,
+// basic/transports, Sending Messages to the Server). Most handlers never wait for their context, so
+// the context that can be cancelled is created on first use.
+type requestContext struct {
+	context.Context                 // the connection's or the session's
+	values          context.Context // has further values; nil: there are none
+	stream          *stream         // of a request in a session
+	memory          *requestMemory
+
+	mu       sync.Mutex
+	inner    context.Context // nil: not needed yet
+	stop     context.CancelCauseFunc
+	released bool
+}
+
+// A streamKey is the key of the stream of a request in a session.
+type streamKey struct{}
+
+// newRequestContext returns the context of a request. It takes over the memory of x.
+func (s *session) newRequestContext(x *httpRequest, st *stream) *requestContext {
+	c := &struct {
+		requestContext
+		own requestMemory
+	}{requestContext: requestContext{Context: s.ctx, values: x.r.Context(), stream: st}}
+	c.memory = &c.own
+	x.memory.moveTo(c.memory)
+	return &c.requestContext
+}
+
+// cancellable returns the context that can be cancelled, and creates it if necessary. c.mu must be
+// held.
+func (c *requestContext) cancellable() context.Context {
+	if c.inner == nil {
+		c.inner, c.stop = context.WithCancelCause(c.Context)
+		if c.released {
+			c.stop(context.Canceled)
+		}
+	}
+	return c.inner
+}
+
+// current returns the context that can be cancelled, or its parent if that is not needed yet.
+func (c *requestContext) current() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inner == nil && !c.released {
+		return c.Context
+	}
+	return c.cancellable()
+}
+
+func (c *requestContext) Done() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cancellable().Done()
+}
+
+func (c *requestContext) Err() error { return c.current().Err() }
+
+// Value implements [context.Context]. It adds the request's stream and memory account. The values
+// of the connection's context come last, so that its end, which the context package finds by a
+// value, is not that of a request in a session.
+func (c *requestContext) Value(key any) any {
+	switch key {
+	case streamKey{}:
+		return c.stream
+	case quota.Key{}:
+		return c.memory.account()
+	}
+	if value := c.current().Value(key); value != nil || c.values == nil {
+		return value
+	}
+	return c.values.Value(key)
+}
+
+// cancel ends the context with a cause.
+func (c *requestContext) cancel(cause error) {
+	c.mu.Lock()
+	c.cancellable()
+	stop := c.stop
+	c.mu.Unlock()
+	stop(cause)
+}
+
+// release ends the context at the end of the request.
+func (c *requestContext) release() {
+	c.mu.Lock()
+	c.released = true
+	stop := c.stop
+	c.mu.Unlock()
+	if stop != nil {
+		stop(context.Canceled)
+	}
+}
