@@ -19,6 +19,7 @@ type httpRequest struct {
 	r             *http.Request
 	principal     string
 	memory        requestMemory
+	slot          slot
 	messageFilter func([]Message) error // nil: all messages are allowed
 	expires       time.Time             // of the caller's credentials; zero: never
 	deadlines     httpdeadline.Request

@@ -116,7 +116,7 @@ func (x *httpRequest) postHTTPSSE(b *buffer.Buffer) *refusal {
 				account = ctx.memory.release()
 			}
 			// fails only if the session is closed
-			_, _ = (&sessionLink{s: s, stream: st}).send(s.ctx, response, account)
+			_, _ = st.link.send(s.ctx, response, account)
 		}()
 		response, _ = s.h.answer(ctx, nil, s.handler(st), request)
 		request.Params = nil

@@ -289,9 +289,8 @@ func (s *session) cancelRequest(id rpc.ID, reason string) {
 
 // handler returns the handler of messages in this session. What it sends goes to st.
 func (s *session) handler(st *stream) rpc.Handler {
-	l := &sessionLink{s: s, stream: st}
-	return func(ctx context.Context, req *rpc.Request) (any,
-		error) {
-		return s.conn.Handle(ctx, req, l)
+	if st == nil {
+		return (&sessionLink{s: s}).handle
 	}
+	return st.link.handle
 }

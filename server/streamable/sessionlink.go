@@ -19,6 +19,11 @@ type sessionLink struct {
 	stream *stream // nil: a standalone stream
 }
 
+// handle handles a message in the session. What the handler sends goes to the stream.
+func (l *sessionLink) handle(ctx context.Context, req *rpc.Request) (any, error) {
+	return l.s.conn.Handle(ctx, req, l)
+}
+
 // errNoStream reaches the client, which can act on it.
 var errNoStream = rpc.Errorf(rpc.CodeInvalidRequest,
 	"the server must send the client a request, but the client does not accept text/event-stream")

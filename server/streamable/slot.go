@@ -15,29 +15,31 @@ type slot struct {
 	refs  atomic.Int32
 }
 
-// acquireSlot returns a slot with one reference. During a shutdown it fails unless late is true.
-// what describes the slots in the error.
-func (h *Handler) acquireSlot(pool *quota.Pool, owner, what string, late bool) (*slot, *refusal) {
+// acquireSlot acquires the slot of the request, with one reference. During a shutdown it fails
+// unless late is true. what describes the slots in the error.
+func (x *httpRequest) acquireSlot(pool *quota.Pool, what string, late bool) (*slot, *refusal) {
+	h := x.Handler
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed || h.draining != nil && !late {
 		return nil, shutdownRefusal()
 	}
-	if err := pool.Take(owner, 1); err != nil {
+	if err := pool.Take(x.memory.owner, 1); err != nil {
 		return nil, slotRefusal(err, pool, what, "1")
 	}
 	h.running.Add(1)
-	t := &slot{h: h, pool: pool, owner: owner}
+	t := &x.slot
+	t.h, t.pool, t.owner = h, pool, x.memory.owner
 	t.refs.Store(1)
 	return t, nil
 }
 
 func (x *httpRequest) acquireRequestSlot(late bool) (*slot, *refusal) {
-	return x.acquireSlot(x.requestSlots, x.memory.owner, "requests are being answered", late)
+	return x.acquireSlot(x.requestSlots, "requests are being answered", late)
 }
 
 func (x *httpRequest) acquireStreamSlot() (*slot, *refusal) {
-	return x.acquireSlot(x.streamSlots, x.memory.owner, "streams are open", false)
+	return x.acquireSlot(x.streamSlots, "streams are open", false)
 }
 
 // retain adds a reference, for another goroutine.

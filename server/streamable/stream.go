@@ -33,6 +33,10 @@ type stream struct {
 	storedEvents int           // the last events, which are in the session's store
 	complete     bool          // no message follows
 	jsonResponse response      // a response without preceding messages
+
+	// allocated with the stream
+	link        sessionLink
+	firstReader reader
 }
 
 // A reader is a connection that reads a stream.
@@ -98,8 +102,9 @@ func (s *session) newStream(standalone, acceptsEvents, primingEvent bool) (*stre
 	st := &stream{
 		s: s, number: s.lastStream, isStandalone: standalone, acceptsEvents: acceptsEvents,
 		hasPrimingEvent: primingEvent,
-		started:         standalone, reader: &reader{}, next: 1,
+		started:         standalone, next: 1,
 	}
+	st.reader, st.link = &st.firstReader, sessionLink{s, st}
 	s.streams[st.number] = st
 	if standalone {
 		close(s.standaloneOpened)
