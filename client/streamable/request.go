@@ -26,6 +26,14 @@ func (c *Conn) optionsHeader() http.Header {
 	return own
 }
 
+// Header values that never change, shared between requests. They must not be modified.
+var (
+	contentJSON  = []string{"application/json"}
+	acceptBoth   = []string{"application/json, text/event-stream"}
+	acceptEvents = []string{"text/event-stream"}
+	noStore      = []string{"no-store"}
+)
+
 // request returns an HTTP request with the headers of legacy revisions; modernHeaders adds those of
 // modern ones.
 func (c *Conn) request(ctx context.Context, method string, body []byte,
@@ -46,11 +54,9 @@ func (c *Conn) request(ctx context.Context, method string, body []byte,
 	req := own.WithContext(ctx) // http.NewRequest would parse the URL again
 	switch method {
 	case http.MethodPost:
-		req.Header["Content-Type"] = []string{"application/json"}
-		req.Header["Accept"] = []string{"application/json, text/event-stream"}
+		req.Header["Content-Type"], req.Header["Accept"] = contentJSON, acceptBoth
 	case http.MethodGet:
-		req.Header["Accept"] = []string{"text/event-stream"}
-		req.Header["Cache-Control"] = []string{"no-store"}
+		req.Header["Accept"], req.Header["Cache-Control"] = acceptEvents, noStore
 	}
 	if s.sessionID != "" {
 		req.Header[mcp.HeaderSessionID] = []string{s.sessionID}
@@ -66,12 +72,13 @@ const lastEventID = "Last-Event-Id"
 // modernHeaders sets the headers that repeat a modern request's metadata (2026-07-28, Streamable
 // HTTP, "Request Metadata").
 func (c *Conn) modernHeaders(h http.Header, revision, method string, params []byte) error {
-	h[mcp.HeaderProtocolVersion] = []string{revision}
-	h[mcp.HeaderMethod] = []string{mcp.EncodeHeaderValue(method)}
+	values := [...]string{revision, mcp.EncodeHeaderValue(method), ""} // one allocation
+	h[mcp.HeaderProtocolVersion], h[mcp.HeaderMethod] = values[0:1:1], values[1:2:2]
 	name := ""
 	if m, _ := mcp.MethodAt(method, mcp.Latest); m.NameParam != "" {
 		name, _ = jsonscan.Text(jsonscan.Member(params, m.NameParam))
-		h[mcp.HeaderName] = []string{mcp.EncodeHeaderValue(name)}
+		values[2] = mcp.EncodeHeaderValue(name)
+		h[mcp.HeaderName] = values[2:3:3]
 	}
 	const prefix = mcp.HeaderParamPrefix
 	for key := range h { // from Options.Header

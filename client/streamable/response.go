@@ -1,11 +1,13 @@
 package streamable
 
 import (
+	"bytes"
 	"io"
 	"mime"
 	"net/http"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -48,32 +50,57 @@ func (b *activityBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readBody reads a whole response body, up to MaxFrame.
+// readBody reads a whole response body, up to MaxFrame. Its memory grows by doubling, because the
+// server need not send what Content-Length claims, and in the end to that size.
 func (c *Conn) readBody(resp *http.Response) ([]byte, error) {
 	limit := int64(c.limits.MaxFrame)
-	if resp.ContentLength > limit {
-		return nil, tooLargeError(resp.ContentLength, limit)
+	claimed := resp.ContentLength // -1: unknown
+	if claimed > limit {
+		return nil, tooLargeError(claimed, limit)
 	}
-	size := resp.ContentLength
-	if size < 0 {
-		size = 512
+	room := int64(512)
+	if claimed >= 0 {
+		room = claimed + 1 // one more, to read to EOF
 	}
-	const maxPrealloc = 64 << 10 // the server need not send what Content-Length claims
-	body := make([]byte, 0, min(size, maxPrealloc)+1)
+	for room > buffer.Small {
+		room = (room + 1) / 2
+	}
+	body := make([]byte, 0, room)
 	for {
 		n, err := resp.Body.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
 		switch {
 		case int64(len(body)) > limit:
-			return nil, tooLargeError(int64(len(body)), limit)
+			err = tooLargeError(int64(len(body)), limit)
 		case err == io.EOF:
+			if claimed < 0 && cap(body) > buffer.Small { // pooled memory
+				defer (&buffer.Buffer{B: body}).Free()
+				body = bytes.Clone(body)
+			}
 			return jsonscan.TrimBOM(body), nil
 		case err != nil:
-			return nil, cutError(resp.Request, err)
+			err = cutError(resp.Request, err)
 		case len(body) == cap(body):
-			body = append(body, 0)[:len(body)]
+			body = growBody(body, claimed)
+		}
+		if err != nil {
+			(&buffer.Buffer{B: body}).Free()
+			return nil, err
 		}
 	}
+}
+
+// growBody doubles the memory of a body. It is from the pool if it is large, but not if it may have
+// room for the whole body.
+func growBody(body []byte, claimed int64) []byte {
+	old := &buffer.Buffer{B: body}
+	room := 2 * len(body)
+	if claimed < 0 || int64(room+room/4) <= claimed { // pooled memory may have a quarter more
+		old.Grow(room - len(body))
+		return old.B
+	}
+	defer old.Free()
+	return append(make([]byte, 0, max(int(claimed)+1, len(body)+1)), body...)
 }
 
 // drainTimeout limits how long a server may take to end a stream after the response, or after a
