@@ -40,10 +40,6 @@ func (x *httpRequest) readBody() (*buffer.Buffer, *refusal) {
 		in = http.MaxBytesReader(x.w, x.r.Body, x.o.MaxBody)
 	}
 	b := buffer.Get(0)
-	// A large buffer is not allocated because of Content-Length alone.
-	if room := max(1<<10, min(claimed+1, buffer.Small)); int64(cap(b.B)) < room {
-		b.B = make([]byte, 0, room)
-	}
 	err := fill(b, in, claimed, &x.memory)
 	if err == nil {
 		x.deadlines.BodyRead()
@@ -67,30 +63,36 @@ func (x *httpRequest) readBody() (*buffer.Buffer, *refusal) {
 		"the body did not come whole").withHeader("Connection", "close")
 }
 
-// fill reads to EOF. claimed is the expected size, or -1. The buffer grows by doubling, and its
-// memory is reserved first, so that a claimed size alone reserves nothing.
+// fill reads to EOF. claimed is the expected size, or -1. Because the client need not send what it
+// claims, the part of the buffer that is in use grows by doubling, from at most 64 KiB to the
+// size claimed, and more memory is reserved before each step.
 func fill(b *buffer.Buffer, in io.Reader, claimed int64, m *requestMemory) error {
+	room := int(claimed) + 1 // one more, to read to EOF
+	for room > buffer.Small {
+		room = (room + 1) / 2
+	}
+	room = max(room, 1<<10)
+	if claimed < 0 {
+		room = max(room, cap(b.B))
+	}
 	for {
-		if len(b.B) == cap(b.B) {
-			room := 2 * cap(b.B)
-			if claimed >= 0 {
-				room = max(min(room, int(claimed)+1), cap(b.B)+1)
+		if room > buffer.Small {
+			if err := m.account().Resize(int64(buffer.Capacity(room))); err != nil {
+				return err
 			}
-			if room > buffer.Small {
-				if err := m.account().Resize(int64(buffer.Capacity(room))); err != nil {
-					return err
-				}
+		}
+		b.Grow(room - len(b.B))
+		for len(b.B) < room {
+			n, err := in.Read(b.B[len(b.B):room])
+			b.B = b.B[:len(b.B)+n]
+			if err == io.EOF {
+				return nil
 			}
-			b.Grow(room - len(b.B))
+			if err != nil {
+				return err
+			}
 		}
-		n, err := in.Read(b.B[len(b.B):cap(b.B)])
-		b.B = b.B[:len(b.B)+n]
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+		room *= 2
 	}
 }
 
