@@ -1,6 +1,9 @@
 package streamable
 
 import (
+	"net/http"
+	"strings"
+
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -49,4 +52,108 @@ func readMessageMeta(m *rpc.Message) (h messageMeta) {
 func (x *httpRequest) isModern(m *rpc.Message, h *messageMeta) bool {
 	return h.modern || m.Method == mcp.MethodDiscover ||
 		mcp.EraOf(mcp.Revision(x.header(mcp.HeaderProtocolVersion))) == mcp.Modern
+}
+
+// checkHeaders compares the headers of a modern request with its body (2026-07-28,
+// basic/transports/streamable-http, Server Validation). It does not compare headers with a body
+// that lacks required members, which the server reports.
+func (x *httpRequest) checkHeaders(m *rpc.Message, h *messageMeta) *refusal {
+	mismatch := func(format string, args ...any) *refusal {
+		return newRefusal(http.StatusBadRequest, mcp.CodeHeaderMismatch, "Header mismatch: "+format,
+			args...).forID(m.ID)
+	}
+	if h.version == nil {
+		return nil
+	}
+	// no header is required of a notification, but those present must match
+	optional := m.ID.IsZero()
+	if why := x.headerMismatch(mcp.HeaderProtocolVersion, h.version, optional); why != "" {
+		return mismatch("%s %s", mcp.HeaderProtocolVersion, why)
+	}
+	if mcp.Revision(h.version) != mcp.Latest || !h.complete && !optional {
+		return nil // another revision may have other headers
+	}
+	if why := x.headerMismatch(mcp.HeaderMethod, []byte(m.Method), optional); why != "" {
+		return mismatch("%s %s", mcp.HeaderMethod, why)
+	}
+	// The tasks extension has the header but does not require it.
+	method, _ := mcp.MethodAt(m.Method, mcp.Latest)
+	if method.NameParam == "" || h.subject == nil ||
+		method.Extension == mcp.ExtensionTasks && len(x.r.Header[mcp.HeaderName]) == 0 {
+		return nil
+	}
+	if why := x.encodedHeaderMismatch(mcp.HeaderName, h.subject); why != "" {
+		return mismatch("%s %s", mcp.HeaderName, why)
+	}
+	if m.Method != mcp.MethodCallTool {
+		return nil
+	}
+	for _, p := range x.Handler.server.Integration().HeaderParams(string(h.subject)) {
+		values := x.r.Header[http.CanonicalHeaderKey(p.Header)]
+		if len(values) > 1 {
+			return mismatch("%s occurs more than once", p.Header)
+		}
+		value := ""
+		if len(values) > 0 {
+			value = values[0]
+		}
+		if hasDuplicate(h.arguments, p.Path) {
+			return mismatch("the argument %s occurs more than once", strings.Join(p.Path, "."))
+		}
+		if err := p.Check(value, len(values) > 0, h.arguments); err != nil {
+			return mismatch("%v", err)
+		}
+	}
+	return nil
+}
+
+// hasDuplicate reports whether a member on a path occurs more than once. Another JSON reader might
+// use the value that was not compared.
+func hasDuplicate(object []byte, path []string) bool {
+	for _, name := range path {
+		var found []byte
+		for token, value := range jsonscan.Members(object) {
+			switch {
+			case !jsonscan.KeyIs(token, name):
+			case found != nil:
+				return true
+			default:
+				found = value
+			}
+		}
+		object = found
+	}
+	return false
+}
+
+// headerMismatch returns how a header differs from the value that it must have, or "".
+func (x *httpRequest) headerMismatch(name string, want []byte, optional bool) string {
+	values := x.r.Header[name]
+	switch {
+	case len(values) == 0 && optional:
+		return ""
+	case len(values) == 0:
+		return "is missing"
+	case len(values) > 1:
+		return "occurs more than once"
+	case values[0] != string(want):
+		return "does not match the body"
+	}
+	return ""
+}
+
+// encodedHeaderMismatch is headerMismatch for a header that may be encoded in base64.
+func (x *httpRequest) encodedHeaderMismatch(name string, want []byte) string {
+	values := x.r.Header[name]
+	if len(values) != 1 {
+		return x.headerMismatch(name, want, false)
+	}
+	got, err := mcp.DecodeHeaderValue(values[0])
+	switch {
+	case err != nil:
+		return err.Error()
+	case got != string(want):
+		return "does not match the body"
+	}
+	return ""
 }

@@ -3,6 +3,7 @@ package streamable
 import (
 	"bytes"
 	"container/list"
+	"context"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A stream is the messages of the server for one request, or for no request. It outlives its
@@ -341,4 +343,27 @@ func (s *session) resume(id string) (*stream, *reader, error) {
 		s.standaloneOpened = make(chan struct{})
 	}
 	return st, st.reader, nil
+}
+
+// CloseStream closes the connection on which the client waits for the response to a request, and
+// tells the client to reconnect after retry. The request continues. It is for handlers that take
+// long, so that they do not hold a connection (2025-11-25, basic/transports, Sending Messages to
+// the Server). Messages are stored until the client is back. ctx is the handler's context. It
+// reports false and does nothing if the client cannot resume: its revision is older or modern, it
+// accepts no event streams, it has disconnected, or the request did not come through a [Handler].
+// It does not block.
+func CloseStream(ctx context.Context, retry time.Duration) bool {
+	st, ok := ctx.Value(streamKey{}).(*stream)
+	if !ok || st == nil {
+		return false
+	}
+	st.s.mu.Lock()
+	defer st.s.mu.Unlock()
+	if st.s.closed || st.complete || st.reader == nil || !st.acceptsEvents || st.s.httpSSE ||
+		st.s.conn.Revision() < mcp.Rev20251125 {
+		return false
+	}
+	st.reader.closeRequested, st.reader.retry = true, retry
+	st.notifyChange()
+	return true
 }
