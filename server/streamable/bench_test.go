@@ -119,7 +119,8 @@ func BenchmarkModernCall(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// handlerCalls are calls that a handler answers without a network and without net/http.
+// handlerCalls are calls that a handler answers without a network and without net/http, and what
+// one of them may allocate: up to half more than it does.
 var handlerCalls = []struct {
 	name     string
 	revision string // of a session; "": modern
@@ -127,10 +128,10 @@ var handlerCalls = []struct {
 	allocs   float64
 	bytes    uint64
 }{
-	{"modern 64 B", "", 64, 0, 0},
-	{"modern 64 KiB", "", 64 << 10, 0, 0},
-	{"legacy 64 B", "2025-11-25", 64, 0, 0},
-	{"legacy 64 KiB", "2025-11-25", 64 << 10, 0, 0},
+	{"modern 64 B", "", 64, 20, 2500},
+	{"modern 64 KiB", "", 64 << 10, 34, 250_000},
+	{"legacy 64 B", "2025-11-25", 64, 27, 3000},
+	{"legacy 64 KiB", "2025-11-25", 64 << 10, 42, 250_000},
 }
 
 // newHandlerCall returns a function that makes one call of a handler.
