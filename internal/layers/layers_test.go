@@ -159,8 +159,9 @@ var layers = []struct {
 			"server", "internal/lograte", "client/host/gateway/internal/nametable",
 			"client/host/gateway/internal/repair", "client/host/gateway/internal/auditwriter"}},
 	{"client/streamable",
-		[]string{"internal/contain", "internal/httpurl", "internal/jsonscan", "internal/keepalive",
-			"internal/printable", "internal/sse", "framing", "rpc", "rpc/mcp", "client"}},
+		[]string{"internal/buffer", "internal/contain", "internal/httpurl", "internal/jsonscan",
+			"internal/keepalive", "internal/printable", "internal/sse", "framing", "rpc", "rpc/mcp",
+			"client"}},
 	{"client/mcptest", []string{"internal/printable", "rpc", "rpc/mcp", "client",
 		"client/streamable", "server", "server/streamable"}},
 
