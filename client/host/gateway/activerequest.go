@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/logging"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -20,10 +21,10 @@ type activeRequest struct {
 	// client is the *server.Conn, or the *activeRequest itself if several clients share the
 	// connection.
 	client   any
-	sequence int           // later requests have higher numbers
-	isCall   bool          // a question may belong to it
-	inflight *inflightCall // nil if the client cannot be asked
-	logs     logQueue      // log messages that arrive during the request
+	sequence int            // later requests have higher numbers
+	isCall   bool           // a question may belong to it
+	inflight *inflightCall  // nil if the client cannot be asked
+	logs     *logging.Queue // log messages that arrive during the request
 }
 
 // activeRequests are the active requests of all servers.
@@ -39,11 +40,11 @@ type activeRequests struct {
 func (g *Gateway) beginRequest(ctx context.Context, t *target, f *inflightCall,
 	isCall bool) *activeRequest {
 	r := &activeRequest{g: g, key: t.clientKey(), client: t.conn, isCall: isCall, inflight: f,
-		logs: logQueue{server: t.id, send: g.sendLog}}
+		logs: logging.NewQueue(t.id, g.sendLog)}
 	if t.isStateless() {
 		r.client = r
 	}
-	r.logs.start(ctx)
+	r.logs.Start(ctx)
 	rs := &g.requests
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -77,7 +78,7 @@ func (r *activeRequest) end() {
 	}
 	rs.notifyEnded()
 	rs.mu.Unlock()
-	if r.logs.stop() {
+	if r.logs.Stop() {
 		r.g.wakeLegacyServers()
 	}
 }
@@ -167,7 +168,7 @@ func isLegacy(client any) bool {
 
 // logQueueFor returns the queue for a server's log message, or nil if no client wants it. busy
 // reports whether there is an active request, and several whether several clients have one.
-func (rs *activeRequests) logQueueFor(key string, level mcp.LoggingLevel) (to *logQueue, busy,
+func (rs *activeRequests) logQueueFor(key string, level mcp.LoggingLevel) (to *logging.Queue, busy,
 	several bool) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -175,8 +176,8 @@ func (rs *activeRequests) logQueueFor(key string, level mcp.LoggingLevel) (to *l
 	for r := range rs.all[key] {
 		several = several || client != nil && r.client != client
 		client = r.client
-		if to == nil && level.AtLeast(r.logs.level()) {
-			to = &r.logs
+		if to == nil && level.AtLeast(r.logs.Level()) {
+			to = r.logs
 		}
 	}
 	return to, client != nil, several
@@ -187,7 +188,7 @@ func (rs *activeRequests) level(key string) (level mcp.LoggingLevel) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	for r := range rs.all[key] {
-		level = moreVerbose(level, r.logs.level())
+		level = logging.MoreVerbose(level, r.logs.Level())
 	}
 	return level
 }
@@ -203,7 +204,7 @@ func (g *Gateway) use(ctx context.Context, t *target, isCall bool,
 	r := g.beginRequest(ctx, t, nil, isCall)
 	defer r.end()
 	return g.manager.Use(ctx, t.id, t.session, t.idempotent, func(c *client.Client) error {
-		g.raiseLevel(ctx, c, &r.logs)
+		g.raiseLevel(ctx, c, r.logs)
 		return f(c)
 	})
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/logging"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/toolresult"
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -32,8 +34,8 @@ type inflightCall struct {
 	g         *Gateway
 	target    target
 	token     string
-	principal string    // the principal of the first request
-	logs      *logQueue // log messages for the current request
+	principal string         // the principal of the first request
+	logs      *logging.Queue // log messages for the current request
 	ctx       context.Context
 	cancel    context.CancelFunc
 	stop      func() bool // stops waiting for the end of the client's connection
@@ -93,7 +95,7 @@ var errTooManyCalls = rpc.Errorf(rpc.CodeBusy,
 func (g *Gateway) startInflight(ctx context.Context, c *call) *inflightCall {
 	f := &inflightCall{g: g, target: c.target, token: rand.Text(), principal: principal(ctx),
 		questions: make(chan mcp.InputRequests), done: make(chan struct{}),
-		answers: make(map[string]chan json.RawMessage), logs: new(logQueue)}
+		answers: make(map[string]chan json.RawMessage), logs: new(logging.Queue)}
 	f.ctx, f.cancel = context.WithCancel(g.ctx)
 	f.request = ctx
 	c.arguments = bytes.Clone(c.arguments) // the call may outlive the request and its buffer
@@ -113,7 +115,7 @@ func (g *Gateway) startInflight(ctx context.Context, c *call) *inflightCall {
 	}
 	calls.all[f.token] = f
 	r := g.beginRequest(ctx, &f.target, f, true)
-	f.logs = &r.logs
+	f.logs = r.logs
 	leave := g.enterSession(&f.target)
 	f.stop = func() bool { return false }
 	if f.target.conn != nil {
@@ -178,13 +180,13 @@ func (f *inflightCall) progress(p mcp.ProgressParams) {
 func (f *inflightCall) wait(ctx context.Context) (result json.RawMessage, err error) {
 	answers, _ := server.Inputs(ctx)
 	f.attach(ctx, answers)
-	defer f.logs.stop()
+	defer f.logs.Stop()
 	var unavailable *inputUnavailableError // set after a question that nobody can answer
 	for {
 		select {
 		case <-f.done:
 			f.expire()
-			if unavailable != nil && (f.err != nil || parseToolResult(f.result).failed) {
+			if unavailable != nil && (f.err != nil || toolresult.Parse(f.result).Failed) {
 				unavailable.result = f.target.upstream.publicMessage(f.result)
 				return nil, unavailable
 			}
@@ -247,7 +249,7 @@ func (f *inflightCall) attach(ctx context.Context, answers mcp.InputResponses) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.request = ctx
-	f.logs.start(ctx)
+	f.logs.Start(ctx)
 	if f.expiry != nil {
 		f.expiry.Stop()
 		f.expiry = nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/stdwire/stdwire/client/host/gateway/internal/logging"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -16,8 +17,8 @@ type legacyClient struct {
 	conn      *server.Conn
 	ctx       context.Context // ends when the client disconnects
 	cancel    context.CancelFunc
-	logQueues map[string]*logQueue // by server ID
-	roots     *rootsRequest        // nil before the first request
+	logQueues map[string]*logging.Queue // by server ID
+	roots     *rootsRequest             // nil before the first request
 }
 
 // legacyClients are the connected legacy clients, in order of connection.
@@ -47,7 +48,7 @@ func (g *Gateway) clientEvent(s *server.Server, c *server.Conn, e server.ClientE
 	i := slices.IndexFunc(cs.all, func(lc *legacyClient) bool { return lc.conn == c })
 	switch {
 	case e == server.ClientReady:
-		lc := &legacyClient{server: s, conn: c, logQueues: make(map[string]*logQueue)}
+		lc := &legacyClient{server: s, conn: c, logQueues: make(map[string]*logging.Queue)}
 		lc.ctx, lc.cancel = context.WithCancel(g.ctx)
 		cs.all = append(cs.all, lc)
 		if c.Capabilities().Roots != nil {
@@ -107,7 +108,7 @@ func (cs *legacyClients) end() {
 func (lc *legacyClient) end() {
 	lc.cancel()
 	for _, q := range lc.logQueues {
-		q.stop()
+		q.Stop()
 	}
 }
 
@@ -116,7 +117,7 @@ func (cs *legacyClients) level(u *upstreamServer, session string) (level mcp.Log
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	for _, lc := range cs.servedBy(u, session) {
-		level = moreVerbose(level, lc.conn.LogLevel())
+		level = logging.MoreVerbose(level, lc.conn.LogLevel())
 	}
 	return level
 }
@@ -124,7 +125,7 @@ func (cs *legacyClients) level(u *upstreamServer, session string) (level mcp.Log
 // logQueuesFor returns the queues of the clients that want a log message that belongs to no
 // request.
 func (cs *legacyClients) logQueuesFor(u *upstreamServer, session string,
-	level mcp.LoggingLevel) (to []*logQueue) {
+	level mcp.LoggingLevel) (to []*logging.Queue) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	for _, lc := range cs.servedBy(u, session) {
@@ -133,8 +134,8 @@ func (cs *legacyClients) logQueuesFor(u *upstreamServer, session string,
 		}
 		q := lc.logQueues[u.id]
 		if q == nil {
-			q = &logQueue{server: u.id, send: lc.conn.Log}
-			q.start(lc.ctx)
+			q = logging.NewQueue(u.id, lc.conn.Log)
+			q.Start(lc.ctx)
 			lc.logQueues[u.id] = q
 		}
 		to = append(to, q)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/logging"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -137,7 +138,7 @@ func (l *legacyServer) run() {
 // wantedLevel returns the most verbose level that the options or a client want of the server.
 func (l *legacyServer) wantedLevel() mcp.LoggingLevel {
 	key := (&target{id: l.upstream.id, session: l.session}).clientKey()
-	return moreVerbose(moreVerbose(l.upstream.level, l.g.requests.level(key)),
+	return logging.MoreVerbose(logging.MoreVerbose(l.upstream.level, l.g.requests.level(key)),
 		l.g.clients.level(l.upstream, l.session))
 }
 
@@ -154,7 +155,7 @@ func (l *legacyServer) adjustLevel(ctx context.Context, lower bool) (less bool) 
 	switch {
 	case level == l.level:
 		return false
-	case moreVerbose(level, l.level) == level:
+	case logging.MoreVerbose(level, l.level) == level:
 	case level == "" && l.level == mcp.LevelEmergency: // the level that logs least
 		return false
 	case !lower:
@@ -174,7 +175,7 @@ func (l *legacyServer) raiseLevel(ctx context.Context, level mcp.LoggingLevel) {
 		return
 	}
 	defer func() { <-l.levelLock }()
-	if level != l.level && moreVerbose(level, l.level) == level {
+	if level != l.level && logging.MoreVerbose(level, l.level) == level {
 		l.setLevel(ctx, level)
 	}
 }

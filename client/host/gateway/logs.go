@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/logging"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -23,7 +24,7 @@ func (u *upstreamServer) forwardLog(session string, modern bool, params json.Raw
 	}
 	q, busy, several := u.g.requests.logQueueFor(
 		(&target{id: u.id, session: session}).clientKey(), level)
-	to := []*logQueue{q}
+	to := []*logging.Queue{q}
 	switch {
 	case !busy && modern:
 		return
@@ -52,25 +53,17 @@ func (u *upstreamServer) forwardLog(session string, modern bool, params json.Raw
 		message.Logger = u.id + "/" + message.Logger
 	}
 	for _, q := range to {
-		q.enqueue(message, len(params))
+		q.Enqueue(message, len(params))
 	}
 }
 
 var errAmbiguousLog = errors.New(
 	"several clients have requests in flight; set perSession to give each client its own process")
 
-// moreVerbose returns the level that logs more; "" logs nothing.
-func moreVerbose(a, b mcp.LoggingLevel) mcp.LoggingLevel {
-	if a == "" || b != "" && a.AtLeast(b) {
-		return b
-	}
-	return a
-}
-
 // raiseLevel raises the log level of a legacy server to the level that the client of a call wants.
 // It is called before the call.
-func (g *Gateway) raiseLevel(ctx context.Context, c *client.Client, q *logQueue) {
-	level := q.level()
+func (g *Gateway) raiseLevel(ctx context.Context, c *client.Client, q *logging.Queue) {
+	level := q.Level()
 	if level == "" {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/logging"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -20,7 +21,7 @@ func metaOption(m mcp.Meta) []client.CallOption {
 // metaFor returns the _meta to send to c: that of the target and, to a modern server, the log level
 // that the client wants.
 func (t *target) metaFor(ctx context.Context, c *client.Client) mcp.Meta {
-	level := moreVerbose(server.LogLevelFrom(ctx), t.level)
+	level := logging.MoreVerbose(server.LogLevelFrom(ctx), t.level)
 	if level == "" || c.Era() != mcp.Modern {
 		return t.meta
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/toolresult"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -119,12 +120,12 @@ func (g *Gateway) callOperation(ctx context.Context, t target) (json.RawMessage,
 		return nil, dispatch.Errorf(dispatch.UpstreamError,
 			"server %q: tool %q: its result is not a JSON object", t.id, t.name)
 	}
-	r := parseToolResult(result)
-	if r.failed {
-		return nil, dispatch.Errorf(dispatch.UpstreamError, "%s", r.message()).With(result)
+	r := toolresult.Parse(result)
+	if r.Failed {
+		return nil, dispatch.Errorf(dispatch.UpstreamError, "%s", r.Message()).With(result)
 	}
-	if r.hasMoreThanData() {
+	if r.HasMoreThanData() {
 		from.UpstreamResult = result
 	}
-	return r.data(), nil
+	return r.Data(), nil
 }

@@ -1,4 +1,5 @@
-package gateway
+// Package toolresult reads the results of tools/call for operations.
+package toolresult
 
 import (
 	"bytes"
@@ -12,21 +13,21 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A toolResult is the result of tools/call, parsed for an operation.
-type toolResult struct {
+// A Result is the result of tools/call, parsed for an operation.
+type Result struct {
 	result     json.RawMessage
 	content    json.RawMessage // nil if absent
 	structured json.RawMessage // nil if absent or null
 	envelope   dispatch.Envelope
 	enveloped  bool // the structured content is an envelope, as of a server built on stdwire
-	failed     bool // isError
+	Failed     bool // isError
 }
 
-// parseToolResult parses a JSON object.
-func parseToolResult(result json.RawMessage) *toolResult {
-	r := &toolResult{result: result, content: jsonscan.Member(result, "content"),
+// Parse parses a JSON object.
+func Parse(result json.RawMessage) *Result {
+	r := &Result{result: result, content: jsonscan.Member(result, "content"),
 		structured: jsonscan.Member(result, "structuredContent")}
-	r.failed = string(jsonscan.Member(result, "isError")) == "true"
+	r.Failed = string(jsonscan.Member(result, "isError")) == "true"
 	if string(r.structured) == "null" {
 		r.structured = nil
 	}
@@ -34,9 +35,9 @@ func parseToolResult(result json.RawMessage) *toolResult {
 	return r
 }
 
-// data returns the data of an operation: the data of the envelope, or else the structured content,
+// Data returns the data of an operation: the data of the envelope, or else the structured content,
 // or else the content.
-func (r *toolResult) data() json.RawMessage {
+func (r *Result) Data() json.RawMessage {
 	switch {
 	case r.enveloped && r.envelope.Success():
 		return r.envelope.Data
@@ -48,11 +49,11 @@ func (r *toolResult) data() json.RawMessage {
 	return r.result
 }
 
-// hasMoreThanData reports whether the result contains anything beyond its data. A text copy of the
+// HasMoreThanData reports whether the result contains anything beyond its data. A text copy of the
 // structured content does not count.
-func (r *toolResult) hasMoreThanData() bool {
+func (r *Result) HasMoreThanData() bool {
 	if r.structured == nil && r.content == nil {
-		return false // data returns the whole result
+		return false // Data returns the whole result
 	}
 	for token, value := range jsonscan.Members(r.result) {
 		name, _ := jsonscan.Text(token)
@@ -80,7 +81,7 @@ func hasOnlyServerInfo(meta []byte) bool {
 
 // contentRepeatsStructured reports whether the content is only a text copy of the structured
 // content.
-func (r *toolResult) contentRepeatsStructured() bool {
+func (r *Result) contentRepeatsStructured() bool {
 	blocks := 0
 	for block := range jsonscan.Elements(r.content) {
 		blocks++
@@ -105,8 +106,8 @@ func (r *toolResult) contentRepeatsStructured() bool {
 
 const maxMessage = 4 << 10 // bytes of a tool's error message; the details have all of it
 
-// message returns the tool's error message.
-func (r *toolResult) message() string {
+// Message returns the tool's error message.
+func (r *Result) Message() string {
 	if r.enveloped && !r.envelope.Success() {
 		return r.envelope.Err.Error()
 	}

@@ -1,4 +1,5 @@
-package gateway
+// Package logging passes the log messages of a gateway's servers on to its clients.
+package logging
 
 import (
 	"context"
@@ -17,9 +18,9 @@ const (
 	droppedReportInterval = time.Second
 )
 
-// A logQueue forwards log messages of one server to one client. Adding a message does not block: if
+// A Queue forwards log messages of one server to one client. Adding a message does not block: if
 // the client does not keep up, the oldest messages are dropped and the client is sent their number.
-type logQueue struct {
+type Queue struct {
 	server string
 	send   func(context.Context, mcp.LoggingMessageParams) error
 
@@ -33,22 +34,29 @@ type logQueue struct {
 	wasRequested    bool          // a request has asked for log messages
 }
 
+// NewQueue returns a queue of the messages of a server, which accepts none before Start. send sends
+// a message to the client; an error of it is ignored.
+func NewQueue(server string,
+	send func(context.Context, mcp.LoggingMessageParams) error) *Queue {
+	return &Queue{server: server, send: send}
+}
+
 type queuedLog struct {
 	mcp.LoggingMessageParams
 	size int
 }
 
-// start accepts messages and sends them with ctx: to the client of its request, if it has one.
-func (q *logQueue) start(ctx context.Context) {
+// Start accepts messages and sends them with ctx: to the client of its request, if it has one.
+func (q *Queue) Start(ctx context.Context) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.ctx = ctx
 	q.wasRequested = q.wasRequested || server.LogLevelFrom(ctx) != ""
 }
 
-// stop accepts no more messages. It blocks until the queued ones are sent or the context ends, and
+// Stop accepts no more messages. It blocks until the queued ones are sent or the context ends, and
 // reports whether a request has ever asked for messages.
-func (q *logQueue) stop() (wanted bool) {
+func (q *Queue) Stop() (wanted bool) {
 	q.mu.Lock()
 	q.ctx = nil
 	drained, wanted := q.drained, q.wasRequested
@@ -59,8 +67,8 @@ func (q *logQueue) stop() (wanted bool) {
 	return wanted
 }
 
-// level returns the level that the request's client wants.
-func (q *logQueue) level() mcp.LoggingLevel {
+// Level returns the level that the request's client wants.
+func (q *Queue) Level() mcp.LoggingLevel {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.ctx == nil {
@@ -69,8 +77,8 @@ func (q *logQueue) level() mcp.LoggingLevel {
 	return server.LogLevelFrom(q.ctx)
 }
 
-// enqueue adds a message. It does not block.
-func (q *logQueue) enqueue(m mcp.LoggingMessageParams, size int) {
+// Enqueue adds a message. It does not block.
+func (q *Queue) Enqueue(m mcp.LoggingMessageParams, size int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.ctx == nil {
@@ -88,7 +96,7 @@ func (q *logQueue) enqueue(m mcp.LoggingMessageParams, size int) {
 	}
 }
 
-func (q *logQueue) dequeue() mcp.LoggingMessageParams {
+func (q *Queue) dequeue() mcp.LoggingMessageParams {
 	first := q.queued[0]
 	q.queued[0] = queuedLog{}
 	q.queued = q.queued[1:]
@@ -97,7 +105,7 @@ func (q *logQueue) dequeue() mcp.LoggingMessageParams {
 }
 
 // run sends messages until the queue is empty.
-func (q *logQueue) run(ctx context.Context, drained chan struct{}) {
+func (q *Queue) run(ctx context.Context, drained chan struct{}) {
 	defer close(drained)
 	for {
 		m, ok := q.next()
@@ -109,7 +117,7 @@ func (q *logQueue) run(ctx context.Context, drained chan struct{}) {
 }
 
 // next returns the next message to send, which may be a report of dropped ones.
-func (q *logQueue) next() (m mcp.LoggingMessageParams, ok bool) {
+func (q *Queue) next() (m mcp.LoggingMessageParams, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.dropped > 0 &&
@@ -126,4 +134,12 @@ func (q *logQueue) next() (m mcp.LoggingMessageParams, ok bool) {
 		return m, false
 	}
 	return q.dequeue(), true
+}
+
+// MoreVerbose returns the level that logs more; "" logs nothing.
+func MoreVerbose(a, b mcp.LoggingLevel) mcp.LoggingLevel {
+	if a == "" || b != "" && a.AtLeast(b) {
+		return b
+	}
+	return a
 }
