@@ -49,17 +49,6 @@ func (g *Gateway) appOwner(d *downstream, uri string) *upstreamServer {
 	return g.upstreams[id]
 }
 
-// hasUI reports whether the _meta of a tool refers to an app.
-func hasUI(t *mcp.Tool) bool {
-	return t.Meta[mcp.MetaUI] != nil || t.Meta[mcp.MetaUIResourceURI] != nil
-}
-
-// onlyForApps reports whether a tool is hidden from models.
-func onlyForApps(t *mcp.Tool) bool {
-	ui, _ := mcp.ToolUIOf(t.Meta) // a malformed value hides nothing
-	return !ui.Allows(mcp.VisibleToModel)
-}
-
 // withPublicApp returns the definition of a tool. Both forms of its _meta have the public URI of
 // its app.
 func (u *upstreamServer) withPublicApp(definition []byte) []byte {
@@ -227,7 +216,7 @@ func (g *Gateway) resolveForApp(d *downstream, app string, kind mcp.Kind,
 		return "", rpc.Errorf(rpc.CodeInvalidParams, "There is no app %.200q", app)
 	}
 	if kind == mcp.KindTool {
-		if public, ok := u.tools.publicName(name); ok {
+		if public, ok := u.list(mcp.KindTool).publicName(name); ok {
 			return public, nil
 		}
 		return "", rpc.Errorf(rpc.CodeInvalidParams, "Unknown tool of the app: %.200s", name)
@@ -261,7 +250,7 @@ func (g *Gateway) resolveUnknownTool(d *downstream, own string) (string, error) 
 		if !d.includes(u.id) || !u.hasApps.Load() {
 			continue
 		}
-		public, ok := u.tools.publicName(own)
+		public, ok := u.list(mcp.KindTool).publicName(own)
 		switch {
 		case !ok:
 		case found != "":
@@ -278,7 +267,7 @@ func (g *Gateway) resolveUnknownTool(d *downstream, own string) (string, error) 
 
 // publicName returns the public name of an offered item. name is that name or the server's own
 // name.
-func (l *itemList[T, S]) publicName(name string) (public string, ok bool) {
+func (l *itemList[S]) publicName(name string) (public string, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for public := range l.offered {

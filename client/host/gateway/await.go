@@ -30,11 +30,7 @@ func (g *Gateway) awaitName(ctx context.Context, d *downstream, kind mcp.Kind,
 	err := g.awaitLists(ctx, kind, wanted, g.o.NoPrefix)
 	if err == nil && !g.o.NoPrefix {
 		err = g.explainUnknown(ctx, kind, wanted, func(u *upstreamServer) bool {
-			offers := u.tools.status
-			if kind == mcp.KindPrompt {
-				offers = u.prompts.status
-			}
-			offered, _ := offers(public)
+			offered, _ := u.list(kind).status(public)
 			return offered
 		})
 	}
@@ -55,10 +51,11 @@ func (g *Gateway) AwaitOperation(ctx context.Context, operation string) error {
 	err := g.awaitLists(ctx, mcp.KindTool, wanted, false)
 	if err == nil {
 		err = g.explainUnknown(ctx, mcp.KindTool, wanted, func(u *upstreamServer) bool {
-			if u.tools.operations == nil {
+			operations := u.list(mcp.KindTool).operations
+			if operations == nil {
 				return true
 			}
-			offered, _ := u.tools.operations.status(operation)
+			offered, _ := operations.status(operation)
 			return offered
 		})
 	}
@@ -88,7 +85,7 @@ func (g *Gateway) explainUnknown(ctx context.Context, kind mcp.Kind,
 			down = &host.UnavailableError{ID: u.id, Err: s.Err,
 				RetryAfter: max(time.Until(s.RetryAt), time.Millisecond)}
 		case host.Starting:
-			if err := g.awaitList(ctx, u, u.fetcherOf(kind)); err != nil {
+			if err := g.awaitList(ctx, u, u.list(kind).fetcher); err != nil {
 				down = err
 			}
 			if offers(u) {
@@ -130,7 +127,7 @@ func (g *Gateway) awaitList(ctx context.Context, u *upstreamServer, l *listFetch
 func (g *Gateway) awaitLists(ctx context.Context, kind mcp.Kind, wanted func(*upstreamServer) bool,
 	any bool) error {
 	for _, u := range g.unlistedUpstreams(kind, wanted) {
-		l := u.fetcherOf(kind)
+		l := u.list(kind).fetcher
 		if any {
 			select {
 			case <-l.tried:
@@ -154,17 +151,9 @@ func (g *Gateway) unlistedUpstreams(kind mcp.Kind,
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, u := range g.upstreams {
-		if !u.fetcherOf(kind).known.Load() && !u.disabled.Load() && wanted(u) {
+		if !u.list(kind).fetcher.known.Load() && !u.disabled.Load() && wanted(u) {
 			some = append(some, u)
 		}
 	}
 	return some
-}
-
-// fetcherOf returns the fetcher of the list of tools or prompts.
-func (u *upstreamServer) fetcherOf(kind mcp.Kind) *listFetcher {
-	if kind == mcp.KindPrompt {
-		return u.prompts.fetcher
-	}
-	return u.tools.fetcher
 }

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 
+	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/internal/atomicfile"
 	"github.com/stdwire/stdwire/internal/userfile"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -25,6 +25,21 @@ type cachedLists struct {
 	Resources []json.RawMessage `json:"resources,omitzero"`
 	Templates []json.RawMessage `json:"resourceTemplates,omitzero"`
 	Skills    []json.RawMessage `json:"skills,omitzero"`
+}
+
+// of returns the list of a kind.
+func (c *cachedLists) of(kind mcp.Kind) *[]json.RawMessage {
+	switch kind {
+	case mcp.KindTool:
+		return &c.Tools
+	case mcp.KindPrompt:
+		return &c.Prompts
+	case mcp.KindResource:
+		return &c.Resources
+	case mcp.KindResourceTemplate:
+		return &c.Templates
+	}
+	return &c.Skills
 }
 
 func (u *upstreamServer) cachePath() string { return cachePath(u.g.o.CacheDir, u.id) }
@@ -69,24 +84,18 @@ func (u *upstreamServer) loadCache() (complete bool) {
 	if !ok {
 		return false
 	}
-	tools, invalidTools, _ := parseDefinitions[mcp.Tool](mcp.KindTool, textSeq(r.Tools))
-	prompts, invalidPrompts, _ := parseDefinitions[mcp.Prompt](mcp.KindPrompt, textSeq(r.Prompts))
-	resources, invalidResources, _ := parseDefinitions[mcp.Resource](mcp.KindResource,
-		textSeq(r.Resources))
-	templates, invalidTemplates, _ := parseDefinitions[mcp.ResourceTemplate](
-		mcp.KindResourceTemplate, textSeq(r.Templates))
-	skills, invalidSkills, _ := parseDefinitions[mcp.Skill](mcp.KindSkill, textSeq(r.Skills))
-	if len(slices.Concat(invalidTools, invalidPrompts, invalidResources, invalidTemplates,
-		invalidSkills)) > 0 {
-		return false // saveCache writes valid definitions only
+	all := make([][]*definition.Definition, len(u.lists))
+	for i, l := range u.lists {
+		var invalid []definition.Invalid
+		if all[i], invalid = definition.ParseTexts(l.kind, *r.of(l.kind)); invalid != nil {
+			return false // saveCache writes valid definitions only
+		}
 	}
 	if r.Digest != u.digest {
 		// the lists may have changed, but later servers must not get the names in the meantime
-		u.tools.reserve(tools)
-		u.prompts.reserve(prompts)
-		u.resources.reserve(resources)
-		u.templates.reserve(templates)
-		u.skills.reserve(skills)
+		for i, l := range u.lists {
+			l.reserve(all[i])
+		}
 		return false
 	}
 	u.applying.Lock()
@@ -95,17 +104,16 @@ func (u *upstreamServer) loadCache() (complete bool) {
 		return true
 	}
 	u.cached, u.server = text, r.Name
-	known := []bool{u.tools.setCached(r.Name, r.Tools == nil, tools),
-		u.prompts.setCached(r.Name, r.Prompts == nil, prompts),
-		u.resources.setCached(r.Name, r.Resources == nil, resources),
-		u.templates.setCached(r.Name, r.Templates == nil, templates),
-		u.skills.setCached(r.Name, r.Skills == nil, skills)}
-	return !slices.Contains(known, false)
+	complete = true
+	for i, l := range u.lists {
+		complete = l.setCached(r.Name, *r.of(l.kind) == nil, all[i]) && complete
+	}
+	return complete
 }
 
 // setCached offers a cached list, unless it is missing or the list of a client is offered. It
 // reports whether the list is known now.
-func (l *itemList[T, S]) setCached(server string, missing bool, all []definition[T]) bool {
+func (l *itemList[S]) setCached(server string, missing bool, all []*definition.Definition) bool {
 	if l.fetcher.source.Load() == nil && !missing {
 		l.setListed(server, all, nil)
 	}
@@ -123,9 +131,11 @@ func (u *upstreamServer) saveCache() {
 		return
 	}
 	u.unsaved = false
-	text, err := mcp.Marshal(
-		cachedLists{u.digest, u.server, u.tools.texts, u.prompts.texts, u.resources.texts,
-			u.templates.texts, u.skills.texts})
+	lists := cachedLists{Digest: u.digest, Name: u.server}
+	for _, l := range u.lists {
+		*lists.of(l.kind) = l.texts
+	}
+	text, err := mcp.Marshal(lists)
 	if err != nil || bytes.Equal(text, u.cached) || len(text) > maxCacheSize {
 		return
 	}

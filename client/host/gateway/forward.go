@@ -46,15 +46,10 @@ func (g *Gateway) call(ctx context.Context, c *call) (json.RawMessage, error) {
 func (c *call) send(ctx context.Context, to *client.Client,
 	opts []client.CallOption) (json.RawMessage, error) {
 	u := c.target.upstream
-	var err error
-	switch c.kind {
-	case mcp.KindTool:
-		err = u.tools.comparePin(ctx, c, to)
-	case mcp.KindPrompt:
-		err = u.prompts.comparePin(ctx, c, to)
-	}
-	if err != nil {
-		return nil, err
+	if c.kind == mcp.KindTool || c.kind == mcp.KindPrompt {
+		if err := u.list(c.kind).comparePin(ctx, c, to); err != nil {
+			return nil, err
+		}
 	}
 	if c.directory {
 		return to.Integration().Directory(ctx, c.target.name, opts...)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
@@ -20,57 +21,49 @@ import (
 
 // An itemList holds the items of one kind of a server: tools, prompts, resources, resource
 // templates or skills. S is where they are offered: *server.Server or *dispatch.Catalog.
-type itemList[T any, S comparable] struct {
+type itemList[S comparable] struct {
 	upstream *upstreamServer
 	kind     mcp.Kind
-	// name returns the server's own name of an item and its public name, which is "" if the item
-	// must not be offered.
-	name func(item *T) (own, public string)
-	// distinguish, if set, returns the public names by own name, for items whose names, as name
-	// returns them, may be the same.
+	// name returns the public name of an item, or "" if the item must not be offered.
+	name func(d *definition.Definition) string
+	// distinguish, if set, returns the public names by own name, for items whose public names, as
+	// name returns them, may be the same.
 	distinguish func(own []string) map[string]string
-	// uris, if set, returns the URIs that an item has besides its name.
-	uris func(item *T) []string
 	// shared says that other servers may have the same names.
 	shared bool
 	// downstreams returns the servers or catalogs that currently offer the items.
 	downstreams func() []S
 	// add offers an item, and remove withdraws it by its public name.
-	add    func(to S, public string, d definition[T]) error
+	add    func(to S, public string, d *definition.Definition) error
 	remove func(to S, public ...string) int
 	// operations, if set, offers the same items as operations.
-	operations *itemList[T, *dispatch.Catalog]
+	operations *itemList[*dispatch.Catalog]
 
 	fetcher *listFetcher // nil for operations
 
 	// Guarded by upstreamServer.applying.
-	server    string              // serverInfo.name when the list was fetched
-	listed    []definition[T]     // the valid items
-	unusable  []invalidDefinition // the invalid items
-	hasListed bool                // listed and unusable are set
-	texts     []json.RawMessage   // the latest valid items, also after withdraw, for the cache
+	server    string                   // serverInfo.name when the list was fetched
+	listed    []*definition.Definition // the valid items
+	unusable  []definition.Invalid     // the invalid items
+	hasListed bool                     // listed and unusable are set
+	texts     []json.RawMessage        // the latest valid items, also after withdraw, for the cache
 	pins      pinChecker
 
 	mu        sync.Mutex
-	claimed   map[string]string        // own names of all items, by public name
-	public    map[string]string        // public names of all items that may be offered, by own name
-	wanted    map[string]definition[T] // items whose definition and pin permit an offer
-	offered   map[string]definition[T] // wanted items whose name belongs to this server
-	waiting   bool                     // a wanted item waits until earlier servers are listed
-	withheld  map[string]WithheldItem  // items that are not wanted, by public name
-	unoffered map[string]WithheldItem  // wanted items that are not offered, by public name
-	offeredAt map[S]map[string]string  // definitions offered at each downstream, by public name
+	claimed   map[string]string                 // own names of all items, by public name
+	public    map[string]string                 // public names of all items that may be offered, by own name
+	wanted    map[string]*definition.Definition // items whose definition and pin permit an offer
+	offered   map[string]*definition.Definition // wanted items whose name belongs to this server
+	waiting   bool                              // a wanted item waits until earlier servers are listed
+	withheld  map[string]WithheldItem           // items that are not wanted, by public name
+	unoffered map[string]WithheldItem           // wanted items that are not offered, by public name
+	offeredAt map[S]map[string]string           // definitions offered at each downstream, by public name
 }
 
-// makeFetcher makes the fetcher of the list.
-func (l *itemList[T, S]) makeFetcher() { l.fetcher = newListFetcher(l.upstream, l.kind, l.load) }
-
-// fetch returns the fetcher of the list.
-func (l *itemList[T, S]) fetch() *listFetcher { return l.fetcher }
-
 // load fetches the list from c and offers it.
-func (l *itemList[T, S]) load(ctx context.Context, c *client.Client) error {
-	all, invalid, err := parseDefinitions[T](l.kind, c.Integration().Definitions(ctx, l.kind))
+func (l *itemList[S]) load(ctx context.Context, c *client.Client) error {
+	all, invalid, err := definition.ParseList(l.kind,
+		c.Integration().Definitions(ctx, l.kind))
 	// ErrMethodNotFound says that the server has no items of this kind.
 	if err != nil && !errors.Is(err, rpc.ErrMethodNotFound) {
 		return err
@@ -92,15 +85,15 @@ func (l *itemList[T, S]) load(ctx context.Context, c *client.Client) error {
 
 // setListed replaces the list and logs its invalid items. server is serverInfo.name. The caller
 // holds upstreamServer.applying.
-func (l *itemList[T, S]) setListed(server string, all []definition[T],
-	invalid []invalidDefinition) {
+func (l *itemList[S]) setListed(server string, all []*definition.Definition,
+	invalid []definition.Invalid) {
 	l.server, l.listed, l.unusable, l.hasListed = server, all, invalid, true
-	l.texts = definitionTexts(all)
+	l.texts = definition.Texts(all)
 	defer l.fetcher.known.Store(true) // a call of a name that is missing now fails at once
 	withheld := make(map[string]WithheldItem, len(invalid))
 	for _, d := range invalid {
-		withheld[unusablePrefix+d.own] = WithheldItem{Kind: l.kind, Name: d.own,
-			Reason: ReasonUnusable, Detail: d.err.Error()}
+		withheld[unusablePrefix+d.Own] = WithheldItem{Kind: l.kind, Name: d.Own,
+			Reason: ReasonUnusable, Detail: d.Err.Error()}
 	}
 	usable := l.admit(server, all, withheld)
 	g := l.upstream.g
@@ -112,14 +105,14 @@ func (l *itemList[T, S]) setListed(server string, all []definition[T],
 const unusablePrefix = "\x00"
 
 // recheck compares the latest list with its pins again. The caller holds upstreamServer.applying.
-func (l *itemList[T, S]) recheck() {
+func (l *itemList[S]) recheck() {
 	if l.hasListed {
 		l.setListed(l.server, l.listed, l.unusable)
 	}
 }
 
 // reserve claims the names of cached items until the server is listed.
-func (l *itemList[T, S]) reserve(all []definition[T]) {
+func (l *itemList[S]) reserve(all []*definition.Definition) {
 	g := l.upstream.g
 	defer g.lockOffers()()
 	g.updateOffers(g.upstreamsByID(l.claim(all, nil, nil)))
@@ -127,7 +120,7 @@ func (l *itemList[T, S]) reserve(all []definition[T]) {
 
 // withdraw empties the list and returns the IDs of the servers that this may affect. The caller
 // holds upstreamServer.applying and offerMu.
-func (l *itemList[T, S]) withdraw() (affected []string) {
+func (l *itemList[S]) withdraw() (affected []string) {
 	l.fetcher.source.Store(nil)
 	l.server, l.listed, l.unusable, l.hasListed = "", nil, nil, false
 	return l.claim(nil, nil, nil)
@@ -135,18 +128,18 @@ func (l *itemList[T, S]) withdraw() (affected []string) {
 
 // claim takes the names of all items, marks the usable ones as wanted, and returns the IDs of the
 // servers that this may affect. The caller holds offerMu.
-func (l *itemList[T, S]) claim(all, usable []definition[T],
+func (l *itemList[S]) claim(all, usable []*definition.Definition,
 	withheld map[string]WithheldItem) (affected []string) {
 	public := l.publicNames(all)
 	claimed, wanted := make(map[string]string, len(all)),
-		make(map[string]definition[T], len(usable))
+		make(map[string]*definition.Definition, len(usable))
 	for own, name := range public {
 		if claimed[name] == "" || own < claimed[name] {
 			claimed[name] = own
 		}
 	}
 	for _, d := range usable {
-		own, _ := l.name(d.item)
+		own := d.Own
 		name, offerable := public[own]
 		switch {
 		case !offerable:
@@ -165,7 +158,7 @@ func (l *itemList[T, S]) claim(all, usable []definition[T],
 		}
 	}
 	for _, d := range usable {
-		own, usual := l.name(d.item)
+		own, usual := d.Own, l.name(d)
 		if name := public[own]; name != "" && name != usual && l.claimed[name] != own {
 			l.warnRenamed(own, usual, name)
 		}
@@ -182,11 +175,11 @@ func (l *itemList[T, S]) claim(all, usable []definition[T],
 }
 
 // publicNames returns the public names of the items that may be offered, by own name.
-func (l *itemList[T, S]) publicNames(all []definition[T]) map[string]string {
+func (l *itemList[S]) publicNames(all []*definition.Definition) map[string]string {
 	public := make(map[string]string, len(all))
 	for _, d := range all {
-		if own, name := l.name(d.item); own != "" && name != "" {
-			public[own] = name
+		if name := l.name(d); name != "" {
+			public[d.Own] = name
 		}
 	}
 	if l.distinguish == nil {
@@ -197,7 +190,7 @@ func (l *itemList[T, S]) publicNames(all []definition[T]) map[string]string {
 
 // warnRenamed logs that an item is not offered under its usual public name, because another item of
 // the server would have the same one. The caller holds offerMu.
-func (l *itemList[T, S]) warnRenamed(own, usual, public string) {
+func (l *itemList[S]) warnRenamed(own, usual, public string) {
 	l.upstream.g.warnLater("gateway: a "+string(l.kind)+" is offered under another name, because "+
 		"another one of its server has the same after invalid characters are replaced",
 		slog.String("server", l.upstream.id), slog.String("own_name", own),
@@ -205,18 +198,18 @@ func (l *itemList[T, S]) warnRenamed(own, usual, public string) {
 }
 
 // warnUnusable logs an item that is withheld because of its definition. The caller holds offerMu.
-func (l *itemList[T, S]) warnUnusable(w WithheldItem) {
+func (l *itemList[S]) warnUnusable(w WithheldItem) {
 	l.upstream.g.warnLater("gateway: a "+string(l.kind)+" is withheld: its definition is invalid",
 		slog.String("server", l.upstream.id), slog.String("own_name", w.Name),
 		slog.String("error", w.Detail), slog.String("see", "stdwire doctor "+l.upstream.id))
 }
 
 // removeStale withdraws items that are gone or belong to another server. The caller holds offerMu.
-func (l *itemList[T, S]) removeStale() {
+func (l *itemList[S]) removeStale() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	g, unoffered := l.upstream.g, make(map[string]WithheldItem)
-	offered := make(map[string]definition[T], len(l.wanted))
+	offered := make(map[string]*definition.Definition, len(l.wanted))
 	l.waiting = false
 	waits := l.shared && g.names.HasUnlistedBefore(l.upstream.id, func(string) bool { return true })
 	for public, d := range l.wanted {
@@ -262,14 +255,14 @@ func (l *itemList[T, S]) removeStale() {
 
 // firstBefore returns the first server before this one that has the name of an item or one of its
 // URIs.
-func (l *itemList[T, S]) firstBefore(public string, d definition[T]) (first nametable.Owner,
+func (l *itemList[S]) firstBefore(public string, d *definition.Definition) (first nametable.Owner,
 	taken bool) {
 	names, id := l.upstream.g.names, l.upstream.id
 	first, taken = names.FirstBefore(nametable.NewKey(l.kind, public), id)
-	if taken || l.uris == nil {
-		return first, taken
+	if taken {
+		return first, true
 	}
-	for _, uri := range l.uris(d.item) {
+	for _, uri := range d.Files {
 		if first, taken = names.FirstBefore(nametable.NewKey(mcp.KindResource, uri), id); taken {
 			return first, true
 		}
@@ -279,7 +272,7 @@ func (l *itemList[T, S]) firstBefore(public string, d definition[T]) (first name
 
 // addMissing offers the items that are not offered yet. The caller holds offerMu and has called
 // removeStale for all affected lists.
-func (l *itemList[T, S]) addMissing() {
+func (l *itemList[S]) addMissing() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, to := range l.downstreams() {
@@ -290,7 +283,7 @@ func (l *itemList[T, S]) addMissing() {
 			l.offeredAt[to] = make(map[string]string)
 		}
 		for public, d := range l.offered {
-			if l.offeredAt[to][public] == string(d.text) {
+			if l.offeredAt[to][public] == string(d.Text) {
 				continue
 			}
 			if err := l.add(to, public, d); err != nil {
@@ -307,7 +300,7 @@ func (l *itemList[T, S]) addMissing() {
 				}
 				continue
 			}
-			l.offeredAt[to][public] = string(d.text)
+			l.offeredAt[to][public] = string(d.Text)
 			delete(l.unoffered, public)
 		}
 	}
@@ -317,21 +310,21 @@ func (l *itemList[T, S]) addMissing() {
 }
 
 // count returns the number of offered items.
-func (l *itemList[T, S]) count() int {
+func (l *itemList[S]) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.offered)
 }
 
 // isWaiting reports whether an item waits until earlier servers are listed.
-func (l *itemList[T, S]) isWaiting() bool {
+func (l *itemList[S]) isWaiting() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.waiting
 }
 
 // ownStatus is status for the server's own name.
-func (l *itemList[T, S]) ownStatus(own string) (offered bool, reason Reason) {
+func (l *itemList[S]) ownStatus(own string) (offered bool, reason Reason) {
 	l.mu.Lock()
 	public := l.public[own]
 	l.mu.Unlock()
@@ -339,7 +332,7 @@ func (l *itemList[T, S]) ownStatus(own string) (offered bool, reason Reason) {
 }
 
 // status reports whether an item is offered and, if it is withheld, why.
-func (l *itemList[T, S]) status(public string) (offered bool, reason Reason) {
+func (l *itemList[S]) status(public string) (offered bool, reason Reason) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, offered = l.offered[public]

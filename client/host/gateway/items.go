@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -45,77 +47,96 @@ func (u *upstreamServer) publicNames() func(own []string) map[string]string {
 // publicDefinition returns the definition of a tool or prompt with its public name and, unless
 // Options.NoDescriptionPrefix is set, with the prefix of the description. The prefix alone is the
 // description of an item without one, so that a reader still sees the server.
-func (u *upstreamServer) publicDefinition(text json.RawMessage, own, public,
-	description string) json.RawMessage {
+func (u *upstreamServer) publicDefinition(d *definition.Definition,
+	public string) json.RawMessage {
 	if !u.g.o.NoDescriptionPrefix {
 		prefixed := "[" + u.id + "]"
-		if strings.TrimSpace(description) != "" {
-			prefixed += " " + description
+		if strings.TrimSpace(d.Description) != "" {
+			prefixed += " " + d.Description
 		}
-		return withName(text, public, prefixed)
+		return definition.WithName(d.Passed, public, prefixed)
 	}
-	if own == public {
-		return text
+	if d.Own == public {
+		return d.Passed
 	}
-	return withName(text, public, description)
+	return definition.WithName(d.Passed, public, d.Description)
 }
 
-func (u *upstreamServer) putTool(s *server.Server, public string, d definition[mcp.Tool]) error {
-	name, idempotent := d.item.Name, d.item.Annotations.Idempotent()
-	definition, extension := u.publicDefinition(d.passed, name, public, d.item.Description), ""
-	if hasUI(d.item) {
-		definition = u.withPublicApp(definition)
-		if onlyForApps(d.item) {
-			extension = mcp.ExtensionApps
-		}
-		u.hasApps.Store(true)
-	}
-	return s.Integration().AddItem(server.Item{Kind: mcp.KindTool, Definition: definition,
-		NeedsSession: u.perSession, Extension: extension,
-		Use: func(ctx context.Context, _ string, arguments json.RawMessage) (json.RawMessage,
-			error) {
-			return u.g.call(ctx, &call{kind: mcp.KindTool, target: u.target(ctx, name, idempotent),
-				arguments: arguments})
-		}})
+// list returns the list of a kind of items.
+func (u *upstreamServer) list(kind mcp.Kind) *itemList[*server.Server] {
+	i := slices.IndexFunc(u.lists, func(l *itemList[*server.Server]) bool { return l.kind == kind })
+	return u.lists[i]
 }
 
-func (u *upstreamServer) putPrompt(s *server.Server, public string,
-	d definition[mcp.Prompt]) error {
-	name := d.item.Name
-	return s.Integration().AddItem(server.Item{Kind: mcp.KindPrompt, NeedsSession: u.perSession,
-		Definition: u.publicDefinition(d.passed, name, public, d.item.Description),
-		Use: func(ctx context.Context, _ string, arguments json.RawMessage) (json.RawMessage,
-			error) {
-			return u.g.call(ctx, &call{kind: mcp.KindPrompt, target: u.target(ctx, name, true),
-				arguments: arguments})
+// newList returns the list of a kind of items.
+func (u *upstreamServer) newList(kind mcp.Kind) *itemList[*server.Server] {
+	l := &itemList[*server.Server]{upstream: u, kind: kind, shared: true,
+		downstreams: u.downstreamServers,
+		add: func(s *server.Server, public string, d *definition.Definition) error {
+			return s.Integration().AddItem(u.item(s, kind, public, d))
 		},
-		Complete: u.complete(mcp.CompleteReference{Type: mcp.RefPrompt, Name: name})})
+		remove: func(s *server.Server, public ...string) int {
+			return s.Integration().RemoveItems(kind, public...)
+		},
+		name: func(d *definition.Definition) string { return u.publicURI(d.Own) }}
+	switch kind {
+	case mcp.KindTool, mcp.KindPrompt:
+		l.shared, l.distinguish = u.g.o.NoPrefix, u.publicNames()
+		l.name = func(d *definition.Definition) string {
+			if kind == mcp.KindTool && !u.filter.Allows(d.Own) {
+				return ""
+			}
+			return u.publicName(d.Own)
+		}
+	case mcp.KindSkill:
+		l.name = func(d *definition.Definition) string { return d.Own }
+	}
+	if kind == mcp.KindTool && u.g.o.Catalog != nil {
+		l.operations = u.operationList(u.g.o.Catalog)
+	}
+	l.fetcher = newListFetcher(u, kind, l.load)
+	return l
 }
 
-func (u *upstreamServer) putResource(s *server.Server, public string,
-	d definition[mcp.Resource]) error {
-	return s.Integration().AddItem(server.Item{Kind: mcp.KindResource,
-		Definition:   withKey(mcp.KindResource, d.passed, public),
-		NeedsSession: u.perSession, Extension: extensionOf(d.item.URI, d.item.MIMEType),
-		Use: u.read})
-}
-
-func (u *upstreamServer) putTemplate(s *server.Server, public string,
-	d definition[mcp.ResourceTemplate]) error {
-	return s.Integration().AddItem(server.Item{Kind: mcp.KindResourceTemplate,
-		Definition:   withKey(mcp.KindResourceTemplate, d.passed, public),
-		NeedsSession: u.perSession, Extension: extensionOf(d.item.URITemplate, d.item.MIMEType),
-		Use: func(ctx context.Context, uri string, _ json.RawMessage) (json.RawMessage, error) {
+// item returns an item as it is offered at s. The definition of a skill, including the digests,
+// stays as the server wrote it.
+func (u *upstreamServer) item(s *server.Server, kind mcp.Kind, public string,
+	d *definition.Definition) server.Item {
+	item := server.Item{Kind: kind, Definition: d.Passed, NeedsSession: u.perSession, Use: u.read}
+	own, idempotent := d.Own, d.Idempotent || kind == mcp.KindPrompt
+	switch kind {
+	case mcp.KindTool, mcp.KindPrompt:
+		item.Definition = u.publicDefinition(d, public)
+		item.Use = func(ctx context.Context, _ string, arguments json.RawMessage) (json.RawMessage,
+			error) {
+			return u.g.call(ctx, &call{kind: kind, target: u.target(ctx, own, idempotent),
+				arguments: arguments})
+		}
+	case mcp.KindResource, mcp.KindResourceTemplate:
+		item.Definition = definition.WithKey(kind, d.Passed, public)
+		item.Extension = extensionOf(own, d.MIMEType)
+	}
+	switch kind {
+	case mcp.KindTool:
+		if d.HasApp {
+			item.Definition = u.withPublicApp(item.Definition)
+			u.hasApps.Store(true)
+		}
+		if d.OnlyForApps {
+			item.Extension = mcp.ExtensionApps
+		}
+	case mcp.KindPrompt:
+		item.Complete = u.complete(mcp.CompleteReference{Type: mcp.RefPrompt, Name: own})
+	case mcp.KindResourceTemplate:
+		item.Use = func(ctx context.Context, uri string, _ json.RawMessage) (json.RawMessage,
+			error) {
 			return u.readMatched(ctx, s, uri)
-		},
-		Complete: u.complete(
-			mcp.CompleteReference{Type: mcp.RefResource, URI: d.item.URITemplate})})
-}
-
-// putSkill offers a skill. Its definition, including the digests, stays as the server wrote it.
-func (u *upstreamServer) putSkill(s *server.Server, _ string, d definition[mcp.Skill]) error {
-	return s.Integration().AddItem(server.Item{Kind: mcp.KindSkill, NeedsSession: u.perSession,
-		Definition: d.passed, Use: u.read, ReadDirectory: u.readDirectory})
+		}
+		item.Complete = u.complete(mcp.CompleteReference{Type: mcp.RefResource, URI: own})
+	case mcp.KindSkill:
+		item.ReadDirectory = u.readDirectory
+	}
+	return item
 }
 
 // complete returns a completer that asks the server. It suggests nothing if the server does not

@@ -41,13 +41,13 @@ func (g *Gateway) updateOffers(upstreams []*upstreamServer) {
 		defer d.server.Integration().DeferListChanged()()
 	}
 	for _, u := range upstreams { // first, because another server may get the names
-		for _, s := range u.lists {
-			s.removeStale()
+		for _, l := range u.lists {
+			l.removeStale()
 		}
 	}
 	for _, u := range upstreams {
-		for _, s := range u.lists {
-			s.addMissing()
+		for _, l := range u.lists {
+			l.addMissing()
 		}
 	}
 	g.notifySubscriptions()

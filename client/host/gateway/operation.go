@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/toolresult"
 	"github.com/stdwire/stdwire/dispatch"
@@ -17,36 +18,44 @@ import (
 )
 
 // operationList returns the list that offers the server's tools as operations.
-func (u *upstreamServer) operationList(
-	catalog *dispatch.Catalog) *itemList[mcp.Tool, *dispatch.Catalog] {
-	return &itemList[mcp.Tool, *dispatch.Catalog]{upstream: u, kind: nametable.KindOperation,
-		add: u.putOperation, remove: (*dispatch.Catalog).Remove,
+func (u *upstreamServer) operationList(catalog *dispatch.Catalog) *itemList[*dispatch.Catalog] {
+	l := &itemList[*dispatch.Catalog]{upstream: u, kind: nametable.KindOperation,
+		remove:      (*dispatch.Catalog).Remove,
 		downstreams: func() []*dispatch.Catalog { return []*dispatch.Catalog{catalog} },
-		name: func(t *mcp.Tool) (string, string) {
-			if !u.filter.Allows(t.Name) || onlyForApps(t) {
-				return t.Name, ""
+		name: func(d *definition.Definition) string {
+			if !u.filter.Allows(d.Own) || d.OnlyForApps {
+				return ""
 			}
-			return t.Name, host.OperationName(u.id, t.Name)
-		}, distinguish: func(own []string) map[string]string {
+			return host.OperationName(u.id, d.Own)
+		},
+		distinguish: func(own []string) map[string]string {
 			return host.OperationNames(u.id, own)
 		}}
+	l.add = func(to *dispatch.Catalog, name string, d *definition.Definition) error {
+		_, registered := l.offeredAt[to][name]
+		return u.putOperation(to, name, d, registered)
+	}
+	return l
 }
 
 // putOperation registers a tool as an operation, or replaces it.
 func (u *upstreamServer) putOperation(catalog *dispatch.Catalog, name string,
-	d definition[mcp.Tool]) error {
-	t := d.item
-	op, err := u.operation(name, t, t.InputSchema)
+	d *definition.Definition, registered bool) error {
+	var t mcp.Tool
+	if err := mcp.Unmarshal(d.Passed, &t); err != nil {
+		return err
+	}
+	op, err := u.operation(name, &t, t.InputSchema)
 	if err != nil {
 		schemaErr := err
-		if op, err = u.operation(name, t, nil); err != nil {
+		if op, err = u.operation(name, &t, nil); err != nil {
 			return err
 		}
 		u.g.warnLater("gateway: the arguments of an operation are checked by its server only",
 			slog.String("operation", name), slog.String("server", u.id),
 			slog.String("tool", t.Name), slog.Any("error", schemaErr))
 	}
-	if _, registered := u.tools.operations.offeredAt[catalog][name]; registered {
+	if registered {
 		return catalog.Replace(op)
 	}
 	return catalog.Register(op)

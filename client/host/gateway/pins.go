@@ -10,6 +10,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/apps"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -106,7 +107,7 @@ func (p *pinChecker) check(pins *pin.File, server pin.Server, kind mcp.Kind,
 // comparePin returns an error if the definition of the called tool or prompt does not match its
 // pin. If the client to is newer than the offered list of the item, comparePin waits until that
 // list, and no other, is fetched from it.
-func (l *itemList[T, S]) comparePin(ctx context.Context, c *call, to *client.Client) error {
+func (l *itemList[S]) comparePin(ctx context.Context, c *call, to *client.Client) error {
 	u := c.target.upstream
 	if u.g.o.Pins == nil || u.g.o.PinsWarn || c.target.session != "" {
 		return nil
@@ -138,23 +139,22 @@ func (l *itemList[T, S]) comparePin(ctx context.Context, c *call, to *client.Cli
 
 // admit returns the definitions that match their pins, adds the others to withheld, and logs each
 // difference once.
-func (l *itemList[T, S]) admit(server string, all []definition[T],
-	withheld map[string]WithheldItem) (usable []definition[T]) {
+func (l *itemList[S]) admit(server string, all []*definition.Definition,
+	withheld map[string]WithheldItem) (usable []*definition.Definition) {
 	pins := l.upstream.g.o.Pins
 	if pins == nil {
 		return all
 	}
 	public := l.publicNames(all)
-	withhold := func(d definition[T], reason Reason, detail string) {
-		own, _ := l.name(d.item)
-		if public := public[own]; public != "" {
-			withheld[public] = WithheldItem{Kind: l.kind, Name: own, Reason: reason, Detail: detail}
+	withhold := func(d *definition.Definition, reason Reason, detail string) {
+		if public := public[d.Own]; public != "" {
+			withheld[public] = WithheldItem{Kind: l.kind, Name: d.Own, Reason: reason, Detail: detail}
 		}
 	}
 	identity, err := newPinServer(l.upstream.id, l.upstream.source, server)
 	var report pin.Report
 	if err == nil {
-		report, err = l.pins.check(pins, identity, l.kind, definitionTexts(all))
+		report, err = l.pins.check(pins, identity, l.kind, definition.Texts(all))
 	}
 	if err != nil {
 		if len(all) > 0 {

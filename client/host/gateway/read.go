@@ -37,11 +37,7 @@ func (g *Gateway) owner(d *downstream, uri string) (*upstreamServer, error) {
 	if !found || u == nil {
 		return u, nil
 	}
-	status := u.resources.status
-	if by.Kind == mcp.KindResourceTemplate {
-		status = u.templates.status
-	}
-	switch offered, reason := status(by.Public); {
+	switch offered, reason := u.list(by.Kind).status(by.Public); {
 	case reason == ReasonChanged || reason == ReasonIdentity:
 		return nil, rpc.Errorf(rpc.CodeInvalidParams,
 			"The %s %q of the server %q is withheld: it has changed since its first use",

@@ -11,6 +11,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/apps"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // An Upstream describes a server to a [Gateway].
@@ -144,7 +145,7 @@ func (g *Gateway) Refresh(ctx context.Context, id string) error {
 func (g *Gateway) Tools() map[string]int {
 	all := map[string]int{}
 	for _, u := range g.allUpstreams() {
-		if n := u.tools.count(); n > 0 {
+		if n := u.list(mcp.KindTool).count(); n > 0 {
 			all[u.id] = n
 		}
 	}

@@ -24,7 +24,7 @@ func (u *upstreamServer) readDirectory(ctx context.Context, uri string) (json.Ra
 // checkSkill returns an error if a file belongs to a skill that has changed since its first use.
 func (u *upstreamServer) checkSkill(uri string) error {
 	for _, skill := range nametable.SkillsAbove(uri) {
-		switch _, reason := u.skills.status(skill); reason {
+		switch _, reason := u.list(mcp.KindSkill).status(skill); reason {
 		case ReasonChanged, ReasonIdentity:
 			return rpc.Errorf(rpc.CodeInvalidParams,
 				"The skill %q of the server %q is withheld: it has changed since its first use",

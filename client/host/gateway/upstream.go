@@ -41,28 +41,12 @@ type upstreamServer struct {
 
 	subscriptions subscriptions
 
-	tools     *itemList[mcp.Tool, *server.Server]
-	prompts   *itemList[mcp.Prompt, *server.Server]
-	resources *itemList[mcp.Resource, *server.Server]
-	templates *itemList[mcp.ResourceTemplate, *server.Server]
-	skills    *itemList[mcp.Skill, *server.Server]
+	lists []*itemList[*server.Server] // of each kind that servers list
 
 	applying sync.Mutex // held while lists change, without waiting for the server
 	server   string     // serverInfo.name of the latest list; guarded by applying
 	cached   []byte     // content of the cache file; guarded by applying
 	unsaved  bool       // a list was fetched since the cache was written; guarded by applying
-
-	// lists are the five itemLists above.
-	lists []interface {
-		makeFetcher()
-		fetch() *listFetcher
-		recheck()
-		withdraw() (affected []string)
-		removeStale()
-		addMissing()
-		isWaiting() bool
-		withheldItems() []WithheldItem
-	}
 }
 
 func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
@@ -77,61 +61,18 @@ func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 	u.level = s.Options.LogLevel
 	u.subscriptions.changed = make(chan struct{}, 1)
 	u.ctx, u.cancel = context.WithCancel(g.ctx)
-	u.tools = &itemList[mcp.Tool, *server.Server]{upstream: u, downstreams: u.downstreamServers,
-		kind: mcp.KindTool, shared: g.o.NoPrefix, add: u.putTool,
-		remove: removes(mcp.KindTool),
-		name: func(t *mcp.Tool) (string, string) {
-			if !u.filter.Allows(t.Name) {
-				return t.Name, ""
-			}
-			return t.Name, u.publicName(t.Name)
-		}, distinguish: u.publicNames()}
-	if g.o.Catalog != nil {
-		u.tools.operations = u.operationList(g.o.Catalog)
-	}
-	u.prompts = &itemList[mcp.Prompt, *server.Server]{upstream: u, downstreams: u.downstreamServers,
-		kind: mcp.KindPrompt, shared: g.o.NoPrefix, add: u.putPrompt,
-		remove:      removes(mcp.KindPrompt),
-		name:        func(p *mcp.Prompt) (string, string) { return p.Name, u.publicName(p.Name) },
-		distinguish: u.publicNames()}
-	u.resources = &itemList[mcp.Resource, *server.Server]{upstream: u,
-		downstreams: u.downstreamServers, kind: mcp.KindResource, shared: true,
-		add: u.putResource, remove: removes(mcp.KindResource),
-		name: func(r *mcp.Resource) (string, string) { return r.URI, u.publicURI(r.URI) }}
-	u.templates = &itemList[mcp.ResourceTemplate, *server.Server]{upstream: u,
-		downstreams: u.downstreamServers, kind: mcp.KindResourceTemplate, shared: true,
-		add: u.putTemplate, remove: removes(mcp.KindResourceTemplate),
-		name: func(t *mcp.ResourceTemplate) (string, string) {
-			return t.URITemplate, u.publicURI(t.URITemplate)
-		}}
-	u.skills = &itemList[mcp.Skill, *server.Server]{upstream: u,
-		downstreams: u.downstreamServers, kind: mcp.KindSkill, shared: true, add: u.putSkill,
-		remove: removes(mcp.KindSkill),
-		name:   func(s *mcp.Skill) (string, string) { return s.URI, s.URI },
-		uris: func(s *mcp.Skill) (uris []string) {
-			for _, f := range s.Resources.Files {
-				uris = append(uris, f.URI)
-			}
-			return uris
-		}}
-	u.lists = append(u.lists, u.tools, u.prompts, u.resources, u.templates, u.skills)
-	for _, l := range u.lists {
-		l.makeFetcher()
+	for kind := range mcp.Kinds() {
+		if kind.ListMethod() != "" {
+			u.lists = append(u.lists, u.newList(kind))
+		}
 	}
 	return u
 }
 
-// removes returns the function that withdraws items of a kind.
-func removes(kind mcp.Kind) func(s *server.Server, public ...string) int {
-	return func(s *server.Server, public ...string) int {
-		return s.Integration().RemoveItems(kind, public...)
-	}
-}
-
 // fetchers returns the fetchers of all lists.
 func (u *upstreamServer) fetchers() (all []*listFetcher) {
-	for _, s := range u.lists {
-		all = append(all, s.fetch())
+	for _, l := range u.lists {
+		all = append(all, l.fetcher)
 	}
 	return all
 }
@@ -232,8 +173,8 @@ func (u *upstreamServer) warn(message string, err error) {
 func (u *upstreamServer) recheckPins() {
 	u.applying.Lock()
 	defer u.applying.Unlock()
-	for _, s := range u.lists {
-		s.recheck()
+	for _, l := range u.lists {
+		l.recheck()
 	}
 }
 
@@ -260,16 +201,16 @@ func (u *upstreamServer) withdraw() {
 	g := u.g
 	defer g.lockOffers()()
 	var affected []string
-	for _, s := range u.lists {
-		affected = append(affected, s.withdraw()...)
+	for _, l := range u.lists {
+		affected = append(affected, l.withdraw()...)
 	}
 	g.updateOffers(append(g.upstreamsByID(affected), u))
 }
 
 // isWaiting reports whether an item waits until earlier servers are listed.
 func (u *upstreamServer) isWaiting() bool {
-	for _, s := range u.lists {
-		if s.isWaiting() {
+	for _, l := range u.lists {
+		if l.isWaiting() {
 			return true
 		}
 	}

@@ -33,8 +33,8 @@ const (
 func (g *Gateway) Withheld() map[string][]WithheldItem {
 	all := map[string][]WithheldItem{}
 	for _, u := range g.allUpstreams() {
-		for _, s := range u.lists {
-			all[u.id] = append(all[u.id], s.withheldItems()...)
+		for _, l := range u.lists {
+			all[u.id] = append(all[u.id], l.withheldItems()...)
 		}
 		if all[u.id] == nil {
 			delete(all, u.id)
@@ -45,7 +45,7 @@ func (g *Gateway) Withheld() map[string][]WithheldItem {
 
 // withheldItems returns the withheld items, sorted by name, followed by those that are withheld as
 // operations.
-func (l *itemList[T, S]) withheldItems() (all []WithheldItem) {
+func (l *itemList[S]) withheldItems() (all []WithheldItem) {
 	l.mu.Lock()
 	all = slices.Collect(maps.Values(l.withheld))
 	for _, w := range l.unoffered {

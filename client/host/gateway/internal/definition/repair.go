@@ -1,5 +1,4 @@
-// Package repair completes definitions of servers that strict clients would refuse.
-package repair
+package definition
 
 import (
 	"encoding/json"
@@ -28,11 +27,11 @@ var definitionOptionals = optionalMembers{
 	"outputSchema": {"$schema": nil, "properties": nil, "required": nil},
 }
 
-// Definition returns a definition that strict clients accept. It removes null from optional members
+// repair returns a definition that strict clients accept. It removes null from optional members
 // and completes the inputSchema of a tool with type "object" and with properties, which the API of
 // OpenAI needs. Any other defect is an error. A definition without these defects is returned
 // unchanged.
-func Definition(kind mcp.Kind, text json.RawMessage) (json.RawMessage, error) {
+func repair(kind mcp.Kind, text json.RawMessage) (json.RawMessage, error) {
 	text = definitionOptionals.withoutNulls(text)
 	if kind != mcp.KindTool {
 		return text, nil

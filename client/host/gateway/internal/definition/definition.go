@@ -1,0 +1,153 @@
+// Package definition reads the definitions of items that servers list, and completes those that
+// strict clients would refuse.
+package definition
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/stdwire/stdwire/internal/jsondiff"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A Definition is a server's definition of an item: its JSON, and what a gateway has to know of it.
+// It is immutable.
+type Definition struct {
+	Own    string          // the server's own name, URI or URI template
+	Text   json.RawMessage // as received
+	Passed json.RawMessage // as forwarded; differs from Text if it was repaired
+
+	Description string   // of a tool or prompt
+	Idempotent  bool     // a call of the tool may be repeated
+	HasApp      bool     // the _meta of the tool refers to an app
+	OnlyForApps bool     // the tool is hidden from models
+	MIMEType    string   // of a resource or template
+	Files       []string // the URIs of the files of a skill
+}
+
+// An Invalid is a definition that cannot be forwarded.
+type Invalid struct {
+	Own string // its own name, or "#" and its position in the list
+	Err error
+}
+
+// parse parses a definition. A duplicate member is an error, because clients may differ in which of
+// the two they use.
+func parse(kind mcp.Kind, text json.RawMessage) (*Definition, error) {
+	d := &Definition{Own: kind.KeyOf(text), Text: text}
+	if len(text) == 0 || text[0] != '{' {
+		return d, errors.New("it is not an object")
+	}
+	_, err := jsondiff.Canonical(text)
+	if err != nil {
+		return d, err
+	}
+	if d.Passed, err = repair(kind, text); err != nil {
+		return d, err
+	}
+	return d, d.decode(kind)
+}
+
+// decode sets what a gateway has to know of a definition. It refuses one that does not have the
+// form that the protocol defines.
+func (d *Definition) decode(kind mcp.Kind) (err error) {
+	switch kind {
+	case mcp.KindTool:
+		var t mcp.Tool
+		err = mcp.Unmarshal(d.Passed, &t)
+		ui, _ := mcp.ToolUIOf(t.Meta) // a malformed value hides nothing
+		d.Description, d.Idempotent = t.Description, t.Annotations.Idempotent()
+		d.HasApp = t.Meta[mcp.MetaUI] != nil || t.Meta[mcp.MetaUIResourceURI] != nil
+		d.OnlyForApps = !ui.Allows(mcp.VisibleToModel)
+	case mcp.KindPrompt:
+		var p mcp.Prompt
+		err = mcp.Unmarshal(d.Passed, &p)
+		d.Description = p.Description
+	case mcp.KindResource:
+		var r mcp.Resource
+		err = mcp.Unmarshal(d.Passed, &r)
+		d.MIMEType = r.MIMEType
+	case mcp.KindResourceTemplate:
+		var t mcp.ResourceTemplate
+		err = mcp.Unmarshal(d.Passed, &t)
+		d.MIMEType = t.MIMEType
+	case mcp.KindSkill:
+		var s mcp.Skill
+		err = mcp.Unmarshal(d.Passed, &s)
+		for _, f := range s.Resources.Files {
+			d.Files = append(d.Files, f.URI)
+		}
+	}
+	return err
+}
+
+// ParseList returns the valid and the invalid definitions of a list, or the error of the list.
+func ParseList(kind mcp.Kind, texts iter.Seq2[json.RawMessage, error]) (all []*Definition,
+	invalid []Invalid, err error) {
+	seen := make(map[string]bool)
+	n := 0
+	for text, err := range texts {
+		if err != nil {
+			return nil, nil, err
+		}
+		n++
+		d, err := parse(kind, text)
+		switch {
+		case err == nil && d.Own == "":
+			err = errors.New("it has no name")
+		case err == nil && seen[d.Own]:
+			err = errors.New("the server has two with this name")
+		}
+		if err != nil {
+			invalid = append(invalid, Invalid{cmp.Or(d.Own, fmt.Sprintf("#%d", n)), err})
+			continue
+		}
+		seen[d.Own] = true
+		all = append(all, d)
+	}
+	return all, invalid, nil
+}
+
+// ParseTexts is [ParseList] for definitions that have been listed.
+func ParseTexts(kind mcp.Kind, texts []json.RawMessage) (all []*Definition, invalid []Invalid) {
+	all, invalid, _ = ParseList(kind, func(yield func(json.RawMessage, error) bool) {
+		for text := range slices.Values(texts) {
+			if !yield(text, nil) {
+				return
+			}
+		}
+	})
+	return all, invalid
+}
+
+// Texts returns the definitions as received.
+func Texts(all []*Definition) []json.RawMessage {
+	texts := make([]json.RawMessage, len(all))
+	for i, d := range all {
+		texts[i] = d.Text
+	}
+	return texts
+}
+
+// WithKey returns a definition with this URI or URI template.
+func WithKey(kind mcp.Kind, text json.RawMessage, key string) json.RawMessage {
+	if kind.KeyOf(text) == key {
+		return text
+	}
+	return jsonscan.SetMember(text, kind.Key(), jsonscan.AppendString(nil, key))
+}
+
+// WithName returns a definition with another name and description; an empty description is not
+// added. All other members stay unchanged.
+func WithName(text json.RawMessage, name, description string) json.RawMessage {
+	text = jsonscan.SetMember(text, "name", jsonscan.AppendString(nil, name))
+	if description == "" && jsonscan.Member(text, "description") == nil {
+		return text
+	}
+	return jsonscan.SetMember(text, "description", jsonscan.AppendString(nil, description))
+}
