@@ -200,7 +200,7 @@ func (g *Gateway) use(ctx context.Context, t *target, isCall bool,
 	if t.perSession && t.session == "" {
 		return fmt.Errorf("server %q %w", t.id, ErrNoSession)
 	}
-	defer g.enterSession(t)()
+	defer t.enterSession()()
 	r := g.beginRequest(ctx, t, nil, isCall)
 	defer r.end()
 	return g.manager.Use(ctx, t.id, t.session, t.idempotent, func(c *client.Client) error {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -107,12 +108,12 @@ func (g *Gateway) sharedStatus(id string) host.Status {
 }
 
 // awaitList waits up to maxAwait until a list of the server is current.
-func (g *Gateway) awaitList(ctx context.Context, u *upstreamServer, l *listFetcher) error {
+func (g *Gateway) awaitList(ctx context.Context, u *upstreamServer, l *listfetch.Fetcher) error {
 	limited, cancel := context.WithTimeout(ctx, maxAwait)
 	defer cancel()
 	err := u.refresh(limited, l)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		why := fmt.Sprintf("has not returned its list of %ss", l.kind)
+		why := fmt.Sprintf("has not returned its list of %ss", l.Kind)
 		if g.sharedStatus(u.id).State == host.Starting {
 			why = "is still starting"
 		}
@@ -130,7 +131,7 @@ func (g *Gateway) awaitLists(ctx context.Context, kind mcp.Kind, wanted func(*up
 		l := u.list(kind).fetcher
 		if any {
 			select {
-			case <-l.tried:
+			case <-l.Tried():
 			case <-u.done:
 			case <-ctx.Done():
 				return context.Cause(ctx)
@@ -151,7 +152,7 @@ func (g *Gateway) unlistedUpstreams(kind mcp.Kind,
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, u := range g.upstreams {
-		if !u.list(kind).fetcher.known.Load() && !u.disabled.Load() && wanted(u) {
+		if !u.list(kind).fetcher.Known() && !u.disabled.Load() && wanted(u) {
 			some = append(some, u)
 		}
 	}

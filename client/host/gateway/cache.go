@@ -114,7 +114,7 @@ func (u *upstreamServer) loadCache() (complete bool) {
 // setCached offers a cached list, unless it is missing or the list of a client is offered. It
 // reports whether the list is known now.
 func (l *itemList[S]) setCached(server string, missing bool, all []*definition.Definition) bool {
-	if l.fetcher.source.Load() == nil && !missing {
+	if l.fetcher.Source() == nil && !missing {
 		l.setListed(server, all, nil)
 	}
 	return l.hasListed

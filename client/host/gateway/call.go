@@ -9,6 +9,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/audit"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -38,7 +39,7 @@ func (g *Gateway) runCall(ctx context.Context, c *call) (err error) {
 	c.resumed = stateKind != ""
 	if g.audit != nil {
 		err = errCallPanicked // if it panics
-		defer func(began time.Time) { g.audit.record(ctx, c, began, err) }(time.Now())
+		defer func(began time.Time) { c.record(ctx, g.audit, began, err) }(time.Now())
 	}
 	err = c.runWithinLimits(ctx, g, stateKind == stateOfInflight)
 	if err != nil && (errors.Is(context.Cause(ctx), rpc.ErrShutdown) ||
@@ -46,6 +47,37 @@ func (g *Gateway) runCall(ctx context.Context, c *call) (err error) {
 		err = &clientReply{errShuttingDown, err}
 	}
 	return err
+}
+
+// record adds a call that has ended with err to the audit log.
+func (c *call) record(ctx context.Context, log *audit.Log, began time.Time, err error) {
+	log.Record(&audit.Call{Began: began, Principal: principal(ctx), Server: c.target.id,
+		Kind: c.kind, Name: c.target.name, Resumed: c.resumed, Arguments: c.arguments,
+		Result: c.result, Outcome: outcomeOf(ctx, c.result, err)})
+}
+
+// outcomeOf returns how a call ended.
+func outcomeOf(ctx context.Context, result json.RawMessage, err error) audit.Outcome {
+	if err == nil {
+		if string(jsonscan.Member(result, "isError")) == "true" {
+			return audit.Outcome{Text: audit.ToolError}
+		}
+		return audit.Outcome{Text: audit.OK}
+	}
+	if r, ok := errors.AsType[*refusedError](err); ok {
+		return audit.Outcome{Text: audit.Refused, RefusedBy: r.by}
+	}
+	if ctx.Err() != nil {
+		return audit.Outcome{Text: audit.Cancelled}
+	}
+	if _, ok := errors.AsType[*inputRequired](err); ok {
+		return audit.Outcome{Text: audit.Asked}
+	}
+	code := rpc.CodeInternalError
+	if failure, ok := errors.AsType[*rpc.Error](err); ok {
+		code = failure.Code
+	}
+	return audit.Outcome{Text: audit.Error, Code: code}
 }
 
 // errShuttingDown is the error of a call that the gateway does not finish because it ends.

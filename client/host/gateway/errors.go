@@ -8,9 +8,17 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
 )
+
+// ErrNoSession matches the error of a request that belongs to no connection or session, to a server
+// with host.Server.PerSession. The request's principal does not identify a client, because one
+// principal may have several.
+var ErrNoSession = errors.New(
+	"has a process for each client, and the request has no session: " +
+		"use it on stdio or, over HTTP, in a session of MCP 2025-11-25 or earlier, or remove perSession from its configuration to share it")
 
 // operationError converts the error of a call to the error of an operation.
 func operationError(ctx context.Context, err error) error {
@@ -75,7 +83,8 @@ func clientError(err error) error {
 	if err == nil {
 		return nil
 	}
-	if l, ok := errors.AsType[*listError](err); ok { // not the answer to the client's request
+	// a list error is not the answer to the client's request
+	if l, ok := errors.AsType[*listfetch.ListError](err); ok {
 		return &clientReply{rpc.Errorf(rpc.CodeInternalError, "%s", l), err}
 	}
 	if refusal, ok := errors.AsType[*rpc.Error](err); ok {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -39,7 +40,7 @@ func (g *Gateway) call(ctx context.Context, c *call) (json.RawMessage, error) {
 	if err := g.runCall(ctx, c); err != nil {
 		return nil, err
 	}
-	return c.target.upstream.publicMessage(c.result), nil
+	return appuri.InMessage(c.target.id, c.result), nil
 }
 
 // send sends the request of the call to its server, unless what it uses does not match its pin.
@@ -137,7 +138,7 @@ func (g *Gateway) callDirect(ctx context.Context, t *target, isCall bool,
 		}
 		questions, roots := withoutRoots(ctx, required.Result.InputRequests)
 		for key, q := range questions {
-			q.Params = t.upstream.publicMessage(q.Params)
+			q.Params = appuri.InMessage(t.id, q.Params)
 			questions[key] = q
 		}
 		if len(questions) > 0 || len(roots) == 0 {

@@ -6,7 +6,9 @@ import (
 	"sync"
 
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/audit"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/sessions"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -20,10 +22,10 @@ type Gateway struct {
 	manager              *host.Manager
 	inflight             inflightCalls
 	requests             activeRequests
-	sessions             sessions
+	sessions             *sessions.Table
 	clients              legacyClients
 	legacyServers        legacyServers
-	audit                *auditLog        // nil without an audit log
+	audit                *audit.Log       // nil without an audit log
 	interceptors         dispatch.Handler // the chain of Options.Interceptors; nil: there are none
 	ctx                  context.Context
 	cancel               context.CancelFunc
@@ -52,10 +54,13 @@ func (o Options) New(s *server.Server) *Gateway {
 	g := &Gateway{o: o, upstreams: make(map[string]*upstreamServer), names: nametable.New()}
 	g.interceptors = dispatch.Chain(o.Interceptors)
 	g.manager = host.NewManager(g.stateChanged)
+	g.sessions = sessions.New(func(name string) {
+		g.background(func() { g.manager.EndSession(name) })
+	})
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.subscriptionsChanged = make(chan struct{}, 1)
 	if o.Audit != nil {
-		g.audit = newAuditLog(o.Audit, o.AuditValues, o.AuditKey, o.Logger)
+		g.audit = audit.New(o.Audit, o.AuditValues, o.AuditKey, o.Logger)
 	}
 	g.wg.Go(g.distributeSubscriptions)
 	if s != nil {

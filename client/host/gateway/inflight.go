@@ -11,6 +11,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/logging"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/toolresult"
 	"github.com/stdwire/stdwire/internal/quota"
@@ -116,7 +117,7 @@ func (g *Gateway) startInflight(ctx context.Context, c *call) *inflightCall {
 	calls.all[f.token] = f
 	r := g.beginRequest(ctx, &f.target, f, true)
 	f.logs = r.logs
-	leave := g.enterSession(&f.target)
+	leave := f.target.enterSession()
 	f.stop = func() bool { return false }
 	if f.target.conn != nil {
 		f.stop = context.AfterFunc(f.target.conn.Context(), f.expire)
@@ -187,7 +188,7 @@ func (f *inflightCall) wait(ctx context.Context) (result json.RawMessage, err er
 		case <-f.done:
 			f.expire()
 			if unavailable != nil && (f.err != nil || toolresult.Parse(f.result).Failed) {
-				unavailable.result = f.target.upstream.publicMessage(f.result)
+				unavailable.result = appuri.InMessage(f.target.id, f.result)
 				return nil, unavailable
 			}
 			return f.result, clientError(f.err)

@@ -10,7 +10,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// The values of refusedError.by and auditEntry.By.
+// The values of refusedError.by, which the audit log has.
 const (
 	byLimit  = "limit"
 	byBefore = "before" // by an interceptor, before the call was made

@@ -13,6 +13,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
@@ -39,7 +40,7 @@ type itemList[S comparable] struct {
 	// operations, if set, offers the same items as operations.
 	operations *itemList[*dispatch.Catalog]
 
-	fetcher *listFetcher // nil for operations
+	fetcher *listfetch.Fetcher // nil for operations
 
 	// Guarded by upstreamServer.applying.
 	server    string                   // serverInfo.name when the list was fetched
@@ -49,15 +50,18 @@ type itemList[S comparable] struct {
 	texts     []json.RawMessage        // the latest valid items, also after withdraw, for the cache
 	pins      pinChecker
 
-	mu        sync.Mutex
-	claimed   map[string]string                 // own names of all items, by public name
-	public    map[string]string                 // public names of all items that may be offered, by own name
-	wanted    map[string]*definition.Definition // items whose definition and pin permit an offer
-	offered   map[string]*definition.Definition // wanted items whose name belongs to this server
-	waiting   bool                              // a wanted item waits until earlier servers are listed
-	withheld  map[string]WithheldItem           // items that are not wanted, by public name
-	unoffered map[string]WithheldItem           // wanted items that are not offered, by public name
-	offeredAt map[S]map[string]string           // definitions offered at each downstream, by public name
+	mu sync.Mutex
+	// By public name: own names of all items; the items whose definition and pin permit an offer;
+	// of these, the items whose name belongs to this server; the items that are not wanted; and
+	// wanted items that are not offered.
+	claimed   map[string]string
+	wanted    map[string]*definition.Definition
+	offered   map[string]*definition.Definition
+	withheld  map[string]WithheldItem
+	unoffered map[string]WithheldItem
+	public    map[string]string       // public names of items that may be offered, by own name
+	waiting   bool                    // a wanted item waits until earlier servers are listed
+	offeredAt map[S]map[string]string // definitions that each downstream has, by public name
 }
 
 // load fetches the list from c and offers it.
@@ -78,7 +82,7 @@ func (l *itemList[S]) load(ctx context.Context, c *client.Client) error {
 		return host.ErrDisabled
 	}
 	l.setListed(c.ServerInfo().Name, all, invalid)
-	l.fetcher.source.Store(c)
+	l.fetcher.SetSource(c)
 	u.server, u.unsaved = l.server, true
 	return nil
 }
@@ -89,7 +93,7 @@ func (l *itemList[S]) setListed(server string, all []*definition.Definition,
 	invalid []definition.Invalid) {
 	l.server, l.listed, l.unusable, l.hasListed = server, all, invalid, true
 	l.texts = definition.Texts(all)
-	defer l.fetcher.known.Store(true) // a call of a name that is missing now fails at once
+	defer l.fetcher.SetKnown() // a call of a name that is missing now fails at once
 	withheld := make(map[string]WithheldItem, len(invalid))
 	for _, d := range invalid {
 		withheld[unusablePrefix+d.Own] = WithheldItem{Kind: l.kind, Name: d.Own,
@@ -121,7 +125,7 @@ func (l *itemList[S]) reserve(all []*definition.Definition) {
 // withdraw empties the list and returns the IDs of the servers that this may affect. The caller
 // holds upstreamServer.applying and offerMu.
 func (l *itemList[S]) withdraw() (affected []string) {
-	l.fetcher.source.Store(nil)
+	l.fetcher.SetSource(nil)
 	l.server, l.listed, l.unusable, l.hasListed = "", nil, nil, false
 	return l.claim(nil, nil, nil)
 }

@@ -9,7 +9,9 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -78,7 +80,7 @@ func (u *upstreamServer) newList(kind mcp.Kind) *itemList[*server.Server] {
 		remove: func(s *server.Server, public ...string) int {
 			return s.Integration().RemoveItems(kind, public...)
 		},
-		name: func(d *definition.Definition) string { return u.publicURI(d.Own) }}
+		name: func(d *definition.Definition) string { return appuri.Public(u.id, d.Own) }}
 	switch kind {
 	case mcp.KindTool, mcp.KindPrompt:
 		l.shared, l.distinguish = u.g.o.NoPrefix, u.publicNames()
@@ -94,7 +96,7 @@ func (u *upstreamServer) newList(kind mcp.Kind) *itemList[*server.Server] {
 	if kind == mcp.KindTool && u.g.o.Catalog != nil {
 		l.operations = u.operationList(u.g.o.Catalog)
 	}
-	l.fetcher = newListFetcher(u, kind, l.load)
+	l.fetcher = listfetch.New(&u.fetches, kind, l.load)
 	return l
 }
 
@@ -119,7 +121,7 @@ func (u *upstreamServer) item(s *server.Server, kind mcp.Kind, public string,
 	switch kind {
 	case mcp.KindTool:
 		if d.HasApp {
-			item.Definition = u.withPublicApp(item.Definition)
+			item.Definition = appuri.InTool(u.id, item.Definition)
 			u.hasApps.Store(true)
 		}
 		if d.OnlyForApps {

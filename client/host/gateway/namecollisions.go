@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -53,7 +54,7 @@ func publicNames(id string, kind mcp.Kind, own []string) map[string]string {
 	}
 	public := make(map[string]string, len(own))
 	for _, uri := range own {
-		public[uri] = (&upstreamServer{id: id}).publicURI(uri)
+		public[uri] = appuri.Public(id, uri)
 	}
 	return public
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/apps"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -112,19 +113,19 @@ func (l *itemList[S]) comparePin(ctx context.Context, c *call, to *client.Client
 	if u.g.o.Pins == nil || u.g.o.PinsWarn || c.target.session != "" {
 		return nil
 	}
-	if l.fetcher.source.Load() != to {
-		f := l.fetcher.from(to)
+	if l.fetcher.Source() != to {
+		f := l.fetcher.From(to)
 		select {
-		case <-f.done:
+		case <-f.Done():
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		if f.err != nil && isDone(to) {
-			return errors.Unwrap(f.err) // as the call itself would fail
+		if f.Err() != nil && listfetch.IsDone(to) {
+			return errors.Unwrap(f.Err()) // as the call itself would fail
 		}
-		if f.err != nil {
+		if f.Err() != nil {
 			return c.refuse(byPin, rpc.CodeInternalError,
-				"it cannot be compared with its pin: %v", f.err)
+				"it cannot be compared with its pin: %v", f.Err())
 		}
 	}
 	switch _, reason := l.ownStatus(c.target.name); reason {
@@ -148,7 +149,8 @@ func (l *itemList[S]) admit(server string, all []*definition.Definition,
 	public := l.publicNames(all)
 	withhold := func(d *definition.Definition, reason Reason, detail string) {
 		if public := public[d.Own]; public != "" {
-			withheld[public] = WithheldItem{Kind: l.kind, Name: d.Own, Reason: reason, Detail: detail}
+			withheld[public] = WithheldItem{Kind: l.kind, Name: d.Own, Reason: reason,
+				Detail: detail}
 		}
 	}
 	identity, err := newPinServer(l.upstream.id, l.upstream.source, server)

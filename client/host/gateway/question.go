@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -31,7 +32,7 @@ func (f *inflightCall) ask(ctx context.Context, method string, params any) (json
 	if err != nil {
 		return nil, err
 	}
-	encoded = f.target.upstream.publicMessage(encoded)
+	encoded = appuri.InMessage(f.target.id, encoded)
 	answer := make(chan json.RawMessage, 1)
 	f.mu.Lock()
 	f.keys++

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -79,12 +81,12 @@ func (g *Gateway) readUnlisted(ctx context.Context, d *downstream,
 	if u == nil {
 		u = g.onlyUpstream(d)
 	}
-	if mcp.IsAppURI(uri) { // never at another server: see publicURI
+	if mcp.IsAppURI(uri) { // never at another server: see appuri.Public
 		if u == nil {
 			return nil, server.ResourceNotFound(uri)
 		}
-		if _, own := u.ownURI(uri); !own {
-			uri = u.publicURI(uri) // the only server's own
+		if _, own := appuri.Own(u.id, uri); !own {
+			uri = appuri.Public(u.id, uri) // the only server's own
 		}
 	}
 	if u != nil {
@@ -146,7 +148,7 @@ func (g *Gateway) candidates(d *downstream, uri string) (upstreams []*upstreamSe
 // read reads a URI from the server. It is server.Item.Use of its resources and skills.
 func (u *upstreamServer) read(ctx context.Context, uri string,
 	_ json.RawMessage) (json.RawMessage, error) {
-	own, ok := u.ownURI(uri)
+	own, ok := appuri.Own(u.id, uri)
 	if mcp.IsAppURI(own) && ok { // a template without the scheme of apps may match it
 		settings, declared := server.ClientExtension(ctx, mcp.ExtensionApps)
 		ok = declared && mcp.AcceptsApps(settings)
@@ -158,4 +160,27 @@ func (u *upstreamServer) read(ctx context.Context, uri string,
 		return nil, err
 	}
 	return u.g.call(ctx, &call{kind: mcp.KindResource, target: u.target(ctx, own, true)})
+}
+
+// readDirectory reads a directory of a dynamic skill from the server.
+func (u *upstreamServer) readDirectory(ctx context.Context, uri string) (json.RawMessage, error) {
+	resources, err := u.g.call(ctx, &call{kind: mcp.KindResource, directory: true,
+		target: u.target(ctx, uri, true)})
+	if _, undeclared := errors.AsType[*client.UndeclaredError](err); undeclared {
+		err = rpc.Errorf(rpc.CodeInvalidParams, "There is no directory %.200q", uri)
+	}
+	return resources, err
+}
+
+// checkSkill returns an error if a file belongs to a skill that has changed since its first use.
+func (u *upstreamServer) checkSkill(uri string) error {
+	for _, skill := range nametable.SkillsAbove(uri) {
+		switch _, reason := u.list(mcp.KindSkill).status(skill); reason {
+		case ReasonChanged, ReasonIdentity:
+			return rpc.Errorf(rpc.CodeInvalidParams,
+				"The skill %q of the server %q is withheld: it has changed since its first use",
+				skill, u.id)
+		}
+	}
+	return nil
 }

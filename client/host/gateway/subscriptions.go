@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
 )
 
 // subscriptions are the resources of one server that clients of any downstream server subscribe to.
@@ -44,7 +45,7 @@ func (g *Gateway) distributeSubscriptions() {
 		for _, d := range g.allDownstreams() {
 			for _, uri := range d.server.Integration().SubscribedResources() {
 				if u := g.ownerOf(d, uri); u != nil {
-					if own, ok := u.ownURI(uri); ok {
+					if own, ok := appuri.Own(u.id, uri); ok {
 						uris[u] = append(uris[u], own) // perhaps again, for another downstream
 					}
 				}

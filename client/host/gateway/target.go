@@ -30,6 +30,15 @@ func (t *target) clientKey() string { return t.id + "\n" + t.session }
 // isStateless reports whether several clients may share the connection of the request.
 func (t *target) isStateless() bool { return t.conn == nil || t.conn.Context().Done() == nil }
 
+// enterSession records a use of the server by the client's session, if the server has a process for
+// it; leave ends the use.
+func (t *target) enterSession() (leave func()) {
+	if t.session == "" {
+		return func() {}
+	}
+	return t.upstream.g.sessions.Enter(t.session, t.conn.Context())
+}
+
 // ownerOf returns the owner of the request in ctx: its session or, for a call of an operation, a
 // text with its principal.
 func ownerOf(ctx context.Context) string {

@@ -16,8 +16,8 @@ func (g *Gateway) Unlisted() map[string][]string {
 			continue
 		}
 		for _, l := range u.fetchers() {
-			if !l.known.Load() {
-				all[u.id] = append(all[u.id], string(l.kind))
+			if !l.Known() {
+				all[u.id] = append(all[u.id], string(l.Kind))
 			}
 		}
 	}
@@ -36,7 +36,7 @@ func (g *Gateway) missingServers(d *downstream, kind mcp.Kind) []string {
 			continue
 		}
 		for _, l := range u.fetchers() {
-			if l.kind == kind && !l.known.Load() {
+			if l.Kind == kind && !l.Known() {
 				if missing == nil {
 					missing = make(map[string]bool)
 				}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -41,7 +43,8 @@ type upstreamServer struct {
 
 	subscriptions subscriptions
 
-	lists []*itemList[*server.Server] // of each kind that servers list
+	fetches listfetch.Server
+	lists   []*itemList[*server.Server] // of each kind that servers list
 
 	applying sync.Mutex // held while lists change, without waiting for the server
 	server   string     // serverInfo.name of the latest list; guarded by applying
@@ -61,6 +64,8 @@ func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 	u.level = s.Options.LogLevel
 	u.subscriptions.changed = make(chan struct{}, 1)
 	u.ctx, u.cancel = context.WithCancel(g.ctx)
+	u.fetches = listfetch.Server{ID: u.id, Ctx: u.ctx, Begin: u.beginFetch,
+		Unwanted: u.disabled.Load, Stale: u.notify, Log: g.o.Logger}
 	for kind := range mcp.Kinds() {
 		if kind.ListMethod() != "" {
 			u.lists = append(u.lists, u.newList(kind))
@@ -69,8 +74,56 @@ func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 	return u
 }
 
+// beginFetch runs a fetch of a list in the background. The cache is written when none is in
+// progress. It reports false if the gateway is closed.
+func (u *upstreamServer) beginFetch(f func()) bool {
+	u.fetching.Add(1)
+	ok := u.g.background(func() {
+		defer u.endFetch()
+		f()
+	})
+	if !ok {
+		u.fetching.Add(-1)
+	}
+	return ok
+}
+
+func (u *upstreamServer) endFetch() {
+	if u.fetching.Add(-1) == 0 {
+		u.saveCache()
+	}
+}
+
+// refresh starts the server if necessary and waits until these lists of it are current or ctx ends.
+// The errors are those of [host.Manager.Use], and *listfetch.ListErrors for lists that cannot be
+// fetched.
+func (u *upstreamServer) refresh(ctx context.Context, lists ...*listfetch.Fetcher) error {
+	err := u.g.manager.Use(ctx, u.id, "", true, func(c *client.Client) error {
+		fetches := make([]*listfetch.Fetch, len(lists))
+		u.fetching.Add(1) // so that the cache is written once
+		for i, l := range lists {
+			fetches[i] = l.From(c)
+		}
+		u.endFetch()
+		var errs []error
+		for _, f := range fetches {
+			select {
+			case <-f.Done():
+				errs = append(errs, f.Err())
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		return errors.Join(errs...)
+	})
+	if err != nil && u.ctx.Err() != nil {
+		return host.ErrClosed
+	}
+	return err
+}
+
 // fetchers returns the fetchers of all lists.
-func (u *upstreamServer) fetchers() (all []*listFetcher) {
+func (u *upstreamServer) fetchers() (all []*listfetch.Fetcher) {
 	for _, l := range u.lists {
 		all = append(all, l.fetcher)
 	}
@@ -82,8 +135,8 @@ func (u *upstreamServer) setChangeHandlers(o *client.Options) {
 	o.OnResourceUpdated = u.updated
 	o.OnListChanged = func(kind mcp.Kind) {
 		for _, l := range u.fetchers() { // templates and skills share the notification of resources
-			if l.kind.ListChanged() == kind.ListChanged() {
-				l.listChanged()
+			if l.Kind.ListChanged() == kind.ListChanged() {
+				l.Changed()
 			}
 		}
 		u.notify()
@@ -127,7 +180,7 @@ func (u *upstreamServer) listFirst() {
 		u.warnUnlisted(u.refresh(u.ctx, u.fetchers()...))
 	}
 	for _, l := range u.fetchers() {
-		l.setTried()
+		l.SetTried()
 	}
 	u.g.serverListed(u.id)
 	close(u.listedOnce)
@@ -146,7 +199,7 @@ func (u *upstreamServer) update() {
 	u.warnUnlisted(u.g.manager.Use(u.ctx, u.id, "", true, func(c *client.Client) error {
 		u.fetching.Add(1) // so that the cache is written once
 		for _, l := range u.fetchers() {
-			l.update(c)
+			l.Update(c)
 		}
 		u.endFetch()
 		return nil
@@ -154,9 +207,9 @@ func (u *upstreamServer) update() {
 }
 
 // warnUnlisted logs why no list of the server can be fetched, unless that is as it should be. A
-// listFetcher logs the error of its own list, and logState that of the server.
+// listfetch.Fetcher logs the error of its own list, and logState that of the server.
 func (u *upstreamServer) warnUnlisted(err error) {
-	_, isLogged := errors.AsType[*listError](err)
+	_, isLogged := errors.AsType[*listfetch.ListError](err)
 	if _, failed := errors.AsType[*host.UnavailableError](err); failed {
 		isLogged = true
 	}
@@ -186,7 +239,7 @@ func (u *upstreamServer) downstreamServers() []*server.Server {
 // updated sends resources/updated for a URI to the downstream servers where it belongs to u or to
 // no server.
 func (u *upstreamServer) updated(uri string) {
-	uri = u.publicURI(uri)
+	uri = appuri.Public(u.id, uri)
 	for _, d := range u.g.allDownstreams() {
 		if owner := u.g.ownerOf(d, uri); d.includes(u.id) && (owner == u || owner == nil) {
 			d.server.ResourceUpdated(uri)

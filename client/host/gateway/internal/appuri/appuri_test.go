@@ -1,4 +1,4 @@
-package gateway
+package appuri
 
 import (
 	"encoding/json"
@@ -12,25 +12,24 @@ import (
 )
 
 // The URI of an app in a result becomes the public one, however its characters are encoded.
-func TestPublicMessage(t *testing.T) {
-	u := &upstreamServer{id: "a"}
+func TestInMessage(t *testing.T) {
 	for _, uri := range []string{`ui://b/x`, `UI://b/x`, `uI://b/x`, `\u0075i://b/x`,
 		`u\u0069://b/x`, `U\u0049://b/x`, `ui\u003a//b/x`, `ui\u003A//b/x`,
 		`\u0055\u0049\u003a\/\u002fb/x`} {
 		result := json.RawMessage(
 			`{"content":[{"type":"resource_link","name":"n","uri":"` + uri + `"}]}`)
 		var got struct{ Content []struct{ URI string } }
-		assert.NilError(t, json.Unmarshal(u.publicMessage(result), &got))
+		assert.NilError(t, json.Unmarshal(InMessage("a", result), &got))
 		assert.Equal(t, strings.ToLower(got.Content[0].URI), "ui://a/b/x", uri)
 	}
 	for _, text := range []string{`http://x`, `ui`, `ui\u00e9`, `u:i\u003c`, ``} {
 		result := json.RawMessage(`{"content":[{"type":"text","ui":1,"text":"` + text + `"}]}`)
 		assert.NilError(t, jsonscan.Valid(result))
 		assert.Assert(t, !mentionsApp(result), text)
-		assert.Equal(t, &u.publicMessage(result)[0], &result[0], text)
+		assert.Equal(t, &InMessage("a", result)[0], &result[0], text)
 	}
-	assert.Equal(t, string(u.publicMessage(json.RawMessage(`:`))), `:`)
-	assert.Equal(t, string(u.publicMessage(json.RawMessage(`\u00`))), `\u00`)
+	assert.Equal(t, string(InMessage("a", json.RawMessage(`:`))), `:`)
+	assert.Equal(t, string(InMessage("a", json.RawMessage(`\u00`))), `\u00`)
 }
 
 func FuzzMentionsApp(f *testing.F) {

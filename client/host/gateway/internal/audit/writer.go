@@ -1,6 +1,4 @@
-// Package auditwriter writes the lines of an audit log without delaying the calls that they are
-// about.
-package auditwriter
+package audit
 
 import (
 	"bytes"
@@ -21,9 +19,9 @@ const (
 	closeTimeout = 5 * time.Second
 )
 
-// A Writer writes audit lines on its own goroutine, which ends with Close, so that no call waits
+// A writer writes audit lines on its own goroutine, which ends with Close, so that no call waits
 // for a slow or full disk.
-type Writer struct {
+type writer struct {
 	to   io.Writer
 	log  *slog.Logger
 	wake chan struct{} // capacity 1
@@ -39,15 +37,15 @@ type Writer struct {
 	failing     bool // the last write failed
 }
 
-// New returns a writer of lines to a file or the like. Call Close to end its goroutine.
-func New(to io.Writer, log *slog.Logger) *Writer {
-	w := &Writer{to: to, log: log, wake: make(chan struct{}, 1), done: make(chan struct{})}
+// newWriter returns a writer of lines to a file or the like. Call Close to end its goroutine.
+func newWriter(to io.Writer, log *slog.Logger) *writer {
+	w := &writer{to: to, log: log, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go w.run()
 	return w
 }
 
-// Add queues a line, or counts it as dropped. It does not block.
-func (w *Writer) Add(line []byte) {
+// add queues a line, or counts it as dropped. It does not block.
+func (w *writer) add(line []byte) {
 	w.mu.Lock()
 	switch {
 	case w.closed:
@@ -60,7 +58,7 @@ func (w *Writer) Add(line []byte) {
 	w.wakeWriter()
 }
 
-func (w *Writer) wakeWriter() {
+func (w *writer) wakeWriter() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
@@ -68,7 +66,7 @@ func (w *Writer) wakeWriter() {
 }
 
 // Close waits up to closeTimeout until all lines are written.
-func (w *Writer) Close() {
+func (w *writer) Close() {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
@@ -83,7 +81,7 @@ func (w *Writer) Close() {
 	}
 }
 
-func (w *Writer) run() {
+func (w *writer) run() {
 	defer close(w.done)
 	for range w.wake {
 		w.mu.Lock()
@@ -92,7 +90,7 @@ func (w *Writer) run() {
 		w.mu.Unlock()
 		dropped += w.write(lines)
 		if dropped > 0 &&
-			w.write(fmt.Appendf(nil, `{"time":%q,"dropped":%d}`+"\n", FormatTime(time.Now()),
+			w.write(fmt.Appendf(nil, `{"time":%q,"dropped":%d}`+"\n", formatTime(time.Now()),
 				dropped)) > 0 {
 			w.mu.Lock()
 			w.dropped += dropped // until a write succeeds
@@ -105,7 +103,7 @@ func (w *Writer) run() {
 }
 
 // write writes lines and returns the number of those that are lost, in whole or in part.
-func (w *Writer) write(lines []byte) (lost int) {
+func (w *writer) write(lines []byte) (lost int) {
 	if len(lines) == 0 {
 		return 0
 	}
@@ -136,7 +134,7 @@ func (w *Writer) write(lines []byte) (lost int) {
 }
 
 // writeRaw calls the application's writer and recovers its panics.
-func (w *Writer) writeRaw(b []byte) (n int, err error) {
+func (w *writer) writeRaw(b []byte) (n int, err error) {
 	err = contain.Do(func() (err error) {
 		n, err = w.to.Write(b)
 		return err
@@ -144,5 +142,5 @@ func (w *Writer) writeRaw(b []byte) (n int, err error) {
 	return n, err
 }
 
-// FormatTime returns a time as in audit lines.
-func FormatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+// formatTime returns a time as in audit lines.
+func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

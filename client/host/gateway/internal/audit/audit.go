@@ -1,26 +1,23 @@
-package gateway
+// Package audit writes a line for each call of a gateway.
+package audit
 
 import (
-	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"io"
 	"log/slog"
 	"time"
 
-	"github.com/stdwire/stdwire/client/host/gateway/internal/auditwriter"
 	"github.com/stdwire/stdwire/internal/jsondiff"
 	"github.com/stdwire/stdwire/internal/jsonscan"
-	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// An auditEntry is a line of the audit log.
-type auditEntry struct {
+// An entry is a line of the audit log.
+type entry struct {
 	Time      string `json:"time"` // start of the call
 	Principal string `json:"principal,omitempty"`
 	Server    string `json:"server"`
@@ -29,7 +26,7 @@ type auditEntry struct {
 	Prompt    string `json:"prompt,omitempty"`
 	Resumed   bool   `json:"resumed,omitempty"`
 
-	Arguments     []auditArgument `json:"arguments,omitempty"`
+	Arguments     []argument      `json:"arguments,omitempty"`
 	LeftOut       int             `json:"arguments_left_out,omitempty"`
 	ArgumentsSize int             `json:"arguments_size,omitempty"`
 	HMAC          string          `json:"arguments_hmac,omitempty"`
@@ -42,8 +39,8 @@ type auditEntry struct {
 	ResultSize   int     `json:"result_size,omitempty"`
 }
 
-// An auditArgument describes an argument without its value.
-type auditArgument struct {
+// An argument describes an argument without its value.
+type argument struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
 	Size int    `json:"size"` // of the JSON text, in bytes
@@ -54,61 +51,83 @@ const (
 	maxAuditNameSize  = 128 // bytes of an argument's name
 )
 
-// The values of auditEntry.Outcome.
+// The values of Outcome.Text.
 const (
-	outcomeOK        = "ok"
-	outcomeToolError = "tool_error"     // the result has isError
-	outcomeAsked     = "input_required" // the client was asked a question
-	outcomeRefused   = "refused"        // refused by the gateway
-	outcomeCancelled = "cancelled"
-	outcomeError     = "error"
+	OK        = "ok"
+	ToolError = "tool_error"     // the result has isError
+	Asked     = "input_required" // the client was asked a question
+	Refused   = "refused"        // refused by the gateway
+	Cancelled = "cancelled"
+	Error     = "error"
 )
 
-// An auditLog is the audit log of a gateway.
-type auditLog struct {
-	*auditwriter.Writer
+// A Log is the audit log of a gateway.
+type Log struct {
+	*writer
 	values bool   // lines have the values of arguments
 	key    []byte // HMAC key of argument digests
 }
 
-func newAuditLog(to io.Writer, values bool, key []byte, log *slog.Logger) *auditLog {
+// New returns a log that writes to the writer. With values, the lines have the arguments. key is
+// that of their digests; nil: a random one. Call Close to end its goroutine.
+func New(to io.Writer, values bool, key []byte, log *slog.Logger) *Log {
 	if key == nil {
 		key = make([]byte, sha256.Size)
 		_, _ = rand.Read(key) // never fails
 	}
-	return &auditLog{auditwriter.New(to, log), values, key}
+	return &Log{newWriter(to, log), values, key}
 }
 
-// record adds the line of a call that has ended.
-func (l *auditLog) record(ctx context.Context, c *call, began time.Time, err error) {
-	e := auditEntry{
-		Time: auditwriter.FormatTime(began), Principal: principal(ctx), Server: c.target.id,
-		Resumed:       c.resumed,
-		ArgumentsSize: len(c.arguments),
-		Milliseconds:  float64(time.Since(began).Microseconds()) / 1000, ResultSize: len(c.result),
+// A Call is a call that has ended.
+type Call struct {
+	Began     time.Time
+	Principal string
+	Server    string
+	Kind      mcp.Kind // of what is used
+	Name      string   // the server's own, or a URI
+	Resumed   bool     // the request answers a question
+	Arguments json.RawMessage
+	Result    json.RawMessage // nil if there is none
+	Outcome   Outcome
+}
+
+// An Outcome says how a call ended.
+type Outcome struct {
+	Text      string
+	Code      int    // of an error
+	RefusedBy string // what refused the call
+}
+
+// Record adds the line of a call. It does not block.
+func (l *Log) Record(c *Call) {
+	e := entry{
+		Time: formatTime(c.Began), Principal: c.Principal, Server: c.Server, Resumed: c.Resumed,
+		ArgumentsSize: len(c.Arguments),
+		Milliseconds:  float64(time.Since(c.Began).Microseconds()) / 1000,
+		Outcome:       c.Outcome.Text, Code: c.Outcome.Code, By: c.Outcome.RefusedBy,
+		ResultSize: len(c.Result),
 	}
-	switch c.kind {
+	switch c.Kind {
 	case mcp.KindTool:
-		e.Tool = c.target.name
+		e.Tool = c.Name
 	case mcp.KindPrompt:
-		e.Prompt = c.target.name
+		e.Prompt = c.Name
 	default:
-		e.URI = c.target.name
+		e.URI = c.Name
 	}
-	if len(c.arguments) > 0 {
-		e.setArguments(c.arguments, l.key)
+	if len(c.Arguments) > 0 {
+		e.setArguments(c.Arguments, l.key)
 		if l.values {
-			e.Values = c.arguments
+			e.Values = c.Arguments
 		}
 	}
-	e.setOutcome(ctx, c.result, err)
 	if line, err := mcp.Marshal(e); err == nil { // always: strings, numbers and valid JSON
-		l.Add(append(line, '\n'))
+		l.add(append(line, '\n'))
 	}
 }
 
 // setArguments sets the names, types, sizes and digest of the arguments.
-func (e *auditEntry) setArguments(arguments json.RawMessage, key []byte) {
+func (e *entry) setArguments(arguments json.RawMessage, key []byte) {
 	for token, value := range jsonscan.Members(arguments) {
 		if len(e.Arguments) == maxAuditArguments {
 			e.LeftOut++
@@ -118,40 +137,13 @@ func (e *auditEntry) setArguments(arguments json.RawMessage, key []byte) {
 		if len(name) > maxAuditNameSize {
 			name = name[:maxAuditNameSize] + "…"
 		}
-		e.Arguments = append(e.Arguments, auditArgument{name, typeOf(value), len(value)})
+		e.Arguments = append(e.Arguments, argument{name, typeOf(value), len(value)})
 	}
 	// It fails for a duplicate member and for arguments that are nested too deep.
 	if text, err := jsondiff.Canonical(arguments); err == nil {
 		mac := hmac.New(sha256.New, key)
 		mac.Write(text)
 		e.HMAC = hex.EncodeToString(mac.Sum(nil))
-	}
-}
-
-// setOutcome sets the outcome of the call.
-func (e *auditEntry) setOutcome(ctx context.Context, result json.RawMessage, err error) {
-	if err == nil {
-		e.Outcome = outcomeOK
-		if string(jsonscan.Member(result, "isError")) == "true" {
-			e.Outcome = outcomeToolError
-		}
-		return
-	}
-	if r, ok := errors.AsType[*refusedError](err); ok {
-		e.Outcome, e.By = outcomeRefused, r.by
-		return
-	}
-	if ctx.Err() != nil {
-		e.Outcome = outcomeCancelled
-		return
-	}
-	if _, ok := errors.AsType[*inputRequired](err); ok {
-		e.Outcome = outcomeAsked
-		return
-	}
-	e.Outcome, e.Code = outcomeError, rpc.CodeInternalError
-	if failure, ok := errors.AsType[*rpc.Error](err); ok {
-		e.Code = failure.Code
 	}
 }
 
