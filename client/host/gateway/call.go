@@ -10,6 +10,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/audit"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/inflight"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -70,7 +71,7 @@ func outcomeOf(ctx context.Context, result json.RawMessage, err error) audit.Out
 	if ctx.Err() != nil {
 		return audit.Outcome{Text: audit.Cancelled}
 	}
-	if _, ok := errors.AsType[*inputRequired](err); ok {
+	if _, ok := errors.AsType[*inflight.QuestionError](err); ok {
 		return audit.Outcome{Text: audit.Asked}
 	}
 	code := rpc.CodeInternalError

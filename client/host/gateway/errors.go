@@ -8,6 +8,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/inflight"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
@@ -26,13 +27,13 @@ func operationError(ctx context.Context, err error) error {
 		return dispatch.Errorf(dispatch.Blocked, "%s",
 			r.reason.Message).With(map[string]string{"refused_by": r.by})
 	}
-	if u, ok := errors.AsType[*inputUnavailableError](err); ok {
+	if u, ok := errors.AsType[*inflight.UnavailableError](err); ok {
 		return dispatch.Errorf(dispatch.NotImplemented, "%w", u).With(struct {
 			Questions []string        `json:"questions"`
 			Result    json.RawMessage `json:"result,omitempty"`
-		}{u.methods(), u.result})
+		}{u.Methods(), u.Result})
 	}
-	if _, ok := errors.AsType[*inputRequired](err); ok || ctx.Err() != nil {
+	if _, ok := errors.AsType[*inflight.QuestionError](err); ok || ctx.Err() != nil {
 		return err
 	}
 	if q, ok := errors.AsType[*client.QuestionError](err); ok &&

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/inflight"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -67,34 +69,66 @@ var errNotResumable = rpc.Errorf(rpc.CodeInvalidParams,
 
 // forward makes a request to a server, or resumes one that asked a question, and relays the
 // server's questions. For a client that can be asked, a legacy server is called through an
-// inflightCall.
+// inflight.Call.
 func (g *Gateway) forward(ctx context.Context, c *call) (result json.RawMessage, err error) {
 	stateKind, id, token := stateFrom(ctx)
 	if stateKind != "" && id != c.target.id {
 		// The name belongs to another server now, which must not get the answer.
 		return result, errNotResumable
 	}
-	var f *inflightCall
+	var f *inflight.Call
 	if stateKind == stateOfInflight {
-		if f = g.inflight.resume(token, c.target.owner); f == nil {
+		if f = g.inflight.Resume(token, c.target.owner); f == nil {
 			return result, errNotResumable
 		}
 	} else {
-		inflight, askable := false, canAsk(ctx)
+		later, askable := false, inflight.CanAsk(ctx)
 		err = g.callDirect(ctx, &c.target, !askable,
 			func(to *client.Client, opts []client.CallOption) (err error) {
-				if inflight = askable && to.Era() == mcp.Legacy; inflight {
+				if later = askable && to.Era() == mcp.Legacy; later {
 					return nil
 				}
 				result, err = c.send(ctx, to, opts)
 				return err
 			})
-		if !inflight {
+		if !later {
 			return result, err
 		}
 		f = g.startInflight(ctx, c)
 	}
-	return f.wait(ctx) // the server package accepts a requestState for the same request only
+	return f.Wait(ctx) // the server package accepts a requestState for the same request only
+}
+
+// startInflight starts a call of a legacy server.
+func (g *Gateway) startInflight(ctx context.Context, c *call) *inflight.Call {
+	c.arguments = bytes.Clone(c.arguments) // the call may outlive the request and its buffer
+	t := &c.target
+	leave := t.enterSession()
+	f := &inflight.Call{Server: t.id, Owner: t.owner, Principal: principal(ctx),
+		Request: g.newRequest(t, true),
+		State:   func(token string) string { return t.state(stateOfInflight, token) },
+		Convert: clientError, Report: report,
+		End: func(wanted bool) {
+			if wanted {
+				g.wakeLegacyServers()
+			}
+			leave()
+		}}
+	if t.conn != nil {
+		f.Client = t.conn.Context()
+	}
+	opts := append(metaOption(t.meta), client.OnProgress(f.Progress))
+	f.Make = func(ctx context.Context) (result json.RawMessage, err error) {
+		err = g.manager.Use(ctx, t.id, t.session, t.idempotent,
+			func(to *client.Client) (err error) {
+				g.raiseLevel(ctx, to, f.Request.Logs)
+				result, err = c.send(ctx, to, opts)
+				return err
+			})
+		return result, err
+	}
+	g.inflight.Start(ctx, f)
+	return f
 }
 
 // maxRounds is how many times in a row a server may ask for the roots of a client without roots.
@@ -108,9 +142,9 @@ type questionState struct {
 }
 
 // callDirect makes a request with the answers of the client's request in ctx. If a modern server
-// asks a question, the error is that of requireInput; roots/list requests to a client without roots
-// are answered instead. isCall says that questions of a legacy server belong to this request, and
-// are refused.
+// asks a question, the error is that of inflight.RequireInput; roots/list requests to a client
+// without roots are answered instead. isCall says that questions of a legacy server belong to this
+// request, and are refused.
 func (g *Gateway) callDirect(ctx context.Context, t *target, isCall bool,
 	do func(c *client.Client, opts []client.CallOption) error) error {
 	var answers mcp.InputAnswers
@@ -146,7 +180,7 @@ func (g *Gateway) callDirect(ctx context.Context, t *target, isCall bool,
 			if err != nil {
 				return err
 			}
-			return requireInput(ctx, questions, t.state(stateOfServer, string(state)))
+			return inflight.RequireInput(ctx, questions, t.state(stateOfServer, string(state)))
 		}
 		answers = mcp.InputAnswers{RequestState: required.Result.RequestState}
 		addEmptyRoots(&answers, roots)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/audit"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/inflight"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/sessions"
 	"github.com/stdwire/stdwire/dispatch"
@@ -20,8 +21,8 @@ import (
 type Gateway struct {
 	o                    Options
 	manager              *host.Manager
-	inflight             inflightCalls
-	requests             activeRequests
+	inflight             *inflight.Calls
+	requests             inflight.Requests
 	sessions             *sessions.Table
 	clients              legacyClients
 	legacyServers        legacyServers
@@ -58,6 +59,7 @@ func (o Options) New(s *server.Server) *Gateway {
 		g.background(func() { g.manager.EndSession(name) })
 	})
 	g.ctx, g.cancel = context.WithCancel(context.Background())
+	g.inflight = inflight.NewCalls(g.ctx, &g.requests)
 	g.subscriptionsChanged = make(chan struct{}, 1)
 	if o.Audit != nil {
 		g.audit = audit.New(o.Audit, o.AuditValues, o.AuditKey, o.Logger)
@@ -103,7 +105,7 @@ func (g *Gateway) Close() {
 	g.clients.end()
 	g.manager.Close()
 	g.wg.Wait()
-	g.inflight.wait()
+	g.inflight.Wait()
 	for _, u := range upstreams {
 		u.withdraw()
 	}

@@ -138,7 +138,7 @@ func (l *legacyServer) run() {
 // wantedLevel returns the most verbose level that the options or a client want of the server.
 func (l *legacyServer) wantedLevel() mcp.LoggingLevel {
 	key := (&target{id: l.upstream.id, session: l.session}).clientKey()
-	return logging.MoreVerbose(logging.MoreVerbose(l.upstream.level, l.g.requests.level(key)),
+	return logging.MoreVerbose(logging.MoreVerbose(l.upstream.level, l.g.requests.Level(key)),
 		l.g.clients.level(l.upstream, l.session))
 }
 

@@ -22,7 +22,7 @@ func (u *upstreamServer) forwardLog(session string, modern bool, params json.Raw
 	if !level.Valid() {
 		return
 	}
-	q, busy, several := u.g.requests.logQueueFor(
+	q, busy, several := u.g.requests.LogQueueFor(
 		(&target{id: u.id, session: session}).clientKey(), level)
 	to := []*logging.Queue{q}
 	switch {

@@ -9,13 +9,12 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/inflight"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
 
 const (
-	// rootsWait is how long a server waits for clients that do not return their roots.
-	rootsWait = 5 * time.Second
 	// rootsTimeout limits a roots/list request to a client. Servers are notified of a late answer
 	// as of a change.
 	rootsTimeout = time.Minute
@@ -40,20 +39,20 @@ func (u *upstreamServer) setRootsHandler(o *client.Options, session string) {
 		return
 	}
 	o.OnRoots = func(ctx context.Context) ([]mcp.Root, error) {
-		f, ok := u.g.requests.inflightFor((&target{id: u.id, session: session}).clientKey())
+		f, ok := u.g.requests.CallFor((&target{id: u.id, session: session}).clientKey())
 		if ok && f == nil {
 			return nil, nil
 		}
 		if ok {
-			raw, err := f.ask(ctx, mcp.MethodListRoots, struct{}{})
+			raw, err := f.Ask(ctx, mcp.MethodListRoots, struct{}{})
 			var result mcp.ListRootsResult
 			switch {
 			case err == nil:
 				err = mcp.Unmarshal(raw, &result)
 				return result.Roots, err
-			case errors.Is(err, errCannotAsk):
+			case errors.Is(err, inflight.ErrCannotAsk):
 				return nil, nil
-			case err != errCallEnded:
+			case err != inflight.ErrCallEnded:
 				return nil, err
 			}
 		}
@@ -63,7 +62,7 @@ func (u *upstreamServer) setRootsHandler(o *client.Options, session string) {
 
 // rootsOf returns the roots of all clients of a server, without duplicates.
 func (g *Gateway) rootsOf(ctx context.Context, u *upstreamServer, session string) (all []mcp.Root) {
-	ctx, cancel := context.WithTimeout(ctx, rootsWait)
+	ctx, cancel := context.WithTimeout(ctx, inflight.RootsWait)
 	defer cancel()
 	cs := &g.clients
 	cs.mu.Lock()

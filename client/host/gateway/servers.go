@@ -47,7 +47,8 @@ func (g *Gateway) Add(s Upstream) error {
 	if connect := s.Connect; connect != nil {
 		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
 			error) {
-			g.setQuestionHandlers(&o, s.ID, session)
+			g.requests.SetHandlers(&o, (&target{id: s.ID, session: session}).clientKey(),
+				u.warnAmbiguous)
 			apps.Declare(&o)
 			u.setRootsHandler(&o, session)
 			if session == "" { // the lists come from the shared process only

@@ -2,7 +2,11 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/inflight"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/logging"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -54,4 +58,44 @@ func principal(ctx context.Context) string {
 		return call.Principal
 	}
 	return dispatch.PrincipalFrom(ctx)
+}
+
+// newRequest returns the request for a target. isCall says that a question of the server may belong
+// to it.
+func (g *Gateway) newRequest(t *target, isCall bool) *inflight.Request {
+	r := &inflight.Request{Key: t.clientKey(), IsCall: isCall,
+		Logs: logging.NewQueue(t.id, g.sendLog)}
+	if !t.isStateless() {
+		r.Conn = t.conn
+	}
+	return r
+}
+
+// sendLog sends a log message to the client of a request while the gateway is open.
+func (g *Gateway) sendLog(ctx context.Context, message mcp.LoggingMessageParams) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(g.ctx, cancel)()
+	return server.Log(ctx, message)
+}
+
+// use calls f with the client of a server on behalf of the request in ctx. isCall says that a
+// question of the server may belong to the request.
+func (g *Gateway) use(ctx context.Context, t *target, isCall bool,
+	f func(*client.Client) error) error {
+	if t.perSession && t.session == "" {
+		return fmt.Errorf("server %q %w", t.id, ErrNoSession)
+	}
+	defer t.enterSession()()
+	r := g.newRequest(t, isCall)
+	g.requests.Begin(ctx, r)
+	defer func() {
+		if r.End() {
+			g.wakeLegacyServers()
+		}
+	}()
+	return g.manager.Use(ctx, t.id, t.session, t.idempotent, func(c *client.Client) error {
+		g.raiseLevel(ctx, c, r.Logs)
+		return f(c)
+	})
 }

@@ -222,6 +222,13 @@ func (u *upstreamServer) warn(message string, err error) {
 	u.g.o.Logger.Warn("gateway: "+message, slog.String("server", u.id), slog.Any("error", err))
 }
 
+// warnAmbiguous logs that a question is refused.
+func (u *upstreamServer) warnAmbiguous(method string) {
+	u.g.o.Logger.Warn(
+		"gateway: a question is refused: the server does not say which call it belongs to",
+		slog.String("server", u.id), slog.String("method", method))
+}
+
 // recheckPins compares the latest lists with their pins again.
 func (u *upstreamServer) recheckPins() {
 	u.applying.Lock()

@@ -1,7 +1,6 @@
-package gateway
+package inflight
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -9,10 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
-	"github.com/stdwire/stdwire/client/host/gateway/internal/logging"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/toolresult"
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
@@ -24,22 +21,39 @@ const (
 	// maxSuspended is how long a call of a legacy server continues after its client was asked a
 	// question.
 	maxSuspended = 10 * time.Minute
+	// RootsWait is how long a server waits for clients that do not return their roots.
+	RootsWait = 5 * time.Second
 	// maxInflight limits the in-flight calls. Each principal has a share of it.
 	maxInflight = 10_000
 )
 
-// An inflightCall is a tools/call, prompts/get or resources/read request to a legacy server for a
-// client that can be asked questions. It outlives a modern client's request that ends with a
-// question; the client's next request, with the answer, resumes it.
-type inflightCall struct {
-	g         *Gateway
-	target    target
-	token     string
-	principal string         // the principal of the first request
-	logs      *logging.Queue // log messages for the current request
-	ctx       context.Context
-	cancel    context.CancelFunc
-	stop      func() bool // stops waiting for the end of the client's connection
+// A Call is a tools/call, prompts/get or resources/read request to a legacy server for a client
+// that can be asked questions. It outlives a modern client's request that ends with a question; the
+// client's next request, with the answer, resumes it.
+type Call struct {
+	Server    string // its ID
+	Owner     string // identifies the client that may resume the call
+	Principal string // of the first request
+
+	// Request is the first request of the call.
+	Request *Request
+	// Client, if set, is the context of the client's connection.
+	Client context.Context
+	// State returns the requestState of a question.
+	State func(token string) string
+	// Make sends the call and waits for its result. Convert converts its error for the client.
+	Make    func(ctx context.Context) (json.RawMessage, error)
+	Convert func(error) error
+	// End is called when the call has ended. wanted is what Request.End reports.
+	End func(wanted bool)
+	// Report sends progress to the client of a request.
+	Report func(request context.Context, p mcp.ProgressParams)
+
+	calls  *Calls
+	token  string
+	ctx    context.Context
+	cancel context.CancelFunc
+	stop   func() bool // stops waiting for the end of the client's connection
 
 	// questions has no buffer, so that a question waits while the call is suspended.
 	questions chan mcp.InputRequests
@@ -55,149 +69,141 @@ type inflightCall struct {
 	keys    int                             // number of keys so far
 }
 
-// inflightCalls are all in-flight calls by token.
-type inflightCalls struct {
-	mu    sync.Mutex
-	wg    sync.WaitGroup
-	all   map[string]*inflightCall
-	quota *quota.Pool // by principal
+// Calls are all in-flight calls by token. They are safe for concurrent use.
+type Calls struct {
+	ctx      context.Context
+	requests *Requests
+	quota    *quota.Pool // by principal
+	wg       sync.WaitGroup
+
+	mu  sync.Mutex
+	all map[string]*Call
 }
 
-// wait blocks until all calls have ended. No call may start after it is called.
-func (calls *inflightCalls) wait() {
+// NewCalls returns an empty table of calls. Their requests are among these, and they end with ctx.
+func NewCalls(ctx context.Context, requests *Requests) *Calls {
+	return &Calls{ctx: ctx, requests: requests, quota: quota.NewPool(maxInflight),
+		all: make(map[string]*Call)}
+}
+
+// Wait blocks until all calls have ended. No call may start after it is called.
+func (calls *Calls) Wait() {
 	calls.mu.Lock()
 	calls.mu.Unlock() // a started call has been added to wg before mu was unlocked
 	calls.wg.Wait()
 }
 
-// resume returns the call with this token if it belongs to owner, and nil otherwise.
-func (calls *inflightCalls) resume(token, owner string) *inflightCall {
+// Resume returns the call with this token if it belongs to owner, and nil otherwise.
+func (calls *Calls) Resume(token, owner string) *Call {
 	calls.mu.Lock()
 	defer calls.mu.Unlock()
 	f := calls.all[token]
-	if f == nil || f.target.owner != owner {
+	if f == nil || f.Owner != owner {
 		return nil
 	}
 	return f
 }
 
-// admit takes one call from the principal's share. The caller holds mu.
-func (calls *inflightCalls) admit(principal string) error {
-	if calls.all == nil {
-		calls.all, calls.quota = make(map[string]*inflightCall), quota.NewPool(maxInflight)
-	}
-	return calls.quota.Take(principal, 1)
-}
-
 var errTooManyCalls = rpc.Errorf(rpc.CodeBusy,
 	"too many calls are waiting for answers of their clients: try again later")
 
-// startInflight starts a call of a legacy server.
-func (g *Gateway) startInflight(ctx context.Context, c *call) *inflightCall {
-	f := &inflightCall{g: g, target: c.target, token: rand.Text(), principal: principal(ctx),
-		questions: make(chan mcp.InputRequests), done: make(chan struct{}),
-		answers: make(map[string]chan json.RawMessage), logs: new(logging.Queue)}
-	f.ctx, f.cancel = context.WithCancel(g.ctx)
+// Start starts a call for the request with this context. If it cannot, the call has ended.
+func (calls *Calls) Start(ctx context.Context, f *Call) {
+	f.calls, f.token = calls, rand.Text()
+	f.questions, f.done = make(chan mcp.InputRequests), make(chan struct{})
+	f.answers = make(map[string]chan json.RawMessage)
+	f.ctx, f.cancel = context.WithCancel(calls.ctx)
 	f.request = ctx
-	c.arguments = bytes.Clone(c.arguments) // the call may outlive the request and its buffer
-	calls := &g.inflight
 	calls.mu.Lock()
 	defer calls.mu.Unlock()
 	switch {
-	case g.ctx.Err() != nil:
+	case calls.ctx.Err() != nil:
 		f.err = host.ErrClosed
-	case calls.admit(f.principal) != nil:
+	case calls.quota.Take(f.Principal, 1) != nil:
 		f.err = errTooManyCalls
 	}
 	if f.err != nil {
 		f.cancel()
+		f.End(false)
 		close(f.done)
-		return f
+		return
 	}
 	calls.all[f.token] = f
-	r := g.beginRequest(ctx, &f.target, f, true)
-	f.logs = r.logs
-	leave := f.target.enterSession()
+	f.Request.Call = f
+	calls.requests.Begin(ctx, f.Request)
 	f.stop = func() bool { return false }
-	if f.target.conn != nil {
-		f.stop = context.AfterFunc(f.target.conn.Context(), f.expire)
+	if f.Client != nil {
+		f.stop = context.AfterFunc(f.Client, f.expire)
 	}
-	opts := append(metaOption(f.target.meta), client.OnProgress(f.progress))
 	calls.wg.Go(func() {
 		defer f.finish()
-		defer leave()
-		defer r.end()
-		f.err = g.manager.Use(f.ctx, f.target.id, f.target.session, f.target.idempotent,
-			func(to *client.Client) (err error) {
-				g.raiseLevel(f.ctx, to, f.logs)
-				f.result, err = c.send(f.ctx, to, opts)
-				return err
-			})
+		defer func() { f.End(f.Request.End()) }()
+		f.result, f.err = f.Make(f.ctx)
 	})
-	return f
 }
 
 // finish marks the call as done. A suspended call keeps its result until its client returns or it
 // expires.
-func (f *inflightCall) finish() {
+func (f *Call) finish() {
 	close(f.done)
 	f.cancel()
 }
 
 // expire cancels a call that no request can resume any more.
-func (f *inflightCall) expire() {
-	calls := &f.g.inflight
+func (f *Call) expire() {
+	calls := f.calls
 	calls.mu.Lock()
 	if calls.all[f.token] == f {
 		delete(calls.all, f.token)
-		calls.quota.Give(f.principal, 1)
+		calls.quota.Give(f.Principal, 1)
 		f.stop()
 	}
 	calls.mu.Unlock()
 	f.cancel()
-	f.g.requests.mu.Lock()
-	f.g.requests.notifyEnded()
-	f.g.requests.mu.Unlock()
+	calls.requests.mu.Lock()
+	calls.requests.notifyEnded()
+	calls.requests.mu.Unlock()
 }
 
 // isAbandoned reports whether the call or the request that waits for it was cancelled.
-func (f *inflightCall) isAbandoned() bool {
+func (f *Call) isAbandoned() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.ctx.Err() != nil || f.request != nil && f.request.Err() != nil
 }
 
-func (f *inflightCall) progress(p mcp.ProgressParams) {
+// Progress passes progress on to the client if its request waits.
+func (f *Call) Progress(p mcp.ProgressParams) {
 	f.mu.Lock()
 	request := f.request
 	f.mu.Unlock()
 	if request != nil {
-		report(request, p)
+		f.Report(request, p)
 	}
 }
 
-// wait blocks until the call has a result or the server asks a question, which ends the client's
+// Wait blocks until the call has a result or the server asks a question, which ends the client's
 // request. If the client cancels the request, the call is cancelled.
-func (f *inflightCall) wait(ctx context.Context) (result json.RawMessage, err error) {
+func (f *Call) Wait(ctx context.Context) (result json.RawMessage, err error) {
 	answers, _ := server.Inputs(ctx)
 	f.attach(ctx, answers)
-	defer f.logs.Stop()
-	var unavailable *inputUnavailableError // set after a question that nobody can answer
+	defer f.Request.Logs.Stop()
+	var unavailable *UnavailableError // set after a question that nobody can answer
 	for {
 		select {
 		case <-f.done:
 			f.expire()
 			if unavailable != nil && (f.err != nil || toolresult.Parse(f.result).Failed) {
-				unavailable.result = appuri.InMessage(f.target.id, f.result)
+				unavailable.Result = appuri.InMessage(f.Server, f.result)
 				return nil, unavailable
 			}
-			return f.result, clientError(f.err)
+			return f.result, f.Convert(f.err)
 		case questions := <-f.questions:
 			err := f.requireInput(ctx, questions)
-			if u, ok := errors.AsType[*inputUnavailableError](err); ok {
+			if u, ok := errors.AsType[*UnavailableError](err); ok {
 				unavailable = u
 			}
-			_, asked := errors.AsType[*inputRequired](err)
+			_, asked := errors.AsType[*QuestionError](err)
 			switch {
 			case ctx.Err() != nil || errors.Is(err, rpc.ErrClosed):
 				// The client has cancelled its request or disconnected.
@@ -219,38 +225,38 @@ func (f *inflightCall) wait(ctx context.Context) (result json.RawMessage, err er
 	}
 }
 
-// requireInput returns the *inputRequired that ends the request, or another error if the client
+// requireInput returns the *QuestionError that ends the request, or another error if the client
 // cannot be asked or does not answer in time.
-func (f *inflightCall) requireInput(ctx context.Context, questions mcp.InputRequests) error {
+func (f *Call) requireInput(ctx context.Context, questions mcp.InputRequests) error {
 	timeout := maxSuspended
 	for _, q := range questions {
 		switch {
 		case q.Method != mcp.MethodListRoots:
 		case server.CapabilitiesFrom(ctx).Roots == nil:
-			return errCannotAsk
+			return ErrCannotAsk
 		default:
 			// No person has to answer, and the call may not need the roots.
-			timeout = rootsWait
+			timeout = RootsWait
 		}
 	}
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	return requireInput(limited, questions, f.target.state(stateOfInflight, f.token))
+	return RequireInput(limited, questions, f.State(f.token))
 }
 
 // detach leaves the call without a waiting request.
-func (f *inflightCall) detach() {
+func (f *Call) detach() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.request = nil
 }
 
 // attach makes ctx the waiting request and passes its answers to the server.
-func (f *inflightCall) attach(ctx context.Context, answers mcp.InputResponses) {
+func (f *Call) attach(ctx context.Context, answers mcp.InputResponses) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.request = ctx
-	f.logs.Start(ctx)
+	f.Request.Logs.Start(ctx)
 	if f.expiry != nil {
 		f.expiry.Stop()
 		f.expiry = nil
@@ -264,15 +270,15 @@ func (f *inflightCall) attach(ctx context.Context, answers mcp.InputResponses) {
 }
 
 // suspend leaves the call without a waiting request for at most maxSuspended.
-func (f *inflightCall) suspend() {
+func (f *Call) suspend() {
 	f.detach()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.expiry = time.AfterFunc(maxSuspended, f.expire)
 }
 
-// refuse answers the server's questions with errCannotAsk.
-func (f *inflightCall) refuse(questions mcp.InputRequests) {
+// refuse answers the server's questions with ErrCannotAsk.
+func (f *Call) refuse(questions mcp.InputRequests) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for key := range questions {
