@@ -190,7 +190,7 @@ func (u *upstreamServer) listFirst() {
 // start of the server, but not for its lists.
 func (u *upstreamServer) update() {
 	if u.disabled.Load() {
-		u.withdraw()
+		u.withdrawIf(u.disabled.Load) // it may have been enabled and listed meanwhile
 		return
 	}
 	if u.reenabled.Swap(false) && u.loadCache() {
@@ -255,9 +255,15 @@ func (u *upstreamServer) updated(uri string) {
 }
 
 // withdraw withdraws all items of the server.
-func (u *upstreamServer) withdraw() {
+func (u *upstreamServer) withdraw() { u.withdrawIf(func() bool { return true }) }
+
+// withdrawIf is withdraw if unwanted returns true while no list changes.
+func (u *upstreamServer) withdrawIf(unwanted func() bool) {
 	u.applying.Lock()
 	defer u.applying.Unlock()
+	if !unwanted() {
+		return
+	}
 	g := u.g
 	defer g.lockOffers()()
 	var affected []string
