@@ -21,7 +21,8 @@ type Item struct {
 	// Definition is the item in lists: a JSON object with a valid [mcp.Kind.Key]; a resource or
 	// template also needs a name. It is sent byte by byte except for line breaks. For clients of
 	// the legacy era, an outputSchema that does not describe an object is left out, and a tool
-	// whose inputSchema does not describe an object is not listed.
+	// whose inputSchema does not describe an object is not listed. It is kept, perhaps without a
+	// copy, and must not be modified.
 	Definition json.RawMessage
 
 	// NeedsSession leaves the item out of lists for requests without a session, such as those of
@@ -74,7 +75,7 @@ func (s *Server) addItem(from *Item, key string) error {
 	if !isObject(from.Definition) {
 		return errors.New("its Definition is not a JSON object")
 	}
-	definition, err := mcp.Marshal(from.Definition)
+	definition, err := oneLine(from.Definition)
 	if err != nil {
 		return err
 	}
@@ -118,6 +119,15 @@ func (s *Server) addItem(from *Item, key string) error {
 		s.add(i)
 	}
 	return nil
+}
+
+// oneLine returns a valid object without line breaks: a copy only if there are some.
+func oneLine(object json.RawMessage) ([]byte, error) {
+	if object[0] == '{' && object[len(object)-1] == '}' && jsonscan.Valid(object) == nil &&
+		!bytes.ContainsAny(object, "\r\n") {
+		return object, nil
+	}
+	return mcp.Marshal(object)
 }
 
 func checkName(name string) error {

@@ -12,7 +12,7 @@ func AppendMember(object, name, value []byte) []byte {
 // SetMember returns a copy of an object in which a member is replaced, or appended if it is absent.
 // The object must be valid.
 func SetMember(object []byte, name string, value []byte) []byte {
-	set, found := []byte{'{'}, false
+	set, found := append(make([]byte, 0, len(object)+len(name)+len(value)+len(`,"":`)), '{'), false
 	for token, old := range Members(object) {
 		if KeyIs(token, name) {
 			old, found = value, true

@@ -35,7 +35,7 @@ type itemList[S comparable] struct {
 	// downstreams returns the servers or catalogs that currently offer the items.
 	downstreams func() []S
 	// add offers an item, and remove withdraws it by its public name.
-	add    func(to S, public string, d *definition.Definition) error
+	add    func(to S, public string, o *offer) error
 	remove func(to S, public ...string) int
 	// operations, if set, offers the same items as operations.
 	operations *itemList[*dispatch.Catalog]
@@ -56,12 +56,21 @@ type itemList[S comparable] struct {
 	// wanted items that are not offered.
 	claimed   map[string]string
 	wanted    map[string]*definition.Definition
-	offered   map[string]*definition.Definition
+	offered   map[string]*offer
 	withheld  map[string]WithheldItem
 	unoffered map[string]WithheldItem
-	public    map[string]string       // public names of items that may be offered, by own name
-	waiting   bool                    // a wanted item waits until earlier servers are listed
-	offeredAt map[S]map[string]string // definitions that each downstream has, by public name
+	public    map[string]string // public names of items that may be offered, by own name
+	waiting   bool              // a wanted item waits until earlier servers are listed
+	// offeredAt are the definitions that each downstream has, by public name.
+	offeredAt map[S]map[string]*definition.Definition
+}
+
+// An offer is an item as it is offered.
+type offer struct {
+	*definition.Definition
+	// public is the definition with its public name, for all downstream servers; nil before the
+	// first. It is guarded by itemList.mu.
+	public json.RawMessage
 }
 
 // load fetches the list from c and offers it.
@@ -91,6 +100,7 @@ func (l *itemList[S]) load(ctx context.Context, c *client.Client) error {
 // holds upstreamServer.applying.
 func (l *itemList[S]) setListed(server string, all []*definition.Definition,
 	invalid []definition.Invalid) {
+	definition.Reuse(all, l.listed)
 	l.server, l.listed, l.unusable, l.hasListed = server, all, invalid, true
 	l.texts = definition.Texts(all)
 	defer l.fetcher.SetKnown() // a call of a name that is missing now fails at once
@@ -213,7 +223,7 @@ func (l *itemList[S]) removeStale() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	g, unoffered := l.upstream.g, make(map[string]WithheldItem)
-	offered := make(map[string]*definition.Definition, len(l.wanted))
+	offered := make(map[string]*offer, len(l.wanted))
 	l.waiting = false
 	waits := l.shared && g.names.HasUnlistedBefore(l.upstream.id, func(string) bool { return true })
 	for public, d := range l.wanted {
@@ -236,7 +246,10 @@ func (l *itemList[S]) removeStale() {
 		if failed := l.unoffered[public]; failed.Reason == ReasonUnusable {
 			unoffered[public] = failed
 		}
-		offered[public] = d
+		if offered[public] = l.offered[public]; offered[public] == nil ||
+			offered[public].Definition != d {
+			offered[public] = &offer{Definition: d}
+		}
 	}
 	l.offered, l.unoffered = offered, unoffered
 	targets := l.downstreams()
@@ -282,15 +295,15 @@ func (l *itemList[S]) addMissing() {
 	for _, to := range l.downstreams() {
 		if l.offeredAt[to] == nil {
 			if l.offeredAt == nil {
-				l.offeredAt = make(map[S]map[string]string)
+				l.offeredAt = make(map[S]map[string]*definition.Definition)
 			}
-			l.offeredAt[to] = make(map[string]string)
+			l.offeredAt[to] = make(map[string]*definition.Definition)
 		}
-		for public, d := range l.offered {
-			if l.offeredAt[to][public] == string(d.Text) {
+		for public, o := range l.offered {
+			if l.offeredAt[to][public] == o.Definition {
 				continue
 			}
-			if err := l.add(to, public, d); err != nil {
+			if err := l.add(to, public, o); err != nil {
 				failed := WithheldItem{Kind: l.kind, Name: l.claimed[public],
 					Reason: ReasonUnusable, Detail: err.Error()}
 				if l.unoffered[public] != failed {
@@ -304,7 +317,7 @@ func (l *itemList[S]) addMissing() {
 				}
 				continue
 			}
-			l.offeredAt[to][public] = string(d.Text)
+			l.offeredAt[to][public] = o.Definition
 			delete(l.unoffered, public)
 		}
 	}

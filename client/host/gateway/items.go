@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -46,22 +47,41 @@ func (u *upstreamServer) publicNames() func(own []string) map[string]string {
 	}
 }
 
-// publicDefinition returns the definition of a tool or prompt with its public name and, unless
+// publicDefinition returns a definition with its public name or URI. That of a skill, including the
+// digests, stays as the server wrote it.
+func (u *upstreamServer) publicDefinition(kind mcp.Kind, d *definition.Definition,
+	public string) json.RawMessage {
+	switch kind {
+	case mcp.KindTool:
+		text := u.renamed(d, public)
+		if d.HasApp {
+			text = appuri.InTool(u.id, text)
+		}
+		return text
+	case mcp.KindPrompt:
+		return u.renamed(d, public)
+	case mcp.KindResource, mcp.KindResourceTemplate:
+		return definition.WithKey(kind, d.Passed, public)
+	}
+	return d.Passed
+}
+
+// renamed returns the definition of a tool or prompt with its public name and, unless
 // Options.NoDescriptionPrefix is set, with the prefix of the description. The prefix alone is the
 // description of an item without one, so that a reader still sees the server.
-func (u *upstreamServer) publicDefinition(d *definition.Definition,
-	public string) json.RawMessage {
-	if !u.g.o.NoDescriptionPrefix {
-		prefixed := "[" + u.id + "]"
-		if strings.TrimSpace(d.Description) != "" {
-			prefixed += " " + d.Description
-		}
-		return definition.WithName(d.Passed, public, prefixed)
-	}
-	if d.Own == public {
+func (u *upstreamServer) renamed(d *definition.Definition, public string) json.RawMessage {
+	if u.g.o.NoDescriptionPrefix && d.Own == public {
 		return d.Passed
 	}
-	return definition.WithName(d.Passed, public, d.Description)
+	description, _ := jsonscan.Text(jsonscan.Member(d.Passed, "description"))
+	switch {
+	case u.g.o.NoDescriptionPrefix:
+	case strings.TrimSpace(description) == "":
+		description = "[" + u.id + "]"
+	default:
+		description = "[" + u.id + "] " + description
+	}
+	return definition.WithName(d.Passed, public, description)
 }
 
 // list returns the list of a kind of items.
@@ -74,8 +94,11 @@ func (u *upstreamServer) list(kind mcp.Kind) *itemList[*server.Server] {
 func (u *upstreamServer) newList(kind mcp.Kind) *itemList[*server.Server] {
 	l := &itemList[*server.Server]{upstream: u, kind: kind, shared: true,
 		downstreams: u.downstreamServers,
-		add: func(s *server.Server, public string, d *definition.Definition) error {
-			return s.Integration().AddItem(u.item(s, kind, public, d))
+		add: func(s *server.Server, public string, o *offer) error {
+			if o.public == nil {
+				o.public = u.publicDefinition(kind, o.Definition, public)
+			}
+			return s.Integration().AddItem(u.item(s, kind, o))
 		},
 		remove: func(s *server.Server, public ...string) int {
 			return s.Integration().RemoveItems(kind, public...)
@@ -100,31 +123,26 @@ func (u *upstreamServer) newList(kind mcp.Kind) *itemList[*server.Server] {
 	return l
 }
 
-// item returns an item as it is offered at s. The definition of a skill, including the digests,
-// stays as the server wrote it.
-func (u *upstreamServer) item(s *server.Server, kind mcp.Kind, public string,
-	d *definition.Definition) server.Item {
-	item := server.Item{Kind: kind, Definition: d.Passed, NeedsSession: u.perSession, Use: u.read}
-	own, idempotent := d.Own, d.Idempotent || kind == mcp.KindPrompt
+// item returns an item as it is offered at s.
+func (u *upstreamServer) item(s *server.Server, kind mcp.Kind, o *offer) server.Item {
+	item := server.Item{Kind: kind, Definition: o.public, NeedsSession: u.perSession, Use: u.read}
+	own, idempotent := o.Own, o.Idempotent || kind == mcp.KindPrompt
 	switch kind {
 	case mcp.KindTool, mcp.KindPrompt:
-		item.Definition = u.publicDefinition(d, public)
 		item.Use = func(ctx context.Context, _ string, arguments json.RawMessage) (json.RawMessage,
 			error) {
 			return u.g.call(ctx, &call{kind: kind, target: u.target(ctx, own, idempotent),
 				arguments: arguments})
 		}
 	case mcp.KindResource, mcp.KindResourceTemplate:
-		item.Definition = definition.WithKey(kind, d.Passed, public)
-		item.Extension = extensionOf(own, d.MIMEType)
+		item.Extension = extensionOf(own, o.MIMEType)
 	}
 	switch kind {
 	case mcp.KindTool:
-		if d.HasApp {
-			item.Definition = appuri.InTool(u.id, item.Definition)
+		if o.HasApp {
 			u.hasApps.Store(true)
 		}
-		if d.OnlyForApps {
+		if o.OnlyForApps {
 			item.Extension = mcp.ExtensionApps
 		}
 	case mcp.KindPrompt:

@@ -31,9 +31,9 @@ func (u *upstreamServer) operationList(catalog *dispatch.Catalog) *itemList[*dis
 		distinguish: func(own []string) map[string]string {
 			return host.OperationNames(u.id, own)
 		}}
-	l.add = func(to *dispatch.Catalog, name string, d *definition.Definition) error {
+	l.add = func(to *dispatch.Catalog, name string, o *offer) error {
 		_, registered := l.offeredAt[to][name]
-		return u.putOperation(to, name, d, registered)
+		return u.putOperation(to, name, o.Definition, registered)
 	}
 	return l
 }

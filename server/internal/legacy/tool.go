@@ -12,6 +12,9 @@ import (
 // not describe an object is left out, and so is the content that it describes: see
 // [Result]. ok is false if the inputSchema does not describe an object.
 func ToolDefinition(definition []byte) (legacy []byte, ok bool) {
+	if unchanged(definition) { // the common case
+		return definition, true
+	}
 	legacy = []byte{'{'}
 	changed := false
 	for key, value := range jsonscan.Members(definition) {
@@ -44,6 +47,21 @@ func ToolDefinition(definition []byte) (legacy []byte, ok bool) {
 	return append(legacy, '}'), ok
 }
 
+// unchanged reports whether these revisions accept the schemas of a definition as they are.
+func unchanged(definition []byte) (hasInput bool) {
+	for key, value := range jsonscan.Members(definition) {
+		input := jsonscan.KeyIs(key, "inputSchema")
+		if !input && !jsonscan.KeyIs(key, "outputSchema") {
+			continue
+		}
+		if legacy, ok := toolSchema(value); !ok || !bytes.Equal(legacy, value) {
+			return false
+		}
+		hasInput = hasInput || input
+	}
+	return hasInput
+}
+
 // toolSchema returns the schema of an object for these revisions. ok is false if the schema does
 // not describe an object.
 func toolSchema(schema []byte) (legacy []byte, ok bool) {
@@ -67,21 +85,25 @@ func toolSchema(schema []byte) (legacy []byte, ok bool) {
 	if properties[0] != '{' {
 		return nil, false
 	}
-	objects, changed := []byte{'{'}, false
+	changed := false
+	for _, property := range jsonscan.Members(properties) {
+		changed = changed || property[0] != '{'
+	}
+	if !changed {
+		return schema, true
+	}
+	objects := []byte{'{'}
 	for name, property := range jsonscan.Members(properties) {
 		switch property[0] {
 		case '{':
 		case 't':
-			property, changed = []byte(`{}`), true
+			property = []byte(`{}`)
 		case 'f':
-			property, changed = []byte(`{"not":{}}`), true
+			property = []byte(`{"not":{}}`)
 		default:
 			return nil, false
 		}
 		objects = jsonscan.AppendMember(objects, name, property)
-	}
-	if !changed {
-		return schema, true
 	}
 	return jsonscan.SetMember(schema, "properties", append(objects, '}')), true
 }

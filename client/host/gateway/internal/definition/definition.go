@@ -3,6 +3,7 @@
 package definition
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -22,7 +23,6 @@ type Definition struct {
 	Text   json.RawMessage // as received
 	Passed json.RawMessage // as forwarded; differs from Text if it was repaired
 
-	Description string   // of a tool or prompt
 	Idempotent  bool     // a call of the tool may be repeated
 	HasApp      bool     // the _meta of the tool refers to an app
 	OnlyForApps bool     // the tool is hidden from models
@@ -61,13 +61,12 @@ func (d *Definition) decode(kind mcp.Kind) (err error) {
 		var t mcp.Tool
 		err = mcp.Unmarshal(d.Passed, &t)
 		ui, _ := mcp.ToolUIOf(t.Meta) // a malformed value hides nothing
-		d.Description, d.Idempotent = t.Description, t.Annotations.Idempotent()
+		d.Idempotent = t.Annotations.Idempotent()
 		d.HasApp = t.Meta[mcp.MetaUI] != nil || t.Meta[mcp.MetaUIResourceURI] != nil
 		d.OnlyForApps = !ui.Allows(mcp.VisibleToModel)
 	case mcp.KindPrompt:
 		var p mcp.Prompt
 		err = mcp.Unmarshal(d.Passed, &p)
-		d.Description = p.Description
 	case mcp.KindResource:
 		var r mcp.Resource
 		err = mcp.Unmarshal(d.Passed, &r)
@@ -125,6 +124,20 @@ func ParseTexts(kind mcp.Kind, texts []json.RawMessage) (all []*Definition, inva
 	return all, invalid
 }
 
+// Reuse replaces the definitions that an earlier list has as well by those of the earlier list, so
+// that each is kept once and can be compared by its address.
+func Reuse(all, before []*Definition) {
+	known := make(map[string]*Definition, len(before))
+	for _, d := range before {
+		known[d.Own] = d
+	}
+	for i, d := range all {
+		if k := known[d.Own]; k != nil && bytes.Equal(k.Text, d.Text) {
+			all[i] = k
+		}
+	}
+}
+
 // Texts returns the definitions as received.
 func Texts(all []*Definition) []json.RawMessage {
 	texts := make([]json.RawMessage, len(all))
@@ -145,9 +158,23 @@ func WithKey(kind mcp.Kind, text json.RawMessage, key string) json.RawMessage {
 // WithName returns a definition with another name and description; an empty description is not
 // added. All other members stay unchanged.
 func WithName(text json.RawMessage, name, description string) json.RawMessage {
-	text = jsonscan.SetMember(text, "name", jsonscan.AppendString(nil, name))
-	if description == "" && jsonscan.Member(text, "description") == nil {
-		return text
+	renamed := append(make([]byte, 0, len(text)+len(name)+len(description)+len(`,"description":""`)),
+		'{')
+	described := description == ""
+	for key, value := range jsonscan.Members(text) {
+		switch {
+		case jsonscan.KeyIs(key, "name"):
+			renamed = jsonscan.AppendString(jsonscan.AppendMember(renamed, key, nil), name)
+		case jsonscan.KeyIs(key, "description"):
+			renamed = jsonscan.AppendString(jsonscan.AppendMember(renamed, key, nil), description)
+			described = true
+		default:
+			renamed = jsonscan.AppendMember(renamed, key, value)
+		}
 	}
-	return jsonscan.SetMember(text, "description", jsonscan.AppendString(nil, description))
+	if !described {
+		renamed = jsonscan.AppendString(
+			jsonscan.AppendMember(renamed, []byte(`"description"`), nil), description)
+	}
+	return append(renamed, '}')
 }

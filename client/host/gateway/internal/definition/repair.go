@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,7 +33,9 @@ var definitionOptionals = optionalMembers{
 // OpenAI needs. Any other defect is an error. A definition without these defects is returned
 // unchanged.
 func repair(kind mcp.Kind, text json.RawMessage) (json.RawMessage, error) {
-	text = definitionOptionals.withoutNulls(text)
+	if bytes.Contains(text, []byte("null")) {
+		text = definitionOptionals.withoutNulls(text)
+	}
 	if kind != mcp.KindTool {
 		return text, nil
 	}
