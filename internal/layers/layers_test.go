@@ -161,6 +161,7 @@ var layers = []struct {
 	{"client/host/gateway/internal/inflight", []string{"internal/quota", "rpc", "rpc/mcp", "dispatch",
 		"server", "client", "client/host", "client/host/gateway/internal/appuri",
 		"client/host/gateway/internal/logging", "client/host/gateway/internal/toolresult"}},
+	{"client/host/gateway/internal/pincheck", []string{"rpc/mcp", "client", "client/host/pin"}},
 	{"client/host/gateway/internal/listfetch", []string{"rpc", "rpc/mcp", "client", "client/host"}},
 	{"client/host/gateway",
 		[]string{
@@ -170,7 +171,8 @@ var layers = []struct {
 			"client/host/gateway/internal/audit", "client/host/gateway/internal/definition",
 			"client/host/gateway/internal/inflight",
 			"client/host/gateway/internal/listfetch", "client/host/gateway/internal/logging",
-			"client/host/gateway/internal/nametable", "client/host/gateway/internal/sessions",
+			"client/host/gateway/internal/nametable", "client/host/gateway/internal/pincheck",
+			"client/host/gateway/internal/sessions",
 			"client/host/gateway/internal/toolresult"}},
 	{"client/streamable",
 		[]string{"internal/buffer", "internal/contain", "internal/httpurl", "internal/jsonscan",

@@ -15,6 +15,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/pincheck"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -48,7 +49,7 @@ type itemList[S comparable] struct {
 	unusable  []definition.Invalid     // the invalid items
 	hasListed bool                     // listed and unusable are set
 	texts     []json.RawMessage        // the latest valid items, also after withdraw, for the cache
-	pins      pinChecker
+	pins      pincheck.Checker
 
 	mu sync.Mutex
 	// By public name: own names of all items; the items whose definition and pin permit an offer;

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/apps"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/pincheck"
 	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -56,7 +56,7 @@ func newPinServer(id, source, name string) (pin.Server, error) {
 func Definitions(ctx context.Context, c *client.Client, kind mcp.Kind) (all []json.RawMessage,
 	err error) {
 	if kind == mcp.KindApp {
-		return appDefinitions(ctx, c)
+		return pincheck.Apps(ctx, c)
 	}
 	for text, err := range c.Integration().Definitions(ctx, kind) {
 		if errors.Is(err, rpc.ErrMethodNotFound) {
@@ -68,41 +68,6 @@ func Definitions(ctx context.Context, c *client.Client, kind mcp.Kind) (all []js
 		all = append(all, text)
 	}
 	return pin.Distinct(kind, all), nil
-}
-
-// firstUse is how long after the first pins of a server new items are pinned as well, because many
-// servers add tools after they have received the client's capabilities.
-const firstUse = 10 * time.Second
-
-// A pinChecker compares one list with its pins. It is used by upstreamServer.run only.
-type pinChecker struct {
-	pinnedAt time.Time         // the time of the first pins; zero if they are from an earlier run
-	warned   map[string]string // the latest warnings, by name
-}
-
-// check compares definitions with their pins.
-func (p *pinChecker) check(pins *pin.File, server pin.Server, kind mcp.Kind,
-	definitions []json.RawMessage) (pin.Report, error) {
-	report, err := pins.Check(server, kind, definitions)
-	if err != nil {
-		return report, err
-	}
-	if report.First {
-		p.pinnedAt = time.Now()
-	}
-	var added []string
-	for _, v := range report.Verdicts {
-		if v.State == pin.StateNew {
-			added = append(added, v.Name)
-		}
-	}
-	if added == nil || report.IdentityChange != "" || time.Since(p.pinnedAt) > firstUse {
-		return report, nil
-	}
-	if err := pins.Accept(server, kind, definitions, added...); err != nil {
-		return report, err
-	}
-	return pins.Check(server, kind, definitions)
 }
 
 // comparePin returns an error if the definition of the called tool or prompt does not match its
@@ -138,6 +103,50 @@ func (l *itemList[S]) comparePin(ctx context.Context, c *call, to *client.Client
 	return nil
 }
 
+// checkApp compares an app with its pin, and pins it at its first use. It returns an error if the
+// app has changed, unless Options.PinsWarn is set.
+func (u *upstreamServer) checkApp(serverName, uri string, read json.RawMessage) error {
+	pins := u.g.o.Pins
+	if pins == nil {
+		return nil
+	}
+	var result mcp.ReadResourceResult
+	if err := mcp.Unmarshal(read, &result); err != nil {
+		return rpc.Errorf(rpc.CodeInternalError, "The app %.200q of the server %q is withheld: %v", uri,
+			u.id, err)
+	}
+	identity, err := newPinServer(u.id, u.source, serverName)
+	if err != nil {
+		return err
+	}
+	definition, err := pincheck.App(uri, result.Contents)
+	if err != nil {
+		return err
+	}
+	definitions := []json.RawMessage{definition}
+	report, err := pins.Check(identity, mcp.KindApp, definitions)
+	if err != nil {
+		return err
+	}
+	state, reason := report.Verdicts[0].State, "it has changed since its first use"
+	switch {
+	case report.IdentityChange != "":
+		reason = "the identity of its server has changed"
+	case state == pin.StateNew: // its tool is pinned too and has not changed
+		return pins.Accept(identity, mcp.KindApp, definitions)
+	case state == pin.StateSame:
+		return nil
+	}
+	u.g.o.Logger.Warn("gateway: an app does not match its pin", slog.String("server", u.id),
+		slog.String("app", uri), slog.String("reason", reason),
+		slog.String("see", "stdwire pin diff -s "+u.id), slog.String("source", u.source))
+	if u.g.o.PinsWarn {
+		return nil
+	}
+	return rpc.Errorf(rpc.CodeInvalidParams, "The app %.200q of the server %q is withheld: %s", uri,
+		u.id, reason)
+}
+
 // admit returns the definitions that match their pins, adds the others to withheld, and logs each
 // difference once.
 func (l *itemList[S]) admit(server string, all []*definition.Definition,
@@ -156,7 +165,7 @@ func (l *itemList[S]) admit(server string, all []*definition.Definition,
 	identity, err := newPinServer(l.upstream.id, l.upstream.source, server)
 	var report pin.Report
 	if err == nil {
-		report, err = l.pins.check(pins, identity, l.kind, definition.Texts(all))
+		report, err = l.pins.Check(pins, identity, l.kind, definition.Texts(all))
 	}
 	if err != nil {
 		if len(all) > 0 {
@@ -190,7 +199,7 @@ func (l *itemList[S]) admit(server string, all []*definition.Definition,
 			reason, detail = ReasonIdentity, report.IdentityText()
 			attrs = append(attrs, slog.String("another", detail))
 		}
-		if warned[v.Name] = fmt.Sprint(attrs...); l.pins.warned[v.Name] != warned[v.Name] {
+		if warned[v.Name] = fmt.Sprint(attrs...); l.pins.Warned[v.Name] != warned[v.Name] {
 			l.upstream.g.o.Logger.Warn("gateway: a "+string(l.kind)+" does not match its pin",
 				attrs...)
 		}
@@ -198,7 +207,7 @@ func (l *itemList[S]) admit(server string, all []*definition.Definition,
 			withhold(all[i], reason, detail)
 		}
 	}
-	l.pins.warned = warned
+	l.pins.Warned = warned
 	return usable
 }
 
