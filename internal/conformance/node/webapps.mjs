@@ -254,7 +254,7 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
       await inApp('#seen p:has-text("cancelled")').waitFor();
       seen.heard = await inApp('#seen p').allInnerTexts();
       // another view ends the app
-      await go('#/tools');
+      await go('#/servers');
       await page.waitForFunction(() => document.querySelectorAll('iframe').length === 0);
     },
 

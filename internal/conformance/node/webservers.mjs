@@ -6,7 +6,7 @@ import { chromium } from 'playwright-core';
 const given = JSON.parse(process.argv[2]);
 const browser = await chromium.launch({ executablePath: given.chromium, args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic',
   '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage'] });
-const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true });
+const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true, reducedMotion: 'reduce' }); // axe must not see colours half-way
 const page = await context.newPage();
 page.setDefaultTimeout(20_000);
 const seen = { errors: [], bodies: [] };

@@ -3,6 +3,7 @@ import * as api from './api.js';
 import { confirmLink } from './connect.js';
 import { button, element, problem, replace, theme } from './dom.js';
 import { explore } from './explore.js';
+import { icon } from './icons.js';
 import { logs } from './logs.js';
 import { monitor } from './monitor.js';
 import { network } from './network.js';
@@ -13,13 +14,14 @@ import { emit, on, start, state } from './store.js';
 import { tasks } from './tasks.js';
 import { timeline } from './timeline.js';
 
-const views = [
-  ['servers', 'Servers', servers], ['tools', 'Tools', explore], ['resources', 'Resources', explore],
-  ['templates', 'Templates', explore], ['prompts', 'Prompts', explore], ['skills', 'Skills', explore], ['tasks', 'Tasks', tasks], ['timeline', 'Timeline', timeline],
-  ['logs', 'Logs', logs], ['network', 'HTTP', network], ['saved', 'Saved calls', saved],
-];
-
-const viewKeys = '123456789hs'; // in the order of views
+// The views: the name in the address, the title, the function that shows it, and its key.
+const groups = {
+  Explore: [['servers', 'Servers', servers, '1'], ['tools', 'Tools', explore, '2'], ['resources', 'Resources', explore, '3'],
+    ['templates', 'Templates', explore, '4'], ['prompts', 'Prompts', explore, '5'], ['skills', 'Skills', explore, '6']],
+  Run: [['tasks', 'Tasks', tasks, '7'], ['saved', 'Saved calls', saved, 's']],
+  Observe: [['timeline', 'Timeline', timeline, '8'], ['logs', 'Logs', logs, '9'], ['network', 'HTTP', network, 'h']],
+};
+const views = Object.values(groups).flat();
 
 const $ = id => document.getElementById(id);
 let current; // the view that is shown: { name, show(route), close() }
@@ -39,7 +41,7 @@ function show() {
   }
   const at = route();
   const found = views.find(([name]) => name === at.name) ?? views[0];
-  for (const a of $('views').children) {
+  for (const a of $('views').querySelectorAll('a')) {
     if (a.dataset.view === found[0]) a.setAttribute('aria-current', 'page');
     else a.removeAttribute('aria-current');
   }
@@ -56,10 +58,19 @@ function show() {
 // showChanged marks the views whose lists have changed since the user last opened them.
 function showChanged() {
   state.changedLists.delete(current?.name);
-  for (const a of $('views').children) {
-    a.querySelector('.badge')?.remove();
-    if (state.changedLists.has(a.dataset.view)) a.append(' ', element('span', { class: 'badge' }, 'changed'));
+  for (const a of $('views').querySelectorAll('a')) {
+    a.querySelector('.changed')?.remove();
+    if (state.changedLists.has(a.dataset.view)) a.append(element('span', { class: 'changed' }, ' changed'));
   }
+}
+
+// showCounts shows how many servers, calls and questions there are.
+function showCounts() {
+  const counts = { servers: state.servers.length, tasks: state.calls.filter(call => call.task && call.running).length };
+  for (const [name, n] of Object.entries(counts)) $('views').querySelector(`[data-view=${name}] .count`).textContent = n || '';
+  $('ask').hidden = state.questions.length === 0;
+  replace($('ask'), icon('questions'), element('span', { class: 'count' }, String(state.questions.length)));
+  $('ask').setAttribute('aria-label', `Questions of servers: ${state.questions.length}`);
 }
 
 function setTheme(theme) {
@@ -68,12 +79,22 @@ function setTheme(theme) {
   emit('theme');
 }
 
+// setDensity makes rows compact or comfortable.
+function setDensity(density) {
+  document.documentElement.dataset.density = density;
+  localStorage.setItem('stdwire density', density);
+  $('density').setAttribute('aria-pressed', String(density === 'compact'));
+  emit('theme');
+}
+
+const otherDensity = () => document.documentElement.dataset.density === 'compact' ? '' : 'compact';
+
 const otherTheme = () => theme() === 'dark' ? 'light' : 'dark';
 
 const keys = [
-  ['1 … 9, h, s', 'show a view, in their order'], ['/', 'search or filter'], ['j, k or arrows', 'move in a list'], ['Enter', 'open what is selected'],
+  [views.map(view => view[3]).join(' '), 'show a view, in their order'], ['/', 'search or filter'], ['j, k or arrows', 'move in a list'], ['Enter', 'open what is selected'],
   ['Ctrl Enter', 'run the tool, send the answer'], ['Escape', 'close; cancel the call'], ['q', 'go to the questions'],
-  ['+, −, 0', 'timeline: zoom, or show all'], ['f', 'timeline: follow the latest message'], ['m', 'latest messages beside the view'], ['d', 'dark or light'], ['?', 'these keys'],
+  ['+, −, 0', 'timeline: zoom, or show all'], ['f', 'timeline: follow the latest message'], ['m', 'latest messages beside the view'], ['d', 'dark or light'], ['c', 'compact or comfortable rows'], ['?', 'these keys'],
 ];
 
 function showKeys() {
@@ -84,6 +105,8 @@ function showKeys() {
   dialog.showModal();
 }
 
+const toQuestions = () => $('questions').querySelector('button, input, select, textarea')?.focus();
+
 function onKey(event) {
   const typing = event.target.closest('input, textarea, select, [contenteditable]');
   if (event.defaultPrevented || event.altKey || event.metaKey || event.ctrlKey || document.querySelector('dialog[open]')) return;
@@ -91,21 +114,26 @@ function onKey(event) {
     if (event.key === 'Escape') event.target.blur();
     return;
   }
-  const view = views[viewKeys.indexOf(event.key)];
+  const view = views.find(view => view[3] === event.key);
   if (view) location.hash = `#/${view[0]}`;
   else if (event.key === '/') $('main').querySelector('input[type=search]')?.focus();
   else if (event.key === 'd') setTheme(otherTheme());
+  else if (event.key === 'c') setDensity(otherDensity());
   else if (event.key === '?') showKeys();
   else if (event.key === 'm') $('watch').click();
-  else if (event.key === 'q') $('questions').querySelector('button, input, select, textarea')?.focus();
+  else if (event.key === 'q') toQuestions();
   else if (!current?.key?.(event)) return;
   event.preventDefault();
 }
 
 async function main() {
   document.documentElement.dataset.theme = localStorage.getItem('stdwire theme') ?? '';
+  for (const name of ['mark', 'watch', 'density', 'theme', 'keys']) replace($(name), icon(name === 'watch' ? 'messages' : name));
+  setDensity(localStorage.getItem('stdwire density') ?? '');
   $('theme').addEventListener('click', () => setTheme(otherTheme()));
+  $('density').addEventListener('click', () => setDensity(otherDensity()));
   $('keys').addEventListener('click', showKeys);
+  $('ask').addEventListener('click', toQuestions);
   $('skip').addEventListener('click', event => {
     event.preventDefault();
     $('main').focus();
@@ -118,7 +146,10 @@ async function main() {
     document.body.dataset.ready = 'refused';
     return;
   }
-  replace($('views'), views.map(([name, text]) => element('a', { href: `#/${name}`, 'data-view': name }, text)));
+  replace($('views'), Object.entries(groups).map(([title, list]) => element('div', { role: 'group', 'aria-label': title },
+    element('p', { class: 'label', 'aria-hidden': 'true' }, title),
+    list.map(([name, text]) => element('a', { href: `#/${name}`, 'data-view': name, title: text }, icon(name), element('span', { class: 'word' }, text), element('span', { class: 'count' }))))));
+  $('about').textContent = state.about.title;
   on('connected', () => {
     $('status').textContent = state.connected ? '' : state.refused ? state.refused.message : 'stdwire web does not answer';
   });
@@ -127,6 +158,8 @@ async function main() {
   $('watch').addEventListener('click', watch);
   if (localStorage.getItem('stdwire monitor')) watch();
   on('lists', showChanged);
+  for (const topic of ['servers', 'calls', 'questions']) on(topic, showCounts);
+  showCounts();
   addEventListener('hashchange', show);
   addEventListener('keydown', onKey);
   show();

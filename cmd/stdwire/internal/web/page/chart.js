@@ -6,6 +6,12 @@ import { on } from './store.js';
 
 const gutter = 96, bar = 14, gap = 3, pad = 8, axis = 18;
 
+// family returns the name of the colour of a method's family.
+function family(method = '') {
+  const name = method.split('/')[0];
+  return ['tools', 'resources', 'prompts', 'tasks'].includes(name) ? `f-${name}` : ['elicitation', 'sampling', 'roots'].includes(name) ? 'f-questions' : 'f-session';
+}
+
 export function chart({ select, selects, selected }) {
   const canvas = element('canvas', { class: 'chart', role: 'img', 'aria-label': 'Timeline of requests' });
   const probe = element('span', { hidden: true });
@@ -75,7 +81,7 @@ export function chart({ select, selects, selected }) {
     const span = to - from;
     let step = 10 ** Math.floor(Math.log10(span / 4));
     for (const factor of [5, 2]) if (span / (step * factor) > 4) { step *= factor; break; }
-    g.fillStyle = color('muted');
+    g.fillStyle = color('text-2');
     g.strokeStyle = color('line');
     g.beginPath();
     for (let t = zero + Math.ceil((from - zero) / step) * step; t < to; t += step) {
@@ -109,19 +115,19 @@ export function chart({ select, selects, selected }) {
         g.strokeRect(left - 1, y - 1, w + 2, h + 2);
       }
       if (w > 60 && h === bar) {
-        g.fillStyle = color('back');
+        g.fillStyle = color('surface');
         g.fillText(`${message.about ?? message.method}`.slice(0, Math.floor(w / 7)), left + 3, y + 10.5);
       }
       boxes.push({ x: left, y, w, h, message });
     };
     for (const message of lane.bars) {
       if (message.t > to) break;
-      box(message, top(message.track), bar, color('accent'));
+      box(message, top(message.track), bar, color(family(message.method)));
     }
     for (const message of lane.inner) {
       if (message.t > to) break;
       const y = top(message.track);
-      if (message.kind === 'request') box(message, y + 4, bar - 8, color('warn'));
+      if (message.kind === 'request') box(message, y + 4, bar - 8, color('f-questions'));
       else tick(g, message, x, y, bar, matches);
     }
     const y = top(Math.max(lane.tracks.length, 1));
@@ -138,7 +144,7 @@ export function chart({ select, selects, selected }) {
     if (at < gutter || at === lastTick) return;
     lastTick = at;
     g.globalAlpha = matches(message) ? 1 : 0.15;
-    g.fillStyle = message.kind === 'junk' ? color('bad') : color('good');
+    g.fillStyle = message.kind === 'junk' ? color('bad') : color('f-session');
     g.fillRect(at, y, 1.5, h);
     boxes.push({ x: at - 2, y, w: 5, h, message });
   }

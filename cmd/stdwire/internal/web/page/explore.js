@@ -2,6 +2,7 @@
 import * as api from './api.js';
 import { hasApp } from './apps.js';
 import { attempt, button, element, problem, replace, select } from './dom.js';
+import { icon } from './icons.js';
 import { diff, tree } from './json.js';
 import { pages } from './pages.js';
 import { panel } from './panels.js';
@@ -11,8 +12,8 @@ const kinds = { tools: 'tool', resources: 'resource', templates: 'resource templ
 
 const identity = { tool: 'name', prompt: 'name', resource: 'uri', 'resource template': 'uriTemplate', skill: 'uri' };
 
-// icon returns an icon of a definition that can be shown without a request to another server.
-export function icon(definition) {
+// image returns an icon of a definition that can be shown without a request to another server.
+export function image(definition) {
   const src = Array.isArray(definition.icons) && definition.icons.find(icon => /^data:image\/(png|jpeg|gif|webp|svg\+xml)[;,]/.test(icon?.src))?.src;
   return src ? element('img', { class: 'icon', src, alt: '' }) : null;
 }
@@ -20,25 +21,35 @@ export function icon(definition) {
 // named returns a definition with its name and description: those of a skill are in its front matter.
 const named = d => ({ ...d, name: d.name ?? d.frontmatter?.name, description: d.description ?? d.frontmatter?.description });
 
-// badges returns short labels: annotations, pin state, findings.
-export function badges(item) {
-  const a = item.definition.annotations ?? {};
-  const list = [];
-  const add = (text, kind, title) => list.push(element('span', { class: `badge ${kind}`, title }, text));
-  if (item.denied) add('not allowed', 'bad', 'The configuration does not allow this tool.');
-  if (item.excluded) add('excluded', 'bad', item.excluded);
-  if (item.pin === 'new') add('new', 'warn', 'It did not exist when the server was pinned.');
-  if (item.pin === 'changed') add('changed', 'bad', 'It differs from its pin.');
-  if (item.findings?.length) add(`${item.findings[0].severity}: ${item.findings.length}`, ['critical', 'high'].includes(item.findings[0].severity) ? 'bad' : 'warn', item.findings.map(f => f.what).join('\n'));
-  if (hasApp(item.definition)) add('app', 'info', 'It has an app.');
+const badge = (text, kind, title, sign) => element('span', { class: `badge ${kind}`, title }, sign && icon(sign), text);
+
+// labels returns short labels for what the user should know before opening a definition.
+function labels(item) {
   const visibility = item.definition._meta?.ui?.visibility;
-  if (Array.isArray(visibility) && !visibility.includes('model')) add('not for models', 'info', 'Hosts do not offer it to models.');
-  if (a.readOnlyHint) add('read-only', 'good', 'The server says that it changes nothing.');
-  if (a.readOnlyHint === false && a.destructiveHint !== false) add('destructive', 'warn', 'The server says that it may destroy something.');
-  if (a.idempotentHint) add('idempotent', 'good', 'The server says that a repeated call has no further effect.');
-  if (a.openWorldHint) add('open world', 'info', 'The server says that it reaches other systems.');
-  if (item.definition.execution?.taskSupport && item.definition.execution.taskSupport !== 'forbidden') add(`task ${item.definition.execution.taskSupport}`, 'info');
-  return list;
+  const severe = ['critical', 'high'].includes(item.findings?.[0]?.severity);
+  return [item.denied && badge('not allowed', 'bad', 'The configuration does not allow this tool.'),
+    item.excluded && badge('excluded', 'bad', item.excluded),
+    item.pin === 'new' && badge('new', 'warn', 'It did not exist when the server was pinned.'),
+    item.pin === 'changed' && badge('changed', 'bad', 'It differs from its pin.'),
+    item.findings?.length > 0 && badge(`${item.findings[0].severity}: ${item.findings.length}`, severe ? 'bad' : 'warn', item.findings.map(f => f.what).join('\n')),
+    hasApp(item.definition) && badge('app', '', 'It has an app.'),
+    Array.isArray(visibility) && !visibility.includes('model') && badge('not for models', '', 'Hosts do not offer it to models.')];
+}
+
+// effects returns what the annotations say that a tool does: [icon, words, sentence].
+function effects({ definition }) {
+  const a = definition.annotations ?? {};
+  return [a.readOnlyHint && ['readOnly', 'read-only', 'The server says that it changes nothing.'],
+    a.readOnlyHint === false && a.destructiveHint !== false && ['destructive', 'destructive', 'The server says that it may destroy something.'],
+    a.idempotentHint && [null, 'idempotent', 'The server says that a repeated call has no further effect.'],
+    a.openWorldHint && ['openWorld', 'open world', 'The server says that it reaches other systems.']].filter(Boolean);
+}
+
+// badges returns all short labels of a definition.
+function badges(item) {
+  const task = item.definition.execution?.taskSupport;
+  return [labels(item), effects(item).map(([sign, words, sentence]) => badge(words, sign === 'destructive' ? 'bad' : '', sentence, sign)),
+    task && task !== 'forbidden' && badge(`task ${task}`, '')];
 }
 
 // looked has the definitions as the user last saw them, as JSON by name, for each server and kind.
@@ -121,20 +132,30 @@ export function explore(root, view) {
       const text = [id, d.name, d.title, d.description, d.uri, d.uriTemplate].join(' ').toLowerCase();
       return words.every(word => text.includes(word));
     });
+    let group;
     replace(items, shown.slice(0, 2000).map(({ server: id, item, fresh }) => {
       const d = named(item.definition);
       const name = String(d[identity[kind]]);
-      return element('li', {}, element('a', { href: address(id, name), 'aria-current': id === at.parts[0] && name === at.parts[1] ? 'true' : false },
-        icon(d), element('span', { class: 'name' }, d.title ?? d.annotations?.title ?? (kind === 'tool' ? name : d.name ?? name)),
-        state.servers.length > 1 && element('span', { class: 'muted' }, ` ${id}`), fresh && element('span', { class: 'badge info' }, fresh), badges(item),
-        element('span', { class: 'muted line' }, kind.startsWith('resource') ? name : d.description ?? '')));
+      const title = d.title ?? d.annotations?.title ?? (kind === 'tool' ? name : d.name ?? name);
+      const [effect] = effects(item).filter(([sign]) => sign === 'readOnly' || sign === 'destructive');
+      const head = state.servers.length > 1 && id !== group && element('li', { class: 'label group' }, id, element('span', { class: 'count' }, String(shown.filter(one => one.server === id).length)));
+      group = id;
+      return [head, element('li', {}, element('a', { href: address(id, name), 'aria-current': id === at.parts[0] && name === at.parts[1] ? 'true' : false },
+        image(d), element('span', { class: 'name' }, title), fresh && badge(fresh, 'info'), labels(item),
+        effect && element('span', { class: `effect ${effect[0] === 'destructive' ? 'bad' : ''}` }, icon(effect[0], effect[1])),
+        title === name ? element('span', { class: 'muted line' }, d.description ?? '') : element('code', { class: 'muted line' }, name)))];
     }), shown.length === 0 && entries.length > 0 && element('li', { class: 'muted' }, 'Nothing matches.'),
     shown.length > 2000 && element('li', { class: 'muted' }, `${shown.length - 2000} more: search for them.`));
     if (entries.length === 0 && notes.childElementCount === 0) replace(items, element('li', { class: 'muted' }, `There are no ${view}.`));
   }
 
-  // select1 shows the entry of the address.
+  // select1 shows the entry of the address, or the first one where the list does not fill the page.
   function select1() {
+    if (at.parts[1] === undefined && entries.length > 0 && matchMedia('(min-width: 47.51em)').matches) {
+      const first = entries[0];
+      at = { ...at, parts: [first.server, String(first.item.definition[identity[kind]])] };
+      list();
+    }
     const [id, name] = at.parts;
     const found = entries.find(entry => entry.server === id && String(entry.item.definition[identity[kind]]) === name);
     known ||= Boolean(server(id)?.details);
@@ -149,17 +170,15 @@ export function explore(root, view) {
     panelEnd = undefined;
     replace(detail);
     root.dataset.selected = String(name !== undefined);
-    if (name === undefined) {
-      replace(detail, element('p', { class: 'muted' }, `Select a ${kind}.`));
-      return;
-    }
+    if (name === undefined) return;
     if (!found && kind !== 'resource') {
       if (entries.length > 0) replace(detail, element('p', {}, `${id} has no ${kind} ${name}.`));
       return;
     }
     const item = found?.item ?? { definition: { uri: name, name } }; // a resource need not be listed
     const place = element('div');
-    replace(detail, element('p', { class: 'back' }, element('a', { href: `#/${view}/${encodeURIComponent(id)}` }, '← all')), head(item), about(item, id), place);
+    replace(detail, element('p', { class: 'back' }, element('a', { href: `#/${view}/${encodeURIComponent(id)}` }, '← all')), head(item), about(item, id), place,
+      element('details', {}, element('summary', {}, 'Definition'), tree(item.definition)));
     try {
       panelEnd = panel(kind, place, server(id), item.definition, at.query);
     } catch (error) { // the definition is invalid
@@ -169,8 +188,8 @@ export function explore(root, view) {
 
   function head(item) {
     const d = named(item.definition);
-    return [element('h2', {}, icon(d), d.title ?? d.annotations?.title ?? d.name), element('p', { class: 'muted' }, d[identity[kind]], ' ',
-      d.mimeType ?? '', d.size !== undefined && ` ${d.size} bytes`), element('p', {}, badges(item)),
+    return [element('h2', {}, image(d), d.title ?? d.annotations?.title ?? d.name), element('p', { class: 'row' }, element('code', { class: 'muted' }, d[identity[kind]]), d.mimeType && element('span', { class: 'muted' }, d.mimeType),
+      d.size !== undefined && element('span', { class: 'muted' }, `${d.size} bytes`), badges(item)),
     d.description && element('p', { class: 'description' }, d.description)];
   }
 
@@ -190,7 +209,6 @@ export function explore(root, view) {
           state.definitions.delete(id);
           await fetch();
         })), outcome),
-      element('details', {}, element('summary', {}, 'Definition'), tree(item.definition)),
     ];
   }
 

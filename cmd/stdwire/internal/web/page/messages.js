@@ -144,7 +144,10 @@ function term(word, found) {
   return message => has(message.method, word) || has(message.about, word) || has(message.lane, word) || has(message.failed, word);
 }
 
-export const failed = message => Boolean(message.failed || message.response?.failed || message.kind === 'junk');
+// legacy reports whether a server of the legacy era has refused server/discover, as it should.
+export const legacy = message => message.method === 'server/discover' && /^error -32/.test((message.response ?? message).failed);
+
+export const failed = message => Boolean(message.failed || message.response?.failed || message.kind === 'junk') && !legacy(message);
 
 // texts returns the words of a filter that are searched for in the bytes of messages.
 export const texts = filter => [...filter.matchAll(/(?:^|\s)-?text:(\S+)/g)].map(match => match[1]);

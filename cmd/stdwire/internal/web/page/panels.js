@@ -131,7 +131,7 @@ function toolPanel(place, server, tool, query) {
   const support = tool.execution?.taskSupport;
   const tasks = server.details?.capabilities?.tasks || server.details?.capabilities?.extensions?.['io.modelcontextprotocol/tasks'] || support;
   const load = loadTest(server.id, tool.name, () => inputs.text());
-  const node = element('div', {}, inputs.node, element('details', {}, element('summary', {}, '_meta'), field('Members of _meta, as JSON', meta)),
+  const node = element('div', { class: 'card' }, inputs.node, element('details', {}, element('summary', {}, '_meta'), field('Members of _meta, as JSON', meta)),
     element('div', { class: 'row' }, button('Run', () => run(false), { class: 'primary', title: 'Ctrl Enter' }),
       tasks && support !== 'forbidden' && button('Run as a task', () => run(true)),
       hasApp(tool) && button('Stage the input', () => app.stage(), { title: 'Opens the app before the call, to send it parts of the arguments' }),
@@ -216,7 +216,7 @@ function templatePanel(place, server, template) {
   fields.node.addEventListener('input', update);
   onEnter(fields.node, read, () => calls.cancel());
   update();
-  append(place, [fields.node, element('p', {}, shown), button('Read', read, { class: 'primary' }), outcome]);
+  append(place, [element('div', { class: 'card' }, fields.node, element('p', {}, shown), button('Read', read, { class: 'primary' })), outcome]);
   return { close: () => calls.close() };
 }
 
@@ -229,7 +229,7 @@ function promptPanel(place, server, prompt, query) {
     completion(server, { type: 'ref/prompt', name: prompt.name }, except => without(fields.values(), except)));
   const run = () => calls.run(callText(server, 'prompts/get', JSON.stringify({ name: prompt.name, arguments: fields.values() })));
   onEnter(fields.node, run, () => calls.cancel());
-  append(place, [fields.node, button('Get', run, { class: 'primary' }), outcome]);
+  append(place, [element('div', { class: 'card' }, fields.node, button('Get', run, { class: 'primary' })), outcome]);
   const number = Number(query.get('call'));
   if (number) calls.show(number);
   return { close: () => calls.close() };

@@ -1,8 +1,10 @@
 // The list of messages. Only visible rows have elements.
 import { bytes, duration, element } from './dom.js';
-import { failed } from './messages.js';
+import { failed, legacy } from './messages.js';
+import { on } from './store.js';
 
-const height = 24;
+// the height of a row, as the style sheet has it
+const rowHeight = () => Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--row'));
 const beyond = 10; // rows above and below those that are visible
 
 export function rows({ select }) {
@@ -13,6 +15,7 @@ export function rows({ select }) {
   let selected;
   let follow = true;
   let dirty = false;
+  let height = rowHeight();
   const cells = new Map(); // index → row
 
   function row(index) {
@@ -20,7 +23,7 @@ export function rows({ select }) {
     const response = message.kind === 'response';
     const text = [((message.t - zero) / 1000).toFixed(3), message.from === 'client' ? '→' : '←', message.lane,
       response ? `↳ ${message.method ?? '?'}` : message.method ?? message.kind, message.about ?? '',
-      message.failed ?? (response ? 'ok' : message.kind === 'request' && !message.response ? '…' : ''),
+      legacy(message) && response ? 'legacy era' : message.failed ?? (response ? 'ok' : message.kind === 'request' && !message.response ? '…' : ''),
       response ? duration(message.ms) : '', bytes(message.size)];
     const line = element('div', { class: failed(message) ? 'message bad' : 'message', role: 'option', id: `message-${message.n}`,
       'aria-posinset': index + 1, 'aria-setsize': shown.length, 'aria-selected': String(message === selected),
@@ -69,6 +72,12 @@ export function rows({ select }) {
     redraw();
   });
   new ResizeObserver(redraw).observe(node);
+  const endTheme = on('theme', () => { // and of density
+    height = rowHeight();
+    for (const line of cells.values()) line.remove();
+    cells.clear();
+    redraw();
+  });
 
   function choose(message) {
     selected = message;
@@ -98,7 +107,7 @@ export function rows({ select }) {
     move(to);
   });
 
-  return { node, redraw, choose,
+  return { node, redraw, choose, close: endTheme,
     set(list, start) {
       shown = list;
       zero = start;

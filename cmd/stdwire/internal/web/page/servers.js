@@ -62,6 +62,8 @@ export function servers(root) {
   };
 }
 
+const quiet = (text, onclick) => button(text, onclick, { class: 'quiet' });
+
 function card(id) {
   const head = element('div', { class: 'row' });
   const facts = element('dl', { class: 'facts' });
@@ -103,9 +105,9 @@ function card(id) {
     return all[all.findIndex(server => server.id === id) + step]?.id;
   };
   const moves = [['Up', -1], ['Down', 1]].map(([text, step]) => [step, button(text, () => attempt(outcome, () => beside(step) && move(id, beside(step), file)),
-    { title: `Move it ${text.toLowerCase()} in the file`, 'aria-label': `Move ${id} ${text.toLowerCase()}` })]);
-  const change = element('div', { class: 'row', hidden: true }, [['Edit', () => edit(id)], ['Clone', () => clone(id)], ['Remove', () => remove(id, file)]]
-    .map(([text, action]) => button(text, () => attempt(outcome, action))), moves.map(([, node]) => node));
+    { class: 'quiet', title: `Move it ${text.toLowerCase()} in the file`, 'aria-label': `Move ${id} ${text.toLowerCase()}` })]);
+  const change = element('div', { class: 'row', hidden: true }, [['Edit', () => edit(id)], ['Clone', () => clone(id)]].map(([text, action]) => quiet(text, () => attempt(outcome, action))),
+    moves.map(([, node]) => node), button('Remove', () => attempt(outcome, () => remove(id, file)), { class: 'quiet bad' }));
   const changes = () => {
     change.hidden = !editable.includes(file);
     for (const [step, node] of moves) node.setAttribute('aria-disabled', String(!beside(step)));
@@ -148,13 +150,14 @@ function card(id) {
     roots.hidden = !ready || Boolean(server.watched);
     replace(actions,
       !server.gateway && (server.state === 'disabled' ? button('Enable', () => act('enable'))
-        : [!ready && button('Start', () => act('start')), ready && button('Stop', () => act('stop')),
-          button('Restart', () => act('restart')), button('Disable', () => act('disable'))]),
-      server.added && button('Forget', () => act('forget')), !server.watched && !server.gateway && !server.added && button('Doctor', () => examine(outcome, id)), !server.gateway && button('Log', () => showLog(log, id)),
+        : ready ? button('Stop', () => act('stop')) : button('Start', () => act('start'))),
+      element('a', { class: 'button', href: server.watched ? `#/timeline?filter=${encodeURIComponent(`server:${id}`)}` : `#/tools/${encodeURIComponent(id)}` },
+        server.watched ? 'Messages' : 'Tools'),
+      !server.gateway && quiet('Log', () => showLog(log, id)),
+      !server.gateway && server.state !== 'disabled' && [quiet('Restart', () => act('restart')), quiet('Disable', () => act('disable'))],
+      server.added && quiet('Forget', () => act('forget')), !server.watched && !server.gateway && !server.added && quiet('Doctor', () => examine(outcome, id)),
       details?.capabilities?.logging && select([['', 'Log level…'], ...levels], '', level =>
-        attempt(outcome, () => api.post(`servers/${api.segments(id)}/level`, { level })), { 'aria-label': `Log level of ${id}` }),
-      element('a', { href: server.watched ? `#/timeline?filter=${encodeURIComponent(`server:${id}`)}` : `#/tools/${encodeURIComponent(id)}` },
-        server.watched ? 'Messages' : 'Tools'));
+        attempt(outcome, () => api.post(`servers/${api.segments(id)}/level`, { level })), { 'aria-label': `Log level of ${id}` }));
     if (details) {
       replace(more, details.instructions && element('details', {}, element('summary', {}, 'Instructions'), element('pre', {}, details.instructions)),
         element('details', {}, element('summary', {}, 'Handshake'), tree(details.handshake)),

@@ -120,6 +120,7 @@ export function timeline(root) {
     close() {
       end();
       clearTimeout(searching);
+      list.close();
       panel.close();
       picture.close();
     },

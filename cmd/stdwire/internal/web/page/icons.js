@@ -1,0 +1,44 @@
+// The icons of the page: lines on a grid of 24, in the colour of the text around them.
+
+const svg = 'http://www.w3.org/2000/svg';
+
+const paths = {
+  mark: 'M17 7h-6a2.5 2.5 0 0 0 0 5h2a2.5 2.5 0 0 1 0 5H7',
+  servers: 'M4 5h16v5.5H4zM4 13.5h16V19H4zM7.5 7.8h.01M7.5 16.3h.01M11 7.8h5M11 16.3h5',
+  tools: 'M14.5 6.5a4 4 0 0 0-5 5L4 17l3 3 5.5-5.500a4 4 0 0 0 5-5L14.8 12 12 9.200z',
+  resources: 'M6 3.500h8l4 4v13H6zM14 3.500v4h4M9 12h6M9 15.500h6',
+  templates: 'M9 4.500c-2 0-2.5 1-2.5 2.500v2.500C6.5 11 6 12 4.5 12 6 12 6.5 13 6.5 14.500V17c0 1.5.5 2.5 2.5 2.500M15 4.500c2 0 2.5 1 2.5 2.500v2.500c0 1.5.5 2.5 2 2.5-1.5 0-2 1-2 2.500V17c0 1.5-.5 2.5-2.5 2.5',
+  prompts: 'M4 5h16v11h-8l-4 4v-4H4zM8 9h8M8 12.200h5',
+  skills: 'M12 7c-2-1.5-4.5-2-8-2v12.500c3.5 0 6 .5 8 2 2-1.5 4.5-2 8-2V5c-3.5 0-6 .5-8 2zM12 7v12.5',
+  tasks: 'M10.5 6.500H20M10.5 12H20M10.5 17.500H20M4 6.500l1.2 1.2 2.3-2.400M4 12l1.2 1.2 2.3-2.400M4 17.500l1.2 1.2 2.3-2.4',
+  saved: 'M7 4h10v16l-5-4-5 4z',
+  timeline: 'M4 4v16M7 7h6M10 12h8M14 17h6',
+  logs: 'M4 6h16M4 10h10M4 14h14M4 18h8',
+  network: 'M4 8.500h15l-3.5-3.500M20 15.500H5l3.5 3.5',
+  messages: 'M15 4.500v15M4 4.500h16v15H4zM17 8h.01M17 11.500h.01',
+  questions: 'M6.5 16.500V11a5.5 5.5 0 0 1 11 0v5.500l1.5 1.500H5zM10 20.500h4',
+  keys: 'M9.5 9.500a2.5 2.5 0 1 1 3.7 2.200c-.8.5-1.2 1-1.2 1.900M12 16.500h.01M20.5 12a8.5 8.5 0 1 1-17 0 8.5 8.5 0 0 1 17 0z',
+  theme: 'M12 3.500a8.5 8.5 0 1 0 0 17zM12 3.500a8.5 8.5 0 0 1 0 17',
+  density: 'M4 5h16M4 9.500h16M4 14h16M4 18.500h16',
+  readOnly: 'M3 12c2.2-4 5.2-6 9-6s6.8 2 9 6c-2.2 4-5.2 6-9 6s-6.8-2-9-6zM14.5 12a2.5 2.5 0 1 1-5 0 2.5 2.5 0 0 1 5 0z',
+  destructive: 'M5 7h14M9.5 7V4.500h5V7M7 7l.8 12.500h8.400L17 7M10.5 10.500V16M13.5 10.500V16',
+  openWorld: 'M20.5 12a8.5 8.5 0 1 1-17 0 8.5 8.5 0 0 1 17 0zM3.5 12h17M12 3.500c3.3 5 3.3 12 0 17M12 3.500c-3.3 5-3.3 12 0 17',
+  warning: 'M12 4.5 20.5 19h-17zM12 10v4.200M12 16.600h.01',
+  run: 'M8 5.500v13L18.5 12z',
+};
+
+// icon returns an icon. Without a label it is hidden from screen readers: words beside it say the same.
+export function icon(name, label) {
+  const node = document.createElementNS(svg, 'svg');
+  const path = document.createElementNS(svg, 'path');
+  node.setAttribute('viewBox', '0 0 24 24');
+  node.setAttribute('class', 'icon');
+  if (label) {
+    node.setAttribute('role', 'img');
+    node.setAttribute('aria-label', label);
+    node.append(Object.assign(document.createElementNS(svg, 'title'), { textContent: label }));
+  } else node.setAttribute('aria-hidden', 'true');
+  path.setAttribute('d', paths[name]);
+  node.append(path);
+  return node;
+}
