@@ -264,6 +264,21 @@ func TestWebEverything(t *testing.T) {
 	}
 }
 
+// The panel of a tool stays as it is, with a click that has begun, when its server connects.
+func TestWebKeepsPanel(t *testing.T) {
+	path, err := everything()
+	assert.NilError(t, err)
+	w := openWeb(t, newNodeBench(t), "--", path)
+	var got struct {
+		Before      bool
+		Asked, Kept string
+	}
+	w.see("kept", map[string]any{"server": "everything-server"}, &got)
+	assert.Assert(t, !got.Before)
+	assert.Equal(t, got.Asked, "Still here?")
+	assert.Equal(t, got.Kept, "Still here?")
+}
+
 func TestWebSubscription(t *testing.T) {
 	for _, era := range []string{"modern", "legacy"} {
 		t.Run(era, func(t *testing.T) {

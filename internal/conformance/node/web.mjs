@@ -217,6 +217,36 @@ const scenarios = {
   },
 
   // The everything-server, in both eras and over both transports.
+  // A server connects while the user presses a button: the panel stays, with what the user has typed.
+  async kept() {
+    let known = false;
+    await page.route('**/api/servers', async route => {
+      const response = await route.fetch();
+      const servers = await response.json();
+      await route.fulfill({ response, json: servers.map(({ details, ...server }) => known ? { details, ...server } : server) });
+    });
+    await page.reload();
+    await ready();
+    await tool(given.server, 'test_elicitation');
+    const message = page.locator('.form').getByLabel('message', { exact: true });
+    const asTask = page.getByRole('button', { name: 'Run as a task' });
+    await message.fill('Still here?');
+    seen.before = await asTask.isVisible();
+    await page.getByRole('button', { name: 'Run', exact: true }).hover();
+    await page.mouse.down();
+    known = true;
+    await page.evaluate(async () => {
+      const [api, { emit, state }] = await Promise.all([import('./api.js'), import('./store.js')]);
+      state.servers = await api.get('servers');
+      emit('servers');
+    });
+    await asTask.waitFor();
+    await page.mouse.up();
+    await page.waitForSelector('#questions .question');
+    seen.asked = await text('#questions .question .description');
+    seen.kept = await message.inputValue();
+  },
+
   async everything() {
     const server = given.server;
     await tool(server, 'test_simple_text');
@@ -565,7 +595,7 @@ const scenarios = {
     await page.evaluate(() => document.activeElement.blur());
     seen.views = await page.locator('nav a').evaluateAll(all => all.map(a => a.dataset.view));
     seen.reached = [];
-    for (const key of '123456789hs') {
+    for (const key of '123456789tlh') {
       await page.keyboard.press(key);
       seen.reached.push(await page.evaluate(() => location.hash.slice(2)));
     }

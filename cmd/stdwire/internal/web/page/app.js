@@ -17,9 +17,9 @@ import { timeline } from './timeline.js';
 // The views: the name in the address, the title, the function that shows it, and its key.
 const groups = {
   Explore: [['servers', 'Servers', servers, '1'], ['tools', 'Tools', explore, '2'], ['resources', 'Resources', explore, '3'],
-    ['templates', 'Templates', explore, '4'], ['prompts', 'Prompts', explore, '5'], ['skills', 'Skills', explore, '6']],
-  Run: [['tasks', 'Tasks', tasks, '7'], ['saved', 'Saved calls', saved, 's']],
-  Observe: [['timeline', 'Timeline', timeline, '8'], ['logs', 'Logs', logs, '9'], ['network', 'HTTP', network, 'h']],
+    ['templates', 'Templates', explore, '4'], ['prompts', 'Prompts', explore, '5'], ['skills', 'Skills', explore, '6'], ['apps', 'Apps', explore, '7']],
+  Run: [['tasks', 'Tasks', tasks, '8'], ['saved', 'Saved calls', saved, '9']],
+  Observe: [['timeline', 'Timeline', timeline, 't'], ['logs', 'Logs', logs, 'l'], ['network', 'HTTP', network, 'h']],
 };
 const views = Object.values(groups).flat();
 

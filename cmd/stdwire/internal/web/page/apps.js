@@ -50,13 +50,13 @@ export function appPanel(place, server, tool, input) {
     shown?.close();
     shown = undefined;
     replace(box);
-    const about = await attempt(box, () => api.post('apps/read', { server: server.id, tool: tool.name }));
+    const about = await attempt(box, () => api.post('apps/read', { server, tool: tool.name }));
     if (!about || latest !== call) return;
     const wanted = Object.keys(about.permissions ?? {});
     const open = async permissions => {
       agreed.add(about.digest);
       const width = Math.floor(box.clientWidth) - (about.border === false ? 0 : 2); // without the border
-      const started = await attempt(box, () => api.post('apps', { server: server.id, tool: tool.name, call, digest: about.digest, permissions,
+      const started = await attempt(box, () => api.post('apps', { server, tool: tool.name, call, digest: about.digest, permissions,
         theme: theme(), locale: navigator.language, timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone, width }));
       if (!started) return;
       if (latest === call) shown = frame(box, tool, about, { ...started, width }, permissions, call === 0 && input);

@@ -6,9 +6,9 @@ import { icon } from './icons.js';
 import { diff, tree } from './json.js';
 import { pages } from './pages.js';
 import { panel } from './panels.js';
-import { definitions, on, server, state } from './store.js';
+import { definitions, on, state } from './store.js';
 
-const kinds = { tools: 'tool', resources: 'resource', templates: 'resource template', prompts: 'prompt', skills: 'skill' };
+const kinds = { tools: 'tool', resources: 'resource', templates: 'resource template', prompts: 'prompt', skills: 'skill', apps: 'tool' };
 
 const identity = { tool: 'name', prompt: 'name', resource: 'uri', 'resource template': 'uriTemplate', skill: 'uri' };
 
@@ -71,9 +71,11 @@ export function explore(root, view) {
   let at = { parts: [], query: new URLSearchParams() };
   let entries = []; // { server, item, fresh }
   const shownLists = new Map(); // the definitions that are shown, by server and kind
-  let open = '';
+  let only; // the server whose list is shown, or '' for all that run
+  let unknown = new Set(); // the servers whose definitions are not known: what is open stays open
+  let listed = ''; // what the list shows, as JSON
+  let open = ''; // what the panel shows, as JSON
   let panelEnd;
-  let known = false; // whether the panel's server is connected, so that its capabilities are known
   const search = element('input', { type: 'search', placeholder: `Search ${view}  ( / )`, 'aria-label': `Search ${view}`, oninput: () => list() });
   const chooser = element('div');
   const byPage = pages(view);
@@ -87,13 +89,12 @@ export function explore(root, view) {
 
   // fetch gets the lists of the chosen server, or of all running servers.
   async function fetch() {
-    const chosen = at.parts[0];
-    const usable = state.servers.filter(server => !server.watched).filter(server => chosen ? server.id === chosen : server.state === 'ready' || state.servers.length === 1);
-    replace(chooser, state.servers.length > 1 && select([['', 'all running servers'], ...state.servers.map(server => server.id)], chosen ?? '',
-      id => { location.hash = id ? `#/${view}/${encodeURIComponent(id)}` : `#/${view}`; }, { 'aria-label': 'Server' }));
+    const usable = state.servers.filter(server => !server.watched).filter(server => only ? server.id === only : server.state === 'ready' || state.servers.length === 1);
+    choose();
     byPage.update(usable.length === 1 && usable[0].state !== 'disabled' ? usable[0].id : undefined);
     const found = [];
     const problems = [];
+    const failed = new Set();
     if (usable.length > 0 && entries.length === 0) replace(notes, element('p', { class: 'muted' }, 'Waiting for the server …'));
     await Promise.all(usable.map(async server => {
       if (server.state === 'disabled') return;
@@ -105,18 +106,21 @@ export function explore(root, view) {
         for (const finding of all.findings) {
           problems.push(element('p', { class: 'problem' }, `${finding.severity}: ${finding.what} ${finding.advice}`));
         }
-        const key = JSON.stringify([server.id, kind]);
-        const { now, fresh, gone } = since(key, kind, all.lists[kind] ?? [], server.id === at.parts[0] && at.parts[1]);
+        const key = JSON.stringify([server.id, view]);
+        const known = (all.lists[kind] ?? []).filter(({ definition }) => view !== 'apps' || hasApp(definition));
+        const { now, fresh, gone } = since(key, kind, known, server.id === at.parts[0] && at.parts[1]);
         shownLists.set(key, now);
         if (gone.length > 0) problems.push(element('p', { class: 'muted' }, `Gone since you looked: ${gone.join(', ')}`));
-        for (const item of all.lists[kind] ?? []) {
+        for (const item of known) {
           found.push({ server: server.id, item, fresh: fresh(String(item.definition[identity[kind]])) });
         }
       } catch (error) {
+        failed.add(server.id);
         problems.push(element('div', {}, element('strong', {}, server.id), problem(error)));
       }
     }));
     entries = found;
+    unknown = failed;
     replace(notes, problems, usable.length === 0 && (state.servers.some(server => server.watched)
       ? element('p', {}, 'The gateway lists the definitions of this server: select the gateway.')
       : element('p', {}, 'No server is running. ', element('a', { href: '#/servers' }, 'Start one'), '.')));
@@ -124,7 +128,21 @@ export function explore(root, view) {
     select1();
   }
 
-  // list shows the entries that the search selects.
+  // choose shows the servers to choose from.
+  let chooses = '';
+  function choose() {
+    const options = state.servers.map(server => server.id);
+    if (chooses === (chooses = JSON.stringify([options, only]))) return; // it may be open
+    replace(chooser, options.length > 1 && select([['', 'all running servers'], ...options], only,
+      id => { location.hash = id ? `#/${view}/${encodeURIComponent(id)}` : `#/${view}`; }, { 'aria-label': 'Server' }));
+  }
+
+  // mark marks the entry that is open.
+  function mark() {
+    for (const a of items.querySelectorAll('a')) a.setAttribute('aria-current', String(a.getAttribute('href') === address(...at.parts)));
+  }
+
+  // list shows the entries that the search selects. What has not changed keeps its elements, the focus, and a click that has begun.
   function list() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const shown = entries.filter(({ server: id, item: { definition } }) => {
@@ -132,6 +150,9 @@ export function explore(root, view) {
       const text = [id, d.name, d.title, d.description, d.uri, d.uriTemplate].join(' ').toLowerCase();
       return words.every(word => text.includes(word));
     });
+    const now = JSON.stringify([shown.slice(0, 2000), shown.length, entries.length > 0, entries.length === 0 && notes.childElementCount === 0, state.servers.length > 1]);
+    if (now === listed) return mark();
+    listed = now;
     let group;
     replace(items, shown.slice(0, 2000).map(({ server: id, item, fresh }) => {
       const d = named(item.definition);
@@ -140,13 +161,14 @@ export function explore(root, view) {
       const [effect] = effects(item).filter(([sign]) => sign === 'readOnly' || sign === 'destructive');
       const head = state.servers.length > 1 && id !== group && element('li', { class: 'label group' }, id, element('span', { class: 'count' }, String(shown.filter(one => one.server === id).length)));
       group = id;
-      return [head, element('li', {}, element('a', { href: address(id, name), 'aria-current': id === at.parts[0] && name === at.parts[1] ? 'true' : false },
+      return [head, element('li', {}, element('a', { href: address(id, name) },
         image(d), element('span', { class: 'name' }, title), fresh && badge(fresh, 'info'), labels(item),
         effect && element('span', { class: `effect ${effect[0] === 'destructive' ? 'bad' : ''}` }, icon(effect[0], effect[1])),
         title === name ? element('span', { class: 'muted line' }, d.description ?? '') : element('code', { class: 'muted line' }, name)))];
     }), shown.length === 0 && entries.length > 0 && element('li', { class: 'muted' }, 'Nothing matches.'),
     shown.length > 2000 && element('li', { class: 'muted' }, `${shown.length - 2000} more: search for them.`));
     if (entries.length === 0 && notes.childElementCount === 0) replace(items, element('li', { class: 'muted' }, `There are no ${view}.`));
+    return mark();
   }
 
   // select1 shows the entry of the address, or the first one where the list does not fill the page.
@@ -154,18 +176,19 @@ export function explore(root, view) {
     if (at.parts[1] === undefined && entries.length > 0 && matchMedia('(min-width: 47.51em)').matches) {
       const first = entries[0];
       at = { ...at, parts: [first.server, String(first.item.definition[identity[kind]])] };
-      list();
+      mark();
     }
     const [id, name] = at.parts;
     const found = entries.find(entry => entry.server === id && String(entry.item.definition[identity[kind]]) === name);
-    known ||= Boolean(server(id)?.details);
-    const key = JSON.stringify([id, name, found?.item, known]);
-    if (key === open) {
-      panelEnd?.show?.(at.query);
+    const key = JSON.stringify([id, name, found?.item]);
+    const same = open.startsWith(JSON.stringify([id, name]).slice(0, -1) + ',');
+    if (key === open || !found && same && unknown.has(id)) {
+      panelEnd?.update?.(); // the server may have connected, so that its capabilities are known
       return;
     }
-    if (JSON.parse(open || '[]')[0] !== id) known = Boolean(server(id)?.details);
-    open = JSON.stringify([id, name, found?.item, known]);
+    // a definition that changes while it is open keeps its call
+    const query = same ? new URLSearchParams(location.hash.split('?')[1]) : at.query;
+    open = key;
     panelEnd?.close();
     panelEnd = undefined;
     replace(detail);
@@ -177,10 +200,10 @@ export function explore(root, view) {
     }
     const item = found?.item ?? { definition: { uri: name, name } }; // a resource need not be listed
     const place = element('div');
-    replace(detail, element('p', { class: 'back' }, element('a', { href: `#/${view}/${encodeURIComponent(id)}` }, '← all')), head(item), about(item, id), place,
+    replace(detail, element('p', { class: 'back' }, element('a', { href: only ? `#/${view}/${encodeURIComponent(only)}` : `#/${view}` }, '← all')), head(item), about(item, id), place,
       element('details', {}, element('summary', {}, 'Definition'), tree(item.definition)));
     try {
-      panelEnd = panel(kind, place, server(id), item.definition, at.query);
+      panelEnd = panel(kind, place, id, item.definition, query);
     } catch (error) { // the definition is invalid
       replace(place, problem({ code: 'invalid', message: `The definition cannot be used: ${error.message}` }));
     }
@@ -220,6 +243,9 @@ export function explore(root, view) {
   }), on('definitions', () => fetch())];
   return {
     show(next) {
+      const [id, name] = next.parts;
+      // what the list of all servers has opens beside it
+      if (name === undefined || only === undefined || id !== only && (only || !entries.some(entry => entry.server === id))) only = id ?? '';
       at = next;
       fetch();
     },

@@ -11,7 +11,7 @@ import { progress, result } from './result.js';
 import { save } from './saved.js';
 import { skillPanel } from './skills.js';
 import { snippets } from './snippets.js';
-import { on, state } from './store.js';
+import { on, server as known, state } from './store.js';
 import { expand, variables } from './template.js';
 
 // runner shows a call: its progress and questions while it runs, and its result. The address names
@@ -74,23 +74,23 @@ export function runner(place, { address = true, shown = () => {} } = {}) {
   };
 }
 
-// callText returns the JSON of a call. params and meta are JSON, byte for byte as the user wrote it.
-export const callText = (server, method, params, { meta, task } = {}) => `{"server":${JSON.stringify(server.id)},"method":${JSON.stringify(method)},"params":${params}${
+// callText returns the JSON of a call of the server with an id. params and meta are JSON, byte for byte as the user wrote it.
+export const callText = (server, method, params, { meta, task } = {}) => `{"server":${JSON.stringify(server)},"method":${JSON.stringify(method)},"params":${params}${
   meta ? `,"meta":${meta}` : ''}${task ? ',"task":true' : ''}}`;
 
 // completion offers the server's completions while the user types a value.
 function completion(server, ref, others) {
   return (input, argument, changed) => {
-    if (!server.details?.capabilities?.completions) return;
     const list = element('datalist', { id: newID() });
     let last = 0;
     input.setAttribute('list', list.id);
     input.after(list);
     queueMicrotask(() => input.after(list));
     const ask = async () => {
+      if (!known(server)?.details?.capabilities?.completions) return;
       const mine = ++last;
       try {
-        const found = await api.post(`servers/${api.segments(server.id)}/complete`, { ref, argument, value: input.value, arguments: others(argument) });
+        const found = await api.post(`servers/${api.segments(server)}/complete`, { ref, argument, value: input.value, arguments: others(argument) });
         if (mine === last) replace(list, found.values.slice(0, 100).map(value => element('option', { value })));
       } catch { /* there are no completions */ }
     };
@@ -113,7 +113,7 @@ function toolPanel(place, server, tool, query) {
   const code = element('div');
   const showCode = () => {
     if (!shown.open) return;
-    const list = snippets(server, tool.name, inputs.text());
+    const list = snippets(known(server), tool.name, inputs.text());
     const text = element('div');
     const pick = language => {
       const [, source] = list.find(([name]) => name === language);
@@ -129,14 +129,19 @@ function toolPanel(place, server, tool, query) {
   const run = task => calls.run(callText(server, 'tools/call', `{"name":${JSON.stringify(tool.name)},"arguments":${inputs.text().trim() || '{}'}}`,
     { meta: meta.value.trim(), task }));
   const support = tool.execution?.taskSupport;
-  const tasks = server.details?.capabilities?.tasks || server.details?.capabilities?.extensions?.['io.modelcontextprotocol/tasks'] || support;
-  const load = loadTest(server.id, tool.name, () => inputs.text());
+  const asTask = button('Run as a task', () => run(true), { hidden: true });
+  const update = () => {
+    const can = known(server)?.details?.capabilities;
+    asTask.hidden = support === 'forbidden' || !(support || can?.tasks || can?.extensions?.['io.modelcontextprotocol/tasks']);
+  };
+  update();
+  const load = loadTest(server, tool.name, () => inputs.text());
   const node = element('div', { class: 'card' }, inputs.node, element('details', {}, element('summary', {}, '_meta'), field('Members of _meta, as JSON', meta)),
     element('div', { class: 'row' }, button('Run', () => run(false), { class: 'primary', title: 'Ctrl Enter' }),
-      tasks && support !== 'forbidden' && button('Run as a task', () => run(true)),
+      asTask,
       hasApp(tool) && button('Stage the input', () => app.stage(), { title: 'Opens the app before the call, to send it parts of the arguments' }),
-      button('Save the call', () => save(saving, { server: server.id, tool: tool.name, arguments: inputs.model() })),
-      copier(() => location.href.split('#')[0] + toolLink(server.id, tool.name, inputs.text().trim()), 'Copy a link')), saving, shown, load.node);
+      button('Save the call', () => save(saving, { server, tool: tool.name, arguments: inputs.model() })),
+      copier(() => location.href.split('#')[0] + toolLink(server, tool.name, inputs.text().trim()), 'Copy a link')), saving, shown, load.node);
   append(place, [node, outcome]);
   const app = hasApp(tool) && appPanel(place, server, tool, () => inputs.text());
   const calls = runner(outcome, { shown: number => app && app.show(number) });
@@ -151,7 +156,7 @@ function toolPanel(place, server, tool, query) {
     if (request?.params?.arguments) inputs.set(JSON.stringify(request.params.arguments, null, 2));
   };
   show(query);
-  return { close() {
+  return { update, close() {
     calls.close();
     load.close();
     if (app) app.close();
@@ -164,27 +169,28 @@ function resourcePanel(place, server, resource, query) {
   const calls = runner(outcome);
   const read = () => calls.run(callText(server, 'resources/read', JSON.stringify({ uri: resource.uri })));
   const subscription = element('div');
-  const path = `servers/${api.segments(server.id)}/subscriptions`;
+  const path = `servers/${api.segments(server)}/subscriptions`;
   let subscribed = false;
   const toggle = button('Subscribe', () => attempt(subscription, async () => {
     await api.post(path, { uri: resource.uri, on: !subscribed });
     subscribed = !subscribed;
     toggle.textContent = subscribed ? 'Unsubscribe' : 'Subscribe';
-  }));
+  }), { hidden: true });
+  const update = () => { toggle.hidden = !known(server)?.details?.capabilities?.resources?.subscribe; };
+  update();
   let seen = Date.now();
   const end = on('updates', () => {
-    const mine = state.updates.filter(update => update.server === server.id && update.uri === resource.uri);
+    const mine = state.updates.filter(update => update.server === server && update.uri === resource.uri);
     const latest = mine.at(-1);
     if (!latest || latest.at < seen) return;
     seen = latest.at + 1;
     replace(updates, `It changed at ${new Date(latest.at).toLocaleTimeString()}.`);
     read();
   });
-  const can = server.details?.capabilities?.resources?.subscribe;
-  append(place, [element('div', { class: 'row' }, button('Read', read, { class: 'primary' }), can && toggle), subscription, updates, outcome]);
+  append(place, [element('div', { class: 'row' }, button('Read', read, { class: 'primary' }), toggle), subscription, updates, outcome]);
   const number = Number(query.get('call'));
   if (number) calls.show(number);
-  return { close() {
+  return { update, close() {
     end();
     calls.close();
     if (subscribed) api.post(path, { uri: resource.uri, on: false });
@@ -237,5 +243,6 @@ function promptPanel(place, server, prompt, query) {
 
 const panels = { tool: toolPanel, resource: resourcePanel, 'resource template': templatePanel, prompt: promptPanel, skill: skillPanel };
 
-// panel adds the panel of a definition to place.
-export const panel = (kind, place, server, definition, query) => panels[kind](place, server ?? { id: '' }, definition, query);
+// panel adds the panel of a definition of the server with an id to place. It returns { close(), update() }; update,
+// if there is one, is called when the state of the server has changed.
+export const panel = (kind, place, server, definition, query) => panels[kind](place, server, definition, query);

@@ -5,7 +5,7 @@ import { tree } from './json.js';
 import { resource } from './result.js';
 
 export function skillPanel(place, server, skill) {
-  const path = `servers/${api.segments(server.id)}/skills`;
+  const path = `servers/${api.segments(server)}/skills`;
   const issues = element('div', { role: 'status' });
   const files = element('div');
   const summary = element('p', { role: 'status' });
@@ -19,7 +19,7 @@ export function skillPanel(place, server, skill) {
     replace(issues, entry.problem && problem({ code: 'invalid', message: entry.problem, hint: 'A host must not load this skill.' }),
       entry.current && problem({ code: 'different', message: entry.current }),
       entry.dynamic && element('p', {}, 'The skill is generated: its entry lists no files, so none can be verified. ',
-        element('a', { href: `#/resources/${api.segments(server.id, skill.uri)}` }, 'Read its SKILL.md')),
+        element('a', { href: `#/resources/${api.segments(server, skill.uri)}` }, 'Read its SKILL.md')),
       !entry.problem && !entry.current && element('p', { class: 'good' }, 'Its entry is well formed.'));
     const rows = entry.files.map(file => row(file, entry.problem));
     if (rows.length === 0) return;
@@ -54,7 +54,7 @@ export function skillPanel(place, server, skill) {
       element('td', {}, element('code', { title: file.digest }, file.digest?.slice(0, 19))), state,
       element('td', {}, invalid ? '' : [button('Show', async () => {
         const content = await read();
-        replace(shown, content ? resource(content, server.id) : element('p', { class: 'bad' }, 'The file does not match the entry and is not shown.'));
+        replace(shown, content ? resource(content, server) : element('p', { class: 'bad' }, 'The file does not match the entry and is not shown.'));
       }, { 'aria-label': `Show ${file.path}` }), button('Verify', read, { 'aria-label': `Verify ${file.path}` })]));
     return { node, verify: async () => Boolean(await read()) };
   }

@@ -134,7 +134,7 @@ function card({ server, task: { taskId } }) {
     if (object.open && !ended(now)) timer = setTimeout(look, Math.min(Math.max(interval(now) ?? 5000, 1000), 60_000));
   }
   const cancel = button('Cancel the task', () => ask(true));
-  const wait = button('Wait for it', () => waits.run(callText({ id: server }, 'tasks/get', JSON.stringify({ taskId }), { task: true })));
+  const wait = button('Wait for it', () => waits.run(callText(server, 'tasks/get', JSON.stringify({ taskId }), { task: true })));
   const object = element('details', { ontoggle: () => { if (object.open) look(); else clearTimeout(timer); } }, element('summary', {}, 'The object'), whole);
   const node = element('section', { class: 'card', 'data-testid': 'task', 'aria-label': `Task ${taskId}` }, element('h3', {}, taskId), head, origin, facts, asked,
     element('div', { class: 'row' }, wait, button('Poll', () => look()), cancel), problems, object, outcome);
