@@ -412,7 +412,8 @@ func TestWebAccessible(t *testing.T) {
 	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)
 	var got struct {
 		Findings, Wide, Views, Reached []string
-		Keys, Help                     string
+		Keys, Help, Found              string
+		Widths                         []float64
 	}
 	w.see("accessible", map[string]any{"server": filepath.Base(server[0])}, &got)
 	assert.Equal(t, len(got.Findings), 0, "%s", strings.Join(got.Findings, "\n"))
@@ -421,6 +422,8 @@ func TestWebAccessible(t *testing.T) {
 	assert.Assert(t, len(got.Views) > 0)
 	assert.DeepEqual(t, got.Reached, got.Views)
 	assert.Assert(t, cmp.Contains(got.Help, "Ctrl Enter"))
+	assert.Assert(t, strings.HasSuffix(got.Found, "/echo"), "%s", got.Found)
+	assert.DeepEqual(t, got.Widths, []float64{320, 336, 336})
 }
 
 // 100,000 messages do not stall the page.

@@ -562,6 +562,11 @@ const scenarios = {
     // the page's policy lets no script in but its own: the browser's own console may run this one
     const session = await context.newCDPSession(page);
     await session.send('Runtime.evaluate', { expression: axe });
+    const examine = async where => {
+      const { result } = await session.send('Runtime.evaluate', { awaitPromise: true, returnByValue: true,
+        expression: `axe.run(document, { resultTypes: ['violations'] }).then(r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact)).map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + n.any.concat(n.all).map(c => c.message).join('; ')).join(' | ')))` });
+      for (const finding of result.value) seen.findings.push(`${where}: ${finding}`);
+    };
     for (const [width, height, theme] of [[1920, 1080, 'light'], [1280, 800, 'dark'], [768, 1024, 'light'], [360, 740, 'dark']]) {
       await page.setViewportSize({ width, height });
       await page.evaluate(one => { document.documentElement.dataset.theme = one; }, theme);
@@ -569,9 +574,7 @@ const scenarios = {
         await go(hash);
         await page.waitForSelector(`nav a[aria-current][data-view=${/\w+/.exec(hash)[0]}]`);
         await page.waitForSelector(name === 'timeline' ? '.message-panel .tree' : 'main h2:visible');
-        const { result } = await session.send('Runtime.evaluate', { awaitPromise: true, returnByValue: true,
-          expression: `axe.run(document, { resultTypes: ['violations'] }).then(r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact)).map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + n.any.concat(n.all).map(c => c.message).join('; ')).join(' | ')))` });
-        for (const finding of result.value) seen.findings.push(`${width} ${theme} ${name}: ${finding}`);
+        await examine(`${width} ${theme} ${name}`);
         const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         if (over > 0) seen.wide.push(`${width} ${name}: ${over}`);
         await shoot(`${name}-${width}`);
@@ -602,6 +605,24 @@ const scenarios = {
     await page.keyboard.press('?');
     await page.waitForSelector('dialog[open]');
     seen.help = await text('dialog');
+    // the search over everything, and the width of a list
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('echo');
+    await page.getByRole('option', { name: /^echo/ }).waitFor();
+    await examine('search');
+    await shoot('search');
+    await page.keyboard.press('Enter');
+    await page.locator('.detail h2', { hasText: 'echo' }).waitFor();
+    seen.found = await page.evaluate(() => location.hash);
+    const handle = page.getByRole('separator', { name: 'Width of the list' });
+    const width = async () => (await page.locator('.side').boundingBox()).width;
+    seen.widths = [await width()];
+    await handle.press('ArrowRight');
+    seen.widths.push(await width());
+    await page.reload();
+    await page.locator('.detail h2').waitFor();
+    seen.widths.push(await width());
   },
 
   async many() {

@@ -2,11 +2,12 @@
 import * as api from './api.js';
 import { confirmLink } from './connect.js';
 import { button, element, problem, replace, theme } from './dom.js';
-import { explore } from './explore.js';
+import { count, explore, kinds } from './explore.js';
 import { icon } from './icons.js';
 import { logs } from './logs.js';
 import { monitor } from './monitor.js';
 import { network } from './network.js';
+import { palette } from './palette.js';
 import { questions } from './questions.js';
 import { saved } from './saved.js';
 import { servers } from './servers.js';
@@ -51,6 +52,7 @@ function show() {
     replace($('main'));
     current = { name: found[0], ...found[2]($('main'), found[0]) };
   }
+  document.body.dataset.view = found[0];
   current.show(at);
   showChanged();
 }
@@ -64,10 +66,11 @@ function showChanged() {
   }
 }
 
-// showCounts shows how many servers, calls and questions there are.
+// showCounts shows how many servers, definitions, tasks and questions the page knows.
 function showCounts() {
-  const counts = { servers: state.servers.length, tasks: state.calls.filter(call => call.task && call.running).length };
-  for (const [name, n] of Object.entries(counts)) $('views').querySelector(`[data-view=${name}] .count`).textContent = n || '';
+  const counts = { servers: state.servers.length, tasks: state.calls.filter(call => call.task && call.running).length,
+    ...Object.fromEntries(Object.keys(kinds).map(view => [view, count(view)])) };
+  for (const [name, n] of Object.entries(counts)) $('views').querySelector(`a[data-view=${name}] .count`).textContent = n ? n.toLocaleString() : '';
   $('ask').hidden = state.questions.length === 0;
   replace($('ask'), icon('questions'), element('span', { class: 'count' }, String(state.questions.length)));
   $('ask').setAttribute('aria-label', `Questions of servers: ${state.questions.length}`);
@@ -92,6 +95,7 @@ const otherDensity = () => document.documentElement.dataset.density === 'compact
 const otherTheme = () => theme() === 'dark' ? 'light' : 'dark';
 
 const keys = [
+  ['Ctrl K', 'search everything'],
   [views.map(view => view[3]).join(' '), 'show a view, in their order'], ['/', 'search or filter'], ['j, k or arrows', 'move in a list'], ['Enter', 'open what is selected'],
   ['Ctrl Enter', 'run the tool, send the answer'], ['Escape', 'close; cancel the call'], ['q', 'go to the questions'],
   ['+, −, 0', 'timeline: zoom, or show all'], ['f', 'timeline: follow the latest message'], ['m', 'latest messages beside the view'], ['d', 'dark or light'], ['c', 'compact or comfortable rows'], ['?', 'these keys'],
@@ -105,9 +109,18 @@ function showKeys() {
   dialog.showModal();
 }
 
-const toQuestions = () => $('questions').querySelector('button, input, select, textarea')?.focus();
+const search = () => palette([...views.map(([name, text]) => ({ sign: name, text, more: 'view', act: () => { location.hash = `#/${name}`; } })),
+  ...[['messages', 'Latest messages beside the view', () => $('watch').click()], ['density', 'Compact or comfortable rows', () => setDensity(otherDensity())],
+    ['theme', 'Dark or light', () => setTheme(otherTheme())], ['keys', 'Keys', showKeys]].map(([sign, text, act]) => ({ sign, text, more: 'command', act }))]);
+
+let showQuestions; // see questions
 
 function onKey(event) {
+  if ((event.ctrlKey || event.metaKey) && event.key === 'k' && !document.querySelector('dialog[open]')) {
+    event.preventDefault();
+    search();
+    return;
+  }
   const typing = event.target.closest('input, textarea, select, [contenteditable]');
   if (event.defaultPrevented || event.altKey || event.metaKey || event.ctrlKey || document.querySelector('dialog[open]')) return;
   if (typing) {
@@ -121,7 +134,7 @@ function onKey(event) {
   else if (event.key === 'c') setDensity(otherDensity());
   else if (event.key === '?') showKeys();
   else if (event.key === 'm') $('watch').click();
-  else if (event.key === 'q') toQuestions();
+  else if (event.key === 'q') showQuestions(true);
   else if (!current?.key?.(event)) return;
   event.preventDefault();
 }
@@ -133,7 +146,9 @@ async function main() {
   $('theme').addEventListener('click', () => setTheme(otherTheme()));
   $('density').addEventListener('click', () => setDensity(otherDensity()));
   $('keys').addEventListener('click', showKeys);
-  $('ask').addEventListener('click', toQuestions);
+  $('find').prepend(icon('search'));
+  $('find').addEventListener('click', search);
+  $('ask').addEventListener('click', () => showQuestions($('questions').hidden));
   $('skip').addEventListener('click', event => {
     event.preventDefault();
     $('main').focus();
@@ -153,12 +168,13 @@ async function main() {
   on('connected', () => {
     $('status').textContent = state.connected ? '' : state.refused ? state.refused.message : 'stdwire web does not answer';
   });
-  questions($('questions'));
+  showQuestions = questions($('questions'));
   const watch = monitor($('monitor'), $('watch'));
-  $('watch').addEventListener('click', watch);
-  if (localStorage.getItem('stdwire monitor')) watch();
+  $('watch').addEventListener('click', () => localStorage.setItem('stdwire monitor', watch() ? 'on' : 'off'));
+  const kept = localStorage.getItem('stdwire monitor');
+  if (kept === 'on' || kept === null && matchMedia('(min-width: 100em)').matches) watch(kept === null);
   on('lists', showChanged);
-  for (const topic of ['servers', 'calls', 'questions']) on(topic, showCounts);
+  for (const topic of ['servers', 'calls', 'questions', 'counts']) on(topic, showCounts);
   showCounts();
   addEventListener('hashchange', show);
   addEventListener('keydown', onKey);

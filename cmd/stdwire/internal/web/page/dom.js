@@ -69,6 +69,9 @@ export function long(text, attributes = {}) {
   return element('div', {}, node, more);
 }
 
+// empty says that a view has nothing to show: what it would show, and what to do.
+export const empty = (title, why, ...action) => element('div', { class: 'empty' }, element('h3', {}, title), element('p', {}, why), element('p', { class: 'row' }, action));
+
 // field returns a label and its control.
 export function field(text, control, ...rest) {
   control.id ||= newID();

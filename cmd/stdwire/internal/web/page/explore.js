@@ -1,16 +1,21 @@
 // The definitions of servers: a list that can be searched, and the selected definition beside it.
 import * as api from './api.js';
 import { hasApp } from './apps.js';
-import { attempt, button, element, problem, replace, select } from './dom.js';
+import { attempt, button, element, empty, problem, replace, select } from './dom.js';
 import { icon } from './icons.js';
 import { diff, tree } from './json.js';
 import { pages } from './pages.js';
 import { panel } from './panels.js';
-import { definitions, on, state } from './store.js';
+import { splitter } from './splitter.js';
+import { definitions, on, select as selected, state } from './store.js';
 
-const kinds = { tools: 'tool', resources: 'resource', templates: 'resource template', prompts: 'prompt', skills: 'skill', apps: 'tool' };
+export const kinds = { tools: 'tool', resources: 'resource', templates: 'resource template', prompts: 'prompt', skills: 'skill', apps: 'tool' };
 
-const identity = { tool: 'name', prompt: 'name', resource: 'uri', 'resource template': 'uriTemplate', skill: 'uri' };
+const why = { tools: 'A tool is something that a server does when a model, or you, calls it.', resources: 'A resource is a text or file that a server lets its clients read.',
+  templates: 'A resource template is the pattern of addresses of resources that a server has not listed.', prompts: 'A prompt is a message that a server has written for its users to start with.',
+  skills: 'A skill is a folder of instructions for a model.', apps: 'An app is a page that a server shows with the result of a tool.' };
+
+export const identity = { tool: 'name', prompt: 'name', resource: 'uri', 'resource template': 'uriTemplate', skill: 'uri' };
 
 // image returns an icon of a definition that can be shown without a request to another server.
 export function image(definition) {
@@ -19,7 +24,7 @@ export function image(definition) {
 }
 
 // named returns a definition with its name and description: those of a skill are in its front matter.
-const named = d => ({ ...d, name: d.name ?? d.frontmatter?.name, description: d.description ?? d.frontmatter?.description });
+export const named = d => ({ ...d, name: d.name ?? d.frontmatter?.name, description: d.description ?? d.frontmatter?.description });
 
 const badge = (text, kind, title, sign) => element('span', { class: `badge ${kind}`, title }, sign && icon(sign), text);
 
@@ -50,6 +55,12 @@ function badges(item) {
   const task = item.definition.execution?.taskSupport;
   return [labels(item), effects(item).map(([sign, words, sentence]) => badge(words, sign === 'destructive' ? 'bad' : '', sentence, sign)),
     task && task !== 'forbidden' && badge(`task ${task}`, '')];
+}
+
+// count returns how many definitions of a view the page knows.
+export function count(view) {
+  const lists = state.servers.map(({ id }) => state.lists.get(id)?.[kinds[view]] ?? []).flat();
+  return view === 'apps' ? lists.filter(({ definition }) => hasApp(definition)).length : lists.length;
 }
 
 // looked has the definitions as the user last saw them, as JSON by name, for each server and kind.
@@ -83,7 +94,7 @@ export function explore(root, view) {
   const notes = element('div');
   const detail = element('section', { class: 'detail', 'aria-label': kind, 'data-testid': 'definition' });
   replace(root, element('div', { class: 'split' }, element('div', { class: 'side' }, element('h2', {}, view[0].toUpperCase() + view.slice(1)),
-    chooser, search, notes, byPage.node, items), detail));
+    chooser, search, notes, byPage.node, items), detail, splitter('list', 'Width of the list')));
 
   const address = (id, name) => `#/${view}/${encodeURIComponent(id)}/${encodeURIComponent(name)}`;
 
@@ -139,7 +150,10 @@ export function explore(root, view) {
 
   // mark marks the entry that is open.
   function mark() {
-    for (const a of items.querySelectorAll('a')) a.setAttribute('aria-current', String(a.getAttribute('href') === address(...at.parts)));
+    for (const a of items.querySelectorAll('a')) {
+      if (a.getAttribute('href') === address(...at.parts)) a.setAttribute('aria-current', 'true');
+      else a.removeAttribute('aria-current');
+    }
   }
 
   // list shows the entries that the search selects. What has not changed keeps its elements, the focus, and a click that has begun.
@@ -193,7 +207,11 @@ export function explore(root, view) {
     panelEnd = undefined;
     replace(detail);
     root.dataset.selected = String(name !== undefined);
-    if (name === undefined) return;
+    selected(name === undefined ? {} : { server: id, name });
+    if (name === undefined) {
+      if (entries.length === 0 && unknown.size === 0) replace(detail, empty(`No ${view}`, `${why[view]} No server that runs lists any.`, element('a', { class: 'button', href: '#/servers' }, 'Servers')));
+      return;
+    }
     if (!found && kind !== 'resource') {
       if (entries.length > 0) replace(detail, element('p', {}, `${id} has no ${kind} ${name}.`));
       return;
@@ -211,7 +229,8 @@ export function explore(root, view) {
 
   function head(item) {
     const d = named(item.definition);
-    return [element('h2', {}, image(d), d.title ?? d.annotations?.title ?? d.name), element('p', { class: 'row' }, element('code', { class: 'muted' }, d[identity[kind]]), d.mimeType && element('span', { class: 'muted' }, d.mimeType),
+    const title = d.title ?? d.annotations?.title ?? d.name;
+    return [element('h2', {}, image(d), title), element('p', { class: 'row' }, title !== d[identity[kind]] && element('code', { class: 'muted' }, d[identity[kind]]), d.mimeType && element('span', { class: 'muted' }, d.mimeType),
       d.size !== undefined && element('span', { class: 'muted' }, `${d.size} bytes`), badges(item)),
     d.description && element('p', { class: 'description' }, d.description)];
   }
@@ -262,6 +281,7 @@ export function explore(root, view) {
       for (const end of ends) end();
       for (const [key, now] of shownLists) looked.set(key, now);
       delete root.dataset.selected;
+      selected({});
     },
   };
 }

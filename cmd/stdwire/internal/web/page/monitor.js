@@ -1,27 +1,45 @@
-// The latest messages, beside any view.
+// The latest messages, beside any view: those of the definition that is open, if one is.
 import { element, replace } from './dom.js';
 import { all, failed, listen, start } from './messages.js';
+import { on, state } from './store.js';
 
 const shown = 60; // messages
 
-// monitor returns a function that shows or hides the latest messages in place.
+// monitor returns a function that shows or hides the latest messages in place, and returns whether it
+// shows them.
 export function monitor(place, toggle) {
   const list = element('ol', { class: 'items', 'aria-label': 'Latest messages', 'data-testid': 'monitor' });
-  const update = () => replace(list, all.slice(-shown).reverse().map(message => element('li', {},
+  const title = element('h2');
+  const latest = () => {
+    const { server, name } = state.selected;
+    title.textContent = name ? `Messages of ${name}` : 'Latest messages';
+    const found = [];
+    for (let i = all.length - 1; i >= 0 && found.length < shown; i--) {
+      if (!name || all[i].lane === server && all[i].about === name) found.push(all[i]);
+    }
+    return found;
+  };
+  const update = () => {
+    const found = latest();
+    replace(list, found.length === 0 && element('li', { class: 'muted' }, 'None yet.'), found.map(message => element('li', {},
     element('a', { href: `#/timeline/${message.n}`, class: failed(message) ? 'bad' : '' },
       `${message.from === 'client' ? '→' : '←'} ${message.kind === 'response' ? '↳ ' : ''}${message.method ?? message.kind} `,
-      element('span', { class: 'muted' }, [message.lane, message.about, message.failed].filter(Boolean).join(' · '))))));
-  replace(place, element('h2', {}, 'Latest messages'), list);
-  let end;
-  return () => {
-    place.hidden = !place.hidden;
-    toggle.setAttribute('aria-pressed', String(!place.hidden));
-    localStorage.setItem('stdwire monitor', place.hidden ? '' : 'on');
-    end?.();
-    end = undefined;
-    if (place.hidden) return;
-    end = listen(update);
+      element('span', { class: 'muted' }, [message.lane, message.about, message.failed].filter(Boolean).join(' · ')))))); };
+  replace(place, title, list);
+  let ends = [];
+  return (auto = false) => {
+    // the timeline and narrow windows do not show what the page opened by itself: then the button does
+    const unseen = place.dataset.auto && getComputedStyle(place).display === 'none';
+    if (auto) place.dataset.auto = 'yes';
+    else delete place.dataset.auto;
+    place.hidden = !place.hidden && !unseen;
+    toggle.setAttribute('aria-pressed', String(!place.hidden && !auto));
+    for (const end of ends) end();
+    ends = [];
+    if (place.hidden) return false;
+    ends = [listen(update), on('selected', update)];
     start();
     update();
+    return true;
   };
 }

@@ -5,7 +5,7 @@ import { attempt, button, element, field, link, newID, replace, select } from '.
 import { form } from './form.js';
 import { tree } from './json.js';
 import { messages } from './result.js';
-import { on, state } from './store.js';
+import { emit, on, state } from './store.js';
 
 const titles = { 'elicitation/create': 'asks', 'sampling/createMessage': 'wants a model’s answer', 'roots/list': 'wants to know the roots', 'ui/open-link': 'has an app that wants to open a link',
   'tools/call': 'has an app that calls a tool that may destroy something' };
@@ -34,21 +34,34 @@ function queue(place, selects, changed = () => {}) {
   return on('questions', update);
 }
 
-// questions shows the queue of all questions.
+// questions shows the queue of all questions, and returns a function that puts it away or, given true,
+// shows it and goes to the first question. A new question shows it again.
 export function questions(place) {
   const head = element('h2', {}, 'Questions');
-  place.append(head);
+  let away = false;
+  let known = new Set();
+  const fold = open => {
+    away = !open;
+    place.hidden = away || known.size === 0;
+    if (!place.hidden) place.querySelector('.question :is(button, input, select, textarea)')?.focus();
+  };
+  place.append(element('div', { class: 'ends' }, head, button('Later', () => fold(false), { class: 'quiet', title: 'The bell keeps the questions' })));
+  on('answer', () => fold(true));
   queue(place, () => true, wanted => {
-    place.hidden = wanted.length === 0;
+    if (wanted.some(question => !known.has(question.id))) away = false;
+    known = new Set(wanted.map(question => question.id));
+    place.hidden = away || wanted.length === 0;
     head.textContent = `Questions (${wanted.length})`;
     document.body.dataset.questions = String(wanted.length);
   });
+  return fold;
 }
 
 // questionsOf links the questions of one call, and returns a function that ends that.
 export function questionsOf(place, selects) {
   const update = () => replace(place, state.questions.filter(selects).map(question => element('p', { class: 'asked' },
     `${question.server} ${titles[question.method]}: `, button('Answer', () => {
+      emit('answer');
       const node = document.getElementById(`question-${question.id}`);
       node?.scrollIntoView();
       node?.querySelector('input, textarea, select, button')?.focus();

@@ -1,6 +1,6 @@
 // Saved calls with expectations: the file that stdwire test reads.
 import * as api from './api.js';
-import { attempt, button, download, duration, element, field, replace } from './dom.js';
+import { attempt, button, download, duration, element, empty, field, replace } from './dom.js';
 import { format, parse } from './json.js';
 
 const read = async () => {
@@ -55,7 +55,7 @@ export function saved(root) {
     const failed = verdicts.filter(verdict => verdict?.failures.length > 0).length;
     replace(list, verdicts.some(Boolean) && element('p', { class: failed ? 'outcome bad' : 'outcome good', role: 'status' },
       failed ? `${failed} of ${calls.length} not as expected` : 'All as expected'),
-    calls.length === 0 && element('p', {}, 'There are no saved calls. Save one in the panel of a tool.'),
+    calls.length === 0 && empty('No saved calls', 'A saved call is run again with what you expect of it, here and by stdwire test. Save one in the panel of a tool.', element('a', { class: 'button', href: '#/tools' }, 'Tools')),
     element('ul', { class: 'items' }, calls.map((call, i) => row(call, i))));
   }
 

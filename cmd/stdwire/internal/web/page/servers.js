@@ -19,7 +19,7 @@ export function servers(root) {
   configuration().then(({ off, files: all }) => {
     const act = action => () => attempt(outcome, action);
     replace(files, off ? element('p', { class: 'muted' }, `Servers cannot be changed: ${off}.`)
-      : [button('Add', act(add)), button('Import', act(importing)), button('Export', act(exporting), { title: 'Without secrets' })]);
+      : [button('Add', act(add), { class: 'primary' }), button('Import', act(importing)), button('Export', act(exporting), { title: 'Without secrets' })]);
     if (!off) editable = all.map(file => file.path);
     for (const card of cards.values()) card.files(editable);
   }, error => replace(outcome, problem(error)));

@@ -10,7 +10,7 @@ export function skillPanel(place, server, skill) {
   const files = element('div');
   const summary = element('p', { role: 'status' });
   const shown = element('div');
-  append(place, [element('h4', {}, 'Front matter'), tree(skill.frontmatter ?? {}), issues, files, summary, shown]);
+  append(place, element('div', { class: 'card' }, element('h4', {}, 'Front matter'), tree(skill.frontmatter ?? {}), issues, files, summary, shown));
   let closed = false;
 
   async function check() {

@@ -1,7 +1,7 @@
 // The page's copy of the state of stdwire. A topic is fetched again when it has changed.
 import * as api from './api.js';
 
-export const state = { about: {}, servers: [], calls: [], questions: [], updates: [], extensions: [], definitions: new Map(), changedLists: new Set(), connected: true };
+export const state = { about: {}, servers: [], calls: [], questions: [], updates: [], extensions: [], definitions: new Map(), lists: new Map(), selected: {}, changedLists: new Set(), connected: true };
 
 const listeners = new Map(); // topic → functions
 
@@ -81,13 +81,20 @@ export function throttle(fetch) {
   return { soon, stop: () => clearTimeout(timer) };
 }
 
+// select says which definition the user looks at: { server, name }, or none.
+export function select(selected) {
+  if (JSON.stringify(state.selected) === JSON.stringify(selected)) return;
+  state.selected = selected;
+  emit('selected');
+}
+
 // definitions returns the definitions of a server. It starts the server if needed.
 export async function definitions(server) {
   let known = state.definitions.get(server);
   if (!known) {
     known = api.get(`servers/${api.segments(server)}/definitions`);
     state.definitions.set(server, known);
-    known.catch(() => { if (state.definitions.get(server) === known) state.definitions.delete(server); });
+    known.then(({ lists }) => { state.lists.set(server, lists); emit('counts'); }, () => { if (state.definitions.get(server) === known) state.definitions.delete(server); });
   }
   return known;
 }

@@ -1,7 +1,7 @@
 // Tasks of both eras. The page knows a task from its call, from the list of a server of 2025-11-25, or
 // because the user has entered its id.
 import * as api from './api.js';
-import { attempt, button, element, field, newID, replace, select } from './dom.js';
+import { attempt, button, element, empty, field, newID, replace, select } from './dom.js';
 import { tree } from './json.js';
 import { callText, runner } from './panels.js';
 import { questionsOf } from './questions.js';
@@ -81,7 +81,8 @@ export function tasks(root) {
       }
       cards.get(key).update(entry);
     }
-    replace(notes, all.length === 0 && element('p', { class: 'muted' }, servers.length ? 'There are no tasks.' : 'No server is running.'),
+    replace(notes, all.length === 0 && (servers.length ? empty('There are no tasks.', 'A task is a call that goes on while you do something else. Run a tool as one.', element('a', { class: 'button', href: '#/tools' }, 'Tools'))
+        : empty('No server is running.', 'Tasks are those of servers that run.', element('a', { class: 'button', href: '#/servers' }, 'Servers'))),
       all.length > most && element('p', { class: 'muted' }, `${all.length - most} more are not shown.`),
       [...listed].filter(([server, all]) => all.more && servers.includes(server)).map(([server]) => element('p', { class: 'muted' }, `${server} has more tasks.`)));
   }

@@ -1,0 +1,83 @@
+// The search over everything: views, commands, servers, definitions and messages.
+import { element, newID, replace } from './dom.js';
+import { identity, kinds, named } from './explore.js';
+import { icon } from './icons.js';
+import { definitions, state } from './store.js';
+
+const most = 50; // rows
+
+// found returns the rows that have all words, the best first: those whose name begins with what is
+// searched, then those with a word of the name that does.
+function found(rows, query) {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const rank = ({ text, more = '' }) => {
+    const name = text.toLowerCase();
+    const whole = `${name} ${more.toLowerCase()}`;
+    if (!words.every(word => whole.includes(word))) return 9;
+    if (name === words.join(' ')) return 0;
+    if (name.startsWith(words[0])) return 1;
+    return name.split(/[^\p{L}\p{N}]+/u).some(part => part.startsWith(words[0])) ? 2 : name.includes(words[0]) ? 3 : 4;
+  };
+  if (words.length === 0) return rows.filter(row => row.first);
+  return rows.map(row => [rank(row), row]).filter(([n]) => n < 9).sort(([a], [b]) => a - b).map(([, row]) => row);
+}
+
+// palette opens the search. Each row of given has an icon, a text, and what it does.
+export function palette(given) {
+  const id = newID();
+  let rows = [...given.map(row => ({ ...row, first: true })),
+    ...state.servers.map(server => ({ sign: 'servers', text: server.id, more: server.state, first: true, act: () => { location.hash = `#/servers/${encodeURIComponent(server.id)}`; } }))];
+  let shown = [];
+  let at = 0;
+  const list = element('ul', { class: 'items', role: 'listbox', id, 'aria-label': 'Found' });
+  const count = element('p', { class: 'hide', role: 'status' });
+  const input = element('input', { type: 'search', role: 'combobox', 'aria-label': 'Search everything', 'aria-expanded': 'true', 'aria-controls': id, 'aria-autocomplete': 'list',
+    placeholder: 'Servers, tools, resources, messages, commands', spellcheck: 'false', oninput: () => { at = 0; update(); } });
+  const dialog = element('dialog', { class: 'palette', 'aria-label': 'Search everything', onclose: () => dialog.remove(), onclick: event => { if (event.target === dialog) dialog.close(); } }, input, list, count);
+
+  function update() {
+    const text = input.value.trim();
+    const messages = text && { sign: 'timeline', text: `Messages with “${text}”`,
+      act: () => { location.hash = `#/timeline?filter=${encodeURIComponent(text.split(/\s+/).map(word => `text:${word}`).join(' '))}`; } };
+    shown = [...found(rows, text).slice(0, most), messages].filter(Boolean);
+    count.textContent = `${shown.length} found`;
+    replace(list, shown.map((row, i) => element('li', { role: 'option', id: `${id}-${i}`, 'aria-selected': String(i === at), onclick: () => choose(row) },
+      icon(row.sign), element('span', { class: 'name' }, row.text), element('span', { class: 'muted line' }, row.more ?? ''))));
+    input.setAttribute('aria-activedescendant', `${id}-${at}`);
+  }
+
+  function choose(row) {
+    dialog.close();
+    row?.act();
+  }
+
+  dialog.addEventListener('keydown', event => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === 'Escape') dialog.close(); // at once, where a search field would first be emptied
+    else if (event.key === 'Enter') choose(shown[at]);
+    else if (step) {
+      at = (at + step + shown.length) % shown.length;
+      for (const [i, option] of [...list.children].entries()) option.setAttribute('aria-selected', String(i === at));
+      input.setAttribute('aria-activedescendant', `${id}-${at}`);
+      list.children[at]?.scrollIntoView({ block: 'nearest' });
+    } else return;
+    event.preventDefault();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  update();
+  for (const server of state.servers.filter(server => server.state === 'ready' && !server.watched)) {
+    definitions(server.id).then(({ lists }) => {
+      for (const [view, kind] of Object.entries(kinds)) {
+        if (view === 'apps') continue; // they are tools
+        rows = rows.concat((lists[kind] ?? []).map(({ definition }) => {
+          const d = named(definition);
+          const name = String(d[identity[kind]]);
+          return { sign: view, text: d.title ?? d.name ?? name, more: [server.id, name, d.description].filter(Boolean).join(' · '),
+            act: () => { location.hash = `#/${view}/${encodeURIComponent(server.id)}/${encodeURIComponent(name)}`; } };
+        }));
+      }
+      if (dialog.open && input.value) update();
+    }, () => { /* the views of its definitions say why */ });
+  }
+}
