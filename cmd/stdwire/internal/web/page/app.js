@@ -163,7 +163,8 @@ async function main() {
   }
   replace($('views'), Object.entries(groups).map(([title, list]) => element('div', { role: 'group', 'aria-label': title },
     element('p', { class: 'label', 'aria-hidden': 'true' }, title),
-    list.map(([name, text]) => element('a', { href: `#/${name}`, 'data-view': name, title: text }, icon(name), element('span', { class: 'word' }, text), element('span', { class: 'count' }))))));
+    list.map(([name, text]) => element('a', { href: `#/${name}`, 'data-view': name, title: text }, icon(name), element('span', { class: 'word' }, text), element('span', { class: 'count' }))))),
+  element('button', { class: 'more', type: 'button', title: 'All views, and search', onclick: search }, icon('more'), element('span', { class: 'word' }, 'More')));
   $('about').textContent = state.about.title;
   on('connected', () => {
     $('status').textContent = state.connected ? '' : state.refused ? state.refused.message : 'stdwire web does not answer';
