@@ -412,8 +412,7 @@ func TestWebAccessible(t *testing.T) {
 	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)
 	var got struct {
 		Findings, Wide, Views, Reached []string
-		Keys, Help, Found              string
-		Widths                         []float64
+		Keys, Help                     string
 	}
 	w.see("accessible", map[string]any{"server": filepath.Base(server[0])}, &got)
 	assert.Equal(t, len(got.Findings), 0, "%s", strings.Join(got.Findings, "\n"))
@@ -422,6 +421,17 @@ func TestWebAccessible(t *testing.T) {
 	assert.Assert(t, len(got.Views) > 0)
 	assert.DeepEqual(t, got.Reached, got.Views)
 	assert.Assert(t, cmp.Contains(got.Help, "Ctrl Enter"))
+}
+
+// The search finds a definition of a server, and the browser keeps the width of a list.
+func TestWebSearch(t *testing.T) {
+	server := pageServer(t, "Echoes.")
+	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)
+	var got struct {
+		Found  string
+		Widths []float64
+	}
+	w.see("search", map[string]any{"server": filepath.Base(server[0])}, &got)
 	assert.Assert(t, strings.HasSuffix(got.Found, "/echo"), "%s", got.Found)
 	assert.DeepEqual(t, got.Widths, []float64{320, 336, 336})
 }

@@ -605,12 +605,18 @@ const scenarios = {
     await page.keyboard.press('?');
     await page.waitForSelector('dialog[open]');
     seen.help = await text('dialog');
-    // the search over everything, and the width of a list
     await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('option').first().waitFor();
+    await examine('search');
+  },
+
+  // The search over everything, and the width of a list.
+  async search() {
+    await page.waitForSelector('.items a, .card');
     await page.keyboard.press('Control+k');
     await page.keyboard.type('echo');
     await page.getByRole('option', { name: /^echo/ }).waitFor();
-    await examine('search');
     await shoot('search');
     await page.keyboard.press('Enter');
     await page.locator('.detail h2', { hasText: 'echo' }).waitFor();
