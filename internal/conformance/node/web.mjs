@@ -613,7 +613,7 @@ const scenarios = {
 
   // The search over everything, and the width of a list.
   async search() {
-    await page.waitForSelector('.items a, .card');
+    await tool(given.server, 'rows');
     await page.keyboard.press('Control+k');
     await page.keyboard.type('echo');
     await page.getByRole('option', { name: /^echo/ }).waitFor();
