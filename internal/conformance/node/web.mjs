@@ -616,7 +616,7 @@ const scenarios = {
     await tool(given.server, 'rows');
     await page.keyboard.press('Control+k');
     await page.keyboard.type('echo');
-    await page.getByRole('option', { name: /^echo/ }).waitFor();
+    await page.getByRole('option', { name: /^Echo/ }).waitFor();
     await shoot('search');
     await page.keyboard.press('Enter');
     await page.locator('.detail h2', { hasText: 'echo' }).waitFor();
