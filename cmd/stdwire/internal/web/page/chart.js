@@ -6,11 +6,11 @@ import { on } from './store.js';
 
 const gutter = 96, bar = 14, gap = 3, pad = 8, axis = 18;
 
+const families = Object.assign(Object.create(null), { tools: 'f-tools', resources: 'f-resources', prompts: 'f-prompts', tasks: 'f-tasks',
+  elicitation: 'f-questions', sampling: 'f-questions', roots: 'f-questions' });
+
 // family returns the name of the colour of a method's family.
-function family(method = '') {
-  const name = method.split('/')[0];
-  return ['tools', 'resources', 'prompts', 'tasks'].includes(name) ? `f-${name}` : ['elicitation', 'sampling', 'roots'].includes(name) ? 'f-questions' : 'f-session';
-}
+const family = (method = '') => families[method.slice(0, Math.max(method.indexOf('/'), 0))] ?? 'f-session';
 
 export function chart({ select, selects, selected }) {
   const canvas = element('canvas', { class: 'chart', role: 'img', 'aria-label': 'Timeline of requests' });
