@@ -39,7 +39,7 @@ func (c *Client) callWithInput(ctx context.Context, r *call) error {
 			!c.canAnswer(asked.Result.InputRequests):
 			return err
 		case round == maxRounds:
-			return &RoundsError{Rounds: round, Last: asked}
+			return &roundsError{round, asked}
 		}
 		answers, err := c.collectInput(ctx, r, asked.Result.InputRequests)
 		if err != nil {

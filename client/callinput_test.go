@@ -94,10 +94,11 @@ func TestRoundsWithoutEnd(t *testing.T) {
 			var calls []message
 			c := connect(t, Options{OnElicit: accept(`{"name":"Ada"}`)}, asker(&calls, result))
 			_, err := c.CallTool(t.Context(), "t", nil)
-			rounds, ok := errors.AsType[*RoundsError](err)
+			rounds, ok := errors.AsType[*roundsError](err)
 			assert.Assert(t, ok, "%v", err)
-			assert.Equal(t, rounds.Rounds, 10)
-			assert.Equal(t, string(rounds.Last.Raw), result)
+			assert.ErrorIs(t, err, ErrRounds)
+			assert.Equal(t, rounds.rounds, 10)
+			assert.Equal(t, string(rounds.last.Raw), result)
 			assert.ErrorContains(t, err,
 				`server "server": tool "t": the server has been answered 10 times and still gives no result`)
 			assert.NilError(t, c.Close())

@@ -45,7 +45,7 @@ func (c *Client) require(needed capability, method, name string) error {
 		return nil
 	}
 	return &CallError{Server: c.o.Name, Method: method, Name: name,
-		Err: &UndeclaredError{needed.name}}
+		Err: &undeclaredError{needed.name}}
 }
 
 // request makes a call that needs a capability.

@@ -52,7 +52,7 @@
 // model (Options.OnSample), or the roots (Options.Roots or OnRoots). The callbacks are the same for
 // both eras, although a legacy server sends a request during the call, whereas a modern one ends
 // the call with its questions, and the client repeats the call with the answers, at most 10 times;
-// then the call fails with a [*RoundsError]. The client declares a capability if its callback is
+// then the call fails with a [ErrRounds]. The client declares a capability if its callback is
 // set, and refuses other requests.
 //
 // The context of a callback ends with the connection; in the legacy era also when the server

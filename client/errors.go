@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -106,12 +105,9 @@ func (e *StartError) Unwrap() error { return e.Err }
 // [errors.As] to find the cause that it wraps:
 //
 //	*rpc.Error           the server answered with an error
-//	*UndeclaredError     the server does not say that it can do that, and was not asked
 //	*InputRequiredError  the server wants to know something first
 //	*QuestionError       a callback in Options did not answer the server's question
 //	*OutputError         a tool's result does not fit its outputSchema, with [OutputFail]
-//	*RoundsError         the server has asked too many times
-//	*TaskCancelledError  the call has become a task, which was cancelled
 //	*TimeoutError        time ran out; [context.DeadlineExceeded] matches too
 //	*LostError           the connection ended before the answer came
 //	*TooLargeError       the server sent a message over Options.Limits.MaxFrame
@@ -120,8 +116,10 @@ func (e *StartError) Unwrap() error { return e.Err }
 //	                     (matches framing.ErrTooLarge)
 //
 // It matches, with [errors.Is], [context.Canceled]; [rpc.ErrClosed] after Close and for a
-// LostError; and [rpc.ErrProtocol] for an answer that breaks the protocol. A tool that fails is not
-// an error, but a result with IsError set.
+// LostError; [rpc.ErrProtocol] for an answer that breaks the protocol; [ErrUndeclared] if the server
+// does not say that it can do that, and was not asked; [ErrRounds] if it has asked too many times;
+// and [ErrTaskCancelled] if the call has become a task, which was cancelled. A tool that fails is
+// not an error, but a result with IsError set.
 type CallError struct {
 	Server string // Options.Name
 	Method string
@@ -142,18 +140,23 @@ func (e *CallError) Error() string {
 
 func (e *CallError) Unwrap() error { return e.Err }
 
-// An UndeclaredError reports that the server does not declare the capability that a call needs. The
-// request was not sent, because some servers mishandle unknown methods. It matches
-// [rpc.ErrMethodNotFound]. [Client.Call] and calls of tools are sent whatever the server declares.
-type UndeclaredError struct {
-	Capability string // such as "resources" or "resources.subscribe"
+// ErrUndeclared matches the error of a call that needs a capability that the server does not
+// declare. The request was not sent, because some servers mishandle unknown methods. The error names
+// the capability, and matches [rpc.ErrMethodNotFound] too. [Client.Call] and calls of tools are sent
+// whatever the server declares.
+var ErrUndeclared = errors.New("the server does not declare the capability")
+
+// An undeclaredError matches ErrUndeclared.
+type undeclaredError struct {
+	capability string // such as "resources" or "resources.subscribe"
 }
 
-func (e *UndeclaredError) Error() string {
-	return fmt.Sprintf("the server does not declare the capability %s, and was not asked",
-		e.Capability)
+func (e *undeclaredError) Error() string {
+	return fmt.Sprintf("%v %s, and was not asked", ErrUndeclared, e.capability)
 }
-func (e *UndeclaredError) Is(target error) bool { return target == rpc.ErrMethodNotFound }
+func (e *undeclaredError) Is(target error) bool {
+	return target == ErrUndeclared || target == rpc.ErrMethodNotFound
+}
 
 // A TimeoutError reports that no response arrived in time. It matches [context.DeadlineExceeded].
 type TimeoutError struct {
@@ -266,16 +269,21 @@ func (e *QuestionError) Error() string {
 }
 func (e *QuestionError) Unwrap() error { return e.Err }
 
-// A RoundsError reports that the server requested input too many times.
-type RoundsError struct {
-	Rounds int                 // number of answers sent; in a task, one may answer several requests
-	Last   *InputRequiredError // the latest request
+// ErrRounds matches the error of a call for which the server requested input too many times. The
+// error has the number of answers that were sent.
+var ErrRounds = errors.New("the server requests input again and again")
+
+// A roundsError matches ErrRounds.
+type roundsError struct {
+	rounds int                 // number of answers sent; in a task, one may answer several requests
+	last   *InputRequiredError // the latest request
 }
 
-func (e *RoundsError) Error() string {
+func (e *roundsError) Error() string {
 	return fmt.Sprintf("the server has been answered %d times and still gives no result: %v",
-		e.Rounds, e.Last)
+		e.rounds, e.last)
 }
+func (e *roundsError) Is(target error) bool { return target == ErrRounds }
 
 // An InvalidItemsError is the cause of the [CallError] that ends a list of which some elements are
 // invalid. The others were yielded before it. It matches [rpc.ErrProtocol].
@@ -315,11 +323,6 @@ func (e *InvalidItemsError) Error() string {
 
 func (e *InvalidItemsError) Is(target error) bool { return target == rpc.ErrProtocol }
 
-// Names reports whether the element with a name or URI is among Items.
-func (e *InvalidItemsError) Names(name string) bool {
-	return slices.ContainsFunc(e.Items, func(i InvalidItem) bool { return i.Name == name })
-}
-
 // add adds an element, which is valid JSON.
 func (e *InvalidItemsError) add(element []byte, err error) {
 	if e.Count++; len(e.Items) == maxInvalidItems {
@@ -341,20 +344,24 @@ func (e *InvalidItemsError) add(element []byte, err error) {
 		InvalidItem{printable.TruncateBytes(printable.Line(name), maxInvalidName), err})
 }
 
-// A TaskCancelledError reports that a task was cancelled, by [Task.Cancel], another client or the
-// server.
-type TaskCancelledError struct {
-	ID      string // of the task
-	Message string // the server's statusMessage, often ""
+// ErrTaskCancelled matches the error of a task that was cancelled, by [Task.Cancel], another client
+// or the server. The error has the ID of the task and the server's statusMessage.
+var ErrTaskCancelled = errors.New("the task was cancelled")
+
+// A taskCancelledError matches ErrTaskCancelled.
+type taskCancelledError struct {
+	id      string // of the task
+	message string // the server's statusMessage, often ""
 }
 
-func (e *TaskCancelledError) Error() string {
-	text := fmt.Sprintf("the task %.100q was cancelled", e.ID)
-	if e.Message != "" {
-		text += fmt.Sprintf(": %.500q", e.Message)
+func (e *taskCancelledError) Error() string {
+	text := fmt.Sprintf("the task %.100q was cancelled", e.id)
+	if e.message != "" {
+		text += fmt.Sprintf(": %.500q", e.message)
 	}
 	return text
 }
+func (e *taskCancelledError) Is(target error) bool { return target == ErrTaskCancelled }
 
 // errClosed is the error of calls after Close.
 var errClosed error = errtext.Wrap("the client is closed", rpc.ErrClosed)

@@ -84,7 +84,7 @@ func (c *Client) Extension(id string) (settings json.RawMessage, declared bool) 
 }
 
 // CallExtension is [Client.Call] for a method of an extension. If the server does not declare the
-// extension, it sends nothing and fails with an [*UndeclaredError].
+// extension, it sends nothing and fails with [ErrUndeclared].
 func (c *Client) CallExtension(ctx context.Context, id, method string, params any,
 	opts ...CallOption) (json.RawMessage, error) {
 	if err := c.require(extensionCapability(id), method, ""); err != nil {
@@ -95,7 +95,7 @@ func (c *Client) CallExtension(ctx context.Context, id, method string, params an
 
 // NotifyExtension sends a notification of an extension. It may return before the server has
 // received it. While too much waits to be sent, it blocks until ctx ends. The error is a
-// [*CallError]; it wraps an [*UndeclaredError] if the server does not declare the extension.
+// [*CallError]; it matches [ErrUndeclared] if the server does not declare the extension.
 func (c *Client) NotifyExtension(ctx context.Context, id, method string, params any) error {
 	if err := c.require(extensionCapability(id), method, ""); err != nil {
 		return err

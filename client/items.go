@@ -23,7 +23,7 @@ func All[T any](list iter.Seq2[T, error]) ([]T, error) {
 }
 
 // Resources yields the resources of the server (2026-07-28, Resources, "Listing Resources"), with
-// the limits and errors of [Client.Tools], and an [*UndeclaredError] if the server does not declare
+// the limits and errors of [Client.Tools], and [ErrUndeclared] if the server does not declare
 // resources.
 func (c *Client) Resources(ctx context.Context,
 	opts ...CallOption) iter.Seq2[*mcp.Resource, error] {
@@ -43,7 +43,7 @@ func (c *Client) ResourceTemplates(ctx context.Context,
 
 // ReadResource reads a resource (2026-07-28, Resources, "Reading Resources"), whether it is listed,
 // matches a template or is linked in a result. It blocks as [Client.Call] does; the error is one of
-// Call or an [*UndeclaredError]. For an unknown resource it is an [*rpc.Error] with
+// Call or [ErrUndeclared]. For an unknown resource it is an [*rpc.Error] with
 // [mcp.CodeResourceNotFound] from a legacy server, and with [rpc.CodeInvalidParams] from a modern
 // one.
 func (c *Client) ReadResource(ctx context.Context, uri string,
@@ -58,7 +58,7 @@ func (c *Client) ReadResource(ctx context.Context, uri string,
 }
 
 // Prompts yields the prompts of the server (2026-07-28, Prompts, "Listing Prompts"), with the
-// limits and errors of [Client.Tools], and an [*UndeclaredError] if the server does not declare
+// limits and errors of [Client.Tools], and [ErrUndeclared] if the server does not declare
 // prompts.
 func (c *Client) Prompts(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Prompt, error] {
 	return itemsOf(ctx, c, mcp.KindPrompt, opts,
@@ -66,8 +66,8 @@ func (c *Client) Prompts(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp
 }
 
 // GetPrompt returns the messages of a prompt (2026-07-28, Prompts, "Getting a Prompt"). Arguments
-// are strings; nil means none. It blocks as [Client.Call] does; the error is one of Call or an
-// [*UndeclaredError].
+// are strings; nil means none. It blocks as [Client.Call] does; the error is one of Call or
+// [ErrUndeclared].
 func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[string]string,
 	opts ...CallOption) (*mcp.GetPromptResult, error) {
 	result := new(mcp.GetPromptResult)
@@ -82,7 +82,7 @@ func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[strin
 // Complete returns completions for the value typed so far of a prompt argument or a resource
 // template variable (2026-07-28, Completion). Settled are the values of other arguments, or nil;
 // they are not sent to servers older than 2025-06-18. It blocks as [Client.Call] does; the error is
-// one of Call or an [*UndeclaredError].
+// one of Call or [ErrUndeclared].
 func (c *Client) Complete(ctx context.Context, ref mcp.CompleteReference, argument, value string,
 	settled map[string]string, opts ...CallOption) (*mcp.Completion, error) {
 	params := &mcp.CompleteParams{Ref: ref,

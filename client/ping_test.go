@@ -54,8 +54,7 @@ func TestAll(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Equal(t, len(tools), 5)
 		_, err = All(c.Prompts(t.Context()))
-		_, undeclared := errors.AsType[*UndeclaredError](err)
-		assert.Assert(t, undeclared, err)
+		assert.ErrorIs(t, err, ErrUndeclared)
 	})
 	got, err := All(func(yield func(int, error) bool) {
 		_ = yield(1, nil) && yield(0, errors.New("lost")) && yield(2, nil)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/skill"
 	"github.com/stdwire/stdwire/rpc/mcp"
-	"github.com/stdwire/stdwire/rpc/mcp/skill"
 )
 
 var (
@@ -44,7 +44,7 @@ func (e *SkillError) Error() string {
 func (e *SkillError) Unwrap() error { return e.Err }
 
 // Skills yields the skills that the server lists (SEP-2640, "Listing Skills"), with the limits and
-// errors of [Client.Tools], and an [*UndeclaredError] if the server does not declare the extension.
+// errors of [Client.Tools], and [ErrUndeclared] if the server does not declare the extension.
 // A server may have more: see [Client.Skill]. Entries that a host must not load are omitted and
 // logged. No file is read.
 //
@@ -83,8 +83,8 @@ func DecodeSkill(definition json.RawMessage) (*mcp.Skill, error) {
 }
 
 // Skill returns the entry of a skill by the URI of its SKILL.md, whether the server lists it or not
-// (SEP-2640, "Getting a Skill"). It blocks as [Client.Call] does. The error is one of Call, an
-// [*UndeclaredError], or a [*SkillError] for an entry that a host must not load. For an unknown
+// (SEP-2640, "Getting a Skill"). It blocks as [Client.Call] does. The error is one of Call,
+// [ErrUndeclared], or a [*SkillError] for an entry that a host must not load. For an unknown
 // skill it is an [*rpc.Error] with [rpc.CodeInvalidParams].
 func (c *Client) Skill(ctx context.Context, uri string, opts ...CallOption) (*mcp.Skill, error) {
 	var definition json.RawMessage
@@ -115,7 +115,7 @@ func (c *Client) Skill(ctx context.Context, uri string, opts ...CallOption) (*mc
 // it as long as the skill is in use. ReadSkillFile does not request a file that the entry does not
 // list.
 //
-// It blocks as [Client.Call] does. The error is one of Call, an [*UndeclaredError], or a
+// It blocks as [Client.Call] does. The error is one of Call, [ErrUndeclared], or a
 // [*SkillError] for content that must not be used. A match means that the server has described the
 // content correctly, and not that the content can be trusted.
 func (c *Client) ReadSkillFile(ctx context.Context, s *mcp.Skill, uri string,
@@ -157,7 +157,7 @@ func contentOf(result *mcp.ReadResourceResult, uri string) ([]byte, error) {
 
 // ReadDirectory yields the direct children of a directory of a skill, or of another resource that
 // is a directory (SEP-2640, "Reading Directories"), with the limits and errors of [Client.Tools],
-// and an [*UndeclaredError] if the server does not declare directoryRead. A file that a skill's
+// and [ErrUndeclared] if the server does not declare directoryRead. A file that a skill's
 // entry does not list does not belong to the skill.
 func (c *Client) ReadDirectory(ctx context.Context, uri string,
 	opts ...CallOption) iter.Seq2[*mcp.Resource, error] {

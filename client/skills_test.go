@@ -66,8 +66,7 @@ func TestNoSkills(t *testing.T) {
 		_, got := c.Skill(t.Context(), "skill://x/SKILL.md")
 		_, read := collect(c.ReadDirectory(t.Context(), "skill://x"))
 		for _, err := range []error{listed, got, read} {
-			_, ok := errors.AsType[*UndeclaredError](err)
-			assert.Assert(t, ok, "%v", err)
+			assert.ErrorIs(t, err, ErrUndeclared)
 		}
 	})
 }

@@ -27,7 +27,7 @@ var ErrNotAgreed = errors.New("the server does not agree to send change notifica
 //
 // While the subscription changes, a modern server may announce one change twice.
 //
-// The error is one of [Client.Call], an [*UndeclaredError] if the server does not declare
+// The error is one of [Client.Call], [ErrUndeclared] if the server does not declare
 // subscriptions, or matches [ErrNotAgreed].
 func (c *Client) Subscribe(ctx context.Context, uris ...string) error {
 	if c.updates == nil {

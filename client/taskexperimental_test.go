@@ -131,7 +131,7 @@ func TestExperimentalTaskFails(t *testing.T) {
 				if test.is != nil {
 					assert.ErrorIs(t, err, test.is)
 				}
-				_, ok := errors.AsType[*TaskCancelledError](err)
+				ok := errors.Is(err, ErrTaskCancelled)
 				assert.Equal(t, ok, strings.HasPrefix(name, "cancelled"))
 				synctest.Wait()
 				if test.said != "" {
@@ -271,8 +271,9 @@ func TestExperimentalTaskWithoutCancel(t *testing.T) {
 		assert.NilError(t, err)
 		_, err = c.CallTool(t.Context(), "t", nil, Timeout(5*time.Second))
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
-		undeclared, ok := errors.AsType[*UndeclaredError](c.Task("T").Cancel(t.Context()))
-		assert.Assert(t, ok && undeclared.Capability == "tasks.cancel")
+		undeclared := c.Task("T").Cancel(t.Context())
+		assert.ErrorIs(t, undeclared, ErrUndeclared)
+		assert.ErrorContains(t, undeclared, "the capability tasks.cancel, and")
 		synctest.Wait()
 	})
 }
@@ -337,9 +338,10 @@ func TestExperimentalTaskAsks(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Equal(t, text(r), `{"name":"Ada","size":"M"}{"name":"Ada","size":"M"}`)
 		assert.Equal(t, time.Since(began), time.Minute)
-		undeclared, ok := errors.AsType[*UndeclaredError](
-			task.Update(t.Context(), mcp.InputResponses{}))
-		assert.Assert(t, ok && undeclared.Capability == "extensions.io.modelcontextprotocol/tasks")
+		undeclared := task.Update(t.Context(), mcp.InputResponses{})
+		assert.ErrorIs(t, undeclared, ErrUndeclared)
+		assert.ErrorContains(t, undeclared,
+			"the capability extensions.io.modelcontextprotocol/tasks, and")
 	})
 }
 

@@ -144,10 +144,11 @@ func TestEndlessTaskQuestions(t *testing.T) {
 		}
 		_, err := w.connect(t, Options{OnElicit: accept(`{"name":"Ada"}`)}).CallTool(t.Context(),
 			"slow", nil)
-		rounds, ok := errors.AsType[*RoundsError](err)
+		rounds, ok := errors.AsType[*roundsError](err)
 		assert.Assert(t, ok, "%v", err)
-		assert.Equal(t, rounds.Rounds, maxTaskQuestions)
-		assert.Equal(t, len(rounds.Last.Result.InputRequests), 1)
+		assert.ErrorIs(t, err, ErrRounds)
+		assert.Equal(t, rounds.rounds, maxTaskQuestions)
+		assert.Equal(t, len(rounds.last.Result.InputRequests), 1)
 		assert.Error(t, err,
 			`server "server": tool "slow": the server has been answered 256 times and still gives no result: the server wants input first (1 requests)`)
 		synctest.Wait()

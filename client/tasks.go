@@ -67,7 +67,7 @@ func (c *Client) Task(id string) *Task { return &Task{c: c, id: id, state: mcp.T
 
 // Tasks yields the tasks of this client on a server of 2025-11-25 (2025-11-25, Tasks, "Listing
 // Tasks"). Errors and limits are those of [Client.Tools]; if the server has no such list, as in the
-// modern era, the error is an [*UndeclaredError].
+// modern era, the error is [ErrUndeclared].
 func (c *Client) Tasks(ctx context.Context, opts ...CallOption) iter.Seq2[*Task, error] {
 	pages := c.pagesOf(ctx, taskListCapability, mcp.MethodListTasks, opts)
 	return items(c, listMethod{mcp.MethodListTasks, "tasks", "tasks"}, pages,
@@ -226,7 +226,7 @@ func ignore([]byte) error { return nil }
 // does. If it times out (see [Options]; a change of the state extends the time) or ctx ends, the
 // task continues, and Wait may be called again.
 //
-// The error wraps an [*rpc.Error] with the code of the failed call, a [*TaskCancelledError], or an
+// The error wraps an [*rpc.Error] with the code of the failed call, or is [ErrTaskCancelled] or an
 // error of [Client.Call]. It matches [rpc.ErrInvalidParams] if the server does not know the task,
 // because its time to live has passed, for example. It is an [*InputRequiredError] if an input
 // request has no callback. Concurrent calls of Wait on one Task answer each input request once; two

@@ -216,9 +216,7 @@ func TestTaskGivenUp(t *testing.T) {
 			assert.Equal(t, other.State().Status,
 				map[mcp.Era]mcp.TaskStatus{mcp.Legacy: mcp.TaskCancelled}[era])
 			err = <-failed
-			cancelled, ok := errors.AsType[*TaskCancelledError](err)
-			assert.Assert(t, ok, "%v", err)
-			assert.Equal(t, cancelled.ID, task.ID())
+			assert.ErrorIs(t, err, ErrTaskCancelled)
 			assert.Error(t, err, `server "server": tool "long": the task "`+task.ID()+
 				`" was cancelled: "The client has cancelled it."`)
 			assert.Equal(t, task.State().Status, mcp.TaskCancelled)
@@ -295,9 +293,9 @@ func TestTasksUndeclared(t *testing.T) {
 				"update": func() error { return c.Task("T").Update(t.Context(), nil) },
 				"list":   func() error { _, err := collect(c.Tasks(t.Context())); return err },
 			} {
-				undeclared, ok := errors.AsType[*UndeclaredError](call())
-				assert.Assert(t, ok, name)
-				assert.Equal(t, undeclared.Capability, test.want[name])
+				undeclared := call()
+				assert.ErrorIs(t, undeclared, ErrUndeclared, name)
+				assert.ErrorContains(t, undeclared, "the capability "+test.want[name]+", and")
 			}
 			task, err := c.StartTool(t.Context(), "t", nil)
 			assert.NilError(t, err)

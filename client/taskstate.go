@@ -150,7 +150,7 @@ func (t *Task) setOutcome(result json.RawMessage, failure *rpc.Error) {
 func outcome(t *mcp.Task) (result json.RawMessage, err error, ended bool) {
 	switch {
 	case t.Status == mcp.TaskCancelled:
-		return nil, &TaskCancelledError{ID: t.TaskID, Message: t.StatusMessage}, true
+		return nil, &taskCancelledError{t.TaskID, t.StatusMessage}, true
 	case t.Result != nil:
 		return t.Result, nil, true
 	case t.Error != nil:

@@ -334,7 +334,7 @@ func (f *taskWaiter) answerInput() error {
 		}
 		switch noted, full := f.t.markAsked(key); {
 		case full:
-			return &RoundsError{Rounds: f.updates, Last: f.inputRequiredError()}
+			return &roundsError{f.updates, f.inputRequiredError()}
 		case noted:
 			f.startCallback(key, q)
 		}

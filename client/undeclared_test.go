@@ -49,7 +49,7 @@ func TestUndeclared(t *testing.T) {
 			_, get := c.GetPrompt(ctx, "p", nil)
 			for _, err := range []error{read, get} {
 				assert.ErrorIs(t, err, rpc.ErrMethodNotFound)
-				assert.ErrorType(t, err.(*CallError).Err, &UndeclaredError{})
+				assert.ErrorIs(t, err.(*CallError).Err, ErrUndeclared)
 			}
 			_, complete := c.Complete(ctx, mcp.CompleteReference{Type: mcp.RefPrompt, Name: "p"},
 				"a", "", map[string]string{"settled": "x"})

@@ -8,8 +8,8 @@ import (
 	"fmt"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/skill"
 	"github.com/stdwire/stdwire/rpc/mcp"
-	"github.com/stdwire/stdwire/rpc/mcp/skill"
 	"github.com/stdwire/stdwire/server/internal/legacy"
 )
 

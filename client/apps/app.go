@@ -13,17 +13,18 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Extension returns the extension for [client.Options] of a program that shows apps.
-func Extension() client.Extension {
+// extension returns the extension for [client.Options] of a program that shows apps.
+func extension() client.Extension {
 	return client.Extension{ID: mcp.ExtensionApps,
 		Settings: mcp.AppSettings{MIMETypes: []string{mcp.AppMIMEType}}}
 }
 
-// Declare adds [Extension] to the options of a client, unless they contain the extension already.
+// Declare adds the extension to the options of a client that shows apps, unless they contain it
+// already.
 func Declare(o *client.Options) {
 	if !slices.ContainsFunc(o.Extensions,
 		func(e client.Extension) bool { return e.ID == mcp.ExtensionApps }) {
-		o.Extensions = append(slices.Clip(o.Extensions), Extension())
+		o.Extensions = append(slices.Clip(o.Extensions), extension())
 	}
 }
 

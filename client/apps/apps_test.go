@@ -47,8 +47,9 @@ func board(t *testing.T, era mcp.Era, change func(*server.App)) (*client.Client,
 		change(&a)
 	}
 	assert.NilError(t, s.AddApp(a))
-	return mcptest.Connect(t, s, client.Options{Era: era,
-		Extensions: []client.Extension{apps.Extension()}}), s
+	o := client.Options{Era: era}
+	apps.Declare(&o)
+	return mcptest.Connect(t, s, o), s
 }
 
 func eachEra(t *testing.T, test func(t *testing.T, era mcp.Era)) {
@@ -136,7 +137,9 @@ func TestReadOfBadApps(t *testing.T) {
 				change(r)
 				return r, nil
 			}}))
-		c := mcptest.Connect(t, s, client.Options{Extensions: []client.Extension{apps.Extension()}})
+		var declared client.Options
+		apps.Declare(&declared)
+		c := mcptest.Connect(t, s, declared)
 		_, err := apps.Read(t.Context(), c, uri)
 		assert.ErrorContains(t, err, want)
 	}

@@ -5,7 +5,8 @@
 // sandboxed frame, and connects the frame's messages to the stream of a [View], one message per
 // line.
 //
-//	o := client.Options{Extensions: []client.Extension{apps.Extension()}}
+//	var o client.Options
+//	apps.Declare(&o)
 //	…
 //	ui, has := apps.Of(tool)
 //	app, err := apps.Read(ctx, c, ui.ResourceURI)

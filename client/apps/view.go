@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"slices"
@@ -74,6 +75,9 @@ type View struct {
 // time, PartialInput after Input, or Result or Cancelled before Input or twice.
 var ErrOrder = errors.New("apps: send the input once, then one result")
 
+// ErrMode matches the error of [View.SetContext] for a display mode that the app does not support.
+var ErrMode = errors.New("apps: the app does not support the mode")
+
 // The limits on the memory that an app can make its host use.
 const (
 	maxMessage = 8 << 20 // bytes of a message
@@ -104,10 +108,6 @@ func (v *View) Close() error { return v.peer.Close() }
 
 // Done returns a channel that is closed when the stream has ended.
 func (v *View) Done() <-chan struct{} { return v.peer.Done() }
-
-// Ready returns a channel that is closed when the app is initialized. Before that, nothing must be
-// sent to it.
-func (v *View) Ready() <-chan struct{} { return v.ready }
 
 // await blocks until the app is initialized.
 func (v *View) await(ctx context.Context) error {
@@ -184,8 +184,8 @@ func (v *View) Cancelled(ctx context.Context, reason string) error {
 // canEnd reports whether the call has input and has not ended. v.turn must be held.
 func (v *View) canEnd() bool { return v.hasInput && !v.ended }
 
-// SetContext sends the app changes of the host context: the fields that are not zero. It returns a
-// [*ModeError] for a display mode that the app does not support.
+// SetContext sends the app changes of the host context: the fields that are not zero. It returns
+// [ErrMode] for a display mode that the app does not support.
 func (v *View) SetContext(ctx context.Context, changed mcp.HostContext) error {
 	if err := v.await(ctx); err != nil {
 		return err
@@ -198,16 +198,11 @@ func (v *View) SetContext(ctx context.Context, changed mcp.HostContext) error {
 		}
 		v.mu.Unlock()
 		if !supported {
-			return &ModeError{changed.DisplayMode}
+			return fmt.Errorf("%w %s", ErrMode, changed.DisplayMode)
 		}
 	}
 	return v.peer.Notify(ctx, mcp.NotificationHostContextChanged, changed)
 }
-
-// A ModeError reports that an app does not support a display mode.
-type ModeError struct{ Mode string }
-
-func (e *ModeError) Error() string { return "apps: the app does not support the mode " + e.Mode }
 
 // Teardown asks the app to save its state, and then closes the view. It waits for the app until ctx
 // ends; it does not ask an app that has not been initialized. The error is that of the app.

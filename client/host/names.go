@@ -1,25 +1,16 @@
 package host
 
 import (
-	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
+
+	"github.com/stdwire/stdwire/internal/itemname"
 )
 
-const (
-	// separator joins the ID of a server and a name. Names are never split at it: a gateway looks
-	// them up in a table.
-	separator = "__"
-	// DefaultMaxName is the default maximum length of the public names of tools and prompts.
-	// Several models do not accept longer names.
-	DefaultMaxName = 64
-	// hashDigits is the number of digits that distinguish truncated names.
-	hashDigits = 6
-)
+// DefaultMaxName is the default maximum length of the public names of tools and prompts. Several
+// models do not accept longer names.
+const DefaultMaxName = 64
 
 // CheckID returns an error unless id is a valid server ID: 1 to 32 letters, digits, '.', '_' and
 // '-', beginning with a letter or digit, and without "__", which separates it from the names of
@@ -30,10 +21,10 @@ func CheckID(id string) error {
 		return fmt.Errorf(
 			"the server ID %.50q is not 1 to 32 letters, digits, '.', '_' and '-', beginning with a letter or digit",
 			id)
-	case strings.Contains(id, separator):
+	case strings.Contains(id, itemname.Separator):
 		return fmt.Errorf(
 			"the server ID %q contains %q, which separates it from the names of its tools", id,
-			separator)
+			itemname.Separator)
 	}
 	return nil
 }
@@ -44,98 +35,12 @@ var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$`)
 // "files__read". Characters that are not letters, digits, '_', '-' or '.' become '_'. A name longer
 // than maxLen is truncated and ends with '_' and six hexadecimal digits of a digest, so that names
 // with the same beginning differ. The result depends on the arguments only.
-func PublicName(id, name string, maxLen int) string {
-	return truncateName(sanitizeName(id+separator+name), id+separator+name, maxLen)
-}
-
-// sanitizeName replaces characters that are not letters, digits, '_', '-' or '.' by '_'.
-func sanitizeName(name string) string {
-	return strings.Map(func(c rune) rune {
-		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' ||
-			c == '-' || c == '.' {
-			return c
-		}
-		return '_'
-	}, name)
-}
-
-// truncateName returns name if it has at most maxLen bytes. Otherwise it truncates it and appends
-// digits of the digest of hashed.
-func truncateName(name, hashed string, maxLen int) string {
-	if len(name) <= maxLen {
-		return name
-	}
-	return appendDigest(name, hashed, maxLen)
-}
-
-// appendDigest appends digits of the digest of hashed to a name, and truncates it so that the
-// result has at most maxLen bytes.
-func appendDigest(name, hashed string, maxLen int) string {
-	sum := sha256.Sum256([]byte(hashed))
-	return name[:min(len(name), maxLen-hashDigits-1)] + "_" +
-		hex.EncodeToString(sum[:])[:hashDigits]
-}
+func PublicName(id, name string, maxLen int) string { return itemname.Public(id, name, maxLen) }
 
 // PublicNames returns the public names of the tools, or of the prompts, of one server by its own
 // names. They are those of [PublicName], unless that is the same for several: then it belongs to
 // the one whose own name is valid as it is, or to none, and the others end with a digest, as
 // truncated names do. The order of names does not matter.
 func PublicNames(id string, names []string, maxLen int) map[string]string {
-	return distinguish(names, maxLen,
-		func(name string) string { return PublicName(id, name, maxLen) },
-		func(public string) string { return public },
-		func(name string) string { return id + separator + name })
-}
-
-// OperationNames is like [PublicNames] for the names of [OperationName], of which two are the same
-// if they differ only in '.' and '_'.
-func OperationNames(id string, names []string) map[string]string {
-	return distinguish(names, maxOperationName,
-		func(name string) string { return OperationName(id, name) },
-		func(public string) string { return strings.ReplaceAll(public, ".", "_") },
-		func(name string) string { return ServiceName(id) + "." + name })
-}
-
-// distinguish returns the public names of own names. Two names with the same key would be the same.
-// valid returns the public name of an own name that is valid as it is.
-func distinguish(names []string, maxLen int,
-	public, key, valid func(string) string) map[string]string {
-	all := make(map[string]string, len(names))
-	owners := make(map[string][]string, len(names)) // own names by key
-	for _, name := range names {
-		all[name] = public(name)
-		owners[key(all[name])] = append(owners[key(all[name])], name)
-	}
-	for _, some := range owners {
-		if len(some) == 1 {
-			continue
-		}
-		slices.Sort(some)
-		keeps := slices.IndexFunc(some,
-			func(name string) bool { return all[name] == valid(name) })
-		for i, name := range some {
-			if i != keeps {
-				all[name] = appendDigest(all[name], valid(name), maxLen)
-			}
-		}
-	}
-	return all
-}
-
-// maxOperationName is the maximum length of the name of an operation.
-const maxOperationName = 128
-
-// ServiceName returns the name of a server as a service of a catalog: its ID with '_' for '.'.
-func ServiceName(id string) string { return strings.ReplaceAll(id, ".", "_") }
-
-// OperationName returns the name of a tool as an operation of a catalog, such as "files.read". The
-// part before the first dot is the [ServiceName]. Characters that are not letters, digits, '_', '-'
-// or '.' become '_', and so do all dots of a tool's name that begins or ends with a dot or contains
-// two consecutive dots. A name of more than 128 bytes is truncated as by [PublicName].
-func OperationName(id, name string) string {
-	action := sanitizeName(name)
-	if slices.Contains(strings.Split(action, "."), "") {
-		action = cmp.Or(strings.ReplaceAll(action, ".", "_"), "_")
-	}
-	return truncateName(ServiceName(id)+"."+action, id+separator+name, maxOperationName)
+	return itemname.Publics(id, names, maxLen)
 }

@@ -166,7 +166,7 @@ func TestAcceptance(t *testing.T) {
 		"configcmd": "internal/configcmd", "installcmd": "internal/installcmd",
 		"appfile": "internal/appfile", "jsonedit": "../../internal/jsonedit",
 		"toml": "../../internal/toml",
-		"pin":  "../../client/host/pin", "server": "../../server",
+		"pin":  "../../internal/pin", "server": "../../server",
 		"streamable": "../../server/streamable",
 	})
 	for code := range command.ExitCodes {

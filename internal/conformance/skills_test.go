@@ -12,8 +12,8 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/internal/skill"
 	"github.com/stdwire/stdwire/rpc/mcp"
-	"github.com/stdwire/stdwire/rpc/mcp/skill"
 )
 
 // skillServers returns the fixture's skills, served by itself, by stdwire serve, and through a

@@ -17,9 +17,9 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
-	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/client/mcptest"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -349,7 +349,7 @@ func TestAppsArePinned(t *testing.T) {
 	}
 	read := func(o gateway.Options) (string, error) {
 		downstream := server.Options{Logger: quiet}.New(server.Info{Name: "g", Version: "1"}, nil)
-		o.Pins, o.Logger = lock, quiet
+		o.PinFile, o.Logger = lock.Path(), quiet
 		g := o.New(downstream)
 		defer g.Close()
 		assert.NilError(t, g.Add(gateway.Upstream{Server: host.Server{ID: "a",
@@ -379,7 +379,7 @@ func TestAppsArePinned(t *testing.T) {
 	c, err := connectUp(t.Context(), "", o)
 	assert.NilError(t, err)
 	defer func() { _ = c.Close(); _ = c.Wait() }()
-	identity, err := gateway.PinServer("a", "", c)
+	identity, err := pinServer("a", "", c)
 	assert.NilError(t, err)
 	definitions, err := gateway.Definitions(t.Context(), c, mcp.KindApp)
 	assert.NilError(t, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
+	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -47,7 +48,7 @@ func (g *Gateway) awaitName(ctx context.Context, d *downstream, kind mcp.Kind,
 // Options.Catalog.
 func (g *Gateway) AwaitOperation(ctx context.Context, operation string) error {
 	wanted := func(u *upstreamServer) bool {
-		return strings.HasPrefix(operation, host.ServiceName(u.id)+".")
+		return strings.HasPrefix(operation, itemname.Service(u.id)+".")
 	}
 	err := g.awaitLists(ctx, mcp.KindTool, wanted, false)
 	if err == nil {

@@ -19,9 +19,9 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
-	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -145,7 +145,7 @@ func TestDefinitionsArePinned(t *testing.T) {
 				time.Sleep(20 * time.Second)
 			}
 			define(before)
-			w.restart(gateway.Options{Logger: quiet, Pins: lock})
+			w.restart(gateway.Options{Logger: quiet, PinFile: lock.Path()})
 			w.client(client.Options{}, func(c *client.Client) {
 				assert.DeepEqual(t, w.names(c), []string{"up__verbatim"})
 				define(after)

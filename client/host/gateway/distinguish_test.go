@@ -13,8 +13,8 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/gateway"
-	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -38,7 +38,7 @@ func TestEqualPublicNames(t *testing.T) {
 			}
 			var log bytes.Buffer
 			catalog := dispatch.NewCatalog()
-			w.gateway = gateway.Options{Pins: pins, Catalog: catalog,
+			w.gateway = gateway.Options{PinFile: pins.Path(), Catalog: catalog,
 				Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(w.downstream)
 			assert.NilError(t, w.gateway.Add(w.server("up", mcp.Modern)))
 			w.gateway.Settle(t.Context())

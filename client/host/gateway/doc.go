@@ -56,8 +56,8 @@
 //
 // # Pins
 //
-// With Options.Pins, what has changed since its first use is withheld until the change is accepted:
-// a tool, prompt, resource, template or skill. Until then it cannot be used either. An item that
+// With Options.PinFile, what has changed since its first use is withheld until the change is
+// accepted: a tool, prompt, resource, template or skill. Until then it cannot be used. An item that
 // its server did not have at first use is not listed until it is accepted, but a new resource can
 // be read, because servers may serve unlisted resources anyway. The first call after a start of the
 // server waits until its lists are compared with the pins.
@@ -100,11 +100,13 @@
 //
 // # Operations
 //
-// With Options.Catalog the tools are operations as well, "files.read" (see [host.OperationName]),
-// for surfaces other than MCP. A read-only tool has the type read, one with destructiveHint true
-// the type destructive, any other the type write; a tool without destructiveHint requires
-// confirmation too, because MCP's default is true. Two servers' operations collide if their names
-// differ only in '.' and '_'.
+// With Options.Catalog the tools are operations as well, "files.read", for surfaces other than MCP.
+// The part before the first dot is the ID of the server, with '_' for '.'. Characters of the tool's
+// name that are not letters, digits, '_', '-' or '.' become '_', and so do all its dots if it begins
+// or ends with one or has two in a row; a name of more than 128 bytes is truncated. A read-only tool
+// has the type read, one with destructiveHint true the type destructive, any other the type write; a
+// tool without destructiveHint requires confirmation too, because MCP's default is true. Two
+// servers' operations collide if their names differ only in '.' and '_'.
 //
 // The data of a call is the result's structured content, or else its content; a result that
 // contains more is the envelope's original. The errors are upstream_error (the result has isError

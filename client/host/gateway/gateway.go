@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/sessions"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/lograte"
+	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -27,6 +28,7 @@ type Gateway struct {
 	clients              legacyClients
 	legacyServers        legacyServers
 	audit                *audit.Log       // nil without an audit log
+	pins                 *pin.File        // nil without Options.PinFile
 	interceptors         dispatch.Handler // the chain of Options.Interceptors; nil: there are none
 	ctx                  context.Context
 	cancel               context.CancelFunc
@@ -63,6 +65,9 @@ func (o Options) New(s *server.Server) *Gateway {
 	g.subscriptionsChanged = make(chan struct{}, 1)
 	if o.Audit != nil {
 		g.audit = audit.New(o.Audit, o.AuditValues, o.AuditKey, o.Logger)
+	}
+	if o.PinFile != "" {
+		g.pins = pin.New(o.PinFile)
 	}
 	g.wg.Go(g.distributeSubscriptions)
 	if s != nil {

@@ -23,9 +23,9 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
-	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/client/mcptest"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -578,7 +578,7 @@ func TestPins(t *testing.T) {
 			w.gateway.Close()
 			var log bytes.Buffer
 			w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
-				Pins: lock, PinsWarn: warn}.New(w.downstream)
+				PinFile: lock.Path(), PinsWarn: warn}.New(w.downstream)
 			assert.NilError(t, w.gateway.Add(w.server("up", mcp.Modern)))
 			time.Sleep(5 * time.Second)
 			w.client(client.Options{}, func(c *client.Client) {
@@ -607,7 +607,7 @@ func TestPins(t *testing.T) {
 				_, err := c.CallTool(t.Context(), "up__verbatim", nil)
 				assert.ErrorContains(t, err, "Unknown tool")
 				w.useUpstream("up", func(c *client.Client) {
-					s, err := gateway.PinServer("up", "", c)
+					s, err := pinServer("up", "", c)
 					assert.NilError(t, err)
 					var definitions []json.RawMessage
 					for text, err := range c.Integration().Definitions(t.Context(), mcp.KindTool) {
@@ -644,7 +644,7 @@ func TestPinsOfCachedLists(t *testing.T) {
 		s := w.server("up", mcp.Modern)
 		s.Digest = "d"
 		offer("Does it.")
-		o := gateway.Options{Logger: quiet, CacheDir: dir, Pins: lock}
+		o := gateway.Options{Logger: quiet, CacheDir: dir, PinFile: lock.Path()}
 		w.reopen(o, s)
 		w.client(client.Options{}, func(c *client.Client) {
 			_, err := c.CallTool(t.Context(), "up__verbatim", nil)
@@ -676,7 +676,7 @@ func TestPinsOfFirstUse(t *testing.T) {
 	assert.NilError(t, err)
 	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		w.up.RemoveTools("verbatim")
-		w.reopen(gateway.Options{Logger: quiet, Pins: lock}, w.server("up", mcp.Modern))
+		w.reopen(gateway.Options{Logger: quiet, PinFile: lock.Path()}, w.server("up", mcp.Modern))
 		nothing := func(context.Context, json.RawMessage) (json.RawMessage,
 			error) {
 			return text("x"), nil
@@ -692,7 +692,7 @@ func TestPinsOfFirstUse(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			assert.DeepEqual(t, w.names(c), []string{"up__b"})
 		})
-		w.reopen(gateway.Options{Logger: quiet, Pins: lock}, w.server("up", mcp.Modern))
+		w.reopen(gateway.Options{Logger: quiet, PinFile: lock.Path()}, w.server("up", mcp.Modern))
 		w.client(client.Options{}, func(c *client.Client) {
 			w.add("c", nothing)
 			time.Sleep(2 * time.Second)

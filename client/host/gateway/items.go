@@ -174,7 +174,7 @@ func (u *upstreamServer) complete(ref mcp.CompleteReference) server.Completer {
 			}
 			return err
 		})
-		if _, none := errors.AsType[*client.UndeclaredError](err); none {
+		if errors.Is(err, client.ErrUndeclared) {
 			return mcp.Completion{Values: []string{}}, nil
 		}
 		return found, clientError(err)

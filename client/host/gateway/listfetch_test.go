@@ -19,8 +19,8 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
-	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -52,7 +52,7 @@ func withListFault(t *testing.T, fault func(ctx context.Context, method string) 
 				var logged bytes.Buffer
 				reopen := func() {
 					w.gateway.Close()
-					o := gateway.Options{Pins: pins, CacheDir: filepath.Join(dir, era.String()),
+					o := gateway.Options{PinFile: pins.Path(), CacheDir: filepath.Join(dir, era.String()),
 						Logger: slog.New(slog.NewTextHandler(&logged, nil))}
 					w.gateway = o.New(w.downstream)
 					s := w.server("up", era)

@@ -17,8 +17,8 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
-	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -187,7 +187,7 @@ func TestResourcesAndPromptsArePinned(t *testing.T) {
 						Get: noPrompt}))
 		}
 		prompt("p", "")
-		w.addNamedServers(gateway.Options{Pins: lock}, first, second)
+		w.addNamedServers(gateway.Options{PinFile: lock.Path()}, first, second)
 		time.Sleep(30 * time.Second)
 		w.client(client.Options{}, func(c *client.Client) {
 			list := func() string {
@@ -228,7 +228,7 @@ func TestResourcesAndPromptsArePinned(t *testing.T) {
 					Detail: "a"}},
 			})
 			w.useUpstream("a", func(up *client.Client) {
-				identity, err := gateway.PinServer("a", "", up)
+				identity, err := pinServer("a", "", up)
 				assert.NilError(t, err)
 				accept := func(kind mcp.Kind, names ...string) {
 					var definitions []json.RawMessage

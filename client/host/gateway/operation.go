@@ -8,11 +8,11 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/toolresult"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -26,10 +26,10 @@ func (u *upstreamServer) operationList(catalog *dispatch.Catalog) *itemList[*dis
 			if !u.filter.Allows(d.Own) || d.OnlyForApps {
 				return ""
 			}
-			return host.OperationName(u.id, d.Own)
+			return itemname.Operation(u.id, d.Own)
 		},
 		distinguish: func(own []string) map[string]string {
-			return host.OperationNames(u.id, own)
+			return itemname.Operations(u.id, own)
 		}}
 	l.add = func(to *dispatch.Catalog, name string, o *offer) error {
 		_, registered := l.offeredAt[to][name]

@@ -4,7 +4,6 @@ import (
 	"io"
 	"log/slog"
 
-	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/dispatch"
 )
 
@@ -22,11 +21,13 @@ type Options struct {
 	// CacheDir, if set, is a directory for the lists of servers with a Digest. The next gateway
 	// offers cached lists at once and starts a server only when it is used.
 	CacheDir string
-	// Pins, if set, records the definitions of tools, prompts, resources and templates at the first
-	// use of their server and up to 10 s after it. A definition that has changed since, or that a
-	// known server adds later, is withheld until [pin.File.Accept] accepts it and
-	// [Gateway.Recheck], or the server's next list, compares it again.
-	Pins *pin.File
+	// PinFile, if set, is the path of a file that records the definitions of tools, prompts,
+	// resources and templates at the first use of their server and up to 10 s after it. A definition
+	// that has changed since, or that a known server adds later, is withheld until "stdwire pin
+	// accept" accepts it in the file and [Gateway.Recheck], or the server's next list, compares it
+	// again. The first pin creates the file. If it cannot be read or written, the items are withheld
+	// too.
+	PinFile string
 	// PinsWarn offers such definitions and only logs them.
 	PinsWarn bool
 	// Interceptors wrap each tools/call, prompts/get and resources/read of a server, the limits of

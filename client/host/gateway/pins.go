@@ -12,7 +12,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/pincheck"
-	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -36,18 +36,11 @@ func DeclareCapabilities(o *client.Options) {
 	apps.Declare(o)
 }
 
-// PinServer returns the identity in Options.Pins of a server with the ID and Source of its
-// [Upstream]. c is a client with the capabilities of [DeclareCapabilities].
-func PinServer(id, source string, c *client.Client) (pin.Server, error) {
-	return newPinServer(id, source, c.ServerInfo().Name)
-}
-
+// newPinServer returns the identity of an upstream server in the file of pins.
 func newPinServer(id, source, name string) (pin.Server, error) {
-	var identity client.Options
-	DeclareCapabilities(&identity)
-	identity.Extensions = nil // pins are older than extensions, which change no identity
-	declared, err := mcp.Marshal(identity.Capabilities())
-	return pin.Server{ID: id, Source: source, Name: name, Capabilities: declared}, err
+	var declared client.Options
+	DeclareCapabilities(&declared)
+	return pin.NewServer(id, source, name, declared)
 }
 
 // Definitions returns a server's definitions of one kind as the gateway pins them: as received,
@@ -75,7 +68,7 @@ func Definitions(ctx context.Context, c *client.Client, kind mcp.Kind) (all []js
 // list, and no other, is fetched from it.
 func (l *itemList[S]) comparePin(ctx context.Context, c *call, to *client.Client) error {
 	u := c.target.upstream
-	if u.g.o.Pins == nil || u.g.o.PinsWarn || c.target.session != "" {
+	if u.g.pins == nil || u.g.o.PinsWarn || c.target.session != "" {
 		return nil
 	}
 	if l.fetcher.Source() != to {
@@ -106,7 +99,7 @@ func (l *itemList[S]) comparePin(ctx context.Context, c *call, to *client.Client
 // checkApp compares an app with its pin, and pins it at its first use. It returns an error if the
 // app has changed, unless Options.PinsWarn is set.
 func (u *upstreamServer) checkApp(serverName, uri string, read json.RawMessage) error {
-	pins := u.g.o.Pins
+	pins := u.g.pins
 	if pins == nil {
 		return nil
 	}
@@ -151,7 +144,7 @@ func (u *upstreamServer) checkApp(serverName, uri string, read json.RawMessage) 
 // difference once.
 func (l *itemList[S]) admit(server string, all []*definition.Definition,
 	withheld map[string]WithheldItem) (usable []*definition.Definition) {
-	pins := l.upstream.g.o.Pins
+	pins := l.upstream.g.pins
 	if pins == nil {
 		return all
 	}
@@ -214,8 +207,8 @@ func (l *itemList[S]) admit(server string, all []*definition.Definition,
 // maxChangeText is how many characters of each value a warning about a changed definition shows.
 const maxChangeText = 200
 
-// Recheck makes the gateway compare the latest lists with Options.Pins again. Call it after a
-// change of the pins. It starts no server and does not wait for the comparison.
+// Recheck makes the gateway compare the latest lists with their pins again. Call it after a
+// change of Options.PinFile. It starts no server and does not wait for the comparison.
 func (g *Gateway) Recheck() {
 	for _, u := range g.allUpstreams() {
 		select {

@@ -111,7 +111,7 @@ func (g *Gateway) readUnlisted(ctx context.Context, d *downstream,
 // readUnlisted reads a URI that only this server can have, and returns its error unchanged.
 func (u *upstreamServer) readUnlisted(ctx context.Context, uri string) (json.RawMessage, error) {
 	result, err := u.read(ctx, uri, nil)
-	if _, undeclared := errors.AsType[*client.UndeclaredError](err); undeclared {
+	if errors.Is(err, client.ErrUndeclared) {
 		return nil, server.ResourceNotFound(uri)
 	}
 	return result, err
@@ -121,8 +121,7 @@ func (u *upstreamServer) readUnlisted(ctx context.Context, uri string) (json.Raw
 // no resources.
 func isNotFound(err error) bool {
 	refusal, refused := errors.AsType[*rpc.Error](err)
-	_, undeclared := errors.AsType[*client.UndeclaredError](err)
-	return undeclared || refused &&
+	return errors.Is(err, client.ErrUndeclared) || refused &&
 		(refusal.Code == mcp.CodeResourceNotFound || refusal.Code == rpc.CodeInvalidParams ||
 			refusal.Code == rpc.CodeMethodNotFound)
 }
@@ -166,7 +165,7 @@ func (u *upstreamServer) read(ctx context.Context, uri string,
 func (u *upstreamServer) readDirectory(ctx context.Context, uri string) (json.RawMessage, error) {
 	resources, err := u.g.call(ctx, &call{kind: mcp.KindResource, directory: true,
 		target: u.target(ctx, uri, true)})
-	if _, undeclared := errors.AsType[*client.UndeclaredError](err); undeclared {
+	if errors.Is(err, client.ErrUndeclared) {
 		err = rpc.Errorf(rpc.CodeInvalidParams, "There is no directory %.200q", uri)
 	}
 	return resources, err

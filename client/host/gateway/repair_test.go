@@ -18,7 +18,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
-	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -88,7 +88,7 @@ func TestInvalidDefinitions(t *testing.T) {
 		pins, err := pin.Open(filepath.Join(t.TempDir(), "mcp.pins"))
 		assert.NilError(t, err)
 		w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
-			NoDescriptionPrefix: true, Pins: pins}.New(w.downstream)
+			NoDescriptionPrefix: true, PinFile: pins.Path()}.New(w.downstream)
 		assert.NilError(t, w.gateway.Add(w.server("up", mcp.Modern)))
 		assert.NilError(t, w.gateway.Add(invalid.server("odd", &w.serving)))
 		w.gateway.Settle(t.Context())
@@ -131,13 +131,19 @@ func pinnedOf(t *testing.T, pins *pin.File, id, definition string) bool {
 	t.Helper()
 	var o client.Options
 	gateway.DeclareCapabilities(&o)
-	o.Extensions = nil // extensions are not part of the identity
-	declared, err := mcp.Marshal(o.Capabilities())
+	server, err := pin.NewServer(id, "", "scripted", o)
 	assert.NilError(t, err)
-	report, err := pins.Compare(pin.Server{ID: id, Name: "scripted", Capabilities: declared},
-		mcp.KindTool, []json.RawMessage{json.RawMessage(definition)})
+	report, err := pins.Compare(server, mcp.KindTool,
+		[]json.RawMessage{json.RawMessage(definition)})
 	assert.NilError(t, err)
 	return len(report.Verdicts) == 1 && report.Verdicts[0].State == pin.StateSame
+}
+
+// pinServer returns the identity of a server in the file of pins.
+func pinServer(id, source string, c *client.Client) (pin.Server, error) {
+	var o client.Options
+	gateway.DeclareCapabilities(&o)
+	return pin.NewServer(id, source, c.ServerInfo().Name, o)
 }
 
 // A lockedBuffer is a buffer that can be written and read concurrently.

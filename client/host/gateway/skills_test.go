@@ -13,7 +13,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/gateway"
-	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -119,7 +119,7 @@ func TestPinsOfSkills(t *testing.T) {
 	withFixture(t, mcp.Legacy, func(t *testing.T, w *fixture) {
 		files := aSkill("refunds", "refunds", "up")
 		assert.NilError(t, w.up.AddSkills(files))
-		w.reopen(gateway.Options{Logger: quiet, Pins: lock}, w.server("up", mcp.Legacy))
+		w.reopen(gateway.Options{Logger: quiet, PinFile: lock.Path()}, w.server("up", mcp.Legacy))
 		w.client(client.Options{}, func(c *client.Client) {
 			s, err := c.Skill(t.Context(), "skill://refunds/SKILL.md")
 			assert.NilError(t, err)
@@ -135,7 +135,7 @@ func TestPinsOfSkills(t *testing.T) {
 			assert.Equal(t, item.Reason, gateway.ReasonChanged)
 			assert.Assert(t, cmp.Contains(item.Detail, "digest"))
 			w.useUpstream("up", func(at *client.Client) {
-				identity, err := gateway.PinServer("up", "", at)
+				identity, err := pinServer("up", "", at)
 				assert.NilError(t, err)
 				definitions, err := gateway.Definitions(t.Context(), at, mcp.KindSkill)
 				assert.NilError(t, err)

@@ -5,8 +5,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/stdwire/stdwire/internal/skill"
 	"github.com/stdwire/stdwire/rpc/mcp"
-	"github.com/stdwire/stdwire/rpc/mcp/skill"
 )
 
 // An Index finds files and directories of skills. It does not change.

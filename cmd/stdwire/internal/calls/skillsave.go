@@ -18,7 +18,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/atomicfile"
 	"github.com/stdwire/stdwire/internal/printable"
-	"github.com/stdwire/stdwire/rpc/mcp/skill"
+	"github.com/stdwire/stdwire/internal/skill"
 )
 
 // saveAll saves all files of the skill, below the name of the server and the path of the skill, so

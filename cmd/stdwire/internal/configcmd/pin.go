@@ -12,11 +12,11 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/gateway"
-	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -139,7 +139,7 @@ func (p *pinOptions) compare(ctx context.Context, std *term.Streams, pins *pin.F
 	t *target.Target) error {
 	id := t.Configured.ID
 	return t.UseWith(ctx, std, gateway.DeclareCapabilities, func(c *client.Client) error {
-		server, err := gateway.PinServer(id, t.Configured.Source(id), c)
+		server, err := target.PinServer(id, t.Configured.Source(id), c)
 		if err != nil {
 			return err
 		}

@@ -11,14 +11,13 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
-	"github.com/stdwire/stdwire/client/host/gateway"
-	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -42,7 +41,7 @@ func (r *Report) checkLists(ctx context.Context, c *client.Client,
 			all[l.Kind] = r.checkTools(list, c.Process() == nil)
 		case err == nil:
 			all[l.Kind] = r.readable(l.Name(), list, decoders[l.Kind])
-		case target.IsError[*client.UndeclaredError](err):
+		case errors.Is(err, client.ErrUndeclared):
 		case errors.Is(err, rpc.ErrMethodNotFound):
 			capability := l.Kind.Capability()
 			if jsonscan.Member(capabilities, capability) != nil {
@@ -285,7 +284,7 @@ func (r *Report) addForTools(severity, what string, names []string, hint string)
 // comparePins adds findings for differences from the pins. It does not write pins.
 func (r *Report) comparePins(pins *pin.File, c *client.Client,
 	all map[mcp.Kind][]json.RawMessage, p *subject) {
-	server, err := gateway.PinServer(r.ID, p.server.File, c)
+	server, err := target.PinServer(r.ID, p.server.File, c)
 	if err != nil {
 		r.add(Warning, "it cannot be compared with its pins: "+err.Error(),
 			"stdwire serve does not offer it")

@@ -21,6 +21,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/near"
 	"github.com/stdwire/stdwire/internal/printable"
@@ -103,7 +104,7 @@ func (f *serverOperations) open() error {
 	// No client connects to this server, but a gateway needs one.
 	s := server.Options{Logger: f.log}.New(server.Info{Name: "stdwire", Version: command.Version()},
 		dispatch.NewCatalog())
-	f.gateway = gateway.Options{Logger: f.log, Pins: pins, CacheDir: target.RememberDir(),
+	f.gateway = gateway.Options{Logger: f.log, PinFile: pins.Path(), CacheDir: target.RememberDir(),
 		Catalog: f.catalog}.New(s)
 	var ids []string
 	for _, s := range f.selection.Servers {
@@ -150,7 +151,7 @@ func (f *serverOperations) find(words []string) ([]string, error) {
 	if s == nil {
 		return words, cmp.Or(f.closed(words), f.unknown(words[0]))
 	}
-	words = append([]string{host.ServiceName(s.ID) + rest}, words[1:]...)
+	words = append([]string{itemname.Service(s.ID) + rest}, words[1:]...)
 	if err := f.start(s); err != nil || f.remembered || f.has(strings.Join(words, ".")) {
 		return words, err
 	}
@@ -158,7 +159,7 @@ func (f *serverOperations) find(words []string) ([]string, error) {
 	if err := f.refresh(s); err != nil || f.has(strings.Join(words, ".")) {
 		return words, err
 	}
-	tool := strings.TrimPrefix(strings.Join(words, "."), host.ServiceName(s.ID)+".")
+	tool := strings.TrimPrefix(strings.Join(words, "."), itemname.Service(s.ID)+".")
 	return words, f.withheld(s, tool)
 }
 
@@ -196,7 +197,7 @@ func (f *serverOperations) refresh(s *config.Server) error {
 
 // start starts a server and adds its tools.
 func (f *serverOperations) start(s *config.Server) error {
-	service := host.ServiceName(s.ID)
+	service := itemname.Service(s.ID)
 	if slices.Contains(f.added, service) {
 		return nil
 	}
@@ -239,10 +240,10 @@ func (f *serverOperations) start(s *config.Server) error {
 func (f *serverOperations) server(word string) (found *config.Server, rest string) {
 	longest := 0
 	for _, s := range f.selection.Servers {
-		for _, name := range []string{s.ID, host.ServiceName(s.ID)} {
+		for _, name := range []string{s.ID, itemname.Service(s.ID)} {
 			more, ok := strings.CutPrefix(word, name)
 			if ok && (more == "" || more[0] == '.') && len(name) > longest &&
-				!slices.Contains(f.builtin, host.ServiceName(s.ID)) {
+				!slices.Contains(f.builtin, itemname.Service(s.ID)) {
 				found, rest, longest = s, more, len(name)
 			}
 		}
@@ -310,7 +311,7 @@ func (f *serverOperations) add(s *config.Server) error {
 	if err := f.gateway.Add(up); err != nil {
 		return err
 	}
-	f.added = append(f.added, host.ServiceName(s.ID))
+	f.added = append(f.added, itemname.Service(s.ID))
 	return nil
 }
 
@@ -346,7 +347,7 @@ func (f *serverOperations) AddRemembered() (without [][2]string, err error) {
 	}
 	f.gateway.Settle(f.ctx)
 	for _, s := range f.selection.Servers {
-		if service := host.ServiceName(s.ID); slices.Contains(f.added, service) && !f.has(service) {
+		if service := itemname.Service(s.ID); slices.Contains(f.added, service) && !f.has(service) {
 			without = append(without,
 				[2]string{s.ID, "has not been started yet: stdwire run " + s.ID +
 					" --help starts it and lists its tools"})

@@ -22,7 +22,7 @@
 // hidden characters, and with look-alike letters replaced. Other wordings are not found. The
 // effects of tools are guessed from their names and arguments. So a server without findings is not
 // necessarily trustworthy, and a finding below [High] does not prove that it is not. Package
-// [github.com/stdwire/stdwire/client/host/pin] detects changes of a definition after its review.
+// [github.com/stdwire/stdwire/internal/pin] detects changes of a definition after its review.
 //
 // # Limits
 //

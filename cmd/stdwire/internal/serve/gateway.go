@@ -79,7 +79,7 @@ func (g Gateway) Start() (*Reloader, error) {
 		}
 		return nil, err
 	}
-	st := newReloader(g, c, store, o.New(g.Server), o.Pins, audit)
+	st := newReloader(g, c, store, o.New(g.Server), o.PinFile, audit)
 	err = ops.Register(g.Catalog, st.hostOptions())
 	if g.Operations != nil { // first: operations have precedence over tools
 		err = errors.Join(err, ops.Register(g.Operations, st.hostOptions()))
@@ -99,8 +99,13 @@ func (g *Gateway) options() (o gateway.Options, err error) {
 	o = gateway.Options{Logger: g.Log, NoPrefix: g.noPrefix, NoDescriptionPrefix: g.noDescPrefix,
 		PinsWarn: g.Pins == "warn", Interceptors: hook.Interceptors(g.before, g.after, g.Log),
 		AuditValues: g.auditValues, Catalog: g.Operations, CacheDir: target.RememberDir()}
-	if g.Pins != "off" {
-		o.Pins, err = target.OpenPins()
+	if g.Pins == "off" {
+		return o, nil
 	}
-	return o, err
+	pins, err := target.OpenPins()
+	if err != nil {
+		return o, err
+	}
+	o.PinFile = pins.Path()
+	return o, nil
 }

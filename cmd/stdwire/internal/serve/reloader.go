@@ -15,7 +15,6 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/host/gateway"
-	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/auditfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/filewatch"
@@ -24,6 +23,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/socketserver"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/internal/lograte"
+	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/terminal"
 )
@@ -36,7 +36,7 @@ type Reloader struct {
 	log     *slog.Logger
 	dir     string          // the working directory of the configuration
 	store   *config.Store   // of trusted definitions
-	pins    *pin.File       // nil if pins are off
+	pinFile string          // "" if pins are off
 	audit   *auditfile.File // nil if there is no audit log
 	started time.Time
 	control *socketserver.Server // nil if there is none
@@ -62,9 +62,9 @@ type Reloader struct {
 }
 
 func newReloader(g Gateway, c *target.Selection, store *config.Store, running *gateway.Gateway,
-	pins *pin.File, audit *auditfile.File) *Reloader {
+	pinFile string, audit *auditfile.File) *Reloader {
 	return &Reloader{g: g, Gateway: running, log: lograte.Logger(g.Log), dir: c.Env.Dir,
-		store: store, pins: pins, audit: audit, current: c.All, started: time.Now(),
+		store: store, pinFile: pinFile, audit: audit, current: c.All, started: time.Now(),
 		accepted: make(map[string]acceptedServer), disabledByCommand: make(map[string]bool),
 		endpoint: "stdio"}
 }
@@ -98,9 +98,8 @@ func (st *Reloader) start(ctx context.Context, starting *startup, announce func(
 			_ = st.Reload(ctx, Acceptance{All: asked && !rotated}) // it has reported the error
 		})
 	})
-	if st.pins != nil {
-		path := st.pins.Path()
-		pins := &filewatch.Watcher{Files: filewatch.At(func() []string { return []string{path} }),
+	if st.pinFile != "" {
+		pins := &filewatch.Watcher{Files: filewatch.At(func() []string { return []string{st.pinFile} }),
 			Limit: pin.MaxFile}
 		st.wg.Go(func() { pins.Run(ctx, nil, func(bool) { st.Gateway.Recheck() }) })
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/filewatch"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/internal/skill"
 	"github.com/stdwire/stdwire/internal/userfile"
-	"github.com/stdwire/stdwire/rpc/mcp/skill"
 	"github.com/stdwire/stdwire/server"
 )
 

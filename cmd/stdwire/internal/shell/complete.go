@@ -10,8 +10,8 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
 	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/shellwords"
+	"github.com/stdwire/stdwire/internal/skill"
 	"github.com/stdwire/stdwire/rpc/mcp"
-	"github.com/stdwire/stdwire/rpc/mcp/skill"
 )
 
 // CompletionTimeout is the time limit of a completion, during which nothing can be typed.

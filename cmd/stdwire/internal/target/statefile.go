@@ -4,9 +4,11 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/config"
-	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/internal/pin"
 )
 
 // OpenPins opens the user's file of pins.
@@ -20,6 +22,14 @@ func OpenPins() (*pin.File, error) {
 		return nil, &command.Failure{Code: "config", Why: err.Error()}
 	}
 	return pins, nil
+}
+
+// PinServer returns the identity in the file of pins of a server with an ID and the file of its
+// definition. c is a client with the capabilities of [gateway.DeclareCapabilities].
+func PinServer(id, source string, c *client.Client) (pin.Server, error) {
+	var declared client.Options
+	gateway.DeclareCapabilities(&declared)
+	return pin.NewServer(id, source, c.ServerInfo().Name, declared)
 }
 
 // CacheDir returns the path of a directory for files that can be recreated.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
@@ -33,7 +34,8 @@ func FindTool(tools iter.Seq2[*mcp.Tool, error], name string) (*mcp.Tool, error)
 // name is not among them.
 func IsOtherInvalid(err error, name string) bool {
 	invalid, ok := errors.AsType[*client.InvalidItemsError](err)
-	return ok && !invalid.Names(name)
+	return ok && !slices.ContainsFunc(invalid.Items,
+		func(i client.InvalidItem) bool { return i.Name == name })
 }
 
 // NotFound returns the failure for a name that the server does not have. It lists the names, or if

@@ -8,12 +8,12 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/gateway"
-	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -124,7 +124,7 @@ func (all *definitions) comparePins(srv *server, c *client.Client,
 		all.Pins = reply.ProblemOf(err)
 		return
 	}
-	s, err := gateway.PinServer(srv.id, srv.upstream.Source, c)
+	s, err := target.PinServer(srv.id, srv.upstream.Source, c)
 	if err != nil {
 		all.Pins = reply.ProblemOf(err)
 		return
@@ -179,7 +179,7 @@ func (s *servers) accept(ctx context.Context, id string, kind mcp.Kind, names []
 		if err != nil {
 			return err
 		}
-		server, err := gateway.PinServer(id, srv.upstream.Source, c)
+		server, err := target.PinServer(id, srv.upstream.Source, c)
 		if err != nil {
 			return err
 		}

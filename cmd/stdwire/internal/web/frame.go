@@ -236,7 +236,7 @@ func (f *frame) change(ctx context.Context, changed mcp.HostContext) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWait)
 	defer cancel()
 	err := f.view.SetContext(ctx, changed)
-	if _, unsupported := errors.AsType[*apps.ModeError](err); unsupported {
+	if errors.Is(err, apps.ErrMode) {
 		return command.BadArgs("%v", err)
 	}
 	return err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
-	"github.com/stdwire/stdwire/rpc/mcp/skill"
+	"github.com/stdwire/stdwire/internal/skill"
 )
 
 // A skillEntry is the entry of a skill in a list, and its defects.

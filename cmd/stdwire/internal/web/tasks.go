@@ -3,12 +3,12 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"time"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -32,7 +32,7 @@ func (s *servers) tasks(ctx context.Context, id string) (*taskList, error) {
 	err := s.use(ctx, id, func(_ *server, c *client.Client) error {
 		for task, err := range c.Tasks(ctx, client.Timeout(taskTimeout)) {
 			switch {
-			case target.IsError[*client.UndeclaredError](err):
+			case errors.Is(err, client.ErrUndeclared):
 				return nil
 			case err != nil:
 				return err

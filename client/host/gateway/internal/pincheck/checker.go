@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 

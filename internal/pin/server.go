@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/internal/jsondiff"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A Server identifies the server of definitions.
@@ -20,6 +22,14 @@ type Server struct {
 	// Capabilities are the client's capabilities that the server has received, a JSON object; nil
 	// means {}.
 	Capabilities json.RawMessage
+}
+
+// NewServer returns the Server whose client declares the capabilities of o, but for extensions:
+// pins are older than these, which change no identity.
+func NewServer(id, source, name string, o client.Options) (Server, error) {
+	o.Extensions = nil
+	declared, err := mcp.Marshal(o.Capabilities())
+	return Server{ID: id, Source: source, Name: name, Capabilities: declared}, err
 }
 
 // canonicalCapabilities returns the canonical form of Capabilities.

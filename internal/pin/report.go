@@ -48,7 +48,7 @@ func (r *Report) isSame() bool {
 type Verdict struct {
 	Name    string // the name of a tool or prompt, the URI of a resource, or the URI template
 	State   State
-	Changes []Change // the differences of a StateChanged definition
+	Changes []jsondiff.Change // the differences of a StateChanged definition
 }
 
 // Usable reports whether the definition equals its pin, and so may be used.
@@ -62,10 +62,6 @@ const (
 	StateNew     State = "new"     // the definition has no pin
 	StateChanged State = "changed" // the definition differs from its pin
 )
-
-// A Change is a difference between two definitions: its path, as in
-// inputSchema.properties.path.description, and the old and the new value as canonical JSON.
-type Change = jsondiff.Change
 
 // newReport compares the definitions with these names and entries with the pins of a server.
 func newReport(sp *serverPins, kind mcp.Kind, s *Server, capabilities json.RawMessage,

@@ -44,11 +44,14 @@ type File struct {
 // Path returns the name of the file.
 func (f *File) Path() string { return f.path }
 
-// Open returns the pins in a file. The file need not exist: the first pin creates it, readable by
-// its owner only. Open returns an error, and does not change the file, if it cannot be read or is
-// not a file of pins.
+// New returns the pins in a file, which is read at the first use. The file need not exist: the
+// first pin creates it, readable by its owner only.
+func New(path string) *File { return &File{path: path} }
+
+// Open is [New], but reads the file at once. It returns an error, and does not change the file, if
+// the file cannot be read or is not one of pins.
 func Open(path string) (*File, error) {
-	f := &File{path: path}
+	f := New(path)
 	_, err := f.read()
 	return f, err
 }

@@ -1,0 +1,73 @@
+package host
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+)
+
+func TestFilter(t *testing.T) {
+	for _, tt := range []struct {
+		filter  Filter
+		allowed string
+		denied  string
+	}{
+		{Filter{}, "anything at_all", ""},
+		{Filter{Allow: []string{}}, "", "anything"},
+		{Filter{Allow: []string{"read_*", "list"}}, "read_ read_file list",
+			"read write_read_ lists alist"},
+		{Filter{Deny: []string{"*delete*"}}, "read", "delete_file undelete file_delete delete"},
+		{Filter{Allow: []string{"*"}, Deny: []string{"rm"}}, "r m rmm", "rm"},
+		{Filter{Allow: []string{"a?c"}}, "abc a?c", "ac abbc"},
+		{Filter{Allow: []string{"a*b*c"}}, "abc aXbYc abbbc", "ab acb bc"},
+	} {
+		assert.NilError(t, tt.filter.Check())
+		for _, name := range strings.Fields(tt.allowed) {
+			assert.Assert(t, tt.filter.Allows(name), name)
+		}
+		for _, name := range strings.Fields(tt.denied) {
+			assert.Assert(t, !tt.filter.Allows(name), name)
+		}
+	}
+	for _, pattern := range []string{"", "[a-z]", "{a,b}", `a\*`} {
+		assert.Assert(t, cmp.ErrorContains((&Filter{Deny: []string{pattern}}).Check(), "pattern"))
+	}
+}
+
+// The time of match is not exponential.
+func TestMatchIsNotExponential(t *testing.T) {
+	assert.Assert(t, !match(strings.Repeat("*a", 1000)+"b", strings.Repeat("a", 10_000)))
+}
+
+// The conjunction of two filters passes no tool that one of them does not pass.
+func TestFilterAnd(t *testing.T) {
+	patterns := [][]string{nil, {}, {"*"}, {"a*"}, {"?"}, {"a?", "*b"}, {"ab", "a*b"}, {"a*", "?*"}}
+	names := []string{"", "a", "b", "ab", "aab", "ba", "abb", "c*", "a?"}
+	for _, a := range patterns {
+		for _, b := range patterns {
+			for _, deny := range []string{"", "ab"} {
+				f, g := Filter{Allow: a}, Filter{Allow: b}
+				if deny != "" {
+					f.Deny = []string{deny}
+				}
+				both := f.And(g)
+				for _, name := range names {
+					assert.Assert(t, !both.Allows(name) || f.Allows(name) &&
+						g.Allows(name), "%v and %v is %v: %q", f, g, both, name)
+				}
+				again := f.And(both)
+				for _, name := range names {
+					assert.Equal(t, again.Allows(name), both.Allows(name), "%v and %v: %q", f, both,
+						name)
+				}
+			}
+		}
+	}
+	assert.DeepEqual(t, Filter{Allow: []string{"*"}}.And(Filter{Allow: []string{"a?", "b*"}}).Allow,
+		[]string{"a?", "b*"})
+	assert.DeepEqual(t,
+		Filter{Allow: []string{"a", "bc"}}.And(Filter{Allow: []string{"b*", "c"}}).Allow,
+		[]string{"bc"})
+}
