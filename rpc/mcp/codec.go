@@ -47,6 +47,11 @@ func Append(dst []byte, v any) ([]byte, error) { return codec.Append(dst, v) }
 // ErrDuplicateKey is matched by the error of [Unmarshal] for an object in which a key occurs twice.
 var ErrDuplicateKey = jsonexact.ErrDuplicateKey
 
+// DefaultMaxSend is the default limit, in bytes, of a message that a client or server sends over a
+// stream: 10 MiB less 128 KiB. Programs built on the official TypeScript SDK exit silently at 10
+// MiB.
+const DefaultMaxSend = 10<<20 - 128<<10
+
 // Extra holds the members of a JSON object for which its Go type has no field: those of a newer
 // revision, an extension or a vendor. Decoding sets it, to nil if there are none. Encoding writes
 // it after the other fields, sorted by name, and fails if the type has a field of such a name.

@@ -1,14 +1,11 @@
 package mcp
 
-// The types of which applications hold values of their own implement json.Marshaler and
+// The types that applications keep or pass on as JSON implement json.Marshaler and
 // json.Unmarshaler by [Marshal] and [Unmarshal], so that encoding/json gives the same result:
-// items, content, calls, questions, their results, and what a client or server tells about itself.
-// The others are parts of these, or messages that package client or server encodes. Without the
-// methods, package rpc keeps the members in [Extra] and encoding/json does not.
+// items, content, calls, questions and their results, log messages and capabilities. The others are
+// parts of these, or messages that package client or server encodes: of them, Marshal and package
+// rpc keep the members in [Extra], and encoding/json does not.
 
-func (v Object) MarshalJSON() ([]byte, error) { return Marshal(v) }
-
-func (v Implementation) MarshalJSON() ([]byte, error)     { return Marshal(v) }
 func (v ClientCapabilities) MarshalJSON() ([]byte, error) { return Marshal(v) }
 func (v ServerCapabilities) MarshalJSON() ([]byte, error) { return Marshal(v) }
 
@@ -35,11 +32,7 @@ func (v EmbeddedResource) MarshalJSON() ([]byte, error)  { return Marshal(v) }
 func (v ToolUseContent) MarshalJSON() ([]byte, error)    { return Marshal(v) }
 func (v ToolResultContent) MarshalJSON() ([]byte, error) { return Marshal(v) }
 
-func (v Completion) MarshalJSON() ([]byte, error) { return Marshal(v) }
-
 func (v LoggingMessageParams) MarshalJSON() ([]byte, error) { return Marshal(v) }
-
-func (v ProgressParams) MarshalJSON() ([]byte, error) { return Marshal(v) }
 
 func (v CreateMessageParams) MarshalJSON() ([]byte, error) { return Marshal(v) }
 func (v SamplingMessage) MarshalJSON() ([]byte, error)     { return Marshal(v) }
@@ -48,14 +41,8 @@ func (v CreateMessageResult) MarshalJSON() ([]byte, error) { return Marshal(v) }
 func (v ElicitParams) MarshalJSON() ([]byte, error) { return Marshal(v) }
 func (v ElicitResult) MarshalJSON() ([]byte, error) { return Marshal(v) }
 
-func (v Root) MarshalJSON() ([]byte, error) { return Marshal(v) }
+func (v InputRequest) MarshalJSON() ([]byte, error) { return Marshal(v) }
 
-func (v InputRequiredResult) MarshalJSON() ([]byte, error) { return Marshal(v) }
-func (v InputRequest) MarshalJSON() ([]byte, error)        { return Marshal(v) }
-
-func (v *Object) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
-
-func (v *Implementation) UnmarshalJSON(data []byte) error     { return Unmarshal(data, v) }
 func (v *ClientCapabilities) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
 func (v *ServerCapabilities) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
 
@@ -82,11 +69,7 @@ func (v *EmbeddedResource) UnmarshalJSON(data []byte) error  { return Unmarshal(
 func (v *ToolUseContent) UnmarshalJSON(data []byte) error    { return Unmarshal(data, v) }
 func (v *ToolResultContent) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
 
-func (v *Completion) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
-
 func (v *LoggingMessageParams) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
-
-func (v *ProgressParams) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
 
 func (v *CreateMessageParams) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
 func (v *SamplingMessage) UnmarshalJSON(data []byte) error     { return Unmarshal(data, v) }
@@ -95,7 +78,4 @@ func (v *CreateMessageResult) UnmarshalJSON(data []byte) error { return Unmarsha
 func (v *ElicitParams) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
 func (v *ElicitResult) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
 
-func (v *Root) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
-
-func (v *InputRequiredResult) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
-func (v *InputRequest) UnmarshalJSON(data []byte) error        { return Unmarshal(data, v) }
+func (v *InputRequest) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }

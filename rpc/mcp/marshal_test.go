@@ -75,14 +75,13 @@ func hasType(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[Content]())
 }
 
-// held are the types of which applications hold values of their own.
-var held = []any{Object{}, Implementation{}, ClientCapabilities{}, ServerCapabilities{}, Tool{},
-	Resource{}, ResourceTemplate{}, ResourceContents{}, Prompt{}, PromptMessage{}, Skill{}, Root{},
+// held are the types that applications keep or pass on as JSON.
+var held = []any{ClientCapabilities{}, ServerCapabilities{}, Tool{},
+	Resource{}, ResourceTemplate{}, ResourceContents{}, Prompt{}, PromptMessage{}, Skill{},
 	TextContent{}, ImageContent{}, AudioContent{}, ResourceLink{}, EmbeddedResource{},
 	ToolUseContent{}, ToolResultContent{}, CallToolParams{}, CallToolResult{}, GetPromptResult{},
-	ReadResourceResult{}, Completion{}, SamplingMessage{}, CreateMessageParams{},
-	CreateMessageResult{}, ElicitParams{}, ElicitResult{}, InputRequest{}, InputRequiredResult{},
-	LoggingMessageParams{}, ProgressParams{}}
+	ReadResourceResult{}, SamplingMessage{}, CreateMessageParams{}, CreateMessageResult{},
+	ElicitParams{}, ElicitResult{}, InputRequest{}, LoggingMessageParams{}}
 
 var nilValues = regexp.MustCompile(`:(null|\[\]|{})`)
 
