@@ -1,8 +1,0 @@
-//go:build !windows
-
-package config
-
-var (
-	configHome = baseDir{[]string{"XDG_CONFIG_HOME"}, ".config"}
-	stateHome  = baseDir{[]string{"XDG_STATE_HOME"}, ".local/state"}
-)
