@@ -8,12 +8,12 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// Direction is the direction of a message.
-type Direction bool
+// A Direction is the direction of a message.
+type Direction string
 
 const (
-	Inbound  Direction = false // from the other side
-	Outbound Direction = true  // from this side
+	Inbound  Direction = "inbound"  // from the other side
+	Outbound Direction = "outbound" // from this side
 )
 
 // Hooks are called when something happens on a connection. A nil hook costs nothing. Hooks are
@@ -76,7 +76,7 @@ func (h Hooks) Safe() Hooks {
 
 // A CallEvent is the start or the end of a call, or of the handling of a notification.
 type CallEvent struct {
-	Direction Direction // Outbound: a call of this side
+	Direction Direction // Outbound for a call of this side
 	ID        ID        // zero for a notification
 	Method    string
 	End       bool

@@ -296,7 +296,7 @@ var errExited = errors.New("rpc: a callback ended its goroutine")
 // handle calls the handler of a message and sends the response.
 func (p *Peer) handle(in *inboundMessage) {
 	if hook := p.o.Hooks.Call; hook != nil {
-		hook(CallEvent{ID: in.ID, Method: in.Method})
+		hook(CallEvent{Direction: Inbound, ID: in.ID, Method: in.Method})
 	}
 	var response *buffer.Buffer
 	err := errExited
@@ -307,8 +307,8 @@ func (p *Peer) handle(in *inboundMessage) {
 // finish sends the response and releases the memory and the slot of the message.
 func (p *Peer) finish(in *inboundMessage, response *buffer.Buffer, err error) {
 	if hook := p.o.Hooks.Call; hook != nil {
-		hook(CallEvent{ID: in.ID, Method: in.Method, End: true, Duration: time.Since(in.start),
-			Err: err})
+		hook(CallEvent{Direction: Inbound, ID: in.ID, Method: in.Method, End: true,
+			Duration: time.Since(in.start), Err: err})
 	}
 	due := false
 	if !in.IsNotification() {

@@ -9,9 +9,8 @@
 // [Compile] turns a schema of draft 2020-12 or draft-07 into a [Schema], once. [Schema.Validate]
 // then checks JSON text as it comes from the wire. It indexes where each value starts and ends and
 // decodes nothing, so a valid document costs no allocation. [Schema.ValidateScanned] skips the
-// check that the text is JSON; [Schema.ValidateValue] validates Go values. For an invalid document
-// the error is an [*Error], whose causes name the place, the keyword and the reason, in words that
-// the author of the document can act on.
+// check that the text is JSON. For an invalid document the error is an [*Error], whose causes name
+// the place, the keyword and the reason, in words that the author of the document can act on.
 //
 // Numbers are compared exactly, whatever their size and notation. Lengths count code points. An
 // object is invalid if a property that the schema names occurs twice, because readers disagree

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// MaxCauses is the maximum number of causes in an [Error].
-const MaxCauses = 10
+// maxCauses is the maximum number of causes in an [Error].
+const maxCauses = 10
 
 var (
 	// ErrLimit is wrapped by the error of Compile for a schema that is too large, and by that of a
@@ -47,7 +47,7 @@ func (e *SchemaError) Unwrap() error { return e.Err }
 // The text shows at most about 40 characters of a scalar, no item or member of an array or object,
 // and nothing of a value that is writeOnly or of format password by the schema.
 type Error struct {
-	Causes  []Cause // 1 to MaxCauses, in the order in which they were found
+	Causes  []Cause // 1 to 10, in the order in which they were found
 	Omitted int     // the number of further causes
 }
 

@@ -45,7 +45,7 @@ func FuzzValidate(f *testing.F) {
 			}
 			var failure *Error
 			if errors.As(err, &failure) &&
-				(len(failure.Causes) == 0 || len(failure.Causes) > MaxCauses) {
+				(len(failure.Causes) == 0 || len(failure.Causes) > maxCauses) {
 				t.Fatalf("%d causes", len(failure.Causes))
 			}
 		}

@@ -11,7 +11,7 @@ import (
 
 const (
 	// maxLenientRounds limits the validations of ValidateLeniently. After each, it changes up to
-	// MaxCauses values.
+	// maxCauses values.
 	maxLenientRounds = 10
 	maxRepairs       = 10  // that are described
 	maxRepairPath    = 100 // bytes that are shown

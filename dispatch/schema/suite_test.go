@@ -164,15 +164,24 @@ func checkSuiteTest(s *Schema, data []byte, valid bool) error {
 	if err := decoder.Decode(&value); err != nil {
 		return err
 	}
-	if decoded := s.ValidateValue(value); (decoded == nil) != valid {
-		return fmt.Errorf("ValidateValue says %w", orNil(decoded))
+	if decoded := validateValue(s, value); (decoded == nil) != valid {
+		return fmt.Errorf("the validation of the decoded value says %w", orNil(decoded))
 	}
 	if failure := (*Error)(nil); !valid && !errors.As(err, &failure) {
 		return fmt.Errorf("the error is not an *Error: %w", err)
-	} else if !valid && (len(failure.Causes) == 0 || len(failure.Causes) > MaxCauses) {
+	} else if !valid && (len(failure.Causes) == 0 || len(failure.Causes) > maxCauses) {
 		return fmt.Errorf("%d causes", len(failure.Causes))
 	}
 	return nil
+}
+
+// validateValue validates the JSON encoding of a Go value.
+func validateValue(s *Schema, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return s.ValidateScanned(data)
 }
 
 func orNil(err error) error {

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 
@@ -61,16 +60,6 @@ func (s *Schema) get() *validator {
 func (s *Schema) put(v *validator) {
 	v.reset()
 	s.validators.Put(v)
-}
-
-// ValidateValue validates the JSON encoding of a Go value. If json.Marshal fails, ValidateValue
-// returns its error.
-func (s *Schema) ValidateValue(value any) error {
-	data, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	return s.ValidateScanned(data)
 }
 
 // A validator validates one document at a time. A first pass stops at the first failure and records
@@ -311,12 +300,12 @@ func (v *validator) failWithValue(s *subschema, n uint32, keyword, format string
 }
 
 // discardCause reports whether a cause is not to be recorded, so that its text need not be
-// composed. It counts a cause that exceeds MaxCauses.
+// composed. It counts a cause that exceeds maxCauses.
 func (v *validator) discardCause() bool {
 	if v.firstOnly || v.err != nil {
 		return true
 	}
-	if len(v.findings) < MaxCauses {
+	if len(v.findings) < maxCauses {
 		return false
 	}
 	v.omitted++
@@ -324,7 +313,7 @@ func (v *validator) discardCause() bool {
 }
 
 func (v *validator) addFinding(f finding) {
-	if len(v.findings) == MaxCauses {
+	if len(v.findings) == maxCauses {
 		v.omitted++
 		return
 	}

@@ -118,8 +118,8 @@ func TestPattern(t *testing.T) {
 			assert.Assert(t, !p.re.MatchString(tc.not), "%s %q", tc.pattern, tc.not)
 			continue
 		}
-		assert.NilError(t, s.ValidateValue(tc.matches), tc.pattern)
-		assert.Assert(t, s.ValidateValue(tc.not) != nil, "%s %q", tc.pattern, tc.not)
+		assert.NilError(t, validateValue(s, tc.matches), tc.pattern)
+		assert.Assert(t, validateValue(s, tc.not) != nil, "%s %q", tc.pattern, tc.not)
 	}
 	for pattern, want := range map[string]string{
 		`(?=a)`: "lookahead is not supported", `a(?!b(c))`: "lookahead", `(?<=a)b`: "lookbehind",

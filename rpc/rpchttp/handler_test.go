@@ -350,15 +350,15 @@ func TestHooks(t *testing.T) {
 	}}))
 	for body, want := range map[string][]string{
 		`{"jsonrpc":"2.0","id":1,"method":"fail"}`: {
-			`false {"jsonrpc":"2.0","id":1,"method":"fail"}`, "1 fail false <nil>",
-			"1 fail true a secret", "true " + failure("1", -32603, "Internal error")},
+			`inbound {"jsonrpc":"2.0","id":1,"method":"fail"}`, "1 fail false <nil>",
+			"1 fail true a secret", "outbound " + failure("1", -32603, "Internal error")},
 		`{"jsonrpc":"2.0","method":"panic"}`: {
-			`false {"jsonrpc":"2.0","method":"panic"}`, "null panic false <nil>",
+			`inbound {"jsonrpc":"2.0","method":"panic"}`, "null panic false <nil>",
 			"panic ashes true", "null panic true rpc: the handler of panic panicked: ashes"},
-		`{"jsonrpc":"2.0","id":1,"result":2}`: {`false {"jsonrpc":"2.0","id":1,"result":2}`,
+		`{"jsonrpc":"2.0","id":1,"result":2}`: {`inbound {"jsonrpc":"2.0","id":1,"result":2}`,
 			`{"jsonrpc":"2.0","id":1,"result":2}: a response to no call that waits`},
-		`[]`: {"false []", "[]: a batch must not be empty (code -32600)",
-			"true " + failure("null", -32600, "a batch must not be empty")},
+		`[]`: {"inbound []", "[]: a batch must not be empty (code -32600)",
+			"outbound " + failure("null", -32600, "a batch must not be empty")},
 	} {
 		mu.Lock()
 		got = nil

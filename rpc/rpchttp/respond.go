@@ -126,7 +126,7 @@ func (h *Handler) parse(text []byte) (m *rpc.Message, refused []byte) {
 func (h *Handler) call(ctx context.Context, m *rpc.Message, room *responseRoom) (response []byte) {
 	hook, start := h.o.Hooks.Call, time.Now()
 	if hook != nil {
-		hook(rpc.CallEvent{ID: m.ID, Method: m.Method})
+		hook(rpc.CallEvent{Direction: rpc.Inbound, ID: m.ID, Method: m.Method})
 	}
 	var err error
 	exited := contain.Run(func() { // AppendResponse recovers from panics, but not from Goexit
@@ -147,8 +147,8 @@ func (h *Handler) call(ctx context.Context, m *rpc.Message, room *responseRoom) 
 		}
 	}
 	if hook != nil {
-		hook(rpc.CallEvent{ID: m.ID, Method: m.Method, End: true, Duration: time.Since(start),
-			Err: err})
+		hook(rpc.CallEvent{Direction: rpc.Inbound, ID: m.ID, Method: m.Method, End: true,
+			Duration: time.Since(start), Err: err})
 	}
 	return response
 }
