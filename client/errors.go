@@ -116,10 +116,10 @@ func (e *StartError) Unwrap() error { return e.Err }
 //	                     (matches framing.ErrTooLarge)
 //
 // It matches, with [errors.Is], [context.Canceled]; [rpc.ErrClosed] after Close and for a
-// LostError; [rpc.ErrProtocol] for an answer that breaks the protocol; [ErrUndeclared] if the server
-// does not say that it can do that, and was not asked; [ErrRounds] if it has asked too many times;
-// and [ErrTaskCancelled] if the call has become a task, which was cancelled. A tool that fails is
-// not an error, but a result with IsError set.
+// LostError; [rpc.ErrProtocol] for an answer that breaks the protocol; [ErrUndeclared] if the
+// server does not say that it can do that, and was not asked; [ErrRounds] if it has asked too many
+// times; and [ErrTaskCancelled] if the call has become a task, which was cancelled. A tool that
+// fails is not an error, but a result with IsError set.
 type CallError struct {
 	Server string // Options.Name
 	Method string
@@ -141,9 +141,9 @@ func (e *CallError) Error() string {
 func (e *CallError) Unwrap() error { return e.Err }
 
 // ErrUndeclared matches the error of a call that needs a capability that the server does not
-// declare. The request was not sent, because some servers mishandle unknown methods. The error names
-// the capability, and matches [rpc.ErrMethodNotFound] too. [Client.Call] and calls of tools are sent
-// whatever the server declares.
+// declare. The request was not sent, because some servers mishandle unknown methods. The error
+// names the capability, and matches [rpc.ErrMethodNotFound] too. [Client.Call] and calls of tools
+// are sent whatever the server declares.
 var ErrUndeclared = errors.New("the server does not declare the capability")
 
 // An undeclaredError matches ErrUndeclared.

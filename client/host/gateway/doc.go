@@ -102,11 +102,11 @@
 //
 // With Options.Catalog the tools are operations as well, "files.read", for surfaces other than MCP.
 // The part before the first dot is the ID of the server, with '_' for '.'. Characters of the tool's
-// name that are not letters, digits, '_', '-' or '.' become '_', and so do all its dots if it begins
-// or ends with one or has two in a row; a name of more than 128 bytes is truncated. A read-only tool
-// has the type read, one with destructiveHint true the type destructive, any other the type write; a
-// tool without destructiveHint requires confirmation too, because MCP's default is true. Two
-// servers' operations collide if their names differ only in '.' and '_'.
+// name that are not letters, digits, '_', '-' or '.' become '_', and so do all its dots if it
+// begins or ends with one or has two in a row; a name of more than 128 bytes is truncated. A
+// read-only tool has the type read, one with destructiveHint true the type destructive, any other
+// the type write; a tool without destructiveHint requires confirmation too, because MCP's default
+// is true. Two servers' operations collide if their names differ only in '.' and '_'.
 //
 // The data of a call is the result's structured content, or else its content; a result that
 // contains more is the envelope's original. The errors are upstream_error (the result has isError

@@ -52,8 +52,9 @@ func withListFault(t *testing.T, fault func(ctx context.Context, method string) 
 				var logged bytes.Buffer
 				reopen := func() {
 					w.gateway.Close()
-					o := gateway.Options{PinFile: pins.Path(), CacheDir: filepath.Join(dir, era.String()),
-						Logger: slog.New(slog.NewTextHandler(&logged, nil))}
+					o := gateway.Options{PinFile: pins.Path(),
+						CacheDir: filepath.Join(dir, era.String()),
+						Logger:   slog.New(slog.NewTextHandler(&logged, nil))}
 					w.gateway = o.New(w.downstream)
 					s := w.server("up", era)
 					s.Digest = "d"

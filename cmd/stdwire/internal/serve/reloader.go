@@ -99,7 +99,8 @@ func (st *Reloader) start(ctx context.Context, starting *startup, announce func(
 		})
 	})
 	if st.pinFile != "" {
-		pins := &filewatch.Watcher{Files: filewatch.At(func() []string { return []string{st.pinFile} }),
+		file := func() []string { return []string{st.pinFile} }
+		pins := &filewatch.Watcher{Files: filewatch.At(file),
 			Limit: pin.MaxFile}
 		st.wg.Go(func() { pins.Run(ctx, nil, func(bool) { st.Gateway.Recheck() }) })
 	}
