@@ -133,7 +133,7 @@ var acceptance = map[string][]row{
 		{"tools as signatures, arguments by their schema",
 			"output.TestSignature arguments.TestCoercionBySchema"},
 		{"names that do not collide, and are not too long",
-			"gateway.TestCollision host.TestPublicName"},
+			"gateway.TestCollision itemname.TestPublicName"},
 		{"filters that hold for calls too, and whose mistakes are errors",
 			"TestServeOthers gateway.TestServerComesAndGoes host.TestFilter"},
 		{"changes of lists go through, tools of dead servers stay",
@@ -165,8 +165,8 @@ func TestAcceptance(t *testing.T) {
 		"gateway": "../../client/host/gateway", "config": "../../client/host/config",
 		"configcmd": "internal/configcmd", "installcmd": "internal/installcmd",
 		"appfile": "internal/appfile", "jsonedit": "../../internal/jsonedit",
-		"toml": "../../internal/toml",
-		"pin":  "../../internal/pin", "server": "../../server",
+		"toml":     "../../internal/toml",
+		"itemname": "../../internal/itemname", "pin": "../../internal/pin", "server": "../../server",
 		"streamable": "../../server/streamable",
 	})
 	for code := range command.ExitCodes {
