@@ -166,7 +166,8 @@ func TestAcceptance(t *testing.T) {
 		"configcmd": "internal/configcmd", "installcmd": "internal/installcmd",
 		"appfile": "internal/appfile", "jsonedit": "../../internal/jsonedit",
 		"toml":     "../../internal/toml",
-		"itemname": "../../internal/itemname", "pin": "../../internal/pin", "server": "../../server",
+		"itemname": "../../internal/itemname", "pin": "../../internal/pin",
+		"server":     "../../server",
 		"streamable": "../../server/streamable",
 	})
 	for code := range command.ExitCodes {
