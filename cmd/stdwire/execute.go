@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/authcmd"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/bridge"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/bundlecmd"
@@ -50,7 +51,11 @@ func dispatchCommand(ctx context.Context, args []string, std *term.Streams) erro
 			return command.Usagef("what to do?").WithHint(
 				"to serve MCP on stdin and stdout: stdwire serve; for all else: stdwire help")
 		}
-		std.Out.Print(shortHelp(std.Out.Columns()))
+		env, err := config.System("")
+		if err != nil {
+			return err
+		}
+		std.Out.Print(shortHelp(std.Out.Columns(), configcmd.Found(env)))
 		return nil
 	}
 	if name := flagCommands[args[0]]; name != "" {

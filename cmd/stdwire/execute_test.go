@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/topic"
@@ -24,10 +25,17 @@ import (
 )
 
 func TestWithoutArguments(t *testing.T) {
+	commandtest.Project(t, map[string]string{
+		"mcp.json":                      `{"mcpServers": {"files": {"command": "x"}}}`,
+		"../home/.gemini/settings.json": `{"mcpServers": {"files": {"command": "x"}, "b": {"command": "x"}}}`})
 	c := termtest.Capture(true)
 	assert.Equal(t, execute(t.Context(), nil, c.Streams), 0)
 	assert.Equal(t, c.Stdout.String(), `stdwire speaks MCP: a server with file and process tools, a client and a
 gateway.
+
+1 server in mcp.json: files.
+1 more server in Gemini CLI: b.
+To review those of this directory before they are started: stdwire trust
 
 usage: stdwire COMMAND [FLAG]… [-- SERVER-COMMAND…]
 

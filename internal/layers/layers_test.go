@@ -322,16 +322,17 @@ var layers = []struct {
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/elicit",
 		"cmd/stdwire/internal/savedcall", "cmd/stdwire/internal/load",
 	}},
+	{"cmd/stdwire/internal/configfile", []string{
+		"internal/atomicfile", "client/host/config", "cmd/stdwire/internal/command",
+		"cmd/stdwire/internal/appfile",
+	}},
 	{"cmd/stdwire/internal/configcmd", []string{
 		"internal/jsondiff", "internal/printable", "internal/near", "internal/atomicfile",
 		"rpc/mcp", "client", "internal/pin", "internal/shellwords",
 		"client/host/gateway", "client/host/config", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/output",
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/registry", "cmd/stdwire/internal/appfile",
-	}},
-	{"cmd/stdwire/internal/configfile", []string{
-		"internal/atomicfile", "client/host/config", "cmd/stdwire/internal/command",
-		"cmd/stdwire/internal/appfile",
+		"cmd/stdwire/internal/configfile",
 	}},
 	{"cmd/stdwire/internal/installcmd", []string{
 		"internal/near", "cmd/stdwire/internal/configfile", "client/host", "client/host/config",
@@ -462,7 +463,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/completion",
 	}},
 	{"cmd/stdwire", []string{
-		"internal/printable", "internal/near", "internal/atomicfile",
+		"internal/printable", "internal/near", "internal/atomicfile", "client/host/config",
 		"cmd/stdwire/internal/guard", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
 		"cmd/stdwire/internal/calls", "cmd/stdwire/internal/configcmd",

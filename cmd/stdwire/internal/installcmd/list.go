@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 
 	"github.com/stdwire/stdwire/client/host/config"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/appfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/configfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
@@ -22,25 +22,17 @@ type applicationFile struct {
 // list prints the files of all applications.
 func list(std *term.Streams, env *config.Environment, output string) error {
 	files, rows := []applicationFile{}, [][]string{}
-	for _, a := range appfile.Applications() {
-		for _, f := range []applicationFile{{Path: a.UserFile(env)},
-			{Path: a.WorkspaceFile(env), Workspace: true}} {
-			if f.Path == "" {
-				continue
-			}
-			f.Application, f.Title = a.Name, a.Title
-			state, flag, servers := "absent", "", ""
-			if f.Workspace {
-				flag = "--workspace"
-			}
-			if f.Exists = env.Exists(f.Path); f.Exists {
-				state = "exists"
-				f.Servers = len(installed(env, f.Path))
-				servers = command.Plural(f.Servers, "server")
-			}
-			files = append(files, f)
-			rows = append(rows, []string{a.Name, flag, state, f.Path, servers})
+	for _, f := range configfile.ApplicationFiles(env) {
+		state, flag, servers := "absent", "", ""
+		if f.Workspace {
+			flag = "--workspace"
 		}
+		if f.Exists {
+			state, servers = "exists", command.Plural(len(f.Servers), "server")
+		}
+		files = append(files, applicationFile{f.Name, f.Title, f.Workspace, f.Path, f.Exists,
+			len(f.Servers)})
+		rows = append(rows, []string{f.Name, flag, state, f.Path, servers})
 	}
 	if output == "json" {
 		text, err := json.Marshal(struct {

@@ -7,6 +7,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/appfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/configfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/near"
 )
@@ -73,12 +74,8 @@ func (un *uninstallation) run(ctx context.Context, std *term.Streams) error {
 
 // installed returns the names of the servers of a file, as they are written there.
 func installed(env *config.Environment, path string) (all []string) {
-	data, err := env.ReadFile(path)
-	if err != nil {
-		return nil
-	}
-	f := config.Parse(env, config.Source{Path: path, Workspace: env.Dir}, data)
-	for _, s := range f.Servers {
+	servers, _ := configfile.Servers(env, path) // without an error, for a list of names
+	for _, s := range servers {
 		all = append(all, s.ID)
 	}
 	return all
