@@ -28,7 +28,7 @@ func connected(t *testing.T, args ...string) (name string) {
 	t.Cleanup(func() {
 		path, err := os.Executable()
 		assert.NilError(t, err)
-		out, err := exec.Command(path, "disconnect", "--all").CombinedOutput()
+		out, err := exec.Command(path, "stop", "--all").CombinedOutput()
 		assert.NilError(t, err, string(out))
 	})
 	return name
@@ -93,12 +93,12 @@ func TestConnection(t *testing.T) {
 	assert.Equal(t, again.code, 2)
 	assert.Assert(t, cmp.Contains(again.stderr, "there is a connection @"+self+" already"))
 
-	ended := run(t, "disconnect", "@"+self)
+	ended := run(t, "stop", "@"+self)
 	assert.Equal(t, ended.code, 0, ended.stderr)
 	assert.Assert(t, !alive(all[0].Server.Pid), "disconnect waits for the server")
 	assert.Equal(t, run(t, "connections").stdout, "no connections\n")
-	assert.Equal(t, run(t, "disconnect", "--all").code, 0)
-	for _, args := range [][]string{{"disconnect", "@" + self}, {"tools", "@" + self}} {
+	assert.Equal(t, run(t, "stop", "--all").code, 0)
+	for _, args := range [][]string{{"stop", "@" + self}, {"tools", "@" + self}} {
 		got := run(t, args...)
 		assert.Equal(t, got.code, 4, got.stderr)
 		assert.Assert(t, cmp.Contains(got.stderr, "no connection"))
@@ -115,7 +115,7 @@ func TestConnectionNames(t *testing.T) {
 		says string
 	}{
 		{[]string{"call", "@file", "fs_list"}, 4, "@files"},
-		{[]string{"disconnect", "@file"}, 5, "@files"},
+		{[]string{"stop", "@file"}, 5, "@files"},
 		{[]string{"logs", "@file"}, 5, "@files"},
 		{[]string{"tools", "@a/b"}, 2, "cannot be the name of a connection"},
 		{[]string{"connect", "@../x"}, 2, "cannot be the name of a connection"},
@@ -123,8 +123,8 @@ func TestConnectionNames(t *testing.T) {
 		{[]string{"tools", "@files", "--write"}, 2, "is running already"},
 		{[]string{"tools", "@files", "--server-logs"}, 2, "started here"},
 		{[]string{"tools", "@files", "--config", "x"}, 2, "is running already"},
-		{[]string{"disconnect"}, 2, "which connection?"},
-		{[]string{"disconnect", "--all", "files"}, 2, "exclude each other"},
+		{[]string{"stop"}, 2, "which connection or server?"},
+		{[]string{"stop", "--all", "files"}, 2, "exclude each other"},
 		{[]string{"connect", "--server-logs"}, 2, "stdwire logs"},
 		{[]string{"connect", "x"}, 2, "unexpected argument"},
 	} {
@@ -133,7 +133,8 @@ func TestConnectionNames(t *testing.T) {
 		assert.Assert(t, cmp.Contains(got.stderr, tt.says), tt.args)
 		assert.Equal(t, got.stdout, "")
 	}
-	assert.Equal(t, run(t, "disconnect", "files", "@files").code, 0)
+	assert.Equal(t, run(t, "stop", "files", "nobody").code, 5)
+	assert.Equal(t, run(t, "disconnect", "files", "@files").code, 0) // the earlier name of stop
 }
 
 // A server that does not start is reported as by other commands, and nothing is left.

@@ -114,6 +114,10 @@ func TestUsageErrors(t *testing.T) {
 		{"help exit-codes here", "stdwire: help: unexpected argument \"here\"\n"},
 		{"help config chekc",
 			"stdwire: config: \"chekc\" is not one of check, show, where, import, schema\nhint: did you mean check?\n"},
+		{"add x", "stdwire: add: which server?\nhint: give its URL, or its command: stdwire add NAME -- COMMAND…\n"},
+		{"add x npx -y y", "stdwire: add: unknown flag -y"},
+		{"add x npx", "stdwire: add: unexpected argument \"npx\"\nhint: a server command follows --: stdwire add x -- npx…\n"},
+		{"remove", "stdwire: remove: which server?\nhint: stdwire list lists them\n"},
 		{"call", "stdwire: call: which tool?\nhint: stdwire tools lists them\n"},
 		{"tools -s", "stdwire: tools: -s wants a value: -s ID\n"},
 		{"tools npx -y x",
@@ -140,7 +144,7 @@ func TestEmptyArguments(t *testing.T) {
 	for _, words := range []string{"inspect", "ls", "test", "web", "prompt", "read", "call", "call fs_list",
 		"install", "uninstall", "uninstall cursor", "trust", "logs", "task get", "skill get",
 		"skill get pdf", "completion", "tap show", "tap mock", "bundle show", "auth login", "doctor",
-		"config show", "connect", "help"} {
+		"config show", "connect", "help", "add", "remove", "list", "stop", "add --from cursor"} {
 		c := termtest.Capture(false)
 		args := append(strings.Fields(words), "")
 		assert.Equal(t, execute(t.Context(), args, c.Streams), 2, "%s: %s", words, c.Stderr)

@@ -176,8 +176,8 @@ var flagUses = map[string][]flagUse{
 			--sample --server-logs:
 		`}},
 	"connections": always("-o"),
-	"disconnect": {{[]mode{{name: "names", args: "@files"}, {name: "all", args: "--all"}},
-		"--all: all"}},
+	"stop": {{[]mode{{name: "names", args: "@files"}, {name: "all", args: "--all"},
+		{name: "server", args: "files"}}, "--all: all\n--pid: server"}},
 	"status": {{[]mode{{name: "once"}, {name: "watch", args: "--watch"}},
 		"-o: once\n--watch: *"}},
 	"enable":  always("--pid --profile"),
@@ -250,6 +250,23 @@ var flagUses = map[string][]flagUse{
 			--root --write --allow-exec --allow-eval --confirm --tools: own
 		`}},
 	"uninstall": always("--workspace --print"),
+	"add": {{[]mode{{name: "url", args: "x URL"}, {name: "command", args: "x -- x"},
+		{name: "from", args: "--from cursor"}}, `
+			--from: from
+			--env: command
+			--header: url
+			--config --print --force: *
+			--workspace: *
+		`}, {[]mode{{name: "file", args: "x URL --config FILE"},
+		{name: "workspace", args: "x URL --workspace"}}, `
+			--config: file
+			--workspace: workspace
+			--from:
+			--env:
+			--header --print --force: *
+		`}},
+	"remove": always("--config --print"),
+	"list":   always("-o --profile --config"),
 	"trust": {{[]mode{{name: "accept"}, {name: "revoke", args: "--revoke"}},
 		"--revoke: *\n--yes: accept"}},
 	"auth login": {{[]mode{{name: "id", args: "files"}, {name: "url", args: "URL"}},

@@ -138,7 +138,8 @@ func flagWithValue(f command.Flag, flag string, fill map[string]string) []string
 		value = f.Value[strings.LastIndex(f.Value, "|")+1:] // not the default
 	default:
 		value = map[string]string{"FILE": fill["FILE"], "DURATION": "1s", "SIZE": "1MB", "MB": "2",
-			"N": "2", "ADDR": fill["ADDRESS"], "ADDRESS": fill["ADDRESS"],
+			"APP": "cursor",
+			"N":   "2", "ADDR": fill["ADDRESS"], "ADDRESS": fill["ADDRESS"],
 			"URL": fill["URL"]}[f.Value]
 	}
 	return []string{flag, cmp.Or(value, "x")}

@@ -60,7 +60,7 @@ func TestTranscripts(t *testing.T) {
 			"inspect roll -s stock", "inspect paint -s stock", "scan -s stock", "pin diff -s stock",
 			"config check", "pin list", "call nothing -s stock", "tap show " + talk,
 			"tap show -o json " + talk, "call fs_search pattern=[12] path=page.txt --root " + dir,
-			"disconnect --help", "cal",
+			"stop --help", "cal",
 		} {
 			c := capture()
 			words := strings.Fields(args)

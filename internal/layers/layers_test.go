@@ -335,7 +335,8 @@ var layers = []struct {
 		"cmd/stdwire/internal/configfile",
 	}},
 	{"cmd/stdwire/internal/installcmd", []string{
-		"internal/near", "cmd/stdwire/internal/configfile", "client/host", "client/host/config",
+		"internal/near", "internal/shellwords", "cmd/stdwire/internal/configfile", "client/host",
+		"client/host/config",
 		"cmd/stdwire/internal/appfile",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
 	}},
@@ -389,7 +390,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/ops/host", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/gatewaytext",
 		"cmd/stdwire/internal/socket", "cmd/stdwire/internal/target",
-		"cmd/stdwire/internal/bridge",
+		"cmd/stdwire/internal/bridge", "cmd/stdwire/internal/configcmd", "internal/shellwords",
 	}},
 	{"cmd/stdwire/internal/doctor", []string{
 		"internal/httpurl", "internal/jsonscan", "internal/printable", "internal/near",

@@ -41,6 +41,7 @@ type form struct {
 	codex    bool // headers with variables have members of their own
 	// plainNames: names of servers have letters, digits, '-' and '_' only.
 	plainNames bool
+	verbatim   bool // variables are those of stdwire
 }
 
 // Applications returns the applications whose files [Application.Install] can change.

@@ -135,6 +135,58 @@ func (f *File) Put(id, from string, definition []byte) (*Change, error) {
 	if err != nil {
 		return nil, err
 	}
+	return f.checked(c, id)
+}
+
+// Add returns the change of the file that adds a server, in stdwire's own form. As in
+// [Application.Install], relative paths become absolute, unless the file is that of a workspace,
+// and nothing changes if the file has that server. If it has a different one with that id, the
+// error is an [*ExistsError], unless replace is set.
+func (f *File) Add(server *config.Server, workspace, replace bool) (*Change, error) {
+	if err := f.Err(); err != nil {
+		return nil, err
+	}
+	if err := f.checkNative(); err != nil {
+		return nil, err
+	}
+	if err := host.CheckID(server.ID); err != nil {
+		return nil, err
+	}
+	a := f.application()
+	a.Title = "stdwire"
+	a.form = form{url: "url", verbatim: true}
+	definition, notes, err := a.define(f.env, server, workspace)
+	if err != nil {
+		return nil, err
+	}
+	name := server.ID
+	if m, err := f.definition(name); err == nil {
+		name = m.Name // which need not be a valid id
+	}
+	c, err := a.put(f.Path, f.text.Raw, name, definition, replace)
+	if err != nil {
+		return nil, err
+	}
+	c.Notes = notes
+	return f.checked(c, server.ID)
+}
+
+// checkNative returns an error unless the file has servers in stdwire's own form, or can have them.
+func (f *File) checkNative() error {
+	switch {
+	case f.text.TOML != nil:
+		return fmt.Errorf("%s is TOML; stdwire's own files are JSON", f.Path)
+	case f.Keys != "" && !f.Native:
+		return fmt.Errorf(
+			"%s is in the format of another application, which has its servers under %s and does not read stdwire's format",
+			f.Path, f.Keys)
+	}
+	return nil
+}
+
+// checked returns a change of the file with notes about the server that it adds, or an error if the
+// file or the server would not be valid.
+func (f *File) checked(c *Change, id string) (*Change, error) {
 	after := config.Parse(f.env, f.Source, c.After)
 	if err := after.Err(); err != nil {
 		return nil, err

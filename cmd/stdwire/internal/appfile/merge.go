@@ -36,8 +36,8 @@ func Merge(env *config.Environment, path string, data []byte, servers []*config.
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
-	if f.text.TOML != nil {
-		return nil, fmt.Errorf("%s is TOML; stdwire's own files are JSON", path)
+	if err := f.checkNative(); err != nil {
+		return nil, err
 	}
 	root, ok := f.text.Root()
 	if !ok { // no value, but there may be comments
@@ -45,11 +45,6 @@ func Merge(env *config.Environment, path string, data []byte, servers []*config.
 		e.Append(config.Encode(servers, inputs, nil))
 		return &Change{Before: data, After: e.Apply(), File: path, edits: e.Edits,
 			keys: []string{"mcpServers", ""}}, nil
-	}
-	if f.Keys != "" && !f.Native {
-		return nil, fmt.Errorf(
-			"%s is in the format of another application, which has its servers under %s and does not read stdwire's format",
-			path, f.Keys)
 	}
 	m := &merger{Editor: jsonedit.NewEditor(f.text), File: f}
 	if err := m.addServers(servers, replace); err != nil {

@@ -248,6 +248,9 @@ func (t *translator) path(field, text string) string {
 
 // text writes the variables of a text as the application does. It never writes their values.
 func (t *translator) text(field, text string) string {
+	if t.form.verbatim {
+		return text
+	}
 	return config.ReplaceVariables(text, func(v config.Variable) string {
 		switch {
 		case v.Namespace != "" && v.Namespace != "env":

@@ -27,7 +27,7 @@ type Connection struct {
 }
 
 // Keep starts the server and serves it on the socket until ctx ends, the connection is idle, or
-// stdwire disconnect ends it. It calls ready once the connection can be used; an error of ready
+// stdwire stop ends it. It calls ready once the connection can be used; an error of ready
 // ends it.
 func (c *Connection) Keep(ctx context.Context, std *term.Streams, ready func() error) error {
 	if err := c.Target.Resolve(ctx, std); err != nil {
@@ -38,7 +38,7 @@ func (c *Connection) Keep(ctx context.Context, std *term.Streams, ready func() e
 	log := slog.New(slog.NewTextHandler(std.Err, nil))
 	listener, path, err := socket.ListenConnection(ctx, c.Name)
 	if taken, ok := errors.AsType[*socket.NameTakenError](err); ok {
-		return command.Usagef("%v", err).WithHint("use it, end it with stdwire disconnect @" +
+		return command.Usagef("%v", err).WithHint("use it, end it with stdwire stop @" +
 			taken.Name + ", or choose another name: stdwire connect @NAME …")
 	}
 	if err != nil {
@@ -62,7 +62,7 @@ func (c *Connection) Keep(ctx context.Context, std *term.Streams, ready func() e
 	defer func() {
 		data.Close()
 		b.gateway.Close()
-		control.Close() // last: stdwire disconnect waits for it
+		control.Close() // last: stdwire stop waits for it
 	}()
 	idle := time.NewTimer(math.MaxInt64)
 	defer idle.Stop()

@@ -12,9 +12,10 @@ import (
 // A Command is a word that may follow "stdwire".
 type Command struct {
 	Name    string
-	Usage   string // the arguments, for the first line of its help
-	Summary string // one line of the main help
-	Help    string // the paragraphs of its help
+	Aliases []string // other names, which the help does not list
+	Usage   string   // the arguments, for the first line of its help
+	Summary string   // one line of the main help
+	Help    string   // the paragraphs of its help
 	// Subcommands are the commands whose names begin with this one's.
 	Subcommands Subcommands
 	// Make returns the grammar of the arguments and the function that runs the command once they

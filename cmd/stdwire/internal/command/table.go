@@ -21,9 +21,11 @@ func (t Table) Names() (names []string) {
 	return names
 }
 
-// Find returns the command with a name.
+// Find returns the command with a name or an alias.
 func (t Table) Find(name string) (Command, error) {
-	i := slices.IndexFunc(t, func(c Command) bool { return c.Name == name })
+	i := slices.IndexFunc(t, func(c Command) bool {
+		return c.Name == name || slices.Contains(c.Aliases, name)
+	})
 	if i < 0 {
 		return Command{}, Usagef("there is no command %q", name).WithHint(
 			cmp.Or(near.DidYouMean(name, t.Names()), "stdwire help lists them"))

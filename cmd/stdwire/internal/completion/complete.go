@@ -19,12 +19,13 @@ import (
 // knows, or a set such as a|b. If the last one ends in …, the others are like it. Commands that are
 // not here have none that can be completed.
 var operands = map[string][]string{
-	"ls":         {"tools|resources|templates|prompts"},
-	"call":       {"TOOL", "ARGUMENT…"},
-	"inspect":    {"TOOL"},
-	"disconnect": {"@NAME…"},
-	"enable":     {"RUNNING…"}, "disable": {"RUNNING…"}, "restart": {"RUNNING…"},
-	"logs":   {"RUNNING"},
+	"ls":      {"tools|resources|templates|prompts"},
+	"call":    {"TOOL", "ARGUMENT…"},
+	"inspect": {"TOOL"},
+	"stop":    {"@NAME|RUNNING…"},
+	"enable":  {"RUNNING…"}, "disable": {"RUNNING…"}, "restart": {"RUNNING…"},
+	"remove": {"ID"},
+	"logs":   {"@NAME|RUNNING"},
 	"doctor": {"ID…"}, "scan": {"ID…"},
 	"pin":         {"diff|accept|rm", "TOOL…"},
 	"config show": {"ID"},
@@ -43,11 +44,11 @@ func Complete(ctx context.Context, commands []command.Command, words []string) [
 	if len(words) == 1 {
 		return commandCandidates(commands)
 	}
-	i := slices.IndexFunc(commands, func(c command.Command) bool { return c.Name == words[0] })
-	if i < 0 {
+	c, err := command.Table(commands).Find(words[0])
+	if err != nil {
 		return nil
 	}
-	c, before := commands[i], words[1:len(words)-1]
+	before := words[1 : len(words)-1]
 	grammar, _ := c.Make()
 	if len(before) > 0 && grammar.Subcommands != nil {
 		for _, sub := range grammar.Subcommands {
@@ -200,6 +201,8 @@ func (l *line) values(ctx context.Context, kind, typed string) (all []Candidate)
 	switch kind {
 	case "ID":
 		return l.servers()
+	case "@NAME|RUNNING":
+		return append(l.values(ctx, "@NAME", typed), l.values(ctx, "RUNNING", typed)...)
 	case "RUNNING":
 		for _, id := range control.ServerIDs(ctx) {
 			all = append(all, Candidate{id, ""})

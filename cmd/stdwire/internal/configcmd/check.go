@@ -32,8 +32,8 @@ does not. The exit code is 8 if there is an error. No server is started.`,
 	}
 }
 
-// A serverCheck is the state of a configured server.
-type serverCheck struct {
+// A ServerCheck is the state of a configured server: valid, disabled, untrusted, broken or unknown.
+type ServerCheck struct {
 	ID     string   `json:"id"`
 	State  string   `json:"state"`
 	Source string   `json:"source"`
@@ -59,9 +59,9 @@ func checkConfig(std *term.Streams, from *target.ConfigFlags, profile, output st
 	if err != nil {
 		return target.ConfigFailure(err)
 	}
-	all := []serverCheck{}
+	all := []ServerCheck{}
 	for _, s := range servers {
-		check, unresolved := checkServer(s, env)
+		check, unresolved := CheckServer(s, env)
 		if check.State == "unknown" { // the store cannot be read
 			return target.ConfigFailure(unresolved)
 		}
@@ -76,7 +76,7 @@ func checkConfig(std *term.Streams, from *target.ConfigFlags, profile, output st
 	failures := len(target.ErrorsAmong(c.Diagnostics))
 	if output == "json" {
 		text, err := json.Marshal(struct {
-			Servers  []serverCheck `json:"servers"`
+			Servers  []ServerCheck `json:"servers"`
 			Findings []diagnostic  `json:"diagnostics"`
 		}{all, findings(c.Diagnostics)})
 		if err != nil {
@@ -104,10 +104,10 @@ func checkConfig(std *term.Streams, from *target.ConfigFlags, profile, output st
 	return nil
 }
 
-// checkServer returns the state of a server. The error is why it cannot be used, or why its trust
+// CheckServer returns the state of a server. The error is why it cannot be used, or why its trust
 // is unknown.
-func checkServer(s *config.Server, env *config.Environment) (serverCheck, error) {
-	check := serverCheck{ID: s.ID, State: "valid", Source: s.Position.String()}
+func CheckServer(s *config.Server, env *config.Environment) (ServerCheck, error) {
+	check := ServerCheck{ID: s.ID, State: "valid", Source: s.Position.String()}
 	asking := *env
 	asking.Ask = func(input config.Input) (string, error) {
 		check.Inputs = append(check.Inputs, input.ID)

@@ -20,9 +20,13 @@ func Found(env *config.Environment) []string {
 	c := config.Load(env)
 	here, next := configured(env, c)
 	elsewhere, from := ofApplications(env, c)
-	if next == "" && from != nil {
-		next = fmt.Sprintf("To use those of %s, too: stdwire config import %s --into %s", from.Title,
-			shellwords.Quote(from.Path), shellwords.Quote(config.UserFile(env)))
+	switch {
+	case next != "" || from == nil:
+	case from.Workspace:
+		next = fmt.Sprintf("To use those of %s, too: stdwire config import %s --into mcp.json",
+			from.Title, shellwords.Quote(short(env, from.Path)))
+	default:
+		next = fmt.Sprintf("To use those of %s, too: stdwire add --from %s", from.Title, from.Name)
 	}
 	next = cmp.Or(next,
 		"To list the tools of stdwire's own server, which reads files: stdwire ls")
@@ -48,7 +52,7 @@ func configured(env *config.Environment, c *config.Config) (line, next string) {
 		if file := short(env, s.File); !slices.Contains(files, file) {
 			files = append(files, file)
 		}
-		check, _ := checkServer(s, env)
+		check, _ := CheckServer(s, env)
 		untrusted = untrusted || check.State == "untrusted"
 		if usable == "" && check.State == "valid" {
 			usable = s.ID
@@ -89,7 +93,7 @@ func ofApplications(env *config.Environment,
 		if more == 0 {
 			continue
 		}
-		if from == nil {
+		if from == nil || from.Workspace && !f.Workspace {
 			from = &f
 		}
 		if !slices.Contains(titles, f.Title) {

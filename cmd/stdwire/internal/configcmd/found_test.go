@@ -59,7 +59,10 @@ func TestFound(t *testing.T) {
 		{"applications", files(cursor, servers("my server", "c"), ".cursor/mcp.json", servers("d"),
 			codex, "[mcp_servers.c]\ncommand = \"x\"\n"), []string{"No servers are configured.",
 			"3 servers in Cursor and Codex: c, d and my-server.",
-			"To use those of Cursor, too: stdwire config import HOME/.cursor/mcp.json --into HOME/.config/stdwire/mcp.json"}},
+			"To use those of Cursor, too: stdwire add --from cursor"}},
+		{"application of the project", files(".cursor/mcp.json", servers("d")), []string{
+			"No servers are configured.", "1 server in Cursor: d.",
+			"To use those of Cursor, too: stdwire config import .cursor/mcp.json --into mcp.json"}},
 		{"hostile", files(mine, servers("a", "b", "c", "d", "e", "f", "g"), cursor,
 			servers(strings.Repeat("x", 1000), `\u001b[31m`), ".zed/settings.json",
 			strings.Repeat(" ", 5<<20), codex, "["), []string{

@@ -23,7 +23,7 @@ tools, call, read, prompt, complete, inspect and shell use the connection, from 
 any process of yours. They share the state of the server, such as a page that is open in a browser,
 and do not wait for its start. The command that makes a call asks you the server's questions.
 
-Without @NAME the connection gets the name of the server. stdwire disconnect ends it; it also ends
+Without @NAME the connection gets the name of the server. stdwire stop ends it; it also ends
 if it was not used for the time of --idle. If the server ends, the next call starts it again.
 stdwire connections lists the connections, and stdwire logs @NAME shows what the server writes to
 stderr. If stdwire is killed, the processes of the server are ended.
@@ -31,7 +31,7 @@ stderr. If stdwire is killed, the processes of the server are ended.
   stdwire connect @chrome -- npx -y chrome-devtools-mcp@latest --headless
   stdwire call @chrome navigate_page url=https://example.com
   stdwire call @chrome list_pages
-  stdwire disconnect @chrome`,
+  stdwire stop @chrome`,
 		Make: func() (command.Grammar, command.Runner) {
 			c := &connect{target: target.NewTarget(), idle: 30 * time.Minute}
 			flags := append([]command.Flag{command.DurationFlag(&c.idle, "--idle",
@@ -91,7 +91,7 @@ func (c *connect) run(ctx context.Context, std *term.Streams) error {
 	}
 	std.Out.Print(line + "\n")
 	if std.InTerminal {
-		std.Err.Printf("use it: stdwire tools %s; end it: stdwire disconnect %s", line, line)
+		std.Err.Printf("use it: stdwire tools %s; end it: stdwire stop %s", line, line)
 	}
 	return nil
 }

@@ -109,59 +109,6 @@ func printConnections(std *term.Streams, all []*gatewayClient, now time.Time) {
 	}
 }
 
-// DisconnectCommand returns the command stdwire disconnect.
-func DisconnectCommand() command.Command {
-	return command.Command{
-		Name: "disconnect", Usage: "@NAME… | --all",
-		Summary: "end connections of stdwire connect, and their servers",
-		Help: `Returns once the servers have ended. Calls in progress fail. --all succeeds if there are no
-connections.`,
-		Make: func() (command.Grammar, command.Runner) {
-			d := new(disconnect)
-			return command.Grammar{Flags: []command.Flag{
-				command.SwitchFlag(&d.all, "--all", "end all connections")}, Word: d.word}, d.run
-		},
-	}
-}
-
-// A disconnect holds the options of stdwire disconnect.
-type disconnect struct {
-	names []string
-	all   bool
-}
-
-func (d *disconnect) word(word string) error {
-	d.names = append(d.names, strings.TrimPrefix(word, "@"))
-	return nil
-}
-
-func (d *disconnect) run(ctx context.Context, std *term.Streams) error {
-	switch {
-	case d.all && d.names != nil:
-		return command.Usagef("--all and names exclude each other")
-	case !d.all && d.names == nil:
-		return command.Usagef("which connection?").WithHint("stdwire connections lists them")
-	}
-	all, err := connections(ctx, std)
-	if err == errNoConnections && d.all {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer closeAll(all)
-	selected := all
-	if !d.all {
-		if selected, err = withNames(all, d.names); err != nil {
-			return err
-		}
-	}
-	for _, g := range selected {
-		err = errors.Join(err, g.stop(ctx))
-	}
-	return err
-}
-
 // withNames returns the connections with these names.
 func withNames(all []*gatewayClient, names []string) (selected []*gatewayClient, err error) {
 	var known []string

@@ -76,6 +76,11 @@ func (s *switchOptions) run(ctx context.Context, std *term.Streams) error {
 		return err
 	}
 	defer closeAll(all)
+	return s.apply(ctx, std, all)
+}
+
+// apply is run for these gateways.
+func (s *switchOptions) apply(ctx context.Context, std *term.Streams, all []*gatewayClient) error {
 	selected, err := withPid(all, s.pid)
 	if err != nil {
 		return err

@@ -141,6 +141,12 @@ type place struct {
 func (p *place) edit(ctx context.Context, std *term.Streams, env *config.Environment, path string,
 	change func(data, backup []byte) (*appfile.Change, error)) (changed bool, err error) {
 	file := configfile.File{Env: env, Path: path, Workspace: p.workspace}
+	return p.editAndShow(ctx, std, file, p.print, change)
+}
+
+// editAndShow changes a file unless p.print is set, and prints the change if show is set.
+func (p *place) editAndShow(ctx context.Context, std *term.Streams, file configfile.File, show bool,
+	change func(data, backup []byte) (*appfile.Change, error)) (changed bool, err error) {
 	explained := func(data, backup []byte) (*appfile.Change, error) {
 		c, err := change(data, backup)
 		if err != nil {
@@ -160,7 +166,7 @@ func (p *place) edit(ctx context.Context, std *term.Streams, env *config.Environ
 	for _, note := range c.Notes {
 		std.Err.Printf("note: %s", note)
 	}
-	if p.print {
+	if show {
 		std.Out.PrintDiff(c.Diff())
 	}
 	return c.Changed(), nil
@@ -168,14 +174,10 @@ func (p *place) edit(ctx context.Context, std *term.Streams, env *config.Environ
 
 // find returns the application and its file.
 func (p *place) find(env *config.Environment) (appfile.Application, string, error) {
-	all := appfile.Applications()
-	i := slices.IndexFunc(all,
-		func(a appfile.Application) bool { return a.Name == p.application })
-	if i < 0 {
-		return appfile.Application{}, "", command.Usagef("there is no application %q", p.application).
-			WithHint(near.Instead(p.application, names()))
+	app, err := application(p.application)
+	if err != nil {
+		return app, "", err
 	}
-	app := all[i]
 	if !p.workspace {
 		return app, app.UserFile(env), nil
 	}
@@ -185,6 +187,17 @@ func (p *place) find(env *config.Environment) (appfile.Application, string, erro
 			WithHint("leave out --workspace, for the user's file")
 	}
 	return app, path, nil
+}
+
+// application returns the application of that name.
+func application(name string) (appfile.Application, error) {
+	all := appfile.Applications()
+	i := slices.IndexFunc(all, func(a appfile.Application) bool { return a.Name == name })
+	if i < 0 {
+		return appfile.Application{}, command.Usagef("there is no application %q", name).
+			WithHint(near.Instead(name, names()))
+	}
+	return all[i], nil
 }
 
 // names returns the names of the applications.
@@ -199,7 +212,7 @@ func names() (all []string) {
 func failure(err error) error {
 	if e, ok := errors.AsType[*appfile.ExistsError](err); ok {
 		return &command.Failure{Code: "config", Why: e.Error(),
-			Hint: "--force replaces it, with the comments within; --name adds it under another name"}
+			Hint: "--force replaces it, with the comments within; or give it another name"}
 	}
 	if _, ok := errors.AsType[*command.Failure](err); ok {
 		return err

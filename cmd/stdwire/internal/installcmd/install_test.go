@@ -22,7 +22,7 @@ import (
 )
 
 var commands = command.Table{installcmd.InstallCommand(), installcmd.UninstallCommand(),
-	configcmd.ConfigCommand()}
+	configcmd.ConfigCommand(), installcmd.AddCommand(), installcmd.RemoveCommand()}
 
 // emptyHome is a project without files, for a user whose applications have no files.
 func emptyHome(t *testing.T) (dir string) {

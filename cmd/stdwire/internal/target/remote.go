@@ -78,6 +78,12 @@ func (r *Remote) checkUnused() error {
 	return nil
 }
 
+// IsURL reports whether an argument is the URL of a server, and no name.
+func IsURL(word string) bool {
+	scheme, _, ok := strings.Cut(word, "://")
+	return ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
+}
+
 func (r *Remote) SetURL(value string) error {
 	u, err := url.Parse(value)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {

@@ -1,0 +1,128 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/near"
+)
+
+// StopCommand returns the command stdwire stop.
+func StopCommand() command.Command {
+	return command.Command{
+		Name: "stop", Aliases: []string{"disconnect"}, Usage: "@NAME… | ID… [--pid N] | --all",
+		Summary: "end connections of stdwire connect, and stop servers of a running gateway",
+		Help: `@NAME is a connection; its server ends, too. ID is a server of a gateway, which is stopped as by
+stdwire disable: stdwire enable starts it again. A name without @ is that of a connection if there
+is one. Returns once the servers have ended. Calls in progress fail. --all ends all connections, and
+succeeds if there are none.`,
+		Make: func() (command.Grammar, command.Runner) {
+			s := new(stop)
+			return command.Grammar{Flags: []command.Flag{
+				command.SwitchFlag(&s.all, "--all", "end all connections"), pidFlag(&s.pid)},
+				Word: s.word}, s.run
+		},
+	}
+}
+
+// A stop holds the options of stdwire stop.
+type stop struct {
+	names []string
+	all   bool
+	pid   int
+}
+
+func (s *stop) word(word string) error {
+	if strings.TrimPrefix(word, "@") == "" {
+		return command.Usagef("the name is empty")
+	}
+	s.names = append(s.names, word)
+	return nil
+}
+
+func (s *stop) run(ctx context.Context, std *term.Streams) error {
+	isConnection := func(name string) bool { return strings.HasPrefix(name, "@") }
+	switch {
+	case s.all && s.names != nil:
+		return command.Usagef("--all and names exclude each other")
+	case s.pid != 0 && (s.all || s.names != nil && !slices.ContainsFunc(s.names,
+		func(name string) bool { return !isConnection(name) })):
+		return command.Usagef("--pid is for a server of a gateway")
+	case !s.all && s.names == nil:
+		return command.Usagef("which connection or server?").WithHint(
+			"stdwire connections and stdwire status list them")
+	}
+	running, err := running(ctx, std, func(*gatewayClient) bool { return true }, errNoConnections)
+	switch {
+	case err == errNoConnections && s.all:
+		return nil
+	case err == errNoConnections && !isConnection(s.names[0]):
+		return &command.Failure{Code: "unreachable", Why: "no connection and no gateway is running"}
+	case err != nil:
+		return err
+	}
+	defer closeAll(running)
+	var connections, gateways []*gatewayClient
+	for _, g := range running {
+		if g.Connection != "" {
+			connections = append(connections, g)
+		} else {
+			gateways = append(gateways, g)
+		}
+	}
+	selected, servers, err := s.sort(connections, gateways)
+	if err != nil {
+		return err
+	}
+	if servers != nil {
+		disable := switchOptions{operation: "host.disable", message: "is stopped", ids: servers,
+			pid: s.pid}
+		if err := disable.apply(ctx, std, gateways); err != nil {
+			return err
+		}
+	}
+	for _, g := range selected {
+		err = errors.Join(err, g.stop(ctx))
+	}
+	return err
+}
+
+// sort returns the connections and the servers of gateways that the names mean. It fails if one
+// means nothing.
+func (s *stop) sort(connections, gateways []*gatewayClient) (selected []*gatewayClient,
+	servers []string, err error) {
+	if s.all {
+		return connections, nil, nil
+	}
+	var names, known []string
+	for _, g := range connections {
+		known = append(known, g.name())
+	}
+	for _, g := range gateways {
+		for _, server := range g.Servers {
+			known = append(known, server.Server)
+		}
+	}
+	for _, name := range s.names {
+		bare, at := strings.CutPrefix(name, "@")
+		switch {
+		case at && connections == nil:
+			return nil, nil, errNoConnections
+		case at || slices.Contains(known, "@"+bare):
+			names = append(names, bare)
+		case slices.ContainsFunc(gateways, func(g *gatewayClient) bool { return g.has(bare) }):
+			servers = append(servers, bare)
+		default:
+			return nil, nil, (&command.Failure{Code: "not_found", Why: fmt.Sprintf(
+				"there is no connection and no gateway with a server %.40q", name)}).WithHint(
+				near.Instead(name, known))
+		}
+	}
+	selected, err = withNames(connections, names)
+	return selected, servers, err
+}

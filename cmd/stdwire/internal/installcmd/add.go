@@ -1,0 +1,289 @@
+package installcmd
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/appfile"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/configfile"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/shellwords"
+)
+
+// AddCommand is stdwire add.
+func AddCommand() command.Command {
+	return command.Command{
+		Name:    "add",
+		Usage:   "[NAME] URL | [NAME] -- COMMAND… | --from APP [NAME]… [--workspace] [--print]",
+		Summary: "add a server to your configuration",
+		Help: `The server is one at a URL, or the command after --. Without NAME it gets the name of its package or
+host. It is added to your own file, ~/.config/stdwire/mcp.json or the one in STDWIRE_CONFIG, to the
+one of --config, or with --workspace to that of the working directory. The rest of the file stays
+as it is, with comments and layout, and the file as it was is kept beside it, with .stdwire.bak
+added to its name. The change is printed, without secrets; --print changes nothing. The server is
+not started.
+
+--from adds the servers of an application that are not configured yet, or those that are named. APP
+is one that stdwire install lists. Servers of the working directory need your trust: stdwire trust.
+
+In your own file relative paths become absolute, as in stdwire install. Variables such as ${TOKEN}
+are written as they are, and expanded when the server is started. --env NAME takes a variable from
+the environment of stdwire; --env NAME=VALUE and --header write the value that you give.
+
+  stdwire add memory -- npx -y @modelcontextprotocol/server-memory
+  stdwire add github --env GITHUB_TOKEN -- github-mcp-server stdio
+  stdwire add docs https://example.com/mcp --header 'X-Key: ${DOCS_KEY}'
+  stdwire add --from cursor`,
+		Make: func() (command.Grammar, command.Runner) {
+			a := &addition{source: source{variables: map[string]string{}},
+				headers: map[string]string{}}
+			flags := []command.Flag{
+				{Name: "--from", Value: "APP", Help: "add servers of this application", Set: a.setFrom},
+				{Name: "--env", Value: "NAME[=VALUE]", Many: true,
+					Help: "a variable of the server; without VALUE, that of stdwire's environment",
+					Set:  a.setVariable},
+				{Name: "--header", Value: "NAME:VALUE", Many: true,
+					Help: "a header for the requests to the URL", Set: a.setHeader},
+			}
+			return command.Grammar{Flags: append(flags, a.place.flags(true)...), Word: a.word,
+				Command: func(words []string) { a.words = words }}, a.run
+		},
+	}
+}
+
+// An addition is the arguments of stdwire add.
+type addition struct {
+	source
+	place   ownFile
+	from    *appfile.Application // nil if not given
+	headers map[string]string
+	names   []string // arguments that are no URL
+}
+
+func (a *addition) setFrom(name string) error {
+	app, err := application(name)
+	a.from = &app
+	return err
+}
+
+func (a *addition) setHeader(text string) error {
+	name, value, ok := strings.Cut(text, ":")
+	if !ok || name == "" {
+		return errors.New("the value is not NAME:VALUE")
+	}
+	a.headers[name] = strings.TrimSpace(value)
+	return nil
+}
+
+func (a *addition) word(word string) error {
+	switch {
+	case word == "":
+		return command.Usagef("an argument is empty")
+	case !target.IsURL(word):
+		a.names = append(a.names, word)
+	case a.url != "":
+		return command.Usagef("two URLs are given")
+	default:
+		if u, err := url.Parse(word); err != nil || u.Host == "" {
+			return command.Usagef("this is no URL of a server").WithHint(
+				"it looks like this: https://example.com/mcp") // the argument may contain a secret
+		}
+		a.url = word
+	}
+	return nil
+}
+
+// check returns an error if arguments contradict each other.
+func (a *addition) check() error {
+	switch {
+	case a.from != nil && a.url != "":
+		return command.Usagef("--from and a URL exclude each other")
+	case a.from != nil && a.words != nil:
+		return command.Usagef("--from and a command after -- exclude each other")
+	case a.from != nil && len(a.variables) > 0:
+		return command.Usagef("--env and --from exclude each other")
+	case a.from != nil && len(a.headers) > 0:
+		return command.Usagef("--header and --from exclude each other")
+	case a.from != nil:
+		return nil
+	case a.url != "" && a.words != nil:
+		return command.Usagef("a URL and a command after -- exclude each other")
+	case a.url == "" && a.words == nil && len(a.names) > 1:
+		return command.Usagef("unexpected argument %q", a.names[1]).WithHint(
+			"a server command follows --: stdwire add " + a.names[0] + " -- " +
+				shellwords.Quote(a.names[1]) + "…")
+	case a.url == "" && a.words == nil:
+		return command.Usagef("which server?").WithHint(
+			"give its URL, or its command: stdwire add NAME -- COMMAND…")
+	case a.url == "" && len(a.headers) > 0:
+		return command.Usagef("--header is for a server at a URL")
+	case len(a.names) > 1:
+		return command.Usagef("unexpected argument %q", a.names[1])
+	case len(a.names) == 1:
+		if err := a.setName(a.names[0]); err != nil {
+			return command.Usagef("%v", err)
+		}
+	}
+	return a.source.check()
+}
+
+func (a *addition) run(ctx context.Context, std *term.Streams) error {
+	if err := a.check(); err != nil {
+		return err
+	}
+	env, err := config.System("")
+	if err != nil {
+		return err
+	}
+	c := config.Load(env)
+	source, err := a.place.find(env, c)
+	if err != nil {
+		return err
+	}
+	var ids []string
+	var change func(data, _ []byte) (*appfile.Change, error)
+	if a.from != nil {
+		servers, inputs, err := a.ofApplication(std, env, c)
+		if err != nil || servers == nil {
+			return err
+		}
+		for _, s := range servers {
+			ids = append(ids, s.ID)
+		}
+		change = func(data, _ []byte) (*appfile.Change, error) {
+			return appfile.Merge(env, source.Path, data, servers, inputs, a.place.force)
+		}
+	} else {
+		server, err := a.server(std, env, a.place.workspace)
+		if err != nil {
+			return err
+		}
+		server.Headers = a.headers
+		ids = []string{server.ID}
+		change = func(data, _ []byte) (*appfile.Change, error) {
+			return appfile.Parse(env, source, data).Add(server, a.place.workspace, a.place.force)
+		}
+	}
+	changed, err := a.place.edit(ctx, std, env, source, change)
+	names := strings.Join(ids, ", ")
+	switch {
+	case err != nil:
+		return err
+	case !changed:
+		std.Err.Printf("%s already has %s as it should be", source.Path, names)
+	case a.place.print:
+	default:
+		next := "stdwire ls -s " + ids[0]
+		if source.Project {
+			next = "stdwire trust " + strings.Join(ids, " ")
+		}
+		std.Err.Printf("%s has %s; next: %s", source.Path, names, next)
+	}
+	return nil
+}
+
+// ofApplication returns the servers of the application that are named, or else those that are not
+// configured yet; nil if there are none. It says which it leaves out.
+func (a *addition) ofApplication(std *term.Streams, env *config.Environment,
+	c *config.Config) (servers []*config.Server, inputs []config.Input, err error) {
+	path := a.from.UserFile(env)
+	data, err := env.ReadFile(path)
+	if err != nil {
+		return nil, nil, &command.Failure{Code: "config", Why: err.Error(),
+			Hint: "stdwire install lists the files of the applications"}
+	}
+	f := config.Parse(env, config.Source{Path: path, Workspace: env.Dir, Rename: true}, data)
+	if err := f.Err(); err != nil {
+		return nil, nil, &command.Failure{Code: "config", Why: err.Error()}
+	}
+	all := &config.Config{Servers: f.Servers}
+	for _, name := range a.names {
+		s, err := all.Server(name)
+		if err != nil {
+			return nil, nil, target.ConfigFailure(err)
+		}
+		if !slices.Contains(servers, s) {
+			servers = append(servers, s)
+		}
+	}
+	if a.names != nil {
+		return servers, f.Inputs, nil
+	}
+	for _, s := range f.Servers {
+		configured := slices.ContainsFunc(c.Servers,
+			func(other *config.Server) bool { return other.ID == s.ID })
+		switch {
+		case s.Err != nil:
+			std.Err.Printf("warning: %v; it is left out", s.Err)
+		case configured:
+			std.Err.Printf("note: %s is configured already", s.ID)
+		default:
+			servers = append(servers, s)
+		}
+	}
+	if servers == nil {
+		std.Err.Printf("%s has no other servers", path)
+	}
+	return servers, f.Inputs, nil
+}
+
+// An ownFile is the configuration file of stdwire that a command changes.
+type ownFile struct {
+	file      string // of --config
+	workspace bool
+	print     bool
+	force     bool
+}
+
+// flags returns the flags for the file; with --force if replaces is set.
+func (o *ownFile) flags(replaces bool) []command.Flag {
+	all := []command.Flag{
+		command.FileFlag(&o.file, "--config", "the configuration file to change"),
+		command.SwitchFlag(&o.workspace, "--workspace",
+			"change the configuration file of the working directory"),
+		command.SwitchFlag(&o.print, "--print",
+			"print what would change, without secrets, and change nothing"),
+	}
+	if replaces {
+		all = append(all, command.SwitchFlag(&o.force, "--force",
+			"replace a different server of that name"))
+	}
+	return all
+}
+
+// find returns the file to which servers are added.
+func (o *ownFile) find(env *config.Environment, c *config.Config) (config.Source, error) {
+	if o.file != "" && o.workspace {
+		return config.Source{}, command.Usagef("--config and --workspace exclude each other")
+	}
+	files := c.Files
+	if o.file != "" {
+		files = config.Load(env, o.file).Files
+	}
+	var found *config.FileStatus
+	for i, f := range files {
+		used := f.State == config.StateUsed || f.State == config.StateBroken
+		if f.Project == o.workspace && (found == nil || used) {
+			found = &files[i]
+		}
+	}
+	if found == nil {
+		return config.Source{}, command.Usagef("STDWIRE_CONFIG names the only file that is read").
+			WithHint("leave out --workspace, for that file")
+	}
+	return found.Source, nil
+}
+
+// edit changes a file and prints the change.
+func (o *ownFile) edit(ctx context.Context, std *term.Streams, env *config.Environment,
+	source config.Source, change func(data, backup []byte) (*appfile.Change, error)) (bool, error) {
+	p := place{workspace: source.Project, print: o.print}
+	return p.editAndShow(ctx, std, configfile.File{Env: env, Path: source.Path,
+		Workspace: source.Project}, true, change)
+}
