@@ -22,23 +22,31 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/web"
 )
 
-// commands returns the commands in the order of the help.
-func commands() command.Table {
-	return command.Table{
-		serve.ServeCommand(), calls.LsCommand(), calls.ToolsCommand(), calls.CallCommand(),
-		calls.ReadCommand(), calls.PromptCommand(), calls.SkillCommand(), calls.CompleteCommand(),
-		calls.TaskCommand(), calls.InspectCommand(), calls.TestCommand(), shell.ShellCommand(),
-		web.WebCommand(), control.ConnectCommand(),
-		control.ConnectionsCommand(), control.StopCommand(), control.StatusCommand(),
-		control.EnableCommand(), control.DisableCommand(), control.RestartCommand(),
-		control.LogsCommand(), tapcmd.TapCommand(), bridge.BridgeCommand(), doctor.DoctorCommand(),
-		doctor.ScanCommand(), configcmd.PinCommand(), configcmd.ConfigCommand(),
-		installcmd.AddCommand(), installcmd.RemoveCommand(), control.ListCommand(),
-		installcmd.InstallCommand(), installcmd.UninstallCommand(), control.TrustCommand(),
-		authcmd.AuthCommand(), bundlecmd.BundleCommand(), runcmd.RunCommand(), manifestCommand(),
-		completion.CompletionCommand(), command.VersionCommand(), helpCommand(),
+// groups returns the commands by what they are used for, in the order of the help.
+func groups() command.Groups {
+	return command.Groups{
+		{Title: "Use a server", Commands: command.Table{
+			calls.LsCommand(), calls.ToolsCommand(), calls.CallCommand(), calls.ReadCommand(),
+			calls.PromptCommand(), calls.CompleteCommand(), calls.SkillCommand(), calls.TaskCommand(),
+			calls.InspectCommand(), shell.ShellCommand(), runcmd.RunCommand(),
+			control.ConnectCommand(), control.ConnectionsCommand(), control.StopCommand()}},
+		{Title: "Debug a server", Commands: command.Table{
+			web.WebCommand(), doctor.DoctorCommand(), doctor.ScanCommand(), calls.TestCommand(),
+			tapcmd.TapCommand(), bridge.BridgeCommand()}},
+		{Title: "Run a server or a gateway", Commands: command.Table{
+			serve.ServeCommand(), control.StatusCommand(), control.LogsCommand(),
+			control.EnableCommand(), control.DisableCommand(), control.RestartCommand(),
+			configcmd.PinCommand(), manifestCommand()}},
+		{Title: "Set up", Commands: command.Table{
+			control.ListCommand(), installcmd.AddCommand(), installcmd.RemoveCommand(),
+			control.TrustCommand(), authcmd.AuthCommand(), configcmd.ConfigCommand(),
+			installcmd.InstallCommand(), installcmd.UninstallCommand(), bundlecmd.BundleCommand(),
+			completion.CompletionCommand(), command.VersionCommand(), helpCommand()}},
 	}
 }
+
+// commands returns the commands in the order of the help.
+func commands() command.Table { return groups().Table() }
 
 // execute runs the command that args name and returns the exit code. A failure is printed as one
 // line on stderr.

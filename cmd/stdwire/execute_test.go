@@ -192,6 +192,28 @@ func TestWaysToAsk(t *testing.T) {
 	}
 }
 
+// The help, completion and the manual have the commands by what they are used for, and no name
+// twice.
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	text, names := overview(printable.NoTerminal), map[string]bool{}
+	for _, g := range groups() {
+		_, rest, ok := strings.Cut(text, "\n\n"+g.Title+":\n")
+		assert.Assert(t, ok, g.Title)
+		text = rest
+		part, _, _ := strings.Cut(rest, "\n\n")
+		for _, c := range g.Commands {
+			assert.Check(t, strings.Contains("\n"+part, "\n  "+c.Name+" "), c.Name)
+			for _, name := range append(c.Aliases, c.Name) {
+				assert.Check(t, !names[name], name)
+				names[name] = true
+				found, err := commands().Find(name)
+				assert.Check(t, err == nil && found.Name == c.Name, name)
+			}
+		}
+	}
+}
+
 func TestEveryCommandHasHelp(t *testing.T) {
 	t.Parallel()
 	for _, c := range commands() {

@@ -57,7 +57,7 @@ needed:
 // writeManual writes the manual pages.
 func writeManual(std *term.Streams, dir string) error {
 	pages := man.Pages(man.Build{Version: command.Version(), Date: command.Date()}, introduction,
-		serverAndExitCodes, commands(), topic.All())
+		serverAndExitCodes, groups(), topic.All())
 	for _, p := range pages {
 		path := filepath.Join(dir, filepath.FromSlash(p.File()))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -145,10 +145,14 @@ interrupted.`
 func overview(columns printable.Columns) string {
 	var b strings.Builder
 	b.WriteString(columns.Reflow(introduction) + "\n\n" + usage)
-	for _, c := range commands() {
-		b.WriteString(columns.WrapAfter("  "+c.Name, c.Summary, 15) + "\n")
+	for _, g := range groups() {
+		b.WriteString(g.Title + ":\n")
+		for _, c := range g.Commands {
+			b.WriteString(columns.WrapAfter("  "+c.Name, c.Summary, 15) + "\n")
+		}
+		b.WriteString("\n")
 	}
-	b.WriteString("\n" + columns.Reflow(serverAndExitCodes) + "\n\nTopics, with stdwire help TOPIC:\n\n")
+	b.WriteString(columns.Reflow(serverAndExitCodes) + "\n\nTopics, with stdwire help TOPIC:\n\n")
 	for _, t := range topic.All() {
 		b.WriteString(columns.Reflow(columns.Pad("  "+t.Name, 14)+t.Summary) + "\n")
 	}

@@ -13,6 +13,23 @@ import (
 // A Table is the commands of a program, in the order of its help.
 type Table []Command
 
+// A Group is commands that are used for the same purpose.
+type Group struct {
+	Title    string
+	Commands Table
+}
+
+// Groups is the commands of a program by what they are used for, in the order of its help.
+type Groups []Group
+
+// Table returns the commands of all groups.
+func (all Groups) Table() (t Table) {
+	for _, g := range all {
+		t = append(t, g.Commands...)
+	}
+	return t
+}
+
 // Names returns the names of the commands.
 func (t Table) Names() (names []string) {
 	for _, c := range t {

@@ -37,7 +37,7 @@ Before an example:
 
 func pages() []Page {
 	return Pages(Build{Version: "1.0", Date: "2026-01-02"}, "Before.", "After.",
-		[]command.Command{hardCommand()},
+		command.Groups{{Title: "Use a server", Commands: command.Table{hardCommand()}}},
 		[]topic.Topic{{Name: "config", Summary: "a topic",
 			Text: "a topic\n\nA paragraph.\n\nA heading\n\n    $ stdwire x\n    .y\n\nNo heading:\n\n  x\n"}})
 }

@@ -14,11 +14,11 @@ type Build struct {
 	Date    string // of the commit, as 2006-01-02; "" if it is not known
 }
 
-// Pages returns all pages: stdwire(1) with the texts before and after the list of commands, a page
+// Pages returns all pages: stdwire(1) with the texts before and after the lists of commands, a page
 // of section 1 for each command and subcommand, and one of section 5 or 7 for each topic.
-func Pages(b Build, before, after string, commands []command.Command, topics []topic.Topic) []Page {
-	all := []Page{mainPage(b, before, after, commands, topics)}
-	for _, c := range commands {
+func Pages(b Build, before, after string, groups command.Groups, topics []topic.Topic) []Page {
+	all := []Page{mainPage(b, before, after, groups, topics)}
+	for _, c := range groups.Table() {
 		all = append(all, commandPage(b, c))
 		for _, sub := range c.Subcommands {
 			all = append(all, commandPage(b, sub))
@@ -30,7 +30,7 @@ func Pages(b Build, before, after string, commands []command.Command, topics []t
 	return all
 }
 
-func mainPage(b Build, before, after string, commands []command.Command,
+func mainPage(b Build, before, after string, groups command.Groups,
 	topics []topic.Topic) Page {
 	const name = "stdwire"
 	var w writer
@@ -41,8 +41,11 @@ func mainPage(b Build, before, after string, commands []command.Command,
 	w.request("SH", "DESCRIPTION")
 	w.prose(before, false)
 	w.request("SH", "COMMANDS")
-	for _, c := range commands {
-		w.item(pageName(c.Name)+"(1)", c.Summary)
+	for _, g := range groups {
+		w.request("SS", g.Title)
+		for _, c := range g.Commands {
+			w.item(pageName(c.Name)+"(1)", c.Summary)
+		}
 	}
 	w.request("SH", "SERVERS AND EXIT CODES")
 	w.prose(after, false)
