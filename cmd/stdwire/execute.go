@@ -27,8 +27,8 @@ func groups() command.Groups {
 	return command.Groups{
 		{Title: "Use a server", Commands: command.Table{
 			calls.LsCommand(), calls.ToolsCommand(), calls.CallCommand(), calls.ReadCommand(),
-			calls.PromptCommand(), calls.CompleteCommand(), calls.SkillCommand(), calls.TaskCommand(),
-			calls.InspectCommand(), shell.ShellCommand(), runcmd.RunCommand(),
+			calls.PromptCommand(), calls.CompleteCommand(), calls.SkillCommand(),
+			calls.TaskCommand(), calls.InspectCommand(), shell.ShellCommand(), runcmd.RunCommand(),
 			control.ConnectCommand(), control.ConnectionsCommand(), control.StopCommand()}},
 		{Title: "Debug a server", Commands: command.Table{
 			web.WebCommand(), doctor.DoctorCommand(), doctor.ScanCommand(), calls.TestCommand(),

@@ -129,7 +129,8 @@ const usage = "usage: stdwire COMMAND [FLAG]… [-- SERVER-COMMAND…]\n\n"
 
 // serverAndExitCodes follows the list of commands.
 const serverAndExitCodes = `The server is what stands behind --, one from the configuration (-s ID), at a
-URL (--url), a connection (@NAME), or else stdwire's own (--root, --write, …):
+URL, of a bundle (./FILE.mcpb), a connection (@NAME), or else stdwire's own
+(--root, --write, …):
 
   stdwire call fs_read path=README.md
   stdwire tools -- npx -y @modelcontextprotocol/server-everything

@@ -81,9 +81,18 @@ kind. The exit code is 5 if a call failed.
 			}, slices.Concat(c.loadFlags(), c.Target.Flags(), c.observed.Flags())...)
 			return command.Grammar{Flags: flags, Word: c.word,
 				Argument: "an argument of the tool is written %s=VALUE", Connection: c.Target.SetConnection,
+				Address: c.address,
 				Command: c.Target.Command}, c.run
 		},
 	}
+}
+
+// address takes the address of the server before the tool. What follows the tool is its arguments.
+func (c *Call) address(word string) (bool, error) {
+	if c.Tool != "" {
+		return false, nil
+	}
+	return c.Target.TakeAddress(word)
 }
 
 // A Call holds the options of stdwire call.

@@ -36,7 +36,7 @@ and a table of its parameters; json prints the whole definition, as the server w
 				[]command.Flag{command.FormatFlag(&form, "text", "json"),
 					output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
 			return command.Grammar{Flags: flags, Word: command.Arguments(&tool),
-					Connection: t.SetConnection, Command: t.Command},
+					Connection: t.SetConnection, Address: t.TakeAddress, Command: t.Command},
 				func(ctx context.Context, std *term.Streams) error {
 					began := time.Now()
 					return t.UseWith(ctx, std, apps.Declare, func(c *client.Client) error {

@@ -37,6 +37,7 @@ an object of arrays for all.`,
 				[]command.Flag{command.FormatFlag(&form, "text", "json"),
 					output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
 			return command.Grammar{Flags: flags, Word: word, Connection: t.SetConnection,
+					Address: t.TakeAddress,
 					Command: t.Command},
 				func(ctx context.Context, std *term.Streams) error {
 					return t.Use(ctx, std, func(c *client.Client) error {

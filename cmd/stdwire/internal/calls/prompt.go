@@ -40,6 +40,7 @@ nothing is sent.
 				TimeoutFlag(&p.Timeout),
 			}, p.target.Flags()...)
 			return command.Grammar{Flags: flags, Word: p.Word, Connection: p.target.SetConnection,
+				Address: p.target.TakeAddress,
 				Command: p.target.Command}, p.run
 		},
 	}

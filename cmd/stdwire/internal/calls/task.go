@@ -44,7 +44,8 @@ func (o *taskOptions) grammar(takesID bool, more ...command.Flag) command.Gramma
 	o.target = target.NewTarget()
 	flags := append(more, command.FormatFlag(&o.output, "text", "json"), TimeoutFlag(&o.timeout))
 	g := command.Grammar{Flags: append(flags, o.target.Flags()...),
-		Connection: o.target.SetConnection, Command: o.target.Command}
+		Connection: o.target.SetConnection,
+		Address:    o.target.TakeAddress, Command: o.target.Command}
 	if takesID {
 		g.Word = command.Arguments(&o.id)
 	}

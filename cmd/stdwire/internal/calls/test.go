@@ -51,7 +51,8 @@ that reports one. In place of "tool" and "arguments", "method" and "params" make
 			flags := append([]command.Flag{command.FormatFlag(&o.output, "text", "json", "junit"),
 				TimeoutFlag(&o.timeout)}, o.target.Flags()...)
 			return command.Grammar{Flags: flags, Word: command.Arguments(&o.file),
-				Connection: o.target.SetConnection, Command: o.target.Command}, o.run
+				Connection: o.target.SetConnection,
+				Address:    o.target.TakeAddress, Command: o.target.Command}, o.run
 		},
 	}
 }

@@ -25,6 +25,7 @@ raw the results of tools/list, one a line, both as the server wrote them.`,
 				[]command.Flag{command.FormatFlag(&form, "text", "json", "raw"),
 					output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
 			return command.Grammar{Flags: flags, Connection: t.SetConnection,
+					Address:  t.TakeAddress,
 					IsServer: t.Configured.Has, Command: t.Command},
 				func(ctx context.Context, std *term.Streams) error {
 					return t.Use(ctx, std,

@@ -33,6 +33,9 @@ type Grammar struct {
 	// Connection is called with the first argument that is not a flag and begins with "@", without
 	// its "@". If it is nil, that is an argument like others.
 	Connection func(name string) error
+	// Address is called with each argument that is not a flag, before Word. If it returns true, the
+	// argument is the address of a server, such as a URL. It may be nil.
+	Address func(word string) (bool, error)
 	// IsServer reports whether an unexpected argument is the id of a configured server, which
 	// follows -s. It may be nil.
 	IsServer func(word string) bool
@@ -111,6 +114,11 @@ func (g *Grammar) parse(args []string, given *Given) (help bool, err error) {
 				return help, err
 			}
 			connection, args = nil, args[1:]
+		case g.isAddress(arg, &err):
+			if err != nil {
+				return help, err
+			}
+			args = args[1:]
 		case g.Rest != nil:
 			g.Rest(args)
 			return help, nil
@@ -124,6 +132,15 @@ func (g *Grammar) parse(args []string, given *Given) (help bool, err error) {
 		}
 	}
 	return help, nil
+}
+
+// isAddress reports whether an argument is the address of a server, or looks like one that is
+// wrong: then it sets err.
+func (g *Grammar) isAddress(arg string, err *error) (is bool) {
+	if g.Address != nil {
+		is, *err = g.Address(arg)
+	}
+	return is || *err != nil
 }
 
 func (g *Grammar) parseCommand(words []string) error {

@@ -156,6 +156,9 @@ func (l *line) parse(g command.Grammar, before []string, typed string) bool {
 	if parser.Command != nil {
 		parser.Command = func([]string) {}
 	}
+	if g.Address != nil {
+		parser.Address = l.target.TakeAddress
+	}
 	word := typedWord
 	if name, _, ok := strings.Cut(typed, "="); ok && strings.HasPrefix(name, "-") {
 		word = name + "=" + typedWord

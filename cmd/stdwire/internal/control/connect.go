@@ -41,7 +41,7 @@ stderr. If stdwire is killed, the processes of the server are ended.
 					"stay in the foreground until Ctrl-C or SIGTERM"),
 				command.SwitchFlag(&c.unguarded, "--unguarded",
 					"with --foreground: do not guard the processes of the server; for a supervisor that ends all processes itself, such as systemd"))
-			return command.Grammar{Flags: flags, Connection: c.setName,
+			return command.Grammar{Flags: flags, Connection: c.setName, Address: c.address,
 				Command: c.target.Command}, c.run
 		},
 	}
@@ -55,6 +55,15 @@ type connect struct {
 	foreground bool
 	unguarded  bool
 	args       []string // the flags as given, but not the two above
+}
+
+// address takes the address of the server.
+func (c *connect) address(word string) (bool, error) {
+	taken, err := c.target.TakeAddress(word)
+	if taken {
+		c.args = append(c.args, "-s="+word)
+	}
+	return taken, err
 }
 
 func (c *connect) setName(name string) error {

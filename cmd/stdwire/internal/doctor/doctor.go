@@ -43,6 +43,9 @@ code is 10 if a server is broken.
 			flags = append(append(append(flags, d.from.Flags()...), d.remote.Flags()...),
 				target.StartTimeoutFlag(&d.startTimeout), output.ListTimeoutFlag(&d.listTimeout))
 			word := func(w string) error {
+				if target.IsURL(w) {
+					return d.remote.SetURL(w)
+				}
 				d.ids = append(d.ids, w)
 				return nil
 			}

@@ -46,7 +46,8 @@ collect findings (SARIF 2.1.0).
 			t, r := target.NewTarget(), NewReportOptions()
 			s := &scanOptions{single: t}
 			return command.Grammar{Flags: append(r.flags(), s.flags()...), Command: t.Command,
-					Check: s.check, More: listRules},
+					Address: t.TakeAddress,
+					Check:   s.check, More: listRules},
 				func(ctx context.Context, std *term.Streams) error {
 					if s.isConfiguration() {
 						servers, missed, err := s.inventories(ctx, std)

@@ -53,6 +53,7 @@ the exit code of the shell.
 				command.SwitchFlag(&s.trace.On, "--trace", "show every message, as .trace on does"),
 			}, s.target.Flags()...)
 			return command.Grammar{Flags: flags, Connection: s.target.SetConnection,
+				Address:  s.target.TakeAddress,
 				IsServer: s.target.Configured.Has,
 				Command:  s.target.Command}, s.run
 		},

@@ -87,7 +87,7 @@ type ConfiguredServer struct {
 
 func (s *ConfiguredServer) flags() []command.Flag {
 	selected := command.TextFlag(&s.ID, "-s", "ID",
-		"a server from the configuration, see stdwire config")
+		"a server from the configuration, see stdwire config; or a URL, or the path of a bundle (.mcpb)")
 	selected.Synonyms = []string{"--server", "--server-id", "--id", "--name"}
 	return append([]command.Flag{selected}, s.ConfigFlags.Flags()...)
 }

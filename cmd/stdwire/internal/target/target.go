@@ -1,7 +1,7 @@
 // Package target finds the server that a command talks to and connects to it. Selection is the same
-// for all commands: @NAME, a connection that stdwire connect keeps, -s ID from the configuration,
-// --url URL, the command after "--", or else stdwire's own server as a child process. The package
-// also explains the errors of the client as failures of a command.
+// for all commands: @NAME, a connection that stdwire connect keeps, -s ID from the configuration, a
+// URL, a bundle, the command after "--", or else stdwire's own server as a child process. The
+// package also explains the errors of the client as failures of a command.
 package target
 
 import (
@@ -30,7 +30,8 @@ type Target struct {
 	Connection   string // the name of a connection that stdwire connect keeps; "" if not given
 	Configured   ConfiguredServer
 	Remote       Remote
-	Words        []string     // the command after "--"
+	Words        []string     // the command after "--", or that of a bundle
+	bundle       string       // the path of a bundle; "" if not given
 	Builtin      BuiltinFlags // if no other server is given
 	Era          string
 	StartTimeout time.Duration
@@ -49,7 +50,9 @@ type Target struct {
 func NewTarget() *Target { return &Target{} }
 
 func (t *Target) Flags() []command.Flag {
-	return append(append(append(t.Configured.flags(), t.Remote.Flags()...),
+	configured := t.Configured.flags()
+	configured[0].Set = t.SetServer
+	return append(append(append(configured, t.Remote.Flags()...),
 		t.Builtin.ServerFlags()...),
 		command.ChoiceFlag(&t.Era, "--era", "how to speak to the server (default auto)", "auto",
 			"modern", "legacy"),
@@ -82,6 +85,8 @@ func (t *Target) Name() string {
 		return t.Configured.ID
 	case t.Remote.URL != "":
 		return t.Remote.Host()
+	case t.bundle != "":
+		return strings.TrimSuffix(filepath.Base(t.bundle), bundleSuffix)
 	case t.Words != nil:
 		return cmp.Or(packageName(t.Words), filepath.Base(t.Words[0]))
 	}
@@ -119,6 +124,8 @@ func (t *Target) Check() error {
 		return t.checkConnection(own)
 	}
 	switch extra := t.Configured.Given(); {
+	case t.isOtherCommand():
+		return command.Usagef("%s and a command after -- exclude each other", t.bundle)
 	case t.Configured.ID == "" && extra != "":
 		return command.Usagef("%s is for a server of the configuration",
 			extra).WithHint("select one: -s ID")

@@ -124,7 +124,8 @@ with an address that is not a loopback address lets other machines use the page,
 					"the file of saved calls, for stdwire test (default one in ~/.local/state/stdwire)"),
 			}, o.target.Flags()...)
 			return command.Grammar{Flags: flags, Word: command.Arguments(&o.file),
-				Connection: o.target.SetConnection, Command: o.target.Command}, o.run
+				Connection: o.target.SetConnection,
+				Address:    o.target.TakeAddress, Command: o.target.Command}, o.run
 		},
 	}
 }
