@@ -150,7 +150,7 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
       const outcome = page.getByTestId('load');
       const start = async (name, calls) => {
         await tool(given.server, name);
-        await page.locator('.detail p.muted').getByText(name, { exact: true }).waitFor();
+        await page.locator('.detail h2', { hasText: new RegExp(`^${name}$`, 'i') }).waitFor();
         await page.getByText('Load test').click();
         await page.getByLabel('Calls', { exact: true }).fill(calls);
         await page.getByLabel('At the same time').fill('3');
