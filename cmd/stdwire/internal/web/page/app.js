@@ -62,7 +62,7 @@ function showChanged() {
   state.changedLists.delete(current?.name);
   for (const a of $('views').querySelectorAll('a')) {
     a.querySelector('.changed')?.remove();
-    if (state.changedLists.has(a.dataset.view)) a.append(element('span', { class: 'changed' }, ' changed'));
+    if (state.changedLists.has(a.dataset.view)) a.querySelector('.count').before(element('span', { class: 'changed' }, ' changed '));
   }
 }
 
