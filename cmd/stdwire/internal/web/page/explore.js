@@ -189,11 +189,12 @@ export function explore(root, view) {
   function select1() {
     if (at.parts[1] === undefined && entries.length > 0 && matchMedia('(min-width: 47.51em)').matches) {
       const first = entries[0];
-      at = { ...at, parts: [first.server, String(first.item.definition[identity[kind]])] };
+      at = { ...at, first: true, parts: [first.server, String(first.item.definition[identity[kind]])] };
       mark();
     }
     const [id, name] = at.parts;
     const found = entries.find(entry => entry.server === id && String(entry.item.definition[identity[kind]]) === name);
+    root.dataset.selected = String(name !== undefined && !at.first); // in a narrow window the list stays until the user selects
     const key = JSON.stringify([id, name, found?.item]);
     const same = open.startsWith(JSON.stringify([id, name]).slice(0, -1) + ',');
     if (key === open || !found && same && unknown.has(id)) {
@@ -206,7 +207,6 @@ export function explore(root, view) {
     panelEnd?.close();
     panelEnd = undefined;
     replace(detail);
-    root.dataset.selected = String(name !== undefined);
     selected(name === undefined ? {} : { server: id, name });
     if (name === undefined) {
       if (entries.length === 0 && unknown.size === 0) replace(detail, empty(`No ${view}`, `${why[view]} No server that runs lists any.`, element('a', { class: 'button', href: '#/servers' }, 'Servers')));
