@@ -62,7 +62,8 @@ func TestList(t *testing.T) {
 	g := servingFile(t, path)
 	serving(t, obj{"alpha": good()}) // of another file
 	waitFor(t, func() string {
-		if s := list()["alpha"]; s.State != "ready" || s.Gateways[0].Tools == nil {
+		s := list()["alpha"]
+		if s.State != "ready" || s.Gateways[0].Tools == nil || *s.Gateways[0].Tools != 8 {
 			return "alpha is not ready"
 		}
 		return ""
