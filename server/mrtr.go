@@ -140,8 +140,8 @@ func (r *request) missingCapability(name string, capabilities mcp.ClientCapabili
 // ask sends the client a question, a request of the server. key names the question within r. decode
 // stores the client's result, and returns an error for one that does not answer the question; a
 // modern client is then asked again. An answer is valid for all runs of r's handler, which may run
-// more than once in either era: see [request.confirm]. The error is an *inputRequiredError, or the
-// error of the call.
+// more than once in either era: see [operationTool.confirm]. The error is an *inputRequiredError,
+// or the error of the call.
 func (r *request) ask(ctx context.Context, key, method string, params any,
 	decode func(answer []byte) error) error {
 	question, err := mcp.NewInputRequest(method, params)

@@ -112,7 +112,7 @@ var (
 type scannedRequest struct {
 	context.Context
 	request request
-	err     error // the error of request.read
+	err     error // the error of request.open
 	raw     json.RawMessage
 	used    atomic.Bool // a call of handle uses request; middleware may call handle again
 }

@@ -93,9 +93,6 @@ func (r *postRequest) roundTrip() error {
 	c.mu.Lock()
 	s := c.state
 	r.sent = r.method == mcp.MethodInitialize || !s.sessionLost
-	if r.method == mcp.MethodInitialize {
-		c.state.answered = false
-	}
 	c.mu.Unlock()
 	switch {
 	case !r.sent:
@@ -118,6 +115,9 @@ func (r *postRequest) roundTrip() error {
 		do = c.doIdempotent
 	}
 	resp, err := do(req)
+	if r.method == mcp.MethodInitialize && (err != nil || resp.StatusCode/100 != 2) {
+		c.markUnanswered()
+	}
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,11 @@ func (r *postRequest) roundTrip() error {
 		return r.deliverError(err)
 	}
 	c.markAccepted(&s, true)
-	return r.readResponse(resp, &s)
+	err = r.readResponse(resp, &s)
+	if r.method == mcp.MethodInitialize && err != nil && !r.answered {
+		c.markUnanswered()
+	}
+	return err
 }
 
 // cancelAfterStream ends a request that a legacy server has been told to cancel. A stream that is

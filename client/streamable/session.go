@@ -19,8 +19,9 @@ type legacyState struct {
 	// one.
 	sessionLost bool
 	accepted    bool // the server has accepted a message of the session, after initialize
-	// answered means that the server has accepted a request of the session, and that no initialize
-	// was sent since then.
+	// answered means that the server has accepted a request of the session, and that no attempt to
+	// begin another one has ended since then. While one goes on, requests that are refused wait for
+	// its end.
 	answered      bool
 	endpoint      *url.URL           // the POST URL of HTTP+SSE; nil otherwise
 	stopGetStream context.CancelFunc // closes the GET stream; nil if there is none
@@ -68,12 +69,20 @@ func (c *Conn) markAccepted(s *legacyState, isRequest bool) {
 	}
 }
 
+// markUnanswered records that an attempt to begin a session in place of this one has failed.
+func (c *Conn) markUnanswered() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state.answered = false
+}
+
 // saveSession records the revision and session of the response to initialize, before the client
 // receives it. A session that replaces another takes requests only after notifications/initialized.
 func (r *postRequest) saveSession(m *rpc.Message, s *legacyState) {
 	revision, _ := jsonscan.Text(jsonscan.Member(m.Result, "protocolVersion"))
 	if mcp.EraOf(mcp.Revision(revision)) != mcp.Legacy {
-		return // an error, or an invalid result
+		r.c.markUnanswered() // an error, or an invalid result
+		return
 	}
 	r.c.mu.Lock()
 	defer r.c.mu.Unlock()

@@ -125,6 +125,32 @@ func TestSessionAfterRefusalWithoutReason(t *testing.T) {
 			})
 		})
 	}
+	t.Run("while another session begins", func(t *testing.T) {
+		f := &sessionServer{result: initialized, call: answerCall}
+		answer := withLostSession(f, silent)
+		var begins, resume chan struct{} // of the bubble
+		inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
+			if r.message.Method == mcp.MethodInitialize && f.forgotten.Load() {
+				close(begins)
+				<-resume
+			}
+			answer(w, r)
+		}, func(t *testing.T, s *testServer) {
+			begins, resume = make(chan struct{}), make(chan struct{})
+			c := s.connect(t, client.Options{Era: mcp.Legacy})
+			check(t, c)
+			f.forgotten.Store(true)
+			var calls sync.WaitGroup
+			calls.Go(func() { check(t, c) })
+			<-begins
+			calls.Go(func() { check(t, c) })
+			synctest.Wait() // until the second one is refused, too
+			close(resume)
+			calls.Wait()
+			assert.Equal(t, s.count("POST tools/call session-id=s1"), 3)
+			assert.Equal(t, s.count("POST tools/call session-id=s2"), 2)
+		})
+	})
 	t.Run("unauthorized", func(t *testing.T) {
 		f := &sessionServer{result: initialized, call: answerCall}
 		var expired atomic.Bool

@@ -165,10 +165,10 @@ func TestConnectionIsIdle(t *testing.T) {
 	})
 
 	notes := newNotes(t)
-	connected(t, words("@used --idle 300ms", fixture("good", notes.path)...)...)
-	cmd, _, stderr := stdwire(t, "call", "@used", "hang", "--timeout", "1s")
+	connected(t, words("@used --idle 2s", fixture("good", notes.path)...)...)
+	cmd, _, stderr := stdwire(t, "call", "@used", "hang", "--timeout", "4s")
 	assert.Equal(t, exitCode(cmd.Run()), 6, stderr)
-	assert.Assert(t, cmp.Contains(stderr.String(), "1s"), "not the end of the connection")
+	assert.Assert(t, cmp.Contains(stderr.String(), "4s"), "not the end of the connection")
 }
 
 // The filter, the limits and the id of a configured server apply.

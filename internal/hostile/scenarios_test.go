@@ -218,9 +218,12 @@ func dispatchScenario(run *scenarioRun) {
 	c.OnChange(func() { defer tell(); run.enter("dispatch.Catalog.OnChange") })
 	c.OnChange(tell)
 	sessions := dispatch.NewSessions(dispatch.SessionOptions[int]{
-		Logger: run.logger("dispatch.SessionOptions.Logger"), Idle: time.Millisecond,
-		Close: func(context.Context, string, int) error {
+		Logger: slog.New(logs{slog.DiscardHandler, func() {
 			defer tell()
+			run.enter("dispatch.SessionOptions.Logger")
+		}}),
+		Idle: time.Millisecond,
+		Close: func(context.Context, string, int) error {
 			run.enter("dispatch.SessionOptions.Close")
 			return errors.New("it stays")
 		},
@@ -266,7 +269,7 @@ func dispatchScenario(run *scenarioRun) {
 		run.wait(told)
 	}
 	if run.name != "dispatch.Sessions[T].Open" {
-		<-told // the session, that is idle
+		run.wait(told) // the session, which was idle and did not close
 	}
 	_ = sessions.Shutdown(run.ctx) // waits for what goes on
 }

@@ -48,7 +48,7 @@ func (x *httpRequest) postBatch(b *buffer.Buffer, elements [][]byte) *refusal {
 	}
 	defer t.release()
 	if !answers {
-		ctx := s.newRequestContext(x, nil)
+		ctx := s.newNotificationContext(x, nil)
 		defer ctx.memory.close()
 		for i := range messages {
 			s.serveBatchElement(ctx, nil, nil, &messages[i], nil, nil)

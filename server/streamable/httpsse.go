@@ -90,22 +90,20 @@ func (x *httpRequest) postHTTPSSE(b *buffer.Buffer) *refusal {
 	case st == nil:
 		return sessionNotFound().forID(m.ID)
 	case m.ID.IsZero():
-		ctx := s.newRequestContext(x, st)
+		ctx := s.newNotificationContext(x, st)
 		defer ctx.memory.close()
 		s.handleNotification(ctx, &m)
 		return x.writeAccepted()
 	}
 	ctx := s.newRequestContext(x, st)
 	if refused := s.addRequest(m.ID, ctx.cancel); refused != nil {
-		ctx.release()
-		ctx.memory.close()
+		ctx.end()
 		return refused
 	}
 	id, request, text := m.ID, m.Request(), b.Take()
 	serve := func() {
 		defer text.Free()
-		defer ctx.release()
-		defer ctx.memory.close()
+		defer ctx.end()
 		var response []byte
 		defer func() {
 			if s.removeRequest(id) || response == nil {

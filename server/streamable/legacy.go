@@ -37,7 +37,7 @@ func (x *httpRequest) postLegacy(b *buffer.Buffer, m *rpc.Message, accepts accep
 	}
 	defer t.release()
 	if m.ID.IsZero() {
-		ctx := s.newRequestContext(x, nil)
+		ctx := s.newNotificationContext(x, nil)
 		defer ctx.memory.close()
 		s.handleNotification(ctx, m)
 		return x.writeAccepted()
@@ -147,8 +147,7 @@ func (x *httpRequest) runInSession(s *session, t *slot, accepts acceptedTypes,
 		refused = sessionNotFound()
 	}
 	if refused != nil {
-		ctx.release()
-		ctx.memory.close()
+		ctx.end()
 		st.finish(response{})
 		st.detach(r)
 		return refused
@@ -157,8 +156,7 @@ func (x *httpRequest) runInSession(s *session, t *slot, accepts acceptedTypes,
 	x.workers.run(func() {
 		defer t.release()
 		defer s.release()
-		defer ctx.release()
-		defer ctx.memory.close()
+		defer ctx.end()
 		var r response
 		defer func() { // deferred, because the handler may call runtime.Goexit
 			if countedBytes(cap(r.text.Bytes())) > 0 {

@@ -26,7 +26,8 @@ type requestContext struct {
 // A streamKey is the key of the stream of a request in a session.
 type streamKey struct{}
 
-// newRequestContext returns the context of a request. It takes over the memory of x.
+// newRequestContext returns the context of a request in a session, which must be ended. It takes
+// over the memory of x.
 func (s *session) newRequestContext(x *httpRequest, st *stream) *requestContext {
 	c := &struct {
 		requestContext
@@ -35,6 +36,15 @@ func (s *session) newRequestContext(x *httpRequest, st *stream) *requestContext 
 	c.memory = &c.own
 	x.memory.moveTo(c.memory)
 	return &c.requestContext
+}
+
+// newNotificationContext is newRequestContext for notifications. Their context ends with the
+// session, because what a handler has started may go on when it has returned. So nothing is to be
+// ended but its memory.
+func (s *session) newNotificationContext(x *httpRequest, st *stream) *requestContext {
+	c := s.newRequestContext(x, st)
+	c.inner = s.ctx
+	return c
 }
 
 // cancellable returns the context that can be cancelled, and creates it if necessary. c.mu must be
@@ -90,6 +100,12 @@ func (c *requestContext) cancel(cause error) {
 	stop := c.stop
 	c.mu.Unlock()
 	stop(cause)
+}
+
+// end ends the context of a request in a session and frees the memory of the request.
+func (c *requestContext) end() {
+	c.memory.close()
+	c.release()
 }
 
 // release ends the context at the end of the request.

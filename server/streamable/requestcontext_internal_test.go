@@ -3,9 +3,12 @@ package streamable
 import (
 	"context"
 	"errors"
+	"net/http/httptest"
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/server"
 )
 
 // The context of a request ends with what it belongs to, when it is cancelled, and at the end of
@@ -59,4 +62,18 @@ func TestRequestContextOutlivesConnection(t *testing.T) {
 	endSession(errEnded)
 	<-child.Done()
 	assert.Equal(t, context.Cause(child), errEnded)
+}
+
+// Waiting for the context of a notification leaves nothing at the session.
+func TestNotificationContextIsOfSession(t *testing.T) {
+	ctx, end := context.WithCancelCause(t.Context())
+	s := &session{ctx: ctx}
+	x := &httpRequest{r: httptest.NewRequest("POST", "/", nil)}
+	x.memory.handler = Options{}.New(server.New(server.Info{Name: "s", Version: "1"}, nil))
+	c := s.newNotificationContext(x, nil)
+	assert.Equal(t, c.Done(), ctx.Done())
+	c.memory.close()
+	assert.NilError(t, c.Err())
+	end(errEnded)
+	assert.Equal(t, context.Cause(c), errEnded)
 }
