@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/stdwire/stdwire/dispatch/schema/internal/ecma262"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -16,10 +17,9 @@ const (
 	maxSchemaBytes = 4 << 20 // of the schema and all documents that it refers to
 	maxSubschemas  = 100_000 // that can be reached from the root
 	// characters of all regular expressions together, with repetitions expanded
-	maxPatternSize = 100_000
-	maxPatternText = 1 << 20 // bytes of a regular expression after translation for package regexp
-	maxURI         = 2048    // bytes of a URI reference and its base together
-	maxDivisor     = 100     // digits of a multipleOf
+	maxPatternSize = ecma262.MaxSize
+	maxURI         = 2048 // bytes of a URI reference and its base together
+	maxDivisor     = 100  // digits of a multipleOf
 )
 
 // A Schema is a compiled JSON Schema. It is immutable and safe for concurrent use.

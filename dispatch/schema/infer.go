@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stdwire/stdwire/dispatch/schema/internal/ecma262"
 )
 
 const maxInferred = 10_000 // subschemas of one Go type
@@ -326,7 +328,7 @@ func (i *inference) nameFor(t reflect.Type) string {
 		func(r rune) bool { return strings.ContainsRune("[], *{}();", r) }) {
 		part = part[strings.LastIndexByte(part, '.')+1:]
 		parts = append(parts, strings.Map(func(r rune) rune {
-			if isWord(r) {
+			if ecma262.IsWord(r) {
 				return r
 			}
 			return -1

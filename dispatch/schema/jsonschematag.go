@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/stdwire/stdwire/dispatch/schema/internal/ecma262"
 )
 
 // description returns the description of a field: the tag doc, or else a tag of other packages
@@ -76,7 +78,7 @@ func (f field) parseJSONSchemaTag(tag string) (description string, ok bool, err 
 
 // isKey reports whether a text can be a key of invopop/jsonschema.
 func isKey(text string) bool {
-	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !isWord(r) })
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !ecma262.IsWord(r) })
 }
 
 // isFlag reports whether invopop/jsonschema has a key without a value of this name.

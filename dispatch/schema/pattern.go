@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+
+	"github.com/stdwire/stdwire/dispatch/schema/internal/ecma262"
 )
 
 // A pattern is a compiled regular expression. Its source has the syntax of ECMA-262 with the u
@@ -19,25 +21,27 @@ type pattern struct {
 
 // pattern compiles a regular expression.
 func (c *compiler) pattern(source string) (*pattern, error) {
-	t := translator{in: []rune(source)}
-	err := t.translate()
+	t, err := ecma262.Translate(source)
+	if _, limit := errors.AsType[ecma262.LimitError](err); limit {
+		err = fmt.Errorf("%w: %w", ErrLimit, err)
+	}
 	if err == nil {
-		err = t.unsupported
+		err = t.Unsupported
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w %.200q: %w", ErrPattern, source, err)
 	}
-	if len(t.out) > maxPatternText {
+	if len(t.Text) > ecma262.MaxText {
 		return nil, fmt.Errorf("%w: the regular expression takes more than %d bytes", ErrLimit,
-			maxPatternText)
+			ecma262.MaxText)
 	}
 	const propertySize = 50 // hundreds of ranges
-	if c.patternSize += t.size + propertySize*t.properties; c.patternSize > maxPatternSize {
+	if c.patternSize += t.Size + propertySize*t.Properties; c.patternSize > maxPatternSize {
 		return nil, fmt.Errorf(
 			"%w: the regular expressions together are longer than %d with repetitions expanded; %.200q is %d long",
-			ErrLimit, maxPatternSize, source, t.size+propertySize*t.properties)
+			ErrLimit, maxPatternSize, source, t.Size+propertySize*t.Properties)
 	}
-	re, err := regexp.Compile(string(t.out))
+	re, err := regexp.Compile(string(t.Text))
 	if err != nil {
 		if wrong := (*syntax.Error)(nil); errors.As(err, &wrong) {
 			// the text of wrong would show the translation
@@ -45,7 +49,7 @@ func (c *compiler) pattern(source string) (*pattern, error) {
 		}
 		return nil, fmt.Errorf("%w %.200q: %w", ErrPattern, source, err)
 	}
-	return &pattern{source, re, t.size}, nil
+	return &pattern{source, re, t.Size}, nil
 }
 
 // matches reports whether a pattern matches somewhere in a text.
@@ -57,6 +61,6 @@ func (v *validator) matches(p *pattern, text []byte) bool {
 // isRegex reports whether text is a regular expression of ECMA-262, even if compiling it is not
 // supported.
 func isRegex(text string) bool {
-	t := translator{in: []rune(text)}
-	return t.translate() == nil
+	_, err := ecma262.Translate(text)
+	return err == nil
 }

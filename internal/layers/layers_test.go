@@ -61,10 +61,11 @@ var layers = []struct {
 	{"internal/oauth", []string{"internal/httptoken", "internal/jsonexact"}},
 	{"internal/uritemplate", nil},
 	{"framing", []string{"internal/httptoken"}},
+	{"dispatch/schema/internal/ecma262", nil},
 	{"dispatch/schema/internal/format", []string{"internal/lazyregexp"}},
 	{"dispatch/schema", []string{
 		"internal/jsonscan", "internal/jsonexact", "internal/near",
-		"dispatch/schema/internal/format",
+		"dispatch/schema/internal/ecma262", "dispatch/schema/internal/format",
 	}},
 
 	{"rpc", []string{"internal/buffer", "internal/contain", "internal/jsonscan",

@@ -1,4 +1,4 @@
-package schema
+package ecma262
 
 import (
 	"errors"
@@ -73,7 +73,7 @@ func (t *translator) escape() (set string, r rune, err error) {
 	case '1' <= c && c <= '9':
 		t.setUnsupported("a backreference")
 		return "", 0, nil
-	case isWord(c) && c != '_':
+	case IsWord(c) && c != '_':
 		return "", 0, fmt.Errorf(`unknown escape \%c`, c)
 	}
 	return "", c, nil
@@ -85,7 +85,7 @@ func (t *translator) property(c rune) (string, error) {
 		return "", fmt.Errorf(`\%c must be followed by a property in braces`, c)
 	}
 	start := t.i
-	for isWord(t.peek()) || t.peek() == '=' {
+	for IsWord(t.peek()) || t.peek() == '=' {
 		t.i++
 	}
 	name := string(t.in[start:t.i])
@@ -98,7 +98,7 @@ func (t *translator) property(c rune) (string, error) {
 			break
 		}
 	}
-	t.properties++
+	t.Properties++
 	// package regexp has the same names of categories and scripts
 	return `\` + string(c) + "{" + name + "}", nil
 }
@@ -157,15 +157,15 @@ func (t *translator) class() error {
 	negated := t.accept("^")
 	if t.accept("]") { // an empty class matches nothing, and negated everything
 		if !negated {
-			t.out = append(t.out, `[^\x{0}-\x{10FFFF}]`...)
+			t.Text = append(t.Text, `[^\x{0}-\x{10FFFF}]`...)
 		} else {
-			t.out = append(t.out, `[\x{0}-\x{10FFFF}]`...)
+			t.Text = append(t.Text, `[\x{0}-\x{10FFFF}]`...)
 		}
 		return nil
 	}
-	t.out = append(t.out, '[')
+	t.Text = append(t.Text, '[')
 	if negated {
-		t.out = append(t.out, '^')
+		t.Text = append(t.Text, '^')
 	}
 	for !t.accept("]") {
 		set, low, err := t.classAtom()
@@ -173,7 +173,7 @@ func (t *translator) class() error {
 			return err
 		}
 		if set != "" {
-			t.out = append(t.out, set...)
+			t.Text = append(t.Text, set...)
 			continue
 		}
 		high := low
@@ -183,16 +183,16 @@ func (t *translator) class() error {
 				return err
 			}
 			if set != "" { // [a-\d] is no range, so the hyphen stands for itself
-				t.out = fmt.Appendf(t.out, `\x{%X}\-%s`, low, set)
+				t.Text = fmt.Appendf(t.Text, `\x{%X}\-%s`, low, set)
 				continue
 			}
 		}
 		if high < low {
 			return errors.New("a range in a class is out of order")
 		}
-		t.out = fmt.Appendf(t.out, `\x{%X}-\x{%X}`, low, high)
+		t.Text = fmt.Appendf(t.Text, `\x{%X}-\x{%X}`, low, high)
 	}
-	t.out = append(t.out, ']')
+	t.Text = append(t.Text, ']')
 	return nil
 }
 

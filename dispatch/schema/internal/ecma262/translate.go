@@ -1,4 +1,6 @@
-package schema
+// Package ecma262 translates regular expressions of ECMA-262, which JSON Schema uses, into those of
+// package regexp.
+package ecma262
 
 import (
 	"errors"
@@ -8,30 +10,50 @@ import (
 	"strconv"
 )
 
-// A translator translates a regular expression of ECMA-262 with the u flag into one of package
-// regexp. Like browsers without that flag, it lets a brace that does not start a quantifier, and an
-// escaped punctuation mark, match themselves.
-type translator struct {
-	in          []rune
-	i           int // of the next character
-	out         []byte
-	size        int   // approximate number of characters and classes, with repetitions expanded
-	properties  int   // number of \p{…} and \P{…}
-	unsupported error // for the first valid construct that cannot be translated
-	groupNames  map[string]bool
+const (
+	// MaxSize is the largest Size of an expression, and of its text in characters.
+	MaxSize = 100_000
+	// MaxText is the largest number of bytes that one repetition may take in the translation.
+	MaxText = 1 << 20
+)
+
+// A LimitError says which limit an expression exceeds.
+type LimitError string
+
+func (e LimitError) Error() string { return string(e) }
+
+func limitErrorf(format string, args ...any) error {
+	return LimitError(fmt.Sprintf(format, args...))
 }
 
-func (t *translator) translate() error {
-	if len(t.in) > maxPatternSize {
-		return fmt.Errorf("%w: it is longer than %d characters", ErrLimit, maxPatternSize)
+// A Translation is a regular expression in the syntax of package regexp.
+type Translation struct {
+	Text        []byte
+	Size        int   // approximate number of characters and classes, with repetitions expanded
+	Properties  int   // number of \p{…} and \P{…}
+	Unsupported error // for the first valid construct that cannot be translated
+}
+
+// Translate translates an expression with the u flag. Like browsers without that flag, it lets a
+// brace that does not start a quantifier, and an escaped punctuation mark, match themselves. The
+// error is a [LimitError], or says what is wrong with the expression.
+func Translate(source string) (Translation, error) {
+	t := translator{in: []rune(source)}
+	if len(t.in) > MaxSize {
+		return t.Translation, limitErrorf("it is longer than %d characters", MaxSize)
 	}
-	if err := t.alternatives(0); err != nil {
-		return err
+	err := t.alternatives(0)
+	if err == nil && t.i < len(t.in) {
+		err = errors.New("a ) closes no group")
 	}
-	if t.i < len(t.in) {
-		return errors.New("a ) closes no group")
-	}
-	return nil
+	return t.Translation, err
+}
+
+type translator struct {
+	Translation
+	in         []rune
+	i          int // of the next character
+	groupNames map[string]bool
 }
 
 func (t *translator) peek() rune {
@@ -52,8 +74,8 @@ func (t *translator) accept(word string) bool {
 }
 
 func (t *translator) setUnsupported(what string) {
-	if t.unsupported == nil {
-		t.unsupported = errors.New(what + " is not supported")
+	if t.Unsupported == nil {
+		t.Unsupported = errors.New(what + " is not supported")
 	}
 }
 
@@ -67,15 +89,15 @@ func (t *translator) alternatives(depth int) error {
 	}
 	for t.i < len(t.in) && t.peek() != ')' {
 		if t.accept("|") {
-			t.out = append(t.out, '|')
+			t.Text = append(t.Text, '|')
 			continue
 		}
-		start, before := len(t.out), t.size
+		start, before := len(t.Text), t.Size
 		repeatable, err := t.term(depth)
 		if err != nil {
 			return err
 		}
-		if err := t.quantifier(start, t.size-before, repeatable); err != nil {
+		if err := t.quantifier(start, t.Size-before, repeatable); err != nil {
 			return err
 		}
 	}
@@ -86,13 +108,13 @@ func (t *translator) alternatives(depth int) error {
 func (t *translator) term(depth int) (repeatable bool, err error) {
 	c := t.peek()
 	t.i++
-	t.size++
+	t.Size++
 	switch c {
 	case '^', '$':
-		t.out = append(t.out, byte(c))
+		t.Text = append(t.Text, byte(c))
 		return false, nil
 	case '.':
-		t.out = append(t.out, `[^\n\r\x{2028}\x{2029}]`...)
+		t.Text = append(t.Text, `[^\n\r\x{2028}\x{2029}]`...)
 	case '[':
 		return true, t.class()
 	case '(':
@@ -105,11 +127,11 @@ func (t *translator) term(depth int) (repeatable bool, err error) {
 			return false, errors.New("nothing to repeat before {")
 		}
 		t.i++
-		t.out = append(t.out, `\{`...)
+		t.Text = append(t.Text, `\{`...)
 	case '\\':
 		if next := t.peek(); next == 'b' || next == 'B' {
 			t.i++
-			t.out = append(t.out, '\\', byte(next))
+			t.Text = append(t.Text, '\\', byte(next))
 			return false, nil
 		}
 		set, r, err := t.escape()
@@ -117,19 +139,19 @@ func (t *translator) term(depth int) (repeatable bool, err error) {
 		case err != nil:
 			return false, err
 		case set != "":
-			t.out = append(t.out, "["+set+"]"...)
+			t.Text = append(t.Text, "["+set+"]"...)
 		default:
-			t.out = append(t.out, regexp.QuoteMeta(string(r))...)
+			t.Text = append(t.Text, regexp.QuoteMeta(string(r))...)
 		}
 	default:
-		t.out = append(t.out, regexp.QuoteMeta(string(c))...)
+		t.Text = append(t.Text, regexp.QuoteMeta(string(c))...)
 	}
 	return true, nil
 }
 
 func (t *translator) group(depth int) error {
-	start := len(t.out)
-	t.out = append(t.out, "(?:"...)
+	start := len(t.Text)
+	t.Text = append(t.Text, "(?:"...)
 	dropped := false
 	switch {
 	case t.accept("?:"):
@@ -167,8 +189,8 @@ func (t *translator) group(depth int) error {
 	if !t.accept(")") {
 		return errors.New("a ( is not closed")
 	}
-	if t.out = append(t.out, ')'); dropped {
-		t.out = append(t.out[:start], "(?:)"...)
+	if t.Text = append(t.Text, ')'); dropped {
+		t.Text = append(t.Text[:start], "(?:)"...)
 	}
 	return nil
 }
@@ -176,7 +198,7 @@ func (t *translator) group(depth int) error {
 // groupName returns the name of a group, and skips it with the > after it.
 func (t *translator) groupName() (string, error) {
 	start := t.i
-	for c := t.peek(); c > 0x7F || isWord(c) || c == '$'; c = t.peek() {
+	for c := t.peek(); c > 0x7F || IsWord(c) || c == '$'; c = t.peek() {
 		t.i++
 	}
 	name := string(t.in[start:t.i])
@@ -186,11 +208,12 @@ func (t *translator) groupName() (string, error) {
 	return name, nil
 }
 
-func isWord(c rune) bool {
+// IsWord reports whether \w matches a character.
+func IsWord(c rune) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_'
 }
 
-// quantifier translates the quantifier, if there is one, of the term that begins at out[start] and
+// quantifier translates the quantifier, if there is one, of the term that begins at Text[start] and
 // has that size.
 func (t *translator) quantifier(start, size int, repeatable bool) error {
 	least, most := 0, -1
@@ -214,25 +237,23 @@ func (t *translator) quantifier(start, size int, repeatable bool) error {
 		return errors.New("an assertion cannot be repeated")
 	}
 	times := max(least, most, 1)
-	if t.size += (times - 1) * min(size, maxPatternSize); t.size > maxPatternSize {
-		return fmt.Errorf("%w: it is longer than %d with its repetitions expanded", ErrLimit,
-			maxPatternSize)
+	if t.Size += (times - 1) * min(size, MaxSize); t.Size > MaxSize {
+		return limitErrorf("it is longer than %d with its repetitions expanded", MaxSize)
 	}
 	const maxCount = 1000
-	if times/maxCount*(len(t.out)-start) > maxPatternText {
-		return fmt.Errorf("%w: it has more than %d bytes with its repetitions expanded",
-			ErrLimit, maxPatternText)
+	if times/maxCount*(len(t.Text)-start) > MaxText {
+		return limitErrorf("it has more than %d bytes with its repetitions expanded", MaxText)
 	}
-	t.repeat(string(t.out[start:]), start, least, most)
+	t.repeat(string(t.Text[start:]), start, least, most)
 	return nil
 }
 
-// repeat replaces out[start:] by a repetition of term, divided into counts that package regexp
+// repeat replaces Text[start:] by a repetition of term, divided into counts that package regexp
 // allows. most is -1 for no maximum.
 func (t *translator) repeat(term string, start, least, most int) {
 	const maxCount = 1000
-	t.out = t.out[:start]
-	write := func(least, most string) { t.out = append(t.out, term+"{"+least+most+"}"...) }
+	t.Text = t.Text[:start]
+	write := func(least, most string) { t.Text = append(t.Text, term+"{"+least+most+"}"...) }
 	optional := most - least
 	for ; least > maxCount; least -= maxCount {
 		write(strconv.Itoa(maxCount), "")
@@ -273,7 +294,7 @@ func (t *translator) braces() (least, most int, ok bool) {
 
 func (t *translator) digits() (n int, ok bool) {
 	for ; '0' <= t.peek() && t.peek() <= '9'; t.i++ {
-		n, ok = min(n*10+int(t.peek()-'0'), maxPatternSize+1), true
+		n, ok = min(n*10+int(t.peek()-'0'), MaxSize+1), true
 	}
 	return n, ok
 }
