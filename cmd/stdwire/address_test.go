@@ -31,16 +31,14 @@ func TestAddresses(t *testing.T) {
 
 	const url = "http://127.0.0.1:1/mcp"
 	for _, args := range []string{"ls", "ls tools", "tools", "inspect", "call x", "prompt x",
-		"task list", "skill get x", "scan", "shell"} {
+		"task list", "scan", "shell"} {
 		want := run(t, append(strings.Fields(args), "--url", url)...)
 		assert.Assert(t, want.code != 0)
 		words := strings.Fields(args)
-		if words[0] == "call" {
-			words = words[:1] // what follows a tool is its arguments
-		}
-		words = append(words, url)
-		if words[0] == "call" {
-			words = append(words, "x")
+		if words[0] == "call" || words[0] == "prompt" {
+			words = []string{words[0], url, "x"} // what follows x is its arguments
+		} else {
+			words = append(words, url)
 		}
 		assert.Equal(t, run(t, words...), want)
 		assert.Equal(t, run(t, append(strings.Fields(args), "-s", url)...), want)

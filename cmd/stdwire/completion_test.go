@@ -63,6 +63,7 @@ func TestCompleteWords(t *testing.T) {
 		"call fs_list rec":                       "recursive=",
 		"call fs_list recursive=":                "recursive=true recursive=false",
 		"call fs_list recursive=true rec":        "",
+		"call fs_list path=./x.mcpb rec":         "recursive=",
 		"call --root /no/such fs_r":              "",
 		"call --url http://127.0.0.1:1/mcp fs_r": "",
 		"call --config mine.json -s files fs_r":  "",

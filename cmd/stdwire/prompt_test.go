@@ -20,4 +20,6 @@ func TestPrompt(t *testing.T) {
 	want := strings.Replace(libraryGreet, "ARGS", `{\"city\":\"012\",\"name\":\"Ann\\n\"}`, 1)
 	assert.Equal(t, against(t, args+" -o json", "library"), ran{0, want + "\n", ""}, "byte by byte")
 	assert.Equal(t, against(t, "prompt empty", "library"), ran{0, "", ""})
+	assert.Equal(t, against(t, "prompt greet city=./x.mcpb name=https://a.example -o raw", "library"),
+		ran{0, `Hello {"city":"./x.mcpb","name":"https://a.example"}` + "\x89PNG", ""}, "no addresses")
 }

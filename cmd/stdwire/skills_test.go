@@ -62,6 +62,8 @@ func TestSkillCommands(t *testing.T) {
 		{"skill get pdf", 2, "", "2 skills of this name: skill://a/pdf/SKILL.md, skill://pdf/SKILL.md"},
 		{"skill get nothing", 5, "", "there is no such skill"},
 		{"skill get skill://none/SKILL.md", 5, "", "There is no skill at"},
+		{"skill get https://none.example/SKILL.md", 5, "", "There is no skill at"},
+		{"skill get skill://pdf/SKILL.md ./x.mcpb", 5, "", "there are SKILL.md, references/FORMS.md"},
 		{"skill get skill://pdf/SKILL.md none", 5, "", "there are SKILL.md, references/FORMS.md"},
 		{"skill get", 2, "", "which skill?"},
 		{"skill get a b c", 2, "", `unexpected argument "c"`},

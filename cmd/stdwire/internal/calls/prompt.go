@@ -40,10 +40,19 @@ nothing is sent.
 				TimeoutFlag(&p.Timeout),
 			}, p.target.Flags()...)
 			return command.Grammar{Flags: flags, Word: p.Word, Connection: p.target.SetConnection,
-				Address: p.target.TakeAddress,
+				Address: p.address,
 				Command: p.target.Command}, p.run
 		},
 	}
+}
+
+// address takes the address of the server before the prompt. What follows the prompt is its
+// arguments.
+func (p *Prompt) address(word string) (bool, error) {
+	if p.Name != "" {
+		return false, nil
+	}
+	return p.target.TakeAddress(word)
 }
 
 // A Prompt holds the options of stdwire prompt.

@@ -53,7 +53,6 @@ before a program or a model follows it.
 			flags := append([]command.Flag{command.FormatFlag(&s.Output, "text", "json", "raw"), save,
 				TimeoutFlag(&s.Timeout)}, s.target.Flags()...)
 			return command.Grammar{Flags: flags, Word: s.Word, Connection: s.target.SetConnection,
-				Address: s.target.TakeAddress,
 				Command: s.target.Command}, s.run
 		},
 	}

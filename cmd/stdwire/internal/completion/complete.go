@@ -157,7 +157,12 @@ func (l *line) parse(g command.Grammar, before []string, typed string) bool {
 		parser.Command = func([]string) {}
 	}
 	if g.Address != nil {
-		parser.Address = l.target.TakeAddress
+		parser.Address = func(word string) (bool, error) {
+			if l.operands != nil { // what follows a tool is its arguments
+				return false, nil
+			}
+			return l.target.TakeAddress(word)
+		}
 	}
 	word := typedWord
 	if name, _, ok := strings.Cut(typed, "="); ok && strings.HasPrefix(name, "-") {
