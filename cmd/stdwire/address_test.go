@@ -23,11 +23,15 @@ func TestAddresses(t *testing.T) {
 	got := run(t, "bundle", "create", "-o", "files.mcpb", "--name", "files", "--version", "1.0.0",
 		"--author", "Ada", "--description", "Files", "--", self, "serve", "--root", "${HOME}")
 	assert.Equal(t, got.code, 0, got.stderr)
-	for _, args := range []string{"ls ./files.mcpb", "ls -s files.mcpb",
+	for _, args := range []string{"ls ./files.mcpb", "ls -s ./files.mcpb",
 		"inspect files.mcpb fs_list", "call ./files.mcpb fs_list"} {
 		got := run(t, strings.Fields(args)...)
 		assert.Equal(t, got.code, 0, "%s: %s", args, got.stderr)
 	}
+	assert.NilError(t, os.WriteFile("mine.json", []byte(`{"servers": {"files.mcpb": {"url": "`+
+		`http://127.0.0.1:1/mcp"}}}`), 0o600))
+	got = run(t, "ls", "--config", "mine.json", "-s", "files.mcpb")
+	assert.Equal(t, got.code, 4, "a file is not used in place of a configured server: %s", got.stderr)
 
 	const url = "http://127.0.0.1:1/mcp"
 	for _, args := range []string{"ls", "ls tools", "tools", "inspect", "call x", "prompt x",
@@ -50,6 +54,8 @@ func TestAddresses(t *testing.T) {
 		"ls " + url + " -- x":              "exclude each other",
 		"ls files.mcpb -- x":               "files.mcpb and a command after -- exclude each other",
 		"ls files.mcpb --root .":           "--root is for stdwire's own server",
+		"ls -s files.mcpb":                 "a bundle has its directory before it: -s ./files.mcpb",
+		"ls files.mcpb --env A=b":          "-- stdwire bundle run files.mcpb --set KEY=VALUE",
 		"ls @kept " + url:                  "exclude each other",
 		"ls https://":                      "the URL has no host",
 		"ls missing.mcpb":                  `"missing.mcpb" is not one of`,

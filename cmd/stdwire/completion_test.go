@@ -66,6 +66,7 @@ func TestCompleteWords(t *testing.T) {
 		"call fs_list path=./x.mcpb rec":         "recursive=",
 		"call --root /no/such fs_r":              "",
 		"call --url http://127.0.0.1:1/mcp fs_r": "",
+		"call ./x.mcpb ":                         "",
 		"call --config mine.json -s files fs_r":  "",
 		"call x -- sh":                           "",
 		"inspect fs_s":                           "fs_search fs_stat",

@@ -105,6 +105,24 @@ func TestConnection(t *testing.T) {
 	}
 }
 
+// A bundle of the working directory is connected to by its name.
+func TestConnectBundle(t *testing.T) {
+	if commandtest.InOwnProcess(t) {
+		return
+	}
+	ownRuntime(t)
+	t.Chdir(t.TempDir())
+	server, err := os.Executable()
+	assert.NilError(t, err)
+	got := run(t, "bundle", "create", "-o", "notes.mcpb", "--name", "notes", "--version", "1.0.0",
+		"--author", "Ada", "--description", "Notes", "--", server, "serve", "--root", "${HOME}")
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Equal(t, connected(t, "@b", "notes.mcpb"), "@b")
+	got = run(t, "ls", "@b")
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Assert(t, cmp.Contains(got.stdout, "fs_list"))
+}
+
 // Names of connections in errors are those that exist.
 func TestConnectionNames(t *testing.T) {
 	ownRuntime(t)

@@ -47,7 +47,7 @@ func (l *line) tools(ctx context.Context) []*mcp.Tool {
 		return l.connectionTools(ctx)
 	case t.Configured.ID != "":
 		return l.rememberedTools()
-	case t.Remote.URL != "":
+	case !t.IsBuiltin():
 		return nil
 	}
 	return l.builtinTools(ctx)

@@ -61,7 +61,7 @@ type connect struct {
 func (c *connect) address(word string) (bool, error) {
 	taken, err := c.target.TakeAddress(word)
 	if taken {
-		c.args = append(c.args, "-s="+word)
+		c.args = append(c.args, word)
 	}
 	return taken, err
 }

@@ -14,13 +14,16 @@ import (
 // bundleSuffix ends the names of bundles.
 const bundleSuffix = ".mcpb"
 
-// SetServer takes the value of -s: the id of a configured server, or an address as in TakeAddress.
+// SetServer takes the value of -s: a URL, a path of a bundle with a directory, such as ./x.mcpb, or
+// else the id of a configured server, for which no file of the working directory can stand in.
 func (t *Target) SetServer(value string) error {
 	if value == "" {
 		return errors.New("the value is empty")
 	}
-	if taken, err := t.TakeAddress(value); taken || err != nil {
-		return err
+	if IsURL(value) || filepath.Base(value) != value {
+		if taken, err := t.TakeAddress(value); taken || err != nil {
+			return err
+		}
 	}
 	t.Configured.ID = value
 	return nil

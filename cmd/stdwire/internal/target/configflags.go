@@ -87,7 +87,7 @@ type ConfiguredServer struct {
 
 func (s *ConfiguredServer) flags() []command.Flag {
 	selected := command.TextFlag(&s.ID, "-s", "ID",
-		"a server from the configuration, see stdwire config; or a URL, or the path of a bundle (.mcpb)")
+		"a server from the configuration, see stdwire config; or a URL, or the path of a bundle, such as ./x.mcpb")
 	selected.Synonyms = []string{"--server", "--server-id", "--id", "--name"}
 	return append([]command.Flag{selected}, s.ConfigFlags.Flags()...)
 }
@@ -121,6 +121,9 @@ func (s *ConfiguredServer) Resolve(ctx context.Context, std *term.Streams) error
 		return err
 	}
 	server, err := c.Server(s.ID)
+	if err != nil && isBundle(s.ID) {
+		return ConfigFailure(err).WithHint("a bundle has its directory before it: -s ./" + s.ID)
+	}
 	if err != nil {
 		return ConfigFailure(err)
 	}
@@ -182,7 +185,7 @@ func (s *ConfiguredServer) dial(
 }
 
 // ConfigFailure returns an error of the configuration as a failure.
-func ConfigFailure(err error) error {
+func ConfigFailure(err error) *command.Failure {
 	f := &command.Failure{Code: "config", Why: err.Error()}
 	if e, ok := errors.AsType[*config.UntrustedError](err); ok {
 		f.Code = "untrusted"

@@ -22,6 +22,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/shellwords"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -126,6 +127,10 @@ func (t *Target) Check() error {
 	switch extra := t.Configured.Given(); {
 	case t.isOtherCommand():
 		return command.Usagef("%s and a command after -- exclude each other", t.bundle)
+	case t.bundle != "" && t.env != nil:
+		return command.Usagef("--env does not reach the server of a bundle").WithHint(
+			"give a value that it asks for: -- stdwire bundle run " + shellwords.Quote(t.bundle) +
+				" --set KEY=VALUE")
 	case t.Configured.ID == "" && extra != "":
 		return command.Usagef("%s is for a server of the configuration",
 			extra).WithHint("select one: -s ID")
