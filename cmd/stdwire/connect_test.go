@@ -152,7 +152,7 @@ func TestConnectionNames(t *testing.T) {
 		assert.Equal(t, got.stdout, "")
 	}
 	assert.Equal(t, run(t, "stop", "files", "nobody").code, 5)
-	assert.Equal(t, run(t, "disconnect", "files", "@files").code, 0) // the earlier name of stop
+	assert.Equal(t, run(t, "disconnect", "files", "@files").code, 0)
 }
 
 // A server that does not start is reported as by other commands, and nothing is left.

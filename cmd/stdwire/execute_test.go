@@ -144,7 +144,7 @@ func TestEmptyArguments(t *testing.T) {
 	for _, words := range []string{"inspect", "ls", "test", "web", "prompt", "read", "call", "call fs_list",
 		"install", "uninstall", "uninstall cursor", "trust", "logs", "task get", "skill get",
 		"skill get pdf", "completion", "tap show", "tap mock", "bundle show", "auth login", "doctor",
-		"config show", "connect", "help", "add", "remove", "list", "stop", "add --from cursor"} {
+		"config show", "connect", "help", "add", "remove", "list", "stop", "disconnect", "add --from cursor"} {
 		c := termtest.Capture(false)
 		args := append(strings.Fields(words), "")
 		assert.Equal(t, execute(t.Context(), args, c.Streams), 2, "%s: %s", words, c.Stderr)
@@ -204,11 +204,11 @@ func TestGroups(t *testing.T) {
 		part, _, _ := strings.Cut(rest, "\n\n")
 		for _, c := range g.Commands {
 			assert.Check(t, strings.Contains("\n"+part, "\n  "+c.Name+" "), c.Name)
-			for _, name := range append(c.Aliases, c.Name) {
+			for _, name := range append(c.Earlier.Names(), c.Name) {
 				assert.Check(t, !names[name], name)
 				names[name] = true
 				found, err := commands().Find(name)
-				assert.Check(t, err == nil && found.Name == c.Name, name)
+				assert.Check(t, err == nil && found.Name == name, name)
 			}
 		}
 	}

@@ -73,6 +73,10 @@ func TestList(t *testing.T) {
 	assert.Assert(t, cmp.Regexp(`(?m)^alpha  ready     stdio  .*servers\.json:.* 8 tools, `, got.stdout))
 	assert.Assert(t, cmp.Regexp(`(?m)^beta   disabled  http   .*servers\.json:`, got.stdout))
 
+	got = run(t, "disconnect", "alpha")
+	assert.Equal(t, got.code, 4, "disconnect stops no server of a gateway")
+	assert.Assert(t, cmp.Contains(got.stderr, "there are no connections"))
+	assert.Equal(t, list()["alpha"].State, "ready")
 	got = run(t, "stop", "alpha", "nobody")
 	assert.Equal(t, got.code, 5)
 	assert.Assert(t, cmp.Contains(got.stderr, `no gateway with a server "nobody"`))

@@ -12,10 +12,10 @@ import (
 // A Command is a word that may follow "stdwire".
 type Command struct {
 	Name    string
-	Aliases []string // other names, which the help does not list
-	Usage   string   // the arguments, for the first line of its help
-	Summary string   // one line of the main help
-	Help    string   // the paragraphs of its help
+	Usage   string // the arguments, for the first line of its help
+	Summary string // one line of the main help
+	Help    string // the paragraphs of its help
+	Earlier Table  // commands that it replaces, which still work, and which the help does not list
 	// Subcommands are the commands whose names begin with this one's.
 	Subcommands Subcommands
 	// Make returns the grammar of the arguments and the function that runs the command once they

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/near"
@@ -38,16 +37,17 @@ func (t Table) Names() (names []string) {
 	return names
 }
 
-// Find returns the command with a name or an alias.
+// Find returns the command of that name, which may be an earlier one.
 func (t Table) Find(name string) (Command, error) {
-	i := slices.IndexFunc(t, func(c Command) bool {
-		return c.Name == name || slices.Contains(c.Aliases, name)
-	})
-	if i < 0 {
-		return Command{}, Usagef("there is no command %q", name).WithHint(
-			cmp.Or(near.DidYouMean(name, t.Names()), "stdwire help lists them"))
+	for _, c := range t {
+		for _, c := range append(Table{c}, c.Earlier...) {
+			if c.Name == name {
+				return c, nil
+			}
+		}
 	}
-	return t[i], nil
+	return Command{}, Usagef("there is no command %q", name).WithHint(
+		cmp.Or(near.DidYouMean(name, t.Names()), "stdwire help lists them"))
 }
 
 // Exit flushes the output of a command, prints its failure, if err is one, as one line on stderr,

@@ -15,7 +15,7 @@ import (
 // StopCommand returns the command stdwire stop.
 func StopCommand() command.Command {
 	return command.Command{
-		Name: "stop", Aliases: []string{"disconnect"}, Usage: "@NAME… | ID… [--pid N] | --all",
+		Name: "stop", Usage: "@NAME… | ID… [--pid N] | --all",
 		Summary: "end connections of stdwire connect, and stop servers of a running gateway",
 		Help: `@NAME is a connection; its server ends, too. ID is a server of a gateway, which is stopped as by
 stdwire disable: stdwire enable starts it again. A name without @ is that of a connection if there
@@ -26,6 +26,25 @@ succeeds if there are none.`,
 			return command.Grammar{Flags: []command.Flag{
 				command.SwitchFlag(&s.all, "--all", "end all connections"), pidFlag(&s.pid)},
 				Word: s.word}, s.run
+		},
+		Earlier: command.Table{disconnectCommand()},
+	}
+}
+
+// disconnectCommand is the command of before stdwire stop, which ends connections alone.
+func disconnectCommand() command.Command {
+	return command.Command{
+		Name: "disconnect", Usage: "@NAME… | --all",
+		Summary: "end connections of stdwire connect, and their servers",
+		Help: `Returns once the servers have ended. Calls in progress fail. --all succeeds if there are no
+connections. stdwire stop does the same, and stops servers of gateways, too.`,
+		Make: func() (command.Grammar, command.Runner) {
+			s := new(stop)
+			return command.Grammar{Flags: []command.Flag{
+				command.SwitchFlag(&s.all, "--all", "end all connections")},
+				Word: func(name string) error {
+					return s.word("@" + strings.TrimPrefix(name, "@"))
+				}}, s.run
 		},
 	}
 }
