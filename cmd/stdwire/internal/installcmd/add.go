@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -41,8 +42,8 @@ the environment of stdwire; --env NAME=VALUE and --header write the value that y
   stdwire add docs https://example.com/mcp --header 'X-Key: ${DOCS_KEY}'
   stdwire add --from cursor`,
 		Make: func() (command.Grammar, command.Runner) {
-			a := &addition{source: source{variables: map[string]string{}},
-				headers: map[string]string{}}
+			a := &addition{source: source{variables: map[string]string{},
+				naming: "give it a name: stdwire add NAME URL, or NAME -- COMMAND…"}, headers: map[string]string{}}
 			flags := []command.Flag{
 				{Name: "--from", Value: "APP", Help: "add servers of this application", Set: a.setFrom},
 				{Name: "--env", Value: "NAME[=VALUE]", Many: true,
@@ -141,8 +142,7 @@ func (a *addition) run(ctx context.Context, std *term.Streams) error {
 	if err != nil {
 		return err
 	}
-	c := config.Load(env)
-	source, err := a.place.find(env, c)
+	c, source, err := a.place.find(env)
 	if err != nil {
 		return err
 	}
@@ -180,10 +180,19 @@ func (a *addition) run(ctx context.Context, std *term.Streams) error {
 	case a.place.print:
 	default:
 		next := "stdwire ls -s " + ids[0]
-		if source.Project {
+		switch {
+		case source.Project:
 			next = "stdwire trust " + strings.Join(ids, " ")
+		case a.place.file != "":
+			next += " --config " + shellwords.Quote(a.place.file)
 		}
 		std.Err.Printf("%s has %s; next: %s", source.Path, names, next)
+	}
+	for _, s := range c.Servers {
+		if s.Project && !source.Project && slices.Contains(ids, s.ID) {
+			std.Err.Printf("note: in this directory another %s is used, the one at %v", s.ID,
+				s.Position)
+		}
 	}
 	return nil
 }
@@ -257,27 +266,31 @@ func (o *ownFile) flags(replaces bool) []command.Flag {
 	return all
 }
 
-// find returns the file to which servers are added.
-func (o *ownFile) find(env *config.Environment, c *config.Config) (config.Source, error) {
-	if o.file != "" && o.workspace {
-		return config.Source{}, command.Usagef("--config and --workspace exclude each other")
-	}
-	files := c.Files
-	if o.file != "" {
-		files = config.Load(env, o.file).Files
+// find returns the file to which servers are added, and the configuration that is read with it.
+func (o *ownFile) find(env *config.Environment) (c *config.Config, at config.Source, err error) {
+	switch {
+	case o.file != "" && o.workspace:
+		return nil, at, command.Usagef("--config and --workspace exclude each other")
+	case o.file != "":
+		c = config.Load(env, o.file)
+	default:
+		c = config.Load(env)
 	}
 	var found *config.FileStatus
-	for i, f := range files {
+	for i, f := range c.Files {
 		used := f.State == config.StateUsed || f.State == config.StateBroken
 		if f.Project == o.workspace && (found == nil || used) {
-			found = &files[i]
+			found = &c.Files[i]
 		}
 	}
-	if found == nil {
-		return config.Source{}, command.Usagef("STDWIRE_CONFIG names the only file that is read").
+	switch {
+	case found == nil:
+		return nil, at, command.Usagef("STDWIRE_CONFIG names the only file that is read").
 			WithHint("leave out --workspace, for that file")
+	case !filepath.IsAbs(found.Path): // it would be written, but never read
+		return nil, at, target.ConfigFailure(found.Err)
 	}
-	return found.Source, nil
+	return c, found.Source, nil
 }
 
 // edit changes a file and prints the change.

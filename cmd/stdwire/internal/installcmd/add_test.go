@@ -116,6 +116,14 @@ func TestAddToFiles(t *testing.T) {
 	got = run(t, "add", "c", "--config", "other.json", "--", "c")
 	assert.Equal(t, got.Code, 0, got.Stderr)
 	assert.Assert(t, cmp.Contains(content(t, "other.json"), `"c"`))
+	assert.Assert(t, cmp.Contains(got.Stderr, "next: stdwire ls -s c --config other.json\n"))
+
+	t.Setenv("STDWIRE_CONFIG", "named.json")
+	got = run(t, "add", "d", "--", "d")
+	assert.Equal(t, got.Code, 8)
+	assert.Assert(t, cmp.Contains(got.Stderr, "STDWIRE_CONFIG must be an absolute path"))
+	_, err := os.Stat("named.json")
+	assert.Assert(t, os.IsNotExist(err))
 
 	t.Setenv("STDWIRE_CONFIG", filepath.Join(dir, "named.json"))
 	assert.Equal(t, run(t, "add", "d", "--", "d").Code, 0)
@@ -129,8 +137,14 @@ func TestAddToFiles(t *testing.T) {
 	got = run(t, "add", "d", "--", "d")
 	assert.Equal(t, got.Code, 8)
 	assert.Assert(t, cmp.Contains(got.Stderr, "is in the format of another application"))
-	_, err := os.Stat("../home/.config/stdwire")
+	_, err = os.Stat("../home/.config/stdwire")
 	assert.Assert(t, os.IsNotExist(err), "the user's own file is not touched")
+
+	t.Setenv("STDWIRE_CONFIG", "")
+	got = run(t, "add", "b", "--", "other")
+	assert.Equal(t, got.Code, 0, got.Stderr)
+	assert.Assert(t, cmp.Contains(commandtest.InDir(dir, got.Stderr),
+		"note: in this directory another b is used, the one at /project/.mcp.json:"))
 }
 
 func TestAddFromApplication(t *testing.T) {
@@ -148,6 +162,9 @@ func TestAddFromApplication(t *testing.T) {
 	got = run(t, "add", "--from", "cursor")
 	assert.Equal(t, got.Code, 0, got.Stderr)
 	assert.Assert(t, cmp.Contains(got.Stderr, "has no other servers\n"))
+	got = run(t, "add", "--from", "cursor", "--config", "other.json")
+	assert.Equal(t, got.Code, 0, got.Stderr)
+	assert.Assert(t, cmp.Contains(got.Stderr, "has a, my-b; next: stdwire ls -s a --config other.json\n"))
 
 	got = run(t, "add", "--from", "cursor", "a")
 	assert.Equal(t, got.Code, 8)
@@ -184,4 +201,14 @@ note: a is now the one at /home/.config/stdwire/mcp.json:4:5
 	got = run(t, "remove", "a")
 	assert.Equal(t, got.Code, 2)
 	assert.Assert(t, cmp.Contains(got.Stderr, `there is no server "a"`))
+}
+
+func TestAddWithoutName(t *testing.T) {
+	emptyHome(t)
+	got := run(t, "add", "--", "???")
+	assert.Equal(t, got.Code, 2)
+	assert.Assert(t, cmp.Contains(got.Stderr, "hint: give it a name: stdwire add NAME URL, or NAME -- COMMAND…\n"))
+	got = run(t, "install", "cursor", "--", "???")
+	assert.Equal(t, got.Code, 2)
+	assert.Assert(t, cmp.Contains(got.Stderr, "hint: give it a --name\n"))
 }

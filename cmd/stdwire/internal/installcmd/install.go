@@ -49,7 +49,8 @@ are never written. --env NAME=VALUE writes the value that you give.
   stdwire install zed --name memory -- npx -y @modelcontextprotocol/server-memory
   stdwire install codex --env API_KEY -- ./my-server --data ./data`,
 		Make: func() (command.Grammar, command.Runner) {
-			in := &installation{source: source{variables: map[string]string{}}}
+			in := &installation{source: source{variables: map[string]string{},
+				naming: "give it a --name"}}
 			flags := slices.Concat([]command.Flag{command.TextFlag(&in.id, "-s", "ID",
 				"a server from the configuration, see stdwire config")},
 				in.from.Flags()[:1],

@@ -24,6 +24,7 @@ type source struct {
 	builtin   target.BuiltinFlags
 	name      string
 	variables map[string]string
+	naming    string // the hint that says how to give the name
 }
 
 func (s *source) setName(name string) error {
@@ -122,7 +123,7 @@ func (s *source) server(std *term.Streams, env *config.Environment,
 		server.ID = s.name
 	}
 	if server.ID == "" {
-		return nil, command.Usagef("what is the server called?").WithHint("give it a --name")
+		return nil, command.Usagef("what is the server called?").WithHint(s.naming)
 	}
 	return server, nil
 }
