@@ -57,6 +57,8 @@ func TestAddresses(t *testing.T) {
 		"ls -s files.mcpb":                 "a bundle has its directory before it: -s ./files.mcpb",
 		"ls files.mcpb --env A=b":          "-- stdwire bundle run files.mcpb --set KEY=VALUE",
 		"ls @kept " + url:                  "exclude each other",
+		"ls " + url + " --url " + url:      "two URLs are given",
+		"doctor " + url + " " + url:        "two URLs are given",
 		"ls https://":                      "the URL has no host",
 		"ls missing.mcpb":                  `"missing.mcpb" is not one of`,
 		"call x " + url:                    "stdwire: call: ",

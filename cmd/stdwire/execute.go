@@ -60,11 +60,11 @@ func dispatchCommand(ctx context.Context, args []string, std *term.Streams) erro
 			return command.Usagef("what to do?").WithHint(
 				"to serve MCP on stdin and stdout: stdwire serve; for all else: stdwire help")
 		}
-		env, err := config.System("")
-		if err != nil {
-			return err
+		var found []string
+		if env, err := config.System(""); err == nil { // there are a home and a working directory
+			found = configcmd.Found(env)
 		}
-		std.Out.Print(shortHelp(std.Out.Columns(), configcmd.Found(env)))
+		std.Out.Print(shortHelp(std.Out.Columns(), found))
 		return nil
 	}
 	if name := flagCommands[args[0]]; name != "" {

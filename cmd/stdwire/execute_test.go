@@ -50,6 +50,13 @@ usage: stdwire COMMAND [FLAG]… [-- SERVER-COMMAND…]
 stdwire help lists all commands and topics; stdwire help COMMAND explains one.
 `, "a person wants help")
 
+	for _, name := range []string{"HOME", "USERPROFILE"} {
+		t.Setenv(name, "")
+	}
+	c = termtest.Capture(true)
+	assert.Equal(t, execute(t.Context(), nil, c.Streams), 0, "without a home: %s", c.Stderr)
+	assert.Assert(t, cmp.Contains(c.Stdout.String(), "gateway.\n\nusage: "))
+
 	c = termtest.Capture(false)
 	assert.Equal(t, execute(t.Context(), nil, c.Streams), 2)
 	assert.Equal(t, c.Stdout.String(), "", "a host must not take it for a server")

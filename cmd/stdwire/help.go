@@ -106,14 +106,18 @@ func helpOn(ctx context.Context, std *term.Streams, name string, further []strin
 			"stdwire help lists them"))
 }
 
-// shortHelp is what stdwire without arguments prints. found is lines about the user's servers.
+// shortHelp is what stdwire without arguments prints. found is lines about the user's servers, or
+// nil.
 func shortHelp(columns printable.Columns, found []string) string {
 	var b strings.Builder
 	b.WriteString(columns.Reflow(introduction) + "\n\n")
 	for _, line := range found {
 		b.WriteString(columns.Wrap(line, 0, 2) + "\n")
 	}
-	b.WriteString("\n" + usage)
+	if found != nil {
+		b.WriteString("\n")
+	}
+	b.WriteString(usage)
 	for _, name := range []string{"ls", "call", "shell", "serve", "tap", "doctor"} {
 		c, _ := commands().Find(name)
 		b.WriteString(columns.WrapAfter("  "+c.Name, c.Summary, 15) + "\n")

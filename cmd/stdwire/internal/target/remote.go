@@ -91,6 +91,9 @@ func (r *Remote) SetURL(value string) error {
 		return command.Usagef("--url: the value is not an http or https URL").WithHint(
 			"it looks like this: https://example.com/mcp")
 	}
+	if r.URL != "" {
+		return command.Usagef("two URLs are given")
+	}
 	r.URL = value
 	return nil
 }
