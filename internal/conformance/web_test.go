@@ -279,6 +279,24 @@ func TestWebKeepsPanel(t *testing.T) {
 	assert.Equal(t, got.Kept, "Still here?")
 }
 
+// What the page selects by itself sends its server nothing, and its calls name it in the address. A
+// list that arrives after its view was left does nothing.
+func TestWebSelected(t *testing.T) {
+	path, err := everything()
+	assert.NilError(t, err)
+	w := openWeb(t, newNodeBench(t), "--", path)
+	var got struct {
+		Late, First, Address, Current string
+		Before, After                 []string
+	}
+	w.see("selected", map[string]any{"server": "everything-server"}, &got)
+	assert.Equal(t, got.Late, "")
+	assert.Assert(t, strings.HasPrefix(got.Address, got.First+"?call="), "%s", got.Address)
+	assert.Equal(t, got.Current, got.First)
+	assert.Assert(t, !slices.Contains(got.Before, "skills/get"), "%q", got.Before)
+	assert.Assert(t, slices.Contains(got.After, "skills/get"), "%q", got.After)
+}
+
 func TestWebSubscription(t *testing.T) {
 	for _, era := range []string{"modern", "legacy"} {
 		t.Run(era, func(t *testing.T) {

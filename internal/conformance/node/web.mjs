@@ -216,7 +216,6 @@ const scenarios = {
     await shoot('tool');
   },
 
-  // The everything-server, in both eras and over both transports.
   // A server connects while the user presses a button: the panel stays, with what the user has typed.
   async kept() {
     let known = false;
@@ -247,6 +246,50 @@ const scenarios = {
     seen.kept = await message.inputValue();
   },
 
+  // What the page selects by itself sends its server nothing. A call of it names it in the address.
+  async selected() {
+    let release;
+    const held = new Promise(resolve => { release = resolve; });
+    await page.route('**/definitions', async route => {
+      await held;
+      await route.continue();
+    });
+    await page.reload();
+    await ready();
+    await go('#/tools');
+    await page.getByText('Waiting for the server …').waitFor();
+    await go('#/servers');
+    await page.waitForSelector('.card');
+    release();
+    seen.late = await page.evaluate(async id => {
+      const { definitions, state } = await import('./store.js');
+      await definitions(id);
+      await new Promise(resolve => { setTimeout(resolve); });
+      return state.selected.name ?? '';
+    }, given.server);
+    await go('#/tools');
+    await page.waitForSelector('.items a[aria-current]');
+    seen.first = await page.locator('.items a').first().getAttribute('href');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.waitForFunction(() => location.hash.includes('call='));
+    seen.address = await page.evaluate(() => location.hash);
+    await page.reload();
+    await ready();
+    await page.waitForSelector('.items a[aria-current]');
+    seen.current = await page.locator('.items a[aria-current]').getAttribute('href');
+    await go('#/skills');
+    await page.getByRole('button', { name: 'Check its entry' }).waitFor();
+    const asked = () => page.evaluate(async () => {
+      const { messages } = await (await fetch('api/traffic?after=0', { headers: { Authorization: `Bearer ${localStorage.getItem('stdwire key')}` } })).json();
+      return messages.filter(one => one.kind === 'request').map(one => one.method);
+    });
+    seen.before = await asked();
+    await page.locator('.items a[aria-current]').click();
+    await page.getByText('Its entry is well formed.').waitFor();
+    seen.after = await asked();
+  },
+
+  // The everything-server, in both eras and over both transports.
   async everything() {
     const server = given.server;
     await tool(server, 'test_simple_text');

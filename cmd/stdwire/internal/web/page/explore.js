@@ -7,7 +7,7 @@ import { diff, tree } from './json.js';
 import { pages } from './pages.js';
 import { panel } from './panels.js';
 import { splitter } from './splitter.js';
-import { definitions, on, select as selected, state } from './store.js';
+import { definitions, emit, on, select as selected, state } from './store.js';
 
 export const kinds = { tools: 'tool', resources: 'resource', templates: 'resource template', prompts: 'prompt', skills: 'skill', apps: 'tool' };
 
@@ -79,13 +79,14 @@ function since(key, kind, list, open) {
 
 export function explore(root, view) {
   const kind = kinds[view];
-  let at = { parts: [], query: new URLSearchParams() };
+  let at = { parts: [] }; // of the address, or first: what the page has selected
   let entries = []; // { server, item, fresh }
   const shownLists = new Map(); // the definitions that are shown, by server and kind
   let only; // the server whose list is shown, or '' for all that run
   let unknown = new Set(); // the servers whose definitions are not known: what is open stays open
   let listed = ''; // what the list shows, as JSON
   let open = ''; // what the panel shows, as JSON
+  let fetches = 0; // of which only the latest acts
   let panelEnd;
   const search = element('input', { type: 'search', placeholder: `Search ${view}  ( / )`, 'aria-label': `Search ${view}`, oninput: () => list() });
   const chooser = element('div');
@@ -103,33 +104,37 @@ export function explore(root, view) {
     const usable = state.servers.filter(server => !server.watched).filter(server => only ? server.id === only : server.state === 'ready' || state.servers.length === 1);
     choose();
     byPage.update(usable.length === 1 && usable[0].state !== 'disabled' ? usable[0].id : undefined);
+    if (usable.length > 0 && entries.length === 0) replace(notes, element('p', { class: 'muted' }, 'Waiting for the server …'));
+    const ids = usable.filter(server => server.state !== 'disabled').map(server => server.id);
+    const mine = ++fetches;
+    const answers = await Promise.allSettled(ids.map(definitions));
+    if (mine !== fetches) return;
     const found = [];
     const problems = [];
     const failed = new Set();
-    if (usable.length > 0 && entries.length === 0) replace(notes, element('p', { class: 'muted' }, 'Waiting for the server …'));
-    await Promise.all(usable.map(async server => {
-      if (server.state === 'disabled') return;
+    for (const [i, id] of ids.entries()) {
       try {
-        const all = await definitions(server.id);
+        if (answers[i].reason) throw answers[i].reason;
+        const all = answers[i].value;
         if (all.problems?.[kind]) problems.push(problem(all.problems[kind]));
         if (all.pins) problems.push(problem(all.pins));
-        if (all.identity) problems.push(element('p', { class: 'problem' }, `The identity of ${server.id} has changed since it was pinned: ${all.identity}`));
+        if (all.identity) problems.push(element('p', { class: 'problem' }, `The identity of ${id} has changed since it was pinned: ${all.identity}`));
         for (const finding of all.findings) {
           problems.push(element('p', { class: 'problem' }, `${finding.severity}: ${finding.what} ${finding.advice}`));
         }
-        const key = JSON.stringify([server.id, view]);
+        const key = JSON.stringify([id, view]);
         const known = (all.lists[kind] ?? []).filter(({ definition }) => view !== 'apps' || hasApp(definition));
-        const { now, fresh, gone } = since(key, kind, known, server.id === at.parts[0] && at.parts[1]);
+        const { now, fresh, gone } = since(key, kind, known, id === at.parts[0] && at.parts[1]);
         shownLists.set(key, now);
         if (gone.length > 0) problems.push(element('p', { class: 'muted' }, `Gone since you looked: ${gone.join(', ')}`));
         for (const item of known) {
-          found.push({ server: server.id, item, fresh: fresh(String(item.definition[identity[kind]])) });
+          found.push({ server: id, item, fresh: fresh(String(item.definition[identity[kind]])) });
         }
       } catch (error) {
-        failed.add(server.id);
-        problems.push(element('div', {}, element('strong', {}, server.id), problem(error)));
+        failed.add(id);
+        problems.push(element('div', {}, element('strong', {}, id), problem(error)));
       }
-    }));
+    }
     entries = found;
     unknown = failed;
     replace(notes, problems, usable.length === 0 && (state.servers.some(server => server.watched)
@@ -187,22 +192,26 @@ export function explore(root, view) {
 
   // select1 shows the entry of the address, or the first one where the list does not fill the page.
   function select1() {
+    const [path, search] = location.hash.split('?');
+    const here = () => JSON.stringify(path.split('/').slice(1).map(decodeURIComponent)) === JSON.stringify([view, ...at.parts]);
+    const find = ([id, name]) => entries.find(entry => entry.server === id && String(entry.item.definition[identity[kind]]) === name);
+    if (at.first && here()) at = { parts: at.parts }; // the user has called it
+    if (at.first && !unknown.has(at.parts[0]) && !find(at.parts)) at = { parts: [] }; // it has vanished
     if (at.parts[1] === undefined && entries.length > 0 && matchMedia('(min-width: 47.51em)').matches) {
       const first = entries[0];
-      at = { ...at, first: true, parts: [first.server, String(first.item.definition[identity[kind]])] };
+      at = { first: true, parts: [first.server, String(first.item.definition[identity[kind]])] };
       mark();
     }
     const [id, name] = at.parts;
-    const found = entries.find(entry => entry.server === id && String(entry.item.definition[identity[kind]]) === name);
-    root.dataset.selected = String(name !== undefined && !at.first); // in a narrow window the list stays until the user selects
+    const chosen = name !== undefined && !at.first;
+    const found = find(at.parts);
+    root.dataset.selected = String(chosen); // in a narrow window the list stays until the user selects
     const key = JSON.stringify([id, name, found?.item]);
     const same = open.startsWith(JSON.stringify([id, name]).slice(0, -1) + ',');
     if (key === open || !found && same && unknown.has(id)) {
-      panelEnd?.update?.(); // the server may have connected, so that its capabilities are known
+      panelEnd?.update?.(chosen); // the server may have connected, so that its capabilities are known
       return;
     }
-    // a definition that changes while it is open keeps its call
-    const query = same ? new URLSearchParams(location.hash.split('?')[1]) : at.query;
     open = key;
     panelEnd?.close();
     panelEnd = undefined;
@@ -221,7 +230,7 @@ export function explore(root, view) {
     replace(detail, element('p', { class: 'back' }, element('a', { href: only ? `#/${view}/${encodeURIComponent(only)}` : `#/${view}` }, '← all')), head(item), about(item, id), place,
       element('details', {}, element('summary', {}, 'Definition'), tree(item.definition)));
     try {
-      panelEnd = panel(kind, place, id, item.definition, query);
+      panelEnd = panel(kind, place, id, item.definition, { query: new URLSearchParams(here() ? search : ''), address: address(id, name), chosen });
     } catch (error) { // the definition is invalid
       replace(place, problem({ code: 'invalid', message: `The definition cannot be used: ${error.message}` }));
     }
@@ -249,7 +258,7 @@ export function explore(root, view) {
         item.diff && diff(item.diff), button('Accept', () => attempt(outcome, async () => {
           await api.post(`servers/${api.segments(id)}/pins`, { kind, names: [String(item.definition[identity[kind]])] });
           state.definitions.delete(id);
-          await fetch();
+          emit('definitions');
         })), outcome),
     ];
   }
@@ -277,6 +286,7 @@ export function explore(root, view) {
       return true;
     },
     close() {
+      fetches++;
       panelEnd?.close();
       for (const end of ends) end();
       for (const [key, now] of shownLists) looked.set(key, now);

@@ -84,7 +84,7 @@ export function messagePanel(place, select) {
     const send = () => calls.run(`{"server":${JSON.stringify(message.lane)},"method":${JSON.stringify(name.value)},"params":${text.value || '{}'}}`);
     replace(shown, element('h4', {}, 'Send again'), element('p', { class: 'hint' }, 'The client sets the id and _meta.'), field('Method', name), field('Params, as JSON', text),
       button('Send', send, { class: 'primary' }), outcome);
-    const calls = runner(outcome, { address: false });
+    const calls = runner(outcome);
     end = () => calls.close();
     text.addEventListener('keydown', event => {
       if (event.key === 'Enter' && event.ctrlKey) send();

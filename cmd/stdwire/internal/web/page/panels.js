@@ -14,9 +14,9 @@ import { snippets } from './snippets.js';
 import { on, server as known, state } from './store.js';
 import { expand, variables } from './template.js';
 
-// runner shows a call: its progress and questions while it runs, and its result. The address names
-// the call, so a reloaded page shows the same.
-export function runner(place, { address = true, shown = () => {} } = {}) {
+// runner shows a call: its progress and questions while it runs, and its result. With the address of
+// the definition, that of the page names the call, so that a reloaded page shows the same.
+export function runner(place, { address, shown = () => {} } = {}) {
   const live = element('div', { class: 'call', 'aria-live': 'polite', 'data-testid': 'call' });
   const asked = element('div');
   const cancel = button('Cancel', () => api.post(`calls/${id}/cancel`));
@@ -25,6 +25,7 @@ export function runner(place, { address = true, shown = () => {} } = {}) {
   let id;
   let finished = 0;
   let request;
+  let closed = false;
   const endQuestions = questionsOf(asked, question => id !== undefined && question.call === id);
   async function update() {
     if (id === undefined || finished === id) return;
@@ -48,8 +49,9 @@ export function runner(place, { address = true, shown = () => {} } = {}) {
     async run(text) {
       try {
         const started = await api.post('calls', text);
+        if (closed) return;
         this.show(started.id);
-        if (address) history.replaceState(null, '', `${location.hash.split('?')[0]}?call=${id}`);
+        if (address) history.replaceState(null, '', `${address}?call=${id}`);
       } catch (error) {
         replace(live, problem(error));
       }
@@ -68,6 +70,7 @@ export function runner(place, { address = true, shown = () => {} } = {}) {
     },
     cancel() { if (id !== undefined && finished !== id) api.post(`calls/${id}/cancel`); },
     close() {
+      closed = true;
       end();
       endQuestions();
     },
@@ -108,7 +111,7 @@ function onEnter(node, run, cancel) {
   });
 }
 
-function toolPanel(place, server, tool, query) {
+function toolPanel(place, server, tool, { query, address }) {
   const meta = element('textarea', { rows: '2', spellcheck: 'false', placeholder: '{"key": "value"}', id: newID() });
   const code = element('div');
   const showCode = () => {
@@ -144,7 +147,7 @@ function toolPanel(place, server, tool, query) {
       copier(() => location.href.split('#')[0] + toolLink(server, tool.name, inputs.text().trim()), 'Copy a link')), saving, shown, load.node);
   append(place, [node, outcome]);
   const app = hasApp(tool) && appPanel(place, server, tool, () => inputs.text());
-  const calls = runner(outcome, { shown: number => app && app.show(number) });
+  const calls = runner(outcome, { address, shown: number => app && app.show(number) });
   onEnter(node, () => run(false), () => calls.cancel());
   const show = async next => {
     const given = next.get('args');
@@ -163,10 +166,11 @@ function toolPanel(place, server, tool, query) {
   } };
 }
 
-function resourcePanel(place, server, resource, query) {
+function resourcePanel(place, server, resource, { query, address }) {
   const outcome = element('div');
   const updates = element('div', { role: 'status' });
-  const calls = runner(outcome);
+  let wanted = false; // by the user, who has read it
+  const calls = runner(outcome, { address, shown: () => { wanted = true; } });
   const read = () => calls.run(callText(server, 'resources/read', JSON.stringify({ uri: resource.uri })));
   const subscription = element('div');
   const path = `servers/${api.segments(server)}/subscriptions`;
@@ -185,7 +189,7 @@ function resourcePanel(place, server, resource, query) {
     if (!latest || latest.at < seen) return;
     seen = latest.at + 1;
     replace(updates, `It changed at ${new Date(latest.at).toLocaleTimeString()}.`);
-    read();
+    if (subscribed || wanted) read();
   });
   append(place, [element('div', { class: 'row' }, button('Read', read, { class: 'primary' }), toggle), subscription, updates, outcome]);
   const number = Number(query.get('call'));
@@ -210,9 +214,9 @@ function textFields(names, complete) {
   return { node, inputs, values: () => Object.fromEntries([...inputs].map(([name, input]) => [name, input.value]).filter(([, value]) => value !== '')) };
 }
 
-function templatePanel(place, server, template) {
+function templatePanel(place, server, template, { address }) {
   const outcome = element('div');
-  const calls = runner(outcome);
+  const calls = runner(outcome, { address });
   const shown = element('code', { role: 'status' });
   const uri = () => expand(template.uriTemplate, fields.values());
   const update = () => { shown.textContent = uri(); };
@@ -228,9 +232,9 @@ function templatePanel(place, server, template) {
 
 const without = (values, name) => Object.fromEntries(Object.entries(values).filter(([key]) => key !== name));
 
-function promptPanel(place, server, prompt, query) {
+function promptPanel(place, server, prompt, { query, address }) {
   const outcome = element('div');
-  const calls = runner(outcome);
+  const calls = runner(outcome, { address });
   const fields = textFields(Array.isArray(prompt.arguments) ? prompt.arguments : [],
     completion(server, { type: 'ref/prompt', name: prompt.name }, except => without(fields.values(), except)));
   const run = () => calls.run(callText(server, 'prompts/get', JSON.stringify({ name: prompt.name, arguments: fields.values() })));
@@ -243,6 +247,8 @@ function promptPanel(place, server, prompt, query) {
 
 const panels = { tool: toolPanel, resource: resourcePanel, 'resource template': templatePanel, prompt: promptPanel, skill: skillPanel };
 
-// panel adds the panel of a definition of the server with an id to place. It returns { close(), update() }; update,
-// if there is one, is called when the state of the server has changed.
-export const panel = (kind, place, server, definition, query) => panels[kind](place, server, definition, query);
+// panel adds the panel of a definition of the server with an id to place. at has the address of the
+// definition, the query of the page's address, and whether the user has chosen it: what the page has
+// selected by itself sends the server nothing. It returns { close(), update(chosen) }; update, if there
+// is one, is called when the state of the server, or chosen, may have changed.
+export const panel = (kind, place, server, definition, at) => panels[kind](place, server, definition, at);

@@ -4,7 +4,7 @@ import { append, attempt, bytes, button, element, problem, replace } from './dom
 import { tree } from './json.js';
 import { resource } from './result.js';
 
-export function skillPanel(place, server, skill) {
+export function skillPanel(place, server, skill, { chosen }) {
   const path = `servers/${api.segments(server)}/skills`;
   const issues = element('div', { role: 'status' });
   const files = element('div');
@@ -59,6 +59,15 @@ export function skillPanel(place, server, skill) {
     return { node, verify: async () => Boolean(await read()) };
   }
 
-  check();
-  return { close() { closed = true; } };
+  // What the page has selected by itself is checked when the user asks for it.
+  let checked = false;
+  const update = chosen => {
+    if (checked || !chosen) return;
+    checked = true;
+    replace(issues);
+    check();
+  };
+  if (!chosen) replace(issues, button('Check its entry', () => update(true), { class: 'primary' }));
+  update(chosen);
+  return { update, close() { closed = true; } };
 }

@@ -113,7 +113,7 @@ function card({ server, task: { taskId } }) {
   let call; // the call that waits for the task
   let timer;
   let endQuestions = () => {};
-  const waits = runner(outcome, { address: false });
+  const waits = runner(outcome);
 
   function show() {
     replace(head, element('span', { class: `badge ${colours[now.status] ?? 'info'}`, 'data-testid': 'task-status' }, now.status), ' ', now.statusMessage ?? '');
