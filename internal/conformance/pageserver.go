@@ -32,14 +32,15 @@ const pageHTML = `<!doctype html><meta http-equiv="refresh" content="1;url=http:
 <img src="http://127.0.0.1:9/image.png" onerror="document.getElementById('p').textContent = 'handler'"><a href="http://127.0.0.1:9/link" id="a">leave</a>
 <iframe src="http://127.0.0.1:9/frame"></iframe><form action="http://127.0.0.1:9/form"><button>send</button></form>`
 
-// PageOdd is the description with which [ServePage] lists one more tool, whose definition violates
+// PageOdd is the description with which [ServePage] lists two more tools, whose definitions violate
 // the specification.
 const PageOdd = "odd"
 
 // PagePaged is the description with which [ServePage] lists its tools in pages of four.
 const PagePaged = "paged"
 
-const pageOddTool = `{"name":"odd","description":"Has a definition that is none.","icons":{"x":1},"annotations":{"title":7},"inputSchema":{"type":"object","required":"x","properties":{"a":{"enum":"x"},"b":{"type":7},"c":null,"d":{"$ref":"#/nowhere"},"e":{"allOf":[{"$ref":"#/properties/e"}]}}}}`
+const pageOddTools = `{"name":"numbered","title":7,"description":{"toString":7,"valueOf":7},"inputSchema":{"type":"object"}},
+{"name":"odd","description":"Has a definition that is none.","icons":{"x":1},"annotations":{"title":7},"inputSchema":{"type":"object","required":"x","properties":{"a":{"enum":"x"},"b":{"type":7},"c":null,"d":{"$ref":"#/nowhere"},"e":{"allOf":[{"$ref":"#/properties/e"}]}}}}`
 
 // A pageServer is the server of one client of [ServePage].
 type pageServer struct {
@@ -77,7 +78,7 @@ func ServePage(in io.Reader, out io.Writer, description string) error {
 		case "tools/list":
 			tools := strings.Replace(pageTools, "DESCRIPTION", description, 1)
 			if description == PageOdd {
-				tools = strings.TrimSuffix(tools, "]") + "," + pageOddTool + "]"
+				tools = strings.TrimSuffix(tools, "]") + "," + pageOddTools + "]"
 			}
 			if description == PagePaged {
 				s.answer(m.ID, toolPage(tools, m.Params.Cursor))

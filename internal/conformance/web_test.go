@@ -207,11 +207,12 @@ func TestWebOddDefinition(t *testing.T) {
 	server := pageServer(t, conformance.PageOdd)
 	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)
 	var got struct {
-		Items  int
-		Result string
+		Items             int
+		Result, Described string
 	}
 	w.see("odd", map[string]any{"server": filepath.Base(server[0])}, &got)
-	assert.Equal(t, got.Items, 13)
+	assert.Equal(t, got.Items, 14)
+	assert.Assert(t, cmp.Contains(got.Described, "toString"))
 	assert.Assert(t, cmp.Contains(got.Result, "called"))
 }
 

@@ -35,9 +35,11 @@ const go = async hash => {
   await page.evaluate(to => { location.hash = to; }, hash);
 };
 const text = selector => page.locator(selector).innerText();
+// opened waits until a definition is open: the page may have selected another one by itself before.
+const opened = (view, server, name) => page.waitForSelector(`.items a[aria-current][href=${JSON.stringify(`#/${view}/${encodeURIComponent(server)}/${encodeURIComponent(name)}`)}]`, { state: 'attached' });
 const tool = async (server, name) => {
   await go(`#/tools/${encodeURIComponent(server)}/${encodeURIComponent(name)}`);
-  await page.waitForSelector('.detail h2');
+  await opened('tools', server, name);
 };
 const run = async (label = 'Run') => {
   // the result of the call before stays until this one has begun
@@ -126,7 +128,8 @@ const scenarios = {
     await page.keyboard.type('its argum');
     await page.waitForFunction(() => document.querySelectorAll('.items a').length === 1);
     await page.locator('.items a').click();
-    await page.waitForSelector('.form');
+    await opened('tools', server, 'arguments');
+    await page.getByLabel('Search tools').fill('');
     const form = page.locator('.form');
     await form.getByLabel('name', { exact: true }).fill('Ada');
     await form.getByLabel('city', { exact: true }).fill('London');
@@ -535,13 +538,19 @@ const scenarios = {
     await page.waitForSelector('.outcome.good');
     await shoot('saved-run');
     await page.getByRole('link', { name: 'Open' }).click();
-    await page.waitForSelector('.detail h2');
+    await opened('tools', given.server, 'rows');
   },
 
   async odd() {
     await tool(given.server, 'odd');
     seen.result = await run();
     seen.items = await page.locator('.items a').count();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('numbered');
+    await page.getByRole('option', { name: /^7/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await opened('tools', given.server, 'numbered');
+    seen.described = await text('.detail .description');
   },
 
   async flood() {
@@ -632,7 +641,7 @@ const scenarios = {
     await page.keyboard.press('Escape');
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');
-    await page.waitForSelector('.detail .form');
+    await opened('tools', given.server, 'echo');
     await page.locator('.form').getByLabel('text', { exact: true }).focus();
     await page.keyboard.type('by keys');
     await page.keyboard.press('Control+Enter');

@@ -87,7 +87,7 @@ function setDensity(density) {
   document.documentElement.dataset.density = density;
   localStorage.setItem('stdwire density', density);
   $('density').setAttribute('aria-pressed', String(density === 'compact'));
-  emit('theme');
+  emit('density');
 }
 
 const otherDensity = () => document.documentElement.dataset.density === 'compact' ? '' : 'compact';
@@ -122,7 +122,7 @@ function onKey(event) {
     return;
   }
   const typing = event.target.closest('input, textarea, select, [contenteditable]');
-  if (event.defaultPrevented || event.altKey || event.metaKey || event.ctrlKey || document.querySelector('dialog[open]')) return;
+  if (event.isComposing || event.defaultPrevented || event.altKey || event.metaKey || event.ctrlKey || document.querySelector('dialog[open]')) return;
   if (typing) {
     if (event.key === 'Escape') event.target.blur();
     return;

@@ -1,7 +1,7 @@
 // The definitions of servers: a list that can be searched, and the selected definition beside it.
 import * as api from './api.js';
 import { hasApp } from './apps.js';
-import { attempt, button, element, empty, problem, replace, select } from './dom.js';
+import { attempt, button, element, empty, problem, replace, select, short } from './dom.js';
 import { icon } from './icons.js';
 import { diff, tree } from './json.js';
 import { pages } from './pages.js';
@@ -15,16 +15,41 @@ const why = { tools: 'A tool is something that a server does when a model, or yo
   templates: 'A resource template is the pattern of addresses of resources that a server has not listed.', prompts: 'A prompt is a message that a server has written for its users to start with.',
   skills: 'A skill is a folder of instructions for a model.', apps: 'An app is a page that a server shows with the result of a tool.' };
 
-export const identity = { tool: 'name', prompt: 'name', resource: 'uri', 'resource template': 'uriTemplate', skill: 'uri' };
-
 // image returns an icon of a definition that can be shown without a request to another server.
 export function image(definition) {
   const src = Array.isArray(definition.icons) && definition.icons.find(icon => /^data:image\/(png|jpeg|gif|webp|svg\+xml)[;,]/.test(icon?.src))?.src;
   return src ? element('img', { class: 'icon', src, alt: '' }) : null;
 }
 
-// named returns a definition with its name and description: those of a skill are in its front matter.
-export const named = d => ({ ...d, name: d.name ?? d.frontmatter?.name, description: d.description ?? d.frontmatter?.description });
+// asText returns what should be a text, and may be anything, as one.
+const asText = value => typeof value === 'string' || value === undefined || value === null ? value : JSON.stringify(value);
+
+const identity = { tool: 'name', prompt: 'name', resource: 'uri', 'resource template': 'uriTemplate', skill: 'uri' };
+
+// key returns what names a definition among those of its kind.
+export const key = (definition, kind) => String(asText(definition[identity[kind]]));
+
+// named returns a definition with its name, title and description as texts: a skill has them in its front
+// matter, an older tool its title in its annotations.
+export const named = d => ({ ...d, name: asText(d.name ?? d.frontmatter?.name), title: asText(d.title ?? d.annotations?.title),
+  description: asText(d.description ?? d.frontmatter?.description) });
+
+// once returns a function that calls f once for each object.
+function once(f) {
+  const known = new WeakMap();
+  return object => {
+    if (!known.has(object)) known.set(object, f(object));
+    return known.get(object);
+  };
+}
+
+const json = once(JSON.stringify);
+
+// searched returns the text of a definition that is searched.
+const searched = once(definition => {
+  const d = named(definition);
+  return [d.name, d.title, d.description, asText(d.uri), asText(d.uriTemplate)].join(' ').toLowerCase();
+});
 
 const badge = (text, kind, title, sign) => element('span', { class: `badge ${kind}`, title }, sign && icon(sign), text);
 
@@ -68,10 +93,10 @@ const looked = new Map();
 
 // since returns the changes since the user last saw a list: { now, fresh(name), gone }. The definition
 // that is open counts as seen.
-function since(key, kind, list, open) {
-  const now = new Map(list.map(({ definition }) => [String(definition[identity[kind]]), JSON.stringify(definition)]));
-  if (!looked.has(key)) looked.set(key, now);
-  const before = looked.get(key);
+function since(place, kind, list, open) {
+  const now = new Map(list.map(({ definition }) => [key(definition, kind), json(definition)]));
+  if (!looked.has(place)) looked.set(place, now);
+  const before = looked.get(place);
   if (now.has(open)) before.set(open, now.get(open));
   return { now, fresh: name => !before.has(name) ? 'just added' : before.get(name) !== now.get(name) && 'just changed',
     gone: [...before.keys()].filter(name => !now.has(name)) };
@@ -84,7 +109,7 @@ export function explore(root, view) {
   const shownLists = new Map(); // the definitions that are shown, by server and kind
   let only; // the server whose list is shown, or '' for all that run
   let unknown = new Set(); // the servers whose definitions are not known: what is open stays open
-  let listed = ''; // what the list shows, as JSON
+  let listed = []; // what the list shows
   let open = ''; // what the panel shows, as JSON
   let fetches = 0; // of which only the latest acts
   let panelEnd;
@@ -122,13 +147,13 @@ export function explore(root, view) {
         for (const finding of all.findings) {
           problems.push(element('p', { class: 'problem' }, `${finding.severity}: ${finding.what} ${finding.advice}`));
         }
-        const key = JSON.stringify([id, view]);
+        const place = JSON.stringify([id, view]);
         const known = (all.lists[kind] ?? []).filter(({ definition }) => view !== 'apps' || hasApp(definition));
-        const { now, fresh, gone } = since(key, kind, known, id === at.parts[0] && at.parts[1]);
-        shownLists.set(key, now);
+        const { now, fresh, gone } = since(place, kind, known, id === at.parts[0] && at.parts[1]);
+        shownLists.set(place, now);
         if (gone.length > 0) problems.push(element('p', { class: 'muted' }, `Gone since you looked: ${gone.join(', ')}`));
         for (const item of known) {
-          found.push({ server: id, item, fresh: fresh(String(item.definition[identity[kind]])) });
+          found.push({ server: id, item, fresh: fresh(key(item.definition, kind)) });
         }
       } catch (error) {
         failed.add(id);
@@ -164,26 +189,24 @@ export function explore(root, view) {
   // list shows the entries that the search selects. What has not changed keeps its elements, the focus, and a click that has begun.
   function list() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const shown = entries.filter(({ server: id, item: { definition } }) => {
-      const d = named(definition);
-      const text = [id, d.name, d.title, d.description, d.uri, d.uriTemplate].join(' ').toLowerCase();
-      return words.every(word => text.includes(word));
-    });
-    const now = JSON.stringify([shown.slice(0, 2000), shown.length, entries.length > 0, entries.length === 0 && notes.childElementCount === 0, state.servers.length > 1]);
-    if (now === listed) return mark();
+    const shown = entries.filter(({ server: id, item: { definition } }) =>
+      words.every(word => id.toLowerCase().includes(word) || searched(definition).includes(word)));
+    const now = [shown.length, entries.length > 0, entries.length === 0 && notes.childElementCount === 0, state.servers.length > 1,
+      ...shown.slice(0, 2000).flatMap(({ server, item, fresh }) => [server, json(item), fresh])];
+    if (now.length === listed.length && now.every((part, i) => part === listed[i])) return mark();
     listed = now;
     let group;
     replace(items, shown.slice(0, 2000).map(({ server: id, item, fresh }) => {
       const d = named(item.definition);
-      const name = String(d[identity[kind]]);
-      const title = d.title ?? d.annotations?.title ?? (kind === 'tool' ? name : d.name ?? name);
+      const name = key(d, kind);
+      const title = short(d.title ?? d.name ?? name);
       const [effect] = effects(item).filter(([sign]) => sign === 'readOnly' || sign === 'destructive');
       const head = state.servers.length > 1 && id !== group && element('li', { class: 'label group' }, id, element('span', { class: 'count' }, String(shown.filter(one => one.server === id).length)));
       group = id;
       return [head, element('li', {}, element('a', { href: address(id, name) },
         image(d), element('span', { class: 'name' }, title), fresh && badge(fresh, 'info'), labels(item),
         effect && element('span', { class: `effect ${effect[0] === 'destructive' ? 'bad' : ''}` }, icon(effect[0], effect[1])),
-        title === name ? element('span', { class: 'muted line' }, d.description ?? '') : element('code', { class: 'muted line' }, name)))];
+        title === name ? element('span', { class: 'muted line' }, short(d.description ?? '')) : element('code', { class: 'muted line' }, short(name))))];
     }), shown.length === 0 && entries.length > 0 && element('li', { class: 'muted' }, 'Nothing matches.'),
     shown.length > 2000 && element('li', { class: 'muted' }, `${shown.length - 2000} more: search for them.`));
     if (entries.length === 0 && notes.childElementCount === 0) replace(items, element('li', { class: 'muted' }, `There are no ${view}.`));
@@ -194,25 +217,25 @@ export function explore(root, view) {
   function select1() {
     const [path, search] = location.hash.split('?');
     const here = () => JSON.stringify(path.split('/').slice(1).map(decodeURIComponent)) === JSON.stringify([view, ...at.parts]);
-    const find = ([id, name]) => entries.find(entry => entry.server === id && String(entry.item.definition[identity[kind]]) === name);
+    const find = ([id, name]) => entries.find(entry => entry.server === id && key(entry.item.definition, kind) === name);
     if (at.first && here()) at = { parts: at.parts }; // the user has called it
     if (at.first && !unknown.has(at.parts[0]) && !find(at.parts)) at = { parts: [] }; // it has vanished
     if (at.parts[1] === undefined && entries.length > 0 && matchMedia('(min-width: 47.51em)').matches) {
       const first = entries[0];
-      at = { first: true, parts: [first.server, String(first.item.definition[identity[kind]])] };
+      at = { first: true, parts: [first.server, key(first.item.definition, kind)] };
       mark();
     }
     const [id, name] = at.parts;
     const chosen = name !== undefined && !at.first;
     const found = find(at.parts);
     root.dataset.selected = String(chosen); // in a narrow window the list stays until the user selects
-    const key = JSON.stringify([id, name, found?.item]);
+    const now = JSON.stringify([id, name, found?.item]);
     const same = open.startsWith(JSON.stringify([id, name]).slice(0, -1) + ',');
-    if (key === open || !found && same && unknown.has(id)) {
+    if (now === open || !found && same && unknown.has(id)) {
       panelEnd?.update?.(chosen); // the server may have connected, so that its capabilities are known
       return;
     }
-    open = key;
+    open = now;
     panelEnd?.close();
     panelEnd = undefined;
     replace(detail);
@@ -238,8 +261,8 @@ export function explore(root, view) {
 
   function head(item) {
     const d = named(item.definition);
-    const title = d.title ?? d.annotations?.title ?? d.name;
-    return [element('h2', {}, image(d), title), element('p', { class: 'row' }, title !== d[identity[kind]] && element('code', { class: 'muted' }, d[identity[kind]]), d.mimeType && element('span', { class: 'muted' }, d.mimeType),
+    const title = d.title ?? d.name ?? key(d, kind);
+    return [element('h2', {}, image(d), title), element('p', { class: 'row' }, title !== key(d, kind) && element('code', { class: 'muted' }, key(d, kind)), d.mimeType && element('span', { class: 'muted' }, d.mimeType),
       d.size !== undefined && element('span', { class: 'muted' }, `${d.size} bytes`), badges(item)),
     d.description && element('p', { class: 'description' }, d.description)];
   }
@@ -256,7 +279,7 @@ export function explore(root, view) {
         element('dl', { class: 'diff' }, item.portability.map(({ what, places }) => [element('dt', {}, what), element('dd', {}, places.map(place => place.where).join('\n'))]))),
       (item.pin === 'new' || item.pin === 'changed') && element('div', { class: 'problem' }, element('strong', {}, `This ${kind} is ${item.pin} since the server was pinned.`),
         item.diff && diff(item.diff), button('Accept', () => attempt(outcome, async () => {
-          await api.post(`servers/${api.segments(id)}/pins`, { kind, names: [String(item.definition[identity[kind]])] });
+          await api.post(`servers/${api.segments(id)}/pins`, { kind, names: [key(item.definition, kind)] });
           state.definitions.delete(id);
           emit('definitions');
         })), outcome),
@@ -289,7 +312,7 @@ export function explore(root, view) {
       fetches++;
       panelEnd?.close();
       for (const end of ends) end();
-      for (const [key, now] of shownLists) looked.set(key, now);
+      for (const [place, now] of shownLists) looked.set(place, now);
       delete root.dataset.selected;
       selected({});
     },

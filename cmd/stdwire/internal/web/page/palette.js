@@ -1,6 +1,6 @@
 // The search over everything: views, commands, servers, definitions and messages.
-import { element, newID, replace } from './dom.js';
-import { identity, kinds, named } from './explore.js';
+import { element, newID, replace, short } from './dom.js';
+import { key, kinds, named } from './explore.js';
 import { icon } from './icons.js';
 import { definitions, state } from './store.js';
 
@@ -10,9 +10,9 @@ const most = 50; // rows
 // searched, then those with a word of the name that does.
 function found(rows, query) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  const rank = ({ text, more = '' }) => {
-    const name = text.toLowerCase();
-    const whole = `${name} ${more.toLowerCase()}`;
+  const rank = row => {
+    const name = row.name ??= row.text.toLowerCase();
+    const whole = row.whole ??= `${name} ${(row.more ?? '').toLowerCase()}`;
     if (!words.every(word => whole.includes(word))) return 9;
     if (name === words.join(' ')) return 0;
     if (name.startsWith(words[0])) return 1;
@@ -29,17 +29,25 @@ export function palette(given) {
     ...state.servers.map(server => ({ sign: 'servers', text: server.id, more: server.state, first: true, act: () => { location.hash = `#/servers/${encodeURIComponent(server.id)}`; } }))];
   let shown = [];
   let at = 0;
+  let kept; // the row that the user has moved to
+  let asked = false; // for the lists of the servers
   const list = element('ul', { class: 'items', role: 'listbox', id, 'aria-label': 'Found' });
   const count = element('p', { class: 'hide', role: 'status' });
   const input = element('input', { type: 'search', role: 'combobox', 'aria-label': 'Search everything', 'aria-expanded': 'true', 'aria-controls': id, 'aria-autocomplete': 'list',
-    placeholder: 'Servers, tools, resources, messages, commands', spellcheck: 'false', oninput: () => { at = 0; update(); } });
+    placeholder: 'Servers, tools, resources, messages, commands', spellcheck: 'false', oninput: () => {
+      kept = undefined;
+      ask();
+      update();
+    } });
+  const messages = { sign: 'timeline',
+    act: () => { location.hash = `#/timeline?filter=${encodeURIComponent(input.value.trim().split(/\s+/).map(word => `text:${word}`).join(' '))}`; } };
   const dialog = element('dialog', { class: 'palette', 'aria-label': 'Search everything', onclose: () => dialog.remove(), onclick: event => { if (event.target === dialog) dialog.close(); } }, input, list, count);
 
   function update() {
     const text = input.value.trim();
-    const messages = text && { sign: 'timeline', text: `Messages with “${text}”`,
-      act: () => { location.hash = `#/timeline?filter=${encodeURIComponent(text.split(/\s+/).map(word => `text:${word}`).join(' '))}`; } };
-    shown = [...found(rows, text).slice(0, most), messages].filter(Boolean);
+    messages.text = `Messages with “${text}”`;
+    shown = [...found(rows, text).slice(0, most), ...text ? [messages] : []];
+    at = Math.max(shown.indexOf(kept), 0);
     count.textContent = `${shown.length} found`;
     replace(list, shown.map((row, i) => element('li', { role: 'option', id: `${id}-${i}`, 'aria-selected': String(i === at), onclick: () => choose(row) },
       icon(row.sign), element('span', { class: 'name' }, row.text), element('span', { class: 'muted line' }, row.more ?? ''))));
@@ -52,11 +60,13 @@ export function palette(given) {
   }
 
   dialog.addEventListener('keydown', event => {
+    if (event.isComposing) return;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === 'Escape') dialog.close(); // at once, where a search field would first be emptied
     else if (event.key === 'Enter') choose(shown[at]);
     else if (step) {
       at = (at + step + shown.length) % shown.length;
+      kept = shown[at];
       for (const [i, option] of [...list.children].entries()) option.setAttribute('aria-selected', String(i === at));
       input.setAttribute('aria-activedescendant', `${id}-${at}`);
       list.children[at]?.scrollIntoView({ block: 'nearest' });
@@ -66,18 +76,24 @@ export function palette(given) {
   document.body.append(dialog);
   dialog.showModal();
   update();
-  for (const server of state.servers.filter(server => server.state === 'ready' && !server.watched)) {
-    definitions(server.id).then(({ lists }) => {
-      for (const [view, kind] of Object.entries(kinds)) {
-        if (view === 'apps') continue; // they are tools
-        rows = rows.concat((lists[kind] ?? []).map(({ definition }) => {
-          const d = named(definition);
-          const name = String(d[identity[kind]]);
-          return { sign: view, text: d.title ?? d.name ?? name, more: [server.id, name, d.description].filter(Boolean).join(' · '),
-            act: () => { location.hash = `#/${view}/${encodeURIComponent(server.id)}/${encodeURIComponent(name)}`; } };
-        }));
-      }
-      if (dialog.open && input.value) update();
-    }, () => { /* the views of its definitions say why */ });
+
+  // ask adds the definitions of the servers that run, once.
+  function ask() {
+    if (asked) return;
+    asked = true;
+    for (const server of state.servers.filter(server => server.state === 'ready' && !server.watched)) {
+      definitions(server.id).then(({ lists }) => {
+        for (const [view, kind] of Object.entries(kinds)) {
+          if (view === 'apps') continue; // they are tools
+          rows = rows.concat((lists[kind] ?? []).map(({ definition }) => {
+            const d = named(definition);
+            const name = key(d, kind);
+            return { sign: view, text: short(d.title ?? d.name ?? name), more: [server.id, name, d.description].filter(Boolean).map(short).join(' · '),
+              act: () => { location.hash = `#/${view}/${encodeURIComponent(server.id)}/${encodeURIComponent(name)}`; } };
+          }));
+        }
+        if (dialog.open && input.value) update();
+      }, () => { /* the views of its definitions say why */ });
+    }
   }
 }

@@ -72,7 +72,7 @@ export function rows({ select }) {
     redraw();
   });
   new ResizeObserver(redraw).observe(node);
-  const endTheme = on('theme', () => { // and of density
+  const endDensity = on('density', () => {
     height = rowHeight();
     for (const line of cells.values()) line.remove();
     cells.clear();
@@ -107,7 +107,7 @@ export function rows({ select }) {
     move(to);
   });
 
-  return { node, redraw, choose, close: endTheme,
+  return { node, redraw, choose, close: endDensity,
     set(list, start) {
       shown = list;
       zero = start;

@@ -25,7 +25,7 @@ export function splitter(name, label) {
   });
   node.addEventListener('keydown', event => {
     const by = { ArrowLeft: -step, ArrowRight: step }[event.key];
-    if (!by) return;
+    if (!by || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     set(now() + by);
   });
