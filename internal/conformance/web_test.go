@@ -382,6 +382,37 @@ func TestWebTimeline(t *testing.T) {
 		string(traces)+"\n")
 }
 
+// A refusal of server/discover is no failure if it means that the server is of the legacy era.
+func TestWebLegacyRefusal(t *testing.T) {
+	b := newNodeBench(t)
+	lines := `{"t":0,"at":"2026-11-01T12:00:00Z","kind":"start","version":1,"command":["old"]}` + "\n"
+	add := func(n int, from, kind, method, more, frame string) {
+		lines += fmt.Sprintf(`{"t":%d,"at":"2026-11-01T12:00:%02dZ","n":%d,"from":%q,"kind":%q,`+
+			`"method":%q,%s"size":%d,"frame":%s}`+"\n", n, n, n, from, kind, method, more, len(frame), frame)
+	}
+	for i, code := range []int{-32022, -32601} {
+		n := 2*i + 1
+		add(n, "client", "request", "server/discover", fmt.Sprintf(`"id":%d,`, n),
+			fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"server/discover"}`, n))
+		add(n+1, "server", "response", "server/discover",
+			fmt.Sprintf(`"id":%d,"of":%d,"ms":1,"failed":"error %d",`, n, n, code),
+			fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"error":{"code":%d,"message":"no"}}`, n, code))
+	}
+	b.write("refused.jsonl", lines)
+	refused := func() (got struct{ Bad, All []string }) {
+		t.Helper()
+		openWeb(t, b, "refused.jsonl").see("refusals", nil, &got)
+		return got
+	}
+	assert.Equal(t, len(refused().Bad), 4) // initialize does not follow
+	add(5, "client", "request", "initialize", `"id":5,`, `{"jsonrpc":"2.0","id":5,"method":"initialize"}`)
+	b.write("refused.jsonl", lines)
+	got := refused()
+	assert.Equal(t, len(got.Bad), 2, "%q", got.Bad)
+	assert.Assert(t, cmp.Contains(got.Bad[1], "-32022"))
+	assert.Assert(t, cmp.Contains(got.All[3], "legacy era"))
+}
+
 func TestWebSendsAgain(t *testing.T) {
 	server := pageServer(t, "Echoes.")
 	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)

@@ -447,6 +447,13 @@ const scenarios = {
     seen.alone = await saved.locator('details[open] pre').innerText();
   },
 
+  async refusals() {
+    await go('#/timeline');
+    await page.waitForFunction(() => document.querySelectorAll('.message').length >= 4);
+    seen.all = await page.locator('.message').allInnerTexts();
+    seen.bad = await page.locator('.message.bad').allInnerTexts();
+  },
+
   async again() {
     await tool(given.server, 'echo');
     await page.locator('.form').getByLabel('text', { exact: true }).fill('once');

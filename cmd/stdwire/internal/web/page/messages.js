@@ -5,6 +5,7 @@ import { on } from './store.js';
 const messages = []; // in the order of their numbers
 const byNumber = new Map();
 let lanes = new Map(); // name → lane
+const handshakes = new Map(); // connection → the number of its latest initialize
 let last = 0;
 const listeners = new Set();
 const maxTracks = 8;
@@ -18,6 +19,7 @@ export const connections = () => [...new Map(laneList().flatMap(lane => [...lane
 // that are drawn inside the bars; and the messages that belong to no request.
 const newLane = name => ({ name, first: 0, lost: 0, bars: [], inner: [], ticks: [], tracks: [], connections: new Set() });
 
+// add adds a message, and reports whether it can change what others are, see legacy.
 function add(message) {
   messages.push(message);
   byNumber.set(message.n, message);
@@ -39,6 +41,9 @@ function add(message) {
     message.track = message.parent.track ?? 0;
     lane.inner.push(message);
   } else lane.ticks.push(message);
+  if (message.kind !== 'request' || message.method !== 'initialize') return false;
+  handshakes.set(message.conn, message.n);
+  return true;
 }
 
 // prune removes the messages that stdwire does not keep any more.
@@ -64,6 +69,7 @@ function prune(now) {
     messages.push(message);
     byNumber.set(message.n, message);
   }
+  for (const [connection, n] of handshakes) if (!byNumber.has(n)) handshakes.delete(connection);
   return true;
 }
 
@@ -81,10 +87,11 @@ export async function update() {
     for (let more = true; more;) {
       again = false;
       const page = await api.get(`traffic?after=${last}`);
-      for (const message of page.messages) add(message);
+      let changed = false;
+      for (const message of page.messages) changed = add(message) || changed;
       if (page.messages.length > 0) last = page.messages.at(-1).n;
       const pruned = prune(page.lanes);
-      for (const f of listeners) f(pruned);
+      for (const f of listeners) f(pruned || changed);
       more = page.messages.length > 0 && last < page.last || again;
     }
   } catch { /* the stream of changes says that the connection is lost */
@@ -93,7 +100,7 @@ export async function update() {
   }
 }
 
-// listen calls f after messages were added. The argument says whether others were removed.
+// listen calls f after messages were added. The argument says whether others were removed or changed.
 export function listen(f) {
   listeners.add(f);
   return () => listeners.delete(f);
@@ -144,8 +151,10 @@ function term(word, found) {
   return message => has(message.method, word) || has(message.about, word) || has(message.lane, word) || has(message.failed, word);
 }
 
-// legacy reports whether a server of the legacy era has refused server/discover, as it should.
-export const legacy = message => message.method === 'server/discover' && /^error -32/.test((message.response ?? message).failed);
+// legacy reports whether a server of the legacy era has refused server/discover, as it should: not for
+// a reason that only servers of the modern era have, and the client has sent initialize next.
+export const legacy = message => message.method === 'server/discover' && /^error (?!-3202[012]$)/.test((message.response ?? message).failed) &&
+  handshakes.get(message.conn) > (message.request ?? message).n;
 
 export const failed = message => Boolean(message.failed || message.response?.failed || message.kind === 'junk') && !legacy(message);
 

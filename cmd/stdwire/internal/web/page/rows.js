@@ -60,7 +60,7 @@ export function rows({ select }) {
     }
   }
 
-  const stateOf = message => `${message?.response ? 1 : 0}${message === selected ? 1 : 0}${shown.length === 0}`;
+  const stateOf = message => `${message?.response ? 1 : 0}${message === selected ? 1 : 0}${message && failed(message)}`;
 
   function redraw() {
     if (!dirty) requestAnimationFrame(render);
