@@ -290,6 +290,16 @@ const scenarios = {
     await page.locator('.items a[aria-current]').click();
     await page.getByText('Its entry is well formed.').waitFor();
     seen.after = await asked();
+    // the question of the call is put away, and the focus goes where it can be had again
+    await page.getByRole('button', { name: 'Later' }).click();
+    await page.waitForFunction(() => document.activeElement.id === 'ask');
+    // a wide window shows the latest messages, but not beside the timeline
+    await page.setViewportSize({ width: 1920, height: 1080 });
+    await page.reload();
+    await ready();
+    await page.waitForSelector('#watch[aria-pressed=true]');
+    await go('#/timeline');
+    await page.waitForSelector('#watch[aria-pressed=false]');
   },
 
   // The everything-server, in both eras and over both transports.

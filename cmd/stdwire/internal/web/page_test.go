@@ -21,8 +21,12 @@ func TestStyleHasOnePlaceForColours(t *testing.T) {
 			rest += block
 		}
 	}
-	outside := regexp.MustCompile(`#[0-9a-f]{3,8}\b[^{]*;|\b(rgb|hsl|light-dark)a?\(|\d(px|pt)\b`)
-	assert.DeepEqual(t, outside.FindAllString(rest, -1), []string(nil))
+	assert.DeepEqual(t, regexp.MustCompile(`\d(px|pt)\b`).FindAllString(rest, -1), []string(nil))
+	assert.DeepEqual(t, colours(rest), []string(nil))
+	for _, one := range []string{"#FFF", "#12345678", "white", "1px solid Red", "oklch(0 0 0)",
+		"color-mix(in srgb, var(--a), var(--b))"} {
+		assert.Equal(t, len(colours("a { b: var(--c); color: "+one+" }")), 1, one)
+	}
 
 	defined := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(--[a-z0-9-]+):`).FindAllStringSubmatch(tokens, -1) {
@@ -38,4 +42,24 @@ func TestStyleHasOnePlaceForColours(t *testing.T) {
 			assert.Assert(t, strings.Contains(text, "var("+name+")"), "%s is not used", name)
 		}
 	}
+}
+
+// colours returns the values in a style sheet that have a colour of their own.
+func colours(sheet string) (found []string) {
+	colour := regexp.MustCompile(`(?i)#[0-9a-f]{3,8}\b|` +
+		`\b(rgba?|hsla?|hwb|(ok)?(lab|lch)|color|color-mix|light-dark)\(|` +
+		`\b([a-z]*(black|blue|brown|coral|cyan|gold|goldenrod|gr[ae]y|green|khaki|magenta|orange|` +
+		`orchid|pink|purple|red|salmon|silver|tan|turquoise|violet|white|yellow)|` + // and the rest
+		`aqua|aquamarine|azure|beige|bisque|blanchedalmond|burlywood|chartreuse|chocolate|cornsilk|` +
+		`crimson|firebrick|fuchsia|gainsboro|honeydew|indigo|ivory|lavender|lavenderblush|` +
+		`lemonchiffon|lime|linen|maroon|mintcream|mistyrose|moccasin|navy|oldlace|olive|olivedrab|` +
+		`papayawhip|peachpuff|peru|plum|seashell|sienna|snow|teal|thistle|tomato|wheat|whitesmoke)\b`)
+	for block := range strings.SplitSeq(sheet, "}") {
+		for declaration := range strings.SplitSeq(block[strings.LastIndex(block, "{")+1:], ";") {
+			if _, value, ok := strings.Cut(declaration, ":"); ok && colour.MatchString(value) {
+				found = append(found, strings.TrimSpace(declaration))
+			}
+		}
+	}
+	return found
 }

@@ -63,7 +63,7 @@ func WebCommand() command.Command {
 		Help: `Serves a page on this machine and prints its address. The page lists the tools, resources, prompts
 and skills of servers. It calls tools, verifies skills, shows tasks, measures the latency of
 repeated calls, lets you answer the questions of servers, and shows every message on a timeline.
-Ctrl K searches all of these, and ? lists the other keys.
+Ctrl K searches the servers, what they list, and the messages; ? lists the other keys.
 Without a server the page has all servers of the configuration, and starts a server when you use it.
 FILE is a recording of stdwire tap; the page shows it without a server.
 

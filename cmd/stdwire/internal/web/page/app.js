@@ -60,6 +60,7 @@ function show() {
 // showChanged marks the views whose lists have changed since the user last opened them.
 function showChanged() {
   state.changedLists.delete(current?.name);
+  if (current?.name === 'tools') state.changedLists.delete('apps'); // they are among the tools
   for (const a of $('views').querySelectorAll('a')) {
     a.querySelector('.changed')?.remove();
     if (state.changedLists.has(a.dataset.view)) a.querySelector('.count').before(element('span', { class: 'changed' }, ' changed '));

@@ -82,9 +82,9 @@ function badges(item) {
     task && task !== 'forbidden' && badge(`task ${task}`, '')];
 }
 
-// count returns how many definitions of a view the page knows.
+// count returns how many definitions of a view the page knows of the servers that run.
 export function count(view) {
-  const lists = state.servers.map(({ id }) => state.lists.get(id)?.[kinds[view]] ?? []).flat();
+  const lists = state.servers.filter(server => server.state === 'ready').map(({ id }) => state.lists.get(id)?.[kinds[view]] ?? []).flat();
   return view === 'apps' ? lists.filter(({ definition }) => hasApp(definition)).length : lists.length;
 }
 

@@ -26,8 +26,6 @@ const paths = {
   readOnly: 'M3 12c2.2-4 5.2-6 9-6s6.8 2 9 6c-2.2 4-5.2 6-9 6s-6.8-2-9-6zM14.5 12a2.5 2.5 0 1 1-5 0 2.5 2.5 0 0 1 5 0z',
   destructive: 'M5 7h14M9.5 7V4.500h5V7M7 7l.8 12.500h8.400L17 7M10.5 10.500V16M13.5 10.500V16',
   openWorld: 'M20.5 12a8.5 8.5 0 1 1-17 0 8.5 8.5 0 0 1 17 0zM3.5 12h17M12 3.500c3.3 5 3.3 12 0 17M12 3.500c-3.3 5-3.3 12 0 17',
-  warning: 'M12 4.5 20.5 19h-17zM12 10v4.200M12 16.600h.01',
-  run: 'M8 5.500v13L18.5 12z',
 };
 
 // icon returns an icon. Without a label it is hidden from screen readers: words beside it say the same.

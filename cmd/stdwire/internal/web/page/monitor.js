@@ -26,6 +26,8 @@ export function monitor(place, toggle) {
       `${message.from === 'client' ? '→' : '←'} ${message.kind === 'response' ? '↳ ' : ''}${message.method ?? message.kind} `,
       element('span', { class: 'muted' }, [message.lane, message.about, message.failed].filter(Boolean).join(' · ')))))); };
   replace(place, title, list);
+  const press = () => toggle.setAttribute('aria-pressed', String(place.offsetWidth > 0));
+  new ResizeObserver(press).observe(place); // the style sheet may hide it
   let ends = [];
   return (auto = false) => {
     // the timeline and narrow windows do not show what the page opened by itself: then the button does
@@ -33,7 +35,7 @@ export function monitor(place, toggle) {
     if (auto) place.dataset.auto = 'yes';
     else delete place.dataset.auto;
     place.hidden = !place.hidden && !unseen;
-    toggle.setAttribute('aria-pressed', String(!place.hidden && !auto));
+    press();
     for (const end of ends) end();
     ends = [];
     if (place.hidden) return false;

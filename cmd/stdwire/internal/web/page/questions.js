@@ -45,7 +45,10 @@ export function questions(place) {
     place.hidden = away || known.size === 0;
     if (!place.hidden) place.querySelector('.question :is(button, input, select, textarea)')?.focus();
   };
-  place.append(element('div', { class: 'ends' }, head, button('Later', () => fold(false), { class: 'quiet', title: 'The bell keeps the questions' })));
+  place.append(element('div', { class: 'ends' }, head, button('Later', () => {
+    fold(false);
+    document.getElementById('ask').focus();
+  }, { class: 'quiet', title: 'The bell keeps the questions' })));
   on('answer', () => fold(true));
   queue(place, () => true, wanted => {
     if (wanted.some(question => !known.has(question.id))) away = false;

@@ -15,7 +15,7 @@ export function on(topic, f) {
 export const emit = topic => { for (const f of [...listeners.get(topic) ?? []]) f(); };
 
 // The views of a list, by the method that lists it.
-const listViews = { 'tools/list': ['tools'], 'prompts/list': ['prompts'], 'resources/list': ['resources', 'templates'] };
+const listViews = { 'tools/list': ['tools', 'apps'], 'prompts/list': ['prompts'], 'resources/list': ['resources', 'templates'] };
 
 const simple = ['servers', 'calls', 'questions', 'updates', 'extensions'];
 const loading = new Map(); // topic → whether it has to be fetched once more
@@ -28,6 +28,7 @@ async function load(topic) {
   loading.set(topic, false);
   try {
     state[topic] = await api.get(topic);
+    if (topic === 'servers') for (const id of state.lists.keys()) if (!server(id)) state.lists.delete(id); // it was removed
     emit(topic);
   } catch { /* the stream of changes says that the connection is lost */ }
   const again = loading.get(topic);
