@@ -118,6 +118,7 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
       seen.heard = await inApp('#seen p').allInnerTexts();
       seen.allow = await page.locator('iframe.app').getAttribute('allow');
       seen.height = await page.locator('iframe.app').evaluate(node => node.clientHeight);
+      const answered = () => page.waitForFunction(() => document.querySelector('#questions').hidden); // the next question is another
       await click('call');
       await says('refreshed');
       await click('destroy');
@@ -125,9 +126,11 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
       seen.destroys = await text('.question');
       await page.locator('.question').getByRole('button', { name: 'Refuse' }).click();
       await says('refused the user');
+      await answered();
       await click('destroy');
       await page.locator('.question').getByRole('button', { name: 'Call' }).click();
       await says('destroyed');
+      await answered();
       await click('secret');
       await says('refused', 2);
       await click('read');
@@ -147,6 +150,7 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
       seen.link = await text('.question');
       await page.locator('.question').getByRole('button', { name: 'Refuse' }).click();
       await says('refused the user', 2);
+      await answered();
       await click('open');
       await page.locator('.question').waitFor();
       const [popup] = await Promise.all([context.waitForEvent('page'), page.locator('.question').getByRole('button', { name: 'Open' }).click()]);
