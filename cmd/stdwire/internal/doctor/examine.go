@@ -14,6 +14,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // examine checks a server from its configuration to its exit.
@@ -46,6 +47,9 @@ func (d *doctorOptions) examine(ctx context.Context, p *subject) *Report {
 		r.comparePins(d.pins, c, all, p)
 	}
 	if p.server != nil {
+		if r.Tools != nil { // they could be listed
+			r.checkFilter(&p.server.Filter, all[mcp.KindTool])
+		}
 		r.has = namesOf(all, &p.server.Filter)
 	}
 	r.stopServer(c)
