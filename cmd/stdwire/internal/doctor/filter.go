@@ -9,8 +9,8 @@ import (
 	"github.com/stdwire/stdwire/internal/near"
 )
 
-// checkFilter adds findings about the patterns of a server's tools in its configuration: a wrong one
-// leaves a tool open, or offers none.
+// checkFilter adds findings about the patterns of a server's tools in its configuration: a wrong
+// one leaves a tool open, or offers none.
 func (r *Report) checkFilter(f *host.Filter, definitions []json.RawMessage) {
 	var names []string
 	offered := false
