@@ -2,8 +2,6 @@ package installcmd
 
 import (
 	"context"
-	"errors"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -52,7 +50,7 @@ the environment of stdwire; --env NAME=VALUE and --header write the value that y
 				{Name: "--header", Value: "NAME:VALUE", Many: true,
 					Help: "a header for the requests to the URL", Set: a.setHeader},
 			}
-			return command.Grammar{Flags: append(flags, a.place.flags(true)...), Word: a.word,
+			return command.Grammar{Flags: append(flags, a.place.flags()...), Word: a.word,
 				Command: func(words []string) { a.words = words }}, a.run
 		},
 	}
@@ -74,12 +72,12 @@ func (a *addition) setFrom(name string) error {
 }
 
 func (a *addition) setHeader(text string) error {
-	name, value, ok := strings.Cut(text, ":")
-	if !ok || name == "" {
-		return errors.New("the value is not NAME:VALUE")
+	name, value, err := target.CutHeader(text)
+	if err != nil {
+		return err
 	}
-	a.headers[name] = strings.TrimSpace(value)
-	return nil
+	a.headers[name] = value
+	return target.CheckHeaderValue(value)
 }
 
 func (a *addition) word(word string) error {
@@ -91,11 +89,8 @@ func (a *addition) word(word string) error {
 	case a.url != "":
 		return command.Usagef("two URLs are given")
 	default:
-		if u, err := url.Parse(word); err != nil || u.Host == "" {
-			return command.Usagef("this is no URL of a server").WithHint(
-				"it looks like this: https://example.com/mcp") // the argument may contain a secret
-		}
 		a.url = word
+		return target.CheckURL(word)
 	}
 	return nil
 }
@@ -250,20 +245,21 @@ type ownFile struct {
 	force     bool
 }
 
-// flags returns the flags for the file; with --force if replaces is set.
-func (o *ownFile) flags(replaces bool) []command.Flag {
-	all := []command.Flag{
-		command.FileFlag(&o.file, "--config", "the configuration file to change"),
+// flags returns the flags of stdwire add for the file.
+func (o *ownFile) flags() []command.Flag {
+	return append(o.changeFlags(),
 		command.SwitchFlag(&o.workspace, "--workspace",
 			"change the configuration file of the working directory"),
+		command.SwitchFlag(&o.force, "--force", "replace a different server of that name"))
+}
+
+// changeFlags returns the flags of all commands that change the file.
+func (o *ownFile) changeFlags() []command.Flag {
+	return []command.Flag{
+		command.FileFlag(&o.file, "--config", "the configuration file to change"),
 		command.SwitchFlag(&o.print, "--print",
 			"print what would change, without secrets, and change nothing"),
 	}
-	if replaces {
-		all = append(all, command.SwitchFlag(&o.force, "--force",
-			"replace a different server of that name"))
-	}
-	return all
 }
 
 // find returns the file to which servers are added, and the configuration that is read with it.

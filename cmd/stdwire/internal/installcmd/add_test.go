@@ -51,6 +51,12 @@ func TestAdd(t *testing.T) {
 	assert.Equal(t, got.Code, 0, got.Stderr)
 	assert.Assert(t, cmp.Contains(got.Stdout, "run"))
 	assert.Assert(t, !strings.Contains(content(t, ownFile), `"b"`), "--print changes nothing")
+	for _, header := range []string{"X", ": v", "a b: v", "X: a\nEvil: b"} {
+		got = run(t, "add", "c", "https://docs.example/mcp", "--header", header)
+		assert.Equal(t, got.Code, 2, header)
+		assert.Assert(t, cmp.Contains(got.Stderr, "--header: the value "), header)
+		assert.Assert(t, !strings.Contains(content(t, ownFile), `"c"`), header)
+	}
 	got = run(t, "add", "a", "--force", "--", "b")
 	assert.Equal(t, got.Code, 0, got.Stderr)
 	got = run(t, "add", "a", "--", "b")

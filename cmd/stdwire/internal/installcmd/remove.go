@@ -24,11 +24,8 @@ stdwire stop.
   stdwire remove github`,
 		Make: func() (command.Grammar, command.Runner) {
 			r := new(removal)
-			return command.Grammar{Flags: []command.Flag{
-				command.FileFlag(&r.place.file, "--config", "the configuration file to change"),
-				command.SwitchFlag(&r.place.print, "--print",
-					"print what would change, without secrets, and change nothing"),
-			}, Word: command.Arguments(&r.id)}, r.run
+			return command.Grammar{Flags: r.place.changeFlags(),
+				Word: command.Arguments(&r.id)}, r.run
 		},
 	}
 }

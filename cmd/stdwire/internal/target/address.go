@@ -2,7 +2,6 @@ package target
 
 import (
 	"errors"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,9 +33,8 @@ func (t *Target) SetServer(value string) error {
 func (t *Target) TakeAddress(word string) (taken bool, err error) {
 	switch {
 	case IsURL(word):
-		if u, err := url.Parse(word); err != nil || u.Host == "" {
-			return false, command.Usagef("the URL has no host").WithHint(
-				"it looks like this: https://example.com/mcp") // it may contain a secret
+		if err := CheckURL(word); err != nil {
+			return false, err
 		}
 	case !isBundle(word):
 		return false, nil

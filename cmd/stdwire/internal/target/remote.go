@@ -84,12 +84,21 @@ func IsURL(word string) bool {
 	return ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
 }
 
+// CheckURL returns an error for an argument for which IsURL is true and which is no valid URL.
+func CheckURL(word string) error {
+	if u, err := url.Parse(word); err != nil || u.Host == "" { // it may contain a secret
+		return command.Usagef("the URL has no host").WithHint(urlHint)
+	}
+	return nil
+}
+
+const urlHint = "it looks like this: https://example.com/mcp"
+
 func (r *Remote) SetURL(value string) error {
 	u, err := url.Parse(value)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		// the value may contain a secret
-		return command.Usagef("--url: the value is not an http or https URL").WithHint(
-			"it looks like this: https://example.com/mcp")
+		return command.Usagef("--url: the value is not an http or https URL").WithHint(urlHint)
 	}
 	if r.URL != "" {
 		return command.Usagef("two URLs are given")
@@ -98,21 +107,36 @@ func (r *Remote) SetURL(value string) error {
 	return nil
 }
 
-func (r *Remote) setHeader(value string) error {
-	name, value, ok := strings.Cut(value, ":")
-	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-	if !ok || !httptoken.Is(name) {
-		return command.Usagef("--header: the value is not NAME:VALUE").WithHint(
+func (r *Remote) setHeader(text string) error {
+	name, value, err := CutHeader(text)
+	if err != nil {
+		return command.Usagef("--header: %v", err).WithHint(
 			"it looks like this: --header 'Authorization: Bearer …', or --header Authorization:@token.txt")
 	}
-	value, err := FlagValue(value)
+	if value, err = FlagValue(value); err == nil {
+		err = CheckHeaderValue(value)
+	}
 	if err != nil {
 		return err
 	}
+	r.addHeader(name, value)
+	return nil
+}
+
+// CutHeader returns the name and the value of a header, of the form NAME:VALUE.
+func CutHeader(text string) (name, value string, err error) {
+	name, value, ok := strings.Cut(text, ":")
+	if name = strings.TrimSpace(name); !ok || !httptoken.Is(name) {
+		return "", "", errors.New("the value is not NAME:VALUE")
+	}
+	return name, strings.TrimSpace(value), nil
+}
+
+// CheckHeaderValue returns an error for a value that no header can have.
+func CheckHeaderValue(value string) error {
 	if strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
 		return errors.New("the value has control characters in it")
 	}
-	r.addHeader(name, value)
 	return nil
 }
 
