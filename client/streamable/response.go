@@ -50,8 +50,8 @@ func (b *activityBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readBody reads a whole response body, up to MaxFrame. Its memory grows by doubling, because the
-// server need not send what Content-Length claims, and in the end to that size.
+// readBody reads a whole response body, up to MaxFrame. Its memory doubles until it has the size
+// that Content-Length claims, because the server need not send that much.
 func (c *Conn) readBody(resp *http.Response) ([]byte, error) {
 	limit := int64(c.limits.MaxFrame)
 	claimed := resp.ContentLength // -1: unknown

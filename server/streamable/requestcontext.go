@@ -39,8 +39,8 @@ func (s *session) newRequestContext(x *httpRequest, st *stream) *requestContext 
 }
 
 // newNotificationContext is newRequestContext for notifications. Their context ends with the
-// session, because what a handler has started may go on when it has returned. So nothing is to be
-// ended but its memory.
+// session, because what a handler has started may go on when it has returned. Only its memory must
+// be closed.
 func (s *session) newNotificationContext(x *httpRequest, st *stream) *requestContext {
 	c := s.newRequestContext(x, st)
 	c.inner = s.ctx

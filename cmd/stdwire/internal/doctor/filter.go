@@ -3,6 +3,7 @@ package doctor
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -13,11 +14,9 @@ import (
 // one leaves a tool open, or offers none.
 func (r *Report) checkFilter(f *host.Filter, definitions []json.RawMessage) {
 	var names []string
-	offered := false
 	for _, d := range definitions {
 		name, _ := jsonscan.Text(jsonscan.Member(d, "name"))
 		names = append(names, name)
-		offered = offered || f.Allows(name)
 	}
 	var unmatched []string
 	for _, member := range []struct {
@@ -25,7 +24,8 @@ func (r *Report) checkFilter(f *host.Filter, definitions []json.RawMessage) {
 		patterns []string
 	}{{"allow", f.Allow}, {"deny", f.Deny}} {
 		for _, pattern := range member.patterns {
-			if matchesAny(pattern, names) {
+			one := host.Filter{Allow: []string{pattern}}
+			if slices.ContainsFunc(names, one.Allows) {
 				continue
 			}
 			text := fmt.Sprintf("%q in %s", pattern, member.name)
@@ -37,18 +37,8 @@ func (r *Report) checkFilter(f *host.Filter, definitions []json.RawMessage) {
 	}
 	r.addForTools(Warning, `patterns of "tools" in its configuration that match no tool`, unmatched,
 		"correct them; what deny does not match is offered")
-	if len(names) > 0 && !offered {
+	if len(names) > 0 && !slices.ContainsFunc(names, f.Allows) {
 		r.add(Warning, fmt.Sprintf(`"tools" in its configuration lets none of its %d tools through`,
 			len(names)), "")
 	}
-}
-
-func matchesAny(pattern string, names []string) bool {
-	one := host.Filter{Allow: []string{pattern}}
-	for _, name := range names {
-		if one.Allows(name) {
-			return true
-		}
-	}
-	return false
 }
