@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/lograte"
+	"github.com/stdwire/stdwire/internal/turn"
 )
 
 // Options configures a [Dispatcher]. The zero value is ready for use.
@@ -236,7 +237,11 @@ func (d *Dispatcher) run(ctx context.Context, op *Operation, call *Call) (data j
 	if len(arguments) == 0 || string(arguments) == "null" {
 		arguments = json.RawMessage("{}")
 	}
-	filled, repairs, err := op.validate(arguments, call.ArgumentsAreJSON, d.lenient)
+	var filled json.RawMessage
+	var repairs []string
+	turn.Do(ctx, len(arguments), func() {
+		filled, repairs, err = op.validate(arguments, call.ArgumentsAreJSON, d.lenient)
+	})
 	if err != nil {
 		return nil, "", err
 	}

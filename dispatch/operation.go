@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch/schema"
+	"github.com/stdwire/stdwire/internal/turn"
 )
 
 // A Spec describes an operation, once, for every surface.
@@ -118,7 +119,8 @@ func New[In, Out any](spec Spec, fn func(context.Context, In) (Out, error)) (*Op
 			in  In
 			out Out
 		})
-		err := op.decode(ctx, arguments, &v.in)
+		var err error
+		turn.Do(ctx, len(arguments), func() { err = op.decode(ctx, arguments, &v.in) })
 		if err == nil && op.spec.Destructive {
 			err = Confirm(ctx, "%s This cannot be undone.", op.spec.Summary)
 		}
@@ -128,7 +130,9 @@ func New[In, Out any](spec Spec, fn func(context.Context, In) (Out, error)) (*Op
 		if v.out, err = fn(ctx, v.in); err != nil {
 			return nil, "", err
 		}
-		data, err := op.encode(&v.out)
+		var data json.RawMessage
+		// A result is often about as large as its arguments.
+		turn.Do(ctx, len(arguments), func() { data, err = op.encode(&v.out) })
 		if err != nil || text == nil {
 			return data, "", err
 		}

@@ -31,8 +31,9 @@
 //
 // The reader scans each message once: it checks every byte, and finds the id, the method and the
 // params. It never writes and never waits for the handler of a request, so two peers that call each
-// other cannot deadlock, however large their messages are. Params are decoded later, by the
-// handler, which knows their type. A result is encoded once, into the outbox.
+// other cannot deadlock, however large their messages are (see Bounds for what it does wait for).
+// Params are decoded later, by the handler, which knows their type. A result is encoded once, into
+// the outbox.
 //
 // Because the lane keeps the order of arrival, a request sees the effect of every notification that
 // was sent before it. And because requests leave the lane as soon as they have started, a slow
@@ -60,6 +61,14 @@
 // if no notification finishes within 10 seconds, the connection ends with [ErrFlooded]. If refusals
 // pile up because the other side does not read, it ends with [ErrSlowPeer]. [Peer.Call] and
 // [Peer.Notify] wait for room until their context ends.
+//
+// A message of more than 256 KiB is decoded, and its result encoded, in the order of arrival and on
+// as many processors at a time as there are. Handlers have no such order: one that waits holds
+// nobody up. The reader stops while such work is due, and while [Limits].MaxUnsent bytes of
+// responses wait for the other side to read, so that what is useful is in memory and the rest is
+// with its sender. Neither wait lasts: if the other side reads nothing for 200 ms, perhaps because
+// it writes first, or if a method that decodes or encodes a value blocks for a second, the reader
+// goes on.
 //
 // A peer that has sent all it may and then neither reads nor sends costs at most, in bytes and with
 // the default limits:

@@ -10,6 +10,7 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/internal/jsonexact"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/turn"
 )
 
 // A Message is one parsed JSON-RPC message, for a transport without a stream and so without a
@@ -93,7 +94,9 @@ func AppendResponse(
 	failure := contain.Call(func() {
 		var result any
 		if result, err = h(ctx, req); err == nil && !req.IsNotification() {
-			response, err = encodeResult(dst, req, result)
+			turn.Do(ctx, max(jsonSize(result), len(req.Params)), func() {
+				response, err = encodeResult(dst, req, result)
+			})
 		}
 	})
 	if failure != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/internal/buffer"
@@ -40,6 +41,8 @@ type outbox struct {
 	queuedTotal  int64            // bytes ever queued
 	writtenTotal int64            // of these, bytes written
 	waitingBytes atomic.Int64     // bytes of responses that wait for room; changed under mu
+	roomForAll   chan struct{}    // closed when these are few; made on demand
+	unread       bool             // while they are many, the other side has stopped reading
 	parts        [1][]byte        // so that the variadic call does not allocate
 }
 
@@ -80,9 +83,46 @@ func (o *outbox) putResponse(
 			return false, errTooManyResponses
 		}
 		o.waitingBytes.Add(size)
-		defer o.waitingBytes.Add(-size)
+		defer o.stopWaiting(size)
 	}
 	return o.add(ctx, message)
+}
+
+// stopWaiting subtracts a response that waits no longer.
+func (o *outbox) stopWaiting(size int64) {
+	if o.waitingBytes.Add(-size); !o.manyWait() {
+		o.unread = false
+		if o.roomForAll != nil {
+			close(o.roomForAll)
+			o.roomForAll = nil
+		}
+	}
+}
+
+func (o *outbox) manyWait() bool { return o.waitingBytes.Load() >= int64(o.maxUnsent) }
+
+// unreadPatience is how long the reader waits for the other side to read responses.
+const unreadPatience = 200 * time.Millisecond
+
+// awaitReading blocks the reader while many bytes of responses wait, so that there are not more of
+// them. The other side may read only when all it has to say has been read. So if it reads nothing
+// for unreadPatience, the reader waits no more until few bytes wait.
+func (o *outbox) awaitReading(ctx context.Context) {
+	if !o.manyWait() {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.err == nil && o.manyWait() && !o.unread {
+		if o.roomForAll == nil {
+			o.roomForAll = make(chan struct{})
+		}
+		written := o.writtenTotal
+		patience, cancel := context.WithTimeout(ctx, unreadPatience)
+		err := o.await(patience, o.roomForAll)
+		cancel()
+		o.unread = o.manyWait() && err != nil && o.writtenTotal == written
+	}
 }
 
 // add is put with mu held.

@@ -14,6 +14,7 @@ import (
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/turn"
 )
 
 // A Peer is one end of a JSON-RPC connection. Its methods may be called concurrently and from
@@ -23,6 +24,7 @@ type Peer struct {
 	stream       io.Closer
 	codec        framing.Codec
 	out          outbox
+	line         *turn.Line      // for the work on large messages; perhaps shared with other peers
 	roomFreed    chan struct{}   // signals the waiting reader that a message finished
 	batch        atomic.Bool     // whether batches are accepted
 	lastID       atomic.Int64    // of the last call of this side
@@ -117,7 +119,10 @@ func NewPeer(stream io.ReadWriteCloser, o Options) *Peer {
 	// The end of o.Context reaches handlers through fail, so that the cause they see matches
 	// ErrClosed.
 	p.ctx, p.cancel = context.WithCancelCause(
-		context.WithValue(context.WithoutCancel(o.Context), peerKey{}, p))
+		&peerContext{context.WithoutCancel(o.Context), p})
+	if p.line, _ = o.Context.Value(turn.Key{}).(*turn.Line); p.line == nil {
+		p.line = new(turn.Line)
+	}
 	p.state = state{
 		pending:  make(map[int64]*Call),
 		inflight: make(map[ID]*inboundMessage),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/jsonexact"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/turn"
 )
 
 // A Router calls the handler that is registered for the method of a message. Register handlers with
@@ -45,7 +46,7 @@ func Handle[P, R any](r *Router, method string, fn func(context.Context, P) (R, 
 	positions ...string) {
 	checkPositions[P](method, positions)
 	r.add(method, fn == nil, route{handler: func(ctx context.Context, req *Request) (any, error) {
-		params, err := decodeParams[P](req, positions)
+		params, err := decodeParams[P](ctx, req, positions)
 		if err != nil {
 			return nil, err
 		}
@@ -61,7 +62,7 @@ func HandleNotification[P any](r *Router, method string, fn func(context.Context
 	checkPositions[P](method, positions)
 	r.add(method, fn == nil, route{notification: true,
 		handler: func(ctx context.Context, req *Request) (any, error) {
-			params, err := decodeParams[P](req, positions)
+			params, err := decodeParams[P](ctx, req, positions)
 			if err != nil {
 				return nil, err
 			}
@@ -102,7 +103,8 @@ func methodNotFound(method string) error {
 	return Errorf(CodeMethodNotFound, "there is no method %.100q", method)
 }
 
-func decodeParams[P any](req *Request, positions []string) (params P, err error) {
+func decodeParams[P any](ctx context.Context, req *Request, positions []string) (params P,
+	err error) {
 	text := req.Params
 	if text == nil {
 		return params, nil
@@ -112,7 +114,8 @@ func decodeParams[P any](req *Request, positions []string) (params P, err error)
 			return params, err
 		}
 	}
-	if err = jsonexact.Unmarshal(text, &params); err == nil {
+	turn.Do(ctx, len(text), func() { err = jsonexact.Unmarshal(text, &params) })
+	if err == nil {
 		return params, nil
 	}
 	path, cause := "params", err
@@ -162,7 +165,24 @@ func checkPositions[P any](method string, positions []string) {
 	}
 }
 
+// A peerContext is the context of a peer's messages.
+type peerContext struct {
+	context.Context
+	peer *Peer
+}
+
 type peerKey struct{}
+
+// Value implements [context.Context].
+func (c *peerContext) Value(key any) any {
+	switch key {
+	case peerKey{}:
+		return c.peer
+	case turn.Key{}:
+		return c.peer.line
+	}
+	return c.Context.Value(key)
+}
 
 // PeerFromContext returns the peer whose handler was called with ctx, so that the handler can call
 // the other side. It returns nil if no peer called it; see [AppendResponse].

@@ -15,6 +15,7 @@ import (
 	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/turn"
 )
 
 // A Request is a request or notification of the other side. It and its Params must not be used
@@ -100,11 +101,14 @@ func (p *Peer) read() error {
 		if p.o.Hooks.CallsFrame() {
 			p.o.Hooks.Frame(p.ctx, Inbound, frame.B)
 		}
-		if i := jsonscan.Space(frame.B, 0); i < len(frame.B) && frame.B[i] == '[' {
+		size := len(frame.B)
+		if i := jsonscan.Space(frame.B, 0); i < size && frame.B[i] == '[' {
 			p.receiveBatch(frame, methods)
-			continue
+		} else {
+			p.receive(frame, methods, nil)
 		}
-		p.receive(frame, methods, nil)
+		p.line.Settle(p.ctx, size)
+		p.out.awaitReading(p.ctx)
 	}
 }
 
@@ -366,8 +370,12 @@ func (p *Peer) callHandler(in *inboundMessage) (*buffer.Buffer, error) {
 	if err != nil || in.IsNotification() {
 		return nil, err
 	}
-	response := messageBuffer(result)
-	if response.B, err = appendResult(response.B, in.ID, in.Method, result); err != nil {
+	var response *buffer.Buffer
+	turn.Do(in.ctx, max(jsonSize(result), len(in.frame.B)), func() {
+		response = messageBuffer(result)
+		response.B, err = appendResult(response.B, in.ID, in.Method, result)
+	})
+	if err != nil {
 		response.Free()
 		return nil, err
 	}

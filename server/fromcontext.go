@@ -7,6 +7,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/contextkey"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/turn"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -99,6 +100,8 @@ func (o *connContext) Value(key any) any {
 		return o.conn
 	case contextkey.Principal{}:
 		return o.conn.principal
+	case turn.Key{}:
+		return &o.conn.server.line
 	}
 	return o.Context.Value(key)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/internal/quota"
+	"github.com/stdwire/stdwire/internal/turn"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/clientevents"
@@ -126,6 +127,7 @@ type Server struct {
 	catalog       *dispatch.Catalog
 	dispatcher    *dispatch.Dispatcher
 	log           *slog.Logger
+	line          turn.Line      // for the work on large messages of all clients
 	closedAccount *quota.Account // an empty account: that of a request that has ended
 	handler       rpc.Handler
 	interceptors  dispatch.Handler // the chain of Options.Interceptors; nil: there are none

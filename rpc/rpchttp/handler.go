@@ -10,6 +10,7 @@ import (
 	"github.com/stdwire/stdwire/internal/httpdeadline"
 	"github.com/stdwire/stdwire/internal/httphost"
 	"github.com/stdwire/stdwire/internal/quota"
+	"github.com/stdwire/stdwire/internal/turn"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -55,6 +56,7 @@ type Handler struct {
 	cancel context.CancelCauseFunc
 
 	requests, memory *quota.Pool
+	line             turn.Line // for the work on large messages
 
 	mu      sync.Mutex
 	running int
