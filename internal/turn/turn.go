@@ -1,15 +1,19 @@
 // Package turn lets the work on large messages, their decoding and encoding, run for about as many
-// at a time as there are processors, first come, first served. So the messages of one peer do not
-// all take memory at once, and those that came first are answered first. Handlers never run in a
-// turn: however long they wait, they hold nobody up.
+// at a time as there are processors. So the messages of one peer do not all take memory at once.
+// The work of each principal is done in the order in which it was due, and principals have their
+// turns one after the other. Handlers never run in a turn: however long they wait, they hold nobody
+// up.
 package turn
 
 import (
 	"context"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/contextkey"
 )
 
 // large is the size in bytes above which the work on a message has a turn. The memory of smaller
@@ -24,8 +28,16 @@ const patience = time.Second
 type Line struct {
 	mu      sync.Mutex
 	running int
-	waiting []chan struct{} // closed when it is the turn of the work; in order of arrival
-	settled chan struct{}   // closed when no work waits; made on demand
+	waiting []waiter       // in the order of their turns
+	round   int            // of the work that has had its turn last
+	rounds  map[string]int // the last one of each principal whose work waits; others may be left
+	settled chan struct{}  // closed when no work waits; made on demand
+}
+
+// A waiter is work that waits. In each round, each principal has one turn.
+type waiter struct {
+	turn  chan struct{} // closed when it is its turn
+	round int
 }
 
 // Key is the key of the *Line in the context of a message.
@@ -44,7 +56,8 @@ func Within(ctx context.Context, l *Line, size int) context.Context {
 func Do(ctx context.Context, size int, work func()) {
 	if size > large {
 		if line, _ := ctx.Value(Key{}).(*Line); line != nil {
-			line.enter()
+			principal, _ := ctx.Value(contextkey.Principal{}).(string)
+			line.enter(principal)
 			defer line.leave()
 		}
 	}
@@ -52,7 +65,7 @@ func Do(ctx context.Context, size int, work func()) {
 }
 
 // enter waits for a turn, and takes it.
-func (l *Line) enter() {
+func (l *Line) enter(principal string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.running < runtime.GOMAXPROCS(0) {
@@ -60,12 +73,29 @@ func (l *Line) enter() {
 		return
 	}
 	turn := make(chan struct{})
-	l.waiting = append(l.waiting, turn)
+	l.add(turn, principal)
 	l.await(context.Background(), turn)
-	if i := slices.Index(l.waiting, turn); i >= 0 { // its patience has ended
+	i := slices.IndexFunc(l.waiting, func(w waiter) bool { return w.turn == turn })
+	if i >= 0 { // its patience has ended
 		l.running++
 		l.remove(i)
 	}
+}
+
+func (l *Line) add(turn chan struct{}, principal string) {
+	if len(l.rounds) > 2*len(l.waiting) {
+		maps.DeleteFunc(l.rounds, func(_ string, last int) bool { return last <= l.round })
+	}
+	if l.rounds == nil {
+		l.rounds = make(map[string]int)
+	}
+	round := max(l.round, l.rounds[principal]) + 1
+	l.rounds[principal] = round
+	behind := slices.IndexFunc(l.waiting, func(w waiter) bool { return w.round > round })
+	if behind < 0 {
+		behind = len(l.waiting)
+	}
+	l.waiting = slices.Insert(l.waiting, behind, waiter{turn, round})
 }
 
 // leave ends a turn. The next in line has it.
@@ -76,7 +106,8 @@ func (l *Line) leave() {
 		l.running--
 		return
 	}
-	close(l.waiting[0])
+	l.round = l.waiting[0].round
+	close(l.waiting[0].turn)
 	l.remove(0)
 }
 

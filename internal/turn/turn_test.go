@@ -2,14 +2,18 @@ package turn
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/contextkey"
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
 )
 
 // Large work runs for as many at a time as there are processors, in the order in which it was due.
@@ -46,6 +50,38 @@ func TestDo(t *testing.T) {
 		assert.Assert(t, slices.IsSorted(groups))
 		assert.Equal(t, line.running, 0)
 		assert.Equal(t, len(line.waiting), 0)
+	})
+}
+
+// Principals have their turns one after the other, however much work of one of them waits.
+func TestPrincipals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var line Line
+		ctx := Within(t.Context(), &line, large+1)
+		blocked := make(chan struct{})
+		for range runtime.GOMAXPROCS(0) - 1 {
+			go Do(ctx, large+1, func() { <-blocked })
+		}
+		synctest.Wait()
+		var order []string
+		for _, principal := range strings.Split("first a a a a b b c a b", " ") {
+			ctx := context.WithValue(ctx, contextkey.Principal{}, principal)
+			go Do(ctx, large+1, func() {
+				time.Sleep(patience / 100) // of the bubble
+				order = append(order, principal)
+			})
+			synctest.Wait()
+		}
+		time.Sleep(patience / 2)
+		close(blocked)
+		synctest.Wait()
+		assert.Equal(t, strings.Join(order, " "), "first a b c a b a b a a")
+
+		for i := range 1000 { // what is remembered of principals is bounded
+			line.add(make(chan struct{}), fmt.Sprint(i))
+			line.leave()
+		}
+		assert.Assert(t, len(line.rounds) <= 4, "%d", len(line.rounds))
 	})
 }
 
@@ -87,14 +123,13 @@ func TestPatience(t *testing.T) {
 		}
 		synctest.Wait()
 		begin := time.Now()
-		go func() {
-			ctx, cancel := context.WithCancel(t.Context())
-			cancel()
-			line.Settle(ctx, large+1) // its context has ended
-			line.Settle(t.Context(), large+1)
-			assert.Equal(t, time.Since(begin), patience)
-		}()
-		Do(ctx, large+1, func() {})
+		go Do(ctx, large+1, func() { assert.Check(t, cmp.Equal(time.Since(begin), patience)) })
+		synctest.Wait()
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		line.Settle(ended, large+1)
+		assert.Equal(t, time.Since(begin), time.Duration(0))
+		line.Settle(t.Context(), large+1)
 		assert.Equal(t, time.Since(begin), patience)
 		synctest.Wait()
 		close(blocked)
