@@ -30,8 +30,8 @@ type request struct {
 	link       Link
 	era        *era.Era
 	params     params.Params
-	progress   *progress  // nil if the client has sent no progress token
-	task       *task.Task // the task that the request is or may become; nil: neither
+	progress   *outgoing.Progress // nil if the client has sent no progress token
+	task       *task.Task         // the task that the request is or may become; nil: neither
 	ownAccount atomic.Pointer[quota.Account]
 
 	mu     sync.Mutex   // guards rounds and its fields: several goroutines may ask
@@ -246,6 +246,36 @@ func TraceFrom(ctx context.Context) Trace {
 	}
 	m := &r.params.Meta
 	return Trace{text(m.Traceparent), text(m.Tracestate), text(m.Baggage)}
+}
+
+// Progress reports the progress of a request to its client: done of total. A total of 0 means that
+// it is unknown. Progress is for handlers of tools, prompts and resources; operations use
+// [dispatch.Progress]. It does nothing if the client has not asked for progress or the handler has
+// returned. It is safe for concurrent use.
+func Progress(ctx context.Context, done, total float64, message string) {
+	if r := requestFrom(ctx); r != nil && r.wantsProgress() {
+		r.reportProgress(done, total, message)
+	}
+}
+
+// beginProgress prepares to send progress, if the client has asked for it.
+func (r *request) beginProgress() {
+	if token := r.params.Meta.ProgressToken; token != nil {
+		r.progress = &outgoing.Progress{Context: r, Link: r.link, Token: token}
+	}
+}
+
+// wantsProgress reports whether progress is sent or recorded.
+func (r *request) wantsProgress() bool { return r.progress != nil || r.task != nil }
+
+// reportProgress records the progress of a task, or sends it to the client of a request.
+func (r *request) reportProgress(done, total float64, message string) {
+	switch {
+	case r.task.IsTask():
+		r.task.Report(done, total, message)
+	case r.progress != nil:
+		r.progress.Report(done, total, message)
+	}
 }
 
 // A connContext is a context with the connection of a message, and with the message's own link if

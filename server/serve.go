@@ -113,10 +113,8 @@ func (s *Server) handle(ctx context.Context, req *rpc.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.params.Meta.ProgressToken != nil {
-		r.progress = &progress{ctx: r, link: r.link, token: r.params.Meta.ProgressToken}
-		defer r.progress.end()
-	}
+	r.beginProgress()
+	defer r.progress.End()
 	result, err := r.repeat(row.handle)
 	if err != nil {
 		return nil, r.modernError(err)

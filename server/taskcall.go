@@ -133,9 +133,7 @@ func (r *request) beginTask(later bool) error {
 	if err != nil {
 		return err
 	}
-	if r.params.Meta.ProgressToken != nil {
-		r.progress = &progress{ctx: r, link: r.link, token: r.params.Meta.ProgressToken}
-	}
+	r.beginProgress()
 	if later {
 		return nil
 	}
@@ -156,9 +154,7 @@ func (r *request) runAsTask(found *item) {
 	o := task.Outcome{Failure: rpc.ErrInternal.(*rpc.Error)}
 	defer r.close()
 	defer func() {
-		if r.progress != nil {
-			r.progress.end()
-		}
+		r.progress.End()
 		r.task.Returned(o)
 	}()
 	text, err := rpc.AppendResponse(r, nil, func(context.Context, *rpc.Request) (any, error) {
