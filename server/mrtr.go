@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/internal/lazyregexp"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/mrtr"
@@ -159,9 +158,8 @@ func (r *request) ask(ctx context.Context, key, method string, params any,
 	if answered || err != nil {
 		return err
 	}
-	var answer json.RawMessage
-	if err := r.link.Call(ctx, method, outgoing.Params(r.traced(question).Params).OrNil(),
-		&answer); err != nil {
+	answer, err := r.callClient(ctx, question)
+	if err != nil {
 		return err
 	}
 	if err := decode(answer); err != nil {
@@ -171,6 +169,14 @@ func (r *request) ask(ctx context.Context, key, method string, params any,
 	defer r.mu.Unlock()
 	r.rounds.RecordAnswer(key, answer)
 	return nil
+}
+
+// callClient sends a question to a legacy client, and waits for the answer.
+func (r *request) callClient(ctx context.Context,
+	question mcp.InputRequest) (answer json.RawMessage, err error) {
+	question = mrtr.Traced(question, &r.params.Meta)
+	err = r.link.Call(ctx, question.Method, outgoing.Params(question.Params).OrNil(), &answer)
+	return answer, err
 }
 
 // answerOrAsk decodes the answer to a question if there is one. Otherwise it returns the error that
@@ -187,7 +193,7 @@ func (r *request) answerOrAsk(key string, question mcp.InputRequest, digest []by
 	if !r.era.Modern {
 		return false, nil
 	}
-	x.Ask(key, r.traced(question))
+	x.Ask(key, mrtr.Traced(question, &r.params.Meta))
 	return false, r.stopWith(nil)
 }
 
@@ -279,39 +285,6 @@ const maxRounds = 10 // runs of one handler that calls RequireInput, for a legac
 
 var errTooManyRounds = errors.New(
 	"server: a handler has asked its client too many times, and never answered")
-
-// traceparents matches the values that may be sent. The values of all versions begin like those of
-// the first (W3C Trace Context, traceparent Header).
-var traceparents = lazyregexp.New(
-	`^"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[^"\\]*)?"$`)
-
-// traced returns a question with the request's trace context. It returns the question unchanged if
-// it has a trace context of its own, or if the client's is invalid.
-func (r *request) traced(question mcp.InputRequest) mcp.InputRequest {
-	if !traceparents().Match(r.params.Meta.Traceparent) {
-		return question
-	}
-	var params struct {
-		Meta  mcp.Meta  `json:"_meta,omitzero"`
-		Extra mcp.Extra `json:"-" unknown:"keep"`
-	}
-	if question.Params != nil && mcp.Unmarshal(question.Params, &params) != nil {
-		return question
-	}
-	if _, own := params.Meta[mcp.MetaTraceparent]; own {
-		return question
-	}
-	for key, raw := range map[string][]byte{mcp.MetaTraceparent: r.params.Meta.Traceparent,
-		mcp.MetaTracestate: r.params.Meta.Tracestate, mcp.MetaBaggage: r.params.Meta.Baggage} {
-		if len(raw) > 0 && raw[0] == '"' && params.Meta.Set(key, json.RawMessage(raw)) != nil {
-			return question
-		}
-	}
-	if text, err := mcp.Marshal(&params); err == nil {
-		question.Params = text
-	}
-	return question
-}
 
 // errOnceFailed is the error for goroutines that wait for a call of fn that did not return.
 var errOnceFailed = errors.New(

@@ -12,7 +12,6 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonexact"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/mrtr"
-	"github.com/stdwire/stdwire/server/internal/outgoing"
 	"github.com/stdwire/stdwire/server/internal/questions"
 )
 
@@ -248,7 +247,7 @@ func RequireInput(ctx context.Context, requests mcp.InputRequests, state string)
 		x := r.mrtr()
 		x.HandlerState, x.Pending = state, maps.Clone(requests)
 		for key, question := range requests {
-			x.Pending[key] = r.traced(question)
+			x.Pending[key] = mrtr.Traced(question, &r.params.Meta)
 			x.RecordQuestion(key, mrtr.Digest(question))
 			delete(x.Answers, key)
 		}
@@ -256,9 +255,8 @@ func RequireInput(ctx context.Context, requests mcp.InputRequests, state string)
 	}
 	answers := mcp.InputResponses{}
 	for key, question := range requests {
-		var answer json.RawMessage
-		if err := r.link.Call(ctx, question.Method,
-			outgoing.Params(r.traced(question).Params).OrNil(), &answer); err != nil {
+		answer, err := r.callClient(ctx, question)
+		if err != nil {
 			return err
 		}
 		answers[key] = answer

@@ -103,7 +103,8 @@ var layers = []struct {
 	{"server/internal/era", []string{"internal/jsonscan", "rpc", "rpc/mcp",
 		"server/internal/params"}},
 	{"server/internal/sealed", []string{"rpc/mcp"}},
-	{"server/internal/mrtr", []string{"internal/jsondiff", "internal/jsonscan", "rpc", "rpc/mcp",
+	{"server/internal/mrtr", []string{"internal/jsondiff", "internal/jsonscan",
+		"internal/lazyregexp", "rpc", "rpc/mcp", "server/internal/params",
 		"server/internal/sealed"}},
 	{"server/internal/legacy", []string{"internal/jsonscan", "rpc/mcp"}},
 	{"server/internal/questions", []string{"dispatch/schema", "rpc/mcp"}},
@@ -116,7 +117,7 @@ var layers = []struct {
 		"internal/printable", "internal/quota", "rpc", "rpc/mcp", "server/internal/outgoing"}},
 	{"server", []string{
 		"internal/contextkey", "internal/userfile", "internal/contain", "internal/skill",
-		"internal/printable", "internal/jsonscan", "internal/jsonexact", "internal/lazyregexp",
+		"internal/printable", "internal/jsonscan", "internal/jsonexact",
 		"internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema",
 		"internal/quota", "internal/turn", "internal/lograte", "server/internal/params",
 		"server/internal/era", "server/internal/sealed", "server/internal/mrtr",
