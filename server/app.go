@@ -19,6 +19,7 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/era"
+	"github.com/stdwire/stdwire/server/internal/items"
 )
 
 // An App is a page that a client's host shows beside the results of tools (MCP Apps, revision
@@ -220,46 +221,29 @@ func appsExtension() *extension {
 	}
 }
 
-// withApp returns a tool's definition with its app, in both forms of its _meta.
-func withApp(definition []byte, ui mcp.ToolUI) ([]byte, error) {
-	meta := mcp.Meta{}
-	if raw := jsonscan.Member(definition, "_meta"); raw != nil {
-		if err := mcp.Unmarshal(raw, &meta); err != nil {
-			return nil, err
-		}
-	}
-	_ = meta.Set(mcp.MetaUI, ui) // strings
-	_ = meta.Set(mcp.MetaUIResourceURI, ui.ResourceURI)
-	text, err := mcp.Marshal(meta)
-	if err != nil {
-		return nil, err
-	}
-	return jsonscan.SetMember(definition, "_meta", text), nil
-}
-
 // toolWithApp returns the item of a tool with its app, if it has one. If the model may not call the
 // tool, the tool exists only for clients with apps.
 func (s *Server) toolWithApp(i *item, apps *map[string]mcp.ToolUI) *item {
 	if apps == nil {
 		return i
 	}
-	ui, has := (*apps)[i.key]
+	ui, has := (*apps)[i.Key]
 	if !has {
 		return i
 	}
 	with := *i
 	var err, legacyErr error
-	with.definition, err = withApp(i.definition, ui)
-	if i.legacy != nil {
-		with.legacy, legacyErr = withApp(i.legacy, ui)
+	with.Definition, err = items.WithApp(i.Definition, ui)
+	if i.Legacy != nil {
+		with.Legacy, legacyErr = items.WithApp(i.Legacy, ui)
 	}
 	if err = cmp.Or(err, legacyErr); err != nil {
-		s.log.Error("a tool is listed without its app: its definition is invalid", "tool", i.key,
+		s.log.Error("a tool is listed without its app: its definition is invalid", "tool", i.Key,
 			"error", err)
 		return i
 	}
 	if !ui.Allows(mcp.VisibleToModel) {
-		with.extension = mcp.ExtensionApps
+		with.Extension = mcp.ExtensionApps
 	}
 	return &with
 }
@@ -286,7 +270,7 @@ func (r *request) resolveForApp(kind mcp.Kind, name string) (string, error) {
 		}
 	}
 	if kind == mcp.KindTool {
-		found := s.toolList().byKey[name]
+		found := s.toolList().ByKey[name]
 		if found != nil && (!found.visibleToApps() || own && found.tool.forwarded) {
 			return "", rpc.Errorf(rpc.CodeInvalidParams, "Apps may not call the tool %.200s", name)
 		}
@@ -315,7 +299,7 @@ func (r *request) resolveUnknownTool(name string) (*item, error) {
 // visibleToApps reports whether an app may call a tool.
 func (i *item) visibleToApps() bool {
 	var meta mcp.Meta
-	if raw := jsonscan.Member(i.definition, "_meta"); raw != nil && mcp.Unmarshal(raw, &meta) != nil {
+	if raw := jsonscan.Member(i.Definition, "_meta"); raw != nil && mcp.Unmarshal(raw, &meta) != nil {
 		return false
 	}
 	ui, err := mcp.ToolUIOf(meta)

@@ -64,7 +64,7 @@ func (r *request) completer(ref mcp.CompleteReference) (Completer, error) {
 		if i, _ := r.lookUp(mcp.KindResourceTemplate, []byte(ref.URI)); i != nil {
 			return i.complete, nil
 		}
-		if i := r.conn.server.resources.listing().byKey[ref.URI]; i != nil && r.maySee(i) {
+		if i := r.conn.server.resources.Listing().ByKey[ref.URI]; i != nil && r.maySee(i) {
 			return nil, nil
 		}
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown resource template: %.200s", ref.URI)

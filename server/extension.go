@@ -10,11 +10,11 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/internal/contain"
-	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/outgoing"
+	"github.com/stdwire/stdwire/server/internal/results"
 )
 
 // An Extension is an optional addition to MCP (SEP-2133). The server declares it to clients of both
@@ -272,45 +272,17 @@ func extensionMethod(
 			return r.handlerError(err)
 		}
 		text, err := mcp.Marshal(result)
-		if err == nil && !isObject(text) {
+		if err == nil && !results.IsObject(text) {
 			err = fmt.Errorf("the result of %s is not a JSON object", r.Method)
 		}
 		if err != nil {
 			return nil, r.logError(err)
 		}
-		return NewResult(r.completeResult(text)), nil
-	}
-}
-
-// completeResult adds the members that modern results require to an encoded object that lacks them.
-func (r *request) completeResult(result []byte) []byte {
-	if !r.era.Modern {
-		return result
-	}
-	completed, meta := []byte{'{'}, []byte{'{'}
-	add := func(name string, value []byte) {
-		completed = jsonscan.AppendMember(completed, jsonscan.AppendString(nil, name), value)
-	}
-	for key, value := range jsonscan.Members(result) {
-		if jsonscan.KeyIs(key, "_meta") && isObject(value) {
-			for key, value := range jsonscan.Members(value) {
-				meta = jsonscan.AppendMember(meta, key, value)
-			}
-			continue
+		if r.era.Modern {
+			text = r.conn.server.results.Complete(text)
 		}
-		completed = jsonscan.AppendMember(completed, key, value)
+		return NewResult(text), nil
 	}
-	if jsonscan.Member(result, "resultType") == nil {
-		add("resultType", []byte(`"`+mcp.ResultComplete+`"`))
-	}
-	meta = append(meta, '}')
-	if jsonscan.Member(meta, mcp.MetaServerInfo) == nil {
-		meta = jsonscan.AppendMember(meta[:len(meta)-1],
-			jsonscan.AppendString(nil, mcp.MetaServerInfo), r.conn.server.info)
-		meta = append(meta, '}')
-	}
-	add("_meta", meta)
-	return append(completed, '}')
 }
 
 // notifyExtension handles a notification of an extension.
@@ -348,30 +320,4 @@ func (r *request) hiddenMeta() (keys []string) {
 		}
 	}
 	return keys
-}
-
-// withoutMeta returns a definition without keys of its _meta, and without an empty _meta.
-func withoutMeta(definition []byte, keys []string) []byte {
-	meta := jsonscan.Member(definition, "_meta")
-	has := func(key string) bool { return jsonscan.Member(meta, key) != nil }
-	if !slices.ContainsFunc(keys, has) {
-		return definition
-	}
-	left := []byte{'{'}
-	for token, value := range jsonscan.Members(meta) {
-		if !slices.ContainsFunc(keys, func(key string) bool { return jsonscan.KeyIs(token, key) }) {
-			left = jsonscan.AppendMember(left, token, value)
-		}
-	}
-	without := []byte{'{'}
-	for token, value := range jsonscan.Members(definition) {
-		if jsonscan.KeyIs(token, "_meta") {
-			if len(left) == 1 {
-				continue
-			}
-			value = append(left, '}')
-		}
-		without = jsonscan.AppendMember(without, token, value)
-	}
-	return append(without, '}')
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stdwire/stdwire/internal/skill"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/legacy"
+	"github.com/stdwire/stdwire/server/internal/results"
 )
 
 // An Item is a tool, prompt, resource, resource template or skill of another server, in JSON; see
@@ -72,7 +73,7 @@ func (i Integration) RemoveItems(kind mcp.Kind, keys ...string) int {
 }
 
 func (s *Server) addItem(from *Item, key string) error {
-	if !isObject(from.Definition) {
+	if !results.IsObject(from.Definition) {
 		return errors.New("its Definition is not a JSON object")
 	}
 	definition, err := oneLine(from.Definition)
@@ -86,7 +87,7 @@ func (s *Server) addItem(from *Item, key string) error {
 	name, _ := jsonscan.Text(jsonscan.Member(definition, "name"))
 	switch from.Kind {
 	case mcp.KindTool:
-		i, err = toolItem(key, &tool{forwarded: true}, definition), checkName(key)
+		i, err = toolItem(key, &tool{forwarded: true}, "", definition), checkName(key)
 		i.use = from.use(mcp.KindTool, key)
 	case mcp.KindPrompt:
 		err = errors.Join(checkName(key), from.usePrompt(i))
@@ -109,7 +110,7 @@ func (s *Server) addItem(from *Item, key string) error {
 	if err != nil {
 		return err
 	}
-	i.sessionOnly, i.extension, i.complete = from.NeedsSession, from.Extension, from.Complete
+	i.SessionOnly, i.Extension, i.complete = from.NeedsSession, from.Extension, from.Complete
 	switch from.Kind {
 	case mcp.KindTool:
 		s.addTool(i)
@@ -141,14 +142,14 @@ func checkName(name string) error {
 // for a [Prompt].
 func (from *Item) usePrompt(i *item) error {
 	var declared []mcp.PromptArgument
-	if raw := jsonscan.Member(i.definition, "arguments"); raw != nil {
+	if raw := jsonscan.Member(i.Definition, "arguments"); raw != nil {
 		if err := mcp.Unmarshal(raw, &declared); err != nil {
 			return err
 		}
 	}
-	use := from.use(mcp.KindPrompt, i.key)
+	use := from.use(mcp.KindPrompt, i.Key)
 	i.use = func(ctx context.Context, r *request, arguments json.RawMessage) (*Result, error) {
-		if _, err := promptArguments(i.key, declared, arguments); err != nil {
+		if _, err := promptArguments(i.Key, declared, arguments); err != nil {
 			return nil, err
 		}
 		return use(ctx, r, arguments)
@@ -167,7 +168,7 @@ func (from *Item) use(kind mcp.Kind, name string) useFunc {
 		if err != nil {
 			return r.handlerError(err)
 		}
-		if !isObject(result) || jsonscan.Valid(result) != nil {
+		if !results.IsObject(result) || jsonscan.Valid(result) != nil {
 			return nil, r.logError(
 				fmt.Errorf("the result of the %s %s is not a JSON object", kind, name))
 		}
@@ -181,47 +182,8 @@ func (r *request) forwardedResult(kind mcp.Kind, result json.RawMessage) *Result
 	if !r.era.Modern {
 		return NewResult(legacy.Result(r.era.Revision, kind, result))
 	}
-	made := &Result{json: result, checked: true}
-	typed, empty := false, true
-	ttl, scope := kind != mcp.KindResource, kind != mcp.KindResource
-	for name, value := range jsonscan.Members(result) {
-		empty = false
-		switch {
-		case jsonscan.KeyIs(name, "resultType"):
-			typed = true
-		case jsonscan.KeyIs(name, "isError"):
-			made.isError = string(value) == "true"
-		case kind != mcp.KindResource:
-		case jsonscan.KeyIs(name, "ttlMs"):
-			if n, ok := jsonscan.Int(value, 64); !ok || n < 0 {
-				return r.forwardedResult(kind, jsonscan.SetMember(result, "ttlMs", []byte("0")))
-			}
-			ttl = true
-		case jsonscan.KeyIs(name, "cacheScope"):
-			if len(value) < len(`"x"`) || value[0] != '"' {
-				return r.forwardedResult(kind,
-					jsonscan.SetMember(result, "cacheScope", []byte(`"private"`)))
-			}
-			scope = true
-		}
-	}
-	if typed && ttl && scope {
-		return made
-	}
-	open := bytes.IndexByte(result, '{') + 1
-	made.json = append(make([]byte, 0, len(result)+80), result[:open]...)
-	for _, member := range [...]struct {
-		has  bool
-		text string
-	}{{typed, `"resultType":"complete"`}, {ttl, `"ttlMs":0`}, {scope, `"cacheScope":"private"`}} {
-		if !member.has {
-			made.json = append(append(made.json, member.text...), ',')
-		}
-	}
-	if empty {
-		made.json = made.json[:len(made.json)-1]
-	}
-	made.json = append(made.json, result[open:]...)
+	made := &Result{checked: true}
+	made.json, made.isError = results.Forwarded(kind, result)
 	return made
 }
 

@@ -23,13 +23,13 @@ type declaredKinds struct {
 func (s *Server) declaredKinds() declaredKinds {
 	return declaredKinds{
 		tools: true,
-		resources: s.resources.everUsed.Load() || s.templates.everUsed.Load() ||
-			s.skills.everUsed.Load(), // the files are resources
-		prompts:     s.prompts.everUsed.Load(),
+		resources: s.resources.EverUsed.Load() || s.templates.EverUsed.Load() ||
+			s.skills.EverUsed.Load(), // the files are resources
+		prompts:     s.prompts.EverUsed.Load(),
 		completions: s.completions.Load(),
 		tasks:       s.tasks.enabled.Load(),
 		apps:        s.apps.used.Load(),
-		skills:      s.skills.everUsed.Load(),
+		skills:      s.skills.EverUsed.Load(),
 	}
 }
 
@@ -44,7 +44,7 @@ func (s *Server) declare(kinds ...mcp.Kind) {
 			s.completions.Store(true)
 		}
 		if c := s.added[kind]; c != nil {
-			c.everUsed.Store(true)
+			c.EverUsed.Store(true)
 		}
 	}
 }
@@ -94,7 +94,8 @@ func discover(r *request) (*Result, error) {
 	result := s.appendCapabilities(
 		[]byte(`{"supportedVersions":["`+string(mcp.Latest)+`"],"capabilities":`), r.era)
 	result = appendInstructions(result, s)
-	return NewResult(s.appendCacheable(result, s.o.PublicLists)), nil
+	return NewResult(s.results.AppendEnd(
+		s.results.AppendHints(result, s.o.PublicLists, false), true)), nil
 }
 
 const (
@@ -175,7 +176,7 @@ func initialize(r *request) (*Result, error) {
 	s := r.conn.server
 	result := s.appendCapabilities(
 		[]byte(`{"protocolVersion":"`+string(revision)+`","capabilities":`), agreed)
-	result = append(append(result, `,"serverInfo":`...), s.info...)
+	result = append(append(result, `,"serverInfo":`...), s.results.Info...)
 	result = appendInstructions(result, s)
 	return NewResult(append(result, '}')), nil
 }

@@ -254,7 +254,7 @@ func (r *request) inputRequiredResult() (*Result, error) {
 	if err != nil {
 		return nil, rpc.Errorf(rpc.CodeInternalError, "Internal error: %v", err)
 	}
-	result, err := r.rounds.Result(state, s.info)
+	result, err := r.rounds.Result(state, s.results.Info)
 	return NewResult(result), err
 }
 

@@ -12,14 +12,15 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/mrtr"
+	"github.com/stdwire/stdwire/server/internal/results"
 )
 
 // An operationTool is a tool that runs an operation: one of the catalog if the form is
-// envelopeResult, otherwise the operation of a typed tool, which belongs to no catalog.
+// results.FormEnvelope, otherwise the operation of a typed tool, which belongs to no catalog.
 type operationTool struct {
 	name string // of the tool
 	op   *dispatch.Operation
-	form resultForm
+	form results.Form
 }
 
 // use dispatches the operation and returns its result. If the dispatcher requires a confirmation,
@@ -32,7 +33,7 @@ func (t operationTool) use(ctx context.Context, r *request,
 		Principal: r.conn.principal, Client: r.conn.ctx, ArgumentsAreJSON: true,
 		Confirmed: s.o.TrustClients,
 	}
-	if t.form == envelopeResult {
+	if t.form == results.FormEnvelope {
 		call.Operation = t.op.Name()
 	}
 	level, err := r.logLevel()
@@ -73,7 +74,7 @@ func (t operationTool) use(ctx context.Context, r *request,
 // dispatch runs the operation.
 func (t operationTool) dispatch(ctx context.Context, r *request,
 	call *dispatch.Call) dispatch.Envelope {
-	if t.form == envelopeResult {
+	if t.form == results.FormEnvelope {
 		return r.conn.server.dispatcher.Dispatch(ctx, call)
 	}
 	return r.conn.server.dispatcher.Run(ctx, t.op, call)

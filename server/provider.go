@@ -4,15 +4,16 @@ import (
 	"context"
 
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/items"
 )
 
 // A provider is a source of items.
 type provider interface {
-	// list returns the items of a kind; nil for none. ctx is the request, if there is one.
-	list(ctx context.Context, kind mcp.Kind) (*listing, error)
-	// find returns the item that a client uses by a key of this kind, or nil. It need not be
-	// listed. find must not retain the bytes of the key.
-	find(kind mcp.Kind, key []byte) *item
+	// List returns the items of a kind; nil for none. ctx is the request, if there is one.
+	List(ctx context.Context, kind mcp.Kind) (*listing, error)
+	// Find returns the item that a client uses by a key of this kind, or nil. It need not be
+	// listed. Find must not retain the bytes of the key.
+	Find(kind mcp.Kind, key []byte) *item
 }
 
 // newProviders returns the providers of each kind. If several have an item, the first one counts.
@@ -31,17 +32,17 @@ func (s *Server) newProviders() map[mcp.Kind][]provider {
 // unlisted is part of a provider whose items are in no list.
 type unlisted struct{}
 
-func (unlisted) list(context.Context, mcp.Kind) (*listing, error) { return nil, nil }
+func (unlisted) List(context.Context, mcp.Kind) (*listing, error) { return nil, nil }
 
 // listOf returns the items of a kind of all providers.
 func (s *Server) listOf(ctx context.Context, kind mcp.Kind) (*listing, error) {
 	var all *listing
 	for _, p := range s.providers[kind] {
-		l, err := p.list(ctx, kind)
+		l, err := p.List(ctx, kind)
 		if err != nil {
 			return nil, err
 		}
-		all = all.with(l)
+		all = all.With(l)
 	}
 	return all, nil
 }
@@ -61,36 +62,36 @@ func lists(kind mcp.Kind) func(*request) (*Result, error) {
 	}
 }
 
-// find returns the item that the client uses by a key of this kind, or nil if there is none that
-// the client may see. If no provider has the item, find calls the function Await of [Upstreams] and
-// looks once more. exists reports whether one has it then.
-func (r *request) find(kind mcp.Kind, key []byte) (found *item, exists bool, err error) {
-	if found, exists = r.lookUp(kind, key); !exists {
-		if err = r.awaitMissing(kind, key); err == nil {
-			found, exists = r.lookUp(kind, key)
-		}
+// A page is a part of a list. One allocation has the result and what encodes it.
+type page struct {
+	Result
+	items.Page[*item]
+}
+
+// newPage returns the page of a list that the client requests.
+func newPage(r *request, kind mcp.Kind, l *listing) (*page, error) {
+	s := r.conn.server
+	cursor, err := r.params.Text(paramCursor)
+	if err != nil {
+		return nil, err
 	}
-	return found, exists, err
-}
-
-// lookUp is find without waiting.
-func (r *request) lookUp(kind mcp.Kind, key []byte) (found *item, exists bool) {
-	for _, p := range r.conn.server.providers[kind] {
-		if i := p.find(kind, key); i != nil {
-			if exists = true; r.maySee(i) {
-				return i, true
-			}
-		}
+	var keep func(*item) bool
+	if s.o.Visible != nil || l.HasSessionOnly && r.conn.isStateless() || l.HasExtension ||
+		l.HasModernOnly && !r.era.Modern {
+		keep = r.lists
 	}
-	return nil, exists
+	p := &page{Page: items.Page[*item]{Common: s.results, Era: r.era, Member: kind.ListMember(),
+		Partial: s.missingServers(kind), HiddenMeta: r.hiddenMeta(),
+		Public: s.o.PublicLists && !l.HasExtension && !s.metaIsOffered()}}
+	if p.Items, p.More, err = l.Page(cursor, s.o.PageSize, keep); err != nil {
+		return nil, err
+	}
+	p.Result = Result{content: &p.Page, checked: true}
+	return p, nil
 }
 
-// maySee reports whether an item exists for the client.
-func (r *request) maySee(i *item) bool {
-	return (i.of == nil || r.maySee(i.of)) && r.permits(i.extension) &&
-		r.conn.server.visible(r, i.kind, i.key)
-}
-
-func (s *Server) visible(r *request, kind mcp.Kind, key string) bool {
-	return s.o.Visible == nil || s.o.Visible(r, kind, key)
+// lists reports whether lists for the client have an item.
+func (r *request) lists(i *item) bool {
+	return (!i.SessionOnly || !r.conn.isStateless()) && (i.Legacy != nil || r.era.Modern) &&
+		r.maySee(i)
 }

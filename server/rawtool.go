@@ -10,6 +10,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/items"
 	"github.com/stdwire/stdwire/server/internal/legacy"
 )
 
@@ -66,20 +67,20 @@ func (s *Server) AddRawTool(t RawTool) error {
 	if err = errors.Join(err, encodeErr); err != nil {
 		return itemError(mcp.KindTool, t.Name, err)
 	}
-	if isTask(t.Tasks) {
+	if items.IsTask(t.Tasks) {
 		s.tasks.enabled.Store(true)
 	}
-	i := toolItem(t.Name, &tool{tasks: t.Tasks, taskLater: t.TaskLater}, definition)
-	i.use, i.extension = use, t.Extension
+	i := toolItem(t.Name, &tool{taskLater: t.TaskLater}, t.Tasks, definition)
+	i.use, i.Extension = use, t.Extension
 	s.addTool(i)
 	return nil
 }
 
 // addTool adds a tool that is not an operation of the catalog.
 func (s *Server) addTool(i *item) {
-	if s.add(i); i.legacy == nil {
+	if s.add(i); i.Legacy == nil {
 		s.log.Warn("a tool is not listed for clients of revisions before 2026-07-28, which would refuse the whole list: its inputSchema is not that of an object",
-			"tool", i.key)
+			"tool", i.Key)
 	}
 }
 
@@ -113,7 +114,7 @@ func (t *RawTool) check() error {
 		return errToolName
 	case (t.Call == nil) == (t.typed == nil):
 		return errors.New("it needs Call, unless it is one of NewTool")
-	case !isTask(t.Tasks) && (t.Tasks != "" && t.Tasks != mcp.TaskForbidden || t.TaskLater):
+	case !items.IsTask(t.Tasks) && (t.Tasks != "" && t.Tasks != mcp.TaskForbidden || t.TaskLater):
 		return errors.New(
 			"Tasks is forbidden, optional or required, and one of the latter two with TaskLater")
 	}

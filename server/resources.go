@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/internal/uritemplate"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/items"
 )
 
 // A Resource is a piece of data that clients can read (2026-07-28, server/resources).
@@ -76,7 +77,7 @@ func (s *Server) AddResource(r Resource) error {
 		return itemError(mcp.KindResource, r.URI, err)
 	}
 	i := newItem(mcp.KindResource, r.URI, definition)
-	i.extension, i.use = r.Extension, reading(r.URI, r.Read)
+	i.Extension, i.use = r.Extension, reading(r.URI, r.Read)
 	s.add(i)
 	return nil
 }
@@ -114,7 +115,7 @@ func (s *Server) AddResourceTemplate(t ResourceTemplate) error {
 		return itemError(mcp.KindResourceTemplate, t.URITemplate, err)
 	}
 	i := newItem(mcp.KindResourceTemplate, t.URITemplate, definition)
-	i.extension, i.complete = t.Extension, t.Complete
+	i.Extension, i.complete = t.Extension, t.Complete
 	i.template = &template{parsed, func(uri string, values map[string]string) useFunc {
 		return reading(uri, func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 			return t.Read(ctx, uri, values)
@@ -131,11 +132,11 @@ func (s *Server) RemoveResourceTemplates(uriTemplates ...string) int {
 
 // match returns the template that a URI matches, and the values of its variables.
 func (t *templates) match(uri string) (*item, map[string]string) {
-	l := t.listing()
+	l := t.Listing()
 	set := t.set.Load()
 	if set == nil || set.of != l {
-		parsed := make([]*uritemplate.Template, 0, len(l.sorted))
-		for _, i := range l.sorted {
+		parsed := make([]*uritemplate.Template, 0, len(l.Sorted))
+		for _, i := range l.Sorted {
 			parsed = append(parsed, i.template.Template)
 		}
 		set = &templateSet{l, uritemplate.NewSet(parsed...)}
@@ -149,7 +150,7 @@ func (t *templates) match(uri string) (*item, map[string]string) {
 	for name, value := range values {
 		found[name] = value.String()
 	}
-	return l.sorted[index], found
+	return l.Sorted[index], found
 }
 
 // templateMatches is the provider of the resources whose URIs match a template.
@@ -158,7 +159,7 @@ type templateMatches struct {
 	*templates
 }
 
-func (t templateMatches) find(_ mcp.Kind, key []byte) *item {
+func (t templateMatches) Find(_ mcp.Kind, key []byte) *item {
 	uri := string(key)
 	i, values := t.match(uri)
 	if i == nil {
@@ -211,7 +212,7 @@ func readResource(r *request) (*Result, error) {
 
 // unlistedResource returns a resource that belongs to a template or skill, or to none.
 func unlistedResource(uri string, of *item, read useFunc) *item {
-	return &item{kind: mcp.KindResource, key: uri, of: of, use: read}
+	return &item{Item: items.New(mcp.KindResource, uri, nil), of: of, use: read}
 }
 
 // reading returns the [useFunc] of a resource.
@@ -274,14 +275,14 @@ func (s *Server) setResourceSource() {
 	if source.Read == nil {
 		panic("server: Options.Resources needs Read")
 	}
-	s.resources.everUsed.Store(true)
+	s.resources.EverUsed.Store(true)
 }
 
 // computed is the provider of the resources and templates that are computed: those of
 // Options.Resources, and the URIs that only [Upstreams].Read knows.
 type computed struct{ *Server }
 
-func (c computed) list(ctx context.Context, kind mcp.Kind) (*listing, error) {
+func (c computed) List(ctx context.Context, kind mcp.Kind) (*listing, error) {
 	source := c.o.Resources
 	switch {
 	case source == nil:
@@ -301,7 +302,7 @@ func (c computed) list(ctx context.Context, kind mcp.Kind) (*listing, error) {
 	return nil, nil
 }
 
-func (c computed) find(kind mcp.Kind, key []byte) *item {
+func (c computed) Find(kind mcp.Kind, key []byte) *item {
 	if kind != mcp.KindResource {
 		return nil
 	}
@@ -318,7 +319,7 @@ func computedListing[E any](s *Server, kind mcp.Kind, all []E, err error,
 	if err != nil {
 		return nil, err
 	}
-	items := make(map[string]*item, len(all))
+	byKey := make(map[string]*item, len(all))
 	for _, e := range all {
 		key, err := check(e)
 		var definition []byte
@@ -329,9 +330,9 @@ func computedListing[E any](s *Server, kind mcp.Kind, all []E, err error,
 			s.log.Error("an entry of Options.Resources is not listed", "key", key, "error", err)
 			continue
 		}
-		items[key] = newItem(kind, key, definition)
+		byKey[key] = newItem(kind, key, definition)
 	}
-	return newListing(items), nil
+	return items.NewListing(byKey), nil
 }
 
 // computedRead returns the function that reads a URI that belongs to no item: that of

@@ -1,17 +1,17 @@
 package server
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"strconv"
 
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/era"
+	"github.com/stdwire/stdwire/server/internal/results"
 )
 
 // A Result is the result of a request, a JSON object in the form of the client's revision. It is
@@ -28,8 +28,8 @@ type Result struct {
 // A content appends a result that is encoded only when it is sent. It must append the same bytes
 // each time.
 type content interface {
-	appendJSON(dst []byte) []byte
-	size() int // about how many bytes appendJSON appends
+	AppendJSON(dst []byte) []byte
+	Size() int // about how many bytes AppendJSON appends
 }
 
 // NewResult returns a result that is encoded already. The caller must not modify it afterwards.
@@ -40,7 +40,7 @@ func (r *Result) JSON() json.RawMessage {
 	if r.content == nil {
 		return r.json
 	}
-	return r.content.appendJSON(make([]byte, 0, r.content.size()))
+	return r.content.AppendJSON(make([]byte, 0, r.content.Size()))
 }
 
 // AppendJSON implements [rpc.Appender]. Its error is nil.
@@ -48,7 +48,7 @@ func (r *Result) AppendJSON(dst []byte) ([]byte, error) {
 	if r.content == nil {
 		return append(dst, r.json...), nil
 	}
-	return r.content.appendJSON(dst), nil
+	return r.content.AppendJSON(dst), nil
 }
 
 // JSONSize estimates the size for [rpc.Appender].
@@ -56,7 +56,7 @@ func (r *Result) JSONSize() int {
 	if r.content == nil {
 		return len(r.json)
 	}
-	return r.content.size()
+	return r.content.Size()
 }
 
 // IsError reports whether the result of a tool has isError. For nil it returns false.
@@ -81,46 +81,36 @@ func (r *Result) Type() mcp.ResultType {
 
 // isValid reports whether r is a result of the server, or of [NewResult] with a JSON object.
 func (r *Result) isValid() bool {
-	return r.content != nil || isObject(r.json) && jsonscan.Valid(r.json) == nil
+	return r.content != nil || results.IsObject(r.json) && jsonscan.Valid(r.json) == nil
 }
 
-func isObject(text []byte) bool {
-	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{"))
+// A toolResult is the result of an operation. One allocation has both.
+type toolResult struct {
+	Result
+	tool results.Tool
 }
 
-// appendModernSuffix ends an object with the members that every modern result has: resultType and
-// the server's info (2026-07-28, basic, Responses).
-func (s *Server) appendModernSuffix(dst []byte) []byte {
-	return append(append(dst, s.modernSuffix...), "}}"...)
-}
-
-// modernSuffix returns the end of a modern result without its closing braces, so that more members
-// of _meta may follow.
-func modernSuffix(info []byte) []byte {
-	return append([]byte(`,"resultType":"complete","_meta":{"`+mcp.MetaServerInfo+`":`), info...)
-}
-
-// metaSession is the member of _meta with the ID of the session in which a tool call ran.
-const metaSession = `"session_id":`
-
-// appendCacheable is appendModernSuffix with cache hints (2026-07-28, server/utilities/caching).
-func (s *Server) appendCacheable(dst []byte, public bool) []byte {
-	return s.appendModernSuffix(s.appendHints(dst, public))
-}
-
-// appendHints appends the cache hints of lists.
-func (s *Server) appendHints(dst []byte, public bool) []byte {
-	return s.appendHintsTTL(dst, public, s.o.ListTTL.Milliseconds())
-}
-
-// appendHintsTTL is appendHints with a ttlMs.
-func (s *Server) appendHintsTTL(dst []byte, public bool, ttl int64) []byte {
-	scope := "private"
-	if public {
-		scope = "public"
+// toolResult returns the result of an operation for the client's era.
+func (r *request) toolResult(form results.Form, envelope dispatch.Envelope) (*Result, error) {
+	isError := !envelope.Success()
+	if form == results.FormComplete && !isError {
+		hasMeta := false
+		for name, value := range jsonscan.Members(envelope.Data) {
+			hasMeta = hasMeta || jsonscan.KeyIs(name, "_meta")
+			isError = isError || jsonscan.KeyIs(name, "isError") && string(value) == "true"
+		}
+		if hasMeta || !r.era.Modern {
+			var result mcp.CallToolResult
+			if err := mcp.Unmarshal(envelope.Data, &result); err != nil {
+				return nil, r.logError(err) // an interceptor has replaced the data
+			}
+			return r.rawToolResult(&result)
+		}
 	}
-	dst = strconv.AppendInt(append(dst, `,"ttlMs":`...), ttl, 10)
-	return append(append(append(dst, `,"cacheScope":"`...), scope...), '"')
+	t := &toolResult{Result{checked: true, isError: isError},
+		results.Tool{Common: r.conn.server.results, Era: r.era, Form: form, Envelope: envelope}}
+	t.content = &t.tool
+	return &t.Result, nil
 }
 
 // encodeResult encodes a handler's result for the client's era. base points into result, which must
@@ -129,7 +119,7 @@ func (r *request) encodeResult(result any, base *mcp.Result) (*Result, error) {
 	base.ResultType = ""
 	if r.era.Modern {
 		base.ResultType, base.Meta = mcp.ResultComplete, maps.Clone(base.Meta)
-		if err := base.Meta.Set(mcp.MetaServerInfo, r.conn.server.info); err != nil {
+		if err := base.Meta.Set(mcp.MetaServerInfo, r.conn.server.results.Info); err != nil {
 			return nil, err
 		}
 	}

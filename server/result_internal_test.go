@@ -7,6 +7,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/era"
+	"github.com/stdwire/stdwire/server/internal/results"
 	"gotest.tools/v3/assert"
 )
 
@@ -16,7 +17,7 @@ func TestToolResultIsEncodedAgain(t *testing.T) {
 	for _, e := range []*era.Era{{Modern: true, StructuredContent: true, Revision: mcp.Latest},
 		{Revision: mcp.LatestLegacy}} {
 		r := &request{conn: &Conn{server: s}, era: e}
-		result, err := r.toolResult(envelopeResult,
+		result, err := r.toolResult(results.FormEnvelope,
 			dispatch.Envelope{Session: "s1", Data: []byte(`{"a":1}`)})
 		assert.NilError(t, err)
 		first, err := result.AppendJSON(nil)

@@ -88,10 +88,10 @@ func (s *Server) Serve(ctx context.Context, stream io.ReadWriteCloser) error {
 //	  request.row               methods.go: finds the method
 //	  request.repeat            mrtr.go: runs it, again if a legacy client has answered
 //	    callTool                tools.go: answers in the request, or by taskcall.go in a task
-//	      request.find          provider.go: asks the providers for the item
-//	      request.use           interceptor.go: runs it within Options.Interceptors
+//	      request.find          item.go: asks the providers for the item
+//	      request.use           item.go: runs it within Options.Interceptors
 //	        operationTool.use   operationtool.go: has dispatch.Dispatcher run the operation
-//	          request.toolResult  toolresult.go: makes its envelope the result
+//	          request.toolResult  result.go: makes its envelope the result
 //
 // The result is encoded when it is sent. A raw tool has a function of rawtool.go in place of
 // operationTool.use, and an item of another server one of forwarded.go. The flow of prompts/get and

@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"log/slog"
 	"maps"
 	"slices"
@@ -20,6 +19,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/clientevents"
 	"github.com/stdwire/stdwire/server/internal/era"
+	"github.com/stdwire/stdwire/server/internal/results"
 	"github.com/stdwire/stdwire/server/internal/sealed"
 )
 
@@ -121,8 +121,7 @@ type Options struct {
 // templates and prompts have no such types and are added by methods.
 type Server struct {
 	o             Options
-	info          json.RawMessage      // Info, encoded
-	modernSuffix  []byte               // see the function modernSuffix
+	results       *results.Common
 	sealer        func() sealed.Sealer // made at its first use, because few servers need it
 	catalog       *dispatch.Catalog
 	dispatcher    *dispatch.Dispatcher
@@ -191,7 +190,7 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 		panic("server: the Info cannot be encoded: " + err.Error())
 	}
 	s := &Server{
-		o: o, info: encoded, modernSuffix: modernSuffix(encoded), sealer: sealed.Lazy(o.StateKey),
+		o: o, results: results.New(encoded, o.ListTTL), sealer: sealed.Lazy(o.StateKey),
 		catalog: catalog, dispatcher: dispatch.NewDispatcher(catalog, o.Dispatch),
 		log: lograte.Logger(o.Logger), conns: make(map[*Conn]struct{}), watchers: make(watchers),
 		deferred: make(map[changeNotification]struct{}),

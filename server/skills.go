@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/era"
+	"github.com/stdwire/stdwire/server/internal/items"
 	"github.com/stdwire/stdwire/server/internal/skillindex"
 )
 
@@ -52,7 +53,7 @@ func (s *Server) AddSkill(skill Skill) error {
 func (s *Server) addSkill(i *item) error {
 	s.skills.sources.mu.Lock()
 	defer s.skills.sources.mu.Unlock()
-	if s.skills.sources.has(i.key) {
+	if s.skills.sources.has(i.Key) {
 		return errors.New("AddSkills has already added it")
 	}
 	s.add(i)
@@ -103,12 +104,12 @@ type skillIndex struct {
 }
 
 func (s *skills) index() *skillIndex {
-	l := s.listing()
+	l := s.Listing()
 	if x := s.indexed.Load(); x != nil && x.of == l {
 		return x
 	}
-	all := make([]*mcp.Skill, 0, len(l.sorted))
-	for _, i := range l.sorted {
+	all := make([]*mcp.Skill, 0, len(l.Sorted))
+	for _, i := range l.Sorted {
 		all = append(all, &i.skill.Skill)
 	}
 	x := &skillIndex{skillindex.New(all), l}
@@ -122,12 +123,12 @@ type skillFiles struct {
 	*skills
 }
 
-func (p skillFiles) find(_ mcp.Kind, key []byte) *item {
-	if !p.everUsed.Load() {
+func (p skillFiles) Find(_ mcp.Kind, key []byte) *item {
+	if !p.EverUsed.Load() {
 		return nil
 	}
 	uri, x := string(key), p.index()
-	i := x.of.byKey[x.Skill(uri)]
+	i := x.of.ByKey[x.Skill(uri)]
 	if i == nil {
 		return nil
 	}
@@ -140,12 +141,12 @@ type dynamicSkills struct {
 	*skills
 }
 
-func (p dynamicSkills) find(_ mcp.Kind, key []byte) *item {
-	if !p.everUsed.Load() {
+func (p dynamicSkills) Find(_ mcp.Kind, key []byte) *item {
+	if !p.EverUsed.Load() {
 		return nil
 	}
 	uri, x := string(key), p.index()
-	i := x.of.byKey[x.DynamicAbove(uri)]
+	i := x.of.ByKey[x.DynamicAbove(uri)]
 	if i == nil {
 		return nil
 	}
@@ -172,15 +173,15 @@ func skillsExtension() *extension {
 // listSkills answers skills/list. The specification describes only the modern era. The result has
 // cache hints in both eras, like that of the official SDK for Go.
 func listSkills(r *request) (*Result, error) {
-	p, err := newPage(r, mcp.KindSkill, r.conn.server.skills.listing())
+	p, err := newPage(r, mcp.KindSkill, r.conn.server.skills.Listing())
 	if err != nil {
 		return nil, err
 	}
-	p.hints = hintsAlways
+	p.Hints = items.HintsAlways
 	size := 0
-	for n, i := range p.items {
-		if size += len(i.definition); size > maxSkillPage && n > 0 {
-			p.items, p.more = p.items[:n], true
+	for n, i := range p.Items {
+		if size += len(i.Definition); size > maxSkillPage && n > 0 {
+			p.Items, p.More = p.Items[:n], true
 			break
 		}
 	}
@@ -199,11 +200,12 @@ func getSkill(r *request) (*Result, error) {
 		return nil, err
 	}
 	i, _ := r.lookUp(mcp.KindSkill, []byte(uri))
-	if i == nil || i.sessionOnly && r.conn.isStateless() {
+	if i == nil || i.SessionOnly && r.conn.isStateless() {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "There is no skill at %.200q", uri)
 	}
-	p := &page{server: s, era: r.era, hints: hintsAlways, public: s.o.PublicLists}
-	return NewResult(p.appendEnd(append([]byte(`{"skill":`), i.definition...))), nil
+	result := append([]byte(`{"skill":`), i.Definition...)
+	result = s.results.AppendHints(result, s.o.PublicLists, false)
+	return NewResult(s.results.AppendEnd(result, r.era.Modern)), nil
 }
 
 // readDirectory answers resources/directory/read.
@@ -220,10 +222,10 @@ func readDirectory(r *request) (*Result, error) {
 			children = map[string]*item{}
 		}
 		children[key] = newItem(mcp.KindResource, key, entry.Definition)
-		children[key].sessionOnly = x.of.byKey[entry.Skill].sessionOnly
+		children[key].SessionOnly = x.of.ByKey[entry.Skill].SessionOnly
 	}
-	if i := x.of.byKey[x.DynamicAbove(uri)]; i != nil && i.skill.directory != nil &&
-		s.visible(r, mcp.KindSkill, i.key) {
+	if i := x.of.ByKey[x.DynamicAbove(uri)]; i != nil && i.skill.directory != nil &&
+		s.visible(r, mcp.KindSkill, i.Key) {
 		all, err := i.skill.directory(r, uri)
 		if err == nil {
 			all, err = jsonscan.AppendCompact(nil, all)
@@ -240,11 +242,11 @@ func readDirectory(r *request) (*Result, error) {
 	if children == nil || !s.visible(r, mcp.KindResource, uri) {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "There is no directory %.200q", uri)
 	}
-	p, err := newPage(r, mcp.KindResource, newListing(children))
+	p, err := newPage(r, mcp.KindResource, items.NewListing(children))
 	if err != nil {
 		return nil, err
 	}
-	p.hints = hintsNever
+	p.Hints = items.HintsNever
 	return &p.Result, nil
 }
 

@@ -46,7 +46,7 @@ type skillSource struct {
 // safe for concurrent use. If some skills are invalid, AddSkills serves the others and returns an
 // error, made by [errors.Join], that names each problem.
 func (s *Server) AddSkills(fsys fs.FS) error {
-	s.skills.everUsed.Store(true)
+	s.skills.EverUsed.Store(true)
 	s.skills.sources.mu.Lock()
 	defer s.skills.sources.mu.Unlock()
 	source := &skillSource{fsys: fsys}
@@ -81,7 +81,7 @@ func (s *Server) readSkills(source *skillSource) error {
 	tree.Skills = slices.DeleteFunc(tree.Skills, func(entry *mcp.Skill) bool {
 		i, err := newSkillItem(Skill{Skill: *entry, Read: source.reader(s)})
 		err = itemError(mcp.KindSkill, entry.URI, err)
-		if err == nil && s.skills.has(entry.URI) && before.Skill(entry.URI) == nil {
+		if err == nil && s.skills.Has(entry.URI) && before.Skill(entry.URI) == nil {
 			err = fmt.Errorf("server: there is a skill %s already; rename the directory", entry.URI)
 		}
 		if err != nil {
@@ -100,12 +100,12 @@ func (s *Server) readSkills(source *skillSource) error {
 		}
 	}
 	for _, i := range added {
-		if old := before.Skill(i.key); old != nil && skill.Equal(old, &i.skill.Skill) {
+		if old := before.Skill(i.Key); old != nil && skill.Equal(old, &i.skill.Skill) {
 			continue
 		}
-		s.skills.add(i)
-		r := skillindex.Resource(i.key)
-		r.Name, r.Description = skill.Name(i.key), skill.Description(&i.skill.Skill)
+		s.skills.Add(i)
+		r := skillindex.Resource(i.Key)
+		r.Name, r.Description = skill.Name(i.Key), skill.Description(&i.skill.Skill)
 		if err := s.AddResource(Resource{Resource: r, Read: source.reader(s)}); err != nil {
 			problems = append(problems, err)
 		}

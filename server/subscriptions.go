@@ -133,7 +133,7 @@ func (r *request) endSubscription(sub *subscription) (*Result, error) {
 	_ = r.link.Notify(ctx, mcp.NotificationCancelled,
 		outgoing.Params(`{"requestId":`+r.ID.String()+`,"reason":"the server is shutting down"}`))
 	result := append([]byte(`{"resultType":"complete","_meta":`), sub.meta...)
-	result = append(append(result, `,"`+mcp.MetaServerInfo+`":`...), c.server.info...)
+	result = append(append(result, `,"`+mcp.MetaServerInfo+`":`...), c.server.results.Info...)
 	return NewResult(append(result, "}}"...)), nil
 }
 

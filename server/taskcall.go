@@ -11,6 +11,7 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/era"
+	"github.com/stdwire/stdwire/server/internal/items"
 	"github.com/stdwire/stdwire/server/internal/task"
 )
 
@@ -24,12 +25,12 @@ var (
 // as far as the tool permits.
 func (r *request) callToolOrTask(found *item) (*Result, error) {
 	all := &r.conn.server.tasks
-	support := found.tool.taskSupport(r.params.Get(paramArguments), all)
+	support := found.taskSupport(r.params.Get(paramArguments), all)
 	var wanted bool
 	ttl := all.TTL
 	switch {
 	case r.era.Modern:
-		wanted = isTask(support) && r.negotiated(mcp.ExtensionTasks)
+		wanted = items.IsTask(support) && r.negotiated(mcp.ExtensionTasks)
 		if support == mcp.TaskRequired && !wanted {
 			return nil, errNeedsTasks()
 		}
@@ -37,18 +38,18 @@ func (r *request) callToolOrTask(found *item) (*Result, error) {
 		if support == mcp.TaskRequired {
 			return nil, rpc.Errorf(rpc.CodeMethodNotFound,
 				"Method not found: %s runs as a task only, which revision %s does not have here",
-				found.key, r.era.Revision)
+				found.Key, r.era.Revision)
 		}
 	default:
 		requested := r.params.Get(paramTask)
 		wanted = requested != nil
 		switch {
-		case wanted && !isTask(support):
+		case wanted && !items.IsTask(support):
 			return nil, rpc.Errorf(rpc.CodeMethodNotFound,
-				"Method not found: %s does not run as a task", found.key)
+				"Method not found: %s does not run as a task", found.Key)
 		case !wanted && support == mcp.TaskRequired:
 			return nil, rpc.Errorf(rpc.CodeMethodNotFound,
-				"Method not found: %s runs as a task only; add task to the params", found.key)
+				"Method not found: %s runs as a task only; add task to the params", found.Key)
 		case wanted:
 			var err error
 			if ttl, err = task.RequestedTTL(requested, all.TTL); err != nil {
@@ -86,7 +87,7 @@ func (r *request) callToolOrTask(found *item) (*Result, error) {
 	}
 	text, err := mcp.Marshal(&mcp.CreateTaskResult{
 		Result: mcp.Result{ResultType: mcp.ResultTask,
-			Meta: mcp.Meta{mcp.MetaServerInfo: r.conn.server.info}}, Task: initial,
+			Meta: mcp.Meta{mcp.MetaServerInfo: r.conn.server.results.Info}}, Task: initial,
 	})
 	return NewResult(text), err
 }

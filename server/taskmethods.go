@@ -2,13 +2,13 @@ package server
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/items"
 	"github.com/stdwire/stdwire/server/internal/outgoing"
 	"github.com/stdwire/stdwire/server/internal/task"
 )
@@ -106,7 +106,7 @@ func updateTask(r *request) (*Result, error) {
 	if changed {
 		t.SaveAndNotify()
 	}
-	return r.conn.server.emptyResult(), nil
+	return NewResult(r.conn.server.results.Empty()), nil
 }
 
 // cancelTask handles tasks/cancel of both eras. The task has ended when cancelTask returns; the
@@ -125,7 +125,7 @@ func cancelTask(r *request) (*Result, error) {
 		record = t.Snapshot()
 	}
 	if r.era.Modern {
-		return r.conn.server.emptyResult(), nil
+		return NewResult(r.conn.server.results.Empty()), nil
 	}
 	return r.taskState(&record.Task)
 }
@@ -168,21 +168,19 @@ func listTasks(r *request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	after, err := base64.RawURLEncoding.DecodeString(string(cursor))
-	if err != nil || cursor != nil && len(after) == 0 {
-		return nil, rpc.Errorf(rpc.CodeInvalidParams,
-			"Invalid params: cursor %.100q was not made by this server", cursor)
+	after, err := items.ParseCursor(cursor)
+	if err != nil {
+		return nil, err
 	}
 	s := r.conn.server
-	records, err := s.tasks.List(r, r.taskOwner(), string(after), s.o.PageSize+1)
+	records, err := s.tasks.List(r, r.taskOwner(), after, s.o.PageSize+1)
 	if err != nil {
 		return nil, r.logError(err)
 	}
 	result := &mcp.ListExperimentalTasksResult{Tasks: []mcp.ExperimentalTask{}}
 	if len(records) > s.o.PageSize {
 		records = records[:s.o.PageSize]
-		result.NextCursor = base64.RawURLEncoding.EncodeToString(
-			[]byte(records[len(records)-1].Task.TaskID))
+		result.NextCursor = items.Cursor(records[len(records)-1].Task.TaskID)
 	}
 	for _, record := range records {
 		if time.Now().Before(record.Expires) {
@@ -232,9 +230,4 @@ func (s *Server) acceptTasks(r *request, sub *subscription, ids []string) (accep
 		accepted = append(accepted, id)
 	}
 	return accepted, nil
-}
-
-// emptyResult returns a result without content.
-func (s *Server) emptyResult() *Result {
-	return NewResult(append(append([]byte{'{'}, s.modernSuffix[1:]...), "}}"...))
 }

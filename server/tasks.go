@@ -15,6 +15,7 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/era"
+	"github.com/stdwire/stdwire/server/internal/items"
 	"github.com/stdwire/stdwire/server/internal/projection"
 	"github.com/stdwire/stdwire/server/internal/task"
 )
@@ -102,7 +103,7 @@ func (t *tasks) support(op *dispatch.Operation) mcp.TaskSupport {
 // which of them it selects.
 func (t *tasks) serviceSupport(s *projection.Service) mcp.TaskSupport {
 	for op := range s.Operations() {
-		if isTask(t.support(op)) {
+		if items.IsTask(t.support(op)) {
 			return mcp.TaskOptional
 		}
 	}
@@ -110,17 +111,15 @@ func (t *tasks) serviceSupport(s *projection.Service) mcp.TaskSupport {
 }
 
 // taskSupport says whether a call with these arguments may be a task.
-func (t *tool) taskSupport(arguments json.RawMessage, all *tasks) mcp.TaskSupport {
-	if t.service == nil {
-		return t.tasks
+func (i *item) taskSupport(arguments json.RawMessage, all *tasks) mcp.TaskSupport {
+	if i.tool.service == nil {
+		return i.Tasks
 	}
-	if op := t.operationFor(arguments); op != nil {
+	if op := i.tool.operationFor(arguments); op != nil {
 		return all.support(op)
 	}
 	return mcp.TaskForbidden
 }
-
-func isTask(s mcp.TaskSupport) bool { return s == mcp.TaskOptional || s == mcp.TaskRequired }
 
 // tasksExtension returns the tasks extension. The server offers it once it has tasks.
 func tasksExtension() *extension {

@@ -9,8 +9,10 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/items"
 	"github.com/stdwire/stdwire/server/internal/legacy"
 	"github.com/stdwire/stdwire/server/internal/projection"
+	"github.com/stdwire/stdwire/server/internal/results"
 )
 
 // A Projection selects how operations become tools.
@@ -32,9 +34,8 @@ const (
 type tool struct {
 	operation *dispatch.Operation // the operation of the catalog whose definition this is, or nil
 	service   *projection.Service // the service whose operations calls select, or nil
-	tasks     mcp.TaskSupport
-	taskLater bool // see RawTool.TaskLater
-	forwarded bool // the tool of another server
+	taskLater bool                // see RawTool.TaskLater
+	forwarded bool                // the tool of another server
 }
 
 // operationFor returns the operation of the catalog that a call with these arguments runs, or nil.
@@ -66,27 +67,27 @@ type tools struct {
 // toolList returns the current tools. The catalog returns the same slice as long as it does not
 // change.
 func (s *Server) toolList() *tools {
-	operations, raw := s.catalog.Operations(), s.addedTools.listing()
+	operations, raw := s.catalog.Operations(), s.addedTools.Listing()
 	before, apps := s.tools.Load(), s.apps.tools.Load()
 	if before != nil && before.raw == raw && before.apps == apps &&
 		sameOperations(before.operations, operations) {
 		return before
 	}
-	items := make(map[string]*item, len(operations)+len(raw.sorted))
+	byKey := make(map[string]*item, len(operations)+len(raw.Sorted))
 	add := func(i *item) {
-		if items[i.key] != nil {
+		if byKey[i.Key] != nil {
 			s.log.Error("two tools have the same name; the second cannot be called", "tool",
-				i.key, "operation", nameOf(i.tool.operation))
+				i.Key, "operation", nameOf(i.tool.operation))
 			return
 		}
-		items[i.key] = s.toolWithApp(i, apps)
+		byKey[i.Key] = s.toolWithApp(i, apps)
 	}
 	single := operations
 	if s.o.Tools == ToolPerService {
 		var grouped []*projection.Service
 		grouped, single = projection.GroupByService(operations)
 		for _, svc := range grouped {
-			i := toolItem(svc.Name, &tool{service: svc, tasks: s.tasks.serviceSupport(svc)},
+			i := toolItem(svc.Name, &tool{service: svc}, s.tasks.serviceSupport(svc),
 				svc.Definition())
 			i.use = usingService(svc)
 			add(i)
@@ -95,21 +96,21 @@ func (s *Server) toolList() *tools {
 	for _, op := range single {
 		name, support := projection.ToolName(op.Name()), s.tasks.support(op)
 		if before != nil {
-			i := before.byKey[name]
-			if i != nil && i.tool.operation == op && i.tool.tasks == support &&
+			i := before.ByKey[name]
+			if i != nil && i.tool.operation == op && i.Tasks == support &&
 				before.apps == apps {
 				add(i) // encoding the definition again would cost more than everything else here
 				continue
 			}
 		}
-		i := toolItem(name, &tool{operation: op, tasks: support}, projection.Definition(op))
-		i.use = operationTool{name, op, envelopeResult}.use
+		i := toolItem(name, &tool{operation: op}, support, projection.Definition(op))
+		i.use = operationTool{name, op, results.FormEnvelope}.use
 		add(i)
 	}
-	for _, i := range raw.sorted {
+	for _, i := range raw.Sorted {
 		add(i)
 	}
-	now := &tools{operations: operations, raw: raw, apps: apps, listing: newListing(items)}
+	now := &tools{operations: operations, raw: raw, apps: apps, listing: items.NewListing(byKey)}
 	s.tools.Store(now)
 	return now
 }
@@ -119,17 +120,18 @@ func usingService(s *projection.Service) useFunc {
 	return func(ctx context.Context, r *request, arguments json.RawMessage) (*Result, error) {
 		op, params, answer := s.Route(arguments)
 		if op == nil {
-			return r.toolResult(envelopeResult, answer)
+			return r.toolResult(results.FormEnvelope, answer)
 		}
-		return operationTool{s.Name, op, envelopeResult}.use(ctx, r, params)
+		return operationTool{s.Name, op, results.FormEnvelope}.use(ctx, r, params)
 	}
 }
 
 // toolItem returns the item of a tool with this definition.
-func toolItem(name string, t *tool, definition []byte) *item {
-	i := &item{kind: mcp.KindTool, key: name, definition: definition, tool: t}
+func toolItem(name string, t *tool, tasks mcp.TaskSupport, definition []byte) *item {
+	i := newItem(mcp.KindTool, name, definition)
+	i.tool, i.Tasks, i.Legacy = t, tasks, nil
 	if legacy, ok := legacy.ToolDefinition(definition); ok {
-		i.legacy = legacy
+		i.Legacy = legacy
 	}
 	return i
 }
@@ -138,12 +140,12 @@ func toolItem(name string, t *tool, definition []byte) *item {
 // their apps.
 type toolProvider struct{ *Server }
 
-func (p toolProvider) list(context.Context, mcp.Kind) (*listing, error) {
+func (p toolProvider) List(context.Context, mcp.Kind) (*listing, error) {
 	return p.toolList().listing, nil
 }
 
-func (p toolProvider) find(_ mcp.Kind, key []byte) *item {
-	return p.toolList().byKey[string(key)]
+func (p toolProvider) Find(_ mcp.Kind, key []byte) *item {
+	return p.toolList().ByKey[string(key)]
 }
 
 func sameOperations(a, b []*dispatch.Operation) bool {
@@ -167,11 +169,11 @@ func (s *Server) headerParams(tool string) []mcp.HeaderParam {
 	if known, ok := headers.byName.Load(tool); ok {
 		return known.([]mcp.HeaderParam)
 	}
-	item := list.byKey[tool]
+	item := list.ByKey[tool]
 	if item == nil {
 		return nil // not cached, because clients can invent names
 	}
-	params, err := mcp.HeaderParams(jsonscan.Member(item.definition, "inputSchema"))
+	params, err := mcp.HeaderParams(jsonscan.Member(item.Definition, "inputSchema"))
 	if err != nil {
 		s.log.Error("clients over HTTP will not call this tool", "tool", tool, "error", err)
 	}

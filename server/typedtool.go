@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonexact"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/projection"
+	"github.com/stdwire/stdwire/server/internal/results"
 )
 
 // AddTool adds a tool whose function has Go types; it is a function because methods have no type
@@ -48,7 +49,7 @@ func AddTool[In, Out any](s *Server, t mcp.Tool, fn func(context.Context, In) (O
 	tool, err := NewTool(t, fn)
 	switch {
 	case err != nil:
-	case s.addedTools.has(t.Name) || slices.ContainsFunc(s.catalog.Operations(),
+	case s.addedTools.Has(t.Name) || slices.ContainsFunc(s.catalog.Operations(),
 		func(op *dispatch.Operation) bool { return projection.ToolName(op.Name()) == t.Name }):
 		err = fmt.Errorf("server: tool %q: the name is taken", t.Name)
 	default:
@@ -76,9 +77,9 @@ func NewTool[In, Out any](t mcp.Tool, fn func(context.Context, In) (Out, error))
 	typed, err := &operationTool{}, error(nil)
 	switch zero := any(*new(Out)).(type) {
 	case string, struct{}:
-		typed.form = textResult
+		typed.form = results.FormText
 		if zero == any(struct{}{}) {
-			typed.form = emptyResult
+			typed.form = results.FormEmpty
 		}
 		if spec.Output != nil {
 			err = fmt.Errorf("a result of type %T has no structured content for an OutputSchema", zero)
@@ -86,7 +87,7 @@ func NewTool[In, Out any](t mcp.Tool, fn func(context.Context, In) (Out, error))
 		}
 		typed.op, err = dispatch.New(spec, fn)
 	case []mcp.Content, *mcp.CallToolResult, structured:
-		typed.form = completeResult
+		typed.form = results.FormComplete
 		var output *schema.Schema
 		if spec.Output != nil {
 			output, err = schema.Compile(spec.Output)
@@ -104,7 +105,7 @@ func NewTool[In, Out any](t mcp.Tool, fn func(context.Context, In) (Out, error))
 			typed.op, err = dispatch.New(spec, encodeComplete(fn, output))
 		}
 	default:
-		typed.form = structuredResult
+		typed.form = results.FormStructured
 		if typed.op, err = dispatch.New(spec, fn); err == nil {
 			t.OutputSchema = typed.op.Output()
 		}

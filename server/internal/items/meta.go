@@ -1,0 +1,51 @@
+package items
+
+import (
+	"slices"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// WithApp returns a tool's definition with its app, in both forms of its _meta.
+func WithApp(definition []byte, ui mcp.ToolUI) ([]byte, error) {
+	meta := mcp.Meta{}
+	if raw := jsonscan.Member(definition, "_meta"); raw != nil {
+		if err := mcp.Unmarshal(raw, &meta); err != nil {
+			return nil, err
+		}
+	}
+	_ = meta.Set(mcp.MetaUI, ui) // strings
+	_ = meta.Set(mcp.MetaUIResourceURI, ui.ResourceURI)
+	text, err := mcp.Marshal(meta)
+	if err != nil {
+		return nil, err
+	}
+	return jsonscan.SetMember(definition, "_meta", text), nil
+}
+
+// withoutMeta returns a definition without keys of its _meta, and without an empty _meta.
+func withoutMeta(definition []byte, keys []string) []byte {
+	meta := jsonscan.Member(definition, "_meta")
+	has := func(key string) bool { return jsonscan.Member(meta, key) != nil }
+	if !slices.ContainsFunc(keys, has) {
+		return definition
+	}
+	left := []byte{'{'}
+	for token, value := range jsonscan.Members(meta) {
+		if !slices.ContainsFunc(keys, func(key string) bool { return jsonscan.KeyIs(token, key) }) {
+			left = jsonscan.AppendMember(left, token, value)
+		}
+	}
+	without := []byte{'{'}
+	for token, value := range jsonscan.Members(definition) {
+		if jsonscan.KeyIs(token, "_meta") {
+			if len(left) == 1 {
+				continue
+			}
+			value = append(left, '}')
+		}
+		without = jsonscan.AppendMember(without, token, value)
+	}
+	return append(without, '}')
+}
