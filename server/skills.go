@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sync"
 	"sync/atomic"
-	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/skill"
@@ -250,14 +253,121 @@ func readDirectory(r *request) (*Result, error) {
 	return &p.Result, nil
 }
 
-// contentsOf returns the contents of a skill's file: text if the content is UTF-8, and otherwise
-// bytes.
-func contentsOf(uri string, content []byte) mcp.ResourceContents {
-	c := mcp.ResourceContents{URI: uri, MIMEType: skill.MIMEType(uri)}
-	if utf8.Valid(content) {
-		c.Text = string(content)
-	} else {
-		c.Blob = content
+// skillSources holds the file systems of AddSkills.
+type skillSources struct {
+	mu  sync.Mutex // serializes all changes
+	all []*skillindex.Source
+}
+
+// has reports whether a file system has a skill. The caller holds mu.
+func (all *skillSources) has(uri string) bool {
+	return slices.ContainsFunc(all.all, func(source *skillindex.Source) bool {
+		return source.Tree.Load().Skill(uri) != nil
+	})
+}
+
+// AddSkills adds the skills of a file system, such as an [embed.FS] or that of an [os.Root]. Each
+// directory with a SKILL.md is a skill. Its URI is skill:// followed by its path, and it has all
+// files below the directory, except those whose names start with a dot. The SKILL.md files are also
+// listed as resources. A symbolic link is served if it leads to a regular file of fsys. [os.DirFS]
+// also follows a link that somebody has replaced meanwhile; [os.Root] does not lead out of its
+// directory.
+//
+// AddSkills reads all files to compute their digests, and keeps fsys to serve them. fsys must be
+// safe for concurrent use. If some skills are invalid, AddSkills serves the others and returns an
+// error, made by [errors.Join], that names each problem.
+func (s *Server) AddSkills(fsys fs.FS) error {
+	s.skills.EverUsed.Store(true)
+	s.skills.sources.mu.Lock()
+	defer s.skills.sources.mu.Unlock()
+	source := &skillindex.Source{FS: fsys}
+	source.Tree.Store(&skill.Tree{})
+	s.skills.sources.all = append(s.skills.sources.all, source)
+	return s.readSkills(source)
+}
+
+// ReloadSkills reads all file systems of [Server.AddSkills] again and serves their current skills.
+// It notifies clients of changes. Its error is like that of AddSkills. If a file changes without
+// ReloadSkills, the server notices when a client reads it.
+func (s *Server) ReloadSkills() error {
+	s.skills.sources.mu.Lock()
+	defer s.skills.sources.mu.Unlock()
+	var all []error
+	for _, source := range s.skills.sources.all {
+		all = append(all, s.readSkills(source))
 	}
-	return c
+	return errors.Join(all...)
+}
+
+// readSkills reads a file system and serves its skills. The caller holds sources.mu.
+func (s *Server) readSkills(source *skillindex.Source) error {
+	tree, err := skill.Read(source.FS)
+	if err != nil {
+		return fmt.Errorf("server: the skills cannot be read: %w", err)
+	}
+	before := source.Tree.Load()
+	problems := tree.Problems
+	var added []*item
+	served := map[string]bool{}
+	tree.Skills = slices.DeleteFunc(tree.Skills, func(entry *mcp.Skill) bool {
+		i, err := newSkillItem(Skill{Skill: *entry, Read: s.skillReader(source)})
+		err = itemError(mcp.KindSkill, entry.URI, err)
+		if err == nil && s.skills.Has(entry.URI) && before.Skill(entry.URI) == nil {
+			err = fmt.Errorf("server: there is a skill %s already; rename the directory", entry.URI)
+		}
+		if err != nil {
+			problems = append(problems, err)
+			return true
+		}
+		added, served[entry.URI] = append(added, i), true
+		return false
+	})
+	defer s.deferListChanged()()
+	source.Tree.Store(tree)
+	for _, old := range before.Skills {
+		if !served[old.URI] {
+			s.RemoveSkills(old.URI)
+			s.RemoveResources(old.URI)
+		}
+	}
+	for _, i := range added {
+		if old := before.Skill(i.Key); old != nil && skill.Equal(old, &i.skill.Skill) {
+			continue
+		}
+		s.skills.Add(i)
+		r := skillindex.Resource(i.Key)
+		r.Name, r.Description = skill.Name(i.Key), skill.Description(&i.skill.Skill)
+		if err := s.AddResource(Resource{Resource: r, Read: s.skillReader(source)}); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	for uri, f := range before.Files {
+		if tree.Files[uri].Digest != f.Digest {
+			s.ResourceUpdated(uri)
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// skillReader returns the function that reads the files of a file system.
+func (s *Server) skillReader(source *skillindex.Source) readFunc {
+	return func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+		result, err := source.Read(ctx, uri, func(stale *skill.Tree) { s.reload(source, stale) })
+		if result == nil && err == nil {
+			err = ResourceNotFound(uri)
+		}
+		return result, err
+	}
+}
+
+// reload reads a file system again, unless another call has done so since the tree stale was read.
+func (s *Server) reload(source *skillindex.Source, stale *skill.Tree) {
+	s.skills.sources.mu.Lock()
+	defer s.skills.sources.mu.Unlock()
+	if source.Tree.Load() != stale {
+		return
+	}
+	if err := s.readSkills(source); err != nil {
+		s.log.Warn("some skills are not served", "error", err)
+	}
 }

@@ -116,7 +116,7 @@ var layers = []struct {
 	{"server/internal/outgoing", []string{"rpc", "rpc/mcp"}},
 	{"server/internal/clientlog", []string{"rpc/mcp", "server/internal/outgoing"}},
 	{"server/internal/clientevents", nil},
-	{"server/internal/skillindex", []string{"rpc/mcp", "internal/skill"}},
+	{"server/internal/skillindex", []string{"internal/skill", "dispatch", "rpc", "rpc/mcp"}},
 	{"server/internal/task", []string{"internal/contain", "internal/jsonscan",
 		"internal/printable", "internal/quota", "rpc", "rpc/mcp", "server/internal/outgoing"}},
 	{"server", []string{

@@ -1,4 +1,4 @@
-// Package skillindex finds the files and directories of skills.
+// Package skillindex finds the files and directories of skills, and reads those of file systems.
 package skillindex
 
 import (
