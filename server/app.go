@@ -89,7 +89,7 @@ func (s *Server) AddApp(a App) error {
 	if err := s.addApp(a); err != nil {
 		return fmt.Errorf("server: app %q: %w", a.URI, err)
 	}
-	s.notifyChange(changeNotification{method: mcp.NotificationToolListChanged})
+	s.listChanged(mcp.NotificationToolListChanged)
 	return nil
 }
 
@@ -182,7 +182,7 @@ func (s *Server) RemoveApp(uri string) bool {
 	s.apps.mu.Unlock()
 	removed := s.RemoveResources(uri) > 0
 	if removed {
-		s.notifyChange(changeNotification{method: mcp.NotificationToolListChanged})
+		s.listChanged(mcp.NotificationToolListChanged)
 	}
 	return removed
 }

@@ -2,39 +2,35 @@ package server
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/outgoing"
+	"github.com/stdwire/stdwire/server/internal/subscriptions"
 )
-
-// A changeNotification is a notification about a change. Equal notifications that wait for the same
-// client are sent once.
-type changeNotification struct {
-	method  string
-	subject string // the URI of a resource or the ID of a task; "" for a list
-}
 
 // notifyChange notifies all connections now, or later if list changes are deferred: see
 // [Integration.DeferListChanged].
-func (s *Server) notifyChange(n changeNotification) {
+func (s *Server) notifyChange(n subscriptions.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.deferrals > 0 && n.subject == "" { // a list
+	if s.deferrals > 0 && n.Subject == "" { // a list
 		s.deferred[n] = struct{}{}
 		return
 	}
 	s.notifyConns(n)
 }
 
+// listChanged notifies all connections that a list has changed.
+func (s *Server) listChanged(method string) { s.notifyChange(subscriptions.Change{Method: method}) }
+
 // notifyConns queues the notification for the connections that may want it. It does not block. No
 // connection closes meanwhile, because the caller holds mu.
-func (s *Server) notifyConns(n changeNotification) {
-	if n.method == mcp.NotificationResourceUpdated {
-		for c := range s.watchers[n.subject] {
+func (s *Server) notifyConns(n subscriptions.Change) {
+	if n.Method == mcp.NotificationResourceUpdated {
+		for c := range s.watchers[n.Subject] {
 			c.notifyChange(n)
 		}
 		return
@@ -47,46 +43,21 @@ func (s *Server) notifyConns(n changeNotification) {
 // ResourceUpdated sends notifications/resources/updated to the clients that are subscribed to the
 // resource. It does not block.
 func (s *Server) ResourceUpdated(uri string) {
-	s.notifyChange(changeNotification{mcp.NotificationResourceUpdated, uri})
+	s.notifyChange(subscriptions.Change{Method: mcp.NotificationResourceUpdated, Subject: uri})
 }
 
-// notifyChange queues a notification for the client and its subscriptions that want it.
-func (c *Conn) notifyChange(n changeNotification) {
+// notifyChange queues a notification, if the client or one of its subscriptions wants it.
+func (c *Conn) notifyChange(n subscriptions.Change) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	wanted := c.wantsChange(n)
-	for _, sub := range c.subscriptionsTo(n) {
-		switch {
-		case sub.active:
-			wanted = true
-		case !slices.Contains(sub.missed, n):
-			sub.missed = append(sub.missed, n)
-		}
-	}
-	if wanted {
-		c.queueChange(n)
-	}
-}
-
-// wantsChange reports whether a legacy client gets a notification. The caller holds mu.
-func (c *Conn) wantsChange(n changeNotification) bool {
-	return c.initialized.Load() &&
-		(n.subject == "" || c.subscribed[n.subject] || n.method == mcp.NotificationTaskStatus)
-}
-
-// queueChange queues a notification. The caller holds mu.
-func (c *Conn) queueChange(n changeNotification) {
-	if c.changes == nil {
-		c.changes = map[changeNotification]struct{}{}
-	}
-	c.changes[n] = struct{}{}
+	c.told.Note(n, c.initialized.Load())
 	c.startSending()
 }
 
 // startSending starts a goroutine that sends the queued notifications, unless one runs. The caller
 // holds mu.
 func (c *Conn) startSending() {
-	if !c.sending && len(c.changes) > 0 && (c.link != nil || len(c.subscriptions) > 0) &&
+	if !c.sending && c.told.Waits() && (c.link != nil || c.told.Len() > 0) &&
 		c.ctx.Err() == nil {
 		c.sending = true
 		c.goroutines.Go(c.sendChanges)
@@ -97,53 +68,40 @@ func (c *Conn) startSending() {
 func (c *Conn) sendChanges() {
 	for {
 		c.mu.Lock()
-		pending := c.changes
-		c.changes = nil
-		if len(pending) == 0 {
+		if !c.told.Waits() {
 			c.sending = false
 			c.mu.Unlock()
 			return
 		}
-		type message struct {
-			link Link
-			changeNotification
-			meta outgoing.Params
+		var link Link
+		if c.initialized.Load() {
+			link = c.link
 		}
-		var messages []message
-		for n := range pending {
-			if c.link != nil && c.wantsChange(n) {
-				messages = append(messages, message{c.link, n, nil})
-			}
-			for _, sub := range c.subscriptionsTo(n) {
-				if sub.active {
-					messages = append(messages, message{sub.link, n, sub.meta})
-				}
-			}
-		}
+		messages := c.told.Take(link)
 		c.mu.Unlock()
 		for _, m := range messages {
-			if params, ok := c.server.changeParams(c.ctx, m.changeNotification, m.meta); ok {
+			if params, ok := c.server.changeParams(c.ctx, m.Change, m.Meta); ok {
 				c.server.runCallback("Link.Notify", func() {
 					// fails only when the connection ends
-					_ = m.link.Notify(&connContext{c.ctx, c, nil}, m.method, params.OrNil())
+					_ = m.Link.Notify(&connContext{c.ctx, c, nil}, m.Method, params.OrNil())
 				})
 			}
 		}
 		for _, m := range messages {
 			// otherwise notifications fill the queue of the link
-			c.server.runCallback("Link.Notify", func() { outgoing.Flush(c.ctx, m.link) })
+			c.server.runCallback("Link.Notify", func() { outgoing.Flush(c.ctx, m.Link) })
 		}
 	}
 }
 
 // changeParams returns the params of a notification. meta is the _meta of a subscription, or nil.
 // ok is false if its subject no longer exists.
-func (s *Server) changeParams(ctx context.Context, n changeNotification,
+func (s *Server) changeParams(ctx context.Context, n subscriptions.Change,
 	meta outgoing.Params) (params outgoing.Params, ok bool) {
 	params = append(params, '{')
-	switch n.method {
+	switch n.Method {
 	case mcp.NotificationResourceUpdated:
-		params = jsonscan.AppendString(append(params, `"uri":`...), n.subject)
+		params = jsonscan.AppendString(append(params, `"uri":`...), n.Subject)
 	case mcp.NotificationTask, mcp.NotificationTaskStatus:
 		if params = s.appendTask(ctx, params, n); len(params) == 1 {
 			return nil, false

@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/outgoing"
+	"github.com/stdwire/stdwire/server/internal/subscriptions"
 )
 
 // A Conn is one client: a stream, a legacy session over HTTP, or a single modern request over HTTP.
@@ -33,18 +34,14 @@ type Conn struct {
 	initialized atomic.Bool             // the client has sent notifications/initialized
 	logLevel    atomic.Value            // an mcp.LoggingLevel; nil until logging/setLevel
 
-	mu            sync.Mutex
-	link          Link // for messages outside of requests; nil before a legacy handshake
-	subscriptions []*subscription
-	bySubject     map[changeNotification][]*subscription // the subscriptions to each subject
-	// by resources/subscribe of a legacy client, by URI
-	subscribed map[string]bool
-	watched    *quota.Account                  // for these URIs, in Options.Watched; nil at first
-	memory     *quota.Account                  // for what outlives its message; nil at first
-	owner      string                          // of memory; set by initialize
-	changes    map[changeNotification]struct{} // queued changes
-	sending    bool                            // a goroutine runs sendChanges
-	randomID   string                          // see Conn.sessionID
+	mu       sync.Mutex
+	link     Link                 // for messages outside of requests; nil before a legacy handshake
+	told     subscriptions.Client // what the client is told of, and what waits to be sent
+	watched  *quota.Account       // for told.URIs, in Options.Watched; nil at first
+	memory   *quota.Account       // for what outlives its message; nil at first
+	owner    string               // of memory; set by initialize
+	sending  bool                 // a goroutine runs sendChanges
+	randomID string               // see Conn.sessionID
 }
 
 // A Link sends messages to a client. An [rpc.Peer] is a Link; over HTTP each request has its own

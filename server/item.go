@@ -61,14 +61,14 @@ func (s *Server) add(i *item) {
 		s.completions.Store(true)
 	}
 	s.added[i.Kind].Add(i)
-	s.notifyChange(changeNotification{method: i.Kind.ListChanged()})
+	s.listChanged(i.Kind.ListChanged())
 }
 
 // remove removes added items of a kind and returns their number.
 func (s *Server) remove(kind mcp.Kind, keys []string) int {
 	removed := s.added[kind].Remove(keys)
 	if removed > 0 {
-		s.notifyChange(changeNotification{method: kind.ListChanged()})
+		s.listChanged(kind.ListChanged())
 	}
 	return removed
 }

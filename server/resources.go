@@ -263,7 +263,7 @@ type ResourceSource struct {
 // ResourceListChanged notifies clients that the results of [ResourceSource].List or ListTemplates
 // have changed.
 func (s *Server) ResourceListChanged() {
-	s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})
+	s.listChanged(mcp.NotificationResourceListChanged)
 }
 
 // setResourceSource checks Options.Resources, and declares resources for it.

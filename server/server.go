@@ -21,6 +21,7 @@ import (
 	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/results"
 	"github.com/stdwire/stdwire/server/internal/sealed"
+	"github.com/stdwire/stdwire/server/internal/subscriptions"
 )
 
 // Info is the name and version of a server, which clients show and log. MCP requires both members;
@@ -147,12 +148,12 @@ type Server struct {
 
 	mu                    sync.Mutex
 	conns                 map[*Conn]struct{}
-	watchers              watchers
+	watchers              subscriptions.Watchers[*Conn]
 	subscriptionObservers []*func() // see Integration.OnSubscriptionChange
 	stopCatalogWatch      func()    // set while there are connections
 	clientEvents          clientevents.Events[*Conn, ClientEvent]
 	deferrals             int // calls of DeferListChanged that are not released
-	deferred              map[changeNotification]struct{}
+	deferred              map[subscriptions.Change]struct{}
 }
 
 // New returns a server with default options that offers the operations of the catalog, including
@@ -192,8 +193,9 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	s := &Server{
 		o: o, results: results.New(encoded, o.ListTTL), sealer: sealed.Lazy(o.StateKey),
 		catalog: catalog, dispatcher: dispatch.NewDispatcher(catalog, o.Dispatch),
-		log: lograte.Logger(o.Logger), conns: make(map[*Conn]struct{}), watchers: make(watchers),
-		deferred: make(map[changeNotification]struct{}),
+		log: lograte.Logger(o.Logger), conns: make(map[*Conn]struct{}),
+		watchers: make(subscriptions.Watchers[*Conn]),
+		deferred: make(map[subscriptions.Change]struct{}),
 	}
 	if s.extensions, err = newExtensions(o.Extensions); err != nil {
 		panic("server: the Extensions: " + err.Error())
@@ -237,7 +239,7 @@ func (s *Server) addConn(c *Conn) {
 	s.conns[c] = struct{}{}
 	if s.stopCatalogWatch == nil {
 		s.stopCatalogWatch = s.catalog.OnChange(func() {
-			s.notifyChange(changeNotification{method: mcp.NotificationToolListChanged})
+			s.listChanged(mcp.NotificationToolListChanged)
 		})
 	}
 }
@@ -247,7 +249,7 @@ func (s *Server) removeConn(c *Conn) {
 	defer s.mu.Unlock()
 	delete(s.conns, c)
 	c.mu.Lock()
-	s.watchers.remove(c, slices.Collect(maps.Keys(c.subscribed))...)
+	s.watchers.Remove(c, slices.Collect(maps.Keys(c.told.URIs))...)
 	c.mu.Unlock()
 	if len(s.conns) == 0 && s.stopCatalogWatch != nil {
 		s.stopCatalogWatch()

@@ -8,55 +8,35 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
-	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/outgoing"
+	"github.com/stdwire/stdwire/server/internal/subscriptions"
 )
-
-// A subscription is an open subscriptions/listen request.
-type subscription struct {
-	link     Link
-	meta     outgoing.Params // _meta of its notifications, without the closing brace
-	accepted outgoing.Params // the filter to acknowledge; nil after the acknowledgment
-	lists    []string        // the methods of the list changes in the filter
-	subjects []changeNotification
-	uris     []string             // the resources among the subjects
-	watched  *quota.Account       // for the URIs, in Options.Watched
-	active   bool                 // the acknowledgment was sent
-	missed   []changeNotification // notifications from before the acknowledgment
-}
-
-// subscriptionsTo returns the subscriptions whose filter includes a notification. The caller holds
-// mu, and must not modify the slice.
-func (c *Conn) subscriptionsTo(n changeNotification) (all []*subscription) {
-	if n.subject != "" {
-		return c.bySubject[n]
-	}
-	for _, sub := range c.subscriptions {
-		if slices.Contains(sub.lists, n.method) {
-			all = append(all, sub)
-		}
-	}
-	return all
-}
 
 // listen answers subscriptions/listen. It blocks until the subscription ends (2026-07-28,
 // basic/patterns/subscriptions). A subscription belongs to its connection and is identified by the
 // ID of its request.
 func listen(r *request) (*Result, error) {
 	c := r.conn
-	sub, err := r.subscribe()
+	sub, accepted, err := r.subscribe()
 	if err != nil {
 		return nil, err
 	}
-	defer sub.watched.Close()
+	defer sub.Watched.Close()
 	defer c.removeSubscription(sub)
 	r.Detach()
-	if err := r.acknowledge(sub); err != nil {
+	// the acknowledgment is the first message; changes that happen meanwhile are sent after it
+	ctx, cancel := r.readable()
+	err = r.link.Notify(ctx, mcp.NotificationSubscriptionsAcknowledged, outgoing.Params(
+		`{"notifications":`+string(accepted)+`,"_meta":`+string(sub.Meta)+`}}`))
+	if cancel(); err != nil {
 		return nil, err
 	}
-	c.activateSubscription(sub)
+	c.mu.Lock()
+	c.told.Acknowledged(sub)
+	c.startSending()
+	c.mu.Unlock()
 	select {
 	case <-r.Done():
 	case <-c.closing:
@@ -64,62 +44,53 @@ func listen(r *request) (*Result, error) {
 	return r.endSubscription(sub)
 }
 
-// subscribe adds the subscription that the request asks for to the connection.
-func (r *request) subscribe() (*subscription, error) {
+// subscribe adds the subscription that the request asks for to the connection, and returns the part
+// of its filter that the server has accepted.
+func (r *request) subscribe() (_ *subscriptions.Subscription, accepted outgoing.Params,
+	err error) {
 	c := r.conn
 	raw := jsonscan.Member(r.Params, "notifications")
 	if len(raw) == 0 || raw[0] != '{' {
-		return nil, rpc.Errorf(rpc.CodeInvalidParams,
+		return nil, nil, rpc.Errorf(rpc.CodeInvalidParams,
 			"Invalid params: notifications is required and must be an object")
 	}
 	var filter mcp.SubscriptionFilter
 	if err := mcp.Unmarshal(raw, &filter); err != nil {
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: notifications: %v", err)
+		return nil, nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: notifications: %v", err)
 	}
 	// released with the memory of the request; the ID is kept twice
 	if r.account().Take(2*countedBytes(len(r.ID.String()))) != nil {
-		return nil, errNoSubscriptionRoom
+		return nil, nil, subscriptions.ErrNoRoom
 	}
-	sub := &subscription{link: r.link, watched: c.server.o.Watched.Pool().Open(r.quotaOwner()),
-		meta: outgoing.Params(`{"` + mcp.MetaSubscriptionID + `":` + r.ID.String())}
+	sub := &subscriptions.Subscription{Link: r.link,
+		Watched: c.server.o.Watched.Pool().Open(r.quotaOwner()),
+		Meta:    outgoing.Params(`{"` + mcp.MetaSubscriptionID + `":` + r.ID.String())}
 	added := false
 	defer func() {
 		if !added {
-			sub.watched.Close()
+			sub.Watched.Close()
 		}
 	}()
-	var err error
-	if sub.accepted, err = c.server.accept(r, sub, &filter); err != nil {
-		return nil, err
+	if accepted, err = c.server.accept(r, sub, &filter); err != nil {
+		return nil, nil, err
 	}
 	size := int64(0)
-	for _, uri := range sub.uris {
-		size += watchSize(uri)
+	for _, uri := range sub.URIs {
+		size += subscriptions.Size(uri)
 	}
 	if r.account().Take(size) != nil {
-		return nil, errNoSubscriptionRoom
+		return nil, nil, subscriptions.ErrNoRoom
 	}
 	if added = c.addSubscription(sub); !added {
-		return nil, rpc.Errorf(rpc.CodeBusy, "%d subscriptions are open already; cancel one first",
-			c.server.o.MaxSubscriptions)
+		return nil, nil, rpc.Errorf(rpc.CodeBusy,
+			"%d subscriptions are open already; cancel one first", c.server.o.MaxSubscriptions)
 	}
 	c.server.subscriptionsChanged()
-	return sub, nil
-}
-
-// acknowledge sends the acknowledgment, which is the first message. Changes that happen meanwhile
-// are sent after it.
-func (r *request) acknowledge(sub *subscription) error {
-	ctx, cancel := r.readable()
-	defer cancel()
-	params := outgoing.Params(`{"notifications":` + string(sub.accepted) + `,"_meta":` + string(sub.meta) +
-		`}}`)
-	sub.accepted = nil
-	return sub.link.Notify(ctx, mcp.NotificationSubscriptionsAcknowledged, params)
+	return sub, accepted, nil
 }
 
 // endSubscription sends the notification that ends a subscription, and returns its result.
-func (r *request) endSubscription(sub *subscription) (*Result, error) {
+func (r *request) endSubscription(sub *subscriptions.Subscription) (*Result, error) {
 	c := r.conn
 	cause := context.Cause(r)
 	if errors.Is(cause, rpc.ErrCancelled) || cause != nil && !errors.Is(cause, io.EOF) &&
@@ -132,7 +103,7 @@ func (r *request) endSubscription(sub *subscription) (*Result, error) {
 	// (basic/patterns/subscriptions).
 	_ = r.link.Notify(ctx, mcp.NotificationCancelled,
 		outgoing.Params(`{"requestId":`+r.ID.String()+`,"reason":"the server is shutting down"}`))
-	result := append([]byte(`{"resultType":"complete","_meta":`), sub.meta...)
+	result := append([]byte(`{"resultType":"complete","_meta":`), sub.Meta...)
 	result = append(append(result, `,"`+mcp.MetaServerInfo+`":`...), c.server.results.Info...)
 	return NewResult(append(result, "}}"...)), nil
 }
@@ -151,7 +122,7 @@ func (r *request) readable() (context.Context, context.CancelFunc) {
 
 // accept adds the part of a filter that the server supports and the client may see to the
 // subscription, and returns this part.
-func (s *Server) accept(r *request, sub *subscription,
+func (s *Server) accept(r *request, sub *subscriptions.Subscription,
 	filter *mcp.SubscriptionFilter) (accepted outgoing.Params, err error) {
 	has := s.declaredKinds()
 	got := mcp.SubscriptionFilter{
@@ -164,25 +135,25 @@ func (s *Server) accept(r *request, sub *subscription,
 			"Invalid params: more than %d resources and tasks in one subscription", s.o.MaxWatched)
 	}
 	if got.ToolsListChanged {
-		sub.lists = append(sub.lists, mcp.NotificationToolListChanged)
+		sub.Lists = append(sub.Lists, mcp.NotificationToolListChanged)
 	}
 	if got.PromptsListChanged {
-		sub.lists = append(sub.lists, mcp.NotificationPromptListChanged)
+		sub.Lists = append(sub.Lists, mcp.NotificationPromptListChanged)
 	}
 	if got.ResourcesListChanged {
-		sub.lists = append(sub.lists, mcp.NotificationResourceListChanged)
+		sub.Lists = append(sub.Lists, mcp.NotificationResourceListChanged)
 	}
 	for _, uri := range unique(filter.ResourceSubscriptions) {
-		if err := watchURI(sub.watched, uri); err != nil {
+		if err := subscriptions.Watch(sub.Watched, uri); err != nil {
 			return nil, err
 		}
 		if has.resources && s.visible(r, mcp.KindResource, uri) {
-			sub.subjects = append(sub.subjects,
-				changeNotification{mcp.NotificationResourceUpdated, uri})
-			sub.uris = append(sub.uris, uri)
+			sub.Subjects = append(sub.Subjects,
+				subscriptions.Change{Method: mcp.NotificationResourceUpdated, Subject: uri})
+			sub.URIs = append(sub.URIs, uri)
 		}
 	}
-	got.ResourceSubscriptions = sub.uris
+	got.ResourceSubscriptions = sub.URIs
 	if filter.TaskIDs != nil && has.tasks {
 		if got.TaskIDs, err = s.acceptTasks(r, sub, filter.TaskIDs); err != nil {
 			return nil, err
@@ -203,9 +174,6 @@ func unique(all []string) (first []string) {
 	return first
 }
 
-var errNoSubscriptionRoom = rpc.Errorf(rpc.CodeBusy,
-	"There is no room for another subscription; unsubscribe from a resource, or try again later")
-
 // lockWithServer locks the server and then the connection, for a change of both. It returns the
 // function that unlocks them.
 func (c *Conn) lockWithServer() (unlock func()) {
@@ -217,45 +185,21 @@ func (c *Conn) lockWithServer() (unlock func()) {
 	}
 }
 
-func (c *Conn) addSubscription(sub *subscription) bool {
+func (c *Conn) addSubscription(sub *subscriptions.Subscription) bool {
 	defer c.lockWithServer()()
-	if len(c.subscriptions) >= c.server.o.MaxSubscriptions {
+	if c.told.Len() >= c.server.o.MaxSubscriptions {
 		return false
 	}
-	c.subscriptions = append(c.subscriptions, sub)
-	for _, n := range sub.subjects {
-		if c.bySubject == nil { // most connections have subscriptions to lists only
-			c.bySubject = map[changeNotification][]*subscription{}
-		}
-		c.bySubject[n] = append(c.bySubject[n], sub)
-	}
-	c.server.watchers.add(c, sub.uris...)
+	c.told.Add(sub)
+	c.server.watchers.Add(c, sub.URIs...)
 	return true
 }
 
-func (c *Conn) activateSubscription(sub *subscription) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	sub.active = true
-	for _, n := range sub.missed {
-		c.queueChange(n)
-	}
-	sub.missed = nil
-}
-
-func (c *Conn) removeSubscription(sub *subscription) {
+func (c *Conn) removeSubscription(sub *subscriptions.Subscription) {
 	defer c.server.subscriptionsChanged()
 	defer c.lockWithServer()()
-	isSub := func(other *subscription) bool { return other == sub }
-	c.subscriptions = slices.DeleteFunc(c.subscriptions, isSub)
-	for _, n := range sub.subjects {
-		if rest := slices.DeleteFunc(c.bySubject[n], isSub); len(rest) > 0 {
-			c.bySubject[n] = rest
-		} else {
-			delete(c.bySubject, n)
-		}
-	}
-	c.server.watchers.remove(c, sub.uris...)
+	c.told.Remove(sub)
+	c.server.watchers.Remove(c, sub.URIs...)
 }
 
 // subscribe answers the legacy resources/subscribe (2025-11-25, server/resources, Subscriptions).
@@ -263,15 +207,16 @@ func subscribe(r *request) (*Result, error) {
 	if r.era.Replicated {
 		return nil, errReplicated
 	}
-	if len(r.params.Get(paramURI)) > 6*maxWatchedURI { // before it is copied; an escape has 6 bytes
-		return nil, errWatchedURI
+	// before it is copied; an escape has 6 bytes
+	if len(r.params.Get(paramURI)) > 6*subscriptions.MaxURI {
+		return nil, subscriptions.ErrURI
 	}
 	uri, err := r.uri()
 	if err != nil {
 		return nil, err
 	}
-	if len(uri) > maxWatchedURI {
-		return nil, errWatchedURI
+	if len(uri) > subscriptions.MaxURI {
+		return nil, subscriptions.ErrURI
 	}
 	if _, err := r.findResource(uri); err != nil {
 		return nil, err
@@ -279,28 +224,28 @@ func subscribe(r *request) (*Result, error) {
 	c, s := r.conn, r.conn.server
 	defer s.subscriptionsChanged()
 	defer c.lockWithServer()()
-	if c.subscribed[uri] {
+	if c.told.URIs[uri] {
 		return NewResult([]byte(`{}`)), nil
 	}
 	if _, open := s.conns[c]; !open {
 		return nil, context.Canceled
 	}
-	if len(c.subscribed) >= s.o.MaxWatched {
+	if len(c.told.URIs) >= s.o.MaxWatched {
 		return nil, rpc.Errorf(rpc.CodeBusy,
-			"%d resources are subscribed to already; unsubscribe from one first", len(c.subscribed))
+			"%d resources are subscribed to already; unsubscribe from one first", len(c.told.URIs))
 	}
-	if c.subscribed == nil {
-		c.subscribed, c.watched = map[string]bool{}, s.o.Watched.Pool().Open(r.quotaOwner())
+	if c.told.URIs == nil {
+		c.told.URIs, c.watched = map[string]bool{}, s.o.Watched.Pool().Open(r.quotaOwner())
 	}
-	if err := watchURI(c.watched, uri); err != nil {
+	if err := subscriptions.Watch(c.watched, uri); err != nil {
 		return nil, err
 	}
-	if c.retain(r.quotaOwner(), watchSize(uri)) != nil {
-		unwatchURI(c.watched, uri)
-		return nil, errNoSubscriptionRoom
+	if c.retain(r.quotaOwner(), subscriptions.Size(uri)) != nil {
+		subscriptions.Unwatch(c.watched, uri)
+		return nil, subscriptions.ErrNoRoom
 	}
-	c.subscribed[uri] = true
-	s.watchers.add(c, uri)
+	c.told.URIs[uri] = true
+	s.watchers.Add(c, uri)
 	return NewResult([]byte(`{}`)), nil
 }
 
@@ -313,11 +258,12 @@ func unsubscribe(r *request) (*Result, error) {
 	c, s := r.conn, r.conn.server
 	defer s.subscriptionsChanged()
 	defer c.lockWithServer()()
-	if c.subscribed[uri] {
-		delete(c.subscribed, uri)
-		s.watchers.remove(c, uri)
-		_ = c.retain(r.quotaOwner(), -watchSize(uri)) // cannot fail, because the account shrinks
-		unwatchURI(c.watched, uri)
+	if c.told.URIs[uri] {
+		delete(c.told.URIs, uri)
+		s.watchers.Remove(c, uri)
+		// cannot fail, because the account shrinks
+		_ = c.retain(r.quotaOwner(), -subscriptions.Size(uri))
+		subscriptions.Unwatch(c.watched, uri)
 	}
 	return NewResult([]byte(`{}`)), nil
 }
@@ -350,56 +296,5 @@ func (s *Server) subscriptionsChanged() {
 	s.mu.Unlock()
 	for _, fn := range watchers {
 		s.runCallback("OnSubscriptionChange", *fn)
-	}
-}
-
-// maxWatchedURI is the maximum number of bytes in the URI of a subscription.
-const maxWatchedURI = 8 << 10
-
-var errWatchedURI = rpc.Errorf(rpc.CodeInvalidParams,
-	"Invalid params: a URI of more than %d bytes cannot be subscribed to", maxWatchedURI)
-
-// watchURI takes the bytes of a URI from its owner's share of [Options].Watched.
-func watchURI(a *quota.Account, uri string) error {
-	switch {
-	case len(uri) > maxWatchedURI:
-		return errWatchedURI
-	case a.Take(int64(len(uri))) != nil:
-		return errNoSubscriptionRoom
-	}
-	return nil
-}
-
-// unwatchURI gives back what watchURI has taken.
-func unwatchURI(a *quota.Account, uri string) { _ = a.Resize(a.Held() - int64(len(uri))) }
-
-// watchers maps the URI of each resource to the connections that subscribe to it, with the number
-// of their subscriptions. So the cost of an update depends only on the subscribers of its resource.
-type watchers map[string]map[*Conn]int
-
-// watchSize returns the bytes that a subscription to a resource takes in its owner's account: the
-// URI and the approximate size of the map entries.
-func watchSize(uri string) int64 { return int64(len(uri)) + 256 }
-
-func (w watchers) add(c *Conn, uris ...string) {
-	for _, uri := range uris {
-		if w[uri] == nil {
-			w[uri] = map[*Conn]int{}
-		}
-		w[uri][c]++
-	}
-}
-
-// remove removes one subscription to each resource.
-func (w watchers) remove(c *Conn, uris ...string) {
-	for _, uri := range uris {
-		if w[uri][c] > 1 {
-			w[uri][c]--
-			continue
-		}
-		delete(w[uri], c)
-		if len(w[uri]) == 0 {
-			delete(w, uri)
-		}
 	}
 }

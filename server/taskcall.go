@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/items"
+	"github.com/stdwire/stdwire/server/internal/subscriptions"
 	"github.com/stdwire/stdwire/server/internal/task"
 )
 
@@ -144,9 +145,10 @@ func (r *request) beginTask(later bool) error {
 // notifyTask notifies the client of the status of a task.
 func (r *request) notifyTask(id string) {
 	if r.era.Modern {
-		r.conn.server.notifyChange(changeNotification{mcp.NotificationTask, id})
+		r.conn.server.notifyChange(subscriptions.Change{Method: mcp.NotificationTask, Subject: id})
 	} else {
-		r.conn.notifyChange(changeNotification{mcp.NotificationTaskStatus, id})
+		r.conn.notifyChange(subscriptions.Change{
+			Method: mcp.NotificationTaskStatus, Subject: id})
 	}
 }
 

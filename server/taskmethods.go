@@ -10,6 +10,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/items"
 	"github.com/stdwire/stdwire/server/internal/outgoing"
+	"github.com/stdwire/stdwire/server/internal/subscriptions"
 	"github.com/stdwire/stdwire/server/internal/task"
 )
 
@@ -193,13 +194,13 @@ func listTasks(r *request) (*Result, error) {
 // appendTask appends the members of a notification about the current state of a task. It appends
 // nothing if the task no longer exists.
 func (s *Server) appendTask(ctx context.Context, params outgoing.Params,
-	n changeNotification) outgoing.Params {
-	_, record, err := s.tasks.Find(ctx, n.subject)
+	n subscriptions.Change) outgoing.Params {
+	_, record, err := s.tasks.Find(ctx, n.Subject)
 	if err != nil || record == nil {
 		return params
 	}
 	var state any = record.Task
-	if n.method == mcp.NotificationTaskStatus {
+	if n.Method == mcp.NotificationTaskStatus {
 		state = task.Experimental(&record.Task)
 	}
 	text, err := mcp.Marshal(state)
@@ -211,8 +212,8 @@ func (s *Server) appendTask(ctx context.Context, params outgoing.Params,
 
 // acceptTasks adds the requested tasks of the client to a subscription and returns their ids. It
 // also queues notifications of their current states, because a task may have ended just before.
-func (s *Server) acceptTasks(r *request, sub *subscription, ids []string) (accepted []string,
-	err error) {
+func (s *Server) acceptTasks(r *request, sub *subscriptions.Subscription,
+	ids []string) (accepted []string, err error) {
 	if !r.negotiated(mcp.ExtensionTasks) {
 		return nil, errNeedsTasks()
 	}
@@ -224,9 +225,9 @@ func (s *Server) acceptTasks(r *request, sub *subscription, ids []string) (accep
 		if record == nil || record.Owner != r.taskOwner() {
 			continue
 		}
-		n := changeNotification{mcp.NotificationTask, id}
-		sub.subjects = append(sub.subjects, n)
-		sub.missed = append(sub.missed, n)
+		n := subscriptions.Change{Method: mcp.NotificationTask, Subject: id}
+		sub.Subjects = append(sub.Subjects, n)
+		sub.Missed = append(sub.Missed, n)
 		accepted = append(accepted, id)
 	}
 	return accepted, nil

@@ -114,6 +114,8 @@ var layers = []struct {
 	{"server/internal/items", []string{"internal/jsonscan", "rpc", "rpc/mcp",
 		"server/internal/era", "server/internal/results"}},
 	{"server/internal/outgoing", []string{"rpc", "rpc/mcp"}},
+	{"server/internal/subscriptions", []string{"internal/quota", "rpc", "rpc/mcp",
+		"server/internal/outgoing"}},
 	{"server/internal/clientlog", []string{"rpc/mcp", "server/internal/outgoing"}},
 	{"server/internal/clientevents", nil},
 	{"server/internal/skillindex", []string{"internal/skill", "dispatch", "rpc", "rpc/mcp"}},
@@ -128,7 +130,7 @@ var layers = []struct {
 		"server/internal/legacy", "server/internal/questions", "server/internal/projection",
 		"server/internal/results", "server/internal/items", "server/internal/outgoing",
 		"server/internal/clientlog", "server/internal/clientevents", "server/internal/skillindex",
-		"server/internal/task"}},
+		"server/internal/subscriptions", "server/internal/task"}},
 	{"server/streamable", []string{
 		"internal/buffer", "internal/contain", "internal/quota", "internal/httpdeadline",
 		"internal/keepalive", "internal/jsonscan", "internal/lograte", "internal/sse",
