@@ -16,6 +16,23 @@ import (
 var platformSuffix = regexp.MustCompile(
 	`(_(linux|windows|darwin|freebsd|unix|posix|other|amd64|arm64|386))+$`)
 
+// maxFiles limits the files of a package: a reader can still read through their names.
+const maxFiles = 30
+
+func TestFilesPerPackage(t *testing.T) {
+	sizes, _ := sourceFiles(t)
+	files := map[string]int{}
+	for name := range sizes {
+		files[path.Dir(name)]++
+	}
+	for dir, n := range files {
+		if n > maxFiles {
+			t.Errorf("%s has %d files, more than %d: merge files that decide one thing, or make a "+
+				"package of some", dir, n, maxFiles)
+		}
+	}
+}
+
 // TestFileNames lists production files whose names have an underscore that is not one of a
 // platform: the standard library writes the words of a name together.
 func TestFileNames(t *testing.T) {

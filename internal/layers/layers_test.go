@@ -4,7 +4,6 @@ package layers
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -159,7 +158,7 @@ var layers = []struct {
 	{"internal/itemname", nil},
 	{"client/host", []string{"internal/itemname", "internal/contain", "rpc", "rpc/mcp", "client"}},
 	{"internal/pin", []string{"internal/atomicfile", "internal/jsonscan", "internal/jsondiff",
-		"internal/printable", "internal/userfile", "rpc/mcp", "client"}},
+		"internal/printable", "internal/userfile", "rpc/mcp"}},
 	{"client/host/gateway/internal/nametable", []string{"internal/uritemplate", "rpc/mcp"}},
 	{"client/host/gateway/internal/definition", []string{"internal/jsondiff", "internal/jsonscan",
 		"rpc/mcp"}},
@@ -601,14 +600,14 @@ func TestOnlyTheStandardLibraryIsLinked(t *testing.T) {
 	}
 }
 
-// folders has the top-level folder of which a package is a part, where that is not the first part
-// of its path: packages of several folders import it, and applications may not.
-var folders = map[string]string{"internal/skill": "rpc", "internal/pin": "client"}
-
-// folderOf returns the top-level folder of which a package is a part.
+// folderOf returns the top-level folder of which a package is a part. A package of internal is one
+// of its own: packages of several folders import it, and applications may not.
 func folderOf(name string) string {
 	first, _, _ := strings.Cut(name, "/")
-	return cmp.Or(folders[name], first)
+	if first == "internal" {
+		return name
+	}
+	return first
 }
 
 // Two top-level folders may not depend on each other, even if none of their packages do.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/internal/jsondiff"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -24,12 +23,12 @@ type Server struct {
 	Capabilities json.RawMessage
 }
 
-// NewServer returns the Server whose client declares the capabilities of o, but for extensions:
-// pins are older than these, which change no identity.
-func NewServer(id, source, name string, o client.Options) (Server, error) {
-	o.Extensions = nil
-	declared, err := mcp.Marshal(o.Capabilities())
-	return Server{ID: id, Source: source, Name: name, Capabilities: declared}, err
+// NewServer returns the Server whose client declares these capabilities, but for extensions: pins
+// are older than these, which change no identity.
+func NewServer(id, source, name string, declared mcp.ClientCapabilities) (Server, error) {
+	declared.Extensions = nil
+	text, err := mcp.Marshal(declared)
+	return Server{ID: id, Source: source, Name: name, Capabilities: text}, err
 }
 
 // canonicalCapabilities returns the canonical form of Capabilities.

@@ -40,7 +40,7 @@ func DeclareCapabilities(o *client.Options) {
 func newPinServer(id, source, name string) (pin.Server, error) {
 	var declared client.Options
 	DeclareCapabilities(&declared)
-	return pin.NewServer(id, source, name, declared)
+	return pin.NewServer(id, source, name, declared.Capabilities())
 }
 
 // Definitions returns a server's definitions of one kind as the gateway pins them: as received,

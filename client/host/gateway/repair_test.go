@@ -131,7 +131,7 @@ func pinnedOf(t *testing.T, pins *pin.File, id, definition string) bool {
 	t.Helper()
 	var o client.Options
 	gateway.DeclareCapabilities(&o)
-	server, err := pin.NewServer(id, "", "scripted", o)
+	server, err := pin.NewServer(id, "", "scripted", o.Capabilities())
 	assert.NilError(t, err)
 	report, err := pins.Compare(server, mcp.KindTool,
 		[]json.RawMessage{json.RawMessage(definition)})
@@ -143,7 +143,7 @@ func pinnedOf(t *testing.T, pins *pin.File, id, definition string) bool {
 func pinServer(id, source string, c *client.Client) (pin.Server, error) {
 	var o client.Options
 	gateway.DeclareCapabilities(&o)
-	return pin.NewServer(id, source, c.ServerInfo().Name, o)
+	return pin.NewServer(id, source, c.ServerInfo().Name, o.Capabilities())
 }
 
 // A lockedBuffer is a buffer that can be written and read concurrently.

@@ -29,7 +29,7 @@ func OpenPins() (*pin.File, error) {
 func PinServer(id, source string, c *client.Client) (pin.Server, error) {
 	var declared client.Options
 	gateway.DeclareCapabilities(&declared)
-	return pin.NewServer(id, source, c.ServerInfo().Name, declared)
+	return pin.NewServer(id, source, c.ServerInfo().Name, declared.Capabilities())
 }
 
 // CacheDir returns the path of a directory for files that can be recreated.
