@@ -2,15 +2,11 @@ package mcp
 
 // The types that applications keep or pass on as JSON implement json.Marshaler and
 // json.Unmarshaler by [Marshal] and [Unmarshal], so that encoding/json gives the same result:
-// items, content, calls, questions and their results, log messages and capabilities. The others are
-// parts of these, or messages that package client or server encodes: of them, Marshal and package
-// rpc keep the members in [Extra], and encoding/json does not.
-
-func (v ClientCapabilities) MarshalJSON() ([]byte, error) { return Marshal(v) }
-func (v ServerCapabilities) MarshalJSON() ([]byte, error) { return Marshal(v) }
+// items, content, their results, and log messages. The others are parts of these, or messages that
+// package client or server encodes: of them, Marshal and package rpc keep the members in [Extra],
+// and encoding/json does not.
 
 func (v Tool) MarshalJSON() ([]byte, error)           { return Marshal(v) }
-func (v CallToolParams) MarshalJSON() ([]byte, error) { return Marshal(v) }
 func (v CallToolResult) MarshalJSON() ([]byte, error) { return Marshal(v) }
 
 func (v Resource) MarshalJSON() ([]byte, error)           { return Marshal(v) }
@@ -34,20 +30,7 @@ func (v ToolResultContent) MarshalJSON() ([]byte, error) { return Marshal(v) }
 
 func (v LoggingMessageParams) MarshalJSON() ([]byte, error) { return Marshal(v) }
 
-func (v CreateMessageParams) MarshalJSON() ([]byte, error) { return Marshal(v) }
-func (v SamplingMessage) MarshalJSON() ([]byte, error)     { return Marshal(v) }
-func (v CreateMessageResult) MarshalJSON() ([]byte, error) { return Marshal(v) }
-
-func (v ElicitParams) MarshalJSON() ([]byte, error) { return Marshal(v) }
-func (v ElicitResult) MarshalJSON() ([]byte, error) { return Marshal(v) }
-
-func (v InputRequest) MarshalJSON() ([]byte, error) { return Marshal(v) }
-
-func (v *ClientCapabilities) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
-func (v *ServerCapabilities) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
-
 func (v *Tool) UnmarshalJSON(data []byte) error           { return Unmarshal(data, v) }
-func (v *CallToolParams) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
 func (v *CallToolResult) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
 
 func (v *Resource) UnmarshalJSON(data []byte) error           { return Unmarshal(data, v) }
@@ -70,12 +53,3 @@ func (v *ToolUseContent) UnmarshalJSON(data []byte) error    { return Unmarshal(
 func (v *ToolResultContent) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
 
 func (v *LoggingMessageParams) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
-
-func (v *CreateMessageParams) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
-func (v *SamplingMessage) UnmarshalJSON(data []byte) error     { return Unmarshal(data, v) }
-func (v *CreateMessageResult) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
-
-func (v *ElicitParams) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
-func (v *ElicitResult) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
-
-func (v *InputRequest) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }

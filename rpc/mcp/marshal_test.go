@@ -76,12 +76,10 @@ func hasType(t reflect.Type) bool {
 }
 
 // held are the types that applications keep or pass on as JSON.
-var held = []any{ClientCapabilities{}, ServerCapabilities{}, Tool{},
-	Resource{}, ResourceTemplate{}, ResourceContents{}, Prompt{}, PromptMessage{}, Skill{},
-	TextContent{}, ImageContent{}, AudioContent{}, ResourceLink{}, EmbeddedResource{},
-	ToolUseContent{}, ToolResultContent{}, CallToolParams{}, CallToolResult{}, GetPromptResult{},
-	ReadResourceResult{}, SamplingMessage{}, CreateMessageParams{}, CreateMessageResult{},
-	ElicitParams{}, ElicitResult{}, InputRequest{}, LoggingMessageParams{}}
+var held = []any{Tool{}, Resource{}, ResourceTemplate{}, ResourceContents{}, Prompt{},
+	PromptMessage{}, Skill{}, TextContent{}, ImageContent{}, AudioContent{}, ResourceLink{},
+	EmbeddedResource{}, ToolUseContent{}, ToolResultContent{}, CallToolResult{}, GetPromptResult{},
+	ReadResourceResult{}, LoggingMessageParams{}}
 
 var nilValues = regexp.MustCompile(`:(null|\[\]|{})`)
 
