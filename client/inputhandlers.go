@@ -9,6 +9,7 @@ import (
 
 	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/elicitschema"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -107,7 +108,7 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessa
 // compileForm compiles the schema of a form, which must be flat, so that whoever displays the form
 // need not expect a schema that is recursive.
 func compileForm(text json.RawMessage) (*schema.Schema, error) {
-	if err := mcp.CheckElicitSchema(text); err != nil {
+	if err := elicitschema.Check(text); err != nil {
 		return nil, err
 	}
 	return schema.Compile(bytes.Clone(text), schema.AssertFormats())

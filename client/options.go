@@ -66,10 +66,11 @@ type Options struct {
 	MaxSend int
 
 	// OnElicit, if set, answers elicitations (2026-07-28, Elicitation), as a form or by a URL.
-	// Params.Mode is always set, and the schema of a form is flat: see [mcp.CheckElicitSchema]. The
-	// client refuses others. The client adds the schema's defaults to the content of an
-	// accepted form, and validates it before it is sent. Decline and cancel are results. See
-	// "Input requests" in the package comment for errors and concurrency.
+	// Params.Mode is always set, and the schema of a form is flat: an object whose properties are
+	// strings, numbers, booleans, choices of these, or arrays of these. The client refuses others.
+	// It adds the schema's defaults to the content of an accepted form, and validates it before it
+	// is sent. Decline and cancel are results. See "Input requests" in the package comment for
+	// errors and concurrency.
 	OnElicit func(ctx context.Context, params mcp.ElicitParams) (*mcp.ElicitResult, error)
 	// ElicitModes are the modes that OnElicit supports: [mcp.ElicitForm], [mcp.ElicitURL] or both.
 	// Nil means only forms. OnElicit is not called for other modes.

@@ -43,7 +43,7 @@ func (i *incomingContext) Value(key any) any {
 	return i.Context.Value(key)
 }
 
-// A connection is a client as an [mcp.Connection].
+// A connection is a client as a messagecontext.Connection.
 type connection struct{ c *Client }
 
 func (c connection) Revision() mcp.Revision {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/mcptest"
+	"github.com/stdwire/stdwire/internal/contextkey"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -43,7 +44,7 @@ func (j *journal) take() []string {
 func (j *journal) middleware(name string) rpc.Middleware {
 	return func(next rpc.Handler) rpc.Handler {
 		return func(ctx context.Context, req *rpc.Request) (any, error) {
-			connection := mcp.ConnectionFrom(ctx)
+			connection := ctx.Value(contextkey.Connection{}).(interface{ Revision() mcp.Revision })
 			j.add("%s %s %s", name, req.Method, connection.Revision())
 			result, err := next(ctx, req)
 			raw, _ := result.(json.RawMessage)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/internal/listed"
 	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -126,9 +128,25 @@ func (l *Link) OnAbandon(f func(id rpc.ID)) { l.abandoned = f }
 // with invalid header annotations are then removed from lists.
 func (l *Link) MirrorsHeaders() { l.c.headerTools = new(listed.Headers) }
 
-// HeaderParams returns the arguments of a tool that are sent as headers, if the tool was listed.
-func (l *Link) HeaderParams(tool string) []mcp.HeaderParam {
-	return l.c.headerTools.Tool(tool).Params
+// ToolHeaders returns the headers of a call of a tool, by name, for the params of the call, if the
+// tool was listed; nil if it has none. The values are not yet encoded. It fails if a header cannot
+// carry an argument: the call must not be sent then.
+func (l *Link) ToolHeaders(tool string, params json.RawMessage) (map[string]string, error) {
+	var headers map[string]string
+	for _, p := range l.c.headerTools.Tool(tool).Params {
+		value, ok, err := p.Value(jsonscan.Member(params, "arguments"))
+		if err != nil {
+			return nil, fmt.Errorf("not sent: %w, but the tool requires it in the header %s", err,
+				p.Header)
+		}
+		if ok {
+			if headers == nil {
+				headers = make(map[string]string)
+			}
+			headers[p.Header] = value
+		}
+	}
+	return headers, nil
 }
 
 // Warn writes a warning to the client's log.

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/stdwire/stdwire/internal/appdef"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/userfile"
 	"github.com/stdwire/stdwire/rpc"
@@ -94,7 +95,7 @@ func (s *Server) AddApp(a App) error {
 }
 
 func (s *Server) addApp(a App) error {
-	if !mcp.IsAppURI(a.URI) {
+	if !appdef.IsURI(a.URI) {
 		return fmt.Errorf("its URI must begin with %s", mcp.AppScheme)
 	}
 	if _, err := a.read(); err != nil {
@@ -168,7 +169,7 @@ func (a *App) read() ([]byte, error) {
 		}
 	}
 	html = bytes.Replace(html, appScriptElement, []byte("<script>"+AppScript+"</script>"), 1)
-	return html, mcp.CheckAppHTML(html)
+	return html, appdef.CheckHTML(html)
 }
 
 // RemoveApp removes an app. It reports whether there was one.
@@ -212,7 +213,7 @@ func (a *apps) has(uri string) bool {
 func appsExtension() *extension {
 	return &extension{
 		Extension: Extension{
-			ID: mcp.ExtensionApps, Accepts: mcp.AcceptsApps,
+			ID: mcp.ExtensionApps, Accepts: appdef.Accepted,
 			// the server limits requests for an app to what the app may use
 			Settings: map[string]struct{}{mcp.MetaApp: {}},
 			Meta:     []string{mcp.MetaUI, mcp.MetaUIResourceURI},
@@ -252,7 +253,7 @@ func (s *Server) toolWithApp(i *item, apps *map[string]mcp.ToolUI) *item {
 // an app. It refuses a tool that is not visible to apps.
 func (r *request) resolveForApp(kind mcp.Kind, name string) (string, error) {
 	app, ok := jsonscan.Text(r.params.Meta.App)
-	if !ok || !mcp.IsAppURI(app) {
+	if !ok || !appdef.IsURI(app) {
 		return "", rpc.Errorf(rpc.CodeInvalidParams,
 			"Invalid params: _meta[%q] must be the URI of an app", mcp.MetaApp)
 	}
@@ -302,6 +303,6 @@ func (i *item) visibleToApps() bool {
 	if raw := jsonscan.Member(i.Definition, "_meta"); raw != nil && mcp.Unmarshal(raw, &meta) != nil {
 		return false
 	}
-	ui, err := mcp.ToolUIOf(meta)
+	ui, err := appdef.ToolUI(meta)
 	return err == nil && ui.Allows(mcp.VisibleToApp)
 }

@@ -59,7 +59,7 @@ func ClientExtension(ctx context.Context, id string) (settings json.RawMessage, 
 	if r == nil {
 		return nil, false
 	}
-	settings, declared = mcp.DeclaredExtension(r.era.Capabilities, id)
+	settings, declared = r.era.Extension(id)
 	return bytes.Clone(settings), declared
 }
 
@@ -96,7 +96,7 @@ func extensionRequest(ctx context.Context, id string) (*request, error) {
 		return nil, ErrNoRequest
 	}
 	// a client that does not declare a ServerOnly extension does not know its messages
-	_, declared := mcp.DeclaredExtension(r.era.Capabilities, id)
+	_, declared := r.era.Extension(id)
 	if !declared || !r.negotiated(id) {
 		return nil, fmt.Errorf("server: the extension %s was not negotiated: %w", id,
 			ErrUnsupported)
@@ -226,7 +226,7 @@ func (r *request) negotiated(id string) bool {
 	if x.ServerOnly {
 		return true
 	}
-	settings, declared := mcp.DeclaredExtension(r.era.Capabilities, id)
+	settings, declared := r.era.Extension(id)
 	if !declared || x.Accepts == nil {
 		return declared
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/era"
@@ -146,7 +147,7 @@ func (i Integration) HookContext(ctx context.Context, c *Conn) context.Context {
 // (2026-07-28, basic/transports/streamable-http, Custom Headers from Tool Parameters). It returns
 // nil if the tool has none or does not exist, or if its annotations are invalid. The slice is
 // shared and must not be modified.
-func (i Integration) HeaderParams(tool string) []mcp.HeaderParam { return i.s.headerParams(tool) }
+func (i Integration) HeaderParams(tool string) []paramheader.Param { return i.s.headerParams(tool) }
 
 // Declare makes the server declare the capabilities for these kinds before the first item of each
 // is added, because a legacy client reads the capabilities only once, in the result of initialize.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/items"
 	"github.com/stdwire/stdwire/server/internal/legacy"
@@ -98,7 +99,7 @@ func (s *Server) useOf(t *RawTool) (use useFunc, err error) {
 	} else if use, err = s.validatedCall(t); err != nil {
 		return nil, err
 	}
-	if _, err := mcp.HeaderParams(t.InputSchema); err != nil {
+	if _, err := paramheader.Of(t.InputSchema); err != nil {
 		return nil, err
 	}
 	if t.typed == nil && string(jsonscan.Member(t.InputSchema, "type")) != `"object"` {

@@ -159,17 +159,17 @@ func (s *Server) request(ctx context.Context, req *rpc.Request) (*request, error
 	return r, r.open(ctx, req)
 }
 
-// Of implements [mcp.RequestParams].
+// Of implements requestParams of package telemetry.
 func (s *scannedRequest) Of(params json.RawMessage) bool {
 	return jsonscan.Same(params, s.raw)
 }
 
-// Param implements [mcp.RequestParams].
+// Param implements requestParams of package telemetry.
 func (s *scannedRequest) Param(name string) json.RawMessage {
 	return s.request.params.Get([]byte(name))
 }
 
-// MetaValue implements [mcp.RequestParams].
+// MetaValue implements requestParams of package telemetry.
 func (s *scannedRequest) MetaValue(key string) json.RawMessage {
 	if value := s.request.params.Meta.Member([]byte(key)); value != nil {
 		return *value

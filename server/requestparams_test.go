@@ -8,6 +8,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/internal/contextkey"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -18,7 +19,11 @@ func TestRequestParams(t *testing.T) {
 	var j journal
 	note := func(next rpc.Handler) rpc.Handler {
 		return func(ctx context.Context, req *rpc.Request) (any, error) {
-			p := mcp.RequestParamsFrom(ctx)
+			p, _ := ctx.Value(contextkey.RequestParams{}).(interface {
+				Of(params json.RawMessage) bool
+				Param(name string) json.RawMessage
+				MetaValue(key string) json.RawMessage
+			})
 			if p != nil {
 				j.note("%s %v %s %s %s", req.Method, p.Of(req.Params), p.Param("uri"),
 					p.MetaValue(mcp.MetaTraceparent), p.MetaValue("other"))

@@ -196,7 +196,7 @@ func (r *request) modernError(err error) error {
 	e, ok := errors.AsType[*rpc.Error](err)
 	switch {
 	case !r.era.Modern || !ok || mcp.IsModernError(int64(e.Code)) ||
-		!mcp.IsReservedCode(int64(e.Code)):
+		!isReserved(int64(e.Code)):
 		return err
 	case e.Code == mcp.CodeResourceNotFound:
 		return &rpc.Error{Code: rpc.CodeInvalidParams, Message: e.Message, Data: e.Data}
@@ -206,3 +206,7 @@ func (r *request) modernError(err error) error {
 	}
 	return r.logError(fmt.Errorf("the code %d belongs to the specification: %s", e.Code, e.Message))
 }
+
+// isReserved reports whether a code is reserved for the specification: an implementation must not
+// give it a meaning of its own (MCP 2026-07-28, Base Protocol, "Error Codes").
+func isReserved(code int64) bool { return -32100 < code && code < -31999 }

@@ -99,8 +99,7 @@ type Options struct {
 	// Middleware wraps the handling of each incoming message, Outgoing the sending of each request
 	// and notification; the first is the outermost. The handler that Outgoing wraps sends the
 	// message and returns the client's result. [dispatch.PrincipalFrom] returns the client's
-	// principal, and [mcp.RequestParamsFrom] finds the members of a request's params.
-	// Middleware that changes params must replace them, and must not modify their bytes.
+	// principal. Middleware that changes params must replace them, and must not modify their bytes.
 	// The result of a request of either side is a [*Result].
 	Middleware, Outgoing []rpc.Middleware
 	// Interceptors wrap each tools/call, prompts/get and resources/read of an existing item on

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/items"
@@ -155,11 +156,11 @@ func sameOperations(a, b []*dispatch.Operation) bool {
 // toolHeaders caches the header parameters of the tools of one list.
 type toolHeaders struct {
 	list   *tools
-	byName sync.Map // maps names to []mcp.HeaderParam
+	byName sync.Map // maps names to []paramheader.Param
 }
 
 // headerParams implements [Integration.HeaderParams].
-func (s *Server) headerParams(tool string) []mcp.HeaderParam {
+func (s *Server) headerParams(tool string) []paramheader.Param {
 	list := s.toolList()
 	headers := s.headers.Load()
 	if headers == nil || headers.list != list {
@@ -167,13 +168,13 @@ func (s *Server) headerParams(tool string) []mcp.HeaderParam {
 		s.headers.Store(headers)
 	}
 	if known, ok := headers.byName.Load(tool); ok {
-		return known.([]mcp.HeaderParam)
+		return known.([]paramheader.Param)
 	}
 	item := list.ByKey[tool]
 	if item == nil {
 		return nil // not cached, because clients can invent names
 	}
-	params, err := mcp.HeaderParams(jsonscan.Member(item.Definition, "inputSchema"))
+	params, err := paramheader.Of(jsonscan.Member(item.Definition, "inputSchema"))
 	if err != nil {
 		s.log.Error("clients over HTTP will not call this tool", "tool", tool, "error", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/internal/appdef"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -31,13 +32,13 @@ func Declare(o *client.Options) {
 // Of returns the app of a tool, and reports whether the tool has one. It reports false if the _meta
 // of the tool is malformed.
 func Of(t *mcp.Tool) (ui mcp.ToolUI, has bool) {
-	ui, err := mcp.ToolUIOf(t.Meta)
+	ui, err := appdef.ToolUI(t.Meta)
 	return ui, err == nil && ui.ResourceURI != ""
 }
 
 // ForModel reports whether a host may give a tool to a model.
 func ForModel(t *mcp.Tool) bool {
-	ui, _ := mcp.ToolUIOf(t.Meta) // a malformed value hides nothing
+	ui, _ := appdef.ToolUI(t.Meta) // a malformed value hides nothing
 	return ui.Allows(mcp.VisibleToModel)
 }
 
@@ -66,14 +67,15 @@ type App struct {
 }
 
 // Read reads an app and makes the checks that a host must make: of its URI; that the server
-// returned one page of the MIME type of apps under that URI; and that the page is HTML of at most
-// [mcp.MaxApp] bytes, see [mcp.CheckAppHTML]. The metadata of the contents takes precedence over
-// that of the list of resources, which is fetched only if the contents have none.
+// returned one page of the MIME type of apps under that URI; and that the page is at most
+// [mcp.MaxApp] bytes of UTF-8 without NUL that begin with <!doctype html>, after white space and
+// comments. The metadata of the contents takes precedence over that of the list of resources, which
+// is fetched only if the contents have none.
 //
 // The error is one of [client.Client.ReadResource], or describes the defect of the app.
 func Read(ctx context.Context, c *client.Client, uri string, opts ...client.CallOption) (*App,
 	error) {
-	if !mcp.IsAppURI(uri) {
+	if !appdef.IsURI(uri) {
 		return nil, fmt.Errorf("apps: %.200q does not begin with %s", uri, mcp.AppScheme)
 	}
 	result, err := c.ReadResource(ctx, uri, opts...)
@@ -106,7 +108,7 @@ func newApp(uri string, contents []mcp.ResourceContents) (*App, error) {
 	case page.MIMEType != mcp.AppMIMEType:
 		return nil, fmt.Errorf("its MIME type is %.100q, want %q", page.MIMEType, mcp.AppMIMEType)
 	}
-	if err := mcp.CheckAppHTML(html); err != nil {
+	if err := appdef.CheckHTML(html); err != nil {
 		return nil, err
 	}
 	app := &App{URI: uri, HTML: string(html)}

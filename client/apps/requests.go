@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/internal/appdef"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -183,7 +184,7 @@ func (v *View) findTool(ctx context.Context, name string) (*mcp.Tool, error) {
 		if tool.Name != name {
 			continue
 		}
-		if ui, err := mcp.ToolUIOf(tool.Meta); err != nil || !ui.Allows(mcp.VisibleToApp) {
+		if ui, err := appdef.ToolUI(tool.Meta); err != nil || !ui.Allows(mcp.VisibleToApp) {
 			return nil, rpc.Errorf(rpc.CodeInvalidParams, "Apps may not call the tool %.200s", name)
 		}
 		return tool, nil

@@ -3,13 +3,13 @@ package streamable
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -72,15 +72,15 @@ const lastEventID = "Last-Event-Id"
 // modernHeaders sets the headers that repeat a modern request's metadata (2026-07-28, Streamable
 // HTTP, "Request Metadata").
 func (c *Conn) modernHeaders(h http.Header, revision, method string, params []byte) error {
-	values := [...]string{revision, mcp.EncodeHeaderValue(method), ""} // one allocation
+	values := [...]string{revision, paramheader.Encode(method), ""} // one allocation
 	h[mcp.HeaderProtocolVersion], h[mcp.HeaderMethod] = values[0:1:1], values[1:2:2]
 	name := ""
 	if m, _ := mcp.MethodAt(method, mcp.Latest); m.NameParam != "" {
 		name, _ = jsonscan.Text(jsonscan.Member(params, m.NameParam))
-		values[2] = mcp.EncodeHeaderValue(name)
+		values[2] = paramheader.Encode(name)
 		h[mcp.HeaderName] = values[2:3:3]
 	}
-	const prefix = mcp.HeaderParamPrefix
+	const prefix = paramheader.Prefix
 	for key := range h { // from Options.Header
 		if len(key) >= len(prefix) && strings.EqualFold(key[:len(prefix)], prefix) {
 			delete(h, key)
@@ -89,17 +89,11 @@ func (c *Conn) modernHeaders(h http.Header, revision, method string, params []by
 	if method != mcp.MethodCallTool {
 		return nil
 	}
-	for _, p := range c.link.HeaderParams(name) {
-		value, ok, err := p.Value(jsonscan.Member(params, "arguments"))
-		if err != nil {
-			return fmt.Errorf("not sent: %w, but the tool requires it in the header %s", err,
-				p.Header)
-		}
-		if ok {
-			h[http.CanonicalHeaderKey(p.Header)] = []string{mcp.EncodeHeaderValue(value)}
-		}
+	more, err := c.link.ToolHeaders(name, params)
+	for header, value := range more {
+		h[http.CanonicalHeaderKey(header)] = []string{paramheader.Encode(value)}
 	}
-	return nil
+	return err
 }
 
 // idempotentMethods are the requests without side effects. net/http may send them again if an idle

@@ -58,20 +58,22 @@ var requirements = map[string][]requirement{
 		{"Mcp-Method and Mcp-Name are sent",
 			"TestModernHeaders TestModernNames TestPostsMustBeModern"},
 		{"an Mcp-Name that is not plain ASCII is in base64",
-			"TestModernNames mcp.TestHeaderValues"},
+			"TestModernNames paramheader.TestHeaderValues"},
 		{"x-mcp-header is supported", "TestModernParams"},
 		{"and mirrored", "TestModernParams"},
 		{"a tool with an invalid x-mcp-header is not used",
-			"TestInvalidToolsAreOmitted mcp.TestHeaderParams"},
+			"TestInvalidToolsAreOmitted paramheader.TestHeaderParams"},
 		{"and omitted from the list", "TestInvalidToolsAreOmitted"},
 		{"and logged with the reason", "TestInvalidToolsAreOmitted"},
-		{"values are encoded", "TestModernParams mcp.TestHeaderValues mcp.TestHeaderParamValue"},
+		{"values are encoded", "TestModernParams paramheader.TestHeaderValues " +
+			"paramheader.TestHeaderParamValue"},
 		{"integers are in JavaScript's safe range",
-			"TestModernParams mcp.TestHeaderParamValue"},
-		{"values that are not plain ASCII are in base64", "TestModernParams mcp.TestHeaderValues"},
-		{"the base64 markers are case-sensitive", "mcp.TestHeaderValues"},
+			"TestModernParams paramheader.TestHeaderParamValue"},
+		{"values that are not plain ASCII are in base64",
+			"TestModernParams paramheader.TestHeaderValues"},
+		{"the base64 markers are case-sensitive", "paramheader.TestHeaderValues"},
 		{"values that look like markers are in base64 as well",
-			"mcp.TestHeaderValues TestModernNames"},
+			"paramheader.TestHeaderValues TestModernNames"},
 		{"a tools/call has Mcp-Method, Mcp-Name, and each Mcp-Param that has a value",
 			"TestModernParams"},
 		{"null has no header", "TestModernParams"},
@@ -119,5 +121,5 @@ var requirements = map[string][]requirement{
 func TestRequirements(t *testing.T) {
 	conformance.CheckMusts(t, requirements,
 		map[string]string{"": ".", "client": "..", "mcp": "../../rpc/mcp",
-			"child": "../../internal/child"})
+			"child": "../../internal/child", "paramheader": "../../internal/paramheader"})
 }

@@ -5,8 +5,8 @@ package contextkey
 type (
 	// Principal is the key of the principal, a string, outside of a dispatch.Call.
 	Principal struct{}
-	// Connection is the key of the mcp.Connection of a message.
+	// Connection is the key of the connection of a message.
 	Connection struct{}
-	// RequestParams is the key of the mcp.RequestParams of a request.
+	// RequestParams is the key of the members of the params of a request, for package telemetry.
 	RequestParams struct{}
 )

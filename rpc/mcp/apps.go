@@ -1,13 +1,8 @@
 package mcp
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
-	"strings"
-	"unicode/utf8"
 )
 
 // The vocabulary of MCP Apps (ext-apps, specification 2026-01-26), the extension [ExtensionApps].
@@ -52,32 +47,6 @@ func (u *ToolUI) Allows(audience string) bool {
 	return u.Visibility == nil || slices.Contains(u.Visibility, audience)
 }
 
-// ToolUIOf returns the app of a tool and its visibility from the tool's _meta, in the nested or in
-// the older form. It returns the zero value for a tool without an app. If the value is malformed,
-// it returns an error, and a ToolUI without an app that only the model may call.
-func ToolUIOf(m Meta) (ToolUI, error) {
-	var u ToolUI
-	if _, err := m.Get(MetaUI, &u); err != nil {
-		return ToolUI{Visibility: []string{VisibleToModel}}, err
-	}
-	if u.ResourceURI == "" {
-		if _, err := m.Get(MetaUIResourceURI, &u.ResourceURI); err != nil {
-			return ToolUI{Visibility: []string{VisibleToModel}}, err
-		}
-	}
-	if u.ResourceURI != "" && !IsAppURI(u.ResourceURI) {
-		return ToolUI{Visibility: []string{VisibleToModel}},
-			fmt.Errorf("the URI %.100q of an app does not begin with %s", u.ResourceURI, AppScheme)
-	}
-	return u, nil
-}
-
-// IsAppURI reports whether a URI is that of an app: it begins with [AppScheme], in upper or lower
-// case.
-func IsAppURI(uri string) bool {
-	return len(uri) > len(AppScheme) && strings.EqualFold(uri[:len(AppScheme)], AppScheme)
-}
-
 // An AppMeta is _meta.ui of the contents of an app, or of its resource in lists (MCP Apps, "UI
 // Resource Format").
 type AppMeta struct {
@@ -109,13 +78,6 @@ type AppPermissions struct {
 // AppSettings are the settings with which a client declares [ExtensionApps].
 type AppSettings struct {
 	MIMETypes []string `json:"mimeTypes"`
-}
-
-// AcceptsApps reports whether the settings with which a client declares [ExtensionApps] include the
-// MIME type of apps.
-func AcceptsApps(settings json.RawMessage) bool {
-	var s AppSettings
-	return Unmarshal(settings, &s) == nil && slices.Contains(s.MIMETypes, AppMIMEType)
 }
 
 // The methods between an app and its host (MCP Apps, "MCP Apps Specific Messages").
@@ -176,37 +138,4 @@ type ModelContextParams struct {
 type AppMessageParams struct {
 	Role    Role            `json:"role"`
 	Content json.RawMessage `json:"content,omitzero"` // required: a content block, or an array of them
-}
-
-// CheckAppHTML returns an error unless html can be the page of an app (MCP Apps, "Content
-// Requirements"): at most [MaxApp] bytes of UTF-8 without NUL that begin with <!doctype html>,
-// after white space and comments.
-func CheckAppHTML(html []byte) error {
-	if len(html) > MaxApp {
-		return fmt.Errorf("its HTML has more than %d bytes: load large data from the server",
-			MaxApp)
-	}
-	if i := bytes.IndexByte(html, 0); i >= 0 {
-		return fmt.Errorf("its HTML has a NUL at byte %d: remove it", i)
-	}
-	if !utf8.Valid(html) {
-		return errors.New("its HTML is not UTF-8: convert it")
-	}
-	rest := bytes.TrimPrefix(html, []byte("\ufeff"))
-	for {
-		rest = bytes.TrimLeft(rest, " \t\r\n\f")
-		if !bytes.HasPrefix(rest, []byte("<!--")) {
-			break
-		}
-		_, after, closed := bytes.Cut(rest, []byte("-->"))
-		if !closed {
-			break
-		}
-		rest = after
-	}
-	const doctype = "<!doctype html"
-	if len(rest) < len(doctype) || !strings.EqualFold(string(rest[:len(doctype)]), doctype) {
-		return errors.New("its HTML does not begin with <!doctype html>: write a whole document")
-	}
-	return nil
 }

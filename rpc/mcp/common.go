@@ -1,7 +1,5 @@
 package mcp
 
-import "time"
-
 // Params holds the members that the params of every request and notification may have. Types of
 // params embed it. It is the type of params without other members, such as those of ping.
 type Params struct {
@@ -58,18 +56,6 @@ type CacheHints struct {
 	TTLMs      *int64     `json:"ttlMs,omitempty"` // how long the result is fresh, in milliseconds
 	CacheScope CacheScope `json:"cacheScope,omitempty"`
 }
-
-// TTL returns how long the result is fresh: zero if TTLMs is absent or negative.
-func (h *CacheHints) TTL() time.Duration {
-	const most = int64(1<<63-1) / int64(time.Millisecond)
-	if h.TTLMs == nil || *h.TTLMs < 0 {
-		return 0
-	}
-	return time.Duration(min(*h.TTLMs, most)) * time.Millisecond
-}
-
-// Public reports whether a cache may serve the result to anyone.
-func (h *CacheHints) Public() bool { return h.CacheScope == CachePublic }
 
 // An Icon is a picture for a user interface (since 2025-11-25; MCP 2026-07-28, Base Protocol,
 // "icons"). Treat it as untrusted.

@@ -24,10 +24,6 @@ const (
 	CodeURLElicitationRequired = -32042
 )
 
-// IsReservedCode reports whether the code is reserved for the specification: an implementation must
-// not give it a meaning of its own (MCP 2026-07-28, Base Protocol, "Error Codes").
-func IsReservedCode(code int64) bool { return -32100 < code && code < -31999 }
-
 // IsModernError reports whether only a modern server sends errors with this code. A client that
 // probes a server with a modern request and gets any other error continues with initialize (MCP
 // 2026-07-28, Versioning, "Backward Compatibility").
@@ -42,7 +38,7 @@ type MissingRequiredClientCapabilityData struct {
 }
 
 // UnsupportedProtocolVersionData is the data of [CodeUnsupportedProtocolVersion]. The client
-// selects a revision from Supported, see [NewestCommon], and tries again.
+// selects a revision from Supported and tries again.
 type UnsupportedProtocolVersionData struct {
 	Supported []string `json:"supported"`
 	Requested string   `json:"requested"`

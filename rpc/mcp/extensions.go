@@ -3,8 +3,6 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
-
-	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
 // ExtensionSettings returns the settings of an extension as they are declared in the capabilities
@@ -26,12 +24,4 @@ func ExtensionSettings(id string, settings any) (json.RawMessage, error) {
 		return nil, fmt.Errorf("the settings of the extension %s: %w", id, err)
 	}
 	return raw, nil
-}
-
-// DeclaredExtension returns the settings of an extension in encoded capabilities, which it does not
-// copy. It reports false if the extension is not declared, or if its settings are not an object:
-// such a declaration is invalid and is ignored.
-func DeclaredExtension(capabilities json.RawMessage, id string) (json.RawMessage, bool) {
-	settings := jsonscan.Member(jsonscan.Member(capabilities, "extensions"), id)
-	return settings, len(settings) > 0 && settings[0] == '{'
 }

@@ -39,7 +39,7 @@ type InitializeResult struct {
 // in its _meta; see [Meta.ServerInfo].
 type DiscoverResult struct {
 	Result
-	SupportedVersions []string           `json:"supportedVersions"` // see NewestCommon
+	SupportedVersions []string           `json:"supportedVersions"`
 	Capabilities      ServerCapabilities `json:"capabilities"`
 	// for the model: how to use the server
 	Instructions string `json:"instructions,omitempty"`

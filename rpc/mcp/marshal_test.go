@@ -12,10 +12,11 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/internal/elicitschema"
 	"github.com/stdwire/stdwire/internal/jsonexact"
 )
 
-// types returns every struct type of the package that is part of a message.
+// types returns every struct type that is part of a message.
 func types() []reflect.Type {
 	found := map[reflect.Type]bool{}
 	var visit func(t reflect.Type)
@@ -24,7 +25,8 @@ func types() []reflect.Type {
 		case reflect.Pointer, reflect.Slice, reflect.Map:
 			visit(t.Elem())
 		case reflect.Struct:
-			if found[t] || t.PkgPath() != reflect.TypeFor[Tool]().PkgPath() {
+			if found[t] || t.PkgPath() != reflect.TypeFor[Tool]().PkgPath() &&
+				t.PkgPath() != reflect.TypeFor[elicitschema.Schema]().PkgPath() {
 				return
 			}
 			found[t] = true
@@ -59,7 +61,7 @@ type jsonField struct {
 func fieldsOf(t reflect.Type) (fields []jsonField, extra []int) {
 	for _, sf := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(sf.Tag.Get("json"), ",")
-		if sf.Type == reflect.TypeFor[Extra]() {
+		if sf.Tag.Get("unknown") == "keep" {
 			extra = sf.Index
 		} else if name != "" {
 			_, unless := sf.Tag.Lookup("unless")
@@ -139,8 +141,8 @@ func TestJSONMethods(t *testing.T) {
 		for _, unmarshal := range []func([]byte, any) error{Unmarshal, otherUnmarshal} {
 			v := reflect.New(typ)
 			assert.NilError(t, unmarshal(text, v.Interface()))
-			extra := v.Elem().FieldByIndex(extraAt).Interface().(Extra)
-			assert.DeepEqual(t, extra,
+			extra := v.Elem().FieldByIndex(extraAt).Convert(reflect.TypeFor[Extra]())
+			assert.DeepEqual(t, extra.Interface(),
 				Extra{"typ": json.RawMessage("[1]"), "x-new": json.RawMessage(`{"A":1e2}`),
 					"été": json.RawMessage("null")})
 			b, err := marshal(v.Interface())
@@ -186,7 +188,7 @@ func TestRequiredFieldsAreWritten(t *testing.T) {
 		`{"messages":[],"maxTokens":0}`:     CreateMessageParams{},
 		`{"taskId":"","inputResponses":{}}`: UpdateTaskParams{},
 		`{"supported":[],"requested":""}`:   UnsupportedProtocolVersionData{},
-		`{"type":"","properties":{}}`:       ElicitSchema{},
+		`{"type":"","properties":{}}`:       elicitschema.Schema{},
 		`{"supportedVersions":[],"capabilities":{},"ttlMs":0,"cacheScope":"private"}`: DiscoverResult{
 			CacheHints: CacheHints{new(int64(0)), CachePrivate}},
 		`{"type":"resource_link","uri":"u","name":"n"}`: &ResourceLink{
@@ -225,8 +227,9 @@ func TestEncodeErrors(t *testing.T) {
 			ProgressToken: ProgressToken{"1"}, Progress: math.NaN()},
 		"cannot encode mcp.InputRequests: k: params: not JSON: expected a member name in quotation marks (at byte 1)": InputRequests{
 			"k": {Params: json.RawMessage("{")}},
-		"cannot encode mcp.ElicitSchema: properties: cannot encode mcp.PrimitiveSchema: default: not JSON: 'x' cannot start a value (at byte 0)": ElicitSchema{
-			Properties: ElicitProperties{{"p", PrimitiveSchema{Default: json.RawMessage("x")}}}},
+		"cannot encode elicitschema.Schema: properties: cannot encode elicitschema.Primitive: default: not JSON: 'x' cannot start a value (at byte 0)": elicitschema.Schema{
+			Properties: elicitschema.Properties{{Name: "p",
+				Schema: elicitschema.Primitive{Default: json.RawMessage("x")}}}},
 	} {
 		dst := []byte("kept")
 		got, err := Append(dst, v)

@@ -3,11 +3,11 @@ package mcp
 import (
 	"encoding/json"
 	"log/slog"
-	"math"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/elicitschema"
 )
 
 // TestMessagesOfAllRevisions decodes and encodes messages that the examples of the newest revision
@@ -89,7 +89,7 @@ func TestMessagesOfAllRevisions(t *testing.T) {
 			`{"resultType":"complete","contents":[{"uri":"u","text":""},{"uri":"v","mimeType":"m","blob":"","_meta":{},"new":{}}],"ttlMs":0,"cacheScope":"private"}`},
 		"2026-07-28 bare content": {CallToolResult{},
 			`{"resultType":"complete","content":[{"type":"hologram","x":{"text":1}}],"structuredContent":null}`},
-		"2026-07-28 choices": {ElicitSchema{}, `{"$schema":"s","type":"object","properties":{
+		"2026-07-28 choices": {elicitschema.Schema{}, `{"$schema":"s","type":"object","properties":{
 			"name":{"type":"string","minLength":0,"maxLength":9,"format":"email","default":"x"},"n":{"type":"integer","minimum":0,"maximum":1.5,"default":0},
 			"one":{"type":"string","enum":["a"],"enumNames":["A"]},"titled":{"type":"string","oneOf":[{"const":"a","title":""}]},
 			"many":{"type":"array","minItems":0,"maxItems":2,"items":{"type":"string","enum":["a"]},"default":[]},"manyTitled":{"type":"array","items":{"anyOf":[{"const":"a","title":"A"}]},"x":1}},"required":["name"]}`},
@@ -99,7 +99,7 @@ func TestMessagesOfAllRevisions(t *testing.T) {
 }
 
 func TestFormFieldsKeepTheirOrder(t *testing.T) {
-	var s ElicitSchema
+	var s elicitschema.Schema
 	text := `{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"number"},"m":{"type":"boolean"}}}`
 	assert.NilError(t, Unmarshal([]byte(text), &s))
 	var names []string
@@ -158,26 +158,6 @@ func TestNewInputRequest(t *testing.T) {
 	assert.Equal(t, string(got), `{"method":"roots/list"}`)
 	_, err = NewInputRequest(MethodElicit, PromptMessage{Content: (*TextContent)(nil)})
 	assert.ErrorContains(t, err, "content")
-}
-
-func TestCacheHints(t *testing.T) {
-	for _, tc := range []struct {
-		text   string
-		ttl    time.Duration
-		public bool
-	}{
-		{`{}`, 0, false},
-		{`{"ttlMs":-1,"cacheScope":"other"}`, 0, false},
-		{`{"ttlMs":0,"cacheScope":"private"}`, 0, false},
-		{`{"ttlMs":1500,"cacheScope":"public"}`, 1500 * time.Millisecond, true},
-		{`{"ttlMs":9223372036854775807}`, math.MaxInt64 / time.Millisecond * time.Millisecond,
-			false},
-	} {
-		var r DiscoverResult
-		assert.NilError(t, Unmarshal([]byte(tc.text), &r))
-		assert.Equal(t, r.TTL(), tc.ttl, tc.text)
-		assert.Equal(t, r.Public(), tc.public, tc.text)
-	}
 }
 
 func TestToolHints(t *testing.T) {

@@ -146,15 +146,3 @@ func Negotiate(requested string) Revision {
 	}
 	return LatestLegacy
 }
-
-// NewestCommon returns the newest known revision among those offered by a peer, as in
-// [DiscoverResult.SupportedVersions] or [UnsupportedProtocolVersionData.Supported]; false if there
-// is none.
-func NewestCommon(offered []string) (r Revision, ok bool) {
-	for _, o := range offered {
-		if o := Revision(o); o > r && EraOf(o) != 0 {
-			r, ok = o, true
-		}
-	}
-	return r, ok
-}

@@ -3,7 +3,6 @@ package mcp
 import (
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -90,14 +89,4 @@ func (c *ServerCard) Check() error {
 		}
 	}
 	return nil
-}
-
-// Entry returns the catalog entry of the card. Clients read the card at cardURL. The publisher is
-// the domain of the card's namespace.
-func (c *ServerCard) Entry(cardURL string) CatalogEntry {
-	namespace, name, _ := strings.Cut(c.Name, "/")
-	labels := strings.Split(namespace, ".")
-	slices.Reverse(labels)
-	return CatalogEntry{Identifier: "urn:air:" + strings.Join(labels, ".") + ":mcp:" + name,
-		Type: ServerCardType, URL: cardURL}
 }

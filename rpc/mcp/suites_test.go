@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/elicitschema"
 )
 
 // definitions maps the definitions in the schemas of the revisions and of the tasks extension to
@@ -16,7 +18,7 @@ var definitions = map[string]any{
 	"Annotations":          Annotations{},
 	"AudioContent":         AudioContent{},
 	"BlobResourceContents": ResourceContents{},
-	"BooleanSchema":        PrimitiveSchema{},
+	"BooleanSchema":        elicitschema.Primitive{},
 	"CacheableResult": struct {
 		Result
 		CacheHints
@@ -35,7 +37,7 @@ var definitions = map[string]any{
 	"ElicitResult":                ElicitResult{},
 	"EmbeddedResource":            EmbeddedResource{},
 	"EmptyResult":                 Result{},
-	"EnumSchema":                  PrimitiveSchema{},
+	"EnumSchema":                  elicitschema.Primitive{},
 	"Error":                       ErrorObject{},
 	"GetPromptRequestParams":      GetPromptParams{},
 	"GetPromptResult":             GetPromptResult{},
@@ -51,7 +53,7 @@ var definitions = map[string]any{
 		Params
 		InputAnswers
 	}{},
-	"LegacyTitledEnumSchema":                      PrimitiveSchema{},
+	"LegacyTitledEnumSchema":                      elicitschema.Primitive{},
 	"ListPromptsResult":                           ListPromptsResult{},
 	"ListResourceTemplatesResult":                 ListResourceTemplatesResult{},
 	"ListResourcesResult":                         ListResourcesResult{},
@@ -62,7 +64,7 @@ var definitions = map[string]any{
 	"ModelHint":                                   ModelHint{},
 	"ModelPreferences":                            ModelPreferences{},
 	"NotificationParams":                          Params{},
-	"NumberSchema":                                PrimitiveSchema{},
+	"NumberSchema":                                elicitschema.Primitive{},
 	"PaginatedRequestParams":                      ListParams{},
 	"ProgressNotificationParams":                  ProgressParams{},
 	"Prompt":                                      Prompt{},
@@ -84,7 +86,7 @@ var definitions = map[string]any{
 	"SamplingMessage":                             SamplingMessage{},
 	"ServerCapabilities":                          ServerCapabilities{},
 	"SetLevelRequestParams":                       SetLevelParams{},
-	"StringSchema":                                PrimitiveSchema{},
+	"StringSchema":                                elicitschema.Primitive{},
 	"SubscribeRequestParams":                      SubscribeParams{},
 	"SubscriptionFilter":                          SubscriptionFilter{},
 	"SubscriptionsAcknowledgedNotificationParams": SubscriptionsAcknowledgedParams{},
@@ -93,8 +95,8 @@ var definitions = map[string]any{
 	"TaskMetadata":                                TaskMetadata{},
 	"TextContent":                                 TextContent{},
 	"TextResourceContents":                        ResourceContents{},
-	"TitledMultiSelectEnumSchema":                 PrimitiveSchema{},
-	"TitledSingleSelectEnumSchema":                PrimitiveSchema{},
+	"TitledMultiSelectEnumSchema":                 elicitschema.Primitive{},
+	"TitledSingleSelectEnumSchema":                elicitschema.Primitive{},
 	"Tool":                                        Tool{},
 	"ToolAnnotations":                             ToolAnnotations{},
 	"ToolChoice":                                  ToolChoice{},
@@ -102,8 +104,8 @@ var definitions = map[string]any{
 	"ToolResultContent":                           ToolResultContent{},
 	"ToolUseContent":                              ToolUseContent{},
 	"UnsubscribeRequestParams":                    SubscribeParams{},
-	"UntitledMultiSelectEnumSchema":               PrimitiveSchema{},
-	"UntitledSingleSelectEnumSchema":              PrimitiveSchema{},
+	"UntitledMultiSelectEnumSchema":               elicitschema.Primitive{},
+	"UntitledSingleSelectEnumSchema":              elicitschema.Primitive{},
 
 	// 2025-11-25
 	"CreateTaskResult": CreateExperimentalTaskResult{},
@@ -164,8 +166,9 @@ var paramsOf = map[string]any{
 }
 
 // others are the messages that have no definition of their own in the schemas.
-var others = []any{CreateTaskResult{}, GetTaskResult{}, ExperimentalTaskResult{}, ElicitSchema{},
-	ListSkillsResult{}, GetSkillResult{}, ReadDirectoryResult{}, SkillsSettings{}, Skill{},
+var others = []any{CreateTaskResult{}, GetTaskResult{}, ExperimentalTaskResult{},
+	elicitschema.Schema{}, ListSkillsResult{},
+	GetSkillResult{}, ReadDirectoryResult{}, SkillsSettings{}, Skill{},
 	SkillResource{}, SkillResources{},
 	UnknownContent{Kind: "x", Raw: json.RawMessage(`{"type":"x"}`)}}
 

@@ -9,6 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/internal/elicitschema"
 	"github.com/stdwire/stdwire/internal/jsonexact"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
@@ -96,9 +97,9 @@ func TestDuplicateKeys(t *testing.T) {
 		{ListToolsResult{},
 			`{"tools":[{"name":"a"},{"name":"b","annotations":{"title":"","title":""}}]}`,
 			"tools[1].annotations.title"},
-		{ElicitSchema{}, `{"properties":{"a":{"type":"string"},"a":{"type":"string"}}}`,
+		{elicitschema.Schema{}, `{"properties":{"a":{"type":"string"},"a":{"type":"string"}}}`,
 			"properties.a"},
-		{ElicitSchema{}, `{"properties":{"a":{"type":"string","enum":[],"enum":[]}}}`,
+		{elicitschema.Schema{}, `{"properties":{"a":{"type":"string","enum":[],"enum":[]}}}`,
 			"properties.a.enum"},
 		{InputRequiredResult{}, `{"inputRequests":{"k":{"method":"a"},"k":{"method":"b"}}}`,
 			"inputRequests.k"},
@@ -257,7 +258,7 @@ func FuzzMessages(f *testing.F) {
 	f.Add([]byte(`{"role":"user","content":[{"type":"resource","resource":{"uri":"","blob":""}}],"model":""}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, v := range []any{new(CallToolResult), new(ListToolsResult), new(CreateMessageResult),
-			new(InitializeParams), new(ElicitSchema)} {
+			new(InitializeParams), new(elicitschema.Schema)} {
 			if Unmarshal(data, v) != nil {
 				continue
 			}

@@ -60,19 +60,6 @@ func TestNegotiate(t *testing.T) {
 	} {
 		assert.Equal(t, Negotiate(requested), want, "%q", requested)
 	}
-	for _, tc := range []struct {
-		offered []string
-		want    Revision
-	}{
-		{[]string{"2025-06-18", "2026-07-28", "2099-01-01"}, Rev20260728},
-		{[]string{"2025-06-18", "2025-03-26"}, Rev20250618},
-		{[]string{"2099-01-01"}, ""},
-		{nil, ""},
-	} {
-		got, ok := NewestCommon(tc.offered)
-		assert.Equal(t, got, tc.want)
-		assert.Equal(t, ok, tc.want != "")
-	}
 }
 
 func TestMethodAt(t *testing.T) {

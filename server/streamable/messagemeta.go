@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -148,7 +149,7 @@ func (x *httpRequest) encodedHeaderMismatch(name string, want []byte) string {
 	if len(values) != 1 {
 		return x.headerMismatch(name, want, false)
 	}
-	got, err := mcp.DecodeHeaderValue(values[0])
+	got, err := paramheader.Decode(values[0])
 	switch {
 	case err != nil:
 		return err.Error()

@@ -55,15 +55,15 @@ var musts = map[string][]must{
 		{"no MCP-Protocol-Version: refused, where old clients are not served",
 			"TestModernStatuses TestLegacyStatuses - they are served, and need a session"},
 		{"x-mcp-header is not empty",
-			"mcp.TestHeaderParams server.TestHeaderAnnotationsMustBeValid"},
-		{"x-mcp-header is a token", "mcp.TestHeaderParams"},
-		{"x-mcp-header has no control characters", "mcp.TestHeaderParams"},
-		{"x-mcp-header is unique, whatever the case", "mcp.TestHeaderParams"},
+			"paramheader.TestHeaderParams server.TestHeaderAnnotationsMustBeValid"},
+		{"x-mcp-header is a token", "paramheader.TestHeaderParams"},
+		{"x-mcp-header has no control characters", "paramheader.TestHeaderParams"},
+		{"x-mcp-header is unique, whatever the case", "paramheader.TestHeaderParams"},
 		{"x-mcp-header is on strings, booleans and integers only, that JavaScript can hold",
-			"mcp.TestHeaderParams mcp.TestHeaderParamValue"},
-		{"x-mcp-header is where properties alone lead", "mcp.TestHeaderParams"},
+			"paramheader.TestHeaderParams paramheader.TestHeaderParamValue"},
+		{"x-mcp-header is where properties alone lead", "paramheader.TestHeaderParams"},
 		{"the marks of base64 are as they are, in lower case",
-			"mcp.TestHeaderValues TestModernHeaderParamsMustMatch"},
+			"paramheader.TestHeaderValues TestModernHeaderParamsMustMatch"},
 		{"Mcp-Name and Mcp-Param are decoded before they are compared",
 			"TestModernStatuses TestModernHeaderParamsMustMatch"},
 		{"a known Mcp-Param with invalid characters is refused",
@@ -348,5 +348,5 @@ var musts = map[string][]must{
 func TestMusts(t *testing.T) {
 	conformance.CheckMusts(t, musts,
 		map[string]string{"": ".", "server": "..", "mcp": "../../rpc/mcp", "rpc": "../../rpc",
-			"schema": "../../dispatch/schema"}, "server")
+			"paramheader": "../../internal/paramheader", "schema": "../../dispatch/schema"}, "server")
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,10 +44,20 @@ func newCardDocuments(card mcp.ServerCard) (*cardDocuments, error) {
 	if d.card, err = newDocument(mcp.ServerCardType, card); err != nil {
 		return nil, err
 	}
-	entry := card.Entry(strings.TrimRight(card.Remotes[0].URL, "/") + mcp.ServerCardPath)
+	entry := catalogEntry(card.Name, strings.TrimRight(card.Remotes[0].URL, "/")+mcp.ServerCardPath)
 	d.catalog, err = newDocument(mcp.CatalogType,
 		mcp.Catalog{SpecVersion: "1.0", Entries: []mcp.CatalogEntry{entry}})
 	return d, err
+}
+
+// catalogEntry returns the entry of a card in a catalog. Clients read the card at cardURL. The
+// publisher is the domain of the namespace in the name of the card.
+func catalogEntry(card, cardURL string) mcp.CatalogEntry {
+	namespace, name, _ := strings.Cut(card, "/")
+	labels := strings.Split(namespace, ".")
+	slices.Reverse(labels)
+	return mcp.CatalogEntry{Identifier: "urn:air:" + strings.Join(labels, ".") + ":mcp:" + name,
+		Type: mcp.ServerCardType, URL: cardURL}
 }
 
 // serve answers a request for a document. It is false for any other request.

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
+	"github.com/stdwire/stdwire/internal/appdef"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -36,10 +37,10 @@ func (g *Gateway) resolveForApp(d *downstream, app string, kind mcp.Kind,
 		}
 		return "", rpc.Errorf(rpc.CodeInvalidParams, "Unknown tool of the app: %.200s", name)
 	}
-	if _, own := appuri.Own(u.id, name); own && mcp.IsAppURI(name) {
+	if _, own := appuri.Own(u.id, name); own && appdef.IsURI(name) {
 		return name, nil
 	}
-	if mcp.IsAppURI(name) {
+	if appdef.IsURI(name) {
 		if id, rest := appuri.Split(name); rest != "" && d.includes(id) && g.hasServer(id) {
 			return "", server.ResourceNotFound(name) // the URI of another server's app
 		}
@@ -96,7 +97,7 @@ func (l *itemList[S]) publicName(name string) (public string, ok bool) {
 
 // extensionOf returns the extension that a resource belongs to, or "".
 func extensionOf(uri, mimeType string) string {
-	if mcp.IsAppURI(uri) || mimeType == mcp.AppMIMEType {
+	if appdef.IsURI(uri) || mimeType == mcp.AppMIMEType {
 		return mcp.ExtensionApps
 	}
 	return ""

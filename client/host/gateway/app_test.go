@@ -19,6 +19,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/client/mcptest"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/appdef"
 	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -152,7 +153,7 @@ func TestAppsOfTwoServersDoNotCollide(t *testing.T) {
 					continue
 				}
 				shown++
-				ui, err := mcp.ToolUIOf(tool.Meta)
+				ui, err := appdef.ToolUI(tool.Meta)
 				assert.NilError(t, err)
 				var flat string
 				_, err = tool.Meta.Get(mcp.MetaUIResourceURI, &flat)
@@ -210,7 +211,7 @@ func TestAppsInPromptsResourcesAndSampling(t *testing.T) {
 			OnSample: func(_ context.Context, p mcp.CreateMessageParams) (*mcp.CreateMessageResult,
 				error) {
 				result := p.Messages[1].Content[0].(*mcp.ToolResultContent)
-				ui, err := mcp.ToolUIOf(p.Tools[0].Meta)
+				ui, err := appdef.ToolUI(p.Tools[0].Meta)
 				assert.Check(t, err)
 				asked = result.Content[0].(*mcp.ResourceLink).URI + " " + ui.ResourceURI
 				return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "m",

@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/inflight"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/appdef"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -58,7 +59,7 @@ func (c *call) send(ctx context.Context, to *client.Client,
 		return to.Integration().Directory(ctx, c.target.name, opts...)
 	}
 	result, err := to.Integration().Use(ctx, c.kind, c.target.name, c.arguments, opts...)
-	if err == nil && c.kind == mcp.KindResource && mcp.IsAppURI(c.target.name) {
+	if err == nil && c.kind == mcp.KindResource && appdef.IsURI(c.target.name) {
 		err = u.checkApp(to.ServerInfo().Name, c.target.name, result)
 	}
 	return result, err

@@ -9,6 +9,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
+	"github.com/stdwire/stdwire/internal/appdef"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -19,7 +20,7 @@ import (
 // error if the URI is withheld.
 func (g *Gateway) owner(d *downstream, uri string) (*upstreamServer, error) {
 	counts := d.includes
-	if mcp.IsAppURI(uri) { // no template of another server counts
+	if appdef.IsURI(uri) { // no template of another server counts
 		app := g.appOwner(d, uri)
 		if app == nil {
 			return nil, nil
@@ -30,7 +31,7 @@ func (g *Gateway) owner(d *downstream, uri string) (*upstreamServer, error) {
 		}
 	}
 	id, by, found := g.names.Reader(uri, counts)
-	if !found && !mcp.IsAppURI(uri) {
+	if !found && !appdef.IsURI(uri) {
 		id, _ = g.names.SkillReader(uri, d.includes)
 	}
 	g.mu.Lock()
@@ -81,7 +82,7 @@ func (g *Gateway) readUnlisted(ctx context.Context, d *downstream,
 	if u == nil {
 		u = g.onlyUpstream(d)
 	}
-	if mcp.IsAppURI(uri) { // never at another server: see appuri.Public
+	if appdef.IsURI(uri) { // never at another server: see appuri.Public
 		if u == nil {
 			return nil, server.ResourceNotFound(uri)
 		}
@@ -148,9 +149,9 @@ func (g *Gateway) candidates(d *downstream, uri string) (upstreams []*upstreamSe
 func (u *upstreamServer) read(ctx context.Context, uri string,
 	_ json.RawMessage) (json.RawMessage, error) {
 	own, ok := appuri.Own(u.id, uri)
-	if mcp.IsAppURI(own) && ok { // a template without the scheme of apps may match it
+	if appdef.IsURI(own) && ok { // a template without the scheme of apps may match it
 		settings, declared := server.ClientExtension(ctx, mcp.ExtensionApps)
-		ok = declared && mcp.AcceptsApps(settings)
+		ok = declared && appdef.Accepted(settings)
 	}
 	if !ok {
 		return nil, server.ResourceNotFound(uri)

@@ -146,21 +146,31 @@ func (f *Fetch) end() {
 	delete(f.cache.byMethod[f.method].fetches, f)
 }
 
+// hints returns how long a result is fresh, and whether the cache may serve it to anyone.
+func hints(result []byte) (lifetime time.Duration, public bool) {
+	var h mcp.CacheHints
+	if mcp.Unmarshal(result, &h) != nil {
+		return 0, false
+	}
+	if h.TTLMs != nil {
+		const most = int64(1<<63-1) / int64(time.Millisecond)
+		lifetime = time.Duration(min(max(*h.TTLMs, 0), most)) * time.Millisecond
+	}
+	return lifetime, h.CacheScope == mcp.CachePublic
+}
+
 // Store stores the result of a request. A nil result means that the request failed. The result
 // stored before for the same request is removed in any case, because the latest response replaces
 // it.
 func (f *Fetch) Store(result []byte, received time.Time) {
-	var hints mcp.CacheHints
-	if mcp.Unmarshal(result, &hints) != nil {
-		hints = mcp.CacheHints{}
-	}
-	e := &entry{key: key{public: hints.Public(), params: f.params}, fetch: f,
-		result: result, expires: received.Add(hints.TTL())}
+	lifetime, public := hints(result)
+	e := &entry{key: key{public: public, params: f.params}, fetch: f,
+		result: result, expires: received.Add(lifetime)}
 	if !e.public {
 		e.principal = f.principal
 	}
 	c := f.cache
-	fits := hints.TTL() > 0 && e.size() <= c.Max/maxShare
+	fits := lifetime > 0 && e.size() <= c.Max/maxShare
 	if fits {
 		e.result = bytes.Clone(result)
 	}

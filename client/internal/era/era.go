@@ -81,8 +81,8 @@ func (w Preference) choose(offered []string) Outcome {
 	if slices.Contains(acceptable, string(w.Revision)) {
 		return Outcome{Revision: w.Revision}
 	}
-	if revision, ok := mcp.NewestCommon(acceptable); ok {
-		return Outcome{Revision: revision}
+	if len(acceptable) > 0 {
+		return Outcome{Revision: mcp.Revision(slices.Max(acceptable))} // the newest
 	}
 	return Outcome{
 		Err: errtext.Protocol("the server speaks %.200q; this client speaks %q", offered,

@@ -36,6 +36,8 @@ func TestClassify(t *testing.T) {
 		{"of a dual-era server", discover(`["2025-11-25","2026-07-28"]`), nil, auto, "2026-07-28"},
 		{"of a server that offers legacy revisions only", discover(`["2025-06-18","2025-11-25"]`),
 			nil, auto, "2025-11-25 next"},
+		{"of which the first is the newest", discover(`["2025-06-18","2025-03-26"]`), nil, auto,
+			"2025-06-18 next"},
 		{"the same, when only modern will do", discover(`["2025-06-18"]`), nil, modern,
 			`the server speaks ["2025-06-18"]; this client speaks ["2026-07-28"]`},
 		{"with nothing in common", discover(`["2099-01-01"]`), nil, auto,

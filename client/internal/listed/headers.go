@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -27,7 +28,7 @@ type Headers struct {
 
 // ToolHeaders are the header arguments of one tool.
 type ToolHeaders struct {
-	Params []mcp.HeaderParam
+	Params []paramheader.Param
 	Bad    error // an invalid annotation; the tool must not be called
 }
 
@@ -47,7 +48,7 @@ func (m *Headers) Learn(tools []*mcp.Tool) (bad []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, t := range tools {
-		params, err := mcp.HeaderParams(t.InputSchema)
+		params, err := paramheader.Of(t.InputSchema)
 		known, ok := m.tools[t.Name]
 		switch {
 		case params == nil && err == nil:

@@ -30,7 +30,7 @@ func (t *Telemetry) Incoming(e Endpoint) rpc.Middleware {
 				endpoint = onHTTP
 			}
 			r := record{t: t}
-			members := mcp.RequestParamsFrom(ctx)
+			members := requestParamsFrom(ctx)
 			r.open(Server, endpoint, req, members)
 			parent := r.params.parent()
 			if parent.IsValid() {
@@ -122,7 +122,8 @@ type record struct {
 
 // open reads a message that was received or is to be sent, whose members may be known already. It
 // makes no span.
-func (r *record) open(kind Kind, e *Endpoint, req *rpc.Request, members mcp.RequestParams) {
+func (r *record) open(kind Kind, e *Endpoint, req *rpc.Request,
+	members requestParams) {
 	t := r.t
 	r.notifies = isNotification(req.Method)
 	r.kind, r.start = kind, time.Since(t.start)
@@ -191,7 +192,7 @@ func (r *record) end(ctx context.Context, req *rpc.Request, f failure) {
 		duration = time.Since(r.t.start) - r.start // reads one clock rather than two
 	}
 	m := &r.message
-	connection := mcp.ConnectionFrom(ctx)
+	connection := connectionFrom(ctx)
 	if m.revision = r.params.revision(); m.revision == "" && connection != nil {
 		m.revision = connection.Revision()
 	}
@@ -247,7 +248,7 @@ func (r *record) learn(method string, f failure) {
 // watchSession records the duration of a session when its connection ends. A session exists only in
 // the legacy era. It begins with initialize for the server, and with the notification after it for
 // the client. A connection counts once, however often its client sends initialize.
-func (r *record) watchSession(c mcp.Connection, method string) {
+func (r *record) watchSession(c connection, method string) {
 	first := mcp.MethodInitialize
 	if r.kind == Client {
 		first = mcp.NotificationInitialized

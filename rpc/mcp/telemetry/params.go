@@ -20,7 +20,7 @@ type params struct {
 
 // find finds the recorded parts of params that a server has read already; name is as for
 // readParams.
-func (p *params) find(members mcp.RequestParams, name string) {
+func (p *params) find(members requestParams, name string) {
 	if name != "" {
 		p.target = members.Param(name)
 	}

@@ -34,7 +34,7 @@ type Telemetry struct {
 	none                    names // always empty, for targets whose names are not known
 
 	instruments instruments
-	watched     sync.Map // each mcp.Connection whose session has not ended
+	watched     sync.Map // each connection whose session has not ended
 	endpoints   table[Endpoint, *Endpoint]
 	// by the kind of the span, set by New
 	durations, sessions [Client + 1]*vector[operationKey, histogram]

@@ -125,3 +125,11 @@ func (e *Era) ExperimentalTasks() bool {
 	f, _ := mcp.FeaturesOf(e.Revision)
 	return f.ExperimentalTasks && !e.Replicated
 }
+
+// Extension returns the settings of an extension that the client declares, which are part of
+// Capabilities. It reports false if the extension is not declared, or if its settings are not an
+// object: such a declaration is invalid and is ignored.
+func (e *Era) Extension(id string) (settings json.RawMessage, declared bool) {
+	settings = jsonscan.Member(jsonscan.Member(e.Capabilities, "extensions"), id)
+	return settings, len(settings) > 0 && settings[0] == '{'
+}

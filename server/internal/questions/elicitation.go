@@ -9,6 +9,7 @@ import (
 	"net/url"
 
 	"github.com/stdwire/stdwire/dispatch/schema"
+	"github.com/stdwire/stdwire/internal/elicitschema"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -59,8 +60,7 @@ func PrepareElicitation(p *mcp.ElicitParams, revision mcp.Revision) (*schema.Sch
 // compileForm compiles the schema of a form and checks that the client's revision allows it: an
 // object of primitive values and enums (2026-07-28, client/elicitation, Requested Schema).
 func compileForm(text json.RawMessage, f mcp.Features) (*schema.Schema, error) {
-	var form mcp.ElicitSchema
-	err := mcp.Unmarshal(text, &form)
+	form, err := elicitschema.Parse(text)
 	if err == nil && (form.Type != "object" || form.Properties == nil) {
 		err = errors.New("it must have type object and properties")
 	}
@@ -77,7 +77,7 @@ func compileForm(text json.RawMessage, f mcp.Features) (*schema.Schema, error) {
 		}
 	}
 	if err == nil {
-		err = mcp.CheckElicitSchema(text)
+		err = elicitschema.Check(text)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the schema of the form: %w", err)

@@ -17,6 +17,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
@@ -153,7 +154,7 @@ func portabilityChecks() (all []toolCheck) {
 func headerCheck(overHTTP bool) toolCheck {
 	check := toolCheck{Warning, "tools with an invalid x-mcp-header",
 		"clients could not use them over HTTP", func(t *mcp.Tool) (string, bool) {
-			_, err := mcp.HeaderParams(t.InputSchema)
+			_, err := paramheader.Of(t.InputSchema)
 			if err == nil {
 				return "", false
 			}
@@ -257,7 +258,7 @@ func (r *Report) checkTools(list []byte, overHTTP bool) (definitions []json.RawM
 	}
 	if overHTTP {
 		definitions = slices.DeleteFunc(definitions, func(text json.RawMessage) bool {
-			_, err := mcp.HeaderParams(jsonscan.Member(text, "inputSchema"))
+			_, err := paramheader.Of(jsonscan.Member(text, "inputSchema"))
 			return err != nil
 		})
 	}

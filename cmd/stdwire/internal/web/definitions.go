@@ -13,6 +13,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -57,7 +58,7 @@ type portabilityIssue struct {
 // is at a URL and of the modern era.
 func (d *definition) describeTool(overHTTP bool) {
 	schema := jsonscan.Member(d.Definition, "inputSchema")
-	headers, err := mcp.HeaderParams(schema)
+	headers, err := paramheader.Of(schema)
 	switch {
 	case err != nil && overHTTP:
 		d.Excluded = "a client must not offer it: " + err.Error()
@@ -66,7 +67,7 @@ func (d *definition) describeTool(overHTTP bool) {
 	case overHTTP:
 		for _, h := range headers {
 			d.Headers = append(d.Headers, headerArgument{strings.Join(h.Path, "."),
-				mcp.HeaderParamPrefix + h.Header})
+				paramheader.Prefix + h.Header})
 		}
 	}
 	name, _ := jsonscan.Text(jsonscan.Member(d.Definition, "name"))

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/stdwire/stdwire/internal/appdef"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -15,7 +16,7 @@ import (
 // server's ID as its authority, so that equal URIs of two servers differ: "ui://board/page" of the
 // server "a" is "ui://a/board/page".
 func Public(id, own string) string {
-	if !mcp.IsAppURI(own) {
+	if !appdef.IsURI(own) {
 		return own
 	}
 	return mcp.AppScheme + id + "/" + own[len(mcp.AppScheme):]
@@ -24,7 +25,7 @@ func Public(id, own string) string {
 // Own returns the server's own form of a URI that clients know. It reports false for the URI of
 // an app of another server.
 func Own(id, public string) (string, bool) {
-	if !mcp.IsAppURI(public) {
+	if !appdef.IsURI(public) {
 		return public, true
 	}
 	of, rest := Split(public)
@@ -81,7 +82,7 @@ func publicMeta(id string, meta []byte) []byte {
 // publicValue returns the public form of an encoded URI, or nil if it is not the URI of an app.
 func publicValue(id string, value []byte) []byte {
 	own, ok := jsonscan.Text(value)
-	if !ok || !mcp.IsAppURI(own) {
+	if !ok || !appdef.IsURI(own) {
 		return nil
 	}
 	return jsonscan.AppendString(nil, Public(id, own))

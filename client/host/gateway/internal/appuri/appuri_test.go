@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stdwire/stdwire/internal/appdef"
 	"github.com/stdwire/stdwire/internal/jsonscan"
-	"github.com/stdwire/stdwire/rpc/mcp"
 	"gotest.tools/v3/assert"
 )
 
@@ -38,7 +38,7 @@ func FuzzMentionsApp(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		var uri string
-		if json.Unmarshal([]byte(text), &uri) == nil && mcp.IsAppURI(uri) {
+		if json.Unmarshal([]byte(text), &uri) == nil && appdef.IsURI(uri) {
 			assert.Assert(t, mentionsApp([]byte(`{"uri":`+text+`}`)))
 		}
 	})

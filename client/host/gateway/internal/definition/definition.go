@@ -11,6 +11,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/stdwire/stdwire/internal/appdef"
 	"github.com/stdwire/stdwire/internal/jsondiff"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -60,7 +61,7 @@ func (d *Definition) decode(kind mcp.Kind) (err error) {
 	case mcp.KindTool:
 		var t mcp.Tool
 		err = mcp.Unmarshal(d.Passed, &t)
-		ui, _ := mcp.ToolUIOf(t.Meta) // a malformed value hides nothing
+		ui, _ := appdef.ToolUI(t.Meta) // a malformed value hides nothing
 		d.Idempotent = t.Annotations.Idempotent()
 		d.HasApp = t.Meta[mcp.MetaUI] != nil || t.Meta[mcp.MetaUIResourceURI] != nil
 		d.OnlyForApps = !ui.Allows(mcp.VisibleToModel)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/stdwire/stdwire/internal/appdef"
 	"github.com/stdwire/stdwire/internal/uritemplate"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -189,7 +190,7 @@ func (t *Table) compileTemplates(id string, texts map[string]string) {
 // FirstBefore returns the first server before id that has the name; or, for a resource, template or
 // skill, a template that matches its URIs; or, for a skill, a skill in whose directory it is.
 func (t *Table) FirstBefore(n Key, id string) (first Owner, found bool) {
-	if mcp.IsAppURI(n.Public) {
+	if appdef.IsURI(n.Public) {
 		return first, false // it has the server's ID
 	}
 	uri := ""

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/internal/appdef"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -47,7 +48,7 @@ func Apps(ctx context.Context, c *client.Client) (all []json.RawMessage, err err
 		if err != nil {
 			return nil, err
 		}
-		ui, err := mcp.ToolUIOf(tool.Meta)
+		ui, err := appdef.ToolUI(tool.Meta)
 		if err != nil || ui.ResourceURI == "" || seen[ui.ResourceURI] {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -37,9 +38,9 @@ func publicHeader(h http.Header) http.Header {
 	shown := http.Header{}
 	for name, values := range h {
 		switch {
-		case name == mcp.HeaderName || strings.HasPrefix(name, mcp.HeaderParamPrefix):
+		case name == mcp.HeaderName || strings.HasPrefix(name, paramheader.Prefix):
 			for _, value := range values {
-				if text, err := mcp.DecodeHeaderValue(value); err != nil {
+				if text, err := paramheader.Decode(value); err != nil {
 					value += " (" + err.Error() + ")"
 				} else if text != value {
 					value += " (" + text + ")"

@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/changes"
-	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/internal/paramheader"
 )
 
 // The requests that are kept, and the bytes of their bodies, are limited.
@@ -40,7 +40,7 @@ func TestNetworkLimits(t *testing.T) {
 
 // Headers that repeat parameters, which the message shows, too, are decoded.
 func TestPublicHeaders(t *testing.T) {
-	encoded := mcp.EncodeHeaderValue("Zürich")
+	encoded := paramheader.Encode("Zürich")
 	got := publicHeader(http.Header{"Mcp-Param-Region": {encoded}, "Mcp-Param-Zone": {"a"},
 		"Mcp-Name": {"=?base64?!?="}, "Authorization": {"Bearer hunter"}})
 	assert.DeepEqual(t, got, http.Header{"Mcp-Param-Region": {encoded + " (Zürich)"},

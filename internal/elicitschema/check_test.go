@@ -1,4 +1,4 @@
-package mcp_test
+package elicitschema_test
 
 import (
 	"strings"
@@ -7,10 +7,10 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
-	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/internal/elicitschema"
 )
 
-func TestCheckElicitSchema(t *testing.T) {
+func TestCheck(t *testing.T) {
 	form := func(property string) string {
 		return `{"type":"object","properties":{"p":` + property + `},"required":["p"]}`
 	}
@@ -27,7 +27,7 @@ func TestCheckElicitSchema(t *testing.T) {
 		form(`{"anyOf":[{"type":"integer"},{"type":"null"}],"default":null}`),
 		form(`{"anyOf":[{"type":"array","items":{"type":"string"}},{"type":"null"}]}`),
 	} {
-		assert.NilError(t, mcp.CheckElicitSchema([]byte(flat)), flat)
+		assert.NilError(t, elicitschema.Check([]byte(flat)), flat)
 	}
 	for nested, want := range map[string]string{
 		``:                                  "missing",
@@ -58,10 +58,10 @@ func TestCheckElicitSchema(t *testing.T) {
 		form(`{"title":"T"}`):                                                       "no type",
 		form(`true`):                                                                "must be an object",
 	} {
-		err := mcp.CheckElicitSchema([]byte(nested))
+		err := elicitschema.Check([]byte(nested))
 		assert.Assert(t, err != nil, nested)
 		assert.Assert(t, cmp.Contains(err.Error(), want), nested)
 	}
-	assert.NilError(t, mcp.CheckElicitSchema([]byte(form(`{"enum":["`+
+	assert.NilError(t, elicitschema.Check([]byte(form(`{"enum":["`+
 		strings.Repeat("a", 1<<20)+`"]}`))))
 }

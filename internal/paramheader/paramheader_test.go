@@ -1,4 +1,4 @@
-package mcp_test
+package paramheader_test
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/internal/paramheader"
 )
 
 // The examples of the specification (2026-07-28, basic/transports/streamable-http, Value Encoding),
@@ -32,8 +32,8 @@ func TestHeaderValues(t *testing.T) {
 		"=?base64??=":          "=?base64?PT9iYXNlNjQ/Pz0=?=",
 		"file:///a%20b/c.json": "file:///a%20b/c.json",
 	} {
-		assert.Equal(t, mcp.EncodeHeaderValue(text), want, "%q", text)
-		got, err := mcp.DecodeHeaderValue(want)
+		assert.Equal(t, paramheader.Encode(text), want, "%q", text)
+		got, err := paramheader.Decode(want)
 		assert.NilError(t, err)
 		assert.Equal(t, got, text)
 	}
@@ -41,13 +41,13 @@ func TestHeaderValues(t *testing.T) {
 		"=?base64?SGVsbG8?=", "=?base64?SGVs!!!bG8=?=", "=?base64?SGVsbG9=?=", "=?base64?/w==?=",
 		"=?base64?SGVs bG8=?=", "h\xc3\xa9", "a\nb", "a\x00", "\x7f",
 	} {
-		_, err := mcp.DecodeHeaderValue(broken)
+		_, err := paramheader.Decode(broken)
 		assert.Assert(t, err != nil, "%q", broken)
 	}
-	got, err := mcp.DecodeHeaderValue("a\tb")
+	got, err := paramheader.Decode("a\tb")
 	assert.NilError(t, err)
 	assert.Equal(t, got, "a\tb")
-	got, err = mcp.DecodeHeaderValue("=?base64?=")
+	got, err = paramheader.Decode("=?base64?=")
 	assert.NilError(t, err)
 	assert.Equal(t, got, "=?base64?=")
 }
@@ -79,7 +79,7 @@ func TestHeaderParams(t *testing.T) {
 		`{"properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"a"}}}`:                                      `"a" occurs twice`,
 		`not JSON x-mcp-header`: "[]",
 	} {
-		found, err := mcp.HeaderParams(json.RawMessage(schema))
+		found, err := paramheader.Of(json.RawMessage(schema))
 		if err != nil {
 			assert.ErrorContains(t, err, want, schema)
 			assert.Assert(t, found == nil)
@@ -94,7 +94,7 @@ func TestHeaderParams(t *testing.T) {
 }
 
 func TestHeaderParamValue(t *testing.T) {
-	p := mcp.HeaderParam{Header: "Mcp-Param-A", Path: []string{"in", "a"}}
+	p := paramheader.Param{Header: "Mcp-Param-A", Path: []string{"in", "a"}}
 	for value, want := range map[string]string{
 		`"é\n"`: "é\n", `""`: "", `true`: "true", `false`: "false", `42`: "42", `-7`: "-7",
 		`42.0`: "42", `1e3`: "1000", `0`: "0", `-0`: "0",
@@ -105,7 +105,7 @@ func TestHeaderParamValue(t *testing.T) {
 		assert.Assert(t, ok)
 		assert.Equal(t, text, want, value)
 		assert.NilError(t,
-			p.Check(mcp.EncodeHeaderValue(want), true, json.RawMessage(`{"in":{"a":`+value+`}}`)))
+			p.Check(paramheader.Encode(want), true, json.RawMessage(`{"in":{"a":`+value+`}}`)))
 	}
 	for _, arguments := range []string{``, `{}`, `{"in":1}`, `{"in":{}}`, `{"in":{"a":null}}`,
 		`{"in":null}`} {
@@ -137,13 +137,13 @@ func FuzzHeaderValue(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		value := mcp.EncodeHeaderValue(text)
+		value := paramheader.Encode(text)
 		for _, c := range []byte(value) {
 			if c < ' ' || c > '~' {
 				t.Fatalf("%q has %q", value, c)
 			}
 		}
-		if back, err := mcp.DecodeHeaderValue(value); strings.ToValidUTF8(text, "") == text &&
+		if back, err := paramheader.Decode(value); strings.ToValidUTF8(text, "") == text &&
 			(err != nil || back != text) {
 			t.Fatalf("%q became %q, %q, %v", text, value, back, err)
 		}
