@@ -111,14 +111,7 @@ func (s *Server) addApp(a App) error {
 	}
 	s.apps.mu.Lock()
 	defer s.apps.mu.Unlock()
-	before, now := s.apps.tools.Load(), map[string]mcp.ToolUI{}
-	if before != nil {
-		for tool, ui := range *before {
-			if ui.ResourceURI != a.URI {
-				now[tool] = ui
-			}
-		}
-	}
+	now := s.apps.toolsWithout(a.URI)
 	for tool, visibility := range a.Tools {
 		if other, taken := now[tool]; taken {
 			return fmt.Errorf("the tool %q has the app %q already", tool, other.ResourceURI)
@@ -175,11 +168,8 @@ func (a *App) read() ([]byte, error) {
 // RemoveApp removes an app. It reports whether there was one.
 func (s *Server) RemoveApp(uri string) bool {
 	s.apps.mu.Lock()
-	if before := s.apps.tools.Load(); before != nil {
-		now := maps.Clone(*before)
-		maps.DeleteFunc(now, func(_ string, ui mcp.ToolUI) bool { return ui.ResourceURI == uri })
-		s.apps.tools.Store(&now)
-	}
+	now := s.apps.toolsWithout(uri)
+	s.apps.tools.Store(&now)
 	s.apps.mu.Unlock()
 	removed := s.RemoveResources(uri) > 0
 	if removed {
@@ -192,16 +182,19 @@ func (s *Server) RemoveApp(uri string) bool {
 type apps struct {
 	used  atomic.Bool // an app was added once, or apps of other servers are forwarded
 	mu    sync.Mutex
-	tools atomic.Pointer[map[string]mcp.ToolUI] // by name of the tool; replaced, never modified
+	tools atomic.Pointer[map[string]mcp.ToolUI] // by name of the tool; never nil nor modified
+}
+
+// toolsWithout returns a copy of the tools without those of an app. The caller holds mu.
+func (a *apps) toolsWithout(uri string) map[string]mcp.ToolUI {
+	tools := maps.Clone(*a.tools.Load())
+	maps.DeleteFunc(tools, func(_ string, ui mcp.ToolUI) bool { return ui.ResourceURI == uri })
+	return tools
 }
 
 // has reports whether the server itself has an app with this URI.
 func (a *apps) has(uri string) bool {
-	tools := a.tools.Load()
-	if tools == nil {
-		return false
-	}
-	for _, ui := range *tools {
+	for _, ui := range *a.tools.Load() {
 		if ui.ResourceURI == uri {
 			return true
 		}
@@ -225,9 +218,6 @@ func appsExtension() *extension {
 // toolWithApp returns the item of a tool with its app, if it has one. If the model may not call the
 // tool, the tool exists only for clients with apps.
 func (s *Server) toolWithApp(i *item, apps *map[string]mcp.ToolUI) *item {
-	if apps == nil {
-		return i
-	}
 	ui, has := (*apps)[i.Key]
 	if !has {
 		return i

@@ -135,10 +135,7 @@ func (c *Conn) Revision() mcp.Revision {
 // ClientName returns the name that a legacy client sent with initialize, truncated to 128 bytes, or
 // "" before initialize. The client chooses the name, which may be unprintable.
 func (c *Conn) ClientName() string {
-	if e := c.legacy.Load(); e != nil {
-		return e.Client
-	}
-	return ""
+	return era.Legacy(c.legacy.Load()).Client
 }
 
 // Finish ends the open subscriptions/listen requests with a result. Other requests continue.
@@ -211,11 +208,8 @@ func (c *Conn) Context() context.Context { return c.ctx }
 // Capabilities returns the capabilities of a legacy client, or the zero value before initialize. A
 // modern client declares them in each request: see [CapabilitiesFrom].
 func (c *Conn) Capabilities() mcp.ClientCapabilities {
-	if e := c.legacy.Load(); e != nil {
-		can, _ := e.ClientCapabilities()
-		return can
-	}
-	return mcp.ClientCapabilities{}
+	can, _ := era.Legacy(c.legacy.Load()).ClientCapabilities()
+	return can
 }
 
 // unsolicitedLink returns the link for messages outside of requests, or nil.

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/era"
@@ -304,11 +303,8 @@ func (s *Server) notifyExtension(ctx context.Context, c *Conn, link Link, req *r
 		!r.negotiated(x.ID) {
 		return
 	}
-	if failure := contain.Run(
-		func() { x.Notifications[req.Method](r, json.RawMessage(req.Params)) }); failure != nil {
-		s.log.Error("a callback did not return", "callback", "Extension.Notifications of "+x.ID,
-			"error", failure, "stack", string(failure.Stack))
-	}
+	s.runCallback("Extension.Notifications of "+x.ID,
+		func() { x.Notifications[req.Method](r, json.RawMessage(req.Params)) })
 }
 
 // hiddenMeta returns the keys of _meta that the client of the request does not get.

@@ -80,17 +80,20 @@ func (s *Server) addItem(from *Item, key string) error {
 	if err != nil {
 		return err
 	}
-	if from.Use == nil {
+	switch {
+	case from.Use == nil:
 		return errors.New("it needs Use")
+	case key == "" && (from.Kind == mcp.KindTool || from.Kind == mcp.KindPrompt):
+		return errors.New("it needs a name")
 	}
 	i := newItem(from.Kind, key, definition)
 	name, _ := jsonscan.Text(jsonscan.Member(definition, "name"))
 	switch from.Kind {
 	case mcp.KindTool:
-		i, err = toolItem(key, &tool{forwarded: true}, "", definition), checkName(key)
+		i = toolItem(key, &tool{forwarded: true}, "", definition)
 		i.use = from.use(mcp.KindTool, key)
 	case mcp.KindPrompt:
-		err = errors.Join(checkName(key), from.usePrompt(i))
+		err = from.usePrompt(i)
 	case mcp.KindResource:
 		i.use, err = from.use(mcp.KindResource, key), checkResource(key, name)
 	case mcp.KindResourceTemplate:
@@ -129,13 +132,6 @@ func oneLine(object json.RawMessage) ([]byte, error) {
 		return object, nil
 	}
 	return mcp.Marshal(object)
-}
-
-func checkName(name string) error {
-	if name == "" {
-		return errors.New("it needs a name")
-	}
-	return nil
 }
 
 // usePrompt sets what answers prompts/get. It refuses arguments that do not fit the definition, as

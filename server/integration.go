@@ -4,9 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"log/slog"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -147,14 +151,55 @@ func (i Integration) HookContext(ctx context.Context, c *Conn) context.Context {
 // (2026-07-28, basic/transports/streamable-http, Custom Headers from Tool Parameters). It returns
 // nil if the tool has none or does not exist, or if its annotations are invalid. The slice is
 // shared and must not be modified.
-func (i Integration) HeaderParams(tool string) []paramheader.Param { return i.s.headerParams(tool) }
+func (i Integration) HeaderParams(tool string) []paramheader.Param {
+	s := i.s
+	list := s.toolList()
+	headers := s.headers.Load()
+	if headers == nil || headers.list != list {
+		headers = &toolHeaders{list: list}
+		s.headers.Store(headers)
+	}
+	if known, ok := headers.byName.Load(tool); ok {
+		return known.([]paramheader.Param)
+	}
+	item := list.ByKey[tool]
+	if item == nil {
+		return nil // not cached, because clients can invent names
+	}
+	params, err := paramheader.Of(jsonscan.Member(item.Definition, "inputSchema"))
+	if err != nil {
+		s.log.Error("clients over HTTP will not call this tool", "tool", tool, "error", err)
+	}
+	headers.byName.Store(tool, params)
+	return params
+}
+
+// toolHeaders caches the header parameters of the tools of one list.
+type toolHeaders struct {
+	list   *tools
+	byName sync.Map // maps names to []paramheader.Param
+}
 
 // Declare makes the server declare the capabilities for these kinds before the first item of each
 // is added, because a legacy client reads the capabilities only once, in the result of initialize.
 // Tools are always declared; prompts and templates imply completions. [mcp.KindApp] declares the
 // apps extension before [Server.AddApp]: afterwards the _meta of the server's definitions says
 // which tools have apps, and items with the extension [mcp.ExtensionApps] belong to apps.
-func (i Integration) Declare(kinds ...mcp.Kind) { i.s.declare(kinds...) }
+func (i Integration) Declare(kinds ...mcp.Kind) {
+	s := i.s
+	for _, kind := range kinds {
+		switch kind {
+		case mcp.KindApp:
+			s.apps.used.Store(true)
+			continue
+		case mcp.KindPrompt, mcp.KindResourceTemplate:
+			s.completions.Store(true)
+		}
+		if c := s.added[kind]; c != nil {
+			c.EverUsed.Store(true)
+		}
+	}
+}
 
 // SetUpstreams sets the functions of a gateway, in place of those of an earlier call. Those that
 // are nil have no effect.
@@ -188,9 +233,23 @@ func (i Integration) OnClientEvent(fn func(c *Conn, e ClientEvent)) (stop func()
 // changed. The request or connection that caused the change waits for fn. After stop has returned,
 // fn is not called again, but a call in progress may still run.
 func (i Integration) OnSubscriptionChange(fn func()) (stop func()) {
-	return i.s.onSubscriptionChange(fn)
+	s := i.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own := &fn
+	s.subscriptionObservers = append(slices.Clip(s.subscriptionObservers), own)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.subscriptionObservers = slices.DeleteFunc(slices.Clone(s.subscriptionObservers),
+			func(other *func()) bool { return other == own })
+	}
 }
 
 // SubscribedResources returns the URIs of the resources that clients have subscribed to, sorted and
 // without duplicates.
-func (i Integration) SubscribedResources() []string { return i.s.subscribedResources() }
+func (i Integration) SubscribedResources() []string {
+	i.s.mu.Lock()
+	defer i.s.mu.Unlock()
+	return slices.Sorted(maps.Keys(i.s.watchers))
+}

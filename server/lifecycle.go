@@ -1,10 +1,7 @@
 package server
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -30,22 +27,6 @@ func (s *Server) declaredKinds() declaredKinds {
 		tasks:       s.tasks.enabled.Load(),
 		apps:        s.apps.used.Load(),
 		skills:      s.skills.EverUsed.Load(),
-	}
-}
-
-// declare implements [Integration.Declare].
-func (s *Server) declare(kinds ...mcp.Kind) {
-	for _, kind := range kinds {
-		switch kind {
-		case mcp.KindApp:
-			s.apps.used.Store(true)
-			continue
-		case mcp.KindPrompt, mcp.KindResourceTemplate:
-			s.completions.Store(true)
-		}
-		if c := s.added[kind]; c != nil {
-			c.EverUsed.Store(true)
-		}
 	}
 }
 
@@ -98,49 +79,7 @@ func discover(r *request) (*Result, error) {
 		s.results.AppendHints(result, s.o.PublicLists, false), true)), nil
 }
 
-const (
-	maxClientName   = 128      // bytes
-	maxCapabilities = 16 << 10 // bytes that a connection keeps
-)
-
-// definedCapabilities are the members of capabilities that a connection keeps.
-var definedCapabilities = [...]string{"roots", "sampling", "elicitation", "tasks", "extensions",
-	"experimental"}
-
-// keptCapabilities returns a copy of the members of a client's capabilities that the protocol
-// defines. It returns nil if there are none, and an error if they have too many bytes.
-func keptCapabilities(sent []byte) (json.RawMessage, error) {
-	kept, size := []byte(nil), len(sent)
-	if len(sent) > 0 && sent[0] == '{' {
-		size = 0
-		isDefined := func(name []byte) bool {
-			return slices.ContainsFunc(definedCapabilities[:],
-				func(defined string) bool { return jsonscan.KeyIs(name, defined) })
-		}
-		for name, value := range jsonscan.Members(sent) {
-			if isDefined(name) {
-				size += len(name) + len(value)
-			}
-		}
-		if size > 0 && size <= maxCapabilities {
-			kept = []byte{'{'}
-			for name, value := range jsonscan.Members(sent) {
-				if isDefined(name) {
-					kept = jsonscan.AppendMember(kept, name, value)
-				}
-			}
-			kept = append(kept, '}')
-		}
-	} else if size <= maxCapabilities {
-		kept = bytes.Clone(sent) // invalid: a later question to the client says so
-	}
-	if size > maxCapabilities {
-		return nil, rpc.Errorf(rpc.CodeInvalidParams,
-			"Invalid params: the capabilities have %d bytes, more than the %d that are kept", size,
-			maxCapabilities)
-	}
-	return slices.Clip(kept), nil
-}
+const maxClientName = 128 // bytes
 
 // initialize answers the legacy handshake (2025-11-25, basic/lifecycle). A client may repeat it;
 // the last one counts.
@@ -157,7 +96,7 @@ func initialize(r *request) (*Result, error) {
 	if r.conn.replicated {
 		capabilities = nil
 	}
-	kept, err := keptCapabilities(capabilities)
+	kept, err := era.Kept(capabilities)
 	if err != nil {
 		return nil, err
 	}

@@ -65,6 +65,7 @@ func withEras(table map[string]method) map[string]method {
 func hasResources(has declaredKinds) bool   { return has.resources }
 func hasPrompts(has declaredKinds) bool     { return has.prompts }
 func hasCompletions(has declaredKinds) bool { return has.completions }
+func hasTasks(has declaredKinds) bool       { return has.tasks }
 
 // notifications maps methods to the handlers of notifications. It is read only. Unknown
 // notifications are ignored, as JSON-RPC requires; package rpc handles notifications/cancelled.

@@ -133,6 +133,8 @@ func (r *request) missingCapability(name string, capabilities mcp.ClientCapabili
 		failure.Data, _ = mcp.Marshal(
 			mcp.MissingRequiredClientCapabilityData{RequiredCapabilities: capabilities})
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return r.stop(failure)
 }
 
@@ -194,14 +196,7 @@ func (r *request) answerOrAsk(key string, question mcp.InputRequest, digest []by
 		return false, nil
 	}
 	x.Ask(key, mrtr.Traced(question, &r.params.Meta))
-	return false, r.stopWith(nil)
-}
-
-// stop calls stopWith with mu held.
-func (r *request) stop(failure *rpc.Error) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.stopWith(failure)
+	return false, r.stop(nil)
 }
 
 // stopErr returns the error of a handler that cannot continue, or nil if it can.
@@ -214,9 +209,9 @@ func (r *request) stopErr() error {
 	return r.rounds.Stopped
 }
 
-// stopWith records that the handler cannot continue, and returns the reason as an error. The caller
+// stop records that the handler cannot continue, and returns the reason as an error. The caller
 // holds mu.
-func (r *request) stopWith(failure *rpc.Error) error {
+func (r *request) stop(failure *rpc.Error) error {
 	stopped := &inputRequiredError{failure}
 	if !r.task.IsTask() { // other goroutines of a task may continue
 		r.mrtr().Stopped = stopped
@@ -233,7 +228,8 @@ func (r *request) hasHiddenQuestion(result *Result, err error) bool {
 	return pending && (err != nil || result.IsError()) && r.Err() == nil
 }
 
-// inputRequired returns the response to a request whose handler has ended with stopErr.
+// inputRequired returns the response to a request whose handler has ended with stopErr: the pending
+// questions, with a requestState that carries the answers so far.
 func (r *request) inputRequired() (*Result, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -243,12 +239,6 @@ func (r *request) inputRequired() (*Result, error) {
 	if s := r.rounds.Stopped.(*inputRequiredError); s.failure != nil && len(r.rounds.Pending) == 0 {
 		return nil, s.failure
 	}
-	return r.inputRequiredResult()
-}
-
-// inputRequiredResult returns the InputRequiredResult with the pending questions. Its requestState
-// carries the answers so far. The caller holds mu.
-func (r *request) inputRequiredResult() (*Result, error) {
 	s := r.conn.server
 	state, err := s.sealer().State(r.rounds.State, r.binding())
 	if err != nil {
@@ -266,7 +256,8 @@ func (r *request) repeat(handle func(r *request) (*Result, error)) (*Result, err
 			return result, err
 		}
 	}
-	return nil, r.logError(errTooManyRounds)
+	return nil, r.logError(errors.New(
+		"server: a handler has asked its client too many times, and never answered"))
 }
 
 // takeRerun reports whether the handler must run again because a legacy client has answered its
@@ -282,9 +273,6 @@ func (r *request) takeRerun() bool {
 }
 
 const maxRounds = 10 // runs of one handler that calls RequireInput, for a legacy client
-
-var errTooManyRounds = errors.New(
-	"server: a handler has asked its client too many times, and never answered")
 
 // errOnceFailed is the error for goroutines that wait for a call of fn that did not return.
 var errOnceFailed = errors.New(

@@ -84,13 +84,29 @@ func (p *Prompt) use(ctx context.Context, r *request, raw json.RawMessage) (*Res
 	return r.encodeResult(&own, &own.Result)
 }
 
-// promptArguments returns the arguments of a prompt. It returns an error if they are not strings or
-// if a required one is missing.
+// promptArguments returns the arguments of a prompt, nil if raw is nil. It returns an error if they
+// are not an object of strings, or if a required one is missing.
 func promptArguments(prompt string, declared []mcp.PromptArgument,
-	raw json.RawMessage) (map[string]string, error) {
-	arguments, err := texts("arguments", raw)
-	if err != nil {
-		return nil, err
+	raw json.RawMessage) (arguments map[string]string, err error) {
+	if len(raw) > 0 {
+		if raw[0] != '{' {
+			return nil, rpc.Errorf(rpc.CodeInvalidParams,
+				"Invalid params: arguments must be an object")
+		}
+		arguments = map[string]string{}
+	}
+	for token, value := range jsonscan.Members(raw) {
+		key, _ := jsonscan.Text(token)
+		text, ok := jsonscan.Text(value)
+		if !ok {
+			return nil, rpc.Errorf(rpc.CodeInvalidParams,
+				"Invalid params: arguments: %.100q must be a string", key)
+		}
+		if _, twice := arguments[key]; twice {
+			return nil, rpc.Errorf(rpc.CodeInvalidParams,
+				"Invalid params: arguments: %.100q occurs twice", key)
+		}
+		arguments[key] = text
 	}
 	for _, a := range declared {
 		if _, ok := arguments[a.Name]; a.Required && !ok {
@@ -99,29 +115,4 @@ func promptArguments(prompt string, declared []mcp.PromptArgument,
 		}
 	}
 	return arguments, nil
-}
-
-// texts returns a member of params that must be an object of strings, or nil if raw is nil.
-func texts(name string, raw json.RawMessage) (map[string]string, error) {
-	if len(raw) == 0 {
-		return nil, nil
-	}
-	if raw[0] != '{' {
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %s must be an object", name)
-	}
-	texts := map[string]string{}
-	for token, value := range jsonscan.Members(raw) {
-		key, _ := jsonscan.Text(token)
-		text, ok := jsonscan.Text(value)
-		if !ok {
-			return nil, rpc.Errorf(rpc.CodeInvalidParams,
-				"Invalid params: %s: %.100q must be a string", name, key)
-		}
-		if _, twice := texts[key]; twice {
-			return nil, rpc.Errorf(rpc.CodeInvalidParams,
-				"Invalid params: %s: %.100q occurs twice", name, key)
-		}
-		texts[key] = text
-	}
-	return texts, nil
 }

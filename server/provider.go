@@ -22,7 +22,7 @@ func (s *Server) newProviders() map[mcp.Kind][]provider {
 		mcp.KindTool:   {toolProvider{s}},
 		mcp.KindPrompt: {&s.prompts},
 		mcp.KindResource: {skillFiles{skills: &s.skills}, &s.resources,
-			templateMatches{templates: &s.templates}, dynamicSkills{skills: &s.skills},
+			templateMatches{templates: &s.templates}, skillFiles{skills: &s.skills, dynamic: true},
 			computed{s}},
 		mcp.KindResourceTemplate: {&s.templates, computed{s}},
 		mcp.KindSkill:            {&s.skills},
@@ -34,27 +34,18 @@ type unlisted struct{}
 
 func (unlisted) List(context.Context, mcp.Kind) (*listing, error) { return nil, nil }
 
-// listOf returns the items of a kind of all providers.
-func (s *Server) listOf(ctx context.Context, kind mcp.Kind) (*listing, error) {
-	var all *listing
-	for _, p := range s.providers[kind] {
-		l, err := p.List(ctx, kind)
-		if err != nil {
-			return nil, err
-		}
-		all = all.With(l)
-	}
-	return all, nil
-}
-
 // lists returns the function of the method table that answers requests for the list of a kind.
 func lists(kind mcp.Kind) func(*request) (*Result, error) {
 	return func(r *request) (*Result, error) {
-		l, err := r.conn.server.listOf(r, kind)
-		if err != nil {
-			return r.handlerError(err)
+		var all *listing
+		for _, p := range r.conn.server.providers[kind] {
+			l, err := p.List(r, kind)
+			if err != nil {
+				return r.handlerError(err)
+			}
+			all = all.With(l)
 		}
-		p, err := newPage(r, kind, l)
+		p, err := newPage(r, kind, all)
 		if err != nil {
 			return nil, err
 		}

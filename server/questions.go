@@ -143,6 +143,21 @@ func (r *request) requireElicitation(mode string) error {
 	return r.missingCapability("elicitation", mcp.ClientCapabilities{Elicitation: wanted})
 }
 
+// capabilitiesFor returns the client's capabilities. It returns an error unless the client declares
+// the one that sampling/createMessage or roots/list needs.
+func (r *request) capabilitiesFor(method string) (mcp.ClientCapabilities, error) {
+	can, err := r.era.ClientCapabilities()
+	switch {
+	case err != nil:
+	case method == mcp.MethodCreateMessage && can.Sampling == nil:
+		err = r.missingCapability("sampling",
+			mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}})
+	case method == mcp.MethodListRoots && can.Roots == nil:
+		err = r.missingCapability("roots", mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}})
+	}
+	return can, err
+}
+
 // Sample asks the client's model to continue a conversation (2026-07-28, client/sampling). It
 // follows the rules of [Elicit]. If the model has used tools, the next message must contain a
 // result for each use, and nothing else.
@@ -155,13 +170,10 @@ func Sample(ctx context.Context, key string,
 	if err := questions.CheckMessages(params.Messages); err != nil {
 		return nil, fmt.Errorf("server: Sample %q: %w", key, err)
 	}
-	can, err := r.era.ClientCapabilities()
+	can, err := r.capabilitiesFor(mcp.MethodCreateMessage)
 	switch {
 	case err != nil:
 		return nil, err
-	case can.Sampling == nil:
-		return nil, r.missingCapability("sampling",
-			mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}})
 	case can.Sampling.Tools == nil && (params.Tools != nil || params.ToolChoice != nil):
 		return nil, r.missingCapability("sampling.tools",
 			mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{Tools: &mcp.Object{}}})
@@ -187,13 +199,8 @@ func Roots(ctx context.Context, key string) ([]mcp.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	can, err := r.era.ClientCapabilities()
-	switch {
-	case err != nil:
+	if _, err = r.capabilitiesFor(mcp.MethodListRoots); err != nil {
 		return nil, err
-	case can.Roots == nil:
-		return nil, r.missingCapability("roots",
-			mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}})
 	}
 	var result mcp.ListRootsResult
 	err = r.ask(ctx, key, mcp.MethodListRoots, struct{}{}, func(answer []byte) error {
@@ -251,7 +258,7 @@ func RequireInput(ctx context.Context, requests mcp.InputRequests, state string)
 			x.RecordQuestion(key, mrtr.Digest(question))
 			delete(x.Answers, key)
 		}
-		return r.stopWith(nil)
+		return r.stop(nil)
 	}
 	answers := mcp.InputResponses{}
 	for key, question := range requests {
@@ -268,14 +275,13 @@ func RequireInput(ctx context.Context, requests mcp.InputRequests, state string)
 	for key, answer := range answers {
 		x.RecordAnswer(key, answer)
 	}
-	return r.stopWith(nil)
+	return r.stop(nil)
 }
 
 // requireCapabilityFor returns an error unless the client declares the capability that a question
 // needs.
 func (r *request) requireCapabilityFor(question mcp.InputRequest) error {
-	can, err := r.era.ClientCapabilities()
-	if err != nil {
+	if _, err := r.era.ClientCapabilities(); err != nil {
 		return err
 	}
 	switch question.Method {
@@ -289,20 +295,11 @@ func (r *request) requireCapabilityFor(question mcp.InputRequest) error {
 				question.Method, mcp.ElicitURL)
 		}
 		return r.requireElicitation(params.Mode)
-	case mcp.MethodCreateMessage:
-		if can.Sampling == nil {
-			return r.missingCapability("sampling",
-				mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}})
-		}
-	case mcp.MethodListRoots:
-		if can.Roots == nil {
-			return r.missingCapability("roots",
-				mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}})
-		}
-	default:
-		return fmt.Errorf("server: RequireInput: a client cannot be asked %q", question.Method)
+	case mcp.MethodCreateMessage, mcp.MethodListRoots:
+		_, err := r.capabilitiesFor(question.Method)
+		return err
 	}
-	return nil
+	return fmt.Errorf("server: RequireInput: a client cannot be asked %q", question.Method)
 }
 
 // Inputs returns the client's answers to [RequireInput] so far, and the state of the latest call of

@@ -266,18 +266,6 @@ func (s *Server) ResourceListChanged() {
 	s.listChanged(mcp.NotificationResourceListChanged)
 }
 
-// setResourceSource checks Options.Resources, and declares resources for it.
-func (s *Server) setResourceSource() {
-	source := s.o.Resources
-	if source == nil {
-		return
-	}
-	if source.Read == nil {
-		panic("server: Options.Resources needs Read")
-	}
-	s.resources.EverUsed.Store(true)
-}
-
 // computed is the provider of the resources and templates that are computed: those of
 // Options.Resources, and the URIs that only [Upstreams].Read knows.
 type computed struct{ *Server }

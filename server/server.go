@@ -219,7 +219,13 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 		mcp.KindSkill: &s.skills.collection}
 	s.providers = s.newProviders()
 	s.upstreams.Store(&Upstreams{})
-	s.setResourceSource()
+	s.apps.tools.Store(&map[string]mcp.ToolUI{})
+	if o.Resources != nil {
+		if o.Resources.Read == nil {
+			panic("server: Options.Resources needs Read")
+		}
+		s.resources.EverUsed.Store(true)
+	}
 	return s
 }
 

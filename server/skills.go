@@ -120,10 +120,12 @@ func (s *skills) index() *skillIndex {
 	return x
 }
 
-// skillFiles is the provider of the files that skills list, as resources.
+// skillFiles is the provider of the files of skills, as resources: of those that skills list, or of
+// those in the directories of dynamic skills.
 type skillFiles struct {
 	unlisted
 	*skills
+	dynamic bool
 }
 
 func (p skillFiles) Find(_ mcp.Kind, key []byte) *item {
@@ -131,30 +133,18 @@ func (p skillFiles) Find(_ mcp.Kind, key []byte) *item {
 		return nil
 	}
 	uri, x := string(key), p.index()
-	i := x.of.ByKey[x.Skill(uri)]
+	owner := x.Skill(uri)
+	if p.dynamic {
+		owner = x.DynamicAbove(uri)
+	}
+	i := x.of.ByKey[owner]
 	if i == nil {
 		return nil
 	}
-	return unlistedResource(uri, i, i.skill.read(uri))
-}
-
-// dynamicSkills is the provider of the files of dynamic skills, as resources.
-type dynamicSkills struct {
-	unlisted
-	*skills
-}
-
-func (p dynamicSkills) Find(_ mcp.Kind, key []byte) *item {
-	if !p.EverUsed.Load() {
-		return nil
-	}
-	uri, x := string(key), p.index()
-	i := x.of.ByKey[x.DynamicAbove(uri)]
-	if i == nil {
-		return nil
-	}
-	if _, ok := skill.Listed(&i.skill.Skill, uri); !ok {
-		return nil
+	if p.dynamic {
+		if _, ok := skill.Listed(&i.skill.Skill, uri); !ok {
+			return nil
+		}
 	}
 	return unlistedResource(uri, i, i.skill.read(uri))
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
-	"slices"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
@@ -266,27 +264,6 @@ func unsubscribe(r *request) (*Result, error) {
 		subscriptions.Unwatch(c.watched, uri)
 	}
 	return NewResult([]byte(`{}`)), nil
-}
-
-// subscribedResources implements [Integration.SubscribedResources].
-func (s *Server) subscribedResources() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.watchers))
-}
-
-// onSubscriptionChange implements [Integration.OnSubscriptionChange].
-func (s *Server) onSubscriptionChange(fn func()) (stop func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	own := &fn
-	s.subscriptionObservers = append(slices.Clip(s.subscriptionObservers), own)
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.subscriptionObservers = slices.DeleteFunc(slices.Clone(s.subscriptionObservers),
-			func(other *func()) bool { return other == own })
-	}
 }
 
 // subscriptionsChanged calls the functions of OnSubscriptionChange. The caller holds no lock.

@@ -14,8 +14,6 @@ import (
 	"github.com/stdwire/stdwire/server/internal/task"
 )
 
-func hasTasks(has declaredKinds) bool { return has.tasks }
-
 // needTasks returns an error if the client cannot have tasks.
 func (r *request) needTasks() error {
 	switch {

@@ -3,11 +3,8 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"sync"
 
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/internal/jsonscan"
-	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/items"
@@ -71,7 +68,8 @@ func (s *Server) toolList() *tools {
 	operations, raw := s.catalog.Operations(), s.addedTools.Listing()
 	before, apps := s.tools.Load(), s.apps.tools.Load()
 	if before != nil && before.raw == raw && before.apps == apps &&
-		sameOperations(before.operations, operations) {
+		len(before.operations) == len(operations) &&
+		(len(operations) == 0 || &before.operations[0] == &operations[0]) {
 		return before
 	}
 	byKey := make(map[string]*item, len(operations)+len(raw.Sorted))
@@ -147,39 +145,6 @@ func (p toolProvider) List(context.Context, mcp.Kind) (*listing, error) {
 
 func (p toolProvider) Find(_ mcp.Kind, key []byte) *item {
 	return p.toolList().ByKey[string(key)]
-}
-
-func sameOperations(a, b []*dispatch.Operation) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
-}
-
-// toolHeaders caches the header parameters of the tools of one list.
-type toolHeaders struct {
-	list   *tools
-	byName sync.Map // maps names to []paramheader.Param
-}
-
-// headerParams implements [Integration.HeaderParams].
-func (s *Server) headerParams(tool string) []paramheader.Param {
-	list := s.toolList()
-	headers := s.headers.Load()
-	if headers == nil || headers.list != list {
-		headers = &toolHeaders{list: list}
-		s.headers.Store(headers)
-	}
-	if known, ok := headers.byName.Load(tool); ok {
-		return known.([]paramheader.Param)
-	}
-	item := list.ByKey[tool]
-	if item == nil {
-		return nil // not cached, because clients can invent names
-	}
-	params, err := paramheader.Of(jsonscan.Member(item.Definition, "inputSchema"))
-	if err != nil {
-		s.log.Error("clients over HTTP will not call this tool", "tool", tool, "error", err)
-	}
-	headers.byName.Store(tool, params)
-	return params
 }
 
 // callTool answers tools/call. An unknown tool is a protocol error. Other failures are part of the

@@ -1,5 +1,7 @@
 package jsonscan
 
+import "slices"
+
 // AppendMember appends a member to an object without its closing brace. name is a JSON string, as
 // from [Members] or [AppendString].
 func AppendMember(object, name, value []byte) []byte {
@@ -23,4 +25,19 @@ func SetMember(object []byte, name string, value []byte) []byte {
 		set = AppendMember(set, AppendString(nil, name), value)
 	}
 	return append(set, '}')
+}
+
+// Without returns an object without the members with these names: the object itself if it has none
+// of them.
+func Without(object []byte, names ...string) []byte {
+	if !slices.ContainsFunc(names, func(name string) bool { return Member(object, name) != nil }) {
+		return object
+	}
+	rest := []byte{'{'}
+	for token, value := range Members(object) {
+		if !slices.ContainsFunc(names, func(name string) bool { return KeyIs(token, name) }) {
+			rest = AppendMember(rest, token, value)
+		}
+	}
+	return append(rest, '}')
 }

@@ -22,3 +22,15 @@ func TestSetMember(t *testing.T) {
 		assert.Equal(t, string(SetMember([]byte(tt.object), "a", []byte("0"))), tt.want)
 	}
 }
+
+func TestWithout(t *testing.T) {
+	for _, tt := range []struct{ object, want string }{
+		{`{}`, `{}`},
+		{` { "c" : [1] } `, ` { "c" : [1] } `},
+		{`{"b":1,"c" : 2,"\u0061":3}`, `{"c":2}`},
+		{`{"a":1,"a":2}`, `{}`},
+		{``, ``},
+	} {
+		assert.Equal(t, string(Without([]byte(tt.object), "a", "b")), tt.want)
+	}
+}

@@ -1,8 +1,6 @@
 package items
 
 import (
-	"slices"
-
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -27,25 +25,12 @@ func WithApp(definition []byte, ui mcp.ToolUI) ([]byte, error) {
 // withoutMeta returns a definition without keys of its _meta, and without an empty _meta.
 func withoutMeta(definition []byte, keys []string) []byte {
 	meta := jsonscan.Member(definition, "_meta")
-	has := func(key string) bool { return jsonscan.Member(meta, key) != nil }
-	if !slices.ContainsFunc(keys, has) {
+	switch left := jsonscan.Without(meta, keys...); {
+	case len(left) == len(meta):
 		return definition
+	case string(left) == "{}":
+		return jsonscan.Without(definition, "_meta")
+	default:
+		return jsonscan.SetMember(definition, "_meta", left)
 	}
-	left := []byte{'{'}
-	for token, value := range jsonscan.Members(meta) {
-		if !slices.ContainsFunc(keys, func(key string) bool { return jsonscan.KeyIs(token, key) }) {
-			left = jsonscan.AppendMember(left, token, value)
-		}
-	}
-	without := []byte{'{'}
-	for token, value := range jsonscan.Members(definition) {
-		if jsonscan.KeyIs(token, "_meta") {
-			if len(left) == 1 {
-				continue
-			}
-			value = append(left, '}')
-		}
-		without = jsonscan.AppendMember(without, token, value)
-	}
-	return append(without, '}')
 }

@@ -36,16 +36,7 @@ func Result(revision mcp.Revision, kind mcp.Kind, result []byte) []byte {
 	case mcp.KindPrompt:
 		return promptResult(revision, result)
 	}
-	if jsonscan.Member(result, "ttlMs") == nil && jsonscan.Member(result, "cacheScope") == nil {
-		return result
-	}
-	legacy := []byte{'{'}
-	for key, value := range jsonscan.Members(result) {
-		if !jsonscan.KeyIs(key, "ttlMs") && !jsonscan.KeyIs(key, "cacheScope") {
-			legacy = jsonscan.AppendMember(legacy, key, value)
-		}
-	}
-	return append(legacy, '}')
+	return jsonscan.Without(result, "ttlMs", "cacheScope")
 }
 
 // promptResult replaces content that the revision does not have by text; see [Content].

@@ -119,12 +119,6 @@ func toolResult(result []byte) []byte {
 	if structured == nil || structured[0] == '{' {
 		return result
 	}
-	legacy := []byte{'{'}
-	for key, value := range jsonscan.Members(result) {
-		if !jsonscan.KeyIs(key, "structuredContent") && !jsonscan.KeyIs(key, "content") {
-			legacy = jsonscan.AppendMember(legacy, key, value)
-		}
-	}
 	content := jsonscan.Member(result, "content")
 	empty := true
 	for range jsonscan.Elements(content) {
@@ -138,5 +132,6 @@ func toolResult(result []byte) []byte {
 		content = append(jsonscan.AppendString([]byte(`[{"type":"text","text":`), structured),
 			"}]"...)
 	}
-	return append(jsonscan.AppendMember(legacy, []byte(`"content"`), content), '}')
+	legacy := jsonscan.Without(result, "structuredContent", "content")
+	return jsonscan.SetMember(legacy, "content", content)
 }

@@ -63,30 +63,18 @@ func (c *Common) Empty() []byte {
 
 // Complete returns an object with the members of a modern result that it lacks.
 func (c *Common) Complete(result []byte) []byte {
-	completed, meta := []byte{'{'}, []byte{'{'}
-	add := func(name string, value []byte) {
-		completed = jsonscan.AppendMember(completed, jsonscan.AppendString(nil, name), value)
+	meta := jsonscan.Member(result, "_meta")
+	if !IsObject(meta) {
+		meta = []byte(`{}`)
 	}
-	for key, value := range jsonscan.Members(result) {
-		if jsonscan.KeyIs(key, "_meta") && IsObject(value) {
-			for key, value := range jsonscan.Members(value) {
-				meta = jsonscan.AppendMember(meta, key, value)
-			}
-			continue
-		}
-		completed = jsonscan.AppendMember(completed, key, value)
-	}
-	if jsonscan.Member(result, "resultType") == nil {
-		add("resultType", []byte(`"`+mcp.ResultComplete+`"`))
-	}
-	meta = append(meta, '}')
 	if jsonscan.Member(meta, mcp.MetaServerInfo) == nil {
-		meta = jsonscan.AppendMember(meta[:len(meta)-1],
-			jsonscan.AppendString(nil, mcp.MetaServerInfo), c.Info)
-		meta = append(meta, '}')
+		meta = jsonscan.SetMember(meta, mcp.MetaServerInfo, c.Info)
 	}
-	add("_meta", meta)
-	return append(completed, '}')
+	result = jsonscan.Without(result, "_meta")
+	if jsonscan.Member(result, "resultType") == nil {
+		result = jsonscan.SetMember(result, "resultType", []byte(`"`+mcp.ResultComplete+`"`))
+	}
+	return jsonscan.SetMember(result, "_meta", meta)
 }
 
 // IsObject reports whether a JSON text is an object, if it is valid.

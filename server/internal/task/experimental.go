@@ -49,17 +49,10 @@ func WithRelatedTask(object []byte, id string) []byte {
 	related := append(jsonscan.AppendString([]byte(`{"taskId":`), id), '}')
 	meta := jsonscan.AppendMember([]byte{'{'}, jsonscan.AppendString(nil, mcp.MetaRelatedTask),
 		related)
-	result := []byte{'{'}
-	for name, member := range jsonscan.Members(object) {
-		if !jsonscan.KeyIs(name, "_meta") {
-			result = jsonscan.AppendMember(result, name, member)
-			continue
-		}
-		for name, member := range jsonscan.Members(member) {
-			if !jsonscan.KeyIs(name, mcp.MetaRelatedTask) {
-				meta = jsonscan.AppendMember(meta, name, member)
-			}
+	for name, member := range jsonscan.Members(jsonscan.Member(object, "_meta")) {
+		if !jsonscan.KeyIs(name, mcp.MetaRelatedTask) {
+			meta = jsonscan.AppendMember(meta, name, member)
 		}
 	}
-	return append(jsonscan.AppendMember(result, []byte(`"_meta"`), append(meta, '}')), '}')
+	return jsonscan.SetMember(jsonscan.Without(object, "_meta"), "_meta", append(meta, '}'))
 }
