@@ -83,17 +83,30 @@ func (e *Error) withCause(cause error) *Error {
 	return &c
 }
 
-func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
+func (e *Error) Error() string {
+	if e == nil { // it was returned as an error, which is not nil then
+		return "the operation returned a nil *dispatch.Error: return nil, not a variable of that type"
+	}
+	return string(e.Code) + ": " + e.Message
+}
 
 // Unwrap returns the cause, nil if there is none. It is never shown to the caller.
-func (e *Error) Unwrap() error { return e.cause }
+func (e *Error) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.cause
+}
 
 // Is reports whether target is e's [Code].
-func (e *Error) Is(target error) bool { return target == error(e.Code) }
+func (e *Error) Is(target error) bool { return e != nil && target == error(e.Code) }
 
 // asError returns the *Error in the chain of err, or one made of a bare Code in the chain, or nil.
 func asError(err error) *Error {
-	if e, ok := errors.AsType[*Error](err); ok && e != nil {
+	if e, ok := errors.AsType[*Error](err); ok {
+		if e == nil {
+			return Errorf(InternalError, "%v", e)
+		}
 		return e
 	}
 	if code, ok := errors.AsType[Code](err); ok {

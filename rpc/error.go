@@ -37,7 +37,8 @@ var (
 
 // An Error is a JSON-RPC error object (section 5.1). If a [Handler] returns one, wrapped or not,
 // the caller gets it; for any other error the caller gets [ErrInternal], without the text of the
-// error, unless [ShowErrors] shows it. [Peer.Call] returns an Error if the response is one.
+// error, unless [ShowErrors] shows it. A nil *Error that a handler returns as an error is not a nil
+// error; the caller reads that it was returned. [Peer.Call] returns an Error if the response is one.
 type Error struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
@@ -49,12 +50,17 @@ func Errorf(code int, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("%s (code %d)", e.Message, e.Code) }
+func (e *Error) Error() string {
+	if e == nil { // it was returned as an error, which is not nil then
+		return "the handler returned a nil *rpc.Error: return nil, not a variable of that type"
+	}
+	return fmt.Sprintf("%s (code %d)", e.Message, e.Code)
+}
 
 // Is reports whether target is an *Error of the same code.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
-	return ok && t.Code == e.Code
+	return ok && t != nil && e != nil && t.Code == e.Code
 }
 
 func (e *Error) appendJSON(dst []byte) []byte {

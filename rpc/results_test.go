@@ -95,6 +95,17 @@ func TestErrorTexts(t *testing.T) {
 		assert.DeepEqual(t, w.got,
 			[]string{`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"there is no method \"some/method\""}}`})
 	})
+	// Returned as an error, it is not nil.
+	onWire(t, rpc.Options{Handler: func(context.Context, *rpc.Request) (any, error) {
+		var err *rpc.Error
+		return 1, err
+	}}, func(t *testing.T, w *wire) {
+		w.send(request("1", "m"))
+		synctest.Wait()
+		assert.DeepEqual(t, w.got,
+			[]string{`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the handler returned a nil *rpc.Error: return nil, not a variable of that type"}}`})
+	})
+	assert.Assert(t, !errors.Is((*rpc.Error)(nil), rpc.ErrInternal))
 	// Error texts are short, however long the input.
 	long := strings.Repeat("\\u0001", 100_000)
 	for _, o := range []rpc.Options{{},

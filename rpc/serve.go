@@ -464,17 +464,19 @@ func errorFor(err error) *Error {
 			ok = false
 		}
 	}
-	if ok && e != nil {
-		if len(e.Data) > 0 {
-			data, err := appendValue(nil, e.Data)
-			if err != nil {
-				data = nil // not JSON
-			}
-			return &Error{e.Code, e.Message, data}
+	switch {
+	case !ok:
+		return ErrInternal.(*Error)
+	case e == nil:
+		return Errorf(CodeInternalError, "%v", e)
+	case len(e.Data) > 0:
+		data, err := appendValue(nil, e.Data)
+		if err != nil {
+			data = nil // not JSON
 		}
-		return e
+		return &Error{e.Code, e.Message, data}
 	}
-	return ErrInternal.(*Error)
+	return e
 }
 
 // refuse responds to a message that gets no handler, without waiting. It owns frame, which is nil
