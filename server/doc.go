@@ -52,10 +52,11 @@
 // # Errors and panics
 //
 // A tool that fails has a result with IsError, which the model reads; everything else that fails is
-// an error of JSON-RPC. The text is the one that the handler chose, by [dispatch.Errorf] or
-// [rpc.Errorf]. The text of any other error goes to the log only, unless [Options].ShowErrors is
-// set, and that of a panic always. A panic ends its request and nothing else; [Options].Hooks hear
-// of it.
+// an error of JSON-RPC, and so is an [*rpc.Error] of a raw tool. The text is the one that the
+// handler chose, by [dispatch.Errorf], [dispatch.ShowError] or [rpc.Errorf], which have this effect
+// in every handler. The text of any other error goes to the log only, unless [Options].ShowErrors
+// is set, and that of a panic always. A panic ends its request and nothing else; [Options].Hooks
+// hear of it.
 //
 // # Audit, limits, extensions
 //

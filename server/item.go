@@ -153,9 +153,6 @@ func (r *request) use(i *item, arguments json.RawMessage) (*Result, error) {
 	if err == failure {
 		return nil, err
 	}
-	if e, ok := errors.AsType[*dispatch.Error](err); ok && i.Kind == mcp.KindTool {
-		return r.toolError(e.Message)
-	}
 	return r.handlerError(err)
 }
 

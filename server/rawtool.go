@@ -23,10 +23,11 @@ type RawTool struct {
 	mcp.Tool
 
 	// Call returns the result. The arguments fit the input schema, with its defaults filled in, and
-	// are valid until Call returns. The error follows the rules of [Resource].Read; a failure that
-	// the model should see belongs in a result with IsError, into which [Options].ShowErrors puts
-	// every error. A panic is logged, and the call is answered with the error -32603 "Internal
-	// error". The result is not modified, so many calls may share it. Content that the client's
+	// are valid until Call returns. The error follows the rules of [Resource].Read, except that a
+	// failure which the model should see is a result with IsError: so is a [*dispatch.Error], and
+	// with [Options].ShowErrors every error but an [*rpc.Error]. A panic is logged, and the call is
+	// answered with the error -32603 "Internal error". The result is not modified, so many calls
+	// may share it. Content that the client's
 	// revision does not support, such as audio, resource links and structured content, is replaced
 	// by text or left out. Call must be safe for concurrent use.
 	Call func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error)

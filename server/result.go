@@ -160,6 +160,9 @@ func (r *request) handlerError(err error) (*Result, error) {
 	if _, ok := errors.AsType[*rpc.Error](err); ok || r.Err() != nil {
 		return nil, err
 	}
+	if e := dispatchError(err); e != nil {
+		return r.codedError(e)
+	}
 	if !r.conn.server.o.ShowErrors {
 		r.conn.server.log.Error("a handler failed; ShowErrors shows the error to the client",
 			"method", r.Method, "error", err)
@@ -169,6 +172,45 @@ func (r *request) handlerError(err error) (*Result, error) {
 		return r.toolError(err.Error())
 	}
 	return nil, &sentError{err, rpc.Errorf(rpc.CodeInternalError, "%s", err.Error())}
+}
+
+// dispatchError returns the error of package dispatch that err is or wraps, or that of a bare code;
+// nil: neither.
+func dispatchError(err error) *dispatch.Error {
+	if e, ok := errors.AsType[*dispatch.Error](err); ok {
+		if e == nil {
+			return dispatch.Errorf(dispatch.InternalError, "%v", e)
+		}
+		return e
+	}
+	if code, ok := errors.AsType[dispatch.Code](err); ok {
+		return dispatch.Errorf(code, "")
+	}
+	return nil
+}
+
+// codedError returns the response to a request whose handler has returned e, whose text is for the
+// client.
+func (r *request) codedError(e *dispatch.Error) (*Result, error) {
+	message := e.Message
+	if message == "" {
+		info, _ := r.conn.server.catalog.CodeInfo(e.Code)
+		message = info.Summary
+	}
+	sent := &rpc.Error{Code: rpc.CodeInternalError, Message: message}
+	switch {
+	case r.Method == mcp.MethodCallTool:
+		return r.toolError(message)
+	case e.Code == dispatch.NotFound && r.Method == mcp.MethodReadResource:
+		sent.Code = mcp.CodeResourceNotFound // which modernError replaces
+	case e.Code == dispatch.NotFound || e.Code == dispatch.InvalidInput ||
+		e.Code == dispatch.MissingParam:
+		sent.Code = rpc.CodeInvalidParams
+	}
+	if e.Details != nil {
+		sent.Data, _ = mcp.Marshal(e.Details) // without it if it cannot be encoded
+	}
+	return nil, &sentError{e, sent}
 }
 
 // A sentError is an error of a handler, and the one that the client gets in its place.
@@ -188,6 +230,26 @@ func (r *request) logError(err error) error {
 	return err
 }
 
+// translateRPC returns [dispatch.Options].Translate with one more rule, the last: the text of an
+// [*rpc.Error] is for the client. Its code is not, because it would be taken for the server's own.
+func translateRPC(translate func(error) error) func(error) error {
+	return func(err error) error {
+		if translate != nil {
+			if translated := translate(err); dispatchError(translated) != nil {
+				return translated
+			}
+		}
+		switch e, ok := errors.AsType[*rpc.Error](err); {
+		case !ok:
+			return nil
+		case e == nil:
+			return dispatch.Errorf(dispatch.InternalError, "%v", e)
+		default:
+			return dispatch.Errorf(dispatch.InternalError, "%s", e.Message)
+		}
+	}
+}
+
 var errNoResult = errors.New("server: the handler returned neither a result nor an error")
 
 // modernError returns the error for the client's era. Of the reserved codes, a modern client gets
@@ -195,7 +257,7 @@ var errNoResult = errors.New("server: the handler returned neither a result nor 
 func (r *request) modernError(err error) error {
 	e, ok := errors.AsType[*rpc.Error](err)
 	switch {
-	case !r.era.Modern || !ok || mcp.IsModernError(int64(e.Code)) ||
+	case !r.era.Modern || !ok || e == nil || mcp.IsModernError(int64(e.Code)) ||
 		!isReserved(int64(e.Code)):
 		return err
 	case e.Code == mcp.CodeResourceNotFound:

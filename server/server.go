@@ -38,9 +38,10 @@ type Options struct {
 	// server whose errors are written for the client or its model and hold no secrets: as a result
 	// with isError for a tool of any kind, and otherwise, as for resources, prompts, completions
 	// and methods of extensions, as the error -32603. Without it, such texts are only logged, and
-	// the client reads that they are withheld. It does not change an error that chooses its text,
-	// such as a [*dispatch.Error] or an [*rpc.Error], and shows no panic. Middleware that returns
-	// errors of its own can be wrapped in [rpc.ShowErrors], as the first of Middleware.
+	// the client reads that they are withheld. An error that is or wraps a [*dispatch.Error], a
+	// [dispatch.Code] or an [*rpc.Error] has a text for the client, with ShowErrors or without it.
+	// No panic is shown. Middleware that returns errors of its own can be wrapped in
+	// [rpc.ShowErrors], as the first of Middleware.
 	ShowErrors bool
 	// logs errors of handlers and clients, never arguments or results; nil: slog.Default()
 	Logger *slog.Logger
@@ -181,6 +182,7 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	}
 	o.Logger = contain.Logger(o.Logger)
 	o.Dispatch.ShowErrors = o.Dispatch.ShowErrors || o.ShowErrors
+	o.Dispatch.Translate = translateRPC(o.Dispatch.Translate)
 	if o.Dispatch.Logger == nil {
 		o.Dispatch.Logger = o.Logger
 	}

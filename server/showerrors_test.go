@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -144,4 +145,113 @@ func TestShowErrorsOfInterceptors(t *testing.T) {
 			assert.Equal(t, strings.Count(log.String(), "ShowErrors"), map[bool]int{false: 1}[show])
 		}
 	}
+}
+
+// An error with a text for the client has it in every handler, whichever package made it. For a
+// tool, one of package dispatch is a result that the model reads.
+func TestChosenTexts(t *testing.T) {
+	var err error
+	o := server.Options{Extensions: []server.Extension{{ID: "com.example/x", ServerOnly: true,
+		Methods: map[string]func(context.Context, json.RawMessage) (any, error){
+			"example/fail": func(context.Context, json.RawMessage) (any, error) { return nil, err },
+		}}}}
+	catalog := dispatch.NewCatalog()
+	dispatch.Add(catalog, dispatch.Spec{Name: "op.fail", Summary: "Fails.", Type: dispatch.Read,
+		Errors: []dispatch.Code{dispatch.NotFound}},
+		func(context.Context, struct{}) (string, error) { return "", err })
+	var log strings.Builder
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	s := o.New(server.Info{Name: "test", Version: "1.2"}, catalog)
+	server.AddTool(s, mcp.Tool{Name: "typed"},
+		func(context.Context, struct{}) (string, error) { return "", err })
+	must(t, s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "raw"},
+		Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+			return nil, err
+		}}))
+	r := resource("x:1")
+	r.Read = func(context.Context, string) (*mcp.ReadResourceResult, error) { return nil, err }
+	must(t, s.AddResource(r))
+	p := recites("p")
+	p.Get = func(context.Context, map[string]string) (*mcp.GetPromptResult, error) {
+		return nil, err
+	}
+	p.Complete = func(context.Context, string, string, map[string]string) (mcp.Completion, error) {
+		return mcp.Completion{}, err
+	}
+	must(t, s.AddPrompt(p))
+
+	const model = 0 // the code of a result with isError
+	handlers := [...]struct{ method, params string }{
+		{"tools/call", `{"name":"op_fail"}`}, {"tools/call", `{"name":"typed"}`},
+		{"tools/call", `{"name":"raw"}`}, {"resources/read", `{"uri":"x:1"}`},
+		{"prompts/get", `{"name":"p"}`},
+		{"completion/complete",
+			`{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}`},
+		{"example/fail", `{}`}}
+	var (
+		noRPC      *rpc.Error
+		noDispatch *dispatch.Error
+	)
+	const notFound = "What the arguments name does not exist."
+	for _, c := range []struct {
+		name  string
+		err   error
+		text  string
+		codes [len(handlers)]int
+	}{
+		{"rpc.Errorf", rpc.Errorf(-31000, "no such disk"), "no such disk",
+			[...]int{model, model, -31000, -31000, -31000, -31000, -31000}},
+		{"dispatch.Errorf", dispatch.Errorf(dispatch.NotFound, "no such disk"), "no such disk",
+			[...]int{model, model, model, -32002, -32602, -32602, -32602}},
+		{"dispatch.InvalidInput", dispatch.Errorf(dispatch.InvalidInput, "no"), "no",
+			[...]int{model, model, model, -32602, -32602, -32602, -32602}},
+		{"dispatch.ShowError", dispatch.ShowError(errors.New("disk on fire")), "disk on fire",
+			[...]int{model, model, model, -32603, -32603, -32603, -32603}},
+		{"a code", dispatch.NotFound, notFound,
+			[...]int{model, model, model, -32002, -32602, -32602, -32602}},
+		{"wrapped", fmt.Errorf("reading: %w", dispatch.Errorf(dispatch.NotFound, "no such disk")),
+			"no such disk", [...]int{model, model, model, -32002, -32602, -32602, -32602}},
+		{"wrapped rpc", fmt.Errorf("reading: %w", rpc.Errorf(-31000, "no such disk")),
+			"no such disk", [...]int{model, model, -31000, -31000, -31000, -31000, -31000}},
+		{"nil", noRPC, "returned a nil *rpc.Error",
+			[...]int{model, model, -32603, -32603, -32603, -32603, -32603}},
+		{"nil of dispatch", noDispatch, "returned a nil *dispatch.Error",
+			[...]int{model, model, model, -32603, -32603, -32603, -32603}},
+	} {
+		for _, revision := range []string{"2024-11-05", "2025-11-25", newest} {
+			t.Run(c.name+" "+revision, func(t *testing.T) {
+				err = c.err
+				log.Reset()
+				k := speak(t, s, revision, `{}`)
+				for i, h := range handlers {
+					m, code := k.request(h.method, h.params), c.codes[i]
+					if code == -32002 && k.modern() {
+						code = -32602
+					}
+					if code == model {
+						assert.Assert(t, m.Error == nil && strings.Contains(m.raw, `"isError":true`),
+							m.raw)
+						assert.Assert(t, strings.Contains(m.raw, c.text), m.raw)
+						assert.Assert(t, !strings.Contains(m.raw, "reading"), m.raw)
+					} else {
+						m.fails(code, c.text)
+						assert.Assert(t, !strings.Contains(m.raw, "reading"), m.raw)
+					}
+				}
+				assert.Equal(t, log.String(), "")
+			})
+		}
+	}
+}
+
+// The details of an error of package dispatch are the data of one of JSON-RPC.
+func TestDetailsOfChosenTexts(t *testing.T) {
+	s := server.New(server.Info{Name: "test", Version: "1.2"}, nil)
+	r := resource("x:1")
+	r.Read = func(context.Context, string) (*mcp.ReadResourceResult, error) {
+		return nil, dispatch.Errorf(dispatch.StateError, "busy").With(map[string]int{"queue": 3})
+	}
+	must(t, s.AddResource(r))
+	m := speak(t, s, newest, `{}`).expectError("resources/read", `{"uri":"x:1"}`, -32603, "busy")
+	assert.Assert(t, strings.Contains(m.raw, `"data":{"queue":3}`), m.raw)
 }
