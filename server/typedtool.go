@@ -35,11 +35,13 @@ import (
 //   - any other type, json.RawMessage included: structured content, and its JSON as text. The
 //     output schema is inferred from Out, unless t has one.
 //
-// An error becomes a result with IsError, which the model sees. The text is the message of the
-// error if it is or wraps a [*dispatch.Error] or a [dispatch.Code]. Otherwise it is a fixed text,
-// because errors can contain secrets; [Options].ShowErrors changes that for a server, and
-// [dispatch.ShowError] for one error. A panic has the same effect, with a fixed text. Content
-// that the client's revision does not support is replaced by text or left out.
+// An error becomes a result with IsError, which the model sees. If the error is or wraps a
+// [*dispatch.Error] or an [*rpc.Error], the text is the message of that error, without the text
+// around it; for a [dispatch.Code] it is the summary of the code. The code itself is not part of the
+// result. Otherwise it is a fixed text, because errors can contain secrets; [Options].ShowErrors
+// changes that for a server, and [dispatch.ShowError] for one error. A panic has the same effect,
+// with a fixed text. Content that the client's revision does not support is replaced by text or
+// left out.
 //
 // fn may call [Elicit], [Sample], [Roots] and [Once], [dispatch.Progress], [dispatch.Logger] and
 // [dispatch.Reserve]. Its context ends when the call is cancelled, or after the timeout of
