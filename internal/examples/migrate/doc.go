@@ -9,13 +9,17 @@
 // # Seven things to decide first
 //
 //	(1) Errors. The text of an ordinary error, such as fmt.Errorf("no note %q", id),
-//	    goes to the log, and the other side reads that it is withheld: errors can
-//	    contain secrets. A test that calls the handler itself does not notice. To
-//	    show the text of all errors, as the other libraries do:
-//	      MCP          server.Options{ShowErrors: true}
-//	      package rpc  rpc.Options{Handler: rpc.ShowErrors(router.Serve)}
-//	    To show one: dispatch.Errorf(code, …), rpc.Errorf(code, …), or
-//	    server.ResourceNotFound(uri).
+//	    is not shown to the other side: errors can contain secrets. A test that
+//	    calls the handler itself does not notice.
+//	      MCP: the text goes to the log, and the client reads that it is withheld.
+//	        To show all texts, as the other libraries do:
+//	        server.Options{ShowErrors: true}. To show one, in any handler:
+//	        dispatch.Errorf(code, …), dispatch.ShowError(err), rpc.Errorf(code, …),
+//	        or server.ResourceNotFound(uri).
+//	      package rpc: the other side reads "Internal error"; the text goes to
+//	        rpc.Hooks.Call and to middleware, and nowhere else. To show all texts:
+//	        rpc.Options{Handler: rpc.ShowErrors(router.Serve)}. To show one:
+//	        rpc.Errorf(code, …).
 //	(2) Order. A peer of package rpc runs requests concurrently, as AsyncHandler
 //	    does. For one after the other, as HandlerWithError does in
 //	    sourcegraph/jsonrpc2:
@@ -85,8 +89,9 @@
 //	    return v, nil: structured content, and its JSON as text. For a text of
 //	    your own return server.Structured[T]{Value: v, Content: …}
 //	mcp.NewToolResultError(s), IsError: true
-//	    return dispatch.Errorf(dispatch.NotFound, …) for a code, or
-//	    &mcp.CallToolResult{IsError: true, Content: …}
+//	    return dispatch.Errorf(dispatch.NotFound, …): the model reads its text,
+//	    without the text of errors around it; only the operations of a catalog
+//	    carry the code. Or return &mcp.CallToolResult{IsError: true, Content: …}
 //	return fmt.Errorf(…)
 //	    see (1) above
 //	mcp.TextContent{…}, NewTextContent, NewImageContent
