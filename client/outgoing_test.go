@@ -77,6 +77,7 @@ func TestOutgoing(t *testing.T) {
 		t.Run(string(revision), func(t *testing.T) {
 			var j journal
 			c := mcptest.Connect(t, echoServer(), client.Options{Revision: revision,
+				Output:  client.OutputUnchecked, // which lists no tools
 				OnRoots: func(context.Context) ([]mcp.Root, error) { return nil, nil },
 				Outgoing: []rpc.Middleware{
 					j.middleware("outer"), j.middleware("inner")}})

@@ -42,7 +42,8 @@ type Spec struct {
 	// Input and Output are the JSON Schemas (2020-12 unless they have a $schema) of the arguments
 	// and of the data. nil: inferred from the Go types by [schema.For]. Input must be of type
 	// object. Its formats are assertions, and missing properties get its defaults. Data is
-	// validated against a given Output; it always matches an inferred one.
+	// validated against a given Output. An inferred one is not checked: the data has its types, but
+	// may violate what a tag says, such as an enum.
 	Input, Output json.RawMessage
 
 	// Text, if set, is a func(Out) string that formats the data for people and models. In MCP the

@@ -257,7 +257,7 @@ func TestInterceptorsRefuseAndReplace(t *testing.T) {
 			return next(ctx, &own)
 		}
 	}}
-	c := mcptest.Connect(t, interceptedServer(t, o), client.Options{})
+	c := mcptest.Connect(t, interceptedServer(t, o), client.Options{Output: client.OutputUnchecked})
 	for n, want := range map[int]string{
 		0: "0 <nil>", 1: "isError not today", 2: "refused", 3: "Internal error", 4: "Internal error",
 		5: "50 <nil>", 6: "Internal error", 7: "replaced", 8: "Internal error",

@@ -34,6 +34,10 @@ const closeTimeout = 10 * time.Second
 // era or revision; the default is the newest revision. The test fails if they cannot connect. The
 // client is closed when the test and its subtests end, and the test fails if the server's side or a
 // callback of the client does not end within 10 seconds.
+//
+// A call whose result does not fit the output schema of its tool fails with a
+// [*client.OutputError], as with [client.OutputFail], so the tools may be listed before the first
+// call. [client.OutputUnchecked] in o.Output prevents that.
 func Connect(t testing.TB, s *server.Server, o client.Options) *client.Client {
 	t.Helper()
 	here, there := net.Pipe()
@@ -74,6 +78,9 @@ func ConnectHTTP(t testing.TB, s *server.Server, o client.Options) *client.Clien
 
 func connect(t testing.TB, transport client.Transport, o client.Options) *client.Client {
 	t.Helper()
+	if o.Output == client.OutputWarn { // the default outside of tests
+		o.Output = client.OutputFail
+	}
 	c, err := o.Connect(t.Context(), transport)
 	if err != nil {
 		t.Fatalf("mcptest: connect: %v", err)

@@ -149,6 +149,26 @@ func TestAnswers(t *testing.T) {
 	assert.Assert(t, cmp.Contains(record(t, call(1, 2)), "mcptest: question 2 has no answer: "))
 }
 
+// A result that does not fit the schema of its tool fails the call, unless the test says otherwise.
+func TestOutput(t *testing.T) {
+	type size struct {
+		Size string `json:"size" enum:"a,b"`
+	}
+	for name, connect := range connects {
+		for check, fails := range map[client.OutputCheck]bool{client.OutputWarn: true,
+			client.OutputFail: true, client.OutputUnchecked: false} {
+			t.Run(fmt.Sprint(name, check), func(t *testing.T) {
+				s := newServer(server.Options{Logger: mcptest.Logger(t)})
+				server.AddTool(s, mcp.Tool{Name: "size"},
+					func(context.Context, struct{}) (size, error) { return size{"z"}, nil })
+				_, err := connect(t, s, client.Options{Output: check}).CallTool(t.Context(), "size", nil)
+				_, failed := errors.AsType[*client.OutputError](err)
+				assert.Equal(t, failed, fails, "%v", err)
+			})
+		}
+	}
+}
+
 func TestLogger(t *testing.T) {
 	failures := record(t, func(t testing.TB) {
 		c := mcptest.Connect(t, newServer(server.Options{Logger: mcptest.Logger(t)}),
@@ -156,6 +176,8 @@ func TestLogger(t *testing.T) {
 		_, err := client.CallAs[struct{}](t.Context(), c, "undeclared", nil)
 		assert.ErrorContains(t, err, "internal_error")
 	})
+	assert.Assert(t, cmp.Contains(failures,
+		"mcptest.Logger: an error in the log fails the test: time="))
 	assert.Assert(t, cmp.Contains(failures, "does not declare"))
 	assert.Assert(t, cmp.Contains(failures, "operation=undeclared "))
 	assert.Equal(t, record(t, func(t testing.TB) {

@@ -75,6 +75,7 @@ func TestQuestion(t *testing.T) {
 		return fmt.Sprint(len(roots)), err
 	})
 	c := mcptest.Connect(t, s, client.Options{Revision: mcp.LatestLegacy,
+		Output:     client.OutputUnchecked,
 		Roots:      []mcp.Root{{URI: "file:///"}},
 		Middleware: []rpc.Middleware{inClient.Incoming(telemetry.Endpoint{})},
 		Outgoing:   []rpc.Middleware{inClient.Outgoing(telemetry.Endpoint{Transport: "pipe"})}})
