@@ -8,9 +8,13 @@ import (
 )
 
 // Logger returns a logger for [server.Options] that writes to the test's log. A record of level
-// error fails the test: a panic, an unexpected error of a handler, an error code that an operation
-// does not declare, or a result that violates its schema. Records after the end of the test are
-// discarded.
+// error fails the test: a panic, an error of a handler whose text is not for the client, an error
+// code that an operation does not declare, or a result that violates an output schema that was
+// given as JSON; one that was inferred from a Go type is checked by the client, see [Connect].
+// Records after the end of the test are discarded.
+//
+// A test that expects such a failure passes a logger of its own, such as
+// slog.New(slog.DiscardHandler), or one that writes to a buffer in which the test looks for it.
 func Logger(t testing.TB) *slog.Logger {
 	return slog.New(&testHandler{t: t})
 }
@@ -37,7 +41,8 @@ func (h *testHandler) Handle(ctx context.Context, r slog.Record) error {
 		return err
 	}
 	if r.Level >= slog.LevelError {
-		h.t.Errorf("%s", bytes.TrimSpace(text.Bytes()))
+		h.t.Errorf("mcptest.Logger: an error in the log fails the test: %s",
+			bytes.TrimSpace(text.Bytes()))
 	} else {
 		h.t.Logf("%s", bytes.TrimSpace(text.Bytes()))
 	}
