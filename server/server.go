@@ -105,7 +105,9 @@ type Options struct {
 	Middleware, Outgoing []rpc.Middleware
 	// Interceptors wrap each tools/call, prompts/get and resources/read of an existing item on
 	// every transport, whether it is an operation, a typed tool or a raw tool; the first is the
-	// outermost. A call that runs as a task is wrapped in the task. [dispatch.Interceptor] says in
+	// outermost. A call that asks a modern client runs once for each round of answers, and
+	// [Result.Type] is input_required in all but the last; see [Elicit]. A call that runs as a task
+	// is wrapped in the task. [dispatch.Interceptor] says in
 	// which order a call passes Middleware, these, and those of Dispatch.
 	Interceptors []dispatch.Interceptor
 	// Hooks observe the messages of all connections. In the context of Frame, [ConnFrom] returns
