@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/contextkey"
 )
 
 // ErrUndeclared matches [Envelope.Err] if the operation returned a code that it does not declare in
@@ -43,9 +44,19 @@ func (d *Dispatcher) operationError(ctx context.Context, op *Operation, call *Ca
 	if d.showErrors {
 		return Errorf(InternalError, "%w", err)
 	}
-	d.logCall(ctx, slog.LevelError, "operation failed; ShowErrors shows the error to the caller", op,
-		call, slog.Any("error", err))
+	if !asks(ctx) {
+		d.logCall(ctx, slog.LevelError,
+			"operation failed; ShowErrors shows the error to the caller", op, call,
+			slog.Any("error", err))
+	}
 	return withheldError(err)
+}
+
+// asks reports whether the surface asks the caller a question, so that the caller gets no error.
+// The surface logs an error that is not that of the question.
+func asks(ctx context.Context) bool {
+	asks, ok := ctx.Value(contextkey.Asks{}).(func() bool)
+	return ok && asks()
 }
 
 // checkDeclared returns e if the operation may return its code, and else logs err, the error that
@@ -56,9 +67,11 @@ func (d *Dispatcher) checkDeclared(ctx context.Context, op *Operation, call *Cal
 	if op.spec.AnyCode || info.Universal || slices.Contains(op.spec.Errors, e.Code) {
 		return e
 	}
-	d.logCall(ctx, slog.LevelError,
-		"operation returned a code that it does not declare; add it to Errors of its Spec", op,
-		call, slog.String("code", string(e.Code)), slog.Any("error", err))
+	if !asks(ctx) {
+		d.logCall(ctx, slog.LevelError,
+			"operation returned a code that it does not declare; add it to Errors of its Spec", op,
+			call, slog.String("code", string(e.Code)), slog.Any("error", err))
+	}
 	cause := errors.Join(ErrUndeclared, err)
 	if d.showErrors {
 		return Errorf(InternalError, "%s", e.Message).withCause(cause)

@@ -151,15 +151,21 @@ func TestAskingIsNotLogged(t *testing.T) {
 	assert.Equal(t, log.String(), "")
 }
 
-// A handler that continues without an answer returns its own result.
+// A handler that continues without an answer returns its own result. That may be a mistake, because
+// a legacy client is asked, so it is logged.
 func TestHandlerNeedNotAsk(t *testing.T) {
-	s := everywhere(quiet, func(ctx context.Context) (string, error) {
+	var log bytes.Buffer
+	o := server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	s := everywhere(o, func(ctx context.Context) (string, error) {
 		_, err := elicitName(ctx)
 		return fmt.Sprint("fine: ", err), nil
 	})
 	inPlaces(t, func(t *testing.T, p place) {
+		log.Reset()
 		speak(t, s, newest, everything).request(p.method,
 			p.params).expectText("fine: server: the client has not answered yet; return this error from the handler, which runs again with the answer")
+		assert.Assert(t, strings.Contains(log.String(), "level=WARN") &&
+			strings.Contains(log.String(), "the client is not asked"), &log)
 	})
 }
 
@@ -186,6 +192,8 @@ func TestHiddenQuestionIsAsked(t *testing.T) {
 				k := speak(t, s, newest, everything)
 				a := k.request(p.method, p.params).asks("name")
 				assert.Assert(t, strings.Contains(log.String(), "wrap it with %w"), "%s: %s", name, &log)
+				assert.Assert(t, !strings.Contains(log.String(), "level=ERROR"), "%s: %s", name, &log)
+				assert.Equal(t, strings.Count(log.String(), "\n"), 1, "%s: %s", name, &log)
 				log.Reset()
 				k.again(p, a, `{"name":{"action":"accept","content":{"name":"A"}}}`).
 					expectText(`accept {"name":"A","n":3}`)

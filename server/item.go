@@ -153,17 +153,21 @@ func (r *request) use(i *item, arguments json.RawMessage) (*Result, error) {
 	if err == failure {
 		return nil, err
 	}
-	return r.handlerError(err)
+	return r.errorResponse(err)
 }
 
 // run runs an item, and asks the client the questions that are pending then if it has failed.
 func (r *request) run(ctx context.Context, i *item, arguments json.RawMessage) (*Result, error) {
 	result, err := i.use(ctx, r, arguments)
-	if !r.hasHiddenQuestion(result, err) {
+	if !r.asks() || err == nil && (result == nil || result.Type() == mcp.ResultInputRequired) {
 		return result, err
 	}
-	r.conn.server.log.Warn(
-		"a handler has hidden the error of a question that it asked; the client is asked all the same, but wrap it with %w",
-		"method", r.Method, "name", i.Key, "error", err)
+	log := r.conn.server.log.With("method", r.Method, "name", i.Key)
+	if err == nil && !result.IsError() {
+		log.Warn("a handler has returned a result in place of the error of a question that it asked; the client is not asked: return that error, wrapped with %w if at all")
+		return result, nil
+	}
+	log.Warn("a handler has hidden the error of a question that it asked; the client is asked all the same, but wrap it with %w",
+		"error", err)
 	return r.inputRequired()
 }

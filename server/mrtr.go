@@ -25,7 +25,8 @@ var ErrUnsupported = errors.New("server: the client does not declare the capabil
 
 // ErrAsked matches the error of a handler that ends because it has asked its client and has no
 // answer yet: see [Elicit] and [RequireInput]. If the handler returns another error then, or a
-// result with isError, the client is asked all the same, and the mistake is logged.
+// result with isError, the client is asked all the same, and the mistake is logged. If it returns
+// another result, that is sent, and a warning is logged.
 var ErrAsked = errors.New("server: the client is being asked")
 
 // An inputRequiredError ends a handler that cannot continue, because the client has not answered
@@ -219,13 +220,12 @@ func (r *request) stop(failure *rpc.Error) error {
 	return stopped
 }
 
-// hasHiddenQuestion reports whether a modern client must be asked although the handler has failed
-// with an error that does not match [ErrAsked].
-func (r *request) hasHiddenQuestion(result *Result, err error) bool {
+// asks reports whether questions to a modern client are pending, which an error of the handler does
+// not prevent from being asked.
+func (r *request) asks() bool {
 	r.mu.Lock()
-	pending := r.rounds != nil && len(r.rounds.Pending) > 0 && !r.task.IsTask()
-	r.mu.Unlock()
-	return pending && (err != nil || result.IsError()) && r.Err() == nil
+	defer r.mu.Unlock()
+	return r.rounds != nil && len(r.rounds.Pending) > 0 && !r.task.IsTask() && r.Err() == nil
 }
 
 // inputRequired returns the response to a request whose handler has ended with stopErr: the pending

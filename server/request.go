@@ -40,14 +40,16 @@ type request struct {
 
 type requestKey struct{}
 
-// Value returns the request itself for [Elicit] and similar functions, and its account for
-// [dispatch.Reserve].
+// Value returns the request itself for [Elicit] and similar functions, its account for
+// [dispatch.Reserve], and whether it asks for the log of the dispatcher.
 func (r *request) Value(key any) any {
 	switch key {
 	case requestKey{}:
 		return r
 	case quota.Key{}:
 		return r.account()
+	case contextkey.Asks{}:
+		return r.asks
 	}
 	return r.Context.Value(key)
 }

@@ -149,8 +149,17 @@ func (e *notFound) in(of *era.Era) error {
 		Data: data}
 }
 
-// handlerError returns the response to a request whose handler has returned err.
+// handlerError returns the response to a request whose handler has returned err. If the client is
+// asked a question all the same, it returns err for [request.run], which says so in the log.
 func (r *request) handlerError(err error) (*Result, error) {
+	if _, ok := errors.AsType[*inputRequiredError](err); !ok && r.asks() {
+		return nil, err
+	}
+	return r.errorResponse(err)
+}
+
+// errorResponse returns the response to a request for which the application has returned err.
+func (r *request) errorResponse(err error) (*Result, error) {
 	if _, ok := errors.AsType[*inputRequiredError](err); ok && r.stopErr() != nil {
 		return r.inputRequired()
 	}

@@ -9,4 +9,7 @@ type (
 	Connection struct{}
 	// RequestParams is the key of the members of the params of a request, for package telemetry.
 	RequestParams struct{}
+	// Asks is the key of a func() bool that reports whether the response to a request is a question
+	// to its client, whatever error its handler returns.
+	Asks struct{}
 )
