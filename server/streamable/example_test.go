@@ -2,6 +2,9 @@ package streamable_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -54,6 +57,37 @@ func Example() {
 	answer, _ := io.ReadAll(res.Body)
 	fmt.Println(res.Status, strings.Contains(string(answer), "clear over Oslo"))
 	// Output: 200 OK true
+}
+
+// A server whose clients have one static token.
+func ExampleOptions_principal() {
+	const token = "t0k3n" // from the environment, elsewhere
+	want := sha256.Sum256([]byte("Bearer " + token))
+	var o streamable.Options
+	o.Principal = func(r *http.Request) (string, error) {
+		got := sha256.Sum256([]byte(r.Header.Get("Authorization")))
+		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			return "", errors.New("the token is not the one that was configured")
+		}
+		return "operator", nil
+	}
+	h := o.New(server.New(server.Info{Name: "weather", Version: "1.0.0"}, nil))
+	defer h.Close()
+	for _, authorization := range []string{"", "Bearer wrong", "Bearer " + token} {
+		r := httptest.NewRequest("POST", "http://localhost/mcp", strings.NewReader(
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",
+			"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		r.Header.Set("Authorization", authorization)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		fmt.Println(w.Code)
+	}
+	// Output:
+	// 401
+	// 401
+	// 200
 }
 
 // Shut down the handler first: it ends subscriptions and waits for running calls. The HTTP server

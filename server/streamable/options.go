@@ -19,7 +19,16 @@ type Options struct {
 	// Principal returns the principal that sends a request. If it is nil, every caller is served as
 	// the principal "". It is called for every request, before the body is read, concurrently. A
 	// [*Refusal] determines the response to a refused request; any other error results in a 401,
-	// and its text is only logged.
+	// and its text is only logged. For one static token:
+	//
+	//	want := sha256.Sum256([]byte("Bearer " + token))
+	//	o.Principal = func(r *http.Request) (string, error) {
+	//		got := sha256.Sum256([]byte(r.Header.Get("Authorization")))
+	//		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+	//			return "", errors.New("the token is not the one that was configured")
+	//		}
+	//		return "operator", nil
+	//	}
 	Principal func(*http.Request) (string, error)
 	// Authorize replaces Principal where the server needs more than a name, such as the caller's
 	// permissions; see [Caller]. It is called like Principal, which is then ignored.
