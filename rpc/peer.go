@@ -262,7 +262,8 @@ func (p *Peer) fail(err error) {
 }
 
 // Close ends the connection at once: the stream is closed, handlers' contexts end, and calls fail.
-// It does not wait for handlers; [Peer.Wait] does.
+// What is queued for the other side is dropped, responses too: call [Peer.Flush] first, or
+// [Peer.Shutdown] in place of Close. It does not wait for handlers; [Peer.Wait] does.
 func (p *Peer) Close() error {
 	p.fail(nil)
 	return nil

@@ -3,14 +3,38 @@
 package conformance_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
+	"os/exec"
 	"testing"
 
 	"gotest.tools/v3/assert"
 )
 
 var languageServer = built("languageserver", "../examples/languageserver")
+
+// An editor may send shutdown and exit without waiting: all requests before exit are answered.
+func TestLanguageServerExampleExits(t *testing.T) {
+	t.Parallel()
+	server, err := languageServer()
+	assert.NilError(t, err)
+	var input bytes.Buffer
+	for _, message := range []string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"shutdown"}`, `{"jsonrpc":"2.0","method":"exit"}`} {
+		fmt.Fprintf(&input, "Content-Length: %d\r\n\r\n%s", len(message), message)
+	}
+	for range 10 {
+		cmd := exec.CommandContext(t.Context(), server, "--stdio")
+		cmd.Stdin = bytes.NewReader(input.Bytes())
+		out, err := cmd.Output()
+		assert.NilError(t, err)
+		for _, id := range []string{`"id":1,"result":{`, `"id":2,"result":null`} {
+			assert.Assert(t, bytes.Contains(out, []byte(id)), "%s", out)
+		}
+	}
+}
 
 // The example language server with the client library of Visual Studio Code, on each stream that an
 // editor may choose.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 	"unicode/utf16"
 
@@ -49,11 +50,26 @@ func main() {
 		s.shutdown = true
 		return nil, nil
 	})
-	rpc.HandleNotification(&r, "exit", func(ctx context.Context, _ any) error {
-		return rpc.PeerFromContext(ctx).Close()
+	running, exit := context.WithCancel(context.Background())
+	rpc.HandleNotification(&r, "exit", func(context.Context, any) error {
+		exit() // a handler must not call Shutdown itself
+		return nil
 	})
 	peer := rpc.NewPeer(stream, rpc.Options{Framing: framing.ContentLength,
-		Cancellation: lsp.Cancellation(), Handler: r.Serve})
+		Cancellation: lsp.Cancellation(), Handler: r.Serve,
+		// the editor reads "Internal error" only, and nothing about a notification
+		Hooks: rpc.Hooks{Call: func(e rpc.CallEvent) {
+			if e.End && e.Direction == rpc.Inbound && e.Err != nil {
+				log.Printf("%s: %v", e.Method, e.Err)
+			}
+		}}})
+	select {
+	case <-running.Done(): // what came before exit is still answered
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		_ = peer.Shutdown(ctx)
+		cancel()
+	case <-peer.Done():
+	}
 	if err := peer.Wait(); err != nil && err != io.EOF {
 		log.Fatal(err)
 	}
