@@ -38,7 +38,8 @@ var (
 // An Error is a JSON-RPC error object (section 5.1). If a [Handler] returns one, wrapped or not,
 // the caller gets it; for any other error the caller gets [ErrInternal], without the text of the
 // error, unless [ShowErrors] shows it. A nil *Error that a handler returns as an error is not a nil
-// error; the caller reads that it was returned. [Peer.Call] returns an Error if the response is one.
+// error: the caller reads that the handler did so. [Peer.Call] returns an Error if the response is
+// one.
 type Error struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`

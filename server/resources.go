@@ -20,10 +20,10 @@ type Resource struct {
 	mcp.Resource
 
 	// Read returns the contents. The result's CacheHints say how long and for whom caches may store
-	// them; without hints, caches may not. If the error is or wraps an [*rpc.Error], that is sent to
-	// the client. So is the message of a [*dispatch.Error], with the code of [ResourceNotFound] for
-	// [dispatch.NotFound], -32602 for [dispatch.InvalidInput] and [dispatch.MissingParam], and else
-	// -32603. Any other error is logged, and the client gets -32603 without its text, unless
+	// them; without hints, caches may not. If the error is or wraps an [*rpc.Error], that is sent
+	// to the client. So is the message of a [*dispatch.Error], with the code of [ResourceNotFound]
+	// for [dispatch.NotFound], -32602 for [dispatch.InvalidInput] and [dispatch.MissingParam], and
+	// else -32603. Any other error is logged, and the client gets -32603 without its text, unless
 	// [Options].ShowErrors shows it. A panic is logged, too. Read must be safe for concurrent use.
 	Read func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
 

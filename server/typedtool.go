@@ -37,11 +37,11 @@ import (
 //
 // An error becomes a result with IsError, which the model sees. If the error is or wraps a
 // [*dispatch.Error] or an [*rpc.Error], the text is the message of that error, without the text
-// around it; for a [dispatch.Code] it is the summary of the code. The code itself is not part of the
-// result. Otherwise it is a fixed text, because errors can contain secrets; [Options].ShowErrors
-// changes that for a server, and [dispatch.ShowError] for one error. A panic has the same effect,
-// with a fixed text. Content that the client's revision does not support is replaced by text or
-// left out.
+// around it; for a [dispatch.Code] it is the summary of the code. The code itself is not part of
+// the result. Otherwise it is a fixed text, because errors can contain secrets;
+// [Options].ShowErrors changes that for a server, and [dispatch.ShowError] for one error. A panic
+// has the same effect, with a fixed text. Content that the client's revision does not support is
+// replaced by text or left out.
 //
 // fn may call [Elicit], [Sample], [Roots] and [Once], [dispatch.Progress], [dispatch.Logger] and
 // [dispatch.Reserve]. Its context ends when the call is cancelled, or after the timeout of
