@@ -186,6 +186,12 @@ func (c *Client) attach(t Transport) {
 		transport: t}
 	hooks := c.o.Hooks
 	hooks.Stray, hooks.OtherID = c.stray, c.countOtherID
+	if hooks.Panic == nil {
+		hooks.Panic = func(method string, value any, stack []byte) {
+			c.warn("a handler panicked", slog.String("method", method), slog.Any("panic", value),
+				slog.String("stack", string(stack)))
+		}
+	}
 	c.peer = rpc.NewPeer(frames{t}, rpc.Options{
 		Handler:         rpc.Chain(c.serve, c.o.Middleware...),
 		Framing:         func(io.Reader, framing.Limits) framing.Codec { return c.codec },

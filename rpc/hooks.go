@@ -2,10 +2,13 @@ package rpc
 
 import (
 	"context"
+	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/lograte"
 )
 
 // A Direction is the direction of a message.
@@ -36,7 +39,7 @@ type Hooks struct {
 	// the string "1" for 1. The call gets the response nevertheless.
 	OtherID func(frame []byte)
 	// Panic is called with the value that a handler, or another callback that reads a message,
-	// panicked with.
+	// panicked with. Nil logs panics with [slog.Default], and of many only some.
 	Panic func(method string, value any, stack []byte)
 }
 
@@ -46,8 +49,8 @@ func (h *Hooks) CallsFrame() bool {
 	return h.Frame != nil && (h.FrameEnabled == nil || h.FrameEnabled.Load())
 }
 
-// Safe returns hooks that run h on goroutines of their own, so that h may panic. A [Peer] does this
-// itself; it is for transports that call hooks.
+// Safe returns hooks that run h on goroutines of their own, so that h may panic, and whose Panic is
+// not nil. A [Peer] does this itself; it is for transports that call hooks.
 func (h Hooks) Safe() Hooks {
 	safe := Hooks{FrameEnabled: h.FrameEnabled}
 	if h.Frame != nil {
@@ -66,12 +69,22 @@ func (h Hooks) Safe() Hooks {
 	if h.OtherID != nil {
 		safe.OtherID = func(frame []byte) { contain.Run(func() { h.OtherID(frame) }) }
 	}
-	if h.Panic != nil {
-		safe.Panic = func(method string, value any, stack []byte) {
-			contain.Run(func() { h.Panic(method, value, stack) })
-		}
+	if h.Panic == nil {
+		h.Panic = logPanics()
+	}
+	safe.Panic = func(method string, value any, stack []byte) {
+		contain.Run(func() { h.Panic(method, value, stack) })
 	}
 	return safe
+}
+
+// logPanics returns a hook that logs panics, as often as one connection may cause a line.
+func logPanics() func(method string, value any, stack []byte) {
+	logger := sync.OnceValue(func() *slog.Logger { return lograte.Logger(nil) })
+	return func(method string, value any, stack []byte) {
+		logger().Error("rpc: a handler panicked", "method", method, "panic", value,
+			"stack", string(stack))
+	}
 }
 
 // A CallEvent is the start or the end of a call, or of the handling of a notification.

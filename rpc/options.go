@@ -101,8 +101,9 @@ func (l Limits) withDefaults() Limits {
 // A Handler serves one request or notification. For a notification the result is dropped. Otherwise
 // it is encoded as JSON: an [Appender] by its own method, a [json.RawMessage] after validation, any
 // other value as by encoding/json. An error that is or wraps an [*Error] is sent as it is. Any
-// other error, including those of the context, and a panic are sent as [ErrInternal]; only the
-// hooks receive their text. [ShowErrors] sends the text of errors.
+// other error, including those of the context, and a panic are sent as [ErrInternal]; only
+// middleware and [Hooks].Call receive the text of an error, which is in no log without them, and
+// only [Hooks].Panic, or the log, that of a panic. [ShowErrors] sends the text of errors.
 //
 // Handlers of requests run concurrently, each on its own goroutine; for notifications see the
 // package comment. A request's context ends when the other side cancels the request
@@ -111,8 +112,9 @@ func (l Limits) withDefaults() Limits {
 type Handler func(ctx context.Context, req *Request) (result any, err error)
 
 // Middleware wraps a Handler, to observe or change requests and results. The type of a result is
-// the one that the wrapped handler returns: for [Handle], the type R of the method's function.
-// Package server documents its own.
+// the one that the wrapped handler returns: for [Handle], the type R of the method's function. A
+// panic of the wrapped handler passes through middleware, which therefore cannot report it after
+// the call: use [Hooks].Panic. Package server documents its own results.
 type Middleware func(Handler) Handler
 
 // Chain returns h wrapped in all middleware. The first one is the outermost.

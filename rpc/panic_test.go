@@ -1,9 +1,11 @@
 package rpc_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"runtime"
 	"strings"
 	"testing"
@@ -84,13 +86,21 @@ type panickyError struct{}
 
 func (panickyError) Error() string { panic("in Error") }
 
-// Without a hook a panic is contained as well.
+// Without a hook a panic is contained as well, and logged.
 func TestPanicWithoutHooks(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	t.Cleanup(func() { slog.SetDefault(before) })
 	onWire(t, rpc.Options{Handler: func(context.Context, *rpc.Request) (any, error) {
 		panic("boom")
 	}}, func(t *testing.T, w *wire) {
 		w.send(note("n"), request("1", "m"))
 		w.expect(failure("1", "-32603"))
+		for _, method := range []string{"n", "m"} {
+			assert.Assert(t, strings.Contains(log.String(), "method="+method+" panic=boom stack="),
+				&log)
+		}
 	})
 }
 

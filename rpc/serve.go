@@ -352,9 +352,7 @@ func (p *Peer) invoke(in *inboundMessage) (response *buffer.Buffer, err error) {
 }
 
 func (p *Peer) reportPanic(method string, failure *contain.PanicError) {
-	if hook := p.o.Hooks.Panic; hook != nil {
-		hook(method, failure.Value, failure.Stack)
-	}
+	p.o.Hooks.Panic(method, failure.Value, failure.Stack)
 }
 
 func (p *Peer) callHandler(in *inboundMessage) (*buffer.Buffer, error) {

@@ -70,8 +70,8 @@ var layers = []struct {
 		"dispatch/schema/internal/ecma262", "dispatch/schema/internal/format",
 	}},
 
-	{"rpc", []string{"internal/buffer", "internal/contain", "internal/jsonscan",
-		"internal/jsonexact", "internal/turn", "framing"}},
+	{"rpc", []string{"internal/buffer", "internal/contain", "internal/lograte",
+		"internal/jsonscan", "internal/jsonexact", "internal/turn", "framing"}},
 	{"dispatch", []string{"internal/contextkey", "internal/contain", "internal/lograte",
 		"internal/jsonscan", "internal/jsonexact",
 		"dispatch/schema", "internal/quota", "internal/turn"}},

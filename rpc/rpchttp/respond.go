@@ -140,7 +140,7 @@ func (h *Handler) call(ctx context.Context, m *rpc.Message, room *responseRoom) 
 			response = rpc.AppendError(nil, m.ID, rpc.ErrInternal)
 		}
 	}
-	if panicked, ok := errors.AsType[*rpc.PanicError](err); ok && h.o.Hooks.Panic != nil {
+	if panicked, ok := errors.AsType[*rpc.PanicError](err); ok {
 		h.o.Hooks.Panic(m.Method, panicked.Value, panicked.Stack)
 	}
 	if response != nil {
