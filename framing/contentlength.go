@@ -71,7 +71,11 @@ func (c *contentLength) readHeader() (int64, error) {
 		left -= n
 		name, value, ok := bytes.Cut(line, []byte{':'})
 		if !ok || !httptoken.Is(name) {
-			return 0, syncError("%s is no header", quote(line))
+			hint := ""
+			if line[0] == '{' || line[0] == '[' {
+				hint = ", but JSON: the other side sends each message as a line, see Newline"
+			}
+			return 0, syncError("%s is no header%s", quote(line), hint)
 		}
 		value = bytes.Trim(value, " \t")
 		switch {

@@ -69,7 +69,9 @@ func TestContentLengthRead(t *testing.T) {
 			want: []string{"error: a header block without Content-Length"}},
 		{name: "line ends between frames", in: "\r\n" + frame + x("\n", 100) + frame + "\r\n",
 			want: []string{"{}", "{}", "error: EOF"}},
-		{name: "newline framing", in: "{}\n", want: []string{`error: "{}" is no header`}},
+		{name: "newline framing", in: "{}\n", want: []string{
+			`error: "{}" is no header, but JSON: the other side sends each message as a line, see Newline`}},
+		{name: "newline framing, a batch", in: "[]\n", want: []string{`error: "[]" is no header, but`}},
 		{name: "no colon", in: "hello world\r\n\r\n",
 			want: []string{`error: "hello world" is no header`}},
 		{name: "no name", in: ": 2\r\n\r\n{}", want: []string{`error: ": 2" is no header`}},

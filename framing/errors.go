@@ -60,7 +60,7 @@ type SyncError struct {
 }
 
 func (e *SyncError) Error() string {
-	return "framing: lost the frame boundary: " + e.Problem + ": close the connection"
+	return "framing: lost the frame boundary: " + e.Problem
 }
 
 func (e *SyncError) Unwrap() error { return e.Err }

@@ -49,7 +49,7 @@ func TestBridge(t *testing.T) {
 			byLength(pretty), byLength(pretty), "", 0},
 		{"a client that loses count", nil, []string{"cat"}, byLength(`{}`) +
 			"Content-Length: x\r\n\r\n", byLength(`{}`),
-			"stdwire: bridge: further messages of the client cannot be forwarded: framing: lost the frame boundary: Content-Length \"x\" is not a number of bytes: close the connection\n",
+			"stdwire: bridge: further messages of the client cannot be forwarded: framing: lost the frame boundary: Content-Length \"x\" is not a number of bytes\n",
 			0},
 		{"a client that says nothing", nil, []string{"sh", "-c", "echo '{}'; read line; exit 3"},
 			"", "{}\n", "", 3},
