@@ -13,9 +13,13 @@ import (
 type Options struct {
 	// Handler serves the requests and notifications of the other side. Nil refuses all requests.
 	Handler Handler
-	// Framing separates messages. Nil means [framing.Newline].
+	// Framing separates messages, on both sides in the same way. Nil means [framing.Newline], and
+	// [framing.Auto] that of the other side.
 	Framing framing.Framing
-	Limits  Limits
+	// Limits bounds messages, with the embedded limits of the framing, and what is held of them:
+	//
+	//	rpc.Limits{Limits: framing.Limits{MaxFrame: 1 << 20}, MaxRunning: 16}
+	Limits Limits
 	// Cancellation defines how requests are cancelled, which JSON-RPC leaves open. Nil disables it.
 	Cancellation *Cancellation
 	// Ordered reports whether a request, like a notification, runs to its end before anything sent
