@@ -121,6 +121,9 @@ type BatchCall struct {
 // Limits.MaxBatch calls are accepted, because the responses form a batch too. Few servers support
 // batches and some never respond to them: give ctx a deadline.
 func (p *Peer) Batch(ctx context.Context, calls []*BatchCall) error {
+	if p == nil {
+		return errNoPeer
+	}
 	if len(calls) == 0 {
 		return errors.New("rpc: a batch must not be empty")
 	}

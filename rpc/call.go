@@ -35,6 +35,9 @@ type Call struct {
 // connection ended, and an error that matches that of ctx if ctx ended first. In the last case the
 // other side is notified if there is a [Cancellation], and a late response is dropped.
 func (p *Peer) Call(ctx context.Context, method string, params, result any) error {
+	if p == nil {
+		return errNoPeer
+	}
 	c, ok := p.calls.Get().(*Call)
 	if !ok {
 		c = &Call{done: make(chan struct{}, 1), reused: true}
@@ -51,6 +54,9 @@ func (p *Peer) Call(ctx context.Context, method string, params, result any) erro
 // Start sends a call and returns without waiting for the response. While more than Limits.MaxUnsent
 // bytes are queued, it blocks until ctx ends. Every Call must be waited for or cancelled.
 func (p *Peer) Start(ctx context.Context, method string, params any) (*Call, error) {
+	if p == nil {
+		return nil, errNoPeer
+	}
 	c := &Call{done: make(chan struct{})}
 	if err := p.start(ctx, c, method, params); err != nil {
 		return nil, err
@@ -244,6 +250,9 @@ func (p *Peer) Fail(id ID, err error) (waited bool) {
 // Notify sends a notification. It returns when the notification is queued; see [Peer.Flush]. While
 // more than Limits.MaxUnsent bytes are queued, it blocks until ctx ends.
 func (p *Peer) Notify(ctx context.Context, method string, params any) error {
+	if p == nil {
+		return errNoPeer
+	}
 	return p.notify(ctx, method, params)
 }
 

@@ -261,10 +261,17 @@ func (p *Peer) fail(err error) {
 	p.awaitReader()
 }
 
+// errNoPeer is the error of methods of a nil Peer, such as that of [PeerFromContext] over HTTP.
+var errNoPeer = errors.New("rpc: no peer: the request did not come over a connection of one, " +
+	"as with HTTP, so the other side cannot be called")
+
 // Close ends the connection at once: the stream is closed, handlers' contexts end, and calls fail.
 // What is queued for the other side is dropped, responses too: call [Peer.Flush] first, or
 // [Peer.Shutdown] in place of Close. It does not wait for handlers; [Peer.Wait] does.
 func (p *Peer) Close() error {
+	if p == nil {
+		return errNoPeer
+	}
 	p.fail(nil)
 	return nil
 }
@@ -273,6 +280,9 @@ func (p *Peer) Close() error {
 // their responses are written, and closes. If ctx ends first, it cancels the requests in progress
 // with [ErrShutdown], waits up to 250 ms more for their responses, and returns the error of ctx.
 func (p *Peer) Shutdown(ctx context.Context) error {
+	if p == nil {
+		return errNoPeer
+	}
 	p.update(func(s *state) { s.refusing = true })
 	defer p.fail(nil)
 	select {
@@ -314,7 +324,12 @@ func (p *Peer) Err() (err error) {
 }
 
 // Flush blocks until everything sent so far has been written to the stream, or ctx ends.
-func (p *Peer) Flush(ctx context.Context) error { return p.out.flush(ctx) }
+func (p *Peer) Flush(ctx context.Context) error {
+	if p == nil {
+		return errNoPeer
+	}
+	return p.out.flush(ctx)
+}
 
 // AllowBatch accepts or refuses batches from now on. In MCP the revision decides, which is known
 // only after the first message.
