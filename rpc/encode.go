@@ -79,7 +79,7 @@ func appendRequest(dst []byte, id ID, method string, params any) ([]byte, error)
 		case string(encoded) == "null":
 			message = message[:without]
 		case len(encoded) == 0 || encoded[0] != '{' && encoded[0] != '[':
-			err = fmt.Errorf("params must be an object or an array, not %.20q", encoded)
+			err = fmt.Errorf("params must be an object or an array, not %.20s", encoded)
 		}
 		if err != nil {
 			return dst, fmt.Errorf("rpc: %s: encoding params: %w", method, err)

@@ -40,11 +40,11 @@ type route struct {
 // The result and the error of fn are those of a [Handler]. If the other side sends the method as a
 // notification, fn is called and its result dropped.
 //
-// Handle panics if method is empty or already registered, fn is nil, or a position occurs twice or
-// is no member of P.
+// Handle panics if method is empty or already registered, fn is nil, P is a Request, or a position
+// occurs twice or is no member of P.
 func Handle[P, R any](r *Router, method string, fn func(context.Context, P) (R, error),
 	positions ...string) {
-	checkPositions[P](method, positions)
+	checkParams[P](method, positions)
 	r.add(method, fn == nil, route{handler: func(ctx context.Context, req *Request) (any, error) {
 		params, err := decodeParams[P](ctx, req, positions)
 		if err != nil {
@@ -59,7 +59,7 @@ func Handle[P, R any](r *Router, method string, fn func(context.Context, P) (R, 
 // do not fit. A request for the method is refused with [ErrMethodNotFound].
 func HandleNotification[P any](r *Router, method string, fn func(context.Context, P) error,
 	positions ...string) {
-	checkPositions[P](method, positions)
+	checkParams[P](method, positions)
 	r.add(method, fn == nil, route{notification: true,
 		handler: func(ctx context.Context, req *Request) (any, error) {
 			params, err := decodeParams[P](ctx, req, positions)
@@ -95,6 +95,9 @@ func (r *Router) Serve(ctx context.Context, req *Request) (any, error) {
 		return route.handler(ctx, req)
 	case req.IsNotification():
 		return nil, nil
+	case ok:
+		return nil, Errorf(CodeMethodNotFound, "%.100q is a notification; send it without an id",
+			req.Method)
 	}
 	return nil, methodNotFound(req.Method)
 }
@@ -147,9 +150,15 @@ func nameElements(array json.RawMessage, positions []string) (json.RawMessage, e
 	return append(object, '}'), nil
 }
 
-// checkPositions panics if a position occurs twice, or if P has no member of that name: then P
-// accepts the number 1 as that member and remains zero.
-func checkPositions[P any](method string, positions []string) {
+// checkParams panics if P is a Request, which is not what params are decoded into, if a position
+// occurs twice, or if P has no member of that name: then P accepts the number 1 as that member and
+// remains zero.
+func checkParams[P any](method string, positions []string) {
+	switch any(*new(P)).(type) {
+	case Request, *Request:
+		panic(fmt.Sprintf("rpc: %s: params are not decoded into a %T; use json.RawMessage", method,
+			*new(P)))
+	}
 	for i, name := range positions {
 		var p P
 		object, err := nameElements(json.RawMessage("[1]"), positions[i:])
@@ -185,7 +194,8 @@ func (c *peerContext) Value(key any) any {
 }
 
 // PeerFromContext returns the peer whose handler was called with ctx, so that the handler can call
-// the other side. It returns nil if no peer called it; see [AppendResponse].
+// the other side. It returns nil if no peer called it, as over HTTP; see [AppendResponse]. The
+// methods of a nil Peer that send or close then return an error that says so.
 func PeerFromContext(ctx context.Context) *Peer {
 	p, _ := ctx.Value(peerKey{}).(*Peer)
 	return p

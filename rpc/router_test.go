@@ -106,7 +106,8 @@ func TestRouterServesNotifications(t *testing.T) {
 	var taken []string
 	assert.NilError(t, client.Call(ctx, "take", nil, &taken))
 	assert.DeepEqual(t, taken, []string{"a", "b"})
-	assert.ErrorIs(t, client.Call(ctx, "add", []string{"c"}, nil), rpc.ErrMethodNotFound)
+	assert.Error(t, client.Call(ctx, "add", []string{"c"}, nil),
+		`"add" is a notification; send it without an id (code -32601)`)
 
 	assert.NilError(t, client.Notify(ctx, "add", []string{"d"}))
 	assert.NilError(t, client.Notify(ctx, "take", nil)) // a request's method without an id
@@ -142,6 +143,14 @@ func TestRegistrationPanics(t *testing.T) {
 	panics("rpc: the handler of nil is nil", func(r *rpc.Router) {
 		rpc.HandleNotification[struct{}](r, "nil", nil)
 	})
+	panics("rpc: raw: params are not decoded into a *rpc.Request; use json.RawMessage",
+		func(r *rpc.Router) {
+			rpc.Handle(r, "raw", func(context.Context, *rpc.Request) (any, error) { return nil, nil })
+		})
+	panics("rpc: raw: params are not decoded into a rpc.Request; use json.RawMessage",
+		func(r *rpc.Router) {
+			rpc.HandleNotification(r, "raw", func(context.Context, rpc.Request) error { return nil })
+		})
 	move := func(context.Context, point) (any, error) { return nil, nil }
 	panics(`rpc: move has the position "z", which is no member of rpc_test.point`,
 		func(r *rpc.Router) { rpc.Handle(r, "move", move, "x", "z") })
@@ -236,4 +245,21 @@ func TestHandlerCallsItsPeer(t *testing.T) {
 	assert.NilError(t, client.Wait())
 	_ = server.Wait()
 	assert.Assert(t, rpc.PeerFromContext(t.Context()) == nil)
+}
+
+// A handler that is called over HTTP has no peer, and learns so from the methods that need one.
+func TestNoPeer(t *testing.T) {
+	p := rpc.PeerFromContext(t.Context())
+	for name, method := range map[string]func() error{
+		"Call":   func() error { return p.Call(t.Context(), "m", nil, nil) },
+		"Start":  func() error { _, err := p.Start(t.Context(), "m", nil); return err },
+		"Notify": func() error { return p.Notify(t.Context(), "m", nil) },
+		"Batch":  func() error { return p.Batch(t.Context(), []*rpc.BatchCall{{Method: "m"}}) },
+		"Flush":  func() error { return p.Flush(t.Context()) },
+		"Close":  p.Close,
+
+		"Shutdown": func() error { return p.Shutdown(t.Context()) },
+	} {
+		assert.ErrorContains(t, method(), "rpc: no peer: ", name)
+	}
 }

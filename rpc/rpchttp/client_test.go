@@ -36,7 +36,7 @@ func TestClient(t *testing.T) {
 	assert.Equal(t, string(e.Data), `{"a":1}`)
 	assert.ErrorIs(t, client.Call(t.Context(), "none", nil, nil), rpc.ErrMethodNotFound)
 	assert.Error(t, client.Call(t.Context(), "subtract", 1, nil),
-		`rpc: subtract: encoding params: params must be an object or an array, not "1"`)
+		`rpc: subtract: encoding params: params must be an object or an array, not 1`)
 	var text string
 	assert.ErrorContains(t, client.Call(t.Context(), "subtract", nil, &text),
 		"rpchttp: subtract: decoding the result: want a string, not a number")
