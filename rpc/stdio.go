@@ -7,7 +7,8 @@ import "io"
 //
 // Stdio takes both over for the life of the process and must be called at most once. On Linux, what
 // the program or a child process prints to standard output afterwards goes to standard error, so it
-// cannot break the protocol.
+// cannot break the protocol, whether standard output is a pipe, a terminal, a socket or a file.
+// Elsewhere it goes into the protocol, and Close closes [os.Stdout].
 //
 // On Linux and Windows, Close also ends a blocked Write; elsewhere, a blocked Write ends only when
 // the other side reads. On systems other than these and macOS, a goroutine reads standard input and

@@ -23,8 +23,8 @@ func takeStdio() (io.ReadCloser, io.WriteCloser) {
 	return in, out
 }
 
-// reopen returns a non-blocking file for the same pipe, terminal or socket, or file itself if that
-// fails. The O_NONBLOCK flag belongs to the open file description, which other processes may share.
+// reopen returns another file for the same pipe, terminal, socket or regular file, or file itself if
+// that fails. It is non-blocking unless it is a regular file, which never blocks. The O_NONBLOCK flag belongs to the open file description, which other processes may share.
 // A pipe or a terminal is therefore opened a second time; an end of a socket pair belongs to one
 // process.
 func reopen(file *os.File, mode int) *os.File {
@@ -33,19 +33,7 @@ func reopen(file *os.File, mode int) *os.File {
 		return file
 	}
 	fd := int(file.Fd())
-	switch {
-	case info.Mode()&os.ModeSocket != 0:
-		copied, err := syscall.Dup(fd)
-		if err != nil {
-			return file
-		}
-		syscall.CloseOnExec(copied)
-		if syscall.SetNonblock(copied, true) != nil {
-			_ = syscall.Close(copied)
-			return file
-		}
-		return os.NewFile(uintptr(copied), file.Name())
-	case info.Mode()&(os.ModeNamedPipe|os.ModeCharDevice) != 0:
+	if info.Mode()&(os.ModeNamedPipe|os.ModeCharDevice) != 0 {
 		growPipe(fd)
 		opened, err := os.OpenFile("/proc/self/fd/"+strconv.Itoa(fd), mode|syscall.O_NONBLOCK, 0)
 		if err != nil {
@@ -53,7 +41,16 @@ func reopen(file *os.File, mode int) *os.File {
 		}
 		return opened
 	}
-	return file // a regular file never blocks
+	copied, err := syscall.Dup(fd)
+	if err != nil {
+		return file
+	}
+	syscall.CloseOnExec(copied)
+	if info.Mode()&os.ModeSocket != 0 && syscall.SetNonblock(copied, true) != nil {
+		_ = syscall.Close(copied)
+		return file
+	}
+	return os.NewFile(uintptr(copied), file.Name())
 }
 
 // pipeSize is the capacity of the pipes of standard input and output. Linux gives them 64 KiB, so

@@ -16,7 +16,7 @@ import (
 )
 
 // stdioEnv makes the test binary a peer on its standard input and output. Its value is "Stdio",
-// "Stdio writes" or "os.Stdin".
+// "Stdio writes", "Stdio prints" or "os.Stdin".
 const stdioEnv = "STDWIRE_TEST_STDIO"
 
 // plainStdio is a simple stream on standard input and output.
@@ -41,10 +41,20 @@ func TestMain(m *testing.M) {
 	if kind == "Stdio writes" {
 		_ = p.Notify(context.Background(), "much", []string{strings.Repeat("x", 1<<20)})
 	}
+	if kind == "Stdio prints" {
+		_, err := fmt.Println("before the end")
+		fmt.Fprintln(os.Stderr, "printed:", err)
+		fmt.Fprintln(os.Stderr, "sent:", p.Notify(context.Background(), "n", nil),
+			p.Flush(context.Background()))
+	}
 	// so that the Read blocks; without it the test is only easier
 	time.Sleep(100 * time.Millisecond)
 	_ = p.Close()
 	fmt.Fprintln(os.Stderr, "waited:", p.Wait())
+	if kind == "Stdio prints" {
+		_, err := fmt.Println("after the end")
+		fmt.Fprintln(os.Stderr, "printed:", err)
+	}
 	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before &&
 		kind != "os.Stdin" && time.Now().Before(deadline); {
 		runtime.Gosched() // the reader has returned, but its goroutine may still run
