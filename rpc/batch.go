@@ -116,10 +116,42 @@ type BatchCall struct {
 	Err    error // set by [Peer.Batch], as Call would return it
 }
 
+// A sentBatch is a batch of this side.
+type sentBatch struct {
+	calls int   // how many have a response
+	err   error // why the batch as a whole failed; set before its calls are done
+}
+
+// failBatch ends the calls of a batch with the error of a response without an id, if that can only
+// be about the batch: no response to it has come, and no other call waits for one.
+func (p *Peer) failBatch(err error) {
+	var failed []*Call
+	p.update(func(s *state) {
+		var b *sentBatch
+		for _, c := range s.pending {
+			if b == nil {
+				b = c.batch
+			}
+			if b == nil || c.batch != b || len(s.pending) != b.calls {
+				return
+			}
+		}
+		for _, c := range s.pending {
+			b.err, c.err = err, err
+			failed = append(failed, c)
+		}
+		clear(s.pending)
+	})
+	for _, c := range failed {
+		c.finish()
+	}
+}
+
 // Batch sends calls and notifications as one message and waits for all responses. It returns an
-// error if the batch as a whole fails; the error of a single call is in its Err. At most
-// Limits.MaxBatch calls are accepted, because the responses form a batch too. Few servers support
-// batches and some never respond to them: give ctx a deadline.
+// error if the batch as a whole fails; the error of a single call is in its Err. A response without
+// an id fails the batch if no other call waits, as the refusal of a peer that accepts no batches
+// does. At most Limits.MaxBatch calls are accepted, because the responses form a batch too. Few
+// servers support batches and some never respond to them: give ctx a deadline.
 func (p *Peer) Batch(ctx context.Context, calls []*BatchCall) error {
 	if p == nil {
 		return errNoPeer
@@ -131,6 +163,12 @@ func (p *Peer) Batch(ctx context.Context, calls []*BatchCall) error {
 		return fmt.Errorf("rpc: %w", errBatchTooLarge(len(calls), limit))
 	}
 	pending := make([]*Call, len(calls))
+	sent := new(sentBatch)
+	for _, call := range calls {
+		if !call.Notify {
+			sent.calls++
+		}
+	}
 	var message []byte
 	fail := func(err error) error {
 		for _, c := range pending {
@@ -142,7 +180,8 @@ func (p *Peer) Batch(ctx context.Context, calls []*BatchCall) error {
 	}
 	for i, call := range calls {
 		var id ID
-		c := &Call{p: p, method: call.Method, done: make(chan struct{}), start: p.o.Hooks.now()}
+		c := &Call{p: p, method: call.Method, done: make(chan struct{}), start: p.o.Hooks.now(),
+			batch: sent}
 		if !call.Notify {
 			c.id = p.lastID.Add(1)
 			id = c.ID()
@@ -166,6 +205,9 @@ func (p *Peer) Batch(ctx context.Context, calls []*BatchCall) error {
 		if c != nil {
 			calls[i].Err = c.Wait(ctx, calls[i].Result)
 		}
+	}
+	if sent.err != nil {
+		return fmt.Errorf("rpc: batch: %w", sent.err)
 	}
 	return nil
 }

@@ -194,20 +194,31 @@ func TestLateBatch(t *testing.T) {
 	})
 }
 
-// A server without batches responds with one error or not at all: then the context ends the call.
+// A server without batches responds with one error without an id, which ends the batch, or not at
+// all: then the context ends the calls.
 func TestBatchNotSupported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var stray strays
 		client, _ := pair(t, rpc.Options{Hooks: rpc.Hooks{Stray: stray.hook}},
 			rpc.Options{Handler: parrot})
+		calls := []*rpc.BatchCall{{Method: "a"}, {Method: "n", Notify: true}, {Method: "b"}}
+		err := client.Batch(t.Context(), calls)
+		assert.ErrorIs(t, err, rpc.ErrInvalidRequest)
+		assert.ErrorContains(t, err,
+			"rpc: batch: batches are not supported; send the messages one by one")
+		for i, call := range calls {
+			assert.Equal(t, call.Err != nil, i != 1)
+		}
+		assert.Equal(t, stray.take(), 1)
+	})
+	onWire(t, rpc.Options{}, func(t *testing.T, w *wire) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		calls := []*rpc.BatchCall{{Method: "a"}, {Method: "b"}}
-		assert.NilError(t, client.Batch(ctx, calls))
+		assert.NilError(t, w.peer.Batch(ctx, calls))
 		for _, c := range calls {
 			assert.ErrorIs(t, c.Err, context.DeadlineExceeded)
 		}
-		assert.Equal(t, stray.take(), 1)
 	})
 }
 
@@ -227,4 +238,24 @@ func TestManyBatches(t *testing.T) {
 			assert.Equal(t, results[i], fmt.Sprint(i))
 		}
 	}
+}
+
+// An error without an id does not end a batch if it can be about something else.
+func TestErrorBesideBatch(t *testing.T) {
+	onWire(t, rpc.Options{}, func(t *testing.T, w *wire) {
+		single, err := w.peer.Start(t.Context(), "single", nil)
+		assert.NilError(t, err)
+		w.expect(request("1", "single"))
+		calls := []*rpc.BatchCall{{Method: "a"}, {Method: "b"}}
+		done := make(chan error, 1)
+		go func() { done <- w.peer.Batch(t.Context(), calls) }()
+		w.expect(batch(request("2", "a"), request("3", "b")))
+		refusal := `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}`
+		w.send(refusal) // about the single call, perhaps
+		w.send(result("1", "1"), result("2", "2"), refusal, result("3", "3"))
+		assert.NilError(t, <-done)
+		assert.NilError(t, calls[0].Err)
+		assert.NilError(t, calls[1].Err)
+		assert.NilError(t, single.Wait(t.Context(), nil))
+	})
 }

@@ -19,6 +19,7 @@ type Call struct {
 	start  time.Time
 	done   chan struct{} // closed when the fields below are set; gets a value if reused
 	reused bool          // belongs to Peer.Call, and is used for another call after Wait
+	batch  *sentBatch    // the batch it was sent in, or nil
 
 	frame  *buffer.Buffer // owns result
 	result []byte
@@ -288,6 +289,7 @@ func (p *Peer) complete(frame *buffer.Buffer, e envelope, f *fault) {
 			reason = f.reason
 		case e.hasError && (e.id.IsNull() || e.id.IsZero()):
 			reason = "an error about a message that the peer could not read"
+			p.failBatch(parseError(e.err))
 		}
 		p.reportStray(frame.B, reason)
 		frame.Free()
