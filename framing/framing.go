@@ -49,7 +49,8 @@ const (
 // Limits bounds what a codec accepts. A field that is not positive has its default value.
 type Limits struct {
 	// MaxFrame is the largest payload to read, in bytes, without line end or header. Default 64
-	// MiB.
+	// MiB. A larger one is an error for the reader, and a peer of package rpc answers it or ends
+	// its call if the id is at its beginning.
 	MaxFrame int
 	// MaxAppend is the largest payload to append, in bytes. It may differ from MaxFrame if the
 	// other side has another limit. Default MaxFrame.

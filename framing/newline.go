@@ -32,6 +32,7 @@ func (c *newline) ReadFrame(dst []byte) ([]byte, error) {
 		line, err := c.br.ReadSlice('\n')
 		size, long := int64(len(line)), err == bufio.ErrBufferFull
 		if long {
+			c.keepHead(line)
 			dst, size, err = c.readLong(dst, line)
 			line = dst
 		}
@@ -49,6 +50,9 @@ func (c *newline) ReadFrame(dst []byte) ([]byte, error) {
 		payload := trimLineEnd(line)
 		switch {
 		case size > int64(len(line)) || len(payload) > limit:
+			if !long {
+				c.keepHead(line)
+			}
 			if c.skipped != nil && size == int64(len(line)) {
 				c.skipped(bytes.TrimSuffix(line, []byte{'\n'}), false)
 			}

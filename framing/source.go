@@ -25,6 +25,18 @@ type source struct {
 	begun  bool  // begin was called
 
 	skipped func(part []byte, framed bool) // see Resync; may be nil
+	head    []byte                         // see SkippedHead
+}
+
+// maxHead is how many bytes of a skipped frame are kept.
+const maxHead = 256
+
+// SkippedHead returns the first bytes of the frame that was too large and skipped last. They are
+// valid until the next one. Package rpc looks for the id of a message in them.
+func (s *source) SkippedHead() []byte { return s.head }
+
+func (s *source) keepHead(frame []byte) {
+	s.head = append(s.head[:0], frame[:min(len(frame), maxHead)]...)
 }
 
 // bom is the UTF-8 byte order mark that some programs write at the start of a stream.
@@ -100,6 +112,10 @@ func (s *source) readPayload(dst []byte, size int64) ([]byte, error) {
 	case s.cannotSkip(size):
 		return dst, s.end(tooLargeToSkip(size, limit, "a frame of %d bytes, with a limit of %d"))
 	case size > int64(limit):
+		head, err := s.br.Peek(int(min(size, maxHead)))
+		if s.keepHead(head); err != nil {
+			return dst, s.end(truncated(err, "after %d of %d bytes of a frame", len(head), size))
+		}
 		if err := s.skip(size); err != nil {
 			return dst, s.end(err)
 		}

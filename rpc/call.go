@@ -33,8 +33,11 @@ type Call struct {
 //
 // Call blocks until the response arrives or ctx ends, even if the other side does not read. It
 // returns an [*Error] if the response is an error, an error that matches [ErrClosed] if the
-// connection ended, and an error that matches that of ctx if ctx ended first. In the last case the
-// other side is notified if there is a [Cancellation], and a late response is dropped.
+// connection ended, one that matches [framing.ErrTooLarge] if the request or the response is over a
+// limit of this side, and one that matches that of ctx if ctx ended first. In the last case the
+// other side is notified if there is a [Cancellation], and a late response is dropped. A peer that
+// cannot tell to which call a message over its limit belongs, as its beginning has no id, answers
+// without an id, or not at all: then only ctx ends the call.
 func (p *Peer) Call(ctx context.Context, method string, params, result any) error {
 	if p == nil {
 		return errNoPeer

@@ -11,6 +11,35 @@ type envelope struct {
 	hasMethod, hasResult, hasError bool
 }
 
+// scanHead returns what the beginning of a message says: the id, and whether the message is a
+// response. The id is zero if it is not there, or if that could be neither decided.
+func scanHead(head []byte) (id ID, response bool) {
+	i := jsonscan.Space(head, 0)
+	if i >= len(head) || head[i] != '{' {
+		return ID{}, false
+	}
+	request := false
+	for {
+		token, at, err := jsonscan.Key(head, jsonscan.Space(head, i+1))
+		if err != nil {
+			break
+		}
+		request = request || jsonscan.KeyIs(token, "method")
+		response = response || jsonscan.KeyIs(token, "result") || jsonscan.KeyIs(token, "error")
+		end, err := jsonscan.Value(head, at)
+		if i = jsonscan.Space(head, end); err != nil || i >= len(head) || head[i] != ',' {
+			break
+		}
+		if jsonscan.KeyIs(token, "id") {
+			id, _ = idFromToken(head[at:end])
+		}
+	}
+	if request == response {
+		return ID{}, false
+	}
+	return id, response
+}
+
 // A fault is the first reason that the scan found why a message is malformed.
 type fault struct {
 	code   int

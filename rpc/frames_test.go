@@ -45,7 +45,7 @@ func TestStreams(t *testing.T) {
 		{"long line is skipped", framing.Newline, strings.Repeat("x", 5000) + "\n" + m1 + "\n",
 			[]string{bad, r1}, lives},
 		{"long message is skipped", framing.Newline, request("3", strings.Repeat("x", 5000)) +
-			"\n" + m1 + "\n", []string{bad, r1}, lives},
+			"\n" + m1 + "\n", []string{failure("3", "-32600"), r1}, lives},
 		{"endless line", framing.Newline, strings.Repeat("x", 100<<10), nil,
 			"lost the frame boundary"},
 
@@ -229,5 +229,51 @@ func TestRequestsOnTheWire(t *testing.T) {
 				`{"jsonrpc":"2.0","id":`+strconv.Itoa(i+1)+`,"method":"m\"é�"`+params+`}`)
 		}
 		assert.DeepEqual(t, w.got, want)
+	})
+}
+
+// A message that is too large to be read ends its call, on either side.
+func TestTooLargeEndsTheCall(t *testing.T) {
+	for _, codec := range []framing.Framing{framing.Newline, framing.ContentLength, framing.Auto} {
+		for _, limit := range []int{1000, 100_000} { // less and more than the codec reads at once
+			synctest.Test(t, func(t *testing.T) {
+				large := strings.Repeat("x", 2*limit)
+				var stray strays
+				o := rpc.Options{Framing: codec, Hooks: rpc.Hooks{Stray: stray.hook},
+					Handler: func(_ context.Context, req *rpc.Request) (any, error) {
+						return large[:min(len(large), 2*limit*len(req.Params))], nil
+					}}
+				o.Limits.MaxFrame, o.Limits.MaxAppend = limit, 10*limit
+				client, _ := pair(t, o, o)
+				err := client.Call(t.Context(), "m", []string{large}, nil)
+				assert.ErrorIs(t, err, rpc.ErrInvalidRequest)
+				assert.ErrorContains(t, err, "over the limit")
+				err = client.Call(t.Context(), "m", []int{1}, nil)
+				assert.ErrorIs(t, err, framing.ErrTooLarge)
+				assert.NilError(t, client.Call(t.Context(), "m", nil, nil))
+				assert.Equal(t, stray.take(), 2)
+			})
+		}
+	}
+	// Without its id, or with one that is in use, a request is refused without one.
+	var s stage
+	o := rpc.Options{Handler: s.handle}
+	o.Limits.MaxFrame = 200
+	onWire(t, o, func(t *testing.T, w *wire) {
+		large := strings.Repeat("x", 300)
+		w.send(request("1", "waits"))
+		for _, refused := range []string{
+			`{"id":1,"method":"m","x":"` + large, `{"id":2,"x":"` + large,
+			`{"method":"m","x":"` + large, `{"id":2` + strings.Repeat("2", 300) + `,"method":"m"}`,
+			`[{"id":2,"method":"m","x":"` + large, large, `{"id":9,"result":"` + large,
+			`{"id":null,"method":"m","x":"` + large,
+		} {
+			w.send(refused)
+			w.expect(failure("null", "-32600"))
+		}
+		w.send(`{"id": "a" , "method":"m","x":"` + large)
+		w.expect(failure(`"a"`, "-32600"))
+		close(s.gate("waits"))
+		w.expect(result("1", `"waits"`))
 	})
 }

@@ -91,7 +91,7 @@ func (p *Peer) read() error {
 		}
 		if err != nil {
 			if broken, ok := errors.AsType[*framing.FrameError](err); ok {
-				p.refuse(nil, ID{}, nil, Errorf(CodeInvalidRequest, "%v", broken))
+				p.skipFrame(broken)
 				continue
 			}
 			return err
@@ -110,6 +110,28 @@ func (p *Peer) read() error {
 		p.line.Settle(p.ctx, size)
 		p.out.awaitReading(p.ctx)
 	}
+}
+
+// skipFrame answers a message that was too large to be read, or ends the call that it answers, as
+// far as its beginning says which.
+func (p *Peer) skipFrame(broken *framing.FrameError) {
+	var id ID
+	var response, busy bool
+	if c, ok := p.codec.(interface{ SkippedHead() []byte }); ok && broken.Err == framing.ErrTooLarge {
+		id, response = scanHead(c.SkippedHead())
+	}
+	if response {
+		err := fmt.Errorf("rpc: the response cannot be read: %w", broken)
+		if own, ok := id.Integer(); ok && p.Fail(own, err) {
+			p.reportStray(nil, err.Error())
+			return
+		}
+		id = ID{}
+	}
+	if p.update(func(s *state) { busy = s.inflight[id] != nil }); busy || id.IsNull() {
+		id = ID{} // see accept
+	}
+	p.refuse(nil, id, nil, Errorf(CodeInvalidRequest, "%v", broken))
 }
 
 // takeFrame returns the frame in next, and a buffer to read the next frame into. The frame takes at
