@@ -45,6 +45,7 @@ const httpModes = "http sse noauth token file tls ca oauth card"
 
 var httpFlags = `
 	--no-auth: http sse tls card
+	--http-host: ` + httpModes + `
 	--http-sse: http noauth token file tls ca oauth card
 	--token-env: http sse tls ca card
 	--token-file: http sse tls ca card
@@ -199,7 +200,7 @@ var flagUses = map[string][]flagUse{
 			--http: framing url
 			--state-key-env --otlp --metrics --era --start-timeout: url both ` + httpModes + `
 		` + strings.ReplaceAll(httpFlags, ": http ", ": both http ") +
-		"--metrics-token-env: both\n--http-sse --tls-cert --tls-key --card: both"}},
+		"--metrics-token-env --http-host: both\n--http-sse --tls-cert --tls-key --card: both"}},
 	"doctor": {{[]mode{{name: "configuration"}, {name: "id", args: "x"},
 		{name: "url", args: "--url URL"}, {name: "command", args: "-- x"}}, `
 			-o --timeout --start-timeout: *

@@ -49,6 +49,7 @@ const answerTimeout = 250 * time.Millisecond
 const (
 	mainPath    = "/mcp"
 	profilePath = mainPath + "/{profile}"
+	apiPath     = "/v1/"
 )
 
 // register adds the endpoints to mux.

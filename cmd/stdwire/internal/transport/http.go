@@ -40,6 +40,7 @@ type HTTPFlags struct {
 	oauth    oauthFlags
 	card     cardFlags
 	sse      bool
+	hosts    allowedHosts
 	StateKey []byte // nil means a random key
 }
 
@@ -91,7 +92,7 @@ func (w *HTTPFlags) Flags() []command.Flag {
 			"also serve the HTTP+SSE transport of 2024-11-05 at /mcp"),
 	}
 	return slices.Concat(flags, w.token.flags(), w.tls.flags(), w.oauth.flags(), w.card.flags(),
-		[]command.Flag{w.metrics.flag()})
+		[]command.Flag{w.hosts.flag(), w.metrics.flag()})
 }
 
 // given returns the name of a given flag that needs --http, or "".
@@ -103,7 +104,7 @@ func (w *HTTPFlags) given() string {
 		return "--http-sse"
 	}
 	return cmp.Or(w.token.given(), w.tls.given(), w.oauth.given(), w.card.given(),
-		w.metrics.given())
+		w.hosts.given(), w.metrics.given())
 }
 
 // Serve serves until ctx ends.
@@ -123,7 +124,7 @@ func (w *HTTPServer) Serve(ctx context.Context, std *term.Streams, log *slog.Log
 		return command.Usagef("--no-auth: %s can be reached from other machines",
 			bound.Addr()).WithHint("serve on 127.0.0.1, or use a token")
 	}
-	hosts := w.oauth.hosts(bound.local)
+	hosts := w.allowedHosts(bound)
 	overMCP := streamable.Options{Logger: log, HTTPSSE: w.sse, Replicas: w.StateKey != nil,
 		AllowedHosts: hosts, MaxBody: int64(w.Limits.MaxBody), MaxRequests: w.Limits.MaxRequests,
 		MaxStreams: w.Limits.MaxStreams, MaxSessions: w.Limits.MaxSessions,
@@ -159,13 +160,13 @@ func (w *HTTPServer) Serve(ctx context.Context, std *term.Streams, log *slog.Log
 	e.register(mux, overMCP)
 	also := ""
 	if w.Operations != nil {
-		also = fmt.Sprintf(", and the same as an HTTP API at %s/v1/", bound.base)
+		also = fmt.Sprintf(", and the same as an HTTP API at %s%s", bound.base, apiPath)
 		handler := overHTTP.New(dispatch.NewDispatcher(w.Operations,
 			dispatch.Options{Logger: log, Missing: w.Missing, Interceptors: w.interceptors()}))
 		if w.API != nil {
 			handler = w.API(handler)
 		}
-		mux.Handle("/v1/", handler)
+		mux.Handle(apiPath, handler)
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("ok\n"))
@@ -180,9 +181,16 @@ func (w *HTTPServer) Serve(ctx context.Context, std *term.Streams, log *slog.Log
 	}
 	std.Err.Printf("stdwire: serving MCP at %s%s%s", bound.base, mainPath, also)
 	e.printProfiles(std, bound.base)
+	if bound.all {
+		std.Err.Printf("note: it can be reached at all addresses of this machine")
+	}
+	if !bound.local && secure == nil {
+		std.Err.Printf("warning: tokens and data are not encrypted: add --tls-cert and --tls-key, " +
+			"or let a proxy with TLS forward to 127.0.0.1")
+	}
 	// Handlers that run for longer have read the body, and remove the deadline: see httpdeadline.
 	const bodyTimeout = 30 * time.Second
-	handler := w.Recorder.Handler(mux)
+	handler := w.Recorder.Handler(warnOfHosts(std, hosts, mux))
 	if w.Requests != nil {
 		handler = w.Requests(handler)
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
@@ -95,20 +94,6 @@ func (p *oauthFlags) resource(log *slog.Logger) (*auth.Resource, error) {
 		return nil, command.Usagef("--oauth-scope: %s", strings.TrimPrefix(err.Error(), "auth: "))
 	}
 	return resource, nil
-}
-
-// hosts returns the host names that requests may have. It returns nil, the default of
-// [streamable.Options], unless the server listens on this machine only and a proxy in front of it
-// forwards the host name that clients use.
-func (p *oauthFlags) hosts(local bool) []string {
-	if p.issuer == "" || !local {
-		return nil
-	}
-	u, err := url.Parse(p.audience)
-	if err != nil {
-		return nil
-	}
-	return []string{u.Host, "localhost", "127.0.0.1", "[::1]"}
 }
 
 // principalOf returns a function that authorizes requests of the HTTP API as resource does, and
