@@ -322,6 +322,12 @@ func TestBridgeFails(t *testing.T) {
 			`stdwire: 127.0.0.1:1: start: POST http://127.0.0.1:1/mcp: `, ""},
 		{words("bridge --url " + s.URL), 3, `stdwire: ` + strings.TrimPrefix(s.URL, "http://") +
 			`: start: POST ` + s.URL + `: 401 Unauthorized: "who are you?"`, ""},
+		{words("bridge " + s.URL), 3, `stdwire: ` + strings.TrimPrefix(s.URL, "http://") +
+			`: start: POST ` + s.URL + `: 401 Unauthorized: "who are you?"`, ""},
+		{words("bridge http://127.0.0.1:1/mcp --token-file " + tokenFile(t, aToken)), 4,
+			`stdwire: 127.0.0.1:1: start: POST http://127.0.0.1:1/mcp: `, ""},
+		{words("bridge --url http://127.0.0.1:1/mcp --token-file no-such"), 2,
+			"stdwire: bridge: --token-file: open no-such", ""},
 		{words("bridge --url no-url"), 2, "stdwire: bridge: --url: the value is not an http or https URL", ""},
 		{words("bridge --http 80 -- cat"), 2, `stdwire: bridge: --http: "80" is not an address`, ""},
 		{words("bridge --http 127.0.0.1:0"), 2, "stdwire: bridge: which server?", ""},

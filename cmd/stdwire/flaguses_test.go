@@ -200,7 +200,7 @@ var flagUses = map[string][]flagUse{
 			--http: framing url
 			--state-key-env --otlp --metrics --era --start-timeout: url both ` + httpModes + `
 		` + strings.ReplaceAll(httpFlags, ": http ", ": both http ") +
-		"--metrics-token-env --http-host: both\n--http-sse --tls-cert --tls-key --card: both"}},
+		"--metrics-token-env --http-host: both\n--http-sse --tls-cert --tls-key --card: both\n--token-file: url"}},
 	"doctor": {{[]mode{{name: "configuration"}, {name: "id", args: "x"},
 		{name: "url", args: "--url URL"}, {name: "command", args: "-- x"}}, `
 			-o --timeout --start-timeout: *
@@ -248,6 +248,7 @@ var flagUses = map[string][]flagUse{
 			--config: id
 			--name --workspace --print --force: own id url command
 			--env: own id command
+			--header: url
 			--root --write --allow-exec --allow-eval --confirm --tools: own
 		`}},
 	"uninstall": always("--workspace --print"),

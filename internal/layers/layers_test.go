@@ -385,7 +385,8 @@ var layers = []struct {
 		"cmd/stdwire/internal/guard", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/transport", []string{
-		"internal/keepalive", "internal/atomicfile", "internal/userfile", "rpc", "dispatch",
+		"internal/keepalive", "internal/atomicfile", "internal/hostname",
+		"internal/httphost", "internal/userfile", "rpc", "dispatch",
 		"rpc/mcp", "rpc/mcp/telemetry", "dispatch/api", "server", "server/streamable",
 		"client/host", "server/auth", "client/host/config", "cmd/stdwire/internal/guard",
 		"cmd/stdwire/internal/filewatch", "cmd/stdwire/internal/term",

@@ -61,7 +61,12 @@ func (t *translator) transport() {
 	s, f := t.server, t.form
 	if s.URL != "" {
 		if f.url == "" {
-			t.fail("%s starts commands only; install this one: stdwire bridge URL", t.Title)
+			token := ""
+			if len(s.Headers) > 0 {
+				token = " --header NAME:@FILE"
+			}
+			t.fail("%s starts commands only; install one that passes messages to the URL: "+
+				"--name %s -- stdwire bridge URL%s", t.Title, s.ID, token)
 			return
 		}
 		if f.http != "" {
@@ -136,6 +141,10 @@ func (t *translator) argument(field, arg string) string {
 		flag, value = "", arg
 	}
 	if !t.isRelativePath(value) {
+		if filepath.Ext(value) != "" && strings.Contains(filepath.ToSlash(value), "/") &&
+			!filepath.IsAbs(value) && !strings.ContainsAny(value, "@:$") {
+			t.note("%s: %s stays relative, as %s has no such file", field, value, t.base())
+		}
 		return arg
 	}
 	return flag + t.absolute(field, value)

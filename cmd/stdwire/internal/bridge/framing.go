@@ -21,7 +21,7 @@ import (
 // BridgeCommand returns the command stdwire bridge.
 func BridgeCommand() command.Command {
 	return command.Command{
-		Name: "bridge", Usage: "[--framing " + strings.Join(framingNames(), "|") + " | --http ADDR] [FLAG]… -- SERVER-COMMAND… | --url URL [--header NAME:VALUE]… [--http ADDR] [FLAG]…",
+		Name: "bridge", Usage: "[--framing " + strings.Join(framingNames(), "|") + " | --http ADDR] [FLAG]… -- SERVER-COMMAND… | URL [--header NAME:VALUE]… [--http ADDR] [FLAG]…",
 		Summary: "connect a client to a server with another framing or transport",
 		Help: `Without --http and --url it converts framings. In MCP a message is a line; in the Language
 Server Protocol it has a Content-Length. The client is answered in its own framing; the server
@@ -33,7 +33,7 @@ after SIGTERM, as from serve.
   stdwire bridge -- ./server-with-content-length
   stdwire bridge --framing newline -- npx -y @modelcontextprotocol/server-memory
 
---http serves a command over Streamable HTTP at /mcp; --url serves a server at a URL on stdin
+--http serves a command over Streamable HTTP at /mcp; a URL is that of a server to serve on stdin
 and stdout; with both, a server at a URL is served at another URL. The bridge speaks every revision
 on both sides. It first starts the server, or connects to it, and ends if that fails. A server that
 ends later is started again, and calls wait for it. Over HTTP all clients share one process, which
@@ -41,7 +41,7 @@ has the environment and the stderr of the bridge. Definitions, results, progress
 changes and the server's questions are forwarded unchanged.
 
   stdwire bridge --http 127.0.0.1:8080 -- npx -y some-server
-  stdwire bridge --url https://example.com/mcp --header Authorization:@token.txt
+  stdwire bridge https://example.com/mcp --token-file token
 
 The client of the server is stdwire, which declares every capability except roots. A request that
 the actual client cannot answer gets an error. A server of a revision before 2026-07-28 does not say
@@ -65,7 +65,7 @@ waits for tasks itself. It does not forward log messages, extensions and experim
 			}
 			return command.Grammar{Command: func(words []string) {
 				b.words, x.words = words, words
-			}, Flags: append([]command.Flag{
+			}, Address: x.address, Flags: append([]command.Flag{
 				command.ChoiceFlag(&b.framing, "--framing",
 					"how the server frames messages (default: as the client does not)",
 					framingNames()...),

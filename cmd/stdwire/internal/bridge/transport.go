@@ -34,7 +34,13 @@ type transportBridge struct {
 }
 
 func (x *transportBridge) flags() []command.Flag {
-	return append(slices.Concat(x.remoteFlags(), x.web.Flags(), x.observed.Flags()),
+	served := x.web.Flags()
+	for i, f := range served {
+		if f.Name == target.TokenFileFlag {
+			served[i].Help += "; without --http, the token for the server at a URL"
+		}
+	}
+	return append(slices.Concat(x.remoteFlags(), served, x.observed.Flags()),
 		command.ChoiceFlag(&x.era, "--era",
 			"how to speak to the server, with --http or --url (default auto)", "auto", "modern",
 			"legacy"),
@@ -44,6 +50,14 @@ func (x *transportBridge) flags() []command.Flag {
 
 // isEnabled reports whether the flags ask for another transport.
 func (x *transportBridge) isEnabled() bool { return x.remote.URL != "" || x.web.Address != "" }
+
+// address takes an argument that is a URL.
+func (x *transportBridge) address(word string) (bool, error) {
+	if !target.IsURL(word) {
+		return false, nil
+	}
+	return true, x.remote.SetURL(word)
+}
 
 // check returns an error if flags contradict each other.
 func (x *transportBridge) check() error {
@@ -65,12 +79,16 @@ func (x *transportBridge) check() error {
 			WithHint("add --http ADDR or --url URL")
 	case x.remote.URL == "" && x.words == nil:
 		return command.Usagef("which server?").WithHint(
-			"its command follows --: stdwire bridge -- COMMAND…; or it has a URL: stdwire bridge --url URL")
+			"its command follows --: stdwire bridge -- COMMAND…; or it has a URL: stdwire bridge URL")
+	}
+	if x.web.Address == "" && x.remote.URL != "" {
+		x.remote.TokenFile = x.web.TakeTokenFile()
 	}
 	return errors.Join(x.remote.Check(), x.web.Check())
 }
 
-// remoteFlags are the flags for a server at a URL. The flag for a token is that of the HTTP server.
+// remoteFlags are the flags for a server at a URL. The flag for a file with a token is that of the
+// HTTP server; without one, the token is for the URL.
 func (x *transportBridge) remoteFlags() []command.Flag {
 	return slices.DeleteFunc(x.remote.Flags(),
 		func(f command.Flag) bool { return f.Name == target.TokenFileFlag })

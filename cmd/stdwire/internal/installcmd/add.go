@@ -41,17 +41,16 @@ the environment of stdwire; --env NAME=VALUE and --header write the value that y
   stdwire add --from cursor`,
 		Make: func() (command.Grammar, command.Runner) {
 			a := &addition{source: source{variables: map[string]string{},
-				naming: "give it a name: stdwire add NAME URL, or NAME -- COMMAND…"}, headers: map[string]string{}}
+				naming: "give it a name: stdwire add NAME URL, or NAME -- COMMAND…"}}
 			flags := []command.Flag{
 				{Name: "--from", Value: "APP", Help: "add servers of this application", Set: a.setFrom},
 				{Name: "--env", Value: "NAME[=VALUE]", Many: true,
 					Help: "a variable of the server; without VALUE, that of stdwire's environment",
 					Set:  a.setVariable},
-				{Name: "--header", Value: "NAME:VALUE", Many: true,
-					Help: "a header for the requests to the URL", Set: a.setHeader},
+				a.headerFlag(),
 			}
 			return command.Grammar{Flags: append(flags, a.place.flags()...), Word: a.word,
-				Command: func(words []string) { a.words = words }}, a.run
+				Address: a.address, Command: func(words []string) { a.words = words }}, a.run
 		},
 	}
 }
@@ -59,10 +58,9 @@ the environment of stdwire; --env NAME=VALUE and --header write the value that y
 // An addition is the arguments of stdwire add.
 type addition struct {
 	source
-	place   ownFile
-	from    *appfile.Application // nil if not given
-	headers map[string]string
-	names   []string // arguments that are no URL
+	place ownFile
+	from  *appfile.Application // nil if not given
+	names []string             // arguments that are no URL
 }
 
 func (a *addition) setFrom(name string) error {
@@ -71,27 +69,11 @@ func (a *addition) setFrom(name string) error {
 	return err
 }
 
-func (a *addition) setHeader(text string) error {
-	name, value, err := target.CutHeader(text)
-	if err != nil {
-		return err
-	}
-	a.headers[name] = value
-	return target.CheckHeaderValue(value)
-}
-
 func (a *addition) word(word string) error {
-	switch {
-	case word == "":
+	if word == "" {
 		return command.Usagef("an argument is empty")
-	case !target.IsURL(word):
-		a.names = append(a.names, word)
-	case a.url != "":
-		return command.Usagef("two URLs are given")
-	default:
-		a.url = word
-		return target.CheckURL(word)
 	}
+	a.names = append(a.names, word)
 	return nil
 }
 
@@ -117,8 +99,6 @@ func (a *addition) check() error {
 	case a.url == "" && a.words == nil:
 		return command.Usagef("which server?").WithHint(
 			"give its URL, or its command: stdwire add NAME -- COMMAND…")
-	case a.url == "" && len(a.headers) > 0:
-		return command.Usagef("--header is for a server at a URL")
 	case len(a.names) > 1:
 		return command.Usagef("unexpected argument %q", a.names[1])
 	case len(a.names) == 1:
@@ -159,7 +139,6 @@ func (a *addition) run(ctx context.Context, std *term.Streams) error {
 		if err != nil {
 			return err
 		}
-		server.Headers = a.headers
 		ids = []string{server.ID}
 		change = func(data, _ []byte) (*appfile.Change, error) {
 			return appfile.Parse(env, source, data).Add(server, a.place.workspace, a.place.force)

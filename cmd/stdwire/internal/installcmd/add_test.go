@@ -218,3 +218,14 @@ func TestAddWithoutName(t *testing.T) {
 	assert.Equal(t, got.Code, 2)
 	assert.Assert(t, cmp.Contains(got.Stderr, "hint: give it a --name\n"))
 }
+
+// A script that does not exist is noted; the server is added all the same.
+func TestAddNotesMissingFiles(t *testing.T) {
+	emptyHome(t)
+	got := run(t, "add", "x", "--", "python3", "srv/nope.py")
+	assert.Equal(t, got.Code, 0, got.Stderr)
+	assert.Assert(t, cmp.Contains(got.Stderr, "note: args[0]: srv/nope.py stays relative, as "))
+	got = run(t, "add", "y", "--", "npx", "-y", "@scope/x.js", "https://x/y.z", "text/plain")
+	assert.Equal(t, got.Code, 0, got.Stderr)
+	assert.Assert(t, !strings.Contains(got.Stderr, "note: "), got.Stderr)
+}

@@ -16,13 +16,14 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/configfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/near"
+	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
 // InstallCommand is stdwire install.
 func InstallCommand() command.Command {
 	return command.Command{
 		Name:    "install",
-		Usage:   "[APP [-s ID | --url URL | --root DIR… | -- COMMAND…] [--name NAME] [--workspace] [--print]]",
+		Usage:   "[APP [-s ID | URL | --root DIR… | -- COMMAND…] [--name NAME] [--workspace] [--print]]",
 		Summary: "add a server to an application, such as an editor",
 		Help: `APP is ` + strings.Join(names(), ", ") + `. Without it, the applications are listed with their
 files.
@@ -41,9 +42,10 @@ Applications start servers in another directory, so in the user's file relative 
 absolute: those with a ./ or ../ before them, and the names of files. Others may have the file in the
 working directory: there paths stay relative, and stdwire is looked up in PATH. Variables such as
 ${TOKEN} are written as the application expands them, and refused if it expands none; their values
-are never written. --env NAME=VALUE writes the value that you give.
+are never written. --env NAME=VALUE and --header write the value that you give.
 
-  stdwire install cursor
+  stdwire install cursor -- stdwire serve --servers
+  stdwire install cursor http://gw.lan:8080/mcp --header 'Authorization: Bearer ${TOKEN}'
   stdwire install claude-code --root ~/notes --write
   stdwire install vscode -s github --workspace
   stdwire install zed --name memory -- npx -y @modelcontextprotocol/server-memory
@@ -56,6 +58,7 @@ are never written. --env NAME=VALUE writes the value that you give.
 				in.from.Flags()[:1],
 				[]command.Flag{
 					command.TextFlag(&in.url, "--url", "URL", "a server at a URL, over HTTP"),
+					in.headerFlag(),
 					{Name: "--name", Value: "NAME",
 						Help: "the name in the application (default: the server's own)", Set: in.setName},
 					{Name: "--env", Value: "NAME[=VALUE]", Many: true,
@@ -69,7 +72,7 @@ are never written. --env NAME=VALUE writes the value that you give.
 						"replace a different server of that name"),
 					command.FormatFlag(&in.output, "text", "json"),
 				}, in.builtin.ServerFlags())
-			return command.Grammar{Flags: flags, Word: in.word,
+			return command.Grammar{Flags: flags, Word: in.word, Address: in.address,
 				Command: func(words []string) { in.words = words }}, in.run
 		},
 	}
@@ -126,7 +129,19 @@ func (in *installation) run(ctx context.Context, std *term.Streams) error {
 		std.Err.Printf("%s already has %s as it should be", path, server.ID)
 	case in.print:
 	default:
-		std.Err.Printf("%s: %s is added; restart %s to use it", path, server.ID, app.Title)
+		what := server.ID
+		if in.isOwn() {
+			words := []string{"stdwire"}
+			for _, arg := range server.Args {
+				words = append(words, shellwords.Quote(arg))
+			}
+			what += " (" + strings.Join(words, " ") + ")"
+		}
+		std.Err.Printf("%s: %s is added; restart %s to use it", path, what, app.Title)
+		if in.isOwn() && in.builtin.FirstFlag() == "" {
+			std.Err.Printf("note: it offers files; to offer the servers of your configuration: "+
+				"stdwire install %s --name servers -- stdwire serve --servers", app.Name)
+		}
 	}
 	return nil
 }

@@ -189,10 +189,15 @@ func TestInstallSources(t *testing.T) {
 		{[]string{"--name", "n", "--env", "A", "--env", "B=b", "--", "x"}, "n",
 			`{"command": "x","args": [],"env": {"A": "${env:A}","B": "b"}}`},
 		{[]string{"--url", "https://example.com/mcp"}, "example.com", `{"url": "https://example.com/mcp"}`},
+		{[]string{"https://b.example/mcp", "--header", "Authorization: Bearer ${TOKEN}"}, "b.example",
+			`{"url": "https://b.example/mcp","headers": {"Authorization": "Bearer ${env:TOKEN}"}}`},
 	} {
 		got := commandtest.Run(t, commands, append([]string{"install", "cursor", "--force"}, tt.args...)...)
 		assert.Equal(t, got.Code, 0, got.Stderr)
 		assert.Equal(t, installed(t, tt.name), tt.want, got.Stderr)
+		own := strings.Contains(got.Stderr, "stdwire (stdwire serve ")
+		assert.Equal(t, own, tt.args == nil || tt.args[0] == "--write", got.Stderr)
+		assert.Equal(t, strings.Contains(got.Stderr, "note: it offers files; "), tt.args == nil)
 	}
 
 	// Others than the user may have the file of a workspace.
@@ -229,6 +234,10 @@ func TestInstallUsage(t *testing.T) {
 		{"install cursor --config x", "stdwire: install: --config is for a server of the configuration\nhint: select one: -s ID\n"},
 		{"install cursor --url x", "stdwire: install: --url: the value is not an http or https URL\n"},
 		{"install cursor --url http://x --env secret=1", "stdwire: install: --env is for a server with a command\n"},
+		{"install cursor https://x https://y", "stdwire: install: two URLs are given\n"},
+		{"install cursor https://", "stdwire: install: the URL has no host\n"},
+		{"install cursor --header A:secret -- x", "stdwire: install: --header is for a server at a URL\n"},
+		{"install cursor https://x --token-file t", "stdwire: install: unknown flag --token-file\nhint: did you mean --header NAME:VALUE?\n"},
 		{"install cursor --env =secret", "stdwire: install: --env: the name of the variable is empty\n"},
 		{"install cursor --name a__b", "stdwire: install: --name: the server ID \"a__b\" contains \"__\""},
 		{"install cursor -- ...", "stdwire: install: what is the server called?\nhint: give it a --name\n"},

@@ -23,6 +23,7 @@ type source struct {
 	words     []string
 	builtin   target.BuiltinFlags
 	name      string
+	headers   map[string]string // of the requests to url
 	variables map[string]string
 	naming    string // the hint that says how to give the name
 }
@@ -30,6 +31,36 @@ type source struct {
 func (s *source) setName(name string) error {
 	s.name = name
 	return checkName(name)
+}
+
+// headerFlag is the flag --header.
+func (s *source) headerFlag() command.Flag {
+	return command.Flag{Name: "--header", Value: "NAME:VALUE", Many: true,
+		Synonyms: []string{target.TokenFileFlag},
+		Help:     "a header for the requests to the URL, such as 'Authorization: Bearer ${TOKEN}'",
+		Set: func(text string) error {
+			name, value, err := target.CutHeader(text)
+			if err != nil {
+				return err
+			}
+			if s.headers == nil {
+				s.headers = make(map[string]string)
+			}
+			s.headers[name] = value
+			return target.CheckHeaderValue(value)
+		}}
+}
+
+// address takes an argument that is a URL.
+func (s *source) address(word string) (bool, error) {
+	switch {
+	case !target.IsURL(word):
+		return false, nil
+	case s.url != "":
+		return false, command.Usagef("two URLs are given")
+	}
+	s.url = word
+	return true, target.CheckURL(word)
 }
 
 func (s *source) setVariable(text string) error {
@@ -47,8 +78,11 @@ func (s *source) setVariable(text string) error {
 // given reports whether any flag or argument describes a server.
 func (s *source) given() bool {
 	return s.id != "" || s.url != "" || s.words != nil || s.builtin.FirstFlag() != "" ||
-		s.name != "" || len(s.variables) > 0 || s.from.Files != nil
+		s.name != "" || len(s.variables) > 0 || s.headers != nil || s.from.Files != nil
 }
+
+// isOwn reports whether the server is stdwire's own, because no other is given.
+func (s *source) isOwn() bool { return s.id == "" && s.url == "" && s.words == nil }
 
 // check returns an error if several servers are given.
 func (s *source) check() error {
@@ -68,6 +102,8 @@ func (s *source) check() error {
 	case s.from.Files != nil && s.id == "":
 		return command.Usagef("--config is for a server of the configuration").
 			WithHint("select one: -s ID")
+	case s.url == "" && s.headers != nil:
+		return command.Usagef("--header is for a server at a URL")
 	case s.url != "" && len(s.variables) > 0:
 		return command.Usagef("--env is for a server with a command")
 	}
@@ -80,7 +116,7 @@ func (s *source) server(std *term.Streams, env *config.Environment,
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	server := &config.Server{Workspace: env.Dir, URL: s.url}
+	server := &config.Server{Workspace: env.Dir, URL: s.url, Headers: s.headers}
 	var err error
 	switch {
 	case s.id != "":

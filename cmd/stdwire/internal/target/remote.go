@@ -20,11 +20,12 @@ import (
 type Remote struct {
 	URL    string // "" if not given
 	Header http.Header
+	// TokenFile is a file with the bearer token for URL; "" if not given.
+	TokenFile string
 
-	tokenFile string
-	files     tlsFiles
-	tls       *tls.Config // set by Check
-	ca        []byte      // set by Check: the content of files.CA
+	files tlsFiles
+	tls   *tls.Config // set by Check
+	ca    []byte      // set by Check: the content of files.CA
 }
 
 func (r *Remote) Flags() []command.Flag {
@@ -34,7 +35,7 @@ func (r *Remote) Flags() []command.Flag {
 		{Name: "--header", Value: "NAME:VALUE", Many: true,
 			Help: "a header for --url; with NAME:@FILE the value is the content of a file",
 			Set:  r.setHeader},
-		command.FileFlag(&r.tokenFile, TokenFileFlag,
+		command.FileFlag(&r.TokenFile, TokenFileFlag,
 			"a file with the bearer token for --url, which others cannot read"),
 	}, r.files.flags()...)
 }
@@ -48,16 +49,16 @@ func (r *Remote) Check() (err error) {
 	if r.URL == "" {
 		return r.checkUnused()
 	}
-	if r.tokenFile != "" {
+	if r.TokenFile != "" {
 		if r.Header.Get("Authorization") != "" {
 			return command.Usagef("%s and --header Authorization exclude each other", TokenFileFlag)
 		}
-		token, err := ReadToken(r.tokenFile)
+		token, err := ReadToken(r.TokenFile)
 		if err != nil {
 			return command.Usagef("%s: %v", TokenFileFlag, err)
 		}
 		r.addHeader("Authorization", "Bearer "+token)
-		r.tokenFile = ""
+		r.TokenFile = ""
 	}
 	r.tls, r.ca, err = r.files.config()
 	return err
@@ -66,7 +67,7 @@ func (r *Remote) Check() (err error) {
 // checkUnused returns an error if a flag is given that is for a server at a URL.
 func (r *Remote) checkUnused() error {
 	given := r.files.given()
-	if r.tokenFile != "" {
+	if r.TokenFile != "" {
 		given = TokenFileFlag
 	}
 	if r.Header != nil {

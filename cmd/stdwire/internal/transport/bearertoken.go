@@ -34,6 +34,13 @@ func (b *bearerToken) flags() []command.Flag {
 	}
 }
 
+// TakeTokenFile returns the value of --token-file and resets it, for a command in which the flag
+// has another meaning without --http.
+func (w *HTTPFlags) TakeTokenFile() (path string) {
+	path, w.token.file = w.token.file, ""
+	return path
+}
+
 // tokenOf returns the token in the environment variable that a flag names.
 func tokenOf(flag, variable string) (token string, err error) {
 	switch token = os.Getenv(variable); {

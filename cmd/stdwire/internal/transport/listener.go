@@ -56,7 +56,7 @@ func (w *HTTPFlags) listen() (*httpListener, error) {
 		}
 	default:
 		if bound, err = net.Listen("tcp", w.Address); err != nil {
-			return nil, command.Usagef("--http: %v", err).WithHint(listenHint(err))
+			return nil, command.Usagef("%v", err).WithHint(listenHint(err))
 		}
 	}
 	l := &httpListener{Listener: bound, base: w.baseURL(bound.Addr().String()), local: true}
