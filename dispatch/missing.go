@@ -3,9 +3,11 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/near"
 )
 
 // callMissing calls Options.Missing and returns the error for the caller, or nil to look the
@@ -44,4 +46,18 @@ func (d *Dispatcher) callMissing(ctx context.Context, operation string) *Error {
 		"Options.Missing failed; ShowErrors shows the error to the caller", attr,
 		slog.Any("error", err))
 	return withheldError(err)
+}
+
+// unknownOperation returns the error of a call of an operation that does not exist. It suggests one
+// whose name is similar.
+func (d *Dispatcher) unknownOperation(name string) *Error {
+	text := fmt.Sprintf("there is no operation %.100q", name)
+	var names []string
+	for _, op := range d.catalog.Operations() {
+		names = append(names, op.Name())
+	}
+	if hint := near.DidYouMean(name, names); hint != "" {
+		text += "; " + hint
+	}
+	return Errorf(UnknownOperation, "%s", text)
 }

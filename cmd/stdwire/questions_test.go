@@ -116,7 +116,7 @@ func TestQuestionWithoutTerminal(t *testing.T) {
 		{"call first", "library", "", "stdwire: " + self +
 			": first: a web page has to be visited first: Log in.\nhint: if you trust the server, open https://example.com/a and try again\n"},
 		{"call unheard-of", "library", "", "stdwire: " + self +
-			": unheard-of: there is no such tool; there are ask, page, log, can, picture, first\nhint: some tools exist only at a terminal: run it with stdin and stderr on a terminal\n"},
+			": unheard-of: there is no such tool; there are ask, page, log, can, picture, first\nhint: a tool that asks may exist only at a terminal: run it with stdin and stderr on a terminal\n"},
 		{"call t", "asking", "elicitation/create", "stdwire: " + self + ": t: " + nobody},
 		{"read x:y", "asking", "elicitation/create", "stdwire: " + self + ": x:y: " + nobody},
 		{"call t", "asking", "capability", "stdwire: " + self + ": t: " + nobody},

@@ -15,6 +15,8 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/streamable"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
@@ -51,7 +53,7 @@ func TestAcceptReachesARunningGateway(t *testing.T) {
 	server, relist := listServer(t, stockBefore)
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	assert.NilError(t, os.WriteFile(path, configText(t, map[string]any{"a": server}), 0o600))
-	g := servingFile(t, path)
+	g := servingFile(t, path, "--no-auth")
 	s := await(t, g.pid, "a", func(s ops.Status) bool { return *s.Tools == 1 })
 	assert.Equal(t, len(s.Withheld), 0)
 	list := ran{0, "a  1 tool, 1 prompt, 1 resource, 1 resource template\n", ""}
@@ -80,6 +82,18 @@ func TestAcceptReachesARunningGateway(t *testing.T) {
 	} {
 		assert.Assert(t, cmp.Contains(got.stdout, line), got.stdout)
 	}
+	const withheld = `server "a": its tool "t" is withheld (changed); stdwire pin diff -s a shows why`
+	c, err := client.Connect(t.Context(), streamable.Dial(g.endpoint()))
+	assert.NilError(t, err)
+	_, err = c.CallTool(t.Context(), "a__t", nil)
+	assert.ErrorContains(t, err, "Unknown tool: a__t ("+withheld+")")
+	assert.NilError(t, c.Close())
+	status, text := post(t.Context(), t, strings.TrimSuffix(g.endpoint(), "/mcp"), "a", `{"action":"t"}`)
+	assert.Equal(t, status, 409, text)
+	assert.Assert(t, cmp.Contains(text, strings.ReplaceAll(withheld, `"`, `\"`)))
+	got = run(t, "call", "a__t", "--url", g.endpoint())
+	assert.Assert(t, cmp.Contains(got.stderr,
+		`hint: server "a" has it, and it is withheld: it has changed since it was first used (`))
 	pin := func(args string) ran {
 		return run(t, append([]string{"pin"}, strings.Fields(args+" -s a --config "+path)...)...)
 	}

@@ -44,12 +44,17 @@ func (x *exchange) call() *refusal {
 	}
 	ctx := context.WithValue(quota.NewContext(x.r.Context(), x.account), contextkey.Principal{},
 		x.principal)
-	return x.answer(
-		x.dispatcher.Dispatch(ctx, &dispatch.Call{
-			Operation: name, Arguments: b.params, Instance: b.instance, Session: b.session,
-			Confirmed: b.confirm,
-			Principal: x.principal, RequestID: x.id, Surface: surface, ArgumentsAreJSON: true,
-		}))
+	result := x.dispatcher.Dispatch(ctx, &dispatch.Call{
+		Operation: name, Arguments: b.params, Instance: b.instance, Session: b.session,
+		Confirmed: b.confirm,
+		Principal: x.principal, RequestID: x.id, Surface: surface, ArgumentsAreJSON: true,
+	})
+	if e := result.Err; e != nil && e.Code == dispatch.ConfirmationRequired && !b.confirm {
+		refused := *e
+		refused.Message += ` ("confirm":true in the body confirms the call)`
+		result.Err = &refused
+	}
+	return x.answer(result)
 }
 
 // read returns the body.

@@ -39,7 +39,7 @@ func TestCalls(t *testing.T) {
 		{"note", `{"action":"get","params":{"id":7}}`, 400, "invalid_input: "},
 		{"note", `{"action":"nope"}`, 404, "unknown_operation: "},
 		{"note", `{}`, 404, "unknown_operation: "},
-		{"note", `{"action":"delete"}`, 428, "confirmation_required: "},
+		{"note", `{"action":"delete"}`, 428, `("confirm":true in the body confirms the call)`},
 		{"note", `{"action":"delete","confirm":false}`, 428, "confirmation_required: "},
 		{"note", `{"action":"delete","confirm":true}`, 200, `{}`},
 		{"note", `{"action":"tree","params":{"name":"a","children":[{"name":"b"}]}}`, 200,
@@ -235,7 +235,11 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 		a := s.call(t, "fail", fmt.Sprintf(`{"action":%q}`, info.Code))
 		assert.Equal(t, a.Code, info.HTTPStatus)
 		assert.Equal(t, a.Error.Code, string(info.Code))
-		assert.Equal(t, a.Error.Message, info.Summary)
+		want := info.Summary
+		if info.Code == dispatch.ConfirmationRequired {
+			want += ` ("confirm":true in the body confirms the call)`
+		}
+		assert.Equal(t, a.Error.Message, want)
 		assert.Equal(t, a.Error.Recoverable, info.Recoverable)
 		statuses[a.Code] = true
 

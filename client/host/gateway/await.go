@@ -31,12 +31,11 @@ func (g *Gateway) awaitName(ctx context.Context, d *downstream, kind mcp.Kind,
 	}
 	err := g.awaitLists(ctx, kind, wanted, g.o.NoPrefix)
 	if err == nil && !g.o.NoPrefix {
-		err = g.explainUnknown(ctx, kind, wanted, func(u *upstreamServer) bool {
-			offered, _ := u.list(kind).status(public)
-			return offered
+		err = g.explainUnknown(ctx, kind, wanted, func(u *upstreamServer) (bool, string) {
+			return u.list(kind).lookUp(public)
 		})
 	}
-	if errors.Is(err, host.ErrDisabled) {
+	if isWithheld(err) || errors.Is(err, host.ErrDisabled) {
 		return rpc.Errorf(rpc.CodeInvalidParams, "Unknown %s: %.200s (%v)", kind, public, err)
 	}
 	return clientError(err)
@@ -52,13 +51,12 @@ func (g *Gateway) AwaitOperation(ctx context.Context, operation string) error {
 	}
 	err := g.awaitLists(ctx, mcp.KindTool, wanted, false)
 	if err == nil {
-		err = g.explainUnknown(ctx, mcp.KindTool, wanted, func(u *upstreamServer) bool {
+		err = g.explainUnknown(ctx, mcp.KindTool, wanted, func(u *upstreamServer) (bool, string) {
 			operations := u.list(mcp.KindTool).operations
 			if operations == nil {
-				return true
+				return true, ""
 			}
-			offered, _ := operations.status(operation)
-			return offered
+			return operations.lookUp(operation)
 		})
 	}
 	if err != nil {
@@ -68,17 +66,23 @@ func (g *Gateway) AwaitOperation(ctx context.Context, operation string) error {
 }
 
 // explainUnknown returns an error if one of the wanted servers cannot have an item now, because it
-// is down or disabled, and no wanted server offers the item. It waits for a server that starts,
-// because its latest list may be old.
+// is down or disabled, or has it and it is withheld, and no wanted server offers the item. It waits
+// for a server that starts, because its latest list may be old. lookUp reports whether a server
+// offers the item, and returns the server's own name for it.
 func (g *Gateway) explainUnknown(ctx context.Context, kind mcp.Kind,
-	wanted func(*upstreamServer) bool, offers func(*upstreamServer) bool) error {
+	wanted func(*upstreamServer) bool,
+	lookUp func(*upstreamServer) (offered bool, own string)) error {
 	var down error
 	for _, u := range g.allUpstreams() {
 		if !wanted(u) {
 			continue
 		}
-		if offers(u) {
+		offered, own := lookUp(u)
+		if offered {
 			return nil
+		}
+		if w, ok := u.list(kind).withheldItem(own); ok {
+			down = &withheldError{u.id, w}
 		}
 		switch s := g.sharedStatus(u.id); s.State {
 		case host.Disabled:
@@ -90,7 +94,7 @@ func (g *Gateway) explainUnknown(ctx context.Context, kind mcp.Kind,
 			if err := g.awaitList(ctx, u, u.list(kind).fetcher); err != nil {
 				down = err
 			}
-			if offers(u) {
+			if offered, _ = lookUp(u); offered {
 				return nil
 			}
 		}

@@ -49,7 +49,7 @@ func operationError(ctx context.Context, err error) error {
 	refused, answered := errors.AsType[*rpc.Error](err)
 	switch {
 	case errors.Is(err, host.ErrDisabled), errors.Is(err, host.ErrClosed),
-		errors.Is(err, ErrNoSession):
+		errors.Is(err, ErrNoSession), isWithheld(err):
 		return dispatch.Errorf(dispatch.StateError, "%w", err)
 	case errors.Is(err, host.ErrUnknown), errors.Is(err, rpc.ErrMethodNotFound):
 		return dispatch.Errorf(dispatch.NotFound, "%w", err)
@@ -95,7 +95,7 @@ func clientError(err error) error {
 	_, unavailable := errors.AsType[*host.UnavailableError](err)
 	if isCallError || unavailable || errors.Is(err, host.ErrDisabled) ||
 		errors.Is(err, host.ErrUnknown) || errors.Is(err, host.ErrTooManySessions) ||
-		errors.Is(err, ErrNoSession) {
+		errors.Is(err, ErrNoSession) || isWithheld(err) {
 		return &clientReply{rpc.Errorf(rpc.CodeInternalError, "%s", err), err}
 	}
 	return fmt.Errorf("gateway: %w", err)

@@ -349,6 +349,15 @@ func (l *itemList[S]) ownStatus(own string) (offered bool, reason Reason) {
 	return l.status(public)
 }
 
+// lookUp reports whether an item is offered, and returns the server's own name for it, or "" if the
+// server does not have it.
+func (l *itemList[S]) lookUp(public string) (offered bool, own string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, offered = l.offered[public]
+	return offered, l.claimed[public]
+}
+
 // status reports whether an item is offered and, if it is withheld, why.
 func (l *itemList[S]) status(public string) (offered bool, reason Reason) {
 	l.mu.Lock()

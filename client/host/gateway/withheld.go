@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -57,4 +59,37 @@ func (l *itemList[S]) withheldItems() (all []WithheldItem) {
 		all = append(all, l.operations.withheldItems()...)
 	}
 	return all
+}
+
+// withheldItem returns the withheld item with the server's own name for it.
+func (l *itemList[S]) withheldItem(own string) (w WithheldItem, found bool) {
+	all := l.withheldItems()
+	i := slices.IndexFunc(all, func(w WithheldItem) bool { return w.Name == own })
+	if i < 0 {
+		return w, false
+	}
+	return all[i], true
+}
+
+// A withheldError is the error of a call of an item that is withheld.
+type withheldError struct {
+	server string
+	item   WithheldItem
+}
+
+func (e *withheldError) Error() string {
+	see := "pin diff -s " + e.server
+	switch e.item.Reason {
+	case ReasonCollision:
+		see = "status"
+	case ReasonUnusable:
+		see = "doctor " + e.server
+	}
+	return fmt.Sprintf("server %q: its %s %.100q is withheld (%s); stdwire %s shows why", e.server,
+		e.item.Kind, e.item.Name, e.item.Reason, see)
+}
+
+func isWithheld(err error) bool {
+	_, ok := errors.AsType[*withheldError](err)
+	return ok
 }

@@ -239,8 +239,8 @@ func (c *Call) explainMissing(ctx context.Context, std *term.Streams, cl *client
 	switch {
 	case own && c.Target.Configured.Has(c.Tool):
 		f.Hint = "did you mean -s " + c.Tool + "? stdwire tools -s " + c.Tool + " lists its tools"
-	case f.Hint == "" && !own && !std.CanAsk():
-		f.Hint = "some tools exist only at a terminal: run it with stdin and stderr on a terminal"
+	case f.Hint == "" && cl.ServerInfo().Name != "stdwire" && !std.CanAsk():
+		f.Hint = "a tool that asks may exist only at a terminal: run it with stdin and stderr on a terminal"
 	}
 	return f
 }

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ func ExplainUnlisted(ctx context.Context, c *client.Client, name string, err err
 	if !ok || f.Code != "not_found" {
 		return err
 	}
-	if hint := unlistedHint(ctx, c, name); hint != "" {
+	if hint := cmp.Or(unlistedHint(ctx, c, name), withheldHint(ctx, c, name)); hint != "" {
 		f.Hint = hint
 	}
 	return f
