@@ -27,9 +27,11 @@ func InOwnProcess(t *testing.T) bool {
 	t.Parallel()
 	self, err := os.Executable()
 	must(t, err)
-	// The last of several equal flags counts.
+	// The last of several equal flags counts. An argument that is no flag would end them, and the
+	// test start itself again.
+	flags := os.Args[1 : len(os.Args)-flag.NArg()]
 	name := "^" + strings.ReplaceAll(regexp.QuoteMeta(t.Name()), "/", "$/^") + "$"
-	cmd := exec.CommandContext(t.Context(), self, append(slices.Clone(os.Args[1:]), "-own-process",
+	cmd := exec.CommandContext(t.Context(), self, append(slices.Clone(flags), "-own-process",
 		"-test.run="+name, "-test.v=false", "-test.testlogfile=", "-test.coverprofile=")...)
 	if deadline, ok := t.Deadline(); ok {
 		cmd.Args = append(cmd.Args, "-test.timeout="+time.Until(deadline).String())
