@@ -179,11 +179,23 @@ func newStatusError(resp *http.Response, text []byte) *StatusError {
 	}
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "text/html" {
 		const maxRunes = 200
-		line := printable.Line(string(bytes.TrimSpace(text[:min(len(text), 4*maxRunes)])))
+		shown, ok := errorMessage(text)
+		if !ok {
+			shown = string(bytes.TrimSpace(text))
+		}
+		line := printable.Line(shown[:min(len(shown), 4*maxRunes)])
 		if runes := []rune(line); len(runes) > maxRunes {
 			line = string(runes[:maxRunes-1]) + "…"
 		}
 		e.Text = line
 	}
 	return e
+}
+
+// errorMessage returns the message of a response that is an error of JSON-RPC.
+func errorMessage(text []byte) (message string, ok bool) {
+	if jsonscan.Valid(text) != nil {
+		return "", false
+	}
+	return jsonscan.Text(jsonscan.Member(jsonscan.Member(text, "error"), "message"))
 }

@@ -111,8 +111,14 @@ func (l *itemList[S]) setListed(server string, all []*definition.Definition,
 			Reason: ReasonUnusable, Detail: d.Err.Error()}
 	}
 	usable := l.admit(server, all, withheld)
-	g := l.upstream.g
+	u, g := l.upstream, l.upstream.g
 	defer g.lockOffers()()
+	if l.kind == mcp.KindTool && len(all) > 0 && !slices.ContainsFunc(all,
+		func(d *definition.Definition) bool { return u.filter.Allows(d.Own) }) {
+		g.warnLater("gateway: the filter of a server lets none of its tools through",
+			slog.String("server", u.id), slog.Int("tools", len(all)),
+			slog.String("see", "stdwire doctor "+u.id))
+	}
 	g.updateOffers(append(g.upstreamsByID(l.claim(all, usable, withheld)), l.upstream))
 }
 
