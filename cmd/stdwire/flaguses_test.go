@@ -204,7 +204,7 @@ var flagUses = map[string][]flagUse{
 	"doctor": {{[]mode{{name: "configuration"}, {name: "id", args: "x"},
 		{name: "url", args: "--url URL"}, {name: "command", args: "-- x"}}, `
 			-o --timeout --start-timeout: *
-			--profile --config --input: configuration id
+			--profile --config --input -s: configuration id
 			--url: configuration
 			--header --token-file --tls-ca --tls-client-cert --tls-client-key: url
 		`}},

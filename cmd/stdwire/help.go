@@ -97,6 +97,9 @@ func helpOn(ctx context.Context, std *term.Streams, name string, further []strin
 		std.Out.Print(std.Out.Columns().Reflow(page.Text))
 		return nil
 	}
+	if name == "service" || name == "services" {
+		return command.Usagef("there is no topic %q", name).WithHint("stdwire help systemd, or container")
+	}
 	var names []string
 	for _, t := range topic.All() {
 		names = append(names, t.Name)

@@ -82,7 +82,7 @@ func TestList(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.stderr, `no gateway with a server "nobody"`))
 	assert.Equal(t, list()["alpha"].State, "ready", "nothing is done if something is wrong")
 	assert.Equal(t, run(t, "stop", "alpha").code, 2, "there are two")
-	assert.Equal(t, run(t, "stop", "alpha", "--pid", g.pid), ran{0, "", "alpha is stopped\n"})
+	assert.Equal(t, run(t, "stop", "alpha", "--pid", g.pid), ran{0, "", "alpha is stopped until stdwire enable\n"})
 	assert.Equal(t, list()["alpha"].State, "disabled")
 
 	t.Chdir(t.TempDir())

@@ -19,11 +19,11 @@ func TestStatusWatchAtATerminal(t *testing.T) {
 	s := newSession(t, "status", "--watch")
 	const clear = "\x1b[H\x1b[J"
 	s.expect(clear)
-	s.expect("hand  ready     no calls\r\n")
+	s.expect("hand  ready     no calls since this watch began\r\n")
 	s.expect(clear)
 	drawn := s.expect(clear)
 	assert.Assert(t, cmp.Regexp(`^[0-9:]{8}  calls since this watch began; Ctrl-C ends it\r\n\r\n`+
-		`hand  ready     no calls\r\n$`, drawn))
+		`hand  ready     no calls since this watch began\r\n$`, drawn))
 	s.typeText("\x03")
 	assert.Equal(t, s.wait(), 130)
 }

@@ -40,7 +40,7 @@ func TestStatusWatch(t *testing.T) {
 			}
 		}
 	}
-	until("hand  ready     no calls")
+	until("hand  ready     no calls since this watch began")
 	_, url, _ := strings.Cut(g.serving, "serving MCP at ")
 	url, _, _ = strings.Cut(url, ",")
 	for range 3 {
@@ -52,7 +52,7 @@ func TestStatusWatch(t *testing.T) {
 	assert.NilError(t, g.cmd.Process.Signal(syscall.SIGTERM))
 	until("no gateway is running")
 	serving(t, obj{"again": good()})
-	until("again  ready     no calls")
+	until("again  ready     no calls since this watch began")
 	assert.NilError(t, cmd.Process.Signal(os.Interrupt))
 	_, _ = io.Copy(io.Discard, lines)
 	assert.Equal(t, exitCode(cmd.Wait()), 130)

@@ -39,7 +39,7 @@ func TestCalls(t *testing.T) {
 		{"note", `{"action":"get","params":{"id":7}}`, 400, "invalid_input: "},
 		{"note", `{"action":"nope"}`, 404, "unknown_operation: "},
 		{"note", `{}`, 404, "unknown_operation: "},
-		{"note", `{"action":"delete"}`, 428, `("confirm":true in the body confirms the call)`},
+		{"note", `{"action":"delete"}`, 428, `confirmation_required: Delete all notes. This cannot be undone. ("confirm":true in the body`},
 		{"note", `{"action":"delete","confirm":false}`, 428, "confirmation_required: "},
 		{"note", `{"action":"delete","confirm":true}`, 200, `{}`},
 		{"note", `{"action":"tree","params":{"name":"a","children":[{"name":"b"}]}}`, 200,

@@ -136,7 +136,12 @@ func (c *Call) word(word string) error {
 		c.second = word
 		return nil
 	}
-	return c.Word(word)
+	err := c.Word(word)
+	if f, ok := errors.AsType[*command.Failure](err); ok && f.Hint == "" &&
+		!strings.Contains(word, "=") {
+		f.Hint = "a server command follows --: -- " + word + "…"
+	}
+	return err
 }
 
 // unexpected returns the failure for a second word that is not an argument. The hint asks whether

@@ -29,7 +29,7 @@ func PinCommand() command.Command {
 		Help: `stdwire serve records the definitions of tools, prompts, resources, resource templates and skills
 of a server when the server is first used. A definition that is new or differs later is withheld
 until you accept it, because a server could mislead a model with it. A running stdwire serve offers
-an accepted definition within a second. The page of an app is recorded when it is first read.
+an accepted definition within a few seconds. The page of an app is recorded when it is first read.
 
 A NAME is the name of a tool or prompt, a URI or a URI template.
 
@@ -119,7 +119,11 @@ func (p *pinOptions) run(ctx context.Context, std *term.Streams) error {
 	case id == "" && p.action == "diff" && p.names == nil && p.target.IsBuiltin():
 		return p.diffAll(ctx, std, pins)
 	case id == "":
-		return command.Usagef("which server?").WithHint("select one: -s ID")
+		hint := "select one: -s ID"
+		if len(p.names) > 0 && p.target.Configured.Has(p.names[0]) {
+			hint = "did you mean -s " + p.names[0] + "?"
+		}
+		return command.Usagef("which server?").WithHint(hint)
 	case p.action == "rm" && p.output != "text":
 		return command.Usagef("rm prints no JSON").WithHint("leave out -o")
 	case p.action == "rm":

@@ -164,10 +164,19 @@ func (g *gatewayClient) name() string {
 }
 
 func (g *gatewayClient) has(id string) bool {
-	return g.isWaiting(ops.PendingServer, id) ||
-		slices.ContainsFunc(g.Servers, func(s ops.Status) bool {
-			return s.Server == id
-		})
+	return g.isWaiting(ops.PendingServer, id) || g.offers(id)
+}
+
+// offers reports whether the gateway has a server, which may be disabled.
+func (g *gatewayClient) offers(id string) bool {
+	return slices.ContainsFunc(g.Servers, func(s ops.Status) bool { return s.Server == id })
+}
+
+// isDisabled reports whether a server was disabled when the gateway was asked for its state.
+func (g *gatewayClient) isDisabled(id string) bool {
+	return slices.ContainsFunc(g.Servers, func(s ops.Status) bool {
+		return s.Server == id && s.State == "disabled"
+	})
 }
 
 // isWaiting reports whether a change of a server or profile waits to be accepted.

@@ -65,6 +65,10 @@ func (l *logsOptions) run(ctx context.Context, std *term.Streams) error {
 		lines.add(std, got)
 		if !l.follow {
 			lines.end()
+			if got.Text == "" && got.Next == 0 {
+				std.Err.Printf("note: %s was not started yet, or has written nothing; "+
+					"stdwire status shows its state", l.id)
+			}
 			return nil
 		}
 		if err := std.Out.Flush(); err != nil {

@@ -27,10 +27,10 @@ last message; or why the server does not work and when it is started again.
 It lists withheld definitions, with the reason and the remedy: a definition differs from the first
 use, or a server earlier in the configuration has the same name, which is an error. It also lists
 changes of the configuration that wait, and how to accept them, and says why a configuration on disk
-is invalid and ignored.
+is invalid and ignored. A gateway ends with its client, by Ctrl-C, or by kill and its process.
 
 With --watch it prints, every two seconds until Ctrl-C, each server with its state, the number of
-calls, reads and prompts that have ended, how many of them failed, their latency, and the number of
+calls, reads and prompts that have ended since this watch began, how many of them failed, their latency, and the number of
 withheld definitions. p50 and p95 are the times within which half and 95 % of the last 1,000 were
 answered. A gateway that is started again is shown again. If stdout is not a terminal, each server
 is a line that begins with the time.`,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
@@ -18,7 +19,8 @@ func StopCommand() command.Command {
 		Name: "stop", Usage: "@NAME… | ID… [--pid N] | --all",
 		Summary: "end connections of stdwire connect, and stop servers of a running gateway",
 		Help: `@NAME is a connection; its server ends, too. ID is a server of a gateway, which is stopped as by
-stdwire disable: stdwire enable starts it again. A name without @ is that of a connection if there
+stdwire disable: stdwire enable offers it again. A gateway itself is ended by its client, by Ctrl-C,
+or by kill with its process, which stdwire status shows. A name without @ is that of a connection if there
 is one. Returns once the servers have ended. Calls in progress fail. --all ends all connections, and
 succeeds if there are none.`,
 		Make: func() (command.Grammar, command.Runner) {
@@ -99,7 +101,7 @@ func (s *stop) run(ctx context.Context, std *term.Streams) error {
 		return err
 	}
 	if servers != nil {
-		disable := switchOptions{operation: "host.disable", message: "is stopped", ids: servers,
+		disable := switchOptions{operation: "host.disable", message: "is stopped until stdwire enable", ids: servers,
 			pid: s.pid}
 		if err := disable.apply(ctx, std, gateways); err != nil {
 			return err
@@ -137,9 +139,14 @@ func (s *stop) sort(connections, gateways []*gatewayClient) (selected []*gateway
 		case slices.ContainsFunc(gateways, func(g *gatewayClient) bool { return g.has(bare) }):
 			servers = append(servers, bare)
 		default:
+			hint := near.Instead(name, known)
+			if slices.ContainsFunc(gateways, func(g *gatewayClient) bool {
+				return strconv.Itoa(g.Pid) == bare
+			}) {
+				hint = "to end that gateway: kill " + bare
+			}
 			return nil, nil, (&command.Failure{Code: "not_found", Why: fmt.Sprintf(
-				"there is no connection and no gateway with a server %.40q", name)}).WithHint(
-				near.Instead(name, known))
+				"there is no connection and no gateway with a server %.40q", name)}).WithHint(hint)
 		}
 	}
 	selected, err = withNames(connections, names)

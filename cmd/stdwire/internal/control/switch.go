@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
@@ -12,8 +13,9 @@ import (
 func EnableCommand() command.Command {
 	return switchCommand("enable", "[ID]… [--profile NAME] [--pid N]",
 		"enable servers of a running gateway", "is enabled",
-		`Starts and offers servers that stdwire disable or the configuration disabled: those that are
-named, and those of a profile. This lasts until the gateway ends.`)
+		`Offers servers that stdwire stop, stdwire disable or the configuration disabled: those that are
+named, and those of a profile. A server whose lists are known is started by its next call, and is
+stopped until then. This lasts until the gateway ends.`)
 }
 
 // DisableCommand returns the command stdwire disable.
@@ -96,6 +98,11 @@ func (s *switchOptions) apply(ctx context.Context, std *term.Streams, all []*gat
 		if err != nil {
 			return err
 		}
+		if s.operation != "host.restart" && !g.offers(id) {
+			return &command.Failure{Code: "denied", Server: id,
+				Why:  "a change of it waits, and it is not offered",
+				Hint: "to accept it: stdwire trust " + id}
+		}
 		changes = append(changes, change{g, ops.ServerOrProfile{Server: id}, id})
 	}
 	if s.profile != "" {
@@ -109,6 +116,9 @@ func (s *switchOptions) apply(ctx context.Context, std *term.Streams, all []*gat
 	for _, c := range changes {
 		var after ops.Statuses
 		if err := c.g.call(ctx, s.operation, c.what, &after); err != nil {
+			if f, ok := errors.AsType[*command.Failure](err); ok && c.g.isDisabled(c.what.Server) {
+				return f.WithHint("stdwire enable " + c.name)
+			}
 			return err
 		}
 		done := s.message

@@ -70,7 +70,7 @@ func (c *callCount) add(r *tap.Record) {
 // text formats the calls of a server.
 func (c *callCount) text() string {
 	if c == nil || c.calls == 0 {
-		return "no calls"
+		return "no calls since this watch began"
 	}
 	sorted := slices.Sorted(slices.Values(c.latest))
 	return fmt.Sprintf("%s, %s, p50 %.1f ms, p95 %.1f ms", command.Plural(int(c.calls), "call"),

@@ -12,8 +12,8 @@ import (
 
 func TestCallCount(t *testing.T) {
 	c := new(callCount)
-	assert.Equal(t, c.text(), "no calls")
-	assert.Equal(t, (*callCount)(nil).text(), "no calls")
+	assert.Equal(t, c.text(), "no calls since this watch began")
+	assert.Equal(t, (*callCount)(nil).text(), "no calls since this watch began")
 	answer := func(from tap.Direction, kind tap.Kind, method, failed string, ms float64) {
 		c.add(&tap.Record{From: from,
 			Message: tap.Message{Kind: kind, Method: method, Failed: failed, Ms: ms}})
@@ -22,7 +22,7 @@ func TestCallCount(t *testing.T) {
 	answer(tap.FromClient, tap.Response, "tools/call", "", 7)
 	answer(tap.FromClient, tap.Request, "tools/call", "", 7)
 	answer(tap.FromServer, tap.Notification, "tools/call", "", 7)
-	assert.Equal(t, c.text(), "no calls")
+	assert.Equal(t, c.text(), "no calls since this watch began")
 	answer(tap.FromServer, tap.Response, "tools/call", "", 4)
 	answer(tap.FromServer, tap.Response, "resources/read", "-32002", 8)
 	assert.Equal(t, c.text(), "2 calls, 1 error, p50 4.0 ms, p95 8.0 ms")
@@ -41,7 +41,7 @@ func TestWatchLines(t *testing.T) {
 			Withheld: []ops.WithheldItem{{}}}}}}
 	assert.Equal(t, fmt.Sprintf("%q", w.lines(g)),
 		`["a     ready     1 call, 0 errors, p50 2.0 ms, p95 2.0 ms" "a     ready"`+
-			` "long  failed    no calls, 3 withheld, no key"]`)
+			` "long  failed    no calls since this watch began, 3 withheld, no key"]`)
 	w.missed = 2
 	lines := w.lines(g)
 	assert.Equal(t, lines[len(lines)-1], "2 messages not counted: the gateway discarded them")

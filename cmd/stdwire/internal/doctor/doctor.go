@@ -38,10 +38,6 @@ code is 10 if a server is broken.
   stdwire doctor -- npx -y @modelcontextprotocol/server-everything`,
 		Make: func() (command.Grammar, command.Runner) {
 			d := new(doctorOptions)
-			flags := []command.Flag{command.FormatFlag(&d.output, "text", "json"),
-				target.ProfileFlag(&d.profile)}
-			flags = append(append(append(flags, d.from.Flags()...), d.remote.Flags()...),
-				target.StartTimeoutFlag(&d.startTimeout), output.ListTimeoutFlag(&d.listTimeout))
 			word := func(w string) error {
 				if target.IsURL(w) {
 					return d.remote.SetURL(w)
@@ -49,6 +45,15 @@ code is 10 if a server is broken.
 				d.ids = append(d.ids, w)
 				return nil
 			}
+			flags := []command.Flag{command.FormatFlag(&d.output, "text", "json"),
+				target.ProfileFlag(&d.profile), {Name: "-s", Value: "ID", Many: true,
+					Help: "a server from the configuration, as without -s",
+					Set: func(id string) error {
+						d.selected = true
+						return word(id)
+					}}}
+			flags = append(append(append(flags, d.from.Flags()...), d.remote.Flags()...),
+				target.StartTimeoutFlag(&d.startTimeout), output.ListTimeoutFlag(&d.listTimeout))
 			return command.Grammar{Flags: flags, Word: word,
 				Command: func(words []string) { d.words = words }}, d.run
 		},
@@ -60,6 +65,7 @@ type doctorOptions struct {
 	from         target.ConfigFlags
 	profile      string
 	ids          []string // empty means all
+	selected     bool     // -s is given
 	remote       target.Remote
 	words        []string // of a command
 	output       string
@@ -84,6 +90,8 @@ type subject struct {
 func (d *doctorOptions) check() error {
 	configured := d.from.Given()
 	switch {
+	case d.selected:
+		configured = "-s"
 	case d.ids != nil:
 		configured = d.ids[0]
 	case d.profile != "":

@@ -45,7 +45,7 @@ ${TOKEN} are written as the application expands them, and refused if it expands 
 are never written. --env NAME=VALUE and --header write the value that you give.
 
   stdwire install cursor -- stdwire serve --servers
-  stdwire install cursor http://gw.lan:8080/mcp --header 'Authorization: Bearer ${TOKEN}'
+  stdwire install cursor https://gw.lan/mcp --header 'Authorization: Bearer ${T}'
   stdwire install claude-code --root ~/notes --write
   stdwire install vscode -s github --workspace
   stdwire install zed --name memory -- npx -y @modelcontextprotocol/server-memory
@@ -209,6 +209,10 @@ func (p *place) find(env *config.Environment) (appfile.Application, string, erro
 func application(name string) (appfile.Application, error) {
 	all := appfile.Applications()
 	i := slices.IndexFunc(all, func(a appfile.Application) bool { return a.Name == name })
+	if name == "systemd" {
+		return appfile.Application{}, command.Usagef("systemd is no application with MCP servers").
+			WithHint("stdwire help systemd has units to copy")
+	}
 	if i < 0 {
 		return appfile.Application{}, command.Usagef("there is no application %q", name).
 			WithHint(near.Instead(name, names()))

@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,7 @@ type List struct {
 	Items func(context.Context, *client.Client, ...client.CallOption) iter.Seq2[item, error]
 	Pages func(context.Context, *client.Client,
 		...client.CallOption) iter.Seq2[json.RawMessage, error]
+	Empty string // what is printed if there are no items; "": that the server has none
 }
 
 // Lists returns the lists in the order of stdwire ls, the tools first.
@@ -103,7 +105,7 @@ func (l *List) Print(ctx context.Context, c *client.Client, std *term.Streams,
 			std.Out.Print(each.long(std.Out.Columns()))
 		}
 		if first && !invalid {
-			std.Err.Printf("the server has no %s", l.Name())
+			std.Err.Printf("%s", cmp.Or(l.Empty, "the server has no "+l.Name()))
 		}
 	}
 	return nil

@@ -3,6 +3,8 @@ package tapcmd
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,10 +85,17 @@ func (s *showOptions) timeFlag(name, help string,
 }
 
 func (s *showOptions) run(_ context.Context, std *term.Streams) error {
-	return s.file.each(std, func(r *tap.Record, line []byte) error {
+	all, shown := 0, 0
+	var methods []string
+	err := s.file.each(std, func(r *tap.Record, line []byte) error {
+		all++
 		if !s.matchesRecord(r) {
+			if m := r.Method; m != "" && !slices.Contains(methods, m) && len(methods) < maxMethods {
+				methods = append(methods, m)
+			}
 			return nil
 		}
+		shown++
 		if s.output == "json" {
 			std.Out.PrintJSON(bytes.TrimSpace(line))
 		} else {
@@ -100,7 +109,18 @@ func (s *showOptions) run(_ context.Context, std *term.Streams) error {
 		}
 		return nil
 	})
+	if err == nil && all > 0 && shown == 0 {
+		note := fmt.Sprintf("note: no message matches, of %d", all)
+		if methods != nil {
+			note += "; their methods are " + strings.Join(methods, ", ")
+		}
+		std.Err.Printf("%s", note)
+	}
+	return err
 }
+
+// maxMethods is how many methods are named if no message matches.
+const maxMethods = 20
 
 func (s *showOptions) matchesRecord(r *tap.Record) bool {
 	for _, passes := range s.records {

@@ -125,6 +125,11 @@ func (s *ConfiguredServer) Resolve(ctx context.Context, std *term.Streams) error
 		return ConfigFailure(err).WithHint("a bundle has its directory before it: -s ./" + s.ID)
 	}
 	if err != nil {
+		for _, d := range c.Diagnostics {
+			if d.Server == "" { // of a file, which may be why the server is not found
+				PrintDiagnostics(std, []config.Diagnostic{d})
+			}
+		}
 		return ConfigFailure(err)
 	}
 	for _, d := range c.Diagnostics {

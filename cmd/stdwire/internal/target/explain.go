@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/auth"
@@ -36,8 +37,14 @@ var causes = []struct {
 		"it may need longer: --timeout 30m"},
 	{IsError[*client.ExitError], "start_exit", "server_died", ""},
 	{unauthorized, "auth_required", "auth_required", hintAuthorization},
+	{wrongPath, "unreachable", "",
+		"is the path right? that of an MCP server is often /mcp, as in http://HOST:PORT/mcp"},
 	{IsError[*streamable.StatusError], "unreachable", "server_died", ""},
 	{MatchesError(streamable.ErrDisconnected), "unreachable", "server_died", ""},
+	{MatchesError(syscall.ECONNREFUSED), "unreachable", "",
+		"nothing listens there: does the server run, and are the host and the port right?"},
+	{MatchesError(http.ErrSchemeMismatch), "unreachable", "",
+		"the server has no TLS: write http:// in place of https://"},
 	{IsError[*net.OpError], "unreachable", "server_died", ""},
 	{MatchesError(framing.ErrTooLarge), "too_large", "too_large", ""},
 	{MatchesError(rpc.ErrClosed), "unreachable", "server_died", ""},
@@ -52,7 +59,7 @@ var causes = []struct {
 }
 
 // hintAuthorization is the hint for a server that requires authorization.
-const hintAuthorization = "send credentials: --header Authorization:@FILE, where the file has a line such as: Bearer TOKEN"
+const hintAuthorization = "send credentials: --token-file FILE, or --header Authorization:@FILE, where the file has a line such as: Bearer TOKEN"
 
 func IsError[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
@@ -63,6 +70,13 @@ func unauthorized(err error) bool {
 	refused, ok := errors.AsType[*streamable.StatusError](err)
 	return ok && (refused.Status == http.StatusUnauthorized ||
 		refused.Status == http.StatusForbidden)
+}
+
+// wrongPath reports whether a server has no endpoint at the path of the URL.
+func wrongPath(err error) bool {
+	refused, ok := errors.AsType[*streamable.StatusError](err)
+	return ok && (refused.Status == http.StatusNotFound ||
+		refused.Status == http.StatusMethodNotAllowed)
 }
 
 func MatchesError(target error) func(error) bool {

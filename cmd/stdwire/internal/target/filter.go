@@ -30,6 +30,10 @@ func (t *Target) Lists() []output.List {
 		}
 	}
 	all[0].Items = output.ItemsOf(t.Configured.Tools, output.ToolItem)
+	if s := t.Configured.server; s != nil && (s.Filter.Allow != nil || s.Filter.Deny != nil) {
+		all[0].Empty = "no tool of the server passes its filter, at " + s.Position.String() +
+			"; stdwire doctor " + s.ID + " names patterns that match none"
+	}
 	for i, l := range all {
 		all[i] = l.WithTimeout(t.ListTimeout)
 	}

@@ -24,6 +24,9 @@ func (t *Target) loginHint(err error) string {
 	}
 	refused, ok := errors.AsType[*streamable.StatusError](err)
 	switch {
+	case t.Remote.tokenFrom != "":
+		return "the server refuses the token of " + TokenFileFlag + " " +
+			shellwords.Quote(t.Remote.tokenFrom) + ": it must be that of the server"
 	case t.hasAuthorization():
 		return "the server refuses the Authorization header: " +
 			hintAuthorization

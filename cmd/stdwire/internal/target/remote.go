@@ -23,9 +23,10 @@ type Remote struct {
 	// TokenFile is a file with the bearer token for URL; "" if not given.
 	TokenFile string
 
-	files tlsFiles
-	tls   *tls.Config // set by Check
-	ca    []byte      // set by Check: the content of files.CA
+	tokenFrom string // set by Check: the file whose token is in Header
+	files     tlsFiles
+	tls       *tls.Config // set by Check
+	ca        []byte      // set by Check: the content of files.CA
 }
 
 func (r *Remote) Flags() []command.Flag {
@@ -58,7 +59,7 @@ func (r *Remote) Check() (err error) {
 			return command.Usagef("%s: %v", TokenFileFlag, err)
 		}
 		r.addHeader("Authorization", "Bearer "+token)
-		r.TokenFile = ""
+		r.TokenFile, r.tokenFrom = "", r.TokenFile
 	}
 	r.tls, r.ca, err = r.files.config()
 	return err

@@ -359,6 +359,10 @@ func (t *Target) Diagnose(err error, tail string) error {
 		f.Stderr = tail
 	}
 	t.addWithheld(f)
+	if t.isStarted() && !t.ServerLogs && f.Hint == "" &&
+		(f.Code == "tool_is_error" || f.Code == "refused") && strings.Contains(f.Why, "the log has") {
+		f.Hint = "--server-logs shows the log of the server" // which stdwire's server refers to
+	}
 	if f.Code == "auth_required" {
 		f.Hint = t.loginHint(err)
 	}
