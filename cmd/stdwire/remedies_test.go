@@ -61,7 +61,8 @@ func TestRemedies(t *testing.T) {
 		{"restart files", 5, "hint: stdwire enable files\n"},
 	} {
 		got := run(t, strings.Fields(tt.args)...)
-		assert.Check(t, got.code == tt.code && strings.Contains(got.stderr, tt.want), "%s: %v", tt.args, got)
+		assert.Check(t, got.code == tt.code && strings.Contains(got.stderr, tt.want), "%s: %v",
+			tt.args, got)
 	}
 	got := run(t, "doctor", "-s", "files")
 	assert.Check(t, cmp.Contains(got.stdout, "files"))
