@@ -24,7 +24,8 @@ func TestConfigUsage(t *testing.T) {
 		{"config check --config=",
 			"stdwire: config check: --config: the name of the file is empty\n"},
 		{"tools --config x",
-			"stdwire: tools: --config is for a server of the configuration\nhint: select one: -s ID\n"},
+			"stdwire: tools: --config is for a server of the configuration\n" +
+				"hint: select one: -s ID, or all: --servers\n"},
 		{"tools --input a=b -- x",
 			"stdwire: tools: --input is for a server of the configuration\n"},
 		{"tools -s a -- x",

@@ -25,6 +25,10 @@ var (
 		{name: "remote", args: "-s remote --config CONFIG"}, {name: "url", args: "--url URL"},
 		{name: "command", args: "-- x"}}
 	targetModes = append([]mode{{name: "connection", args: "@files"}}, configuredModes...)
+	useModes    = append([]mode{{name: "servers", args: "--servers"}}, targetModes...)
+	useFlags    = "\n--servers: own" + strings.ReplaceAll(strings.ReplaceAll(targetFlags,
+		"id remote", "id remote servers"), "--env --server-logs: own",
+		"--env: own id command\n--server-logs: servers own")
 	targetFlags = `
 		-s --url: own
 		--config --input: id remote
@@ -34,8 +38,9 @@ var (
 		--env --server-logs: own id command
 	`
 	anyTarget = `
-		-s --config --input --url --header --token-file --tls-ca --tls-client-cert: *
-		--tls-client-key --root --write --allow-exec --allow-eval --confirm --tools --era: *
+		-s --servers --config --input --url --header --token-file --tls-ca: *
+		--tls-client-cert --tls-client-key --root --write --allow-exec --allow-eval: *
+		--confirm --tools --era: *
 		--start-timeout --max-message --sample --env --server-logs: *
 	`
 )
@@ -108,19 +113,19 @@ var flagUses = map[string][]flagUse{
 			--http: stdio gateway audit rotated profile
 		` + httpFlags,
 	}},
-	"ls":          {{targetModes, "-o --timeout: *" + targetFlags}},
-	"tools":       {{targetModes, "-o --timeout: *" + targetFlags}},
-	"read":        {{after("x:y", targetModes), "-o --save --timeout --watch: *" + targetFlags}},
-	"prompt":      {{after("x", targetModes), "-o --save --timeout: *" + targetFlags}},
-	"complete":    {{after("prompt x y", targetModes), "-o: *" + targetFlags}},
-	"inspect":     {{targetModes, "-o --timeout: *" + targetFlags}},
-	"shell":       {{targetModes, "-o --save --timeout --trace: *" + targetFlags}},
-	"task list":   {{targetModes, "-o --timeout: *" + targetFlags}},
-	"task get":    {{after("x", targetModes), "--wait -o --timeout: *" + targetFlags}},
-	"task cancel": {{after("x", targetModes), "-o --timeout: *" + targetFlags}},
+	"ls":          {{useModes, "-o --timeout: *" + useFlags}},
+	"tools":       {{useModes, "-o --timeout: *" + useFlags}},
+	"read":        {{after("x:y", useModes), "-o --save --timeout --watch: *" + useFlags}},
+	"prompt":      {{after("x", useModes), "-o --save --timeout: *" + useFlags}},
+	"complete":    {{after("prompt x y", useModes), "-o: *" + useFlags}},
+	"inspect":     {{useModes, "-o --timeout: *" + useFlags}},
+	"shell":       {{useModes, "-o --save --timeout --trace: *" + useFlags}},
+	"task list":   {{useModes, "-o --timeout: *" + useFlags}},
+	"task get":    {{after("x", useModes), "--wait -o --timeout: *" + useFlags}},
+	"task cancel": {{after("x", useModes), "-o --timeout: *" + useFlags}},
 	"call": {
-		{after("x", targetModes), "-o -d --save --timeout --yes --no-validate --watch: *\n" +
-			"--task --repeat --for --otlp --metrics: *\n--concurrency:" + targetFlags},
+		{after("x", useModes), "-o -d --save --timeout --yes --no-validate --watch: *\n" +
+			"--task --repeat --for --otlp --metrics: *\n--concurrency:" + useFlags},
 		{after("x", []mode{{name: "once"}, {name: "repeated", args: "--repeat 2"},
 			{name: "timed", args: "--for 1s"}, {name: "task", args: "--task"}}), `
 			-o=raw --save --watch: once task
@@ -131,7 +136,7 @@ var flagUses = map[string][]flagUse{
 		` + anyTarget},
 	},
 	"skill get": {
-		{after("x", targetModes), "-o --save --timeout: *" + targetFlags},
+		{after("x", useModes), "-o --save --timeout: *" + useFlags},
 		{[]mode{{name: "skill", args: "x"}, {name: "file", args: "x y"},
 			{name: "save", args: "x --save DIR"}}, `
 			-o=json: skill

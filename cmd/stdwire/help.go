@@ -136,10 +136,12 @@ const usage = "usage: stdwire COMMAND [FLAG]… [-- SERVER-COMMAND…]\n\n"
 
 // serverAndExitCodes follows the list of commands.
 const serverAndExitCodes = `The server is what stands behind --, one from the configuration (-s ID), at a
-URL, of a bundle (./FILE.mcpb), a connection (@NAME), or else stdwire's own
-(--root, --write, …):
+URL, of a bundle (./FILE.mcpb), a connection (@NAME), all configured ones
+(--servers), or stdwire's own (--root, --write, …). Without any of these it is
+stdwire's own, except at a terminal, if there are configured servers to use:
+then it is all of these, and a line on standard error says so.
 
-  stdwire call fs_read path=README.md
+  stdwire call fs_read path=README.md --root .
   stdwire tools -- npx -y @modelcontextprotocol/server-everything
   stdwire call echo message=hi -- npx -y @modelcontextprotocol/server-everything
 

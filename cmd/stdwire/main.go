@@ -1,7 +1,7 @@
 // Stdwire is an MCP server with file and process tools, a gateway for many servers, a client of any
 // MCP server, and a recorder of MCP traffic:
 //
-//	stdwire call fs_read path=README.md                         # its own server, as a child process
+//	stdwire call fs_read path=README.md --root .                # its own server, as a child process
 //	stdwire tools -- npx -y @modelcontextprotocol/server-memory # any other
 //	stdwire serve --root . --write                              # what a host starts
 //

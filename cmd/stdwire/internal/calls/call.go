@@ -3,6 +3,7 @@
 package calls
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -60,7 +61,7 @@ kind. The exit code is 5 if a call failed.
   stdwire call fs_read path=README.md --repeat 1000 --concurrency 8
   stdwire call get-sum a=2 b=3 -- npx -y @modelcontextprotocol/server-everything`,
 		Make: func() (command.Grammar, command.Runner) {
-			c := &Call{Target: target.NewTarget()}
+			c := &Call{Target: target.NewTarget().OrServers()}
 			flags := append([]command.Flag{
 				command.FormatFlag(&c.output, "text", "json", "raw"),
 				{Name: "-d", Value: "JSON|@FILE|-", Help: "the arguments as one JSON object",
@@ -232,14 +233,18 @@ func (c *Call) explainMissing(ctx context.Context, std *term.Streams, cl *client
 		return err
 	}
 	own := c.Target.IsBuiltin()
-	if own || cl.ServerInfo().Name == "stdwire" {
-		if flag := c.Target.Builtin.ClosedGate(c.Tool); flag != "" {
-			f.Code, f.Why, f.Hint = "denied", "it is offered with "+flag, ""
-			if !own {
-				f.Hint = "give " + flag + " to the stdwire serve that is the server"
-			}
-			return f
+	flag, builtin := c.Target.Builtin.ClosedGate(c.Tool)
+	switch {
+	case !builtin:
+	case c.Target.Servers:
+		f.Hint = "stdwire's own server has it: add " + cmp.Or(flag, "--root .")
+		return f
+	case flag != "" && (own || cl.ServerInfo().Name == "stdwire"):
+		f.Code, f.Why, f.Hint = "denied", "it is offered with "+flag, ""
+		if !own {
+			f.Hint = "give " + flag + " to the stdwire serve that is the server"
 		}
+		return f
 	}
 	switch {
 	case own && c.Target.Configured.Has(c.Tool):

@@ -27,7 +27,7 @@ that contains = is written as ARGUMENT=VALUE.
   stdwire complete prompt completable-prompt name A department=Sales \
     -- npx -y @modelcontextprotocol/server-everything`,
 		Make: func() (command.Grammar, command.Runner) {
-			c := &Completion{target: target.NewTarget()}
+			c := &Completion{target: target.NewTarget().OrServers()}
 			flags := append([]command.Flag{command.FormatFlag(&c.Output, "text", "json")},
 				c.target.Flags()...)
 			return command.Grammar{Flags: flags, Word: c.Word, Connection: c.target.SetConnection,

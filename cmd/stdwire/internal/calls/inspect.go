@@ -30,7 +30,7 @@ of its environment variables, its output on stdout that is not a message, and th
 their size and the permissions that they request. With a TOOL it prints the description of the tool
 and a table of its parameters; json prints the whole definition, as the server wrote it.`,
 		Make: func() (command.Grammar, command.Runner) {
-			t := target.NewTarget()
+			t := target.NewTarget().OrServers()
 			var form, tool string
 			flags := append(
 				[]command.Flag{command.FormatFlag(&form, "text", "json"),
@@ -46,6 +46,7 @@ and a table of its parameters; json prints the whole definition, as the server w
 							}
 							return InspectTool(ctx, c, std, t.Lists()[0], tool, form)
 						}
+						defer t.WarnDown(ctx, std, c)
 						return InspectServer(ctx, c, std, time.Since(began), t.ListTimeout, form)
 					})
 				}

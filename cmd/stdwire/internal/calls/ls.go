@@ -22,7 +22,7 @@ func LsCommand() command.Command {
 of each description. json prints the definitions as the server wrote them: an array for one kind,
 an object of arrays for all.`,
 		Make: func() (command.Grammar, command.Runner) {
-			t := target.NewTarget()
+			t := target.NewTarget().OrServers()
 			var form, only string
 			word := func(w string) error {
 				if err := command.CheckChoice(w, listNames()...); err != nil {
@@ -41,6 +41,7 @@ an object of arrays for all.`,
 					Command: t.Command},
 				func(ctx context.Context, std *term.Streams) error {
 					return t.Use(ctx, std, func(c *client.Client) error {
+						defer t.WarnDown(ctx, std, c)
 						for _, l := range t.Lists() {
 							if l.Name() == only {
 								return l.Print(ctx, c, std, form)

@@ -33,7 +33,7 @@ nothing is sent.
     -- npx -y @modelcontextprotocol/server-everything
   stdwire prompt review code=@main.go -o raw -- review-server`,
 		Make: func() (command.Grammar, command.Runner) {
-			p := &Prompt{target: target.NewTarget()}
+			p := &Prompt{target: target.NewTarget().OrServers()}
 			flags := append([]command.Flag{
 				command.FormatFlag(&p.Output, "text", "json", "raw"),
 				output.SaveFlag(&p.save),

@@ -35,7 +35,7 @@ end of the server.
     -- npx -y @modelcontextprotocol/server-everything
   stdwire read file:///logo.png -o raw -- files-server > logo.png`,
 		Make: func() (command.Grammar, command.Runner) {
-			r := &Read{target: target.NewTarget()}
+			r := &Read{target: target.NewTarget().OrServers()}
 			flags := append([]command.Flag{
 				command.FormatFlag(&r.Output, "text", "json", "raw"),
 				output.SaveFlag(&r.save),

@@ -47,7 +47,7 @@ before a program or a model follows it.
   stdwire skill get pdf -s docs
   stdwire skill get skill://acme/refunds/SKILL.md --save skills -s docs`,
 		Make: func() (command.Grammar, command.Runner) {
-			s := &Skill{target: target.NewTarget()}
+			s := &Skill{target: target.NewTarget().OrServers()}
 			save := output.SaveFlag(&s.save)
 			save.Help = "save all files of the skill there"
 			flags := append([]command.Flag{command.FormatFlag(&s.Output, "text", "json", "raw"), save,

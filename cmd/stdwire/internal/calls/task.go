@@ -41,7 +41,7 @@ type taskOptions struct {
 
 // grammar returns the grammar of a subcommand, with a word for the id of a task if it takes one.
 func (o *taskOptions) grammar(takesID bool, more ...command.Flag) command.Grammar {
-	o.target = target.NewTarget()
+	o.target = target.NewTarget().OrServers()
 	flags := append(more, command.FormatFlag(&o.output, "text", "json"), TimeoutFlag(&o.timeout))
 	g := command.Grammar{Flags: append(flags, o.target.Flags()...),
 		Connection: o.target.SetConnection,

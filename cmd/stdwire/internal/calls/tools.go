@@ -19,7 +19,7 @@ func ToolsCommand() command.Command {
 in brackets, and a tool that only apps may call is marked (not for models). json prints the list, and
 raw the results of tools/list, one a line, both as the server wrote them.`,
 		Make: func() (command.Grammar, command.Runner) {
-			t := target.NewTarget()
+			t := target.NewTarget().OrServers()
 			var form string
 			flags := append(
 				[]command.Flag{command.FormatFlag(&form, "text", "json", "raw"),
@@ -30,6 +30,7 @@ raw the results of tools/list, one a line, both as the server wrote them.`,
 				func(ctx context.Context, std *term.Streams) error {
 					return t.Use(ctx, std,
 						func(c *client.Client) error {
+							defer t.WarnDown(ctx, std, c)
 							return t.Lists()[0].Print(ctx, c, std, form)
 						})
 				}

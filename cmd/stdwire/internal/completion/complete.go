@@ -60,6 +60,10 @@ func Complete(ctx context.Context, commands []command.Command, words []string) [
 		}
 	}
 	l := line{command: c.Name, target: target.NewTarget(), commands: commands}
+	if slices.ContainsFunc(grammar.Flags,
+		func(f command.Flag) bool { return f.Name == target.ServersFlag }) {
+		l.target.OrServers()
+	}
 	if !l.parse(grammar, before, typed) {
 		return nil
 	}

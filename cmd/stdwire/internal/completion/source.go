@@ -42,6 +42,9 @@ func (l *line) profiles() (all []Candidate) {
 // without starting it.
 func (l *line) tools(ctx context.Context) []*mcp.Tool {
 	t := l.target
+	if all, used := t.RememberedServers(); used {
+		return all
+	}
 	switch {
 	case t.Connection != "":
 		return l.connectionTools(ctx)

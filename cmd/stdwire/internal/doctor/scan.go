@@ -32,7 +32,7 @@ func ScanCommand() command.Command {
 combinations of tools that can leak data, and secrets in its command or URL. It searches the pages
 of apps for foreign origins, hidden scripts and permissions, and the files of skills for downloads
 and malicious code. --servers, --profile or --config alone scan all configured servers, each by
-itself and all together. A server that does not answer is reported; if there are no findings, the
+itself and all together, as does no server at a terminal. A server that does not answer is reported; if there are no findings, the
 exit code is then 4. No tool is called, and no data leave the machine. The rules for instructions
 are patterns: a scan without findings does not prove that a server can be trusted.
 
@@ -49,7 +49,7 @@ collect findings (SARIF 2.1.0).
 					Address: t.TakeAddress,
 					Check:   s.check, More: listRules},
 				func(ctx context.Context, std *term.Streams) error {
-					if s.isConfiguration() {
+					if s.isConfiguration() || s.extra == "" && t.ByDefault(std) {
 						servers, missed, err := s.inventories(ctx, std)
 						if err == nil {
 							err = r.Scan(std, servers)

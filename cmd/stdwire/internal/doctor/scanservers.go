@@ -22,6 +22,7 @@ type scanOptions struct {
 	single  *target.Target // the server, unless all servers of the configuration are scanned
 	all     bool
 	profile string
+	extra   string // a given flag that is for one server, or ""
 }
 
 func (s *scanOptions) flags() []command.Flag {
@@ -42,6 +43,7 @@ func (s *scanOptions) check(given command.Given) error {
 	t := s.single
 	extra := given.Except("-o", "--fail-on", "--ignore", "--servers", "--profile", "--timeout",
 		"--config", "--input", "--era", "--start-timeout")
+	s.extra = extra
 	switch {
 	case !s.isConfiguration():
 		return nil

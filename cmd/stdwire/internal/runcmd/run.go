@@ -96,7 +96,10 @@ func runOperation(ctx context.Context, std *term.Streams, b *target.BuiltinFlags
 	err = f.Begin(ctx, std, o.Catalog, log, words[0])
 	defer f.End()
 	f.CanAsk = std.CanAsk() && words[0] != "-" // which reads stdin itself
-	f.Closed = b.ClosedGate
+	f.Closed = func(operation string) string {
+		flag, _ := b.ClosedGate(operation)
+		return flag
+	}
 	f.Yes = slices.Contains(words, "--yes") || slices.Contains(words, "-y")
 	var without [][2]string
 	switch {

@@ -45,7 +45,7 @@ the exit code of the shell.
   stdwire shell -- npx -y @modelcontextprotocol/server-everything
   stdwire shell --write < session.txt`,
 		Make: func() (command.Grammar, command.Runner) {
-			s := &Shell{target: target.NewTarget()}
+			s := &Shell{target: target.NewTarget().OrServers()}
 			flags := append([]command.Flag{
 				command.FormatFlag(&s.output, outputs...),
 				output.SaveFlag(&s.save),

@@ -8,13 +8,14 @@ import (
 )
 
 // ClosedGate returns the flag with which stdwire's own server would offer the operation, service or
-// tool of that name. It returns "" if there is none, or if it is offered already.
-func (b *BuiltinFlags) ClosedGate(name string) string {
+// tool of that name, or "" if it needs none or is offered already. known reports whether the server
+// has it at all.
+func (b *BuiltinFlags) ClosedGate(name string) (flag string, known bool) {
 	all := &BuiltinFlags{Roots: b.Roots, allow: b.allow}
 	o, err := all.Open(slog.New(slog.DiscardHandler), dispatch.GateWrite, dispatch.GateExec,
 		dispatch.GateEval)
 	if err != nil {
-		return ""
+		return "", false
 	}
 	defer o.Close()
 	gates := []struct {
@@ -30,10 +31,10 @@ func (b *BuiltinFlags) ClosedGate(name string) string {
 				continue
 			}
 			if g.open {
-				return ""
+				return "", true
 			}
-			return g.flag
+			return g.flag, true
 		}
 	}
-	return ""
+	return "", false
 }

@@ -1,7 +1,8 @@
 // Package target finds the server that a command talks to and connects to it. Selection is the same
 // for all commands: @NAME, a connection that stdwire connect keeps, -s ID from the configuration, a
-// URL, a bundle, the command after "--", or else stdwire's own server as a child process. The
-// package also explains the errors of the client as failures of a command.
+// URL, a bundle, the command after "--", all configured servers (see [Target.ByDefault]), or else
+// stdwire's own server as a child process. The package also explains the errors of the client as
+// failures of a command.
 package target
 
 import (
@@ -34,6 +35,9 @@ type Target struct {
 	Words        []string     // the command after "--", or that of a bundle
 	bundle       string       // the path of a bundle; "" if not given
 	Builtin      BuiltinFlags // if no other server is given
+	Servers      bool         // all configured servers
+	orServers    bool         // it may be all configured servers
+	configArgs   []string     // the flags --config and --input, as given
 	Era          string
 	StartTimeout time.Duration
 	ListTimeout  time.Duration // for each list; 0: the command has no such flag
@@ -53,6 +57,10 @@ func NewTarget() *Target { return &Target{} }
 func (t *Target) Flags() []command.Flag {
 	configured := t.Configured.flags()
 	configured[0].Set = t.SetServer
+	command.RecordFlags(&t.configArgs, configured[1:]...)
+	if t.orServers {
+		configured = slices.Insert(configured, 1, t.serversFlag())
+	}
 	return append(append(append(configured, t.Remote.Flags()...),
 		t.Builtin.ServerFlags()...),
 		command.ChoiceFlag(&t.Era, "--era", "how to speak to the server (default auto)", "auto",
@@ -86,6 +94,8 @@ func (t *Target) Name() string {
 		return t.Configured.ID
 	case t.Remote.URL != "":
 		return t.Remote.Host()
+	case t.Servers:
+		return "servers"
 	case t.bundle != "":
 		return strings.TrimSuffix(filepath.Base(t.bundle), bundleSuffix)
 	case t.Words != nil:
@@ -115,12 +125,16 @@ func (t *Target) ClientFlag() string {
 
 // IsBuiltin reports whether the server is stdwire's own, because no other is given.
 func (t *Target) IsBuiltin() bool {
-	return t.Connection == "" && t.Configured.ID == "" && t.Remote.URL == "" && t.Words == nil
+	return t.Connection == "" && t.Configured.ID == "" && t.Remote.URL == "" && t.Words == nil &&
+		!t.Servers
 }
 
 // Check returns an error if flags contradict each other.
 func (t *Target) Check() error {
 	own := t.Builtin.FirstFlag()
+	if t.Servers {
+		return t.checkServers(own)
+	}
 	if t.Connection != "" {
 		return t.checkConnection(own)
 	}
@@ -132,8 +146,12 @@ func (t *Target) Check() error {
 			"give a value that it asks for: -- stdwire bundle run " + shellwords.Quote(t.bundle) +
 				" --set KEY=VALUE")
 	case t.Configured.ID == "" && extra != "":
+		or := ""
+		if t.orServers {
+			or = ", or all: --servers"
+		}
 		return command.Usagef("%s is for a server of the configuration",
-			extra).WithHint("select one: -s ID")
+			extra).WithHint("select one: -s ID" + or)
 	case t.Configured.ID != "" && (t.Remote.URL != "" || t.Words != nil):
 		return command.Usagef(
 			"-s %s and another server exclude each other",
@@ -159,6 +177,10 @@ func (t *Target) serverCommand() (client.Command, error) {
 	}
 	if t.Configured.Endpoint != nil {
 		return t.withEnvironment(t.Configured.Endpoint.Command), nil
+	}
+	if t.Servers {
+		words, err := t.gatewayCommand()
+		return client.Command{Path: words[0], Args: words[1:], InheritEnv: []string{"*"}}, err
 	}
 	self, err := os.Executable()
 	return t.withEnvironment(client.Command{Path: self, Args: t.Builtin.ServeArgs()}), err
@@ -194,6 +216,7 @@ func (t *Target) UseWith(ctx context.Context, std *term.Streams, adjust func(*cl
 // started.
 func (t *Target) Resolve(ctx context.Context, std *term.Streams) error {
 	t.servers = std.Servers
+	t.Servers = t.Servers || t.orServers && t.ByDefault(std)
 	if err := t.Check(); err != nil {
 		return err
 	}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
+)
+
+// At a terminal, a command without a server uses the configured ones that may be started, and says
+// so; in a script it uses stdwire's own.
+func TestServersByDefault(t *testing.T) {
+	if commandtest.InOwnProcess(t) {
+		return
+	}
+	ownHome(t)
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	dir := commandtest.Project(t, map[string]string{"a.txt": "hello"})
+	terminal := func(args ...string) ran {
+		t.Helper()
+		return runWith(t.Context(), termtest.Capture(true), args...)
+	}
+	got := terminal("call", "fs_read", "path=a.txt")
+	assert.Equal(t, got, ran{0, "hello\n", ""}, "nothing is configured")
+
+	// a project's server that is not trusted is not started
+	started := filepath.Join(dir, "started")
+	project := filepath.Join(dir, "mcp.json")
+	assert.NilError(t, os.WriteFile(project, fmt.Appendf(nil,
+		`{"mcpServers":{"ours":{"command":%q,"args":["fixture:touch",%q]}}}`, self, started), 0o600))
+	const own = "note: using stdwire's own server; no configured one is usable: stdwire list\n"
+	got = terminal("call", "fs_read", "path=a.txt")
+	assert.Equal(t, got, ran{0, "hello\n", own})
+
+	got = run(t, "add", "files", "--", self, "serve", "--root", dir)
+	assert.Equal(t, got.code, 0, got.stderr)
+	const used = "note: using 1 of 2 configured servers; for stdwire's own: --root .\n"
+	got = terminal("call", "files__fs_read", "path=a.txt")
+	assert.Equal(t, got, ran{0, "hello\n", used})
+	got = terminal("ls", "tools")
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Assert(t, cmp.Contains(got.stdout, "files__fs_read("))
+	assert.Equal(t, got.stderr, used)
+	got = terminal("inspect", "files__fs_read")
+	assert.Equal(t, got.code, 0, got.stderr)
+	got = terminal("shell")
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Assert(t, cmp.Contains(got.stderr, used))
+	got = terminal("scan")
+	assert.Equal(t, got.code, 4, "one is not trusted")
+	assert.Assert(t, cmp.Contains(got.stderr, used))
+	assert.Assert(t, cmp.Contains(got.stdout, "of 2 servers"))
+
+	// how stdwire's own server is named, and what says so
+	got = terminal("call", "fs_read", "path=a.txt")
+	assert.Equal(t, got.code, 5, got.stderr)
+	assert.Assert(t, cmp.Contains(got.stderr, "hint: stdwire's own server has it: add --root .\n"))
+	got = terminal("call", "fs_write", "path=a.txt")
+	assert.Assert(t, cmp.Contains(got.stderr, "hint: stdwire's own server has it: add --write\n"))
+	for _, args := range [][]string{{"call", "fs_read", "path=a.txt", "--root", "."},
+		{"call", "fs_read", "path=a.txt", "-s", "files"}} {
+		assert.Equal(t, terminal(args...), ran{0, "hello\n", ""}, "%v", args)
+	}
+
+	// a script
+	got = run(t, "call", "fs_read", "path=a.txt")
+	assert.Equal(t, got, ran{0, "hello", ""})
+	got = run(t, "call", "files__fs_read", "path=a.txt", "--servers")
+	assert.Equal(t, got, ran{0, "hello", ""})
+
+	// what a server lacks because it does not start is said
+	got = run(t, "add", "broken", "--", filepath.Join(dir, "missing"))
+	assert.Equal(t, got.code, 0, got.stderr)
+	got = run(t, "ls", "--servers")
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Assert(t, cmp.Contains(got.stdout, "files__fs_read("))
+	assert.Assert(t, cmp.Contains(got.stderr, `warning: server "broken" has failed: cannot start `))
+
+	_, err = os.Stat(started)
+	assert.Assert(t, os.IsNotExist(err), "a server that is not trusted was started")
+}
