@@ -26,17 +26,16 @@ import (
 func groups() command.Groups {
 	return command.Groups{
 		{Title: "Use a server", Commands: command.Table{
-			calls.LsCommand(), calls.ToolsCommand(), calls.CallCommand(), calls.ReadCommand(),
-			calls.PromptCommand(), calls.CompleteCommand(), calls.SkillCommand(),
-			calls.TaskCommand(), calls.InspectCommand(), shell.ShellCommand(), runcmd.RunCommand(),
-			control.ConnectCommand(), control.ConnectionsCommand(), control.StopCommand()}},
+			calls.LsCommand(), calls.CallCommand(), calls.ReadCommand(), calls.PromptCommand(),
+			calls.CompleteCommand(), calls.SkillCommand(), calls.TaskCommand(),
+			calls.InspectCommand(), shell.ShellCommand(), runcmd.RunCommand(),
+			control.ConnectCommand(), control.StopCommand()}},
 		{Title: "Debug a server", Commands: command.Table{
 			web.WebCommand(), doctor.DoctorCommand(), doctor.ScanCommand(), calls.TestCommand(),
 			tapcmd.TapCommand(), bridge.BridgeCommand()}},
 		{Title: "Run a server or a gateway", Commands: command.Table{
-			serve.ServeCommand(), control.StatusCommand(), control.LogsCommand(),
-			control.EnableCommand(), control.DisableCommand(), control.RestartCommand(),
-			configcmd.PinCommand(), manifestCommand()}},
+			serve.ServeCommand(), control.GatewayCommand(), configcmd.PinCommand(),
+			manifestCommand()}},
 		{Title: "Set up", Commands: command.Table{
 			control.ListCommand(), installcmd.AddCommand(), installcmd.RemoveCommand(),
 			control.TrustCommand(), authcmd.AuthCommand(), configcmd.ConfigCommand(),

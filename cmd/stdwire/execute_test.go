@@ -125,7 +125,7 @@ func TestUsageErrors(t *testing.T) {
 		{"add x npx -y y", "stdwire: add: unknown flag -y"},
 		{"add x npx", "stdwire: add: unexpected argument \"npx\"\nhint: a server command follows --: stdwire add x -- npx…\n"},
 		{"remove", "stdwire: remove: which server?\nhint: stdwire list lists them\n"},
-		{"call", "stdwire: call: which tool?\nhint: stdwire tools lists them\n"},
+		{"call", "stdwire: call: which tool?\nhint: stdwire ls tools lists them\n"},
 		{"tools -s", "stdwire: tools: -s wants a value: -s ID\n"},
 		{"tools npx -y x",
 			"stdwire: tools: unexpected argument \"npx\"\nhint: a server command follows --: -- npx -y x\n"},
@@ -211,7 +211,7 @@ func TestGroups(t *testing.T) {
 		part, _, _ := strings.Cut(rest, "\n\n")
 		for _, c := range g.Commands {
 			assert.Check(t, strings.Contains("\n"+part, "\n  "+c.Name+" "), c.Name)
-			for _, name := range append(c.Earlier.Names(), c.Name) {
+			for _, name := range append(c.Hidden.Names(), c.Name) {
 				assert.Check(t, !names[name], name)
 				names[name] = true
 				found, err := commands().Find(name)

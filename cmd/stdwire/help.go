@@ -142,7 +142,7 @@ stdwire's own, except at a terminal, if there are configured servers to use:
 then it is all of these, and a line on standard error says so.
 
   stdwire call fs_read path=README.md --root .
-  stdwire tools -- npx -y @modelcontextprotocol/server-everything
+  stdwire ls -- npx -y @modelcontextprotocol/server-everything
   stdwire call echo message=hi -- npx -y @modelcontextprotocol/server-everything
 
 Exit codes: 0 success, 1 unexpected, 2 wrong usage or arguments, 3 not without

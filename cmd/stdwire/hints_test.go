@@ -27,7 +27,7 @@ func TestHintsOfArguments(t *testing.T) {
 			"an argument of the tool is written message=VALUE; among the flags, did you mean --max-message?"},
 		{[]string{"ls", "--server", "files"},
 			"unknown flag --server\nhint: did you mean -s ID?"},
-		{[]string{"ls", "--json"}, "unknown flag --json\nhint: did you mean -o text|json?"},
+		{[]string{"ls", "--json"}, "unknown flag --json\nhint: did you mean -o text|json|raw?"},
 		{[]string{"call", "fs_read", "--data", "{}"},
 			"unknown flag --data\nhint: did you mean -d JSON|@FILE|-?"},
 		{[]string{"tools", "files"}, "unexpected argument \"files\"\nhint: did you mean -s files?"},

@@ -2,7 +2,7 @@
 // MCP server, and a recorder of MCP traffic:
 //
 //	stdwire call fs_read path=README.md --root .                # its own server, as a child process
-//	stdwire tools -- npx -y @modelcontextprotocol/server-memory # any other
+//	stdwire ls -- npx -y @modelcontextprotocol/server-memory    # any other
 //	stdwire serve --root . --write                              # what a host starts
 //
 // This package holds the table of commands; the commands are in the packages below internal.

@@ -21,19 +21,14 @@ import (
 // A flag of a command with subcommands has no effect on the subcommand after it, and is refused
 // there.
 func TestFlagsBeforeSubcommands(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
+	fill := map[string]string{"FILE": filepath.Join(t.TempDir(), "file"),
+		"URL": "http://127.0.0.1:1/mcp"}
 	for _, c := range commands() {
 		grammar, _ := c.Make()
 		for _, sub := range grammar.Subcommands {
 			_, word, _ := strings.Cut(sub.Name, " ")
 			for _, f := range grammar.Flags {
-				args := []string{c.Name, f.Name}
-				switch {
-				case f.Value == "FILE":
-					args = append(args, file)
-				case f.Value != "":
-					args = append(args, "1")
-				}
+				args := append([]string{c.Name}, flagWithValue(f, f.Name, fill)...)
 				got := run(t, append(args, word)...)
 				assert.Check(t, got.code == command.ExitCodes["usage"] &&
 					strings.Contains(got.stderr, f.Name+" is for"), "%s: exit code %d, %s",
@@ -97,12 +92,13 @@ func TestFlagsWithoutEffect(t *testing.T) {
 	}
 }
 
-// forEachCommand calls do with each command and subcommand.
+// forEachCommand calls do with each command, subcommand and hidden command.
 func forEachCommand(all []command.Command, do func(command.Command, command.Grammar)) {
 	for _, c := range all {
 		g, _ := c.Make()
 		do(c, g)
 		forEachCommand(g.Subcommands, do)
+		forEachCommand(c.Hidden, do)
 	}
 }
 

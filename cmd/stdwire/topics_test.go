@@ -35,7 +35,8 @@ func TestTopics(t *testing.T) {
 				verbs := []string{"a", "or", "reads", "prints", "defends", "ends", "asks", "acts",
 					"is", "does"}
 				if !slices.Contains(verbs, m[1]) {
-					assert.Check(t, slices.Contains(commands().Names(), m[1]), m[0])
+					_, err := commands().Find(m[1])
+					assert.Check(t, err == nil, m[0])
 				}
 			}
 			t.Chdir(t.TempDir())

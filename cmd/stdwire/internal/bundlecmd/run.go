@@ -30,7 +30,7 @@ refused.
 so that a secret is not in the list of processes. A value may be given several times if the bundle
 allows that. The server inherits the same few variables as every configured server.
 
-  stdwire tools -- stdwire bundle run weather.mcpb --set api_key=@key.txt`,
+  stdwire ls -- stdwire bundle run weather.mcpb --set api_key=@key.txt`,
 		Make: func() (command.Grammar, command.Runner) {
 			r := &runOptions{given: map[string][]string{}}
 			return command.Grammar{Word: command.Arguments(&r.file), Flags: []command.Flag{

@@ -1,5 +1,5 @@
-// Package calls holds the commands that list and use what a server has: ls, tools, call, read,
-// prompt, complete and inspect.
+// Package calls holds the commands that list and use what a server has: ls, call, read, prompt,
+// complete and inspect.
 package calls
 
 import (
@@ -158,7 +158,7 @@ func (c *Call) unexpected() error {
 
 func (c *Call) run(ctx context.Context, std *term.Streams) (err error) {
 	if c.Tool == "" {
-		return command.Usagef("which tool?").WithHint("stdwire tools lists them")
+		return command.Usagef("which tool?").WithHint("stdwire ls tools lists them")
 	}
 	if c.second != "" {
 		return c.unexpected()
@@ -248,7 +248,7 @@ func (c *Call) explainMissing(ctx context.Context, std *term.Streams, cl *client
 	}
 	switch {
 	case own && c.Target.Configured.Has(c.Tool):
-		f.Hint = "did you mean -s " + c.Tool + "? stdwire tools -s " + c.Tool + " lists its tools"
+		f.Hint = "did you mean -s " + c.Tool + "? stdwire ls tools -s " + c.Tool + " lists them"
 	case f.Hint == "" && cl.ServerInfo().Name != "stdwire" && !std.CanAsk():
 		f.Hint = "a tool that asks may exist only at a terminal: run it with stdin and stderr on a terminal"
 	}

@@ -80,7 +80,7 @@ func InspectTool(ctx context.Context, c *client.Client, std *term.Streams, tools
 		return nil
 	}
 	return target.ExplainUnlisted(ctx, c, name,
-		target.NotFound("tool", name, names, "stdwire tools"))
+		target.NotFound("tool", name, names, "stdwire ls tools"))
 }
 
 // A Report describes a server.

@@ -16,14 +16,18 @@ import (
 // LsCommand is stdwire ls.
 func LsCommand() command.Command {
 	return command.Command{
-		Name: "ls", Usage: "[tools|resources|templates|prompts|skills] [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
+		Name: "ls", Usage: "[tools|resources|templates|prompts|skills] [-o text|json|raw] [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "list the tools, resources, prompts and skills of a server",
 		Help: `Without an argument it prints a short list of everything; with one, that kind with the beginning
-of each description. json prints the definitions as the server wrote them: an array for one kind,
-an object of arrays for all.`,
+of each description. Optional arguments are in brackets, and a tool that only apps may call is
+marked (not for models). json prints the definitions as the server wrote them: an array for one
+kind, an object of arrays for all. raw prints the results of the list's method, one a line.
+
+stdwire tools is short for stdwire ls tools.`,
+		Hidden: command.Table{toolsCommand()},
 		Make: func() (command.Grammar, command.Runner) {
 			t := target.NewTarget().OrServers()
-			var form, only string
+			var only string
 			word := func(w string) error {
 				if err := command.CheckChoice(w, listNames()...); err != nil {
 					if t.Configured.Has(w) {
@@ -33,25 +37,51 @@ an object of arrays for all.`,
 				}
 				return command.Arguments(&only)(w)
 			}
-			flags := append(
-				[]command.Flag{command.FormatFlag(&form, "text", "json"),
-					output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
-			return command.Grammar{Flags: flags, Word: word, Connection: t.SetConnection,
-					Address: t.TakeAddress,
-					Command: t.Command},
-				func(ctx context.Context, std *term.Streams) error {
-					return t.Use(ctx, std, func(c *client.Client) error {
-						defer t.WarnDown(ctx, std, c)
-						for _, l := range t.Lists() {
-							if l.Name() == only {
-								return l.Print(ctx, c, std, form)
-							}
-						}
-						return listAll(ctx, c, std, t.Lists(), form)
-					})
-				}
+			grammar, run := list(t, &only)
+			grammar.Word = word
+			return grammar, run
 		},
 	}
+}
+
+// toolsCommand is stdwire tools, which is stdwire ls tools.
+func toolsCommand() command.Command {
+	return command.Command{
+		Name: "tools", Usage: "[-o text|json|raw] [FLAG]… [-- SERVER-COMMAND…]",
+		Summary: "list the tools of a server",
+		Help:    "It is short for stdwire ls tools.",
+		Make: func() (command.Grammar, command.Runner) {
+			t, only := target.NewTarget().OrServers(), "tools"
+			grammar, run := list(t, &only)
+			grammar.IsServer = t.Configured.Has
+			return grammar, run
+		},
+	}
+}
+
+// list returns the flags and the runner that prints the list only of t, or all if only is "".
+func list(t *target.Target, only *string) (command.Grammar, command.Runner) {
+	var form string
+	flags := append(
+		[]command.Flag{command.FormatFlag(&form, "text", "json", "raw"),
+			output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
+	return command.Grammar{Flags: flags, Connection: t.SetConnection, Address: t.TakeAddress,
+			Command: t.Command},
+		func(ctx context.Context, std *term.Streams) error {
+			if form == "raw" && *only == "" {
+				return command.Usagef("-o raw is for one kind").WithHint(
+					"name it: stdwire ls tools -o raw")
+			}
+			return t.Use(ctx, std, func(c *client.Client) error {
+				defer t.WarnDown(ctx, std, c)
+				for _, l := range t.Lists() {
+					if l.Name() == *only {
+						return l.Print(ctx, c, std, form)
+					}
+				}
+				return listAll(ctx, c, std, t.Lists(), form)
+			})
+		}
 }
 
 func listNames() (names []string) {

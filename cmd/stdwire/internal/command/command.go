@@ -15,7 +15,9 @@ type Command struct {
 	Usage   string // the arguments, for the first line of its help
 	Summary string // one line of the main help
 	Help    string // the paragraphs of its help
-	Earlier Table  // commands that it replaces, which still work, and which the help does not list
+	// Hidden are short or earlier names of it or of its subcommands, and commands that it replaces.
+	// They work, and the list of commands omits them.
+	Hidden Table
 	// Subcommands are the commands whose names begin with this one's.
 	Subcommands Subcommands
 	// Make returns the grammar of the arguments and the function that runs the command once they
@@ -25,6 +27,12 @@ type Command struct {
 
 // A Runner runs a command. Its error is a [*Failure], or unexpected.
 type Runner func(ctx context.Context, std *term.Streams) error
+
+// Named returns the command under another name.
+func (c Command) Named(name string) Command {
+	c.Name = name
+	return c
+}
 
 // Run parses the arguments of a command and runs it.
 func (c Command) Run(ctx context.Context, args []string, std *term.Streams) error {

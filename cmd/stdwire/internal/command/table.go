@@ -37,17 +37,21 @@ func (t Table) Names() (names []string) {
 	return names
 }
 
-// Find returns the command of that name, which may be an earlier one.
+// Find returns the command of that name, which may be a hidden one.
 func (t Table) Find(name string) (Command, error) {
 	for _, c := range t {
-		for _, c := range append(Table{c}, c.Earlier...) {
+		for _, c := range append(Table{c}, c.Hidden...) {
 			if c.Name == name {
 				return c, nil
 			}
 		}
 	}
+	names := t.Names()
+	for _, c := range t {
+		names = append(names, c.Hidden.Names()...)
+	}
 	return Command{}, Usagef("there is no command %q", name).WithHint(
-		cmp.Or(near.DidYouMean(name, t.Names()), "stdwire help lists them"))
+		cmp.Or(near.DidYouMean(name, names), "stdwire help lists them"))
 }
 
 // Exit flushes the output of a command, prints its failure, if err is one, as one line on stderr,

@@ -19,7 +19,7 @@ import (
 // knows, or a set such as a|b. If the last one ends in …, the others are like it. Commands that are
 // not here have none that can be completed.
 var operands = map[string][]string{
-	"ls":      {"tools|resources|templates|prompts"},
+	"ls":      {"tools|resources|templates|prompts|skills"},
 	"call":    {"TOOL", "ARGUMENT…"},
 	"inspect": {"TOOL"},
 	"stop":    {"@NAME|RUNNING…"}, "disconnect": {"@NAME…"},
@@ -79,7 +79,7 @@ func Complete(ctx context.Context, commands []command.Command, words []string) [
 	case grammar.Subcommands != nil && len(l.operands) == 0:
 		return subcommandCandidates(grammar.Subcommands)
 	}
-	kinds := operands[c.Name]
+	kinds := operands[strings.TrimPrefix(c.Name, "gateway ")]
 	n := len(l.operands)
 	switch {
 	case n < len(kinds):

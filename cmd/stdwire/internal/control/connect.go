@@ -15,23 +15,27 @@ import (
 // ConnectCommand returns the command stdwire connect.
 func ConnectCommand() command.Command {
 	return command.Command{
-		Name: "connect", Usage: "[@NAME] [--idle DURATION] [FLAG]… [-s ID | --url URL | -- SERVER-COMMAND…]",
+		Name: "connect", Usage: "[list] [@NAME] [--idle DURATION] [FLAG]… [-s ID | --url URL | -- SERVER-COMMAND…]",
 		Summary: "keep a server running for several commands",
 		Help: `Starts a server, or connects to one at a URL, and keeps it in the background behind a socket
 that only you can reach. It prints the name of the connection. With @NAME in place of a server, ls,
-tools, call, read, prompt, complete, inspect and shell use the connection, from any directory and
-any process of yours. They share the state of the server, such as a page that is open in a browser,
+call, read, prompt, complete, inspect and shell use the connection, from any directory and any
+process of yours. They share the state of the server, such as a page that is open in a browser,
 and do not wait for its start. The command that makes a call asks you the server's questions.
 
 Without @NAME the connection gets the name of the server. stdwire stop ends it; it also ends
 if it was not used for the time of --idle. If the server ends, the next call starts it again.
-stdwire connections lists the connections, and stdwire logs @NAME shows what the server writes to
-stderr. If stdwire is killed, the processes of the server are ended.
+stdwire connect list, or stdwire connections, lists the connections, and stdwire logs @NAME shows
+what the server writes to stderr. If stdwire is killed, the processes of the server are ended.
 
   stdwire connect @chrome -- npx -y chrome-devtools-mcp@latest --headless
   stdwire call @chrome navigate_page url=https://example.com
   stdwire call @chrome list_pages
-  stdwire stop @chrome`,
+  stdwire stop @chrome
+
+` + connectCommands().List(),
+		Subcommands: connectCommands(),
+		Hidden:      command.Table{connectListCommand().Named("connections")},
 		Make: func() (command.Grammar, command.Runner) {
 			c := &connect{target: target.NewTarget(), idle: 30 * time.Minute}
 			flags := append([]command.Flag{command.DurationFlag(&c.idle, "--idle",
@@ -42,9 +46,30 @@ stderr. If stdwire is killed, the processes of the server are ended.
 				command.SwitchFlag(&c.unguarded, "--unguarded",
 					"with --foreground: do not guard the processes of the server; for a supervisor that ends all processes itself, such as systemd"))
 			return command.Grammar{Flags: flags, Connection: c.setName, Address: c.address,
+				Rest: func(words []string) { c.rest = words }, Subcommands: connectCommands(),
+				Check:   c.checkRest,
 				Command: c.target.Command}, c.run
 		},
 	}
+}
+
+// connectCommands returns the commands that begin with "connect".
+func connectCommands() command.Subcommands { return command.Subcommands{connectListCommand()} }
+
+// checkRest returns an error if the words are no subcommand, or one that the flags are not for.
+func (c *connect) checkRest(given command.Given) error {
+	switch {
+	case c.rest == nil:
+		return nil
+	case c.rest[0] != "list":
+		return command.Usagef("unexpected argument %q", c.rest[0]).WithHint(
+			"a server command follows --: -- " + strings.Join(c.rest, " "))
+	case len(given) > 0:
+		return command.Usagef("%s is for a server to connect to", given[0])
+	case c.name != "" || !c.target.IsBuiltin():
+		return command.Usagef("a server and list exclude each other")
+	}
+	return nil
 }
 
 // A connect holds the options of stdwire connect.
@@ -54,6 +79,7 @@ type connect struct {
 	idle       time.Duration
 	foreground bool
 	unguarded  bool
+	rest       []string // a subcommand and its arguments
 	args       []string // the flags as given, but not the two above
 }
 
@@ -75,6 +101,9 @@ func (c *connect) setName(name string) error {
 }
 
 func (c *connect) run(ctx context.Context, std *term.Streams) error {
+	if c.rest != nil {
+		return connectListCommand().Run(ctx, c.rest[1:], std)
+	}
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -100,7 +129,7 @@ func (c *connect) run(ctx context.Context, std *term.Streams) error {
 	}
 	std.Out.Print(line + "\n")
 	if std.InTerminal {
-		std.Err.Printf("use it: stdwire tools %s; end it: stdwire stop %s", line, line)
+		std.Err.Printf("use it: stdwire ls %s; end it: stdwire stop %s", line, line)
 	}
 	return nil
 }

@@ -27,10 +27,10 @@ func connections(ctx context.Context, std *term.Streams) ([]*gatewayClient, erro
 		errNoConnections)
 }
 
-// ConnectionsCommand returns the command stdwire connections.
-func ConnectionsCommand() command.Command {
+// connectListCommand returns the command stdwire connect list.
+func connectListCommand() command.Command {
 	return command.Command{
-		Name: "connections", Usage: "[-o text|json]",
+		Name: "connect list", Usage: "[-o text|json]",
 		Summary: "list the connections of stdwire connect",
 		Help: `Prints each connection with its name, its server, its age, and the state of the server as in
 stdwire status. If there are no connections, it prints nothing and succeeds.`,

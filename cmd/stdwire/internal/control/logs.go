@@ -10,11 +10,11 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
-// LogsCommand returns the command stdwire logs.
-func LogsCommand() command.Command {
+// logsCommand returns the command stdwire logs.
+func logsCommand() command.Command {
 	return command.Command{
 		Name: "logs", Usage: "ID|@NAME [-f] [--pid N]",
-		Summary: "show what a server of a gateway or connection writes to stderr",
+		Summary: "show what a server of a gateway or connection prints",
 		Help: `ID is the id of a server, and @NAME a connection of stdwire connect. Prints the latest output of
 the server's processes, at most 64 KiB, and when and how each of them started and ended. -f
 continues with new output until Ctrl-C. Control sequences are removed or escaped.`,

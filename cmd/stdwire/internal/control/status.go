@@ -14,8 +14,8 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// StatusCommand returns the command stdwire status.
-func StatusCommand() command.Command {
+// statusCommand returns the command stdwire status.
+func statusCommand() command.Command {
 	return command.Command{
 		Name: "status", Usage: "[--watch] [-o text|json]",
 		Summary: "show the running gateways and their servers",

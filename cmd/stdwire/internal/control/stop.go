@@ -29,7 +29,7 @@ succeeds if there are none.`,
 				command.SwitchFlag(&s.all, "--all", "end all connections"), pidFlag(&s.pid)},
 				Word: s.word}, s.run
 		},
-		Earlier: command.Table{disconnectCommand()},
+		Hidden: command.Table{disconnectCommand()},
 	}
 }
 
@@ -76,7 +76,7 @@ func (s *stop) run(ctx context.Context, std *term.Streams) error {
 		return command.Usagef("--pid is for a server of a gateway")
 	case !s.all && s.names == nil:
 		return command.Usagef("which connection or server?").WithHint(
-			"stdwire connections and stdwire status list them")
+			"stdwire connect list and stdwire gateway status list them")
 	}
 	running, err := running(ctx, std, func(*gatewayClient) bool { return true }, errNoConnections)
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
-// EnableCommand returns the command stdwire enable.
-func EnableCommand() command.Command {
+// enableCommand returns the command stdwire enable.
+func enableCommand() command.Command {
 	return switchCommand("enable", "[ID]… [--profile NAME] [--pid N]",
 		"enable servers of a running gateway", "is enabled",
 		`Offers servers that stdwire stop, stdwire disable or the configuration disabled: those that are
@@ -18,8 +18,8 @@ named, and those of a profile. A server whose lists are known is started by its 
 stopped until then. This lasts until the gateway ends.`)
 }
 
-// DisableCommand returns the command stdwire disable.
-func DisableCommand() command.Command {
+// disableCommand returns the command stdwire disable.
+func disableCommand() command.Command {
 	return switchCommand("disable", "[ID]… [--profile NAME] [--pid N]",
 		"disable servers of a running gateway", "is disabled",
 		`Stops the servers that are named, and those of a profile. Their running calls fail, and
@@ -28,8 +28,8 @@ the gateway, even if the configuration changes. To disable a server for longer, 
 "disabled": true into the configuration.`)
 }
 
-// RestartCommand returns the command stdwire restart.
-func RestartCommand() command.Command {
+// restartCommand returns the command stdwire restart.
+func restartCommand() command.Command {
 	return switchCommand("restart", "ID… [--pid N]", "restart servers of a running gateway",
 		"is restarted",
 		`Stops each server that is named and starts it again at once, also one whose start is delayed

@@ -19,7 +19,7 @@ import (
 // SetConnection takes the name of a connection that stdwire connect keeps.
 func (t *Target) SetConnection(name string) error {
 	if err := socket.CheckConnectionName(name); err != nil {
-		return command.Usagef("%v", err).WithHint("stdwire connections lists the connections")
+		return command.Usagef("%v", err).WithHint("stdwire connect list lists the connections")
 	}
 	t.Connection = name
 	return nil

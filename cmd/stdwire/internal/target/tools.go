@@ -27,7 +27,7 @@ func FindTool(tools iter.Seq2[*mcp.Tool, error], name string) (*mcp.Tool, error)
 		}
 		names = append(names, tool.Name)
 	}
-	return nil, NotFound("tool", name, names, "stdwire tools")
+	return nil, NotFound("tool", name, names, "stdwire ls tools")
 }
 
 // IsOtherInvalid reports whether err says that elements of a list are invalid, and that with this
