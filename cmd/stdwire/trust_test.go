@@ -67,6 +67,17 @@ hint: to trust the definition above without a question: --yes
 		cmp.Contains(run(t, "trust", "web").stderr,
 			"  url        http://x\n  header     A: \"b c\"\n  oauth      clientId: me\n  oauth      clientSecret: ${S}\n  oauth      issuer: https://as.example\n  oauth      scope: \"a b\"\n  oauth      grantType: client_credentials\n  oauth      allowPrivate: true\n"))
 
+	// All that wait are shown at once.
+	got = run(t, "trust")
+	assert.Equal(t, got.code, 7)
+	assert.Assert(t, strings.HasPrefix(got.stderr, "3 definitions to review: good, other, web\n"))
+	for _, want := range []string{"fixture:good\n", "  cwd        \"sub dir\"\n",
+		"  url        http://x\n"} {
+		assert.Assert(t, cmp.Contains(got.stderr, want))
+	}
+	assert.Assert(t, strings.HasSuffix(got.stderr, "stdwire: trust: there is no terminal to ask at\n"+
+		"hint: to trust the definitions above without a question: --yes\n"), got.stderr)
+
 	for _, answer := range []string{"", "n\n", "\n", "y", "yy\n"} {
 		got = typing(t, answer, "trust", "good")
 		assert.Equal(t, got.code, 7, answer)

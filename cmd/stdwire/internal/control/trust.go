@@ -28,9 +28,9 @@ server from a file of the working directory is started only after you have seen 
 definition. Without an argument the command reviews all servers of the project; with an argument,
 those of a file, or one server or profile.
 
-It shows the whole definition; variables are not expanded. Your answer is stored for this directory,
-and is valid until the definition changes. The content of programs and files that a definition names
-is not checked. A profile of the project that replaces one of yours, or has servers of other files,
+It shows each whole definition, also where there is no terminal to ask at; variables are not
+expanded. Your answer is stored for this directory, and is valid until the definition changes. The
+content of programs and files that a definition names is not checked. A profile of the project that replaces one of yours, or has servers of other files,
 must be accepted as well; until then it has no effect.
 
 A running gateway applies an accepted definition at once. The command also accepts a change of your
@@ -79,10 +79,18 @@ func (tr *trustOptions) run(ctx context.Context, std *term.Streams) error {
 	if tr.what == "" {
 		found = append(found, waiting.matching("")...)
 	}
+	if open := namesOf(store, found); len(open) > 1 {
+		std.Err.Printf("%d definitions to review: %s", len(open), strings.Join(open, ", "))
+	}
 	declined := 0
+	var unasked []string
 	p := std.Prompter()
 	for _, item := range found {
 		agreed, err := tr.review(ctx, std, store, p, item)
+		if err == errNobodyToAsk {
+			unasked = append(unasked, item.name())
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -93,6 +101,9 @@ func (tr *trustOptions) run(ctx context.Context, std *term.Streams) error {
 		if err := waiting.accept(ctx, std, env.Dir, item); err != nil {
 			return err
 		}
+	}
+	if unasked != nil {
+		return nobodyToAsk(unasked)
 	}
 	if declined > 0 {
 		what := "server"
@@ -122,6 +133,17 @@ func (item trustItem) name() string {
 		return item.profile.Name
 	}
 	return item.waiting.Name
+}
+
+// namesOf returns the names, quoted, of the definitions that are not trusted yet.
+func namesOf(store *config.Store, all []trustItem) (names []string) {
+	for _, item := range all {
+		if item.server != nil && item.server.Err != nil || item.check(store) == nil {
+			continue
+		}
+		names = append(names, target.QuoteWord(item.name()))
+	}
+	return names
 }
 
 // check returns nil if the store trusts the definition.
@@ -267,6 +289,19 @@ func (tr *trustOptions) items(c *config.Config, env *config.Environment) (found 
 		tr.what).WithHint(near.Instead(tr.what, names))
 }
 
+// errNobodyToAsk means that the definition was shown and that there is no terminal to ask at.
+var errNobodyToAsk = errors.New("there is no terminal to ask at")
+
+// nobodyToAsk returns the failure for definitions that were shown where nobody can be asked.
+func nobodyToAsk(names []string) *command.Failure {
+	f := &command.Failure{Code: "untrusted", Why: errNobodyToAsk.Error(),
+		Hint: "to trust the definitions above without a question: --yes"}
+	if len(names) == 1 {
+		f.Server, f.Hint = names[0], strings.Replace(f.Hint, "definitions", "definition", 1)
+	}
+	return f
+}
+
 // ask asks whether to trust a definition.
 func (tr *trustOptions) ask(ctx context.Context, std *term.Streams, p term.Prompter,
 	name string) (bool, error) {
@@ -274,8 +309,7 @@ func (tr *trustOptions) ask(ctx context.Context, std *term.Streams, p term.Promp
 		return true, nil
 	}
 	if !std.CanAsk() {
-		return false, &command.Failure{Code: "untrusted", Server: name,
-			Why: "there is no terminal to ask at", Hint: "to trust the definition above without a question: --yes"}
+		return false, errNobodyToAsk
 	}
 	end, err := p.Begin(ctx)
 	if err != nil {
