@@ -65,7 +65,7 @@ kind. The exit code is 5 if a call failed.
 			flags := append([]command.Flag{
 				command.FormatFlag(&c.output, "text", "json", "raw"),
 				{Name: "-d", Value: "JSON|@FILE|-", Help: "the arguments as one JSON object",
-					Synonyms: []string{"--data", "--json", "--arguments", "--params"},
+					Synonyms: []string{"--data", "--arguments", "--params"},
 					Set: func(value string) error {
 						c.hasData, c.data = true, value
 						return nil

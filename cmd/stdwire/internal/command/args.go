@@ -49,13 +49,15 @@ type Grammar struct {
 
 // A Flag is an option of a command. It may be given once, unless Many is set.
 type Flag struct {
-	Name     string // as it is written: "--root", "-o"
-	Value    string // a name for the value, for the help; "" for a switch
-	Optional bool   // the value may be omitted and is "" then; it must follow "="
-	Help     string
-	Synonyms []string // names that other programs use for it; they are hints only
-	Many     bool
-	Set      func(value string) error // the error is the reason to refuse the value
+	Name        string // as it is written: "--root", "-o"
+	Value       string // a name for the value, for the help; "" for a switch
+	Optional    bool   // the value may be omitted and is "" then; it must follow "="
+	Help        string
+	Synonyms    []string // names that other programs use for it; they are hints only
+	Switch      string   // a switch that stands for the flag with SwitchValue; "" if there is none
+	SwitchValue string
+	Many        bool
+	Set         func(value string) error // the error is the reason to refuse the value
 }
 
 // HelpFlag and ShortHelpFlag print the help of a command.
@@ -158,16 +160,20 @@ func (g *Grammar) parseCommand(words []string) error {
 // parseFlag parses a flag and its value and returns the arguments after them.
 func (g *Grammar) parseFlag(args []string, given *Given) ([]string, error) {
 	name, value, hasValue := strings.Cut(args[0], "=")
-	i := slices.IndexFunc(g.Flags, func(f Flag) bool { return f.Name == name })
+	i := slices.IndexFunc(g.Flags,
+		func(f Flag) bool { return f.Name == name || f.Switch != "" && f.Switch == name })
 	if i < 0 {
 		return nil, Usagef("unknown flag %s", name).WithHint(g.flagHint(name))
 	}
 	f := g.Flags[i]
 	args = args[1:]
+	if f.Switch == name && !hasValue {
+		name, value, hasValue = f.Name, f.SwitchValue, true
+	}
 	switch {
 	case slices.Contains(*given, name) && !f.Many:
 		return nil, Usagef("%s is given twice", name)
-	case f.Value == "" && hasValue:
+	case (f.Value == "" || f.Switch == name) && hasValue:
 		return nil, Usagef("%s takes no value", name)
 	case f.Value != "" && !hasValue && !f.Optional:
 		if len(args) == 0 {
@@ -297,11 +303,19 @@ func FileFlag(target *string, name, help string) Flag {
 	}}
 }
 
-// FormatFlag is the flag -o. The first of the formats is the default.
+// jsonSwitch is the switch that stands for -o json.
+const jsonSwitch = "--json"
+
+// FormatFlag is the flag -o, with --json beside it if that is a format. The first of the formats is
+// the default.
 func FormatFlag(target *string, formats ...string) Flag {
 	*target = formats[0]
 	f := ChoiceFlag(target, "-o", "how to print (default "+formats[0]+")", formats...)
-	f.Synonyms = []string{"--output", "--format", "--json"}
+	f.Synonyms = []string{"--output", "--format"}
+	if slices.Contains(formats, "json") {
+		f.Switch, f.SwitchValue = jsonSwitch, "json"
+		f.Help += "; " + jsonSwitch + " is -o json"
+	}
 	return f
 }
 

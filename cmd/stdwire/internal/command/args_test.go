@@ -168,3 +168,27 @@ func TestConnectionAnywhere(t *testing.T) {
 		assert.DeepEqual(t, words, []string{"a", "b", "@d"})
 	}
 }
+
+// --json stands for -o json wherever that is a format.
+func TestJSONSwitch(t *testing.T) {
+	for _, tt := range []struct{ args, formats, output, why string }{
+		{"--json", "text json", "json", ""},
+		{"-o json", "text json", "json", ""},
+		{"--json -o json", "text json", "text", "-o is given twice"},
+		{"--json=x", "text json", "text", "--json takes no value"},
+		{"--json", "text sarif", "text", "unknown flag --json"},
+	} {
+		var output string
+		g := Grammar{Flags: []Flag{FormatFlag(&output, strings.Fields(tt.formats)...)}}
+		_, err := g.Parse(strings.Fields(tt.args))
+		if tt.why == "" {
+			assert.NilError(t, err)
+			assert.Equal(t, output, tt.output)
+		} else {
+			assert.ErrorContains(t, err, tt.why, tt.args)
+		}
+	}
+	assert.Assert(t, wantsJSON([]string{"ls", "--json"}))
+	assert.Assert(t, !wantsJSON([]string{"run", "fs", "list", "--json", "{}"}))
+	assert.Assert(t, !wantsJSON([]string{"ls", "--", "x", "--json"}))
+}

@@ -80,7 +80,8 @@ func wantsJSON(args []string) bool {
 		switch {
 		case arg == "--":
 			return false
-		case arg == "-o=json", arg == "-o" && i+1 < len(args) && args[i+1] == "json":
+		case arg == jsonSwitch && args[0] != "run", // there it has the arguments of an operation
+			arg == "-o=json", arg == "-o" && i+1 < len(args) && args[i+1] == "json":
 			return true
 		}
 	}

@@ -183,6 +183,9 @@ func (l *line) flags(g command.Grammar) (all []Candidate) {
 	for _, f := range g.Flags {
 		if f.Many || !slices.Contains(l.given, f.Name) {
 			all = append(all, Candidate{f.Name, f.Help})
+			if f.Switch != "" {
+				all = append(all, Candidate{f.Switch, f.Name + " " + f.SwitchValue})
+			}
 		}
 	}
 	return append(all, Candidate{command.HelpFlag, "Print the help of this command"})
