@@ -51,12 +51,67 @@ func abbreviates(a, b string) bool {
 	return rest == ""
 }
 
-// DidYouMean returns "did you mean name?" with the result of [Match], or "".
-func DidYouMean(word string, candidates []string) string {
+// separator stands between a server and its item in the names of a gateway.
+const separator = "__"
+
+// MatchItem is [Match] for the name of a tool or prompt, which may begin with that of its server: as
+// in files__read and, less certainly, files_read. The item is what the caller wants. So the same
+// item of another server, or of one that word does not name, comes before another item. Of several
+// it is the one whose server is most similar, or else the first. If no name is similar, an item
+// counts whose name is the same after the first '_', '-' or '.'.
+func MatchItem(word string, candidates []string) string {
+	same := sameItem(item(word, separator), candidates, separator)
+	if match := Match(word, same); match != "" {
+		return match
+	}
+	if len(same) > 0 {
+		return same[0]
+	}
 	if match := Match(word, candidates); match != "" {
-		return "did you mean " + match + "?"
+		return match
+	}
+	for _, short := range []string{"_", "-", "."} {
+		if _, _, has := strings.Cut(word, short); !has {
+			continue
+		}
+		if same := sameItem(item(word, short), candidates, short); len(same) > 0 {
+			return same[0]
+		}
 	}
 	return ""
+}
+
+// item returns what follows the first separator of a name, or else the name.
+func item(name, separator string) string {
+	if _, after, has := strings.Cut(name, separator); has {
+		return after
+	}
+	return name
+}
+
+// sameItem returns the names that begin with a server and end with this item.
+func sameItem(wanted string, names []string, separator string) (same []string) {
+	for _, name := range names {
+		if _, own, has := strings.Cut(name, separator); has && own != "" && own == wanted {
+			same = append(same, name)
+		}
+	}
+	return same
+}
+
+// DidYouMean returns "did you mean name?" with the result of [Match], or "".
+func DidYouMean(word string, candidates []string) string { return hint(Match(word, candidates)) }
+
+// DidYouMeanItem is [DidYouMean] with the result of [MatchItem].
+func DidYouMeanItem(word string, candidates []string) string {
+	return hint(MatchItem(word, candidates))
+}
+
+func hint(match string) string {
+	if match == "" {
+		return ""
+	}
+	return "did you mean " + match + "?"
 }
 
 // Instead returns the result of [DidYouMean]. If that is empty, it lists the candidates, as in

@@ -44,6 +44,25 @@ func TestMatchOfAbbreviations(t *testing.T) {
 	}
 }
 
+// The same item of another server comes before another item of the same server.
+func TestMatchItem(t *testing.T) {
+	for _, tc := range []struct{ word, candidates, want string }{
+		{"files__raed", "files__read files__list web__read", "files__read"},
+		{"wrong__read", "wrong__road files__read", "files__read"},
+		{"file__read", "web__read files__read", "files__read"},
+		{"read", "files__list files__read", "files__read"},
+		{"fs_read", "files__fs_list files__fs_read host_status", "files__fs_read"},
+		{"files_raed", "files_read files_rate", "files_read"},
+		{"wrong_read", "wrong_x files_read", "files_read"},
+		{"wrong_read", "files_list web_list", ""},
+		{"list_file", "list_files read_file", "list_files"},
+		{"nothing", "files__read", ""},
+	} {
+		assert.Equal(t, MatchItem(tc.word, strings.Fields(tc.candidates)), tc.want, tc.word+" of "+
+			tc.candidates)
+	}
+}
+
 func TestEdits(t *testing.T) {
 	for _, tc := range []struct {
 		a, b string
@@ -56,6 +75,7 @@ func TestEdits(t *testing.T) {
 
 func TestInstead(t *testing.T) {
 	names := []string{"name", "size"}
+	assert.Equal(t, DidYouMeanItem("a__size", []string{"b__size"}), "did you mean b__size?")
 	assert.Equal(t, DidYouMean("nmae", names), "did you mean name?")
 	assert.Equal(t, DidYouMean("colour", names), "")
 	assert.Equal(t, Instead("nmae", names), "did you mean name?")

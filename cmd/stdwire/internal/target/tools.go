@@ -55,5 +55,5 @@ func NotFound(kind, name string, names []string, lists string) *command.Failure 
 	} else {
 		f.Why += fmt.Sprintf(" among the %d that %s lists", len(names), lists)
 	}
-	return f.WithHint(near.DidYouMean(name, names))
+	return f.WithHint(near.DidYouMeanItem(name, names))
 }
