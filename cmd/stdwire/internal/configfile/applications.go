@@ -8,7 +8,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/appfile"
 )
 
-// An ApplicationFile is a configuration file of an application, as it is on disk.
+// An ApplicationFile is a configuration file of an application.
 type ApplicationFile struct {
 	appfile.Application
 	Path      string
@@ -18,16 +18,24 @@ type ApplicationFile struct {
 	Err       error            // why the file cannot be read, or nil
 }
 
-// ApplicationFiles reads the files of all applications, the user's own before that of the working
-// directory. Files that do not exist are included. Each may have [config.MaxFile] bytes. Nothing is
-// started or written.
-func ApplicationFiles(env *config.Environment) (all []ApplicationFile) {
+// ApplicationFiles reads the files that [FindApplicationFiles] returns. Each may have
+// [config.MaxFile] bytes. Nothing is started or written.
+func ApplicationFiles(env *config.Environment) []ApplicationFile {
+	all := FindApplicationFiles(env)
+	for i := range all {
+		all[i].read(env)
+	}
+	return all
+}
+
+// FindApplicationFiles returns the files of all applications, the user's own before that of the
+// working directory. Files that do not exist are included. They are not read.
+func FindApplicationFiles(env *config.Environment) (all []ApplicationFile) {
 	for _, a := range appfile.Applications() {
 		for _, f := range []ApplicationFile{{Path: a.UserFile(env)},
 			{Path: a.WorkspaceFile(env), Workspace: true}} {
 			if f.Path != "" {
-				f.Application = a
-				f.read(env)
+				f.Application, f.Exists = a, env.Exists(f.Path)
 				all = append(all, f)
 			}
 		}
@@ -37,7 +45,7 @@ func ApplicationFiles(env *config.Environment) (all []ApplicationFile) {
 
 // read reads the file.
 func (f *ApplicationFile) read(env *config.Environment) {
-	if f.Exists = env.Exists(f.Path); !f.Exists {
+	if !f.Exists {
 		return
 	}
 	f.Servers, f.Err = Servers(env, f.Path)

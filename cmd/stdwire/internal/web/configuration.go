@@ -84,11 +84,9 @@ func (c *configuration) status() configurationStatus {
 	for _, f := range c.files {
 		status.Files = append(status.Files, configurationFile{f.Path, f.Project})
 	}
-	for _, a := range appfile.Applications() {
-		for _, path := range []string{a.UserFile(c.env), a.WorkspaceFile(c.env)} {
-			if path != "" && c.env.Exists(path) {
-				status.Applications = append(status.Applications, applicationFile{a.Title, path})
-			}
+	for _, f := range configfile.FindApplicationFiles(c.env) {
+		if f.Exists {
+			status.Applications = append(status.Applications, applicationFile{f.Title, f.Path})
 		}
 	}
 	return status
