@@ -32,14 +32,17 @@ func TestCompleteWords(t *testing.T) {
 	dir := commandtest.Project(t, map[string]string{"mine.json": `{"servers": {"files": {"command": "x"}, "web": {"url": "http://127.0.0.1:1/"}},
 		"profiles": {"cad": ["files"]}}`})
 	for line, want := range map[string]string{
-		"too":                                    "tools",
+		"insp":                                   "inspect",
+		"too":                                    "", // a short name, which works
+		"gateway ":                               "status logs enable disable restart",
+		"connect li":                             "list",
 		"nosuch ":                                "",
 		"task ":                                  "list get cancel",
 		"task get --wa":                          "--wait",
 		"task get x -o ":                         "text json",
 		"tap re":                                 "replay",
 		"tap tr":                                 "traces",
-		"ls ":                                    "tools resources templates prompts",
+		"ls ":                                    "tools resources templates prompts skills",
 		"ls tools ":                              "",
 		"ls --e":                                 "--era --env",
 		"ls --era ":                              "auto modern legacy",

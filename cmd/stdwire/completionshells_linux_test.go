@@ -53,7 +53,7 @@ func TestCompletionInShells(t *testing.T) {
 				line, split string // split as bash does
 				want        []string
 			}{
-				{"stdwire too", "", []string{"tools"}},
+				{"stdwire insp", "", []string{"inspect"}},
 				{"stdwire task ", "", []string{"cancel", "get", "list"}},
 				{"stdwire call fs_r", "", []string{"fs_read"}},
 				{"stdwire call fs_list rec", "", []string{"recursive="}},

@@ -54,8 +54,8 @@ func abbreviates(a, b string) bool {
 // separator stands between a server and its item in the names of a gateway.
 const separator = "__"
 
-// MatchItem is [Match] for the name of a tool or prompt, which may begin with that of its server: as
-// in files__read and, less certainly, files_read. The item is what the caller wants. So the same
+// MatchItem is [Match] for the name of a tool or prompt, which may begin with that of its server:
+// as in files__read and, less certainly, files_read. The item is what the caller wants. So the same
 // item of another server, or of one that word does not name, comes before another item. Of several
 // it is the one whose server is most similar, or else the first. If no name is similar, an item
 // counts whose name is the same after the first '_', '-' or '.'.
