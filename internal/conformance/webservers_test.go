@@ -97,6 +97,29 @@ func TestWebChangesServers(t *testing.T) {
 	}
 }
 
+// Without servers the page offers those of other applications, an example, and a box for a new one.
+func TestWebFirstRun(t *testing.T) {
+	b := newNodeBench(t)
+	home := b.path("home")
+	cursor := filepath.Join(home, ".cursor", "mcp.json")
+	assert.NilError(t, os.MkdirAll(filepath.Dir(cursor), 0o700))
+	assert.NilError(t, os.WriteFile(cursor, []byte(`{"mcpServers": {"from-cursor":
+		{"command": "x", "env": {"TOKEN": "`+webSecret+`"}}}}`), 0o600))
+	b.env = append(b.env, "HOME="+home)
+	b.write("config.json", `{"mcpServers": {}}`)
+	w := openWeb(t, b, "--config", "config.json")
+	var got struct {
+		Text, Refused, Content string
+		Example                int
+	}
+	w.change("first", map[string]any{"file": b.path("config.json"),
+		"command": pageServer(t, "Echoes."), "cursor": cursor}, &got)
+	assert.Assert(t, cmp.Contains(got.Text, "1 server: from-cursor"))
+	assert.Assert(t, cmp.Contains(got.Refused, "enter a command line"))
+	assert.Assert(t, got.Example > 3)
+	assert.Assert(t, cmp.Contains(got.Content, `"mine"`))
+}
+
 // Servers are moved with the keyboard, and the rest of the file is unchanged.
 func TestWebMovesServers(t *testing.T) {
 	b := newNodeBench(t)

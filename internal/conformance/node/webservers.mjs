@@ -21,13 +21,21 @@ page.on('response', async response => {
 
 const dialog = page.getByTestId('change');
 const card = id => page.getByTestId(`server-${id}`);
-const write = async () => {
-  await dialog.getByRole('button', { name: 'Show the change' }).click();
-  await dialog.getByLabel('What changes').waitFor();
+const shown = () => dialog.getByLabel('What changes').waitFor(); // the change, a moment after it was entered
+const write = async (does = /config\.json$/) => {
+  await shown();
   const diff = await dialog.getByLabel('What changes').innerText();
-  await dialog.getByRole('button', { name: 'Write the file' }).click();
+  await dialog.getByRole('button', { name: does }).click();
   await dialog.waitFor({ state: 'detached' });
   return diff;
+};
+const box = page.getByLabel('Command line, URL or JSON');
+// enter puts a text into the box for a new server.
+const enter = async text => {
+  await page.getByRole('button', { name: 'Add server' }).click();
+  await box.fill(text);
+  await page.getByRole('button', { name: 'Connect' }).click();
+  await dialog.waitFor();
 };
 const content = () => readFile(given.file, 'utf8');
 
@@ -53,16 +61,16 @@ async function examine(name) {
 const scenarios = {
   async change() {
     await page.goto(given.url);
-    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await enter(given.command[0]);
     await dialog.getByLabel('Name', { exact: true }).fill('added');
-    await dialog.getByLabel('command', { exact: true }).fill(given.command[0]);
+    await dialog.getByText('All fields').click();
     for (const [i, arg] of given.command.slice(1).entries()) {
       await dialog.getByRole('button', { name: 'Add to args' }).click();
       await dialog.getByLabel(`args ${i + 1}`, { exact: true }).fill(arg);
     }
     await dialog.getByLabel('era', { exact: true }).selectOption('legacy');
     if (given.shots) await page.screenshot({ path: `${given.shots}/servers-add.png` });
-    seen.added = await write();
+    seen.added = await write('Add to config.json');
     await card('added').getByRole('button', { name: 'Start', exact: true }).click();
     await card('added').locator('.state-ready').waitFor();
     await card('added').locator('.facts').getByText('legacy era').waitFor();
@@ -71,7 +79,7 @@ const scenarios = {
     seen.shown = await dialog.getByLabel('KEY', { exact: true }).inputValue();
     await dialog.getByLabel('command', { exact: true }).fill('elsewhere');
     await dialog.getByLabel('Name of a member of headers').waitFor();
-    seen.edited = await write();
+    seen.edited = await write('Change one in config.json');
     seen.afterEdit = await content();
     await card('added').locator('.state-ready').waitFor(); // which was not changed
 
@@ -79,31 +87,28 @@ const scenarios = {
     seen.cloned = await write();
     await card('one-copy').waitFor();
     await card('one').getByRole('button', { name: 'Remove' }).click();
-    await dialog.getByLabel('What changes').waitFor();
-    await dialog.getByRole('button', { name: 'Write the file' }).click();
+    await write('Remove from config.json');
     await card('one').waitFor({ state: 'detached' });
 
     // what another program has written meanwhile is not lost
     await card('one-copy').getByRole('button', { name: 'Edit' }).click();
     await dialog.getByLabel('command', { exact: true }).fill('third');
-    await dialog.getByRole('button', { name: 'Show the change' }).click();
-    await dialog.getByLabel('What changes').waitFor();
+    await shown();
     const { writeFile } = await import('node:fs/promises');
     await writeFile(given.file, `${await content()}// theirs\n`);
-    await dialog.getByRole('button', { name: 'Write the file' }).click();
+    await dialog.getByRole('button', { name: /config\.json$/ }).click();
     seen.meanwhile = await dialog.locator('.problem').innerText();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
 
     // the servers of a registry's file and of another application
-    await page.getByRole('button', { name: 'Import' }).click();
-    await dialog.getByLabel('or its text').fill(given.described);
-    await dialog.getByRole('button', { name: 'List its servers' }).click();
+    await enter(given.described);
     await dialog.getByText('requires ${input:API_KEY}').waitFor();
     await write();
     await card('weather').waitFor();
-    await page.getByRole('button', { name: 'Import' }).click();
-    await dialog.getByLabel('From').selectOption({ label: `Cursor: ${given.cursor}` });
-    await dialog.getByRole('button', { name: 'List its servers' }).click();
+    await page.getByRole('button', { name: 'Add server' }).click();
+    await page.getByText(given.cursor).waitFor();
+    if (given.shots) await page.screenshot({ path: `${given.shots}/servers-sources.png` });
+    await page.getByRole('button', { name: 'Import 1 of Cursor' }).click();
     await dialog.getByText('from-cursor').first().waitFor();
     seen.listed = await dialog.innerText();
     if (given.shots) await page.screenshot({ path: `${given.shots}/servers-import.png` });
@@ -115,8 +120,35 @@ const scenarios = {
     seen.content = await content();
 
     await card('one-copy').getByRole('button', { name: 'Edit' }).click();
-    await dialog.getByRole('button', { name: 'Show the change' }).click();
+    await dialog.getByLabel('command', { exact: true }).fill('fourth');
+    await shown();
     await examine('edit');
+  },
+
+  // A page without servers: those of other applications, an example, and a box that understands a file.
+  async first() {
+    await page.goto(given.url);
+    await box.waitFor();
+    await page.getByText(given.cursor).waitFor();
+    seen.text = await page.locator('main').innerText();
+    await examine('first');
+    await page.getByRole('button', { name: 'Connect' }).click();
+    await page.locator('main .problem').waitFor();
+    seen.refused = await page.locator('main .problem').innerText();
+    await page.getByLabel('A file, such as').setInputFiles({ name: 'mcp.json', mimeType: 'application/json', buffer: Buffer.from('{"mcpServers": {"dropped": {"command": "x"}}}') });
+    await dialog.getByText('dropped').first().waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Try it' }).click();
+    await page.getByTestId('definitions').getByRole('link').first().waitFor();
+    seen.example = await page.getByTestId('definitions').getByRole('link').count();
+    await page.evaluate(() => { location.hash = '#/servers'; });
+    await page.getByRole('button', { name: 'Forget' }).click();
+    await box.fill(given.command.map(word => `'${word}'`).join(' '));
+    await page.keyboard.press('Enter');
+    await dialog.getByLabel('Name', { exact: true }).fill('mine');
+    await write('Add to config.json');
+    await page.getByTestId('definitions').getByRole('link', { name: /^Echo/ }).waitFor(); // it runs
+    seen.content = await content();
   },
 
   // Servers are moved with the keyboard.
@@ -133,7 +165,7 @@ const scenarios = {
       await press(page.getByRole('button', { name, exact: true }));
       await dialog.getByLabel('What changes').waitFor();
       const diff = await dialog.getByLabel('What changes').innerText();
-      await press(dialog.getByRole('button', { name: 'Write the file' }));
+      await press(dialog.getByRole('button', { name: 'Move in config.json' }));
       await dialog.waitFor({ state: 'detached' });
       return diff;
     };
@@ -185,16 +217,14 @@ const scenarios = {
   // The client of a server that wants authorization is written in the form.
   async oauth() {
     await page.goto(given.url);
-    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await enter('https://new.example/mcp');
     const input = name => dialog.getByLabel(name, { exact: true });
     await input('Name').fill('new');
-    await input('Send command').uncheck();
-    await input('url').fill('https://new.example/mcp');
+    await dialog.getByText('All fields').click();
     await input('clientId').fill('me');
     await input('issuer').fill('https://issuer.example');
     await input('scope').fill('read write');
     await input('clientSecret').fill('typed-in');
-    await dialog.getByRole('button', { name: 'Show the change' }).click();
     seen.refused = await dialog.locator('.problem').innerText();
     await input('clientSecret').fill('${CLIENT_SECRET}');
     await input('clientSecret').scrollIntoViewIfNeeded();
@@ -310,7 +340,7 @@ const scenarios = {
     await ask.getByText('This link names no server').waitFor();
     seen.buttons = await ask.getByRole('button').allInnerTexts();
     await page.keyboard.press('Escape');
-    seen.before = await page.locator('.card').count();
+    seen.before = await page.locator('section.card').count();
 
     const args = '{"name": "Ada"}';
     await follow(`#${link(given.at, `&tool=${given.tool}&args=${encodeURIComponent(args)}`)}`);
@@ -331,7 +361,7 @@ const scenarios = {
     seen.run = await called();
     await follow('#/servers');
     await page.getByRole('button', { name: 'Forget' }).click();
-    await page.getByText('There are no servers.').waitFor();
+    await page.getByText('Connect to a server').waitFor();
   },
 
   // A list page by page.

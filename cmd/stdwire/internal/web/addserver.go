@@ -12,15 +12,24 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 )
 
-// disableAdding makes addURL fail for the reason why.
+// disableAdding makes addURL and addExample fail for the reason why.
 func (s *servers) disableAdding(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.noAdding = why
 }
 
-// maxAdded is the number of servers that the page may add by their URLs.
+// maxAdded is the number of servers that the page may add without a file.
 const maxAdded = 32
+
+// addExample adds stdwire's own server, with its default flags, until this process ends.
+func (s *servers) addExample(std *term.Streams) (id string, err error) {
+	t := target.NewTarget()
+	if err := t.Check(); err != nil {
+		return "", err
+	}
+	return s.addUntilEnd(std, t, "the example")
+}
 
 // addURL adds a server at a URL until this process ends, and returns its id. It does not connect to
 // the server.
@@ -32,6 +41,12 @@ func (s *servers) addURL(std *term.Streams, url string) (id string, err error) {
 	if err := t.Check(); err != nil {
 		return "", err
 	}
+	return s.addUntilEnd(std, t, url)
+}
+
+// addUntilEnd adds a server until this process ends, and returns its id. as is what the user has
+// entered: the same is added once.
+func (s *servers) addUntilEnd(std *term.Streams, t *target.Target, as string) (string, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	s.mu.Lock()
@@ -45,7 +60,7 @@ func (s *servers) addURL(std *term.Streams, url string) (id string, err error) {
 		if !srv.added {
 			continue
 		}
-		if added++; srv.addedURL == url {
+		if added++; srv.addedAs == as {
 			return srv.id, nil
 		}
 	}
@@ -54,7 +69,7 @@ func (s *servers) addURL(std *term.Streams, url string) (id string, err error) {
 			"remove one of them")
 	}
 	srv := s.targetServer(t, std)
-	srv.added, srv.addedURL = true, url
+	srv.added, srv.addedAs = true, as
 	name := srv.id
 	for n := 2; slices.ContainsFunc(all, func(o *server) bool { return o.id == srv.id }); n++ {
 		suffix := fmt.Sprint("-", n)
@@ -92,11 +107,20 @@ func (s *servers) forget(id string) error {
 
 // addRoutes adds the route with which the page adds servers.
 func (s *site) addRoutes(mux *http.ServeMux) {
-	post(mux, "/api/connect", func(_ *http.Request, in struct{ URL string }) (any, error) {
+	post(mux, "/api/connect", func(_ *http.Request, in struct {
+		URL     string
+		Example bool
+	}) (any, error) {
 		if s.gateway != nil {
 			return nil, command.Usagef("this page shows a gateway, and connects to no other servers")
 		}
-		id, err := s.servers.addURL(s.std, in.URL)
+		var id string
+		var err error
+		if in.Example {
+			id, err = s.servers.addExample(s.std)
+		} else {
+			id, err = s.servers.addURL(s.std, in.URL)
+		}
 		return map[string]string{"id": id}, err
 	})
 }

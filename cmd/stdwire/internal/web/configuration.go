@@ -276,6 +276,9 @@ func (c *configuration) routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/config", func(w http.ResponseWriter, _ *http.Request) {
 		reply.JSON(w, c.status())
 	})
+	mux.HandleFunc("GET /api/config/found", func(w http.ResponseWriter, _ *http.Request) {
+		reply.JSON(w, c.found())
+	})
 	post(mux, "/api/config/definition", func(_ *http.Request, in struct{ Server string }) (any, error) {
 		return c.definition(in.Server)
 	})

@@ -18,9 +18,11 @@ type importRequest struct {
 	// content of a file that the page has, and Name its name.
 	Application string   `json:"application"`
 	Name        string   `json:"name"`
-	Text        string   `json:"text"`
+	Text        string   `json:"text"`    // or what [described] understands
 	Servers     []string `json:"servers"` // those to import
 	Replace     bool     `json:"replace"` // replace different servers with the same ids
+
+	typed bool // the text describes a server without its name
 }
 
 // An importableServer is a server of another file, without secrets.
@@ -30,21 +32,26 @@ type importableServer struct {
 	Definition string   `json:"definition,omitempty"`
 	Problem    string   `json:"problem,omitempty"` // why it cannot be imported
 	Notes      []string `json:"notes"`
+	Typed      bool     `json:"typed,omitempty"` // the page may name it
 }
 
 // read parses the file that a request names. If it is a registry's file, read also returns its
 // alternatives.
 func (c *configuration) read(in *importRequest) (*config.File, []registry.Alternative, error) {
 	source := config.Source{Path: in.Name, Workspace: c.env.Dir, Rename: true}
-	data := []byte(in.Text)
-	if in.Application != "" {
+	var data []byte
+	var err error
+	if in.Application == "" {
+		if data, in.typed, err = described(in.Text, c.env.Dir); err != nil {
+			return nil, nil, err
+		}
+	} else {
 		known := slices.ContainsFunc(c.status().Applications, func(f applicationFile) bool {
 			return f.Path == in.Application
 		})
 		if !known {
 			return nil, nil, reply.NotFound("file of an application", in.Application)
 		}
-		var err error
 		source.Path = in.Application
 		if data, err = c.env.ReadFile(in.Application); err != nil {
 			return nil, nil, configFailure(err)
@@ -76,7 +83,10 @@ func (c *configuration) importable(in *importRequest) ([]importableServer, error
 	all := []importableServer{}
 	for _, s := range f.Servers {
 		server := importableServer{ID: s.ID, Definition: string(s.Redacted().JSON()),
-			Notes: []string{}}
+			Notes: []string{}, Typed: in.typed}
+		if in.typed { // the page has it
+			server.Definition = string(s.JSON())
+		}
 		if s.Err != nil {
 			server.Problem = s.Err.Error()
 		}

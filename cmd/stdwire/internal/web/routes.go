@@ -25,6 +25,7 @@ import (
 // A site is the state that the page shows and changes.
 type site struct {
 	title     string
+	recording bool // the page shows a recording, and has no servers
 	changes   *changes.Changes
 	traffic   *traffic.Traffic
 	servers   *servers
@@ -59,7 +60,8 @@ func (s *site) routes() http.Handler {
 	}
 	mux.HandleFunc("GET /api/changes", s.changes.Serve)
 	get("/api/about", func(*http.Request) (any, error) {
-		return map[string]string{"title": s.title, "version": command.Version()}, nil
+		return map[string]any{"title": s.title, "version": command.Version(),
+			"recording": s.recording}, nil
 	})
 	get("/api/servers", func(*http.Request) (any, error) {
 		if s.gateway != nil {

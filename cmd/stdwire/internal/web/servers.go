@@ -41,7 +41,7 @@ type server struct {
 	// endpoint returns how it is reached at its URL; nil for one that has none
 	endpoint func() (*config.Endpoint, error)
 	added    bool   // by the page, until the process ends
-	addedURL string // the URL, as the user entered it; it may be secret
+	addedAs  string // what the user entered, such as the URL; it may be secret
 	login    string // the command that logs in to it; "" if nobody can
 }
 

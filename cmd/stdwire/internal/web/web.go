@@ -304,7 +304,7 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 		return command.Usagef("%s, a recording, and a server exclude each other",
 			o.file).WithHint(o.leaveOut())
 	case o.file != "":
-		s.title = o.file
+		s.title, s.recording = o.file, true
 		return o.openRecording(std, s)
 	case o.isConfiguration():
 		s.title = "servers of the configuration"

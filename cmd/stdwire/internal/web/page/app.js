@@ -31,7 +31,7 @@ let current; // the view that is shown: { name, show(route), close() }
 function route() {
   const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
   const [name, ...parts] = path.split('/').map(decodeURIComponent);
-  return { name: name || (state.servers.length === 0 ? 'timeline' : 'servers'), parts, query: new URLSearchParams(query) };
+  return { name: name || (state.about.recording ? 'timeline' : 'servers'), parts, query: new URLSearchParams(query) };
 }
 
 function show() {

@@ -2,6 +2,7 @@
 // sees each change before it is written. The page has "…1" and so on in place of secrets.
 import * as api from './api.js';
 import { append, attempt, button, download, element, field, replace, select } from './dom.js';
+import { sources } from './first.js';
 import { form } from './form.js';
 
 let known;
@@ -38,30 +39,55 @@ const suited = (value, all = settings) => ({ type: 'object', additionalPropertie
   .filter(([name, { type }]) => !(name in value) || !type || type === 'integer' || type === (Array.isArray(value[name]) ? 'array' : typeof value[name]))
   .map(([name, setting]) => [name, setting.properties ? { ...setting, ...suited(value[name] ?? {}, setting.properties) } : setting])) });
 
+const base = path => path.split(/[\\/]/).at(-1);
+
 // change opens a dialog in which the user makes a change, sees its diff and writes it. wanted returns
-// the change, or nothing if there is none yet.
-function change(title, content, wanted) {
+// the change, and label what the button does, given the name of the file. done is called when the
+// file is written.
+function change(title, content, wanted, label, { bad, done } = {}) {
   const outcome = element('div', { 'aria-live': 'polite' });
-  const dialog = element('dialog', { class: 'wide', 'aria-label': title, 'data-testid': 'change', onclose: () => dialog.remove() });
+  const place = element('span');
+  const dialog = element('dialog', { class: 'wide', 'aria-label': title, 'data-testid': 'change', oninput: () => soon(), onclose: () => {
+    clearTimeout(timer);
+    dialog.remove();
+  } });
+  let latest = 0; // what was shown before is out of date
+  let timer;
   const show = () => attempt(outcome, async () => {
+    const mine = ++latest;
     const what = wanted();
-    const shown = await api.post('config/change', what);
+    let shown;
+    try {
+      shown = await api.post('config/change', what);
+    } catch (error) {
+      if (mine === latest) throw error;
+    }
+    if (mine !== latest) return;
     const write = () => attempt(outcome, async () => {
       await api.post('config/change', { ...what, digest: shown.digest, write: true });
       dialog.close();
+      done?.(what);
     });
     replace(outcome, shown.notes.map(note => element('p', { class: 'warn' }, note)),
       shown.diff === '' ? element('p', {}, 'Nothing changes.') : [
         element('pre', { class: 'code', tabindex: '0', 'aria-label': 'What changes' }, shown.diff.split('\n').map(line => element('span', {
           class: line.startsWith('+') ? 'new' : line.startsWith('-') ? 'old' : '' }, line + '\n'))),
-        element('p', { class: 'hint' }, '“…” stands for values that may be secret. The file keeps them.'),
-        button('Write the file', write, { class: 'primary' })]);
+        shown.diff.includes('…') && element('p', { class: 'hint' }, '“…” stands for values that may be secret. The file keeps them.')]);
+    replace(place, shown.diff !== '' && button(label(base(what.file)), write, { class: bad ? 'primary bad' : 'primary' }));
   });
-  append(dialog, [element('h2', {}, title), content, element('div', { class: 'row' },
-    button('Show the change', show), button('Cancel', () => dialog.close())), outcome]);
+  // soon shows the change when the user pauses.
+  const soon = () => {
+    latest++;
+    replace(outcome);
+    replace(place);
+    clearTimeout(timer);
+    timer = setTimeout(show, 300);
+  };
+  append(dialog, [element('h2', {}, title), content, outcome, element('div', { class: 'row' }, place, button('Cancel', () => dialog.close()))]);
   document.body.append(dialog);
   dialog.showModal();
-  return { show, outcome };
+  show();
+  return soon;
 }
 
 const fileField = (files, chosen, onchange) => field('File', select(files.map(file => [file.path,
@@ -69,67 +95,62 @@ const fileField = (files, chosen, onchange) => field('File', select(files.map(fi
 
 const nameField = value => element('input', { type: 'text', value, maxlength: '32', spellcheck: 'false', required: true });
 
-// add adds a server.
-export const add = async () => {
+// add shows where servers come from, and adds those that the user picks.
+export function add() {
+  const dialog = element('dialog', { class: 'wide', 'aria-label': 'Add a server', 'data-testid': 'add', onclose: () => dialog.remove() }, element('h2', {}, 'Add a server'),
+    sources(async picked => {
+      await review(picked);
+      dialog.close();
+    }), element('div', { class: 'row' }, button('Cancel', () => dialog.close())));
+  addEventListener('hashchange', () => dialog.close(), { once: true });
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+// review shows the servers that the user has picked, and adds them to a file. done gets the name of
+// the first.
+export async function review(picked, done = () => {}) {
   const { files } = await configuration();
-  let file = files.at(-1).path;
-  const name = nameField('');
-  const inputs = form(suited({}), { value: { command: '' }, name: 'Definition' });
-  change('Add a server', [field('Name', name), fileField(files, file, to => { file = to; }), inputs.node],
-    () => ({ file, server: name.value, definition: inputs.text() }));
-};
+  let into = files.at(-1).path;
+  const source = { into, name: '', text: '', ...picked };
+  const found = await api.post('config/import', source);
+  if (found.length === 0) throw new api.Problem({ message: 'There are no servers in it.' });
+  const file = files.length > 1 && fileField(files, into, to => { into = to; });
+  if (found[0].typed) {
+    const name = nameField(found[0].id);
+    const inputs = form(suited({}), { value: JSON.parse(found[0].definition), name: 'Definition', changed: () => soon() });
+    const soon = change('Add a server', [field('Name', name), file, element('details', {}, element('summary', {}, 'All fields'), inputs.node)],
+      () => ({ file: into, server: name.value, definition: inputs.text() }), to => `Add to ${to}`, { done: () => done(name.value) });
+    return;
+  }
+  const again = element('input', { type: 'checkbox' });
+  const chosen = found.map(server => [server, element('input', { type: 'checkbox', checked: !server.problem, disabled: Boolean(server.problem) })]);
+  const ids = () => chosen.filter(([, box]) => box.checked).map(([server]) => server.id);
+  change('Add servers', [file, chosen.map(([server, box]) => element('div', {}, element('label', {}, box, ` ${server.id} `,
+    element('span', { class: 'muted' }, server.kind)), server.problem && element('p', { class: 'bad' }, server.problem),
+  server.notes.map(note => element('p', { class: 'hint' }, note)), server.definition && element('code', {}, server.definition))),
+  element('label', { class: 'row' }, again, 'Replace servers that have the same name')],
+  () => ({ file: into, import: { ...source, replace: again.checked, servers: ids() } }), to => `Add ${ids().length} to ${to}`, { done: () => done(ids()[0]) });
+}
 
 async function define(title, id, from) {
   const defined = await api.post('config/definition', { server: from });
   const value = JSON.parse(defined.definition);
   const name = nameField(id);
-  const inputs = form(suited(value), { value, name: 'Definition' });
-  change(title, [id !== from && field('Name', name), element('p', { class: 'muted' }, defined.file),
+  const inputs = form(suited(value), { value, name: 'Definition', changed: () => soon() });
+  const soon = change(title, [id !== from && field('Name', name), element('p', { class: 'muted' }, defined.file),
     defined.definition.includes('"…') && element('p', { class: 'hint' }, '“…1” and so on stand for hidden values. Leave them to keep the values, or write another value to replace one.'),
-    inputs.node], () => ({ file: defined.file, digest: defined.digest, server: id === from ? id : name.value, from, definition: inputs.text() }));
+    inputs.node], () => ({ file: defined.file, digest: defined.digest, server: id === from ? id : name.value, from, definition: inputs.text() }),
+  to => id === from ? `Change ${id} in ${to}` : `Add the copy to ${to}`);
 }
 
 export const edit = id => define(`Change ${id}`, id, id);
 export const clone = id => define(`Copy ${id}`, `${id.slice(0, 27)}-copy`, id);
 
-export async function remove(id, file) {
-  await change(`Remove ${id}`, element('p', { class: 'muted' }, file), () => ({ file, server: id, remove: true })).show();
-}
+export const remove = (id, file) => change(`Remove ${id}`, element('p', { class: 'muted' }, file), () => ({ file, server: id, remove: true }), to => `Remove from ${to}`, { bad: true });
 
 // move makes two servers change places.
-export async function move(id, other, file) {
-  await change(`Move ${id}`, element('p', { class: 'muted' }, file), () => ({ file, server: id, swap: other })).show();
-}
-
-// importing adds the servers of an application's file, a registry's file or a pasted text.
-export async function importing() {
-  const { files, applications } = await configuration();
-  let into = files.at(-1).path;
-  let application = '';
-  let chosen = [];
-  const text = element('textarea', { rows: '4', class: 'json', spellcheck: 'false' });
-  const upload = element('input', { type: 'file', async onchange() {
-    if (upload.files[0]) text.value = await upload.files[0].text();
-    await look();
-  } });
-  const again = element('input', { type: 'checkbox' });
-  const list = element('div', { 'aria-live': 'polite' });
-  const source = () => ({ into, application, name: upload.files[0]?.name ?? 'the text', text: application ? '' : text.value });
-  const look = () => attempt(list, async () => {
-    const found = await api.post('config/import', source());
-    chosen = found.map(server => [server, element('input', { type: 'checkbox', checked: !server.problem, disabled: Boolean(server.problem) })]);
-    replace(list, found.length === 0 && element('p', {}, 'The file has no servers.'), chosen.map(([server, box]) => element('div', {}, element('label', {}, box, ` ${server.id} `,
-      element('span', { class: 'muted' }, server.kind)), server.problem && element('p', { class: 'bad' }, server.problem),
-    server.notes.map(note => element('p', { class: 'hint' }, note)), server.definition && element('code', {}, server.definition))));
-  });
-  const own = element('div', {}, field('A file, such as mcp.json or server.json', upload), field('or its text', text));
-  change('Import servers', [fileField(files, into, to => { into = to; }),
-    field('From', select([['', 'a file or text'], ...applications.map(file => [file.path, `${file.title}: ${file.path}`])], '', to => {
-      application = to;
-      own.hidden = to !== '';
-    })), own, button('List its servers', look), list, element('label', { class: 'row' }, again, 'Replace servers that have the same name')],
-  () => ({ file: into, import: { ...source(), replace: again.checked, servers: chosen.filter(([, box]) => box.checked).map(([server]) => server.id) } }));
-}
+export const move = (id, other, file) => change(`Move ${id}`, element('p', { class: 'muted' }, file), () => ({ file, server: id, swap: other }), to => `Move in ${to}`);
 
 export const exporting = async () => {
   const { text } = await api.post('config/export');

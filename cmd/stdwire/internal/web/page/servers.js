@@ -1,8 +1,9 @@
 // The servers: their state, the problem of a server that has failed, and actions on them.
 import * as api from './api.js';
 import { authorization } from './authorization.js';
-import { add, clone, configuration, edit, exporting, importing, move, remove } from './config.js';
-import { attempt, button, duration, element, field, problem, replace, select } from './dom.js';
+import { add, clone, configuration, edit, exporting, move, remove, review } from './config.js';
+import { attempt, button, duration, element, empty, field, problem, replace, select } from './dom.js';
+import { firstRun } from './first.js';
 import { extensions } from './extensions.js';
 import { tree } from './json.js';
 import { on, state } from './store.js';
@@ -13,13 +14,27 @@ export function servers(root) {
   const list = element('div', { class: 'cards' });
   const files = element('div', { class: 'row' });
   const outcome = element('div');
-  replace(root, element('h2', {}, 'Servers'), files, outcome, list);
-  const endExtensions = state.servers.some(server => !server.watched) ? extensions(root) : () => {};
+  const whole = element('div', {}, element('h2', {}, 'Servers'), files, outcome, list);
+  const start = element('div');
+  replace(root, start, whole);
+  const endExtensions = state.servers.some(server => !server.watched) ? extensions(whole) : () => {};
+  const pick = picked => review(picked, id => { location.hash = `#/tools/${encodeURIComponent(id)}`; });
+  let off;
+  const none = () => {
+    const empties = state.servers.length === 0 && off !== undefined;
+    whole.hidden = state.servers.length === 0;
+    if (!empties) replace(start);
+    else if (start.childElementCount === 0) {
+      replace(start, off ? empty('No servers', `This page shows messages, and changes no servers: ${off}.`, element('a', { class: 'button', href: '#/timeline' }, 'Timeline')) : firstRun(pick));
+    }
+  };
   let editable = [];
-  configuration().then(({ off, files: all }) => {
+  configuration().then(({ off: why = '', files: all }) => {
+    off = why;
+    none();
     const act = action => () => attempt(outcome, action);
     replace(files, off ? element('p', { class: 'muted' }, `Servers cannot be changed: ${off}.`)
-      : [button('Add', act(add), { class: 'primary' }), button('Import', act(importing)), button('Export', act(exporting), { title: 'Without secrets' })]);
+      : [button('Add server', act(add), { class: 'primary' }), button('Export', act(exporting), { title: 'Without secrets' })]);
     if (!off) editable = all.map(file => file.path);
     for (const card of cards.values()) card.files(editable);
   }, error => replace(outcome, problem(error)));
@@ -32,11 +47,8 @@ export function servers(root) {
         cards.delete(id);
       }
     }
-    if (state.servers.length === 0) {
-      replace(list, element('p', {}, 'There are no servers. The timeline shows the recorded messages.'));
-    }
+    none();
     for (const [i, server] of state.servers.entries()) {
-      if (cards.size === 0) replace(list);
       if (!cards.has(server.id)) {
         cards.set(server.id, card(server.id));
         cards.get(server.id).files(editable);

@@ -1,0 +1,45 @@
+package web
+
+import (
+	"slices"
+
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/configfile"
+)
+
+// A foundFile is a file of another application with servers that the page can import.
+type foundFile struct {
+	Title   string   `json:"title"` // of the application
+	Path    string   `json:"path"`
+	Servers []string `json:"servers"` // that are not configured yet and have no errors
+}
+
+// found returns the files of other applications that have servers which are not configured yet. It
+// only reads them.
+func (c *configuration) found() []foundFile {
+	all := []foundFile{}
+	if c == nil || c.status().Off != "" {
+		return all
+	}
+	c.mu.Lock()
+	loaded := c.loaded
+	c.mu.Unlock()
+	for _, f := range configfile.ApplicationFiles(c.env) {
+		read := slices.ContainsFunc(loaded.Files, func(own config.FileStatus) bool {
+			return own.Path == f.Path // a server of it waits for trust, or is listed already
+		})
+		one := foundFile{Title: f.Title, Path: f.Path, Servers: []string{}}
+		for _, s := range f.Servers {
+			configured := slices.ContainsFunc(loaded.Servers, func(own *config.Server) bool {
+				return own.ID == config.SuggestID(s.ID)
+			})
+			if !read && s.Err == nil && !configured {
+				one.Servers = append(one.Servers, config.SuggestID(s.ID))
+			}
+		}
+		if len(one.Servers) > 0 {
+			all = append(all, one)
+		}
+	}
+	return all
+}

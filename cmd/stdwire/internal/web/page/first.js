@@ -1,0 +1,55 @@
+// Where servers come from: a box that takes a command line, a URL or JSON, the files of other
+// applications, and an example. The page shows it when there are no servers.
+import * as api from './api.js';
+import { attempt, button, element, replace, short } from './dom.js';
+import { icon } from './icons.js';
+
+// sources returns the box and the list. pick gets { text, name } or { application }; what it throws is
+// shown below the box.
+export function sources(pick) {
+  const outcome = element('div', { 'aria-live': 'polite' });
+  const list = element('ul', { class: 'card sources' });
+  const text = element('textarea', { rows: '2', spellcheck: 'false', 'aria-label': 'Command line, URL or JSON', placeholder: 'A command line, a URL or JSON',
+    onkeydown: event => {
+      if (event.key !== 'Enter' || event.shiftKey || event.isComposing || text.value.trim().startsWith('{') && !event.ctrlKey) return;
+      event.preventDefault();
+      connect();
+    } });
+  const connect = name => attempt(outcome, () => pick({ text: text.value, name: typeof name === 'string' ? name : 'the text' }));
+  const read = file => attempt(outcome, async () => {
+    if (!file) return;
+    if (/\.mcpb$/i.test(file.name)) throw new api.Problem({ message: 'A browser does not say where a bundle is.', hint: 'Type its path, such as ./server.mcpb, into the box.' });
+    text.value = await file.text();
+    await connect(file.name);
+  });
+  const upload = element('input', { type: 'file', hidden: true, 'aria-label': 'A file, such as mcp.json or server.json', onchange: () => read(upload.files[0]) });
+  const box = element('div', { class: 'box', ondragover: event => event.preventDefault(), ondrop: event => {
+    event.preventDefault();
+    read(event.dataTransfer.files[0]);
+  } }, text, element('div', { class: 'row' }, element('span', { class: 'label' }, 'Such as'),
+    ['npx …', 'https://…', '{ … }'].map(one => element('code', { class: 'badge' }, one)), button('or a file', () => upload.click(), { class: 'quiet' }), upload,
+    button('Connect', connect, { class: 'primary push' })));
+  const row = (sign, title, words, more, act) => element('li', {}, icon(sign), element('div', {}, element('strong', {}, title), ' ', element('span', { class: 'muted' }, words),
+    more && element('code', { class: 'muted line' }, more)), act);
+  const example = row('play', 'Example server', 'of stdwire: it reads the files of this directory', '', button('Try it', () => attempt(outcome, async () => {
+    const { id } = await api.post('connect', { example: true });
+    location.hash = `#/tools/${encodeURIComponent(id)}`;
+  })));
+  replace(list, example);
+  attempt(outcome, async () => {
+    for (const { title, path, servers } of (await api.get('config/found')).toReversed()) {
+      list.prepend(row('computer', title, `${servers.length} ${servers.length === 1 ? 'server' : 'servers'}: ${short(servers.join(', '))}`, path,
+        button(`Import ${servers.length}`, () => attempt(outcome, () => pick({ application: path })), { 'aria-label': `Import ${servers.length} of ${title}` })));
+    }
+  });
+  return element('div', { class: 'stack' }, box, outcome,
+    element('div', { class: 'ends' }, element('h3', {}, 'Found on this computer'), element('span', { class: 'label' }, 'Only read. Nothing was started.')), list);
+}
+
+// firstRun returns what the page shows without servers.
+export const firstRun = pick => element('div', { class: 'first' }, element('h2', {}, 'Connect to a server'),
+  element('p', { class: 'muted' }, 'Nothing leaves this computer except what a server is asked.'), sources(pick),
+  element('div', { class: 'trio' }, [['tools', 'Call any tool', 'A form from its schema, the result as a table, tree or picture.'],
+    ['timeline', 'See every message', 'Both directions, all servers on one clock, filtered as you type.'],
+    ['pin', 'Know what changed', 'What differs from a pinned definition waits until you accept it.']]
+    .map(([sign, title, words]) => element('p', { class: 'muted' }, icon(sign), element('strong', {}, title), words))));
