@@ -165,6 +165,7 @@ func TestWebTools(t *testing.T) {
 		Code                            map[string]string
 		Rows, Badges                    []string
 		Large                           float64
+		Earlier                         int
 	}
 	w.see("tools", map[string]any{"server": "page"}, &got)
 	assert.Equal(t, got.Listed, 12)
@@ -181,7 +182,10 @@ func TestWebTools(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.Code["curl"], `"method":"tools/call"`))
 	assert.Assert(t, cmp.Contains(got.Code["Go"], "c.CallTool(ctx"))
 	assert.Assert(t, cmp.Contains(got.Code["TypeScript"], "client.callTool("))
+	assert.Equal(t, got.Earlier, 2)
+	assert.Assert(t, cmp.Contains(got.Exact, "tokens"))
 	assert.Assert(t, cmp.Contains(got.Page, "visit example.com:"))
+	assert.Assert(t, cmp.Contains(got.Page, "/login"))
 	assert.Equal(t, got.Link, "https://example.com/login?next=<b>")
 	assert.Assert(t, cmp.Contains(got.Visited, "action: accept"))
 	assert.Assert(t, cmp.Contains(got.Misfit, "does not match the outputSchema"))
@@ -234,7 +238,8 @@ func TestWebEverything(t *testing.T) {
 				w := openWeb(t, b, args...)
 				var got struct {
 					Simple, Embedded, Failed, Task, HTTP string
-					Asked, Elicited, Sampled, Roots      string
+					Asked, Elicited, Sampled             string
+					Given, Roots                         string
 					Read, Template, Prompt, Within       string
 					Image                                bool
 					Audio                                int
@@ -249,7 +254,12 @@ func TestWebEverything(t *testing.T) {
 				assert.Assert(t, cmp.Contains(got.Elicited, "action=accept"))
 				assert.Assert(t, cmp.Contains(got.Elicited, "ada@example.com"))
 				assert.Assert(t, cmp.Contains(got.Sampled, "It is Paris."))
-				assert.Assert(t, cmp.Contains(got.Roots, "2"))
+				given := "0 roots" // a server at a URL may be on another machine
+				if transport == "stdio" {
+					given = "1 roots"
+				}
+				assert.Assert(t, cmp.Contains(got.Given, given))
+				assert.Assert(t, cmp.Contains(got.Roots, "2 roots"))
 				assert.Assert(t, cmp.Contains(got.Read, "content of the static text resource"))
 				assert.Assert(t, cmp.Contains(got.Template, "a b"))
 				assert.Assert(t, cmp.Contains(got.Prompt, "hello"))
@@ -296,6 +306,24 @@ func TestWebSelected(t *testing.T) {
 	assert.Equal(t, got.Current, got.First)
 	assert.Assert(t, !slices.Contains(got.Before, "skills/get"), "%q", got.Before)
 	assert.Assert(t, slices.Contains(got.After, "skills/get"), "%q", got.After)
+}
+
+func TestWebSlowLists(t *testing.T) {
+	b := newNodeBench(t)
+	server := pageServer(t, "Echoes.")
+	one := map[string]any{"command": server[0], "args": server[1:]}
+	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"slow": one, "fast": one}})
+	assert.NilError(t, err)
+	b.write("config.json", string(text))
+	w := openWeb(t, b, "--config", "config.json")
+	var got struct {
+		Early []string
+		Kept  string
+	}
+	w.see("slow", nil, &got)
+	assert.Equal(t, len(got.Early), 1, "%q", got.Early)
+	assert.Assert(t, strings.HasPrefix(got.Early[0], "fast"), "%q", got.Early)
+	assert.Equal(t, got.Kept, "#/tools/fast/echo")
 }
 
 func TestWebSubscription(t *testing.T) {
@@ -450,6 +478,8 @@ func TestWebServers(t *testing.T) {
 	w.see("servers", nil, &got)
 	assert.DeepEqual(t, got.Cards, []string{"good", "bad"})
 	assert.Assert(t, cmp.Contains(got.Facts, "modern era, by server/discover"))
+	assert.Assert(t, cmp.Contains(got.Facts, path)) // its command line
+	assert.Assert(t, cmp.Contains(got.Facts, "MiB"))
 	assert.Assert(t, cmp.Contains(got.Bad, "exited with status 3"))
 	assert.Assert(t, cmp.Contains(got.Log, "missing API key"))
 	assert.Assert(t, cmp.Contains(got.Doctor, "doctor: broken"))
@@ -588,14 +618,18 @@ func TestWebWatchesGateway(t *testing.T) {
 		}
 	}()
 	var got struct {
-		Rows       []string
-		Facts, End string
+		Rows                 []string
+		Facts, Lanes, Server string
 	}
 	w.see("gateway", map[string]any{"dir": b.dir}, &got)
 	all := strings.Join(got.Rows, "\n")
 	assert.Assert(t, cmp.Contains(all, "client 1"))
 	assert.Assert(t, cmp.Contains(all, "everything__test_simple_text"))
-	assert.Assert(t, cmp.Contains(got.Facts, "reached by"))
+	assert.Assert(t, cmp.Contains(got.Facts, "selected by"))
+	assert.Assert(t, cmp.Contains(got.Lanes, "→ everything"))
+	assert.Assert(t, cmp.Contains(got.Lanes, "p95"))
+	assert.Assert(t, cmp.Contains(got.Server, "ready"))
+	assert.Assert(t, cmp.Contains(got.Server, " ms"))
 }
 
 func TestWebOfficialServers(t *testing.T) {
@@ -625,10 +659,12 @@ func TestWebOfficialServers(t *testing.T) {
 				Result      string
 				Tools       int
 				Completions []string
+				Questions   string
 			}
 			w.see("official", map[string]any{"server": tt.server, "tool": tt.tool, "fill": tt.fill,
 				"root": "file://" + b.path("root"), "completes": tt.completes}, &got)
 			assert.Assert(t, cmp.Contains(got.Result, tt.want))
+			assert.Equal(t, got.Questions, "0")
 			assert.Assert(t, got.Tools > 5)
 			assert.Assert(t, tt.completes == "" || len(got.Completions) > 0)
 		})

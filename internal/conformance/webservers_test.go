@@ -143,13 +143,13 @@ func TestWebMovesServers(t *testing.T) {
 	var got struct {
 		Diff, Focused, Content string
 		Order                  []string
-		Dialogs, Ready         int
+		Ups, Ready             int
 	}
 	w.change("move", map[string]any{"file": b.path("config.json")}, &got)
 	assert.Assert(t, cmp.Contains(got.Diff, `-    "two": {"command": "second"},`))
-	assert.Equal(t, got.Focused, "Move one down")
+	assert.Equal(t, got.Focused, "More for one")
 	assert.DeepEqual(t, got.Order, []string{"two", "three", "one"})
-	assert.Equal(t, got.Dialogs, 0)
+	assert.Equal(t, got.Ups, 0)
 	assert.Equal(t, got.Ready, 1) // it was not started again
 	assert.Equal(t, got.Content, `{
   "mcpServers": {
@@ -172,6 +172,7 @@ func TestWebChangesNothing(t *testing.T) {
 	}
 	w.change("closed", map[string]any{"server": filepath.Base(server[0])}, &got)
 	assert.Assert(t, cmp.Contains(got.Why, "not opened with a configuration file"))
+	assert.Assert(t, slices.Contains(got.Buttons, "Restart"), "%q", got.Buttons)
 	assert.Assert(t, !slices.Contains(got.Buttons, "Edit"), "%q", got.Buttons)
 }
 

@@ -138,7 +138,7 @@ const scenarios = {
     await form.getByRole('button', { name: 'Add to tags' }).click();
     await form.getByLabel('tags 2', { exact: true }).fill('y');
     await form.getByRole('button', { name: 'Move tags 2 up' }).click();
-    await form.getByLabel('size', { exact: true }).selectOption({ label: 'Large' });
+    await form.getByRole('radiogroup', { name: 'size' }).getByText('Large').click();
     await form.getByLabel('contact: kind').selectOption({ label: 'Phone' });
     await form.getByLabel('phone', { exact: true }).fill('9007199254740993');
     await form.getByLabel('data: a file').setInputFiles({ name: 'f', mimeType: 'text/plain', buffer: Buffer.from('hello') });
@@ -148,16 +148,19 @@ const scenarios = {
     await page.waitForFunction(() => document.querySelector('textarea.json').value.includes('aGVsbG8='));
     seen.json = JSON.parse(await page.locator('textarea.json').inputValue());
     seen.sent = await run();
-    await page.locator('.as-json summary').click();
     await page.locator('textarea.json').fill('{"name": "Alan", "address": {"city": "Paris"}, "count": 12345678901234567890}');
     seen.name = await form.getByLabel('name', { exact: true }).inputValue();
     seen.exact = await run();
-    await page.getByText('This call in other languages').click();
     seen.code = {};
-    for (const language of ['stdwire', 'curl', 'Go', 'TypeScript']) {
-      await page.getByRole('button', { name: language, exact: true }).click();
+    for (const [language, action] of [['stdwire', 'As a command line'], ['curl', 'As curl'], ['Go', 'As Go'], ['TypeScript', 'As TypeScript']]) {
+      await page.getByRole('button', { name: 'Copy as' }).click();
+      await page.getByRole('menuitem', { name: action, exact: true }).click();
       seen.code[language] = await text('.code');
     }
+    await page.getByRole('button', { name: 'Earlier calls' }).click();
+    seen.earlier = await page.getByRole('menuitem').count();
+    await page.getByRole('menuitem').last().click(); // the first call
+    await page.waitForFunction(() => document.querySelector('textarea.json').value.includes('aGVsbG8='));
     await page.locator('.detail details', { hasText: '_meta' }).locator('summary').first().click();
     await page.getByLabel('Members of _meta, as JSON').fill('{"example.com/x": 7}');
     await run();
@@ -302,6 +305,27 @@ const scenarios = {
     await page.waitForSelector('#watch[aria-pressed=false]');
   },
 
+  // The lists of one server are shown while another one takes its time.
+  async slow() {
+    let release;
+    const held = new Promise(resolve => { release = resolve; });
+    await page.route('**/servers/slow/definitions', async route => {
+      await held;
+      await route.continue();
+    });
+    await page.evaluate(async () => {
+      for (const id of ['slow', 'fast']) await (await import('./api.js')).post(`servers/${id}/do/start`);
+    });
+    await go('#/tools');
+    await page.getByText('Waiting for slow …').waitFor();
+    seen.early = await page.locator('.items .group').allInnerTexts();
+    await page.locator('.items a[href$="/echo"]').click();
+    await page.locator('.detail h2', { hasText: 'Echo' }).waitFor();
+    release();
+    await page.waitForFunction(() => document.querySelectorAll('.items .group').length === 2);
+    seen.kept = await page.evaluate(() => location.hash);
+  },
+
   // The everything-server, in both eras and over both transports.
   async everything() {
     const server = given.server;
@@ -348,6 +372,13 @@ const scenarios = {
     await page.waitForSelector('.result');
     seen.sampled = await text('.result');
     // roots
+    await tool(server, 'test_input_required_result_list_roots');
+    seen.given = await run(); // which needs no answer
+    await go('#/servers');
+    await page.getByRole('button', { name: /^More for/ }).click();
+    await page.getByRole('menuitem', { name: 'Roots' }).click();
+    await page.getByRole('button', { name: 'Ask each time' }).click();
+    await page.getByText('You are asked when').waitFor();
     await tool(server, 'test_input_required_result_list_roots');
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByLabel(/^Roots/).fill('file:///a\nfile:///b');
@@ -487,10 +518,11 @@ const scenarios = {
   // server-everything and the filesystem server, which ask for the roots at their start.
   async official() {
     await go('#/tools');
-    await page.getByLabel(/^Roots/).waitFor();
-    await page.getByLabel(/^Roots/).fill(given.root);
-    await page.locator('#questions').getByRole('button', { name: 'Send' }).click();
-    await page.waitForFunction(() => document.querySelector('#questions').hidden);
+    await page.locator('.toast').getByRole('button', { name: 'Change' }).click(); // it got the working directory
+    await page.getByRole('textbox', { name: /^Roots/ }).fill(given.root);
+    await page.getByRole('button', { name: 'Set', exact: true }).click();
+    await page.waitForSelector('dialog', { state: 'detached' });
+    seen.questions = await page.evaluate(() => document.body.dataset.questions);
     await tool(given.server, given.tool);
     for (const [label, value] of Object.entries(given.fill)) await page.locator('.form').getByLabel(label, { exact: true }).fill(value);
     seen.result = await run();
@@ -510,6 +542,12 @@ const scenarios = {
     await of('client 1');
     await of('everything');
     seen.rows = await page.locator('.message').allInnerTexts();
+    await page.keyboard.press('g');
+    const view = page.getByTestId('gateway');
+    await view.getByRole('rowheader', { name: /^client 1/ }).waitFor();
+    seen.lanes = await view.innerText();
+    seen.server = await view.getByRole('row', { name: /^everything/ }).last().innerText();
+    await shoot('gateway');
     await go('#/tools');
     await page.locator('main li a').filter({ hasText: 'everything__test_simple_text' }).first().click();
     await page.getByRole('button', { name: 'Run', exact: true }).click();
@@ -517,13 +555,18 @@ const scenarios = {
     await go('#/servers');
     const card = page.locator('.card[aria-label=everything]');
     const state = want => page.waitForFunction(want => document.querySelector('.card[aria-label=everything] .state')?.innerText === want, want);
-    await state('ready');
+    const choose = async action => {
+      await card.getByRole('button', { name: 'More for everything' }).click();
+      await card.getByRole('menuitem', { name: action }).click();
+    };
+    await state('Ready');
+    await card.getByText('Details', { exact: true }).click();
     seen.facts = await card.locator('.facts').innerText();
-    await card.getByRole('button', { name: 'Disable' }).click();
-    await state('disabled');
-    await card.getByRole('button', { name: 'Enable' }).click();
-    await page.waitForFunction(() => document.querySelector('.card[aria-label=everything] .state')?.innerText !== 'disabled');
-    await card.getByRole('button', { name: 'Log' }).click();
+    await choose('Disable');
+    await state('Disabled');
+    await choose('Enable');
+    await page.waitForFunction(() => document.querySelector('.card[aria-label=everything] .state')?.innerText !== 'Disabled');
+    await card.getByRole('button', { name: 'Logs' }).click();
     await card.locator('.log').waitFor();
   },
 
@@ -594,25 +637,31 @@ const scenarios = {
       await page.waitForFunction(([id, want]) => document.querySelector(`.card[aria-label="${id}"] .state`)?.innerText === want, [id, want]);
     };
     seen.cards = await page.locator('.card h3').allInnerTexts();
-    await card('good').getByRole('button', { name: 'Start', exact: true }).click();
-    await state('good', 'ready');
-    await page.waitForFunction(() => document.querySelector('.card .facts').innerText.includes('revision'));
-    seen.facts = await card('good').locator('.facts').innerText();
-    await card('good').getByRole('button', { name: 'Restart', exact: true }).click();
-    await state('good', 'ready');
-    await card('good').getByRole('button', { name: 'Stop', exact: true }).click();
-    await state('good', 'stopped');
-    await card('good').getByRole('button', { name: 'Disable', exact: true }).click();
-    await state('good', 'disabled');
-    await card('good').getByRole('button', { name: 'Enable', exact: true }).click();
-    await state('good', 'stopped');
-    await card('bad').getByRole('button', { name: 'Start', exact: true }).click();
+    const toggle = id => card(id).getByRole('switch').click();
+    const choose = async (id, action) => {
+      await card(id).getByRole('button', { name: `More for ${id}` }).click();
+      await card(id).getByRole('menuitem', { name: action }).click();
+    };
+    await toggle('good');
+    await state('good', 'Ready');
+    await page.waitForFunction(() => document.querySelector('.card .stats').innerText.includes('modern'));
+    await card('good').getByText('Details', { exact: true }).click();
+    seen.facts = await card('good').innerText();
+    await choose('good', 'Restart');
+    await state('good', 'Ready');
+    await toggle('good');
+    await state('good', 'Stopped');
+    await choose('good', 'Disable');
+    await state('good', 'Disabled');
+    await choose('good', 'Enable');
+    await state('good', 'Stopped');
+    await toggle('bad');
     await card('bad').locator('.problem').first().waitFor();
     seen.bad = await card('bad').innerText();
-    await card('bad').getByRole('button', { name: 'Log', exact: true }).click();
+    await card('bad').getByRole('button', { name: 'Logs', exact: true }).click();
     await card('bad').locator('.log').waitFor();
     seen.log = await card('bad').locator('.log').innerText();
-    await card('bad').getByRole('button', { name: 'Doctor', exact: true }).click();
+    await choose('bad', 'Doctor');
     await page.waitForFunction(() => document.querySelector('.card[aria-label=bad]').innerText.includes('doctor: '));
     seen.doctor = await card('bad').innerText();
     await shoot('servers');

@@ -75,7 +75,7 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
       await status('input_required');
       seen.asking = await card.innerText();
       await button('Answer', card).click();
-      await page.locator('#questions').getByLabel('confirm', { exact: true }).selectOption({ label: 'true' });
+      await page.locator('#questions').getByRole('radiogroup', { name: 'confirm' }).getByText('true').click();
       await button('Send', page.locator('#questions')).click();
       await status('completed');
       await card.getByText('The object').click();
@@ -181,7 +181,10 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
     // Log messages, filtered; and the HTTP request of a message.
     async logs() {
       await go('#/servers');
-      await page.getByLabel(/^Log level of/).selectOption('debug');
+      await page.getByRole('button', { name: /^More for/ }).click();
+      await page.getByRole('menuitem', { name: 'Log level' }).click();
+      await page.getByRole('button', { name: 'debug', exact: true }).click();
+      await page.getByText('It logs from debug on.').waitFor();
       await tool(given.server, 'test_tool_with_logging');
       await run();
       await go('#/logs');

@@ -29,6 +29,11 @@ const write = async (does = /config\.json$/) => {
   await dialog.waitFor({ state: 'detached' });
   return diff;
 };
+// choose selects an action in the menu of a server.
+const choose = async (id, action) => {
+  await card(id).getByRole('button', { name: `More for ${id}` }).click();
+  await card(id).getByRole('menuitem', { name: action }).click();
+};
 const box = page.getByLabel('Command line, URL or JSON');
 // enter puts a text into the box for a new server.
 const enter = async text => {
@@ -68,14 +73,14 @@ const scenarios = {
       await dialog.getByRole('button', { name: 'Add to args' }).click();
       await dialog.getByLabel(`args ${i + 1}`, { exact: true }).fill(arg);
     }
-    await dialog.getByLabel('era', { exact: true }).selectOption('legacy');
+    await dialog.getByRole('radiogroup', { name: 'era' }).getByText('legacy').click();
     if (given.shots) await page.screenshot({ path: `${given.shots}/servers-add.png` });
     seen.added = await write('Add to config.json');
-    await card('added').getByRole('button', { name: 'Start', exact: true }).click();
+    await card('added').getByRole('switch').click();
     await card('added').locator('.state-ready').waitFor();
-    await card('added').locator('.facts').getByText('legacy era').waitFor();
+    await card('added').locator('.stats').getByText('legacy').waitFor();
 
-    await card('one').getByRole('button', { name: 'Edit' }).click();
+    await choose('one', 'Edit');
     seen.shown = await dialog.getByLabel('KEY', { exact: true }).inputValue();
     await dialog.getByLabel('command', { exact: true }).fill('elsewhere');
     await dialog.getByLabel('Name of a member of headers').waitFor();
@@ -83,15 +88,15 @@ const scenarios = {
     seen.afterEdit = await content();
     await card('added').locator('.state-ready').waitFor(); // which was not changed
 
-    await card('one').getByRole('button', { name: 'Clone' }).click();
+    await choose('one', 'Clone');
     seen.cloned = await write();
     await card('one-copy').waitFor();
-    await card('one').getByRole('button', { name: 'Remove' }).click();
+    await choose('one', 'Remove');
     await write('Remove from config.json');
     await card('one').waitFor({ state: 'detached' });
 
     // what another program has written meanwhile is not lost
-    await card('one-copy').getByRole('button', { name: 'Edit' }).click();
+    await choose('one-copy', 'Edit');
     await dialog.getByLabel('command', { exact: true }).fill('third');
     await shown();
     const { writeFile } = await import('node:fs/promises');
@@ -119,7 +124,7 @@ const scenarios = {
     seen.exported = await readFile(await file.path(), 'utf8');
     seen.content = await content();
 
-    await card('one-copy').getByRole('button', { name: 'Edit' }).click();
+    await choose('one-copy', 'Edit');
     await dialog.getByLabel('command', { exact: true }).fill('fourth');
     await shown();
     await examine('edit');
@@ -142,7 +147,8 @@ const scenarios = {
     await page.getByTestId('definitions').getByRole('link').first().waitFor();
     seen.example = await page.getByTestId('definitions').getByRole('link').count();
     await page.evaluate(() => { location.hash = '#/servers'; });
-    await page.getByRole('button', { name: 'Forget' }).click();
+    await page.getByRole('button', { name: /^More for/ }).click();
+    await page.getByRole('menuitem', { name: 'Forget' }).click();
     await box.fill(given.command.map(word => `'${word}'`).join(' '));
     await page.keyboard.press('Enter');
     await dialog.getByLabel('Name', { exact: true }).fill('mine');
@@ -154,29 +160,31 @@ const scenarios = {
   // Servers are moved with the keyboard.
   async move() {
     await page.goto(given.url);
-    await card('three').getByRole('button', { name: 'Start', exact: true }).click();
+    await card('three').getByRole('switch').click();
     await card('three').locator('.state-ready').waitFor();
     const press = async target => {
       await target.focus();
       await page.keyboard.press('Enter');
     };
     const order = () => page.locator('.card h3').allInnerTexts();
-    const move = async name => {
-      await press(page.getByRole('button', { name, exact: true }));
+    const move = async (id, name) => {
+      await press(page.getByRole('button', { name: `More for ${id}` }));
+      await press(page.getByRole('menuitem', { name }));
       await dialog.getByLabel('What changes').waitFor();
       const diff = await dialog.getByLabel('What changes').innerText();
       await press(dialog.getByRole('button', { name: 'Move in config.json' }));
       await dialog.waitFor({ state: 'detached' });
       return diff;
     };
-    seen.diff = await move('Move one down');
+    seen.diff = await move('one', 'Move down');
     await page.waitForFunction(() => document.querySelector('.card h3').textContent === 'two');
     seen.focused = await page.evaluate(() => document.activeElement.getAttribute('aria-label'));
-    await move('Move three up');
+    await move('three', 'Move up');
     await page.waitForFunction(() => document.querySelectorAll('.card h3')[1].textContent === 'three');
     seen.order = await order();
-    await press(page.getByRole('button', { name: 'Move two up', exact: true })); // it is the first
-    seen.dialogs = await dialog.count();
+    await press(page.getByRole('button', { name: 'More for two' }));
+    seen.ups = await page.getByRole('menuitem', { name: 'Move up' }).count(); // it is the first
+    await page.keyboard.press('Escape');
     seen.ready = await card('three').locator('.state-ready').count();
     seen.content = await content();
     await examine('moved');
@@ -195,10 +203,10 @@ const scenarios = {
       return page.getByTestId('call').locator('.result').innerText();
     };
     await show('#/servers');
-    await card(given.server).getByText('Roots', { exact: true }).click();
-    await card(given.server).getByLabel(/^Roots of/).fill('file:///x\nfile:///y\nfile:///z');
-    await card(given.server).getByRole('button', { name: 'Set', exact: true }).click();
-    await card(given.server).getByText('Requests of the server for roots are answered with these.').waitFor();
+    await choose(given.server, 'Roots');
+    await page.getByLabel(/^Roots of .*: file/).fill('file:///x\nfile:///y\nfile:///z');
+    await page.getByRole('button', { name: 'Set', exact: true }).click();
+    await page.getByText('Requests of the server for roots are answered with these.').waitFor();
     seen.roots = await call('test_input_required_result_list_roots', {});
     seen.sampled = await call('test_sampling', {});
     await call('test_x_mcp_header', { arguments: { region: 'Zürich' } });
@@ -232,7 +240,7 @@ const scenarios = {
     seen.added = await write();
     await card('new').waitFor();
 
-    await card('docs').getByRole('button', { name: 'Edit' }).click();
+    await choose('docs', 'Edit');
     seen.shown = await Promise.all(['clientId', 'clientSecret', 'issuer'].map(name => input(name).inputValue()));
     seen.scopes = await input('scope, as JSON').inputValue(); // a list, which the form has no field for
     await input('clientId').fill('other');
@@ -244,7 +252,7 @@ const scenarios = {
   async authorize() {
     await page.goto(given.url);
     const one = card('docs');
-    await one.getByRole('button', { name: 'Start', exact: true }).click();
+    await one.getByRole('switch').click();
     await one.locator('.problem').waitFor();
     seen.problem = await one.locator('.problem').innerText();
     await one.getByText('Authorization: not logged in').click();
@@ -348,8 +356,9 @@ const scenarios = {
     await page.locator('.detail h2', { hasText: given.tool }).waitFor();
     seen.filled = await page.locator('textarea.json').inputValue();
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-    await page.getByRole('button', { name: 'Copy a link' }).click();
-    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    await page.getByRole('button', { name: 'Copy as' }).click();
+    await page.getByRole('menuitem', { name: 'A link to it' }).click();
+    await page.getByText('Copied').waitFor();
     const copied = await page.evaluate(() => navigator.clipboard.readText());
     await page.goto('about:blank');
     await page.goto(copied);
@@ -360,7 +369,8 @@ const scenarios = {
     await page.getByTestId('call').locator('.result').waitFor();
     seen.run = await called();
     await follow('#/servers');
-    await page.getByRole('button', { name: 'Forget' }).click();
+    await page.getByRole('button', { name: /^More for/ }).click();
+    await page.getByRole('menuitem', { name: 'Forget' }).click();
     await page.getByText('Connect to a server').waitFor();
   },
 
@@ -397,6 +407,7 @@ const scenarios = {
       await page.getByRole('button', { name: 'Run', exact: true }).click();
       await page.getByTestId('call').locator('.result').waitFor();
       await page.evaluate(() => { location.hash = '#/servers'; });
+      await one.getByText('Details', { exact: true }).click();
       await box.waitFor();
       return Number(await (await fetch(given.counter)).text());
     };
@@ -425,7 +436,8 @@ const scenarios = {
     await page.getByText('Servers cannot be changed').waitFor();
     seen.why = await page.getByText('Servers cannot be changed').innerText();
     await card(given.server).waitFor();
-    seen.buttons = await card(given.server).getByRole('button').allInnerTexts();
+    await card(given.server).getByRole('button', { name: /^More for/ }).click();
+    seen.buttons = await card(given.server).getByRole('menuitem').allInnerTexts();
   },
 };
 

@@ -40,6 +40,7 @@ type call struct {
 	Progress *mcp.ProgressParams `json:"progress,omitempty"`
 	Task     *mcp.Task           `json:"task,omitempty"` // its state, if it became one
 	Result   json.RawMessage     `json:"result,omitempty"`
+	Size     int                 `json:"size,omitempty"` // bytes of the result
 	// Mismatch says how the result differs from the tool's outputSchema.
 	Mismatch string         `json:"mismatch,omitempty"`
 	Error    *reply.Problem `json:"error,omitempty"`
@@ -155,7 +156,7 @@ func (c *calls) run(ctx context.Context, call *call, tool string) {
 	}
 	c.update(call, func() {
 		call.Running, call.Ms = false, max(command.Milliseconds(time.Since(began)), 0.001)
-		call.Result, call.Mismatch = result, mismatch
+		call.Result, call.Size, call.Mismatch = result, len(result), mismatch
 		if err != nil {
 			call.Error = reply.ProblemOf(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/config"
@@ -13,6 +14,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/changes"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 	"github.com/stdwire/stdwire/internal/httpurl"
+	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
 // setConfigured replaces the configured servers with those of c. A server whose definition has not
@@ -76,6 +78,13 @@ func (s *servers) configured(c *target.Selection, each *config.Server, log *slog
 	srv := &server{id: each.ID, selector: "-s " + each.ID, filter: &each.Filter,
 		config: target.ConfigOf(each), source: each.Position.String(), file: each.File,
 		digest: each.Digest(), disabled: each.Disabled}
+	if shown := each.Redacted(); shown.Command != "" {
+		words := append([]string{shown.Command}, shown.Args...)
+		for i, word := range words {
+			words[i] = shellwords.Quote(word)
+		}
+		srv.command = strings.Join(words, " ")
+	}
 	err := cmp.Or(each.Err, store.Check(each))
 	if err != nil {
 		srv.refusal = reply.ProblemOf(target.ConfigFailure(err))

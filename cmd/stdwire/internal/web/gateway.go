@@ -128,7 +128,9 @@ func (g *watchedGateway) list() []serverStatus {
 	list := []serverStatus{}
 	for _, s := range g.statuses {
 		status := serverStatus{ID: s.Server, Selector: g.Name(), Watched: true,
-			State: host.State(s.State), Uses: s.Uses, Restarts: s.Restarts}
+			State: host.State(s.State), Uses: s.Uses, Restarts: s.Restarts, Memory: s.Memory,
+			Era: s.Era, Revision: s.Revision, Tools: s.Tools,
+			Withheld: s.Withheld}
 		if since, err := time.Parse(time.RFC3339, s.Since); err == nil {
 			status.Since = since.UnixMilli()
 		}

@@ -27,6 +27,11 @@ type questions struct {
 	last    int64
 	waiting []*question
 	roots   map[string]json.RawMessage // the answer to all requests for roots, by server
+	asking  map[string]bool            // servers whose requests for roots the user answers
+	// rootsOf returns the roots of a server for which the user has set none; nil if the user is
+	// asked.
+	rootsOf func(server string) []string
+	given   map[string][]string // what it returned, by server, until the user sets roots
 }
 
 // A question is an input request of a server, of either era.
@@ -41,6 +46,7 @@ type question struct {
 	// Command says that the command of --sample is running, or why it failed; "" without a command.
 	Command string `json:"command,omitempty"`
 
+	roots  []string             // of the default answer to a request for roots; nil: none
 	answer chan json.RawMessage // capacity 1: the result; nil refuses
 	// sample, unless nil, runs the command of --sample, until ctx ends.
 	sample func(ctx context.Context) (json.RawMessage, error)
@@ -55,7 +61,8 @@ const (
 )
 
 func newQuestions(c *changes.Changes) *questions {
-	return &questions{changes: c, roots: map[string]json.RawMessage{}}
+	return &questions{changes: c, roots: map[string]json.RawMessage{}, asking: map[string]bool{},
+		given: map[string][]string{}}
 }
 
 // callKey is the key of the number of a call in its context.
@@ -112,6 +119,9 @@ func (q *questions) ask(ctx context.Context, question *question) (json.RawMessag
 		call = q.callOn(question.Server)
 	}
 	question.Call = call
+	if question.Method == mcp.MethodListRoots && q.rootsOf != nil {
+		question.roots = q.rootsOf(question.Server)
+	}
 	question.Since, question.answer = time.Now().UnixMilli(), make(chan json.RawMessage, 1)
 	known, err := q.add(question)
 	if err != nil || known != nil {
@@ -160,8 +170,10 @@ func (q *questions) runSampler(ctx context.Context, question *question) {
 func (q *questions) add(question *question) (known json.RawMessage, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if roots := q.roots[question.Server]; roots != nil && question.Method == mcp.MethodListRoots {
-		return roots, nil
+	if question.Method == mcp.MethodListRoots {
+		if roots := q.knownRoots(question.Server, question.roots); roots != nil {
+			return roots, nil
+		}
 	}
 	n, size := 0, len(question.Params)
 	for _, other := range q.waiting {
@@ -177,6 +189,35 @@ func (q *questions) add(question *question) (known json.RawMessage, err error) {
 	question.ID = q.last
 	q.waiting = append(q.waiting, question)
 	return nil, nil
+}
+
+// knownRoots returns the answer to a request for roots, or nil if the user is asked. Unless the
+// user has decided, the answer is uris. mu must be held.
+func (q *questions) knownRoots(server string, uris []string) json.RawMessage {
+	if roots := q.roots[server]; roots != nil || q.asking[server] || uris == nil {
+		return roots
+	}
+	result := mcp.ListRootsResult{Roots: []mcp.Root{}}
+	for _, uri := range uris {
+		result.Roots = append(result.Roots, mcp.Root{URI: uri})
+	}
+	text, err := mcp.Marshal(result)
+	if err != nil {
+		return nil
+	}
+	if q.given[server] == nil {
+		q.given[server] = uris
+		q.changes.Add(changes.Servers)
+	}
+	return text
+}
+
+// givenRoots returns the roots that a server has been given without the user; nil if there are
+// none.
+func (q *questions) givenRoots(server string) []string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.given[server]
 }
 
 func (q *questions) remove(done *question) {
@@ -222,11 +263,13 @@ func (q *questions) respond(id int64, result json.RawMessage, always bool) error
 
 // setRoots sets the answer to all requests of a server for roots. If it is nil, the user is asked.
 func (q *questions) setRoots(server string, roots json.RawMessage) {
+	if string(roots) == "null" {
+		roots = nil
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if roots == nil {
-		delete(q.roots, server)
-		return
-	}
+	delete(q.given, server)
+	q.asking[server] = roots == nil
 	q.roots[server] = roots
+	q.changes.Add(changes.Servers)
 }

@@ -70,3 +70,35 @@ func TestSamplerBesideUser(t *testing.T) {
 		assert.Equal(t, got.result.Model, "user")
 	})
 }
+
+// Roots are answered without the user until the user sets others or wants to be asked.
+func TestRootsByDefault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQuestions(changes.New())
+		q.callOn = func(string) int64 { return 0 }
+		q.rootsOf = func(server string) []string {
+			return map[string][]string{"p": {"file:///d"}}[server]
+		}
+		ask := func(server string) (roots []mcp.Root) {
+			t.Helper()
+			result, err := ask[mcp.ListRootsResult](t.Context(), q, server, mcp.MethodListRoots,
+				nil)
+			assert.NilError(t, err)
+			return result.Roots
+		}
+		assert.DeepEqual(t, ask("p"), []mcp.Root{{URI: "file:///d"}})
+		assert.DeepEqual(t, q.givenRoots("p"), []string{"file:///d"})
+		q.setRoots("p", json.RawMessage(`{"roots":[{"uri":"file:///mine"}]}`))
+		assert.DeepEqual(t, ask("p"), []mcp.Root{{URI: "file:///mine"}})
+		assert.Equal(t, len(q.givenRoots("p")), 0)
+
+		q.setRoots("p", json.RawMessage("null")) // the user is asked
+		for _, server := range []string{"p", "other"} {
+			asked := make(chan []mcp.Root, 1)
+			go func() { asked <- ask(server) }()
+			synctest.Wait()
+			assert.NilError(t, q.respond(q.list()[0].ID, json.RawMessage(`{"roots":[]}`), false))
+			assert.Equal(t, len(<-asked), 0)
+		}
+	})
+}

@@ -61,7 +61,7 @@ func (s *site) routes() http.Handler {
 	mux.HandleFunc("GET /api/changes", s.changes.Serve)
 	get("/api/about", func(*http.Request) (any, error) {
 		return map[string]any{"title": s.title, "version": command.Version(),
-			"recording": s.recording}, nil
+			"recording": s.recording, "gateway": s.gateway != nil}, nil
 	})
 	get("/api/servers", func(*http.Request) (any, error) {
 		if s.gateway != nil {

@@ -4,7 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +18,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
@@ -28,6 +33,7 @@ import (
 type server struct {
 	id       string
 	selector string // the flags that select it on the command line, without secrets
+	command  string // its command line, without secrets; "" if it has none
 	url      string // without user and query; "" for a process
 	filter   *host.Filter
 	config   scan.Config
@@ -265,6 +271,8 @@ type serverStatus struct {
 	ID       string         `json:"id"`
 	Selector string         `json:"selector"`
 	URL      string         `json:"url,omitempty"`
+	Command  string         `json:"command,omitempty"`
+	Memory   int64          `json:"memory,omitempty"` // bytes, where they are known
 	Source   string         `json:"source,omitempty"`
 	File     string         `json:"file,omitempty"`  // of Source
 	Added    bool           `json:"added,omitempty"` // by the page
@@ -279,6 +287,14 @@ type serverStatus struct {
 	TookMs   float64        `json:"took_ms,omitempty"` // the handshake
 	Problem  *reply.Problem `json:"problem,omitempty"`
 	Details  *details       `json:"details,omitempty"` // of the connection, if ready
+	Roots    []string       `json:"roots,omitempty"`   // that it was given without the user
+
+	// Of a server of the watched gateway:
+	Era      string `json:"era,omitempty"`
+	Revision string `json:"revision,omitempty"`
+	Tools    *int   `json:"tools,omitempty"` // how many it offers
+
+	Withheld []ops.WithheldItem `json:"withheld,omitempty"`
 }
 
 // statuses returns the state of all servers.
@@ -293,19 +309,38 @@ func (s *servers) statuses() []serverStatus {
 	for _, srv := range s.all {
 		now := states[srv.id]
 		status := serverStatus{ID: srv.id, Selector: srv.selector, URL: srv.url,
-			Source: srv.source, File: srv.file, Added: srv.added, State: now.State, Uses: now.Uses,
-			Restarts: now.Restarts, Problem: srv.refusal, Gateway: srv.gateway,
-			NoStream: s.noStream[srv.id]}
+			Command: srv.command, Source: srv.source, File: srv.file, Added: srv.added,
+			State: now.State, Uses: now.Uses, Restarts: now.Restarts, Problem: srv.refusal,
+			Gateway: srv.gateway, NoStream: s.noStream[srv.id],
+			Roots: s.questions.givenRoots(srv.id)}
 		status.Since, status.RetryAt = milliseconds(now.Since), milliseconds(now.RetryAt)
 		if now.Err != nil {
 			status.Problem = reply.ProblemOf(srv.explain(now.Err))
 		}
 		if c := s.state[srv.id]; c != nil && now.State == host.Ready {
 			status.Details, status.TookMs = c.details, command.Milliseconds(c.took)
+			if c.details != nil && c.details.Pid > 0 {
+				status.Memory = ops.Memory(c.details.Pid)
+			}
 		}
 		list = append(list, status)
 	}
 	return list
+}
+
+// defaultRoots returns the working directory for a server that is a process of this page, and no
+// roots for others: they may be on other machines.
+func (s *servers) defaultRoots(id string) []string {
+	srv, err := s.find(id)
+	dir, wdErr := os.Getwd()
+	if err != nil || wdErr != nil || srv.url != "" || srv.gateway {
+		return []string{}
+	}
+	path := filepath.ToSlash(dir)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // of Windows
+	}
+	return []string{(&url.URL{Scheme: "file", Path: path}).String()}
 }
 
 func milliseconds(t time.Time) int64 {
@@ -370,6 +405,9 @@ func (s *servers) targetServer(t *target.Target, std *term.Streams) *server {
 		if t.LaunchedName() == t.Name() && len(t.Words) > 1 {
 			srv.selector += " …" // arguments may be secret
 		}
+		srv.command = strings.TrimPrefix(srv.selector, "-- ")
+	default:
+		srv.command = "stdwire serve"
 	}
 	return srv
 }

@@ -76,14 +76,18 @@ servers, and calls them through the gateway as one of its clients, so hooks, lim
 log apply. Only the user who runs the gateway can do this. Each client has a lane with a number and
 the name that the client gives, which is not verified. After 64 lanes, further clients share one.
 
+A server that the page has started is told that its root is the working directory, and one at a URL
+that it has no roots, until you set others on the page.
+
 With --sample COMMAND the command answers servers' requests to a model, unless you answer first on
 the page. If the command fails, the request waits for your answer.
 
-On the page you add, edit, move, copy, remove and import servers of the configuration. The page
-shows each change of a file before it is written. Values of variables and headers stay in the file,
-and are never sent to the page. You must trust the servers of a project's file at the terminal. You
-can also log in to servers and log out. The page shows the issuer, the scopes and the expiry of
-credentials, and no tokens.
+Without servers the page shows those of other applications, which it only reads, and a box for a
+command line, a URL or JSON. On the page you add, edit, move, copy, remove and import servers of the
+configuration. The page shows each change of a file before it is written. Values of variables and
+headers stay in the file, and are never sent to the page. You must trust the servers of a project's
+file at the terminal. You can also log in to servers and log out. The page shows the issuer, the
+scopes and the expiry of credentials, and no tokens.
 
 The app of a tool is shown beside the result of a call, in a frame that a second port serves: it has
 no origin, no storage and no access to the page. It is shown only after you agree, once for each app
@@ -249,6 +253,7 @@ func newSite(ctx context.Context) *site {
 	s.servers = newServers(c, s.traffic, s.questions)
 	s.calls = newCalls(ctx, s.servers, c)
 	s.questions.callOn = s.calls.runningOn
+	s.questions.rootsOf = s.servers.defaultRoots
 	s.logins = newLogins(ctx, s.servers, c)
 	s.frames = newFrames(s)
 	return s

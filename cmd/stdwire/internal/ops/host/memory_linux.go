@@ -10,10 +10,10 @@ import (
 // maxProcesses is the maximum number of processes counted for one server.
 const maxProcesses = 256
 
-// memory returns the resident memory of a process and its descendants in bytes, as far as it is
+// Memory returns the resident memory of a process and its descendants in bytes, as far as it is
 // known. Descendants count because launchers such as npx use little memory themselves. Shared pages
 // count once for each process.
-func memory(pid int) (bytes int64) {
+func Memory(pid int) (bytes int64) {
 	pids := []int{pid}
 	for i := 0; i < len(pids) && i < maxProcesses; i++ {
 		statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pids[i]))

@@ -2,5 +2,5 @@
 
 package host
 
-// memory returns 0: this system offers no simple way to get it.
-func memory(int) int64 { return 0 }
+// Memory returns 0: this system offers no simple way to get it.
+func Memory(int) int64 { return 0 }

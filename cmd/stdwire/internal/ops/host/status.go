@@ -76,7 +76,7 @@ func (o *Options) statuses() Statuses {
 			status.Tools = &n
 		}
 		if s.Process != nil {
-			status.Pid, status.Memory = s.Process.Pid, memory(s.Process.Pid)
+			status.Pid, status.Memory = s.Process.Pid, Memory(s.Process.Pid)
 		}
 		if out := withheld[s.ID]; out != nil {
 			// only once, for the first session of a server that is not shared

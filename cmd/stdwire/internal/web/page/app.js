@@ -3,12 +3,14 @@ import * as api from './api.js';
 import { confirmLink } from './connect.js';
 import { button, element, problem, replace, theme } from './dom.js';
 import { count, explore, kinds } from './explore.js';
+import { gateway } from './gateway.js';
 import { icon } from './icons.js';
 import { logs } from './logs.js';
 import { monitor } from './monitor.js';
 import { network } from './network.js';
 import { palette } from './palette.js';
 import { questions } from './questions.js';
+import { watchRoots } from './roots.js';
 import { saved } from './saved.js';
 import { servers } from './servers.js';
 import { emit, on, start, state } from './store.js';
@@ -22,7 +24,7 @@ const groups = {
   Run: [['tasks', 'Tasks', tasks, '8'], ['saved', 'Saved calls', saved, '9']],
   Observe: [['timeline', 'Timeline', timeline, 't'], ['logs', 'Logs', logs, 'l'], ['network', 'HTTP', network, 'h']],
 };
-const views = Object.values(groups).flat();
+let views = Object.values(groups).flat();
 
 const $ = id => document.getElementById(id);
 let current; // the view that is shown: { name, show(route), close() }
@@ -95,7 +97,7 @@ const otherDensity = () => document.documentElement.dataset.density === 'compact
 
 const otherTheme = () => theme() === 'dark' ? 'light' : 'dark';
 
-const keys = [
+const keys = () => [
   ['Ctrl K', 'search everything'],
   [views.map(view => view[3]).join(' '), 'show a view, in their order'], ['/', 'search or filter'], ['j, k or arrows', 'move in a list'], ['Enter', 'open what is selected'],
   ['Ctrl Enter', 'run the tool, send the answer'], ['Escape', 'close; cancel the call'], ['q', 'go to the questions'],
@@ -104,7 +106,7 @@ const keys = [
 
 function showKeys() {
   const dialog = element('dialog', { 'aria-label': 'Keys', onclose: () => dialog.remove() }, element('h2', {}, 'Keys'),
-    element('table', {}, keys.map(([key, what]) => element('tr', {}, element('th', { scope: 'row' }, key), element('td', {}, what)))),
+    element('table', {}, keys().map(([key, what]) => element('tr', {}, element('th', { scope: 'row' }, key), element('td', {}, what)))),
     button('Close', () => dialog.close()));
   document.body.append(dialog);
   dialog.showModal();
@@ -162,6 +164,10 @@ async function main() {
     document.body.dataset.ready = 'refused';
     return;
   }
+  if (state.about.gateway) {
+    groups.Observe.unshift(['gateway', 'Gateway', gateway, 'g']);
+    views = Object.values(groups).flat();
+  }
   replace($('views'), Object.entries(groups).map(([title, list]) => element('div', { role: 'group', 'aria-label': title },
     element('p', { class: 'label', 'aria-hidden': 'true' }, title),
     list.map(([name, text]) => element('a', { href: `#/${name}`, 'data-view': name, title: text }, icon(name), element('span', { class: 'word' }, text), element('span', { class: 'count' }))))),
@@ -171,6 +177,7 @@ async function main() {
     $('status').textContent = state.connected ? '' : state.refused ? state.refused.message : 'stdwire web does not answer';
   });
   showQuestions = questions($('questions'));
+  watchRoots();
   const watch = monitor($('monitor'), $('watch'));
   $('watch').addEventListener('click', () => localStorage.setItem('stdwire monitor', watch() ? 'on' : 'off'));
   const kept = localStorage.getItem('stdwire monitor');

@@ -1,7 +1,7 @@
 // Apps: the pages that servers offer beside the results of their tools. An app runs in a frame of
 // another origin. It says nothing to this page but messages, which stdwire judges.
 import * as api from './api.js';
-import { append, attempt, bytes, button, element, newID, problem, replace, select, theme } from './dom.js';
+import { append, attempt, button, bytes, element, folded, hint, inRow, newID, problem, replace, select, theme } from './dom.js';
 import { content } from './result.js';
 import { tree } from './json.js';
 import { on } from './store.js';
@@ -33,7 +33,7 @@ const agreed = new Set(); // digests of the apps that the user has seen describe
 const refusals = about => [
   about.invalid && `It also asks for ${about.invalid.join(', ')}, which is no origin.`,
   about.domain && `It asks for the origin ${about.domain}: this page gives apps no origin, and so no storage and no cookies.`,
-].filter(Boolean).map(text => element('p', { class: 'hint' }, text));
+].filter(Boolean).map(text => hint(text));
 
 // appPanel shows the app of a tool for calls, beside their results, and before a call with parts of
 // its arguments, which input returns as JSON.
@@ -114,9 +114,9 @@ function frame(box, tool, about, started, permissions, input) {
   const size = select(sizes, '', () => resize(), { 'aria-label': 'Size' });
   const written = element('input', { type: 'range', step: '5', value: '0', id: newID(),
     oninput: () => attempt(notice, () => tell('partial', `{"percent":${written.value},"arguments":${input().trim() || '{}'}}`)) });
-  const stage = input && element('div', { class: 'row' }, element('label', { for: written.id }, 'Arguments written so far'), written);
+  const stage = input && inRow(element('label', { for: written.id }, 'Arguments written so far'), written);
   const node = element('div', { class: 'app-node' },
-    element('div', { class: 'row' }, element('h4', {}, 'App'), mode, size, button('Close the app', () => close()),
+    inRow(element('h4', {}, 'App'), mode, size, button('Close the app', () => close()),
       element('a', { href: `#/timeline?filter=${encodeURIComponent(`server:${started.lane}`)}` }, 'Its messages'),
       element('span', { class: 'muted' }, `${about.uri}, ${bytes(about.size)}`)),
     refusals(about), stage, notice, view, told, log);
@@ -240,7 +240,7 @@ function frame(box, tool, about, started, permissions, input) {
     },
     log: ({ level, logger, data }) => say(`log, ${level}`, logger && `${logger}: `, typeof data === 'string' ? data : tree(data)),
     said: ({ content: blocks }) => say('message', [blocks].flat().map(block => content(block, ''))),
-    context: ({ content: blocks = [], structuredContent }) => replace(told, element('details', {}, element('summary', {}, 'What the model would know'),
+    context: ({ content: blocks = [], structuredContent }) => replace(told, folded('What the model would know',
       blocks.map(block => content(block, '')), structuredContent && tree(structuredContent))),
   };
   (async () => {

@@ -1,6 +1,6 @@
 // The authorization of requests to a server at a URL: status, login and logout. The page has no token.
 import * as api from './api.js';
-import { append, attempt, button, copier, element, link, problem, replace } from './dom.js';
+import { append, attempt, button, copier, element, hint, link, problem, replace } from './dom.js';
 import { on } from './store.js';
 
 const time = at => new Date(at).toLocaleString();
@@ -45,7 +45,7 @@ export function authorization(id) {
       status.page ? element('p', {}, element('strong', {}, 'Open this page and grant access there: '), link(status.page, new URL(status.page).host))
         : status.running && element('p', {}, 'Looking for the authorization server …'),
       status.problem && problem(status.problem),
-      status.command && !any && element('p', { class: 'hint' }, 'At the terminal: ', element('code', {}, status.command), ' ', copier(status.command)));
+      status.command && !any && hint('At the terminal: ', element('code', {}, status.command), ' ', copier(status.command)));
     if (status.running || status.problem && !status.why) node.open = true;
     login.hidden = Boolean(status.why || status.running);
     login.textContent = any ? 'Log in again' : 'Log in';

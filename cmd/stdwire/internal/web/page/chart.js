@@ -10,7 +10,7 @@ const families = Object.assign(Object.create(null), { tools: 'f-tools', resource
   elicitation: 'f-questions', sampling: 'f-questions', roots: 'f-questions' });
 
 // family returns the name of the colour of a method's family.
-const family = (method = '') => families[method.slice(0, Math.max(method.indexOf('/'), 0))] ?? 'f-session';
+export const family = (method = '') => families[method.slice(0, Math.max(method.indexOf('/'), 0))] ?? 'f-session';
 
 export function chart({ select, selects, selected }) {
   const canvas = element('canvas', { class: 'chart', role: 'img', 'aria-label': 'Timeline of requests' });

@@ -1,7 +1,7 @@
 // The configuration files: the user adds, changes, copies, moves, removes and imports servers, and
 // sees each change before it is written. The page has "…1" and so on in place of secrets.
 import * as api from './api.js';
-import { append, attempt, button, download, element, field, replace, select } from './dom.js';
+import { append, attempt, button, download, element, field, folded, hint, inRow, muted, replace, select } from './dom.js';
 import { sources } from './first.js';
 import { form } from './form.js';
 
@@ -72,7 +72,7 @@ function change(title, content, wanted, label, { bad, done } = {}) {
       shown.diff === '' ? element('p', {}, 'Nothing changes.') : [
         element('pre', { class: 'code', tabindex: '0', 'aria-label': 'What changes' }, shown.diff.split('\n').map(line => element('span', {
           class: line.startsWith('+') ? 'new' : line.startsWith('-') ? 'old' : '' }, line + '\n'))),
-        shown.diff.includes('…') && element('p', { class: 'hint' }, '“…” stands for values that may be secret. The file keeps them.')]);
+        shown.diff.includes('…') && hint('“…” stands for values that may be secret. The file keeps them.')]);
     replace(place, shown.diff !== '' && button(label(base(what.file)), write, { class: bad ? 'primary bad' : 'primary' }));
   });
   // soon shows the change when the user pauses.
@@ -83,7 +83,7 @@ function change(title, content, wanted, label, { bad, done } = {}) {
     clearTimeout(timer);
     timer = setTimeout(show, 300);
   };
-  append(dialog, [element('h2', {}, title), content, outcome, element('div', { class: 'row' }, place, button('Cancel', () => dialog.close()))]);
+  append(dialog, [element('h2', {}, title), content, outcome, inRow(place, button('Cancel', () => dialog.close()))]);
   document.body.append(dialog);
   dialog.showModal();
   show();
@@ -101,7 +101,7 @@ export function add() {
     sources(async picked => {
       await review(picked);
       dialog.close();
-    }), element('div', { class: 'row' }, button('Cancel', () => dialog.close())));
+    }), inRow(button('Cancel', () => dialog.close())));
   addEventListener('hashchange', () => dialog.close(), { once: true });
   document.body.append(dialog);
   dialog.showModal();
@@ -119,7 +119,7 @@ export async function review(picked, done = () => {}) {
   if (found[0].typed) {
     const name = nameField(found[0].id);
     const inputs = form(suited({}), { value: JSON.parse(found[0].definition), name: 'Definition', changed: () => soon() });
-    const soon = change('Add a server', [field('Name', name), file, element('details', {}, element('summary', {}, 'All fields'), inputs.node)],
+    const soon = change('Add a server', [field('Name', name), file, folded('All fields', inputs.node)],
       () => ({ file: into, server: name.value, definition: inputs.text() }), to => `Add to ${to}`, { done: () => done(name.value) });
     return;
   }
@@ -128,7 +128,7 @@ export async function review(picked, done = () => {}) {
   const ids = () => chosen.filter(([, box]) => box.checked).map(([server]) => server.id);
   change('Add servers', [file, chosen.map(([server, box]) => element('div', {}, element('label', {}, box, ` ${server.id} `,
     element('span', { class: 'muted' }, server.kind)), server.problem && element('p', { class: 'bad' }, server.problem),
-  server.notes.map(note => element('p', { class: 'hint' }, note)), server.definition && element('code', {}, server.definition))),
+  server.notes.map(note => hint(note)), server.definition && element('code', {}, server.definition))),
   element('label', { class: 'row' }, again, 'Replace servers that have the same name')],
   () => ({ file: into, import: { ...source, replace: again.checked, servers: ids() } }), to => `Add ${ids().length} to ${to}`, { done: () => done(ids()[0]) });
 }
@@ -138,8 +138,8 @@ async function define(title, id, from) {
   const value = JSON.parse(defined.definition);
   const name = nameField(id);
   const inputs = form(suited(value), { value, name: 'Definition', changed: () => soon() });
-  const soon = change(title, [id !== from && field('Name', name), element('p', { class: 'muted' }, defined.file),
-    defined.definition.includes('"…') && element('p', { class: 'hint' }, '“…1” and so on stand for hidden values. Leave them to keep the values, or write another value to replace one.'),
+  const soon = change(title, [id !== from && field('Name', name), muted(defined.file),
+    defined.definition.includes('"…') && hint('“…1” and so on stand for hidden values. Leave them to keep the values, or write another value to replace one.'),
     inputs.node], () => ({ file: defined.file, digest: defined.digest, server: id === from ? id : name.value, from, definition: inputs.text() }),
   to => id === from ? `Change ${id} in ${to}` : `Add the copy to ${to}`);
 }
@@ -147,10 +147,10 @@ async function define(title, id, from) {
 export const edit = id => define(`Change ${id}`, id, id);
 export const clone = id => define(`Copy ${id}`, `${id.slice(0, 27)}-copy`, id);
 
-export const remove = (id, file) => change(`Remove ${id}`, element('p', { class: 'muted' }, file), () => ({ file, server: id, remove: true }), to => `Remove from ${to}`, { bad: true });
+export const remove = (id, file) => change(`Remove ${id}`, muted(file), () => ({ file, server: id, remove: true }), to => `Remove from ${to}`, { bad: true });
 
 // move makes two servers change places.
-export const move = (id, other, file) => change(`Move ${id}`, element('p', { class: 'muted' }, file), () => ({ file, server: id, swap: other }), to => `Move in ${to}`);
+export const move = (id, other, file) => change(`Move ${id}`, muted(file), () => ({ file, server: id, swap: other }), to => `Move in ${to}`);
 
 export const exporting = async () => {
   const { text } = await api.post('config/export');

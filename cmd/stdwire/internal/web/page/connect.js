@@ -1,7 +1,7 @@
 // Links to a server, #serverUrl=URL, or to a tool of it, with &tool=NAME&args=JSON. The server need
 // not be known. The page sends nothing until the user agrees.
 import * as api from './api.js';
-import { append, attempt, button, element } from './dom.js';
+import { append, attempt, button, element, hint, inRow } from './dom.js';
 
 // toolLink returns the address of a tool in this page. args is JSON.
 export const toolLink = (id, tool, args) => `#/tools/${api.segments(id, tool)}${args ? `?args=${encodeURIComponent(args)}` : ''}`;
@@ -26,8 +26,8 @@ export function confirmLink(query) {
     location.hash = tool ? toolLink(id, tool, query.get('args')) : `#/tools/${api.segments(id)}`;
   });
   append(dialog, [element('h2', {}, usable ? `Connect to ${known.host}?` : 'This link names no server'), element('p', {}, element('code', {}, url)),
-    usable && element('p', { class: 'hint' }, 'A link names this server. Connect only if you trust the source of the link. If you are logged in to this URL, the server receives your token.'),
-    element('div', { class: 'row' }, button('Cancel', () => dialog.close(), { autofocus: true }), usable && button('Connect', connect, { class: 'primary' })), outcome]);
+    usable && hint('A link names this server. Connect only if you trust the source of the link. If you are logged in to this URL, the server receives your token.'),
+    inRow(button('Cancel', () => dialog.close(), { autofocus: true }), usable && button('Connect', connect, { class: 'primary' })), outcome]);
   document.body.append(dialog);
   dialog.showModal();
 }

@@ -1,6 +1,7 @@
 // Elements of the page. A server's text becomes text nodes and attributes here, never markup.
 
 import { explain } from './errors.js';
+import { icon } from './icons.js';
 
 // element returns an element. An attribute whose name begins with "on" is a listener; one that is
 // false, null or undefined is left out. Children are nodes, texts, or arrays of them.
@@ -30,6 +31,11 @@ export function replace(node, ...children) {
 
 export const button = (text, onclick, attributes = {}) =>
   element('button', { type: 'button', onclick, ...attributes }, text);
+
+export const inRow = (...children) => element('div', { class: 'row' }, children);
+export const muted = (...children) => element('p', { class: 'muted' }, children);
+export const hint = (...children) => element('p', { class: 'hint' }, children);
+export const folded = (title, ...children) => element('details', {}, element('summary', {}, title), children);
 
 let lastID = 0;
 export const newID = () => `id${++lastID}`;
@@ -145,6 +151,15 @@ export const copier = (text, name = 'Copy') => button(name, async event => {
   target.textContent = 'Copied';
   setTimeout(() => { target.textContent = name; }, 1500);
 });
+
+// copyIcon is a copier that is an icon. name says what it copies.
+export const copyIcon = (text, name) => element('button', { type: 'button', class: 'icon-only', 'aria-label': name, title: name, onclick: async event => {
+  const target = event.currentTarget;
+  await navigator.clipboard.writeText(typeof text === 'function' ? text() : text);
+  target.title = 'Copied';
+  replace(target, element('span', { role: 'status' }, '✓'));
+  setTimeout(() => { target.title = name; replace(target, icon('copy')); }, 1500);
+} }, icon('copy'));
 
 export const bytes = n => n < 1024 ? `${n} B` : n < 1 << 20 ? `${(n / 1024).toFixed(1)} KiB`
   : `${(n / (1 << 20)).toFixed(1)} MiB`;

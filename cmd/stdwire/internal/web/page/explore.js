@@ -1,7 +1,7 @@
 // The definitions of servers: a list that can be searched, and the selected definition beside it.
 import * as api from './api.js';
 import { hasApp } from './apps.js';
-import { attempt, button, element, empty, problem, replace, select, short } from './dom.js';
+import { attempt, button, element, empty, folded, hint, muted, problem, replace, select, short } from './dom.js';
 import { icon } from './icons.js';
 import { diff, tree } from './json.js';
 import { pages } from './pages.js';
@@ -129,18 +129,30 @@ export function explore(root, view) {
     const usable = state.servers.filter(server => !server.watched).filter(server => only ? server.id === only : server.state === 'ready' || state.servers.length === 1);
     choose();
     byPage.update(usable.length === 1 && usable[0].state !== 'disabled' ? usable[0].id : undefined);
-    if (usable.length > 0 && entries.length === 0) replace(notes, element('p', { class: 'muted' }, 'Waiting for the server …'));
+    if (usable.length > 0 && entries.length === 0) replace(notes, muted('Waiting for the server …'));
     const ids = usable.filter(server => server.state !== 'disabled').map(server => server.id);
     const mine = ++fetches;
-    const answers = await Promise.allSettled(ids.map(definitions));
-    if (mine !== fetches) return;
+    const answers = new Map(); // of the servers that have answered, so that a slow one delays no other
+    const show = () => { if (mine === fetches) arrange(usable, ids, answers); };
+    for (const id of ids) definitions(id).then(value => answers.set(id, { value }), reason => answers.set(id, { reason })).then(show);
+    if (ids.length === 0) show();
+  }
+
+  // arrange shows what servers have answered.
+  function arrange(usable, ids, answers) {
     const found = [];
     const problems = [];
     const failed = new Set();
-    for (const [i, id] of ids.entries()) {
+    for (const id of ids) {
+      const answer = answers.get(id);
+      if (!answer) {
+        failed.add(id);
+        problems.push(muted(`Waiting for ${id} …`));
+        continue;
+      }
       try {
-        if (answers[i].reason) throw answers[i].reason;
-        const all = answers[i].value;
+        if (answer.reason) throw answer.reason;
+        const all = answer.value;
         if (all.problems?.[kind]) problems.push(problem(all.problems[kind]));
         if (all.pins) problems.push(problem(all.pins));
         if (all.identity) problems.push(element('p', { class: 'problem' }, `The identity of ${id} has changed since it was pinned: ${all.identity}`));
@@ -151,7 +163,7 @@ export function explore(root, view) {
         const known = (all.lists[kind] ?? []).filter(({ definition }) => view !== 'apps' || hasApp(definition));
         const { now, fresh, gone } = since(place, kind, known, id === at.parts[0] && at.parts[1]);
         shownLists.set(place, now);
-        if (gone.length > 0) problems.push(element('p', { class: 'muted' }, `Gone since you looked: ${gone.join(', ')}`));
+        if (gone.length > 0) problems.push(muted(`Gone since you looked: ${gone.join(', ')}`));
         for (const item of known) {
           found.push({ server: id, item, fresh: fresh(key(item.definition, kind)) });
         }
@@ -245,13 +257,13 @@ export function explore(root, view) {
       return;
     }
     if (!found && kind !== 'resource') {
-      if (entries.length > 0) replace(detail, element('p', {}, `${id} has no ${kind} ${name}.`));
+      if (entries.length > 0 && !unknown.has(id)) replace(detail, element('p', {}, `${id} has no ${kind} ${name}.`));
       return;
     }
     const item = found?.item ?? { definition: { uri: name, name } }; // a resource need not be listed
     const place = element('div');
     replace(detail, element('p', { class: 'back' }, element('a', { href: only ? `#/${view}/${encodeURIComponent(only)}` : `#/${view}` }, '← all')), head(item), about(item, id), place,
-      element('details', {}, element('summary', {}, 'Definition'), tree(item.definition)));
+      folded('Definition', tree(item.definition)));
     try {
       panelEnd = panel(kind, place, id, item.definition, { query: new URLSearchParams(here() ? search : ''), address: address(id, name), chosen });
     } catch (error) { // the definition is invalid
@@ -272,9 +284,9 @@ export function explore(root, view) {
     const outcome = element('div');
     return [
       item.findings?.map(finding => element('div', { class: 'problem' }, element('strong', {}, `${finding.severity}, ${finding.rule}: `), finding.what,
-        finding.where && element('code', {}, ` ${finding.where}`), finding.evidence && element('pre', {}, finding.evidence), element('p', { class: 'hint' }, finding.advice))),
+        finding.where && element('code', {}, ` ${finding.where}`), finding.evidence && element('pre', {}, finding.evidence), hint(finding.advice))),
       item.excluded && element('div', { class: 'problem' }, element('strong', {}, 'Excluded: '), item.excluded),
-      item.headers && element('p', { class: 'hint' }, 'Also sent as headers: ', item.headers.map(({ argument, header }) => `${argument} as ${header}`).join(', ')),
+      item.headers && hint('Also sent as headers: ', item.headers.map(({ argument, header }) => `${argument} as ${header}`).join(', ')),
       item.portability && element('details', { class: 'portability' }, element('summary', {}, `Portability: what hosts convert for some models (${item.portability.length})`),
         element('dl', { class: 'diff' }, item.portability.map(({ what, places }) => [element('dt', {}, what), element('dd', {}, places.map(place => place.where).join('\n'))]))),
       (item.pin === 'new' || item.pin === 'changed') && element('div', { class: 'problem' }, element('strong', {}, `This ${kind} is ${item.pin} since the server was pinned.`),

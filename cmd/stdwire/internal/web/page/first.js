@@ -1,7 +1,7 @@
 // Where servers come from: a box that takes a command line, a URL or JSON, the files of other
 // applications, and an example. The page shows it when there are no servers.
 import * as api from './api.js';
-import { attempt, button, element, replace, short } from './dom.js';
+import { attempt, button, element, inRow, muted, replace, short } from './dom.js';
 import { icon } from './icons.js';
 
 // sources returns the box and the list. pick gets { text, name } or { application }; what it throws is
@@ -26,7 +26,7 @@ export function sources(pick) {
   const box = element('div', { class: 'box', ondragover: event => event.preventDefault(), ondrop: event => {
     event.preventDefault();
     read(event.dataTransfer.files[0]);
-  } }, text, element('div', { class: 'row' }, element('span', { class: 'label' }, 'Such as'),
+  } }, text, inRow(element('span', { class: 'label' }, 'Such as'),
     ['npx …', 'https://…', '{ … }'].map(one => element('code', { class: 'badge' }, one)), button('or a file', () => upload.click(), { class: 'quiet' }), upload,
     button('Connect', connect, { class: 'primary push' })));
   const row = (sign, title, words, more, act) => element('li', {}, icon(sign), element('div', {}, element('strong', {}, title), ' ', element('span', { class: 'muted' }, words),
@@ -48,8 +48,8 @@ export function sources(pick) {
 
 // firstRun returns what the page shows without servers.
 export const firstRun = pick => element('div', { class: 'first' }, element('h2', {}, 'Connect to a server'),
-  element('p', { class: 'muted' }, 'Nothing leaves this computer except what a server is asked.'), sources(pick),
+  muted('Nothing leaves this computer except what a server is asked.'), sources(pick),
   element('div', { class: 'trio' }, [['tools', 'Call any tool', 'A form from its schema, the result as a table, tree or picture.'],
     ['timeline', 'See every message', 'Both directions, all servers on one clock, filtered as you type.'],
     ['pin', 'Know what changed', 'What differs from a pinned definition waits until you accept it.']]
-    .map(([sign, title, words]) => element('p', { class: 'muted' }, icon(sign), element('strong', {}, title), words))));
+    .map(([sign, title, words]) => muted(icon(sign), element('strong', {}, title), words))));

@@ -1,6 +1,6 @@
 // A form for a JSON Schema, beside the JSON that it describes. The user edits as JSON what the form
 // cannot express. The form shows the value itself, so the two never differ.
-import { button, element, field, newID, select, short as shortened } from './dom.js';
+import { button, element, hint, inRow, newID, select, short as shortened } from './dom.js';
 import { format, isRaw, parse } from './json.js';
 
 const maxDepth = 12; // of nested schemas
@@ -109,7 +109,7 @@ const requiredOf = (schema, root) => {
 };
 
 // initial returns the value that a form begins with.
-export function initial(schema, root = new Document(schema), depth = 0) {
+function initial(schema, root = new Document(schema), depth = 0) {
   schema = resolve(schema, root);
   if (schema.default !== undefined) return parse(root.json(schema.default));
   if (schema.const !== undefined) return schema.const;
@@ -176,6 +176,12 @@ function control(schema, root, value, changed, label, depth, hooks) {
 function enumeration(listed, root, value, changed, label) {
   const wanted = root.json(value);
   const at = listed.findIndex(([choice]) => root.json(choice) === wanted);
+  if (listed.length > 1 && listed.length <= 4 && listed.map(([, text]) => text).join('').length <= 32) {
+    const name = newID();
+    const node = element('div', { class: 'seg', role: 'radiogroup', 'aria-label': label, onchange: changed }, listed.map(([, text], i) =>
+      element('label', {}, element('input', { type: 'radio', name, value: String(i), checked: i === Math.max(at, 0) }), text)));
+    return { node, get: () => listed[Number(node.querySelector(':checked')?.value)]?.[0] };
+  }
   const node = select(listed.map(([, text], i) => [String(i), short(text)]), String(Math.max(at, 0)), changed, { 'aria-label': label });
   return { node, get: () => listed[Number(node.value)]?.[0] };
 }
@@ -275,10 +281,10 @@ function objectControl(schema, root, value, changed, label, depth, hooks) {
         changed();
       }, text, depth + 1, hooks);
       if (included) members.set(name, member); else members.delete(name);
-      const hint = described.description && element('p', { class: 'hint' }, short(described.description));
-      place.replaceChildren(element('span', { class: 'name' }, include, element('span', {}, text),
+      const help = described.description && hint(short(described.description));
+      place.replaceChildren(element('span', { class: 'name' }, !wanted && include, element('span', {}, text),
         wanted && element('span', { class: 'required', title: 'required' }, ' *'),
-        element('span', { class: 'muted' }, ' ' + summary(described))), member.node, hint || '');
+        element('span', { class: 'muted' }, ' ' + summary(described))), member.node, help || '');
     };
     show(include.checked);
     node.append(place);
@@ -288,7 +294,7 @@ function objectControl(schema, root, value, changed, label, depth, hooks) {
   for (const name of others) add(name, schema.additionalProperties || {});
   if (schema.additionalProperties && typeof schema.additionalProperties === 'object') {
     const name = element('input', { type: 'text', 'aria-label': `Name of a member of ${label}` });
-    node.append(element('div', { class: 'row' }, name, button('Add', () => hooks.act(() => {
+    node.append(inRow(name, button('Add', () => hooks.act(() => {
       if (name.value === '' || members.has(name.value)) return;
       value[name.value] = initial(schema.additionalProperties, root, depth + 1);
       add(name.value, schema.additionalProperties);
@@ -314,7 +320,7 @@ function arrayControl(schema, root, value, changed, label, depth, hooks) {
       show();
       changed();
     });
-    node.replaceChildren(node.firstElementChild, ...controls.map((item, i) => element('div', { class: 'row' }, item.node,
+    node.replaceChildren(node.firstElementChild, ...controls.map((item, i) => inRow(item.node,
       i > 0 && button('↑', change(() => items.splice(i - 1, 2, items[i], items[i - 1])), { 'aria-label': `Move ${label} ${i + 1} up` }),
       button('✕', change(() => items.splice(i, 1)), { 'aria-label': `Remove ${label} ${i + 1}` }))),
     button('Add', change(() => items.push(initial(of(items.length), root, depth + 1))), { 'aria-label': `Add to ${label}` }));
@@ -363,7 +369,7 @@ export function form(schema, { value, complete, changed = () => {}, name = 'Argu
     } catch (error) {
       root.left = Infinity;
       current = jsonControl(model, root, fromForm, 'arguments');
-      place.replaceChildren(error instanceof RangeError ? element('p', { class: 'hint' }, error.message) : '', current.node);
+      place.replaceChildren(error instanceof RangeError ? hint(error.message) : '', current.node);
     }
   };
   const show = () => act(() => {
@@ -383,13 +389,16 @@ export function form(schema, { value, complete, changed = () => {}, name = 'Argu
     changed();
   });
   show();
-  const node = element('div', {}, place, element('details', { class: 'as-json' },
-    element('summary', {}, 'JSON'), editor, note));
+  const json = element('details', { class: 'as-json' }, element('summary', {}, 'JSON'), editor, note);
+  const node = element('div', { class: 'args' }, element('div', {}, place, json));
+  const size = new ResizeObserver(() => { // where there is room, the JSON stands beside the form
+    if (node.clientWidth < 560) return;
+    json.open = true;
+    size.disconnect();
+  });
+  size.observe(node);
   return { node, text: () => text, model: () => model, set(next) {
     editor.value = next;
     editor.dispatchEvent(new Event('input'));
   } };
 }
-
-// labelled returns a label and a control, for a form without a schema.
-export const labelled = (text, attributes) => field(text, element('input', { type: 'text', ...attributes }));

@@ -1,5 +1,5 @@
 // JSON. Numbers that JavaScript cannot represent keep their text. Large values are shown in parts.
-import { button, element, long, parts, replace, short } from './dom.js';
+import { button, element, folded, long, muted, parts, replace, short } from './dom.js';
 
 // parse is JSON.parse, except that a number that JavaScript would write differently keeps its text.
 export function parse(text) {
@@ -54,7 +54,7 @@ function branch(name, value, depth, room) {
 }
 
 // isTable reports whether a value is a list of objects.
-export const isTable = value => Array.isArray(value) && value.length > 0 &&
+const isTable = value => Array.isArray(value) && value.length > 0 &&
   value.every(row => !scalar(row) && !Array.isArray(row));
 
 // table returns a list of objects as a table.
@@ -96,7 +96,7 @@ export function tabs(kinds, chosen, show, label) {
 // diff returns the differences that the API found: the spans that differ, with invisible and
 // deceptive characters spelled out, and the whole values.
 export function diff(lines) {
-  if (!lines?.length) return element('p', { class: 'muted' }, 'There are no differences.');
+  if (!lines?.length) return muted('There are no differences.');
   return parts(element('dl', { class: 'diff' }), lines, line => [
     element('dt', {}, line.path || '(all of it)'),
     side('old', '− ', line.old, line.oldText),
@@ -108,7 +108,7 @@ function side(name, sign, value, spans) {
   if (value === undefined) return '';
   const whole = visible(format(value));
   return element('dd', { class: name }, element('span', { class: 'sign' }, sign), spans ?? whole,
-    spans?.includes('…') && element('details', {}, element('summary', {}, 'All of it'), whole));
+    spans?.includes('…') && folded('All of it', whole));
 }
 
 // visible spells out invisible characters, and white space that is no space or line end.

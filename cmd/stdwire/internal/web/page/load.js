@@ -1,6 +1,6 @@
 // A load test: it repeats a call of a tool, several calls at the same time, and ends with the page.
 import * as api from './api.js';
-import { button, duration, element, field, newID, problem, replace } from './dom.js';
+import { button, duration, element, field, inRow, newID, problem, replace } from './dom.js';
 
 // loadTest returns { node, close() } for a tool. text returns the JSON of its arguments.
 export function loadTest(server, tool, text) {
@@ -47,8 +47,8 @@ export function loadTest(server, tool, text) {
   }
 
   const node = element('details', { class: 'load' }, element('summary', {}, 'Load test'),
-    element('div', { class: 'row' }, field('Calls', calls), field('At the same time', together), field('Seconds at most', seconds)),
-    element('div', { class: 'row' }, start, stop), outcome);
+    inRow(field('Calls', calls), field('At the same time', together), field('Seconds at most', seconds)),
+    inRow(start, stop), outcome);
   return {
     node,
     close() {

@@ -1,6 +1,6 @@
 // Log messages of servers, filtered by level, logger and text. The stderr of a server is on its card.
 import * as api from './api.js';
-import { attempt, element, field, newID, replace, select } from './dom.js';
+import { attempt, element, field, folded, hint, inRow, newID, replace, select } from './dom.js';
 import { tree } from './json.js';
 import { levels } from './servers.js';
 import { on, state, throttle } from './store.js';
@@ -16,13 +16,13 @@ export function logs(root) {
   let shown; // the filter of what is shown
   const input = (name, label) => field(label, element('input', { type: 'search', id: newID(), spellcheck: 'false', oninput: event => { filter[name] = event.target.value; soon(); } }));
   const choice = (name, label, options) => field(label, select(options, filter[name], value => { filter[name] = value; soon(); }, { id: newID() }));
-  replace(root, element('h2', {}, 'Logs'), element('div', { class: 'row' }, choice('level', 'Level at least', [['', 'any'], ...levels]), servers, input('logger', 'Logger'), input('text', 'Text')),
-    element('p', { class: 'hint' }, 'A server sends messages of the log level that is set on its card, on the page Servers. Its stderr is there, too. The list is not updated while a message is open.'), outcome, notes, list);
+  replace(root, element('h2', {}, 'Logs'), inRow(choice('level', 'Level at least', [['', 'any'], ...levels]), servers, input('logger', 'Logger'), input('text', 'Text')),
+    hint('A server sends messages of the log level that is set on its card, on the page Servers. Its stderr is there, too. The list is not updated while a message is open.'), outcome, notes, list);
 
   function line(message) {
-    const node = element('details', {}, element('summary', {}, element('span', { class: 'muted' }, new Date(message.t).toLocaleTimeString(), ' ', message.server, ' '),
+    const node = folded([element('span', { class: 'muted' }, new Date(message.t).toLocaleTimeString(), ' ', message.server, ' '),
       element('span', { class: `badge ${colours[message.level] ?? 'bad'}` }, message.level || 'no level'), ' ', message.logger && element('strong', {}, message.logger, ' '),
-      typeof message.data === 'string' ? message.data.slice(0, 2000) : JSON.stringify(message.data ?? null).slice(0, 2000)));
+      typeof message.data === 'string' ? message.data.slice(0, 2000) : JSON.stringify(message.data ?? null).slice(0, 2000)]);
     node.addEventListener('toggle', () => {
       if (node.childElementCount === 1) node.append(tree(message.data ?? null), element('p', {}, element('a', { href: `#/timeline/${message.n}` }, 'on the timeline')));
     });

@@ -1,7 +1,7 @@
 // A message: its tree, its bytes and related messages. The user can edit it and send it again, and
 // compare it with others.
 import * as api from './api.js';
-import { attempt, button, bytes, copier, duration, element, field, long, newID, parts, problem, replace } from './dom.js';
+import { attempt, button, bytes, copier, duration, element, field, folded, hint, inRow, long, muted, newID, parts, problem, replace } from './dom.js';
 import { diff, format, parse, tabs, tree } from './json.js';
 import { all, find } from './messages.js';
 import { runner } from './panels.js';
@@ -24,17 +24,21 @@ export function messagePanel(place, select) {
   async function show(message) {
     end();
     end = () => {};
-    replace(place, element('p', { class: 'muted' }, 'Loading …'));
+    replace(place, muted('Loading …'));
+    const pair = message.request ?? message.response;
     let whole;
+    let other;
     const shown = element('div');
     try {
       whole = await api.get(`traffic/${message.n}`);
+      if (pair) other = await api.get(`traffic/${pair.n}`).catch(() => undefined); // it may be gone
     } catch (error) {
       replace(place, element('p', {}, error.message));
       return;
     }
     const outcome = element('div', { class: 'compared' });
-    replace(place, heading(message), relations(message), facts(message, whole), actions(message, whole, outcome, shown), outcome, http(whole.http), body(whole), shown);
+    replace(place, heading(message), relations(message), facts(message, whole), actions(message, whole, outcome, shown), outcome, http(whole.http),
+      element('div', { class: 'sides' }, body(whole), other && element('section', {}, element('h4', {}, `${message.request ? 'Its request' : 'Its response'}, ${bytes(pair.size)}`), value(other))), shown);
   }
 
   const heading = message => element('h3', {}, `${message.from === 'client' ? 'Client → server' : 'Server → client'}: ${message.kind} ${message.method ?? ''} ${message.about ?? ''}`);
@@ -44,9 +48,9 @@ export function messagePanel(place, select) {
   function relations(message) {
     const request = message.request ?? message;
     const within = all.filter(inner => inner.parent === request).slice(0, 200);
-    return element('div', { class: 'row' }, to('Its request', message.request), to('Its response', message.response),
+    return inRow(to('Its request', message.request), to('Its response', message.response),
       to('The call that it belongs to', message.parent ?? message.request?.parent),
-      within.length > 0 && element('details', {}, element('summary', {}, `${within.length} inside it`),
+      within.length > 0 && folded(`${within.length} inside it`,
         parts(element('ul', { class: 'items' }), within, inner => element('li', {}, to(`${inner.from === 'client' ? '→' : '←'} ${inner.method ?? inner.kind} ${inner.kind}`, inner)))));
   }
 
@@ -82,7 +86,7 @@ export function messagePanel(place, select) {
     const text = element('textarea', { class: 'json', rows: '10', spellcheck: 'false', value: format(rest), id: newID() });
     const outcome = element('div');
     const send = () => calls.run(`{"server":${JSON.stringify(message.lane)},"method":${JSON.stringify(name.value)},"params":${text.value || '{}'}}`);
-    replace(shown, element('h4', {}, 'Send again'), element('p', { class: 'hint' }, 'The client sets the id and _meta.'), field('Method', name), field('Params, as JSON', text),
+    replace(shown, element('h4', {}, 'Send again'), hint('The client sets the id and _meta.'), field('Method', name), field('Params, as JSON', text),
       button('Send', send, { class: 'primary' }), outcome);
     const calls = runner(outcome);
     end = () => calls.close();
@@ -91,6 +95,14 @@ export function messagePanel(place, select) {
     });
     text.focus();
   }
+
+  const value = whole => {
+    try {
+      return tree(parse(whole.text));
+    } catch {
+      return long(whole.text);
+    }
+  };
 
   function body(whole) {
     const content = element('div');

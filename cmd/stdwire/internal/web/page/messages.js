@@ -156,7 +156,13 @@ function term(word, found) {
 export const legacy = message => message.method === 'server/discover' && /^error (?!-3202[012]$)/.test((message.response ?? message).failed) &&
   handshakes.get(message.conn) > (message.request ?? message).n;
 
-export const failed = message => Boolean(message.failed || message.response?.failed || message.kind === 'junk') && !legacy(message);
+// normal says in words what is an error by its code only; otherwise it returns nothing.
+export function normal(message) {
+  const { failed: why, from } = message.response ?? message;
+  return legacy(message) ? 'not supported, legacy era' : why === 'error -1' && from === 'client' ? 'declined' : why === 'error -32800' ? 'canceled' : undefined;
+}
+
+export const failed = message => Boolean(message.failed || message.response?.failed || message.kind === 'junk') && !normal(message);
 
 // texts returns the words of a filter that are searched for in the bytes of messages.
 export const texts = filter => [...filter.matchAll(/(?:^|\s)-?text:(\S+)/g)].map(match => match[1]);

@@ -1,6 +1,6 @@
 // HTTP requests to servers, with or without a message: status, headers without secrets, bodies.
 import * as api from './api.js';
-import { attempt, bytes, duration, element, replace } from './dom.js';
+import { attempt, bytes, duration, element, muted, replace } from './dom.js';
 import { exchange, sentBytes } from './message.js';
 import { on, throttle } from './store.js';
 
@@ -18,7 +18,7 @@ export function network(root) {
     const load = () => attempt(whole, async () => {
       const all = await api.get(`network/${request.n}`);
       const body = (title, text, size) => size > 0 && [element('h4', {}, `${title}, ${bytes(size)}`), sentBytes(text ?? ''),
-        atob(text ?? '').length < size && element('p', { class: 'muted' }, 'The rest is not kept.')];
+        atob(text ?? '').length < size && muted('The rest is not kept.')];
       replace(whole, exchange(all), body('Body of the request', all.sent, all.sent_size), body('Body of the response', all.received, all.received_size));
     });
     const node = element('li', {}, element('details', { ontoggle: event => { if (event.target.open) load(); } }, line, whole));

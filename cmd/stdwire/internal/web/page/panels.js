@@ -2,10 +2,10 @@
 import * as api from './api.js';
 import { appPanel, hasApp } from './apps.js';
 import { toolLink } from './connect.js';
-import { append, attempt, button, copier, element, field, long, newID, parts, problem, replace } from './dom.js';
+import { append, attempt, button, copyIcon, duration, element, field, folded, hint, inRow, long, newID, parts, problem, replace } from './dom.js';
 import { form } from './form.js';
-import { tabs } from './json.js';
 import { loadTest } from './load.js';
+import { menu } from './menu.js';
 import { questionsOf } from './questions.js';
 import { progress, result } from './result.js';
 import { save } from './saved.js';
@@ -13,6 +13,7 @@ import { skillPanel } from './skills.js';
 import { snippets } from './snippets.js';
 import { on, server as known, state } from './store.js';
 import { expand, variables } from './template.js';
+import { toast } from './toast.js';
 
 // runner shows a call: its progress and questions while it runs, and its result. With the address of
 // the definition, that of the page names the call, so that a reloaded page shows the same.
@@ -114,19 +115,8 @@ function onEnter(node, run, cancel) {
 function toolPanel(place, server, tool, { query, address }) {
   const meta = element('textarea', { rows: '2', spellcheck: 'false', placeholder: '{"key": "value"}', id: newID() });
   const code = element('div');
-  const showCode = () => {
-    if (!shown.open) return;
-    const list = snippets(known(server), tool.name, inputs.text());
-    const text = element('div');
-    const pick = language => {
-      const [, source] = list.find(([name]) => name === language);
-      replace(text, long(source, { class: 'code', tabindex: '0' }), copier(source));
-    };
-    replace(code, tabs(list.map(([name]) => [name, name]), list[0][0], pick, 'Language'), text);
-    pick(list[0][0]);
-  };
-  const inputs = form(tool.inputSchema, { changed: () => showCode() });
-  const shown = element('details', { ontoggle: showCode }, element('summary', {}, 'This call in other languages'), code);
+  const showCode = (language, source) => replace(code, element('div', { class: 'ends' }, element('span', { class: 'label' }, language), copyIcon(source, `Copy: ${language}`)), long(source, { class: 'code', tabindex: '0' }));
+  const inputs = form(tool.inputSchema, { changed: () => replace(code) });
   const outcome = element('div');
   const saving = element('div');
   const run = task => calls.run(callText(server, 'tools/call', `{"name":${JSON.stringify(tool.name)},"arguments":${inputs.text().trim() || '{}'}}`,
@@ -139,12 +129,25 @@ function toolPanel(place, server, tool, { query, address }) {
   };
   update();
   const load = loadTest(server, tool.name, () => inputs.text());
-  const node = element('div', { class: 'card' }, inputs.node, element('details', {}, element('summary', {}, '_meta'), field('Members of _meta, as JSON', meta)),
-    element('div', { class: 'row' }, button('Run', () => run(false), { class: 'primary', title: 'Ctrl Enter' }),
+  const copies = menu('Copy this call', () => [...snippets(known(server), tool.name, inputs.text()).map(([language, source]) => [language === 'stdwire' ? 'As a command line' : `As ${language}`, () => showCode(language, source)]),
+    ['A link to it', () => attempt(saving, async () => {
+      await navigator.clipboard.writeText(location.href.split('#')[0] + toolLink(server, tool.name, inputs.text().trim()));
+      toast('Copied');
+    })]], { text: 'Copy as' });
+  const earlier = menu('Earlier calls', () => {
+    const all = state.calls.filter(call => call.tool === tool.name && call.request.server === server).toReversed().slice(0, 20);
+    return all.length === 0 ? ['None yet.'] : all.map(call => [`${new Date(call.began).toLocaleTimeString()}  ${call.running ? 'runs' : call.error ? 'failed' : duration(call.ms)}`,
+      () => {
+        history.replaceState(null, '', `${address}?call=${call.id}`);
+        show(new URLSearchParams({ call: call.id }));
+      }]);
+  }, { text: 'Earlier calls', attributes: { class: 'quiet push' } });
+  const node = element('div', { class: 'card' }, inputs.node, folded('_meta', field('Members of _meta, as JSON', meta)),
+    inRow(button('Run', () => run(false), { class: 'primary', title: 'Ctrl Enter' }),
       asTask,
       hasApp(tool) && button('Stage the input', () => app.stage(), { title: 'Opens the app before the call, to send it parts of the arguments' }),
       button('Save the call', () => save(saving, { server, tool: tool.name, arguments: inputs.model() })),
-      copier(() => location.href.split('#')[0] + toolLink(server, tool.name, inputs.text().trim()), 'Copy a link')), saving, shown, load.node);
+      copies, earlier), saving, code, load.node);
   append(place, [node, outcome]);
   const app = hasApp(tool) && appPanel(place, server, tool, () => inputs.text());
   const calls = runner(outcome, { address, shown: number => app && app.show(number) });
@@ -191,7 +194,7 @@ function resourcePanel(place, server, resource, { query, address }) {
     replace(updates, `It changed at ${new Date(latest.at).toLocaleTimeString()}.`);
     if (subscribed || wanted) read();
   });
-  append(place, [element('div', { class: 'row' }, button('Read', read, { class: 'primary' }), toggle), subscription, updates, outcome]);
+  append(place, [inRow(button('Read', read, { class: 'primary' }), toggle), subscription, updates, outcome]);
   const number = Number(query.get('call'));
   if (number) calls.show(number);
   return { update, close() {
@@ -207,7 +210,7 @@ function textFields(names, complete) {
   const node = parts(element('div', { class: 'form' }), names, ({ name, title, description, required }) => {
     const input = element('input', { type: 'text', spellcheck: 'false', required: required ?? false, 'aria-label': name });
     inputs.set(name, input);
-    const box = field((title ?? name) + (required ? ' *' : ''), input, description && element('p', { class: 'hint' }, description));
+    const box = field((title ?? name) + (required ? ' *' : ''), input, description && hint(description));
     complete(input, name);
     return box;
   });

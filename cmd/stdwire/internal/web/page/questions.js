@@ -1,11 +1,13 @@
 // The questions of servers: forms, pages to visit, sampling, roots. All are answered in the queue at
 // the side; the panel of a call links to its questions.
 import * as api from './api.js';
-import { attempt, button, element, field, link, newID, replace, select } from './dom.js';
+import { attempt, button, element, field, folded, hint, inRow, link, muted, newID, replace, select } from './dom.js';
 import { form } from './form.js';
+import { icon } from './icons.js';
 import { tree } from './json.js';
 import { messages } from './result.js';
 import { emit, on, state } from './store.js';
+import { toast } from './toast.js';
 
 const titles = { 'elicitation/create': 'asks', 'sampling/createMessage': 'wants a model’s answer', 'roots/list': 'wants to know the roots', 'ui/open-link': 'has an app that wants to open a link',
   'tools/call': 'has an app that calls a tool that may destroy something' };
@@ -34,27 +36,36 @@ function queue(place, selects, changed = () => {}) {
   return on('questions', update);
 }
 
-// questions shows the queue of all questions, and returns a function that puts it away or, given true,
-// shows it and goes to the first question. A new question shows it again.
+// questions shows the queue of all questions in a sheet, and returns a function that puts it away or,
+// given true, shows it and goes to the first question. A new question shows it again; that for the
+// roots of a server which starts is only a note.
 export function questions(place) {
   const head = element('h2', {}, 'Questions');
-  let away = false;
+  let away = true;
   let known = new Set();
   const fold = open => {
     away = !open;
     place.hidden = away || known.size === 0;
     if (!place.hidden) place.querySelector('.question :is(button, input, select, textarea)')?.focus();
   };
-  place.append(element('div', { class: 'ends' }, head, button('Later', () => {
+  const later = () => {
     fold(false);
     document.getElementById('ask').focus();
-  }, { class: 'quiet', title: 'The bell keeps the questions' })));
+  };
+  place.addEventListener('keydown', event => {
+    if (event.key !== 'Escape' || event.defaultPrevented) return;
+    event.preventDefault();
+    later();
+  });
+  place.append(element('div', { class: 'ends' }, head, element('button', { type: 'button', class: 'icon-only', 'aria-label': 'Later', title: 'Later: the bell keeps the questions', onclick: later }, icon('close'))));
   on('answer', () => fold(true));
   queue(place, () => true, wanted => {
-    if (wanted.some(question => !known.has(question.id))) away = false;
+    const fresh = wanted.filter(question => !known.has(question.id));
+    if (fresh.some(({ call, method }) => call || method !== 'roots/list')) away = false;
+    else if (fresh.length > 0) toast(`${fresh[0].server} ${titles[fresh[0].method]}`, ['Answer', () => fold(true)]);
     known = new Set(wanted.map(question => question.id));
     place.hidden = away || wanted.length === 0;
-    head.textContent = `Questions (${wanted.length})`;
+    head.textContent = wanted.length === 1 ? `${wanted[0].server} ${titles[wanted[0].method]}` : `${wanted.length} questions`;
     document.body.dataset.questions = String(wanted.length);
   });
   return fold;
@@ -97,18 +108,21 @@ function elicitation(node, { params }, send) {
   const rest = [button('Decline', () => send({ action: 'decline' })), button('Cancel', () => send({ action: 'cancel' }))];
   if (params.mode === 'url') {
     const accept = () => send({ action: 'accept' });
-    let host = '';
+    let parts = {};
     try {
-      host = new URL(params.url).host;
+      parts = new URL(params.url);
     } catch { /* an invalid URL is shown as text */ }
-    node.append(element('p', {}, 'The server wants you to visit ', element('strong', {}, host), ':'),
-      element('p', { class: 'url' }, link(params.url)), element('p', { class: 'hint' }, 'Open it only if you trust the server.'),
-      element('div', { class: 'row' }, button('I agree', accept, { class: 'primary' }), rest));
+    node.append(element('p', {}, 'The server wants you to visit ', element('strong', {}, parts.host ?? ''), ':'),
+      element('dl', { class: 'facts' }, [['host', parts.host], ['path', parts.pathname], ['query', parts.search], ['encrypted', parts.protocol && (parts.protocol === 'https:' ? 'yes' : 'no')]]
+        .filter(([, value]) => value).map(([term, value]) => [element('dt', {}, term), element('dd', {}, element('code', {}, value))])),
+      element('p', { class: 'url' }, link(params.url)), hint('Open it only if you trust the server.'),
+      inRow(button('I agree', accept, { class: 'primary' }), rest));
     return accept;
   }
   const inputs = form(params.requestedSchema);
   const accept = () => send(`{"action":"accept","content":${inputs.text()}}`);
-  node.append(inputs.node, element('div', { class: 'row' }, button('Send', accept, { class: 'primary', title: 'Ctrl Enter' }), rest));
+  node.append(inputs.node, element('p', { class: 'note' }, icon('warning'), 'The server reads what you send. Do not type passwords or keys here.'),
+    inRow(button('Send', accept, { class: 'primary', title: 'Ctrl Enter' }), rest));
   return accept;
 }
 
@@ -116,7 +130,7 @@ function elicitation(node, { params }, send) {
 function callTool(node, { params }, send) {
   const accept = () => send({});
   node.append(element('p', {}, 'The app wants to call ', element('strong', {}, params.name), ' with:'), tree(params.arguments ?? {}),
-    element('div', { class: 'row' }, button('Call', accept, { class: 'primary' }), button('Refuse', () => send(null))));
+    inRow(button('Call', accept, { class: 'primary' }), button('Refuse', () => send(null))));
   return accept;
 }
 
@@ -127,21 +141,26 @@ function openLink(node, { params }, send) {
     send({});
   };
   node.append(element('p', {}, 'The app wants to open ', element('strong', {}, new URL(params.url).host), ':'), element('p', { class: 'url' }, params.url),
-    element('div', { class: 'row' }, button('Open', accept, { class: 'primary' }), button('Refuse', () => send(null))));
+    inRow(button('Open', accept, { class: 'primary' }), button('Refuse', () => send(null))));
   return accept;
 }
 
 function sampling(node, { params, server }, send) {
   const text = element('textarea', { rows: '4', id: newID() });
   const model = element('input', { type: 'text', value: 'human' });
-  const role = element('p', { class: 'muted' }, [params.systemPrompt && `System: ${params.systemPrompt}`,
+  const role = muted([params.systemPrompt && `System: ${params.systemPrompt}`,
     `at most ${params.maxTokens} tokens`].filter(Boolean).join(' · '));
   const stop = select(['endTurn', 'stopSequence', 'maxTokens'], 'endTurn', () => {}, { id: newID() });
-  const submit = () => send({ role: 'assistant', content: { type: 'text', text: text.value }, model: model.value, stopReason: stop.value });
+  const answer = () => ({ role: 'assistant', content: { type: 'text', text: text.value }, model: model.value, stopReason: stop.value });
+  const submit = () => send(answer());
+  const sent = element('pre', { class: 'code' });
+  const preview = element('details', { ontoggle: () => show() }, element('summary', {}, 'What is sent'), sent);
+  const show = () => { sent.textContent = JSON.stringify(answer(), null, 2); };
+  node.addEventListener('input', show);
   node.append(role, messages(params.messages ?? [], server),
-  params.tools?.length ? element('details', {}, element('summary', {}, `${params.tools.length} tools`), tree(params.tools)) : '',
-  field('The answer', text), field('Model', model), field('Stop reason', stop),
-  element('div', { class: 'row' }, button('Send', submit, { class: 'primary', title: 'Ctrl Enter' }), button('Refuse', () => send(null))));
+  params.tools?.length ? folded(`${params.tools.length} tools`, tree(params.tools)) : '',
+  field('The answer', text), field('Model', model), field('Stop reason', stop), preview,
+  inRow(button('Send', submit, { class: 'primary', title: 'Ctrl Enter' }), button('Refuse', () => send(null))));
   return submit;
 }
 
@@ -150,6 +169,6 @@ function roots(node, question, send) {
   const always = element('input', { type: 'checkbox', checked: true, id: newID() });
   const submit = () => send({ roots: text.value.split('\n').map(line => line.trim()).filter(Boolean).map(uri => ({ uri })) }, always.checked);
   node.append(field('Roots: file: URIs, one a line', text), element('p', {}, always, ' ', element('label', { for: always.id }, 'Give the same answer from now on')),
-    element('div', { class: 'row' }, button('Send', submit, { class: 'primary', title: 'Ctrl Enter' }), button('Refuse', () => send(null))));
+    inRow(button('Send', submit, { class: 'primary', title: 'Ctrl Enter' }), button('Refuse', () => send(null))));
   return submit;
 }

@@ -1,6 +1,6 @@
 // Results of calls: content of every kind, as text or as an element that cannot run scripts.
 import * as api from './api.js';
-import { attempt, bytes, copier, download, button, duration, element, long, parts, problem, replace, short } from './dom.js';
+import { attempt, button, bytes, copier, download, duration, element, folded, long, muted, parts, problem, replace, short } from './dom.js';
 import { Room, format, parse, tree, view } from './json.js';
 
 function decoded(base64, type) {
@@ -22,7 +22,7 @@ function binary(base64, type, name) {
     return problem({ code: 'invalid', message: `The data of type ${type} is not base64.` });
   }
   const save = button('Save', () => download(name ?? (type === 'application/pdf' ? 'result.pdf' : 'result'), blob));
-  const what = element('p', { class: 'muted' }, `${type || 'unknown type'}, ${bytes(blob.size)} `, save);
+  const what = muted(`${type || 'unknown type'}, ${bytes(blob.size)} `, save);
   const url = () => URL.createObjectURL(blob);
   if (imageTypes.test(type)) return element('figure', {}, element('img', { src: url(), alt: `Image of type ${type}` }), what);
   if (type.startsWith('audio/')) return element('figure', {}, element('audio', { src: url(), controls: true }), what);
@@ -62,7 +62,7 @@ export function resource(content, server, room = new Room()) {
   content.blob !== undefined ? binary(content.blob, content.mimeType ?? '', content.uri?.split('/').pop()) : /^text\/html\b/.test(content.mimeType) ? html(content.text ?? '') : textBlock(content.text ?? '', room));
 }
 
-export const readLink = (server, uri) => `#/resources/${encodeURIComponent(server)}/${encodeURIComponent(uri)}`;
+const readLink = (server, uri) => `#/resources/${encodeURIComponent(server)}/${encodeURIComponent(uri)}`;
 
 // content returns a block of content.
 export function content(block, server, room = new Room()) {
@@ -83,7 +83,7 @@ function list(items, show) {
 }
 
 const blocks = (all, server) => list(all, (block, room) => [content(block, server, room),
-  block?.annotations && element('p', { class: 'muted' }, short(JSON.stringify(block.annotations)))]);
+  block?.annotations && muted(short(JSON.stringify(block.annotations)))]);
 
 // messages shows messages of a role, with one or more blocks of content.
 export const messages = (all, server) => list(all, (message, room) => [element('strong', {}, message.role),
@@ -95,7 +95,7 @@ export function result(call) {
   const shown = [];
   const failed = call.error !== undefined || call.result?.isError === true;
   shown.push(element('p', { class: failed ? 'outcome bad' : 'outcome good' },
-    failed ? (call.error ? 'The call failed' : 'The tool reports an error') : 'Done', ` after ${duration(call.ms)}`));
+    failed ? (call.error ? 'The call failed' : 'The tool reports an error') : 'Done', element('span', { class: 'muted' }, ` after ${duration(call.ms)}${call.size ? `, ${bytes(call.size)}, ≈ ${Math.ceil(call.size / 4).toLocaleString()} tokens` : ''}`)));
   if (call.error) shown.push(problem(call.error));
   if (call.mismatch) {
     shown.push(element('div', { class: 'problem', role: 'alert' }, element('strong', {}, 'The result does not match the outputSchema: '), call.mismatch));
@@ -104,7 +104,7 @@ export function result(call) {
   if (value !== undefined) {
     if (value.structuredContent !== undefined) shown.push(element('h4', {}, 'Structured content'), view(value.structuredContent));
     if (Array.isArray(value.content)) {
-      shown.push(element('h4', {}, 'Content'), value.content.length === 0 ? element('p', { class: 'muted' }, 'none')
+      shown.push(element('h4', {}, 'Content'), value.content.length === 0 ? muted('none')
         : blocks(value.content, server));
     }
     if (Array.isArray(value.contents)) shown.push(list(value.contents, (contents, room) => resource(contents, server, room)));
@@ -112,8 +112,8 @@ export function result(call) {
       shown.push(messages(value.messages, server));
     }
     if (!value.content && !value.contents && !value.messages && value.structuredContent === undefined) shown.push(view(value));
-    if (value._meta) shown.push(element('details', {}, element('summary', {}, '_meta'), tree(value._meta)));
-    const raw = element('details', {}, element('summary', {}, 'The whole result as JSON'));
+    if (value._meta) shown.push(folded('_meta', tree(value._meta)));
+    const raw = folded('The whole result as JSON');
     raw.addEventListener('toggle', () => {
       if (raw.childElementCount === 1) raw.append(long(format(value)), copier(() => format(value)));
     });

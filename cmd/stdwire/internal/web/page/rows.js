@@ -1,6 +1,7 @@
 // The list of messages. Only visible rows have elements.
 import { bytes, duration, element } from './dom.js';
-import { failed, legacy } from './messages.js';
+import { family } from './chart.js';
+import { failed, find, normal } from './messages.js';
 import { on } from './store.js';
 
 // the height of a row, as the style sheet has it
@@ -23,9 +24,9 @@ export function rows({ select }) {
     const response = message.kind === 'response';
     const text = [((message.t - zero) / 1000).toFixed(3), message.from === 'client' ? '→' : '←', message.lane,
       response ? `↳ ${message.method ?? '?'}` : message.method ?? message.kind, message.about ?? '',
-      legacy(message) && response ? 'legacy era' : message.failed ?? (response ? 'ok' : message.kind === 'request' && !message.response ? '…' : ''),
+      response && normal(message) || message.failed || (response ? 'ok' : message.kind === 'request' && !message.response ? '…' : ''),
       response ? duration(message.ms) : '', bytes(message.size)];
-    const line = element('div', { class: failed(message) ? 'message bad' : 'message', role: 'option', id: `message-${message.n}`,
+    const line = element('div', { class: `message ${failed(message) ? 'bad' : normal(message) ? 'muted' : ''} ${family(message.method)}`, role: 'option', id: `message-${message.n}`,
       'aria-posinset': index + 1, 'aria-setsize': shown.length, 'aria-selected': String(message === selected),
       onclick: () => select(message) }, text.map((part, i) => element('span', { class: `c${i}` }, part)));
     line.style.top = `${index * height}px`;
@@ -67,6 +68,12 @@ export function rows({ select }) {
     dirty = true;
   }
 
+  // the request and the response are marked together
+  node.addEventListener('pointerover', event => {
+    const message = find(Number(event.target.closest('.message')?.dataset.n));
+    const pair = [message, message?.request, message?.response].filter(Boolean).map(one => String(one.n));
+    for (const line of cells.values()) line.classList.toggle('pair', pair.length > 1 && pair.includes(line.dataset.n));
+  });
   node.addEventListener('scroll', () => {
     follow = node.scrollTop + node.clientHeight >= node.scrollHeight - height;
     redraw();

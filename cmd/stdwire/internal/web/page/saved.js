@@ -1,6 +1,6 @@
 // Saved calls with expectations: the file that stdwire test reads.
 import * as api from './api.js';
-import { attempt, button, download, duration, element, empty, field, replace } from './dom.js';
+import { attempt, button, download, duration, element, empty, field, folded, hint, inRow, replace } from './dom.js';
 import { format, parse } from './json.js';
 
 const read = async () => {
@@ -14,7 +14,7 @@ const write = calls => api.post('saved', format({ calls }));
 export function save(place, call) {
   const name = element('input', { type: 'text', value: `${call.tool} works` });
   const outcome = element('div', { role: 'status' });
-  replace(place, element('div', { class: 'row' }, field('Name of the saved call', name), button('Save', () => attempt(outcome, async () => {
+  replace(place, inRow(field('Name of the saved call', name), button('Save', () => attempt(outcome, async () => {
     const { calls } = await read();
     await write([...calls, { name: name.value, ...call }]);
     replace(place, element('p', { role: 'status' }, 'Saved: ', element('a', { href: '#/saved' }, 'all saved calls')));
@@ -28,7 +28,7 @@ export function saved(root) {
   const where = element('p', { class: 'muted' });
   let calls = [];
   let verdicts = []; // by the index of the call
-  replace(root, element('h2', {}, 'Saved calls'), where, element('div', { class: 'row' }, button('Run all', () => run(calls.map((_, i) => i)), { class: 'primary' }),
+  replace(root, element('h2', {}, 'Saved calls'), where, inRow(button('Run all', () => run(calls.map((_, i) => i)), { class: 'primary' }),
     button('JUnit', async () => {
       const report = await run(calls.map((_, i) => i));
       if (report) download('junit.xml', new Blob([report.junit], { type: 'application/xml' }));
@@ -82,8 +82,8 @@ export function saved(root) {
       button('Remove', () => change(calls.toSpliced(i, 1)), { 'aria-label': `Remove ${call.name}` }),
       call.tool && element('a', { href: `#/tools/${encodeURIComponent(call.server ?? '')}/${encodeURIComponent(call.tool)}?args=${encodeURIComponent(format(call.arguments ?? {}))}` }, 'Open')),
     verdict?.failures.map(failure => element('p', { class: 'bad' }, failure)),
-    element('details', {}, element('summary', {}, 'Expectations'),
-      element('p', { class: 'hint' }, '"expect": {"values": {"/structuredContent/n": 1}, "schema": {…}, "error": -32602 or "isError", "within": "2s"}'),
+    folded('Expectations',
+      hint('"expect": {"values": {"/structuredContent/n": 1}, "schema": {…}, "error": -32602 or "isError", "within": "2s"}'),
       text, errors, button('Apply', apply)));
   }
 

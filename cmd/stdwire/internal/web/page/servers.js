@@ -2,43 +2,51 @@
 import * as api from './api.js';
 import { authorization } from './authorization.js';
 import { add, clone, configuration, edit, exporting, move, remove, review } from './config.js';
-import { attempt, button, duration, element, empty, field, problem, replace, select } from './dom.js';
-import { firstRun } from './first.js';
+import { append, attempt, button, bytes, copyIcon, duration, element, empty, folded, hint, inRow, muted, problem, replace } from './dom.js';
+import { kinds } from './explore.js';
 import { extensions } from './extensions.js';
+import { firstRun } from './first.js';
+import { icon } from './icons.js';
 import { tree } from './json.js';
-import { on, state } from './store.js';
+import { menu } from './menu.js';
+import { changeRoots } from './roots.js';
+import { definitions, on, refresh, state } from './store.js';
 
 export const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 
+const pause = 5000; // ms between two looks at the memory of the servers
+
 export function servers(root) {
   const list = element('div', { class: 'cards' });
-  const files = element('div', { class: 'row' });
+  const sum = element('span', { class: 'muted' });
+  const files = element('div', { class: 'row push' });
   const outcome = element('div');
-  const whole = element('div', {}, element('h2', {}, 'Servers'), files, outcome, list);
+  const whole = element('div', {}, inRow(element('h2', {}, 'Servers'), sum, files), outcome, list);
   const start = element('div');
   replace(root, start, whole);
   const endExtensions = state.servers.some(server => !server.watched) ? extensions(whole) : () => {};
   const pick = picked => review(picked, id => { location.hash = `#/tools/${encodeURIComponent(id)}`; });
-  let off;
-  const none = () => {
-    const empties = state.servers.length === 0 && off !== undefined;
+  let off; // why no server can be added
+  let editable = []; // files
+  const cards = new Map(); // id → { node, update }
+  // summarize shows how many servers there are in each state, or where servers come from.
+  const summarize = () => {
     whole.hidden = state.servers.length === 0;
-    if (!empties) replace(start);
-    else if (start.childElementCount === 0) {
+    const states = Map.groupBy(state.servers, server => server.state);
+    sum.textContent = [...states].map(([name, all]) => `${all.length} ${name}`).join(', ');
+    if (!whole.hidden) replace(start);
+    else if (off !== undefined && start.childElementCount === 0) {
       replace(start, off ? empty('No servers', `This page shows messages, and changes no servers: ${off}.`, element('a', { class: 'button', href: '#/timeline' }, 'Timeline')) : firstRun(pick));
     }
   };
-  let editable = [];
   configuration().then(({ off: why = '', files: all }) => {
     off = why;
-    none();
-    const act = action => () => attempt(outcome, action);
-    replace(files, off ? element('p', { class: 'muted' }, `Servers cannot be changed: ${off}.`)
-      : [button('Add server', act(add), { class: 'primary' }), button('Export', act(exporting), { title: 'Without secrets' })]);
+    replace(files, off ? muted(`Servers cannot be changed: ${off}.`)
+      : [button('Export', () => attempt(outcome, exporting), { class: 'quiet', title: 'Without secrets' }), button('Add server', add, { class: 'primary' })]);
     if (!off) editable = all.map(file => file.path);
+    summarize();
     for (const card of cards.values()) card.files(editable);
   }, error => replace(outcome, problem(error)));
-  const cards = new Map(); // id → { node, update }
   const update = () => {
     for (const [id, card] of cards) {
       if (!state.servers.some(server => server.id === id)) {
@@ -47,7 +55,7 @@ export function servers(root) {
         cards.delete(id);
       }
     }
-    none();
+    summarize();
     for (const [i, server] of state.servers.entries()) {
       if (!cards.has(server.id)) {
         cards.set(server.id, card(server.id));
@@ -63,119 +71,149 @@ export function servers(root) {
     }
   };
   update();
-  const end = on('servers', update);
+  const ends = [on('servers', update), on('counts', update)];
+  const timer = setInterval(() => { if (!document.hidden && state.servers.some(server => server.memory)) refresh('servers'); }, pause);
   return {
     show(at) { cards.get(at.parts[0])?.node.scrollIntoView(); },
     close() {
-      end();
+      clearInterval(timer);
+      for (const end of ends) end();
       endExtensions();
       for (const card of cards.values()) card.close();
     },
   };
 }
 
-const quiet = (text, onclick) => button(text, onclick, { class: 'quiet' });
+const transport = server => server.gateway ? 'socket' : server.url ? 'HTTP' : server.command ? 'stdio' : undefined;
+const words = { ready: 'Ready', starting: 'Starting', failed: 'Failed', stopped: 'Stopped', waiting: 'Waiting', disabled: 'Disabled' };
+const pairs = all => all.filter(([, value]) => value).map(([term, value]) => element('div', {}, element('dt', {}, term), element('dd', {}, String(value))));
+
+// keeper returns a function that replaces what a node shows if the value has changed: what is open stays open.
+function keeper() {
+  const known = new Map();
+  return (node, value, show) => {
+    const text = JSON.stringify(value);
+    if (known.get(node) === text) return false;
+    known.set(node, text);
+    replace(node, show(value));
+    return true;
+  };
+}
 
 function card(id) {
-  const head = element('div', { class: 'row' });
-  const facts = element('dl', { class: 'facts' });
-  const trouble = element('div');
+  const of = action => `servers/${api.segments(id)}/${action}`;
   const outcome = element('div', { role: 'status' });
-  const more = element('div');
   const log = element('div');
+  const word = element('span', { class: 'state' });
+  const uses = element('span', { class: 'muted' });
+  const where = element('div', { class: 'well' });
+  const stats = element('dl', { class: 'stats' });
+  const trouble = element('div');
+  const links = element('div', { class: 'row' });
+  const facts = element('dl', { class: 'facts' });
+  const more = element('div');
   const access = element('div');
+  const keep = keeper();
   let authorized;
   let connection = ''; // the state of the server when authorized was last updated
-  const lines = element('textarea', { rows: '2', spellcheck: 'false', placeholder: 'file:///home/me/project' });
-  const setRoots = result => attempt(outcome, async () => {
-    await api.post(`servers/${api.segments(id)}/roots`, { result });
-    replace(outcome, element('p', {}, result ? 'Requests of the server for roots are answered with these.' : 'You are asked when the server requests roots.'));
-  });
-  const roots = element('details', { hidden: true }, element('summary', {}, 'Roots'), field(`Roots of ${id}: file: URIs, one a line`, lines),
-    element('div', { class: 'row' }, button('Set', () => setRoots({ roots: lines.value.split('\n').map(line => line.trim()).filter(Boolean).map(uri => ({ uri })) })),
-      button('Ask each time', () => setRoots(null))));
+  let now = {}; // the server
+  let editable = [];
   const withoutStream = element('input', { type: 'checkbox', onchange: () => attempt(outcome, () =>
-    api.post(`servers/${api.segments(id)}/stream`, { omit: withoutStream.checked })) });
+    api.post(of('stream'), { omit: withoutStream.checked })) });
   const stream = element('p', { hidden: true }, element('label', {}, withoutStream, ' Without the GET stream'),
     element('span', { class: 'hint' }, ' The server can say nothing between calls. A change restarts it.'));
-  const actions = element('div', { class: 'row' });
   // tidy removes the problem of an action if the server's own state shows it, or the server is ready.
   const tidy = ready => {
     const earlier = outcome.querySelector(':scope > .problem');
-    if (earlier && (ready || earlier.textContent === trouble.textContent)) earlier.remove();
+    if (earlier && (ready || earlier.textContent === trouble.querySelector('.problem')?.textContent)) earlier.remove();
   };
   const act = async action => {
-    await attempt(outcome, () => api.post(`servers/${api.segments(id)}/do/${action}`));
+    await attempt(outcome, () => api.post(of(`do/${action}`)));
     tidy();
+    flip();
   };
-  let shown = '';
-  let file;
-  let editable = [];
+  const runs = () => ['ready', 'starting', 'failed', 'waiting'].includes(now.state);
+  const toggle = element('input', { type: 'checkbox', role: 'switch', class: 'switch', 'aria-label': `${id} runs`, onchange: async () => {
+    if (toggle.checked && now.state === 'disabled') await act('enable');
+    act(toggle.checked ? 'start' : 'stop');
+  } });
+  const flip = () => {
+    toggle.checked = runs();
+    toggle.title = toggle.checked ? 'Stop' : 'Start';
+  };
   // beside returns the server before (-1) or after (1) this one in its file.
   const beside = step => {
-    const all = state.servers.filter(server => server.file === file);
+    const all = state.servers.filter(server => server.file === now.file);
     return all[all.findIndex(server => server.id === id) + step]?.id;
   };
-  const moves = [['Up', -1], ['Down', 1]].map(([text, step]) => [step, button(text, () => attempt(outcome, () => beside(step) && move(id, beside(step), file)),
-    { class: 'quiet', title: `Move it ${text.toLowerCase()} in the file`, 'aria-label': `Move ${id} ${text.toLowerCase()}` })]);
-  const change = element('div', { class: 'row', hidden: true }, [['Edit', () => edit(id)], ['Clone', () => clone(id)]].map(([text, action]) => quiet(text, () => attempt(outcome, action))),
-    moves.map(([, node]) => node), button('Remove', () => attempt(outcome, () => remove(id, file)), { class: 'quiet bad' }));
-  const changes = () => {
-    change.hidden = !editable.includes(file);
-    for (const [step, node] of moves) node.setAttribute('aria-disabled', String(!beside(step)));
+  const own = () => !now.watched && !now.gateway;
+  const change = (text, action, attributes) => editable.includes(now.file) && [text, () => attempt(outcome, action), attributes];
+  const actions = menu(`More for ${id}`, () => [
+    now.state === 'disabled' ? ['Enable', () => act('enable')] : [['Restart', () => act('restart')], ['Disable', () => act('disable')]],
+    own() && ['Roots …', () => changeRoots(id)], own() && !now.added && ['Doctor', () => examine(outcome, id)],
+    now.details?.capabilities?.logging && ['Log level …', () => replace(outcome, inRow(element('span', { class: 'label' }, 'Log level'),
+      levels.map(level => button(level, () => attempt(outcome, async () => {
+        await api.post(of('level'), { level });
+        replace(outcome, element('p', {}, `It logs from ${level} on.`));
+      }), { class: 'quiet' }))))],
+    change('Edit', () => edit(id)), change('Clone', () => clone(id)),
+    beside(-1) && change('Move up', () => move(id, beside(-1), now.file)), beside(1) && change('Move down', () => move(id, beside(1), now.file)),
+    now.added && ['Forget', () => act('forget'), { class: 'bad' }],
+    change(`Remove from ${now.file?.split(/[\\/]/).at(-1)} …`, () => remove(id, now.file), { class: 'bad' }),
+  ].flatMap(entry => Array.isArray(entry?.[0]) ? entry : [entry]));
+  const node = element('section', { class: 'card server', 'aria-label': id, 'data-testid': `server-${id}` },
+    inRow(element('h3', {}, id), word, uses, element('span', { class: 'push' }), toggle, actions),
+    where, stats, trouble, outcome, log, access, folded('Details', facts, stream, more), links);
+  // known shows how many definitions of each kind the server has.
+  const known = server => {
+    const lists = state.lists.get(id);
+    const counts = server.state === 'ready' && lists ? Object.entries(kinds).filter(([view]) => view !== 'apps' && lists[kinds[view]]?.length).map(([view, kind]) => [view, lists[kind].length])
+      : [['tools', server.tools]];
+    return server.watched ? [] : counts.length > 0 ? counts : [['tools']];
   };
-  const node = element('section', { class: 'card', 'aria-label': id, 'data-testid': `server-${id}` }, head, facts, trouble, actions, change, outcome, log, access, roots, stream, more);
-  return { node, close: () => authorized?.close(), files(all) {
-    editable = all;
-    changes();
-  }, update(server) {
-    file = server.file;
-    changes();
-    const text = JSON.stringify(server);
-    if (text === shown) return; // what is open stays open
-    shown = text;
-    replace(head, element('h3', {}, id), element('span', { class: `state state-${server.state}` }, server.state),
-      server.uses > 0 && element('span', { class: 'muted' }, `${server.uses} in use`));
-    const details = server.details;
-    replace(facts, [['reached by', server.gateway ? 'its socket, as a client' : server.selector], ['configured at', server.source], ['server', details && name(details.info)],
-      ['revision', details && `${details.revision}, ${details.era} era, by ${details.method}`],
-      ['ready after', server.took_ms && duration(server.took_ms)], ['process', details?.pid],
-      ['capabilities', details && Object.keys(details.capabilities ?? {}).join(', ')],
-      ['restarts', server.restarts || undefined],
-      ['next start', server.retry_at && new Date(server.retry_at).toLocaleTimeString()],
-    ].filter(([, value]) => value !== undefined && value !== '' && value !== 0)
-      .map(([term, value]) => [element('dt', {}, term), element('dd', {}, String(value))]));
-    replace(trouble, server.problem && problem(server.problem));
-    if (server.url && !server.watched && !authorized) {
-      authorized = authorization(id);
-      access.append(authorized.node);
-    }
-    access.hidden = !server.url;
-    stream.hidden = !server.no_stream && (!server.url || server.watched || details?.era !== 'legacy');
-    withoutStream.checked = Boolean(server.no_stream);
+  return { node, close: () => authorized?.close(), files(all) { editable = all; }, update(server) {
+    now = server;
+    const { details, url } = server;
     const ready = server.state === 'ready';
+    flip();
+    toggle.hidden = Boolean(server.gateway);
+    actions[0].hidden = Boolean(server.gateway);
+    word.className = `state state-${server.state}`;
+    word.textContent = words[server.state] ?? server.state;
+    uses.textContent = server.uses > 0 ? `${server.uses} in use` : '';
+    const reached = url || server.command;
+    where.hidden = !reached;
+    keep(where, reached, text => text && [icon(url ? 'openWorld' : 'command'), element('code', { class: 'line', title: text }, text), copyIcon(text, `Copy how ${id} is reached`)]);
+    const era = details ?? (server.revision ? server : undefined);
+    keep(stats, [['Transport', transport(server)], ['Era', era && `${era.revision}, ${era.era}`], ['Ready after', server.took_ms && duration(server.took_ms)],
+      ['Memory', server.memory && bytes(server.memory)], ['Tools', server.watched && server.tools],
+      [words[server.state], !ready && server.since && `since ${new Date(server.since).toLocaleTimeString()}`]], pairs);
+    keep(trouble, [server.problem, server.retry_at, server.restarts], () => server.problem && [problem(server.problem),
+      server.retry_at && hint(`Next try at ${new Date(server.retry_at).toLocaleTimeString()}${server.restarts ? `, after ${server.restarts} restarts` : ''}.`),
+      own() && inRow(button('Try now', () => act('restart')), !server.added && button('Doctor', () => examine(outcome, id), { class: 'quiet' }))]);
+    if (url && !server.watched && !authorized) {
+      authorized = authorization(id);
+      append(access, authorized.node);
+    }
+    access.hidden = !url;
+    stream.hidden = !server.no_stream && (!url || server.watched || details?.era !== 'legacy');
+    withoutStream.checked = Boolean(server.no_stream);
     tidy();
-    if (connection !== (connection = `${server.state} ${server.since} ${server.url}`)) {
+    if (connection !== (connection = `${server.state} ${server.since} ${url}`)) {
       authorized?.update();
       tidy(ready);
+      if (ready && !server.watched && !server.gateway) definitions(id).catch(() => {}); // the views of its definitions say why
     }
-    roots.hidden = !ready || Boolean(server.watched);
-    replace(actions,
-      !server.gateway && (server.state === 'disabled' ? button('Enable', () => act('enable'))
-        : ready ? button('Stop', () => act('stop')) : button('Start', () => act('start'))),
-      element('a', { class: 'button', href: server.watched ? `#/timeline?filter=${encodeURIComponent(`server:${id}`)}` : `#/tools/${encodeURIComponent(id)}` },
-        server.watched ? 'Messages' : 'Tools'),
-      !server.gateway && quiet('Log', () => showLog(log, id)),
-      !server.gateway && server.state !== 'disabled' && [quiet('Restart', () => act('restart')), quiet('Disable', () => act('disable'))],
-      server.added && quiet('Forget', () => act('forget')), !server.watched && !server.gateway && !server.added && quiet('Doctor', () => examine(outcome, id)),
-      details?.capabilities?.logging && select([['', 'Log level…'], ...levels], '', level =>
-        attempt(outcome, () => api.post(`servers/${api.segments(id)}/level`, { level })), { 'aria-label': `Log level of ${id}` }));
-    if (details) {
-      replace(more, details.instructions && element('details', {}, element('summary', {}, 'Instructions'), element('pre', {}, details.instructions)),
-        element('details', {}, element('summary', {}, 'Handshake'), tree(details.handshake)),
-        details.environment?.length > 0 && element('details', {}, element('summary', {}, 'Environment'),
-          element('p', { class: 'hint' }, 'Names only: the values are not sent to the page.'), element('p', {}, details.environment.join(' '))));
-    }
+    keep(links, known(server), counts => [counts.map(([view, n]) => element('a', { class: 'button quiet', href: `#/${view}/${encodeURIComponent(id)}` }, view[0].toUpperCase() + view.slice(1),
+      n !== undefined && element('strong', {}, ` ${n}`))), element('a', { class: 'button quiet push', href: `#/timeline?filter=${encodeURIComponent(`server:${id}`)}` }, 'Messages'),
+      !server.gateway && button('Logs', () => showLog(log, id), { class: 'quiet' })]);
+    keep(facts, [['selected by', server.gateway ? 'its socket, as a client' : server.selector], ['configured at', server.source], ['server', details && name(details.info)],
+      ['handshake', details && `${details.revision}, ${details.era} era, by ${details.method}`], ['process', details?.pid],
+      ['capabilities', details && Object.keys(details.capabilities ?? {}).join(', ')], ['restarts', server.restarts]], pairs);
+    keep(more, details, () => details && [details.instructions && folded('Instructions', element('pre', {}, details.instructions)),
+      folded('Handshake', tree(details.handshake)),
+      details.environment?.length > 0 && folded('Environment',
+        hint('Names only: the values are not sent to the page.'), element('p', {}, details.environment.join(' ')))]);
   } };
 }
 
@@ -188,7 +226,7 @@ async function examine(place, id) {
   if (!report) return;
   replace(place, element('p', {}, element('strong', {}, `doctor: ${report.verdict}`)),
     element('ul', {}, report.findings.map(finding => element('li', {}, `${finding.severity}: ${finding.what}`,
-      finding.hint && element('p', { class: 'hint' }, finding.hint)))));
+      finding.hint && hint(finding.hint)))));
 }
 
 async function showLog(place, id) {

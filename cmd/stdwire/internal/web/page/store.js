@@ -20,6 +20,9 @@ const listViews = { 'tools/list': ['tools', 'apps'], 'prompts/list': ['prompts']
 const simple = ['servers', 'calls', 'questions', 'updates', 'extensions'];
 const loading = new Map(); // topic → whether it has to be fetched once more
 
+// refresh fetches a topic again.
+export const refresh = topic => load(topic);
+
 async function load(topic) {
   if (loading.has(topic)) {
     loading.set(topic, true);

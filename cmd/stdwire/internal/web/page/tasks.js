@@ -1,7 +1,7 @@
 // Tasks of both eras. The page knows a task from its call, from the list of a server of 2025-11-25, or
 // because the user has entered its id.
 import * as api from './api.js';
-import { attempt, button, element, empty, field, newID, replace, select } from './dom.js';
+import { attempt, button, element, empty, field, folded, inRow, muted, newID, replace, select } from './dom.js';
 import { tree } from './json.js';
 import { callText, runner } from './panels.js';
 import { questionsOf } from './questions.js';
@@ -42,9 +42,9 @@ export function tasks(root) {
     cards.get(JSON.stringify([opened.at(-1).server, task]))?.look();
   };
   id.addEventListener('keydown', event => { if (event.key === 'Enter') open(); });
-  replace(root, element('h2', {}, 'Tasks'), element('div', { class: 'row' }, button('Refresh', refresh),
+  replace(root, element('h2', {}, 'Tasks'), inRow(button('Refresh', refresh),
     element('span', { class: 'hint' }, '“Run as a task” makes a call a task; in the modern era the server decides.')),
-  element('details', {}, element('summary', {}, 'Open a task by its id'), chooser, field('Id of the task', id), button('Open', open)),
+  folded('Open a task by its id', chooser, field('Id of the task', id), button('Open', open)),
   outcome, notes, list);
 
   // known returns all tasks, that of the latest call first, each with the latest call that waits for
@@ -83,8 +83,8 @@ export function tasks(root) {
     }
     replace(notes, all.length === 0 && (servers.length ? empty('There are no tasks.', 'A task is a call that goes on while you do something else. Run a tool as one.', element('a', { class: 'button', href: '#/tools' }, 'Tools'))
         : empty('No server is running.', 'Tasks are those of servers that run.', element('a', { class: 'button', href: '#/servers' }, 'Servers'))),
-      all.length > most && element('p', { class: 'muted' }, `${all.length - most} more are not shown.`),
-      [...listed].filter(([server, all]) => all.more && servers.includes(server)).map(([server]) => element('p', { class: 'muted' }, `${server} has more tasks.`)));
+      all.length > most && muted(`${all.length - most} more are not shown.`),
+      [...listed].filter(([server, all]) => all.more && servers.includes(server)).map(([server]) => muted(`${server} has more tasks.`)));
   }
 
   const ends = [on('calls', update), on('servers', update)];
@@ -138,7 +138,7 @@ function card({ server, task: { taskId } }) {
   const wait = button('Wait for it', () => waits.run(callText(server, 'tasks/get', JSON.stringify({ taskId }), { task: true })));
   const object = element('details', { ontoggle: () => { if (object.open) look(); else clearTimeout(timer); } }, element('summary', {}, 'The object'), whole);
   const node = element('section', { class: 'card', 'data-testid': 'task', 'aria-label': `Task ${taskId}` }, element('h3', {}, taskId), head, origin, facts, asked,
-    element('div', { class: 'row' }, wait, button('Poll', () => look()), cancel), problems, object, outcome);
+    inRow(wait, button('Poll', () => look()), cancel), problems, object, outcome);
   return {
     node, look,
     update(entry) {

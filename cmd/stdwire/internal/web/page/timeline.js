@@ -1,7 +1,7 @@
 // The timeline: a chart of all requests, the list of messages, and the selected message.
 import * as api from './api.js';
 import { chart } from './chart.js';
-import { attempt, button, download, element, replace, select } from './dom.js';
+import { attempt, button, download, element, empty, inRow, replace, select } from './dom.js';
 import { diff } from './json.js';
 import { messagePanel } from './message.js';
 import { all, connections, find, laneList, listen, parseFilter, start, texts } from './messages.js';
@@ -31,13 +31,14 @@ export function timeline(root) {
   const list = rows({ select: choose });
   const panel = messagePanel(side, choose);
 
-  const tools = element('div', { class: 'row' }, filter, lanes,
+  const tools = inRow(filter, lanes,
     select([['', 'both directions'], ['client', 'from the client'], ['server', 'from the server']], '', value => word(`from:${value || 'x'}`, value !== ''), { 'aria-label': 'Direction' }),
     element('label', {}, errors, ' errors'), count,
     button('−', () => picture.zoom(1.5), { 'aria-label': 'Zoom out' }), button('+', () => picture.zoom(1 / 1.5), { 'aria-label': 'Zoom in' }),
     button('All', () => picture.fit(), { 'aria-label': 'Show all' }), button('Follow', () => list.follow()), files(outcome));
-  replace(root, element('div', { class: 'timeline' }, element('h2', { class: 'hide' }, 'Timeline'), tools, outcome, picture.node,
-    element('div', { class: 'messages' }, list.node, side)));
+  const none = empty('No messages yet', 'Every message between this page and its servers is shown here, in both directions. Use a server.', element('a', { class: 'button', href: '#/servers' }, 'Servers'));
+  const content = element('div', { class: 'messages' }, list.node, side);
+  replace(root, element('div', { class: 'timeline' }, element('h2', { class: 'hide' }, 'Timeline'), tools, outcome, none, picture.node, content));
 
   let lanesShown = '';
   function update(pruned) {
@@ -46,6 +47,8 @@ export function timeline(root) {
       shown = [];
     }
     for (; at < all.length; at++) if (selects(all[at])) shown.push(all[at]);
+    none.hidden = all.length > 0;
+    picture.node.hidden = content.hidden = all.length === 0;
     list.set(shown, all[0]?.t ?? 0);
     picture.redraw();
     count.textContent = `${shown.length.toLocaleString()} of ${all.length.toLocaleString()} messages${
@@ -142,11 +145,11 @@ function files(outcome) {
     const file = element('input', { type: 'file', accept: '.jsonl', 'aria-label': 'Open a recording', onchange: () => attempt(outcome, async () => {
       if (file.files[0]) await api.post(`recordings?name=${encodeURIComponent(file.files[0].name)}`, file.files[0]);
     }) });
-    replace(box, options.length > 0 && [element('div', { class: 'row' }, select(options, chosen, value => { chosen = value; }, { 'aria-label': 'Connection' }),
+    replace(box, options.length > 0 && [inRow(select(options, chosen, value => { chosen = value; }, { 'aria-label': 'Connection' }),
       button('Save as recording', () => save('jsonl')), button('HAR', () => save('har')), button('HTML', () => save('html')), button('OTLP', () => save('otlp.json'))),
-    options.length > 1 && element('div', { class: 'row' }, 'compare with ', select(options, other, value => { other = value; }, { 'aria-label': 'Compare with' }),
+    options.length > 1 && inRow('compare with ', select(options, other, value => { other = value; }, { 'aria-label': 'Compare with' }),
       button('Compare', () => compare(outcome, Number(other), Number(chosen))))],
-    element('div', { class: 'row' }, 'Open a recording: ', file), button('Remove all messages', () => api.post('traffic/clear')));
+    inRow('Open a recording: ', file), button('Remove all messages', () => api.post('traffic/clear')));
   };
   node.addEventListener('toggle', () => { if (node.open) fill(); });
   return node;

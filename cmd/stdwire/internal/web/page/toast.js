@@ -1,0 +1,20 @@
+// A note above the page of what was done for the user, one at a time.
+import { button, element } from './dom.js';
+import { icon } from './icons.js';
+
+const shown = 12_000; // ms
+let timer;
+let node;
+
+// toast shows a text, and an action: [text, function].
+export function toast(text, action) {
+  node?.remove();
+  clearTimeout(timer);
+  const mine = element('div', { class: 'toast', role: 'status' }, element('span', {}, text), action && button(action[0], () => {
+    mine.remove();
+    action[1]();
+  }, { class: 'quiet' }), element('button', { type: 'button', class: 'icon-only', 'aria-label': 'Close', title: 'Close', onclick: () => mine.remove() }, icon('close')));
+  node = mine;
+  document.body.append(mine);
+  timer = setTimeout(() => { if (!mine.matches(':focus-within, :hover')) mine.remove(); }, shown);
+}
