@@ -109,13 +109,15 @@ func TestWebFirstRun(t *testing.T) {
 	b.write("config.json", `{"mcpServers": {}}`)
 	w := openWeb(t, b, "--config", "config.json")
 	var got struct {
-		Text, Refused, Content string
-		Example                int
+		Text, Refused, Content, LooksAt string
+		Example                         int
 	}
 	w.change("first", map[string]any{"file": b.path("config.json"),
 		"command": pageServer(t, "Echoes."), "cursor": cursor}, &got)
 	assert.Assert(t, cmp.Contains(got.Text, "1 server: from-cursor"))
 	assert.Assert(t, cmp.Contains(got.Refused, "enter a command line"))
+	assert.Assert(t, cmp.Contains(got.LooksAt, b.path("config.json")))
+	assert.Assert(t, cmp.Contains(got.LooksAt, "Add server"))
 	assert.Assert(t, got.Example > 3)
 	assert.Assert(t, cmp.Contains(got.Content, `"mine"`))
 }

@@ -137,6 +137,9 @@ const scenarios = {
     await page.getByText(given.cursor).waitFor();
     seen.text = await page.locator('main').innerText();
     await examine('first');
+    await page.getByRole('button', { name: 'config.json' }).click(); // what the page looks at
+    seen.looksAt = await page.getByRole('menu').innerText();
+    await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Connect' }).click();
     await page.locator('main .problem').waitFor();
     seen.refused = await page.locator('main .problem').innerText();

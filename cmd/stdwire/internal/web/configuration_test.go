@@ -13,6 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
+	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
@@ -325,4 +326,16 @@ func TestChangeFromElsewhere(t *testing.T) {
 		assert.NilError(t, listener.Close())
 		assert.Equal(t, e.site.configuration.status().Off != "", tt.off)
 	}
+}
+
+func TestTitleOf(t *testing.T) {
+	file := func(name string, state config.State) config.FileStatus {
+		return config.FileStatus{Source: config.Source{Path: filepath.Join("dir", name)}, State: state}
+	}
+	title := func(files ...config.FileStatus) string {
+		return titleOf(&target.Selection{All: &config.Config{Files: files}})
+	}
+	assert.Equal(t, title(file("a.json", config.StateUsed), file("b.json", config.StateAbsent),
+		file("c.json", config.StateBroken)), "a.json, c.json")
+	assert.Equal(t, title(file("b.json", config.StateAbsent)), "no configuration")
 }

@@ -33,15 +33,19 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"math"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/connlimit"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/control"
@@ -312,7 +316,6 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 		s.title, s.recording = o.file, true
 		return o.openRecording(std, s)
 	case o.isConfiguration():
-		s.title = "servers of the configuration"
 		chosen, err := o.target.Configured.Select("")
 		if err != nil {
 			return err
@@ -321,6 +324,7 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 		if len(chosen.Servers) == 0 {
 			std.Err.Printf(target.NothingConfigured)
 		}
+		s.title = titleOf(chosen)
 		s.configuration = newConfiguration(s.servers, &o.target.Configured.ConfigFlags, chosen, log)
 		return s.servers.setConfigured(chosen, log)
 	}
@@ -332,6 +336,17 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 		return err
 	}
 	return s.servers.manager.Restart(s.servers.soleID())
+}
+
+// titleOf returns the names of the configuration files.
+func titleOf(chosen *target.Selection) string {
+	var names []string
+	for _, f := range chosen.All.Files {
+		if f.State != config.StateAbsent {
+			names = append(names, filepath.Base(f.Path))
+		}
+	}
+	return cmp.Or(strings.Join(names, ", "), "no configuration")
 }
 
 // watchGateway follows a running gateway.

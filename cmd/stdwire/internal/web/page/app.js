@@ -1,11 +1,13 @@
 // The outer part of the page: views, the address, keys, colours.
 import * as api from './api.js';
+import { add, configuration } from './config.js';
 import { confirmLink } from './connect.js';
 import { button, element, problem, replace, theme } from './dom.js';
 import { count, explore, kinds } from './explore.js';
 import { gateway } from './gateway.js';
 import { icon } from './icons.js';
 import { logs } from './logs.js';
+import { menu } from './menu.js';
 import { monitor } from './monitor.js';
 import { network } from './network.js';
 import { palette } from './palette.js';
@@ -172,7 +174,8 @@ async function main() {
     element('p', { class: 'label', 'aria-hidden': 'true' }, title),
     list.map(([name, text]) => element('a', { href: `#/${name}`, 'data-view': name, title: text }, icon(name), element('span', { class: 'word' }, text), element('span', { class: 'count' }))))),
   element('button', { class: 'more', type: 'button', title: 'All views, and search', onclick: search }, icon('more'), element('span', { class: 'word' }, 'More')));
-  $('about').textContent = state.about.title;
+  configuration().then(({ files, off }) => replace($('about'), menu('What this page looks at', () => [...files.map(file => file.path), off ? `Read only: ${off}.` : ['Add server', add],
+    ['Servers', () => { location.hash = '#/servers'; }], 'To look at a gateway: stdwire web --gateway'], { text: state.about.title, attributes: { class: 'quiet' } })));
   on('connected', () => {
     $('status').textContent = state.connected ? '' : state.refused ? state.refused.message : 'stdwire web does not answer';
   });

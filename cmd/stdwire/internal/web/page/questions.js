@@ -65,7 +65,7 @@ export function questions(place) {
     else if (fresh.length > 0) toast(`${fresh[0].server} ${titles[fresh[0].method]}`, ['Answer', () => fold(true)]);
     known = new Set(wanted.map(question => question.id));
     place.hidden = away || wanted.length === 0;
-    head.textContent = wanted.length === 1 ? `${wanted[0].server} ${titles[wanted[0].method]}` : `${wanted.length} questions`;
+    head.textContent = wanted.length === 1 ? 'Question' : `${wanted.length} questions`;
     document.body.dataset.questions = String(wanted.length);
   });
   return fold;
