@@ -57,9 +57,7 @@ func (c *Common) AppendHints(dst []byte, public, partial bool) []byte {
 }
 
 // Empty returns a modern result without content.
-func (c *Common) Empty() []byte {
-	return append(append([]byte{'{'}, c.end[1:]...), "}}"...)
-}
+func (c *Common) Empty() []byte { return append(append([]byte{'{'}, c.end[1:]...), "}}"...) }
 
 // Complete returns an object with the members of a modern result that it lacks.
 func (c *Common) Complete(result []byte) []byte {
