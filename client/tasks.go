@@ -314,8 +314,7 @@ func TaskTTL(d time.Duration) CallOption { return func(c *call) { c.ttl = d } }
 // toolTasks reports whether the server runs tools as tasks on request (2025-11-25).
 func (s *session) toolTasks() bool {
 	t := s.capabilities.Tasks
-	return s.features.ExperimentalTasks && t != nil && t.Requests != nil &&
-		t.Requests.Tools != nil && t.Requests.Tools.Call != nil
+	return s.features.ExperimentalTasks && t != nil && t.Requests["tools"]["call"] != nil
 }
 
 // shouldRequestTask reports whether to request a task for a tool: the caller wants one, or the tool

@@ -37,7 +37,7 @@ func TestInvalidAnswers(t *testing.T) {
 			if err != nil {
 				return "", err
 			}
-			return m.Content[0].Type(), nil
+			return fmt.Sprintf("%T", m.Content[0]), nil
 		}, "s", []string{`{}`, `{"role":"assistant","model":"m"}`,
 			`{"role":"assistant","content":[],"model":"m"}`,
 			`{"content":{"type":"text","text":"t"},"model":"m"}`,

@@ -51,7 +51,7 @@ func (s *Server) capabilities(e *era.Era) mcp.ServerCapabilities {
 	if has.tasks && e.ExperimentalTasks() {
 		c.Tasks = &mcp.TasksCapability{
 			List: &mcp.Object{}, Cancel: &mcp.Object{},
-			Requests: &mcp.TaskRequests{Tools: &mcp.ToolTasks{Call: &mcp.Object{}}},
+			Requests: map[string]map[string]*mcp.Object{"tools": {"call": {}}},
 		}
 	}
 	if s.o.Capabilities != nil {

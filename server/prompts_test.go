@@ -124,7 +124,8 @@ func TestPromptContent(t *testing.T) {
 		k.want("prompts/get", `{"name":"none"}`, `{"messages":[]}`)
 	})
 	assert.Equal(t, len(result.Meta), 1)
-	assert.Equal(t, result.Messages[2].Content.Type(), "audio")
+	_, isAudio := result.Messages[2].Content.(*mcp.AudioContent)
+	assert.Assert(t, isAudio)
 }
 
 func TestPromptFailures(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 var codec = jsonexact.NewMessages(jsonexact.Union{
 	Interface: reflect.TypeFor[Content](),
 	New:       newContent,
-	Type:      func(block any) string { return block.(Content).Type() },
+	Type:      func(block any) string { return block.(Content).blockType() },
 })
 
 // Unmarshal decodes the JSON text data into the value that v points to, in one pass. It does what

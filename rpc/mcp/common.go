@@ -30,16 +30,8 @@ const (
 // a result without other members, such as that of ping.
 type Result struct {
 	Meta       Meta       `json:"_meta,omitzero"`
-	ResultType ResultType `json:"resultType,omitempty"` // required in modern results
+	ResultType ResultType `json:"resultType,omitempty"` // required in modern results; "": complete
 	Extra      Extra      `json:"-" unknown:"keep"`
-}
-
-// Type returns ResultType, or ResultComplete if it is absent, as in every legacy result.
-func (r *Result) Type() ResultType {
-	if r.ResultType == "" {
-		return ResultComplete
-	}
-	return r.ResultType
 }
 
 // A CacheScope says who may be served a cached result.

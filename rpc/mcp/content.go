@@ -14,9 +14,8 @@ import (
 // [*UnknownContent]. No other type implements it, nor does a value that is not a pointer. [Text]
 // returns a text.
 type Content interface {
-	// Type returns the member "type" of the block's JSON.
-	Type() string
-	content()
+	// blockType returns the member "type" of the block's JSON.
+	blockType() string
 }
 
 // newContent returns an empty block of that type. It returns an [UnknownContent] for an unknown
@@ -113,23 +112,14 @@ type UnknownContent struct {
 	Raw  json.RawMessage // the whole block
 }
 
-func (c *TextContent) Type() string       { return "text" }
-func (c *ImageContent) Type() string      { return "image" }
-func (c *AudioContent) Type() string      { return "audio" }
-func (c *ResourceLink) Type() string      { return "resource_link" }
-func (c *EmbeddedResource) Type() string  { return "resource" }
-func (c *ToolUseContent) Type() string    { return "tool_use" }
-func (c *ToolResultContent) Type() string { return "tool_result" }
-func (c *UnknownContent) Type() string    { return c.Kind }
-
-func (c *TextContent) content()       {}
-func (c *ImageContent) content()      {}
-func (c *AudioContent) content()      {}
-func (c *ResourceLink) content()      {}
-func (c *EmbeddedResource) content()  {}
-func (c *ToolUseContent) content()    {}
-func (c *ToolResultContent) content() {}
-func (c *UnknownContent) content()    {}
+func (c *TextContent) blockType() string       { return "text" }
+func (c *ImageContent) blockType() string      { return "image" }
+func (c *AudioContent) blockType() string      { return "audio" }
+func (c *ResourceLink) blockType() string      { return "resource_link" }
+func (c *EmbeddedResource) blockType() string  { return "resource" }
+func (c *ToolUseContent) blockType() string    { return "tool_use" }
+func (c *ToolResultContent) blockType() string { return "tool_result" }
+func (c *UnknownContent) blockType() string    { return c.Kind }
 
 // MarshalJSON returns Raw.
 func (c UnknownContent) MarshalJSON() ([]byte, error) { return jsonexact.AppendRaw(nil, c.Raw) }

@@ -122,35 +122,9 @@ type ResourcesCapability struct {
 
 // TasksCapability means that the peer runs requests as 2025-11-25 tasks (Tasks, "Capabilities").
 type TasksCapability struct {
-	List     *Object       `json:"list,omitempty"`
-	Cancel   *Object       `json:"cancel,omitempty"`
-	Requests *TaskRequests `json:"requests,omitempty"`
-	Extra    Extra         `json:"-" unknown:"keep"`
-}
-
-// TaskRequests are the requests that a peer runs as tasks: tools/call for a server, the others for
-// a client.
-type TaskRequests struct {
-	Tools       *ToolTasks        `json:"tools,omitempty"`
-	Sampling    *SamplingTasks    `json:"sampling,omitempty"`
-	Elicitation *ElicitationTasks `json:"elicitation,omitempty"`
-	Extra       Extra             `json:"-" unknown:"keep"`
-}
-
-// ToolTasks lists the requests about tools: Call stands for tools/call.
-type ToolTasks struct {
-	Call  *Object `json:"call,omitempty"`
-	Extra Extra   `json:"-" unknown:"keep"`
-}
-
-// SamplingTasks lists the requests about sampling: CreateMessage stands for sampling/createMessage.
-type SamplingTasks struct {
-	CreateMessage *Object `json:"createMessage,omitempty"`
-	Extra         Extra   `json:"-" unknown:"keep"`
-}
-
-// ElicitationTasks lists the requests about elicitation: Create stands for elicitation/create.
-type ElicitationTasks struct {
-	Create *Object `json:"create,omitempty"`
-	Extra  Extra   `json:"-" unknown:"keep"`
+	List   *Object `json:"list,omitempty"`
+	Cancel *Object `json:"cancel,omitempty"`
+	// the requests, by the two parts of their methods: ["tools"]["call"] stands for tools/call
+	Requests map[string]map[string]*Object `json:"requests,omitzero"`
+	Extra    Extra                         `json:"-" unknown:"keep"`
 }

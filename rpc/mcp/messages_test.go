@@ -134,10 +134,10 @@ func TestSamplingContentIsOneOrMany(t *testing.T) {
 func TestResultType(t *testing.T) {
 	var r CallToolResult
 	assert.NilError(t, Unmarshal([]byte(`{"content":[]}`), &r))
-	assert.Equal(t, r.Type(), ResultComplete)
+	assert.Equal(t, r.ResultType, ResultType(""))
 	text := []byte(`{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{"message":"m"}}}}`)
 	assert.NilError(t, Unmarshal(text, &r))
-	assert.Equal(t, r.Type(), ResultInputRequired)
+	assert.Equal(t, r.ResultType, ResultInputRequired)
 	var more InputRequiredResult
 	assert.NilError(t, Unmarshal(text, &more))
 	var p ElicitParams

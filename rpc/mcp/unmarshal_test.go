@@ -209,7 +209,7 @@ func TestContentBlocks(t *testing.T) {
 		},
 	})
 	for _, c := range r.Content {
-		assert.Assert(t, strings.Contains(text, `"type":"`+c.Type()+`"`))
+		assert.Assert(t, strings.Contains(text, `"type":"`+c.blockType()+`"`))
 	}
 }
 

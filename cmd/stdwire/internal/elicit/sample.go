@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -80,7 +81,9 @@ func describeContent(block mcp.Content) string {
 	case *mcp.AudioContent:
 		return fmt.Sprintf("[audio %s %s]", b.MIMEType, command.Size(len(b.Data)))
 	}
-	return "[" + block.Type() + "]"
+	text, _ := mcp.Marshal(block) // it was decoded
+	name, _ := jsonscan.Text(jsonscan.Member(text, "type"))
+	return "[" + name + "]"
 }
 
 // askText reads lines up to an empty one. Without any, the error is errDeclined.

@@ -48,7 +48,7 @@ func (p *Printer) Block(block mcp.Content, from string) {
 	default:
 		text, err := mcp.Marshal(block)
 		if err != nil {
-			text = []byte(block.Type())
+			text = []byte(err.Error())
 		}
 		if p.Format == "raw" {
 			p.text(string(text) + "\n")
