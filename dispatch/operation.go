@@ -188,8 +188,9 @@ func (op *Operation) addCode(code Code) {
 	}
 }
 
-// Spec returns the spec of the operation, with its Input, and with its Output if there is a schema
-// for the data. The slices in it are shared and must not be changed.
+// Spec returns the spec of the operation. Its Input is the JSON Schema of the arguments, of type
+// object, its Output that of the data, nil if there is none, each in one line. The slices are
+// shared and must not be changed.
 func (op *Operation) Spec() Spec { return op.spec }
 
 // Name returns the dotted name.
@@ -199,18 +200,6 @@ func (op *Operation) Name() string { return op.spec.Name }
 func (op *Operation) flatName() string { return flatName(op.spec.Name) }
 
 func flatName(name string) string { return strings.ReplaceAll(name, ".", "_") }
-
-// Service returns the part of the name before its first dot, or the whole name.
-func (op *Operation) Service() string {
-	service, _, _ := strings.Cut(op.spec.Name, ".")
-	return service
-}
-
-// Action returns the part of the name after its first dot, or "".
-func (op *Operation) Action() string {
-	_, action, _ := strings.Cut(op.spec.Name, ".")
-	return action
-}
 
 // Destructive reports whether the operation declares [ConfirmationRequired], so that a call may
 // have to be confirmed. An operation whose Spec is Destructive always does. An operation of which
@@ -239,17 +228,9 @@ func (op *Operation) Description() string {
 	return text
 }
 
-// Input returns the JSON Schema of the arguments, of type object, in one line. It is shared and
-// must not be changed.
-func (op *Operation) Input() json.RawMessage { return op.spec.Input }
-
 // ExactInput returns the JSON Schema with which arguments are validated. It differs from Input if
 // Input is inferred: see [schema.Exact]. It is shared and must not be changed.
 func (op *Operation) ExactInput() json.RawMessage { return op.exact }
-
-// Output returns the JSON Schema of the data in one line, or nil if there is none. It is shared and
-// must not be changed.
-func (op *Operation) Output() json.RawMessage { return op.spec.Output }
 
 func isSegment(s string) bool {
 	for _, c := range []byte(s) {

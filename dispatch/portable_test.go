@@ -40,9 +40,9 @@ func TestResultFitsTheInferredSchema(t *testing.T) {
 		op, ok := fx.Lookup("a.b")
 		assert.Assert(t, ok)
 		data := fx.call(t.Context(), `{"list":[],"map":{},"bytes":"","items":[],"Raw":1}`).Data
-		s, err := schema.Compile(op.Output(), schema.AssertFormats())
+		s, err := schema.Compile(op.Spec().Output, schema.AssertFormats())
 		assert.NilError(t, err)
-		assert.NilError(t, s.Validate(data), "%s %s", op.Output(), data)
+		assert.NilError(t, s.Validate(data), "%s %s", op.Spec().Output, data)
 	}
 }
 
@@ -64,7 +64,7 @@ func TestArgumentsOfPortableTypes(t *testing.T) {
 		assert.Assert(t, !fx.call(t.Context(), arguments+rest+`}`).Success(), arguments)
 	}
 	op, _ := fx.Lookup("a.b")
-	published, err := schema.Compile(op.Input())
+	published, err := schema.Compile(op.Spec().Input)
 	assert.NilError(t, err)
 	assert.ErrorContains(t, published.Validate([]byte(`{"note":null,`+rest+`}`)), "note must be a string, not null")
 }

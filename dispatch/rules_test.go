@@ -44,8 +44,8 @@ func TestMetadataIsNeverInput(t *testing.T) {
 			func(context.Context, sessionInput) (nothing, error) { return nothing{}, nil })
 		assert.NilError(t, err)
 		var input struct{ Properties map[string]any }
-		assert.NilError(t, json.Unmarshal(op.Input(), &input))
-		assert.Equal(t, len(input.Properties), 2, "%s", op.Input())
+		assert.NilError(t, json.Unmarshal(op.Spec().Input, &input))
+		assert.Equal(t, len(input.Properties), 2, "%s", op.Spec().Input)
 		c := dispatch.NewCatalog(dispatch.GateEval)
 		assert.NilError(t, c.Register(op))
 		d := dispatch.NewDispatcher(c, dispatch.Options{})

@@ -102,7 +102,7 @@ func TestSelectorsAreArguments(t *testing.T) {
 		Properties map[string]struct{ Type, Description string }
 		Required   []string
 	}
-	assert.NilError(t, json.Unmarshal(op.Input(), &input))
+	assert.NilError(t, json.Unmarshal(op.Spec().Input, &input))
 	assert.DeepEqual(t, input.Required, []string{"text"})
 	for _, name := range []string{"instance", "session"} {
 		assert.Equal(t, input.Properties[name].Type, "string")

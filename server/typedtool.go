@@ -109,13 +109,13 @@ func NewTool[In, Out any](t mcp.Tool, fn func(context.Context, In) (Out, error))
 	default:
 		typed.form = results.FormStructured
 		if typed.op, err = dispatch.New(spec, fn); err == nil {
-			t.OutputSchema = typed.op.Output()
+			t.OutputSchema = typed.op.Spec().Output
 		}
 	}
 	if err != nil {
 		return RawTool{}, fmt.Errorf("server: tool %q: %w", t.Name, err)
 	}
-	t.InputSchema = typed.op.Input()
+	t.InputSchema = typed.op.Spec().Input
 	tool := RawTool{Tool: t, typed: typed}
 	if t.Execution != nil {
 		tool.Tasks = t.Execution.TaskSupport

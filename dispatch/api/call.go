@@ -143,7 +143,7 @@ var selectors = [...]selector{
 
 // takes reports whether an operation has the selector's argument.
 func (s selector) takes(op *dispatch.Operation) bool {
-	return jsonscan.Member(jsonscan.Member(op.Input(), "properties"), s.name) != nil &&
+	return jsonscan.Member(jsonscan.Member(op.Spec().Input, "properties"), s.name) != nil &&
 		slices.Contains(op.Spec().Errors, s.code)
 }
 

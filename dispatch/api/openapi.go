@@ -49,7 +49,8 @@ func (h *handler) openAPI(operations []*dispatch.Operation) []byte {
 	}}
 	services := map[string][]*dispatch.Operation{}
 	for _, op := range operations {
-		services[op.Service()] = append(services[op.Service()], op)
+		service, _, _ := strings.Cut(op.Name(), ".")
+		services[service] = append(services[service], op)
 	}
 	for name, its := range services {
 		d.path(name)["post"] = d.service(name, its)
@@ -98,16 +99,17 @@ func (d *description) service(name string, operations []*dispatch.Operation) obj
 	actions, examples, choose := object{}, object{}, len(operations) > 1
 	list := "Calls one of the operations:\n"
 	for _, op := range operations {
-		call := d.component(op.Name()+".call", d.call(op))
+		_, action, _ := strings.Cut(op.Name(), ".")
+		call := d.component(op.Name()+".call", d.call(op, action))
 		calls = append(calls, call)
 		results = append(results, d.component(op.Name()+".result", d.result(op)))
-		actions[op.Action()] = call["$ref"]
-		choose = choose && op.Action() != "" // a discriminator must be there
+		actions[action] = call["$ref"]
+		choose = choose && action != "" // a discriminator must be there
 		list += "\n- `" + op.Name() + "`: " + op.Spec().Summary
 		for i, example := range op.Spec().Examples {
 			body := object{"params": example.Input}
-			if op.Action() != "" {
-				body["action"] = op.Action()
+			if action != "" {
+				body["action"] = action
 			}
 			examples[op.Name()+"."+strconv.Itoa(i+1)] = object{"summary": example.Summary,
 				"value": body}
@@ -130,17 +132,17 @@ func (d *description) service(name string, operations []*dispatch.Operation) obj
 	}
 }
 
-// call is the schema of a body that calls an operation.
-func (d *description) call(op *dispatch.Operation) object {
+// call is the schema of a body that calls an operation, the action of its service.
+func (d *description) call(op *dispatch.Operation, action string) object {
 	spec := op.Spec()
 	input := op.Name() + ".input"
-	properties := object{"action": object{"const": op.Action()},
-		"params": d.component(input, d.relocated(input, op.Input()))}
+	properties := object{"action": object{"const": action},
+		"params": d.component(input, d.relocated(input, spec.Input))}
 	required := []string{}
-	if op.Action() != "" {
+	if action != "" {
 		required = append(required, "action")
 	}
-	if its, err := schema.Compile(op.Input()); err != nil ||
+	if its, err := schema.Compile(spec.Input); err != nil ||
 		its.ValidateScanned([]byte("{}")) != nil {
 		required = append(required, "params")
 	}
@@ -172,7 +174,7 @@ func (d *description) call(op *dispatch.Operation) object {
 // result is the schema of the envelope of an operation that succeeded.
 func (d *description) result(op *dispatch.Operation) object {
 	data := object{}
-	if output := op.Output(); output != nil {
+	if output := op.Spec().Output; output != nil {
 		data = d.component(op.Name()+".output", d.relocated(op.Name()+".output", output))
 	}
 	return envelopeSchema(true, data, object{"type": "null"})

@@ -109,7 +109,7 @@ func TestOperationSpec(t *testing.T) {
 					strings.HasPrefix(op.Description(),
 						" Does it. At\nlength.\n\nErrors: upstream_error, not_found,"),
 					op.Description())
-				assert.Equal(t, string(op.Input()), `{"type":"object",`+string(schema[1:]))
+				assert.Equal(t, string(op.Spec().Input), `{"type":"object",`+string(schema[1:]))
 			}
 			op, _ := c.Lookup("up.bare")
 			assert.Equal(t, op.Spec().Summary, `The tool "bare" of the server "up".`)
@@ -280,7 +280,7 @@ func TestOperationWithoutSchema(t *testing.T) {
 		time.Sleep(settle)
 		op, ok := c.Lookup("up.strange")
 		assert.Assert(t, ok)
-		assert.Equal(t, string(op.Input()), `{"type":"object","properties":{}}`)
+		assert.Equal(t, string(op.Spec().Input), `{"type":"object","properties":{}}`)
 		e := dispatch.NewDispatcher(c, dispatch.Options{}).Dispatch(t.Context(),
 			&dispatch.Call{Operation: "up.strange", Arguments: json.RawMessage(`{"any":1}`),
 				Confirmed: true})

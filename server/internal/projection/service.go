@@ -28,18 +28,18 @@ type Service struct {
 // names.
 func GroupByService(operations []*dispatch.Operation) (all []*Service, rest []*dispatch.Operation) {
 	for _, op := range operations { // sorted by name
-		if op.Action() == "" {
+		service, action, _ := strings.Cut(op.Name(), ".")
+		if action == "" {
 			rest = append(rest, op)
 			continue
 		}
-		i := slices.IndexFunc(all, func(s *Service) bool { return s.Name == op.Service() })
+		i := slices.IndexFunc(all, func(s *Service) bool { return s.Name == service })
 		if i < 0 {
 			i = len(all)
-			all = append(all,
-				&Service{Name: op.Service(), byAction: map[string]*dispatch.Operation{}})
+			all = append(all, &Service{Name: service, byAction: map[string]*dispatch.Operation{}})
 		}
-		all[i].byAction[op.Action()] = op
-		all[i].actions = append(all[i].actions, op.Action())
+		all[i].byAction[action] = op
+		all[i].actions = append(all[i].actions, action)
 	}
 	return all, rest
 }

@@ -15,8 +15,8 @@ func ToolName(operation string) string { return strings.ReplaceAll(operation, ".
 
 // Definition returns the entry of an operation in tools/list.
 func Definition(op *dispatch.Operation) []byte {
-	return toolDefinition{ToolName(op.Name()), op.Spec().Title, op.Description(), op.Input(),
-		envelopeSchema(op.Output()), annotationsOf(op)}.encode()
+	return toolDefinition{ToolName(op.Name()), op.Spec().Title, op.Description(), op.Spec().Input,
+		envelopeSchema(op.Spec().Output), annotationsOf(op)}.encode()
 }
 
 // A toolDefinition is an operation's entry in tools/list.

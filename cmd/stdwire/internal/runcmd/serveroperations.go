@@ -66,7 +66,8 @@ func (f *serverOperations) Begin(ctx context.Context, std *term.Streams, catalog
 	f.ctx, f.std, f.catalog, f.log = ctx, std, catalog,
 		slog.New(target.SuppressHandler[*host.UnavailableError]{Handler: log.Handler()})
 	for _, op := range catalog.Operations() {
-		if service := op.Service(); !slices.Contains(f.builtin, service) {
+		service, _, _ := strings.Cut(op.Name(), ".")
+		if !slices.Contains(f.builtin, service) {
 			f.builtin = append(f.builtin, service)
 		}
 	}
@@ -390,11 +391,12 @@ func (f *serverOperations) Show(op *dispatch.Operation, e dispatch.Envelope) (sh
 	if result == nil && isContent(e.Data) {
 		result = append(append([]byte(`{"content":`), e.Data...), '}')
 	}
-	if result == nil || !slices.Contains(f.added, op.Service()) {
+	service, action, _ := strings.Cut(op.Name(), ".")
+	if result == nil || !slices.Contains(f.added, service) {
 		return false, nil
 	}
 	v := &output.Printer{Std: f.std, Format: "text", Save: f.saver}
-	return true, v.ToolResult(op.Action(), result)
+	return true, v.ToolResult(action, result)
 }
 
 // isContent reports whether data is the content of a result.

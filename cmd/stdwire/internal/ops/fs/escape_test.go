@@ -81,7 +81,7 @@ var operations = sync.OnceValue(func() []operationCall {
 		var schema struct {
 			Properties map[string]struct{ Type any } `json:"properties"`
 		}
-		if err := json.Unmarshal(op.Input(), &schema); err != nil {
+		if err := json.Unmarshal(op.Spec().Input, &schema); err != nil {
 			panic(err)
 		}
 		for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
