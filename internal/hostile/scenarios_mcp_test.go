@@ -616,11 +616,6 @@ func telemetryScenario(run *scenarioRun) {
 	own(func() {
 		_ = tel.WritePrometheus(writer(func() { run.enter("rpc/mcp/telemetry.Telemetry.WritePrometheus") }))
 	})
-	own(func() {
-		_ = tel.NewTraceWriter(writer(func() {
-			run.enter("rpc/mcp/telemetry.Telemetry.NewTraceWriter")
-		})).Close()
-	})
 }
 
 // A writer misbehaves.

@@ -29,7 +29,7 @@ var version = sync.OnceValue(func() string {
 // AppendTraces appends an ExportTraceServiceRequest of OTLP in JSON, without line breaks: the body
 // of a POST to /v1/traces.
 func (t *Telemetry) AppendTraces(dst []byte, spans []Span) []byte {
-	dst = t.appendTracesHead(dst)
+	dst = t.appendHead(dst, "resourceSpans", "scopeSpans", "spans")
 	var e spanEncoder
 	for i := range spans {
 		if i > 0 {
@@ -38,10 +38,6 @@ func (t *Telemetry) AppendTraces(dst []byte, spans []Span) []byte {
 		dst = e.append(dst, &spans[i])
 	}
 	return append(dst, otlpTail...)
-}
-
-func (t *Telemetry) appendTracesHead(dst []byte) []byte {
-	return t.appendHead(dst, "resourceSpans", "scopeSpans", "spans")
 }
 
 // otlpTail ends what appendHead begins.

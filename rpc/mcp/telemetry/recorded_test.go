@@ -1,7 +1,6 @@
 package telemetry_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -84,23 +83,4 @@ func TestRecordedRequestInItsConnection(t *testing.T) {
 	assert.Equal(t, span.Attributes()[1].Value.String(), "2026-07-28")
 	assert.Equal(t, len(tel.TakeSpans(nil, 1)), 0)
 	assert.Equal(t, tel.DroppedSpans(), uint64(0))
-}
-
-// A TraceWriter writes what AppendTraces appends.
-func TestTraceWriter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tel := recorded()
-		spans := tel.TakeSpans(nil, 10)
-		assert.Equal(t, len(spans), 2)
-		for n := range len(spans) + 1 {
-			var b bytes.Buffer
-			w := tel.NewTraceWriter(&b)
-			assert.Equal(t, b.Len(), 0)
-			for i := range spans[:n] {
-				assert.NilError(t, w.Write(&spans[i]))
-			}
-			assert.NilError(t, w.Close())
-			assert.Equal(t, b.String(), string(tel.AppendTraces(nil, spans[:n])))
-		}
-	})
 }

@@ -37,7 +37,7 @@ import (
 // request, of which there are at most 65536; another one ends the oldest.
 type Traces struct {
 	telemetry *telemetry.Telemetry
-	to        *telemetry.TraceWriter
+	to        *spanWriter
 
 	trace    telemetry.TraceID
 	endpoint telemetry.Endpoint
@@ -72,7 +72,7 @@ type tracedRequest struct {
 // before the first span has ended.
 func NewTraces(w io.Writer) *Traces {
 	t := telemetry.Options{Resource: []slog.Attr{slog.String("service.name", "stdwire")}}.New()
-	return &Traces{telemetry: t, to: t.NewTraceWriter(w), open: map[frameKey]*list.Element{},
+	return &Traces{telemetry: t, to: newSpanWriter(t, w), open: map[frameKey]*list.Element{},
 		latest: map[requestKey]*list.Element{}, limit: maxOpenRequests}
 }
 
@@ -116,7 +116,7 @@ func (t *Traces) Close() error {
 			return err
 		}
 	}
-	return t.to.Close()
+	return t.to.close()
 }
 
 func (t *Traces) begin(r *Record) {
@@ -251,5 +251,5 @@ func (t *Traces) end(e *list.Element, at time.Time, result json.RawMessage, err 
 	if t.latest[q.key.requestKey] == e {
 		delete(t.latest, q.key.requestKey)
 	}
-	return t.to.Write(q.End(at, t.revision, result, err))
+	return t.to.add(q.End(at, t.revision, result, err))
 }
