@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
@@ -24,17 +25,17 @@ type Key struct {
 	Grant  string `json:"grant"` // the grant type, such as "authorization_code"
 }
 
-// String describes the key without the URL's user and query, which may be secret.
-func (k Key) String() string {
+// text describes the key without the URL's user and query, which may be secret.
+func (k Key) text() string {
 	return fmt.Sprintf("%s for %s, client %q, %s", k.Issuer, httpurl.PublicText(k.Endpoint), k.Client,
 		k.Grant)
 }
 
-// GoString returns [Key.String].
-func (k Key) GoString() string { return k.String() }
+// Format implements [fmt.Formatter]. It omits the URL's user and query, which may be secret.
+func (k Key) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, k.text()) }
 
-// LogValue implements [slog.LogValuer]. It returns [Key.String].
-func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
+// LogValue implements [slog.LogValuer], and omits the same.
+func (k Key) LogValue() slog.Value { return slog.StringValue(k.text()) }
 
 // Credentials are the tokens of one client for one MCP server. Printing or logging them shows no
 // secret; encoding them as JSON does.
@@ -59,16 +60,16 @@ type Credentials struct {
 	withoutGrant bool
 }
 
-// String describes the credentials without secrets.
-func (c Credentials) String() string {
+// text describes the credentials without secrets.
+func (c Credentials) text() string {
 	return fmt.Sprintf("credentials of %s for %s", c.Issuer, httpurl.PublicText(c.Endpoint))
 }
 
-// GoString returns [Credentials.String].
-func (c Credentials) GoString() string { return c.String() }
+// Format implements [fmt.Formatter]. It omits secrets.
+func (c Credentials) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, c.text()) }
 
 // LogValue implements [slog.LogValuer]. It omits secrets.
-func (c Credentials) LogValue() slog.Value { return slog.StringValue(c.String()) }
+func (c Credentials) LogValue() slog.Value { return slog.StringValue(c.text()) }
 
 // expired reports whether the access token expires within 10 s of now.
 func (c *Credentials) expired(now time.Time) bool {

@@ -6,6 +6,7 @@ import (
 	"crypto"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -46,16 +47,16 @@ type Registration struct {
 	Expires     time.Time `json:"secret_expires,omitzero"`
 }
 
-// String describes the registration without its secret.
-func (r Registration) String() string {
+// text describes the registration without its secret.
+func (r Registration) text() string {
 	return fmt.Sprintf("client %q at %s", r.ClientID, r.Issuer)
 }
 
-// LogValue implements [slog.LogValuer]. It omits the secret.
-func (r Registration) LogValue() slog.Value { return slog.StringValue(r.String()) }
+// Format implements [fmt.Formatter]. It omits the secret.
+func (r Registration) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, r.text()) }
 
-// GoString returns [Registration.String].
-func (r Registration) GoString() string { return r.String() }
+// LogValue implements [slog.LogValuer]. It omits the secret.
+func (r Registration) LogValue() slog.Value { return slog.StringValue(r.text()) }
 
 // configuredRegistration returns the registration in Options.Clients for the authorization server,
 // nil if Options.Clients is empty. It fails if all registrations are for other authorization
