@@ -71,10 +71,13 @@ type Client struct {
 func (o Options) newClient(t Transport, proc *child.Process) (*Client, error) {
 	c := &Client{o: o, proc: proc, renewing: make(chan struct{}, 1), closing: make(chan struct{}),
 		done: make(chan struct{})}
-	c.link = &Link{c: c, received: make(chan struct{})}
+	c.link = &Link{Limits: o.Limits.Limits, c: c, received: make(chan struct{})}
 	if err := t.Open(c.link); err != nil {
 		_ = t.Close()
 		return nil, err
+	}
+	if c.link.MirrorsHeaders {
+		c.headerTools = new(listed.Headers)
 	}
 	c.listening.busy, c.listening.replaced = make(chan struct{}, 1), make(chan struct{}, 1)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
@@ -232,15 +235,6 @@ func (c *Client) Instructions() string { return c.session.Load().instructions }
 
 // Handshake returns the record of the handshake.
 func (c *Client) Handshake() Handshake { return c.session.Load().handshake }
-
-// LastReceived returns when the client last received anything from the server; zero for never.
-func (c *Client) LastReceived() time.Time {
-	last := c.link.last.Load()
-	if last == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, last)
-}
 
 // StderrTail returns the last 64 KiB at most that the process wrote to stderr, safe to print; ""
 // without a process.

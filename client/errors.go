@@ -228,13 +228,11 @@ func (e *LostError) Error() string {
 	return fmt.Sprintf("the connection broke%s: %v", when, e.Err)
 }
 
-func (e *LostError) Is(target error) bool { return target == rpc.ErrClosed }
-
 func (e *LostError) Unwrap() []error {
 	if e.Exit == nil {
-		return []error{e.Err}
+		return []error{rpc.ErrClosed, e.Err}
 	}
-	return []error{e.Exit, e.Err}
+	return []error{rpc.ErrClosed, e.Exit, e.Err}
 }
 
 // An InputRequiredError is returned if a modern server requests input (2026-07-28, Multi Round-Trip

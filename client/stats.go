@@ -3,6 +3,7 @@ package client
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/stdwire/stdwire/client/internal/stray"
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -22,6 +23,8 @@ type Stats struct {
 	OtherIDs    int
 	Repaired    int // messages with invalid Unicode, which U+FFFD has replaced
 	DroppedLogs int // log messages that arrived faster than Options.OnLog returned
+	// when the client last received anything from the server; zero for never
+	LastReceived time.Time
 }
 
 // lockedStats are the Stats of a client.
@@ -30,12 +33,15 @@ type lockedStats struct {
 	Stats
 }
 
-// Stats returns the counts so far.
+// Stats returns the counts so far, and when something was last received.
 func (c *Client) Stats() Stats {
 	c.stats.mu.Lock()
 	defer c.stats.mu.Unlock()
 	n := c.stats.Stats
 	n.Samples = slices.Clone(n.Samples)
+	if last := c.link.last.Load(); last != 0 {
+		n.LastReceived = time.Unix(0, last)
+	}
 	return n
 }
 

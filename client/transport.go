@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/stdwire/stdwire/client/internal/listed"
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
@@ -49,7 +48,7 @@ type byteStream struct {
 
 func (s *byteStream) Open(link *Link) error {
 	s.link = link
-	s.codec = framing.Newline(s, link.Limits())
+	s.codec = framing.Newline(s, link.Limits)
 	return nil
 }
 
@@ -63,13 +62,21 @@ func (s *byteStream) Read(b []byte) (int, error) {
 
 func (s *byteStream) ReadFrame(dst []byte) ([]byte, error) { return s.codec.ReadFrame(dst) }
 
-// A Link connects a [Transport] to its client. Its methods are safe for concurrent use.
+// A Link connects a [Transport] to its client. Its methods are safe for concurrent use; its fields
+// may be set in Open.
 type Link struct {
+	Limits framing.Limits // of received messages; not to be set
+	// MirrorsHeaders says that the transport sends arguments of tools as headers. Tools with
+	// invalid header annotations are then removed from lists.
+	MirrorsHeaders bool
+	// OnAbandon, if set, is called for each request that is dropped without
+	// notifications/cancelled: those of the handshake, and a subscription that the server has
+	// ended. It must not block.
+	OnAbandon func(id rpc.ID)
+
 	c        *Client
 	received chan struct{} // closed at the first byte from the server
 	last     atomic.Int64  // Unix time of the last input in nanoseconds; 0 for never
-
-	abandoned func(id rpc.ID) // may be nil
 }
 
 // ErrSessionLost is the error with which a transport fails a request that the server did not
@@ -82,9 +89,6 @@ var ErrSessionLost = errors.New("the server has forgotten the session")
 // server refuses a ping too and begins a new session, the client sends the request again, once; if
 // not, the call fails with the error as it is.
 var ErrSessionRefused = errors.New("the server may have forgotten the session")
-
-// Limits returns the limits of received messages.
-func (l *Link) Limits() framing.Limits { return l.c.o.Limits.Limits }
 
 // Received records that the server has sent something. A [TimeoutError] contains the time since
 // then.
@@ -118,15 +122,6 @@ func (l *Link) Renewer() func(ctx context.Context) error {
 	present := l.c.session.Load()
 	return func(ctx context.Context) error { return l.c.renewSession(ctx, present, false) }
 }
-
-// OnAbandon, called in Open, sets a function that is called for each request that is dropped
-// without notifications/cancelled: those of the handshake, and a subscription that the server has
-// ended. It must not block.
-func (l *Link) OnAbandon(f func(id rpc.ID)) { l.abandoned = f }
-
-// MirrorsHeaders, called in Open, declares that the transport sends arguments as headers. Tools
-// with invalid header annotations are then removed from lists.
-func (l *Link) MirrorsHeaders() { l.c.headerTools = new(listed.Headers) }
 
 // ToolHeaders returns the headers of a call of a tool, by name, for the params of the call, if the
 // tool was listed; nil if it has none. The values are not yet encoded. It fails if a header cannot
@@ -216,8 +211,8 @@ func (c *Client) cancellation() *rpc.Cancellation {
 		switch {
 		case method == mcp.MethodInitialize || method == mcp.MethodDiscover || cause == errClosed ||
 			cause == errEnded:
-			if c.link.abandoned != nil {
-				c.link.abandoned(id)
+			if c.link.OnAbandon != nil {
+				c.link.OnAbandon(id)
 			}
 			return nil
 		case cause != errExpired:

@@ -143,7 +143,7 @@ func (sv *supervisor) status() Status {
 	case Ready:
 		s.Process = sv.client.Process()
 		s.Era, s.Revision = sv.client.Era(), sv.client.Revision()
-		s.LastReceived = sv.client.LastReceived()
+		s.LastReceived = sv.client.Stats().LastReceived
 	}
 	return s
 }

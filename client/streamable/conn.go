@@ -80,7 +80,7 @@ func (c *Conn) Open(link *client.Link) error {
 	case c.options.HTTP != nil && c.options.TLS != nil:
 		return errors.New("Options.HTTP and Options.TLS exclude each other: set the TLS of HTTP's Transport")
 	}
-	c.url, c.link, c.limits = target, link, link.Limits()
+	c.url, c.link, c.limits = target, link, link.Limits
 	if c.limits.MaxFrame <= 0 {
 		c.limits.MaxFrame = framing.DefaultMaxFrame
 	}
@@ -90,8 +90,7 @@ func (c *Conn) Open(link *client.Link) error {
 	c.callSlots = make(chan struct{}, c.options.MaxCalls)
 	c.postSlots = make(chan struct{}, maxPosts)
 	c.httpClient, c.header = c.newHTTPClient(), c.optionsHeader()
-	link.MirrorsHeaders()
-	link.OnAbandon(c.abandon)
+	link.MirrorsHeaders, link.OnAbandon = true, c.abandon
 	return nil
 }
 
