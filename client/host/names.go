@@ -36,11 +36,3 @@ var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$`)
 // than maxLen is truncated and ends with '_' and six hexadecimal digits of a digest, so that names
 // with the same beginning differ. The result depends on the arguments only.
 func PublicName(id, name string, maxLen int) string { return itemname.Public(id, name, maxLen) }
-
-// PublicNames returns the public names of the tools, or of the prompts, of one server by its own
-// names. They are those of [PublicName], unless that is the same for several: then it belongs to
-// the one whose own name is valid as it is, or to none, and the others end with a digest, as
-// truncated names do. The order of names does not matter.
-func PublicNames(id string, names []string, maxLen int) map[string]string {
-	return itemname.Publics(id, names, maxLen)
-}

@@ -58,6 +58,7 @@ var layers = []struct {
 	{"internal/httphost", []string{"internal/hostname"}},
 	{"internal/httpurl", []string{"internal/hostname"}},
 	{"internal/httptoken", nil},
+	{"internal/mcpjson", nil},
 	{"internal/paramheader", []string{"internal/httptoken", "internal/jsonscan"}},
 	{"internal/elicitschema", []string{"internal/jsonexact", "internal/jsonscan"}},
 	{"internal/oauth", []string{"internal/httptoken", "internal/jsonexact"}},
@@ -221,7 +222,8 @@ var layers = []struct {
 
 	{"client/host/config",
 		[]string{
-			"internal/userfile", "internal/atomicfile", "internal/httptoken", "internal/httpurl",
+			"internal/mcpjson", "internal/itemname", "internal/userfile", "internal/atomicfile",
+			"internal/httptoken", "internal/httpurl",
 			"internal/jsonedit", "internal/jsonscan", "internal/near", "internal/shellwords",
 			"rpc/mcp", "client", "client/host"}},
 
@@ -247,9 +249,10 @@ var layers = []struct {
 		"internal/atomicfile", "dispatch/schema",
 	}},
 	{"cmd/stdwire/internal/registry", []string{
-		"internal/jsonscan",
+		"internal/itemname", "internal/jsonscan",
 		"client/host/config"}},
-	{"cmd/stdwire/internal/appfile", []string{"internal/jsonscan", "internal/jsonedit",
+	{"cmd/stdwire/internal/appfile", []string{"internal/mcpjson", "internal/jsonscan",
+		"internal/jsonedit",
 		"client/host",
 		"client/host/config"}},
 	{"cmd/stdwire/internal/auditfile", []string{
@@ -330,7 +333,8 @@ var layers = []struct {
 		"cmd/stdwire/internal/socket",
 	}},
 	{"cmd/stdwire/internal/target", []string{
-		"internal/jsonscan", "internal/printable", "internal/near", "internal/userfile",
+		"internal/itemname", "internal/jsonscan", "internal/printable", "internal/near",
+		"internal/userfile",
 		"internal/shellwords", "internal/form", "internal/child", "internal/httpurl",
 		"internal/httptoken", "internal/oauth", "framing", "rpc", "dispatch", "rpc/mcp",
 		"server", "client", "client/host", "internal/pin", "client/host/gateway",
@@ -362,7 +366,8 @@ var layers = []struct {
 		"cmd/stdwire/internal/appfile",
 	}},
 	{"cmd/stdwire/internal/configcmd", []string{
-		"internal/jsondiff", "internal/printable", "internal/near", "internal/atomicfile",
+		"internal/itemname", "internal/jsondiff", "internal/printable", "internal/near",
+		"internal/atomicfile",
 		"rpc/mcp", "client", "internal/pin", "internal/shellwords",
 		"client/host/gateway", "client/host/config", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/output",
@@ -371,7 +376,8 @@ var layers = []struct {
 		"cmd/stdwire/internal/configfile",
 	}},
 	{"cmd/stdwire/internal/installcmd", []string{
-		"internal/near", "internal/shellwords", "cmd/stdwire/internal/configfile", "client/host",
+		"internal/itemname", "internal/near", "internal/shellwords",
+		"cmd/stdwire/internal/configfile", "client/host",
 		"client/host/config",
 		"cmd/stdwire/internal/appfile",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
@@ -400,7 +406,8 @@ var layers = []struct {
 		"cmd/stdwire/internal/socketserver", "cmd/stdwire/internal/transport",
 	}},
 	{"cmd/stdwire/internal/bridge", []string{
-		"internal/jsonscan", "internal/printable", "framing", "dispatch", "rpc/mcp", "server",
+		"internal/itemname", "internal/jsonscan", "internal/printable", "framing", "dispatch",
+		"rpc/mcp", "server",
 		"client", "client/host", "client/host/gateway", "client/host/config",
 		"cmd/stdwire/internal/ops/host", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/observe",
@@ -430,7 +437,8 @@ var layers = []struct {
 		"cmd/stdwire/internal/bridge", "cmd/stdwire/internal/configcmd", "internal/shellwords",
 	}},
 	{"cmd/stdwire/internal/doctor", []string{
-		"internal/paramheader", "internal/httpurl", "internal/jsonscan", "internal/printable",
+		"internal/itemname", "internal/paramheader", "internal/httpurl", "internal/jsonscan",
+		"internal/printable",
 		"internal/near",
 		"internal/shellwords",
 		"dispatch/schema", "rpc", "rpc/mcp", "client", "client/apps", "client/host",

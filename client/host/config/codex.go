@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/internal/jsonedit"
+	"github.com/stdwire/stdwire/internal/mcpjson"
 )
 
 // These are members that only Codex has.
@@ -13,7 +14,7 @@ import (
 // variable returns the expansion of the variable that a text names.
 func (r *reader) variable(v jsonedit.Value, name string) string {
 	text := "${env:" + name + "}"
-	if variablePattern.FindString(text) != text {
+	if mcpjson.Pattern.FindString(text) != text {
 		r.errorf(v.Start, "%s: %.60q cannot be the name of a variable", r.field, namePrefix(name))
 	}
 	return text

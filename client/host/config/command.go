@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonedit"
+	"github.com/stdwire/stdwire/internal/mcpjson"
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
@@ -78,7 +79,7 @@ func splitCommand(line string) (words []string) {
 
 // exists reports whether a command is a file.
 func (r *reader) exists(command string) bool {
-	if rest, ok := CutHome(command); ok {
+	if rest, ok := mcpjson.CutHome(command); ok {
 		command = filepath.Join(r.environment.Home, rest)
 	}
 	if !filepath.IsAbs(command) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/internal/mcpjson"
 )
 
 // A MissingVariable is a variable without a value.
@@ -161,7 +162,7 @@ func (r *resolver) pairs(field string, values map[string]string) map[string]stri
 
 // path expands text that may be a path.
 func (r *resolver) path(field, text string) string {
-	if rest, ok := CutHome(text); ok {
+	if rest, ok := mcpjson.CutHome(text); ok {
 		return r.env.Home + string(filepath.Separator) + r.expand(field, rest)
 	}
 	return r.expand(field, text)
@@ -169,7 +170,7 @@ func (r *resolver) path(field, text string) string {
 
 // expand replaces the variables in text.
 func (r *resolver) expand(field, text string) string {
-	return ReplaceVariables(text, func(v Variable) string {
+	return mcpjson.Replace(text, func(v mcpjson.Variable) string {
 		var value, problem string
 		switch v.Namespace {
 		case "", "env":
@@ -192,7 +193,7 @@ func (r *resolver) expand(field, text string) string {
 }
 
 // lookupVariable returns the value of a variable, or the reason why it has none.
-func (r *resolver) lookupVariable(v Variable) (value, problem string) {
+func (r *resolver) lookupVariable(v mcpjson.Variable) (value, problem string) {
 	switch {
 	case strings.Contains(v.Default, "${"):
 		return "", "has a default that contains a variable, which is not supported"

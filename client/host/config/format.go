@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -194,16 +193,4 @@ func (r *reader) warnNoServers(root jsonedit.Value) {
 	}
 	r.warnf(root.Start, "%s",
 		fmt.Sprintf("the file has no servers: there is nothing under %s", keys))
-}
-
-// serverTable matches the header of a server in TOML, which is not JSON.
-var serverTable = regexp.MustCompile(`(?m)^[ \t]*\[[ \t]*mcp_servers[ \t]*[.\]]`)
-
-// IsTOML reports whether a file is TOML: by the extension of its name or, if it has none, by its
-// content.
-func IsTOML(name string, data []byte) bool {
-	if extension := filepath.Ext(name); extension != "" {
-		return strings.EqualFold(extension, ".toml")
-	}
-	return serverTable.Match(data)
 }

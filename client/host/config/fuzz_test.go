@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/internal/mcpjson"
 )
 
 // Whatever a file has in it: every server is usable or says why not, and one that is usable is the
@@ -25,7 +26,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		env := world(map[string]string{"A": "1"}, map[string]string{"/project/.env": "B=1"})
 		file := Parse(env, Source{Path: "f", Workspace: "/project"}, data)
-		if !IsTOML("f", data) && !slices.ContainsFunc(file.Diagnostics,
+		if !mcpjson.IsTOML("f", data) && !slices.ContainsFunc(file.Diagnostics,
 			func(d Diagnostic) bool { return d.Severity == SeverityError }) {
 			checkSchema(t, string(data), file)
 		}

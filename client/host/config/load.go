@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/near"
 )
 
@@ -200,9 +201,9 @@ type UnknownError struct {
 func (e *UnknownError) Error() string { return fmt.Sprintf("there is no %s %q", e.What, e.Name) }
 
 // Server returns the server with this id. If there is none, it returns the only server whose id
-// differs only in case from [SuggestID] of id. The server may be disabled and may require trust
-// (see [Store.Check]). The error is an [*UnknownError], the Err of the server, or a [Diagnostic] of
-// a broken file that may define the server.
+// differs only in case from the valid id most similar to id. The server may be disabled and may
+// require trust (see [Store.Check]). The error is an [*UnknownError], the Err of the server, or a
+// [Diagnostic] of a broken file that may define the server.
 func (c *Config) Server(id string) (*Server, error) {
 	i := c.index(id)
 	for _, f := range c.Files {
@@ -228,7 +229,7 @@ func (c *Config) index(id string) int {
 	if i := slices.IndexFunc(c.Servers, func(s *Server) bool { return s.ID == id }); i >= 0 {
 		return i
 	}
-	similar := func(s *Server) bool { return strings.EqualFold(s.ID, SuggestID(id)) }
+	similar := func(s *Server) bool { return strings.EqualFold(s.ID, itemname.SuggestID(id)) }
 	i := slices.IndexFunc(c.Servers, similar)
 	if i >= 0 && slices.ContainsFunc(c.Servers[i+1:], similar) {
 		return -1

@@ -3,6 +3,8 @@ package config
 import (
 	"path/filepath"
 	"slices"
+
+	"github.com/stdwire/stdwire/internal/mcpjson"
 )
 
 // pathVariable is the environment variable that names a file to use instead of searching.
@@ -64,17 +66,6 @@ type baseDir struct {
 
 // file returns the path of a file of stdwire.
 func (b baseDir) file(env *Environment, name string) string {
-	return filepath.Join(env.BaseDir(b.homePath, b.variables...), "stdwire", name)
-}
-
-// BaseDir returns a base directory as the XDG Base Directory Specification defines them: the value
-// of the first of the variables that is an absolute path or, without one, homePath in Home.
-func (env *Environment) BaseDir(homePath string, variables ...string) string {
-	for _, variable := range variables {
-		// The specification says that relative paths are ignored.
-		if value, ok := env.LookupEnv(variable); ok && filepath.IsAbs(value) {
-			return value
-		}
-	}
-	return filepath.Join(env.Home, homePath)
+	dir := mcpjson.BaseDir(env.Home, env.LookupEnv, b.homePath, b.variables...)
+	return filepath.Join(dir, "stdwire", name)
 }

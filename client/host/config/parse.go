@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/jsonedit"
+	"github.com/stdwire/stdwire/internal/mcpjson"
 	"github.com/stdwire/stdwire/internal/near"
 )
 
@@ -29,7 +31,8 @@ type Source struct {
 	Path      string
 	Workspace string // the absolute directory in which its servers start
 	Project   bool   // found in the workspace, so its author may be somebody other than the user
-	// Rename gives a server whose name is not a valid id the result of [SuggestID], with a warning.
+	// Rename gives a server whose name is not a valid id the valid id that is most similar, with a
+	// warning.
 	Rename bool
 
 	sharedFile     bool // a file that has other purposes, too, and may have no servers
@@ -73,7 +76,7 @@ func Parse(env *Environment, source Source, data []byte) *File {
 	f := &File{Source: source}
 	r := &reader{Source: source, file: f, environment: env}
 	parseText := jsonedit.ParseJSON
-	if IsTOML(source.Path, data) {
+	if mcpjson.IsTOML(source.Path, data) {
 		parseText = jsonedit.ParseTOML
 	}
 	var err error
@@ -245,7 +248,7 @@ func (r *reader) readServer(m jsonedit.Member) {
 
 // invalidID renames a server whose name is not a valid id, or reports an error.
 func (r *reader) invalidID(m jsonedit.Member) {
-	id := SuggestID(m.Name)
+	id := itemname.SuggestID(m.Name)
 	_, taken := r.servers.Member(id)
 	taken = taken || slices.ContainsFunc(r.file.Servers, func(s *Server) bool { return s.ID == id })
 	switch {
@@ -258,7 +261,8 @@ func (r *reader) invalidID(m jsonedit.Member) {
 			hint = "; did you mean " + id + "?"
 		}
 		r.errorf(m.Offset,
-			"this is not a valid id: write up to %d letters, digits, '.', '_' and '-', without __%s", maxID, hint)
+			"this is not a valid id: write up to %d letters, digits, '.', '_' and '-', without __%s",
+			itemname.MaxID, hint)
 	}
 }
 
@@ -347,7 +351,7 @@ func (r *reader) readProfiles(root jsonedit.Value) {
 		if host.CheckID(m.Name) != nil {
 			r.errorf(m.Offset,
 				"%.60q is not a valid profile name: write up to %d letters, digits, '.', '_' and '-'",
-				m.Name, maxID)
+				m.Name, itemname.MaxID)
 			continue
 		}
 		ids := r.readStrings(m.Value)

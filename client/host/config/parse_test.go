@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -502,7 +503,7 @@ func TestIDs(t *testing.T) {
 		"Figma Dev": "Figma-Dev", "a__b": "a_b", "__": "", "  x  ": "x", "@scope/pkg": "scope-pkg",
 		"ä": "", strings.Repeat("a", 40): strings.Repeat("a", 32), "a - b": "a-b",
 	} {
-		assert.Equal(t, SuggestID(name), want, name)
+		assert.Equal(t, itemname.SuggestID(name), want, name)
 		assert.Assert(t, want == "" || host.CheckID(want) == nil)
 	}
 	text := `{"mcpServers": {"a b": {"command": "x"}, "a.b": {"command": "x"}, "a  b": {"command": "x"}, "ä": {"command": "x"}}}`

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +14,9 @@ import (
 	"github.com/stdwire/stdwire/internal/near"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
+
+// bracePattern matches a variable as in opencode.
+var bracePattern = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // unknownField keeps an unknown member, and warns about it unless other applications commonly write
 // it.

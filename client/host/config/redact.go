@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/stdwire/stdwire/internal/mcpjson"
 )
 
 // redacted replaces secrets.
@@ -28,7 +30,7 @@ func (s *Server) Redacted() *Server {
 func redactText(text string) string {
 	var b strings.Builder
 	end := 0
-	for _, m := range variablePattern.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range mcpjson.Pattern.FindAllStringSubmatchIndex(text, -1) {
 		if m[0] > end {
 			b.WriteString(redacted)
 		}
@@ -53,7 +55,7 @@ func redactURL(text string) string {
 	if text == "" {
 		return ""
 	}
-	text = variablePattern.ReplaceAllStringFunc(text, redactDefault)
+	text = mcpjson.Pattern.ReplaceAllStringFunc(text, redactDefault)
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {
 		return redactText(text) // not a URL, or a variable
@@ -149,7 +151,7 @@ func redactWord(word string) string {
 	if u, err := url.Parse(word); strings.Contains(word, "://") && (err != nil || u.Scheme != "") {
 		return redactURL(word)
 	}
-	return secretWord(variablePattern.ReplaceAllStringFunc(word, redactDefault))
+	return secretWord(mcpjson.Pattern.ReplaceAllStringFunc(word, redactDefault))
 }
 
 func secretWord(word string) string {

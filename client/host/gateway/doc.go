@@ -2,7 +2,7 @@
 // Clients and servers of either era work together, and servers can ask a client's user questions.
 //
 //	s := server.New(server.Info{Name: "all", Version: "1"}, catalog)
-//	g := gateway.New(s)
+//	g := gateway.Options{}.New(s)
 //	defer g.Close()
 //	err := g.Add(gateway.Upstream{Server: host.Server{ID: "files", Connect: …}})
 //	err = s.ServeStdio(ctx)
@@ -35,7 +35,7 @@
 // # Names
 //
 // The public name of a tool or prompt is the ID of its server and its name, "files__read" (see
-// [host.PublicNames]), and its description begins with "[files] ". Resources and skills keep their
+// [host.PublicName]), and its description begins with "[files] ". Resources and skills keep their
 // URIs. The URI of an app (MCP Apps) gets the ID of its server as its authority: "ui://board/page"
 // of the server "files" is "ui://files/board/page".
 //

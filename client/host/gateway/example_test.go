@@ -16,7 +16,7 @@ import (
 func Example() {
 	ctx := context.Background()
 	s := server.New(server.Info{Name: "all", Version: "1.0.0"}, dispatch.NewCatalog())
-	g := gateway.New(s)
+	g := gateway.Options{}.New(s)
 	defer g.Close()
 	for _, id := range []string{"oslo", "bergen"} {
 		_ = g.Add(gateway.Upstream{Server: host.Server{ID: id,

@@ -48,9 +48,6 @@ type Gateway struct {
 
 // New returns a gateway without upstream servers. It will offer the items of all of them at s,
 // unless s is nil: see [Gateway.Offer].
-func New(s *server.Server) *Gateway { return Options{}.New(s) }
-
-// New is [New] with options.
 func (o Options) New(s *server.Server) *Gateway {
 	o.MaxName = cmp.Or(o.MaxName, host.DefaultMaxName)
 	o.Logger = lograte.Logger(o.Logger)

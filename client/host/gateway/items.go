@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
+	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -43,7 +44,7 @@ func (u *upstreamServer) publicNames() func(own []string) map[string]string {
 		return nil
 	}
 	return func(own []string) map[string]string {
-		return host.PublicNames(u.id, own, u.g.o.MaxName)
+		return itemname.Publics(u.id, own, u.g.o.MaxName)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
+	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -50,7 +51,7 @@ func Collisions(servers []Listing) map[string][]WithheldItem {
 // publicNames returns the public names, by own name, of items of one kind of a server.
 func publicNames(id string, kind mcp.Kind, own []string) map[string]string {
 	if kind == mcp.KindTool || kind == mcp.KindPrompt {
-		return host.PublicNames(id, own, host.DefaultMaxName)
+		return itemname.Publics(id, own, host.DefaultMaxName)
 	}
 	public := make(map[string]string, len(own))
 	for _, uri := range own {

@@ -17,7 +17,7 @@ import (
 
 func main() {
 	s := server.New(server.Info{Name: "gateway", Version: "1.0.0"}, nil)
-	g := gateway.New(s)
+	g := gateway.Options{}.New(s)
 	for _, arg := range os.Args[1:] {
 		name, command, _ := strings.Cut(arg, "=")
 		err := g.Add(gateway.Upstream{Server: host.Server{ID: name,

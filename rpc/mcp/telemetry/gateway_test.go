@@ -54,7 +54,7 @@ func testTraceThroughGateway(t *testing.T, downstream, upstream mcp.Revision) {
 	front := server.Options{
 		Middleware: []rpc.Middleware{inGateway.Incoming(telemetry.Endpoint{})},
 	}.New(server.Info{Name: "gateway", Version: "1"}, nil)
-	g := gateway.New(front)
+	g := gateway.Options{}.New(front)
 	defer g.Close()
 	assert.NilError(t, g.Add(gateway.Upstream{Server: host.Server{ID: "up",
 		Options: client.Options{Revision: upstream, Outgoing: []rpc.Middleware{

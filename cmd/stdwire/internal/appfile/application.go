@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/internal/mcpjson"
 )
 
 // An Application is a program that starts servers and has its own configuration file.
@@ -93,9 +94,11 @@ func (a Application) UserFile(env *config.Environment) string {
 	return firstThatExists(env, dir, a.user)
 }
 
-// baseDir returns a function that calls [config.Environment.BaseDir].
+// baseDir returns a function that calls [mcpjson.BaseDir].
 func baseDir(homePath string, variables ...string) func(*config.Environment) string {
-	return func(env *config.Environment) string { return env.BaseDir(homePath, variables...) }
+	return func(env *config.Environment) string {
+		return mcpjson.BaseDir(env.Home, env.LookupEnv, homePath, variables...)
+	}
 }
 
 // configHome returns the directory of the configuration of all programs.

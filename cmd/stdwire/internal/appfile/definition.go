@@ -13,6 +13,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/internal/jsonedit"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/mcpjson"
 )
 
 // A File is a configuration file with its text.
@@ -31,7 +32,7 @@ func Parse(env *config.Environment, source config.Source, data []byte) *File {
 
 // parseText parses a file as [config.Parse] does.
 func parseText(path string, data []byte) (*jsonedit.Text, error) {
-	if config.IsTOML(path, data) {
+	if mcpjson.IsTOML(path, data) {
 		return jsonedit.ParseTOML(path, data)
 	}
 	return jsonedit.ParseJSON(path, data)

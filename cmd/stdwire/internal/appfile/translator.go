@@ -10,6 +10,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/internal/jsonedit"
+	"github.com/stdwire/stdwire/internal/mcpjson"
 )
 
 // A translator writes a definition in the form of an application.
@@ -238,7 +239,7 @@ func (t *translator) headers() {
 
 // wholeVariable returns the name of the environment variable that a text consists of, or "".
 func wholeVariable(text string) (name string) {
-	config.ReplaceVariables(text, func(v config.Variable) string {
+	mcpjson.Replace(text, func(v mcpjson.Variable) string {
 		if v.Text == text && v.Namespace == "env" && !v.HasDefault {
 			name = v.Name
 		}
@@ -249,7 +250,7 @@ func wholeVariable(text string) (name string) {
 
 // path writes a text that may begin with ~/.
 func (t *translator) path(field, text string) string {
-	if rest, ok := config.CutHome(text); ok {
+	if rest, ok := mcpjson.CutHome(text); ok {
 		return t.env.Home + string(filepath.Separator) + t.text(field, rest)
 	}
 	return t.text(field, text)
@@ -260,7 +261,7 @@ func (t *translator) text(field, text string) string {
 	if t.form.verbatim {
 		return text
 	}
-	return config.ReplaceVariables(text, func(v config.Variable) string {
+	return mcpjson.Replace(text, func(v mcpjson.Variable) string {
 		switch {
 		case v.Namespace != "" && v.Namespace != "env":
 			t.fail("%s has ${%s:%s}, which cannot be written for %s", field, v.Namespace, v.Name,

@@ -12,13 +12,13 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
-	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/transport"
+	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -145,7 +145,7 @@ func (x *transportBridge) run(ctx context.Context, std *term.Streams) error {
 // server returns the server behind the bridge.
 func (x *transportBridge) server(std *term.Streams, recorder *observe.Recorder,
 	log *slog.Logger) gateway.Upstream {
-	id := cmp.Or(config.SuggestID(x.name()), "server")
+	id := cmp.Or(itemname.SuggestID(x.name()), "server")
 	options := client.Options{
 		Info: command.Implementation(),
 		Era:  target.Eras[x.era], StartTimeout: x.startTimeout, Logger: log}

@@ -10,6 +10,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/configfile"
+	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
@@ -85,7 +86,7 @@ func ofApplications(env *config.Environment,
 		}
 		more := 0
 		for _, s := range f.Servers {
-			if id := cmp.Or(config.SuggestID(s.ID), s.ID); !known(id) {
+			if id := cmp.Or(itemname.SuggestID(s.ID), s.ID); !known(id) {
 				names = append(names, id)
 				more++
 			}

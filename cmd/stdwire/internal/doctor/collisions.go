@@ -6,6 +6,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -56,7 +57,7 @@ func findCollisions(reports []*Report) {
 // renamed returns the names that do not keep their usual public name, because several would have
 // the same, each with its public name.
 func renamed(id string, names []string) (all []string) {
-	public := host.PublicNames(id, names, host.DefaultMaxName)
+	public := itemname.Publics(id, names, host.DefaultMaxName)
 	for _, name := range names {
 		if usual := host.PublicName(id, name, host.DefaultMaxName); public[name] != usual {
 			all = append(all, fmt.Sprintf("%s (as %s)", name, public[name]))

@@ -15,6 +15,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/configfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/near"
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
@@ -243,7 +244,7 @@ func failure(err error) error {
 // checkName returns an error for a name that is no id.
 func checkName(name string) error {
 	if err := host.CheckID(name); err != nil {
-		if id := config.SuggestID(name); id != "" {
+		if id := itemname.SuggestID(name); id != "" {
 			return fmt.Errorf("%w; did you mean %s?", err, id)
 		}
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/itemname"
 )
 
 // A source is the server to install, as the arguments give it.
@@ -202,7 +203,7 @@ func (s *source) remote(server *config.Server) error {
 		return command.Usagef("--url: the value is not an http or https URL").
 			WithHint("it looks like this: --url https://example.com/mcp")
 	}
-	server.ID = config.SuggestID(u.Hostname())
+	server.ID = itemname.SuggestID(u.Hostname())
 	return nil
 }
 
@@ -236,6 +237,6 @@ func (s *source) command(server *config.Server) error {
 	case runs >= 0 && slices.Contains(interpreters, name):
 		name = base(server.Args[runs])
 	}
-	server.ID = config.SuggestID(name)
+	server.ID = itemname.SuggestID(name)
 	return nil
 }

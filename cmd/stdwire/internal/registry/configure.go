@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/internal/itemname"
 )
 
 // An Alternative is one way to use a server: a package or a remote.
@@ -44,16 +45,16 @@ func (s *Server) Alternatives() []Alternative {
 	for _, r := range s.Remotes {
 		all = append(all, r.alternative())
 	}
-	base := config.SuggestID(path.Base(s.Name))
+	base := itemname.SuggestID(path.Base(s.Name))
 	taken := map[string]bool{}
 	for i := range all {
 		id := base
 		for n := 1; taken[id] || id == ""; n++ {
-			suffix := "-" + config.SuggestID(all[i].Type)
+			suffix := "-" + itemname.SuggestID(all[i].Type)
 			if n > 1 {
 				suffix += fmt.Sprint("-", n)
 			}
-			id = config.SuggestID(base[:min(len(base), 32-len(suffix))] + suffix)
+			id = itemname.SuggestID(base[:min(len(base), 32-len(suffix))] + suffix)
 		}
 		taken[id] = true
 		all[i].ID = id

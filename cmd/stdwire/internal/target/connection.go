@@ -9,11 +9,11 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
-	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/socket"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/itemname"
 )
 
 // SetConnection takes the name of a connection that stdwire connect keeps.
@@ -64,7 +64,7 @@ func (t *Target) ConnectionName() string {
 		name = name[strings.LastIndexAny(name, " /")+1:]
 		name, _, _ = strings.Cut(name, "@")
 	}
-	return strings.TrimLeft(config.SuggestID(name), "._-")
+	return strings.TrimLeft(itemname.SuggestID(name), "._-")
 }
 
 // KeptServer returns the server for a manager that keeps it running: one process for all callers,
@@ -73,7 +73,7 @@ func (t *Target) KeptServer(std *term.Streams,
 	log func(id string) (*host.Log, error)) gateway.Upstream {
 	t.servers = std.Servers
 	s := gateway.Upstream{MaxArguments: math.MaxInt, MaxResult: math.MaxInt,
-		Server: host.Server{ID: cmp.Or(config.SuggestID(t.Name()), "server")}}
+		Server: host.Server{ID: cmp.Or(itemname.SuggestID(t.Name()), "server")}}
 	if c := t.Configured.server; c != nil {
 		s = Upstream(c, client.Options{})
 		s.PerSession, s.Disabled = false, false

@@ -1,19 +1,18 @@
-package config
+// Package mcpjson knows what the texts of the configuration files of MCP applications mean: their
+// variables, paths and base directories, and whether a file is TOML.
+package mcpjson
 
 import (
 	"os"
 	"regexp"
 )
 
-// bracePattern matches a variable as in opencode.
-var bracePattern = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
-
-// variablePattern matches a variable. Other text with a dollar sign, such as ${x%.c} of a shell, is
+// Pattern matches a variable. Other text with a dollar sign, such as ${x%.c} of a shell, is
 // not changed.
-var variablePattern = regexp.MustCompile(
+var Pattern = regexp.MustCompile(
 	`\$\{(?:(env:)?([A-Za-z_][A-Za-z0-9_]*)(?:(:-)([^}]*))?|(input|file|command|config):([^}]*))\}`)
 
-// A Variable is a variable in a text of a [Server]: see [Server.Resolve].
+// A Variable is a variable in a text of a definition of a server.
 type Variable struct {
 	Text string // as it is written, such as ${NAME:-text}
 	// Namespace is "" for workspaceFolder and userHome, "env" for environment variables, with or
@@ -24,11 +23,11 @@ type Variable struct {
 	Default    string
 }
 
-// ReplaceVariables returns a text with the result of replace in place of each variable. Other text
+// Replace returns a text with the result of replace in place of each variable. Other text
 // with a dollar sign stays.
-func ReplaceVariables(text string, replace func(Variable) string) string {
-	return variablePattern.ReplaceAllStringFunc(text, func(written string) string {
-		m := variablePattern.FindStringSubmatch(written)
+func Replace(text string, replace func(Variable) string) string {
+	return Pattern.ReplaceAllStringFunc(text, func(written string) string {
+		m := Pattern.FindStringSubmatch(written)
 		v := Variable{Text: written, Name: m[2], HasDefault: m[3] != "", Default: m[4]}
 		switch {
 		case m[5] != "":
