@@ -25,7 +25,7 @@ variables are not expanded.`,
 				ids = append(ids, w)
 				return nil
 			}
-			flags := append([]command.Flag{target.ProfileFlag(&profile)}, from.Flags()[:1]...)
+			flags := []command.Flag{target.ProfileFlag(&profile), from.FileFlag()}
 			return command.Grammar{Flags: flags, Word: word},
 				func(_ context.Context, std *term.Streams) error {
 					return showConfig(std, &from, profile, ids)

@@ -20,8 +20,7 @@ check explains.`,
 		Make: func() (command.Grammar, command.Runner) {
 			var from target.ConfigFlags
 			var output string
-			flags := append([]command.Flag{command.FormatFlag(&output, "text", "json")},
-				from.Flags()[:1]...)
+			flags := []command.Flag{command.FormatFlag(&output, "text", "json"), from.FileFlag()}
 			return command.Grammar{Flags: flags}, func(_ context.Context, std *term.Streams) error {
 				return whereConfig(std, &from, output)
 			}

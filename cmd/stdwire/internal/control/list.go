@@ -29,8 +29,8 @@ check. No server is started. If there are several gateways with a server, the fi
 has all.`,
 		Make: func() (command.Grammar, command.Runner) {
 			var l listOptions
-			flags := append([]command.Flag{command.FormatFlag(&l.output, "text", "json"),
-				target.ProfileFlag(&l.profile)}, l.from.Flags()[:1]...)
+			flags := []command.Flag{command.FormatFlag(&l.output, "text", "json"),
+				target.ProfileFlag(&l.profile), l.from.FileFlag()}
 			return command.Grammar{Flags: flags}, l.run
 		},
 	}

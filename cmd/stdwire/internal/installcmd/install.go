@@ -55,8 +55,7 @@ are never written. --env NAME=VALUE and --header write the value that you give.
 			in := &installation{source: source{variables: map[string]string{},
 				naming: "give it a --name"}}
 			flags := slices.Concat([]command.Flag{command.TextFlag(&in.id, "-s", "ID",
-				"a server from the configuration, see stdwire config")},
-				in.from.Flags()[:1],
+				"a server from the configuration, see stdwire config"), in.from.FileFlag()},
 				[]command.Flag{
 					command.TextFlag(&in.url, "--url", "URL", "a server at a URL, over HTTP"),
 					in.headerFlag(),

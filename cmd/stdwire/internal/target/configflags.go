@@ -23,20 +23,22 @@ type ConfigFlags struct {
 }
 
 func (c *ConfigFlags) Flags() []command.Flag {
-	return []command.Flag{
-		{Name: "--config", Value: "FILE", Many: true,
-			Help: "a configuration file, in place of those that are searched for; of several, the last takes precedence",
-			Set: func(value string) error {
-				if value == "" {
-					return errors.New("the name of the file is empty")
-				}
-				c.Files = append(c.Files, value)
-				return nil
-			}},
-		{Name: "--input", Value: "ID=VALUE", Many: true,
-			Help: "a value for ${input:ID}; with ID=@FILE it is the content of a file",
-			Set:  c.setInput},
-	}
+	return []command.Flag{c.FileFlag(), {Name: "--input", Value: "ID=VALUE", Many: true,
+		Help: "a value for ${input:ID}; with ID=@FILE it is the content of a file",
+		Set:  c.setInput}}
+}
+
+// FileFlag is --config alone, for commands that need no values of inputs.
+func (c *ConfigFlags) FileFlag() command.Flag {
+	return command.Flag{Name: "--config", Value: "FILE", Many: true,
+		Help: "a configuration file, in place of those that are searched for; of several, the last takes precedence",
+		Set: func(value string) error {
+			if value == "" {
+				return errors.New("the name of the file is empty")
+			}
+			c.Files = append(c.Files, value)
+			return nil
+		}}
 }
 
 func (c *ConfigFlags) setInput(value string) error {
