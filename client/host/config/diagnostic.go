@@ -16,28 +16,19 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// A Severity is the severity of a [Diagnostic].
-type Severity uint8
-
+// The severities of a [Diagnostic].
 const (
 	// SeverityWarning: it works, but perhaps not as intended.
-	SeverityWarning Severity = iota + 1
+	SeverityWarning = "warning"
 	// SeverityError: the server, or the file if no server is named, cannot be used.
-	SeverityError
+	SeverityError = "error"
 )
-
-func (s Severity) String() string {
-	if s == SeverityError {
-		return "error"
-	}
-	return "warning"
-}
 
 // A Diagnostic describes a problem in a file and its remedy. It never quotes a value that may be
 // secret.
 type Diagnostic struct {
 	Position
-	Severity Severity
+	Severity string // SeverityWarning, SeverityError
 	Server   string // the id of the server, or ""
 	Message  string
 }

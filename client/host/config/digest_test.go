@@ -73,7 +73,7 @@ func TestDigests(t *testing.T) {
 	var b strings.Builder
 	write := func(s *Server) {
 		fmt.Fprintf(&b, "%s %s\n  shown    %s\n  settings %v\n  digest   %s\n  trust    %s\n", s.ID,
-			s.JSON(), s.Redacted().JSON(), s.Settings(), s.Digest(), s.TrustDigest())
+			s.JSON(), s.Redacted().JSON(), settings(s), s.Digest(), s.TrustDigest())
 	}
 	for _, text := range digestFiles {
 		f := Parse(world(nil, nil), Source{Path: "f", Workspace: "/project", Rename: true},
@@ -100,4 +100,12 @@ func TestDigests(t *testing.T) {
 	p := &Profile{Name: "p", Workspace: "/project", Servers: []string{"a", "b"}}
 	fmt.Fprintf(&b, "profile\n  trust    %s\n", p.TrustDigest())
 	golden.Assert(t, b.String(), "digests.golden")
+}
+
+// settings returns the Settings of a server as text.
+func settings(s *Server) (all []string) {
+	for name, value := range s.Settings() {
+		all = append(all, "{"+name+" "+value+"}")
+	}
+	return all
 }

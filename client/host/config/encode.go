@@ -1,6 +1,7 @@
 package config
 
 import (
+	"iter"
 	"strings"
 	"time"
 
@@ -8,21 +9,21 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// A Setting is a member of a definition, as text.
-type Setting struct{ Name, Value string }
-
-// Settings returns the members of the definition, in stdwire's own form, that determine how a
-// server is managed: era, times, limits, perSession, required, disabled and tools. Default
-// values are omitted.
-func (s *Server) Settings() (all []Setting) {
-	for _, m := range encodeFields(settingFields(), s) {
-		text, ok := jsonscan.Text(m.JSON)
-		if !ok {
-			text = string(m.JSON)
+// Settings yields the names and values, as text, of the members of the definition, in stdwire's own
+// form, that determine how a server is managed: era, times, limits, perSession, required, disabled
+// and tools. Default values are omitted.
+func (s *Server) Settings() iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		for _, m := range encodeFields(settingFields(), s) {
+			text, ok := jsonscan.Text(m.JSON)
+			if !ok {
+				text = string(m.JSON)
+			}
+			if !yield(m.Name, text) {
+				return
+			}
 		}
-		all = append(all, Setting{m.Name, text})
 	}
-	return all
 }
 
 // shortDuration formats a duration without zero minutes and seconds at the end: 5m, not 5m0s.

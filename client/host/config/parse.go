@@ -125,7 +125,7 @@ func (r *reader) warnf(at int, format string,
 	r.report(SeverityWarning, at, format, args...)
 }
 
-func (r *reader) report(severity Severity, at int, format string, args ...any) {
+func (r *reader) report(severity string, at int, format string, args ...any) {
 	if r.hasTooManyDiagnostics() {
 		return
 	}

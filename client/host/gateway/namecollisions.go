@@ -8,37 +8,31 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Listing contains the server's own names of its tools and prompts, its URIs and its URI
-// templates.
-type Listing struct {
-	ID    string
-	Names map[mcp.Kind][]string
-}
-
 // Collisions returns, by server ID, the items that a gateway without options would withhold because
-// of name collisions. The order of servers is that of [Gateway.Order].
-func Collisions(servers []Listing) map[string][]WithheldItem {
+// of name collisions. ids are in the order of [Gateway.Order]; names has, by server ID, the own
+// names of the server's tools and prompts, its URIs and its URI templates.
+func Collisions(ids []string, names map[string]map[mcp.Kind][]string) map[string][]WithheldItem {
 	t := nametable.New()
-	public := make([]map[mcp.Kind]map[string]string, len(servers)) // public names by own name
-	for i, s := range servers {
-		t.AddServer(s.ID)
+	public := make([]map[mcp.Kind]map[string]string, len(ids)) // public names by own name
+	for i, id := range ids {
+		t.AddServer(id)
 		public[i] = make(map[mcp.Kind]map[string]string)
-		for kind, names := range s.Names {
-			public[i][kind] = publicNames(s.ID, kind, names)
-			all := make(map[string]string, len(names))
+		for kind, listed := range names[id] {
+			public[i][kind] = publicNames(id, kind, listed)
+			all := make(map[string]string, len(listed))
 			for own, name := range public[i][kind] {
 				all[name] = own
 			}
-			t.Replace(kind, s.ID, nil, all)
+			t.Replace(kind, id, nil, all)
 		}
 	}
 	collisions := map[string][]WithheldItem{}
-	for i, s := range servers {
+	for i, id := range ids {
 		for kind := range mcp.Kinds() {
-			for _, own := range s.Names[kind] {
+			for _, own := range names[id][kind] {
 				if other, taken := t.FirstBefore(nametable.NewKey(kind, public[i][kind][own]),
-					s.ID); taken {
-					collisions[s.ID] = append(collisions[s.ID],
+					id); taken {
+					collisions[id] = append(collisions[id],
 						WithheldItem{Kind: kind, Name: own, Reason: ReasonCollision,
 							Detail: other.ID})
 				}

@@ -296,9 +296,9 @@ func (t *translator) refuse() {
 	if s.OAuth != nil && !s.OAuth.Disabled {
 		t.note("oauth is not written: log in with %s", t.Title)
 	}
-	for _, setting := range s.Settings() {
-		if setting.Name != "tools" {
-			t.note("%s is not written: it is a setting of stdwire", setting.Name)
+	for name := range s.Settings() {
+		if name != "tools" {
+			t.note("%s is not written: it is a setting of stdwire", name)
 		}
 	}
 	for _, name := range s.UnknownMembers() {

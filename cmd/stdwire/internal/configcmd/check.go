@@ -140,7 +140,7 @@ func findings(all []config.Diagnostic) []diagnostic {
 	out := []diagnostic{}
 	for _, d := range all {
 		out = append(out,
-			diagnostic{d.Severity.String(), d.File, d.Line, d.Column, d.Server, d.Message})
+			diagnostic{d.Severity, d.File, d.Line, d.Column, d.Server, d.Message})
 	}
 	return out
 }

@@ -27,13 +27,14 @@ func namesOf(all map[mcp.Kind][]json.RawMessage, filter *host.Filter) map[mcp.Ki
 // findCollisions adds findings for names that an earlier server of the configuration also has.
 // The reports are in the order of the configuration.
 func findCollisions(reports []*Report) {
-	var listings []gateway.Listing
+	var ids []string
+	names := map[string]map[mcp.Kind][]string{}
 	for _, c := range reports {
 		if c.has != nil {
-			listings = append(listings, gateway.Listing{ID: c.ID, Names: c.has})
+			ids, names[c.ID] = append(ids, c.ID), c.has
 		}
 	}
-	all := gateway.Collisions(listings)
+	all := gateway.Collisions(ids, names)
 	for _, c := range reports {
 		for _, kind := range []mcp.Kind{mcp.KindTool, mcp.KindPrompt} {
 			c.addForTools(Warning, string(kind)+

@@ -60,8 +60,8 @@ func DescribeServer(s *config.Server) string {
 			row("oauth", "false")
 		}
 	}
-	for _, f := range s.Settings() {
-		row(f.Name, QuoteWord(f.Value))
+	for name, value := range s.Settings() {
+		row(name, QuoteWord(value))
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.Inputs)) {
 		input := s.Inputs[id]

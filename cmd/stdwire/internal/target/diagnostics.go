@@ -10,8 +10,8 @@ import (
 // PrintDiagnostics prints the diagnostics of a configuration.
 func PrintDiagnostics(std *term.Streams, all []config.Diagnostic) {
 	for _, d := range all {
-		severity := d.Severity.String()
-		std.Err.PrintLabeled(severity, term.StyleOf(severity), fmt.Sprintf("%s: %v", severity, d))
+		std.Err.PrintLabeled(d.Severity, term.StyleOf(d.Severity),
+			fmt.Sprintf("%s: %v", d.Severity, d))
 	}
 }
 
