@@ -475,7 +475,8 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/web", []string{
 		"internal/paramheader", "internal/quota", "internal/httpdeadline", "internal/jsonscan",
-		"internal/atomicfile", "internal/userfile", "internal/hostname", "internal/httpurl",
+		"internal/atomicfile", "internal/itemname", "internal/userfile", "internal/hostname",
+		"internal/httpurl",
 		"internal/shellwords", "rpc", "rpc/mcp",
 		"internal/skill", "client", "client/apps", "client/host", "internal/pin",
 		"client/host/gateway", "client/auth", "client/host/config", "cmd/stdwire/internal/guard",

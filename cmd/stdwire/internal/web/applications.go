@@ -5,6 +5,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/configfile"
+	"github.com/stdwire/stdwire/internal/itemname"
 )
 
 // A foundFile is a file of another application with servers that the page can import.
@@ -31,10 +32,10 @@ func (c *configuration) found() []foundFile {
 		one := foundFile{Title: f.Title, Path: f.Path, Servers: []string{}}
 		for _, s := range f.Servers {
 			configured := slices.ContainsFunc(loaded.Servers, func(own *config.Server) bool {
-				return own.ID == config.SuggestID(s.ID)
+				return own.ID == itemname.SuggestID(s.ID)
 			})
 			if !read && s.Err == nil && !configured {
-				one.Servers = append(one.Servers, config.SuggestID(s.ID))
+				one.Servers = append(one.Servers, itemname.SuggestID(s.ID))
 			}
 		}
 		if len(one.Servers) > 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
@@ -57,7 +58,7 @@ func described(text, dir string) (file []byte, typed bool, err error) {
 // suggestedID returns a name for the server at a URL or with a command.
 func suggestedID(address string, words []string) (id string) {
 	if u, err := url.Parse(address); address != "" && err == nil {
-		id = config.SuggestID(u.Hostname())
+		id = itemname.SuggestID(u.Hostname())
 	} else if len(words) > 0 && words[0] != "" {
 		t := target.NewTarget()
 		t.Words = words
