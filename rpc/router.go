@@ -55,8 +55,8 @@ func Handle[P, R any](r *Router, method string, fn func(context.Context, P) (R, 
 }
 
 // HandleNotification registers fn for the notifications of a method. It decodes params and panics
-// as [Handle] does. Only middleware and [Hooks].Call receive the error of fn, or that of params that
-// do not fit. A request for the method is refused with [ErrMethodNotFound].
+// as [Handle] does. Only middleware and [Hooks].Call receive the error of fn, or that of params
+// that do not fit. A request for the method is refused with [ErrMethodNotFound].
 func HandleNotification[P any](r *Router, method string, fn func(context.Context, P) error,
 	positions ...string) {
 	checkParams[P](method, positions)

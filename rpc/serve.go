@@ -117,8 +117,9 @@ func (p *Peer) read() error {
 func (p *Peer) skipFrame(broken *framing.FrameError) {
 	var id ID
 	var response, busy bool
-	if c, ok := p.codec.(interface{ SkippedHead() []byte }); ok && broken.Err == framing.ErrTooLarge {
-		id, response = scanHead(c.SkippedHead())
+	skipper, ok := p.codec.(interface{ SkippedHead() []byte })
+	if ok && broken.Err == framing.ErrTooLarge {
+		id, response = scanHead(skipper.SkippedHead())
 	}
 	if response {
 		err := fmt.Errorf("rpc: the response cannot be read: %w", broken)

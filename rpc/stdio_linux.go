@@ -23,10 +23,10 @@ func takeStdio() (io.ReadCloser, io.WriteCloser) {
 	return in, out
 }
 
-// reopen returns another file for the same pipe, terminal, socket or regular file, or file itself if
-// that fails. It is non-blocking unless it is a regular file, which never blocks. The O_NONBLOCK flag belongs to the open file description, which other processes may share.
-// A pipe or a terminal is therefore opened a second time; an end of a socket pair belongs to one
-// process.
+// reopen returns another file for the same pipe, terminal, socket or regular file, or file itself
+// if that fails. It is non-blocking unless it is a regular file, which never blocks. The O_NONBLOCK
+// flag belongs to the open file description, which other processes may share. A pipe or a terminal
+// is therefore opened a second time; an end of a socket pair belongs to one process.
 func reopen(file *os.File, mode int) *os.File {
 	info, err := file.Stat()
 	if err != nil {

@@ -80,7 +80,7 @@ func TestG9MessagesAreBounded(t *testing.T) {
 	l := dial(t, o, catalog())
 	got := l.ask(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":%q}}`,
 		strings.Repeat("x", 100_000))
-	assert.Assert(t, strings.HasPrefix(got, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600`),
+	assert.Assert(t, strings.HasPrefix(got, `{"jsonrpc":"2.0","id":1,"error":{"code":-32600`),
 		got)
 	assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":2,"method":"ping"}`),
 		`{"jsonrpc":"2.0","id":2,"result":{}}`)
