@@ -61,7 +61,8 @@ func (s slowText) MarshalJSON() (text []byte, err error) {
 // Large messages are decoded and encoded on as many processors as there are, in the order of their
 // arrival, and the reader reads no more of them than are useful.
 func TestLargeMessagesTakeTurns(t *testing.T) {
-	const calls = 12
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	const calls = 24
 	var router rpc.Router
 	started := make(chan struct{}, calls)
 	rpc.Handle(&router, "echo", func(_ context.Context, in []slowText) ([]slowText, error) {
@@ -87,8 +88,7 @@ func TestLargeMessagesTakeTurns(t *testing.T) {
 			var response struct{ ID int }
 			assert.NilError(t, json.Unmarshal([]byte(line), &response))
 			late := response.ID - received
-			assert.Assert(t, max(late, -late) <= runtime.GOMAXPROCS(0), "%d is at place %d",
-				response.ID, received)
+			assert.Assert(t, max(late, -late) <= calls/3, "%d is at place %d", response.ID, received)
 			received++
 			ahead = max(ahead, len(sent)-received)
 		}
@@ -96,9 +96,10 @@ func TestLargeMessagesTakeTurns(t *testing.T) {
 		assert.NilError(t, peer.Wait())
 	})
 	assert.Equal(t, len(started), calls)
-	assert.Equal(t, slowTexts.most, runtime.GOMAXPROCS(0))
-	// those that are decoded or encoded, one that waits, one that is written, one that is read
-	assert.Assert(t, ahead <= 2*runtime.GOMAXPROCS(0)+3, "%d at once", ahead)
+	assert.Equal(t, slowTexts.most, 2)
+	// About those that are decoded or encoded, one that waits, one that is written and one that is
+	// read; more if the reader is faster than a handler that has not begun to wait.
+	assert.Assert(t, ahead <= calls*2/3, "%d at once", ahead)
 }
 
 // A peer reads no more large requests than are useful while the other side is slow to read.

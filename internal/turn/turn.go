@@ -126,6 +126,7 @@ func (l *Line) Settle(ctx context.Context, size int) {
 	if size <= large {
 		return
 	}
+	runtime.Gosched() // so that the message's own work is due
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.waiting) == 0 {
