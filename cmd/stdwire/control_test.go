@@ -192,7 +192,7 @@ func TestControl(t *testing.T) {
 	assert.Equal(t, run(t, "enable", "alpha", "gamma"),
 		ran{0, "", "alpha is enabled\ngamma is enabled\n"})
 	assert.Equal(t, run(t, "restart", "alpha", "--pid", g.pid),
-		ran{0, "", "alpha is restarted\n"})
+		ran{0, "", "alpha is being restarted\n"})
 	waitFor(t, func() string {
 		if _, servers := statuses(t, g.pid); servers["alpha"].State != "ready" ||
 			servers["alpha"].Pid == alpha.Pid || servers["gamma"].State != "ready" {

@@ -138,7 +138,7 @@ func TestEditedConfigurationWaits(t *testing.T) {
 			_, servers := statuses(t, pid)
 			assert.Equal(t, len(servers), 1)
 			assert.Equal(t, run(t, "restart", "planted"),
-				ran{0, "", "planted is restarted, with the definition that its file has now\n"})
+				ran{0, "", "planted is being restarted, with the definition that its file has now\n"})
 			waitFor(t, func() string {
 				if started(t, mark) == 0 {
 					return "the operator's restart did not let it in"

@@ -31,7 +31,7 @@ the gateway, even if the configuration changes. To disable a server for longer, 
 // restartCommand returns the command stdwire restart.
 func restartCommand() command.Command {
 	return switchCommand("restart", "ID… [--pid N]", "restart servers of a running gateway",
-		"is restarted",
+		"is being restarted",
 		`Stops each server that is named and starts it again at once, also one whose start is delayed
 because it failed. Running calls fail. A waiting change of its definition is accepted.
 stdwire status shows the outcome, and stdwire logs what the server writes.`)
