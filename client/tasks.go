@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client/internal/errtext"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -314,7 +315,7 @@ func TaskTTL(d time.Duration) CallOption { return func(c *call) { c.ttl = d } }
 // toolTasks reports whether the server runs tools as tasks on request (2025-11-25).
 func (s *session) toolTasks() bool {
 	t := s.capabilities.Tasks
-	return s.features.ExperimentalTasks && t != nil && t.Requests["tools"]["call"] != nil
+	return s.features.ExperimentalTasks && t != nil && jsonscan.Member(t.Requests["tools"], "call") != nil
 }
 
 // shouldRequestTask reports whether to request a task for a tool: the caller wants one, or the tool

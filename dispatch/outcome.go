@@ -37,8 +37,11 @@ func (d *Dispatcher) operationError(ctx context.Context, op *Operation, call *Ca
 		return Errorf(Cancelled, "the call was cancelled").withCause(err)
 	}
 	if d.translate != nil {
-		if translated := d.translate(err); asError(translated) != nil {
-			return d.checkDeclared(ctx, op, call, asError(translated), err)
+		if e := asError(d.translate(err)); e != nil {
+			if e.cause == nil {
+				e = e.withCause(err)
+			}
+			return d.checkDeclared(ctx, op, call, e, err)
 		}
 	}
 	if d.showErrors {

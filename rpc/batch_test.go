@@ -252,7 +252,7 @@ func TestErrorBesideBatch(t *testing.T) {
 		w.expect(batch(request("2", "a"), request("3", "b")))
 		refusal := `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}`
 		w.send(refusal) // about the single call, perhaps
-		w.send(result("1", "1"), result("2", "2"), refusal, result("3", "3"))
+		w.send(result("1", "1"), batch(refusal, result("2", "2")), refusal, result("3", "3"))
 		assert.NilError(t, <-done)
 		assert.NilError(t, calls[0].Err)
 		assert.NilError(t, calls[1].Err)

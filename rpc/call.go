@@ -273,8 +273,8 @@ func (p *Peer) notify(ctx context.Context, method string, params any) error {
 	return nil
 }
 
-// complete ends the call that a response is for. It owns frame.
-func (p *Peer) complete(frame *buffer.Buffer, e envelope, f *fault) {
+// complete ends the call that a response is for. It owns frame. The response may be one of a batch.
+func (p *Peer) complete(frame *buffer.Buffer, e envelope, f *fault, inBatch bool) {
 	var c *Call
 	if id, ok := e.id.Integer(); ok { // the ids of this side are integers: no call has a text
 		p.update(func(s *state) {
@@ -292,7 +292,9 @@ func (p *Peer) complete(frame *buffer.Buffer, e envelope, f *fault) {
 			reason = f.reason
 		case e.hasError && (e.id.IsNull() || e.id.IsZero()):
 			reason = "an error about a message that the peer could not read"
-			p.failBatch(parseError(e.err))
+			if !inBatch {
+				p.failBatch(parseError(e.err))
+			}
 		}
 		p.reportStray(frame.B, reason)
 		frame.Free()

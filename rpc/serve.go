@@ -160,7 +160,7 @@ func takeFrame(next *buffer.Buffer) (frame, after *buffer.Buffer) {
 func (p *Peer) receive(frame *buffer.Buffer, methods map[string]string, b *batch) {
 	e, f := scanEnvelope(frame.B)
 	if !e.hasMethod && (f == nil || f.code != CodeParseError) && isObject(frame.B) {
-		p.complete(frame, e, f)
+		p.complete(frame, e, f, b != nil)
 		return
 	}
 	if f == nil && e.id.IsNull() {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -51,7 +52,7 @@ func (s *Server) capabilities(e *era.Era) mcp.ServerCapabilities {
 	if has.tasks && e.ExperimentalTasks() {
 		c.Tasks = &mcp.TasksCapability{
 			List: &mcp.Object{}, Cancel: &mcp.Object{},
-			Requests: map[string]map[string]*mcp.Object{"tools": {"call": {}}},
+			Requests: map[string]json.RawMessage{"tools": json.RawMessage(`{"call":{}}`)},
 		}
 	}
 	if s.o.Capabilities != nil {

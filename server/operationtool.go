@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,6 +67,8 @@ func (t operationTool) use(ctx context.Context, r *request,
 			return nil, lacking.failure
 		case stopped && r.stopErr() != nil:
 			return r.inputRequired()
+		case r.asks(): // the cause has not been logged
+			return nil, cmp.Or(errors.Unwrap(envelope.Err), error(envelope.Err))
 		}
 	}
 	return r.toolResult(t.form, envelope)

@@ -166,11 +166,17 @@ func (r *request) errorResponse(err error) (*Result, error) {
 	if missing, ok := errors.AsType[*notFound](err); ok {
 		return nil, missing.in(r.era)
 	}
-	if _, ok := errors.AsType[*rpc.Error](err); ok || r.Err() != nil {
-		return nil, err
+	coded := dispatchError(err)
+	_, ok := errors.AsType[*rpc.Error](err)
+	if ok && coded != nil {
+		_, within := errors.AsType[*rpc.Error](coded)
+		ok = !within // the text is chosen instead of that of its cause
 	}
-	if e := dispatchError(err); e != nil {
-		return r.codedError(e)
+	switch {
+	case ok || r.Err() != nil:
+		return nil, err
+	case coded != nil:
+		return r.codedError(coded, err)
 	}
 	if !r.conn.server.o.ShowErrors {
 		r.conn.server.log.Error("a handler failed; ShowErrors shows the error to the client",
@@ -198,9 +204,9 @@ func dispatchError(err error) *dispatch.Error {
 	return nil
 }
 
-// codedError returns the response to a request whose handler has returned e, whose text is for the
-// client.
-func (r *request) codedError(e *dispatch.Error) (*Result, error) {
+// codedError returns the response to a request whose handler has returned err, which is or wraps e.
+// The text of e is for the client.
+func (r *request) codedError(e *dispatch.Error, err error) (*Result, error) {
 	message := e.Message
 	if message == "" {
 		info, _ := r.conn.server.catalog.CodeInfo(e.Code)
@@ -208,6 +214,8 @@ func (r *request) codedError(e *dispatch.Error) (*Result, error) {
 	}
 	sent := &rpc.Error{Code: rpc.CodeInternalError, Message: message}
 	switch {
+	case errors.Is(e, dispatch.ErrBusy):
+		sent.Code = rpc.CodeBusy
 	case r.Method == mcp.MethodCallTool:
 		return r.toolError(message)
 	case e.Code == dispatch.NotFound && r.Method == mcp.MethodReadResource:
@@ -219,7 +227,7 @@ func (r *request) codedError(e *dispatch.Error) (*Result, error) {
 	if e.Details != nil {
 		sent.Data, _ = mcp.Marshal(e.Details) // without it if it cannot be encoded
 	}
-	return nil, &sentError{e, sent}
+	return nil, &sentError{err, sent}
 }
 
 // A sentError is an error of a handler, and the one that the client gets in its place.
@@ -228,7 +236,7 @@ type sentError struct {
 	sent *rpc.Error
 }
 
-func (e *sentError) Unwrap() []error { return []error{e.error, e.sent} }
+func (e *sentError) Unwrap() []error { return []error{e.sent, e.error} }
 
 var errWithheld = rpc.Errorf(rpc.CodeInternalError,
 	"Internal error: its text is withheld; the log has it, and ShowErrors shows it")
@@ -240,7 +248,9 @@ func (r *request) logError(err error) error {
 }
 
 // translateRPC returns [dispatch.Options].Translate with one more rule, the last: the text of an
-// [*rpc.Error] is for the client. Its code is not, because it would be taken for the server's own.
+// error that is an [*rpc.Error] is for the client. One that is wrapped may be that of another
+// server, whose text nobody has chosen. The code is not for the client, because it would be taken
+// for the server's own.
 func translateRPC(translate func(error) error) func(error) error {
 	return func(err error) error {
 		if translate != nil {
@@ -248,7 +258,7 @@ func translateRPC(translate func(error) error) func(error) error {
 				return translated
 			}
 		}
-		switch e, ok := errors.AsType[*rpc.Error](err); {
+		switch e, ok := err.(*rpc.Error); {
 		case !ok:
 			return nil
 		case e == nil:

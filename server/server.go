@@ -129,7 +129,7 @@ type Server struct {
 	catalog       *dispatch.Catalog
 	dispatcher    *dispatch.Dispatcher
 	log           *slog.Logger
-	line          turn.Line      // for the work on large messages of all clients
+	line          turn.Line      // for the work on large messages of all streams
 	closedAccount *quota.Account // an empty account: that of a request that has ended
 	handler       rpc.Handler
 	interceptors  dispatch.Handler // the chain of Options.Interceptors; nil: there are none

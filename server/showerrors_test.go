@@ -180,7 +180,10 @@ func TestChosenTexts(t *testing.T) {
 	}
 	must(t, s.AddPrompt(p))
 
-	const model = 0 // the code of a result with isError
+	const (
+		model  = 0 // the code of a result with isError
+		hidden = 1 // that of one whose text is withheld: it may be another server's
+	)
 	handlers := [...]struct{ method, params string }{
 		{"tools/call", `{"name":"op_fail"}`}, {"tools/call", `{"name":"typed"}`},
 		{"tools/call", `{"name":"raw"}`}, {"resources/read", `{"uri":"x:1"}`},
@@ -212,7 +215,10 @@ func TestChosenTexts(t *testing.T) {
 		{"wrapped", fmt.Errorf("reading: %w", dispatch.Errorf(dispatch.NotFound, "no such disk")),
 			"no such disk", [...]int{model, model, model, -32002, -32602, -32602, -32602}},
 		{"wrapped rpc", fmt.Errorf("reading: %w", rpc.Errorf(-31000, "no such disk")),
-			"no such disk", [...]int{model, model, -31000, -31000, -31000, -31000, -31000}},
+			"no such disk", [...]int{hidden, hidden, -31000, -31000, -31000, -31000, -31000}},
+		{"dispatch of rpc", dispatch.Errorf(dispatch.StateError, "no such disk: %w",
+			rpc.Errorf(-31000, "reading")), "no such disk",
+			[...]int{hidden, model, model, -32603, -32603, -32603, -32603}},
 		{"nil", noRPC, "returned a nil *rpc.Error",
 			[...]int{model, model, -32603, -32603, -32603, -32603, -32603}},
 		{"nil of dispatch", noDispatch, "returned a nil *dispatch.Error",
@@ -228,14 +234,20 @@ func TestChosenTexts(t *testing.T) {
 					if code == -32002 && k.modern() {
 						code = -32602
 					}
-					if code == model {
+					switch code {
+					case hidden:
+						assert.Assert(t, m.Error == nil && strings.Contains(m.raw, "withheld"), m.raw)
+						assert.Assert(t, !strings.Contains(m.raw, c.text), m.raw)
+						assert.Assert(t, strings.Contains(log.String(), c.text), log.String())
+						log.Reset()
+					case model:
 						assert.Assert(t, m.Error == nil && strings.Contains(m.raw, `"isError":true`),
 							m.raw)
 						assert.Assert(t, strings.Contains(m.raw, c.text), m.raw)
-						assert.Assert(t, !strings.Contains(m.raw, "reading"), m.raw)
-					} else {
+						assert.Assert(t, !strings.Contains(m.raw, "reading:"), m.raw)
+					default:
 						m.fails(code, c.text)
-						assert.Assert(t, !strings.Contains(m.raw, "reading"), m.raw)
+						assert.Assert(t, !strings.Contains(m.raw, "reading:"), m.raw)
 					}
 				}
 				assert.Equal(t, log.String(), "")

@@ -110,10 +110,19 @@ func TestSessionAfterRefusalWithoutReason(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &sessionServer{result: initialized, call: answerCall}
-			inBubble(t, withLostSession(f, told), func(t *testing.T, s *testServer) {
+			answer := withLostSession(f, told)
+			var lost atomic.Bool // the first session, also when the second one has begun
+			inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
+				if lost.Load() && r.Header.Get("Mcp-Session-Id") == "s1" {
+					told(w, r)
+					return
+				}
+				answer(w, r)
+			}, func(t *testing.T, s *testServer) {
 				c := s.connect(t, client.Options{Era: mcp.Legacy})
 				check(t, c)
 				f.forgotten.Store(true)
+				lost.Store(true)
 				var calls sync.WaitGroup
 				for range 10 {
 					calls.Go(func() { check(t, c) })

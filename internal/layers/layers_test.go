@@ -137,7 +137,7 @@ var layers = []struct {
 		"server/internal/results", "server/internal/items", "server/internal/outgoing",
 		"server/internal/clientlog", "server/internal/clientevents", "server/internal/skillindex",
 		"server/internal/subscriptions", "server/internal/task"}},
-	{"server/streamable", []string{
+	{"server/streamable", []string{"internal/turn",
 		"internal/paramheader", "internal/buffer", "internal/contain", "internal/quota",
 		"internal/httpdeadline",
 		"internal/keepalive", "internal/jsonscan", "internal/lograte", "internal/sse",

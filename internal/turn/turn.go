@@ -31,7 +31,6 @@ type Line struct {
 	waiting []waiter       // in the order of their turns
 	round   int            // of the work that has had its turn last
 	rounds  map[string]int // the last one of each principal whose work waits; others may be left
-	settled chan struct{}  // closed when no work waits; made on demand
 }
 
 // A waiter is work that waits. In each round, each principal has one turn.
@@ -112,16 +111,11 @@ func (l *Line) leave() {
 }
 
 // remove removes one of those that wait.
-func (l *Line) remove(i int) {
-	l.waiting = slices.Delete(l.waiting, i, i+1)
-	if len(l.waiting) == 0 && l.settled != nil {
-		close(l.settled)
-		l.settled = nil
-	}
-}
+func (l *Line) remove(i int) { l.waiting = slices.Delete(l.waiting, i, i+1) }
 
 // Settle is for a reader that has passed on a message of size bytes. If that is large, Settle waits
-// until no work waits for its turn, or ctx ends. So what is read meanwhile stays with its sender.
+// until all work that is due now has had its turn, or ctx ends. So what would be read meanwhile
+// stays with its sender.
 func (l *Line) Settle(ctx context.Context, size int) {
 	if size <= large {
 		return
@@ -129,13 +123,9 @@ func (l *Line) Settle(ctx context.Context, size int) {
 	runtime.Gosched() // so that the message's own work is due
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.waiting) == 0 {
-		return
+	if last := len(l.waiting) - 1; last >= 0 {
+		l.await(ctx, l.waiting[last].turn)
 	}
-	if l.settled == nil {
-		l.settled = make(chan struct{})
-	}
-	l.await(ctx, l.settled)
 }
 
 // await waits for an event, for patience at most, with mu unlocked. It returns with mu held.

@@ -124,7 +124,7 @@ type ResourcesCapability struct {
 type TasksCapability struct {
 	List   *Object `json:"list,omitempty"`
 	Cancel *Object `json:"cancel,omitempty"`
-	// the requests, by the two parts of their methods: ["tools"]["call"] stands for tools/call
-	Requests map[string]map[string]*Object `json:"requests,omitzero"`
-	Extra    Extra                         `json:"-" unknown:"keep"`
+	// the requests, by the two parts of their methods: {"tools":{"call":{}}} stands for tools/call
+	Requests map[string]json.RawMessage `json:"requests,omitzero"`
+	Extra    Extra                      `json:"-" unknown:"keep"`
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/internal/quota"
+	"github.com/stdwire/stdwire/internal/turn"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/server"
 )
@@ -27,6 +28,7 @@ func (closedError) Unwrap() error { return rpc.ErrShutdown }
 type Handler struct {
 	o             Options
 	server        *server.Server
+	line          turn.Line       // for the work on large messages of all clients
 	hooks         rpc.Hooks       // the server's
 	anonymous     *server.Conn    // for modern requests of the principal ""
 	refusalLog    lograte.Limiter // limits log lines about refused callers

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/stdwire/stdwire/internal/quota"
+	"github.com/stdwire/stdwire/internal/turn"
 )
 
 // A requestContext is the context of a request. It ends with the client's connection or, in a
@@ -16,6 +17,7 @@ type requestContext struct {
 	values          context.Context // has further values; nil: there are none
 	stream          *stream         // of a request in a session
 	memory          *requestMemory
+	line            *turn.Line // of the handler
 
 	mu       sync.Mutex
 	inner    context.Context // nil: not needed yet
@@ -32,7 +34,8 @@ func (s *session) newRequestContext(x *httpRequest, st *stream) *requestContext 
 	c := &struct {
 		requestContext
 		own requestMemory
-	}{requestContext: requestContext{Context: s.ctx, values: x.r.Context(), stream: st}}
+	}{requestContext: requestContext{Context: s.ctx, values: x.r.Context(), stream: st,
+		line: &s.h.line}}
 	c.memory = &c.own
 	x.memory.moveTo(c.memory)
 	return &c.requestContext
@@ -77,7 +80,7 @@ func (c *requestContext) Done() <-chan struct{} {
 
 func (c *requestContext) Err() error { return c.current().Err() }
 
-// Value implements [context.Context]. It adds the request's stream and memory account. The values
+// Value implements [context.Context]. It adds the request's stream, memory account and line. The values
 // of the connection's context come last, so that its end, which the context package finds by a
 // value, is not that of a request in a session.
 func (c *requestContext) Value(key any) any {
@@ -86,6 +89,8 @@ func (c *requestContext) Value(key any) any {
 		return c.stream
 	case quota.Key{}:
 		return c.memory.account()
+	case turn.Key{}:
+		return c.line
 	}
 	if value := c.current().Value(key); value != nil || c.values == nil {
 		return value
