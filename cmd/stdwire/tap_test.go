@@ -239,7 +239,7 @@ func TestTapWithUnreadStderr(t *testing.T) {
 	r, w, err := os.Pipe()
 	assert.NilError(t, err)
 	defer r.Close()
-	stream := strings.Repeat(`{"method":"`+strings.Repeat("m", 200)+`"}`+"\n", 1000)
+	stream := strings.Repeat(`{"method":"`+strings.Repeat("m", 200)+`"}`+"\n", 400)
 	cmd.Stdin, cmd.Stderr = strings.NewReader(stream), w
 	assert.NilError(t, cmd.Start())
 	assert.NilError(t, w.Close())
