@@ -8,15 +8,16 @@ import (
 	"github.com/stdwire/stdwire/internal/itemname"
 )
 
-// A foundFile is a file of another application with servers that the page can import.
+// A foundFile is the user's file of another application with servers that the page can import.
 type foundFile struct {
 	Title   string   `json:"title"` // of the application
 	Path    string   `json:"path"`
 	Servers []string `json:"servers"` // that are not configured yet and have no errors
 }
 
-// found returns the files of other applications that have servers which are not configured yet. It
-// only reads them.
+// found returns the user's files of other applications that have servers which are not configured
+// yet. It only reads them. Files of the working directory are left out: somebody else may have
+// written them.
 func (c *configuration) found() []foundFile {
 	all := []foundFile{}
 	if c == nil || c.status().Off != "" {
@@ -26,6 +27,9 @@ func (c *configuration) found() []foundFile {
 	loaded := c.loaded
 	c.mu.Unlock()
 	for _, f := range configfile.ApplicationFiles(c.env) {
+		if f.Workspace {
+			continue
+		}
 		read := slices.ContainsFunc(loaded.Files, func(own config.FileStatus) bool {
 			return own.Path == f.Path // a server of it waits for trust, or is listed already
 		})

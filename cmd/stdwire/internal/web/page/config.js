@@ -7,7 +7,7 @@ import { form } from './form.js';
 
 let known;
 
-// configuration returns the files that can be changed: { off, files, applications }.
+// configuration returns the files that can be changed: { off, files }.
 export const configuration = async () => { known ??= await api.get('config'); return known; };
 
 const string = description => ({ type: 'string', description });
@@ -39,7 +39,7 @@ const suited = (value, all = settings) => ({ type: 'object', additionalPropertie
   .filter(([name, { type }]) => !(name in value) || !type || type === 'integer' || type === (Array.isArray(value[name]) ? 'array' : typeof value[name]))
   .map(([name, setting]) => [name, setting.properties ? { ...setting, ...suited(value[name] ?? {}, setting.properties) } : setting])) });
 
-const base = path => path.split(/[\\/]/).at(-1);
+export const base = path => path.split(/[\\/]/).at(-1);
 
 // change opens a dialog in which the user makes a change, sees its diff and writes it. wanted returns
 // the change, and label what the button does, given the name of the file. done is called when the
@@ -108,7 +108,7 @@ export function add() {
 }
 
 // review shows the servers that the user has picked, and adds them to a file. done gets the name of
-// the first.
+// one that the user has typed.
 export async function review(picked, done = () => {}) {
   const { files } = await configuration();
   let into = files.at(-1).path;
@@ -124,13 +124,13 @@ export async function review(picked, done = () => {}) {
     return;
   }
   const again = element('input', { type: 'checkbox' });
-  const chosen = found.map(server => [server, element('input', { type: 'checkbox', checked: !server.problem, disabled: Boolean(server.problem) })]);
+  const chosen = found.map(server => [server, element('input', { type: 'checkbox', checked: !server.problem && (picked.servers?.includes(server.id) ?? true), disabled: server.problem })]);
   const ids = () => chosen.filter(([, box]) => box.checked).map(([server]) => server.id);
   change('Add servers', [file, chosen.map(([server, box]) => element('div', {}, element('label', {}, box, ` ${server.id} `,
     element('span', { class: 'muted' }, server.kind)), server.problem && element('p', { class: 'bad' }, server.problem),
   server.notes.map(note => hint(note)), server.definition && element('code', {}, server.definition))),
   element('label', { class: 'row' }, again, 'Replace servers that have the same name')],
-  () => ({ file: into, import: { ...source, replace: again.checked, servers: ids() } }), to => `Add ${ids().length} to ${to}`, { done: () => done(ids()[0]) });
+  () => ({ file: into, import: { ...source, replace: again.checked, servers: ids() } }), to => `Add ${ids().length} to ${to}`);
 }
 
 async function define(title, id, from) {

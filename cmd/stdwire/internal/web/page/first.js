@@ -4,8 +4,8 @@ import * as api from './api.js';
 import { attempt, button, element, inRow, muted, replace, short } from './dom.js';
 import { icon } from './icons.js';
 
-// sources returns the box and the list. pick gets { text, name } or { application }; what it throws is
-// shown below the box.
+// sources returns the box and the list. pick gets { text, name } or { application, servers }; what it
+// throws is shown below the box.
 export function sources(pick) {
   const outcome = element('div', { 'aria-live': 'polite' });
   const list = element('ul', { class: 'card sources' });
@@ -23,9 +23,11 @@ export function sources(pick) {
     await connect(file.name);
   });
   const upload = element('input', { type: 'file', hidden: true, 'aria-label': 'A file, such as mcp.json or server.json', onchange: () => read(upload.files[0]) });
-  const box = element('div', { class: 'box', ondragover: event => event.preventDefault(), ondrop: event => {
+  const box = element('div', { class: 'box', ondragover: event => event.dataTransfer.types.includes('Files') && event.preventDefault(), ondrop: event => {
+    const [file] = event.dataTransfer.files;
+    if (!file) return;
     event.preventDefault();
-    read(event.dataTransfer.files[0]);
+    read(file);
   } }, text, inRow(element('span', { class: 'label' }, 'Such as'),
     ['npx …', 'https://…', '{ … }'].map(one => element('code', { class: 'badge' }, one)), button('or a file', () => upload.click(), { class: 'quiet' }), upload,
     button('Connect', connect, { class: 'primary push' })));
@@ -39,7 +41,7 @@ export function sources(pick) {
   attempt(outcome, async () => {
     for (const { title, path, servers } of (await api.get('config/found')).toReversed()) {
       list.prepend(row('computer', title, `${servers.length} ${servers.length === 1 ? 'server' : 'servers'}: ${short(servers.join(', '))}`, path,
-        button(`Import ${servers.length}`, () => attempt(outcome, () => pick({ application: path })), { 'aria-label': `Import ${servers.length} of ${title}` })));
+        button(`Import ${servers.length}`, () => attempt(outcome, () => pick({ application: path, servers })), { 'aria-label': `Import ${servers.length} of ${title}` })));
     }
   });
   return element('div', { class: 'stack' }, box, outcome,
@@ -48,7 +50,7 @@ export function sources(pick) {
 
 // firstRun returns what the page shows without servers.
 export const firstRun = pick => element('div', { class: 'first' }, element('h2', {}, 'Connect to a server'),
-  muted('Nothing leaves this computer except what a server is asked.'), sources(pick),
+  sources(pick),
   element('div', { class: 'trio' }, [['tools', 'Call any tool', 'A form from its schema, the result as a table, tree or picture.'],
     ['timeline', 'See every message', 'Both directions, all servers on one clock, filtered as you type.'],
     ['pin', 'Know what changed', 'What differs from a pinned definition waits until you accept it.']]
