@@ -447,7 +447,7 @@ const scenarios = {
     await page.waitForFunction(() => document.querySelectorAll('.message').length > 10);
     await page.locator('.message').nth(5).click();
     await page.waitForSelector('.message-panel .tree');
-    await page.getByRole('button', { name: 'As it was sent' }).click();
+    await page.getByRole('button', { name: 'As it was sent' }).first().click();
     seen.sent = await text('.message-panel pre');
     await page.locator('.rows').focus();
     await page.keyboard.press('Home');

@@ -23,22 +23,23 @@ export function messagePanel(place, select) {
   let end = () => {};
   async function show(message) {
     end();
-    end = () => {};
+    const mine = () => {};
+    end = mine;
     replace(place, muted('Loading …'));
     const pair = message.request ?? message.response;
     let whole;
     let other;
     const shown = element('div');
     try {
-      whole = await api.get(`traffic/${message.n}`);
-      if (pair) other = await api.get(`traffic/${pair.n}`).catch(() => undefined); // it may be gone
+      [whole, other] = await Promise.all([api.get(`traffic/${message.n}`), pair && api.get(`traffic/${pair.n}`).catch(() => {})]); // which may be gone
     } catch (error) {
-      replace(place, element('p', {}, error.message));
+      if (end === mine) replace(place, element('p', {}, error.message));
       return;
     }
+    if (end !== mine) return;
     const outcome = element('div', { class: 'compared' });
     replace(place, heading(message), relations(message), facts(message, whole), actions(message, whole, outcome, shown), outcome, http(whole.http),
-      element('div', { class: 'sides' }, body(whole), other && element('section', {}, element('h4', {}, `${message.request ? 'Its request' : 'Its response'}, ${bytes(pair.size)}`), value(other))), shown);
+      element('div', { class: 'sides' }, body(whole), other && element('section', {}, element('h4', {}, `${message.request ? 'Its request' : 'Its response'}, ${bytes(pair.size)}`), body(other))), shown);
   }
 
   const heading = message => element('h3', {}, `${message.from === 'client' ? 'Client → server' : 'Server → client'}: ${message.kind} ${message.method ?? ''} ${message.about ?? ''}`);
@@ -95,14 +96,6 @@ export function messagePanel(place, select) {
     });
     text.focus();
   }
-
-  const value = whole => {
-    try {
-      return tree(parse(whole.text));
-    } catch {
-      return long(whole.text);
-    }
-  };
 
   function body(whole) {
     const content = element('div');
