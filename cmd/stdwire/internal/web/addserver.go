@@ -100,6 +100,7 @@ func (s *servers) forget(id string) error {
 		return reply.NotFound("added server", id)
 	}
 	s.manager.Remove(id)
+	s.questions.forget(id)
 	s.changes.Add(topicDefinitions(id))
 	s.changes.Add(changes.Servers)
 	return nil

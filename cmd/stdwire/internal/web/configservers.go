@@ -44,6 +44,7 @@ func (s *servers) setConfigured(c *target.Selection, log *slog.Logger) error {
 	for _, old := range before {
 		if !stays(old) {
 			s.manager.Remove(old.id)
+			s.questions.forget(old.id) // its roots are not for another program or URL
 			s.changes.Add(topicDefinitions(old.id))
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/changes"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/traffic"
+	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
 // A watchedGateway is a running gateway whose servers and messages the page shows.
@@ -116,7 +117,7 @@ func (g *watchedGateway) server() *server {
 				return g.Connect(ctx, o)
 			}}}}
 	if srv.url != "" {
-		srv.selector = "--url " + srv.url
+		srv.selector = "--url " + shellwords.Quote(srv.url)
 	}
 	return srv
 }

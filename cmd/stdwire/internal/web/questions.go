@@ -31,7 +31,6 @@ type questions struct {
 	// rootsOf returns the roots of a server for which the user has set none; nil if the user is
 	// asked.
 	rootsOf func(server string) []string
-	given   map[string][]string // what it returned, by server, until the user sets roots
 }
 
 // A question is an input request of a server, of either era.
@@ -61,8 +60,7 @@ const (
 )
 
 func newQuestions(c *changes.Changes) *questions {
-	return &questions{changes: c, roots: map[string]json.RawMessage{}, asking: map[string]bool{},
-		given: map[string][]string{}}
+	return &questions{changes: c, roots: map[string]json.RawMessage{}, asking: map[string]bool{}}
 }
 
 // callKey is the key of the number of a call in its context.
@@ -205,19 +203,34 @@ func (q *questions) knownRoots(server string, uris []string) json.RawMessage {
 	if err != nil {
 		return nil
 	}
-	if q.given[server] == nil {
-		q.given[server] = uris
-		q.changes.Add(changes.Servers)
-	}
+	q.roots[server] = text
+	q.changes.Add(changes.Servers)
 	return text
 }
 
-// givenRoots returns the roots that a server has been given without the user; nil if there are
-// none.
-func (q *questions) givenRoots(server string) []string {
+// rootsFor returns the URIs with which all requests of a server for roots are answered; nil if it
+// has sent none and the user has set none, or if the user is asked.
+func (q *questions) rootsFor(server string) []string {
+	q.mu.Lock()
+	text := q.roots[server]
+	q.mu.Unlock()
+	var result mcp.ListRootsResult
+	if text == nil || mcp.Unmarshal(text, &result) != nil {
+		return nil
+	}
+	uris := []string{}
+	for _, root := range result.Roots {
+		uris = append(uris, root.URI)
+	}
+	return uris
+}
+
+// forget removes what the user has decided about the roots of a server.
+func (q *questions) forget(server string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.given[server]
+	delete(q.roots, server)
+	delete(q.asking, server)
 }
 
 func (q *questions) remove(done *question) {
@@ -253,6 +266,7 @@ func (q *questions) respond(id int64, result json.RawMessage, always bool) error
 	}
 	if always && question.Method == mcp.MethodListRoots {
 		q.roots[question.Server] = result
+		q.changes.Add(changes.Servers)
 	}
 	select {
 	case question.answer <- result:
@@ -268,7 +282,6 @@ func (q *questions) setRoots(server string, roots json.RawMessage) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	delete(q.given, server)
 	q.asking[server] = roots == nil
 	q.roots[server] = roots
 	q.changes.Add(changes.Servers)

@@ -87,12 +87,18 @@ func TestRootsByDefault(t *testing.T) {
 			return result.Roots
 		}
 		assert.DeepEqual(t, ask("p"), []mcp.Root{{URI: "file:///d"}})
-		assert.DeepEqual(t, q.givenRoots("p"), []string{"file:///d"})
+		assert.DeepEqual(t, q.rootsFor("p"), []string{"file:///d"})
 		q.setRoots("p", json.RawMessage(`{"roots":[{"uri":"file:///mine"}]}`))
 		assert.DeepEqual(t, ask("p"), []mcp.Root{{URI: "file:///mine"}})
-		assert.Equal(t, len(q.givenRoots("p")), 0)
+		assert.DeepEqual(t, q.rootsFor("p"), []string{"file:///mine"})
+		q.setRoots("p", json.RawMessage(`{"roots":[]}`))
+		assert.DeepEqual(t, q.rootsFor("p"), []string{}) // which the page shows
+		q.forget("p")
+		assert.Assert(t, q.rootsFor("p") == nil)
+		assert.DeepEqual(t, ask("p"), []mcp.Root{{URI: "file:///d"}})
 
 		q.setRoots("p", json.RawMessage("null")) // the user is asked
+		assert.Assert(t, q.rootsFor("p") == nil)
 		for _, server := range []string{"p", "other"} {
 			asked := make(chan []mcp.Root, 1)
 			go func() { asked <- ask(server) }()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/client"
@@ -115,7 +116,7 @@ func (s *site) routes() http.Handler {
 			return nil, cmp.Or(err, reply.NotFound("check of", r.PathValue("id")))
 		} else if srv.added {
 			return nil, command.Usagef("the doctor cannot check servers that the page has added").WithHint(
-				"at the terminal: stdwire doctor --url " + srv.url)
+				strings.TrimSpace("at the terminal: stdwire doctor " + srv.selector))
 		}
 		return s.doctor(r.Context(), r.PathValue("id"))
 	})
@@ -146,9 +147,7 @@ func (s *site) routes() http.Handler {
 	post(mux, "/api/servers/{id}/roots", func(r *http.Request, in struct {
 		Result json.RawMessage
 	}) (any, error) {
-		s.questions.setRoots(r.PathValue("id"), in.Result)
-		return nil, s.servers.use(r.Context(), r.PathValue("id"),
-			func(_ *server, c *client.Client) error { return c.RootsChanged(r.Context()) })
+		return nil, s.servers.setRoots(r.Context(), r.PathValue("id"), in.Result)
 	})
 	post(mux, "/api/servers/{id}/complete", s.complete)
 	post(mux, "/api/servers/{id}/stream", func(r *http.Request, in struct{ Omit bool }) (any, error) {

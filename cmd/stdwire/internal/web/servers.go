@@ -26,6 +26,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/traffic"
 	"github.com/stdwire/stdwire/internal/httpurl"
+	"github.com/stdwire/stdwire/internal/shellwords"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -46,6 +47,7 @@ type server struct {
 	upstream gateway.Upstream
 	// endpoint returns how it is reached at its URL; nil for one that has none
 	endpoint func() (*config.Endpoint, error)
+	inDir    bool   // it is a process of the command line, whose root is the working directory
 	added    bool   // by the page, until the process ends
 	addedAs  string // what the user entered, such as the URL; it may be secret
 	login    string // the command that logs in to it; "" if nobody can
@@ -287,7 +289,9 @@ type serverStatus struct {
 	TookMs   float64        `json:"took_ms,omitempty"` // the handshake
 	Problem  *reply.Problem `json:"problem,omitempty"`
 	Details  *details       `json:"details,omitempty"` // of the connection, if ready
-	Roots    []string       `json:"roots,omitempty"`   // that it was given without the user
+	// Roots are what its requests for roots are answered with; nil if it has sent none and the user
+	// has set none, or if the user is asked.
+	Roots []string `json:"roots,omitzero"`
 
 	// Of a server of the watched gateway:
 	Era      string `json:"era,omitempty"`
@@ -312,7 +316,7 @@ func (s *servers) statuses() []serverStatus {
 			Command: srv.command, Source: srv.source, File: srv.file, Added: srv.added,
 			State: now.State, Uses: now.Uses, Restarts: now.Restarts, Problem: srv.refusal,
 			Gateway: srv.gateway, NoStream: s.noStream[srv.id],
-			Roots: s.questions.givenRoots(srv.id)}
+			Roots: s.questions.rootsFor(srv.id)}
 		status.Since, status.RetryAt = milliseconds(now.Since), milliseconds(now.RetryAt)
 		if now.Err != nil {
 			status.Problem = reply.ProblemOf(srv.explain(now.Err))
@@ -328,12 +332,13 @@ func (s *servers) statuses() []serverStatus {
 	return list
 }
 
-// defaultRoots returns the working directory for a server that is a process of this page, and no
-// roots for others: they may be on other machines.
+// defaultRoots returns the working directory for a process of the command line, and no roots for
+// others: roots would replace the directories that the arguments of a configured server name, and
+// other servers may be on other machines.
 func (s *servers) defaultRoots(id string) []string {
 	srv, err := s.find(id)
 	dir, wdErr := os.Getwd()
-	if err != nil || wdErr != nil || srv.url != "" || srv.gateway {
+	if err != nil || wdErr != nil || !srv.inDir {
 		return []string{}
 	}
 	path := filepath.ToSlash(dir)
@@ -341,6 +346,22 @@ func (s *servers) defaultRoots(id string) []string {
 		path = "/" + path // of Windows
 	}
 	return []string{(&url.URL{Scheme: "file", Path: path}).String()}
+}
+
+// setRoots sets the answer to all requests of a server for roots, see [questions.setRoots], and
+// says that they have changed if the server runs.
+func (s *servers) setRoots(ctx context.Context, id string, result json.RawMessage) error {
+	if _, err := s.find(id); err != nil {
+		return err
+	}
+	s.questions.setRoots(id, result)
+	for _, now := range s.manager.Status() {
+		if now.ID == id && now.State == host.Ready {
+			return s.use(ctx, id,
+				func(_ *server, c *client.Client) error { return c.RootsChanged(ctx) })
+		}
+	}
+	return nil
 }
 
 func milliseconds(t time.Time) int64 {
@@ -395,7 +416,7 @@ func (s *servers) targetServer(t *target.Target, std *term.Streams) *server {
 		}
 	case t.Remote.URL != "":
 		srv.url = httpurl.PublicText(t.Remote.URL)
-		srv.selector = "--url " + srv.url
+		srv.selector = "--url " + shellwords.Quote(srv.url)
 		srv.endpoint = func() (*config.Endpoint, error) { return t.Remote.Endpoint(), nil }
 		if target.NoLoginReason(t.Remote.Endpoint()) == "" {
 			srv.login = target.LoginCommand("", t.Remote.URL)
@@ -405,9 +426,9 @@ func (s *servers) targetServer(t *target.Target, std *term.Streams) *server {
 		if t.LaunchedName() == t.Name() && len(t.Words) > 1 {
 			srv.selector += " …" // arguments may be secret
 		}
-		srv.command = strings.TrimPrefix(srv.selector, "-- ")
+		srv.command, srv.inDir = strings.TrimPrefix(srv.selector, "-- "), true
 	default:
-		srv.command = "stdwire serve"
+		srv.command, srv.inDir = "stdwire serve", true
 	}
 	return srv
 }

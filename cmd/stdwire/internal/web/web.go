@@ -80,8 +80,8 @@ servers, and calls them through the gateway as one of its clients, so hooks, lim
 log apply. Only the user who runs the gateway can do this. Each client has a lane with a number and
 the name that the client gives, which is not verified. After 64 lanes, further clients share one.
 
-A server that the page has started is told that its root is the working directory, and one at a URL
-that it has no roots, until you set others on the page.
+A server whose command is on the command line is told that its root is the working directory, and
+others that they have no roots, until you set others on the page.
 
 With --sample COMMAND the command answers servers' requests to a model, unless you answer first on
 the page. If the command fails, the request waits for your answer.

@@ -6,6 +6,7 @@ import { form } from './form.js';
 import { icon } from './icons.js';
 import { tree } from './json.js';
 import { messages } from './result.js';
+import { parseRoots } from './roots.js';
 import { emit, on, state } from './store.js';
 import { toast } from './toast.js';
 
@@ -167,7 +168,7 @@ function sampling(node, { params, server }, send) {
 function roots(node, question, send) {
   const text = element('textarea', { rows: '3', spellcheck: 'false', placeholder: 'file:///home/me/project', id: newID() });
   const always = element('input', { type: 'checkbox', checked: true, id: newID() });
-  const submit = () => send({ roots: text.value.split('\n').map(line => line.trim()).filter(Boolean).map(uri => ({ uri })) }, always.checked);
+  const submit = () => send(parseRoots(text.value), always.checked);
   node.append(field('Roots: file: URIs, one a line', text), element('p', {}, always, ' ', element('label', { for: always.id }, 'Give the same answer from now on')),
     inRow(button('Send', submit, { class: 'primary', title: 'Ctrl Enter' }), button('Refuse', () => send(null))));
   return submit;

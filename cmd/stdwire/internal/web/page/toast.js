@@ -17,4 +17,5 @@ export function toast(text, action) {
   node = mine;
   document.body.append(mine);
   timer = setTimeout(() => { if (!mine.matches(':focus-within, :hover')) mine.remove(); }, shown);
+  return mine;
 }
