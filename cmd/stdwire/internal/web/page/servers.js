@@ -1,7 +1,7 @@
 // The servers: their state, the problem of a server that has failed, and actions on them.
 import * as api from './api.js';
 import { authorization } from './authorization.js';
-import { add, clone, configuration, edit, exporting, move, remove, review } from './config.js';
+import { add, base, clone, configuration, edit, exporting, move, remove, review } from './config.js';
 import { append, attempt, button, bytes, copyIcon, duration, element, empty, folded, hint, inRow, muted, problem, replace } from './dom.js';
 import { kinds } from './explore.js';
 import { extensions } from './extensions.js';
@@ -21,9 +21,9 @@ export function servers(root) {
   const sum = element('span', { class: 'muted' });
   const files = element('div', { class: 'row push' });
   const outcome = element('div');
-  const whole = element('div', {}, inRow(element('h2', {}, 'Servers'), sum, files), outcome, list);
+  const whole = element('div', {}, inRow(element('h2', {}, 'Servers'), sum, files), list);
   const start = element('div');
-  replace(root, start, whole);
+  replace(root, outcome, start, whole);
   const endExtensions = state.servers.some(server => !server.watched) ? extensions(whole) : () => {};
   const pick = picked => review(picked, id => { location.hash = `#/tools/${encodeURIComponent(id)}`; });
   let off; // why no server can be added
@@ -134,8 +134,9 @@ function card(id) {
   };
   const runs = () => ['ready', 'starting', 'failed', 'waiting'].includes(now.state);
   const toggle = element('input', { type: 'checkbox', role: 'switch', class: 'switch', 'aria-label': `${id} runs`, onchange: async () => {
-    if (toggle.checked && now.state === 'disabled') await act('enable');
-    act(toggle.checked ? 'start' : 'stop');
+    const to = toggle.checked ? 'start' : 'stop'; // act sets the switch
+    if (now.state === 'disabled') await act('enable');
+    act(to);
   } });
   const flip = () => {
     toggle.checked = runs();
@@ -159,7 +160,7 @@ function card(id) {
     change('Edit', () => edit(id)), change('Clone', () => clone(id)),
     beside(-1) && change('Move up', () => move(id, beside(-1), now.file)), beside(1) && change('Move down', () => move(id, beside(1), now.file)),
     now.added && ['Forget', () => act('forget'), { class: 'bad' }],
-    change(`Remove from ${now.file?.split(/[\\/]/).at(-1)} …`, () => remove(id, now.file), { class: 'bad' }),
+    change(`Remove from ${now.file && base(now.file)} …`, () => remove(id, now.file), { class: 'bad' }),
   ].flatMap(entry => Array.isArray(entry?.[0]) ? entry : [entry]));
   const node = element('section', { class: 'card server', 'aria-label': id, 'data-testid': `server-${id}` },
     inRow(element('h3', {}, id), word, uses, element('span', { class: 'push' }), toggle, actions),
