@@ -44,6 +44,9 @@ func newConfiguration(s *servers, flags *target.ConfigFlags, c *target.Selection
 			all.files = append(all.files, f.Source)
 		}
 	}
+	if len(all.files) == 0 {
+		all.off = "no configuration file can be used: stdwire config check says why"
+	}
 	return all
 }
 

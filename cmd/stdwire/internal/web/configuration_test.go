@@ -312,6 +312,20 @@ func TestNoConfiguration(t *testing.T) {
 	assert.Equal(t, status, 404)
 }
 
+// A page whose only file is broken says so, and changes nothing.
+func TestNoUsableFile(t *testing.T) {
+	env, err := config.System("")
+	assert.NilError(t, err)
+	file := func(state config.State) configurationStatus {
+		return newConfiguration(nil, nil, &target.Selection{Env: env,
+			All: &config.Config{Files: []config.FileStatus{{State: state}}}}, nil).status()
+	}
+	assert.Equal(t, file(config.StateUsed).Off, "")
+	broken := file(config.StateBroken)
+	assert.Assert(t, cmp.Contains(broken.Off, "no configuration file can be used"))
+	assert.Equal(t, len(broken.Files), 0)
+}
+
 // A page that other machines can reach runs no command of theirs.
 func TestChangeFromElsewhere(t *testing.T) {
 	e := edit(t, twoServers, false)

@@ -174,8 +174,8 @@ async function main() {
     element('p', { class: 'label', 'aria-hidden': 'true' }, title),
     list.map(([name, text]) => element('a', { href: `#/${name}`, 'data-view': name, title: text }, icon(name), element('span', { class: 'word' }, text), element('span', { class: 'count' }))))),
   element('button', { class: 'more', type: 'button', title: 'All views, and search', onclick: search }, icon('more'), element('span', { class: 'word' }, 'More')));
-  configuration().then(({ files, off }) => replace($('about'), menu('What this page looks at', () => [...files.map(file => file.path), off ? `Read only: ${off}.` : ['Add server', add],
-    ['Servers', () => { location.hash = '#/servers'; }], 'To look at a gateway: stdwire web --gateway'], { text: state.about.title, attributes: { class: 'quiet' } })));
+  configuration().then(({ files, off }) => replace($('about'), menu('What this page looks at', () => [...files.map(file => file.path), off || ['Add server', add],
+    ['Servers', () => { location.hash = '#/servers'; }], !state.about.gateway && 'To look at a gateway: stdwire web --gateway'], { text: state.about.title, attributes: { class: 'quiet' } })));
   on('connected', () => {
     $('status').textContent = state.connected ? '' : state.refused ? state.refused.message : 'stdwire web does not answer';
   });

@@ -30,12 +30,12 @@ export function gateway(root) {
     const names = ['Calls', 'Errors', 'p50', 'p95'];
     const rows = servers.map(({ id, state: now, memory, tools, problem }) => [id, problem?.message ?? now, ...figures(calls.get(id) ?? []), tools === undefined ? '' : String(tools), memory ? bytes(memory) : '']);
     const held = servers.flatMap(({ id, withheld }) => (withheld ?? []).map(item => [item.name, id, item.why, item.remedy]));
-    const lanes = clients.map(lane => [lane, ...figures(calls.get(lane)), ...servers.map(({ id }) => String(of(lane, id) || ''))]);
+    const lanes = clients.map(lane => [lane, ...figures(calls.get(lane)), ...servers.map(({ id }) => String(of(lane, id) || '')), String(calls.get(lane).filter(({ method }) => method === methods[1]).length || '')]);
     const text = JSON.stringify([rows, held, lanes]);
     if (text === shown) return;
     shown = text;
     replace(place, element('dl', { class: 'card stats' }, figures(every).map((value, i) => element('div', {}, element('dt', {}, names[i]), element('dd', {}, element('strong', {}, value))))),
-      card('Who calls what', lanes.length > 0 ? table(['Client', ...names, ...servers.map(({ id }) => `→ ${id}`)], lanes)
+      card('Who calls what', lanes.length > 0 ? table(['Client', ...names, ...servers.map(({ id }) => `→ ${id}`), 'Resources'], lanes)
         : empty('No calls yet', 'The page sees the calls of clients since it was opened.', element('a', { class: 'button', href: '#/timeline' }, 'Timeline'))),
       card('Servers', table(['Server', 'State', ...names, 'Tools', 'Memory'], rows)),
       held.length > 0 && card('Withheld', table(['What', 'Server', 'Why', 'What to do'], held)));

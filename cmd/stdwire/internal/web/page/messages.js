@@ -156,10 +156,10 @@ function term(word, found) {
 export const legacy = message => message.method === 'server/discover' && /^error (?!-3202[012]$)/.test((message.response ?? message).failed) &&
   handshakes.get(message.conn) > (message.request ?? message).n;
 
-// normal says in words what is an error by its code only; otherwise it returns nothing.
+// normal says in words what is an error by its code only; otherwise it returns false.
 export function normal(message) {
   const { failed: why, from } = message.response ?? message;
-  return legacy(message) ? 'not supported, legacy era' : why === 'error -1' && from === 'client' ? 'declined' : why === 'error -32800' ? 'canceled' : undefined;
+  return legacy(message) ? 'not supported, legacy era' : why === 'error -1' && from === 'client' && 'declined';
 }
 
 export const failed = message => Boolean(message.failed || message.response?.failed || message.kind === 'junk') && !normal(message);

@@ -4,7 +4,6 @@ import { attempt, bytes, duration, element, muted, replace } from './dom.js';
 import { exchange, sentBytes } from './message.js';
 import { on, throttle } from './store.js';
 
-
 export function network(root) {
   const outcome = element('div');
   const notes = element('p', { class: 'muted', role: 'status' });

@@ -1,6 +1,6 @@
 // Saved calls with expectations: the file that stdwire test reads.
 import * as api from './api.js';
-import { attempt, button, download, duration, element, empty, field, folded, hint, inRow, replace } from './dom.js';
+import { attempt, button, download, duration, element, empty, field, folded, hint, inRow, muted, replace } from './dom.js';
 import { format, parse } from './json.js';
 
 const read = async () => {
@@ -25,7 +25,7 @@ export function save(place, call) {
 export function saved(root) {
   const outcome = element('div');
   const list = element('div');
-  const where = element('p', { class: 'muted' });
+  const where = muted();
   let calls = [];
   let verdicts = []; // by the index of the call
   replace(root, element('h2', {}, 'Saved calls'), where, inRow(button('Run all', () => run(calls.map((_, i) => i)), { class: 'primary' }),
