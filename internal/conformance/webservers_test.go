@@ -109,8 +109,8 @@ func TestWebFirstRun(t *testing.T) {
 	b.write("config.json", `{"mcpServers": {}}`)
 	w := openWeb(t, b, "--config", "config.json")
 	var got struct {
-		Text, Refused, Content, LooksAt string
-		Example                         int
+		Text, Refused, Content, LooksAt, Stays string
+		Example                                int
 	}
 	w.change("first", map[string]any{"file": b.path("config.json"),
 		"command": pageServer(t, "Echoes."), "cursor": cursor}, &got)
@@ -118,6 +118,7 @@ func TestWebFirstRun(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.Refused, "enter a command line"))
 	assert.Assert(t, cmp.Contains(got.LooksAt, b.path("config.json")))
 	assert.Assert(t, cmp.Contains(got.LooksAt, "Add server"))
+	assert.Assert(t, !strings.Contains(got.Stays, "tools"), got.Stays)
 	assert.Assert(t, got.Example > 3)
 	assert.Assert(t, cmp.Contains(got.Content, `"mine"`))
 }

@@ -145,7 +145,16 @@ const scenarios = {
     seen.refused = await page.locator('main .problem').innerText();
     await page.getByLabel('A file, such as').setInputFiles({ name: 'mcp.json', mimeType: 'application/json', buffer: Buffer.from('{"mcpServers": {"dropped": {"command": "x"}}}') });
     await dialog.getByText('dropped').first().waitFor();
-    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await write('Add 1 to config.json');
+    await card('dropped').locator('.state-stopped').waitFor(); // an import starts nothing
+    seen.stays = await page.evaluate(() => location.hash);
+    await choose('dropped', 'Disable');
+    await card('dropped').locator('.state-disabled').waitFor();
+    await card('dropped').getByRole('switch').click();
+    await card('dropped').locator('.state-failed, .state-waiting').waitFor(); // there is no program x
+    await choose('dropped', 'Remove');
+    await write('Remove from config.json');
+    await box.waitFor();
     await page.getByRole('button', { name: 'Try it' }).click();
     await page.getByTestId('definitions').getByRole('link').first().waitFor();
     seen.example = await page.getByTestId('definitions').getByRole('link').count();
