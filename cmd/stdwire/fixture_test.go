@@ -134,6 +134,16 @@ var fixtures = map[string]func(args []string){
 			}
 		})
 	},
+	// once runs as stdwire with the arguments after the first, which names a file for its stderr. If
+	// the file exists, it ends.
+	"once": func(args []string) {
+		f, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			syscall.Exit(1)
+		}
+		os.Stderr, os.Args = f, append(os.Args[:1], args[1:]...)
+		syscall.Exit(program())
+	},
 	// touch creates a file and serves.
 	"touch": func(args []string) {
 		_ = os.WriteFile(args[0], nil, 0o600)

@@ -34,8 +34,16 @@ type resolution struct {
 	err      error
 }
 
-func resolve(s *config.Server, env *config.Environment) (r resolution) {
-	r.endpoint, r.err = s.Resolve(env)
+// resolve returns the resolution of a server, whose variables say which gateways are above it.
+func (st *Reloader) resolve(s *config.Server, env *config.Environment) (r resolution) {
+	if r.endpoint, r.err = s.Resolve(env); r.err == nil {
+		variables := maps.Clone(r.endpoint.Command.Env)
+		if variables == nil {
+			variables = make(map[string]string)
+		}
+		variables[target.Above] = st.g.above
+		r.endpoint.Command.Env = variables
+	}
 	return r
 }
 
@@ -62,7 +70,7 @@ func (r Acceptance) includes(kind, name, digest string) bool {
 func (st *Reloader) checkServer(s *config.Server, env *config.Environment,
 	by Acceptance) (o acceptedServer, why string) {
 	was, there := st.accepted[s.ID]
-	resolved := resolve(s, env)
+	resolved := st.resolve(s, env)
 	if !by.includes(ops.PendingServer, s.ID, s.TrustDigest()) {
 		if !there {
 			return acceptedServer{}, gatewaytext.WaitsAsNew

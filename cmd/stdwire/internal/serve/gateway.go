@@ -37,6 +37,8 @@ type Gateway struct {
 	Limits   config.Limits          // in effect
 	Messages *messagewatch.Messages // for host.messages; may be nil
 	Recorder *observe.Recorder      // may be nil
+
+	above string // set by Start: the value of [target.Above] for the servers
 }
 
 // limit applies the limits to the options of the server.
@@ -52,6 +54,9 @@ func (g *Gateway) limit(o *server.Options) {
 func (g Gateway) Start() (*Reloader, error) {
 	c, err := g.Select(g.Profile)
 	if err != nil {
+		return nil, err
+	}
+	if g.above, err = target.Nest(c.All, g.Profile); err != nil {
 		return nil, err
 	}
 	store := config.UserStore(c.Env)
