@@ -26,9 +26,9 @@ var (
 		{name: "command", args: "-- x"}}
 	targetModes = append([]mode{{name: "connection", args: "@files"}}, configuredModes...)
 	useModes    = append([]mode{{name: "servers", args: "--servers"}}, targetModes...)
-	useFlags    = "\n--servers: own" + strings.ReplaceAll(strings.ReplaceAll(targetFlags,
-		"id remote", "id remote servers"), "--env --server-logs: own",
-		"--env: own id command\n--server-logs: servers own")
+	useFlags    = "\n--servers: own" + strings.NewReplacer("id remote", "id remote servers",
+		"--max-message --sample: *",
+		"--max-message: connection own id remote url command\n--sample: *").Replace(targetFlags)
 	targetFlags = `
 		-s --url: own
 		--config --input: id remote

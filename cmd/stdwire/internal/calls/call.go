@@ -3,7 +3,6 @@
 package calls
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -55,10 +54,10 @@ params of sampling/createMessage from stdin and writes the result, such as
 second, their latency (p50 is the time within which half of them were answered), and the errors by
 kind. The exit code is 5 if a call failed.
 
-  stdwire call fs_read path=README.md lines=10
-  stdwire call fs_search pattern=TODO exclude=vendor exclude=.git
+  stdwire call fs_read --root . path=README.md lines=10
+  stdwire call fs_search --root . pattern=TODO exclude=vendor exclude=.git
   stdwire call fs_write path=notes.txt content=@draft.txt --write
-  stdwire call fs_read path=README.md --repeat 1000 --concurrency 8
+  stdwire call fs_read --root . path=README.md --repeat 1000 --concurrency 8
   stdwire call get-sum a=2 b=3 -- npx -y @modelcontextprotocol/server-everything`,
 		Make: func() (command.Grammar, command.Runner) {
 			c := &Call{Target: target.NewTarget().OrServers()}
@@ -237,8 +236,10 @@ func (c *Call) explainMissing(ctx context.Context, std *term.Streams, cl *client
 	switch {
 	case !builtin:
 	case c.Target.Servers:
-		f.Hint = "stdwire's own server has it: add " + cmp.Or(flag, "--root .")
-		return f
+		if strings.Contains(c.Tool, "_") { // it is a tool and no service
+			f.Hint = c.Target.HintBuiltin(flag)
+			return f
+		}
 	case flag != "" && (own || cl.ServerInfo().Name == "stdwire"):
 		f.Code, f.Why, f.Hint = "denied", "it is offered with "+flag, ""
 		if !own {
@@ -247,7 +248,7 @@ func (c *Call) explainMissing(ctx context.Context, std *term.Streams, cl *client
 		return f
 	}
 	switch {
-	case own && c.Target.Configured.Has(c.Tool):
+	case (own || c.Target.Servers) && c.Target.Configured.Has(c.Tool):
 		f.Hint = "did you mean -s " + c.Tool + "? stdwire ls tools -s " + c.Tool + " lists them"
 	case f.Hint == "" && cl.ServerInfo().Name != "stdwire" && !std.CanAsk():
 		f.Hint = "a tool that asks may exist only at a terminal: run it with stdin and stderr on a terminal"

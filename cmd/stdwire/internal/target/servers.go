@@ -1,8 +1,10 @@
 package target
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
@@ -27,45 +29,63 @@ func (t *Target) serversFlag() command.Flag {
 }
 
 // ByDefault reports whether all configured servers are the target of a command that names no server
-// and has no flag for stdwire's own: standard error is a terminal, and at least one of the servers
-// may be started. It says there which server the command uses. A script or another program gets
-// stdwire's own server, whatever is configured.
+// and has no flag for one: standard input, output and error are terminals, and at least one of the
+// servers may be started. It says there which server the command uses, and why not the configured
+// ones. A script or another program gets stdwire's own server, whatever is configured.
 func (t *Target) ByDefault(std *term.Streams) bool {
-	if !std.Err.Terminal || !t.isOpen() {
+	if !std.CanAsk() || !std.Out.Terminal || !t.isOpen() {
 		return false
 	}
-	usable, all := t.Configured.usable()
-	which := command.Plural(all, "configured server")
-	if len(usable) < all {
-		which = fmt.Sprintf("%d of %s", len(usable), which)
+	c, env, err := t.Configured.Load()
+	if err != nil {
+		std.Err.Printf("warning: no configuration is used: %v", err)
+		return false
 	}
-	switch {
-	case len(usable) > 0:
+	usable, all := usableServers(c, env), len(c.Servers)
+	if len(usable) > 0 { // the gateway reports files that cannot be used
+		which := command.Plural(all, "configured server")
+		if len(usable) < all {
+			which = fmt.Sprintf("%d of %s", len(usable), which)
+		}
 		std.Err.Printf("note: using %s; for stdwire's own: --root .", which)
-	case all > 0:
+		return true
+	}
+	broken := slices.DeleteFunc(ErrorsAmong(c.Diagnostics),
+		func(d config.Diagnostic) bool { return d.Server != "" })
+	PrintDiagnostics(std, broken)
+	if all > 0 || broken != nil {
 		std.Err.Printf("note: using stdwire's own server; no configured one is usable: stdwire list")
 	}
-	return len(usable) > 0
+	return false
 }
 
 // isOpen reports whether neither a server is given nor a flag that is for one.
 func (t *Target) isOpen() bool {
-	return t.IsBuiltin() && t.Builtin.FirstFlag() == "" && t.env == nil && t.Configured.Given() == ""
+	return t.IsBuiltin() && t.Builtin.FirstFlag() == "" && t.env == nil &&
+		t.Configured.Given() == "" && t.Remote.checkUnused() == nil &&
+		(!t.orServers || t.launchFlag() == "")
 }
 
-// usable returns the configured servers that may be started, and the number of all.
-func (s *ConfiguredServer) usable() (usable []*config.Server, all int) {
-	c, env, err := s.Load()
-	if err != nil {
-		return nil, 0
-	}
+// usableServers returns the servers that may be started, without those that are gateways of this
+// program, which may offer the others again.
+func usableServers(c *config.Config, env *config.Environment) (usable []*config.Server) {
 	store := config.UserStore(env)
-	for _, server := range c.Servers {
-		if server.Err == nil && !server.Disabled && store.Check(server) == nil {
-			usable = append(usable, server)
+	for _, s := range c.Servers {
+		if s.Err == nil && !s.Disabled && !isGateway(s) && store.Check(s) == nil {
+			usable = append(usable, s)
 		}
 	}
-	return usable, len(c.Servers)
+	return usable
+}
+
+// HintBuiltin returns the hint that stdwire's own server, and not the configured ones, has a tool. It
+// needs flag, unless that is "".
+func (t *Target) HintBuiltin(flag string) string {
+	flag = cmp.Or(flag, "--root .")
+	if t.unasked {
+		return "stdwire's own server has it: add " + flag
+	}
+	return "stdwire's own server has it: " + flag + " in place of " + ServersFlag
 }
 
 // RememberedServers returns the tools of all configured servers, as their gateway names them, from
@@ -75,7 +95,11 @@ func (t *Target) RememberedServers() (all []*mcp.Tool, used bool) {
 	if !t.Servers && (!t.orServers || !t.isOpen()) {
 		return nil, false
 	}
-	usable, _ := t.Configured.usable()
+	c, env, err := t.Configured.Load()
+	if err != nil {
+		return nil, false
+	}
+	usable := usableServers(c, env)
 	for _, s := range usable {
 		for _, tool := range RememberedTools(s) {
 			if s.Filter.Allows(tool.Name) {
@@ -95,16 +119,17 @@ func (t *Target) checkServers(own string) error {
 		return command.Usagef("--servers and another server exclude each other")
 	case own != "":
 		return command.Usagef("%s is for stdwire's own server", own)
-	case t.env != nil:
-		return command.Usagef("--env is for one server").WithHint("select one: -s ID")
+	case t.launchFlag() != "":
+		return command.Usagef("%s is for one server", t.launchFlag()).WithHint("select one: -s ID")
 	}
 	return t.Remote.checkUnused()
 }
 
 // gatewayCommand returns the command of the gateway for all configured servers. Like -s it compares
-// no definitions with those of before.
+// no definitions with those of before. It waits for servers as long as one may take to start.
 func (t *Target) gatewayCommand() (words []string, err error) {
 	self, err := os.Executable()
-	return append([]string{self, "serve", "--servers", "--no-desc-prefix", "--pins=off"},
+	return append([]string{self, "serve", "--servers", "--no-desc-prefix", "--pins=off",
+		"--wait-lists=1m"},
 		t.configArgs...), err
 }

@@ -37,6 +37,7 @@ type Target struct {
 	Builtin      BuiltinFlags // if no other server is given
 	Servers      bool         // all configured servers
 	orServers    bool         // it may be all configured servers
+	unasked      bool         // Servers is set by default
 	configArgs   []string     // the flags --config and --input, as given
 	Era          string
 	StartTimeout time.Duration
@@ -106,6 +107,14 @@ func (t *Target) Name() string {
 
 // ClientFlag returns the name of a given flag that says how to speak to one server, or "".
 func (t *Target) ClientFlag() string {
+	if t.sampler != nil {
+		return "--sample"
+	}
+	return t.launchFlag()
+}
+
+// launchFlag is ClientFlag without --sample, which a gateway passes on to the servers behind it.
+func (t *Target) launchFlag() string {
 	switch {
 	case t.Era != "":
 		return "--era"
@@ -115,8 +124,6 @@ func (t *Target) ClientFlag() string {
 		return "--max-message"
 	case t.env != nil:
 		return "--env"
-	case t.sampler != nil:
-		return "--sample"
 	case t.ServerLogs:
 		return "--server-logs"
 	}
@@ -216,7 +223,10 @@ func (t *Target) UseWith(ctx context.Context, std *term.Streams, adjust func(*cl
 // started.
 func (t *Target) Resolve(ctx context.Context, std *term.Streams) error {
 	t.servers = std.Servers
-	t.Servers = t.Servers || t.orServers && t.ByDefault(std)
+	if !t.Servers && t.orServers {
+		t.Servers = t.ByDefault(std)
+		t.unasked = t.Servers
+	}
 	if err := t.Check(); err != nil {
 		return err
 	}
@@ -382,7 +392,7 @@ func (t *Target) Diagnose(err error, tail string) error {
 		f.Stderr = tail
 	}
 	t.addWithheld(f)
-	if t.isStarted() && !t.ServerLogs && f.Hint == "" &&
+	if t.isStarted() && !t.ServerLogs && !t.Servers && f.Hint == "" &&
 		(f.Code == "tool_is_error" || f.Code == "refused") && strings.Contains(f.Why, "the log has") {
 		f.Hint = "--server-logs shows the log of the server" // which stdwire's server refers to
 	}
