@@ -244,7 +244,7 @@ args[5]: . becomes /project, as Zed starts servers in another directory`},
 	}
 	for _, tt := range []struct{ apps, server, want string }{
 		{"claude-desktop", `{"url": "https://x"}`, `server "s": Claude Desktop starts commands only; install one that passes messages to the URL: --name s -- stdwire bridge URL`},
-		{"claude-desktop", `{"url": "https://x", "headers": {"Authorization": "secret"}}`, `-- stdwire bridge URL --header NAME:@FILE`},
+		{"claude-desktop", `{"url": "https://x", "headers": {"Authorization": "secret"}}`, `-- stdwire bridge URL --header NAME:@/ABSOLUTE/FILE`},
 		{"claude-desktop zed", `{"command": "x", "env": {"A": "${A}"}}`, "server \"s\": env.A has the variable A, and "},
 		{"codex", `{"command": "x", "args": ["${A}"]}`, "server \"s\": args[0] has the variable A, and Codex does not expand variables there; give the value"},
 		{"cursor", `{"command": "x", "env": {"A": "${A:-secret}"}}`, "server \"s\": env.A has the variable A with a default, which Cursor does not have"},

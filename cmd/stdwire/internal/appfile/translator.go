@@ -64,7 +64,7 @@ func (t *translator) transport() {
 		if f.url == "" {
 			token := ""
 			if len(s.Headers) > 0 {
-				token = " --header NAME:@FILE"
+				token = " --header NAME:@/ABSOLUTE/FILE"
 			}
 			t.fail("%s starts commands only; install one that passes messages to the URL: "+
 				"--name %s -- stdwire bridge URL%s", t.Title, s.ID, token)

@@ -57,7 +57,7 @@ are never written. --env NAME=VALUE and --header write the value that you give.
 			flags := slices.Concat([]command.Flag{command.TextFlag(&in.id, "-s", "ID",
 				"a server from the configuration, see stdwire config"), in.from.FileFlag()},
 				[]command.Flag{
-					command.TextFlag(&in.url, "--url", "URL", "a server at a URL, over HTTP"),
+					in.urlFlag(),
 					in.headerFlag(),
 					{Name: "--name", Value: "NAME",
 						Help: "the name in the application (default: the server's own)", Set: in.setName},

@@ -235,6 +235,7 @@ func TestInstallUsage(t *testing.T) {
 		{"install cursor --url x", "stdwire: install: --url: the value is not an http or https URL\n"},
 		{"install cursor --url http://x --env secret=1", "stdwire: install: --env is for a server with a command\n"},
 		{"install cursor https://x https://y", "stdwire: install: two URLs are given\n"},
+		{"install cursor https://x --url https://y", "stdwire: install: two URLs are given\n"},
 		{"install cursor https://", "stdwire: install: the URL has no host\n"},
 		{"install cursor --header A:secret -- x", "stdwire: install: --header is for a server at a URL\n"},
 		{"install cursor https://x --token-file t", "stdwire: install: unknown flag --token-file\nhint: did you mean --header NAME:VALUE?\n"},

@@ -52,15 +52,31 @@ func (s *source) headerFlag() command.Flag {
 		}}
 }
 
+// urlFlag is the flag --url.
+func (s *source) urlFlag() command.Flag {
+	return command.Flag{Name: "--url", Value: "URL", Help: "a server at a URL, over HTTP",
+		Set: s.setURL}
+}
+
+func (s *source) setURL(url string) error {
+	switch {
+	case url == "":
+		return errors.New("the value is empty")
+	case s.url != "":
+		return command.Usagef("two URLs are given")
+	}
+	s.url = url
+	return nil
+}
+
 // address takes an argument that is a URL.
 func (s *source) address(word string) (bool, error) {
-	switch {
-	case !target.IsURL(word):
+	if !target.IsURL(word) {
 		return false, nil
-	case s.url != "":
-		return false, command.Usagef("two URLs are given")
 	}
-	s.url = word
+	if err := s.setURL(word); err != nil {
+		return false, err
+	}
 	return true, target.CheckURL(word)
 }
 
