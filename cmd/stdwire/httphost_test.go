@@ -59,6 +59,7 @@ func TestHTTPHost(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"--http-host gw.lan", "--http-host is for clients over HTTP"},
 		{"--http 127.0.0.1:0 --http-host http://gw", "is not the name of a host"},
+		{"--http 127.0.0.1:0 --http-host :8080", "is not the name of a host"},
 		{"--http 127.0.0.1:0 --allowed-hosts gw", "did you mean --http-host NAME?"},
 		{"--http no-such.invalid:0 --no-auth", "give an address of this machine"},
 		{"--http 192.0.2.1:0 --no-auth", "this machine has no such address"},

@@ -22,9 +22,9 @@ const hostFlag = "--http-host"
 func (h *allowedHosts) flag() command.Flag {
 	return command.Flag{Name: hostFlag, Value: "NAME", Many: true,
 		Synonyms: []string{"--allowed-hosts", "--allowed-host", "--server-name"},
-		Help:     "an allowed host: a name in the URLs of clients, in addition to this machine's; others are refused",
+		Help:     "an allowed host: a name in the URLs of clients, in addition to localhost and the address of --http; others are refused",
 		Set: func(value string) error {
-			if value == "" || strings.ContainsAny(value, "/*@ ") {
+			if hostname.Of(value) == "" || strings.ContainsAny(value, "/*@ ") {
 				return command.Usagef("%s: %q is not the name of a host", hostFlag, value).
 					WithHint("write it as in a URL, without scheme and path: gw.example.com")
 			}
@@ -42,7 +42,7 @@ func (h allowedHosts) given() string {
 }
 
 // allowedHosts returns the host names that requests to l may have: those of --http-host, of the
-// public URLs that other flags give, and of this machine. It returns nil, the default of
+// public URLs that other flags give, the address of l if it is one, and localhost. It returns nil, the default of
 // [streamable.Options], if no flag gives one, or if other machines reach l and --http-host is not
 // given.
 func (w *HTTPFlags) allowedHosts(l *httpListener) []string {
