@@ -45,6 +45,10 @@ func TestRemedies(t *testing.T) {
 		{"tools --token-file wrong --url " + g.endpoint(), 3, "401 Unauthorized: \"the caller may not call this; send valid credentials\"\n" +
 			"hint: the server refuses the token of --token-file wrong: it must be that of the server\n"},
 		{"tools --url " + g.endpoint(), 3, "add --token-file FILE\n"},
+		{"bridge " + g.endpoint() + " --token-file wrong", 3,
+			"hint: the server refuses the token of --token-file wrong: it must be that of the server\n"},
+		{"bridge " + g.endpoint() + " --http 127.0.0.1:0 --token-file wrong", 3,
+			"hint: send credentials: --header Authorization:@FILE, where"},
 		{"ls --url " + plain.URL, 4, "hint: is the path right? that of an MCP server is often /mcp"},
 		{"ls --url http://127.0.0.1:1/mcp", 4, "hint: nothing listens there: "},
 		{"ls --url " + strings.Replace(plain.URL, "http:", "https:", 1), 4,

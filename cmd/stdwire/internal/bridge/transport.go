@@ -117,6 +117,7 @@ func (x *transportBridge) run(ctx context.Context, std *term.Streams) error {
 		func(*host.Manager) gateway.Upstream { return x.server(std, recorder, log) }, options)
 	if f, ok := errors.AsType[*command.Failure](err); ok {
 		f.Logged = true // its stderr was already shown
+		x.remote.ExplainRefusal(f, x.web.Address == "")
 	}
 	if err != nil {
 		return err

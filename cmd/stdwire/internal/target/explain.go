@@ -59,7 +59,10 @@ var causes = []struct {
 }
 
 // hintAuthorization is the hint for a server that requires authorization.
-const hintAuthorization = "send credentials: --token-file FILE, or --header Authorization:@FILE, where the file has a line such as: Bearer TOKEN"
+const (
+	hintAuthorization = "send credentials: --token-file FILE, or " + hintHeader
+	hintHeader        = "--header Authorization:@FILE, where the file has a line such as: Bearer TOKEN"
+)
 
 func IsError[E error](err error) bool {
 	_, ok := errors.AsType[E](err)

@@ -9,6 +9,7 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/streamable"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/internal/oauth"
 	"github.com/stdwire/stdwire/internal/printable"
@@ -25,8 +26,7 @@ func (t *Target) loginHint(err error) string {
 	refused, ok := errors.AsType[*streamable.StatusError](err)
 	switch {
 	case t.Remote.tokenFrom != "":
-		return "the server refuses the token of " + TokenFileFlag + " " +
-			shellwords.Quote(t.Remote.tokenFrom) + ": it must be that of the server"
+		return t.Remote.hintToken()
 	case t.hasAuthorization():
 		return "the server refuses the Authorization header: " +
 			hintAuthorization
@@ -60,6 +60,25 @@ func (t *Target) loginHint(err error) string {
 			printable.Line(malformed.Error()) + "; " + hintAuthorization
 	}
 	return hintAuthorization
+}
+
+// hintToken returns the hint for a token of --token-file that the server refuses.
+func (r *Remote) hintToken() string {
+	return "the server refuses the token of " + TokenFileFlag + " " +
+		shellwords.Quote(r.tokenFrom) + ": it must be that of the server"
+}
+
+// ExplainRefusal changes the hint of a failure of the server of a bridge that requires
+// authorization. tokenFile says whether the token of [TokenFileFlag] is for that server.
+func (r *Remote) ExplainRefusal(f *command.Failure, tokenFile bool) {
+	switch {
+	case f.Hint != hintAuthorization:
+	case r.tokenFrom != "":
+		f.Hint = r.hintToken()
+	case !tokenFile:
+		f.Hint = "send credentials: " + hintHeader + "; " + TokenFileFlag +
+			" has the token of the clients"
+	}
 }
 
 // AddLoginHint adds the command that logs in to an error of a server behind a gateway, if a login
