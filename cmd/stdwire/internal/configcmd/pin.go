@@ -125,7 +125,7 @@ func (p *pinOptions) run(ctx context.Context, std *term.Streams) error {
 		}
 		return command.Usagef("which server?").WithHint(hint)
 	case p.action == "rm" && p.output != "text":
-		return command.Usagef("rm prints no JSON").WithHint("leave out -o")
+		return command.Usagef("rm prints no JSON").WithHint("leave out -o json, or --json")
 	case p.action == "rm":
 		forgotten := pin.Server{ID: id, Source: p.target.Configured.Source(id)}
 		if err := pins.Forget(forgotten, p.names...); err != nil {

@@ -13,8 +13,8 @@ func GatewayCommand() command.Command {
 	return command.Command{
 		Name: "gateway", Usage: "status|logs|enable|disable|restart [ARGUMENT]… [-h]",
 		Summary: "watch running gateways, and switch their servers",
-		Help: `A gateway is a running stdwire serve that offers configured servers: see stdwire help gateway. The
-word gateway may be left out, as in stdwire status.
+		Help: `A gateway is a running stdwire serve that offers configured servers; the topic gateway of stdwire
+help explains it. The word gateway may be left out, as in stdwire status.
 
 ` + all.List(),
 		Subcommands: all,
