@@ -134,8 +134,8 @@ var fixtures = map[string]func(args []string){
 			}
 		})
 	},
-	// once runs as stdwire with the arguments after the first, which names a file for its stderr. If
-	// the file exists, it ends.
+	// once runs as stdwire with the arguments after the first, which names a file for its stderr.
+	// If the file exists, it ends.
 	"once": func(args []string) {
 		f, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {

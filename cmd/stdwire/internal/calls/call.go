@@ -198,7 +198,12 @@ func (c *Call) run(ctx context.Context, std *term.Streams) (err error) {
 		if err := c.Target.Configured.CheckAllowed(c.Tool); err != nil {
 			return err
 		}
+		started := func() {}
+		if c.Target.Servers { // which the list waits for
+			started = c.Target.ShowStart(std)
+		}
 		tool, err := target.FindTool(c.Target.Configured.Tools(cl, ctx), c.Tool)
+		started()
 		if err != nil {
 			return c.explainMissing(ctx, std, cl, err)
 		}

@@ -41,7 +41,7 @@ func (st *Reloader) resolve(s *config.Server, env *config.Environment) (r resolu
 		if variables == nil {
 			variables = make(map[string]string)
 		}
-		variables[target.Above] = st.g.above
+		variables[aboveVariable] = st.g.above
 		r.endpoint.Command.Env = variables
 	}
 	return r

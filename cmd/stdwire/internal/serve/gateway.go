@@ -38,7 +38,7 @@ type Gateway struct {
 	Messages *messagewatch.Messages // for host.messages; may be nil
 	Recorder *observe.Recorder      // may be nil
 
-	above string // set by Start: the value of [target.Above] for the servers
+	above string // set by Start: the value of [aboveVariable] for the servers
 }
 
 // limit applies the limits to the options of the server.
@@ -56,7 +56,7 @@ func (g Gateway) Start() (*Reloader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if g.above, err = target.Nest(c.All, g.Profile); err != nil {
+	if g.above, err = nest(c.All, g.Profile); err != nil {
 		return nil, err
 	}
 	store := config.UserStore(c.Env)

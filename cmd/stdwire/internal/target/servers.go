@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
@@ -54,7 +57,8 @@ func (t *Target) ByDefault(std *term.Streams) bool {
 		func(d config.Diagnostic) bool { return d.Server != "" })
 	PrintDiagnostics(std, broken)
 	if all > 0 || broken != nil {
-		std.Err.Printf("note: using stdwire's own server; no configured one is usable: stdwire list")
+		std.Err.Printf(
+			"note: using stdwire's own server; no configured one is usable: stdwire list")
 	}
 	return false
 }
@@ -78,8 +82,8 @@ func usableServers(c *config.Config, env *config.Environment) (usable []*config.
 	return usable
 }
 
-// HintBuiltin returns the hint that stdwire's own server, and not the configured ones, has a tool. It
-// needs flag, unless that is "".
+// HintBuiltin returns the hint that stdwire's own server, and not the configured ones, has a tool.
+// It needs flag, unless that is "".
 func (t *Target) HintBuiltin(flag string) string {
 	flag = cmp.Or(flag, "--root .")
 	if t.unasked {
@@ -126,10 +130,34 @@ func (t *Target) checkServers(own string) error {
 }
 
 // gatewayCommand returns the command of the gateway for all configured servers. Like -s it compares
-// no definitions with those of before. It waits for servers as long as one may take to start.
+// no definitions with those of before. It waits for servers as long as one may take to start,
+// but not until the command's own time limit of a list, because a partial list is better than none.
 func (t *Target) gatewayCommand() (words []string, err error) {
+	wait := time.Minute
+	if t.ListTimeout > 0 {
+		wait = min(wait, (t.ListTimeout+1)/2)
+	}
 	self, err := os.Executable()
 	return append([]string{self, "serve", "--servers", "--no-desc-prefix", "--pins=off",
-		"--wait-lists=1m"},
+		"--wait-lists=" + wait.String()},
 		t.configArgs...), err
+}
+
+// isGateway reports whether a configured server is this program as a gateway.
+func isGateway(s *config.Server) bool {
+	if len(s.Args) == 0 || s.Args[0] != "serve" || !isStdwire(s.Command) {
+		return false
+	}
+	return slices.ContainsFunc(s.Args[1:], func(arg string) bool {
+		flag, _, _ := strings.Cut(arg, "=")
+		return slices.Contains([]string{ServersFlag, "--config", "--profile"}, flag)
+	})
+}
+
+// isStdwire reports whether a command is this program, by its path or its name.
+func isStdwire(command string) bool {
+	self, err := os.Executable()
+	name := filepath.Base(command)
+	return err == nil && command == self || name == "stdwire" ||
+		strings.EqualFold(name, "stdwire.exe")
 }

@@ -288,7 +288,7 @@ func (t *Target) open(ctx context.Context, std *term.Streams, log *ServerLog,
 	if adjust != nil {
 		adjust(&o)
 	}
-	defer t.showStart(std)()
+	defer t.ShowStart(std)()
 	return t.Start(ctx, o, func(cmd *client.Command) {
 		if t.ServerLogs {
 			cmd.Stderr = log
@@ -336,8 +336,8 @@ func (t *Target) Start(ctx context.Context, o client.Options,
 	return o.Spawn(ctx, cmd)
 }
 
-// showStart shows a status line until stop is called, if the start takes long.
-func (t *Target) showStart(std *term.Streams) (stop func()) {
+// ShowStart shows a status line until stop is called, if the start takes long.
+func (t *Target) ShowStart(std *term.Streams) (stop func()) {
 	const statusDelay = 3 * time.Second
 	text := "no answer yet"
 	if t.isStarted() {

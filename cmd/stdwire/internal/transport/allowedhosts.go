@@ -42,9 +42,9 @@ func (h allowedHosts) given() string {
 }
 
 // allowedHosts returns the host names that requests to l may have: those of --http-host, of the
-// public URLs that other flags give, the address of l if it is one, and localhost. It returns nil, the default of
-// [streamable.Options], if no flag gives one, or if other machines reach l and --http-host is not
-// given.
+// public URLs that other flags give, the address of l if it is one, and localhost. It returns nil,
+// the default of [streamable.Options], if no flag gives one, or if other machines reach l and
+// --http-host is not given.
 func (w *HTTPFlags) allowedHosts(l *httpListener) []string {
 	if !l.local && w.hosts == nil {
 		return nil
