@@ -80,9 +80,9 @@ func (c *requestContext) Done() <-chan struct{} {
 
 func (c *requestContext) Err() error { return c.current().Err() }
 
-// Value implements [context.Context]. It adds the request's stream, memory account and line. The values
-// of the connection's context come last, so that its end, which the context package finds by a
-// value, is not that of a request in a session.
+// Value implements [context.Context]. It adds the request's stream, memory account and line. The
+// values of the connection's context come last, so that its end, which the context package finds by
+// a value, is not that of a request in a session.
 func (c *requestContext) Value(key any) any {
 	switch key {
 	case streamKey{}:
