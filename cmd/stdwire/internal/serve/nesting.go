@@ -21,7 +21,8 @@ const aboveVariable = "STDWIRE_GATEWAYS"
 const maxNested = 8
 
 // nest returns the value of [aboveVariable] for the servers of a gateway that offers those of c, or
-// of a profile of c. It returns an error if a gateway that has started this process offers the same.
+// of a profile of c. It returns an error if a gateway that has started this process offers the
+// same.
 func nest(c *config.Config, profile string) (value string, err error) {
 	var offered strings.Builder
 	for _, f := range c.Files {
