@@ -67,7 +67,7 @@ func TestRequestContextOutlivesConnection(t *testing.T) {
 // Waiting for the context of a notification leaves nothing at the session.
 func TestNotificationContextIsOfSession(t *testing.T) {
 	ctx, end := context.WithCancelCause(t.Context())
-	s := &session{ctx: ctx}
+	s := &session{h: new(Handler), ctx: ctx}
 	x := &httpRequest{r: httptest.NewRequest("POST", "/", nil)}
 	x.memory.handler = Options{}.New(server.New(server.Info{Name: "s", Version: "1"}, nil))
 	c := s.newNotificationContext(x, nil)
