@@ -4,14 +4,13 @@ import { family } from './chart.js';
 import { failed, find, normal } from './messages.js';
 import { on } from './store.js';
 
-// the height of a row, as the style sheet has it
 const rowHeight = () => Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--row'));
-const beyond = 10; // rows above and below those that are visible
+const beyond = 10; // rows above and below
 
 export function rows({ select }) {
   const space = element('div', { class: 'space', role: 'presentation' });
   const node = element('div', { class: 'rows', role: 'listbox', tabindex: '0', 'aria-label': 'Messages' }, space);
-  let shown = []; // the messages
+  let shown = [];
   let zero = 0;
   let selected;
   let follow = true;
@@ -68,9 +67,11 @@ export function rows({ select }) {
     dirty = true;
   }
 
-  // the request and the response are marked together
+  const at = event => find(Number(event.target.closest('.message')?.dataset.n));
+  // a row replaced under the pointer gets no click
+  node.addEventListener('pointerup', event => { if (event.button === 0 && at(event)) select(at(event)); });
   node.addEventListener('pointerover', event => {
-    const message = find(Number(event.target.closest('.message')?.dataset.n));
+    const message = at(event);
     const pair = [message, message?.request, message?.response].filter(Boolean).map(one => String(one.n));
     for (const line of cells.values()) line.classList.toggle('pair', pair.length > 1 && pair.includes(line.dataset.n));
   });
