@@ -221,7 +221,7 @@ func TestTimeouts(t *testing.T) {
 	assert.Equal(t, lastLine(got.stderr), "hint: it may need longer: --timeout 30m")
 	assert.Equal(t, notes.all(t), "working\ncancelled\n", "the server was told")
 
-	got = against(t, "call slow ms=450 --timeout 2s", "good") // 2.25 s in all
+	got = against(t, "call slow ms=1000 --timeout 4s", "good") // 5 s in all
 	assert.Equal(t, got.code, 0, "progress is a sign of life: %s", got.stderr)
 	assert.Equal(t, got.stderr, "", "and nobody looks")
 	c := termtest.Capture(true)
