@@ -114,6 +114,7 @@ func TestNamesOfNotificationsAreBounded(t *testing.T) {
 			<-release
 			got <- method
 		}})
+	assert.NilError(t, c.Ping(t.Context())) // the server has accepted notifications/initialized
 	for range sent {
 		assert.NilError(t, s.NotifyAll(t.Context(), strings.Repeat("m", length), nil))
 	}

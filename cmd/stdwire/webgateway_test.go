@@ -133,9 +133,11 @@ func TestWebGateway(t *testing.T) {
 	got := p.call(gateway, "tools/call",
 		map[string]any{"name": "hand__echo", "arguments": obj{"text": "by the page"}})
 	assert.Assert(t, cmp.Contains(got, "by the page"))
-	text, err := os.ReadFile(audit)
-	assert.NilError(t, err)
-	assert.Assert(t, cmp.Contains(string(text), `"server":"hand","tool":"echo"`))
+	p.until(func() bool { // the line may be written after the response
+		text, err := os.ReadFile(audit)
+		assert.NilError(t, err)
+		return strings.Contains(string(text), `"server":"hand","tool":"echo"`)
+	})
 	p.until(func() bool { return p.states()["hand"] == "ready" })
 
 	act := func(action string) int {
