@@ -77,7 +77,7 @@ func (l *Line) enter(principal string) {
 	i := slices.IndexFunc(l.waiting, func(w waiter) bool { return w.turn == turn })
 	if i >= 0 { // its patience has ended
 		l.running++
-		l.remove(i)
+		l.take(i)
 	}
 }
 
@@ -105,13 +105,15 @@ func (l *Line) leave() {
 		l.running--
 		return
 	}
-	l.round = l.waiting[0].round
 	close(l.waiting[0].turn)
-	l.remove(0)
+	l.take(0)
 }
 
-// remove removes one of those that wait.
-func (l *Line) remove(i int) { l.waiting = slices.Delete(l.waiting, i, i+1) }
+// take lets work that waits have its turn.
+func (l *Line) take(i int) {
+	l.round = max(l.round, l.waiting[i].round)
+	l.waiting = slices.Delete(l.waiting, i, i+1)
+}
 
 // Settle is for a reader that has passed on a message of size bytes. If that is large, Settle waits
 // until all work that is due now has had its turn, or ctx ends. So what would be read meanwhile
