@@ -272,10 +272,12 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
       await page.locator('iframe.app').waitFor();
       await sandboxed();
       await inApp('body').waitFor();
-      await go('#/timeline');
-      await page.getByLabel('Filter').fill(`server:${given.server}/app`);
-      await page.waitForFunction(() => [...document.querySelectorAll('.message')].some(one => one.innerText.includes('tool-result')));
-      seen.messages = (await page.locator('.message').allInnerTexts()).join('\n');
+      // the app ends when its page shows another view, whether it has heard of its call or not
+      const tab = await context.newPage();
+      await tab.goto(new URL('/#/timeline', page.url()).href);
+      await tab.getByLabel('Filter').fill(`server:${given.server}/app`);
+      await tab.locator('.message', { hasText: 'tool-result' }).first().waitFor();
+      seen.messages = (await tab.locator('.message').allInnerTexts()).join('\n');
     },
 
     async hostile() {
