@@ -533,7 +533,8 @@ func TestWebManyMessages(t *testing.T) {
 	t.Logf("first paint after %.0f ms, all messages after %.0f ms, longest frame %.0f ms, heap %.0f MiB, busy for %.3f s of 2 s of rest; stdwire web: %s",
 		got.Paint, got.Loaded, got.Longest, got.Heap, got.Idle, strings.TrimSpace(rss))
 	assert.Assert(t, got.Rows < 100)
-	assert.Assert(t, got.Longest < 500, "%v ms", got.Longest)
+	// The page without a virtual list takes many seconds; others want the processor too.
+	assert.Assert(t, got.Longest < 2000, "%v ms", got.Longest)
 	assert.Assert(t, got.Heap < 400, "%v MiB", got.Heap)
 	assert.Assert(t, got.Idle < 0.5, "%v s", got.Idle)
 }

@@ -15,7 +15,7 @@ const browser = await chromium.launch({ executablePath: given.chromium, args: ['
 const origin = new URL(given.url).origin;
 const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true, reducedMotion: 'reduce' }); // axe must not see colours half-way
 const page = await context.newPage();
-page.setDefaultTimeout(15_000);
+page.setDefaultTimeout(30_000);
 const seen = { errors: [], elsewhere: [] };
 const watch = one => {
   one.on('console', message => { if (message.type() === 'error') seen.errors.push(`${message.text()} ${message.location().url}`); });
