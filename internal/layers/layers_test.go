@@ -167,6 +167,7 @@ var layers = []struct {
 	{"client/apps", []string{"internal/appdef", "internal/contain", "internal/lograte",
 		"internal/jsonscan", "rpc", "rpc/mcp", "client"}},
 	{"internal/itemname", nil},
+	{"internal/toolsearch", []string{"internal/jsonscan"}},
 	{"client/host", []string{"internal/itemname", "internal/contain", "rpc", "rpc/mcp", "client"}},
 	{"internal/pin", []string{"internal/atomicfile", "internal/jsonscan", "internal/jsondiff",
 		"internal/printable", "internal/userfile", "rpc/mcp"}},
