@@ -7,6 +7,7 @@
 //	go run . -suite gateway-load -repeat 1
 //	go run . -suite scale -time 200ms
 //	go run . -suite telemetry -time 3s
+//	go run . -suite retrieval -repeat 1
 //	go run . -against REV [-suite …] [-time 1s] [-repeat 3]
 //	go run . [-suite …] -svg FILE [-save FILE.json]
 //	go run . -suite scale -svg FILE [-save FILE.json]
@@ -18,6 +19,10 @@
 // STDWIRE_BENCH_MCP_PROXY is the path of its binary. With -profile, the servers of the HTTP suites
 // and of the suite telemetry and the clients write pprof profiles: NAME.cpu and NAME.allocs. With
 // -own, the suites measure stdwire only.
+//
+// The suite retrieval measures how well tools are found by queries, with the corpora that are
+// committed, and with checkouts of LiveMCPBench, MetaTool and MCPToolBenchPP in the folder that
+// STDWIRE_BENCH_CORPORA names, if it is set. It lists what stdwire missed.
 //
 // With -svg, the program also draws the numbers that it has beside those of other programs as bars
 // in an SVG file; with -save, it writes them as JSON, which -draw draws later, without measuring.
@@ -93,6 +98,7 @@ var suites = []suite{
 	{"gateway-load", gatewayLoadSuite, nil},
 	{"scale", scaleSuite, nil},
 	{"telemetry", telemetrySuite, nil},
+	{"retrieval", retrievalSuite, nil},
 }
 
 func main() {
