@@ -67,7 +67,8 @@ func newBag(documents [][]string) *bag {
 }
 
 // bm25 adds what a word counts by BM25.
-func (b *bag) bm25(scores []float64, word string, idf func(n, df float64) float64, k1, slope float64) {
+func (b *bag) bm25(scores []float64, word string, idf func(n, df float64) float64,
+	k1, slope float64) {
 	p := b.postings[word]
 	weight := idf(float64(len(b.lengths)), float64(len(p)))
 	for _, p := range p {
@@ -166,8 +167,8 @@ func toolHiveRanker(tools []toolsearch.Tool) func(string) []int {
 	}
 }
 
-// mcpproxyRanker is SearchTools of mcpproxy-go: queries of Bleve, scored by its tf-idf. The standard
-// analyzer of Bleve does not split names at underscores.
+// mcpproxyRanker is SearchTools of mcpproxy-go: queries of Bleve, scored by its tf-idf. The
+// standard analyzer of Bleve does not split names at underscores.
 func mcpproxyRanker(tools []toolsearch.Tool) func(string) []int {
 	stop := strings.Fields("a an and are as at be but by for if in into is it no not of on or such " +
 		"that the their then there these they this to was will with")

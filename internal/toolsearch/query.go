@@ -35,6 +35,9 @@ func (v *view) parse(text string) (q query) {
 		return true
 	}
 	for word := range words(truncate(text, maxQuery)) {
+		if len(q) >= maxWords {
+			break
+		}
 		terms := indexTerms(word)
 		if len(terms) == 0 || add(word, terms[0], false) {
 			continue
@@ -45,9 +48,6 @@ func (v *view) parse(text string) (q query) {
 		}
 		if !parts {
 			add(word, terms[0], true)
-		}
-		if len(q) >= maxWords {
-			break
 		}
 	}
 	return q

@@ -240,6 +240,8 @@ func TestLimits(t *testing.T) {
 	}
 	r = x.Search(query.String(), Options{})
 	assert.Equal(t, len(r.Unknown), maxWords)
+	all := New([]Tool{tool("all", "all", query.String())})
+	assert.Equal(t, len(all.Explain(0, query.String(), Options{}).Words), maxWords)
 	assert.Equal(t, len(x.Search(strings.Repeat("界", 1<<20), Options{}).Unknown), 1)
 }
 

@@ -67,7 +67,7 @@ type entry struct {
 	own, qualified, public string // its names, in the form of exactName
 }
 
-// New returns the index of tools. With 6,000 tools it takes about a fifth of a second.
+// New returns the index of tools. With 6,000 tools it takes about 0.3 seconds.
 func New(tools []Tool) *Index {
 	x := &Index{tools: make([]entry, len(tools)), terms: map[string]uint32{}}
 	b := builder{index: x, words: map[string][]uint32{}}
