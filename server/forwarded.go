@@ -26,6 +26,10 @@ type Item struct {
 	// copy, and must not be modified.
 	Definition json.RawMessage
 
+	// Server is the ID of the other server, and Name its own name of the item, for those who search
+	// tools; both may be "".
+	Server, Name string
+
 	// NeedsSession leaves the item out of lists for requests without a session, such as those of
 	// modern clients over HTTP (see [Integration.Stateless]). Such clients can still use it, so Use
 	// must refuse them.
@@ -90,7 +94,8 @@ func (s *Server) addItem(from *Item, key string) error {
 	name, _ := jsonscan.Text(jsonscan.Member(definition, "name"))
 	switch from.Kind {
 	case mcp.KindTool:
-		i = toolItem(key, &tool{forwarded: true}, "", definition)
+		i = toolItem(key, &tool{forwarded: true, server: from.Server, own: from.Name}, "",
+			definition)
 		i.use = from.use(mcp.KindTool, key)
 	case mcp.KindPrompt:
 		err = from.usePrompt(i)

@@ -3,10 +3,8 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
-	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/era"
@@ -80,8 +78,6 @@ func discover(r *request) (*Result, error) {
 		s.results.AppendHints(result, s.o.PublicLists, false), true)), nil
 }
 
-const maxClientName = 128 // bytes
-
 // initialize answers the legacy handshake (2025-11-25, basic/lifecycle). A client may repeat it;
 // the last one counts.
 func initialize(r *request) (*Result, error) {
@@ -104,7 +100,7 @@ func initialize(r *request) (*Result, error) {
 	name, _ := jsonscan.Text(jsonscan.Member(jsonscan.Member(r.Params, "clientInfo"), "name"))
 	agreed := &era.Era{Revision: revision, StructuredContent: features.StructuredOutput,
 		Capabilities: kept, Replicated: r.conn.replicated, Stateless: r.conn.isStateless(),
-		Client: strings.Clone(printable.TruncateBytes(name, maxClientName))}
+		Client: era.ClientName(name)}
 	if err := r.conn.agree(r.quotaOwner(), agreed); err != nil {
 		return nil, err
 	}

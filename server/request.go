@@ -14,6 +14,7 @@ import (
 	"github.com/stdwire/stdwire/internal/turn"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/discovery"
 	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/mrtr"
 	"github.com/stdwire/stdwire/server/internal/outgoing"
@@ -32,6 +33,8 @@ type request struct {
 	params     params.Params
 	progress   *outgoing.Progress // nil if the client has sent no progress token
 	task       *task.Task         // the task that the request is or may become; nil: neither
+	through    discovery.Risk     // of the tool by which the client calls a tool, if it does
+	refused    error              // why that tool calls none; for the model
 	ownAccount atomic.Pointer[quota.Account]
 
 	mu     sync.Mutex   // guards rounds and its fields: several goroutines may ask
@@ -102,7 +105,10 @@ func (r *request) open(ctx context.Context, req *rpc.Request) error {
 			r.link = r.conn.server.wrapLink(peer)
 		}
 	}
-	return r.params.Read(r.Params)
+	if err := r.params.Read(r.Params); err != nil {
+		return err
+	}
+	return r.unwrap()
 }
 
 // The names of the params that are looked up in every tool call.
@@ -142,9 +148,10 @@ func scan(next rpc.Handler) rpc.Handler {
 		if req.IsNotification() {
 			return next(ctx, req)
 		}
-		s := &scannedRequest{Context: ctx, raw: req.Params}
+		s := &scannedRequest{Context: ctx}
 		s.err = s.request.open(ctx, req)
-		return next(s, req)
+		s.raw = s.request.Params
+		return next(s, s.request.Request)
 	}
 }
 
@@ -158,7 +165,12 @@ func (s *Server) request(ctx context.Context, req *rpc.Request) (*request, error
 		}
 	}
 	r := new(request)
-	return r, r.open(ctx, req)
+	err := r.open(ctx, req)
+	if scanned, _ := ctx.Value(scannedKey{}).(*scannedRequest); scanned != nil {
+		// middleware may have changed the params, but not by which tool the client calls
+		r.through, r.refused = scanned.request.through, scanned.request.refused
+	}
+	return r, err
 }
 
 // Of implements requestParams of package telemetry.

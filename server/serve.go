@@ -90,7 +90,7 @@ func (s *Server) Serve(ctx context.Context, stream io.ReadWriteCloser) error {
 //	    callTool                tools.go: answers in the request, or by taskcall.go in a task
 //	      request.find          item.go: asks the providers for the item
 //	      request.use           item.go: runs it within Options.Interceptors
-//	        operationTool.use   operationtool.go: has dispatch.Dispatcher run the operation
+//	        operationTool.use   tools.go: has dispatch.Dispatcher run the operation
 //	          request.toolResult  result.go: makes its envelope the result
 //
 // The result is encoded when it is sent. A raw tool has a function of rawtool.go in place of

@@ -75,6 +75,11 @@ type Options struct {
 	// is called for each item of a list and for each use, so it must be fast. If it is set,
 	// PublicLists has no effect.
 	Visible func(ctx context.Context, kind mcp.Kind, key string) bool
+	// ToolView, if set, says how tools/list shows the tools to a client, by the name in its
+	// clientInfo, which nobody has authenticated; nil: all as they are. It is called for each
+	// request for the list, so it must be fast, and may be called concurrently. If it is set, the
+	// names of the tools by which clients find and call others belong to these.
+	ToolView func(client string) *ToolView
 	// Memory bounds the bytes of the requests and responses of all clients, and of the memory that
 	// handlers reserve with [dispatch.Reserve]; nil: 256 MiB. Other servers and HTTP
 	// handlers may use the same budget.
@@ -135,6 +140,7 @@ type Server struct {
 	interceptors  dispatch.Handler // the chain of Options.Interceptors; nil: there are none
 	tools         atomic.Pointer[tools]
 	headers       atomic.Pointer[toolHeaders]
+	views         toolViews
 	addedTools    collection
 	resources     collection
 	templates     templates
@@ -222,6 +228,9 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 		mcp.KindResource: &s.resources, mcp.KindResourceTemplate: &s.templates.collection,
 		mcp.KindSkill: &s.skills.collection}
 	s.providers = s.newProviders()
+	if err := s.initToolViews(); err != nil {
+		panic("server: the tools that find others: " + err.Error()) // their schemas are constant
+	}
 	s.upstreams.Store(&Upstreams{})
 	s.apps.tools.Store(&map[string]mcp.ToolUI{})
 	if o.Resources != nil {

@@ -4,8 +4,10 @@ package era
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/params"
@@ -132,4 +134,9 @@ func (e *Era) ExperimentalTasks() bool {
 func (e *Era) Extension(id string) (settings json.RawMessage, declared bool) {
 	settings = jsonscan.Member(jsonscan.Member(e.Capabilities, "extensions"), id)
 	return settings, len(settings) > 0 && settings[0] == '{'
+}
+
+// ClientName returns a copy of the name in a client's clientInfo, cut after 128 bytes.
+func ClientName(name string) string {
+	return strings.Clone(printable.TruncateBytes(name, 128))
 }
