@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/toolsearch"
@@ -36,13 +38,24 @@ type ToolView struct {
 	// of so many bytes; 0: no such limit, and if both are 0, Search applies always.
 	MinTools, MinBytes int
 
-	// Listed reports whether a tool is listed with Search too, by its name; nil: none. Tools whose
-	// _meta has "anthropic/alwaysLoad" are.
-	Listed func(name string) bool
+	// MaxName limits the bytes of the names of tools in lists; 0: as they are. A longer name is cut
+	// and ends with a hash. Calls may use either name. NoDots also replaces dots.
+	MaxName int
+	NoDots  bool
+
+	// MaxDescription limits the characters of the descriptions in lists; 0: as they are. A longer
+	// one is cut after a word and ends with "…".
+	MaxDescription int
 }
 
 // metaAlwaysLoad is the key of _meta by which a tool asks hosts to show it from the beginning.
 const metaAlwaysLoad = "anthropic/alwaysLoad"
+
+// isListed reports whether a tool is listed with [ToolView].Search too.
+func (i *item) isListed() bool {
+	return i.tool.listed || string(jsonscan.Member(jsonscan.Member(i.Definition, "_meta"),
+		metaAlwaysLoad)) == "true"
+}
 
 // A ToolViewUse says what a client got with its latest tools/list.
 type ToolViewUse struct {
@@ -51,9 +64,14 @@ type ToolViewUse struct {
 	Tools  int    // that the client may use
 	Bytes  int    // of their definitions
 	Listed int    // bytes of the definitions that are listed
+	Names  int    // tools that are listed by another name
+	Cut    int    // descriptions that are cut
 }
 
-const maxToolViewUses = 64
+const (
+	maxToolViewUses = 64
+	maxFitted       = 16 // views whose lists are kept
+)
 
 // toolViews holds what the functions of this file keep.
 type toolViews struct {
@@ -61,6 +79,7 @@ type toolViews struct {
 
 	mu       sync.Mutex
 	uses     []ToolViewUse // by clients, the latest last
+	fitted   map[*ToolView]*fittedTools
 	index    *toolIndex    // the latest; nil before the first search
 	building chan struct{} // closed when another one has been made; nil: none is
 }
@@ -69,6 +88,67 @@ type toolViews struct {
 type toolIndex struct {
 	of *listing
 	*toolsearch.Index
+}
+
+// fittedTools are the tools of a listing as a view names and describes them.
+type fittedTools struct {
+	of       *listing
+	*listing                   // with the same keys
+	names    map[string]string // the names of those that are listed by others, by these
+	cut      int
+}
+
+// fit returns the tools as the view names and describes them.
+func (s *Server) fit(v *ToolView, all *listing) *fittedTools {
+	if v.MaxName <= 0 && !v.NoDots && v.MaxDescription <= 0 {
+		return &fittedTools{of: all, listing: all}
+	}
+	s.views.mu.Lock()
+	defer s.views.mu.Unlock()
+	if f := s.views.fitted[v]; f != nil && f.of == all {
+		return f
+	}
+	f := &fittedTools{of: all, names: map[string]string{}}
+	names := make([]string, len(all.Sorted))
+	for n, i := range all.Sorted {
+		names[n] = i.Key
+	}
+	fitting := itemname.Fitting(names, cmp.Or(max(v.MaxName, 0), math.MaxInt), !v.NoDots)
+	byKey := make(map[string]*item, len(all.Sorted))
+	for _, i := range all.Sorted {
+		definition := i.Definition
+		if name := fitting[i.Key]; name != i.Key {
+			f.names[name] = i.Key
+			definition = jsonscan.SetMember(definition, "name", jsonscan.AppendString(nil, name))
+		}
+		description, _ := jsonscan.Text(jsonscan.Member(definition, "description"))
+		if cut := discovery.Cut(description, v.MaxDescription); cut != description {
+			f.cut++
+			definition = jsonscan.SetMember(definition, "description",
+				jsonscan.AppendString(nil, cut))
+		}
+		if !jsonscan.Same(definition, i.Definition) {
+			changed := *i
+			changed.Item = toolItem(i.Key, i.tool, i.Tasks, definition).Item
+			changed.SessionOnly, changed.Extension = i.SessionOnly, i.Extension
+			i = &changed
+		}
+		byKey[i.Key] = i
+	}
+	f.listing = items.NewListing(byKey)
+	if s.views.fitted == nil || len(s.views.fitted) == maxFitted {
+		s.views.fitted = map[*ToolView]*fittedTools{}
+	}
+	s.views.fitted[v] = f
+	return f
+}
+
+// toolView returns how the client sees the tools.
+func (r *request) toolView() *ToolView {
+	if v := r.conn.server.o.ToolView(r.client()); v != nil {
+		return v
+	}
+	return new(ToolView)
 }
 
 // initToolViews prepares the tools that find and call others.
@@ -92,17 +172,19 @@ func (s *Server) initToolViews() error {
 
 // client returns the name of the client in its clientInfo.
 func (r *request) client() string {
-	if !r.era.Modern {
-		return r.era.Client
+	if m := &r.params.Meta; m.Version == nil && m.Capabilities == nil {
+		return era.Legacy(r.conn.legacy.Load()).Client
 	}
 	info := jsonscan.Member(r.params.Get(paramMeta), mcp.MetaClientInfo)
 	name, _ := jsonscan.Text(jsonscan.Member(info, "name"))
 	return era.ClientName(name)
 }
 
-// unwrap makes a tools/call of a tool that calls others the call of the inner tool.
+// unwrap makes a tools/call of a tool that calls others the call of the inner tool, and one by the
+// name that the client's view gives a tool the call by its own name.
 func (r *request) unwrap() error {
-	if r.conn.server.views.meta == nil || r.Method != mcp.MethodCallTool ||
+	s := r.conn.server
+	if s.views.meta == nil || r.Method != mcp.MethodCallTool ||
 		r.params.Meta.App != nil { // an app uses the names of its own server
 		return nil
 	}
@@ -110,13 +192,19 @@ func (r *request) unwrap() error {
 	if err != nil {
 		return err
 	}
-	risk := discovery.CallerRisk(name)
-	if risk == discovery.Unknown {
-		return nil
-	}
-	r.through = risk
 	inner := *r.Request
-	if inner.Params, r.refused = discovery.Inner(r.Params); r.refused != nil {
+	if r.through = discovery.CallerRisk(name); r.through != discovery.Unknown {
+		if inner.Params, name, r.refused = discovery.Inner(r.Params); r.refused != nil {
+			return nil
+		}
+	}
+	if all := s.toolList().listing; all.ByKey[string(name)] == nil {
+		if own, ok := s.fit(r.toolView(), all).names[string(name)]; ok {
+			inner.Params = jsonscan.SetMember(inner.Params, "name",
+				jsonscan.AppendString(nil, own))
+		}
+	}
+	if jsonscan.Same(inner.Params, r.Params) {
 		return nil
 	}
 	r.Request, r.params = &inner, params.Params{}
@@ -142,39 +230,35 @@ func (r *request) checkCaller(found *item, name string) (*Result, error) {
 
 // shownTools returns what tools/list has for the client.
 func (s *Server) shownTools(r *request, all *listing) *listing {
-	view := s.o.ToolView(r.client())
-	if view == nil {
-		view = &ToolView{}
-	}
-	use := ToolViewUse{Client: r.client()}
-	shown := make(map[string]*item, len(s.views.meta))
-	for _, i := range all.Sorted {
+	view := r.toolView()
+	fitted := s.fit(view, all)
+	use := ToolViewUse{Client: r.client(), Names: len(fitted.names), Cut: fitted.cut}
+	listed := make(map[string]*item, len(s.views.meta))
+	for _, i := range fitted.Sorted {
 		if !r.shows(i) {
 			continue
 		}
 		use.Tools++
 		use.Bytes += len(i.Definition)
-		if view.Listed != nil && view.Listed(i.Key) || string(jsonscan.Member(
-			jsonscan.Member(i.Definition, "_meta"), metaAlwaysLoad)) == "true" {
-			shown[i.Key] = i
+		if i.isListed() {
+			listed[i.Key] = i
 		}
 	}
+	shown := fitted.listing
 	use.Search = view.Search && use.Tools >= view.MinTools && use.Bytes >= view.MinBytes
 	use.Listed = use.Bytes
-	listed := all
 	if use.Search {
-		for name, i := range s.views.meta {
-			shown[name] = i
-		}
-		listed, use.Listed = items.NewListing(shown), 0
-		for _, i := range listed.Sorted {
+		maps.Copy(listed, s.views.meta)
+		shown, use.Listed = items.NewListing(listed), 0
+		for _, i := range shown.Sorted {
 			use.Listed += len(i.Definition)
 		}
 	}
 	s.views.record(use)
-	s.log.Debug("tools are listed", "client", use.Client, "search", use.Search, "tools",
-		use.Tools, "bytes", use.Bytes, "listed_bytes", use.Listed)
-	return listed
+	s.log.Debug("the tools are listed for a client", "client", use.Client, "search", use.Search,
+		"tools", use.Tools, "bytes", use.Bytes, "listed_bytes", use.Listed, "other_names",
+		use.Names, "cut_descriptions", use.Cut)
+	return shown
 }
 
 func (v *toolViews) record(use ToolViewUse) {

@@ -29,12 +29,11 @@ func searched(t *testing.T, o server.Options) (s *server.Server, called func() [
 		if client == "lister" {
 			return nil
 		}
-		return &server.ToolView{Search: true,
-			Listed: func(name string) bool { return name == "fs_pinned" }}
+		return &server.ToolView{Search: true}
 	}
 	s = made(o, func(s *server.Server) {
 		add := func(id, own, more string) {
-			must(t, s.Integration().AddItem(server.Item{Kind: mcp.KindTool, Server: id, Name: own,
+			must(t, s.Integration().AddItem(server.Item{Kind: mcp.KindTool, Server: id, Name: own, Listed: own == "pinned",
 				Definition: json.RawMessage(`{"name":"` + id + "_" + own + `",` + more +
 					`"inputSchema":{"type":"object","properties":{"path":{"type":"string"}}}}`),
 				Use: func(_ context.Context, name string, arguments json.RawMessage) (

@@ -30,6 +30,10 @@ type Item struct {
 	// tools; both may be "".
 	Server, Name string
 
+	// Listed says that a tool is also listed for clients that are shown find_tool in place of the
+	// tools; see [ToolView].
+	Listed bool
+
 	// NeedsSession leaves the item out of lists for requests without a session, such as those of
 	// modern clients over HTTP (see [Integration.Stateless]). Such clients can still use it, so Use
 	// must refuse them.
@@ -94,8 +98,8 @@ func (s *Server) addItem(from *Item, key string) error {
 	name, _ := jsonscan.Text(jsonscan.Member(definition, "name"))
 	switch from.Kind {
 	case mcp.KindTool:
-		i = toolItem(key, &tool{forwarded: true, server: from.Server, own: from.Name}, "",
-			definition)
+		i = toolItem(key, &tool{forwarded: true, listed: from.Listed, server: from.Server,
+			own: from.Name}, "", definition)
 		i.use = from.use(mcp.KindTool, key)
 	case mcp.KindPrompt:
 		err = from.usePrompt(i)

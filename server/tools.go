@@ -40,6 +40,7 @@ type tool struct {
 	service   *projection.Service // the service whose operations calls select, or nil
 	taskLater bool                // see RawTool.TaskLater
 	forwarded bool                // the tool of another server
+	listed    bool                // see Item.Listed
 	// The ID of the other server, and its own name of the tool.
 	server, own string
 }

@@ -67,6 +67,21 @@ func Publics(id string, names []string, maxLen int) map[string]string {
 
 // Operations is like [Publics] for the names of [Operation], of which two are the same
 // if they differ only in '.' and '_'.
+// Fitting returns names of at most maxLen bytes for hosts that do not accept longer ones, by name:
+// letters, digits, '_', '-' and, with dots, '.'. A name that fits is its own.
+func Fitting(names []string, maxLen int, dots bool) map[string]string {
+	return distinguish(names, maxLen,
+		func(name string) string {
+			fitting := sanitizeName(name)
+			if !dots {
+				fitting = strings.ReplaceAll(fitting, ".", "_")
+			}
+			return truncateName(fitting, name, maxLen)
+		},
+		func(fitting string) string { return fitting },
+		func(name string) string { return name })
+}
+
 func Operations(id string, names []string) map[string]string {
 	return distinguish(names, maxOperationName,
 		func(name string) string { return Operation(id, name) },

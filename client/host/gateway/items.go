@@ -126,7 +126,8 @@ func (u *upstreamServer) newList(kind mcp.Kind) *itemList[*server.Server] {
 
 // item returns an item as it is offered at s.
 func (u *upstreamServer) item(s *server.Server, kind mcp.Kind, o *offer) server.Item {
-	item := server.Item{Kind: kind, Definition: o.public, NeedsSession: u.perSession, Use: u.read}
+	item := server.Item{Kind: kind, Definition: o.public, Server: u.id, Name: o.Own,
+		NeedsSession: u.perSession, Use: u.read}
 	own, idempotent := o.Own, o.Idempotent || kind == mcp.KindPrompt
 	switch kind {
 	case mcp.KindTool, mcp.KindPrompt:

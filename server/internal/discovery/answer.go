@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
-	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -68,7 +68,7 @@ func shown(definition []byte, schema, description bool) shownTool {
 	tool.Title, _ = jsonscan.Text(jsonscan.Member(definition, "title"))
 	tool.Description, _ = jsonscan.Text(jsonscan.Member(definition, "description"))
 	if !description {
-		tool.Description = printable.TruncateBytes(tool.Description, maxSummary)
+		tool.Description = Cut(tool.Description, maxSummary)
 	}
 	if schema {
 		tool.InputSchema = jsonscan.Member(definition, "inputSchema")
@@ -102,4 +102,26 @@ func (f *Found) notes(q *Query) (notes []string) {
 			strings.Join(f.Missing, ", "))
 	}
 	return notes
+}
+
+// Cut returns the words at the beginning of a text that fit into a number of characters, with "…" in
+// place of the rest. 0 is no limit.
+func Cut(text string, most int) string {
+	if most <= 0 || len(text) <= most {
+		return text
+	}
+	n := 0
+	for at := range text {
+		if n == most-1 {
+			if space := strings.LastIndexAny(text[:at], " \t\n"); space > at/2 {
+				at = space
+			}
+			if utf8.RuneCountInString(text) <= most {
+				return text
+			}
+			return strings.TrimRight(text[:at], " \t\n") + "…"
+		}
+		n++
+	}
+	return text
 }

@@ -15,8 +15,8 @@ const callSchema = `{"type":"object","properties":{` +
 	`"required":["name"],"additionalProperties":false}`
 
 // Inner returns the params of the tools/call that a call of another tool with these params stands
-// for. The name of the inner tool is read here and nowhere else. The error is for the model.
-func Inner(params []byte) (inner json.RawMessage, err error) {
+// for, and the name of the inner tool, which is read nowhere else. The error is for the model.
+func Inner(params []byte) (inner json.RawMessage, own []byte, err error) {
 	var name, arguments []byte
 	for token, value := range jsonscan.Members(jsonscan.Member(params, "arguments")) {
 		member := &name
@@ -25,21 +25,21 @@ func Inner(params []byte) (inner json.RawMessage, err error) {
 		case jsonscan.KeyIs(token, "arguments"):
 			member = &arguments
 		default:
-			return nil, fmt.Errorf(`Invalid arguments: %s is unknown; there are "name" and "arguments"`,
+			return nil, nil, fmt.Errorf(`Invalid arguments: %s is unknown; there are "name" and "arguments"`,
 				printable.TruncateBytes(string(token), 100))
 		}
 		if *member != nil {
-			return nil, fmt.Errorf("Invalid arguments: %s occurs twice", token)
+			return nil, nil, fmt.Errorf("Invalid arguments: %s occurs twice", token)
 		}
 		*member = value
 	}
-	text, ok := jsonscan.Unquote(name)
+	own, ok := jsonscan.Unquote(name)
 	switch {
-	case !ok || len(text) == 0:
-		return nil, errors.New(`Invalid arguments: "name" must be the name of a tool, as ` + Find +
+	case !ok || len(own) == 0:
+		return nil, nil, errors.New(`Invalid arguments: "name" must be the name of a tool, as ` + Find +
 			" returns it")
-	case IsMeta(text):
-		return nil, fmt.Errorf("Invalid arguments: %s cannot be called by another tool", text)
+	case IsMeta(own):
+		return nil, nil, fmt.Errorf("Invalid arguments: %s cannot be called by another tool", own)
 	}
 	if text, ok := jsonscan.Unquote(arguments); ok && jsonscan.Valid(text) == nil {
 		arguments = text // models often write them as a string
@@ -48,7 +48,8 @@ func Inner(params []byte) (inner json.RawMessage, err error) {
 	case arguments == nil || string(arguments) == "null":
 		arguments = []byte(`{}`)
 	case arguments[jsonscan.Space(arguments, 0)] != '{':
-		return nil, errors.New(`Invalid arguments: "arguments" must be an object`)
+		return nil, nil, errors.New(`Invalid arguments: "arguments" must be an object`)
 	}
-	return jsonscan.SetMember(jsonscan.SetMember(params, "name", name), "arguments", arguments), nil
+	inner = jsonscan.SetMember(jsonscan.SetMember(params, "name", name), "arguments", arguments)
+	return inner, own, nil
 }
