@@ -365,7 +365,7 @@ func findTool(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResu
 		result = x.Search(q.Query, options)
 		found.Writing = matched - result.Found
 	}
-	if found.Matched = result.Found; result.Abstained {
+	if found.Matched = result.Found; len(result.Hits) == 0 && len(result.Unknown) > 0 {
 		found.Matched, found.Unknown = 0, result.Unknown
 	}
 	for _, hit := range result.Hits {

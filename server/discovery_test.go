@@ -266,3 +266,43 @@ func TestToolViewThresholds(t *testing.T) {
 		assert.Equal(t, all[0] != "only", tt.search, "%+v", tt.view)
 	}
 }
+
+// Names and descriptions fit the client, and calls may use either name.
+func TestToolViewFits(t *testing.T) {
+	o := quiet
+	view := &server.ToolView{MaxName: 20, NoDots: true, MaxDescription: 30}
+	o.ToolView = func(client string) *server.ToolView { return view }
+	long := strings.Repeat("x", 30)
+	s := made(o, func(s *server.Server) {
+		for _, name := range []string{"short", "with.dot", "with_dot", long + "1", long + "2"} {
+			must(t, s.Integration().AddItem(server.Item{Kind: mcp.KindTool,
+				Definition: json.RawMessage(`{"name":"` + name + `","description":` +
+					`"A description that is much too long for the client","inputSchema":` +
+					`{"type":"object"}}`),
+				Use: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+					return json.RawMessage(`{"content":[{"type":"text","text":"` + name + `"}]}`), nil
+				}}))
+		}
+	})
+	in(t, both, func(t *testing.T, revision string) {
+		k := speak(t, s, revision, `{}`)
+		list := k.request("tools/list", `{}`)
+		assert.Assert(t, cmp.Contains(list.raw, `"description":"A description that is much…"`))
+		seen := map[string]bool{}
+		for _, name := range names(t, list) {
+			assert.Assert(t, len(name) <= 20 && !strings.Contains(name, "."), name)
+			m := k.request("tools/call", `{"name":"`+name+`"}`)
+			assert.Assert(t, strings.Contains(m.raw, `"text":"`), m.raw)
+			seen[string(m.Result)] = true
+		}
+		assert.Equal(t, len(seen), 5)
+		for _, name := range []string{"short", "with.dot", "with_dot", long + "2"} {
+			m := k.request("tools/call", `{"name":"`+name+`"}`)
+			assert.Assert(t, strings.Contains(m.raw, `"text":"`+name+`"`), m.raw)
+		}
+		k.request("tools/call", `{"name":"none"}`).fails(-32602, "Unknown tool: none")
+	})
+	uses := s.Integration().ToolViews()
+	assert.Equal(t, uses[0].Names, 3)
+	assert.Equal(t, uses[0].Cut, 5)
+}
