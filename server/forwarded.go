@@ -211,6 +211,10 @@ type Upstreams struct {
 	// or nil if the list is complete. It must not block.
 	Missing func(kind mcp.Kind) []string
 
+	// Instructions returns the instructions of the servers for the model of a client, which follow
+	// [Options].Instructions. It must not block.
+	Instructions func() string
+
 	// ResolveForApp converts the tool names and resource URIs that an app uses, which are those of
 	// its own server, to those of the gateway. It is called for a tools/call or resources/read of a
 	// client with apps whose _meta names the app (see [mcp.MetaApp]) and, with app "", for a

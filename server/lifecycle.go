@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
@@ -118,8 +119,12 @@ func initialize(r *request) (*Result, error) {
 }
 
 func appendInstructions(dst []byte, s *Server) []byte {
-	if s.o.Instructions != "" {
-		dst = jsonscan.AppendString(append(dst, `,"instructions":`...), s.o.Instructions)
+	text := s.o.Instructions
+	if more := s.upstreams.Load().Instructions; more != nil {
+		text = strings.TrimPrefix(text+"\n\n"+more(), "\n\n")
+	}
+	if text = strings.TrimSuffix(text, "\n\n"); text != "" {
+		dst = jsonscan.AppendString(append(dst, `,"instructions":`...), text)
 	}
 	return dst
 }

@@ -171,6 +171,9 @@ func fileFields() []field[*File] {
 			help: "What ${input:ID} asks for, as in VS Code."},
 		{names: []string{"limits"}, valueType: valueType{"object", object{}},
 			help: "The limits of a gateway, in stdwire's own form of a file that is not a project's."},
+		{names: []string{"discover"}, valueType: valueType{"object of modes by clients' names",
+			discoverSchema()},
+			help: "How the tools are listed for clients, in such a file: " + discoveryForm + "."},
 	}
 }
 

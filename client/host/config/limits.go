@@ -139,16 +139,29 @@ func (r *reader) readLimitDuration(v jsonedit.Value, l limit) {
 	*l.duration(&r.file.Limits) = d
 }
 
-// addLimits uses the limits of a file, unless another file has limits or the file is a project's,
-// because its author may be somebody else.
-func (l *loader) addLimits(f *File) {
-	switch {
-	case f.limitsAt == (Position{}):
-	case f.Project:
-		l.warn(f.limitsAt, "the limits are not used: those of a project's file have no effect")
-	case l.LimitsAt != (Position{}):
-		l.warn(f.limitsAt, "the limits are not used: there are others at %s", l.LimitsAt)
-	default:
-		l.Limits, l.LimitsAt = f.Limits, f.limitsAt
+// addSettings uses what a file says about a gateway as a whole, unless another file says it or the
+// file is a project's, because its author may be somebody else.
+func (l *loader) addSettings(f *File) {
+	if l.usesSetting("limits", f, f.limitsAt, &l.LimitsAt) {
+		l.Limits = f.Limits
 	}
+	if l.usesSetting("members of discover", f, f.discoverAt, &l.discoverAt) {
+		l.Discover = f.Discover
+	}
+}
+
+// usesSetting reports whether a setting at a position of a file is used. used is the position of the
+// one in effect, zero without one.
+func (l *loader) usesSetting(name string, f *File, at Position, used *Position) bool {
+	switch {
+	case at == (Position{}):
+	case f.Project:
+		l.warn(at, "the %s are not used: those of a project's file have no effect", name)
+	case *used != (Position{}):
+		l.warn(at, "the %s are not used: there are others at %s", name, *used)
+	default:
+		*used = at
+		return true
+	}
+	return false
 }

@@ -44,8 +44,11 @@ type Config struct {
 	ProfilesRequiringTrust []*Profile
 	// Limits are the limits of the first file that has limits and is not a project's. LimitsAt is
 	// their position, zero if there are none.
-	Limits      Limits
-	LimitsAt    Position
+	Limits   Limits
+	LimitsAt Position
+	// Discover says how tools are listed for clients, from the first file that says so and is not a
+	// project's.
+	Discover    []ClientDiscovery
 	Files       []FileStatus // the files that were searched for, by precedence
 	Diagnostics []Diagnostic
 
@@ -85,6 +88,7 @@ type loader struct {
 	*Config
 	env         *Environment
 	allProfiles []*Profile // of all files, by precedence
+	discoverAt  Position   // zero without Discover
 }
 
 // loadLocation reads the files of a location and uses the first that has servers or is broken.
@@ -152,7 +156,7 @@ func (l *loader) warn(at Position, format string, args ...any) {
 		Diagnostic{Position: at, Severity: SeverityWarning, Message: fmt.Sprintf(format, args...)})
 }
 
-// addFile adds the servers of a file whose IDs are not used yet, all its profiles, and its limits.
+// addFile adds the servers of a file whose IDs are not used yet, all its profiles, and its settings.
 func (l *loader) addFile(f *File) {
 	for _, s := range f.Servers {
 		if i := slices.IndexFunc(l.Servers, func(o *Server) bool { return o.ID == s.ID }); i >= 0 {
@@ -172,7 +176,7 @@ func (l *loader) addFile(f *File) {
 			&Profile{Name: name, Servers: f.Profiles[name], Position: f.profileAt[name],
 				Workspace: f.Workspace, Project: f.Project})
 	}
-	l.addLimits(f)
+	l.addSettings(f)
 }
 
 // checkProfiles reports profiles in effect that contain an unknown server.

@@ -46,6 +46,7 @@ type File struct {
 	Servers     []*Server           // in the order of the file, including those with errors
 	Profiles    map[string][]string // ids of servers by name
 	Limits      Limits
+	Discover    []ClientDiscovery
 	Inputs      []Input
 	Diagnostics []Diagnostic
 	// Keys is the path of keys to the servers, such as mcp.servers; "projects.DIRECTORY.mcpServers"
@@ -55,7 +56,8 @@ type File struct {
 	Native bool // the servers are in stdwire's own form
 
 	profileAt map[string]Position // positions of Profiles by name
-	limitsAt  Position            // zero if there are none
+	// positions, zero if there are none
+	limitsAt, discoverAt Position
 }
 
 // Err returns the first error of the file as a whole, or nil. After such an error no server of the
@@ -98,6 +100,7 @@ func Parse(env *Environment, source Source, data []byte) *File {
 		r.readServers(r.servers)
 		r.readProfiles(root)
 		r.readLimits(root)
+		r.readDiscover(root)
 	}
 	return f
 }

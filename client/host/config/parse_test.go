@@ -391,7 +391,7 @@ func TestDiagnostics(t *testing.T) {
 		{`{"command": "x", "tools": {"deny": [""]}}`,
 			`error: f.json:1:54: server "s": tools.deny: a pattern for tool names is empty`},
 		{`{"command": "x", "tools": {"alow": []}}`,
-			`error: f.json:1:46: server "s": tools has allow and deny, and no "alow"`},
+			`error: f.json:1:46: server "s": tools has allow, deny and listed, and no "alow"`},
 		{`{"command": "x", "tools": {"allow": "*"}}`,
 			`error: f.json:1:55: server "s": tools.allow must be an array of texts, not text`},
 		{`{"command": "x", "tools": true}`,

@@ -41,7 +41,8 @@ func Schema() []byte {
 		{"if": has("mcpServers"), "then": allOf(withMember("mcpServers", reference("servers")),
 			object{"if": object{"not": has("mcpProxy")},
 				"then": allOf(withMember("profiles", profilesSchema()),
-					withMember("limits", reference("limits")))})},
+					withMember("limits", reference("limits")),
+					withMember("discover", discoverSchema()))})},
 	} {
 		last := f
 		for last["else"] != nil {

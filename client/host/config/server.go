@@ -49,6 +49,7 @@ type Server struct {
 
 	Disabled bool // it must not be started
 	Filter   host.Filter
+	Listed   []string         // patterns of the tools that a gateway lists in any case
 	Inputs   map[string]Input // the inputs that its file describes, by id
 
 	// Err is the first error in the definition, or nil. A server with an error cannot be used.

@@ -19,7 +19,7 @@ func (r *reader) readTools(s *Server, v jsonedit.Value) {
 		return
 	}
 	readMembers(r, v, "tools.", s, toolsFields(), func(m jsonedit.Member) {
-		r.errorf(m.Offset, "tools has allow and deny, and no %.60q", m.Name)
+		r.errorf(m.Offset, "tools has allow, deny and listed, and no %.60q", m.Name)
 	})
 }
 
@@ -37,12 +37,16 @@ func toolsFields() []field[*Server] {
 		{names: []string{"deny"}, valueType: patternsType, secret: notSecret,
 			help: "Tools that are not offered, even if allow names them.",
 			at:   func(s *Server) any { return &s.Filter.Deny }, read: (*reader).readDeny},
+		{names: []string{"listed"}, valueType: patternsType, secret: notSecret,
+			help: "Tools that a gateway lists also for clients that find the others by a search.",
+			at:   func(s *Server) any { return &s.Listed },
+			read: func(r *reader, s *Server, v jsonedit.Value) { s.Listed = r.readPatterns(v) }},
 	}
 }
 
 // encodeTools returns the value of the member tools.
 func encodeTools(s *Server) any {
-	if s.Filter.Allow == nil && s.Filter.Deny == nil {
+	if s.Filter.Allow == nil && s.Filter.Deny == nil && s.Listed == nil {
 		return nil
 	}
 	return json.RawMessage(jsonedit.Object(encodeFields(toolsFields(), s)))

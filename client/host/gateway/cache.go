@@ -18,13 +18,15 @@ const maxCacheSize = 16 << 20
 // cachedLists are the lists of a server from an earlier run, which are offered without starting it.
 // A list that could not be fetched is absent.
 type cachedLists struct {
-	Digest    string            `json:"digest"` // Upstream.Digest; a change invalidates the lists
-	Name      string            `json:"name"`   // serverInfo.name
-	Tools     []json.RawMessage `json:"tools,omitzero"`
-	Prompts   []json.RawMessage `json:"prompts,omitzero"`
-	Resources []json.RawMessage `json:"resources,omitzero"`
-	Templates []json.RawMessage `json:"resourceTemplates,omitzero"`
-	Skills    []json.RawMessage `json:"skills,omitzero"`
+	Digest string `json:"digest"` // Upstream.Digest; a change invalidates the lists
+	Name   string `json:"name"`   // serverInfo.name
+	// The instructions of the server.
+	Instructions string            `json:"instructions,omitempty"`
+	Tools        []json.RawMessage `json:"tools,omitzero"`
+	Prompts      []json.RawMessage `json:"prompts,omitzero"`
+	Resources    []json.RawMessage `json:"resources,omitzero"`
+	Templates    []json.RawMessage `json:"resourceTemplates,omitzero"`
+	Skills       []json.RawMessage `json:"skills,omitzero"`
 }
 
 // of returns the list of a kind.
@@ -104,6 +106,7 @@ func (u *upstreamServer) loadCache() (complete bool) {
 		return true
 	}
 	u.cached, u.server = text, r.Name
+	u.instructions.Store(&r.Instructions)
 	complete = true
 	for i, l := range u.lists {
 		complete = l.setCached(r.Name, *r.of(l.kind) == nil, all[i]) && complete
@@ -131,7 +134,7 @@ func (u *upstreamServer) saveCache() {
 		return
 	}
 	u.unsaved = false
-	lists := cachedLists{Digest: u.digest, Name: u.server}
+	lists := cachedLists{Digest: u.digest, Name: u.server, Instructions: *u.instructions.Load()}
 	for _, l := range u.lists {
 		*lists.of(l.kind) = l.texts
 	}

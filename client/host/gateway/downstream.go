@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"unicode/utf8"
 
+	"github.com/stdwire/stdwire/client/host/gateway/internal/instructions"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -31,7 +34,8 @@ func (d *downstream) attach(g *Gateway) {
 		Await: func(ctx context.Context, kind mcp.Kind, name string) error {
 			return g.awaitName(ctx, d, kind, name)
 		},
-		Missing: func(kind mcp.Kind) []string { return g.missingServers(d, kind) },
+		Missing:      func(kind mcp.Kind) []string { return g.missingServers(d, kind) },
+		Instructions: func() string { return g.instructions(d) },
 		ResolveForApp: func(_ context.Context, app string, kind mcp.Kind,
 			name string) (string, error) {
 			return g.resolveForApp(d, app, kind, name)
@@ -42,6 +46,28 @@ func (d *downstream) attach(g *Gateway) {
 func (d *downstream) detach() {
 	d.stopWatch()
 	d.server.Integration().SetUpstreams(server.Upstreams{})
+}
+
+// instructions returns the instructions of the servers that d offers, in the order of their names'
+// precedence.
+func (g *Gateway) instructions(d *downstream) string {
+	byID := map[string]*upstreamServer{}
+	for _, u := range g.allUpstreams() {
+		byID[u.id] = u
+	}
+	var all []instructions.Of
+	for _, id := range g.names.Servers() {
+		if u := byID[id]; u != nil && d.includes(id) {
+			all = append(all, instructions.Of{ID: id, Text: *u.instructions.Load()})
+		}
+	}
+	return instructions.Compose(all, instructions.Most)
+}
+
+// setInstructions keeps the beginning of the server's instructions, which is all that is shown.
+func (u *upstreamServer) setInstructions(text string) {
+	text = printable.TruncateBytes(text, utf8.UTFMax*instructions.Most)
+	u.instructions.Store(&text)
 }
 
 func (d *downstream) includes(id string) bool { return d.all || slices.Contains(d.ids, id) }

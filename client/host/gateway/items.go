@@ -144,6 +144,7 @@ func (u *upstreamServer) item(s *server.Server, kind mcp.Kind, o *offer) server.
 		if o.HasApp {
 			u.hasApps.Store(true)
 		}
+		item.Listed = u.listed != nil && u.listed.Allows(own)
 		if o.OnlyForApps {
 			item.Extension = mcp.ExtensionApps
 		}

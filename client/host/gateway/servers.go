@@ -26,6 +26,9 @@ type Upstream struct {
 	Source string
 	// Filter selects the tools that the gateway offers.
 	Filter host.Filter
+	// Listed are patterns of tools that are also listed for clients that find the others by a
+	// search: see [server.ToolView].
+	Listed []string
 	// MaxArguments and MaxResult limit the bytes of the arguments of a call of a tool or prompt,
 	// and of the result of a call or read; 0 means 8 MiB. A message over Options.Limits.MaxFrame
 	// cannot be received.

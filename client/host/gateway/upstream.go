@@ -22,6 +22,7 @@ type upstreamServer struct {
 	g                *Gateway
 	id               string
 	filter           host.Filter
+	listed           *host.Filter // of Upstream.Listed; nil: none
 	perSession       bool
 	answersQuestions bool // the application has set Options.OnElicit of the server
 	digest           string
@@ -50,6 +51,8 @@ type upstreamServer struct {
 	server   string     // serverInfo.name of the latest list; guarded by applying
 	cached   []byte     // content of the cache file; guarded by applying
 	unsaved  bool       // a list was fetched since the cache was written; guarded by applying
+
+	instructions atomic.Pointer[string] // of the server, at most maxInstructions bytes; never nil
 }
 
 func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
@@ -58,6 +61,10 @@ func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 		source: s.Source, wake: make(chan struct{}, 1),
 		listedOnce: make(chan struct{}), recheck: make(chan struct{}, 1),
 		done: make(chan struct{})}
+	if len(s.Listed) > 0 {
+		u.listed = &host.Filter{Allow: s.Listed}
+	}
+	u.instructions.Store(new(string))
 	u.disabled.Store(s.Disabled)
 	u.maxArguments, u.maxResult = cmp.Or(s.MaxArguments, defaultMax),
 		cmp.Or(s.MaxResult, defaultMax)
@@ -264,6 +271,7 @@ func (u *upstreamServer) withdrawIf(unwanted func() bool) {
 	if !unwanted() {
 		return
 	}
+	u.instructions.Store(new(string))
 	g := u.g
 	defer g.lockOffers()()
 	var affected []string

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -117,9 +118,34 @@ func (g *gatewayClient) print(out *term.Output, now time.Time) {
 			out.PrintState(line)
 		}
 	}
+	for _, c := range g.Clients {
+		out.Print("  " + clientTools(c) + "\n")
+	}
 	for _, w := range g.Waiting {
 		out.PrintState(fmt.Sprintf("  waiting: %s\n", printable.Line(gatewaytext.WaitingText(w))))
 	}
+}
+
+// clientTools says how the tools are listed for a client.
+func clientTools(c ops.ClientTools) string {
+	name := cmp.Or(printable.Line(c.Client), "without a name")
+	if c.Profile != "" {
+		name += " (" + c.Profile + ")"
+	}
+	tokens := func(bytes int) string { return fmt.Sprintf("≈ %d tokens", (bytes+3)/4) }
+	text := fmt.Sprintf("client %s: all %s, %s", name, command.Plural(c.Tools, "tool"),
+		tokens(c.Bytes))
+	if c.Search {
+		text = fmt.Sprintf("client %s: finds its %s by a search, %s listed of %s", name,
+			command.Plural(c.Tools, "tool"), tokens(c.ListedBytes), tokens(c.Bytes))
+	}
+	if c.OtherNames > 0 {
+		text += fmt.Sprintf("; %s by shorter names", command.Plural(c.OtherNames, "tool"))
+	}
+	if c.Cut > 0 {
+		text += fmt.Sprintf("; %s cut", command.Plural(c.Cut, "description"))
+	}
+	return text
 }
 
 // details returns the facts about a server that follow its state in the output.

@@ -13,6 +13,7 @@ import (
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/server"
 )
 
 const megabyte = 1000_000 // decimal, as in the sizes that are printed
@@ -28,6 +29,8 @@ type GatewayConfig struct {
 	// how long the first lists wait for servers; 0 is settleTimeout, negative without limit
 	waitLists time.Duration
 	warmLists bool // fetch the lists into the cache and end
+
+	discover *config.Discovery // nil: as the configuration says
 
 	noPrefix, noDescPrefix bool // names or descriptions of tools and prompts have no server ID
 
@@ -48,6 +51,7 @@ func (m *GatewayConfig) flags() []command.Flag {
 		waitListsFlag(&m.waitLists),
 		command.SwitchFlag(&m.warmLists, "--warm-lists",
 			"start all these servers, store their lists for the next start, and end; the other flags may be those of that start"),
+		discoverFlag(&m.discover),
 		command.SwitchFlag(&m.noPrefix, "--no-prefix",
 			"offer tools and prompts under the names that their servers use; of two with the same name, one is withheld"),
 		command.SwitchFlag(&m.noDescPrefix, "--no-desc-prefix",
@@ -76,6 +80,16 @@ func waitListsFlag(target *time.Duration) command.Flag {
 		"how long the first lists wait for servers that start; a list without some of them is partial")
 	*target = 0
 	return wait
+}
+
+func discoverFlag(target **config.Discovery) command.Flag {
+	return command.Flag{Name: "--discover", Value: "MODE",
+		Help: "list all tools, or four that find and call the others: list, search, auto, auto:N for from N tools, auto:N% for from N % of 200,000 tokens; for all clients, in place of the configuration",
+		Set: func(text string) error {
+			d, err := config.ParseDiscovery(text)
+			*target = &d
+			return err
+		}}
 }
 
 // isEnabled reports whether configured servers are offered.
@@ -116,14 +130,15 @@ func (m *GatewayConfig) check(given command.Given, own []command.Flag) error {
 	return nil
 }
 
-// loadLimits reads the limits of the configuration. It returns only errors of the configuration
-// itself; Start reports others.
-func (m *GatewayConfig) loadLimits() (limits config.Limits, err error) {
+// loadSettings reads the limits of the configuration and how it lists tools. It returns only errors
+// of the configuration itself; Start reports others.
+func (m *GatewayConfig) loadSettings() (limits config.Limits, views *toolViews, err error) {
 	c, _, err := m.Load()
 	if err != nil {
-		return limits, err
+		return limits, nil, err
 	}
-	return c.Limits, nil
+	views = &toolViews{flag: m.discover, config: c, views: map[server.ToolView]*server.ToolView{}}
+	return c.Limits, views, nil
 }
 
 // openAudit opens the audit log, or returns nil if there is none.

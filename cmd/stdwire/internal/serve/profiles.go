@@ -13,7 +13,7 @@ func profileServers(main *server.Server, o server.Options) func(profile string) 
 	own := server.Options{Logger: o.Logger, StateKey: o.StateKey,
 		Memory: main.Integration().Memory(), Watched: main.Integration().Watched(),
 		Middleware: o.Middleware, Outgoing: o.Outgoing, MaxWatched: o.MaxWatched,
-		MaxSubscriptions: o.MaxSubscriptions, Hooks: o.Hooks}
+		MaxSubscriptions: o.MaxSubscriptions, Hooks: o.Hooks, ToolView: o.ToolView}
 	return func(profile string) *server.Server {
 		s := own.New(server.Info{Name: "stdwire", Title: profile, Version: command.Version()},
 			dispatch.NewCatalog())

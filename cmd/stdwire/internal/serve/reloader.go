@@ -26,6 +26,7 @@ import (
 	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/terminal"
+	"github.com/stdwire/stdwire/server"
 )
 
 // A Reloader makes a gateway offer the configured servers, and applies changes of the
@@ -174,7 +175,24 @@ func (st *Reloader) About() ops.About {
 		w.Definition = ""
 		about.Waiting = append(about.Waiting, w)
 	}
+	about.Clients = st.clientTools()
 	return about
+}
+
+// clientTools returns what clients got with their latest list of tools.
+func (st *Reloader) clientTools() (all []ops.ClientTools) {
+	views := map[string][]server.ToolViewUse{"": st.g.Server.Integration().ToolViews()}
+	if st.g.Endpoints != nil {
+		views = st.g.Endpoints.ToolViews()
+	}
+	for _, profile := range slices.Sorted(maps.Keys(views)) {
+		for _, v := range views[profile] {
+			all = append(all, ops.ClientTools{Client: v.Client, Profile: profile,
+				Search: v.Search, Tools: v.Tools, Bytes: v.Bytes, ListedBytes: v.Listed,
+				OtherNames: v.Names, Cut: v.Cut})
+		}
+	}
+	return all
 }
 
 // Files returns the files that decide what is offered, whether they exist or not.

@@ -122,10 +122,12 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 		Writable: f.builtin.Writable(), Recorder: recorder}
 	starting := newStartup()
 	if f.gateway.isEnabled() {
-		if g.Limits, err = f.gateway.loadLimits(); err != nil {
+		var views *toolViews
+		if g.Limits, views, err = f.gateway.loadSettings(); err != nil {
 			return errors.Join(err, own.Close())
 		}
 		g.limit(&options)
+		options.ToolView = views.of
 		options.Middleware = append(options.Middleware, starting.middleware)
 		g.Messages = messagewatch.New()
 		defer g.Messages.Close()

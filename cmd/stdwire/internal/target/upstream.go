@@ -19,7 +19,7 @@ func Upstream(s *config.Server, o client.Options) gateway.Upstream {
 	return gateway.Upstream{
 		Server: host.Server{ID: s.ID, Options: s.Options(o), PerSession: s.PerSession,
 			IdleStop: s.IdleStop, Disabled: s.Disabled},
-		Digest: Digest(s), Source: s.File, Filter: s.Filter,
+		Digest: Digest(s), Source: s.File, Filter: s.Filter, Listed: s.Listed,
 		MaxArguments: s.MaxArguments, MaxResult: s.MaxResult,
 	}
 }

@@ -143,6 +143,17 @@ func (e *Endpoints) all() []*endpoint {
 	return append(slices.Collect(maps.Values(e.profiles)), e.main)
 }
 
+// ToolViews returns what clients got with tools/list, by profile; "" is the main endpoint.
+func (e *Endpoints) ToolViews() map[string][]server.ToolViewUse {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	all := map[string][]server.ToolViewUse{"": e.main.server.Integration().ToolViews()}
+	for name, p := range e.profiles {
+		all[name] = p.server.Integration().ToolViews()
+	}
+	return all
+}
+
 // Stats returns the sum of the statistics of all endpoints.
 func (e *Endpoints) Stats() (sum streamable.Stats) {
 	e.mu.Lock()

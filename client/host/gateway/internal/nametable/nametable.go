@@ -102,6 +102,14 @@ func (t *Table) SetOrder(ids []string) {
 	}
 }
 
+// Servers returns the IDs of the servers in order.
+func (t *Table) Servers() []string {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return slices.SortedFunc(maps.Keys(t.ranks),
+		func(a, b string) int { return t.ranks[a] - t.ranks[b] })
+}
+
 // Replace replaces a server's names of one kind, which are own names by public name, and returns
 // the IDs of the later servers that this may affect.
 func (t *Table) Replace(kind mcp.Kind, id string, before,

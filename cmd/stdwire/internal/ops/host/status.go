@@ -112,7 +112,21 @@ type About struct {
 	Connection string `json:"connection,omitempty" doc:"The name of the connection, if this is one of stdwire connect and not a gateway."`
 	Behind     string `json:"behind,omitempty" doc:"What the connection is to: a command, the id of a server or the host of a URL."`
 
+	Clients []ClientTools `json:"clients,omitempty" doc:"What clients got with their latest list of tools."`
+
 	Waiting []PendingChange `json:"waiting,omitempty" doc:"Changes of the files that the operator has not approved."`
 
 	Invalid []string `json:"invalid,omitempty" doc:"Errors of the files as they are now; what they concern is ignored, and the servers stay as they were."`
+}
+
+// ClientTools says how the tools are listed for a client.
+type ClientTools struct {
+	Client      string `json:"client" doc:"Its name, as it says."`
+	Profile     string `json:"profile,omitempty"`
+	Search      bool   `json:"search" doc:"It got tools that find and call the others."`
+	Tools       int    `json:"tools" doc:"The tools that it may use."`
+	Bytes       int    `json:"bytes" doc:"The size of their definitions; a token is about 4 bytes."`
+	ListedBytes int    `json:"listed_bytes" doc:"The size of the definitions that it got."`
+	OtherNames  int    `json:"other_names,omitempty" doc:"Tools whose names were changed for it."`
+	Cut         int    `json:"cut_descriptions,omitempty" doc:"Descriptions that were cut for it."`
 }

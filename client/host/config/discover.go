@@ -1,0 +1,110 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/internal/jsonedit"
+)
+
+// A Discovery says how a gateway lists its tools: the value of a member of discover.
+type Discovery struct {
+	Search bool // tools by which others are found and called, in place of the tools
+	// Search applies from so many tools, or from definitions of about so many tokens; 0: always.
+	MinTools, MinTokens int
+}
+
+// discoveryWindow is the size of the window of a model, in tokens, that percentages are of.
+const discoveryWindow = 200_000
+
+const discoveryForm = `"list", "search", "auto", "auto:N" for from N tools, or "auto:N%" for from N percent of 200,000 tokens`
+
+// ParseDiscovery parses "list", "search", "auto", "auto:N" or "auto:N%". Auto is auto:10%.
+func ParseDiscovery(text string) (Discovery, error) {
+	mode, least, limited := strings.Cut(text, ":")
+	switch {
+	case text == "list":
+		return Discovery{}, nil
+	case text == "search":
+		return Discovery{Search: true}, nil
+	case mode != "auto":
+		return Discovery{}, fmt.Errorf("%.60q is none of %s", text, discoveryForm)
+	case !limited:
+		least = "10%"
+	}
+	digits, percent := strings.CutSuffix(least, "%")
+	n, err := strconv.Atoi(digits)
+	switch {
+	case err != nil || n < 1 || n > 1_000_000 || percent && n > 100:
+		return Discovery{}, fmt.Errorf("%.60q is none of %s", text, discoveryForm)
+	case percent:
+		return Discovery{Search: true, MinTokens: n * discoveryWindow / 100}, nil
+	}
+	return Discovery{Search: true, MinTools: n}, nil
+}
+
+// A ClientDiscovery is the Discovery of the clients whose name matches.
+type ClientDiscovery struct {
+	Client string // the name in clientInfo, or a pattern as in tools
+	Discovery
+}
+
+// DiscoveryOf returns the Discovery of the clients with this name: the one for the name itself, or
+// else the first pattern that matches but "*", or else that for "*". isDefault reports whether it is
+// that for "*" or missing.
+func (c *Config) DiscoveryOf(client string) (d Discovery, isDefault bool) {
+	isDefault = true
+	for _, rule := range c.Discover {
+		pattern := host.Filter{Allow: []string{rule.Client}}
+		switch {
+		case rule.Client == client:
+			return rule.Discovery, false
+		case !isDefault || !pattern.Allows(client):
+		case rule.Client == "*":
+			d = rule.Discovery
+		default:
+			d, isDefault = rule.Discovery, false
+		}
+	}
+	return d, isDefault
+}
+
+// maxDiscoveries limits the members of discover.
+const maxDiscoveries = 100
+
+// readDiscover reads how tools are listed for clients.
+func (r *reader) readDiscover(root jsonedit.Value) {
+	all, ok := root.Member("discover")
+	if !r.isNative || !ok {
+		return
+	}
+	r.field = "discover"
+	if !all.IsObject() {
+		r.typeError(all, "an object of modes by clients' names")
+		return
+	}
+	r.file.discoverAt = r.position(all.Start)
+	for _, m := range r.members(all) {
+		r.field = fmt.Sprintf("discover.%.60s", m.Name)
+		mode, isText := m.AsString()
+		d, err := ParseDiscovery(mode)
+		switch {
+		case len(r.file.Discover) == maxDiscoveries:
+			r.errorf(m.Offset, "discover has more than %d members", maxDiscoveries)
+			return
+		case !isText:
+			r.typeError(m.Value, "one of "+discoveryForm)
+		case err != nil:
+			r.errorf(m.Start, "%s: %v", r.field, err)
+		default:
+			r.file.Discover = append(r.file.Discover, ClientDiscovery{m.Name, d})
+		}
+	}
+}
+
+func discoverSchema() object {
+	return object{"type": "object", "maxProperties": maxDiscoveries,
+		"additionalProperties": pattern(`^(list|search|auto(:[1-9][0-9]{0,6}|:[1-9][0-9]?%|:100%)?)$`)}
+}

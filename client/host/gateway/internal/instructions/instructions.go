@@ -1,0 +1,61 @@
+// Package instructions makes one text of the instructions of several servers.
+package instructions
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Most is the length of a composed text in characters: a common host shows a model no more.
+const Most = 2048
+
+// Of are the instructions of a server.
+type Of struct{ ID, Text string }
+
+// Compose returns the instructions of servers in their order, a line "[ID] text" for each that has
+// some, at most limit characters in all. Texts that are too long share what the short ones leave,
+// and end after a word with "…". A text is one line, so that it cannot look like another server's.
+func Compose(all []Of, limit int) string {
+	var lines []string
+	for _, one := range all {
+		if text := strings.Join(strings.Fields(one.Text), " "); text != "" {
+			lines = append(lines, "["+one.ID+"] "+text)
+		}
+	}
+	room := limit - max(0, len(lines)-1) // without line breaks
+	order := make([]int, len(lines))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(utf8.RuneCountInString(lines[a]), utf8.RuneCountInString(lines[b]))
+	})
+	for n, i := range order {
+		share := room / (len(order) - n)
+		lines[i] = cut(lines[i], share)
+		room -= utf8.RuneCountInString(lines[i])
+	}
+	return strings.Join(slices.DeleteFunc(lines, func(line string) bool { return line == "" }), "\n")
+}
+
+// cut returns the words of a line that fit into a number of characters, or "" if none does.
+func cut(line string, most int) string {
+	if utf8.RuneCountInString(line) <= most {
+		return line
+	}
+	at, n := 0, 0
+	for i, r := range line + " " {
+		if n++; n > most {
+			break
+		}
+		if r == ' ' {
+			at = i
+		}
+	}
+	if at <= strings.IndexByte(line, ']')+1 {
+		return "" // nothing but the ID
+	}
+	return line[:at] + "…"
+}
