@@ -242,6 +242,7 @@ var layers = []struct {
 	{"cmd/stdwire/internal/scan", []string{
 		"internal/jsonscan", "internal/lazyregexp", "internal/printable", "rpc/mcp",
 	}},
+	{"cmd/stdwire/internal/hosts", nil},
 	{"cmd/stdwire/internal/otlp", []string{"internal/httpurl", "internal/jsonscan",
 		"internal/keepalive",
 		"internal/printable", "internal/userfile", "rpc/mcp/telemetry"}},
