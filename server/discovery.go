@@ -26,9 +26,9 @@ type ToolView struct {
 	// Search lists four tools in place of all, so that many tools cost a model little: find_tool
 	// finds tools by a few words, and call_tool_read, call_tool_write and call_tool_destructive
 	// call the ones that it has found. Hosts ask their users by the annotations of what is called,
-	// so call_tool_read only calls tools with readOnlyHint, and call_tool_write only these and tools
-	// whose destructiveHint is false. The tools that are not listed can be called by their names as
-	// well.
+	// so call_tool_read only calls tools with readOnlyHint, and call_tool_write only these and
+	// tools whose destructiveHint is false. The tools that are not listed can be called by their
+	// names as well.
 	//
 	// A call by one of the three is a call of the inner tool before anything else sees it:
 	// Middleware, Interceptors, tasks and logs get the inner name and arguments.

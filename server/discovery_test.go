@@ -33,7 +33,8 @@ func searched(t *testing.T, o server.Options) (s *server.Server, called func() [
 	}
 	s = made(o, func(s *server.Server) {
 		add := func(id, own, more string) {
-			must(t, s.Integration().AddItem(server.Item{Kind: mcp.KindTool, Server: id, Name: own, Listed: own == "pinned",
+			must(t, s.Integration().AddItem(server.Item{Kind: mcp.KindTool, Server: id, Name: own,
+				Listed: own == "pinned",
 				Definition: json.RawMessage(`{"name":"` + id + "_" + own + `",` + more +
 					`"inputSchema":{"type":"object","properties":{"path":{"type":"string"}}}}`),
 				Use: func(_ context.Context, name string, arguments json.RawMessage) (
@@ -125,7 +126,7 @@ func TestCallTool(t *testing.T) {
 		{"destructive", `{"name":"fs_delete_file"}`, `fs_delete_file {}`},
 		{"destructive", `{"n\u0061me":"fs_delete_file"}`, `fs_delete_file {}`},
 		// refused
-		{"read", `{"name":"fs_write_file"}`, `"fs_write_file\" is none of them: call it with call_tool_write`},
+		{"read", `{"name":"fs_write_file"}`, `is none of them: call it with call_tool_write`},
 		{"read", `{"name":"fs_delete_file"}`, `call it with call_tool_destructive`},
 		{"write", `{"name":"fs_delete_file"}`, `call it with call_tool_destructive`},
 		{"read", `{"name":"none"}`, `Unknown tool: none. find_tool returns the names`},

@@ -52,8 +52,8 @@ type ClientDiscovery struct {
 }
 
 // DiscoveryOf returns the Discovery of the clients with this name: the one for the name itself, or
-// else the first pattern that matches but "*", or else that for "*". isDefault reports whether it is
-// that for "*" or missing.
+// else the first pattern that matches but "*", or else that for "*". isDefault reports whether it
+// is that for "*" or missing.
 func (c *Config) DiscoveryOf(client string) (d Discovery, isDefault bool) {
 	isDefault = true
 	for _, rule := range c.Discover {

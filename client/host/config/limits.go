@@ -150,8 +150,8 @@ func (l *loader) addSettings(f *File) {
 	}
 }
 
-// usesSetting reports whether a setting at a position of a file is used. used is the position of the
-// one in effect, zero without one.
+// usesSetting reports whether a setting at a position of a file is used. used is the position of
+// the one in effect, zero without one.
 func (l *loader) usesSetting(name string, f *File, at Position, used *Position) bool {
 	switch {
 	case at == (Position{}):

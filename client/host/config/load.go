@@ -156,7 +156,8 @@ func (l *loader) warn(at Position, format string, args ...any) {
 		Diagnostic{Position: at, Severity: SeverityWarning, Message: fmt.Sprintf(format, args...)})
 }
 
-// addFile adds the servers of a file whose IDs are not used yet, all its profiles, and its settings.
+// addFile adds the servers of a file whose IDs are not used yet, all its profiles, and its
+// settings.
 func (l *loader) addFile(f *File) {
 	for _, s := range f.Servers {
 		if i := slices.IndexFunc(l.Servers, func(o *Server) bool { return o.ID == s.ID }); i >= 0 {

@@ -104,8 +104,8 @@ func (f *Found) notes(q *Query) (notes []string) {
 	return notes
 }
 
-// Cut returns the words at the beginning of a text that fit into a number of characters, with "…" in
-// place of the rest. 0 is no limit.
+// Cut returns the words at the beginning of a text that fit into a number of characters, with "…"
+// in place of the rest. 0 is no limit.
 func Cut(text string, most int) string {
 	if most <= 0 || len(text) <= most {
 		return text

@@ -34,9 +34,10 @@ type Gateway struct {
 	// Writable are the directories in which clients may write files. It is nil if they may also run
 	// any program.
 	Writable target.WritableRoots
-	Limits   config.Limits          // in effect
-	Messages *messagewatch.Messages // for host.messages; may be nil
-	Recorder *observe.Recorder      // may be nil
+	Limits   config.Limits            // in effect
+	Discover []config.ClientDiscovery // in effect
+	Messages *messagewatch.Messages   // for host.messages; may be nil
+	Recorder *observe.Recorder        // may be nil
 
 	above string // set by Start: the value of [aboveVariable] for the servers
 }

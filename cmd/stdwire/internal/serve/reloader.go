@@ -298,6 +298,10 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 		lines = append(lines,
 			"warning: the limits of the configuration have changed; the next start uses them")
 	}
+	if !slices.Equal(c.All.Discover, st.g.Discover) {
+		lines = append(lines,
+			"warning: discover of the configuration has changed; the next start uses it")
+	}
 	// before printNew, so that status shows what it prints
 	validAgain := st.record(c, profiles, waiting, wanted)
 	st.printNew(lines)

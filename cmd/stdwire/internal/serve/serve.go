@@ -127,7 +127,7 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 			return errors.Join(err, own.Close())
 		}
 		g.limit(&options)
-		options.ToolView = views.of
+		options.ToolView, g.Discover = views.of, views.config.Discover
 		options.Middleware = append(options.Middleware, starting.middleware)
 		g.Messages = messagewatch.New()
 		defer g.Messages.Close()

@@ -41,7 +41,7 @@ func (t *toolViews) of(client string) *server.ToolView {
 		MinBytes: d.MinTokens * bytesPerToken, NoDots: host.NoDots,
 		MaxDescription: host.MaxDescription}
 	if host.MaxName > 0 {
-		v.MaxName = host.MaxName - len(host.NamePrefix)
+		v.MaxName = host.MaxName - len(host.NamePrefix("stdwire")) // as users name this server
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,0 +1,55 @@
+package serve
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/server"
+)
+
+// The configuration decides how tools are listed, then the flag for all, and where both leave it
+// open, what the host is known to do.
+func TestToolViews(t *testing.T) {
+	f := config.Parse(&config.Environment{}, config.Source{Path: "/f"}, []byte(`{"mcpServers": {},
+		"discover": {"*": "auto", "mine*": "auto:7", "mine-2": "search", "vscode*": "list"}}`))
+	assert.Equal(t, len(f.Diagnostics), 0, f.Diagnostics)
+	set := &config.Config{Discover: f.Discover}
+	search := func(tools, bytes int) server.ToolView {
+		return server.ToolView{Search: true, MinTools: tools, MinBytes: bytes}
+	}
+	always := config.Discovery{Search: true}
+	for _, tt := range []struct {
+		config *config.Config
+		flag   *config.Discovery
+		client string
+		want   server.ToolView // without names and descriptions
+	}{
+		{set, nil, "other", search(0, 80_000)},
+		{set, nil, "mine", search(7, 0)},
+		{set, nil, "mine-2", search(0, 0)},
+		{set, nil, "claude-code", server.ToolView{}}, // it searches by itself
+		{set, &always, "claude-code", search(0, 0)},
+		{set, &config.Discovery{}, "mine-2", server.ToolView{}},
+		{set, nil, "cursor-vscode", search(0, 80_000)},
+		{&config.Config{}, nil, "other", server.ToolView{}},
+		{&config.Config{}, nil, "cursor-vscode", search(81, 0)}, // it takes no more
+		{&config.Config{}, &config.Discovery{}, "cursor-vscode", server.ToolView{}},
+	} {
+		views := &toolViews{flag: tt.flag, config: tt.config,
+			views: map[server.ToolView]*server.ToolView{}}
+		got := views.of(tt.client)
+		assert.Assert(t, got == views.of(tt.client), "another pointer")
+		plain := server.ToolView{Search: got.Search, MinTools: got.MinTools, MinBytes: got.MinBytes}
+		assert.Equal(t, plain, tt.want, "%s", tt.client)
+	}
+	views := &toolViews{config: set, views: map[server.ToolView]*server.ToolView{}}
+	assert.Equal(t, *views.of("codex-mcp-client"),
+		server.ToolView{MaxName: 64 - len("mcp__stdwire__"), NoDots: true})
+	for range 1000 {
+		views.of(strings.Repeat("x", 10))
+	}
+	assert.Equal(t, len(views.views), 2)
+}
