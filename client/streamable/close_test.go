@@ -132,7 +132,7 @@ func TestCloseAtAnyTime(t *testing.T) {
 	}
 }
 
-// A Conn that was never used can be closed, more than once.
+// A transport that was never used can be closed, more than once.
 func TestCloseBeforeOpen(t *testing.T) {
 	c := streamable.Dial("http://pipe/mcp")
 	for range 2 {

@@ -19,8 +19,8 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// A Conn is a [client.Transport] that carries the messages of one client over HTTP.
-type Conn struct {
+// A conn is a [client.Transport] that carries the messages of one client over HTTP.
+type conn struct {
 	target     string
 	options    Options
 	url        *url.URL
@@ -70,7 +70,7 @@ const (
 )
 
 // Open implements [client.Transport].
-func (c *Conn) Open(link *client.Link) error {
+func (c *conn) Open(link *client.Link) error {
 	target, err := url.Parse(c.target)
 	switch {
 	case err != nil:
@@ -95,7 +95,7 @@ func (c *Conn) Open(link *client.Link) error {
 }
 
 // newHTTPClient returns the client that sends all requests.
-func (c *Conn) newHTTPClient() *http.Client {
+func (c *conn) newHTTPClient() *http.Client {
 	var own http.Client
 	if c.options.HTTP != nil {
 		own = *c.options.HTTP
@@ -118,9 +118,9 @@ func (c *Conn) newHTTPClient() *http.Client {
 	return &own
 }
 
-// startGoroutine runs f in a goroutine that Close waits for. It reports false if the Conn is
+// startGoroutine runs f in a goroutine that Close waits for. It reports false if the conn is
 // closed.
-func (c *Conn) startGoroutine(f func()) bool {
+func (c *conn) startGoroutine(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -131,7 +131,7 @@ func (c *Conn) startGoroutine(f func()) bool {
 }
 
 // ReadFrame implements [client.Transport].
-func (c *Conn) ReadFrame(dst []byte) ([]byte, error) {
+func (c *conn) ReadFrame(dst []byte) ([]byte, error) {
 	for {
 		select {
 		case d := <-c.inbox:
@@ -149,11 +149,11 @@ func (c *Conn) ReadFrame(dst []byte) ([]byte, error) {
 }
 
 // deliver passes a message to the client. It blocks until the client takes it or ctx ends.
-func (c *Conn) deliver(ctx context.Context, message []byte) error {
+func (c *conn) deliver(ctx context.Context, message []byte) error {
 	return c.enqueue(ctx, delivery{message: message})
 }
 
-func (c *Conn) enqueue(ctx context.Context, d delivery) error {
+func (c *conn) enqueue(ctx context.Context, d delivery) error {
 	select {
 	case c.inbox <- d:
 		return nil
@@ -164,7 +164,7 @@ func (c *Conn) enqueue(ctx context.Context, d delivery) error {
 
 // Close implements [client.Transport]. It ends the session with a DELETE. It waits up to 2 s for
 // that and for messages in flight.
-func (c *Conn) Close() error {
+func (c *conn) Close() error {
 	c.mu.Lock()
 	closed := c.closed
 	c.closed = true

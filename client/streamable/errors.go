@@ -141,7 +141,7 @@ func eventLimitError(limit *sse.LimitError) error {
 
 // responseError returns the error for an unsuccessful response: the [*rpc.Error] in its body,
 // [client.ErrSessionLost], or a [*StatusError].
-func (c *Conn) responseError(resp *http.Response, s *legacyState) error {
+func (c *conn) responseError(resp *http.Response, s *legacyState) error {
 	var text []byte
 	if resp.StatusCode != http.StatusNotFound || s.sessionID == "" {
 		// there, the status alone means a lost session

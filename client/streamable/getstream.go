@@ -22,10 +22,10 @@ const (
 )
 
 // startGetStream opens the GET stream for messages that the server sends without a request, and
-// keeps it open until the Conn is closed or the session replaced (2025-11-25, Transports,
+// keeps it open until the conn is closed or the session replaced (2025-11-25, Transports,
 // "Listening for Messages from the Server"). It returns when the server has accepted or refused the
 // stream, or after getStreamTimeout.
-func (c *Conn) startGetStream(s *legacyState) {
+func (c *conn) startGetStream(s *legacyState) {
 	if s.endpoint != nil {
 		return
 	}
@@ -52,7 +52,7 @@ func (c *Conn) startGetStream(s *legacyState) {
 
 // A getStream is the GET stream of a session, which is reopened whenever it ends.
 type getStream struct {
-	c            *Conn
+	c            *conn
 	s            *legacyState
 	renewSession func(context.Context) error // starts a new session
 	opened       chan struct{}               // closed after the first attempt to open the stream
@@ -127,7 +127,7 @@ func (g *getStream) replaceSession(ctx context.Context) bool {
 
 // deliverStream delivers the messages of a stream until it ends. It reports whether the stream
 // brought anything or lasted for at least maxRetry.
-func (c *Conn) deliverStream(ctx context.Context, reader *sse.Reader) bool {
+func (c *conn) deliverStream(ctx context.Context, reader *sse.Reader) bool {
 	began, id, received := time.Now(), reader.LastEventID(), false
 	for {
 		message, err := nextMessage(reader)

@@ -91,7 +91,7 @@ func (r *postRequest) postHTTPSSE(s *legacyState) error {
 }
 
 // readHTTPSSE delivers the messages of the GET stream. The connection ends with the stream.
-func (c *Conn) readHTTPSSE(ctx context.Context, reader *sse.Reader) {
+func (c *conn) readHTTPSSE(ctx context.Context, reader *sse.Reader) {
 	for {
 		message, err := nextMessage(reader)
 		if limit, ok := errors.AsType[*sse.LimitError](err); ok {

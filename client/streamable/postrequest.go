@@ -18,7 +18,7 @@ import (
 // A postRequest is a JSON-RPC request that is sent as a POST. It is in flight until its response
 // has been read, with HTTP+SSE until the POST is accepted.
 type postRequest struct {
-	c         *Conn
+	c         *conn
 	id        rpc.ID
 	method    string
 	params    []byte // part of text
@@ -36,7 +36,7 @@ type postRequest struct {
 }
 
 // newPostRequest registers a request. It owns text, which m points into.
-func (c *Conn) newPostRequest(m *rpc.Message, text []byte) *postRequest {
+func (c *conn) newPostRequest(m *rpc.Message, text []byte) *postRequest {
 	r := &postRequest{c: c, id: m.ID, method: m.Method, params: m.Params, text: text}
 	r.revision, r.modern = jsonscan.Text(
 		jsonscan.Member(jsonscan.Member(r.params, "_meta"), mcp.MetaProtocolVersion))
@@ -49,7 +49,7 @@ func (c *Conn) newPostRequest(m *rpc.Message, text []byte) *postRequest {
 
 // worker runs a request and then others that come. Reuse saves growing a new stack for net/http for
 // each call.
-func (c *Conn) worker(r *postRequest) {
+func (c *conn) worker(r *postRequest) {
 	for {
 		r.run()
 		select {

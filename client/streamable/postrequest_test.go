@@ -39,7 +39,7 @@ func TestIdleWorkers(t *testing.T) {
 			synctest.Wait()
 			stacks := make([]byte, 4<<20)
 			return strings.Count(string(stacks[:runtime.Stack(stacks, true)]),
-				"streamable.(*Conn).worker(")
+				"streamable.(*conn).worker(")
 		}
 		assert.Equal(t, resting(), 32)
 		for range many {

@@ -15,7 +15,7 @@ import (
 // readWhole reads a body of which the header claims the length, or -1.
 func readWhole(t *testing.T, text []byte, claimed int64) []byte {
 	t.Helper()
-	c := &Conn{limits: framing.Limits{MaxFrame: 2 << 20}}
+	c := &conn{limits: framing.Limits{MaxFrame: 2 << 20}}
 	got, err := c.readBody(&http.Response{ContentLength: claimed,
 		Body: io.NopCloser(bytes.NewReader(text))})
 	assert.NilError(t, err)

@@ -107,7 +107,7 @@ func TestRedirectsKeepTheUser(t *testing.T) {
 	})
 }
 
-// The application's CheckRedirect runs after the Conn's.
+// The application's CheckRedirect runs after the transport's.
 func TestRedirectsOfTheApplication(t *testing.T) {
 	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 		http.Redirect(w, r.Request, "/moved", 307)

@@ -14,7 +14,7 @@ import (
 )
 
 // optionsHeader returns Options.Header without the headers of the protocol.
-func (c *Conn) optionsHeader() http.Header {
+func (c *conn) optionsHeader() http.Header {
 	own := make(http.Header, len(c.options.Header))
 	for name, values := range c.options.Header {
 		own[http.CanonicalHeaderKey(name)] = values
@@ -36,7 +36,7 @@ var (
 
 // request returns an HTTP request with the headers of legacy revisions; modernHeaders adds those of
 // modern ones.
-func (c *Conn) request(ctx context.Context, method string, body []byte,
+func (c *conn) request(ctx context.Context, method string, body []byte,
 	s *legacyState) *http.Request {
 	target := c.url
 	if s.endpoint != nil && method == http.MethodPost {
@@ -71,7 +71,7 @@ const lastEventID = "Last-Event-Id"
 
 // modernHeaders sets the headers that repeat a modern request's metadata (2026-07-28, Streamable
 // HTTP, "Request Metadata").
-func (c *Conn) modernHeaders(h http.Header, revision, method string, params []byte) error {
+func (c *conn) modernHeaders(h http.Header, revision, method string, params []byte) error {
 	values := [...]string{revision, paramheader.Encode(method), ""} // one allocation
 	h[mcp.HeaderProtocolVersion], h[mcp.HeaderMethod] = values[0:1:1], values[1:2:2]
 	name := ""

@@ -22,7 +22,7 @@ func mediaType(resp *http.Response) string {
 }
 
 // do sends a request, and reports activity to the client.
-func (c *Conn) do(req *http.Request) (*http.Response, error) {
+func (c *conn) do(req *http.Request) (*http.Response, error) {
 	if c.silence.begin() { // the connections may be dead
 		c.httpClient.CloseIdleConnections()
 	}
@@ -39,7 +39,7 @@ func (c *Conn) do(req *http.Request) (*http.Response, error) {
 // An activityBody reports to the client when data arrives.
 type activityBody struct {
 	io.ReadCloser
-	c *Conn
+	c *conn
 }
 
 func (b *activityBody) Read(p []byte) (int, error) {
@@ -52,7 +52,7 @@ func (b *activityBody) Read(p []byte) (int, error) {
 
 // readBody reads a whole response body, up to MaxFrame. Its memory doubles until it has the size
 // that Content-Length claims, because the server need not send that much.
-func (c *Conn) readBody(resp *http.Response) ([]byte, error) {
+func (c *conn) readBody(resp *http.Response) ([]byte, error) {
 	limit := int64(c.limits.MaxFrame)
 	claimed := resp.ContentLength // -1: unknown
 	if claimed > limit {

@@ -20,7 +20,7 @@ const postTimeout = 30 * time.Second
 
 // Write implements [client.Transport]. It sends each message as a POST of its own, and blocks only
 // until the server has accepted notifications/initialized, because nothing else may be sent before.
-func (c *Conn) Write(messages []byte) (int, error) {
+func (c *conn) Write(messages []byte) (int, error) {
 	for line := range bytes.Lines(messages) {
 		if err := c.send(bytes.Clone(bytes.TrimSuffix(line, []byte("\n")))); err != nil {
 			return 0, err
@@ -30,7 +30,7 @@ func (c *Conn) Write(messages []byte) (int, error) {
 }
 
 // send sends one message. It owns text.
-func (c *Conn) send(text []byte) error {
+func (c *conn) send(text []byte) error {
 	m, err := rpc.ParseMessage(text)
 	if err != nil {
 		return fmt.Errorf("the client wrote an invalid message: %w", err)
@@ -65,7 +65,7 @@ func (c *Conn) send(text []byte) error {
 // response stream cancels the request (2026-07-28, Streamable HTTP, "Cancellation"). A legacy
 // server receives the notification if the request may have reached it, and its response is not
 // waited for.
-func (c *Conn) sendCancelled(s *legacyState, text, params []byte) error {
+func (c *conn) sendCancelled(s *legacyState, text, params []byte) error {
 	id, err := rpc.ParseID(jsonscan.Member(params, "requestId"))
 	if err != nil {
 		return nil
@@ -90,7 +90,7 @@ func (c *Conn) sendCancelled(s *legacyState, text, params []byte) error {
 }
 
 // abandon cancels a request whose result the client no longer needs, without a notification.
-func (c *Conn) abandon(id rpc.ID) {
+func (c *conn) abandon(id rpc.ID) {
 	c.mu.Lock()
 	r := c.inFlight[id]
 	c.mu.Unlock()
@@ -101,7 +101,7 @@ func (c *Conn) abandon(id rpc.ID) {
 
 // postAsync posts a notification or response in a goroutine. It blocks while too many are in
 // flight. The request cancelled, if not nil, ends after the POST.
-func (c *Conn) postAsync(s *legacyState, text []byte, cancelled *postRequest) error {
+func (c *conn) postAsync(s *legacyState, text []byte, cancelled *postRequest) error {
 	select {
 	case c.postSlots <- struct{}{}:
 	case <-c.ctx.Done():
@@ -132,7 +132,7 @@ func (c *Conn) postAsync(s *legacyState, text []byte, cancelled *postRequest) er
 }
 
 // sendInitialized sends notifications/initialized, and then opens the GET stream.
-func (c *Conn) sendInitialized(text []byte) error {
+func (c *conn) sendInitialized(text []byte) error {
 	s := c.snapshot()
 	ctx, cancel := context.WithTimeout(c.ctx, postTimeout)
 	defer cancel()
@@ -154,7 +154,7 @@ func (c *Conn) sendInitialized(text []byte) error {
 }
 
 // post sends a message that has no response, and waits until the server accepts it.
-func (c *Conn) post(ctx context.Context, s *legacyState, text []byte) error {
+func (c *conn) post(ctx context.Context, s *legacyState, text []byte) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	req := c.request(ctx, http.MethodPost, text, s)

@@ -57,8 +57,7 @@ func (o Options) readPublic(ctx context.Context, u *url.URL, accept string, v an
 		return errors.New("streamable: the URL is invalid")
 	}
 	req.Header.Set("Accept", accept)
-	conn := Options{TLS: o.TLS, HTTP: o.HTTP}.Dial(u.String())
-	web := conn.newHTTPClient()
+	web := Options{TLS: o.TLS, HTTP: o.HTTP}.newConn(u.String()).newHTTPClient()
 	web.Jar = nil
 	defer web.CloseIdleConnections()
 	resp, err := web.Do(req)

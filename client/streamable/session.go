@@ -29,7 +29,7 @@ type legacyState struct {
 
 // endSession deletes the session if there is one (2025-11-25, Transports, "Session Management"). A
 // server may refuse that.
-func (c *Conn) endSession() {
+func (c *conn) endSession() {
 	s := c.snapshot()
 	if s.sessionID == "" || s.sessionLost {
 		return
@@ -42,14 +42,14 @@ func (c *Conn) endSession() {
 }
 
 // snapshot returns the current state.
-func (c *Conn) snapshot() legacyState {
+func (c *conn) snapshot() legacyState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state
 }
 
 // markSessionLost records that the server no longer knows a session, unless it has been replaced.
-func (c *Conn) markSessionLost(session string) {
+func (c *conn) markSessionLost(session string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.state.sessionID == session {
@@ -58,7 +58,7 @@ func (c *Conn) markSessionLost(session string) {
 }
 
 // markAccepted records that the server has accepted a message of a session.
-func (c *Conn) markAccepted(s *legacyState, isRequest bool) {
+func (c *conn) markAccepted(s *legacyState, isRequest bool) {
 	if s.sessionID == "" || s.accepted && (s.answered || !isRequest) {
 		return
 	}
@@ -70,7 +70,7 @@ func (c *Conn) markAccepted(s *legacyState, isRequest bool) {
 }
 
 // markUnanswered records that an attempt to begin a session in place of this one has failed.
-func (c *Conn) markUnanswered() {
+func (c *conn) markUnanswered() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.state.answered = false

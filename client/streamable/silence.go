@@ -49,14 +49,14 @@ func (s *silence) exceeds(now time.Time, limit time.Duration) bool {
 
 // dropIdle closes the idle connections if a request has failed, or nobody waits for it any more,
 // after the server has been silent for a while.
-func (c *Conn) dropIdle() {
+func (c *conn) dropIdle() {
 	if c.silence.exceeds(time.Now(), maxCancelledSilence) {
 		c.httpClient.CloseIdleConnections()
 	}
 }
 
 // received records that the server has sent something.
-func (c *Conn) received() {
+func (c *conn) received() {
 	c.silence.end()
 	c.link.Received()
 }
@@ -66,7 +66,7 @@ var errReuseTimeout = errors.New("no response on a connection that was used befo
 // doIdempotent sends a request without side effects. If no response begins within reuseTimeout on
 // a connection of HTTP/1.1 that was used before, it sends the request again on a new connection.
 // The context of the request must end when its response is no longer needed.
-func (c *Conn) doIdempotent(req *http.Request) (*http.Response, error) {
+func (c *conn) doIdempotent(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	var timer atomic.Pointer[time.Timer]
 	stop := func() {

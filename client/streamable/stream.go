@@ -49,7 +49,7 @@ func nextMessage(reader *sse.Reader) ([]byte, error) {
 	}
 }
 
-func (c *Conn) newReader(body io.Reader) *sse.Reader {
+func (c *conn) newReader(body io.Reader) *sse.Reader {
 	return sse.NewReader(body, sse.Limits{MaxData: c.limits.MaxFrame})
 }
 
@@ -150,7 +150,7 @@ func sleep(ctx context.Context, wait time.Duration) error {
 
 // openGetStream opens an event stream with GET. If lastID is not "", the stream is resumed after
 // the event with that id.
-func (c *Conn) openGetStream(
+func (c *conn) openGetStream(
 	ctx context.Context, s *legacyState, lastID string,
 ) (*http.Response, error) {
 	req := c.request(ctx, http.MethodGet, nil, s)
