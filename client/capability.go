@@ -17,12 +17,12 @@ type capability struct {
 }
 
 var (
-	resourcesCapability = capability{mcp.KindResource.Capability(),
+	resourcesCapability = capability{mcp.KindResource.Info().Capability,
 		func(s *session) bool { return s.capabilities.Resources != nil }}
 	subscribeCapability = capability{"resources.subscribe", func(s *session) bool {
 		return s.capabilities.Resources != nil && s.capabilities.Resources.Subscribe
 	}}
-	promptsCapability = capability{mcp.KindPrompt.Capability(),
+	promptsCapability = capability{mcp.KindPrompt.Info().Capability,
 		func(s *session) bool { return s.capabilities.Prompts != nil }}
 	// Before 2025-03-26, servers supported completion without declaring it.
 	completionsCapability = capability{"completions", func(s *session) bool {
@@ -124,12 +124,12 @@ func (i Integration) Directory(ctx context.Context, uri string,
 // skills that [Client.Tools] and [Client.Skills] omit.
 func (i Integration) Pages(ctx context.Context, kind mcp.Kind,
 	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
-	if kind.ListMethod() == "" {
+	if kind.Info().ListMethod == "" {
 		return func(yield func(json.RawMessage, error) bool) {
 			yield(nil, fmt.Errorf("client: no method lists items of the kind %q", kind))
 		}
 	}
-	return i.c.pagesOf(ctx, listCapabilities[kind], kind.ListMethod(), opts)
+	return i.c.pagesOf(ctx, listCapabilities[kind], kind.Info().ListMethod, opts)
 }
 
 // definitions is a page of any list.

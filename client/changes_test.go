@@ -110,7 +110,9 @@ func TestListChanged(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				changed := make(chan string, 10)
 				box := new(toolbox)
-				o := Options{OnListChanged: func(kind mcp.Kind) { changed <- kind.ListMethod() }}
+				o := Options{OnListChanged: func(kind mcp.Kind) {
+					changed <- kind.Info().ListMethod
+				}}
 				c, err := o.Connect(t.Context(),
 					stream(func(s *scripted) { box.scripted = s; handshake(s); box.run() }))
 				assert.NilError(t, err)

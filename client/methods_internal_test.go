@@ -33,7 +33,7 @@ func TestMethodsOfRevisions(t *testing.T) {
 		n++
 		named := strings.Contains(uses, "mcp."+m[1])
 		for kind := range mcp.Kinds() { // lists are requested by their kinds
-			named = named || kind.ListMethod() == m[2]
+			named = named || kind.Info().ListMethod == m[2]
 		}
 		assert.Check(t, named, "the client neither sends nor answers %s", m[2])
 	}

@@ -36,7 +36,7 @@ type listMethod struct {
 // itemsOf is items for the list of a kind.
 func itemsOf[R, T any](ctx context.Context, c *Client, kind mcp.Kind, opts []CallOption,
 	of func(*R) []T) iter.Seq2[T, error] {
-	m := listMethod{kind.ListMethod(), kind.ListMember(), string(kind) + "s"}
+	m := listMethod{kind.Info().ListMethod, kind.Info().ListMember, string(kind) + "s"}
 	return items(c, m, c.Integration().Pages(ctx, kind, opts...), of)
 }
 

@@ -91,7 +91,7 @@ func (c *Client) needsToolList() bool {
 // learnTools stores what later calls need to know from a result of tools/list.
 func (c *Client) learnTools(result []byte) {
 	// decoding for the caller reports the errors
-	tools, _, _ := decodePage(mcp.KindTool.ListMember(), result,
+	tools, _, _ := decodePage(mcp.KindTool.Info().ListMember, result,
 		func(r *mcp.ListToolsResult) []*mcp.Tool { return r.Tools }, new(InvalidItemsError))
 	if c.session.Load().toolTasks() {
 		c.taskSupports.Learn(tools)

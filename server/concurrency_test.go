@@ -88,7 +88,7 @@ func TestG14EverythingMayChangeAtAnyTime(t *testing.T) {
 					return
 				default:
 				}
-				key := fmt.Sprintf("%s%d", name.Short(), i%5)
+				key := fmt.Sprintf("%s%d", name.Info().Short, i%5)
 				if err := d.add(s, key); err != nil {
 					t.Error(err)
 					return

@@ -19,7 +19,7 @@ import (
 type Item struct {
 	Kind mcp.Kind
 
-	// Definition is the item in lists: a JSON object with a valid [mcp.Kind.Key]; a resource or
+	// Definition is the item in lists: a JSON object with a valid [mcp.KindInfo].Key; a resource or
 	// template also needs a name. It is sent byte by byte except for line breaks. For clients of
 	// the legacy era, an outputSchema that does not describe an object is left out, and a tool
 	// whose inputSchema does not describe an object is not listed. It is kept, perhaps without a

@@ -61,14 +61,14 @@ func (s *Server) add(i *item) {
 		s.completions.Store(true)
 	}
 	s.added[i.Kind].Add(i)
-	s.listChanged(i.Kind.ListChanged())
+	s.listChanged(i.Kind.Info().ListChanged)
 }
 
 // remove removes added items of a kind and returns their number.
 func (s *Server) remove(kind mcp.Kind, keys []string) int {
 	removed := s.added[kind].Remove(keys)
 	if removed > 0 {
-		s.listChanged(kind.ListChanged())
+		s.listChanged(kind.Info().ListChanged)
 	}
 	return removed
 }

@@ -71,8 +71,8 @@ func newPage(r *request, kind mcp.Kind, l *listing) (*page, error) {
 		l.HasModernOnly && !r.era.Modern {
 		keep = r.lists
 	}
-	p := &page{Page: items.Page[*item]{Common: s.results, Era: r.era, Member: kind.ListMember(),
-		Partial: s.missingServers(kind), HiddenMeta: r.hiddenMeta(),
+	p := &page{Page: items.Page[*item]{Common: s.results, Era: r.era,
+		Member: kind.Info().ListMember, Partial: s.missingServers(kind), HiddenMeta: r.hiddenMeta(),
 		Public: s.o.PublicLists && !l.HasExtension && !s.metaIsOffered()}}
 	if p.Items, p.More, err = l.Page(cursor, s.o.PageSize, keep); err != nil {
 		return nil, err

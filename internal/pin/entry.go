@@ -57,7 +57,7 @@ func newEntry(kind mcp.Kind, definition []byte) (name string, e entry, err error
 	if err := jsonscan.Valid(definition); err != nil {
 		return "", e, fmt.Errorf("the definition of a %s is not valid JSON: %w", kind, err)
 	}
-	key := kind.Key()
+	key := kind.Info().Key
 	name, ok := jsonscan.Text(jsonscan.Member(definition, key))
 	if !ok {
 		return "", e, fmt.Errorf("the definition of a %s has no %s", kind, key)
@@ -86,7 +86,7 @@ func newEntries(kind mcp.Kind, definitions []json.RawMessage) (names []string,
 		}
 		if _, duplicate := entries[name]; duplicate {
 			return nil, nil,
-				fmt.Errorf("two %ss have the %s %.100q", kind, kind.Key(), name)
+				fmt.Errorf("two %ss have the %s %.100q", kind, kind.Info().Key, name)
 		}
 		names, entries[name] = append(names, name), e
 		if size += len(name) + len(e.Definition); size > maxKind {

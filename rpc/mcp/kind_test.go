@@ -18,38 +18,40 @@ func TestKinds(t *testing.T) {
 		KindResourceTemplate: new(ListResourceTemplatesResult), KindSkill: new(ListSkillsResult)}
 	for kind := range Kinds() {
 		t.Run(string(kind), func(t *testing.T) {
-			item := `{"` + kind.Key() + `":"the key"}`
+			info := kind.Info()
+			item := `{"` + info.Key + `":"the key"}`
 			assert.Equal(t, kind.KeyOf(json.RawMessage(item)), "the key")
-			assert.Equal(t, kind.KeyOf(json.RawMessage(`{"`+kind.Key()+`":1}`)), "")
-			assert.Assert(t, strings.HasSuffix(string(kind), kind.Short()))
+			assert.Equal(t, kind.KeyOf(json.RawMessage(`{"`+info.Key+`":1}`)), "")
+			assert.Assert(t, strings.HasSuffix(string(kind), info.Short))
 			result := results[kind]
 			if result == nil {
 				assert.Equal(t, kind, KindApp)
-				assert.Equal(t, kind.ListMethod()+kind.ListMember()+kind.ListChanged(), "")
+				assert.Equal(t, info.ListMethod+info.ListMember+info.ListChanged, "")
 				return
 			}
-			m, ok := MethodAt(kind.ListMethod(), Latest)
+			m, ok := MethodAt(info.ListMethod, Latest)
 			assert.Assert(t, ok && m.Sender == ByClient && !m.Notification)
-			m, ok = MethodAt(kind.ListChanged(), Latest)
+			m, ok = MethodAt(info.ListChanged, Latest)
 			assert.Assert(t, ok && m.Sender == ByServer && m.Notification)
-			id, isExtension := strings.CutPrefix(kind.Capability(), "extensions.")
-			if m, _ := MethodAt(kind.ListMethod(), Latest); isExtension {
+			id, isExtension := strings.CutPrefix(info.Capability, "extensions.")
+			if m, _ := MethodAt(info.ListMethod, Latest); isExtension {
 				assert.Equal(t, m.Extension, id)
 			} else {
 				var c ServerCapabilities
-				assert.NilError(t, Unmarshal([]byte(`{"`+kind.Capability()+`":{}}`), &c))
+				assert.NilError(t, Unmarshal([]byte(`{"`+info.Capability+`":{}}`), &c))
 				text, err := Marshal(c)
 				assert.NilError(t, err)
-				assert.Equal(t, string(text), `{"`+kind.Capability()+`":{}}`)
+				assert.Equal(t, string(text), `{"`+info.Capability+`":{}}`)
 			}
-			assert.NilError(t, Unmarshal([]byte(`{"`+kind.ListMember()+`":[`+item+`]}`), result))
+			assert.NilError(t, Unmarshal([]byte(`{"`+info.ListMember+`":[`+item+`]}`), result))
 			assert.Assert(t, strings.Contains(fmt.Sprintf("%+v", reflect.ValueOf(result).Elem().
 				FieldByNameFunc(func(name string) bool {
-					return strings.EqualFold(name, kind.ListMember())
+					return strings.EqualFold(name, info.ListMember)
 				}).Index(0).Elem()), "the key"))
 		})
 	}
 	own := Kind("tool of a program")
-	assert.Equal(t, own.ListMethod()+own.Key()+own.KeyOf(json.RawMessage(`{"name":"x"}`)), "")
+	assert.Equal(t, own.Info(), KindInfo{Kind: own, Short: string(own)})
+	assert.Equal(t, own.KeyOf(json.RawMessage(`{"name":"x"}`)), "")
 	assert.Assert(t, !slices.Contains(slices.Collect(Kinds()), own))
 }

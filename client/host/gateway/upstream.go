@@ -74,7 +74,7 @@ func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 	u.fetches = listfetch.Server{ID: u.id, Ctx: u.ctx, Begin: u.beginFetch,
 		Unwanted: u.disabled.Load, Stale: u.notify, Log: g.o.Logger}
 	for kind := range mcp.Kinds() {
-		if kind.ListMethod() != "" {
+		if kind.Info().ListMethod != "" {
 			u.lists = append(u.lists, u.newList(kind))
 		}
 	}
@@ -142,7 +142,7 @@ func (u *upstreamServer) setChangeHandlers(o *client.Options) {
 	o.OnResourceUpdated = u.updated
 	o.OnListChanged = func(kind mcp.Kind) {
 		for _, l := range u.fetchers() { // templates and skills share the notification of resources
-			if l.Kind.ListChanged() == kind.ListChanged() {
+			if l.Kind.Info().ListChanged == kind.Info().ListChanged {
 				l.Changed()
 			}
 		}

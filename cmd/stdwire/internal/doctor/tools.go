@@ -33,7 +33,7 @@ func (r *Report) checkLists(ctx context.Context, c *client.Client,
 	for _, l := range output.Lists() {
 		l = l.WithTimeout(timeout)
 		list, err := l.JSON(ctx, c)
-		severity, method := Warning, l.Kind.ListMethod()
+		severity, method := Warning, l.Kind.Info().ListMethod
 		if l.Kind == mcp.KindTool {
 			severity = Broken
 		}
@@ -44,7 +44,7 @@ func (r *Report) checkLists(ctx context.Context, c *client.Client,
 			all[l.Kind] = r.readable(l.Name(), list, decoders[l.Kind])
 		case errors.Is(err, client.ErrUndeclared):
 		case errors.Is(err, rpc.ErrMethodNotFound):
-			capability := l.Kind.Capability()
+			capability := l.Kind.Info().Capability
 			if jsonscan.Member(capabilities, capability) != nil {
 				r.add(severity,
 					fmt.Sprintf("it declares %s, and does not support %s", capability, method),

@@ -53,9 +53,9 @@ func TestDoctorUnreadableDefinitions(t *testing.T) {
 		mcp.KindResourceTemplate: `[{"uriTemplate":"a:{x}","name":"a"},{"uriTemplate":[],"name":"b"}]`,
 	} {
 		r := Report{Verdict: Fine}
-		assert.Equal(t, len(r.readable(kind.Short()+"s", []byte(list), decoders[kind])), 1)
+		assert.Equal(t, len(r.readable(kind.Info().Short+"s", []byte(list), decoders[kind])), 1)
 		assert.Equal(t, r.Verdict, Warning, kind)
 		assert.Assert(t, strings.HasPrefix(r.Findings[0].What,
-			kind.Short()+`s that cannot be decoded: number 2 "b" (`), r.Findings[0].What)
+			kind.Info().Short+`s that cannot be decoded: number 2 "b" (`), r.Findings[0].What)
 	}
 }

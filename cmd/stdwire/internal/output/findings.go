@@ -90,7 +90,7 @@ func (s *ScanSummary) Text() string {
 	}
 	for kind := range mcp.Kinds() {
 		if n := s.number(kind); n != nil && *n > 0 {
-			things = append(things, command.Plural(*n, kind.Short()))
+			things = append(things, command.Plural(*n, kind.Info().Short))
 		}
 	}
 	text := "no findings"

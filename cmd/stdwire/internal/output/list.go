@@ -48,7 +48,7 @@ func Lists() []List {
 }
 
 // Name returns the name of the list on the command line and in messages.
-func (l *List) Name() string { return l.Kind.Short() + "s" }
+func (l *List) Name() string { return l.Kind.Info().Short + "s" }
 
 // ItemsOf returns a function that lists things with list and turns each into an item with show.
 func ItemsOf[T any](
@@ -128,9 +128,9 @@ func (l *List) JSON(ctx context.Context, c *client.Client) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		elements := jsonscan.Member(page, l.Kind.ListMember())
+		elements := jsonscan.Member(page, l.Kind.Info().ListMember)
 		if len(elements) == 0 || elements[0] != '[' {
-			return nil, &command.Failure{Code: "internal", What: l.Kind.ListMethod(),
+			return nil, &command.Failure{Code: "internal", What: l.Kind.Info().ListMethod,
 				Why: "the result has no array of " + l.Name()}
 		}
 		inner := bytes.TrimSpace(elements[1 : len(elements)-1])
@@ -199,7 +199,8 @@ func (l *List) Overview(ctx context.Context, c *client.Client, std *term.Streams
 	output string) (string, error) {
 	if output == "json" {
 		list, err := l.JSON(ctx, c)
-		return string(jsonscan.AppendString(nil, l.Kind.ListMember())) + ":" + string(list), err
+		member := jsonscan.AppendString(nil, l.Kind.Info().ListMember)
+		return string(member) + ":" + string(list), err
 	}
 	var b strings.Builder
 	for each, err := range l.Items(ctx, c) {

@@ -35,14 +35,14 @@ func (l List) WithTimeout(timeout time.Duration) List {
 	noLimit := client.Timeout(-1) // of a page, because the whole list has a limit
 	l.Pages = func(ctx context.Context, c *client.Client,
 		options ...client.CallOption) iter.Seq2[json.RawMessage, error] {
-		return withTimeout(ctx, l.Kind.ListMethod(), timeout,
+		return withTimeout(ctx, l.Kind.Info().ListMethod, timeout,
 			func(ctx context.Context) iter.Seq2[json.RawMessage, error] {
 				return pages(ctx, c, append(options, noLimit)...)
 			})
 	}
 	l.Items = func(ctx context.Context, c *client.Client,
 		options ...client.CallOption) iter.Seq2[item, error] {
-		return withTimeout(ctx, l.Kind.ListMethod(), timeout,
+		return withTimeout(ctx, l.Kind.Info().ListMethod, timeout,
 			func(ctx context.Context) iter.Seq2[item, error] {
 				return items(ctx, c, append(options, noLimit)...)
 			})

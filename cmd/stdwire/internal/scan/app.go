@@ -22,7 +22,7 @@ type App struct {
 const maxApp = 2 << 20
 
 func (a *App) place(server string) Place {
-	return Place{Server: server, Kind: mcp.KindApp.Short(), Name: a.URI}
+	return Place{Server: server, Kind: mcp.KindApp.Info().Short, Name: a.URI}
 }
 
 func (a *App) text() string { return a.HTML[:min(len(a.HTML), maxApp)] }

@@ -34,7 +34,7 @@ type text struct {
 }
 
 func (d *definition) place(where string) Place {
-	return Place{d.server.ID, d.kind.Short(), d.name, where}
+	return Place{d.server.ID, d.kind.Info().Short, d.name, where}
 }
 
 // newDefinition parses a definition and collects its strings.

@@ -55,7 +55,7 @@ const (
 // A Place is the location of a finding.
 type Place struct {
 	Server string `json:"server"`         // its ID
-	Kind   string `json:"kind"`           // [mcp.Kind.Short], "server" or "config"
+	Kind   string `json:"kind"`           // [mcp.KindInfo].Short, "server" or "config"
 	Name   string `json:"name,omitempty"` // of the tool, prompt, resource or template
 
 	// Where is the path in the definition, such as inputSchema.properties.path.description, or ""
@@ -66,7 +66,7 @@ type Place struct {
 // Is reports whether a place is in a definition, or in another of the same name.
 func (p Place) Is(kind mcp.Kind, definition []byte) bool {
 	name, _ := jsonscan.Text(jsonscan.Member(definition, nameMember(kind)))
-	return name != "" && p.Kind == kind.Short() && p.Name == printableText(name, maxName)
+	return name != "" && p.Kind == kind.Info().Short && p.Name == printableText(name, maxName)
 }
 
 // String returns a line such as "tool read, inputSchema.properties.path.description".

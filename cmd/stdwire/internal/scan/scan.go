@@ -131,7 +131,7 @@ func (s *scannedServer) read() {
 // skipped records that a limit was exceeded.
 func (s *scannedServer) skipped(kind mcp.Kind, name, where, what string) {
 	f := Finding{Rule: ruleTooLarge, Severity: Medium,
-		Place: Place{s.ID, kind.Short(), name, where}, What: what}
+		Place: Place{s.ID, kind.Info().Short, name, where}, What: what}
 	// One finding for each limit at a place is enough.
 	if !slices.ContainsFunc(s.limitFindings, func(b Finding) bool {
 		return b.Place == f.Place && b.What == f.What

@@ -172,7 +172,7 @@ func (all *definitions) at(p scan.Place) *definition {
 
 // accept pins the definitions with these names as they are now.
 func (s *servers) accept(ctx context.Context, id string, kind mcp.Kind, names []string) error {
-	if kind.Key() == "" || len(names) == 0 {
+	if kind.Info().Key == "" || len(names) == 0 {
 		return command.BadArgs("a kind and names are required")
 	}
 	return s.use(ctx, id, func(srv *server, c *client.Client) error {

@@ -158,7 +158,7 @@ func (s *servers) answer(id string, o *client.Options) {
 	}
 	o.OnListChanged = func(kind mcp.Kind) {
 		s.changes.Add(topicDefinitions(id))
-		s.changes.Add(changes.List + kind.ListMethod())
+		s.changes.Add(changes.List + kind.Info().ListMethod)
 	}
 	o.OnResourceUpdated = func(uri string) { s.updated(id, uri) }
 }

@@ -153,7 +153,7 @@ func WithKey(kind mcp.Kind, text json.RawMessage, key string) json.RawMessage {
 	if kind.KeyOf(text) == key {
 		return text
 	}
-	return jsonscan.SetMember(text, kind.Key(), jsonscan.AppendString(nil, key))
+	return jsonscan.SetMember(text, kind.Info().Key, jsonscan.AppendString(nil, key))
 }
 
 // WithName returns a definition with another name and description; an empty description is not

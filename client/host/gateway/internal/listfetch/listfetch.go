@@ -146,7 +146,7 @@ func (l *Fetcher) Update(c *client.Client) {
 func (l *Fetcher) From(c *client.Client) *Fetch {
 	if IsDone(c) {
 		return endedFetch(c, &ListError{&client.CallError{Server: l.server.ID,
-			Method: l.Kind.ListMethod(), Err: cmp.Or(c.Err(), rpc.ErrClosed)}})
+			Method: l.Kind.Info().ListMethod, Err: cmp.Or(c.Err(), rpc.ErrClosed)}})
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
