@@ -73,7 +73,7 @@ func TestSubscribe(t *testing.T) {
 			assert.NilError(t, c.Unsubscribe(t.Context(), "a:2", "a:3"))
 			synctest.Wait()
 			s.ResourceUpdated("a:2")
-			s.RemoveResources("a:2")
+			s.Remove(mcp.KindResource, "a:2")
 			assert.Equal(t, <-news, "3 resources <nil>")
 			quietly()
 			shut(t, c)

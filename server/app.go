@@ -165,14 +165,15 @@ func (a *App) read() ([]byte, error) {
 	return html, appdef.CheckHTML(html)
 }
 
-// RemoveApp removes an app. It reports whether there was one.
-func (s *Server) RemoveApp(uri string) bool {
+// removeApps removes apps and returns their number.
+func (s *Server) removeApps(uris []string) (removed int) {
 	s.apps.mu.Lock()
-	now := s.apps.toolsWithout(uri)
-	s.apps.tools.Store(&now)
+	for _, uri := range uris {
+		now := s.apps.toolsWithout(uri)
+		s.apps.tools.Store(&now)
+	}
 	s.apps.mu.Unlock()
-	removed := s.RemoveResources(uri) > 0
-	if removed {
+	if removed = s.Remove(mcp.KindResource, uris...); removed > 0 {
 		s.listChanged(mcp.NotificationToolListChanged)
 	}
 	return removed

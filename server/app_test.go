@@ -107,7 +107,8 @@ func TestApp(t *testing.T) {
 		assert.Equal(t, string(page.Meta["ui"]), meta)
 		assert.Equal(t, page.Text,
 			"<!-- x --> <!DOCTYPE html><script>"+server.AppScript+"</script>")
-		assert.Assert(t, s.RemoveApp(appURI) && !s.RemoveApp(appURI))
+		assert.Equal(t, s.Remove(mcp.KindApp, appURI, appURI), 1)
+		assert.Equal(t, s.Remove(mcp.KindApp, appURI), 0)
 		_, err = c.ReadResource(t.Context(), appURI, client.Fresh())
 		assert.ErrorContains(t, err, appURI)
 	})

@@ -74,12 +74,6 @@ func (i Integration) AddItem(item Item) error {
 	return itemError(item.Kind, key, i.s.addItem(&item, key))
 }
 
-// RemoveItems removes the added items of a kind with these names, URIs or URI templates, and
-// returns their number.
-func (i Integration) RemoveItems(kind mcp.Kind, keys ...string) int {
-	return i.s.remove(kind, keys)
-}
-
 func (s *Server) addItem(from *Item, key string) error {
 	if !results.IsObject(from.Definition) {
 		return errors.New("its Definition is not a JSON object")

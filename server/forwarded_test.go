@@ -99,6 +99,6 @@ func TestForwardedPrompt(t *testing.T) {
 	k.request("prompts/get", `{"name":"n","arguments":{ "a":"\u0041" }}`)
 	assert.Equal(t, arguments, `{ "a":"\u0041" }`)
 	assert.Assert(t, strings.Contains(k.request("prompts/list", `{}`).raw, `"name":"n"`))
-	assert.Equal(t, s.Integration().RemoveItems(mcp.KindPrompt, "n", "none"), 1)
+	assert.Equal(t, s.Remove(mcp.KindPrompt, "n", "none"), 1)
 	k.request("prompts/get", `{"name":"n"}`).fails(-32602, "Unknown prompt")
 }

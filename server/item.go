@@ -64,10 +64,17 @@ func (s *Server) add(i *item) {
 	s.listChanged(i.Kind.Info().ListChanged)
 }
 
-// remove removes added items of a kind and returns their number.
-func (s *Server) remove(kind mcp.Kind, keys []string) int {
-	removed := s.added[kind].Remove(keys)
-	if removed > 0 {
+// Remove removes the items of a kind with these names, URIs or URI templates, which methods of the
+// server or [AddTool] have added, and returns their number.
+func (s *Server) Remove(kind mcp.Kind, keys ...string) (removed int) {
+	if kind == mcp.KindApp {
+		return s.removeApps(keys)
+	}
+	c := s.added[kind]
+	if c == nil {
+		return 0
+	}
+	if removed = c.Remove(keys); removed > 0 {
 		s.listChanged(kind.Info().ListChanged)
 	}
 	return removed

@@ -28,11 +28,11 @@ type kind struct {
 var kinds = map[mcp.Kind]kind{
 	mcp.KindTool: {"tools/list", "tools", "name", "", func(s *server.Server, key string) error {
 		return s.AddRawTool(echo(key, `{"type":"object"}`))
-	}, (*server.Server).RemoveTools},
+	}, removes(mcp.KindTool)},
 	mcp.KindPrompt: {"prompts/list", "prompts", "name", "",
 		func(s *server.Server, key string) error {
 			return s.AddPrompt(recites(key))
-		}, (*server.Server).RemovePrompts},
+		}, removes(mcp.KindPrompt)},
 	mcp.KindResource: {
 		"resources/list", "resources", "uri", "r:", func(s *server.Server, key string) error {
 			return s.AddResource(resource("r:" + key))
@@ -41,13 +41,17 @@ var kinds = map[mcp.Kind]kind{
 			for i := range keys {
 				keys[i] = "r:" + keys[i]
 			}
-			return s.RemoveResources(keys...)
+			return s.Remove(mcp.KindResource, keys...)
 		},
 	},
 	mcp.KindResourceTemplate: {"resources/templates/list", "resourceTemplates", "uriTemplate", "",
 		func(s *server.Server, key string) error {
 			return s.AddResourceTemplate(echoes(key))
-		}, (*server.Server).RemoveResourceTemplates},
+		}, removes(mcp.KindResourceTemplate)},
+}
+
+func removes(k mcp.Kind) func(s *server.Server, keys ...string) int {
+	return func(s *server.Server, keys ...string) int { return s.Remove(k, keys...) }
 }
 
 // page requests a page and returns its keys and the next cursor, or "" if there is none.
@@ -336,7 +340,7 @@ func TestCapabilitiesAreWhatThereIs(t *testing.T) {
 			[]string{"resources/", "completion/"}},
 		"gone": {func(s *server.Server) error {
 			err := s.AddPrompt(recites("p"))
-			s.RemovePrompts("p")
+			s.Remove(mcp.KindPrompt, "p")
 			return err
 		}, `{` + tools + `,"prompts":{"listChanged":true}}`, []string{"prompts/"}},
 	} {

@@ -41,9 +41,6 @@ func (s *Server) AddPrompt(p Prompt) error {
 	return nil
 }
 
-// RemovePrompts removes the prompts with these names and returns their number.
-func (s *Server) RemovePrompts(names ...string) int { return s.remove(mcp.KindPrompt, names) }
-
 // getPrompt answers prompts/get.
 func getPrompt(r *request) (*Result, error) {
 	name, err := r.params.Text(paramName)

@@ -180,7 +180,7 @@ func TestPromptsComeAndGo(t *testing.T) {
 	p.Title = "Other"
 	must(t, s.AddPrompt(p))
 	k.want("prompts/list", "", cacheable(k, `{"prompts":[{"name":"p","title":"Other"}]}`))
-	assert.Equal(t, s.RemovePrompts("p", "q"), 1)
+	assert.Equal(t, s.Remove(mcp.KindPrompt, "p", "q"), 1)
 	k.want("prompts/list", "", cacheable(k, `{"prompts":[]}`))
 	k.expectError("prompts/get", `{"name":"p"}`, -32602, "Unknown prompt: p")
 }

@@ -86,10 +86,6 @@ func (s *Server) addTool(i *item) {
 	}
 }
 
-// RemoveTools removes the tools with these names that AddRawTool or AddTool has added, and returns
-// their number.
-func (s *Server) RemoveTools(names ...string) int { return s.remove(mcp.KindTool, names) }
-
 // useOf checks a raw tool and returns the function that calls it.
 func (s *Server) useOf(t *RawTool) (use useFunc, err error) {
 	if err := t.check(); err != nil {

@@ -230,9 +230,9 @@ func TestOperationGoesBeforeTool(t *testing.T) {
 	assert.Equal(t, strings.Count(log.String(), "two tools have the same name"), 1)
 	c.Remove("new.one")
 	assert.Assert(t, strings.Contains(call(), `"text":"{}"`))
-	assert.Equal(t, s.RemoveTools("new_one", "new_one", "other"), 1)
+	assert.Equal(t, s.Remove(mcp.KindTool, "new_one", "new_one", "other"), 1)
 	k.expectError("tools/call", `{"name":"new_one"}`, -32602, "Unknown tool: new_one")
-	assert.Equal(t, s.RemoveTools("new_one"), 0)
+	assert.Equal(t, s.Remove(mcp.KindTool, "new_one"), 0)
 }
 
 func TestToolDefinitionPassesWhole(t *testing.T) {

@@ -83,9 +83,6 @@ func (s *Server) AddResource(r Resource) error {
 	return nil
 }
 
-// RemoveResources removes the resources with these URIs and returns their number.
-func (s *Server) RemoveResources(uris ...string) int { return s.remove(mcp.KindResource, uris) }
-
 // templates holds the resource templates, and a set that matches URIs with them.
 type templates struct {
 	collection
@@ -124,11 +121,6 @@ func (s *Server) AddResourceTemplate(t ResourceTemplate) error {
 	}}
 	s.add(i)
 	return nil
-}
-
-// RemoveResourceTemplates removes the templates with these URI templates and returns their number.
-func (s *Server) RemoveResourceTemplates(uriTemplates ...string) int {
-	return s.remove(mcp.KindResourceTemplate, uriTemplates)
 }
 
 // match returns the template that a URI matches, and the values of its variables.

@@ -167,7 +167,7 @@ func TestTemplates(t *testing.T) {
 				"Resource not found")
 		}
 	})
-	assert.Equal(t, s.RemoveResourceTemplates("item:{id}", "no:{such}"), 1)
+	assert.Equal(t, s.Remove(mcp.KindResourceTemplate, "item:{id}", "no:{such}"), 1)
 	k := speak(t, s, newest, `{}`)
 	k.expectError("resources/read", `{"uri":"item:7"}`, -32602, "not found")
 	k.want("resources/read", `{"uri":"item:fixed"}`,
@@ -305,7 +305,7 @@ func TestResourceIsReplaced(t *testing.T) {
 	r.Name = "other"
 	must(t, s.AddResource(r))
 	k.want("resources/list", "", cacheable(k, `{"resources":[{"uri":"x:1","name":"other"}]}`))
-	assert.Equal(t, s.RemoveResources("x:1", "x:1", "x:2"), 1)
+	assert.Equal(t, s.Remove(mcp.KindResource, "x:1", "x:1", "x:2"), 1)
 	// a declared capability stays declared
 	k.want("resources/list", "", cacheable(k, `{"resources":[]}`))
 }

@@ -97,9 +97,6 @@ func newSkillItem(s Skill) (*item, error) {
 	return i, nil
 }
 
-// RemoveSkills removes the skills with these URIs and returns their number.
-func (s *Server) RemoveSkills(uris ...string) int { return s.remove(mcp.KindSkill, uris) }
-
 // A skillIndex is the index of the skills in a listing.
 type skillIndex struct {
 	*skillindex.Index
@@ -316,8 +313,8 @@ func (s *Server) readSkills(source *skillindex.Source) error {
 	source.Tree.Store(tree)
 	for _, old := range before.Skills {
 		if !served[old.URI] {
-			s.RemoveSkills(old.URI)
-			s.RemoveResources(old.URI)
+			s.Remove(mcp.KindSkill, old.URI)
+			s.Remove(mcp.KindResource, old.URI)
 		}
 	}
 	for _, i := range added {

@@ -126,7 +126,7 @@ func TestInvalidSkills(t *testing.T) {
 		`{"skill":`+entry(files)+`,"ttlMs":0,"cacheScope":"private"}`)
 	assert.ErrorContains(t, s.AddSkill(server.Skill{Skill: mcp.Skill{URI: "x"}}),
 		`server: skill "x": the URI "x" is not that of a SKILL.md in a directory`)
-	assert.Equal(t, s.RemoveSkills("skill://pdf/SKILL.md", "x"), 1)
+	assert.Equal(t, s.Remove(mcp.KindSkill, "skill://pdf/SKILL.md", "x"), 1)
 	k.expectError("skills/get", `{"uri":"skill://pdf/SKILL.md"}`, -32602, "There is no skill")
 }
 

@@ -588,7 +588,7 @@ func clientScenario(run *scenarioRun) {
 					Get: func(context.Context, map[string]string) (*mcp.GetPromptResult, error) {
 						return nil, nil
 					}}))
-			up.RemoveTools("log")
+			up.Remove(mcp.KindTool, "log")
 			_ = c.Subscribe(run.ctx, "x:1")
 			up.ResourceUpdated("x:1")
 			deadline := time.After(5 * time.Second)

@@ -9,6 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
@@ -88,7 +89,7 @@ func TestM2SubscriptionsReceiveNotifications(t *testing.T) {
 	a.event("notifications/prompts/list_changed")
 	s.server.ResourceUpdated("x:r")
 	a.event(`"notifications/resources/updated","params":{"uri":"x:r"`)
-	assert.Equal(t, s.server.RemoveResources("x:r"), 1)
+	assert.Equal(t, s.server.Remove(mcp.KindResource, "x:r"), 1)
 	a.event("notifications/resources/list_changed")
 }
 

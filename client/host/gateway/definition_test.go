@@ -39,10 +39,10 @@ const (
 func (w *fixture) offerDefinitions() {
 	w.t.Helper()
 	w.readable()
-	w.up.RemoveTools("verbatim")
-	w.up.RemovePrompts("greet")
-	w.up.RemoveResources("mem://a")
-	w.up.RemoveResourceTemplates("mem://all/{x}")
+	w.up.Remove(mcp.KindTool, "verbatim")
+	w.up.Remove(mcp.KindPrompt, "greet")
+	w.up.Remove(mcp.KindResource, "mem://a")
+	w.up.Remove(mcp.KindResourceTemplate, "mem://all/{x}")
 	assert.NilError(w.t,
 		w.up.Integration().AddItem(defined(json.RawMessage(oddTool), reads("odd"))))
 	for kind, text := range map[mcp.Kind]string{mcp.KindPrompt: oddPrompt,
@@ -228,10 +228,10 @@ func own(context.Context, struct{}) (string, error) { return "mine", nil }
 func TestEmptyDescriptions(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		w.readable()
-		w.up.RemoveTools("verbatim")
-		w.up.RemovePrompts("greet")
-		w.up.RemoveResources("mem://a")
-		w.up.RemoveResourceTemplates("mem://all/{x}")
+		w.up.Remove(mcp.KindTool, "verbatim")
+		w.up.Remove(mcp.KindPrompt, "greet")
+		w.up.Remove(mcp.KindResource, "mem://a")
+		w.up.Remove(mcp.KindResourceTemplate, "mem://all/{x}")
 		for i, description := range []string{``, `,"description":""`, `,"description":" "`} {
 			name := "n" + strconv.Itoa(i)
 			for kind, format := range map[mcp.Kind]string{

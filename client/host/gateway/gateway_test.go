@@ -320,7 +320,7 @@ func TestListFollows(t *testing.T) {
 				return nil, nil
 			})
 			assert.Equal(t, <-changes, 2)
-			w.up.RemoveTools("verbatim")
+			w.up.Remove(mcp.KindTool, "verbatim")
 			assert.Equal(t, <-changes, 1)
 			assert.DeepEqual(t, w.names(c), []string{"up__more"})
 		})
@@ -675,7 +675,7 @@ func TestPinsOfFirstUse(t *testing.T) {
 	lock, err := pin.Open(filepath.Join(t.TempDir(), "pins.json"))
 	assert.NilError(t, err)
 	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
-		w.up.RemoveTools("verbatim")
+		w.up.Remove(mcp.KindTool, "verbatim")
 		w.reopen(gateway.Options{Logger: quiet, PinFile: lock.Path()}, w.server("up", mcp.Modern))
 		nothing := func(context.Context, json.RawMessage) (json.RawMessage,
 			error) {

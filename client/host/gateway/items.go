@@ -102,7 +102,7 @@ func (u *upstreamServer) newList(kind mcp.Kind) *itemList[*server.Server] {
 			return s.Integration().AddItem(u.item(s, kind, o))
 		},
 		remove: func(s *server.Server, public ...string) int {
-			return s.Integration().RemoveItems(kind, public...)
+			return s.Remove(kind, public...)
 		},
 		name: func(d *definition.Definition) string { return appuri.Public(u.id, d.Own) }}
 	switch kind {

@@ -171,7 +171,7 @@ func TestCallDoesNotWaitForOtherLists(t *testing.T) {
 						}
 						assert.Equal(t, time.Since(began), time.Duration(0))
 						w.add("more", gives(result)) // its announcement is handled meanwhile
-						defer w.up.RemoveTools("more")
+						defer w.up.Remove(mcp.KindTool, "more")
 						if hanging != mcp.MethodListTools {
 							time.Sleep(time.Second)
 							_, err := c.CallTool(t.Context(), "up__more", nil)

@@ -162,7 +162,7 @@ func TestTwoClients(t *testing.T) {
 
 func (w *fixture) twoClients(t *testing.T, first, second mcp.Era, perSession bool) {
 	meet := map[string]chan struct{}{"client0": make(chan struct{}), "client1": make(chan struct{})}
-	w.up.RemoveTools("meet")
+	w.up.Remove(mcp.KindTool, "meet")
 	w.add("meet", func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
 		var in struct{ Who string }
 		if err := json.Unmarshal(arguments, &in); err != nil {

@@ -268,7 +268,7 @@ func TestReservedNames(t *testing.T) {
 		w.client(client.Options{}, func(c *client.Client) {
 			assert.Equal(t, w.who(c, "mem://x"), "-")
 			first.down.Store(false)
-			first.RemoveResources("mem://x")
+			first.Remove(mcp.KindResource, "mem://x")
 			assert.NilError(t, w.gateway.Manager().Restart("a"))
 			assert.NilError(t, w.gateway.Refresh(t.Context(), "a"))
 			assert.Equal(t, w.who(c, "mem://x"), "second", "it has it no more")

@@ -217,7 +217,7 @@ func TestOperationsFollowTools(t *testing.T) {
 		w.add("a.b", gives(`{"content":[]}`))
 		time.Sleep(settle)
 		assert.DeepEqual(t, operationNames(c), []string{"up.a.b", "up.verbatim"})
-		w.up.RemoveTools("verbatim")
+		w.up.Remove(mcp.KindTool, "verbatim")
 		w.offer(mcp.Tool{Name: "a.b", Description: "Another.",
 			InputSchema: json.RawMessage(`{"type":"object","properties":{}}`)}, gives(`{"content":[1]}`))
 		time.Sleep(settle)

@@ -111,7 +111,7 @@
 //	CompletionHandler, one for all
 //	    Complete of each prompt and template: a server.Completer
 //	s.DeleteTools, RemoveTools
-//	    s.RemoveTools(names…)
+//	    s.Remove(mcp.KindTool, names…)
 //	WithToolFilter, session tools
 //	    server.Options.Visible
 //	AddReceivingMiddleware, AddSendingMiddleware
