@@ -2,7 +2,6 @@ package host
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -42,47 +41,6 @@ func (f *Filter) Allows(name string) bool {
 		}
 	}
 	return f.Allow == nil
-}
-
-// And returns a filter that passes only tools that both f and g pass. It may omit tools that both
-// pass: of the Allow patterns it keeps those that a pattern of the other filter covers, so a name
-// that matches two merely overlapping patterns does not pass.
-func (f Filter) And(g Filter) Filter {
-	both := Filter{Allow: g.Allow, Deny: g.Deny}
-	for _, pattern := range f.Deny {
-		if !slices.Contains(g.Deny, pattern) {
-			both.Deny = append(slices.Clip(both.Deny), pattern)
-		}
-	}
-	switch {
-	case f.Allow == nil:
-	case g.Allow == nil:
-		both.Allow = f.Allow
-	default:
-		both.Allow = []string{}
-		for _, pattern := range g.Allow {
-			if coveredBy(f.Allow, pattern) {
-				both.Allow = append(both.Allow, pattern)
-			}
-		}
-		for _, pattern := range f.Allow {
-			if coveredBy(g.Allow, pattern) && !coveredBy(both.Allow, pattern) {
-				both.Allow = append(both.Allow, pattern)
-			}
-		}
-	}
-	return both
-}
-
-// coveredBy reports whether one of patterns certainly matches every name that pattern matches.
-func coveredBy(patterns []string, pattern string) bool {
-	return slices.ContainsFunc(patterns, func(wide string) bool {
-		if strings.Contains(wide, "?") && strings.Contains(pattern, "*") {
-			// match would let '?' match the '*', which stands for any number of bytes.
-			return wide == pattern
-		}
-		return match(wide, pattern)
-	})
 }
 
 // match reports whether pattern matches name. It takes time proportional to the product of their

@@ -40,34 +40,3 @@ func TestFilter(t *testing.T) {
 func TestMatchIsNotExponential(t *testing.T) {
 	assert.Assert(t, !match(strings.Repeat("*a", 1000)+"b", strings.Repeat("a", 10_000)))
 }
-
-// The conjunction of two filters passes no tool that one of them does not pass.
-func TestFilterAnd(t *testing.T) {
-	patterns := [][]string{nil, {}, {"*"}, {"a*"}, {"?"}, {"a?", "*b"}, {"ab", "a*b"}, {"a*", "?*"}}
-	names := []string{"", "a", "b", "ab", "aab", "ba", "abb", "c*", "a?"}
-	for _, a := range patterns {
-		for _, b := range patterns {
-			for _, deny := range []string{"", "ab"} {
-				f, g := Filter{Allow: a}, Filter{Allow: b}
-				if deny != "" {
-					f.Deny = []string{deny}
-				}
-				both := f.And(g)
-				for _, name := range names {
-					assert.Assert(t, !both.Allows(name) || f.Allows(name) &&
-						g.Allows(name), "%v and %v is %v: %q", f, g, both, name)
-				}
-				again := f.And(both)
-				for _, name := range names {
-					assert.Equal(t, again.Allows(name), both.Allows(name), "%v and %v: %q", f, both,
-						name)
-				}
-			}
-		}
-	}
-	assert.DeepEqual(t, Filter{Allow: []string{"*"}}.And(Filter{Allow: []string{"a?", "b*"}}).Allow,
-		[]string{"a?", "b*"})
-	assert.DeepEqual(t,
-		Filter{Allow: []string{"a", "bc"}}.And(Filter{Allow: []string{"b*", "c"}}).Allow,
-		[]string{"bc"})
-}

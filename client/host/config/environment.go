@@ -58,7 +58,7 @@ func System(dir string) (*Environment, error) {
 	env := &Environment{Dir: dir, Home: home, LookupEnv: os.LookupEnv, ReadFile: readFile,
 		Exists: exists}
 	store := UserStore(env)
-	env.Trusts = func(p *Profile) bool { return store.CheckProfile(p) == nil }
+	env.Trusts = func(p *Profile) bool { return store.Check(p) == nil }
 	return env, nil
 }
 

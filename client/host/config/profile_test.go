@@ -21,7 +21,7 @@ func TestProjectProfiles(t *testing.T) {
 	load := func(project string) *Config {
 		env := world(nil,
 			map[string]string{"/project/mcp.json": project, userDir + "/mcp.json": ownProfiles})
-		env.Trusts = func(p *Profile) bool { return st.CheckProfile(p) == nil }
+		env.Trusts = func(p *Profile) bool { return st.Check(p) == nil }
 		return Load(env)
 	}
 	c := load(projectProfiles)
@@ -39,24 +39,24 @@ func TestProjectProfiles(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, len(some), 1)
 
-	assert.NilError(t, st.TrustProfile(safe))
+	assert.NilError(t, st.Trust(safe))
 	assert.Equal(t, fmt.Sprint(load(projectProfiles).Profiles),
 		"map[data:[db] odd:[dbb] safe:[files danger]]")
 	assert.Equal(t, len(load(projectProfiles).ProfilesRequiringTrust), 2)
 	c = load(`{"servers": {}, "profiles": {"safe": ["danger"]}}`)
 	assert.Equal(t, fmt.Sprint(c.Profiles), "map[safe:[files]]")
-	err = st.CheckProfile(c.ProfilesRequiringTrust[0])
+	err = st.Check(c.ProfilesRequiringTrust[0])
 	assert.Assert(t, errors.As(err, &untrusted), "%v", err)
 	assert.Equal(t, slashed(err.Error()),
 		`/project/mcp.json:1:30: profile "safe" has changed since it was trusted`)
 
-	n, err := st.RevokeProfile(safe, mixed)
+	n, err := st.Revoke(safe, mixed)
 	assert.NilError(t, err)
 	assert.Equal(t, n, 1)
 	assert.Equal(t, fmt.Sprint(load(projectProfiles).Profiles),
 		"map[data:[db] odd:[dbb] safe:[files]]")
 	assert.NilError(t, st.Trust(projectServer(t, native("/project"), "safe", `{"command": "x"}`)))
-	assert.ErrorContains(t, st.CheckProfile(safe), "is not trusted",
+	assert.ErrorContains(t, st.Check(safe), "is not trusted",
 		"a server of that name is another thing")
 }
 

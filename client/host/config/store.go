@@ -42,6 +42,12 @@ func (e trustEntry) sameSubject(o trustEntry) bool {
 	return e.Workspace == o.Workspace && e.Server == o.Server && e.Profile == o.Profile
 }
 
+// A Trustable is a definition of a project's file that a user may trust: a [*Server] or [*Profile].
+type Trustable interface {
+	trustEntry() trustEntry
+	checkTrust(st *Store) error
+}
+
 func (s *Server) trustEntry() trustEntry {
 	return trustEntry{Workspace: s.Workspace, Server: s.ID, Digest: s.TrustDigest()}
 }
@@ -50,10 +56,12 @@ func (p *Profile) trustEntry() trustEntry {
 	return trustEntry{Workspace: p.Workspace, Profile: p.Name, Digest: p.TrustDigest()}
 }
 
-// Check returns nil for a server that may be started: its file is not a project's, or its current
-// definition is trusted. Otherwise the error is an [*UntrustedError], or says why the store cannot
-// be read.
-func (st *Store) Check(s *Server) error {
+// Check returns nil for a server that may be started, because its file is not a project's or its
+// current definition is trusted, and for a trusted profile. Otherwise the error is an
+// [*UntrustedError], or says why the store cannot be read.
+func (st *Store) Check(t Trustable) error { return t.checkTrust(st) }
+
+func (s *Server) checkTrust(st *Store) error {
 	if !s.Project {
 		return nil
 	}
@@ -70,8 +78,7 @@ func (st *Store) Check(s *Server) error {
 	return err
 }
 
-// CheckProfile returns nil for a trusted profile. Its errors are those of Check.
-func (st *Store) CheckProfile(p *Profile) error {
+func (p *Profile) checkTrust(st *Store) error {
 	status, err := st.has(p.trustEntry())
 	if err == nil && status != trustedNow {
 		err = &UntrustedError{Profile: p.Name, Position: p.Position,
@@ -103,36 +110,21 @@ func (st *Store) has(forms ...trustEntry) (status int, err error) {
 	return trustedBefore, nil
 }
 
-// Trust records the current definitions of servers as trusted.
-func (st *Store) Trust(servers ...*Server) error {
-	_, err := st.change(trustEntries(servers), true)
+// Trust records current definitions as trusted.
+func (st *Store) Trust(all ...Trustable) error {
+	_, err := st.change(all, true)
 	return err
 }
 
-// TrustProfile records the current definitions of profiles as trusted.
-func (st *Store) TrustProfile(profiles ...*Profile) error {
-	_, err := st.change(trustEntries(profiles), true)
-	return err
-}
+// Revoke removes servers and profiles, whatever their definitions, and returns how many of them
+// were recorded.
+func (st *Store) Revoke(all ...Trustable) (int, error) { return st.change(all, false) }
 
-// Revoke removes servers, whatever their definitions, and returns how many of them were recorded.
-func (st *Store) Revoke(servers ...*Server) (int, error) {
-	return st.change(trustEntries(servers), false)
-}
-
-// RevokeProfile is like [Store.Revoke] for profiles.
-func (st *Store) RevokeProfile(profiles ...*Profile) (int, error) {
-	return st.change(trustEntries(profiles), false)
-}
-
-func trustEntries[T interface{ trustEntry() trustEntry }](all []T) (entries []trustEntry) {
-	for _, entry := range all {
-		entries = append(entries, entry.trustEntry())
+func (st *Store) change(these []Trustable, trust bool) (removed int, err error) {
+	var entries []trustEntry
+	for _, t := range these {
+		entries = append(entries, t.trustEntry())
 	}
-	return entries
-}
-
-func (st *Store) change(entries []trustEntry, trust bool) (removed int, err error) {
 	all, err := st.read()
 	if err != nil {
 		return 0, err

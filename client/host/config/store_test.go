@@ -103,7 +103,7 @@ func TestInvalidStores(t *testing.T) {
 	}
 	assert.NilError(t, st.Check(s))
 
-	var many []*Server
+	var many []Trustable
 	for i := range maxTrusted {
 		many = append(many, &Server{ID: fmt.Sprint(i)})
 	}

@@ -41,19 +41,6 @@ func digest(parts ...any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Restrict returns old with the restrictions of s, a newer definition of the same server: disabled
-// if one of them is, with the tools that both allow. If the result has the TrustDigest of s, so
-// that s only restricts old, Restrict returns s, and same is true.
-func (s *Server) Restrict(old *Server) (less *Server, same bool) {
-	within := *old
-	within.Disabled = old.Disabled || s.Disabled
-	within.Filter = old.Filter.And(s.Filter)
-	if within.TrustDigest() == s.TrustDigest() {
-		return s, true
-	}
-	return &within, false
-}
-
 // An UntrustedError reports that a server or profile of a project's file is not trusted.
 type UntrustedError struct {
 	Server   string // "" for a profile

@@ -146,24 +146,29 @@ func namesOf(store *config.Store, all []trustItem) (names []string) {
 	return names
 }
 
-// check returns nil if the store trusts the definition.
-func (item trustItem) check(store *config.Store) error {
+// trustable returns what the store can trust, or nil for a change of the user's own files.
+func (item trustItem) trustable() config.Trustable {
 	switch {
 	case item.server != nil:
-		return store.Check(item.server)
+		return item.server
 	case item.profile != nil:
-		return store.CheckProfile(item.profile)
+		return item.profile
+	}
+	return nil
+}
+
+// check returns nil if the store trusts the definition.
+func (item trustItem) check(store *config.Store) error {
+	if t := item.trustable(); t != nil {
+		return store.Check(t)
 	}
 	return &config.UntrustedError{}
 }
 
 // trust records the definition in the store, unless it is from one of the user's own files.
 func (item trustItem) trust(store *config.Store) error {
-	switch {
-	case item.server != nil:
-		return store.Trust(item.server)
-	case item.profile != nil:
-		return store.TrustProfile(item.profile)
+	if t := item.trustable(); t != nil {
+		return store.Trust(t)
 	}
 	return nil
 }
@@ -214,8 +219,7 @@ func (tr *trustOptions) review(ctx context.Context, std *term.Streams, store *co
 }
 
 func revoke(std *term.Streams, store *config.Store, found []trustItem) error {
-	var servers []*config.Server
-	var profiles []*config.Profile
+	var servers, profiles []config.Trustable
 	for _, item := range found {
 		if item.profile != nil {
 			profiles = append(profiles, item.profile)
@@ -227,7 +231,7 @@ func revoke(std *term.Streams, store *config.Store, found []trustItem) error {
 	if err != nil {
 		return err
 	}
-	m, err := store.RevokeProfile(profiles...)
+	m, err := store.Revoke(profiles...)
 	if err != nil {
 		return err
 	}
