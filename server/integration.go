@@ -3,15 +3,10 @@ package server
 import (
 	"context"
 	"crypto/sha256"
-	"log/slog"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
-	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/internal/jsonscan"
-	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/era"
@@ -118,12 +113,9 @@ func (c *Conn) sessionBinding() []byte {
 	return sum[:]
 }
 
-// Memory returns the budget for the bytes of requests and responses: [Options].Memory or its
-// default. A transport opens an account in its pool for each principal.
-func (i Integration) Memory() *dispatch.Budget { return i.s.o.Memory }
-
-// Watched returns the budget for the URIs of subscriptions: [Options].Watched or its default.
-func (i Integration) Watched() *dispatch.Budget { return i.s.o.Watched }
+// Options returns the options of the server, with the defaults of those that are zero. A transport
+// opens an account in the pool of Memory for each principal.
+func (i Integration) Options() Options { return i.s.o }
 
 // Retain reserves n more bytes of a connection's [Options].Memory for what a gateway keeps of the
 // messages of its client, or fewer if n is negative, until the connection is closed. It fails if
@@ -134,9 +126,6 @@ func (i Integration) Retain(c *Conn, n int64) error {
 	return c.retain(c.owner, n)
 }
 
-// Logger returns [Options].Logger or its default.
-func (i Integration) Logger() *slog.Logger { return i.s.o.Logger }
-
 // Hooks returns the hooks that a transport must call for each message, because it has no [rpc.Peer]
 // that calls them. Hooks.Panic is never nil.
 func (i Integration) Hooks() rpc.Hooks { return i.s.hooks().Safe() }
@@ -145,39 +134,6 @@ func (i Integration) Hooks() rpc.Hooks { return i.s.hooks().Safe() }
 // handlers see, so that [ConnFrom] returns the connection.
 func (i Integration) HookContext(ctx context.Context, c *Conn) context.Context {
 	return &connContext{ctx, c, nil}
-}
-
-// HeaderParams returns the parameters of a tool that clients over HTTP repeat in headers
-// (2026-07-28, basic/transports/streamable-http, Custom Headers from Tool Parameters). It returns
-// nil if the tool has none or does not exist, or if its annotations are invalid. The slice is
-// shared and must not be modified.
-func (i Integration) HeaderParams(tool string) []paramheader.Param {
-	s := i.s
-	list := s.toolList()
-	headers := s.headers.Load()
-	if headers == nil || headers.list != list {
-		headers = &toolHeaders{list: list}
-		s.headers.Store(headers)
-	}
-	if known, ok := headers.byName.Load(tool); ok {
-		return known.([]paramheader.Param)
-	}
-	item := list.ByKey[tool]
-	if item == nil {
-		return nil // not cached, because clients can invent names
-	}
-	params, err := paramheader.Of(jsonscan.Member(item.Definition, "inputSchema"))
-	if err != nil {
-		s.log.Error("clients over HTTP will not call this tool", "tool", tool, "error", err)
-	}
-	headers.byName.Store(tool, params)
-	return params
-}
-
-// toolHeaders caches the header parameters of the tools of one list.
-type toolHeaders struct {
-	list   *tools
-	byName sync.Map // maps names to []paramheader.Param
 }
 
 // Declare makes the server declare the capabilities for these kinds before the first item of each

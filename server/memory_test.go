@@ -38,7 +38,7 @@ func TestHandlersFindTheAccountOfTheirRequest(t *testing.T) {
 							return textResult(fmt.Sprint(budget.Pool().Held(""))), nil
 						}}))
 			})
-			assert.Equal(t, s.Integration().Memory(), budget)
+			assert.Equal(t, s.Integration().Options().Memory, budget)
 			k := speak(t, s, revision, `{}`)
 			for range 3 {
 				m := k.request("tools/call", `{"name":"take"}`)
@@ -89,7 +89,7 @@ func TestOnePrincipalLeavesTasksToOthers(t *testing.T) {
 		o.Tasks.MaxRunning = 1 // and 16 in total
 		s := newTaskServer(t, o, stubborn(&running, release))
 		call := func(principal, owner string) error {
-			account := s.Integration().Memory().Pool().Open(owner)
+			account := s.Integration().Options().Memory.Pool().Open(owner)
 			defer account.Close()
 			ctx := quota.NewContext(t.Context(), account)
 			c := s.Integration().NewConn(context.Background(), nil, principal)

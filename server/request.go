@@ -223,8 +223,10 @@ func CapabilitiesFrom(ctx context.Context) mcp.ClientCapabilities {
 const metaPrefix = "io.modelcontextprotocol/"
 
 // MetaFrom returns a copy of those members of the _meta of the request that ctx belongs to that the
-// client has added itself: those that neither MCP nor a function of this package gives a meaning.
-// It is nil if there are none. Nobody has authenticated what they say.
+// client has added itself: those that neither MCP nor a function of this package gives a meaning,
+// and the trace context ([mcp.MetaTraceparent], [mcp.MetaTracestate] and [mcp.MetaBaggage], as far
+// as they are texts), which requests to the client carry automatically. It is nil if there are
+// none. Nobody has authenticated what they say.
 func MetaFrom(ctx context.Context) (m mcp.Meta) {
 	r := requestFrom(ctx)
 	if r == nil {
@@ -232,34 +234,28 @@ func MetaFrom(ctx context.Context) (m mcp.Meta) {
 	}
 	for token, value := range jsonscan.Members(r.params.Get(paramMeta)) {
 		key, ok := jsonscan.Unquote(token)
-		if !ok || r.params.Meta.Member(key) != nil || strings.HasPrefix(string(key), metaPrefix) {
+		if !ok || strings.HasPrefix(string(key), metaPrefix) {
 			continue
+		}
+		switch string(key) {
+		case mcp.MetaTraceparent, mcp.MetaTracestate, mcp.MetaBaggage:
+			text, _ := jsonscan.Text(value)
+			if text == "" {
+				continue
+			}
+			value = jsonscan.AppendString(nil, text)
+		default:
+			if r.params.Meta.Member(key) != nil {
+				continue
+			}
+			value = bytes.Clone(value)
 		}
 		if m == nil {
 			m = mcp.Meta{}
 		}
-		m[string(key)] = bytes.Clone(value)
+		m[string(key)] = value
 	}
 	return m
-}
-
-// A Trace is the trace context that a client sends with a request: values of W3C Trace Context and
-// Baggage (2026-07-28, basic, _meta). They are not parsed and must not be trusted.
-type Trace struct{ Traceparent, Tracestate, Baggage string }
-
-// TraceFrom returns the trace context of the request that ctx belongs to, or the zero value.
-// Requests to the client carry it automatically.
-func TraceFrom(ctx context.Context) Trace {
-	r := requestFrom(ctx)
-	if r == nil {
-		return Trace{}
-	}
-	text := func(raw []byte) string {
-		text, _ := jsonscan.Text(raw)
-		return text
-	}
-	m := &r.params.Meta
-	return Trace{text(m.Traceparent), text(m.Tracestate), text(m.Baggage)}
 }
 
 // Progress reports the progress of a request to its client: done of total. A total of 0 means that

@@ -11,10 +11,11 @@ import (
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
 
-const traceMeta = `"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","tracestate":"a=b","baggage":"k=v"`
+const traceMeta = `"baggage":"k=v","traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","tracestate":"a=b"`
 
 func TestQuestionsByHandInTheModernEra(t *testing.T) {
 	c := byHand(t, 2).Integration().Stateless("")
@@ -50,19 +51,19 @@ func TestQuestionsByHandInTheModernEra(t *testing.T) {
 func TestTraceReachesHandlers(t *testing.T) {
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "trace", Summary: "Trace.", Type: dispatch.Read},
-		func(ctx context.Context, _ struct{}) (server.Trace, error) {
-			return server.TraceFrom(ctx), nil
+		func(ctx context.Context, _ struct{}) (mcp.Meta, error) {
+			return server.MetaFrom(ctx), nil
 		})
 	l := dial(t, quiet, c)
 	for meta, want := range map[string]string{
-		"," + traceMeta:        `"data":{"Traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","Tracestate":"a=b","Baggage":"k=v"}`,
-		"":                     `"data":{"Traceparent":"","Tracestate":"","Baggage":""}`,
-		`,"traceparent":7`:     `"data":{"Traceparent":""`,
-		`,"baggage":"only it"`: `"Baggage":"only it"`,
+		"," + traceMeta:        `"data":{` + traceMeta + `}`,
+		"":                     `"data":{}`,
+		`,"traceparent":7`:     `"data":{}`,
+		`,"baggage":"only it"`: `"data":{"baggage":"only it"}`,
 	} {
 		got := l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"trace","_meta":{%s%s}}}`,
 			modern, meta)
 		assert.Assert(t, strings.Contains(got, want), got)
 	}
-	assert.Equal(t, server.TraceFrom(t.Context()), server.Trace{})
+	assert.Assert(t, server.MetaFrom(t.Context()) == nil)
 }

@@ -180,23 +180,28 @@ func (p *Param) Value(arguments json.RawMessage) (text string, ok bool, err erro
 	return strconv.FormatInt(n, 10), true, nil
 }
 
-// Check compares a received header with the arguments of a call, a valid JSON object; present is
-// whether the request had the header. If it returns an error, a server must refuse the request with
-// mcp.CodeHeaderMismatch.
-func (p *Param) Check(header string, present bool, arguments json.RawMessage) error {
+// Check compares the values of a received header with the arguments of a call, a valid JSON object.
+// If it returns an error, a server must refuse the request with mcp.CodeHeaderMismatch.
+func (p *Param) Check(values []string, arguments json.RawMessage) error {
+	path := strings.Join(p.Path, ".")
+	switch {
+	case len(values) > 1:
+		return fmt.Errorf("%s occurs more than once", p.Header)
+	case hasDuplicate(arguments, p.Path):
+		return fmt.Errorf("the argument %s occurs more than once", path)
+	}
 	want, expected, err := p.Value(arguments)
 	switch {
 	case err != nil:
 		return err
-	case !expected && !present:
+	case !expected && len(values) == 0:
 		return nil
 	case !expected:
-		return fmt.Errorf("the header %s is present, but the argument %s is not", p.Header,
-			strings.Join(p.Path, "."))
-	case !present:
+		return fmt.Errorf("the header %s is present, but the argument %s is not", p.Header, path)
+	case len(values) == 0:
 		return fmt.Errorf("the header %s is missing", p.Header)
 	}
-	got, err := Decode(header)
+	got, err := Decode(values[0])
 	if err != nil {
 		return fmt.Errorf("the header %s %w", p.Header, err)
 	}
@@ -208,8 +213,26 @@ func (p *Param) Check(header string, present bool, arguments json.RawMessage) er
 	if errA == nil && errB == nil && a == b && p.isNumber(arguments) {
 		return nil // 42.0 equals 42
 	}
-	return fmt.Errorf("the header %s differs from the argument %s", p.Header,
-		strings.Join(p.Path, "."))
+	return fmt.Errorf("the header %s differs from the argument %s", p.Header, path)
+}
+
+// hasDuplicate reports whether a member on a path occurs more than once. Another JSON reader might
+// use the value that was not compared.
+func hasDuplicate(object []byte, path []string) bool {
+	for _, name := range path {
+		var found []byte
+		for token, value := range jsonscan.Members(object) {
+			switch {
+			case !jsonscan.KeyIs(token, name):
+			case found != nil:
+				return true
+			default:
+				found = value
+			}
+		}
+		object = found
+	}
+	return false
 }
 
 func (p *Param) isNumber(arguments json.RawMessage) bool {

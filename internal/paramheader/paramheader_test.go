@@ -105,15 +105,15 @@ func TestHeaderParamValue(t *testing.T) {
 		assert.Assert(t, ok)
 		assert.Equal(t, text, want, value)
 		assert.NilError(t,
-			p.Check(paramheader.Encode(want), true, json.RawMessage(`{"in":{"a":`+value+`}}`)))
+			p.Check([]string{paramheader.Encode(want)}, json.RawMessage(`{"in":{"a":`+value+`}}`)))
 	}
 	for _, arguments := range []string{``, `{}`, `{"in":1}`, `{"in":{}}`, `{"in":{"a":null}}`,
 		`{"in":null}`} {
 		_, ok, err := p.Value(json.RawMessage(arguments))
 		assert.NilError(t, err)
 		assert.Assert(t, !ok, arguments)
-		assert.NilError(t, p.Check("", false, json.RawMessage(arguments)))
-		assert.ErrorContains(t, p.Check("x", true, json.RawMessage(arguments)),
+		assert.NilError(t, p.Check(nil, json.RawMessage(arguments)))
+		assert.ErrorContains(t, p.Check([]string{"x"}, json.RawMessage(arguments)),
 			"is present, but the argument in.a is not")
 	}
 	for _, value := range []string{`9007199254740992`, `-9007199254740992`, `9007199254740992.0`, `1.5`, `1e400`, `[]`,
@@ -122,14 +122,14 @@ func TestHeaderParamValue(t *testing.T) {
 		assert.ErrorContains(t, err, "the argument in.a is neither a string", value)
 	}
 	check := func(header, value string) error {
-		return p.Check(header, true, json.RawMessage(`{"in":{"a":`+value+`}}`))
+		return p.Check([]string{header}, json.RawMessage(`{"in":{"a":`+value+`}}`))
 	}
 	assert.NilError(t, check("42.0", `42`))
 	assert.ErrorContains(t, check("42.0", `"42"`), "differs from the argument")
 	assert.ErrorContains(t, check("43", `42`), "differs from the argument")
 	assert.ErrorContains(t, check("TRUE", `true`), "differs from the argument")
 	assert.ErrorContains(t, check("=?base64?x?=", `"x"`), "is not valid base64")
-	assert.ErrorContains(t, p.Check("", false, json.RawMessage(`{"in":{"a":""}}`)), "is missing")
+	assert.ErrorContains(t, p.Check(nil, json.RawMessage(`{"in":{"a":""}}`)), "is missing")
 }
 
 func FuzzHeaderValue(f *testing.F) {

@@ -181,7 +181,7 @@ func TestUnreadResponsesStayWithinMemory(t *testing.T) {
 			// The others wait for memory meanwhile: all of it is needed for one answer.
 			<-first
 			assert.Equal(t, s.tool("echo", `{"text":"x"}`, "").StatusCode, 200)
-			held := s.server.Integration().Memory().Pool().Used()
+			held := s.server.Integration().Options().Memory.Pool().Used()
 			assert.Assert(t, held > 20_000_000, "%d bytes", held)
 			p.wants(2*budget + constant)
 		})

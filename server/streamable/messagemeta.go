@@ -2,7 +2,6 @@ package streamable
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/paramheader"
@@ -89,42 +88,12 @@ func (x *httpRequest) checkHeaders(m *rpc.Message, h *messageMeta) *refusal {
 	if m.Method != mcp.MethodCallTool {
 		return nil
 	}
-	for _, p := range x.Handler.server.Integration().HeaderParams(string(h.subject)) {
-		values := x.r.Header[http.CanonicalHeaderKey(p.Header)]
-		if len(values) > 1 {
-			return mismatch("%s occurs more than once", p.Header)
-		}
-		value := ""
-		if len(values) > 0 {
-			value = values[0]
-		}
-		if hasDuplicate(h.arguments, p.Path) {
-			return mismatch("the argument %s occurs more than once", strings.Join(p.Path, "."))
-		}
-		if err := p.Check(value, len(values) > 0, h.arguments); err != nil {
-			return mismatch("%v", err)
-		}
+	err := x.Handler.server.Integration().CheckToolHeaders(string(h.subject), h.arguments,
+		x.r.Header.Values)
+	if err != nil {
+		return mismatch("%v", err)
 	}
 	return nil
-}
-
-// hasDuplicate reports whether a member on a path occurs more than once. Another JSON reader might
-// use the value that was not compared.
-func hasDuplicate(object []byte, path []string) bool {
-	for _, name := range path {
-		var found []byte
-		for token, value := range jsonscan.Members(object) {
-			switch {
-			case !jsonscan.KeyIs(token, name):
-			case found != nil:
-				return true
-			default:
-				found = value
-			}
-		}
-		object = found
-	}
-	return false
 }
 
 // headerMismatch returns how a header differs from the value that it must have, or "".

@@ -121,7 +121,7 @@ func (o Options) New(s *server.Server) *Handler {
 	o.MaxEvents = cmp.Or(o.MaxEvents, 256)
 	o.MaxEventBytes = cmp.Or(o.MaxEventBytes, 1<<20)
 	o.MaxStored = cmp.Or(o.MaxStored, 64<<20)
-	o.Logger = lograte.Logger(cmp.Or(o.Logger, s.Integration().Logger()))
+	o.Logger = lograte.Logger(cmp.Or(o.Logger, s.Integration().Options().Logger))
 	if principal := o.Principal; principal != nil && o.Authorize == nil {
 		o.Authorize = func(r *http.Request) (c Caller, err error) {
 			c.Principal, err = principal(r)

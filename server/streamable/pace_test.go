@@ -70,7 +70,8 @@ func TestSlowReadersOfLargeResponsesAreDisconnected(t *testing.T) {
 							assert.Assert(t, took >= reader.cut &&
 								took <= reader.cut+2*time.Second, "%v", took)
 						}
-						assert.Equal(t, b.server.Integration().Memory().Pool().Used(), int64(0))
+						pool := b.server.Integration().Options().Memory.Pool()
+						assert.Equal(t, pool.Used(), int64(0))
 					})
 			})
 		}

@@ -22,7 +22,7 @@ import (
 func (u *upstreamServer) target(ctx context.Context, own string, idempotent bool) target {
 	t := target{upstream: u, perSession: u.perSession, id: u.id, name: own, idempotent: idempotent,
 		conn: server.ConnFrom(ctx), owner: ownerOf(ctx), level: u.level,
-		meta: forwardedMeta(ctx), maxArguments: u.maxArguments, maxResult: u.maxResult}
+		meta: server.MetaFrom(ctx), maxArguments: u.maxArguments, maxResult: u.maxResult}
 	if u.perSession && !t.isStateless() {
 		t.session = t.owner
 	}

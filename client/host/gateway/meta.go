@@ -30,23 +30,6 @@ func (t *target) metaFor(ctx context.Context, c *client.Client) mcp.Meta {
 	return m
 }
 
-// forwardedMeta returns the members of the _meta of the client's request that the protocol does not
-// define, and its trace context. It is nil if there are none.
-func forwardedMeta(ctx context.Context) mcp.Meta {
-	m := server.MetaFrom(ctx)
-	trace := server.TraceFrom(ctx)
-	if trace == (server.Trace{}) {
-		return m
-	}
-	for key, value := range map[string]string{mcp.MetaTraceparent: trace.Traceparent,
-		mcp.MetaTracestate: trace.Tracestate, mcp.MetaBaggage: trace.Baggage} {
-		if value != "" {
-			_ = m.Set(key, value) // a string
-		}
-	}
-	return m
-}
-
 // metaSize returns the number of bytes of the keys and values of m.
 func metaSize(m mcp.Meta) (size int) {
 	for key, value := range m {

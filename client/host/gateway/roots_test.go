@@ -241,7 +241,7 @@ func TestKeptRootsAreBounded(t *testing.T) {
 		q := new(rootsServer)
 		defer q.ask(w.up)()
 		q.took(t, time.Second)
-		memory := w.downstream.Integration().Memory().Pool()
+		memory := w.downstream.Integration().Options().Memory.Pool()
 		before := memory.Used()
 		roots := rooted(strings.Repeat("a", 100_000), "b")
 		o := client.Options{Era: mcp.Legacy,

@@ -23,7 +23,7 @@ type target struct {
 	owner            string           // identifies the client that may resume the call
 	answersQuestions bool             // OnElicit of the server's options answers questions
 	level            mcp.LoggingLevel // Options.LogLevel of the server
-	meta             mcp.Meta         // of the client's request, as forwardedMeta returns it
+	meta             mcp.Meta         // of the client's request, as server.MetaFrom returns it
 
 	maxArguments, maxResult int // bytes
 }

@@ -10,8 +10,9 @@ import (
 // profileServers returns a function that returns a server for a profile. The server has options of
 // main, which is the server of all profiles, and shares its memory.
 func profileServers(main *server.Server, o server.Options) func(profile string) *server.Server {
+	shared := main.Integration().Options()
 	own := server.Options{Logger: o.Logger, StateKey: o.StateKey,
-		Memory: main.Integration().Memory(), Watched: main.Integration().Watched(),
+		Memory: shared.Memory, Watched: shared.Watched,
 		Middleware: o.Middleware, Outgoing: o.Outgoing, MaxWatched: o.MaxWatched,
 		MaxSubscriptions: o.MaxSubscriptions, Hooks: o.Hooks, ToolView: o.ToolView}
 	return func(profile string) *server.Server {

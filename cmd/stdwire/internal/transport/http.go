@@ -130,7 +130,7 @@ func (w *HTTPServer) Serve(ctx context.Context, std *term.Streams, log *slog.Log
 		MaxStreams: w.Limits.MaxStreams, MaxSessions: w.Limits.MaxSessions,
 		SessionIdle: w.Limits.SessionIdle, Heartbeat: w.Limits.Heartbeat}
 	overHTTP := api.Options{Title: "stdwire", Version: command.Version(), Logger: log, AllowedHosts: hosts,
-		Memory: e.main.server.Integration().Memory(), MaxBody: int64(w.Limits.MaxBody),
+		Memory: e.main.server.Integration().Options().Memory, MaxBody: int64(w.Limits.MaxBody),
 		MaxCalls: w.Limits.MaxCalls}
 	mux := http.NewServeMux()
 	failures := w.Recorder.Counter(authFailures)
