@@ -64,7 +64,7 @@ func ConnectHTTP(t testing.TB, s *server.Server, o client.Options) *client.Clien
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = streamable.Serve(ctx, l, s)
+		_ = streamable.New(s).Serve(ctx, l)
 	}()
 	transport := &http.Transport{DialContext: l.dial}
 	t.Cleanup(func() {

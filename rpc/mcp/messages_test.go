@@ -68,7 +68,7 @@ func TestMessagesOfAllRevisions(t *testing.T) {
 			`{"taskId":"1","status":"failed","statusMessage":"m","createdAt":"c","lastUpdatedAt":"l","ttl":0,"new":1}`},
 		"2025-11-25 tasks": {ListExperimentalTasksResult{},
 			`{"tasks":[{"taskId":"1","status":"input_required","createdAt":"c","lastUpdatedAt":"l","ttl":1}],"nextCursor":"n"}`},
-		"2025-11-25 task status": {ExperimentalTaskStatusParams{},
+		"2025-11-25 task status": {taskStatusParams,
 			`{"taskId":"1","status":"cancelled","createdAt":"c","lastUpdatedAt":"l","ttl":null}`},
 		"2025-11-25 cancelled": {CancelledParams{}, `{"reason":"task"}`},
 		"tasks extension: created": {CreateTaskResult{},

@@ -73,21 +73,8 @@ type GetSkillParams struct {
 	URI string `json:"uri"` // of the SKILL.md
 }
 
-// GetSkillResult is the result of skills/get.
-type GetSkillResult struct {
-	Result
-	Skill Skill `json:"skill"`
-	CacheHints
-}
-
 // MIMEDirectory is the MIME type of a resource that is a directory.
 const MIMEDirectory = "inode/directory"
-
-// ReadDirectoryParams are the params of resources/directory/read.
-type ReadDirectoryParams struct {
-	ListParams
-	URI string `json:"uri"`
-}
 
 // ReadDirectoryResult is the result of resources/directory/read: the direct children of a
 // directory.

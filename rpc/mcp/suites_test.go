@@ -148,7 +148,7 @@ var paramsOf = map[string]any{
 	MethodListTasks:             ListParams{},
 	MethodListSkills:            ListParams{},
 	MethodGetSkill:              GetSkillParams{},
-	MethodReadDirectory:         ReadDirectoryParams{},
+	MethodReadDirectory:         readDirectoryParams,
 
 	NotificationInitialized:               Params{},
 	NotificationCancelled:                 CancelledParams{},
@@ -161,14 +161,26 @@ var paramsOf = map[string]any{
 	NotificationRootsListChanged:          Params{},
 	NotificationElicitationComplete:       ElicitationCompleteParams{},
 	NotificationSubscriptionsAcknowledged: SubscriptionsAcknowledgedParams{},
-	NotificationTaskStatus:                ExperimentalTaskStatusParams{},
+	NotificationTaskStatus:                taskStatusParams,
 	NotificationTask:                      TaskNotificationParams{},
 }
+
+// The params of messages that no code of this module makes or reads as a whole.
+var (
+	readDirectoryParams struct {
+		ListParams
+		URI string `json:"uri"`
+	}
+	taskStatusParams struct {
+		Params
+		ExperimentalTask
+	}
+)
 
 // others are the messages that have no definition of their own in the schemas.
 var others = []any{CreateTaskResult{}, GetTaskResult{}, ExperimentalTaskResult{},
 	elicitschema.Schema{}, ListSkillsResult{},
-	GetSkillResult{}, ReadDirectoryResult{}, SkillsSettings{}, Skill{},
+	ReadDirectoryResult{}, SkillsSettings{}, Skill{},
 	SkillResource{}, SkillResources{},
 	UnknownContent{Kind: "x", Raw: json.RawMessage(`{"type":"x"}`)}}
 

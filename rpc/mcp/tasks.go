@@ -119,9 +119,3 @@ type ListExperimentalTasksResult struct {
 	Tasks      []ExperimentalTask `json:"tasks"`
 	NextCursor string             `json:"nextCursor,omitempty"`
 }
-
-// ExperimentalTaskStatusParams are the params of notifications/tasks/status.
-type ExperimentalTaskStatusParams struct {
-	Params
-	ExperimentalTask
-}

@@ -9,20 +9,10 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/internal/keepalive"
-	"github.com/stdwire/stdwire/server"
 )
 
 // drainTimeout is how long running requests may take to end when Serve ends.
 const drainTimeout = 10 * time.Second
-
-// Serve serves s with the default [Options]; see [Handler.Serve].
-//
-//	l, err := net.Listen("tcp", "127.0.0.1:8080")
-//	…
-//	err = streamable.Serve(ctx, l, s)
-func Serve(ctx context.Context, l net.Listener, s *server.Server) error {
-	return New(s).Serve(ctx, l)
-}
 
 // Serve serves the handler at every path of the listener until ctx ends. It then waits up to 10
 // seconds for running requests, cancels the rest, closes handler and listener, and returns nil. If
@@ -31,6 +21,10 @@ func Serve(ctx context.Context, l net.Listener, s *server.Server) error {
 // A client has 10 seconds to send the header of a request, of at most 64 KiB, and may keep an idle
 // connection for 2 minutes. Serve does not limit the number of connections; the listener can do so.
 // A program that serves other paths as well, or that uses TLS, needs its own [http.Server].
+//
+//	l, err := net.Listen("tcp", "127.0.0.1:8080")
+//	…
+//	err = streamable.New(s).Serve(ctx, l)
 func (h *Handler) Serve(ctx context.Context, l net.Listener) error {
 	web := &http.Server{
 		Handler: h, ErrorLog: slog.NewLogLogger(h.o.Logger.Handler(), slog.LevelDebug),

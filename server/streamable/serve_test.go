@@ -31,7 +31,7 @@ func TestServe(t *testing.T) {
 	assert.NilError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- streamable.Serve(ctx, l, s) }()
+	go func() { served <- streamable.New(s).Serve(ctx, l) }()
 
 	answers := make(chan string, 1)
 	go func() {
@@ -62,7 +62,7 @@ func TestServe(t *testing.T) {
 	l, err = net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
 	assert.NilError(t, l.Close())
-	assert.ErrorIs(t, streamable.Serve(t.Context(), l, s), net.ErrClosed)
+	assert.ErrorIs(t, streamable.New(s).Serve(t.Context(), l), net.ErrClosed)
 }
 
 // Without a logger of its own, the handler logs where the server does.
