@@ -1,0 +1,231 @@
+// Package spill keeps results for their callers for a time: in memory, then in files.
+package spill
+
+import (
+	"container/list"
+	"crypto/rand"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/quota"
+)
+
+// Limits of a [Store]. A principal has a share of each (package quota).
+const (
+	maxCount  = 1000
+	maxMemory = 64 << 20 // bytes
+	maxDisk   = 1 << 30  // bytes
+	lifetime  = time.Hour
+)
+
+// Options are the settings of a [Store]. Zero limits are the defaults.
+type Options struct {
+	// Dir is a directory for the results for which there is no room in memory; "": none are
+	// written. Several stores may share it.
+	Dir string
+	// MaxCount limits the number of results, MaxMemory and MaxDisk their bytes.
+	MaxCount, MaxMemory, MaxDisk int64
+	Logger                       *slog.Logger
+}
+
+// A Store keeps results for an hour. When a principal has its share, the oldest result of the
+// same principal is removed. All methods are safe for concurrent use.
+type Store struct {
+	files               *files // nil without a directory
+	count, memory, disk *quota.Pool
+	log                 *slog.Logger
+
+	mu      sync.Mutex
+	closed  bool
+	timer   *time.Timer              // runs when the oldest result expires; nil before the first
+	entries map[string]*list.Element // by ID
+	order   *list.List               // of *entry, the oldest first
+	writing sync.WaitGroup
+}
+
+// An entry is a result that is kept.
+type entry struct {
+	id, principal string
+	size          int64
+	expires       time.Time
+	result        []byte // nil if it is in the file
+	file          string // its name, which does not reveal the ID
+}
+
+// New returns an empty store. Call Close to remove its files.
+func (o Options) New() *Store {
+	s := &Store{log: o.Logger, entries: make(map[string]*list.Element), order: list.New(),
+		count: newPool(o.MaxCount, maxCount), memory: newPool(o.MaxMemory, maxMemory)}
+	if o.Dir != "" {
+		s.files, s.disk = newFiles(o.Dir), newPool(o.MaxDisk, maxDisk)
+	}
+	return s
+}
+
+func newPool(total, usual int64) *quota.Pool {
+	if total == 0 {
+		total = usual
+	}
+	return quota.NewPool(total)
+}
+
+// Put keeps a result of a principal, and returns a secret ID and when it expires. The caller must
+// not modify the result. ok is false if the result is not kept: it is larger than the principal's
+// share, or cannot be written.
+func (s *Store) Put(principal string, result []byte) (id string, expires time.Time, ok bool) {
+	e := &entry{id: rand.Text(), principal: principal, size: int64(len(result)),
+		expires: time.Now().Add(lifetime)}
+	s.mu.Lock()
+	pool := s.reserve(e)
+	if pool == nil {
+		s.mu.Unlock()
+		return "", time.Time{}, false
+	}
+	if pool == s.memory {
+		e.result = result
+		s.add(e)
+		s.mu.Unlock()
+		return e.id, e.expires, true
+	}
+	e.file = rand.Text()
+	s.writing.Add(1)
+	s.mu.Unlock()
+	defer s.writing.Done()
+	err := s.files.write(e, result)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.log.Warn("gateway: a large result cannot be kept on disk", slog.Any("error", err))
+	}
+	if err != nil || s.closed {
+		s.giveBack(e)
+		return "", time.Time{}, false
+	}
+	s.add(e)
+	return e.id, e.expires, true
+}
+
+// reserve takes room for an entry, and returns the pool of its bytes or nil. The caller holds mu.
+func (s *Store) reserve(e *entry) *quota.Pool {
+	if s.closed {
+		return nil
+	}
+	for {
+		if s.count.Take(e.principal, 1) == nil {
+			for _, pool := range []*quota.Pool{s.memory, s.disk} {
+				if pool != nil && pool.Take(e.principal, e.size) == nil {
+					return pool
+				}
+			}
+			s.count.Give(e.principal, 1)
+		}
+		if e.size > s.memory.MaxHeld(e.principal) &&
+			(s.disk == nil || e.size > s.disk.MaxHeld(e.principal)) {
+			return nil // whatever is removed
+		}
+		oldest := s.oldestOf(e.principal)
+		if oldest == nil {
+			return nil
+		}
+		s.remove(oldest)
+	}
+}
+
+// add makes an entry available. The caller holds mu.
+func (s *Store) add(e *entry) {
+	s.entries[e.id] = s.order.PushBack(e)
+	if s.timer == nil {
+		s.timer = time.AfterFunc(time.Until(e.expires), s.expire)
+	} else if s.order.Len() == 1 {
+		s.timer.Reset(time.Until(e.expires))
+	}
+}
+
+// oldestOf returns the oldest entry of a principal, or nil. The caller holds mu.
+func (s *Store) oldestOf(principal string) *entry {
+	for at := s.order.Front(); at != nil; at = at.Next() {
+		if e := at.Value.(*entry); e.principal == principal {
+			return e
+		}
+	}
+	return nil
+}
+
+// remove removes an entry. The caller holds mu.
+func (s *Store) remove(e *entry) {
+	s.order.Remove(s.entries[e.id])
+	delete(s.entries, e.id)
+	s.giveBack(e)
+}
+
+// giveBack gives back the room of an entry, and removes its file. The caller holds mu.
+func (s *Store) giveBack(e *entry) {
+	s.count.Give(e.principal, 1)
+	if e.result != nil {
+		s.memory.Give(e.principal, e.size)
+		return
+	}
+	s.disk.Give(e.principal, e.size)
+	s.files.remove(e)
+}
+
+// expire removes what has expired.
+func (s *Store) expire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	for at := s.order.Front(); at != nil; at = s.order.Front() {
+		e := at.Value.(*entry)
+		if now.Before(e.expires) {
+			s.timer.Reset(e.expires.Sub(now))
+			return
+		}
+		s.remove(e)
+	}
+}
+
+// Get returns a result that the principal may read, or false. The caller must not modify it.
+func (s *Store) Get(principal, id string) (result []byte, ok bool) {
+	s.mu.Lock()
+	at := s.entries[id]
+	s.mu.Unlock()
+	if at == nil {
+		return nil, false
+	}
+	e := at.Value.(*entry) // never changes
+	if e.principal != principal || !time.Now().Before(e.expires) {
+		return nil, false
+	}
+	if e.result != nil {
+		return e.result, true
+	}
+	result, err := s.files.read(e)
+	if err != nil {
+		s.log.Warn("gateway: a large result cannot be read from disk", slog.Any("error", err))
+	}
+	return result, err == nil
+}
+
+// Remove removes a result.
+func (s *Store) Remove(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at := s.entries[id]; at != nil {
+		s.remove(at.Value.(*entry))
+	}
+}
+
+// Close removes everything. Put and Get fail from then on.
+func (s *Store) Close() {
+	s.mu.Lock()
+	s.closed = true
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	for at := s.order.Front(); at != nil; at = s.order.Front() {
+		s.remove(at.Value.(*entry))
+	}
+	s.mu.Unlock()
+	s.writing.Wait()
+}
