@@ -9,6 +9,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/host/gateway/internal/instructions"
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/largeresult"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -133,8 +134,37 @@ func (g *Gateway) setDownstream(d *downstream) {
 		before.stopClientEvents()
 		g.removeLegacyClientsOf(d.server)
 	}
+	g.offerReader()
 	defer g.lockOffers()()
 	g.updateOffers(upstreams)
+}
+
+// reserver is the ID with which the gateway claims names for itself. No server has it.
+const reserver = "(gateway)"
+
+// offerReader offers the tool that reads large results at each downstream server that may shorten
+// results. Only without prefixes can a server have a tool of that name; the tool is then withheld.
+func (g *Gateway) offerReader() {
+	defer g.lockOffers()()
+	var servers []*server.Server
+	upstreams := g.allUpstreams()
+	for _, d := range g.allDownstreams() {
+		if slices.ContainsFunc(upstreams, func(u *upstreamServer) bool {
+			return d.includes(u.id) && u.mayShorten()
+		}) {
+			servers = append(servers, d.server)
+		}
+	}
+	if g.o.NoPrefix {
+		claimed := map[string]string{}
+		if len(servers) > 0 {
+			claimed[largeresult.Tool] = largeresult.Tool
+		}
+		affected := g.names.Replace(mcp.KindTool, reserver, g.reserved, claimed)
+		g.reserved = claimed
+		g.updateOffers(g.upstreamsByID(affected))
+	}
+	g.results.OfferAt(servers)
 }
 
 // downstreamServersOf returns the servers that offer an upstream server.

@@ -8,6 +8,7 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/audit"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/inflight"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/largeresult"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/sessions"
 	"github.com/stdwire/stdwire/dispatch"
@@ -35,10 +36,12 @@ type Gateway struct {
 	wg                   sync.WaitGroup
 	subscriptionsChanged chan struct{} // capacity 1
 	names                *nametable.Table
+	results              *largeresult.Results
 
-	downstreamMu sync.Mutex       // serializes changes of downstreams; locked before offerMu
-	offerMu      sync.Mutex       // serializes changes of offers and names; locked before mu
-	warnings     []pendingWarning // guarded by offerMu
+	downstreamMu sync.Mutex        // serializes changes of downstreams; locked before offerMu
+	offerMu      sync.Mutex        // serializes changes of offers and names; locked before mu
+	warnings     []pendingWarning  // guarded by offerMu
+	reserved     map[string]string // names of tools that the gateway has claimed; guarded by offerMu
 
 	mu          sync.Mutex
 	closed      bool
@@ -52,6 +55,7 @@ func (o Options) New(s *server.Server) *Gateway {
 	o.MaxName = cmp.Or(o.MaxName, host.DefaultMaxName)
 	o.Logger = lograte.Logger(o.Logger)
 	g := &Gateway{o: o, upstreams: make(map[string]*upstreamServer), names: nametable.New()}
+	g.results = largeresult.New(o.ResultDir, o.Logger)
 	g.interceptors = dispatch.Chain(o.Interceptors)
 	g.manager = host.NewManager(g.stateChanged)
 	g.sessions = sessions.New(func(name string) {
@@ -66,6 +70,8 @@ func (o Options) New(s *server.Server) *Gateway {
 	if o.PinFile != "" {
 		g.pins = pin.New(o.PinFile)
 	}
+	g.names.AddServer(reserver)
+	g.names.SetListed(reserver)
 	g.wg.Go(g.distributeSubscriptions)
 	if s != nil {
 		DeclareOffers(s)
@@ -111,6 +117,7 @@ func (g *Gateway) Close() {
 	for _, u := range upstreams {
 		u.withdraw()
 	}
+	g.results.Close()
 	if g.audit != nil {
 		g.audit.Close()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/largeresult"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -55,6 +57,9 @@ func (u *upstreamServer) publicDefinition(kind mcp.Kind, d *definition.Definitio
 	switch kind {
 	case mcp.KindTool:
 		text := u.renamed(d, public)
+		if output := jsonscan.Member(text, "outputSchema"); output != nil && u.mayShortenTool(d) {
+			text = jsonscan.SetMember(text, "outputSchema", largeresult.Schema(output))
+		}
 		if d.HasApp {
 			text = appuri.InTool(u.id, text)
 		}
@@ -133,8 +138,12 @@ func (u *upstreamServer) item(s *server.Server, kind mcp.Kind, o *offer) server.
 	case mcp.KindTool, mcp.KindPrompt:
 		item.Use = func(ctx context.Context, _ string, arguments json.RawMessage) (json.RawMessage,
 			error) {
-			return u.g.call(ctx, &call{kind: kind, target: u.target(ctx, own, idempotent),
+			result, err := u.g.call(ctx, &call{kind: kind, target: u.target(ctx, own, idempotent),
 				arguments: arguments})
+			if err != nil || kind != mcp.KindTool {
+				return result, err
+			}
+			return u.fit(ctx, o.Definition, result), nil
 		}
 	case mcp.KindResource, mcp.KindResourceTemplate:
 		item.Extension = extensionOf(own, o.MIMEType)
@@ -160,6 +169,58 @@ func (u *upstreamServer) item(s *server.Server, kind mcp.Kind, o *offer) server.
 		item.ReadDirectory = u.readDirectory
 	}
 	return item
+}
+
+// mayShorten reports whether a result of the server may be shortened.
+func (u *upstreamServer) mayShorten() bool {
+	for _, limit := range u.maxResultText {
+		if limit > 0 {
+			return true
+		}
+	}
+	return u.g.o.MaxResultText != nil
+}
+
+// mayShortenTool reports whether a result of a tool may be shortened. One of an app is not, because
+// the app reads it.
+func (u *upstreamServer) mayShortenTool(d *definition.Definition) bool {
+	limit, given := u.maxText(d.Own)
+	return !d.HasApp && !d.OnlyForApps && (limit > 0 || !given && u.g.o.MaxResultText != nil)
+}
+
+// maxText returns the limit of the server's definition for a tool.
+func (u *upstreamServer) maxText(own string) (limit int, given bool) {
+	if limit, given = u.maxResultText[own]; !given {
+		limit, given = u.maxResultText["*"]
+	}
+	return limit, given
+}
+
+// fit returns the result of a tool, or a preview if it is too large for the client.
+func (u *upstreamServer) fit(ctx context.Context, d *definition.Definition,
+	result json.RawMessage) json.RawMessage {
+	if !u.mayShortenTool(d) {
+		return result
+	}
+	limit, _ := u.maxText(d.Own)
+	if u.g.o.MaxResultText != nil {
+		if own := u.g.o.MaxResultText(ctx); own > 0 && (limit == 0 || own < limit) {
+			limit = own
+		}
+	}
+	if limit == 0 {
+		return result
+	}
+	output := jsonscan.Member(d.Passed, "outputSchema")
+	if output != nil {
+		output = largeresult.Schema(output)
+	}
+	short, err := u.g.results.Fit(ctx, result, limit, output)
+	if err != nil {
+		u.g.o.Logger.Warn("gateway: a large result is forwarded whole", slog.String("server", u.id),
+			slog.String("tool", d.Own), slog.Any("error", err))
+	}
+	return short
 }
 
 // complete returns a completer that asks the server. It suggests nothing if the server does not

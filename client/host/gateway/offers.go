@@ -7,7 +7,7 @@ import "slices"
 // before its server is added.
 func (g *Gateway) Order(ids ...string) {
 	defer g.lockOffers()()
-	g.names.SetOrder(ids)
+	g.names.SetOrder(append([]string{reserver}, ids...))
 	g.updateOffers(g.allUpstreams())
 }
 

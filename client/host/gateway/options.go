@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"io"
 	"log/slog"
 
@@ -45,6 +46,13 @@ type Options struct {
 	// AuditKey is the HMAC key of the digests in the audit log: 32 random bytes, secret. If it is
 	// nil, each gateway generates one, and digests of different gateways do not match.
 	AuditKey []byte
+	// MaxResultText, if set, returns the limit of the text of results for the client of the request
+	// in ctx, in characters; 0 means none. The smaller one of it and that of the server holds: see
+	// Large results in the package comment. It must not block.
+	MaxResultText func(ctx context.Context) int
+	// ResultDir, if set, is a directory in which the gateway keeps large results, encrypted, when
+	// there is no room in memory. Several gateways may share it.
+	ResultDir string
 	// Catalog, if set, receives the tools as operations, for a command line or an HTTP API: see
 	// Operations in the package comment. [Gateway.AwaitOperation] is for its dispatcher. It must
 	// not be the catalog of the gateway's own server, which already has the tools.

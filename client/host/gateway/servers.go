@@ -33,6 +33,10 @@ type Upstream struct {
 	// and of the result of a call or read; 0 means 8 MiB. A message over Options.Limits.MaxFrame
 	// cannot be received.
 	MaxArguments, MaxResult int
+	// MaxResultText limits the text of a result that a client gets, in characters, by the server's
+	// own name of the tool; "*" is for its other tools. 0 means no limit, whatever
+	// Options.MaxResultText returns. See Large results in the package comment.
+	MaxResultText map[string]int
 }
 
 // Add adds a server. It does not block: the server is started, and its lists are offered as soon as
@@ -78,13 +82,18 @@ func (g *Gateway) Add(s Upstream) error {
 		return err
 	}
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed {
+	closed := g.closed
+	if closed {
 		u.cancel()
+	} else {
+		g.upstreams[s.ID] = u
+		g.wg.Go(u.run)
+	}
+	g.mu.Unlock()
+	if closed {
 		return host.ErrClosed
 	}
-	g.upstreams[s.ID] = u
-	g.wg.Go(u.run)
+	g.offerReader()
 	return nil
 }
 
@@ -99,6 +108,7 @@ func (g *Gateway) Remove(id string) bool {
 	u.withdraw()
 	g.names.RemoveServer(id)
 	g.serverListed(id)
+	g.offerReader()
 	return true
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"sync"
 	"sync/atomic"
 
@@ -40,7 +41,8 @@ type upstreamServer struct {
 	hasApps          atomic.Bool      // a tool with an app was offered once
 	ambiguousLogs    atomic.Int64     // number of log messages that could belong to several clients
 
-	maxArguments, maxResult int // bytes
+	maxArguments, maxResult int            // bytes
+	maxResultText           map[string]int // see Upstream
 
 	subscriptions subscriptions
 
@@ -68,6 +70,7 @@ func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 	u.disabled.Store(s.Disabled)
 	u.maxArguments, u.maxResult = cmp.Or(s.MaxArguments, defaultMax),
 		cmp.Or(s.MaxResult, defaultMax)
+	u.maxResultText = maps.Clone(s.MaxResultText)
 	u.level = s.Options.LogLevel
 	u.subscriptions.changed = make(chan struct{}, 1)
 	u.ctx, u.cancel = context.WithCancel(g.ctx)

@@ -160,7 +160,7 @@ func textBlocks(texts ...string) []byte {
 
 // Result returns the result of a tool with these texts.
 func Result(texts ...string) json.RawMessage {
-	return slices.Concat([]byte(`{"resultType":"complete","content":`), textBlocks(texts...),
+	return slices.Concat([]byte(`{"content":`), textBlocks(texts...),
 		[]byte{'}'})
 }
 

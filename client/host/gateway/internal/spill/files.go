@@ -56,7 +56,7 @@ func removeOld(dir string) {
 	for _, f := range all {
 		info, err := f.Info()
 		if err == nil && strings.HasSuffix(f.Name(), suffix) && info.Mode().IsRegular() &&
-			time.Since(info.ModTime()) > lifetime {
+			time.Since(info.ModTime()) > Lifetime {
 			_ = atomicfile.Remove(filepath.Join(dir, f.Name())) // the next process tries again
 		}
 	}

@@ -16,8 +16,13 @@ const (
 	maxCount  = 1000
 	maxMemory = 64 << 20 // bytes
 	maxDisk   = 1 << 30  // bytes
-	lifetime  = time.Hour
 )
+
+// Lifetime is how long a result is kept.
+const Lifetime = time.Hour
+
+// NewID returns a new ID of a result: a secret that cannot be guessed.
+func NewID() string { return rand.Text() }
 
 // Options are the settings of a [Store]. Zero limits are the defaults.
 type Options struct {
@@ -44,9 +49,10 @@ type Store struct {
 	writing sync.WaitGroup
 }
 
-// An entry is a result that is kept.
+// An entry is a result that is kept. It is immutable.
 type entry struct {
 	id, principal string
+	about         any
 	size          int64
 	expires       time.Time
 	result        []byte // nil if it is in the file
@@ -70,23 +76,23 @@ func newPool(total, usual int64) *quota.Pool {
 	return quota.NewPool(total)
 }
 
-// Put keeps a result of a principal, and returns a secret ID and when it expires. The caller must
-// not modify the result. ok is false if the result is not kept: it is larger than the principal's
-// share, or cannot be written.
-func (s *Store) Put(principal string, result []byte) (id string, expires time.Time, ok bool) {
-	e := &entry{id: rand.Text(), principal: principal, size: int64(len(result)),
-		expires: time.Now().Add(lifetime)}
+// Put keeps a result of a principal with a new ID, and what the caller knows about it. The caller
+// must not modify the result. Put reports false if the result is not kept: it is larger than the
+// principal's share, or cannot be written.
+func (s *Store) Put(id, principal string, result []byte, about any) bool {
+	e := &entry{id: id, principal: principal, about: about, size: int64(len(result)),
+		expires: time.Now().Add(Lifetime)}
 	s.mu.Lock()
 	pool := s.reserve(e)
 	if pool == nil {
 		s.mu.Unlock()
-		return "", time.Time{}, false
+		return false
 	}
 	if pool == s.memory {
 		e.result = result
 		s.add(e)
 		s.mu.Unlock()
-		return e.id, e.expires, true
+		return true
 	}
 	e.file = rand.Text()
 	s.writing.Add(1)
@@ -100,10 +106,10 @@ func (s *Store) Put(principal string, result []byte) (id string, expires time.Ti
 	}
 	if err != nil || s.closed {
 		s.giveBack(e)
-		return "", time.Time{}, false
+		return false
 	}
 	s.add(e)
-	return e.id, e.expires, true
+	return true
 }
 
 // reserve takes room for an entry, and returns the pool of its bytes or nil. The caller holds mu.
@@ -185,35 +191,41 @@ func (s *Store) expire() {
 	}
 }
 
-// Get returns a result that the principal may read, or false. The caller must not modify it.
-func (s *Store) Get(principal, id string) (result []byte, ok bool) {
+// A Result is a result that is kept, for a principal that may read it.
+type Result struct {
+	About any // what was passed to Put
+
+	store *Store
+	entry *entry
+}
+
+// Get returns the result with an ID. ok is false if there is none, or it belongs to another
+// principal.
+func (s *Store) Get(principal, id string) (r Result, ok bool) {
 	s.mu.Lock()
 	at := s.entries[id]
 	s.mu.Unlock()
 	if at == nil {
-		return nil, false
+		return Result{}, false
 	}
-	e := at.Value.(*entry) // never changes
+	e := at.Value.(*entry)
 	if e.principal != principal || !time.Now().Before(e.expires) {
-		return nil, false
+		return Result{}, false
 	}
-	if e.result != nil {
-		return e.result, true
-	}
-	result, err := s.files.read(e)
-	if err != nil {
-		s.log.Warn("gateway: a large result cannot be read from disk", slog.Any("error", err))
-	}
-	return result, err == nil
+	return Result{e.about, s, e}, true
 }
 
-// Remove removes a result.
-func (s *Store) Remove(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if at := s.entries[id]; at != nil {
-		s.remove(at.Value.(*entry))
+// Read returns the result as it was passed to Put; the caller must not modify it. ok is false if
+// the result was removed meanwhile, or its file cannot be read, which is logged.
+func (r Result) Read() (result []byte, ok bool) {
+	if r.entry.result != nil {
+		return r.entry.result, true
 	}
+	result, err := r.store.files.read(r.entry)
+	if err != nil {
+		r.store.log.Warn("gateway: a large result cannot be read from disk", slog.Any("error", err))
+	}
+	return result, err == nil
 }
 
 // Close removes everything. Put and Get fail from then on.
