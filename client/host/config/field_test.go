@@ -144,7 +144,10 @@ func setNonzero(v reflect.Value) {
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Map:
-		v.Set(reflect.ValueOf(map[string]string{"a": "b"}))
+		value := reflect.New(v.Type().Elem()).Elem()
+		setNonzero(value)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(reflect.ValueOf("a"), value)
 	case reflect.Slice:
 		v.Set(reflect.ValueOf([]string{"a"}))
 	case reflect.Uint8, reflect.Uint: // an enumeration

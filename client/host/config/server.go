@@ -46,6 +46,8 @@ type Server struct {
 	Required     bool          // a gateway is not ready while the server cannot be used
 	// MaxArguments and MaxResult limit the bytes of a call through a gateway: see gateway.Upstream.
 	MaxArguments, MaxResult int
+	// MaxResultText are limits of the characters of a result's text: see gateway.Upstream.
+	MaxResultText map[string]int
 
 	Disabled bool // it must not be started
 	Filter   host.Filter

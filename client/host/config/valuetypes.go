@@ -21,6 +21,8 @@ type object map[string]any
 // scalar is the schema of a string for which the parser also accepts a number or a boolean.
 var scalar = object{"type": []string{"string", "number", "boolean"}}
 
+var textLimit = anyOf(object{"const": 0}, integer(minTextLimit, maxSize))
+
 var (
 	textType  = valueType{"text", object{"type": "string"}}
 	textsType = valueType{"array of texts", object{"type": "array", "items": scalar}}
@@ -53,8 +55,11 @@ var (
 		integer(0, maxTime.Milliseconds())}
 	secondsType = valueType{"seconds, at most 30 days; 0: no limit",
 		object{"type": "number", "minimum": 0, "maximum": maxTime.Seconds()}}
-	timeoutType  = valueType{"whole number; 0: no limit", integer(0, int64(maxTime))}
-	bytesType    = valueType{"bytes, from 1 to 1 GiB", integer(1, maxSize)}
+	timeoutType = valueType{"whole number; 0: no limit", integer(0, int64(maxTime))}
+	bytesType   = valueType{"bytes, from 1 to 1 GiB", integer(1, maxSize)}
+	// fewer than the least could not hold the note about what is left out
+	textLimitsType = valueType{"characters, at least 2000, or 0, or object of them by tool",
+		anyOf(textLimit, object{"type": "object", "additionalProperties": textLimit})}
 	portType     = valueType{"port", integer(1, math.MaxUint16)}
 	durationType = valueType{`duration such as "10m" or "1h30m", at most 30 days; 0: never`,
 		anyOf(object{"const": 0}, object{"type": "string",

@@ -28,6 +28,7 @@
 //	start and lists of a server    2 min
 //	in-flight calls with questions 10,000, shared by principal; 10 min without their client
 //	ambiguous question             5 s, then refused
+//	large results that are kept    1,000, 64 MiB and 1 GiB on disk, shared by principal; 1 h
 //	roots                          10,000 per server; 5 s wait for a client
 //	log messages per client        256 or 1 MiB per server, then the oldest are dropped
 //	audit lines not yet written    4 MiB, then lines are dropped and counted
@@ -73,6 +74,28 @@
 // Items stay in the lists while their server is down. A call waits if the server restarts within
 // 5 s and within the call's deadline; otherwise the error says when it restarts. A call of an
 // unknown name waits, up to 50 s, for servers that are starting and may have it.
+//
+// # Large results
+//
+// Upstream.MaxResultText limits the characters of text in the result of a tool, and
+// Options.MaxResultText those for a client: of the text blocks and of the structured content, each
+// by itself, because applications show their model one or the other. The client gets a preview of a
+// larger result: whole lines of texts, whole elements of arrays, and the largest values shortened
+// first. A text that is JSON is shortened as JSON; of a line without an end, 1,000 characters count
+// as a line. Both forms say what is left out, the structured content in the member
+// "stdwire/preview", which the tool's outputSchema is offered with.
+//
+// The gateway keeps the whole result for the principal, in memory or, with Options.ResultDir, in an
+// encrypted file. A new result replaces the oldest ones of the same principal if necessary. The
+// client reads on with the tool read_result, which the gateway offers while results may be
+// shortened, or by the link to a resource in the preview, with a range in its query:
+//
+//	read_result {"id":"…","pointer":"/structuredContent/rows","offset":200,"limit":100}
+//	stdwire-result://…?pointer=/structuredContent/rows&offset=200&limit=100
+//
+// Errors, results of tasks, questions, and results of tools with an app are not shortened, nor is a
+// result without a preview that matches the outputSchema, which is logged. Interceptors and the
+// audit log get the whole result, and so do operations.
 //
 // # Questions, roots and logs
 //

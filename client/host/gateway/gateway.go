@@ -41,7 +41,7 @@ type Gateway struct {
 	downstreamMu sync.Mutex        // serializes changes of downstreams; locked before offerMu
 	offerMu      sync.Mutex        // serializes changes of offers and names; locked before mu
 	warnings     []pendingWarning  // guarded by offerMu
-	reserved     map[string]string // names of tools that the gateway has claimed; guarded by offerMu
+	reserved     map[string]string // what the gateway claims for itself; guarded by offerMu
 
 	mu          sync.Mutex
 	closed      bool

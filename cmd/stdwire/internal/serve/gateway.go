@@ -104,7 +104,8 @@ func (g Gateway) Start() (*Reloader, error) {
 func (g *Gateway) options() (o gateway.Options, err error) {
 	o = gateway.Options{Logger: g.Log, NoPrefix: g.noPrefix, NoDescriptionPrefix: g.noDescPrefix,
 		PinsWarn: g.Pins == "warn", Interceptors: hook.Interceptors(g.before, g.after, g.Log),
-		AuditValues: g.auditValues, Catalog: g.Operations, CacheDir: target.RememberDir()}
+		AuditValues: g.auditValues, Catalog: g.Operations, CacheDir: target.RememberDir(),
+		ResultDir: target.ResultDir()}
 	if g.Pins == "off" {
 		return o, nil
 	}

@@ -20,7 +20,7 @@ func Upstream(s *config.Server, o client.Options) gateway.Upstream {
 		Server: host.Server{ID: s.ID, Options: s.Options(o), PerSession: s.PerSession,
 			IdleStop: s.IdleStop, Disabled: s.Disabled},
 		Digest: Digest(s), Source: s.File, Filter: s.Filter, Listed: s.Listed,
-		MaxArguments: s.MaxArguments, MaxResult: s.MaxResult,
+		MaxArguments: s.MaxArguments, MaxResult: s.MaxResult, MaxResultText: s.MaxResultText,
 	}
 }
 
@@ -49,6 +49,16 @@ func GatewayUpstream(s *config.Server, std *term.Streams, resolve func() (*confi
 // RememberDir returns the directory of the cached lists of servers, or "" if there is none.
 func RememberDir() string {
 	dir, err := CacheDir("servers")
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+// ResultDir returns the directory of large results that a gateway keeps for an hour, or "" if there
+// is none.
+func ResultDir() string {
+	dir, err := CacheDir("results")
 	if err != nil {
 		return ""
 	}

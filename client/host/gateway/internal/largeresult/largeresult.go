@@ -152,8 +152,8 @@ type query struct {
 }
 
 // useTool answers a call of the tool.
-func (r *Results) useTool(ctx context.Context, _ string, arguments json.RawMessage) (json.RawMessage,
-	error) {
+func (r *Results) useTool(ctx context.Context, _ string,
+	arguments json.RawMessage) (json.RawMessage, error) {
 	q := query{Limit: math.MaxInt32}
 	err := r.input().Validate(arguments)
 	if err == nil {
