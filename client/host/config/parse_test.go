@@ -263,12 +263,16 @@ remote-freecad {"type":"http","url":"http://192.168.1.100:9876/mcp"}
       "startTimeoutMs": 1000, "callTimeoutMs": 0, "idleStop": "10m", "perSession": true, "required": true, "maxArguments": 100, "maxResult": 1073741824, "disabled": true, "tools": {"allow": ["read_*"], "deny": ["read_secret"]}
     },
     "least": {"command": "x", "inheritEnv": true, "idleStop": 0, "tools": {"allow": []}, "era": "auto"},
+    "cached": {"command": "x", "cacheResults": "5m", "cacheScope": "public"},
+    "uncached": {"command": "x", "cacheResults": 0, "cacheScope": "private"},
     "text": {"command": "x", "maxResultText": 20000},
     "texts": {"command": "x", "maxResultText": {"*": 20000, "big.tool": 0, "log": 2000}}
   },
   "profiles": {"web": ["all", "least"]}
 }`, `all {"command":"x","args":["y"],"cwd":"sub","env":{"A":"1","B":"2"},"envFile":".env","inheritEnv":["AWS_*"],"era":"modern","startTimeoutMs":1000,"callTimeoutMs":0,"idleStop":"10m","perSession":true,"required":true,"maxArguments":100,"maxResult":1073741824,"disabled":true,"tools":{"allow":["read_*"],"deny":["read_secret"]}}
 least {"command":"x","inheritEnv":["*"],"idleStop":"0s","tools":{"allow":[]}}
+cached {"command":"x","cacheResults":"5m","cacheScope":"public"}
+uncached {"command":"x"}
 text {"command":"x","maxResultText":20000}
 texts {"command":"x","maxResultText":{"*":20000,"big.tool":0,"log":2000}}
 `},
@@ -386,6 +390,10 @@ func TestDiagnostics(t *testing.T) {
 			`error: f.json:1:52: server "s": maxArguments must be a whole number of bytes, from 1 to 1073741824`},
 		{`{"command": "x", "maxResult": "1MiB"}`,
 			`error: f.json:1:49: server "s": maxResult must be a whole number of bytes, from 1 to 1073741824`},
+		{`{"command": "x", "cacheResults": 5}`,
+			`error: f.json:1:52: server "s": cacheResults must be text, not a number`},
+		{`{"command": "x", "cacheScope": "all"}`,
+			`error: f.json:1:50: server "s": cacheScope: "all" is neither private nor public`},
 		{`{"command": "x", "maxResultText": 1999}`,
 			`error: f.json:1:53: server "s": maxResultText must be a whole number of characters, from 2000 to 1073741824, or 0`},
 		{`{"command": "x", "maxResultText": {"a": "1"}}`,

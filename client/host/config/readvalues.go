@@ -230,6 +230,13 @@ func negativeIfZero(d time.Duration) time.Duration {
 }
 
 func (r *reader) readIdleStop(s *Server, v jsonedit.Value) {
+	if d, ok := r.readDurationText(v); ok {
+		s.IdleStop = negativeIfZero(d)
+	}
+}
+
+// readDurationText reads a duration such as "10m".
+func (r *reader) readDurationText(v jsonedit.Value) (d time.Duration, ok bool) {
 	word := "0"
 	if n, ok := v.AsInt(); !ok || n != 0 {
 		word = r.readString(v)
@@ -237,10 +244,25 @@ func (r *reader) readIdleStop(s *Server, v jsonedit.Value) {
 	d, err := time.ParseDuration(word)
 	if err != nil || d < 0 || d > maxTime {
 		r.errorf(v.Start,
-			`idleStop must be a duration such as "10m" or "1h30m", 30 days at most; 0 means never`)
-		return
+			`%s must be a duration such as "10m" or "1h30m", 30 days at most; 0 means never`, r.field)
+		return 0, false
 	}
-	s.IdleStop = negativeIfZero(d)
+	return d, true
+}
+
+func (r *reader) readCacheResults(s *Server, v jsonedit.Value) {
+	s.CacheResults, _ = r.readDurationText(v)
+}
+
+func (r *reader) readCacheScope(s *Server, v jsonedit.Value) {
+	switch word := r.readString(v); word {
+	case string(mcp.CachePrivate):
+		s.CachePublic = false
+	case string(mcp.CachePublic):
+		s.CachePublic = true
+	default:
+		r.errorf(v.Start, "%s: %.60q is neither private nor public", r.field, word)
+	}
 }
 
 // applyTimeout applies the member timeout, whose meaning depends on the format. callTimeoutMs and

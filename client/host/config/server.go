@@ -48,6 +48,10 @@ type Server struct {
 	MaxArguments, MaxResult int
 	// MaxResultText are limits of the characters of a result's text: see gateway.Upstream.
 	MaxResultText map[string]int
+	// CacheResults is how long results of tools that only read are cached, and CachePublic says
+	// that they are the same for all callers: see gateway.Upstream.
+	CacheResults time.Duration
+	CachePublic  bool
 
 	Disabled bool // it must not be started
 	Filter   host.Filter

@@ -133,6 +133,16 @@ func settingFields() []field[*Server] {
 		{names: []string{"maxResultText"}, valueType: textLimitsType, secret: notSecret,
 			help: "The characters of a result's text that a client gets through a gateway, for all tools or by tool; * stands for the others. The rest can be read with the tool read_result. 0: no limit, the default.",
 			read: (*reader).readTextLimits, json: encodeTextLimits},
+		{names: []string{"cacheResults"}, valueType: durationType, secret: notSecret,
+			help: "A gateway answers a call of a tool that only reads (readOnlyHint) with the result of an earlier one with the same arguments for this time, until a tool is called that may write.",
+			read: (*reader).readCacheResults, json: func(s *Server) any {
+				return valueIf(shortDuration(s.CacheResults), s.CacheResults != 0)
+			}},
+		{names: []string{"cacheScope"}, valueType: cacheScopeType, secret: notSecret,
+			help: "Whether such a result is only for the caller of the earlier call, private, the default, or for all, public.",
+			read: (*reader).readCacheScope, json: func(s *Server) any {
+				return valueIf(string(mcp.CachePublic), s.CachePublic)
+			}},
 		{names: []string{"timeout"}, valueType: timeoutType, secret: notSecret,
 			help: "What the application that wrote the file means: milliseconds of a call; in Zed seconds; in opencode and Crush milliseconds of the start; in mcp-proxy nanoseconds. startTimeoutMs and callTimeoutMs have precedence.",
 			read: func(r *reader, _ *Server, v jsonedit.Value) { r.timeout = &v }},

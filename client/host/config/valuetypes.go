@@ -51,6 +51,8 @@ var (
 	eraType = valueType{"auto, modern or legacy",
 		object{"enum": []string{"auto", "modern", "legacy"}}}
 
+	cacheScopeType = valueType{"private or public", object{"enum": []string{"private", "public"}}}
+
 	millisecondsType = valueType{"milliseconds, at most 30 days; 0: no limit",
 		integer(0, maxTime.Milliseconds())}
 	secondsType = valueType{"seconds, at most 30 days; 0: no limit",

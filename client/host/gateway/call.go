@@ -10,7 +10,9 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/audit"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/inflight"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/resultcache"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -27,8 +29,10 @@ type call struct {
 	directory bool // it is a resources/directory/read
 	target    target
 	arguments json.RawMessage
-	result    json.RawMessage // nil until there is one
-	resumed   bool            // the request answers a question
+	result    json.RawMessage        // nil until there is one
+	resumed   bool                   // the request answers a question
+	tool      *definition.Definition // of a tool
+	cached    bool                   // the result is that of an earlier call
 }
 
 // errCallPanicked is the error of a call that panicked.
@@ -53,8 +57,8 @@ func (g *Gateway) runCall(ctx context.Context, c *call) (err error) {
 // record adds a call that has ended with err to the audit log.
 func (c *call) record(ctx context.Context, log *audit.Log, began time.Time, err error) {
 	log.Record(&audit.Call{Began: began, Principal: principal(ctx), Server: c.target.id,
-		Kind: c.kind, Name: c.target.name, Resumed: c.resumed, Arguments: c.arguments,
-		Result: c.result, Outcome: outcomeOf(ctx, c.result, err)})
+		Kind: c.kind, Name: c.target.name, Resumed: c.resumed, Cached: c.cached,
+		Arguments: c.arguments, Result: c.result, Outcome: outcomeOf(ctx, c.result, err)})
 }
 
 // outcomeOf returns how a call ended.
@@ -97,7 +101,12 @@ func (c *call) runWithinLimits(ctx context.Context, g *Gateway, inFlight bool) e
 
 // make makes a call and checks the size of its result.
 func (c *call) make(ctx context.Context, g *Gateway) (err error) {
-	c.result, err = g.forward(ctx, c)
+	if key, ok := c.cacheKey(ctx); ok {
+		c.result, c.cached, err = c.target.upstream.cache.Do(ctx, key,
+			func() (json.RawMessage, error) { return g.forward(ctx, c) })
+	} else {
+		c.result, err = g.forward(ctx, c)
+	}
 	if large, ok := errors.AsType[*client.TooLargeError](err); ok {
 		return c.refuse(byLimit, rpc.CodeInternalError,
 			"the server sent a message of %d bytes or more, over the limit of %d: ask for less, or allow more with maxResult",
@@ -107,6 +116,20 @@ func (c *call) make(ctx context.Context, g *Gateway) (err error) {
 		return err
 	}
 	return c.checkResult()
+}
+
+// cacheKey returns the key with which the result of the call may be kept. ok is false if it may not:
+// the tool may change something, or the result may depend on what nobody else knows.
+func (c *call) cacheKey(ctx context.Context) (key resultcache.Key, ok bool) {
+	if c.target.upstream.cache == nil || c.tool == nil || !c.tool.ReadOnly || c.resumed ||
+		c.target.perSession || c.target.answersQuestions {
+		return key, false
+	}
+	arguments := c.arguments
+	if len(arguments) == 0 {
+		arguments = json.RawMessage("{}")
+	}
+	return resultcache.KeyOf(principal(ctx), c.tool.Text, arguments)
 }
 
 func (c *call) checkArguments() error {

@@ -28,6 +28,7 @@
 //	start and lists of a server    2 min
 //	in-flight calls with questions 10,000, shared by principal; 10 min without their client
 //	ambiguous question             5 s, then refused
+//	cached results                 64 MiB, shared by principal; 8 MiB each
 //	large results that are kept    1,000, 64 MiB and 1 GiB on disk, shared by principal; 1 h
 //	roots                          10,000 per server; 5 s wait for a client
 //	log messages per client        256 or 1 MiB per server, then the oldest are dropped
@@ -96,6 +97,18 @@
 // Errors, results of tasks, questions, and results of tools with an app are not shortened, nor is a
 // result without a preview that matches the outputSchema, which is logged. Interceptors and the
 // audit log get the whole result, and so do operations.
+//
+// # Cached results
+//
+// With Upstream.CacheResults, a call of a tool with readOnlyHint is answered with the result of an
+// earlier call with the same arguments, whatever their order and notation, while the definition of
+// the tool is the same. While such a call is being made, equal ones wait for its result. The _meta
+// of requests is not compared. The ttlMs and the cacheScope of a result are obeyed if they are
+// narrower than what is configured. The results of a server are dropped before and after each call
+// of another one of its tools, and when it says that a list or resource has changed. Not cached are
+// errors, results of calls that asked a question, results of tasks, and those of a server with a
+// process for each client. Interceptors get cached results too; the lines of the audit log have
+// "cached":true.
 //
 // # Questions, roots and logs
 //

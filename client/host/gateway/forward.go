@@ -55,6 +55,10 @@ func (c *call) send(ctx context.Context, to *client.Client,
 			return nil, err
 		}
 	}
+	if c.kind == mcp.KindTool && (c.tool == nil || !c.tool.ReadOnly) {
+		u.cache.Drop()
+		defer u.cache.Drop() // what was read meanwhile
+	}
 	if c.directory {
 		return to.Integration().Directory(ctx, c.target.name, opts...)
 	}

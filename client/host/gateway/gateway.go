@@ -10,10 +10,12 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/inflight"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/largeresult"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/resultcache"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/sessions"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/internal/pin"
+	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -37,6 +39,7 @@ type Gateway struct {
 	subscriptionsChanged chan struct{} // capacity 1
 	names                *nametable.Table
 	results              *largeresult.Results
+	cached               *quota.Pool // the memory of results that are cached
 
 	downstreamMu sync.Mutex        // serializes changes of downstreams; locked before offerMu
 	offerMu      sync.Mutex        // serializes changes of offers and names; locked before mu
@@ -55,6 +58,7 @@ func (o Options) New(s *server.Server) *Gateway {
 	o.MaxName = cmp.Or(o.MaxName, host.DefaultMaxName)
 	o.Logger = lograte.Logger(o.Logger)
 	g := &Gateway{o: o, upstreams: make(map[string]*upstreamServer), names: nametable.New()}
+	g.cached = resultcache.NewPool()
 	g.results = largeresult.New(o.ResultDir, o.Logger)
 	g.interceptors = dispatch.Chain(o.Interceptors)
 	g.manager = host.NewManager(g.stateChanged)

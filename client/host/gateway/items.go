@@ -139,7 +139,7 @@ func (u *upstreamServer) item(s *server.Server, kind mcp.Kind, o *offer) server.
 		item.Use = func(ctx context.Context, _ string, arguments json.RawMessage) (json.RawMessage,
 			error) {
 			result, err := u.g.call(ctx, &call{kind: kind, target: u.target(ctx, own, idempotent),
-				arguments: arguments})
+				arguments: arguments, tool: o.Definition})
 			if err != nil || kind != mcp.KindTool {
 				return result, err
 			}

@@ -45,10 +45,10 @@ func (u *upstreamServer) putOperation(catalog *dispatch.Catalog, name string,
 	if err := mcp.Unmarshal(d.Passed, &t); err != nil {
 		return err
 	}
-	op, err := u.operation(name, &t, t.InputSchema)
+	op, err := u.operation(name, d, &t, t.InputSchema)
 	if err != nil {
 		schemaErr := err
-		if op, err = u.operation(name, &t, nil); err != nil {
+		if op, err = u.operation(name, d, &t, nil); err != nil {
 			return err
 		}
 		u.g.warnLater("gateway: the arguments of an operation are checked by its server only",
@@ -62,7 +62,7 @@ func (u *upstreamServer) putOperation(catalog *dispatch.Catalog, name string,
 }
 
 // operation returns a tool as an operation. Without an input schema it accepts any arguments.
-func (u *upstreamServer) operation(name string, t *mcp.Tool,
+func (u *upstreamServer) operation(name string, d *definition.Definition, t *mcp.Tool,
 	input json.RawMessage) (*dispatch.Operation, error) {
 	spec := dispatch.Spec{
 		Name: name, Summary: summary(t.Description), Description: t.Description,
@@ -99,7 +99,7 @@ func (u *upstreamServer) operation(name string, t *mcp.Tool,
 			}
 			target := u.target(ctx, own, idempotent)
 			target.answersQuestions = u.answersQuestions
-			return u.g.callOperation(ctx, target)
+			return u.g.callOperation(ctx, target, d)
 		})
 }
 
@@ -114,14 +114,15 @@ func summary(description string) string {
 }
 
 // callOperation calls a tool for the operation call in ctx, and forwards its arguments unchanged.
-func (g *Gateway) callOperation(ctx context.Context, t target) (json.RawMessage, error) {
+func (g *Gateway) callOperation(ctx context.Context, t target,
+	tool *definition.Definition) (json.RawMessage, error) {
 	from := dispatch.CallFrom(ctx)
 	arguments := from.Arguments
 	if len(arguments) == 0 || string(arguments) == "null" {
 		arguments = json.RawMessage(`{}`)
 	}
 	result, err := g.call(ctx,
-		&call{kind: mcp.KindTool, target: t, arguments: arguments})
+		&call{kind: mcp.KindTool, target: t, arguments: arguments, tool: tool})
 	if err != nil {
 		return nil, operationError(ctx, err)
 	}

@@ -37,6 +37,11 @@ type Upstream struct {
 	// own name of the tool; "*" is for its other tools. 0 means no limit, whatever
 	// Options.MaxResultText returns. See Large results in the package comment.
 	MaxResultText map[string]int
+	// CacheResults is how long the gateway answers a call of a tool that only reads with the result
+	// of an earlier one with the same arguments; 0 means never. The earlier one is of the same
+	// principal or, with CachePublic, of any. See Cached results in the package comment.
+	CacheResults time.Duration
+	CachePublic  bool
 }
 
 // Add adds a server. It does not block: the server is started, and its lists are offered as soon as
@@ -122,6 +127,7 @@ func (g *Gateway) removeUpstream(id string) *upstreamServer {
 	if u != nil {
 		u.cancel()
 		<-u.done
+		u.cache.Close()
 	}
 	return u
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/resultcache"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -44,6 +45,8 @@ type upstreamServer struct {
 	maxArguments, maxResult int            // bytes
 	maxResultText           map[string]int // see Upstream
 
+	cache *resultcache.Cache // nil: no results are cached
+
 	subscriptions subscriptions
 
 	fetches listfetch.Server
@@ -71,6 +74,9 @@ func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 	u.maxArguments, u.maxResult = cmp.Or(s.MaxArguments, defaultMax),
 		cmp.Or(s.MaxResult, defaultMax)
 	u.maxResultText = maps.Clone(s.MaxResultText)
+	if s.CacheResults > 0 {
+		u.cache = resultcache.New(g.cached, s.CacheResults, s.CachePublic)
+	}
 	u.level = s.Options.LogLevel
 	u.subscriptions.changed = make(chan struct{}, 1)
 	u.ctx, u.cancel = context.WithCancel(g.ctx)
@@ -144,6 +150,7 @@ func (u *upstreamServer) fetchers() (all []*listfetch.Fetcher) {
 func (u *upstreamServer) setChangeHandlers(o *client.Options) {
 	o.OnResourceUpdated = u.updated
 	o.OnListChanged = func(kind mcp.Kind) {
+		u.cache.Drop()
 		for _, l := range u.fetchers() { // templates and skills share the notification of resources
 			if l.Kind.Info().ListChanged == kind.Info().ListChanged {
 				l.Changed()
@@ -256,6 +263,7 @@ func (u *upstreamServer) downstreamServers() []*server.Server {
 // updated sends resources/updated for a URI to the downstream servers where it belongs to u or to
 // no server.
 func (u *upstreamServer) updated(uri string) {
+	u.cache.Drop()
 	uri = appuri.Public(u.id, uri)
 	for _, d := range u.g.allDownstreams() {
 		if owner := u.g.ownerOf(d, uri); d.includes(u.id) && (owner == u || owner == nil) {

@@ -21,6 +21,7 @@ func Upstream(s *config.Server, o client.Options) gateway.Upstream {
 			IdleStop: s.IdleStop, Disabled: s.Disabled},
 		Digest: Digest(s), Source: s.File, Filter: s.Filter, Listed: s.Listed,
 		MaxArguments: s.MaxArguments, MaxResult: s.MaxResult, MaxResultText: s.MaxResultText,
+		CacheResults: s.CacheResults, CachePublic: s.CachePublic,
 	}
 }
 

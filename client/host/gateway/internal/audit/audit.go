@@ -25,6 +25,7 @@ type entry struct {
 	URI       string `json:"uri,omitempty"`
 	Prompt    string `json:"prompt,omitempty"`
 	Resumed   bool   `json:"resumed,omitempty"`
+	Cached    bool   `json:"cached,omitempty"`
 
 	Arguments     []argument      `json:"arguments,omitempty"`
 	LeftOut       int             `json:"arguments_left_out,omitempty"`
@@ -86,6 +87,7 @@ type Call struct {
 	Kind      mcp.Kind // of what is used
 	Name      string   // the server's own, or a URI
 	Resumed   bool     // the request answers a question
+	Cached    bool     // the result is that of an earlier call
 	Arguments json.RawMessage
 	Result    json.RawMessage // nil if there is none
 	Outcome   Outcome
@@ -102,6 +104,7 @@ type Outcome struct {
 func (l *Log) Record(c *Call) {
 	e := entry{
 		Time: formatTime(c.Began), Principal: c.Principal, Server: c.Server, Resumed: c.Resumed,
+		Cached:        c.Cached,
 		ArgumentsSize: len(c.Arguments),
 		Milliseconds:  float64(time.Since(c.Began).Microseconds()) / 1000,
 		Outcome:       c.Outcome.Text, Code: c.Outcome.Code, By: c.Outcome.RefusedBy,

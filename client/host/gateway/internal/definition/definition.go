@@ -25,6 +25,7 @@ type Definition struct {
 	Passed json.RawMessage // as forwarded; differs from Text if it was repaired
 
 	Idempotent  bool     // a call of the tool may be repeated
+	ReadOnly    bool     // the tool changes nothing
 	HasApp      bool     // the _meta of the tool refers to an app
 	OnlyForApps bool     // the tool is hidden from models
 	MIMEType    string   // of a resource or template
@@ -63,6 +64,7 @@ func (d *Definition) decode(kind mcp.Kind) (err error) {
 		err = mcp.Unmarshal(d.Passed, &t)
 		ui, _ := appdef.ToolUI(t.Meta) // a malformed value hides nothing
 		d.Idempotent = t.Annotations.Idempotent()
+		d.ReadOnly = t.Annotations.ReadOnly()
 		d.HasApp = t.Meta[mcp.MetaUI] != nil || t.Meta[mcp.MetaUIResourceURI] != nil
 		d.OnlyForApps = !ui.Allows(mcp.VisibleToModel)
 	case mcp.KindPrompt:
