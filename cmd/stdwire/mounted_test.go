@@ -16,6 +16,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
+	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 )
 
@@ -339,6 +340,36 @@ func TestServeLimited(t *testing.T) {
 		assert.Equal(t, got.code == 0, want == "", got.stderr)
 		assert.Assert(t, cmp.Contains(got.stderr, want))
 	}
+}
+
+// A large result is shortened and read on, and a result is cached, as the configuration says.
+func TestServeResults(t *testing.T) {
+	if commandtest.InOwnProcess(t) {
+		return
+	}
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	ownHome(t)
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	text, err := json.Marshal(
+		map[string]any{"mcpServers": map[string]any{
+			"hand": map[string]any{"command": self, "args": []string{"fixture:good"},
+				"maxResultText": map[string]any{"big": 2000}, "cacheResults": "1m"}}})
+	assert.NilError(t, err)
+	assert.NilError(t, os.WriteFile(path, text, 0o600))
+	c, err := client.Spawn(t.Context(), self, "serve", "--config", path)
+	assert.NilError(t, err)
+	defer func() { assert.NilError(t, c.Close()) }()
+	short, err := c.CallToolRaw(t.Context(), "hand__big", nil)
+	assert.NilError(t, err)
+	assert.Assert(t, len(short) < 4000)
+	_, arguments, ok := strings.Cut(string(short), "call read_result with ")
+	assert.Assert(t, ok, string(short))
+	arguments, _, _ = strings.Cut(arguments, ".]")
+	read, err := c.CallToolRaw(t.Context(), "read_result",
+		json.RawMessage(strings.ReplaceAll(arguments, `\"`, `"`)))
+	assert.NilError(t, err)
+	assert.Assert(t, cmp.Contains(string(read), `\"unit\":\"lines\"`))
 }
 
 func TestServeOthersUsage(t *testing.T) {
