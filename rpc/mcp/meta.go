@@ -30,6 +30,9 @@ const (
 	// is an array of the IDs of the servers whose items are missing. It is not part of MCP.
 	MetaPartial = "io.github.stdwire/partial"
 
+	// MetaTags is in the _meta of definitions: an array of words that an operator has chosen.
+	MetaTags = "io.github.stdwire/tags"
+
 	MetaTraceparent = "traceparent" // W3C Trace Context
 	MetaTracestate  = "tracestate"  // W3C Trace Context
 	MetaBaggage     = "baggage"     // W3C Baggage

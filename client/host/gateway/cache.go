@@ -89,7 +89,7 @@ func (u *upstreamServer) loadCache() (complete bool) {
 	all := make([][]*definition.Definition, len(u.lists))
 	for i, l := range u.lists {
 		var invalid []definition.Invalid
-		if all[i], invalid = definition.ParseTexts(l.kind, *r.of(l.kind)); invalid != nil {
+		if all[i], invalid = definition.ParseTexts(l.kind, *r.of(l.kind), u.overrides); invalid != nil {
 			return false // saveCache writes valid definitions only
 		}
 	}

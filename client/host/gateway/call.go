@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,8 +58,9 @@ func (g *Gateway) runCall(ctx context.Context, c *call) (err error) {
 // record adds a call that has ended with err to the audit log.
 func (c *call) record(ctx context.Context, log *audit.Log, began time.Time, err error) {
 	log.Record(&audit.Call{Began: began, Principal: principal(ctx), Server: c.target.id,
-		Kind: c.kind, Name: c.target.name, Resumed: c.resumed, Cached: c.cached,
-		Arguments: c.arguments, Result: c.result, Outcome: outcomeOf(ctx, c.result, err)})
+		Kind: c.kind, Name: c.target.name, Public: c.target.public, Resumed: c.resumed,
+		Cached: c.cached, Arguments: c.arguments, Result: c.result,
+		Outcome: outcomeOf(ctx, c.result, err)})
 }
 
 // outcomeOf returns how a call ended.
@@ -90,6 +92,11 @@ var errShuttingDown = rpc.Errorf(rpc.CodeBusy, "the gateway is shutting down")
 
 // runWithinLimits makes a call within the limits and the interceptors.
 func (c *call) runWithinLimits(ctx context.Context, g *Gateway, inFlight bool) error {
+	own, err := c.target.arguments.Own(c.arguments)
+	if err != nil {
+		return c.refuse(byOverride, rpc.CodeInvalidParams, "%v", err)
+	}
+	c.arguments = own
 	if err := c.checkArguments(); err != nil {
 		return err
 	}
@@ -157,8 +164,8 @@ func (c *call) checkResult() error {
 // refuse returns the error of a call that the gateway refuses. Its data contains by, so that
 // clients know the reason.
 func (c *call) refuse(by string, code int, format string, args ...any) error {
-	reason := rpc.Errorf(code, "server %q: %s %q: %s", c.target.id, c.kind, c.target.name,
-		fmt.Sprintf(format, args...))
+	reason := rpc.Errorf(code, "server %q: %s %q: %s", c.target.id, c.kind,
+		cmp.Or(c.target.public, c.target.name), fmt.Sprintf(format, args...))
 	reason.Data = append(jsonscan.AppendString([]byte(`{"refused_by":`), by), '}')
 	return &refusedError{by, reason}
 }

@@ -53,6 +53,15 @@
 // list for one defect: null in an optional member is removed, and the inputSchema of a tool gets
 // the type "object". Other invalid definitions are omitted and logged.
 //
+// Upstream.Overrides changes names, titles, descriptions, annotations and arguments, and hides items.
+// A name in it takes the place of the server's own, so that it gets the same prefix; of two items
+// of a server with one public name, the one that keeps its own name is offered. If an argument of a
+// tool is renamed, hidden or gets a value or default, the inputSchema is rewritten: its required
+// arguments, references and conditions too. A tool whose schema cannot be adapted is withheld, as is
+// one with an app, whose page knows the server's arguments. The gateway checks the arguments of such
+// a tool against the new schema, and the server gets the form that it declares. Interceptors, pins,
+// filters and the audit log have the server's own names and arguments. Members of _meta stay.
+//
 // With [Gateway.Offer], more downstream servers offer some of the upstream servers from the same
 // processes: one for each group of clients, for example.
 //
@@ -164,11 +173,12 @@
 //	 "arguments":[{"name":"path","type":"string","size":7}],"arguments_size":16,
 //	 "arguments_hmac":"…","duration_ms":1.25,"outcome":"ok","result_size":120}
 //
-// The line describes the first 64 arguments as sent to the server, or as they would have been,
-// without values. The digest, HMAC-SHA-256 with Options.AuditKey of the canonical JSON, identifies
-// equal arguments without revealing them to a dictionary attack; arguments with a duplicate member
-// have none. The outcome is ok, tool_error, error (with its code), refused (with refused_by: limit,
-// pin, or an interceptor before or after the call was made), cancelled, or input_required: the
-// client was asked a question, and its answer adds another line, with "resumed":true. Lost lines
-// are counted in a line with "dropped".
+// The line has "offered_as", the public name, if an override has changed the name. It describes the
+// first 64 arguments as sent to the server, or as they would have been, without values. The digest,
+// HMAC-SHA-256 with Options.AuditKey of the canonical JSON, identifies equal arguments without
+// revealing them to a dictionary attack; arguments with a duplicate member have none. The outcome
+// is ok, tool_error, error (with its code), refused (with refused_by: limit, pin, override for
+// arguments that it does not permit, or an interceptor before or after the call was made),
+// cancelled, or input_required: the client was asked a question, and its answer adds another line,
+// with "resumed":true. Lost lines are counted in a line with "dropped".
 package gateway

@@ -38,12 +38,23 @@ func stateFrom(ctx context.Context) (stateKind, id, rest string) {
 }
 
 // call makes a call for the client of the request in ctx, and returns its result with the public
-// URIs of apps.
+// URIs of apps and the public names of invalid arguments.
 func (g *Gateway) call(ctx context.Context, c *call) (json.RawMessage, error) {
 	if err := g.runCall(ctx, c); err != nil {
-		return nil, err
+		return nil, c.target.publicError(err)
 	}
-	return appuri.InMessage(c.target.id, c.result), nil
+	return appuri.InMessage(c.target.id, c.target.arguments.Result(c.result)), nil
+}
+
+// publicError returns the error of a call with the public names of invalid arguments.
+func (t *target) publicError(err error) error {
+	reply, ok := errors.AsType[*clientReply](err)
+	if !ok || t.arguments == nil {
+		return err
+	}
+	public := *reply.public
+	public.Data = t.arguments.Data(public.Data)
+	return &clientReply{&public, reply.cause}
 }
 
 // send sends the request of the call to its server, unless what it uses does not match its pin.

@@ -12,10 +12,11 @@ import (
 
 // The values of refusedError.by, which the audit log has.
 const (
-	byLimit  = "limit"
-	byBefore = "before" // by an interceptor, before the call was made
-	byPin    = "pin"
-	byAfter  = "after" // by an interceptor, because of the result
+	byLimit    = "limit"
+	byBefore   = "before" // by an interceptor, before the call was made
+	byPin      = "pin"
+	byAfter    = "after"    // by an interceptor, because of the result
+	byOverride = "override" // an argument that an override hides or has renamed
 )
 
 // A refusedError is the error of a call that the gateway refuses.

@@ -28,9 +28,9 @@ type itemList[S comparable] struct {
 	kind     mcp.Kind
 	// name returns the public name of an item, or "" if the item must not be offered.
 	name func(d *definition.Definition) string
-	// distinguish, if set, returns the public names by own name, for items whose public names, as
-	// name returns them, may be the same.
-	distinguish func(own []string) map[string]string
+	// distinguish, if set, returns the public names by Definition.Name, for items whose public
+	// names, as name returns them, may be the same.
+	distinguish func(names []string) map[string]string
 	// shared says that other servers may have the same names.
 	shared bool
 	// downstreams returns the servers or catalogs that currently offer the items.
@@ -77,7 +77,7 @@ type offer struct {
 // load fetches the list from c and offers it.
 func (l *itemList[S]) load(ctx context.Context, c *client.Client) error {
 	all, invalid, err := definition.ParseList(l.kind,
-		c.Integration().Definitions(ctx, l.kind))
+		c.Integration().Definitions(ctx, l.kind), l.upstream.overrides)
 	// ErrMethodNotFound says that the server has no items of this kind.
 	if err != nil && !errors.Is(err, rpc.ErrMethodNotFound) {
 		return err
@@ -111,7 +111,8 @@ func (l *itemList[S]) setListed(server string, all []*definition.Definition,
 		withheld[unusablePrefix+d.Own] = WithheldItem{Kind: l.kind, Name: d.Own,
 			Reason: ReasonUnusable, Detail: d.Err.Error()}
 	}
-	usable := l.admit(server, all, withheld)
+	usable := l.withoutRefused(l.admit(server, all, withheld), withheld)
+	l.warnUnknownOverrides()
 	u, g := l.upstream, l.upstream.g
 	defer g.lockOffers()()
 	if l.kind == mcp.KindTool && len(all) > 0 && !slices.ContainsFunc(all,
@@ -121,6 +122,45 @@ func (l *itemList[S]) setListed(server string, all []*definition.Definition,
 			slog.String("see", "stdwire doctor "+u.id))
 	}
 	g.updateOffers(append(g.upstreamsByID(l.claim(all, usable, withheld)), l.upstream))
+}
+
+// withoutRefused returns the items whose overrides can be applied, and adds the others to withheld.
+func (l *itemList[S]) withoutRefused(admitted []*definition.Definition,
+	withheld map[string]WithheldItem) (usable []*definition.Definition) {
+	for _, d := range admitted {
+		if d.Refused == nil {
+			usable = append(usable, d)
+			continue
+		}
+		withheld[unusablePrefix+d.Own] = WithheldItem{Kind: l.kind, Name: d.Own,
+			Reason: ReasonUnusable, Detail: "its override cannot be applied: " + d.Refused.Error()}
+	}
+	return usable
+}
+
+// warnUnknownOverrides logs, once, overrides of items that the server does not have. The caller
+// holds upstreamServer.applying.
+func (l *itemList[S]) warnUnknownOverrides() {
+	u := l.upstream
+	if len(u.overrides) == 0 {
+		return
+	}
+	names := make([]string, 0, len(l.listed)+len(l.unusable))
+	for _, d := range l.listed {
+		names = append(names, d.Own)
+	}
+	for _, d := range l.unusable {
+		names = append(names, d.Own)
+	}
+	for _, key := range u.overrides.Unknown(l.kind, names) {
+		if slices.Contains(u.unknown, key) {
+			continue
+		}
+		u.unknown = append(u.unknown, key)
+		u.g.o.Logger.Warn("gateway: an override is for a "+string(l.kind)+
+			" that the server does not have", slog.String("server", u.id),
+			slog.String("override", key), slog.String("see", "stdwire doctor "+u.id))
+	}
 }
 
 // unusablePrefix begins the keys of invalid items in withheld, which have no public name.
@@ -155,9 +195,13 @@ func (l *itemList[S]) claim(all, usable []*definition.Definition,
 	public := l.publicNames(all)
 	claimed, wanted := make(map[string]string, len(all)),
 		make(map[string]*definition.Definition, len(usable))
-	for own, name := range public {
-		if claimed[name] == "" || own < claimed[name] {
-			claimed[name] = own
+	keeps := make(map[string]bool, len(all)) // by public name: the claiming item is not renamed
+	for _, d := range all {
+		name, offerable := public[d.Own]
+		own, taken := claimed[name]
+		keep := d.Name == d.Own
+		if offerable && (!taken || keep && !keeps[name] || keep == keeps[name] && d.Own < own) {
+			claimed[name], keeps[name] = d.Own, keep
 		}
 	}
 	for _, d := range usable {
@@ -199,15 +243,22 @@ func (l *itemList[S]) claim(all, usable []*definition.Definition,
 // publicNames returns the public names of the items that may be offered, by own name.
 func (l *itemList[S]) publicNames(all []*definition.Definition) map[string]string {
 	public := make(map[string]string, len(all))
+	names := make(map[string]bool, len(all))
 	for _, d := range all {
-		if name := l.name(d); name != "" {
-			public[d.Own] = name
+		if name := l.name(d); name != "" && !d.Hidden {
+			public[d.Own], names[d.Name] = name, true
 		}
 	}
 	if l.distinguish == nil {
 		return public
 	}
-	return l.distinguish(slices.Collect(maps.Keys(public)))
+	different := l.distinguish(slices.Collect(maps.Keys(names)))
+	for _, d := range all {
+		if _, offerable := public[d.Own]; offerable {
+			public[d.Own] = different[d.Name]
+		}
+	}
+	return public
 }
 
 // warnRenamed logs that an item is not offered under its usual public name, because another item of

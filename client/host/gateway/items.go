@@ -20,6 +20,18 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
+// targetOf returns the target of a tool or prompt, offered under this name, for the client of the
+// request in ctx.
+func (u *upstreamServer) targetOf(ctx context.Context, d *definition.Definition, public string,
+	idempotent bool) target {
+	t := u.target(ctx, d.Own, idempotent)
+	t.arguments = d.Arguments
+	if d.Name != d.Own {
+		t.public = public
+	}
+	return t
+}
+
 // target returns the target with this own name for the client of the request in ctx.
 func (u *upstreamServer) target(ctx context.Context, own string, idempotent bool) target {
 	t := target{upstream: u, perSession: u.perSession, id: u.id, name: own, idempotent: idempotent,
@@ -117,7 +129,7 @@ func (u *upstreamServer) newList(kind mcp.Kind) *itemList[*server.Server] {
 			if kind == mcp.KindTool && !u.filter.Allows(d.Own) {
 				return ""
 			}
-			return u.publicName(d.Own)
+			return u.publicName(d.Name)
 		}
 	case mcp.KindSkill:
 		l.name = func(d *definition.Definition) string { return d.Own }
@@ -136,10 +148,11 @@ func (u *upstreamServer) item(s *server.Server, kind mcp.Kind, o *offer) server.
 	own, idempotent := o.Own, o.Idempotent || kind == mcp.KindPrompt
 	switch kind {
 	case mcp.KindTool, mcp.KindPrompt:
+		public := kind.KeyOf(o.public)
 		item.Use = func(ctx context.Context, _ string, arguments json.RawMessage) (json.RawMessage,
 			error) {
-			result, err := u.g.call(ctx, &call{kind: kind, target: u.target(ctx, own, idempotent),
-				arguments: arguments, tool: o.Definition})
+			result, err := u.g.call(ctx, &call{kind: kind, arguments: arguments,
+				target: u.targetOf(ctx, o.Definition, public, idempotent), tool: o.Definition})
 			if err != nil || kind != mcp.KindTool {
 				return result, err
 			}

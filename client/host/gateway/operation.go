@@ -26,10 +26,10 @@ func (u *upstreamServer) operationList(catalog *dispatch.Catalog) *itemList[*dis
 			if !u.filter.Allows(d.Own) || d.OnlyForApps {
 				return ""
 			}
-			return itemname.Operation(u.id, d.Own)
+			return itemname.Operation(u.id, d.Name)
 		},
-		distinguish: func(own []string) map[string]string {
-			return itemname.Operations(u.id, own)
+		distinguish: func(names []string) map[string]string {
+			return itemname.Operations(u.id, names)
 		}}
 	l.add = func(to *dispatch.Catalog, name string, o *offer) error {
 		_, registered := l.offeredAt[to][name]
@@ -97,7 +97,7 @@ func (u *upstreamServer) operation(name string, d *definition.Definition, t *mcp
 					return nil, err
 				}
 			}
-			target := u.target(ctx, own, idempotent)
+			target := u.targetOf(ctx, d, name, idempotent)
 			target.answersQuestions = u.answersQuestions
 			return u.g.callOperation(ctx, target, d)
 		})

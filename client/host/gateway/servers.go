@@ -29,6 +29,9 @@ type Upstream struct {
 	// Listed are patterns of tools that are also listed for clients that find the others by a
 	// search: see [server.ToolView].
 	Listed []string
+	// Overrides change how the gateway offers items, and the arguments of tools: see Overrides in
+	// the package comment.
+	Overrides host.Overrides
 	// MaxArguments and MaxResult limit the bytes of the arguments of a call of a tool or prompt,
 	// and of the result of a call or read; 0 means 8 MiB. A message over Options.Limits.MaxFrame
 	// cannot be received.

@@ -7,6 +7,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/inflight"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/logging"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/override"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -24,6 +25,8 @@ type target struct {
 	answersQuestions bool             // OnElicit of the server's options answers questions
 	level            mcp.LoggingLevel // Options.LogLevel of the server
 	meta             mcp.Meta         // of the client's request, as server.MetaFrom returns it
+	public           string           // the offered name, if an override has changed the name
+	arguments        *override.Arguments
 
 	maxArguments, maxResult int // bytes
 }

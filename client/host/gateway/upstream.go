@@ -25,6 +25,7 @@ type upstreamServer struct {
 	id               string
 	filter           host.Filter
 	listed           *host.Filter // of Upstream.Listed; nil: none
+	overrides        host.Overrides
 	perSession       bool
 	answersQuestions bool // the application has set Options.OnElicit of the server
 	digest           string
@@ -56,13 +57,14 @@ type upstreamServer struct {
 	server   string     // serverInfo.name of the latest list; guarded by applying
 	cached   []byte     // content of the cache file; guarded by applying
 	unsaved  bool       // a list was fetched since the cache was written; guarded by applying
+	unknown  []string   // keys of overrides that were logged as unknown; guarded by applying
 
 	instructions atomic.Pointer[string] // of the server, at most maxInstructions bytes; never nil
 }
 
 func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
-	u := &upstreamServer{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession,
-		answersQuestions: s.Options.OnElicit != nil, digest: s.Digest,
+	u := &upstreamServer{g: g, id: s.ID, filter: s.Filter, overrides: s.Overrides,
+		perSession: s.PerSession, answersQuestions: s.Options.OnElicit != nil, digest: s.Digest,
 		source: s.Source, wake: make(chan struct{}, 1),
 		listedOnce: make(chan struct{}), recheck: make(chan struct{}, 1),
 		done: make(chan struct{})}

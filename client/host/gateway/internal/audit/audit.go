@@ -24,6 +24,7 @@ type entry struct {
 	Tool      string `json:"tool,omitempty"`
 	URI       string `json:"uri,omitempty"`
 	Prompt    string `json:"prompt,omitempty"`
+	Public    string `json:"offered_as,omitempty"`
 	Resumed   bool   `json:"resumed,omitempty"`
 	Cached    bool   `json:"cached,omitempty"`
 
@@ -86,6 +87,7 @@ type Call struct {
 	Server    string
 	Kind      mcp.Kind // of what is used
 	Name      string   // the server's own, or a URI
+	Public    string   // the offered name, if an override has changed the name
 	Resumed   bool     // the request answers a question
 	Cached    bool     // the result is that of an earlier call
 	Arguments json.RawMessage
@@ -103,11 +105,10 @@ type Outcome struct {
 // Record adds the line of a call. It does not block.
 func (l *Log) Record(c *Call) {
 	e := entry{
-		Time: formatTime(c.Began), Principal: c.Principal, Server: c.Server, Resumed: c.Resumed,
-		Cached:        c.Cached,
-		ArgumentsSize: len(c.Arguments),
-		Milliseconds:  float64(time.Since(c.Began).Microseconds()) / 1000,
-		Outcome:       c.Outcome.Text, Code: c.Outcome.Code, By: c.Outcome.RefusedBy,
+		Time: formatTime(c.Began), Principal: c.Principal, Server: c.Server, Public: c.Public,
+		Resumed: c.Resumed, Cached: c.Cached, ArgumentsSize: len(c.Arguments),
+		Milliseconds: float64(time.Since(c.Began).Microseconds()) / 1000,
+		Outcome:      c.Outcome.Text, Code: c.Outcome.Code, By: c.Outcome.RefusedBy,
 		ResultSize: len(c.Result),
 	}
 	switch c.Kind {

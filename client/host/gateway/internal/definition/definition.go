@@ -11,6 +11,8 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/override"
 	"github.com/stdwire/stdwire/internal/appdef"
 	"github.com/stdwire/stdwire/internal/jsondiff"
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -22,7 +24,12 @@ import (
 type Definition struct {
 	Own    string          // the server's own name, URI or URI template
 	Text   json.RawMessage // as received
-	Passed json.RawMessage // as forwarded; differs from Text if it was repaired
+	Passed json.RawMessage // as forwarded; differs from Text if it was repaired or overridden
+
+	Name      string              // Own, or the name that an override has for a tool or prompt
+	Hidden    bool                // by an override
+	Arguments *override.Arguments // nil: callers send those of the server
+	Refused   error               // why its override cannot be applied
 
 	Idempotent  bool     // a call of the tool may be repeated
 	ReadOnly    bool     // the tool changes nothing
@@ -38,10 +45,11 @@ type Invalid struct {
 	Err error
 }
 
-// parse parses a definition. A duplicate member is an error, because clients may differ in which of
-// the two they use.
-func parse(kind mcp.Kind, text json.RawMessage) (*Definition, error) {
+// parse parses a definition and applies its override. A duplicate member is an error, because
+// clients may differ in which of the two they use.
+func parse(kind mcp.Kind, text json.RawMessage, overrides host.Overrides) (*Definition, error) {
 	d := &Definition{Own: kind.KeyOf(text), Text: text}
+	d.Name = d.Own
 	if len(text) == 0 || text[0] != '{' {
 		return d, errors.New("it is not an object")
 	}
@@ -52,7 +60,34 @@ func parse(kind mcp.Kind, text json.RawMessage) (*Definition, error) {
 	if d.Passed, err = repair(kind, text); err != nil {
 		return d, err
 	}
-	return d, d.decode(kind)
+	if err = d.decode(kind); err != nil {
+		return d, err
+	}
+	if o, found := overrides.Of(kind, d.Own); found {
+		d.override(kind, &o)
+	}
+	return d, nil
+}
+
+// errApp says why the arguments of a tool with an app stay.
+var errApp = errors.New("arguments: the page of its app knows them as the server has them")
+
+// override applies an override.
+func (d *Definition) override(kind mcp.Kind, o *host.Override) {
+	if d.HasApp && len(o.Arguments) > 0 {
+		d.Refused = errApp
+		return
+	}
+	passed, arguments, err := override.Apply(kind, d.Passed, o)
+	if err != nil {
+		d.Refused = err
+		return
+	}
+	d.Passed, d.Arguments, d.Hidden = passed, arguments, o.Hidden
+	if kind == mcp.KindTool || kind == mcp.KindPrompt {
+		d.Name = cmp.Or(o.Name, d.Own)
+	}
+	d.Refused = d.decode(kind)
 }
 
 // decode sets what a gateway has to know of a definition. It refuses one that does not have the
@@ -89,8 +124,8 @@ func (d *Definition) decode(kind mcp.Kind) (err error) {
 }
 
 // ParseList returns the valid and the invalid definitions of a list, or the error of the list.
-func ParseList(kind mcp.Kind, texts iter.Seq2[json.RawMessage, error]) (all []*Definition,
-	invalid []Invalid, err error) {
+func ParseList(kind mcp.Kind, texts iter.Seq2[json.RawMessage, error],
+	overrides host.Overrides) (all []*Definition, invalid []Invalid, err error) {
 	seen := make(map[string]bool)
 	n := 0
 	for text, err := range texts {
@@ -98,7 +133,7 @@ func ParseList(kind mcp.Kind, texts iter.Seq2[json.RawMessage, error]) (all []*D
 			return nil, nil, err
 		}
 		n++
-		d, err := parse(kind, text)
+		d, err := parse(kind, text, overrides)
 		switch {
 		case err == nil && d.Own == "":
 			err = errors.New("it has no name")
@@ -116,14 +151,15 @@ func ParseList(kind mcp.Kind, texts iter.Seq2[json.RawMessage, error]) (all []*D
 }
 
 // ParseTexts is [ParseList] for definitions that have been listed.
-func ParseTexts(kind mcp.Kind, texts []json.RawMessage) (all []*Definition, invalid []Invalid) {
+func ParseTexts(kind mcp.Kind, texts []json.RawMessage,
+	overrides host.Overrides) (all []*Definition, invalid []Invalid) {
 	all, invalid, _ = ParseList(kind, func(yield func(json.RawMessage, error) bool) {
 		for text := range slices.Values(texts) {
 			if !yield(text, nil) {
 				return
 			}
 		}
-	})
+	}, overrides)
 	return all, invalid
 }
 
