@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -17,8 +18,9 @@ type field[T any] struct {
 	secret secrecy
 
 	// at returns a pointer to the value: a *string, *[]string, *map[string]string, *bool, *int (a
-	// size), *time.Duration or **OAuth. It is nil for a member that is only read, such as another
-	// application's name for two of stdwire's, and for one whose value json computes.
+	// size), *time.Duration, *json.RawMessage (any value), *host.Overrides or **OAuth. It is nil for
+	// a member that is only read, such as another application's name for two of stdwire's, and for
+	// one whose value json computes.
 	at func(T) any
 	// read reads the member. It is nil if at suffices.
 	read func(r *reader, t T, v jsonedit.Value)
@@ -90,6 +92,8 @@ func (r *reader) readInto(p any, v jsonedit.Value) {
 		*p = r.readSize(v)
 	case *time.Duration:
 		*p = r.readDuration(v, time.Millisecond)
+	case *json.RawMessage:
+		*p = r.readJSON(v)
 	}
 }
 
@@ -132,6 +136,8 @@ func givenValue(p any) any {
 		return valueIf(*p, *p)
 	case *int:
 		return valueIf(*p, *p != 0)
+	case *json.RawMessage:
+		return valueIf(*p, *p != nil)
 	case *time.Duration: // negative: no limit, which is 0
 		ms := (max(*p, 0) + time.Millisecond - 1).Milliseconds()
 		return valueIf(ms, *p != 0)
@@ -189,11 +195,12 @@ func inputFields() []field[*Input] {
 
 // A Field describes a member of a configuration file.
 type Field struct {
-	Object string // the object: "file", "server", "tools", "options", "oauth", "input"
-	// or "limits"
-	Names []string // stdwire's name first, then those of other applications
-	Type  string   // of the value, for people
-	Help  string   // sentences
+	// the object: "file", "server", "tools", "override", "argument" of one, "options", "oauth",
+	// "input" or "limits"
+	Object string
+	Names  []string // stdwire's name first, then those of other applications
+	Type   string   // of the value, for people
+	Help   string   // sentences
 }
 
 // Fields returns the members that [Parse] reads, by object.
@@ -201,6 +208,8 @@ func Fields() (all []Field) {
 	all = appendFields(all, "file", fileFields())
 	all = appendFields(all, "server", serverFields())
 	all = appendFields(all, "tools", toolsFields())
+	all = appendFields(all, "override", overrideFields())
+	all = appendFields(all, "argument", argumentFields())
 	all = appendFields(all, "oauth", oauthFields())
 	all = appendFields(all, "input", inputFields())
 	all = appendFields(all, "limits", limitFields())

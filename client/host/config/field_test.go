@@ -12,6 +12,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/internal/jsonedit"
 )
 
@@ -88,6 +89,9 @@ func TestServerFields(t *testing.T) {
 			*p = 5 * time.Millisecond
 		case **OAuth:
 			*p = &OAuth{ClientSecret: "s3cret"}
+		case *host.Overrides:
+			*p = host.Overrides{"a": {Name: "b", Arguments: map[string]host.ArgumentOverride{
+				"c": {Value: json.RawMessage(`"s3cret"`)}}}}
 		default:
 			t.Fatalf("%s: %T", name, p)
 		}

@@ -19,6 +19,7 @@ func FuzzParse(f *testing.F) {
 		`{"context_servers": {"a": {"command": ["x"], "timeout": 9, "enabled": false}}}`,
 		"[mcp_servers.a]\ncommand = 'x'\nenv.A = 't0ken'\nenv_vars = ['B']\n[mcp_servers.b]\nurl = 'http://x'\nbearer_token_env_var = 'A'\ntool_timeout_sec = 1.5",
 		"{\"mcpServers\": { // a\n/* b */ \"a\": {\"command\": \"x\"} /* c */, // d\n // e\n \"b\": {\"url\": \"http://x\"} // f\n}}",
+		`{"mcpServers": {"a": {"command": "x", "overrides": {"t": {"name": "u", "title": "t0ken", "annotations": {"readOnlyHint": true}, "tags": ["a"], "arguments": {"p": {"name": "q", "default": [1]}, "h": {"value": "x", "hidden": true}}}, "prompt:p": {"hidden": true}}}}}`,
 		`{"a": {"url": "http://x"}}`, `{"a":{"command":"x"},"a":{"url":1}}`,
 	} {
 		f.Add([]byte(seed))

@@ -5,8 +5,9 @@ import "github.com/stdwire/stdwire/internal/jsonedit"
 // Schema returns a JSON Schema (2020-12) of configuration files without comments. It accepts every
 // file that [Parse] reads without an error, in the formats of all applications. It cannot reject
 // some that Parse rejects: duplicate members, two ids that differ only in case, a number such as
-// 1.0 where a whole number is required, a URL with an invalid host, and more than [MaxServers]
-// servers.
+// 1.0 where a whole number is required, a URL with an invalid host, more than [MaxServers] servers,
+// overrides that give two items or arguments one name, and hints that only the user's own file may
+// have.
 //
 // The schema and the parser use the same tables of members: see [Fields].
 func Schema() []byte {
@@ -18,8 +19,9 @@ func Schema() []byte {
 		"properties":  object{},
 		"$defs": object{
 			"servers": serversSchema(reference("server")), "server": serverSchema(), "oauth": oauthSchema(),
-			"tools":    closed(objectSchema(toolsFields())),
-			"options":  objectSchema(optionsFields()),
+			"tools":     closed(objectSchema(toolsFields())),
+			"options":   objectSchema(optionsFields()),
+			"overrides": overridesSchema(), "argument": argumentSchema(),
 			"limits":   closed(objectSchema(limitFields())),
 			"isServer": isServerSchema(),
 		},

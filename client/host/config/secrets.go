@@ -1,8 +1,10 @@
 package config
 
 import (
+	"encoding/json"
 	"slices"
 
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/internal/jsonedit"
 )
 
@@ -10,10 +12,12 @@ import (
 type secrecy uint8
 
 const (
-	secretText  secrecy = iota // all of a text, or of the texts of an object, except variables
-	secretWords                // words that look like secrets, as of a command line
-	secretURL                  // parts of a URL
-	secretOAuth                // what oauthFields says
+	secretText      secrecy = iota // all of a text, or of the texts of an object, except variables
+	secretWords                    // words that look like secrets, as of a command line
+	secretURL                      // parts of a URL
+	secretOAuth                    // what oauthFields says
+	secretOverrides                // what overrideFields says of each
+	secretArguments                // what argumentFields says of each
 	notSecret
 )
 
@@ -55,6 +59,12 @@ func redactFields[T any](fields []field[T], t T) {
 				redacted[name] = f.secret.redact([]string{value})[0]
 			}
 			*p = redacted
+		case *json.RawMessage:
+			if *p != nil {
+				*p = json.RawMessage(`"` + redacted + `"`)
+			}
+		case *host.Overrides:
+			*p = redactOverrides(*p)
 		case **OAuth:
 			if *p != nil {
 				o := **p
@@ -104,6 +114,17 @@ func secretMembers[T any](fields []field[T], object jsonedit.Value) (all []jsone
 	return all
 }
 
+// secretByName returns the values within the members of an object that may be secret.
+func secretByName[T any](fields []field[T], object jsonedit.Value) (all []jsonedit.Value) {
+	if !object.IsObject() {
+		return []jsonedit.Value{object}
+	}
+	for _, m := range object.Members() {
+		all = append(all, secretMembers(fields, m.Value)...)
+	}
+	return all
+}
+
 // within returns the values within the value of a member that may be secret.
 func (s secrecy) within(v jsonedit.Value) (all []jsonedit.Value) {
 	_, isBool := v.AsBool()
@@ -111,6 +132,10 @@ func (s secrecy) within(v jsonedit.Value) (all []jsonedit.Value) {
 	case s == notSecret, s == secretOAuth && isBool:
 	case s == secretOAuth:
 		return secretMembers(oauthFields(), v)
+	case s == secretOverrides:
+		return secretByName(overrideFields(), v)
+	case s == secretArguments:
+		return secretByName(argumentFields(), v)
 	case s == secretWords && v.IsObject(): // the older form of Zed
 		return secretServer(v)
 	case s == secretWords:

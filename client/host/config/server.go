@@ -55,8 +55,10 @@ type Server struct {
 
 	Disabled bool // it must not be started
 	Filter   host.Filter
-	Listed   []string         // patterns of the tools that a gateway lists in any case
-	Inputs   map[string]Input // the inputs that its file describes, by id
+	Listed   []string // patterns of the tools that a gateway lists in any case
+	// ItemOverrides are what a gateway offers in place of the server's definitions.
+	ItemOverrides host.Overrides
+	Inputs        map[string]Input // the inputs that its file describes, by id
 
 	// Err is the first error in the definition, or nil. A server with an error cannot be used.
 	Err error

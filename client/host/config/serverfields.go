@@ -155,6 +155,10 @@ func settingFields() []field[*Server] {
 		{names: []string{"excludeTools", "disabledTools", "disabled_tools"}, valueType: patternsType,
 			secret: notSecret, help: "Gemini's, Windsurf's and Codex's names for tools.deny.",
 			read: (*reader).readDeny},
+		{names: []string{"overrides"}, valueType: overridesType, secret: secretOverrides,
+			help: "What a gateway offers in place of the server's definitions, by the names of tools, and of others after \"prompt:\" or \"resource:\".",
+			at:   func(s *Server) any { return &s.ItemOverrides },
+			read: (*reader).readOverrides, json: encodeOverrides},
 		{names: []string{"options"}, valueType: optionsType,
 			help: "mcp-proxy's settings of the server.", read: (*reader).readOptions},
 	}

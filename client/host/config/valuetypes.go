@@ -76,6 +76,13 @@ var (
 		"required": []string{"mode", "list"}}}
 	toolsType = valueType{"array of patterns, or object",
 		anyOf(patternsType.schema, reference("tools"))}
+	overridesType   = valueType{"object by names", reference("overrides")}
+	annotationsType = valueType{"object of true or false", hintsSchema()}
+	argumentsType   = valueType{"object by names",
+		object{"type": "object", "additionalProperties": reference("argument")}}
+	offeredType = valueType{"text", object{"type": "string", "pattern": offeredPattern}}
+	jsonType    = valueType{"any value", object{}}
+
 	optionsType = valueType{"object", reference("options")}
 
 	oauthType = valueType{"true or false, or object",

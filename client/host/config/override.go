@@ -1,0 +1,294 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/internal/jsonedit"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/near"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// offeredPattern matches the names that an override may give to tools, prompts and arguments:
+// those that the programming interfaces of all models accept.
+const offeredPattern = `^[A-Za-z0-9_.-]{1,64}$`
+
+var offeredName = regexp.MustCompile(offeredPattern)
+
+// overrideFields returns the members of an element of overrides.
+func overrideFields() []field[*host.Override] {
+	return []field[*host.Override]{
+		{names: []string{"name"}, valueType: textType, secret: notSecret,
+			help: "The name, in place of the server's: of a tool or prompt 1 to 64 letters, digits, '_', '-' and '.', before which the prefix comes; of a resource what is displayed.",
+			at:   func(o *host.Override) any { return &o.Name }},
+		{names: []string{"title"}, valueType: textType, secret: notSecret,
+			help: "The name for people.", at: func(o *host.Override) any { return &o.Title }},
+		{names: []string{"description"}, valueType: textType, secret: notSecret,
+			help: "The description.", at: func(o *host.Override) any { return &o.Description }},
+		{names: []string{"annotations"}, valueType: annotationsType, secret: notSecret,
+			help: "Hints of a tool, true or false: readOnlyHint, destructiveHint, idempotentHint, openWorldHint. Values that make a tool look safer are refused in a project's file.",
+			read: (*reader).readAnnotations, json: func(o *host.Override) any {
+				return valueIf(o.Annotations, len(o.Annotations) > 0)
+			}},
+		{names: []string{"arguments"}, valueType: argumentsType, secret: secretArguments,
+			help: "Arguments of a tool by the server's names.",
+			read: (*reader).readArguments, json: encodeArguments},
+		{names: []string{"hidden"}, valueType: boolType, secret: notSecret,
+			help: "The item is not offered.", at: func(o *host.Override) any { return &o.Hidden }},
+		{names: []string{"tags"}, valueType: textsType, secret: notSecret,
+			help: "Words for clients, in \"" + mcp.MetaTags + "\" of _meta.",
+			at:   func(o *host.Override) any { return &o.Tags }},
+	}
+}
+
+// argumentFields returns the members of an argument in an override.
+func argumentFields() []field[*host.ArgumentOverride] {
+	return []field[*host.ArgumentOverride]{
+		{names: []string{"name"}, valueType: offeredType, secret: notSecret,
+			help: "The name, in place of the server's: 1 to 64 letters, digits, '_', '-' and '.'.",
+			at:   func(a *host.ArgumentOverride) any { return &a.Name },
+			read: func(r *reader, a *host.ArgumentOverride, v jsonedit.Value) {
+				a.Name = r.readOffered(v)
+			}},
+		{names: []string{"description"}, valueType: textType, secret: notSecret,
+			help: "The description.",
+			at:   func(a *host.ArgumentOverride) any { return &a.Description }},
+		{names: []string{"default"}, valueType: jsonType,
+			help: "What the server gets if the caller leaves the argument out, which it then may.",
+			at:   func(a *host.ArgumentOverride) any { return &a.Default }},
+		{names: []string{"value"}, valueType: jsonType,
+			help: "What the server always gets; callers neither see nor send the argument. Variables are not expanded.",
+			at:   func(a *host.ArgumentOverride) any { return &a.Value }},
+		{names: []string{"hidden"}, valueType: boolType, secret: notSecret,
+			help: "Callers neither see nor send the argument; it needs a value or default.",
+			at:   func(a *host.ArgumentOverride) any { return &a.Hidden }},
+	}
+}
+
+// readOverrides reads overrides: an object by tools' names, and those of other items after a
+// prefix.
+func (r *reader) readOverrides(s *Server, v jsonedit.Value) {
+	if !v.IsObject() {
+		r.typeError(v, "an object by the names of tools")
+		return
+	}
+	s.ItemOverrides = host.Overrides{}
+	taken := map[string]jsonedit.Member{}
+	for _, m := range r.members(v) {
+		if r.hasTooManyDiagnostics() {
+			return
+		}
+		o := r.readOverride(m)
+		s.ItemOverrides[m.Name] = o
+		kind, name := host.OverrideKey(m.Name)
+		if o.Hidden || kind != mcp.KindTool && kind != mcp.KindPrompt {
+			continue
+		}
+		if o.Name != "" {
+			name = o.Name
+		}
+		name = string(kind) + " " + name
+		if other, duplicate := taken[name]; duplicate {
+			r.errorf(m.Offset, "overrides: %.60q and %.60q at %s would have the same name; change one of them",
+				m.Name, other.Name, r.lineColumn(other.Offset))
+		}
+		taken[name] = m
+	}
+}
+
+// readOverride reads the override of an item.
+func (r *reader) readOverride(m jsonedit.Member) (o host.Override) {
+	prefix := fmt.Sprintf("overrides.%.60s", m.Name)
+	r.field = prefix
+	kind, own := host.OverrideKey(m.Name)
+	switch {
+	case own == "":
+		r.errorf(m.Offset, "overrides: the name of the %s is missing", kind)
+	case !m.IsObject():
+		r.typeError(m.Value, "an object")
+		return o
+	}
+	readMembers(r, m.Value, prefix+".", &o, overrideFields(), func(u jsonedit.Member) {
+		r.unknownIn(u, prefix, fieldsOf(overrideFields()))
+	})
+	for _, u := range m.Value.Members() {
+		switch {
+		case kind != mcp.KindTool && (u.Name == "annotations" || u.Name == "arguments"):
+			r.errorf(u.Offset, "%s: only tools have %s", prefix, u.Name)
+		case u.Name == "name" && (kind == mcp.KindTool || kind == mcp.KindPrompt):
+			r.field = prefix + ".name"
+			r.readOffered(u.Value)
+		}
+	}
+	return o
+}
+
+// unknownIn reports an unknown member as an error, because without it more would be offered.
+func (r *reader) unknownIn(m jsonedit.Member, of string, names []string) {
+	r.errorf(m.Offset, "%s has no %.60q; %s", of, m.Name, near.Instead(m.Name, names))
+}
+
+// fieldsOf returns the names of fields.
+func fieldsOf[T any](fields []field[T]) (names []string) {
+	for _, f := range fields {
+		names = append(names, f.names...)
+	}
+	return names
+}
+
+// readOffered reads a name that models see.
+func (r *reader) readOffered(v jsonedit.Value) string {
+	name := r.readString(v)
+	if _, isText := v.AsString(); isText && !offeredName.MatchString(name) {
+		r.errorf(v.Start, "%s must be 1 to 64 letters, digits, '_', '-' and '.'", r.field)
+	}
+	return name
+}
+
+func (r *reader) readAnnotations(o *host.Override, v jsonedit.Value) {
+	field := r.field
+	if !v.IsObject() {
+		r.typeError(v, "an object of hints")
+		return
+	}
+	o.Annotations = map[string]bool{}
+	for _, m := range r.members(v) {
+		if !slices.Contains(host.Hints(), m.Name) {
+			r.unknownIn(m, field, host.Hints())
+			continue
+		}
+		r.field = field + "." + m.Name
+		value := r.readBool(m.Value)
+		if r.Project && host.IsSafeHint(m.Name, value) {
+			r.errorf(m.Offset, "%s: %t makes the tool look safer, which only your own file may do",
+				r.field, value)
+		}
+		o.Annotations[m.Name] = value
+	}
+}
+
+func (r *reader) readArguments(o *host.Override, v jsonedit.Value) {
+	field := r.field
+	if !v.IsObject() {
+		r.typeError(v, "an object by the names of arguments")
+		return
+	}
+	o.Arguments = map[string]host.ArgumentOverride{}
+	taken := map[string]jsonedit.Member{}
+	for _, m := range r.members(v) {
+		var a host.ArgumentOverride
+		r.field = fmt.Sprintf("%s.%.60s", field, m.Name)
+		if !m.IsObject() {
+			r.typeError(m.Value, "an object")
+			continue
+		}
+		prefix := r.field
+		readMembers(r, m.Value, prefix+".", &a, argumentFields(), func(u jsonedit.Member) {
+			r.unknownIn(u, prefix, fieldsOf(argumentFields()))
+		})
+		if err := a.Check(); err != nil {
+			r.errorf(m.Offset, "%s: %v", prefix, err)
+		}
+		o.Arguments[m.Name] = a
+		if a.Fixed() != nil {
+			continue
+		}
+		name := m.Name
+		if a.Name != "" {
+			name = a.Name
+		}
+		if other, duplicate := taken[name]; duplicate {
+			r.errorf(m.Offset, "%s: %.60q and %.60q at %s would have the same name; change one of them",
+				field, m.Name, other.Name, r.lineColumn(other.Offset))
+		}
+		taken[name] = m
+	}
+}
+
+// readJSON reads any value.
+func (r *reader) readJSON(v jsonedit.Value) json.RawMessage {
+	text, _ := jsonscan.AppendCompact(nil, v.JSON()) // it has been validated
+	return text
+}
+
+// encodeOverrides returns the value of the member overrides.
+func encodeOverrides(s *Server) any {
+	if len(s.ItemOverrides) == 0 {
+		return nil
+	}
+	var all []jsonedit.Item
+	for _, key := range slices.Sorted(maps.Keys(s.ItemOverrides)) {
+		o := s.ItemOverrides[key]
+		all = append(all, jsonedit.Item{Name: key,
+			JSON: jsonedit.Object(encodeFields(overrideFields(), &o))})
+	}
+	return json.RawMessage(jsonedit.Object(all))
+}
+
+// encodeArguments returns the value of the member arguments.
+func encodeArguments(o *host.Override) any {
+	if len(o.Arguments) == 0 {
+		return nil
+	}
+	var all []jsonedit.Item
+	for _, name := range slices.Sorted(maps.Keys(o.Arguments)) {
+		a := o.Arguments[name]
+		all = append(all, jsonedit.Item{Name: name,
+			JSON: jsonedit.Object(encodeFields(argumentFields(), &a))})
+	}
+	return json.RawMessage(jsonedit.Object(all))
+}
+
+// redactOverrides returns overrides without the values of arguments.
+func redactOverrides(all host.Overrides) host.Overrides {
+	shown := maps.Clone(all)
+	for key, o := range shown {
+		o.Arguments = maps.Clone(o.Arguments)
+		for name, a := range o.Arguments {
+			redactFields(argumentFields(), &a)
+			o.Arguments[name] = a
+		}
+		shown[key] = o
+	}
+	return shown
+}
+
+// overridesSchema accepts what readOverrides does, except for what depends on several names.
+func overridesSchema() object {
+	o := closed(objectSchema(overrideFields()))
+	named := withMember("name", pattern(offeredPattern))
+	noTool := not(has("annotations", "arguments"))
+	return object{"type": "object",
+		"properties": object{"": false, promptKey: false, resourceKey: false},
+		"patternProperties": object{"^" + promptKey: allOf(o, noTool, named),
+			"^" + resourceKey: allOf(o, noTool)},
+		"additionalProperties": allOf(o, named)}
+}
+
+// The keys of overrides without a name.
+const promptKey, resourceKey = "prompt:", "resource:"
+
+// argumentSchema accepts what readArguments does of one argument.
+func argumentSchema() object {
+	s := closed(objectSchema(argumentFields()))
+	isHidden := anyOf(has("value"), object{"required": []string{"hidden"},
+		"properties": object{"hidden": object{"const": true}}})
+	s["allOf"] = []object{not(object{"required": []string{"value", "default"}}),
+		{"if": isHidden, "then": allOf(has("value", "default"),
+			not(given("name", "description")))}}
+	return s
+}
+
+// hintsSchema accepts what readAnnotations does.
+func hintsSchema() object {
+	properties := object{}
+	for _, name := range host.Hints() {
+		properties[name] = object{"type": "boolean"}
+	}
+	return closed(object{"type": "object", "properties": properties})
+}
