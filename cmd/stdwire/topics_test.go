@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"regexp"
 	"slices"
@@ -76,15 +77,17 @@ func helpFlags(t *testing.T) map[string]bool {
 
 // checkTranscripts runs the commands of a text, which are the lines that begin with four spaces and
 // "$ stdwire", and compares their output with the lines below. There … stands for any characters,
-// and a line of … for any lines.
+// and a line of … for any lines. "$ cat FILE" writes the lines below to the file, with the path of
+// this program for the command "stdwire".
 func checkTranscripts(t *testing.T, text string) {
 	t.Helper()
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		words, ok := strings.CutPrefix(line, "    $ stdwire ")
-		if !ok {
+		words, isCommand := strings.CutPrefix(line, "    $ stdwire ")
+		file, isFile := strings.CutPrefix(line, "    $ cat ")
+		if !isCommand && !isFile {
 			continue
 		}
 		var want []string
@@ -94,6 +97,14 @@ func checkTranscripts(t *testing.T, text string) {
 				break
 			}
 			want = append(want, next)
+		}
+		if isFile {
+			path, err := json.Marshal(self)
+			assert.NilError(t, err)
+			content := strings.ReplaceAll(strings.Join(want, "\n"), `"command": "stdwire"`,
+				`"command": `+string(path))
+			assert.NilError(t, os.WriteFile(file, []byte(content), 0o600))
+			continue
 		}
 		args := strings.Fields(words)
 		for i := range args {

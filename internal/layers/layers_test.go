@@ -258,6 +258,7 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/scan", []string{
 		"internal/jsonscan", "internal/lazyregexp", "internal/printable", "rpc/mcp",
+		"client/host",
 	}},
 	{"cmd/stdwire/internal/hosts", nil},
 	{"cmd/stdwire/internal/otlp", []string{"internal/httpurl", "internal/jsonscan",

@@ -77,7 +77,7 @@ func TestOverridesAreRedacted(t *testing.T) {
 	assert.Assert(t, strings.Contains(string(s.JSON()), "s3cret"))
 	text := s.JSON()
 	for _, at := range SecretRanges(text) {
-		text = append(append(append([]byte{}, text[:at[0]]...), strings.Repeat("-", at[1]-at[0])...), text[at[1]:]...)
+		copy(text[at[0]:at[1]], strings.Repeat("-", at[1]-at[0]))
 	}
 	assert.Equal(t, string(text),
 		`{"command":"x","overrides":{"a":{"title":"T","arguments":{"p":{"value":{"k":--------}},"q":{"default":--------}}}}}`)

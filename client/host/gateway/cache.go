@@ -89,7 +89,8 @@ func (u *upstreamServer) loadCache() (complete bool) {
 	all := make([][]*definition.Definition, len(u.lists))
 	for i, l := range u.lists {
 		var invalid []definition.Invalid
-		if all[i], invalid = definition.ParseTexts(l.kind, *r.of(l.kind), u.overrides); invalid != nil {
+		all[i], invalid = definition.ParseTexts(l.kind, *r.of(l.kind), u.overrides)
+		if invalid != nil {
 			return false // saveCache writes valid definitions only
 		}
 	}

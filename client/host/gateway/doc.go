@@ -53,14 +53,15 @@
 // list for one defect: null in an optional member is removed, and the inputSchema of a tool gets
 // the type "object". Other invalid definitions are omitted and logged.
 //
-// Upstream.Overrides changes names, titles, descriptions, annotations and arguments, and hides items.
-// A name in it takes the place of the server's own, so that it gets the same prefix; of two items
-// of a server with one public name, the one that keeps its own name is offered. If an argument of a
-// tool is renamed, hidden or gets a value or default, the inputSchema is rewritten: its required
-// arguments, references and conditions too. A tool whose schema cannot be adapted is withheld, as is
-// one with an app, whose page knows the server's arguments. The gateway checks the arguments of such
-// a tool against the new schema, and the server gets the form that it declares. Interceptors, pins,
-// filters and the audit log have the server's own names and arguments. Members of _meta stay.
+// Upstream.Overrides changes names, titles, descriptions, annotations and arguments, and hides
+// items. A name in it takes the place of the server's own, so that it gets the same prefix; of two
+// items of a server with one public name, the one that keeps its own name is offered. If an
+// argument of a tool is renamed, hidden or gets a value or default, the inputSchema is rewritten:
+// its required arguments, references and conditions too. A tool whose schema cannot be adapted is
+// withheld, as is one with an app, whose page knows the server's arguments. The gateway checks the
+// arguments of such a tool against the new schema, and the server gets the form that it declares.
+// Interceptors, pins, filters and the audit log have the server's own names and arguments. Members
+// of _meta stay.
 //
 // With [Gateway.Offer], more downstream servers offer some of the upstream servers from the same
 // processes: one for each group of clients, for example.

@@ -1,8 +1,11 @@
 package gateway
 
 import (
+	"encoding/json"
+
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -40,6 +43,20 @@ func Collisions(ids []string, names map[string]map[mcp.Kind][]string) map[string
 		}
 	}
 	return collisions
+}
+
+// RefusedOverrides returns, by own name, why a gateway cannot apply the overrides of some of these
+// definitions.
+func RefusedOverrides(kind mcp.Kind, definitions []json.RawMessage,
+	o host.Overrides) map[string]error {
+	refused := map[string]error{}
+	all, _ := definition.ParseTexts(kind, definitions, o)
+	for _, d := range all {
+		if d.Refused != nil {
+			refused[d.Own] = d.Refused
+		}
+	}
+	return refused
 }
 
 // publicNames returns the public names, by own name, of items of one kind of a server.

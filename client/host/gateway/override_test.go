@@ -102,8 +102,8 @@ func TestOverrides(t *testing.T) {
 				"up__verbatim":  {"description": `"[up] Does it."`},
 			} {
 				for member, want := range members {
-					assert.Check(t, cmp.Equal(string(jsonscan.Member(definitions[key], member)), want),
-						"%s %s", key, member)
+					got := string(jsonscan.Member(definitions[key], member))
+					assert.Check(t, cmp.Equal(got, want), "%s %s", key, member)
 				}
 				assert.Check(t, definitions[key] != nil, key)
 				delete(definitions, key)

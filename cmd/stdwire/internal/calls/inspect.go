@@ -77,6 +77,9 @@ func InspectTool(ctx context.Context, c *client.Client, std *term.Streams, tools
 			return err
 		}
 		output.PrintDefinition(std.Out, &tool)
+		if tools.Note != nil && tools.Note(&tool) != "" {
+			std.Out.Print("\nIn a gateway it is " + tools.Note(&tool) + ".\n")
+		}
 		return nil
 	}
 	return target.ExplainUnlisted(ctx, c, name,

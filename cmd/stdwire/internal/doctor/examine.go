@@ -50,6 +50,7 @@ func (d *doctorOptions) examine(ctx context.Context, p *subject) *Report {
 		if r.Tools != nil { // they could be listed
 			r.checkFilter(&p.server.Filter, all[mcp.KindTool])
 		}
+		r.checkOverrides(p.server.ItemOverrides, all)
 		r.has = namesOf(all, &p.server.Filter)
 	}
 	r.stopServer(c)

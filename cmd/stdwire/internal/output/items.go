@@ -12,6 +12,18 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
+// NotedToolItem returns a function that shows a tool by how it is called, with what note returns,
+// unless that is "".
+func NotedToolItem(note func(*mcp.Tool) string) func(tool *mcp.Tool) item {
+	return func(tool *mcp.Tool) item {
+		shown := ToolItem(tool)
+		if text := note(tool); text != "" {
+			shown.head = append(shown.head, "("+text+")")
+		}
+		return shown
+	}
+}
+
 // ToolItem shows a tool by how it is called.
 func ToolItem(tool *mcp.Tool) item {
 	head := Signature(tool)

@@ -25,6 +25,8 @@ type List struct {
 	Pages func(context.Context, *client.Client,
 		...client.CallOption) iter.Seq2[json.RawMessage, error]
 	Empty string // what is printed if there are no items; "": that the server has none
+
+	Note func(*mcp.Tool) string // what is shown with a tool, or ""; nil: nothing
 }
 
 // Lists returns the lists in the order of stdwire ls, the tools first.

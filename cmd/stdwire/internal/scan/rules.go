@@ -172,6 +172,12 @@ func ruleTable() []rule {
 			Advice: "Keep it in the environment or a store of secrets, refer to it as ${NAME}, and replace it if others have seen it.",
 		}, config: configSecrets},
 		{Rule: Rule{
+			ID: "weakened-annotation", Severity: Medium,
+			Title:  "A tool that your configuration makes look safer than its server says",
+			Help:   "Hosts ask before they call a tool that may destroy or change things, or that reaches other systems, by its annotations. The overrides of the configuration replace them.",
+			Advice: "Look at what the tool does, and remove the annotation from the overrides unless the server is wrong.",
+		}, config: weakenedAnnotations},
+		{Rule: Rule{
 			ID: "app-access", Severity: Medium, Title: "A page that requests much access",
 			Help:   "A host may grant the page of an app its requests: the camera, the microphone, the location, and the origins that it connects to.",
 			Advice: "Ask what the page needs it for, and do not grant the rest.",

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/internal/lazyregexp"
 )
 
@@ -21,6 +22,8 @@ type Config struct {
 	Env    map[string]string   // additions to the environment
 	Header map[string][]string // headers of each request
 	URL    string
+	// Overrides are what a gateway offers in place of the server's definitions.
+	Overrides host.Overrides
 }
 
 // knownTokens are the formats of services' secrets.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
@@ -29,7 +30,8 @@ func (t *Target) Lists() []output.List {
 			}
 		}
 	}
-	all[0].Items = output.ItemsOf(t.Configured.Tools, output.ToolItem)
+	all[0].Note = t.Configured.overridden
+	all[0].Items = output.ItemsOf(t.Configured.Tools, output.NotedToolItem(all[0].Note))
 	if s := t.Configured.server; s != nil && (s.Filter.Allow != nil || s.Filter.Deny != nil) {
 		all[0].Empty = "no tool of the server passes its filter, at " + s.Position.String() +
 			"; stdwire doctor " + s.ID + " names patterns that match none"
@@ -50,6 +52,26 @@ func (s *ConfiguredServer) Tools(c *client.Client, ctx context.Context,
 			}
 		}
 	}
+}
+
+// overridden returns what the configuration makes of a tool in a gateway, for people, or "".
+func (s *ConfiguredServer) overridden(tool *mcp.Tool) string {
+	if s.server == nil {
+		return ""
+	}
+	o, found := s.server.ItemOverrides.Of(mcp.KindTool, tool.Name)
+	if !found {
+		return ""
+	}
+	var parts []string
+	switch {
+	case o.Hidden:
+		parts = append(parts, "hidden")
+	case o.Name != "":
+		parts = append(parts, "as "+o.Name)
+	}
+	return strings.TrimSuffix("overridden: "+strings.Join(append(parts,
+		o.Weakened(tool.Annotations)...), ", "), ": ")
 }
 
 // Allowed returns the tools that the configuration allows.

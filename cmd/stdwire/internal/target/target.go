@@ -417,7 +417,7 @@ func (t *Target) Config() scan.Config {
 
 // ConfigOf returns how a server is reached, with its variables not expanded.
 func ConfigOf(s *config.Server) scan.Config {
-	c := scan.Config{Args: s.Args, Env: s.Env, URL: s.URL}
+	c := scan.Config{Args: s.Args, Env: s.Env, URL: s.URL, Overrides: s.ItemOverrides}
 	for name, value := range s.Headers {
 		if c.Header == nil {
 			c.Header = map[string][]string{}

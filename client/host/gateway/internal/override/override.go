@@ -14,8 +14,8 @@ import (
 // Apply returns the definition of an item as o has it, and how arguments are converted, nil if they
 // stay. The name of a tool or prompt stays, because it depends on those of other items. An error
 // says why the definition cannot be changed so.
-func Apply(kind mcp.Kind, definition json.RawMessage, o *host.Override) (json.RawMessage, *Arguments,
-	error) {
+func Apply(kind mcp.Kind, definition json.RawMessage, o *host.Override) (json.RawMessage,
+	*Arguments, error) {
 	text := func(name, value string) {
 		if value != "" {
 			definition = jsonscan.SetMember(definition, name, jsonscan.AppendString(nil, value))

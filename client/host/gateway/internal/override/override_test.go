@@ -68,7 +68,8 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// A schema whose keywords name arguments is rewritten, or refused with the keyword that prevents it.
+// A schema whose keywords name arguments is rewritten, or refused with the keyword that prevents
+// it.
 func TestSchemas(t *testing.T) {
 	const properties = `"properties":{"p":{"type":"object","properties":{"p":{"type":"string"}}},"r":{"$ref":"#/properties/p/properties/p"},"s":{"$ref":"#/$defs/s"}},"$defs":{"s":{"type":"array","items":{"$ref":"#/properties/p"}}}`
 	for _, tt := range []struct {

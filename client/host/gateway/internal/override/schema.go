@@ -134,7 +134,8 @@ func (w *writer) object(text json.RawMessage, root bool) (json.RawMessage, error
 }
 
 // keyword returns the value of a keyword of a schema of all arguments, or nil to leave it out.
-func (w *writer) keyword(keyword string, value json.RawMessage, root bool) (json.RawMessage, error) {
+func (w *writer) keyword(keyword string, value json.RawMessage, root bool) (json.RawMessage,
+	error) {
 	switch keyword {
 	case "properties":
 		return w.properties(value, root)
