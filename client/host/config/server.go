@@ -56,6 +56,7 @@ type Server struct {
 	Disabled bool // it must not be started
 	Filter   host.Filter
 	Listed   []string // patterns of the tools that a gateway lists in any case
+	AsTools  bool     // a gateway offers resources and prompts as tools too
 	// ItemOverrides are what a gateway offers in place of the server's definitions.
 	ItemOverrides host.Overrides
 	Inputs        map[string]Input // the inputs that its file describes, by id

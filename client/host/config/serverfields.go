@@ -159,6 +159,9 @@ func settingFields() []field[*Server] {
 			help: "What a gateway offers in place of the server's definitions, by the names of tools, and of others after \"prompt:\" or \"resource:\".",
 			at:   func(s *Server) any { return &s.ItemOverrides },
 			read: (*reader).readOverrides, json: encodeOverrides},
+		{names: []string{"asTools"}, valueType: boolType, secret: notSecret,
+			help: "A gateway offers the resources and prompts as tools too, for hosts that know only tools: list_resources, read_resource, list_prompts and get_prompt.",
+			at:   func(s *Server) any { return &s.AsTools }},
 		{names: []string{"options"}, valueType: optionsType,
 			help: "mcp-proxy's settings of the server.", read: (*reader).readOptions},
 	}

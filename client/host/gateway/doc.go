@@ -63,6 +63,10 @@
 // Interceptors, pins, filters and the audit log have the server's own names and arguments. Members
 // of _meta stay.
 //
+// With Upstream.AsTools, the tools of a server that has resources or prompts include some of the
+// gateway that list, read and get them. A page of a list has at most 100 items and 64 KiB. What
+// they read or get is a read or prompt to pins, interceptors and the audit log.
+//
 // With [Gateway.Offer], more downstream servers offer some of the upstream servers from the same
 // processes: one for each group of clients, for example.
 //

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/client/host/gateway/internal/instructions"
-	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/largeresult"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )

@@ -102,6 +102,15 @@ func (l *itemList[S]) load(ctx context.Context, c *client.Client) error {
 // holds upstreamServer.applying.
 func (l *itemList[S]) setListed(server string, all []*definition.Definition,
 	invalid []definition.Invalid) {
+	l.offerListed(server, all, invalid)
+	if tools := l.upstream.list(mcp.KindTool); l.upstream.asTools != nil && l.kind != mcp.KindTool {
+		tools.recheck() // some of them depend on what else is offered
+	}
+}
+
+// offerListed is setListed without effect on other lists.
+func (l *itemList[S]) offerListed(server string, all []*definition.Definition,
+	invalid []definition.Invalid) {
 	definition.Reuse(all, l.listed)
 	l.server, l.listed, l.unusable, l.hasListed = server, all, invalid, true
 	l.texts = definition.Texts(all)
@@ -114,6 +123,7 @@ func (l *itemList[S]) setListed(server string, all []*definition.Definition,
 	usable := l.withoutRefused(l.admit(server, all, withheld), withheld)
 	l.warnUnknownOverrides()
 	u, g := l.upstream, l.upstream.g
+	ownTools := u.ownTools(l.kind, all)
 	defer g.lockOffers()()
 	if l.kind == mcp.KindTool && len(all) > 0 && !slices.ContainsFunc(all,
 		func(d *definition.Definition) bool { return u.filter.Allows(d.Own) }) {
@@ -121,6 +131,7 @@ func (l *itemList[S]) setListed(server string, all []*definition.Definition,
 			slog.String("server", u.id), slog.Int("tools", len(all)),
 			slog.String("see", "stdwire doctor "+u.id))
 	}
+	all, usable = slices.Concat(all, ownTools), slices.Concat(usable, ownTools)
 	g.updateOffers(append(g.upstreamsByID(l.claim(all, usable, withheld)), l.upstream))
 }
 
@@ -390,6 +401,13 @@ func (l *itemList[S]) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.offered)
+}
+
+// hasWanted reports whether an item is offered or waits until earlier servers are listed.
+func (l *itemList[S]) hasWanted() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.wanted) > 0
 }
 
 // isWaiting reports whether an item waits until earlier servers are listed.

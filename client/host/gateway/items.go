@@ -14,8 +14,10 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/largeresult"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
+	"github.com/stdwire/stdwire/internal/appdef"
 	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -126,7 +128,7 @@ func (u *upstreamServer) newList(kind mcp.Kind) *itemList[*server.Server] {
 	case mcp.KindTool, mcp.KindPrompt:
 		l.shared, l.distinguish = u.g.o.NoPrefix, u.publicNames()
 		l.name = func(d *definition.Definition) string {
-			if kind == mcp.KindTool && !u.filter.Allows(d.Own) {
+			if kind == mcp.KindTool && d.Use == nil && !u.filter.Allows(d.Own) {
 				return ""
 			}
 			return u.publicName(d.Name)
@@ -149,6 +151,13 @@ func (u *upstreamServer) item(s *server.Server, kind mcp.Kind, o *offer) server.
 	switch kind {
 	case mcp.KindTool, mcp.KindPrompt:
 		public := kind.KeyOf(o.public)
+		if o.Use != nil {
+			item.Use = func(ctx context.Context, _ string,
+				arguments json.RawMessage) (json.RawMessage, error) {
+				return o.Use(ctx, arguments)
+			}
+			break
+		}
 		item.Use = func(ctx context.Context, _ string, arguments json.RawMessage) (json.RawMessage,
 			error) {
 			result, err := u.g.call(ctx, &call{kind: kind, arguments: arguments,
@@ -256,4 +265,70 @@ func (u *upstreamServer) complete(ref mcp.CompleteReference) server.Completer {
 		}
 		return found, clientError(err)
 	}
+}
+
+// ownTools returns the tools that the gateway adds to a server's own: those for the kinds of items
+// that it offers, unless the server has tools with these names.
+func (u *upstreamServer) ownTools(kind mcp.Kind,
+	listed []*definition.Definition) (all []*definition.Definition) {
+	if u.asTools == nil || kind != mcp.KindTool {
+		return nil
+	}
+	has := map[mcp.Kind]bool{mcp.KindPrompt: u.list(mcp.KindPrompt).hasWanted(),
+		mcp.KindResource: u.list(mcp.KindResource).hasWanted() ||
+			u.list(mcp.KindResourceTemplate).hasWanted()}
+	for _, kind := range []mcp.Kind{mcp.KindResource, mcp.KindPrompt} {
+		for _, d := range u.asTools[kind] {
+			if has[kind] && !slices.ContainsFunc(listed,
+				func(own *definition.Definition) bool { return own.Name == d.Name }) {
+				all = append(all, d)
+			}
+		}
+	}
+	return all
+}
+
+// offered returns the offered definitions of a kind as clients see them.
+func (u *upstreamServer) offered(kind mcp.Kind) map[string]json.RawMessage {
+	l := u.list(kind)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := make(map[string]json.RawMessage, len(l.offered))
+	for public, o := range l.offered {
+		if extensionOf(o.Own, o.MIMEType) == "" {
+			all[public] = u.publicDefinition(kind, o.Definition, public)
+		}
+	}
+	return all
+}
+
+// readListed reads a URI for a tool, unless the resource is withheld. It reads no apps.
+func (u *upstreamServer) readListed(ctx context.Context, uri string) (json.RawMessage, error) {
+	_, by, listed := u.g.names.Reader(uri, func(id string) bool { return id == u.id })
+	if listed {
+		switch _, reason := u.list(by.Kind).status(by.Public); reason {
+		case ReasonChanged, ReasonIdentity:
+			return nil, rpc.Errorf(rpc.CodeInvalidParams,
+				"The %s %q of the server %q is withheld: it has changed since its first use", by.Kind,
+				by.Public, u.id)
+		}
+	}
+	if appdef.IsURI(uri) {
+		return nil, server.ResourceNotFound(uri)
+	}
+	return u.readUnlisted(ctx, uri)
+}
+
+// getPrompt gets an offered prompt by its public name.
+func (u *upstreamServer) getPrompt(ctx context.Context, public string,
+	arguments json.RawMessage) (json.RawMessage, error) {
+	l := u.list(mcp.KindPrompt)
+	l.mu.Lock()
+	o := l.offered[public]
+	l.mu.Unlock()
+	if o == nil {
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown prompt: %.200s", public)
+	}
+	return u.g.call(ctx, &call{kind: mcp.KindPrompt, arguments: arguments,
+		target: u.targetOf(ctx, o.Definition, public, true)})
 }

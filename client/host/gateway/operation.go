@@ -23,7 +23,7 @@ func (u *upstreamServer) operationList(catalog *dispatch.Catalog) *itemList[*dis
 		remove:      (*dispatch.Catalog).Remove,
 		downstreams: func() []*dispatch.Catalog { return []*dispatch.Catalog{catalog} },
 		name: func(d *definition.Definition) string {
-			if !u.filter.Allows(d.Own) || d.OnlyForApps {
+			if !u.filter.Allows(d.Own) || d.OnlyForApps || d.Use != nil {
 				return ""
 			}
 			return itemname.Operation(u.id, d.Name)

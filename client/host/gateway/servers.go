@@ -32,6 +32,10 @@ type Upstream struct {
 	// Overrides change how the gateway offers items, and the arguments of tools: see Overrides in
 	// the package comment.
 	Overrides host.Overrides
+	// AsTools offers the resources and prompts of the server as tools too: list_resources and
+	// read_resource, list_prompts and get_prompt, unless it has tools with these names. Filter does
+	// not apply to them.
+	AsTools bool
 	// MaxArguments and MaxResult limit the bytes of the arguments of a call of a tool or prompt,
 	// and of the result of a call or read; 0 means 8 MiB. A message over Options.Limits.MaxFrame
 	// cannot be received.

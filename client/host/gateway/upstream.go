@@ -12,6 +12,8 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/astools"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/resultcache"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -26,6 +28,7 @@ type upstreamServer struct {
 	filter           host.Filter
 	listed           *host.Filter // of Upstream.Listed; nil: none
 	overrides        host.Overrides
+	asTools          map[mcp.Kind][]*definition.Definition // nil without Upstream.AsTools
 	perSession       bool
 	answersQuestions bool // the application has set Options.OnElicit of the server
 	digest           string
@@ -84,6 +87,13 @@ func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 	u.ctx, u.cancel = context.WithCancel(g.ctx)
 	u.fetches = listfetch.Server{ID: u.id, Ctx: u.ctx, Begin: u.beginFetch,
 		Unwanted: u.disabled.Load, Stale: u.notify, Log: g.o.Logger}
+	if s.AsTools {
+		source := &astools.Source{Offered: u.offered, Read: u.readListed, Get: u.getPrompt}
+		u.asTools = map[mcp.Kind][]*definition.Definition{}
+		for _, kind := range []mcp.Kind{mcp.KindResource, mcp.KindPrompt} {
+			u.asTools[kind] = source.Tools(kind)
+		}
+	}
 	for kind := range mcp.Kinds() {
 		if kind.Info().ListMethod != "" {
 			u.lists = append(u.lists, u.newList(kind))

@@ -20,8 +20,8 @@ func Upstream(s *config.Server, o client.Options) gateway.Upstream {
 		Server: host.Server{ID: s.ID, Options: s.Options(o), PerSession: s.PerSession,
 			IdleStop: s.IdleStop, Disabled: s.Disabled},
 		Digest: Digest(s), Source: s.File, Filter: s.Filter, Listed: s.Listed,
-		Overrides: s.ItemOverrides, MaxArguments: s.MaxArguments, MaxResult: s.MaxResult,
-		MaxResultText: s.MaxResultText, CacheResults: s.CacheResults,
+		Overrides: s.ItemOverrides, AsTools: s.AsTools, MaxArguments: s.MaxArguments,
+		MaxResult: s.MaxResult, MaxResultText: s.MaxResultText, CacheResults: s.CacheResults,
 		CachePublic: s.CachePublic,
 	}
 }

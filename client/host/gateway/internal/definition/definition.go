@@ -5,6 +5,7 @@ package definition
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,6 +31,9 @@ type Definition struct {
 	Hidden    bool                // by an override
 	Arguments *override.Arguments // nil: callers send those of the server
 	Refused   error               // why its override cannot be applied
+
+	// Use, if set, is the function of a tool of the gateway itself.
+	Use func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error)
 
 	Idempotent  bool     // a call of the tool may be repeated
 	ReadOnly    bool     // the tool changes nothing
