@@ -213,7 +213,7 @@ func TestToolSearchFollowsTheList(t *testing.T) {
 	assert.Assert(t, !strings.Contains(branches, "git_list"))
 	assert.Assert(t, cmp.Contains(branches, "No tool mentions"))
 	assert.Assert(t, cmp.Contains(find("delete file"), "fs_delete_file"))
-	assert.Equal(t, s.Integration().RemoveItems(mcp.KindTool, "fs_delete_file"), 1)
+	assert.Equal(t, s.Remove(mcp.KindTool, "fs_delete_file"), 1)
 	assert.Assert(t, !strings.Contains(find("delete file"), "fs_delete_file"))
 }
 

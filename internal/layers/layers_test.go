@@ -188,7 +188,7 @@ var layers = []struct {
 	{"client/host/gateway/internal/audit", []string{"internal/contain", "internal/jsondiff",
 		"internal/jsonscan", "rpc/mcp"}},
 	{"client/host/gateway/internal/sessions", nil},
-	{"client/host/gateway/internal/instructions", nil},
+	{"client/host/gateway/internal/instructions", []string{"internal/printable"}},
 	{"client/host/gateway/internal/logging", []string{"rpc/mcp", "server"}},
 	{"client/host/gateway/internal/inflight", []string{"internal/quota", "rpc", "rpc/mcp",
 		"dispatch",

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/client/host/gateway/internal/instructions"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/largeresult"
@@ -50,7 +49,7 @@ func (d *downstream) detach() {
 }
 
 // instructions returns the instructions of the servers that d offers, in the order of their names'
-// precedence.
+// precedence; those of a single server unchanged, if its descriptions are.
 func (g *Gateway) instructions(d *downstream) string {
 	byID := map[string]*upstreamServer{}
 	for _, u := range g.allUpstreams() {
@@ -62,12 +61,16 @@ func (g *Gateway) instructions(d *downstream) string {
 			all = append(all, instructions.Of{ID: id, Text: *u.instructions.Load()})
 		}
 	}
+	if g.o.NoDescriptionPrefix && len(all) == 1 {
+		return all[0].Text
+	}
 	return instructions.Compose(all, instructions.Most)
 }
 
-// setInstructions keeps the beginning of the server's instructions, which is all that is shown.
+const maxInstructions = 64 << 10 // bytes
+
 func (u *upstreamServer) setInstructions(text string) {
-	text = printable.TruncateBytes(text, utf8.UTFMax*instructions.Most)
+	text = printable.TruncateBytes(text, maxInstructions)
 	u.instructions.Store(&text)
 }
 

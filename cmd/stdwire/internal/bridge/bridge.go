@@ -64,7 +64,6 @@ func openBridge(ctx context.Context, std *term.Streams, g *gateway.Gateway, name
 		info := c.ServerInfo()
 		info.Name, info.Version = cmp.Or(info.Name, name), cmp.Or(info.Version, "unknown")
 		like := c.Capabilities()
-		o.Instructions = c.Instructions()
 		o.Capabilities = func(own *mcp.ServerCapabilities) {
 			limitCapabilities(own, like, c.Revision())
 		}

@@ -17,7 +17,7 @@ func weakenedAnnotations(s *Server) (found []Finding) {
 		hints := o.Weakened(tool.Annotations)
 		if hints != nil && len(found) < maxPerRule*maxPerRule {
 			found = append(found, Finding{Severity: Medium,
-				Place: Place{Server: s.ID, Kind: mcp.KindTool.Short(), Name: tool.Name,
+				Place: Place{Server: s.ID, Kind: mcp.KindTool.Info().Short, Name: tool.Name,
 					Where: "annotations"},
 				What:     "the overrides of the configuration make the tool look safer than its server says",
 				Evidence: strings.Join(hints, ", ")})

@@ -119,19 +119,19 @@ func (s *Source) list(kinds ...mcp.Kind) func(context.Context, arguments) (json.
 					more = after
 					continue
 				}
-				lists[kind.ListMember()] = append(lists[kind.ListMember()], offered[key])
+				lists[kind.Info().ListMember] = append(lists[kind.Info().ListMember], offered[key])
 				after, n = position, n+1
 			}
 		}
 		for _, kind := range kinds {
 			list := []byte{'['}
-			for i, text := range lists[kind.ListMember()] {
+			for i, text := range lists[kind.Info().ListMember] {
 				if i > 0 {
 					list = append(list, ',')
 				}
 				list = append(list, text...)
 			}
-			page = jsonscan.AppendMember(page, jsonscan.AppendString(nil, kind.ListMember()),
+			page = jsonscan.AppendMember(page, jsonscan.AppendString(nil, kind.Info().ListMember),
 				append(list, ']'))
 		}
 		if more != "" {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 // Most is the length of a composed text in characters: a common host shows a model no more.
@@ -20,7 +22,8 @@ type Of struct{ ID, Text string }
 func Compose(all []Of, limit int) string {
 	var lines []string
 	for _, one := range all {
-		if text := strings.Join(strings.Fields(one.Text), " "); text != "" {
+		text := printable.TruncateBytes(one.Text, 2*utf8.UTFMax*limit)
+		if text = strings.Join(strings.Fields(text), " "); text != "" {
 			lines = append(lines, "["+one.ID+"] "+text)
 		}
 	}

@@ -108,8 +108,8 @@ func (r *Results) OfferAt(servers []*server.Server) {
 	}
 	for s := range r.offeredAt {
 		if !wanted[s] {
-			s.Integration().RemoveItems(mcp.KindTool, Tool)
-			s.Integration().RemoveItems(mcp.KindResourceTemplate, template)
+			s.Remove(mcp.KindTool, Tool)
+			s.Remove(mcp.KindResourceTemplate, template)
 			delete(r.offeredAt, s)
 		}
 	}
