@@ -125,8 +125,8 @@ func (c *call) make(ctx context.Context, g *Gateway) (err error) {
 	return c.checkResult()
 }
 
-// cacheKey returns the key by which the result of the call is cached. ok is false if it must not be:
-// the tool may change something, or the result may depend on the client.
+// cacheKey returns the key by which the result of the call is cached. ok is false if it must not
+// be: the tool may change something, or the result may depend on the client.
 func (c *call) cacheKey(ctx context.Context) (key resultcache.Key, ok bool) {
 	if c.target.upstream.cache == nil || c.tool == nil || !c.tool.ReadOnly || c.resumed ||
 		c.target.perSession || c.target.answersQuestions {
