@@ -666,6 +666,10 @@ func gatewayScenario(run *scenarioRun) {
 			defer func() { written <- struct{}{} }()
 			run.enter("client/host/gateway.Options.Audit")
 		}},
+		MaxResultText: func(context.Context) int {
+			run.enter("client/host/gateway.Options.MaxResultText")
+			return 0
+		},
 		Logger: run.logger("client/host/gateway.Options.Logger"),
 	}.New(front)
 	run.must(g.Add(gateway.Upstream{Server: host.Server{ID: "up",

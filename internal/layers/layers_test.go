@@ -221,7 +221,7 @@ var layers = []struct {
 			"client/host/gateway/internal/listfetch", "client/host/gateway/internal/logging",
 			"client/host/gateway/internal/nametable", "client/host/gateway/internal/override",
 			"client/host/gateway/internal/pincheck",
-			"client/host/gateway/internal/resultcache", "internal/quota",
+			"client/host/gateway/internal/resultcache", "internal/contain", "internal/quota",
 			"client/host/gateway/internal/sessions",
 			"client/host/gateway/internal/toolresult"}},
 	{"client/streamable",

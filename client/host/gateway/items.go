@@ -15,6 +15,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/largeresult"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/internal/appdef"
+	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
@@ -226,7 +227,12 @@ func (u *upstreamServer) fit(ctx context.Context, d *definition.Definition,
 	}
 	limit, _ := u.maxText(d.Own)
 	if u.g.o.MaxResultText != nil {
-		if own := u.g.o.MaxResultText(ctx); own > 0 && (limit == 0 || own < limit) {
+		own := 0
+		if failure := contain.Call(func() { own = u.g.o.MaxResultText(ctx) }); failure != nil {
+			u.g.o.Logger.Error("gateway: the limit of a client's results is not known",
+				slog.Any("error", failure))
+		}
+		if own > 0 && (limit == 0 || own < limit) {
 			limit = own
 		}
 	}
