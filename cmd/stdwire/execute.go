@@ -26,9 +26,9 @@ import (
 func groups() command.Groups {
 	return command.Groups{
 		{Title: "Use a server", Commands: command.Table{
-			calls.LsCommand(), calls.CallCommand(), calls.ReadCommand(), calls.PromptCommand(),
-			calls.CompleteCommand(), calls.SkillCommand(), calls.TaskCommand(),
-			calls.InspectCommand(), shell.ShellCommand(), runcmd.RunCommand(),
+			calls.LsCommand(), calls.FindCommand(), calls.CallCommand(), calls.ReadCommand(),
+			calls.PromptCommand(), calls.CompleteCommand(), calls.SkillCommand(),
+			calls.TaskCommand(), calls.InspectCommand(), shell.ShellCommand(), runcmd.RunCommand(),
 			control.ConnectCommand(), control.StopCommand()}},
 		{Title: "Debug a server", Commands: command.Table{
 			web.WebCommand(), doctor.DoctorCommand(), doctor.ScanCommand(), calls.TestCommand(),

@@ -116,6 +116,24 @@ var flagUses = map[string][]flagUse{
 	"ls": {{useModes, "-o --timeout: *" + useFlags},
 		{[]mode{{name: "all"}, {name: "kind", args: "tools"}},
 			"-o=raw: kind\n--timeout: *" + anyTarget}},
+	"find": {{after("x", append([]mode{{name: "servers"}, {name: "own", args: "--root ."}},
+		without(targetModes, "own")...)), `
+			-o --timeout --limit --explain: *
+			--eval:
+			--servers --config --input: servers id remote
+			-s --url: servers
+			--header --token-file --tls-ca --tls-client-cert --tls-client-key: url
+			--root --write --allow-exec --allow-eval --confirm --tools: servers own
+			--era --start-timeout --max-message: own id remote url command connection
+			--sample: *
+			--env --server-logs: own id command
+		`}, {[]mode{{name: "find", args: "x"}, {name: "explain", args: "x --explain x"},
+		{name: "eval", args: "--eval FILE"}}, `
+			--limit: find
+			--explain: find explain
+			--eval: eval
+			-o --timeout: *
+		` + anyTarget}},
 	"tools":       {{useModes, "-o --timeout: *" + useFlags}},
 	"read":        {{after("x:y", useModes), "-o --save --timeout --watch: *" + useFlags}},
 	"prompt":      {{after("x", useModes), "-o --save --timeout: *" + useFlags}},

@@ -375,7 +375,8 @@ var layers = []struct {
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
 	}},
 	{"cmd/stdwire/internal/calls", []string{
-		"internal/userfile", "rpc/mcp/telemetry", "cmd/stdwire/internal/observe",
+		"internal/userfile", "internal/itemname", "internal/toolsearch", "client/host",
+		"rpc/mcp/telemetry", "cmd/stdwire/internal/observe",
 		"internal/atomicfile", "internal/skill", "internal/terminal",
 		"internal/jsonscan", "internal/printable", "internal/near", "dispatch/schema", "rpc",
 		"rpc/mcp", "client", "client/apps", "cmd/stdwire/internal/term",

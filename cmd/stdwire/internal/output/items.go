@@ -34,6 +34,16 @@ func ToolItem(tool *mcp.Tool) item {
 		displayDescription(tool.Description, tool.DisplayName(), tool.Name)}
 }
 
+// FoundTool returns a tool as a list shows it, with the name of its server before it unless that is
+// "".
+func FoundTool(server string, tool *mcp.Tool, columns printable.Columns) string {
+	found := ToolItem(tool)
+	if server != "" {
+		found.head = append([]string{printable.Line(server) + ":"}, found.head...)
+	}
+	return found.long(columns)
+}
+
 func resourceItem(r *mcp.Resource) item {
 	head := []string{printable.Line(r.URI)}
 	var facts []string

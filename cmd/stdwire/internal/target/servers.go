@@ -99,21 +99,39 @@ func (t *Target) RememberedServers() (all []*mcp.Tool, used bool) {
 	if !t.Servers && (!t.orServers || !t.isOpen()) {
 		return nil, false
 	}
-	c, env, err := t.Configured.Load()
-	if err != nil {
-		return nil, false
-	}
-	usable := usableServers(c, env)
-	for _, s := range usable {
-		for _, tool := range RememberedTools(s) {
-			if s.Filter.Allows(tool.Name) {
-				named := *tool
-				named.Name = host.PublicName(s.ID, tool.Name, host.DefaultMaxName)
-				all = append(all, &named)
-			}
+	servers, _ := t.Remembered()
+	for _, s := range servers {
+		for _, tool := range s.Tools {
+			named := *tool
+			named.Name = host.PublicName(s.ID, tool.Name, host.DefaultMaxName)
+			all = append(all, &named)
 		}
 	}
-	return all, len(usable) > 0
+	return all, len(servers) > 0
+}
+
+// A RememberedServer is a configured server with its tools from the last time that a gateway
+// listed them; nil if none has.
+type RememberedServer struct {
+	ID    string
+	Tools []*mcp.Tool
+}
+
+// Remembered returns the configured servers that may be started, or only the one that -s names, if
+// it is among them. It starts none.
+func (t *Target) Remembered() (all []RememberedServer, err error) {
+	c, env, err := t.Configured.Load()
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range usableServers(c, env) {
+		if t.Configured.ID != "" && t.Configured.ID != s.ID {
+			continue
+		}
+		all = append(all, RememberedServer{s.ID, slices.DeleteFunc(RememberedTools(s),
+			func(tool *mcp.Tool) bool { return !s.Filter.Allows(tool.Name) })})
+	}
+	return all, nil
 }
 
 // checkServers is Check for all configured servers. own is a flag of stdwire's own server, or "".
