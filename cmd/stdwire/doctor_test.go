@@ -160,7 +160,7 @@ func TestDoctorTools(t *testing.T) {
 	assert.Equal(t, got.stderr, "stdwire: doctor: 1 of 1 server cannot be used\n")
 	text := strings.Join(strings.Fields(got.stdout), " ")
 	for _, want := range []string{
-		"broken 2025-06-18, legacy era, by initialize; ready after ", "; 7 tools; stopped after ",
+		"broken 2025-06-18, legacy era, by initialize; ready after ", "; 7 tools (≈ ", " tokens); stopped after ",
 		"warning tools that cannot be decoded: number 3 (", "broken tools that are listed more than once: ok →",
 		"broken tools whose inputSchema is not a JSON Schema: wrong (schema #/required: ",
 		"broken tools whose outputSchema is not a JSON Schema: wrong (schema #/type: ",

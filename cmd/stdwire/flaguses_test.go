@@ -113,9 +113,9 @@ var flagUses = map[string][]flagUse{
 			--http: stdio gateway audit rotated profile
 		` + httpFlags,
 	}},
-	"ls": {{useModes, "-o --timeout: *" + useFlags},
-		{[]mode{{name: "all"}, {name: "kind", args: "tools"}},
-			"-o=raw: kind\n--timeout: *" + anyTarget}},
+	"ls": {{useModes, "-o --timeout --cost: *" + useFlags},
+		{[]mode{{name: "all"}, {name: "kind", args: "prompts"}},
+			"-o=raw: kind\n--cost: all\n--timeout: *" + anyTarget}},
 	"find": {{after("x", append([]mode{{name: "servers"}, {name: "own", args: "--root ."}},
 		without(targetModes, "own")...)), `
 			-o --timeout --limit --explain: *
@@ -134,7 +134,7 @@ var flagUses = map[string][]flagUse{
 			--eval: eval
 			-o --timeout: *
 		` + anyTarget}},
-	"tools":       {{useModes, "-o --timeout: *" + useFlags}},
+	"tools":       {{useModes, "-o --timeout --cost: *" + useFlags}},
 	"read":        {{after("x:y", useModes), "-o --save --timeout --watch: *" + useFlags}},
 	"prompt":      {{after("x", useModes), "-o --save --timeout: *" + useFlags}},
 	"complete":    {{after("prompt x y", useModes), "-o: *" + useFlags}},

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 )
 
 func TestLs(t *testing.T) {
@@ -51,4 +55,36 @@ prompts
 		ran{5, "", "stdwire: " + self + ": prompts/list: the server has no prompts\n"})
 	assert.Equal(t, against(t, "ls resources", "good"),
 		ran{5, "", "stdwire: " + self + ": resources/list: the server has no resources\n"})
+}
+
+func TestLsCost(t *testing.T) {
+	t.Parallel()
+	got := against(t, "ls --cost", "library")
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Assert(t, strings.HasPrefix(got.stdout, "BYTES  ≈ TOKENS  TOOL\n"), got.stdout)
+	assert.Equal(t, lastLine(got.stdout), "379    95        all 6 tools")
+	got = against(t, "tools --cost -o json", "library")
+	assert.Assert(t, strings.Contains(got.stdout, `{"name":"ask","bytes":62,"tokens":16}`),
+		got.stdout)
+	assert.Assert(t, strings.HasSuffix(got.stdout, `],"bytes":379,"tokens":95}`+"\n"), got.stdout)
+	for _, args := range []string{"ls prompts --cost", "ls tools --cost -o raw"} {
+		assert.Equal(t, against(t, args, "library").code, 2, args)
+	}
+}
+
+// What each server costs is known behind a gateway too.
+func TestLsCostOfServers(t *testing.T) {
+	if commandtest.InOwnProcess(t) {
+		return
+	}
+	ownHome(t)
+	config := filepath.Join(t.TempDir(), "mcp.json")
+	assert.NilError(t, os.WriteFile(config, configText(t, obj{"a": good(), "b": good()}), 0o600))
+	got := run(t, "ls", "--servers", "--cost", "--config", config)
+	assert.Equal(t, got.code, 0, got.stderr)
+	rows := strings.Split(strings.TrimSpace(got.stdout), "\n")
+	assert.Equal(t, len(rows), 1+17+2+1, got.stdout)
+	for i, want := range []string{" all 8 tools of a", " all 8 tools of b", " all 17 tools"} {
+		assert.Assert(t, strings.HasSuffix(rows[18+i], want), rows[18+i])
+	}
 }

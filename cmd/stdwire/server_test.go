@@ -281,6 +281,7 @@ func TestInspect(t *testing.T) {
 	for _, want := range []string{
 		"server        fake 1.2\n", "protocol      2025-11-25, legacy era, by initialize\n",
 		"capabilities  tools(listChanged x), logging\n", "tools         8, listed in ",
+		"; their definitions have 568 B, ≈ 142 tokens\n",
 		"stdout noise  none\n",
 		"\nenvironment   ", "\nBe kind.\n",
 	} {
@@ -298,6 +299,7 @@ func TestInspect(t *testing.T) {
 	assert.NilError(t, json.Unmarshal([]byte(got.stdout), &r))
 	assert.Equal(t, r.Name, "fake")
 	assert.Equal(t, *r.Tools, 8)
+	assert.Assert(t, r.ToolCost.Bytes > 500 && r.ToolCost.Tokens == (r.ToolCost.Bytes+3)/4)
 	assert.Equal(t, r.Handshake.Method, "initialize")
 	assert.Assert(t, r.Pid > 0 && r.ReadyMs > 0)
 	assert.Assert(t, !strings.Contains(got.stdout, "secret-value"))

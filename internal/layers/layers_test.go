@@ -259,11 +259,11 @@ var layers = []struct {
 		"framing", "rpc",
 		"rpc/mcp", "rpc/mcp/telemetry",
 	}},
-	{"cmd/stdwire/internal/scan", []string{
-		"internal/jsonscan", "internal/lazyregexp", "internal/printable", "rpc/mcp",
-		"client/host",
-	}},
 	{"cmd/stdwire/internal/hosts", nil},
+	{"cmd/stdwire/internal/scan", []string{
+		"cmd/stdwire/internal/hosts", "internal/jsonscan", "internal/lazyregexp",
+		"internal/printable", "rpc/mcp", "client/host",
+	}},
 	{"cmd/stdwire/internal/otlp", []string{"internal/httpurl", "internal/jsonscan",
 		"internal/keepalive",
 		"internal/printable", "internal/userfile", "rpc/mcp/telemetry"}},
@@ -330,6 +330,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/output", []string{
+		"cmd/stdwire/internal/hosts", "internal/itemname",
 		"internal/skill",
 		"internal/jsonscan", "internal/printable", "internal/atomicfile", "internal/render",
 		"internal/form", "dispatch", "rpc/mcp", "client", "client/apps",
@@ -462,6 +463,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/bridge", "cmd/stdwire/internal/configcmd", "internal/shellwords",
 	}},
 	{"cmd/stdwire/internal/doctor", []string{
+		"cmd/stdwire/internal/hosts",
 		"internal/itemname", "internal/paramheader", "internal/httpurl", "internal/jsonscan",
 		"internal/printable",
 		"internal/near",

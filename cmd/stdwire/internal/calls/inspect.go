@@ -80,6 +80,8 @@ func InspectTool(ctx context.Context, c *client.Client, std *term.Streams, tools
 		if tools.Note != nil && tools.Note(&tool) != "" {
 			std.Out.Print("\nIn a gateway it is " + tools.Note(&tool) + ".\n")
 		}
+		std.Out.Print(fmt.Sprintf("\nIts definition has %v (bytes/4).\n",
+			output.CostOf(output.DefinitionBytes(definition))))
 		return nil
 	}
 	return target.ExplainUnlisted(ctx, c, name,
@@ -97,13 +99,14 @@ type Report struct {
 	Instructions string          `json:"instructions,omitempty"`
 	Handshake    handshake       `json:"handshake"`
 	// from the start of the process to the end of the handshake
-	ReadyMs     float64     `json:"ready_ms"`
-	Tools       *int        `json:"tools"`                 // their number; null without tools/list
-	ListMs      float64     `json:"list_ms"`               // the time of listing the tools
-	Pid         int         `json:"pid,omitempty"`         // of a child process
-	Environment []string    `json:"environment,omitempty"` // the names of the variables
-	Apps        []appReport `json:"apps,omitempty"`
-	Noise       noise       `json:"noise"`
+	ReadyMs     float64      `json:"ready_ms"`
+	Tools       *int         `json:"tools"`                 // their number; null without tools/list
+	ToolCost    *output.Cost `json:"tool_cost,omitempty"`   // of their definitions
+	ListMs      float64      `json:"list_ms"`               // the time of listing the tools
+	Pid         int          `json:"pid,omitempty"`         // of a child process
+	Environment []string     `json:"environment,omitempty"` // the names of the variables
+	Apps        []appReport  `json:"apps,omitempty"`
+	Noise       noise        `json:"noise"`
 }
 
 // An appReport describes the app of tools.
@@ -203,9 +206,8 @@ func InspectServer(ctx context.Context, c *client.Client, std *term.Streams, rea
 		r.Pid, r.Environment = p.Pid, p.EnvNames
 	}
 	began := time.Now()
-	count := 0
-	tools := output.Lists()[0].WithTimeout(listTimeout)
-	for _, err := range tools.Items(ctx, c) {
+	count, size := 0, 0
+	for tool, err := range c.Tools(ctx, client.Timeout(listTimeout)) {
 		if errors.Is(err, rpc.ErrMethodNotFound) {
 			count = -1
 			break
@@ -217,9 +219,14 @@ func InspectServer(ctx context.Context, c *client.Client, std *term.Streams, rea
 			return err
 		}
 		count++
+		if definition, err := mcp.Marshal(tool); err == nil {
+			size += len(definition)
+		}
 	}
 	if count >= 0 {
 		r.Tools, r.ListMs = &count, command.Milliseconds(time.Since(began))
+		cost := output.CostOf(size)
+		r.ToolCost = &cost
 	}
 	if count > 0 {
 		var err error
@@ -250,7 +257,8 @@ func (r *Report) text(columns printable.Columns) string {
 	row("capabilities", "%s", capabilityNames(r.Capabilities))
 	row("ready", "after %.0f ms, of which the handshake took %.0f", r.ReadyMs, r.Handshake.Ms)
 	if r.Tools != nil {
-		row("tools", "%d, listed in %.1f ms", *r.Tools, r.ListMs)
+		row("tools", "%d, listed in %.1f ms; their definitions have %v (bytes/4)", *r.Tools,
+			r.ListMs, *r.ToolCost)
 	} else {
 		row("tools", "none: the server does not know tools/list")
 	}

@@ -16,12 +16,16 @@ import (
 // LsCommand is stdwire ls.
 func LsCommand() command.Command {
 	return command.Command{
-		Name: "ls", Usage: "[tools|resources|templates|prompts|skills] [-o text|json|raw] [FLAG]… [-- SERVER-COMMAND…]",
+		Name: "ls", Usage: "[tools|resources|templates|prompts|skills] [--cost] [-o text|json|raw] [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "list the tools, resources, prompts and skills of a server",
 		Help: `Without an argument it prints a short list of everything; with one, that kind with the beginning
 of each description. Optional arguments are in brackets, and a tool that only apps may call is
 marked (not for models). json prints the definitions as the server wrote them: an array for one
 kind, an object of arrays for all. raw prints the results of the list's method, one a line.
+
+--cost prints the size of each tool's definition, the largest first, and about how many tokens of a
+model it is: a quarter of the bytes. Applications that do not search for tools send all of them to
+the model, in every conversation.
 
 stdwire tools is short for stdwire ls tools.`,
 		Hidden: command.Table{toolsCommand()},
@@ -47,7 +51,7 @@ stdwire tools is short for stdwire ls tools.`,
 // toolsCommand is stdwire tools, which is stdwire ls tools.
 func toolsCommand() command.Command {
 	return command.Command{
-		Name: "tools", Usage: "[-o text|json|raw] [FLAG]… [-- SERVER-COMMAND…]",
+		Name: "tools", Usage: "[--cost] [-o text|json|raw] [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "list the tools of a server",
 		Help:    "It is short for stdwire ls tools.",
 		Make: func() (command.Grammar, command.Runner) {
@@ -62,18 +66,33 @@ func toolsCommand() command.Command {
 // list returns the flags and the runner that prints the list only of t, or all if only is "".
 func list(t *target.Target, only *string) (command.Grammar, command.Runner) {
 	var form string
+	var cost bool
 	flags := append(
 		[]command.Flag{command.FormatFlag(&form, "text", "json", "raw"),
+			command.SwitchFlag(&cost, "--cost", "what the definitions of the tools cost a model"),
 			output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
 	return command.Grammar{Flags: flags, Connection: t.SetConnection, Address: t.TakeAddress,
 			Command: t.Command},
 		func(ctx context.Context, std *term.Streams) error {
+			switch {
+			case cost && *only != "" && *only != "tools":
+				return command.Usagef("--cost is for tools, not for %s", *only)
+			case cost && form == "raw":
+				return command.Usagef("--cost has no -o raw").WithHint("the numbers: -o json")
+			}
 			if form == "raw" && *only == "" {
 				return command.Usagef("-o raw is for one kind").WithHint(
 					"name it: stdwire ls tools -o raw")
 			}
 			return t.Use(ctx, std, func(c *client.Client) error {
 				defer t.WarnDown(ctx, std, c)
+				if cost {
+					list, err := t.Lists()[0].JSON(ctx, c)
+					if err != nil {
+						return err
+					}
+					return output.PrintCost(std, list, t.IDs(), form)
+				}
 				for _, l := range t.Lists() {
 					if l.Name() == *only {
 						return l.Print(ctx, c, std, form)

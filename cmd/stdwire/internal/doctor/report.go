@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -30,6 +31,8 @@ type Report struct {
 	// from the start of the process to the end of the handshake
 	ReadyMs float64 `json:"ready_ms,omitempty"`
 	Tools   *int    `json:"tools,omitempty"` // their number; nil if the server has none
+	// what the definitions of the tools take of a model's context
+	ToolCost *output.Cost `json:"tool_cost,omitempty"`
 	// from the end of stdin to the end of the process
 	StopMs   float64   `json:"stop_ms,omitempty"`
 	Findings []Finding `json:"findings"`
@@ -43,11 +46,13 @@ type Finding struct {
 	Severity string `json:"severity"` // note, warning, broken
 	What     string `json:"what"`
 	Hint     string `json:"hint,omitempty"`
+	Source   string `json:"source,omitempty"` // where what a host does is known from, and when
 }
 
 // add appends a finding. Control characters in it are escaped.
 func (c *Report) add(severity, what, hint string) {
-	c.Findings = append(c.Findings, Finding{severity, printable.Line(what), printable.Line(hint)})
+	c.Findings = append(c.Findings, Finding{Severity: severity,
+		What: printable.Line(what), Hint: printable.Line(hint)})
 	if severity == Broken || severity == Warning && c.Verdict == Fine {
 		c.Verdict = severity
 	}
@@ -61,7 +66,11 @@ func (c *Report) summary() string {
 	parts := []string{fmt.Sprintf("%s, %s era, by %s", c.Revision, c.Era, c.By),
 		fmt.Sprintf("ready after %.0f ms", c.ReadyMs)}
 	if c.Tools != nil {
-		parts = append(parts, command.Plural(*c.Tools, "tool"))
+		tools := command.Plural(*c.Tools, "tool")
+		if c.ToolCost != nil && *c.Tools > 0 {
+			tools += fmt.Sprintf(" (≈ %d tokens)", c.ToolCost.Tokens)
+		}
+		parts = append(parts, tools)
 	}
 	if c.StopMs != 0 {
 		parts = append(parts, fmt.Sprintf("stopped after %.0f ms", c.StopMs))

@@ -237,11 +237,13 @@ func (r *Report) checkTools(list []byte, overHTTP bool) (definitions []json.RawM
 		tools = append(tools, t)
 		return nil
 	})
-	n := 0
-	for range jsonscan.Elements(list) {
+	n, size := 0, 0
+	for definition := range jsonscan.Elements(list) {
 		n++
+		size += output.DefinitionBytes(definition)
 	}
-	r.Tools = &n
+	cost := output.CostOf(size)
+	r.Tools, r.ToolCost = &n, &cost
 	r.addForTools(Broken, "tools that are listed more than once", duplicates,
 		"it is undefined which of them a call runs")
 	checks := slices.Concat(toolChecks, portabilityChecks(), []toolCheck{headerCheck(overHTTP)})
@@ -270,16 +272,21 @@ func (r *Report) addForTools(severity, what string, names []string, hint string)
 	if len(names) == 0 {
 		return
 	}
+	r.add(severity, what+": "+someOf(names), hint)
+}
+
+// someOf returns the first names of a list, and how many more there are.
+func someOf(names []string) string {
 	const most, long = 5, 200
 	var shown []string
 	for _, name := range names[:min(most, len(names))] {
 		shown = append(shown, printable.TruncateRunes(name, long))
 	}
-	text := what + ": " + strings.Join(shown, ", ")
+	text := strings.Join(shown, ", ")
 	if more := len(names) - most; more > 0 {
 		text += fmt.Sprintf(", and %d more", more)
 	}
-	r.add(severity, text, hint)
+	return text
 }
 
 // comparePins adds findings for differences from the pins. It does not write pins.

@@ -69,6 +69,16 @@ func Of(clientName string) (Host, bool) {
 	})
 }
 
+// Takes reports whether the names of tools may have a character.
+func (h Host) Takes(c rune) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' ||
+		c == '-' || c == '.' && !h.NoDots
+}
+
+// Tokens estimates how many tokens of a model a text of so many bytes is: a quarter. Models differ,
+// and so do texts: JSON in English has 3 to 5 bytes a token.
+func Tokens(bytes int) int { return (bytes + 3) / 4 }
+
 func find(is func(Host) bool) (Host, bool) {
 	if i := slices.IndexFunc(table, is); i >= 0 {
 		return table[i], true

@@ -51,6 +51,12 @@ func TestOf(t *testing.T) {
 	}
 }
 
+func TestTokens(t *testing.T) {
+	assert.Equal(t, Tokens(0), 0)
+	assert.Equal(t, Tokens(1), 1)
+	assert.Equal(t, Tokens(40_000), 10_000)
+}
+
 func TestMaxToolName(t *testing.T) {
 	codex, _ := ByID("codex")
 	assert.Equal(t, codex.NamePrefix("stdwire"), "mcp__stdwire__")

@@ -207,6 +207,12 @@ func ruleTable() []rule {
 			Advice: "Ask the server's maker to change it. stdwire serve repairs a schema whose meaning is clear.",
 		}, definition: unportableTool},
 		{Rule: Rule{
+			ID: "costly-tools", Severity: Low,
+			Title:  "Tools that take much of a model's context",
+			Help:   "Applications that do not search for tools send all definitions to the model, in every conversation. That costs money and time, and a model selects worse among many.",
+			Advice: "Leave out tools that are not needed (\"tools\" in the configuration), or let models search for them; stdwire ls --cost shows what each costs.",
+		}, scanner: costlyTools},
+		{Rule: Rule{
 			ID: ruleTooLarge, Severity: Medium, Title: "More than the scan reads",
 			Help:   "Content beyond the limits was not checked. No honest definition is that large.",
 			Advice: "Review the rest yourself, or leave the definition out.",

@@ -161,6 +161,7 @@ func TestLimits(t *testing.T) {
 		t.Helper()
 		s.ID = "s"
 		found := Scan([]Server{s})
+		found = slices.DeleteFunc(found, func(f Finding) bool { return f.Rule == "costly-tools" })
 		assert.Equal(t, summarize(found), "medium too-large")
 		assert.Equal(t, found[0].What, where)
 	}
@@ -188,6 +189,26 @@ func TestLimits(t *testing.T) {
 		strings.Repeat("}", 100)
 	expectTooLarge(Server{Lists: ofTools(raw(`{"name":"x","d":` + deep + `}`)...)},
 		"It is nested so deep that not all of it is scanned.")
+}
+
+// The tools of a server are counted together, without the white space between them.
+func TestCostlyTools(t *testing.T) {
+	var tools []json.RawMessage
+	for _, name := range []string{"alpha", "bravo", "charlie", "delta"} {
+		tools = append(tools, tool(name, strings.Repeat("a ", 4950)))
+	}
+	within := Server{ID: "within", Lists: ofTools(tools...)}
+	spaced := Server{ID: "spaced", Lists: ofTools(
+		json.RawMessage(`{"name":"x",` + strings.Repeat(" ", 8*maxTokens) + `"title":"a"}`))}
+	costly := Server{ID: "costly",
+		Lists: ofTools(append(tools, tool("large", strings.Repeat("a ", 6000)))...)}
+	found := Scan([]Server{within})
+	found = append(found, Scan([]Server{spaced})...)
+	found = append(found, Scan([]Server{costly})...)
+	assert.Equal(t, summarize(found), "low costly-tools")
+	assert.DeepEqual(t, found[0].Place, Place{Server: "costly", Kind: "server"})
+	assert.Equal(t, found[0].What, "Its tools have 51767 bytes, about 12942 tokens (bytes/4), more"+
+		" than 10000; the largest is large with about 3009.")
 }
 
 // The worst findings are kept, however many others there are.

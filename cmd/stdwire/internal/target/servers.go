@@ -134,6 +134,22 @@ func (t *Target) Remembered() (all []RememberedServer, err error) {
 	return all, nil
 }
 
+// IDs returns the ids of all configured servers that may be started, if they are the target; else
+// nil.
+func (t *Target) IDs() (ids []string) {
+	if !t.Servers {
+		return nil
+	}
+	c, env, err := t.Configured.Load()
+	if err != nil {
+		return nil
+	}
+	for _, s := range usableServers(c, env) {
+		ids = append(ids, s.ID)
+	}
+	return ids
+}
+
 // checkServers is Check for all configured servers. own is a flag of stdwire's own server, or "".
 func (t *Target) checkServers(own string) error {
 	switch {
