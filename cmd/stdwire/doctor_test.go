@@ -338,3 +338,13 @@ func TestDoctorUsage(t *testing.T) {
 		assert.Assert(t, strings.HasPrefix(got.stderr, tt.stderr), got.stderr)
 	}
 }
+
+func TestDoctorForHost(t *testing.T) {
+	t.Parallel()
+	got := against(t, "doctor --for claude-code -o json", "good")
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Assert(t, cmp.Contains(got.stdout, `"source":"measurements of versions`))
+	got = against(t, "doctor --for claude", "good")
+	assert.Equal(t, got.code, 2)
+	assert.Assert(t, cmp.Contains(got.stderr, `no application "claude" is known`))
+}

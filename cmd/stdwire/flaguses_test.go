@@ -237,7 +237,7 @@ var flagUses = map[string][]flagUse{
 		"--metrics-token-env --http-host: both\n--http-sse --tls-cert --tls-key --card: both\n--token-file: url"}},
 	"doctor": {{[]mode{{name: "configuration"}, {name: "id", args: "x"},
 		{name: "url", args: "--url URL"}, {name: "command", args: "-- x"}}, `
-			-o --timeout --start-timeout: *
+			-o --timeout --start-timeout --for: *
 			--profile --config --input -s: configuration id
 			--url: configuration
 			--header --token-file --tls-ca --tls-client-cert --tls-client-key: url

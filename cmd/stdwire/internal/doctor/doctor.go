@@ -13,6 +13,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/hosts"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
@@ -23,18 +24,22 @@ import (
 // DoctorCommand returns the command stdwire doctor.
 func DoctorCommand() command.Command {
 	return command.Command{
-		Name: "doctor", Usage: "[ID]… [--profile NAME] [--config FILE]… [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
+		Name: "doctor", Usage: "[ID]… [--for HOST] [--profile NAME] [--config FILE]… [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "check servers, and suggest remedies",
 		Help: `Checks all servers of the configuration, those that are named, or the server after -- or at --url:
 whether it is trusted and can be started, how it answers, whether its definitions are valid,
 unchanged and unique, and how it stops. It calls no tool. With --url it also reads the server card,
 if there is one, and reports differences between the card and the server.
 
+--for HOST also checks names, descriptions, schemas, instructions and the number of tools against
+what an application or API is known to do with them. json has the source of that knowledge.
+
 The verdict is ok; warning, if a server does not work everywhere or in full; or broken. The exit
 code is 10 if a server is broken.
 
   stdwire doctor
   stdwire doctor files -o json
+  stdwire doctor --for codex files
   stdwire doctor -- npx -y @modelcontextprotocol/server-everything`,
 		Make: func() (command.Grammar, command.Runner) {
 			d := new(doctorOptions)
@@ -52,6 +57,7 @@ code is 10 if a server is broken.
 						d.selected = true
 						return word(id)
 					}}}
+			flags = append(flags, hostFlag(&d.host))
 			flags = append(append(append(flags, d.from.Flags()...), d.remote.Flags()...),
 				target.StartTimeoutFlag(&d.startTimeout), output.ListTimeoutFlag(&d.listTimeout))
 			return command.Grammar{Flags: flags, Word: word,
@@ -71,6 +77,7 @@ type doctorOptions struct {
 	output       string
 	startTimeout time.Duration // 0: that of the configuration or the client
 	listTimeout  time.Duration // for each list
+	host         *hosts.Host   // of --for; nil without
 
 	pins *pin.File
 }

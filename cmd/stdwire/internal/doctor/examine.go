@@ -43,6 +43,9 @@ func (d *doctorOptions) examine(ctx context.Context, p *subject) *Report {
 		r.compareCard(ctx, p.card, c)
 	}
 	all := r.checkLists(ctx, c, d.listTimeout)
+	if d.host != nil {
+		r.checkHost(d.host, p.id, c.Instructions(), all[mcp.KindTool])
+	}
 	if p.server != nil && r.Verdict != Broken {
 		r.comparePins(d.pins, c, all, p)
 	}
