@@ -93,14 +93,14 @@ func TestProjectProfileAppears(t *testing.T) {
 		assert.Assert(t, cmp.Contains(g.says(`"safe"`), "is not trusted"))
 		about, servers := statuses(t, g.pid)
 		assert.Equal(t, len(servers), 1)
-		assert.Equal(t, about.Waiting[0].Kind+" "+about.Waiting[0].Name, "profile safe")
+		assert.Equal(t, about.Waiting[0].Subject+" "+about.Waiting[0].Name, "profile safe")
 
 		got := run(t, "trust", "safe", "--yes")
 		assert.Equal(t, got.code, 0, got.stderr)
 		assert.Assert(t, cmp.Contains(got.stderr, "gateway "+g.pid+" has accepted safe"))
 		about, servers = statuses(t, g.pid)
 		assert.Equal(t, len(servers), 1)
-		assert.Equal(t, about.Waiting[0].Kind+" "+about.Waiting[0].Name, "server danger",
+		assert.Equal(t, about.Waiting[0].Subject+" "+about.Waiting[0].Name, "server danger",
 			"what a profile has is one thing, what is started another")
 		got = run(t, "trust", "danger", "--yes")
 		assert.Equal(t, got.code, 0, got.stderr)

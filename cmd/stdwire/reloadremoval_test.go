@@ -28,7 +28,7 @@ func TestReloadOnlyRemoves(t *testing.T) {
 		var all []string
 		for _, w := range st.About().Waiting {
 			assert.Equal(t, w.Definition, "", "it may be secret")
-			all = append(all, w.Kind+" "+w.Name+" "+w.Why)
+			all = append(all, w.Subject+" "+w.Name+" "+w.Why)
 		}
 		return strings.Join(all, ", ")
 	}
@@ -67,7 +67,7 @@ func TestReloadOnlyRemoves(t *testing.T) {
 	assert.Equal(t, st.pid("a"), a)
 
 	// Accept one server, then all.
-	one := ops.Release{Kind: ops.PendingServer, Name: "b", SHA256: strings.Repeat("0", 64)}
+	one := ops.Release{Subject: ops.PendingServer, Name: "b", SHA256: strings.Repeat("0", 64)}
 	assert.ErrorContains(t, st.Accept(t.Context(), one), "has changed since it was shown")
 	st.expectServers("a")
 	one.SHA256 = st.About().Waiting[0].SHA256
@@ -107,7 +107,7 @@ func TestReloadOfAnEnvironmentFile(t *testing.T) {
 	_, err = st.c.CallTool(t.Context(), "a__echo", obj{"text": "x"})
 	assert.NilError(t, err)
 	assert.Equal(t, values(), "first")
-	assert.NilError(t, st.Accept(t.Context(), ops.Release{Kind: ops.PendingServer, Name: "a"}))
+	assert.NilError(t, st.Accept(t.Context(), ops.Release{Subject: ops.PendingServer, Name: "a"}))
 	_, err = st.c.CallTool(t.Context(), "a__echo", obj{"text": "x"})
 	assert.NilError(t, err)
 	assert.Equal(t, values(), "first second")

@@ -180,9 +180,9 @@ func (g *gatewayClient) isDisabled(id string) bool {
 }
 
 // isWaiting reports whether a change of a server or profile waits to be accepted.
-func (g *gatewayClient) isWaiting(kind, name string) bool {
+func (g *gatewayClient) isWaiting(subject, name string) bool {
 	return slices.ContainsFunc(g.Waiting,
-		func(w ops.PendingChange) bool { return w.Kind == kind && w.Name == name })
+		func(w ops.PendingChange) bool { return w.Subject == subject && w.Name == name })
 }
 
 // pidFlag returns the flag --pid.
@@ -252,7 +252,7 @@ func withServer(all []*gatewayClient, id string) (*gatewayClient, error) {
 				ids = append(ids, s.Server)
 			}
 			for _, w := range g.Waiting {
-				if w.Kind == ops.PendingServer {
+				if w.Subject == ops.PendingServer {
 					ids = append(ids, w.Name)
 				}
 			}

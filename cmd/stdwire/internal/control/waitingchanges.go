@@ -43,7 +43,7 @@ func (l *waitingChanges) close() { closeAll(l.gateways) }
 func (l *waitingChanges) matching(name string) (found []trustItem) {
 	for _, g := range l.gateways {
 		for _, w := range l.changes[g] {
-			if !w.Project && w.Kind != ops.PendingOrder && (name == "" || w.Name == name) {
+			if !w.Project && w.Subject != ops.PendingOrder && (name == "" || w.Name == name) {
 				found = append(found, trustItem{waiting: &w, g: g})
 			}
 		}
@@ -58,13 +58,13 @@ func (l *waitingChanges) accept(ctx context.Context, std *term.Streams, dir stri
 	var what ops.Release
 	switch {
 	case item.server != nil:
-		what = ops.Release{Kind: ops.PendingServer, Name: item.server.ID,
+		what = ops.Release{Subject: ops.PendingServer, Name: item.server.ID,
 			SHA256: item.server.TrustDigest()}
 	case item.profile != nil:
-		what = ops.Release{Kind: ops.PendingProfile, Name: item.profile.Name,
+		what = ops.Release{Subject: ops.PendingProfile, Name: item.profile.Name,
 			SHA256: item.profile.TrustDigest()}
 	default:
-		what = ops.Release{Kind: item.waiting.Kind, Name: item.waiting.Name,
+		what = ops.Release{Subject: item.waiting.Subject, Name: item.waiting.Name,
 			SHA256: item.waiting.SHA256}
 	}
 	for _, g := range l.gateways {
@@ -75,7 +75,7 @@ func (l *waitingChanges) accept(ctx context.Context, std *term.Streams, dir stri
 		if err := g.call(ctx, "host.release", what, &left); err != nil {
 			return err
 		}
-		if g.isWaiting(what.Kind, what.Name) {
+		if g.isWaiting(what.Subject, what.Name) {
 			std.Err.Printf("%s has accepted %s", g.name(), what.Name)
 		}
 	}

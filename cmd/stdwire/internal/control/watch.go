@@ -51,7 +51,7 @@ func (c *callCount) add(r *tap.Record) {
 	}
 	messages, _ := r.All()
 	for _, m := range messages {
-		if m.Kind != tap.Response || !slices.Contains(countedMethods, m.Method) {
+		if m.Type != tap.Response || !slices.Contains(countedMethods, m.Method) {
 			continue
 		}
 		c.calls++

@@ -14,9 +14,9 @@ func TestCallCount(t *testing.T) {
 	c := new(callCount)
 	assert.Equal(t, c.text(), "no calls since this watch began")
 	assert.Equal(t, (*callCount)(nil).text(), "no calls since this watch began")
-	answer := func(from tap.Direction, kind tap.Kind, method, failed string, ms float64) {
+	answer := func(from tap.Direction, kind tap.Type, method, failed string, ms float64) {
 		c.add(&tap.Record{From: from,
-			Message: tap.Message{Kind: kind, Method: method, Failed: failed, Ms: ms}})
+			Message: tap.Message{Type: kind, Method: method, Failed: failed, Ms: ms}})
 	}
 	answer(tap.FromServer, tap.Response, "tools/list", "", 7)
 	answer(tap.FromClient, tap.Response, "tools/call", "", 7)

@@ -30,14 +30,14 @@ func WaitingText(w ops.PendingChange) string {
 	}[w.Why]
 	way := acceptServer
 	switch {
-	case w.Kind == ops.PendingOrder:
+	case w.Subject == ops.PendingOrder:
 		return w.Source + ": the order of the servers has changed, and waits: " +
 			command.AcceptsAllChanges + " accepts it"
 	case w.Why == WaitsForTrust:
 		way = acceptProject
-	case w.Kind == ops.PendingProfile:
+	case w.Subject == ops.PendingProfile:
 		way = acceptProfile
 	}
-	return fmt.Sprintf("%s: %s %q %s, and waits: ", w.Source, w.Kind, w.Name, what) +
+	return fmt.Sprintf("%s: %s %q %s, and waits: ", w.Source, w.Subject, w.Name, what) +
 		fmt.Sprintf(way, w.Name)
 }

@@ -100,8 +100,8 @@ func (s *watchedServer) saw(want ...string) {
 			assert.Assert(s.t, m.Client)
 			r, err := tap.ParseRecord([]byte(m.Record))
 			assert.NilError(s.t, err)
-			if r.Kind == tap.Request || r.Kind == tap.Response {
-				got = append(got, fmt.Sprintf("%s, %s %s", m.Lane, r.Kind, r.Method))
+			if r.Type == tap.Request || r.Type == tap.Response {
+				got = append(got, fmt.Sprintf("%s, %s %s", m.Lane, r.Type, r.Method))
 			}
 		}
 	}

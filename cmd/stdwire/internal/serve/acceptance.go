@@ -60,8 +60,8 @@ type Acceptance struct {
 	change ops.Release
 }
 
-func (r Acceptance) includes(kind, name, digest string) bool {
-	return r.All || r.change.Kind == kind && r.change.Name == name &&
+func (r Acceptance) includes(subject, name, digest string) bool {
+	return r.All || r.change.Subject == subject && r.change.Name == name &&
 		(r.change.SHA256 == "" || r.change.SHA256 == digest)
 }
 
@@ -182,7 +182,7 @@ func (st *Reloader) recordInvalid(err error) {
 
 func waitingServer(s *config.Server, why string) ops.PendingChange {
 	return ops.PendingChange{
-		Kind: ops.PendingServer, Name: s.ID, Why: why, Source: s.Position.String(),
+		Subject: ops.PendingServer, Name: s.ID, Why: why, Source: s.Position.String(),
 		Project: s.Project, SHA256: s.TrustDigest(),
 		Definition: target.DescribeServer(s),
 	}
@@ -190,7 +190,7 @@ func waitingServer(s *config.Server, why string) ops.PendingChange {
 
 func waitingProfile(p *config.Profile, why string) ops.PendingChange {
 	return ops.PendingChange{
-		Kind: ops.PendingProfile, Name: p.Name, Why: why, Source: p.Position.String(),
+		Subject: ops.PendingProfile, Name: p.Name, Why: why, Source: p.Position.String(),
 		Project: p.Project, SHA256: p.TrustDigest(),
 		Definition: target.DescribeProfile(p),
 	}
@@ -207,12 +207,12 @@ func (st *Reloader) Accept(ctx context.Context, what ops.Release) error {
 	err := st.Reload(ctx, Acceptance{change: what})
 	for _, w := range st.allWaiting() {
 		switch {
-		case w.Kind != what.Kind || w.Name != what.Name:
+		case w.Subject != what.Subject || w.Name != what.Name:
 		case w.Why == gatewaytext.WaitsForTrust:
 			return dispatch.Errorf(dispatch.StateError, "%s", gatewaytext.WaitingText(w))
 		case what.SHA256 != "":
 			return dispatch.Errorf(dispatch.StateError,
-				"the %s %q has changed since it was shown", w.Kind, w.Name)
+				"the %s %q has changed since it was shown", w.Subject, w.Name)
 		}
 	}
 	if err != nil && what.SHA256 != "" {

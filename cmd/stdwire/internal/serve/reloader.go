@@ -286,11 +286,11 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 	waiting = append(waiting, more...)
 	if !st.setOrder(c.Servers, by) {
 		waiting = append(waiting,
-			ops.PendingChange{Kind: ops.PendingOrder, Why: gatewaytext.WaitsAsChanged,
+			ops.PendingChange{Subject: ops.PendingOrder, Why: gatewaytext.WaitsAsChanged,
 				Source: c.Servers[0].Position.String()})
 	}
 	for _, w := range waiting {
-		if w.Why != gatewaytext.WaitsForTrust || w.Kind == ops.PendingProfile {
+		if w.Why != gatewaytext.WaitsForTrust || w.Subject == ops.PendingProfile {
 			lines = append(lines, "warning: "+gatewaytext.WaitingText(w))
 		}
 	}

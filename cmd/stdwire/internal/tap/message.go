@@ -13,25 +13,25 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// A Kind is the kind of a line of a recording.
-type Kind string
+// A Type is the type of a line of a recording.
+type Type string
 
 const (
-	Request      Kind = "request"
-	Notification Kind = "notification"
-	Response     Kind = "response"
-	Batch        Kind = "batch" // several messages in one frame
-	Junk         Kind = "junk"  // a frame that is not a message
+	Request      Type = "request"
+	Notification Type = "notification"
+	Response     Type = "response"
+	Batch        Type = "batch" // several messages in one frame
+	Junk         Type = "junk"  // a frame that is not a message
 
-	Start   Kind = "start"
-	Dropped Kind = "dropped"
-	Full    Kind = "full"
-	End     Kind = "end"
+	Start   Type = "start"
+	Dropped Type = "dropped"
+	Full    Type = "full"
+	End     Type = "end"
 )
 
 // A Message describes a message without its content.
 type Message struct {
-	Kind    Kind            `json:"kind"`
+	Type    Type            `json:"kind"`
 	Method  string          `json:"method,omitempty"` // of a response, that of its request
 	Subject string          `json:"about,omitempty"`  // name or URI of the tool, prompt or resource
 	ID      json.RawMessage `json:"id,omitempty"`     // byte for byte
@@ -57,7 +57,7 @@ const (
 // parseMessage classifies a message. If whole is false, the text is truncated, and parseMessage
 // uses the members before the end.
 func parseMessage(text []byte, whole bool) Message {
-	m := Message{Kind: Junk}
+	m := Message{Type: Junk}
 	if whole && !isJSON(text) {
 		return m
 	}
@@ -79,24 +79,24 @@ func parseMessage(text []byte, whole bool) Message {
 	}
 	switch {
 	case hasMethod && id != nil:
-		m.Kind = Request
+		m.Type = Request
 	case hasMethod:
-		m.Kind = Notification
+		m.Type = Notification
 	case failure != nil && string(failure) != "null":
-		m.Kind, m.Failed = Response,
+		m.Type, m.Failed = Response,
 			strings.TrimSpace("error "+truncate(string(jsonscan.Member(failure, "code"))))
 	case result != nil:
-		m.Kind = Response
+		m.Type = Response
 		if string(jsonscan.Member(result, "isError")) == "true" {
 			m.Failed = "isError"
 		}
 	case !whole && id != nil: // the result is truncated
-		m.Kind = Response
+		m.Type = Response
 	default:
-		return Message{Kind: Junk}
+		return Message{Type: Junk}
 	}
 	m.Method, m.ID = truncate(method), shortID(id)
-	if m.Kind == Response {
+	if m.Type == Response {
 		m.Subject = ""
 	}
 	return m
@@ -183,7 +183,7 @@ const maxOpenRequests = 1 << 16
 
 // match stores a request, and completes a response with the data of its request.
 func (open openRequests) match(m *Message, from Direction, frame int64, seconds float64) {
-	switch m.Kind {
+	switch m.Type {
 	case Request:
 		if len(open) >= maxOpenRequests {
 			for k := range open {

@@ -76,11 +76,11 @@ func (s *messageStore) add(stored storedMessage) {
 		id := requestID(m.ID, func(id string) bool { return s.pending[id] })
 		switch {
 		case s.size+stored.memory() > maxStored:
-		case m.Kind == Response && s.pending[id]:
+		case m.Type == Response && s.pending[id]:
 			delete(s.pending, id)
 			s.responses[id] = stored
 			s.size += stored.memory()
-		case m.Kind == Request:
+		case m.Type == Request:
 			stored.text = m.ID
 			s.requests[m.Method] = append(s.requests[m.Method], stored)
 			s.size += stored.memory()

@@ -81,7 +81,7 @@ type sequence struct {
 // Add adds a record. The first must be of the kind [Start]. Add fails if all messages together have
 // more than 1 GiB.
 func (m *Mock) Add(r *Record) error {
-	if r.Kind == Start {
+	if r.Type == Start {
 		m.byKey, m.serverRequests = map[string]*sequence{}, map[exchangeKey]*serverMessage{}
 		m.listen = map[string]rpc.ID{}
 		if r.Redacted {
@@ -95,9 +95,9 @@ func (m *Mock) Add(r *Record) error {
 			return fmt.Errorf("the messages up to frame %d have more than %d bytes", r.N, maxMock)
 		}
 		switch key := (exchangeKey{r.N, string(message.ID)}); {
-		case message.Kind == Response:
+		case message.Type == Response:
 			m.addResponse(r, message, texts[i])
-		case message.Kind == Junk:
+		case message.Type == Junk:
 		case r.From == FromClient:
 			m.addClient(key, message, texts[i])
 		case texts[i] != nil:
@@ -114,7 +114,7 @@ func (m *Mock) addClient(key exchangeKey, message Message, text []byte) {
 	e := &exchange{exchangeKey: key, method: method, subject: message.Subject,
 		token: string(progressToken(params)), messages: m.early}
 	m.last, m.early = e, nil
-	if message.Kind == Request {
+	if message.Type == Request {
 		e.params = m.canonicalParams(method, params)
 		if len(m.open) == maxOpenRequests {
 			m.open = slices.Delete(m.open, 0, 1)
@@ -124,7 +124,7 @@ func (m *Mock) addClient(key exchangeKey, message Message, text []byte) {
 	if text == nil {
 		return // truncated: nothing equals it
 	}
-	if message.Kind == Request {
+	if message.Type == Request {
 		m.exchanges = append(m.exchanges, e)
 	}
 	k := sequenceKey(method, e.params)
@@ -141,7 +141,7 @@ func (m *Mock) addServer(key exchangeKey, message Message, text []byte) {
 		return // its requestId is one of the recording
 	}
 	s := &serverMessage{method: method, params: compact(jsonscan.Member(text, "params")),
-		request: message.Kind == Request}
+		request: message.Type == Request}
 	if s.request {
 		m.serverRequests[key] = s
 	}

@@ -78,7 +78,7 @@ func (r *Reader) next() (*Record, error) {
 	r.n++
 	record, err := ParseRecord(line)
 	switch {
-	case r.n == 1 && (err != nil || record.Kind != Start):
+	case r.n == 1 && (err != nil || record.Type != Start):
 		return nil, ErrNotRecording
 	case err != nil && r.isTruncated():
 		return nil, ErrTruncated

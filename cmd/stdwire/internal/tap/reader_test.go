@@ -184,7 +184,7 @@ func TestStats(t *testing.T) {
 func TestOpenRequestsAreBounded(t *testing.T) {
 	open := openRequests{}
 	for i := range maxOpenRequests + 10 {
-		open.match(&Message{Kind: Request, ID: fmt.Append(nil, i)}, FromClient, int64(i+1), 0)
+		open.match(&Message{Type: Request, ID: fmt.Append(nil, i)}, FromClient, int64(i+1), 0)
 	}
 	assert.Equal(t, len(open), maxOpenRequests)
 	long := []byte(`"` + strings.Repeat("x", 5000) + `"`)
@@ -194,7 +194,7 @@ func TestOpenRequestsAreBounded(t *testing.T) {
 	var s Stats
 	for i := range maxMethods + 10 {
 		s.Add(&Record{N: int64(i + 1), From: FromClient,
-			Message: Message{Kind: Notification, Method: fmt.Sprint(i)}})
+			Message: Message{Type: Notification, Method: fmt.Sprint(i)}})
 	}
 	assert.Equal(t, len(s.methods), maxMethods+1)
 }

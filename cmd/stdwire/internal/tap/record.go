@@ -28,7 +28,7 @@ type Record struct {
 	N    int64     `json:"n,omitempty"`
 	From Direction `json:"from,omitempty"`
 
-	// Message is the message of a frame. Of a batch and of junk it has only Kind and Size.
+	// Message is the message of a frame. Of a batch and of junk it has only Type and Size.
 	Message
 	Messages []Message `json:"messages,omitempty"`  // of a batch
 	ByLength bool      `json:"by_length,omitempty"` // framed by Content-Length
@@ -119,7 +119,7 @@ func (r *Record) All() (messages []Message, texts [][]byte) {
 	if r.SHA256 != "" || r.Frame == nil && !isJSON(payload) {
 		payload = nil
 	}
-	switch r.Kind {
+	switch r.Type {
 	case Request, Notification, Response:
 		return []Message{r.Message}, [][]byte{payload}
 	case Batch:
@@ -153,7 +153,7 @@ func ParseRecord(line []byte) (*Record, error) {
 	if err := json.Unmarshal(line, r); err != nil {
 		return nil, err
 	}
-	switch r.Kind {
+	switch r.Type {
 	case Request, Notification, Response, Batch, Junk:
 		if r.N < 1 || r.From != FromClient && r.From != FromServer {
 			return nil, errors.New("a frame needs a number and the side that it is from")
@@ -173,7 +173,7 @@ func ParseRecord(line []byte) (*Record, error) {
 		}
 	case Dropped, Full:
 	default:
-		return nil, fmt.Errorf("unknown kind %.20q", r.Kind)
+		return nil, fmt.Errorf("unknown kind %.20q", r.Type)
 	}
 	return r, nil
 }

@@ -129,7 +129,7 @@ func (r *Recorder) run() {
 	if note.Redacted = r.redactor != nil; note.Redacted {
 		note.Command = note.Command[:min(1, len(note.Command))]
 	}
-	r.write(&Record{At: r.started, Message: Message{Kind: Start}, StartNote: note})
+	r.write(&Record{At: r.started, Message: Message{Type: Start}, StartNote: note})
 	for f := range r.queue {
 		r.queued.Add(-int64(len(f.payload)))
 		r.reportLost()
@@ -140,7 +140,7 @@ func (r *Recorder) run() {
 	}
 	r.reportLost()
 	r.limit += reserve
-	r.write(&Record{Seconds: r.seconds(time.Now()), Message: Message{Kind: End},
+	r.write(&Record{Seconds: r.seconds(time.Now()), Message: Message{Type: End},
 		EndNote: &EndNote{r.status, r.Client.bytes, r.Server.bytes, r.missing}})
 	r.flush()
 }
@@ -153,9 +153,9 @@ func (r *Recorder) record(f frame) *Record {
 	whole := f.sha256 == ""
 	switch {
 	case f.partial:
-		record.Kind = Junk
+		record.Type = Junk
 	case whole && isBatch(f.payload):
-		record.Kind = Batch
+		record.Type = Batch
 		for element := range jsonscan.Elements(f.payload) {
 			m := parseMessage(element, true)
 			m.Size = int64(len(element))
@@ -175,7 +175,7 @@ func (r *Recorder) record(f frame) *Record {
 	switch {
 	case r.redactor == nil:
 		record.setPayload(f.payload)
-	case whole && record.Kind != Junk:
+	case whole && record.Type != Junk:
 		record.setPayload(r.redactor.frame(nil, f.payload, f.from))
 	default:
 		record.Text, record.SHA256 = r.redactor.text("text", len(f.payload), f.payload),
@@ -190,21 +190,21 @@ func (r *Recorder) reportLost() {
 	if n := lost - r.reported; n > 0 {
 		r.reported = lost
 		r.missing += n
-		r.write(&Record{Seconds: r.seconds(time.Now()), Message: Message{Kind: Dropped}, Lost: n})
+		r.write(&Record{Seconds: r.seconds(time.Now()), Message: Message{Type: Dropped}, Lost: n})
 	}
 }
 
 // write writes a record as a line, if it fits.
 func (r *Recorder) write(record *Record) {
-	if r.out == nil || r.full && record.Kind != End {
+	if r.out == nil || r.full && record.Type != End {
 		r.countMissing(record)
 		return
 	}
 	line, err := record.Append(r.line[:0])
-	if err == nil && int64(len(line)) > r.limit && record.Kind != Start {
+	if err == nil && int64(len(line)) > r.limit && record.Type != Start {
 		r.full = true
 		r.countMissing(record)
-		line, err = (&Record{Seconds: record.Seconds, Message: Message{Kind: Full}}).Append(
+		line, err = (&Record{Seconds: record.Seconds, Message: Message{Type: Full}}).Append(
 			r.line[:0])
 		defer r.o.Warn(ErrFull)
 	}

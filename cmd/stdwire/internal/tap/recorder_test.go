@@ -98,7 +98,7 @@ func TestOtherIDs(t *testing.T) {
 		s.Add(r)
 		messages, _ := r.All()
 		for _, m := range messages {
-			if m.Kind == Response {
+			if m.Type == Response {
 				lines = append(lines, fmt.Sprintf("%s %d %s %s", m.ID, m.RequestFrame, m.Method,
 					m.RequestID))
 			}
@@ -423,7 +423,7 @@ func TestTruncatedFrames(t *testing.T) {
 			assert.Equal(t, len(r.Payload()), maxFrame)
 			assert.Equal(t, len(r.SHA256), 64)
 			kinds = append(kinds,
-				fmt.Sprintf("%s %s %d %d", r.Kind, r.Method, r.RequestFrame, r.Size-maxFrame))
+				fmt.Sprintf("%s %s %d %d", r.Type, r.Method, r.RequestFrame, r.Size-maxFrame))
 		}
 	}
 	assert.DeepEqual(t, kinds, []string{"response a 1 42", "request b 0 55", "junk  0 1000"})

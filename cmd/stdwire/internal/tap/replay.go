@@ -83,7 +83,7 @@ func (p *player) play(ctx context.Context, recording *Reader) error {
 			return nil
 		case err != nil:
 			return err
-		case record.Kind == Start && record.Redacted:
+		case record.Type == Start && record.Redacted:
 			return errors.New("the recording is redacted: it lacks the values to send")
 		case record.From == FromClient:
 			err = p.sendFrame(ctx, record)
@@ -108,10 +108,10 @@ func (p *player) sendFrame(ctx context.Context, record *Record) error {
 	messages, texts := record.All()
 	for i, m := range messages {
 		switch {
-		case m.Kind == Request:
+		case m.Type == Request:
 			p.store.expect(string(m.ID))
-		case m.Kind == Response && m.RequestFrame != 0 && texts[i] != nil &&
-			record.Kind == Response:
+		case m.Type == Response && m.RequestFrame != 0 && texts[i] != nil &&
+			record.Type == Response:
 			id, err := p.awaitRequest(ctx, record, m)
 			if id == nil || err != nil {
 				return err
@@ -119,7 +119,7 @@ func (p *player) sendFrame(ctx context.Context, record *Record) error {
 			payload = withMember(texts[i], "id", id)
 		}
 	}
-	if record.Kind == Junk && record.framing() == newline {
+	if record.Type == Junk && record.framing() == newline {
 		// unchanged: it may be part of a header block
 		return p.write(append(bytes.Clone(payload), '\n'))
 	}
@@ -139,7 +139,7 @@ func (p *player) awaitRequest(ctx context.Context, record *Record, m Message) ([
 	}
 	message, err := p.await(ctx, messageKey{request: m.Method})
 	if message.text == nil && ctx.Err() == nil {
-		m.Kind, m.Failed = Request, ""
+		m.Type, m.Failed = Request, ""
 		p.OnComparison(Comparison{N: record.N, Message: m, Missing: true})
 	}
 	return message.text, err
@@ -171,7 +171,7 @@ func (p *player) write(frame []byte) error {
 func (p *player) awaitResponses(ctx context.Context, record *Record) error {
 	messages, texts := record.All()
 	for i, m := range messages {
-		if m.Kind != Response || m.RequestFrame == 0 || !p.store.isExpected(m.requestID()) {
+		if m.Type != Response || m.RequestFrame == 0 || !p.store.isExpected(m.requestID()) {
 			continue
 		}
 		if err := p.compare(ctx, record, m, texts[i]); err != nil {

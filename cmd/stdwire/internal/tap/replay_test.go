@@ -47,7 +47,7 @@ func replay(t *testing.T, recording string, ignore []string,
 		}
 	}()
 	r := Replay{Timeout: time.Minute, Ignore: ignore, OnComparison: func(a Comparison) {
-		text := fmt.Sprintf("%d %s %s", a.N, a.Message.Kind, a.Message.Method)
+		text := fmt.Sprintf("%d %s %s", a.N, a.Message.Type, a.Message.Method)
 		if a.Missing {
 			text += " missing"
 		}

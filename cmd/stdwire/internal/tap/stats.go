@@ -94,7 +94,7 @@ func (s *Stats) Add(r *Record) {
 			map[requestKey]int64{}
 	}
 	s.report.Seconds = max(s.report.Seconds, r.Seconds)
-	switch r.Kind {
+	switch r.Type {
 	case Dropped:
 		s.report.Missing += r.Lost
 	case End:
@@ -109,7 +109,7 @@ func (s *Stats) Add(r *Record) {
 	}
 	side.Frames++
 	side.Bytes += r.Size
-	if r.Kind == Junk {
+	if r.Type == Junk {
 		side.Junk++
 	}
 	messages, texts := r.All()
@@ -119,7 +119,7 @@ func (s *Stats) Add(r *Record) {
 }
 
 func (s *Stats) message(r *Record, m Message, text []byte) {
-	switch m.Kind {
+	switch m.Type {
 	case Request:
 		s.method(r.From, m.Method).countMessage(m)
 		s.open[r.N] = append(s.open[r.N],

@@ -79,7 +79,7 @@ func NewTraces(w io.Writer) *Traces {
 // Add adds the next record; the first one is of the kind [Start]. An error is that of the writer.
 func (t *Traces) Add(r *Record) error {
 	t.last = max(t.last, r.Seconds)
-	switch r.Kind {
+	switch r.Type {
 	case Start:
 		t.begin(r)
 	case Dropped, Full:
@@ -94,7 +94,7 @@ func (t *Traces) Add(r *Record) error {
 	for i := range messages {
 		m, text := &messages[i], texts[i]
 		var err error
-		switch m.Kind {
+		switch m.Type {
 		case Request:
 			err = t.request(r, m, text, uint64(i))
 		case Response:

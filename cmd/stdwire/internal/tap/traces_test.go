@@ -193,11 +193,11 @@ func TestTracesAreBounded(t *testing.T) {
 	const requests = 2000
 	for i := range requests {
 		n, id := int64(2*i+1), json.RawMessage(fmt.Sprint(i))
-		m := Message{Kind: Request, Method: "tools/call", ID: id}
+		m := Message{Type: Request, Method: "tools/call", ID: id}
 		assert.NilError(t, traces.Add(&Record{Seconds: float64(i), N: n, From: FromClient,
 			Message: m, Frame: json.RawMessage(`{"params":{"name":"` + long + `"}}`)}))
 		if i%2 == 0 {
-			m.Kind, m.RequestFrame = Response, n
+			m.Type, m.RequestFrame = Response, n
 			assert.NilError(t, traces.Add(&Record{Seconds: float64(i), N: n + 1, From: FromServer,
 				Message: m}))
 		}
@@ -229,9 +229,9 @@ func TestTracesEndWithTheirWriter(t *testing.T) {
 		traces := NewTraces(&brokenWriter{left})
 		var err error
 		for i := range int64(2) {
-			m := Message{Kind: Request, Method: "ping", ID: json.RawMessage("1")}
+			m := Message{Type: Request, Method: "ping", ID: json.RawMessage("1")}
 			err = errors.Join(err, traces.Add(&Record{N: 2*i + 1, From: FromClient, Message: m}))
-			m.Kind, m.RequestFrame = Response, 2*i+1
+			m.Type, m.RequestFrame = Response, 2*i+1
 			err = errors.Join(err, traces.Add(&Record{N: 2*i + 2, From: FromServer, Message: m}))
 		}
 		err = errors.Join(err, traces.Close())

@@ -20,7 +20,7 @@ import (
 //	← ?    0.148 #"4" tools/call fs_read 6.41 ms for #4, whose id it has in another notation 4.1 kB
 //	← ?  0.151 no message 21 B: Starting the server…
 func tapLines(r *tap.Record) []string {
-	switch r.Kind {
+	switch r.Type {
 	case tap.Start:
 		return nil
 	case tap.Dropped:
@@ -50,11 +50,11 @@ func tapLine(r *tap.Record, m tap.Message, text []byte) string {
 		words = append([]string{"#" + printable.TruncateRunes(string(m.ID), 40)}, words...)
 	}
 	switch {
-	case m.Kind == tap.Junk:
+	case m.Type == tap.Junk:
 		mark, trouble, words = "?", excerpt(text), []string{"no message"}
-	case m.Kind == tap.Response && m.RequestFrame == 0:
+	case m.Type == tap.Response && m.RequestFrame == 0:
 		mark, words = "?", append(words, "answers nothing")
-	case m.Kind == tap.Response:
+	case m.Type == tap.Response:
 		words = append(words, fmt.Sprintf("%.2f ms", m.Ms))
 	}
 	if m.RequestID != nil {

@@ -19,7 +19,7 @@ import (
 func TestTapLines(t *testing.T) {
 	message := func(text string) tap.Record {
 		return tap.Record{N: 1, From: tap.FromServer, Seconds: 61.5, Frame: json.RawMessage(text),
-			Message: tap.Message{Kind: tap.Response, Method: "tools/call", Subject: "a",
+			Message: tap.Message{Type: tap.Response, Method: "tools/call", Subject: "a",
 				ID: json.RawMessage(`"x"`), RequestFrame: 1, Ms: 1.5, Size: 2000}}
 	}
 	failed := message(`{"error":{"message":"no\n\u001b[31mway"}}`)
@@ -32,10 +32,10 @@ func TestTapLines(t *testing.T) {
 	otherID := message(`{}`)
 	otherID.ID, otherID.RequestID = json.RawMessage(`"7"`), json.RawMessage(`7`)
 	request := message(`{}`)
-	request.From, request.Kind, request.SHA256 = tap.FromClient, tap.Request, "00"
+	request.From, request.Type, request.SHA256 = tap.FromClient, tap.Request, "00"
 	batch := message(`[{},{}]`)
-	batch.Messages, batch.Kind = []tap.Message{{Kind: tap.Notification, Method: "n", Size: 2},
-		{Kind: tap.Junk, Size: 2}}, tap.Batch
+	batch.Messages, batch.Type = []tap.Message{{Type: tap.Notification, Method: "n", Size: 2},
+		{Type: tap.Junk, Size: 2}}, tap.Batch
 	for want, r := range map[string]tap.Record{
 		`←     61.500 #"x" tools/call a 1.50 ms 2.0 kB`:                                             message(`{}`),
 		`← !   61.500 #"x" tools/call a 1.50 ms 2.0 kB error -1: no way`:                            failed,
@@ -46,14 +46,14 @@ func TestTapLines(t *testing.T) {
 		"←     61.500 n 2 B\n← ?   61.500 no message 2 B: {}":                                       batch,
 		`← ?    0.000 no message 5 B (unfinished): a \u202e`: {N: 1,
 			From: tap.FromServer, Text: "a\n\u202e", Partial: true,
-			Message: tap.Message{Kind: tap.Junk, Size: 5}},
+			Message: tap.Message{Type: tap.Junk, Size: 5}},
 		"-- 3 frames are missing: too many arrived at a time": {Lost: 3,
-			Message: tap.Message{Kind: tap.Dropped}},
+			Message: tap.Message{Type: tap.Dropped}},
 		"-- the recording has reached its maximum size; later frames are missing": {
-			Message: tap.Message{Kind: tap.Full}},
+			Message: tap.Message{Type: tap.Full}},
 		"-- ended after 2.000 s with exit status 3": {Seconds: 2, EndNote: &tap.EndNote{Status: 3},
-			Message: tap.Message{Kind: tap.End}},
-		"": {Message: tap.Message{Kind: tap.Start}},
+			Message: tap.Message{Type: tap.End}},
+		"": {Message: tap.Message{Type: tap.Start}},
 	} {
 		assert.Equal(t, strings.Join(tapLines(&r), "\n"), want)
 	}
@@ -76,7 +76,7 @@ func TestLiveViewNobodyReads(t *testing.T) {
 		v := newLiveView(&term.Console{W: w})
 		show := func() {
 			v.show(&tap.Record{From: tap.FromClient,
-				Message: tap.Message{Kind: tap.Notification, Method: "m"}})
+				Message: tap.Message{Type: tap.Notification, Method: "m"}})
 		}
 		show()
 		synctest.Wait() // it is written now, which nobody reads; so no later one leaves the queue

@@ -139,7 +139,7 @@ func (r *replayRun) printAnswer(std *term.Streams, a *tap.Comparison) {
 		fmt.Sprintf("#%s %s (frame %d)", printable.TruncateRunes(string(a.Message.ID), 40), words,
 			a.N)) + "\n")
 	switch {
-	case a.Missing && a.Message.Kind == tap.Request:
+	case a.Missing && a.Message.Type == tap.Request:
 		std.Out.PrintDiff("  - the server did not ask\n")
 	case a.Missing:
 		std.Out.PrintDiff("  - no answer\n")

@@ -42,7 +42,7 @@ of the recording unchanged.
 				{Name: "--errors",
 					Help: "only errors and what ? marks",
 					Set: s.filter(func(m *tap.Message, _ string) bool {
-						return m.Failed != "" || m.Kind == tap.Junk || m.Kind == tap.Response &&
+						return m.Failed != "" || m.Type == tap.Junk || m.Type == tap.Response &&
 							(m.RequestFrame == 0 || m.RequestID != nil)
 					})},
 				s.timeFlag("--from", "from this time after the start on",
@@ -132,7 +132,7 @@ func (s *showOptions) matchesRecord(r *tap.Record) bool {
 		return true
 	}
 	messages, _ := r.All()
-	if r.Kind == tap.Junk {
+	if r.Type == tap.Junk {
 		messages = []tap.Message{r.Message}
 	}
 	for i := range messages {

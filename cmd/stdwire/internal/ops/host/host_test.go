@@ -235,7 +235,8 @@ func TestRelease(t *testing.T) {
 				return refusal
 			},
 			Waiting: func() []ops.PendingChange {
-				return []ops.PendingChange{{Kind: ops.PendingServer, Name: "a", Definition: "command x"}}
+				return []ops.PendingChange{{Subject: ops.PendingServer, Name: "a",
+					Definition: "command x"}}
 			},
 		}
 		c := dispatch.NewCatalog(ops.Gate)
@@ -252,7 +253,8 @@ func TestRelease(t *testing.T) {
 		assert.Assert(f.t,
 			cmp.Contains(local.call("host.restart", `{"server":"a"}`), `"servers":[`))
 		assert.DeepEqual(f.t, released,
-			[]ops.Release{{Kind: "profile", Name: "p", SHA256: "00"}, {Kind: "server", Name: "a"}})
+			[]ops.Release{{Subject: "profile", Name: "p", SHA256: "00"},
+				{Subject: "server", Name: "a"}})
 		refusal = dispatch.Errorf(dispatch.StateError, "it is not trusted")
 		assert.Equal(f.t, local.call("host.restart", `{"server":"a"}`),
 			"state_error: it is not trusted")

@@ -7,7 +7,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// The kinds of pending changes.
+// The subjects of pending changes.
 const (
 	PendingServer  = "server"
 	PendingProfile = "profile"
@@ -17,7 +17,7 @@ const (
 // A PendingChange is a change of a server, a profile or the order of servers in the configuration
 // files that is not in effect, because it grants more than the operator has approved.
 type PendingChange struct {
-	Kind    string `json:"kind" doc:"server, profile or order"`
+	Subject string `json:"kind" doc:"server, profile or order"`
 	Name    string `json:"name,omitempty"`
 	Why     string `json:"why" doc:"new, changed, environment or untrusted."`
 	Source  string `json:"source" doc:"The file it is in."`
@@ -34,9 +34,9 @@ type PendingChanges struct {
 
 // A Release names a pending change to apply.
 type Release struct {
-	Kind   string `json:"kind" doc:"server or profile" enum:"server,profile"`
-	Name   string `json:"name"`
-	SHA256 string `json:"sha256,omitempty" doc:"The expected hash, so that only the change that was shown takes effect."`
+	Subject string `json:"kind" doc:"server or profile" enum:"server,profile"`
+	Name    string `json:"name"`
+	SHA256  string `json:"sha256,omitempty" doc:"The expected hash, so that only the change that was shown takes effect."`
 }
 
 // registerWaiting adds the operations for pending changes.
@@ -52,7 +52,7 @@ func (o *Options) registerWaiting(r *registry) {
 		func(ctx context.Context, in Release) (PendingChanges, error) {
 			err := o.Release(ctx, in)
 			if err == nil {
-				o.logAction(ctx, "released", slog.String(in.Kind, in.Name))
+				o.logAction(ctx, "released", slog.String(in.Subject, in.Name))
 			}
 			return PendingChanges{o.Waiting()}, err
 		})
@@ -61,7 +61,7 @@ func (o *Options) registerWaiting(r *registry) {
 // restart restarts a server, and first applies its pending change if the caller is the operator.
 func (o *Options) restart(ctx context.Context, id string) (Statuses, error) {
 	if o.Release != nil {
-		if err := o.Release(ctx, Release{Kind: PendingServer, Name: id}); err != nil {
+		if err := o.Release(ctx, Release{Subject: PendingServer, Name: id}); err != nil {
 			return Statuses{}, err
 		}
 	}

@@ -26,7 +26,7 @@ func (t *Traffic) Load(name string, recording io.Reader) (note string, err error
 		case err != nil:
 			return "", err
 		}
-		if r.Kind == tap.Start {
+		if r.Type == tap.Start {
 			c = t.Connect(t.freeLane(name), r.At, r.Command)
 		}
 		if r.N > 0 {
@@ -71,7 +71,7 @@ func (t *Traffic) WriteTraces(w io.Writer, c *Connection) error {
 // records calls write with each record of a recording of a connection, until write fails.
 func (t *Traffic) records(c *Connection, write func(*tap.Record) error) error {
 	all := t.messagesOf(c)
-	err := write(&tap.Record{At: c.opened, Message: tap.Message{Kind: tap.Start},
+	err := write(&tap.Record{At: c.opened, Message: tap.Message{Type: tap.Start},
 		StartNote: &tap.StartNote{Version: tap.Version, Command: c.command}})
 	end := tap.EndNote{}
 	for i, m := range all {
@@ -80,7 +80,7 @@ func (t *Traffic) records(c *Connection, write func(*tap.Record) error) error {
 		}
 		if i == 0 && m.Record.N > 1 { // the older ones are not kept any more
 			end.Missing = m.Record.N - 1
-			err = write(&tap.Record{Message: tap.Message{Kind: tap.Dropped}, Lost: end.Missing})
+			err = write(&tap.Record{Message: tap.Message{Type: tap.Dropped}, Lost: end.Missing})
 		}
 		bytes := &end.ServerBytes
 		if m.From == tap.FromClient {
@@ -93,7 +93,7 @@ func (t *Traffic) records(c *Connection, write func(*tap.Record) error) error {
 		return err
 	}
 	last := all[len(all)-1].Record.Seconds
-	return write(&tap.Record{Seconds: last, Message: tap.Message{Kind: tap.End}, EndNote: &end})
+	return write(&tap.Record{Seconds: last, Message: tap.Message{Type: tap.End}, EndNote: &end})
 }
 
 // ExportName returns the name of a file for the messages of a connection.

@@ -20,7 +20,7 @@ type Message struct {
 	Connection int           `json:"conn"`
 	At         float64       `json:"t"` // milliseconds since 1970
 	From       tap.Direction `json:"from"`
-	Kind       tap.Kind      `json:"kind"`
+	Kind       tap.Type      `json:"kind"`
 	Method     string        `json:"method,omitempty"`
 	Subject    string        `json:"about,omitempty"`
 	ID         string        `json:"id,omitempty"`     // as JSON
@@ -82,7 +82,7 @@ func (t *Traffic) Add(c *Connection, r *tap.Record) {
 		at = c.opened.Add(time.Duration(r.Seconds * float64(time.Second)))
 	}
 	m := &Message{Lane: c.lane, Connection: c.number, At: float64(at.UnixMicro()) / 1e3,
-		From: r.From, Kind: r.Kind, Method: r.Method, Subject: r.Subject, ID: string(r.ID),
+		From: r.From, Kind: r.Type, Method: r.Method, Subject: r.Subject, ID: string(r.ID),
 		Ms: r.Ms, Failed: r.Failed, Size: r.Size, Record: r}
 	t.mu.Lock()
 	defer t.changes.Add(changes.Traffic)
