@@ -138,7 +138,7 @@
 //	NewStdioServer(s).Listen(ctx, in, out), IOTransport
 //	    s.Serve(ctx, rpc.Stream(in, out))
 //	NewStreamableHTTPServer(s), NewStreamableHTTPHandler
-//	    streamable.New(s), an http.Handler; streamable.Serve
+//	    streamable.New(s), an http.Handler with Serve(ctx, listener)
 //	WithStateLess, Stateless
 //	    streamable.Options{Stateless: true} of server/streamable, for legacy
 //	    clients; those of 2026-07-28 need nothing. With Replicas instead, legacy
