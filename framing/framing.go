@@ -56,7 +56,8 @@ type Limits struct {
 	// other side has another limit. Default MaxFrame.
 	MaxAppend int
 	// MaxHeader is the largest Content-Length header block in bytes, including the blank line at
-	// its end. Default 4 KiB. A codec has a read buffer of 64 KiB, or MaxHeader if that is more.
+	// its end. Default 4 KiB. A codec has a read buffer of 4 KiB, or, while more than that arrives,
+	// of 64 KiB or MaxHeader, whichever is larger.
 	MaxHeader int
 }
 

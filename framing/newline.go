@@ -75,20 +75,21 @@ func (c *newline) ReadFrame(dst []byte) ([]byte, error) {
 // line up to its LF, an error, or the size from which it cannot be skipped.
 func (c *newline) readLong(dst, head []byte) (_ []byte, size int64, err error) {
 	limit := c.limits.MaxFrame
-	for chunk := head; ; chunk, err = c.br.ReadSlice('\n') {
-		if err == bufio.ErrBufferFull {
-			err = nil
-		}
+	inPlace := false // chunk has been read into the memory of dst
+	for chunk := head; ; {
 		before := size
 		size += int64(len(chunk))
-		if size-2 > int64(limit) { // 2 for CRLF
+		switch {
+		case inPlace:
+			dst = dst[:len(dst)+len(chunk)]
+		case size-2 > int64(limit): // 2 for CRLF
 			if c.skipped != nil {
 				if before == int64(len(dst)) {
 					c.skipped(dst, false)
 				}
 				c.skipped(bytes.TrimSuffix(chunk, []byte{'\n'}), false)
 			}
-		} else {
+		default:
 			if cap(dst)-len(dst) < len(chunk) { // double what has arrived
 				dst = slices.Grow(dst, max(len(chunk), min(len(dst), limit-len(dst))))
 			}
@@ -96,6 +97,15 @@ func (c *newline) readLong(dst, head []byte) (_ []byte, size int64, err error) {
 		}
 		if err != nil || chunk[len(chunk)-1] == '\n' || c.cannotSkip(size) {
 			return dst, size, err
+		}
+		room := min(cap(dst), limit) - len(dst)
+		if inPlace = room >= idleBuffer && size == int64(len(dst)); inPlace {
+			chunk, err = c.br.readInto(dst[len(dst):][:room], '\n')
+		} else {
+			chunk, err = c.br.ReadSlice('\n')
+		}
+		if err == bufio.ErrBufferFull {
+			err = nil
 		}
 	}
 }

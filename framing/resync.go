@@ -36,8 +36,8 @@ func Resync(isMessage func(text []byte, framed bool) bool,
 		lines := *s // which may be headers, and so longer than a frame
 		lines.limits.MaxFrame = max(lines.limits.MaxFrame, lines.limits.MaxHeader)
 		return &resync{contentLength: contentLength{s}, lines: newline{&lines},
-			others: slices.DeleteFunc(Formats(), func(f Format) bool { return f.amongText }),
-			unread: &unreader{r: r}, isMessage: isMessage}
+			others:    slices.DeleteFunc(Formats(), func(f Format) bool { return f.amongText }),
+			isMessage: isMessage}
 	}
 }
 
@@ -46,7 +46,6 @@ type resync struct {
 	lines     newline
 	others    []Format              // the framings to detect, until the stream has begun
 	other     atomic.Pointer[Codec] // of the one that is detected
-	unread    *unreader
 	isMessage func(text []byte, framed bool) bool
 	block     []byte // the header block that is being read
 	searched  int    // payloads that were searched since the last message
@@ -127,7 +126,7 @@ func (c *resync) ReadFrame(dst []byte) ([]byte, error) {
 			continue
 		}
 		if i := bytes.Index(bytes.ToLower(dst), []byte("content-length:")); i >= 0 {
-			c.unreadPayload(dst[i:])
+			c.br.unread(dst[i:])
 		}
 	}
 	return dst[:0], c.err
@@ -223,27 +222,4 @@ func (c *resync) headerStart(line []byte) (start int, size int64) {
 		}
 	}
 	return -1, -1
-}
-
-// unreadPayload makes part of a payload the next bytes of the stream.
-func (c *resync) unreadPayload(rest []byte) {
-	buffered, _ := c.br.Peek(c.br.Buffered())
-	c.unread.rest = bytes.Join([][]byte{rest, buffered, c.unread.rest}, nil)
-	c.br.Reset(c.unread)
-}
-
-// An unreader reads bytes that were read too early, and then those of a reader.
-type unreader struct {
-	rest []byte
-	r    io.Reader
-}
-
-func (u *unreader) Read(p []byte) (int, error) {
-	if len(u.rest) == 0 {
-		u.rest = nil
-		return u.r.Read(p)
-	}
-	n := copy(p, u.rest)
-	u.rest = u.rest[n:]
-	return n, nil
 }

@@ -1,15 +1,12 @@
 package framing
 
 import (
-	"bufio"
 	"io"
 	"math"
 	"slices"
 )
 
 const (
-	// readBuffer is how much a codec reads ahead: the usual capacity of a pipe.
-	readBuffer = 64 << 10
 	// skipFactor times MaxFrame is the size of the smallest frame that ends the stream instead of
 	// being skipped.
 	skipFactor = 16
@@ -19,7 +16,7 @@ const (
 
 // A source is the reading side of a connection, shared by its codecs.
 type source struct {
-	br     *bufio.Reader
+	br     *readAhead
 	limits Limits
 	err    error // what ended the stream; accessed only by the reading goroutine
 	begun  bool  // begin was called
@@ -67,7 +64,7 @@ func newSource(r io.Reader, l Limits) *source {
 	}
 	s := &source{limits: l.withDefaults()}
 	if r != nil { // otherwise nothing is read
-		s.br = bufio.NewReaderSize(r, max(readBuffer, s.limits.MaxHeader))
+		s.br = newReadAhead(r, s.limits.MaxHeader)
 	}
 	return s
 }
