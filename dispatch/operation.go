@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch/schema"
@@ -70,7 +71,8 @@ type Operation struct {
 	// the given output schema; nil if it was inferred from the Go type, whose values always match
 	output *schema.Schema
 
-	results sync.Pool // of *[]byte: memory for encoding results
+	results    sync.Pool    // of *[]byte: memory for encoding results
+	resultSize atomic.Int64 // of the last result, in bytes
 
 	// run decodes arguments that match the input schema, requires the confirmation of a destructive
 	// call, calls the function, and encodes its result, also as text if the spec has Text.
@@ -132,8 +134,10 @@ func New[In, Out any](spec Spec, fn func(context.Context, In) (Out, error)) (*Op
 			return nil, "", err
 		}
 		var data json.RawMessage
-		// A result is often about as large as its arguments.
-		turn.Do(ctx, len(arguments), func() { data, err = op.encode(&v.out) })
+		// A result is often about as large as its arguments, or as the one before it.
+		expected := max(len(arguments), int(op.resultSize.Load()))
+		turn.Do(ctx, expected, func() { data, err = op.encode(&v.out) })
+		op.resultSize.Store(int64(len(data)))
 		if err != nil || text == nil {
 			return data, "", err
 		}

@@ -307,9 +307,6 @@ func (o *connContext) Value(key any) any {
 	case contextkey.Principal{}:
 		return o.conn.principal
 	case turn.Key{}:
-		if line := o.Context.Value(key); line != nil {
-			return line // of the transport
-		}
 		return &o.conn.server.line
 	}
 	return o.Context.Value(key)

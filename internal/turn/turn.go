@@ -42,22 +42,41 @@ type waiter struct {
 // Key is the key of the *Line in the context of a message.
 type Key struct{}
 
-// Within returns ctx with the line of a message of size bytes, if that is large.
-func Within(ctx context.Context, l *Line, size int) context.Context {
-	if size <= large {
-		return ctx
+// Within returns ctx with a line for the messages of a principal that is no [contextkey.Principal].
+func Within(ctx context.Context, l *Line, principal string) context.Context {
+	return &lineContext{ctx, place{l, principal}}
+}
+
+type lineContext struct {
+	context.Context
+	place place
+}
+
+// A place is a line, and whose work waits there.
+type place struct {
+	line      *Line
+	principal string
+}
+
+func (c *lineContext) Value(key any) any {
+	if key == (Key{}) {
+		return &c.place
 	}
-	return context.WithValue(ctx, Key{}, l)
+	return c.Context.Value(key)
 }
 
 // Do calls work, on size bytes of the message whose handler has ctx. Large work has its turn in the
 // line of ctx.
 func Do(ctx context.Context, size int, work func()) {
 	if size > large {
-		if line, _ := ctx.Value(Key{}).(*Line); line != nil {
+		switch at := ctx.Value(Key{}).(type) {
+		case *place:
+			at.line.enter(at.principal)
+			defer at.line.leave()
+		case *Line:
 			principal, _ := ctx.Value(contextkey.Principal{}).(string)
-			line.enter(principal)
-			defer line.leave()
+			at.enter(principal)
+			defer at.leave()
 		}
 	}
 	work()

@@ -20,7 +20,7 @@ import (
 func TestDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var line Line
-		ctx := Within(t.Context(), &line, large+1)
+		ctx := context.WithValue(t.Context(), Key{}, &line)
 		processors := runtime.GOMAXPROCS(0)
 		var mu sync.Mutex
 		var groups []int // of those that ran at the same time, in the order of their ends
@@ -57,7 +57,7 @@ func TestDo(t *testing.T) {
 func TestPrincipals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var line Line
-		ctx := Within(t.Context(), &line, large+1)
+		ctx := context.WithValue(t.Context(), Key{}, &line)
 		blocked := make(chan struct{})
 		for range runtime.GOMAXPROCS(0) - 1 {
 			go Do(ctx, large+1, func() { <-blocked })
@@ -89,7 +89,7 @@ func TestPrincipals(t *testing.T) {
 func TestDoAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var line Line
-		ctx := Within(t.Context(), &line, large+1)
+		ctx := context.WithValue(t.Context(), Key{}, &line)
 		blocked := make(chan struct{})
 		for range runtime.GOMAXPROCS(0) {
 			go func() {
@@ -101,10 +101,9 @@ func TestDoAtOnce(t *testing.T) {
 		begin, done := time.Now(), 0
 		Do(ctx, large, func() { done++ })
 		Do(t.Context(), large+1, func() { done++ })
-		Do(Within(t.Context(), &line, large), large+1, func() { done++ })
 		line.Settle(t.Context(), large)
 		line.Settle(t.Context(), large+1) // nobody waits
-		assert.Equal(t, done, 3)
+		assert.Equal(t, done, 2)
 		assert.Equal(t, time.Since(begin), time.Duration(0))
 		close(blocked)
 		synctest.Wait()
@@ -116,7 +115,7 @@ func TestDoAtOnce(t *testing.T) {
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var line Line
-		ctx := Within(t.Context(), &line, large+1)
+		ctx := context.WithValue(t.Context(), Key{}, &line)
 		blocked := make(chan struct{})
 		for range runtime.GOMAXPROCS(0) {
 			go Do(ctx, large+1, func() { <-blocked })

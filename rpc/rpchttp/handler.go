@@ -104,7 +104,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		if refused == nil {
 			deadlines.BodyRead()
-			response = h.respond(ctx, body, memory)
+			response = h.respond(turn.Within(ctx, &h.line, owner), body, memory)
 		}
 	}
 	if refused != nil {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/internal/quota"
-	"github.com/stdwire/stdwire/internal/turn"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -22,7 +21,6 @@ const (
 func (h *Handler) respond(ctx context.Context, body []byte, memory *quota.Account) (
 	response []byte) {
 	h.frame(ctx, rpc.Inbound, body)
-	ctx = turn.Within(ctx, &h.line, len(body))
 	elements, err := rpc.SplitBatch(body, h.o.MaxBatch)
 	room := &responseRoom{memory: memory}
 	room.left.Store(h.o.MaxResponse)

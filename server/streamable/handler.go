@@ -28,7 +28,7 @@ func (closedError) Unwrap() error { return rpc.ErrShutdown }
 type Handler struct {
 	o             Options
 	server        *server.Server
-	line          turn.Line       // for the work on large messages of all clients
+	line          *turn.Line      // the server's, for the work on large messages
 	hooks         rpc.Hooks       // the server's
 	anonymous     *server.Conn    // for modern requests of the principal ""
 	refusalLog    lograte.Limiter // limits log lines about refused callers
@@ -65,6 +65,8 @@ func newHandler(o Options, s *server.Server) *Handler {
 		sessionSlots: quota.NewPool(int64(o.MaxSessions)), idleHeaps: map[string]*idleHeap{},
 		eventStore: eventStore{maxBytes: o.MaxStored, owners: map[string]*ownerEvents{}},
 	}
+	h.line, _ = s.Integration().HookContext(context.Background(), h.anonymous).Value(
+		turn.Key{}).(*turn.Line)
 	if o.Card != nil {
 		var err error
 		if h.card, err = newCardDocuments(*o.Card); err != nil {

@@ -182,7 +182,8 @@ type modernResponse struct {
 // newModernResponse returns a response, which the caller closes.
 func (x *httpRequest) newModernResponse(conn *server.Conn, accepts acceptedTypes) *modernResponse {
 	r := &modernResponse{x: x, conn: conn, accepts: accepts}
-	r.ctx.Context, r.ctx.memory, r.ctx.line = x.r.Context(), &x.memory, &x.line
+	r.ctx.Context, r.ctx.memory = x.r.Context(), &x.memory
+	r.ctx.line, r.ctx.principal = x.line, x.principal
 	if !x.register(r) {
 		r.ctx.cancel(ErrClosed)
 	}

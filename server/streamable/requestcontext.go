@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/stdwire/stdwire/internal/contextkey"
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/internal/turn"
 )
@@ -17,7 +18,8 @@ type requestContext struct {
 	values          context.Context // has further values; nil: there are none
 	stream          *stream         // of a request in a session
 	memory          *requestMemory
-	line            *turn.Line // of the handler
+	line            *turn.Line // of the server
+	principal       string
 
 	mu       sync.Mutex
 	inner    context.Context // nil: not needed yet
@@ -35,7 +37,7 @@ func (s *session) newRequestContext(x *httpRequest, st *stream) *requestContext 
 		requestContext
 		own requestMemory
 	}{requestContext: requestContext{Context: s.ctx, values: x.r.Context(), stream: st,
-		line: &s.h.line}}
+		line: s.h.line, principal: s.principal}}
 	c.memory = &c.own
 	x.memory.moveTo(c.memory)
 	return &c.requestContext
@@ -80,9 +82,9 @@ func (c *requestContext) Done() <-chan struct{} {
 
 func (c *requestContext) Err() error { return c.current().Err() }
 
-// Value implements [context.Context]. It adds the request's stream, memory account and line. The
-// values of the connection's context come last, so that its end, which the context package finds by
-// a value, is not that of a request in a session.
+// Value implements [context.Context]. It adds the request's stream, memory account, line and
+// principal. The values of the connection's context come last, so that its end, which the context
+// package finds by a value, is not that of a request in a session.
 func (c *requestContext) Value(key any) any {
 	switch key {
 	case streamKey{}:
@@ -91,6 +93,8 @@ func (c *requestContext) Value(key any) any {
 		return c.memory.account()
 	case turn.Key{}:
 		return c.line
+	case contextkey.Principal{}:
+		return c.principal
 	}
 	if value := c.current().Value(key); value != nil || c.values == nil {
 		return value

@@ -1,8 +1,12 @@
 package streamable_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -39,11 +43,13 @@ func (s *slowText) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*string)(s))
 }
 
-// The arguments of large calls are decoded on as many processors as there are. Their functions wait
-// together.
+// The arguments of large calls are decoded on as many processors as there are, whichever handler or
+// stream of a server they come from. Their functions wait together.
 func TestLargeCallsTakeTurns(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
-	const calls = 8
+	const calls, streamed = 9, 3
+	largeCall := modernCall("tools/call", `"name":"length","arguments":{"Text":"`+
+		strings.Repeat("x", 300<<10)+`"},`)
 	synctest.Test(t, func(t *testing.T) {
 		s := server.New(server.Info{Name: "t", Version: "1"}, nil)
 		started, all := make(chan struct{}, calls), make(chan struct{})
@@ -53,20 +59,34 @@ func TestLargeCallsTakeTurns(t *testing.T) {
 				<-all
 				return len(in.Text), nil
 			})
-		handler := streamable.Options{}.New(s)
+		handlers := []*streamable.Handler{streamable.Options{}.New(s), streamable.Options{}.New(s)}
 		var running sync.WaitGroup
-		for range calls {
+		client, stream := net.Pipe()
+		running.Go(func() { assert.Check(t, s.Serve(t.Context(), stream)) })
+		running.Go(func() {
+			lines := bufio.NewScanner(client)
+			for range streamed {
+				assert.Check(t, lines.Scan())
+				assert.Check(t, strings.Contains(lines.Text(), "307200"), lines.Text())
+			}
+			client.Close()
+		})
+		for id := range streamed {
+			body := strings.Replace(largeCall, `"id":1`, fmt.Sprintf(`"id":%d`, id), 1)
+			_, err := io.WriteString(client, body+"\n")
+			assert.NilError(t, err)
+		}
+		for i := range calls - streamed {
 			running.Go(func() {
-				body := modernCall("tools/call", `"name":"length","arguments":{"Text":"`+
-					strings.Repeat("x", 300<<10)+`"},`)
-				r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/", strings.NewReader(body))
+				r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/",
+					strings.NewReader(largeCall))
 				r.Header.Set("Content-Type", "application/json")
 				r.Header.Set("Accept", "application/json, text/event-stream")
 				r.Header.Set("MCP-Protocol-Version", string(mcp.Latest))
 				r.Header.Set("Mcp-Method", "tools/call")
 				r.Header.Set("Mcp-Name", "length")
 				answer := httptest.NewRecorder()
-				handler.ServeHTTP(answer, r)
+				handlers[i%len(handlers)].ServeHTTP(answer, r)
 				assert.Check(t, strings.Contains(answer.Body.String(), "307200"), answer.Body.String())
 			})
 		}
@@ -75,7 +95,9 @@ func TestLargeCallsTakeTurns(t *testing.T) {
 		}
 		close(all)
 		running.Wait()
-		handler.Close()
+		for _, h := range handlers {
+			h.Close()
+		}
 	})
 	assert.Equal(t, slowTexts.most, 2)
 }
