@@ -44,6 +44,7 @@ func (c *newline) ReadFrame(dst []byte) ([]byte, error) {
 		}
 		limit := c.limits.MaxFrame
 		if c.cannotSkip(size) {
+			size = int64(limit) * skipFactor // whatever the reads have returned beyond
 			c.end(tooLargeToSkip(size, limit, "a line of %d bytes or more, with a limit of %d"))
 			break
 		}
