@@ -62,6 +62,7 @@ type configurationStatus struct {
 	Off          string              `json:"off,omitempty"` // why nothing can be changed
 	Files        []configurationFile `json:"files"`         // by precedence
 	Applications []applicationFile   `json:"applications"`  // that servers can be imported from
+	Settings     json.RawMessage     `json:"settings"`      // see [formProperties]
 }
 
 type configurationFile struct {
@@ -76,7 +77,8 @@ type applicationFile struct {
 
 // status returns the files that can be changed. A nil configuration has none.
 func (c *configuration) status() configurationStatus {
-	status := configurationStatus{Files: []configurationFile{}, Applications: []applicationFile{}}
+	status := configurationStatus{Files: []configurationFile{}, Applications: []applicationFile{},
+		Settings: formProperties("server")}
 	if c == nil {
 		status.Off = "this page was not opened with a configuration file, as stdwire web alone is"
 		return status

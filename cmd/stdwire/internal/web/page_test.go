@@ -8,6 +8,19 @@ import (
 	"gotest.tools/v3/assert"
 )
 
+// The page is small, so that it stays readable and needs no build.
+func TestPageIsSmall(t *testing.T) {
+	files, err := page.ReadDir("page")
+	assert.NilError(t, err)
+	size := 0
+	for _, f := range files {
+		text, err := page.ReadFile("page/" + f.Name())
+		assert.NilError(t, err)
+		size += len(text)
+	}
+	assert.Assert(t, len(files) > 20 && size <= 260<<10, "%d bytes", size)
+}
+
 // Colours and pixels stand in the style sheet's blocks of :root only, so that a theme is complete.
 func TestStyleHasOnePlaceForColours(t *testing.T) {
 	sheet, err := page.ReadFile("page/style.css")

@@ -55,8 +55,12 @@ export const blob = async path => {
 export const post = async (path, value = {}) => (await request(path,
   { method: 'POST', body: typeof value === 'string' || value instanceof Blob ? value : JSON.stringify(value) })).json();
 
-// segments joins the segments of a path.
+// segments joins the segments of a path, and address those of an address of this page.
 export const segments = (...parts) => parts.map(encodeURIComponent).join('/');
+export const address = (...parts) => `#/${segments(...parts)}`;
+
+// filtered returns the address of the messages that a filter selects.
+export const filtered = filter => `#/timeline?filter=${encodeURIComponent(filter)}`;
 
 // events yields the values of a stream of Server-Sent Events until it ends.
 export async function* events(path, options) {

@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import { add, configuration } from './config.js';
 import { confirmLink } from './connect.js';
-import { button, element, problem, replace, theme } from './dom.js';
+import { button, dialog, element, problem, replace, theme } from './dom.js';
 import { count, explore, kinds } from './explore.js';
 import { gateway } from './gateway.js';
 import { icon } from './icons.js';
@@ -107,11 +107,9 @@ const keys = () => [
 ];
 
 function showKeys() {
-  const dialog = element('dialog', { 'aria-label': 'Keys', onclose: () => dialog.remove() }, element('h2', {}, 'Keys'),
+  const shown = dialog('Keys', { class: null }, element('h2', {}, 'Keys'),
     element('table', {}, keys().map(([key, what]) => element('tr', {}, element('th', { scope: 'row' }, key), element('td', {}, what)))),
-    button('Close', () => dialog.close()));
-  document.body.append(dialog);
-  dialog.showModal();
+    button('Close', () => shown.close()));
 }
 
 const search = () => palette([...views.map(([name, text]) => ({ sign: name, text, more: 'view', act: () => { location.hash = `#/${name}`; } })),

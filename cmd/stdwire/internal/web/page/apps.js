@@ -117,7 +117,7 @@ function frame(box, tool, about, started, permissions, input) {
   const stage = input && inRow(element('label', { for: written.id }, 'Arguments written so far'), written);
   const node = element('div', { class: 'app-node' },
     inRow(element('h4', {}, 'App'), mode, size, button('Close the app', () => close()),
-      element('a', { href: `#/timeline?filter=${encodeURIComponent(`server:${started.lane}`)}` }, 'Its messages'),
+      element('a', { href: api.filtered(`server:${started.lane}`) }, 'Its messages'),
       element('span', { class: 'muted' }, `${about.uri}, ${bytes(about.size)}`)),
     refusals(about), stage, notice, view, told, log);
   replace(box, node);

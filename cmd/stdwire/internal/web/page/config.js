@@ -1,41 +1,19 @@
 // The configuration files: the user adds, changes, copies, moves, removes and imports servers, and
 // sees each change before it is written. The page has "…1" and so on in place of secrets.
 import * as api from './api.js';
-import { append, attempt, button, download, element, field, folded, hint, inRow, muted, replace, select } from './dom.js';
+import { attempt, button, dialog, download, element, field, folded, hint, inRow, muted, replace, select } from './dom.js';
 import { sources } from './first.js';
 import { form } from './form.js';
 
 let known;
 
-// configuration returns the files that can be changed: { off, files }.
+// configuration returns the files that can be changed, and the JSON Schemas of a server's members:
+// { off, files, settings }.
 export const configuration = async () => { known ??= await api.get('config'); return known; };
-
-const string = description => ({ type: 'string', description });
-const strings = description => ({ type: 'array', items: { type: 'string' }, description });
-const named = description => ({ type: 'object', additionalProperties: { type: 'string' }, description });
-const settings = {
-  command: string('The program of a server on stdio.'), args: strings('Its arguments.'),
-  env: named('Environment variables; ${NAME} is the value of a variable of stdwire.'), cwd: string('The working directory.'),
-  url: string('The address of a server over HTTP.'), headers: named('Headers of each request to the URL.'),
-  oauth: { type: 'object', description: 'The authorization of requests to the URL, if the server’s metadata do not suffice.', properties: {
-    clientId: string('The id of a client that is registered at the authorization server; without it the client registers itself.'),
-    clientSecret: { ...string('A variable with the secret of that client, such as ${NAME}. The issuer is then required.'), examples: ['${NAME}'] },
-    issuer: string('The URL of the authorization server to use, whatever the server names. Only this one receives the secret.'),
-    scope: string('The requested scopes, separated by spaces.'),
-    grantType: { enum: ['authorization_code', 'client_credentials'], description: 'client_credentials: the client authenticates with its secret, without a user.' },
-    redirectUri: string('The http: URL on this machine to which the browser is redirected; the default is a free port.'),
-    allowPrivate: { type: 'boolean', description: 'Allow an authorization server with a private address for a server with a public one.' },
-  } },
-  era: { enum: ['auto', 'modern', 'legacy'], description: 'The era of the protocol.' },
-  startTimeoutMs: { type: 'integer', description: 'The time limit of the start, in milliseconds; 0 means none.' },
-  callTimeoutMs: { type: 'integer', description: 'The time limit of a call, in milliseconds; 0 means none.' },
-  disabled: { type: 'boolean', description: 'The server is not started.' },
-  tools: { type: 'object', properties: { allow: strings('Patterns of tools that are offered.'), deny: strings('Patterns of tools that are not offered.') } },
-};
 
 // suited returns the properties that a form can edit. A setting whose type an application has
 // changed is edited as JSON.
-const suited = (value, all = settings) => ({ type: 'object', additionalProperties: true, properties: Object.fromEntries(Object.entries(all)
+const suited = (value, all) => ({ type: 'object', additionalProperties: true, properties: Object.fromEntries(Object.entries(all)
   .filter(([name, { type }]) => !(name in value) || !type || type === 'integer' || type === (Array.isArray(value[name]) ? 'array' : typeof value[name]))
   .map(([name, setting]) => [name, setting.properties ? { ...setting, ...suited(value[name] ?? {}, setting.properties) } : setting])) });
 
@@ -47,33 +25,29 @@ export const base = path => path.split(/[\\/]/).at(-1);
 function change(title, content, wanted, label, { bad, done } = {}) {
   const outcome = element('div', { 'aria-live': 'polite' });
   const place = element('span');
-  const dialog = element('dialog', { class: 'wide', 'aria-label': title, 'data-testid': 'change', oninput: () => soon(), onclose: () => {
-    clearTimeout(timer);
-    dialog.remove();
-  } });
   let latest = 0; // what was shown before is out of date
   let timer;
   const show = () => attempt(outcome, async () => {
     const mine = ++latest;
     const what = wanted();
-    let shown;
+    let next;
     try {
-      shown = await api.post('config/change', what);
+      next = await api.post('config/change', what);
     } catch (error) {
       if (mine === latest) throw error;
     }
     if (mine !== latest) return;
     const write = () => attempt(outcome, async () => {
-      await api.post('config/change', { ...what, digest: shown.digest, write: true });
-      dialog.close();
+      await api.post('config/change', { ...what, digest: next.digest, write: true });
+      shown.close();
       done?.(what);
     });
-    replace(outcome, shown.notes.map(note => element('p', { class: 'warn' }, note)),
-      shown.diff === '' ? element('p', {}, 'Nothing changes.') : [
-        element('pre', { class: 'code', tabindex: '0', 'aria-label': 'What changes' }, shown.diff.split('\n').map(line => element('span', {
+    replace(outcome, next.notes.map(note => element('p', { class: 'warn' }, note)),
+      next.diff === '' ? element('p', {}, 'Nothing changes.') : [
+        element('pre', { class: 'code', tabindex: '0', 'aria-label': 'What changes' }, next.diff.split('\n').map(line => element('span', {
           class: line.startsWith('+') ? 'new' : line.startsWith('-') ? 'old' : '' }, line + '\n'))),
-        shown.diff.includes('…') && hint('“…” stands for values that may be secret. The file keeps them.')]);
-    replace(place, shown.diff !== '' && button(label(base(what.file)), write, { class: bad ? 'primary bad' : 'primary' }));
+        next.diff.includes('…') && hint('“…” stands for values that may be secret. The file keeps them.')]);
+    replace(place, next.diff !== '' && button(label(base(what.file)), write, { class: bad ? 'primary bad' : 'primary' }));
   });
   // soon shows the change when the user pauses.
   const soon = () => {
@@ -83,9 +57,10 @@ function change(title, content, wanted, label, { bad, done } = {}) {
     clearTimeout(timer);
     timer = setTimeout(show, 300);
   };
-  append(dialog, [element('h2', {}, title), content, outcome, inRow(place, button('Cancel', () => dialog.close()))]);
-  document.body.append(dialog);
-  dialog.showModal();
+  const shown = dialog(title, { 'data-testid': 'change', oninput: soon, onclose: () => {
+    clearTimeout(timer);
+    shown.remove();
+  } }, element('h2', {}, title), content, outcome, inRow(place, button('Cancel', () => shown.close())));
   show();
   return soon;
 }
@@ -97,20 +72,18 @@ const nameField = value => element('input', { type: 'text', value, maxlength: '3
 
 // add shows where servers come from, and adds those that the user picks.
 export function add() {
-  const dialog = element('dialog', { class: 'wide', 'aria-label': 'Add a server', 'data-testid': 'add', onclose: () => dialog.remove() }, element('h2', {}, 'Add a server'),
-    sources(async picked => {
-      await review(picked);
-      dialog.close();
-    }), inRow(button('Cancel', () => dialog.close())));
-  addEventListener('hashchange', () => dialog.close(), { once: true });
-  document.body.append(dialog);
-  dialog.showModal();
+  const close = () => shown.close();
+  const shown = dialog('Add a server', { 'data-testid': 'add' }, element('h2', {}, 'Add a server'), sources(async picked => {
+    await review(picked);
+    close();
+  }), inRow(button('Cancel', close)));
+  addEventListener('hashchange', close, { once: true });
 }
 
 // review shows the servers that the user has picked, and adds them to a file. done gets the name of
 // one that the user has typed.
 export async function review(picked, done = () => {}) {
-  const { files } = await configuration();
+  const { files, settings } = await configuration();
   let into = files.at(-1).path;
   const source = { into, name: '', text: '', ...picked };
   const found = await api.post('config/import', source);
@@ -118,7 +91,7 @@ export async function review(picked, done = () => {}) {
   const file = files.length > 1 && fileField(files, into, to => { into = to; });
   if (found[0].typed) {
     const name = nameField(found[0].id);
-    const inputs = form(suited({}), { value: JSON.parse(found[0].definition), name: 'Definition', changed: () => soon() });
+    const inputs = form(suited({}, settings), { value: JSON.parse(found[0].definition), name: 'Definition', changed: () => soon() });
     const soon = change('Add a server', [field('Name', name), file, folded('All fields', inputs.node)],
       () => ({ file: into, server: name.value, definition: inputs.text() }), to => `Add to ${to}`, { done: () => done(name.value) });
     return;
@@ -134,10 +107,11 @@ export async function review(picked, done = () => {}) {
 }
 
 async function define(title, id, from) {
+  const { settings } = await configuration();
   const defined = await api.post('config/definition', { server: from });
   const value = JSON.parse(defined.definition);
   const name = nameField(id);
-  const inputs = form(suited(value), { value, name: 'Definition', changed: () => soon() });
+  const inputs = form(suited(value, settings), { value, name: 'Definition', changed: () => soon() });
   const soon = change(title, [id !== from && field('Name', name), muted(defined.file),
     defined.definition.includes('"…') && hint('“…1” and so on stand for hidden values. Leave them to keep the values, or write another value to replace one.'),
     inputs.node], () => ({ file: defined.file, digest: defined.digest, server: id === from ? id : name.value, from, definition: inputs.text() }),

@@ -37,6 +37,32 @@ export const muted = (...children) => element('p', { class: 'muted' }, children)
 export const hint = (...children) => element('p', { class: 'hint' }, children);
 export const folded = (title, ...children) => element('details', {}, element('summary', {}, title), children);
 
+// unfolded is folded, with content that is made when it is opened for the first time.
+export function unfolded(title, content) {
+  const node = folded(title);
+  node.addEventListener('toggle', () => { if (node.childElementCount === 1) append(node, content()); });
+  return node;
+}
+
+// pairs returns terms and what they are; without a value they are left out. facts is a list of them.
+export const pairs = all => all.filter(([, value]) => value).map(([term, value]) => element('div', {}, element('dt', {}, term), element('dd', {}, value)));
+export const facts = all => element('dl', { class: 'facts' }, pairs(all));
+
+// grid returns a table that scrolls, and what stands below it.
+export const grid = (label, names, body, below) => element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label },
+  element('table', {}, element('thead', {}, element('tr', {}, names.map(name => element('th', { scope: 'col' }, name)))), body), below);
+
+// iconButton returns a button that is an icon. label says what it does.
+export const iconButton = (sign, label, onclick) => element('button', { type: 'button', class: 'icon-only', 'aria-label': label, title: label, onclick }, icon(sign));
+
+// dialog shows a dialog above the page. It is removed when it is closed.
+export function dialog(label, attributes, ...children) {
+  const node = element('dialog', { 'aria-label': label, class: 'wide', onclose: () => node.remove(), ...attributes }, children);
+  document.body.append(node);
+  node.showModal();
+  return node;
+}
+
 let lastID = 0;
 export const newID = () => `id${++lastID}`;
 
@@ -111,10 +137,10 @@ export function problem(error) {
   return element('div', { class: 'problem', role: 'alert', 'data-rpc': error.rpc },
     rpc ? element('p', {}, element('strong', {}, `${rpc.name} `), element('span', { class: 'badge bad' }, `JSON-RPC error ${error.rpc}`))
       : element('strong', {}, error.code && error.code !== 'refused' ? error.code + ': ' : ''), error.message,
-    rpc?.facts.length > 0 && element('dl', { class: 'facts' }, rpc.facts.map(([name, text]) => [element('dt', {}, name), element('dd', {}, text)])),
+    rpc?.facts.length > 0 && facts(rpc.facts),
     error.rpc_message && element('p', {}, `The server says: ${error.rpc_message}`),
     [rpc?.advice, error.hint].filter(Boolean).map(text => element('p', { class: 'hint' }, text)),
-    data && (rpc?.facts.length > 0 ? element('details', {}, element('summary', {}, 'data'), data) : data),
+    data && (rpc?.facts.length > 0 ? folded('data', data) : data),
     error.stderr && element('pre', {}, error.stderr));
 }
 
@@ -153,13 +179,12 @@ export const copier = (text, name = 'Copy') => button(name, async event => {
 });
 
 // copyIcon is a copier that is an icon. name says what it copies.
-export const copyIcon = (text, name) => element('button', { type: 'button', class: 'icon-only', 'aria-label': name, title: name, onclick: async event => {
+export const copyIcon = (text, name) => iconButton('copy', name, async event => {
   const target = event.currentTarget;
   await navigator.clipboard.writeText(typeof text === 'function' ? text() : text);
-  target.title = 'Copied';
   replace(target, element('span', { role: 'status' }, '✓'));
-  setTimeout(() => { target.title = name; replace(target, icon('copy')); }, 1500);
-} }, icon('copy'));
+  setTimeout(() => replace(target, icon('copy')), 1500);
+});
 
 export const bytes = n => n < 1024 ? `${n} B` : n < 1 << 20 ? `${(n / 1024).toFixed(1)} KiB`
   : `${(n / (1 << 20)).toFixed(1)} MiB`;

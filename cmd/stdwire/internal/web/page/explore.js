@@ -122,7 +122,7 @@ export function explore(root, view) {
   replace(root, element('div', { class: 'split' }, element('div', { class: 'side' }, element('h2', {}, view[0].toUpperCase() + view.slice(1)),
     chooser, search, notes, byPage.node, items), detail, splitter('list', 'Width of the list')));
 
-  const address = (id, name) => `#/${view}/${encodeURIComponent(id)}/${encodeURIComponent(name)}`;
+  const address = (...parts) => api.address(view, ...parts);
 
   // fetch gets the lists of the chosen server, or of all running servers.
   async function fetch() {
@@ -187,7 +187,7 @@ export function explore(root, view) {
     const options = state.servers.map(server => server.id);
     if (chooses === (chooses = JSON.stringify([options, only]))) return; // it may be open
     replace(chooser, options.length > 1 && select([['', 'all running servers'], ...options], only,
-      id => { location.hash = id ? `#/${view}/${encodeURIComponent(id)}` : `#/${view}`; }, { 'aria-label': 'Server' }));
+      id => { location.hash = address(...id ? [id] : []); }, { 'aria-label': 'Server' }));
   }
 
   // mark marks the entry that is open.
@@ -262,7 +262,7 @@ export function explore(root, view) {
     }
     const item = found?.item ?? { definition: { uri: name, name } }; // a resource need not be listed
     const place = element('div');
-    replace(detail, element('p', { class: 'back' }, element('a', { href: only ? `#/${view}/${encodeURIComponent(only)}` : `#/${view}` }, '← all')), head(item), about(item, id), place,
+    replace(detail, element('p', { class: 'back' }, element('a', { href: address(...only ? [only] : []) }, '← all')), head(item), about(item, id), place,
       folded('Definition', tree(item.definition)));
     try {
       panelEnd = panel(kind, place, id, item.definition, { query: new URLSearchParams(here() ? search : ''), address: address(id, name), chosen });

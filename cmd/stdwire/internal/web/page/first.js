@@ -35,7 +35,7 @@ export function sources(pick) {
     more && element('code', { class: 'muted line' }, more)), act);
   const example = row('play', 'Example server', 'of stdwire: it reads the files of this directory', '', button('Try it', () => attempt(outcome, async () => {
     const { id } = await api.post('connect', { example: true });
-    location.hash = `#/tools/${encodeURIComponent(id)}`;
+    location.hash = api.address('tools', id);
   })));
   replace(list, example);
   attempt(outcome, async () => {

@@ -1,6 +1,6 @@
 // The gateway that the page looks at: who calls what, how fast, and what is withheld. The figures are
 // of the calls that the page has seen.
-import { bytes, duration, element, empty, muted, replace } from './dom.js';
+import { bytes, duration, element, empty, grid, muted, replace } from './dom.js';
 import { all, failed, listen, start } from './messages.js';
 import { on, state, throttle } from './store.js';
 
@@ -13,8 +13,8 @@ function figures(calls) {
   return [String(calls.length), calls.length > 0 ? `${(calls.filter(failed).length / calls.length * 100).toFixed(1)} %` : '–', at(0.5), at(0.95)];
 }
 
-const table = (names, rows) => element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': names[0] }, element('table', {}, element('thead', {}, element('tr', {}, names.map(name => element('th', { scope: 'col' }, name)))),
-  element('tbody', {}, rows.map(row => element('tr', {}, row.map((cell, i) => i === 0 ? element('th', { scope: 'row' }, cell) : element('td', {}, cell)))))));
+const table = (names, rows) => grid(names[0], names, element('tbody', {}, rows.map(row => element('tr', {},
+  row.map((cell, i) => i === 0 ? element('th', { scope: 'row' }, cell) : element('td', {}, cell))))));
 
 export function gateway(root) {
   const place = element('div', { class: 'stack', 'data-testid': 'gateway' });

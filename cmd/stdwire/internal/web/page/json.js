@@ -1,5 +1,5 @@
 // JSON. Numbers that JavaScript cannot represent keep their text. Large values are shown in parts.
-import { button, element, folded, long, muted, parts, replace, short } from './dom.js';
+import { button, element, folded, grid, long, muted, parts, replace, short } from './dom.js';
 
 // parse is JSON.parse, except that a number that JavaScript would write differently keeps its text.
 export function parse(text) {
@@ -63,9 +63,7 @@ export function table(rows, room = new Room()) {
   const names = [...new Set(rows.slice(0, 1000).flatMap(row => Object.keys(row)))].slice(0, 50);
   const rest = element('p');
   const body = parts(element('tbody'), rows, row => element('tr', {}, names.map(name => element('td', {}, cell(row[name])))), rest);
-  return element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Table' },
-    element('table', {}, element('thead', {}, element('tr', {}, names.map(name => element('th', { scope: 'col' }, short(name))))),
-      body), rest);
+  return grid('Table', names.map(short), body, rest);
 }
 
 // view returns a value as a tree or table, with a switch to its text.

@@ -1,6 +1,6 @@
 // A load test: it repeats a call of a tool, several calls at the same time, and ends with the page.
 import * as api from './api.js';
-import { button, duration, element, field, inRow, newID, problem, replace } from './dom.js';
+import { button, duration, element, facts, field, inRow, newID, problem, replace } from './dom.js';
 
 // loadTest returns { node, close() } for a tool. text returns the JSON of its arguments.
 export function loadTest(server, tool, text) {
@@ -20,7 +20,7 @@ export function loadTest(server, tool, text) {
       ...Object.entries(report.kinds).sort(([, a], [, b]) => b - a).map(([kind, n]) => [`${n.toLocaleString()} ×`, kind]),
       ...report.unanswered ? [['unanswered', report.unanswered]] : []];
     replace(outcome, element('p', { class: `outcome ${state !== 'running' && report.errors === 0 ? 'good' : ''}` }, `${state}, ${report.seconds.toFixed(1)} s`),
-      element('dl', { class: 'facts' }, rows.map(([term, value]) => [element('dt', {}, term), element('dd', {}, String(value))])));
+      facts(rows));
   }
 
   async function run() {

@@ -1,6 +1,6 @@
 // Log messages of servers, filtered by level, logger and text. The stderr of a server is on its card.
 import * as api from './api.js';
-import { attempt, element, field, folded, hint, inRow, newID, replace, select } from './dom.js';
+import { attempt, element, field, hint, inRow, newID, replace, select, short, unfolded } from './dom.js';
 import { tree } from './json.js';
 import { levels } from './servers.js';
 import { on, state, throttle } from './store.js';
@@ -20,13 +20,10 @@ export function logs(root) {
     hint('A server sends messages of the log level that is set on its card, on the page Servers. Its stderr is there, too. The list is not updated while a message is open.'), outcome, notes, list);
 
   function line(message) {
-    const node = folded([element('span', { class: 'muted' }, new Date(message.t).toLocaleTimeString(), ' ', message.server, ' '),
+    return element('li', {}, unfolded([element('span', { class: 'muted' }, new Date(message.t).toLocaleTimeString(), ' ', message.server, ' '),
       element('span', { class: `badge ${colours[message.level] ?? 'bad'}` }, message.level || 'no level'), ' ', message.logger && element('strong', {}, message.logger, ' '),
-      typeof message.data === 'string' ? message.data.slice(0, 2000) : JSON.stringify(message.data ?? null).slice(0, 2000)]);
-    node.addEventListener('toggle', () => {
-      if (node.childElementCount === 1) node.append(tree(message.data ?? null), element('p', {}, element('a', { href: `#/timeline/${message.n}` }, 'on the timeline')));
-    });
-    return element('li', {}, node);
+      short(typeof message.data === 'string' ? message.data : JSON.stringify(message.data ?? null))],
+    () => [tree(message.data ?? null), element('p', {}, element('a', { href: api.address('timeline', message.n) }, 'on the timeline'))]));
   }
 
   const fetch = () => attempt(outcome, async () => {

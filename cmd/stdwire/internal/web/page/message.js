@@ -1,7 +1,7 @@
 // A message: its tree, its bytes and related messages. The user can edit it and send it again, and
 // compare it with others.
 import * as api from './api.js';
-import { attempt, button, bytes, copier, duration, element, field, folded, hint, inRow, long, muted, newID, parts, problem, replace } from './dom.js';
+import { attempt, button, bytes, copier, duration, element, facts, field, folded, hint, inRow, long, muted, newID, parts, problem, replace } from './dom.js';
 import { diff, format, parse, tabs, tree } from './json.js';
 import { all, find } from './messages.js';
 import { runner } from './panels.js';
@@ -14,8 +14,7 @@ export const sentBytes = base64 => long(atob(base64).replace(/[^\x20-\x7e\n]/g, 
 
 // exchange shows the headers of an HTTP request and its response.
 export function exchange(all) {
-  const headers = (title, header) => header && [element('h4', {}, title), element('dl', { class: 'facts' },
-    Object.entries(header).sort(([a], [b]) => a < b ? -1 : 1).map(([name, values]) => [element('dt', {}, name), element('dd', {}, values.join(', '))]))];
+  const headers = (title, header) => header && [element('h4', {}, title), facts(Object.entries(header).sort(([a], [b]) => a < b ? -1 : 1).map(([name, values]) => [name, values.join(', ')]))];
   return element('div', {}, headers('Request', all.request), headers(`Response, ${all.proto ?? ''}`, all.response));
 }
 
@@ -38,7 +37,7 @@ export function messagePanel(place, select) {
     }
     if (end !== mine) return;
     const outcome = element('div', { class: 'compared' });
-    replace(place, heading(message), relations(message), facts(message, whole), actions(message, whole, outcome, shown), outcome, http(whole.http),
+    replace(place, heading(message), relations(message), described(message, whole), actions(message, whole, outcome, shown), outcome, http(whole.http),
       element('div', { class: 'sides' }, body(whole), other && element('section', {}, element('h4', {}, `${message.request ? 'Its request' : 'Its response'}, ${bytes(pair.size)}`), body(other))), shown);
   }
 
@@ -55,12 +54,11 @@ export function messagePanel(place, select) {
         parts(element('ul', { class: 'items' }), within, inner => element('li', {}, to(`${inner.from === 'client' ? '→' : '←'} ${inner.method ?? inner.kind} ${inner.kind}`, inner)))));
   }
 
-  function facts(message, whole) {
+  function described(message, whole) {
     const framing = server(message.lane)?.url ? 'one message of HTTP' : whole.by_length ? 'Content-Length' : whole.framing || 'a line';
-    return element('dl', { class: 'facts' }, [['number', message.n], ['at', new Date(message.t).toISOString()], ['lane', `${message.lane}, connection ${message.conn}`],
+    return facts([['number', message.n], ['at', new Date(message.t).toISOString()], ['lane', `${message.lane}, connection ${message.conn}`],
       ['id', message.id], ['size', `${bytes(message.size)} (${message.size} bytes)`], ['framing', framing], ['latency', message.kind === 'response' && duration(message.ms)],
-      ['failed', message.failed], ['sha256', whole.sha256], ['incomplete', whole.partial && 'the stream ended within it']]
-      .filter(([, value]) => value).map(([term, value]) => [element('dt', {}, term), element('dd', {}, String(value))]));
+      ['failed', message.failed], ['sha256', whole.sha256], ['incomplete', whole.partial && 'the stream ended within it']]);
   }
 
   const http = all => all && element('details', { class: 'http' }, element('summary', {}, `HTTP: ${all.method}, ${all.status ?? all.error}, header after ${duration(all.ms)}`), exchange(all));

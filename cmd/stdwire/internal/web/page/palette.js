@@ -1,4 +1,5 @@
 // The search over everything: views, commands, servers, definitions and messages.
+import * as api from './api.js';
 import { element, newID, replace, short } from './dom.js';
 import { key, kinds, named } from './explore.js';
 import { icon } from './icons.js';
@@ -26,7 +27,7 @@ function found(rows, query) {
 export function palette(given) {
   const id = newID();
   let rows = [...given.map(row => ({ ...row, first: true })),
-    ...state.servers.map(server => ({ sign: 'servers', text: server.id, more: server.state, first: true, act: () => { location.hash = `#/servers/${encodeURIComponent(server.id)}`; } }))];
+    ...state.servers.map(server => ({ sign: 'servers', text: server.id, more: server.state, first: true, act: () => { location.hash = api.address('servers', server.id); } }))];
   let shown = [];
   let at = 0;
   let kept; // the row that the user has moved to
@@ -40,7 +41,7 @@ export function palette(given) {
       update();
     } });
   const messages = { sign: 'timeline',
-    act: () => { location.hash = `#/timeline?filter=${encodeURIComponent(input.value.trim().split(/\s+/).map(word => `text:${word}`).join(' '))}`; } };
+    act: () => { location.hash = api.filtered(input.value.trim().split(/\s+/).map(word => `text:${word}`).join(' ')); } };
   const dialog = element('dialog', { class: 'palette', 'aria-label': 'Search everything', onclose: () => dialog.remove(), onclick: event => { if (event.target === dialog) dialog.close(); } }, input, list, count);
 
   function update() {
@@ -89,7 +90,7 @@ export function palette(given) {
             const d = named(definition);
             const name = key(d, kind);
             return { sign: view, text: short(d.title ?? d.name ?? name), more: [server.id, name, d.description].filter(Boolean).map(short).join(' · '),
-              act: () => { location.hash = `#/${view}/${encodeURIComponent(server.id)}/${encodeURIComponent(name)}`; } };
+              act: () => { location.hash = api.address(view, server.id, name); } };
           }));
         }
         if (dialog.open && input.value) update();

@@ -1,7 +1,7 @@
 // The questions of servers: forms, pages to visit, sampling, roots. All are answered in the queue at
 // the side; the panel of a call links to its questions.
 import * as api from './api.js';
-import { attempt, button, element, field, folded, hint, inRow, link, muted, newID, replace, select } from './dom.js';
+import { attempt, button, element, facts, field, folded, hint, iconButton, inRow, link, muted, newID, replace, select } from './dom.js';
 import { form } from './form.js';
 import { icon } from './icons.js';
 import { tree } from './json.js';
@@ -58,7 +58,7 @@ export function questions(place) {
     event.preventDefault();
     later();
   });
-  place.append(element('div', { class: 'ends' }, head, element('button', { type: 'button', class: 'icon-only', 'aria-label': 'Later', title: 'Later: the bell keeps the questions', onclick: later }, icon('close'))));
+  place.append(element('div', { class: 'ends' }, head, iconButton('close', 'Later', later)));
   on('answer', () => fold(true));
   queue(place, () => true, wanted => {
     const fresh = wanted.filter(question => !known.has(question.id));
@@ -114,8 +114,7 @@ function elicitation(node, { params }, send) {
       parts = new URL(params.url);
     } catch { /* an invalid URL is shown as text */ }
     node.append(element('p', {}, 'The server wants you to visit ', element('strong', {}, parts.host ?? ''), ':'),
-      element('dl', { class: 'facts' }, [['host', parts.host], ['path', parts.pathname], ['query', parts.search], ['encrypted', parts.protocol && (parts.protocol === 'https:' ? 'yes' : 'no')]]
-        .filter(([, value]) => value).map(([term, value]) => [element('dt', {}, term), element('dd', {}, element('code', {}, value))])),
+      facts([['host', parts.host], ['path', parts.pathname], ['query', parts.search], ['encrypted', parts.protocol && (parts.protocol === 'https:' ? 'yes' : 'no')]].map(([term, value]) => [term, value && element('code', {}, value)])),
       element('p', { class: 'url' }, link(params.url)), hint('Open it only if you trust the server.'),
       inRow(button('I agree', accept, { class: 'primary' }), rest));
     return accept;

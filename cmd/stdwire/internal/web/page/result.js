@@ -1,6 +1,6 @@
 // Results of calls: content of every kind, as text or as an element that cannot run scripts.
 import * as api from './api.js';
-import { attempt, button, bytes, copier, download, duration, element, folded, long, muted, parts, problem, replace, short } from './dom.js';
+import { attempt, button, bytes, copier, download, duration, element, folded, long, muted, parts, problem, replace, short, unfolded } from './dom.js';
 import { Room, format, parse, tree, view } from './json.js';
 
 function decoded(base64, type) {
@@ -62,7 +62,7 @@ export function resource(content, server, room = new Room()) {
   content.blob !== undefined ? binary(content.blob, content.mimeType ?? '', content.uri?.split('/').pop()) : /^text\/html\b/.test(content.mimeType) ? html(content.text ?? '') : textBlock(content.text ?? '', room));
 }
 
-const readLink = (server, uri) => `#/resources/${encodeURIComponent(server)}/${encodeURIComponent(uri)}`;
+const readLink = (server, uri) => api.address('resources', server, uri);
 
 // content returns a block of content.
 export function content(block, server, room = new Room()) {
@@ -113,11 +113,7 @@ export function result(call) {
     }
     if (!value.content && !value.contents && !value.messages && value.structuredContent === undefined) shown.push(view(value));
     if (value._meta) shown.push(folded('_meta', tree(value._meta)));
-    const raw = folded('The whole result as JSON');
-    raw.addEventListener('toggle', () => {
-      if (raw.childElementCount === 1) raw.append(long(format(value)), copier(() => format(value)));
-    });
-    shown.push(raw);
+    shown.push(unfolded('The whole result as JSON', () => [long(format(value)), copier(() => format(value))]));
   }
   return element('div', { class: 'result' }, shown);
 }

@@ -1,6 +1,6 @@
 // The roots of servers: a note says what a server is told, and the user can change it.
 import * as api from './api.js';
-import { attempt, button, element, field, inRow, muted } from './dom.js';
+import { attempt, button, dialog, element, field, inRow, muted } from './dom.js';
 import { on, server, state } from './store.js';
 import { toast } from './toast.js';
 
@@ -16,15 +16,13 @@ export function changeRoots(id) {
   const set = result => attempt(outcome, async () => {
     said.add(id);
     await api.post(`servers/${api.segments(id)}/roots`, { result });
-    dialog.close();
+    shown.close();
     toast(result ? 'Requests of the server for roots are answered with these.' : 'You are asked when the server requests roots.');
   });
-  const dialog = element('dialog', { 'aria-label': `Roots of ${id}`, class: 'wide', onclose: () => dialog.remove() }, element('h2', {}, `Roots of ${id}`),
+  const shown = dialog(`Roots of ${id}`, {}, element('h2', {}, `Roots of ${id}`),
     muted('The directories that the server is told to work in.'), field(`Roots of ${id}: file: URIs, one a line`, lines), outcome,
     inRow(button('Set', () => set(parseRoots(lines.value)), { class: 'primary' }),
-      button('Ask each time', () => set(null)), button('Cancel', () => dialog.close())));
-  document.body.append(dialog);
-  dialog.showModal();
+      button('Ask each time', () => set(null)), button('Cancel', () => shown.close())));
 }
 
 // watchRoots says once for each server what it is told.

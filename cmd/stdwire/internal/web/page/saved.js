@@ -1,6 +1,7 @@
 // Saved calls with expectations: the file that stdwire test reads.
 import * as api from './api.js';
 import { attempt, button, download, duration, element, empty, field, folded, hint, inRow, muted, replace } from './dom.js';
+import { toolLink } from './connect.js';
 import { format, parse } from './json.js';
 
 const read = async () => {
@@ -80,7 +81,7 @@ export function saved(root) {
       element('span', { class: 'muted' }, `${call.server ?? ''} ${call.tool ?? call.method} ${verdict ? duration(verdict.ms) : ''}`),
       button('Run', () => run([i]), { 'aria-label': `Run ${call.name}` }),
       button('Remove', () => change(calls.toSpliced(i, 1)), { 'aria-label': `Remove ${call.name}` }),
-      call.tool && element('a', { href: `#/tools/${encodeURIComponent(call.server ?? '')}/${encodeURIComponent(call.tool)}?args=${encodeURIComponent(format(call.arguments ?? {}))}` }, 'Open')),
+      call.tool && element('a', { href: toolLink(call.server ?? '', call.tool, format(call.arguments ?? {})) }, 'Open')),
     verdict?.failures.map(failure => element('p', { class: 'bad' }, failure)),
     folded('Expectations',
       hint('"expect": {"values": {"/structuredContent/n": 1}, "schema": {…}, "error": -32602 or "isError", "within": "2s"}'),

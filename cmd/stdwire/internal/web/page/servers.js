@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import { authorization } from './authorization.js';
 import { add, base, clone, configuration, edit, exporting, move, remove, review } from './config.js';
-import { append, attempt, button, bytes, copyIcon, duration, element, empty, folded, hint, inRow, muted, problem, replace } from './dom.js';
+import { append, attempt, button, bytes, copyIcon, duration, element, empty, folded, hint, inRow, muted, pairs, problem, replace } from './dom.js';
 import { kinds } from './explore.js';
 import { extensions } from './extensions.js';
 import { firstRun } from './first.js';
@@ -25,7 +25,7 @@ export function servers(root) {
   const start = element('div');
   replace(root, outcome, start, whole);
   const endExtensions = state.servers.some(server => !server.watched) ? extensions(whole) : () => {};
-  const pick = picked => review(picked, id => { location.hash = `#/tools/${encodeURIComponent(id)}`; });
+  const pick = picked => review(picked, id => { location.hash = api.address('tools', id); });
   let off; // why no server can be added
   let editable = []; // files
   const cards = new Map(); // id → { node, update }
@@ -86,7 +86,6 @@ export function servers(root) {
 
 const transport = server => server.gateway ? 'socket' : server.url ? 'HTTP' : server.command ? 'stdio' : undefined;
 const words = { ready: 'Ready', starting: 'Starting', failed: 'Failed', stopped: 'Stopped', waiting: 'Waiting', disabled: 'Disabled' };
-const pairs = all => all.filter(([, value]) => value).map(([term, value]) => element('div', {}, element('dt', {}, term), element('dd', {}, String(value))));
 
 // keeper returns a function that replaces what a node shows if the value has changed: what is open stays open.
 function keeper() {
@@ -205,8 +204,8 @@ function card(id) {
       tidy(ready);
       if (ready && !server.watched && !server.gateway) definitions(id).catch(() => {}); // the views of its definitions say why
     }
-    keep(links, known(server), counts => [counts.map(([view, n]) => element('a', { class: 'button quiet', href: `#/${view}/${encodeURIComponent(id)}` }, view[0].toUpperCase() + view.slice(1),
-      n !== undefined && element('strong', {}, ` ${n}`))), element('a', { class: 'button quiet push', href: `#/timeline?filter=${encodeURIComponent(`server:${id}`)}` }, 'Messages'),
+    keep(links, known(server), counts => [counts.map(([view, n]) => element('a', { class: 'button quiet', href: api.address(view, id) }, view[0].toUpperCase() + view.slice(1),
+      n !== undefined && element('strong', {}, ` ${n}`))), element('a', { class: 'button quiet push', href: api.filtered(`server:${id}`) }, 'Messages'),
       !server.gateway && button('Logs', () => showLog(log, id), { class: 'quiet' })]);
     keep(facts, [['selected by', server.gateway ? 'its socket, as a client' : server.selector], ['configured at', server.source], ['server', details && name(details.info)],
       ['handshake', details && `${details.revision}, ${details.era} era, by ${details.method}`], ['process', details?.pid],

@@ -1,6 +1,6 @@
 // Skills: their front matter, and their files, which are compared with the entry of the skill.
 import * as api from './api.js';
-import { append, attempt, bytes, button, element, problem, replace } from './dom.js';
+import { append, attempt, bytes, button, element, grid, problem, replace } from './dom.js';
 import { tree } from './json.js';
 import { resource } from './result.js';
 
@@ -19,7 +19,7 @@ export function skillPanel(place, server, skill, { chosen }) {
     replace(issues, entry.problem && problem({ code: 'invalid', message: entry.problem, hint: 'A host must not load this skill.' }),
       entry.current && problem({ code: 'different', message: entry.current }),
       entry.dynamic && element('p', {}, 'The skill is generated: its entry lists no files, so none can be verified. ',
-        element('a', { href: `#/resources/${api.segments(server, skill.uri)}` }, 'Read its SKILL.md')),
+        element('a', { href: api.address('resources', server, skill.uri) }, 'Read its SKILL.md')),
       !entry.problem && !entry.current && element('p', { class: 'good' }, 'Its entry is well formed.'));
     const rows = entry.files.map(file => row(file, entry.problem));
     if (rows.length === 0) return;
@@ -31,9 +31,7 @@ export function skillPanel(place, server, skill, { chosen }) {
         summary.textContent = `${good} of ${rows.length} files verified`;
       }
       summary.className = good === rows.length ? 'good' : 'bad';
-    }), element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Files' }, element('table', {},
-      element('thead', {}, element('tr', {}, ['File', 'Size', 'Digest', 'State', 'Actions'].map(name => element('th', { scope: 'col' }, name)))),
-      element('tbody', {}, rows.map(row => row.node)))));
+    }), grid('Files', ['File', 'Size', 'Digest', 'State', 'Actions'], element('tbody', {}, rows.map(row => row.node))));
   }
 
   // row returns a file as a row of the table.

@@ -1,7 +1,7 @@
 // Tasks of both eras. The page knows a task from its call, from the list of a server of 2025-11-25, or
 // because the user has entered its id.
 import * as api from './api.js';
-import { attempt, button, element, empty, field, folded, inRow, muted, newID, replace, select } from './dom.js';
+import { attempt, button, element, empty, field, folded, inRow, muted, newID, pairs, replace, select } from './dom.js';
 import { tree } from './json.js';
 import { callText, runner } from './panels.js';
 import { questionsOf } from './questions.js';
@@ -117,8 +117,8 @@ function card({ server, task: { taskId } }) {
 
   function show() {
     replace(head, element('span', { class: `badge ${colours[now.status] ?? 'info'}`, 'data-testid': 'task-status' }, now.status), ' ', now.statusMessage ?? '');
-    replace(facts, [['server', server], ['created', now.createdAt], ['updated', now.lastUpdatedAt], ['poll interval', milliseconds(interval(now))],
-      ['kept for', ttl(now) === null ? 'ever' : milliseconds(ttl(now))]].filter(([, value]) => value !== undefined).map(([term, value]) => [element('dt', {}, term), element('dd', {}, String(value))]));
+    replace(facts, pairs([['server', server], ['created', now.createdAt], ['updated', now.lastUpdatedAt], ['poll interval', milliseconds(interval(now))],
+      ['kept for', ttl(now) === null ? 'ever' : milliseconds(ttl(now))]]));
     cancel.hidden = ended(now);
     wait.hidden = Boolean(call?.running) || now.status === 'cancelled';
     wait.textContent = ended(now) ? 'Get the result' : now.status === 'input_required' ? 'Answer its questions' : 'Wait for it';
@@ -149,7 +149,7 @@ function card({ server, task: { taskId } }) {
       if (!now || !ended(now)) now = entry.task;
       endQuestions();
       endQuestions = questionsOf(asked, question => call?.running && question.call === call.id);
-      replace(origin, entry.origin && element('a', { href: `#/tools/${encodeURIComponent(server)}/${encodeURIComponent(entry.origin.tool)}?call=${entry.origin.id}` }, `a call of ${entry.origin.tool}`));
+      replace(origin, entry.origin && element('a', { href: `${api.address('tools', server, entry.origin.tool)}?call=${entry.origin.id}` }, `a call of ${entry.origin.tool}`));
       show();
     },
     close() {

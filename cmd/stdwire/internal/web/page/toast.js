@@ -1,6 +1,5 @@
 // A note above the page of what was done for the user, one at a time.
-import { button, element } from './dom.js';
-import { icon } from './icons.js';
+import { button, element, iconButton } from './dom.js';
 
 const shown = 12_000; // ms
 let timer;
@@ -13,7 +12,7 @@ export function toast(text, action) {
   const mine = element('div', { class: 'toast', role: 'status' }, element('span', {}, text), action && button(action[0], () => {
     mine.remove();
     action[1]();
-  }, { class: 'quiet' }), element('button', { type: 'button', class: 'icon-only', 'aria-label': 'Close', title: 'Close', onclick: () => mine.remove() }, icon('close')));
+  }, { class: 'quiet' }), iconButton('close', 'Close', () => mine.remove()));
   node = mine;
   document.body.append(mine);
   timer = setTimeout(() => { if (!mine.matches(':focus-within, :hover')) mine.remove(); }, shown);
