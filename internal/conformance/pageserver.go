@@ -39,6 +39,9 @@ const PageOdd = "odd"
 // PagePaged is the description with which [ServePage] lists its tools in pages of four.
 const PagePaged = "paged"
 
+// PageMany is the description with which [ServePage] lists 6,000 tools in place of its own.
+const PageMany = "many"
+
 const pageOddTools = `{"name":"numbered","title":7,"description":{"toString":7,"valueOf":7},"inputSchema":{"type":"object"}},
 {"name":"odd","description":"Has a definition that is none.","icons":{"x":1},"annotations":{"title":7},"inputSchema":{"type":"object","required":"x","properties":{"a":{"enum":"x"},"b":{"type":7},"c":null,"d":{"$ref":"#/nowhere"},"e":{"allOf":[{"$ref":"#/properties/e"}]}}}}`
 
@@ -82,6 +85,10 @@ func ServePage(in io.Reader, out io.Writer, description string) error {
 			}
 			if description == PagePaged {
 				s.answer(m.ID, toolPage(tools, m.Params.Cursor))
+				continue
+			}
+			if description == PageMany {
+				s.answer(m.ID, `{"tools":[`+repeated(6000, `{"name":"tool_%d","description":"Does what the tools before do not.","inputSchema":{"type":"object"}}`)+"]}")
 				continue
 			}
 			if description == PageHostile {

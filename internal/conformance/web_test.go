@@ -516,6 +516,26 @@ func TestWebSearch(t *testing.T) {
 	assert.DeepEqual(t, got.Widths, []float64{320, 336, 336})
 }
 
+// Of 6,000 tools only those in sight have rows; the search has the best first.
+func TestWebManyTools(t *testing.T) {
+	server := pageServer(t, conformance.PageMany)
+	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)
+	var got struct {
+		Rows    []int
+		Longest float64
+		Best    []string
+		Focused string
+	}
+	w.see("manytools", map[string]any{"server": filepath.Base(server[0])}, &got)
+	t.Logf("longest frame %v ms", got.Longest)
+	for _, n := range got.Rows {
+		assert.Assert(t, n > 10 && n < 100, "%d", n)
+	}
+	assert.DeepEqual(t, got.Best, []string{"tool_59", "tool_590", "tool_591"})
+	assert.Assert(t, got.Longest < 2000, "%v ms", got.Longest)
+	assert.Equal(t, got.Focused, "tool_60")
+}
+
 // 100,000 messages do not stall the page.
 func TestWebManyMessages(t *testing.T) {
 	b := newNodeBench(t)

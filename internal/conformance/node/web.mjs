@@ -749,6 +749,54 @@ const scenarios = {
     seen.widths.push(await width());
   },
 
+  // 6,000 tools: only those in sight have rows, and the search shows the best first.
+  async manytools() {
+    await go('#/tools');
+    const rows = page.locator('.items a');
+    await rows.first().waitFor();
+    const count = () => rows.count();
+    seen.rows = [await count()];
+    seen.longest = await page.evaluate(async () => {
+      const list = document.querySelector('.scroller');
+      let worst = 0;
+      let last = performance.now();
+      for (let i = 0; i < 60; i++) {
+        list.scrollTop = (i * 7919 % 100) / 100 * list.scrollHeight;
+        await new Promise(requestAnimationFrame);
+        const now = performance.now();
+        worst = Math.max(worst, now - last);
+        last = now;
+      }
+      list.scrollTop = list.scrollHeight;
+      return worst;
+    });
+    await rows.getByText('tool_5999', { exact: true }).waitFor();
+    seen.rows.push(await count());
+    await tool(given.server, 'tool_3000'); // its row comes into sight
+    await page.waitForFunction(() => {
+      const row = document.querySelector('.items a[aria-current]')?.getBoundingClientRect();
+      const list = document.querySelector('.scroller').getBoundingClientRect();
+      return row && row.top >= list.top && row.bottom <= list.bottom;
+    });
+    const search = page.getByLabel('Search tools');
+    await search.fill('tool_59');
+    await page.waitForFunction(() => document.querySelector('.items a .name').innerText === 'tool_59');
+    seen.best = (await rows.locator('.name').allInnerTexts()).slice(0, 3);
+    await search.fill('before do tool_1');
+    await page.waitForFunction(() => document.querySelector('.items a .name').innerText === 'tool_1');
+    await search.fill('nowhere');
+    await page.getByText('Nothing matches.').waitFor();
+    await search.fill('');
+    await page.waitForFunction(() => document.querySelector('.items a .name').innerText === 'tool_0');
+    await search.press('Escape');
+    await page.locator('.items a').first().focus();
+    for (let i = 1; i <= 60; i++) { // beyond the rows that the list had
+      await page.keyboard.press('j');
+      await page.waitForFunction(name => document.activeElement.querySelector('.name')?.innerText === name, `tool_${i}`);
+    }
+    seen.focused = await page.evaluate(() => document.activeElement.querySelector('.name').innerText);
+  },
+
   async many() {
     const session = await context.newCDPSession(page);
     await session.send('Performance.enable');

@@ -6,8 +6,10 @@ import { icon } from './icons.js';
 import { diff, tree } from './json.js';
 import { pages } from './pages.js';
 import { panel } from './panels.js';
+import { search } from './rank.js';
 import { splitter } from './splitter.js';
 import { definitions, emit, on, select as selected, state } from './store.js';
+import { virtual } from './virtual.js';
 
 export const kinds = { tools: 'tool', resources: 'resource', templates: 'resource template', prompts: 'prompt', skills: 'skill', apps: 'tool' };
 
@@ -45,10 +47,11 @@ function once(f) {
 
 const json = once(JSON.stringify);
 
-// searched returns the text of a definition that is searched.
-const searched = once(definition => {
+// texts returns what of a definition is searched, see search.
+const texts = once(definition => {
   const d = named(definition);
-  return [d.name, d.title, d.description, asText(d.uri), asText(d.uriTemplate)].join(' ').toLowerCase();
+  const names = [d.name, d.title, asText(d.uri), asText(d.uriTemplate)].filter(Boolean).map(text => text.toLowerCase());
+  return [[...names, d.description].join(' ').toLowerCase(), ...names];
 });
 
 const badge = (text, kind, title, sign) => element('span', { class: `badge ${kind}`, title }, sign && icon(sign), text);
@@ -109,18 +112,24 @@ export function explore(root, view) {
   const shownLists = new Map(); // the definitions that are shown, by server and kind
   let only; // the server whose list is shown, or '' for all that run
   let unknown = new Set(); // the servers whose definitions are not known: what is open stays open
-  let listed = []; // what the list shows
+  let shown = []; // entries, and names of servers, that the list shows
   let open = ''; // what the panel shows, as JSON
   let fetches = 0; // of which only the latest acts
   let panelEnd;
-  const search = element('input', { type: 'search', placeholder: `Search ${view}  ( / )`, 'aria-label': `Search ${view}`, oninput: () => list() });
+  const find = element('input', { type: 'search', placeholder: `Search ${view}  ( / )`, 'aria-label': `Search ${view}`, oninput: () => {
+    list();
+    scroller.scrollTop = 0; // the best is the first
+  } });
   const chooser = element('div');
   const byPage = pages(view);
   const items = element('ul', { class: 'items', 'aria-label': view, 'data-testid': 'definitions' });
+  const scroller = element('div', { class: 'scroller' }, items);
+  const rows = virtual(scroller, items, { token: '--item', row, drawn: mark, key: entry => entry.group === undefined ? entry : `${entry.count} ${entry.group}` });
   const notes = element('div');
+  const none = muted();
   const detail = element('section', { class: 'detail', 'aria-label': kind, 'data-testid': 'definition' });
   replace(root, element('div', { class: 'split' }, element('div', { class: 'side' }, element('h2', {}, view[0].toUpperCase() + view.slice(1)),
-    chooser, search, notes, byPage.node, items), detail, splitter('list', 'Width of the list')));
+    chooser, find, notes, byPage.node, none, scroller), detail, splitter('list', 'Width of the list')));
 
   const address = (...parts) => api.address(view, ...parts);
 
@@ -143,6 +152,7 @@ export function explore(root, view) {
     const found = [];
     const problems = [];
     const failed = new Set();
+    const before = new Map(entries.map(entry => [JSON.stringify([entry.server, key(entry.item.definition, kind)]), entry]));
     for (const id of ids) {
       const answer = answers.get(id);
       if (!answer) {
@@ -165,7 +175,11 @@ export function explore(root, view) {
         shownLists.set(place, now);
         if (gone.length > 0) problems.push(muted(`Gone since you looked: ${gone.join(', ')}`));
         for (const item of known) {
-          found.push({ server: id, item, fresh: fresh(key(item.definition, kind)) });
+          const name = key(item.definition, kind);
+          const earlier = before.get(JSON.stringify([id, name]));
+          const entry = { server: id, item, fresh: fresh(name) };
+          // what has not changed keeps its row, the focus, and a click that has begun
+          found.push(earlier?.fresh === entry.fresh && json(earlier.item) === json(item) ? earlier : entry);
         }
       } catch (error) {
         failed.add(id);
@@ -198,40 +212,39 @@ export function explore(root, view) {
     }
   }
 
-  // list shows the entries that the search selects. What has not changed keeps its elements, the focus, and a click that has begun.
+  // list shows the entries that the search selects: without a search those of each server below its name.
   function list() {
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const shown = entries.filter(({ server: id, item: { definition } }) =>
-      words.every(word => id.toLowerCase().includes(word) || searched(definition).includes(word)));
-    const now = [shown.length, entries.length > 0, entries.length === 0 && notes.childElementCount === 0, state.servers.length > 1,
-      ...shown.slice(0, 2000).flatMap(({ server, item, fresh }) => [server, json(item), fresh])];
-    if (now.length === listed.length && now.every((part, i) => part === listed[i])) return mark();
-    listed = now;
-    let group;
-    replace(items, shown.slice(0, 2000).map(({ server: id, item, fresh }) => {
-      const d = named(item.definition);
-      const name = key(d, kind);
-      const title = short(d.title ?? d.name ?? name);
-      const [effect] = effects(item).filter(([sign]) => sign === 'readOnly' || sign === 'destructive');
-      const head = state.servers.length > 1 && id !== group && element('li', { class: 'label group' }, id, element('span', { class: 'count' }, String(shown.filter(one => one.server === id).length)));
-      group = id;
-      return [head, element('li', {}, element('a', { href: address(id, name) },
-        image(d), element('span', { class: 'name' }, title), fresh && badge(fresh, 'info'), labels(item),
-        effect && element('span', { class: `effect ${effect[0] === 'destructive' ? 'bad' : ''}` }, icon(effect[0], effect[1])),
-        title === name ? element('span', { class: 'muted line' }, short(d.description ?? '')) : element('code', { class: 'muted line' }, short(name))))];
-    }), shown.length === 0 && entries.length > 0 && element('li', { class: 'muted' }, 'Nothing matches.'),
-    shown.length > 2000 && element('li', { class: 'muted' }, `${shown.length - 2000} more: search for them.`));
-    if (entries.length === 0 && notes.childElementCount === 0) replace(items, element('li', { class: 'muted' }, `There are no ${view}.`));
-    return mark();
+    const several = state.servers.length > 1;
+    const wanted = find.value.trim();
+    shown = search(entries, wanted, ({ server: id, item: { definition } }) => {
+      const [all, ...names] = texts(definition);
+      return [`${id.toLowerCase()} ${all}`, ...names];
+    });
+    none.textContent = entries.length === 0 ? notes.childElementCount === 0 && `There are no ${view}.` || '' : shown.length === 0 ? 'Nothing matches.' : '';
+    if (several && !wanted) shown = [...Map.groupBy(shown, entry => entry.server)].flatMap(([id, all]) => [{ group: id, count: all.length }, ...all]);
+    rows.set(shown);
+  }
+
+  // row shows an entry, or the name of the server of those that follow.
+  function row({ group, count, server: id, item, fresh }) {
+    if (group !== undefined) return element('li', { class: 'label group' }, group, element('span', { class: 'count' }, String(count)));
+    const d = named(item.definition);
+    const name = key(d, kind);
+    const title = short(d.title ?? d.name ?? name);
+    const [effect] = effects(item).filter(([sign]) => sign === 'readOnly' || sign === 'destructive');
+    return element('li', {}, element('a', { href: address(id, name), title: short(name) },
+      element('span', { class: 'line' }, image(d), element('span', { class: 'name' }, title), fresh && badge(fresh, 'info'), labels(item)),
+      effect && element('span', { class: `effect ${effect[0] === 'destructive' ? 'bad' : ''}` }, icon(effect[0], effect[1])),
+      title === name ? element('span', { class: 'muted line' }, short(d.description ?? '')) : element('code', { class: 'muted line' }, short(name))));
   }
 
   // select1 shows the entry of the address, or the first one where the list does not fill the page.
   function select1() {
-    const [path, search] = location.hash.split('?');
+    const [path, query] = location.hash.split('?');
     const here = () => JSON.stringify(path.split('/').slice(1).map(decodeURIComponent)) === JSON.stringify([view, ...at.parts]);
-    const find = ([id, name]) => entries.find(entry => entry.server === id && key(entry.item.definition, kind) === name);
+    const entryOf = ([id, name]) => entries.find(entry => entry.server === id && key(entry.item.definition, kind) === name);
     if (at.first && here()) at = { parts: at.parts }; // the user has called it
-    if (at.first && !unknown.has(at.parts[0]) && !find(at.parts)) at = { parts: [] }; // it has vanished
+    if (at.first && !unknown.has(at.parts[0]) && !entryOf(at.parts)) at = { parts: [] }; // it has vanished
     if (at.parts[1] === undefined && entries.length > 0 && matchMedia('(min-width: 47.51em)').matches) {
       const first = entries[0];
       at = { first: true, parts: [first.server, key(first.item.definition, kind)] };
@@ -239,7 +252,7 @@ export function explore(root, view) {
     }
     const [id, name] = at.parts;
     const chosen = name !== undefined && !at.first;
-    const found = find(at.parts);
+    const found = entryOf(at.parts);
     root.dataset.selected = String(chosen); // in a narrow window the list stays until the user selects
     const now = JSON.stringify([id, name, found?.item]);
     const same = open.startsWith(JSON.stringify([id, name]).slice(0, -1) + ',');
@@ -248,6 +261,7 @@ export function explore(root, view) {
       return;
     }
     open = now;
+    if (found) rows.show(shown.indexOf(found));
     panelEnd?.close();
     panelEnd = undefined;
     replace(detail);
@@ -265,7 +279,7 @@ export function explore(root, view) {
     replace(detail, element('p', { class: 'back' }, element('a', { href: address(...only ? [only] : []) }, '← all')), head(item), about(item, id), place,
       folded('Definition', tree(item.definition)));
     try {
-      panelEnd = panel(kind, place, id, item.definition, { query: new URLSearchParams(here() ? search : ''), address: address(id, name), chosen });
+      panelEnd = panel(kind, place, id, item.definition, { query: new URLSearchParams(here() ? query : ''), address: address(id, name), chosen });
     } catch (error) { // the definition is invalid
       replace(place, problem({ code: 'invalid', message: `The definition cannot be used: ${error.message}` }));
     }
@@ -323,6 +337,7 @@ export function explore(root, view) {
     close() {
       fetches++;
       panelEnd?.close();
+      rows.close();
       for (const end of ends) end();
       for (const [place, now] of shownLists) looked.set(place, now);
       delete root.dataset.selected;

@@ -3,25 +3,13 @@ import * as api from './api.js';
 import { element, newID, replace, short } from './dom.js';
 import { key, kinds, named } from './explore.js';
 import { icon } from './icons.js';
+import { search } from './rank.js';
 import { definitions, state } from './store.js';
 
 const most = 50; // rows
 
-// found returns the rows that have all words, the best first: those whose name begins with what is
-// searched, then those with a word of the name that does.
-function found(rows, query) {
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  const rank = row => {
-    const name = row.name ??= row.text.toLowerCase();
-    const whole = row.whole ??= `${name} ${(row.more ?? '').toLowerCase()}`;
-    if (!words.every(word => whole.includes(word))) return 9;
-    if (name === words.join(' ')) return 0;
-    if (name.startsWith(words[0])) return 1;
-    return name.split(/[^\p{L}\p{N}]+/u).some(part => part.startsWith(words[0])) ? 2 : name.includes(words[0]) ? 3 : 4;
-  };
-  if (words.length === 0) return rows.filter(row => row.first);
-  return rows.map(row => [rank(row), row]).filter(([n]) => n < 9).sort(([a], [b]) => a - b).map(([, row]) => row);
-}
+// texts returns what of a row is searched, see search.
+const texts = row => row.texts ??= [`${row.text} ${row.more ?? ''}`.toLowerCase(), row.text.toLowerCase()];
 
 // palette opens the search. Each row of given has an icon, a text, and what it does.
 export function palette(given) {
@@ -47,7 +35,7 @@ export function palette(given) {
   function update() {
     const text = input.value.trim();
     messages.text = `Messages with “${text}”`;
-    shown = [...found(rows, text).slice(0, most), ...text ? [messages] : []];
+    shown = text ? [...search(rows, text, texts).slice(0, most), messages] : rows.filter(row => row.first);
     at = Math.max(shown.indexOf(kept), 0);
     count.textContent = `${shown.length} found`;
     replace(list, shown.map((row, i) => element('li', { role: 'option', id: `${id}-${i}`, 'aria-selected': String(i === at), onclick: () => choose(row) },

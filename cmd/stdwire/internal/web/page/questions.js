@@ -164,7 +164,7 @@ function sampling(node, { params, server }, send) {
   return submit;
 }
 
-function roots(node, question, send) {
+function roots(node, _, send) {
   const text = element('textarea', { rows: '3', spellcheck: 'false', placeholder: 'file:///home/me/project', id: newID() });
   const always = element('input', { type: 'checkbox', checked: true, id: newID() });
   const submit = () => send(parseRoots(text.value), always.checked);
