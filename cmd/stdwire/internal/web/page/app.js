@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import { add, configuration } from './config.js';
 import { confirmLink } from './connect.js';
-import { button, dialog, element, problem, replace, theme } from './dom.js';
+import { button, dialog, element, h2, problem, replace, theme } from './dom.js';
 import { count, explore, kinds } from './explore.js';
 import { gateway } from './gateway.js';
 import { icon } from './icons.js';
@@ -107,7 +107,7 @@ const keys = () => [
 ];
 
 function showKeys() {
-  const shown = dialog('Keys', { class: null }, element('h2', {}, 'Keys'),
+  const shown = dialog('Keys', { class: null }, h2('Keys'),
     element('table', {}, keys().map(([key, what]) => element('tr', {}, element('th', { scope: 'row' }, key), element('td', {}, what)))),
     button('Close', () => shown.close()));
 }

@@ -1,7 +1,7 @@
 // Apps: the pages that servers offer beside the results of their tools. An app runs in a frame of
 // another origin. It says nothing to this page but messages, which stdwire judges.
 import * as api from './api.js';
-import { append, attempt, button, bytes, element, folded, hint, inRow, newID, problem, replace, select, theme } from './dom.js';
+import { append, attempt, button, bytes, div, element, faint, folded, h4, hint, inRow, li, newID, p, problem, replace, select, strong, theme } from './dom.js';
 import { content } from './result.js';
 import { tree } from './json.js';
 import { on } from './store.js';
@@ -68,13 +68,13 @@ export function appPanel(place, server, tool, input) {
       return;
     }
     const boxes = new Map(wanted.map(name => [name, element('input', { type: 'checkbox', id: newID() })]));
-    replace(box, element('div', { class: 'card', 'data-plain': String(plain) }, element('h4', {}, 'This tool has an app'),
-      element('p', {}, 'It is a program of the server. The page keeps it from fetching anything from other machines',
+    replace(box, element('div', { class: 'card', 'data-plain': String(plain) }, h4('This tool has an app'),
+      p('It is a program of the server. The page keeps it from fetching anything from other machines',
         about.origins ? ' but those below' : '', ', but no browser lets the page prevent WebRTC: an app that is malicious can send what it sees to anybody.'),
-      about.origins && element('p', {}, 'It wants to reach ', element('strong', {}, about.origins.join(', ')), '.'),
+      about.origins && p('It wants to reach ', strong(about.origins.join(', ')), '.'),
       refusals(about),
-      wanted.length > 0 && element('p', {}, 'It wants to use:'),
-      [...boxes].map(([name, input]) => element('p', {}, input, ' ', element('label', { for: input.id }, name))),
+      wanted.length > 0 && p('It wants to use:'),
+      [...boxes].map(([name, input]) => p(input, ' ', element('label', { for: input.id }, name))),
       button('Show the app', () => open(Object.fromEntries([...boxes].filter(([, input]) => input.checked).map(([name]) => [name, {}]))))));
   }
 
@@ -95,7 +95,7 @@ function frame(box, tool, about, started, permissions, input) {
   const path = `apps/${api.segments(started.id)}`;
   const notice = element('div', { role: 'status' });
   const log = element('ol', { class: 'app-log', tabindex: '0', 'aria-label': 'What the app says' });
-  const told = element('div');
+  const told = div();
   const view = element('iframe', { class: about.border === false ? 'app' : 'app app-border', title: `App of ${tool.title ?? tool.name}`,
     allow: started.allow, sandbox: 'allow-scripts allow-same-origin allow-forms',
     src: `${started.address}#${encodeURIComponent(location.origin)}` });
@@ -116,9 +116,9 @@ function frame(box, tool, about, started, permissions, input) {
     oninput: () => attempt(notice, () => tell('partial', `{"percent":${written.value},"arguments":${input().trim() || '{}'}}`)) });
   const stage = input && inRow(element('label', { for: written.id }, 'Arguments written so far'), written);
   const node = element('div', { class: 'app-node' },
-    inRow(element('h4', {}, 'App'), mode, size, button('Close the app', () => close()),
+    inRow(h4('App'), mode, size, button('Close the app', () => close()),
       element('a', { href: api.filtered(`server:${started.lane}`) }, 'Its messages'),
-      element('span', { class: 'muted' }, `${about.uri}, ${bytes(about.size)}`)),
+      faint(`${about.uri}, ${bytes(about.size)}`)),
     refusals(about), stage, notice, view, told, log);
   replace(box, node);
 
@@ -228,7 +228,7 @@ function frame(box, tool, about, started, permissions, input) {
   addEventListener('message', heard);
 
   const say = (kind, ...parts) => {
-    log.append(element('li', {}, element('strong', {}, kind), ' ', parts));
+    log.append(li(strong(kind), ' ', parts));
     while (log.childElementCount > kept) log.firstElementChild.remove();
   };
   const handlers = {

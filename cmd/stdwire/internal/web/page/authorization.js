@@ -1,6 +1,6 @@
 // The authorization of requests to a server at a URL: status, login and logout. The page has no token.
 import * as api from './api.js';
-import { append, attempt, button, copier, element, facts, hint, link, problem, replace } from './dom.js';
+import { append, attempt, button, copier, div, element, facts, hint, link, p, problem, replace, strong } from './dom.js';
 import { on } from './store.js';
 
 const time = at => new Date(at).toLocaleString();
@@ -16,7 +16,7 @@ export function authorization(id) {
   const path = `servers/${api.segments(id)}/authorization`;
   const outcome = element('div', { role: 'status' });
   const summary = element('summary', {}, 'Authorization');
-  const known = element('div');
+  const known = div();
   const row = element('div', { class: 'row' });
   const node = element('details', { class: 'authorization' }, summary, known, row, outcome);
   const act = action => attempt(outcome, async () => {
@@ -38,12 +38,12 @@ export function authorization(id) {
     const any = status.credentials.length > 0;
     const short = any ? states[status.credentials[0].state][0] : !status.why && 'not logged in';
     summary.textContent = `Authorization${short ? `: ${short}` : ''}`;
-    replace(known, status.why?.trim() && element('p', {}, `${status.why}.`),
+    replace(known, status.why?.trim() && p(`${status.why}.`),
       status.credentials.map(credential => facts([['logged in at', credential.issuer],
         ['the token', states[credential.state][1](credential.expires && time(credential.expires))], ['scopes', credential.scopes.join(' ')]])),
-      !any && !status.why && element('p', {}, 'Not logged in. Not every server requires a login.'),
-      status.page ? element('p', {}, element('strong', {}, 'Open this page and grant access there: '), link(status.page, new URL(status.page).host))
-        : status.running && element('p', {}, 'Looking for the authorization server …'),
+      !any && !status.why && p('Not logged in. Not every server requires a login.'),
+      status.page ? p(strong('Open this page and grant access there: '), link(status.page, new URL(status.page).host))
+        : status.running && p('Looking for the authorization server …'),
       status.problem && problem(status.problem),
       status.command && !any && hint('At the terminal: ', element('code', {}, status.command), ' ', copier(status.command)));
     if (status.running || status.problem && !status.why) node.open = true;

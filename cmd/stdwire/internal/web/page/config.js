@@ -1,7 +1,7 @@
 // The configuration files: the user adds, changes, copies, moves, removes and imports servers, and
 // sees each change before it is written. The page has "…1" and so on in place of secrets.
 import * as api from './api.js';
-import { attempt, button, dialog, download, element, field, folded, hint, inRow, muted, replace, select } from './dom.js';
+import { attempt, button, dialog, div, download, element, faint, field, folded, h2, hint, inRow, muted, p, replace, select } from './dom.js';
 import { sources } from './first.js';
 import { form } from './form.js';
 
@@ -43,7 +43,7 @@ function change(title, content, wanted, label, { bad, done } = {}) {
       done?.(what);
     });
     replace(outcome, next.notes.map(note => element('p', { class: 'warn' }, note)),
-      next.diff === '' ? element('p', {}, 'Nothing changes.') : [
+      next.diff === '' ? p('Nothing changes.') : [
         element('pre', { class: 'code', tabindex: '0', 'aria-label': 'What changes' }, next.diff.split('\n').map(line => element('span', {
           class: line.startsWith('+') ? 'new' : line.startsWith('-') ? 'old' : '' }, line + '\n'))),
         next.diff.includes('…') && hint('“…” stands for values that may be secret. The file keeps them.')]);
@@ -60,7 +60,7 @@ function change(title, content, wanted, label, { bad, done } = {}) {
   const shown = dialog(title, { 'data-testid': 'change', oninput: soon, onclose: () => {
     clearTimeout(timer);
     shown.remove();
-  } }, element('h2', {}, title), content, outcome, inRow(place, button('Cancel', () => shown.close())));
+  } }, h2(title), content, outcome, inRow(place, button('Cancel', () => shown.close())));
   show();
   return soon;
 }
@@ -73,7 +73,7 @@ const nameField = value => element('input', { type: 'text', value, maxlength: '3
 // add shows where servers come from, and adds those that the user picks.
 export function add() {
   const close = () => shown.close();
-  const shown = dialog('Add a server', { 'data-testid': 'add' }, element('h2', {}, 'Add a server'), sources(async picked => {
+  const shown = dialog('Add a server', { 'data-testid': 'add' }, h2('Add a server'), sources(async picked => {
     await review(picked);
     close();
   }), inRow(button('Cancel', close)));
@@ -99,8 +99,8 @@ export async function review(picked, done = () => {}) {
   const again = element('input', { type: 'checkbox' });
   const chosen = found.map(server => [server, element('input', { type: 'checkbox', checked: !server.problem && (picked.servers?.includes(server.id) ?? true), disabled: server.problem })]);
   const ids = () => chosen.filter(([, box]) => box.checked).map(([server]) => server.id);
-  change('Add servers', [file, chosen.map(([server, box]) => element('div', {}, element('label', {}, box, ` ${server.id} `,
-    element('span', { class: 'muted' }, server.kind)), server.problem && element('p', { class: 'bad' }, server.problem),
+  change('Add servers', [file, chosen.map(([server, box]) => div(element('label', {}, box, ` ${server.id} `,
+    faint(server.kind)), server.problem && element('p', { class: 'bad' }, server.problem),
   server.notes.map(note => hint(note)), server.definition && element('code', {}, server.definition))),
   element('label', { class: 'row' }, again, 'Replace servers that have the same name')],
   () => ({ file: into, import: { ...source, replace: again.checked, servers: ids() } }), to => `Add ${ids().length} to ${to}`);

@@ -29,6 +29,11 @@ export function replace(node, ...children) {
   append(node, children);
 }
 
+// Elements without attributes, and a text that is less important than those around it.
+const plain = name => (...children) => element(name, {}, children);
+export const [p, strong, h2, h3, h4, li, div] = ['p', 'strong', 'h2', 'h3', 'h4', 'li', 'div'].map(plain);
+export const faint = (...children) => element('span', { class: 'muted' }, children);
+
 export const button = (text, onclick, attributes = {}) =>
   element('button', { type: 'button', onclick, ...attributes }, text);
 
@@ -45,7 +50,7 @@ export function unfolded(title, content) {
 }
 
 // pairs returns terms and what they are; without a value they are left out. facts is a list of them.
-export const pairs = all => all.filter(([, value]) => value).map(([term, value]) => element('div', {}, element('dt', {}, term), element('dd', {}, value)));
+export const pairs = all => all.filter(([, value]) => value).map(([term, value]) => div(element('dt', {}, term), element('dd', {}, value)));
 export const facts = all => element('dl', { class: 'facts' }, pairs(all));
 
 // grid returns a table that scrolls, and what stands below it.
@@ -98,11 +103,11 @@ export function long(text, attributes = {}) {
     node.textContent = text;
     more.remove();
   });
-  return element('div', {}, node, more);
+  return div(node, more);
 }
 
 // empty says that a view has nothing to show: what it would show, and what to do.
-export const empty = (title, why, ...action) => element('div', { class: 'empty' }, element('h3', {}, title), element('p', {}, why), element('p', { class: 'row' }, action));
+export const empty = (title, why, ...action) => element('div', { class: 'empty' }, h3(title), p(why), element('p', { class: 'row' }, action));
 
 // field returns a label and its control.
 export function field(text, control, ...rest) {
@@ -135,10 +140,10 @@ export function problem(error) {
   const rpc = error.rpc === undefined ? undefined : explain(error.rpc, error.data);
   const data = error.data !== undefined && long(JSON.stringify(error.data, null, 2));
   return element('div', { class: 'problem', role: 'alert', 'data-rpc': error.rpc },
-    rpc ? element('p', {}, element('strong', {}, `${rpc.name} `), element('span', { class: 'badge bad' }, `JSON-RPC error ${error.rpc}`))
-      : element('strong', {}, error.code && error.code !== 'refused' ? error.code + ': ' : ''), error.message,
+    rpc ? p(strong(`${rpc.name} `), element('span', { class: 'badge bad' }, `JSON-RPC error ${error.rpc}`))
+      : strong(error.code && error.code !== 'refused' ? error.code + ': ' : ''), error.message,
     rpc?.facts.length > 0 && facts(rpc.facts),
-    error.rpc_message && element('p', {}, `The server says: ${error.rpc_message}`),
+    error.rpc_message && p(`The server says: ${error.rpc_message}`),
     [rpc?.advice, error.hint].filter(Boolean).map(text => element('p', { class: 'hint' }, text)),
     data && (rpc?.facts.length > 0 ? folded('data', data) : data),
     error.stderr && element('pre', {}, error.stderr));

@@ -1,7 +1,7 @@
 // The definitions of servers: a list that can be searched, and the selected definition beside it.
 import * as api from './api.js';
 import { hasApp } from './apps.js';
-import { attempt, button, element, empty, folded, hint, muted, problem, replace, select, short } from './dom.js';
+import { attempt, button, div, element, empty, faint, folded, h2, hint, li, muted, p, problem, replace, select, short, strong } from './dom.js';
 import { icon } from './icons.js';
 import { diff, tree } from './json.js';
 import { pages } from './pages.js';
@@ -120,15 +120,15 @@ export function explore(root, view) {
     list();
     scroller.scrollTop = 0; // the best is the first
   } });
-  const chooser = element('div');
+  const chooser = div();
   const byPage = pages(view);
   const items = element('ul', { class: 'items', 'aria-label': view, 'data-testid': 'definitions' });
   const scroller = element('div', { class: 'scroller' }, items);
   const rows = virtual(scroller, items, { token: '--item', row, drawn: mark, key: entry => entry.group === undefined ? entry : `${entry.count} ${entry.group}` });
-  const notes = element('div');
+  const notes = div();
   const none = muted();
   const detail = element('section', { class: 'detail', 'aria-label': kind, 'data-testid': 'definition' });
-  replace(root, element('div', { class: 'split' }, element('div', { class: 'side' }, element('h2', {}, view[0].toUpperCase() + view.slice(1)),
+  replace(root, element('div', { class: 'split' }, element('div', { class: 'side' }, h2(view[0].toUpperCase() + view.slice(1)),
     chooser, find, notes, byPage.node, none, scroller), detail, splitter('list', 'Width of the list')));
 
   const address = (...parts) => api.address(view, ...parts);
@@ -183,14 +183,14 @@ export function explore(root, view) {
         }
       } catch (error) {
         failed.add(id);
-        problems.push(element('div', {}, element('strong', {}, id), problem(error)));
+        problems.push(div(strong(id), problem(error)));
       }
     }
     entries = found;
     unknown = failed;
     replace(notes, problems, usable.length === 0 && (state.servers.some(server => server.watched)
-      ? element('p', {}, 'The gateway lists the definitions of this server: select the gateway.')
-      : element('p', {}, 'No server is running. ', element('a', { href: '#/servers' }, 'Start one'), '.')));
+      ? p('The gateway lists the definitions of this server: select the gateway.')
+      : p('No server is running. ', element('a', { href: '#/servers' }, 'Start one'), '.')));
     list();
     select1();
   }
@@ -232,7 +232,7 @@ export function explore(root, view) {
     const name = key(d, kind);
     const title = short(d.title ?? d.name ?? name);
     const [effect] = effects(item).filter(([sign]) => sign === 'readOnly' || sign === 'destructive');
-    return element('li', {}, element('a', { href: address(id, name), title: short(name) },
+    return li(element('a', { href: address(id, name), title: short(name) },
       element('span', { class: 'line' }, image(d), element('span', { class: 'name' }, title), fresh && badge(fresh, 'info'), labels(item)),
       effect && element('span', { class: `effect ${effect[0] === 'destructive' ? 'bad' : ''}` }, icon(effect[0], effect[1])),
       title === name ? element('span', { class: 'muted line' }, short(d.description ?? '')) : element('code', { class: 'muted line' }, short(name))));
@@ -271,11 +271,11 @@ export function explore(root, view) {
       return;
     }
     if (!found && kind !== 'resource') {
-      if (entries.length > 0 && !unknown.has(id)) replace(detail, element('p', {}, `${id} has no ${kind} ${name}.`));
+      if (entries.length > 0 && !unknown.has(id)) replace(detail, p(`${id} has no ${kind} ${name}.`));
       return;
     }
     const item = found?.item ?? { definition: { uri: name, name } }; // a resource need not be listed
-    const place = element('div');
+    const place = div();
     replace(detail, element('p', { class: 'back' }, element('a', { href: address(...only ? [only] : []) }, '← all')), head(item), about(item, id), place,
       folded('Definition', tree(item.definition)));
     try {
@@ -288,22 +288,22 @@ export function explore(root, view) {
   function head(item) {
     const d = named(item.definition);
     const title = d.title ?? d.name ?? key(d, kind);
-    return [element('h2', {}, image(d), title), element('p', { class: 'row' }, title !== key(d, kind) && element('code', { class: 'muted' }, key(d, kind)), d.mimeType && element('span', { class: 'muted' }, d.mimeType),
-      d.size !== undefined && element('span', { class: 'muted' }, `${d.size} bytes`), badges(item)),
+    return [h2(image(d), title), element('p', { class: 'row' }, title !== key(d, kind) && element('code', { class: 'muted' }, key(d, kind)), d.mimeType && faint(d.mimeType),
+      d.size !== undefined && faint(`${d.size} bytes`), badges(item)),
     d.description && element('p', { class: 'description' }, d.description)];
   }
 
   // about shows the changes of a definition, the findings of the scan, and the definition itself.
   function about(item, id) {
-    const outcome = element('div');
+    const outcome = div();
     return [
-      item.findings?.map(finding => element('div', { class: 'problem' }, element('strong', {}, `${finding.severity}, ${finding.rule}: `), finding.what,
+      item.findings?.map(finding => element('div', { class: 'problem' }, strong(`${finding.severity}, ${finding.rule}: `), finding.what,
         finding.where && element('code', {}, ` ${finding.where}`), finding.evidence && element('pre', {}, finding.evidence), hint(finding.advice))),
-      item.excluded && element('div', { class: 'problem' }, element('strong', {}, 'Excluded: '), item.excluded),
+      item.excluded && element('div', { class: 'problem' }, strong('Excluded: '), item.excluded),
       item.headers && hint('Also sent as headers: ', item.headers.map(({ argument, header }) => `${argument} as ${header}`).join(', ')),
       item.portability && element('details', { class: 'portability' }, element('summary', {}, `Portability: what hosts convert for some models (${item.portability.length})`),
         element('dl', { class: 'diff' }, item.portability.map(({ what, places }) => [element('dt', {}, what), element('dd', {}, places.map(place => place.where).join('\n'))]))),
-      (item.pin === 'new' || item.pin === 'changed') && element('div', { class: 'problem' }, element('strong', {}, `This ${kind} is ${item.pin} since the server was pinned.`),
+      (item.pin === 'new' || item.pin === 'changed') && element('div', { class: 'problem' }, strong(`This ${kind} is ${item.pin} since the server was pinned.`),
         item.diff && diff(item.diff), button('Accept', () => attempt(outcome, async () => {
           await api.post(`servers/${api.segments(id)}/pins`, { kind, names: [key(item.definition, kind)] });
           state.definitions.delete(id);

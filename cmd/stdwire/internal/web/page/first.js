@@ -1,7 +1,7 @@
 // Where servers come from: a box that takes a command line, a URL or JSON, the files of other
 // applications, and an example. The page shows it when there are no servers.
 import * as api from './api.js';
-import { attempt, button, element, inRow, muted, replace, short } from './dom.js';
+import { attempt, button, div, element, faint, h2, h3, inRow, li, muted, replace, short, strong } from './dom.js';
 import { icon } from './icons.js';
 
 // sources returns the box and the list. pick gets { text, name } or { application, servers }; what it
@@ -31,7 +31,7 @@ export function sources(pick) {
   } }, text, inRow(element('span', { class: 'label' }, 'Such as'),
     ['npx …', 'https://…', '{ … }'].map(one => element('code', { class: 'badge' }, one)), button('or a file', () => upload.click(), { class: 'quiet' }), upload,
     button('Connect', connect, { class: 'primary push' })));
-  const row = (sign, title, words, more, act) => element('li', {}, icon(sign), element('div', {}, element('strong', {}, title), ' ', element('span', { class: 'muted' }, words),
+  const row = (sign, title, words, more, act) => li(icon(sign), div(strong(title), ' ', faint(words),
     more && element('code', { class: 'muted line' }, more)), act);
   const example = row('play', 'Example server', 'of stdwire: it reads the files of this directory', '', button('Try it', () => attempt(outcome, async () => {
     const { id } = await api.post('connect', { example: true });
@@ -45,13 +45,13 @@ export function sources(pick) {
     }
   });
   return element('div', { class: 'stack' }, box, outcome,
-    element('div', { class: 'ends' }, element('h3', {}, 'Found on this computer'), element('span', { class: 'label' }, 'Only read. Nothing was started.')), list);
+    element('div', { class: 'ends' }, h3('Found on this computer'), element('span', { class: 'label' }, 'Only read. Nothing was started.')), list);
 }
 
 // firstRun returns what the page shows without servers.
-export const firstRun = pick => element('div', { class: 'first' }, element('h2', {}, 'Connect to a server'),
+export const firstRun = pick => element('div', { class: 'first' }, h2('Connect to a server'),
   sources(pick),
   element('div', { class: 'trio' }, [['tools', 'Call any tool', 'A form from its schema, the result as a table, tree or picture.'],
     ['timeline', 'See every message', 'Both directions, all servers on one clock, filtered as you type.'],
     ['pin', 'Know what changed', 'What differs from a pinned definition waits until you accept it.']]
-    .map(([sign, title, words]) => muted(icon(sign), element('strong', {}, title), words))));
+    .map(([sign, title, words]) => muted(icon(sign), strong(title), words))));

@@ -1,6 +1,6 @@
 // A form for a JSON Schema, beside the JSON that it describes. The user edits as JSON what the form
 // cannot express. The form shows the value itself, so the two never differ.
-import { button, element, hint, inRow, newID, select, short as shortened } from './dom.js';
+import { button, div, element, faint, hint, inRow, newID, select, short as shortened } from './dom.js';
 import { format, isRaw, parse } from './json.js';
 
 const maxDepth = 12; // of nested schemas
@@ -234,7 +234,7 @@ function stringControl(schema, root, value, changed, label, hooks) {
       changed();
     }
   } });
-  return { node: element('div', {}, input, file), get };
+  return { node: div(input, file), get };
 }
 
 // jsonControl edits any value as JSON.
@@ -284,7 +284,7 @@ function objectControl(schema, root, value, changed, label, depth, hooks) {
       const help = described.description && hint(short(described.description));
       place.replaceChildren(element('span', { class: 'name' }, !wanted && include, element('span', {}, text),
         wanted && element('span', { class: 'required', title: 'required' }, ' *'),
-        element('span', { class: 'muted' }, ' ' + summary(described))), member.node, help || '');
+        faint(' ' + summary(described))), member.node, help || '');
     };
     show(include.checked);
     node.append(place);
@@ -390,7 +390,7 @@ export function form(schema, { value, complete, changed = () => {}, name = 'Argu
   });
   show();
   const json = element('details', { class: 'as-json' }, element('summary', {}, 'JSON'), editor, note);
-  const node = element('div', { class: 'args' }, element('div', {}, place, json));
+  const node = element('div', { class: 'args' }, div(place, json));
   const size = new ResizeObserver(() => { // where there is room, the JSON stands beside the form
     if (node.clientWidth < 560) return;
     json.open = true;

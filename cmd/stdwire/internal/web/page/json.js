@@ -1,5 +1,5 @@
 // JSON. Numbers that JavaScript cannot represent keep their text. Large values are shown in parts.
-import { button, element, folded, grid, long, muted, parts, replace, short } from './dom.js';
+import { button, div, element, faint, folded, grid, li, long, muted, parts, replace, short } from './dom.js';
 
 // parse is JSON.parse, except that a number that JavaScript would write differently keeps its text.
 export function parse(text) {
@@ -39,14 +39,14 @@ export function tree(value, depth = 0, room = new Room()) {
   return parts(element('ul', { class: 'tree' }), entries, ([key, item]) => {
     const name = element('span', { class: 'json-key' }, short(String(key)), ': ');
     room.left--;
-    return element('li', {}, scalar(item) ? [name, scalarNode(item)] : branch(name, item, depth + 1, room));
+    return li(scalar(item) ? [name, scalarNode(item)] : branch(name, item, depth + 1, room));
   });
 }
 
 function branch(name, value, depth, room) {
   const size = Array.isArray(value) ? `[${value.length}]` : `{${Object.keys(value).length}}`;
   const open = depth < 3 && room.left > 0 && JSON.stringify(value).length < 2000;
-  const node = element('details', { open }, element('summary', {}, name, element('span', { class: 'muted' }, size)));
+  const node = element('details', { open }, element('summary', {}, name, faint(size)));
   const fill = () => { if (node.childElementCount < 2) node.append(tree(value, depth, open ? room : undefined)); };
   if (open) fill();
   node.addEventListener('toggle', fill);
@@ -68,7 +68,7 @@ export function table(rows, room = new Room()) {
 
 // view returns a value as a tree or table, with a switch to its text.
 export function view(value, room) {
-  const place = element('div');
+  const place = div();
   const kinds = [['tree', 'Tree'], ['text', 'Text']];
   const rows = isTable(value) ? value
     : !scalar(value) && !Array.isArray(value) && Object.values(value).length === 1 && isTable(Object.values(value)[0])
@@ -76,7 +76,7 @@ export function view(value, room) {
   if (rows) kinds.unshift(['table', 'Table']);
   const show = kind => replace(place, kind === 'table' ? table(rows, room) : kind === 'tree' ? tree(value, 0, room) : long(format(value)));
   show(kinds[0][0]);
-  return element('div', {}, tabs(kinds, kinds[0][0], show, 'How to show it'), place);
+  return div(tabs(kinds, kinds[0][0], show, 'How to show it'), place);
 }
 
 // tabs returns a row of buttons, of which one at a time is pressed.

@@ -1,6 +1,6 @@
 // A load test: it repeats a call of a tool, several calls at the same time, and ends with the page.
 import * as api from './api.js';
-import { button, duration, element, facts, field, inRow, newID, problem, replace } from './dom.js';
+import { button, duration, element, facts, field, inRow, newID, p, problem, replace } from './dom.js';
 
 // loadTest returns { node, close() } for a tool. text returns the JSON of its arguments.
 export function loadTest(server, tool, text) {
@@ -29,7 +29,7 @@ export function loadTest(server, tool, text) {
     running = mine;
     let latest;
     stop.hidden = false;
-    replace(outcome, element('p', {}, 'running'));
+    replace(outcome, p('running'));
     try {
       const body = `{"server":${JSON.stringify(server)},"tool":${JSON.stringify(tool)},"arguments":${text().trim() || '{}'},"calls":${Number(calls.value)},"concurrency":${Number(together.value)},"seconds":${Number(seconds.value)}}`;
       for await (const report of api.events('load', { method: 'POST', body, signal: mine.signal })) {
@@ -41,7 +41,7 @@ export function loadTest(server, tool, text) {
       if (running !== mine) return;
       if (!mine.signal.aborted) replace(outcome, problem(error));
       else if (latest) show(latest, 'Stopped');
-      else replace(outcome, element('p', {}, 'Stopped'));
+      else replace(outcome, p('Stopped'));
     }
     if (running === mine) stop.hidden = true;
   }

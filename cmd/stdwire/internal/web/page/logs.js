@@ -1,6 +1,6 @@
 // Log messages of servers, filtered by level, logger and text. The stderr of a server is on its card.
 import * as api from './api.js';
-import { attempt, element, field, hint, inRow, newID, replace, select, short, unfolded } from './dom.js';
+import { attempt, div, element, faint, field, h2, hint, inRow, li, newID, p, replace, select, short, strong, unfolded } from './dom.js';
 import { tree } from './json.js';
 import { levels } from './servers.js';
 import { on, state, throttle } from './store.js';
@@ -9,21 +9,21 @@ const colours = { debug: 'muted', info: 'info', notice: 'info', warning: 'warn' 
 
 export function logs(root) {
   const filter = { level: '', server: '', logger: '', text: '' };
-  const outcome = element('div');
-  const servers = element('div');
+  const outcome = div();
+  const servers = div();
   const notes = element('p', { class: 'muted', role: 'status' });
   const list = element('ol', { class: 'items', 'aria-label': 'Log messages', 'data-testid': 'logs' });
   let shown; // the filter of what is shown
   const input = (name, label) => field(label, element('input', { type: 'search', id: newID(), spellcheck: 'false', oninput: event => { filter[name] = event.target.value; soon(); } }));
   const choice = (name, label, options) => field(label, select(options, filter[name], value => { filter[name] = value; soon(); }, { id: newID() }));
-  replace(root, element('h2', {}, 'Logs'), inRow(choice('level', 'Level at least', [['', 'any'], ...levels]), servers, input('logger', 'Logger'), input('text', 'Text')),
+  replace(root, h2('Logs'), inRow(choice('level', 'Level at least', [['', 'any'], ...levels]), servers, input('logger', 'Logger'), input('text', 'Text')),
     hint('A server sends messages of the log level that is set on its card, on the page Servers. Its stderr is there, too. The list is not updated while a message is open.'), outcome, notes, list);
 
   function line(message) {
-    return element('li', {}, unfolded([element('span', { class: 'muted' }, new Date(message.t).toLocaleTimeString(), ' ', message.server, ' '),
-      element('span', { class: `badge ${colours[message.level] ?? 'bad'}` }, message.level || 'no level'), ' ', message.logger && element('strong', {}, message.logger, ' '),
+    return li(unfolded([faint(new Date(message.t).toLocaleTimeString(), ' ', message.server, ' '),
+      element('span', { class: `badge ${colours[message.level] ?? 'bad'}` }, message.level || 'no level'), ' ', message.logger && strong(message.logger, ' '),
       short(typeof message.data === 'string' ? message.data : JSON.stringify(message.data ?? null))],
-    () => [tree(message.data ?? null), element('p', {}, element('a', { href: api.address('timeline', message.n) }, 'on the timeline'))]));
+    () => [tree(message.data ?? null), p(element('a', { href: api.address('timeline', message.n) }, 'on the timeline'))]));
   }
 
   const fetch = () => attempt(outcome, async () => {

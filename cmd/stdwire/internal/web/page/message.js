@@ -1,7 +1,7 @@
 // A message: its tree, its bytes and related messages. The user can edit it and send it again, and
 // compare it with others.
 import * as api from './api.js';
-import { attempt, button, bytes, copier, duration, element, facts, field, folded, hint, inRow, long, muted, newID, parts, problem, replace } from './dom.js';
+import { attempt, button, bytes, copier, div, duration, element, facts, field, folded, h3, h4, hint, inRow, li, long, muted, newID, p, parts, problem, replace } from './dom.js';
 import { diff, format, parse, tabs, tree } from './json.js';
 import { all, find } from './messages.js';
 import { runner } from './panels.js';
@@ -14,8 +14,8 @@ export const sentBytes = base64 => long(atob(base64).replace(/[^\x20-\x7e\n]/g, 
 
 // exchange shows the headers of an HTTP request and its response.
 export function exchange(all) {
-  const headers = (title, header) => header && [element('h4', {}, title), facts(Object.entries(header).sort(([a], [b]) => a < b ? -1 : 1).map(([name, values]) => [name, values.join(', ')]))];
-  return element('div', {}, headers('Request', all.request), headers(`Response, ${all.proto ?? ''}`, all.response));
+  const headers = (title, header) => header && [h4(title), facts(Object.entries(header).sort(([a], [b]) => a < b ? -1 : 1).map(([name, values]) => [name, values.join(', ')]))];
+  return div(headers('Request', all.request), headers(`Response, ${all.proto ?? ''}`, all.response));
 }
 
 export function messagePanel(place, select) {
@@ -28,20 +28,20 @@ export function messagePanel(place, select) {
     const pair = message.request ?? message.response;
     let whole;
     let other;
-    const shown = element('div');
+    const shown = div();
     try {
       [whole, other] = await Promise.all([api.get(`traffic/${message.n}`), pair && api.get(`traffic/${pair.n}`).catch(() => {})]); // which may be gone
     } catch (error) {
-      if (end === mine) replace(place, element('p', {}, error.message));
+      if (end === mine) replace(place, p(error.message));
       return;
     }
     if (end !== mine) return;
     const outcome = element('div', { class: 'compared' });
     replace(place, heading(message), relations(message), described(message, whole), actions(message, whole, outcome, shown), outcome, http(whole.http),
-      element('div', { class: 'sides' }, body(whole), other && element('section', {}, element('h4', {}, `${message.request ? 'Its request' : 'Its response'}, ${bytes(pair.size)}`), body(other))), shown);
+      element('div', { class: 'sides' }, body(whole), other && element('section', {}, h4(`${message.request ? 'Its request' : 'Its response'}, ${bytes(pair.size)}`), body(other))), shown);
   }
 
-  const heading = message => element('h3', {}, `${message.from === 'client' ? 'Client → server' : 'Server → client'}: ${message.kind} ${message.method ?? ''} ${message.about ?? ''}`);
+  const heading = message => h3(`${message.from === 'client' ? 'Client → server' : 'Server → client'}: ${message.kind} ${message.method ?? ''} ${message.about ?? ''}`);
 
   const to = (text, other) => other && button(text, () => select(other));
 
@@ -51,7 +51,7 @@ export function messagePanel(place, select) {
     return inRow(to('Its request', message.request), to('Its response', message.response),
       to('The call that it belongs to', message.parent ?? message.request?.parent),
       within.length > 0 && folded(`${within.length} inside it`,
-        parts(element('ul', { class: 'items' }), within, inner => element('li', {}, to(`${inner.from === 'client' ? '→' : '←'} ${inner.method ?? inner.kind} ${inner.kind}`, inner)))));
+        parts(element('ul', { class: 'items' }), within, inner => li(to(`${inner.from === 'client' ? '→' : '←'} ${inner.method ?? inner.kind} ${inner.kind}`, inner)))));
   }
 
   function described(message, whole) {
@@ -66,7 +66,7 @@ export function messagePanel(place, select) {
   function actions(message, whole, outcome, shown) {
     const compare = other => attempt(outcome, async () => {
       const lines = await api.post('diff', { old: other.n, new: message.n });
-      replace(outcome, element('h4', {}, `Compared with number ${other.n}`), diff(lines));
+      replace(outcome, h4(`Compared with number ${other.n}`), diff(lines));
     });
     const before = all.findLast(earlier => earlier.n < message.n && earlier.kind === message.kind && earlier.method === message.method && earlier.from === message.from &&
       (earlier.about ?? earlier.request?.about) === (message.about ?? message.request?.about));
@@ -83,9 +83,9 @@ export function messagePanel(place, select) {
     const { _meta, ...rest } = params ?? {};
     const name = element('input', { type: 'text', value: method, id: newID() });
     const text = element('textarea', { class: 'json', rows: '10', spellcheck: 'false', value: format(rest), id: newID() });
-    const outcome = element('div');
+    const outcome = div();
     const send = () => calls.run(`{"server":${JSON.stringify(message.lane)},"method":${JSON.stringify(name.value)},"params":${text.value || '{}'}}`);
-    replace(shown, element('h4', {}, 'Send again'), hint('The client sets the id and _meta.'), field('Method', name), field('Params, as JSON', text),
+    replace(shown, h4('Send again'), hint('The client sets the id and _meta.'), field('Method', name), field('Params, as JSON', text),
       button('Send', send, { class: 'primary' }), outcome);
     const calls = runner(outcome);
     end = () => calls.close();
@@ -96,7 +96,7 @@ export function messagePanel(place, select) {
   }
 
   function body(whole) {
-    const content = element('div');
+    const content = div();
     let value;
     try {
       value = whole.text.length < 64 << 20 ? parse(whole.text) : undefined;
@@ -107,7 +107,7 @@ export function messagePanel(place, select) {
     const pick = kind => replace(content, kind === 'tree' ? tree(value) : kind === 'text' ? long(format(value)) : sent());
     pick(kinds[0][0]);
     const failed = value?.error && typeof value.error === 'object' && problem({ rpc: Number(value.error.code), message: String(value.error.message), data: value.error.data });
-    return element('div', {}, failed, tabs(kinds, kinds[0][0], pick, 'How to show the message'), content);
+    return div(failed, tabs(kinds, kinds[0][0], pick, 'How to show the message'), content);
   }
 
   return { show, number: n => find(n), close: () => end() };

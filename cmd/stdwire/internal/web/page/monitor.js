@@ -1,5 +1,5 @@
 // The latest messages, beside any view: those of the definition that is open, if one is.
-import { element, replace } from './dom.js';
+import { element, faint, replace } from './dom.js';
 import { all, failed, listen, start } from './messages.js';
 import { on, state } from './store.js';
 
@@ -24,7 +24,7 @@ export function monitor(place, toggle) {
     replace(list, found.length === 0 && element('li', { class: 'muted' }, 'None yet.'), found.map(message => element('li', {},
     element('a', { href: `#/timeline/${message.n}`, class: failed(message) ? 'bad' : '' },
       `${message.from === 'client' ? '→' : '←'} ${message.kind === 'response' ? '↳ ' : ''}${message.method ?? message.kind} `,
-      element('span', { class: 'muted' }, [message.lane, message.about, message.failed].filter(Boolean).join(' · ')))))); };
+      faint([message.lane, message.about, message.failed].filter(Boolean).join(' · ')))))); };
   replace(place, title, list);
   const press = () => toggle.setAttribute('aria-pressed', String(place.offsetWidth > 0));
   new ResizeObserver(press).observe(place); // the style sheet may hide it

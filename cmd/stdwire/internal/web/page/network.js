@@ -1,31 +1,31 @@
 // HTTP requests to servers, with or without a message: status, headers without secrets, bodies.
 import * as api from './api.js';
-import { attempt, bytes, duration, element, muted, replace } from './dom.js';
+import { attempt, bytes, div, duration, element, faint, h2, h4, li, muted, replace, strong } from './dom.js';
 import { exchange, sentBytes } from './message.js';
 import { on, throttle } from './store.js';
 
 export function network(root) {
-  const outcome = element('div');
+  const outcome = div();
   const notes = element('p', { class: 'muted', role: 'status' });
   const list = element('ol', { class: 'items', 'aria-label': 'HTTP requests', 'data-testid': 'network' });
   const nodes = new Map(); // number → item
-  replace(root, element('h2', {}, 'HTTP'), outcome, notes, list);
+  replace(root, h2('HTTP'), outcome, notes, list);
 
   function item(request) {
     const line = element('summary');
-    const whole = element('div');
+    const whole = div();
     const load = () => attempt(whole, async () => {
       const all = await api.get(`network/${request.n}`);
-      const body = (title, text, size) => size > 0 && [element('h4', {}, `${title}, ${bytes(size)}`), sentBytes(text ?? ''),
+      const body = (title, text, size) => size > 0 && [h4(`${title}, ${bytes(size)}`), sentBytes(text ?? ''),
         atob(text ?? '').length < size && muted('The rest is not kept.')];
       replace(whole, exchange(all), body('Body of the request', all.sent, all.sent_size), body('Body of the response', all.received, all.received_size));
     });
-    const node = element('li', {}, element('details', { ontoggle: event => { if (event.target.open) load(); } }, line, whole));
+    const node = li(element('details', { ontoggle: event => { if (event.target.open) load(); } }, line, whole));
     return { node, set(now) {
       const failed = now.error || Number.parseInt(now.status, 10) >= 400;
-      replace(line, element('span', { class: 'muted' }, new Date(now.t).toLocaleTimeString(), ' ', now.lane, ' '), element('strong', {}, now.method), ' ',
+      replace(line, faint(new Date(now.t).toLocaleTimeString(), ' ', now.lane, ' '), strong(now.method), ' ',
         element('span', { class: `badge ${failed ? 'bad' : 'good'}` }, now.error ?? now.status ?? 'sent'), ' ', now.url, ' ',
-        element('span', { class: 'muted' }, now.ms ? duration(now.ms) : '', ` ${bytes(now.sent_size)} → ${bytes(now.received_size)}${now.open ? ', open' : ''}`));
+        faint(now.ms ? duration(now.ms) : '', ` ${bytes(now.sent_size)} → ${bytes(now.received_size)}${now.open ? ', open' : ''}`));
     } };
   }
 

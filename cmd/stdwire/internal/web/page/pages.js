@@ -1,6 +1,6 @@
 // A list page by page, with the server's cursors.
 import * as api from './api.js';
-import { attempt, button, element, inRow, muted, replace } from './dom.js';
+import { attempt, button, element, inRow, muted, p, replace } from './dom.js';
 import { tree } from './json.js';
 import { on, state } from './store.js';
 
@@ -34,7 +34,7 @@ export function pages(view) {
     const next = call.result?.nextCursor;
     const row = inRow(number > 1 && button('First page', () => show(1)),
       next !== undefined && button('Next page', () => show(number + 1, next)));
-    replace(place, element('p', {}, `Page ${number}: ${items.length} ${view}`, cursor !== undefined && [', after the cursor ', element('code', {}, String(cursor))]),
+    replace(place, p(`Page ${number}: ${items.length} ${view}`, cursor !== undefined && [', after the cursor ', element('code', {}, String(cursor))]),
       muted(next === undefined ? 'This is the last page.' : ['The next page has the cursor ', element('code', {}, String(next))]),
       row, tree(items.map(item => item.name ?? item.uri)));
     row.querySelector('button:last-child')?.focus();

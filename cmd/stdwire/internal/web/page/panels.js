@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import { appPanel, hasApp } from './apps.js';
 import { toolLink } from './connect.js';
-import { append, attempt, button, copyIcon, duration, element, field, folded, hint, inRow, long, newID, parts, problem, replace } from './dom.js';
+import { append, attempt, button, copyIcon, div, duration, element, field, folded, hint, inRow, long, newID, p, parts, problem, replace } from './dom.js';
 import { form } from './form.js';
 import { loadTest } from './load.js';
 import { menu } from './menu.js';
@@ -19,9 +19,9 @@ import { toast } from './toast.js';
 // the definition, that of the page names the call, so that a reloaded page shows the same.
 export function runner(place, { address, shown = () => {} } = {}) {
   const live = element('div', { class: 'call', 'aria-live': 'polite', 'data-testid': 'call' });
-  const asked = element('div');
+  const asked = div();
   const cancel = button('Cancel', () => api.post(`calls/${id}/cancel`));
-  const box = element('div', {}, live, asked);
+  const box = div(live, asked);
   append(place, box);
   let id;
   let finished = 0;
@@ -114,11 +114,11 @@ function onEnter(node, run, cancel) {
 
 function toolPanel(place, server, tool, { query, address }) {
   const meta = element('textarea', { rows: '2', spellcheck: 'false', placeholder: '{"key": "value"}', id: newID() });
-  const code = element('div');
+  const code = div();
   const showCode = (language, source) => replace(code, element('div', { class: 'ends' }, element('span', { class: 'label' }, language), copyIcon(source, `Copy: ${language}`)), long(source, { class: 'code', tabindex: '0' }));
   const inputs = form(tool.inputSchema, { changed: () => replace(code) });
-  const outcome = element('div');
-  const saving = element('div');
+  const outcome = div();
+  const saving = div();
   const run = task => calls.run(callText(server, 'tools/call', `{"name":${JSON.stringify(tool.name)},"arguments":${inputs.text().trim() || '{}'}}`,
     { meta: meta.value.trim(), task }));
   const support = tool.execution?.taskSupport;
@@ -170,12 +170,12 @@ function toolPanel(place, server, tool, { query, address }) {
 }
 
 function resourcePanel(place, server, resource, { query, address }) {
-  const outcome = element('div');
+  const outcome = div();
   const updates = element('div', { role: 'status' });
   let wanted = false; // by the user, who has read it
   const calls = runner(outcome, { address, shown: () => { wanted = true; } });
   const read = () => calls.run(callText(server, 'resources/read', JSON.stringify({ uri: resource.uri })));
-  const subscription = element('div');
+  const subscription = div();
   const path = `servers/${api.segments(server)}/subscriptions`;
   let subscribed = false;
   const toggle = button('Subscribe', () => attempt(subscription, async () => {
@@ -218,7 +218,7 @@ function textFields(names, complete) {
 }
 
 function templatePanel(place, server, template, { address }) {
-  const outcome = element('div');
+  const outcome = div();
   const calls = runner(outcome, { address });
   const shown = element('code', { role: 'status' });
   const uri = () => expand(template.uriTemplate, fields.values());
@@ -229,14 +229,14 @@ function templatePanel(place, server, template, { address }) {
   fields.node.addEventListener('input', update);
   onEnter(fields.node, read, () => calls.cancel());
   update();
-  append(place, [element('div', { class: 'card' }, fields.node, element('p', {}, shown), button('Read', read, { class: 'primary' })), outcome]);
+  append(place, [element('div', { class: 'card' }, fields.node, p(shown), button('Read', read, { class: 'primary' })), outcome]);
   return { close: () => calls.close() };
 }
 
 const without = (values, name) => Object.fromEntries(Object.entries(values).filter(([key]) => key !== name));
 
 function promptPanel(place, server, prompt, { query, address }) {
-  const outcome = element('div');
+  const outcome = div();
   const calls = runner(outcome, { address });
   const fields = textFields(Array.isArray(prompt.arguments) ? prompt.arguments : [],
     completion(server, { type: 'ref/prompt', name: prompt.name }, except => without(fields.values(), except)));

@@ -1,7 +1,7 @@
 // The questions of servers: forms, pages to visit, sampling, roots. All are answered in the queue at
 // the side; the panel of a call links to its questions.
 import * as api from './api.js';
-import { attempt, button, element, facts, field, folded, hint, iconButton, inRow, link, muted, newID, replace, select } from './dom.js';
+import { attempt, button, div, element, facts, field, folded, h2, h3, hint, iconButton, inRow, link, muted, newID, p, replace, select, strong } from './dom.js';
 import { form } from './form.js';
 import { icon } from './icons.js';
 import { tree } from './json.js';
@@ -41,7 +41,7 @@ function queue(place, selects, changed = () => {}) {
 // given true, shows it and goes to the first question. A new question shows it again; that for the
 // roots of a server which starts is only a note.
 export function questions(place) {
-  const head = element('h2', {}, 'Questions');
+  const head = h2('Questions');
   let away = true;
   let known = new Set();
   const fold = open => {
@@ -86,11 +86,11 @@ export function questionsOf(place, selects) {
 }
 
 function questionNode(question) {
-  const outcome = element('div');
+  const outcome = div();
   const send = (result, always = false) => attempt(outcome, () => api.post(`questions/${question.id}`,
     result === null ? '{"result":null}' : `{"result":${typeof result === 'string' ? result : JSON.stringify(result)},"always":${always}}`));
   const node = element('section', { class: 'question', 'data-testid': 'question', id: `question-${question.id}`, 'aria-label': `Question of ${question.server}` },
-    element('h3', {}, `${question.server} ${titles[question.method] ?? question.method}`),
+    h3(`${question.server} ${titles[question.method] ?? question.method}`),
     element('p', { class: 'command hint', role: 'status' }));
   const bodies = { 'elicitation/create': elicitation, 'sampling/createMessage': sampling, 'roots/list': roots, 'ui/open-link': openLink, 'tools/call': callTool };
   const submit = bodies[question.method](node, question, send);
@@ -113,7 +113,7 @@ function elicitation(node, { params }, send) {
     try {
       parts = new URL(params.url);
     } catch { /* an invalid URL is shown as text */ }
-    node.append(element('p', {}, 'The server wants you to visit ', element('strong', {}, parts.host ?? ''), ':'),
+    node.append(p('The server wants you to visit ', strong(parts.host ?? ''), ':'),
       facts([['host', parts.host], ['path', parts.pathname], ['query', parts.search], ['encrypted', parts.protocol && (parts.protocol === 'https:' ? 'yes' : 'no')]].map(([term, value]) => [term, value && element('code', {}, value)])),
       element('p', { class: 'url' }, link(params.url)), hint('Open it only if you trust the server.'),
       inRow(button('I agree', accept, { class: 'primary' }), rest));
@@ -129,7 +129,7 @@ function elicitation(node, { params }, send) {
 // callTool lets an app call a tool.
 function callTool(node, { params }, send) {
   const accept = () => send({});
-  node.append(element('p', {}, 'The app wants to call ', element('strong', {}, params.name), ' with:'), tree(params.arguments ?? {}),
+  node.append(p('The app wants to call ', strong(params.name), ' with:'), tree(params.arguments ?? {}),
     inRow(button('Call', accept, { class: 'primary' }), button('Refuse', () => send(null))));
   return accept;
 }
@@ -140,7 +140,7 @@ function openLink(node, { params }, send) {
     open(params.url, '_blank', 'noopener,noreferrer');
     send({});
   };
-  node.append(element('p', {}, 'The app wants to open ', element('strong', {}, new URL(params.url).host), ':'), element('p', { class: 'url' }, params.url),
+  node.append(p('The app wants to open ', strong(new URL(params.url).host), ':'), element('p', { class: 'url' }, params.url),
     inRow(button('Open', accept, { class: 'primary' }), button('Refuse', () => send(null))));
   return accept;
 }
@@ -168,7 +168,7 @@ function roots(node, _, send) {
   const text = element('textarea', { rows: '3', spellcheck: 'false', placeholder: 'file:///home/me/project', id: newID() });
   const always = element('input', { type: 'checkbox', checked: true, id: newID() });
   const submit = () => send(parseRoots(text.value), always.checked);
-  node.append(field('Roots: file: URIs, one a line', text), element('p', {}, always, ' ', element('label', { for: always.id }, 'Give the same answer from now on')),
+  node.append(field('Roots: file: URIs, one a line', text), p(always, ' ', element('label', { for: always.id }, 'Give the same answer from now on')),
     inRow(button('Send', submit, { class: 'primary', title: 'Ctrl Enter' }), button('Refuse', () => send(null))));
   return submit;
 }

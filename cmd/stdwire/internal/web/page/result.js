@@ -1,6 +1,6 @@
 // Results of calls: content of every kind, as text or as an element that cannot run scripts.
 import * as api from './api.js';
-import { attempt, button, bytes, copier, download, duration, element, folded, long, muted, parts, problem, replace, short, unfolded } from './dom.js';
+import { attempt, button, bytes, copier, div, download, duration, element, faint, folded, h4, li, long, muted, p, parts, problem, replace, short, strong, unfolded } from './dom.js';
 import { Room, format, parse, tree, view } from './json.js';
 
 function decoded(base64, type) {
@@ -27,7 +27,7 @@ function binary(base64, type, name) {
   if (imageTypes.test(type)) return element('figure', {}, element('img', { src: url(), alt: `Image of type ${type}` }), what);
   if (type.startsWith('audio/')) return element('figure', {}, element('audio', { src: url(), controls: true }), what);
   if (type.startsWith('video/')) return element('figure', {}, element('video', { src: url(), controls: true }), what);
-  if (/^text\/html\b/.test(type)) return element('div', {}, html(new TextDecoder().decode(Uint8Array.from(atob(base64), c => c.charCodeAt(0)))), what);
+  if (/^text\/html\b/.test(type)) return div(html(new TextDecoder().decode(Uint8Array.from(atob(base64), c => c.charCodeAt(0)))), what);
   if (type === 'application/pdf') what.append(' Save the file to view it: the security policy of this page does not allow the PDF viewer.');
   return what;
 }
@@ -35,12 +35,12 @@ function binary(base64, type, name) {
 // html shows HTML as text, or, after a click, in a frame of the sandbox that runs no scripts and loads
 // nothing from other servers.
 function html(text) {
-  const place = element('div');
+  const place = div();
   const show = () => attempt(place, async () => {
     const { address } = await api.post('previews', { html: text });
     replace(place, element('iframe', { class: 'app app-border', title: 'Preview', sandbox: '', src: address }));
   });
-  return element('div', {}, button('Preview', show, { title: 'Without scripts, and without files of other servers' }), place, long(text, { class: 'text' }));
+  return div(button('Preview', show, { title: 'Without scripts, and without files of other servers' }), place, long(text, { class: 'text' }));
 }
 
 // textBlock shows JSON as a value while the values that are shown together have room.
@@ -57,8 +57,8 @@ function textBlock(text, room) {
 
 // resource returns the contents of a resource.
 export function resource(content, server, room = new Room()) {
-  return element('div', { class: 'resource' }, element('p', {}, element('a', { href: readLink(server, content.uri) }, content.uri),
-    ' ', element('span', { class: 'muted' }, content.mimeType ?? '')),
+  return element('div', { class: 'resource' }, p(element('a', { href: readLink(server, content.uri) }, content.uri),
+    ' ', faint(content.mimeType ?? '')),
   content.blob !== undefined ? binary(content.blob, content.mimeType ?? '', content.uri?.split('/').pop()) : /^text\/html\b/.test(content.mimeType) ? html(content.text ?? '') : textBlock(content.text ?? '', room));
 }
 
@@ -70,8 +70,8 @@ export function content(block, server, room = new Room()) {
     case 'text': return textBlock(String(block.text), room);
     case 'image': case 'audio': return binary(String(block.data), String(block.mimeType));
     case 'resource': return resource(block.resource ?? {}, server, room);
-    case 'resource_link': return element('p', {}, element('a', { href: readLink(server, block.uri) }, block.title ?? block.name ?? block.uri),
-      ' ', element('span', { class: 'muted' }, [block.mimeType, block.size !== undefined && bytes(block.size)].filter(Boolean).join(', ')),
+    case 'resource_link': return p(element('a', { href: readLink(server, block.uri) }, block.title ?? block.name ?? block.uri),
+      ' ', faint([block.mimeType, block.size !== undefined && bytes(block.size)].filter(Boolean).join(', ')),
       block.description && element('span', { class: 'hint' }, ' ' + block.description));
     default: return tree(block, 0, room);
   }
@@ -79,15 +79,15 @@ export function content(block, server, room = new Room()) {
 
 function list(items, show) {
   const room = new Room();
-  return parts(element('ol', { class: 'blocks' }), items, item => element('li', {}, show(item, room)));
+  return parts(element('ol', { class: 'blocks' }), items, item => li(show(item, room)));
 }
 
 const blocks = (all, server) => list(all, (block, room) => [content(block, server, room),
   block?.annotations && muted(short(JSON.stringify(block.annotations)))]);
 
 // messages shows messages of a role, with one or more blocks of content.
-export const messages = (all, server) => list(all, (message, room) => [element('strong', {}, message.role),
-  parts(element('div'), [message.content].flat(), block => content(block, server, room))]);
+export const messages = (all, server) => list(all, (message, room) => [strong(message.role),
+  parts(div(), [message.content].flat(), block => content(block, server, room))]);
 
 // result shows the result or error of a call.
 export function result(call) {
@@ -95,16 +95,16 @@ export function result(call) {
   const shown = [];
   const failed = call.error !== undefined || call.result?.isError === true;
   shown.push(element('p', { class: failed ? 'outcome bad' : 'outcome good' },
-    failed ? (call.error ? 'The call failed' : 'The tool reports an error') : 'Done', element('span', { class: 'muted' }, ` after ${duration(call.ms)}${call.size ? `, ${bytes(call.size)}, ≈ ${Math.ceil(call.size / 4).toLocaleString()} tokens` : ''}`)));
+    failed ? (call.error ? 'The call failed' : 'The tool reports an error') : 'Done', faint(` after ${duration(call.ms)}${call.size ? `, ${bytes(call.size)}, ≈ ${Math.ceil(call.size / 4).toLocaleString()} tokens` : ''}`)));
   if (call.error) shown.push(problem(call.error));
   if (call.mismatch) {
-    shown.push(element('div', { class: 'problem', role: 'alert' }, element('strong', {}, 'The result does not match the outputSchema: '), call.mismatch));
+    shown.push(element('div', { class: 'problem', role: 'alert' }, strong('The result does not match the outputSchema: '), call.mismatch));
   }
   const value = call.result;
   if (value !== undefined) {
-    if (value.structuredContent !== undefined) shown.push(element('h4', {}, 'Structured content'), view(value.structuredContent));
+    if (value.structuredContent !== undefined) shown.push(h4('Structured content'), view(value.structuredContent));
     if (Array.isArray(value.content)) {
-      shown.push(element('h4', {}, 'Content'), value.content.length === 0 ? muted('none')
+      shown.push(h4('Content'), value.content.length === 0 ? muted('none')
         : blocks(value.content, server));
     }
     if (Array.isArray(value.contents)) shown.push(list(value.contents, (contents, room) => resource(contents, server, room)));
@@ -120,9 +120,9 @@ export function result(call) {
 
 // progress shows the progress of a call.
 export function progress(call) {
-  const p = call.progress;
+  const now = call.progress;
   return element('div', { class: 'progress', role: 'status' },
-    element('progress', { value: p?.total ? p.progress : false, max: p?.total || false, 'aria-label': 'Progress' }),
-    p ? ` ${p.progress}${p.total ? ` of ${p.total}` : ''} ${p.message ?? ''}` : ' waiting',
-    call.task && element('p', {}, `task ${call.task.taskId}: ${call.task.status} ${call.task.statusMessage ?? ''}`));
+    element('progress', { value: now?.total ? now.progress : false, max: now?.total || false, 'aria-label': 'Progress' }),
+    now ? ` ${now.progress}${now.total ? ` of ${now.total}` : ''} ${now.message ?? ''}` : ' waiting',
+    call.task && p(`task ${call.task.taskId}: ${call.task.status} ${call.task.statusMessage ?? ''}`));
 }

@@ -1,6 +1,6 @@
 // Saved calls with expectations: the file that stdwire test reads.
 import * as api from './api.js';
-import { attempt, button, download, duration, element, empty, field, folded, hint, inRow, muted, replace } from './dom.js';
+import { attempt, button, div, download, duration, element, empty, faint, field, folded, h2, hint, inRow, muted, replace } from './dom.js';
 import { toolLink } from './connect.js';
 import { format, parse } from './json.js';
 
@@ -24,12 +24,12 @@ export function save(place, call) {
 }
 
 export function saved(root) {
-  const outcome = element('div');
-  const list = element('div');
+  const outcome = div();
+  const list = div();
   const where = muted();
   let calls = [];
   let verdicts = []; // by the index of the call
-  replace(root, element('h2', {}, 'Saved calls'), where, inRow(button('Run all', () => run(calls.map((_, i) => i)), { class: 'primary' }),
+  replace(root, h2('Saved calls'), where, inRow(button('Run all', () => run(calls.map((_, i) => i)), { class: 'primary' }),
     button('JUnit', async () => {
       const report = await run(calls.map((_, i) => i));
       if (report) download('junit.xml', new Blob([report.junit], { type: 'application/xml' }));
@@ -63,7 +63,7 @@ export function saved(root) {
   function row(call, i) {
     const verdict = verdicts[i];
     const text = element('textarea', { class: 'json', rows: '10', spellcheck: 'false', value: format(call), 'aria-label': `${call.name}, as JSON` });
-    const errors = element('div');
+    const errors = div();
     const apply = () => attempt(errors, async () => {
       let next;
       try {
@@ -78,7 +78,7 @@ export function saved(root) {
     });
     return element('li', { class: 'card' }, element('div', { class: 'row' },
       element('strong', { class: verdict ? verdict.failures.length ? 'bad' : 'good' : '' }, verdict ? verdict.failures.length ? '✗ ' : '✓ ' : verdict === null ? '… ' : '', call.name),
-      element('span', { class: 'muted' }, `${call.server ?? ''} ${call.tool ?? call.method} ${verdict ? duration(verdict.ms) : ''}`),
+      faint(`${call.server ?? ''} ${call.tool ?? call.method} ${verdict ? duration(verdict.ms) : ''}`),
       button('Run', () => run([i]), { 'aria-label': `Run ${call.name}` }),
       button('Remove', () => change(calls.toSpliced(i, 1)), { 'aria-label': `Remove ${call.name}` }),
       call.tool && element('a', { href: toolLink(call.server ?? '', call.tool, format(call.arguments ?? {})) }, 'Open')),

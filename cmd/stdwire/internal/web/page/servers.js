@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import { authorization } from './authorization.js';
 import { add, base, clone, configuration, edit, exporting, move, remove, review } from './config.js';
-import { append, attempt, button, bytes, copyIcon, duration, element, empty, folded, hint, inRow, muted, pairs, problem, replace } from './dom.js';
+import { append, attempt, button, bytes, copyIcon, div, duration, element, empty, folded, h2, h3, h4, hint, inRow, li, muted, p, pairs, problem, replace, strong } from './dom.js';
 import { kinds } from './explore.js';
 import { extensions } from './extensions.js';
 import { firstRun } from './first.js';
@@ -20,9 +20,9 @@ export function servers(root) {
   const list = element('div', { class: 'cards' });
   const sum = element('span', { class: 'muted' });
   const files = element('div', { class: 'row push' });
-  const outcome = element('div');
-  const whole = element('div', {}, inRow(element('h2', {}, 'Servers'), sum, files), list);
-  const start = element('div');
+  const outcome = div();
+  const whole = div(inRow(h2('Servers'), sum, files), list);
+  const start = div();
   replace(root, outcome, start, whole);
   const endExtensions = state.servers.some(server => !server.watched) ? extensions(whole) : () => {};
   const pick = picked => review(picked, id => { location.hash = api.address('tools', id); });
@@ -102,16 +102,16 @@ function keeper() {
 function card(id) {
   const of = action => `servers/${api.segments(id)}/${action}`;
   const outcome = element('div', { role: 'status' });
-  const log = element('div');
+  const log = div();
   const word = element('span', { class: 'state' });
   const uses = element('span', { class: 'muted' });
   const where = element('div', { class: 'well' });
   const stats = element('dl', { class: 'stats' });
-  const trouble = element('div');
+  const trouble = div();
   const links = element('div', { class: 'row' });
   const facts = element('dl', { class: 'facts' });
-  const more = element('div');
-  const access = element('div');
+  const more = div();
+  const access = div();
   const keep = keeper();
   let authorized;
   let connection = ''; // the state of the server when authorized was last updated
@@ -154,7 +154,7 @@ function card(id) {
     now.details?.capabilities?.logging && ['Log level …', () => replace(outcome, inRow(element('span', { class: 'label' }, 'Log level'),
       levels.map(level => button(level, () => attempt(outcome, async () => {
         await api.post(of('level'), { level });
-        replace(outcome, element('p', {}, `It logs from ${level} on.`));
+        replace(outcome, p(`It logs from ${level} on.`));
       }), { class: 'quiet' }))))],
     change('Edit', () => edit(id)), change('Clone', () => clone(id)),
     beside(-1) && change('Move up', () => move(id, beside(-1), now.file)), beside(1) && change('Move down', () => move(id, beside(1), now.file)),
@@ -162,7 +162,7 @@ function card(id) {
     change(`Remove from ${now.file && base(now.file)} …`, () => remove(id, now.file), { class: 'bad' }),
   ].flatMap(entry => Array.isArray(entry?.[0]) ? entry : [entry]));
   const node = element('section', { class: 'card server', 'aria-label': id, 'data-testid': `server-${id}` },
-    inRow(element('h3', {}, id), word, uses, element('span', { class: 'push' }), toggle, actions),
+    inRow(h3(id), word, uses, element('span', { class: 'push' }), toggle, actions),
     where, stats, trouble, outcome, log, access, folded('Details', facts, stream, more), links);
   // known shows how many definitions of each kind the server has.
   const known = server => {
@@ -205,7 +205,7 @@ function card(id) {
       if (ready && !server.watched && !server.gateway) definitions(id).catch(() => {}); // the views of its definitions say why
     }
     keep(links, known(server), counts => [counts.map(([view, n]) => element('a', { class: 'button quiet', href: api.address(view, id) }, view[0].toUpperCase() + view.slice(1),
-      n !== undefined && element('strong', {}, ` ${n}`))), element('a', { class: 'button quiet push', href: api.filtered(`server:${id}`) }, 'Messages'),
+      n !== undefined && strong(` ${n}`))), element('a', { class: 'button quiet push', href: api.filtered(`server:${id}`) }, 'Messages'),
       !server.gateway && button('Logs', () => showLog(log, id), { class: 'quiet' })]);
     keep(facts, [['selected by', server.gateway ? 'its socket, as a client' : server.selector], ['configured at', server.source], ['server', details && name(details.info)],
       ['handshake', details && `${details.revision}, ${details.era} era, by ${details.method}`], ['process', details?.pid],
@@ -213,7 +213,7 @@ function card(id) {
     keep(more, details, () => details && [details.instructions && folded('Instructions', element('pre', {}, details.instructions)),
       folded('Handshake', tree(details.handshake)),
       details.environment?.length > 0 && folded('Environment',
-        hint('Names only: the values are not sent to the page.'), element('p', {}, details.environment.join(' ')))]);
+        hint('Names only: the values are not sent to the page.'), p(details.environment.join(' ')))]);
   } };
 }
 
@@ -221,18 +221,18 @@ const name = info => [info?.title ?? info?.name, info?.version].filter(Boolean).
 
 // examine shows the report of stdwire doctor, which starts the server a second time.
 async function examine(place, id) {
-  replace(place, element('p', {}, 'The doctor starts the server a second time …'));
+  replace(place, p('The doctor starts the server a second time …'));
   const report = await attempt(place, () => api.post(`servers/${api.segments(id)}/doctor`));
   if (!report) return;
-  replace(place, element('p', {}, element('strong', {}, `doctor: ${report.verdict}`)),
-    element('ul', {}, report.findings.map(finding => element('li', {}, `${finding.severity}: ${finding.what}`,
+  replace(place, p(strong(`doctor: ${report.verdict}`)),
+    element('ul', {}, report.findings.map(finding => li(`${finding.severity}: ${finding.what}`,
       finding.hint && hint(finding.hint)))));
 }
 
 async function showLog(place, id) {
   const written = await attempt(place, () => api.get(`servers/${api.segments(id)}/log`));
   if (written) {
-    replace(place, element('h4', {}, 'Standard error'),
+    replace(place, h4('Standard error'),
       // eslint-disable-next-line no-control-regex
       element('pre', { class: 'log', tabindex: '0' }, written.text.replace(/\x1b\[[0-9;]*[A-Za-z]/g, '') || '(nothing)'));
   }

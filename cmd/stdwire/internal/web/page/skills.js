@@ -1,16 +1,16 @@
 // Skills: their front matter, and their files, which are compared with the entry of the skill.
 import * as api from './api.js';
-import { append, attempt, bytes, button, element, grid, problem, replace } from './dom.js';
+import { append, attempt, button, bytes, div, element, grid, h4, p, problem, replace } from './dom.js';
 import { tree } from './json.js';
 import { resource } from './result.js';
 
 export function skillPanel(place, server, skill, { chosen }) {
   const path = `servers/${api.segments(server)}/skills`;
   const issues = element('div', { role: 'status' });
-  const files = element('div');
+  const files = div();
   const summary = element('p', { role: 'status' });
-  const shown = element('div');
-  append(place, element('div', { class: 'card' }, element('h4', {}, 'Front matter'), tree(skill.frontmatter ?? {}), issues, files, summary, shown));
+  const shown = div();
+  append(place, element('div', { class: 'card' }, h4('Front matter'), tree(skill.frontmatter ?? {}), issues, files, summary, shown));
   let closed = false;
 
   async function check() {
@@ -18,12 +18,12 @@ export function skillPanel(place, server, skill, { chosen }) {
     if (!entry || closed) return;
     replace(issues, entry.problem && problem({ code: 'invalid', message: entry.problem, hint: 'A host must not load this skill.' }),
       entry.current && problem({ code: 'different', message: entry.current }),
-      entry.dynamic && element('p', {}, 'The skill is generated: its entry lists no files, so none can be verified. ',
+      entry.dynamic && p('The skill is generated: its entry lists no files, so none can be verified. ',
         element('a', { href: api.address('resources', server, skill.uri) }, 'Read its SKILL.md')),
       !entry.problem && !entry.current && element('p', { class: 'good' }, 'Its entry is well formed.'));
     const rows = entry.files.map(file => row(file, entry.problem));
     if (rows.length === 0) return;
-    replace(files, element('h4', {}, `Files (${rows.length})`), !entry.problem && button('Verify all', async () => {
+    replace(files, h4(`Files (${rows.length})`), !entry.problem && button('Verify all', async () => {
       let good = 0;
       for (const row of rows) {
         if (closed) return;

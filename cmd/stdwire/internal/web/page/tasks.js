@@ -1,7 +1,7 @@
 // Tasks of both eras. The page knows a task from its call, from the list of a server of 2025-11-25, or
 // because the user has entered its id.
 import * as api from './api.js';
-import { attempt, button, element, empty, field, folded, inRow, muted, newID, pairs, replace, select } from './dom.js';
+import { attempt, button, div, element, empty, field, folded, h2, h3, inRow, muted, newID, pairs, replace, select } from './dom.js';
 import { tree } from './json.js';
 import { callText, runner } from './panels.js';
 import { questionsOf } from './questions.js';
@@ -20,10 +20,10 @@ export function tasks(root) {
   const cards = new Map(); // server and id → card
   const listed = new Map(); // server → tasks of its list
   const opened = []; // { server, task } that the user has entered
-  const outcome = element('div');
-  const notes = element('div');
+  const outcome = div();
+  const notes = div();
   const list = element('div', { class: 'cards', 'data-testid': 'tasks' });
-  const chooser = element('div');
+  const chooser = div();
   const id = element('input', { type: 'text', spellcheck: 'false', id: newID() });
   const usable = () => state.servers.filter(server => !server.watched && server.state === 'ready').map(server => server.id);
   let chosen;
@@ -42,7 +42,7 @@ export function tasks(root) {
     cards.get(JSON.stringify([opened.at(-1).server, task]))?.look();
   };
   id.addEventListener('keydown', event => { if (event.key === 'Enter') open(); });
-  replace(root, element('h2', {}, 'Tasks'), inRow(button('Refresh', refresh),
+  replace(root, h2('Tasks'), inRow(button('Refresh', refresh),
     element('span', { class: 'hint' }, '“Run as a task” makes a call a task; in the modern era the server decides.')),
   folded('Open a task by its id', chooser, field('Id of the task', id), button('Open', open)),
   outcome, notes, list);
@@ -104,10 +104,10 @@ function card({ server, task: { taskId } }) {
   const head = element('p', { role: 'status' });
   const facts = element('dl', { class: 'facts' });
   const origin = element('p');
-  const asked = element('div');
-  const whole = element('div');
-  const outcome = element('div');
-  const problems = element('div');
+  const asked = div();
+  const whole = div();
+  const outcome = div();
+  const problems = div();
   let now; // the latest state
   let seen; // the last argument of update, as JSON
   let call; // the call that waits for the task
@@ -137,7 +137,7 @@ function card({ server, task: { taskId } }) {
   const cancel = button('Cancel the task', () => ask(true));
   const wait = button('Wait for it', () => waits.run(callText(server, 'tasks/get', JSON.stringify({ taskId }), { task: true })));
   const object = element('details', { ontoggle: () => { if (object.open) look(); else clearTimeout(timer); } }, element('summary', {}, 'The object'), whole);
-  const node = element('section', { class: 'card', 'data-testid': 'task', 'aria-label': `Task ${taskId}` }, element('h3', {}, taskId), head, origin, facts, asked,
+  const node = element('section', { class: 'card', 'data-testid': 'task', 'aria-label': `Task ${taskId}` }, h3(taskId), head, origin, facts, asked,
     inRow(wait, button('Poll', () => look()), cancel), problems, object, outcome);
   return {
     node, look,

@@ -1,7 +1,7 @@
 // The timeline: a chart of all requests, the list of messages, and the selected message.
 import * as api from './api.js';
 import { chart } from './chart.js';
-import { attempt, button, download, element, empty, inRow, replace, select } from './dom.js';
+import { attempt, button, div, download, element, empty, h3, inRow, replace, select } from './dom.js';
 import { diff } from './json.js';
 import { messagePanel } from './message.js';
 import { all, connections, find, laneList, listen, parseFilter, start, texts } from './messages.js';
@@ -23,7 +23,7 @@ export function timeline(root) {
   const lanes = element('span');
   const errors = element('input', { type: 'checkbox', onchange: () => word('error', errors.checked) });
   const count = element('span', { class: 'muted', role: 'status' });
-  const outcome = element('div');
+  const outcome = div();
   const side = element('section', { class: 'message-panel', 'aria-label': 'Message', hidden: true });
   const choose = message => { location.hash = address(message); };
   const address = message => `#/timeline${message ? `/${message.n}` : ''}${filter.value ? `?filter=${encodeURIComponent(filter.value)}` : ''}`;
@@ -160,7 +160,7 @@ async function compare(place, before, after) {
   const pairs = await attempt(place, () => api.post('diff/connections', { old: before, new: after }));
   if (!pairs) return;
   const different = pairs.filter(pair => pair.diff?.length || !pair.old || !pair.new);
-  replace(place, element('div', { class: 'compared' }, element('h3', {}, `Connection ${before} and ${after}: ${different.length} of ${pairs.length} requests differ`),
+  replace(place, element('div', { class: 'compared' }, h3(`Connection ${before} and ${after}: ${different.length} of ${pairs.length} requests differ`),
     button('Close', () => replace(place)), different.slice(0, 200).map(pair => element('details', { open: different.length < 5 },
       element('summary', {}, `${pair.method} ${pair.about ?? ''}`, pair.old ? '' : ' only in the second', pair.new ? '' : ' only in the first'), pair.diff?.length ? diff(pair.diff) : ''))));
 }
