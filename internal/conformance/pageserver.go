@@ -32,8 +32,8 @@ const pageHTML = `<!doctype html><meta http-equiv="refresh" content="1;url=http:
 <img src="http://127.0.0.1:9/image.png" onerror="document.getElementById('p').textContent = 'handler'"><a href="http://127.0.0.1:9/link" id="a">leave</a>
 <iframe src="http://127.0.0.1:9/frame"></iframe><form action="http://127.0.0.1:9/form"><button>send</button></form>`
 
-// PageOdd is the description with which [ServePage] lists two more tools, whose definitions violate
-// the specification.
+// PageOdd is the description with which [ServePage] lists three more tools: one whose description is
+// Markdown, and two whose definitions violate the specification.
 const PageOdd = "odd"
 
 // PagePaged is the description with which [ServePage] lists its tools in pages of four.
@@ -42,7 +42,8 @@ const PagePaged = "paged"
 // PageMany is the description with which [ServePage] lists 6,000 tools in place of its own.
 const PageMany = "many"
 
-const pageOddTools = `{"name":"numbered","title":7,"description":{"toString":7,"valueOf":7},"inputSchema":{"type":"object"}},
+const pageOddTools = `{"name":"markdown","description":"# Title\n\nTakes **bold** and ` + "`code`" + `:\n\n- one\n- two [site](https://example.com/a) [bad](javascript:alert(1))\n\n` + "```" + `\nx = **1**\n` + "```" + `\n<img src=x onerror=alert(1)> ![i](http://127.0.0.1:9/i.png)","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}}},
+{"name":"numbered","title":7,"description":{"toString":7,"valueOf":7},"inputSchema":{"type":"object"}},
 {"name":"odd","description":"Has a definition that is none.","icons":{"x":1},"annotations":{"title":7},"inputSchema":{"type":"object","required":"x","properties":{"a":{"enum":"x"},"b":{"type":7},"c":null,"d":{"$ref":"#/nowhere"},"e":{"allOf":[{"$ref":"#/properties/e"}]}}}}`
 
 // A pageServer is the server of one client of [ServePage].
@@ -131,6 +132,12 @@ func (s *pageServer) call(id json.RawMessage, tool string, arguments, token json
 	case "echo", "arguments":
 		text, _ := json.Marshal(string(arguments)) // a string always encodes
 		s.answer(id, `{"content":[{"type":"text","text":`+string(text)+`}]}`)
+	case "markdown":
+		var in struct{ Text json.RawMessage }
+		if json.Unmarshal(arguments, &in) != nil || in.Text == nil {
+			in.Text = json.RawMessage(`""`)
+		}
+		s.answer(id, `{"content":[{"type":"text","text":`+string(in.Text)+`}]}`)
 	case "documents":
 		html, _ := json.Marshal(pageHTML)
 		s.answer(id, `{"content":[{"type":"resource","resource":{"uri":"test://page.html","mimeType":"text/html","text":`+string(html)+`}},{"type":"resource","resource":{"uri":"test://paper","mimeType":"application/pdf","blob":"JVBERi0xLjQK"}}]}`)

@@ -215,7 +215,7 @@ func TestWebOddDefinition(t *testing.T) {
 		Result, Described string
 	}
 	w.see("odd", map[string]any{"server": filepath.Base(server[0])}, &got)
-	assert.Equal(t, got.Items, 14)
+	assert.Equal(t, got.Items, 15)
 	assert.Assert(t, cmp.Contains(got.Described, "toString"))
 	assert.Assert(t, cmp.Contains(got.Result, "called"))
 }
@@ -514,6 +514,37 @@ func TestWebSearch(t *testing.T) {
 	w.see("search", map[string]any{"server": filepath.Base(server[0])}, &got)
 	assert.Assert(t, strings.HasSuffix(got.Found, "/echo"), "%s", got.Found)
 	assert.DeepEqual(t, got.Widths, []float64{320, 336, 336})
+}
+
+// Texts of servers are shown as a safe part of Markdown, whatever they are.
+func TestWebMarkdown(t *testing.T) {
+	server := pageServer(t, conformance.PageOdd)
+	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)
+	var got struct {
+		Text, Bold, Plain string
+		Elements          []string
+		Links             [][]string
+		Worst             [][]float64
+	}
+	w.see("markdown", map[string]any{"server": filepath.Base(server[0])}, &got)
+	for _, text := range []string{"Title", "site (https://example.com/a)",
+		"bad](javascript:alert(1)", "x = **1**", "<img src=x onerror=alert(1)>"} {
+		assert.Assert(t, cmp.Contains(got.Text, text))
+	}
+	slices.Sort(got.Elements)
+	assert.DeepEqual(t, slices.Compact(got.Elements),
+		[]string{"a", "code", "li", "p", "pre", "strong", "ul"})
+	for _, link := range got.Links {
+		assert.Assert(t, strings.HasPrefix(link[0], "http"))
+		assert.DeepEqual(t, link[1:], []string{"noopener noreferrer", "_blank"})
+	}
+	assert.Equal(t, len(got.Links), 2)
+	assert.Equal(t, got.Bold, "bold")
+	assert.Equal(t, got.Plain, "**bold** <b>text</b>")
+	for i, worst := range got.Worst {
+		assert.Assert(t, worst[0] < 5000 && worst[1] < 6000 && worst[2] == 0, "%d: %v", i, worst)
+	}
+	assert.Equal(t, len(got.Worst), 16)
 }
 
 // Of 6,000 tools only those in sight have rows; the search has the best first.

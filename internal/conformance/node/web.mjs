@@ -749,6 +749,31 @@ const scenarios = {
     seen.widths.push(await width());
   },
 
+  // Markdown of servers becomes a few elements, and takes no time.
+  async markdown() {
+    await tool(given.server, 'markdown');
+    const shown = page.locator('.detail .description');
+    await shown.locator('pre').waitFor();
+    seen.text = await shown.innerText();
+    seen.elements = await shown.evaluate(node => [...node.querySelectorAll('.markdown *')].map(one => one.localName));
+    seen.links = await shown.locator('a').evaluateAll(all => all.map(a => [a.href, a.rel, a.target]));
+    await page.locator('textarea.json').fill(JSON.stringify({ text: '**bold** <b>text</b>' }));
+    await run();
+    seen.bold = await page.locator('.result strong').first().innerText();
+    await page.getByRole('button', { name: 'Plain', exact: true }).click();
+    seen.plain = await page.locator('.result pre').first().innerText();
+    seen.worst = await page.evaluate(async hostile => {
+      const { markdown } = await import('./markdown.js');
+      const found = {};
+      for (const one of hostile) {
+        const begun = performance.now();
+        const node = markdown(one.repeat(Math.ceil(1_000_000 / one.length)));
+        found[one] = [performance.now() - begun, node.querySelectorAll('*').length, node.querySelectorAll('img, script, iframe').length];
+      }
+      return Object.values(found);
+    }, ['*', '**a', '[', '[a](', '[a](https://a.example)', '`', '- ', '\n- a', '\n```', '\n', '_', '__a', '1. \n', '<img src=x onerror=alert(1)>', '# a\n', '![a](data:,x)']);
+  },
+
   // 6,000 tools: only those in sight have rows, and the search shows the best first.
   async manytools() {
     await go('#/tools');

@@ -106,8 +106,8 @@ export function long(text, attributes = {}) {
   return div(node, more);
 }
 
-// empty says that a view has nothing to show: what it would show, and what to do.
-export const empty = (title, why, ...action) => element('div', { class: 'empty' }, h3(title), p(why), element('p', { class: 'row' }, action));
+// empty says that a view has nothing to show: what it would show, and the view in which to go on.
+export const empty = (title, why, view) => element('div', { class: 'empty' }, h3(title), p(why), element('a', { class: 'button', href: `#/${view.toLowerCase()}` }, view));
 
 // field returns a label and its control.
 export function field(text, control, ...rest) {

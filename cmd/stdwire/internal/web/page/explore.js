@@ -4,6 +4,7 @@ import { hasApp } from './apps.js';
 import { attempt, button, div, element, empty, faint, folded, h2, hint, li, muted, p, problem, replace, select, short, strong } from './dom.js';
 import { icon } from './icons.js';
 import { diff, tree } from './json.js';
+import { markdown } from './markdown.js';
 import { pages } from './pages.js';
 import { panel } from './panels.js';
 import { search } from './rank.js';
@@ -267,7 +268,7 @@ export function explore(root, view) {
     replace(detail);
     selected(name === undefined ? {} : { server: id, name });
     if (name === undefined) {
-      if (entries.length === 0 && unknown.size === 0) replace(detail, empty(`No ${view}`, `${why[view]} No server that runs lists any.`, element('a', { class: 'button', href: '#/servers' }, 'Servers')));
+      if (entries.length === 0 && unknown.size === 0) replace(detail, empty(`No ${view}`, `${why[view]} No server that runs lists any.`, 'Servers'));
       return;
     }
     if (!found && kind !== 'resource') {
@@ -290,7 +291,7 @@ export function explore(root, view) {
     const title = d.title ?? d.name ?? key(d, kind);
     return [h2(image(d), title), element('p', { class: 'row' }, title !== key(d, kind) && element('code', { class: 'muted' }, key(d, kind)), d.mimeType && faint(d.mimeType),
       d.size !== undefined && faint(`${d.size} bytes`), badges(item)),
-    d.description && element('p', { class: 'description' }, d.description)];
+    d.description && element('div', { class: 'description' }, markdown(d.description))];
   }
 
   // about shows the changes of a definition, the findings of the scan, and the definition itself.

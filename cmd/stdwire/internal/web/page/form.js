@@ -22,6 +22,11 @@ class Document {
     if (this.left < 0) throw new RangeError('The schema is too large for a form: edit the JSON.');
   }
 
+  // merge spends what copying the members of a schema costs.
+  merge(part) {
+    this.spend(Object.keys(part).length + Object.keys(part.properties ?? {}).length + (part.required?.length ?? 0));
+  }
+
   json(value) {
     const text = JSON.stringify(value) ?? '';
     this.spend(text.length / 100);
@@ -50,7 +55,7 @@ function resolve(schema, root, depth = 0) {
   if (Array.isArray(schema.allOf)) {
     const { allOf, ...beside } = schema;
     const all = [...allOf, beside].map(part => resolve(part, root, depth + 1));
-    for (const part of all) root.spend(Object.keys(part).length + Object.keys(part.properties ?? {}).length + (part.required?.length ?? 0));
+    all.forEach(part => root.merge(part));
     return Object.assign({}, ...all, {
       properties: Object.assign({}, ...all.map(part => part.properties ?? {})),
       required: all.flatMap(part => part.required ?? []),
@@ -80,7 +85,7 @@ function variants(schema, root) {
     return list.map(variant => {
       const resolved = resolve(variant, root);
       const merged = { ...beside, ...resolved };
-      for (const part of [beside, resolved]) root.spend(Object.keys(part).length + Object.keys(part.properties ?? {}).length + (part.required?.length ?? 0));
+      for (const part of [beside, resolved]) root.merge(part);
       if (beside.properties || resolved.properties) merged.properties = { ...beside.properties, ...resolved.properties };
       if (beside.required || resolved.required) merged.required = [...beside.required ?? [], ...resolved.required ?? []];
       return merged;

@@ -36,7 +36,7 @@ export function gateway(root) {
     shown = text;
     replace(place, element('dl', { class: 'card stats' }, figures(every).map((value, i) => div(element('dt', {}, names[i]), element('dd', {}, strong(value))))),
       card('Who calls what', lanes.length > 0 ? table(['Client', ...names, ...servers.map(({ id }) => `→ ${id}`), 'Resources'], lanes)
-        : empty('No calls yet', 'The page sees the calls of clients since it was opened.', element('a', { class: 'button', href: '#/timeline' }, 'Timeline'))),
+        : empty('No calls yet', 'The page sees the calls of clients since it was opened.', 'Timeline')),
       card('Servers', table(['Server', 'State', ...names, 'Tools', 'Memory'], rows)),
       held.length > 0 && card('Withheld', table(['What', 'Server', 'Why', 'What to do'], held)));
   };

@@ -1,7 +1,8 @@
 // Results of calls: content of every kind, as text or as an element that cannot run scripts.
 import * as api from './api.js';
 import { attempt, button, bytes, copier, div, download, duration, element, faint, folded, h4, li, long, muted, p, parts, problem, replace, short, strong, unfolded } from './dom.js';
-import { Room, format, parse, tree, view } from './json.js';
+import { Room, format, parse, tabs, tree, view } from './json.js';
+import { markdown } from './markdown.js';
 
 function decoded(base64, type) {
   const text = atob(base64);
@@ -52,7 +53,11 @@ function textBlock(text, room) {
       return view(parse(text), room);
     } catch { /* it is text */ }
   }
-  return long(text, { class: 'text' });
+  if (!/^#{1,6} |^```|\*\*\S|\]\(https?:/m.test(text)) return long(text, { class: 'text' });
+  const place = div();
+  const show = kind => replace(place, kind === 'text' ? long(text, { class: 'text' }) : markdown(text));
+  show();
+  return div(tabs([['markdown', 'Formatted'], ['text', 'Plain']], 'markdown', show, 'How to show the text'), place);
 }
 
 // resource returns the contents of a resource.

@@ -56,7 +56,7 @@ export function saved(root) {
     const failed = verdicts.filter(verdict => verdict?.failures.length > 0).length;
     replace(list, verdicts.some(Boolean) && element('p', { class: failed ? 'outcome bad' : 'outcome good', role: 'status' },
       failed ? `${failed} of ${calls.length} not as expected` : 'All as expected'),
-    calls.length === 0 && empty('No saved calls', 'A saved call is run again with what you expect of it, here and by stdwire test. Save one in the panel of a tool.', element('a', { class: 'button', href: '#/tools' }, 'Tools')),
+    calls.length === 0 && empty('No saved calls', 'A saved call is run again with what you expect of it, here and by stdwire test. Save one in the panel of a tool.', 'Tools'),
     element('ul', { class: 'items' }, calls.map((call, i) => row(call, i))));
   }
 

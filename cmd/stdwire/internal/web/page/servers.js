@@ -36,7 +36,7 @@ export function servers(root) {
     sum.textContent = [...states].map(([name, all]) => `${all.length} ${name}`).join(', ');
     if (!whole.hidden) replace(start);
     else if (off !== undefined && start.childElementCount === 0) {
-      replace(start, off ? empty('No servers', `This page shows messages, and changes no servers: ${off}.`, element('a', { class: 'button', href: '#/timeline' }, 'Timeline')) : firstRun(pick));
+      replace(start, off ? empty('No servers', `This page shows messages, and changes no servers: ${off}.`, 'Timeline') : firstRun(pick));
     }
   };
   configuration().then(({ off: why = '', files: all }) => {

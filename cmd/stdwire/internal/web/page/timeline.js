@@ -36,7 +36,7 @@ export function timeline(root) {
     element('label', {}, errors, ' errors'), count,
     button('−', () => picture.zoom(1.5), { 'aria-label': 'Zoom out' }), button('+', () => picture.zoom(1 / 1.5), { 'aria-label': 'Zoom in' }),
     button('All', () => picture.fit(), { 'aria-label': 'Show all' }), button('Follow', () => list.follow()), files(outcome));
-  const none = empty('No messages yet', 'The messages of servers are shown here.', element('a', { class: 'button', href: '#/servers' }, 'Servers'));
+  const none = empty('No messages yet', 'The messages of servers are shown here.', 'Servers');
   const content = element('div', { class: 'messages' }, list.node, side);
   replace(root, element('div', { class: 'timeline' }, element('h2', { class: 'hide' }, 'Timeline'), tools, outcome, none, picture.node, content));
 
