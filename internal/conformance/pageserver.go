@@ -32,8 +32,8 @@ const pageHTML = `<!doctype html><meta http-equiv="refresh" content="1;url=http:
 <img src="http://127.0.0.1:9/image.png" onerror="document.getElementById('p').textContent = 'handler'"><a href="http://127.0.0.1:9/link" id="a">leave</a>
 <iframe src="http://127.0.0.1:9/frame"></iframe><form action="http://127.0.0.1:9/form"><button>send</button></form>`
 
-// PageOdd is the description with which [ServePage] lists three more tools: one whose description is
-// Markdown, and two whose definitions violate the specification.
+// PageOdd is the description with which [ServePage] lists three more tools: one whose description
+// is Markdown, and two whose definitions violate the specification.
 const PageOdd = "odd"
 
 // PagePaged is the description with which [ServePage] lists its tools in pages of four.
