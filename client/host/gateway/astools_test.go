@@ -86,7 +86,7 @@ func TestAsTools(t *testing.T) {
 		assert.Equal(t, len(w.gateway.Withheld()), 0)
 
 		// They are gone with the items, and a tool of the server has precedence.
-		w.up.RemovePrompts("greet")
+		w.up.Remove(mcp.KindPrompt, "greet")
 		w.add("read_resource", reads("own"))
 		time.Sleep(settle)
 		s.Filter = host.Filter{}
