@@ -216,7 +216,7 @@ func TestOverridesPinsAndCache(t *testing.T) {
 			})
 		}
 		assert.Equal(t, len(w.gateway.Withheld()), 0)
-		w.up.RemoveTools("verbatim")
+		w.up.Remove(mcp.KindTool, "verbatim")
 		assert.NilError(t, w.up.Integration().AddItem(forwarded(mcp.Tool{Name: "verbatim",
 			Description: "Something else."}, reads("x"))))
 		time.Sleep(settle)
