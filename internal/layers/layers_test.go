@@ -141,7 +141,7 @@ var layers = []struct {
 		"server/internal/clientlog", "server/internal/clientevents", "server/internal/skillindex",
 		"internal/itemname", "internal/toolsearch", "server/internal/discovery",
 		"server/internal/subscriptions", "server/internal/task"}},
-	{"server/streamable", []string{"internal/turn",
+	{"server/streamable", []string{"internal/turn", "internal/contextkey",
 		"internal/paramheader", "internal/buffer", "internal/contain", "internal/quota",
 		"internal/httpdeadline",
 		"internal/keepalive", "internal/jsonscan", "internal/lograte", "internal/sse",
