@@ -105,7 +105,7 @@ var flagUses = map[string][]flagUse{
 			--log-format --log-level --otlp --metrics: *
 			--confirm --tools: stdio ` + httpModes + `
 			--input --pins --wait-lists --warm-lists: gateway audit rotated profile
-			--no-prefix --no-desc-prefix --allow-host: gateway audit rotated profile
+			--discover --no-prefix --no-desc-prefix --allow-host: gateway audit rotated profile
 			--audit --before --after: gateway audit rotated profile
 			--profile --servers: stdio ` + httpModes + `
 			--audit-values --audit-size: audit rotated

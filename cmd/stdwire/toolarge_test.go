@@ -21,7 +21,7 @@ func TestCallOfTooLargeResult(t *testing.T) {
 		{"call big mb:=70", "78.0 MB", "67.1 MB", "78"},
 		{"call big --max-message 1", "5.6 MB", "1.0 MB", "6"},
 		// not read to its end
-		{"call big mb:=20 --max-message 1", "16.1 MB", "1.0 MB", "17"},
+		{"call big mb:=20 --max-message 1", "16.0 MB", "1.0 MB", "17"},
 	} {
 		got := against(t, tt.args, "good")
 		assert.Equal(t, got.stderr,

@@ -225,6 +225,7 @@ var apart = map[string]string{
 	"client/auth.AuthorizationCode.FetchRedirect": "called where JWTBearer.Assertion is",
 	"client/auth.IdentityAssertion.Token":         "called where JWTBearer.Assertion is",
 	"client/auth.Registration.Key":                "called where JWTBearer.Assertion is",
+	"server.Integration.CheckToolHeaders":         "called on the goroutine of the transport",
 	"client/auth.Authorizer.Wrap":                 "called on the goroutine of who makes the request",
 }
 

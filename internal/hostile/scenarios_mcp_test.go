@@ -102,6 +102,10 @@ func serverScenario(run *scenarioRun) {
 			run.enter("server.Options.Visible")
 			return true
 		},
+		ToolView: func(string) *server.ToolView {
+			run.enter("server.Options.ToolView")
+			return nil
+		},
 		Middleware: []rpc.Middleware{through(func() { run.enter("server.Options.Middleware") })},
 		Outgoing:   []rpc.Middleware{through(func() { run.enter("server.Options.Outgoing") })},
 		Resources: &server.ResourceSource{
@@ -239,6 +243,10 @@ func serverScenario(run *scenarioRun) {
 		Missing: func(mcp.Kind) []string {
 			run.enter("server.Upstreams.Missing")
 			return nil
+		},
+		Instructions: func() string {
+			run.enter("server.Upstreams.Instructions")
+			return ""
 		},
 		ResolveForApp: func(_ context.Context, _ string, _ mcp.Kind, name string) (string, error) {
 			run.enter("server.Upstreams.ResolveForApp")

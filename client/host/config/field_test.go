@@ -149,7 +149,9 @@ func setNonzero(v reflect.Value) {
 		v.SetBool(true)
 	case reflect.Map:
 		value := reflect.New(v.Type().Elem()).Elem()
-		setNonzero(value)
+		if value.Kind() != reflect.Struct {
+			setNonzero(value)
+		}
 		v.Set(reflect.MakeMap(v.Type()))
 		v.SetMapIndex(reflect.ValueOf("a"), value)
 	case reflect.Slice:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -207,7 +208,11 @@ func InspectServer(ctx context.Context, c *client.Client, std *term.Streams, rea
 	}
 	began := time.Now()
 	count, size := 0, 0
-	for tool, err := range c.Tools(ctx, client.Timeout(listTimeout)) {
+	tools := output.WithTimeout(ctx, mcp.MethodListTools, listTimeout,
+		func(ctx context.Context) iter.Seq2[*mcp.Tool, error] {
+			return c.Tools(ctx, client.Timeout(-1)) // of a page, because the whole has a limit
+		})
+	for tool, err := range tools {
 		if errors.Is(err, rpc.ErrMethodNotFound) {
 			count = -1
 			break

@@ -35,14 +35,14 @@ func (l List) WithTimeout(timeout time.Duration) List {
 	noLimit := client.Timeout(-1) // of a page, because the whole list has a limit
 	l.Pages = func(ctx context.Context, c *client.Client,
 		options ...client.CallOption) iter.Seq2[json.RawMessage, error] {
-		return withTimeout(ctx, l.Kind.Info().ListMethod, timeout,
+		return WithTimeout(ctx, l.Kind.Info().ListMethod, timeout,
 			func(ctx context.Context) iter.Seq2[json.RawMessage, error] {
 				return pages(ctx, c, append(options, noLimit)...)
 			})
 	}
 	l.Items = func(ctx context.Context, c *client.Client,
 		options ...client.CallOption) iter.Seq2[item, error] {
-		return withTimeout(ctx, l.Kind.Info().ListMethod, timeout,
+		return WithTimeout(ctx, l.Kind.Info().ListMethod, timeout,
 			func(ctx context.Context) iter.Seq2[item, error] {
 				return items(ctx, c, append(options, noLimit)...)
 			})
@@ -50,9 +50,9 @@ func (l List) WithTimeout(timeout time.Duration) List {
 	return l
 }
 
-// withTimeout collects a list within a time limit and then yields it, so that the time of the
+// WithTimeout collects a list within a time limit and then yields it, so that the time of the
 // caller does not count.
-func withTimeout[T any](ctx context.Context, method string, timeout time.Duration,
+func WithTimeout[T any](ctx context.Context, method string, timeout time.Duration,
 	list func(context.Context) iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		limited, cancel := ctx, context.CancelFunc(func() {})
