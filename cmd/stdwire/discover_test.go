@@ -1,0 +1,49 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
+)
+
+// With --discover a client finds the tools and calls them by the tool that fits their hints, and
+// status says so.
+func TestServeDiscover(t *testing.T) {
+	if commandtest.InOwnProcess(t) {
+		return
+	}
+	ownRuntime(t)
+	g := serving(t, obj{"hand": good()}, "--no-auth", "--discover", "search")
+	_, url, _ := strings.Cut(g.serving, "serving MCP at ")
+	url, _, _ = strings.Cut(url, ",")
+	for _, tt := range []struct {
+		args         []string
+		code         int
+		stdout, also string
+		stderr       string
+	}{
+		{[]string{"ls", "tools"}, 0, "call_tool_read", "find_tool", ""},
+		{[]string{"call", "find_tool", "query=echo"}, 0, `"name":"hand__echo"`,
+			`"call":"call_tool_destructive"`, ""},
+		{[]string{"call", "call_tool_destructive", "name=hand__echo", `arguments:={"text":"x"}`}, 0,
+			"x", "", ""},
+		{[]string{"call", "call_tool_read", "name=hand__echo", `arguments:={"text":"x"}`}, 5, "", "",
+			"call it with call_tool_destructive"},
+		{[]string{"call", "hand__echo", "text=x"}, 0, "x", "", ""},
+	} {
+		got := run(t, append(tt.args, "--url", url)...)
+		assert.Equal(t, got.code, tt.code, "%v: %s", tt.args, got.stderr)
+		assert.Assert(t, cmp.Contains(got.stdout, tt.stdout))
+		assert.Assert(t, cmp.Contains(got.stdout, tt.also))
+		assert.Assert(t, cmp.Contains(got.stderr, tt.stderr))
+	}
+	got := run(t, "status")
+	assert.Assert(t, cmp.Contains(got.stdout, "client stdwire: finds its "))
+	got = run(t, "serve", "--servers", "--discover", "some")
+	assert.Equal(t, got.code, 2)
+	assert.Assert(t, cmp.Contains(got.stderr, `"some" is none of "list", "search", "auto"`))
+}
