@@ -33,7 +33,6 @@ func TestServeDiscover(t *testing.T) {
 			"x", "", ""},
 		{[]string{"call", "call_tool_read", "name=hand__echo", `arguments:={"text":"x"}`}, 5, "", "",
 			"call it with call_tool_destructive"},
-		{[]string{"call", "hand__echo", "text=x"}, 0, "x", "", ""},
 	} {
 		got := run(t, append(tt.args, "--url", url)...)
 		assert.Equal(t, got.code, tt.code, "%v: %s", tt.args, got.stderr)
