@@ -270,7 +270,7 @@ func measureTime(all []corpus) (rows []measure) {
 // measureTokens estimates, by four bytes each, the tokens of all definitions, and of the answers of
 // a search: all of five definitions, or one and the signatures of four.
 func measureTokens(all []corpus) (rows []measure) {
-	const tools = 1200 // tokens of the tools that search and call, about
+	const tools = 650 // tokens of find_tool and the three that call
 	for _, c := range all {
 		if c.tuned {
 			continue
