@@ -158,11 +158,7 @@ func (s *Server) initToolViews() error {
 	}
 	s.views.meta = map[string]*item{}
 	for name, definition := range discovery.Definitions() {
-		i := toolItem(name, &tool{}, "", definition)
-		i.use = func(_ context.Context, r *request, _ json.RawMessage) (*Result, error) {
-			return r.toolError("An app calls tools by their own names.") // see request.unwrap
-		}
-		s.views.meta[name] = i
+		s.views.meta[name] = toolItem(name, &tool{}, "", definition)
 	}
 	use, err := s.validatedCall(&RawTool{Tool: mcp.Tool{Name: discovery.Find,
 		InputSchema: json.RawMessage(discovery.FindSchema)}, Call: findTool})
@@ -192,13 +188,17 @@ func (r *request) unwrap() error {
 	if err != nil {
 		return err
 	}
-	inner := *r.Request
-	if r.through = discovery.CallerRisk(name); r.through != discovery.Unknown {
+	inner, all := *r.Request, s.toolList().listing
+	if discovery.IsMeta(name) && (all.ByKey[string(name)] == nil || r.toolView().Search) {
+		if r.through = discovery.CallerRisk(name); r.through == discovery.Unknown {
+			r.finds = true
+			return nil
+		}
 		if inner.Params, name, r.refused = discovery.Inner(r.Params); r.refused != nil {
 			return nil
 		}
 	}
-	if all := s.toolList().listing; all.ByKey[string(name)] == nil {
+	if all.ByKey[string(name)] == nil {
 		if own, ok := s.fit(r.toolView(), all).names[string(name)]; ok {
 			inner.Params = jsonscan.SetMember(inner.Params, "name",
 				jsonscan.AppendString(nil, own))
@@ -216,8 +216,6 @@ func (r *request) checkCaller(found *item, name string) (*Result, error) {
 	switch {
 	case r.through == discovery.Unknown:
 		return nil, nil
-	case r.refused != nil:
-		return r.toolError(r.refused.Error())
 	case found == nil:
 		return r.toolError("Unknown tool: " + printable.TruncateBytes(name, 200) + ". " +
 			discovery.Find + " returns the names of tools.")
@@ -235,7 +233,7 @@ func (s *Server) shownTools(r *request, all *listing) *listing {
 	use := ToolViewUse{Client: r.client(), Names: len(fitted.names), Cut: fitted.cut}
 	listed := make(map[string]*item, len(s.views.meta))
 	for _, i := range fitted.Sorted {
-		if !r.shows(i) {
+		if view.Search && !r.shows(i) || !r.lists(i) {
 			continue
 		}
 		use.Tools++

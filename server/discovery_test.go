@@ -307,3 +307,27 @@ func TestToolViewFits(t *testing.T) {
 	assert.Equal(t, uses[0].Names, 3)
 	assert.Equal(t, uses[0].Cut, 5)
 }
+
+// The server's own tool of a name that a tool for searches has is that of clients without Search.
+func TestToolSearchLeavesNames(t *testing.T) {
+	o := quiet
+	o.ToolView = func(client string) *server.ToolView {
+		return &server.ToolView{Search: client == "c"} // the legacy one
+	}
+	s := made(o, func(s *server.Server) {
+		must(t, s.Integration().AddItem(server.Item{Kind: mcp.KindTool,
+			Definition: json.RawMessage(`{"name":"find_tool","inputSchema":{"type":"object"}}`),
+			Use: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+				return json.RawMessage(`{"content":[{"type":"text","text":"own"}]}`), nil
+			}}))
+	})
+	for revision, want := range map[string]string{newest: `"text":"own"`,
+		"2025-11-25": "No tool mentions find"} {
+		k := speak(t, s, revision, `{}`)
+		m := k.request("tools/call", `{"name":"find_tool","arguments":{"query":"find"}}`)
+		assert.Assert(t, cmp.Contains(m.raw, want), revision)
+		own := strings.Contains(k.request("tools/list", `{}`).raw, `"description":"Finds tools`)
+		assert.Equal(t, !own, revision == newest)
+	}
+	speak(t, s, newest, `{}`).request("tools/call", `{"name":"call_tool_read"}`)
+}

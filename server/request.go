@@ -35,6 +35,7 @@ type request struct {
 	task       *task.Task         // the task that the request is or may become; nil: neither
 	through    discovery.Risk     // of the tool by which the client calls a tool, if it does
 	refused    error              // why that tool calls none; for the model
+	finds      bool               // the client searches tools
 	ownAccount atomic.Pointer[quota.Account]
 
 	mu     sync.Mutex   // guards rounds and its fields: several goroutines may ask
@@ -168,7 +169,8 @@ func (s *Server) request(ctx context.Context, req *rpc.Request) (*request, error
 	err := r.open(ctx, req)
 	if scanned, _ := ctx.Value(scannedKey{}).(*scannedRequest); scanned != nil {
 		// middleware may have changed the params, but not by which tool the client calls
-		r.through, r.refused = scanned.request.through, scanned.request.refused
+		r.through, r.refused, r.finds = scanned.request.through, scanned.request.refused,
+			scanned.request.finds
 	}
 	return r, err
 }

@@ -77,8 +77,8 @@ type Options struct {
 	Visible func(ctx context.Context, kind mcp.Kind, key string) bool
 	// ToolView, if set, says how tools/list shows the tools to a client, by the name in its
 	// clientInfo, which nobody has authenticated; nil: all as they are. It is called for each
-	// request for the list, so it must be fast, and may be called concurrently. If it is set, the
-	// names of the tools by which clients find and call others belong to these.
+	// request for the list, so it must be fast, and may be called concurrently. To a client
+	// with Search, the names of the four tools mean these, whatever tools the server has.
 	ToolView func(client string) *ToolView
 	// Memory bounds the bytes of the requests and responses of all clients, and of the memory that
 	// handlers reserve with [dispatch.Reserve]; nil: 256 MiB. Other servers and HTTP

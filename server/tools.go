@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/discovery"
 	"github.com/stdwire/stdwire/server/internal/items"
 	"github.com/stdwire/stdwire/server/internal/legacy"
 	"github.com/stdwire/stdwire/server/internal/mrtr"
@@ -157,9 +158,6 @@ func (p toolProvider) List(ctx context.Context, _ mcp.Kind) (*listing, error) {
 }
 
 func (p toolProvider) Find(_ mcp.Kind, key []byte) *item {
-	if i := p.views.meta[string(key)]; i != nil {
-		return i
-	}
 	return p.toolList().ByKey[string(key)]
 }
 
@@ -177,6 +175,12 @@ func callTool(r *request) (*Result, error) {
 			return r.handlerError(err)
 		}
 		name = []byte(resolved)
+	}
+	switch {
+	case r.refused != nil:
+		return r.toolError(r.refused.Error())
+	case r.finds:
+		return r.use(s.views.meta[discovery.Find], r.params.Get(paramArguments))
 	}
 	found, exists, err := r.find(mcp.KindTool, name)
 	if err == nil && !exists && r.params.Meta.App == nil {
