@@ -35,11 +35,13 @@ type ToolView struct {
 	Search bool
 
 	// MinTools and MinBytes restrict Search to clients that may see so many tools, or definitions
-	// of so many bytes; 0: no such limit, and if both are 0, Search applies always.
+	// of so many bytes: one of the two is enough. If both are 0, Search applies always.
 	MinTools, MinBytes int
 
 	// MaxName limits the bytes of the names of tools in lists; 0: as they are. A longer name is cut
-	// and ends with a hash. Calls may use either name. NoDots also replaces dots.
+	// and ends with a hash. Calls may use either name. NoDots also replaces dots. A transport that
+	// permits calls by the names of tools sees the name that the client uses, so that it must know
+	// both, or neither field is set.
 	MaxName int
 	NoDots  bool
 
@@ -79,7 +81,7 @@ type toolViews struct {
 
 	mu       sync.Mutex
 	uses     []ToolViewUse // by clients, the latest last
-	fitted   map[*ToolView]*fittedTools
+	fitted   map[fitting]*fittedTools
 	index    *toolIndex    // the latest; nil before the first search
 	building chan struct{} // closed when another one has been made; nil: none is
 }
@@ -88,6 +90,13 @@ type toolViews struct {
 type toolIndex struct {
 	of *listing
 	*toolsearch.Index
+}
+
+// A fitting is what a view says about names and descriptions.
+type fitting struct {
+	maxName        int
+	noDots         bool
+	maxDescription int
 }
 
 // fittedTools are the tools of a listing as a view names and describes them.
@@ -100,24 +109,26 @@ type fittedTools struct {
 
 // fit returns the tools as the view names and describes them.
 func (s *Server) fit(v *ToolView, all *listing) *fittedTools {
-	if v.MaxName <= 0 && !v.NoDots && v.MaxDescription <= 0 {
+	key := fitting{max(v.MaxName, 0), v.NoDots, max(v.MaxDescription, 0)}
+	if key == (fitting{}) {
 		return &fittedTools{of: all, listing: all}
 	}
 	s.views.mu.Lock()
 	defer s.views.mu.Unlock()
-	if f := s.views.fitted[v]; f != nil && f.of == all {
+	if f := s.views.fitted[key]; f != nil && f.of == all {
 		return f
 	}
+	maps.DeleteFunc(s.views.fitted, func(_ fitting, f *fittedTools) bool { return f.of != all })
 	f := &fittedTools{of: all, names: map[string]string{}}
 	names := make([]string, len(all.Sorted))
 	for n, i := range all.Sorted {
 		names[n] = i.Key
 	}
-	fitting := itemname.Fitting(names, cmp.Or(max(v.MaxName, 0), math.MaxInt), !v.NoDots)
+	fitted := itemname.Fitting(names, cmp.Or(key.maxName, math.MaxInt), !v.NoDots)
 	byKey := make(map[string]*item, len(all.Sorted))
 	for _, i := range all.Sorted {
 		definition := i.Definition
-		if name := fitting[i.Key]; name != i.Key {
+		if name := fitted[i.Key]; name != i.Key {
 			f.names[name] = i.Key
 			definition = jsonscan.SetMember(definition, "name", jsonscan.AppendString(nil, name))
 		}
@@ -137,9 +148,9 @@ func (s *Server) fit(v *ToolView, all *listing) *fittedTools {
 	}
 	f.listing = items.NewListing(byKey)
 	if s.views.fitted == nil || len(s.views.fitted) == maxFitted {
-		s.views.fitted = map[*ToolView]*fittedTools{}
+		s.views.fitted = map[fitting]*fittedTools{}
 	}
-	s.views.fitted[v] = f
+	s.views.fitted[key] = f
 	return f
 }
 
@@ -199,7 +210,7 @@ func (r *request) unwrap() error {
 		}
 	}
 	if all.ByKey[string(name)] == nil {
-		if own, ok := s.fit(r.toolView(), all).names[string(name)]; ok {
+		if own, ok := r.ownName(name); ok {
 			inner.Params = jsonscan.SetMember(inner.Params, "name",
 				jsonscan.AppendString(nil, own))
 		}
@@ -209,6 +220,29 @@ func (r *request) unwrap() error {
 	}
 	r.Request, r.params = &inner, params.Params{}
 	return r.params.Read(inner.Params)
+}
+
+// ToolName returns the name of the tool that a tools/call with this name and these params calls, if
+// another tool calls it (see [ToolView]), for a transport that permits calls by the names of tools.
+func (i Integration) ToolName(name string, params json.RawMessage) string {
+	if i.s.views.meta == nil || discovery.CallerRisk([]byte(name)) == discovery.Unknown {
+		return name
+	}
+	_, inner, err := discovery.Inner(params)
+	if err != nil {
+		return name // nothing is called
+	}
+	return string(inner)
+}
+
+// ownName returns the name of the tool that the client's view lists by another one.
+func (r *request) ownName(name []byte) (own string, ok bool) {
+	s := r.conn.server
+	if s.views.meta == nil {
+		return "", false
+	}
+	own, ok = s.fit(r.toolView(), s.toolList().listing).names[string(name)]
+	return own, ok
 }
 
 // checkCaller returns the result for a client that may not call a tool in the way it has, or nil.
@@ -243,7 +277,9 @@ func (s *Server) shownTools(r *request, all *listing) *listing {
 		}
 	}
 	shown := fitted.listing
-	use.Search = view.Search && use.Tools >= view.MinTools && use.Bytes >= view.MinBytes
+	use.Search = view.Search && (view.MinTools <= 0 && view.MinBytes <= 0 ||
+		view.MinTools > 0 && use.Tools >= view.MinTools ||
+		view.MinBytes > 0 && use.Bytes >= view.MinBytes)
 	use.Listed = use.Bytes
 	if use.Search {
 		maps.Copy(listed, s.views.meta)
@@ -354,15 +390,16 @@ func findTool(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResu
 		i := current(n)
 		return i != nil && (q.Server == "" || i.tool.server == q.Server) && r.shows(i)
 	}}
-	result := x.Search(q.Query, options)
 	if q.ReadOnly {
-		visible, matched := options.Allow, result.Found
-		options.Allow = func(n int) bool {
-			return visible(n) && discovery.RiskOf(current(n).Definition) == discovery.Read
+		visible := options.Allow
+		reads := func(n int) bool {
+			return discovery.RiskOf(current(n).Definition) == discovery.Read
 		}
-		result = x.Search(q.Query, options)
-		found.Writing = matched - result.Found
+		options.Allow = func(n int) bool { return visible(n) && !reads(n) }
+		found.Writing = x.Search(q.Query, options).Found
+		options.Allow = func(n int) bool { return visible(n) && reads(n) }
 	}
+	result := x.Search(q.Query, options)
 	if found.Matched = result.Found; len(result.Hits) == 0 && len(result.Unknown) > 0 {
 		found.Matched, found.Unknown = 0, result.Unknown
 	}

@@ -50,7 +50,7 @@ func truncateName(name, hashed string, maxLen int) string {
 // result has at most maxLen bytes.
 func appendDigest(name, hashed string, maxLen int) string {
 	sum := sha256.Sum256([]byte(hashed))
-	return name[:min(len(name), maxLen-hashDigits-1)] + "_" +
+	return name[:max(0, min(len(name), maxLen-hashDigits-1))] + "_" +
 		hex.EncodeToString(sum[:])[:hashDigits]
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A Caller is the sender of an HTTP request, as returned by [Options].Authorize.
@@ -101,6 +102,11 @@ func (x *httpRequest) authorizeMessage(m *rpc.Message, subject []byte) *refusal 
 func (x *httpRequest) authorizeMessages(messages []Message) (refused *refusal) {
 	if x.messageFilter == nil {
 		return nil
+	}
+	for i, m := range messages {
+		if m.Method == mcp.MethodCallTool {
+			messages[i].Subject = x.Handler.server.Integration().ToolName(m.Subject, m.Params)
+		}
 	}
 	failure := contain.Call(func() {
 		if err := x.messageFilter(messages); err != nil {

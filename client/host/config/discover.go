@@ -53,22 +53,22 @@ type ClientDiscovery struct {
 
 // DiscoveryOf returns the Discovery of the clients with this name: the one for the name itself, or
 // else the first pattern that matches but "*", or else that for "*". isDefault reports whether it
-// is that for "*" or missing.
-func (c *Config) DiscoveryOf(client string) (d Discovery, isDefault bool) {
+// is that for "*" or missing, and given whether there is one.
+func (c *Config) DiscoveryOf(client string) (d Discovery, isDefault, given bool) {
 	isDefault = true
 	for _, rule := range c.Discover {
 		pattern := host.Filter{Allow: []string{rule.Client}}
 		switch {
 		case rule.Client == client:
-			return rule.Discovery, false
+			return rule.Discovery, false, true
 		case !isDefault || !pattern.Allows(client):
 		case rule.Client == "*":
-			d = rule.Discovery
+			d, given = rule.Discovery, true
 		default:
-			d, isDefault = rule.Discovery, false
+			d, isDefault, given = rule.Discovery, false, true
 		}
 	}
-	return d, isDefault
+	return d, isDefault, given
 }
 
 // maxDiscoveries limits the members of discover.

@@ -57,7 +57,7 @@ func (g *Gateway) instructions(d *downstream) string {
 	}
 	var all []instructions.Of
 	for _, id := range g.names.Servers() {
-		if u := byID[id]; u != nil && d.includes(id) {
+		if u := byID[id]; u != nil && d.includes(id) && !u.hasChanged() {
 			all = append(all, instructions.Of{ID: id, Text: *u.instructions.Load()})
 		}
 	}
@@ -65,6 +65,22 @@ func (g *Gateway) instructions(d *downstream) string {
 		return all[0].Text
 	}
 	return instructions.Compose(all, instructions.Most)
+}
+
+// hasChanged reports whether definitions of the server are withheld because they are not those of
+// its first use. Then nobody has accepted what the server says now, its instructions included.
+func (u *upstreamServer) hasChanged() bool {
+	for _, l := range u.lists {
+		l.mu.Lock()
+		for _, w := range l.withheld {
+			if w.Reason == ReasonChanged || w.Reason == ReasonIdentity {
+				l.mu.Unlock()
+				return true
+			}
+		}
+		l.mu.Unlock()
+	}
+	return false
 }
 
 const maxInstructions = 64 << 10 // bytes

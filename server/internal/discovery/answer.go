@@ -20,8 +20,13 @@ type Found struct {
 	Missing     []string          // servers whose tools are not known
 }
 
-// maxSummary is the length of a description in a compact answer.
-const maxSummary = 300
+const (
+	maxSummary     = 300      // characters of a description in a compact answer
+	maxTitle       = 100      // characters
+	maxAnnotations = 1 << 10  // bytes; larger ones are left out
+	maxSchema      = 32 << 10 // bytes; a larger one is left out
+	maxFull        = 4096     // characters of a description in a full answer
+)
 
 // A shownTool is a tool in an answer.
 type shownTool struct {
@@ -67,27 +72,40 @@ func shown(definition []byte, schema, description bool) shownTool {
 		Parameters: Signature(definition), Annotations: jsonscan.Member(definition, "annotations")}
 	tool.Title, _ = jsonscan.Text(jsonscan.Member(definition, "title"))
 	tool.Description, _ = jsonscan.Text(jsonscan.Member(definition, "description"))
-	if !description {
-		tool.Description = Cut(tool.Description, maxSummary)
+	tool.Title = Cut(tool.Title, maxTitle)
+	if len(tool.Annotations) > maxAnnotations {
+		tool.Annotations = nil
 	}
-	if schema {
-		tool.InputSchema = jsonscan.Member(definition, "inputSchema")
+	limit := maxSummary
+	if description {
+		limit = maxFull
+	}
+	tool.Description = Cut(tool.Description, limit)
+	if of := jsonscan.Member(definition, "inputSchema"); schema && len(of) <= maxSchema {
+		tool.InputSchema = of
 	}
 	return tool
 }
 
 // notes returns what the model should know about the answer.
 func (f *Found) notes(q *Query) (notes []string) {
+	readOnly, ofServer, advice := "", "", "Search for one step at a time, in other words once; then assume that no tool does it."
+	if q.ReadOnly {
+		readOnly, advice = "read-only ", "Search without readOnly."
+	}
+	if q.Server != "" {
+		ofServer, advice = " of this server", "Search without server."
+	}
 	say := func(format string, a ...any) { notes = append(notes, fmt.Sprintf(format, a...)) }
 	switch {
 	case f.Servers != nil:
 		say("There is no server %.100q. The servers are: %s.", q.Server,
 			strings.Join(f.Servers, ", "))
 	case f.Unknown != nil:
-		say("No tool mentions %s, so nothing is shown. Search for one step at a time, in other words once; then assume that no tool does it.",
-			strings.Join(f.Unknown, ", "))
+		say("No %stool%s mentions %s, so nothing is shown. %s", readOnly, ofServer,
+			strings.Join(f.Unknown, ", "), advice)
 	case len(f.Definitions) == 0:
-		say("No tool matches. Search for one step at a time, in other words once; then assume that no tool does it.")
+		say("No %stool%s matches. %s", readOnly, ofServer, advice)
 	default:
 		say("Call a tool by the tool that its member call names, with its name and arguments. parameters is a summary of the inputSchema, in which ? marks what may be left out; detail full returns the schema.")
 	}

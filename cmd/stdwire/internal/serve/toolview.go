@@ -22,11 +22,9 @@ const bytesPerToken = 4 // about
 
 // of returns the view of the clients with this name in their clientInfo.
 func (t *toolViews) of(client string) *server.ToolView {
-	d, isDefault := config.Discovery{}, true
+	d, isDefault, given := t.config.DiscoveryOf(client)
 	if t.flag != nil {
-		d = *t.flag
-	} else {
-		d, isDefault = t.config.DiscoveryOf(client)
+		d, isDefault, given = *t.flag, true, true
 	}
 	host, _ := hosts.Of(client)
 	automatic := d.MinTools > 0 || d.MinTokens > 0
@@ -34,8 +32,11 @@ func (t *toolViews) of(client string) *server.ToolView {
 	case !isDefault:
 	case automatic && host.Searches: // a search in a search finds nothing
 		d = config.Discovery{}
-	case t.flag == nil && !d.Search && host.MaxTools > 0: // it leaves the others out
-		d = config.Discovery{Search: true, MinTools: host.MaxTools + 1}
+	case host.MaxTools > 0 && (automatic || !given): // it leaves the others out
+		d.Search = true
+		if most := host.MaxTools + 1; d.MinTools == 0 || d.MinTools > most {
+			d.MinTools = most
+		}
 	}
 	v := server.ToolView{Search: d.Search, MinTools: d.MinTools,
 		MinBytes: d.MinTokens * bytesPerToken, NoDots: host.NoDots,

@@ -33,7 +33,9 @@ func TestToolViews(t *testing.T) {
 		{set, nil, "claude-code", server.ToolView{}}, // it searches by itself
 		{set, &always, "claude-code", search(0, 0)},
 		{set, &config.Discovery{}, "mine-2", server.ToolView{}},
-		{set, nil, "cursor-vscode", search(0, 80_000)},
+		{set, nil, "cursor-vscode", search(81, 80_000)},
+		{&config.Config{Discover: []config.ClientDiscovery{{Client: "*"}}}, nil, "cursor-vscode",
+			server.ToolView{}}, // the operator says so
 		{&config.Config{}, nil, "other", server.ToolView{}},
 		{&config.Config{}, nil, "cursor-vscode", search(81, 0)}, // it takes no more
 		{&config.Config{}, &config.Discovery{}, "cursor-vscode", server.ToolView{}},
