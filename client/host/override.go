@@ -19,10 +19,12 @@ type Overrides map[string]Override
 func (o Overrides) Of(kind mcp.Kind, own string) (override Override, found bool) {
 	switch kind {
 	case mcp.KindTool:
-	case mcp.KindResourceTemplate:
+	case mcp.KindPrompt:
+		own = promptKey + own
+	case mcp.KindResource, mcp.KindResourceTemplate:
 		own = resourceKey + own
 	default:
-		own = string(kind) + ":" + own
+		return override, false
 	}
 	override, found = o[own]
 	return override, found

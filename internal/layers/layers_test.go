@@ -208,7 +208,7 @@ var layers = []struct {
 		"client/host/gateway/internal/spill"}},
 	{"client/host/gateway",
 		[]string{
-			"internal/appdef", "internal/userfile", "internal/atomicfile", "internal/jsonscan",
+			"internal/appdef", "internal/uritemplate", "internal/userfile", "internal/atomicfile", "internal/jsonscan",
 			"rpc", "rpc/mcp",
 			"dispatch", "client", "client/apps", "client/host", "internal/itemname", "internal/pin",
 			"server",

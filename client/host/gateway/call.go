@@ -132,6 +132,11 @@ func (c *call) cacheKey(ctx context.Context) (key resultcache.Key, ok bool) {
 		c.target.perSession || c.target.answersQuestions {
 		return key, false
 	}
+	for key := range c.target.meta { // the server may answer by it
+		if key != mcp.MetaTraceparent && key != mcp.MetaTracestate && key != mcp.MetaBaggage {
+			return resultcache.Key{}, false
+		}
+	}
 	arguments := c.arguments
 	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}")

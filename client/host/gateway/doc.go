@@ -54,14 +54,14 @@
 // the type "object". Other invalid definitions are omitted and logged.
 //
 // Upstream.Overrides changes names, titles, descriptions, annotations and arguments, and hides
-// items. A name in it takes the place of the server's own, so that it gets the same prefix; of two
-// items of a server with one public name, the one that keeps its own name is offered. If an
-// argument of a tool is renamed, hidden or gets a value or default, the inputSchema is rewritten:
-// its required arguments, references and conditions too. A tool whose schema cannot be adapted is
-// withheld, as is one with an app, whose page knows the server's arguments. The gateway checks the
-// arguments of such a tool against the new schema, and the server gets the form that it declares.
-// Interceptors, pins, filters and the audit log have the server's own names and arguments. Members
-// of _meta stay.
+// items, which can then not be used either. A name in it takes the place of the server's own, so
+// that it gets the same prefix; of two items of a server with one public name, the one that keeps
+// its own name is offered. If an argument of a tool is renamed, hidden or gets a value or default,
+// the inputSchema is rewritten: its required arguments, references and conditions too. A tool whose
+// schema cannot be adapted is withheld, as is one with an app, whose page knows the server's
+// arguments. The gateway checks the arguments of such a tool against the new schema, and the server
+// gets the form that it declares. Interceptors, pins, filters and the audit log have the server's
+// own names and arguments. Members of _meta stay.
 //
 // With Upstream.AsTools, the tools of a server that has resources or prompts include some of the
 // gateway that list, read and get them. A page of a list has at most 100 items and 64 KiB. What
@@ -116,13 +116,13 @@
 //
 // With Upstream.CacheResults, a call of a tool with readOnlyHint is answered with the result of an
 // earlier call with the same arguments, whatever their order and notation, while the definition of
-// the tool is the same. While such a call is being made, equal ones wait for its result. The _meta
-// of requests is not compared. The ttlMs and the cacheScope of a result are obeyed if they are
-// narrower than what is configured. The results of a server are dropped before and after each call
-// of another one of its tools, and when it says that a list or resource has changed. Not cached are
-// errors, results of calls that asked a question, results of tasks, and those of a server with a
-// process for each client. Interceptors get cached results too; the lines of the audit log have
-// "cached":true.
+// the tool is the same. While such a call is being made, equal ones wait for its result. A request
+// with _meta of the client's own, the trace context apart, is always made. The ttlMs and the
+// cacheScope of a result are obeyed if they are narrower than what is configured. The results of a
+// server are dropped before and after each call of another one of its tools, and when it says that
+// a list or resource has changed. Not cached are errors, results of calls that asked a question,
+// results of tasks, and those of a server with a process for each client. Interceptors get cached
+// results too; the lines of the audit log have "cached":true.
 //
 // # Questions, roots and logs
 //

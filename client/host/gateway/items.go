@@ -155,7 +155,11 @@ func (u *upstreamServer) item(s *server.Server, kind mcp.Kind, o *offer) server.
 		if o.Use != nil {
 			item.Use = func(ctx context.Context, _ string,
 				arguments json.RawMessage) (json.RawMessage, error) {
-				return o.Use(ctx, arguments)
+				result, err := o.Use(ctx, arguments)
+				if err != nil {
+					return nil, err
+				}
+				return u.fit(ctx, o.Definition, result), nil
 			}
 			break
 		}

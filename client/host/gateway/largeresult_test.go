@@ -380,3 +380,42 @@ func TestReadResultOffered(t *testing.T) {
 		})
 	})
 }
+
+// A client that finds tools by a search is shown the tool that reads on.
+func TestReadResultWithSearch(t *testing.T) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
+		w.limited(gateway.Options{}, map[string]int{"*": 2000})
+		s := server.Options{ToolView: func(string) *server.ToolView {
+			return &server.ToolView{Search: true}
+		}}.New(server.Info{Name: "s", Version: "1"}, nil)
+		gateway.DeclareOffers(s)
+		w.gateway.Offer(s, "up")
+		time.Sleep(5 * time.Second)
+		raw, err := request(t, s.Integration().Stateless(""), "tools/list", "")
+		assert.NilError(t, err)
+		assert.Assert(t, cmp.Contains(raw, `"read_result"`))
+		assert.Assert(t, !strings.Contains(raw, `"up__verbatim"`))
+	})
+}
+
+// What tools of resources read is shortened, too.
+func TestResultsOfAsTools(t *testing.T) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
+		assert.NilError(t, w.up.AddResource(server.Resource{
+			Resource: mcp.Resource{URI: "mem://long", Name: "long"},
+			Read: func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
+				return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{
+					{URI: uri, Text: strings.Repeat("0123456789\n", 1000)}}}, nil
+			}}))
+		s := w.server("up", w.era)
+		s.AsTools, s.MaxResultText = true, map[string]int{"*": 2000}
+		w.reopen(gateway.Options{}, s)
+		w.client(client.Options{}, func(c *client.Client) {
+			raw, err := c.CallToolRaw(t.Context(), "up__read_resource",
+				map[string]string{"uri": "mem://long"})
+			assert.NilError(t, err)
+			assert.Assert(t, len(raw) < 5000, "%d bytes", len(raw))
+			assert.Assert(t, cmp.Contains(string(raw), "read_result"))
+		})
+	})
+}

@@ -246,3 +246,24 @@ func TestOverrideOfOperation(t *testing.T) {
 		assert.Assert(t, cmp.Contains(call("up.echo", `{"b":1,"h":2}`), `"refused_by":"override"`))
 	})
 }
+
+// A hidden resource is not read: neither by its URI, nor by a template, nor by a tool.
+func TestHiddenResources(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
+		w.readable()
+		s := w.server("up", w.era)
+		s.AsTools = true
+		s.Overrides = host.Overrides{"resource:mem://a": {Hidden: true},
+			"resource:mem://all/{x}": {Hidden: true}}
+		w.reopen(gateway.Options{}, s)
+		w.client(client.Options{Era: era}, func(c *client.Client) {
+			for _, uri := range []string{"mem://a", "mem://all/7"} {
+				_, err := c.ReadResource(t.Context(), uri)
+				assert.ErrorContains(t, err, "not found", uri)
+				raw, err := c.CallToolRaw(t.Context(), "up__read_resource",
+					map[string]string{"uri": uri})
+				assert.Assert(t, err != nil || strings.Contains(string(raw), "not found"), "%s", raw)
+			}
+		})
+	})
+}

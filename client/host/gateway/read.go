@@ -7,9 +7,11 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/internal/appdef"
+	"github.com/stdwire/stdwire/internal/uritemplate"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -153,13 +155,44 @@ func (u *upstreamServer) read(ctx context.Context, uri string,
 		settings, declared := server.ClientExtension(ctx, mcp.ExtensionApps)
 		ok = declared && appdef.Accepted(settings)
 	}
-	if !ok {
+	if !ok || u.hides(own, uri) {
 		return nil, server.ResourceNotFound(uri)
 	}
 	if err := u.checkSkill(own); err != nil {
 		return nil, err
 	}
 	return u.g.call(ctx, &call{kind: mcp.KindResource, target: u.target(ctx, own, true)})
+}
+
+// hides reports whether an override hides a resource, or the template that it belongs to.
+func (u *upstreamServer) hides(own, uri string) bool {
+	if o, _ := u.overrides.Of(mcp.KindResource, own); o.Hidden {
+		return true
+	}
+	if u.hidden == nil {
+		return false
+	}
+	_, _, offered := u.g.names.Reader(uri, func(id string) bool { return id == u.id })
+	_, _, matches := u.hidden.Match(own)
+	return matches && !offered
+}
+
+// hiddenTemplates returns the set of templates that overrides hide, or nil if there are none.
+func hiddenTemplates(all host.Overrides) *uritemplate.Set {
+	var hidden []*uritemplate.Template
+	for key, o := range all {
+		kind, own := host.OverrideKey(key)
+		if kind != mcp.KindResourceTemplate || !o.Hidden {
+			continue
+		}
+		if t, err := uritemplate.Parse(own); err == nil { // else no template of a server is it
+			hidden = append(hidden, t)
+		}
+	}
+	if hidden == nil {
+		return nil
+	}
+	return uritemplate.NewSet(hidden...)
 }
 
 // readDirectory reads a directory of a dynamic skill from the server.

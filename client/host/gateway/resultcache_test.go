@@ -177,3 +177,20 @@ func TestCachedQuestions(t *testing.T) {
 		})
 	})
 }
+
+// A request with _meta of the client's own is made anew: the server may answer by it.
+func TestCachedResultsAndMeta(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
+		calls := w.addCounting("read", readOnly, nil)
+		w.cached(gateway.Options{}, true)
+		w.client(client.Options{Era: era}, func(c *client.Client) {
+			for _, m := range []mcp.Meta{nil, nil, {"acme/tenant": json.RawMessage(`"a"`)},
+				{"acme/tenant": json.RawMessage(`"b"`)},
+				{mcp.MetaTraceparent: json.RawMessage(`"00-1-2-01"`)}} {
+				_, err := c.CallToolRaw(t.Context(), "up__read", nil, client.Meta(m))
+				assert.NilError(t, err)
+			}
+		})
+		assert.Equal(t, calls.Load(), int64(3))
+	})
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/resultcache"
+	"github.com/stdwire/stdwire/internal/uritemplate"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -28,6 +29,7 @@ type upstreamServer struct {
 	filter           host.Filter
 	listed           *host.Filter // of Upstream.Listed; nil: none
 	overrides        host.Overrides
+	hidden           *uritemplate.Set                      // of overrides; nil: none
 	asTools          map[mcp.Kind][]*definition.Definition // nil without Upstream.AsTools
 	perSession       bool
 	answersQuestions bool // the application has set Options.OnElicit of the server
@@ -67,6 +69,7 @@ type upstreamServer struct {
 
 func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 	u := &upstreamServer{g: g, id: s.ID, filter: s.Filter, overrides: s.Overrides,
+		hidden:     hiddenTemplates(s.Overrides),
 		perSession: s.PerSession, answersQuestions: s.Options.OnElicit != nil, digest: s.Digest,
 		source: s.Source, wake: make(chan struct{}, 1),
 		listedOnce: make(chan struct{}), recheck: make(chan struct{}, 1),

@@ -100,7 +100,8 @@ func (r *Results) OfferAt(servers []*server.Server) {
 		}
 		r.offeredAt[s] = true
 		for _, item := range []server.Item{
-			{Kind: mcp.KindTool, Definition: json.RawMessage(toolDefinition), Use: r.useTool},
+			{Kind: mcp.KindTool, Definition: json.RawMessage(toolDefinition), Use: r.useTool,
+				Listed: true},
 			{Kind: mcp.KindResourceTemplate, Definition: json.RawMessage(templateDefinition),
 				Use: r.useTemplate}} {
 			server.Must(s.Integration().AddItem(item)) // the definitions are valid

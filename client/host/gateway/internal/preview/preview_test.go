@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/host/gateway/internal/preview"
 	"github.com/stdwire/stdwire/dispatch/schema"
+	"github.com/stdwire/stdwire/internal/growth"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -335,4 +337,32 @@ func FuzzOf(f *testing.F) {
 			assert.Assert(t, c.Shown < c.Total)
 		}
 	})
+}
+
+// JSON that is a text in JSON, many times over, and lists of very many parts take no more time than
+// their sizes.
+func TestHostileResults(t *testing.T) {
+	quotes := 32 << 10
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings,
+		debug.BuildSetting{Key: "-race", Value: "true"}) {
+		quotes = 2 << 10 // the race detector takes ten times as long
+	}
+	nested := `"` + strings.Repeat(`\"`, quotes) + `"`
+	for range 7 {
+		nested = quote(`{"a":` + nested + `}`)
+	}
+	zeros := strings.Repeat("0,", 1_000_000) + "0"
+	for name, result := range map[string]string{
+		"nested":   `{"structuredContent":{"a":` + nested + `}}`,
+		"in text":  `{"content":[{"type":"text","text":` + nested + `}]}`,
+		"blocks":   `{"content":[` + zeros + `],"structuredContent":"` + strings.Repeat("x", 2_000_000) + `"}`,
+		"elements": `{"structuredContent":[` + zeros + `]}`,
+		"members":  `{"structuredContent":{` + strings.Repeat(`"":0,`, 500_000) + `"":0}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			growth.Within(t, 10*time.Second, func() {
+				_, _, _ = preview.Of([]byte(result), 1_000_000, nil, source) // there may be none
+			})
+		})
+	}
 }

@@ -21,8 +21,11 @@ type Cut struct {
 
 const (
 	// maxDepth is how deep below a result values are shortened. What is nested deeper is shown as a
-	// whole or not at all. So the work is linear in the size of the result.
+	// whole or not at all, and so is JSON in a text of JSON in a text. So the work is linear in the
+	// size of the result.
 	maxDepth = 16
+	// maxParts is how many members or blocks are shortened each. Of more, the first ones are shown.
+	maxParts = 10_000
 	// maxPointer limits the pointers of cuts in bytes, in the same way.
 	maxPointer = 200
 	// minInner is the least number of characters for which a part of a unit is shown.
@@ -30,7 +33,10 @@ const (
 )
 
 // A shortener shortens values and records what it leaves out.
-type shortener struct{ cuts []Cut }
+type shortener struct {
+	cuts   []Cut
+	inText bool // the value is in a text that is JSON
+}
 
 // value returns a JSON value of at most budget characters, if that is possible, with the first
 // units of what is too long in it. The value has depth ancestors.
@@ -55,7 +61,9 @@ func (s *shortener) stringToken(token []byte, budget int, pointer string, depth 
 	text, _ := jsonscan.Unquote(token)
 	quotes := len(`""`)
 	measured := escapedChars
-	if inner, ok := container(text); ok {
+	if inner, ok := container(text); ok && !s.inText {
+		s.inText = true
+		defer func() { s.inText = false }()
 		// Each attempt leaves more room for the escapes.
 		mark := len(s.cuts)
 		for room := max(budget-quotes, 0); ; room = room * 3 / 4 {
@@ -177,6 +185,9 @@ func (s *shortener) object(v []byte, size, budget int, pointer string, depth int
 		var parts []part
 		total := len("{}")
 		for key, member := range jsonscan.Members(v) {
+			if len(parts) == maxParts {
+				return s.firstMembers(v, size, budget, pointer)
+			}
 			p := part{key, member, chars(member)}
 			parts = append(parts, p)
 			total += p.size + chars(key) + len(":,")
@@ -198,6 +209,11 @@ func (s *shortener) object(v []byte, size, budget int, pointer string, depth int
 		}
 	}
 	s.cuts = s.cuts[:mark]
+	return s.firstMembers(v, size, budget, pointer)
+}
+
+// firstMembers returns an object with the first members of one.
+func (s *shortener) firstMembers(v []byte, size, budget int, pointer string) []byte {
 	short, shown, total := first(newSequence(v), budget)
 	if shown < total {
 		s.cuts = append(s.cuts, Cut{pointer, Members, shown, total, size - chars(short)})
@@ -211,34 +227,39 @@ func (s *shortener) object(v []byte, size, budget int, pointer string, depth int
 func (s *shortener) blocks(content []byte, size, budget int) []byte {
 	const pointer = "/content"
 	var parts []part
+	total := 0
 	for block := range jsonscan.Elements(content) {
-		parts = append(parts, part{value: block, size: textSize(block)})
+		if total++; total <= maxParts {
+			parts = append(parts, part{value: block, size: textSize(block)})
+		}
 	}
-	shown, left := len(parts), size-budget
-	left = largestFirst(parts, left, func(i, budget int) {
-		at := pointer + "/" + strconv.Itoa(i)
-		parts[i].value = s.block(parts[i].value, budget, at)
-		parts[i].size = textSize(parts[i].value)
-	})
+	left := size - budget
+	if total <= maxParts {
+		left = largestFirst(parts, left, func(i, budget int) {
+			at := pointer + "/" + strconv.Itoa(i)
+			parts[i].value = s.block(parts[i].value, budget, at)
+			parts[i].size = textSize(parts[i].value)
+		})
+	}
 	if left > 0 {
 		s.cuts = nil
-		shown = 0
-		used := 0
+		shown, used := 0, 0
 		for block := range jsonscan.Elements(content) {
 			n := textSize(block)
-			if used+n > budget {
+			if shown == len(parts) || used+n > budget {
 				break
 			}
 			used += n
 			parts[shown] = part{value: block, size: n}
 			shown++
 		}
-		if shown < len(parts) {
-			s.cuts = append(s.cuts, Cut{pointer, Elements, shown, len(parts), size - used})
+		parts = parts[:shown]
+		if shown < total {
+			s.cuts = append(s.cuts, Cut{pointer, Elements, shown, total, size - used})
 		}
 	}
 	short := []byte{'['}
-	for i, p := range parts[:shown] {
+	for i, p := range parts {
 		if i > 0 {
 			short = append(short, ',')
 		}
@@ -260,7 +281,9 @@ func (s *shortener) block(block []byte, budget int, pointer string) []byte {
 	pointer += "/text"
 	short := text
 	if inner, ok := container(text); ok {
+		s.inText = true
 		short = s.value(inner, budget, pointer, 0)
+		s.inText = false
 	} else {
 		short = s.text(text, budget, pointer, chars)
 	}
