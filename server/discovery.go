@@ -108,7 +108,7 @@ type fittedTools struct {
 }
 
 // fit returns the tools as the view names and describes them.
-func (s *Server) fit(v *ToolView, all *listing) *fittedTools {
+func (s *Server) fit(v ToolView, all *listing) *fittedTools {
 	key := fitting{max(v.MaxName, 0), v.NoDots, max(v.MaxDescription, 0)}
 	if key == (fitting{}) {
 		return &fittedTools{of: all, listing: all}
@@ -133,7 +133,7 @@ func (s *Server) fit(v *ToolView, all *listing) *fittedTools {
 			definition = jsonscan.SetMember(definition, "name", jsonscan.AppendString(nil, name))
 		}
 		description, _ := jsonscan.Text(jsonscan.Member(definition, "description"))
-		if cut := discovery.Cut(description, v.MaxDescription); cut != description {
+		if cut := printable.CutWords(description, v.MaxDescription); cut != description {
 			f.cut++
 			definition = jsonscan.SetMember(definition, "description",
 				jsonscan.AppendString(nil, cut))
@@ -155,12 +155,7 @@ func (s *Server) fit(v *ToolView, all *listing) *fittedTools {
 }
 
 // toolView returns how the client sees the tools.
-func (r *request) toolView() *ToolView {
-	if v := r.conn.server.o.ToolView(r.client()); v != nil {
-		return v
-	}
-	return new(ToolView)
-}
+func (r *request) toolView() ToolView { return r.conn.server.o.ToolView(r.client()) }
 
 // initToolViews prepares the tools that find and call others.
 func (s *Server) initToolViews() error {

@@ -25,11 +25,8 @@ var both = []string{"2025-11-25", newest}
 func searched(t *testing.T, o server.Options) (s *server.Server, called func() []string) {
 	var mu sync.Mutex
 	var calls []string
-	o.ToolView = func(client string) *server.ToolView {
-		if client == "lister" {
-			return nil
-		}
-		return &server.ToolView{Search: true}
+	o.ToolView = func(client string) server.ToolView {
+		return server.ToolView{Search: client != "lister"}
 	}
 	s = made(o, func(s *server.Server) {
 		add := func(id, own, more string) {
@@ -257,7 +254,7 @@ func TestToolViewThresholds(t *testing.T) {
 		{server.ToolView{Search: true, MinBytes: 1000}, false},
 	} {
 		o := quiet
-		o.ToolView = func(string) *server.ToolView { return &tt.view }
+		o.ToolView = func(string) server.ToolView { return tt.view }
 		s := made(o, func(s *server.Server) {
 			server.AddTool(s, mcp.Tool{Name: "only"}, func(context.Context, struct{}) (string, error) {
 				return "", nil
@@ -271,8 +268,8 @@ func TestToolViewThresholds(t *testing.T) {
 // Names and descriptions fit the client, and calls may use either name.
 func TestToolViewFits(t *testing.T) {
 	o := quiet
-	view := &server.ToolView{MaxName: 20, NoDots: true, MaxDescription: 30}
-	o.ToolView = func(client string) *server.ToolView { return view }
+	view := server.ToolView{MaxName: 20, NoDots: true, MaxDescription: 30}
+	o.ToolView = func(client string) server.ToolView { return view }
 	long := strings.Repeat("x", 30)
 	s := made(o, func(s *server.Server) {
 		for _, name := range []string{"short", "with.dot", "with_dot", long + "1", long + "2"} {
@@ -311,8 +308,8 @@ func TestToolViewFits(t *testing.T) {
 // The server's own tool of a name that a tool for searches has is that of clients without Search.
 func TestToolSearchLeavesNames(t *testing.T) {
 	o := quiet
-	o.ToolView = func(client string) *server.ToolView {
-		return &server.ToolView{Search: client == "c"} // the legacy one
+	o.ToolView = func(client string) server.ToolView {
+		return server.ToolView{Search: client == "c"} // the legacy one
 	}
 	s := made(o, func(s *server.Server) {
 		must(t, s.Integration().AddItem(server.Item{Kind: mcp.KindTool,

@@ -79,7 +79,7 @@ type Options struct {
 	// clientInfo, which nobody has authenticated; nil: all as they are. It is called for each
 	// request for the list, so it must be fast, and may be called concurrently. To a client
 	// with Search, the names of the four tools mean these, whatever tools the server has.
-	ToolView func(client string) *ToolView
+	ToolView func(client string) ToolView
 	// Memory bounds the bytes of the requests and responses of all clients, and of the memory that
 	// handlers reserve with [dispatch.Reserve]; nil: 256 MiB. Other servers and HTTP
 	// handlers may use the same budget.

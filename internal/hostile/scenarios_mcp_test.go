@@ -102,9 +102,9 @@ func serverScenario(run *scenarioRun) {
 			run.enter("server.Options.Visible")
 			return true
 		},
-		ToolView: func(string) *server.ToolView {
+		ToolView: func(string) server.ToolView {
 			run.enter("server.Options.ToolView")
-			return nil
+			return server.ToolView{}
 		},
 		Middleware: []rpc.Middleware{through(func() { run.enter("server.Options.Middleware") })},
 		Outgoing:   []rpc.Middleware{through(func() { run.enter("server.Options.Outgoing") })},

@@ -65,8 +65,6 @@ func Publics(id string, names []string, maxLen int) map[string]string {
 		func(name string) string { return id + Separator + name })
 }
 
-// Operations is like [Publics] for the names of [Operation], of which two are the same
-// if they differ only in '.' and '_'.
 // Fitting returns names of at most maxLen bytes for hosts that do not accept longer ones, by name:
 // letters, digits, '_', '-' and, with dots, '.'. A name that fits is its own.
 func Fitting(names []string, maxLen int, dots bool) map[string]string {
@@ -82,6 +80,8 @@ func Fitting(names []string, maxLen int, dots bool) map[string]string {
 		func(name string) string { return name })
 }
 
+// Operations is like [Publics] for the names of [Operation], of which two are the same
+// if they differ only in '.' and '_'.
 func Operations(id string, names []string) map[string]string {
 	return distinguish(names, maxOperationName,
 		func(name string) string { return Operation(id, name) },

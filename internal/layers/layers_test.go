@@ -455,7 +455,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/transport", "cmd/stdwire/internal/messagewatch",
 	}},
 	{"cmd/stdwire/internal/control", []string{
-		"internal/printable", "internal/near", "rpc/mcp", "client", "client/host/config",
+		"internal/printable", "cmd/stdwire/internal/hosts", "internal/near", "rpc/mcp", "client", "client/host/config",
 		"cmd/stdwire/internal/guard", "cmd/stdwire/internal/tap",
 		"cmd/stdwire/internal/ops/host", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/gatewaytext",

@@ -34,3 +34,18 @@ func TruncateRunes(s string, n int) string {
 	}
 	return string([]rune(s)[:n-1]) + "…"
 }
+
+// CutWords returns the words at the beginning of a text that fit into n characters, with "…" in
+// place of the rest. A word that is more than half of that is cut. 0 is no limit.
+func CutWords(s string, n int) string {
+	if n <= 0 || len(s) <= n || utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	runes := []rune(s)
+	kept := string(runes[:n-1])
+	// with the next character, so that a whole word at the end stays
+	if space := strings.LastIndexAny(string(runes[:n]), " \t\n"); space >= len(kept)/2 {
+		kept = kept[:min(space, len(kept))]
+	}
+	return strings.TrimRight(kept, " \t\n") + "…"
+}

@@ -34,3 +34,25 @@ func TestTrimPartialRune(t *testing.T) {
 		assert.Equal(t, string(TrimPartialRune([]byte(text))), whole)
 	}
 }
+
+func TestCutWords(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"one two three", 0, "one two three"},
+		{"one two three", 13, "one two three"},
+		{"one two three", 12, "one two…"},
+		{"one two three", 8, "one two…"},
+		{"one two three", 7, "one…"},
+		{"abcdefghij", 5, "abcd…"},
+		{"a bcdefghij", 6, "a bcd…"}, // not half of it
+		{"ünï cödé", 7, "ünï…"},
+		{"ünï cödé", 8, "ünï cödé"},
+		{"x", 1, "x"},
+		{"xy", 1, "…"},
+	} {
+		assert.Equal(t, CutWords(tt.text, tt.most), tt.want, "%q %d", tt.text, tt.most)
+	}
+}

@@ -69,15 +69,15 @@ func readQuestion(line []byte) (q Question, err error) {
 	return q, nil
 }
 
-// Depths are the numbers of first hits among which answers are counted. It must not be changed.
-var Depths = [...]int{1, 3, 5, 10}
+// depths are the numbers of first hits among which answers are counted.
+var depths = [...]int{1, 3, 5, 10}
 
 // An Outcome is how well a search answered a question.
 type Outcome struct {
 	Answerable bool // the question has tools; else only None counts
 	None       bool // there were no hits
-	// Recall is the share of the tools that are among the first hits, for each of Depths.
-	Recall [len(Depths)]float64
+	// Recall is the share of the tools that are among the first hits, for each of depths.
+	Recall [len(depths)]float64
 	// Reciprocal is 1 divided by the place of the first hit that is one of the tools, or 0.
 	Reciprocal float64
 }
@@ -94,7 +94,7 @@ func (q *Question) Judge(hits [][]string) Outcome {
 			continue
 		}
 		o.Reciprocal = max(o.Reciprocal, 1/float64(place+1))
-		for i, depth := range Depths {
+		for i, depth := range depths {
 			if place < depth {
 				o.Recall[i] += 1 / float64(len(q.Tools))
 			}
@@ -106,7 +106,7 @@ func (q *Question) Judge(hits [][]string) Outcome {
 // A Summary is the mean of outcomes. Those of answerable questions: Recall, All5 and MRR.
 type Summary struct {
 	Answerable, Others int // numbers of questions
-	Recall             [len(Depths)]float64
+	Recall             [len(depths)]float64
 	All5               float64 // the share of questions of which all tools are among the first five
 	MRR                float64 // mean reciprocal rank
 	Silent             float64 // the share of answerable questions without a hit

@@ -17,8 +17,8 @@ import (
 
 // A tool that is called by another one is permitted by its own name.
 func TestAuthorizeInnerTool(t *testing.T) {
-	s := server.Options{ToolView: func(string) *server.ToolView {
-		return &server.ToolView{Search: true}
+	s := server.Options{ToolView: func(string) server.ToolView {
+		return server.ToolView{Search: true}
 	}}.New(server.Info{Name: "s", Version: "1"}, nil)
 	for _, name := range []string{"secret", "open"} {
 		assert.NilError(t, s.Integration().AddItem(server.Item{Kind: mcp.KindTool,

@@ -218,30 +218,26 @@ func (r *reader) readJSON(v jsonedit.Value) json.RawMessage {
 
 // encodeOverrides returns the value of the member overrides.
 func encodeOverrides(s *Server) any {
-	if len(s.ItemOverrides) == 0 {
+	return encodeByName(s.ItemOverrides, overrideFields())
+}
+
+// encodeByName returns an object of objects with these members, or nil if there are none.
+func encodeByName[T any](byName map[string]T, fields []field[*T]) any {
+	if len(byName) == 0 {
 		return nil
 	}
 	var all []jsonedit.Item
-	for _, key := range slices.Sorted(maps.Keys(s.ItemOverrides)) {
-		o := s.ItemOverrides[key]
-		all = append(all, jsonedit.Item{Name: key,
-			JSON: jsonedit.Object(encodeFields(overrideFields(), &o))})
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		one := byName[name]
+		all = append(all, jsonedit.Item{Name: name,
+			JSON: jsonedit.Object(encodeFields(fields, &one))})
 	}
 	return json.RawMessage(jsonedit.Object(all))
 }
 
 // encodeArguments returns the value of the member arguments.
 func encodeArguments(o *host.Override) any {
-	if len(o.Arguments) == 0 {
-		return nil
-	}
-	var all []jsonedit.Item
-	for _, name := range slices.Sorted(maps.Keys(o.Arguments)) {
-		a := o.Arguments[name]
-		all = append(all, jsonedit.Item{Name: name,
-			JSON: jsonedit.Object(encodeFields(argumentFields(), &a))})
-	}
-	return json.RawMessage(jsonedit.Object(all))
+	return encodeByName(o.Arguments, argumentFields())
 }
 
 // redactOverrides returns overrides without the values of arguments.

@@ -385,8 +385,8 @@ func TestReadResultOffered(t *testing.T) {
 func TestReadResultWithSearch(t *testing.T) {
 	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		w.limited(gateway.Options{}, map[string]int{"*": 2000})
-		s := server.Options{ToolView: func(string) *server.ToolView {
-			return &server.ToolView{Search: true}
+		s := server.Options{ToolView: func(string) server.ToolView {
+			return server.ToolView{Search: true}
 		}}.New(server.Info{Name: "s", Version: "1"}, nil)
 		gateway.DeclareOffers(s)
 		w.gateway.Offer(s, "up")

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -72,7 +72,7 @@ func shown(definition []byte, schema, description bool) shownTool {
 		Parameters: Signature(definition), Annotations: jsonscan.Member(definition, "annotations")}
 	tool.Title, _ = jsonscan.Text(jsonscan.Member(definition, "title"))
 	tool.Description, _ = jsonscan.Text(jsonscan.Member(definition, "description"))
-	tool.Title = Cut(tool.Title, maxTitle)
+	tool.Title = printable.CutWords(tool.Title, maxTitle)
 	if len(tool.Annotations) > maxAnnotations {
 		tool.Annotations = nil
 	}
@@ -80,7 +80,7 @@ func shown(definition []byte, schema, description bool) shownTool {
 	if description {
 		limit = maxFull
 	}
-	tool.Description = Cut(tool.Description, limit)
+	tool.Description = printable.CutWords(tool.Description, limit)
 	if of := jsonscan.Member(definition, "inputSchema"); schema && len(of) <= maxSchema {
 		tool.InputSchema = of
 	}
@@ -120,26 +120,4 @@ func (f *Found) notes(q *Query) (notes []string) {
 			strings.Join(f.Missing, ", "))
 	}
 	return notes
-}
-
-// Cut returns the words at the beginning of a text that fit into a number of characters, with "…"
-// in place of the rest. 0 is no limit.
-func Cut(text string, most int) string {
-	if most <= 0 || len(text) <= most {
-		return text
-	}
-	n := 0
-	for at := range text {
-		if n == most-1 {
-			if space := strings.LastIndexAny(text[:at], " \t\n"); space > at/2 {
-				at = space
-			}
-			if utf8.RuneCountInString(text) <= most {
-				return text
-			}
-			return strings.TrimRight(text[:at], " \t\n") + "…"
-		}
-		n++
-	}
-	return text
 }

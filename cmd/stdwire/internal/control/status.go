@@ -10,6 +10,7 @@ import (
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/gatewaytext"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/hosts"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/printable"
@@ -132,7 +133,7 @@ func clientTools(c ops.ClientTools) string {
 	if c.Profile != "" {
 		name += " (" + c.Profile + ")"
 	}
-	tokens := func(bytes int) string { return fmt.Sprintf("≈ %d tokens", (bytes+3)/4) }
+	tokens := func(bytes int) string { return fmt.Sprintf("≈ %d tokens", hosts.Tokens(bytes)) }
 	text := fmt.Sprintf("client %s: all %s, %s", name, command.Plural(c.Tools, "tool"),
 		tokens(c.Bytes))
 	if c.Search {

@@ -75,9 +75,14 @@ func (h Host) Takes(c rune) bool {
 		c == '-' || c == '.' && !h.NoDots
 }
 
-// Tokens estimates how many tokens of a model a text of so many bytes is: a quarter. Models differ,
-// and so do texts: JSON in English has 3 to 5 bytes a token.
-func Tokens(bytes int) int { return (bytes + 3) / 4 }
+// bytesPerToken is an estimate. Models differ, and so do texts: JSON in English has 3 to 5.
+const bytesPerToken = 4
+
+// Tokens estimates how many tokens of a model a text of so many bytes is.
+func Tokens(bytes int) int { return (bytes + bytesPerToken - 1) / bytesPerToken }
+
+// Bytes is the inverse of [Tokens].
+func Bytes(tokens int) int { return tokens * bytesPerToken }
 
 func find(is func(Host) bool) (Host, bool) {
 	if i := slices.IndexFunc(table, is); i >= 0 {

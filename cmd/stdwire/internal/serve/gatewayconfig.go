@@ -13,7 +13,6 @@ import (
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/server"
 )
 
 const megabyte = 1000_000 // decimal, as in the sizes that are printed
@@ -137,7 +136,7 @@ func (m *GatewayConfig) loadSettings() (limits config.Limits, views *toolViews, 
 	if err != nil {
 		return limits, nil, err
 	}
-	views = &toolViews{flag: m.discover, config: c, views: map[server.ToolView]*server.ToolView{}}
+	views = &toolViews{flag: m.discover, config: c}
 	return c.Limits, views, nil
 }
 

@@ -1,8 +1,6 @@
 package serve
 
 import (
-	"sync"
-
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/hosts"
 	"github.com/stdwire/stdwire/server"
@@ -13,15 +11,10 @@ import (
 type toolViews struct {
 	flag   *config.Discovery // --discover, or nil
 	config *config.Config
-
-	mu    sync.Mutex
-	views map[server.ToolView]*server.ToolView // the server keeps lists by pointer
 }
 
-const bytesPerToken = 4 // about
-
 // of returns the view of the clients with this name in their clientInfo.
-func (t *toolViews) of(client string) *server.ToolView {
+func (t *toolViews) of(client string) server.ToolView {
 	d, isDefault, given := t.config.DiscoveryOf(client)
 	if t.flag != nil {
 		d, isDefault, given = *t.flag, true, true
@@ -38,16 +31,7 @@ func (t *toolViews) of(client string) *server.ToolView {
 			d.MinTools = most
 		}
 	}
-	v := server.ToolView{Search: d.Search, MinTools: d.MinTools,
-		MinBytes: d.MinTokens * bytesPerToken, NoDots: host.NoDots,
-		MaxDescription: host.MaxDescription}
-	if host.MaxName > 0 {
-		v.MaxName = host.MaxName - len(host.NamePrefix("stdwire")) // as users name this server
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.views[v] == nil { // one for each rule and host at most
-		t.views[v] = &v
-	}
-	return t.views[v]
+	return server.ToolView{Search: d.Search, MinTools: d.MinTools,
+		MinBytes: hosts.Bytes(d.MinTokens), MaxName: host.MaxToolName("stdwire"), // as users name it
+		NoDots: host.NoDots, MaxDescription: host.MaxDescription}
 }

@@ -43,22 +43,15 @@ func Compose(all []Of, limit int) string {
 	return strings.Join(slices.DeleteFunc(lines, func(line string) bool { return line == "" }), "\n")
 }
 
-// cut returns the words of a line that fit into a number of characters, or "" if none does.
+// cut returns the words of a line that fit into a number of characters, or "" if there are none but
+// the ID.
 func cut(line string, most int) string {
-	if utf8.RuneCountInString(line) <= most {
-		return line
+	if most <= 0 {
+		return ""
 	}
-	at, n := 0, 0
-	for i, r := range line + " " {
-		if n++; n > most {
-			break
-		}
-		if r == ' ' {
-			at = i
-		}
+	short := printable.CutWords(line, most)
+	if _, text, _ := strings.Cut(short, "] "); text == "" || text == "…" {
+		return ""
 	}
-	if at <= strings.IndexByte(line, ']')+1 {
-		return "" // nothing but the ID
-	}
-	return line[:at] + "…"
+	return short
 }

@@ -21,7 +21,9 @@ func TestCompose(t *testing.T) {
 			"[a] First. [b] not b\n[b] Second."},
 		{[]Of{{"a", long}, {"b", "short"}, {"c", long}}, 50,
 			"[a] wörd wörd wörd…\n[b] short\n[c] wörd wörd wörd…"},
-		{[]Of{{"a", strings.Repeat("x", 100)}, {"b", "short"}}, 30, "[b] short"},
+		{[]Of{{"a", strings.Repeat("語", 100)}, {"b", "short"}}, 30,
+			"[a] " + strings.Repeat("語", 15) + "…\n[b] short"},
+		{[]Of{{"a", strings.Repeat("x", 100)}}, 5, ""},
 	} {
 		got := Compose(tt.all, tt.limit)
 		assert.Equal(t, got, tt.want)
