@@ -20,12 +20,13 @@ import (
 // error the request with 503. The verifier must not keep or log the token, or put it into an error.
 type Verifier func(ctx context.Context, token string) (*Identity, error)
 
-// An Identity is the subject of an access token and what the token permits. It must not be
-// modified.
+// An Identity is who calls and what he may do, from an access token or from another way in which
+// a transport has authenticated him; see [WithIdentity]. It must not be modified.
 type Identity struct {
-	Issuer   string // of the token
-	Subject  string // the user or program, unique for the issuer
-	ClientID string // of the OAuth client; "": unknown
+	Issuer   string   // of the token, or the name of the other way
+	Subject  string   // the user or program, unique for the issuer
+	ClientID string   // of the OAuth client; "": unknown
+	Groups   []string // that the subject belongs to, from the claim groups of a token
 	Scopes   []string
 	Expires  time.Time // zero: unknown
 	// KeyThumbprint is the thumbprint of the key that the token is bound to (RFC 9449, section 6);
@@ -39,11 +40,18 @@ type Identity struct {
 // unambiguous, because an issuer has no fragment
 func (id *Identity) Principal() string { return id.Issuer + "#" + id.Subject }
 
-// IdentityFrom returns the identity of the caller from a handler's context, or nil if the request
-// did not pass [Resource.Authorize].
+// IdentityFrom returns the identity of the caller from a handler's context, or nil if it is
+// unknown: the request did not pass [Resource.Authorize], and nothing has called [WithIdentity].
 func IdentityFrom(ctx context.Context) *Identity {
 	id, _ := ctx.Value(identityKey{}).(*Identity)
 	return id
+}
+
+// WithIdentity returns a context with the identity of the caller, for a transport that
+// authenticates callers in another way than by the tokens of a [Resource]: by names in a file,
+// client certificates or the user of a Unix socket.
+func WithIdentity(ctx context.Context, id *Identity) context.Context {
+	return context.WithValue(ctx, identityKey{}, id)
 }
 
 type identityKey struct{}
@@ -68,7 +76,10 @@ func (e *TokenError) Unwrap() error { return e.Err }
 // the authorization server did not answer. The client may retry. Test for it with [errors.Is].
 var ErrUnavailable = errors.New("auth: the authorization server is unavailable")
 
-const maxScopes = 256 // of one token
+const (
+	maxScopes = 256 // of one token
+	maxGroups = 1000
+)
 
 // A claimsVerifier checks the claims of a token, from a JWT or from introspection.
 type claimsVerifier struct {
@@ -118,6 +129,9 @@ func (c *claimsVerifier) identity(claims *jose.Claims, now time.Time) (*Identity
 	if id.Scopes, err = tokenScopes(claims); err != nil {
 		return nil, err
 	}
+	if id.Groups, err = tokenGroups(claims); err != nil {
+		return nil, err
+	}
 	if id.KeyThumbprint, err = confirmationThumbprint(claims.Others["cnf"]); err != nil {
 		return nil, err
 	}
@@ -156,6 +170,33 @@ func tokenScopes(claims *jose.Claims) ([]string, error) {
 		return scopes, nil
 	}
 	return nil, nil
+}
+
+// tokenGroups reads the claim groups. Issuers encode it as an array of names or as one name; in RFC
+// 9068, section 2.2.3.1, and so in SCIM, each is an object with a value. What has another form names
+// no group.
+func tokenGroups(claims *jose.Claims) ([]string, error) {
+	raw := claims.Others["groups"]
+	var members []json.RawMessage
+	if jsonexact.Unmarshal(raw, &members) != nil {
+		members = []json.RawMessage{raw}
+	}
+	if len(members) > maxGroups {
+		return nil, &TokenError{
+			Reason: fmt.Sprintf("the token has more than %d groups", maxGroups)}
+	}
+	var groups []string
+	for _, m := range members {
+		var name string
+		var group map[string]json.RawMessage
+		if jsonexact.Unmarshal(m, &group) == nil {
+			m = group["value"]
+		}
+		if jsonexact.Unmarshal(m, &name) == nil && name != "" {
+			groups = append(groups, name)
+		}
+	}
+	return groups, nil
 }
 
 // confirmationThumbprint reads the claim cnf (RFC 7800). A token with an unknown confirmation

@@ -123,7 +123,7 @@ func (s *Resource) Authorize(r *http.Request) (streamable.Caller, error) {
 		return streamable.Caller{}, s.verificationRefusal(r, c.scheme, err)
 	}
 	caller := streamable.Caller{
-		Principal: id.Principal(), Context: context.WithValue(r.Context(), identityKey{}, id),
+		Principal: id.Principal(), Context: WithIdentity(r.Context(), id),
 		Expires: id.Expires,
 		AuthorizeMessages: func(messages []streamable.Message) error {
 			if refused := s.checkScopes(id, c.scheme, messages); refused != nil {
