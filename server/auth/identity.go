@@ -173,8 +173,8 @@ func tokenScopes(claims *jose.Claims) ([]string, error) {
 }
 
 // tokenGroups reads the claim groups. Issuers encode it as an array of names or as one name; in RFC
-// 9068, section 2.2.3.1, and so in SCIM, each is an object with a value. What has another form names
-// no group.
+// 9068, section 2.2.3.1, and so in SCIM, each is an object with a value. What has another form
+// names no group.
 func tokenGroups(claims *jose.Claims) ([]string, error) {
 	raw := claims.Others["groups"]
 	var members []json.RawMessage
