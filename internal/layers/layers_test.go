@@ -146,6 +146,7 @@ var layers = []struct {
 		"internal/httpdeadline",
 		"internal/keepalive", "internal/jsonscan", "internal/lograte", "internal/sse",
 		"internal/hostname", "internal/httphost", "rpc", "rpc/mcp", "server",
+		"server/internal/era",
 	}},
 	{"client/internal/errtext", []string{"rpc"}},
 	{"client/internal/object", []string{"internal/jsonexact", "internal/jsonscan", "rpc"}},

@@ -119,7 +119,7 @@ func (x *httpRequest) post() *refusal {
 	if refused := x.authorizeMessage(&m, head.subject); refused != nil {
 		return refused.forRequest(&m)
 	}
-	if x.isModern(&m, &head) {
+	if x.isModern(&head) {
 		return x.postModern(b, &m, &head, accepts)
 	}
 	return x.postLegacy(b, &m, accepts)

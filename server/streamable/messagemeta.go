@@ -1,12 +1,14 @@
 package streamable
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/era"
 )
 
 // A messageMeta has the parts of a message that determine its era or that headers must repeat. Its
@@ -14,7 +16,7 @@ import (
 type messageMeta struct {
 	version   []byte // in _meta; nil: absent or not a string
 	complete  bool   // _meta has every member that a modern request requires
-	modern    bool   // _meta has a member that only modern requests have
+	modern    bool   // see era.IsModern
 	arguments []byte
 	subject   []byte // params.name, uri or taskId; nil: absent or not a string
 }
@@ -24,33 +26,34 @@ type messageMeta struct {
 func readMessageMeta(m *rpc.Message) (h messageMeta) {
 	method, _ := mcp.MethodAt(m.Method, mcp.Latest)
 	subject := method.NameParam
+	var version, capabilities json.RawMessage
 	for token, value := range jsonscan.Members(m.Params) {
 		switch {
 		case jsonscan.KeyIs(token, "_meta"):
-			var capable bool
 			for token, value := range jsonscan.Members(value) {
 				switch {
 				case jsonscan.KeyIs(token, mcp.MetaProtocolVersion):
-					h.modern = true
-					h.version, _ = jsonscan.Unquote(value)
+					version = value
 				case jsonscan.KeyIs(token, mcp.MetaClientCapabilities):
-					h.modern = true
-					capable = value[0] == '{'
+					capabilities = value
 				}
 			}
-			h.complete = capable && h.version != nil
 		case jsonscan.KeyIs(token, "arguments"):
 			h.arguments = value
 		case subject != "" && jsonscan.KeyIs(token, subject):
 			h.subject, _ = jsonscan.Unquote(value)
 		}
 	}
+	h.version, _ = jsonscan.Unquote(version)
+	h.complete = h.version != nil && len(capabilities) > 0 && capabilities[0] == '{'
+	h.modern = era.IsModern(m.Method, version, capabilities)
 	return h
 }
 
-// isModern reports whether a message is of the modern era, by its header or its body.
-func (x *httpRequest) isModern(m *rpc.Message, h *messageMeta) bool {
-	return h.modern || m.Method == mcp.MethodDiscover ||
+// isModern reports whether a message is of the modern era. Its header decides if its body does not,
+// so that a modern client reads what its body lacks.
+func (x *httpRequest) isModern(h *messageMeta) bool {
+	return h.modern ||
 		mcp.EraOf(mcp.Revision(x.header(mcp.HeaderProtocolVersion))) == mcp.Modern
 }
 

@@ -35,7 +35,7 @@ var uninitialized = Era{Revision: mcp.LatestLegacy}
 // handshake.
 func Classify(method string, m *params.Meta, agreed *Era) (*Era, error) {
 	switch {
-	case m.Version != nil || m.Capabilities != nil || method == mcp.MethodDiscover:
+	case IsModern(method, m.Version, m.Capabilities):
 		return Modern(m)
 	case method == mcp.MethodInitialize || method == mcp.MethodPing:
 		return Legacy(agreed), nil
@@ -45,6 +45,12 @@ func Classify(method string, m *params.Meta, agreed *Era) (*Era, error) {
 	return nil, rpc.Errorf(rpc.CodeInvalidParams,
 		"Invalid params: send initialize first, or set %q and %q in the _meta of each request",
 		mcp.MetaProtocolVersion, mcp.MetaClientCapabilities)
+}
+
+// IsModern reports whether a message with this method and these members of its _meta, which are nil
+// if absent, is of the modern era.
+func IsModern(method string, version, capabilities json.RawMessage) bool {
+	return version != nil || capabilities != nil || method == mcp.MethodDiscover
 }
 
 // Legacy returns agreed, or the era of a legacy client before initialize.
