@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"time"
@@ -29,6 +30,10 @@ type Caller struct {
 	// Expires is when the caller's credentials expire. GET streams and subscriptions are closed
 	// then, so that the client authenticates again. The zero time means never.
 	Expires time.Time
+	// Credentials ends when the caller's credentials are valid no more. Everything that belongs to
+	// them ends then: the legacy sessions that they have opened, streams, subscriptions, and running
+	// requests, which are answered with 401 unless a stream has begun. nil: that is not known.
+	Credentials context.Context
 	// Header has additional headers of the response, by canonical name.
 	Header http.Header
 }
@@ -62,14 +67,42 @@ func (x *httpRequest) authenticate() (refused *refusal) {
 	if refused != nil {
 		return refused
 	}
-	x.principal, x.messageFilter, x.expires = caller.Principal, caller.AuthorizeMessages,
-		caller.Expires
+	x.principal, x.messageFilter, x.expires, x.credentials = caller.Principal,
+		caller.AuthorizeMessages, caller.Expires, caller.Credentials
 	x.memory.owner = x.owner(x.principal)
 	if caller.Context != nil {
 		x.r = x.r.WithContext(caller.Context)
 	}
+	x.followCredentials()
 	maps.Copy(x.w.Header(), caller.Header)
 	return nil
+}
+
+// errRevoked is the cause of the end of what belongs to credentials that have ended.
+var errRevoked = fmt.Errorf("%w: the credentials of the caller are valid no more", errEnded)
+
+func revokedRefusal() *refusal {
+	return (&Refusal{Message: "the credentials are valid no more; send others"}).refusal()
+}
+
+// followCredentials makes the end of the caller's credentials end the request's context, until
+// x.forget is called.
+func (x *httpRequest) followCredentials() {
+	if x.credentials == nil {
+		return
+	}
+	ctx, cancel := context.WithCancelCause(x.r.Context())
+	stop := context.AfterFunc(x.credentials, func() { cancel(errRevoked) })
+	x.r = x.r.WithContext(ctx)
+	x.forget = func() {
+		stop()
+		cancel(nil)
+	}
+}
+
+// isRevoked reports whether the caller's credentials have ended.
+func (x *httpRequest) isRevoked() bool {
+	return x.credentials != nil && x.credentials.Err() != nil
 }
 
 // callerRefusal returns the refusal for an error of Authorize or AuthorizeMessages.

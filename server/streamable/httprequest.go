@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"time"
@@ -22,6 +23,8 @@ type httpRequest struct {
 	slot          slot
 	messageFilter func([]Message) error // nil: all messages are allowed
 	expires       time.Time             // of the caller's credentials; zero: never
+	credentials   context.Context       // ends with them; nil: never
+	forget        func()                // stops waiting for that end; nil: nothing waits
 	deadlines     httpdeadline.Request
 	listening     *listenRequest // nil: the request opens no subscription
 	conn          *server.Conn   // for the Frame hook; nil: not known yet
@@ -36,6 +39,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &httpRequest{Handler: h, w: w, r: r, deadlines: deadlines}
 	x.memory.handler = h
 	defer x.memory.close()
+	defer func() {
+		if x.forget != nil {
+			x.forget()
+		}
+	}()
 	refused := x.serve()
 	if refused == nil && x.listening != nil {
 		refused = x.listen() // here, where the stack is small: see listenRequest

@@ -35,7 +35,7 @@ func (x *httpRequest) openHTTPSSE() *refusal {
 	}
 	defer t.release()
 	defer x.cancelAtExpiry()()
-	s := x.newSession(x.principal, true)
+	s := x.newSession(true)
 	defer s.close(errEnded)
 	s.mu.Lock()
 	st, r := s.newStream(true, true, false)

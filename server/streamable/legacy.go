@@ -72,7 +72,7 @@ func (x *httpRequest) initialize(m *rpc.Message, accepts acceptedTypes) *refusal
 		return refused.forID(m.ID)
 	}
 	defer t.release()
-	s := x.newSession(x.principal, false)
+	s := x.newSession(false)
 	x.conn = s.conn
 	handle := func(ctx context.Context, req *rpc.Request) (any, error) {
 		return s.conn.Handle(ctx, req, noLink{})

@@ -117,6 +117,10 @@ func (x *httpRequest) reply(conn *server.Conn, in, out *buffer.Buffer, m *rpc.Me
 // refused, if not nil, replaces a response before which nothing was sent.
 func (r *modernResponse) send(out *buffer.Buffer, id rpc.ID, response []byte, status int,
 	refused *refusal) {
+	if r.x.isRevoked() {
+		refused = revokedRefusal().forID(id)
+		response = rpc.AppendError(nil, id, refused.err)
+	}
 	response, noMemory := r.x.memory.holdResponse(id, response, 0)
 	refused = cmp.Or(refused, noMemory)
 	r.finish(setText(out, response).B, status, refused)
@@ -265,7 +269,7 @@ func (r *modernResponse) finish(response []byte, status int, refused *refusal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.finished = true
-	gone := r.x.r.Context().Err() != nil
+	gone := r.x.r.Context().Err() != nil && !r.x.isRevoked()
 	if !gone && r.events == nil {
 		if refused != nil {
 			r.x.writeRefusal(refused)

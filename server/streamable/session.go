@@ -22,11 +22,12 @@ type session struct {
 	h             *Handler
 	id            string // 130 random bits as letters and digits
 	principal     string
-	owner         string         // quota owner of its slot and memory
-	memory        *quota.Account // holds events that no account of a request holds
-	heapIdleSince time.Time      // idle since then or later; guarded by h.mu
-	heapIndex     int            // in the idle heap; guarded by h.mu
-	httpSSE       bool           // of the transport of 2024-11-05: ends with its only stream
+	credentials   context.Context // of the request that opened it; nil: they never end
+	owner         string          // quota owner of its slot and memory
+	memory        *quota.Account  // holds events that no account of a request holds
+	heapIdleSince time.Time       // idle since then or later; guarded by h.mu
+	heapIndex     int             // in the idle heap; guarded by h.mu
+	httpSSE       bool            // of the transport of 2024-11-05: ends with its only stream
 	conn          *server.Conn
 	ctx           context.Context
 	cancel        context.CancelCauseFunc
@@ -37,6 +38,7 @@ type session struct {
 	active    int         // requests and streams
 	idleTimer *time.Timer // closes the session; runs while active is 0
 	idleSince time.Time   // when active became 0
+	forget    func() bool // stops waiting for the end of the credentials; nil: nothing waits
 	requests  map[rpc.ID]*inflightRequest
 	calls     map[int64]chan *rpc.Message // in-flight requests of the server to the client
 	lastCall  int64
@@ -67,9 +69,11 @@ var (
 const maxCalls = 1024 // in-flight requests to one client
 
 // newSession returns a session that clients cannot find yet.
-func (h *Handler) newSession(principal string, old bool) *session {
+func (x *httpRequest) newSession(old bool) *session {
+	h := x.Handler
 	s := &session{
-		h: h, id: rand.Text(), principal: principal, owner: h.owner(principal), httpSSE: old,
+		h: h, id: rand.Text(), principal: x.principal, owner: h.owner(x.principal),
+		credentials: x.credentials, httpSSE: old,
 		active:   1,
 		requests: map[rpc.ID]*inflightRequest{}, calls: map[int64]chan *rpc.Message{},
 		streams: map[int64]*stream{}, standaloneOpened: make(chan struct{}),
@@ -82,7 +86,7 @@ func (h *Handler) newSession(principal string, old bool) *session {
 		// event ids must be unique among the servers of the session
 		s.lastStream = mathrand.Int64N(1 << 52)
 	}
-	s.conn = connect(s.ctx, &sessionLink{s: s}, principal)
+	s.conn = connect(s.ctx, &sessionLink{s: s}, x.principal)
 	return s
 }
 
@@ -95,7 +99,7 @@ func (x *httpRequest) restoreSession(id string) bool {
 	if !x.o.Replicas || len(id) > maxID || x.isHTTPSSE() {
 		return false
 	}
-	s := x.newSession(x.principal, false)
+	s := x.newSession(false)
 	s.id = id
 	if x.server.Integration().RestoreSession(s.conn, id) != nil {
 		s.close(errEnded)
@@ -121,7 +125,20 @@ func (h *Handler) addSession(s *session) *refusal {
 	if evicted != nil {
 		evicted.close(errEvicted)
 	}
+	if refused == nil {
+		s.followCredentials()
+	}
 	return refused
+}
+
+// followCredentials closes the session when the credentials that opened it end. They may already
+// have.
+func (s *session) followCredentials() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.credentials != nil && !s.closed {
+		s.forget = context.AfterFunc(s.credentials, func() { s.end(errRevoked) })
+	}
 }
 
 // insertOrEvict inserts a session and returns the one that it replaces, which the caller must
@@ -200,15 +217,22 @@ func (s *session) expire() {
 	// the session was used after the timer fired
 	used := s.active > 0 || time.Since(s.idleSince) < s.h.o.SessionIdle
 	s.mu.Unlock()
+	if !used {
+		s.end(errExpired)
+	}
+}
+
+// end closes a session on a goroutine of its own, for which [Handler.Close] waits.
+func (s *session) end(cause error) {
 	s.h.mu.Lock()
-	if used || s.h.closed {
+	if s.h.closed {
 		s.h.mu.Unlock()
 		return
 	}
-	s.h.running.Add(1) // Close waits
+	s.h.running.Add(1)
 	s.h.mu.Unlock()
 	defer s.h.running.Done()
-	s.close(errExpired)
+	s.close(cause)
 }
 
 // close cancels the requests of a session, ends its streams and removes it.
@@ -225,6 +249,9 @@ func (s *session) close(cause error) {
 		s.closed = true
 		if s.idleTimer != nil {
 			s.idleTimer.Stop()
+		}
+		if s.forget != nil {
+			s.forget()
 		}
 		for len(s.store) > 0 {
 			s.evictOldest()

@@ -62,6 +62,9 @@ func (x *httpRequest) serveStream(st *stream, r *reader, accepts acceptedTypes, 
 		select {
 		case <-changed:
 		case <-x.r.Context().Done():
+			if x.isRevoked() && a.out == nil {
+				x.writeRefusal(revokedRefusal())
+			}
 			return
 		case <-quiet.C:
 			if a.start() != nil || a.out.comment() != nil {
@@ -199,6 +202,8 @@ func (a *streamWriter) end(accepts acceptedTypes) {
 	ended := a.st.s.closed
 	a.st.s.mu.Unlock()
 	switch {
+	case ended && a.x.isRevoked():
+		a.x.writeRefusal(revokedRefusal())
 	case ended:
 		a.x.writeRefusal(sessionNotFound())
 	case accepts.stream:
