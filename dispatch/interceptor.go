@@ -62,7 +62,7 @@ type Invocation struct {
 	Server    string // in a gateway, the ID of the server whose own name Name is
 	Arguments json.RawMessage
 	Principal string // the authenticated caller, as [PrincipalFrom] returns it
-	RequestID string // see [Call]; "" in a gateway for a client of MCP
+	RequestID string // see [Call]; for a client of MCP, the JSON text of the id of its request
 	Surface   string // see [Call]
 
 	// Operation is the operation that runs; in a server, for a tool of its catalog only.

@@ -16,7 +16,6 @@ import (
 	"github.com/stdwire/stdwire/internal/toolsearch"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/discovery"
-	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/items"
 	"github.com/stdwire/stdwire/server/internal/params"
 )
@@ -155,7 +154,7 @@ func (s *Server) fit(v ToolView, all *listing) *fittedTools {
 }
 
 // toolView returns how the client sees the tools.
-func (r *request) toolView() ToolView { return r.conn.server.o.ToolView(r.client()) }
+func (r *request) toolView() ToolView { return r.conn.server.o.ToolView(r.clientInfo().Name) }
 
 // initToolViews prepares the tools that find and call others.
 func (s *Server) initToolViews() error {
@@ -170,16 +169,6 @@ func (s *Server) initToolViews() error {
 		InputSchema: json.RawMessage(discovery.FindSchema)}, Call: findTool})
 	s.views.meta[discovery.Find].use = use
 	return err
-}
-
-// client returns the name of the client in its clientInfo.
-func (r *request) client() string {
-	if m := &r.params.Meta; m.Version == nil && m.Capabilities == nil {
-		return era.Legacy(r.conn.legacy.Load()).Client
-	}
-	info := jsonscan.Member(r.params.Get(paramMeta), mcp.MetaClientInfo)
-	name, _ := jsonscan.Text(jsonscan.Member(info, "name"))
-	return era.ClientName(name)
 }
 
 // unwrap makes a tools/call of a tool that calls others the call of the inner tool, and one by the
@@ -259,7 +248,7 @@ func (r *request) checkCaller(found *item, name string) (*Result, error) {
 func (s *Server) shownTools(r *request, all *listing) *listing {
 	view := r.toolView()
 	fitted := s.fit(view, all)
-	use := ToolViewUse{Client: r.client(), Names: len(fitted.names), Cut: fitted.cut}
+	use := ToolViewUse{Client: r.clientInfo().Name, Names: len(fitted.names), Cut: fitted.cut}
 	listed := make(map[string]*item, len(s.views.meta))
 	for _, i := range fitted.Sorted {
 		if view.Search && !r.shows(i) || !r.lists(i) {

@@ -98,10 +98,9 @@ func initialize(r *request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, _ := jsonscan.Text(jsonscan.Member(jsonscan.Member(r.Params, "clientInfo"), "name"))
 	agreed := &era.Era{Revision: revision, StructuredContent: features.StructuredOutput,
 		Capabilities: kept, Replicated: r.conn.replicated, Stateless: r.conn.isStateless(),
-		Client: era.ClientName(name)}
+		Client: era.ReadClientInfo(jsonscan.Member(r.Params, "clientInfo"))}
 	if err := r.conn.agree(r.quotaOwner(), agreed); err != nil {
 		return nil, err
 	}

@@ -221,6 +221,49 @@ func CapabilitiesFrom(ctx context.Context) mcp.ClientCapabilities {
 	return mcp.ClientCapabilities{}
 }
 
+// A Client is the client of a request. Nobody has verified its name and version, which may be
+// unprintable.
+type Client struct {
+	Name, Version string // of its clientInfo, each cut after 128 bytes; "" if it says none
+	// Session is a random name of its stream, or of its legacy session over HTTP; "" for a request
+	// that belongs to neither. It is no secret: it is not the session ID of Streamable HTTP, and no
+	// request is accepted because it contains it.
+	Session string
+}
+
+// ClientFrom returns the client of the request that ctx belongs to, in both eras. Outside of a
+// request it returns the zero value.
+func ClientFrom(ctx context.Context) (c Client) {
+	r := requestFrom(ctx)
+	if r == nil {
+		return c
+	}
+	info := r.clientInfo()
+	c.Name, c.Version = info.Name, info.Version
+	if !r.conn.isStateless() {
+		c.Session = r.conn.sessionID()
+	}
+	return c
+}
+
+// clientInfo returns what the client says of itself, in each request or, in the legacy era, with
+// initialize.
+func (r *request) clientInfo() era.ClientInfo {
+	if m := &r.params.Meta; m.Version == nil && m.Capabilities == nil {
+		return era.Legacy(r.conn.legacy.Load()).Client
+	}
+	return era.ReadClientInfo(jsonscan.Member(r.params.Get(paramMeta), mcp.MetaClientInfo))
+}
+
+// RequestIDFrom returns the id of the request that ctx belongs to, as JSON text. Outside of a
+// request it returns "".
+func RequestIDFrom(ctx context.Context) string {
+	if r := requestFrom(ctx); r != nil {
+		return r.ID.String()
+	}
+	return ""
+}
+
 // metaPrefix begins the keys of _meta that MCP defines (2026-07-28, Base Protocol, "_meta").
 const metaPrefix = "io.modelcontextprotocol/"
 

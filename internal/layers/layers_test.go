@@ -346,7 +346,7 @@ var layers = []struct {
 	{"cmd/stdwire/internal/hook", []string{
 		"internal/jsonscan", "internal/printable", "internal/shellwords",
 		"internal/processgroup", "internal/child", "internal/quota", "rpc/mcp", "dispatch",
-		"server", "cmd/stdwire/internal/guard", "cmd/stdwire/internal/command",
+		"server", "server/auth", "cmd/stdwire/internal/guard", "cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/gatewaytext", []string{
 		"internal/printable", "client/host/gateway", "cmd/stdwire/internal/ops/host",

@@ -118,6 +118,7 @@ func TestAudit(t *testing.T) {
 		w.readable()
 		d := &auditWriter{room: -1}
 		deny := before(func(_ context.Context, e *dispatch.Invocation) error {
+			assert.Check(t, e.RequestID != "")
 			switch {
 			case bytes.Contains(e.Arguments, []byte(`"deny"`)):
 				return errors.New("no")

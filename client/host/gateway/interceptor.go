@@ -33,7 +33,8 @@ var errNotObject = errors.New("the interceptor left a value that is not a JSON o
 // intercept makes the call within the interceptors.
 func (c *call) intercept(ctx context.Context, g *Gateway, inFlight bool) error {
 	i := &dispatch.Invocation{Kind: string(c.kind), Name: c.target.name, Server: c.target.id,
-		Arguments: c.arguments, Principal: principal(ctx), Surface: "mcp", InFlight: inFlight}
+		Arguments: c.arguments, Principal: principal(ctx), Surface: "mcp", InFlight: inFlight,
+		RequestID: server.RequestIDFrom(ctx)}
 	if from := dispatch.CallFrom(ctx); from != nil {
 		i.RequestID, i.Surface = from.RequestID, from.Surface
 	}

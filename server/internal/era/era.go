@@ -23,7 +23,7 @@ type Era struct {
 	Capabilities      json.RawMessage // of the client, as it sent them
 	Replicated        bool            // see NewReplicatedConn of package server
 	Stateless         bool            // see StatelessLegacy
-	Client            string          // see ClientName
+	Client            ClientInfo
 }
 
 // uninitialized is the era of a legacy client before initialize.
@@ -142,7 +142,14 @@ func (e *Era) Extension(id string) (settings json.RawMessage, declared bool) {
 	return settings, len(settings) > 0 && settings[0] == '{'
 }
 
-// ClientName returns a copy of the name in a client's clientInfo, cut after 128 bytes.
-func ClientName(name string) string {
-	return strings.Clone(printable.TruncateBytes(name, 128))
+// A ClientInfo is what a client says of its program, each text cut after 128 bytes.
+type ClientInfo struct{ Name, Version string }
+
+// ReadClientInfo returns a copy of what a clientInfo says, which may be missing.
+func ReadClientInfo(sent json.RawMessage) ClientInfo {
+	text := func(name string) string {
+		value, _ := jsonscan.Text(jsonscan.Member(sent, name))
+		return strings.Clone(printable.TruncateBytes(value, 128))
+	}
+	return ClientInfo{text("name"), text("version")}
 }

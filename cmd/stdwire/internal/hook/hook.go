@@ -1,5 +1,5 @@
-// Package hook runs commands before and after the calls of a gateway, which see, change or refuse
-// them.
+// Package hook asks programs of the operator before and after the calls of a gateway, which see,
+// change or refuse them.
 package hook
 
 import (
@@ -10,88 +10,55 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"os/exec"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/internal/child"
 	"github.com/stdwire/stdwire/internal/jsonscan"
-	"github.com/stdwire/stdwire/internal/printable"
-	"github.com/stdwire/stdwire/internal/processgroup"
 	"github.com/stdwire/stdwire/internal/quota"
-	"github.com/stdwire/stdwire/internal/shellwords"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
 
-// A hook is a command that runs before or after each call of a tool, one process for each call. It
-// reads {"phase":"before","server":…,"tool":…,"arguments":…} from stdin; in the phase "after",
-// "result" replaces "arguments". It writes nothing to leave these unchanged, {"arguments":…} or
-// {"result":…} to replace them, or {"deny":"why"} to refuse the call. Any other output refuses the
-// call, too.
+// A hook is asked before or after each call of a tool. It gets a [message]. It answers nothing to
+// leave the arguments or the result unchanged, {"arguments":…} or {"result":…} to replace them, or
+// {"deny":"why"} to refuse the call. Any other answer refuses the call, too, and so does a hook
+// that fails or does not answer in time.
 type hook struct {
-	words   []string
+	name    string // for errors and the log
 	log     *slog.Logger
 	timeout time.Duration // for its answer
-	running *quota.Pool   // limits the running processes, by principal
+	running *quota.Pool   // limits the calls that it is asked about at a time, by principal
+	ask     asker
 }
+
+// An asker sends a message to a hook and returns its answer. The context has the time limit.
+type asker func(context.Context, *message) ([]byte, error)
 
 const (
-	timeout    = 10 * time.Second
-	maxRunning = 32       // concurrent processes of one hook
-	maxAnswer  = 32 << 20 // bytes of an answer
-	maxStderr  = 4 << 10  // bytes of stderr that are logged
+	timeout   = 10 * time.Second
+	maxAnswer = 32 << 20 // bytes of an answer
 )
-
-// Flag is a flag whose value is a command line; see [shellwords.CommandLine].
-func Flag(target *[][]string, name, help string) command.Flag {
-	return command.Flag{Name: name, Value: "COMMAND", Many: true, Help: help,
-		Set: func(value string) error {
-			words, err := shellwords.CommandLine(value)
-			*target = append(*target, words)
-			return err
-		}}
-}
-
-// Check returns an error if a command of a flag cannot be found: each call would fail.
-func Check(flag string, commands [][]string) error {
-	for _, words := range commands {
-		if _, err := exec.LookPath(words[0]); err != nil {
-			return command.Usagef("%s: %q cannot be run: %v", flag, words[0],
-				processgroup.Cause(err)).WithHint("write the path of the program")
-		}
-	}
-	return nil
-}
 
 // Interceptors returns the interceptors of a gateway that run commands, each in the order of its
 // flags: before on the arguments of a call, after on its result, unless that is an error.
 func Interceptors(before, after [][]string, log *slog.Logger) (all []dispatch.Interceptor) {
 	for _, words := range before {
-		all = append(all, newHook(words, log).before)
+		all = append(all, newProcess(words, log).before)
 	}
 	for _, words := range slices.Backward(after) { // the last interceptor gets the result first
-		all = append(all, newHook(words, log).after)
+		all = append(all, newProcess(words, log).after)
 	}
 	return all
 }
 
-func newHook(words []string, log *slog.Logger) *hook {
-	return &hook{words: words, log: log, timeout: timeout, running: quota.NewPool(maxRunning)}
-}
-
-// A denial is the reason that a command gave for refusing a call.
+// A denial is the reason that a hook gave for refusing a call.
 type denial string
 
 func (d denial) Error() string { return string(d) }
 
-// before runs the command before calls of tools. It does not run for a call that is in flight,
-// whose arguments it has seen.
+// before asks the hook before calls of tools. It does not ask about a call that is in flight, whose
+// arguments the hook has seen.
 func (h *hook) before(next dispatch.Handler) dispatch.Handler {
 	return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
 		if i.Kind != string(mcp.KindTool) || i.InFlight {
@@ -99,21 +66,21 @@ func (h *hook) before(next dispatch.Handler) dispatch.Handler {
 		}
 		own := *i
 		var err error
-		if own.Arguments, err = h.ask(ctx, i, "before", "arguments", i.Arguments); err != nil {
+		if own.Arguments, err = h.check(ctx, i, phaseBefore, i.Arguments); err != nil {
 			return nil, err
 		}
 		return next(ctx, &own)
 	}
 }
 
-// after runs the command on the results of tools.
+// after asks the hook about the results of tools.
 func (h *hook) after(next dispatch.Handler) dispatch.Handler {
 	return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
 		result, err := next(ctx, i)
 		if err != nil || i.Kind != string(mcp.KindTool) {
 			return result, err
 		}
-		object, err := h.ask(ctx, i, "after", "result", result.JSON())
+		object, err := h.check(ctx, i, phaseAfter, result.JSON())
 		if err != nil {
 			return nil, err
 		}
@@ -121,46 +88,44 @@ func (h *hook) after(next dispatch.Handler) dispatch.Handler {
 	}
 }
 
-// ask runs the command on a value and returns what has become of it. The command's stderr goes to
-// the log, not to the client.
-func (h *hook) ask(ctx context.Context, i *dispatch.Invocation, phase, name string,
+// check asks the hook about the arguments or the result of a call and returns what has become of
+// them.
+func (h *hook) check(ctx context.Context, i *dispatch.Invocation, p phase,
 	value json.RawMessage) (json.RawMessage, error) {
-	value, err := h.call(ctx, i, phase, name, value)
+	answer, err := h.answer(ctx, newMessage(ctx, i, p, value))
+	if err == nil {
+		value, err = applyAnswer(answer, p.value(), value)
+	}
 	if _, denied := errors.AsType[denial](err); err == nil || denied || ctx.Err() != nil {
 		return value, err
 	}
-	h.log.Warn("a hook failed; the call is refused", slog.String("phase", phase),
+	h.log.Warn("a hook failed; the call is refused", slog.String("phase", string(p)),
 		slog.String("server", i.Server), slog.String("tool", i.Name), slog.Any("error", err))
-	return nil, fmt.Errorf("the hook %q failed: %w", h.words[0], err)
+	return nil, fmt.Errorf("the hook %q failed: %w", h.name, err)
 }
 
-func (h *hook) call(ctx context.Context, i *dispatch.Invocation, phase, name string,
-	value json.RawMessage) (json.RawMessage, error) {
-	message := struct {
-		Phase     string          `json:"phase"`
-		Server    string          `json:"server"`
-		Tool      string          `json:"tool"`
-		Arguments json.RawMessage `json:"arguments,omitempty"`
-		Result    json.RawMessage `json:"result,omitempty"`
-	}{Phase: phase, Server: i.Server, Tool: i.Name}
-	if phase == "before" {
-		message.Arguments = value
-	} else {
-		message.Result = value
-	}
-	text, err := mcp.Marshal(message)
-	if err != nil {
+// answer returns the answer of the hook to a message.
+func (h *hook) answer(ctx context.Context, m *message) ([]byte, error) {
+	if err := h.running.Wait(ctx, m.Principal, 1); err != nil {
 		return nil, err
 	}
-	answer, err := h.run(ctx, i.Principal, append(text, '\n'))
-	if err != nil {
-		return nil, err
+	defer h.running.Give(m.Principal, 1)
+	timed, cancel := context.WithTimeout(ctx, h.timeout)
+	defer cancel()
+	answer, err := h.ask(timed, m)
+	switch {
+	case err == nil:
+		return answer, nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case timed.Err() != nil:
+		return nil, fmt.Errorf("it did not answer within %v", h.timeout)
 	}
-	return applyAnswer(answer, name, value)
+	return nil, err
 }
 
-// applyAnswer returns the value of this name after the answer of the command. An unknown answer is
-// an error, because it may have been meant to refuse the call.
+// applyAnswer returns the value of this name after the answer of the hook. An unknown answer is an
+// error, because it may have been meant to refuse the call.
 func applyAnswer(answer []byte, name string, value json.RawMessage) (json.RawMessage, error) {
 	if answer = bytes.TrimSpace(answer); len(answer) == 0 {
 		return value, nil
@@ -191,35 +156,4 @@ func applyAnswer(answer []byte, name string, value json.RawMessage) (json.RawMes
 		return replaced, nil // which the gateway checks
 	}
 	return value, nil
-}
-
-// run runs the command and returns its output. It may return before a killed process has exited.
-func (h *hook) run(ctx context.Context, principal string, input []byte) ([]byte, error) {
-	if err := h.running.Wait(ctx, principal, 1); err != nil {
-		return nil, err
-	}
-	defer h.running.Give(principal, 1)
-	timed, cancel := context.WithTimeout(ctx, h.timeout)
-	defer cancel()
-	answer, stderr, err := guard.Run(timed, guard.Command{Name: h.words[0], Args: h.words[1:],
-		Env: child.WithoutCredentials(os.Environ())}, input, maxAnswer, maxStderr)
-	if text := strings.TrimSpace(string(stderr)); text != "" {
-		h.log.Info("a hook wrote to stderr", slog.String("command", h.words[0]),
-			slog.String("stderr", printable.Text(text)))
-	}
-	if err != nil {
-		return nil, h.timeoutError(ctx, timed, err)
-	}
-	return answer, nil
-}
-
-// timeoutError returns the error of ctx, a timeout error if timed has ended, or err.
-func (h *hook) timeoutError(ctx, timed context.Context, err error) error {
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case timed.Err() != nil:
-		return fmt.Errorf("it did not answer within %v", h.timeout)
-	}
-	return err
 }

@@ -18,15 +18,16 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/server"
 )
 
-// scriptHook is a hook that runs a script.
-func scriptHook(script string, log *bytes.Buffer) *hook {
-	return &hook{words: []string{"sh", "-c", script}, log: slog.New(slog.NewTextHandler(log, nil)),
-		timeout: 5 * time.Minute, running: quota.NewPool(maxRunning)}
+// scriptHook is a hook that runs a script for each call, with $1 and so on.
+func scriptHook(script string, log *bytes.Buffer, args ...string) *hook {
+	h := newProcess(append([]string{"sh", "-c", script, "sh"}, args...),
+		slog.New(slog.NewTextHandler(log, nil)))
+	h.timeout = 5 * time.Minute
+	return h
 }
 
 // runBefore runs the hook before a call, and returns the arguments that the call gets.
@@ -109,8 +110,7 @@ func TestHooks(t *testing.T) {
 func TestHookAfter(t *testing.T) {
 	var log bytes.Buffer
 	seen := filepath.Join(t.TempDir(), "seen")
-	h := scriptHook(`cat >"$1"; echo secret >&2; echo '{"result":{"x":1}}'`, &log)
-	h.words = append(h.words, "sh", seen)
+	h := scriptHook(`cat >"$1"; echo secret >&2; echo '{"result":{"x":1}}'`, &log, seen)
 	result, err := h.runAfter(t.Context(), `{"content":[]}`)
 	assert.NilError(t, err)
 	assert.Equal(t, result, `{"x":1}`)
@@ -142,8 +142,8 @@ func TestHookIsKilled(t *testing.T) {
 	} {
 		var log bytes.Buffer
 		file := filepath.Join(t.TempDir(), "pid")
-		h := scriptHook(tt.script, &log)
-		h.words, h.timeout = append(h.words, "sh", file), 2*time.Second
+		h := scriptHook(tt.script, &log, file)
+		h.timeout = 2 * time.Second
 		ctx, cancel := context.WithCancel(t.Context())
 		if tt.cancel {
 			h.timeout = time.Minute
@@ -169,8 +169,8 @@ func TestHookIsKilled(t *testing.T) {
 
 func TestHookThatIsNotThere(t *testing.T) {
 	var log bytes.Buffer
-	h := scriptHook("", &log)
-	h.words = []string{"no-such-program-anywhere"}
+	h := newProcess([]string{"no-such-program-anywhere"},
+		slog.New(slog.NewTextHandler(&log, nil)))
 	_, err := h.runBefore(t.Context(), `{}`)
 	assert.ErrorContains(t, err, `cannot start "no-such-program-anywhere"`)
 }
