@@ -3,6 +3,8 @@ package host
 import (
 	"fmt"
 	"strings"
+
+	"github.com/stdwire/stdwire/internal/itemname"
 )
 
 // A Filter selects tools of a server by their own names. In a pattern '*' matches any sequence of
@@ -31,38 +33,14 @@ func (f *Filter) Check() error {
 // Allows reports whether the filter passes a tool.
 func (f *Filter) Allows(name string) bool {
 	for _, pattern := range f.Deny {
-		if match(pattern, name) {
+		if itemname.Match(pattern, name) {
 			return false
 		}
 	}
 	for _, pattern := range f.Allow {
-		if match(pattern, name) {
+		if itemname.Match(pattern, name) {
 			return true
 		}
 	}
 	return f.Allow == nil
-}
-
-// match reports whether pattern matches name. It takes time proportional to the product of their
-// lengths.
-func match(pattern, name string) bool {
-	// star is the index of the latest '*', which matches the name up to back.
-	star, back := -1, 0
-	p, n := 0, 0
-	for n < len(name) {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			star, back = p, n
-			p++
-		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == name[n]):
-			p++
-			n++
-		case star >= 0:
-			back++
-			p, n = star+1, back
-		default:
-			return false
-		}
-	}
-	return strings.Trim(pattern[p:], "*") == ""
 }
