@@ -30,6 +30,7 @@ var layers = []struct {
 	{"internal/buffer", nil},
 	{"internal/contain", nil},
 	{"internal/quota", nil},
+	{"internal/rate", []string{"internal/quota"}},
 	{"internal/contextkey", nil},
 	{"internal/turn", []string{"internal/contextkey"}},
 	{"internal/httpdeadline", nil},
