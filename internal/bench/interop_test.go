@@ -291,8 +291,30 @@ func TestInterop(t *testing.T) {
 					func(string) []string { return []string{self, conformance.RoleFixture} })
 				i.fixture()
 			})
+			t.Run(name+" "+revision+" search", func(t *testing.T) {
+				i := newInterop(t, connect, revision, func(dir string) []string {
+					return searching(t, dir, binary, self)
+				})
+				i.finds()
+			})
 		}
 	}
+}
+
+// searching returns a gateway of the fixture that lists the tools by which others are found.
+func searching(t *testing.T, dir, binary, self string) []string {
+	t.Helper()
+	path := filepath.Join(dir, "mcp.json")
+	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
+		"own": map[string]any{"command": self, "args": []string{conformance.RoleFixture}}}})
+	if err == nil {
+		err = os.WriteFile(path, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{"env", "HOME=" + dir, binary, "serve", "--config", path, "--pins", "off",
+		"--discover", "search"}
 }
 
 type interop struct {
@@ -403,6 +425,25 @@ func (i *interop) files() {
 	i.unknown()
 	i.cancelled("fs_search", map[string]any{"pattern": "nowhere to be found", "literal": true})
 	i.wants("Hello, world.\n", false, "fs_read", hello)
+}
+
+// finds uses the fixture by the tools that find and call others.
+func (i *interop) finds() {
+	i.t.Helper()
+	i.list("call_tool_destructive", "call_tool_read", "call_tool_write", "find_tool")
+	text, _, err := i.peer.call(i.ctx, "find_tool", map[string]any{"query": "add two numbers"})
+	if best, _, _ := strings.Cut(text, "\n"); err != nil || !json.Valid([]byte(best)) ||
+		!strings.HasPrefix(best, `{"name":"own__add","call":"call_tool_read"`) {
+		i.t.Fatalf("%q, %v", text, err)
+	}
+	i.wants(`"n":3`, false, "call_tool_read",
+		map[string]any{"name": "own__add", "arguments": map[string]any{"a": 1, "b": 2}})
+	text, failed, err := i.peer.call(i.ctx, "call_tool_read", map[string]any{"name": "own__grow"})
+	if err != nil || !failed || !strings.Contains(text, "call it with call_tool_write") {
+		i.t.Fatalf("%q, %v, %v", text, failed, err)
+	}
+	i.wants(`"n":3`, false, "own__add", map[string]any{"a": 1, "b": 2})
+	i.unknown()
 }
 
 func (i *interop) fixture() {
