@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/internal/contextkey"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/era"
@@ -48,7 +49,8 @@ const abandonTimeout = 3 * time.Second
 // its context has ended. The client chooses the framing, newline or Content-Length, with its first
 // bytes. Closing stream must end a blocked Read.
 func (s *Server) Serve(ctx context.Context, stream io.ReadWriteCloser) error {
-	c := s.Integration().NewConn(context.WithoutCancel(ctx), nil, "")
+	principal, _ := ctx.Value(contextkey.Principal{}).(string)
+	c := s.Integration().NewConn(context.WithoutCancel(ctx), nil, principal)
 	defer c.Close()
 	peer := rpc.NewPeer(stream, rpc.Options{
 		Handler:      s.handler,

@@ -46,19 +46,20 @@ var (
 )
 
 // The flags for clients over HTTP. Without --http they have no effect.
-const httpModes = "http sse noauth token file tls ca oauth card"
+const httpModes = "http sse noauth token file named tls ca oauth card"
 
 var httpFlags = `
 	--no-auth: http sse tls card
 	--http-host: ` + httpModes + `
-	--http-sse: http noauth token file tls ca oauth card
-	--token-env: http sse tls ca card
-	--token-file: http sse tls ca card
-	--tls-cert --tls-key: http sse noauth token file ca oauth card
-	--tls-client-ca: tls token file
-	--oauth-issuer: http sse tls ca card
+	--http-sse: http noauth token file named tls ca oauth card
+	--token-env: http sse named tls ca card
+	--token-file: http sse named tls ca card
+	--tokens: http sse token file tls ca oauth card
+	--tls-cert --tls-key: http sse noauth token file named ca oauth card
+	--tls-client-ca: tls token file named
+	--oauth-issuer: http sse named tls ca card
 	--oauth-audience --oauth-scope: oauth
-	--card: http sse noauth token file tls ca oauth
+	--card: http sse noauth token file named tls ca oauth
 	--card-url --card-description: card
 	--metrics-token-env: ` + httpModes + `
 `
@@ -68,7 +69,7 @@ func overHTTP(more string) []mode {
 	modes := []mode{{name: "http"}, {name: "sse", args: "--http-sse"},
 		{name: "noauth", args: "--no-auth"},
 		{name: "token", args: "--token-env STDWIRE_TEST_SECRET"},
-		{name: "file", args: "--token-file FILE"},
+		{name: "file", args: "--token-file FILE"}, {name: "named", args: "--tokens FILE"},
 		{name: "tls", args: "--tls-cert FILE --tls-key FILE"},
 		{name: "ca", args: "--tls-cert FILE --tls-key FILE --tls-client-ca FILE"},
 		{name: "oauth", args: "--oauth-issuer https://a.example " +
@@ -309,6 +310,9 @@ var flagUses = map[string][]flagUse{
 		"--scope --timeout: *\n--config --input: id"}},
 	"auth status": {{[]mode{{name: "all"}, {name: "id", args: "files"}, {name: "url", args: "URL"}},
 		"-o: *\n--config --input: id"}},
+	"auth token add":    always("--expires --scope --group --claim --file"),
+	"auth token list":   always("-o --file"),
+	"auth token revoke": always("--file"),
 	"auth logout": {{[]mode{{name: "id", args: "files"}, {name: "url", args: "URL"}},
 		"--config --input: id"}},
 	"bundle create": {{[]mode{{name: "directory", args: "."},

@@ -26,7 +26,7 @@ func TestFlagsBeforeSubcommands(t *testing.T) {
 	for _, c := range commands() {
 		grammar, _ := c.Make()
 		for _, sub := range grammar.Subcommands {
-			_, word, _ := strings.Cut(sub.Name, " ")
+			word := sub.Word()
 			for _, f := range grammar.Flags {
 				args := append([]string{c.Name}, flagWithValue(f, f.Name, fill)...)
 				got := run(t, append(args, word)...)

@@ -286,6 +286,10 @@ var layers = []struct {
 	{"cmd/stdwire/internal/filewatch", []string{
 		"internal/atomicfile", "internal/userfile",
 	}},
+	{"cmd/stdwire/internal/tokenfile", []string{
+		"internal/jsonexact", "internal/jsonscan", "internal/near", "internal/atomicfile",
+		"internal/userfile", "server/auth", "cmd/stdwire/internal/filewatch",
+	}},
 	{"cmd/stdwire/internal/ops/fs/internal/glob", []string{"dispatch"}},
 	{"cmd/stdwire/internal/ops/fs/internal/rootdir", []string{"internal/userfile", "dispatch"}},
 	{"cmd/stdwire/internal/ops/fs/internal/replace", []string{
@@ -353,9 +357,11 @@ var layers = []struct {
 		"internal/printable", "client/host/gateway", "cmd/stdwire/internal/ops/host",
 		"cmd/stdwire/internal/command",
 	}},
-	{"cmd/stdwire/internal/socket", []string{"internal/near", "internal/userfile"}},
+	{"cmd/stdwire/internal/socket", []string{
+		"internal/near", "internal/userfile", "server/auth",
+	}},
 	{"cmd/stdwire/internal/socketserver", []string{
-		"dispatch", "server", "cmd/stdwire/internal/ops/host", "cmd/stdwire/internal/command",
+		"internal/contextkey", "dispatch", "server", "server/auth", "cmd/stdwire/internal/ops/host", "cmd/stdwire/internal/command",
 		"cmd/stdwire/internal/socket",
 	}},
 	{"cmd/stdwire/internal/target", []string{
@@ -410,9 +416,9 @@ var layers = []struct {
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
 	}},
 	{"cmd/stdwire/internal/authcmd", []string{
-		"internal/printable", "client/auth", "client/host/config", "cmd/stdwire/internal/term",
-		"cmd/stdwire/internal/command", "cmd/stdwire/internal/elicit",
-		"cmd/stdwire/internal/target",
+		"internal/jsonscan", "internal/printable", "client/auth", "client/host/config",
+		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/elicit",
+		"cmd/stdwire/internal/target", "cmd/stdwire/internal/tokenfile",
 	}},
 	{"cmd/stdwire/internal/relay", []string{
 		"cmd/stdwire/internal/guard", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
@@ -425,7 +431,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/filewatch", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/connlimit",
 		"cmd/stdwire/internal/observe", "cmd/stdwire/internal/socket",
-		"cmd/stdwire/internal/target",
+		"cmd/stdwire/internal/target", "cmd/stdwire/internal/tokenfile",
 	}},
 	{"cmd/stdwire/internal/messagewatch", []string{
 		"internal/jsonscan", "internal/printable", "internal/quota", "rpc", "dispatch",

@@ -31,8 +31,9 @@ type Caller struct {
 	// then, so that the client authenticates again. The zero time means never.
 	Expires time.Time
 	// Credentials ends when the caller's credentials are valid no more. Everything that belongs to
-	// them ends then: the legacy sessions that they have opened, streams, subscriptions, and running
-	// requests, which are answered with 401 unless a stream has begun. nil: that is not known.
+	// them ends then: the legacy sessions that they have opened, streams, subscriptions, and
+	// running requests, which are answered with 401 unless a stream has begun. nil: that is not
+	// known.
 	Credentials context.Context
 	// Header has additional headers of the response, by canonical name.
 	Header http.Header

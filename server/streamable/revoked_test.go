@@ -19,7 +19,8 @@ import (
 func TestEverythingEndsWithItsCredentials(t *testing.T) {
 	var credentials, others context.Context // of the bubble
 	refuse := false
-	o := streamable.Options{HTTPSSE: true, Authorize: func(r *http.Request) (streamable.Caller, error) {
+	o := streamable.Options{HTTPSSE: true}
+	o.Authorize = func(r *http.Request) (streamable.Caller, error) {
 		switch r.Header.Get("Authorization") {
 		case "first":
 			if refuse {
@@ -30,7 +31,7 @@ func TestEverythingEndsWithItsCredentials(t *testing.T) {
 			return streamable.Caller{Principal: "ada", Credentials: others}, nil
 		}
 		return streamable.Caller{Principal: "bob"}, nil
-	}}
+	}
 	const first, second, bob = "Authorization: first", "Authorization: second", "Authorization: bob"
 	inBubble(t, o, func(t *testing.T, b *bubble) {
 		type opened struct {

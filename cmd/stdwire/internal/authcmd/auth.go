@@ -1,5 +1,5 @@
-// Package authcmd is stdwire auth: logging in to servers at a URL, logging out, and the state of
-// stored credentials.
+// Package authcmd is stdwire auth: logging in to servers at a URL, logging out, the state of stored
+// credentials, and the tokens of those who may use stdwire serve.
 package authcmd
 
 import (
@@ -16,8 +16,8 @@ import (
 func AuthCommand() command.Command {
 	all := authCommands()
 	return command.Command{
-		Name: "auth", Usage: "login|status|logout [SERVER] [FLAG]… [-h]",
-		Summary: "log in to servers with a URL",
+		Name: "auth", Usage: "login|status|logout|token [SERVER] [FLAG]… [-h]",
+		Summary: "log in to servers with a URL, and tokens for one",
 		Help: `A server may require authorization and name an authorization server (OAuth). Log in there once:
 all commands and stdwire serve use the stored credentials and renew them. No other command opens
 a browser; without credentials they end with exit code 3 and a hint.
@@ -35,7 +35,8 @@ stdwire/credentials in $XDG_STATE_HOME, in files that only you can read.
 
 // authCommands are the words that may follow "auth".
 func authCommands() command.Subcommands {
-	return command.Subcommands{authLoginCommand(), authStatusCommand(), authLogoutCommand()}
+	return command.Subcommands{authLoginCommand(), authStatusCommand(), authLogoutCommand(),
+		authTokenCommand()}
 }
 
 // An account is a server at a URL and the user's credentials for it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"syscall"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
@@ -33,6 +34,9 @@ func (c Command) Named(name string) Command {
 	c.Name = name
 	return c
 }
+
+// Word returns the last word of the command's name, by which its parent knows it.
+func (c Command) Word() string { return c.Name[strings.LastIndexByte(c.Name, ' ')+1:] }
 
 // Run parses the arguments of a command and runs it.
 func (c Command) Run(ctx context.Context, args []string, std *term.Streams) error {

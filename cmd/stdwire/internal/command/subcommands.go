@@ -33,8 +33,7 @@ func (all Subcommands) Make() (Grammar, Runner) {
 	run := func(ctx context.Context, std *term.Streams) error {
 		var names []string
 		for _, c := range all {
-			_, word, _ := strings.Cut(c.Name, " ")
-			names = append(names, word)
+			names = append(names, c.Word())
 		}
 		if words == nil {
 			return Usagef("which subcommand?").WithHint("there are " + strings.Join(names, ", "))

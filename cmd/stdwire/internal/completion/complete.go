@@ -50,14 +50,14 @@ func Complete(ctx context.Context, commands []command.Command, words []string) [
 	}
 	before := words[1 : len(words)-1]
 	grammar, _ := c.Make()
-	if len(before) > 0 && grammar.Subcommands != nil {
-		for _, sub := range grammar.Subcommands {
-			if sub.Name == c.Name+" "+before[0] {
-				c, before = sub, before[1:]
-				grammar, _ = c.Make()
-				break
-			}
+	for len(before) > 0 {
+		i := slices.IndexFunc(grammar.Subcommands,
+			func(sub command.Command) bool { return sub.Name == c.Name+" "+before[0] })
+		if i < 0 {
+			break
 		}
+		c, before = grammar.Subcommands[i], before[1:]
+		grammar, _ = c.Make()
 	}
 	l := line{command: c.Name, target: target.NewTarget(), commands: commands}
 	if slices.ContainsFunc(grammar.Flags,
@@ -283,8 +283,7 @@ func commandCandidates(commands []command.Command) (all []Candidate) {
 
 func subcommandCandidates(subcommands command.Subcommands) (all []Candidate) {
 	for _, c := range subcommands {
-		_, word, _ := strings.Cut(c.Name, " ")
-		all = append(all, Candidate{word, c.Summary})
+		all = append(all, Candidate{c.Word(), c.Summary})
 	}
 	return all
 }

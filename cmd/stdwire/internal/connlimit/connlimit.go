@@ -127,6 +127,9 @@ func (c *limitedConn) Close() error {
 	return c.Conn.Close()
 }
 
+// NetConn returns the connection of the listener, as that of a [tls.Conn] does.
+func (c *limitedConn) NetConn() net.Conn { return c.Conn }
+
 // refuseConnection writes a response with status 503. It does not wait for the peer to read it.
 func refuseConnection(conn net.Conn) {
 	_ = conn.SetWriteDeadline(time.Now().Add(time.Second))

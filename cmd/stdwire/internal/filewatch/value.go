@@ -1,6 +1,7 @@
 package filewatch
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"io/fs"
 	"log/slog"
@@ -10,7 +11,7 @@ import (
 )
 
 // A Value is a value that is parsed from files, and parsed again when they have changed. It
-// checks the files when the value is used, once a second at most. If the files are missing or
+// checks the files when the value is used, once in an interval at most. If the files are missing or
 // invalid, it keeps the last value and logs the error. A pipe that the user has named is read once,
 // at the start.
 type Value[T any] struct {
@@ -20,6 +21,8 @@ type Value[T any] struct {
 	Read  func(path string) ([]byte, error) // reads a file again; it never blocks
 	Parse func(contents [][]byte) (T, error)
 	Log   *slog.Logger
+	// Interval is the least time between two checks; 0: a second.
+	Interval time.Duration
 
 	mu      sync.Mutex
 	value   T
@@ -46,7 +49,7 @@ func (v *Value[T]) Load() error {
 func (v *Value[T]) Get() T {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if now := time.Now(); now.Sub(v.checked) >= interval {
+	if now := time.Now(); now.Sub(v.checked) >= cmp.Or(v.Interval, interval) {
 		v.checked = now
 		v.check()
 	}

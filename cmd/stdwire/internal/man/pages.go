@@ -18,12 +18,14 @@ type Build struct {
 // of section 1 for each command and subcommand, and one of section 5 or 7 for each topic.
 func Pages(b Build, before, after string, groups command.Groups, topics []topic.Topic) []Page {
 	all := []Page{mainPage(b, before, after, groups, topics)}
-	for _, c := range groups.Table() {
-		all = append(all, commandPage(b, c))
-		for _, sub := range c.Subcommands {
-			all = append(all, commandPage(b, sub))
+	var addCommands func([]command.Command)
+	addCommands = func(commands []command.Command) {
+		for _, c := range commands {
+			all = append(all, commandPage(b, c))
+			addCommands(c.Subcommands)
 		}
 	}
+	addCommands(groups.Table())
 	for _, t := range topics {
 		all = append(all, topicPage(b, t))
 	}

@@ -108,6 +108,11 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 	if err := f.http.Check(); err != nil {
 		return err
 	}
+	if path := f.http.TokensFile(); path != "" {
+		if err := f.builtin.Writable().Refuse("the file of tokens", path); err != nil {
+			return err
+		}
+	}
 	own := &target.BuiltinServer{Catalog: dispatch.NewCatalog(f.gateway.gates()...)}
 	options := server.Options{Logger: log}
 	if !f.gateway.isEnabled() || f.builtin.HasFlags() {

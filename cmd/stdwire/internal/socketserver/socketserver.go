@@ -11,7 +11,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/socket"
+	"github.com/stdwire/stdwire/internal/contextkey"
 	"github.com/stdwire/stdwire/server"
+	"github.com/stdwire/stdwire/server/auth"
 )
 
 // MaxConns is the number of connections that a socket serves at a time. Further connections
@@ -80,11 +83,22 @@ func (s *Server) accept() {
 			}()
 			// at once: a graceful shutdown would wait for a command that follows a log
 			defer context.AfterFunc(s.ctx, func() { _ = conn.Close() })()
-			if err := s.server.Serve(context.WithoutCancel(s.ctx), conn); err != nil {
+			if err := s.server.Serve(s.caller(conn), conn); err != nil {
 				s.log.Debug("a connection to the socket has ended", slog.Any("error", err))
 			}
 		})
 	}
+}
+
+// caller returns the context of the requests on a connection, with the user at its other end: the
+// user of this process, or an administrator.
+func (s *Server) caller(conn net.Conn) context.Context {
+	ctx := context.WithoutCancel(s.ctx)
+	id := socket.Peer(conn)()
+	if id == nil {
+		return ctx
+	}
+	return context.WithValue(auth.WithIdentity(ctx, id), contextkey.Principal{}, id.Principal())
 }
 
 func (s *Server) count(delta int) {

@@ -2,24 +2,27 @@ package transport
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
 	"strings"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/filewatch"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tokenfile"
 )
 
-// bearerToken are the flags for the token that clients of the HTTP server must send.
-type bearerToken struct{ env, file string }
+// bearerTokens are the flags for the tokens of which clients of the HTTP server must send one: a
+// single one without a name, and those of a file.
+type bearerTokens struct{ env, file, named string }
 
-func (b *bearerToken) flags() []command.Flag {
+// tokensFlag is the name of the flag for a file of named tokens.
+const tokensFlag = "--tokens"
+
+func (b *bearerTokens) flags() []command.Flag {
 	return []command.Flag{
 		{Name: "--token-env", Value: "NAME",
 			Help: "environment variable that holds the bearer token for --http, 16 bytes or more (default: a random token, which is printed)",
@@ -31,6 +34,8 @@ func (b *bearerToken) flags() []command.Flag {
 			}},
 		command.FileFlag(&b.file, target.TokenFileFlag,
 			"a file with the bearer token for --http, which others cannot read; it is read again when it changes"),
+		command.FileFlag(&b.named, tokensFlag,
+			"a file of named tokens for --http, which stdwire auth token changes; it is read again when it changes, and what a removed token has opened is closed"),
 	}
 }
 
@@ -40,6 +45,9 @@ func (w *HTTPFlags) TakeTokenFile() (path string) {
 	path, w.token.file = w.token.file, ""
 	return path
 }
+
+// TokensFile returns the path of the file of named tokens, or "".
+func (w *HTTPFlags) TokensFile() string { return w.token.named }
 
 // tokenOf returns the token in the environment variable that a flag names.
 func tokenOf(flag, variable string) (token string, err error) {
@@ -53,51 +61,68 @@ func tokenOf(flag, variable string) (token string, err error) {
 	return token, nil
 }
 
-// given returns the name of a given flag, or "".
-func (b *bearerToken) given() string {
+// single returns the name of a given flag for the token without a name, or "".
+func (b *bearerTokens) single() string {
 	return command.FirstGiven("--token-env", b.env, target.TokenFileFlag, b.file)
+}
+
+// given returns the name of a given flag, or "".
+func (b *bearerTokens) given() string {
+	if single := b.single(); single != "" {
+		return single
+	}
+	return command.FirstGiven(tokensFlag, b.named)
 }
 
 var errToken = errors.New("the bearer token is missing or wrong")
 
-// check returns the function that checks the token of a request. Without a flag it prints a random
-// token.
-func (b *bearerToken) check(std *term.Streams, log *slog.Logger) (func(*http.Request) error,
-	error) {
-	var want func() [sha256.Size]byte
+// open returns the verifiers of the given tokens, which the caller closes also if there is an
+// error.
+func (b *bearerTokens) open(log *slog.Logger) (all []*tokenfile.Verifier, err error) {
+	add := func(flag string, source tokenfile.Source) error {
+		v, err := source.Open()
+		if err != nil {
+			failure := command.Usagef("%s: %v", flag, err)
+			if flag == tokensFlag && errors.Is(err, fs.ErrNotExist) {
+				failure = failure.WithHint(
+					"create it: stdwire auth token add NAME --file " + source.Path)
+			}
+			return failure
+		}
+		all = append(all, v)
+		return nil
+	}
+	if b.named != "" {
+		if err := add(tokensFlag, tokenfile.File(b.named, log)); err != nil {
+			return all, err
+		}
+	}
 	switch {
 	case b.file != "":
-		file := &filewatch.Value[[sha256.Size]byte]{What: "the bearer token", Paths: []string{b.file},
+		err = add(target.TokenFileFlag, tokenfile.Source{What: "the bearer token", Path: b.file,
 			Read: target.ReadSecret, Log: log,
-			Parse: func(contents [][]byte) (sum [sha256.Size]byte, err error) {
-				token, err := target.ParseToken(b.file, contents[0])
-				return tokenDigest(token), err
-			}}
-		if err := file.Load(); err != nil {
-			return nil, command.Usagef("%s: %v", target.TokenFileFlag, err)
-		}
-		want = file.Get
-	default:
-		token := os.Getenv(b.env)
-		if b.env == "" {
-			token = rand.Text()
-			std.Err.Printf("stdwire: the bearer token is %s", token)
-		}
-		sum := tokenDigest(token)
-		want = func() [sha256.Size]byte { return sum }
+			Parse: func(content []byte) ([]tokenfile.Token, error) {
+				token, err := target.ParseToken(b.file, content)
+				return []tokenfile.Token{tokenfile.Unnamed(token)}, err
+			}})
+	case b.env != "":
+		all = append(all, tokenfile.Single(os.Getenv(b.env)))
 	}
-	return func(r *http.Request) error { return checkBearer(r, want()) }, nil
+	return all, err
 }
 
-// tokenDigest returns the digest of a token. Digests can be compared in constant time.
-func tokenDigest(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
+// randomToken returns the verifier of a random token, which it prints.
+func randomToken(std *term.Streams) *tokenfile.Verifier {
+	token := rand.Text()
+	std.Err.Printf("stdwire: the bearer token is %s", token)
+	return tokenfile.Single(token)
+}
 
-// checkBearer returns an error unless a request has the bearer token with this digest.
-func checkBearer(r *http.Request, want [sha256.Size]byte) error {
-	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	got := tokenDigest(strings.TrimSpace(given))
-	if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
-		return errToken
+// bearerToken returns the bearer token of a request, or "".
+func bearerToken(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
 	}
-	return nil
+	return strings.TrimSpace(token)
 }

@@ -34,7 +34,7 @@ const maxConnections = 4096
 type HTTPFlags struct {
 	Address  string // "" means HTTP is not served
 	noAuth   bool
-	token    bearerToken
+	token    bearerTokens
 	metrics  metricsToken
 	tls      tlsFlags
 	oauth    oauthFlags
@@ -134,24 +134,19 @@ func (w *HTTPServer) Serve(ctx context.Context, std *term.Streams, log *slog.Log
 		MaxCalls: w.Limits.MaxCalls}
 	mux := http.NewServeMux()
 	failures := w.Recorder.Counter(authFailures)
-	if w.oauth.issuer != "" {
-		resource, err := w.oauth.resource(log)
-		if err != nil {
-			return err
+	who, err := w.callers(std, bound, log)
+	if err != nil {
+		return err
+	}
+	defer who.close()
+	if who != nil {
+		overMCP.Authorize = countFailures(who.authorize, failures)
+		overHTTP.Principal = apiPrincipal
+		if who.resource != nil {
+			for _, path := range who.resource.MetadataPaths() {
+				mux.Handle(path, who.resource)
+			}
 		}
-		overMCP.Authorize = countFailures(resource.Authorize, failures)
-		overHTTP.Principal = countFailures(principalOf(resource), failures)
-		for _, path := range resource.MetadataPaths() {
-			mux.Handle(path, resource)
-		}
-		std.Err.Printf("stdwire: accepting access tokens of %s, issued for %s", w.oauth.issuer,
-			w.oauth.audience)
-	} else {
-		if overMCP.Principal, err = w.principal(std, log); err != nil {
-			return err
-		}
-		overMCP.Principal = countFailures(overMCP.Principal, failures)
-		overHTTP.Principal = overMCP.Principal
 	}
 	overMCP.Card, err = w.card.card(bound.base+mainPath, w.oauth.audience, bound.local)
 	if err != nil {
@@ -165,6 +160,9 @@ func (w *HTTPServer) Serve(ctx context.Context, std *term.Streams, log *slog.Log
 			dispatch.Options{Logger: log, Missing: w.Missing, Interceptors: w.interceptors()}))
 		if w.API != nil {
 			handler = w.API(handler)
+		}
+		if who != nil {
+			handler = identify(overMCP.Authorize, handler)
 		}
 		mux.Handle(apiPath, handler)
 	}
@@ -207,6 +205,9 @@ func (w *HTTPServer) Serve(ctx context.Context, std *term.Streams, log *slog.Log
 	requests, cancelRequests := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancelRequests(nil)
 	web.BaseContext = func(net.Listener) context.Context { return requests }
+	if who != nil && who.peers {
+		web.ConnContext = withPeer
+	}
 	std.Servers.DelaySignal(drainTimeout)
 	defer std.Servers.Served()
 	served := make(chan error, 1)
@@ -215,6 +216,7 @@ func (w *HTTPServer) Serve(ctx context.Context, std *term.Streams, log *slog.Log
 	defer manager.close()
 	manager.notify("READY=1\nSTATUS=serving MCP at " + bound.base + mainPath)
 	var watching sync.WaitGroup
+	who.follow(ctx, watching.Go)
 	watching.Go(func() { manager.watch(ctx, func() { _ = e.all() }) })
 	select {
 	case err := <-served:
@@ -250,52 +252,6 @@ func (w *HTTPFlags) ServerName() string { return w.card.serverName() }
 
 // URL returns the URL of the main endpoint as far as it is known before the server listens.
 func (w *HTTPFlags) URL() string { return w.baseURL(w.Address) + mainPath }
-
-// checkToken returns an error if the flags for tokens and TLS contradict each other.
-func (w *HTTPFlags) checkToken() error {
-	switch {
-	case w.token.env != "" && w.token.file != "":
-		return command.Usagef("--token-env and --token-file exclude each other")
-	case w.noAuth && w.token.given() != "":
-		return command.Usagef("--no-auth and %s exclude each other", w.token.given())
-	case w.noAuth && w.tls.clientCA != "":
-		return command.Usagef("--no-auth and --tls-client-ca exclude each other").WithHint(
-			"clients with a certificate need no token: leave out --no-auth")
-	}
-	if err := w.card.check(); err != nil {
-		return err
-	}
-	return w.tls.check()
-}
-
-// TokenPrincipal is the principal of all clients that send the token.
-const TokenPrincipal = "token"
-
-// principal returns the function that authenticates requests, or nil if --no-auth is set. Without
-// a certificate of the client, all have the same principal.
-func (w *HTTPFlags) principal(std *term.Streams, log *slog.Logger) (func(*http.Request) (string,
-	error), error) {
-	byCertificate := w.tls.clientCA != ""
-	switch {
-	case w.noAuth:
-		return nil, nil
-	case byCertificate && w.token.given() == "":
-		return certificatePrincipal, nil
-	}
-	check, err := w.token.check(std, log)
-	if err != nil {
-		return nil, err
-	}
-	return func(r *http.Request) (string, error) {
-		if err := check(r); err != nil {
-			return "", err
-		}
-		if byCertificate {
-			return certificatePrincipal(r)
-		}
-		return TokenPrincipal, nil
-	}, nil
-}
 
 // interceptors returns the interceptors of the HTTP API.
 func (w *HTTPServer) interceptors() []dispatch.Interceptor {

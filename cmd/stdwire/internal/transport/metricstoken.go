@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tokenfile"
 	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
 )
 
@@ -33,12 +34,12 @@ func (m metricsToken) given() string {
 
 // guard passes requests that have the token to metrics. It refuses and counts others.
 func (m metricsToken) guard(metrics http.Handler, failures *telemetry.Counter) http.Handler {
-	want := tokenDigest(string(m))
+	want := tokenfile.Single(string(m))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := checkBearer(r, want); err != nil {
+		if want.Find(bearerToken(r)) == nil {
 			failures.Add(1)
 			w.Header().Set("WWW-Authenticate", `Bearer realm="metrics"`)
-			http.Error(w, err.Error(), http.StatusUnauthorized)
+			http.Error(w, errToken.Error(), http.StatusUnauthorized)
 			return
 		}
 		w.Header().Set("Cache-Control", "no-store")

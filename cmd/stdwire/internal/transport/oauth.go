@@ -1,15 +1,11 @@
 package transport
 
 import (
-	"errors"
 	"log/slog"
-	"net/http"
 	"strings"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
-	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/server/auth"
-	"github.com/stdwire/stdwire/server/streamable"
 )
 
 // oauthFlags are the flags that make the HTTP server a protected resource of OAuth.
@@ -52,10 +48,16 @@ func (w *HTTPFlags) Check() error {
 	if given := w.given(); w.Address == "" && given != "" {
 		return command.Usagef("%s is for clients over HTTP", given).WithHint("add --http ADDR")
 	}
-	if err := w.checkToken(); err != nil {
+	if err := w.checkTokens(); err != nil {
 		return err
 	}
-	token, given := w.token.given(), p.given()
+	if err := w.card.check(); err != nil {
+		return err
+	}
+	if err := w.tls.check(); err != nil {
+		return err
+	}
+	token, given := w.token.single(), p.given()
 	if given == "" {
 		return nil
 	}
@@ -94,27 +96,4 @@ func (p *oauthFlags) resource(log *slog.Logger) (*auth.Resource, error) {
 		return nil, command.Usagef("--oauth-scope: %s", strings.TrimPrefix(err.Error(), "auth: "))
 	}
 	return resource, nil
-}
-
-// principalOf returns a function that authorizes requests of the HTTP API as resource does, and
-// returns errors of operations.
-func principalOf(resource *auth.Resource) func(*http.Request) (string, error) {
-	return func(r *http.Request) (string, error) {
-		caller, err := resource.Authorize(r)
-		if err == nil {
-			err = caller.AuthorizeMessages(nil)
-		}
-		refused, ok := errors.AsType[*streamable.Refusal](err)
-		switch {
-		case err == nil:
-			return caller.Principal, nil
-		case !ok || refused.Status == http.StatusUnauthorized:
-			return "", errToken
-		case refused.Status == http.StatusForbidden:
-			return "", dispatch.Errorf(dispatch.PermissionDenied, "%s", refused.Message)
-		case refused.Status == http.StatusBadRequest:
-			return "", dispatch.Errorf(dispatch.InvalidInput, "%s", refused.Message)
-		}
-		return "", dispatch.Errorf(dispatch.UpstreamError, "%s", refused.Message)
-	}
 }

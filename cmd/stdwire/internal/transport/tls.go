@@ -1,14 +1,9 @@
 package transport
 
 import (
-	"crypto/sha256"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/filewatch"
@@ -86,23 +81,4 @@ func (f *tlsFlags) parse(contents [][]byte) (*tls.Config, error) {
 		c.SessionTicketsDisabled = true
 	}
 	return c, nil
-}
-
-var errCertificate = errors.New("the connection has no client certificate")
-
-// certificatePrincipal returns the name of the client whose certificate was verified: its subject,
-// or else the digest of its public key.
-func certificatePrincipal(r *http.Request) (string, error) {
-	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
-		return "", errCertificate
-	}
-	return certificateName(r.TLS.VerifiedChains[0][0]), nil
-}
-
-func certificateName(c *x509.Certificate) string {
-	if name := c.Subject.String(); name != "" {
-		return "certificate " + name
-	}
-	sum := sha256.Sum256(c.RawSubjectPublicKeyInfo)
-	return "certificate " + hex.EncodeToString(sum[:])
 }

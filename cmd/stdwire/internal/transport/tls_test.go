@@ -26,11 +26,12 @@ func tlsServer(t *testing.T, f *tlsFlags, log *slog.Logger) string {
 	c, err := f.config(log)
 	assert.NilError(t, err)
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name, err := certificatePrincipal(r)
+		id, err := certificateIdentity(r)
 		if err != nil {
-			name = err.Error()
+			t.Error(err)
+			return
 		}
-		_, _ = io.WriteString(w, name)
+		_, _ = io.WriteString(w, id.Principal())
 	}))
 	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
 	s.Listener = tls.NewListener(s.Listener, c)
@@ -101,7 +102,7 @@ func TestTLSClientCA(t *testing.T) {
 	}
 	text, server, err := get(url, shows(ca))
 	assert.NilError(t, err)
-	assert.Equal(t, text, "certificate CN=client")
+	assert.Equal(t, text, "x509:CN=CA#localhost")
 	assert.Equal(t, server, "server")
 	_, _, err = get(url, &tls.Config{RootCAs: roots})
 	assert.ErrorContains(t, err, "certificate required")
