@@ -59,18 +59,19 @@ func TestTopics(t *testing.T) {
 // helpFlags returns the flags that the help of the commands and their subcommands lists.
 func helpFlags(t *testing.T) map[string]bool {
 	flags := map[string]bool{}
-	add := func(words ...string) string {
-		text := run(t, append(words, "--help")...).stdout
+	var add func(name string)
+	add = func(name string) {
+		text := run(t, append(strings.Fields(name), "--help")...).stdout
 		for _, m := range regexp.MustCompile(`(?m)^  (--[a-z-]+)`).FindAllStringSubmatch(text, -1) {
 			flags[m[1]] = true
 		}
-		return text
+		subcommands := regexp.MustCompile(`(?m)^  stdwire (` + name + ` [a-z]+)   `)
+		for _, m := range subcommands.FindAllStringSubmatch(text, -1) {
+			add(m[1])
+		}
 	}
 	for _, name := range commands().Names() {
-		subcommands := regexp.MustCompile(`(?m)^  stdwire ` + name + ` ([a-z]+)   `)
-		for _, m := range subcommands.FindAllStringSubmatch(add(name), -1) {
-			add(name, m[1])
-		}
+		add(name)
 	}
 	return flags
 }
