@@ -41,7 +41,9 @@ type Interceptor func(next Handler) Handler
 //     error is treated like one of the operation.
 //   - For a tool of a server, an error that is or wraps an [*Error] becomes a result with isError
 //     and the message of the error. Every other error follows the rules of server.Resource.Read.
-//   - In a gateway, the text of the error is sent to the client.
+//   - In a gateway, the text of the error is sent to the client, except for one that matches
+//     server.ErrAsked, whose question is. One that matches [NotFound] makes a resource an unknown
+//     one.
 type Handler func(ctx context.Context, i *Invocation) (Result, error)
 
 // A Result is the result of a call: an [Envelope] or a *server.Result.
@@ -57,13 +59,16 @@ type Result interface {
 // to next; it may have replaced Arguments, whose bytes must not be modified, by other JSON. They
 // are not validated yet. Changes of other fields have no effect.
 type Invocation struct {
-	Kind      string // "operation", "tool", "prompt" or "resource": see also mcp.Kind
-	Name      string // the operation's name, that of the tool or prompt, or the URI of the resource
-	Server    string // in a gateway, the ID of the server whose own name Name is
-	Arguments json.RawMessage
-	Principal string // the authenticated caller, as [PrincipalFrom] returns it
-	RequestID string // see [Call]; for a client of MCP, the JSON text of the id of its request
-	Surface   string // see [Call]
+	Kind   string // "operation", "tool", "prompt" or "resource": see also mcp.Kind
+	Name   string // the operation's name, that of the tool or prompt, or the URI of the resource
+	Server string // in a gateway, the ID of the server whose own name Name is
+	// Definition is that of a tool or prompt of a server of a gateway, as it is offered but for its
+	// name; nil: it is not known.
+	Definition json.RawMessage
+	Arguments  json.RawMessage
+	Principal  string // the authenticated caller, as [PrincipalFrom] returns it
+	RequestID  string // see [Call]; for a client of MCP, the JSON text of the id of its request
+	Surface    string // see [Call]
 
 	// Operation is the operation that runs; in a server, for a tool of its catalog only.
 	Operation *Operation

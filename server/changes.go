@@ -80,6 +80,9 @@ func (c *Conn) sendChanges() {
 		messages := c.told.Take(link)
 		c.mu.Unlock()
 		for _, m := range messages {
+			if !c.maySeeChange(m.Change) {
+				continue
+			}
 			if params, ok := c.server.changeParams(c.ctx, m.Change, m.Meta); ok {
 				c.server.runCallback("Link.Notify", func() {
 					// fails only when the connection ends
@@ -92,6 +95,25 @@ func (c *Conn) sendChanges() {
 			c.server.runCallback("Link.Notify", func() { outgoing.Flush(c.ctx, m.Link) })
 		}
 	}
+}
+
+// maySeeChange reports whether the client may still see the subject of a change.
+func (c *Conn) maySeeChange(n subscriptions.Change) bool {
+	s := c.server
+	if n.Method != mcp.NotificationResourceUpdated || s.o.Visible == nil {
+		return true
+	}
+	c.mu.Lock()
+	ctx := c.viewer
+	c.mu.Unlock()
+	if ctx == nil {
+		ctx = c.ctx
+	}
+	visible := false
+	s.runCallback("Visible", func() {
+		visible = s.o.Visible(&connContext{ctx, c, nil}, mcp.KindResource, n.Subject)
+	})
+	return visible
 }
 
 // changeParams returns the params of a notification. meta is the _meta of a subscription, or nil.

@@ -337,7 +337,7 @@ func (s *Server) buildToolIndex(of *listing, done chan<- struct{}) {
 	s.runCallback("the index of the tools", func() {
 		tools := make([]toolsearch.Tool, len(of.Sorted))
 		for n, i := range of.Sorted {
-			tools[n] = toolsearch.Tool{Server: i.tool.server, Name: cmp.Or(i.tool.own, i.Key),
+			tools[n] = toolsearch.Tool{Server: i.server, Name: cmp.Or(i.own, i.Key),
 				Public: i.Key, Definition: i.Definition}
 		}
 		made.Index = toolsearch.New(tools)
@@ -372,7 +372,7 @@ func findTool(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResu
 	current := func(n int) *item { return all.ByKey[x.of.Sorted[n].Key] }
 	options := toolsearch.Options{Limit: q.Limit, Allow: func(n int) bool {
 		i := current(n)
-		return i != nil && (q.Server == "" || i.tool.server == q.Server) && r.shows(i)
+		return i != nil && (q.Server == "" || i.server == q.Server) && r.shows(i)
 	}}
 	if q.ReadOnly {
 		visible := options.Allow
@@ -402,8 +402,8 @@ func (r *request) shows(i *item) bool {
 func (r *request) toolServers(all *listing) []string {
 	ids := map[string]bool{}
 	for _, i := range all.Sorted {
-		if i.tool.server != "" && !ids[i.tool.server] && r.shows(i) {
-			ids[i.tool.server] = true
+		if i.server != "" && !ids[i.server] && r.shows(i) {
+			ids[i.server] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(ids))

@@ -26,8 +26,8 @@ type Item struct {
 	// copy, and must not be modified.
 	Definition json.RawMessage
 
-	// Server is the ID of the other server, and Name its own name of the item, for those who search
-	// tools; both may be "".
+	// Server is the ID of the other server, and Name its own name or URI of the item, for those who
+	// search tools and for [Integration.Origin]; both may be "".
 	Server, Name string
 
 	// Listed says that a tool is also listed for clients that are shown find_tool in place of the
@@ -92,8 +92,7 @@ func (s *Server) addItem(from *Item, key string) error {
 	name, _ := jsonscan.Text(jsonscan.Member(definition, "name"))
 	switch from.Kind {
 	case mcp.KindTool:
-		i = toolItem(key, &tool{forwarded: true, listed: from.Listed, server: from.Server,
-			own: from.Name}, "", definition)
+		i = toolItem(key, &tool{forwarded: true, listed: from.Listed}, "", definition)
 		i.use = from.use(mcp.KindTool, key)
 	case mcp.KindPrompt:
 		err = from.usePrompt(i)
@@ -116,6 +115,7 @@ func (s *Server) addItem(from *Item, key string) error {
 	if err != nil {
 		return err
 	}
+	i.server, i.own = from.Server, from.Name
 	i.SessionOnly, i.Extension, i.complete = from.NeedsSession, from.Extension, from.Complete
 	switch from.Kind {
 	case mcp.KindTool:

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/rpc"
@@ -120,6 +121,44 @@ func (c *Conn) sessionBinding() []byte {
 // Options returns the options of the server, with the defaults of those that are zero. A transport
 // opens an account in the pool of Memory for each principal.
 func (i Integration) Options() Options { return i.s.o }
+
+// An Origin says what an item is, for those who decide who may see it.
+type Origin struct {
+	// Server is the ID of the other server that has the item, and Name its own name or URI of it;
+	// see [Item]. Of a URI that belongs to a template or skill, only Server is set.
+	Server, Name string
+	Definition   json.RawMessage     // as in lists; nil: it is in no list
+	Operation    *dispatch.Operation // of the catalog, if the item is its tool
+}
+
+// Origin returns what is known of the item that clients use by a key, whether they may see it or
+// not. ok is false if the server has none.
+func (i Integration) Origin(kind mcp.Kind, key string) (o Origin, ok bool) {
+	for _, p := range i.s.providers[kind] {
+		if found := p.Find(kind, []byte(key)); found != nil {
+			o = Origin{Server: found.server, Name: found.own, Definition: found.Definition}
+			if found.of != nil {
+				o.Server = found.of.server
+			}
+			if found.tool != nil {
+				o.Operation = found.tool.operation
+			}
+			return o, true
+		}
+	}
+	return o, false
+}
+
+// ListsChanged notifies clients that all lists may have changed, because what they may see has.
+func (i Integration) ListsChanged() {
+	defer i.s.deferListChanged()()
+	for kind := range i.s.added {
+		method := kind.Info().ListChanged
+		if method != "" && (i.s.added[kind].EverUsed.Load() || kind == mcp.KindTool) {
+			i.s.listChanged(method)
+		}
+	}
+}
 
 // Retain reserves n more bytes of a connection's [Options].Memory for what a gateway keeps of the
 // messages of its client, or fewer if n is negative, until the connection is closed. It fails if

@@ -20,6 +20,8 @@ type item struct {
 	complete Completer // nil: no suggestions
 	of       *item     // the template or skill that an unlisted resource belongs to
 
+	server, own string // see Item.Server
+
 	tool     *tool       // of a tool
 	template *template   // of a resource template
 	skill    *skillEntry // of a skill

@@ -72,8 +72,9 @@ type Options struct {
 	// that were added; nil: none. If it is set, PublicLists has no effect.
 	Resources *ResourceSource
 	// Visible reports whether the client of a request may see and use an item; nil: every item. It
-	// is called for each item of a list and for each use, so it must be fast. If it is set,
-	// PublicLists has no effect.
+	// is called for each item of a list, for each use and for each update of a resource that the
+	// client is subscribed to, so it must be fast. If it is set, PublicLists and ListTTL have no
+	// effect. See also [Integration.Origin] and [Integration.ListsChanged].
 	Visible func(ctx context.Context, kind mcp.Kind, key string) bool
 	// ToolView, if set, says how tools/list shows the tools to a client, by the name in its
 	// clientInfo, which nobody has authenticated; nil: all as they are. It is called for each
@@ -182,6 +183,9 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 			cmp.Or(max(o.Limits.MaxFrame, 0), mcp.DefaultMaxSend))
 	}
 	o.PublicLists = o.PublicLists && o.Visible == nil && o.Resources == nil
+	if o.Visible != nil {
+		o.ListTTL = 0
+	}
 	if o.Memory == nil {
 		o.Memory = dispatch.NewBudget(256 << 20)
 	}

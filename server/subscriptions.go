@@ -79,7 +79,7 @@ func (r *request) subscribe() (_ *subscriptions.Subscription, accepted outgoing.
 	if r.account().Take(size) != nil {
 		return nil, nil, subscriptions.ErrNoRoom
 	}
-	if added = c.addSubscription(sub); !added {
+	if added = c.addSubscription(r, sub); !added {
 		return nil, nil, rpc.Errorf(rpc.CodeBusy,
 			"%d subscriptions are open already; cancel one first", c.server.o.MaxSubscriptions)
 	}
@@ -183,14 +183,23 @@ func (c *Conn) lockWithServer() (unlock func()) {
 	}
 }
 
-func (c *Conn) addSubscription(sub *subscriptions.Subscription) bool {
+func (c *Conn) addSubscription(r *request, sub *subscriptions.Subscription) bool {
 	defer c.lockWithServer()()
 	if c.told.Len() >= c.server.o.MaxSubscriptions {
 		return false
 	}
 	c.told.Add(sub)
+	c.setViewer(r)
 	c.server.watchers.Add(c, sub.URIs...)
 	return true
+}
+
+// setViewer keeps what a request says about its caller, for the changes that he is told of later.
+// The caller holds mu.
+func (c *Conn) setViewer(r *request) {
+	if c.server.o.Visible != nil {
+		c.viewer = context.WithoutCancel(r.Context)
+	}
 }
 
 func (c *Conn) removeSubscription(sub *subscriptions.Subscription) {
@@ -243,6 +252,7 @@ func subscribe(r *request) (*Result, error) {
 		return nil, subscriptions.ErrNoRoom
 	}
 	c.told.URIs[uri] = true
+	c.setViewer(r)
 	s.watchers.Add(c, uri)
 	return NewResult([]byte(`{}`)), nil
 }

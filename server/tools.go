@@ -42,8 +42,6 @@ type tool struct {
 	taskLater bool                // see RawTool.TaskLater
 	forwarded bool                // the tool of another server
 	listed    bool                // see Item.Listed
-	// The ID of the other server, and its own name of the tool.
-	server, own string
 }
 
 // operationFor returns the operation of the catalog that a call with these arguments runs, or nil.

@@ -172,5 +172,5 @@ func (c *call) refuse(by string, code int, format string, args ...any) error {
 	reason := rpc.Errorf(code, "server %q: %s %q: %s", c.target.id, c.kind,
 		cmp.Or(c.target.public, c.target.name), fmt.Sprintf(format, args...))
 	reason.Data = append(jsonscan.AppendString([]byte(`{"refused_by":`), by), '}')
-	return &refusedError{by, reason}
+	return &refusedError{by: by, reason: reason}
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 
+	"github.com/stdwire/stdwire/client/host/gateway/internal/inflight"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -23,10 +25,17 @@ const (
 type refusedError struct {
 	by     string
 	reason *rpc.Error
+	sent   error // what the client gets; nil: reason
 }
 
 func (r *refusedError) Error() string { return r.reason.Error() }
-func (r *refusedError) Unwrap() error { return r.reason }
+
+func (r *refusedError) Unwrap() error {
+	if r.sent != nil {
+		return r.sent
+	}
+	return r.reason
+}
 
 var errNotObject = errors.New("the interceptor left a value that is not a JSON object")
 
@@ -35,6 +44,9 @@ func (c *call) intercept(ctx context.Context, g *Gateway, inFlight bool) error {
 	i := &dispatch.Invocation{Kind: string(c.kind), Name: c.target.name, Server: c.target.id,
 		Arguments: c.arguments, Principal: principal(ctx), Surface: "mcp", InFlight: inFlight,
 		RequestID: server.RequestIDFrom(ctx)}
+	if c.tool != nil {
+		i.Definition = c.tool.Passed
+	}
 	if from := dispatch.CallFrom(ctx); from != nil {
 		i.RequestID, i.Surface = from.RequestID, from.Surface
 	}
@@ -74,6 +86,11 @@ func (c *call) intercept(ctx context.Context, g *Gateway, inFlight bool) error {
 		return err
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case errors.Is(err, server.ErrAsked):
+		return inflight.Asked(err)
+	case by == byBefore && c.kind == mcp.KindResource && errors.Is(err, dispatch.NotFound):
+		return &refusedError{by, rpc.Errorf(mcp.CodeResourceNotFound, "an interceptor hides it"),
+			server.ResourceNotFound(c.target.name)}
 	case by == byBefore:
 		return c.refuse(by, rpc.CodeInvalidParams, "refused before the call: %v", err)
 	default:

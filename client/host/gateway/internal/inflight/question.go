@@ -115,8 +115,11 @@ func RequireInput(ctx context.Context, questions mcp.InputRequests, state string
 	if !errors.Is(err, server.ErrAsked) {
 		return err
 	}
-	return &QuestionError{err}
+	return Asked(err)
 }
+
+// Asked returns the QuestionError of an error that matches [server.ErrAsked].
+func Asked(err error) error { return &QuestionError{err} }
 
 // CanAsk reports whether the client of the request in ctx can be asked a question. It is true for
 // the caller of an operation, who cannot answer, because the caller's error lists the questions.
