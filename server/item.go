@@ -112,6 +112,13 @@ func (r *request) maySee(i *item) bool {
 		r.conn.server.visible(r, i.Kind, i.Key)
 }
 
+// MaySee reports whether the client of the request in ctx may see an item, as [Options].Visible
+// says. It is true if ctx belongs to no request.
+func MaySee(ctx context.Context, kind mcp.Kind, key string) bool {
+	r := requestFrom(ctx)
+	return r == nil || r.conn.server.visible(r, kind, key)
+}
+
 func (s *Server) visible(r *request, kind mcp.Kind, key string) bool {
 	return s.o.Visible == nil || s.o.Visible(r, kind, key)
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"net/http"
 
@@ -22,6 +23,11 @@ type Options struct {
 	// [dispatch.Code] is shown to the caller, with the status of its code. Any other error results
 	// in a 401 with a fixed text; its own text is logged, and should not contain secrets.
 	Principal func(*http.Request) (string, error)
+
+	// Visible reports whether the caller of a request, whose context it gets, may see and use an
+	// operation; nil: every one. An operation that is hidden from him is like an unknown one. It
+	// may be called concurrently, once for each operation of a document.
+	Visible func(ctx context.Context, op *dispatch.Operation) bool
 
 	// AllowedHosts are the host names and addresses, without port, that a request's Host header may
 	// have. Case is ignored. If it is empty, a request to a loopback address must name localhost

@@ -37,7 +37,11 @@ func (x *exchange) call() *refusal {
 	if b.action != "" {
 		name += "." + b.action
 	}
-	if op, ok := x.catalog.Lookup(name); ok {
+	op, ok := x.catalog.Lookup(name)
+	if ok && !x.sees(op) {
+		return x.answer(unknownOperation(name))
+	}
+	if ok {
 		if err := b.fits(op); err != nil {
 			return &refusal{status: http.StatusBadRequest, err: err}
 		}
@@ -49,6 +53,10 @@ func (x *exchange) call() *refusal {
 		Confirmed: b.confirm,
 		Principal: x.principal, RequestID: x.id, Surface: surface, ArgumentsAreJSON: true,
 	})
+	if x.o.Visible != nil && result.Err != nil &&
+		result.Err.Code == dispatch.UnknownOperation {
+		result = unknownOperation(name)
+	}
 	if e := result.Err; e != nil && e.Code == dispatch.ConfirmationRequired && !b.confirm {
 		refused := *e
 		refused.Message += ` ("confirm":true in the body confirms the call)`

@@ -34,6 +34,9 @@ type document struct {
 
 // generated returns the current document with that name, and generates it if needed.
 func (h *handler) generated(name string) document {
+	if h.o.Visible != nil {
+		return newDocument(documentTable[name](h, h.catalog.Operations()))
+	}
 	d := &h.documents
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -43,10 +46,13 @@ func (h *handler) generated(name string) document {
 	if made, ok := d.made[name]; ok {
 		return made
 	}
-	text := documentTable[name](h, d.operations)
-	made := document{text, fmt.Sprintf(`"%x"`, sha256.Sum256(text))}
+	made := newDocument(documentTable[name](h, d.operations))
 	d.made[name] = made
 	return made
+}
+
+func newDocument(text []byte) document {
+	return document{text, fmt.Sprintf(`"%x"`, sha256.Sum256(text))}
 }
 
 // same reports whether two slices of operations come from the same state of the catalog, which then
@@ -62,7 +68,7 @@ func (x *exchange) document() *refusal {
 		return refused
 	}
 	defer end()
-	made := x.generated(x.r.URL.Path[len(root):])
+	made := x.visible().generated(x.r.URL.Path[len(root):])
 	header := x.w.Header()
 	header.Set("Content-Type", "application/json")
 	header.Set("Cache-Control", "private, no-cache") // caches must revalidate

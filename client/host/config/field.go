@@ -180,6 +180,8 @@ func fileFields() []field[*File] {
 		{names: []string{"discover"}, valueType: valueType{"object of modes by clients' names",
 			discoverSchema()},
 			help: "How the tools are listed for clients, in such a file: " + discoveryForm + "."},
+		{names: []string{"policy"}, valueType: valueType{"object", object{}},
+			help: "The rules about who may do what, in such a file: see stdwire help policy."},
 	}
 }
 

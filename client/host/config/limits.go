@@ -148,6 +148,9 @@ func (l *loader) addSettings(f *File) {
 	if l.usesSetting("members of discover", f, f.discoverAt, &l.discoverAt) {
 		l.Discover = f.Discover
 	}
+	if l.usesSetting("rules of policy", f, f.policyAt, &l.PolicyAt) {
+		l.Policy = f.Policy
+	}
 }
 
 // usesSetting reports whether a setting at a position of a file is used. used is the position of

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/near"
+	"github.com/stdwire/stdwire/internal/policy"
 )
 
 // A State is the state of a file.
@@ -48,7 +49,11 @@ type Config struct {
 	LimitsAt Position
 	// Discover says how tools are listed for clients, from the first file that says so and is not a
 	// project's.
-	Discover    []ClientDiscovery
+	Discover []ClientDiscovery
+	// Policy are the rules about who may do what, of the first file that has some and is not a
+	// project's; nil: everybody may do everything. PolicyAt is their position.
+	Policy      *policy.Policy
+	PolicyAt    Position
 	Files       []FileStatus // the files that were searched for, by precedence
 	Diagnostics []Diagnostic
 

@@ -11,6 +11,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonedit"
 	"github.com/stdwire/stdwire/internal/mcpjson"
 	"github.com/stdwire/stdwire/internal/near"
+	"github.com/stdwire/stdwire/internal/policy"
 )
 
 const (
@@ -47,6 +48,7 @@ type File struct {
 	Profiles    map[string][]string // ids of servers by name
 	Limits      Limits
 	Discover    []ClientDiscovery
+	Policy      *policy.Policy // nil: none
 	Inputs      []Input
 	Diagnostics []Diagnostic
 	// Keys is the path of keys to the servers, such as mcp.servers; "projects.DIRECTORY.mcpServers"
@@ -57,7 +59,7 @@ type File struct {
 
 	profileAt map[string]Position // positions of Profiles by name
 	// positions, zero if there are none
-	limitsAt, discoverAt Position
+	limitsAt, discoverAt, policyAt Position
 }
 
 // Err returns the first error of the file as a whole, or nil. After such an error no server of the
@@ -102,6 +104,7 @@ func Parse(env *Environment, source Source, data []byte) *File {
 		r.readLimits(root)
 		r.readDiscover(root)
 	}
+	r.readPolicy(root)
 	return f
 }
 

@@ -6,7 +6,7 @@ import "github.com/stdwire/stdwire/internal/jsonedit"
 // file that [Parse] reads without an error, in the formats of all applications. It cannot reject
 // some that Parse rejects: duplicate members, two ids that differ only in case, a number such as
 // 1.0 where a whole number is required, a URL with an invalid host, more than [MaxServers] servers,
-// overrides that give two items or arguments one name, and hints that only the user's own file may
+// overrides that give two items or arguments one name, some rules of a policy, and hints that only the user's own file may
 // have.
 //
 // The schema and the parser use the same tables of members: see [Fields].
@@ -44,7 +44,8 @@ func Schema() []byte {
 			object{"if": object{"not": has("mcpProxy")},
 				"then": allOf(withMember("profiles", profilesSchema()),
 					withMember("limits", reference("limits")),
-					withMember("discover", discoverSchema()))})},
+					withMember("discover", discoverSchema()),
+					withMember("policy", policySchema()))})},
 	} {
 		last := f
 		for last["else"] != nil {

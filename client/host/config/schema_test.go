@@ -87,8 +87,8 @@ func TestFieldsAreRead(t *testing.T) {
 			known[name] = true
 		}
 	}
-	// members of toolFilter, whose type names them, and of an element of env_vars
-	read := map[string]bool{"mode": true, "list": true, "name": true}
+	// members of toolFilter, whose type names them, of an element of env_vars, and of policy
+	read := map[string]bool{"mode": true, "list": true, "name": true, "rules": true}
 	fset := token.NewFileSet()
 	files, err := filepath.Glob("*.go")
 	assert.NilError(t, err)

@@ -298,14 +298,14 @@ func (u *upstreamServer) ownTools(kind mcp.Kind,
 	return all
 }
 
-// offered returns the offered definitions of a kind as clients see them.
-func (u *upstreamServer) offered(kind mcp.Kind) map[string]json.RawMessage {
+// offered returns the offered definitions of a kind as the client of the request in ctx sees them.
+func (u *upstreamServer) offered(ctx context.Context, kind mcp.Kind) map[string]json.RawMessage {
 	l := u.list(kind)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := make(map[string]json.RawMessage, len(l.offered))
 	for public, o := range l.offered {
-		if extensionOf(o.Own, o.MIMEType) == "" {
+		if extensionOf(o.Own, o.MIMEType) == "" && server.MaySee(ctx, kind, public) {
 			all[public] = u.publicDefinition(kind, o.Definition, public)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
 )
 
 // operationList returns the list that offers the server's tools as operations.
@@ -138,4 +139,21 @@ func (g *Gateway) callOperation(ctx context.Context, t target,
 		from.UpstreamResult = result
 	}
 	return r.Data(), nil
+}
+
+// Operation returns the tool of a server that is offered as an operation of this name.
+func (g *Gateway) Operation(name string) (o server.Origin, ok bool) {
+	for _, u := range g.allUpstreams() {
+		l := u.list(mcp.KindTool).operations
+		if l == nil {
+			continue
+		}
+		l.mu.Lock()
+		of := l.offered[name]
+		l.mu.Unlock()
+		if of != nil {
+			return server.Origin{Server: u.id, Name: of.Own, Definition: of.Passed}, true
+		}
+	}
+	return o, false
 }

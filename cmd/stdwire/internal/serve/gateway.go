@@ -7,6 +7,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/access"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/hook"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/messagewatch"
@@ -38,6 +39,8 @@ type Gateway struct {
 	Discover []config.ClientDiscovery // in effect
 	Messages *messagewatch.Messages   // for host.messages; may be nil
 	Recorder *observe.Recorder        // may be nil
+	Policy   *policyFlags
+	Rules    *access.Rules // decide the calls of the servers
 
 	above string // set by Start: the value of [aboveVariable] for the servers
 }
@@ -58,6 +61,10 @@ func (g Gateway) Start() (*Reloader, error) {
 		return nil, err
 	}
 	if g.above, err = nest(c.All, g.Profile); err != nil {
+		return nil, err
+	}
+	rules, err := g.Policy.load(c.All)
+	if err != nil {
 		return nil, err
 	}
 	store := config.UserStore(c.Env)
@@ -96,15 +103,18 @@ func (g Gateway) Start() (*Reloader, error) {
 	if len(c.Servers) == 0 {
 		g.Log.Warn("nothing is offered of other servers: " + target.NothingConfigured)
 	}
-	st.apply(c, Acceptance{All: true})
+	g.Rules.SetGateway(st.Gateway)
+	st.apply(c, rules, Acceptance{All: true})
 	return st, nil
 }
 
 // options returns the options of the gateway, without those of the audit log.
 func (g *Gateway) options() (o gateway.Options, err error) {
 	o = gateway.Options{Logger: g.Log, NoPrefix: g.noPrefix, NoDescriptionPrefix: g.noDescPrefix,
-		PinsWarn: g.Pins == "warn", Interceptors: hook.Interceptors(g.before, g.after, g.Log),
-		AuditValues: g.auditValues, Catalog: g.Operations, CacheDir: target.RememberDir(),
+		PinsWarn: g.Pins == "warn",
+		// the rules are about the arguments that the hooks leave
+		Interceptors: append(hook.Interceptors(g.before, g.after, g.Log), g.Rules.Calls),
+		AuditValues:  g.auditValues, Catalog: g.Operations, CacheDir: target.RememberDir(),
 		ResultDir: target.ResultDir()}
 	if g.Pins == "off" {
 		return o, nil

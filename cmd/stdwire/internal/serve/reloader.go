@@ -24,6 +24,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/internal/pin"
+	"github.com/stdwire/stdwire/internal/policy"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/terminal"
 	"github.com/stdwire/stdwire/server"
@@ -209,16 +210,20 @@ func (st *Reloader) Reload(ctx context.Context, by Acceptance) error {
 	st.applying.Lock()
 	defer st.applying.Unlock()
 	c, err := st.g.Select(st.g.Profile)
+	var rules *policy.Policy
+	if err == nil {
+		rules, err = st.g.Policy.load(c.All)
+	}
 	if err != nil {
 		st.recordInvalid(err)
 		st.printNew([]string{
-			fmt.Sprintf("warning: the configuration has changed, and cannot be used; the servers stay unchanged: %v",
+			fmt.Sprintf("warning: the configuration has changed, and cannot be used; the servers and rules stay unchanged: %v",
 				err)})
 		return err
 	}
 	announce := st.g.Server.Integration().DeferListChanged()
 	defer announce()
-	changes := st.apply(c, by)
+	changes := st.apply(c, rules, by)
 	if changes == "" {
 		return nil
 	}
@@ -243,13 +248,17 @@ func (st *Reloader) printNew(lines []string) {
 // accepts with by. It returns a description of the changes, or "". It leaves a server unchanged if
 // its definition has not changed, if its configuration has an error, or if an untrusted definition
 // of the project replaces one of the user.
-func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
+func (st *Reloader) apply(c *target.Selection, rules *policy.Policy, by Acceptance) string {
 	var lines []string
+	otherRules, gone := st.applyPolicy(rules)
+	if gone != "" {
+		lines = append(lines, gone)
+	}
 	for _, d := range c.Diagnostics {
 		lines = append(lines, fmt.Sprintf("%v: %v", d.Severity, d))
 	}
 	wanted, kept := map[string]acceptedServer{}, map[string]bool{}
-	var order, replaced, added, gone []string
+	var order, replaced, added, removed []string
 	var waiting []ops.PendingChange
 	for _, s := range c.Servers {
 		if s.Err != nil {
@@ -318,7 +327,7 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 			st.disabledByCommand[id] = true
 		}
 		if _, there := wanted[id]; !there && !kept[id] {
-			gone = append(gone, id)
+			removed = append(removed, id)
 		}
 	}
 	for _, id := range order {
@@ -336,12 +345,12 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 		}
 		wanted[id] = o
 	}
-	for _, id := range gone {
+	for _, id := range removed {
 		delete(st.accepted, id)
 	}
 	st.recordRequired()
 	var wg sync.WaitGroup // concurrently, because a server may take seconds to exit
-	for _, id := range gone {
+	for _, id := range removed {
 		wg.Go(func() { st.Gateway.Remove(id) })
 	}
 	for _, id := range replaced {
@@ -355,8 +364,12 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 	if st.g.Endpoints != nil {
 		opened, closed = st.g.Endpoints.SetProfiles(profiles, st.Gateway.Offer)
 	}
-	return summary([]changedServers{{"new", added}, {"changed", replaced}, {"gone", gone},
+	changes := summary([]changedServers{{"new", added}, {"changed", replaced}, {"gone", removed},
 		{"new profile", opened}, {"gone profile", closed}})
+	if otherRules != "" && changes != "" {
+		return otherRules + "; " + changes
+	}
+	return otherRules + changes
 }
 
 // setOrder sets the order of the servers. A name that several servers have belongs to the first. A

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/access"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/messagewatch"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
@@ -61,12 +62,16 @@ this.
 			f := new(serveFlags)
 			ofGateway := f.gateway.flags()
 			flags := slices.Concat(f.builtin.ServerFlags(), f.skills.flags(), ofGateway,
-				f.http.Flags(), f.log.flags(), f.observed.Flags())
+				f.policy.flags(), f.http.Flags(), f.log.flags(), f.observed.Flags())
 			check := func(given command.Given) error {
 				own := f.builtin.FirstFlag()
 				if f.gateway.isEnabled() && !f.builtin.HasFlags() && own != "" {
 					return command.Usagef("%s is for stdwire's own tools, which are not offered",
 						own).WithHint("add --root DIR, or leave out " + own)
+				}
+				if f.policy.dryRun && f.policy.file == "" && !f.gateway.isEnabled() {
+					return command.Usagef("--policy-dry-run needs rules").WithHint(
+						"add --policy FILE")
 				}
 				return f.gateway.check(given, ofGateway)
 			}
@@ -94,6 +99,7 @@ type serveFlags struct {
 	gateway  GatewayConfig
 	skills   skillFlags
 	http     transport.HTTPFlags
+	policy   policyFlags
 	log      logFlags
 	observed observe.Flags
 }
@@ -123,8 +129,18 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 	}
 	options.StateKey, options.ShutdownTimeout = f.http.StateKey, transport.ShutdownTimeout
 	recorder.Server(&options)
+	rules, applies := access.New(f.policy.dryRun, log),
+		f.policy.file != "" || f.gateway.isEnabled()
+	var s *server.Server
+	if applies {
+		options.Visible = rules.Visible(func() *server.Server { return s }, own.Catalog,
+			f.gateway.Profile)
+		options.Middleware = append(options.Middleware, access.Profile(f.gateway.Profile))
+		options.Dispatch.Interceptors = append(options.Dispatch.Interceptors, rules.Operations)
+	}
 	g := Gateway{GatewayConfig: &f.gateway, Catalog: own.Catalog, Std: std, Log: log,
-		Writable: f.builtin.Writable(), Recorder: recorder}
+		Writable: f.builtin.Writable(), Recorder: recorder,
+		Policy: &f.policy, Rules: rules}
 	starting := newStartup()
 	if f.gateway.isEnabled() {
 		var views *toolViews
@@ -138,7 +154,7 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 		defer g.Messages.Close()
 		g.Messages.ObserveClients(&options.Hooks)
 	}
-	s := options.New(server.Info{Name: f.http.ServerName(), Version: command.Version()},
+	s = options.New(server.Info{Name: f.http.ServerName(), Version: command.Version()},
 		own.Catalog)
 	if err := addApps(s, own.Catalog, options.Tools); err != nil {
 		return errors.Join(err, own.Close())
@@ -151,13 +167,16 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 	g.Server = s
 	web := transport.HTTPServer{HTTPFlags: &f.http, Endpoints: transport.NewEndpoints(s, nil),
 		Operations: own.Catalog, Recorder: recorder}
+	if applies {
+		web.Rules = rules
+	}
 	transports := map[string]func() int{"stdio": func() int { return 1 }}
 	if f.gateway.isEnabled() {
 		announce := s.Integration().DeferListChanged()
 		if f.http.Address != "" {
 			g.Operations = own.Catalog.Clone() // the HTTP API also has the tools of servers
 			if f.gateway.Profile == "" {
-				g.Endpoints = transport.NewEndpoints(s, profileServers(s, options))
+				g.Endpoints = transport.NewEndpoints(s, profileServers(s, options, rules))
 			}
 		}
 		var st *Reloader
@@ -175,6 +194,13 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 		recorder.Gateway(st.Gateway)
 		st.start(ctx, starting, announce)
 		transports["socket"] = st.clients.Conns
+	} else if applies {
+		p, err := f.policy.load(nil)
+		if err != nil {
+			return errors.Join(err, own.Close())
+		}
+		rules.Set(p)
+		defer f.policy.watch(ctx, rules, s.Integration().ListsChanged, std, log)()
 	}
 	if f.http.Address != "" {
 		delete(transports, "stdio")

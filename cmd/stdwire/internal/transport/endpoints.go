@@ -154,6 +154,15 @@ func (e *Endpoints) ToolViews() map[string][]server.ToolViewUse {
 	return all
 }
 
+// ListsChanged notifies the clients of all profiles that what they may see has changed.
+func (e *Endpoints) ListsChanged() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, p := range e.profiles {
+		p.server.Integration().ListsChanged()
+	}
+}
+
 // Stats returns the sum of the statistics of all endpoints.
 func (e *Endpoints) Stats() (sum streamable.Stats) {
 	e.mu.Lock()

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/access"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/connlimit"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
@@ -51,6 +52,10 @@ type HTTPServer struct {
 	Operations *dispatch.Catalog // nil: there is no HTTP API
 	Limits     config.Limits
 	Recorder   *observe.Recorder // may be nil
+
+	// Rules decide what callers of the HTTP API see, and their calls of the built-in operations. It
+	// may be nil.
+	Rules *access.Rules
 
 	// Listening is called with the URL once requests are accepted. It may be nil.
 	Listening func(url string)
@@ -132,6 +137,9 @@ func (w *HTTPServer) Serve(ctx context.Context, std *term.Streams, log *slog.Log
 	overHTTP := api.Options{Title: "stdwire", Version: command.Version(), Logger: log, AllowedHosts: hosts,
 		Memory: e.main.server.Integration().Options().Memory, MaxBody: int64(w.Limits.MaxBody),
 		MaxCalls: w.Limits.MaxCalls}
+	if w.Rules != nil {
+		overHTTP.Visible = w.Rules.OperationVisible
+	}
 	mux := http.NewServeMux()
 	failures := w.Recorder.Counter(authFailures)
 	who, err := w.callers(std, bound, log)
@@ -254,9 +262,12 @@ func (w *HTTPFlags) ServerName() string { return w.card.serverName() }
 func (w *HTTPFlags) URL() string { return w.baseURL(w.Address) + mainPath }
 
 // interceptors returns the interceptors of the HTTP API.
-func (w *HTTPServer) interceptors() []dispatch.Interceptor {
-	if w.Recorder == nil || w.Recorder.Telemetry == nil {
-		return nil
+func (w *HTTPServer) interceptors() (all []dispatch.Interceptor) {
+	if w.Recorder != nil && w.Recorder.Telemetry != nil {
+		all = append(all, dispatch.Observe(w.Recorder.Operation))
 	}
-	return []dispatch.Interceptor{dispatch.Observe(w.Recorder.Operation)}
+	if w.Rules != nil {
+		all = append(all, w.Rules.Operations)
+	}
+	return all
 }

@@ -16,9 +16,9 @@ import (
 
 // A Source is the server.
 type Source struct {
-	// Offered returns the offered definitions of a kind by their names or URIs, as clients see
-	// them.
-	Offered func(kind mcp.Kind) map[string]json.RawMessage
+	// Offered returns the offered definitions of a kind by their names or URIs, as the client of
+	// the request in ctx sees them.
+	Offered func(ctx context.Context, kind mcp.Kind) map[string]json.RawMessage
 	// Read and Get return the results of resources/read and prompts/get.
 	Read func(ctx context.Context, uri string) (json.RawMessage, error)
 	Get  func(ctx context.Context, name string, arguments json.RawMessage) (json.RawMessage, error)
@@ -99,11 +99,11 @@ func failed(text string) (json.RawMessage, error) {
 
 // list returns a tool that lists items of these kinds, sorted, page by page.
 func (s *Source) list(kinds ...mcp.Kind) func(context.Context, arguments) (json.RawMessage, error) {
-	return func(_ context.Context, a arguments) (json.RawMessage, error) {
+	return func(ctx context.Context, a arguments) (json.RawMessage, error) {
 		after, lists, n := "", make(map[string][]json.RawMessage), 0
 		page, size, more := []byte{'{'}, 0, ""
 		for i, kind := range kinds {
-			offered := s.Offered(kind)
+			offered := s.Offered(ctx, kind)
 			keys := make([]string, 0, len(offered))
 			for key := range offered {
 				keys = append(keys, key)
@@ -172,7 +172,7 @@ func (s *Source) read(ctx context.Context, a arguments) (json.RawMessage, error)
 // get gets a prompt: the content of its messages in order, with their roles unless all are the
 // user's.
 func (s *Source) get(ctx context.Context, a arguments) (json.RawMessage, error) {
-	if _, ok := s.Offered(mcp.KindPrompt)[a.Name]; !ok {
+	if _, ok := s.Offered(ctx, mcp.KindPrompt)[a.Name]; !ok {
 		return failed("There is no such prompt: list_prompts has the names")
 	}
 	raw, err := s.Get(ctx, a.Name, a.Arguments)

@@ -1,0 +1,171 @@
+// Package access applies rules about who may do what, of internal/policy, to the servers of stdwire
+// serve: to what clients see, to the calls of a gateway, and to the built-in operations.
+package access
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/lograte"
+	"github.com/stdwire/stdwire/internal/policy"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+	"github.com/stdwire/stdwire/server/auth"
+)
+
+// Own is the server that rules name for the built-in operations and skills.
+const Own = "stdwire"
+
+// Rules apply a policy, which may be replaced at any time. Without one everything is allowed. They
+// are safe for concurrent use.
+type Rules struct {
+	// DryRun lets everything pass, and logs what would be denied, hidden or asked.
+	DryRun  bool
+	log     *slog.Logger
+	policy  atomic.Pointer[policy.Policy]
+	gateway atomic.Pointer[gateway.Gateway]
+	risks   risks
+}
+
+// New returns rules without a policy.
+func New(dryRun bool, log *slog.Logger) *Rules {
+	return &Rules{DryRun: dryRun, log: lograte.Logger(log)}
+}
+
+// Set replaces the policy, and reports whether it differs.
+func (r *Rules) Set(p *policy.Policy) (changed bool) { return !p.Same(r.policy.Swap(p)) }
+
+// Policy returns the policy, or nil.
+func (r *Rules) Policy() *policy.Policy { return r.policy.Load() }
+
+// SetGateway sets the gateway whose tools are operations of the HTTP API.
+func (r *Rules) SetGateway(g *gateway.Gateway) { r.gateway.Store(g) }
+
+type profileKey struct{}
+
+// Profile returns middleware that says which profile the clients of a server use.
+func Profile(name string) rpc.Middleware {
+	return func(next rpc.Handler) rpc.Handler {
+		return func(ctx context.Context, req *rpc.Request) (any, error) {
+			return next(context.WithValue(ctx, profileKey{}, name), req)
+		}
+	}
+}
+
+// Caller returns the caller of a request.
+func Caller(ctx context.Context) *policy.Caller {
+	c := new(policy.Caller)
+	c.Profile, _ = ctx.Value(profileKey{}).(string)
+	if id := auth.IdentityFrom(ctx); id != nil {
+		c.Known, c.Issuer, c.Subject, c.ClientID = true, id.Issuer, id.Subject, id.ClientID
+		c.Groups, c.Scopes, c.Claims = id.Groups, id.Scopes, id.Claims
+	}
+	return c
+}
+
+// Visible returns the function for the options of a server with a catalog, whose clients use a
+// profile. of returns the server, which is made with it.
+func (r *Rules) Visible(of func() *server.Server, catalog *dispatch.Catalog,
+	profile string) func(ctx context.Context, kind mcp.Kind, key string) bool {
+	return func(ctx context.Context, kind mcp.Kind, key string) bool {
+		p := r.policy.Load()
+		if p == nil {
+			return true
+		}
+		o, ok := of().Integration().Origin(kind, key)
+		if !ok {
+			return true // nothing is there, or not yet
+		}
+		caller := Caller(ctx)
+		caller.Profile = profile // also where no request has passed the middleware
+		if kind == mcp.KindTool && o.Server == "" && o.Operation == nil {
+			return r.showsOwnTool(p, caller, catalog, key)
+		}
+		return r.shows(ctx, p, caller, r.itemOf(kind, key, &o))
+	}
+}
+
+// shows reports whether a caller sees an item.
+func (r *Rules) shows(ctx context.Context, p *policy.Policy, caller *policy.Caller,
+	item policy.Item) bool {
+	d := p.Shows(caller, item)
+	if r.DryRun && d.Effect == policy.Deny {
+		r.report(ctx, "the policy would hide this", item, &d)
+		return true
+	}
+	return d.Effect != policy.Deny
+}
+
+// showsOwnTool reports whether a caller sees a tool of the program that is no operation: one that
+// calls the operations of a service if he sees one of these. The others only help with what he
+// sees.
+func (r *Rules) showsOwnTool(p *policy.Policy, caller *policy.Caller, catalog *dispatch.Catalog,
+	name string) bool {
+	operations := operationsOf(catalog, name)
+	for _, op := range operations {
+		if r.DryRun || p.Shows(caller, itemOfOperation(op)).Effect != policy.Deny {
+			return true
+		}
+	}
+	return len(operations) == 0
+}
+
+// OperationVisible reports whether a caller of the HTTP API sees an operation.
+func (r *Rules) OperationVisible(ctx context.Context, op *dispatch.Operation) bool {
+	p := r.policy.Load()
+	return p == nil || r.shows(ctx, p, Caller(ctx), r.itemOfAny(op))
+}
+
+// Operations is an interceptor of a dispatcher: it decides the calls of the built-in operations.
+// Those of a gateway's servers are decided by Calls.
+func (r *Rules) Operations(next dispatch.Handler) dispatch.Handler {
+	return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+		p, op := r.policy.Load(), i.Operation
+		if p == nil || op == nil {
+			return next(ctx, i)
+		}
+		if g := r.gateway.Load(); g != nil {
+			if _, ok := g.Operation(op.Name()); ok {
+				return next(ctx, i)
+			}
+		}
+		if err := r.decide(ctx, p, itemOfOperation(op), i); err != nil {
+			return nil, operationError(err)
+		}
+		return next(ctx, i)
+	}
+}
+
+// Calls is an interceptor of a gateway: it decides the calls of its servers.
+func (r *Rules) Calls(next dispatch.Handler) dispatch.Handler {
+	return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+		p := r.policy.Load()
+		if p == nil || i.InFlight { // decided when it was sent
+			return next(ctx, i)
+		}
+		o := server.Origin{Server: i.Server, Name: i.Name, Definition: i.Definition}
+		if err := r.decide(ctx, p, r.itemOf(mcp.Kind(i.Kind), i.Name, &o), i); err != nil {
+			return nil, err
+		}
+		return next(ctx, i)
+	}
+}
+
+// report logs a decision for the operator, with the rule, which callers do not learn.
+func (r *Rules) report(ctx context.Context, message string, item policy.Item, d *policy.Decision) {
+	level, rule := slog.LevelInfo, "the default"
+	if r.DryRun {
+		level = slog.LevelWarn
+	}
+	if d.Rule != nil {
+		rule = d.Rule.Source
+	}
+	r.log.Log(ctx, level, message, slog.String("effect", d.Effect.String()),
+		slog.String("rule", rule), slog.String("argument", d.Pointer),
+		slog.String("server", item.Server), slog.String("name", item.Name),
+		slog.String("principal", dispatch.PrincipalFrom(ctx)))
+}

@@ -1,0 +1,103 @@
+package serve
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/access"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/filewatch"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/jsonedit"
+	"github.com/stdwire/stdwire/internal/policy"
+	"github.com/stdwire/stdwire/internal/userfile"
+)
+
+// policyFlags are the flags for rules about who may do what.
+type policyFlags struct {
+	file   string
+	dryRun bool
+}
+
+const policyFlag = "--policy"
+
+func (f *policyFlags) flags() []command.Flag {
+	return []command.Flag{
+		command.FileFlag(&f.file, policyFlag,
+			"a file with rules about who may do what, besides those of the configuration; it is read again when it changes"),
+		command.SwitchFlag(&f.dryRun, "--policy-dry-run",
+			"let everything pass, and log what the rules would deny, hide or ask"),
+	}
+}
+
+// load returns the rules of the file and of a configuration, which may be nil, as one; nil if there
+// are none.
+func (f *policyFlags) load(c *config.Config) (*policy.Policy, error) {
+	var tables []*policy.Policy
+	if f.file != "" {
+		content, err := userfile.Text(userfile.Read(f.file, jsonedit.MaxText))
+		if err != nil {
+			return nil, command.Usagef("%s: %v", policyFlag, err)
+		}
+		table, err := policy.ParseFile(f.file, content)
+		if err != nil {
+			return nil, command.Usagef("%s: %v", policyFlag, err)
+		}
+		tables = append(tables, table)
+	}
+	if c != nil && c.Policy != nil {
+		tables = append(tables, c.Policy)
+	}
+	if tables == nil {
+		return nil, nil
+	}
+	return policy.Merge(tables...), nil
+}
+
+// watch applies changes of the file alone, for a server without a gateway, until stop is called.
+func (f *policyFlags) watch(ctx context.Context, rules *access.Rules, changed func(),
+	std *term.Streams, log *slog.Logger) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	files := &filewatch.Watcher{Limit: jsonedit.MaxText,
+		Files: filewatch.At(func() []string { return []string{f.file} })}
+	watching.Go(func() {
+		files.Run(ctx, nil, func(bool) {
+			p, err := f.load(nil)
+			if err != nil {
+				std.Err.Printf("warning: the rules stay as they were: %v", err)
+				return
+			}
+			if rules.Set(p) {
+				log.Info("the rules have changed", slog.Int("rules", p.Rules()))
+				changed()
+			}
+		})
+	})
+	return func() {
+		cancel()
+		watching.Wait()
+	}
+}
+
+// applyPolicy applies the rules of a configuration and of --policy. Rules that are gone stay in
+// effect: a file without rules is more often a mistake than the wish that everybody may do
+// everything.
+func (st *Reloader) applyPolicy(p *policy.Policy) (changes, warning string) {
+	rules := st.g.Rules
+	switch {
+	case p == nil && rules.Policy() == nil:
+		return "", ""
+	case p == nil:
+		return "", "warning: the configuration has no policy any more; its rules stay in effect until the next start"
+	case !rules.Set(p):
+		return "", ""
+	}
+	st.g.Server.Integration().ListsChanged()
+	if st.g.Endpoints != nil {
+		st.g.Endpoints.ListsChanged()
+	}
+	return "other rules", ""
+}
