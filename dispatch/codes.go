@@ -19,6 +19,7 @@ const (
 	ConfirmationRequired Code = "confirmation_required"
 	Blocked              Code = "blocked"
 	UpstreamError        Code = "upstream_error"
+	TooManyRequests      Code = "too_many_requests"
 	Timeout              Code = "timeout"
 	Cancelled            Code = "cancelled"
 	NotImplemented       Code = "not_implemented"
@@ -55,6 +56,7 @@ var codes = [...]CodeInfo{
 	{ConfirmationRequired, true, 428, 7, "This cannot be undone and was not confirmed.", false},
 	{Blocked, false, 403, 7, "A safety rule refuses what was sent.", true},
 	{UpstreamError, true, 502, 5, "Something that this relies on failed.", false},
+	{TooManyRequests, true, 429, 7, "The caller has used up its rate or quota for now.", true},
 	{Timeout, true, 504, 6, "The time allowed ran out.", true},
 	{Cancelled, true, 499, 130, "The caller cancelled the call.", true},
 	{NotImplemented, false, 501, 5, "This is not available here.", false},

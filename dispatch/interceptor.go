@@ -42,8 +42,8 @@ type Interceptor func(next Handler) Handler
 //   - For a tool of a server, an error that is or wraps an [*Error] becomes a result with isError
 //     and the message of the error. Every other error follows the rules of server.Resource.Read.
 //   - In a gateway, the text of the error is sent to the client, except for one that matches
-//     server.ErrAsked, whose question is. One that matches [NotFound] makes a resource an unknown
-//     one.
+//     server.ErrAsked, whose question is, and one of the code [TooManyRequests], which is sent as
+//     by a server. One that matches [NotFound] makes a resource an unknown one.
 type Handler func(ctx context.Context, i *Invocation) (Result, error)
 
 // A Result is the result of a call: an [Envelope] or a *server.Result.

@@ -216,6 +216,8 @@ func (r *request) codedError(e *dispatch.Error, err error) (*Result, error) {
 	switch {
 	case errors.Is(e, dispatch.ErrBusy):
 		sent.Code = rpc.CodeBusy
+	case e.Code == dispatch.TooManyRequests && r.Method != mcp.MethodCallTool:
+		sent.Code = rpc.CodeBusy // not one that the specifications reserve
 	case r.Method == mcp.MethodCallTool:
 		return r.toolError(message)
 	case e.Code == dispatch.NotFound && r.Method == mcp.MethodReadResource:

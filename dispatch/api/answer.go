@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/httpdeadline"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/quota"
 )
 
@@ -52,6 +54,7 @@ func (x *exchange) answer(e dispatch.Envelope) *refusal {
 	if !e.Success() {
 		info, _ := x.catalog.CodeInfo(e.Err.Code) // the dispatcher returns only known codes
 		status = info.HTTPStatus
+		x.setRetryAfter(e.Err)
 	}
 	text := encode(e)
 	held := int64(cap(text))
@@ -73,6 +76,16 @@ func (x *exchange) answer(e dispatch.Envelope) *refusal {
 	e = dispatch.Envelope{} // to free the data: text has a copy
 	x.write(status, text)
 	return nil
+}
+
+// setRetryAfter sets the header Retry-After if the details of an error say when to try again, in
+// whole seconds that are not too short.
+func (x *exchange) setRetryAfter(err *dispatch.Error) {
+	details, _ := err.Details.(json.RawMessage) // of every error from Dispatch
+	wait, notNumber := strconv.ParseInt(string(jsonscan.Member(details, "retryAfterMs")), 10, 64)
+	if err.Code == dispatch.TooManyRequests && notNumber == nil && wait > 0 {
+		x.w.Header().Set("Retry-After", strconv.FormatInt((wait+999)/1000, 10))
+	}
 }
 
 func (x *exchange) send(status int, e dispatch.Envelope) { x.write(status, encode(e)) }

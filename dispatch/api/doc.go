@@ -47,7 +47,8 @@
 //	429  state_error        the caller has used its share of the requests or of the memory
 //	503  state_error        no request or no memory is left for any caller
 //
-// 429 and 503 have a Retry-After header. If the memory has no room for the answer of a call, the
+// 429 and 503 have a Retry-After header; the status 429 of an operation's error has it if the
+// details of the error have a retryAfterMs. If the memory has no room for the answer of a call, the
 // call has run, and the message says so. 503 is also the status of an operation's error that
 // matches [dispatch.ErrBusy].
 //

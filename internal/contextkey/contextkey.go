@@ -12,4 +12,6 @@ type (
 	// Asks is the key of a func() bool that reports whether the response to a request is a question
 	// to its client, whatever error its handler returns.
 	Asks struct{}
+	// Sent is the key of an *atomic.Bool that a gateway sets when it sends a call to its server.
+	Sent struct{}
 )

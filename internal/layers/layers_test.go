@@ -59,6 +59,7 @@ var layers = []struct {
 	{"internal/httphost", []string{"internal/hostname"}},
 	{"internal/httpurl", []string{"internal/hostname"}},
 	{"internal/httptoken", nil},
+	{"internal/retryafter", nil},
 	{"internal/mcpjson", nil},
 	{"internal/paramheader", []string{"internal/httptoken", "internal/jsonscan"}},
 	{"internal/elicitschema", []string{"internal/jsonexact", "internal/jsonscan"}},
@@ -211,6 +212,7 @@ var layers = []struct {
 	{"client/host/gateway",
 		[]string{
 			"internal/appdef", "internal/uritemplate", "internal/userfile", "internal/atomicfile", "internal/jsonscan",
+			"internal/contextkey",
 			"rpc", "rpc/mcp",
 			"dispatch", "client", "client/apps", "client/host", "internal/itemname", "internal/pin",
 			"server",
@@ -247,8 +249,8 @@ var layers = []struct {
 		[]string{
 			"internal/mcpjson", "internal/itemname", "internal/userfile", "internal/atomicfile",
 			"internal/httptoken", "internal/httpurl",
-			"internal/jsonedit", "internal/jsonscan", "internal/near", "internal/shellwords",
-			"rpc/mcp", "client", "client/host"}},
+			"internal/jsonedit", "internal/jsonscan", "internal/near", "internal/rate",
+			"internal/shellwords", "rpc/mcp", "client", "client/host"}},
 
 	{"cmd/stdwire/internal/lineedit", []string{
 		"internal/userfile", "internal/atomicfile", "internal/printable", "internal/terminal",
@@ -268,7 +270,7 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/otlp", []string{"internal/httpurl", "internal/jsonscan",
 		"internal/keepalive",
-		"internal/printable", "internal/userfile", "rpc/mcp/telemetry"}},
+		"internal/printable", "internal/retryafter", "internal/userfile", "rpc/mcp/telemetry"}},
 	{"cmd/stdwire/internal/bundle", []string{
 		"internal/jsonscan", "internal/userfile",
 		"internal/atomicfile", "dispatch/schema",
@@ -448,6 +450,11 @@ var layers = []struct {
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/relay",
 		"cmd/stdwire/internal/transport",
 	}},
+	{"cmd/stdwire/internal/rates", []string{
+		"internal/contextkey", "internal/rate", "internal/retryafter", "dispatch", "rpc/mcp",
+		"rpc/mcp/telemetry", "client/host", "client/host/config", "client/streamable",
+		"server/auth", "cmd/stdwire/internal/ops/host",
+	}},
 	{"cmd/stdwire/internal/serve", []string{
 		"internal/httpdeadline", "internal/printable", "internal/userfile",
 		"internal/terminal", "internal/lograte", "internal/quota", "rpc", "dispatch",
@@ -461,6 +468,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/gatewaytext", "cmd/stdwire/internal/socket",
 		"cmd/stdwire/internal/socketserver", "cmd/stdwire/internal/target",
 		"cmd/stdwire/internal/transport", "cmd/stdwire/internal/messagewatch",
+		"cmd/stdwire/internal/rates",
 	}},
 	{"cmd/stdwire/internal/control", []string{
 		"internal/printable", "cmd/stdwire/internal/hosts", "internal/near", "rpc/mcp", "client", "client/host/config",
@@ -566,6 +574,7 @@ var layers = []struct {
 
 // mayLinkHTTP are the packages that may link net/http.
 var mayLinkHTTP = []string{"internal/httpdeadline", "internal/httphost", "internal/keepalive",
+	"internal/retryafter",
 	"dispatch/api", "rpc/rpchttp", "server/streamable", "server/auth", "client/streamable", "client/auth",
 	"client/mcptest", "cmd/stdwire"}
 

@@ -32,8 +32,8 @@ func Per(n int, every time.Duration, burst int) (Limit, error) {
 	interval := (every.Microseconds() + int64(n) - 1) / int64(n)
 	if int64(burst) > MaxFill.Microseconds()/interval {
 		return Limit{}, fmt.Errorf(
-			"a burst of %d takes more than %v to refill at a rate of %d in %v: make it smaller", burst,
-			MaxFill, n, every)
+			"at %d in %v it takes more than %v to refill a burst of %d; make it smaller", n, every,
+			MaxFill, burst)
 	}
 	return Limit{interval: interval, burst: int64(burst)}, nil
 }

@@ -182,6 +182,8 @@ func fileFields() []field[*File] {
 			help: "How the tools are listed for clients, in such a file: " + discoveryForm + "."},
 		{names: []string{"policy"}, valueType: valueType{"object", object{}},
 			help: "The rules about who may do what, in such a file: see stdwire help policy."},
+		{names: []string{"rates"}, valueType: valueType{"array of objects", object{}},
+			help: "How often, and how many at a time, clients may call, in such a file."},
 	}
 }
 
@@ -198,7 +200,7 @@ func inputFields() []field[*Input] {
 // A Field describes a member of a configuration file.
 type Field struct {
 	// the object: "file", "server", "tools", "override", "argument" of one, "options", "oauth",
-	// "input" or "limits"
+	// "input", "limits" or "rate"
 	Object string
 	Names  []string // stdwire's name first, then those of other applications
 	Type   string   // of the value, for people
@@ -215,6 +217,7 @@ func Fields() (all []Field) {
 	all = appendFields(all, "oauth", oauthFields())
 	all = appendFields(all, "input", inputFields())
 	all = appendFields(all, "limits", limitFields())
+	all = appendFields(all, "rate", rateFields())
 	return appendFields(all, "options", optionsFields())
 }
 

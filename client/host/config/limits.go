@@ -151,6 +151,9 @@ func (l *loader) addSettings(f *File) {
 	if l.usesSetting("rules of policy", f, f.policyAt, &l.PolicyAt) {
 		l.Policy = f.Policy
 	}
+	if l.usesSetting("rates", f, f.ratesAt, &l.RatesAt) {
+		l.Rates = f.Rates
+	}
 }
 
 // usesSetting reports whether a setting at a position of a file is used. used is the position of

@@ -52,8 +52,12 @@ type Config struct {
 	Discover []ClientDiscovery
 	// Policy are the rules about who may do what, of the first file that has some and is not a
 	// project's; nil: everybody may do everything. PolicyAt is their position.
-	Policy      *policy.Policy
-	PolicyAt    Position
+	Policy   *policy.Policy
+	PolicyAt Position
+	// Rates limit the calls through a gateway, from the first file that has rates and is not a
+	// project's. RatesAt is their position, zero if there are none.
+	Rates       []Rate
+	RatesAt     Position
 	Files       []FileStatus // the files that were searched for, by precedence
 	Diagnostics []Diagnostic
 

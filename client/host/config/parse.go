@@ -49,6 +49,7 @@ type File struct {
 	Limits      Limits
 	Discover    []ClientDiscovery
 	Policy      *policy.Policy // nil: none
+	Rates       []Rate
 	Inputs      []Input
 	Diagnostics []Diagnostic
 	// Keys is the path of keys to the servers, such as mcp.servers; "projects.DIRECTORY.mcpServers"
@@ -59,7 +60,7 @@ type File struct {
 
 	profileAt map[string]Position // positions of Profiles by name
 	// positions, zero if there are none
-	limitsAt, discoverAt, policyAt Position
+	limitsAt, discoverAt, policyAt, ratesAt Position
 }
 
 // Err returns the first error of the file as a whole, or nil. After such an error no server of the
@@ -103,6 +104,7 @@ func Parse(env *Environment, source Source, data []byte) *File {
 		r.readProfiles(root)
 		r.readLimits(root)
 		r.readDiscover(root)
+		r.readRates(root)
 	}
 	r.readPolicy(root)
 	return f

@@ -6,8 +6,8 @@ import "github.com/stdwire/stdwire/internal/jsonedit"
 // file that [Parse] reads without an error, in the formats of all applications. It cannot reject
 // some that Parse rejects: duplicate members, two ids that differ only in case, a number such as
 // 1.0 where a whole number is required, a URL with an invalid host, more than [MaxServers] servers,
-// overrides that give two items or arguments one name, some rules of a policy, and hints that only the user's own file may
-// have.
+// overrides that give two items or arguments one name, some rules of a policy, hints that only the
+// user's own file may have, and rates with one name or that would never allow a call.
 //
 // The schema and the parser use the same tables of members: see [Fields].
 func Schema() []byte {
@@ -45,7 +45,8 @@ func Schema() []byte {
 				"then": allOf(withMember("profiles", profilesSchema()),
 					withMember("limits", reference("limits")),
 					withMember("discover", discoverSchema()),
-					withMember("policy", policySchema()))})},
+					withMember("policy", policySchema()),
+					withMember("rates", ratesSchema()))})},
 	} {
 		last := f
 		for last["else"] != nil {

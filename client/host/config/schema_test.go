@@ -24,7 +24,8 @@ var compiledSchema = sync.OnceValues(func() (*schema.Schema, error) {
 // inexpressible are parts of the errors that a schema cannot find.
 var inexpressible = []string{"is already defined", "its URL is invalid", "are the same header",
 	"is not a pattern", "the file has more than 256 servers", "the file has more than 100 inputs",
-	"fix these first", "would have the same name", "only your own file"}
+	"fix these first", "would have the same name", "only your own file", "would never allow",
+	"too slowly", "must be at most 1m"}
 
 // checkSchema compares the schema and the parser on a file.
 func checkSchema(t *testing.T, text string, f *File) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/stdwire/stdwire/client"
@@ -34,6 +35,7 @@ type call struct {
 	resumed   bool                   // the request answers a question
 	tool      *definition.Definition // of a tool
 	cached    bool                   // the result is that of an earlier call
+	sent      *atomic.Bool           // set when the call is sent to the server; may be nil
 }
 
 // errCallPanicked is the error of a call that panicked.

@@ -24,8 +24,11 @@ var ErrNoSession = errors.New(
 // operationError converts the error of a call to the error of an operation.
 func operationError(ctx context.Context, err error) error {
 	if r, ok := errors.AsType[*refusedError](err); ok {
-		return dispatch.Errorf(dispatch.Blocked, "%s",
-			r.reason.Message).With(map[string]string{"refused_by": r.by})
+		if reason, ok := errors.AsType[*rpc.Error](r.reason); ok {
+			return dispatch.Errorf(dispatch.Blocked, "%s",
+				reason.Message).With(map[string]string{"refused_by": r.by})
+		}
+		return r.reason
 	}
 	if u, ok := errors.AsType[*inflight.UnavailableError](err); ok {
 		return dispatch.Errorf(dispatch.NotImplemented, "%w", u).With(struct {

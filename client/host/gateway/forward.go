@@ -70,6 +70,9 @@ func (c *call) send(ctx context.Context, to *client.Client,
 		u.cache.Drop()
 		defer u.cache.Drop() // what was read meanwhile
 	}
+	if c.sent != nil {
+		c.sent.Store(true)
+	}
 	if c.directory {
 		return to.Integration().Directory(ctx, c.target.name, opts...)
 	}

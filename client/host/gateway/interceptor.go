@@ -3,9 +3,11 @@ package gateway
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/stdwire/stdwire/client/host/gateway/internal/inflight"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/contextkey"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -19,12 +21,14 @@ const (
 	byPin      = "pin"
 	byAfter    = "after"    // by an interceptor, because of the result
 	byOverride = "override" // an argument that an override hides or has renamed
+	byRate     = "rate"     // by an interceptor that limits rates
 )
 
-// A refusedError is the error of a call that the gateway refuses.
+// A refusedError is the error of a call that the gateway refuses. The reason is an *rpc.Error, or
+// the *dispatch.Error of an interceptor that limits rates.
 type refusedError struct {
 	by     string
-	reason *rpc.Error
+	reason error
 	sent   error // what the client gets; nil: reason
 }
 
@@ -67,6 +71,7 @@ func (c *call) intercept(ctx context.Context, g *Gateway, inFlight bool) error {
 				}
 			}
 			by = byAfter
+			c.sent, _ = ctx.Value(contextkey.Sent{}).(*atomic.Bool)
 			if failure = c.make(ctx, g); failure != nil {
 				return nil, failure
 			}
@@ -91,6 +96,8 @@ func (c *call) intercept(ctx context.Context, g *Gateway, inFlight bool) error {
 	case by == byBefore && c.kind == mcp.KindResource && errors.Is(err, dispatch.NotFound):
 		return &refusedError{by, rpc.Errorf(mcp.CodeResourceNotFound, "an interceptor hides it"),
 			server.ResourceNotFound(c.target.name)}
+	case by == byBefore && errors.Is(err, dispatch.TooManyRequests):
+		return &refusedError{by: byRate, reason: err}
 	case by == byBefore:
 		return c.refuse(by, rpc.CodeInvalidParams, "refused before the call: %v", err)
 	default:

@@ -122,9 +122,21 @@ func (g *gatewayClient) print(out *term.Output, now time.Time) {
 	for _, c := range g.Clients {
 		out.Print("  " + clientTools(c) + "\n")
 	}
+	for _, r := range g.Rates {
+		out.Print("  " + rateUse(r) + "\n")
+	}
 	for _, w := range g.Waiting {
 		out.PrintState(fmt.Sprintf("  waiting: %s\n", printable.Line(gatewaytext.WaitingText(w))))
 	}
+}
+
+// rateUse says what a rate has refused.
+func rateUse(r ops.RateUse) string {
+	text := "rate " + printable.Line(r.Rate)
+	if r.Limit != "" {
+		text += ": " + printable.Line(r.Limit)
+	}
+	return fmt.Sprintf("%s, %s refused", text, command.Plural(int(r.Refused), "call"))
 }
 
 // clientTools says how the tools are listed for a client.

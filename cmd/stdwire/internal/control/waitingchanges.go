@@ -39,11 +39,13 @@ func findWaiting(ctx context.Context, std *term.Streams) *waitingChanges {
 func (l *waitingChanges) close() { closeAll(l.gateways) }
 
 // matching returns the changes with that name, or all if name is "", that stdwire trust can accept.
-// It excludes changes of a project, which must be trusted first, and of the order of the servers.
+// It excludes changes of a project, which must be trusted first, of the order of the servers and of
+// the rates.
 func (l *waitingChanges) matching(name string) (found []trustItem) {
 	for _, g := range l.gateways {
 		for _, w := range l.changes[g] {
-			if !w.Project && w.Subject != ops.PendingOrder && (name == "" || w.Name == name) {
+			named := w.Subject == ops.PendingServer || w.Subject == ops.PendingProfile
+			if !w.Project && named && (name == "" || w.Name == name) {
 				found = append(found, trustItem{waiting: &w, g: g})
 			}
 		}

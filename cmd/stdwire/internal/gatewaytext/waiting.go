@@ -33,6 +33,9 @@ func WaitingText(w ops.PendingChange) string {
 	case w.Subject == ops.PendingOrder:
 		return w.Source + ": the order of the servers has changed, and waits: " +
 			command.AcceptsAllChanges + " accepts it"
+	case w.Subject == ops.PendingRates:
+		return w.Source + ": the rates have changed, and wait: " +
+			command.AcceptsAllChanges + " accepts them"
 	case w.Why == WaitsForTrust:
 		way = acceptProject
 	case w.Subject == ops.PendingProfile:

@@ -18,6 +18,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/keepalive"
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/retryafter"
 )
 
 // How a request is repeated.
@@ -144,24 +145,12 @@ func (d *destination) post(ctx context.Context, body []byte) (rejected string, e
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxResponse))
 	if answer.StatusCode/100 != 2 {
 		return "", &statusError{answer.StatusCode,
-			retryAfter(answer.Header.Get("Retry-After"), time.Now())}
+			retryafter.Parse(answer.Header.Get("Retry-After"), time.Now())}
 	}
 	if err != nil {
 		return "", nil // it was accepted
 	}
 	return partialSuccess(text), nil
-}
-
-// retryAfter parses the header Retry-After, which is a number of seconds or a date (RFC 9110,
-// section 10.2.3). It returns 0 for anything else.
-func retryAfter(value string, now time.Time) time.Duration {
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if date, err := http.ParseTime(value); err == nil {
-		return max(0, date.Sub(now))
-	}
-	return 0
 }
 
 // partialSuccess returns what a response says about rejected data, or "". A collector may answer

@@ -13,6 +13,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/messagewatch"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/rates"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/transport"
@@ -41,6 +42,7 @@ type Gateway struct {
 	Recorder *observe.Recorder        // may be nil
 	Policy   *policyFlags
 	Rules    *access.Rules // decide the calls of the servers
+	Rates    *rates.Rates  // limits what clients call; nil: Start makes them
 
 	above string // set by Start: the value of [aboveVariable] for the servers
 }
@@ -70,6 +72,9 @@ func (g Gateway) Start() (*Reloader, error) {
 	store := config.UserStore(c.Env)
 	if err := g.refuseWritable(c, store); err != nil {
 		return nil, err
+	}
+	if g.Rates == nil {
+		g.Rates = rates.New(nil)
 	}
 	err = cmp.Or(hook.Check("--before", g.before), hook.Check("--after", g.after))
 	if err != nil {
@@ -112,9 +117,10 @@ func (g Gateway) Start() (*Reloader, error) {
 func (g *Gateway) options() (o gateway.Options, err error) {
 	o = gateway.Options{Logger: g.Log, NoPrefix: g.noPrefix, NoDescriptionPrefix: g.noDescPrefix,
 		PinsWarn: g.Pins == "warn",
-		// the rules are about the arguments that the hooks leave
-		Interceptors: append(hook.Interceptors(g.before, g.after, g.Log), g.Rules.Calls),
-		AuditValues:  g.auditValues, Catalog: g.Operations, CacheDir: target.RememberDir(),
+		// the rules are about the arguments that the hooks leave, and what they refuse costs nothing
+		Interceptors: append(hook.Interceptors(g.before, g.after, g.Log), g.Rules.Calls,
+			g.Rates.Servers),
+		AuditValues: g.auditValues, Catalog: g.Operations, CacheDir: target.RememberDir(),
 		ResultDir: target.ResultDir()}
 	if g.Pins == "off" {
 		return o, nil

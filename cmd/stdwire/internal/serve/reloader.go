@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -50,8 +51,10 @@ type Reloader struct {
 	accepted map[string]acceptedServer
 	// servers that are not offered now and were disabled by a command
 	disabledByCommand map[string]bool
-	printed           []string // the last messages, so that each is printed once
-	order             []string // IDs of the servers
+	printed           []string        // the last messages, so that each is printed once
+	order             []string        // IDs of the servers
+	rates             []config.Rate   // in effect
+	ratesAt           config.Position // where they are configured, or were
 
 	mu           sync.Mutex
 	current      *config.Config
@@ -177,6 +180,7 @@ func (st *Reloader) About() ops.About {
 		about.Waiting = append(about.Waiting, w)
 	}
 	about.Clients = st.clientTools()
+	about.Rates = st.g.Rates.Uses()
 	return about
 }
 
@@ -298,6 +302,10 @@ func (st *Reloader) apply(c *target.Selection, rules *policy.Policy, by Acceptan
 			ops.PendingChange{Subject: ops.PendingOrder, Why: gatewaytext.WaitsAsChanged,
 				Source: c.Servers[0].Position.String()})
 	}
+	if !st.setRates(c.All, by) {
+		waiting = append(waiting, ops.PendingChange{Subject: ops.PendingRates,
+			Why: gatewaytext.WaitsAsChanged, Source: st.ratesAt.String()})
+	}
 	for _, w := range waiting {
 		if w.Why != gatewaytext.WaitsForTrust || w.Subject == ops.PendingProfile {
 			lines = append(lines, "warning: "+gatewaytext.WaitingText(w))
@@ -392,6 +400,20 @@ func (st *Reloader) setOrder(configured []*config.Server, by Acceptance) bool {
 	}
 	st.order = order
 	st.Gateway.Order(order...)
+	return same
+}
+
+// setRates sets the rates that limit calls. A change of a file alone does not, because it could
+// allow more. setRates reports whether they are as configured.
+func (st *Reloader) setRates(c *config.Config, by Acceptance) bool {
+	if c.RatesAt != (config.Position{}) {
+		st.ratesAt = c.RatesAt
+	}
+	same := reflect.DeepEqual(c.Rates, st.rates)
+	if !same && by.All {
+		st.rates, same = c.Rates, true
+		st.g.Rates.Set(c.Rates)
+	}
 	return same
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/messagewatch"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/rates"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/transport"
@@ -149,6 +150,9 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 		}
 		g.limit(&options)
 		options.ToolView, g.Discover = views.of, views.config.Discover
+		g.Rates = rates.New(recorder.Telemetry)
+		options.Dispatch.Interceptors = append(options.Dispatch.Interceptors,
+			g.Rates.Operations(own.Catalog))
 		options.Middleware = append(options.Middleware, starting.middleware)
 		g.Messages = messagewatch.New()
 		defer g.Messages.Close()

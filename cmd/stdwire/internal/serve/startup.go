@@ -11,6 +11,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/transport"
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/httpdeadline"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -85,6 +86,7 @@ func (st *Reloader) httpServer(w transport.HTTPServer, starting *startup) transp
 	}
 	w.Listening, w.Missing = st.setEndpoint, st.Gateway.AwaitOperation
 	w.Requests, w.API = st.g.Messages.Handler, starting.documents
+	w.Interceptors = []dispatch.Interceptor{st.g.Rates.Operations(st.g.Catalog)}
 	w.Readiness = func() transport.Readiness {
 		return transport.ReadinessOf(st.Gateway.Manager().Status(), st.requiredServers(),
 			starting.done)

@@ -52,6 +52,8 @@ type HTTPServer struct {
 	Operations *dispatch.Catalog // nil: there is no HTTP API
 	Limits     config.Limits
 	Recorder   *observe.Recorder // may be nil
+	// Interceptors wrap the calls of the HTTP API.
+	Interceptors []dispatch.Interceptor
 
 	// Rules decide what callers of the HTTP API see, and their calls of the built-in operations. It
 	// may be nil.
@@ -261,7 +263,7 @@ func (w *HTTPFlags) ServerName() string { return w.card.serverName() }
 // URL returns the URL of the main endpoint as far as it is known before the server listens.
 func (w *HTTPFlags) URL() string { return w.baseURL(w.Address) + mainPath }
 
-// interceptors returns the interceptors of the HTTP API.
+// interceptors returns all interceptors of the HTTP API.
 func (w *HTTPServer) interceptors() (all []dispatch.Interceptor) {
 	if w.Recorder != nil && w.Recorder.Telemetry != nil {
 		all = append(all, dispatch.Observe(w.Recorder.Operation))
@@ -269,5 +271,5 @@ func (w *HTTPServer) interceptors() (all []dispatch.Interceptor) {
 	if w.Rules != nil {
 		all = append(all, w.Rules.Operations)
 	}
-	return all
+	return append(all, w.Interceptors...)
 }

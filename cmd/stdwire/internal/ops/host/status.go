@@ -114,9 +114,18 @@ type About struct {
 
 	Clients []ClientTools `json:"clients,omitempty" doc:"What clients got with their latest list of tools."`
 
+	Rates []RateUse `json:"rates,omitempty" doc:"The rates in effect, and what they have refused."`
+
 	Waiting []PendingChange `json:"waiting,omitempty" doc:"Changes of the files that the operator has not approved."`
 
 	Invalid []string `json:"invalid,omitempty" doc:"Errors of the files as they are now; what they concern is ignored, and the servers stay as they were."`
+}
+
+// RateUse says what a rate has refused.
+type RateUse struct {
+	Rate    string `json:"rate" doc:"Its name; (server) for calls whose server had asked for a pause."`
+	Limit   string `json:"limit,omitempty" doc:"What it allows."`
+	Refused int64  `json:"refused" doc:"How many calls were refused since the gateway has started."`
 }
 
 // ClientTools says how the tools are listed for a client.
