@@ -166,7 +166,11 @@ func (a *Authorizer) obtain(ctx context.Context, cr credentialsRequest) (*Creden
 	if err := checkURL(origin(a.endpoint)); err != nil {
 		return nil, newError(StepResource, a.endpointText, err)
 	}
-	m, err := a.discover(ctx, cr, refreshable)
+	m := a.exchangeMetadata()
+	var err error
+	if m == nil {
+		m, err = a.discover(ctx, cr, refreshable)
+	}
 	if err != nil {
 		return nil, err
 	}

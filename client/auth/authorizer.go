@@ -21,9 +21,13 @@ import (
 // credentials that a Store holds.
 type Options struct {
 	// Grant obtains tokens: [AuthorizationCode] where there is a user, or [ClientCredentials],
-	// [JWTBearer] or [IdentityAssertion]. If it is nil, credentials in the Store are used and
+	// [JWTBearer], [IdentityAssertion] or [TokenExchange]. If it is nil, credentials in the Store are used and
 	// refreshed; without any, the server's refusal is returned.
 	Grant Grant
+	// Eager obtains a token before the first request, rather than when the server refuses one
+	// without a token. It is for servers that also serve callers whom they do not know, who must
+	// not be confused with the user. It needs a Grant that works without a user.
+	Eager bool
 	// Name is the client_name of a dynamic registration. Default "MCP client".
 	Name string
 	// MetadataURL is the https: URL of the program's client ID metadata document, for authorization
@@ -76,6 +80,7 @@ type Authorizer struct {
 	nonces         map[string]string // DPoP nonces by origin
 	lastFailure    error             // of an acquisition that involved the user
 	failureExpires time.Time         // lastFailure is ignored from then on
+	exchange       exchangeFailure   // of TokenExchange
 }
 
 const (
@@ -124,6 +129,9 @@ func (o *Options) check() error {
 	if o.Issuer != "" && len(o.Clients) > 0 && !slices.ContainsFunc(o.Clients,
 		func(r Registration) bool { return r.Issuer == "" || r.Issuer == o.Issuer }) {
 		return errors.New("auth: Options.Clients has no registration for Options.Issuer")
+	}
+	if o.Eager && (o.Grant == nil || !o.Grant.unattended()) {
+		return errors.New("auth: Options.Eager needs a Grant that works without a user")
 	}
 	if o.Grant != nil {
 		if err := o.Grant.check(); err != nil {

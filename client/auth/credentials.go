@@ -55,6 +55,7 @@ type Credentials struct {
 	// the latest earlier Saved if the clock has not advanced.
 	Saved time.Time `json:"saved,omitzero"`
 
+	renew  time.Time    // when they are replaced, before Expires; zero: 10 s before
 	signer *jose.Signer // made from DPoPKey
 	// from the Store or a refresh: if the server refuses them, the Grant is tried
 	withoutGrant bool
@@ -71,8 +72,11 @@ func (c Credentials) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, c.te
 // LogValue implements [slog.LogValuer]. It omits secrets.
 func (c Credentials) LogValue() slog.Value { return slog.StringValue(c.text()) }
 
-// expired reports whether the access token expires within 10 s of now.
+// expired reports whether the access token expires within 10 s of now, or is to be replaced.
 func (c *Credentials) expired(now time.Time) bool {
+	if !c.renew.IsZero() {
+		return !now.Before(c.renew)
+	}
 	const early = 10 * time.Second // for differences of clocks and the time that a request takes
 	return !c.Expires.IsZero() && now.Add(early).After(c.Expires)
 }

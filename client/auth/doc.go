@@ -40,6 +40,8 @@
 //	ClientCredentials   the program authenticates with a secret or a key, and acts for itself
 //	JWTBearer           the platform that runs the program vouches for it with a signed JWT
 //	IdentityAssertion   the organization's identity provider vouches for the user
+//	TokenExchange       a server that has a token of its caller exchanges it for one with
+//	                    which it calls another server for him
 //	nil                 credentials in Options.Store are used and refreshed; without any,
 //	                    the server's 401 is returned
 //

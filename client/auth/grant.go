@@ -16,7 +16,7 @@ const (
 )
 
 // A Grant obtains tokens in the way of one OAuth grant type: [AuthorizationCode],
-// [ClientCredentials], [JWTBearer] or [IdentityAssertion].
+// [ClientCredentials], [JWTBearer], [IdentityAssertion] or [TokenExchange].
 type Grant interface {
 	check() error
 	// grantType returns the grant type that is stored in [Key].Grant.

@@ -192,10 +192,21 @@ func (r *retrier) acquire(cr credentialsRequest) (again bool, err error) {
 	return true, nil
 }
 
+// obtainEagerly replaces the credentials c, which may be nil, before a request.
+func (a *Authorizer) obtainEagerly(ctx context.Context, c *Credentials) (*Credentials, error) {
+	if err := a.acquire(ctx, credentialsRequest{rejected: c, unattended: true}); err != nil {
+		return nil, err
+	}
+	return a.current(), nil
+}
+
 // requestCredentials returns the credentials for a request, nil if there are none. It replaces
 // expired ones if that needs no user.
 func (a *Authorizer) requestCredentials(ctx context.Context) (*Credentials, error) {
 	c := a.current()
+	if c == nil && a.options.Eager || c != nil && !c.renew.IsZero() && c.expired(time.Now()) {
+		return a.obtainEagerly(ctx, c)
+	}
 	if c == nil || !c.expired(time.Now()) || c.RefreshToken == "" && !a.isUnattended() {
 		return c, nil
 	}
