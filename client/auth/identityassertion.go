@@ -73,7 +73,7 @@ func (g IdentityAssertion) obtain(ctx context.Context, tr *tokenRequest) (*Crede
 	}
 	t, err := tr.a.requestToken(ctx, StepExchange, g.TokenEndpoint, authenticate, form, nil)
 	if err != nil {
-		return nil, err
+		return nil, withoutSecrets(err, identity)
 	}
 	if t.IssuedTokenType != tokenTypeIDJAG {
 		return nil, errorf(StepExchange, g.TokenEndpoint,

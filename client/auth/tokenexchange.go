@@ -151,16 +151,9 @@ func (g TokenExchange) exchange(ctx context.Context, a *Authorizer, subject, sco
 		return g.Client.authenticate(nil, cmp.Or(g.Client.Issuer, g.TokenEndpoint), header, form)
 	}
 	t, err := a.requestToken(ctx, StepExchange, g.TokenEndpoint, authenticate, form, nil)
-	if e, ok := errors.AsType[*Error](err); ok {
-		for _, secret := range []string{subject, g.ActorToken} { // servers quote them
-			if quotes(e.Description, secret) || quotes(e.Code, secret) {
-				e.Description, e.Code = "", "its text quotes a token"
-			}
-		}
-	}
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, withoutSecrets(err, subject, g.ActorToken)
 	case t.AccessToken == subject:
 		return nil, errorf(StepExchange, g.TokenEndpoint,
 			"the issued token is the user's own, which must not be sent to another server")
@@ -172,6 +165,21 @@ func (g TokenExchange) exchange(ctx context.Context, a *Authorizer, subject, sco
 			sanitize(t.IssuedTokenType))
 	}
 	return t, nil
+}
+
+// withoutSecrets returns the error of a token endpoint without a text that quotes what it was sent.
+func withoutSecrets(err error, secrets ...string) error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		for _, secret := range secrets {
+			if quotes(e.Code, secret) {
+				e.Code = ""
+			}
+			if quotes(e.Description, secret) {
+				e.Description = "(a text that quotes a token)"
+			}
+		}
+	}
+	return err
 }
 
 // quotes reports whether text contains 16 bytes of a secret, or all of a shorter one.

@@ -160,7 +160,7 @@ func TestTokenExchangeSingleFlight(t *testing.T) {
 			}
 			wg.Wait()
 		}
-		all("token exchange: https://as.example/token: 400 Bad Request: its text quotes a token")
+		all("token exchange: https://as.example/token: 400 Bad Request: invalid_request: \"(a text that quotes a token)\"")
 		all("400")
 		assert.Equal(t, w.count("/token"), 1)
 		assert.Equal(t, w.count("/mcp"), 0, "no request without a token")

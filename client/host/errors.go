@@ -12,7 +12,7 @@ var ErrUnknown = errors.New("there is no such server")
 // ErrDisabled matches the error of using a disabled server.
 var ErrDisabled = errors.New("the server is disabled")
 
-// ErrTooManySessions matches the error of using a server with PerSession in a further session, if
+// ErrTooManySessions matches the error of using a server that is not Shared for a further session or user, if
 // it already has MaxSessions sessions.
 var ErrTooManySessions = errors.New("too many sessions have a server of their own")
 

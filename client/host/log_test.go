@@ -118,7 +118,7 @@ func TestRestart(t *testing.T) {
 		assert.Assert(t, errors.Is(m.Restart("s"), ErrDisabled))
 		assert.Equal(t, state(m), Disabled)
 	})
-	inBubble(t, Server{PerSession: true}, func(t *testing.T, m *Manager, p *plant) {
+	inBubble(t, Server{Sharing: PerSession}, func(t *testing.T, m *Manager, p *plant) {
 		assert.NilError(t, m.Restart("s"))
 		synctest.Wait()
 		assert.Equal(t, state(m), Stopped, "for whom?")

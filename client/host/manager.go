@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/internal/contain"
@@ -118,8 +119,9 @@ func (m *Manager) IDs() []string {
 }
 
 // Use calls f with the client of a server, which it starts if needed. It waits for the start until
-// the StartTimeout of the server's Options or until ctx ends. session identifies the user of the
-// client; it matters only for a server with PerSession.
+// the StartTimeout of the server's Options or until ctx ends. session is the session or user that
+// has the client to itself; it matters only for a server that is not Shared, and "" is the shared
+// client of such a server, too.
 //
 // While f runs, the server is not stopped for lack of use. If the server ends, the calls of f fail
 // at once. If idempotent is true and f returns such an error, Use calls f once more with the next
@@ -172,7 +174,7 @@ func (m *Manager) supervisor(id, session string) (*supervisor, error) {
 		return nil, serverError(id, ErrDisabled)
 	}
 	key := clientKey{id, session}
-	if !s.PerSession {
+	if s.Sharing == Shared {
 		key.session = ""
 	}
 	if sv := m.supervisors[key]; sv != nil {
@@ -189,11 +191,13 @@ func (m *Manager) supervisor(id, session string) (*supervisor, error) {
 	return sv, nil
 }
 
-// canAddSession reports whether another session may have a client of s. A failed client is removed
-// to make room. m.mu must be held.
+// canAddSession reports whether another session or user may have a client of s. A failed client or,
+// because users do not say when they have finished, that of the user who has not used it for
+// longest is removed to make room. m.mu must be held.
 func (m *Manager) canAddSession(s *Server) bool {
 	n := 0
-	var failed *supervisor
+	var failed, unused *supervisor
+	var since time.Time // the last use of unused
 	for key, sv := range m.supervisors {
 		if key.id != s.ID || key.session == "" {
 			continue
@@ -202,11 +206,17 @@ func (m *Manager) canAddSession(s *Server) bool {
 		if state := sv.status().State; state == Failed || state == Waiting {
 			failed = sv
 		}
+		if last, ok := sv.unusedSince(); ok && s.Sharing == PerUser &&
+			(unused == nil || last.Before(since)) {
+			unused, since = sv, last
+		}
 	}
-	if n == s.MaxSessions && failed != nil {
-		delete(m.supervisors, failed.key)
-		failed.cancel() // a Use that waits for it gets a new one
-		n--
+	if n == s.MaxSessions {
+		if room := cmp.Or(failed, unused); room != nil {
+			delete(m.supervisors, room.key)
+			room.cancel() // a Use that waits for it gets a new one
+			n--
+		}
 	}
 	return n < s.MaxSessions
 }
@@ -232,7 +242,7 @@ func (m *Manager) removeSupervisor(sv *supervisor) bool {
 	return true
 }
 
-// EndSession closes the clients of a session.
+// EndSession closes the clients of a session or user.
 func (m *Manager) EndSession(session string) {
 	m.mu.Lock()
 	removed := m.removeSupervisors(func(key clientKey) bool {
@@ -278,7 +288,7 @@ func (m *Manager) Enable(id string) error {
 }
 
 // Restart closes the clients of a server, whose calls in flight fail, and starts it again at once,
-// even if it was not running or its start is delayed. A server with PerSession starts at its next
+// even if it was not running or its start is delayed. A server that is not Shared starts at its next
 // use instead. Restart does not wait for the start. The error matches [ErrUnknown] or
 // [ErrDisabled].
 func (m *Manager) Restart(id string) error {
@@ -299,14 +309,14 @@ func (m *Manager) Restart(id string) error {
 		return err
 	}
 	m.reportState(Status{ID: id, State: Stopped}) // also if it had failed
-	if !s.PerSession {
+	if s.Sharing == Shared {
 		notify(sv.requested)
 	}
 	return nil
 }
 
-// Status returns the status of all servers in the order of Add; for a server with PerSession, of
-// each session.
+// Status returns the status of all servers in the order of Add; for a server that is not Shared, of
+// each session or user.
 func (m *Manager) Status() []Status {
 	m.mu.Lock()
 	var all []Status

@@ -314,7 +314,7 @@ func TestDisable(t *testing.T) {
 }
 
 func TestPerSession(t *testing.T) {
-	inBubble(t, Server{PerSession: true, IdleStop: time.Minute},
+	inBubble(t, Server{Sharing: PerSession, IdleStop: time.Minute},
 		func(t *testing.T, m *Manager, p *plant) {
 			clients := map[*client.Client]bool{}
 			for _, session := range []string{"a", "b", "a", ""} {
@@ -337,7 +337,7 @@ func TestPerSession(t *testing.T) {
 // The number of sessions with a client of their own is limited. Ended and failed sessions do not
 // count, nor does the shared client.
 func TestMaxSessions(t *testing.T) {
-	inBubble(t, Server{PerSession: true, MaxSessions: 2, IdleStop: time.Minute},
+	inBubble(t, Server{Sharing: PerSession, MaxSessions: 2, IdleStop: time.Minute},
 		func(t *testing.T, m *Manager, p *plant) {
 			use := func(session string) error {
 				return m.Use(t.Context(), "s", session, false,
@@ -370,6 +370,46 @@ func TestMaxSessions(t *testing.T) {
 			assert.NilError(t, use("d"))
 			assert.NilError(t, use("e"), "b has failed")
 		})
+}
+
+// The client of a user who does not come back is not started again, and the user that waits for
+// longest gives way only to those that find no place.
+func TestPerUser(t *testing.T) {
+	inBubble(t, Server{Sharing: PerUser, MaxSessions: 2, IdleStop: time.Hour},
+		func(t *testing.T, m *Manager, p *plant) {
+			use := func(user string, f func()) error {
+				return m.Use(WithUser(t.Context(), user+"'s token"), "s", user, false,
+					func(*client.Client) error { f(); return nil })
+			}
+			nothing := func() {}
+			assert.NilError(t, use("a", nothing))
+			p.breaks(errors.New("boom"))
+			p.kill()
+			time.Sleep(2 * time.Second)
+			assert.Equal(t, p.started(), 1)
+			assert.Equal(t, len(m.supervisors), 0)
+			assert.ErrorContains(t, use("a", nothing), "boom")
+			time.Sleep(10 * time.Minute)
+			assert.Equal(t, p.started(), 2)
+			p.breaks(nil)
+			assert.NilError(t, use("a", func() {
+				time.Sleep(time.Second)
+				assert.NilError(t, use("b", nothing))
+				time.Sleep(time.Second)
+				assert.NilError(t, use("c", nothing), "b is unused, a is not")
+				assert.NilError(t, use("c", func() {
+					assert.Assert(t, errors.Is(use("d", nothing), ErrTooManySessions))
+				}))
+			}))
+			var left []string
+			for _, s := range m.Status() {
+				left = append(left, s.Session)
+			}
+			assert.DeepEqual(t, left, []string{"a", "c"})
+			m.EndSession("a")
+			assert.Equal(t, len(m.Status()), 1)
+		})
+	assert.Assert(t, UserFrom(t.Context()) == nil)
 }
 
 // A use during a restart, a replacement or Close gets the next client or an error, and does not

@@ -14,8 +14,9 @@ type Server struct {
 	// ID identifies the server: see [CheckID]. Errors contain it.
 	ID string
 	// Connect starts the server or connects to it with these Options, as [client.Options.Spawn] and
-	// [client.Options.Connect] do. It is not called concurrently for one session, which is ""
-	// unless PerSession is set.
+	// [client.Options.Connect] do. It is not called concurrently for one session, which is the
+	// session or user that the client is for, or "" for a client that is shared: see Sharing. For a
+	// user, [UserFrom] returns what [Manager.Use] was told of him.
 	Connect func(ctx context.Context, session string, o client.Options) (*client.Client, error)
 	// Options are the options of the client. The Manager sets Name to the ID.
 	Options client.Options
@@ -23,17 +24,31 @@ type Server struct {
 	// Disabled prevents the start of the server until [Manager.Enable].
 	Disabled bool
 
-	// PerSession gives each session of [Manager.Use] a client and a process of its own, until
-	// [Manager.EndSession]. It is for servers that must not be shared. A gateway refuses requests
-	// without a session.
-	PerSession bool
-	// MaxSessions is the maximum number of concurrent sessions; uses of others fail with
-	// ErrTooManySessions. Default 64.
+	// Sharing says which uses have a client, and so a process or connection, in common.
+	Sharing Sharing
+	// MaxSessions is the maximum number of concurrent sessions or users with a client of their own;
+	// uses of others fail with ErrTooManySessions. To make room for another user, the client that
+	// has been unused for longest is closed. Default 64.
 	MaxSessions int
 	// IdleStop is the time without use after which the client is closed. The next use starts it
 	// again. Default 10 minutes; negative: never.
 	IdleStop time.Duration
 }
+
+// A Sharing says which uses of a server have a client in common.
+type Sharing string
+
+const (
+	Shared Sharing = "" // all uses
+	// PerSession gives each session of [Manager.Use] a client of its own, until
+	// [Manager.EndSession]. It is for servers that keep state of their client. A gateway refuses
+	// requests without a session.
+	PerSession Sharing = "session"
+	// PerUser gives each user of [Manager.Use] a client of his own, until it is unused for IdleStop
+	// or closed to make room. It is for servers that each user calls with his own credentials. A
+	// gateway takes the principal of a request for the user, and refuses requests without one.
+	PerUser Sharing = "user"
+)
 
 const (
 	defaultIdleStop    = 10 * time.Minute
@@ -73,7 +88,7 @@ const (
 // A Status is the current state of a server.
 type Status struct {
 	ID           string
-	Session      string // for a server with PerSession
+	Session      string // the session or user, for a server with either of its own
 	State        State
 	Err          error           // the last failure; nil if none since the last connection
 	RetryAt      time.Time       // the time of the restart; set if Waiting or Failed

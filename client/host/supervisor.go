@@ -31,6 +31,8 @@ type supervisor struct {
 	err      error          // the last failure; nil after a connection
 	retryAt  time.Time      // the time of the restart; valid if Waiting or Failed
 	uses     int            // in progress
+	lastUse  time.Time      // when the latest use began or ended
+	user     any            // of the latest use: see WithUser
 	restarts int            // number of restarts after failures
 	failures int            // number of failed starts
 	changed  chan struct{}  // closed at the next change of state
@@ -50,6 +52,7 @@ var errSupervisorStopped = errors.New("the server was stopped meanwhile")
 // acquire waits for the client, requests its start if needed, and returns it. The caller must call
 // release.
 func (sv *supervisor) acquire(ctx context.Context) (*client.Client, error) {
+	sv.setUser(ctx)
 	before := -1 // number of failed starts before the call
 	for {
 		sv.mu.Lock()
@@ -62,6 +65,7 @@ func (sv *supervisor) acquire(ctx context.Context) (*client.Client, error) {
 		justFailed := state == Failed && time.Since(sv.since) < maxBackoff
 		if state == Ready && !isDone(sv.client) {
 			sv.uses++
+			sv.lastUse = time.Now()
 			c := sv.client
 			sv.mu.Unlock()
 			return c, nil
@@ -118,11 +122,19 @@ func (sv *supervisor) use(c *client.Client, f func(*client.Client) error) error 
 func (sv *supervisor) release() {
 	sv.mu.Lock()
 	sv.uses--
+	sv.lastUse = time.Now()
 	unused := sv.uses == 0
 	sv.mu.Unlock()
 	if unused {
 		notify(sv.unused)
 	}
+}
+
+// unusedSince returns the time since when a connected client is unused.
+func (sv *supervisor) unusedSince() (last time.Time, ok bool) {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	return sv.lastUse, sv.state == Ready && sv.uses == 0
 }
 
 func notify(c chan struct{}) {
@@ -216,13 +228,24 @@ func (sv *supervisor) run() {
 			sv.recordFailure(err, worked)
 			sv.retryAt = time.Now().Add(wait)
 		})
+		if sv.server.Sharing == PerUser && sv.key.session != "" {
+			// he may never come back; his next use after the pause starts the server
+			select {
+			case <-time.After(wait):
+			case <-sv.ctx.Done():
+			}
+			if sv.m.removeSupervisor(sv) || sv.ctx.Err() != nil {
+				return
+			}
+		}
 	}
 }
 
 // connect calls Server.Connect and recovers its panics.
 func (sv *supervisor) connect(o client.Options) (c *client.Client, err error) {
 	err = contain.Do(func() (err error) {
-		if c, err = sv.server.Connect(sv.ctx, sv.key.session, o); c == nil && err == nil {
+		ctx := context.WithValue(sv.ctx, latestUserKey{}, sv.latestUser)
+		if c, err = sv.server.Connect(ctx, sv.key.session, o); c == nil && err == nil {
 			err = errors.New("Connect returned neither a client nor an error")
 		}
 		return err

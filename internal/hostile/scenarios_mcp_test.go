@@ -694,6 +694,23 @@ func gatewayScenario(run *scenarioRun) {
 		_, _ = c.CallTool(run.ctx, "up__plain", nil)
 		run.wait(written)
 	}
+	run.must(g.Add(gateway.Upstream{
+		User: func(context.Context) (string, any, error) {
+			run.enter("client/host/gateway.Upstream.User")
+			return "ada", nil, nil
+		},
+		Server: host.Server{ID: "own", Sharing: host.PerUser,
+			Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+				_, conn := upstream(run)
+				return o.Connect(ctx, client.Stream(conn))
+			}}}))
+	g.Settle(run.ctx)
+	call, err := rpc.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` +
+		`{"name":"own__plain","arguments":{},"_meta":{` +
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+		`"io.modelcontextprotocol/clientCapabilities":{}}}}`))
+	run.must(err)
+	_, _ = front.Integration().Stateless("ada").Handle(run.ctx, call.Request(), nil)
 	if run.name == "client/host/gateway.Options.Logger" {
 		_ = g.Add(gateway.Upstream{Server: host.Server{ID: "dead",
 			Connect: func(context.Context, string, client.Options) (*client.Client, error) {

@@ -366,8 +366,12 @@ var layers = []struct {
 		"internal/contextkey", "dispatch", "server", "server/auth", "cmd/stdwire/internal/ops/host", "cmd/stdwire/internal/command",
 		"cmd/stdwire/internal/socket",
 	}},
+	{"cmd/stdwire/internal/credential", []string{
+		"internal/httpurl", "internal/jsonscan", "dispatch", "server/auth", "client/auth",
+		"client/host/config",
+	}},
 	{"cmd/stdwire/internal/target", []string{
-		"internal/itemname", "internal/jsonscan", "internal/printable", "internal/near",
+		"cmd/stdwire/internal/credential", "internal/itemname", "internal/jsonscan", "internal/printable", "internal/near",
 		"internal/userfile",
 		"internal/shellwords", "internal/form", "internal/child", "internal/httpurl",
 		"internal/httptoken", "internal/oauth", "framing", "rpc", "dispatch", "rpc/mcp",
@@ -456,7 +460,7 @@ var layers = []struct {
 		"server/auth", "cmd/stdwire/internal/ops/host",
 	}},
 	{"cmd/stdwire/internal/serve", []string{
-		"internal/httpdeadline", "internal/printable", "internal/userfile",
+		"cmd/stdwire/internal/credential", "internal/httpdeadline", "internal/printable", "internal/userfile",
 		"internal/terminal", "internal/lograte", "internal/quota", "rpc", "dispatch",
 		"rpc/mcp", "internal/skill", "server", "client", "client/host", "internal/pin",
 		"client/host/gateway", "client/host/config", "cmd/stdwire/internal/auditfile",

@@ -55,8 +55,8 @@ func (e *ResolveError) Unwrap() error { return e.Err }
 //	                                  start of a path, on Windows ~\ too
 //	${input:ID}                       see [Environment]
 //
-// in the command, args, env, cwd, envFile, url, headers and oauth. A variable of env replaces one
-// of EnvFile, on Windows also one whose name differs in case only. Resolve reads EnvFile, and
+// in the command, args, env, cwd, envFile, url, headers, oauth and credentials. A variable of env
+// replaces one of EnvFile, on Windows also one whose name differs in case only. Resolve reads EnvFile, and
 // blocks while env.Ask asks for inputs.
 //
 // The error is a [*ResolveError] or s.Err. Neither contains the value of a variable. Resolve does
@@ -96,7 +96,7 @@ func (r *resolver) endpoint() *Endpoint {
 	s := r.server
 	if s.URL != "" {
 		e := &Endpoint{URL: r.expand("url", s.URL), Headers: r.pairs("headers", s.Headers),
-			OAuth: r.oauth(s.OAuth), TLS: TLS{CA: r.file("tlsCA", s.TLS.CA),
+			OAuth: r.oauth(s.OAuth), Credentials: r.credentials(s.Credentials), TLS: TLS{CA: r.file("tlsCA", s.TLS.CA),
 				ClientCert: r.file("tlsClientCert", s.TLS.ClientCert),
 				ClientKey:  r.file("tlsClientKey", s.TLS.ClientKey)}}
 		if problem := urlProblem(e.URL); problem != "" && r.missing == nil {
@@ -121,7 +121,7 @@ func (r *resolver) endpoint() *Endpoint {
 	} else if filepath.Base(cmd.Path) != cmd.Path { // not a name to look up in PATH
 		cmd.Path = r.absolute(cmd.Path)
 	}
-	e := &Endpoint{}
+	e := &Endpoint{Credentials: r.credentials(s.Credentials)}
 	e.EnvFile, cmd.Env = r.envFile()
 	pairs := r.pairs("env", s.Env)
 	for _, name := range slices.Sorted(maps.Keys(pairs)) {

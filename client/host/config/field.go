@@ -18,7 +18,7 @@ type field[T any] struct {
 	secret secrecy
 
 	// at returns a pointer to the value: a *string, *[]string, *map[string]string, *bool, *int (a
-	// size), *time.Duration, *json.RawMessage (any value), *host.Overrides or **OAuth. It is nil
+	// size), *time.Duration, *json.RawMessage (any value), *host.Overrides, **OAuth or **Credentials. It is nil
 	// for a member that is only read, such as another application's name for two of stdwire's, and
 	// for one whose value json computes.
 	at func(T) any
@@ -200,7 +200,7 @@ func inputFields() []field[*Input] {
 // A Field describes a member of a configuration file.
 type Field struct {
 	// the object: "file", "server", "tools", "override", "argument" of one, "options", "oauth",
-	// "input", "limits" or "rate"
+	// "credentials", "input", "limits" or "rate"
 	Object string
 	Names  []string // stdwire's name first, then those of other applications
 	Type   string   // of the value, for people
@@ -215,6 +215,7 @@ func Fields() (all []Field) {
 	all = appendFields(all, "override", overrideFields())
 	all = appendFields(all, "argument", argumentFields())
 	all = appendFields(all, "oauth", oauthFields())
+	all = appendFields(all, "credentials", credentialFields())
 	all = appendFields(all, "input", inputFields())
 	all = appendFields(all, "limits", limitFields())
 	all = appendFields(all, "rate", rateFields())

@@ -89,6 +89,9 @@ func TestServerFields(t *testing.T) {
 			*p = 5 * time.Millisecond
 		case **OAuth:
 			*p = &OAuth{ClientSecret: "s3cret"}
+		case **Credentials:
+			*p = &Credentials{Type: CredentialExchange, TokenEndpoint: "https://a.example",
+				ClientID: "a", ClientSecret: "s3cret"}
 		case *host.Overrides:
 			*p = host.Overrides{"a": {Name: "b", Arguments: map[string]host.ArgumentOverride{
 				"c": {Value: json.RawMessage(`"s3cret"`)}}}}
@@ -116,7 +119,7 @@ func TestServerFields(t *testing.T) {
 func TestFieldsHaveMembers(t *testing.T) {
 	notMembers := []string{"ID", "Position", "Workspace", "Base", "Project", "Overrides", "Inputs",
 		"Err"}
-	s := &Server{OAuth: new(OAuth)}
+	s := &Server{OAuth: new(OAuth), Credentials: new(Credentials)}
 	var visit func(v reflect.Value, prefix string)
 	visit = func(v reflect.Value, prefix string) {
 		for i := range v.NumField() {

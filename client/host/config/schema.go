@@ -19,9 +19,10 @@ func Schema() []byte {
 		"properties":  object{},
 		"$defs": object{
 			"servers": serversSchema(reference("server")), "server": serverSchema(), "oauth": oauthSchema(),
-			"tools":     closed(objectSchema(toolsFields())),
-			"options":   objectSchema(optionsFields()),
-			"overrides": overridesSchema(), "argument": argumentSchema(),
+			"credentials": credentialsSchema(),
+			"tools":       closed(objectSchema(toolsFields())),
+			"options":     objectSchema(optionsFields()),
+			"overrides":   overridesSchema(), "argument": argumentSchema(),
 			"limits":   closed(objectSchema(limitFields())),
 			"isServer": isServerSchema(),
 		},
@@ -191,6 +192,7 @@ func serverSchema() object {
 	s["oneOf"] = []object{allOf(isCommand, not(ofTransport(httpTransport))),
 		allOf(isURL, not(ofTransport(stdioTransport)))}
 	s["not"] = allOf(isCommand, isURL)
+	s["allOf"] = append(s["allOf"].([]object), credentialConditions(isCommand, isURL)...)
 	return s
 }
 

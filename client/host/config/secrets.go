@@ -12,12 +12,13 @@ import (
 type secrecy uint8
 
 const (
-	secretText      secrecy = iota // all of a text, or of the texts of an object, except variables
-	secretWords                    // words that look like secrets, as of a command line
-	secretURL                      // parts of a URL
-	secretOAuth                    // what oauthFields says
-	secretOverrides                // what overrideFields says of each
-	secretArguments                // what argumentFields says of each
+	secretText        secrecy = iota // all of a text, or of the texts of an object, except variables
+	secretWords                      // words that look like secrets, as of a command line
+	secretURL                        // parts of a URL
+	secretOAuth                      // what oauthFields says
+	secretCredentials                // what credentialFields says
+	secretOverrides                  // what overrideFields says of each
+	secretArguments                  // what argumentFields says of each
 	notSecret
 )
 
@@ -70,6 +71,12 @@ func redactFields[T any](fields []field[T], t T) {
 				o := **p
 				redactFields(oauthFields(), &o)
 				*p = &o
+			}
+		case **Credentials:
+			if *p != nil {
+				c := **p
+				redactFields(credentialFields(), &c)
+				*p = &c
 			}
 		}
 	}
@@ -132,6 +139,8 @@ func (s secrecy) within(v jsonedit.Value) (all []jsonedit.Value) {
 	case s == notSecret, s == secretOAuth && isBool:
 	case s == secretOAuth:
 		return secretMembers(oauthFields(), v)
+	case s == secretCredentials:
+		return secretMembers(credentialFields(), v)
 	case s == secretOverrides:
 		return secretByName(overrideFields(), v)
 	case s == secretArguments:

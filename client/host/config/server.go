@@ -35,6 +35,9 @@ type Server struct {
 	Headers map[string]string
 	OAuth   *OAuth // nil if not given
 	TLS     TLS
+	// Credentials say with what a gateway calls the server for each of its users. Nil, the default,
+	// means with those of the definition itself for all.
+	Credentials *Credentials
 
 	Era mcp.Era // zero: detected
 	// Zero durations are the defaults of [client.Options] and [host.Server]; negative ones mean no
@@ -96,6 +99,8 @@ type Endpoint struct {
 	Headers map[string]string
 	OAuth   *OAuth // nil if not given
 	TLS     TLS    // absolute paths
+
+	Credentials *Credentials // nil: those of the definition for all
 
 	// EnvFile is the path of the file that has been read for Command.Env, or "".
 	EnvFile string

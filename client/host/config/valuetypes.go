@@ -87,6 +87,16 @@ var (
 
 	oauthType = valueType{"true or false, or object",
 		anyOf(object{"type": "boolean"}, reference("oauth"))}
+	credentialsType = valueType{"object", reference("credentials")}
+	headerNamesType = valueType{"object of names of headers", object{"type": "object",
+		"minProperties": 1, "propertyNames": pattern(headerNamePattern),
+		"additionalProperties": object{"type": "string",
+			"pattern": headerNamePattern, "not": pattern(ownHeaderPattern)}}}
+	userVariablesType = valueType{"object of values by variables", object{"type": "object",
+		"minProperties": 1, "propertyNames": pattern(userVariablePattern),
+		"additionalProperties": object{"type": "string", "pattern": userValuePattern}}}
+	clientAuthType = valueType{strings.Join(clientAuthMethods, ", "),
+		object{"enum": clientAuthMethods}}
 	scopeType = valueType{"text, or array of texts", anyOf(object{"type": "string"},
 		textsType.schema)}
 	grantType = valueType{authorizationCode + " or " + clientCredentials,

@@ -131,7 +131,7 @@ func (c *call) make(ctx context.Context, g *Gateway) (err error) {
 // be: the tool may change something, or the result may depend on the client.
 func (c *call) cacheKey(ctx context.Context) (key resultcache.Key, ok bool) {
 	if c.target.upstream.cache == nil || c.tool == nil || !c.tool.ReadOnly || c.resumed ||
-		c.target.perSession || c.target.answersQuestions {
+		c.target.upstream.sharing != host.Shared || c.target.answersQuestions {
 		return key, false
 	}
 	for key := range c.target.meta { // the server may answer by it

@@ -15,11 +15,27 @@ import (
 )
 
 // ErrNoSession matches the error of a request that belongs to no connection or session, to a server
-// with host.Server.PerSession. The request's principal does not identify a client, because one
+// with host.PerSession. The request's principal does not identify a client, because one
 // principal may have several.
 var ErrNoSession = errors.New(
 	"has a process for each client, and the request has no session: " +
 		"use it on stdio or, over HTTP, in a session of MCP 2025-11-25 or earlier, or remove perSession from its configuration to share it")
+
+// ErrNoUser matches the error of a request whose caller is unknown, to a server with host.PerUser.
+var ErrNoUser = errors.New(
+	"is called with the credentials of each user, and the caller of this request is unknown: " +
+		"serve over HTTP and authenticate the callers, as with --oauth-issuer or --token-env")
+
+// A userError is the error of Upstream.User.
+type userError struct{ error }
+
+func (e *userError) Unwrap() error { return e.error }
+
+// cannotUse reports whether err says that the caller of a request cannot use a server.
+func cannotUse(err error) bool {
+	_, refused := errors.AsType[*userError](err)
+	return refused || errors.Is(err, ErrNoSession) || errors.Is(err, ErrNoUser)
+}
 
 // operationError converts the error of a call to the error of an operation.
 func operationError(ctx context.Context, err error) error {
@@ -52,7 +68,7 @@ func operationError(ctx context.Context, err error) error {
 	refused, answered := errors.AsType[*rpc.Error](err)
 	switch {
 	case errors.Is(err, host.ErrDisabled), errors.Is(err, host.ErrClosed),
-		errors.Is(err, ErrNoSession), isWithheld(err):
+		cannotUse(err), isWithheld(err):
 		return dispatch.Errorf(dispatch.StateError, "%w", err)
 	case errors.Is(err, host.ErrUnknown), errors.Is(err, rpc.ErrMethodNotFound):
 		return dispatch.Errorf(dispatch.NotFound, "%w", err)
@@ -98,7 +114,7 @@ func clientError(err error) error {
 	_, unavailable := errors.AsType[*host.UnavailableError](err)
 	if isCallError || unavailable || errors.Is(err, host.ErrDisabled) ||
 		errors.Is(err, host.ErrUnknown) || errors.Is(err, host.ErrTooManySessions) ||
-		errors.Is(err, ErrNoSession) || isWithheld(err) {
+		cannotUse(err) || isWithheld(err) {
 		return &clientReply{rpc.Errorf(rpc.CodeInternalError, "%s", err), err}
 	}
 	return fmt.Errorf("gateway: %w", err)

@@ -37,10 +37,15 @@ func (u *upstreamServer) targetOf(ctx context.Context, d *definition.Definition,
 
 // target returns the target with this own name for the client of the request in ctx.
 func (u *upstreamServer) target(ctx context.Context, own string, idempotent bool) target {
-	t := target{upstream: u, perSession: u.perSession, id: u.id, name: own, idempotent: idempotent,
+	t := target{upstream: u, id: u.id, name: own, idempotent: idempotent,
 		conn: server.ConnFrom(ctx), owner: ownerOf(ctx), level: u.level,
 		meta: server.MetaFrom(ctx), maxArguments: u.maxArguments, maxResult: u.maxResult}
-	if u.perSession && !t.isStateless() {
+	switch {
+	case u.sharing == host.PerUser:
+		t.session, t.user, t.unusable = u.userOf(ctx)
+	case u.sharing == host.PerSession && t.isStateless():
+		t.unusable = ErrNoSession
+	case u.sharing == host.PerSession:
 		t.session = t.owner
 	}
 	return t
@@ -147,7 +152,7 @@ func (u *upstreamServer) newList(kind mcp.Kind) *itemList[*server.Server] {
 // item returns an item as it is offered at s.
 func (u *upstreamServer) item(s *server.Server, kind mcp.Kind, o *offer) server.Item {
 	item := server.Item{Kind: kind, Definition: o.public, Server: u.id, Name: o.Own,
-		NeedsSession: u.perSession, Use: u.read}
+		NeedsSession: u.sharing == host.PerSession, Use: u.read}
 	own, idempotent := o.Own, o.Idempotent || kind == mcp.KindPrompt
 	switch kind {
 	case mcp.KindTool, mcp.KindPrompt:

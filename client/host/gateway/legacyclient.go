@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/logging"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -28,12 +29,13 @@ type legacyClients struct {
 }
 
 // servedBy returns the clients of an upstream server: the clients of all downstream servers that
-// offer it or, if it has a process for each session, the client of the session.
+// offer it or, if it has a process for each session, the client of the session. A server with a
+// connection for each user has none, because a user may have several clients.
 func (cs *legacyClients) servedBy(u *upstreamServer, session string) (some []*legacyClient) {
 	servers := u.downstreamServers()
 	for _, lc := range cs.all {
 		if slices.Contains(servers, lc.server) &&
-			(!u.perSession || session != "" && lc.conn.Session() == session) {
+			(u.sharing == host.Shared || session != "" && lc.conn.Session() == session) {
 			some = append(some, lc)
 		}
 	}

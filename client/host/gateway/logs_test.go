@@ -17,6 +17,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -149,7 +150,7 @@ func TestLogsOutsideOfCalls(t *testing.T) {
 }
 
 // At a shared server with calls of two clients, neither client receives the other's logs, progress
-// or questions. At servers with PerSession each receives its own.
+// or questions. At servers with host.PerSession each receives its own.
 func TestTwoClients(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		for _, perSession := range []bool{false, true} {
@@ -189,7 +190,9 @@ func (w *fixture) twoClients(t *testing.T, first, second mcp.Era, perSession boo
 		return text("%s %s", in.Who, uris(roots)), nil
 	})
 	s := w.server("up", w.era)
-	s.PerSession = perSession
+	if perSession {
+		s.Sharing = host.PerSession
+	}
 	var log lockedBuffer
 	w.gateway.Close()
 	w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(w.downstream)

@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -145,7 +146,7 @@ func TestQuestionsOfPromptsAndResources(t *testing.T) {
 func TestQuestionsOfTwoReaders(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		own := w.server("up", w.era)
-		own.PerSession = true
+		own.Sharing = host.PerSession
 		assert.NilError(t, w.gateway.Add(own))
 		addAsking(t, w.up, "mem://a", "mem://all/{id}")
 		time.Sleep(5 * time.Second)

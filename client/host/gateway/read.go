@@ -101,7 +101,7 @@ func (g *Gateway) readUnlisted(ctx context.Context, d *downstream,
 			continue
 		}
 		result, err := u.read(ctx, uri, nil)
-		if errors.Is(err, ErrNoSession) { // this client cannot use the server
+		if cannotUse(err) { // this client cannot use the server
 			continue
 		}
 		if stateKind != "" || !isNotFound(err) {

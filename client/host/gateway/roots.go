@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/inflight"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -165,7 +166,7 @@ func (lc *legacyClient) release(r *rootsRequest) {
 // rootsChanged notifies the servers of a client that its roots have changed.
 func (g *Gateway) rootsChanged(lc *legacyClient) {
 	g.notifyLegacyServers(func(l *legacyServer) bool {
-		return !l.upstream.perSession || l.session == lc.conn.Session()
+		return l.upstream.sharing == host.Shared || l.session == lc.conn.Session()
 	})
 }
 

@@ -49,6 +49,12 @@ type Upstream struct {
 	// principal or, with CachePublic, of any. See Cached results in the package comment.
 	CacheResults time.Duration
 	CachePublic  bool
+	// User, if set, is called for each request to a server with host.PerUser of a caller with a
+	// principal. It returns the name of the user that the connection to the server is for, the
+	// principal if it is nil, and what Connect gets to know of him by [host.UserFrom]. The name must
+	// differ for callers that must not share a connection. An error refuses the request, and its
+	// caller gets it after "server ID". User must not block.
+	User func(ctx context.Context) (name string, user any, err error)
 }
 
 // Add adds a server. It does not block: the server is started, and its lists are offered as soon as

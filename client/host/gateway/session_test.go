@@ -15,6 +15,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
@@ -22,11 +23,11 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// own opens a gateway to a server with PerSession. live returns the number of its processes for
+// own opens a gateway to a server with host.PerSession. live returns the number of its processes for
 // sessions.
 func (w *fixture) own(change func(*gateway.Upstream)) (live func() int) {
 	s := w.server("up", w.era)
-	s.PerSession = true
+	s.Sharing = host.PerSession
 	var mu sync.Mutex
 	n := 0
 	connect := s.Connect
@@ -295,7 +296,7 @@ func TestPrincipalsAndSessions(t *testing.T) {
 }
 
 // Requests without a session, as of modern clients over HTTP and callers of operations, cannot use
-// a server with PerSession and do not see its items.
+// a server with host.PerSession and do not see its items.
 func TestPerSessionWithoutSession(t *testing.T) {
 	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
 		w.readable()
@@ -311,7 +312,7 @@ func TestPerSessionWithoutSession(t *testing.T) {
 			}
 			return connect(ctx, session, o)
 		}
-		s.PerSession = true
+		s.Sharing = host.PerSession
 		w.reopen(gateway.Options{Catalog: c}, s)
 		w.second("shared")
 		const why = `server "up" has a process for each client, and the request has no session: `

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
 )
 
@@ -80,8 +81,12 @@ func (g *Gateway) onlyUpstream(d *downstream) *upstreamServer {
 // resubscribeDelay is the pause before subscriptions are retried.
 const resubscribeDelay = 5 * time.Second
 
-// keepSubscribed renews the server's subscriptions until the server is removed.
+// keepSubscribed renews the server's subscriptions until the server is removed. A server with a
+// connection for each user has none.
 func (u *upstreamServer) keepSubscribed() {
+	if u.sharing == host.PerUser {
+		return // the resources are those of users, and the shared client is no user's
+	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {

@@ -2,13 +2,16 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/inflight"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/logging"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/override"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -18,8 +21,9 @@ type target struct {
 	upstream         *upstreamServer
 	id, name         string           // the server's ID, and its own name of the item or the URI
 	idempotent       bool             // the request may be repeated
-	perSession       bool             // host.Server.PerSession
-	session          string           // set if perSession is and the client has a session
+	session          string           // the session or user, if the server is not shared
+	user             any              // what Upstream.User says of the user, for host.WithUser
+	unusable         error            // why the caller cannot use the server; nil: he can
 	conn             *server.Conn     // the client's connection; nil for an operation
 	owner            string           // identifies the client that may resume the call
 	answersQuestions bool             // OnElicit of the server's options answers questions
@@ -38,9 +42,9 @@ func (t *target) clientKey() string { return t.id + "\n" + t.session }
 func (t *target) isStateless() bool { return t.conn == nil || t.conn.Context().Done() == nil }
 
 // enterSession records a use of the server by the client's session, if the server has a process for
-// it; leave ends the use.
+// each; leave ends the use.
 func (t *target) enterSession() (leave func()) {
-	if t.session == "" {
+	if t.session == "" || t.upstream.sharing != host.PerSession {
 		return func() {}
 	}
 	return t.upstream.g.sessions.Enter(t.session, t.conn.Context())
@@ -61,6 +65,30 @@ func principal(ctx context.Context) string {
 		return call.Principal
 	}
 	return dispatch.PrincipalFrom(ctx)
+}
+
+// userOf returns the name of the user that the request in ctx uses a server with host.PerUser as,
+// and what its connection gets to know of him.
+func (u *upstreamServer) userOf(ctx context.Context) (name string, user any, err error) {
+	if name = principal(ctx); name == "" {
+		return "", nil, ErrNoUser
+	}
+	if u.user == nil {
+		return name, nil, nil
+	}
+	err = contain.Do(func() (err error) {
+		if name, user, err = u.user(ctx); err == nil && name == "" {
+			err = fmt.Errorf("has no user for the principal %q", principal(ctx))
+		}
+		return err
+	})
+	if _, panicked := errors.AsType[*contain.PanicError](err); panicked {
+		return "", nil, err // which the caller must not see
+	}
+	if err != nil {
+		return "", nil, &userError{err}
+	}
+	return name, user, nil
 }
 
 // newRequest returns the request for a target. isCall says that a question of the server may belong
@@ -86,8 +114,8 @@ func (g *Gateway) sendLog(ctx context.Context, message mcp.LoggingMessageParams)
 // question of the server may belong to the request.
 func (g *Gateway) use(ctx context.Context, t *target, isCall bool,
 	f func(*client.Client) error) error {
-	if t.perSession && t.session == "" {
-		return fmt.Errorf("server %q %w", t.id, ErrNoSession)
+	if t.unusable != nil {
+		return fmt.Errorf("server %q %w", t.id, t.unusable)
 	}
 	defer t.enterSession()()
 	r := g.newRequest(t, isCall)
@@ -97,7 +125,7 @@ func (g *Gateway) use(ctx context.Context, t *target, isCall bool,
 			g.wakeLegacyServers()
 		}
 	}()
-	return g.manager.Use(ctx, t.id, t.session, t.idempotent, func(c *client.Client) error {
+	return g.manager.Use(host.WithUser(ctx, t.user), t.id, t.session, t.idempotent, func(c *client.Client) error {
 		g.raiseLevel(ctx, c, r.Logs)
 		return f(c)
 	})

@@ -31,8 +31,9 @@ type upstreamServer struct {
 	overrides        host.Overrides
 	hidden           *uritemplate.Set                      // of overrides; nil: none
 	asTools          map[mcp.Kind][]*definition.Definition // nil without Upstream.AsTools
-	perSession       bool
-	answersQuestions bool // the application has set Options.OnElicit of the server
+	sharing          host.Sharing
+	user             func(context.Context) (string, any, error) // Upstream.User; may be nil
+	answersQuestions bool                                       // the application has set Options.OnElicit of the server
 	digest           string
 	source           string
 	ctx              context.Context
@@ -69,8 +70,8 @@ type upstreamServer struct {
 
 func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 	u := &upstreamServer{g: g, id: s.ID, filter: s.Filter, overrides: s.Overrides,
-		hidden:     hiddenTemplates(s.Overrides),
-		perSession: s.PerSession, answersQuestions: s.Options.OnElicit != nil, digest: s.Digest,
+		hidden:  hiddenTemplates(s.Overrides),
+		sharing: s.Sharing, user: s.User, answersQuestions: s.Options.OnElicit != nil, digest: s.Digest,
 		source: s.Source, wake: make(chan struct{}, 1),
 		listedOnce: make(chan struct{}), recheck: make(chan struct{}, 1),
 		done: make(chan struct{})}

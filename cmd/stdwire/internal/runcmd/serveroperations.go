@@ -296,7 +296,7 @@ func (f *serverOperations) add(s *config.Server) error {
 	}
 	up := target.GatewayUpstream(s, f.std,
 		func() (*config.Endpoint, error) { return s.Resolve(&env) }, f.gateway, f.log)
-	up.PerSession = false // one stdwire run is one session
+	up.Sharing = host.Shared // one stdwire run is one session
 	if f.remembered {
 		up.Connect = func(context.Context, string, client.Options) (*client.Client,
 			error) {

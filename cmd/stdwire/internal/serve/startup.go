@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/credential"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/transport"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/httpdeadline"
@@ -85,7 +86,10 @@ func (st *Reloader) httpServer(w transport.HTTPServer, starting *startup) transp
 		w.Endpoints = st.g.Endpoints
 	}
 	w.Listening, w.Missing = st.setEndpoint, st.Gateway.AwaitOperation
-	w.Requests, w.API = st.g.Messages.Handler, starting.documents
+	w.Requests = func(next http.Handler) http.Handler {
+		return credential.Inbound(st.g.Messages.Handler(next))
+	}
+	w.API = starting.documents
 	w.Interceptors = []dispatch.Interceptor{st.g.Rates.Operations(st.g.Catalog)}
 	w.Readiness = func() transport.Readiness {
 		return transport.ReadinessOf(st.Gateway.Manager().Status(), st.requiredServers(),

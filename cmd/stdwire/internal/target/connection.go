@@ -76,7 +76,7 @@ func (t *Target) KeptServer(std *term.Streams,
 		Server: host.Server{ID: cmp.Or(itemname.SuggestID(t.Name()), "server")}}
 	if c := t.Configured.server; c != nil {
 		s = Upstream(c, client.Options{})
-		s.PerSession, s.Disabled = false, false
+		s.Sharing, s.Disabled = host.Shared, false
 	}
 	s.IdleStop, s.Options = -1, t.ClientOptions(std)
 	// the command that calls has its own limit

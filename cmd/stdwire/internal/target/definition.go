@@ -60,6 +60,11 @@ func DescribeServer(s *config.Server) string {
 			row("oauth", "false")
 		}
 	}
+	if s.Credentials != nil {
+		for name, value := range s.Credentials.Members() {
+			row("credentials", name+": "+QuoteWord(value))
+		}
+	}
 	for name, value := range s.Settings() {
 		row(name, QuoteWord(value))
 	}

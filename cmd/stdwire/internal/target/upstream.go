@@ -2,14 +2,19 @@ package target
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"maps"
+	"net/http"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/credential"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/userfile"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -17,13 +22,24 @@ import (
 // definition does not say is as in o.
 func Upstream(s *config.Server, o client.Options) gateway.Upstream {
 	return gateway.Upstream{
-		Server: host.Server{ID: s.ID, Options: s.Options(o), PerSession: s.PerSession,
+		Server: host.Server{ID: s.ID, Options: s.Options(o), Sharing: sharing(s),
 			IdleStop: s.IdleStop, Disabled: s.Disabled},
 		Digest: Digest(s), Source: s.File, Filter: s.Filter, Listed: s.Listed,
 		Overrides: s.ItemOverrides, AsTools: s.AsTools, MaxArguments: s.MaxArguments,
 		MaxResult: s.MaxResult, MaxResultText: s.MaxResultText, CacheResults: s.CacheResults,
 		CachePublic: s.CachePublic,
 	}
+}
+
+// sharing returns which requests share the process or connection of a configured server.
+func sharing(s *config.Server) host.Sharing {
+	switch {
+	case s.Credentials.PerUser():
+		return host.PerUser
+	case s.PerSession:
+		return host.PerSession
+	}
+	return host.Shared
 }
 
 // Digest identifies the definition of a configured server for the cached lists of a gateway.
@@ -33,7 +49,10 @@ func Digest(s *config.Server) string { return command.Version() + " " + s.Digest
 func GatewayUpstream(s *config.Server, std *term.Streams, resolve func() (*config.Endpoint, error),
 	g *gateway.Gateway, log *slog.Logger) gateway.Upstream {
 	up := Upstream(s, client.Options{Info: command.Implementation(), Logger: log})
-	up.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+	if s.Credentials != nil {
+		up.User = credential.Selector(s.Credentials)
+	}
+	up.Connect = func(ctx context.Context, user string, o client.Options) (*client.Client, error) {
 		written, err := g.Manager().Log(s.ID)
 		if err != nil {
 			return nil, err // the server was removed meanwhile
@@ -42,10 +61,50 @@ func GatewayUpstream(s *config.Server, std *term.Streams, resolve func() (*confi
 		if err != nil {
 			return nil, err
 		}
+		if user != "" && endpoint.Credentials != nil {
+			return connectFor(ctx, std, endpoint, o, written, log)
+		}
 		c, err := Connect(ctx, std, endpoint, o, written)
 		return c, AddLoginHint(s.ID, err)
 	}
 	return up
+}
+
+// connectFor is Connect for the user in ctx, with his credentials in place of those of the
+// definition.
+func connectFor(ctx context.Context, std *term.Streams, e *config.Endpoint, o client.Options,
+	written *host.Log, log *slog.Logger) (*client.Client, error) {
+	latest := func() *credential.User {
+		user, _ := host.UserFrom(ctx)().(*credential.User)
+		return user
+	}
+	own := *e
+	if e.URL == "" {
+		user := latest()
+		if user == nil {
+			return nil, errors.New("the user of the process is not known")
+		}
+		own.Command.Env = maps.Clone(e.Command.Env)
+		for name, value := range user.Environ() {
+			own.Command.Env[name] = value
+		}
+		return Connect(ctx, std, &own, o, written)
+	}
+	secure, ca, err := loadTLS(e.TLS, userfile.Read, "tlsCA", "tlsClientCert")
+	if err != nil {
+		return nil, err
+	}
+	wrap, err := credential.Wrap(e, latest, authorityTLS(ca), log)
+	if err != nil {
+		return nil, err
+	}
+	header := make(http.Header)
+	for name, value := range e.Headers {
+		header.Set(name, value)
+	}
+	header.Del("Authorization") // never the service's own in place of the user's
+	own.OAuth = &config.OAuth{Disabled: true}
+	return o.Connect(ctx, dialAuthorized(&own, header, secure, ca, wrap))
 }
 
 // RememberDir returns the directory of the cached lists of servers, or "" if there is none.

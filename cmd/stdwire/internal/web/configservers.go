@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
@@ -104,7 +105,7 @@ func (s *servers) configured(c *target.Selection, each *config.Server, log *slog
 	}
 	srv.upstream = target.Upstream(each,
 		client.Options{Info: command.Implementation(), Logger: log})
-	srv.upstream.IdleStop, srv.upstream.PerSession = -1, false // the page is its only client
+	srv.upstream.IdleStop, srv.upstream.Sharing = -1, host.Shared // the page is its only client
 	srv.upstream.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client,
 		error) {
 		// the files may have changed since the page was opened
