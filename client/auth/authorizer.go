@@ -21,8 +21,8 @@ import (
 // credentials that a Store holds.
 type Options struct {
 	// Grant obtains tokens: [AuthorizationCode] where there is a user, or [ClientCredentials],
-	// [JWTBearer], [IdentityAssertion] or [TokenExchange]. If it is nil, credentials in the Store are used and
-	// refreshed; without any, the server's refusal is returned.
+	// [JWTBearer], [IdentityAssertion] or [TokenExchange]. If it is nil, credentials in the Store
+	// are used and refreshed; without any, the server's refusal is returned.
 	Grant Grant
 	// Eager obtains a token before the first request, rather than when the server refuses one
 	// without a token. It is for servers that also serve callers whom they do not know, who must

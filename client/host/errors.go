@@ -12,8 +12,8 @@ var ErrUnknown = errors.New("there is no such server")
 // ErrDisabled matches the error of using a disabled server.
 var ErrDisabled = errors.New("the server is disabled")
 
-// ErrTooManySessions matches the error of using a server that is not Shared for a further session or user, if
-// it already has MaxSessions sessions.
+// ErrTooManySessions matches the error of using a server that is not Shared for a further session
+// or user, if it already has MaxSessions of them.
 var ErrTooManySessions = errors.New("too many sessions have a server of their own")
 
 // ErrClosed matches the error of using a closed [Manager].

@@ -288,8 +288,8 @@ func (m *Manager) Enable(id string) error {
 }
 
 // Restart closes the clients of a server, whose calls in flight fail, and starts it again at once,
-// even if it was not running or its start is delayed. A server that is not Shared starts at its next
-// use instead. Restart does not wait for the start. The error matches [ErrUnknown] or
+// even if it was not running or its start is delayed. A server that is not Shared starts at its
+// next use instead. Restart does not wait for the start. The error matches [ErrUnknown] or
 // [ErrDisabled].
 func (m *Manager) Restart(id string) error {
 	m.mu.Lock()

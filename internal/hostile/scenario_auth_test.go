@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/stdwire/stdwire/client/auth"
 )
@@ -60,6 +61,20 @@ func authScenario(run *scenarioRun) {
 		Logger: run.logger("client/auth.Options.Logger"),
 	}.New("https://mcp.example/mcp")
 	run.must(err)
+	other := network{authServers()}
+	exchange, err := auth.Options{Eager: true, HTTP: &http.Client{Transport: other},
+		Grant: auth.TokenExchange{TokenEndpoint: "https://as.example/token",
+			Client: auth.Registration{ClientID: "mine", Secret: "secret"},
+			Subject: func(context.Context) (string, time.Time, error) {
+				run.enter("client/auth.TokenExchange.Subject")
+				return "subject", time.Time{}, nil
+			}}}.New("https://mcp.example/mcp")
+	run.must(err)
+	r, err := http.NewRequestWithContext(run.ctx, "GET", "https://mcp.example/mcp", nil)
+	run.must(err)
+	if resp, err := exchange.Wrap(other).RoundTrip(r); err == nil {
+		_ = resp.Body.Close()
+	}
 	c := &http.Client{Transport: a.Wrap(net)}
 	var asking sync.WaitGroup
 	for range 3 { // all wait for one token request

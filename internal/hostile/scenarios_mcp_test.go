@@ -710,7 +710,9 @@ func gatewayScenario(run *scenarioRun) {
 		`"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 		`"io.modelcontextprotocol/clientCapabilities":{}}}}`))
 	run.must(err)
-	_, _ = front.Integration().Stateless("ada").Handle(run.ctx, call.Request(), nil)
+	own(func() {
+		_, _ = front.Integration().Stateless("ada").Handle(run.ctx, call.Request(), nil)
+	})
 	if run.name == "client/host/gateway.Options.Logger" {
 		_ = g.Add(gateway.Upstream{Server: host.Server{ID: "dead",
 			Connect: func(context.Context, string, client.Options) (*client.Client, error) {

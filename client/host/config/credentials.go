@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"iter"
 	"maps"
-	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -254,7 +253,7 @@ func (r *reader) readCredentials(s *Server, v jsonedit.Value) {
 		r.errorf(v.Start, "credentials: actorToken and actorTokenType need each other")
 	}
 	for from := range c.Headers {
-		if http.CanonicalHeaderKey(from) == "Authorization" {
+		if strings.EqualFold(from, "Authorization") {
 			r.warnf(v.Start, "credentials: the server gets the token that clients send to the gateway, and can call the gateway with it")
 		}
 	}

@@ -56,8 +56,8 @@ func (e *ResolveError) Unwrap() error { return e.Err }
 //	${input:ID}                       see [Environment]
 //
 // in the command, args, env, cwd, envFile, url, headers, oauth and credentials. A variable of env
-// replaces one of EnvFile, on Windows also one whose name differs in case only. Resolve reads EnvFile, and
-// blocks while env.Ask asks for inputs.
+// replaces one of EnvFile, on Windows also one whose name differs in case only. Resolve reads
+// EnvFile, and blocks while env.Ask asks for inputs.
 //
 // The error is a [*ResolveError] or s.Err. Neither contains the value of a variable. Resolve does
 // not check trust: call [Store.Check] before starting the server.
@@ -96,7 +96,8 @@ func (r *resolver) endpoint() *Endpoint {
 	s := r.server
 	if s.URL != "" {
 		e := &Endpoint{URL: r.expand("url", s.URL), Headers: r.pairs("headers", s.Headers),
-			OAuth: r.oauth(s.OAuth), Credentials: r.credentials(s.Credentials), TLS: TLS{CA: r.file("tlsCA", s.TLS.CA),
+			OAuth: r.oauth(s.OAuth), Credentials: r.credentials(s.Credentials),
+			TLS: TLS{CA: r.file("tlsCA", s.TLS.CA),
 				ClientCert: r.file("tlsClientCert", s.TLS.ClientCert),
 				ClientKey:  r.file("tlsClientKey", s.TLS.ClientKey)}}
 		if problem := urlProblem(e.URL); problem != "" && r.missing == nil {

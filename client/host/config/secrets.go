@@ -12,7 +12,7 @@ import (
 type secrecy uint8
 
 const (
-	secretText        secrecy = iota // all of a text, or of the texts of an object, except variables
+	secretText        secrecy = iota // all of a text, or of an object's texts, except variables
 	secretWords                      // words that look like secrets, as of a command line
 	secretURL                        // parts of a URL
 	secretOAuth                      // what oauthFields says

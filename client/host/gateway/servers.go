@@ -50,10 +50,10 @@ type Upstream struct {
 	CacheResults time.Duration
 	CachePublic  bool
 	// User, if set, is called for each request to a server with host.PerUser of a caller with a
-	// principal. It returns the name of the user that the connection to the server is for, the
-	// principal if it is nil, and what Connect gets to know of him by [host.UserFrom]. The name must
-	// differ for callers that must not share a connection. An error refuses the request, and its
-	// caller gets it after "server ID". User must not block.
+	// principal. It returns the name of the user that the connection to the server is for, which
+	// is the principal if User is nil, and what Connect gets to know of him by [host.UserFrom]. The
+	// name must differ for callers that must not share a connection. An error refuses the request,
+	// and its caller gets it after "server ID". User must not block.
 	User func(ctx context.Context) (name string, user any, err error)
 }
 

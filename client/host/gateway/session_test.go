@@ -23,8 +23,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// own opens a gateway to a server with host.PerSession. live returns the number of its processes for
-// sessions.
+// own opens a gateway to a server with host.PerSession. live returns the number of its processes
+// for sessions.
 func (w *fixture) own(change func(*gateway.Upstream)) (live func() int) {
 	s := w.server("up", w.era)
 	s.Sharing = host.PerSession

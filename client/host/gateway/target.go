@@ -125,8 +125,9 @@ func (g *Gateway) use(ctx context.Context, t *target, isCall bool,
 			g.wakeLegacyServers()
 		}
 	}()
-	return g.manager.Use(host.WithUser(ctx, t.user), t.id, t.session, t.idempotent, func(c *client.Client) error {
-		g.raiseLevel(ctx, c, r.Logs)
-		return f(c)
-	})
+	return g.manager.Use(host.WithUser(ctx, t.user), t.id, t.session, t.idempotent,
+		func(c *client.Client) error {
+			g.raiseLevel(ctx, c, r.Logs)
+			return f(c)
+		})
 }

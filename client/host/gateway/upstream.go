@@ -24,16 +24,17 @@ import (
 // An upstreamServer is a server that the gateway offers, with its lists. One goroutine, run, keeps
 // the lists current until ctx ends.
 type upstreamServer struct {
-	g                *Gateway
-	id               string
-	filter           host.Filter
-	listed           *host.Filter // of Upstream.Listed; nil: none
-	overrides        host.Overrides
-	hidden           *uritemplate.Set                      // of overrides; nil: none
-	asTools          map[mcp.Kind][]*definition.Definition // nil without Upstream.AsTools
-	sharing          host.Sharing
-	user             func(context.Context) (string, any, error) // Upstream.User; may be nil
-	answersQuestions bool                                       // the application has set Options.OnElicit of the server
+	g         *Gateway
+	id        string
+	filter    host.Filter
+	listed    *host.Filter // of Upstream.Listed; nil: none
+	overrides host.Overrides
+	hidden    *uritemplate.Set                      // of overrides; nil: none
+	asTools   map[mcp.Kind][]*definition.Definition // nil without Upstream.AsTools
+	sharing   host.Sharing
+	// Upstream.User; may be nil
+	user             func(context.Context) (name string, user any, err error)
+	answersQuestions bool // the application has set Options.OnElicit of the server
 	digest           string
 	source           string
 	ctx              context.Context
@@ -71,7 +72,8 @@ type upstreamServer struct {
 func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 	u := &upstreamServer{g: g, id: s.ID, filter: s.Filter, overrides: s.Overrides,
 		hidden:  hiddenTemplates(s.Overrides),
-		sharing: s.Sharing, user: s.User, answersQuestions: s.Options.OnElicit != nil, digest: s.Digest,
+		sharing: s.Sharing, user: s.User, answersQuestions: s.Options.OnElicit != nil,
+		digest: s.Digest,
 		source: s.Source, wake: make(chan struct{}, 1),
 		listedOnce: make(chan struct{}), recheck: make(chan struct{}, 1),
 		done: make(chan struct{})}
