@@ -121,8 +121,8 @@
 // cacheScope of a result are obeyed if they are narrower than what is configured. The results of a
 // server are dropped before and after each call of another one of its tools, and when it says that
 // a list or resource has changed. Not cached are errors, results of calls that asked a question,
-// results of tasks, and those of a server with a process for each client. Interceptors get cached
-// results too; the lines of the audit log have "cached":true.
+// results of tasks, and those of a server with a process for each client or user. Interceptors
+// get cached results too; the lines of the audit log have "cached":true.
 //
 // # Questions, roots and logs
 //
@@ -133,8 +133,8 @@
 // A legacy server does not say to which call a question or a log message belongs. If only one
 // client has requests at the server, they go to that client, a question to a modern client only if
 // it has one call. Otherwise a log message is dropped, and a question waits until that is so; after
-// 5 s it is refused and logged. Set host.Server.PerSession for servers that ask questions: then
-// each client has a process to itself.
+// 5 s it is refused and logged. Set host.PerSession for servers that ask questions: then each
+// client has a process to itself.
 //
 // A roots/list request within a call goes to the call's client, and outside of calls the server
 // gets the roots of all connected legacy clients. Log messages outside of requests go to all legacy
@@ -143,10 +143,16 @@
 //
 // # Sessions
 //
-// With host.Server.PerSession each client has a process of the server to itself: each connection,
-// and each legacy session over HTTP, until it ends. Modern clients over HTTP and callers of
-// operations have no session: such a server's items are not in their lists, and their calls fail
-// with [ErrNoSession]. One more process without a client serves the lists and their changes.
+// With host.PerSession each client has a process of the server to itself: each connection, and each
+// legacy session over HTTP, until it ends. Modern clients over HTTP and callers of operations have
+// no session: such a server's items are not in their lists, and their calls fail with
+// [ErrNoSession]. One more process without a client serves the lists and their changes.
+//
+// With host.PerUser each principal has a process or connection to itself, whatever its sessions,
+// until it is unused for IdleStop or gives way to another one: see Upstream.User. Requests without
+// a principal fail with [ErrNoUser]. One more, without a user, serves the lists, which are the same
+// for all. Resources of such a server cannot be subscribed to; outside of calls it gets no roots,
+// and its log messages are dropped.
 //
 // # Operations
 //
