@@ -194,7 +194,14 @@ func (r *retrier) acquire(cr credentialsRequest) (again bool, err error) {
 
 // obtainEagerly replaces the credentials c, which may be nil, before a request.
 func (a *Authorizer) obtainEagerly(ctx context.Context, c *Credentials) (*Credentials, error) {
-	if err := a.acquire(ctx, credentialsRequest{rejected: c, unattended: true}); err != nil {
+	cr := credentialsRequest{rejected: c, unattended: true}
+	if a.exchangeMetadata() == nil && a.isAddressUnknown() { // nor is its challenge known
+		var err error
+		if cr.challenge, err = a.probe(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := a.acquire(ctx, cr); err != nil {
 		return nil, err
 	}
 	return a.current(), nil

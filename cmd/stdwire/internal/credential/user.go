@@ -21,6 +21,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/stdwire/stdwire/client/host/config"
@@ -53,33 +54,48 @@ func (*User) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, "a user") }
 // Environ returns variables for the process of the user.
 func (u *User) Environ() map[string]string { return u.env }
 
-// Selector returns the function of gateway.Upstream.User for credentials. It names a user by his
-// principal and a digest of what the server gets from his request, so that requests of one
-// principal that differ in it share no connection. The value is a [*User].
-func Selector(c *config.Credentials) func(ctx context.Context) (name string, user any, err error) {
-	key := make([]byte, 32)
-	_, _ = rand.Read(key) // never fails
-	return func(ctx context.Context) (string, any, error) {
-		user, err := newUser(ctx, c)
-		if err != nil {
-			return "", nil, err
-		}
-		digest := hmac.New(sha256.New, key)
-		shared := map[string]string{}
-		maps.Copy(shared, user.header)
-		maps.Copy(shared, user.env)
-		if c.SubjectHeader != "" {
-			shared[c.SubjectHeader] = user.subject
-		}
-		if len(shared) == 0 {
-			return dispatch.PrincipalFrom(ctx), user, nil
-		}
-		for _, name := range slices.Sorted(maps.Keys(shared)) {
-			fmt.Fprintf(digest, "%d %s%d %s", len(name), name, len(shared[name]), shared[name])
-		}
-		return dispatch.PrincipalFrom(ctx) + " " + hex.EncodeToString(digest.Sum(nil)[:16]), user,
-			nil
+// A Selector selects what a server is called with from the requests of users. It is safe for
+// concurrent use.
+type Selector struct {
+	c   *config.Credentials
+	key []byte // of digests
+
+	mu      sync.Mutex
+	refused map[[sha256.Size]byte]refusal // by the digest of a token
+}
+
+// NewSelector returns the selector for the credentials of a server.
+func NewSelector(c *config.Credentials) *Selector {
+	s := &Selector{c: c, key: make([]byte, 32), refused: map[[sha256.Size]byte]refusal{}}
+	_, _ = rand.Read(s.key) // never fails
+	return s
+}
+
+// User is gateway.Upstream.User. It names a user by his principal and a digest of what the server
+// gets from his request, so that requests of one principal that differ in it share no connection.
+// The value is a [*User]. If the token of the user has been refused lately, that is the error.
+func (s *Selector) User(ctx context.Context) (name string, value any, err error) {
+	user, err := newUser(ctx, s.c)
+	if err == nil {
+		err = s.refusalOf(user)
 	}
+	if err != nil {
+		return "", nil, err
+	}
+	shared := map[string]string{}
+	maps.Copy(shared, user.header)
+	maps.Copy(shared, user.env)
+	if s.c.SubjectHeader != "" {
+		shared[s.c.SubjectHeader] = user.subject
+	}
+	if name = dispatch.PrincipalFrom(ctx); len(shared) == 0 {
+		return name, user, nil
+	}
+	digest := hmac.New(sha256.New, s.key)
+	for _, name := range slices.Sorted(maps.Keys(shared)) {
+		fmt.Fprintf(digest, "%d %s%d %s", len(name), name, len(shared[name]), shared[name])
+	}
+	return name + " " + hex.EncodeToString(digest.Sum(nil)[:16]), user, nil
 }
 
 // newUser returns the user of the request in ctx.

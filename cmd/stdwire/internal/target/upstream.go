@@ -49,8 +49,10 @@ func Digest(s *config.Server) string { return command.Version() + " " + s.Digest
 func GatewayUpstream(s *config.Server, std *term.Streams, resolve func() (*config.Endpoint, error),
 	g *gateway.Gateway, log *slog.Logger) gateway.Upstream {
 	up := Upstream(s, client.Options{Info: command.Implementation(), Logger: log})
+	var users *credential.Selector
 	if s.Credentials != nil {
-		up.User = credential.Selector(s.Credentials)
+		users = credential.NewSelector(s.Credentials)
+		up.User = users.User
 	}
 	up.Connect = func(ctx context.Context, user string, o client.Options) (*client.Client, error) {
 		written, err := g.Manager().Log(s.ID)
@@ -62,7 +64,13 @@ func GatewayUpstream(s *config.Server, std *term.Streams, resolve func() (*confi
 			return nil, err
 		}
 		if user != "" && endpoint.Credentials != nil {
-			return connectFor(ctx, std, endpoint, o, written, log)
+			latest := func() *credential.User {
+				u, _ := host.UserFrom(ctx)().(*credential.User)
+				return u
+			}
+			c, err := connectFor(ctx, std, endpoint, latest, o, written, log)
+			users.Failed(latest(), err)
+			return c, err
 		}
 		c, err := Connect(ctx, std, endpoint, o, written)
 		return c, AddLoginHint(s.ID, err)
@@ -70,14 +78,10 @@ func GatewayUpstream(s *config.Server, std *term.Streams, resolve func() (*confi
 	return up
 }
 
-// connectFor is Connect for the user in ctx, with his credentials in place of those of the
-// definition.
-func connectFor(ctx context.Context, std *term.Streams, e *config.Endpoint, o client.Options,
-	written *host.Log, log *slog.Logger) (*client.Client, error) {
-	latest := func() *credential.User {
-		user, _ := host.UserFrom(ctx)().(*credential.User)
-		return user
-	}
+// connectFor is Connect for a user, with his credentials in place of those of the definition.
+func connectFor(ctx context.Context, std *term.Streams, e *config.Endpoint,
+	latest func() *credential.User, o client.Options, written *host.Log,
+	log *slog.Logger) (*client.Client, error) {
 	own := *e
 	if e.URL == "" {
 		user := latest()
