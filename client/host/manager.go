@@ -212,7 +212,11 @@ func (m *Manager) canAddSession(s *Server) bool {
 		}
 	}
 	if n == s.MaxSessions {
-		if room := cmp.Or(failed, unused); room != nil {
+		room := failed
+		if room == nil && unused != nil && unused.stopIfUnused() { // else a use has begun
+			room = unused
+		}
+		if room != nil {
 			delete(m.supervisors, room.key)
 			room.cancel() // a Use that waits for it gets a new one
 			n--

@@ -387,7 +387,7 @@ func TestPerUser(t *testing.T) {
 			p.kill()
 			time.Sleep(2 * time.Second)
 			assert.Equal(t, p.started(), 1)
-			assert.Equal(t, len(m.supervisors), 0)
+			assert.Equal(t, m.Status()[0].Session, "", "nothing is left of him")
 			assert.ErrorContains(t, use("a", nothing), "boom")
 			time.Sleep(10 * time.Minute)
 			assert.Equal(t, p.started(), 2)
