@@ -280,16 +280,6 @@ func TestTooManyFailures(t *testing.T) {
 	})
 }
 
-func TestBackoff(t *testing.T) {
-	for consecutive, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second,
-		5: 16 * time.Second, 7: time.Minute, 100: time.Minute} {
-		for range 100 {
-			got := backoff(consecutive)
-			assert.Assert(t, got >= want*3/4 && got < want*5/4, "%d: %s", consecutive, got)
-		}
-	}
-}
-
 func TestDisable(t *testing.T) {
 	inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
 		assert.NilError(t, use(t, m))

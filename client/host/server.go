@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/internal/backoff"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -53,14 +54,10 @@ const (
 const (
 	defaultIdleStop    = 10 * time.Minute
 	defaultMaxSessions = 64
-	// firstBackoff is the pause after the first failure. It doubles with each consecutive failure
-	// up to maxBackoff.
-	firstBackoff = time.Second
-	maxBackoff   = time.Minute
-	// After maxFailures within failureWindow the state of a server is Failed, and it restarts only
-	// every failedBackoff.
+	// After a failure a server restarts when [backoff.Pause] is over. After maxFailures within
+	// failureWindow its state is Failed, and it restarts only every failedBackoff.
 	maxFailures   = 5
-	failureWindow = 2 * time.Minute
+	failureWindow = backoff.Worked
 	failedBackoff = 5 * time.Minute
 	// maxWait is how long a use waits for a restart before it fails with the last error.
 	maxWait = 5 * time.Second

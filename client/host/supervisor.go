@@ -3,11 +3,11 @@ package host
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/internal/backoff"
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
@@ -62,7 +62,7 @@ func (sv *supervisor) acquire(ctx context.Context) (*client.Client, error) {
 		}
 		failed := sv.failures > before // the start that this call waited for
 		wait := time.Until(sv.retryAt)
-		justFailed := state == Failed && time.Since(sv.since) < maxBackoff
+		justFailed := state == Failed && time.Since(sv.since) < backoff.Max
 		if state == Ready && !isDone(sv.client) {
 			sv.uses++
 			sv.lastUse = time.Now()
@@ -220,7 +220,7 @@ func (sv *supervisor) run() {
 		recent = append(recent, time.Now())
 		recent = recent[max(0, len(recent)-maxFailures):]
 		tooMany = tooMany || len(recent) == maxFailures && time.Since(recent[0]) < failureWindow
-		state, wait := Waiting, backoff(consecutive)
+		state, wait := Waiting, backoff.Pause(consecutive)
 		if tooMany {
 			state, wait = Failed, failedBackoff
 		}
@@ -274,16 +274,6 @@ func (sv *supervisor) recordFailure(err error, worked bool) {
 	if !worked {
 		sv.failures++
 	}
-}
-
-// backoff returns the pause after a number of consecutive failures. It is random, so that servers
-// that failed together do not restart together.
-func backoff(consecutive int) time.Duration {
-	wait := firstBackoff
-	for range consecutive - 1 {
-		wait = min(2*wait, maxBackoff)
-	}
-	return wait*3/4 + rand.N(wait/2)
 }
 
 // waitForStart blocks until a use requests the server, unless it is Waiting, or until the pause

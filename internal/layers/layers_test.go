@@ -31,6 +31,7 @@ var layers = []struct {
 	{"internal/contain", nil},
 	{"internal/quota", nil},
 	{"internal/rate", []string{"internal/quota"}},
+	{"internal/backoff", nil},
 	{"internal/contextkey", nil},
 	{"internal/turn", []string{"internal/contextkey"}},
 	{"internal/httpdeadline", nil},
@@ -173,7 +174,8 @@ var layers = []struct {
 
 	{"client/apps", []string{"internal/appdef", "internal/contain", "internal/lograte",
 		"internal/jsonscan", "rpc", "rpc/mcp", "client"}},
-	{"client/host", []string{"internal/itemname", "internal/contain", "rpc", "rpc/mcp", "client"}},
+	{"client/host", []string{"internal/itemname", "internal/backoff", "internal/contain", "rpc",
+		"rpc/mcp", "client"}},
 	{"internal/pin", []string{"internal/atomicfile", "internal/jsonscan", "internal/jsondiff",
 		"internal/printable", "internal/userfile", "rpc/mcp"}},
 	{"client/host/gateway/internal/nametable", []string{"internal/appdef", "internal/uritemplate",
@@ -189,7 +191,7 @@ var layers = []struct {
 	{"client/host/gateway/internal/toolresult", []string{"internal/jsondiff", "internal/jsonscan",
 		"internal/printable", "rpc/mcp", "dispatch"}},
 	{"client/host/gateway/internal/audit", []string{"internal/contain", "internal/jsondiff",
-		"internal/jsonscan", "rpc/mcp"}},
+		"internal/jsonscan", "internal/printable", "rpc/mcp"}},
 	{"client/host/gateway/internal/sessions", nil},
 	{"client/host/gateway/internal/instructions", []string{"internal/printable"}},
 	{"client/host/gateway/internal/logging", []string{"rpc/mcp", "server"}},
@@ -351,8 +353,9 @@ var layers = []struct {
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/arguments",
 	}},
 	{"cmd/stdwire/internal/hook", []string{
-		"internal/jsonscan", "internal/printable", "internal/shellwords",
-		"internal/processgroup", "internal/child", "internal/quota", "rpc/mcp", "dispatch",
+		"framing", "internal/backoff", "internal/jsonscan", "internal/printable",
+		"internal/shellwords", "internal/processgroup", "internal/child", "internal/quota",
+		"rpc/mcp", "dispatch",
 		"server", "server/auth", "cmd/stdwire/internal/guard", "cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/gatewaytext", []string{

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch"
@@ -39,18 +38,6 @@ const (
 	timeout   = 10 * time.Second
 	maxAnswer = 32 << 20 // bytes of an answer
 )
-
-// Interceptors returns the interceptors of a gateway that run commands, each in the order of its
-// flags: before on the arguments of a call, after on its result, unless that is an error.
-func Interceptors(before, after [][]string, log *slog.Logger) (all []dispatch.Interceptor) {
-	for _, words := range before {
-		all = append(all, newProcess(words, log).before)
-	}
-	for _, words := range slices.Backward(after) { // the last interceptor gets the result first
-		all = append(all, newProcess(words, log).after)
-	}
-	return all
-}
 
 // A denial is the reason that a hook gave for refusing a call.
 type denial string

@@ -178,13 +178,15 @@ func TestHookThatIsNotThere(t *testing.T) {
 // Each list runs in the order of its flags. Calls that are in flight, prompts and errors are left
 // alone.
 func TestOrderOfHooks(t *testing.T) {
-	add := func(phase, name string) []string {
-		return []string{"sh", "-c",
-			`sed 's/.*"` + phase + `":{"x":"\(.*\)"}}$/{"` + phase + `":{"x":"\1` + name + `"}}/'`}
+	add := func(phase, name string) Program {
+		return Program{words: []string{"sh", "-c",
+			`sed 's/.*"` + phase + `":{"x":"\(.*\)"}}$/{"` + phase + `":{"x":"\1` + name + `"}}/'`}}
 	}
-	before := [][]string{add("arguments", "a"), add("arguments", "b")}
-	after := [][]string{add("result", "c"), add("result", "d")}
-	chain := dispatch.Chain(Interceptors(before, after, slog.New(slog.DiscardHandler)))
+	before := []Program{add("arguments", "a"), add("arguments", "b")}
+	after := []Program{add("result", "c"), add("result", "d")}
+	hooks := Start(before, after, slog.New(slog.DiscardHandler))
+	defer hooks.Close()
+	chain := dispatch.Chain(hooks.Interceptors)
 	for _, tt := range []struct {
 		i         dispatch.Invocation
 		arguments string

@@ -97,7 +97,14 @@ func (g Gateway) Start() (*Reloader, error) {
 		}
 		return nil, err
 	}
+	var hooks *hook.Hooks
+	if !g.warmLists { // which calls no tool
+		hooks = hook.Start(g.before, g.after, g.Log)
+		// the rules are about the arguments that the hooks leave, and what they refuse costs nothing
+		o.Interceptors = append(hooks.Interceptors, g.Rules.Calls, g.Rates.Servers)
+	}
 	st := newReloader(g, c, store, o.New(g.Server), o.PinFile, audit)
+	st.hooks = hooks
 	err = ops.Register(g.Catalog, st.hostOptions())
 	if g.Operations != nil { // first: operations have precedence over tools
 		err = errors.Join(err, ops.Register(g.Operations, st.hostOptions()))
@@ -113,15 +120,11 @@ func (g Gateway) Start() (*Reloader, error) {
 	return st, nil
 }
 
-// options returns the options of the gateway, without those of the audit log.
+// options returns the options of the gateway, without those of the audit log and the hooks.
 func (g *Gateway) options() (o gateway.Options, err error) {
 	o = gateway.Options{Logger: g.Log, NoPrefix: g.noPrefix, NoDescriptionPrefix: g.noDescPrefix,
-		PinsWarn: g.Pins == "warn",
-		// the rules are about the arguments that the hooks leave, and what they refuse costs nothing
-		Interceptors: append(hook.Interceptors(g.before, g.after, g.Log), g.Rules.Calls,
-			g.Rates.Servers),
-		AuditValues: g.auditValues, Catalog: g.Operations, CacheDir: target.RememberDir(),
-		ResultDir: target.ResultDir()}
+		PinsWarn: g.Pins == "warn", AuditValues: g.auditValues, Catalog: g.Operations,
+		CacheDir: target.RememberDir(), ResultDir: target.ResultDir()}
 	if g.Pins == "off" {
 		return o, nil
 	}

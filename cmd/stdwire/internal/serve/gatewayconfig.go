@@ -33,7 +33,7 @@ type GatewayConfig struct {
 
 	noPrefix, noDescPrefix bool // names or descriptions of tools and prompts have no server ID
 
-	before, after [][]string // commands that run before and after calls
+	before, after []hook.Program // are asked before and after calls
 	audit         string     // the file of the audit log, or ""
 	auditValues   bool       // the audit log contains the values of arguments
 	auditSize     int        // megabytes of a file; 0 means no limit
@@ -66,9 +66,9 @@ func (m *GatewayConfig) flags() []command.Flag {
 		command.NumberFlag(&m.auditKeep, "--audit-keep", "N", 1, 1000,
 			"how many such files stay, FILE.1 to FILE.N (default 9)"),
 		hook.Flag(&m.before, "--before",
-			"run this command before each call of a tool of these servers, to see, change or refuse it"),
+			"run this command before each call of a tool of these servers, to see, change or refuse it; persistent:COMMAND starts it once for all calls"),
 		hook.Flag(&m.after, "--after",
-			"run this command after each call of a tool of these servers, to see, change or refuse the result"),
+			"run this command after each call of a tool of these servers, to see, change or refuse the result; persistent:COMMAND starts it once for all calls"),
 	)
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/auditfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/filewatch"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/hook"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/gatewaytext"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/socketserver"
@@ -41,6 +42,7 @@ type Reloader struct {
 	store   *config.Store   // of trusted definitions
 	pinFile string          // "" if pins are off
 	audit   *auditfile.File // nil if there is no audit log
+	hooks   *hook.Hooks     // nil: none is started
 	started time.Time
 	control *socketserver.Server // nil if there is none
 	clients *socketserver.Server // serves the user who runs the gateway; nil if there is none
@@ -124,6 +126,7 @@ func (st *Reloader) Close() error {
 	}
 	st.wg.Wait()
 	st.Gateway.Close()
+	st.hooks.Close()
 	if st.audit == nil {
 		return nil
 	}

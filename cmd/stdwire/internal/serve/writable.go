@@ -83,7 +83,8 @@ func (g *Gateway) refuseWritable(c *target.Selection, store *config.Store) error
 			return err
 		}
 	}
-	for _, words := range slices.Concat(g.before, g.after) {
+	for _, program := range slices.Concat(g.before, g.after) {
+		words := program.Words()
 		hook := client.Command{Path: words[0], Args: words[1:]}
 		if err := g.Writable.RefuseCommand(fmt.Sprintf("the hook %q", words[0]), hook,
 			true); err != nil {

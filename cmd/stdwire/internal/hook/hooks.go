@@ -1,0 +1,53 @@
+package hook
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+// Hooks are the hooks of a gateway. [Hooks.Close] ends their processes.
+type Hooks struct {
+	// Interceptors ask the hooks, each in the order of its flags: before about the arguments of a
+	// call, after about its result, unless that is an error.
+	Interceptors []dispatch.Interceptor
+
+	ctx     context.Context
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+}
+
+// Start starts the hooks that are persistent and returns all of them.
+func Start(before, after []Program, log *slog.Logger) *Hooks {
+	all := new(Hooks)
+	all.ctx, all.cancel = context.WithCancel(context.Background())
+	for _, p := range before {
+		all.Interceptors = append(all.Interceptors, all.start(p, log).before)
+	}
+	for _, p := range slices.Backward(after) { // the last interceptor gets the result first
+		all.Interceptors = append(all.Interceptors, all.start(p, log).after)
+	}
+	return all
+}
+
+func (all *Hooks) start(p Program, log *slog.Logger) *hook {
+	if !p.persistent {
+		return newProcess(p.words, log)
+	}
+	h, process := newPersistent(p.words, log)
+	all.running.Go(func() { process.run(all.ctx) })
+	return h
+}
+
+// Close ends the processes of persistent hooks with all their descendants, which takes up to half a
+// second. Calls that ask one afterwards are refused. Close does nothing for a nil *Hooks.
+func (all *Hooks) Close() {
+	if all == nil {
+		return
+	}
+	all.cancel()
+	all.running.Wait()
+}
