@@ -190,6 +190,14 @@ func (c *Conn) Session() string {
 // isStateless reports whether [Integration.Stateless] returned the connection.
 func (c *Conn) isStateless() bool { return c.ctx.Done() == nil }
 
+// publicSession returns the Session of a [Client].
+func (c *Conn) publicSession() string {
+	if c.isStateless() {
+		return ""
+	}
+	return c.sessionID()
+}
+
 // sessionID returns a random ID, the same one at each call.
 func (c *Conn) sessionID() string {
 	c.mu.Lock()

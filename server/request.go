@@ -239,11 +239,7 @@ func ClientFrom(ctx context.Context) (c Client) {
 		return c
 	}
 	info := r.clientInfo()
-	c.Name, c.Version = info.Name, info.Version
-	if !r.conn.isStateless() {
-		c.Session = r.conn.sessionID()
-	}
-	return c
+	return Client{info.Name, info.Version, r.conn.publicSession()}
 }
 
 // clientInfo returns what the client says of itself, in each request or, in the legacy era, with
@@ -351,6 +347,8 @@ func (o *connContext) Value(key any) any {
 		return o.conn
 	case contextkey.Principal{}:
 		return o.conn.principal
+	case contextkey.Session{}:
+		return o.conn.publicSession()
 	case turn.Key{}:
 		return &o.conn.server.line
 	}

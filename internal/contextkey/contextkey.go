@@ -5,6 +5,9 @@ package contextkey
 type (
 	// Principal is the key of the principal, a string, outside of a dispatch.Call.
 	Principal struct{}
+	// Session is the key of the name of the session of a message, a string, which is no secret; ""
+	// if it belongs to none.
+	Session struct{}
 	// Connection is the key of the connection of a message.
 	Connection struct{}
 	// RequestParams is the key of the members of the params of a request, for package telemetry.

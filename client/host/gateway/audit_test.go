@@ -72,13 +72,18 @@ func (d *auditWriter) lines() []string {
 	return strings.Split(strings.TrimSuffix(string(d.text), "\n"), "\n")
 }
 
-// take returns the lines since its last call, without their times.
+// auditClient is what each line of a client on a stream has.
+var auditClient = regexp.MustCompile(
+	`"client":\{"name":"[^"]+"(,"version":"[^"]+")?\},"session":"[A-Z2-7]{26}",`)
+
+// take returns the lines since its last call, without their times, clients and sessions.
 func (d *auditWriter) take(t *testing.T) (all []string) {
 	t.Helper()
 	for _, line := range d.lines() {
 		rest, ok := strings.CutPrefix(line, `{"time":"2000-01-01T00:00:`)
 		assert.Assert(t, ok && json.Valid([]byte(line)), line)
 		_, rest, _ = strings.Cut(rest, ",")
+		rest = auditClient.ReplaceAllString(rest, "")
 		all = append(all, "{"+rest)
 	}
 	d.mu.Lock()
@@ -133,7 +138,7 @@ func TestAudit(t *testing.T) {
 		s.MaxArguments = 100
 		w.reopen(gateway.Options{Audit: d, AuditKey: auditKey,
 			Interceptors: []dispatch.Interceptor{deny}}, s)
-		o := client.Options{Era: era,
+		o := client.Options{Era: era, Info: mcp.Implementation{Name: "a\u202eb\nc", Version: "1"},
 			OnElicit: mcptest.Answers[mcp.ElicitParams](t,
 				&mcp.ElicitResult{Action: mcp.ElicitDecline})}
 		w.client(o, func(c *client.Client) {
@@ -186,6 +191,9 @@ func TestAudit(t *testing.T) {
 
 			_, err = c.ReadResource(t.Context(), "mem://a")
 			assert.NilError(t, err)
+			line := d.lines()[0]
+			assert.Assert(t, auditClient.MatchString(line), line)
+			assert.Assert(t, cmp.Contains(line, `{"name":"a\\u202eb c","version":"1"}`))
 			_, err = c.GetPrompt(t.Context(), "up__greet", map[string]string{"who": "Ada"})
 			assert.NilError(t, err)
 			got := d.take(t)

@@ -18,6 +18,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
 )
 
 // defaultMax is the default limit of arguments and results in bytes. Many servers and clients fail
@@ -59,8 +60,11 @@ func (g *Gateway) runCall(ctx context.Context, c *call) (err error) {
 
 // record adds a call that has ended with err to the audit log.
 func (c *call) record(ctx context.Context, log *audit.Log, began time.Time, err error) {
-	log.Record(&audit.Call{Began: began, Principal: principal(ctx), Server: c.target.id,
-		Kind: c.kind, Name: c.target.name, Public: c.target.public, Resumed: c.resumed,
+	from := server.ClientFrom(ctx)
+	log.Record(&audit.Call{Began: began, Principal: principal(ctx),
+		Client: audit.Client{Name: from.Name, Version: from.Version}, Session: from.Session,
+		Server: c.target.id,
+		Kind:   c.kind, Name: c.target.name, Public: c.target.public, Resumed: c.resumed,
 		Cached: c.cached, Arguments: c.arguments, Result: c.result,
 		Outcome: outcomeOf(ctx, c.result, err)})
 }

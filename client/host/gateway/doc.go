@@ -180,11 +180,13 @@
 // ([dispatch.Invocation].InFlight). Options.Audit gets a JSON line for each tools/call,
 // resources/read and prompts/get when it ends:
 //
-//	{"time":"2026-01-31T12:00:00.000Z","principal":"ada","server":"files","tool":"read",
+//	{"time":"2026-01-31T12:00:00.000Z","principal":"ada","client":{"name":"editor","version":"1.2"},
+//	 "session":"7KQ2…","server":"files","tool":"read",
 //	 "arguments":[{"name":"path","type":"string","size":7}],"arguments_size":16,
 //	 "arguments_hmac":"…","duration_ms":1.25,"outcome":"ok","result_size":120}
 //
-// The line has "offered_as", the public name, if an override has changed the name. It describes the
+// The client is what its clientInfo says, which nobody has verified; the session is that of
+// [server.ClientFrom]. The line has "offered_as", the public name, if an override has changed the name. It describes the
 // first 64 arguments as sent to the server, or as they would have been, without values. The digest,
 // HMAC-SHA-256 with Options.AuditKey of the canonical JSON, identifies equal arguments without
 // revealing them to a dictionary attack; arguments with a duplicate member have none. The outcome

@@ -25,6 +25,8 @@ const (
 	attrAddress    = "server.address"
 	attrPort       = "server.port"
 	attrService    = "service.peer.name"
+	attrSession    = "mcp.session.id"
+	attrPrincipal  = "enduser.id"
 	attrOverflow   = "otel.metric.overflow"
 	attrSurface    = "stdwire.surface"
 
@@ -123,7 +125,9 @@ func appendErrorType(attrs []slog.Attr, kind string, rpcError bool) []slog.Attr 
 // A message holds the properties of a message that its span records.
 type message struct {
 	operationKey
-	id rpc.ID
+	id        rpc.ID
+	principal string // the caller, as the server has authenticated it
+	session   string // a name of it, not what a client sends
 }
 
 // A target describes the subject of a message: the attribute for it, and the parameter with its

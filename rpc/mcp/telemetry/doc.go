@@ -30,6 +30,10 @@
 // its own, such as the header of an HTTP request. The span becomes its child, or, if _meta names
 // another parent, has a link to it.
 //
+// The span of a message that a server receives names its caller: enduser.id is the principal, and
+// mcp.session.id a name of the session that the server has made up, because the session ID of
+// Streamable HTTP is a secret. Metrics have neither: there would be a series for each.
+//
 // A [Sampler] says which traces are recorded. Finished spans wait in a queue until
 // [Telemetry.TakeSpans] takes them; [Telemetry.AppendTraces] encodes them as OTLP. When the queue
 // is full, further spans are dropped and counted: a call never waits for whoever exports. A

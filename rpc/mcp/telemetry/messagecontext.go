@@ -24,6 +24,14 @@ func connectionFrom(ctx context.Context) connection {
 	return c
 }
 
+// callerFrom returns the principal and the session of a message that a server has received. Both
+// may be "".
+func callerFrom(ctx context.Context) (principal, session string) {
+	principal, _ = ctx.Value(contextkey.Principal{}).(string)
+	session, _ = ctx.Value(contextkey.Session{}).(string)
+	return clip(principal), session
+}
+
 // requestParams are the members of the params of a request, which the server finds once, for itself
 // and for middleware. Like the request, they must not be used after its handler has returned.
 type requestParams interface {

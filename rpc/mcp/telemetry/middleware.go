@@ -204,6 +204,9 @@ func (r *record) end(ctx context.Context, req *rpc.Request, f failure) {
 	}
 	if sampled {
 		span := r.finished(req.ID, f, now.Add(-duration), duration)
+		if r.kind == Server {
+			span.message.principal, span.message.session = callerFrom(ctx)
+		}
 		if r.inMeta {
 			if ambient := SpanContextFrom(ctx); ambient.IsValid() {
 				span.Links = []SpanContext{ambient}

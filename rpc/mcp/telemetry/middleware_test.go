@@ -1,6 +1,7 @@
 package telemetry_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/mcptest"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/contextkey"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
@@ -93,6 +95,34 @@ func take(t *telemetry.Telemetry) []telemetry.Span { return t.TakeSpans(nil, 100
 
 var revisions = []mcp.Revision{mcp.Latest, mcp.LatestLegacy}
 
+// attribute returns the value of an attribute of a span, or "".
+func attribute(s telemetry.Span, key string) string {
+	for _, a := range s.Attributes() {
+		if a.Key == key {
+			return a.Value.String()
+		}
+	}
+	return ""
+}
+
+// A span names the caller, in a text of limited length, and no metric does.
+func TestSpanNamesCaller(t *testing.T) {
+	tel := telemetry.Options{}.New()
+	handle := tel.Incoming(telemetry.Endpoint{})(
+		func(context.Context, *rpc.Request) (any, error) { return nil, nil })
+	for principal, want := range map[string]string{"": "", "ada": "ada",
+		strings.Repeat("a", 1000): strings.Repeat("a", 256)} {
+		ctx := context.WithValue(t.Context(), contextkey.Principal{}, principal)
+		_, err := handle(ctx, &rpc.Request{ID: rpc.IntID(1), Method: mcp.MethodListTools})
+		assert.NilError(t, err)
+		assert.Equal(t, attribute(take(tel)[0], "enduser.id"), want)
+	}
+	var metrics bytes.Buffer
+	assert.NilError(t, tel.WritePrometheus(&metrics))
+	assert.Assert(t, strings.Contains(metrics.String(), "tools/list"))
+	assert.Assert(t, !strings.Contains(metrics.String(), "ada"))
+}
+
 func TestSpansOfMessages(t *testing.T) {
 	for _, revision := range revisions {
 		for _, transport := range []string{"pipe", "tcp"} {
@@ -159,6 +189,11 @@ func testSpansOfMessages(t *testing.T, revision mcp.Revision, transport string) 
 		if test.method == mcp.MethodReadResource {
 			want += " mcp.resource.uri=map://oslo"
 		}
+		if session := attribute(spans[0], "mcp.session.id"); session != "" {
+			want += " mcp.session.id=" + session
+		}
+		assert.Equal(t, strings.Contains(want, "session.id"),
+			transport == "pipe" || revision != mcp.Latest)
 		want += network
 		if code := spans[0].ErrorType; strings.HasPrefix(code, "-") {
 			want += " rpc.response.status_code=" + code + " (" + spans[0].Message + ")"

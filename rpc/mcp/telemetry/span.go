@@ -61,13 +61,20 @@ func (s *Span) appendOwn(attrs []slog.Attr) []slog.Attr {
 	if !s.message.id.IsZero() && !s.message.id.IsNull() {
 		attrs = append(attrs, slog.String(attrRequestID, idText(s.message.id)))
 	}
+	for _, a := range [...]struct{ key, value string }{{attrSession, s.message.session},
+		{attrPrincipal, s.message.principal}} {
+		if a.value != "" {
+			attrs = append(attrs, slog.String(a.key, a.value))
+		}
+	}
 	return appendErrorType(attrs, s.ErrorType, s.message.rpcError)
 }
 
 // size returns about how many bytes the span occupies.
 func (s *Span) size() int {
 	n := int(unsafe.Sizeof(*s)) + len(s.State) + len(s.Message) + len(s.name) +
-		len(s.message.target) + len(s.Links)*int(unsafe.Sizeof(SpanContext{}))
+		len(s.message.target) + len(s.message.principal) + len(s.message.session) +
+		len(s.Links)*int(unsafe.Sizeof(SpanContext{}))
 	for i := range s.Links {
 		n += len(s.Links[i].State)
 	}

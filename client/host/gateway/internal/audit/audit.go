@@ -13,20 +13,23 @@ import (
 
 	"github.com/stdwire/stdwire/internal/jsondiff"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // An entry is a line of the audit log.
 type entry struct {
-	Time      string `json:"time"` // start of the call
-	Principal string `json:"principal,omitempty"`
-	Server    string `json:"server"`
-	Tool      string `json:"tool,omitempty"`
-	URI       string `json:"uri,omitempty"`
-	Prompt    string `json:"prompt,omitempty"`
-	Public    string `json:"offered_as,omitempty"`
-	Resumed   bool   `json:"resumed,omitempty"`
-	Cached    bool   `json:"cached,omitempty"`
+	Time      string  `json:"time"` // start of the call
+	Principal string  `json:"principal,omitempty"`
+	Client    *Client `json:"client,omitempty"`
+	Session   string  `json:"session,omitempty"`
+	Server    string  `json:"server"`
+	Tool      string  `json:"tool,omitempty"`
+	URI       string  `json:"uri,omitempty"`
+	Prompt    string  `json:"prompt,omitempty"`
+	Public    string  `json:"offered_as,omitempty"`
+	Resumed   bool    `json:"resumed,omitempty"`
+	Cached    bool    `json:"cached,omitempty"`
 
 	Arguments     []argument      `json:"arguments,omitempty"`
 	LeftOut       int             `json:"arguments_left_out,omitempty"`
@@ -39,6 +42,12 @@ type entry struct {
 	Code         int     `json:"code,omitempty"`
 	By           string  `json:"refused_by,omitempty"`
 	ResultSize   int     `json:"result_size,omitempty"`
+}
+
+// A Client is what a client says of its program.
+type Client struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
 }
 
 // An argument describes an argument without its value.
@@ -84,6 +93,8 @@ func New(to io.Writer, values bool, key []byte, log *slog.Logger) *Log {
 type Call struct {
 	Began     time.Time
 	Principal string
+	Client    Client
+	Session   string // see server.Client
 	Server    string
 	Kind      mcp.Kind // of what is used
 	Name      string   // the server's own, or a URI
@@ -105,11 +116,15 @@ type Outcome struct {
 // Record adds the line of a call. It does not block.
 func (l *Log) Record(c *Call) {
 	e := entry{
-		Time: formatTime(c.Began), Principal: c.Principal, Server: c.Server, Public: c.Public,
+		Time: formatTime(c.Began), Principal: c.Principal, Session: c.Session,
+		Server: c.Server, Public: c.Public,
 		Resumed: c.Resumed, Cached: c.Cached, ArgumentsSize: len(c.Arguments),
 		Milliseconds: float64(time.Since(c.Began).Microseconds()) / 1000,
 		Outcome:      c.Outcome.Text, Code: c.Outcome.Code, By: c.Outcome.RefusedBy,
 		ResultSize: len(c.Result),
+	}
+	if c.Client != (Client{}) {
+		e.Client = &Client{printable.Line(c.Client.Name), printable.Line(c.Client.Version)}
 	}
 	switch c.Kind {
 	case mcp.KindTool:
