@@ -356,7 +356,9 @@ var layers = []struct {
 		"framing", "internal/backoff", "internal/jsonscan", "internal/printable",
 		"internal/shellwords", "internal/processgroup", "internal/child", "internal/quota",
 		"rpc/mcp", "dispatch",
-		"server", "server/auth", "cmd/stdwire/internal/guard", "cmd/stdwire/internal/command",
+		"internal/httpurl", "internal/keepalive", "internal/userfile", "server", "server/auth",
+		"cmd/stdwire/internal/guard", "cmd/stdwire/internal/filewatch",
+		"cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/gatewaytext", []string{
 		"internal/printable", "client/host/gateway", "cmd/stdwire/internal/ops/host",

@@ -184,7 +184,7 @@ func TestOrderOfHooks(t *testing.T) {
 	}
 	before := []Program{add("arguments", "a"), add("arguments", "b")}
 	after := []Program{add("result", "c"), add("result", "d")}
-	hooks := Start(before, after, slog.New(slog.DiscardHandler))
+	hooks := start(before, after, nil, slog.New(slog.DiscardHandler))
 	defer hooks.Close()
 	chain := dispatch.Chain(hooks.Interceptors)
 	for _, tt := range []struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// Hooks are the hooks of a gateway. [Hooks.Close] ends their processes.
+// Hooks are the hooks of a gateway. [Hooks.Close] ends their processes and connections.
 type Hooks struct {
 	// Interceptors ask the hooks, each in the order of its flags: before about the arguments of a
 	// call, after about its result, unless that is an error.
@@ -18,23 +18,31 @@ type Hooks struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
+
+	endpoints []*endpoint
 }
 
-// Start starts the hooks that are persistent and returns all of them.
-func Start(before, after []Program, log *slog.Logger) *Hooks {
+// start starts the hooks that are persistent and returns all of them. key returns the key of HTTP
+// hooks.
+func start(before, after []Program, key func() []byte, log *slog.Logger) *Hooks {
 	all := new(Hooks)
 	all.ctx, all.cancel = context.WithCancel(context.Background())
 	for _, p := range before {
-		all.Interceptors = append(all.Interceptors, all.start(p, log).before)
+		all.Interceptors = append(all.Interceptors, all.start(p, key, log).before)
 	}
 	for _, p := range slices.Backward(after) { // the last interceptor gets the result first
-		all.Interceptors = append(all.Interceptors, all.start(p, log).after)
+		all.Interceptors = append(all.Interceptors, all.start(p, key, log).after)
 	}
 	return all
 }
 
-func (all *Hooks) start(p Program, log *slog.Logger) *hook {
-	if !p.persistent {
+func (all *Hooks) start(p Program, key func() []byte, log *slog.Logger) *hook {
+	switch {
+	case p.url != nil:
+		h, e := newEndpoint(p.url, key, log)
+		all.endpoints = append(all.endpoints, e)
+		return h
+	case !p.persistent:
 		return newProcess(p.words, log)
 	}
 	h, process := newPersistent(p.words, log)
@@ -49,5 +57,8 @@ func (all *Hooks) Close() {
 		return
 	}
 	all.cancel()
+	for _, e := range all.endpoints {
+		e.client.CloseIdleConnections()
+	}
 	all.running.Wait()
 }

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"cmp"
 	"errors"
 	"log/slog"
 
@@ -76,8 +75,7 @@ func (g Gateway) Start() (*Reloader, error) {
 	if g.Rates == nil {
 		g.Rates = rates.New(nil)
 	}
-	err = cmp.Or(hook.Check("--before", g.before), hook.Check("--after", g.after))
-	if err != nil {
+	if err := g.hooks.CheckPrograms(); err != nil {
 		return nil, err
 	}
 	audit, err := g.openAudit(g.Log)
@@ -91,15 +89,17 @@ func (g Gateway) Start() (*Reloader, error) {
 			err = command.Usagef("--audit: %v", err)
 		}
 	}
+	var hooks *hook.Hooks
+	if err == nil && !g.warmLists { // which calls no tool
+		hooks, err = g.GatewayConfig.hooks.Start(g.Log)
+	}
 	if err != nil {
 		if audit != nil {
 			err = errors.Join(err, audit.Close())
 		}
 		return nil, err
 	}
-	var hooks *hook.Hooks
-	if !g.warmLists { // which calls no tool
-		hooks = hook.Start(g.before, g.after, g.Log)
+	if hooks != nil {
 		// the rules are about the arguments that the hooks leave, and what they refuse costs nothing
 		o.Interceptors = append(hooks.Interceptors, g.Rules.Calls, g.Rates.Servers)
 	}

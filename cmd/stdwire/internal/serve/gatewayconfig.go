@@ -33,15 +33,15 @@ type GatewayConfig struct {
 
 	noPrefix, noDescPrefix bool // names or descriptions of tools and prompts have no server ID
 
-	before, after []hook.Program // are asked before and after calls
-	audit         string     // the file of the audit log, or ""
-	auditValues   bool       // the audit log contains the values of arguments
-	auditSize     int        // megabytes of a file; 0 means no limit
-	auditKeep     int        // number of full files
+	hooks       hook.Config
+	audit       string // the file of the audit log, or ""
+	auditValues bool   // the audit log contains the values of arguments
+	auditSize   int    // megabytes of a file; 0 means no limit
+	auditKeep   int    // number of full files
 }
 
 func (m *GatewayConfig) flags() []command.Flag {
-	return append(m.ConfigFlags.Flags(),
+	flags := append(m.ConfigFlags.Flags(),
 		target.ProfileFlag(&m.Profile),
 		command.SwitchFlag(&m.All, "--servers", "offer all servers of the configuration"),
 		command.ChoiceFlag(&m.Pins, "--pins",
@@ -65,11 +65,8 @@ func (m *GatewayConfig) flags() []command.Flag {
 			"rename the audit log to FILE.1 before it is larger than this (default: no limit)"),
 		command.NumberFlag(&m.auditKeep, "--audit-keep", "N", 1, 1000,
 			"how many such files stay, FILE.1 to FILE.N (default 9)"),
-		hook.Flag(&m.before, "--before",
-			"run this command before each call of a tool of these servers, to see, change or refuse it; persistent:COMMAND starts it once for all calls"),
-		hook.Flag(&m.after, "--after",
-			"run this command after each call of a tool of these servers, to see, change or refuse the result; persistent:COMMAND starts it once for all calls"),
 	)
+	return append(flags, m.hooks.Flags()...)
 }
 
 // waitListsFlag is the flag --wait-lists. Without it target stays 0.
@@ -126,7 +123,7 @@ func (m *GatewayConfig) check(given command.Given, own []command.Flag) error {
 		return command.Usagef("--audit-keep needs a limit of the audit log").WithHint(
 			"add --audit-size MB")
 	}
-	return nil
+	return m.hooks.Check()
 }
 
 // loadSettings reads the limits of the configuration and how it lists tools. It returns only errors

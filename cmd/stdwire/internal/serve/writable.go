@@ -3,7 +3,6 @@ package serve
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/config"
@@ -83,8 +82,11 @@ func (g *Gateway) refuseWritable(c *target.Selection, store *config.Store) error
 			return err
 		}
 	}
-	for _, program := range slices.Concat(g.before, g.after) {
+	for _, program := range g.hooks.Programs() {
 		words := program.Words()
+		if words == nil {
+			continue
+		}
 		hook := client.Command{Path: words[0], Args: words[1:]}
 		if err := g.Writable.RefuseCommand(fmt.Sprintf("the hook %q", words[0]), hook,
 			true); err != nil {
