@@ -60,13 +60,16 @@ func (i *item) isListed() bool {
 
 // A ToolViewUse says what a client got with its latest tools/list.
 type ToolViewUse struct {
-	Client string // the name in its clientInfo, cut after 128 bytes; nobody has authenticated it
-	Search bool   // see [ToolView].Search
-	Tools  int    // that the client may use
-	Bytes  int    // of their definitions
-	Listed int    // bytes of the definitions that are listed
-	Names  int    // tools that are listed by another name
-	Cut    int    // descriptions that are cut
+	// the name and version in its clientInfo, cut after 128 bytes; nobody has authenticated them
+	Client, Version string
+	Principal       string // as the transport has authenticated it; "": it has not
+
+	Search bool // see [ToolView].Search
+	Tools  int  // that the client may use
+	Bytes  int  // of their definitions
+	Listed int  // bytes of the definitions that are listed
+	Names  int  // tools that are listed by another name
+	Cut    int  // descriptions that are cut
 }
 
 const (
@@ -248,7 +251,9 @@ func (r *request) checkCaller(found *item, name string) (*Result, error) {
 func (s *Server) shownTools(r *request, all *listing) *listing {
 	view := r.toolView()
 	fitted := s.fit(view, all)
-	use := ToolViewUse{Client: r.clientInfo().Name, Names: len(fitted.names), Cut: fitted.cut}
+	from := r.clientInfo()
+	use := ToolViewUse{Client: from.Name, Version: from.Version, Principal: r.conn.principal,
+		Names: len(fitted.names), Cut: fitted.cut}
 	listed := make(map[string]*item, len(s.views.meta))
 	for _, i := range fitted.Sorted {
 		if view.Search && !r.shows(i) || !r.lists(i) {
@@ -282,14 +287,16 @@ func (s *Server) shownTools(r *request, all *listing) *listing {
 func (v *toolViews) record(use ToolViewUse) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.uses = slices.DeleteFunc(v.uses, func(u ToolViewUse) bool { return u.Client == use.Client })
+	v.uses = slices.DeleteFunc(v.uses, func(u ToolViewUse) bool {
+		return u.Client == use.Client && u.Principal == use.Principal
+	})
 	if len(v.uses) == maxToolViewUses {
 		v.uses = slices.Delete(v.uses, 0, 1)
 	}
 	v.uses = append(v.uses, use)
 }
 
-// ToolViews returns what the latest 64 clients got with tools/list, the latest last, if
+// ToolViews returns what the latest 64 clients, by name and principal, got with tools/list, the latest last, if
 // [Options].ToolView is set.
 func (i Integration) ToolViews() []ToolViewUse {
 	i.s.views.mu.Lock()

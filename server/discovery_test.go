@@ -231,14 +231,22 @@ func TestToolViewOfClients(t *testing.T) {
 	assert.Equal(t, list("other")[0], "call_tool_destructive")
 	uses := s.Integration().ToolViews()
 	assert.Equal(t, len(uses), 2)
-	assert.DeepEqual(t, uses[0], server.ToolViewUse{Client: "lister", Tools: 5,
+	assert.DeepEqual(t, uses[0], server.ToolViewUse{Client: "lister", Version: "1", Tools: 5,
 		Bytes: uses[0].Bytes, Listed: uses[0].Bytes})
 	assert.Assert(t, uses[1].Client == "other" && uses[1].Search && uses[1].Tools == 5)
 	for i := range 100 {
 		list(fmt.Sprint(i))
 	}
 	assert.Equal(t, len(s.Integration().ToolViews()), 64)
-
+	for _, principal := range []string{"ada", "bob", "ada"} {
+		c := s.Integration().Stateless(principal)
+		_, err := c.Handle(t.Context(), &rpc.Request{ID: rpc.IntID(1), Method: "tools/list",
+			Params: json.RawMessage(`{"_meta":{"io.modelcontextprotocol/protocolVersion":"` +
+				newest + `","io.modelcontextprotocol/clientCapabilities":{}}}`)}, nil)
+		assert.NilError(t, err)
+	}
+	uses = s.Integration().ToolViews()[62:]
+	assert.Equal(t, uses[0].Principal+" "+uses[1].Principal, "bob ada")
 }
 
 // Search applies from a number of tools or of bytes.

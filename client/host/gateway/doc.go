@@ -180,8 +180,8 @@
 // ([dispatch.Invocation].InFlight). Options.Audit gets a JSON line for each tools/call,
 // resources/read and prompts/get when it ends:
 //
-//	{"time":"2026-01-31T12:00:00.000Z","principal":"ada","client":{"name":"editor","version":"1.2"},
-//	 "session":"7KQ2…","server":"files","tool":"read",
+//	{"time":"2026-01-31T12:00:00.000Z","principal":"ada",
+//	 "client":{"name":"editor","version":"1.2"},"session":"7KQ2…","server":"files","tool":"read",
 //	 "arguments":[{"name":"path","type":"string","size":7}],"arguments_size":16,
 //	 "arguments_hmac":"…","duration_ms":1.25,"outcome":"ok","result_size":120}
 //

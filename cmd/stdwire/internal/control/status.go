@@ -31,6 +31,9 @@ use, or a server earlier in the configuration has the same name, which is an err
 changes of the configuration that wait, and how to accept them, and says why a configuration on disk
 is invalid and ignored. A gateway ends with its client, by Ctrl-C, or by kill and its process.
 
+It names the clients that have listed the tools, the principals that they have shown to be, and how
+the tools are listed for them.
+
 With --watch it prints, every two seconds until Ctrl-C, each server with its state, the number of
 calls, reads and prompts that have ended since this watch began, how many of them failed, their latency, and the number of
 withheld definitions. p50 and p95 are the times within which half and 95 % of the last 1,000 were
@@ -142,6 +145,9 @@ func rateUse(r ops.RateUse) string {
 // clientTools says how the tools are listed for a client.
 func clientTools(c ops.ClientTools) string {
 	name := cmp.Or(printable.Line(c.Client), "without a name")
+	if c.Principal != "" {
+		name += " of " + printable.Line(c.Principal)
+	}
 	if c.Profile != "" {
 		name += " (" + c.Profile + ")"
 	}

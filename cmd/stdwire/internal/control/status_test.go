@@ -21,6 +21,8 @@ func TestStatusOnATerminal(t *testing.T) {
 				Remedy: "look at it"}}},
 		{Server: "mail", State: "failed", Since: since, Error: "no key"},
 	}
+	g.Clients = []ops.ClientTools{{Client: "ed\n", Version: "1", Principal: "as#a\u202eda", Tools: 2,
+		Bytes: 400}, {Tools: 2, Bytes: 400}}
 	for _, c := range []struct {
 		streams termtest.Captured
 		want    string
@@ -30,12 +32,16 @@ func TestStatusOnATerminal(t *testing.T) {
     withheld: tool a is not offered: it has changed
       → look at it
   mail   failed     60s  no key
+  client ed of as#a\u202eda: all 2 tools, ≈ 100 tokens
+  client without a name: all 2 tools, ≈ 100 tokens
 `},
 		{termtest.CaptureTerminal(80), "gateway 7  stdio, for 60s, stdwire 1\n" +
 			"  files  \x1b[32mready\x1b[0m      60s  2 tools\n" +
 			"    \x1b[33mwithheld\x1b[0m: tool a is not offered: it has changed\n" +
 			"      → look at it\n" +
-			"  mail   \x1b[31mfailed\x1b[0m     60s  no key\n"},
+			"  mail   \x1b[31mfailed\x1b[0m     60s  no key\n" +
+			"  client ed of as#a\\u202eda: all 2 tools, ≈ 100 tokens\n" +
+			"  client without a name: all 2 tools, ≈ 100 tokens\n"},
 	} {
 		g.print(c.streams.Out, now)
 		assert.NilError(t, c.streams.Out.Flush())

@@ -127,7 +127,8 @@ func served(t testing.TB, log io.Writer, answer http.HandlerFunc) *hook {
 		body, err := io.ReadAll(r.Body)
 		assert.Check(t, err == nil && r.Method == http.MethodPost && r.URL.RawQuery == "k=s3cret")
 		mac := hmac.New(sha256.New, testKey)
-		mac.Write([]byte(r.Header.Get("webhook-id") + "." + r.Header.Get("webhook-timestamp") + "."))
+		mac.Write([]byte(r.Header.Get("webhook-id") + "." +
+			r.Header.Get("webhook-timestamp") + "."))
 		mac.Write(body)
 		assert.Check(t, r.Header.Get("webhook-signature") ==
 			"v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))

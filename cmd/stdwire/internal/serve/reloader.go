@@ -195,7 +195,8 @@ func (st *Reloader) clientTools() (all []ops.ClientTools) {
 	}
 	for _, profile := range slices.Sorted(maps.Keys(views)) {
 		for _, v := range views[profile] {
-			all = append(all, ops.ClientTools{Client: v.Client, Profile: profile,
+			all = append(all, ops.ClientTools{Client: v.Client, Version: v.Version,
+				Principal: v.Principal, Profile: profile,
 				Search: v.Search, Tools: v.Tools, Bytes: v.Bytes, ListedBytes: v.Listed,
 				OtherNames: v.Names, Cut: v.Cut})
 		}

@@ -131,6 +131,8 @@ type RateUse struct {
 // ClientTools says how the tools are listed for a client.
 type ClientTools struct {
 	Client      string `json:"client" doc:"Its name, as it says."`
+	Version     string `json:"version,omitempty" doc:"Its version, as it says."`
+	Principal   string `json:"principal,omitempty" doc:"Who it is, as the gateway has authenticated it."`
 	Profile     string `json:"profile,omitempty"`
 	Search      bool   `json:"search" doc:"It got tools that find and call the others."`
 	Tools       int    `json:"tools" doc:"The tools that it may use."`
