@@ -296,8 +296,8 @@ func (v *toolViews) record(use ToolViewUse) {
 	v.uses = append(v.uses, use)
 }
 
-// ToolViews returns what the latest 64 clients, by name and principal, got with tools/list, the latest last, if
-// [Options].ToolView is set.
+// ToolViews returns what the latest 64 clients, by name and principal, got with tools/list, the
+// latest last, if [Options].ToolView is set.
 func (i Integration) ToolViews() []ToolViewUse {
 	i.s.views.mu.Lock()
 	defer i.s.views.mu.Unlock()

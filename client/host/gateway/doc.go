@@ -186,12 +186,12 @@
 //	 "arguments_hmac":"…","duration_ms":1.25,"outcome":"ok","result_size":120}
 //
 // The client is what its clientInfo says, which nobody has verified; the session is that of
-// [server.ClientFrom]. The line has "offered_as", the public name, if an override has changed the name. It describes the
-// first 64 arguments as sent to the server, or as they would have been, without values. The digest,
-// HMAC-SHA-256 with Options.AuditKey of the canonical JSON, identifies equal arguments without
-// revealing them to a dictionary attack; arguments with a duplicate member have none. The outcome
-// is ok, tool_error, error (with its code), refused (with refused_by: limit, pin, override for
-// arguments that it does not permit, or an interceptor before or after the call was made),
-// cancelled, or input_required: the client was asked a question, and its answer adds another line,
-// with "resumed":true. Lost lines are counted in a line with "dropped".
+// [server.ClientFrom]. The line has "offered_as", the public name, if an override has changed the
+// name. It describes the first 64 arguments as sent to the server, or as they would have been,
+// without values. The digest, HMAC-SHA-256 with Options.AuditKey of the canonical JSON, identifies
+// equal arguments without revealing them to a dictionary attack; arguments with a duplicate member
+// have none. The outcome is ok, tool_error, error (with its code), refused (with refused_by: limit,
+// pin, override for arguments that it does not permit, or an interceptor before or after the call
+// was made), cancelled, or input_required: the client was asked a question, and its answer adds
+// another line, with "resumed":true. Lost lines are counted in a line with "dropped".
 package gateway

@@ -142,7 +142,8 @@ func served(t testing.TB, log io.Writer, answer http.HandlerFunc) *hook {
 	t.Cleanup(s.Close)
 	u, err := url.Parse(s.URL + "/hook?k=s3cret")
 	assert.NilError(t, err)
-	h, e := newEndpoint(u, func() []byte { return testKey }, slog.New(slog.NewTextHandler(log, nil)))
+	h, e := newEndpoint(u, func() []byte { return testKey },
+		slog.New(slog.NewTextHandler(log, nil)))
 	t.Cleanup(e.client.CloseIdleConnections)
 	h.timeout, e.maxAnswer = time.Minute, 1<<20
 	return h
