@@ -54,9 +54,15 @@ func (s *secret) open(log *slog.Logger) (func() []byte, error) {
 			Read: func(path string) ([]byte, error) {
 				return userfile.Text(userfile.ReadSecret(path, maxSecretFile))
 			}, Log: log,
-			Parse: func(contents [][]byte) ([]byte, error) { return parseSecret(contents[0]) }}
+			Parse: func(contents [][]byte) ([]byte, error) {
+				key, err := parseSecret(contents[0])
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", s.file, err)
+				}
+				return key, nil
+			}}
 		if err := file.Load(); err != nil {
-			return nil, command.Usagef("%s: %s: %v", secretFileFlag, s.file, err)
+			return nil, command.Usagef("%s: %v", secretFileFlag, err)
 		}
 		return file.Get, nil
 	case s.env != "":
