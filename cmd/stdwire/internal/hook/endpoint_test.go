@@ -218,23 +218,24 @@ func TestEndpoint(t *testing.T) {
 func TestEndpointConnections(t *testing.T) {
 	var log bytes.Buffer
 	remotes := map[string]bool{}
-	closes := false
+	ends := false
 	h := served(t, &log, func(w http.ResponseWriter, r *http.Request) {
-		remotes[r.RemoteAddr] = true
-		if closes {
-			w.Header().Set("Connection", "close")
+		if ends && remotes[r.RemoteAddr] {
+			panic(http.ErrAbortHandler)
 		}
+		remotes[r.RemoteAddr] = true
 	})
 	for range 5 {
 		_, err := h.callBefore(t.Context())
 		assert.NilError(t, err)
 	}
 	assert.Equal(t, len(remotes), 1)
-	closes = true
+	ends = true
 	for range 3 {
 		_, err := h.callBefore(t.Context())
 		assert.NilError(t, err)
 	}
+	assert.Equal(t, len(remotes), 4)
 	assert.Equal(t, log.Len(), 0)
 }
 
