@@ -85,6 +85,9 @@ func TestWritableFilesAreRefused(t *testing.T) {
 		{name: "what servers had", args: "--config AWAY/mcp.json --root ROOT --write",
 			env:  map[string]string{"XDG_CACHE_HOME": "ROOT"},
 			want: "stdwire's data ROOT/stdwire/servers lies"},
+		{name: "the secret of hooks", args: "--config AWAY/mcp.json --before https://x.example " +
+			"--hook-secret-file ROOT/secret --root ROOT --write",
+			want: "the secret of hooks ROOT/secret lies"},
 		{name: "the audit log",
 			args: "--config AWAY/mcp.json --root ROOT --write --audit ROOT/new/audit.jsonl",
 			want: "the audit log ROOT/new/audit.jsonl lies"},

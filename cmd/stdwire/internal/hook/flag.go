@@ -82,6 +82,9 @@ func (p Program) Words() []string { return p.words }
 // Programs returns the programs of all flags.
 func (c *Config) Programs() []Program { return slices.Concat(c.before, c.after) }
 
+// SecretFile returns the path of the file with the secret, or "".
+func (c *Config) SecretFile() string { return c.secret.file }
+
 // usesHTTP reports whether a hook has a URL.
 func (c *Config) usesHTTP() bool {
 	return slices.ContainsFunc(c.Programs(), func(p Program) bool { return p.url != nil })

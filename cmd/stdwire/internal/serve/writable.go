@@ -74,6 +74,9 @@ func (g *Gateway) refuseWritable(c *target.Selection, store *config.Store) error
 			reliance{"the key of the audit log", g.audit + ".key"},
 			reliance{"the lock of the audit log", g.audit + ".lock"})
 	}
+	if path := g.hooks.SecretFile(); path != "" {
+		all = append(all, reliance{"the secret of hooks", path})
+	}
 	for _, dir := range socket.SocketDirs() {
 		all = append(all, reliance{"the directory of the control socket", dir})
 	}
