@@ -22,6 +22,7 @@ import (
 	"github.com/stdwire/stdwire/client/mcptest"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/gatewaytext"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
@@ -262,6 +263,53 @@ func TestReloadOfWhatIsBroken(t *testing.T) {
 	assert.Equal(t, st.stderr.take(), "stdwire: the configuration is valid again\n"+
 		"stdwire: the configuration has changed: gone c\n")
 	assert.Equal(t, st.pid("a"), a)
+}
+
+// Changed rates wait, because they may allow more, until the user accepts them.
+func TestReloadOfRates(t *testing.T) {
+	if commandtest.InOwnProcess(t) {
+		return
+	}
+	m, path := newConfig(t, obj{"a": good()})
+	write := func(rates string) {
+		text := configText(t, obj{"a": good()})
+		text = append(text[:len(text)-1], `,"rates":`+rates+"}"...)
+		assert.NilError(t, os.WriteFile(path, text, 0o600))
+	}
+	write(`[{"name": "r", "day": 2}]`)
+	st := newStand(t, m, path)
+	calls := func() (n int) {
+		for ; n < 10; n++ {
+			result, err := st.c.CallTool(t.Context(), "a__echo", obj{"text": "x"})
+			assert.NilError(t, err)
+			if result.IsError {
+				text := result.Content[0].(*mcp.TextContent).Text
+				assert.Check(t, cmp.Contains(text, `the quota "r" of `))
+				return n
+			}
+		}
+		return n
+	}
+	assert.Equal(t, calls(), 2)
+	write(`[{"name": "r", "day": 5}]`)
+	st.fileChanged()
+	assert.Equal(t, calls(), 0)
+	assert.Assert(t, cmp.Contains(st.stderr.take(), ": the rates have changed, and wait: "))
+	assert.Equal(t, len(st.About().Waiting), 1)
+	st.reload()
+	assert.Equal(t, calls(), 3)
+	assert.DeepEqual(t, st.About().Rates, []ops.RateUse{{Rate: "r", Limit: "5 a day", Refused: 3}})
+	write(`[{"name": "r", "days": 7}]`)
+	st.reload() // it cannot be used
+	assert.Assert(t, cmp.Contains(st.stderr.take(), `rates[0] has no "days"; did you mean day?`))
+	assert.Equal(t, calls(), 0)
+	st.write(configText(t, obj{"a": good()}))
+	st.fileChanged()
+	assert.Equal(t, calls(), 0)
+	assert.Assert(t, cmp.Contains(st.stderr.take(), path+":1:"))
+	st.reload()
+	assert.Equal(t, calls(), 10)
+	assert.Equal(t, len(st.About().Waiting)+len(st.About().Rates), 0)
 }
 
 // A server that the user disabled stays disabled, whatever the configuration becomes.

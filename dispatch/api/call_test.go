@@ -251,6 +251,24 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 	assert.Equal(t, len(statuses), 14, "%v", statuses)
 }
 
+// An error that says when to try again says so in a header, in whole seconds.
+func TestRetryAfter(t *testing.T) {
+	for details, want := range map[string]string{`{"retryAfterMs":1}`: "1",
+		`{"retryAfterMs":2000}`: "2", `{"retryAfterMs":2001,"x":1}`: "3", `{"retryAfterMs":0}`: "",
+		`{"retryAfterMs":-5}`: "", `{"retryAfterMs":"5"}`: "", `{"retryAfterMs":1e3}`: "", `{}`: "",
+		`[1]`: "", `null`: ""} {
+		c := dispatch.NewCatalog()
+		dispatch.Add(c, dispatch.Spec{Name: "a.b", Summary: "Fails.", Type: dispatch.Read},
+			func(context.Context, struct{}) (struct{}, error) {
+				return struct{}{}, dispatch.Errorf(dispatch.TooManyRequests, "later").
+					With(json.RawMessage(details))
+			})
+		a := newSurface(c, api.Options{}).call(t, "a", `{"action":"b"}`)
+		assert.Equal(t, a.Code, 429)
+		assert.Equal(t, a.Header().Get("Retry-After"), want, details)
+	}
+}
+
 func TestRequestID(t *testing.T) {
 	s := newSurface(notes(t), api.Options{Principal: func(r *http.Request) (string, error) {
 		return r.Header.Get("Authorization"), nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/client/mcptest"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/contextkey"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -314,5 +316,67 @@ func TestInterceptorsOfQuestions(t *testing.T) {
 		assert.Equal(t, sent, map[mcp.Era]int{mcp.Modern: 2, mcp.Legacy: 1}[w.era])
 		assert.Equal(t, resumed, map[mcp.Era]int{mcp.Modern: 0, mcp.Legacy: 1}[w.era])
 		assert.Equal(t, results, 1)
+	})
+}
+
+// An interceptor that refuses a call because of a rate chooses the whole error. It learns whether
+// the call was sent: not if a limit or a later interceptor refuses it, or its result is cached.
+func TestInterceptorOfRates(t *testing.T) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
+		w.add("tool", func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			return text("done"), nil
+		})
+		server.Must(w.up.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "prompt"},
+			Get: func(context.Context, map[string]string) (*mcp.GetPromptResult, error) {
+				return &mcp.GetPromptResult{}, nil
+			}}))
+		refuse, sent := true, false
+		limit := func(next dispatch.Handler) dispatch.Handler {
+			return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+				if refuse {
+					return nil, dispatch.Errorf(dispatch.TooManyRequests, "in 3 s").
+						With(map[string]int{"retryAfterMs": 3000})
+				}
+				var flag atomic.Bool
+				result, err := next(context.WithValue(ctx, contextkey.Sent{}, &flag), i)
+				sent = flag.Load()
+				return result, err
+			}
+		}
+		deny := func(next dispatch.Handler) dispatch.Handler {
+			return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+				if string(i.Arguments) == `{"deny":1}` {
+					return nil, errors.New("denied")
+				}
+				return next(ctx, i)
+			}
+		}
+		d := &auditWriter{room: -1}
+		up := w.server("up", w.era)
+		up.MaxArguments = 20
+		w.reopen(gateway.Options{Audit: d, Interceptors: []dispatch.Interceptor{limit, deny}}, up)
+		w.client(client.Options{}, func(c *client.Client) {
+			result, err := c.CallTool(t.Context(), "up__tool", nil)
+			assert.NilError(t, err)
+			assert.Assert(t, result.IsError)
+			assert.Equal(t, result.Content[0].(*mcp.TextContent).Text, "in 3 s")
+			_, err = c.GetPrompt(t.Context(), "up__prompt", nil)
+			e, ok := errors.AsType[*rpc.Error](err)
+			assert.Assert(t, ok, "%v", err)
+			assert.Equal(t, fmt.Sprintf("%d %s %s", e.Code, e.Message, e.Data),
+				`-31999 in 3 s {"retryAfterMs":3000}`)
+			refuse = false
+			for arguments, want := range map[string]bool{`{}`: true, `{"deny":1}`: false,
+				`{"long":"0123456789012345"}`: false} {
+				sent = false
+				_, _ = c.CallTool(t.Context(), "up__tool", json.RawMessage(arguments))
+				assert.Equal(t, sent, want, arguments)
+			}
+			_, err = c.GetPrompt(t.Context(), "up__prompt", nil)
+			assert.NilError(t, err)
+			assert.Assert(t, sent)
+		})
+		log := strings.Join(d.lines(), "\n")
+		assert.Equal(t, strings.Count(log, `"outcome":"refused","refused_by":"rate"`), 2, log)
 	})
 }

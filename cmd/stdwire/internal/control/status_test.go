@@ -23,6 +23,7 @@ func TestStatusOnATerminal(t *testing.T) {
 	}
 	g.Clients = []ops.ClientTools{{Client: "ed\n", Version: "1", Principal: "as#a\u202eda", Tools: 2,
 		Bytes: 400}, {Tools: 2, Bytes: 400}}
+	g.Rates = []ops.RateUse{{Rate: "calls", Limit: "6/min", Refused: 1}, {Rate: "(server)"}}
 	for _, c := range []struct {
 		streams termtest.Captured
 		want    string
@@ -32,6 +33,8 @@ func TestStatusOnATerminal(t *testing.T) {
     withheld: tool a is not offered: it has changed
       → look at it
   mail   failed     60s  no key
+  rate calls: 6/min, 1 call refused
+  rate (server), 0 calls refused
   client ed of as#a\u202eda: all 2 tools, ≈ 100 tokens
   client without a name: all 2 tools, ≈ 100 tokens
 `},
@@ -40,6 +43,7 @@ func TestStatusOnATerminal(t *testing.T) {
 			"    \x1b[33mwithheld\x1b[0m: tool a is not offered: it has changed\n" +
 			"      → look at it\n" +
 			"  mail   \x1b[31mfailed\x1b[0m     60s  no key\n" +
+			"  rate calls: 6/min, 1 call refused\n  rate (server), 0 calls refused\n" +
 			"  client ed of as#a\\u202eda: all 2 tools, ≈ 100 tokens\n" +
 			"  client without a name: all 2 tools, ≈ 100 tokens\n"},
 	} {
