@@ -312,6 +312,23 @@ func TestReloadOfRates(t *testing.T) {
 	assert.Equal(t, len(st.About().Waiting)+len(st.About().Rates), 0)
 }
 
+// A gateway that starts without rates, and so without the work for them, says that it does not use
+// later ones.
+func TestReloadOfFirstRates(t *testing.T) {
+	if commandtest.InOwnProcess(t) {
+		return
+	}
+	m, path := newConfig(t, obj{"a": good()})
+	st := newStand(t, m, path)
+	text := configText(t, obj{"a": good()})
+	st.write(append(text[:len(text)-1], `,"rates":[{"name": "r", "day": 1}]}`...))
+	for range 2 {
+		st.reload()
+	}
+	assert.Equal(t, st.stderr.take(),
+		"warning: the configuration has rates now; the next start uses them\n")
+}
+
 // A server that the user disabled stays disabled, whatever the configuration becomes.
 func TestReloadKeepsWhatWasDisabled(t *testing.T) {
 	if commandtest.InOwnProcess(t) {

@@ -300,10 +300,17 @@ type stand struct {
 	calls   int // that the server got
 }
 
+// withoutRates leaves out the interceptors.
+const withoutRates = "-"
+
 // newStand starts a gateway, whose server is connected as connect does.
-func newStand(t *testing.T, rates string,
+func newStand(t testing.TB, rates string,
 	connect func(context.Context, *server.Server, client.Options) (*client.Client, error)) *stand {
-	st := &stand{rates: New(nil), catalog: dispatch.NewCatalog()}
+	st := &stand{rates: New(nil)}
+	servers := []dispatch.Interceptor{st.rates.Servers}
+	if rates == withoutRates {
+		rates, servers = "", nil
+	}
 	st.rates.Set(configured(t, rates))
 	up := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"}, nil)
 	server.AddTool(up, mcp.Tool{Name: "x"}, func(context.Context, struct{}) (string, error) {
@@ -330,7 +337,7 @@ func newStand(t *testing.T, rates string,
 	st.server = o.New(server.Info{Name: "gateway", Version: "1"}, st.own)
 	st.catalog = st.own.Clone()
 	st.gateway = gateway.Options{Logger: quiet, Audit: &st.audit, Catalog: st.catalog,
-		Interceptors: []dispatch.Interceptor{st.rates.Servers}}.New(st.server)
+		Interceptors: servers}.New(st.server)
 	assert.NilError(t, st.gateway.Add(gateway.Upstream{Server: host.Server{ID: "up",
 		Options: client.Options{Logger: quiet},
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
@@ -477,6 +484,27 @@ func TestServerAsksForAPause(t *testing.T) {
 	assert.Equal(t, fmt.Sprint(uses[len(uses)-1]), "{(server)  4}")
 	assert.NilError(t, c.Close())
 	st.gateway.Close()
+}
+
+// BenchmarkCall calls a tool through a gateway without the interceptors, with them and no rates, and
+// with a rate.
+func BenchmarkCall(b *testing.B) {
+	for name, rates := range map[string]string{"without": withoutRates, "off": ``,
+		"on": `{"name": "a", "rate": "1000000/s", "per": ["principal"]}`} {
+		b.Run(name, func(b *testing.B) {
+			st := newStand(b, rates, overPipe)
+			defer st.gateway.Close()
+			call := dispatch.NewDispatcher(st.catalog, dispatch.Options{Logger: quiet})
+			b.ReportAllocs()
+			for b.Loop() {
+				e := call.Dispatch(b.Context(),
+					&dispatch.Call{Operation: "up.x", Confirmed: true})
+				if !e.Success() {
+					b.Fatal(e.Err)
+				}
+			}
+		})
+	}
 }
 
 func BenchmarkInterceptor(b *testing.B) {

@@ -41,7 +41,9 @@ type Gateway struct {
 	Recorder *observe.Recorder        // may be nil
 	Policy   *policyFlags
 	Rules    *access.Rules // decide the calls of the servers
-	Rates    *rates.Rates  // limits what clients call; nil: Start makes them
+	// Rates limit what clients call. If it is nil, Start makes them if some are configured, which
+	// then are not for operations.
+	Rates *rates.Rates
 
 	above string // set by Start: the value of [aboveVariable] for the servers
 }
@@ -72,7 +74,7 @@ func (g Gateway) Start() (*Reloader, error) {
 	if err := g.refuseWritable(c, store); err != nil {
 		return nil, err
 	}
-	if g.Rates == nil {
+	if g.Rates == nil && c.All.RatesAt != (config.Position{}) {
 		g.Rates = rates.New(nil)
 	}
 	if err := g.hooks.CheckPrograms(); err != nil {
@@ -100,8 +102,11 @@ func (g Gateway) Start() (*Reloader, error) {
 		return nil, err
 	}
 	if hooks != nil {
-		// the rules are about the arguments that the hooks leave, and what they refuse costs nothing
-		o.Interceptors = append(hooks.Interceptors, g.Rules.Calls, g.Rates.Servers)
+		// the rules are about the arguments that the hooks leave
+		o.Interceptors = append(hooks.Interceptors, g.Rules.Calls)
+		if g.Rates != nil { // what is refused before costs nothing, and does not wait for its turn
+			o.Interceptors = append(o.Interceptors, g.Rates.Servers)
+		}
 	}
 	st := newReloader(g, c, store, o.New(g.Server), o.PinFile, audit)
 	st.hooks = hooks

@@ -183,7 +183,9 @@ func (st *Reloader) About() ops.About {
 		about.Waiting = append(about.Waiting, w)
 	}
 	about.Clients = st.clientTools()
-	about.Rates = st.g.Rates.Uses()
+	if st.g.Rates != nil {
+		about.Rates = st.g.Rates.Uses()
+	}
 	return about
 }
 
@@ -306,7 +308,10 @@ func (st *Reloader) apply(c *target.Selection, rules *policy.Policy, by Acceptan
 			ops.PendingChange{Subject: ops.PendingOrder, Why: gatewaytext.WaitsAsChanged,
 				Source: c.Servers[0].Position.String()})
 	}
-	if !st.setRates(c.All, by) {
+	if st.g.Rates == nil && c.All.Rates != nil {
+		lines = append(lines,
+			"warning: the configuration has rates now; the next start uses them")
+	} else if !st.setRates(c.All, by) {
 		waiting = append(waiting, ops.PendingChange{Subject: ops.PendingRates,
 			Why: gatewaytext.WaitsAsChanged, Source: st.ratesAt.String()})
 	}
@@ -410,7 +415,7 @@ func (st *Reloader) setOrder(configured []*config.Server, by Acceptance) bool {
 // setRates sets the rates that limit calls. A change of a file alone does not, because it could
 // allow more. setRates reports whether they are as configured.
 func (st *Reloader) setRates(c *config.Config, by Acceptance) bool {
-	if c.RatesAt != (config.Position{}) {
+	if c.RatesAt != (config.Position{}) { // otherwise they are gone
 		st.ratesAt = c.RatesAt
 	}
 	same := reflect.DeepEqual(c.Rates, st.rates)

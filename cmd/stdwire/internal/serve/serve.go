@@ -15,6 +15,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/access"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/messagewatch"
@@ -150,9 +151,11 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 		}
 		g.limit(&options)
 		options.ToolView, g.Discover = views.of, views.config.Discover
-		g.Rates = rates.New(recorder.Telemetry)
-		options.Dispatch.Interceptors = append(options.Dispatch.Interceptors,
-			g.Rates.Operations(own.Catalog))
+		if views.config.RatesAt != (config.Position{}) {
+			g.Rates = rates.New(recorder.Telemetry)
+			options.Dispatch.Interceptors = append(options.Dispatch.Interceptors,
+				g.Rates.Operations(own.Catalog))
+		}
 		options.Middleware = append(options.Middleware, starting.middleware)
 		g.Messages = messagewatch.New()
 		defer g.Messages.Close()

@@ -90,7 +90,9 @@ func (st *Reloader) httpServer(w transport.HTTPServer, starting *startup) transp
 		return credential.Inbound(st.g.Messages.Handler(next))
 	}
 	w.API = starting.documents
-	w.Interceptors = []dispatch.Interceptor{st.g.Rates.Operations(st.g.Catalog)}
+	if st.g.Rates != nil {
+		w.Interceptors = []dispatch.Interceptor{st.g.Rates.Operations(st.g.Catalog)}
+	}
 	w.Readiness = func() transport.Readiness {
 		return transport.ReadinessOf(st.Gateway.Manager().Status(), st.requiredServers(),
 			starting.done)
