@@ -35,8 +35,8 @@ type Options struct {
 	// arguments and results included; the first is the outermost, and [dispatch.Interceptor] says
 	// what a call has passed before. An error refuses the call, and the client gets its text,
 	// unless it is or wraps the error of the call; that of the code [dispatch.TooManyRequests] is
-	// sent as package server sends it. Arguments and results that are replaced must be
-	// JSON objects, the result in a [server.NewResult]. A question of the server is an error to
+	// sent as package server sends it. Arguments and results that are replaced must be JSON
+	// objects, the result in a [server.NewResult]. A question of the server is an error to
 	// them.
 	Interceptors []dispatch.Interceptor
 	// Audit, if set, gets a line for each call: see Control in the package comment. No call waits

@@ -133,7 +133,7 @@ func (r *Rates) within(ctx context.Context, i *dispatch.Invocation, rows []*row,
 	if id := auth.IdentityFrom(ctx); id != nil {
 		u.groups = id.Groups
 	}
-	var n needs
+	n := newNeeds()
 	n.collect(rows, u, r.pauses.Load())
 	if err := r.admit(ctx, &n, u); err != nil {
 		return nil, err

@@ -486,8 +486,8 @@ func TestServerAsksForAPause(t *testing.T) {
 	st.gateway.Close()
 }
 
-// BenchmarkCall calls a tool through a gateway without the interceptors, with them and no rates, and
-// with a rate.
+// BenchmarkCall calls a tool through a gateway without the interceptors, with them and no rates,
+// and with a rate.
 func BenchmarkCall(b *testing.B) {
 	for name, rates := range map[string]string{"without": withoutRates, "off": ``,
 		"on": `{"name": "a", "rate": "1000000/s", "per": ["principal"]}`} {

@@ -83,7 +83,7 @@ const (
 	pauseLimit limitKind = 's'
 )
 
-// needs are what a call needs of the rates that concern it. The zero value needs nothing.
+// needs are what a call needs of the rates that concern it. Make them with newNeeds.
 type needs struct {
 	charges  []rate.Charge
 	charged  []limited // what each charge is of
@@ -92,6 +92,12 @@ type needs struct {
 	patience time.Duration // for the places
 
 	key []byte // the keys so far
+}
+
+// newNeeds returns needs with room for those of most calls.
+func newNeeds() needs {
+	return needs{charges: make([]rate.Charge, 0, 4), charged: make([]limited, 0, 4),
+		key: make([]byte, 0, 192)}
 }
 
 // collect adds what a use needs. pauses says that its server may have asked for a pause.
