@@ -14,6 +14,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/control"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/installcmd"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/policycmd"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/runcmd"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/shell"
@@ -35,6 +36,7 @@ func groups() command.Groups {
 			tapcmd.TapCommand(), bridge.BridgeCommand()}},
 		{Title: "Run a server or a gateway", Commands: command.Table{
 			serve.ServeCommand(), control.GatewayCommand(), configcmd.PinCommand(),
+			policycmd.PolicyCommand(),
 			manifestCommand()}},
 		{Title: "Set up", Commands: command.Table{
 			control.ListCommand(), installcmd.AddCommand(), installcmd.RemoveCommand(),

@@ -114,6 +114,20 @@ var flagUses = map[string][]flagUse{
 			--audit-values --audit-size: audit rotated
 			--audit-keep: rotated
 			--http: stdio gateway audit rotated webhook profile
+			{name: "profile", args: "--profile x"},
+			{name: "policy", args: "--policy CONFIG"}}, overHTTP("")...),
+		flags: `
+			--root --write --allow-exec --allow-eval --skills --config --state-key-env: *
+			--log-format --log-level --otlp --metrics --policy: *
+			--policy-dry-run: gateway audit rotated profile policy
+			--confirm --tools: stdio policy ` + httpModes + `
+			--input --pins --wait-lists --warm-lists: gateway audit rotated profile
+			--discover --no-prefix --no-desc-prefix --allow-host: gateway audit rotated profile
+			--audit --before --after: gateway audit rotated profile
+			--profile --servers: stdio policy ` + httpModes + `
+			--audit-values --audit-size: audit rotated
+			--audit-keep: rotated
+			--http: stdio gateway audit rotated profile policy
 		` + httpFlags,
 	}},
 	"ls": {{useModes, "-o --timeout --cost: *" + useFlags},
@@ -331,9 +345,11 @@ var flagUses = map[string][]flagUse{
 			--root --write --allow-exec --allow-eval --config --input --profile -o: *
 			--save: script server
 		`}},
-	"manifest": always("--root --write --allow-exec --allow-eval"),
-	"version":  always("-o"),
-	"help":     {{[]mode{{name: "all"}, {name: "page", args: "call"}}, "--man: all"}},
+	"policy explain": always("-o --as --type --kind --closed-world --profile --policy --config"),
+	"policy test":    always("-o --policy --config"),
+	"manifest":       always("--root --write --allow-exec --allow-eval"),
+	"version":        always("-o"),
+	"help":           {{[]mode{{name: "all"}, {name: "page", args: "call"}}, "--man: all"}},
 }
 
 // without returns modes without the one of that name.

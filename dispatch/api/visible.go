@@ -10,10 +10,8 @@ func (x *exchange) sees(op *dispatch.Operation) (visible bool) {
 	if x.o.Visible == nil {
 		return true
 	}
-	if failure := contain.Call(func() { visible = x.o.Visible(x.r.Context(), op) }); failure != nil {
-		return false
-	}
-	return visible
+	failure := contain.Call(func() { visible = x.o.Visible(x.r.Context(), op) })
+	return visible && failure == nil
 }
 
 // visible returns a handler of the operations that the caller may see.

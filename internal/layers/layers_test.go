@@ -68,6 +68,8 @@ var layers = []struct {
 	{"internal/uritemplate", nil},
 	{"internal/itemname", nil},
 	{"internal/toolsearch", []string{"internal/jsonscan"}},
+	{"internal/policy", []string{"internal/itemname", "internal/jsonedit", "internal/jsonscan",
+		"internal/near"}},
 	{"framing", []string{"internal/httptoken"}},
 	{"dispatch/schema/internal/ecma262", nil},
 	{"dispatch/schema/internal/format", []string{"internal/lazyregexp"}},
@@ -253,6 +255,9 @@ var layers = []struct {
 			"internal/httptoken", "internal/httpurl",
 			"internal/jsonedit", "internal/jsonscan", "internal/near", "internal/rate",
 			"internal/shellwords", "rpc/mcp", "client", "client/host"}},
+			"internal/httptoken", "internal/httpurl", "internal/policy",
+			"internal/jsonedit", "internal/jsonscan", "internal/near", "internal/shellwords",
+			"rpc/mcp", "client", "client/host"}},
 
 	{"cmd/stdwire/internal/lineedit", []string{
 		"internal/userfile", "internal/atomicfile", "internal/printable", "internal/terminal",
@@ -434,7 +439,13 @@ var layers = []struct {
 	{"cmd/stdwire/internal/relay", []string{
 		"cmd/stdwire/internal/guard", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 	}},
+	{"cmd/stdwire/internal/access", []string{
+		"internal/jsonedit", "internal/jsonscan", "internal/lograte", "internal/policy",
+		"internal/userfile", "rpc", "dispatch", "rpc/mcp", "server", "server/auth",
+		"client/host/gateway", "client/host/config", "cmd/stdwire/internal/command",
+	}},
 	{"cmd/stdwire/internal/transport", []string{
+		"cmd/stdwire/internal/access",
 		"internal/keepalive", "internal/atomicfile", "internal/hostname",
 		"internal/httphost", "internal/userfile", "rpc", "dispatch",
 		"rpc/mcp", "rpc/mcp/telemetry", "dispatch/api", "server", "server/streamable",
@@ -466,6 +477,15 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/serve", []string{
 		"cmd/stdwire/internal/credential", "internal/httpdeadline", "internal/printable", "internal/userfile",
+	{"cmd/stdwire/internal/policycmd", []string{
+		"internal/jsonedit", "internal/jsonexact", "internal/jsonscan", "internal/near",
+		"internal/policy", "internal/userfile", "cmd/stdwire/internal/access",
+		"cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
+		"cmd/stdwire/internal/term",
+	}},
+	{"cmd/stdwire/internal/serve", []string{
+		"internal/jsonedit", "internal/policy", "cmd/stdwire/internal/access",
+		"internal/httpdeadline", "internal/printable", "internal/userfile",
 		"internal/terminal", "internal/lograte", "internal/quota", "rpc", "dispatch",
 		"rpc/mcp", "internal/skill", "server", "client", "client/host", "internal/pin",
 		"client/host/gateway", "client/host/config", "cmd/stdwire/internal/auditfile",
@@ -573,6 +593,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/calls", "cmd/stdwire/internal/configcmd",
 		"cmd/stdwire/internal/installcmd", "cmd/stdwire/internal/authcmd",
 		"cmd/stdwire/internal/bridge", "cmd/stdwire/internal/serve",
+		"cmd/stdwire/internal/policycmd",
 		"cmd/stdwire/internal/control", "cmd/stdwire/internal/doctor",
 		"cmd/stdwire/internal/tapcmd", "cmd/stdwire/internal/shell",
 		"cmd/stdwire/internal/web", "cmd/stdwire/internal/bundlecmd",

@@ -1,11 +1,13 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/jsonedit"
 	"github.com/stdwire/stdwire/internal/near"
+	"github.com/stdwire/stdwire/internal/policy"
 )
 
 // Limits are the limits of a gateway: the member limits of a file in stdwire's own form. Zero means
@@ -170,4 +172,43 @@ func (l *loader) usesSetting(name string, f *File, at Position, used *Position) 
 		return true
 	}
 	return false
+}
+
+// readPolicy reads the rules about who may do what. Rules that cannot be used make the file
+// unusable: without them, everybody could do everything.
+func (r *reader) readPolicy(root jsonedit.Value) {
+	table, ok := root.Member("policy")
+	if !ok {
+		return
+	}
+	_, hasRules := table.Member("rules")
+	switch {
+	case r.file.Keys == "" && hasRules:
+		r.errorf(table.Start,
+			"the file has a policy and no servers: name it with --policy, or move the policy to the file of the servers")
+	case !r.isNative && hasRules:
+		r.errorf(table.Start,
+			"the servers of the file are in the form of another application, which has no policy: put the policy into a file of its own for --policy")
+	case r.isNative:
+		r.file.policyAt = r.position(table.Start)
+		var err error
+		if r.file.Policy, err = policy.Parse(table); err != nil {
+			r.reportPolicy(err)
+		}
+	}
+}
+
+// reportPolicy reports the problems of a table.
+func (r *reader) reportPolicy(err error) {
+	all := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all = joined.Unwrap()
+	}
+	for _, err := range all {
+		if e, ok := errors.AsType[*jsonedit.Error](err); ok {
+			r.file.Diagnostics = append(r.file.Diagnostics,
+				Diagnostic{Position: Position{e.Name, e.Line, e.Column}, Severity: SeverityError,
+					Message: "policy: " + e.Reason})
+		}
+	}
 }

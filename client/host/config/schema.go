@@ -1,6 +1,9 @@
 package config
 
-import "github.com/stdwire/stdwire/internal/jsonedit"
+import (
+	"github.com/stdwire/stdwire/internal/jsonedit"
+	"github.com/stdwire/stdwire/internal/policy"
+)
 
 // Schema returns a JSON Schema (2020-12) of configuration files without comments. It accepts every
 // file that [Parse] reads without an error, in the formats of all applications. It cannot reject
@@ -46,7 +49,7 @@ func Schema() []byte {
 				"then": allOf(withMember("profiles", profilesSchema()),
 					withMember("limits", reference("limits")),
 					withMember("discover", discoverSchema()),
-					withMember("policy", policySchema()),
+					withMember("policy", policy.Schema()),
 					withMember("rates", ratesSchema()))})},
 	} {
 		last := f

@@ -66,7 +66,7 @@ func (g Gateway) Start() (*Reloader, error) {
 	if g.above, err = nest(c.All, g.Profile); err != nil {
 		return nil, err
 	}
-	rules, err := g.Policy.load(c.All)
+	rules, err := access.Load(g.Policy.file, c.All)
 	if err != nil {
 		return nil, err
 	}

@@ -5,14 +5,12 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/access"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/filewatch"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/jsonedit"
 	"github.com/stdwire/stdwire/internal/policy"
-	"github.com/stdwire/stdwire/internal/userfile"
 )
 
 // policyFlags are the flags for rules about who may do what.
@@ -21,39 +19,12 @@ type policyFlags struct {
 	dryRun bool
 }
 
-const policyFlag = "--policy"
-
 func (f *policyFlags) flags() []command.Flag {
 	return []command.Flag{
-		command.FileFlag(&f.file, policyFlag,
-			"a file with rules about who may do what, besides those of the configuration; it is read again when it changes"),
+		access.FileFlag(&f.file),
 		command.SwitchFlag(&f.dryRun, "--policy-dry-run",
 			"let everything pass, and log what the rules would deny, hide or ask"),
 	}
-}
-
-// load returns the rules of the file and of a configuration, which may be nil, as one; nil if there
-// are none.
-func (f *policyFlags) load(c *config.Config) (*policy.Policy, error) {
-	var tables []*policy.Policy
-	if f.file != "" {
-		content, err := userfile.Text(userfile.Read(f.file, jsonedit.MaxText))
-		if err != nil {
-			return nil, command.Usagef("%s: %v", policyFlag, err)
-		}
-		table, err := policy.ParseFile(f.file, content)
-		if err != nil {
-			return nil, command.Usagef("%s: %v", policyFlag, err)
-		}
-		tables = append(tables, table)
-	}
-	if c != nil && c.Policy != nil {
-		tables = append(tables, c.Policy)
-	}
-	if tables == nil {
-		return nil, nil
-	}
-	return policy.Merge(tables...), nil
 }
 
 // watch applies changes of the file alone, for a server without a gateway, until stop is called.
@@ -65,7 +36,7 @@ func (f *policyFlags) watch(ctx context.Context, rules *access.Rules, changed fu
 		Files: filewatch.At(func() []string { return []string{f.file} })}
 	watching.Go(func() {
 		files.Run(ctx, nil, func(bool) {
-			p, err := f.load(nil)
+			p, err := access.Load(f.file, nil)
 			if err != nil {
 				std.Err.Printf("warning: the rules stay as they were: %v", err)
 				return

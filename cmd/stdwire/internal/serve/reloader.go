@@ -16,6 +16,7 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/access"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/auditfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/filewatch"
@@ -222,7 +223,7 @@ func (st *Reloader) Reload(ctx context.Context, by Acceptance) error {
 	c, err := st.g.Select(st.g.Profile)
 	var rules *policy.Policy
 	if err == nil {
-		rules, err = st.g.Policy.load(c.All)
+		rules, err = access.Load(st.g.Policy.file, c.All)
 	}
 	if err != nil {
 		st.recordInvalid(err)

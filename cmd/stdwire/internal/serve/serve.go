@@ -202,7 +202,7 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 		st.start(ctx, starting, announce)
 		transports["socket"] = st.clients.Conns
 	} else if applies {
-		p, err := f.policy.load(nil)
+		p, err := access.Load(f.policy.file, nil)
 		if err != nil {
 			return errors.Join(err, own.Close())
 		}
