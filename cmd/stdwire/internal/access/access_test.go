@@ -1,0 +1,304 @@
+package access_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/client/mcptest"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/access"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/policy"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+	"github.com/stdwire/stdwire/server/auth"
+)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// A site is a gateway with a server "up" and a built-in operation, under rules. Its caller is
+// whoever identity says.
+type site struct {
+	t        *testing.T
+	rules    *access.Rules
+	server   *server.Server
+	up       *server.Server
+	identity atomic.Pointer[auth.Identity]
+	calls    atomic.Int64 // that have reached a tool
+	log      lockedBuffer
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(p)
+}
+
+func (b *lockedBuffer) text() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.String()
+}
+
+func newSite(t *testing.T, dryRun bool, table string) *site {
+	s := &site{t: t}
+	s.rules = access.New(dryRun, slog.New(slog.NewTextHandler(&s.log, nil)))
+	s.set(table)
+	catalog := dispatch.NewCatalog()
+	for _, name := range []string{"own.read", "own.list"} {
+		dispatch.Add(catalog, dispatch.Spec{Name: name, Summary: "Runs.", Type: dispatch.Read},
+			func(_ context.Context, in struct {
+				Path string `json:"path,omitempty"`
+			}) (string, error) {
+				s.calls.Add(1)
+				return "done", nil
+			})
+	}
+	identify := func(next rpc.Handler) rpc.Handler {
+		return func(ctx context.Context, req *rpc.Request) (any, error) {
+			if id := s.identity.Load(); id != nil {
+				ctx = auth.WithIdentity(ctx, id)
+			}
+			return next(ctx, req)
+		}
+	}
+	s.server = server.Options{Logger: quiet, Middleware: []rpc.Middleware{identify},
+		Visible:  s.rules.Visible(func() *server.Server { return s.server }, catalog, ""),
+		ToolView: func(string) server.ToolView { return server.ToolView{} },
+		Dispatch: dispatch.Options{Interceptors: []dispatch.Interceptor{s.rules.Operations}},
+	}.New(server.Info{Name: "all", Version: "1"}, catalog)
+	s.up = server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"}, nil)
+	for kind, item := range map[mcp.Kind][]string{
+		mcp.KindTool: {`{"name":"read","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`,
+			`{"name":"drop","inputSchema":{"type":"object"}}`},
+		mcp.KindPrompt:           {`{"name":"greet"}`},
+		mcp.KindResource:         {`{"name":"r","uri":"x:open/1"}`, `{"name":"s","uri":"x:secret/1"}`},
+		mcp.KindResourceTemplate: {`{"name":"t","uriTemplate":"y:{id}"}`},
+	} {
+		for _, definition := range item {
+			assert.NilError(t, s.up.Integration().AddItem(server.Item{Kind: kind,
+				Definition: json.RawMessage(definition), Use: func(_ context.Context, name string,
+					_ json.RawMessage) (json.RawMessage, error) {
+					s.calls.Add(1)
+					return json.RawMessage(fmt.Sprintf(
+						`{"content":[],"messages":[],"contents":[{"uri":%q,"text":"t"}]}`, name)), nil
+				}}))
+		}
+	}
+	g := gateway.Options{Logger: quiet,
+		Interceptors: []dispatch.Interceptor{s.rules.Calls}}.New(s.server)
+	t.Cleanup(g.Close)
+	assert.NilError(t, g.Add(gateway.Upstream{Server: host.Server{ID: "up",
+		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+			o.Logger = quiet
+			return mcptest.Connect(t, s.up, o), nil
+		}}}))
+	g.Settle(t.Context())
+	s.rules.SetGateway(g)
+	return s
+}
+
+// set replaces the rules.
+func (s *site) set(table string) {
+	s.t.Helper()
+	p, err := policy.ParseFile("rules", []byte(table))
+	assert.NilError(s.t, err)
+	s.rules.Set(p)
+}
+
+// call calls a tool, and returns what the client learns.
+func (s *site) call(c *client.Client, tool, arguments string) string {
+	s.t.Helper()
+	result, err := c.CallToolRaw(s.t.Context(), tool, json.RawMessage(arguments))
+	if err != nil {
+		return err.Error()
+	}
+	if bytes.Contains(result, []byte(`"isError":true`)) {
+		return string(result)
+	}
+	return "ok"
+}
+
+func names[T any](t *testing.T, name func(T) string, items func(func(T, error) bool)) string {
+	t.Helper()
+	var all []string
+	for item, err := range items {
+		assert.NilError(t, err)
+		all = append(all, name(item))
+	}
+	return strings.Join(all, " ")
+}
+
+func toolNames(t *testing.T, c *client.Client) string {
+	return names(t, func(tool *mcp.Tool) string { return tool.Name }, c.Tools(t.Context()))
+}
+
+var eras = []mcp.Era{mcp.Modern, mcp.Legacy}
+
+// A rule that asks asks the client's user, in both eras, and for both kinds of tools.
+func TestAsk(t *testing.T) {
+	s := newSite(t, false, `{"rules":[{"effect":"ask","reason":"It matters."}]}`)
+	for _, era := range eras {
+		answer, asked := mcp.ElicitAccept, 0
+		c := mcptest.Connect(t, s.server, client.Options{Era: era, Logger: quiet,
+			OnElicit: func(_ context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				asked++
+				assert.Check(t, strings.HasSuffix(p.Message, "be used? It matters."), p.Message)
+				return &mcp.ElicitResult{Action: answer, Content: json.RawMessage(`{}`)}, nil
+			}})
+		mute := mcptest.Connect(t, s.server, client.Options{Era: era, Logger: quiet})
+		for _, tool := range []string{"up__drop", "own_read"} {
+			before := s.calls.Load()
+			answer, asked = mcp.ElicitAccept, 0
+			assert.Equal(t, s.call(c, tool, `{}`), "ok", "%v %s", era, tool)
+			assert.Equal(t, s.calls.Load(), before+1)
+			answer = mcp.ElicitDecline
+			assert.Assert(t, strings.Contains(s.call(c, tool, `{}`), "the user did not permit it"))
+			assert.Assert(t, strings.Contains(s.call(mute, tool, `{}`), "this client cannot ask one: It matters."))
+			assert.Equal(t, asked, 2)
+			assert.Equal(t, s.calls.Load(), before+1, "a refused call reaches nothing")
+		}
+		_, err := c.ReadResource(t.Context(), "x:open/1")
+		assert.ErrorContains(t, err, "the user did not permit it")
+		answer = mcp.ElicitAccept
+		_, err = c.ReadResource(t.Context(), "x:open/1")
+		assert.NilError(t, err)
+	}
+	assert.Assert(t, strings.Contains(s.log.text(), "rule=rules:1"), s.log.text())
+}
+
+// What is hidden is answered like what does not exist, on every way.
+func TestHiddenIsUnknown(t *testing.T) {
+	s := newSite(t, false, `{"rules":[
+		{"effect":"allow","what":{"server":"up","kind":"read"}},
+		{"effect":"allow","what":{"tool":"own_read"}},
+		{"effect":"hide","what":{"resource":"*secret*"},"unless":{"group":"admin"}},
+		{"effect":"hide","what":{"prompt":"*"},"unless":{"group":"admin"}},
+		{"effect":"allow","who":{"group":"admin"}}]}`)
+	for _, era := range eras {
+		s.identity.Store(nil)
+		c := mcptest.Connect(t, s.server, client.Options{Era: era, Logger: quiet})
+		same := func(kind, hidden, unknown string, use func(name string) error) {
+			t.Helper()
+			one, other := use(hidden), use(unknown)
+			assert.Assert(t, one != nil && other != nil, kind)
+			assert.Equal(t, strings.ReplaceAll(one.Error(), hidden, "X"),
+				strings.ReplaceAll(other.Error(), unknown, "X"), kind)
+		}
+		assert.Equal(t, toolNames(t, c), "own_read up__read")
+		tool := func(name string) error {
+			_, err := c.CallToolRaw(t.Context(), name, nil)
+			return err
+		}
+		same("tool", "up__drop", "up__none", tool)
+		same("operation", "own_list", "own_none", tool)
+		same("prompt", "up__greet", "up__none", func(name string) error {
+			_, err := c.GetPrompt(t.Context(), name, nil)
+			return err
+		})
+		same("completion", "up__greet", "up__none", func(name string) error {
+			_, err := c.Complete(t.Context(), mcp.CompleteReference{Type: mcp.RefPrompt, Name: name},
+				"a", "", nil)
+			return err
+		})
+		read := func(uri string) error {
+			_, err := c.ReadResource(t.Context(), uri)
+			return err
+		}
+		same("resource", "x:secret/1", "z:none", read)
+		same("matched", "y:secret", "z:none", read)
+		assert.NilError(t, read("y:open"))
+		if era == mcp.Legacy {
+			same("subscription", "x:secret/1", "z:none",
+				func(uri string) error { return c.Subscribe(t.Context(), uri) })
+		}
+		found := func(query string) bool {
+			result, err := c.CallToolRaw(t.Context(), "find_tool", map[string]any{"query": query})
+			assert.NilError(t, err)
+			return bytes.Contains(result, []byte("up__"+query))
+		}
+		assert.Assert(t, found("read") && !found("drop"))
+		assert.Assert(t, strings.Contains(s.call(c, "call_tool_destructive", `{"name":"up__drop","arguments":{}}`),
+			"Unknown tool: up__drop"))
+		s.identity.Store(&auth.Identity{Issuer: "i", Subject: "root", Groups: []string{"admin"}})
+		assert.Equal(t, toolNames(t, c), "own_list own_read up__drop up__read")
+		assert.Assert(t, found("drop"))
+		assert.NilError(t, read("x:secret/1"))
+		assert.Equal(t, s.call(c, "up__drop", `{}`), "ok")
+	}
+}
+
+// Updates of a resource end with the right to read it, and lists change for everybody connected.
+func TestChangesOfRules(t *testing.T) {
+	const open, closed = `{"rules":[{"effect":"allow"}]}`,
+		`{"rules":[{"effect":"allow","what":{"tool":"read"}},{"effect":"allow","what":{"resource":"x:open*"}}]}`
+	for _, era := range eras {
+		s := newSite(t, false, open)
+		updated, changed := make(chan string, 10), make(chan struct{}, 10)
+		c := mcptest.Connect(t, s.server, client.Options{Era: era, Logger: quiet,
+			OnResourceUpdated: func(uri string) { updated <- uri },
+			OnToolsChanged:    func([]*mcp.Tool, error) { changed <- struct{}{} }})
+		toolNames(t, c)
+		assert.NilError(t, c.Subscribe(t.Context(), "x:secret/1", "x:open/1"))
+		s.server.ResourceUpdated("x:secret/1")
+		for <-updated != "x:secret/1" { // subscribing at the server "up" may update them all
+		}
+		s.set(closed)
+		s.server.Integration().ListsChanged()
+		<-changed
+		assert.Equal(t, toolNames(t, c), "up__read")
+		for len(updated) > 0 {
+			<-updated
+		}
+		for range 3 {
+			s.server.ResourceUpdated("x:secret/1")
+			s.server.ResourceUpdated("x:open/1")
+			assert.Equal(t, <-updated, "x:open/1", "the other is hidden now")
+		}
+	}
+}
+
+// A dry run changes nothing, and says what it would.
+func TestDryRun(t *testing.T) {
+	s := newSite(t, true, `{"rules":[{"effect":"ask","what":{"tool":"read"}}]}`)
+	c := mcptest.Connect(t, s.server, client.Options{Logger: quiet})
+	assert.Equal(t, toolNames(t, c), "own_list own_read up__drop up__read")
+	assert.Equal(t, s.call(c, "up__drop", `{}`), "ok")
+	assert.Equal(t, s.call(c, "up__read", `{}`), "ok")
+	log := s.log.text()
+	for _, want := range []string{"would hide this", "would refuse this call",
+		`effect=ask rule=rules:1`, `effect=deny rule="the default"`} {
+		assert.Assert(t, strings.Contains(log, want), "%s: %s", want, log)
+	}
+}
+
+// A denial names the argument and not the rule.
+func TestDenialByArgument(t *testing.T) {
+	s := newSite(t, false, `{"default":"allow","rules":[{"effect":"deny","reason":"Not there.","arguments":{"/path":{"prefix":"/etc/","default":""}}}]}`)
+	for _, era := range eras {
+		c := mcptest.Connect(t, s.server, client.Options{Era: era, Logger: quiet})
+		for _, tool := range []string{"up__read", "own_read"} {
+			assert.Equal(t, s.call(c, tool, `{"path":"/tmp/x"}`), "ok")
+			said := s.call(c, tool, `{"path":"/etc/x"}`)
+			assert.Assert(t, strings.Contains(said, "does not permit its argument /path: Not there.") &&
+				!strings.Contains(said, "rules:"), said)
+		}
+	}
+}
