@@ -131,7 +131,7 @@ func explain(std *term.Streams, output string, d *policy.Decision, shown, call b
 	lists := "lists have it"
 	switch {
 	case !shown:
-		lists = "hidden: it is in no list, and calls are answered as if it did not exist"
+		lists = "hidden: calls are answered as if it did not exist"
 	case !e.Certain && !call:
 		lists += ", and the arguments of a call decide"
 	}
