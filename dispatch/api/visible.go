@@ -1,6 +1,8 @@
 package api
 
 import (
+	"log/slog"
+
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/contain"
 )
@@ -11,7 +13,12 @@ func (x *exchange) sees(op *dispatch.Operation) (visible bool) {
 		return true
 	}
 	failure := contain.Call(func() { visible = x.o.Visible(x.r.Context(), op) })
-	return visible && failure == nil
+	if failure != nil {
+		x.report(slog.LevelError, "the function Visible panicked",
+			slog.String("panic", failure.String()), slog.String("stack", string(failure.Stack)))
+		return false
+	}
+	return visible
 }
 
 // visible returns a handler of the operations that the caller may see.

@@ -291,6 +291,17 @@ func apiScenario(run *scenarioRun) {
 				httptest.NewRequest("POST", "http://localhost/v1/a", strings.NewReader("{}")))
 		})
 	}
+	h = api.Options{
+		Logger: slog.New(slog.DiscardHandler),
+		Visible: func(context.Context, *dispatch.Operation) bool {
+			run.enter("dispatch/api.Options.Visible")
+			return true
+		},
+	}.New(dispatch.NewDispatcher(c, dispatch.Options{}))
+	own(func() {
+		h.ServeHTTP(httptest.NewRecorder(),
+			httptest.NewRequest("GET", "http://localhost/v1/manifest", nil))
+	})
 }
 
 // A stream misbehaves where it is read or written.

@@ -171,7 +171,8 @@ func TestAsk(t *testing.T) {
 			assert.Equal(t, s.calls.Load(), before+1)
 			answer = mcp.ElicitDecline
 			assert.Assert(t, strings.Contains(s.call(c, tool, `{}`), "the user did not permit it"))
-			assert.Assert(t, strings.Contains(s.call(mute, tool, `{}`), "this client cannot ask one: It matters."))
+			assert.Assert(t, strings.Contains(s.call(mute, tool, `{}`),
+				"this client cannot ask one: It matters."))
 			assert.Equal(t, asked, 2)
 			assert.Equal(t, s.calls.Load(), before+1, "a refused call reaches nothing")
 		}
@@ -214,8 +215,8 @@ func TestHiddenIsUnknown(t *testing.T) {
 			return err
 		})
 		same("completion", "up__greet", "up__none", func(name string) error {
-			_, err := c.Complete(t.Context(), mcp.CompleteReference{Type: mcp.RefPrompt, Name: name},
-				"a", "", nil)
+			ref := mcp.CompleteReference{Type: mcp.RefPrompt, Name: name}
+			_, err := c.Complete(t.Context(), ref, "a", "", nil)
 			return err
 		})
 		read := func(uri string) error {
