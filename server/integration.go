@@ -125,10 +125,12 @@ func (i Integration) Options() Options { return i.s.o }
 // An Origin says what an item is, for those who decide who may see it.
 type Origin struct {
 	// Server is the ID of the other server that has the item, and Name its own name or URI of it;
-	// see [Item]. Of a URI that belongs to a template or skill, only Server is set.
+	// see [Item].
 	Server, Name string
-	Definition   json.RawMessage     // as in lists; nil: it is in no list
-	Operation    *dispatch.Operation // of the catalog, if the item is its tool
+	// Definition is that in lists; nil: it is in no list. Of a URI that belongs to a template or
+	// skill, Server and Definition are those of the template or skill, and Name is "".
+	Definition json.RawMessage
+	Operation  *dispatch.Operation // of the catalog, if the item is its tool
 }
 
 // Origin returns what is known of the item that clients use by a key, whether they may see it or
@@ -138,7 +140,7 @@ func (i Integration) Origin(kind mcp.Kind, key string) (o Origin, ok bool) {
 		if found := p.Find(kind, []byte(key)); found != nil {
 			o = Origin{Server: found.server, Name: found.own, Definition: found.Definition}
 			if found.of != nil {
-				o.Server = found.of.server
+				o.Server, o.Definition = found.of.server, found.of.Definition
 			}
 			if found.tool != nil {
 				o.Operation = found.tool.operation

@@ -85,7 +85,12 @@ func (r *Rules) Visible(of func() *server.Server, catalog *dispatch.Catalog,
 		if kind == mcp.KindTool && o.Server == "" && o.Operation == nil {
 			return r.showsOwnTool(p, caller, catalog, key)
 		}
-		return r.shows(ctx, p, caller, r.itemOf(kind, key, &o))
+		item := r.itemOf(kind, key, &o)
+		if item.Server == Own && kind != mcp.KindTool && !r.DryRun &&
+			p.Shows(caller, item).Effect == policy.Ask {
+			return false // nothing asks before its own skills are read
+		}
+		return r.shows(ctx, p, caller, item)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/fstest"
 
 	"gotest.tools/v3/assert"
 
@@ -301,5 +302,27 @@ func TestDenialByArgument(t *testing.T) {
 			assert.Assert(t, strings.Contains(said, "does not permit its argument /path: Not there.") &&
 				!strings.Contains(said, "rules:"), said)
 		}
+	}
+}
+
+// The files of the program's own skills are those of the server "stdwire".
+func TestOwnSkills(t *testing.T) {
+	s := newSite(t, false, `{"default":"allow","rules":[
+		{"effect":"hide","what":{"server":"stdwire","resource":"skill://*secret*"}},
+		{"effect":"ask","what":{"server":"stdwire","resource":"skill://*asked*"}}]}`)
+	definition := "---\nname: %s\ndescription: d\n---\n"
+	files := fstest.MapFS{}
+	for _, name := range []string{"open", "asked"} {
+		files[name+"/SKILL.md"] = &fstest.MapFile{Data: fmt.Appendf(nil, definition, name)}
+		files[name+"/secret.md"] = &fstest.MapFile{Data: []byte("x")}
+		files[name+"/more.md"] = &fstest.MapFile{Data: []byte("x")}
+	}
+	assert.NilError(t, s.server.AddSkills(files))
+	c := mcptest.Connect(t, s.server, client.Options{Logger: quiet})
+	for uri, visible := range map[string]bool{"skill://open/SKILL.md": true,
+		"skill://open/more.md": true, "skill://open/secret.md": false,
+		"skill://asked/SKILL.md": false, "skill://asked/more.md": false} {
+		_, err := c.ReadResource(t.Context(), uri)
+		assert.Equal(t, err == nil, visible, "%s: %v", uri, err)
 	}
 }
