@@ -214,3 +214,33 @@ func (p *protected) api(token, service, action, arguments string) (int, string) 
 		`{"action":"`+action+`","params":`+arguments+`,"confirm":true}`)
 	return response.StatusCode, text
 }
+
+// Rules that cannot be read stop the start, and leave the old ones in effect later.
+func TestUnreadableRules(t *testing.T) {
+	ownRuntime(t)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "rules.json")
+	write := func(name, text string) {
+		t.Helper()
+		assert.NilError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	write("rules.json", `{"rules":[{"effect":"alow"}]}`)
+	write("mcp.json", `{"mcpServers":{},"policy":{"rules":[{"effect":"alow"}]}}`)
+	write("alone.json", `{"policy":{"rules":[]}}`)
+	for _, args := range [][]string{{"--policy", path}, {"--config", filepath.Join(dir, "mcp.json")},
+		{"--config", filepath.Join(dir, "alone.json")}} {
+		got := run(t, append([]string{"serve"}, args...)...)
+		assert.Equal(t, got.code, 8, got.stderr)
+		assert.Assert(t, strings.Contains(got.stderr, args[1]+":1:"), got.stderr)
+	}
+	write("rules.json", `{"rules":[{"effect":"allow","what":{"tool":"fs_list"}}]}`)
+	s := servingHTTP(t, "--no-auth", "--root", dir, "--policy", path)
+	write("rules.json", `{"rules":[{"effect":"alow"}]}`)
+	s.says("the rules stay as they were: ")
+	_, rest, _ := strings.Cut(s.serving, "serving MCP at ")
+	address, _, _ := strings.Cut(rest, "/mcp")
+	p := &protected{t: t, address: address}
+	list := p.modern("", "tools/list", "", "")
+	assert.Assert(t, strings.Contains(list, `"fs_list"`) && !strings.Contains(list, `"fs_read"`),
+		list)
+}
