@@ -415,7 +415,7 @@ func (s source) call() string {
 func TestDecisionsAreThoseOfTheRules(t *testing.T) {
 	s := source{rand.New(rand.NewPCG(1, 2))}
 	seen := map[policy.Effect]int{}
-	for range 3000 {
+	for range 1000 {
 		table := s.table()
 		text, err := json.Marshal(map[string]any{"default": table.Default, "rules": table.Rules})
 		assert.NilError(t, err)
@@ -450,5 +450,5 @@ func TestDecisionsAreThoseOfTheRules(t *testing.T) {
 			}
 		}
 	}
-	assert.Assert(t, seen[allow] > 1000 && seen[ask_] > 1000 && seen[deny] > 1000, "%v", seen)
+	assert.Assert(t, seen[allow] > 300 && seen[ask_] > 300 && seen[deny] > 300, "%v", seen)
 }

@@ -228,7 +228,7 @@ func (st *Reloader) Reload(ctx context.Context, by Acceptance) error {
 	if err != nil {
 		st.recordInvalid(err)
 		st.printNew([]string{
-			fmt.Sprintf("warning: the configuration has changed, and cannot be used; the servers and rules stay unchanged: %v",
+			fmt.Sprintf("warning: the configuration has changed, and cannot be used; the servers stay unchanged: %v",
 				err)})
 		return err
 	}
