@@ -135,8 +135,8 @@ func (st *Reloader) record(c *target.Selection, profiles map[string][]string,
 	for _, f := range c.All.Files {
 		watched = append(watched, f.Path)
 	}
-	if st.g.Policy.file != "" {
-		watched = append(watched, st.g.Policy.file)
+	if st.g.PolicyFile != "" {
+		watched = append(watched, st.g.PolicyFile)
 	}
 	for _, id := range slices.Sorted(maps.Keys(wanted)) {
 		if e := wanted[id].resolved.endpoint; e != nil && e.EnvFile != "" {

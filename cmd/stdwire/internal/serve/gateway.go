@@ -39,8 +39,11 @@ type Gateway struct {
 	Discover []config.ClientDiscovery // in effect
 	Messages *messagewatch.Messages   // for host.messages; may be nil
 	Recorder *observe.Recorder        // may be nil
-	Policy   *policyFlags
-	Rules    *access.Rules // decide the calls of the servers
+	// PolicyFile is a file of rules beside the configuration; "": none. Rules decide the calls of the
+	// servers; nil: those of the configuration and of PolicyFile, which clients do not see applied
+	// to lists.
+	PolicyFile string
+	Rules      *access.Rules
 	// Rates limit what clients call. If it is nil, Start makes them if some are configured, which
 	// then are not for operations.
 	Rates *rates.Rates
@@ -66,7 +69,10 @@ func (g Gateway) Start() (*Reloader, error) {
 	if g.above, err = nest(c.All, g.Profile); err != nil {
 		return nil, err
 	}
-	rules, err := access.Load(g.Policy.file, c.All)
+	if g.Rules == nil {
+		g.Rules = access.New(false, g.Log)
+	}
+	rules, err := access.Load(g.PolicyFile, c.All)
 	if err != nil {
 		return nil, err
 	}

@@ -223,7 +223,7 @@ func (st *Reloader) Reload(ctx context.Context, by Acceptance) error {
 	c, err := st.g.Select(st.g.Profile)
 	var rules *policy.Policy
 	if err == nil {
-		rules, err = access.Load(st.g.Policy.file, c.All)
+		rules, err = access.Load(st.g.PolicyFile, c.All)
 	}
 	if err != nil {
 		st.recordInvalid(err)

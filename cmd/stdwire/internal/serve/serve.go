@@ -142,7 +142,7 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 	}
 	g := Gateway{GatewayConfig: &f.gateway, Catalog: own.Catalog, Std: std, Log: log,
 		Writable: f.builtin.Writable(), Recorder: recorder,
-		Policy: &f.policy, Rules: rules}
+		PolicyFile: f.policy.file, Rules: rules}
 	starting := newStartup()
 	if f.gateway.isEnabled() {
 		var views *toolViews
