@@ -39,11 +39,10 @@ type Gateway struct {
 	Discover []config.ClientDiscovery // in effect
 	Messages *messagewatch.Messages   // for host.messages; may be nil
 	Recorder *observe.Recorder        // may be nil
-	// PolicyFile is a file of rules beside the configuration; "": none. Rules decide the calls of the
-	// servers; nil: those of the configuration and of PolicyFile, which clients do not see applied
-	// to lists.
+	// PolicyFile is a file of rules beside those of the configuration; "": none.
 	PolicyFile string
-	Rules      *access.Rules
+	// Rules decide the calls of the servers; nil: new ones, which no server asks what it may show.
+	Rules *access.Rules
 	// Rates limit what clients call. If it is nil, Start makes them if some are configured, which
 	// then are not for operations.
 	Rates *rates.Rates
