@@ -336,3 +336,24 @@ func TestToolSearchLeavesNames(t *testing.T) {
 	}
 	speak(t, s, newest, `{}`).request("tools/call", `{"name":"call_tool_read"}`)
 }
+
+// Another view is announced to the clients whose names are concerned, in both eras, and to no
+// others.
+func TestToolViewsChanged(t *testing.T) {
+	const changed = "notifications/tools/list_changed"
+	s, _ := searched(t, quiet)
+	legacy, modern := speak(t, s, "2025-11-25", `{}`), speak(t, s, newest, `{}`)
+	modern.meta += `,"io.modelcontextprotocol/clientInfo":{"name":"m","version":"1"}`
+	modern.request("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`).
+		expectMethod(acknowledged, "")
+	legacy.request("ping", `{}`) // it has handled initialized
+	for _, tt := range []struct {
+		name             string
+		concerned, other *lineClient
+	}{{"c", legacy, modern}, {"m", modern, legacy}, {"c", legacy, modern}} {
+		s.Integration().ToolViewsChanged(func(client string) bool { return client == tt.name })
+		tt.concerned.next().expectMethod(changed, "")
+		assert.Equal(t, tt.other.request("tools/list", `{}`).Method, "")
+	}
+	s.Integration().ToolViewsChanged(func(string) bool { panic("of the application") })
+}

@@ -60,7 +60,7 @@ func (r *request) subscribe() (_ *subscriptions.Subscription, accepted outgoing.
 	if r.account().Take(2*countedBytes(len(r.ID.String()))) != nil {
 		return nil, nil, subscriptions.ErrNoRoom
 	}
-	sub := &subscriptions.Subscription{Link: r.link,
+	sub := &subscriptions.Subscription{Link: r.link, Client: r.clientInfo().Name,
 		Watched: c.server.o.Watched.Pool().Open(r.quotaOwner()),
 		Meta:    outgoing.Params(`{"` + mcp.MetaSubscriptionID + `":` + r.ID.String())}
 	added := false

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -47,4 +49,31 @@ func TestServeDiscover(t *testing.T) {
 	got = run(t, "serve", "--servers", "--discover", "some")
 	assert.Equal(t, got.code, 2)
 	assert.Assert(t, cmp.Contains(got.stderr, `"some" is none of "list", "search", "auto"`))
+}
+
+// A change of discover in the file is in effect at once.
+func TestServeRereadsDiscover(t *testing.T) {
+	if commandtest.InOwnProcess(t) {
+		return
+	}
+	ownRuntime(t)
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	write := func(discover string) {
+		text := `{"discover":` + discover + `,` + string(configText(t, obj{"hand": good()}))[1:]
+		assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	write(`{"*":"list"}`)
+	s := servingFile(t, path, "--no-auth", "--profile", "one")
+	lists := func(want string) {
+		t.Helper()
+		got := run(t, "ls", "tools", "--url", s.endpoint())
+		assert.Assert(t, cmp.Contains(got.stdout, want), got.stderr)
+	}
+	lists("hand__echo")
+	write(`{"stdwire":"search"}`)
+	s.says("the configuration has changed: discover")
+	lists("find_tool")
+	write(`{"stdwire":"some"}`)
+	s.says(`"some" is none of`)
+	lists("find_tool")
 }

@@ -19,6 +19,7 @@ type Change struct {
 // A Subscription is an open subscriptions/listen request.
 type Subscription struct {
 	Link     outgoing.Link
+	Client   string          // the name in its clientInfo
 	Meta     outgoing.Params // _meta of its notifications, without the closing brace
 	Lists    []string        // the methods of the list changes in the filter
 	Subjects []Change
@@ -39,6 +40,15 @@ type Client struct {
 
 // Len returns the number of open subscriptions/listen requests.
 func (c *Client) Len() int { return len(c.open) }
+
+// Names returns the names of the clients of the open subscriptions.
+func (c *Client) Names() []string {
+	names := make([]string, len(c.open))
+	for i, sub := range c.open {
+		names[i] = sub.Client
+	}
+	return names
+}
 
 // Waits reports whether a change waits to be sent.
 func (c *Client) Waits() bool { return len(c.waiting) > 0 }

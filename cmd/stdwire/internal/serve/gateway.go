@@ -35,10 +35,9 @@ type Gateway struct {
 	// Writable are the directories in which clients may write files. It is nil if they may also run
 	// any program.
 	Writable target.WritableRoots
-	Limits   config.Limits            // in effect
-	Discover []config.ClientDiscovery // in effect
-	Messages *messagewatch.Messages   // for host.messages; may be nil
-	Recorder *observe.Recorder        // may be nil
+	Limits   config.Limits          // in effect
+	Messages *messagewatch.Messages // for host.messages; may be nil
+	Recorder *observe.Recorder      // may be nil
 	// PolicyFile is a file of rules beside those of the configuration; "": none.
 	PolicyFile string
 	// Rules decide the calls of the servers; nil: new ones, which no server asks what it may show.
@@ -47,6 +46,7 @@ type Gateway struct {
 	// then are not for operations.
 	Rates *rates.Rates
 
+	views *toolViews
 	above string // set by Start: the value of [aboveVariable] for the servers
 }
 

@@ -133,8 +133,7 @@ func (m *GatewayConfig) loadSettings() (limits config.Limits, views *toolViews, 
 	if err != nil {
 		return limits, nil, err
 	}
-	views = &toolViews{flag: m.discover, config: c}
-	return c.Limits, views, nil
+	return c.Limits, newToolViews(m.discover, c), nil
 }
 
 // openAudit opens the audit log, or returns nil if there is none.

@@ -325,10 +325,7 @@ func (st *Reloader) apply(c *target.Selection, rules *policy.Policy, by Acceptan
 		lines = append(lines,
 			"warning: the limits of the configuration have changed; the next start uses them")
 	}
-	if !slices.Equal(c.All.Discover, st.g.Discover) {
-		lines = append(lines,
-			"warning: discover of the configuration has changed; the next start uses it")
-	}
+	st.applyDiscover(c.All)
 	// before printNew, so that status shows what it prints
 	validAgain := st.record(c, profiles, waiting, wanted)
 	st.printNew(lines)
@@ -388,6 +385,26 @@ func (st *Reloader) apply(c *target.Selection, rules *policy.Policy, by Acceptan
 		return otherRules + "; " + changes
 	}
 	return otherRules + changes
+}
+
+// applyDiscover lists tools for clients as the configuration says now, and notifies those for which
+// that differs.
+func (st *Reloader) applyDiscover(c *config.Config) {
+	if st.g.views == nil {
+		return
+	}
+	concerned := st.g.views.use(c)
+	if concerned == nil {
+		return
+	}
+	st.g.Std.Err.Printf("stdwire: the configuration has changed: discover")
+	servers := []*server.Server{st.g.Server}
+	if st.g.Endpoints != nil {
+		servers = st.g.Endpoints.Servers()
+	}
+	for _, s := range servers {
+		s.Integration().ToolViewsChanged(concerned)
+	}
 }
 
 // setOrder sets the order of the servers. A name that several servers have belongs to the first. A

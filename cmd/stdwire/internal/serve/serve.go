@@ -145,13 +145,12 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 		PolicyFile: f.policy.file, Rules: rules}
 	starting := newStartup()
 	if f.gateway.isEnabled() {
-		var views *toolViews
-		if g.Limits, views, err = f.gateway.loadSettings(); err != nil {
+		if g.Limits, g.views, err = f.gateway.loadSettings(); err != nil {
 			return errors.Join(err, own.Close())
 		}
 		g.limit(&options)
-		options.ToolView, g.Discover = views.of, views.config.Discover
-		if views.config.RatesAt != (config.Position{}) {
+		options.ToolView = g.views.of
+		if g.views.config.Load().RatesAt != (config.Position{}) {
 			g.Rates = rates.New(recorder.Telemetry)
 			options.Dispatch.Interceptors = append(options.Dispatch.Interceptors,
 				g.Rates.Operations(own.Catalog))

@@ -1,6 +1,9 @@
 package serve
 
 import (
+	"slices"
+	"sync/atomic"
+
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/hosts"
 	"github.com/stdwire/stdwire/server"
@@ -9,13 +12,31 @@ import (
 // toolViews decides how tools are listed for clients: as the operator says, and where that is open,
 // as their hosts are known to need it.
 type toolViews struct {
-	flag   *config.Discovery // --discover, or nil
-	config *config.Config
+	flag   *config.Discovery             // --discover, or nil
+	config atomic.Pointer[config.Config] // in effect
+}
+
+// newToolViews returns the views of a configuration.
+func newToolViews(flag *config.Discovery, c *config.Config) *toolViews {
+	t := &toolViews{flag: flag}
+	t.config.Store(c)
+	return t
+}
+
+// use makes a configuration decide from now on. If its discover differs, use returns a function
+// that reports whether clients with a name are listed other tools for that; otherwise nil.
+func (t *toolViews) use(c *config.Config) (concerned func(client string) bool) {
+	before := newToolViews(t.flag, t.config.Swap(c))
+	if slices.Equal(before.config.Load().Discover, c.Discover) {
+		return nil
+	}
+	now := newToolViews(t.flag, c)
+	return func(client string) bool { return before.of(client) != now.of(client) }
 }
 
 // of returns the view of the clients with this name in their clientInfo.
 func (t *toolViews) of(client string) server.ToolView {
-	d, isDefault, given := t.config.DiscoveryOf(client)
+	d, isDefault, given := t.config.Load().DiscoveryOf(client)
 	if t.flag != nil {
 		d, isDefault, given = *t.flag, true, true
 	}

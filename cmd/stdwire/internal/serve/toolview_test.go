@@ -39,10 +39,29 @@ func TestToolViews(t *testing.T) {
 		{&config.Config{}, nil, "cursor-vscode", search(81, 0)}, // it takes no more
 		{&config.Config{}, &config.Discovery{}, "cursor-vscode", server.ToolView{}},
 	} {
-		got := (&toolViews{flag: tt.flag, config: tt.config}).of(tt.client)
+		got := newToolViews(tt.flag, tt.config).of(tt.client)
 		plain := server.ToolView{Search: got.Search, MinTools: got.MinTools, MinBytes: got.MinBytes}
 		assert.Equal(t, plain, tt.want, "%s", tt.client)
 	}
-	assert.Equal(t, (&toolViews{config: set}).of("codex-mcp-client"),
+	assert.Equal(t, newToolViews(nil, set).of("codex-mcp-client"),
 		server.ToolView{MaxName: 64 - len("mcp__stdwire__"), NoDots: true})
+}
+
+// A new configuration concerns the clients that it shows something else.
+func TestToolViewsUse(t *testing.T) {
+	of := func(client string, d config.Discovery) *config.Config {
+		return &config.Config{Discover: []config.ClientDiscovery{{Client: client, Discovery: d}}}
+	}
+	always, list := config.Discovery{Search: true}, config.Discovery{}
+	views := newToolViews(nil, of("mine*", always))
+	assert.Assert(t, views.use(of("mine*", always)) == nil)
+	concerned := views.use(of("mine*", list))
+	assert.Assert(t, concerned("mine-2") && !concerned("other"))
+	assert.Equal(t, views.of("mine-2").Search, false)
+	concerned = views.use(of("*", always))
+	assert.Assert(t, concerned("mine-2") && concerned("other"))
+	assert.Equal(t, views.of("other").Search, true)
+	// the flag counts, whatever the file says
+	views = newToolViews(&always, of("*", list))
+	assert.Assert(t, !views.use(of("*", always))("other"))
 }

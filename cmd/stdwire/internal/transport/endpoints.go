@@ -143,6 +143,14 @@ func (e *Endpoints) all() []*endpoint {
 	return append(slices.Collect(maps.Values(e.profiles)), e.main)
 }
 
+// Servers returns the servers of the endpoints.
+func (e *Endpoints) Servers() (servers []*server.Server) {
+	for _, p := range e.all() {
+		servers = append(servers, p.server)
+	}
+	return servers
+}
+
 // ToolViews returns what clients got with tools/list, by profile; "" is the main endpoint.
 func (e *Endpoints) ToolViews() map[string][]server.ToolViewUse {
 	e.mu.Lock()
