@@ -136,13 +136,17 @@ func (b *builder) add(tool uint32, t *Tool) {
 	}
 }
 
+// termsPerWord limits the terms of a field, by the number of words that count in it: words in camel
+// case have several terms, and of 48 bytes some dozen.
+const termsPerWord = 3
+
 // addField adds the terms of a field, each once.
 func (b *builder) addField(f field, texts []string) {
 	b.field = b.field[:0]
 	left := rules[f].most
 	for _, text := range texts {
 		for word := range words(text) {
-			if left--; left < 0 {
+			if left--; left < 0 || len(b.field) >= termsPerWord*rules[f].most {
 				break
 			}
 			b.field = append(b.field, b.terms(word)...)

@@ -75,3 +75,18 @@ func TestStem(t *testing.T) {
 		seen[first] = forms
 	}
 }
+
+// The terms of a field are bounded, whatever its words consist of.
+func TestTermsAreBounded(t *testing.T) {
+	var text strings.Builder
+	for n := range 200 * maxWord / 3 {
+		if n%(maxWord/3) == 0 {
+			text.WriteByte(' ')
+		}
+		text.Write([]byte{'A' + byte(n%26), 'a' + byte(n/26%26), 'a' + byte(n/676%26)})
+	}
+	x := New([]Tool{{Name: "n", Definition: []byte(`{"description":"` + text.String() + `"}`)}})
+	most := rules[descriptionField].most
+	assert.Assert(t, len(x.posted) > most && len(x.posted) <= termsPerWord*most+maxWord,
+		"%d", len(x.posted))
+}
