@@ -18,8 +18,8 @@ func (r *Report) checkOverrides(o host.Overrides, all map[mcp.Kind][]json.RawMes
 	var unknown, refused []string
 	for kind := range mcp.Kinds() {
 		definitions, listed := all[kind]
-		if kind == mcp.KindTool && !listed && r.Tools == nil {
-			continue // they could not be listed
+		if !listed {
+			continue // what the server has is not known
 		}
 		var names []string
 		for _, definition := range definitions {

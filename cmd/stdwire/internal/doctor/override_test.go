@@ -15,11 +15,12 @@ func TestDoctorOverrides(t *testing.T) {
 	tools := 2
 	r := Report{Verdict: Fine, Tools: &tools}
 	r.checkOverrides(host.Overrides{"fs_reed": {Title: "T"}, "prompt:p": {Hidden: true},
-		"fs_read":   {Title: "R"},
+		"fs_read": {Title: "R"}, "resource:r": {Title: "X"},
 		"fs_search": {Arguments: map[string]host.ArgumentOverride{"p": {Name: "q"}}}},
 		map[mcp.Kind][]json.RawMessage{mcp.KindTool: {
 			json.RawMessage(`{"name":"fs_read","inputSchema":{"type":"object"}}`),
-			json.RawMessage(`{"name":"fs_search","inputSchema":{"type":"object"}}`)}})
+			json.RawMessage(`{"name":"fs_search","inputSchema":{"type":"object"}}`)},
+			mcp.KindPrompt: {}}) // resources could not be listed
 	var got []string
 	for _, f := range r.Findings {
 		got = append(got, f.What)

@@ -25,7 +25,7 @@ import (
 )
 
 // checkLists lists everything that the server declares, checks it and returns the definitions that
-// can be decoded.
+// can be decoded. A kind that could not be listed is missing.
 func (r *Report) checkLists(ctx context.Context, c *client.Client,
 	timeout time.Duration) map[mcp.Kind][]json.RawMessage {
 	all := map[mcp.Kind][]json.RawMessage{}
@@ -43,6 +43,7 @@ func (r *Report) checkLists(ctx context.Context, c *client.Client,
 		case err == nil:
 			all[l.Kind] = r.readable(l.Name(), list, decoders[l.Kind])
 		case errors.Is(err, client.ErrUndeclared):
+			all[l.Kind] = []json.RawMessage{}
 		case errors.Is(err, rpc.ErrMethodNotFound):
 			capability := l.Kind.Info().Capability
 			if jsonscan.Member(capabilities, capability) != nil {
