@@ -60,7 +60,7 @@ func (t *target) publicError(err error) error {
 
 // send sends the request of the call to its server, unless what it uses does not match its pin.
 func (c *call) send(ctx context.Context, to *client.Client,
-	opts []client.CallOption) (json.RawMessage, error) {
+	opts []client.CallOption) (result json.RawMessage, err error) {
 	u := c.target.upstream
 	if c.kind == mcp.KindTool || c.kind == mcp.KindPrompt {
 		if err := u.list(c.kind).comparePin(ctx, c, to); err != nil {
@@ -69,7 +69,13 @@ func (c *call) send(ctx context.Context, to *client.Client,
 	}
 	if c.kind == mcp.KindTool && (c.tool == nil || !c.tool.ReadOnly) {
 		u.cache.Drop()
-		defer u.cache.Drop() // what was read meanwhile
+		defer func() { // of what was read meanwhile
+			if _, answered := errors.AsType[*rpc.Error](err); err != nil && !answered {
+				u.cache.Doubt()
+			} else {
+				u.cache.Drop()
+			}
+		}()
 	}
 	if c.sent != nil {
 		c.sent.Store(true)
@@ -77,7 +83,7 @@ func (c *call) send(ctx context.Context, to *client.Client,
 	if c.directory {
 		return to.Integration().Directory(ctx, c.target.name, opts...)
 	}
-	result, err := to.Integration().Use(ctx, c.kind, c.target.name, c.arguments, opts...)
+	result, err = to.Integration().Use(ctx, c.kind, c.target.name, c.arguments, opts...)
 	if err == nil && c.kind == mcp.KindResource && appdef.IsURI(c.target.name) {
 		err = u.checkApp(to.ServerInfo().Name, c.target.name, result)
 	}

@@ -194,3 +194,28 @@ func TestCachedResultsAndMeta(t *testing.T) {
 		assert.Equal(t, calls.Load(), int64(3))
 	})
 }
+
+// After a write that was given up, a result is kept again only when the server may be done with it.
+func TestCachedResultsAfterDoubtfulWrite(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
+		reads := w.addCounting("read", readOnly, nil)
+		server.AddTool(w.up, mcp.Tool{Name: "write"},
+			func(ctx context.Context, _ struct{}) (string, error) {
+				<-ctx.Done()
+				return "", ctx.Err()
+			})
+		w.cached(gateway.Options{}, false)
+		w.client(client.Options{Era: era}, func(c *client.Client) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := c.CallToolRaw(ctx, "up__write", nil)
+			assert.Assert(t, err != nil)
+			synctest.Wait()
+			for _, want := range []int64{1, 2} {
+				_, err := c.CallToolRaw(t.Context(), "up__read", nil)
+				assert.NilError(t, err)
+				assert.Equal(t, reads.Load(), want)
+			}
+		})
+	})
+}

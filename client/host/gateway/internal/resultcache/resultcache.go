@@ -36,6 +36,7 @@ type Cache struct {
 
 	mu         sync.Mutex
 	closed     bool
+	doubtful   time.Time             // until then no result is kept
 	generation uint64                // number of calls of Drop
 	entries    map[Key]*list.Element // of *entry
 	order      *list.List            // of *entry, the oldest first
@@ -183,7 +184,7 @@ func (c *Cache) store(f *flight, private, shared Key, result []byte) {
 	f.result = result
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed || f.generation != c.generation || e.size() > c.pool.Total()/maxShare {
+	if c.closed || f.generation != c.generation || time.Now().Before(c.doubtful) || e.size() > c.pool.Total()/maxShare {
 		return
 	}
 	if old := c.entries[e.Key]; old != nil {
@@ -228,6 +229,21 @@ func (c *Cache) Drop() {
 	for at := c.order.Front(); at != nil; at = c.order.Front() {
 		c.remove(at.Value.(*entry))
 	}
+}
+
+// maxDoubt is how long a call is expected to change something after nobody waits for it.
+const maxDoubt = time.Minute
+
+// Doubt removes all results, because a call that may change something was given up, and the server
+// may still be working on it. For a while, no others are kept.
+func (c *Cache) Doubt() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	c.doubtful = time.Now().Add(min(c.lifetime, maxDoubt))
+	c.mu.Unlock()
+	c.Drop()
 }
 
 // Close removes all results; no others are kept from then on.

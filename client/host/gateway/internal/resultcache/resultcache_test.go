@@ -72,6 +72,25 @@ func TestHints(t *testing.T) {
 	}
 }
 
+// While a call that was given up may change something, no results are kept.
+func TestDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := resultcache.New(resultcache.NewPool(), time.Hour, false)
+		k := key(t, "ada", `{}`)
+		do(t, c, k, `{}`)
+		c.Doubt()
+		for range 2 {
+			_, made := do(t, c, k, `{}`)
+			assert.Assert(t, made)
+		}
+		time.Sleep(time.Minute)
+		do(t, c, k, `{}`)
+		_, made := do(t, c, k, `{}`)
+		assert.Assert(t, !made)
+		(*resultcache.Cache)(nil).Doubt()
+	})
+}
+
 func TestScope(t *testing.T) {
 	for _, test := range []struct {
 		public bool
