@@ -189,7 +189,7 @@ func (r *request) unwrap() error {
 		return err
 	}
 	inner, all := *r.Request, s.toolList().listing
-	if discovery.IsMeta(name) && (all.ByKey[string(name)] == nil || r.toolView().Search) {
+	if discovery.IsMeta(name) && (all.ByKey[string(name)] == nil || r.viewOf(all).Search) {
 		if r.through = discovery.CallerRisk(name); r.through == discovery.Unknown {
 			r.finds = true
 			return nil
@@ -199,7 +199,7 @@ func (r *request) unwrap() error {
 		}
 	}
 	if all.ByKey[string(name)] == nil {
-		if own, ok := r.ownName(name); ok {
+		if own, ok := s.ownName(r.clientInfo().Name, name); ok {
 			inner.Params = jsonscan.SetMember(inner.Params, "name",
 				jsonscan.AppendString(nil, own))
 		}
@@ -214,23 +214,31 @@ func (r *request) unwrap() error {
 // ToolName returns the name of the tool that a tools/call with this name and these params calls, if
 // another tool calls it (see [ToolView]), for a transport that permits calls by the names of tools.
 func (i Integration) ToolName(name string, params json.RawMessage) string {
-	if i.s.views.meta == nil || discovery.CallerRisk([]byte(name)) == discovery.Unknown {
+	if i.s.views.meta == nil {
 		return name
 	}
-	_, inner, err := discovery.Inner(params)
-	if err != nil {
-		return name // nothing is called
+	if _, own, ok := innerCall([]byte(name), params); ok {
+		return string(own)
 	}
-	return string(inner)
+	return name
 }
 
-// ownName returns the name of the tool that the client's view lists by another one.
-func (r *request) ownName(name []byte) (own string, ok bool) {
-	s := r.conn.server
+// innerCall returns the params and the name of the tool that a tools/call calls by another one. ok
+// is false if it does not, and nothing is called if the arguments are invalid.
+func innerCall(name []byte, params json.RawMessage) (inner json.RawMessage, own []byte, ok bool) {
+	if discovery.CallerRisk(name) == discovery.Unknown {
+		return nil, nil, false
+	}
+	inner, own, err := discovery.Inner(params)
+	return inner, own, err == nil
+}
+
+// ownName returns the name of the tool that the view of a client lists by another one.
+func (s *Server) ownName(client string, name []byte) (own string, ok bool) {
 	if s.views.meta == nil {
 		return "", false
 	}
-	own, ok = s.fit(r.toolView(), s.toolList().listing).names[string(name)]
+	own, ok = s.fit(s.o.ToolView(client), s.toolList().listing).names[string(name)]
 	return own, ok
 }
 
@@ -249,32 +257,50 @@ func (r *request) checkCaller(found *item, name string) (*Result, error) {
 	return nil, nil
 }
 
-// shownTools returns what tools/list has for the client.
-func (s *Server) shownTools(r *request, all *listing) *listing {
+// viewOf returns what tools/list shows to the client of all tools, with what counts only for that
+// list: Listed of a search is 0.
+func (r *request) viewOf(all *listing) (use ToolViewUse) {
 	view := r.toolView()
-	fitted := s.fit(view, all)
+	fitted := r.conn.server.fit(view, all)
 	from := r.clientInfo()
-	use := ToolViewUse{Client: from.Name, Version: from.Version, Principal: r.conn.principal,
+	use = ToolViewUse{Client: from.Name, Version: from.Version, Principal: r.conn.principal,
 		Names: len(fitted.names), Cut: fitted.cut}
-	listed := make(map[string]*item, len(s.views.meta))
+	own := 0 // tools with the names of those that search
+	ownBytes := 0
 	for _, i := range fitted.Sorted {
-		if view.Search && !r.shows(i) || !r.lists(i) {
-			continue
-		}
-		use.Tools++
-		use.Bytes += len(i.Definition)
-		if i.isListed() {
-			listed[i.Key] = i
+		switch {
+		case !r.lists(i):
+		case r.shows(i):
+			use.Tools++
+			use.Bytes += len(i.Definition)
+		default:
+			own++
+			ownBytes += len(i.Definition)
 		}
 	}
-	shown := fitted.listing
 	use.Search = view.Search && (view.MinTools <= 0 && view.MinBytes <= 0 ||
 		view.MinTools > 0 && use.Tools >= view.MinTools ||
 		view.MinBytes > 0 && use.Bytes >= view.MinBytes)
-	use.Listed = use.Bytes
+	if !use.Search { // they are tools like others
+		use.Tools += own
+		use.Bytes += ownBytes
+		use.Listed = use.Bytes
+	}
+	return use
+}
+
+// shownTools returns what tools/list has for the client.
+func (s *Server) shownTools(r *request, all *listing) *listing {
+	use := r.viewOf(all)
+	shown := s.fit(r.toolView(), all).listing
 	if use.Search {
-		maps.Copy(listed, s.views.meta)
-		shown, use.Listed = items.NewListing(listed), 0
+		listed := maps.Clone(s.views.meta)
+		for _, i := range shown.Sorted {
+			if i.isListed() && r.shows(i) {
+				listed[i.Key] = i
+			}
+		}
+		shown = items.NewListing(listed)
 		for _, i := range shown.Sorted {
 			use.Listed += len(i.Definition)
 		}
@@ -284,6 +310,16 @@ func (s *Server) shownTools(r *request, all *listing) *listing {
 		"tools", use.Tools, "bytes", use.Bytes, "listed_bytes", use.Listed, "other_names",
 		use.Names, "cut_descriptions", use.Cut)
 	return shown
+}
+
+// ToolBytes returns the size of the definitions of the tools of each server, by the IDs of
+// [Item].Server; "" is for those of no other server. A token of a model is about four bytes.
+func (i Integration) ToolBytes() map[string]int {
+	sizes := map[string]int{}
+	for _, item := range i.s.toolList().Sorted {
+		sizes[item.server] += len(item.Definition)
+	}
+	return sizes
 }
 
 func (v *toolViews) record(use ToolViewUse) {

@@ -357,3 +357,82 @@ func TestToolViewsChanged(t *testing.T) {
 	}
 	s.Integration().ToolViewsChanged(func(string) bool { panic("of the application") })
 }
+
+// While Search does not apply yet, the server's own tools have these names.
+func TestToolSearchBelowItsThreshold(t *testing.T) {
+	for least, want := range map[int]string{3: `"text":"own"`, 1: "No tool mentions find"} {
+		o := quiet
+		o.ToolView = func(string) server.ToolView {
+			return server.ToolView{Search: true, MinTools: least}
+		}
+		s := made(o, func(s *server.Server) {
+			for _, name := range []string{"find_tool", "call_tool_read", "more"} {
+				must(t, s.Integration().AddItem(server.Item{Kind: mcp.KindTool,
+					Definition: json.RawMessage(`{"name":"` + name +
+						`","inputSchema":{"type":"object"}}`),
+					Use: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+						return json.RawMessage(`{"content":[{"type":"text","text":"own"}]}`), nil
+					}}))
+			}
+		})
+		in(t, both, func(t *testing.T, revision string) {
+			k := speak(t, s, revision, `{}`)
+			own := len(names(t, k.request("tools/list", `{}`))) == 3
+			assert.Equal(t, own, least == 3)
+			m := k.request("tools/call", `{"name":"find_tool","arguments":{"query":"find"}}`)
+			assert.Assert(t, cmp.Contains(m.raw, want))
+		})
+		assert.Equal(t, s.Integration().ToolViews()[0].Tools, map[int]int{3: 3, 1: 1}[least])
+	}
+}
+
+// Headers are compared for a tool by the name that a view gives it, and, where there are some, for
+// one that another tool calls.
+func TestToolHeadersOfViews(t *testing.T) {
+	o := quiet
+	o.ToolView = func(client string) server.ToolView {
+		return server.ToolView{Search: client == "s", MaxName: 20}
+	}
+	long := strings.Repeat("x", 30)
+	s := made(o, func(s *server.Server) {
+		must(t, s.Integration().AddItem(server.Item{Kind: mcp.KindTool,
+			Definition: json.RawMessage(`{"name":"` + long + `","inputSchema":{"type":"object",` +
+				`"properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}`),
+			Use: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+				return nil, nil
+			}}))
+	})
+	short := names(t, speak(t, s, newest, `{}`).request("tools/list", `{}`))[0]
+	assert.Assert(t, short != long)
+	for _, tt := range []struct {
+		name, arguments, header string
+		refused                 bool
+	}{
+		{long, `{"region":"eu"}`, "eu", false},
+		{short, `{"region":"eu"}`, "eu", false},
+		{short, `{"region":"eu"}`, "us", true},
+		{short, `{"region":"eu"}`, "", true},
+		{"call_tool_destructive", `{"name":"` + long + `","arguments":{"region":"eu"}}`, "", false},
+		{"call_tool_destructive", `{"name":"` + long + `","arguments":{"region":"eu"}}`, "eu", false},
+		{"call_tool_destructive", `{"name":"` + long + `","arguments":{"region":"eu"}}`, "us", true},
+		{"call_tool_destructive", `{"name":"` + short + `","arguments":{"region":"eu"}}`, "us", true},
+		{"find_tool", `{"query":"x"}`, "us", false},
+		{"none", `{}`, "us", false},
+	} {
+		err := s.Integration().CheckToolHeaders(tt.name, json.RawMessage(`{"name":"`+tt.name+
+			`","arguments":`+tt.arguments+`,"_meta":{"io.modelcontextprotocol/clientInfo":`+
+			`{"name":"s"}}}`), func(string) []string {
+			if tt.header == "" {
+				return nil
+			}
+			return []string{tt.header}
+		})
+		assert.Equal(t, err != nil, tt.refused, "%v: %v", tt, err)
+	}
+}
+
+func TestToolBytes(t *testing.T) {
+	s, _ := searched(t, quiet)
+	bytes := s.Integration().ToolBytes()
+	assert.Assert(t, len(bytes) == 2 && bytes["fs"] > bytes["git"] && bytes["git"] > 90, "%v", bytes)
+}

@@ -182,14 +182,30 @@ func (i Integration) HookContext(ctx context.Context, c *Conn) context.Context {
 }
 
 // CheckToolHeaders compares the headers of an HTTP request that repeat arguments of a tool with
-// the arguments (2026-07-28, basic/transports/streamable-http, Custom Headers from Tool
-// Parameters). header returns the values of a header, whatever the case of its name. If there is a
-// difference, the transport must refuse the request with [mcp.CodeHeaderMismatch] and the text of
-// the error.
-func (i Integration) CheckToolHeaders(tool string, arguments json.RawMessage,
+// the arguments in the params of its tools/call (2026-07-28, basic/transports/streamable-http,
+// Custom Headers from Tool Parameters). header returns the values of a header, whatever the case of
+// its name. If there is a difference, the transport must refuse the request with
+// [mcp.CodeHeaderMismatch] and the text of the error. A tool is known by the name that the client's
+// [ToolView] gives it, too. Of one that another tool calls, headers may be missing, because the
+// other tool's definition does not ask for them.
+func (i Integration) CheckToolHeaders(tool string, params json.RawMessage,
 	header func(name string) []string) error {
+	optional := false
+	if s := i.s; s.views.meta != nil && s.toolList().ByKey[tool] == nil {
+		if inner, own, ok := innerCall([]byte(tool), params); ok {
+			tool, params, optional = string(own), inner, true
+		}
+		info := jsonscan.Member(jsonscan.Member(params, "_meta"), mcp.MetaClientInfo)
+		if own, ok := s.ownName(era.ReadClientInfo(info).Name, []byte(tool)); ok {
+			tool = own
+		}
+	}
 	for _, p := range i.s.headerParams(tool) {
-		if err := p.Check(header(p.Header), arguments); err != nil {
+		values := header(p.Header)
+		if optional && len(values) == 0 {
+			continue
+		}
+		if err := p.Check(values, jsonscan.Member(params, "arguments")); err != nil {
 			return err
 		}
 	}

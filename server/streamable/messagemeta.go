@@ -91,7 +91,7 @@ func (x *httpRequest) checkHeaders(m *rpc.Message, h *messageMeta) *refusal {
 	if m.Method != mcp.MethodCallTool {
 		return nil
 	}
-	err := x.Handler.server.Integration().CheckToolHeaders(string(h.subject), h.arguments,
+	err := x.Handler.server.Integration().CheckToolHeaders(string(h.subject), m.Params,
 		x.r.Header.Values)
 	if err != nil {
 		return mismatch("%v", err)
