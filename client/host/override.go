@@ -70,6 +70,9 @@ type Override struct {
 	Description string
 	Hidden      bool     // the item is not offered
 	Tags        []string // words for clients, in the member [mcp.MetaTags] of _meta
+	// MaxResultSizeChars is, for a tool, the member anthropic/maxResultSizeChars of _meta: how many
+	// characters of a result Claude Code shows its model.
+	MaxResultSizeChars int
 
 	// Annotations are hints of a tool by their names, such as "readOnlyHint".
 	Annotations map[string]bool

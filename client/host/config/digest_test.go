@@ -61,7 +61,7 @@ var digestFiles = []string{
 			"cwd": "d", "args": ["a"], "command": "c", "type": "local"},
 		"all-http": {"tools": {"allow": ["a"]}, "required": true, "era": "modern", "url": "http://a.example",
 			"headers": {"H": "v"}, "oauth": {"clientId": "me"}, "tlsCA": "ca", "args": ["a"], "cwd": "d"}}}`,
-	`{"mcpServers": {"overrides": {"command": "x", "overrides": {"list": {"tags": ["t"], "hidden": true,
+	`{"mcpServers": {"overrides": {"command": "x", "overrides": {"list": {"tags": ["t"], "hidden": true, "maxResultSizeChars": 9,
 		"arguments": {"b": {"default": {"x": [1.50, "é"]}, "name": "c"}, "a": {"value": "s3cret", "hidden": true}},
 		"annotations": {"openWorldHint": false, "readOnlyHint": true}, "description": "D", "title": "T", "name": "n"},
 		"prompt:p": {"title": "P"}, "resource:mem://a": {}}}}}`,

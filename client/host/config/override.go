@@ -43,8 +43,15 @@ func overrideFields() []field[*host.Override] {
 		{names: []string{"tags"}, valueType: textsType, secret: notSecret,
 			help: "Words for clients, in \"" + mcp.MetaTags + "\" of _meta.",
 			at:   func(o *host.Override) any { return &o.Tags }},
+		{names: []string{"maxResultSizeChars"}, valueType: resultCharsType, secret: notSecret,
+			help: "How many characters of a result of the tool Claude Code shows its model before it writes them to a file: \"anthropic/maxResultSizeChars\" of _meta.",
+			at:   func(o *host.Override) any { return &o.MaxResultSizeChars },
+			read: (*reader).readResultChars},
 	}
 }
+
+// ofTools returns the members that only overrides of tools have.
+func ofTools() []string { return []string{"annotations", "arguments", "maxResultSizeChars"} }
 
 // argumentFields returns the members of an argument in an override.
 func argumentFields() []field[*host.ArgumentOverride] {
@@ -118,7 +125,7 @@ func (r *reader) readOverride(m jsonedit.Member) (o host.Override) {
 	})
 	for _, u := range m.Value.Members() {
 		switch {
-		case kind != mcp.KindTool && (u.Name == "annotations" || u.Name == "arguments"):
+		case kind != mcp.KindTool && slices.Contains(ofTools(), u.Name):
 			r.errorf(u.Offset, "%s: only tools have %s", prefix, u.Name)
 		case u.Name == "name" && (kind == mcp.KindTool || kind == mcp.KindPrompt):
 			r.field = prefix + ".name"
@@ -139,6 +146,18 @@ func fieldsOf[T any](fields []field[T]) (names []string) {
 		names = append(names, f.names...)
 	}
 	return names
+}
+
+// maxResultChars is what Claude Code takes at most.
+const maxResultChars = 500_000
+
+func (r *reader) readResultChars(o *host.Override, v jsonedit.Value) {
+	n, ok := v.AsInt()
+	if !ok || n < 1 || n > maxResultChars {
+		r.errorf(v.Start, "%s must be a whole number from 1 to %d", r.field, maxResultChars)
+		return
+	}
+	o.MaxResultSizeChars = int(n)
 }
 
 // readOffered reads a name that models see.
@@ -258,7 +277,7 @@ func redactOverrides(all host.Overrides) host.Overrides {
 func overridesSchema() object {
 	o := closed(objectSchema(overrideFields()))
 	named := withMember("name", pattern(offeredPattern))
-	noTool := not(has("annotations", "arguments"))
+	noTool := not(has(ofTools()...))
 	return object{"type": "object",
 		"properties": object{"": false, promptKey: false, resourceKey: false},
 		"patternProperties": object{"^" + promptKey: allOf(o, noTool, named),

@@ -62,6 +62,8 @@ var (
 	// fewer than the least could not hold the note about what is left out
 	textLimitsType = valueType{"characters, at least 2000, or 0, or object of them by tool",
 		anyOf(textLimit, object{"type": "object", "additionalProperties": textLimit})}
+	resultCharsType = valueType{"characters, from 1 to 500000", integer(1, maxResultChars)}
+
 	portType     = valueType{"port", integer(1, math.MaxUint16)}
 	durationType = valueType{`duration such as "10m" or "1h30m", at most 30 days; 0: never`,
 		anyOf(object{"const": 0}, object{"type": "string",

@@ -34,7 +34,8 @@ type listedInput struct {
 func overrides() host.Overrides {
 	return host.Overrides{
 		"list": {Name: "find", Title: "Find", Description: "Finds files.", Tags: []string{"files"},
-			Annotations: map[string]bool{"readOnlyHint": true},
+			MaxResultSizeChars: 200_000,
+			Annotations:        map[string]bool{"readOnlyHint": true},
 			Arguments: map[string]host.ArgumentOverride{
 				"path":  {Name: "where", Description: "Where."},
 				"limit": {Default: json.RawMessage(`10`)},
@@ -91,7 +92,7 @@ func TestOverrides(t *testing.T) {
 			}
 			for key, members := range map[string]map[string]string{
 				"up__find": {"title": `"Find"`, "description": `"[up] Finds files."`,
-					"_meta": `{"k":1.50,"io.github.stdwire/tags":["files"]}`,
+					"_meta": `{"k":1.50,"io.github.stdwire/tags":["files"],"anthropic/maxResultSizeChars":200000}`,
 					"inputSchema": `{"type":"object","properties":{` +
 						`"where":{"type":"array","description":"Where.","items":{"type":"string"}},` +
 						`"limit":{"type":"integer","default":10}},"required":["where"],"additionalProperties":false}`,

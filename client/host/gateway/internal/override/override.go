@@ -5,11 +5,15 @@ package override
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
+
+// metaMaxResult is the key of _meta for [host.Override].MaxResultSizeChars.
+const metaMaxResult = "anthropic/maxResultSizeChars"
 
 // Apply returns the definition of an item as o has it, and how arguments are converted, nil if they
 // stay. The name of a tool or prompt stays, because it depends on those of other items. An error
@@ -26,16 +30,22 @@ func Apply(kind mcp.Kind, definition json.RawMessage, o *host.Override) (json.Ra
 	}
 	text("title", o.Title)
 	text("description", o.Description)
+	meta := func(key string, value []byte) {
+		definition = jsonscan.SetMember(definition, "_meta",
+			jsonscan.SetMember(objectOr(jsonscan.Member(definition, "_meta")), key, value))
+	}
 	if len(o.Tags) > 0 {
 		tags, err := mcp.Marshal(o.Tags)
 		if err != nil {
 			return nil, nil, err
 		}
-		definition = jsonscan.SetMember(definition, "_meta",
-			jsonscan.SetMember(objectOr(jsonscan.Member(definition, "_meta")), mcp.MetaTags, tags))
+		meta(mcp.MetaTags, tags)
 	}
 	if kind != mcp.KindTool {
 		return definition, nil, nil
+	}
+	if o.MaxResultSizeChars > 0 {
+		meta(metaMaxResult, strconv.AppendInt(nil, int64(o.MaxResultSizeChars), 10))
 	}
 	definition = annotate(definition, o)
 	if len(o.Arguments) == 0 {
