@@ -51,6 +51,11 @@ func TestFind(t *testing.T) {
 	assert.Equal(t, got.stdout, "")
 	assert.Assert(t, cmp.Contains(got.stderr, `fits: no tool has "echo"`))
 
+	got = find("--read-only", "replace", "the", "text", "of", "a", "file")
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Assert(t, !strings.Contains(got.stdout, "fs_edit("))
+	assert.Assert(t, cmp.Contains(got.stderr, "that fit may change something"))
+
 	var found struct {
 		Query     string
 		Tools     int
@@ -122,6 +127,7 @@ func TestFindErrors(t *testing.T) {
 	}{
 		{"find", 2, "which task?"},
 		{"find x --eval " + file("a", "{}"), 2, "--eval has its queries in a file"},
+		{"find x --read-only --explain y", 2, "--read-only has no effect with --eval and --explain"},
 		{"find --eval " + file("b", "\n"), 2, "has no queries"},
 		{"find --eval " + file("c", "{}\nx"), 2, "c:2: it is not JSON"},
 		{"find --eval " + file("d", `{"query":1}`), 2, "d:1: "},

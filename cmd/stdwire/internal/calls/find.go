@@ -22,12 +22,13 @@ import (
 // FindCommand is stdwire find.
 func FindCommand() command.Command {
 	return command.Command{
-		Name: "find", Usage: "QUERY… [--limit N] [--explain TOOL] [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
+		Name: "find", Usage: "QUERY… [--limit N] [--read-only] [--explain TOOL] [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "find the tools for a task among all configured servers",
 		Help: `QUERY is a few words, such as those of a model, or a name. The tools of all configured servers are
 ranked, or those of the server that is given, as find_tool of a gateway ranks them: by the words of
 names, titles, descriptions and parameters. Words that few tools have count more. If the words that
-no tool has say more than the others, nothing is found; the exit code is then 5.
+no tool has say more than the others, nothing is found; the exit code is then 5. With --read-only
+only tools are found whose readOnlyHint is true.
 
 What a configured server had when a gateway last listed it is remembered, and the server is not
 started. Otherwise it is. stdwire serve --servers --warm-lists lists all servers anew.
@@ -50,6 +51,8 @@ first that fits (MRR), and the tools that are not among the first ten.
 			flags := append([]command.Flag{command.FormatFlag(&o.output, "text", "json"),
 				command.NumberFlag(&o.limit, "--limit", "N", 1, 100,
 					"how many tools to print at most (default 5)"),
+				command.SwitchFlag(&o.readOnly, "--read-only",
+					"only tools that say that they change nothing"),
 				command.TextFlag(&o.explain, "--explain", "TOOL",
 					"say what each word counts for this tool"),
 				command.FileFlag(&o.eval, "--eval", "measure how well the tools of a file are found"),
@@ -64,12 +67,13 @@ first that fits (MRR), and the tools that are not among the first ten.
 
 // findOptions are the options of stdwire find.
 type findOptions struct {
-	target  *target.Target
-	words   []string
-	limit   int // 0: the default
-	explain string
-	eval    string
-	output  string
+	target   *target.Target
+	words    []string
+	limit    int // 0: the default
+	readOnly bool
+	explain  string
+	eval     string
+	output   string
 }
 
 func (o *findOptions) check(given command.Given) error {
@@ -81,6 +85,8 @@ func (o *findOptions) check(given command.Given) error {
 			"leave out the words " + strings.Join(o.words, " "))
 	case slices.Contains(given, "--limit") && o.eval+o.explain != "":
 		return command.Usagef("--limit has no effect with --eval and --explain")
+	case o.readOnly && o.eval+o.explain != "":
+		return command.Usagef("--read-only has no effect with --eval and --explain")
 	case o.eval == "" && strings.TrimSpace(strings.Join(o.words, "")) == "":
 		return command.Usagef("which task?").WithHint(
 			"describe it in a few words: stdwire find open a pull request")
@@ -113,8 +119,21 @@ func (o *findOptions) run(ctx context.Context, std *term.Streams) error {
 	case o.explain != "":
 		return o.explainTool(std, index, tools, query)
 	}
-	return o.printFound(std, tools, query,
-		index.Search(query, toolsearch.Options{Limit: o.limit}))
+	found, writing := o.search(index, tools, query)
+	return o.printFound(std, tools, query, found, writing)
+}
+
+// search searches the tools. writing is how many match that --read-only leaves out.
+func (o *findOptions) search(x *toolsearch.Index, tools []searchedTool,
+	query string) (found toolsearch.Result, writing int) {
+	options := toolsearch.Options{Limit: o.limit}
+	if o.readOnly {
+		reads := func(n int) bool { return tools[n].tool.Annotations.ReadOnly() }
+		options.Allow = func(n int) bool { return !reads(n) }
+		writing = x.Search(query, options).Found
+		options.Allow = reads
+	}
+	return x.Search(query, options), writing
 }
 
 // A searchedTool is a tool that may be found.
@@ -233,7 +252,7 @@ type foundTool struct {
 
 // printFound prints what is found. The error says that nothing is.
 func (o *findOptions) printFound(std *term.Streams, tools []searchedTool, query string,
-	r toolsearch.Result) error {
+	r toolsearch.Result, writing int) error {
 	if o.output == "json" {
 		found := []foundTool{}
 		for _, hit := range r.Hits {
@@ -245,10 +264,11 @@ func (o *findOptions) printFound(std *term.Streams, tools []searchedTool, query 
 			Query     string      `json:"query"`
 			Tools     int         `json:"tools"` // that were searched
 			Found     int         `json:"found"`
+			Writing   int         `json:"writing,omitempty"` // that match and are not read-only
 			Hits      []foundTool `json:"hits"`
 			Unknown   []string    `json:"unknown"` // words that no tool has
 			Abstained bool        `json:"abstained"`
-		}{query, len(tools), r.Found, found, r.Unknown,
+		}{query, len(tools), r.Found, writing, found, r.Unknown,
 			r.Abstained}); err != nil {
 			return err
 		}
@@ -261,9 +281,16 @@ func (o *findOptions) printFound(std *term.Streams, tools []searchedTool, query 
 			std.Out.Print(output.FoundTool(t.server, t.tool, std.Out.Columns()))
 		}
 	}
-	unknown := ""
+	unknown, one := "", "tool"
+	if o.readOnly {
+		one = "read-only tool"
+	}
 	if r.Unknown != nil {
-		unknown = "no tool has " + quoted(r.Unknown)
+		unknown = "no " + one + " has " + quoted(r.Unknown)
+	}
+	if writing > 0 {
+		unknown = command.JoinNonEmpty("; ", unknown, fmt.Sprintf(
+			"%s that fit may change something", command.Plural(writing, "tool")))
 	}
 	if len(r.Hits) == 0 {
 		f := &command.Failure{Code: "not_found",
