@@ -122,6 +122,10 @@ func (g *gatewayClient) print(out *term.Output, now time.Time) {
 			out.PrintState(line)
 		}
 	}
+	for _, p := range g.Costs {
+		out.Print(fmt.Sprintf("  profile %s: %s, %s\n", printable.Line(p.Profile),
+			command.Plural(p.Tools, "tool"), tokens(p.Bytes)))
+	}
 	for _, c := range g.Clients {
 		out.Print("  " + clientTools(c) + "\n")
 	}
@@ -142,6 +146,9 @@ func rateUse(r ops.RateUse) string {
 	return fmt.Sprintf("%s, %s refused", text, command.Plural(int(r.Refused), "call"))
 }
 
+// tokens says how many tokens of a model definitions of so many bytes are.
+func tokens(bytes int) string { return fmt.Sprintf("≈ %d tokens", hosts.Tokens(bytes)) }
+
 // clientTools says how the tools are listed for a client.
 func clientTools(c ops.ClientTools) string {
 	name := cmp.Or(printable.Line(c.Client), "without a name")
@@ -151,7 +158,6 @@ func clientTools(c ops.ClientTools) string {
 	if c.Profile != "" {
 		name += " (" + c.Profile + ")"
 	}
-	tokens := func(bytes int) string { return fmt.Sprintf("≈ %d tokens", hosts.Tokens(bytes)) }
 	text := fmt.Sprintf("client %s: all %s, %s", name, command.Plural(c.Tools, "tool"),
 		tokens(c.Bytes))
 	if c.Search {
@@ -178,6 +184,7 @@ func details(s ops.Status, now time.Time) (all []string) {
 	say(s.Revision != "", "%s (%s)", s.Revision, s.Era)
 	if s.Tools != nil {
 		say(s.State != "disabled", "%s", command.Plural(*s.Tools, "tool"))
+		say(s.State != "disabled" && s.Bytes > 0, "%s", tokens(s.Bytes))
 	}
 	say(s.Unlisted != nil, "not listed: %ss", strings.Join(s.Unlisted, "s, "))
 	say(s.Pid != 0, "process %d", s.Pid)

@@ -144,7 +144,7 @@ func (st *Reloader) setEndpoint(endpoint string) {
 // hostOptions returns the options of the operations that manage servers.
 func (st *Reloader) hostOptions() ops.Options {
 	return ops.Options{Manager: st.Gateway.Manager(), Tools: st.Gateway.Tools,
-		Unlisted: st.Gateway.Unlisted,
+		ToolBytes: st.g.Server.Integration().ToolBytes, Unlisted: st.Gateway.Unlisted,
 		Withheld: st.withheld, Profile: st.profile, About: st.About, Logger: st.log}
 }
 
@@ -183,11 +183,28 @@ func (st *Reloader) About() ops.About {
 		w.Definition = ""
 		about.Waiting = append(about.Waiting, w)
 	}
-	about.Clients = st.clientTools()
+	about.Clients, about.Costs = st.clientTools(), st.costs()
 	if st.g.Rates != nil {
 		about.Rates = st.g.Rates.Uses()
 	}
 	return about
+}
+
+// costs returns what the tools of the profiles cost, for those that have tools. The caller holds
+// mu.
+func (st *Reloader) costs() (all []ops.ProfileTools) {
+	tools, bytes := st.Gateway.Tools(), st.g.Server.Integration().ToolBytes()
+	for _, name := range slices.Sorted(maps.Keys(st.profiles)) {
+		p := ops.ProfileTools{Profile: name}
+		for _, id := range st.profiles[name] {
+			p.Tools += tools[id]
+			p.Bytes += bytes[id]
+		}
+		if p.Tools > 0 {
+			all = append(all, p)
+		}
+	}
+	return all
 }
 
 // clientTools returns what clients got with their latest list of tools.

@@ -22,6 +22,9 @@ type Options struct {
 	Manager *host.Manager
 	Tools   func() map[string]int // number of tools offered of each server; nil omits it
 
+	// ToolBytes returns the size of the definitions of each server's tools; nil omits it.
+	ToolBytes func() map[string]int
+
 	// Unlisted returns the kinds of items of each server that are not known; nil omits it.
 	Unlisted func() map[string][]string
 

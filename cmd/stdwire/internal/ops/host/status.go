@@ -16,6 +16,7 @@ type Status struct {
 	Era      string `json:"era,omitempty"`
 	Revision string `json:"revision,omitempty" doc:"The protocol revision used with this server."`
 	Tools    *int   `json:"tools,omitempty" doc:"How many of its tools are offered."`
+	Bytes    int    `json:"tool_bytes,omitempty" doc:"The size of their definitions; a token is about 4 bytes."`
 	Pid      int    `json:"pid,omitempty"`
 	Memory   int64  `json:"rss_bytes,omitempty" doc:"Memory of its process and the descendants, where known."`
 
@@ -44,9 +45,12 @@ type Statuses struct {
 }
 
 func (o *Options) statuses() Statuses {
-	var tools map[string]int
+	var tools, bytes map[string]int
 	if o.Tools != nil {
 		tools = o.Tools()
+	}
+	if o.ToolBytes != nil {
+		bytes = o.ToolBytes()
 	}
 	var withheld map[string][]WithheldItem
 	if o.Withheld != nil {
@@ -59,6 +63,7 @@ func (o *Options) statuses() Statuses {
 	}
 	for _, s := range o.Manager.Status() {
 		status := Status{Unlisted: unlisted[s.ID], Server: s.ID, Session: s.Session,
+			Bytes: bytes[s.ID],
 			State: string(s.State),
 			Since: formatTime(s.Since), Heard: formatTime(s.LastReceived), Uses: s.Uses,
 			Restarts: s.Restarts, Revision: string(s.Revision)}
@@ -112,6 +117,8 @@ type About struct {
 	Connection string `json:"connection,omitempty" doc:"The name of the connection, if this is one of stdwire connect and not a gateway."`
 	Behind     string `json:"behind,omitempty" doc:"What the connection is to: a command, the id of a server or the host of a URL."`
 
+	Costs []ProfileTools `json:"costs,omitempty" doc:"What the tools of the profiles cost a client that is shown all."`
+
 	Clients []ClientTools `json:"clients,omitempty" doc:"What clients got with their latest list of tools."`
 
 	Rates []RateUse `json:"rates,omitempty" doc:"The rates in effect, and what they have refused."`
@@ -126,6 +133,13 @@ type RateUse struct {
 	Rate    string `json:"rate" doc:"Its name; (server) for calls whose server had asked for a pause."`
 	Limit   string `json:"limit,omitempty" doc:"What it allows."`
 	Refused int64  `json:"refused" doc:"How many calls were refused since the gateway has started."`
+}
+
+// ProfileTools says what the tools of a profile are.
+type ProfileTools struct {
+	Profile string `json:"profile"`
+	Tools   int    `json:"tools" doc:"How many tools it offers."`
+	Bytes   int    `json:"bytes" doc:"The size of their definitions; a token is about 4 bytes."`
 }
 
 // ClientTools says how the tools are listed for a client.
