@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +12,9 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
+	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // With --discover a client finds the tools and calls them by the tool that fits their hints, and
@@ -76,4 +79,28 @@ func TestServeRereadsDiscover(t *testing.T) {
 	write(`{"stdwire":"some"}`)
 	s.says(`"some" is none of`)
 	lists("find_tool")
+}
+
+// With --fit-results an application gets as much of a result as it shows its model, and reads on.
+func TestServeFitsResults(t *testing.T) {
+	if commandtest.InOwnProcess(t) {
+		return
+	}
+	ownHome(t)
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	assert.NilError(t, os.WriteFile(path, configText(t, obj{"hand": good()}), 0o600))
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	arguments, err := json.Marshal(obj{"text": strings.Repeat("line\n", 9_000)}) // 45,000 characters
+	assert.NilError(t, err)
+	for name, shortened := range map[string]bool{"gemini-cli": true, "other": false} {
+		c, err := client.Options{Info: mcp.Implementation{Name: name, Version: "1"}}.Spawn(
+			t.Context(), client.Command{Path: self, Args: []string{"serve", "--config", path,
+				"--pins", "off", "--fit-results"}})
+		assert.NilError(t, err)
+		got, err := c.CallToolRaw(t.Context(), "hand__echo", json.RawMessage(arguments))
+		assert.Check(t, err)
+		assert.Check(t, cmp.Equal(strings.Contains(string(got), "call read_result with "), shortened))
+		assert.Check(t, c.Close())
+	}
 }

@@ -110,6 +110,10 @@ var flagUses = map[string][]flagUse{
 			--discover --no-prefix --no-desc-prefix --allow-host: gateway audit rotated webhook profile
 			--audit --before --after: gateway audit rotated webhook profile
 			--hook-secret-env --hook-secret-file: webhook
+			--input --pins --wait-lists --warm-lists: gateway audit rotated profile
+			--discover --fit-results: gateway audit rotated profile
+			--no-prefix --no-desc-prefix --allow-host: gateway audit rotated profile
+			--audit --before --after: gateway audit rotated profile
 			--profile --servers: stdio ` + httpModes + `
 			--audit-values --audit-size: audit rotated
 			--audit-keep: rotated
@@ -135,7 +139,7 @@ var flagUses = map[string][]flagUse{
 			"-o=raw: kind\n--cost: all\n--timeout: *" + anyTarget}},
 	"find": {{after("x", append([]mode{{name: "servers"}, {name: "own", args: "--root ."}},
 		without(targetModes, "own")...)), `
-			-o --timeout --limit --explain: *
+			-o --timeout --limit --read-only --explain: *
 			--eval:
 			--servers --config --input: servers id remote
 			-s --url: servers
@@ -146,7 +150,7 @@ var flagUses = map[string][]flagUse{
 			--env --server-logs: own id command
 		`}, {[]mode{{name: "find", args: "x"}, {name: "explain", args: "x --explain x"},
 		{name: "eval", args: "--eval FILE"}}, `
-			--limit: find
+			--limit --read-only: find
 			--explain: find explain
 			--eval: eval
 			-o --timeout: *

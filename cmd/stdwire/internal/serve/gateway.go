@@ -135,6 +135,9 @@ func (g *Gateway) options() (o gateway.Options, err error) {
 	o = gateway.Options{Logger: g.Log, NoPrefix: g.noPrefix, NoDescriptionPrefix: g.noDescPrefix,
 		PinsWarn: g.Pins == "warn", AuditValues: g.auditValues, Catalog: g.Operations,
 		CacheDir: target.RememberDir(), ResultDir: target.ResultDir()}
+	if g.fitResults {
+		o.MaxResultText = maxResultText
+	}
 	if g.Pins == "off" {
 		return o, nil
 	}

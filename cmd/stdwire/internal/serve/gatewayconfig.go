@@ -29,7 +29,8 @@ type GatewayConfig struct {
 	waitLists time.Duration
 	warmLists bool // fetch the lists into the cache and end
 
-	discover *config.Discovery // nil: as the configuration says
+	discover   *config.Discovery // nil: as the configuration says
+	fitResults bool              // shorten results for applications that are known to cut them
 
 	noPrefix, noDescPrefix bool // names or descriptions of tools and prompts have no server ID
 
@@ -51,6 +52,8 @@ func (m *GatewayConfig) flags() []command.Flag {
 		command.SwitchFlag(&m.warmLists, "--warm-lists",
 			"start all these servers, store their lists for the next start, and end; the other flags may be those of that start"),
 		discoverFlag(&m.discover),
+		command.SwitchFlag(&m.fitResults, "--fit-results",
+			"shorten results for applications that are known to cut them, and let them read on; see stdwire help context"),
 		command.SwitchFlag(&m.noPrefix, "--no-prefix",
 			"offer tools and prompts under the names that their servers use; of two with the same name, one is withheld"),
 		command.SwitchFlag(&m.noDescPrefix, "--no-desc-prefix",

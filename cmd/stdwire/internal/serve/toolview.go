@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"slices"
 	"sync/atomic"
 
@@ -55,4 +56,11 @@ func (t *toolViews) of(client string) server.ToolView {
 	return server.ToolView{Search: d.Search, MinTools: d.MinTools,
 		MinBytes: hosts.Bytes(d.MinTokens), MaxName: host.MaxToolName("stdwire"), // as users name it
 		NoDots: host.NoDots, MaxDescription: host.MaxDescription}
+}
+
+// maxResultText returns how many characters of a result the application of a client shows its
+// model; 0: no limit is known.
+func maxResultText(ctx context.Context) int {
+	host, _ := hosts.Of(server.ClientNameFrom(ctx))
+	return host.MaxResult
 }
