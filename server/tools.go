@@ -181,8 +181,10 @@ func callTool(r *request) (*Result, error) {
 		return r.use(s.views.meta[discovery.Find], r.params.Get(paramArguments))
 	}
 	found, exists, err := r.find(mcp.KindTool, name)
-	if own, ok := s.ownName(r.clientInfo().Name, name); err == nil && !exists && ok { // it was not listed before
-		found, exists, err = r.find(mcp.KindTool, []byte(own))
+	if err == nil && !exists {
+		if own, ok := s.ownName(r.clientInfo().Name, name); ok { // it was not listed before
+			found, exists, err = r.find(mcp.KindTool, []byte(own))
+		}
 	}
 	if err == nil && !exists && r.params.Meta.App == nil {
 		found, err = r.resolveUnknownTool(string(name))

@@ -120,11 +120,11 @@
 // with _meta of the client's own, the trace context apart, is always made. The ttlMs and the
 // cacheScope of a result are obeyed if they are narrower than what is configured. The results of a
 // server are dropped before and after each call of another one of its tools, and when it says that
-// a list or resource has changed. If such a call was cancelled or timed out, its server may still be
-// at it: then none is kept for a minute, or for as long as results are kept if that is shorter. Not
-// cached are errors, results of calls that asked a question, results of tasks, and those of a server
-// with a process for each client or user. Interceptors get cached results too; the lines of the
-// audit log have "cached":true.
+// a list or resource has changed. If such a call was cancelled or timed out, its server may still
+// be at it: then none is kept for a minute, or for as long as results are kept if that is shorter.
+// Not cached are errors, results of calls that asked a question, results of tasks, and those of a
+// server with a process for each client or user. Interceptors get cached results too; the lines of
+// the audit log have "cached":true.
 //
 // # Questions, roots and logs
 //

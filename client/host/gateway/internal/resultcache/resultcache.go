@@ -184,7 +184,8 @@ func (c *Cache) store(f *flight, private, shared Key, result []byte) {
 	f.result = result
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed || f.generation != c.generation || time.Now().Before(c.doubtful) || e.size() > c.pool.Total()/maxShare {
+	if c.closed || f.generation != c.generation || time.Now().Before(c.doubtful) ||
+		e.size() > c.pool.Total()/maxShare {
 		return
 	}
 	if old := c.entries[e.Key]; old != nil {
