@@ -57,6 +57,10 @@ export const post = async (path, value = {}) => (await request(path,
 
 // segments joins the segments of a path, and address those of an address of this page.
 export const segments = (...parts) => parts.map(encodeURIComponent).join('/');
+
+// of returns the path of what the API has of a server.
+export const of = (server, what) => `servers/${segments(server)}/${what}`;
+
 export const address = (...parts) => `#/${segments(...parts)}`;
 
 // filtered returns the address of the messages that a filter selects.

@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import { add, configuration } from './config.js';
 import { confirmLink } from './connect.js';
-import { button, dialog, element, h2, problem, replace, theme } from './dom.js';
+import { button, dialog, element, h2, problem, replace, tag, theme } from './dom.js';
 import { count, explore, kinds } from './explore.js';
 import { gateway } from './gateway.js';
 import { icon } from './icons.js';
@@ -67,7 +67,7 @@ function showChanged() {
   if (current?.name === 'tools') state.changedLists.delete('apps'); // they are among the tools
   for (const a of $('views').querySelectorAll('a')) {
     a.querySelector('.changed')?.remove();
-    if (state.changedLists.has(a.dataset.view)) a.querySelector('.count').before(element('span', { class: 'changed' }, ' changed '));
+    if (state.changedLists.has(a.dataset.view)) a.querySelector('.count').before(tag('span.changed', ' changed '));
   }
 }
 
@@ -77,7 +77,7 @@ function showCounts() {
     ...Object.fromEntries(Object.keys(kinds).map(view => [view, count(view)])) };
   for (const [name, n] of Object.entries(counts)) $('views').querySelector(`a[data-view=${name}] .count`).textContent = n ? n.toLocaleString() : '';
   $('ask').hidden = state.questions.length === 0;
-  replace($('ask'), icon('questions'), element('span', { class: 'count' }, String(state.questions.length)));
+  replace($('ask'), icon('questions'), tag('span.count', String(state.questions.length)));
   $('ask').setAttribute('aria-label', `Questions of servers: ${state.questions.length}`);
 }
 
@@ -108,7 +108,7 @@ const keys = () => [
 
 function showKeys() {
   const shown = dialog('Keys', { class: null }, h2('Keys'),
-    element('table', {}, keys().map(([key, what]) => element('tr', {}, element('th', { scope: 'row' }, key), element('td', {}, what)))),
+    tag('table', keys().map(([key, what]) => tag('tr', element('th', { scope: 'row' }, key), tag('td', what)))),
     button('Close', () => shown.close()));
 }
 
@@ -168,10 +168,10 @@ async function main() {
     groups.Observe.unshift(['gateway', 'Gateway', gateway, 'g']);
     views = Object.values(groups).flat();
   }
-  replace($('views'), Object.entries(groups).map(([title, list]) => element('div', { role: 'group', 'aria-label': title },
-    element('p', { class: 'label', 'aria-hidden': 'true' }, title),
-    list.map(([name, text]) => element('a', { href: `#/${name}`, 'data-view': name, title: text }, icon(name), element('span', { class: 'word' }, text), element('span', { class: 'count' }))))),
-  element('button', { class: 'more', type: 'button', title: 'All views, and search', onclick: search }, icon('more'), element('span', { class: 'word' }, 'More')));
+  replace($('views'), Object.entries(groups).map(([title, list]) => element('div', { role: 'group', label: title },
+    element('p.label', { 'aria-hidden': 'true' }, title),
+    list.map(([name, text]) => element('a', { href: `#/${name}`, 'data-view': name, title: text }, icon(name), tag('span.word', text), tag('span.count'))))),
+  element('button.more', { title: 'All views, and search', onclick: search }, icon('more'), tag('span.word', 'More')));
   configuration().then(({ files, off }) => replace($('about'), menu('What this page looks at', () => [...files.map(file => file.path), off || ['Add server', add],
     ['Servers', () => { location.hash = '#/servers'; }], !state.about.gateway && 'To look at a gateway: stdwire web --gateway'], { text: state.about.title, attributes: { class: 'quiet' } })));
   on('connected', () => {

@@ -1,7 +1,7 @@
 // Apps: the pages that servers offer beside the results of their tools. An app runs in a frame of
 // another origin. It says nothing to this page but messages, which stdwire judges.
 import * as api from './api.js';
-import { append, attempt, button, bytes, div, element, faint, folded, h4, hint, inRow, li, newID, p, problem, replace, select, strong, theme } from './dom.js';
+import { append, attempt, button, bytes, div, element, faint, folded, h4, hint, inRow, li, newID, p, problem, replace, select, status, strong, tag, theme } from './dom.js';
 import { content } from './result.js';
 import { tree } from './json.js';
 import { on } from './store.js';
@@ -38,7 +38,7 @@ const refusals = about => [
 // appPanel shows the app of a tool for calls, beside their results, and before a call with parts of
 // its arguments, which input returns as JSON.
 export function appPanel(place, server, tool, input) {
-  const box = element('section', { class: 'app-box', 'aria-label': 'App' });
+  const box = element('section.app-box', { label: 'App' });
   append(place, box);
   let shown; // the app that is shown
   let latest; // the call that it is for; 0 before it
@@ -68,7 +68,7 @@ export function appPanel(place, server, tool, input) {
       return;
     }
     const boxes = new Map(wanted.map(name => [name, element('input', { type: 'checkbox', id: newID() })]));
-    replace(box, element('div', { class: 'card', 'data-plain': String(plain) }, h4('This tool has an app'),
+    replace(box, element('div.card', { 'data-plain': String(plain) }, h4('This tool has an app'),
       p('It is a program of the server. The page keeps it from fetching anything from other machines',
         about.origins ? ' but those below' : '', ', but no browser lets the page prevent WebRTC: an app that is malicious can send what it sees to anybody.'),
       about.origins && p('It wants to reach ', strong(about.origins.join(', ')), '.'),
@@ -93,8 +93,8 @@ const sizes = [['', 'As it fits'], ['360', '360 wide'], ['360 640', '360 × 640'
 // frame shows an app that stdwire has opened. Before its call is made, input returns the arguments.
 function frame(box, tool, about, started, permissions, input) {
   const path = `apps/${api.segments(started.id)}`;
-  const notice = element('div', { role: 'status' });
-  const log = element('ol', { class: 'app-log', tabindex: '0', 'aria-label': 'What the app says' });
+  const notice = status();
+  const log = element('ol.app-log', { tabindex: '0', label: 'What the app says' });
   const told = div();
   const view = element('iframe', { class: about.border === false ? 'app' : 'app app-border', title: `App of ${tool.title ?? tool.name}`,
     allow: started.allow, sandbox: 'allow-scripts allow-same-origin allow-forms',
@@ -110,12 +110,12 @@ function frame(box, tool, about, started, permissions, input) {
     mode.value = displayed; // until the app has been told
     await tell('context', { displayMode: next });
     if (!ended) display(next);
-  }), { 'aria-label': 'Display mode' });
-  const size = select(sizes, '', () => resize(), { 'aria-label': 'Size' });
+  }), { label: 'Display mode' });
+  const size = select(sizes, '', () => resize(), { label: 'Size' });
   const written = element('input', { type: 'range', step: '5', value: '0', id: newID(),
     oninput: () => attempt(notice, () => tell('partial', `{"percent":${written.value},"arguments":${input().trim() || '{}'}}`)) });
   const stage = input && inRow(element('label', { for: written.id }, 'Arguments written so far'), written);
-  const node = element('div', { class: 'app-node' },
+  const node = tag('div.app-node',
     inRow(h4('App'), mode, size, button('Close the app', () => close()),
       element('a', { href: api.filtered(`server:${started.lane}`) }, 'Its messages'),
       faint(`${about.uri}, ${bytes(about.size)}`)),

@@ -1,6 +1,6 @@
 // The authorization of requests to a server at a URL: status, login and logout. The page has no token.
 import * as api from './api.js';
-import { append, attempt, button, copier, div, element, facts, hint, link, p, problem, replace, strong } from './dom.js';
+import { append, attempt, button, code, copier, div, facts, hint, link, p, problem, replace, status, strong, tag } from './dom.js';
 import { on } from './store.js';
 
 const time = at => new Date(at).toLocaleString();
@@ -13,16 +13,16 @@ const states = { // in short, and in full
 
 // authorization returns { node, update(), close() } for a server.
 export function authorization(id) {
-  const path = `servers/${api.segments(id)}/authorization`;
-  const outcome = element('div', { role: 'status' });
-  const summary = element('summary', {}, 'Authorization');
+  const path = api.of(id, 'authorization');
+  const outcome = status('div');
+  const summary = tag('summary', 'Authorization');
   const known = div();
-  const row = element('div', { class: 'row' });
-  const node = element('details', { class: 'authorization' }, summary, known, row, outcome);
+  const row = tag('div.row');
+  const node = tag('details.authorization', summary, known, row, outcome);
   const act = action => attempt(outcome, async () => {
     replace(outcome);
     const { warning } = await api.post(`${path}/${action}`) ?? {};
-    if (warning) append(outcome, element('p', { class: 'warn' }, warning));
+    if (warning) append(outcome, tag('p.warn', warning));
     await update();
   });
   const login = button('Log in', () => act('login'));
@@ -45,7 +45,7 @@ export function authorization(id) {
       status.page ? p(strong('Open this page and grant access there: '), link(status.page, new URL(status.page).host))
         : status.running && p('Looking for the authorization server …'),
       status.problem && problem(status.problem),
-      status.command && !any && hint('At the terminal: ', element('code', {}, status.command), ' ', copier(status.command)));
+      status.command && !any && hint('At the terminal: ', code(status.command), ' ', copier(status.command)));
     if (status.running || status.problem && !status.why) node.open = true;
     login.hidden = Boolean(status.why || status.running);
     login.textContent = any ? 'Log in again' : 'Log in';

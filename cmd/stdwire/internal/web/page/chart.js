@@ -1,6 +1,6 @@
 // The chart of the timeline: a lane for each server, a bar for each request, and inside the bar the
 // messages that belong to the request. Only visible messages are drawn, and one for each pixel.
-import { duration, element } from './dom.js';
+import { duration, element, tag } from './dom.js';
 import { failed, laneList } from './messages.js';
 import { on } from './store.js';
 
@@ -13,9 +13,9 @@ const families = Object.assign(Object.create(null), { tools: 'f-tools', resource
 export const family = (method = '') => families[method.slice(0, Math.max(method.indexOf('/'), 0))] ?? 'f-session';
 
 export function chart({ select, selects, selected }) {
-  const canvas = element('canvas', { class: 'chart', role: 'img', 'aria-label': 'Timeline of requests' });
+  const canvas = element('canvas.chart', { role: 'img', label: 'Timeline of requests' });
   const probe = element('span', { hidden: true });
-  const node = element('div', { class: 'chart-box' }, canvas, probe);
+  const node = tag('div.chart-box', canvas, probe);
   let colors = {};
   let from = 0, to = 1000, auto = true; // auto shows everything
   let dirty = false;
@@ -203,12 +203,12 @@ export function chart({ select, selects, selected }) {
   };
   const size = new ResizeObserver(redraw);
   size.observe(node);
-  const endTheme = on('theme', () => {
+  const recolor = () => {
     colors = {};
     redraw();
-  });
+  };
+  const endTheme = on('theme', recolor);
   const preferred = matchMedia('(prefers-color-scheme: dark)');
-  const recolor = () => { colors = {}; redraw(); };
   preferred.addEventListener('change', recolor);
   return { node, redraw, zoom, pan, fit() { auto = true; redraw(); },
     show(message) {

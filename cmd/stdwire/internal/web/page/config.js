@@ -1,7 +1,7 @@
 // The configuration files: the user adds, changes, copies, moves, removes and imports servers, and
 // sees each change before it is written. The page has "…1" and so on in place of secrets.
 import * as api from './api.js';
-import { attempt, button, dialog, div, download, element, faint, field, folded, h2, hint, inRow, muted, p, replace, select } from './dom.js';
+import { attempt, button, code, dialog, div, download, element, faint, field, folded, h2, hint, input, inRow, muted, p, replace, select, tag } from './dom.js';
 import { sources } from './first.js';
 import { form } from './form.js';
 
@@ -24,7 +24,7 @@ export const base = path => path.split(/[\\/]/).at(-1);
 // file is written.
 function change(title, content, wanted, label, { bad, done } = {}) {
   const outcome = element('div', { 'aria-live': 'polite' });
-  const place = element('span');
+  const place = tag('span');
   let latest = 0; // what was shown before is out of date
   let timer;
   const show = () => attempt(outcome, async () => {
@@ -42,9 +42,9 @@ function change(title, content, wanted, label, { bad, done } = {}) {
       shown.close();
       done?.(what);
     });
-    replace(outcome, next.notes.map(note => element('p', { class: 'warn' }, note)),
+    replace(outcome, next.notes.map(note => tag('p.warn', note)),
       next.diff === '' ? p('Nothing changes.') : [
-        element('pre', { class: 'code', tabindex: '0', 'aria-label': 'What changes' }, next.diff.split('\n').map(line => element('span', {
+        element('pre.code', { tabindex: '0', label: 'What changes' }, next.diff.split('\n').map(line => element('span', {
           class: line.startsWith('+') ? 'new' : line.startsWith('-') ? 'old' : '' }, line + '\n'))),
         next.diff.includes('…') && hint('“…” stands for values that may be secret. The file keeps them.')]);
     replace(place, next.diff !== '' && button(label(base(what.file)), write, { class: bad ? 'primary bad' : 'primary' }));
@@ -68,7 +68,7 @@ function change(title, content, wanted, label, { bad, done } = {}) {
 const fileField = (files, chosen, onchange) => field('File', select(files.map(file => [file.path,
   file.project ? `${file.path} (of the project: must be trusted)` : file.path]), chosen, onchange));
 
-const nameField = value => element('input', { type: 'text', value, maxlength: '32', spellcheck: 'false', required: true });
+const nameField = value => input('text', { value, maxlength: '32', required: true });
 
 // add shows where servers come from, and adds those that the user picks.
 export function add() {
@@ -97,12 +97,12 @@ export async function review(picked, done = () => {}) {
     return;
   }
   const again = element('input', { type: 'checkbox' });
-  const chosen = found.map(server => [server, element('input', { type: 'checkbox', checked: !server.problem && (picked.servers?.includes(server.id) ?? true), disabled: server.problem })]);
+  const chosen = found.map(server => [server, input('checkbox', { checked: !server.problem && (picked.servers?.includes(server.id) ?? true), disabled: server.problem })]);
   const ids = () => chosen.filter(([, box]) => box.checked).map(([server]) => server.id);
-  change('Add servers', [file, chosen.map(([server, box]) => div(element('label', {}, box, ` ${server.id} `,
-    faint(server.kind)), server.problem && element('p', { class: 'bad' }, server.problem),
-  server.notes.map(note => hint(note)), server.definition && element('code', {}, server.definition))),
-  element('label', { class: 'row' }, again, 'Replace servers that have the same name')],
+  change('Add servers', [file, chosen.map(([server, box]) => div(tag('label', box, ` ${server.id} `,
+    faint(server.kind)), server.problem && tag('p.bad', server.problem),
+  server.notes.map(note => hint(note)), server.definition && code(server.definition))),
+  tag('label.row', again, 'Replace servers that have the same name')],
   () => ({ file: into, import: { ...source, replace: again.checked, servers: ids() } }), to => `Add ${ids().length} to ${to}`);
 }
 

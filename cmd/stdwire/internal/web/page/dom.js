@@ -3,15 +3,18 @@
 import { explain } from './errors.js';
 import { icon } from './icons.js';
 
-// element returns an element. An attribute whose name begins with "on" is a listener; one that is
-// false, null or undefined is left out. Children are nodes, texts, or arrays of them.
+// element returns an element; its classes may follow its name, after dots. An attribute whose name
+// begins with "on" is a listener; one that is false, null or undefined is left out; label is what
+// screen readers say. Children are nodes, texts, or arrays of them.
 export function element(name, attributes = {}, ...children) {
-  const node = document.createElement(name);
+  const [type, ...classes] = name.split('.');
+  const node = document.createElement(type);
+  if (classes.length > 0) node.className = classes.join(' ');
   for (const [key, value] of Object.entries(attributes)) {
     if (value === false || value === null || value === undefined) continue;
     if (key.startsWith('on')) node.addEventListener(key.slice(2), value);
     else if (key === 'value' || key === 'checked' || key === 'selected') node[key] = value;
-    else node.setAttribute(key, value === true ? '' : value);
+    else node.setAttribute(key === 'label' ? 'aria-label' : key, value === true ? '' : value);
   }
   append(node, children);
   return node;
@@ -29,18 +32,39 @@ export function replace(node, ...children) {
   append(node, children);
 }
 
-// Elements without attributes, and a text that is less important than those around it.
-const plain = name => (...children) => element(name, {}, children);
-export const [p, strong, h2, h3, h4, li, div] = ['p', 'strong', 'h2', 'h3', 'h4', 'li', 'div'].map(plain);
-export const faint = (...children) => element('span', { class: 'muted' }, children);
+// tag returns an element without attributes. Texts that are less important than those around it are
+// faint, muted or hints.
+export const tag = (name, ...children) => element(name, {}, children);
+export const [p, strong, h2, h3, h4, li, div] = ['p', 'strong', 'h2', 'h3', 'h4', 'li', 'div'].map(name => tag.bind(null, name));
+export const faint = (...children) => tag('span.muted', children);
 
 export const button = (text, onclick, attributes = {}) =>
-  element('button', { type: 'button', onclick, ...attributes }, text);
+  element('button', { onclick, ...attributes }, text);
 
-export const inRow = (...children) => element('div', { class: 'row' }, children);
-export const muted = (...children) => element('p', { class: 'muted' }, children);
-export const hint = (...children) => element('p', { class: 'hint' }, children);
-export const folded = (title, ...children) => element('details', {}, element('summary', {}, title), children);
+// primary returns the button of what a view is for.
+export const primary = (text, onclick, more) => button(text, onclick, { class: 'primary', ...more });
+
+export const inRow = (...children) => tag('div.row', children);
+export const muted = (...children) => tag('p.muted', children);
+export const hint = (...children) => tag('p.hint', children);
+export const folded = (title, ...children) => tag('details', tag('summary', title), children);
+export const code = (...children) => tag('code', children);
+
+// status returns an element that screen readers read out when its text changes.
+export const status = (name = 'div', ...children) => element(name, { role: 'status' }, children);
+
+// input returns a control of a type.
+export const input = (type, attributes) => element('input', { type, ...attributes });
+
+// onEnter calls run when the user presses Ctrl-Enter in a node, and cancel, if given, for Escape.
+export function onEnter(node, run, cancel) {
+  node.addEventListener('keydown', event => {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      run();
+    } else if (event.key === 'Escape') cancel?.();
+  });
+}
 
 // unfolded is folded, with content that is made when it is opened for the first time.
 export function unfolded(title, content) {
@@ -50,19 +74,19 @@ export function unfolded(title, content) {
 }
 
 // pairs returns terms and what they are; without a value they are left out. facts is a list of them.
-export const pairs = all => all.filter(([, value]) => value).map(([term, value]) => div(element('dt', {}, term), element('dd', {}, value)));
-export const facts = all => element('dl', { class: 'facts' }, pairs(all));
+export const pairs = all => all.filter(([, value]) => value).map(([term, value]) => div(tag('dt', term), tag('dd', value)));
+export const facts = all => tag('dl.facts', pairs(all));
 
 // grid returns a table that scrolls, and what stands below it.
-export const grid = (label, names, body, below) => element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label },
-  element('table', {}, element('thead', {}, element('tr', {}, names.map(name => element('th', { scope: 'col' }, name)))), body), below);
+export const grid = (label, names, body, below) => element('div.scroll', { tabindex: '0', role: 'region', label },
+  tag('table', tag('thead', tag('tr', names.map(name => element('th', { scope: 'col' }, name)))), body), below);
 
 // iconButton returns a button that is an icon. label says what it does.
-export const iconButton = (sign, label, onclick) => element('button', { type: 'button', class: 'icon-only', 'aria-label': label, title: label, onclick }, icon(sign));
+export const iconButton = (sign, label, onclick) => element('button', { class: 'icon-only', label, title: label, onclick }, icon(sign));
 
 // dialog shows a dialog above the page. It is removed when it is closed.
 export function dialog(label, attributes, ...children) {
-  const node = element('dialog', { 'aria-label': label, class: 'wide', onclose: () => node.remove(), ...attributes }, children);
+  const node = element('dialog', { label, class: 'wide', onclose: () => node.remove(), ...attributes }, children);
   document.body.append(node);
   node.showModal();
   return node;
@@ -86,7 +110,7 @@ export function parts(list, items, show, rest) {
       more();
     });
     if (rest) replace(rest, next);
-    else if (next) list.append(element({ UL: 'li', OL: 'li', DL: 'dd' }[list.tagName] ?? 'div', {}, next));
+    else if (next) list.append(tag({ UL: 'li', OL: 'li', DL: 'dd' }[list.tagName] ?? 'div', next));
   };
   more();
   return list;
@@ -107,12 +131,12 @@ export function long(text, attributes = {}) {
 }
 
 // empty says that a view has nothing to show: what it would show, and the view in which to go on.
-export const empty = (title, why, view) => element('div', { class: 'empty' }, h3(title), p(why), element('a', { class: 'button', href: `#/${view.toLowerCase()}` }, view));
+export const empty = (title, why, view) => tag('div.empty', h3(title), p(why), element('a.button', { href: `#/${view.toLowerCase()}` }, view));
 
 // field returns a label and its control.
 export function field(text, control, ...rest) {
   control.id ||= newID();
-  return element('div', { class: 'field' }, element('label', { for: control.id }, text), control, rest);
+  return tag('div.field', element('label', { for: control.id }, text), control, rest);
 }
 
 // select returns a list to choose from. Options are [value, text] or values.
@@ -139,14 +163,14 @@ export function link(url, text = url) {
 export function problem(error) {
   const rpc = error.rpc === undefined ? undefined : explain(error.rpc, error.data);
   const data = error.data !== undefined && long(JSON.stringify(error.data, null, 2));
-  return element('div', { class: 'problem', role: 'alert', 'data-rpc': error.rpc },
-    rpc ? p(strong(`${rpc.name} `), element('span', { class: 'badge bad' }, `JSON-RPC error ${error.rpc}`))
+  return element('div.problem', { role: 'alert', 'data-rpc': error.rpc },
+    rpc ? p(strong(`${rpc.name} `), tag('span.badge.bad', `JSON-RPC error ${error.rpc}`))
       : strong(error.code && error.code !== 'refused' ? error.code + ': ' : ''), error.message,
     rpc?.facts.length > 0 && facts(rpc.facts),
     error.rpc_message && p(`The server says: ${error.rpc_message}`),
-    [rpc?.advice, error.hint].filter(Boolean).map(text => element('p', { class: 'hint' }, text)),
+    [rpc?.advice, error.hint].filter(Boolean).map(text => tag('p.hint', text)),
     data && (rpc?.facts.length > 0 ? folded('data', data) : data),
-    error.stderr && element('pre', {}, error.stderr));
+    error.stderr && tag('pre', error.stderr));
 }
 
 // attempt runs an action. It shows an error in place until another action succeeds.

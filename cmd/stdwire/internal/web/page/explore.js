@@ -1,7 +1,7 @@
 // The definitions of servers: a list that can be searched, and the selected definition beside it.
 import * as api from './api.js';
 import { hasApp } from './apps.js';
-import { attempt, button, div, element, empty, faint, folded, h2, hint, li, muted, p, problem, replace, select, short, strong } from './dom.js';
+import { attempt, button, code, div, element, empty, faint, folded, h2, hint, input, li, muted, p, problem, replace, select, short, strong, tag } from './dom.js';
 import { icon } from './icons.js';
 import { diff, tree } from './json.js';
 import { markdown } from './markdown.js';
@@ -21,7 +21,7 @@ const why = { tools: 'A tool is something that a server does when a model, or yo
 // image returns an icon of a definition that can be shown without a request to another server.
 export function image(definition) {
   const src = Array.isArray(definition.icons) && definition.icons.find(icon => /^data:image\/(png|jpeg|gif|webp|svg\+xml)[;,]/.test(icon?.src))?.src;
-  return src ? element('img', { class: 'icon', src, alt: '' }) : null;
+  return src ? element('img.icon', { src, alt: '' }) : null;
 }
 
 // asText returns what should be a text, and may be anything, as one.
@@ -117,19 +117,19 @@ export function explore(root, view) {
   let open = ''; // what the panel shows, as JSON
   let fetches = 0; // of which only the latest acts
   let panelEnd;
-  const find = element('input', { type: 'search', placeholder: `Search ${view}  ( / )`, 'aria-label': `Search ${view}`, oninput: () => {
+  const find = input('search', { placeholder: `Search ${view}  ( / )`, label: `Search ${view}`, oninput: () => {
     list();
     scroller.scrollTop = 0; // the best is the first
   } });
   const chooser = div();
   const byPage = pages(view);
-  const items = element('ul', { class: 'items', 'aria-label': view, 'data-testid': 'definitions' });
-  const scroller = element('div', { class: 'scroller' }, items);
+  const items = element('ul.items', { label: view, 'data-testid': 'definitions' });
+  const scroller = tag('div.scroller', items);
   const rows = virtual(scroller, items, { token: '--item', row, drawn: mark, key: entry => entry.group === undefined ? entry : `${entry.count} ${entry.group}` });
   const notes = div();
   const none = muted();
-  const detail = element('section', { class: 'detail', 'aria-label': kind, 'data-testid': 'definition' });
-  replace(root, element('div', { class: 'split' }, element('div', { class: 'side' }, h2(view[0].toUpperCase() + view.slice(1)),
+  const detail = element('section.detail', { label: kind, 'data-testid': 'definition' });
+  replace(root, tag('div.split', tag('div.side', h2(view[0].toUpperCase() + view.slice(1)),
     chooser, find, notes, byPage.node, none, scroller), detail, splitter('list', 'Width of the list')));
 
   const address = (...parts) => api.address(view, ...parts);
@@ -166,9 +166,9 @@ export function explore(root, view) {
         const all = answer.value;
         if (all.problems?.[kind]) problems.push(problem(all.problems[kind]));
         if (all.pins) problems.push(problem(all.pins));
-        if (all.identity) problems.push(element('p', { class: 'problem' }, `The identity of ${id} has changed since it was pinned: ${all.identity}`));
+        if (all.identity) problems.push(tag('p.problem', `The identity of ${id} has changed since it was pinned: ${all.identity}`));
         for (const finding of all.findings) {
-          problems.push(element('p', { class: 'problem' }, `${finding.severity}: ${finding.what} ${finding.advice}`));
+          problems.push(tag('p.problem', `${finding.severity}: ${finding.what} ${finding.advice}`));
         }
         const place = JSON.stringify([id, view]);
         const known = (all.lists[kind] ?? []).filter(({ definition }) => view !== 'apps' || hasApp(definition));
@@ -202,7 +202,7 @@ export function explore(root, view) {
     const options = state.servers.map(server => server.id);
     if (chooses === (chooses = JSON.stringify([options, only]))) return; // it may be open
     replace(chooser, options.length > 1 && select([['', 'all running servers'], ...options], only,
-      id => { location.hash = address(...id ? [id] : []); }, { 'aria-label': 'Server' }));
+      id => { location.hash = address(...id ? [id] : []); }, { label: 'Server' }));
   }
 
   // mark marks the entry that is open.
@@ -228,15 +228,15 @@ export function explore(root, view) {
 
   // row shows an entry, or the name of the server of those that follow.
   function row({ group, count, server: id, item, fresh }) {
-    if (group !== undefined) return element('li', { class: 'label group' }, group, element('span', { class: 'count' }, String(count)));
+    if (group !== undefined) return tag('li.label.group', group, tag('span.count', String(count)));
     const d = named(item.definition);
     const name = key(d, kind);
     const title = short(d.title ?? d.name ?? name);
     const [effect] = effects(item).filter(([sign]) => sign === 'readOnly' || sign === 'destructive');
     return li(element('a', { href: address(id, name), title: short(name) },
-      element('span', { class: 'line' }, image(d), element('span', { class: 'name' }, title), fresh && badge(fresh, 'info'), labels(item)),
+      tag('span.line', image(d), tag('span.name', title), fresh && badge(fresh, 'info'), labels(item)),
       effect && element('span', { class: `effect ${effect[0] === 'destructive' ? 'bad' : ''}` }, icon(effect[0], effect[1])),
-      title === name ? element('span', { class: 'muted line' }, short(d.description ?? '')) : element('code', { class: 'muted line' }, short(name))));
+      title === name ? tag('span.muted.line', short(d.description ?? '')) : tag('code.muted.line', short(name))));
   }
 
   // select1 shows the entry of the address, or the first one where the list does not fill the page.
@@ -277,7 +277,7 @@ export function explore(root, view) {
     }
     const item = found?.item ?? { definition: { uri: name, name } }; // a resource need not be listed
     const place = div();
-    replace(detail, element('p', { class: 'back' }, element('a', { href: address(...only ? [only] : []) }, '← all')), head(item), about(item, id), place,
+    replace(detail, tag('p.back', element('a', { href: address(...only ? [only] : []) }, '← all')), head(item), about(item, id), place,
       folded('Definition', tree(item.definition)));
     try {
       panelEnd = panel(kind, place, id, item.definition, { query: new URLSearchParams(here() ? query : ''), address: address(id, name), chosen });
@@ -289,24 +289,24 @@ export function explore(root, view) {
   function head(item) {
     const d = named(item.definition);
     const title = d.title ?? d.name ?? key(d, kind);
-    return [h2(image(d), title), element('p', { class: 'row' }, title !== key(d, kind) && element('code', { class: 'muted' }, key(d, kind)), d.mimeType && faint(d.mimeType),
+    return [h2(image(d), title), tag('p.row', title !== key(d, kind) && tag('code.muted', key(d, kind)), d.mimeType && faint(d.mimeType),
       d.size !== undefined && faint(`${d.size} bytes`), badges(item)),
-    d.description && element('div', { class: 'description' }, markdown(d.description))];
+    d.description && tag('div.description', markdown(d.description))];
   }
 
   // about shows the changes of a definition, the findings of the scan, and the definition itself.
   function about(item, id) {
     const outcome = div();
     return [
-      item.findings?.map(finding => element('div', { class: 'problem' }, strong(`${finding.severity}, ${finding.rule}: `), finding.what,
-        finding.where && element('code', {}, ` ${finding.where}`), finding.evidence && element('pre', {}, finding.evidence), hint(finding.advice))),
-      item.excluded && element('div', { class: 'problem' }, strong('Excluded: '), item.excluded),
+      item.findings?.map(finding => tag('div.problem', strong(`${finding.severity}, ${finding.rule}: `), finding.what,
+        finding.where && code(` ${finding.where}`), finding.evidence && tag('pre', finding.evidence), hint(finding.advice))),
+      item.excluded && tag('div.problem', strong('Excluded: '), item.excluded),
       item.headers && hint('Also sent as headers: ', item.headers.map(({ argument, header }) => `${argument} as ${header}`).join(', ')),
-      item.portability && element('details', { class: 'portability' }, element('summary', {}, `Portability: what hosts convert for some models (${item.portability.length})`),
-        element('dl', { class: 'diff' }, item.portability.map(({ what, places }) => [element('dt', {}, what), element('dd', {}, places.map(place => place.where).join('\n'))]))),
-      (item.pin === 'new' || item.pin === 'changed') && element('div', { class: 'problem' }, strong(`This ${kind} is ${item.pin} since the server was pinned.`),
+      item.portability && tag('details.portability', tag('summary', `Portability: what hosts convert for some models (${item.portability.length})`),
+        tag('dl.diff', item.portability.map(({ what, places }) => [tag('dt', what), tag('dd', places.map(place => place.where).join('\n'))]))),
+      (item.pin === 'new' || item.pin === 'changed') && tag('div.problem', strong(`This ${kind} is ${item.pin} since the server was pinned.`),
         item.diff && diff(item.diff), button('Accept', () => attempt(outcome, async () => {
-          await api.post(`servers/${api.segments(id)}/pins`, { kind, names: [key(item.definition, kind)] });
+          await api.post(api.of(id, 'pins'), { kind, names: [key(item.definition, kind)] });
           state.definitions.delete(id);
           emit('definitions');
         })), outcome),

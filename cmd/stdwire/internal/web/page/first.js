@@ -1,15 +1,15 @@
 // Where servers come from: a box that takes a command line, a URL or JSON, the files of other
 // applications, and an example. The page shows it when there are no servers.
 import * as api from './api.js';
-import { attempt, button, div, element, faint, h2, h3, inRow, li, muted, replace, short, strong } from './dom.js';
+import { attempt, button, div, element, faint, h2, h3, input, inRow, li, muted, replace, short, strong, tag } from './dom.js';
 import { icon } from './icons.js';
 
 // sources returns the box and the list. pick gets { text, name } or { application, servers }; what it
 // throws is shown below the box.
 export function sources(pick) {
   const outcome = element('div', { 'aria-live': 'polite' });
-  const list = element('ul', { class: 'card sources' });
-  const text = element('textarea', { rows: '2', spellcheck: 'false', 'aria-label': 'Command line, URL or JSON', placeholder: 'A command line, a URL or JSON',
+  const list = tag('ul.card.sources');
+  const text = element('textarea', { rows: '2', label: 'Command line, URL or JSON', placeholder: 'A command line, a URL or JSON',
     onkeydown: event => {
       if (event.key !== 'Enter' || event.shiftKey || event.isComposing || text.value.trim().startsWith('{') && !event.ctrlKey) return;
       event.preventDefault();
@@ -22,17 +22,17 @@ export function sources(pick) {
     text.value = await file.text();
     await connect(file.name);
   });
-  const upload = element('input', { type: 'file', hidden: true, 'aria-label': 'A file, such as mcp.json or server.json', onchange: () => read(upload.files[0]) });
-  const box = element('div', { class: 'box', ondragover: event => event.dataTransfer.types.includes('Files') && event.preventDefault(), ondrop: event => {
+  const upload = input('file', { hidden: true, label: 'A file, such as mcp.json or server.json', onchange: () => read(upload.files[0]) });
+  const box = element('div.box', { ondragover: event => event.dataTransfer.types.includes('Files') && event.preventDefault(), ondrop: event => {
     const [file] = event.dataTransfer.files;
     if (!file) return;
     event.preventDefault();
     read(file);
-  } }, text, inRow(element('span', { class: 'label' }, 'Such as'),
-    ['npx …', 'https://…', '{ … }'].map(one => element('code', { class: 'badge' }, one)), button('or a file', () => upload.click(), { class: 'quiet' }), upload,
+  } }, text, inRow(tag('span.label', 'Such as'),
+    ['npx …', 'https://…', '{ … }'].map(one => tag('code.badge', one)), button('or a file', () => upload.click(), { class: 'quiet' }), upload,
     button('Connect', connect, { class: 'primary push' })));
   const row = (sign, title, words, more, act) => li(icon(sign), div(strong(title), ' ', faint(words),
-    more && element('code', { class: 'muted line' }, more)), act);
+    more && tag('code.muted.line', more)), act);
   const example = row('play', 'Example server', 'of stdwire: it reads the files of this directory', '', button('Try it', () => attempt(outcome, async () => {
     const { id } = await api.post('connect', { example: true });
     location.hash = api.address('tools', id);
@@ -41,17 +41,17 @@ export function sources(pick) {
   attempt(outcome, async () => {
     for (const { title, path, servers } of (await api.get('config/found')).toReversed()) {
       list.prepend(row('computer', title, `${servers.length} ${servers.length === 1 ? 'server' : 'servers'}: ${short(servers.join(', '))}`, path,
-        button(`Import ${servers.length}`, () => attempt(outcome, () => pick({ application: path, servers })), { 'aria-label': `Import ${servers.length} of ${title}` })));
+        button(`Import ${servers.length}`, () => attempt(outcome, () => pick({ application: path, servers })), { label: `Import ${servers.length} of ${title}` })));
     }
   });
-  return element('div', { class: 'stack' }, box, outcome,
-    element('div', { class: 'ends' }, h3('Found on this computer'), element('span', { class: 'label' }, 'Only read. Nothing was started.')), list);
+  return tag('div.stack', box, outcome,
+    tag('div.ends', h3('Found on this computer'), tag('span.label', 'Only read. Nothing was started.')), list);
 }
 
 // firstRun returns what the page shows without servers.
-export const firstRun = pick => element('div', { class: 'first' }, h2('Connect to a server'),
+export const firstRun = pick => tag('div.first', h2('Connect to a server'),
   sources(pick),
-  element('div', { class: 'trio' }, [['tools', 'Call any tool', 'A form from its schema, the result as a table, tree or picture.'],
+  tag('div.trio', [['tools', 'Call any tool', 'A form from its schema, the result as a table, tree or picture.'],
     ['timeline', 'See every message', 'Both directions, all servers on one clock, filtered as you type.'],
     ['pin', 'Know what changed', 'What differs from a pinned definition waits until you accept it.']]
     .map(([sign, title, words]) => muted(icon(sign), strong(title), words))));

@@ -1,6 +1,6 @@
 // A form for a JSON Schema, beside the JSON that it describes. The user edits as JSON what the form
 // cannot express. The form shows the value itself, so the two never differ.
-import { button, div, element, faint, hint, inRow, newID, select, short as shortened } from './dom.js';
+import { button, div, element, faint, hint, inRow, newID, select, short as shortened, status, tag } from './dom.js';
 import { format, isRaw, parse } from './json.js';
 
 const maxDepth = 12; // of nested schemas
@@ -159,7 +159,7 @@ function control(schema, root, value, changed, label, depth, hooks) {
   schema = resolve(schema, root);
   const listed = choices(schema, root);
   if (schema.const !== undefined) {
-    return { node: element('output', { 'aria-label': label }, root.json(schema.const)), get: () => schema.const };
+    return { node: element('output', { label }, root.json(schema.const)), get: () => schema.const };
   }
   if (listed) return enumeration(listed, root, value, changed, label);
   const several = variants(schema, root);
@@ -171,7 +171,7 @@ function control(schema, root, value, changed, label, depth, hooks) {
       ? objectControl(schema, root, value, changed, label, depth, hooks) : jsonControl(value ?? {}, root, changed, label);
     case 'array': return arrayControl(schema, root, value, changed, label, depth, hooks);
     case 'boolean': return enumeration([[true, 'true'], [false, 'false']], root, value, changed, label);
-    case 'null': return { node: element('output', { 'aria-label': label }, 'null'), get: () => null };
+    case 'null': return { node: element('output', { label }, 'null'), get: () => null };
     case 'integer': case 'number': return numberControl(schema, value, changed, label);
     case 'string': return stringControl(schema, root, value, changed, label, hooks);
     default: return jsonControl(value, root, changed, label);
@@ -183,16 +183,16 @@ function enumeration(listed, root, value, changed, label) {
   const at = listed.findIndex(([choice]) => root.json(choice) === wanted);
   if (listed.length > 1 && listed.length <= 4 && listed.map(([, text]) => text).join('').length <= 32) {
     const name = newID();
-    const node = element('div', { class: 'seg', role: 'radiogroup', 'aria-label': label, onchange: changed }, listed.map(([, text], i) =>
-      element('label', {}, element('input', { type: 'radio', name, value: String(i), checked: i === Math.max(at, 0) }), text)));
+    const node = element('div.seg', { role: 'radiogroup', label, onchange: changed }, listed.map(([, text], i) =>
+      tag('label', element('input', { type: 'radio', name, value: String(i), checked: i === Math.max(at, 0) }), text)));
     return { node, get: () => listed[Number(node.querySelector(':checked')?.value)]?.[0] };
   }
-  const node = select(listed.map(([, text], i) => [String(i), short(text)]), String(Math.max(at, 0)), changed, { 'aria-label': label });
+  const node = select(listed.map(([, text], i) => [String(i), short(text)]), String(Math.max(at, 0)), changed, { label });
   return { node, get: () => listed[Number(node.value)]?.[0] };
 }
 
 function variantControl(several, root, value, changed, label, depth, hooks) {
-  const node = element('div', { class: 'variant' });
+  const node = tag('div.variant');
   let at = Math.max(several.findIndex(schema => suits(value, schema, root)), 0);
   let inner;
   const show = current => {
@@ -203,7 +203,7 @@ function variantControl(several, root, value, changed, label, depth, hooks) {
       at = Number(chosen);
       show(initial(several[at], root, depth + 1));
       changed();
-    }), { 'aria-label': `${label}: kind` }), inner.node);
+    }), { label: `${label}: kind` }), inner.node);
   };
   show(value);
   return { node, get: () => inner.get() };
@@ -211,7 +211,7 @@ function variantControl(several, root, value, changed, label, depth, hooks) {
 
 function numberControl(schema, value, changed, label) {
   const node = element('input', { type: 'text', inputmode: schema.type === 'integer' ? 'numeric' : 'decimal', oninput: changed,
-    'aria-label': label, value: value === undefined || value === null ? '' : isRaw(value) ? value.rawJSON : String(value) });
+    label, value: value === undefined || value === null ? '' : isRaw(value) ? value.rawJSON : String(value) });
   return { node, get() {
     let number;
     try {
@@ -227,13 +227,13 @@ function stringControl(schema, root, value, changed, label, hooks) {
   const text = typeof value === 'string' ? value : '';
   root.spend(text.length / 100);
   const large = text.includes('\n') || text.length > 120 || (schema.maxLength ?? 0) > 200 || binary(schema);
-  const attributes = { oninput: changed, 'aria-label': label, value: text, placeholder: schema.examples?.[0] !== undefined && short(schema.examples[0]), spellcheck: 'false' };
+  const attributes = { oninput: changed, label, value: text, placeholder: schema.examples?.[0] !== undefined && short(schema.examples[0]) };
   const input = large ? element('textarea', { rows: '3', ...attributes })
     : element('input', { type: inputTypes[schema.format] ?? 'text', ...attributes });
   const get = () => input.value;
   if (hooks.complete) hooks.complete(input, label, changed);
   if (!binary(schema)) return { node: input, get };
-  const file = element('input', { type: 'file', 'aria-label': `${label}: a file`, async onchange() {
+  const file = element('input', { type: 'file', label: `${label}: a file`, async onchange() {
     if (file.files[0]) {
       input.value = await base64(file.files[0]);
       changed();
@@ -246,7 +246,7 @@ function stringControl(schema, root, value, changed, label, hooks) {
 function jsonControl(value, root, changed, label) {
   const text = format(value ?? null);
   root.spend(text.length / 100);
-  const node = element('textarea', { rows: '2', spellcheck: 'false', 'aria-label': `${label}, as JSON`, value: text, oninput: changed });
+  const node = element('textarea', { rows: '2', label: `${label}, as JSON`, value: text, oninput: changed });
   let last = value ?? null;
   return { node, get() {
     try {
@@ -261,17 +261,17 @@ function jsonControl(value, root, changed, label) {
 
 function objectControl(schema, root, value, changed, label, depth, hooks) {
   value = typeOf(value) === 'object' ? value : {};
-  const node = element(depth === 0 ? 'div' : 'fieldset', { class: 'object' }, depth > 0 && element('legend', {}, label));
+  const node = element(depth === 0 ? 'div' : 'fieldset', { class: 'object' }, depth > 0 && tag('legend', label));
   const members = new Map(); // name → control
   const required = requiredOf(schema, root);
   const properties = schema.properties ?? {};
   const add = (name, property) => {
     const described = resolve(property, root);
-    const place = element('div', { class: 'member' });
+    const place = tag('div.member');
     const text = short(described.title ?? name);
     const wanted = required.has(name);
     const include = element('input', { type: 'checkbox', checked: wanted || name in value, disabled: wanted,
-      'aria-label': `Send ${text}`, onchange: () => hooks.act(() => {
+      label: `Send ${text}`, onchange: () => hooks.act(() => {
         show(include.checked);
         changed();
       }) });
@@ -287,8 +287,8 @@ function objectControl(schema, root, value, changed, label, depth, hooks) {
       }, text, depth + 1, hooks);
       if (included) members.set(name, member); else members.delete(name);
       const help = described.description && hint(short(described.description));
-      place.replaceChildren(element('span', { class: 'name' }, !wanted && include, element('span', {}, text),
-        wanted && element('span', { class: 'required', title: 'required' }, ' *'),
+      place.replaceChildren(tag('span.name', !wanted && include, tag('span', text),
+        wanted && element('span.required', { title: 'required' }, ' *'),
         faint(' ' + summary(described))), member.node, help || '');
     };
     show(include.checked);
@@ -298,7 +298,7 @@ function objectControl(schema, root, value, changed, label, depth, hooks) {
   const others = Object.keys(value).filter(name => !(name in properties));
   for (const name of others) add(name, schema.additionalProperties || {});
   if (schema.additionalProperties && typeof schema.additionalProperties === 'object') {
-    const name = element('input', { type: 'text', 'aria-label': `Name of a member of ${label}` });
+    const name = element('input', { type: 'text', label: `Name of a member of ${label}` });
     node.append(inRow(name, button('Add', () => hooks.act(() => {
       if (name.value === '' || members.has(name.value)) return;
       value[name.value] = initial(schema.additionalProperties, root, depth + 1);
@@ -314,7 +314,7 @@ function objectControl(schema, root, value, changed, label, depth, hooks) {
 
 function arrayControl(schema, root, value, changed, label, depth, hooks) {
   let items = Array.isArray(value) ? [...value] : [];
-  const node = element('fieldset', { class: 'array' }, element('legend', {}, label));
+  const node = tag('fieldset.array', tag('legend', label));
   let controls;
   const of = i => schema.prefixItems?.[i] ?? schema.items ?? {};
   const show = () => {
@@ -326,9 +326,9 @@ function arrayControl(schema, root, value, changed, label, depth, hooks) {
       changed();
     });
     node.replaceChildren(node.firstElementChild, ...controls.map((item, i) => inRow(item.node,
-      i > 0 && button('↑', change(() => items.splice(i - 1, 2, items[i], items[i - 1])), { 'aria-label': `Move ${label} ${i + 1} up` }),
-      button('✕', change(() => items.splice(i, 1)), { 'aria-label': `Remove ${label} ${i + 1}` }))),
-    button('Add', change(() => items.push(initial(of(items.length), root, depth + 1))), { 'aria-label': `Add to ${label}` }));
+      i > 0 && button('↑', change(() => items.splice(i - 1, 2, items[i], items[i - 1])), { label: `Move ${label} ${i + 1} up` }),
+      button('✕', change(() => items.splice(i, 1)), { label: `Remove ${label} ${i + 1}` }))),
+    button('Add', change(() => items.push(initial(of(items.length), root, depth + 1))), { label: `Add to ${label}` }));
   };
   show();
   return { node, get: () => controls.map(item => item.get()) };
@@ -355,9 +355,9 @@ export function form(schema, { value, complete, changed = () => {}, name = 'Argu
   }
   let text = format(model);
   let current;
-  const place = element('div', { class: 'form' });
-  const editor = element('textarea', { class: 'json', rows: '6', spellcheck: 'false', 'aria-label': `${name} as JSON`, id: newID() });
-  const note = element('p', { class: 'hint', role: 'status' });
+  const place = tag('div.form');
+  const editor = element('textarea.json', { rows: '6', label: `${name} as JSON`, id: newID() });
+  const note = status('p.hint');
   const fromForm = () => {
     model = current.get();
     text = format(model);
@@ -394,8 +394,8 @@ export function form(schema, { value, complete, changed = () => {}, name = 'Argu
     changed();
   });
   show();
-  const json = element('details', { class: 'as-json' }, element('summary', {}, 'JSON'), editor, note);
-  const node = element('div', { class: 'args' }, div(place, json));
+  const json = tag('details.as-json', tag('summary', 'JSON'), editor, note);
+  const node = tag('div.args', div(place, json));
   const size = new ResizeObserver(() => { // where there is room, the JSON stands beside the form
     if (node.clientWidth < 560) return;
     json.open = true;

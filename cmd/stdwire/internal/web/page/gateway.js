@@ -1,6 +1,6 @@
 // The gateway that the page looks at: who calls what, how fast, and what is withheld. The figures are
 // of the calls that the page has seen.
-import { bytes, div, duration, element, empty, grid, h2, h3, muted, replace, strong } from './dom.js';
+import { bytes, div, duration, element, empty, grid, h2, h3, muted, replace, strong, tag } from './dom.js';
 import { all, failed, listen, start } from './messages.js';
 import { on, state, throttle } from './store.js';
 
@@ -13,13 +13,13 @@ function figures(calls) {
   return [String(calls.length), calls.length > 0 ? `${(calls.filter(failed).length / calls.length * 100).toFixed(1)} %` : '–', at(0.5), at(0.95)];
 }
 
-const table = (names, rows) => grid(names[0], names, element('tbody', {}, rows.map(row => element('tr', {},
-  row.map((cell, i) => i === 0 ? element('th', { scope: 'row' }, cell) : element('td', {}, cell))))));
+const table = (names, rows) => grid(names[0], names, tag('tbody', rows.map(row => tag('tr',
+  row.map((cell, i) => i === 0 ? element('th', { scope: 'row' }, cell) : tag('td', cell))))));
 
 export function gateway(root) {
-  const place = element('div', { class: 'stack', 'data-testid': 'gateway' });
+  const place = element('div.stack', { 'data-testid': 'gateway' });
   replace(root, h2('Gateway'), muted(state.about.title), place);
-  const card = (title, ...content) => element('section', { class: 'card' }, h3(title), content);
+  const card = (title, ...content) => tag('section.card', h3(title), content);
   let shown;
   const update = () => {
     const servers = state.servers.filter(server => server.watched);
@@ -34,7 +34,7 @@ export function gateway(root) {
     const text = JSON.stringify([rows, held, lanes]);
     if (text === shown) return;
     shown = text;
-    replace(place, element('dl', { class: 'card stats' }, figures(every).map((value, i) => div(element('dt', {}, names[i]), element('dd', {}, strong(value))))),
+    replace(place, tag('dl.card.stats', figures(every).map((value, i) => div(tag('dt', names[i]), tag('dd', strong(value))))),
       card('Who calls what', lanes.length > 0 ? table(['Client', ...names, ...servers.map(({ id }) => `→ ${id}`), 'Resources'], lanes)
         : empty('No calls yet', 'The page sees the calls of clients since it was opened.', 'Timeline')),
       card('Servers', table(['Server', 'State', ...names, 'Tools', 'Memory'], rows)),

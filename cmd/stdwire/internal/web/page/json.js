@@ -1,5 +1,5 @@
 // JSON. Numbers that JavaScript cannot represent keep their text. Large values are shown in parts.
-import { button, div, element, faint, folded, grid, li, long, muted, parts, replace, short } from './dom.js';
+import { button, div, element, faint, folded, grid, li, long, muted, p, parts, replace, short, tag } from './dom.js';
 
 // parse is JSON.parse, except that a number that JavaScript would write differently keeps its text.
 export function parse(text) {
@@ -28,7 +28,7 @@ function scalarNode(value) {
     node.textContent = text;
     more.remove();
   });
-  return element('span', {}, node, ' ', more);
+  return tag('span', node, ' ', more);
 }
 
 // tree returns a value as a tree. The nodes of a branch are created when it is opened. Trees that are
@@ -36,8 +36,8 @@ function scalarNode(value) {
 export function tree(value, depth = 0, room = new Room()) {
   if (scalar(value)) return scalarNode(value);
   const entries = Array.isArray(value) ? value.map((item, i) => [i, item]) : Object.entries(value);
-  return parts(element('ul', { class: 'tree' }), entries, ([key, item]) => {
-    const name = element('span', { class: 'json-key' }, short(String(key)), ': ');
+  return parts(tag('ul.tree'), entries, ([key, item]) => {
+    const name = tag('span.json-key', short(String(key)), ': ');
     room.left--;
     return li(scalar(item) ? [name, scalarNode(item)] : branch(name, item, depth + 1, room));
   });
@@ -46,7 +46,7 @@ export function tree(value, depth = 0, room = new Room()) {
 function branch(name, value, depth, room) {
   const size = Array.isArray(value) ? `[${value.length}]` : `{${Object.keys(value).length}}`;
   const open = depth < 3 && room.left > 0 && JSON.stringify(value).length < 2000;
-  const node = element('details', { open }, element('summary', {}, name, faint(size)));
+  const node = element('details', { open }, tag('summary', name, faint(size)));
   const fill = () => { if (node.childElementCount < 2) node.append(tree(value, depth, open ? room : undefined)); };
   if (open) fill();
   node.addEventListener('toggle', fill);
@@ -61,8 +61,8 @@ const isTable = value => Array.isArray(value) && value.length > 0 &&
 export function table(rows, room = new Room()) {
   const cell = value => value === undefined ? '' : scalar(value) ? scalarNode(value) : room.left > 0 ? tree(value, 0, room) : branch('', value, 3, room);
   const names = [...new Set(rows.slice(0, 1000).flatMap(row => Object.keys(row)))].slice(0, 50);
-  const rest = element('p');
-  const body = parts(element('tbody'), rows, row => element('tr', {}, names.map(name => element('td', {}, cell(row[name])))), rest);
+  const rest = p();
+  const body = parts(tag('tbody'), rows, row => tag('tr', names.map(name => tag('td', cell(row[name])))), rest);
   return grid('Table', names.map(short), body, rest);
 }
 
@@ -81,7 +81,7 @@ export function view(value, room) {
 
 // tabs returns a row of buttons, of which one at a time is pressed.
 export function tabs(kinds, chosen, show, label) {
-  const group = element('div', { class: 'tabs', role: 'group', 'aria-label': label });
+  const group = element('div.tabs', { role: 'group', label });
   for (const [kind, text] of kinds) {
     group.append(button(text, event => {
       for (const other of group.children) other.setAttribute('aria-pressed', other === event.currentTarget);
@@ -95,8 +95,8 @@ export function tabs(kinds, chosen, show, label) {
 // deceptive characters spelled out, and the whole values.
 export function diff(lines) {
   if (!lines?.length) return muted('There are no differences.');
-  return parts(element('dl', { class: 'diff' }), lines, line => [
-    element('dt', {}, line.path || '(all of it)'),
+  return parts(tag('dl.diff'), lines, line => [
+    tag('dt', line.path || '(all of it)'),
     side('old', '− ', line.old, line.oldText),
     side('new', '+ ', line.new, line.newText),
   ]);
@@ -105,7 +105,7 @@ export function diff(lines) {
 function side(name, sign, value, spans) {
   if (value === undefined) return '';
   const whole = visible(format(value));
-  return element('dd', { class: name }, element('span', { class: 'sign' }, sign), spans ?? whole,
+  return element('dd', { class: name }, tag('span.sign', sign), spans ?? whole,
     spans?.includes('…') && folded('All of it', whole));
 }
 

@@ -1,10 +1,10 @@
 // A load test: it repeats a call of a tool, several calls at the same time, and ends with the page.
 import * as api from './api.js';
-import { button, duration, element, facts, field, inRow, newID, p, problem, replace } from './dom.js';
+import { button, duration, element, facts, field, input, inRow, p, problem, replace, tag } from './dom.js';
 
 // loadTest returns { node, close() } for a tool. text returns the JSON of its arguments.
 export function loadTest(server, tool, text) {
-  const number = (value, max) => element('input', { type: 'number', min: '1', max, value, id: newID() });
+  const number = (value, max) => input('number', { min: '1', max, value });
   const calls = number('100', '100000');
   const together = number('4', '64');
   const seconds = number('60', '600');
@@ -46,7 +46,7 @@ export function loadTest(server, tool, text) {
     if (running === mine) stop.hidden = true;
   }
 
-  const node = element('details', { class: 'load' }, element('summary', {}, 'Load test'),
+  const node = tag('details.load', tag('summary', 'Load test'),
     inRow(field('Calls', calls), field('At the same time', together), field('Seconds at most', seconds)),
     inRow(start, stop), outcome);
   return {

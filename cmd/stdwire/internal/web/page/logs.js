@@ -1,6 +1,6 @@
 // Log messages of servers, filtered by level, logger and text. The stderr of a server is on its card.
 import * as api from './api.js';
-import { attempt, div, element, faint, field, h2, hint, inRow, li, newID, p, replace, select, short, strong, unfolded } from './dom.js';
+import { attempt, div, element, faint, field, h2, hint, inRow, li, p, replace, select, short, status, strong, unfolded } from './dom.js';
 import { tree } from './json.js';
 import { levels } from './servers.js';
 import { on, state, throttle } from './store.js';
@@ -11,11 +11,11 @@ export function logs(root) {
   const filter = { level: '', server: '', logger: '', text: '' };
   const outcome = div();
   const servers = div();
-  const notes = element('p', { class: 'muted', role: 'status' });
-  const list = element('ol', { class: 'items', 'aria-label': 'Log messages', 'data-testid': 'logs' });
+  const notes = status('p.muted');
+  const list = element('ol.items', { label: 'Log messages', 'data-testid': 'logs' });
   let shown; // the filter of what is shown
-  const input = (name, label) => field(label, element('input', { type: 'search', id: newID(), spellcheck: 'false', oninput: event => { filter[name] = event.target.value; soon(); } }));
-  const choice = (name, label, options) => field(label, select(options, filter[name], value => { filter[name] = value; soon(); }, { id: newID() }));
+  const input = (name, label) => field(label, element('input', { type: 'search', oninput: event => { filter[name] = event.target.value; soon(); } }));
+  const choice = (name, label, options) => field(label, select(options, filter[name], value => { filter[name] = value; soon(); }));
   replace(root, h2('Logs'), inRow(choice('level', 'Level at least', [['', 'any'], ...levels]), servers, input('logger', 'Logger'), input('text', 'Text')),
     hint('A server sends messages of the log level that is set on its card, on the page Servers. Its stderr is there, too. The list is not updated while a message is open.'), outcome, notes, list);
 

@@ -1,6 +1,6 @@
 // A part of Markdown: paragraphs, headings, lists, code, emphasis and links. It becomes elements that
 // are made here, never markup: what it does not know, such as HTML and images, is shown as text.
-import { div, element, li, link, p, strong } from './dom.js';
+import { div, element, li, link, p, strong, tag } from './dom.js';
 
 const longest = 20_000; // characters that are read; the rest is shown as text
 const most = 2000; // elements
@@ -21,7 +21,7 @@ export function markdown(text) {
       if (!found) return [...shown, rest];
       left--;
       const [whole, code, bold, bold2, emphasis, title, url] = found;
-      shown.push(rest.slice(0, found.index), code ? element('code', {}, code) : bold ?? bold2 ? strong(bold ?? bold2) : emphasis ? element('em', {}, emphasis)
+      shown.push(rest.slice(0, found.index), code ? tag('code', code) : bold ?? bold2 ? strong(bold ?? bold2) : emphasis ? tag('em', emphasis)
         : [link(url, title), title === url ? '' : ` (${url})`]); // the address is always seen
       rest = rest.slice(found.index + whole.length);
     }
@@ -42,7 +42,7 @@ export function markdown(text) {
       end();
       const code = lines.splice(0, (lines.findIndex(one => one.trim() === line.trim().slice(0, 3)) + 1 || lines.length + 1) - 1);
       lines.shift();
-      node.append(element('pre', { class: 'code', tabindex: '0' }, code.join('\n')));
+      node.append(element('pre.code', { tabindex: '0' }, code.join('\n')));
     } else if (heading) {
       end();
       node.append(p(strong(spans(heading))));
@@ -61,6 +61,6 @@ export function markdown(text) {
   }
   end();
   const rest = [...lines, text.slice(longest)].join('\n').trim();
-  if (rest) node.append(element('pre', {}, rest));
+  if (rest) node.append(tag('pre', rest));
   return node;
 }

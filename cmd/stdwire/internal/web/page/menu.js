@@ -1,11 +1,11 @@
 // A menu: a button, and the list of actions that it opens above the page.
-import { append, button, element, replace } from './dom.js';
+import { append, button, element, replace, tag } from './dom.js';
 import { icon } from './icons.js';
 
 // menu returns the button and the list. items returns [text, action, attributes] for each entry, when
 // the menu is opened; false entries are left out, and a text alone is a heading.
 export function menu(label, items, { text, sign = 'more', attributes = {} } = {}) {
-  const list = element('div', { class: 'menu', popover: 'auto', role: 'menu', 'aria-label': label, onkeydown: event => {
+  const list = element('div.menu', { popover: 'auto', role: 'menu', label, onkeydown: event => {
     const all = [...list.querySelectorAll('button')];
     const now = all.indexOf(document.activeElement);
     const to = { ArrowDown: now + 1, ArrowUp: now - 1 + all.length, Home: 0, End: all.length - 1 }[event.key];
@@ -14,12 +14,12 @@ export function menu(label, items, { text, sign = 'more', attributes = {} } = {}
     event.preventDefault();
     all[to % all.length].focus();
   } });
-  const fill = () => replace(list, items().filter(Boolean).map(entry => typeof entry === 'string' ? element('p', { class: 'label' }, entry)
+  const fill = () => replace(list, items().filter(Boolean).map(entry => typeof entry === 'string' ? tag('p.label', entry)
     : button(entry[0], () => {
       list.hidePopover();
       entry[1]();
     }, { role: 'menuitem', ...entry[2] })));
-  const opener = element('button', { type: 'button', class: text ? '' : 'icon-only', 'aria-haspopup': 'menu', title: label, 'aria-label': text ? null : label, ...attributes });
+  const opener = element('button', { class: text ? '' : 'icon-only', 'aria-haspopup': 'menu', title: label, label: text ? null : label, ...attributes });
   append(opener, text ? [text, ' ', icon('down')] : icon(sign));
   opener.popoverTargetElement = list;
   list.addEventListener('beforetoggle', event => { if (event.newState === 'open') fill(); });

@@ -1,7 +1,7 @@
 // A message: its tree, its bytes and related messages. The user can edit it and send it again, and
 // compare it with others.
 import * as api from './api.js';
-import { attempt, button, bytes, copier, div, duration, element, facts, field, folded, h3, h4, hint, inRow, li, long, muted, newID, p, parts, problem, replace } from './dom.js';
+import { attempt, button, bytes, copier, div, duration, element, facts, field, folded, h3, h4, hint, input, inRow, li, long, muted, onEnter, p, parts, primary, problem, replace, tag } from './dom.js';
 import { diff, format, parse, tabs, tree } from './json.js';
 import { all, find } from './messages.js';
 import { runner } from './panels.js';
@@ -36,9 +36,9 @@ export function messagePanel(place, select) {
       return;
     }
     if (end !== mine) return;
-    const outcome = element('div', { class: 'compared' });
+    const outcome = tag('div.compared');
     replace(place, heading(message), relations(message), described(message, whole), actions(message, whole, outcome, shown), outcome, http(whole.http),
-      element('div', { class: 'sides' }, body(whole), other && element('section', {}, h4(`${message.request ? 'Its request' : 'Its response'}, ${bytes(pair.size)}`), body(other))), shown);
+      tag('div.sides', body(whole), other && tag('section', h4(`${message.request ? 'Its request' : 'Its response'}, ${bytes(pair.size)}`), body(other))), shown);
   }
 
   const heading = message => h3(`${message.from === 'client' ? 'Client → server' : 'Server → client'}: ${message.kind} ${message.method ?? ''} ${message.about ?? ''}`);
@@ -51,7 +51,7 @@ export function messagePanel(place, select) {
     return inRow(to('Its request', message.request), to('Its response', message.response),
       to('The call that it belongs to', message.parent ?? message.request?.parent),
       within.length > 0 && folded(`${within.length} inside it`,
-        parts(element('ul', { class: 'items' }), within, inner => li(to(`${inner.from === 'client' ? '→' : '←'} ${inner.method ?? inner.kind} ${inner.kind}`, inner)))));
+        parts(tag('ul.items'), within, inner => li(to(`${inner.from === 'client' ? '→' : '←'} ${inner.method ?? inner.kind} ${inner.kind}`, inner)))));
   }
 
   function described(message, whole) {
@@ -61,7 +61,7 @@ export function messagePanel(place, select) {
       ['failed', message.failed], ['sha256', whole.sha256], ['incomplete', whole.partial && 'the stream ended within it']]);
   }
 
-  const http = all => all && element('details', { class: 'http' }, element('summary', {}, `HTTP: ${all.method}, ${all.status ?? all.error}, header after ${duration(all.ms)}`), exchange(all));
+  const http = all => all && tag('details.http', tag('summary', `HTTP: ${all.method}, ${all.status ?? all.error}, header after ${duration(all.ms)}`), exchange(all));
 
   function actions(message, whole, outcome, shown) {
     const compare = other => attempt(outcome, async () => {
@@ -71,7 +71,7 @@ export function messagePanel(place, select) {
     const before = all.findLast(earlier => earlier.n < message.n && earlier.kind === message.kind && earlier.method === message.method && earlier.from === message.from &&
       (earlier.about ?? earlier.request?.about) === (message.about ?? message.request?.about));
     const live = message.kind === 'request' && message.from === 'client' && server(message.lane) && !server(message.lane).watched;
-    return element('div', { class: 'row' },
+    return tag('div.row',
       live && button('Edit and send again', () => edit(message, whole, shown)),
       button('Mark', () => { marked = message; show(message); }, { title: 'Compare other messages with this one' }),
       marked && marked !== message && button(`Compare with ${marked.n}`, () => compare(marked)),
@@ -81,17 +81,15 @@ export function messagePanel(place, select) {
   function edit(message, whole, shown) {
     const { method, params } = parse(whole.text);
     const { _meta, ...rest } = params ?? {};
-    const name = element('input', { type: 'text', value: method, id: newID() });
-    const text = element('textarea', { class: 'json', rows: '10', spellcheck: 'false', value: format(rest), id: newID() });
+    const name = input('text', { value: method });
+    const text = element('textarea.json', { rows: '10', value: format(rest) });
     const outcome = div();
     const send = () => calls.run(`{"server":${JSON.stringify(message.lane)},"method":${JSON.stringify(name.value)},"params":${text.value || '{}'}}`);
     replace(shown, h4('Send again'), hint('The client sets the id and _meta.'), field('Method', name), field('Params, as JSON', text),
-      button('Send', send, { class: 'primary' }), outcome);
+      primary('Send', send), outcome);
     const calls = runner(outcome);
     end = () => calls.close();
-    text.addEventListener('keydown', event => {
-      if (event.key === 'Enter' && event.ctrlKey) send();
-    });
+    onEnter(text, send);
     text.focus();
   }
 

@@ -1,5 +1,5 @@
 // The latest messages, beside any view: those of the definition that is open, if one is.
-import { element, faint, replace } from './dom.js';
+import { element, faint, h2, replace, tag } from './dom.js';
 import { all, failed, listen, start } from './messages.js';
 import { on, state } from './store.js';
 
@@ -8,8 +8,8 @@ const shown = 60; // messages
 // monitor returns a function that shows or hides the latest messages in place, and returns whether it
 // shows them.
 export function monitor(place, toggle) {
-  const list = element('ol', { class: 'items', 'aria-label': 'Latest messages', 'data-testid': 'monitor' });
-  const title = element('h2');
+  const list = element('ol.items', { label: 'Latest messages', 'data-testid': 'monitor' });
+  const title = h2();
   const latest = () => {
     const { server, name } = state.selected;
     title.textContent = name ? `Messages of ${name}` : 'Latest messages';
@@ -21,7 +21,7 @@ export function monitor(place, toggle) {
   };
   const update = () => {
     const found = latest();
-    replace(list, found.length === 0 && element('li', { class: 'muted' }, 'None yet.'), found.map(message => element('li', {},
+    replace(list, found.length === 0 && tag('li.muted', 'None yet.'), found.map(message => tag('li',
     element('a', { href: `#/timeline/${message.n}`, class: failed(message) ? 'bad' : '' },
       `${message.from === 'client' ? '→' : '←'} ${message.kind === 'response' ? '↳ ' : ''}${message.method ?? message.kind} `,
       faint([message.lane, message.about, message.failed].filter(Boolean).join(' · ')))))); };

@@ -1,18 +1,18 @@
 // HTTP requests to servers, with or without a message: status, headers without secrets, bodies.
 import * as api from './api.js';
-import { attempt, bytes, div, duration, element, faint, h2, h4, li, muted, replace, strong } from './dom.js';
+import { attempt, bytes, div, duration, element, faint, h2, h4, li, muted, replace, status, strong, tag } from './dom.js';
 import { exchange, sentBytes } from './message.js';
 import { on, throttle } from './store.js';
 
 export function network(root) {
   const outcome = div();
-  const notes = element('p', { class: 'muted', role: 'status' });
-  const list = element('ol', { class: 'items', 'aria-label': 'HTTP requests', 'data-testid': 'network' });
+  const notes = status('p.muted');
+  const list = element('ol.items', { label: 'HTTP requests', 'data-testid': 'network' });
   const nodes = new Map(); // number → item
   replace(root, h2('HTTP'), outcome, notes, list);
 
   function item(request) {
-    const line = element('summary');
+    const line = tag('summary');
     const whole = div();
     const load = () => attempt(whole, async () => {
       const all = await api.get(`network/${request.n}`);

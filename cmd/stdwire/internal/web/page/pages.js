@@ -1,6 +1,6 @@
 // A list page by page, with the server's cursors.
 import * as api from './api.js';
-import { attempt, button, element, inRow, muted, p, replace } from './dom.js';
+import { attempt, button, code, element, inRow, muted, p, replace, tag } from './dom.js';
 import { tree } from './json.js';
 import { on, state } from './store.js';
 
@@ -21,7 +21,7 @@ const finished = id => new Promise((resolve, reject) => {
 // pages returns { node, update(server) } for a view; without a server it is hidden.
 export function pages(view) {
   const place = element('div', { 'aria-live': 'polite' });
-  const node = element('details', { hidden: true, 'data-testid': 'pages' }, element('summary', {}, 'Page by page'), place);
+  const node = element('details', { hidden: true, 'data-testid': 'pages' }, tag('summary', 'Page by page'), place);
   let server;
   const show = (number, cursor) => attempt(place, async () => {
     const [method, member] = lists[view];
@@ -34,8 +34,8 @@ export function pages(view) {
     const next = call.result?.nextCursor;
     const row = inRow(number > 1 && button('First page', () => show(1)),
       next !== undefined && button('Next page', () => show(number + 1, next)));
-    replace(place, p(`Page ${number}: ${items.length} ${view}`, cursor !== undefined && [', after the cursor ', element('code', {}, String(cursor))]),
-      muted(next === undefined ? 'This is the last page.' : ['The next page has the cursor ', element('code', {}, String(next))]),
+    replace(place, p(`Page ${number}: ${items.length} ${view}`, cursor !== undefined && [', after the cursor ', code(String(cursor))]),
+      muted(next === undefined ? 'This is the last page.' : ['The next page has the cursor ', code(String(next))]),
       row, tree(items.map(item => item.name ?? item.uri)));
     row.querySelector('button:last-child')?.focus();
   });

@@ -1,6 +1,6 @@
 // The search over everything: views, commands, servers, definitions and messages.
 import * as api from './api.js';
-import { element, newID, replace, short } from './dom.js';
+import { element, newID, replace, short, status, tag } from './dom.js';
 import { key, kinds, named } from './explore.js';
 import { icon } from './icons.js';
 import { search } from './rank.js';
@@ -20,17 +20,17 @@ export function palette(given) {
   let at = 0;
   let kept; // the row that the user has moved to
   let asked = false; // for the lists of the servers
-  const list = element('ul', { class: 'items', role: 'listbox', id, 'aria-label': 'Found' });
-  const count = element('p', { class: 'hide', role: 'status' });
-  const input = element('input', { type: 'search', role: 'combobox', 'aria-label': 'Search everything', 'aria-expanded': 'true', 'aria-controls': id, 'aria-autocomplete': 'list',
-    placeholder: 'Servers, tools, resources, messages, commands', spellcheck: 'false', oninput: () => {
+  const list = element('ul.items', { role: 'listbox', id, label: 'Found' });
+  const count = status('p.hide');
+  const input = element('input', { type: 'search', role: 'combobox', label: 'Search everything', 'aria-expanded': 'true', 'aria-controls': id, 'aria-autocomplete': 'list',
+    placeholder: 'Servers, tools, resources, messages, commands', oninput: () => {
       kept = undefined;
       ask();
       update();
     } });
   const messages = { sign: 'timeline',
     act: () => { location.hash = api.filtered(input.value.trim().split(/\s+/).map(word => `text:${word}`).join(' ')); } };
-  const dialog = element('dialog', { class: 'palette', 'aria-label': 'Search everything', onclose: () => dialog.remove(), onclick: event => { if (event.target === dialog) dialog.close(); } }, input, list, count);
+  const dialog = element('dialog.palette', { label: 'Search everything', onclose: () => dialog.remove(), onclick: event => { if (event.target === dialog) dialog.close(); } }, input, list, count);
 
   function update() {
     const text = input.value.trim();
@@ -39,7 +39,7 @@ export function palette(given) {
     at = Math.max(shown.indexOf(kept), 0);
     count.textContent = `${shown.length} found`;
     replace(list, shown.map((row, i) => element('li', { role: 'option', id: `${id}-${i}`, 'aria-selected': String(i === at), onclick: () => choose(row) },
-      icon(row.sign), element('span', { class: 'name' }, row.text), element('span', { class: 'muted line' }, row.more ?? ''))));
+      icon(row.sign), tag('span.name', row.text), tag('span.muted.line', row.more ?? ''))));
     input.setAttribute('aria-activedescendant', `${id}-${at}`);
   }
 

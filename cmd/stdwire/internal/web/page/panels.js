@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import { appPanel, hasApp } from './apps.js';
 import { toolLink } from './connect.js';
-import { append, attempt, button, copyIcon, div, duration, element, field, folded, hint, inRow, long, newID, p, parts, problem, replace } from './dom.js';
+import { append, attempt, button, copyIcon, div, duration, element, field, folded, hint, inRow, long, newID, onEnter, p, parts, primary, problem, replace, status, tag } from './dom.js';
 import { form } from './form.js';
 import { loadTest } from './load.js';
 import { menu } from './menu.js';
@@ -16,9 +16,9 @@ import { expand, variables } from './template.js';
 import { toast } from './toast.js';
 
 // runner shows a call: its progress and questions while it runs, and its result. With the address of
-// the definition, that of the page names the call, so that a reloaded page shows the same.
-export function runner(place, { address, shown = () => {} } = {}) {
-  const live = element('div', { class: 'call', 'aria-live': 'polite', 'data-testid': 'call' });
+// the definition, that of the page names the call, which its query has after a reload.
+export function runner(place, { address, query, shown = () => {} } = {}) {
+  const live = element('div.call', { 'aria-live': 'polite', 'data-testid': 'call' });
   const asked = div();
   const cancel = button('Cancel', () => api.post(`calls/${id}/cancel`));
   const box = div(live, asked);
@@ -46,7 +46,7 @@ export function runner(place, { address, shown = () => {} } = {}) {
     }
   }
   const end = on('calls', update);
-  return {
+  const calls = {
     async run(text) {
       try {
         const started = await api.post('calls', text);
@@ -61,7 +61,7 @@ export function runner(place, { address, shown = () => {} } = {}) {
     async show(number) {
       id = number;
       finished = 0;
-      replace(live, element('p', { role: 'status' }, 'sent'));
+      replace(live, status('p', 'sent'));
       shown(number);
       await update();
     },
@@ -76,6 +76,9 @@ export function runner(place, { address, shown = () => {} } = {}) {
       endQuestions();
     },
   };
+  const given = Number(query?.get('call'));
+  if (given) calls.show(given);
+  return calls;
 }
 
 // callText returns the JSON of a call of the server with an id. params and meta are JSON, byte for byte as the user wrote it.
@@ -94,7 +97,7 @@ function completion(server, ref, others) {
       if (!known(server)?.details?.capabilities?.completions) return;
       const mine = ++last;
       try {
-        const found = await api.post(`servers/${api.segments(server)}/complete`, { ref, argument, value: input.value, arguments: others(argument) });
+        const found = await api.post(api.of(server, 'complete'), { ref, argument, value: input.value, arguments: others(argument) });
         if (mine === last) replace(list, found.values.slice(0, 100).map(value => element('option', { value })));
       } catch { /* there are no completions */ }
     };
@@ -103,19 +106,10 @@ function completion(server, ref, others) {
   };
 }
 
-function onEnter(node, run, cancel) {
-  node.addEventListener('keydown', event => {
-    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
-      event.preventDefault();
-      run();
-    } else if (event.key === 'Escape') cancel();
-  });
-}
-
 function toolPanel(place, server, tool, { query, address }) {
-  const meta = element('textarea', { rows: '2', spellcheck: 'false', placeholder: '{"key": "value"}', id: newID() });
+  const meta = element('textarea', { rows: '2', placeholder: '{"key": "value"}' });
   const code = div();
-  const showCode = (language, source) => replace(code, element('div', { class: 'ends' }, element('span', { class: 'label' }, language), copyIcon(source, `Copy: ${language}`)), long(source, { class: 'code', tabindex: '0' }));
+  const showCode = (language, source) => replace(code, tag('div.ends', tag('span.label', language), copyIcon(source, `Copy: ${language}`)), long(source, { class: 'code', tabindex: '0' }));
   const inputs = form(tool.inputSchema, { changed: () => replace(code) });
   const outcome = div();
   const saving = div();
@@ -142,8 +136,8 @@ function toolPanel(place, server, tool, { query, address }) {
         show(new URLSearchParams({ call: call.id }));
       }]);
   }, { text: 'Earlier calls', attributes: { class: 'quiet push' } });
-  const node = element('div', { class: 'card' }, inputs.node, folded('_meta', field('Members of _meta, as JSON', meta)),
-    inRow(button('Run', () => run(false), { class: 'primary', title: 'Ctrl Enter' }),
+  const node = tag('div.card', inputs.node, folded('_meta', field('Members of _meta, as JSON', meta)),
+    inRow(primary('Run', () => run(false), { title: 'Ctrl Enter' }),
       asTask,
       hasApp(tool) && button('Stage the input', () => app.stage(), { title: 'Opens the app before the call, to send it parts of the arguments' }),
       button('Save the call', () => save(saving, { server, tool: tool.name, arguments: inputs.model() })),
@@ -171,12 +165,12 @@ function toolPanel(place, server, tool, { query, address }) {
 
 function resourcePanel(place, server, resource, { query, address }) {
   const outcome = div();
-  const updates = element('div', { role: 'status' });
+  const updates = status();
   let wanted = false; // by the user, who has read it
-  const calls = runner(outcome, { address, shown: () => { wanted = true; } });
+  const calls = runner(outcome, { address, query, shown: () => { wanted = true; } });
   const read = () => calls.run(callText(server, 'resources/read', JSON.stringify({ uri: resource.uri })));
   const subscription = div();
-  const path = `servers/${api.segments(server)}/subscriptions`;
+  const path = api.of(server, 'subscriptions');
   let subscribed = false;
   const toggle = button('Subscribe', () => attempt(subscription, async () => {
     await api.post(path, { uri: resource.uri, on: !subscribed });
@@ -194,9 +188,7 @@ function resourcePanel(place, server, resource, { query, address }) {
     replace(updates, `It changed at ${new Date(latest.at).toLocaleTimeString()}.`);
     if (subscribed || wanted) read();
   });
-  append(place, [inRow(button('Read', read, { class: 'primary' }), toggle), subscription, updates, outcome]);
-  const number = Number(query.get('call'));
-  if (number) calls.show(number);
+  append(place, [inRow(primary('Read', read), toggle), subscription, updates, outcome]);
   return { update, close() {
     end();
     calls.close();
@@ -207,8 +199,8 @@ function resourcePanel(place, server, resource, { query, address }) {
 // textFields returns inputs for names, { node, values() }.
 function textFields(names, complete) {
   const inputs = new Map();
-  const node = parts(element('div', { class: 'form' }), names, ({ name, title, description, required }) => {
-    const input = element('input', { type: 'text', spellcheck: 'false', required: required ?? false, 'aria-label': name });
+  const node = parts(tag('div.form'), names, ({ name, title, description, required }) => {
+    const input = element('input', { type: 'text', required: required ?? false, label: name });
     inputs.set(name, input);
     const box = field((title ?? name) + (required ? ' *' : ''), input, description && hint(description));
     complete(input, name);
@@ -220,7 +212,7 @@ function textFields(names, complete) {
 function templatePanel(place, server, template, { address }) {
   const outcome = div();
   const calls = runner(outcome, { address });
-  const shown = element('code', { role: 'status' });
+  const shown = status('code');
   const uri = () => expand(template.uriTemplate, fields.values());
   const update = () => { shown.textContent = uri(); };
   const fields = textFields(variables(template.uriTemplate).map(name => ({ name })),
@@ -229,7 +221,7 @@ function templatePanel(place, server, template, { address }) {
   fields.node.addEventListener('input', update);
   onEnter(fields.node, read, () => calls.cancel());
   update();
-  append(place, [element('div', { class: 'card' }, fields.node, p(shown), button('Read', read, { class: 'primary' })), outcome]);
+  append(place, [tag('div.card', fields.node, p(shown), primary('Read', read)), outcome]);
   return { close: () => calls.close() };
 }
 
@@ -237,14 +229,12 @@ const without = (values, name) => Object.fromEntries(Object.entries(values).filt
 
 function promptPanel(place, server, prompt, { query, address }) {
   const outcome = div();
-  const calls = runner(outcome, { address });
+  const calls = runner(outcome, { address, query });
   const fields = textFields(Array.isArray(prompt.arguments) ? prompt.arguments : [],
     completion(server, { type: 'ref/prompt', name: prompt.name }, except => without(fields.values(), except)));
   const run = () => calls.run(callText(server, 'prompts/get', JSON.stringify({ name: prompt.name, arguments: fields.values() })));
   onEnter(fields.node, run, () => calls.cancel());
-  append(place, [element('div', { class: 'card' }, fields.node, button('Get', run, { class: 'primary' })), outcome]);
-  const number = Number(query.get('call'));
-  if (number) calls.show(number);
+  append(place, [tag('div.card', fields.node, primary('Get', run)), outcome]);
   return { close: () => calls.close() };
 }
 

@@ -1,7 +1,7 @@
 // The questions of servers: forms, pages to visit, sampling, roots. All are answered in the queue at
 // the side; the panel of a call links to its questions.
 import * as api from './api.js';
-import { attempt, button, div, element, facts, field, folded, h2, h3, hint, iconButton, inRow, link, muted, newID, p, replace, select, strong } from './dom.js';
+import { attempt, button, code, div, element, facts, field, folded, h2, h3, hint, iconButton, inRow, link, muted, newID, onEnter, p, primary, replace, select, status, strong, tag } from './dom.js';
 import { form } from './form.js';
 import { icon } from './icons.js';
 import { tree } from './json.js';
@@ -58,7 +58,7 @@ export function questions(place) {
     event.preventDefault();
     later();
   });
-  place.append(element('div', { class: 'ends' }, head, iconButton('close', 'Later', later)));
+  place.append(tag('div.ends', head, iconButton('close', 'Later', later)));
   on('answer', () => fold(true));
   queue(place, () => true, wanted => {
     const fresh = wanted.filter(question => !known.has(question.id));
@@ -74,7 +74,7 @@ export function questions(place) {
 
 // questionsOf links the questions of one call, and returns a function that ends that.
 export function questionsOf(place, selects) {
-  const update = () => replace(place, state.questions.filter(selects).map(question => element('p', { class: 'asked' },
+  const update = () => replace(place, state.questions.filter(selects).map(question => tag('p.asked',
     `${question.server} ${titles[question.method]}: `, button('Answer', () => {
       emit('answer');
       const node = document.getElementById(`question-${question.id}`);
@@ -89,23 +89,18 @@ function questionNode(question) {
   const outcome = div();
   const send = (result, always = false) => attempt(outcome, () => api.post(`questions/${question.id}`,
     result === null ? '{"result":null}' : `{"result":${typeof result === 'string' ? result : JSON.stringify(result)},"always":${always}}`));
-  const node = element('section', { class: 'question', 'data-testid': 'question', id: `question-${question.id}`, 'aria-label': `Question of ${question.server}` },
+  const node = element('section.question', { 'data-testid': 'question', id: `question-${question.id}`, label: `Question of ${question.server}` },
     h3(`${question.server} ${titles[question.method] ?? question.method}`),
-    element('p', { class: 'command hint', role: 'status' }));
+    status('p.command.hint'));
   const bodies = { 'elicitation/create': elicitation, 'sampling/createMessage': sampling, 'roots/list': roots, 'ui/open-link': openLink, 'tools/call': callTool };
   const submit = bodies[question.method](node, question, send);
-  node.addEventListener('keydown', event => {
-    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
-      event.preventDefault();
-      submit();
-    }
-  });
+  onEnter(node, submit);
   node.append(outcome);
   return node;
 }
 
 function elicitation(node, { params }, send) {
-  node.append(element('p', { class: 'description' }, params.message));
+  node.append(tag('p.description', params.message));
   const rest = [button('Decline', () => send({ action: 'decline' })), button('Cancel', () => send({ action: 'cancel' }))];
   if (params.mode === 'url') {
     const accept = () => send({ action: 'accept' });
@@ -114,23 +109,26 @@ function elicitation(node, { params }, send) {
       parts = new URL(params.url);
     } catch { /* an invalid URL is shown as text */ }
     node.append(p('The server wants you to visit ', strong(parts.host ?? ''), ':'),
-      facts([['host', parts.host], ['path', parts.pathname], ['query', parts.search], ['encrypted', parts.protocol && (parts.protocol === 'https:' ? 'yes' : 'no')]].map(([term, value]) => [term, value && element('code', {}, value)])),
-      element('p', { class: 'url' }, link(params.url)), hint('Open it only if you trust the server.'),
-      inRow(button('I agree', accept, { class: 'primary' }), rest));
+      facts([['host', parts.host], ['path', parts.pathname], ['query', parts.search], ['encrypted', parts.protocol && (parts.protocol === 'https:' ? 'yes' : 'no')]].map(([term, value]) => [term, value && code(value)])),
+      tag('p.url', link(params.url)), hint('Open it only if you trust the server.'),
+      inRow(primary('I agree', accept), rest));
     return accept;
   }
   const inputs = form(params.requestedSchema);
   const accept = () => send(`{"action":"accept","content":${inputs.text()}}`);
-  node.append(inputs.node, element('p', { class: 'note' }, icon('warning'), 'The server reads what you send. Do not type passwords or keys here.'),
-    inRow(button('Send', accept, { class: 'primary', title: 'Ctrl Enter' }), rest));
+  node.append(inputs.node, tag('p.note', icon('warning'), 'The server reads what you send. Do not type passwords or keys here.'),
+    inRow(primary('Send', accept, { title: 'Ctrl Enter' }), rest));
   return accept;
 }
+
+// answers returns the buttons that answer a question or refuse to.
+const answers = (text, submit, send) => inRow(primary(text, submit, { title: 'Ctrl Enter' }), button('Refuse', () => send(null)));
 
 // callTool lets an app call a tool.
 function callTool(node, { params }, send) {
   const accept = () => send({});
   node.append(p('The app wants to call ', strong(params.name), ' with:'), tree(params.arguments ?? {}),
-    inRow(button('Call', accept, { class: 'primary' }), button('Refuse', () => send(null))));
+    answers('Call', accept, send));
   return accept;
 }
 
@@ -140,35 +138,35 @@ function openLink(node, { params }, send) {
     open(params.url, '_blank', 'noopener,noreferrer');
     send({});
   };
-  node.append(p('The app wants to open ', strong(new URL(params.url).host), ':'), element('p', { class: 'url' }, params.url),
-    inRow(button('Open', accept, { class: 'primary' }), button('Refuse', () => send(null))));
+  node.append(p('The app wants to open ', strong(new URL(params.url).host), ':'), tag('p.url', params.url),
+    answers('Open', accept, send));
   return accept;
 }
 
 function sampling(node, { params, server }, send) {
-  const text = element('textarea', { rows: '4', id: newID() });
+  const text = element('textarea', { rows: '4' });
   const model = element('input', { type: 'text', value: 'human' });
   const role = muted([params.systemPrompt && `System: ${params.systemPrompt}`,
     `at most ${params.maxTokens} tokens`].filter(Boolean).join(' · '));
-  const stop = select(['endTurn', 'stopSequence', 'maxTokens'], 'endTurn', () => {}, { id: newID() });
+  const stop = select(['endTurn', 'stopSequence', 'maxTokens'], 'endTurn', () => {});
   const answer = () => ({ role: 'assistant', content: { type: 'text', text: text.value }, model: model.value, stopReason: stop.value });
   const submit = () => send(answer());
-  const sent = element('pre', { class: 'code' });
-  const preview = element('details', { ontoggle: () => show() }, element('summary', {}, 'What is sent'), sent);
+  const sent = tag('pre.code');
+  const preview = element('details', { ontoggle: () => show() }, tag('summary', 'What is sent'), sent);
   const show = () => { sent.textContent = JSON.stringify(answer(), null, 2); };
   node.addEventListener('input', show);
   node.append(role, messages(params.messages ?? [], server),
   params.tools?.length ? folded(`${params.tools.length} tools`, tree(params.tools)) : '',
   field('The answer', text), field('Model', model), field('Stop reason', stop), preview,
-  inRow(button('Send', submit, { class: 'primary', title: 'Ctrl Enter' }), button('Refuse', () => send(null))));
+  answers('Send', submit, send));
   return submit;
 }
 
 function roots(node, _, send) {
-  const text = element('textarea', { rows: '3', spellcheck: 'false', placeholder: 'file:///home/me/project', id: newID() });
+  const text = element('textarea', { rows: '3', placeholder: 'file:///home/me/project' });
   const always = element('input', { type: 'checkbox', checked: true, id: newID() });
   const submit = () => send(parseRoots(text.value), always.checked);
   node.append(field('Roots: file: URIs, one a line', text), p(always, ' ', element('label', { for: always.id }, 'Give the same answer from now on')),
-    inRow(button('Send', submit, { class: 'primary', title: 'Ctrl Enter' }), button('Refuse', () => send(null))));
+    answers('Send', submit, send));
   return submit;
 }

@@ -1,6 +1,6 @@
 // Results of calls: content of every kind, as text or as an element that cannot run scripts.
 import * as api from './api.js';
-import { attempt, button, bytes, copier, div, download, duration, element, faint, folded, h4, li, long, muted, p, parts, problem, replace, short, strong, unfolded } from './dom.js';
+import { attempt, button, bytes, copier, div, download, duration, element, faint, folded, h4, li, long, muted, p, parts, problem, replace, short, status, strong, tag, unfolded } from './dom.js';
 import { Room, format, parse, tabs, tree, view } from './json.js';
 import { markdown } from './markdown.js';
 
@@ -25,9 +25,9 @@ function binary(base64, type, name) {
   const save = button('Save', () => download(name ?? (type === 'application/pdf' ? 'result.pdf' : 'result'), blob));
   const what = muted(`${type || 'unknown type'}, ${bytes(blob.size)} `, save);
   const url = () => URL.createObjectURL(blob);
-  if (imageTypes.test(type)) return element('figure', {}, element('img', { src: url(), alt: `Image of type ${type}` }), what);
-  if (type.startsWith('audio/')) return element('figure', {}, element('audio', { src: url(), controls: true }), what);
-  if (type.startsWith('video/')) return element('figure', {}, element('video', { src: url(), controls: true }), what);
+  if (imageTypes.test(type)) return tag('figure', element('img', { src: url(), alt: `Image of type ${type}` }), what);
+  if (type.startsWith('audio/')) return tag('figure', element('audio', { src: url(), controls: true }), what);
+  if (type.startsWith('video/')) return tag('figure', element('video', { src: url(), controls: true }), what);
   if (/^text\/html\b/.test(type)) return div(html(new TextDecoder().decode(Uint8Array.from(atob(base64), c => c.charCodeAt(0)))), what);
   if (type === 'application/pdf') what.append(' Save the file to view it: the security policy of this page does not allow the PDF viewer.');
   return what;
@@ -39,7 +39,7 @@ function html(text) {
   const place = div();
   const show = () => attempt(place, async () => {
     const { address } = await api.post('previews', { html: text });
-    replace(place, element('iframe', { class: 'app app-border', title: 'Preview', sandbox: '', src: address }));
+    replace(place, element('iframe.app.app-border', { title: 'Preview', sandbox: '', src: address }));
   });
   return div(button('Preview', show, { title: 'Without scripts, and without files of other servers' }), place, long(text, { class: 'text' }));
 }
@@ -62,7 +62,7 @@ function textBlock(text, room) {
 
 // resource returns the contents of a resource.
 export function resource(content, server, room = new Room()) {
-  return element('div', { class: 'resource' }, p(element('a', { href: readLink(server, content.uri) }, content.uri),
+  return tag('div.resource', p(element('a', { href: readLink(server, content.uri) }, content.uri),
     ' ', faint(content.mimeType ?? '')),
   content.blob !== undefined ? binary(content.blob, content.mimeType ?? '', content.uri?.split('/').pop()) : /^text\/html\b/.test(content.mimeType) ? html(content.text ?? '') : textBlock(content.text ?? '', room));
 }
@@ -77,14 +77,14 @@ export function content(block, server, room = new Room()) {
     case 'resource': return resource(block.resource ?? {}, server, room);
     case 'resource_link': return p(element('a', { href: readLink(server, block.uri) }, block.title ?? block.name ?? block.uri),
       ' ', faint([block.mimeType, block.size !== undefined && bytes(block.size)].filter(Boolean).join(', ')),
-      block.description && element('span', { class: 'hint' }, ' ' + block.description));
+      block.description && tag('span.hint', ' ' + block.description));
     default: return tree(block, 0, room);
   }
 }
 
 function list(items, show) {
   const room = new Room();
-  return parts(element('ol', { class: 'blocks' }), items, item => li(show(item, room)));
+  return parts(tag('ol.blocks'), items, item => li(show(item, room)));
 }
 
 const blocks = (all, server) => list(all, (block, room) => [content(block, server, room),
@@ -103,7 +103,7 @@ export function result(call) {
     failed ? (call.error ? 'The call failed' : 'The tool reports an error') : 'Done', faint(` after ${duration(call.ms)}${call.size ? `, ${bytes(call.size)}, ≈ ${Math.ceil(call.size / 4).toLocaleString()} tokens` : ''}`)));
   if (call.error) shown.push(problem(call.error));
   if (call.mismatch) {
-    shown.push(element('div', { class: 'problem', role: 'alert' }, strong('The result does not match the outputSchema: '), call.mismatch));
+    shown.push(element('div.problem', { role: 'alert' }, strong('The result does not match the outputSchema: '), call.mismatch));
   }
   const value = call.result;
   if (value !== undefined) {
@@ -120,14 +120,14 @@ export function result(call) {
     if (value._meta) shown.push(folded('_meta', tree(value._meta)));
     shown.push(unfolded('The whole result as JSON', () => [long(format(value)), copier(() => format(value))]));
   }
-  return element('div', { class: 'result' }, shown);
+  return tag('div.result', shown);
 }
 
 // progress shows the progress of a call.
 export function progress(call) {
   const now = call.progress;
-  return element('div', { class: 'progress', role: 'status' },
-    element('progress', { value: now?.total ? now.progress : false, max: now?.total || false, 'aria-label': 'Progress' }),
+  return status('div.progress',
+    element('progress', { value: now?.total ? now.progress : false, max: now?.total || false, label: 'Progress' }),
     now ? ` ${now.progress}${now.total ? ` of ${now.total}` : ''} ${now.message ?? ''}` : ' waiting',
     call.task && p(`task ${call.task.taskId}: ${call.task.status} ${call.task.statusMessage ?? ''}`));
 }

@@ -5,8 +5,8 @@ import { failed, find, normal } from './messages.js';
 import { virtual } from './virtual.js';
 
 export function rows({ select }) {
-  const space = element('div', { class: 'space', role: 'presentation' });
-  const node = element('div', { class: 'rows', role: 'listbox', tabindex: '0', 'aria-label': 'Messages' }, space);
+  const space = element('div.space', { role: 'presentation' });
+  const node = element('div.rows', { role: 'listbox', tabindex: '0', label: 'Messages' }, space);
   let shown = [];
   let zero = 0;
   let selected;

@@ -1,6 +1,6 @@
 // Saved calls with expectations: the file that stdwire test reads.
 import * as api from './api.js';
-import { attempt, button, div, download, duration, element, empty, faint, field, folded, h2, hint, inRow, muted, replace } from './dom.js';
+import { attempt, button, div, download, duration, element, empty, faint, field, folded, h2, hint, input, inRow, muted, primary, replace, status, tag } from './dom.js';
 import { toolLink } from './connect.js';
 import { format, parse } from './json.js';
 
@@ -13,12 +13,12 @@ const write = calls => api.post('saved', format({ calls }));
 
 // save adds a call to the file.
 export function save(place, call) {
-  const name = element('input', { type: 'text', value: `${call.tool} works` });
-  const outcome = element('div', { role: 'status' });
+  const name = input('text', { value: `${call.tool} works` });
+  const outcome = status();
   replace(place, inRow(field('Name of the saved call', name), button('Save', () => attempt(outcome, async () => {
     const { calls } = await read();
     await write([...calls, { name: name.value, ...call }]);
-    replace(place, element('p', { role: 'status' }, 'Saved: ', element('a', { href: '#/saved' }, 'all saved calls')));
+    replace(place, status('p', 'Saved: ', element('a', { href: '#/saved' }, 'all saved calls')));
   }))), outcome);
   name.focus();
 }
@@ -29,7 +29,7 @@ export function saved(root) {
   const where = muted();
   let calls = [];
   let verdicts = []; // by the index of the call
-  replace(root, h2('Saved calls'), where, inRow(button('Run all', () => run(calls.map((_, i) => i)), { class: 'primary' }),
+  replace(root, h2('Saved calls'), where, inRow(primary('Run all', () => run(calls.map((_, i) => i))),
     button('JUnit', async () => {
       const report = await run(calls.map((_, i) => i));
       if (report) download('junit.xml', new Blob([report.junit], { type: 'application/xml' }));
@@ -57,12 +57,12 @@ export function saved(root) {
     replace(list, verdicts.some(Boolean) && element('p', { class: failed ? 'outcome bad' : 'outcome good', role: 'status' },
       failed ? `${failed} of ${calls.length} not as expected` : 'All as expected'),
     calls.length === 0 && empty('No saved calls', 'A saved call is run again with what you expect of it, here and by stdwire test. Save one in the panel of a tool.', 'Tools'),
-    element('ul', { class: 'items' }, calls.map((call, i) => row(call, i))));
+    tag('ul.items', calls.map((call, i) => row(call, i))));
   }
 
   function row(call, i) {
     const verdict = verdicts[i];
-    const text = element('textarea', { class: 'json', rows: '10', spellcheck: 'false', value: format(call), 'aria-label': `${call.name}, as JSON` });
+    const text = element('textarea.json', { rows: '10', value: format(call), label: `${call.name}, as JSON` });
     const errors = div();
     const apply = () => attempt(errors, async () => {
       let next;
@@ -76,13 +76,13 @@ export function saved(root) {
       verdicts[i] = undefined;
       show();
     });
-    return element('li', { class: 'card' }, element('div', { class: 'row' },
+    return tag('li.card', tag('div.row',
       element('strong', { class: verdict ? verdict.failures.length ? 'bad' : 'good' : '' }, verdict ? verdict.failures.length ? '✗ ' : '✓ ' : verdict === null ? '… ' : '', call.name),
       faint(`${call.server ?? ''} ${call.tool ?? call.method} ${verdict ? duration(verdict.ms) : ''}`),
-      button('Run', () => run([i]), { 'aria-label': `Run ${call.name}` }),
-      button('Remove', () => change(calls.toSpliced(i, 1)), { 'aria-label': `Remove ${call.name}` }),
+      button('Run', () => run([i]), { label: `Run ${call.name}` }),
+      button('Remove', () => change(calls.toSpliced(i, 1)), { label: `Remove ${call.name}` }),
       call.tool && element('a', { href: toolLink(call.server ?? '', call.tool, format(call.arguments ?? {})) }, 'Open')),
-    verdict?.failures.map(failure => element('p', { class: 'bad' }, failure)),
+    verdict?.failures.map(failure => tag('p.bad', failure)),
     folded('Expectations',
       hint('"expect": {"values": {"/structuredContent/n": 1}, "schema": {…}, "error": -32602 or "isError", "within": "2s"}'),
       text, errors, button('Apply', apply)));

@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import { authorization } from './authorization.js';
 import { add, base, clone, configuration, edit, exporting, move, remove, review } from './config.js';
-import { append, attempt, button, bytes, copyIcon, div, duration, element, empty, folded, h2, h3, h4, hint, inRow, li, muted, p, pairs, problem, replace, strong } from './dom.js';
+import { append, attempt, button, bytes, copyIcon, div, duration, element, empty, folded, h2, h3, h4, hint, input, inRow, li, muted, p, pairs, primary, problem, replace, status, strong, tag } from './dom.js';
 import { kinds } from './explore.js';
 import { extensions } from './extensions.js';
 import { firstRun } from './first.js';
@@ -17,9 +17,9 @@ export const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical'
 const pause = 5000; // ms between two looks at the memory of the servers
 
 export function servers(root) {
-  const list = element('div', { class: 'cards' });
-  const sum = element('span', { class: 'muted' });
-  const files = element('div', { class: 'row push' });
+  const list = tag('div.cards');
+  const sum = tag('span.muted');
+  const files = tag('div.row.push');
   const outcome = div();
   const whole = div(inRow(h2('Servers'), sum, files), list);
   const start = div();
@@ -42,7 +42,7 @@ export function servers(root) {
   configuration().then(({ off: why = '', files: all }) => {
     off = why;
     replace(files, off ? muted(`Servers cannot be changed: ${off}.`)
-      : [button('Export', () => attempt(outcome, exporting), { class: 'quiet', title: 'Without secrets' }), button('Add server', add, { class: 'primary' })]);
+      : [button('Export', () => attempt(outcome, exporting), { class: 'quiet', title: 'Without secrets' }), primary('Add server', add)]);
     if (!off) editable = all.map(file => file.path);
     summarize();
     for (const card of cards.values()) card.files(editable);
@@ -100,16 +100,16 @@ function keeper() {
 }
 
 function card(id) {
-  const of = action => `servers/${api.segments(id)}/${action}`;
-  const outcome = element('div', { role: 'status' });
+  const of = action => api.of(id, action);
+  const outcome = status();
   const log = div();
-  const word = element('span', { class: 'state' });
-  const uses = element('span', { class: 'muted' });
-  const where = element('div', { class: 'well' });
-  const stats = element('dl', { class: 'stats' });
+  const word = tag('span.state');
+  const uses = tag('span.muted');
+  const where = tag('div.well');
+  const stats = tag('dl.stats');
   const trouble = div();
-  const links = element('div', { class: 'row' });
-  const facts = element('dl', { class: 'facts' });
+  const links = tag('div.row');
+  const facts = tag('dl.facts');
   const more = div();
   const access = div();
   const keep = keeper();
@@ -117,10 +117,10 @@ function card(id) {
   let connection = ''; // the state of the server when authorized was last updated
   let now = {}; // the server
   let editable = [];
-  const withoutStream = element('input', { type: 'checkbox', onchange: () => attempt(outcome, () =>
+  const withoutStream = input('checkbox', { onchange: () => attempt(outcome, () =>
     api.post(of('stream'), { omit: withoutStream.checked })) });
-  const stream = element('p', { hidden: true }, element('label', {}, withoutStream, ' Without the GET stream'),
-    element('span', { class: 'hint' }, ' The server can say nothing between calls. A change restarts it.'));
+  const stream = element('p', { hidden: true }, tag('label', withoutStream, ' Without the GET stream'),
+    tag('span.hint', ' The server can say nothing between calls. A change restarts it.'));
   // tidy removes the problem of an action if the server's own state shows it, or the server is ready.
   const tidy = ready => {
     const earlier = outcome.querySelector(':scope > .problem');
@@ -132,7 +132,7 @@ function card(id) {
     flip();
   };
   const runs = () => ['ready', 'starting', 'failed', 'waiting'].includes(now.state);
-  const toggle = element('input', { type: 'checkbox', role: 'switch', class: 'switch', 'aria-label': `${id} runs`, onchange: async () => {
+  const toggle = input('checkbox', { role: 'switch', class: 'switch', label: `${id} runs`, onchange: async () => {
     const to = toggle.checked ? 'start' : 'stop'; // act sets the switch
     if (now.state === 'disabled') await act('enable');
     act(to);
@@ -151,7 +151,7 @@ function card(id) {
   const actions = menu(`More for ${id}`, () => [
     now.state === 'disabled' ? ['Enable', () => act('enable')] : [['Restart', () => act('restart')], ['Disable', () => act('disable')]],
     own() && ['Roots …', () => changeRoots(id)], own() && !now.added && ['Doctor', () => examine(outcome, id)],
-    now.details?.capabilities?.logging && ['Log level …', () => replace(outcome, inRow(element('span', { class: 'label' }, 'Log level'),
+    now.details?.capabilities?.logging && ['Log level …', () => replace(outcome, inRow(tag('span.label', 'Log level'),
       levels.map(level => button(level, () => attempt(outcome, async () => {
         await api.post(of('level'), { level });
         replace(outcome, p(`It logs from ${level} on.`));
@@ -161,8 +161,8 @@ function card(id) {
     now.added && ['Forget', () => act('forget'), { class: 'bad' }],
     change(`Remove from ${now.file && base(now.file)} …`, () => remove(id, now.file), { class: 'bad' }),
   ].flatMap(entry => Array.isArray(entry?.[0]) ? entry : [entry]));
-  const node = element('section', { class: 'card server', 'aria-label': id, 'data-testid': `server-${id}` },
-    inRow(h3(id), word, uses, element('span', { class: 'push' }), toggle, actions),
+  const node = element('section.card.server', { label: id, 'data-testid': `server-${id}` },
+    inRow(h3(id), word, uses, tag('span.push'), toggle, actions),
     where, stats, trouble, outcome, log, access, folded('Details', facts, stream, more), links);
   // known shows how many definitions of each kind the server has.
   const known = server => {
@@ -183,7 +183,7 @@ function card(id) {
     uses.textContent = server.uses > 0 ? `${server.uses} in use` : '';
     const reached = url || server.command;
     where.hidden = !reached;
-    keep(where, reached, text => text && [icon(url ? 'openWorld' : 'command'), element('code', { class: 'line', title: text }, text), copyIcon(text, `Copy how ${id} is reached`)]);
+    keep(where, reached, text => text && [icon(url ? 'openWorld' : 'command'), element('code.line', { title: text }, text), copyIcon(text, `Copy how ${id} is reached`)]);
     const era = details ?? (server.revision ? server : undefined);
     keep(stats, [['Transport', transport(server)], ['Era', era && `${era.revision}, ${era.era}`], ['Ready after', server.took_ms && duration(server.took_ms)],
       ['Memory', server.memory && bytes(server.memory)], ['Tools', server.watched && server.tools],
@@ -204,13 +204,13 @@ function card(id) {
       tidy(ready);
       if (ready && !server.watched && !server.gateway) definitions(id).catch(() => {}); // the views of its definitions say why
     }
-    keep(links, known(server), counts => [counts.map(([view, n]) => element('a', { class: 'button quiet', href: api.address(view, id) }, view[0].toUpperCase() + view.slice(1),
-      n !== undefined && strong(` ${n}`))), element('a', { class: 'button quiet push', href: api.filtered(`server:${id}`) }, 'Messages'),
+    keep(links, known(server), counts => [counts.map(([view, n]) => element('a.button.quiet', { href: api.address(view, id) }, view[0].toUpperCase() + view.slice(1),
+      n !== undefined && strong(` ${n}`))), element('a.button.quiet.push', { href: api.filtered(`server:${id}`) }, 'Messages'),
       !server.gateway && button('Logs', () => showLog(log, id), { class: 'quiet' })]);
     keep(facts, [['selected by', server.gateway ? 'its socket, as a client' : server.selector], ['configured at', server.source], ['server', details && name(details.info)],
       ['handshake', details && `${details.revision}, ${details.era} era, by ${details.method}`], ['process', details?.pid],
       ['capabilities', details && Object.keys(details.capabilities ?? {}).join(', ')], ['restarts', server.restarts]], pairs);
-    keep(more, details, () => details && [details.instructions && folded('Instructions', element('pre', {}, details.instructions)),
+    keep(more, details, () => details && [details.instructions && folded('Instructions', tag('pre', details.instructions)),
       folded('Handshake', tree(details.handshake)),
       details.environment?.length > 0 && folded('Environment',
         hint('Names only: the values are not sent to the page.'), p(details.environment.join(' ')))]);
@@ -222,18 +222,18 @@ const name = info => [info?.title ?? info?.name, info?.version].filter(Boolean).
 // examine shows the report of stdwire doctor, which starts the server a second time.
 async function examine(place, id) {
   replace(place, p('The doctor starts the server a second time …'));
-  const report = await attempt(place, () => api.post(`servers/${api.segments(id)}/doctor`));
+  const report = await attempt(place, () => api.post(api.of(id, 'doctor')));
   if (!report) return;
   replace(place, p(strong(`doctor: ${report.verdict}`)),
-    element('ul', {}, report.findings.map(finding => li(`${finding.severity}: ${finding.what}`,
+    tag('ul', report.findings.map(finding => li(`${finding.severity}: ${finding.what}`,
       finding.hint && hint(finding.hint)))));
 }
 
 async function showLog(place, id) {
-  const written = await attempt(place, () => api.get(`servers/${api.segments(id)}/log`));
+  const written = await attempt(place, () => api.get(api.of(id, 'log')));
   if (written) {
     replace(place, h4('Standard error'),
       // eslint-disable-next-line no-control-regex
-      element('pre', { class: 'log', tabindex: '0' }, written.text.replace(/\x1b\[[0-9;]*[A-Za-z]/g, '') || '(nothing)'));
+      element('pre.log', { tabindex: '0' }, written.text.replace(/\x1b\[[0-9;]*[A-Za-z]/g, '') || '(nothing)'));
   }
 }

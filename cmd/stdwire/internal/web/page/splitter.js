@@ -8,7 +8,7 @@ export function splitter(name, label) {
   const root = document.documentElement;
   const key = `stdwire width ${name}`;
   const now = () => Number.parseFloat(getComputedStyle(root).getPropertyValue(`--${name}`));
-  const node = element('div', { class: 'splitter', role: 'separator', tabindex: '0', 'aria-orientation': 'vertical', 'aria-label': label, title: label,
+  const node = element('div.splitter', { role: 'separator', tabindex: '0', 'aria-orientation': 'vertical', label, title: label,
     'aria-valuemin': least, 'aria-valuemax': most });
   const set = width => {
     const to = Math.round(Math.min(Math.max(width, least), most));

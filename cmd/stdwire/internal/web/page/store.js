@@ -96,7 +96,7 @@ export function select(selected) {
 export async function definitions(server) {
   let known = state.definitions.get(server);
   if (!known) {
-    known = api.get(`servers/${api.segments(server)}/definitions`);
+    known = api.get(api.of(server, 'definitions'));
     state.definitions.set(server, known);
     known.then(({ lists }) => { state.lists.set(server, lists); emit('counts'); }, () => { if (state.definitions.get(server) === known) state.definitions.delete(server); });
   }

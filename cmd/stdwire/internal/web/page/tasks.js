@@ -1,7 +1,7 @@
 // Tasks of both eras. The page knows a task from its call, from the list of a server of 2025-11-25, or
 // because the user has entered its id.
 import * as api from './api.js';
-import { attempt, button, div, element, empty, field, folded, h2, h3, inRow, muted, newID, pairs, replace, select } from './dom.js';
+import { attempt, button, div, element, empty, field, folded, h2, h3, input, inRow, muted, p, pairs, replace, select, status, tag } from './dom.js';
 import { tree } from './json.js';
 import { callText, runner } from './panels.js';
 import { questionsOf } from './questions.js';
@@ -10,7 +10,7 @@ import { on, state } from './store.js';
 const most = 200; // tasks that are shown
 const ended = task => ['completed', 'failed', 'cancelled'].includes(task.status);
 const colours = { completed: 'good', failed: 'bad', cancelled: 'warn', input_required: 'warn' };
-const path = server => `servers/${api.segments(server)}/tasks`;
+const path = server => api.of(server, 'tasks');
 const milliseconds = n => n === undefined || n === null ? undefined : `${n} ms`;
 // the names of 2025-11-25 have no unit
 const interval = task => task.pollIntervalMs ?? task.pollInterval;
@@ -22,9 +22,9 @@ export function tasks(root) {
   const opened = []; // { server, task } that the user has entered
   const outcome = div();
   const notes = div();
-  const list = element('div', { class: 'cards', 'data-testid': 'tasks' });
+  const list = element('div.cards', { 'data-testid': 'tasks' });
   const chooser = div();
-  const id = element('input', { type: 'text', spellcheck: 'false', id: newID() });
+  const id = input('text');
   const usable = () => state.servers.filter(server => !server.watched && server.state === 'ready').map(server => server.id);
   let chosen;
 
@@ -43,7 +43,7 @@ export function tasks(root) {
   };
   id.addEventListener('keydown', event => { if (event.key === 'Enter') open(); });
   replace(root, h2('Tasks'), inRow(button('Refresh', refresh),
-    element('span', { class: 'hint' }, '“Run as a task” makes a call a task; in the modern era the server decides.')),
+    tag('span.hint', '“Run as a task” makes a call a task; in the modern era the server decides.')),
   folded('Open a task by its id', chooser, field('Id of the task', id), button('Open', open)),
   outcome, notes, list);
 
@@ -67,7 +67,7 @@ export function tasks(root) {
   function update() {
     const servers = usable();
     if (!servers.includes(chosen)) [chosen] = servers;
-    replace(chooser, select(servers, chosen, value => { chosen = value; }, { 'aria-label': 'Server of the task' }));
+    replace(chooser, select(servers, chosen, value => { chosen = value; }, { label: 'Server of the task' }));
     const all = [...known()];
     for (const [key, card] of cards) {
       if (all.some(([other]) => other === key)) continue;
@@ -101,9 +101,9 @@ export function tasks(root) {
 
 // card shows one task.
 function card({ server, task: { taskId } }) {
-  const head = element('p', { role: 'status' });
-  const facts = element('dl', { class: 'facts' });
-  const origin = element('p');
+  const head = status('p');
+  const facts = tag('dl.facts');
+  const origin = p();
   const asked = div();
   const whole = div();
   const outcome = div();
@@ -136,8 +136,8 @@ function card({ server, task: { taskId } }) {
   }
   const cancel = button('Cancel the task', () => ask(true));
   const wait = button('Wait for it', () => waits.run(callText(server, 'tasks/get', JSON.stringify({ taskId }), { task: true })));
-  const object = element('details', { ontoggle: () => { if (object.open) look(); else clearTimeout(timer); } }, element('summary', {}, 'The object'), whole);
-  const node = element('section', { class: 'card', 'data-testid': 'task', 'aria-label': `Task ${taskId}` }, h3(taskId), head, origin, facts, asked,
+  const object = element('details', { ontoggle: () => { if (object.open) look(); else clearTimeout(timer); } }, tag('summary', 'The object'), whole);
+  const node = element('section.card', { 'data-testid': 'task', label: `Task ${taskId}` }, h3(taskId), head, origin, facts, asked,
     inRow(wait, button('Poll', () => look()), cancel), problems, object, outcome);
   return {
     node, look,

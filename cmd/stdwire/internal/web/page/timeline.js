@@ -1,7 +1,7 @@
 // The timeline: a chart of all requests, the list of messages, and the selected message.
 import * as api from './api.js';
 import { chart } from './chart.js';
-import { attempt, button, div, download, element, empty, h3, inRow, replace, select } from './dom.js';
+import { attempt, button, div, download, element, empty, h3, input, inRow, replace, select, status, tag } from './dom.js';
 import { diff } from './json.js';
 import { messagePanel } from './message.js';
 import { all, connections, find, laneList, listen, parseFilter, start, texts } from './messages.js';
@@ -13,18 +13,18 @@ export function timeline(root) {
   let selects = () => true;
   let at = 0; // messages that were filtered
   const found = new Map(); // text → numbers
-  const filter = element('input', { type: 'search', placeholder: 'method:tools/call server:x from:server error >100ms text:word  ( / )', 'aria-label': 'Filter', spellcheck: 'false', oninput: () => change() });
+  const filter = input('search', { placeholder: 'method:tools/call server:x from:server error >100ms text:word  ( / )', label: 'Filter', oninput: () => change() });
   const word = (text, on) => {
     const words = filter.value.split(/\s+/).filter(part => part && part !== text && !(text.includes(':') && part.startsWith(text.split(':')[0] + ':')));
     if (on) words.push(text);
     filter.value = words.join(' ');
     change();
   };
-  const lanes = element('span');
-  const errors = element('input', { type: 'checkbox', onchange: () => word('error', errors.checked) });
-  const count = element('span', { class: 'muted', role: 'status' });
+  const lanes = tag('span');
+  const errors = input('checkbox', { onchange: () => word('error', errors.checked) });
+  const count = status('span.muted');
   const outcome = div();
-  const side = element('section', { class: 'message-panel', 'aria-label': 'Message', hidden: true });
+  const side = element('section.message-panel', { label: 'Message', hidden: true });
   const choose = message => { location.hash = address(message); };
   const address = message => `#/timeline${message ? `/${message.n}` : ''}${filter.value ? `?filter=${encodeURIComponent(filter.value)}` : ''}`;
   const picture = chart({ select: choose, selects: () => selects, selected: () => selected });
@@ -32,13 +32,13 @@ export function timeline(root) {
   const panel = messagePanel(side, choose);
 
   const tools = inRow(filter, lanes,
-    select([['', 'both directions'], ['client', 'from the client'], ['server', 'from the server']], '', value => word(`from:${value || 'x'}`, value !== ''), { 'aria-label': 'Direction' }),
-    element('label', {}, errors, ' errors'), count,
-    button('−', () => picture.zoom(1.5), { 'aria-label': 'Zoom out' }), button('+', () => picture.zoom(1 / 1.5), { 'aria-label': 'Zoom in' }),
-    button('All', () => picture.fit(), { 'aria-label': 'Show all' }), button('Follow', () => list.follow()), files(outcome));
+    select([['', 'both directions'], ['client', 'from the client'], ['server', 'from the server']], '', value => word(`from:${value || 'x'}`, value !== ''), { label: 'Direction' }),
+    tag('label', errors, ' errors'), count,
+    button('−', () => picture.zoom(1.5), { label: 'Zoom out' }), button('+', () => picture.zoom(1 / 1.5), { label: 'Zoom in' }),
+    button('All', () => picture.fit(), { label: 'Show all' }), button('Follow', () => list.follow()), files(outcome));
   const none = empty('No messages yet', 'The messages of servers are shown here.', 'Servers');
-  const content = element('div', { class: 'messages' }, list.node, side);
-  replace(root, element('div', { class: 'timeline' }, element('h2', { class: 'hide' }, 'Timeline'), tools, outcome, none, picture.node, content));
+  const content = tag('div.messages', list.node, side);
+  replace(root, tag('div.timeline', tag('h2.hide', 'Timeline'), tools, outcome, none, picture.node, content));
 
   let lanesShown = '';
   function update(pruned) {
@@ -56,7 +56,7 @@ export function timeline(root) {
     const names = laneList().map(lane => lane.name);
     if (JSON.stringify(names) !== lanesShown) {
       lanesShown = JSON.stringify(names);
-      replace(lanes, names.length > 1 && select([['', 'all servers'], ...names], '', value => word(`server:${value || 'x'}`, value !== ''), { 'aria-label': 'Server' }));
+      replace(lanes, names.length > 1 && select([['', 'all servers'], ...names], '', value => word(`server:${value || 'x'}`, value !== ''), { label: 'Server' }));
     }
     if (wanted && find(wanted)) open(find(wanted));
   }
@@ -132,8 +132,8 @@ export function timeline(root) {
 
 // files returns the menu that saves, opens, compares and removes recordings.
 function files(outcome) {
-  const box = element('div', { class: 'menu' });
-  const node = element('details', { class: 'files' }, element('summary', {}, 'Files'), box);
+  const box = tag('div.menu');
+  const node = tag('details.files', tag('summary', 'Files'), box);
   const fill = () => {
     const options = connections().map(([number, lane]) => [String(number), `${lane}, connection ${number}`]);
     let chosen = options.at(-1)?.[0];
@@ -142,12 +142,12 @@ function files(outcome) {
       const file = await api.blob(`export?format=${format}&conn=${chosen}`);
       download(file.name, file.blob);
     });
-    const file = element('input', { type: 'file', accept: '.jsonl', 'aria-label': 'Open a recording', onchange: () => attempt(outcome, async () => {
+    const file = input('file', { accept: '.jsonl', label: 'Open a recording', onchange: () => attempt(outcome, async () => {
       if (file.files[0]) await api.post(`recordings?name=${encodeURIComponent(file.files[0].name)}`, file.files[0]);
     }) });
-    replace(box, options.length > 0 && [inRow(select(options, chosen, value => { chosen = value; }, { 'aria-label': 'Connection' }),
+    replace(box, options.length > 0 && [inRow(select(options, chosen, value => { chosen = value; }, { label: 'Connection' }),
       button('Save as recording', () => save('jsonl')), button('HAR', () => save('har')), button('HTML', () => save('html')), button('OTLP', () => save('otlp.json'))),
-    options.length > 1 && inRow('compare with ', select(options, other, value => { other = value; }, { 'aria-label': 'Compare with' }),
+    options.length > 1 && inRow('compare with ', select(options, other, value => { other = value; }, { label: 'Compare with' }),
       button('Compare', () => compare(outcome, Number(other), Number(chosen))))],
     inRow('Open a recording: ', file), button('Remove all messages', () => api.post('traffic/clear')));
   };
@@ -160,7 +160,7 @@ async function compare(place, before, after) {
   const pairs = await attempt(place, () => api.post('diff/connections', { old: before, new: after }));
   if (!pairs) return;
   const different = pairs.filter(pair => pair.diff?.length || !pair.old || !pair.new);
-  replace(place, element('div', { class: 'compared' }, h3(`Connection ${before} and ${after}: ${different.length} of ${pairs.length} requests differ`),
+  replace(place, tag('div.compared', h3(`Connection ${before} and ${after}: ${different.length} of ${pairs.length} requests differ`),
     button('Close', () => replace(place)), different.slice(0, 200).map(pair => element('details', { open: different.length < 5 },
-      element('summary', {}, `${pair.method} ${pair.about ?? ''}`, pair.old ? '' : ' only in the second', pair.new ? '' : ' only in the first'), pair.diff?.length ? diff(pair.diff) : ''))));
+      tag('summary', `${pair.method} ${pair.about ?? ''}`, pair.old ? '' : ' only in the second', pair.new ? '' : ' only in the first'), pair.diff?.length ? diff(pair.diff) : ''))));
 }

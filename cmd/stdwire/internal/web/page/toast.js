@@ -1,5 +1,5 @@
 // A note above the page of what was done for the user, one at a time.
-import { button, element, iconButton } from './dom.js';
+import { button, iconButton, status, tag } from './dom.js';
 
 const shown = 12_000; // ms
 let timer;
@@ -9,7 +9,7 @@ let node;
 export function toast(text, action) {
   node?.remove();
   clearTimeout(timer);
-  const mine = element('div', { class: 'toast', role: 'status' }, element('span', {}, text), action && button(action[0], () => {
+  const mine = status('div.toast', tag('span', text), action && button(action[0], () => {
     mine.remove();
     action[1]();
   }, { class: 'quiet' }), iconButton('close', 'Close', () => mine.remove()));
