@@ -21,10 +21,10 @@ import { timeline } from './timeline.js';
 
 // The views: the name in the address, the title, the function that shows it, and its key.
 const groups = {
-  Explore: [['servers', 'Servers', servers, '1'], ['tools', 'Tools', explore, '2'], ['resources', 'Resources', explore, '3'],
-    ['templates', 'Templates', explore, '4'], ['prompts', 'Prompts', explore, '5'], ['skills', 'Skills', explore, '6'], ['apps', 'Apps', explore, '7']],
-  Run: [['tasks', 'Tasks', tasks, '8'], ['saved', 'Saved calls', saved, '9']],
-  Observe: [['timeline', 'Timeline', timeline, 't'], ['logs', 'Logs', logs, 'l'], ['network', 'HTTP', network, 'h']],
+	Explore: [['servers', 'Servers', servers, '1'], ['tools', 'Tools', explore, '2'], ['resources', 'Resources', explore, '3'],
+		['templates', 'Templates', explore, '4'], ['prompts', 'Prompts', explore, '5'], ['skills', 'Skills', explore, '6'], ['apps', 'Apps', explore, '7']],
+	Run: [['tasks', 'Tasks', tasks, '8'], ['saved', 'Saved calls', saved, '9']],
+	Observe: [['timeline', 'Timeline', timeline, 't'], ['logs', 'Logs', logs, 'l'], ['network', 'HTTP', network, 'h']],
 };
 let views = Object.values(groups).flat();
 
@@ -33,66 +33,66 @@ let current; // the view that is shown: { name, show(route), close() }
 
 // route returns the parts of the address: #/view/part/part?name=value.
 function route() {
-  const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
-  const [name, ...parts] = path.split('/').map(decodeURIComponent);
-  return { name: name || (state.about.recording ? 'timeline' : 'servers'), parts, query: new URLSearchParams(query) };
+	const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
+	const [name, ...parts] = path.split('/').map(decodeURIComponent);
+	return { name: name || (state.about.recording ? 'timeline' : 'servers'), parts, query: new URLSearchParams(query) };
 }
 
 function show() {
-  if (location.hash.startsWith('#serverUrl=')) {
-    const query = new URLSearchParams(location.hash.slice(1));
-    history.replaceState(null, '', '#/servers'); // a page that is reloaded does not ask again
-    confirmLink(query);
-  }
-  const at = route();
-  const found = views.find(([name]) => name === at.name) ?? views[0];
-  for (const a of $('views').querySelectorAll('a')) {
-    if (a.dataset.view === found[0]) a.setAttribute('aria-current', 'page');
-    else a.removeAttribute('aria-current');
-  }
-  document.title = `${found[1]} · ${state.about.title} · stdwire`;
-  if (current?.name !== found[0]) {
-    current?.close?.();
-    replace($('main'));
-    current = { name: found[0], ...found[2]($('main'), found[0]) };
-  }
-  document.body.dataset.view = found[0];
-  current.show(at);
-  showChanged();
+	if (location.hash.startsWith('#serverUrl=')) {
+		const query = new URLSearchParams(location.hash.slice(1));
+		history.replaceState(null, '', '#/servers'); // a page that is reloaded does not ask again
+		confirmLink(query);
+	}
+	const at = route();
+	const found = views.find(([name]) => name === at.name) ?? views[0];
+	for (const a of $('views').querySelectorAll('a')) {
+		if (a.dataset.view === found[0]) a.setAttribute('aria-current', 'page');
+		else a.removeAttribute('aria-current');
+	}
+	document.title = `${found[1]} · ${state.about.title} · stdwire`;
+	if (current?.name !== found[0]) {
+		current?.close?.();
+		replace($('main'));
+		current = { name: found[0], ...found[2]($('main'), found[0]) };
+	}
+	document.body.dataset.view = found[0];
+	current.show(at);
+	showChanged();
 }
 
 // showChanged marks the views whose lists have changed since the user last opened them.
 function showChanged() {
-  state.changedLists.delete(current?.name);
-  if (current?.name === 'tools') state.changedLists.delete('apps'); // they are among the tools
-  for (const a of $('views').querySelectorAll('a')) {
-    a.querySelector('.changed')?.remove();
-    if (state.changedLists.has(a.dataset.view)) a.querySelector('.count').before(tag('span.changed', ' changed '));
-  }
+	state.changedLists.delete(current?.name);
+	if (current?.name === 'tools') state.changedLists.delete('apps'); // they are among the tools
+	for (const a of $('views').querySelectorAll('a')) {
+		a.querySelector('.changed')?.remove();
+		if (state.changedLists.has(a.dataset.view)) a.querySelector('.count').before(tag('span.changed', ' changed '));
+	}
 }
 
 // showCounts shows how many servers, definitions, tasks and questions the page knows.
 function showCounts() {
-  const counts = { servers: state.servers.length, tasks: state.calls.filter(call => call.task && call.running).length,
-    ...Object.fromEntries(Object.keys(kinds).map(view => [view, count(view)])) };
-  for (const [name, n] of Object.entries(counts)) $('views').querySelector(`a[data-view=${name}] .count`).textContent = n ? n.toLocaleString() : '';
-  $('ask').hidden = state.questions.length === 0;
-  replace($('ask'), icon('questions'), tag('span.count', String(state.questions.length)));
-  $('ask').setAttribute('aria-label', `Questions of servers: ${state.questions.length}`);
+	const counts = { servers: state.servers.length, tasks: state.calls.filter(call => call.task && call.running).length,
+		...Object.fromEntries(Object.keys(kinds).map(view => [view, count(view)])) };
+	for (const [name, n] of Object.entries(counts)) $('views').querySelector(`a[data-view=${name}] .count`).textContent = n ? n.toLocaleString() : '';
+	$('ask').hidden = state.questions.length === 0;
+	replace($('ask'), icon('questions'), tag('span.count', String(state.questions.length)));
+	$('ask').setAttribute('aria-label', `Questions of servers: ${state.questions.length}`);
 }
 
 function setTheme(theme) {
-  document.documentElement.dataset.theme = theme;
-  localStorage.setItem('stdwire theme', theme);
-  emit('theme');
+	document.documentElement.dataset.theme = theme;
+	localStorage.setItem('stdwire theme', theme);
+	emit('theme');
 }
 
 // setDensity makes rows compact or comfortable.
 function setDensity(density) {
-  document.documentElement.dataset.density = density;
-  localStorage.setItem('stdwire density', density);
-  $('density').setAttribute('aria-pressed', String(density === 'compact'));
-  emit('density');
+	document.documentElement.dataset.density = density;
+	localStorage.setItem('stdwire density', density);
+	$('density').setAttribute('aria-pressed', String(density === 'compact'));
+	emit('density');
 }
 
 const otherDensity = () => document.documentElement.dataset.density === 'compact' ? '' : 'compact';
@@ -100,96 +100,96 @@ const otherDensity = () => document.documentElement.dataset.density === 'compact
 const otherTheme = () => theme() === 'dark' ? 'light' : 'dark';
 
 const keys = () => [
-  ['Ctrl K', 'search everything'],
-  [views.map(view => view[3]).join(' '), 'show a view, in their order'], ['/', 'search or filter'], ['j, k or arrows', 'move in a list'], ['Enter', 'open what is selected'],
-  ['Ctrl Enter', 'run the tool, send the answer'], ['Escape', 'close; cancel the call'], ['q', 'go to the questions'],
-  ['+, −, 0', 'timeline: zoom, or show all'], ['f', 'timeline: follow the latest message'], ['m', 'latest messages beside the view'], ['d', 'dark or light'], ['c', 'compact or comfortable rows'], ['?', 'these keys'],
+	['Ctrl K', 'search everything'],
+	[views.map(view => view[3]).join(' '), 'show a view, in their order'], ['/', 'search or filter'], ['j, k or arrows', 'move in a list'], ['Enter', 'open what is selected'],
+	['Ctrl Enter', 'run the tool, send the answer'], ['Escape', 'close; cancel the call'], ['q', 'go to the questions'],
+	['+, −, 0', 'timeline: zoom, or show all'], ['f', 'timeline: follow the latest message'], ['m', 'latest messages beside the view'], ['d', 'dark or light'], ['c', 'compact or comfortable rows'], ['?', 'these keys'],
 ];
 
 function showKeys() {
-  const shown = dialog('Keys', { class: null }, h2('Keys'),
-    tag('table', keys().map(([key, what]) => tag('tr', element('th', { scope: 'row' }, key), tag('td', what)))),
-    button('Close', () => shown.close()));
+	const shown = dialog('Keys', { class: null }, h2('Keys'),
+		tag('table', keys().map(([key, what]) => tag('tr', element('th', { scope: 'row' }, key), tag('td', what)))),
+		button('Close', () => shown.close()));
 }
 
 const search = () => palette([...views.map(([name, text]) => ({ sign: name, text, more: 'view', act: () => { location.hash = `#/${name}`; } })),
-  ...[['messages', 'Latest messages beside the view', () => $('watch').click()], ['density', 'Compact or comfortable rows', () => setDensity(otherDensity())],
-    ['theme', 'Dark or light', () => setTheme(otherTheme())], ['keys', 'Keys', showKeys]].map(([sign, text, act]) => ({ sign, text, more: 'command', act }))]);
+	...[['messages', 'Latest messages beside the view', () => $('watch').click()], ['density', 'Compact or comfortable rows', () => setDensity(otherDensity())],
+		['theme', 'Dark or light', () => setTheme(otherTheme())], ['keys', 'Keys', showKeys]].map(([sign, text, act]) => ({ sign, text, more: 'command', act }))]);
 
 let showQuestions; // see questions
 
 function onKey(event) {
-  if ((event.ctrlKey || event.metaKey) && event.key === 'k' && !document.querySelector('dialog[open]')) {
-    event.preventDefault();
-    search();
-    return;
-  }
-  const typing = event.target.closest('input, textarea, select, [contenteditable]');
-  if (event.isComposing || event.defaultPrevented || event.altKey || event.metaKey || event.ctrlKey || document.querySelector('dialog[open]')) return;
-  if (typing) {
-    if (event.key === 'Escape') event.target.blur();
-    return;
-  }
-  const view = views.find(view => view[3] === event.key);
-  if (view) location.hash = `#/${view[0]}`;
-  else if (event.key === '/') $('main').querySelector('input[type=search]')?.focus();
-  else if (event.key === 'd') setTheme(otherTheme());
-  else if (event.key === 'c') setDensity(otherDensity());
-  else if (event.key === '?') showKeys();
-  else if (event.key === 'm') $('watch').click();
-  else if (event.key === 'q') showQuestions(true);
-  else if (!current?.key?.(event)) return;
-  event.preventDefault();
+	if ((event.ctrlKey || event.metaKey) && event.key === 'k' && !document.querySelector('dialog[open]')) {
+		event.preventDefault();
+		search();
+		return;
+	}
+	const typing = event.target.closest('input, textarea, select, [contenteditable]');
+	if (event.isComposing || event.defaultPrevented || event.altKey || event.metaKey || event.ctrlKey || document.querySelector('dialog[open]')) return;
+	if (typing) {
+		if (event.key === 'Escape') event.target.blur();
+		return;
+	}
+	const view = views.find(view => view[3] === event.key);
+	if (view) location.hash = `#/${view[0]}`;
+	else if (event.key === '/') $('main').querySelector('input[type=search]')?.focus();
+	else if (event.key === 'd') setTheme(otherTheme());
+	else if (event.key === 'c') setDensity(otherDensity());
+	else if (event.key === '?') showKeys();
+	else if (event.key === 'm') $('watch').click();
+	else if (event.key === 'q') showQuestions(true);
+	else if (!current?.key?.(event)) return;
+	event.preventDefault();
 }
 
 async function main() {
-  document.documentElement.dataset.theme = localStorage.getItem('stdwire theme') ?? '';
-  for (const name of ['mark', 'watch', 'density', 'theme', 'keys']) replace($(name), icon(name === 'watch' ? 'messages' : name));
-  setDensity(localStorage.getItem('stdwire density') ?? '');
-  $('theme').addEventListener('click', () => setTheme(otherTheme()));
-  $('density').addEventListener('click', () => setDensity(otherDensity()));
-  $('keys').addEventListener('click', showKeys);
-  $('find').prepend(icon('search'));
-  $('find').addEventListener('click', search);
-  $('ask').addEventListener('click', () => showQuestions($('questions').hidden));
-  $('skip').addEventListener('click', event => {
-    event.preventDefault();
-    $('main').focus();
-  });
-  try {
-    await api.open();
-    await start();
-  } catch (error) {
-    replace($('main'), problem(error));
-    document.body.dataset.ready = 'refused';
-    return;
-  }
-  if (state.about.gateway) {
-    groups.Observe.unshift(['gateway', 'Gateway', gateway, 'g']);
-    views = Object.values(groups).flat();
-  }
-  replace($('views'), Object.entries(groups).map(([title, list]) => element('div', { role: 'group', label: title },
-    element('p.label', { 'aria-hidden': 'true' }, title),
-    list.map(([name, text]) => element('a', { href: `#/${name}`, 'data-view': name, title: text }, icon(name), tag('span.word', text), tag('span.count'))))),
-  element('button.more', { title: 'All views, and search', onclick: search }, icon('more'), tag('span.word', 'More')));
-  configuration().then(({ files, off }) => replace($('about'), menu('What this page looks at', () => [...files.map(file => file.path), off || ['Add server', add],
-    ['Servers', () => { location.hash = '#/servers'; }], !state.about.gateway && 'To look at a gateway: stdwire web --gateway'], { text: state.about.title, attributes: { class: 'quiet' } })));
-  on('connected', () => {
-    $('status').textContent = state.connected ? '' : state.refused ? state.refused.message : 'stdwire web does not answer';
-  });
-  showQuestions = questions($('questions'));
-  watchRoots();
-  const watch = monitor($('monitor'), $('watch'));
-  $('watch').addEventListener('click', () => localStorage.setItem('stdwire monitor', watch() ? 'on' : 'off'));
-  const kept = localStorage.getItem('stdwire monitor');
-  if (kept === 'on' || kept === null && matchMedia('(min-width: 100em)').matches) watch(kept === null);
-  on('lists', showChanged);
-  for (const topic of ['servers', 'calls', 'questions', 'counts']) on(topic, showCounts);
-  showCounts();
-  addEventListener('hashchange', show);
-  addEventListener('keydown', onKey);
-  show();
-  document.body.dataset.ready = 'yes';
+	document.documentElement.dataset.theme = localStorage.getItem('stdwire theme') ?? '';
+	for (const name of ['mark', 'watch', 'density', 'theme', 'keys']) replace($(name), icon(name === 'watch' ? 'messages' : name));
+	setDensity(localStorage.getItem('stdwire density') ?? '');
+	$('theme').addEventListener('click', () => setTheme(otherTheme()));
+	$('density').addEventListener('click', () => setDensity(otherDensity()));
+	$('keys').addEventListener('click', showKeys);
+	$('find').prepend(icon('search'));
+	$('find').addEventListener('click', search);
+	$('ask').addEventListener('click', () => showQuestions($('questions').hidden));
+	$('skip').addEventListener('click', event => {
+		event.preventDefault();
+		$('main').focus();
+	});
+	try {
+		await api.open();
+		await start();
+	} catch (error) {
+		replace($('main'), problem(error));
+		document.body.dataset.ready = 'refused';
+		return;
+	}
+	if (state.about.gateway) {
+		groups.Observe.unshift(['gateway', 'Gateway', gateway, 'g']);
+		views = Object.values(groups).flat();
+	}
+	replace($('views'), Object.entries(groups).map(([title, list]) => element('div', { role: 'group', label: title },
+		element('p.label', { 'aria-hidden': 'true' }, title),
+		list.map(([name, text]) => element('a', { href: `#/${name}`, 'data-view': name, title: text }, icon(name), tag('span.word', text), tag('span.count'))))),
+	element('button.more', { title: 'All views, and search', onclick: search }, icon('more'), tag('span.word', 'More')));
+	configuration().then(({ files, off }) => replace($('about'), menu('What this page looks at', () => [...files.map(file => file.path), off || ['Add server', add],
+		['Servers', () => { location.hash = '#/servers'; }], !state.about.gateway && 'To look at a gateway: stdwire web --gateway'], { text: state.about.title, attributes: { class: 'quiet' } })));
+	on('connected', () => {
+		$('status').textContent = state.connected ? '' : state.refused ? state.refused.message : 'stdwire web does not answer';
+	});
+	showQuestions = questions($('questions'));
+	watchRoots();
+	const watch = monitor($('monitor'), $('watch'));
+	$('watch').addEventListener('click', () => localStorage.setItem('stdwire monitor', watch() ? 'on' : 'off'));
+	const kept = localStorage.getItem('stdwire monitor');
+	if (kept === 'on' || kept === null && matchMedia('(min-width: 100em)').matches) watch(kept === null);
+	on('lists', showChanged);
+	for (const topic of ['servers', 'calls', 'questions', 'counts']) on(topic, showCounts);
+	showCounts();
+	addEventListener('hashchange', show);
+	addEventListener('keydown', onKey);
+	show();
+	document.body.dataset.ready = 'yes';
 }
 
 main();

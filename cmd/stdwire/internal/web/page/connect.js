@@ -10,21 +10,21 @@ let shown;
 
 // confirmLink asks whether to connect to the URL of a link.
 export function confirmLink(query) {
-  const url = query.get('serverUrl');
-  let known;
-  try {
-    known = new URL(url);
-  } catch { /* it is no URL */ }
-  const usable = ['http:', 'https:'].includes(known?.protocol);
-  const outcome = div();
-  shown?.remove();
-  const connect = () => attempt(outcome, async () => {
-    const { id } = await api.post('connect', { url });
-    shown.close();
-    const tool = query.get('tool');
-    location.hash = tool ? toolLink(id, tool, query.get('args')) : api.address('tools', id);
-  });
-  shown = dialog('Connect to a server', { 'data-testid': 'connect' }, h2(usable ? `Connect to ${known.host}?` : 'This link names no server'), p(code(url)),
-    usable && hint('A link names this server. Connect only if you trust the source of the link. If you are logged in to this URL, the server receives your token.'),
-    inRow(button('Cancel', () => shown.close(), { autofocus: true }), usable && primary('Connect', connect)), outcome);
+	const url = query.get('serverUrl');
+	let known;
+	try {
+		known = new URL(url);
+	} catch { /* it is no URL */ }
+	const usable = ['http:', 'https:'].includes(known?.protocol);
+	const outcome = div();
+	shown?.remove();
+	const connect = () => attempt(outcome, async () => {
+		const { id } = await api.post('connect', { url });
+		shown.close();
+		const tool = query.get('tool');
+		location.hash = tool ? toolLink(id, tool, query.get('args')) : api.address('tools', id);
+	});
+	shown = dialog('Connect to a server', { 'data-testid': 'connect' }, h2(usable ? `Connect to ${known.host}?` : 'This link names no server'), p(code(url)),
+		usable && hint('A link names this server. Connect only if you trust the source of the link. If you are logged in to this URL, the server receives your token.'),
+		inRow(button('Cancel', () => shown.close(), { autofocus: true }), usable && primary('Connect', connect)), outcome);
 }

@@ -7,29 +7,29 @@ import { icon } from './icons.js';
 // begins with "on" is a listener; one that is false, null or undefined is left out; label is what
 // screen readers say. Children are nodes, texts, or arrays of them.
 export function element(name, attributes = {}, ...children) {
-  const [type, ...classes] = name.split('.');
-  const node = document.createElement(type);
-  if (classes.length > 0) node.className = classes.join(' ');
-  for (const [key, value] of Object.entries(attributes)) {
-    if (value === false || value === null || value === undefined) continue;
-    if (key.startsWith('on')) node.addEventListener(key.slice(2), value);
-    else if (key === 'value' || key === 'checked' || key === 'selected') node[key] = value;
-    else node.setAttribute(key === 'label' ? 'aria-label' : key, value === true ? '' : value);
-  }
-  append(node, children);
-  return node;
+	const [type, ...classes] = name.split('.');
+	const node = document.createElement(type);
+	if (classes.length > 0) node.className = classes.join(' ');
+	for (const [key, value] of Object.entries(attributes)) {
+		if (value === false || value === null || value === undefined) continue;
+		if (key.startsWith('on')) node.addEventListener(key.slice(2), value);
+		else if (key === 'value' || key === 'checked' || key === 'selected') node[key] = value;
+		else node.setAttribute(key === 'label' ? 'aria-label' : key, value === true ? '' : value);
+	}
+	append(node, children);
+	return node;
 }
 
 export function append(node, children) {
-  for (const child of [children].flat(Infinity)) {
-    if (child !== null && child !== undefined && child !== false) node.append(child);
-  }
+	for (const child of [children].flat(Infinity)) {
+		if (child !== null && child !== undefined && child !== false) node.append(child);
+	}
 }
 
 // replace replaces the children of a node.
 export function replace(node, ...children) {
-  node.replaceChildren();
-  append(node, children);
+	node.replaceChildren();
+	append(node, children);
 }
 
 // tag returns an element without attributes. Texts that are less important than those around it are
@@ -39,7 +39,7 @@ export const [p, strong, h2, h3, h4, li, div] = ['p', 'strong', 'h2', 'h3', 'h4'
 export const faint = (...children) => tag('span.muted', children);
 
 export const button = (text, onclick, attributes = {}) =>
-  element('button', { onclick, ...attributes }, text);
+	element('button', { onclick, ...attributes }, text);
 
 // primary returns the button of what a view is for.
 export const primary = (text, onclick, more) => button(text, onclick, { class: 'primary', ...more });
@@ -58,19 +58,19 @@ export const input = (type, attributes) => element('input', { type, ...attribute
 
 // onEnter calls run when the user presses Ctrl-Enter in a node, and cancel, if given, for Escape.
 export function onEnter(node, run, cancel) {
-  node.addEventListener('keydown', event => {
-    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
-      event.preventDefault();
-      run();
-    } else if (event.key === 'Escape') cancel?.();
-  });
+	node.addEventListener('keydown', event => {
+		if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+			event.preventDefault();
+			run();
+		} else if (event.key === 'Escape') cancel?.();
+	});
 }
 
 // unfolded is folded, with content that is made when it is opened for the first time.
 export function unfolded(title, content) {
-  const node = folded(title);
-  node.addEventListener('toggle', () => { if (node.childElementCount === 1) append(node, content()); });
-  return node;
+	const node = folded(title);
+	node.addEventListener('toggle', () => { if (node.childElementCount === 1) append(node, content()); });
+	return node;
 }
 
 // pairs returns terms and what they are; without a value they are left out. facts is a list of them.
@@ -79,17 +79,17 @@ export const facts = all => tag('dl.facts', pairs(all));
 
 // grid returns a table that scrolls, and what stands below it.
 export const grid = (label, names, body, below) => element('div.scroll', { tabindex: '0', role: 'region', label },
-  tag('table', tag('thead', tag('tr', names.map(name => element('th', { scope: 'col' }, name)))), body), below);
+	tag('table', tag('thead', tag('tr', names.map(name => element('th', { scope: 'col' }, name)))), body), below);
 
 // iconButton returns a button that is an icon. label says what it does.
 export const iconButton = (sign, label, onclick) => element('button', { class: 'icon-only', label, title: label, onclick }, icon(sign));
 
 // dialog shows a dialog above the page. It is removed when it is closed.
 export function dialog(label, attributes, ...children) {
-  const node = element('dialog', { label, class: 'wide', onclose: () => node.remove(), ...attributes }, children);
-  document.body.append(node);
-  node.showModal();
-  return node;
+	const node = element('dialog', { label, class: 'wide', onclose: () => node.remove(), ...attributes }, children);
+	document.body.append(node);
+	node.showModal();
+	return node;
 }
 
 let lastID = 0;
@@ -101,19 +101,19 @@ const longest = 20_000; // characters of a text that are shown at first
 // parts appends a node for each item to a list, and returns the list. Further items are added, a part
 // at a time, by a button at the end of the list or in rest.
 export function parts(list, items, show, rest) {
-  let shown = 0;
-  const more = () => {
-    append(list, items.slice(shown, shown + part).map(show));
-    shown += part;
-    const next = shown < items.length && button(`${items.length - shown} more`, () => {
-      if (!rest) list.lastElementChild.remove();
-      more();
-    });
-    if (rest) replace(rest, next);
-    else if (next) list.append(tag({ UL: 'li', OL: 'li', DL: 'dd' }[list.tagName] ?? 'div', next));
-  };
-  more();
-  return list;
+	let shown = 0;
+	const more = () => {
+		append(list, items.slice(shown, shown + part).map(show));
+		shown += part;
+		const next = shown < items.length && button(`${items.length - shown} more`, () => {
+			if (!rest) list.lastElementChild.remove();
+			more();
+		});
+		if (rest) replace(rest, next);
+		else if (next) list.append(tag({ UL: 'li', OL: 'li', DL: 'dd' }[list.tagName] ?? 'div', next));
+	};
+	more();
+	return list;
 }
 
 // short returns the beginning of a text for a place where there is no room for a long one.
@@ -121,13 +121,13 @@ export const short = text => text.length > 500 ? `${text.slice(0, 500)}…` : te
 
 // long returns an element with a text, of which only the beginning is shown at first.
 export function long(text, attributes = {}) {
-  const node = element('pre', attributes, text.slice(0, longest));
-  if (text.length <= longest) return node;
-  const more = button(`Show all of ${text.length.toLocaleString()} characters`, () => {
-    node.textContent = text;
-    more.remove();
-  });
-  return div(node, more);
+	const node = element('pre', attributes, text.slice(0, longest));
+	if (text.length <= longest) return node;
+	const more = button(`Show all of ${text.length.toLocaleString()} characters`, () => {
+		node.textContent = text;
+		more.remove();
+	});
+	return div(node, more);
 }
 
 // empty says that a view has nothing to show: what it would show, and the view in which to go on.
@@ -135,88 +135,88 @@ export const empty = (title, why, view) => tag('div.empty', h3(title), p(why), e
 
 // field returns a label and its control.
 export function field(text, control, ...rest) {
-  control.id ||= newID();
-  return tag('div.field', element('label', { for: control.id }, text), control, rest);
+	control.id ||= newID();
+	return tag('div.field', element('label', { for: control.id }, text), control, rest);
 }
 
 // select returns a list to choose from. Options are [value, text] or values.
 export function select(options, value, onchange, attributes = {}) {
-  return element('select', { onchange: event => onchange(event.target.value), ...attributes },
-    options.map(option => {
-      const [key, text] = Array.isArray(option) ? option : [option, option];
-      return element('option', { value: key, selected: key === value }, text);
-    }));
+	return element('select', { onchange: event => onchange(event.target.value), ...attributes },
+		options.map(option => {
+			const [key, text] = Array.isArray(option) ? option : [option, option];
+			return element('option', { value: key, selected: key === value }, text);
+		}));
 }
 
 // link returns a link to another site if the scheme is http or https, and otherwise the text alone.
 export function link(url, text = url) {
-  let safe = false;
-  try {
-    safe = ['http:', 'https:'].includes(new URL(url).protocol);
-  } catch { /* it is no URL */ }
-  return safe
-    ? element('a', { href: url, target: '_blank', rel: 'noopener noreferrer' }, text)
-    : document.createTextNode(text);
+	let safe = false;
+	try {
+		safe = ['http:', 'https:'].includes(new URL(url).protocol);
+	} catch { /* it is no URL */ }
+	return safe
+		? element('a', { href: url, target: '_blank', rel: 'noopener noreferrer' }, text)
+		: document.createTextNode(text);
 }
 
 // problem returns an error as the page shows it.
 export function problem(error) {
-  const rpc = error.rpc === undefined ? undefined : explain(error.rpc, error.data);
-  const data = error.data !== undefined && long(JSON.stringify(error.data, null, 2));
-  return element('div.problem', { role: 'alert', 'data-rpc': error.rpc },
-    rpc ? p(strong(`${rpc.name} `), tag('span.badge.bad', `JSON-RPC error ${error.rpc}`))
-      : strong(error.code && error.code !== 'refused' ? error.code + ': ' : ''), error.message,
-    rpc?.facts.length > 0 && facts(rpc.facts),
-    error.rpc_message && p(`The server says: ${error.rpc_message}`),
-    [rpc?.advice, error.hint].filter(Boolean).map(text => tag('p.hint', text)),
-    data && (rpc?.facts.length > 0 ? folded('data', data) : data),
-    error.stderr && tag('pre', error.stderr));
+	const rpc = error.rpc === undefined ? undefined : explain(error.rpc, error.data);
+	const data = error.data !== undefined && long(JSON.stringify(error.data, null, 2));
+	return element('div.problem', { role: 'alert', 'data-rpc': error.rpc },
+		rpc ? p(strong(`${rpc.name} `), tag('span.badge.bad', `JSON-RPC error ${error.rpc}`))
+			: strong(error.code && error.code !== 'refused' ? error.code + ': ' : ''), error.message,
+		rpc?.facts.length > 0 && facts(rpc.facts),
+		error.rpc_message && p(`The server says: ${error.rpc_message}`),
+		[rpc?.advice, error.hint].filter(Boolean).map(text => tag('p.hint', text)),
+		data && (rpc?.facts.length > 0 ? folded('data', data) : data),
+		error.stderr && tag('pre', error.stderr));
 }
 
 // attempt runs an action. It shows an error in place until another action succeeds.
 export async function attempt(place, action) {
-  try {
-    const value = await action();
-    place.querySelector(':scope > .problem')?.remove();
-    return value;
-  } catch (error) {
-    replace(place, problem(error));
-    return undefined;
-  }
+	try {
+		const value = await action();
+		place.querySelector(':scope > .problem')?.remove();
+		return value;
+	} catch (error) {
+		replace(place, problem(error));
+		return undefined;
+	}
 }
 
 // download hands a file to the browser.
 export function download(name, blob) {
-  const url = URL.createObjectURL(blob);
-  const a = element('a', { href: url, download: name });
-  document.body.append(a);
-  a.click();
-  a.remove();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+	const url = URL.createObjectURL(blob);
+	const a = element('a', { href: url, download: name });
+	document.body.append(a);
+	a.click();
+	a.remove();
+	setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
 // theme returns the colours of the page, dark or light.
 export const theme = () => document.documentElement.dataset.theme ||
-  (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
+	(matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
 
 // copy puts text on the clipboard.
 export const copier = (text, name = 'Copy') => button(name, async event => {
-  const target = event.currentTarget;
-  await navigator.clipboard.writeText(typeof text === 'function' ? text() : text);
-  target.textContent = 'Copied';
-  setTimeout(() => { target.textContent = name; }, 1500);
+	const target = event.currentTarget;
+	await navigator.clipboard.writeText(typeof text === 'function' ? text() : text);
+	target.textContent = 'Copied';
+	setTimeout(() => { target.textContent = name; }, 1500);
 });
 
 // copyIcon is a copier that is an icon. name says what it copies.
 export const copyIcon = (text, name) => iconButton('copy', name, async event => {
-  const target = event.currentTarget;
-  await navigator.clipboard.writeText(typeof text === 'function' ? text() : text);
-  replace(target, element('span', { role: 'status' }, '✓'));
-  setTimeout(() => replace(target, icon('copy')), 1500);
+	const target = event.currentTarget;
+	await navigator.clipboard.writeText(typeof text === 'function' ? text() : text);
+	replace(target, element('span', { role: 'status' }, '✓'));
+	setTimeout(() => replace(target, icon('copy')), 1500);
 });
 
 export const bytes = n => n < 1024 ? `${n} B` : n < 1 << 20 ? `${(n / 1024).toFixed(1)} KiB`
-  : `${(n / (1 << 20)).toFixed(1)} MiB`;
+	: `${(n / (1 << 20)).toFixed(1)} MiB`;
 
 export const duration = ms => ms === undefined ? '' : ms < 1 ? `${ms.toFixed(2)} ms`
-  : ms < 1000 ? `${ms.toFixed(ms < 10 ? 1 : 0)} ms` : `${(ms / 1000).toFixed(2)} s`;
+	: ms < 1000 ? `${ms.toFixed(ms < 10 ? 1 : 0)} ms` : `${(ms / 1000).toFixed(2)} s`;

@@ -5,30 +5,30 @@ const list = value => Array.isArray(value) ? value.map(text).join(', ') : undefi
 const uri = data => [['resource', data.uri]];
 
 const codes = {
-  '-32700': { name: 'Parse error', advice: 'The receiver could not parse the message: check its bytes and its framing on the timeline.' },
-  '-32600': { name: 'Invalid Request', advice: 'The message is not a JSON-RPC request, or was not allowed at this time: check it on the timeline.' },
-  '-32601': { name: 'Method not found', advice: 'The server does not have the method: check the capabilities that it declares.' },
-  '-32602': { name: 'Invalid params', advice: 'Compare the params with the definition that the server lists now; it may have changed.', data: uri },
-  '-32603': { name: 'Internal error', advice: 'The server failed: read its log.' },
-  '-32002': { name: 'Resource not found', advice: 'List the resources again.', data: uri },
-  '-32020': { name: 'Header mismatch', advice: 'An HTTP header is missing, malformed or differs from the body. If parameters of the tool are also sent as headers, list the tools again. Otherwise check the headers on the timeline, and whether a proxy changes them.' },
-  '-32021': { name: 'Missing client capability', advice: 'The client has not declared a capability that the request needs: check the extensions on the page Servers.',
-    data: data => [['needed', data.requiredCapabilities && Object.entries(data.requiredCapabilities).map(([key, value]) =>
-      key === 'extensions' || key === 'experimental' ? Object.keys(value ?? {}).map(name => `${key} ${name}`).join(', ') : key).join(', ')]] },
-  '-32022': { name: 'Unsupported protocol version', advice: 'Client and server share no revision: choose another era with --era.',
-    data: data => [['supported', list(data.supported)], ['requested', data.requested]] },
-  '-32042': { name: 'URL elicitation required', advice: 'If you trust the server, visit the page and repeat the call.',
-    data: data => [['pages', Array.isArray(data.elicitations) ? list(data.elicitations.map(elicitation => elicitation?.url)) : undefined]] },
-  '-32800': { name: 'Request cancelled' },
+	'-32700': { name: 'Parse error', advice: 'The receiver could not parse the message: check its bytes and its framing on the timeline.' },
+	'-32600': { name: 'Invalid Request', advice: 'The message is not a JSON-RPC request, or was not allowed at this time: check it on the timeline.' },
+	'-32601': { name: 'Method not found', advice: 'The server does not have the method: check the capabilities that it declares.' },
+	'-32602': { name: 'Invalid params', advice: 'Compare the params with the definition that the server lists now; it may have changed.', data: uri },
+	'-32603': { name: 'Internal error', advice: 'The server failed: read its log.' },
+	'-32002': { name: 'Resource not found', advice: 'List the resources again.', data: uri },
+	'-32020': { name: 'Header mismatch', advice: 'An HTTP header is missing, malformed or differs from the body. If parameters of the tool are also sent as headers, list the tools again. Otherwise check the headers on the timeline, and whether a proxy changes them.' },
+	'-32021': { name: 'Missing client capability', advice: 'The client has not declared a capability that the request needs: check the extensions on the page Servers.',
+		data: data => [['needed', data.requiredCapabilities && Object.entries(data.requiredCapabilities).map(([key, value]) =>
+			key === 'extensions' || key === 'experimental' ? Object.keys(value ?? {}).map(name => `${key} ${name}`).join(', ') : key).join(', ')]] },
+	'-32022': { name: 'Unsupported protocol version', advice: 'Client and server share no revision: choose another era with --era.',
+		data: data => [['supported', list(data.supported)], ['requested', data.requested]] },
+	'-32042': { name: 'URL elicitation required', advice: 'If you trust the server, visit the page and repeat the call.',
+		data: data => [['pages', Array.isArray(data.elicitations) ? list(data.elicitations.map(elicitation => elicitation?.url)) : undefined]] },
+	'-32800': { name: 'Request cancelled' },
 };
 
 // explain returns { name, advice, facts } for an error code. facts are names and texts from the data;
 // there are none if the data have another form than the code requires.
 export function explain(code, data) {
-  const known = codes[code] ?? (code <= -32000 && code >= -32099 ? { name: 'Server error', advice: 'The server defines the meaning of this code: see its documentation.' } : {});
-  let facts = [];
-  try {
-    facts = (data && known.data?.(data) || []).filter(([, value]) => value !== undefined && value !== null && value !== '').map(([name, value]) => [name, text(value)]);
-  } catch { /* the data are not what the specification says */ }
-  return { name: known.name ?? 'Error', advice: known.advice, facts };
+	const known = codes[code] ?? (code <= -32000 && code >= -32099 ? { name: 'Server error', advice: 'The server defines the meaning of this code: see its documentation.' } : {});
+	let facts = [];
+	try {
+		facts = (data && known.data?.(data) || []).filter(([, value]) => value !== undefined && value !== null && value !== '').map(([name, value]) => [name, text(value)]);
+	} catch { /* the data are not what the specification says */ }
+	return { name: known.name ?? 'Error', advice: known.advice, facts };
 }

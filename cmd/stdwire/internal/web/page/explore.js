@@ -15,13 +15,13 @@ import { virtual } from './virtual.js';
 export const kinds = { tools: 'tool', resources: 'resource', templates: 'resource template', prompts: 'prompt', skills: 'skill', apps: 'tool' };
 
 const why = { tools: 'A tool is something that a server does when a model, or you, calls it.', resources: 'A resource is a text or file that a server lets its clients read.',
-  templates: 'A resource template is the pattern of addresses of resources that a server has not listed.', prompts: 'A prompt is a message that a server has written for its users to start with.',
-  skills: 'A skill is a folder of instructions for a model.', apps: 'An app is a page that a server shows with the result of a tool.' };
+	templates: 'A resource template is the pattern of addresses of resources that a server has not listed.', prompts: 'A prompt is a message that a server has written for its users to start with.',
+	skills: 'A skill is a folder of instructions for a model.', apps: 'An app is a page that a server shows with the result of a tool.' };
 
 // image returns an icon of a definition that can be shown without a request to another server.
 export function image(definition) {
-  const src = Array.isArray(definition.icons) && definition.icons.find(icon => /^data:image\/(png|jpeg|gif|webp|svg\+xml)[;,]/.test(icon?.src))?.src;
-  return src ? element('img.icon', { src, alt: '' }) : null;
+	const src = Array.isArray(definition.icons) && definition.icons.find(icon => /^data:image\/(png|jpeg|gif|webp|svg\+xml)[;,]/.test(icon?.src))?.src;
+	return src ? element('img.icon', { src, alt: '' }) : null;
 }
 
 // asText returns what should be a text, and may be anything, as one.
@@ -35,61 +35,61 @@ export const key = (definition, kind) => String(asText(definition[identity[kind]
 // named returns a definition with its name, title and description as texts: a skill has them in its front
 // matter, an older tool its title in its annotations.
 export const named = d => ({ ...d, name: asText(d.name ?? d.frontmatter?.name), title: asText(d.title ?? d.annotations?.title),
-  description: asText(d.description ?? d.frontmatter?.description) });
+	description: asText(d.description ?? d.frontmatter?.description) });
 
 // once returns a function that calls f once for each object.
 function once(f) {
-  const known = new WeakMap();
-  return object => {
-    if (!known.has(object)) known.set(object, f(object));
-    return known.get(object);
-  };
+	const known = new WeakMap();
+	return object => {
+		if (!known.has(object)) known.set(object, f(object));
+		return known.get(object);
+	};
 }
 
 const json = once(JSON.stringify);
 
 // texts returns what of a definition is searched, see search.
 const texts = once(definition => {
-  const d = named(definition);
-  const names = [d.name, d.title, asText(d.uri), asText(d.uriTemplate)].filter(Boolean).map(text => text.toLowerCase());
-  return [[...names, d.description].join(' ').toLowerCase(), ...names];
+	const d = named(definition);
+	const names = [d.name, d.title, asText(d.uri), asText(d.uriTemplate)].filter(Boolean).map(text => text.toLowerCase());
+	return [[...names, d.description].join(' ').toLowerCase(), ...names];
 });
 
 const badge = (text, kind, title, sign) => element('span', { class: `badge ${kind}`, title }, sign && icon(sign), text);
 
 // labels returns short labels for what the user should know before opening a definition.
 function labels(item) {
-  const visibility = item.definition._meta?.ui?.visibility;
-  const severe = ['critical', 'high'].includes(item.findings?.[0]?.severity);
-  return [item.denied && badge('not allowed', 'bad', 'The configuration does not allow this tool.'),
-    item.excluded && badge('excluded', 'bad', item.excluded),
-    item.pin === 'new' && badge('new', 'warn', 'It did not exist when the server was pinned.'),
-    item.pin === 'changed' && badge('changed', 'bad', 'It differs from its pin.'),
-    item.findings?.length > 0 && badge(`${item.findings[0].severity}: ${item.findings.length}`, severe ? 'bad' : 'warn', item.findings.map(f => f.what).join('\n')),
-    hasApp(item.definition) && badge('app', '', 'It has an app.'),
-    Array.isArray(visibility) && !visibility.includes('model') && badge('not for models', '', 'Hosts do not offer it to models.')];
+	const visibility = item.definition._meta?.ui?.visibility;
+	const severe = ['critical', 'high'].includes(item.findings?.[0]?.severity);
+	return [item.denied && badge('not allowed', 'bad', 'The configuration does not allow this tool.'),
+		item.excluded && badge('excluded', 'bad', item.excluded),
+		item.pin === 'new' && badge('new', 'warn', 'It did not exist when the server was pinned.'),
+		item.pin === 'changed' && badge('changed', 'bad', 'It differs from its pin.'),
+		item.findings?.length > 0 && badge(`${item.findings[0].severity}: ${item.findings.length}`, severe ? 'bad' : 'warn', item.findings.map(f => f.what).join('\n')),
+		hasApp(item.definition) && badge('app', '', 'It has an app.'),
+		Array.isArray(visibility) && !visibility.includes('model') && badge('not for models', '', 'Hosts do not offer it to models.')];
 }
 
 // effects returns what the annotations say that a tool does: [icon, words, sentence].
 function effects({ definition }) {
-  const a = definition.annotations ?? {};
-  return [a.readOnlyHint && ['readOnly', 'read-only', 'The server says that it changes nothing.'],
-    a.readOnlyHint === false && a.destructiveHint !== false && ['destructive', 'destructive', 'The server says that it may destroy something.'],
-    a.idempotentHint && [null, 'idempotent', 'The server says that a repeated call has no further effect.'],
-    a.openWorldHint && ['openWorld', 'open world', 'The server says that it reaches other systems.']].filter(Boolean);
+	const a = definition.annotations ?? {};
+	return [a.readOnlyHint && ['readOnly', 'read-only', 'The server says that it changes nothing.'],
+		a.readOnlyHint === false && a.destructiveHint !== false && ['destructive', 'destructive', 'The server says that it may destroy something.'],
+		a.idempotentHint && [null, 'idempotent', 'The server says that a repeated call has no further effect.'],
+		a.openWorldHint && ['openWorld', 'open world', 'The server says that it reaches other systems.']].filter(Boolean);
 }
 
 // badges returns all short labels of a definition.
 function badges(item) {
-  const task = item.definition.execution?.taskSupport;
-  return [labels(item), effects(item).map(([sign, words, sentence]) => badge(words, sign === 'destructive' ? 'bad' : '', sentence, sign)),
-    task && task !== 'forbidden' && badge(`task ${task}`, '')];
+	const task = item.definition.execution?.taskSupport;
+	return [labels(item), effects(item).map(([sign, words, sentence]) => badge(words, sign === 'destructive' ? 'bad' : '', sentence, sign)),
+		task && task !== 'forbidden' && badge(`task ${task}`, '')];
 }
 
 // count returns how many definitions of a view the page knows of the servers that run.
 export function count(view) {
-  const lists = state.servers.filter(server => server.state === 'ready').map(({ id }) => state.lists.get(id)?.[kinds[view]] ?? []).flat();
-  return view === 'apps' ? lists.filter(({ definition }) => hasApp(definition)).length : lists.length;
+	const lists = state.servers.filter(server => server.state === 'ready').map(({ id }) => state.lists.get(id)?.[kinds[view]] ?? []).flat();
+	return view === 'apps' ? lists.filter(({ definition }) => hasApp(definition)).length : lists.length;
 }
 
 // looked has the definitions as the user last saw them, as JSON by name, for each server and kind.
@@ -98,251 +98,251 @@ const looked = new Map();
 // since returns the changes since the user last saw a list: { now, fresh(name), gone }. The definition
 // that is open counts as seen.
 function since(place, kind, list, open) {
-  const now = new Map(list.map(({ definition }) => [key(definition, kind), json(definition)]));
-  if (!looked.has(place)) looked.set(place, now);
-  const before = looked.get(place);
-  if (now.has(open)) before.set(open, now.get(open));
-  return { now, fresh: name => !before.has(name) ? 'just added' : before.get(name) !== now.get(name) && 'just changed',
-    gone: [...before.keys()].filter(name => !now.has(name)) };
+	const now = new Map(list.map(({ definition }) => [key(definition, kind), json(definition)]));
+	if (!looked.has(place)) looked.set(place, now);
+	const before = looked.get(place);
+	if (now.has(open)) before.set(open, now.get(open));
+	return { now, fresh: name => !before.has(name) ? 'just added' : before.get(name) !== now.get(name) && 'just changed',
+		gone: [...before.keys()].filter(name => !now.has(name)) };
 }
 
 export function explore(root, view) {
-  const kind = kinds[view];
-  let at = { parts: [] }; // of the address, or first: what the page has selected
-  let entries = []; // { server, item, fresh }
-  const shownLists = new Map(); // the definitions that are shown, by server and kind
-  let only; // the server whose list is shown, or '' for all that run
-  let unknown = new Set(); // the servers whose definitions are not known: what is open stays open
-  let shown = []; // entries, and names of servers, that the list shows
-  let open = ''; // what the panel shows, as JSON
-  let fetches = 0; // of which only the latest acts
-  let panelEnd;
-  const find = input('search', { placeholder: `Search ${view}  ( / )`, label: `Search ${view}`, oninput: () => {
-    list();
-    scroller.scrollTop = 0; // the best is the first
-  } });
-  const chooser = div();
-  const byPage = pages(view);
-  const items = element('ul.items', { label: view, 'data-testid': 'definitions' });
-  const scroller = tag('div.scroller', items);
-  const rows = virtual(scroller, items, { token: '--item', row, drawn: mark, key: entry => entry.group === undefined ? entry : `${entry.count} ${entry.group}` });
-  const notes = div();
-  const none = muted();
-  const detail = element('section.detail', { label: kind, 'data-testid': 'definition' });
-  replace(root, tag('div.split', tag('div.side', h2(view[0].toUpperCase() + view.slice(1)),
-    chooser, find, notes, byPage.node, none, scroller), detail, splitter('list', 'Width of the list')));
+	const kind = kinds[view];
+	let at = { parts: [] }; // of the address, or first: what the page has selected
+	let entries = []; // { server, item, fresh }
+	const shownLists = new Map(); // the definitions that are shown, by server and kind
+	let only; // the server whose list is shown, or '' for all that run
+	let unknown = new Set(); // the servers whose definitions are not known: what is open stays open
+	let shown = []; // entries, and names of servers, that the list shows
+	let open = ''; // what the panel shows, as JSON
+	let fetches = 0; // of which only the latest acts
+	let panelEnd;
+	const find = input('search', { placeholder: `Search ${view}  ( / )`, label: `Search ${view}`, oninput: () => {
+		list();
+		scroller.scrollTop = 0; // the best is the first
+	} });
+	const chooser = div();
+	const byPage = pages(view);
+	const items = element('ul.items', { label: view, 'data-testid': 'definitions' });
+	const scroller = tag('div.scroller', items);
+	const rows = virtual(scroller, items, { token: '--item', row, drawn: mark, key: entry => entry.group === undefined ? entry : `${entry.count} ${entry.group}` });
+	const notes = div();
+	const none = muted();
+	const detail = element('section.detail', { label: kind, 'data-testid': 'definition' });
+	replace(root, tag('div.split', tag('div.side', h2(view[0].toUpperCase() + view.slice(1)),
+		chooser, find, notes, byPage.node, none, scroller), detail, splitter('list', 'Width of the list')));
 
-  const address = (...parts) => api.address(view, ...parts);
+	const address = (...parts) => api.address(view, ...parts);
 
-  // fetch gets the lists of the chosen server, or of all running servers.
-  async function fetch() {
-    const usable = state.servers.filter(server => !server.watched).filter(server => only ? server.id === only : server.state === 'ready' || state.servers.length === 1);
-    choose();
-    byPage.update(usable.length === 1 && usable[0].state !== 'disabled' ? usable[0].id : undefined);
-    if (usable.length > 0 && entries.length === 0) replace(notes, muted('Waiting for the server …'));
-    const ids = usable.filter(server => server.state !== 'disabled').map(server => server.id);
-    const mine = ++fetches;
-    const answers = new Map(); // of the servers that have answered, so that a slow one delays no other
-    const show = () => { if (mine === fetches) arrange(usable, ids, answers); };
-    for (const id of ids) definitions(id).then(value => answers.set(id, { value }), reason => answers.set(id, { reason })).then(show);
-    if (ids.length === 0) show();
-  }
+	// fetch gets the lists of the chosen server, or of all running servers.
+	async function fetch() {
+		const usable = state.servers.filter(server => !server.watched).filter(server => only ? server.id === only : server.state === 'ready' || state.servers.length === 1);
+		choose();
+		byPage.update(usable.length === 1 && usable[0].state !== 'disabled' ? usable[0].id : undefined);
+		if (usable.length > 0 && entries.length === 0) replace(notes, muted('Waiting for the server …'));
+		const ids = usable.filter(server => server.state !== 'disabled').map(server => server.id);
+		const mine = ++fetches;
+		const answers = new Map(); // of the servers that have answered, so that a slow one delays no other
+		const show = () => { if (mine === fetches) arrange(usable, ids, answers); };
+		for (const id of ids) definitions(id).then(value => answers.set(id, { value }), reason => answers.set(id, { reason })).then(show);
+		if (ids.length === 0) show();
+	}
 
-  // arrange shows what servers have answered.
-  function arrange(usable, ids, answers) {
-    const found = [];
-    const problems = [];
-    const failed = new Set();
-    const before = new Map(entries.map(entry => [JSON.stringify([entry.server, key(entry.item.definition, kind)]), entry]));
-    for (const id of ids) {
-      const answer = answers.get(id);
-      if (!answer) {
-        failed.add(id);
-        problems.push(muted(`Waiting for ${id} …`));
-        continue;
-      }
-      try {
-        if (answer.reason) throw answer.reason;
-        const all = answer.value;
-        if (all.problems?.[kind]) problems.push(problem(all.problems[kind]));
-        if (all.pins) problems.push(problem(all.pins));
-        if (all.identity) problems.push(tag('p.problem', `The identity of ${id} has changed since it was pinned: ${all.identity}`));
-        for (const finding of all.findings) {
-          problems.push(tag('p.problem', `${finding.severity}: ${finding.what} ${finding.advice}`));
-        }
-        const place = JSON.stringify([id, view]);
-        const known = (all.lists[kind] ?? []).filter(({ definition }) => view !== 'apps' || hasApp(definition));
-        const { now, fresh, gone } = since(place, kind, known, id === at.parts[0] && at.parts[1]);
-        shownLists.set(place, now);
-        if (gone.length > 0) problems.push(muted(`Gone since you looked: ${gone.join(', ')}`));
-        for (const item of known) {
-          const name = key(item.definition, kind);
-          const earlier = before.get(JSON.stringify([id, name]));
-          const entry = { server: id, item, fresh: fresh(name) };
-          // what has not changed keeps its row, the focus, and a click that has begun
-          found.push(earlier?.fresh === entry.fresh && json(earlier.item) === json(item) ? earlier : entry);
-        }
-      } catch (error) {
-        failed.add(id);
-        problems.push(div(strong(id), problem(error)));
-      }
-    }
-    entries = found;
-    unknown = failed;
-    replace(notes, problems, usable.length === 0 && (state.servers.some(server => server.watched)
-      ? p('The gateway lists the definitions of this server: select the gateway.')
-      : p('No server is running. ', element('a', { href: '#/servers' }, 'Start one'), '.')));
-    list();
-    select1();
-  }
+	// arrange shows what servers have answered.
+	function arrange(usable, ids, answers) {
+		const found = [];
+		const problems = [];
+		const failed = new Set();
+		const before = new Map(entries.map(entry => [JSON.stringify([entry.server, key(entry.item.definition, kind)]), entry]));
+		for (const id of ids) {
+			const answer = answers.get(id);
+			if (!answer) {
+				failed.add(id);
+				problems.push(muted(`Waiting for ${id} …`));
+				continue;
+			}
+			try {
+				if (answer.reason) throw answer.reason;
+				const all = answer.value;
+				if (all.problems?.[kind]) problems.push(problem(all.problems[kind]));
+				if (all.pins) problems.push(problem(all.pins));
+				if (all.identity) problems.push(tag('p.problem', `The identity of ${id} has changed since it was pinned: ${all.identity}`));
+				for (const finding of all.findings) {
+					problems.push(tag('p.problem', `${finding.severity}: ${finding.what} ${finding.advice}`));
+				}
+				const place = JSON.stringify([id, view]);
+				const known = (all.lists[kind] ?? []).filter(({ definition }) => view !== 'apps' || hasApp(definition));
+				const { now, fresh, gone } = since(place, kind, known, id === at.parts[0] && at.parts[1]);
+				shownLists.set(place, now);
+				if (gone.length > 0) problems.push(muted(`Gone since you looked: ${gone.join(', ')}`));
+				for (const item of known) {
+					const name = key(item.definition, kind);
+					const earlier = before.get(JSON.stringify([id, name]));
+					const entry = { server: id, item, fresh: fresh(name) };
+					// what has not changed keeps its row, the focus, and a click that has begun
+					found.push(earlier?.fresh === entry.fresh && json(earlier.item) === json(item) ? earlier : entry);
+				}
+			} catch (error) {
+				failed.add(id);
+				problems.push(div(strong(id), problem(error)));
+			}
+		}
+		entries = found;
+		unknown = failed;
+		replace(notes, problems, usable.length === 0 && (state.servers.some(server => server.watched)
+			? p('The gateway lists the definitions of this server: select the gateway.')
+			: p('No server is running. ', element('a', { href: '#/servers' }, 'Start one'), '.')));
+		list();
+		select1();
+	}
 
-  // choose shows the servers to choose from.
-  let chooses = '';
-  function choose() {
-    const options = state.servers.map(server => server.id);
-    if (chooses === (chooses = JSON.stringify([options, only]))) return; // it may be open
-    replace(chooser, options.length > 1 && select([['', 'all running servers'], ...options], only,
-      id => { location.hash = address(...id ? [id] : []); }, { label: 'Server' }));
-  }
+	// choose shows the servers to choose from.
+	let chooses = '';
+	function choose() {
+		const options = state.servers.map(server => server.id);
+		if (chooses === (chooses = JSON.stringify([options, only]))) return; // it may be open
+		replace(chooser, options.length > 1 && select([['', 'all running servers'], ...options], only,
+			id => { location.hash = address(...id ? [id] : []); }, { label: 'Server' }));
+	}
 
-  // mark marks the entry that is open.
-  function mark() {
-    for (const a of items.querySelectorAll('a')) {
-      if (a.getAttribute('href') === address(...at.parts)) a.setAttribute('aria-current', 'true');
-      else a.removeAttribute('aria-current');
-    }
-  }
+	// mark marks the entry that is open.
+	function mark() {
+		for (const a of items.querySelectorAll('a')) {
+			if (a.getAttribute('href') === address(...at.parts)) a.setAttribute('aria-current', 'true');
+			else a.removeAttribute('aria-current');
+		}
+	}
 
-  // list shows the entries that the search selects: without a search those of each server below its name.
-  function list() {
-    const several = state.servers.length > 1;
-    const wanted = find.value.trim();
-    shown = search(entries, wanted, ({ server: id, item: { definition } }) => {
-      const [all, ...names] = texts(definition);
-      return [`${id.toLowerCase()} ${all}`, ...names];
-    });
-    none.textContent = entries.length === 0 ? notes.childElementCount === 0 && `There are no ${view}.` || '' : shown.length === 0 ? 'Nothing matches.' : '';
-    if (several && !wanted) shown = [...Map.groupBy(shown, entry => entry.server)].flatMap(([id, all]) => [{ group: id, count: all.length }, ...all]);
-    rows.set(shown);
-  }
+	// list shows the entries that the search selects: without a search those of each server below its name.
+	function list() {
+		const several = state.servers.length > 1;
+		const wanted = find.value.trim();
+		shown = search(entries, wanted, ({ server: id, item: { definition } }) => {
+			const [all, ...names] = texts(definition);
+			return [`${id.toLowerCase()} ${all}`, ...names];
+		});
+		none.textContent = entries.length === 0 ? notes.childElementCount === 0 && `There are no ${view}.` || '' : shown.length === 0 ? 'Nothing matches.' : '';
+		if (several && !wanted) shown = [...Map.groupBy(shown, entry => entry.server)].flatMap(([id, all]) => [{ group: id, count: all.length }, ...all]);
+		rows.set(shown);
+	}
 
-  // row shows an entry, or the name of the server of those that follow.
-  function row({ group, count, server: id, item, fresh }) {
-    if (group !== undefined) return tag('li.label.group', group, tag('span.count', String(count)));
-    const d = named(item.definition);
-    const name = key(d, kind);
-    const title = short(d.title ?? d.name ?? name);
-    const [effect] = effects(item).filter(([sign]) => sign === 'readOnly' || sign === 'destructive');
-    return li(element('a', { href: address(id, name), title: short(name) },
-      tag('span.line', image(d), tag('span.name', title), fresh && badge(fresh, 'info'), labels(item)),
-      effect && element('span', { class: `effect ${effect[0] === 'destructive' ? 'bad' : ''}` }, icon(effect[0], effect[1])),
-      title === name ? tag('span.muted.line', short(d.description ?? '')) : tag('code.muted.line', short(name))));
-  }
+	// row shows an entry, or the name of the server of those that follow.
+	function row({ group, count, server: id, item, fresh }) {
+		if (group !== undefined) return tag('li.label.group', group, tag('span.count', String(count)));
+		const d = named(item.definition);
+		const name = key(d, kind);
+		const title = short(d.title ?? d.name ?? name);
+		const [effect] = effects(item).filter(([sign]) => sign === 'readOnly' || sign === 'destructive');
+		return li(element('a', { href: address(id, name), title: short(name) },
+			tag('span.line', image(d), tag('span.name', title), fresh && badge(fresh, 'info'), labels(item)),
+			effect && element('span', { class: `effect ${effect[0] === 'destructive' ? 'bad' : ''}` }, icon(effect[0], effect[1])),
+			title === name ? tag('span.muted.line', short(d.description ?? '')) : tag('code.muted.line', short(name))));
+	}
 
-  // select1 shows the entry of the address, or the first one where the list does not fill the page.
-  function select1() {
-    const [path, query] = location.hash.split('?');
-    const here = () => JSON.stringify(path.split('/').slice(1).map(decodeURIComponent)) === JSON.stringify([view, ...at.parts]);
-    const entryOf = ([id, name]) => entries.find(entry => entry.server === id && key(entry.item.definition, kind) === name);
-    if (at.first && here()) at = { parts: at.parts }; // the user has called it
-    if (at.first && !unknown.has(at.parts[0]) && !entryOf(at.parts)) at = { parts: [] }; // it has vanished
-    if (at.parts[1] === undefined && entries.length > 0 && matchMedia('(min-width: 47.51em)').matches) {
-      const first = entries[0];
-      at = { first: true, parts: [first.server, key(first.item.definition, kind)] };
-      mark();
-    }
-    const [id, name] = at.parts;
-    const chosen = name !== undefined && !at.first;
-    const found = entryOf(at.parts);
-    root.dataset.selected = String(chosen); // in a narrow window the list stays until the user selects
-    const now = JSON.stringify([id, name, found?.item]);
-    const same = open.startsWith(JSON.stringify([id, name]).slice(0, -1) + ',');
-    if (now === open || !found && same && unknown.has(id)) {
-      panelEnd?.update?.(chosen); // the server may have connected, so that its capabilities are known
-      return;
-    }
-    open = now;
-    if (found) rows.show(shown.indexOf(found));
-    panelEnd?.close();
-    panelEnd = undefined;
-    replace(detail);
-    selected(name === undefined ? {} : { server: id, name });
-    if (name === undefined) {
-      if (entries.length === 0 && unknown.size === 0) replace(detail, empty(`No ${view}`, `${why[view]} No server that runs lists any.`, 'Servers'));
-      return;
-    }
-    if (!found && kind !== 'resource') {
-      if (entries.length > 0 && !unknown.has(id)) replace(detail, p(`${id} has no ${kind} ${name}.`));
-      return;
-    }
-    const item = found?.item ?? { definition: { uri: name, name } }; // a resource need not be listed
-    const place = div();
-    replace(detail, tag('p.back', element('a', { href: address(...only ? [only] : []) }, '← all')), head(item), about(item, id), place,
-      folded('Definition', tree(item.definition)));
-    try {
-      panelEnd = panel(kind, place, id, item.definition, { query: new URLSearchParams(here() ? query : ''), address: address(id, name), chosen });
-    } catch (error) { // the definition is invalid
-      replace(place, problem({ code: 'invalid', message: `The definition cannot be used: ${error.message}` }));
-    }
-  }
+	// select1 shows the entry of the address, or the first one where the list does not fill the page.
+	function select1() {
+		const [path, query] = location.hash.split('?');
+		const here = () => JSON.stringify(path.split('/').slice(1).map(decodeURIComponent)) === JSON.stringify([view, ...at.parts]);
+		const entryOf = ([id, name]) => entries.find(entry => entry.server === id && key(entry.item.definition, kind) === name);
+		if (at.first && here()) at = { parts: at.parts }; // the user has called it
+		if (at.first && !unknown.has(at.parts[0]) && !entryOf(at.parts)) at = { parts: [] }; // it has vanished
+		if (at.parts[1] === undefined && entries.length > 0 && matchMedia('(min-width: 47.51em)').matches) {
+			const first = entries[0];
+			at = { first: true, parts: [first.server, key(first.item.definition, kind)] };
+			mark();
+		}
+		const [id, name] = at.parts;
+		const chosen = name !== undefined && !at.first;
+		const found = entryOf(at.parts);
+		root.dataset.selected = String(chosen); // in a narrow window the list stays until the user selects
+		const now = JSON.stringify([id, name, found?.item]);
+		const same = open.startsWith(JSON.stringify([id, name]).slice(0, -1) + ',');
+		if (now === open || !found && same && unknown.has(id)) {
+			panelEnd?.update?.(chosen); // the server may have connected, so that its capabilities are known
+			return;
+		}
+		open = now;
+		if (found) rows.show(shown.indexOf(found));
+		panelEnd?.close();
+		panelEnd = undefined;
+		replace(detail);
+		selected(name === undefined ? {} : { server: id, name });
+		if (name === undefined) {
+			if (entries.length === 0 && unknown.size === 0) replace(detail, empty(`No ${view}`, `${why[view]} No server that runs lists any.`, 'Servers'));
+			return;
+		}
+		if (!found && kind !== 'resource') {
+			if (entries.length > 0 && !unknown.has(id)) replace(detail, p(`${id} has no ${kind} ${name}.`));
+			return;
+		}
+		const item = found?.item ?? { definition: { uri: name, name } }; // a resource need not be listed
+		const place = div();
+		replace(detail, tag('p.back', element('a', { href: address(...only ? [only] : []) }, '← all')), head(item), about(item, id), place,
+			folded('Definition', tree(item.definition)));
+		try {
+			panelEnd = panel(kind, place, id, item.definition, { query: new URLSearchParams(here() ? query : ''), address: address(id, name), chosen });
+		} catch (error) { // the definition is invalid
+			replace(place, problem({ code: 'invalid', message: `The definition cannot be used: ${error.message}` }));
+		}
+	}
 
-  function head(item) {
-    const d = named(item.definition);
-    const title = d.title ?? d.name ?? key(d, kind);
-    return [h2(image(d), title), tag('p.row', title !== key(d, kind) && tag('code.muted', key(d, kind)), d.mimeType && faint(d.mimeType),
-      d.size !== undefined && faint(`${d.size} bytes`), badges(item)),
-    d.description && tag('div.description', markdown(d.description))];
-  }
+	function head(item) {
+		const d = named(item.definition);
+		const title = d.title ?? d.name ?? key(d, kind);
+		return [h2(image(d), title), tag('p.row', title !== key(d, kind) && tag('code.muted', key(d, kind)), d.mimeType && faint(d.mimeType),
+			d.size !== undefined && faint(`${d.size} bytes`), badges(item)),
+		d.description && tag('div.description', markdown(d.description))];
+	}
 
-  // about shows the changes of a definition, the findings of the scan, and the definition itself.
-  function about(item, id) {
-    const outcome = div();
-    return [
-      item.findings?.map(finding => tag('div.problem', strong(`${finding.severity}, ${finding.rule}: `), finding.what,
-        finding.where && code(` ${finding.where}`), finding.evidence && tag('pre', finding.evidence), hint(finding.advice))),
-      item.excluded && tag('div.problem', strong('Excluded: '), item.excluded),
-      item.headers && hint('Also sent as headers: ', item.headers.map(({ argument, header }) => `${argument} as ${header}`).join(', ')),
-      item.portability && tag('details.portability', tag('summary', `Portability: what hosts convert for some models (${item.portability.length})`),
-        tag('dl.diff', item.portability.map(({ what, places }) => [tag('dt', what), tag('dd', places.map(place => place.where).join('\n'))]))),
-      (item.pin === 'new' || item.pin === 'changed') && tag('div.problem', strong(`This ${kind} is ${item.pin} since the server was pinned.`),
-        item.diff && diff(item.diff), button('Accept', () => attempt(outcome, async () => {
-          await api.post(api.of(id, 'pins'), { kind, names: [key(item.definition, kind)] });
-          state.definitions.delete(id);
-          emit('definitions');
-        })), outcome),
-    ];
-  }
+	// about shows the changes of a definition, the findings of the scan, and the definition itself.
+	function about(item, id) {
+		const outcome = div();
+		return [
+			item.findings?.map(finding => tag('div.problem', strong(`${finding.severity}, ${finding.rule}: `), finding.what,
+				finding.where && code(` ${finding.where}`), finding.evidence && tag('pre', finding.evidence), hint(finding.advice))),
+			item.excluded && tag('div.problem', strong('Excluded: '), item.excluded),
+			item.headers && hint('Also sent as headers: ', item.headers.map(({ argument, header }) => `${argument} as ${header}`).join(', ')),
+			item.portability && tag('details.portability', tag('summary', `Portability: what hosts convert for some models (${item.portability.length})`),
+				tag('dl.diff', item.portability.map(({ what, places }) => [tag('dt', what), tag('dd', places.map(place => place.where).join('\n'))]))),
+			(item.pin === 'new' || item.pin === 'changed') && tag('div.problem', strong(`This ${kind} is ${item.pin} since the server was pinned.`),
+				item.diff && diff(item.diff), button('Accept', () => attempt(outcome, async () => {
+					await api.post(api.of(id, 'pins'), { kind, names: [key(item.definition, kind)] });
+					state.definitions.delete(id);
+					emit('definitions');
+				})), outcome),
+		];
+	}
 
-  let states = '';
-  const ends = [on('servers', () => { // ignores changes that are not about the panel's server
-    const now = JSON.stringify(state.servers.map(server => [server.id, server.state, Boolean(server.details)]));
-    if (now !== states) fetch();
-    states = now;
-  }), on('definitions', () => fetch())];
-  return {
-    show(next) {
-      const [id, name] = next.parts;
-      // what the list of all servers has opens beside it
-      if (name === undefined || only === undefined || id !== only && (only || !entries.some(entry => entry.server === id))) only = id ?? '';
-      at = next;
-      fetch();
-    },
-    key(event) {
-      const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key];
-      if (step === undefined) return false;
-      const links = [...items.querySelectorAll('a')];
-      const now = links.findIndex(a => a === document.activeElement || a.getAttribute('aria-current') === 'true' && !links.includes(document.activeElement));
-      links[Math.min(Math.max(now + step, 0), links.length - 1)]?.focus();
-      return true;
-    },
-    close() {
-      fetches++;
-      panelEnd?.close();
-      rows.close();
-      for (const end of ends) end();
-      for (const [place, now] of shownLists) looked.set(place, now);
-      delete root.dataset.selected;
-      selected({});
-    },
-  };
+	let states = '';
+	const ends = [on('servers', () => { // ignores changes that are not about the panel's server
+		const now = JSON.stringify(state.servers.map(server => [server.id, server.state, Boolean(server.details)]));
+		if (now !== states) fetch();
+		states = now;
+	}), on('definitions', () => fetch())];
+	return {
+		show(next) {
+			const [id, name] = next.parts;
+			// what the list of all servers has opens beside it
+			if (name === undefined || only === undefined || id !== only && (only || !entries.some(entry => entry.server === id))) only = id ?? '';
+			at = next;
+			fetch();
+		},
+		key(event) {
+			const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key];
+			if (step === undefined) return false;
+			const links = [...items.querySelectorAll('a')];
+			const now = links.findIndex(a => a === document.activeElement || a.getAttribute('aria-current') === 'true' && !links.includes(document.activeElement));
+			links[Math.min(Math.max(now + step, 0), links.length - 1)]?.focus();
+			return true;
+		},
+		close() {
+			fetches++;
+			panelEnd?.close();
+			rows.close();
+			for (const end of ends) end();
+			for (const [place, now] of shownLists) looked.set(place, now);
+			delete root.dataset.selected;
+			selected({});
+		},
+	};
 }

@@ -3,9 +3,9 @@ import { button, div, element, faint, folded, grid, li, long, muted, p, parts, r
 
 // parse is JSON.parse, except that a number that JavaScript would write differently keeps its text.
 export function parse(text) {
-  return JSON.parse(text, (_, value, context) => typeof value === 'number' && context?.source !== undefined &&
-    JSON.rawJSON && String(value) !== context.source && !Number.isSafeInteger(value)
-    ? JSON.rawJSON(context.source) : value);
+	return JSON.parse(text, (_, value, context) => typeof value === 'number' && context?.source !== undefined &&
+		JSON.rawJSON && String(value) !== context.source && !Number.isSafeInteger(value)
+		? JSON.rawJSON(context.source) : value);
 }
 
 export const isRaw = value => JSON.isRawJSON?.(value) ?? false;
@@ -16,99 +16,99 @@ const scalar = value => value === null || typeof value !== 'object' || isRaw(val
 
 // Room is how many entries are shown at first, of all trees that share it.
 export class Room {
-  left = 1_000;
+	left = 1_000;
 }
 
 function scalarNode(value) {
-  const text = isRaw(value) ? value.rawJSON : JSON.stringify(value);
-  const kind = value === null ? 'null' : isRaw(value) ? 'number' : typeof value;
-  if (text.length <= 2000) return element('span', { class: 'json-' + kind }, text);
-  const node = element('span', { class: 'json-' + kind }, text.slice(0, 2000) + '…');
-  const more = button(`${text.length.toLocaleString()} characters`, () => {
-    node.textContent = text;
-    more.remove();
-  });
-  return tag('span', node, ' ', more);
+	const text = isRaw(value) ? value.rawJSON : JSON.stringify(value);
+	const kind = value === null ? 'null' : isRaw(value) ? 'number' : typeof value;
+	if (text.length <= 2000) return element('span', { class: 'json-' + kind }, text);
+	const node = element('span', { class: 'json-' + kind }, text.slice(0, 2000) + '…');
+	const more = button(`${text.length.toLocaleString()} characters`, () => {
+		node.textContent = text;
+		more.remove();
+	});
+	return tag('span', node, ' ', more);
 }
 
 // tree returns a value as a tree. The nodes of a branch are created when it is opened. Trees that are
 // shown together share room.
 export function tree(value, depth = 0, room = new Room()) {
-  if (scalar(value)) return scalarNode(value);
-  const entries = Array.isArray(value) ? value.map((item, i) => [i, item]) : Object.entries(value);
-  return parts(tag('ul.tree'), entries, ([key, item]) => {
-    const name = tag('span.json-key', short(String(key)), ': ');
-    room.left--;
-    return li(scalar(item) ? [name, scalarNode(item)] : branch(name, item, depth + 1, room));
-  });
+	if (scalar(value)) return scalarNode(value);
+	const entries = Array.isArray(value) ? value.map((item, i) => [i, item]) : Object.entries(value);
+	return parts(tag('ul.tree'), entries, ([key, item]) => {
+		const name = tag('span.json-key', short(String(key)), ': ');
+		room.left--;
+		return li(scalar(item) ? [name, scalarNode(item)] : branch(name, item, depth + 1, room));
+	});
 }
 
 function branch(name, value, depth, room) {
-  const size = Array.isArray(value) ? `[${value.length}]` : `{${Object.keys(value).length}}`;
-  const open = depth < 3 && room.left > 0 && JSON.stringify(value).length < 2000;
-  const node = element('details', { open }, tag('summary', name, faint(size)));
-  const fill = () => { if (node.childElementCount < 2) node.append(tree(value, depth, open ? room : undefined)); };
-  if (open) fill();
-  node.addEventListener('toggle', fill);
-  return node;
+	const size = Array.isArray(value) ? `[${value.length}]` : `{${Object.keys(value).length}}`;
+	const open = depth < 3 && room.left > 0 && JSON.stringify(value).length < 2000;
+	const node = element('details', { open }, tag('summary', name, faint(size)));
+	const fill = () => { if (node.childElementCount < 2) node.append(tree(value, depth, open ? room : undefined)); };
+	if (open) fill();
+	node.addEventListener('toggle', fill);
+	return node;
 }
 
 // isTable reports whether a value is a list of objects.
 const isTable = value => Array.isArray(value) && value.length > 0 &&
-  value.every(row => !scalar(row) && !Array.isArray(row));
+	value.every(row => !scalar(row) && !Array.isArray(row));
 
 // table returns a list of objects as a table.
 export function table(rows, room = new Room()) {
-  const cell = value => value === undefined ? '' : scalar(value) ? scalarNode(value) : room.left > 0 ? tree(value, 0, room) : branch('', value, 3, room);
-  const names = [...new Set(rows.slice(0, 1000).flatMap(row => Object.keys(row)))].slice(0, 50);
-  const rest = p();
-  const body = parts(tag('tbody'), rows, row => tag('tr', names.map(name => tag('td', cell(row[name])))), rest);
-  return grid('Table', names.map(short), body, rest);
+	const cell = value => value === undefined ? '' : scalar(value) ? scalarNode(value) : room.left > 0 ? tree(value, 0, room) : branch('', value, 3, room);
+	const names = [...new Set(rows.slice(0, 1000).flatMap(row => Object.keys(row)))].slice(0, 50);
+	const rest = p();
+	const body = parts(tag('tbody'), rows, row => tag('tr', names.map(name => tag('td', cell(row[name])))), rest);
+	return grid('Table', names.map(short), body, rest);
 }
 
 // view returns a value as a tree or table, with a switch to its text.
 export function view(value, room) {
-  const place = div();
-  const kinds = [['tree', 'Tree'], ['text', 'Text']];
-  const rows = isTable(value) ? value
-    : !scalar(value) && !Array.isArray(value) && Object.values(value).length === 1 && isTable(Object.values(value)[0])
-      ? Object.values(value)[0] : null;
-  if (rows) kinds.unshift(['table', 'Table']);
-  const show = kind => replace(place, kind === 'table' ? table(rows, room) : kind === 'tree' ? tree(value, 0, room) : long(format(value)));
-  show(kinds[0][0]);
-  return div(tabs(kinds, kinds[0][0], show, 'How to show it'), place);
+	const place = div();
+	const kinds = [['tree', 'Tree'], ['text', 'Text']];
+	const rows = isTable(value) ? value
+		: !scalar(value) && !Array.isArray(value) && Object.values(value).length === 1 && isTable(Object.values(value)[0])
+			? Object.values(value)[0] : null;
+	if (rows) kinds.unshift(['table', 'Table']);
+	const show = kind => replace(place, kind === 'table' ? table(rows, room) : kind === 'tree' ? tree(value, 0, room) : long(format(value)));
+	show(kinds[0][0]);
+	return div(tabs(kinds, kinds[0][0], show, 'How to show it'), place);
 }
 
 // tabs returns a row of buttons, of which one at a time is pressed.
 export function tabs(kinds, chosen, show, label) {
-  const group = element('div.tabs', { role: 'group', label });
-  for (const [kind, text] of kinds) {
-    group.append(button(text, event => {
-      for (const other of group.children) other.setAttribute('aria-pressed', other === event.currentTarget);
-      show(kind);
-    }, { 'aria-pressed': String(kind === chosen), 'data-kind': kind }));
-  }
-  return group;
+	const group = element('div.tabs', { role: 'group', label });
+	for (const [kind, text] of kinds) {
+		group.append(button(text, event => {
+			for (const other of group.children) other.setAttribute('aria-pressed', other === event.currentTarget);
+			show(kind);
+		}, { 'aria-pressed': String(kind === chosen), 'data-kind': kind }));
+	}
+	return group;
 }
 
 // diff returns the differences that the API found: the spans that differ, with invisible and
 // deceptive characters spelled out, and the whole values.
 export function diff(lines) {
-  if (!lines?.length) return muted('There are no differences.');
-  return parts(tag('dl.diff'), lines, line => [
-    tag('dt', line.path || '(all of it)'),
-    side('old', '− ', line.old, line.oldText),
-    side('new', '+ ', line.new, line.newText),
-  ]);
+	if (!lines?.length) return muted('There are no differences.');
+	return parts(tag('dl.diff'), lines, line => [
+		tag('dt', line.path || '(all of it)'),
+		side('old', '− ', line.old, line.oldText),
+		side('new', '+ ', line.new, line.newText),
+	]);
 }
 
 function side(name, sign, value, spans) {
-  if (value === undefined) return '';
-  const whole = visible(format(value));
-  return element('dd', { class: name }, tag('span.sign', sign), spans ?? whole,
-    spans?.includes('…') && folded('All of it', whole));
+	if (value === undefined) return '';
+	const whole = visible(format(value));
+	return element('dd', { class: name }, tag('span.sign', sign), spans ?? whole,
+		spans?.includes('…') && folded('All of it', whole));
 }
 
 // visible spells out invisible characters, and white space that is no space or line end.
 const visible = text => text.replace(/[^\S\n ]|\p{C}|\p{Zl}|\p{Zp}|\p{Variation_Selector}|[\u115f\u1160\u3164\uffa0\u2800\u17b4\u17b5\u034f]/gu,
-  c => c === '\n' ? c : `\\u{${c.codePointAt(0).toString(16)}}`);
+	c => c === '\n' ? c : `\\u{${c.codePointAt(0).toString(16)}}`);

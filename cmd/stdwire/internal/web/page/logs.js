@@ -8,49 +8,49 @@ import { on, state, throttle } from './store.js';
 const colours = { debug: 'muted', info: 'info', notice: 'info', warning: 'warn' };
 
 export function logs(root) {
-  const filter = { level: '', server: '', logger: '', text: '' };
-  const outcome = div();
-  const servers = div();
-  const notes = status('p.muted');
-  const list = element('ol.items', { label: 'Log messages', 'data-testid': 'logs' });
-  let shown; // the filter of what is shown
-  const input = (name, label) => field(label, element('input', { type: 'search', oninput: event => { filter[name] = event.target.value; soon(); } }));
-  const choice = (name, label, options) => field(label, select(options, filter[name], value => { filter[name] = value; soon(); }));
-  replace(root, h2('Logs'), inRow(choice('level', 'Level at least', [['', 'any'], ...levels]), servers, input('logger', 'Logger'), input('text', 'Text')),
-    hint('A server sends messages of the log level that is set on its card, on the page Servers. Its stderr is there, too. The list is not updated while a message is open.'), outcome, notes, list);
+	const filter = { level: '', server: '', logger: '', text: '' };
+	const outcome = div();
+	const servers = div();
+	const notes = status('p.muted');
+	const list = element('ol.items', { label: 'Log messages', 'data-testid': 'logs' });
+	let shown; // the filter of what is shown
+	const input = (name, label) => field(label, element('input', { type: 'search', oninput: event => { filter[name] = event.target.value; soon(); } }));
+	const choice = (name, label, options) => field(label, select(options, filter[name], value => { filter[name] = value; soon(); }));
+	replace(root, h2('Logs'), inRow(choice('level', 'Level at least', [['', 'any'], ...levels]), servers, input('logger', 'Logger'), input('text', 'Text')),
+		hint('A server sends messages of the log level that is set on its card, on the page Servers. Its stderr is there, too. The list is not updated while a message is open.'), outcome, notes, list);
 
-  function line(message) {
-    return li(unfolded([faint(new Date(message.t).toLocaleTimeString(), ' ', message.server, ' '),
-      element('span', { class: `badge ${colours[message.level] ?? 'bad'}` }, message.level || 'no level'), ' ', message.logger && strong(message.logger, ' '),
-      short(typeof message.data === 'string' ? message.data : JSON.stringify(message.data ?? null))],
-    () => [tree(message.data ?? null), p(element('a', { href: api.address('timeline', message.n) }, 'on the timeline'))]));
-  }
+	function line(message) {
+		return li(unfolded([faint(new Date(message.t).toLocaleTimeString(), ' ', message.server, ' '),
+			element('span', { class: `badge ${colours[message.level] ?? 'bad'}` }, message.level || 'no level'), ' ', message.logger && strong(message.logger, ' '),
+			short(typeof message.data === 'string' ? message.data : JSON.stringify(message.data ?? null))],
+		() => [tree(message.data ?? null), p(element('a', { href: api.address('timeline', message.n) }, 'on the timeline'))]));
+	}
 
-  const fetch = () => attempt(outcome, async () => {
-    const text = JSON.stringify(filter);
-    const page = await api.get(`logs?${new URLSearchParams(filter)}`);
-    if (text !== JSON.stringify(filter) || list.querySelector('details[open]') && text === shown) return;
-    shown = text;
-    replace(list, page.lines.map(line));
-    notes.textContent = page.lines.length === 0 ? 'There are no such messages.' : page.more ? `The latest ${page.lines.length} messages; there are more.` : `${page.lines.length} ${page.lines.length === 1 ? 'message' : 'messages'}`;
-  });
+	const fetch = () => attempt(outcome, async () => {
+		const text = JSON.stringify(filter);
+		const page = await api.get(`logs?${new URLSearchParams(filter)}`);
+		if (text !== JSON.stringify(filter) || list.querySelector('details[open]') && text === shown) return;
+		shown = text;
+		replace(list, page.lines.map(line));
+		notes.textContent = page.lines.length === 0 ? 'There are no such messages.' : page.more ? `The latest ${page.lines.length} messages; there are more.` : `${page.lines.length} ${page.lines.length === 1 ? 'message' : 'messages'}`;
+	});
 
-  const { soon, stop } = throttle(fetch);
-  let known;
-  const lanes = () => {
-    const ids = JSON.stringify(state.servers.map(server => server.id));
-    if (ids === known) return;
-    known = ids;
-    replace(servers, choice('server', 'Server', [['', 'all'], ...JSON.parse(ids)]));
-  };
-  lanes();
-  soon();
-  const ends = [on('traffic', soon), on('servers', lanes)];
-  return {
-    show() {},
-    close() {
-      stop();
-      for (const end of ends) end();
-    },
-  };
+	const { soon, stop } = throttle(fetch);
+	let known;
+	const lanes = () => {
+		const ids = JSON.stringify(state.servers.map(server => server.id));
+		if (ids === known) return;
+		known = ids;
+		replace(servers, choice('server', 'Server', [['', 'all'], ...JSON.parse(ids)]));
+	};
+	lanes();
+	soon();
+	const ends = [on('traffic', soon), on('servers', lanes)];
+	return {
+		show() {},
+		close() {
+			stop();
+			for (const end of ends) end();
+		},
+	};
 }

@@ -5,32 +5,32 @@ import { icon } from './icons.js';
 // menu returns the button and the list. items returns [text, action, attributes] for each entry, when
 // the menu is opened; false entries are left out, and a text alone is a heading.
 export function menu(label, items, { text, sign = 'more', attributes = {} } = {}) {
-  const list = element('div.menu', { popover: 'auto', role: 'menu', label, onkeydown: event => {
-    const all = [...list.querySelectorAll('button')];
-    const now = all.indexOf(document.activeElement);
-    const to = { ArrowDown: now + 1, ArrowUp: now - 1 + all.length, Home: 0, End: all.length - 1 }[event.key];
-    if (event.key !== 'Escape') event.stopPropagation();
-    if (to === undefined) return;
-    event.preventDefault();
-    all[to % all.length].focus();
-  } });
-  const fill = () => replace(list, items().filter(Boolean).map(entry => typeof entry === 'string' ? tag('p.label', entry)
-    : button(entry[0], () => {
-      list.hidePopover();
-      entry[1]();
-    }, { role: 'menuitem', ...entry[2] })));
-  const opener = element('button', { class: text ? '' : 'icon-only', 'aria-haspopup': 'menu', title: label, label: text ? null : label, ...attributes });
-  append(opener, text ? [text, ' ', icon('down')] : icon(sign));
-  opener.popoverTargetElement = list;
-  list.addEventListener('beforetoggle', event => { if (event.newState === 'open') fill(); });
-  list.addEventListener('toggle', event => {
-    opener.setAttribute('aria-expanded', String(event.newState === 'open'));
-    if (event.newState !== 'open') return;
-    const at = opener.getBoundingClientRect();
-    const fit = (wanted, size, room) => `${Math.max(Math.min(wanted, room - size - 8), 8)}px`;
-    list.style.left = fit(at.right - list.offsetWidth, list.offsetWidth, innerWidth);
-    list.style.top = fit(at.bottom + 4, list.offsetHeight, innerHeight);
-    list.querySelector('button')?.focus();
-  });
-  return [opener, list];
+	const list = element('div.menu', { popover: 'auto', role: 'menu', label, onkeydown: event => {
+		const all = [...list.querySelectorAll('button')];
+		const now = all.indexOf(document.activeElement);
+		const to = { ArrowDown: now + 1, ArrowUp: now - 1 + all.length, Home: 0, End: all.length - 1 }[event.key];
+		if (event.key !== 'Escape') event.stopPropagation();
+		if (to === undefined) return;
+		event.preventDefault();
+		all[to % all.length].focus();
+	} });
+	const fill = () => replace(list, items().filter(Boolean).map(entry => typeof entry === 'string' ? tag('p.label', entry)
+		: button(entry[0], () => {
+			list.hidePopover();
+			entry[1]();
+		}, { role: 'menuitem', ...entry[2] })));
+	const opener = element('button', { class: text ? '' : 'icon-only', 'aria-haspopup': 'menu', title: label, label: text ? null : label, ...attributes });
+	append(opener, text ? [text, ' ', icon('down')] : icon(sign));
+	opener.popoverTargetElement = list;
+	list.addEventListener('beforetoggle', event => { if (event.newState === 'open') fill(); });
+	list.addEventListener('toggle', event => {
+		opener.setAttribute('aria-expanded', String(event.newState === 'open'));
+		if (event.newState !== 'open') return;
+		const at = opener.getBoundingClientRect();
+		const fit = (wanted, size, room) => `${Math.max(Math.min(wanted, room - size - 8), 8)}px`;
+		list.style.left = fit(at.right - list.offsetWidth, list.offsetWidth, innerWidth);
+		list.style.top = fit(at.bottom + 4, list.offsetHeight, innerHeight);
+		list.querySelector('button')?.focus();
+	});
+	return [opener, list];
 }

@@ -14,99 +14,99 @@ export const sentBytes = base64 => long(atob(base64).replace(/[^\x20-\x7e\n]/g, 
 
 // exchange shows the headers of an HTTP request and its response.
 export function exchange(all) {
-  const headers = (title, header) => header && [h4(title), facts(Object.entries(header).sort(([a], [b]) => a < b ? -1 : 1).map(([name, values]) => [name, values.join(', ')]))];
-  return div(headers('Request', all.request), headers(`Response, ${all.proto ?? ''}`, all.response));
+	const headers = (title, header) => header && [h4(title), facts(Object.entries(header).sort(([a], [b]) => a < b ? -1 : 1).map(([name, values]) => [name, values.join(', ')]))];
+	return div(headers('Request', all.request), headers(`Response, ${all.proto ?? ''}`, all.response));
 }
 
 export function messagePanel(place, select) {
-  let end = () => {};
-  async function show(message) {
-    end();
-    const mine = () => {};
-    end = mine;
-    replace(place, muted('Loading …'));
-    const pair = message.request ?? message.response;
-    let whole;
-    let other;
-    const shown = div();
-    try {
-      [whole, other] = await Promise.all([api.get(`traffic/${message.n}`), pair && api.get(`traffic/${pair.n}`).catch(() => {})]); // which may be gone
-    } catch (error) {
-      if (end === mine) replace(place, p(error.message));
-      return;
-    }
-    if (end !== mine) return;
-    const outcome = tag('div.compared');
-    replace(place, heading(message), relations(message), described(message, whole), actions(message, whole, outcome, shown), outcome, http(whole.http),
-      tag('div.sides', body(whole), other && tag('section', h4(`${message.request ? 'Its request' : 'Its response'}, ${bytes(pair.size)}`), body(other))), shown);
-  }
+	let end = () => {};
+	async function show(message) {
+		end();
+		const mine = () => {};
+		end = mine;
+		replace(place, muted('Loading …'));
+		const pair = message.request ?? message.response;
+		let whole;
+		let other;
+		const shown = div();
+		try {
+			[whole, other] = await Promise.all([api.get(`traffic/${message.n}`), pair && api.get(`traffic/${pair.n}`).catch(() => {})]); // which may be gone
+		} catch (error) {
+			if (end === mine) replace(place, p(error.message));
+			return;
+		}
+		if (end !== mine) return;
+		const outcome = tag('div.compared');
+		replace(place, heading(message), relations(message), described(message, whole), actions(message, whole, outcome, shown), outcome, http(whole.http),
+			tag('div.sides', body(whole), other && tag('section', h4(`${message.request ? 'Its request' : 'Its response'}, ${bytes(pair.size)}`), body(other))), shown);
+	}
 
-  const heading = message => h3(`${message.from === 'client' ? 'Client → server' : 'Server → client'}: ${message.kind} ${message.method ?? ''} ${message.about ?? ''}`);
+	const heading = message => h3(`${message.from === 'client' ? 'Client → server' : 'Server → client'}: ${message.kind} ${message.method ?? ''} ${message.about ?? ''}`);
 
-  const to = (text, other) => other && button(text, () => select(other));
+	const to = (text, other) => other && button(text, () => select(other));
 
-  function relations(message) {
-    const request = message.request ?? message;
-    const within = all.filter(inner => inner.parent === request).slice(0, 200);
-    return inRow(to('Its request', message.request), to('Its response', message.response),
-      to('The call that it belongs to', message.parent ?? message.request?.parent),
-      within.length > 0 && folded(`${within.length} inside it`,
-        parts(tag('ul.items'), within, inner => li(to(`${inner.from === 'client' ? '→' : '←'} ${inner.method ?? inner.kind} ${inner.kind}`, inner)))));
-  }
+	function relations(message) {
+		const request = message.request ?? message;
+		const within = all.filter(inner => inner.parent === request).slice(0, 200);
+		return inRow(to('Its request', message.request), to('Its response', message.response),
+			to('The call that it belongs to', message.parent ?? message.request?.parent),
+			within.length > 0 && folded(`${within.length} inside it`,
+				parts(tag('ul.items'), within, inner => li(to(`${inner.from === 'client' ? '→' : '←'} ${inner.method ?? inner.kind} ${inner.kind}`, inner)))));
+	}
 
-  function described(message, whole) {
-    const framing = server(message.lane)?.url ? 'one message of HTTP' : whole.by_length ? 'Content-Length' : whole.framing || 'a line';
-    return facts([['number', message.n], ['at', new Date(message.t).toISOString()], ['lane', `${message.lane}, connection ${message.conn}`],
-      ['id', message.id], ['size', `${bytes(message.size)} (${message.size} bytes)`], ['framing', framing], ['latency', message.kind === 'response' && duration(message.ms)],
-      ['failed', message.failed], ['sha256', whole.sha256], ['incomplete', whole.partial && 'the stream ended within it']]);
-  }
+	function described(message, whole) {
+		const framing = server(message.lane)?.url ? 'one message of HTTP' : whole.by_length ? 'Content-Length' : whole.framing || 'a line';
+		return facts([['number', message.n], ['at', new Date(message.t).toISOString()], ['lane', `${message.lane}, connection ${message.conn}`],
+			['id', message.id], ['size', `${bytes(message.size)} (${message.size} bytes)`], ['framing', framing], ['latency', message.kind === 'response' && duration(message.ms)],
+			['failed', message.failed], ['sha256', whole.sha256], ['incomplete', whole.partial && 'the stream ended within it']]);
+	}
 
-  const http = all => all && tag('details.http', tag('summary', `HTTP: ${all.method}, ${all.status ?? all.error}, header after ${duration(all.ms)}`), exchange(all));
+	const http = all => all && tag('details.http', tag('summary', `HTTP: ${all.method}, ${all.status ?? all.error}, header after ${duration(all.ms)}`), exchange(all));
 
-  function actions(message, whole, outcome, shown) {
-    const compare = other => attempt(outcome, async () => {
-      const lines = await api.post('diff', { old: other.n, new: message.n });
-      replace(outcome, h4(`Compared with number ${other.n}`), diff(lines));
-    });
-    const before = all.findLast(earlier => earlier.n < message.n && earlier.kind === message.kind && earlier.method === message.method && earlier.from === message.from &&
-      (earlier.about ?? earlier.request?.about) === (message.about ?? message.request?.about));
-    const live = message.kind === 'request' && message.from === 'client' && server(message.lane) && !server(message.lane).watched;
-    return tag('div.row',
-      live && button('Edit and send again', () => edit(message, whole, shown)),
-      button('Mark', () => { marked = message; show(message); }, { title: 'Compare other messages with this one' }),
-      marked && marked !== message && button(`Compare with ${marked.n}`, () => compare(marked)),
-      before && button('Compare with the one before', () => compare(before)), copier(whole.text));
-  }
+	function actions(message, whole, outcome, shown) {
+		const compare = other => attempt(outcome, async () => {
+			const lines = await api.post('diff', { old: other.n, new: message.n });
+			replace(outcome, h4(`Compared with number ${other.n}`), diff(lines));
+		});
+		const before = all.findLast(earlier => earlier.n < message.n && earlier.kind === message.kind && earlier.method === message.method && earlier.from === message.from &&
+			(earlier.about ?? earlier.request?.about) === (message.about ?? message.request?.about));
+		const live = message.kind === 'request' && message.from === 'client' && server(message.lane) && !server(message.lane).watched;
+		return tag('div.row',
+			live && button('Edit and send again', () => edit(message, whole, shown)),
+			button('Mark', () => { marked = message; show(message); }, { title: 'Compare other messages with this one' }),
+			marked && marked !== message && button(`Compare with ${marked.n}`, () => compare(marked)),
+			before && button('Compare with the one before', () => compare(before)), copier(whole.text));
+	}
 
-  function edit(message, whole, shown) {
-    const { method, params } = parse(whole.text);
-    const { _meta, ...rest } = params ?? {};
-    const name = input('text', { value: method });
-    const text = element('textarea.json', { rows: '10', value: format(rest) });
-    const outcome = div();
-    const send = () => calls.run(`{"server":${JSON.stringify(message.lane)},"method":${JSON.stringify(name.value)},"params":${text.value || '{}'}}`);
-    replace(shown, h4('Send again'), hint('The client sets the id and _meta.'), field('Method', name), field('Params, as JSON', text),
-      primary('Send', send), outcome);
-    const calls = runner(outcome);
-    end = () => calls.close();
-    onEnter(text, send);
-    text.focus();
-  }
+	function edit(message, whole, shown) {
+		const { method, params } = parse(whole.text);
+		const { _meta, ...rest } = params ?? {};
+		const name = input('text', { value: method });
+		const text = element('textarea.json', { rows: '10', value: format(rest) });
+		const outcome = div();
+		const send = () => calls.run(`{"server":${JSON.stringify(message.lane)},"method":${JSON.stringify(name.value)},"params":${text.value || '{}'}}`);
+		replace(shown, h4('Send again'), hint('The client sets the id and _meta.'), field('Method', name), field('Params, as JSON', text),
+			primary('Send', send), outcome);
+		const calls = runner(outcome);
+		end = () => calls.close();
+		onEnter(text, send);
+		text.focus();
+	}
 
-  function body(whole) {
-    const content = div();
-    let value;
-    try {
-      value = whole.text.length < 64 << 20 ? parse(whole.text) : undefined;
-    } catch { /* it is shown as it was sent */ }
-    const sent = () => whole.bytes ? sentBytes(whole.bytes)
-      : long(`${whole.by_length ? `Content-Length: ${whole.size}\r\n\r\n` : ''}${whole.text}`);
-    const kinds = [...value !== undefined ? [['tree', 'Tree'], ['text', 'Indented']] : [], ['sent', 'As it was sent']];
-    const pick = kind => replace(content, kind === 'tree' ? tree(value) : kind === 'text' ? long(format(value)) : sent());
-    pick(kinds[0][0]);
-    const failed = value?.error && typeof value.error === 'object' && problem({ rpc: Number(value.error.code), message: String(value.error.message), data: value.error.data });
-    return div(failed, tabs(kinds, kinds[0][0], pick, 'How to show the message'), content);
-  }
+	function body(whole) {
+		const content = div();
+		let value;
+		try {
+			value = whole.text.length < 64 << 20 ? parse(whole.text) : undefined;
+		} catch { /* it is shown as it was sent */ }
+		const sent = () => whole.bytes ? sentBytes(whole.bytes)
+			: long(`${whole.by_length ? `Content-Length: ${whole.size}\r\n\r\n` : ''}${whole.text}`);
+		const kinds = [...value !== undefined ? [['tree', 'Tree'], ['text', 'Indented']] : [], ['sent', 'As it was sent']];
+		const pick = kind => replace(content, kind === 'tree' ? tree(value) : kind === 'text' ? long(format(value)) : sent());
+		pick(kinds[0][0]);
+		const failed = value?.error && typeof value.error === 'object' && problem({ rpc: Number(value.error.code), message: String(value.error.message), data: value.error.data });
+		return div(failed, tabs(kinds, kinds[0][0], pick, 'How to show the message'), content);
+	}
 
-  return { show, number: n => find(n), close: () => end() };
+	return { show, number: n => find(n), close: () => end() };
 }

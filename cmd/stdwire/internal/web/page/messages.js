@@ -21,56 +21,56 @@ const newLane = name => ({ name, first: 0, lost: 0, bars: [], inner: [], ticks: 
 
 // add adds a message, and reports whether it can change what others are, see legacy.
 function add(message) {
-  messages.push(message);
-  byNumber.set(message.n, message);
-  if (!lanes.has(message.lane)) lanes.set(message.lane, newLane(message.lane));
-  const lane = lanes.get(message.lane);
-  lane.connections.add(message.conn);
-  message.parent = message.within ? byNumber.get(message.within) : undefined;
-  if (message.kind === 'response') {
-    const request = byNumber.get(message.of);
-    if (request) request.response = message;
-    message.request = request;
-  } else if (message.kind === 'request' && message.parent === undefined && message.from === 'client') {
-    let track = lane.tracks.findIndex(request => request.conn !== message.conn || request.response && request.response.t <= message.t);
-    if (track < 0) track = Math.min(lane.tracks.length, maxTracks - 1);
-    lane.tracks[track] = message;
-    message.track = track;
-    lane.bars.push(message);
-  } else if (message.parent) {
-    message.track = message.parent.track ?? 0;
-    lane.inner.push(message);
-  } else lane.ticks.push(message);
-  if (message.kind !== 'request' || message.method !== 'initialize') return false;
-  handshakes.set(message.conn, message.n);
-  return true;
+	messages.push(message);
+	byNumber.set(message.n, message);
+	if (!lanes.has(message.lane)) lanes.set(message.lane, newLane(message.lane));
+	const lane = lanes.get(message.lane);
+	lane.connections.add(message.conn);
+	message.parent = message.within ? byNumber.get(message.within) : undefined;
+	if (message.kind === 'response') {
+		const request = byNumber.get(message.of);
+		if (request) request.response = message;
+		message.request = request;
+	} else if (message.kind === 'request' && message.parent === undefined && message.from === 'client') {
+		let track = lane.tracks.findIndex(request => request.conn !== message.conn || request.response && request.response.t <= message.t);
+		if (track < 0) track = Math.min(lane.tracks.length, maxTracks - 1);
+		lane.tracks[track] = message;
+		message.track = track;
+		lane.bars.push(message);
+	} else if (message.parent) {
+		message.track = message.parent.track ?? 0;
+		lane.inner.push(message);
+	} else lane.ticks.push(message);
+	if (message.kind !== 'request' || message.method !== 'initialize') return false;
+	handshakes.set(message.conn, message.n);
+	return true;
 }
 
 // prune removes the messages that stdwire does not keep any more.
 function prune(now) {
-  let changed = false;
-  for (const [name, lane] of lanes) {
-    const first = now[name]?.first ?? Infinity;
-    if (first > lane.first) {
-      lane.first = first;
-      lane.lost = now[name]?.lost ?? 0;
-      const kept = list => list.filter(message => message.n >= first);
-      const before = lane.bars.length + lane.inner.length + lane.ticks.length;
-      Object.assign(lane, { bars: kept(lane.bars), inner: kept(lane.inner), ticks: kept(lane.ticks) });
-      changed ||= before !== lane.bars.length + lane.inner.length + lane.ticks.length || first === Infinity;
-      if (first === Infinity) lanes.delete(name);
-    }
-  }
-  if (!changed) return false;
-  const kept = messages.filter(message => message.n >= (lanes.get(message.lane)?.first ?? Infinity));
-  messages.length = 0;
-  byNumber.clear();
-  for (const message of kept) {
-    messages.push(message);
-    byNumber.set(message.n, message);
-  }
-  for (const [connection, n] of handshakes) if (!byNumber.has(n)) handshakes.delete(connection);
-  return true;
+	let changed = false;
+	for (const [name, lane] of lanes) {
+		const first = now[name]?.first ?? Infinity;
+		if (first > lane.first) {
+			lane.first = first;
+			lane.lost = now[name]?.lost ?? 0;
+			const kept = list => list.filter(message => message.n >= first);
+			const before = lane.bars.length + lane.inner.length + lane.ticks.length;
+			Object.assign(lane, { bars: kept(lane.bars), inner: kept(lane.inner), ticks: kept(lane.ticks) });
+			changed ||= before !== lane.bars.length + lane.inner.length + lane.ticks.length || first === Infinity;
+			if (first === Infinity) lanes.delete(name);
+		}
+	}
+	if (!changed) return false;
+	const kept = messages.filter(message => message.n >= (lanes.get(message.lane)?.first ?? Infinity));
+	messages.length = 0;
+	byNumber.clear();
+	for (const message of kept) {
+		messages.push(message);
+		byNumber.set(message.n, message);
+	}
+	for (const [connection, n] of handshakes) if (!byNumber.has(n)) handshakes.delete(connection);
+	return true;
 }
 
 let fetching = false;
@@ -78,40 +78,40 @@ let again = false;
 
 // update fetches the messages that are new.
 export async function update() {
-  if (fetching) {
-    again = true;
-    return;
-  }
-  fetching = true;
-  try {
-    for (let more = true; more;) {
-      again = false;
-      const page = await api.get(`traffic?after=${last}`);
-      let changed = false;
-      for (const message of page.messages) changed = add(message) || changed;
-      if (page.messages.length > 0) last = page.messages.at(-1).n;
-      const pruned = prune(page.lanes);
-      for (const f of listeners) f(pruned || changed);
-      more = page.messages.length > 0 && last < page.last || again;
-    }
-  } catch { /* the stream of changes says that the connection is lost */
-  } finally {
-    fetching = false;
-  }
+	if (fetching) {
+		again = true;
+		return;
+	}
+	fetching = true;
+	try {
+		for (let more = true; more;) {
+			again = false;
+			const page = await api.get(`traffic?after=${last}`);
+			let changed = false;
+			for (const message of page.messages) changed = add(message) || changed;
+			if (page.messages.length > 0) last = page.messages.at(-1).n;
+			const pruned = prune(page.lanes);
+			for (const f of listeners) f(pruned || changed);
+			more = page.messages.length > 0 && last < page.last || again;
+		}
+	} catch { /* the stream of changes says that the connection is lost */
+	} finally {
+		fetching = false;
+	}
 }
 
 // listen calls f after messages were added. The argument says whether others were removed or changed.
 export function listen(f) {
-  listeners.add(f);
-  return () => listeners.delete(f);
+	listeners.add(f);
+	return () => listeners.delete(f);
 }
 
 let started = false;
 
 export function start() {
-  if (!started) on('traffic', update);
-  started = true;
-  update();
+	if (!started) on('traffic', update);
+	started = true;
+	update();
 }
 
 const durations = /^([<>])(\d+(?:\.\d+)?)(ms|s)?$/;
@@ -119,47 +119,47 @@ const durations = /^([<>])(\d+(?:\.\d+)?)(ms|s)?$/;
 // parseFilter returns the predicate of a filter such as "method:tools/call server:files from:server
 // kind:request error >100ms text:word". found has the numbers of the messages that contain each text.
 export function parseFilter(text, found = new Map()) {
-  const tests = text.split(/\s+/).filter(Boolean).map(word => {
-    const negated = word.startsWith('-') && word.length > 1;
-    const test = term(negated ? word.slice(1) : word, found);
-    return negated ? message => !test(message) : test;
-  });
-  return message => tests.every(test => test(message));
+	const tests = text.split(/\s+/).filter(Boolean).map(word => {
+		const negated = word.startsWith('-') && word.length > 1;
+		const test = term(negated ? word.slice(1) : word, found);
+		return negated ? message => !test(message) : test;
+	});
+	return message => tests.every(test => test(message));
 }
 
 function term(word, found) {
-  const slow = durations.exec(word);
-  if (slow) {
-    const limit = Number(slow[2]) * (slow[3] === 's' ? 1000 : 1);
-    const ms = message => (message.response ?? message).ms;
-    return slow[1] === '>' ? message => ms(message) > limit : message => ms(message) < limit;
-  }
-  const [, name, value] = /^(\w+):(.*)$/.exec(word) ?? [];
-  const has = (text, part) => (text ?? '').toLowerCase().includes(part.toLowerCase());
-  switch (name) {
-    case 'method': return message => has(message.method, value);
-    case 'server': return message => message.lane === value || has(message.lane, value);
-    case 'from': return message => message.from.startsWith(value);
-    case 'kind': return message => message.kind.startsWith(value);
-    case 'id': return message => message.id === value || message.id === `"${value}"`;
-    case 'conn': return message => String(message.conn) === value;
-    case 'text': return message => found.get(value)?.has(message.n) ?? false;
-    case 'call': return message => [message, message.request, message.parent].some(part => String(part?.n) === value || String(part?.within) === value);
-    default:
-  }
-  if (word === 'error' || word === 'errors') return message => failed(message);
-  return message => has(message.method, word) || has(message.about, word) || has(message.lane, word) || has(message.failed, word);
+	const slow = durations.exec(word);
+	if (slow) {
+		const limit = Number(slow[2]) * (slow[3] === 's' ? 1000 : 1);
+		const ms = message => (message.response ?? message).ms;
+		return slow[1] === '>' ? message => ms(message) > limit : message => ms(message) < limit;
+	}
+	const [, name, value] = /^(\w+):(.*)$/.exec(word) ?? [];
+	const has = (text, part) => (text ?? '').toLowerCase().includes(part.toLowerCase());
+	switch (name) {
+		case 'method': return message => has(message.method, value);
+		case 'server': return message => message.lane === value || has(message.lane, value);
+		case 'from': return message => message.from.startsWith(value);
+		case 'kind': return message => message.kind.startsWith(value);
+		case 'id': return message => message.id === value || message.id === `"${value}"`;
+		case 'conn': return message => String(message.conn) === value;
+		case 'text': return message => found.get(value)?.has(message.n) ?? false;
+		case 'call': return message => [message, message.request, message.parent].some(part => String(part?.n) === value || String(part?.within) === value);
+		default:
+	}
+	if (word === 'error' || word === 'errors') return message => failed(message);
+	return message => has(message.method, word) || has(message.about, word) || has(message.lane, word) || has(message.failed, word);
 }
 
 // legacy reports whether a server of the legacy era has refused server/discover, as it should: not for
 // a reason that only servers of the modern era have, and the client has sent initialize next.
 export const legacy = message => message.method === 'server/discover' && /^error (?!-3202[012]$)/.test((message.response ?? message).failed) &&
-  handshakes.get(message.conn) > (message.request ?? message).n;
+	handshakes.get(message.conn) > (message.request ?? message).n;
 
 // normal says in words what is an error by its code only; otherwise it returns false.
 export function normal(message) {
-  const { failed: why, from } = message.response ?? message;
-  return legacy(message) ? 'not supported, legacy era' : why === 'error -1' && from === 'client' && 'declined';
+	const { failed: why, from } = message.response ?? message;
+	return legacy(message) ? 'not supported, legacy era' : why === 'error -1' && from === 'client' && 'declined';
 }
 
 export const failed = message => Boolean(message.failed || message.response?.failed || message.kind === 'junk') && !normal(message);

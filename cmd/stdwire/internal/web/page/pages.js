@@ -9,40 +9,40 @@ const lists = { tools: ['tools/list', 'tools'], resources: ['resources/list', 'r
 
 // finished waits until a call has ended, and returns it.
 const finished = id => new Promise((resolve, reject) => {
-  const look = () => {
-    if (state.calls.find(call => call.id === id)?.running !== false) return;
-    end();
-    api.exact(`calls/${id}`).then(resolve, reject);
-  };
-  const end = on('calls', look);
-  look();
+	const look = () => {
+		if (state.calls.find(call => call.id === id)?.running !== false) return;
+		end();
+		api.exact(`calls/${id}`).then(resolve, reject);
+	};
+	const end = on('calls', look);
+	look();
 });
 
 // pages returns { node, update(server) } for a view; without a server it is hidden.
 export function pages(view) {
-  const place = element('div', { 'aria-live': 'polite' });
-  const node = element('details', { hidden: true, 'data-testid': 'pages' }, tag('summary', 'Page by page'), place);
-  let server;
-  const show = (number, cursor) => attempt(place, async () => {
-    const [method, member] = lists[view];
-    const mine = server;
-    const { id } = await api.post('calls', { server, method, params: cursor === undefined ? {} : { cursor } });
-    const call = await finished(id);
-    if (mine !== server) return;
-    if (call.error) throw call.error;
-    const items = call.result?.[member] ?? [];
-    const next = call.result?.nextCursor;
-    const row = inRow(number > 1 && button('First page', () => show(1)),
-      next !== undefined && button('Next page', () => show(number + 1, next)));
-    replace(place, p(`Page ${number}: ${items.length} ${view}`, cursor !== undefined && [', after the cursor ', code(String(cursor))]),
-      muted(next === undefined ? 'This is the last page.' : ['The next page has the cursor ', code(String(next))]),
-      row, tree(items.map(item => item.name ?? item.uri)));
-    row.querySelector('button:last-child')?.focus();
-  });
-  return { node, update(id) {
-    node.hidden = !id || !lists[view];
-    if (id === server) return;
-    server = id;
-    replace(place, button('First page', () => show(1)));
-  } };
+	const place = element('div', { 'aria-live': 'polite' });
+	const node = element('details', { hidden: true, 'data-testid': 'pages' }, tag('summary', 'Page by page'), place);
+	let server;
+	const show = (number, cursor) => attempt(place, async () => {
+		const [method, member] = lists[view];
+		const mine = server;
+		const { id } = await api.post('calls', { server, method, params: cursor === undefined ? {} : { cursor } });
+		const call = await finished(id);
+		if (mine !== server) return;
+		if (call.error) throw call.error;
+		const items = call.result?.[member] ?? [];
+		const next = call.result?.nextCursor;
+		const row = inRow(number > 1 && button('First page', () => show(1)),
+			next !== undefined && button('Next page', () => show(number + 1, next)));
+		replace(place, p(`Page ${number}: ${items.length} ${view}`, cursor !== undefined && [', after the cursor ', code(String(cursor))]),
+			muted(next === undefined ? 'This is the last page.' : ['The next page has the cursor ', code(String(next))]),
+			row, tree(items.map(item => item.name ?? item.uri)));
+		row.querySelector('button:last-child')?.focus();
+	});
+	return { node, update(id) {
+		node.hidden = !id || !lists[view];
+		if (id === server) return;
+		server = id;
+		replace(place, button('First page', () => show(1)));
+	} };
 }

@@ -5,10 +5,10 @@ import { Room, format, parse, tabs, tree, view } from './json.js';
 import { markdown } from './markdown.js';
 
 function decoded(base64, type) {
-  const text = atob(base64);
-  const data = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i++) data[i] = text.charCodeAt(i);
-  return new Blob([data], { type });
+	const text = atob(base64);
+	const data = new Uint8Array(text.length);
+	for (let i = 0; i < text.length; i++) data[i] = text.charCodeAt(i);
+	return new Blob([data], { type });
 }
 
 const imageTypes = /^image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml|x-icon)$/; // as an image, SVG has no script
@@ -16,118 +16,118 @@ const soundTypes = /^(audio|video)\/[a-z0-9.+-]+$/;
 
 // binary shows base64 data of a type.
 function binary(base64, type, name) {
-  let blob;
-  try {
-    blob = decoded(base64, imageTypes.test(type) || soundTypes.test(type) ? type : 'application/octet-stream');
-  } catch {
-    return problem({ code: 'invalid', message: `The data of type ${type} is not base64.` });
-  }
-  const save = button('Save', () => download(name ?? (type === 'application/pdf' ? 'result.pdf' : 'result'), blob));
-  const what = muted(`${type || 'unknown type'}, ${bytes(blob.size)} `, save);
-  const url = () => URL.createObjectURL(blob);
-  if (imageTypes.test(type)) return tag('figure', element('img', { src: url(), alt: `Image of type ${type}` }), what);
-  if (type.startsWith('audio/')) return tag('figure', element('audio', { src: url(), controls: true }), what);
-  if (type.startsWith('video/')) return tag('figure', element('video', { src: url(), controls: true }), what);
-  if (/^text\/html\b/.test(type)) return div(html(new TextDecoder().decode(Uint8Array.from(atob(base64), c => c.charCodeAt(0)))), what);
-  if (type === 'application/pdf') what.append(' Save the file to view it: the security policy of this page does not allow the PDF viewer.');
-  return what;
+	let blob;
+	try {
+		blob = decoded(base64, imageTypes.test(type) || soundTypes.test(type) ? type : 'application/octet-stream');
+	} catch {
+		return problem({ code: 'invalid', message: `The data of type ${type} is not base64.` });
+	}
+	const save = button('Save', () => download(name ?? (type === 'application/pdf' ? 'result.pdf' : 'result'), blob));
+	const what = muted(`${type || 'unknown type'}, ${bytes(blob.size)} `, save);
+	const url = () => URL.createObjectURL(blob);
+	if (imageTypes.test(type)) return tag('figure', element('img', { src: url(), alt: `Image of type ${type}` }), what);
+	if (type.startsWith('audio/')) return tag('figure', element('audio', { src: url(), controls: true }), what);
+	if (type.startsWith('video/')) return tag('figure', element('video', { src: url(), controls: true }), what);
+	if (/^text\/html\b/.test(type)) return div(html(new TextDecoder().decode(Uint8Array.from(atob(base64), c => c.charCodeAt(0)))), what);
+	if (type === 'application/pdf') what.append(' Save the file to view it: the security policy of this page does not allow the PDF viewer.');
+	return what;
 }
 
 // html shows HTML as text, or, after a click, in a frame of the sandbox that runs no scripts and loads
 // nothing from other servers.
 function html(text) {
-  const place = div();
-  const show = () => attempt(place, async () => {
-    const { address } = await api.post('previews', { html: text });
-    replace(place, element('iframe.app.app-border', { title: 'Preview', sandbox: '', src: address }));
-  });
-  return div(button('Preview', show, { title: 'Without scripts, and without files of other servers' }), place, long(text, { class: 'text' }));
+	const place = div();
+	const show = () => attempt(place, async () => {
+		const { address } = await api.post('previews', { html: text });
+		replace(place, element('iframe.app.app-border', { title: 'Preview', sandbox: '', src: address }));
+	});
+	return div(button('Preview', show, { title: 'Without scripts, and without files of other servers' }), place, long(text, { class: 'text' }));
 }
 
 // textBlock shows JSON as a value while the values that are shown together have room.
 function textBlock(text, room) {
-  const start = text.trimStart()[0];
-  if ((start === '{' || start === '[') && text.length < 2_000_000 && room.left > 0) {
-    room.left -= text.length / 1000;
-    try {
-      return view(parse(text), room);
-    } catch { /* it is text */ }
-  }
-  if (!/^#{1,6} |^```|\*\*\S|\]\(https?:/m.test(text)) return long(text, { class: 'text' });
-  const place = div();
-  const show = kind => replace(place, kind === 'text' ? long(text, { class: 'text' }) : markdown(text));
-  show();
-  return div(tabs([['markdown', 'Formatted'], ['text', 'Plain']], 'markdown', show, 'How to show the text'), place);
+	const start = text.trimStart()[0];
+	if ((start === '{' || start === '[') && text.length < 2_000_000 && room.left > 0) {
+		room.left -= text.length / 1000;
+		try {
+			return view(parse(text), room);
+		} catch { /* it is text */ }
+	}
+	if (!/^#{1,6} |^```|\*\*\S|\]\(https?:/m.test(text)) return long(text, { class: 'text' });
+	const place = div();
+	const show = kind => replace(place, kind === 'text' ? long(text, { class: 'text' }) : markdown(text));
+	show();
+	return div(tabs([['markdown', 'Formatted'], ['text', 'Plain']], 'markdown', show, 'How to show the text'), place);
 }
 
 // resource returns the contents of a resource.
 export function resource(content, server, room = new Room()) {
-  return tag('div.resource', p(element('a', { href: readLink(server, content.uri) }, content.uri),
-    ' ', faint(content.mimeType ?? '')),
-  content.blob !== undefined ? binary(content.blob, content.mimeType ?? '', content.uri?.split('/').pop()) : /^text\/html\b/.test(content.mimeType) ? html(content.text ?? '') : textBlock(content.text ?? '', room));
+	return tag('div.resource', p(element('a', { href: readLink(server, content.uri) }, content.uri),
+		' ', faint(content.mimeType ?? '')),
+	content.blob !== undefined ? binary(content.blob, content.mimeType ?? '', content.uri?.split('/').pop()) : /^text\/html\b/.test(content.mimeType) ? html(content.text ?? '') : textBlock(content.text ?? '', room));
 }
 
 const readLink = (server, uri) => api.address('resources', server, uri);
 
 // content returns a block of content.
 export function content(block, server, room = new Room()) {
-  switch (block?.type) {
-    case 'text': return textBlock(String(block.text), room);
-    case 'image': case 'audio': return binary(String(block.data), String(block.mimeType));
-    case 'resource': return resource(block.resource ?? {}, server, room);
-    case 'resource_link': return p(element('a', { href: readLink(server, block.uri) }, block.title ?? block.name ?? block.uri),
-      ' ', faint([block.mimeType, block.size !== undefined && bytes(block.size)].filter(Boolean).join(', ')),
-      block.description && tag('span.hint', ' ' + block.description));
-    default: return tree(block, 0, room);
-  }
+	switch (block?.type) {
+		case 'text': return textBlock(String(block.text), room);
+		case 'image': case 'audio': return binary(String(block.data), String(block.mimeType));
+		case 'resource': return resource(block.resource ?? {}, server, room);
+		case 'resource_link': return p(element('a', { href: readLink(server, block.uri) }, block.title ?? block.name ?? block.uri),
+			' ', faint([block.mimeType, block.size !== undefined && bytes(block.size)].filter(Boolean).join(', ')),
+			block.description && tag('span.hint', ' ' + block.description));
+		default: return tree(block, 0, room);
+	}
 }
 
 function list(items, show) {
-  const room = new Room();
-  return parts(tag('ol.blocks'), items, item => li(show(item, room)));
+	const room = new Room();
+	return parts(tag('ol.blocks'), items, item => li(show(item, room)));
 }
 
 const blocks = (all, server) => list(all, (block, room) => [content(block, server, room),
-  block?.annotations && muted(short(JSON.stringify(block.annotations)))]);
+	block?.annotations && muted(short(JSON.stringify(block.annotations)))]);
 
 // messages shows messages of a role, with one or more blocks of content.
 export const messages = (all, server) => list(all, (message, room) => [strong(message.role),
-  parts(div(), [message.content].flat(), block => content(block, server, room))]);
+	parts(div(), [message.content].flat(), block => content(block, server, room))]);
 
 // result shows the result or error of a call.
 export function result(call) {
-  const server = call.request.server;
-  const shown = [];
-  const failed = call.error !== undefined || call.result?.isError === true;
-  shown.push(element('p', { class: failed ? 'outcome bad' : 'outcome good' },
-    failed ? (call.error ? 'The call failed' : 'The tool reports an error') : 'Done', faint(` after ${duration(call.ms)}${call.size ? `, ${bytes(call.size)}, ≈ ${Math.ceil(call.size / 4).toLocaleString()} tokens` : ''}`)));
-  if (call.error) shown.push(problem(call.error));
-  if (call.mismatch) {
-    shown.push(element('div.problem', { role: 'alert' }, strong('The result does not match the outputSchema: '), call.mismatch));
-  }
-  const value = call.result;
-  if (value !== undefined) {
-    if (value.structuredContent !== undefined) shown.push(h4('Structured content'), view(value.structuredContent));
-    if (Array.isArray(value.content)) {
-      shown.push(h4('Content'), value.content.length === 0 ? muted('none')
-        : blocks(value.content, server));
-    }
-    if (Array.isArray(value.contents)) shown.push(list(value.contents, (contents, room) => resource(contents, server, room)));
-    if (Array.isArray(value.messages)) {
-      shown.push(messages(value.messages, server));
-    }
-    if (!value.content && !value.contents && !value.messages && value.structuredContent === undefined) shown.push(view(value));
-    if (value._meta) shown.push(folded('_meta', tree(value._meta)));
-    shown.push(unfolded('The whole result as JSON', () => [long(format(value)), copier(() => format(value))]));
-  }
-  return tag('div.result', shown);
+	const server = call.request.server;
+	const shown = [];
+	const failed = call.error !== undefined || call.result?.isError === true;
+	shown.push(element('p', { class: failed ? 'outcome bad' : 'outcome good' },
+		failed ? (call.error ? 'The call failed' : 'The tool reports an error') : 'Done', faint(` after ${duration(call.ms)}${call.size ? `, ${bytes(call.size)}, ≈ ${Math.ceil(call.size / 4).toLocaleString()} tokens` : ''}`)));
+	if (call.error) shown.push(problem(call.error));
+	if (call.mismatch) {
+		shown.push(element('div.problem', { role: 'alert' }, strong('The result does not match the outputSchema: '), call.mismatch));
+	}
+	const value = call.result;
+	if (value !== undefined) {
+		if (value.structuredContent !== undefined) shown.push(h4('Structured content'), view(value.structuredContent));
+		if (Array.isArray(value.content)) {
+			shown.push(h4('Content'), value.content.length === 0 ? muted('none')
+				: blocks(value.content, server));
+		}
+		if (Array.isArray(value.contents)) shown.push(list(value.contents, (contents, room) => resource(contents, server, room)));
+		if (Array.isArray(value.messages)) {
+			shown.push(messages(value.messages, server));
+		}
+		if (!value.content && !value.contents && !value.messages && value.structuredContent === undefined) shown.push(view(value));
+		if (value._meta) shown.push(folded('_meta', tree(value._meta)));
+		shown.push(unfolded('The whole result as JSON', () => [long(format(value)), copier(() => format(value))]));
+	}
+	return tag('div.result', shown);
 }
 
 // progress shows the progress of a call.
 export function progress(call) {
-  const now = call.progress;
-  return status('div.progress',
-    element('progress', { value: now?.total ? now.progress : false, max: now?.total || false, label: 'Progress' }),
-    now ? ` ${now.progress}${now.total ? ` of ${now.total}` : ''} ${now.message ?? ''}` : ' waiting',
-    call.task && p(`task ${call.task.taskId}: ${call.task.status} ${call.task.statusMessage ?? ''}`));
+	const now = call.progress;
+	return status('div.progress',
+		element('progress', { value: now?.total ? now.progress : false, max: now?.total || false, label: 'Progress' }),
+		now ? ` ${now.progress}${now.total ? ` of ${now.total}` : ''} ${now.message ?? ''}` : ' waiting',
+		call.task && p(`task ${call.task.taskId}: ${call.task.status} ${call.task.statusMessage ?? ''}`));
 }

@@ -17,71 +17,71 @@ export const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical'
 const pause = 5000; // ms between two looks at the memory of the servers
 
 export function servers(root) {
-  const list = tag('div.cards');
-  const sum = tag('span.muted');
-  const files = tag('div.row.push');
-  const outcome = div();
-  const whole = div(inRow(h2('Servers'), sum, files), list);
-  const start = div();
-  replace(root, outcome, start, whole);
-  const endExtensions = state.servers.some(server => !server.watched) ? extensions(whole) : () => {};
-  const pick = picked => review(picked, id => { location.hash = api.address('tools', id); });
-  let off; // why no server can be added
-  let editable = []; // files
-  const cards = new Map(); // id → { node, update }
-  // summarize shows how many servers there are in each state, or where servers come from.
-  const summarize = () => {
-    whole.hidden = state.servers.length === 0;
-    const states = Map.groupBy(state.servers, server => server.state);
-    sum.textContent = [...states].map(([name, all]) => `${all.length} ${name}`).join(', ');
-    if (!whole.hidden) replace(start);
-    else if (off !== undefined && start.childElementCount === 0) {
-      replace(start, off ? empty('No servers', `This page shows messages, and changes no servers: ${off}.`, 'Timeline') : firstRun(pick));
-    }
-  };
-  configuration().then(({ off: why = '', files: all }) => {
-    off = why;
-    replace(files, off ? muted(`Servers cannot be changed: ${off}.`)
-      : [button('Export', () => attempt(outcome, exporting), { class: 'quiet', title: 'Without secrets' }), primary('Add server', add)]);
-    if (!off) editable = all.map(file => file.path);
-    summarize();
-    for (const card of cards.values()) card.files(editable);
-  }, error => replace(outcome, problem(error)));
-  const update = () => {
-    for (const [id, card] of cards) {
-      if (!state.servers.some(server => server.id === id)) {
-        card.node.remove();
-        card.close();
-        cards.delete(id);
-      }
-    }
-    summarize();
-    for (const [i, server] of state.servers.entries()) {
-      if (!cards.has(server.id)) {
-        cards.set(server.id, card(server.id));
-        cards.get(server.id).files(editable);
-      }
-      const { node, update } = cards.get(server.id);
-      if (list.children[i] !== node) {
-        const focused = node.contains(document.activeElement) && document.activeElement;
-        list.insertBefore(node, list.children[i]);
-        if (focused) focused.focus();
-      }
-      update(server);
-    }
-  };
-  update();
-  const ends = [on('servers', update), on('counts', update)];
-  const timer = setInterval(() => { if (!document.hidden && state.servers.some(server => server.memory)) refresh('servers'); }, pause);
-  return {
-    show(at) { cards.get(at.parts[0])?.node.scrollIntoView(); },
-    close() {
-      clearInterval(timer);
-      for (const end of ends) end();
-      endExtensions();
-      for (const card of cards.values()) card.close();
-    },
-  };
+	const list = tag('div.cards');
+	const sum = tag('span.muted');
+	const files = tag('div.row.push');
+	const outcome = div();
+	const whole = div(inRow(h2('Servers'), sum, files), list);
+	const start = div();
+	replace(root, outcome, start, whole);
+	const endExtensions = state.servers.some(server => !server.watched) ? extensions(whole) : () => {};
+	const pick = picked => review(picked, id => { location.hash = api.address('tools', id); });
+	let off; // why no server can be added
+	let editable = []; // files
+	const cards = new Map(); // id → { node, update }
+	// summarize shows how many servers there are in each state, or where servers come from.
+	const summarize = () => {
+		whole.hidden = state.servers.length === 0;
+		const states = Map.groupBy(state.servers, server => server.state);
+		sum.textContent = [...states].map(([name, all]) => `${all.length} ${name}`).join(', ');
+		if (!whole.hidden) replace(start);
+		else if (off !== undefined && start.childElementCount === 0) {
+			replace(start, off ? empty('No servers', `This page shows messages, and changes no servers: ${off}.`, 'Timeline') : firstRun(pick));
+		}
+	};
+	configuration().then(({ off: why = '', files: all }) => {
+		off = why;
+		replace(files, off ? muted(`Servers cannot be changed: ${off}.`)
+			: [button('Export', () => attempt(outcome, exporting), { class: 'quiet', title: 'Without secrets' }), primary('Add server', add)]);
+		if (!off) editable = all.map(file => file.path);
+		summarize();
+		for (const card of cards.values()) card.files(editable);
+	}, error => replace(outcome, problem(error)));
+	const update = () => {
+		for (const [id, card] of cards) {
+			if (!state.servers.some(server => server.id === id)) {
+				card.node.remove();
+				card.close();
+				cards.delete(id);
+			}
+		}
+		summarize();
+		for (const [i, server] of state.servers.entries()) {
+			if (!cards.has(server.id)) {
+				cards.set(server.id, card(server.id));
+				cards.get(server.id).files(editable);
+			}
+			const { node, update } = cards.get(server.id);
+			if (list.children[i] !== node) {
+				const focused = node.contains(document.activeElement) && document.activeElement;
+				list.insertBefore(node, list.children[i]);
+				if (focused) focused.focus();
+			}
+			update(server);
+		}
+	};
+	update();
+	const ends = [on('servers', update), on('counts', update)];
+	const timer = setInterval(() => { if (!document.hidden && state.servers.some(server => server.memory)) refresh('servers'); }, pause);
+	return {
+		show(at) { cards.get(at.parts[0])?.node.scrollIntoView(); },
+		close() {
+			clearInterval(timer);
+			for (const end of ends) end();
+			endExtensions();
+			for (const card of cards.values()) card.close();
+		},
+	};
 }
 
 const transport = server => server.gateway ? 'socket' : server.url ? 'HTTP' : server.command ? 'stdio' : undefined;
@@ -89,151 +89,151 @@ const words = { ready: 'Ready', starting: 'Starting', failed: 'Failed', stopped:
 
 // keeper returns a function that replaces what a node shows if the value has changed: what is open stays open.
 function keeper() {
-  const known = new Map();
-  return (node, value, show) => {
-    const text = JSON.stringify(value);
-    if (known.get(node) === text) return false;
-    known.set(node, text);
-    replace(node, show(value));
-    return true;
-  };
+	const known = new Map();
+	return (node, value, show) => {
+		const text = JSON.stringify(value);
+		if (known.get(node) === text) return false;
+		known.set(node, text);
+		replace(node, show(value));
+		return true;
+	};
 }
 
 function card(id) {
-  const of = action => api.of(id, action);
-  const outcome = status();
-  const log = div();
-  const word = tag('span.state');
-  const uses = tag('span.muted');
-  const where = tag('div.well');
-  const stats = tag('dl.stats');
-  const trouble = div();
-  const links = tag('div.row');
-  const facts = tag('dl.facts');
-  const more = div();
-  const access = div();
-  const keep = keeper();
-  let authorized;
-  let connection = ''; // the state of the server when authorized was last updated
-  let now = {}; // the server
-  let editable = [];
-  const withoutStream = input('checkbox', { onchange: () => attempt(outcome, () =>
-    api.post(of('stream'), { omit: withoutStream.checked })) });
-  const stream = element('p', { hidden: true }, tag('label', withoutStream, ' Without the GET stream'),
-    tag('span.hint', ' The server can say nothing between calls. A change restarts it.'));
-  // tidy removes the problem of an action if the server's own state shows it, or the server is ready.
-  const tidy = ready => {
-    const earlier = outcome.querySelector(':scope > .problem');
-    if (earlier && (ready || earlier.textContent === trouble.querySelector('.problem')?.textContent)) earlier.remove();
-  };
-  const act = async action => {
-    await attempt(outcome, () => api.post(of(`do/${action}`)));
-    tidy();
-    flip();
-  };
-  const runs = () => ['ready', 'starting', 'failed', 'waiting'].includes(now.state);
-  const toggle = input('checkbox', { role: 'switch', class: 'switch', label: `${id} runs`, onchange: async () => {
-    const to = toggle.checked ? 'start' : 'stop'; // act sets the switch
-    if (now.state === 'disabled') await act('enable');
-    act(to);
-  } });
-  const flip = () => {
-    toggle.checked = runs();
-    toggle.title = toggle.checked ? 'Stop' : 'Start';
-  };
-  // beside returns the server before (-1) or after (1) this one in its file.
-  const beside = step => {
-    const all = state.servers.filter(server => server.file === now.file);
-    return all[all.findIndex(server => server.id === id) + step]?.id;
-  };
-  const own = () => !now.watched && !now.gateway;
-  const change = (text, action, attributes) => editable.includes(now.file) && [text, () => attempt(outcome, action), attributes];
-  const actions = menu(`More for ${id}`, () => [
-    now.state === 'disabled' ? ['Enable', () => act('enable')] : [['Restart', () => act('restart')], ['Disable', () => act('disable')]],
-    own() && ['Roots …', () => changeRoots(id)], own() && !now.added && ['Doctor', () => examine(outcome, id)],
-    now.details?.capabilities?.logging && ['Log level …', () => replace(outcome, inRow(tag('span.label', 'Log level'),
-      levels.map(level => button(level, () => attempt(outcome, async () => {
-        await api.post(of('level'), { level });
-        replace(outcome, p(`It logs from ${level} on.`));
-      }), { class: 'quiet' }))))],
-    change('Edit', () => edit(id)), change('Clone', () => clone(id)),
-    beside(-1) && change('Move up', () => move(id, beside(-1), now.file)), beside(1) && change('Move down', () => move(id, beside(1), now.file)),
-    now.added && ['Forget', () => act('forget'), { class: 'bad' }],
-    change(`Remove from ${now.file && base(now.file)} …`, () => remove(id, now.file), { class: 'bad' }),
-  ].flatMap(entry => Array.isArray(entry?.[0]) ? entry : [entry]));
-  const node = element('section.card.server', { label: id, 'data-testid': `server-${id}` },
-    inRow(h3(id), word, uses, tag('span.push'), toggle, actions),
-    where, stats, trouble, outcome, log, access, folded('Details', facts, stream, more), links);
-  // known shows how many definitions of each kind the server has.
-  const known = server => {
-    const lists = state.lists.get(id);
-    const counts = server.state === 'ready' && lists ? Object.entries(kinds).filter(([view]) => view !== 'apps' && lists[kinds[view]]?.length).map(([view, kind]) => [view, lists[kind].length])
-      : [['tools', server.tools]];
-    return server.watched ? [] : counts.length > 0 ? counts : [['tools']];
-  };
-  return { node, close: () => authorized?.close(), files(all) { editable = all; }, update(server) {
-    now = server;
-    const { details, url } = server;
-    const ready = server.state === 'ready';
-    flip();
-    toggle.hidden = Boolean(server.gateway);
-    actions[0].hidden = Boolean(server.gateway);
-    word.className = `state state-${server.state}`;
-    word.textContent = words[server.state] ?? server.state;
-    uses.textContent = server.uses > 0 ? `${server.uses} in use` : '';
-    const reached = url || server.command;
-    where.hidden = !reached;
-    keep(where, reached, text => text && [icon(url ? 'openWorld' : 'command'), element('code.line', { title: text }, text), copyIcon(text, `Copy how ${id} is reached`)]);
-    const era = details ?? (server.revision ? server : undefined);
-    keep(stats, [['Transport', transport(server)], ['Era', era && `${era.revision}, ${era.era}`], ['Ready after', server.took_ms && duration(server.took_ms)],
-      ['Memory', server.memory && bytes(server.memory)], ['Tools', server.watched && server.tools],
-      [words[server.state], !ready && server.since && `since ${new Date(server.since).toLocaleTimeString()}`]], pairs);
-    keep(trouble, [server.problem, server.retry_at, server.restarts], () => server.problem && [problem(server.problem),
-      server.retry_at && hint(`Next try at ${new Date(server.retry_at).toLocaleTimeString()}${server.restarts ? `, after ${server.restarts} restarts` : ''}.`),
-      own() && inRow(button('Try now', () => act('restart')), !server.added && button('Doctor', () => examine(outcome, id), { class: 'quiet' }))]);
-    if (url && !server.watched && !authorized) {
-      authorized = authorization(id);
-      append(access, authorized.node);
-    }
-    access.hidden = !url;
-    stream.hidden = !server.no_stream && (!url || server.watched || details?.era !== 'legacy');
-    withoutStream.checked = Boolean(server.no_stream);
-    tidy();
-    if (connection !== (connection = `${server.state} ${server.since} ${url}`)) {
-      authorized?.update();
-      tidy(ready);
-      if (ready && !server.watched && !server.gateway) definitions(id).catch(() => {}); // the views of its definitions say why
-    }
-    keep(links, known(server), counts => [counts.map(([view, n]) => element('a.button.quiet', { href: api.address(view, id) }, view[0].toUpperCase() + view.slice(1),
-      n !== undefined && strong(` ${n}`))), element('a.button.quiet.push', { href: api.filtered(`server:${id}`) }, 'Messages'),
-      !server.gateway && button('Logs', () => showLog(log, id), { class: 'quiet' })]);
-    keep(facts, [['selected by', server.gateway ? 'its socket, as a client' : server.selector], ['configured at', server.source], ['server', details && name(details.info)],
-      ['handshake', details && `${details.revision}, ${details.era} era, by ${details.method}`], ['process', details?.pid],
-      ['capabilities', details && Object.keys(details.capabilities ?? {}).join(', ')], ['restarts', server.restarts]], pairs);
-    keep(more, details, () => details && [details.instructions && folded('Instructions', tag('pre', details.instructions)),
-      folded('Handshake', tree(details.handshake)),
-      details.environment?.length > 0 && folded('Environment',
-        hint('Names only: the values are not sent to the page.'), p(details.environment.join(' ')))]);
-  } };
+	const of = action => api.of(id, action);
+	const outcome = status();
+	const log = div();
+	const word = tag('span.state');
+	const uses = tag('span.muted');
+	const where = tag('div.well');
+	const stats = tag('dl.stats');
+	const trouble = div();
+	const links = tag('div.row');
+	const facts = tag('dl.facts');
+	const more = div();
+	const access = div();
+	const keep = keeper();
+	let authorized;
+	let connection = ''; // the state of the server when authorized was last updated
+	let now = {}; // the server
+	let editable = [];
+	const withoutStream = input('checkbox', { onchange: () => attempt(outcome, () =>
+		api.post(of('stream'), { omit: withoutStream.checked })) });
+	const stream = element('p', { hidden: true }, tag('label', withoutStream, ' Without the GET stream'),
+		tag('span.hint', ' The server can say nothing between calls. A change restarts it.'));
+	// tidy removes the problem of an action if the server's own state shows it, or the server is ready.
+	const tidy = ready => {
+		const earlier = outcome.querySelector(':scope > .problem');
+		if (earlier && (ready || earlier.textContent === trouble.querySelector('.problem')?.textContent)) earlier.remove();
+	};
+	const act = async action => {
+		await attempt(outcome, () => api.post(of(`do/${action}`)));
+		tidy();
+		flip();
+	};
+	const runs = () => ['ready', 'starting', 'failed', 'waiting'].includes(now.state);
+	const toggle = input('checkbox', { role: 'switch', class: 'switch', label: `${id} runs`, onchange: async () => {
+		const to = toggle.checked ? 'start' : 'stop'; // act sets the switch
+		if (now.state === 'disabled') await act('enable');
+		act(to);
+	} });
+	const flip = () => {
+		toggle.checked = runs();
+		toggle.title = toggle.checked ? 'Stop' : 'Start';
+	};
+	// beside returns the server before (-1) or after (1) this one in its file.
+	const beside = step => {
+		const all = state.servers.filter(server => server.file === now.file);
+		return all[all.findIndex(server => server.id === id) + step]?.id;
+	};
+	const own = () => !now.watched && !now.gateway;
+	const change = (text, action, attributes) => editable.includes(now.file) && [text, () => attempt(outcome, action), attributes];
+	const actions = menu(`More for ${id}`, () => [
+		now.state === 'disabled' ? ['Enable', () => act('enable')] : [['Restart', () => act('restart')], ['Disable', () => act('disable')]],
+		own() && ['Roots …', () => changeRoots(id)], own() && !now.added && ['Doctor', () => examine(outcome, id)],
+		now.details?.capabilities?.logging && ['Log level …', () => replace(outcome, inRow(tag('span.label', 'Log level'),
+			levels.map(level => button(level, () => attempt(outcome, async () => {
+				await api.post(of('level'), { level });
+				replace(outcome, p(`It logs from ${level} on.`));
+			}), { class: 'quiet' }))))],
+		change('Edit', () => edit(id)), change('Clone', () => clone(id)),
+		beside(-1) && change('Move up', () => move(id, beside(-1), now.file)), beside(1) && change('Move down', () => move(id, beside(1), now.file)),
+		now.added && ['Forget', () => act('forget'), { class: 'bad' }],
+		change(`Remove from ${now.file && base(now.file)} …`, () => remove(id, now.file), { class: 'bad' }),
+	].flatMap(entry => Array.isArray(entry?.[0]) ? entry : [entry]));
+	const node = element('section.card.server', { label: id, 'data-testid': `server-${id}` },
+		inRow(h3(id), word, uses, tag('span.push'), toggle, actions),
+		where, stats, trouble, outcome, log, access, folded('Details', facts, stream, more), links);
+	// known shows how many definitions of each kind the server has.
+	const known = server => {
+		const lists = state.lists.get(id);
+		const counts = server.state === 'ready' && lists ? Object.entries(kinds).filter(([view]) => view !== 'apps' && lists[kinds[view]]?.length).map(([view, kind]) => [view, lists[kind].length])
+			: [['tools', server.tools]];
+		return server.watched ? [] : counts.length > 0 ? counts : [['tools']];
+	};
+	return { node, close: () => authorized?.close(), files(all) { editable = all; }, update(server) {
+		now = server;
+		const { details, url } = server;
+		const ready = server.state === 'ready';
+		flip();
+		toggle.hidden = Boolean(server.gateway);
+		actions[0].hidden = Boolean(server.gateway);
+		word.className = `state state-${server.state}`;
+		word.textContent = words[server.state] ?? server.state;
+		uses.textContent = server.uses > 0 ? `${server.uses} in use` : '';
+		const reached = url || server.command;
+		where.hidden = !reached;
+		keep(where, reached, text => text && [icon(url ? 'openWorld' : 'command'), element('code.line', { title: text }, text), copyIcon(text, `Copy how ${id} is reached`)]);
+		const era = details ?? (server.revision ? server : undefined);
+		keep(stats, [['Transport', transport(server)], ['Era', era && `${era.revision}, ${era.era}`], ['Ready after', server.took_ms && duration(server.took_ms)],
+			['Memory', server.memory && bytes(server.memory)], ['Tools', server.watched && server.tools],
+			[words[server.state], !ready && server.since && `since ${new Date(server.since).toLocaleTimeString()}`]], pairs);
+		keep(trouble, [server.problem, server.retry_at, server.restarts], () => server.problem && [problem(server.problem),
+			server.retry_at && hint(`Next try at ${new Date(server.retry_at).toLocaleTimeString()}${server.restarts ? `, after ${server.restarts} restarts` : ''}.`),
+			own() && inRow(button('Try now', () => act('restart')), !server.added && button('Doctor', () => examine(outcome, id), { class: 'quiet' }))]);
+		if (url && !server.watched && !authorized) {
+			authorized = authorization(id);
+			append(access, authorized.node);
+		}
+		access.hidden = !url;
+		stream.hidden = !server.no_stream && (!url || server.watched || details?.era !== 'legacy');
+		withoutStream.checked = Boolean(server.no_stream);
+		tidy();
+		if (connection !== (connection = `${server.state} ${server.since} ${url}`)) {
+			authorized?.update();
+			tidy(ready);
+			if (ready && !server.watched && !server.gateway) definitions(id).catch(() => {}); // the views of its definitions say why
+		}
+		keep(links, known(server), counts => [counts.map(([view, n]) => element('a.button.quiet', { href: api.address(view, id) }, view[0].toUpperCase() + view.slice(1),
+			n !== undefined && strong(` ${n}`))), element('a.button.quiet.push', { href: api.filtered(`server:${id}`) }, 'Messages'),
+			!server.gateway && button('Logs', () => showLog(log, id), { class: 'quiet' })]);
+		keep(facts, [['selected by', server.gateway ? 'its socket, as a client' : server.selector], ['configured at', server.source], ['server', details && name(details.info)],
+			['handshake', details && `${details.revision}, ${details.era} era, by ${details.method}`], ['process', details?.pid],
+			['capabilities', details && Object.keys(details.capabilities ?? {}).join(', ')], ['restarts', server.restarts]], pairs);
+		keep(more, details, () => details && [details.instructions && folded('Instructions', tag('pre', details.instructions)),
+			folded('Handshake', tree(details.handshake)),
+			details.environment?.length > 0 && folded('Environment',
+				hint('Names only: the values are not sent to the page.'), p(details.environment.join(' ')))]);
+	} };
 }
 
 const name = info => [info?.title ?? info?.name, info?.version].filter(Boolean).join(' ');
 
 // examine shows the report of stdwire doctor, which starts the server a second time.
 async function examine(place, id) {
-  replace(place, p('The doctor starts the server a second time …'));
-  const report = await attempt(place, () => api.post(api.of(id, 'doctor')));
-  if (!report) return;
-  replace(place, p(strong(`doctor: ${report.verdict}`)),
-    tag('ul', report.findings.map(finding => li(`${finding.severity}: ${finding.what}`,
-      finding.hint && hint(finding.hint)))));
+	replace(place, p('The doctor starts the server a second time …'));
+	const report = await attempt(place, () => api.post(api.of(id, 'doctor')));
+	if (!report) return;
+	replace(place, p(strong(`doctor: ${report.verdict}`)),
+		tag('ul', report.findings.map(finding => li(`${finding.severity}: ${finding.what}`,
+			finding.hint && hint(finding.hint)))));
 }
 
 async function showLog(place, id) {
-  const written = await attempt(place, () => api.get(api.of(id, 'log')));
-  if (written) {
-    replace(place, h4('Standard error'),
-      // eslint-disable-next-line no-control-regex
-      element('pre.log', { tabindex: '0' }, written.text.replace(/\x1b\[[0-9;]*[A-Za-z]/g, '') || '(nothing)'));
-  }
+	const written = await attempt(place, () => api.get(api.of(id, 'log')));
+	if (written) {
+		replace(place, h4('Standard error'),
+			// eslint-disable-next-line no-control-regex
+			element('pre.log', { tabindex: '0' }, written.text.replace(/\x1b\[[0-9;]*[A-Za-z]/g, '') || '(nothing)'));
+	}
 }

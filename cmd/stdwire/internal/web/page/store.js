@@ -7,9 +7,9 @@ const listeners = new Map(); // topic → functions
 
 // on calls f after each change of a topic. It returns a function that ends that.
 export function on(topic, f) {
-  if (!listeners.has(topic)) listeners.set(topic, new Set());
-  listeners.get(topic).add(f);
-  return () => listeners.get(topic).delete(f);
+	if (!listeners.has(topic)) listeners.set(topic, new Set());
+	listeners.get(topic).add(f);
+	return () => listeners.get(topic).delete(f);
 }
 
 export const emit = topic => { for (const f of [...listeners.get(topic) ?? []]) f(); };
@@ -24,43 +24,43 @@ const loading = new Map(); // topic → whether it has to be fetched once more
 export const refresh = topic => load(topic);
 
 async function load(topic) {
-  if (loading.has(topic)) {
-    loading.set(topic, true);
-    return;
-  }
-  loading.set(topic, false);
-  try {
-    state[topic] = await api.get(topic);
-    if (topic === 'servers') for (const id of state.lists.keys()) if (!server(id)) state.lists.delete(id); // it was removed
-    emit(topic);
-  } catch { /* the stream of changes says that the connection is lost */ }
-  const again = loading.get(topic);
-  loading.delete(topic);
-  if (again) await load(topic);
+	if (loading.has(topic)) {
+		loading.set(topic, true);
+		return;
+	}
+	loading.set(topic, false);
+	try {
+		state[topic] = await api.get(topic);
+		if (topic === 'servers') for (const id of state.lists.keys()) if (!server(id)) state.lists.delete(id); // it was removed
+		emit(topic);
+	} catch { /* the stream of changes says that the connection is lost */ }
+	const again = loading.get(topic);
+	loading.delete(topic);
+	if (again) await load(topic);
 }
 
 export async function start() {
-  state.about = await api.get('about');
-  await Promise.all(simple.map(load));
-  let first = true; // the first event has all topics that have ever changed
-  api.watch(topics => {
-    for (const topic of topics) {
-      if (simple.includes(topic)) load(topic);
-      else if (topic.startsWith('definitions ')) {
-        const known = state.definitions.delete(topic.slice('definitions '.length));
-        if (known) emit('definitions');
-      } else if (topic.startsWith('list ')) {
-        if (first) continue;
-        for (const view of listViews[topic.slice('list '.length)] ?? []) state.changedLists.add(view);
-        emit('lists');
-      } else emit(topic);
-    }
-    first = false;
-  }, (connected, error) => {
-    state.connected = connected;
-    state.refused = error;
-    emit('connected');
-  });
+	state.about = await api.get('about');
+	await Promise.all(simple.map(load));
+	let first = true; // the first event has all topics that have ever changed
+	api.watch(topics => {
+		for (const topic of topics) {
+			if (simple.includes(topic)) load(topic);
+			else if (topic.startsWith('definitions ')) {
+				const known = state.definitions.delete(topic.slice('definitions '.length));
+				if (known) emit('definitions');
+			} else if (topic.startsWith('list ')) {
+				if (first) continue;
+				for (const view of listViews[topic.slice('list '.length)] ?? []) state.changedLists.add(view);
+				emit('lists');
+			} else emit(topic);
+		}
+		first = false;
+	}, (connected, error) => {
+		state.connected = connected;
+		state.refused = error;
+		emit('connected');
+	});
 }
 
 const pause = 1000; // ms between two fetches
@@ -68,39 +68,39 @@ const pause = 1000; // ms between two fetches
 // throttle returns { soon, stop }. soon calls fetch at once, or after a pause if fetch ran a moment
 // ago; stop cancels a call that waits.
 export function throttle(fetch) {
-  let timer;
-  let again = false;
-  function soon() {
-    if (timer) {
-      again = true;
-      return;
-    }
-    again = false;
-    fetch();
-    timer = setTimeout(() => {
-      timer = undefined;
-      if (again) soon();
-    }, pause);
-  }
-  return { soon, stop: () => clearTimeout(timer) };
+	let timer;
+	let again = false;
+	function soon() {
+		if (timer) {
+			again = true;
+			return;
+		}
+		again = false;
+		fetch();
+		timer = setTimeout(() => {
+			timer = undefined;
+			if (again) soon();
+		}, pause);
+	}
+	return { soon, stop: () => clearTimeout(timer) };
 }
 
 // select says which definition the user looks at: { server, name }, or none.
 export function select(selected) {
-  if (JSON.stringify(state.selected) === JSON.stringify(selected)) return;
-  state.selected = selected;
-  emit('selected');
+	if (JSON.stringify(state.selected) === JSON.stringify(selected)) return;
+	state.selected = selected;
+	emit('selected');
 }
 
 // definitions returns the definitions of a server. It starts the server if needed.
 export async function definitions(server) {
-  let known = state.definitions.get(server);
-  if (!known) {
-    known = api.get(api.of(server, 'definitions'));
-    state.definitions.set(server, known);
-    known.then(({ lists }) => { state.lists.set(server, lists); emit('counts'); }, () => { if (state.definitions.get(server) === known) state.definitions.delete(server); });
-  }
-  return known;
+	let known = state.definitions.get(server);
+	if (!known) {
+		known = api.get(api.of(server, 'definitions'));
+		state.definitions.set(server, known);
+		known.then(({ lists }) => { state.lists.set(server, lists); emit('counts'); }, () => { if (state.definitions.get(server) === known) state.definitions.delete(server); });
+	}
+	return known;
 }
 
 export const server = id => state.servers.find(server => server.id === id);

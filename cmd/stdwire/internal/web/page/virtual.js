@@ -7,61 +7,61 @@ const beyond = 20; // rows above and below
 // what the element shows, and it is kept while that stays; drawn is called after each change. It
 // returns { set(items), redraw(), show(index), page(), close() }; page is how many rows are visible.
 export function virtual(node, space, { token, row, key = item => item, drawn = () => {} }) {
-  const lines = new Map(); // key → element
-  let items = [];
-  let dirty = false;
-  let height;
-  const measure = () => { height = Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue(token)); };
+	const lines = new Map(); // key → element
+	let items = [];
+	let dirty = false;
+	let height;
+	const measure = () => { height = Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue(token)); };
 
-  function render() {
-    dirty = false;
-    space.style.height = `${items.length * height}px`;
-    const from = Math.max(Math.floor(node.scrollTop / height) - beyond, 0);
-    const to = Math.min(Math.ceil((node.scrollTop + node.clientHeight) / height) + beyond, items.length);
-    const wanted = new Map();
-    for (let index = from; index < to; index++) wanted.set(key(items[index]), index);
-    for (const [known, line] of lines) {
-      if (wanted.has(known)) continue;
-      line.remove();
-      lines.delete(known);
-    }
-    let next = null;
-    for (const [known, index] of [...wanted].reverse()) {
-      if (!lines.has(known)) lines.set(known, row(items[index], index));
-      const line = lines.get(known);
-      line.style.top = `${index * height}px`;
-      if (line.parentNode !== space || line.nextSibling !== next) space.insertBefore(line, next);
-      next = line;
-    }
-    drawn(lines.values());
-  }
+	function render() {
+		dirty = false;
+		space.style.height = `${items.length * height}px`;
+		const from = Math.max(Math.floor(node.scrollTop / height) - beyond, 0);
+		const to = Math.min(Math.ceil((node.scrollTop + node.clientHeight) / height) + beyond, items.length);
+		const wanted = new Map();
+		for (let index = from; index < to; index++) wanted.set(key(items[index]), index);
+		for (const [known, line] of lines) {
+			if (wanted.has(known)) continue;
+			line.remove();
+			lines.delete(known);
+		}
+		let next = null;
+		for (const [known, index] of [...wanted].reverse()) {
+			if (!lines.has(known)) lines.set(known, row(items[index], index));
+			const line = lines.get(known);
+			line.style.top = `${index * height}px`;
+			if (line.parentNode !== space || line.nextSibling !== next) space.insertBefore(line, next);
+			next = line;
+		}
+		drawn(lines.values());
+	}
 
-  function redraw() {
-    if (!dirty) requestAnimationFrame(render);
-    dirty = true;
-  }
+	function redraw() {
+		if (!dirty) requestAnimationFrame(render);
+		dirty = true;
+	}
 
-  measure();
-  node.addEventListener('scroll', redraw);
-  new ResizeObserver(redraw).observe(node);
-  const close = on('density', () => {
-    measure();
-    for (const line of lines.values()) line.remove();
-    lines.clear();
-    redraw();
-  });
-  return { redraw, close,
-    page: () => Math.floor(node.clientHeight / height),
-    set(next) {
-      items = next;
-      redraw();
-    },
-    // show scrolls as little as needed to the row at index.
-    show(index) {
-      if (index < 0) return;
-      const top = index * height;
-      space.style.height = `${items.length * height}px`;
-      if (top < node.scrollTop) node.scrollTop = top;
-      else if (top + height > node.scrollTop + node.clientHeight) node.scrollTop = top + height - node.clientHeight;
-    } };
+	measure();
+	node.addEventListener('scroll', redraw);
+	new ResizeObserver(redraw).observe(node);
+	const close = on('density', () => {
+		measure();
+		for (const line of lines.values()) line.remove();
+		lines.clear();
+		redraw();
+	});
+	return { redraw, close,
+		page: () => Math.floor(node.clientHeight / height),
+		set(next) {
+			items = next;
+			redraw();
+		},
+		// show scrolls as little as needed to the row at index.
+		show(index) {
+			if (index < 0) return;
+			const top = index * height;
+			space.style.height = `${items.length * height}px`;
+			if (top < node.scrollTop) node.scrollTop = top;
+			else if (top + height > node.scrollTop + node.clientHeight) node.scrollTop = top + height - node.clientHeight;
+		} };
 }
