@@ -651,7 +651,15 @@ func TestWebWatchesGateway(t *testing.T) {
 	b.env = append(b.env, "XDG_RUNTIME_DIR="+runtime, "TMPDIR="+b.dir)
 	path, err := everything()
 	assert.NilError(t, err)
-	b.write("config.json", fmt.Sprintf(`{"mcpServers":{"everything":{"command":%q}}}`, path))
+	b.write("config.json", fmt.Sprintf(`{"mcpServers":{"everything":{"command":%q},
+		"files":{"command":%q,"args":["serve","--root",%q],"maxResultText":2000}}}`, path, binary(t),
+		b.path("root")))
+	var lines strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&lines, "line %d\n", i)
+	}
+	assert.NilError(t, os.Mkdir(b.path("root"), 0o777))
+	b.write("root/lines.txt", lines.String())
 	c, err := client.Options{}.Spawn(t.Context(), client.Command{Path: binary(t), Dir: b.dir,
 		Args: []string{"serve", "--config", "config.json"}, Env: map[string]string{
 			"XDG_RUNTIME_DIR": runtime, "HOME": b.dir, "XDG_STATE_HOME": b.path("state"),
@@ -672,6 +680,7 @@ func TestWebWatchesGateway(t *testing.T) {
 	var got struct {
 		Rows                 []string
 		Facts, Lanes, Server string
+		Rest, Copied, Parts  string
 	}
 	w.see("gateway", map[string]any{"dir": b.dir}, &got)
 	all := strings.Join(got.Rows, "\n")
@@ -680,6 +689,11 @@ func TestWebWatchesGateway(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.Facts, "selected by"))
 	assert.Assert(t, cmp.Contains(got.Lanes, "→ everything"))
 	assert.Assert(t, cmp.Contains(got.Lanes, "p95"))
+	assert.Assert(t, cmp.Contains(got.Lanes, "as a list"))
+	assert.Assert(t, cmp.Contains(got.Lanes, "tokens"))
+	assert.Assert(t, cmp.Contains(got.Rest, "line "))
+	assert.Assert(t, strings.HasPrefix(got.Copied, "/"), "%q", got.Copied)
+	assert.Assert(t, cmp.Contains(got.Parts, "at everything"))
 	assert.Assert(t, cmp.Contains(got.Server, "ready"))
 	assert.Assert(t, cmp.Contains(got.Server, " ms"))
 }

@@ -547,6 +547,7 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/web", []string{
 		"internal/paramheader", "internal/quota", "internal/httpdeadline", "internal/jsonscan",
+		"internal/jsondiff", "cmd/stdwire/internal/output",
 		"internal/atomicfile", "internal/itemname", "internal/userfile", "internal/hostname",
 		"internal/httpurl",
 		"internal/shellwords", "rpc", "rpc/mcp",

@@ -8,6 +8,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/internal/itemname"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -57,6 +58,28 @@ func RefusedOverrides(kind mcp.Kind, definitions []json.RawMessage,
 		}
 	}
 	return refused
+}
+
+// Overridden returns, by own name, what a gateway offers in place of those of these definitions
+// that overrides change, without the prefix of its names: nil for one that it does not offer. One
+// whose overrides it refuses is left out.
+func Overridden(kind mcp.Kind, definitions []json.RawMessage,
+	o host.Overrides) map[string]json.RawMessage {
+	offered := map[string]json.RawMessage{}
+	all, _ := definition.ParseTexts(kind, definitions, o)
+	for _, d := range all {
+		_, found := o.Of(kind, d.Own)
+		switch {
+		case !found || d.Refused != nil:
+		case d.Hidden:
+			offered[d.Own] = nil
+		case kind == mcp.KindTool || kind == mcp.KindPrompt:
+			offered[d.Own] = jsonscan.SetMember(d.Passed, "name", jsonscan.AppendString(nil, d.Name))
+		default:
+			offered[d.Own] = d.Passed
+		}
+	}
+	return offered
 }
 
 // publicNames returns the public names, by own name, of items of one kind of a server.

@@ -545,6 +545,7 @@ const scenarios = {
     await page.keyboard.press('g');
     const view = page.getByTestId('gateway');
     await view.getByRole('rowheader', { name: /^client 1/ }).waitFor();
+    await view.getByRole('rowheader', { name: 'stdwire', exact: true }).waitFor(); // the page is a client, too
     seen.lanes = await view.innerText();
     seen.server = await view.getByRole('row', { name: /^everything/ }).last().innerText();
     await shoot('gateway');
@@ -552,6 +553,23 @@ const scenarios = {
     await page.locator('main li a').filter({ hasText: 'everything__test_simple_text' }).first().click();
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.waitForFunction(() => document.querySelector('main').innerText.includes('This is a simple text'));
+    const gateway = decodeURIComponent(await page.evaluate(() => location.hash.split('/')[2]));
+    await go(`#/tools/${encodeURIComponent(gateway)}/files__fs_read?args=${encodeURIComponent('{"path":"lines.txt"}')}`);
+    await opened('tools', gateway, 'files__fs_read');
+    await run();
+    const rest = page.getByRole('region', { name: 'The rest' });
+    await rest.getByRole('button', { name: 'Read on' }).click();
+    await rest.getByText(/ of 500/).waitFor();
+    seen.rest = await rest.innerText();
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.locator('.result .tree .copy').first().click();
+    await page.getByRole('menuitem', { name: 'Copy the path' }).click();
+    await page.getByText('Copied').waitFor();
+    seen.copied = await page.evaluate(() => navigator.clipboard.readText());
+    await go('#/timeline?filter=from:client%20kind:request%20everything__test_simple_text');
+    await page.locator('.message', { hasText: 'client 1' }).first().click();
+    await page.waitForSelector('.waterfall li');
+    seen.parts = await text('.waterfall');
     await go('#/servers');
     const card = page.locator('.card[aria-label=everything]');
     const state = want => page.waitForFunction(want => document.querySelector('.card[aria-label=everything] .state')?.innerText === want, want);

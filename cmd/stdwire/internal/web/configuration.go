@@ -63,6 +63,7 @@ type configurationStatus struct {
 	Files        []configurationFile `json:"files"`         // by precedence
 	Applications []applicationFile   `json:"applications"`  // that servers can be imported from
 	Settings     json.RawMessage     `json:"settings"`      // see [formProperties]
+	Profiles     map[string][]string `json:"profiles"`      // the servers of each, by its name
 }
 
 type configurationFile struct {
@@ -84,7 +85,7 @@ func (c *configuration) status() configurationStatus {
 		return status
 	}
 	c.mu.Lock()
-	status.Off = c.off
+	status.Off, status.Profiles = c.off, c.loaded.Profiles
 	c.mu.Unlock()
 	for _, f := range c.files {
 		status.Files = append(status.Files, configurationFile{f.Path, f.Project})

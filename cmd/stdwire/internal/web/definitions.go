@@ -7,11 +7,14 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
+	"github.com/stdwire/stdwire/internal/jsondiff"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/internal/pin"
@@ -35,7 +38,10 @@ type definition struct {
 	Diff       []reply.DiffLine `json:"diff,omitempty"`   // to the pin
 	Findings   []scan.Finding   `json:"findings,omitempty"`
 
+	Offered *offered `json:"offered,omitempty"` // if overrides of the configuration change it
+
 	// Of a tool:
+	Tokens      int                `json:"tokens,omitempty"`   // about, for a model that gets it
 	Excluded    string             `json:"excluded,omitempty"` // why a client must not offer it
 	Headers     []headerArgument   `json:"headers,omitempty"`
 	Portability []portabilityIssue `json:"portability,omitempty"`
@@ -54,9 +60,18 @@ type portabilityIssue struct {
 	Places []scan.Obstacle `json:"places"`
 }
 
+// An offered definition is what a gateway offers in place of the server's own.
+type offered struct {
+	Name   string           `json:"name,omitempty"` // without the prefix of the gateway
+	Hidden bool             `json:"hidden,omitempty"`
+	Diff   []reply.DiffLine `json:"diff,omitempty"`
+	Why    string           `json:"why,omitempty"` // why the gateway cannot change it so
+}
+
 // describeTool sets the fields of a definition that only tools have. overHTTP says that the server
 // is at a URL and of the modern era.
 func (d *definition) describeTool(overHTTP bool) {
+	d.Tokens = output.CostOf(output.DefinitionBytes(d.Definition)).Tokens
 	schema := jsonscan.Member(d.Definition, "inputSchema")
 	headers, err := paramheader.Of(schema)
 	switch {
@@ -106,6 +121,7 @@ func (s *servers) definitions(ctx context.Context, id string) (*definitions, err
 				}
 				all.Lists[kind] = append(all.Lists[kind], d)
 			}
+			all.override(kind, list, srv.upstream.Overrides)
 		}
 		all.comparePins(srv, c, raw)
 		delete(raw, mcp.KindApp) // pages and files are not read for a scan
@@ -115,6 +131,26 @@ func (s *servers) definitions(ctx context.Context, id string) (*definitions, err
 		return nil
 	})
 	return all, err
+}
+
+// override sets what a gateway offers in place of the definitions of a kind.
+func (all *definitions) override(kind mcp.Kind, list []json.RawMessage, o host.Overrides) {
+	if len(o) == 0 {
+		return
+	}
+	now, refused := gateway.Overridden(kind, list, o), gateway.RefusedOverrides(kind, list, o)
+	for i, text := range list {
+		d, own := &all.Lists[kind][i], kind.KeyOf(text)
+		if text, found := now[own]; found {
+			d.Offered = &offered{Hidden: text == nil}
+			if text != nil {
+				d.Offered.Name = kind.KeyOf(text)
+				d.Offered.Diff = reply.DiffOf(jsondiff.Diff(d.Definition, text))
+			}
+		} else if err := refused[own]; err != nil {
+			d.Offered = &offered{Why: err.Error()}
+		}
+	}
 }
 
 // comparePins compares the definitions with their pins.

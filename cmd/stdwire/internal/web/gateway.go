@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,6 +31,7 @@ type watchedGateway struct {
 
 	mu       sync.Mutex
 	statuses []ops.Status
+	about    ops.About
 	err      error // why it cannot be reached any more
 }
 
@@ -60,6 +62,9 @@ func (g *watchedGateway) followStatuses(ctx context.Context) error {
 		if err := g.refresh(ctx, "host.status", struct{}{}); err != nil {
 			return err
 		}
+		if err := g.refreshAbout(ctx); err != nil {
+			return err
+		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -82,6 +87,40 @@ func (g *watchedGateway) refresh(ctx context.Context, operation string, argument
 		g.changes.Add(changes.Servers)
 	}
 	return nil
+}
+
+// refreshAbout asks what clients get, and what waits for the operator.
+func (g *watchedGateway) refreshAbout(ctx context.Context) error {
+	var now ops.About
+	if err := g.Call(ctx, "host.about", struct{}{}, &now); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	changed := !reflect.DeepEqual(now, g.about)
+	g.about = now
+	g.mu.Unlock()
+	if changed {
+		g.changes.Add(changes.Servers)
+	}
+	return nil
+}
+
+// A gatewayAbout is what the page shows of a gateway besides its servers.
+type gatewayAbout struct {
+	Clients []ops.ClientTools   `json:"clients"`
+	Waiting []ops.PendingChange `json:"waiting"` // without definitions, which may have secrets
+	Invalid []string            `json:"invalid"`
+}
+
+// described returns the gateway as it described itself last.
+func (g *watchedGateway) described() gatewayAbout {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	about := gatewayAbout{g.about.Clients, slices.Clone(g.about.Waiting), g.about.Invalid}
+	for i := range about.Waiting {
+		about.Waiting[i].Definition = ""
+	}
+	return about
 }
 
 func (g *watchedGateway) followMessages(ctx context.Context) error {

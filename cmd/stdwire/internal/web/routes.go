@@ -70,6 +70,12 @@ func (s *site) routes() http.Handler {
 		}
 		return s.servers.statuses(), nil
 	})
+	get("/api/gateway", func(*http.Request) (any, error) {
+		if s.gateway == nil {
+			return nil, reply.NotFound("watched", "gateway")
+		}
+		return s.gateway.described(), nil
+	})
 	get("/api/servers/{id}/definitions", func(r *http.Request) (any, error) {
 		return s.servers.definitions(r.Context(), r.PathValue("id"))
 	})

@@ -57,7 +57,7 @@ function show() {
 		current = { name: found[0], ...found[2]($('main'), found[0]) };
 	}
 	document.body.dataset.view = found[0];
-	current.show(at);
+	current.show?.(at);
 	showChanged();
 }
 

@@ -81,6 +81,12 @@ export const facts = all => tag('dl.facts', pairs(all));
 export const grid = (label, names, body, below) => element('div.scroll', { tabindex: '0', role: 'region', label },
 	tag('table', tag('thead', tag('tr', names.map(name => element('th', { scope: 'col' }, name)))), body), below);
 
+// figures returns a table in which each row has a name and what belongs to it.
+export const figures = (names, rows) => grid(names[0], names, tag('tbody', rows.map(([name, ...cells]) => tag('tr', element('th', { scope: 'row' }, name), cells.map(cell => tag(/^[≈–\d]/.test(cell) ? 'td.figure' : 'td', cell))))));
+
+// tokens says about how many tokens of a model so many are.
+export const tokens = n => `≈ ${Math.ceil(n).toLocaleString()} tokens`;
+
 // iconButton returns a button that is an icon. label says what it does.
 export const iconButton = (sign, label, onclick) => element('button', { class: 'icon-only', label, title: label, onclick }, icon(sign));
 
@@ -90,6 +96,22 @@ export function dialog(label, attributes, ...children) {
 	document.body.append(node);
 	node.showModal();
 	return node;
+}
+
+// keyed keeps an object for each item in known, by its key: it makes one for a new item, removes those
+// of which the item has gone, and updates all.
+export function keyed(known, items, key, make) {
+	const wanted = new Map(items.map(item => [key(item), item]));
+	for (const [name, one] of known) {
+		if (wanted.has(name)) continue;
+		one.close?.();
+		one.node.remove();
+		known.delete(name);
+	}
+	for (const [name, item] of wanted) {
+		if (!known.has(name)) known.set(name, make(item));
+		known.get(name).update(item);
+	}
 }
 
 let lastID = 0;
@@ -214,6 +236,9 @@ export const copyIcon = (text, name) => iconButton('copy', name, async event => 
 	replace(target, element('span', { role: 'status' }, '✓'));
 	setTimeout(() => replace(target, icon('copy')), 1500);
 });
+
+// clock returns a time of the day.
+export const clock = t => new Date(t).toLocaleTimeString();
 
 export const bytes = n => n < 1024 ? `${n} B` : n < 1 << 20 ? `${(n / 1024).toFixed(1)} KiB`
 	: `${(n / (1 << 20)).toFixed(1)} MiB`;

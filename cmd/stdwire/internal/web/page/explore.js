@@ -1,7 +1,7 @@
 // The definitions of servers: a list that can be searched, and the selected definition beside it.
 import * as api from './api.js';
 import { hasApp } from './apps.js';
-import { attempt, button, code, div, element, empty, faint, folded, h2, hint, input, li, muted, p, problem, replace, select, short, strong, tag } from './dom.js';
+import { attempt, button, code, div, element, empty, faint, folded, h2, hint, input, li, muted, p, problem, replace, select, short, strong, tag, tokens } from './dom.js';
 import { icon } from './icons.js';
 import { diff, tree } from './json.js';
 import { markdown } from './markdown.js';
@@ -55,6 +55,9 @@ const texts = once(definition => {
 	return [[...names, d.description].join(' ').toLowerCase(), ...names];
 });
 
+// cost returns about how many tokens tools take of a model that gets them.
+const cost = all => all.reduce((sum, { item }) => sum + (item.tokens ?? 0), 0);
+
 const badge = (text, kind, title, sign) => element('span', { class: `badge ${kind}`, title }, sign && icon(sign), text);
 
 // labels returns short labels for what the user should know before opening a definition.
@@ -63,6 +66,7 @@ function labels(item) {
 	const severe = ['critical', 'high'].includes(item.findings?.[0]?.severity);
 	return [item.denied && badge('not allowed', 'bad', 'The configuration does not allow this tool.'),
 		item.excluded && badge('excluded', 'bad', item.excluded),
+		item.offered && badge(item.offered.hidden ? 'not offered' : 'overridden', item.offered.why ? 'bad' : '', 'By overrides of the configuration.'),
 		item.pin === 'new' && badge('new', 'warn', 'It did not exist when the server was pinned.'),
 		item.pin === 'changed' && badge('changed', 'bad', 'It differs from its pin.'),
 		item.findings?.length > 0 && badge(`${item.findings[0].severity}: ${item.findings.length}`, severe ? 'bad' : 'warn', item.findings.map(f => f.what).join('\n')),
@@ -126,10 +130,15 @@ export function explore(root, view) {
 	const items = element('ul.items', { label: view, 'data-testid': 'definitions' });
 	const scroller = tag('div.scroller', items);
 	const rows = virtual(scroller, items, { token: '--item', row, drawn: mark, key: entry => entry.group === undefined ? entry : `${entry.count} ${entry.group}` });
+	const sum = faint();
+	const byCost = input('checkbox', { onchange: () => {
+		rows.clear();
+		list();
+	} });
 	const notes = div();
 	const none = muted();
 	const detail = element('section.detail', { label: kind, 'data-testid': 'definition' });
-	replace(root, tag('div.split', tag('div.side', h2(view[0].toUpperCase() + view.slice(1)),
+	replace(root, tag('div.split', tag('div.side', tag('div.ends', h2(view[0].toUpperCase() + view.slice(1)), sum, kind === 'tool' && element('label', { title: 'What a model pays for the definitions, a token being about 4 bytes' }, byCost, ' by cost')),
 		chooser, find, notes, byPage.node, none, scroller), detail, splitter('list', 'Width of the list')));
 
 	const address = (...parts) => api.address(view, ...parts);
@@ -222,20 +231,26 @@ export function explore(root, view) {
 			return [`${id.toLowerCase()} ${all}`, ...names];
 		});
 		none.textContent = entries.length === 0 ? notes.childElementCount === 0 && `There are no ${view}.` || '' : shown.length === 0 ? 'Nothing matches.' : '';
-		if (several && !wanted) shown = [...Map.groupBy(shown, entry => entry.server)].flatMap(([id, all]) => [{ group: id, count: all.length }, ...all]);
+		if (byCost.checked) shown = shown.toSorted((a, b) => (b.item.tokens ?? 0) - (a.item.tokens ?? 0));
+		if (several && !wanted && !byCost.checked) shown = [...Map.groupBy(shown, entry => entry.server)].flatMap(([id, all]) => [{ group: id, count: counted(all) }, ...all]);
+		sum.textContent = entries.length === 0 ? '' : counted(entries);
 		rows.set(shown);
 	}
 
+	// counted says how many entries there are, and what they cost.
+	const counted = all => [all.length.toLocaleString(), cost(all) && tokens(cost(all))].filter(Boolean).join(' · ');
+
 	// row shows an entry, or the name of the server of those that follow.
 	function row({ group, count, server: id, item, fresh }) {
-		if (group !== undefined) return tag('li.label.group', group, tag('span.count', String(count)));
+		if (group !== undefined) return tag('li.label.group', group, tag('span.count', count));
 		const d = named(item.definition);
 		const name = key(d, kind);
 		const title = short(d.title ?? d.name ?? name);
+		const dear = byCost.checked && item.tokens;
 		const [effect] = effects(item).filter(([sign]) => sign === 'readOnly' || sign === 'destructive');
 		return li(element('a', { href: address(id, name), title: short(name) },
 			tag('span.line', image(d), tag('span.name', title), fresh && badge(fresh, 'info'), labels(item)),
-			effect && element('span', { class: `effect ${effect[0] === 'destructive' ? 'bad' : ''}` }, icon(effect[0], effect[1])),
+			dear ? tag('span.effect.count', tokens(dear)) : effect && element('span', { class: `effect ${effect[0] === 'destructive' ? 'bad' : ''}` }, icon(effect[0], effect[1])),
 			title === name ? tag('span.muted.line', short(d.description ?? '')) : tag('code.muted.line', short(name))));
 	}
 
@@ -290,9 +305,14 @@ export function explore(root, view) {
 		const d = named(item.definition);
 		const title = d.title ?? d.name ?? key(d, kind);
 		return [h2(image(d), title), tag('p.row', title !== key(d, kind) && tag('code.muted', key(d, kind)), d.mimeType && faint(d.mimeType),
-			d.size !== undefined && faint(`${d.size} bytes`), badges(item)),
+			d.size !== undefined && faint(`${d.size} bytes`), item.tokens && element('span.muted', { title: 'A quarter of the bytes of the definition' }, tokens(item.tokens)), badges(item)),
 		d.description && tag('div.description', markdown(d.description))];
 	}
+
+	// overridden shows what a gateway offers in place of a definition.
+	const overridden = ({ hidden, why, name, diff: lines }) => why ? problem({ message: 'A gateway cannot override it so, and does not offer it.', hint: why })
+		: hidden ? hint('Overrides of the configuration hide it: a gateway does not offer it.')
+		: tag('details.offered', tag('summary', 'Overridden: a gateway offers it as ', code(name)), hint('− is what the server says, + what clients get.'), diff(lines));
 
 	// about shows the changes of a definition, the findings of the scan, and the definition itself.
 	function about(item, id) {
@@ -301,11 +321,13 @@ export function explore(root, view) {
 			item.findings?.map(finding => tag('div.problem', strong(`${finding.severity}, ${finding.rule}: `), finding.what,
 				finding.where && code(` ${finding.where}`), finding.evidence && tag('pre', finding.evidence), hint(finding.advice))),
 			item.excluded && tag('div.problem', strong('Excluded: '), item.excluded),
+			item.offered && overridden(item.offered),
 			item.headers && hint('Also sent as headers: ', item.headers.map(({ argument, header }) => `${argument} as ${header}`).join(', ')),
 			item.portability && tag('details.portability', tag('summary', `Portability: what hosts convert for some models (${item.portability.length})`),
 				tag('dl.diff', item.portability.map(({ what, places }) => [tag('dt', what), tag('dd', places.map(place => place.where).join('\n'))]))),
 			(item.pin === 'new' || item.pin === 'changed') && tag('div.problem', strong(`This ${kind} is ${item.pin} since the server was pinned.`),
-				item.diff && diff(item.diff), button('Accept', () => attempt(outcome, async () => {
+				p('Until you accept it, a gateway does not offer it. Accepting pins the definition as it is now, and a later change waits again.'),
+				item.diff && diff(item.diff), button('Accept the definition', () => attempt(outcome, async () => {
 					await api.post(api.of(id, 'pins'), { kind, names: [key(item.definition, kind)] });
 					state.definitions.delete(id);
 					emit('definitions');

@@ -307,6 +307,7 @@ function objectControl(schema, root, value, changed, label, depth, hooks) {
 			changed();
 		}))));
 	}
+	if (depth === 0 && !node.firstChild) node.append(hint('It takes no arguments.'));
 	const order = new Map([...Object.keys(properties), ...others].map((name, i) => [name, i]));
 	return { node, get: () => Object.fromEntries([...members]
 		.sort(([a], [b]) => (order.get(a) ?? 1e9) - (order.get(b) ?? 1e9)).map(([name, member]) => [name, member.get()])) };

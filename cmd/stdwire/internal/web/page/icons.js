@@ -1,7 +1,5 @@
 // The icons of the page: lines on a grid of 24, in the colour of the text around them.
 
-const svg = 'http://www.w3.org/2000/svg';
-
 const paths = {
 	mark: 'M17 7h-6a2.5 2.5 0 0 0 0 5h2a2.5 2.5 0 0 1 0 5H7',
 	servers: 'M4 5h16v5.5H4zM4 13.5h16V19H4zM7.5 7.8h.01M7.5 16.3h.01M11 7.8h5M11 16.3h5',
@@ -37,18 +35,18 @@ const paths = {
 	openWorld: 'M20.5 12a8.5 8.5 0 1 1-17 0 8.5 8.5 0 0 1 17 0zM3.5 12h17M12 3.5c3.3 5 3.3 12 0 17M12 3.5c-3.3 5-3.3 12 0 17',
 };
 
-// icon returns an icon. Without a label it is hidden from screen readers: words beside it say the same.
-export function icon(name, label) {
-	const node = document.createElementNS(svg, 'svg');
-	const path = document.createElementNS(svg, 'path');
-	node.setAttribute('viewBox', '0 0 24 24');
-	node.setAttribute('class', 'icon');
-	if (label) {
-		node.setAttribute('role', 'img');
-		node.setAttribute('aria-label', label);
-		node.append(Object.assign(document.createElementNS(svg, 'title'), { textContent: label }));
-	} else node.setAttribute('aria-hidden', 'true');
-	path.setAttribute('d', paths[name]);
-	node.append(path);
+// shape returns an element of SVG.
+export function shape(name, attributes = {}, ...children) {
+	const node = document.createElementNS('http://www.w3.org/2000/svg', name);
+	for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+	node.append(...children);
 	return node;
 }
+
+// picture returns shapes as a picture. Without a label it is hidden from screen readers: words beside it
+// say the same.
+export const picture = (viewBox, className, label, ...shapes) => shape('svg', { viewBox, class: className, ...label ? { role: 'img', 'aria-label': label } : { 'aria-hidden': 'true' } },
+	...label ? [shape('title', {}, label)] : [], ...shapes);
+
+// icon returns an icon.
+export const icon = (name, label) => picture('0 0 24 24', 'icon', label, shape('path', { d: paths[name] }));

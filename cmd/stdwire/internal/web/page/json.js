@@ -1,5 +1,7 @@
 // JSON. Numbers that JavaScript cannot represent keep their text. Large values are shown in parts.
 import { button, div, element, faint, folded, grid, li, long, muted, p, parts, replace, short, tag } from './dom.js';
+import { menu } from './menu.js';
+import { toast } from './toast.js';
 
 // parse is JSON.parse, except that a number that JavaScript would write differently keeps its text.
 export function parse(text) {
@@ -31,23 +33,58 @@ function scalarNode(value) {
 	return tag('span', node, ' ', more);
 }
 
-// tree returns a value as a tree. The nodes of a branch are created when it is opened. Trees that are
-// shown together share room.
-export function tree(value, depth = 0, room = new Room()) {
-	if (scalar(value)) return scalarNode(value);
-	const entries = Array.isArray(value) ? value.map((item, i) => [i, item]) : Object.entries(value);
-	return parts(tag('ul.tree'), entries, ([key, item]) => {
-		const name = tag('span.json-key', short(String(key)), ': ');
-		room.left--;
-		return li(scalar(item) ? [name, scalarNode(item)] : branch(name, item, depth + 1, room));
+const places = new WeakMap(); // row of a tree → its path, a JSON Pointer, and its value
+
+// copying gives a tree a button that copies the path or value of a row: of the one under the pointer, or
+// that to which the arrow keys move the button.
+function copying(node) {
+	let at;
+	const copy = text => navigator.clipboard.writeText(text).then(() => toast('Copied'), error => toast(error.message));
+	const [opener, list] = menu('Copy', () => {
+		const [path, value] = places.get(at);
+		return [path, ['Copy the path', () => copy(path)], ['Copy the value', () => copy(typeof value === 'string' ? value : format(value))]];
+	}, { sign: 'copy', attributes: { class: 'icon-only copy' } });
+	const move = row => {
+		if (!places.has(row) || row === at || list.matches(':popover-open')) return;
+		at = row;
+		opener.title = opener.ariaLabel = `Copy the path or value of ${places.get(row)[0]}`;
+		row.append(opener, list);
+	};
+	node.addEventListener('pointerover', event => { if (document.activeElement !== opener) move(event.target.closest('li')); });
+	node.addEventListener('keydown', event => {
+		const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+		if (!step || event.target !== opener) return;
+		event.preventDefault();
+		event.stopPropagation();
+		const rows = [...node.querySelectorAll('li')].filter(row => places.has(row) && row.checkVisibility());
+		move(rows[rows.indexOf(at) + step]);
+		opener.focus();
 	});
+	move(node.firstElementChild);
 }
 
-function branch(name, value, depth, room) {
+// tree returns a value as a tree. The nodes of a branch are created when it is opened. Trees that are
+// shown together share room.
+export function tree(value, depth = 0, room = new Room(), path = '') {
+	if (scalar(value)) return scalarNode(value);
+	const entries = Array.isArray(value) ? value.map((item, i) => [i, item]) : Object.entries(value);
+	const node = parts(tag('ul.tree'), entries, ([key, item]) => {
+		const name = tag('span.json-key', short(String(key)), ': ');
+		const at = `${path}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+		room.left--;
+		const row = li(scalar(item) ? [name, scalarNode(item)] : branch(name, item, depth + 1, room, at));
+		places.set(row, [at, item]);
+		return row;
+	});
+	if (path === '') copying(node);
+	return node;
+}
+
+function branch(name, value, depth, room, path) {
 	const size = Array.isArray(value) ? `[${value.length}]` : `{${Object.keys(value).length}}`;
 	const open = depth < 3 && room.left > 0 && JSON.stringify(value).length < 2000;
 	const node = element('details', { open }, tag('summary', name, faint(size)));
-	const fill = () => { if (node.childElementCount < 2) node.append(tree(value, depth, open ? room : undefined)); };
+	const fill = () => { if (node.childElementCount < 2) node.append(tree(value, depth, open ? room : undefined, path)); };
 	if (open) fill();
 	node.addEventListener('toggle', fill);
 	return node;
@@ -59,10 +96,10 @@ const isTable = value => Array.isArray(value) && value.length > 0 &&
 
 // table returns a list of objects as a table.
 export function table(rows, room = new Room()) {
-	const cell = value => value === undefined ? '' : scalar(value) ? scalarNode(value) : room.left > 0 ? tree(value, 0, room) : branch('', value, 3, room);
+	const cell = (value, path) => value === undefined ? '' : scalar(value) ? scalarNode(value) : room.left > 0 ? tree(value, 0, room, path) : branch('', value, 3, room, path);
 	const names = [...new Set(rows.slice(0, 1000).flatMap(row => Object.keys(row)))].slice(0, 50);
 	const rest = p();
-	const body = parts(tag('tbody'), rows, row => tag('tr', names.map(name => tag('td', cell(row[name])))), rest);
+	const body = parts(tag('tbody'), rows, row => tag('tr', names.map(name => tag('td', cell(row[name], `/${name}`)))), rest);
 	return grid('Table', names.map(short), body, rest);
 }
 

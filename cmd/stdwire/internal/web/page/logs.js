@@ -1,6 +1,6 @@
 // Log messages of servers, filtered by level, logger and text. The stderr of a server is on its card.
 import * as api from './api.js';
-import { attempt, div, element, faint, field, h2, hint, inRow, li, p, replace, select, short, status, strong, unfolded } from './dom.js';
+import { attempt, clock, div, element, faint, field, h2, hint, inRow, li, p, replace, select, short, status, strong, unfolded } from './dom.js';
 import { tree } from './json.js';
 import { levels } from './servers.js';
 import { on, state, throttle } from './store.js';
@@ -20,7 +20,7 @@ export function logs(root) {
 		hint('A server sends messages of the log level that is set on its card, on the page Servers. Its stderr is there, too. The list is not updated while a message is open.'), outcome, notes, list);
 
 	function line(message) {
-		return li(unfolded([faint(new Date(message.t).toLocaleTimeString(), ' ', message.server, ' '),
+		return li(unfolded([faint(clock(message.t), ' ', message.server, ' '),
 			element('span', { class: `badge ${colours[message.level] ?? 'bad'}` }, message.level || 'no level'), ' ', message.logger && strong(message.logger, ' '),
 			short(typeof message.data === 'string' ? message.data : JSON.stringify(message.data ?? null))],
 		() => [tree(message.data ?? null), p(element('a', { href: api.address('timeline', message.n) }, 'on the timeline'))]));
@@ -35,7 +35,6 @@ export function logs(root) {
 		notes.textContent = page.lines.length === 0 ? 'There are no such messages.' : page.more ? `The latest ${page.lines.length} messages; there are more.` : `${page.lines.length} ${page.lines.length === 1 ? 'message' : 'messages'}`;
 	});
 
-	const { soon, stop } = throttle(fetch);
 	let known;
 	const lanes = () => {
 		const ids = JSON.stringify(state.servers.map(server => server.id));
@@ -43,14 +42,11 @@ export function logs(root) {
 		known = ids;
 		replace(servers, choice('server', 'Server', [['', 'all'], ...JSON.parse(ids)]));
 	};
+	const { soon, stop } = throttle(fetch, 'traffic');
 	lanes();
-	soon();
-	const ends = [on('traffic', soon), on('servers', lanes)];
-	return {
-		show() {},
-		close() {
-			stop();
-			for (const end of ends) end();
-		},
-	};
+	const end = on('servers', lanes);
+	return { close() {
+		stop();
+		end();
+	} };
 }

@@ -1,11 +1,12 @@
 // A message: its tree, its bytes and related messages. The user can edit it and send it again, and
 // compare it with others.
 import * as api from './api.js';
-import { attempt, button, bytes, copier, div, duration, element, facts, field, folded, h3, h4, hint, input, inRow, li, long, muted, onEnter, p, parts, primary, problem, replace, tag } from './dom.js';
+import { attempt, button, bytes, copier, div, duration, element, facts, faint, field, h3, h4, hint, input, inRow, long, muted, onEnter, p, parts, primary, problem, replace, tag } from './dom.js';
+import { picture, shape } from './icons.js';
 import { diff, format, parse, tabs, tree } from './json.js';
-import { all, find } from './messages.js';
+import { all, failed, find } from './messages.js';
 import { runner } from './panels.js';
-import { server } from './store.js';
+import { server, state } from './store.js';
 
 let marked; // the message with which others can be compared
 
@@ -47,11 +48,32 @@ export function messagePanel(place, select) {
 
 	function relations(message) {
 		const request = message.request ?? message;
-		const within = all.filter(inner => inner.parent === request).slice(0, 200);
+		const leg = state.about.gateway && request.response && legOf(request);
+		const within = all.filter(inner => inner === leg || inner.parent && [request, leg].includes(inner.parent)).slice(0, 200);
 		return inRow(to('Its request', message.request), to('Its response', message.response),
 			to('The call that it belongs to', message.parent ?? message.request?.parent),
-			within.length > 0 && folded(`${within.length} inside it`,
-				parts(tag('ul.items'), within, inner => li(to(`${inner.from === 'client' ? '→' : '←'} ${inner.method ?? inner.kind} ${inner.kind}`, inner)))));
+			within.length > 0 && element('details', { open: within.length < 20 }, tag('summary', `${within.length} inside it`), waterfall(request, within)));
+	}
+
+	// legOf returns the call of a server that the call of a gateway's client became: the only one for the
+	// same item in its time.
+	function legOf({ t, response, lane, method, about }) {
+		const found = all.filter(other => other.kind === 'request' && other.lane !== lane && other.method === method && `${other.lane}__${other.about}` === about &&
+			other.t >= t && other.response?.t <= response.t);
+		return found.length === 1 && found[0];
+	}
+
+	// waterfall shows when the parts of a request began and what they took.
+	function waterfall(request, within) {
+		const end = message => message.response?.t ?? message.t;
+		const whole = Math.max(...[request, ...within].map(end)) - request.t || 1;
+		return parts(tag('ol.waterfall'), [request, ...within], part => {
+			const [from, took] = [part.t - request.t, end(part) - part.t];
+			const bar = picture('0 0 100 8', '', '', shape('rect', { x: Math.min(from / whole * 100, 99), width: Math.max(took / whole * 100, 1), height: 8 }));
+			bar.setAttribute('preserveAspectRatio', 'none');
+			return element('li', { class: failed(part) && 'bad' }, to(`${part.from === 'client' ? '→' : '←'} ${part === request ? 'the call' : part.method ?? part.kind} ${part.lane === request.lane ? '' : `at ${part.lane}`}`, part), bar,
+				faint(took > 0 ? duration(took) : `at ${duration(from)}`));
+		});
 	}
 
 	function described(message, whole) {

@@ -1,8 +1,8 @@
 // HTTP requests to servers, with or without a message: status, headers without secrets, bodies.
 import * as api from './api.js';
-import { attempt, bytes, div, duration, element, faint, h2, h4, li, muted, replace, status, strong, tag } from './dom.js';
+import { attempt, bytes, clock, div, duration, element, faint, h2, h4, keyed, li, muted, replace, status, strong, tag } from './dom.js';
 import { exchange, sentBytes } from './message.js';
-import { on, throttle } from './store.js';
+import { throttle } from './store.js';
 
 export function network(root) {
 	const outcome = div();
@@ -21,9 +21,9 @@ export function network(root) {
 			replace(whole, exchange(all), body('Body of the request', all.sent, all.sent_size), body('Body of the response', all.received, all.received_size));
 		});
 		const node = li(element('details', { ontoggle: event => { if (event.target.open) load(); } }, line, whole));
-		return { node, set(now) {
+		return { node, update(now) {
 			const failed = now.error || Number.parseInt(now.status, 10) >= 400;
-			replace(line, faint(new Date(now.t).toLocaleTimeString(), ' ', now.lane, ' '), strong(now.method), ' ',
+			replace(line, faint(clock(now.t), ' ', now.lane, ' '), strong(now.method), ' ',
 				element('span', { class: `badge ${failed ? 'bad' : 'good'}` }, now.error ?? now.status ?? 'sent'), ' ', now.url, ' ',
 				faint(now.ms ? duration(now.ms) : '', ` ${bytes(now.sent_size)} → ${bytes(now.received_size)}${now.open ? ', open' : ''}`));
 		} };
@@ -31,26 +31,13 @@ export function network(root) {
 
 	const fetch = () => attempt(outcome, async () => {
 		const all = await api.get('network');
-		for (const [n, { node }] of nodes) {
-			if (all.length > 0 && n >= all.at(-1).n) continue;
-			node.remove();
-			nodes.delete(n);
-		}
-		for (const request of all.toReversed()) {
-			if (!nodes.has(request.n)) {
-				nodes.set(request.n, item(request));
-				list.prepend(nodes.get(request.n).node);
-			}
-			nodes.get(request.n).set(request);
-		}
+		keyed(nodes, all.toReversed(), request => request.n, request => {
+			const made = item(request);
+			list.prepend(made.node);
+			return made;
+		});
 		notes.textContent = all.length === 0 ? 'No HTTP request was sent.' : `The latest ${all.length}. Values of headers that may be secret are not shown.`;
 	});
 
-	const { soon, stop } = throttle(fetch);
-	soon();
-	const end = on('traffic', soon);
-	return { show() {}, close() {
-		stop();
-		end();
-	} };
+	return { close: throttle(fetch, 'traffic').stop };
 }

@@ -1,22 +1,10 @@
 // A list page by page, with the server's cursors.
-import * as api from './api.js';
+import { answer } from './calls.js';
 import { attempt, button, code, element, inRow, muted, p, replace, tag } from './dom.js';
 import { tree } from './json.js';
-import { on, state } from './store.js';
 
 // the method of each view, and the member of its result
 const lists = { tools: ['tools/list', 'tools'], resources: ['resources/list', 'resources'], templates: ['resources/templates/list', 'resourceTemplates'], prompts: ['prompts/list', 'prompts'] };
-
-// finished waits until a call has ended, and returns it.
-const finished = id => new Promise((resolve, reject) => {
-	const look = () => {
-		if (state.calls.find(call => call.id === id)?.running !== false) return;
-		end();
-		api.exact(`calls/${id}`).then(resolve, reject);
-	};
-	const end = on('calls', look);
-	look();
-});
 
 // pages returns { node, update(server) } for a view; without a server it is hidden.
 export function pages(view) {
@@ -26,12 +14,10 @@ export function pages(view) {
 	const show = (number, cursor) => attempt(place, async () => {
 		const [method, member] = lists[view];
 		const mine = server;
-		const { id } = await api.post('calls', { server, method, params: cursor === undefined ? {} : { cursor } });
-		const call = await finished(id);
+		const result = await answer(server, method, cursor === undefined ? {} : { cursor });
 		if (mine !== server) return;
-		if (call.error) throw call.error;
-		const items = call.result?.[member] ?? [];
-		const next = call.result?.nextCursor;
+		const items = result?.[member] ?? [];
+		const next = result?.nextCursor;
 		const row = inRow(number > 1 && button('First page', () => show(1)),
 			next !== undefined && button('Next page', () => show(number + 1, next)));
 		replace(place, p(`Page ${number}: ${items.length} ${view}`, cursor !== undefined && [', after the cursor ', code(String(cursor))]),

@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import { appPanel, hasApp } from './apps.js';
 import { toolLink } from './connect.js';
-import { append, attempt, button, copyIcon, div, duration, element, field, folded, hint, inRow, long, newID, onEnter, p, parts, primary, problem, replace, status, tag } from './dom.js';
+import { append, attempt, button, clock, copyIcon, div, duration, element, field, folded, hint, inRow, long, newID, onEnter, p, parts, primary, problem, replace, status, tag } from './dom.js';
 import { form } from './form.js';
 import { loadTest } from './load.js';
 import { menu } from './menu.js';
@@ -130,7 +130,7 @@ function toolPanel(place, server, tool, { query, address }) {
 		})]], { text: 'Copy as' });
 	const earlier = menu('Earlier calls', () => {
 		const all = state.calls.filter(call => call.tool === tool.name && call.request.server === server).toReversed().slice(0, 20);
-		return all.length === 0 ? ['None yet.'] : all.map(call => [`${new Date(call.began).toLocaleTimeString()}  ${call.running ? 'runs' : call.error ? 'failed' : duration(call.ms)}`,
+		return all.length === 0 ? ['None yet.'] : all.map(call => [`${clock(call.began)}  ${call.running ? 'runs' : call.error ? 'failed' : duration(call.ms)}`,
 			() => {
 				history.replaceState(null, '', `${address}?call=${call.id}`);
 				show(new URLSearchParams({ call: call.id }));
@@ -185,7 +185,7 @@ function resourcePanel(place, server, resource, { query, address }) {
 		const latest = mine.at(-1);
 		if (!latest || latest.at < seen) return;
 		seen = latest.at + 1;
-		replace(updates, `It changed at ${new Date(latest.at).toLocaleTimeString()}.`);
+		replace(updates, `It changed at ${clock(latest.at)}.`);
 		if (subscribed || wanted) read();
 	});
 	append(place, [inRow(primary('Read', read), toggle), subscription, updates, outcome]);

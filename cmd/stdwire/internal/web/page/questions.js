@@ -1,7 +1,7 @@
 // The questions of servers: forms, pages to visit, sampling, roots. All are answered in the queue at
 // the side; the panel of a call links to its questions.
 import * as api from './api.js';
-import { attempt, button, code, div, element, facts, field, folded, h2, h3, hint, iconButton, inRow, link, muted, newID, onEnter, p, primary, replace, select, status, strong, tag } from './dom.js';
+import { attempt, button, code, div, element, facts, field, folded, h2, h3, hint, iconButton, inRow, keyed, link, muted, newID, onEnter, p, primary, replace, select, status, strong, tag } from './dom.js';
 import { form } from './form.js';
 import { icon } from './icons.js';
 import { tree } from './json.js';
@@ -15,22 +15,14 @@ const titles = { 'elicitation/create': 'asks', 'sampling/createMessage': 'wants 
 
 // queue shows the questions that a filter selects in place. It keeps what the user has typed.
 function queue(place, selects, changed = () => {}) {
-	const shown = new Map(); // id → node
+	const shown = new Map(); // id → { node, update }
 	const update = () => {
 		const wanted = state.questions.filter(selects);
-		for (const [id, node] of shown) {
-			if (!wanted.some(question => question.id === id)) {
-				node.remove();
-				shown.delete(id);
-			}
-		}
-		for (const question of wanted) {
-			const node = shown.get(question.id) ?? questionNode(question);
-			node.querySelector('.command').textContent = question.command ?? '';
-			if (shown.has(question.id)) continue;
-			shown.set(question.id, node);
+		keyed(shown, wanted, question => question.id, question => {
+			const node = questionNode(question);
 			place.append(node);
-		}
+			return { node, update(now) { node.querySelector('.command').textContent = now.command ?? ''; } };
+		});
 		changed(wanted);
 	};
 	update();

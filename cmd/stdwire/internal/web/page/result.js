@@ -1,6 +1,8 @@
 // Results of calls: content of every kind, as text or as an element that cannot run scripts.
 import * as api from './api.js';
-import { attempt, button, bytes, copier, div, download, duration, element, faint, folded, h4, li, long, muted, p, parts, problem, replace, short, status, strong, tag, unfolded } from './dom.js';
+import { answer } from './calls.js';
+import { attempt, button, bytes, copier, div, download, duration, element, faint, folded, h4, inRow, li, long, muted, p, parts, problem, replace, short, status, strong, tag, tokens, unfolded } from './dom.js';
+import { icon } from './icons.js';
 import { Room, format, parse, tabs, tree, view } from './json.js';
 import { markdown } from './markdown.js';
 
@@ -87,6 +89,33 @@ function list(items, show) {
 	return parts(tag('ol.blocks'), items, item => li(show(item, room)));
 }
 
+// rest says that a gateway has shortened a result, and reads on where it keeps the whole: always from
+// the resource of its link, whatever else the server says.
+function rest({ content, structuredContent }, server) {
+	const link = content?.find(block => block?.type === 'resource_link' && /^stdwire-result:[^?#]+$/.test(block.uri));
+	if (!link) return undefined;
+	const note = structuredContent?.['stdwire/preview']?.readOn?.arguments;
+	let { pointer, offset } = note ?? {};
+	if (!note) { // then the text says where to read on
+		try {
+			({ pointer, offset } = JSON.parse(/ with (\{.*\})\.\]$/.exec(content[content.indexOf(link) - 1].text)[1]));
+		} catch { /* from the beginning of what was shortened most */ }
+	}
+	const outcome = div();
+	const read = uri => answer(server, 'resources/read', { uri }).then(({ contents: [whole] }) => whole);
+	const more = button('Read on', () => attempt(outcome, async () => {
+		const query = Object.entries({ pointer, offset: Number(offset) || 0 }).filter(([, value]) => value !== undefined);
+		const part = await read(`${link.uri}?${new URLSearchParams(query)}`);
+		const range = part._meta['stdwire/range'];
+		offset = range.next;
+		more.hidden = offset === undefined;
+		shown.append(p(strong(`${range.unit} ${range.offset + 1} to ${range.offset + range.count} of ${range.total}`), more.hidden && ', the last'), textBlock(part.text, new Room()));
+	}));
+	const save = button('Save all', () => attempt(outcome, async () => download('result.json', new Blob([(await read(link.uri)).text]))), { class: 'quiet' });
+	const shown = div();
+	return element('section', { label: 'The rest' }, tag('div.note', icon('warning'), `The gateway has shortened the result: all of it has ${bytes(link.size)}.`), shown, inRow(more, save), outcome);
+}
+
 const blocks = (all, server) => list(all, (block, room) => [content(block, server, room),
 	block?.annotations && muted(short(JSON.stringify(block.annotations)))]);
 
@@ -100,7 +129,7 @@ export function result(call) {
 	const shown = [];
 	const failed = call.error !== undefined || call.result?.isError === true;
 	shown.push(element('p', { class: failed ? 'outcome bad' : 'outcome good' },
-		failed ? (call.error ? 'The call failed' : 'The tool reports an error') : 'Done', faint(` after ${duration(call.ms)}${call.size ? `, ${bytes(call.size)}, ≈ ${Math.ceil(call.size / 4).toLocaleString()} tokens` : ''}`)));
+		failed ? (call.error ? 'The call failed' : 'The tool reports an error') : 'Done', faint(` after ${duration(call.ms)}${call.size ? `, ${bytes(call.size)}, ${tokens(call.size / 4)}` : ''}`)));
 	if (call.error) shown.push(problem(call.error));
 	if (call.mismatch) {
 		shown.push(element('div.problem', { role: 'alert' }, strong('The result does not match the outputSchema: '), call.mismatch));
@@ -117,6 +146,7 @@ export function result(call) {
 			shown.push(messages(value.messages, server));
 		}
 		if (!value.content && !value.contents && !value.messages && value.structuredContent === undefined) shown.push(view(value));
+		shown.push(rest(value, server));
 		if (value._meta) shown.push(folded('_meta', tree(value._meta)));
 		shown.push(unfolded('The whole result as JSON', () => [long(format(value)), copier(() => format(value))]));
 	}

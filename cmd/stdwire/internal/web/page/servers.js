@@ -2,7 +2,7 @@
 import * as api from './api.js';
 import { authorization } from './authorization.js';
 import { add, base, clone, configuration, edit, exporting, move, remove, review } from './config.js';
-import { append, attempt, button, bytes, copyIcon, div, duration, element, empty, folded, h2, h3, h4, hint, input, inRow, li, muted, p, pairs, primary, problem, replace, status, strong, tag } from './dom.js';
+import { append, attempt, button, bytes, clock, copyIcon, div, duration, element, empty, figures, folded, h2, h3, h4, hint, input, inRow, keyed, li, muted, p, pairs, primary, problem, replace, status, strong, tag, tokens } from './dom.js';
 import { kinds } from './explore.js';
 import { extensions } from './extensions.js';
 import { firstRun } from './first.js';
@@ -21,10 +21,13 @@ export function servers(root) {
 	const sum = tag('span.muted');
 	const files = tag('div.row.push');
 	const outcome = div();
-	const whole = div(inRow(h2('Servers'), sum, files), list);
+	const sets = div();
+	const whole = div(inRow(h2('Servers'), sum, files), list, sets);
+	let profiles = {};
 	const start = div();
 	replace(root, outcome, start, whole);
 	const endExtensions = state.servers.some(server => !server.watched) ? extensions(whole) : () => {};
+	const keep = keeper();
 	const pick = picked => review(picked, id => { location.hash = api.address('tools', id); });
 	let off; // why no server can be added
 	let editable = []; // files
@@ -32,6 +35,8 @@ export function servers(root) {
 	// summarize shows how many servers there are in each state, or where servers come from.
 	const summarize = () => {
 		whole.hidden = state.servers.length === 0;
+		const rows = Object.entries(profiles).map(([name, ids]) => [name, ids.join(', '), cost(...ids) || 'not known: none runs']);
+		keep(sets, rows, () => rows.length > 0 && tag('section.card', h3('Profiles'), figures(['Profile', 'Servers', 'Cost of the tools of those that run'], rows)));
 		const states = Map.groupBy(state.servers, server => server.state);
 		sum.textContent = [...states].map(([name, all]) => `${all.length} ${name}`).join(', ');
 		if (!whole.hidden) replace(start);
@@ -39,8 +44,9 @@ export function servers(root) {
 			replace(start, off ? empty('No servers', `This page shows messages, and changes no servers: ${off}.`, 'Timeline') : firstRun(pick));
 		}
 	};
-	configuration().then(({ off: why = '', files: all }) => {
+	configuration().then(({ off: why = '', files: all, profiles: some }) => {
 		off = why;
+		profiles = some ?? {};
 		replace(files, off ? muted(`Servers cannot be changed: ${off}.`)
 			: [button('Export', () => attempt(outcome, exporting), { class: 'quiet', title: 'Without secrets' }), primary('Add server', add)]);
 		if (!off) editable = all.map(file => file.path);
@@ -48,26 +54,19 @@ export function servers(root) {
 		for (const card of cards.values()) card.files(editable);
 	}, error => replace(outcome, problem(error)));
 	const update = () => {
-		for (const [id, card] of cards) {
-			if (!state.servers.some(server => server.id === id)) {
-				card.node.remove();
-				card.close();
-				cards.delete(id);
-			}
-		}
 		summarize();
-		for (const [i, server] of state.servers.entries()) {
-			if (!cards.has(server.id)) {
-				cards.set(server.id, card(server.id));
-				cards.get(server.id).files(editable);
-			}
-			const { node, update } = cards.get(server.id);
-			if (list.children[i] !== node) {
-				const focused = node.contains(document.activeElement) && document.activeElement;
-				list.insertBefore(node, list.children[i]);
-				if (focused) focused.focus();
-			}
-			update(server);
+		keyed(cards, state.servers, server => server.id, ({ id }) => {
+			const made = card(id);
+			made.files(editable);
+			list.append(made.node);
+			return made;
+		});
+		for (const [i, { id }] of state.servers.entries()) {
+			const { node } = cards.get(id);
+			if (list.children[i] === node) continue;
+			const focused = node.contains(document.activeElement) && document.activeElement;
+			list.insertBefore(node, list.children[i]);
+			if (focused) focused.focus();
 		}
 	};
 	update();
@@ -83,6 +82,12 @@ export function servers(root) {
 		},
 	};
 }
+
+// cost returns what the tools of running servers cost a model.
+const cost = (...ids) => {
+	const sum = ids.flatMap(id => state.lists.get(id)?.tool ?? []).reduce((sum, tool) => sum + tool.tokens, 0);
+	return sum > 0 && tokens(sum);
+};
 
 const transport = server => server.gateway ? 'socket' : server.url ? 'HTTP' : server.command ? 'stdio' : undefined;
 const words = { ready: 'Ready', starting: 'Starting', failed: 'Failed', stopped: 'Stopped', waiting: 'Waiting', disabled: 'Disabled' };
@@ -186,10 +191,10 @@ function card(id) {
 		keep(where, reached, text => text && [icon(url ? 'openWorld' : 'command'), element('code.line', { title: text }, text), copyIcon(text, `Copy how ${id} is reached`)]);
 		const era = details ?? (server.revision ? server : undefined);
 		keep(stats, [['Transport', transport(server)], ['Era', era && `${era.revision}, ${era.era}`], ['Ready after', server.took_ms && duration(server.took_ms)],
-			['Memory', server.memory && bytes(server.memory)], ['Tools', server.watched && server.tools],
-			[words[server.state], !ready && server.since && `since ${new Date(server.since).toLocaleTimeString()}`]], pairs);
+			['Memory', server.memory && bytes(server.memory)], ['Tools', server.watched && server.tools], ['Cost of its tools', cost(id)],
+			[words[server.state], !ready && server.since && `since ${clock(server.since)}`]], pairs);
 		keep(trouble, [server.problem, server.retry_at, server.restarts], () => server.problem && [problem(server.problem),
-			server.retry_at && hint(`Next try at ${new Date(server.retry_at).toLocaleTimeString()}${server.restarts ? `, after ${server.restarts} restarts` : ''}.`),
+			server.retry_at && hint(`Next try at ${clock(server.retry_at)}${server.restarts ? `, after ${server.restarts} restarts` : ''}.`),
 			own() && inRow(button('Try now', () => act('restart')), !server.added && button('Doctor', () => examine(outcome, id), { class: 'quiet' }))]);
 		if (url && !server.watched && !authorized) {
 			authorized = authorization(id);

@@ -65,9 +65,9 @@ export async function start() {
 
 const pause = 1000; // ms between two fetches
 
-// throttle returns { soon, stop }. soon calls fetch at once, or after a pause if fetch ran a moment
-// ago; stop cancels a call that waits.
-export function throttle(fetch) {
+// throttle calls fetch, and again after changes of topics, with a pause in between. It returns
+// { soon, stop }: soon calls fetch again, and stop ends that.
+export function throttle(fetch, ...topics) {
 	let timer;
 	let again = false;
 	function soon() {
@@ -82,7 +82,12 @@ export function throttle(fetch) {
 			if (again) soon();
 		}, pause);
 	}
-	return { soon, stop: () => clearTimeout(timer) };
+	const ends = topics.map(topic => on(topic, soon));
+	soon();
+	return { soon, stop() {
+		clearTimeout(timer);
+		for (const end of ends) end();
+	} };
 }
 
 // select says which definition the user looks at: { server, name }, or none.

@@ -1,7 +1,7 @@
 // Tasks of both eras. The page knows a task from its call, from the list of a server of 2025-11-25, or
 // because the user has entered its id.
 import * as api from './api.js';
-import { attempt, button, div, element, empty, field, folded, h2, h3, input, inRow, muted, p, pairs, replace, select, status, tag } from './dom.js';
+import { attempt, button, div, element, empty, field, folded, h2, h3, input, inRow, keyed, muted, p, pairs, replace, select, status, tag } from './dom.js';
 import { tree } from './json.js';
 import { callText, runner } from './panels.js';
 import { questionsOf } from './questions.js';
@@ -69,18 +69,11 @@ export function tasks(root) {
 		if (!servers.includes(chosen)) [chosen] = servers;
 		replace(chooser, select(servers, chosen, value => { chosen = value; }, { label: 'Server of the task' }));
 		const all = [...known()];
-		for (const [key, card] of cards) {
-			if (all.some(([other]) => other === key)) continue;
-			card.close();
-			cards.delete(key);
-		}
-		for (const [key, entry] of all.slice(0, most)) {
-			if (!cards.has(key)) {
-				cards.set(key, card(entry));
-				list.append(cards.get(key).node);
-			}
-			cards.get(key).update(entry);
-		}
+		keyed(cards, all.slice(0, most).map(([key, entry]) => ({ ...entry, key })), ({ key }) => key, entry => {
+			const made = card(entry);
+			list.append(made.node);
+			return made;
+		});
 		replace(notes, all.length === 0 && (servers.length ? empty('There are no tasks.', 'A task is a call that goes on while you do something else. Run a tool as one.', 'Tools')
 				: empty('No server is running.', 'Tasks are those of servers that run.', 'Servers')),
 			all.length > most && muted(`${all.length - most} more are not shown.`),
@@ -91,7 +84,6 @@ export function tasks(root) {
 	update();
 	refresh();
 	return {
-		show() {},
 		close() {
 			for (const end of ends) end();
 			for (const card of cards.values()) card.close();
@@ -156,7 +148,6 @@ function card({ server, task: { taskId } }) {
 			clearTimeout(timer);
 			endQuestions();
 			waits.close();
-			node.remove();
 		},
 	};
 }

@@ -5,7 +5,7 @@ const beyond = 20; // rows above and below
 
 // virtual shows items in space, a list that node scrolls. row makes the element of an item; key says
 // what the element shows, and it is kept while that stays; drawn is called after each change. It
-// returns { set(items), redraw(), show(index), page(), close() }; page is how many rows are visible.
+// returns { set(items), redraw(), clear(), show(index), page(), close() }; page is how many rows are visible.
 export function virtual(node, space, { token, row, key = item => item, drawn = () => {} }) {
 	const lines = new Map(); // key → element
 	let items = [];
@@ -44,13 +44,17 @@ export function virtual(node, space, { token, row, key = item => item, drawn = (
 	measure();
 	node.addEventListener('scroll', redraw);
 	new ResizeObserver(redraw).observe(node);
-	const close = on('density', () => {
-		measure();
+	// clear makes all elements anew.
+	const clear = () => {
 		for (const line of lines.values()) line.remove();
 		lines.clear();
 		redraw();
+	};
+	const close = on('density', () => {
+		measure();
+		clear();
 	});
-	return { redraw, close,
+	return { redraw, clear, close,
 		page: () => Math.floor(node.clientHeight / height),
 		set(next) {
 			items = next;
