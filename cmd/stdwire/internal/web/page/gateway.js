@@ -32,7 +32,7 @@ export function gateway(root) {
 		const its = (lane, id) => calls.get(lane).filter(call => call.about?.startsWith(`${id}__`)).length;
 		const every = clients.flatMap(lane => calls.get(lane));
 		const tools = state.lists.get(itself)?.tool;
-		const cost = id => tools ? tokens(tools.filter(({ definition }) => definition.name.startsWith(`${id}__`)).reduce((sum, tool) => sum + tool.tokens, 0)) : '';
+		const cost = id => tools ? tokens(tools.filter(({ definition }) => String(definition.name).startsWith(`${id}__`)).reduce((sum, tool) => sum + tool.tokens, 0)) : '';
 		const names = ['Calls', 'Errors', 'p50', 'p95'];
 		const rows = servers.map(({ id, state: now, memory, tools, problem }) => [id, problem?.message ?? now, ...measured(calls.get(id) ?? []), tools === undefined ? '' : String(tools), cost(id), memory ? bytes(memory) : '']);
 		const held = servers.flatMap(({ id, withheld }) => (withheld ?? []).map(item => [item.name, id, item.why, item.remedy]));
