@@ -71,7 +71,8 @@ func TestFollow(t *testing.T) {
 		assert.DeepEqual(t, a.Identity.Groups, []string{"g"})
 		assert.DeepEqual(t, a.Identity.Scopes, []string{"s"})
 		assert.Assert(t, b.Identity.Expires.Equal(bob.Expires))
-		for _, wrong := range []string{"", adas + "x", strings.ToUpper(adas), adas[:20], digestOf(adas)} {
+		for _, wrong := range []string{"", adas + "x", strings.ToUpper(adas), adas[:20],
+			digestOf(adas)} {
 			assert.Assert(t, v.Find(wrong) == nil, wrong)
 		}
 

@@ -51,7 +51,8 @@ func serveCallers(t *testing.T, flags *HTTPFlags) *calledSite {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	s := httptest.NewUnstartedServer(nil)
-	c, err := flags.callers(termtest.Capture(false).Streams, &httpListener{Listener: s.Listener}, log)
+	c, err := flags.callers(termtest.Capture(false).Streams, &httpListener{Listener: s.Listener},
+		log)
 	assert.NilError(t, err)
 	t.Cleanup(c.close)
 	ctx, stop := context.WithCancel(context.Background())
