@@ -61,6 +61,6 @@ func (t *toolViews) of(client string) server.ToolView {
 // maxResultText returns how many characters of a result the application of a client shows its
 // model; 0: no limit is known.
 func maxResultText(ctx context.Context) int {
-	host, _ := hosts.Of(server.ClientNameFrom(ctx))
+	host, _ := hosts.Of(server.ClientFrom(ctx).Name)
 	return host.MaxResult
 }
