@@ -43,6 +43,8 @@ var layers = []struct {
 	{"internal/jose", []string{"internal/jsonscan", "internal/jsonexact"}},
 	{"internal/toml", []string{"internal/jsonscan"}},
 	{"internal/near", nil},
+	{"internal/redis", []string{"internal/near", "internal/quota"}},
+	{"internal/redis/redistest", []string{"internal/redis"}},
 	{"internal/atomicfile", nil},
 	{"internal/userfile", []string{"internal/atomicfile", "internal/jsonscan"}},
 	{"internal/shellwords", nil},
