@@ -45,6 +45,7 @@ var layers = []struct {
 	{"internal/near", nil},
 	{"internal/redis", []string{"internal/near", "internal/quota"}},
 	{"internal/redis/redistest", []string{"internal/redis"}},
+	{"internal/store", []string{"internal/rate", "internal/redis"}},
 	{"internal/atomicfile", nil},
 	{"internal/userfile", []string{"internal/atomicfile", "internal/jsonscan"}},
 	{"internal/shellwords", nil},

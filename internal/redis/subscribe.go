@@ -48,7 +48,8 @@ func (c *Client) Subscribe(ctx context.Context, channel string) (*Subscription, 
 		return nil, unavailable(ErrClosed)
 	}
 	if c.channels == nil {
-		s := &channels{slots: make(chan struct{}, c.o.MaxPending), names: map[string][]*Subscription{}}
+		s := &channels{slots: make(chan struct{}, c.o.MaxPending),
+			names: map[string][]*Subscription{}}
 		s.link = newLink(&c.o, s.renew, s.deliver)
 		c.channels = s
 		go s.run()
@@ -174,6 +175,9 @@ func (all *channels) deliver(push Reply) {
 	payload := push.items[2].text
 	cost := itemCost + int64(len(payload))
 	for _, s := range all.names[string(push.items[1].text)] {
+		if !s.active {
+			continue // it was published before, to a subscription that has ended
+		}
 		if len(s.queue) == maxMessages || all.bytes+cost > all.o.MaxPendingBytes {
 			s.drop()
 			s.lost = true

@@ -91,7 +91,8 @@ func (s *Server) Client() *redis.Client {
 func Available(t testing.TB, c *redis.Client) {
 	t.Helper()
 	var err error
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	end := time.Now().Add(time.Minute)
+	for ; time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if _, err = c.Do(context.Background(), "PING"); err == nil {
 			return
 		}

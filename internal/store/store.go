@@ -1,0 +1,187 @@
+// Package store keeps what replicas share: values that expire, leases, logs of events, channels and
+// buckets of rates.
+//
+// [Memory] is for one process, and says what a store does; [Redis] does the same on a server that
+// speaks its protocol. Times are those of the store. An error that matches [redis.ErrUnavailable]
+// says that nothing was done, and one that matches [redis.ErrUnknown] that nobody knows.
+//
+// Values, leases, logs and channels have names of their own: one key may be used for all of them.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/rate"
+)
+
+// MaxValue is the size of the largest value, event and message, in bytes.
+const MaxValue = 16 << 20
+
+var (
+	// ErrTooLarge is matched by the error for a value of more than MaxValue bytes.
+	ErrTooLarge = errors.New("store: the value is too large")
+	// ErrFull is matched by the error of a store that has no room.
+	ErrFull = errors.New("store: there is no room")
+	// ErrForged is matched by the error for a value that was written without the secret, or for
+	// another key.
+	ErrForged = errors.New("store: the value was not written by a replica with the same secret")
+)
+
+// A Store is shared by replicas. Its methods are safe for concurrent use. A caller whose context
+// ends leaves; what it asked for may be done all the same.
+type Store interface {
+	// Get returns a value, or nil if there is none.
+	Get(ctx context.Context, key string) ([]byte, error)
+	// Put stores a value, if the condition holds, and reports whether it did. A time to live of 0
+	// is forever; it is rounded up to milliseconds, as all others are.
+	Put(ctx context.Context, key string, value []byte, when Condition, ttl time.Duration) (bool,
+		error)
+	// Take returns a value and removes it, or returns nil. Of several callers one gets it.
+	Take(ctx context.Context, key string) ([]byte, error)
+
+	// Acquire returns a new lease with that data, or else the one that somebody has. A caller that
+	// does not know whether it has the lease knows it by its data.
+	Acquire(ctx context.Context, key string, data []byte, ttl time.Duration) (l Lease,
+		acquired bool, err error)
+	// Holder returns the lease that somebody has; its Fence is 0 if nobody has.
+	Holder(ctx context.Context, key string) (Lease, error)
+	// Renew lets a lease last for a time from now, and reports whether the caller still has it.
+	Renew(ctx context.Context, key string, fence int64, ttl time.Duration) (bool, error)
+	// Release ends a lease, and reports whether the caller still had it.
+	Release(ctx context.Context, key string, fence int64) (bool, error)
+
+	// Append adds an event to a log and returns its number. The oldest events are removed to keep
+	// to the bounds, and the whole log when nothing has been added for its time to live.
+	Append(ctx context.Context, key string, event []byte, b LogBounds) (int64, error)
+	// After returns the first events after the one with that number; 0 is before all. It returns
+	// at most 256 events, and with two or more at most 1 MiB: the caller asks again until there are
+	// none. gap reports that events in between have been removed, or that the log has.
+	After(ctx context.Context, key string, number int64) (events []Event, gap bool, err error)
+
+	// Publish sends a message to those who have subscribed to the channel now. It may be lost: what
+	// must arrive is in a log, and the message only wakes its readers.
+	Publish(ctx context.Context, channel string, message []byte) error
+	// Subscribe returns a subscription that receives what is published from now on. The caller must
+	// close it.
+	Subscribe(ctx context.Context, channel string) (Subscription, error)
+
+	// Charge charges all buckets of a group, or none if one of them does not allow its cost.
+	// refused is the index of the one that takes longest to allow it, and wait how long that is; if
+	// all are charged, wait is 0. Their keys differ. Buckets of different groups are different.
+	Charge(ctx context.Context, group string, charges []Charge) (refused int, wait time.Duration,
+		err error)
+}
+
+// A Condition says when a value is stored.
+type Condition int
+
+// The conditions of Put: always, if there is no value, or if there is one.
+const (
+	Always Condition = iota
+	IfAbsent
+	IfPresent
+)
+
+// A Lease is somebody's right to something, until it expires.
+type Lease struct {
+	// Fence is larger than that of all earlier leases with this key, even if the store has lost
+	// them, unless its clock is set back by more than their time to live. Who acts by a lease says
+	// the number, so that whoever has seen a larger one refuses.
+	Fence int64
+	Data  []byte // what the holder wants others to know
+}
+
+// LogBounds limit a log. All are positive.
+type LogBounds struct {
+	Events int
+	Bytes  int64 // of events, with eventCost for each
+	TTL    time.Duration
+}
+
+// An Event is one of a log. Its number is larger than those of all earlier ones, even if the store
+// has lost them, but not by 1.
+type Event struct {
+	Number int64
+	Data   []byte
+}
+
+const (
+	eventCost      = sealCost
+	maxAfterEvents = 256
+	maxAfterBytes  = 1 << 20
+)
+
+// A Message is what a subscription receives.
+type Message struct {
+	Payload []byte
+	// Lost reports that messages may be missing here; such a Message has no payload.
+	Lost bool
+}
+
+// A Subscription receives the messages of a channel. Next waits for one. After Close it fails.
+type Subscription interface {
+	Next(ctx context.Context) (Message, error)
+	Close()
+}
+
+// A Charge is a cost that a bucket is charged with.
+type Charge struct {
+	Key   string
+	Cost  int64         // from 0 to Burst
+	Every time.Duration // in which the bucket gains a cost of 1; 0: at midnight UTC it is full
+	Burst int64         // what a full bucket allows
+}
+
+// limit returns what the bucket allows. The error says which value is out of range.
+func (c Charge) limit() (rate.Limit, error) {
+	if c.Cost < 0 || c.Cost > c.Burst {
+		return rate.Limit{}, fmt.Errorf("store: a cost of %d of a bucket that allows %d", c.Cost,
+			c.Burst)
+	}
+	if c.Every == 0 {
+		if c.Burst < 1 || c.Burst >= rate.MaxDaily {
+			return rate.Limit{}, fmt.Errorf("store: a quota of %d, want 1 to %d", c.Burst,
+				int64(rate.MaxDaily)-1)
+		}
+		return rate.Daily(c.Burst), nil
+	}
+	if c.Every%time.Microsecond != 0 || c.Burst > math.MaxInt32 {
+		return rate.Limit{}, fmt.Errorf("store: a bucket of %d that gains 1 in %v: want at most %d "+
+			"and whole microseconds", c.Burst, c.Every, math.MaxInt32)
+	}
+	return rate.Per(1, c.Every, int(c.Burst))
+}
+
+// checkValue returns an error for a value that is too large.
+func checkValue(value []byte) error {
+	if len(value) > MaxValue {
+		return fmt.Errorf("%w: it has %d bytes, and the bound is %d", ErrTooLarge, len(value),
+			MaxValue)
+	}
+	return nil
+}
+
+// checkTTL returns an error for a time to live below the least.
+func checkTTL(ttl, least time.Duration) error {
+	if ttl < least {
+		return fmt.Errorf("store: the time to live is %v, want at least %v", ttl, least)
+	}
+	return nil
+}
+
+func (b LogBounds) check(event []byte) error {
+	if b.Events < 1 || b.Bytes < 1 {
+		return fmt.Errorf("store: a log of %d events and %d bytes: both must be positive", b.Events,
+			b.Bytes)
+	}
+	return errors.Join(checkValue(event), checkTTL(b.TTL, time.Millisecond))
+}
+
+// milliseconds rounds up.
+func milliseconds(d time.Duration) int64 {
+	return int64((d + time.Millisecond - 1) / time.Millisecond)
+}

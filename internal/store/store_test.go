@@ -1,0 +1,522 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/rate"
+	"github.com/stdwire/stdwire/internal/redis"
+	"github.com/stdwire/stdwire/internal/redis/redistest"
+)
+
+var secret = []byte("a secret of some length")
+
+func newStore(t testing.TB, server *redistest.Server) *Redis {
+	c := server.Client()
+	redistest.Available(t, c)
+	s, err := NewRedis(c, "test:", secret)
+	assert.NilError(t, err)
+	return s
+}
+
+// eachStore runs a test on memory and on a server.
+func eachStore(t *testing.T, f func(t *testing.T, s Store)) {
+	t.Run("memory", func(t *testing.T) { f(t, new(Memory)) })
+	t.Run("redis", func(t *testing.T) { f(t, newStore(t, redistest.Start(t))) })
+}
+
+func within(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// The numbers of two stores differ. Those of the model and of the server are listed side by side.
+type numbers struct{ model, server []int64 }
+
+func (n *numbers) add(model, server int64) {
+	n.model, n.server = append(n.model, model), append(n.server, server)
+}
+
+// pick returns a pair, or 0 of both.
+func (n *numbers) pick(random *rand.Rand) (model, server int64) {
+	if i := random.IntN(len(n.model) + 1); i > 0 {
+		return n.model[i-1], n.server[i-1]
+	}
+	return 0, 0
+}
+
+// The same histories have the same results on memory and on a server.
+func TestServerDoesAsMemory(t *testing.T) {
+	server := newStore(t, redistest.Start(t))
+	for seed := range uint64(6) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		model, ctx := new(Memory), within(t)
+		fences, events := map[string]*numbers{}, map[string]*numbers{}
+		bounds := LogBounds{1 + random.IntN(6), 64 + 10*random.Int64N(30), time.Hour}
+		for step := range 800 {
+			key := fmt.Sprint(seed, "/", random.IntN(3))
+			if fences[key] == nil {
+				fences[key], events[key] = new(numbers), new(numbers)
+			}
+			value := fmt.Appendf(nil, "%04d", step) // with eventCost, it fits the bounds exactly
+			value = append(value, strings.Repeat("\x00é\r\nxyzu\xff", random.IntN(12))...)
+			ttl := []time.Duration{time.Hour, 90 * time.Minute}[random.IntN(2)]
+			var got, want any
+			var err1, err2 error
+			pair := func(a, b any) { want, got = a, b }
+			switch random.IntN(9) {
+			case 0:
+				var a, b []byte
+				a, err1 = model.Get(ctx, key)
+				b, err2 = server.Get(ctx, key)
+				pair(a, b)
+			case 1:
+				when := Condition(random.IntN(3))
+				var a, b bool
+				a, err1 = model.Put(ctx, key, value, when, ttl*time.Duration(random.IntN(2)))
+				b, err2 = server.Put(ctx, key, value, when, ttl)
+				pair(a, b)
+			case 2:
+				var a, b []byte
+				a, err1 = model.Take(ctx, key)
+				b, err2 = server.Take(ctx, key)
+				pair(a, b)
+			case 3:
+				var a, b Lease
+				var x, y bool
+				a, x, err1 = model.Acquire(ctx, key, value, ttl)
+				b, y, err2 = server.Acquire(ctx, key, value, ttl)
+				pair(fmt.Sprint(x, string(a.Data)), fmt.Sprint(y, string(b.Data)))
+				if x && y {
+					n := fences[key]
+					if i := len(n.model) - 1; i >= 0 {
+						assert.Assert(t, a.Fence > n.model[i] && b.Fence > n.server[i])
+					}
+					n.add(a.Fence, b.Fence)
+				}
+			case 4:
+				var a, b Lease
+				a, err1 = model.Holder(ctx, key)
+				b, err2 = server.Holder(ctx, key)
+				pair(fmt.Sprint(a.Fence > 0, a.Data), fmt.Sprint(b.Fence > 0, b.Data))
+			case 5:
+				m, s := fences[key].pick(random)
+				var a, b bool
+				a, err1 = model.Renew(ctx, key, m, ttl)
+				b, err2 = server.Renew(ctx, key, s, ttl)
+				pair(a, b)
+			case 6:
+				m, s := fences[key].pick(random)
+				var a, b bool
+				a, err1 = model.Release(ctx, key, m)
+				b, err2 = server.Release(ctx, key, s)
+				pair(a, b)
+			case 7:
+				var a, b int64
+				a, err1 = model.Append(ctx, key, value, bounds)
+				b, err2 = server.Append(ctx, key, value, bounds)
+				n := events[key]
+				if i := len(n.model) - 1; i >= 0 {
+					assert.Assert(t, a > n.model[i] && b > n.server[i])
+				}
+				n.add(a, b)
+			case 8:
+				m, s := events[key].pick(random)
+				a, x, err := model.After(ctx, key, m)
+				err1 = err
+				b, y, err := server.After(ctx, key, s)
+				err2 = err
+				texts := func(events []Event) (all []string) {
+					for _, e := range events {
+						all = append(all, string(e.Data))
+					}
+					return all
+				}
+				pair(fmt.Sprint(x, texts(a)), fmt.Sprint(y, texts(b)))
+			}
+			assert.NilError(t, err1)
+			assert.NilError(t, err2)
+			assert.DeepEqual(t, got, want)
+		}
+	}
+}
+
+// The script computes what package rate does, at any time, for the same histories.
+func TestScriptComputesRates(t *testing.T) {
+	server := newStore(t, redistest.Start(t))
+	const clock = "redis.call('TIME')"
+	const life = "math.ceil(lasts[i] / 1000)"
+	assert.Assert(t, strings.Count(chargeText, clock) == 1 && strings.Count(chargeText, life) == 1)
+	// The time is the last argument, and nothing expires by the clock of the server.
+	script := redis.NewScript(strings.NewReplacer(
+		clock, "{math.floor(ARGV[#ARGV] / 1000000), ARGV[#ARGV] % 1000000}",
+		life, life+" + 1e9").Replace(chargeText))
+	for seed := range uint64(8) {
+		type step struct {
+			at      int64
+			charges []Charge
+			refused int
+			wait    time.Duration
+		}
+		var history []step
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(time.Duration(seed) * 3 * 1e15) // years
+			random := rand.New(rand.NewPCG(seed, 2))
+			buckets := []Charge{
+				{Key: "a", Every: time.Duration(1+random.IntN(1e6)) * time.Microsecond, Burst: 5},
+				{Key: "b", Every: time.Second, Burst: 1 + random.Int64N(10)},
+				{Key: "c", Every: 24 * time.Hour, Burst: 366},
+				{Key: "d", Burst: 20},
+				{Key: "e", Burst: rate.MaxDaily - 1},
+			}
+			model := new(Memory)
+			for range 300 {
+				time.Sleep(time.Duration(random.Int64N(4e6)) * time.Microsecond)
+				if random.IntN(40) == 0 {
+					time.Sleep(time.Duration(random.Int64N(3e9)) * time.Microsecond)
+				}
+				var charges []Charge
+				for _, i := range random.Perm(len(buckets))[:1+random.IntN(3)] {
+					c := buckets[i]
+					if random.IntN(5) == 0 && c.Burst < 1000 { // the limit was larger
+						c.Burst = 1 + c.Burst/2
+					}
+					c.Cost = random.Int64N(min(c.Burst, 4) + 1)
+					charges = append(charges, c)
+				}
+				refused, wait, err := model.Charge(t.Context(), "g", charges)
+				assert.NilError(t, err)
+				history = append(history, step{time.Now().UnixMicro(), charges, refused, wait})
+			}
+		})
+		admitted := 0
+		for i, s := range history {
+			var keys, args []string
+			for _, c := range s.charges {
+				keys = append(keys, fmt.Sprint("rate", seed, c.Key))
+				args = append(args, strconv.FormatInt(c.Every.Microseconds(), 10),
+					strconv.FormatInt(c.Burst, 10), strconv.FormatInt(c.Cost, 10))
+			}
+			refused, wait, err := charged(server.client.Run(within(t), script, keys,
+				append(args, strconv.FormatInt(s.at, 10))...))
+			assert.NilError(t, err)
+			assert.Equal(t, wait, s.wait, "step %d of %d", i, seed)
+			assert.Equal(t, refused, s.refused)
+			if wait == 0 {
+				admitted++
+			}
+		}
+		assert.Assert(t, admitted > 20 && admitted < 290, admitted)
+	}
+}
+
+// Of many callers at once, exactly as many succeed as may.
+func TestRaces(t *testing.T) {
+	server := redistest.Start(t)
+	one, two := newStore(t, server), newStore(t, server)
+	memory := new(Memory)
+	for _, stores := range [][]Store{{memory, memory}, {one, two}} {
+		var charged, taken, acquired, stored atomic.Int64
+		_, err := stores[0].Put(within(t), "take", []byte("x"), Always, 0)
+		assert.NilError(t, err)
+		var callers sync.WaitGroup
+		for i := range 200 {
+			callers.Go(func() {
+				ctx, s := t.Context(), stores[i%2]
+				_, wait, err := s.Charge(ctx, "g", []Charge{
+					{Key: "a", Cost: 1, Every: time.Hour, Burst: 50},
+					{Key: "b", Cost: 1, Burst: 1000}})
+				assert.Check(t, err)
+				if wait == 0 {
+					charged.Add(1)
+				}
+				if value, err := s.Take(ctx, "take"); value != nil {
+					assert.Check(t, err)
+					taken.Add(1)
+				}
+				if _, ok, err := s.Acquire(ctx, "lease", []byte{byte(i)}, time.Hour); ok {
+					assert.Check(t, err)
+					acquired.Add(1)
+				}
+				if ok, err := s.Put(ctx, "put", nil, IfAbsent, time.Hour); ok {
+					assert.Check(t, err)
+					stored.Add(1)
+				}
+			})
+		}
+		callers.Wait()
+		assert.Equal(t, charged.Load(), int64(50))
+		assert.Equal(t, taken.Load(), int64(1))
+		assert.Equal(t, acquired.Load(), int64(1))
+		assert.Equal(t, stored.Load(), int64(1))
+		// none of those that were refused has charged the other bucket
+		_, wait, err := stores[0].Charge(within(t), "g", []Charge{{Key: "b", Cost: 950, Burst: 1000}})
+		assert.NilError(t, err)
+		assert.Equal(t, wait, time.Duration(0))
+	}
+}
+
+// What expires is gone, and a later lease has a larger number.
+func TestExpiry(t *testing.T) {
+	eachStore(t, func(t *testing.T, s Store) {
+		ctx := within(t)
+		_, err := s.Put(ctx, "k", []byte("v"), Always, time.Microsecond) // at least a millisecond
+		assert.NilError(t, err)
+		first, ok, err := s.Acquire(ctx, "k", []byte("one"), time.Millisecond)
+		assert.NilError(t, err)
+		assert.Assert(t, ok)
+		number, err := s.Append(ctx, "k", []byte("e"), LogBounds{1, 1, time.Millisecond})
+		assert.NilError(t, err)
+		var second Lease
+		for ok = false; !ok; {
+			second, ok, err = s.Acquire(ctx, "k", []byte("two"), time.Hour)
+			assert.NilError(t, err)
+		}
+		assert.Assert(t, second.Fence > first.Fence)
+		ok, err = s.Renew(ctx, "k", first.Fence, time.Hour)
+		assert.NilError(t, err)
+		assert.Assert(t, !ok)
+		for value := []byte{}; value != nil; {
+			value, err = s.Get(ctx, "k")
+			assert.NilError(t, err)
+		}
+		for gap := false; !gap; {
+			_, gap, err = s.After(ctx, "k", number)
+			assert.NilError(t, err)
+		}
+		events, gap, err := s.After(ctx, "k", 0)
+		assert.NilError(t, err)
+		assert.Assert(t, events == nil && !gap)
+	})
+}
+
+// A large log is read in parts.
+func TestAfterIsBounded(t *testing.T) {
+	eachStore(t, func(t *testing.T, s Store) {
+		ctx := within(t)
+		bounds := LogBounds{1000, 16 << 20, time.Hour}
+		for i := range 300 {
+			_, err := s.Append(ctx, "many", []byte(strconv.Itoa(i)), bounds)
+			assert.NilError(t, err)
+		}
+		for range 3 {
+			_, err := s.Append(ctx, "large", make([]byte, 600<<10), bounds)
+			assert.NilError(t, err)
+		}
+		for key, want := range map[string][]int{"many": {256, 44, 0}, "large": {1, 1, 1, 0}} {
+			after := int64(0)
+			for _, n := range want {
+				events, gap, err := s.After(ctx, key, after)
+				assert.NilError(t, err)
+				assert.Assert(t, !gap)
+				assert.Equal(t, len(events), n)
+				if n > 0 {
+					after = events[n-1].Number
+				}
+			}
+		}
+	})
+}
+
+func TestSubscriptions(t *testing.T) {
+	eachStore(t, func(t *testing.T, s Store) {
+		ctx := within(t)
+		one, err := s.Subscribe(ctx, "ch")
+		assert.NilError(t, err)
+		two, err := s.Subscribe(ctx, "ch")
+		assert.NilError(t, err)
+		assert.NilError(t, s.Publish(ctx, "other", []byte("no")))
+		assert.NilError(t, s.Publish(ctx, "ch", []byte("yes")))
+		for _, subscription := range []Subscription{one, two} {
+			m, err := subscription.Next(ctx)
+			assert.NilError(t, err)
+			assert.DeepEqual(t, m, Message{Payload: []byte("yes")})
+			subscription.Close()
+			_, err = subscription.Next(ctx)
+			assert.ErrorIs(t, err, redis.ErrClosed)
+		}
+		assert.NilError(t, s.Publish(ctx, "ch", []byte("nobody")))
+		three, err := s.Subscribe(ctx, "ch")
+		assert.NilError(t, err)
+		defer three.Close()
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		_, err = three.Next(ended)
+		assert.ErrorIs(t, err, context.Canceled)
+	})
+}
+
+func TestInvalid(t *testing.T) {
+	eachStore(t, func(t *testing.T, s Store) {
+		ctx, large := within(t), make([]byte, MaxValue+1)
+		_, err := s.Put(ctx, "k", large, Always, 0)
+		assert.ErrorIs(t, err, ErrTooLarge)
+		_, err = s.Put(ctx, "k", nil, Always, -1)
+		assert.ErrorContains(t, err, "time to live is -1ns")
+		_, _, err = s.Acquire(ctx, "k", large, time.Hour)
+		assert.ErrorIs(t, err, ErrTooLarge)
+		_, _, err = s.Acquire(ctx, "k", nil, 0)
+		assert.ErrorContains(t, err, "want at least 1ms")
+		_, err = s.Renew(ctx, "k", 1, 0)
+		assert.ErrorContains(t, err, "want at least 1ms")
+		_, err = s.Append(ctx, "k", large, LogBounds{1, 1, time.Hour})
+		assert.ErrorIs(t, err, ErrTooLarge)
+		_, err = s.Append(ctx, "k", nil, LogBounds{0, 1, time.Hour})
+		assert.ErrorContains(t, err, "must be positive")
+		assert.ErrorIs(t, s.Publish(ctx, "k", large), ErrTooLarge)
+		for _, c := range []Charge{{Cost: -1, Burst: 1}, {Cost: 2, Burst: 1},
+			{Burst: rate.MaxDaily},
+			{Every: time.Nanosecond, Burst: 1}, {Every: time.Hour, Burst: 1 << 31}, {Burst: 0},
+			{Every: -time.Hour, Burst: 1}, {Every: time.Hour, Burst: 1e6}} {
+			_, _, err = s.Charge(ctx, "g", []Charge{c})
+			assert.Assert(t, err != nil, c)
+		}
+	})
+}
+
+// A store that is full says so, and has room again when something has gone.
+func TestFull(t *testing.T) {
+	ctx := within(t)
+	m := &Memory{MaxBytes: 4096}
+	n := 0
+	var err error
+	for ; err == nil; n++ {
+		_, err = m.Put(ctx, strconv.Itoa(n), make([]byte, 200), Always, 0)
+	}
+	assert.ErrorIs(t, err, ErrFull)
+	assert.Assert(t, n > 5 && n < 20, n)
+	for i := range n {
+		_, err = m.Take(ctx, strconv.Itoa(i))
+		assert.NilError(t, err)
+	}
+	assert.Equal(t, m.bytes, int64(0))
+
+	s, err := m.Subscribe(ctx, "ch")
+	assert.NilError(t, err)
+	for range 20 {
+		assert.NilError(t, m.Publish(ctx, "ch", make([]byte, 200)))
+	}
+	message, err := s.Next(ctx)
+	assert.NilError(t, err)
+	assert.Assert(t, message.Lost)
+	s.Close()
+	assert.Equal(t, m.bytes, int64(0))
+
+	server := newStore(t, redistest.Start(t, "--maxmemory", "3mb"))
+	for err = nil; err == nil; n++ {
+		_, err = server.Append(ctx, strconv.Itoa(n), make([]byte, 200<<10),
+			LogBounds{1, 1, time.Hour})
+	}
+	assert.ErrorIs(t, err, ErrFull)
+}
+
+// The server sees no name and no value, and a value is of one key and kind, by one secret.
+func TestSealed(t *testing.T) {
+	server := redistest.Start(t)
+	s := newStore(t, server)
+	ctx := within(t)
+	const plain = "plaintext"
+	_, err := s.Put(ctx, plain, []byte(plain), Always, 0)
+	assert.NilError(t, err)
+	_, _, err = s.Acquire(ctx, plain, []byte(plain), time.Hour)
+	assert.NilError(t, err)
+	_, err = s.Append(ctx, plain, []byte(plain), LogBounds{10, 1000, time.Hour})
+	assert.NilError(t, err)
+	charges := []Charge{{Key: plain, Cost: 1, Every: time.Hour, Burst: 1}}
+	_, _, err = s.Charge(ctx, plain, charges)
+	assert.NilError(t, err)
+	reply, err := s.client.Do(ctx, "KEYS", "*")
+	assert.NilError(t, err)
+	keys, err := reply.Items()
+	assert.NilError(t, err)
+	assert.Equal(t, len(keys), 4)
+	for _, item := range keys {
+		key, err := item.Bytes()
+		assert.NilError(t, err)
+		assert.Assert(t, strings.HasPrefix(string(key), "test:"))
+		assert.Assert(t, strings.Count(string(key), "{") == 1)
+		reply, err := s.client.Do(ctx, "DUMP", string(key))
+		assert.NilError(t, err)
+		dump, err := reply.Bytes()
+		assert.NilError(t, err)
+		assert.Assert(t, !strings.Contains(string(key)+string(dump), plain))
+	}
+
+	_, err = s.client.Do(ctx, "COPY", s.key("v", plain), s.key("v", "another"))
+	assert.NilError(t, err)
+	_, err = s.Get(ctx, "another")
+	assert.ErrorIs(t, err, ErrForged)
+	_, err = s.client.Do(ctx, "SET", s.key("v", plain), plain)
+	assert.NilError(t, err)
+	_, err = s.Take(ctx, plain)
+	assert.ErrorIs(t, err, ErrForged)
+	subscription, err := s.Subscribe(ctx, "ch")
+	assert.NilError(t, err)
+	defer subscription.Close()
+	_, err = s.client.Do(ctx, "PUBLISH", s.key("c", "ch"), "forged")
+	assert.NilError(t, err)
+	m, err := subscription.Next(ctx)
+	assert.NilError(t, err)
+	assert.DeepEqual(t, m, Message{Lost: true})
+
+	other, err := NewRedis(s.client, "test:", []byte("another secret of some length"))
+	assert.NilError(t, err)
+	l, err := other.Holder(ctx, plain)
+	assert.NilError(t, err)
+	assert.Equal(t, l.Fence, int64(0)) // it does not even find it
+	_, err = NewRedis(s.client, "a{b}", secret)
+	assert.ErrorContains(t, err, "brace")
+	_, err = NewRedis(s.client, "", []byte("short"))
+	assert.ErrorContains(t, err, "less than 16 bytes")
+	_, err = s.client.Do(ctx, "SADD", s.key("v", "set"), "x")
+	assert.NilError(t, err)
+	_, err = s.Get(ctx, "set")
+	assert.Assert(t, redis.IsCode(err, "WRONGTYPE"), err)
+}
+
+// A server that is killed and returns empty gives larger numbers than before, and readers of logs
+// hear of the gap.
+func TestServerReturnsEmpty(t *testing.T) {
+	server := redistest.Start(t)
+	s := newStore(t, server)
+	ctx := within(t)
+	bounds := LogBounds{10, 1000, time.Hour}
+	lease, _, err := s.Acquire(ctx, "k", nil, time.Hour)
+	assert.NilError(t, err)
+	number, err := s.Append(ctx, "k", []byte("1"), bounds)
+	assert.NilError(t, err)
+	server.Kill()
+	for err = nil; err == nil; { // the connection may not have ended yet
+		_, err = s.Get(ctx, "k")
+	}
+	known := errors.Is(err, redis.ErrUnavailable) || errors.Is(err, redis.ErrUnknown)
+	assert.Assert(t, known, err)
+	server.Restart()
+	redistest.Available(t, s.client)
+	ok, err := s.Renew(ctx, "k", lease.Fence, time.Hour)
+	assert.NilError(t, err)
+	assert.Assert(t, !ok)
+	again, ok, err := s.Acquire(ctx, "k", nil, time.Hour)
+	assert.NilError(t, err)
+	assert.Assert(t, ok && again.Fence > lease.Fence)
+	_, gap, err := s.After(ctx, "k", number)
+	assert.NilError(t, err)
+	assert.Assert(t, gap)
+	_, err = s.Append(ctx, "k", []byte("2"), bounds)
+	assert.NilError(t, err)
+	events, gap, err := s.After(ctx, "k", number)
+	assert.NilError(t, err)
+	assert.Assert(t, gap && len(events) == 1 && events[0].Number > number)
+}
