@@ -8,6 +8,7 @@
 //	go run . -suite scale -time 200ms
 //	go run . -suite telemetry -time 3s
 //	go run . -suite retrieval -repeat 1
+//	go run . -suite redis
 //	go run . -against REV [-suite …] [-time 1s] [-repeat 3]
 //	go run . [-suite …] -svg FILE [-save FILE.json]
 //	go run . -suite scale -svg FILE [-save FILE.json]
@@ -99,6 +100,7 @@ var suites = []suite{
 	{"scale", scaleSuite, nil},
 	{"telemetry", telemetrySuite, nil},
 	{"retrieval", retrievalSuite, nil},
+	{"redis", redisSuite, nil},
 }
 
 func main() {
