@@ -14,6 +14,7 @@ type call struct {
 	frame      []byte
 	idempotent bool
 	tries      int
+	lost       bool // a reply was: it may have run
 
 	pushed bool          // its reply, unless it is an error, is a push
 	then   func()        // if not nil, called when it ends, under the mutex of the link
@@ -92,9 +93,17 @@ func (l *link) fail(err error) {
 	defer l.mu.Unlock()
 	l.down = err
 	for _, c := range l.queue {
-		l.end(c, Reply{}, unavailable(err))
+		l.end(c, Reply{}, c.notDone(err))
 	}
 	l.queue = nil
+}
+
+// notDone returns the error of a call in the queue that nobody sends.
+func (c *call) notDone(cause error) error {
+	if c.lost {
+		return unknown(cause)
+	}
+	return unavailable(cause)
 }
 
 // end ends a call. The caller holds mu.
@@ -143,9 +152,7 @@ func (l *link) wait(ctx context.Context, c *call) (Reply, error) {
 	}
 	err := unknown(context.Cause(ctx))
 	if i := slices.Index(l.queue, c); i >= 0 {
-		if c.tries == 0 {
-			err = unavailable(context.Cause(ctx))
-		}
+		err = c.notDone(context.Cause(ctx))
 		l.queue = slices.Delete(l.queue, i, i+1)
 		l.end(c, Reply{}, err)
 	}
@@ -180,6 +187,7 @@ func (l *link) serve(c *conn) error {
 	again := c.again
 	for _, call := range c.sent {
 		if call.idempotent && call.tries < maxTries && !call.left {
+			call.lost = true
 			again = append(again, call)
 		} else {
 			l.end(call, Reply{}, unknown(err))

@@ -23,6 +23,7 @@ type Memory struct {
 	entries map[string]*entry // by a letter for what it is, and the key
 	bytes   int64
 	sweepAt int // the number of entries at which those that have expired are removed
+	swept   time.Time
 	readers map[string][]*memorySubscription
 }
 
@@ -72,13 +73,14 @@ func (m *Memory) set(name string, e *entry, size int64, ttl time.Duration) error
 	if old := m.entries[name]; old != nil {
 		size -= old.bytes
 	}
-	if m.bytes+size > most || len(m.entries) >= max(m.sweepAt, minSweep) {
+	if m.bytes+size > most && time.Since(m.swept) >= time.Second ||
+		len(m.entries) >= max(m.sweepAt, minSweep) {
 		for other := range m.entries {
 			if other != name {
 				m.entry(other) // removes it if it has expired
 			}
 		}
-		m.sweepAt = 2 * len(m.entries)
+		m.sweepAt, m.swept = 2*len(m.entries), time.Now()
 	}
 	if m.bytes+size > most {
 		return fmt.Errorf("%w: it holds %d of %d bytes", ErrFull, m.bytes, most)

@@ -403,6 +403,17 @@ func TestFull(t *testing.T) {
 	}
 	assert.Equal(t, m.bytes, int64(0))
 
+	synctest.Test(t, func(t *testing.T) { // what has expired makes room
+		m := &Memory{MaxBytes: 4096}
+		_, err := m.Put(t.Context(), "old", make([]byte, 3000), Always, time.Second)
+		assert.NilError(t, err)
+		_, err = m.Put(t.Context(), "new", make([]byte, 3000), Always, 0)
+		assert.ErrorIs(t, err, ErrFull)
+		time.Sleep(time.Second)
+		_, err = m.Put(t.Context(), "new", make([]byte, 3000), Always, 0)
+		assert.NilError(t, err)
+	})
+
 	s, err := m.Subscribe(ctx, "ch")
 	assert.NilError(t, err)
 	for range 20 {
