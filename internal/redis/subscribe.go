@@ -60,6 +60,8 @@ func (c *Client) Subscribe(ctx context.Context, channel string) (*Subscription, 
 	case all.slots <- struct{}{}:
 	case <-ctx.Done():
 		return nil, unavailable(context.Cause(ctx))
+	case <-all.ctx.Done():
+		return nil, unavailable(ErrClosed)
 	}
 	s := &Subscription{channels: all, name: channel, wake: make(chan struct{}, 1)}
 	call := newCall("SUBSCRIBE", channel)

@@ -3,6 +3,7 @@ package redistest
 
 import (
 	"context"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,7 +50,7 @@ func Start(t testing.TB, args ...string) *Server {
 	return s
 }
 
-// Restart starts the server again after Kill, empty, and waits until it answers.
+// Restart starts the server again after Kill, empty, and waits until it listens.
 func (s *Server) Restart() {
 	s.t.Helper()
 	_ = os.Remove(s.Options.Address)
@@ -58,7 +59,8 @@ func (s *Server) Restart() {
 		s.t.Fatal(err)
 	}
 	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(s.Options.Address); err == nil {
+		if c, err := net.Dial("unix", s.Options.Address); err == nil {
+			_ = c.Close()
 			return
 		}
 		if time.Now().After(end) {
