@@ -436,23 +436,3 @@ func TestToolBytes(t *testing.T) {
 	bytes := s.Integration().ToolBytes()
 	assert.Assert(t, len(bytes) == 2 && bytes["fs"] > bytes["git"] && bytes["git"] > 90, "%v", bytes)
 }
-
-func TestClientNameFrom(t *testing.T) {
-	var name string
-	s := made(quiet, func(s *server.Server) {
-		server.AddTool(s, mcp.Tool{Name: "t"}, func(ctx context.Context, _ struct{}) (string, error) {
-			name = server.ClientNameFrom(ctx)
-			return "", nil
-		})
-	})
-	k := speak(t, s, "2025-11-25", `{}`)
-	k.request("tools/call", `{"name":"t"}`)
-	assert.Equal(t, name, "c")
-	k = speak(t, s, newest, `{}`)
-	k.request("tools/call", `{"name":"t"}`)
-	assert.Equal(t, name, "")
-	k.meta += `,"io.modelcontextprotocol/clientInfo":{"name":"m","version":"1"}`
-	k.request("tools/call", `{"name":"t"}`)
-	assert.Equal(t, name, "m")
-	assert.Equal(t, server.ClientNameFrom(t.Context()), "")
-}

@@ -101,37 +101,22 @@ var flagUses = map[string][]flagUse{
 			{name: "audit", args: "--servers --audit FILE"},
 			{name: "rotated", args: "--servers --audit FILE --audit-size 1"},
 			{name: "webhook", args: "--servers --before https://x.example"},
-			{name: "profile", args: "--profile x"}}, overHTTP("")...),
-		flags: `
-			--root --write --allow-exec --allow-eval --skills --config --state-key-env: *
-			--log-format --log-level --otlp --metrics: *
-			--confirm --tools: stdio ` + httpModes + `
-			--input --pins --wait-lists --warm-lists: gateway audit rotated webhook profile
-			--discover --no-prefix --no-desc-prefix --allow-host: gateway audit rotated webhook profile
-			--audit --before --after: gateway audit rotated webhook profile
-			--hook-secret-env --hook-secret-file: webhook
-			--input --pins --wait-lists --warm-lists: gateway audit rotated profile
-			--discover --fit-results: gateway audit rotated profile
-			--no-prefix --no-desc-prefix --allow-host: gateway audit rotated profile
-			--audit --before --after: gateway audit rotated profile
-			--profile --servers: stdio ` + httpModes + `
-			--audit-values --audit-size: audit rotated
-			--audit-keep: rotated
-			--http: stdio gateway audit rotated webhook profile
 			{name: "profile", args: "--profile x"},
 			{name: "policy", args: "--policy CONFIG"}}, overHTTP("")...),
 		flags: `
 			--root --write --allow-exec --allow-eval --skills --config --state-key-env: *
 			--log-format --log-level --otlp --metrics --policy: *
-			--policy-dry-run: gateway audit rotated profile policy
+			--policy-dry-run: gateway audit rotated webhook profile policy
 			--confirm --tools: stdio policy ` + httpModes + `
-			--input --pins --wait-lists --warm-lists: gateway audit rotated profile
-			--discover --no-prefix --no-desc-prefix --allow-host: gateway audit rotated profile
-			--audit --before --after: gateway audit rotated profile
+			--input --pins --wait-lists --warm-lists: gateway audit rotated webhook profile
+			--discover --fit-results: gateway audit rotated webhook profile
+			--no-prefix --no-desc-prefix --allow-host: gateway audit rotated webhook profile
+			--audit --before --after: gateway audit rotated webhook profile
+			--hook-secret-env --hook-secret-file: webhook
 			--profile --servers: stdio policy ` + httpModes + `
 			--audit-values --audit-size: audit rotated
 			--audit-keep: rotated
-			--http: stdio gateway audit rotated profile policy
+			--http: stdio gateway audit rotated webhook profile policy
 		` + httpFlags,
 	}},
 	"ls": {{useModes, "-o --timeout --cost: *" + useFlags},

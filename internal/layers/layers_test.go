@@ -255,12 +255,9 @@ var layers = []struct {
 	{"client/host/config",
 		[]string{
 			"internal/mcpjson", "internal/itemname", "internal/userfile", "internal/atomicfile",
-			"internal/httptoken", "internal/httpurl",
+			"internal/httptoken", "internal/httpurl", "internal/policy",
 			"internal/jsonedit", "internal/jsonscan", "internal/near", "internal/rate",
 			"internal/shellwords", "rpc/mcp", "client", "client/host"}},
-			"internal/httptoken", "internal/httpurl", "internal/policy",
-			"internal/jsonedit", "internal/jsonscan", "internal/near", "internal/shellwords",
-			"rpc/mcp", "client", "client/host"}},
 
 	{"cmd/stdwire/internal/lineedit", []string{
 		"internal/userfile", "internal/atomicfile", "internal/printable", "internal/terminal",
@@ -478,8 +475,6 @@ var layers = []struct {
 		"rpc/mcp/telemetry", "client/host", "client/host/config", "client/streamable",
 		"server/auth", "cmd/stdwire/internal/ops/host",
 	}},
-	{"cmd/stdwire/internal/serve", []string{
-		"cmd/stdwire/internal/credential", "internal/httpdeadline", "internal/printable", "internal/userfile",
 	{"cmd/stdwire/internal/policycmd", []string{
 		"internal/jsonedit", "internal/jsonexact", "internal/jsonscan", "internal/near",
 		"internal/policy", "internal/userfile", "cmd/stdwire/internal/access",
@@ -488,7 +483,8 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/serve", []string{
 		"internal/jsonedit", "internal/policy", "cmd/stdwire/internal/access",
-		"internal/httpdeadline", "internal/printable", "internal/userfile",
+		"cmd/stdwire/internal/credential", "internal/httpdeadline", "internal/printable",
+		"internal/userfile",
 		"internal/terminal", "internal/lograte", "internal/quota", "rpc", "dispatch",
 		"rpc/mcp", "internal/skill", "server", "client", "client/host", "internal/pin",
 		"client/host/gateway", "client/host/config", "cmd/stdwire/internal/auditfile",

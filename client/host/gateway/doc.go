@@ -194,7 +194,7 @@
 // equal arguments without revealing them to a dictionary attack; arguments with a duplicate member
 // have none. The outcome is ok, tool_error, error (with its code), refused (with refused_by: limit,
 // pin, override for arguments that it does not permit, rate for [dispatch.TooManyRequests], or an
-// interceptor before or after the call was made), cancelled, or input_required: the client was asked
-// a question, and its answer adds another line, with "resumed":true. Lost lines are counted in a
-// line with "dropped".
+// interceptor before or after the call was made), cancelled, or input_required: the client was
+// asked a question, and its answer adds another line, with "resumed":true. Lost lines are counted
+// in a line with "dropped".
 package gateway
