@@ -140,7 +140,7 @@ func (d *Dispatcher) Dispatch(ctx context.Context, call *Call) Envelope {
 		op, ok = d.catalog.Lookup(call.Operation)
 	}
 	if !ok {
-		return Envelope{Err: d.unknownOperation(call.Operation), Session: call.Session}
+		return Envelope{Err: d.catalog.Unknown(call.Operation), Session: call.Session}
 	}
 	return d.Run(ctx, op, call)
 }

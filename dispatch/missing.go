@@ -48,12 +48,12 @@ func (d *Dispatcher) callMissing(ctx context.Context, operation string) *Error {
 	return withheldError(err)
 }
 
-// unknownOperation returns the error of a call of an operation that does not exist. It suggests one
+// Unknown returns the error of a call of an operation that c does not have. It suggests one of c
 // whose name is similar.
-func (d *Dispatcher) unknownOperation(name string) *Error {
+func (c *Catalog) Unknown(name string) *Error {
 	text := fmt.Sprintf("there is no operation %.100q", name)
 	var names []string
-	for _, op := range d.catalog.Operations() {
+	for _, op := range c.Operations() {
 		names = append(names, op.Name())
 	}
 	if hint := near.DidYouMean(name, names); hint != "" {

@@ -39,7 +39,7 @@ func (x *exchange) call() *refusal {
 	}
 	op, ok := x.catalog.Lookup(name)
 	if ok && !x.sees(op) {
-		return x.answer(unknownOperation(name))
+		return x.answer(x.unknownOperation(name))
 	}
 	if ok {
 		if err := b.fits(op); err != nil {
@@ -55,7 +55,7 @@ func (x *exchange) call() *refusal {
 	})
 	if x.o.Visible != nil && result.Err != nil &&
 		result.Err.Code == dispatch.UnknownOperation {
-		result = unknownOperation(name)
+		result = x.unknownOperation(name)
 	}
 	if e := result.Err; e != nil && e.Code == dispatch.ConfirmationRequired && !b.confirm {
 		refused := *e

@@ -38,8 +38,7 @@ func (x *exchange) visible() *handler {
 }
 
 // unknownOperation is the answer to a call of an operation that does not exist for the caller. It
-// suggests no other, because that could be hidden from him.
-func unknownOperation(name string) dispatch.Envelope {
-	return dispatch.Envelope{Err: dispatch.Errorf(dispatch.UnknownOperation,
-		"there is no operation %.200q", name)}
+// suggests none that is hidden from him.
+func (x *exchange) unknownOperation(name string) dispatch.Envelope {
+	return dispatch.Envelope{Err: x.visible().catalog.Unknown(name)}
 }
