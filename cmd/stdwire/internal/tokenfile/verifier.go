@@ -156,13 +156,17 @@ func (t *Token) equal(other *Token) bool {
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
+// tokens returns the credentials by the digests of their tokens. last changes with the file.
+func (v *Verifier) tokens() map[[sha256.Size]byte]*Credentials {
+	if v.file.Parse == nil {
+		return v.last
+	}
+	return v.file.Get()
+}
+
 // Find returns the credentials of a token that is valid now, or nil.
 func (v *Verifier) Find(secret string) *Credentials {
-	tokens := v.last
-	if v.file.Parse != nil {
-		tokens = v.file.Get()
-	}
-	c := tokens[sha256.Sum256([]byte(secret))]
+	c := v.tokens()[sha256.Sum256([]byte(secret))]
 	if c == nil || c.token.IsExpired(time.Now()) {
 		return nil
 	}
