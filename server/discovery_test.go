@@ -419,7 +419,7 @@ func TestToolHeadersOfViews(t *testing.T) {
 		{"find_tool", `{"query":"x"}`, "us", false},
 		{"none", `{}`, "us", false},
 	} {
-		err := s.Integration().CheckToolHeaders(tt.name, json.RawMessage(`{"name":"`+tt.name+
+		err := s.Integration().CheckToolHeaders(t.Context(), tt.name, json.RawMessage(`{"name":"`+tt.name+
 			`","arguments":`+tt.arguments+`,"_meta":{"io.modelcontextprotocol/clientInfo":`+
 			`{"name":"s"}}}`), func(string) []string {
 			if tt.header == "" {

@@ -188,7 +188,9 @@ func (i Integration) HookContext(ctx context.Context, c *Conn) context.Context {
 // [mcp.CodeHeaderMismatch] and the text of the error. A tool is known by the name that the client's
 // [ToolView] gives it, too. Of one that another tool calls, headers may be missing, because the
 // other tool's definition does not ask for them.
-func (i Integration) CheckToolHeaders(tool string, params json.RawMessage,
+//
+// ctx is that of the request. What the caller may not see has no headers.
+func (i Integration) CheckToolHeaders(ctx context.Context, tool string, params json.RawMessage,
 	header func(name string) []string) error {
 	optional := false
 	if s := i.s; s.views.meta != nil && s.toolList().ByKey[tool] == nil {
@@ -199,6 +201,9 @@ func (i Integration) CheckToolHeaders(tool string, params json.RawMessage,
 		if own, ok := s.ownName(era.ReadClientInfo(info).Name, []byte(tool)); ok {
 			tool = own
 		}
+	}
+	if visible := i.s.o.Visible; visible != nil && !visible(ctx, mcp.KindTool, tool) {
+		return nil
 	}
 	for _, p := range i.s.headerParams(tool) {
 		values := header(p.Header)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
@@ -188,9 +189,9 @@ func (r *request) callClient(ctx context.Context,
 func (r *request) answerOrAsk(key string, question mcp.InputRequest, digest []byte,
 	decode func(answer []byte) error) (answered bool, err error) {
 	x := r.mrtr()
-	// A client may answer a question before it is asked, but not a confirmation, which it must read
-	// first.
-	if x.Answered(key, digest, key != keyConfirm, decode) {
+	// A client may answer a question before it is asked, but not one that it must read first.
+	mustRead := key == keyConfirm || strings.HasPrefix(key, "stdwire/")
+	if x.Answered(key, digest, !mustRead, decode) {
 		return true, nil
 	}
 	if !r.era.Modern {

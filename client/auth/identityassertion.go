@@ -81,5 +81,6 @@ func (g IdentityAssertion) obtain(ctx context.Context, tr *tokenRequest) (*Crede
 			tokenTypeIDJAG)
 	}
 	jwtBearer := url.Values{"grant_type": {grantJWTBearer}, "assertion": {t.AccessToken}}
-	return tr.obtainCredentials(ctx, r, r.ClientID, jwtBearer)
+	c, err := tr.obtainCredentials(ctx, r, r.ClientID, jwtBearer)
+	return c, withoutSecrets(err, t.AccessToken)
 }

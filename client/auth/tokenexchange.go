@@ -104,10 +104,12 @@ func (g TokenExchange) obtain(ctx context.Context, tr *tokenRequest) (*Credentia
 		return nil, failed.err
 	}
 	t, err := g.exchange(ctx, a, subject, scopes, tr.metadata.resource)
-	if err != nil {
+	if refused, ok := errors.AsType[*Error](err); ok && refused.Status/100 == 4 {
 		a.mu.Lock()
 		a.exchange = exchangeFailure{of, err, time.Now().Add(failureCooldown)}
 		a.mu.Unlock()
+	}
+	if err != nil {
 		return nil, err
 	}
 	c, err := tr.newCredentials(&g.Client, g.Client.ClientID, grantTokenExchange, t)

@@ -53,6 +53,11 @@ func (x *exchange) call() *refusal {
 		Confirmed: b.confirm,
 		Principal: x.principal, RequestID: x.id, Surface: surface, ArgumentsAreJSON: true,
 	})
+	if !ok { // it may have been added meanwhile
+		if op, added := x.catalog.Lookup(name); added && !x.sees(op) {
+			result = x.unknownOperation(name)
+		}
+	}
 	if x.o.Visible != nil && result.Err != nil &&
 		result.Err.Code == dispatch.UnknownOperation {
 		result = x.unknownOperation(name)

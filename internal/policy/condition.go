@@ -22,7 +22,7 @@ func valueOf(raw []byte) (v value) {
 	}
 	v = value{raw: raw, kind: raw[0]}
 	switch v.kind {
-	case '{', '[', 'n', 't':
+	case '{', '[', 'n', 't', '?':
 	case 'f':
 		v.kind = 't'
 	case '"':
@@ -54,7 +54,7 @@ func (c *condition) holds(v *value, caller *Caller) outcomes {
 	if v.kind == 0 {
 		v = &c.standsIn
 	}
-	if v.kind == 0 {
+	if v.kind == 0 || v.kind == ambiguous[0] {
 		return isUnclear
 	}
 	all := isTrue
@@ -71,7 +71,7 @@ func (t *test) holds(v *value, caller *Caller) outcomes {
 	if t.claim != nil {
 		claim := valueOf(caller.claim(t.claim))
 		switch {
-		case claim.kind == 0:
+		case claim.kind == 0, claim.kind == ambiguous[0]:
 			return isUnclear
 		case t.any && claim.kind == '[': // some issuers encode a list of one as its element
 			with = nil

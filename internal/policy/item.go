@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/itemname"
@@ -94,7 +95,11 @@ func matchAny(patterns []string, name string) bool {
 // matchName compares the name of an item. A template may match URIs of which some match a pattern
 // and others do not.
 func matchName(patterns []string, i *Item) outcomes {
-	if i.Kind != Template {
+	switch {
+	case i.Kind == Resource && climbs(i.Name) && !slices.Contains(patterns, i.Name) &&
+		!slices.Contains(patterns, "*"):
+		return isUnclear // its server may read another one
+	case i.Kind != Template:
 		return outcome(matchAny(patterns, i.Name))
 	}
 	all := isFalse

@@ -19,9 +19,13 @@ func (p pointer) String() string {
 	return text.String()
 }
 
-// in returns the value in valid JSON, or nil if there is none or it is ambiguous. An object is
-// ambiguous if another of its members has the same name or one that differs in case, because
-// readers differ in which they use.
+// ambiguous is the value of a pointer of which readers may find different values, or none. It is no
+// JSON.
+var ambiguous = []byte("?")
+
+// in returns the value in valid JSON, or nil if there is none. It is ambiguous if it is a member of
+// an object of which another member has the same name or one that differs in case, or if it would
+// be in a value that is neither an object nor an array.
 func (p pointer) in(value []byte) []byte {
 	for _, token := range p {
 		if value = trim(value); len(value) == 0 {
@@ -32,8 +36,10 @@ func (p pointer) in(value []byte) []byte {
 			value = member(value, token)
 		case '[':
 			value = element(value, token)
-		default:
+		case 'n': // null is as good as absent
 			return nil
+		default:
+			return ambiguous
 		}
 	}
 	return trim(value)
@@ -43,7 +49,7 @@ func member(object []byte, name string) (found []byte) {
 	for token, value := range jsonscan.Members(object) {
 		if jsonscan.KeyIs(token, name) {
 			if found != nil {
-				return nil
+				return ambiguous
 			}
 			found = value
 			continue
@@ -53,19 +59,16 @@ func member(object []byte, name string) (found []byte) {
 			continue
 		}
 		if other, _ := jsonscan.Text(token); strings.EqualFold(other, name) {
-			return nil
+			return ambiguous
 		}
 	}
 	return found
 }
 
 func element(array []byte, index string) []byte {
-	if len(index) > 1 && index[0] == '0' {
-		return nil
-	}
 	n, ok := jsonscan.Uint([]byte(index), 31)
-	if !ok {
-		return nil
+	if !ok || len(index) > 1 && index[0] == '0' {
+		return ambiguous
 	}
 	for value := range jsonscan.Elements(array) {
 		if n == 0 {

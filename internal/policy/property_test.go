@@ -63,7 +63,7 @@ func naiveFind(v any, pointer string) (any, bool) {
 	for _, token := range strings.Split(pointer, "/")[1:] {
 		object, ok := v.(map[string]any)
 		if !ok {
-			return nil, false
+			return struct{}{}, v != nil // in what is no object, there is no saying
 		}
 		if v, ok = object[token]; !ok {
 			return nil, false

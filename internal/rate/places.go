@@ -90,6 +90,11 @@ func (p *Places) Take(ctx context.Context, principal string, places []Place,
 		return -1, nil // it has had its turn meanwhile
 	}
 	p.waiting = slices.Delete(p.waiting, i, i+1)
+	if p.rounds[principal] == w.round { // it has not had this turn
+		if p.rounds[principal]--; p.rounds[principal] <= p.round {
+			delete(p.rounds, principal)
+		}
+	}
 	return max(0, p.fullAt(places)), err
 }
 

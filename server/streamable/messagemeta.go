@@ -91,8 +91,8 @@ func (x *httpRequest) checkHeaders(m *rpc.Message, h *messageMeta) *refusal {
 	if m.Method != mcp.MethodCallTool {
 		return nil
 	}
-	err := x.Handler.server.Integration().CheckToolHeaders(string(h.subject), m.Params,
-		x.r.Header.Values)
+	err := x.Handler.server.Integration().CheckToolHeaders(x.r.Context(), string(h.subject),
+		m.Params, x.r.Header.Values)
 	if err != nil {
 		return mismatch("%v", err)
 	}

@@ -5,6 +5,7 @@ package access
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"sync/atomic"
 
 	"github.com/stdwire/stdwire/client/host/gateway"
@@ -54,6 +55,13 @@ func Profile(name string) rpc.Middleware {
 			return next(context.WithValue(ctx, profileKey{}, name), req)
 		}
 	}
+}
+
+// InProfile is [Profile] for a handler of HTTP.
+func InProfile(name string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), profileKey{}, name)))
+	})
 }
 
 // Caller returns the caller of a request.

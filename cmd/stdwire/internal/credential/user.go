@@ -87,6 +87,10 @@ func (s *Selector) User(ctx context.Context) (name string, value any, err error)
 	maps.Copy(shared, user.env)
 	if s.c.SubjectHeader != "" {
 		shared[s.c.SubjectHeader] = user.subject
+	} else if id := auth.IdentityFrom(ctx); user.subject != "" && id != nil {
+		// what a token permits is not for another one of the same user
+		shared["client"] = id.ClientID
+		shared["scope"] = strings.Join(slices.Sorted(slices.Values(id.Scopes)), " ")
 	}
 	if name = dispatch.PrincipalFrom(ctx); len(shared) == 0 {
 		return name, user, nil

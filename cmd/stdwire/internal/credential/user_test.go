@@ -125,10 +125,21 @@ func TestUserNames(t *testing.T) {
 		names[name] = r.principal
 		assert.Assert(t, strings.HasPrefix(name, r.principal+" "))
 	}
-	name, _, err := NewSelector(&config.Credentials{Type: config.CredentialExchange}).User(
-		request(ada, ada.Principal(), "Authorization", "Bearer t0ken"))
-	assert.NilError(t, err)
-	assert.Equal(t, name, ada.Principal(), "tokens change, and the user stays")
+	// Tokens change, and the user stays; but what one token permits, another one may not.
+	exchange := NewSelector(&config.Credentials{Type: config.CredentialExchange})
+	other := *ada
+	other.Scopes = append([]string{"other"}, ada.Scopes...)
+	names = map[string]string{}
+	for _, id := range []*auth.Identity{ada, &other} {
+		name, _, err := exchange.User(request(id, id.Principal(), "Authorization", "Bearer 1"))
+		assert.NilError(t, err)
+		again, _, err := exchange.User(request(id, id.Principal(), "Authorization", "Bearer 2"))
+		assert.NilError(t, err)
+		assert.Equal(t, name, again)
+		assert.Equal(t, names[name], "")
+		names[name] = name
+		assert.Assert(t, strings.HasPrefix(name, id.Principal()+" "))
+	}
 }
 
 // A token that was refused is not used again for 30 s, another one is.

@@ -1,9 +1,11 @@
 package credential
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -100,5 +102,27 @@ func (h *headers) RoundTrip(req *http.Request) (*http.Response, error) {
 	for name, value := range u.header {
 		out.Header.Set(name, value)
 	}
-	return h.base.RoundTrip(out)
+	response, err := h.base.RoundTrip(out)
+	if err == nil && response.StatusCode >= 400 {
+		err = u.redact(response)
+	}
+	return response, err
+}
+
+const maxErrorBody = 64 << 10 // bytes of a response that says why a request has failed
+
+// redact replaces the values of the user in the body of an error response, which logs and statuses
+// quote.
+func (u *User) redact(response *http.Response) error {
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxErrorBody))
+	_ = response.Body.Close()
+	if err != nil {
+		return err
+	}
+	for _, value := range u.header {
+		body = bytes.ReplaceAll(body, []byte(value), []byte("…"))
+	}
+	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	response.Header.Del("Content-Length")
+	return nil
 }

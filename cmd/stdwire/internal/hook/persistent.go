@@ -69,6 +69,7 @@ type answer struct {
 var (
 	errSilent       = errors.New("it answered nothing in time")
 	errClosedStdout = errors.New("it closed its stdout")
+	errClosedStdin  = errors.New("it closed its stdin")
 	errEnding       = errors.New("the gateway is ending")
 )
 
@@ -242,7 +243,12 @@ func (p *persistent) runProcess(ctx context.Context) error {
 		stop(errClosedStdout)
 	})
 	piping.Go(func() { logStderrLines(process.Stderr(), p.command.Name, p.log) })
-	piping.Go(func() { p.write(ctx, process.Stdin()) })
+	piping.Go(func() {
+		p.write(ctx, process.Stdin())
+		if !within(endGrace, read) { // the end of the process closes both
+			stop(errClosedStdin)
+		}
+	})
 	select {
 	case <-process.Done():
 	case <-ctx.Done():
@@ -260,7 +266,7 @@ func (p *persistent) runProcess(ctx context.Context) error {
 	stop(nil)
 	_, _, _ = process.Stdin().Close(), process.Stdout().Close(), process.Stderr().Close()
 	piping.Wait()
-	if why := context.Cause(ctx); !ended || why == errSilent {
+	if why := context.Cause(ctx); !ended || why == errSilent || why == errClosedStdin {
 		return why
 	}
 	return errors.New(process.Exit().String())

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -201,9 +202,10 @@ func TestPersistentRestarts(t *testing.T) {
 		return poll.Continue("%d", len(r.process.sent))
 	}, poll.WithTimeout(time.Minute))
 	_, err := r.do(t, "exit")
-	assert.ErrorContains(t, err,
-		"failed: it ended before it answered: exited with status 3")
-	assert.ErrorContains(t, <-waiting, "exited with status 3")
+	// the second reason is that of a machine on which the end of the process is seen late
+	exited := regexp.MustCompile("it ended before it answered: (exited with status 3|it closed its)")
+	assert.Assert(t, cmp.Regexp(exited, err.Error()))
+	assert.Assert(t, cmp.Regexp(exited, (<-waiting).Error()))
 	r.passes(t)
 	_, err = r.do(t, "close")
 	assert.ErrorContains(t, err, "failed: it ended before it answered: it closed its stdout")
@@ -211,37 +213,41 @@ func TestPersistentRestarts(t *testing.T) {
 	_, err = r.do(t, "pass")
 	assert.ErrorContains(t, err,
 		"failed: it has ended (it closed its stdout) and starts again in 1h0m0s")
-	assert.Equal(t, strings.Count(r.log.String(), "it is started again"), 2, r.log.String())
+	poll.WaitOn(t, func(poll.LogT) poll.Result { // the log hears of it after the calls
+		if strings.Count(r.log.String(), "it is started again") == 2 {
+			return poll.Success()
+		}
+		return poll.Continue("%s", r.log.String())
+	}, poll.WithTimeout(time.Minute))
 }
 
 // A process that answers nothing any more is restarted. One that is slow with one call is not.
 func TestPersistentSilent(t *testing.T) {
 	r := runPersistent(t)
 	r.passes(t)
-	r.timeout = 100 * time.Millisecond
+	r.timeout = time.Second
 	_, err := r.do(t, "silent")
-	assert.ErrorContains(t, err, "failed: it did not answer within 100ms")
+	assert.ErrorContains(t, err, "failed: it did not answer within 1s")
 	r.timeout = time.Minute
 	r.passes(t)
 	assert.Assert(t, cmp.Contains(r.log.String(), `error="it answered nothing in time"`))
 
 	slow := &running{hook: new(*r.hook), process: r.process}
-	slow.timeout = time.Second
+	slow.timeout = 5 * time.Second
 	waiting := make(chan error)
 	go func() {
 		_, err := slow.do(t, "silent")
 		waiting <- err
 	}()
-	poll.WaitOn(t, func(poll.LogT) poll.Result {
+	for answered := false; !answered; {
 		select {
 		case err := <-waiting:
-			assert.ErrorContains(t, err, "failed: it did not answer within 1s")
-			return poll.Success()
+			assert.ErrorContains(t, err, "failed: it did not answer within 5s")
+			answered = true
 		default:
+			r.passes(t)
 		}
-		r.passes(t)
-		return poll.Continue("it waits")
-	}, poll.WithTimeout(time.Minute))
+	}
 	assert.Equal(t, strings.Count(r.log.String(), "it is started again"), 1, r.log.String())
 }
 

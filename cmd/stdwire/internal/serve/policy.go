@@ -57,18 +57,15 @@ func (f *policyFlags) watch(ctx context.Context, rules *access.Rules, changed fu
 // effect: a file without rules is more often a mistake than the wish that everybody may do
 // everything.
 func (st *Reloader) applyPolicy(p *policy.Policy) (changes, warning string) {
-	rules := st.g.Rules
-	switch {
-	case p == nil && rules.Policy() == nil:
-		return "", ""
-	case p == nil:
-		return "", "warning: the configuration has no policy any more; its rules stay in effect until the next start"
-	case !rules.Set(p):
-		return "", ""
+	if st.policyGone {
+		warning = "warning: the configuration has no policy any more; its rules stay in effect until the next start"
+	}
+	if p == nil || !st.g.Rules.Set(p) {
+		return "", warning
 	}
 	st.g.Server.Integration().ListsChanged()
 	if st.g.Endpoints != nil {
 		st.g.Endpoints.ListsChanged()
 	}
-	return "other rules", ""
+	return "other rules", warning
 }

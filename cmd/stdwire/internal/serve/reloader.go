@@ -59,6 +59,9 @@ type Reloader struct {
 	rates             []config.Rate   // in effect
 	ratesAt           config.Position // where they are configured, or were
 
+	policy     *policy.Policy // the last one that the configuration has had
+	policyGone bool           // it has none any more
+
 	mu           sync.Mutex
 	current      *config.Config
 	profiles     map[string][]string // in effect
@@ -74,7 +77,7 @@ func newReloader(g Gateway, c *target.Selection, store *config.Store, running *g
 	return &Reloader{g: g, Gateway: running, log: lograte.Logger(g.Log), dir: c.Env.Dir,
 		store: store, pinFile: pinFile, audit: audit, current: c.All, started: time.Now(),
 		accepted: make(map[string]acceptedServer), disabledByCommand: make(map[string]bool),
-		endpoint: "stdio"}
+		policy: c.All.Policy, endpoint: "stdio"}
 }
 
 // start opens the control socket, follows the configuration until Close, and ends the startup,
@@ -240,7 +243,13 @@ func (st *Reloader) Reload(ctx context.Context, by Acceptance) error {
 	c, err := st.g.Select(st.g.Profile)
 	var rules *policy.Policy
 	if err == nil {
-		rules, err = access.Load(st.g.PolicyFile, c.All)
+		gone := c.All.Policy == nil && st.policy != nil
+		if gone {
+			c.All.Policy = st.policy
+		}
+		if rules, err = access.Load(st.g.PolicyFile, c.All); err == nil {
+			st.policy, st.policyGone = c.All.Policy, gone
+		}
 	}
 	if err != nil {
 		st.recordInvalid(err)

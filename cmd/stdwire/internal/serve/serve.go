@@ -116,8 +116,12 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 	if err := f.http.Check(); err != nil {
 		return err
 	}
-	if path := f.http.TokensFile(); path != "" {
-		if err := f.builtin.Writable().Refuse("the file of tokens", path); err != nil {
+	relied := f.http.ReliedOn()
+	if f.policy.file != "" {
+		relied = append(relied, transport.ReliedOn{What: "the file of rules", Path: f.policy.file})
+	}
+	for _, r := range relied {
+		if err := f.builtin.Writable().Refuse(r.What, r.Path); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/access"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/credential"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/transport"
 	"github.com/stdwire/stdwire/dispatch"
@@ -89,7 +90,9 @@ func (st *Reloader) httpServer(w transport.HTTPServer, starting *startup) transp
 	w.Requests = func(next http.Handler) http.Handler {
 		return credential.Inbound(st.g.Messages.Handler(next))
 	}
-	w.API = starting.documents
+	w.API = func(next http.Handler) http.Handler {
+		return access.InProfile(st.g.Profile, starting.documents(next))
+	}
 	if st.g.Rates != nil {
 		w.Interceptors = []dispatch.Interceptor{st.g.Rates.Operations(st.g.Catalog)}
 	}

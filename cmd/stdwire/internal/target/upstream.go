@@ -6,6 +6,9 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/url"
+	"runtime"
+	"strings"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
@@ -90,6 +93,9 @@ func connectFor(ctx context.Context, std *term.Streams, e *config.Endpoint,
 		}
 		own.Command.Env = maps.Clone(e.Command.Env)
 		for name, value := range user.Environ() {
+			maps.DeleteFunc(own.Command.Env, func(other, _ string) bool {
+				return runtime.GOOS == "windows" && strings.EqualFold(other, name)
+			})
 			own.Command.Env[name] = value
 		}
 		return Connect(ctx, std, &own, o, written)
@@ -98,7 +104,13 @@ func connectFor(ctx context.Context, std *term.Streams, e *config.Endpoint,
 	if err != nil {
 		return nil, err
 	}
-	wrap, err := credential.Wrap(e, latest, authorityTLS(ca), log)
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		return nil, errors.New("its URL is invalid") // a url.Error could show secrets
+	}
+	u.User = nil // that would be the service's own credential
+	own.URL = u.String()
+	wrap, err := credential.Wrap(&own, latest, authorityTLS(ca), log)
 	if err != nil {
 		return nil, err
 	}

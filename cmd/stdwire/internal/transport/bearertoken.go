@@ -46,8 +46,21 @@ func (w *HTTPFlags) TakeTokenFile() (path string) {
 	return path
 }
 
-// TokensFile returns the path of the file of named tokens, or "".
-func (w *HTTPFlags) TokensFile() string { return w.token.named }
+// A ReliedOn is a file that decides who may call, so that no client may write it.
+type ReliedOn struct{ What, Path string }
+
+// ReliedOn returns the files that decide who may call.
+func (w *HTTPFlags) ReliedOn() (all []ReliedOn) {
+	for _, f := range []ReliedOn{{"the file of tokens", w.token.named},
+		{"the file of the token", w.token.file},
+		{"the certificate authorities of clients", w.tls.clientCA},
+		{"the certificate", w.tls.certificate}, {"the key of the certificate", w.tls.key}} {
+		if f.Path != "" {
+			all = append(all, f)
+		}
+	}
+	return all
+}
 
 // tokenOf returns the token in the environment variable that a flag names.
 func tokenOf(flag, variable string) (token string, err error) {

@@ -38,7 +38,9 @@ func identityOf(c, authority *x509.Certificate) *auth.Identity {
 		Claims: make(map[string]json.RawMessage)}
 	var uris, addresses []string
 	for _, u := range c.URIs {
-		uris = append(uris, u.String())
+		if u.Scheme != "" { // otherwise it could be taken for a name of another kind
+			uris = append(uris, u.String())
+		}
 	}
 	for _, ip := range c.IPAddresses {
 		addresses = append(addresses, ip.String())

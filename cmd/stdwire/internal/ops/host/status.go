@@ -70,6 +70,9 @@ func (o *Options) statuses() Statuses {
 		if s.Err != nil {
 			status.Error = s.Err.Error()
 		}
+		if o.Release == nil && s.Session != "" { // a client must not learn who the others are
+			status.Session, status.Error = "", ""
+		}
 		if !s.RetryAt.IsZero() {
 			status.RetryIn = max(1, int(time.Until(s.RetryAt).Round(time.Second).Seconds()))
 		}
