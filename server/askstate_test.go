@@ -253,4 +253,14 @@ func TestAnswersBeforeTheQuestion(t *testing.T) {
 	k.request("tools/call",
 		`{"name":"note_delete","arguments":{"id":"7"},"inputResponses":{"confirm_operation":{"action":"accept"}}}`).asks(
 		"confirm_operation")
+	s = made(quiet, func(s *server.Server) {
+		server.AddTool(s, mcp.Tool{Name: "t"}, func(ctx context.Context, _ struct{}) (string, error) {
+			_, err := server.Elicit(ctx, "stdwire/policy", mcp.ElicitParams{Message: "May it?",
+				RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+			return "", err
+		})
+	})
+	speak(t, s, newest, everything).request("tools/call",
+		`{"name":"t","inputResponses":{"stdwire/policy":{"action":"accept","content":{}}}}`).asks(
+		"stdwire/policy")
 }

@@ -36,6 +36,8 @@ type Rates struct {
 
 	pauses atomic.Bool  // a server has asked for a pause
 	paused atomic.Int64 // the calls that were refused because of that
+	// servers that are called with credentials of each user, whose pauses are for one user
+	perUser atomic.Pointer[map[string]bool]
 
 	refusals *telemetry.Counter // may be nil
 }
@@ -99,10 +101,13 @@ func (r *Rates) Servers(next dispatch.Handler) dispatch.Handler {
 		}
 		sent := new(atomic.Bool)
 		u := use{server: i.Server, tool: i.Name, isTool: i.Kind == string(mcp.KindTool)}
+		if servers := r.perUser.Load(); servers != nil && (*servers)[i.Server] {
+			u.payer = i.Principal
+		}
 		made, err := r.within(context.WithValue(ctx, contextkey.Sent{}, sent), i, rows, &u, sent,
 			next)
 		if err != nil {
-			r.pause(i.Server, err)
+			r.pause(&u, err)
 		}
 		return made, err
 	}
@@ -179,9 +184,13 @@ const (
 	maxPause     = time.Hour
 )
 
+// SetPerUser says which servers are called with credentials of each user. The map must not be
+// modified afterwards.
+func (r *Rates) SetPerUser(servers map[string]bool) { r.perUser.Store(&servers) }
+
 // pause lets a server get no calls as long as it has asked for, if err is its refusal of a call
 // because of its rates.
-func (r *Rates) pause(server string, err error) {
+func (r *Rates) pause(u *use, err error) {
 	refused, ok := errors.AsType[*streamable.StatusError](err)
 	if !ok || refused.Status != http.StatusTooManyRequests {
 		return
@@ -191,6 +200,6 @@ func (r *Rates) pause(server string, err error) {
 	if wait == 0 {
 		wait = defaultPause
 	}
-	r.buckets.Close(appendPauseKey(nil, server), now.Add(min(wait, maxPause)))
+	r.buckets.Close(appendPauseKey(nil, u.server, u.payer), now.Add(min(wait, maxPause)))
 	r.pauses.Store(true)
 }

@@ -486,6 +486,26 @@ func TestServerAsksForAPause(t *testing.T) {
 	st.gateway.Close()
 }
 
+// A pause that a server asks for when it is called with one user's credentials is for him alone.
+func TestPauseOfAUser(t *testing.T) {
+	for perUser, want := range map[bool]int{true: 2, false: 1} {
+		r, posts := New(nil), 0
+		r.Set(configured(t, `{"name": "r", "day": 1000}`))
+		r.SetPerUser(map[string]bool{"a": perUser})
+		h := r.Servers(func(context.Context, *dispatch.Invocation) (dispatch.Result, error) {
+			posts++
+			return nil, &streamable.StatusError{Status: http.StatusTooManyRequests,
+				Header: http.Header{"Retry-After": {"600"}}}
+		})
+		for _, user := range []string{"ann", "ann", "bob", "bob"} {
+			i := tool("a", "x", user)
+			_, err := h(t.Context(), &i)
+			assert.Assert(t, err != nil)
+		}
+		assert.Equal(t, posts, want)
+	}
+}
+
 // BenchmarkCall calls a tool through a gateway without the interceptors, with them and no rates,
 // and with a rate.
 func BenchmarkCall(b *testing.B) {

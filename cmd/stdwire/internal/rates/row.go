@@ -52,6 +52,7 @@ type use struct {
 	principal string
 	groups    []string
 	server    string // "" for an operation of the program
+	payer     string // the principal, if the server is called with credentials of his own
 	tool      string // the server's own name
 	isTool    bool
 }
@@ -103,7 +104,7 @@ func newNeeds() needs {
 // collect adds what a use needs. pauses says that its server may have asked for a pause.
 func (n *needs) collect(rows []*row, u *use, pauses bool) {
 	if pauses && u.server != "" {
-		n.charges = append(n.charges, rate.Charge{Key: appendPauseKey(nil, u.server)})
+		n.charges = append(n.charges, rate.Charge{Key: appendPauseKey(nil, u.server, u.payer)})
 		n.charged = append(n.charged, limited{nil, pauseLimit})
 	}
 	for _, w := range rows {
@@ -172,7 +173,8 @@ func (n *needs) keyOf(kind limitKind, w *row, u *use, group string) []byte {
 	return n.key[from:len(n.key):len(n.key)]
 }
 
-// appendPauseKey appends the key of the bucket that is closed while a server pauses.
-func appendPauseKey(key []byte, server string) []byte {
-	return rate.AppendPart(append(key, byte(pauseLimit)), server)
+// appendPauseKey appends the key of the bucket that is closed while a server pauses, for all or for
+// the user whose credentials it counts.
+func appendPauseKey(key []byte, server, payer string) []byte {
+	return rate.AppendPart(rate.AppendPart(append(key, byte(pauseLimit)), server), payer)
 }

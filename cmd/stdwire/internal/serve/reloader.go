@@ -390,6 +390,13 @@ func (st *Reloader) apply(c *target.Selection, rules *policy.Policy, by Acceptan
 		delete(st.accepted, id)
 	}
 	st.recordRequired()
+	if st.g.Rates != nil {
+		perUser := map[string]bool{}
+		for id, o := range wanted {
+			perUser[id] = o.definition.Credentials != nil
+		}
+		st.g.Rates.SetPerUser(perUser)
+	}
 	var wg sync.WaitGroup // concurrently, because a server may take seconds to exit
 	for _, id := range removed {
 		wg.Go(func() { st.Gateway.Remove(id) })

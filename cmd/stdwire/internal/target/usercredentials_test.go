@@ -142,7 +142,7 @@ func TestUserCredentials(t *testing.T) {
 					"clientSecret": "s3cret"}},
 			"hd": {"url": %q, "headers": {"Authorization": "Bearer of-the-service"},
 				"credentials": {"type": "header", "headers": {"X-Key": "X-Up-Key"}}}}}`,
-			ex, as.URL+"/token", hd))
+			strings.Replace(ex, "://", "://service:s3cret@", 1), as.URL+"/token", hd))
 	assert.NilError(t, f.Err())
 
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
