@@ -266,13 +266,14 @@ func TestChangesOfRules(t *testing.T) {
 		s.server.Integration().ListsChanged()
 		<-changed
 		assert.Equal(t, toolNames(t, c), "up__read")
-		for len(updated) > 0 {
-			<-updated
-		}
-		for range 3 {
+		// Some may still come that were sent before.
+		for alone, tries := 0, 0; alone < 3; tries++ {
+			assert.Assert(t, tries < 100, "the other is hidden now")
 			s.server.ResourceUpdated("x:secret/1")
 			s.server.ResourceUpdated("x:open/1")
-			assert.Equal(t, <-updated, "x:open/1", "the other is hidden now")
+			if alone++; <-updated != "x:open/1" {
+				alone = 0
+			}
 		}
 	}
 }

@@ -17,9 +17,9 @@ const maxGroups = 256
 // Peer returns a function that returns the identity of the user at the other end of a Unix socket,
 // as of the time when that end connected: the issuer is "unix", the subject the name of the user,
 // or the number if it has none, the groups those of the user, and the claims uid and gid the
-// numbers. It returns nil if conn is no Unix socket, if the system cannot say who the user is or has
-// more than 256 groups, or unless [HasPeers]. It may block, the first
-// time, while the system looks up the user, and it is safe for concurrent use.
+// numbers. It returns nil if conn is no Unix socket, if the system cannot say who the user is or
+// has more than 256 groups for him, or unless [HasPeers]. It may block, the first time, while the
+// system looks up the user, and it is safe for concurrent use.
 func Peer(conn net.Conn) func() *auth.Identity {
 	return sync.OnceValue(func() *auth.Identity {
 		uid, gid, ok := peerOf(conn)
