@@ -599,12 +599,13 @@ func clientScenario(run *scenarioRun) {
 			up.Remove(mcp.KindTool, "log")
 			_ = c.Subscribe(run.ctx, "x:1")
 			up.ResourceUpdated("x:1")
-			deadline := time.After(5 * time.Second)
+			soon, cancel := context.WithTimeout(run.ctx, 5*time.Second)
+			defer cancel()
 			for range 7 { // the log, two of the extension, three lists and the resource
 				select {
 				case <-told:
 				case <-c.Done():
-				case <-deadline:
+				case <-soon.Done(): // some changes have been announced together
 				}
 			}
 			_ = c.Close()
