@@ -673,7 +673,10 @@ func TestWebWatchesGateway(t *testing.T) {
 	defer cancel()
 	go func() { // the page watches from the moment it opens
 		defer close(done)
-		for ctx.Err() == nil {
+		for range time.Tick(50 * time.Millisecond) { // the page shows each call
+			if ctx.Err() != nil {
+				return
+			}
 			_, _ = c.CallTool(ctx, "everything__test_simple_text", nil)
 		}
 	}()
