@@ -28,10 +28,11 @@ import (
 //     the rounds the server keeps no state; the client carries the answers, encrypted, in
 //     requestState.
 //
-// key names the question within its request. The key "confirm_operation" is reserved. A question
-// with the same key and the same params is asked once, even if the handler runs again because its
-// call had to be confirmed; if the params change, it is asked again. To ask several questions in
-// one round, make all the calls and join their errors.
+// key names the question within its request. The key "confirm_operation" is reserved. A modern
+// client may send the answer with its first request, before it has read the question, unless key
+// begins with "stdwire/". A question with the same key and the same params is asked once, even if
+// the handler runs again because its call had to be confirmed; if the params change, it is asked
+// again. To ask several questions in one round, make all the calls and join their errors.
 //
 // Elicit may be called from several goroutines, until the handler returns. The specification allows
 // only an object of primitive values and enums as the schema of a form; nil means a form without

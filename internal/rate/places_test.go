@@ -150,3 +150,18 @@ func TestRoomToWait(t *testing.T) {
 		assert.Equal(t, len(p.waiting), 0)
 	})
 }
+
+// A caller that has waited in vain has not had its turn.
+func TestWaitInVain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPlaces()
+		places := []Place{{Key: []byte("k"), Most: 1}}
+		_, err := p.Take(t.Context(), "bob", places, 0)
+		assert.NilError(t, err)
+		for range 3 {
+			_, err = p.Take(t.Context(), "ann", places, time.Second)
+			assert.ErrorIs(t, err, ErrNoPlace)
+		}
+		assert.Equal(t, len(p.rounds), 0)
+	})
+}

@@ -150,8 +150,8 @@ func header(ctx context.Context, name string) (string, error) {
 var errNoAccessToken = errors.New("needs an access token of its callers to exchange: " +
 	"serve with --oauth-issuer, so that they have one, or name a header with \"subjectHeader\"")
 
-// accessToken returns the access token with which the request in ctx was authorized. A token that
-// no authorization server has issued, such as the gateway's own, is none of the user's.
+// accessToken returns the access token with which the request in ctx was authorized. It must be one
+// that an authorization server has issued to the user, and not one of the gateway itself.
 func accessToken(ctx context.Context, id *auth.Identity) (string, error) {
 	all, _ := ctx.Value(headerKey{}).(http.Header)
 	scheme, token, _ := strings.Cut(all.Get("Authorization"), " ")

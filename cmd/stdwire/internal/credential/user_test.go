@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -263,4 +264,31 @@ func TestIDJAG(t *testing.T) {
 	assert.NilError(t, resp.Body.Close())
 	assert.DeepEqual(t, seen, []string{"mcp ", "idp there id-of-ada " + web.URL, "token here assertion",
 		"mcp Bearer of-ada"})
+}
+
+// answers is a server that answers every request so.
+type answers func(*http.Request) *http.Response
+
+func (a answers) RoundTrip(r *http.Request) (*http.Response, error) { return a(r), nil }
+
+// What a server quotes of a user's header in an error does not reach logs and statuses.
+func TestErrorsQuoteNoHeader(t *testing.T) {
+	user := &User{header: map[string]string{"X-Key": "key-0123"}}
+	wrap, err := Wrap(&config.Endpoint{URL: "https://up.example/mcp",
+		Credentials: &config.Credentials{Type: config.CredentialHeader}},
+		func() *User { return user }, nil, nil)
+	assert.NilError(t, err)
+	for status, want := range map[int]string{200: "the key key-0123 …", 401: "the key … …"} {
+		up := answers(func(r *http.Request) *http.Response {
+			return &http.Response{StatusCode: status, Header: http.Header{}, Request: r,
+				Body: io.NopCloser(strings.NewReader("the key " + r.Header.Get("X-Key") + " …"))}
+		})
+		request, err := http.NewRequest("POST", "https://up.example/mcp", nil)
+		assert.NilError(t, err)
+		response, err := wrap(up).RoundTrip(request)
+		assert.NilError(t, err)
+		text, err := io.ReadAll(response.Body)
+		assert.NilError(t, err)
+		assert.Equal(t, string(text), want)
+	}
 }

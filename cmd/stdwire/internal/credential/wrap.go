@@ -103,10 +103,15 @@ func (h *headers) RoundTrip(req *http.Request) (*http.Response, error) {
 		out.Header.Set(name, value)
 	}
 	response, err := h.base.RoundTrip(out)
-	if err == nil && response.StatusCode >= 400 {
-		err = u.redact(response)
+	if err != nil {
+		return nil, err
 	}
-	return response, err
+	if response.StatusCode >= 400 {
+		if err := u.redact(response); err != nil {
+			return nil, err
+		}
+	}
+	return response, nil
 }
 
 const maxErrorBody = 64 << 10 // bytes of a response that says why a request has failed

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
 )
@@ -86,6 +87,10 @@ func fixture() {
 			say(`{"id":%d}`, m.ID)
 		case "close":
 			os.Stdout.Close()
+		case "deaf":
+			os.Stdin.Close()
+			say(`{"id":%d}`, m.ID)
+			time.Sleep(time.Hour)
 		case "exit":
 			os.Exit(3)
 		}

@@ -221,6 +221,16 @@ func TestPersistentRestarts(t *testing.T) {
 	}, poll.WithTimeout(time.Minute))
 }
 
+// A process that has closed its stdin is replaced, and the call that it could not be sent waits for
+// the next one.
+func TestPersistentDeaf(t *testing.T) {
+	r := runPersistent(t)
+	_, err := r.do(t, "deaf")
+	assert.NilError(t, err)
+	r.passes(t)
+	assert.Assert(t, cmp.Contains(r.log.String(), `error="it closed its stdin"`))
+}
+
 // A process that answers nothing any more is restarted. One that is slow with one call is not.
 func TestPersistentSilent(t *testing.T) {
 	r := runPersistent(t)
