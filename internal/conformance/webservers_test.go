@@ -3,8 +3,10 @@
 package conformance_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -322,38 +324,84 @@ func TestWebPages(t *testing.T) {
 	assert.Equal(t, got.Next, 0)
 }
 
-// The page can switch off the GET stream of a legacy session.
-func TestWebWithoutGETStream(t *testing.T) {
-	b := newNodeBench(t)
-	path, err := everything()
-	assert.NilError(t, err)
-	s := b.serving(path, "-http")
+// inFront serves what a server over HTTP does, except for requests that intercept answers. It
+// returns the origin.
+func inFront(t *testing.T, s *site,
+	intercept func(http.ResponseWriter, *http.Request) bool) string {
 	at, err := url.Parse(strings.TrimSuffix(s.direct, "/mcp"))
 	assert.NilError(t, err)
 	proxy := &httputil.ReverseProxy{FlushInterval: -1,
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(at) }}
-	var streams atomic.Int32
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case r.URL.Path == "/count":
-			_, _ = fmt.Fprint(w, streams.Load())
-			return
-		case r.Method == http.MethodGet:
-			streams.Add(1)
+		if !intercept(w, r) {
+			proxy.ServeHTTP(w, r)
 		}
-		proxy.ServeHTTP(w, r)
 	}))
 	t.Cleanup(func() {
 		front.CloseClientConnections()
 		front.Close()
 	})
-	w := openWeb(t, b, "--era", "legacy", "--url", front.URL+"/mcp")
+	return front.URL
+}
+
+// serverAt is how the page names a server at a URL.
+func serverAt(origin string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(origin, "http://"), ":", "-")
+}
+
+// The page can switch off the GET stream of a legacy session.
+func TestWebWithoutGETStream(t *testing.T) {
+	b := newNodeBench(t)
+	path, err := everything()
+	assert.NilError(t, err)
+	var streams atomic.Int32
+	count := func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/count" {
+			_, _ = fmt.Fprint(w, streams.Load())
+			return true
+		}
+		if r.Method == http.MethodGet {
+			streams.Add(1)
+		}
+		return false
+	}
+	front := inFront(t, b.serving(path, "-http"), count)
+	w := openWeb(t, b, "--era", "legacy", "--url", front+"/mcp")
 	var got struct {
 		Counts  []int
 		Checked bool
 	}
-	w.change("stream", map[string]any{"counter": front.URL + "/count",
-		"server": strings.ReplaceAll(strings.TrimPrefix(front.URL, "http://"), ":", "-")}, &got)
+	w.change("stream", map[string]any{"counter": front + "/count", "server": serverAt(front)}, &got)
 	assert.DeepEqual(t, got.Counts, []int{1, 1, 2})
 	assert.Assert(t, got.Checked)
+}
+
+// A list whose connection breaks is shown as it was, what is open stays open, and the page asks
+// again.
+func TestWebListCutOff(t *testing.T) {
+	b := newNodeBench(t)
+	path, err := everything()
+	assert.NilError(t, err)
+	var cut atomic.Bool
+	cutOff := func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/cut" {
+			cut.Store(true)
+			return true
+		}
+		text, err := io.ReadAll(r.Body)
+		assert.Check(t, err)
+		r.Body = io.NopCloser(bytes.NewReader(text))
+		if !bytes.Contains(text, []byte(`"tools/list"`)) || !cut.CompareAndSwap(true, false) {
+			return false
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprint(w, `{"jsonrpc":`)
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	front := inFront(t, b.serving(path, "-http"), cutOff)
+	w := openWeb(t, b, "--url", front+"/mcp")
+	var got struct{ Kept bool }
+	w.change("cutlist", map[string]any{"cut": front + "/cut", "server": serverAt(front)}, &got)
+	assert.Assert(t, got.Kept)
 }

@@ -823,14 +823,14 @@ const scenarios = {
     });
     const search = page.getByLabel('Search tools');
     await search.fill('tool_59');
-    await page.waitForFunction(() => document.querySelector('.items a .name').innerText === 'tool_59');
+    await page.waitForFunction(() => document.querySelector('.items a .name')?.innerText === 'tool_59');
     seen.best = (await rows.locator('.name').allInnerTexts()).slice(0, 3);
     await search.fill('before do tool_1');
-    await page.waitForFunction(() => document.querySelector('.items a .name').innerText === 'tool_1');
+    await page.waitForFunction(() => document.querySelector('.items a .name')?.innerText === 'tool_1');
     await search.fill('nowhere');
     await page.getByText('Nothing matches.').waitFor();
     await search.fill('');
-    await page.waitForFunction(() => document.querySelector('.items a .name').innerText === 'tool_0');
+    await page.waitForFunction(() => document.querySelector('.items a .name')?.innerText === 'tool_0');
     await search.press('Escape');
     await page.locator('.items a').first().focus();
     for (let i = 1; i <= 60; i++) { // beyond the rows that the list had
@@ -881,7 +881,7 @@ try {
   await scenarios[given.scenario]();
 } catch (error) {
   const texts = await Promise.all(page.frames().map(frame => frame.locator('body').innerText({ timeout: 1000 }).catch(String)));
-  seen.broken = [error.stack, ...texts.map(one => one.slice(0, 6000))].join('\n');
+  seen.broken = [...texts.map(one => one.slice(0, 6000)), error.stack].join('\n'); // a summary of the tests has the end
   await shoot('broken');
 } finally {
   await browser.close();

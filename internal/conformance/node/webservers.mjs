@@ -405,6 +405,22 @@ const scenarios = {
     seen.next = await box.getByRole('button', { name: 'Next page' }).count();
   },
 
+  // One list fails, and what is open stays.
+  async cutlist() {
+    await page.goto(given.url);
+    await page.evaluate(to => { location.hash = to; }, `#/tools/${encodeURIComponent(given.server)}/test_trigger_tool_change`);
+    const items = page.locator('.items a');
+    await page.getByRole('button', { name: 'Run', exact: true }).waitFor();
+    const before = await items.count();
+    await fetch(given.cut);
+    await page.getByRole('button', { name: 'Run', exact: true }).click(); // the list changes, and is asked for
+    await page.getByTestId('call').locator('.result').waitFor();
+    await page.locator('.side').getByText('server_died').waitFor();
+    seen.kept = await items.count() === before && await page.locator('.detail h2').innerText() === 'test_trigger_tool_change';
+    await page.locator('.side').getByText('server_died').waitFor({ state: 'detached' });
+    await page.waitForFunction(n => document.querySelectorAll('.items a').length !== n, before);
+  },
+
   // The GET stream of a legacy session is left out.
   async stream() {
     await page.goto(given.url);
@@ -456,7 +472,8 @@ const scenarios = {
 try {
   await scenarios[given.scenario]();
 } catch (error) {
-  seen.broken = `${error.stack}\n${await page.locator('body').innerText().catch(() => '')}`.slice(0, 6000);
+  // the error last: a summary of the tests has the end
+  seen.broken = `${(await page.locator('body').innerText().catch(() => '')).slice(0, 5000)}\n${error.stack}`;
 } finally {
   await browser.close();
 }

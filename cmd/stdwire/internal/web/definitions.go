@@ -23,7 +23,7 @@ import (
 
 // definitions are the lists of a server, with the findings of the scan and the state of the pins.
 type definitions struct {
-	Lists    map[mcp.Kind][]definition   `json:"lists"`
+	Lists    map[mcp.Kind][]definition   `json:"lists"`              // without those that failed
 	Problems map[mcp.Kind]*reply.Problem `json:"problems,omitempty"` // lists that failed
 	Pins     *reply.Problem              `json:"pins,omitempty"`     // why they were not compared
 	Identity string                      `json:"identity,omitempty"` // see [pin.Report.IdentityText]
@@ -112,7 +112,7 @@ func (s *servers) definitions(ctx context.Context, id string) (*definitions, err
 				all.Problems[kind] = reply.ProblemOf(err)
 				continue
 			}
-			raw[kind] = list
+			raw[kind], all.Lists[kind] = list, make([]definition, 0, len(list))
 			for _, text := range list {
 				d := definition{Definition: text}
 				if kind == mcp.KindTool {

@@ -120,6 +120,7 @@ export function explore(root, view) {
 	let shown = []; // entries, and names of servers, that the list shows
 	let open = ''; // what the panel shows, as JSON
 	let fetches = 0; // of which only the latest acts
+	let again; // the timer of a fetch after a broken connection
 	let panelEnd;
 	const find = input('search', { placeholder: `Search ${view}  ( / )`, label: `Search ${view}`, oninput: () => {
 		list();
@@ -159,6 +160,7 @@ export function explore(root, view) {
 
 	// arrange shows what servers have answered.
 	function arrange(usable, ids, answers) {
+		clearTimeout(again);
 		const found = [];
 		const problems = [];
 		const failed = new Set();
@@ -171,11 +173,11 @@ export function explore(root, view) {
 				continue;
 			}
 			try {
-				if (answer.reason) throw answer.reason;
 				const all = answer.value;
-				if (all.problems?.[kind]) problems.push(problem(all.problems[kind]));
+				const why = answer.reason ?? all.problems?.[kind];
+				if (why) throw why;
 				if (all.pins) problems.push(problem(all.pins));
-				if (all.identity) problems.push(tag('p.problem', `The identity of ${id} has changed since it was pinned: ${all.identity}`));
+				if (all.identity) problems.push(tag('p.problem', `${id} has changed its identity since it was pinned: ${all.identity}`));
 				for (const finding of all.findings) {
 					problems.push(tag('p.problem', `${finding.severity}: ${finding.what} ${finding.advice}`));
 				}
@@ -194,6 +196,8 @@ export function explore(root, view) {
 			} catch (error) {
 				failed.add(id);
 				problems.push(div(strong(id), problem(error)));
+				found.push(...entries.filter(entry => entry.server === id)); // as last known
+				if (error.code === 'server_died') again = setTimeout(fetch, 2000);
 			}
 		}
 		entries = found;
@@ -359,6 +363,7 @@ export function explore(root, view) {
 		},
 		close() {
 			fetches++;
+			clearTimeout(again);
 			panelEnd?.close();
 			rows.close();
 			for (const end of ends) end();

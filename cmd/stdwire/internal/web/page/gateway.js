@@ -54,7 +54,7 @@ export function gateway(root) {
 	const { soon, stop } = throttle(update, 'counts');
 	const look = async () => {
 		const itself = state.servers.find(server => server.gateway);
-		if (itself?.state === 'ready') definitions(itself.id).catch(() => {}); // the views of its definitions say why
+		if (itself?.state === 'ready') definitions(itself.id).catch(() => {}); // its views say why
 		about = await api.get('gateway').catch(() => about);
 		soon();
 	};

@@ -82,7 +82,7 @@ export function palette(given) {
 					}));
 				}
 				if (dialog.open && input.value) update();
-			}, () => { /* the views of its definitions say why */ });
+			}, () => { /* its views say why */ });
 		}
 	}
 }

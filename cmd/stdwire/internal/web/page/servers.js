@@ -207,7 +207,7 @@ function card(id) {
 		if (connection !== (connection = `${server.state} ${server.since} ${url}`)) {
 			authorized?.update();
 			tidy(ready);
-			if (ready && !server.watched && !server.gateway) definitions(id).catch(() => {}); // the views of its definitions say why
+			if (ready && !server.watched && !server.gateway) definitions(id).catch(() => {}); // its views say why
 		}
 		keep(links, known(server), counts => [counts.map(([view, n]) => element('a.button.quiet', { href: api.address(view, id) }, view[0].toUpperCase() + view.slice(1),
 			n !== undefined && strong(` ${n}`))), element('a.button.quiet.push', { href: api.filtered(`server:${id}`) }, 'Messages'),

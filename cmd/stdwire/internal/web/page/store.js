@@ -47,8 +47,8 @@ export async function start() {
 		for (const topic of topics) {
 			if (simple.includes(topic)) load(topic);
 			else if (topic.startsWith('definitions ')) {
-				const known = state.definitions.delete(topic.slice('definitions '.length));
-				if (known) emit('definitions');
+				state.definitions.delete(topic.slice('definitions '.length));
+				emit('definitions');
 			} else if (topic.startsWith('list ')) {
 				if (first) continue;
 				for (const view of listViews[topic.slice('list '.length)] ?? []) state.changedLists.add(view);
@@ -103,7 +103,12 @@ export async function definitions(server) {
 	if (!known) {
 		known = api.get(api.of(server, 'definitions'));
 		state.definitions.set(server, known);
-		known.then(({ lists }) => { state.lists.set(server, lists); emit('counts'); }, () => { if (state.definitions.get(server) === known) state.definitions.delete(server); });
+		const forget = () => { if (state.definitions.get(server) === known) state.definitions.delete(server); };
+		known.then(({ lists, problems }) => {
+			if (problems) forget(); // the next view asks again
+			state.lists.set(server, { ...state.lists.get(server), ...lists });
+			emit('counts');
+		}, forget);
 	}
 	return known;
 }
