@@ -92,7 +92,7 @@ func (c *newline) readLong(dst, head []byte) (_ []byte, size int64, err error) {
 			}
 		default:
 			if cap(dst)-len(dst) < len(chunk) { // double what has arrived
-				dst = slices.Grow(dst, max(len(chunk), min(len(dst), limit-len(dst))))
+				dst = c.grow(dst, max(len(chunk), min(len(dst), limit-len(dst))))
 			}
 			dst = append(dst, chunk...)
 		}

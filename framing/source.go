@@ -21,6 +21,7 @@ type source struct {
 	err    error // what ended the stream; accessed only by the reading goroutine
 	begun  bool  // begin was called
 
+	grow    func(dst []byte, n int) []byte // see GrowWith
 	skipped func(part []byte, framed bool) // see Resync; may be nil
 	head    []byte                         // see SkippedHead
 }
@@ -35,6 +36,10 @@ func (s *source) SkippedHead() []byte { return s.head }
 func (s *source) keepHead(frame []byte) {
 	s.head = append(s.head[:0], frame[:min(len(frame), maxHead)]...)
 }
+
+// GrowWith makes the source use grow in place of [slices.Grow] for the slice that it appends a large
+// payload to. Package rpc has its memory from a pool.
+func (s *source) GrowWith(grow func(dst []byte, n int) []byte) { s.grow = grow }
 
 // bom is the UTF-8 byte order mark that some programs write at the start of a stream.
 const bom = "\uFEFF"
@@ -62,7 +67,7 @@ func newSource(r io.Reader, l Limits) *source {
 	if s, ok := r.(*source); ok {
 		return s
 	}
-	s := &source{limits: l.withDefaults()}
+	s := &source{limits: l.withDefaults(), grow: slices.Grow[[]byte]}
 	if r != nil { // otherwise nothing is read
 		s.br = newReadAhead(r, s.limits.MaxHeader)
 	}
@@ -120,7 +125,9 @@ func (s *source) readPayload(dst []byte, size int64) ([]byte, error) {
 	}
 	for want := int(size); len(dst) < want; {
 		step := min(want-len(dst), max(cap(dst)-len(dst), len(dst), growStep))
-		dst = slices.Grow(dst, step)
+		if cap(dst)-len(dst) < step {
+			dst = s.grow(dst, step)
+		}
 		n, err := io.ReadFull(s.br, dst[len(dst):len(dst)+step])
 		dst = dst[:len(dst)+n]
 		if err != nil {

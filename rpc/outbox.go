@@ -49,9 +49,6 @@ type outbox struct {
 // maxSpares is how many buffers an outbox keeps: one is written while the other is filled.
 const maxSpares = 2
 
-// maxKeptBuffer is the largest buffer that a connection keeps to read into.
-const maxKeptBuffer = 4 << 20
-
 // overflowFactor times maxUnsent queued bytes end the connection.
 const overflowFactor = 16
 

@@ -3,6 +3,7 @@ package rpc
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/internal/buffer"
@@ -13,10 +14,13 @@ import (
 // read processes messages until the stream ends, and returns why.
 func (p *Peer) read() error {
 	methods := make(map[string]string)
-	next := buffer.Get(0)
+	m := frameMemory{next: buffer.Get(0)}
+	if c, ok := p.codec.(growing); ok {
+		c.GrowWith(m.grow)
+	}
 	for {
 		var err error
-		next.B, err = p.codec.ReadFrame(next.B)
+		m.next.B, err = p.codec.ReadFrame(m.next.B)
 		if p.readerLeft.Load() {
 			return ErrClosed
 		}
@@ -27,8 +31,7 @@ func (p *Peer) read() error {
 			}
 			return err
 		}
-		var frame *buffer.Buffer
-		frame, next = takeFrame(next)
+		frame := m.take()
 		if p.o.Hooks.CallsFrame() {
 			p.o.Hooks.Frame(p.ctx, Inbound, frame.B)
 		}
@@ -66,24 +69,53 @@ func (p *Peer) skipFrame(broken *framing.FrameError) {
 	p.refuse(nil, id, nil, Errorf(CodeInvalidRequest, "%v", broken))
 }
 
-// takeFrame returns the frame in next, and a buffer to read the next frame into. The frame takes at
-// most a quarter more memory than it needs: the codec doubles its buffer as a message arrives, so
-// that the first large one is copied. Others of its size are read into a buffer that fits.
-func takeFrame(next *buffer.Buffer) (frame, after *buffer.Buffer) {
-	size, capacity := len(next.B), cap(next.B)
+// growing is what the codecs of package framing have.
+type growing interface {
+	GrowWith(grow func(dst []byte, n int) []byte)
+}
+
+// A frameMemory is the memory that frames are read into. While a connection waits for a message, it
+// keeps no more than a small buffer.
+type frameMemory struct {
+	next     *buffer.Buffer
+	expected int // the size of a large frame that was read before: others may have it
+}
+
+// maxExpected is the largest size that a frame is expected to have.
+const maxExpected = 4 << 20
+
+// grow returns a slice with the bytes of dst and room for n more. If that is large, it is from the
+// pool and has room for a frame of the expected size, and the memory of dst is freed.
+func (m *frameMemory) grow(dst []byte, n int) []byte {
+	size := len(dst) + n
+	if size <= buffer.Small {
+		return slices.Grow(dst, n)
+	}
+	b := buffer.Get(max(size, m.expected))
+	grown := append(b.B, dst...)
+	(&buffer.Buffer{B: dst}).Free()
+	return grown
+}
+
+// take returns the frame in next, and prepares next for another frame. The frame takes at most a
+// quarter more memory than it needs: its buffer may have been doubled as a message arrived, so that
+// the first large one is copied. Others of its size are read into a buffer that fits.
+func (m *frameMemory) take() *buffer.Buffer {
+	frame, size, capacity := m.next, len(m.next.B), cap(m.next.B)
 	const slack = 64 // for the end of the line, and for a longer id
-	if frame = next; size <= buffer.Small || size+size/4+2*slack < capacity {
+	if size <= buffer.Small || size+size/4+2*slack < capacity {
 		frame = buffer.Get(size)
-		frame.B = append(frame.B, next.B...)
-		if capacity <= buffer.Small || size <= capacity/4 && capacity <= maxKeptBuffer {
-			return frame, next
+		frame.B = append(frame.B, m.next.B...)
+		if capacity <= buffer.Small {
+			return frame
 		}
-		next.Free()
+		m.next.Free()
 	}
-	if size > maxKeptBuffer {
-		return frame, buffer.Get(0)
+	m.next = buffer.Get(0)
+	if size > m.expected/4 && size > buffer.Small {
+		m.expected = min(size+slack, maxExpected)
 	}
-	return frame, buffer.Get(size + slack)
+	return frame
 }
 
 // receive processes one message. It owns frame. methods is the reader's table of the method names
