@@ -37,8 +37,8 @@ func (s *source) keepHead(frame []byte) {
 	s.head = append(s.head[:0], frame[:min(len(frame), maxHead)]...)
 }
 
-// GrowWith makes the source use grow in place of [slices.Grow] for the slice that it appends a large
-// payload to. Package rpc has its memory from a pool.
+// GrowWith makes the source use grow in place of [slices.Grow] for the slice that it appends a
+// payload to. Package rpc has large ones from a pool.
 func (s *source) GrowWith(grow func(dst []byte, n int) []byte) { s.grow = grow }
 
 // bom is the UTF-8 byte order mark that some programs write at the start of a stream.

@@ -42,8 +42,8 @@ func TestFrameMemory(t *testing.T) {
 				frames = append(frames, frame)
 			}
 			for i, size := range sizes { // the memory of each is its own
-				assert.Assert(t, bytes.Equal(frames[i].B, bytes.Repeat([]byte{'a' + byte(i)}, size)),
-					"%d", i)
+				want := bytes.Repeat([]byte{'a' + byte(i)}, size)
+				assert.Assert(t, bytes.Equal(frames[i].B, want), "%d", i)
 			}
 		})
 	}
