@@ -145,7 +145,7 @@ const scenarios = {
     await form.getByLabel('Name of a member of more').fill('ratio');
     await form.locator('fieldset', { has: page.getByLabel('Name of a member of more') }).last().getByRole('button', { name: 'Add' }).click();
     await form.getByLabel('ratio', { exact: true }).fill('1.5');
-    await page.waitForFunction(() => document.querySelector('textarea.json').value.includes('aGVsbG8='));
+    await page.waitForFunction(() => document.querySelector('textarea.json')?.value.includes('aGVsbG8='));
     seen.json = JSON.parse(await page.locator('textarea.json').inputValue());
     seen.sent = await run();
     await page.locator('textarea.json').fill('{"name": "Alan", "address": {"city": "Paris"}, "count": 12345678901234567890}');
@@ -160,7 +160,7 @@ const scenarios = {
     await page.getByRole('button', { name: 'Earlier calls' }).click();
     seen.earlier = await page.getByRole('menuitem').count();
     await page.getByRole('menuitem').last().click(); // the first call
-    await page.waitForFunction(() => document.querySelector('textarea.json').value.includes('aGVsbG8='));
+    await page.waitForFunction(() => document.querySelector('textarea.json')?.value.includes('aGVsbG8='));
     await page.locator('.detail details', { hasText: '_meta' }).locator('summary').first().click();
     await page.getByLabel('Members of _meta, as JSON').fill('{"example.com/x": 7}');
     await run();
@@ -189,7 +189,7 @@ const scenarios = {
     seen.large = Date.now() - begun;
     seen.shown = (await text('.result pre')).length;
     await page.getByRole('button', { name: /Show all of 8,388,608/ }).click();
-    await page.waitForFunction(() => document.querySelector('.result pre').textContent.length === 8388608);
+    await page.waitForFunction(() => document.querySelector('.result pre')?.textContent.length === 8388608);
     // a call that outlives the page
     await tool(server, 'slow');
     await page.getByRole('button', { name: 'Run', exact: true }).click();
@@ -427,7 +427,7 @@ const scenarios = {
       return (await call.json()).id;
     }, { server });
     seen.id = id;
-    await page.waitForFunction(() => document.querySelector('.detail').innerText.includes('It changed at'));
+    await page.waitForFunction(() => document.querySelector('.detail')?.innerText.includes('It changed at'));
     await page.waitForSelector('.result');
   },
 
@@ -436,7 +436,7 @@ const scenarios = {
     await page.waitForFunction(() => document.querySelectorAll('.message').length > 10);
     seen.count = await text('.timeline [role=status]');
     await page.getByLabel('Filter').fill('error');
-    await page.waitForFunction(() => /^\d+ of/.test(document.querySelector('.timeline [role=status]').innerText));
+    await page.waitForFunction(() => /^\d+ of/.test(document.querySelector('.timeline [role=status]')?.innerText));
     seen.errorsonly = await text('.timeline [role=status]');
     await page.getByLabel('Filter').fill('from:server >10ms kind:response');
     seen.slow = await text('.timeline [role=status]');
@@ -474,7 +474,7 @@ const scenarios = {
       await file.saveAs(seen.files[format]);
     }
     await page.getByLabel('Open a recording').setInputFiles(seen.files.jsonl);
-    await page.waitForFunction(() => document.querySelector('.timeline [role=status]').innerText.includes('of 4,000'));
+    await page.waitForFunction(() => document.querySelector('.timeline [role=status]')?.innerText.includes('of 4,000'));
     seen.twice = await text('.timeline [role=status]');
     await page.locator('.files summary').click();
     await page.locator('.files summary').click();
@@ -538,7 +538,7 @@ const scenarios = {
 
   async gateway() {
     await go('#/timeline');
-    const of = lane => page.waitForFunction(lane => [...document.querySelectorAll('.message')].some(row => row.querySelector('.c2').innerText.startsWith(lane) && row.innerText.includes('test_simple_text')), lane);
+    const of = lane => page.waitForFunction(lane => [...document.querySelectorAll('.message')].some(row => row.querySelector('.c2')?.innerText.startsWith(lane) && row.innerText.includes('test_simple_text')), lane);
     await of('client 1');
     await of('everything');
     seen.rows = await page.locator('.message').allInnerTexts();
@@ -552,7 +552,7 @@ const scenarios = {
     await go('#/tools');
     await page.locator('main li a').filter({ hasText: 'everything__test_simple_text' }).first().click();
     await page.getByRole('button', { name: 'Run', exact: true }).click();
-    await page.waitForFunction(() => document.querySelector('main').innerText.includes('This is a simple text'));
+    await page.waitForFunction(() => document.querySelector('main')?.innerText.includes('This is a simple text'));
     const gateway = decodeURIComponent(await page.evaluate(() => location.hash.split('/')[2]));
     await go(`#/tools/${encodeURIComponent(gateway)}/files__fs_read?args=${encodeURIComponent('{"path":"lines.txt"}')}`);
     await opened('tools', gateway, 'files__fs_read');
@@ -633,7 +633,7 @@ const scenarios = {
 
   async flood() {
     await go('#/timeline');
-    await page.waitForFunction(() => Number(document.querySelector('.timeline [role=status]').innerText.replaceAll(',', '').split(' ')[0]) > 20000);
+    await page.waitForFunction(() => Number(document.querySelector('.timeline [role=status]')?.innerText.replaceAll(',', '').split(' ')[0]) > 20000);
     seen.lag = await page.evaluate(async () => {
       let worst = 0;
       for (let i = 0; i < 100; i++) {
@@ -662,7 +662,7 @@ const scenarios = {
     };
     await toggle('good');
     await state('good', 'Ready');
-    await page.waitForFunction(() => document.querySelector('.card .stats').innerText.includes('modern'));
+    await page.waitForFunction(() => document.querySelector('.card .stats')?.innerText.includes('modern'));
     await card('good').getByText('Details', { exact: true }).click();
     seen.facts = await card('good').innerText();
     await choose('good', 'Restart');
@@ -680,7 +680,7 @@ const scenarios = {
     await card('bad').locator('.log').waitFor();
     seen.log = await card('bad').locator('.log').innerText();
     await choose('bad', 'Doctor');
-    await page.waitForFunction(() => document.querySelector('.card[aria-label=bad]').innerText.includes('doctor: '));
+    await page.waitForFunction(() => document.querySelector('.card[aria-label=bad]')?.innerText.includes('doctor: '));
     seen.doctor = await card('bad').innerText();
     await shoot('servers');
   },

@@ -118,7 +118,7 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
       seen.heard = await inApp('#seen p').allInnerTexts();
       seen.allow = await page.locator('iframe.app').getAttribute('allow');
       seen.height = await page.locator('iframe.app').evaluate(node => node.clientHeight);
-      const answered = () => page.waitForFunction(() => document.querySelector('#questions').hidden); // the next question is another
+      const answered = () => page.waitForFunction(() => document.querySelector('#questions')?.hidden); // the next question is another
       await click('call');
       await says('refreshed');
       await click('destroy');
@@ -210,7 +210,7 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
         await size.selectOption(name);
         await last('place', name === 'As it fits' ? 'maxHeight' : '"width":360');
         if (name.includes('×')) await last('place', '"height":640');
-        if (name === 'As it fits') await page.waitForFunction(() => document.querySelector('iframe.app').clientWidth > 360);
+        if (name === 'As it fits') await page.waitForFunction(() => document.querySelector('iframe.app')?.clientWidth > 360);
         seen.sizes[name] = await real();
       }
       for (const name of ['In a corner', 'Full screen']) {
@@ -333,7 +333,7 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
       seen.front = await text('.detail');
       await button('Verify all').click();
       await page.locator('[role=status]', { hasText: 'files verified' }).waitFor();
-      await page.waitForFunction(() => document.querySelector('.detail').innerText.match(/(\d+) of (\d+) files verified/)?.slice(1).every((n, _, all) => n === all[0]));
+      await page.waitForFunction(() => document.querySelector('.detail')?.innerText.match(/(\d+) of (\d+) files verified/)?.slice(1).every((n, _, all) => n === all[0]));
       seen.all = await page.locator('p[role=status]').innerText();
       await page.getByRole('button', { name: 'Show SKILL.md', exact: true }).click();
       await page.locator('.resource').waitFor();

@@ -60,7 +60,7 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
       await page.waitForSelector('#questions .question textarea');
       seen.question = await text('#questions .question .form');
       await button('Decline', page.locator('#questions')).click();
-      await page.waitForFunction(() => document.querySelector('#questions').hidden);
+      await page.waitForFunction(() => document.querySelector('#questions')?.hidden);
     },
 
     async tasks() {

@@ -189,7 +189,7 @@ const scenarios = {
       return diff;
     };
     seen.diff = await move('one', 'Move down');
-    await page.waitForFunction(() => document.querySelector('.card h3').textContent === 'two');
+    await page.waitForFunction(() => document.querySelector('.card h3')?.textContent === 'two');
     seen.focused = await page.evaluate(() => document.activeElement.getAttribute('aria-label'));
     await move('three', 'Move up');
     await page.waitForFunction(() => document.querySelectorAll('.card h3')[1].textContent === 'three');
