@@ -45,10 +45,10 @@ const (
 	soakToken   = "a token that nobody guesses"
 )
 
-// TestSoakGateway uses a gateway for STDWIRE_SOAK_TIME, such as 1h: clients of both eras come and go,
-// some without a word, a tenth of the calls is cancelled, and servers crash. In the end the gateway
-// has the descriptors and goroutines of one that has just begun, and memory has not grown since a
-// tenth of the time.
+// TestSoakGateway uses a gateway for STDWIRE_SOAK_TIME, such as 1h: clients of both eras come and
+// go, some without a word, a tenth of the calls is cancelled, and servers crash. In the end the
+// gateway has the descriptors and goroutines of one that has just begun, and memory has not grown
+// since a tenth of the time.
 func TestSoakGateway(t *testing.T) {
 	duration, err := time.ParseDuration(os.Getenv(soakTimeVar))
 	if err != nil {
