@@ -43,6 +43,7 @@ const (
 	soakTimeVar = "STDWIRE_SOAK_TIME"
 	soakClients = 16
 	soakToken   = "a token that nobody guesses"
+	crashEvery  = time.Minute // more often, and the gateway gives a server up for some minutes
 )
 
 // TestSoakGateway uses a gateway for STDWIRE_SOAK_TIME, such as 1h: clients of both eras come and
@@ -67,7 +68,7 @@ func TestSoakGateway(t *testing.T) {
 		})
 	}
 	all.Go(func() {
-		for every := time.NewTicker(10 * time.Second); ctx.Err() == nil; {
+		for every := time.NewTicker(crashEvery); ctx.Err() == nil; {
 			select {
 			case <-every.C:
 				s.crash()
@@ -225,6 +226,7 @@ func (s *soak) call(ctx context.Context, c *client.Client) {
 	case ctx.Err() != nil:
 	case err != nil:
 		s.failed.Add(1) // the server has crashed
+		s.pause(ctx, 100*time.Millisecond)
 	case result.Content[0].(*mcp.TextContent).Text != id+":"+text:
 		s.t.Errorf("the answer of another call")
 	}
