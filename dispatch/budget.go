@@ -10,10 +10,7 @@ import "github.com/stdwire/stdwire/internal/quota"
 //
 // Operations take memory from the budget of their caller's surface with [Reserve]. A Budget is safe
 // for concurrent use.
-type Budget struct{ pool *quota.Pool }
+type Budget quota.Pool
 
 // NewBudget returns a budget of this many bytes.
-func NewBudget(bytes int64) *Budget { return &Budget{quota.NewPool(bytes)} }
-
-// Pool returns the pool of the budget. It is for the surfaces and transports of this module.
-func (b *Budget) Pool() *quota.Pool { return b.pool }
+func NewBudget(bytes int64) *Budget { return (*Budget)(quota.NewPool(bytes)) }

@@ -107,7 +107,7 @@ func (c *Conn) retain(owner string, n int64) error {
 	case c.ctx.Err() != nil:
 		return context.Cause(c.ctx)
 	case c.memory == nil:
-		c.memory = c.server.o.Memory.Pool().Open(owner)
+		c.memory = (*quota.Pool)(c.server.o.Memory).Open(owner)
 	}
 	return c.memory.Resize(max(0, c.memory.Held()+n))
 }

@@ -35,7 +35,8 @@ func TestHandlersFindTheAccountOfTheirRequest(t *testing.T) {
 								return nil, err
 							}
 							kept.Store(&ctx)
-							return textResult(fmt.Sprint(budget.Pool().Held(""))), nil
+							held := (*quota.Pool)(budget).Held("")
+							return textResult(fmt.Sprint(held)), nil
 						}}))
 			})
 			assert.Equal(t, s.Integration().Options().Memory, budget)
@@ -43,11 +44,11 @@ func TestHandlersFindTheAccountOfTheirRequest(t *testing.T) {
 			for range 3 {
 				m := k.request("tools/call", `{"name":"take"}`)
 				assert.Assert(t, strings.Contains(m.raw, `"text":"1500"`), m.raw)
-				assert.Equal(t, budget.Pool().Used(), int64(0))
+				assert.Equal(t, (*quota.Pool)(budget).Used(), int64(0))
 			}
 			late := quota.FromContext(*kept.Load())
 			assert.NilError(t, late.Take(1000))
-			assert.Equal(t, budget.Pool().Used(), int64(0), "what a handler leaves behind holds nothing")
+			assert.Equal(t, (*quota.Pool)(budget).Used(), int64(0), "what a handler leaves behind holds nothing")
 		})
 	}
 }
@@ -73,10 +74,10 @@ func TestTasksHaveAnAccountOfTheirOwn(t *testing.T) {
 		j := newTaskClient(t, s, newest, tasking)
 		id := j.begin("take", `{}`).TaskID
 		synctest.Wait()
-		assert.Equal(t, o.Memory.Pool().Used(), int64(1500))
+		assert.Equal(t, (*quota.Pool)(o.Memory).Used(), int64(1500))
 		close(release)
 		assert.Equal(t, j.settled(id).Status, "completed")
-		assert.Equal(t, o.Memory.Pool().Used(), int64(0))
+		assert.Equal(t, (*quota.Pool)(o.Memory).Used(), int64(0))
 	})
 }
 
@@ -89,7 +90,7 @@ func TestOnePrincipalLeavesTasksToOthers(t *testing.T) {
 		o.Tasks.MaxRunning = 1 // and 16 in total
 		s := newTaskServer(t, o, stubborn(&running, release))
 		call := func(principal, owner string) error {
-			account := s.Integration().Options().Memory.Pool().Open(owner)
+			account := (*quota.Pool)(s.Integration().Options().Memory).Open(owner)
 			defer account.Close()
 			ctx := quota.NewContext(t.Context(), account)
 			c := s.Integration().NewConn(context.Background(), nil, principal)
@@ -128,7 +129,7 @@ func TestSubscriptionsToResourcesAreCounted(t *testing.T) {
 	long := func(c string) string { return `{"uri":"t:` + strings.Repeat(c, 598) + `"}` }
 	k.want("resources/subscribe", long("a"), `{}`)
 	k.want("resources/subscribe", long("a"), `{}`)
-	assert.Equal(t, budget.Pool().Used(), int64(600+256))
+	assert.Equal(t, (*quota.Pool)(budget).Used(), int64(600+256))
 	k.expectError("resources/subscribe", long("b"), rpc.CodeBusy,
 		"There is no room for another subscription")
 	k.want("resources/unsubscribe", long("a"), `{}`)
@@ -137,7 +138,7 @@ func TestSubscriptionsToResourcesAreCounted(t *testing.T) {
 	k.stream.Close()
 	<-k.ended
 	k.ended <- nil // for the next wait
-	assert.Equal(t, budget.Pool().Used(), int64(0))
+	assert.Equal(t, (*quota.Pool)(budget).Used(), int64(0))
 
 	listen := func(uris string) string {
 		return `{"notifications":{"resourceSubscriptions":[` + uris + `]}}`
@@ -146,9 +147,9 @@ func TestSubscriptionsToResourcesAreCounted(t *testing.T) {
 	k.expectError("subscriptions/listen", listen(`"t:1","t:2","t:3","t:4"`), rpc.CodeBusy,
 		"There is no room for another subscription")
 	k.request("subscriptions/listen", listen(`"t:1","t:2","t:3"`)).expectMethod(acknowledged, "")
-	assert.Equal(t, budget.Pool().Used(), int64(3*(3+256)))
+	assert.Equal(t, (*quota.Pool)(budget).Used(), int64(3*(3+256)))
 	k.stream.Close()
 	<-k.ended
 	k.ended <- nil
-	assert.Equal(t, budget.Pool().Used(), int64(0))
+	assert.Equal(t, (*quota.Pool)(budget).Used(), int64(0))
 }

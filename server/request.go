@@ -69,7 +69,7 @@ func (r *request) account() *quota.Account {
 	if a := r.ownAccount.Load(); a != nil {
 		return a
 	}
-	a := r.conn.server.o.Memory.Pool().Open(r.quotaOwner())
+	a := (*quota.Pool)(r.conn.server.o.Memory).Open(r.quotaOwner())
 	if !r.ownAccount.CompareAndSwap(nil, a) {
 		return r.ownAccount.Load()
 	}

@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -35,7 +36,7 @@ func testKeptCapabilities(t *testing.T) {
 			}}))
 	})
 	k := speak(t, s, "2025-11-25", `{}`)
-	assert.Equal(t, o.Memory.Pool().Used(), int64(0))
+	assert.Equal(t, (*quota.Pool)(o.Memory).Used(), int64(0))
 	large := strings.Repeat("x", 17_000)
 	for _, capabilities := range []string{
 		`{"experimental":{"a":{"b":"` + large + `"}}}`,
@@ -45,7 +46,7 @@ func testKeptCapabilities(t *testing.T) {
 	} {
 		k.expectError("initialize", fmt.Sprintf(handshake, capabilities), -32602,
 			"the capabilities have")
-		assert.Equal(t, o.Memory.Pool().Used(), int64(0))
+		assert.Equal(t, (*quota.Pool)(o.Memory).Used(), int64(0))
 	}
 
 	k.request("initialize", fmt.Sprintf(handshake, `{"other":"`+large+
@@ -56,10 +57,10 @@ func testKeptCapabilities(t *testing.T) {
 		kept.Roots.ListChanged && kept.Tasks.List != nil && kept.Extra == nil)
 	assert.Equal(t, string(kept.Extensions["a/b"]), `{"c":1}`)
 	assert.Equal(t, string(kept.Experimental["e"]), `{"on":true}`)
-	held := o.Memory.Pool().Used()
+	held := (*quota.Pool)(o.Memory).Used()
 	assert.Assert(t, held > 2100 && held < 2300, held)
 	k.request("initialize", fmt.Sprintf(handshake, `{}`)) // the last one counts
-	assert.Equal(t, o.Memory.Pool().Used(), int64(0))
+	assert.Equal(t, (*quota.Pool)(o.Memory).Used(), int64(0))
 
 	most := fmt.Sprintf(handshake, `{"extensions":{"a/b":{"c":"`+large[:15_000]+`"}}}`)
 	k.request("initialize", most)
@@ -67,9 +68,9 @@ func testKeptCapabilities(t *testing.T) {
 	other.expectError("initialize", most, rpc.CodeBusy, "no room for the client's capabilities")
 	k.stream.Close()
 	synctest.Wait()
-	assert.Equal(t, o.Memory.Pool().Used(), int64(0))
+	assert.Equal(t, (*quota.Pool)(o.Memory).Used(), int64(0))
 	other.request("initialize", most)
-	assert.Assert(t, o.Memory.Pool().Used() > 15_000)
+	assert.Assert(t, (*quota.Pool)(o.Memory).Used() > 15_000)
 }
 
 // A subscription is refused before its URI is copied or looked up, if the URI is too long or the
@@ -111,7 +112,7 @@ func TestSubscribedURIsAreBounded(t *testing.T) {
 			}
 			k.stream.Close()
 			synctest.Wait()
-			assert.Equal(t, o.Watched.Pool().Used(), int64(0))
+			assert.Equal(t, (*quota.Pool)(o.Watched).Used(), int64(0))
 		})
 	}
 }
@@ -128,7 +129,7 @@ func TestSubscriptionHoldsItsID(t *testing.T) {
 	}
 	listen(strings.Repeat("x", 400_000))
 	k.next() // the acknowledgment
-	assert.Assert(t, o.Memory.Pool().Used() >= 800_000, o.Memory.Pool().Used())
+	assert.Assert(t, (*quota.Pool)(o.Memory).Used() >= 800_000, (*quota.Pool)(o.Memory).Used())
 	listen(strings.Repeat("y", 400_000))
 	assert.Assert(t, strings.Contains(k.next().raw, "no room for another subscription"))
 }
@@ -151,11 +152,11 @@ func TestTaskHoldsItsRequest(t *testing.T) {
 		large := `{"a":"` + strings.Repeat("x", 600_000) + `"}`
 		id := j.begin("wait", large).TaskID
 		synctest.Wait()
-		assert.Assert(t, o.Memory.Pool().Used() > 600_000, o.Memory.Pool().Used())
+		assert.Assert(t, (*quota.Pool)(o.Memory).Used() > 600_000, (*quota.Pool)(o.Memory).Used())
 		m := j.request("tools/call", `{"name":"wait","arguments":`+large+`}`)
 		assert.Assert(t, strings.Contains(m.raw, "no room for another task"), m.raw)
 		close(release)
 		assert.Equal(t, j.settled(id).Status, "completed")
-		assert.Equal(t, o.Memory.Pool().Used(), int64(0))
+		assert.Equal(t, (*quota.Pool)(o.Memory).Used(), int64(0))
 	})
 }

@@ -216,7 +216,7 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	s.clientEvents.First, s.clientEvents.Last = ClientReady, ClientGone
 	s.clientEvents.Run = func(fn func()) { s.runCallback("OnClientEvent", fn) }
 	s.clientEvents.Ended = func(c *Conn) bool { return c.ctx.Err() != nil }
-	s.closedAccount = o.Memory.Pool().Open("")
+	s.closedAccount = (*quota.Pool)(o.Memory).Open("")
 	s.closedAccount.Close()
 	s.tasks.init(o.Tasks, s.log)
 	modern := &era.Era{Modern: true, Revision: mcp.Latest}

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/outgoing"
@@ -61,7 +62,7 @@ func (r *request) subscribe() (_ *subscriptions.Subscription, accepted outgoing.
 		return nil, nil, subscriptions.ErrNoRoom
 	}
 	sub := &subscriptions.Subscription{Link: r.link, Client: r.clientInfo().Name,
-		Watched: c.server.o.Watched.Pool().Open(r.quotaOwner()),
+		Watched: (*quota.Pool)(c.server.o.Watched).Open(r.quotaOwner()),
 		Meta:    outgoing.Params(`{"` + mcp.MetaSubscriptionID + `":` + r.ID.String())}
 	added := false
 	defer func() {
@@ -242,7 +243,7 @@ func subscribe(r *request) (*Result, error) {
 			"%d resources are subscribed to already; unsubscribe from one first", len(c.told.URIs))
 	}
 	if c.told.URIs == nil {
-		c.told.URIs, c.watched = map[string]bool{}, s.o.Watched.Pool().Open(r.quotaOwner())
+		c.told.URIs, c.watched = map[string]bool{}, (*quota.Pool)(s.o.Watched).Open(r.quotaOwner())
 	}
 	if err := subscriptions.Watch(c.watched, uri); err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ func (x *exchange) serve() *refusal {
 	if refused != nil {
 		return refused
 	}
-	x.account = x.o.Memory.Pool().Open(x.owner())
+	x.account = (*quota.Pool)(x.o.Memory).Open(x.owner())
 	defer x.account.Close()
 	return answer(x)
 }

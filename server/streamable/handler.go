@@ -59,7 +59,7 @@ func newHandler(o Options, s *server.Server) *Handler {
 	h := &Handler{
 		o: o, server: s, hooks: s.Integration().Hooks(), anonymous: s.Integration().Stateless(""),
 		inflight: map[*modernResponse]struct{}{}, sessions: map[string]*session{},
-		budget:       s.Integration().Options().Memory.Pool(),
+		budget:       (*quota.Pool)(s.Integration().Options().Memory),
 		requestSlots: quota.NewPool(int64(o.MaxRequests)),
 		streamSlots:  quota.NewPool(int64(o.MaxStreams)),
 		sessionSlots: quota.NewPool(int64(o.MaxSessions)), idleHeaps: map[string]*idleHeap{},

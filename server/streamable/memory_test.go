@@ -181,7 +181,7 @@ func TestUnreadResponsesStayWithinMemory(t *testing.T) {
 			// The others wait for memory meanwhile: all of it is needed for one answer.
 			<-first
 			assert.Equal(t, s.tool("echo", `{"text":"x"}`, "").StatusCode, 200)
-			held := s.server.Integration().Options().Memory.Pool().Used()
+			held := (*quota.Pool)(s.server.Integration().Options().Memory).Used()
 			assert.Assert(t, held > 20_000_000, "%d bytes", held)
 			p.wants(2*budget + constant)
 		})
@@ -192,7 +192,7 @@ func TestUnreadResponsesStayWithinMemory(t *testing.T) {
 // served all the same.
 func TestBodiesAreRefusedByPrincipal(t *testing.T) {
 	budget := dispatch.NewBudget(1 << 20)
-	pool := budget.Pool()
+	pool := (*quota.Pool)(budget)
 	s := startWorld(t, byHeader(streamable.Options{}), server.Options{Memory: budget})
 	large := `{"text":"` + strings.Repeat("x", 100_000) + `"}`
 	assert.NilError(t, pool.Take("ada", 512<<10))
@@ -229,7 +229,7 @@ func TestResponsesWithoutMemoryAreRefused(t *testing.T) {
 		for _, revision := range []string{"2026-07-28", "2025-06-18"} {
 			t.Run(test.name+", "+revision, func(t *testing.T) {
 				budget := dispatch.NewBudget(test.total)
-				pool := budget.Pool()
+				pool := (*quota.Pool)(budget)
 				s := startWorld(t, byHeader(streamable.Options{}), server.Options{Memory: budget})
 				var a *answer
 				if revision == "2026-07-28" {
@@ -259,7 +259,7 @@ func TestResponsesWithoutMemoryAreRefused(t *testing.T) {
 // Of a batch, those answers are refused that find no room.
 func TestBatchResponsesWithoutMemoryAreRefused(t *testing.T) {
 	budget := dispatch.NewBudget(1 << 20)
-	pool := budget.Pool()
+	pool := (*quota.Pool)(budget)
 	s := startWorld(t, streamable.Options{}, server.Options{Memory: budget})
 	c := s.connect("2025-03-26", "")
 	assert.NilError(t, pool.Take("", 1<<20-150_000))
@@ -277,7 +277,7 @@ func TestBatchResponsesWithoutMemoryAreRefused(t *testing.T) {
 // What a client that has gone could come back for is counted, and given back with its session.
 func TestEventsAreCounted(t *testing.T) {
 	budget := dispatch.NewBudget(1 << 20)
-	pool := budget.Pool()
+	pool := (*quota.Pool)(budget)
 	s := startWorld(t, streamable.Options{}, server.Options{Memory: budget})
 	c := s.connect("2025-11-25", "")
 	// A response has the text twice, in a buffer of less than 64 KiB however it has grown.

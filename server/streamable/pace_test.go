@@ -10,6 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
@@ -70,7 +71,7 @@ func TestSlowReadersOfLargeResponsesAreDisconnected(t *testing.T) {
 							assert.Assert(t, took >= reader.cut &&
 								took <= reader.cut+2*time.Second, "%v", took)
 						}
-						pool := b.server.Integration().Options().Memory.Pool()
+						pool := (*quota.Pool)(b.server.Integration().Options().Memory)
 						assert.Equal(t, pool.Used(), int64(0))
 					})
 			})

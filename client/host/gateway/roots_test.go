@@ -16,6 +16,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -241,7 +242,7 @@ func TestKeptRootsAreBounded(t *testing.T) {
 		q := new(rootsServer)
 		defer q.ask(w.up)()
 		q.took(t, time.Second)
-		memory := w.downstream.Integration().Options().Memory.Pool()
+		memory := (*quota.Pool)(w.downstream.Integration().Options().Memory)
 		before := memory.Used()
 		roots := rooted(strings.Repeat("a", 100_000), "b")
 		o := client.Options{Era: mcp.Legacy,
