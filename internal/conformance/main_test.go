@@ -160,10 +160,10 @@ func (b *bench) find(cmd *exec.Cmd) {
 	}
 }
 
-// run runs a program to its end, for a minute at most.
+// run runs a program to its end, for five minutes at most: a browser on a busy machine needs one.
 func (b *bench) run(command ...string) outcome {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(b.t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	b.find(cmd)

@@ -15,7 +15,7 @@ const browser = await chromium.launch({ executablePath: given.chromium, args: ['
 const origin = new URL(given.url).origin;
 const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true, reducedMotion: 'reduce' }); // axe must not see colours half-way
 const page = await context.newPage();
-page.setDefaultTimeout(30_000);
+page.setDefaultTimeout(60_000);
 const seen = { errors: [], elsewhere: [] };
 const watch = one => {
   one.on('console', message => { if (message.type() === 'error') seen.errors.push(`${message.text()} ${message.location().url}`); });
@@ -846,7 +846,7 @@ const scenarios = {
     seen.paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime);
     const begun = Date.now();
     await go('#/timeline');
-    await page.waitForFunction(() => document.querySelector('.timeline [role=status]')?.innerText.startsWith('100,000 of 100,000'), null, { timeout: 60_000 });
+    await page.waitForFunction(() => document.querySelector('.timeline [role=status]')?.innerText.startsWith('100,000 of 100,000'), null, { timeout: 180_000 });
     seen.loaded = Date.now() - begun;
     seen.rows = await page.locator('.message').count();
     seen.longest = await page.evaluate(async () => {

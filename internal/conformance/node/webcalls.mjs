@@ -38,7 +38,7 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot, logged
 
     // hostileresults shows a result of which each part is large.
     async hostileresults() {
-      page.setDefaultTimeout(40_000);
+      page.setDefaultTimeout(60_000);
       await tool(given.server, 'results');
       await run();
       seen.elements = await page.evaluate(() => document.querySelectorAll('.result *').length);

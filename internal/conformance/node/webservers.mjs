@@ -8,7 +8,7 @@ const browser = await chromium.launch({ executablePath: given.chromium, args: ['
   '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage'] });
 const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true, reducedMotion: 'reduce' }); // axe must not see colours half-way
 const page = await context.newPage();
-page.setDefaultTimeout(20_000);
+page.setDefaultTimeout(60_000);
 const seen = { errors: [], bodies: [] };
 page.on('pageerror', error => seen.errors.push(error.message));
 const told = []; // what the page is told, which has no secret
