@@ -57,16 +57,20 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// The gateway understands the flags of the unit and of the Containerfile.
+// The gateway understands the flags of the unit, of the Containerfile and of the Deployment.
 func TestUnitFlags(t *testing.T) {
 	ownRuntime(t)
+	t.Setenv("STATE_KEY", strings.Repeat("k", 32))
 	service := indented(t, "systemd", "stdwire.service")
 	_, line, _ := strings.Cut(service, "ExecStart=/usr/local/bin/stdwire ")
 	line, _, _ = strings.Cut(line, "\nExecReload")
 	_, container, _ := strings.Cut(indented(t, "container",
 		"of CA certificates beside this Containerfile:"), "CMD [")
 	container, _, _ = strings.Cut(container, "]")
-	for _, words := range []string{line, strings.NewReplacer(`"`, "", ",", "").Replace(container)} {
+	_, deployment, _ := strings.Cut(indented(t, "kubernetes", "gateway.yaml"), " args:\n")
+	deployment, _, _ = strings.Cut(deployment, " env:\n")
+	for _, words := range []string{line, strings.NewReplacer(`"`, "", ",", "").Replace(container),
+		strings.ReplaceAll(deployment, " - ", " ")} {
 		args := strings.Fields(strings.ReplaceAll(words, "\\\n", " "))
 		assert.Equal(t, args[0], "serve")
 		got := run(t, append(args, "--help")...)
