@@ -186,10 +186,16 @@ func (f *front) serve(handler http.Handler) {
 func (b *bench) protect(f *front, i *issuer) *site {
 	b.t.Helper()
 	b.write("root/hello.txt", "Hello, world.\n")
-	s := &site{bench: b, preface: "accepting access tokens", grumble: "was refused", command: []string{
-		binary(b.t), "serve", "--root", b.path("root"), "--write", "--oauth-issuer", i.url,
-		"--oauth-audience", f.url, "--oauth-scope", "mcp", "--http",
-	}}
+	return b.protectWith(f, i, "was refused", "--root", b.path("root"), "--write")
+}
+
+// protectWith is protect for other flags than these, and another complaint that is permitted.
+func (b *bench) protectWith(f *front, i *issuer, grumble string, flags ...string) *site {
+	b.t.Helper()
+	command := append([]string{binary(b.t), "serve"}, flags...)
+	s := &site{bench: b, preface: "accepting access tokens", grumble: grumble,
+		command: append(command, "--oauth-issuer", i.url, "--oauth-audience", f.url,
+			"--oauth-scope", "mcp", "--http")}
 	s.start("127.0.0.1:0")
 	b.t.Cleanup(func() { s.stop(syscall.SIGTERM) })
 	tap, err := conformance.NewHTTPTap(b.path("record"), s.direct)

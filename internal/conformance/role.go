@@ -19,6 +19,7 @@ const (
 	RolePage    = "conformance-page"    // DESCRIPTION: ServePage
 	RoleApp     = "conformance-app"     // PAGE ORIGIN…: ServeApp
 	RoleSkills  = "conformance-skills"  // ServeBadSkills
+	RoleRules   = "conformance-rules"   // NAME DIR: ServeRules
 )
 
 // PlayRole runs the role that the first argument of the process selects, if any, and exits. A
@@ -41,6 +42,8 @@ func PlayRole() {
 		err = ServePage(os.Stdin, os.Stdout, os.Args[2])
 	case RoleSkills:
 		err = ServeBadSkills(os.Stdin, os.Stdout)
+	case RoleRules:
+		err = ServeRules(os.Args[2], os.Args[3])
 	case RoleApp:
 		err = ServeApp(context.Background(), os.Args[2], os.Args[3:]...)
 	default:
