@@ -100,8 +100,8 @@ func (u ruleUser) resources() (all []matrixCell) {
 }
 
 // What three users of an authorization server may do with four servers, each behind other
-// credentials, is on every way what the rules say: in lists and searches, by calls, tasks, reads and
-// subscriptions, in both eras, and for the SDK's clients too. Nothing with which they call the
+// credentials, is on every way what the rules say: in lists and searches, by calls, tasks, reads
+// and subscriptions, in both eras, and for the SDK's clients too. Nothing with which they call the
 // gateway reaches a server that does not ask for it, every line of the audit log says who it was,
 // and whoever is revoked loses his streams while others keep theirs.
 func TestRulesMatrix(t *testing.T) {

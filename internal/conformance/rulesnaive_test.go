@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A ruleRow is a row of a table of rules, as far as the matrix needs it. The table of the gateway is
-// its JSON.
+// A ruleRow is a row of a table of rules, as far as the matrix needs it. The gateway's table is its
+// JSON.
 type ruleRow struct {
 	Effect    string              `json:"effect"`
 	Who       *ruleWho            `json:"who,omitempty"`

@@ -22,8 +22,17 @@ type Caller struct {
 
 // who has the conditions about a caller, all of which must hold. nil says nothing.
 type who struct {
+	text                                                 string   // as in the file
 	issuers, subjects, groups, scopes, clients, profiles []string // any of them
 	claims                                               []*condition
+}
+
+// String returns the conditions as in the file.
+func (w *who) String() string {
+	if w == nil {
+		return ""
+	}
+	return w.text
 }
 
 // holds evaluates the conditions.

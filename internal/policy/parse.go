@@ -134,7 +134,7 @@ func (p *parser) rule(v jsonedit.Value, source string) *Rule {
 			r.Effect = Effect(max(p.word(v, "effect", effects[:]), 0))
 		},
 		"who": func(v jsonedit.Value) {
-			w := new(who)
+			w := &who{text: string(v.JSON())}
 			p.object(v, "who", p.who(w))
 			r.who = w
 		},

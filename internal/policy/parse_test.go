@@ -116,39 +116,4 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// BenchmarkDecide measures decisions by tables of 1,000 rules: each about another subject or tool,
-// or all about one tool and many groups.
-func BenchmarkDecide(b *testing.B) {
-	row := func(format string) string {
-		var rows strings.Builder
-		for i := range 1000 {
-			rows.WriteString(strings.ReplaceAll(format, "N", fmt.Sprint(i)) + ",")
-		}
-		return `{"rules":[` + rows.String() + `]}`
-	}
-	for _, tt := range []struct{ name, row string }{
-		{"subjects", `{"effect":"allow","who":{"subject":"userN"},"what":{"tool":"tool"}}`},
-		{"groups", `{"effect":"allow","who":{"group":"groupN"},"what":{"server":"s*"}}`},
-		{"tools", `{"effect":"allow","who":{"group":"group500"},"what":{"server":"s","tool":["toolN","tool"]},"arguments":{"/path":{"prefix":"/data/"}}}`},
-		{"claims", `{"effect":"allow","who":{"claims":{"tenant":{"eq":"tenantN"}}},"what":{"tool":"tool"}}`},
-		{"claims of tools", `{"effect":"allow","who":{"claims":{"tenant":{"eq":"tenant500"}}},"what":{"tool":"toolN"},"arguments":{"/path":{"prefix":"/data/"}}}`},
-	} {
-		p, err := policy.ParseFile("p", []byte(row(tt.row)))
-		assert.NilError(b, err)
-		c := with(caller("user500", "group1", "group500"), `{"tenant":"tenant500"}`)
-		item := tool("s", "tool")
-		if tt.name == "claims of tools" {
-			item.Name = "tool500"
-		}
-		b.Run(tt.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if p.Decide(c, item, []byte(`{"mode":"r","path":"/data/x"}`)).Effect != allow {
-					b.Fatal("denied")
-				}
-			}
-		})
-	}
-}
-
 func isJSON(text []byte) bool { return len(text) > 0 && jsonscan.Valid(text) == nil }

@@ -83,16 +83,16 @@ func (p *Policy) Same(other *Policy) bool {
 // A selection has the rules that may apply to an item: by what their callers must have, so that a
 // decision looks at few of them.
 type selection struct {
-	bySubject, byGroup, byScope map[string][]*selected
+	bySubject, byGroup, byScope map[string]*bucket
 	byClaim                     []claimIndex
-	others                      []*selected
-	unknown                     []*selected // for unknown callers
+	others                      bucket
+	unknown                     bucket // for unknown callers
 }
 
 // A claimIndex has the rules of effect allow for callers in which a claim is a certain text.
 type claimIndex struct {
 	at     pointer
-	byText map[string][]*selected
+	byText map[string]*bucket
 }
 
 // A selected is a rule for an item that may match it.
@@ -117,8 +117,8 @@ func (p *Policy) of(item Item) *selection {
 }
 
 func (p *Policy) selectFor(item *Item) *selection {
-	s := &selection{bySubject: map[string][]*selected{}, byGroup: map[string][]*selected{},
-		byScope: map[string][]*selected{}}
+	s := &selection{bySubject: map[string]*bucket{}, byGroup: map[string]*bucket{},
+		byScope: map[string]*bucket{}}
 	for _, rule := range p.rules {
 		r := &selected{rule, rule.what.holds(item)}
 		if r.matches == isFalse {
@@ -126,11 +126,11 @@ func (p *Policy) selectFor(item *Item) *selection {
 		}
 		w := rule.who
 		if rule.Effect != Allow || w == nil || !w.isAboutIdentity() {
-			s.unknown = append(s.unknown, r)
+			s.unknown.add(r)
 		}
 		switch {
 		case w == nil:
-			s.others = append(s.others, r)
+			s.others.add(r)
 		case w.subjects != nil:
 			index(s.bySubject, w.subjects, r)
 		case w.groups != nil:
@@ -138,7 +138,7 @@ func (p *Policy) selectFor(item *Item) *selection {
 		case w.scopes != nil:
 			index(s.byScope, w.scopes, r)
 		case !s.indexClaim(r):
-			s.others = append(s.others, r)
+			s.others.add(r)
 		}
 	}
 	return s
@@ -160,7 +160,7 @@ func (s *selection) indexClaim(r *selected) bool {
 		if n = len(s.byClaim); n == maxClaimIndexes {
 			return false
 		}
-		s.byClaim = append(s.byClaim, claimIndex{c.at, map[string][]*selected{}})
+		s.byClaim = append(s.byClaim, claimIndex{c.at, map[string]*bucket{}})
 	}
 	index(s.byClaim[n].byText, []string{c.tests[0].with[0].text}, r)
 	return true
@@ -169,9 +169,12 @@ func (s *selection) indexClaim(r *selected) bool {
 // maxClaimIndexes limits the claims that rules are indexed by, because each is looked up.
 const maxClaimIndexes = 8
 
-func index(by map[string][]*selected, names []string, r *selected) {
+func index(by map[string]*bucket, names []string, r *selected) {
 	for _, name := range names {
-		by[name] = append(by[name], r)
+		if by[name] == nil {
+			by[name] = new(bucket)
+		}
+		by[name].add(r)
 	}
 }
 
@@ -204,10 +207,10 @@ func (p *Policy) decide(caller *Caller, item Item, arguments []byte, known bool)
 	e := evaluation{caller: caller, arguments: arguments, known: known}
 	s := p.of(item)
 	if !caller.Known {
-		e.add(s.unknown)
+		e.add(&s.unknown)
 		return e.decision(p.allows)
 	}
-	e.add(s.others)
+	e.add(&s.others)
 	e.add(s.bySubject[caller.Subject])
 	for _, group := range caller.Groups {
 		e.add(s.byGroup[group])
@@ -247,8 +250,8 @@ func first(a, b *Rule) *Rule {
 	return a
 }
 
-// add evaluates rules.
-func (e *evaluation) add(rules []*selected) {
+// apply evaluates rules.
+func (e *evaluation) apply(rules []*selected) {
 	for _, r := range rules {
 		applies := r.matches.and(r.who.holds(e.caller))
 		if applies == isFalse {

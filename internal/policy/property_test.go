@@ -339,7 +339,7 @@ func (s source) arguments() map[string]any {
 
 func (s source) table() *naiveTable {
 	t := &naiveTable{Default: pick(s, "allow", "deny", "deny")}
-	for range 1 + s.IntN(6) {
+	for range 1 + s.IntN(8) {
 		r := naiveRule{Effect: pick(s, "allow", "allow", "ask", "deny", "hide"), Who: s.who()}
 		if s.IntN(3) > 0 {
 			r.What = map[string]any{}
@@ -364,7 +364,16 @@ func (s source) table() *naiveTable {
 		if r.Effect != "hide" && s.IntN(2) == 0 {
 			r.Arguments = s.arguments()
 		}
-		if s.IntN(3) == 0 {
+		if r.Effect != "hide" && s.IntN(3) == 0 { // many differ in a text only
+			r.Who = pick(s, nil, map[string]any{"group": "dev"}, map[string]any{"profile": "work"},
+				map[string]any{"claims": map[string]any{"team": map[string]any{"contains": "b"}}})
+			test := map[string]any{pick(s, "eq", "prefix"): pick(s, "a", "ax", "/x/", "alice")}
+			if s.IntN(4) == 0 {
+				test["default"] = "a"
+			}
+			r.Arguments = map[string]any{"/a": test}
+			r.Unless = pick(s, nil, nil, map[string]any{"subject": "alice"})
+		} else if s.IntN(3) == 0 {
 			if r.Unless = s.who(); r.Effect != "hide" && s.IntN(2) == 0 {
 				r.Unless["arguments"] = s.arguments()
 			}
@@ -410,6 +419,15 @@ func (s source) call() string {
 		`{}`, `{"b":1}`)
 }
 
+// same reports whether two decisions are the same, by rules in the same place.
+func same(a, b policy.Decision) bool {
+	if a.Rule == nil || b.Rule == nil {
+		return a == b
+	}
+	return a.Effect == b.Effect && a.Certain == b.Certain && a.Pointer == b.Pointer &&
+		a.Rule.Source == b.Rule.Source
+}
+
 // A table decides as the naive evaluator does; and lists show an item if, and only if for the
 // arguments tried, a call of it could be allowed.
 func TestDecisionsAreThoseOfTheRules(t *testing.T) {
@@ -417,15 +435,20 @@ func TestDecisionsAreThoseOfTheRules(t *testing.T) {
 	seen := map[policy.Effect]int{}
 	for range 1000 {
 		table := s.table()
-		text, err := json.Marshal(map[string]any{"default": table.Default, "rules": table.Rules})
+		text, err := json.MarshalIndent(map[string]any{"default": table.Default, "rules": table.Rules},
+			"", " ")
 		assert.NilError(t, err)
 		p, err := policy.ParseFile("p", text)
 		assert.NilError(t, err, "%s", text)
+		plain := policy.Unindexed(p)
 		var decoded naiveTable
 		assert.NilError(t, json.Unmarshal(text, &decoded))
 		for range 6 {
 			c, i := s.caller(), s.item()
 			shown := p.Shows(c, i)
+			assert.Assert(t, same(shown, plain.Shows(c, i)), "%s", text)
+			matched := policy.Item{Kind: policy.Template, Server: i.Server, Name: "{id}"}
+			assert.Assert(t, same(p.Shows(c, matched), plain.Shows(c, matched)), "%s", text)
 			for range 6 {
 				args := s.call()
 				d := p.Decide(c, i, []byte(args))
@@ -436,6 +459,9 @@ func TestDecisionsAreThoseOfTheRules(t *testing.T) {
 				}
 				if d.Effect != want || !d.Certain {
 					t.Fatalf("want %v: %s", want, context())
+				}
+				if other := plain.Decide(c, i, []byte(args)); !same(d, other) {
+					t.Fatalf("without indexes it is %+v: %s", other, context())
 				}
 				if shown.Effect == deny && (d.Effect != deny || d.Pointer != "") {
 					t.Fatalf("hidden, but not from the call: %s", context())
