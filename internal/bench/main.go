@@ -9,6 +9,7 @@
 //	go run . -suite telemetry -time 3s
 //	go run . -suite retrieval -repeat 1
 //	go run . -suite redis
+//	go run . -suite rules
 //	go run . -against REV [-suite …] [-time 1s] [-repeat 3]
 //	go run . [-suite …] -svg FILE [-save FILE.json]
 //	go run . -suite scale -svg FILE [-save FILE.json]
@@ -101,6 +102,7 @@ var suites = []suite{
 	{"telemetry", telemetrySuite, nil},
 	{"retrieval", retrievalSuite, nil},
 	{"redis", redisSuite, nil},
+	{"rules", rulesSuite, nil},
 }
 
 func main() {
