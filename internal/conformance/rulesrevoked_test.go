@@ -131,6 +131,11 @@ func (s *rulesSite) revoked(t *testing.T) {
 		assert.NilError(t, response.Body.Close())
 		assert.Equal(t, response.StatusCode, http.StatusUnauthorized)
 	}
+	// bob does not go on in ada's session
+	response := s.request(ctx, "bob", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+		"Mcp-Session-Id: "+kept[2].session)
+	assert.NilError(t, response.Body.Close())
+	assert.Equal(t, response.StatusCode, http.StatusNotFound)
 	content, err := os.ReadFile(s.path("mcp.json"))
 	assert.NilError(t, err)
 	without := bytes.Replace(content, []byte(`"rules":[`),
@@ -140,7 +145,7 @@ func (s *rulesSite) revoked(t *testing.T) {
 	for _, st := range kept {
 		st.awaits(ctx, t, "notifications/tools/list_changed")
 	}
-	response := s.request(ctx, "bob", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+	response = s.request(ctx, "bob", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
 		"Mcp-Session-Id: "+kept[3].session)
 	text, err := io.ReadAll(response.Body)
 	assert.NilError(t, err)
@@ -163,6 +168,12 @@ func (s *rulesSite) secrets(t *testing.T) {
 				"only tickets asks for the key, at %s for %s", server, user)
 		}
 		assert.Assert(t, !quotes(log, secret) && !quotes(log, userKey(user)))
+	}
+	for _, server := range []string{"orders", "tickets"} {
+		for _, request := range strings.Split(s.sent(server), "POST /mcp") {
+			assert.Assert(t, !strings.Contains(request, serviceToken) ||
+				!strings.Contains(request, `"method":"tools/call"`), "%s", request)
+		}
 	}
 	known := map[string]int{}
 	for _, line := range audit {

@@ -5,7 +5,12 @@ package conformance_test
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,6 +25,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/auth"
 	"github.com/stdwire/stdwire/internal/conformance"
+	"github.com/stdwire/stdwire/internal/jose"
 	serverauth "github.com/stdwire/stdwire/server/auth"
 	serverstreamable "github.com/stdwire/stdwire/server/streamable"
 )
@@ -66,9 +72,11 @@ func newRulesSite(t *testing.T, rules []ruleRow) *rulesSite {
 	const exchange = "urn:ietf:params:oauth:grant-type:token-exchange"
 	i := b.issuer(map[string]any{"scopes": []string{"mcp"}, "users": says, "exchange": true,
 		"resources": map[string]target{f.url: {"jwt", "mcp"}, orders.url: {"jwt", "mcp"}},
-		"clients": []any{map[string]any{"client_id": "gateway", "client_secret": machineSecret,
-			"grant_types": []string{exchange}, "redirect_uris": []string{},
-			"response_types": []string{}}}})
+		"clients": []any{map[string]any{"client_id": "gateway", "redirect_uris": []string{},
+			"grant_types": []string{exchange}, "response_types": []string{},
+			"token_endpoint_auth_method":      "private_key_jwt",
+			"token_endpoint_auth_signing_alg": "ES256",
+			"jwks":                            map[string]any{"keys": []any{b.clientKey("key.pem")}}}}})
 
 	verify, err := serverauth.JWTOptions{Issuer: i.url, Audience: orders.url}.New()
 	assert.NilError(t, err)
@@ -108,7 +116,7 @@ func newRulesSite(t *testing.T, rules []ruleRow) *rulesSite {
 			"credentials": object{"type": "env", "env": object{"CALLER": "subject"}}},
 		"orders": object{"url": orders.url, "headers": service,
 			"credentials": object{"type": "exchange", "tokenEndpoint": i.url + "/token",
-				"clientId": "gateway", "clientSecret": machineSecret, "resource": []string{orders.url},
+				"clientId": "gateway", "clientKey": b.path("key.pem"), "resource": []string{orders.url},
 				"scope": "mcp"}},
 		"tickets": object{"url": tickets.url, "headers": service,
 			"credentials": object{"type": "header",
@@ -127,6 +135,20 @@ func newRulesSite(t *testing.T, rules []ruleRow) *rulesSite {
 		s.tokens[u.name] = a.has().AccessToken
 	}
 	return s
+}
+
+// clientKey writes the private key of a client to a file, and returns the public one.
+func (b *bench) clientKey(name string) *jose.Key {
+	b.t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	assert.NilError(b.t, err)
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	assert.NilError(b.t, err)
+	text := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+	assert.NilError(b.t, os.WriteFile(b.path(name), text, 0o600))
+	public, err := jose.NewKey(private.Public())
+	assert.NilError(b.t, err)
+	return public
 }
 
 // upstream serves a server over HTTP, whose callers are those whom the function names.

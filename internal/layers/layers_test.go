@@ -377,8 +377,8 @@ var layers = []struct {
 		"cmd/stdwire/internal/socket",
 	}},
 	{"cmd/stdwire/internal/credential", []string{
-		"internal/httpurl", "internal/jsonscan", "dispatch", "server/auth", "client/auth",
-		"client/host/config",
+		"internal/httpurl", "internal/jose", "internal/jsonscan", "internal/userfile", "dispatch",
+		"server/auth", "client/auth", "client/host/config",
 	}},
 	{"cmd/stdwire/internal/target", []string{
 		"cmd/stdwire/internal/credential", "internal/itemname", "internal/jsonscan", "internal/printable", "internal/near",

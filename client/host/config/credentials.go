@@ -34,7 +34,11 @@ type Credentials struct {
 	ClientID      string
 	ClientSecret  string
 	ClientAuth    string // an authentication method of clients, or "": the usual one
-	Scope         string // scopes separated by spaces
+	// ClientKey is the file of the private key, in PEM, with which the client signs assertions in
+	// place of having a secret (RFC 7523), ClientKeyID the id by which the authorization server
+	// knows the key, and AssertionAudience to whom they are addressed; "": to TokenEndpoint.
+	ClientKey, ClientKeyID, AssertionAudience string
+	Scope                                     string // scopes separated by spaces
 
 	Audience, Resource []string
 	// SubjectHeader is the header with the token of the user; "": the access token with which he
@@ -85,7 +89,8 @@ var credentialTypes = []struct {
 	{CredentialHeader, []string{"headers"}, nil, true, false},
 	{CredentialEnv, []string{"env"}, nil, false, true},
 	{CredentialExchange, []string{"tokenEndpoint", "clientId"},
-		[]string{"clientSecret", "clientAuth", "scope", "audience", "resource", "subjectHeader",
+		[]string{"clientSecret", "clientAuth", "clientKey", "clientKeyId", "assertionAudience",
+			"scope", "audience", "resource", "subjectHeader",
 			"subjectTokenType", "requestedTokenType", "actorToken", "actorTokenType"}, true, false},
 	{CredentialIDJAG, []string{"tokenEndpoint", "clientId"},
 		[]string{"clientSecret", "clientAuth", "scope", "subjectHeader", "subjectTokenType"}, true,
@@ -102,7 +107,10 @@ func typeNames(is func(forURL, forCommand bool) bool) (names []string) {
 	return names
 }
 
-var clientAuthMethods = []string{"client_secret_basic", "client_secret_post", "none"}
+// privateKeyJWT is the authentication method of a client with a key.
+const privateKeyJWT = "private_key_jwt"
+
+var clientAuthMethods = []string{"client_secret_basic", "client_secret_post", privateKeyJWT, "none"}
 
 const (
 	headerNamePattern = `^[!#-'*+.0-9A-Z^-z|~-]+$`
@@ -161,11 +169,20 @@ func credentialFields() []field[*Credentials] {
 			help: "The secret of that client.",
 			at:   func(c *Credentials) any { return &c.ClientSecret }},
 		{names: []string{"clientAuth"}, valueType: clientAuthType, secret: notSecret,
-			help: "How the client authenticates; with a secret client_secret_basic by default.",
+			help: "How the client authenticates; with a secret client_secret_basic by default, with a key private_key_jwt.",
 			at:   func(c *Credentials) any { return &c.ClientAuth },
 			read: func(r *reader, c *Credentials, v jsonedit.Value) {
 				c.ClientAuth = r.readOneOf(v, clientAuthMethods)
 			}},
+		{names: []string{"clientKey"}, valueType: textType, secret: notSecret,
+			help: "For exchange: the path of a PEM file with the private key of that client, for private_key_jwt in place of a secret.",
+			at:   func(c *Credentials) any { return &c.ClientKey }},
+		{names: []string{"clientKeyId"}, valueType: textType, secret: notSecret,
+			help: "The id of that key at the authorization server, if it has several.",
+			at:   func(c *Credentials) any { return &c.ClientKeyID }},
+		{names: []string{"assertionAudience"}, valueType: textType, secret: notSecret,
+			help: "Whom what is signed with that key is for: the authorization server's issuer identifier, or by default tokenEndpoint.",
+			at:   func(c *Credentials) any { return &c.AssertionAudience }},
 		{names: []string{"scope"}, valueType: textType, secret: notSecret,
 			help: "The scopes to ask for, separated by spaces; more are asked for when the server says that they are missing.",
 			at:   func(c *Credentials) any { return &c.Scope }},
@@ -251,6 +268,16 @@ func (r *reader) readCredentials(s *Server, v jsonedit.Value) {
 	}
 	if (c.ActorToken == "") != (c.ActorTokenType == "") {
 		r.errorf(v.Start, "credentials: actorToken and actorTokenType need each other")
+	}
+	switch {
+	case c.ClientKey != "" && c.ClientSecret != "":
+		r.errorf(v.Start, "credentials: clientKey and clientSecret exclude each other")
+	case c.ClientKey != "" && c.ClientAuth != "" && c.ClientAuth != privateKeyJWT:
+		r.errorf(v.Start, "credentials: with clientKey, clientAuth is %s", privateKeyJWT)
+	case c.ClientKey == "" && (c.ClientAuth == privateKeyJWT || c.ClientKeyID != "" ||
+		c.AssertionAudience != ""):
+		r.errorf(v.Start, "credentials: clientAuth %s, clientKeyId and assertionAudience need clientKey",
+			privateKeyJWT)
 	}
 	for from := range c.Headers {
 		if strings.EqualFold(from, "Authorization") {
@@ -338,9 +365,11 @@ func (r *resolver) credentials(c *Credentials) *Credentials {
 		name string
 		at   *string
 	}{{"tokenEndpoint", &e.TokenEndpoint}, {"clientId", &e.ClientID},
-		{"clientSecret", &e.ClientSecret}, {"scope", &e.Scope}, {"actorToken", &e.ActorToken}} {
+		{"clientSecret", &e.ClientSecret}, {"assertionAudience", &e.AssertionAudience},
+		{"clientKeyId", &e.ClientKeyID}, {"scope", &e.Scope}, {"actorToken", &e.ActorToken}} {
 		*f.at = r.expand("credentials."+f.name, *f.at)
 	}
+	e.ClientKey = r.file("credentials.clientKey", e.ClientKey)
 	u, err := url.Parse(e.TokenEndpoint)
 	if e.TokenEndpoint != "" && r.missing == nil &&
 		(err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || !httpurl.IsSecure(u)) {
@@ -369,7 +398,12 @@ func credentialsSchema() object {
 	}
 	s := anyOf(types...)
 	actor, actorType := given("actorToken"), given("actorTokenType")
-	s["allOf"] = []object{{"if": actor, "then": actorType}, {"if": actorType, "then": actor}}
+	key, isJWT := given("clientKey"), object{"const": privateKeyJWT}
+	ofClient := withMember("clientAuth", isJWT)
+	ofClient["required"] = []string{"clientAuth"}
+	s["allOf"] = []object{{"if": actor, "then": actorType}, {"if": actorType, "then": actor},
+		{"if": key, "then": allOf(not(given("clientSecret")), withMember("clientAuth", isJWT)),
+			"else": not(anyOf(ofClient, given("clientKeyId"), given("assertionAudience")))}}
 	return s
 }
 

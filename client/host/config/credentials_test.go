@@ -22,6 +22,14 @@ func TestCredentials(t *testing.T) {
 		`"url":"https://s.example","credentials":{"type":"exchange",` + endpoint + `,"clientSecret":"${SECRET}","clientAuth":"client_secret_post","scope":"a b","audience":["x","y"],"resource":["urn:z"],"subjectHeader":"X-Token","subjectTokenType":"t","requestedTokenType":"r","actorToken":"a","actorTokenType":"b"}`: "",
 		`"url":"https://s.example","oauth":{"clientId":"c","issuer":"https://rs.example"},"credentials":{"type":"idjag",` + endpoint + `}`:                                                                                                                                                                                  "",
 
+		`"url":"https://s.example","credentials":{"type":"exchange",` + endpoint + `,"clientKey":"k.pem","clientKeyId":"1","assertionAudience":"https://as.example"}`: "",
+		`"url":"https://s.example","credentials":{"type":"exchange",` + endpoint + `,"clientKey":"k.pem","clientAuth":"private_key_jwt"}`:                             "",
+		`"url":"https://s.example","credentials":{"type":"exchange",` + endpoint + `,"clientKey":"k.pem","clientSecret":"s"}`:                                         "exclude each other",
+		`"url":"https://s.example","credentials":{"type":"exchange",` + endpoint + `,"clientKey":"k.pem","clientAuth":"none"}`:                                        "clientAuth is private_key_jwt",
+		`"url":"https://s.example","credentials":{"type":"exchange",` + endpoint + `,"clientAuth":"private_key_jwt"}`:                                                 "need clientKey",
+		`"url":"https://s.example","credentials":{"type":"exchange",` + endpoint + `,"clientKey":"","clientKeyId":"1"}`:                                               "need clientKey",
+		`"url":"https://s.example","credentials":{"type":"exchange",` + endpoint + `,"assertionAudience":"https://as.example"}`:                                       "need clientKey",
+
 		`"url":"https://s.example","credentials":true`:                                                                                                      "must be an object",
 		`"url":"https://s.example","credentials":{}`:                                                                                                        "credentials has no type",
 		`"url":"https://s.example","credentials":{"type":1}`:                                                                                                "must be one of static",

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -40,6 +41,11 @@ func Wrap(e *config.Endpoint, latest func() *User, secure *tls.Config, log *slog
 			return &headers{base, endpoint, latest}
 		}, nil
 	case config.CredentialExchange:
+		if c.ClientKey != "" {
+			if err := setKey(&client, c); err != nil {
+				return nil, fmt.Errorf("credentials.clientKey: %w", err)
+			}
+		}
 		// The user of the gateway has named the token endpoint, wherever it is.
 		options.AllowPrivate = true
 		options.Grant = auth.TokenExchange{TokenEndpoint: c.TokenEndpoint, Client: client,

@@ -207,6 +207,11 @@ func TestUserCredentials(t *testing.T) {
 	assert.Check(t, cmp.Contains(fmt.Sprint(errs), "needs the header X-Key of its callers"))
 	assert.Check(t, cmp.Contains(fmt.Sprint(errs), "invalid_grant"),
 		"the token endpoint refuses eve")
+	for _, request := range strings.Split(seen.String()+byKey.String(), "POST /") {
+		assert.Check(t, !strings.Contains(request, "of-the-service") ||
+			!strings.Contains(request, `"method":"tools/call"`),
+			"nobody is served with the credentials of the service: %s", request)
+	}
 	for user, token := range tokens {
 		for name, text := range map[string]string{"a request": seen.String() + byKey.String(),
 			"the log": log.String(), "the audit log": audit.String(), "an error": fmt.Sprint(errs)} {
