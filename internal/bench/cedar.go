@@ -14,8 +14,8 @@ import (
 )
 
 // A ruleTable is a table of rules, of which Cedar can express all but ask. What differs is what
-// happens where a value is missing: Cedar skips such a policy, whatever its effect, and ours applies
-// if it denies. So the translation says for each condition what holds then.
+// happens where a value is missing: Cedar skips such a policy, whatever its effect, and ours
+// applies if it denies. So the translation says for each condition what holds then.
 type ruleTable struct {
 	Rules []ruleRow `json:"rules"`
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -107,6 +108,14 @@ func measureRPC(connect func(near, far io.ReadWriteCloser) (connection, error),
 		}
 		return err
 	})
+}
+
+// benchmarkFor is testing.Benchmark with a duration.
+func benchmarkFor(d time.Duration, f func(b *testing.B)) testing.BenchmarkResult {
+	if err := flag.Set("test.benchtime", d.String()); err != nil {
+		panic(err) // testing.Init has defined the flag
+	}
+	return testing.Benchmark(f)
 }
 
 // benchmark calls f from several goroutines. It returns the time per call, and the processor time,

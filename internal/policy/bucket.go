@@ -15,8 +15,8 @@ type bucket struct {
 }
 
 // An argumentIndex has the rules that apply to the same callers and have one condition, by the text
-// that the argument at a pointer must be or begin with. Only the first with a text is there, because
-// the others have the same outcome.
+// that the argument at a pointer must be or begin with. Only the first with a text is there,
+// because the others have the same outcome.
 //
 // For an argument that none of the texts matches, all of these rules have the same outcome: false,
 // or unclear for one that is no text or is missing. So the first decides for all, as it does in

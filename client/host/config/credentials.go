@@ -38,8 +38,8 @@ type Credentials struct {
 	// place of having a secret (RFC 7523), ClientKeyID the id by which the authorization server
 	// knows the key, and AssertionAudience to whom they are addressed; "": to TokenEndpoint.
 	ClientKey, ClientKeyID, AssertionAudience string
-	Scope                                     string // scopes separated by spaces
 
+	Scope              string // scopes separated by spaces
 	Audience, Resource []string
 	// SubjectHeader is the header with the token of the user; "": the access token with which he
 	// calls the gateway.
