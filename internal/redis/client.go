@@ -54,6 +54,9 @@ func New(o Options) (*Client, error) {
 	c := &Client{o: o, slots: make(chan struct{}, o.MaxPending),
 		bytes: quota.NewPool(o.MaxPendingBytes)}
 	c.commands = newLink(&c.o, func() []*call { return nil }, func(Reply) {})
+	if o.Changed != nil {
+		c.commands.changed = o.Changed
+	}
 	go c.commands.run()
 	return c, nil
 }

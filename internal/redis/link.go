@@ -36,6 +36,7 @@ type link struct {
 	cancel context.CancelFunc
 	ended  chan struct{}
 
+	changed   func(error)    // see Options.Changed
 	connected func() []*call // the calls that come first on a new connection; under mu
 	push      func(Reply)    // under mu
 
@@ -46,7 +47,8 @@ type link struct {
 }
 
 func newLink(o *Options, connected func() []*call, push func(Reply)) *link {
-	l := &link{o: o, connected: connected, push: push, ended: make(chan struct{})}
+	l := &link{o: o, changed: func(error) {}, connected: connected, push: push,
+		ended: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
@@ -69,6 +71,7 @@ func (l *link) run() {
 	for failures := 0; ; failures++ {
 		c, err := l.o.connect(l.ctx)
 		if err == nil {
+			l.changed(nil)
 			if err = l.serve(c); c.answered {
 				failures, err = 0, nil
 			}
@@ -79,6 +82,7 @@ func (l *link) run() {
 		}
 		if err != nil {
 			l.fail(err)
+			l.changed(err)
 		}
 		select {
 		case <-l.ctx.Done():

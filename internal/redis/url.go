@@ -29,6 +29,11 @@ type Options struct {
 	Database                           int
 	TLS                                *tls.Config // nil: none. Sentinels have the same
 
+	// Changed, if not nil, is called with nil whenever the server has been reached, and with the
+	// reason whenever an attempt to has failed. Calls do not overlap; they hold up the connection,
+	// and may not close the client.
+	Changed func(error)
+
 	Bounds
 }
 
@@ -118,6 +123,32 @@ func ParseURL(text string) (Options, error) {
 			"master_name")
 	}
 	return o, nil
+}
+
+// URL returns the URL of the server without users and passwords.
+func (o *Options) URL() string {
+	u := url.URL{Scheme: "redis", Host: o.Address}
+	query := url.Values{}
+	switch {
+	case o.Network == "unix":
+		u = url.URL{Scheme: "unix", Path: o.Address}
+	case len(o.Sentinels) > 0:
+		u.Host = o.Sentinels[0]
+		query["addr"] = o.Sentinels[1:]
+		query.Set("master_name", o.MasterName)
+	}
+	if o.TLS != nil {
+		u.Scheme = "rediss"
+	}
+	switch {
+	case o.Database == 0:
+	case o.Network == "unix":
+		query.Set("db", strconv.Itoa(o.Database))
+	default:
+		u.Path = "/" + strconv.Itoa(o.Database)
+	}
+	u.RawQuery = query.Encode()
+	return u.String()
 }
 
 func (o *Options) setDatabase(text string) error {

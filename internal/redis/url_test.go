@@ -12,21 +12,27 @@ func TestParseURL(t *testing.T) {
 		url     string
 		want    Options
 		withTLS bool
+		shown   string
 	}{
-		{"redis://localhost", Options{Network: "tcp", Address: "localhost:6379"}, false},
+		{"redis://localhost", Options{Network: "tcp", Address: "localhost:6379"}, false,
+			"redis://localhost:6379"},
 		{"redis://:se%40cret@h:7/3",
-			Options{Network: "tcp", Address: "h:7", Password: "se@cret", Database: 3}, false},
+			Options{Network: "tcp", Address: "h:7", Password: "se@cret", Database: 3}, false,
+			"redis://h:7/3"},
 		{"rediss://u:p@[::1]/",
-			Options{Network: "tcp", Address: "[::1]:6379", Username: "u", Password: "p"}, true},
+			Options{Network: "tcp", Address: "[::1]:6379", Username: "u", Password: "p"}, true,
+			"rediss://[::1]:6379"},
 		{"unix://u:p@/run/redis.sock?db=2", Options{Network: "unix", Address: "/run/redis.sock",
-			Username: "u", Password: "p", Database: 2}, false},
+			Username: "u", Password: "p", Database: 2}, false, "unix:///run/redis.sock?db=2"},
 		{"redis://a/1?master_name=m&addr=b:1&addr=c&sentinel_username=s&sentinel_password=t",
 			Options{Network: "tcp", Sentinels: []string{"a:26379", "b:1", "c:26379"}, MasterName: "m",
-				Database: 1, SentinelUsername: "s", SentinelPassword: "t"}, false},
+				Database: 1, SentinelUsername: "s", SentinelPassword: "t"}, false,
+			"redis://a:26379/1?addr=b%3A1&addr=c%3A26379&master_name=m"},
 	} {
 		o, err := ParseURL(tc.url)
 		assert.NilError(t, err, tc.url)
 		assert.Equal(t, o.TLS != nil, tc.withTLS, tc.url)
+		assert.Equal(t, o.URL(), tc.shown)
 		o.TLS = nil
 		assert.DeepEqual(t, o, tc.want)
 	}

@@ -20,6 +20,7 @@ type Redis struct {
 	client *redis.Client
 	prefix string
 	sealer sealer
+	url    string // if Open has made it
 }
 
 var _ Store = (*Redis)(nil)
@@ -31,7 +32,7 @@ func NewRedis(client *redis.Client, prefix string, secret []byte) (*Redis, error
 		return nil, errors.New("store: the prefix of keys has a brace, which is for hash tags")
 	}
 	s, err := newSealer(secret)
-	return &Redis{client, prefix, s}, err
+	return &Redis{client: client, prefix: prefix, sealer: s}, err
 }
 
 // key returns the key of something of a kind.
