@@ -41,6 +41,20 @@ func Per(n int, every time.Duration, burst int) (Limit, error) {
 // Daily returns the limit of the costs of a day of UTC, from 1 to MaxDaily - 1.
 func Daily(n int64) Limit { return Limit{burst: min(max(n, 1), MaxDaily-1), daily: true} }
 
+// Interval returns the time in which a bucket gains a cost of 1, or 0 if the limit is of a day.
+func (l Limit) Interval() time.Duration { return time.Duration(l.interval) * time.Microsecond }
+
+// Burst returns the cost that a full bucket allows, or that of a day. It is 0 for the zero Limit,
+// and positive for all others.
+func (l Limit) Burst() int64 { return l.burst }
+
+// Share returns the limit of one of n that together allow what l does, rounded up to costs of 1.
+func (l Limit) Share(n int) Limit {
+	l.interval *= int64(n)
+	l.burst = (l.burst + int64(n) - 1) / int64(n)
+	return l
+}
+
 const day = int64(24 * time.Hour / time.Microsecond)
 
 // take returns the state of a bucket after a cost, or the time until the bucket allows it, which is

@@ -13,9 +13,9 @@ type Charge struct {
 	Key   []byte // of the bucket; see [AppendPart]
 	Limit Limit
 	Cost  int64 // not negative
+	Taken int64 // set by Take, for Refund: when it was charged, in microseconds since 1970
 
 	bucket *bucket // while it is charged; nil: it is full
-	taken  int64   // when it was charged
 }
 
 type bucket struct {
@@ -75,7 +75,7 @@ func (l *Limiter) take(charges []Charge, now int64, keep bool) (refused int, lon
 	}
 	for i := range charges {
 		c := &charges[i]
-		c.taken = now
+		c.Taken = now
 		after, _ := c.Limit.take(c.bucket.now(), now, c.Cost)
 		l.set(c.Key, c.bucket, bucket{after, c.Limit.daily}, now) // the keys differ
 	}
@@ -131,7 +131,7 @@ func (l *Limiter) Refund(charges []Charge) {
 	defer l.mu.Unlock()
 	for _, c := range charges {
 		if b := l.buckets[string(c.Key)]; b != nil { // otherwise it is full
-			b.state = c.Limit.refund(b.state, c.taken, c.Cost)
+			b.state = c.Limit.refund(b.state, c.Taken, c.Cost)
 			if isFull(b.state, now, b.daily) {
 				delete(l.buckets, string(c.Key))
 			}

@@ -272,22 +272,6 @@ func (m *Memory) After(_ context.Context, key string, number int64) (events []Ev
 	return events, number > 0 && number < e.before, nil
 }
 
-// Charge implements [Store].
-func (m *Memory) Charge(_ context.Context, group string, charges []Charge) (int, time.Duration,
-	error) {
-	all := make([]rate.Charge, len(charges))
-	for i, c := range charges {
-		limit, err := c.limit()
-		if err != nil {
-			return i, 0, err
-		}
-		key := rate.AppendPart(rate.AppendPart(nil, group), c.Key)
-		all[i] = rate.Charge{Key: key, Limit: limit, Cost: c.Cost}
-	}
-	refused, wait := m.buckets.Take(all)
-	return refused, wait, nil
-}
-
 // A memorySubscription is one of a Memory.
 type memorySubscription struct {
 	m       *Memory

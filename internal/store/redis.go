@@ -290,32 +290,3 @@ func (s redisSubscription) Next(ctx context.Context) (Message, error) {
 	}
 	return Message{Payload: payload}, nil
 }
-
-// Charge implements [Store].
-func (r *Redis) Charge(ctx context.Context, group string, charges []Charge) (int, time.Duration,
-	error) {
-	keys, args := make([]string, len(charges)), []string(nil)
-	for i, c := range charges {
-		if _, err := c.limit(); err != nil {
-			return i, 0, err
-		}
-		keys[i] = r.key("b", group) + r.sealer.name(c.Key)
-		for _, n := range []int64{c.Every.Microseconds(), c.Burst, c.Cost} {
-			args = append(args, strconv.FormatInt(n, 10))
-		}
-	}
-	return charged(do(r.client.Run(ctx, chargeScript, keys, args...)))
-}
-
-func charged(reply redis.Reply, err error) (refused int, wait time.Duration, _ error) {
-	items, err := itemsOf(2)(reply, err)
-	if err != nil {
-		return 0, 0, err
-	}
-	index, err := items[0].Int()
-	if err != nil {
-		return 0, 0, err
-	}
-	longest, err := number(items[1])
-	return int(index), time.Duration(longest) * time.Microsecond, err
-}

@@ -77,15 +77,22 @@ return found`)
 
 	// The arithmetic is that of rate.Limit.
 	chargeScript = redis.NewScript(chargeText)
+	refundScript = redis.NewScript(refundText)
+
+	pauseScript = redis.NewScript(now + `
+local state = math.max(redis.call('GET', KEYS[1]) or 0, now + ARGV[1])
+redis.call('SET', KEYS[1], text(state), 'PX', text(math.ceil((state - now) / 1000)))`)
 )
 
 const chargeText = now + `
 local day, most = 86400000000, 68719476736
 local states, lasts, refused, longest = {}, {}, 0, 0
 for i, key in ipairs(KEYS) do
-	local interval, burst = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
-	local cost, state, wait = tonumber(ARGV[3 * i]), tonumber(redis.call('GET', key) or 0), 0
-	if interval == 0 then
+	local interval, burst = tonumber(ARGV[3 * i - 1]), tonumber(ARGV[3 * i])
+	local cost, state, wait = tonumber(ARGV[3 * i + 1]), tonumber(redis.call('GET', key) or 0), 0
+	if burst == 0 then
+		wait, lasts[i] = state - now, 0
+	elseif interval == 0 then
 		local today, used = math.floor(now / day), 0
 		if math.floor(state / most) >= today then
 			today, used = math.floor(state / most), state % most
@@ -100,11 +107,25 @@ for i, key in ipairs(KEYS) do
 	end
 	if wait > longest then refused, longest = i - 1, wait end
 end
-if longest == 0 then
+if longest == 0 and ARGV[1] == '1' then
 	for i, key in ipairs(KEYS) do
 		if lasts[i] > 0 then
 			redis.call('SET', key, text(states[i]), 'PX', text(math.ceil(lasts[i] / 1000)))
 		end
 	end
 end
-return {refused, text(longest)}`
+return {refused, text(longest), text(now)}`
+
+const refundText = `
+local day, most = 86400000000, 68719476736
+for i, key in ipairs(KEYS) do
+	local state = tonumber(redis.call('GET', key))
+	local interval, cost = tonumber(ARGV[4 * i - 3]), tonumber(ARGV[4 * i - 1])
+	if not state then -- it is full
+	elseif interval > 0 then
+		state = math.max(0, state - cost * interval)
+	elseif math.floor(state / most) == math.floor(ARGV[4 * i] / day) then
+		state = state - math.min(cost, state % most)
+	end
+	if state then redis.call('SET', key, string.format('%.0f', state), 'KEEPTTL') end
+end`

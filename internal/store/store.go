@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/rate"
@@ -69,11 +68,18 @@ type Store interface {
 	// close it.
 	Subscribe(ctx context.Context, channel string) (Subscription, error)
 
-	// Charge charges all buckets of a group, or none if one of them does not allow its cost.
-	// refused is the index of the one that takes longest to allow it, and wait how long that is; if
-	// all are charged, wait is 0. Their keys differ. Buckets of different groups are different.
-	Charge(ctx context.Context, group string, charges []Charge) (refused int, wait time.Duration,
-		err error)
+	// Charge charges all buckets of a group, or none if one of them does not allow its cost, as
+	// [rate.Limiter.Take] does. Buckets of different groups are different.
+	Charge(ctx context.Context, group string, charges []rate.Charge) (refused int,
+		wait time.Duration, err error)
+	// Peek is Charge without a charge.
+	Peek(ctx context.Context, group string, charges []rate.Charge) (refused int,
+		wait time.Duration, err error)
+	// Refund gives back what Charge has charged, as [rate.Limiter.Refund] does.
+	Refund(ctx context.Context, group string, charges []rate.Charge) error
+	// Pause lets a bucket, of the zero [rate.Limit], allow nothing for a time from now. It never
+	// shortens the time.
+	Pause(ctx context.Context, group, key string, d time.Duration) error
 }
 
 // A Condition says when a value is stored.
@@ -128,32 +134,15 @@ type Subscription interface {
 	Close()
 }
 
-// A Charge is a cost that a bucket is charged with.
-type Charge struct {
-	Key   string
-	Cost  int64         // from 0 to Burst
-	Every time.Duration // in which the bucket gains a cost of 1; 0: at midnight UTC it is full
-	Burst int64         // what a full bucket allows
-}
-
-// limit returns what the bucket allows. The error says which value is out of range.
-func (c Charge) limit() (rate.Limit, error) {
-	if c.Cost < 0 || c.Cost > c.Burst {
-		return rate.Limit{}, fmt.Errorf("store: a cost of %d of a bucket that allows %d", c.Cost,
-			c.Burst)
-	}
-	if c.Every == 0 {
-		if c.Burst < 1 || c.Burst >= rate.MaxDaily {
-			return rate.Limit{}, fmt.Errorf("store: a quota of %d, want 1 to %d", c.Burst,
-				int64(rate.MaxDaily)-1)
+// checkCharges returns an error for a cost that a bucket never allows.
+func checkCharges(charges []rate.Charge) error {
+	for _, c := range charges {
+		if c.Cost < 0 || c.Cost > c.Limit.Burst() {
+			return fmt.Errorf("store: a cost of %d of a bucket that allows %d", c.Cost,
+				c.Limit.Burst())
 		}
-		return rate.Daily(c.Burst), nil
 	}
-	if c.Every%time.Microsecond != 0 || c.Burst > math.MaxInt32 {
-		return rate.Limit{}, fmt.Errorf("store: a bucket of %d that gains 1 in %v: want at most %d "+
-			"and whole microseconds", c.Burst, c.Every, math.MaxInt32)
-	}
-	return rate.Per(1, c.Every, int(c.Burst))
+	return nil
 }
 
 // checkValue returns an error for a value that is too large.

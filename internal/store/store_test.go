@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -153,8 +154,26 @@ func TestServerDoesAsMemory(t *testing.T) {
 	}
 }
 
-// The script computes what package rate does, at any time, for the same histories.
-func TestScriptComputesRates(t *testing.T) {
+func charge(key string, cost int64, every time.Duration, burst int) rate.Charge {
+	limit, err := rate.Per(1, every, burst)
+	if err != nil {
+		panic(err)
+	}
+	return rate.Charge{Key: []byte(key), Limit: limit, Cost: cost}
+}
+
+func daily(key string, cost, quota int64) rate.Charge {
+	return rate.Charge{Key: []byte(key), Limit: rate.Daily(quota), Cost: cost}
+}
+
+// What a step of a history does besides charging.
+const (
+	peeks   = 1
+	refunds = 2
+)
+
+// The scripts compute what package rate does, at any time, for the same histories.
+func TestScriptsComputeRates(t *testing.T) {
 	server := newStore(t, redistest.Start(t))
 	const clock = "redis.call('TIME')"
 	const life = "math.ceil(lasts[i] / 1000)"
@@ -166,7 +185,8 @@ func TestScriptComputesRates(t *testing.T) {
 	for seed := range uint64(8) {
 		type step struct {
 			at      int64
-			charges []Charge
+			charges []rate.Charge
+			what    int // one of the methods
 			refused int
 			wait    time.Duration
 		}
@@ -174,52 +194,118 @@ func TestScriptComputesRates(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(time.Duration(seed) * 3 * 1e15) // years
 			random := rand.New(rand.NewPCG(seed, 2))
-			buckets := []Charge{
-				{Key: "a", Every: time.Duration(1+random.IntN(1e6)) * time.Microsecond, Burst: 5},
-				{Key: "b", Every: time.Second, Burst: 1 + random.Int64N(10)},
-				{Key: "c", Every: 24 * time.Hour, Burst: 366},
-				{Key: "d", Burst: 20},
-				{Key: "e", Burst: rate.MaxDaily - 1},
+			buckets := []rate.Charge{
+				charge("a", 0, time.Duration(1+random.IntN(1e6))*time.Microsecond, 5),
+				charge("b", 0, time.Second, 1+random.IntN(10)),
+				charge("c", 0, 24*time.Hour, 366),
+				daily("d", 0, 20),
+				daily("e", 0, rate.MaxDaily-1),
 			}
 			model := new(Memory)
+			var charged [][]rate.Charge
 			for range 300 {
 				time.Sleep(time.Duration(random.Int64N(4e6)) * time.Microsecond)
 				if random.IntN(40) == 0 {
 					time.Sleep(time.Duration(random.Int64N(3e9)) * time.Microsecond)
 				}
-				var charges []Charge
+				var charges []rate.Charge
 				for _, i := range random.Perm(len(buckets))[:1+random.IntN(3)] {
 					c := buckets[i]
-					if random.IntN(5) == 0 && c.Burst < 1000 { // the limit was larger
-						c.Burst = 1 + c.Burst/2
+					if every := c.Limit.Interval(); random.IntN(5) == 0 && every > 0 { // it was larger
+						c = charge(string(c.Key), 0, every, 1+int(c.Limit.Burst())/2)
 					}
-					c.Cost = random.Int64N(min(c.Burst, 4) + 1)
+					c.Cost = random.Int64N(min(c.Limit.Burst(), 4) + 1)
 					charges = append(charges, c)
 				}
-				refused, wait, err := model.Charge(t.Context(), "g", charges)
+				did := step{at: time.Now().UnixMicro(), what: random.IntN(4)}
+				var err error
+				switch did.what {
+				case refunds:
+					if len(charged) == 0 {
+						continue
+					}
+					i := random.IntN(len(charged))
+					charges, charged = charged[i], slices.Delete(charged, i, i+1)
+					err = model.Refund(t.Context(), "g", charges)
+				case peeks:
+					did.refused, did.wait, err = model.Peek(t.Context(), "g", charges)
+				default:
+					did.refused, did.wait, err = model.Charge(t.Context(), "g", charges)
+					if did.wait == 0 {
+						charged = append(charged, slices.Clone(charges))
+					}
+				}
 				assert.NilError(t, err)
-				history = append(history, step{time.Now().UnixMicro(), charges, refused, wait})
+				did.charges = charges
+				history = append(history, did)
 			}
 		})
 		admitted := 0
 		for i, s := range history {
-			var keys, args []string
-			for _, c := range s.charges {
-				keys = append(keys, fmt.Sprint("rate", seed, c.Key))
-				args = append(args, strconv.FormatInt(c.Every.Microseconds(), 10),
-					strconv.FormatInt(c.Burst, 10), strconv.FormatInt(c.Cost, 10))
+			keep := map[bool]string{true: "0", false: "1"}[s.what == peeks]
+			keys, args := []string(nil), []string{keep}
+			if s.what == refunds {
+				args = nil
 			}
-			refused, wait, err := charged(server.client.Run(within(t), script, keys,
+			for _, c := range s.charges {
+				keys = append(keys, fmt.Sprint("rate", seed, string(c.Key)))
+				if args = appendLimit(args, c); s.what == refunds {
+					args = append(args, strconv.FormatInt(c.Taken, 10))
+				}
+			}
+			if s.what == refunds {
+				_, err := server.client.Run(within(t), refundScript, keys, args...)
+				assert.NilError(t, err)
+				continue
+			}
+			refused, wait, at, err := charged(server.client.Run(within(t), script, keys,
 				append(args, strconv.FormatInt(s.at, 10))...))
 			assert.NilError(t, err)
 			assert.Equal(t, wait, s.wait, "step %d of %d", i, seed)
 			assert.Equal(t, refused, s.refused)
+			assert.Equal(t, at, s.at)
 			if wait == 0 {
 				admitted++
 			}
 		}
 		assert.Assert(t, admitted > 20 && admitted < 290, admitted)
 	}
+}
+
+// A pause is for one bucket, which never allows something earlier because of another one, and is
+// over. Nothing that only looks, or is refunded, is counted.
+func TestBuckets(t *testing.T) {
+	eachStore(t, func(t *testing.T, s Store) {
+		ctx := within(t)
+		paused := []rate.Charge{daily("d", 1, 2), {Key: []byte("up")}}
+		assert.NilError(t, s.Pause(ctx, "g", "up", time.Hour))
+		assert.NilError(t, s.Pause(ctx, "g", "up", time.Minute))
+		for range 3 {
+			refused, wait, err := s.Charge(ctx, "g", paused)
+			assert.NilError(t, err)
+			assert.Equal(t, refused, 1)
+			assert.Assert(t, wait > 50*time.Minute && wait <= time.Hour, wait)
+		}
+		assert.NilError(t, s.Pause(ctx, "other", "up", time.Millisecond))
+		for wait := time.Duration(1); wait > 0; {
+			var err error
+			_, wait, err = s.Charge(ctx, "other", []rate.Charge{{Key: []byte("up")}})
+			assert.NilError(t, err)
+		}
+		for range 3 {
+			_, wait, err := s.Peek(ctx, "g", []rate.Charge{daily("d", 2, 2)})
+			assert.NilError(t, err)
+			assert.Equal(t, wait, time.Duration(0))
+			charges := []rate.Charge{daily("d", 2, 2), charge("r", 1, time.Hour, 1)}
+			_, wait, err = s.Charge(ctx, "g", charges)
+			assert.NilError(t, err)
+			assert.Equal(t, wait, time.Duration(0))
+			_, wait, err = s.Peek(ctx, "g", charges)
+			assert.NilError(t, err)
+			assert.Assert(t, wait > 0)
+			assert.NilError(t, s.Refund(ctx, "g", charges))
+		}
+	})
 }
 
 // Of many callers at once, exactly as many succeed as may.
@@ -235,9 +321,8 @@ func TestRaces(t *testing.T) {
 		for i := range 200 {
 			callers.Go(func() {
 				ctx, s := t.Context(), stores[i%2]
-				_, wait, err := s.Charge(ctx, "g", []Charge{
-					{Key: "a", Cost: 1, Every: time.Hour, Burst: 50},
-					{Key: "b", Cost: 1, Burst: 1000}})
+				_, wait, err := s.Charge(ctx, "g",
+					[]rate.Charge{charge("a", 1, time.Hour, 50), daily("b", 1, 1000)})
 				assert.Check(t, err)
 				if wait == 0 {
 					charged.Add(1)
@@ -262,7 +347,7 @@ func TestRaces(t *testing.T) {
 		assert.Equal(t, acquired.Load(), int64(1))
 		assert.Equal(t, stored.Load(), int64(1))
 		// none of those that were refused has charged the other bucket
-		_, wait, err := stores[0].Charge(within(t), "g", []Charge{{Key: "b", Cost: 950, Burst: 1000}})
+		_, wait, err := stores[0].Charge(within(t), "g", []rate.Charge{daily("b", 950, 1000)})
 		assert.NilError(t, err)
 		assert.Equal(t, wait, time.Duration(0))
 	}
@@ -376,12 +461,11 @@ func TestInvalid(t *testing.T) {
 		_, err = s.Append(ctx, "k", nil, LogBounds{0, 1, time.Hour})
 		assert.ErrorContains(t, err, "must be positive")
 		assert.ErrorIs(t, s.Publish(ctx, "k", large), ErrTooLarge)
-		for _, c := range []Charge{{Cost: -1, Burst: 1}, {Cost: 2, Burst: 1},
-			{Burst: rate.MaxDaily},
-			{Every: time.Nanosecond, Burst: 1}, {Every: time.Hour, Burst: 1 << 31}, {Burst: 0},
-			{Every: -time.Hour, Burst: 1}, {Every: time.Hour, Burst: 1e6}} {
-			_, _, err = s.Charge(ctx, "g", []Charge{c})
-			assert.Assert(t, err != nil, c)
+		for _, c := range []rate.Charge{daily("", -1, 1), daily("", 2, 1), {Cost: 1}} {
+			_, _, err = s.Charge(ctx, "g", []rate.Charge{c})
+			assert.ErrorContains(t, err, "of a bucket that allows")
+			_, _, err = s.Peek(ctx, "g", []rate.Charge{c})
+			assert.ErrorContains(t, err, "of a bucket that allows")
 		}
 	})
 }
@@ -445,7 +529,7 @@ func TestSealed(t *testing.T) {
 	assert.NilError(t, err)
 	_, err = s.Append(ctx, plain, []byte(plain), LogBounds{10, 1000, time.Hour})
 	assert.NilError(t, err)
-	charges := []Charge{{Key: plain, Cost: 1, Every: time.Hour, Burst: 1}}
+	charges := []rate.Charge{charge(plain, 1, time.Hour, 1)}
 	_, _, err = s.Charge(ctx, plain, charges)
 	assert.NilError(t, err)
 	reply, err := s.client.Do(ctx, "KEYS", "*")
