@@ -31,6 +31,9 @@ type Rate struct {
 	Costs      []RateCost    // how many calls a call counts as; others are 1
 	Concurrent int           // calls at a time; 0: no limit
 	Wait       time.Duration // how long a call waits for its turn then; negative: not at all
+	// Replicas is how many gateways share the rate and day through a store, each of which allows its
+	// part of them while that cannot be reached; 0: they allow nothing then.
+	Replicas int
 }
 
 // A RateCost is the cost of the tools that a pattern matches.
@@ -55,6 +58,7 @@ const (
 	maxRateCosts = 1000
 	maxRateCount = 1_000_000
 	maxRateWait  = time.Minute
+	maxReplicas  = 1000
 	defaultWait  = 10 * time.Second
 )
 
@@ -80,8 +84,11 @@ func rateFields() []field[*Rate] {
 	patterns := func(of func(*Rate) *[]string) func(*reader, *Rate, jsonedit.Value) {
 		return func(r *reader, t *Rate, v jsonedit.Value) { *of(t) = r.readPatterns(v) }
 	}
+	upTo := func(most int64, of func(*Rate) *int) func(*reader, *Rate, jsonedit.Value) {
+		return func(r *reader, t *Rate, v jsonedit.Value) { *of(t) = r.readCount(v, 1, most) }
+	}
 	number := func(of func(*Rate) *int) func(*reader, *Rate, jsonedit.Value) {
-		return func(r *reader, t *Rate, v jsonedit.Value) { *of(t) = r.readCount(v, 1) }
+		return upTo(maxRateCount, of)
 	}
 	count := valueType{fmt.Sprintf("whole number from 1 to %d", maxRateCount),
 		integer(1, maxRateCount)}
@@ -120,6 +127,10 @@ func rateFields() []field[*Rate] {
 		{names: []string{"wait"}, valueType: rateWaitType,
 			help: `How long they wait at most (default "10s").`,
 			read: func(r *reader, t *Rate, v jsonedit.Value) { t.Wait = r.readRateWait(v) }},
+		{names: []string{"replicas"}, valueType: valueType{
+			fmt.Sprintf("whole number from 1 to %d", maxReplicas), integer(1, maxReplicas)},
+			help: "How many gateways share the rate and day with --store. While the store cannot be reached, each allows its part of them; without this member, none allows anything then.",
+			read: upTo(maxReplicas, func(t *Rate) *int { return &t.Replicas })},
 	}
 }
 
@@ -128,7 +139,8 @@ func ratesSchema() object {
 	element["required"] = []string{"name"}
 	element["anyOf"] = []object{has("rate"), has("day"), has("concurrent")}
 	element["dependentRequired"] = object{"burst": []string{"rate"}, "wait": []string{"concurrent"}}
-	element["dependentSchemas"] = object{"costs": has("rate", "day")}
+	element["dependentSchemas"] = object{"costs": has("rate", "day"),
+		"replicas": has("rate", "day")}
 	return object{"type": "array", "maxItems": maxRates, "items": element}
 }
 
@@ -202,6 +214,8 @@ func (t *Rate) complete() string {
 		return "has a wait without concurrent, for which calls would wait; add it"
 	case t.Costs != nil && !limited:
 		return "has costs that nothing limits; add a rate or day"
+	case t.Replicas > 0 && !limited:
+		return "has replicas that share nothing; add a rate or day"
 	case dearest > most:
 		return fmt.Sprintf("would never allow a call that costs %d: its burst or day is %d", dearest,
 			most)
@@ -236,10 +250,10 @@ func (r *reader) readPer(v jsonedit.Value) (all []string) {
 	return all
 }
 
-func (r *reader) readCount(v jsonedit.Value, least int64) int {
+func (r *reader) readCount(v jsonedit.Value, least, most int64) int {
 	n, ok := v.AsInt()
-	if !ok || n < least || n > maxRateCount {
-		r.errorf(v.Start, "%s must be a whole number from %d to %d", r.field, least, maxRateCount)
+	if !ok || n < least || n > most {
+		r.errorf(v.Start, "%s must be a whole number from %d to %d", r.field, least, most)
 		return 0
 	}
 	return int(n)
@@ -273,7 +287,7 @@ func (r *reader) readCosts(v jsonedit.Value) (all []RateCost) {
 		if err := (&host.Filter{Allow: []string{m.Name}}).Check(); err != nil {
 			r.errorf(m.Offset, "%s: %v", r.field, err)
 		}
-		costs[m.Name] = r.readCount(m.Value, 0)
+		costs[m.Name] = r.readCount(m.Value, 0, maxRateCount)
 	}
 	if len(costs) > maxRateCosts {
 		r.errorf(v.Start, "%s has more than %d members", field, maxRateCosts)

@@ -75,7 +75,7 @@ func (x *transportBridge) check() error {
 			"add --http ADDR or --url URL")
 	case !x.isEnabled() && (x.observed.Given() != "" || x.web.StateKey != nil):
 		return command.Usagef("%s is for a server that is served over another transport",
-			cmp.Or(x.observed.Given(), "--state-key-env")).
+			cmp.Or(x.observed.Given(), x.web.StateKeyFlag())).
 			WithHint("add --http ADDR or --url URL")
 	case x.remote.URL == "" && x.words == nil:
 		return command.Usagef("which server?").WithHint(

@@ -132,9 +132,34 @@ func (g *gatewayClient) print(out *term.Output, now time.Time) {
 	for _, r := range g.Rates {
 		out.Print("  " + rateUse(r) + "\n")
 	}
+	if g.Store != nil {
+		for _, line := range storeLines(g.Store, now) {
+			out.PrintState("  " + line + "\n")
+		}
+	}
 	for _, w := range g.Waiting {
 		out.PrintState(fmt.Sprintf("  waiting: %s\n", printable.Line(gatewaytext.WaitingText(w))))
 	}
+}
+
+// storeLines says how a gateway uses a store.
+func storeLines(u *ops.StoreUse, now time.Time) (lines []string) {
+	text := "store " + printable.Line(u.URL)
+	switch {
+	case u.Reachable:
+		text += ": " + printable.Line(cmp.Or(u.Server, "reachable")) + ", for " + age(u.Since, now)
+	default:
+		text += ": failed, for " + age(u.Since, now) + ": " + printable.Line(u.Error)
+	}
+	lines = append(lines, text)
+	for _, part := range u.Parts {
+		line := "  " + printable.Line(part) + " use it"
+		if why := u.Affected[part]; why != "" {
+			line = "  " + printable.Line(part) + " do without it: " + printable.Line(why)
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // rateUse says what a rate has refused.

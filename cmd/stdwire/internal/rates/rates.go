@@ -33,6 +33,7 @@ type Rates struct {
 	rows    atomic.Pointer[[]*row] // replaced, never modified; nil: there are none
 	buckets rate.Limiter
 	places  *rate.Places
+	shared  *shared // nil: this process does not share its buckets
 
 	pauses atomic.Bool  // a server has asked for a pause
 	paused atomic.Int64 // the calls that were refused because of that
@@ -107,7 +108,7 @@ func (r *Rates) Servers(next dispatch.Handler) dispatch.Handler {
 		made, err := r.within(context.WithValue(ctx, contextkey.Sent{}, sent), i, rows, &u, sent,
 			next)
 		if err != nil {
-			r.pause(&u, err)
+			r.pause(ctx, &u, err)
 		}
 		return made, err
 	}
@@ -139,7 +140,7 @@ func (r *Rates) within(ctx context.Context, i *dispatch.Invocation, rows []*row,
 		u.groups = id.Groups
 	}
 	n := newNeeds()
-	n.collect(rows, u, r.pauses.Load())
+	n.collect(rows, u, r.pauses.Load() || r.shared != nil)
 	if err := r.admit(ctx, &n, u); err != nil {
 		return nil, err
 	}
@@ -148,7 +149,11 @@ func (r *Rates) within(ctx context.Context, i *dispatch.Invocation, rows []*row,
 			r.places.Give(n.places)
 		}
 		if sent != nil && !sent.Load() {
-			r.buckets.Refund(n.charges)
+			if n.inStore != nil {
+				r.shared.refund(ctx, n.inStore)
+			} else {
+				r.buckets.Refund(n.charges)
+			}
 		}
 	}()
 	return next(ctx, i)
@@ -158,8 +163,8 @@ func (r *Rates) within(ctx context.Context, i *dispatch.Invocation, rows []*row,
 func (r *Rates) admit(ctx context.Context, n *needs, u *use) error {
 	if len(n.places) > 0 {
 		// A call that is to be refused is so at once.
-		if at, wait := r.buckets.Peek(n.charges); wait > 0 {
-			return r.refuse(n.charged[at], u, wait)
+		if err := r.check(ctx, n, u, false); err != nil {
+			return err
 		}
 		at, err := r.places.Take(ctx, u.principal, n.places, n.patience)
 		switch {
@@ -169,10 +174,41 @@ func (r *Rates) admit(ctx context.Context, n *needs, u *use) error {
 			return err
 		}
 	}
-	if at, wait := r.buckets.Take(n.charges); wait > 0 {
-		if len(n.places) > 0 {
-			r.places.Give(n.places)
+	err := r.check(ctx, n, u, true)
+	if err != nil && len(n.places) > 0 {
+		r.places.Give(n.places)
+	}
+	return err
+}
+
+// check returns why the buckets refuse a call, or nil, and charges them then if keep is set.
+func (r *Rates) check(ctx context.Context, n *needs, u *use, keep bool) error {
+	if r.shared == nil || len(n.charges) == 0 {
+		return r.checkOwn(n, u, keep)
+	}
+	if n.charged[0].row == nil { // what the server has told this process needs no store
+		if _, wait := r.buckets.Peek(n.charges[:1]); wait > 0 {
+			return r.refuse(n.charged[0], u, wait)
 		}
+	}
+	return r.shared.check(ctx, r, n, u, keep)
+}
+
+// checkOwn is check with the buckets of this process.
+func (r *Rates) checkOwn(n *needs, u *use, keep bool) error {
+	var at int
+	var wait time.Duration
+	if keep {
+		at, wait = r.buckets.Take(n.charges)
+	} else {
+		at, wait = r.buckets.Peek(n.charges)
+	}
+	return r.verdict(n, at, wait, u)
+}
+
+// verdict returns the refusal by the charge at an index, which may be made after a wait, or nil.
+func (r *Rates) verdict(n *needs, at int, wait time.Duration, u *use) error {
+	if wait > 0 {
 		return r.refuse(n.charged[at], u, wait)
 	}
 	return nil
@@ -190,7 +226,7 @@ func (r *Rates) SetPerUser(servers map[string]bool) { r.perUser.Store(&servers) 
 
 // pause lets a server get no calls as long as it has asked for, if err is its refusal of a call
 // because of its rates.
-func (r *Rates) pause(u *use, err error) {
+func (r *Rates) pause(ctx context.Context, u *use, err error) {
 	refused, ok := errors.AsType[*streamable.StatusError](err)
 	if !ok || refused.Status != http.StatusTooManyRequests {
 		return
@@ -200,6 +236,11 @@ func (r *Rates) pause(u *use, err error) {
 	if wait == 0 {
 		wait = defaultPause
 	}
-	r.buckets.Close(appendPauseKey(nil, u.server, u.payer), now.Add(min(wait, maxPause)))
+	wait = min(wait, maxPause)
+	key := appendPauseKey(nil, u.server, u.payer)
+	r.buckets.Close(key, now.Add(wait))
 	r.pauses.Store(true)
+	if r.shared != nil {
+		r.shared.pause(ctx, key, wait)
+	}
 }

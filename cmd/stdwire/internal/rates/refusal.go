@@ -40,6 +40,9 @@ func (r *Rates) refuse(by limited, u *use, wait time.Duration) error {
 		details.Resets = time.Now().Add(wait).UTC().Round(time.Second).Format(time.RFC3339)
 		text = fmt.Sprintf("the quota %q of %d a day is used up; %s, at %s", w.Name, w.Day, again,
 			details.Resets)
+	case storeFailure:
+		text = fmt.Sprintf("%q cannot be counted now, because the store that it is in does not "+
+			"answer; %s", w.Name, again)
 	case placeLimit:
 		text = fmt.Sprintf("%q allows %d calls at a time, and none of them has ended in time; %s",
 			w.Name, w.Concurrent, again)

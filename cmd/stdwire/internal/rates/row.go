@@ -82,7 +82,21 @@ const (
 	dayLimit   limitKind = 'd'
 	placeLimit limitKind = 'p'
 	pauseLimit limitKind = 's'
+
+	// storeFailure is that of refusals because the store of the buckets fails.
+	storeFailure limitKind = 'f'
 )
+
+// limit returns the limit of a bucket.
+func (l limited) limit() rate.Limit {
+	switch l.kind {
+	case rateLimit:
+		return l.row.rate
+	case dayLimit:
+		return l.row.day
+	}
+	return rate.Limit{}
+}
 
 // needs are what a call needs of the rates that concern it. Make them with newNeeds.
 type needs struct {
@@ -91,6 +105,8 @@ type needs struct {
 	places   []rate.Place
 	placed   []*row
 	patience time.Duration // for the places
+
+	inStore []rate.Charge // the charges as they were made in the store; nil: in this process
 
 	key []byte // the keys so far
 }

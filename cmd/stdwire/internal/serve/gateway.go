@@ -13,6 +13,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/rates"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/sharedstore"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/transport"
@@ -46,6 +47,7 @@ type Gateway struct {
 	// then are not for operations.
 	Rates *rates.Rates
 
+	store *sharedstore.Store // may be nil
 	views *toolViews
 	above string // set by Start: the value of [aboveVariable] for the servers
 }

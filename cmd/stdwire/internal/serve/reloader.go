@@ -190,6 +190,7 @@ func (st *Reloader) About() ops.About {
 	if st.g.Rates != nil {
 		about.Rates = st.g.Rates.Uses()
 	}
+	about.Store = st.g.store.About()
 	return about
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/messagewatch"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/rates"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/sharedstore"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/transport"
@@ -64,7 +65,7 @@ this.
 			f := new(serveFlags)
 			ofGateway := f.gateway.flags()
 			flags := slices.Concat(f.builtin.ServerFlags(), f.skills.flags(), ofGateway,
-				f.policy.flags(), f.http.Flags(), f.log.flags(), f.observed.Flags())
+				f.policy.flags(), f.http.Flags(), f.store.Flags(), f.log.flags(), f.observed.Flags())
 			check := func(given command.Given) error {
 				own := f.builtin.FirstFlag()
 				if f.gateway.isEnabled() && !f.builtin.HasFlags() && own != "" {
@@ -74,6 +75,13 @@ this.
 				if f.policy.dryRun && f.policy.file == "" && !f.gateway.isEnabled() {
 					return command.Usagef("--policy-dry-run needs rules").WithHint(
 						"add --policy FILE")
+				}
+				if err := f.store.Check(f.http.StateKey); err != nil {
+					return err
+				}
+				if f.store.IsGiven() && !f.gateway.isEnabled() {
+					return command.Usagef("--store is for the rates of configured servers, and none " +
+						"are selected").WithHint("add --config FILE, --profile NAME or --servers")
 				}
 				return f.gateway.check(given, ofGateway)
 			}
@@ -101,6 +109,7 @@ type serveFlags struct {
 	gateway  GatewayConfig
 	skills   skillFlags
 	http     transport.HTTPFlags
+	store    sharedstore.Flags
 	policy   policyFlags
 	log      logFlags
 	observed observe.Flags
@@ -119,6 +128,9 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 	relied := f.http.ReliedOn()
 	if f.policy.file != "" {
 		relied = append(relied, transport.ReliedOn{What: "the file of rules", Path: f.policy.file})
+	}
+	if path := f.store.PasswordFile(); path != "" {
+		relied = append(relied, transport.ReliedOn{What: "the password of the store", Path: path})
 	}
 	for _, r := range relied {
 		if err := f.builtin.Writable().Refuse(r.What, r.Path); err != nil {
@@ -148,6 +160,10 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 		Writable: f.builtin.Writable(), Recorder: recorder,
 		PolicyFile: f.policy.file, Rules: rules}
 	starting := newStartup()
+	if g.store, err = f.store.Open(f.http.StateKey, log); err != nil {
+		return errors.Join(err, own.Close())
+	}
+	defer g.store.Close()
 	if f.gateway.isEnabled() {
 		if g.Limits, g.views, err = f.gateway.loadSettings(); err != nil {
 			return errors.Join(err, own.Close())
@@ -156,6 +172,11 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 		options.ToolView = g.views.of
 		if g.views.config.Load().RatesAt != (config.Position{}) {
 			g.Rates = rates.New(recorder.Telemetry)
+			if g.store != nil {
+				g.Rates.Share(g.store, log)
+				g.store.Use(sharedstore.Part{Name: "rates", DoesWithout: g.Rates.DoesWithout,
+					Without: "those with replicas allow their part here, and others nothing"})
+			}
 			options.Dispatch.Interceptors = append(options.Dispatch.Interceptors,
 				g.Rates.Operations(own.Catalog))
 		}
@@ -164,6 +185,7 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 		defer g.Messages.Close()
 		g.Messages.ObserveClients(&options.Hooks)
 	}
+	g.store.Start(recorder.Telemetry)
 	s = options.New(server.Info{Name: f.http.ServerName(), Version: command.Version()},
 		own.Catalog)
 	if err := addApps(s, own.Catalog, options.Tools); err != nil {

@@ -97,8 +97,10 @@ func (st *Reloader) httpServer(w transport.HTTPServer, starting *startup) transp
 		w.Interceptors = []dispatch.Interceptor{st.g.Rates.Operations(st.g.Catalog)}
 	}
 	w.Readiness = func() transport.Readiness {
-		return transport.ReadinessOf(st.Gateway.Manager().Status(), st.requiredServers(),
+		r := transport.ReadinessOf(st.Gateway.Manager().Status(), st.requiredServers(),
 			starting.done)
+		st.g.store.AddTo(&r)
+		return r
 	}
 	return w
 }

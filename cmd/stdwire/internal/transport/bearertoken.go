@@ -52,7 +52,7 @@ type ReliedOn struct{ What, Path string }
 // ReliedOn returns the files that decide who may call.
 func (w *HTTPFlags) ReliedOn() (all []ReliedOn) {
 	for _, f := range []ReliedOn{{"the file of tokens", w.token.named},
-		{"the file of the token", w.token.file},
+		{"the file of the token", w.token.file}, {"the file of the state key", w.stateKeyFile},
 		{"the certificate authorities of clients", w.tls.clientCA},
 		{"the certificate", w.tls.certificate}, {"the key of the certificate", w.tls.key}} {
 		if f.Path != "" {

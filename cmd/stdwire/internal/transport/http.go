@@ -3,6 +3,7 @@
 package transport
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -21,6 +22,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/connlimit"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/api"
@@ -43,6 +45,46 @@ type HTTPFlags struct {
 	sse      bool
 	hosts    allowedHosts
 	StateKey []byte // nil means a random key
+
+	stateKeyFile string // of StateKey, or ""
+}
+
+// The flags for [HTTPFlags.StateKey].
+const (
+	StateKeyEnvFlag  = "--state-key-env"
+	StateKeyFileFlag = "--state-key-file"
+)
+
+// StateKeyFlag returns the name of the flag that has given the state key, or "".
+func (w *HTTPFlags) StateKeyFlag() string {
+	switch {
+	case w.stateKeyFile != "":
+		return StateKeyFileFlag
+	case w.StateKey != nil:
+		return StateKeyEnvFlag
+	}
+	return ""
+}
+
+// stateKeyFlag returns a flag for the state key. read returns what the value names, and the key.
+func (w *HTTPFlags) stateKeyFlag(name, value, help string,
+	read func(value string) (what string, key []byte, err error)) command.Flag {
+	return command.Flag{Name: name, Value: value, Help: help, Set: func(value string) error {
+		const least = 32
+		if w.StateKey != nil {
+			return command.Usagef("%s and %s exclude each other", StateKeyEnvFlag,
+				StateKeyFileFlag)
+		}
+		what, key, err := read(value)
+		if err != nil {
+			return err
+		}
+		if len(key) < least {
+			return command.Usagef("%s: %s has fewer than %d bytes", name, what, least)
+		}
+		w.StateKey = key
+		return nil
+	}}
 }
 
 // An HTTPServer serves MCP, and a catalog as an HTTP API.
@@ -82,17 +124,18 @@ func (w *HTTPFlags) Flags() []command.Flag {
 				w.Address = value
 				return nil
 			}},
-		{Name: "--state-key-env", Value: "NAME",
-			Help: "environment variable that holds the secret shared by several servers behind one address (default: a random one)",
-			Set: func(value string) error {
-				const least = 32
-				if w.StateKey = []byte(os.Getenv(value)); len(w.StateKey) < least {
-					return command.Usagef(
-						"--state-key-env: the environment variable %s has fewer than %d bytes",
-						value, least)
-				}
-				return nil
-			}},
+		w.stateKeyFlag(StateKeyEnvFlag, "NAME",
+			"environment variable that holds the secret shared by several servers behind one address (default: a random one)",
+			func(name string) (string, []byte, error) {
+				return "the environment variable " + name, []byte(os.Getenv(name)), nil
+			}),
+		w.stateKeyFlag(StateKeyFileFlag, "FILE",
+			"a file with this secret, which others cannot read",
+			func(path string) (string, []byte, error) {
+				w.stateKeyFile = path
+				content, err := target.ReadSecret(path)
+				return path, bytes.TrimSpace(content), err
+			}),
 		command.SwitchFlag(&w.noAuth, "--no-auth",
 			"serve --http without a token, to all users of this machine"),
 		command.SwitchFlag(&w.sse, "--http-sse",

@@ -16,6 +16,14 @@ type Readiness struct {
 	Servers  map[host.State]int `json:"servers,omitempty"` // how many are in each state
 	// how many of the required servers that cannot be used are in each state
 	Required map[host.State]int `json:"required,omitempty"`
+	Store    *StoreReadiness    `json:"store,omitempty"` // that servers share
+}
+
+// A StoreReadiness says whether a store can be used. It does not count against readiness, because
+// all that share it would be withdrawn at once.
+type StoreReadiness struct {
+	Reachable bool     `json:"reachable"`
+	Affected  []string `json:"affected,omitempty"` // the parts that do without it
 }
 
 // readyStates are the states of a server that do not count against readiness. The next call starts

@@ -126,6 +126,8 @@ type About struct {
 
 	Rates []RateUse `json:"rates,omitempty" doc:"The rates in effect, and what they have refused."`
 
+	Store *StoreUse `json:"store,omitempty" doc:"The store that it shares with other gateways."`
+
 	Waiting []PendingChange `json:"waiting,omitempty" doc:"Changes of the files that the operator has not approved."`
 
 	Invalid []string `json:"invalid,omitempty" doc:"Errors of the files as they are now; what they concern is ignored, and the servers stay as they were."`
@@ -136,6 +138,18 @@ type RateUse struct {
 	Rate    string `json:"rate" doc:"Its name; (server) for calls whose server had asked for a pause."`
 	Limit   string `json:"limit,omitempty" doc:"What it allows."`
 	Refused int64  `json:"refused" doc:"How many calls were refused since the gateway has started."`
+}
+
+// StoreUse says how a gateway uses a store.
+type StoreUse struct {
+	URL       string            `json:"url" doc:"Without user and password."`
+	Server    string            `json:"server,omitempty" doc:"The name and version of its program."`
+	Eviction  string            `json:"maxmemory_policy,omitempty" doc:"Which keys it removes when it is full, if it says so."`
+	Reachable bool              `json:"reachable"`
+	Since     string            `json:"since" doc:"When it became reachable, or the contrary."`
+	Error     string            `json:"error,omitempty" doc:"Why it cannot be reached."`
+	Parts     []string          `json:"parts" doc:"What of the gateway uses it."`
+	Affected  map[string]string `json:"affected,omitempty" doc:"The parts that do without it now, and what happens then."`
 }
 
 // ProfileTools says what the tools of a profile are.

@@ -1,0 +1,114 @@
+// Package sharedstore is the store that the replicas of a server share, as the flags of a command
+// say: opening it, following whether it can be reached, and saying which parts of the program do
+// without it.
+package sharedstore
+
+import (
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/transport"
+	"github.com/stdwire/stdwire/internal/redis"
+	"github.com/stdwire/stdwire/internal/store"
+)
+
+// Flags are the flags for the store.
+type Flags struct {
+	url, prefix               string
+	passwordEnv, passwordFile string
+}
+
+const (
+	storeFlag        = "--store"
+	passwordEnvFlag  = "--store-password-env"
+	passwordFileFlag = "--store-password-file"
+	prefixFlag       = "--store-prefix"
+)
+
+// Flags returns the flags.
+func (f *Flags) Flags() []command.Flag {
+	return []command.Flag{
+		{Name: storeFlag, Value: "URL",
+			Help: "a server of the Redis protocol, redis://[USER@]HOST[:PORT][/DATABASE], rediss:// for TLS or unix:///PATH, which several servers share; see stdwire help store",
+			Set: func(value string) error {
+				_, err := redis.ParseURL(value)
+				f.url = value
+				return err
+			}},
+		command.TextFlag(&f.passwordEnv, passwordEnvFlag, "NAME",
+			"environment variable that holds the password of the store"),
+		command.FileFlag(&f.passwordFile, passwordFileFlag,
+			"a file with the password of the store, which others cannot read"),
+		command.TextFlag(&f.prefix, prefixFlag, "TEXT",
+			"begins all keys in the store, of which only servers with the same prefix share anything (default stdwire:)"),
+	}
+}
+
+// IsGiven reports whether there is a store.
+func (f *Flags) IsGiven() bool { return f.url != "" }
+
+// PasswordFile returns the file of the password, or "".
+func (f *Flags) PasswordFile() string { return f.passwordFile }
+
+// Check returns an error if flags contradict each other. The secret is that of the servers.
+func (f *Flags) Check(secret []byte) error {
+	given := command.FirstGiven(passwordEnvFlag, f.passwordEnv, passwordFileFlag, f.passwordFile,
+		prefixFlag, f.prefix)
+	switch {
+	case f.url == "" && given != "":
+		return command.Usagef("%s is for a store", given).WithHint("add --store URL")
+	case f.passwordEnv != "" && f.passwordFile != "":
+		return command.Usagef("%s and %s exclude each other", passwordEnvFlag, passwordFileFlag)
+	case f.url != "" && secret == nil:
+		return command.Usagef("--store needs the secret that the servers share, which seals what is " +
+			"in the store").WithHint("add " + transport.StateKeyEnvFlag + " NAME or " +
+			transport.StateKeyFileFlag + " FILE")
+	}
+	return nil
+}
+
+// password returns the password that the flags name, or "".
+func (f *Flags) password() (string, error) {
+	switch {
+	case f.passwordEnv != "":
+		password := os.Getenv(f.passwordEnv)
+		if password == "" {
+			return "", command.Usagef("%s: the environment variable %s is empty", passwordEnvFlag,
+				f.passwordEnv)
+		}
+		return password, nil
+	case f.passwordFile != "":
+		content, err := target.ReadSecret(f.passwordFile)
+		password := strings.TrimSpace(string(content))
+		if err == nil && password == "" {
+			return "", command.Usagef("%s: %s is empty", passwordFileFlag, f.passwordFile)
+		}
+		if err != nil {
+			err = command.Usagef("%s: %v", passwordFileFlag, err)
+		}
+		return password, err
+	}
+	return "", nil
+}
+
+// Open opens the store, whose values the secret seals, or returns nil if there is none. It does not
+// wait until the store can be reached. The caller adds what uses it, starts it, and closes it.
+func (f *Flags) Open(secret []byte, log *slog.Logger) (*Store, error) {
+	if f.url == "" {
+		return nil, nil
+	}
+	password, err := f.password()
+	if err != nil {
+		return nil, err
+	}
+	s := newStore(log)
+	s.Redis, err = store.Open(f.url, store.Options{Password: password, Secret: secret,
+		Prefix: f.prefix, Changed: s.change})
+	if err != nil {
+		return nil, command.Usagef("%s: %s", storeFlag, strings.TrimPrefix(err.Error(), "store: "))
+	}
+	return s, nil
+}
