@@ -101,3 +101,6 @@ func Available(t testing.TB, c *redis.Client) {
 	}
 	t.Fatal(err)
 }
+
+// Pid returns the id of the process, which runs.
+func (s *Server) Pid() int { return s.cmd.Process.Pid }

@@ -57,14 +57,14 @@ func (s *Store) Start(t *telemetry.Telemetry) {
 	if s.parts == nil {
 		s.log.Warn("nothing uses the store: the configuration has no rates")
 	}
-	t.Gauge(telemetry.Instrument{Name: "stdwire.store.used", Unit: "1",
-		Description: "Whether a part of the program uses the store, 1, or does without it because it cannot be reached or is too slow, 0.",
+	t.Gauge(telemetry.Instrument{Name: "stdwire.store.used", Unit: "{part}",
+		Description: "Parts of the program that use the store: 1, or 0 while one does without it because it cannot be reached or is too slow.",
 		Labels:      []string{"part"}},
 		func(set func(value float64, labels ...string)) {
 			without := s.Status().Affected
 			for _, p := range s.parts {
 				used := 1.0
-				if without[p.Name] != "" {
+				if _, ok := without[p.Name]; ok {
 					used = 0
 				}
 				set(used, p.Name)

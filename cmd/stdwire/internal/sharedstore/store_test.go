@@ -1,0 +1,196 @@
+package sharedstore
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/transport"
+	"github.com/stdwire/stdwire/internal/redis/redistest"
+	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
+)
+
+var secret = []byte(strings.Repeat("s", 32))
+
+// A syncBuffer is a buffer that several goroutines use.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// parsed returns the flags that arguments give.
+func parsed(t *testing.T, arguments ...string) (*Flags, error) {
+	f := new(Flags)
+	for i := 0; i < len(arguments); i += 2 {
+		for _, flag := range f.Flags() {
+			if flag.Name == arguments[i] {
+				if err := flag.Set(arguments[i+1]); err != nil {
+					return f, err
+				}
+			}
+		}
+	}
+	return f, f.Check(secret)
+}
+
+// opened opens a store for a part that does without it when it is slow, and returns its log.
+func opened(t *testing.T, slow *bool, arguments ...string) (*Store, *syncBuffer) {
+	f, err := parsed(t, arguments...)
+	assert.NilError(t, err)
+	log := new(syncBuffer)
+	s, err := f.Open(secret, slog.New(slog.NewTextHandler(log, nil)))
+	assert.NilError(t, err)
+	s.Use(Part{Name: "rates", Without: "nothing is allowed", DoesWithout: func() bool { return *slow }})
+	s.Start(nil)
+	t.Cleanup(s.Close)
+	return s, log
+}
+
+// contains waits until a log has a text.
+func contains(t *testing.T, log *syncBuffer, text string) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !strings.Contains(log.String(), text); {
+		if time.Now().After(end) {
+			t.Fatalf("no %q in %s", text, log)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func readiness(s *Store) string {
+	r := transport.Readiness{Ready: true}
+	s.AddTo(&r)
+	text, _ := json.Marshal(r)
+	return string(text)
+}
+
+// The log, the status and the readiness say when a store is there, and which part does without it.
+func TestFollow(t *testing.T) {
+	server := redistest.Start(t, "--requirepass", "hidden", "--maxmemory-policy", "volatile-ttl")
+	url := "unix://" + server.Options.Address
+	file := filepath.Join(t.TempDir(), "password")
+	assert.NilError(t, os.WriteFile(file, []byte("hidden\n"), 0o600))
+	slow := false
+	s, log := opened(t, &slow, "--store", url, "--store-password-file", file)
+	contains(t, log, `msg="the store can be reached" store=`+url)
+	contains(t, log, "set maxmemory-policy to noeviction")
+	contains(t, log, "maxmemory-policy=volatile-ttl")
+	assert.Equal(t, readiness(s), `{"ready":true,"store":{"reachable":true}}`)
+	about := s.About()
+	assert.Assert(t, about.Reachable && about.Eviction == "volatile-ttl" && about.Server != "", about)
+	slow = true
+	assert.Equal(t, readiness(s),
+		`{"ready":true,"degraded":true,"store":{"reachable":true,"affected":["rates"]}}`)
+	slow = false
+	server.Kill()
+	contains(t, log, `msg="the store cannot be reached"`)
+	contains(t, log, `affected="map[rates:nothing is allowed]"`)
+	assert.Equal(t, readiness(s),
+		`{"ready":true,"degraded":true,"store":{"reachable":false,"affected":["rates"]}}`)
+	about = s.About()
+	assert.Assert(t, !about.Reachable && about.Error != "" && about.Affected["rates"] != "", about)
+	server.Restart()
+	for strings.Count(log.String(), "can be reached") < 2 {
+		time.Sleep(5 * time.Millisecond)
+	}
+	assert.Equal(t, strings.Count(log.String(), "noeviction"), 1)
+	assert.Assert(t, !strings.Contains(log.String(), "hidden"))
+}
+
+// A store that does not accept the program at its start is no reason not to start, and says why.
+func TestStoreThatRefuses(t *testing.T) {
+	master := redistest.Start(t, "--requirepass", "pass")
+	replica := redistest.Start(t, "--replicaof", "127.0.0.1", "1")
+	t.Setenv("STDWIRE_TEST_SECRET", "hidden")
+	slow := false
+	for _, tc := range []struct {
+		arguments []string
+		want      string
+	}{
+		{[]string{"--store", "unix://" + master.Options.Address}, "the server wants a password"},
+		{[]string{"--store", "unix://" + master.Options.Address, "--store-password-env",
+			"STDWIRE_TEST_SECRET"}, "accepts no such user and password"},
+		{[]string{"--store", "unix://:hidden@" + master.Options.Address},
+			"accepts no such user and password"},
+		{[]string{"--store", "unix://" + replica.Options.Address}, "the server is a replica"},
+		{[]string{"--store", "unix:///nowhere"}, "no such file"},
+	} {
+		s, log := opened(t, &slow, tc.arguments...)
+		assert.Equal(t, readiness(s),
+			`{"ready":true,"degraded":true,"store":{"reachable":false,"affected":["rates"]}}`)
+		contains(t, log, tc.want)
+		assert.Assert(t, strings.Contains(s.About().Error, tc.want), s.About().Error)
+		text, err := json.Marshal(s.About())
+		assert.NilError(t, err)
+		assert.Assert(t, !strings.Contains(log.String()+string(text), "hidden"), log)
+	}
+}
+
+func TestMetric(t *testing.T) {
+	f, err := parsed(t, "--store", "unix:///nowhere")
+	assert.NilError(t, err)
+	s, err := f.Open(secret, slog.New(slog.DiscardHandler))
+	assert.NilError(t, err)
+	defer s.Close()
+	s.Use(Part{Name: "rates", DoesWithout: func() bool { return false }})
+	m := telemetry.Options{}.New()
+	s.Start(m)
+	var text bytes.Buffer
+	assert.NilError(t, m.WritePrometheus(&text))
+	assert.Assert(t, strings.Contains(text.String(), `stdwire_store_used{part="rates"} 0`), &text)
+}
+
+func TestFlags(t *testing.T) {
+	t.Setenv("STDWIRE_TEST_SECRET", "")
+	empty := filepath.Join(t.TempDir(), "empty")
+	assert.NilError(t, os.WriteFile(empty, []byte("\n"), 0o600))
+	for _, tc := range []struct{ arguments, want string }{
+		{"--store http://u:hidden@h", "begins with none of"},
+		{"--store redis://u:hidden@h/hidden", "not a number"},
+		{"--store-prefix a:", "--store-prefix is for a store"},
+		{"--store-password-env A", "--store-password-env is for a store"},
+		{"--store redis://h --store-password-env A --store-password-file B", "exclude each other"},
+		{"--store redis://u:hidden@h --store-password-file " + empty, "is empty"},
+		{"--store redis://h --store-password-file /nowhere", "--store-password-file: "},
+		{"--store redis://h --store-password-env STDWIRE_TEST_SECRET", "is empty"},
+		{"--store redis://u:hidden@h --store-prefix {hidden", "has a brace"},
+	} {
+		f, err := parsed(t, strings.Fields(tc.arguments)...)
+		if err == nil {
+			_, err = f.Open(secret, slog.New(slog.DiscardHandler))
+		}
+		assert.ErrorContains(t, err, tc.want)
+		assert.Assert(t, !strings.Contains(err.Error(), "hidden"), err)
+	}
+	f, err := parsed(t)
+	assert.NilError(t, err)
+	s, err := f.Open(nil, nil)
+	assert.NilError(t, err)
+	s.Start(nil)
+	s.AddTo(nil)
+	assert.Assert(t, s == nil && s.About() == nil)
+	s.Close()
+	f, err = parsed(t, "--store", "redis://h")
+	assert.NilError(t, err)
+	assert.ErrorContains(t, f.Check(nil), "--store needs the secret")
+}
