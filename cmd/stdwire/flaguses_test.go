@@ -105,6 +105,9 @@ var flagUses = map[string][]flagUse{
 			{name: "policy", args: "--policy CONFIG"}}, overHTTP("")...),
 		flags: `
 			--root --write --allow-exec --allow-eval --skills --config --state-key-env: *
+			--state-key-file: *
+			--store: gateway audit rotated webhook profile
+			--store-password-env --store-password-file --store-prefix:
 			--log-format --log-level --otlp --metrics --policy: *
 			--policy-dry-run: gateway audit rotated webhook profile policy
 			--confirm --tools: stdio policy ` + httpModes + `
@@ -238,7 +241,7 @@ var flagUses = map[string][]flagUse{
 			--url: both
 			--header --tls-ca --tls-client-cert --tls-client-key: url both
 			--http: framing url
-			--state-key-env --otlp --metrics --era --start-timeout: url both ` + httpModes + `
+			--state-key-env --state-key-file --otlp --metrics --era --start-timeout: url both ` + httpModes + `
 		` + strings.ReplaceAll(httpFlags, ": http ", ": both http ") +
 		"--metrics-token-env --http-host: both\n--http-sse --tls-cert --tls-key --card: both\n--token-file: url"}},
 	"doctor": {{[]mode{{name: "configuration"}, {name: "id", args: "x"},

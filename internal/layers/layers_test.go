@@ -471,9 +471,16 @@ var layers = []struct {
 		"cmd/stdwire/internal/transport",
 	}},
 	{"cmd/stdwire/internal/rates", []string{
-		"internal/contextkey", "internal/rate", "internal/retryafter", "dispatch", "rpc/mcp",
+		"internal/contextkey", "internal/rate", "internal/store", "internal/redis",
+		"internal/redis/redistest", "internal/retryafter", "dispatch", "rpc/mcp",
 		"rpc/mcp/telemetry", "client/host", "client/host/config", "client/streamable",
 		"server/auth", "cmd/stdwire/internal/ops/host",
+	}},
+	{"cmd/stdwire/internal/sharedstore", []string{
+		"internal/lograte", "internal/printable", "internal/rate", "internal/redis",
+		"internal/redis/redistest", "internal/store", "rpc/mcp/telemetry", "cmd/stdwire/internal/command",
+		"cmd/stdwire/internal/ops/host", "cmd/stdwire/internal/target",
+		"cmd/stdwire/internal/transport",
 	}},
 	{"cmd/stdwire/internal/policycmd", []string{
 		"internal/jsonedit", "internal/jsonexact", "internal/jsonscan", "internal/near",
@@ -496,7 +503,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/gatewaytext", "cmd/stdwire/internal/socket",
 		"cmd/stdwire/internal/socketserver", "cmd/stdwire/internal/target",
 		"cmd/stdwire/internal/transport", "cmd/stdwire/internal/messagewatch",
-		"cmd/stdwire/internal/rates",
+		"cmd/stdwire/internal/rates", "cmd/stdwire/internal/sharedstore",
 	}},
 	{"cmd/stdwire/internal/control", []string{
 		"internal/printable", "cmd/stdwire/internal/hosts", "internal/near", "rpc/mcp", "client", "client/host/config",

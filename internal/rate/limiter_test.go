@@ -297,3 +297,24 @@ func BenchmarkTake(b *testing.B) {
 		})
 	}
 }
+
+// The shares of a limit together allow what it does, rounded up to a cost of 1 each.
+func TestShare(t *testing.T) {
+	for _, tc := range []struct {
+		burst, n int
+		want     int64
+	}{{9, 3, 3}, {10, 3, 4}, {1, 3, 1}, {5, 1, 5}} {
+		whole, err := Per(10, time.Second, tc.burst)
+		assert.NilError(t, err)
+		share := whole.Share(tc.n)
+		assert.Equal(t, share.Interval(), time.Duration(tc.n)*100*time.Millisecond)
+		assert.Equal(t, share.Burst(), tc.want)
+		quota := Daily(int64(tc.burst)).Share(tc.n)
+		assert.Equal(t, quota.Burst(), tc.want)
+		assert.Equal(t, quota.Interval(), time.Duration(0))
+		_, wait := quota.take(0, day, tc.want)
+		assert.Equal(t, wait, int64(0))
+		_, wait = quota.take(0, day, tc.want+1)
+		assert.Equal(t, wait, day)
+	}
+}

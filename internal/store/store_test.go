@@ -211,8 +211,8 @@ func TestScriptsComputeRates(t *testing.T) {
 				var charges []rate.Charge
 				for _, i := range random.Perm(len(buckets))[:1+random.IntN(3)] {
 					c := buckets[i]
-					if every := c.Limit.Interval(); random.IntN(5) == 0 && every > 0 { // it was larger
-						c = charge(string(c.Key), 0, every, 1+int(c.Limit.Burst())/2)
+					if every := c.Limit.Interval(); random.IntN(5) == 0 && every > 0 {
+						c = charge(string(c.Key), 0, every, 1+int(c.Limit.Burst())/2) // smaller now
 					}
 					c.Cost = random.Int64N(min(c.Limit.Burst(), 4) + 1)
 					charges = append(charges, c)

@@ -31,8 +31,8 @@ type Rate struct {
 	Costs      []RateCost    // how many calls a call counts as; others are 1
 	Concurrent int           // calls at a time; 0: no limit
 	Wait       time.Duration // how long a call waits for its turn then; negative: not at all
-	// Replicas is how many gateways share the rate and day through a store, each of which allows its
-	// part of them while that cannot be reached; 0: they allow nothing then.
+	// Replicas is how many gateways share the rate and day in a store. Each allows its part of them
+	// while that cannot be reached; 0: they allow nothing then.
 	Replicas int
 }
 

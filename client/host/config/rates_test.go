@@ -15,7 +15,8 @@ func TestRates(t *testing.T) {
 		 "costs": {"*": 2, "search_*": 3, "search_code": 0, "search_c*": 5}, "concurrent": 4,
 		 "wait": "5s"},
 		{"name": "b", "rate": "1000000/day"}, {"name": "c", "concurrent": 1},
-		{"name": "d", "concurrent": 1, "wait": 0}, {"name": "e", "day": 1, "per": ["group"]}]}`
+		{"name": "d", "concurrent": 1, "wait": 0}, {"name": "e", "day": 1, "per": ["group"]},
+		{"name": "f", "day": 9, "replicas": 3}]}`
 	f := Parse(&Environment{}, Source{Path: "/f"}, []byte(text))
 	assert.Equal(t, len(f.Diagnostics), 0, f.Diagnostics)
 	checkSchema(t, text, f)
@@ -26,7 +27,7 @@ func TestRates(t *testing.T) {
 				{"search_*", 3}, {"*", 2}}, Concurrent: 4, Wait: 5 * time.Second},
 		{Name: "b", Count: 1000000, Every: 24 * time.Hour, Burst: 1000000},
 		{Name: "c", Concurrent: 1, Wait: 10 * time.Second}, {Name: "d", Concurrent: 1, Wait: -1},
-		{Name: "e", Day: 1, Per: []string{"group"}}})
+		{Name: "e", Day: 1, Per: []string{"group"}}, {Name: "f", Day: 9, Replicas: 3}})
 	for tool, want := range map[string]int{"search_code": 0, "search_commits": 5, "search_x": 3,
 		"other": 2} {
 		assert.Equal(t, f.Rates[0].CostOf(tool), want)
@@ -63,6 +64,8 @@ func TestWrongRates(t *testing.T) {
 		`[{"name": "a", "day": 5, "per": ["tool", "tool"]}]`:            "different ones of",
 		`[{"name": "a", "day": 5, "servers": ["{a}"]}]`:                 "only '*' and '?' are special",
 		`[{"name": "a", "concurrent": 1, "wait": "61s"}]`:               "rates[0].wait must be at most 1m",
+		`[{"name": "a", "day": 5, "replicas": 1001}]`:                   "rates[0].replicas must be a whole number from 1 to 1000",
+		`[{"name": "a", "concurrent": 1, "replicas": 2}]`:               "has replicas that share nothing; add a rate or day",
 		`[{"name": "a", "concurrent": 1, "wait": -1}]`:                  "rates[0].wait must be",
 	} {
 		whole := `{"mcpServers": {}, "rates": ` + text + `}`

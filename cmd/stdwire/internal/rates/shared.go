@@ -153,7 +153,7 @@ func (s *shared) refund(ctx context.Context, charges []rate.Charge) {
 	})
 }
 
-// pause lets the other gateways wait, too. They learn of it from a later refusal if the store fails.
+// pause lets the other gateways wait, too. If the store fails, their servers tell them.
 func (s *shared) pause(ctx context.Context, key []byte, d time.Duration) {
 	_ = s.ask(context.WithoutCancel(ctx), func(ctx context.Context) error {
 		return s.store.Pause(ctx, group, string(key), d)

@@ -14,6 +14,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/transport"
+	"github.com/stdwire/stdwire/internal/rate"
 	"github.com/stdwire/stdwire/internal/redis/redistest"
 	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
 )
@@ -193,4 +194,32 @@ func TestFlags(t *testing.T) {
 	f, err = parsed(t, "--store", "redis://h")
 	assert.NilError(t, err)
 	assert.ErrorContains(t, f.Check(nil), "--store needs the secret")
+}
+
+// A user who may do what stdwire help store says can count rates and tell what the server is.
+func TestLeastUser(t *testing.T) {
+	page, err := os.ReadFile("../topic/pages/store.txt")
+	assert.NilError(t, err)
+	_, command, ok := strings.Cut(string(page), "ACL SETUSER gateway ")
+	assert.Assert(t, ok)
+	command, _, _ = strings.Cut(command, "\n\n")
+	rules := strings.Fields(strings.NewReplacer("\\\n", " ", "PASSWORD", "hidden").Replace(command))
+	server := redistest.Start(t, append([]string{"--user", "gateway"}, rules...)...)
+	t.Setenv("STDWIRE_TEST_SECRET", "hidden")
+	slow := false
+	s, log := opened(t, &slow, "--store", "unix://gateway@"+server.Options.Address+"?db=1",
+		"--store-password-env", "STDWIRE_TEST_SECRET")
+	contains(t, log, "eviction=noeviction")
+	limit, err := rate.Per(1, time.Hour, 2)
+	assert.NilError(t, err)
+	charges := []rate.Charge{{Key: []byte("key"), Limit: limit, Cost: 1}}
+	_, _, err = s.Charge(t.Context(), "rates", charges)
+	assert.NilError(t, err)
+	_, wait, err := s.Peek(t.Context(), "rates", charges)
+	assert.NilError(t, err)
+	assert.Equal(t, wait, time.Duration(0))
+	assert.NilError(t, s.Refund(t.Context(), "rates", charges))
+	assert.NilError(t, s.Pause(t.Context(), "rates", "up", time.Hour))
+	_, err = s.Get(t.Context(), "k") // a key with the prefix
+	assert.NilError(t, err)
 }
