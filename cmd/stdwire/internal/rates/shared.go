@@ -44,11 +44,11 @@ func (r *Rates) Share(s store.Store, log *slog.Logger) {
 	r.shared = &shared{store: s, log: log}
 }
 
-// DoesWithout reports whether the store of the buckets fails.
+// DoesWithout reports whether a call now would do without the store, because that has failed.
 func (r *Rates) DoesWithout() bool {
 	r.shared.mu.Lock()
 	defer r.shared.mu.Unlock()
-	return r.shared.failing
+	return r.shared.failing && time.Now().Before(r.shared.next)
 }
 
 // ask lets a function use the store, unless that has failed a moment ago. If the context of the

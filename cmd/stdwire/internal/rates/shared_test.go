@@ -53,6 +53,13 @@ func (r *replica) tries(tool dispatch.Invocation) (int, error) {
 	return tries(r.call, context.Background(), tool)
 }
 
+// fails reports whether the last use of the store has failed.
+func (r *replica) fails() bool {
+	r.shared.mu.Lock()
+	defer r.shared.mu.Unlock()
+	return r.shared.failing
+}
+
 // until waits until a condition holds.
 func until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
@@ -94,7 +101,7 @@ func TestGatewaysShareRates(t *testing.T) {
 	most := 50 + 20*time.Since(start).Seconds()
 	got := admitted.Load()
 	assert.Assert(t, got >= 20 && float64(got) <= most, "%d, want at most %f", got, most)
-	assert.Assert(t, !gateways[0].DoesWithout())
+	assert.Assert(t, !gateways[0].fails())
 	n, err := gateways[1].tries(tool("s", "x", "bob"))
 	assert.Assert(t, n >= 50, "%d, %v", n, err)
 }
@@ -136,7 +143,7 @@ func TestStoreIsDown(t *testing.T) {
 			assert.ErrorContains(t, err,
 				`"none" cannot be counted now, because the store that it is in does not answer; try again in 2 s`)
 		}
-		return err != nil && r.DoesWithout()
+		return err != nil && r.fails()
 	})
 	in := tool("s", "z", "ann")
 	_, err := r.call(t.Context(), &in)
@@ -154,7 +161,7 @@ func TestStoreIsDown(t *testing.T) {
 		in := tool("s", "free", "ann")
 		_, err := r.call(t.Context(), &in)
 		assert.NilError(t, err)
-		return !r.DoesWithout()
+		return !r.fails()
 	})
 	n, _ = r.tries(tool("s", "x", "ann"))
 	assert.Equal(t, n, 10)
@@ -215,12 +222,12 @@ func testSilentStore(t *testing.T) {
 	in := tool("s", "x", "ann")
 	_, err := r.call(ctx, &in)
 	assert.ErrorIs(t, err, gone)
-	assert.Assert(t, !r.DoesWithout())
+	assert.Assert(t, !r.fails())
 
 	in = tool("s", "x", "ann")
 	_, err = r.call(t.Context(), &in)
 	assert.NilError(t, err)
-	assert.Assert(t, r.DoesWithout())
+	assert.Assert(t, r.fails())
 	assert.Equal(t, len(s.asked), 1)
 	var callers sync.WaitGroup
 	for range 100 {
@@ -232,7 +239,9 @@ func testSilentStore(t *testing.T) {
 	}
 	callers.Wait()
 	assert.Equal(t, len(s.asked), 1) // it rests
+	assert.Assert(t, r.DoesWithout())
 	time.Sleep(2 * minRest)
+	assert.Assert(t, !r.DoesWithout()) // the next call tries
 	for range 100 {
 		callers.Go(func() {
 			in := tool("s", "x", "ann")

@@ -24,16 +24,16 @@ func TestStoreHangs(t *testing.T) {
 	start := time.Now()
 	n, err := r.tries(tool("s", "x", "ann"))
 	assert.Equal(t, n, 10, err)
-	assert.Assert(t, r.DoesWithout())
+	assert.Assert(t, r.fails())
 	assert.Assert(t, time.Since(start) < 10*storeTimeout, time.Since(start)) // not each of the 11
 	assert.NilError(t, syscall.Kill(server.Pid(), syscall.SIGCONT))
 	until(t, "the store is not used again", func() bool {
 		in := tool("s", "free", "ann")
 		_, err := r.call(t.Context(), &in)
 		assert.NilError(t, err)
-		return !r.DoesWithout()
+		return !r.fails()
 	})
-	// The store may have run the command that nobody has waited for.
+	// The store may have run the commands that nobody has waited for.
 	n, err = r.tries(tool("s", "x", "ann"))
-	assert.Assert(t, n == 19 || n == 18 || n == 17, "%d, %v", n, err)
+	assert.Assert(t, n >= 10 && n <= 19, "%d, %v", n, err)
 }

@@ -51,7 +51,7 @@ func BenchmarkStore(b *testing.B) {
 			r := newReplica(b, server, rates)
 			call := func(b *testing.B) {
 				in := tool("files", "read", "https://login.example.com#ann")
-				if _, err := r.call(context.Background(), &in); err != nil || r.DoesWithout() {
+				if _, err := r.call(context.Background(), &in); err != nil || r.fails() {
 					b.Error(err)
 				}
 			}
