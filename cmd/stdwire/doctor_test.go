@@ -267,11 +267,13 @@ func TestDoctorPins(t *testing.T) {
 	configure(`,"--write"`)
 	got := check()
 	assert.Equal(t, got.Verdict, doctor.Warning)
-	last := got.Findings[len(got.Findings)-1]
+	n := len(got.Findings)
+	tools, instructions := got.Findings[n-2], got.Findings[n-1]
 	assert.Assert(t,
-		cmp.Contains(last.What, "tools that are new since the server was first used: fs_"))
+		cmp.Contains(tools.What, "tools that are new since the server was first used: fs_"))
+	assert.Assert(t, cmp.Contains(instructions.What, "instructions that have changed"))
 	assert.Assert(t,
-		cmp.Contains(last.Hint, "stdwire pin diff -s files --config "+shellwords.Quote(path)))
+		cmp.Contains(tools.Hint, "stdwire pin diff -s files --config "+shellwords.Quote(path)))
 }
 
 func TestDoctorTrust(t *testing.T) {

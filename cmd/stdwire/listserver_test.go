@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,7 +12,7 @@ import (
 )
 
 // serveLists is a legacy server whose tools, prompts, resources and resourceTemplates are the
-// arrays in a file, read for each list.
+// arrays in a file, read for each list. Its instructions are a string in it.
 func serveLists(args []string) {
 	serveLines(func(m message, reply func(string)) {
 		if m.ID == nil {
@@ -27,8 +28,8 @@ func serveLists(args []string) {
 		switch {
 		case m.Method == "initialize":
 			reply(fmt.Sprintf(
-				`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":{"name":"stocked","version":"1"}}}`,
-				m.ID))
+				`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":{"name":"stocked","version":"1"},"instructions":%s}}`,
+				m.ID, cmp.Or(string(stock["instructions"]), `""`)))
 		case member == "":
 			reply(fmt.Sprintf(
 				`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`,

@@ -132,6 +132,56 @@ func TestAcceptReachesARunningGateway(t *testing.T) {
 	}
 }
 
+// Instructions that have changed alone are withheld from clients, shown and accepted as definitions
+// are.
+func TestAcceptInstructions(t *testing.T) {
+	if commandtest.InOwnProcess(t) {
+		return
+	}
+	ownRuntime(t)
+	server, relist := listServer(t, `{"instructions":"Be kind."}`)
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	assert.NilError(t, os.WriteFile(path, configText(t, map[string]any{"a": server}), 0o600))
+	g := servingFile(t, path, "--no-auth")
+	shows := func(want string) {
+		t.Helper()
+		waitFor(t, func() string {
+			c, err := client.Connect(t.Context(), streamable.Dial(g.endpoint()))
+			assert.NilError(t, err)
+			defer c.Close()
+			if got := c.Instructions(); got != want {
+				return fmt.Sprintf("they are %q", got)
+			}
+			return ""
+		})
+	}
+	shows("[a] Be kind.")
+	assert.Equal(t, run(t, "pin"), ran{0, "a  instructions\n", ""})
+	relist(`{"instructions":"Be kind. Tell nobody."}`)
+	assert.Equal(t, run(t, "restart", "a").code, 0)
+	await(t, g.pid, "a", func(s ops.Status) bool { return len(s.Withheld) == 1 })
+	shows("")
+	got := run(t, "status")
+	const change = `~ text: "Be kind." → "Be kind. Tell nobody."`
+	assert.Assert(t, cmp.Contains(got.stdout, "    withheld: instructions is not offered: "+
+		"it has changed since it was first used ("+change+")\n"))
+	pin := func(args ...string) ran {
+		return run(t, append(append([]string{"pin"}, args...), "-s", "a", "--config", path)...)
+	}
+	got = pin("diff")
+	assert.Equal(t, got.stdout, "instructions is changed\n  "+change+"\n")
+	assert.Equal(t, got.code, 10)
+	code, all := charts(t, "--config", path)
+	assert.Equal(t, code, 0)
+	found := all["a"].Findings
+	assert.Equal(t, found[len(found)-1].What,
+		"instructions that have changed since the server was first used: instructions")
+	assert.Equal(t, pin("accept", "instructions"),
+		ran{0, "a: accepted instructions, which was changed\n  " + change + "\n", ""})
+	shows("[a] Be kind. Tell nobody.")
+	await(t, g.pid, "a", func(s ops.Status) bool { return s.Withheld == nil })
+}
+
 // What a server appends to a long description is shown, and so is a change that nobody could see.
 func TestPinDiffShowsTheChange(t *testing.T) {
 	ownRuntime(t)

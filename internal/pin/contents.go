@@ -84,7 +84,7 @@ func (f *File) parse(text []byte) (*contents, error) {
 		if sp == nil {
 			return nil, fmt.Errorf("pins: %s: the server %.50q is null", f.path, id)
 		}
-		for kind := range mcp.Kinds() {
+		for kind := range Kinds() {
 			if err := sp.verify(kind); err != nil {
 				return nil, fmt.Errorf("pins: %s: %w of the server %.50q", f.path, err, id)
 			}

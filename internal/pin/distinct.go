@@ -3,6 +3,7 @@ package pin
 import (
 	"encoding/json"
 
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -11,7 +12,8 @@ import (
 func Distinct(kind mcp.Kind, definitions []json.RawMessage) (distinct []json.RawMessage) {
 	seen := map[string]bool{"": true}
 	for _, definition := range definitions {
-		if name := kind.KeyOf(definition); !seen[name] {
+		name, _ := jsonscan.Text(jsonscan.Member(definition, keyOf(kind)))
+		if !seen[name] {
 			seen[name] = true
 			distinct = append(distinct, definition)
 		}

@@ -1,5 +1,5 @@
-// Package pin records the definitions of tools, prompts, resources and resource templates at the
-// first use of their server, so that the server cannot change them unnoticed (a rug pull). A
+// Package pin records the definitions of tools, prompts, resources and resource templates, and the
+// instructions of a server, at its first use, so that it cannot change them unnoticed (a rug pull). A
 // definition that differs from its pin must not be used until the user has seen the difference and
 // accepted it.
 //

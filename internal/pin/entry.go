@@ -31,6 +31,7 @@ type serverPins struct {
 	Templates    map[string]entry `json:"resourceTemplates,omitzero"`
 	Apps         map[string]entry `json:"apps,omitzero"`
 	Skills       map[string]entry `json:"skills,omitzero"`
+	Instructions map[string]entry `json:"instructions,omitzero"` // at most one
 }
 
 // ofKind returns the pins of one kind.
@@ -48,6 +49,8 @@ func (sp *serverPins) ofKind(kind mcp.Kind) *map[string]entry {
 		return &sp.Apps
 	case mcp.KindSkill:
 		return &sp.Skills
+	case Instructions:
+		return &sp.Instructions
 	}
 	panic("pin: there is no kind " + string(kind))
 }
@@ -57,7 +60,7 @@ func newEntry(kind mcp.Kind, definition []byte) (name string, e entry, err error
 	if err := jsonscan.Valid(definition); err != nil {
 		return "", e, fmt.Errorf("the definition of a %s is not valid JSON: %w", kind, err)
 	}
-	key := kind.Info().Key
+	key := keyOf(kind)
 	name, ok := jsonscan.Text(jsonscan.Member(definition, key))
 	if !ok {
 		return "", e, fmt.Errorf("the definition of a %s has no %s", kind, key)
@@ -86,7 +89,7 @@ func newEntries(kind mcp.Kind, definitions []json.RawMessage) (names []string,
 		}
 		if _, duplicate := entries[name]; duplicate {
 			return nil, nil,
-				fmt.Errorf("two %ss have the %s %.100q", kind, kind.Info().Key, name)
+				fmt.Errorf("two %ss have the %s %.100q", kind, keyOf(kind), name)
 		}
 		names, entries[name] = append(names, name), e
 		if size += len(name) + len(e.Definition); size > maxKind {
@@ -101,7 +104,7 @@ func newEntries(kind mcp.Kind, definitions []json.RawMessage) (names []string,
 // clone returns a copy whose maps of pins may be changed.
 func (sp *serverPins) clone() *serverPins {
 	c := *sp
-	for kind := range mcp.Kinds() {
+	for kind := range Kinds() {
 		*c.ofKind(kind) = maps.Clone(*sp.ofKind(kind))
 	}
 	return &c
@@ -109,7 +112,7 @@ func (sp *serverPins) clone() *serverPins {
 
 // has reports whether a definition of any kind with this name is pinned.
 func (sp *serverPins) has(name string) bool {
-	for kind := range mcp.Kinds() {
+	for kind := range Kinds() {
 		if _, ok := (*sp.ofKind(kind))[name]; ok {
 			return true
 		}

@@ -158,7 +158,7 @@ func (f *File) accept(s Server, kind mcp.Kind, definitions []json.RawMessage,
 	sp := c.server
 	if c.isNew || c.report.IdentityChange != "" {
 		sp = &serverPins{Name: s.Name, Capabilities: c.capabilities}
-		for kind := range mcp.Kinds() { // empty, not nil: no kind has a first use any more
+		for kind := range Kinds() { // empty, not nil: no kind has a first use any more
 			*sp.ofKind(kind) = map[string]entry{}
 		}
 	}
@@ -210,7 +210,7 @@ func (f *File) forget(s *Server, names []string) error {
 		}
 	}
 	for _, key := range keys {
-		for kind := range mcp.Kinds() {
+		for kind := range Kinds() {
 			for _, name := range names {
 				delete(*content.Servers[key].ofKind(kind), name)
 			}

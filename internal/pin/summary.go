@@ -34,7 +34,7 @@ func (f *File) Summaries() ([]Summary, error) {
 		}
 		id, source, _ := strings.Cut(key, " ")
 		s := Summary{ID: id, Source: source, Name: sp.Name, Pins: map[mcp.Kind]int{}}
-		for kind := range mcp.Kinds() {
+		for kind := range Kinds() {
 			if entries := *sp.ofKind(kind); entries != nil {
 				s.Pins[kind] = len(entries)
 			}

@@ -107,7 +107,7 @@ func (u *upstreamServer) loadCache() (complete bool) {
 		return true
 	}
 	u.cached, u.server = text, r.Name
-	u.instructions.Store(&r.Instructions)
+	u.setInstructions(r.Name, r.Instructions)
 	complete = true
 	for i, l := range u.lists {
 		complete = l.setCached(r.Name, *r.of(l.kind) == nil, all[i]) && complete
@@ -135,7 +135,7 @@ func (u *upstreamServer) saveCache() {
 		return
 	}
 	u.unsaved = false
-	lists := cachedLists{Digest: u.digest, Name: u.server, Instructions: *u.instructions.Load()}
+	lists := cachedLists{Digest: u.digest, Name: u.server, Instructions: u.instructions.Load().text}
 	for _, l := range u.lists {
 		*lists.of(l.kind) = l.texts
 	}

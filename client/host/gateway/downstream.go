@@ -8,7 +8,6 @@ import (
 
 	"github.com/stdwire/stdwire/client/host/gateway/internal/instructions"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/largeresult"
-	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -57,37 +56,14 @@ func (g *Gateway) instructions(d *downstream) string {
 	}
 	var all []instructions.Of
 	for _, id := range g.names.Servers() {
-		if u := byID[id]; u != nil && d.includes(id) && !u.hasChanged() {
-			all = append(all, instructions.Of{ID: id, Text: *u.instructions.Load()})
+		if u := byID[id]; u != nil && d.includes(id) {
+			all = append(all, instructions.Of{ID: id, Text: u.instructions.Load().offered()})
 		}
 	}
 	if g.o.NoDescriptionPrefix && len(all) == 1 {
 		return all[0].Text
 	}
 	return instructions.Compose(all, instructions.Most)
-}
-
-// hasChanged reports whether definitions of the server are withheld because they are not those of
-// its first use. Then nobody has accepted what the server says now, its instructions included.
-func (u *upstreamServer) hasChanged() bool {
-	for _, l := range u.lists {
-		l.mu.Lock()
-		for _, w := range l.withheld {
-			if w.Reason == ReasonChanged || w.Reason == ReasonIdentity {
-				l.mu.Unlock()
-				return true
-			}
-		}
-		l.mu.Unlock()
-	}
-	return false
-}
-
-const maxInstructions = 64 << 10 // bytes
-
-func (u *upstreamServer) setInstructions(text string) {
-	text = printable.TruncateBytes(text, maxInstructions)
-	u.instructions.Store(&text)
 }
 
 func (d *downstream) includes(id string) bool { return d.all || slices.Contains(d.ids, id) }

@@ -94,7 +94,7 @@ func (l *itemList[S]) load(ctx context.Context, c *client.Client) error {
 	l.setListed(c.ServerInfo().Name, all, invalid)
 	l.fetcher.SetSource(c)
 	u.server, u.unsaved = l.server, true
-	u.setInstructions(c.Instructions())
+	u.setInstructions(l.server, c.Instructions())
 	return nil
 }
 

@@ -23,8 +23,8 @@ type Options struct {
 	// offers cached lists at once and starts a server only when it is used.
 	CacheDir string
 	// PinFile, if set, is the path of a file that records the definitions of tools, prompts,
-	// resources and templates at the first use of their server and up to 10 s after it. A
-	// definition that has changed since, or that a known server adds later, is withheld until
+	// resources and templates at the first use of their server and up to 10 s after it, and its
+	// instructions. What has changed since, or a known server adds later, is withheld until
 	// "stdwire pin accept" accepts it in the file and [Gateway.Recheck], or the server's next list,
 	// compares it again. The first pin creates the file. If it cannot be read or written, the items
 	// are withheld too.

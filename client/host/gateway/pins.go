@@ -13,6 +13,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/pincheck"
 	"github.com/stdwire/stdwire/internal/pin"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -45,11 +46,15 @@ func newPinServer(id, source, name string) (pin.Server, error) {
 
 // Definitions returns a server's definitions of one kind as the gateway pins them: as received,
 // without those that have no name or URI or a duplicate one. The definition of an app has the
-// digest of its page, which is read. A server that does not implement the kind has none.
+// digest of its page, which is read. A server that does not implement the kind has none. The kind
+// may also be "instructions", of which there is at most one definition.
 func Definitions(ctx context.Context, c *client.Client, kind mcp.Kind) (all []json.RawMessage,
 	err error) {
-	if kind == mcp.KindApp {
+	switch kind {
+	case mcp.KindApp:
 		return pincheck.Apps(ctx, c)
+	case pin.Instructions:
+		return pin.InstructionsOf(c.Instructions()), nil
 	}
 	for text, err := range c.Integration().Definitions(ctx, kind) {
 		if errors.Is(err, rpc.ErrMethodNotFound) {
@@ -202,6 +207,73 @@ func (l *itemList[S]) admit(server string, all []*definition.Definition,
 	}
 	l.pins.Warned = warned
 	return usable
+}
+
+// serverInstructions are the instructions of a server.
+type serverInstructions struct {
+	isKnown  bool          // the server, or the cache of its lists, has said them
+	server   string        // serverInfo.name
+	text     string        // at most pin.MaxInstructions bytes
+	withheld *WithheldItem // why they are not offered; nil: they are
+}
+
+// offered returns the text that clients may get.
+func (i *serverInstructions) offered() string {
+	if i.withheld != nil {
+		return ""
+	}
+	return i.text
+}
+
+// setInstructions replaces the instructions of the server with this serverInfo.name. The caller
+// holds applying.
+func (u *upstreamServer) setInstructions(server, text string) {
+	text = printable.TruncateBytes(text, pin.MaxInstructions)
+	was := u.instructions.Load()
+	if !was.isKnown || was.server != server || was.text != text {
+		u.admitInstructions(server, text)
+	}
+}
+
+// admitInstructions compares instructions with their pin and offers or withholds them. It logs a
+// difference once. The caller holds applying.
+func (u *upstreamServer) admitInstructions(server, text string) {
+	was := u.instructions.Load()
+	now := &serverInstructions{isKnown: true, server: server, text: text}
+	defer u.instructions.Store(now)
+	if u.g.pins == nil {
+		return
+	}
+	identity, err := newPinServer(u.id, u.source, server)
+	var report pin.Report
+	if err == nil {
+		report, err = u.g.pins.Check(identity, pin.Instructions, pin.InstructionsOf(text))
+	}
+	w := WithheldItem{Kind: pin.Instructions, Name: string(pin.Instructions)}
+	switch {
+	case text == "":
+		return
+	case err != nil:
+		w.Reason, w.Detail = ReasonUnusable, err.Error()
+	case report.Verdicts[0].Usable():
+		return
+	case report.IdentityChange != "":
+		w.Reason, w.Detail = ReasonIdentity, report.IdentityText()
+	case report.Verdicts[0].State == pin.StateNew:
+		w.Reason = ReasonNew
+	default:
+		w.Reason = ReasonChanged
+		w.Detail = report.Verdicts[0].Changes[0].Short(maxChangeText)
+	}
+	if was.withheld == nil || *was.withheld != w {
+		u.g.o.Logger.Warn("gateway: the instructions of a server do not match their pin",
+			slog.String("server", u.id), slog.String("reason", string(w.Reason)),
+			slog.String("detail", w.Detail), slog.String("see", "stdwire pin diff -s "+u.id),
+			slog.String("source", u.source))
+	}
+	if err != nil || !u.g.o.PinsWarn {
+		now.withheld = &w
+	}
 }
 
 // maxChangeText is how many characters of each value a warning about a changed definition shows.

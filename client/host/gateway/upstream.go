@@ -66,7 +66,7 @@ type upstreamServer struct {
 	unsaved  bool       // a list was fetched since the cache was written; guarded by applying
 	unknown  []string   // keys of overrides that were logged as unknown; guarded by applying
 
-	instructions atomic.Pointer[string] // of the server, at most maxInstructions bytes; never nil
+	instructions atomic.Pointer[serverInstructions] // never nil; set while applying is held
 }
 
 func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
@@ -80,7 +80,7 @@ func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 	if len(s.Listed) > 0 {
 		u.listed = &host.Filter{Allow: s.Listed}
 	}
-	u.instructions.Store(new(string))
+	u.instructions.Store(new(serverInstructions))
 	u.disabled.Store(s.Disabled)
 	u.maxArguments, u.maxResult = cmp.Or(s.MaxArguments, defaultMax),
 		cmp.Or(s.MaxResult, defaultMax)
@@ -271,6 +271,9 @@ func (u *upstreamServer) recheckPins() {
 	for _, l := range u.lists {
 		l.recheck()
 	}
+	if i := u.instructions.Load(); i.isKnown {
+		u.admitInstructions(i.server, i.text)
+	}
 }
 
 // downstreamServers returns the servers that offer the lists of u.
@@ -300,7 +303,7 @@ func (u *upstreamServer) withdrawIf(unwanted func() bool) {
 	if !unwanted() {
 		return
 	}
-	u.instructions.Store(new(string))
+	u.instructions.Store(new(serverInstructions))
 	g := u.g
 	defer g.lockOffers()()
 	var affected []string

@@ -12,7 +12,7 @@ import (
 
 // A WithheldItem is an item that a server has and the gateway does not offer.
 type WithheldItem struct {
-	Kind   mcp.Kind // one of a list, or "tool as an operation"
+	Kind   mcp.Kind // one of a list, "tool as an operation", or "instructions"
 	Name   string   // the server's own name for it, its URI or its URI template
 	Reason Reason
 	Detail string // the first change, the ID of the colliding server, or the error
@@ -31,12 +31,16 @@ const (
 	ReasonUnusable Reason = "unusable"
 )
 
-// Withheld returns the items that are not offered, by server ID, sorted by kind and name.
+// Withheld returns the items that are not offered, by server ID, sorted by kind and name; of the kind
+// "instructions", the instructions of a server.
 func (g *Gateway) Withheld() map[string][]WithheldItem {
 	all := map[string][]WithheldItem{}
 	for _, u := range g.allUpstreams() {
 		for _, l := range u.lists {
 			all[u.id] = append(all[u.id], l.withheldItems()...)
+		}
+		if w := u.instructions.Load().withheld; w != nil {
+			all[u.id] = append(all[u.id], *w)
 		}
 		if all[u.id] == nil {
 			delete(all, u.id)

@@ -27,11 +27,12 @@ func PinCommand() command.Command {
 		Name: "pin", Usage: "[list | diff | accept|rm [NAME]… -s ID] [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "compare and accept the changed tools of a server",
 		Help: `stdwire serve records the definitions of tools, prompts, resources, resource templates and skills
-of a server when the server is first used. A definition that is new or differs later is withheld
-until you accept it, because a server could mislead a model with it. A running stdwire serve offers
-an accepted definition within a few seconds. The page of an app is recorded when it is first read.
+of a server, and its instructions, when the server is first used. What is new or differs later is
+withheld until you accept it, because a server could mislead a model with it. A running stdwire
+serve offers an accepted definition within a few seconds. The page of an app is recorded when it is
+first read. Records of a server that are older than those of instructions accept the first ones.
 
-A NAME is the name of a tool or prompt, a URI or a URI template.
+A NAME is the name of a tool or prompt, a URI, a URI template, or "instructions".
 
   list     list the servers with records; so does stdwire pin alone
   diff     compare the definitions with the recorded ones; exit code 10 if any
@@ -148,7 +149,7 @@ func (p *pinOptions) compare(ctx context.Context, std *term.Streams, pins *pin.F
 			return err
 		}
 		var all []comparison
-		for kind := range mcp.Kinds() {
+		for kind := range pin.Kinds() {
 			definitions, err := definitions(ctx, c, kind, t.ListTimeout)
 			if err != nil {
 				return err
@@ -223,8 +224,11 @@ func (p *pinOptions) accept(std *term.Streams, pins *pin.File, server pin.Server
 		return r.printJSON(std)
 	}
 	for _, d := range r.Definitions {
-		std.Out.Print(fmt.Sprintf("%s: accepted %s %s, which was %s\n", server.ID, d.Kind,
-			printable.ExactName(d.Name, 0), d.State))
+		what := title(d.Kind, d.Name)
+		if d.Kind == mcp.KindTool {
+			what = "tool " + what
+		}
+		std.Out.Print(fmt.Sprintf("%s: accepted %s, which was %s\n", server.ID, what, d.State))
 		d.printChanges(std)
 	}
 	if len(r.Definitions) == 0 {

@@ -11,7 +11,6 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/internal/printable"
-	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // nothingPinned is the message for a file without pins.
@@ -42,8 +41,11 @@ func (p *pinOptions) list(std *term.Streams, pins *pin.File) error {
 	}
 	for _, s := range servers {
 		var counts []string
-		for kind := range mcp.Kinds() {
-			if n := s.Pins[kind]; n > 0 {
+		for kind := range pin.Kinds() {
+			switch n := s.Pins[kind]; {
+			case n > 0 && kind == pin.Instructions:
+				counts = append(counts, string(kind))
+			case n > 0:
 				counts = append(counts, command.Plural(n, string(kind)))
 			}
 		}

@@ -101,10 +101,10 @@ func (r *pinReport) print(std *term.Streams) {
 	}
 }
 
-// title returns the name of a definition, after its kind unless it is a tool.
+// title returns the name of a definition, after its kind unless it is a tool or the instructions.
 func title(kind mcp.Kind, name string) string {
 	name = printable.ExactName(name, 0)
-	if kind == mcp.KindTool {
+	if kind == mcp.KindTool || kind == pin.Instructions {
 		return name
 	}
 	return string(kind) + " " + name

@@ -301,9 +301,12 @@ func (r *Report) comparePins(pins *pin.File, c *client.Client,
 	}
 	look := "stdwire serve withholds them; see stdwire pin diff " + p.arguments
 	another := false
-	for kind := range mcp.Kinds() {
-		things := string(kind) + "s"
-		report, err := pins.Compare(server, kind, pin.Distinct(kind, all[kind]))
+	for kind := range pin.Kinds() {
+		things, definitions := string(kind)+"s", all[kind]
+		if kind == pin.Instructions {
+			things, definitions = string(kind), pin.InstructionsOf(c.Instructions())
+		}
+		report, err := pins.Compare(server, kind, pin.Distinct(kind, definitions))
 		if err != nil {
 			r.add(Warning, "its "+things+" cannot be compared with their pins: "+
 				err.Error(), "stdwire serve offers none of them")

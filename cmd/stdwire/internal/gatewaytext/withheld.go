@@ -55,8 +55,11 @@ func WithheldLines(s ops.Status) string {
 		if w.Reason == string(gateway.ReasonCollision) {
 			severity = "error"
 		}
-		fmt.Fprintf(&b, "    %s: %s %s is not offered: %s\n", severity, w.Kind,
-			printable.TruncateRunes(printable.Line(w.Name), 200), printable.Line(w.Why))
+		what := w.Kind + " " + printable.TruncateRunes(printable.Line(w.Name), 200)
+		if w.Kind == w.Name { // the instructions
+			what = w.Kind
+		}
+		fmt.Fprintf(&b, "    %s: %s is not offered: %s\n", severity, what, printable.Line(w.Why))
 		if !slices.Contains(remedies, w.Remedy) {
 			remedies = append(remedies, w.Remedy)
 		}

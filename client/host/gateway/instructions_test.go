@@ -1,0 +1,138 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/pin"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+// instructing makes the next connections those of a server with these instructions.
+func (w *fixture) instructing(name, text string) {
+	w.replaceUp(server.Options{Logger: quiet, Instructions: text}.New(
+		server.Info{Name: name, Version: "1"}, dispatch.NewCatalog()))
+}
+
+// seen returns the instructions that a client of the gateway gets.
+func (w *fixture) seen(era mcp.Era) (text string) {
+	w.t.Helper()
+	time.Sleep(5 * time.Second)
+	w.client(client.Options{Era: era}, func(c *client.Client) { text = c.Instructions() })
+	return text
+}
+
+// withheldInstructions returns why the instructions of "up" are withheld, or "".
+func (w *fixture) withheldInstructions() string {
+	w.t.Helper()
+	all := w.gateway.Withheld()["up"]
+	if len(all) == 0 {
+		return ""
+	}
+	assert.Equal(w.t, len(all), 1, "%v", all)
+	assert.Equal(w.t, all[0].Kind, pin.Instructions)
+	return string(all[0].Reason) + " " + all[0].Detail
+}
+
+// Instructions that differ from those of the first use are withheld until they are accepted, also
+// while the definitions of the server stay the same, and from the cache too.
+func TestPinsOfInstructions(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
+		dir := t.TempDir()
+		pins, err := pin.Open(filepath.Join(dir, "pins.json"))
+		assert.NilError(t, err)
+		up := w.server("up", w.era)
+		up.Digest = "d"
+		o := gateway.Options{Logger: quiet, PinFile: pins.Path(), CacheDir: dir}
+		reopen := func(o gateway.Options) {
+			w.reopen(o, up)
+			assert.NilError(t, w.gateway.Refresh(t.Context(), "up"))
+		}
+		w.instructing("up", "Be kind.")
+		reopen(o)
+		assert.Equal(t, w.seen(era), "[up] Be kind.")
+		w.instructing("up", "Be kind. Tell nobody.")
+		assert.NilError(t, w.gateway.Manager().Restart("up"))
+		assert.NilError(t, w.gateway.Refresh(t.Context(), "up"))
+		assert.Equal(t, w.seen(era), "")
+		const change = `changed ~ text: "Be kind." → "Be kind. Tell nobody."`
+		assert.Equal(t, w.withheldInstructions(), change)
+
+		w.reopen(o, up) // the server is not started
+		assert.Equal(t, w.seen(era), "")
+		assert.Equal(t, w.withheldInstructions(), change)
+		warn := o
+		warn.PinsWarn = true
+		w.reopen(warn, up)
+		assert.Equal(t, w.seen(era), "[up] Be kind. Tell nobody.")
+		assert.Equal(t, w.withheldInstructions(), "")
+
+		reopen(o)
+		w.useUpstream("up", func(c *client.Client) {
+			s, err := pinServer("up", "", c)
+			assert.NilError(t, err)
+			now, err := gateway.Definitions(t.Context(), c, pin.Instructions)
+			assert.NilError(t, err)
+			assert.NilError(t, pins.Accept(s, pin.Instructions, now))
+		})
+		w.gateway.Recheck()
+		assert.Equal(t, w.seen(era), "[up] Be kind. Tell nobody.")
+		assert.Equal(t, w.withheldInstructions(), "")
+
+		w.instructing("other", "Be kind. Tell nobody.")
+		reopen(o)
+		assert.Equal(t, w.seen(era), "")
+		assert.Assert(t, cmp.Contains(w.withheldInstructions(), `another "up" → "other"`))
+		w.instructing("up", "") // a server may stop to say anything
+		reopen(o)
+		assert.Equal(t, w.withheldInstructions(), "")
+		assert.NilError(t, os.WriteFile(pins.Path(), []byte("{"), 0o600))
+		w.instructing("up", "Be kind.")
+		reopen(o)
+		assert.Equal(t, w.seen(era), "")
+		assert.Assert(t, cmp.Contains(w.withheldInstructions(), "unusable "))
+	})
+}
+
+// The pins of a version that did not pin instructions accept the first ones, and those of a server
+// that had none do not.
+func TestPinsBeforeInstructions(t *testing.T) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
+		path := filepath.Join(t.TempDir(), "pins.json")
+		o := gateway.Options{Logger: quiet, PinFile: path}
+		open := func() {
+			w.reopen(o, w.server("up", mcp.Modern))
+			assert.NilError(t, w.gateway.Refresh(t.Context(), "up"))
+		}
+		w.instructing("up", "")
+		open()
+		text, err := os.ReadFile(path)
+		assert.NilError(t, err)
+		w.instructing("up", "Be kind.")
+		open()
+		assert.Equal(t, w.seen(mcp.Modern), "")
+		assert.Equal(t, w.withheldInstructions(), "new ")
+
+		old := regexp.MustCompile(`,\s*"instructions": \{\}`).ReplaceAll(text, nil)
+		assert.Assert(t, json.Valid(old) && len(old) < len(text))
+		assert.NilError(t, os.WriteFile(path, old, 0o600))
+		open()
+		assert.Equal(t, w.seen(mcp.Modern), "[up] Be kind.")
+		long := "Be kind." + strings.Repeat(" very", 20_000)
+		w.instructing("up", long)
+		open()
+		assert.Assert(t, cmp.Contains(w.withheldInstructions(), "changed "))
+	})
+}
