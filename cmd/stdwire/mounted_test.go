@@ -218,7 +218,11 @@ func TestPins(t *testing.T) {
 	got = pin("diff")
 	assert.Assert(t, cmp.Contains(got.stdout, "fs_write is not there any more\n"))
 	assert.Assert(t, !strings.Contains(got.stdout, "no difference"), got.stdout)
-	assert.Equal(t, got.code, 0)
+	assert.Assert(t, !strings.Contains(got.stdout, "is new"), got.stdout)
+	assert.Assert(t, cmp.Contains(got.stdout, "instructions is changed\n"))
+	assert.Equal(t, got.code, 10)
+	assert.Equal(t, pin("accept", "instructions").code, 0)
+	assert.Equal(t, pin("diff").code, 0)
 	assert.Equal(t, pin("rm"), ran{0, "files: deleted the records of all definitions\n", ""})
 	assert.Equal(t, pin("rm").code, 5)
 	for args, want := range map[string]string{"pin list x": "unexpected argument",
