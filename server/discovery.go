@@ -442,6 +442,9 @@ func findTool(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResu
 		}
 	}
 	current := func(n int) *item { return all.ByKey[x.of.Sorted[n].Key] }
+	if x.of == all {
+		current = func(n int) *item { return all.Sorted[n] }
+	}
 	options := toolsearch.Options{Limit: q.Limit, Allow: func(n int) bool {
 		i := current(n)
 		return i != nil && (q.Server == "" || i.server == q.Server) && r.shows(i)
@@ -467,7 +470,7 @@ func findTool(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResu
 
 // shows reports whether lists for the client have a tool, or would have it without a ToolView.
 func (r *request) shows(i *item) bool {
-	return r.conn.server.views.meta[i.Key] == nil && r.lists(i)
+	return (r.conn.server.views.meta == nil || !discovery.IsMeta([]byte(i.Key))) && r.lists(i)
 }
 
 // toolServers returns the IDs of the servers of the tools that the client may see.

@@ -41,8 +41,8 @@ func benchTool(i int) json.RawMessage {
 }
 
 // benchGateway connects a gateway to 200 servers in memory with 30 tools each, which offers them at
-// downstreams.
-func benchGateway(b *testing.B, downstreams int) (g *gateway.Gateway, all []*server.Server,
+// downstreams. A client "searcher" finds them by a search.
+func benchGateway(b testing.TB, downstreams int) (g *gateway.Gateway, all []*server.Server,
 	stop func()) {
 	up := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"}, nil)
 	for i := range benchTools {
@@ -58,8 +58,9 @@ func benchGateway(b *testing.B, downstreams int) (g *gateway.Gateway, all []*ser
 		ids = append(ids, fmt.Sprint("server", i))
 	}
 	for range downstreams {
-		all = append(all, server.Options{Logger: quiet}.New(server.Info{Name: "gateway",
-			Version: "1"}, nil))
+		all = append(all, server.Options{Logger: quiet, ToolView: func(name string) server.ToolView {
+			return server.ToolView{Search: name == "searcher"}
+		}}.New(server.Info{Name: "gateway", Version: "1"}, nil))
 	}
 	g = gateway.Options{Logger: quiet}.New(all[0])
 	for _, s := range all[1:] {
@@ -111,57 +112,123 @@ func BenchmarkGatewayStart(b *testing.B) {
 	}
 }
 
+// A benchClient is a client of a server that sees the lines themselves.
+type benchClient struct {
+	t    testing.TB
+	meta string // the member _meta of params, and a comma before it
+	conn net.Conn
+	from *bufio.Reader
+	line []byte
+}
+
+func newBenchClient(t testing.TB, s *server.Server, era mcp.Era, name string) *benchClient {
+	near, far := net.Pipe()
+	go func() { _ = s.Serve(context.Background(), far) }()
+	t.Cleanup(func() { _ = near.Close() })
+	c := &benchClient{t: t, conn: near, from: bufio.NewReaderSize(near, 1<<16)}
+	info := `{"name":"` + name + `","version":"1"}`
+	if era == mcp.Modern {
+		c.meta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+			`"io.modelcontextprotocol/clientInfo":` + info + `,` +
+			`"io.modelcontextprotocol/clientCapabilities":{}}`
+		return c
+	}
+	c.request("initialize", `"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":`+info)
+	_, err := io.WriteString(near,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
+	assert.NilError(t, err)
+	return c
+}
+
+// request returns the line of the response, until the next request. params are members.
+func (c *benchClient) request(method, params string) []byte {
+	_, err := io.WriteString(c.conn,
+		`{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{`+params+c.meta+"}}\n")
+	assert.NilError(c.t, err)
+	c.line = c.line[:0]
+	for {
+		part, err := c.from.ReadSlice('\n')
+		c.line = append(c.line, part...)
+		if err == nil {
+			return c.line
+		}
+		assert.Equal(c.t, err, bufio.ErrBufferFull)
+	}
+}
+
+// list reads all pages of the tools, and returns the number of bytes and of tools.
+func (c *benchClient) list() (size, tools int) {
+	cursor := ""
+	for first := true; first || cursor != ""; first = false {
+		params := `"x":1`
+		if cursor != "" {
+			params = `"cursor":"` + cursor + `"`
+		}
+		line := c.request("tools/list", params)
+		size += len(line)
+		tools += bytes.Count(line, []byte(`"inputSchema"`))
+		cursor, _ = jsonscan.Text(jsonscan.Member(jsonscan.Member(line, "result"), "nextCursor"))
+	}
+	return size, tools
+}
+
 // BenchmarkGatewayList reads all pages of the 6,000 tools.
 func BenchmarkGatewayList(b *testing.B) {
 	_, all, stop := benchGateway(b, 1)
 	defer stop()
 	for _, era := range eras {
 		b.Run(fmt.Sprint(era), func(b *testing.B) {
-			near, far := net.Pipe()
-			go func() { _ = all[0].Serve(b.Context(), far) }()
-			defer near.Close()
-			from := bufio.NewReaderSize(near, 1<<16)
-			meta := ""
-			if era == mcp.Modern {
-				meta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
-					`"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},` +
-					`"io.modelcontextprotocol/clientCapabilities":{}}`
-			} else {
-				_, err := io.WriteString(near, `{"jsonrpc":"2.0","id":0,"method":"initialize",`+
-					`"params":{"protocolVersion":"2025-11-25","capabilities":{},`+
-					`"clientInfo":{"name":"c","version":"1"}}}`+"\n"+
-					`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
-				assert.NilError(b, err)
-				_, err = from.ReadBytes('\n')
-				assert.NilError(b, err)
-			}
+			c := newBenchClient(b, all[0], era, "lister")
 			b.ReportAllocs()
-			var line []byte
 			for b.Loop() {
-				cursor, tools := "", 0
-				for first := true; first || cursor != ""; first = false {
-					params := `{"x":1` + meta
-					if cursor != "" {
-						params = `{"cursor":"` + cursor + `"` + meta
-					}
-					_, err := io.WriteString(near,
-						`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":`+params+"}}\n")
-					assert.NilError(b, err)
-					line = line[:0]
-					for {
-						part, err := from.ReadSlice('\n')
-						line = append(line, part...)
-						if err == nil {
-							break
-						}
-						assert.Equal(b, err, bufio.ErrBufferFull)
-					}
-					tools += bytes.Count(line, []byte(`"inputSchema"`))
-					cursor, _ = jsonscan.Text(jsonscan.Member(
-						jsonscan.Member(line, "result"), "nextCursor"))
-				}
+				_, tools := c.list()
 				assert.Equal(b, tools, benchServers*benchTools)
 			}
 		})
+	}
+}
+
+// BenchmarkGatewayFind finds a tool among the 6,000, with words that all of them have and with one
+// that 200 have.
+func BenchmarkGatewayFind(b *testing.B) {
+	_, all, stop := benchGateway(b, 1)
+	defer stop()
+	for _, query := range []string{"what tools of servers do", "tool17 option"} {
+		b.Run(query, func(b *testing.B) {
+			c := newBenchClient(b, all[0], mcp.Modern, "searcher")
+			c.find(query) // makes the index
+			for b.Loop() {
+				assert.Assert(b, bytes.Contains(c.find(query), []byte(`"call_tool_read"`)))
+			}
+		})
+	}
+}
+
+func (c *benchClient) find(query string) []byte {
+	return c.request("tools/call", `"name":"find_tool","arguments":{"query":"`+query+`"}`)
+}
+
+// What a model gets of 6,000 tools before the first word of its user: the list has megabytes, and
+// with a search there are the four tools that find and call them, whatever the servers have.
+func TestListedBytes(t *testing.T) {
+	_, all, stop := benchGateway(t, 1)
+	defer stop()
+	for _, era := range eras {
+		list, tools := newBenchClient(t, all[0], era, "lister").list()
+		assert.Equal(t, tools, benchServers*benchTools)
+		searcher := newBenchClient(t, all[0], era, "searcher")
+		found, tools := searcher.list()
+		assert.Equal(t, tools, 4)
+		answer := len(searcher.find("what tools of servers do"))
+		t.Logf("%v: a list has %d bytes, about %d tokens; with a search it has %d, about %d, and "+
+			"an answer %d, about %d", era, list, list/4, found, found/4, answer, answer/4)
+		assert.Assert(t, list > 4_800_000)
+		assert.Assert(t, found < 3_500)
+		assert.Assert(t, answer < 12_000)
+	}
+	for _, use := range all[0].Integration().ToolViews() {
+		assert.Equal(t, use.Tools, benchServers*benchTools)
+		assert.Assert(t, use.Bytes > 4_800_000)
+		assert.Equal(t, use.Search, use.Listed < 3_500)
 	}
 }
