@@ -184,7 +184,7 @@ func TestStuffing(t *testing.T) {
 		"lima mike november oscar papa quebec romeo sierra tango uniform victor whiskey xray")
 	stuffed := map[string]Tool{
 		"repeated in the description": tool("a", "forecast",
-			"Gives the weather of a city for some days to come."+strings.Repeat(" weather", 500)),
+			"Gives the weather of a city for some days to come."+strings.Repeat(" weather", 1000)),
 		"many words": tool("a", "forecast", "Gives the weather of a city for some days to come. "+
 			strings.Join(many, " ")),
 		"in every field": {Server: "weather", Name: "weather", Definition: []byte(

@@ -40,8 +40,9 @@ type shownTool struct {
 }
 
 // Answer returns the result of a call of [Find]. Its text and its structured content say the same.
-// What the tools' servers have written is in the text as JSON, so that a description cannot look
-// like another tool or like this server's own words.
+// What the tools' servers have written is in the text as JSON, a line for each tool, so that a
+// description cannot look like another tool or like this server's own words. Characters that are
+// invisible, or that change the order of others, are escaped there.
 func (q Query) Answer(f *Found) (*mcp.CallToolResult, error) {
 	answer := struct {
 		Tools []shownTool `json:"tools"`
@@ -55,7 +56,7 @@ func (q Query) Answer(f *Found) (*mcp.CallToolResult, error) {
 		if err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(text, "%s\n", line)
+		text.WriteString(printable.JSON(string(line)) + "\n")
 	}
 	structured, err := mcp.Marshal(answer)
 	if err != nil {

@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"strings"
+	"unicode"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
@@ -16,7 +17,8 @@ const (
 //
 //	(path: string, depth?: integer, order?: "name"|"size", tags?: string[])
 //
-// where a question mark says that the parameter may be missing.
+// where a question mark says that the parameter may be missing. A name with other characters than
+// letters, digits, '_', '-', '.' and '$' is quoted as JSON, so that it cannot look like several.
 func Signature(definition []byte) string {
 	schema := jsonscan.Member(definition, "inputSchema")
 	required := map[string]bool{}
@@ -27,7 +29,7 @@ func Signature(definition []byte) string {
 	var first, rest []string // models need those first that may not be missing
 	for token, property := range jsonscan.Members(jsonscan.Member(schema, "properties")) {
 		name, _ := jsonscan.Text(token)
-		shown := printable.JSON(printable.TruncateBytes(name, maxShownName))
+		shown := shownName(name)
 		if required[name] {
 			first = append(first, shown+": "+typeOf(property))
 		} else {
@@ -39,6 +41,17 @@ func Signature(definition []byte) string {
 		all = append(all[:maxShown], "…")
 	}
 	return "(" + strings.Join(all, ", ") + ")"
+}
+
+func shownName(name string) string {
+	name = printable.TruncateBytes(name, maxShownName)
+	isOdd := func(r rune) bool {
+		return !unicode.In(r, unicode.L, unicode.M, unicode.N) && !strings.ContainsRune("_-.$…", r)
+	}
+	if name != "" && !strings.ContainsFunc(name, isOdd) {
+		return name
+	}
+	return printable.JSON(string(jsonscan.AppendString(nil, name)))
 }
 
 // typeOf returns the type of the values that a schema describes, or "any".
