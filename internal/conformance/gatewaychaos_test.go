@@ -37,9 +37,10 @@ type chaos struct {
 	failed                   sync.Once
 }
 
-// Servers exit, hang, flood, change and print junk, while many callers call. Each result belongs to
-// its call, each error names its server, no call blocks, and the memory of the gateway does not
-// grow. In the end all servers work, and no process is left.
+// Servers exit, hang, flood, change and print junk, while many callers call, by the names of tools
+// and by the tools that call others. Each result belongs to its call, each error names its server,
+// no call blocks, and the memory of the gateway does not grow. In the end all servers work, and no
+// process is left.
 func TestGatewayWithMisbehavingServers(t *testing.T) {
 	t.Parallel()
 	const (
@@ -61,7 +62,7 @@ func TestGatewayWithMisbehavingServers(t *testing.T) {
 			Env: map[string]string{"GORACE": "atexit_sleep_ms=0"}, CallTimeoutMs: 1000,
 		}
 	}
-	command := b.gateway(servers, "--allow-host")
+	command := b.gateway(servers, "--allow-host", "--discover", "search")
 	var lists atomic.Int64
 	o := client.Options{Logger: slog.New(slog.DiscardHandler),
 		OnToolsChanged: func([]*mcp.Tool, error) { lists.Add(1) }}
@@ -126,11 +127,18 @@ func (x *chaos) call() {
 	n := x.calls.Add(1)
 	text := fmt.Sprint(n, " ", strings.Repeat("x", rand.N(2000)))
 	began := time.Now()
-	result, err := x.c.CallTool(x.t.Context(), id+"__"+tool, map[string]string{"text": text},
-		client.Timeout(20*time.Second))
+	name, arguments := id+"__"+tool, any(map[string]string{"text": text})
+	if n%2 == 0 {
+		name, arguments = "call_tool_destructive", map[string]any{"name": name,
+			"arguments": arguments}
+	}
+	result, err := x.c.CallTool(x.t.Context(), name, arguments, client.Timeout(20*time.Second))
 	refusal, ok := errors.AsType[*rpc.Error](err)
 	var wrong string
 	switch {
+	case err == nil && result.IsError && strings.HasPrefix(result.Content[0].(*mcp.TextContent).Text,
+		"Unknown tool: "+id+"__"+tool+". "):
+		x.refused.Add(1)
 	case err == nil:
 		x.answered.Add(1)
 		if got := result.Content[0].(*mcp.TextContent).Text; got != id+":"+text {
