@@ -120,7 +120,8 @@ var flagUses = map[string][]flagUse{
 			--audit-values --audit-size: audit rotated
 			--audit-keep: rotated
 			--http: stdio gateway audit rotated webhook profile policy
-		` + httpFlags,
+			--credentials-key-env --credentials-key-file --credentials-file --public-url:
+		` + httpFlags, // the last line is for --servers with --http, which is none of these modes
 	}},
 	"ls": {{useModes, "-o --timeout --cost: *" + useFlags},
 		{[]mode{{name: "all"}, {name: "kind", args: "prompts"}},
@@ -318,6 +319,13 @@ var flagUses = map[string][]flagUse{
 		"--scope --timeout: *\n--config --input: id"}},
 	"auth status": {{[]mode{{name: "all"}, {name: "id", args: "files"}, {name: "url", args: "URL"}},
 		"-o: *\n--config --input: id"}},
+	"auth users": always("-o --credentials-file"),
+	"auth revoke": {{[]mode{{name: "env", args: "x --credentials-key-env STDWIRE_TEST_SECRET"},
+		{name: "file", args: "x --credentials-key-file FILE"}, {name: "none", args: "x"}}, `
+			--credentials-file --config --input: *
+			--credentials-key-env: env none
+			--credentials-key-file: file none
+		`}},
 	"auth token add":    always("--expires --scope --group --claim --file"),
 	"auth token list":   always("-o --file"),
 	"auth token revoke": always("--file"),

@@ -380,8 +380,14 @@ var layers = []struct {
 		"internal/httpurl", "internal/jose", "internal/jsonscan", "internal/userfile", "dispatch",
 		"server/auth", "client/auth", "client/host/config",
 	}},
+	{"cmd/stdwire/internal/login", []string{
+		"internal/atomicfile", "internal/httpurl", "internal/jsonexact", "internal/jsonscan",
+		"internal/near", "internal/oauth", "internal/printable", "internal/quota",
+		"internal/userfile", "dispatch", "rpc/mcp", "server", "server/auth", "client/auth",
+		"client/host", "client/host/config", "cmd/stdwire/internal/command",
+	}},
 	{"cmd/stdwire/internal/target", []string{
-		"cmd/stdwire/internal/credential", "internal/itemname", "internal/jsonscan", "internal/printable", "internal/near",
+		"cmd/stdwire/internal/login", "cmd/stdwire/internal/credential", "internal/itemname", "internal/jsonscan", "internal/printable", "internal/near",
 		"internal/userfile",
 		"internal/shellwords", "internal/form", "internal/child", "internal/httpurl",
 		"internal/httptoken", "internal/oauth", "framing", "rpc", "dispatch", "rpc/mcp",
@@ -432,9 +438,10 @@ var layers = []struct {
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
 	}},
 	{"cmd/stdwire/internal/authcmd", []string{
-		"internal/jsonscan", "internal/printable", "client/auth", "client/host/config",
+		"internal/jsonscan", "internal/near", "internal/printable", "client/auth", "client/host/config",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/elicit",
-		"cmd/stdwire/internal/target", "cmd/stdwire/internal/tokenfile",
+		"cmd/stdwire/internal/login", "cmd/stdwire/internal/target",
+		"cmd/stdwire/internal/tokenfile",
 	}},
 	{"cmd/stdwire/internal/relay", []string{
 		"cmd/stdwire/internal/guard", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
@@ -445,7 +452,7 @@ var layers = []struct {
 		"client/host/gateway", "client/host/config", "cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/transport", []string{
-		"cmd/stdwire/internal/access",
+		"cmd/stdwire/internal/access", "cmd/stdwire/internal/login",
 		"internal/keepalive", "internal/atomicfile", "internal/hostname",
 		"internal/httphost", "internal/userfile", "rpc", "dispatch",
 		"rpc/mcp", "rpc/mcp/telemetry", "dispatch/api", "server", "server/streamable",
@@ -490,7 +497,7 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/serve", []string{
 		"internal/jsonedit", "internal/policy", "cmd/stdwire/internal/access",
-		"cmd/stdwire/internal/credential", "internal/httpdeadline", "internal/printable",
+		"cmd/stdwire/internal/credential", "cmd/stdwire/internal/login", "internal/httpdeadline", "internal/printable",
 		"internal/userfile",
 		"internal/terminal", "internal/lograte", "internal/quota", "rpc", "dispatch",
 		"rpc/mcp", "internal/skill", "server", "client", "client/host", "internal/pin",

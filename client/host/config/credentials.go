@@ -56,6 +56,7 @@ const (
 	CredentialEnv      CredentialType = "env"      // a process that has the user in its environment
 	CredentialExchange CredentialType = "exchange" // the user's token is exchanged (RFC 8693)
 	CredentialIDJAG    CredentialType = "idjag"    // enterprise-managed authorization
+	CredentialOAuth    CredentialType = "oauth"    // each user logs in once
 )
 
 // PerUser reports whether the server has a connection or process for each user.
@@ -95,6 +96,7 @@ var credentialTypes = []struct {
 	{CredentialIDJAG, []string{"tokenEndpoint", "clientId"},
 		[]string{"clientSecret", "clientAuth", "scope", "subjectHeader", "subjectTokenType"}, true,
 		false},
+	{CredentialOAuth, nil, nil, true, false},
 }
 
 // typeNames returns the names of the types for which is, if not nil, returns true.
@@ -141,7 +143,7 @@ func credentialFields() []field[*Credentials] {
 		{names: []string{"type"}, secret: notSecret,
 			valueType: valueType{strings.Join(typeNames(nil), ", "),
 				object{"enum": typeNames(nil)}},
-			help: "How: static, the default, by the definition itself, the same for all users; header, by headers of the user's requests; env, by variables of a process for the user; exchange, by a token that the user's one is exchanged for; idjag, by one that the organization's identity provider vouches for.",
+			help: "How: static, the default, by the definition itself, the same for all users; header, by headers of the user's requests; env, by variables of a process for the user; exchange, by a token that the user's one is exchanged for; idjag, by one that the organization's identity provider vouches for; oauth, by one that the user is asked to log in for.",
 			at:   func(c *Credentials) any { return (*string)(&c.Type) },
 			read: (*reader).readCredentialType},
 		{names: []string{"headers"}, valueType: headerNamesType, secret: notSecret,
@@ -352,6 +354,8 @@ func (r *reader) checkCredentials(m jsonedit.Member) {
 	case c.Type == CredentialIDJAG && (s.OAuth == nil || s.OAuth.ClientID == "" ||
 		s.OAuth.Issuer == ""):
 		r.errorf(m.Offset, "credentials of the type idjag need \"oauth\" with the clientId of the gateway at the server's authorization server, and its issuer")
+	case c.Type == CredentialOAuth && s.OAuth != nil && s.OAuth.Disabled:
+		r.errorf(m.Offset, "credentials of the type oauth and \"oauth\": false exclude each other")
 	}
 }
 
@@ -420,6 +424,8 @@ func credentialConditions(isCommand, isURL object) []object {
 		names[f.names[0]] = f.names
 	}
 	client := allOf(given(names["clientId"]...), given(names["issuer"]...))
+	off := anyOf(object{"const": false}, object{"type": "object", "required": []string{"enabled"},
+		"properties": object{"enabled": object{"const": false}}})
 	return []object{
 		not(allOf(isCommand, ofType(typeNames(
 			func(_, forCommand bool) bool { return !forCommand })...))),
@@ -429,5 +435,8 @@ func credentialConditions(isCommand, isURL object) []object {
 		{"if": ofType(string(CredentialIDJAG)), "then": anyOf(
 			allOf(has("oauth"), withMember("oauth", client)),
 			allOf(has("auth"), withMember("auth", client)))},
+		not(allOf(ofType(string(CredentialOAuth)), anyOf(
+			allOf(has("oauth"), withMember("oauth", off)),
+			allOf(has("auth"), withMember("auth", off))))),
 	}
 }

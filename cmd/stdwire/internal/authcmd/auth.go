@@ -1,5 +1,5 @@
 // Package authcmd is stdwire auth: logging in to servers at a URL, logging out, the state of stored
-// credentials, and the tokens of those who may use stdwire serve.
+// credentials, the logins of the users of stdwire serve, and the tokens of those who may use it.
 package authcmd
 
 import (
@@ -16,7 +16,7 @@ import (
 func AuthCommand() command.Command {
 	all := authCommands()
 	return command.Command{
-		Name: "auth", Usage: "login|status|logout|token [SERVER] [FLAG]… [-h]",
+		Name: "auth", Usage: "login|status|logout|users|revoke|token [ARGUMENT]… [FLAG]… [-h]",
 		Summary: "log in to servers with a URL, and tokens for one",
 		Help: `A server may require authorization and name an authorization server (OAuth). Log in there once:
 all commands and stdwire serve use the stored credentials and renew them. No other command opens
@@ -36,7 +36,7 @@ stdwire/credentials in $XDG_STATE_HOME, in files that only you can read.
 // authCommands are the words that may follow "auth".
 func authCommands() command.Subcommands {
 	return command.Subcommands{authLoginCommand(), authStatusCommand(), authLogoutCommand(),
-		authTokenCommand()}
+		authUsersCommand(), authRevokeCommand(), authTokenCommand()}
 }
 
 // An account is a server at a URL and the user's credentials for it.

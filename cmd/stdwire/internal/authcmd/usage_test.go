@@ -16,8 +16,8 @@ var commands = command.Table{authcmd.AuthCommand()}
 func TestAuthUsage(t *testing.T) {
 	commandtest.Project(t, nil)
 	for _, tt := range []struct{ args, stderr string }{
-		{"auth", "stdwire: auth: which subcommand?\nhint: there are login, status, logout, token\n"},
-		{"auth logn", "stdwire: auth: \"logn\" is not one of login, status, logout, token\nhint: did you mean login?\n"},
+		{"auth", "stdwire: auth: which subcommand?\nhint: there are login, status, logout, users, revoke, token\n"},
+		{"auth logn", "stdwire: auth: \"logn\" is not one of login, status, logout, users, revoke, token\nhint: did you mean login?\n"},
 		{"auth login", "stdwire: auth login: which server?\n"},
 		{"auth logout", "stdwire: auth logout: which server?\n"},
 		{"auth login a b", "stdwire: auth login: unexpected argument \"b\"\n"},

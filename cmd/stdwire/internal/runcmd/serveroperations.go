@@ -295,7 +295,7 @@ func (f *serverOperations) add(s *config.Server) error {
 		env.Ask = target.AskInput(f.ctx, f.prompter, s.ID)
 	}
 	up := target.GatewayUpstream(s, f.std,
-		func() (*config.Endpoint, error) { return s.Resolve(&env) }, f.gateway, f.log)
+		func() (*config.Endpoint, error) { return s.Resolve(&env) }, f.gateway, nil, f.log)
 	up.Sharing = host.Shared // one stdwire run is one session
 	if f.remembered {
 		up.Connect = func(context.Context, string, client.Options) (*client.Client,

@@ -90,7 +90,8 @@ func (st *Reloader) checkServer(s *config.Server, env *config.Environment,
 // upstream returns a configured server for the gateway, which starts it as resolved and whose
 // messages are observed.
 func (st *Reloader) upstream(s *config.Server, resolved resolution) gateway.Upstream {
-	up := target.GatewayUpstream(s, st.g.Std, resolved.endpointOrError, st.Gateway, st.log)
+	up := target.GatewayUpstream(s, st.g.Std, resolved.endpointOrError, st.Gateway, st.g.Logins,
+		st.log)
 	if st.g.Messages != nil {
 		st.g.Messages.Observe(&up.Options.Hooks, s.ID)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/access"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/hook"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/login"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/messagewatch"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
@@ -46,6 +47,8 @@ type Gateway struct {
 	// Rates limit what clients call. If it is nil, Start makes them if some are configured, which
 	// then are not for operations.
 	Rates *rates.Rates
+	// Logins are those of the users; nil if none can log in. Start and Close are the Reloader's.
+	Logins *login.Logins
 
 	store *sharedstore.Store // may be nil
 	views *toolViews
@@ -111,12 +114,18 @@ func (g Gateway) Start() (*Reloader, error) {
 	if hooks != nil {
 		// the rules are about the arguments that the hooks leave
 		o.Interceptors = append(hooks.Interceptors, g.Rules.Calls)
+		if g.Logins != nil {
+			o.Interceptors = append(o.Interceptors, g.Logins.Calls)
+		}
 		if g.Rates != nil { // what is refused before costs nothing, and does not wait for its turn
 			o.Interceptors = append(o.Interceptors, g.Rates.Servers)
 		}
 	}
 	st := newReloader(g, c, store, o.New(g.Server), o.PinFile, audit)
 	st.hooks = hooks
+	if g.Logins != nil {
+		g.Logins.Start(st.Gateway.Manager())
+	}
 	err = ops.Register(g.Catalog, st.hostOptions())
 	if g.Operations != nil { // first: operations have precedence over tools
 		err = errors.Join(err, ops.Register(g.Operations, st.hostOptions()))

@@ -10,6 +10,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/auditfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/hook"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/login"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/dispatch"
@@ -33,6 +34,9 @@ type GatewayConfig struct {
 	fitResults bool              // shorten results for applications that are known to cut them
 
 	noPrefix, noDescPrefix bool // names or descriptions of tools and prompts have no server ID
+
+	logins    login.Flags
+	publicURL string // at which browsers reach the gateway; "": as other flags say
 
 	hooks       hook.Config
 	audit       string // the file of the audit log, or ""
@@ -69,7 +73,28 @@ func (m *GatewayConfig) flags() []command.Flag {
 		command.NumberFlag(&m.auditKeep, "--audit-keep", "N", 1, 1000,
 			"how many such files stay, FILE.1 to FILE.N (default 9)"),
 	)
+	flags = append(flags, m.logins.Flags()...)
+	flags = append(flags, command.Flag{Name: publicURLFlag, Value: "URL",
+		Help: "the URL without /mcp at which browsers reach this gateway, to log in to servers (default: as --oauth-audience or --card-url says, or that of this machine)",
+		Set: func(value string) error {
+			m.publicURL = value
+			return login.CheckBase(value)
+		}})
 	return append(flags, m.hooks.Flags()...)
+}
+
+const publicURLFlag = "--public-url"
+
+// newLogins returns the logins of the users of a gateway over HTTP.
+func (m *GatewayConfig) newLogins(log *slog.Logger) (*login.Logins, error) {
+	if !m.logins.HasKey() {
+		return login.New(login.NewMemory(), log), nil
+	}
+	store, err := m.logins.Open(target.StateFile)
+	if err != nil {
+		return nil, err
+	}
+	return login.New(store, log), nil
 }
 
 // waitListsFlag is the flag --wait-lists. Without it target stays 0.
@@ -126,7 +151,22 @@ func (m *GatewayConfig) check(given command.Given, own []command.Flag) error {
 		return command.Usagef("--audit-keep needs a limit of the audit log").WithHint(
 			"add --audit-size MB")
 	}
+	if err := m.logins.CheckKept(); err != nil {
+		return err
+	}
 	return m.hooks.Check()
+}
+
+// checkHTTP returns an error for a flag that is for clients over HTTP, without them.
+func (m *GatewayConfig) checkHTTP(address string) error {
+	given := m.logins.Given()
+	if given == "" {
+		given = command.FirstGiven(publicURLFlag, m.publicURL)
+	}
+	if given != "" && address == "" {
+		return command.Usagef("%s is for clients over HTTP", given).WithHint("add --http ADDR")
+	}
+	return nil
 }
 
 // loadSettings reads the limits of the configuration and how it lists tools. It returns only errors

@@ -129,6 +129,9 @@ func (st *Reloader) Close() error {
 		}
 	}
 	st.wg.Wait()
+	if st.g.Logins != nil {
+		st.g.Logins.Close()
+	}
 	st.Gateway.Close()
 	st.hooks.Close()
 	if st.audit == nil {

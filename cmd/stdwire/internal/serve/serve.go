@@ -126,6 +126,10 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 	if err := f.http.Check(); err != nil {
 		return err
 	}
+	if err := f.gateway.checkHTTP(f.http.Address); err != nil {
+		return err
+	}
+	f.http.Public = f.gateway.publicURL
 	relied := f.http.ReliedOn()
 	if f.policy.file != "" {
 		relied = append(relied, transport.ReliedOn{What: "the file of rules", Path: f.policy.file})
@@ -207,6 +211,9 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 	if f.gateway.isEnabled() {
 		announce := s.Integration().DeferListChanged()
 		if f.http.Address != "" {
+			if g.Logins, err = f.gateway.newLogins(log); err != nil {
+				return errors.Join(err, own.Close())
+			}
 			g.Operations = own.Catalog.Clone() // the HTTP API also has the tools of servers
 			if f.gateway.Profile == "" {
 				g.Endpoints = transport.NewEndpoints(s, profileServers(s, options, rules))

@@ -77,6 +77,12 @@ func (g *Gateway) refuseWritable(c *target.Selection, store *config.Store) error
 	if path := g.hooks.SecretFile(); path != "" {
 		all = append(all, reliance{"the secret of hooks", path})
 	}
+	if path, err := g.logins.Path(target.StateFile); err == nil {
+		all = append(all, reliance{"the logins of users", path})
+	}
+	if path := g.logins.KeyFile(); path != "" {
+		all = append(all, reliance{"the key of the logins", path})
+	}
 	for _, dir := range socket.SocketDirs() {
 		all = append(all, reliance{"the directory of the control socket", dir})
 	}

@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"maps"
@@ -16,6 +17,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/credential"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/login"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/userfile"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -49,13 +51,49 @@ func sharing(s *config.Server) host.Sharing {
 func Digest(s *config.Server) string { return command.Version() + " " + s.Digest() }
 
 // GatewayUpstream returns a configured server for the gateway. resolve is called at each start.
+// logins are those of the users of the gateway; nil if nobody can log in.
 func GatewayUpstream(s *config.Server, std *term.Streams, resolve func() (*config.Endpoint, error),
-	g *gateway.Gateway, log *slog.Logger) gateway.Upstream {
+	g *gateway.Gateway, logins *login.Logins, log *slog.Logger) gateway.Upstream {
 	up := Upstream(s, client.Options{Info: command.Implementation(), Logger: log})
-	var users *credential.Selector
-	if s.Credentials != nil {
-		users = credential.NewSelector(s.Credentials)
+	connect := func(ctx context.Context, e *config.Endpoint, o client.Options,
+		written *host.Log) (*client.Client, error) {
+		return nil, errNoLogins
+	}
+	switch {
+	case s.Credentials == nil:
+	case s.Credentials.Type != config.CredentialOAuth:
+		users := credential.NewSelector(s.Credentials)
 		up.User = users.User
+		connect = func(ctx context.Context, e *config.Endpoint, o client.Options,
+			written *host.Log) (*client.Client, error) {
+			latest := func() *credential.User {
+				u, _ := host.UserFrom(ctx)().(*credential.User)
+				return u
+			}
+			c, err := connectAs(ctx, std, e, latest, o, written, log)
+			users.Failed(latest(), err)
+			return c, err
+		}
+	case logins != nil:
+		users := logins.Server(s.ID, func() (*config.Endpoint, *tls.Config, error) {
+			e, err := resolve()
+			if err != nil {
+				return nil, nil, err
+			}
+			return UserEndpoint(e)
+		})
+		up.User = users.User
+		connect = func(ctx context.Context, e *config.Endpoint, o client.Options,
+			_ *host.Log) (*client.Client, error) {
+			key, _ := host.UserFrom(ctx)().(login.Key)
+			return dialAs(ctx, e, o, func(own *config.Endpoint, secure *tls.Config) (
+				func(http.RoundTripper) http.RoundTripper, error) {
+				return users.Wrap(key, own, secure)
+			})
+		}
+	}
+	if logins != nil && (s.Credentials == nil || s.Credentials.Type != config.CredentialOAuth) {
+		logins.Forget(s.ID)
 	}
 	up.Connect = func(ctx context.Context, user string, o client.Options) (*client.Client, error) {
 		written, err := g.Manager().Log(s.ID)
@@ -67,13 +105,7 @@ func GatewayUpstream(s *config.Server, std *term.Streams, resolve func() (*confi
 			return nil, err
 		}
 		if user != "" && endpoint.Credentials != nil {
-			latest := func() *credential.User {
-				u, _ := host.UserFrom(ctx)().(*credential.User)
-				return u
-			}
-			c, err := connectFor(ctx, std, endpoint, latest, o, written, log)
-			users.Failed(latest(), err)
-			return c, err
+			return connect(ctx, endpoint, o, written)
 		}
 		c, err := Connect(ctx, std, endpoint, o, written)
 		return c, AddLoginHint(s.ID, err)
@@ -81,36 +113,42 @@ func GatewayUpstream(s *config.Server, std *term.Streams, resolve func() (*confi
 	return up
 }
 
-// connectFor is Connect for a user, with his credentials in place of those of the definition.
-func connectFor(ctx context.Context, std *term.Streams, e *config.Endpoint,
+var errNoLogins = errors.New("its users log in with a browser, for which the gateway must serve HTTP")
+
+// connectAs is Connect for a user, with his credentials in place of those of the definition.
+func connectAs(ctx context.Context, std *term.Streams, e *config.Endpoint,
 	latest func() *credential.User, o client.Options, written *host.Log,
 	log *slog.Logger) (*client.Client, error) {
-	own := *e
-	if e.URL == "" {
-		user := latest()
-		if user == nil {
-			return nil, errors.New("the user of the process is not known")
-		}
-		own.Command.Env = maps.Clone(e.Command.Env)
-		for name, value := range user.Environ() {
-			maps.DeleteFunc(own.Command.Env, func(other, _ string) bool {
-				return runtime.GOOS == "windows" && strings.EqualFold(other, name)
-			})
-			own.Command.Env[name] = value
-		}
-		return Connect(ctx, std, &own, o, written)
+	if e.URL != "" {
+		return dialAs(ctx, e, o, func(own *config.Endpoint, secure *tls.Config) (
+			func(http.RoundTripper) http.RoundTripper, error) {
+			return credential.Wrap(own, latest, secure, log)
+		})
 	}
-	secure, ca, err := loadTLS(e.TLS, userfile.Read, "tlsCA", "tlsClientCert")
+	own, user := *e, latest()
+	if user == nil {
+		return nil, errors.New("the user of the process is not known")
+	}
+	own.Command.Env = maps.Clone(e.Command.Env)
+	for name, value := range user.Environ() {
+		maps.DeleteFunc(own.Command.Env, func(other, _ string) bool {
+			return runtime.GOOS == "windows" && strings.EqualFold(other, name)
+		})
+		own.Command.Env[name] = value
+	}
+	return Connect(ctx, std, &own, o, written)
+}
+
+// dialAs connects to the server at e.URL for a user. wrap returns the wrapper of the requests that
+// adds his credentials; secure is the configuration of TLS for authorization servers.
+func dialAs(ctx context.Context, e *config.Endpoint, o client.Options,
+	wrap func(own *config.Endpoint, secure *tls.Config) (func(http.RoundTripper) http.RoundTripper,
+		error)) (*client.Client, error) {
+	own, secure, ca, err := ownEndpoint(e)
 	if err != nil {
 		return nil, err
 	}
-	u, err := url.Parse(e.URL)
-	if err != nil {
-		return nil, errors.New("its URL is invalid") // a url.Error could show secrets
-	}
-	u.User = nil // that would be the service's own credential
-	own.URL = u.String()
-	wrap, err := credential.Wrap(&own, latest, authorityTLS(ca), log)
+	wrapper, err := wrap(own, authorityTLS(ca))
 	if err != nil {
 		return nil, err
 	}
@@ -119,8 +157,33 @@ func connectFor(ctx context.Context, std *term.Streams, e *config.Endpoint,
 		header.Set(name, value)
 	}
 	header.Del("Authorization") // never the service's own in place of the user's
-	own.OAuth = &config.OAuth{Disabled: true}
-	return o.Connect(ctx, dialAuthorized(&own, header, secure, ca, wrap))
+	bare := *own
+	bare.OAuth = &config.OAuth{Disabled: true}
+	return o.Connect(ctx, dialAuthorized(&bare, header, secure, ca, wrapper))
+}
+
+// UserEndpoint returns the endpoint to which users log in, without the credential of the service in
+// its URL, and the configuration of TLS for its authorization server.
+func UserEndpoint(e *config.Endpoint) (*config.Endpoint, *tls.Config, error) {
+	own, _, ca, err := ownEndpoint(e)
+	return own, authorityTLS(ca), err
+}
+
+// ownEndpoint returns the endpoint at e.URL without the credential of the service in its URL, and
+// the content of the files of e.TLS.
+func ownEndpoint(e *config.Endpoint) (own *config.Endpoint, secure *tls.Config, ca []byte,
+	err error) {
+	if secure, ca, err = loadTLS(e.TLS, userfile.Read, "tlsCA", "tlsClientCert"); err != nil {
+		return nil, nil, nil, err
+	}
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		return nil, nil, nil, errors.New("its URL is invalid") // a url.Error could show secrets
+	}
+	u.User = nil
+	bare := *e
+	bare.URL = u.String()
+	return &bare, secure, ca, nil
 }
 
 // RememberDir returns the directory of the cached lists of servers, or "" if there is none.

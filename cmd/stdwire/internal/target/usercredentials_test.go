@@ -152,7 +152,7 @@ func TestUserCredentials(t *testing.T) {
 	for _, s := range f.Servers {
 		assert.NilError(t, s.Err)
 		assert.NilError(t, g.Add(GatewayUpstream(s, &term.Streams{},
-			func() (*config.Endpoint, error) { return s.Resolve(env) }, g, logger)))
+			func() (*config.Endpoint, error) { return s.Resolve(env) }, g, nil, logger)))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

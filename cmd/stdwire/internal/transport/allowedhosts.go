@@ -50,7 +50,7 @@ func (w *HTTPFlags) allowedHosts(l *httpListener) []string {
 		return nil
 	}
 	names := slices.Clone(w.hosts)
-	for _, public := range []string{w.oauth.audience, w.card.url} {
+	for _, public := range []string{w.oauth.audience, w.card.url, w.Public} {
 		if u, err := url.Parse(public); err == nil && u.Host != "" {
 			names = append(names, u.Host)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/access"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/connlimit"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/login"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
@@ -45,6 +46,8 @@ type HTTPFlags struct {
 	sse      bool
 	hosts    allowedHosts
 	StateKey []byte // nil means a random key
+	// Public is the URL without a path at which browsers reach the server; "": as other flags say.
+	Public string
 
 	stateKeyFile string // of StateKey, or ""
 }
@@ -100,6 +103,11 @@ type HTTPServer struct {
 	// Rules decide what callers of the HTTP API see, and their calls of the built-in operations. It
 	// may be nil.
 	Rules *access.Rules
+
+	// Logins has the pages on which users log in to servers; nil: there are none. KeepsLogins says
+	// that the logins outlive the process.
+	Logins      *login.Logins
+	KeepsLogins bool
 
 	// Listening is called with the URL once requests are accepted. It may be nil.
 	Listening func(url string)
@@ -244,6 +252,10 @@ func (w *HTTPServer) Serve(ctx context.Context, std *term.Streams, log *slog.Log
 	handler := w.Recorder.Handler(warnOfHosts(std, hosts, mux))
 	if w.Requests != nil {
 		handler = w.Requests(handler)
+	}
+	if w.Logins != nil {
+		w.announceLogins(std, bound)
+		handler = loginPages(w.Logins, hosts, handler)
 	}
 	web := &http.Server{
 		Handler: handler, ConnState: listener.TrackState,

@@ -1,0 +1,148 @@
+package login
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+	serverauth "github.com/stdwire/stdwire/server/auth"
+)
+
+const (
+	// questionKey is the key of the question to log in.
+	questionKey = "stdwire/login"
+	// maxWait is how long a call waits for a user who has agreed to open a link. It is less than
+	// the time after which many clients give up.
+	maxWait = 50 * time.Second
+)
+
+// Calls is an interceptor of a gateway: before a call of a server to which users log in, and after
+// one that the server has refused for want of a login or of scopes, it asks the user to log in.
+func (l *Logins) Calls(next dispatch.Handler) dispatch.Handler {
+	return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+		s, k := l.server(i.Server), keyOf(ctx, i.Server)
+		if s == nil || i.InFlight || k.User == "" { // the gateway refuses who has no name
+			return next(ctx, i)
+		}
+		if !l.store.has(k) {
+			if refused, err := l.ask(ctx, i, s, k, nil); refused != nil || err != nil {
+				return refused, err
+			}
+		}
+		result, err := next(ctx, i)
+		if err == nil || ctx.Err() != nil || errors.Is(err, server.ErrAsked) {
+			return result, err
+		}
+		scopes := l.takeDemand(k)
+		if scopes == nil && l.store.has(k) {
+			return result, err
+		}
+		if refused, err := l.ask(ctx, i, s, k, scopes); refused != nil || err != nil {
+			return refused, err
+		}
+		return next(ctx, i)
+	}
+}
+
+// ask asks the user to log in, and waits until he has. The error is why the client has not been
+// asked, or that it is being asked; a result says that the call is refused.
+func (l *Logins) ask(ctx context.Context, i *dispatch.Invocation, s *Server, k Key,
+	scopes []string) (refused dispatch.Result, err error) {
+	link, err := l.link(s, k, clientOf(ctx), scopes)
+	if err != nil {
+		return refuse(i, err.Error())
+	}
+	why := fmt.Sprintf("%q needs you to log in", k.Server)
+	if scopes != nil {
+		why = fmt.Sprintf("%q needs more permissions of you", k.Server)
+	}
+	answer, err := server.Elicit(ctx, questionKey, mcp.ElicitParams{Mode: mcp.ElicitURL,
+		Message: why + ". This page of the gateway asks for your consent first.", URL: link.url})
+	switch {
+	case errors.Is(err, server.ErrNoRequest), errors.Is(err, server.ErrUnsupported):
+		return refuse(i, fmt.Sprintf("%s: open this link in a browser, then try again. "+
+			"It is for you only and valid for %d minutes: %s", why, lifetime/time.Minute, link.url))
+	case err != nil:
+		return nil, err
+	case answer.Action != mcp.ElicitAccept:
+		l.decline(link)
+		return refuse(i, fmt.Sprintf("%s, and the user did not want to", why))
+	}
+	timer := time.NewTimer(maxWait)
+	defer timer.Stop()
+	select {
+	case <-link.done:
+		if link.err != nil {
+			return refuse(i, fmt.Sprintf("the login to %q has failed: %v: try again", k.Server,
+				link.err))
+		}
+		return nil, nil
+	case <-timer.C:
+		return refuse(i, fmt.Sprintf("the login to %q is not finished: "+
+			"finish it in the browser, then try again: %s", k.Server, link.url))
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// refuse returns what a call is refused with. Models see the text of a tool's result, and not that
+// of an error.
+func refuse(i *dispatch.Invocation, text string) (dispatch.Result, error) {
+	if i.Kind != string(mcp.KindTool) {
+		return nil, errors.New(text)
+	}
+	result, err := mcp.Marshal(&mcp.CallToolResult{IsError: true,
+		Content: []mcp.Content{&mcp.TextContent{Text: text}}})
+	if err != nil {
+		return nil, err
+	}
+	return server.NewResult(result), nil
+}
+
+// clientOf describes the client of a request for its user. Its name is what it says of itself.
+func clientOf(ctx context.Context) string {
+	c := server.ClientFrom(ctx)
+	text := printable.Line(c.Name)
+	if c.Version != "" {
+		text += " " + printable.Line(c.Version)
+	}
+	if id := serverauth.IdentityFrom(ctx); id != nil && id.ClientID != "" {
+		text += " (client ID " + printable.Line(id.ClientID) + ")"
+	}
+	if text == "" {
+		return "a client without a name"
+	}
+	return text
+}
+
+// login logs a user in, with a browser that attempt sends to the authorization server.
+func (s *Server) login(ctx context.Context, l *link, a *attempt) error {
+	e, secure, err := s.endpoint()
+	if err != nil {
+		return err
+	}
+	o := s.options(e, secure)
+	o.Grant, o.Store = s.l.grant(l, a), &account{s: s.l.store, key: l.key, create: true}
+	authorizer, err := o.New(e.URL)
+	if err != nil {
+		return err
+	}
+	if err := authorizer.Login(ctx, slices.Concat(o.Scopes, l.scopes)...); err != nil {
+		return err
+	}
+	if !s.l.store.has(l.key) { // the authorizer has logged why
+		return errors.New("it could not be stored; the log of the gateway says why")
+	}
+	s.l.log.Info("a user has logged in", slog.String("principal", l.key.User),
+		slog.String("server", l.key.Server))
+	s.l.takeDemand(l.key)
+	s.l.reconnect(l.key)
+	return nil
+}

@@ -1,0 +1,308 @@
+// Package login lets each user of a gateway log in to the servers behind it, and calls them with
+// what their authorization servers have granted to him.
+//
+// A call of a server by a user without a login asks him to open a link ([Logins.Calls]). The link
+// leads to a page of the gateway ([Logins.Handler]), which says what he is about to permit, and on
+// to the authorization server, which sends the browser back. The grant is in a [Store], and the
+// user's own connection to the server uses and renews it ([Server.Wrap]). Nothing of what a user
+// sends to the gateway reaches the server, and no other credential is ever used in place of his.
+//
+// # The same user
+//
+// Clients authenticate with tokens, which a browser does not have. So the secret of a link, which
+// only the session of the user gets, is what shows that its opener is that user. It is good for ten
+// minutes and for the first browser in which somebody agrees: a cookie binds the login to it, so
+// that the authorization server's answer counts in no other one. A browser in which a user has
+// logged in once opens no links of other users. What remains is that somebody persuades another
+// person, in whose browser nobody has logged in yet, to open his link and to agree. The page names
+// the user of the gateway who would get the access, and says to close it if one has not asked for
+// it.
+package login
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/stdwire/stdwire/client/auth"
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/httpurl"
+	"github.com/stdwire/stdwire/internal/oauth"
+	"github.com/stdwire/stdwire/internal/quota"
+	serverauth "github.com/stdwire/stdwire/server/auth"
+)
+
+// Logins are the users' logins to the servers of a gateway. They are safe for concurrent use.
+type Logins struct {
+	store  *Store
+	log    *slog.Logger
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu       sync.Mutex
+	base     string // the URL of the gateway without a path; "": unknown
+	manager  *host.Manager
+	servers  map[string]*Server
+	missing  map[Key][]string // scopes that a server has demanded
+	byKey    map[Key]*link
+	bySecret map[string]*link
+	byState  map[string]*link
+	quota    *quota.Pool // of links
+}
+
+// New returns logins that are kept in a store. Close them.
+func New(store *Store, log *slog.Logger) *Logins {
+	l := &Logins{store: store, log: log, servers: map[string]*Server{},
+		missing: map[Key][]string{}, byKey: map[Key]*link{}, bySecret: map[string]*link{},
+		byState: map[string]*link{}, quota: quota.NewPool(maxLinks)}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	return l
+}
+
+// CheckBase returns an error unless a URL can be that of [Logins.SetBase].
+func CheckBase(base string) error {
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" ||
+		!httpurl.IsSecure(u) {
+		return errors.New("want an https: URL, or an http: URL of this machine, without a query")
+	}
+	return nil
+}
+
+// SetBase sets the URL at which browsers reach the gateway, without the path of [Logins.Handler].
+// Until then nobody can log in.
+func (l *Logins) SetBase(base string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.base = strings.TrimSuffix(base, "/")
+}
+
+// Start ends the connections of users whose logins end or are revoked, also by another process, in
+// a manager of clients, until Close.
+func (l *Logins) Start(m *host.Manager) {
+	l.mu.Lock()
+	l.manager = m
+	l.mu.Unlock()
+	l.wg.Go(func() {
+		l.store.Follow(l.ctx, func(k Key) {
+			l.log.Info("the login of a user has ended", slog.String("principal", k.User),
+				slog.String("server", k.Server))
+			m.EndSession(k.session())
+		}, func(err error) {
+			l.log.Warn("the logins of users cannot be read again; the last ones stay in use",
+				slog.Any("error", err))
+		})
+	})
+}
+
+// Close ends all that is in progress, and waits for it.
+func (l *Logins) Close() {
+	l.cancel()
+	l.mu.Lock()
+	for _, k := range l.byKey {
+		l.finish(k, errClosed)
+	}
+	l.mu.Unlock()
+	l.wg.Wait()
+}
+
+// A Server is a server to which users log in.
+type Server struct {
+	l        *Logins
+	id       string
+	endpoint func() (*config.Endpoint, *tls.Config, error)
+}
+
+// Server adds or replaces a server. endpoint returns it as it is configured, without a user in its
+// URL, and the configuration of TLS for its authorization server, nil for the default.
+func (l *Logins) Server(id string,
+	endpoint func() (*config.Endpoint, *tls.Config, error)) *Server {
+	s := &Server{l, id, endpoint}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.servers[id] = s
+	return s
+}
+
+// Forget removes a server to which users log in no more.
+func (l *Logins) Forget(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.servers, id)
+}
+
+func (l *Logins) server(id string) *Server {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.servers[id]
+}
+
+// keyOf returns the key of the request in ctx. Its User is "" if nobody knows who sends it. A
+// client that the user's access token names has a login of its own, because he agrees for each.
+func keyOf(ctx context.Context, id string) Key {
+	k := Key{User: dispatch.PrincipalFrom(ctx), Server: id}
+	if caller := serverauth.IdentityFrom(ctx); caller != nil {
+		k.Client = caller.ClientID
+	}
+	return k
+}
+
+// session returns the name of the connection for a key.
+func (k Key) session() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", k.Server, k.Client))
+	return k.User + " " + hex.EncodeToString(sum[:8])
+}
+
+// User is gateway.Upstream.User. The value is the [Key] of the user.
+func (s *Server) User(ctx context.Context) (name string, value any, err error) {
+	k := keyOf(ctx, s.id)
+	return k.session(), k, nil
+}
+
+// errNoLogin is why a user has no connection.
+var errNoLogin = errors.New("this user has not logged in to it: " +
+	"use one of its tools, which answers with a link to log in")
+
+// Wrap returns the wrapper of the requests to the server on the connection of a user. It returns an
+// error for a user without a login.
+func (s *Server) Wrap(k Key, e *config.Endpoint, secure *tls.Config) (
+	func(http.RoundTripper) http.RoundTripper, error) {
+	if !s.l.store.has(k) {
+		return nil, errNoLogin
+	}
+	account := &account{s: s.l.store, key: k}
+	o := s.options(e, secure)
+	o.Store = account
+	a, err := o.New(e.URL)
+	if err != nil {
+		return nil, err
+	}
+	return func(base http.RoundTripper) http.RoundTripper {
+		return &refusals{a.Wrap(base), s.l, account, a}
+	}, nil
+}
+
+// options returns the options of the gateway's client at the authorization server.
+func (s *Server) options(e *config.Endpoint, secure *tls.Config) auth.Options {
+	o := Options(e, secure)
+	o.Logger = s.l.log
+	return o
+}
+
+// Options returns the options of the client at the authorization server of a server.
+func Options(e *config.Endpoint, secure *tls.Config) auth.Options {
+	o := auth.Options{Name: "stdwire", TLS: secure}
+	if c := e.OAuth; c != nil {
+		o.Scopes, o.AllowPrivate, o.Issuer = strings.Fields(c.Scope), c.AllowPrivate, c.Issuer
+		if c.ClientID != "" {
+			o.Clients = []auth.Registration{
+				{Issuer: c.Issuer, ClientID: c.ClientID, Secret: c.ClientSecret}}
+		}
+	}
+	return o
+}
+
+// A refusals notices that a server refuses a user's token, after the authorizer has done what it
+// can without him.
+type refusals struct {
+	http.RoundTripper
+	l       *Logins
+	account *account
+	a       *auth.Authorizer
+}
+
+// CloseIdleConnections closes the idle connections of the wrapped transport.
+func (r *refusals) CloseIdleConnections() {
+	if base, ok := r.RoundTripper.(interface{ CloseIdleConnections() }); ok {
+		base.CloseIdleConnections()
+	}
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (r *refusals) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := r.RoundTripper.RoundTrip(req)
+	if err != nil {
+		return resp, err
+	}
+	switch resp.StatusCode {
+	case http.StatusUnauthorized:
+		if c, ok := r.a.Credentials(); ok {
+			if err := r.account.drop(c.AccessToken); err != nil {
+				r.l.log.Warn("the login of a user that a server refuses cannot be deleted",
+					slog.String("server", r.account.key.Server), slog.Any("error", err))
+			}
+		}
+	case http.StatusForbidden:
+		challenges, _ := oauth.ParseChallenges(resp.Header.Values("WWW-Authenticate"))
+		for _, c := range challenges {
+			if strings.EqualFold(c.Get("error"), "insufficient_scope") {
+				r.l.demand(r.account.key, strings.Fields(c.Get("scope")))
+			}
+		}
+	}
+	return resp, nil
+}
+
+const (
+	maxDemands = 1000
+	maxScopes  = 64
+)
+
+// demand remembers scopes that a server has demanded of a user.
+func (l *Logins) demand(k Key, scopes []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.missing[k] == nil && len(l.missing) >= maxDemands || len(scopes) > maxScopes {
+		return
+	}
+	for _, scope := range scopes {
+		if !slices.Contains(l.missing[k], scope) && len(l.missing[k]) < maxScopes {
+			l.missing[k] = append(slices.Clone(l.missing[k]), scope)
+		}
+	}
+}
+
+// takeDemand returns the scopes that were demanded since the last call.
+func (l *Logins) takeDemand(k Key) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	scopes := l.missing[k]
+	delete(l.missing, k)
+	return scopes
+}
+
+// reconnect lets a connection of a user that has failed be made again at once.
+func (l *Logins) reconnect(k Key) {
+	l.mu.Lock()
+	m := l.manager
+	l.mu.Unlock()
+	if m == nil {
+		return
+	}
+	for _, s := range m.Status() {
+		if s.ID == k.Server && s.Session == k.session() &&
+			(s.State == host.Waiting || s.State == host.Failed) {
+			m.EndSession(k.session())
+			return
+		}
+	}
+}
+
+// InUse reports whether there is a server to which users log in.
+func (l *Logins) InUse() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.servers) > 0
+}
