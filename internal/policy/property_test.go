@@ -433,7 +433,7 @@ func same(a, b policy.Decision) bool {
 func TestDecisionsAreThoseOfTheRules(t *testing.T) {
 	s := source{rand.New(rand.NewPCG(1, 2))}
 	seen := map[policy.Effect]int{}
-	for range 1000 {
+	for range 600 {
 		table := s.table()
 		text, err := json.MarshalIndent(map[string]any{"default": table.Default, "rules": table.Rules},
 			"", " ")
