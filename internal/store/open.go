@@ -87,6 +87,7 @@ func (r *Redis) Server(ctx context.Context) (s Server, err error) {
 	other := ""
 	for line := range strings.Lines(string(text)) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		value = value[:min(len(value), 100)]
 		switch name {
 		case "redis_version": // of others, the version of Redis that they are like
 			s.Version = value

@@ -38,8 +38,8 @@ const (
 // errResting is the error of calls that do not ask a store that has failed.
 var errResting = errors.New("rates: the store has failed a moment ago")
 
-// Share makes the buckets of rates those of a store, which other gateways use too. It must be
-// called before the rates are used.
+// Share makes the buckets of rates those of a store, which other gateways use too, and logs when
+// they do without it. It must be called before the rates are used.
 func (r *Rates) Share(s store.Store, log *slog.Logger) {
 	r.shared = &shared{store: s, log: log}
 }
@@ -116,7 +116,7 @@ func (s *shared) check(ctx context.Context, r *Rates, n *needs, u *use, keep boo
 		return err
 	})
 	switch {
-	case ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
 		return r.checkShares(n, u, keep)

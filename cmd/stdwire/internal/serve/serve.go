@@ -26,6 +26,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/transport"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -178,7 +179,7 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 		if g.views.config.Load().RatesAt != (config.Position{}) {
 			g.Rates = rates.New(recorder.Telemetry)
 			if g.store != nil {
-				g.Rates.Share(g.store, log)
+				g.Rates.Share(g.store, lograte.Logger(log))
 				g.store.Use(sharedstore.Part{Name: "rates", DoesWithout: g.Rates.DoesWithout,
 					Without: "those with replicas allow their part here, and others nothing"})
 			}
