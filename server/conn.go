@@ -23,6 +23,7 @@ import (
 type Conn struct {
 	server     *Server
 	replicated bool   // see Integration.NewReplicatedConn
+	shared     bool   // see Integration.NewSharedConn
 	principal  string // as authenticated by the transport
 	ctx        context.Context
 	cancel     context.CancelFunc

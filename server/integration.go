@@ -58,6 +58,73 @@ func (i Integration) NewReplicatedConn(ctx context.Context, link Link, principal
 	return c
 }
 
+// NewSharedConn is NewConn for a legacy session over HTTP whose next request may reach another one
+// of several servers, which share what [Integration.SessionState] returns. The transport passes
+// responses of the client, cancellations and messages on between them. Only the tasks of 2025-11-25
+// are neither declared nor accepted.
+func (i Integration) NewSharedConn(ctx context.Context, link Link, principal string) *Conn {
+	c := i.NewConn(ctx, link, principal)
+	c.shared = true
+	return c
+}
+
+// A sessionState is what initialize and later requests have made of a shared connection.
+type sessionState struct {
+	ID           string           `json:"id"` // see Conn.sessionID
+	Revision     mcp.Revision     `json:"revision"`
+	Capabilities json.RawMessage  `json:"capabilities,omitempty"`
+	Client       era.ClientInfo   `json:"client"`
+	Initialized  bool             `json:"initialized,omitempty"`
+	LogLevel     mcp.LoggingLevel `json:"logLevel,omitempty"`
+	URIs         []string         `json:"uris,omitempty"` // of resources/subscribe, sorted
+}
+
+// SessionState returns the state of a shared connection whose client has sent initialize: what the
+// client has said of itself, its log level and its subscriptions to resources. Equal states have
+// equal texts. It is for [Integration.SetSessionState].
+func (i Integration) SessionState(c *Conn) ([]byte, error) {
+	e := era.Legacy(c.legacy.Load())
+	c.mu.Lock()
+	uris := slices.Sorted(maps.Keys(c.told.URIs))
+	c.mu.Unlock()
+	return json.Marshal(sessionState{c.sessionID(), e.Revision, e.Capabilities, e.Client,
+		c.initialized.Load(), c.LogLevel(), uris})
+}
+
+// SetSessionState gives a shared connection a state that [Integration.SessionState] has returned on
+// another server, in place of an earlier one. ctx is that of the request which needs it. It fails
+// if there is no room for the state, and for one that cannot be read.
+func (i Integration) SetSessionState(ctx context.Context, c *Conn, state []byte) error {
+	var want sessionState
+	if err := json.Unmarshal(state, &want); err != nil {
+		return err
+	}
+	features, ok := mcp.FeaturesOf(want.Revision)
+	if !ok || mcp.EraOf(want.Revision) != mcp.Legacy {
+		return sealed.ErrSession
+	}
+	r := &request{Context: ctx, conn: c}
+	if err := c.agree(r.quotaOwner(), &era.Era{Revision: want.Revision,
+		StructuredContent: features.StructuredOutput, Capabilities: want.Capabilities,
+		Client: want.Client, Shared: true}); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.randomID = want.ID
+	c.mu.Unlock()
+	if err := c.setSubscribed(r, want.URIs); err != nil {
+		return err
+	}
+	if want.Initialized && !c.initialized.Load() {
+		initialized(c, nil)
+	}
+	if want.LogLevel != c.LogLevel() {
+		c.logLevel.Store(want.LogLevel)
+		i.s.clientEvents.Emit(c, ClientLevel)
+	}
+	return nil
+}
+
 // Stateless returns a connection for requests of modern clients that have no connection, as over
 // HTTP: any number of concurrent requests of one principal. The server keeps no state for them. A
 // [dispatch] session that such a request opens belongs to no connection and does not end with one.

@@ -99,8 +99,9 @@ func initialize(r *request) (*Result, error) {
 		return nil, err
 	}
 	agreed := &era.Era{Revision: revision, StructuredContent: features.StructuredOutput,
-		Capabilities: kept, Replicated: r.conn.replicated, Stateless: r.conn.isStateless(),
-		Client: era.ReadClientInfo(jsonscan.Member(r.Params, "clientInfo"))}
+		Capabilities: kept, Replicated: r.conn.replicated, Shared: r.conn.shared,
+		Stateless: r.conn.isStateless(),
+		Client:    era.ReadClientInfo(jsonscan.Member(r.Params, "clientInfo"))}
 	if err := r.conn.agree(r.quotaOwner(), agreed); err != nil {
 		return nil, err
 	}

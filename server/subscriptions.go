@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/quota"
@@ -229,33 +230,70 @@ func subscribe(r *request) (*Result, error) {
 	if _, err := r.findResource(uri); err != nil {
 		return nil, err
 	}
-	c, s := r.conn, r.conn.server
-	defer s.subscriptionsChanged()
-	defer c.lockWithServer()()
+	defer r.conn.server.subscriptionsChanged()
+	defer r.conn.lockWithServer()()
+	if err := r.conn.watch(r, uri); err != nil {
+		return nil, err
+	}
+	return NewResult([]byte(`{}`)), nil
+}
+
+// watch subscribes a legacy client to a resource, if it is not. The caller holds both locks.
+func (c *Conn) watch(r *request, uri string) error {
+	s := c.server
 	if c.told.URIs[uri] {
-		return NewResult([]byte(`{}`)), nil
+		return nil
 	}
 	if _, open := s.conns[c]; !open {
-		return nil, context.Canceled
+		return context.Canceled
 	}
 	if len(c.told.URIs) >= s.o.MaxWatched {
-		return nil, rpc.Errorf(rpc.CodeBusy,
+		return rpc.Errorf(rpc.CodeBusy,
 			"%d resources are subscribed to already; unsubscribe from one first", len(c.told.URIs))
 	}
 	if c.told.URIs == nil {
 		c.told.URIs, c.watched = map[string]bool{}, (*quota.Pool)(s.o.Watched).Open(r.quotaOwner())
 	}
 	if err := subscriptions.Watch(c.watched, uri); err != nil {
-		return nil, err
+		return err
 	}
 	if c.retain(r.quotaOwner(), subscriptions.Size(uri)) != nil {
 		subscriptions.Unwatch(c.watched, uri)
-		return nil, subscriptions.ErrNoRoom
+		return subscriptions.ErrNoRoom
 	}
 	c.told.URIs[uri] = true
 	c.setViewer(r)
 	s.watchers.Add(c, uri)
-	return NewResult([]byte(`{}`)), nil
+	return nil
+}
+
+// unwatch ends a subscription of a legacy client, if there is one. The caller holds both locks.
+func (c *Conn) unwatch(r *request, uri string) {
+	if !c.told.URIs[uri] {
+		return
+	}
+	delete(c.told.URIs, uri)
+	c.server.watchers.Remove(c, uri)
+	// cannot fail, because the account shrinks
+	_ = c.retain(r.quotaOwner(), -subscriptions.Size(uri))
+	subscriptions.Unwatch(c.watched, uri)
+}
+
+// setSubscribed makes these the resources that a legacy client is subscribed to.
+func (c *Conn) setSubscribed(r *request, uris []string) error {
+	defer c.server.subscriptionsChanged()
+	defer c.lockWithServer()()
+	for uri := range c.told.URIs {
+		if !slices.Contains(uris, uri) {
+			c.unwatch(r, uri)
+		}
+	}
+	for _, uri := range uris {
+		if err := c.watch(r, uri); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // unsubscribe answers the legacy resources/unsubscribe.
@@ -264,16 +302,9 @@ func unsubscribe(r *request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, s := r.conn, r.conn.server
-	defer s.subscriptionsChanged()
-	defer c.lockWithServer()()
-	if c.told.URIs[uri] {
-		delete(c.told.URIs, uri)
-		s.watchers.Remove(c, uri)
-		// cannot fail, because the account shrinks
-		_ = c.retain(r.quotaOwner(), -subscriptions.Size(uri))
-		subscriptions.Unwatch(c.watched, uri)
-	}
+	defer r.conn.server.subscriptionsChanged()
+	defer r.conn.lockWithServer()()
+	r.conn.unwatch(r, uri)
 	return NewResult([]byte(`{}`)), nil
 }
 

@@ -17,7 +17,7 @@ import (
 // needTasks returns an error if the client cannot have tasks.
 func (r *request) needTasks() error {
 	switch {
-	case r.era.Replicated:
+	case r.era.Replicated || r.era.Shared:
 		return errReplicated
 	case !r.era.Modern && !r.era.ExperimentalTasks():
 		return rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %s is not part of revision %s",

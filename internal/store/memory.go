@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -171,7 +172,7 @@ func (m *Memory) Acquire(_ context.Context, key string, data []byte, ttl time.Du
 	return e.lease(), true, nil
 }
 
-func (e *entry) lease() Lease { return Lease{e.fence, bytes.Clone(e.data)} }
+func (e *entry) lease() Lease { return Lease{Fence: e.fence, Data: bytes.Clone(e.data)} }
 
 // held returns a lease that somebody has, or nil. The caller holds mu.
 func (m *Memory) held(key string) *entry {
@@ -186,7 +187,9 @@ func (m *Memory) Holder(_ context.Context, key string) (Lease, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if e := m.held(key); e != nil {
-		return e.lease(), nil
+		l := e.lease()
+		l.Left = time.Until(e.expires)
+		return l, nil
 	}
 	return Lease{}, nil
 }
@@ -205,6 +208,25 @@ func (m *Memory) Renew(_ context.Context, key string, fence int64, ttl time.Dura
 	}
 	e.expires = expiry(ttl)
 	return true, nil
+}
+
+// Replace implements [Store].
+func (m *Memory) Replace(_ context.Context, key string, fence int64, data []byte,
+	ttl time.Duration) (Lease, bool, error) {
+	if err := errors.Join(checkValue(data), checkTTL(ttl, time.Millisecond)); err != nil {
+		return Lease{}, false, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.held(key)
+	if e == nil || e.fence != fence {
+		return Lease{}, false, nil
+	}
+	changed := &entry{data: append([]byte{}, data...), fence: max(time.Now().UnixMicro(), fence+1)}
+	if err := m.set("l"+key, changed, int64(len(data)), ttl); err != nil {
+		return Lease{}, false, err
+	}
+	return changed.lease(), true, nil
 }
 
 // Release implements [Store].

@@ -167,7 +167,7 @@ func (r *Redis) lease(key string, items []redis.Reply) (Lease, error) {
 		return Lease{}, err
 	}
 	data, err := r.opened(key, items[1])
-	return Lease{fence, data}, err
+	return Lease{Fence: fence, Data: data}, err
 }
 
 // Holder implements [Store].
@@ -177,7 +177,17 @@ func (r *Redis) Holder(ctx context.Context, key string) (Lease, error) {
 	if err != nil || items[1].IsNull() {
 		return Lease{}, err
 	}
-	return r.lease(key, items)
+	l, err := r.lease(key, items)
+	if err != nil {
+		return l, err
+	}
+	reply, err := do(r.client.DoIdempotent(ctx, "PTTL", key))
+	if err != nil {
+		return l, err
+	}
+	left, err := reply.Int()
+	l.Left = time.Duration(max(left, 0)) * time.Millisecond
+	return l, err
 }
 
 // Renew implements [Store].
@@ -188,6 +198,29 @@ func (r *Redis) Renew(ctx context.Context, key string, fence int64, ttl time.Dur
 	}
 	return done(r.run(ctx, renewScript, r.key("l", key), strconv.FormatInt(fence, 10),
 		strconv.FormatInt(milliseconds(ttl), 10)))
+}
+
+// Replace implements [Store].
+func (r *Redis) Replace(ctx context.Context, key string, fence int64, data []byte,
+	ttl time.Duration) (Lease, bool, error) {
+	if err := errors.Join(checkValue(data), checkTTL(ttl, time.Millisecond)); err != nil {
+		return Lease{}, false, err
+	}
+	key = r.key("l", key)
+	sealed, err := r.sealer.seal(key, data)
+	if err != nil {
+		return Lease{}, false, err
+	}
+	reply, err := r.run(ctx, replaceScript, key, strconv.FormatInt(fence, 10), sealed,
+		strconv.FormatInt(milliseconds(ttl), 10))
+	if err != nil {
+		return Lease{}, false, err
+	}
+	changed, err := number(reply)
+	if err != nil || changed == 0 {
+		return Lease{}, false, err
+	}
+	return Lease{Fence: changed, Data: data}, true, nil
 }
 
 // Release implements [Store].

@@ -31,6 +31,14 @@ local lease = redis.call('HMGET', KEYS[1], 'fence', 'data')
 if not lease[2] or lease[1] ~= ARGV[1] then return 0 end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])`)
 
+	replaceScript = redis.NewScript(now + `
+local lease = redis.call('HMGET', KEYS[1], 'fence', 'data')
+if not lease[2] or lease[1] ~= ARGV[1] then return '0' end
+local fence = math.max(now, tonumber(lease[1]) + 1)
+redis.call('HSET', KEYS[1], 'fence', text(fence), 'data', ARGV[2])
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return text(fence)`)
+
 	releaseScript = redis.NewScript(`
 local lease = redis.call('HMGET', KEYS[1], 'fence', 'data')
 if not lease[2] or lease[1] ~= ARGV[1] then return 0 end

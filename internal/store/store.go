@@ -46,10 +46,15 @@ type Store interface {
 	// does not know whether it has the lease knows it by its data.
 	Acquire(ctx context.Context, key string, data []byte, ttl time.Duration) (l Lease,
 		acquired bool, err error)
-	// Holder returns the lease that somebody has; its Fence is 0 if nobody has.
+	// Holder returns the lease that somebody has, and only here how long it lasts; its Fence is 0 if
+	// nobody has.
 	Holder(ctx context.Context, key string) (Lease, error)
 	// Renew lets a lease last for a time from now, and reports whether the caller still has it.
 	Renew(ctx context.Context, key string, fence int64, ttl time.Duration) (bool, error)
+	// Replace gives a lease other data, a larger number and another time to live, and reports
+	// whether the caller still had it. So a lease is a value that only those change who know it.
+	Replace(ctx context.Context, key string, fence int64, data []byte, ttl time.Duration) (l Lease,
+		replaced bool, err error)
 	// Release ends a lease, and reports whether the caller still had it.
 	Release(ctx context.Context, key string, fence int64) (bool, error)
 
@@ -99,6 +104,7 @@ type Lease struct {
 	// the number, so that whoever has seen a larger one refuses.
 	Fence int64
 	Data  []byte // what the holder wants others to know
+	Left  time.Duration
 }
 
 // LogBounds limit a log. All are positive.

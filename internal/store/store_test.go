@@ -77,7 +77,7 @@ func TestServerDoesAsMemory(t *testing.T) {
 			var got, want any
 			var err1, err2 error
 			pair := func(a, b any) { want, got = a, b }
-			switch random.IntN(9) {
+			switch random.IntN(10) {
 			case 0:
 				var a, b []byte
 				a, err1 = model.Get(ctx, key)
@@ -112,6 +112,10 @@ func TestServerDoesAsMemory(t *testing.T) {
 				a, err1 = model.Holder(ctx, key)
 				b, err2 = server.Holder(ctx, key)
 				pair(fmt.Sprint(a.Fence > 0, a.Data), fmt.Sprint(b.Fence > 0, b.Data))
+				if a.Fence > 0 {
+					apart := a.Left - b.Left
+					assert.Assert(t, apart.Abs() < 5*time.Minute && b.Left > 50*time.Minute)
+				}
 			case 5:
 				m, s := fences[key].pick(random)
 				var a, b bool
@@ -124,6 +128,17 @@ func TestServerDoesAsMemory(t *testing.T) {
 				a, err1 = model.Release(ctx, key, m)
 				b, err2 = server.Release(ctx, key, s)
 				pair(a, b)
+			case 9:
+				m, s := fences[key].pick(random)
+				var a, b Lease
+				var x, y bool
+				a, x, err1 = model.Replace(ctx, key, m, value, ttl)
+				b, y, err2 = server.Replace(ctx, key, s, value, ttl)
+				pair(fmt.Sprint(x, string(a.Data)), fmt.Sprint(y, string(b.Data)))
+				if x && y {
+					assert.Assert(t, a.Fence > m && b.Fence > s)
+					fences[key].add(a.Fence, b.Fence)
+				}
 			case 7:
 				var a, b int64
 				a, err1 = model.Append(ctx, key, value, bounds)

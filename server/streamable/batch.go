@@ -116,7 +116,7 @@ func (s *session) serveBatchElement(ctx context.Context, dst, before []byte, m *
 		s.h.observeStray(m.text, m.err.Error())
 		return rpc.AppendError(dst, m.ID, m.err)
 	case m.IsResponse():
-		s.handleResponse(&m.Message, m.text)
+		_ = s.handleResponse(ctx, &m.Message, m.text) // what is refused is lost
 		return before
 	case m.ID.IsZero():
 		s.handleNotification(ctx, &m.Message)
@@ -127,7 +127,7 @@ func (s *session) serveBatchElement(ctx context.Context, dst, before []byte, m *
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if refused := s.addRequest(m.ID, cancel); refused != nil {
+	if refused := s.begin(ctx, m.ID, m.Method, cancel); refused != nil {
 		null, _ := rpc.ParseID([]byte("null"))
 		return rpc.AppendError(dst, null, refused.err)
 	}

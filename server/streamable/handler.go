@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/internal/turn"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/server"
+	"github.com/stdwire/stdwire/server/streamable/internal/shared"
 )
 
 // ErrClosed is the cause of a request's context when [Handler.Close] or [Handler.Shutdown] ended
@@ -53,6 +54,12 @@ type Handler struct {
 	sessions        map[string]*session
 	sessionSlots    *quota.Pool
 	idleHeaps       map[string]*idleHeap // by owner
+
+	// with Options.Store; else nil
+	shared     *shared.Sessions
+	lookups    *quota.Pool   // requests that look up their session in the store
+	sweep      chan struct{} // tells keepStore to look at all sessions
+	stopShared func()
 }
 
 func newHandler(o Options, s *server.Server) *Handler {
@@ -81,7 +88,21 @@ func newHandler(o Options, s *server.Server) *Handler {
 	}
 	h.closedAccount = h.budget.Open("")
 	h.closedAccount.Close()
+	if o.Store != nil && !o.Stateless {
+		h.share(o.Store)
+	}
 	return h
+}
+
+// share keeps the sessions in a store, until Close.
+func (h *Handler) share(s *Store) {
+	h.shared = &shared.Sessions{Store: s.store, Idle: h.o.SessionIdle, Log: h.o.Logger}
+	h.o.Replicas = false
+	h.lookups, h.sweep = quota.NewPool(int64(h.o.MaxRequests)), make(chan struct{}, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	h.stopShared = cancel
+	h.running.Go(func() { h.followStore(ctx) })
+	h.running.Go(func() { h.keepStore(ctx) })
 }
 
 // Stats are the current numbers of a [Handler].
@@ -192,6 +213,9 @@ func (h *Handler) Close() {
 	h.mu.Unlock()
 	for _, s := range sessions {
 		s.close(ErrClosed)
+	}
+	if h.stopShared != nil {
+		h.stopShared()
 	}
 	h.running.Wait()
 	h.workers.close()

@@ -75,7 +75,7 @@ func (x *httpRequest) postHTTPSSE(b *buffer.Buffer) *refusal {
 	}
 	defer s.release()
 	if m.IsResponse() {
-		s.handleResponse(&m, b.B)
+		_ = s.handleResponse(x.r.Context(), &m, b.B) // it is refused only with a store
 		return x.writeAccepted()
 	}
 	t, refused := x.acquireRequestSlot(m.ID.IsZero())

@@ -28,7 +28,9 @@ func (x *httpRequest) postLegacy(b *buffer.Buffer, m *rpc.Message, accepts accep
 	}
 	defer s.release()
 	if m.IsResponse() {
-		s.handleResponse(m, b.B)
+		if refused := s.handleResponse(x.r.Context(), m, b.B); refused != nil {
+			return refused
+		}
 		return x.writeAccepted()
 	}
 	t, refused := x.acquireRequestSlot(m.ID.IsZero())
@@ -81,7 +83,12 @@ func (x *httpRequest) initialize(m *rpc.Message, accepts acceptedTypes) *refusal
 	if err == nil && x.o.Replicas {
 		s.id, err = x.server.Integration().SealSession(s.conn, replicaSessionLifetime)
 	}
-	if err == nil {
+	if err == nil && x.shared != nil {
+		if failed := x.shareSession(s); failed != nil {
+			refused = x.storeRefusal(failed)
+		}
+	}
+	if err == nil && refused == nil {
 		refused = x.addSession(s)
 	}
 	if err != nil || refused != nil {
@@ -109,7 +116,7 @@ func (x *httpRequest) serveRequest(s *session, t *slot, b *buffer.Buffer, m *rpc
 	accepts acceptedTypes) *refusal {
 	return x.runInSession(s, t, accepts,
 		func(ctx *requestContext, st *stream) (func() response, *refusal) {
-			if refused := s.addRequest(m.ID, ctx.cancel); refused != nil {
+			if refused := s.begin(x.r.Context(), m.ID, m.Method, ctx.cancel); refused != nil {
 				return nil, refused
 			}
 			id, request, text := m.ID, m.Request(), b.Take()
@@ -227,7 +234,14 @@ func (x *httpRequest) delete() *refusal {
 	if refused != nil {
 		return refused
 	}
-	s.close(errDeleted)
+	if x.shared != nil {
+		defer s.release()
+		if refused := x.endShared(s); refused != nil {
+			return refused
+		}
+	} else {
+		s.close(errDeleted)
+	}
 	x.w.WriteHeader(http.StatusNoContent)
 	return nil
 }

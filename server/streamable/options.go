@@ -77,6 +77,21 @@ type Options struct {
 	// level, and it can resume a stream only on the same server. Its session ends after a day.
 	Replicas bool
 
+	// Store keeps the legacy sessions of several servers behind one address, which have the same
+	// Store and StateKey: any of them may get a client's next request. Replicas has no effect then.
+	//
+	// A session, its log level and subscriptions are in the store, in which each request looks. The
+	// client may answer a request of the server, cancel its own, and end its session on any server.
+	// Requests run where they arrive; a call of a tool is refused with 409, and not begun, if one
+	// with its id was begun in the session in the last minutes, on whatever server. If the store
+	// cannot be reached, requests of sessions are refused with 503 and Retry-After, and the sessions
+	// go on. Modern clients are not affected.
+	//
+	// Not shared are streams, which can be resumed only on the server that began them, tasks, which
+	// legacy clients do not have, what operations keep between calls, and HTTPSSE. nil: there is
+	// none.
+	Store *Store
+
 	// Stateless serves legacy clients without sessions, as modern ones: each POST is answered by
 	// itself, with or without a handshake before it, on any of several servers. The header
 	// MCP-Protocol-Version names the revision, which is 2025-03-26 without it, and initialize

@@ -8,12 +8,14 @@ import (
 	mathrand "math/rand/v2"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
+	"github.com/stdwire/stdwire/server/streamable/internal/shared"
 )
 
 // A session is a legacy client from initialize on (2025-11-25, basic/transports, Session
@@ -40,7 +42,7 @@ type session struct {
 	idleSince time.Time   // when active became 0
 	forget    func() bool // stops waiting for the end of the credentials; nil: nothing waits
 	requests  map[rpc.ID]*inflightRequest
-	calls     map[int64]chan *rpc.Message // in-flight requests of the server to the client
+	calls     map[int64]pendingCall // in-flight requests of the server to the client
 	lastCall  int64
 
 	streams          map[int64]*stream
@@ -50,12 +52,19 @@ type session struct {
 	storeBytes       int
 	eventBytes       int   // size of events stored or unread that memory holds
 	reservedBytes    int64 // what memory has reserved for them
+
+	// of a copy of a session that is in a store
+	record     shared.Record   // what the copy is of
+	recordLock chan struct{}   // full while the record and the copy are being changed
+	values     context.Context // has the values of the request that made the copy
+	refreshing atomic.Bool     // the copy is about to be brought up to date in the background
 }
 
 // An inflightRequest is a request of the client that is being handled.
 type inflightRequest struct {
 	cancel    context.CancelCauseFunc
 	cancelled bool // by the client
+	claimed   bool // in the store
 }
 
 var (
@@ -63,6 +72,8 @@ var (
 	errTooManyCalls = errors.New("streamable: too many requests to the client are in flight")
 	errDeleted      = fmt.Errorf("%w: the client deleted it", errEnded)
 	errExpired      = fmt.Errorf("%w: it was idle for too long", errEnded)
+	errGone         = fmt.Errorf("%w: it is not in the store", errEnded)
+	errUnused       = fmt.Errorf("%w: the copy was not needed", errEnded)
 	errEvicted      = fmt.Errorf("%w: it was idle, and its slot was needed", errEnded)
 )
 
@@ -75,15 +86,22 @@ func (x *httpRequest) newSession(old bool) *session {
 		h: h, id: rand.Text(), principal: x.principal, owner: h.owner(x.principal),
 		credentials: x.credentials, httpSSE: old,
 		active:   1,
-		requests: map[rpc.ID]*inflightRequest{}, calls: map[int64]chan *rpc.Message{},
+		requests: map[rpc.ID]*inflightRequest{}, calls: map[int64]pendingCall{},
 		streams: map[int64]*stream{}, standaloneOpened: make(chan struct{}),
 	}
 	s.memory = h.budget.Open(s.owner)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	connect := h.server.Integration().NewConn
-	if h.o.Replicas && !old {
+	switch {
+	case s.isShared():
+		connect = h.server.Integration().NewSharedConn
+		s.recordLock, s.values = make(chan struct{}, 1), context.WithoutCancel(x.r.Context())
+		s.lastCall = mathrand.Int64N(1 << 52)
+	case h.o.Replicas && !old:
 		connect = h.server.Integration().NewReplicatedConn
-		// event ids must be unique among the servers of the session
+	}
+	if !old && (h.shared != nil || h.o.Replicas) {
+		// event ids must be unique among the servers of the session, as those of calls above
 		s.lastStream = mathrand.Int64N(1 << 52)
 	}
 	s.conn = connect(s.ctx, &sessionLink{s: s}, x.principal)
@@ -167,6 +185,9 @@ func (x *httpRequest) session(id string) (*session, *refusal) {
 			"the %s header is missing: send initialize first, and repeat the header of its response",
 			mcp.HeaderSessionID)
 	}
+	if x.shared != nil && !x.isHTTPSSE() {
+		return x.sharedSession(id)
+	}
 	s := x.lookupSession(id)
 	if s == nil && x.restoreSession(id) {
 		s = x.lookupSession(id)
@@ -222,17 +243,16 @@ func (s *session) expire() {
 	}
 }
 
-// end closes a session on a goroutine of its own, for which [Handler.Close] waits.
-func (s *session) end(cause error) {
+// end closes a session in the background.
+func (s *session) end(cause error) { s.inBackground(func() { s.close(cause) }) }
+
+// inBackground runs f on a goroutine of its own, for which [Handler.Close] waits.
+func (s *session) inBackground(f func()) {
 	s.h.mu.Lock()
-	if s.h.closed {
-		s.h.mu.Unlock()
-		return
+	defer s.h.mu.Unlock()
+	if !s.h.closed {
+		s.h.running.Go(f)
 	}
-	s.h.running.Add(1)
-	s.h.mu.Unlock()
-	defer s.h.running.Done()
-	s.close(cause)
 }
 
 // close cancels the requests of a session, ends its streams and removes it.
@@ -261,6 +281,9 @@ func (s *session) close(cause error) {
 		}
 		s.mu.Unlock()
 		s.conn.Close()
+		if s.isShared() {
+			s.closeShared(cause)
+		}
 	})
 }
 
@@ -290,15 +313,19 @@ func (s *session) removeRequest(id rpc.ID) (cancelled bool) {
 func (s *session) handleNotification(ctx context.Context, m *rpc.Message) {
 	if m.Method == mcp.NotificationCancelled {
 		if id, reason, ok := mcp.Cancellation().Target(m.Params); ok {
-			s.cancelRequest(id, reason)
+			if !s.cancelRequest(id, reason) && s.isShared() {
+				_ = s.h.shared.Tell(ctx, shared.Notice{Session: s.id, Cancelled: id.String(),
+					Reason: reason[:min(len(reason), 1<<10)]})
+			}
 		}
 		return
 	}
 	_, _ = s.h.answer(ctx, nil, s.handler(nil), m.Request())
 }
 
-// cancelRequest cancels a request of this session only; ids of other sessions may be the same.
-func (s *session) cancelRequest(id rpc.ID, reason string) {
+// cancelRequest cancels a request of this session only; ids of other sessions may be the same. It
+// reports whether the request is being handled here.
+func (s *session) cancelRequest(id rpc.ID, reason string) bool {
 	s.mu.Lock()
 	r := s.requests[id]
 	if r != nil {
@@ -312,6 +339,7 @@ func (s *session) cancelRequest(id rpc.ID, reason string) {
 	default:
 		r.cancel(fmt.Errorf("%w: %s", rpc.ErrCancelled, reason))
 	}
+	return r != nil
 }
 
 // handler returns the handler of messages in this session. What it sends goes to st.

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/quota"
@@ -21,7 +23,11 @@ type sessionLink struct {
 
 // handle handles a message in the session. What the handler sends goes to the stream.
 func (l *sessionLink) handle(ctx context.Context, req *rpc.Request) (any, error) {
-	return l.s.conn.Handle(ctx, req, l)
+	handle := func() (any, error) { return l.s.conn.Handle(ctx, req, l) }
+	if l.s.isShared() && slices.Contains(changesSession, req.Method) {
+		return l.s.change(ctx, handle)
+	}
+	return handle()
 }
 
 // errNoStream reaches the client, which can act on it.
@@ -51,11 +57,21 @@ func (l *sessionLink) Call(ctx context.Context, method string, params, result an
 	if l.stream != nil && !l.stream.acceptsEvents {
 		return errNoStream
 	}
-	id, answer, err := l.s.newCall()
+	id, call, err := l.s.newCall()
 	if err != nil {
 		return err
 	}
 	defer l.s.forgetCall(id)
+	var look <-chan time.Time // never without a store
+	if l.s.isShared() {
+		if l.s.h.shared.Ask(ctx, l.s.id, id) != nil {
+			return errStore
+		}
+		defer l.s.inBackground(func() { l.s.h.shared.Forget(l.s.values, l.s.id, id) })
+		ticker := time.NewTicker(answerInterval)
+		defer ticker.Stop()
+		look = ticker.C
+	}
 	ended := l.s.h.observeCall(rpc.Outbound, rpc.IntID(id), method)
 	defer func() { ended(err) }()
 	text, err := rpc.AppendRequest(nil, rpc.IntID(id), method, params)
@@ -66,20 +82,27 @@ func (l *sessionLink) Call(ctx context.Context, method string, params, result an
 	if err != nil {
 		return err
 	}
-	select {
-	case m := <-answer:
-		return m.Decode(result)
-	case <-l.s.ctx.Done():
-		return context.Cause(l.s.ctx)
-	case <-ctx.Done():
-		if params := mcp.Cancellation().Params(method, rpc.IntID(id),
-			context.Cause(ctx)); params != nil {
-			if text, err := rpc.AppendRequest(nil, rpc.ID{}, mcp.NotificationCancelled,
-				params); err == nil {
-				st.tryAdd(text)
+	for {
+		select {
+		case m := <-call.answer:
+			return m.Decode(result)
+		case <-call.wake:
+		case <-look:
+		case <-l.s.ctx.Done():
+			return context.Cause(l.s.ctx)
+		case <-ctx.Done():
+			if params := mcp.Cancellation().Params(method, rpc.IntID(id),
+				context.Cause(ctx)); params != nil {
+				if text, err := rpc.AppendRequest(nil, rpc.ID{}, mcp.NotificationCancelled,
+					params); err == nil {
+					st.tryAdd(text)
+				}
 			}
+			return fmt.Errorf("streamable: %s: %w", method, context.Cause(ctx))
 		}
-		return fmt.Errorf("streamable: %s: %w", method, context.Cause(ctx))
+		if m := l.s.sharedAnswer(ctx, id); m != nil {
+			return m.Decode(result)
+		}
 	}
 }
 
@@ -158,17 +181,34 @@ func (l *sessionLink) send(ctx context.Context, text []byte, account *quota.Acco
 	}
 }
 
+// A pendingCall is an in-flight request to the client.
+type pendingCall struct {
+	answer chan *rpc.Message // has room for one
+	wake   chan struct{}     // when the answer may be in the store; nil: there is none
+}
+
+// look makes the call look for its answer in the store.
+func (c pendingCall) look() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
 // newCall registers a request to the client.
-func (s *session) newCall() (id int64, answer chan *rpc.Message, err error) {
+func (s *session) newCall() (id int64, call pendingCall, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.calls) >= maxCalls {
-		return 0, nil, errTooManyCalls
+		return 0, call, errTooManyCalls
 	}
 	s.lastCall++
-	answer = make(chan *rpc.Message, 1)
-	s.calls[s.lastCall] = answer
-	return s.lastCall, answer, nil
+	call.answer = make(chan *rpc.Message, 1)
+	if s.isShared() {
+		call.wake = make(chan struct{}, 1)
+	}
+	s.calls[s.lastCall] = call
+	return s.lastCall, call, nil
 }
 
 func (s *session) forgetCall(id int64) {
@@ -177,9 +217,9 @@ func (s *session) forgetCall(id int64) {
 	delete(s.calls, id)
 }
 
-// handleResponse passes a response of the client to the call that waits for it. A late response is
-// stray.
-func (s *session) handleResponse(m *rpc.Message, text []byte) {
+// handleResponse passes a response of the client to the call that waits for it, on whatever replica.
+// A late response is stray.
+func (s *session) handleResponse(ctx context.Context, m *rpc.Message, text []byte) *refusal {
 	own := rpc.Message{ID: m.ID, Result: bytes.Clone(m.Result)}
 	if m.Error != nil {
 		own.Error = &rpc.Error{Code: m.Error.Code, Message: m.Error.Message,
@@ -188,15 +228,19 @@ func (s *session) handleResponse(m *rpc.Message, text []byte) {
 	integer, _ := m.ID.Integer() // as those of newCall; some clients write "1" for 1
 	id, _ := strconv.ParseInt(integer.String(), 10, 64)
 	s.mu.Lock()
-	answer := s.calls[id]
+	call, waits := s.calls[id]
 	delete(s.calls, id)
 	s.mu.Unlock()
-	if answer == nil {
-		s.h.observeStray(text, "a response that matches no call in flight")
-		return
+	if !waits {
+		asked, refused := s.shareAnswer(ctx, id, text)
+		if !asked && refused == nil {
+			s.h.observeStray(text, "a response that matches no call in flight")
+		}
+		return refused
 	}
 	if hook := s.h.hooks.OtherID; hook != nil && integer != m.ID {
 		hook(text)
 	}
-	answer <- &own // has room for one
+	call.answer <- &own
+	return nil
 }

@@ -23,6 +23,7 @@ type Era struct {
 	Capabilities      json.RawMessage // of the client, as it sent them
 	Replicated        bool            // see NewReplicatedConn of package server
 	Stateless         bool            // see StatelessLegacy
+	Shared            bool            // see NewSharedConn
 	Client            ClientInfo
 }
 
@@ -127,11 +128,11 @@ func (e *Era) SupportsElicitation(mode string) bool {
 	return can.Elicitation.SupportsForm()
 }
 
-// ExperimentalTasks reports whether tasks of 2025-11-25 are available. A replicated connection has
-// none, because its next request may reach a server on which the task does not run.
+// ExperimentalTasks reports whether tasks of 2025-11-25 are available. A connection whose next
+// request may reach a server on which the task does not run has none.
 func (e *Era) ExperimentalTasks() bool {
 	f, _ := mcp.FeaturesOf(e.Revision)
-	return f.ExperimentalTasks && !e.Replicated
+	return f.ExperimentalTasks && !e.Replicated && !e.Shared
 }
 
 // Extension returns the settings of an extension that the client declares, which are part of

@@ -1,0 +1,359 @@
+// Package shared keeps what the replicas of a server know of legacy sessions in a store: their
+// records, the requests that have been begun, and the answers to what the server has asked. Notices
+// wake the replicas; what they are about is in the store.
+//
+// The errors of its functions say that the store could not be used. They match those of package
+// store.
+package shared
+
+import (
+	"context"
+	cryptorand "crypto/rand"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/redis"
+	"github.com/stdwire/stdwire/internal/store"
+)
+
+// patience is how long the store may take for one thing.
+const patience = 5 * time.Second
+
+// ClaimLife is how long a request that was begun is known, if nobody renews the claim: far longer
+// than anything between client and server takes to send a request again.
+const ClaimLife = 2 * time.Minute
+
+// questionLife is longer than a handler waits for an answer.
+const questionLife = 24 * time.Hour
+
+// pause returns how long to wait before something is tried again. It varies, so that replicas do
+// not try together.
+func pause() time.Duration { return 100*time.Millisecond + rand.N(200*time.Millisecond) }
+
+// ErrEmptied is the error for a session that the store does not have, shortly after it has lost
+// what it had.
+var ErrEmptied = errors.New("the store has lost what it had, a short time ago")
+
+// Sessions are the sessions of all replicas. Its methods are safe for concurrent use.
+type Sessions struct {
+	Store store.Store
+	Idle  time.Duration // a session that is not used for so long may end
+	Log   *slog.Logger
+
+	mu      sync.Mutex
+	epoch   string    // what the store had when it was last looked at; "": not looked yet
+	emptied time.Time // when another epoch was found
+}
+
+// life is how long the store has a session that is not used. Its use is noted at the begin of
+// requests, and every now and then while one runs or a stream is open, see Interval.
+func (s *Sessions) life() time.Duration { return s.Idle + s.Interval() }
+
+// Interval is how often a replica that uses a session, or runs a request, must say so.
+func (s *Sessions) Interval() time.Duration {
+	return max(min(s.Idle, ClaimLife)/3, 10*time.Millisecond)
+}
+
+// A Record is what the store has of a session. Its version changes with it.
+type Record struct {
+	Principal string          `json:"principal"`
+	State     json.RawMessage `json:"state"`
+
+	Version int64  `json:"-"` // 0: there is no such session
+	Epoch   string `json:"-"` // of the store when the record was last seen in it
+}
+
+// IsID reports whether a text may be the id of a session, which crypto/rand.Text has made.
+func IsID(text string) bool {
+	if len(text) != 26 {
+		return false
+	}
+	for _, c := range []byte(text) {
+		if (c < 'A' || c > 'Z') && (c < '2' || c > '7') {
+			return false
+		}
+	}
+	return true
+}
+
+// Open stores a new session.
+func (s *Sessions) Open(ctx context.Context, id string, r *Record) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	epoch, err := s.lookAtEpoch(ctx)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	l, acquired, err := s.Store.Acquire(ctx, "session/"+id, text, s.life())
+	if err != nil {
+		return err
+	}
+	if !acquired { // another replica has put it back, see Find
+		return s.read(l, r, epoch)
+	}
+	r.Version, r.Epoch = l.Fence, epoch
+	return nil
+}
+
+func (s *Sessions) read(l store.Lease, r *Record, epoch string) error {
+	var found Record
+	if err := json.Unmarshal(l.Data, &found); err != nil {
+		return err
+	}
+	*r = Record{Principal: found.Principal, State: found.State, Version: l.Fence, Epoch: epoch}
+	return nil
+}
+
+// Use lets a session live on, and reports whether r is still its record. It costs a round trip.
+func (s *Sessions) Use(ctx context.Context, id string, r *Record) (current bool, err error) {
+	if r.Version <= 0 {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return s.Store.Renew(ctx, "session/"+id, r.Version, s.life())
+}
+
+// Find reads the record of a session, whose version is 0 if there is none. If the store has lost it
+// since known was seen, Find puts known back; nil means that nothing is known.
+func (s *Sessions) Find(ctx context.Context, id string, known *Record) (r Record, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	epoch, err := s.lookAtEpoch(ctx)
+	if err != nil {
+		return r, err
+	}
+	l, err := s.Store.Holder(ctx, "session/"+id)
+	switch {
+	case err != nil:
+		return r, err
+	case l.Fence != 0:
+		return r, s.read(l, &r, epoch)
+	}
+	// It is looked at before and after, because the store may have lost the record meanwhile.
+	if epoch, err = s.lookAtEpoch(ctx); err != nil {
+		return r, err
+	}
+	if known != nil && known.Epoch != epoch {
+		again := *known
+		err := s.Open(ctx, id, &again)
+		return again, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Since(s.emptied) < s.grace() {
+		return r, ErrEmptied
+	}
+	return r, nil
+}
+
+// grace is how long other replicas may take to put back what the store has lost.
+func (s *Sessions) grace() time.Duration { return min(time.Minute, s.Idle) }
+
+// lookAtEpoch returns a value that the store loses with everything else.
+func (s *Sessions) lookAtEpoch(ctx context.Context) (epoch string, err error) {
+	value, err := s.Store.Get(ctx, "epoch")
+	if err == nil && value == nil {
+		if _, err = s.Store.Put(ctx, "epoch", []byte(cryptorand.Text()), store.IfAbsent,
+			0); err == nil {
+			value, err = s.Store.Get(ctx, "epoch")
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	epoch = string(value)
+	if s.epoch != "" && s.epoch != epoch {
+		s.emptied = time.Now()
+	}
+	s.epoch = epoch
+	return epoch, nil
+}
+
+// Save changes the record of a session, if r is still what the store has.
+func (s *Sessions) Save(ctx context.Context, id string, r *Record, state []byte) (saved bool,
+	err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	changed := *r
+	changed.State = state
+	text, err := json.Marshal(changed)
+	if err != nil {
+		return false, err
+	}
+	l, saved, err := s.Store.Replace(ctx, "session/"+id, r.Version, text, s.life())
+	if saved {
+		changed.Version = l.Fence
+		*r = changed
+	}
+	return saved, err
+}
+
+// End ends a session everywhere, if nobody has used it for a time.
+func (s *Sessions) End(ctx context.Context, id string, unused time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		l, err := s.Store.Holder(ctx, "session/"+id)
+		if err != nil || l.Fence == 0 || s.life()-l.Left < unused {
+			return err
+		}
+		if ended, err := s.Store.Release(ctx, "session/"+id, l.Fence); ended || err != nil {
+			return err
+		}
+	}
+}
+
+// Claim reports whether the caller is the first to begin a request of a session, and so may run it.
+func (s *Sessions) Claim(ctx context.Context, id, request string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return s.Store.Put(ctx, "request/"+id+"/"+request, nil, store.IfAbsent, ClaimLife)
+}
+
+// Keep renews the claim of a request that runs.
+func (s *Sessions) Keep(ctx context.Context, id, request string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, err := s.Store.Put(ctx, "request/"+id+"/"+request, nil, store.Always, ClaimLife)
+	return err
+}
+
+func question(id string, call int64) string {
+	return "question/" + id + "/" + strconv.FormatInt(call, 10)
+}
+
+// Ask makes a call of the client of a session known, so that its answer is accepted by any replica.
+func (s *Sessions) Ask(ctx context.Context, id string, call int64) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, err := s.Store.Put(ctx, question(id, call), nil, store.Always, questionLife)
+	return err
+}
+
+// Answer keeps an answer for the replica that asked, and reports whether one did. It tries again
+// while the store is not available.
+func (s *Sessions) Answer(ctx context.Context, id string, call int64, answer []byte) (asked bool,
+	err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err = s.again(ctx, func() error {
+		asked, err = s.Store.Put(ctx, question(id, call), answer, store.IfPresent, questionLife)
+		return err
+	})
+	if asked && err == nil {
+		// if it is lost, the replica finds the answer a little later
+		_ = s.tell(ctx, Notice{Session: id, Answered: call})
+	}
+	return asked, err
+}
+
+// again calls f until it succeeds, the error is not that of the store's connection, or ctx ends.
+func (s *Sessions) again(ctx context.Context, f func() error) error {
+	for {
+		err := f()
+		if !errors.Is(err, redis.ErrUnavailable) && !errors.Is(err, redis.ErrUnknown) {
+			return err
+		}
+		select {
+		case <-time.After(pause()):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// Answered returns the answer to a call, or nil if there is none yet. A call that the store has
+// lost is made known again.
+func (s *Sessions) Answered(ctx context.Context, id string, call int64) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	answer, err := s.Store.Get(ctx, question(id, call))
+	if err == nil && answer == nil {
+		_, err = s.Store.Put(ctx, question(id, call), nil, store.IfAbsent, questionLife)
+	}
+	if len(answer) == 0 {
+		return nil, err
+	}
+	return answer, err
+}
+
+// Forget forgets a call that nobody waits for.
+func (s *Sessions) Forget(ctx context.Context, id string, call int64) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, _ = s.Store.Take(ctx, question(id, call)) // if this fails, it expires
+}
+
+// A Notice says that something of a session has changed.
+type Notice struct {
+	Session  string `json:"session"`
+	Answered int64  `json:"answered,omitempty"` // the call that the client has answered
+	// Cancelled is the id of a request that the client has cancelled, as JSON text. Only the notice
+	// says so: the protocol allows that a cancellation is lost.
+	Cancelled string `json:"cancelled,omitempty"`
+	Reason    string `json:"reason,omitempty"`
+	Changed   bool   `json:"changed,omitempty"` // the record has changed, or is gone
+}
+
+const channel = "sessions"
+
+func (s *Sessions) tell(ctx context.Context, n Notice) error {
+	text, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	return s.Store.Publish(ctx, channel, text)
+}
+
+// Tell sends a notice to all replicas, this one included. A notice that is lost is not an error.
+func (s *Sessions) Tell(ctx context.Context, n Notice) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return s.tell(ctx, n)
+}
+
+// Follow calls fn with each notice until ctx ends, and with nil when some may be missing, as at
+// first.
+func (s *Sessions) Follow(ctx context.Context, fn func(*Notice)) {
+	for ctx.Err() == nil {
+		subscription, err := s.Store.Subscribe(ctx, channel)
+		if err == nil {
+			fn(nil)
+			err = follow(ctx, subscription, fn)
+			subscription.Close()
+		}
+		if ctx.Err() == nil {
+			s.Log.Warn("the notices of other replicas are missing", "error", err)
+		}
+		select {
+		case <-time.After(pause()):
+		case <-ctx.Done():
+		}
+	}
+}
+
+func follow(ctx context.Context, s store.Subscription, fn func(*Notice)) error {
+	for {
+		m, err := s.Next(ctx)
+		if err != nil {
+			return err
+		}
+		n := new(Notice)
+		if m.Lost || json.Unmarshal(m.Payload, n) != nil {
+			n = nil
+		}
+		fn(n)
+	}
+}

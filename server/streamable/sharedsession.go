@@ -1,0 +1,432 @@
+package streamable
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/quota"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/streamable/internal/shared"
+)
+
+// With [Options].Store a session is in the store, and each replica that has had a request of it has
+// a copy: a session whose record says what the copy is of. Before a message is handled, the copy is
+// brought up to date; after one that changes it, the record is.
+
+// storeRefusal refuses what needs the store, which cannot be used. The client must not take its
+// session for ended.
+func (h *Handler) storeRefusal(err error) *refusal {
+	h.o.Logger.Warn("the store of sessions cannot be used", "error", err)
+	return newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy,
+		"what this server shares with others cannot be reached now; the session goes on, try again "+
+			"in a moment").withHeader("Retry-After", "1")
+}
+
+var (
+	errStore = rpc.Errorf(rpc.CodeBusy,
+		"what this server shares with others cannot be reached now; try again in a moment")
+	errContended = rpc.Errorf(rpc.CodeBusy,
+		"the session is being changed by too many requests at once; try again in a moment")
+)
+
+// sharedSession is [httpRequest.session] with a store.
+func (x *httpRequest) sharedSession(id string) (*session, *refusal) {
+	if !shared.IsID(id) {
+		return nil, sessionNotFound()
+	}
+	if err := x.lookups.Take(x.memory.owner, 1); err != nil {
+		return nil, slotRefusal(err, x.lookups, "sessions are being looked up", "1")
+	}
+	defer x.lookups.Give(x.memory.owner, 1)
+	ctx := x.r.Context()
+	for range 5 { // the copy may be closed meanwhile
+		s := x.lookupSession(id)
+		if s == nil {
+			var refused *refusal
+			if s, refused = x.copySession(id); refused != nil {
+				return nil, refused
+			}
+		} else if !s.acquire() {
+			continue
+		}
+		if s == nil {
+			continue // another request has copied it
+		}
+		// Another principal must not learn that the session exists.
+		if s.principal != x.principal || s.httpSSE {
+			s.release()
+			return nil, sessionNotFound()
+		}
+		gone, err := s.refresh(ctx)
+		switch {
+		case err != nil:
+			s.release()
+			return nil, x.storeRefusal(err)
+		case gone:
+			s.release()
+			s.close(errGone)
+			return nil, sessionNotFound()
+		}
+		return s, nil
+	}
+	return nil, x.storeRefusal(errContended)
+}
+
+// copySession makes a copy of a session of the store, which is active until release is called. It
+// returns nil if another request has made one.
+func (x *httpRequest) copySession(id string) (*session, *refusal) {
+	r, err := x.shared.Find(x.r.Context(), id, nil)
+	switch {
+	case err != nil:
+		return nil, x.storeRefusal(err)
+	case r.Version == 0 || r.Principal != x.principal:
+		return nil, sessionNotFound()
+	}
+	s := x.newSession(false)
+	s.id = id
+	if err := s.take(r); err != nil {
+		s.close(errUnused)
+		return nil, x.storeRefusal(err)
+	}
+	if x.lookupSession(id) != nil {
+		s.close(errUnused)
+		return nil, nil
+	}
+	if refused := x.addSession(s); refused != nil {
+		s.close(errUnused)
+		if x.lookupSession(id) != nil {
+			return nil, nil
+		}
+		return nil, refused
+	}
+	return s, nil
+}
+
+// shareSession puts a new session into the store.
+func (x *httpRequest) shareSession(s *session) error {
+	state, err := x.server.Integration().SessionState(s.conn)
+	if err != nil {
+		return err
+	}
+	r := shared.Record{Principal: s.principal, State: state}
+	if err := x.shared.Open(x.r.Context(), s.id, &r); err != nil {
+		return err
+	}
+	s.setRecord(r)
+	return nil
+}
+
+// isShared reports whether the session is one of the store.
+func (s *session) isShared() bool { return s.h.shared != nil && !s.httpSSE }
+
+func (s *session) currentRecord() shared.Record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.record
+}
+
+func (s *session) setRecord(r shared.Record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record = r
+}
+
+// take makes the session a copy of a record.
+func (s *session) take(r shared.Record) error {
+	i := s.h.server.Integration()
+	if have, err := i.SessionState(s.conn); err != nil || !bytes.Equal(have, r.State) {
+		ctx := context.WithValue(s.values, quota.Key{}, s.memory)
+		if err := i.SetSessionState(ctx, s.conn, r.State); err != nil {
+			return err
+		}
+	}
+	s.setRecord(r)
+	return nil
+}
+
+// lockRecord locks what changes the record and the copy. It fails when ctx ends.
+func (s *session) lockRecord(ctx context.Context) (unlock func(), err error) {
+	select {
+	case s.recordLock <- struct{}{}:
+		return func() { <-s.recordLock }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// refresh lets the session live on and brings the copy up to date. gone reports that the session
+// has ended.
+func (s *session) refresh(ctx context.Context) (gone bool, err error) {
+	r := s.currentRecord()
+	if current, err := s.h.shared.Use(ctx, s.id, &r); current || err != nil {
+		return false, err
+	}
+	unlock, err := s.lockRecord(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	return s.refreshLocked(ctx)
+}
+
+func (s *session) refreshLocked(ctx context.Context) (gone bool, err error) {
+	known := s.currentRecord()
+	r, err := s.h.shared.Find(ctx, s.id, &known)
+	if err != nil {
+		return false, err
+	}
+	if r.Version == 0 || r.Principal != s.principal {
+		return true, nil
+	}
+	return false, s.take(r)
+}
+
+// changesSession are the methods that change what the store has of a session.
+var changesSession = []string{mcp.MethodInitialize, mcp.NotificationInitialized,
+	mcp.MethodSetLevel, mcp.MethodSubscribe, mcp.MethodUnsubscribe}
+
+// change handles a message that may change the session, and its record after it. If another replica
+// changes the session meanwhile, the message is handled again: all these messages may be.
+func (s *session) change(ctx context.Context, handle func() (any, error)) (any, error) {
+	unlock, err := s.lockRecord(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	for range 10 {
+		result, err := handle()
+		if err != nil {
+			return nil, err
+		}
+		state, err := s.h.server.Integration().SessionState(s.conn)
+		if err != nil {
+			return nil, err
+		}
+		r := s.currentRecord()
+		if bytes.Equal(state, r.State) {
+			return result, nil
+		}
+		saved, err := s.h.shared.Save(ctx, s.id, &r, state)
+		if saved {
+			s.setRecord(r)
+			// a replica that does not hear of it learns it with the next request
+			_ = s.h.shared.Tell(ctx, shared.Notice{Session: s.id, Changed: true})
+			return result, nil
+		}
+		var gone bool
+		if err == nil {
+			gone, err = s.refreshLocked(ctx)
+		}
+		switch {
+		case gone:
+			return nil, errGone
+		case err != nil:
+			s.h.o.Logger.Warn("the store of sessions cannot be used", "error", err)
+			r.Version = -1 // the copy may differ from it
+			s.setRecord(r)
+			return nil, errStore
+		}
+	}
+	return nil, errContended
+}
+
+// begin registers a request of the client. It returns a refusal if its id is in flight or, of a call
+// of a tool, was ever used in the session: what only reads may run again.
+func (s *session) begin(ctx context.Context, id rpc.ID, method string,
+	cancel context.CancelCauseFunc) *refusal {
+	if refused := s.addRequest(id, cancel); refused != nil {
+		return refused
+	}
+	if !s.isShared() || method != mcp.MethodCallTool {
+		return nil
+	}
+	refused := s.claim(ctx, id)
+	if refused != nil {
+		s.removeRequest(id)
+		return refused
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests[id].claimed = true
+	return nil
+}
+
+// claim returns a refusal unless the request is the first with its id that a replica begins.
+func (s *session) claim(ctx context.Context, id rpc.ID) *refusal {
+	first, err := s.h.shared.Claim(ctx, s.id, id.String())
+	switch {
+	case err != nil:
+		return s.h.storeRefusal(err).forID(id)
+	case !first:
+		return newRefusal(http.StatusConflict, rpc.CodeInvalidRequest,
+			"a request with the id %.100s has been begun in this session before: the outcome of that "+
+				"one is unknown, and this one was not begun", id).forID(id)
+	}
+	return nil
+}
+
+// shareAnswer passes an answer of the client on to the replica that asked. It reports whether one
+// did.
+func (s *session) shareAnswer(ctx context.Context, call int64, text []byte) (asked bool,
+	refused *refusal) {
+	if !s.isShared() {
+		return false, nil
+	}
+	asked, err := s.h.shared.Answer(ctx, s.id, call, text)
+	if err != nil {
+		return false, s.h.storeRefusal(err)
+	}
+	return asked, nil
+}
+
+// sharedAnswer returns the answer to a call that another replica has got, or nil.
+func (s *session) sharedAnswer(ctx context.Context, call int64) *rpc.Message {
+	text, err := s.h.shared.Answered(ctx, s.id, call)
+	if err != nil || text == nil {
+		return nil // it is asked for again
+	}
+	m, err := rpc.ParseMessage(text)
+	if err != nil {
+		return nil // not from a replica: each has parsed it
+	}
+	return &m
+}
+
+// answerInterval is how often the answer to a call is asked for in the store, in case the notice of
+// it was lost.
+const answerInterval = 2 * time.Second
+
+// closeShared ends a session in the store, if its cause ends it everywhere.
+func (s *session) closeShared(cause error) {
+	unused := time.Duration(0)
+	switch cause {
+	case errRevoked:
+	case errEvicted:
+		unused = time.Minute // else another replica uses it
+	default:
+		return
+	}
+	ctx := context.WithoutCancel(s.values)
+	if err := s.h.shared.End(ctx, s.id, unused); err != nil {
+		s.h.o.Logger.Warn("a session has not ended in the store, where it expires", "error", err)
+		return
+	}
+	_ = s.h.shared.Tell(ctx, shared.Notice{Session: s.id, Changed: true})
+}
+
+// lookForAnswer makes a call look for its answer in the store.
+func (s *session) lookForAnswer(call int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c, waits := s.calls[call]; waits {
+		c.look()
+	}
+}
+
+// endShared ends a session everywhere.
+func (x *httpRequest) endShared(s *session) *refusal {
+	ctx := x.r.Context()
+	if err := x.shared.End(ctx, s.id, 0); err != nil {
+		return x.storeRefusal(err)
+	}
+	_ = x.shared.Tell(ctx, shared.Notice{Session: s.id, Changed: true})
+	s.close(errGone)
+	return nil
+}
+
+// followStore acts on the notices of other replicas until ctx ends.
+func (h *Handler) followStore(ctx context.Context) {
+	h.shared.Follow(ctx, func(n *shared.Notice) {
+		if n == nil { // some are missing
+			select {
+			case h.sweep <- struct{}{}:
+			default:
+			}
+			return
+		}
+		s := h.lookupSession(n.Session)
+		if s == nil || s.httpSSE {
+			return
+		}
+		if n.Answered != 0 {
+			s.lookForAnswer(n.Answered)
+		}
+		if n.Cancelled != "" {
+			if id, err := rpc.ParseID([]byte(n.Cancelled)); err == nil {
+				s.cancelRequest(id, n.Reason)
+			}
+		}
+		if n.Changed && s.refreshing.CompareAndSwap(false, true) {
+			s.inBackground(func() {
+				s.refreshing.Store(false)
+				s.refreshInBackground(ctx)
+			})
+		}
+	})
+}
+
+// refreshInBackground is refresh outside of a request. It reports false if the store cannot be
+// used.
+func (s *session) refreshInBackground(ctx context.Context) bool {
+	gone, err := s.refresh(ctx)
+	if gone {
+		s.close(errGone)
+	}
+	return err == nil
+}
+
+// keepStore lets the sessions that are used live on, and the claims of requests that run, until ctx
+// ends. When notices were missed, it looks at all sessions.
+func (h *Handler) keepStore(ctx context.Context) {
+	tick := time.NewTicker(h.shared.Interval())
+	defer tick.Stop()
+	for all := false; ; {
+		select {
+		case <-tick.C:
+		case <-h.sweep:
+			all = true
+		case <-ctx.Done():
+			return
+		}
+		h.mu.Lock()
+		sessions := slices.Collect(maps.Values(h.sessions))
+		h.mu.Unlock()
+		done := true
+		for _, s := range sessions {
+			if done = s.httpSSE || s.keep(ctx, all); !done {
+				break // all are looked at again
+			}
+		}
+		all = all && !done
+	}
+}
+
+// keep lets a session that is used live on, and the claims of its requests. It reports false if the
+// store cannot be used.
+func (s *session) keep(ctx context.Context, all bool) bool {
+	s.mu.Lock()
+	used := s.active > 0
+	var claimed []string
+	for id, r := range s.requests {
+		if r.claimed {
+			claimed = append(claimed, id.String())
+		}
+	}
+	if all {
+		for _, call := range s.calls {
+			call.look()
+		}
+	}
+	s.mu.Unlock()
+	for _, id := range claimed {
+		if s.h.shared.Keep(ctx, s.id, id) != nil {
+			return false
+		}
+	}
+	return !used && !all || s.refreshInBackground(ctx)
+}

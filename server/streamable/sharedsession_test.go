@@ -1,0 +1,365 @@
+package streamable_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/redis/redistest"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+	"github.com/stdwire/stdwire/server/streamable"
+)
+
+// openStore opens a store of a server, or of this process if there is none, and waits until it is
+// there.
+func openStore(t *testing.T, of *redistest.Server) *streamable.Store {
+	t.Helper()
+	url := "memory:"
+	if of != nil {
+		url = "unix://" + of.Options.Address
+		redistest.Available(t, of.Client())
+	}
+	s, err := streamable.OpenStore(url, []byte(key))
+	assert.NilError(t, err)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// eachStore runs a test with a store in memory and with one on a server.
+func eachStore(t *testing.T, f func(t *testing.T, open func() *streamable.Store)) {
+	t.Run("memory", func(t *testing.T) {
+		one := openStore(t, nil)
+		f(t, func() *streamable.Store { return one })
+	})
+	t.Run("redis", func(t *testing.T) {
+		of := redistest.Start(t)
+		f(t, func() *streamable.Store { return openStore(t, of) })
+	})
+}
+
+// share starts replicas with stores of their own connection.
+func share(t *testing.T, n int, o streamable.Options, open func() *streamable.Store) []*site {
+	t.Helper()
+	all := make([]*site, n)
+	for i := range all {
+		o.Store = open()
+		all[i] = startWorld(t, o, server.Options{StateKey: []byte(key)})
+		assert.NilError(t, all[i].server.AddResource(server.Resource{
+			Resource: mcp.Resource{URI: "sea://depth", Name: "depth"},
+			Read: func(context.Context, string) (*mcp.ReadResourceResult, error) {
+				return nil, errors.New("not read")
+			}}))
+	}
+	return all
+}
+
+// at is the session at another replica.
+func (c *client) at(s *site) *client { return &client{s, c.id} }
+
+// within waits for a condition.
+func within(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !f(); time.Sleep(2 * time.Millisecond) {
+		assert.Assert(t, time.Now().Before(end), "never: %s", what)
+	}
+}
+
+// postUntil posts until the status is another one than 503, which has Retry-After.
+func (c *client) postUntil(body string) *answer {
+	c.t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		a := c.post(body, "")
+		if a.StatusCode != 503 {
+			return a
+		}
+		assert.Equal(c.t, a.Header.Get("Retry-After"), "1")
+		assert.Assert(c.t, time.Now().Before(end), a.text())
+	}
+}
+
+const pinged = `{"jsonrpc":"2.0","id":1,"result":{}}`
+
+func ping(c *client) *answer { return c.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, "") }
+
+// Any replica serves a session, knows what the client has told another one, and sees it end.
+func TestReplicasShareSessions(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func() *streamable.Store) {
+		sites := share(t, 3, streamable.Options{}, open)
+		levels := make(chan mcp.LoggingLevel, 10)
+		for _, s := range sites {
+			s.offer("level", func(ctx context.Context) (*mcp.CallToolResult, error) {
+				levels <- server.LogLevelFrom(ctx)
+				return &mcp.CallToolResult{}, nil
+			})
+		}
+		c := sites[0].connect("2025-11-25", "")
+		for i := range 9 {
+			id := fmt.Sprint(i + 1)
+			got := c.at(sites[i%3]).call(id, "echo", "x", "-Accept\nAccept: application/json")
+			assert.Equal(t, got.StatusCode, 200)
+			assert.Assert(t, strings.Contains(got.text(), `"id":`+id+`,"result"`))
+		}
+		got := c.at(sites[1]).post(
+			`{"jsonrpc":"2.0","id":20,"method":"logging/setLevel","params":{"level":"error"}}`, "")
+		got.wants(200, `{"jsonrpc":"2.0","id":20,"result":{}}`)
+		for i, s := range sites {
+			assert.Equal(t, c.at(s).call(fmt.Sprint(30+i), "level", "", "").StatusCode, 200)
+			assert.Equal(t, <-levels, mcp.LoggingLevel("error"))
+		}
+		// Subscriptions that several replicas get at once are all kept.
+		var group sync.WaitGroup
+		for i, s := range sites {
+			for j := range 5 {
+				assert.NilError(t, s.server.AddResourceTemplate(server.ResourceTemplate{
+					ResourceTemplate: mcp.ResourceTemplate{Name: fmt.Sprint("t", j),
+						URITemplate: fmt.Sprintf("sea://%d/{x}", j)},
+					Read: func(context.Context, string, map[string]string) (*mcp.ReadResourceResult,
+						error) {
+						return nil, nil
+					}}))
+				group.Go(func() {
+					got := c.at(s).post(fmt.Sprintf(
+						`{"jsonrpc":"2.0","id":%d,"method":"resources/subscribe","params":{"uri":"sea://%d/%d"}}`,
+						100+10*i+j, j, i), "")
+					assert.Check(t, got.StatusCode == 200)
+				})
+			}
+		}
+		group.Wait()
+		for _, s := range sites {
+			ping(c.at(s)).wants(200, pinged)
+			assert.Equal(t, len(s.server.Integration().SubscribedResources()), 15)
+		}
+		// Nobody learns of sessions that do not exist.
+		for _, wrong := range []string{"nonsense", strings.Repeat("A", 26), c.id + "A"} {
+			assert.Equal(t, ping(&client{sites[2], wrong}).StatusCode, 404)
+		}
+		// The end is seen everywhere, by streams as well.
+		stream := c.at(sites[2]).get("").isStream()
+		ended := c.at(sites[1]).do(t.Context(), "DELETE", sites[1].url, "",
+			header("Mcp-Session-Id: "+c.id))
+		assert.Equal(t, ended.StatusCode, 204)
+		for open := true; open; { // changes of lists come before
+			_, open = stream.next()
+		}
+		for _, s := range sites {
+			assert.Equal(t, ping(c.at(s)).StatusCode, 404)
+			within(t, "the copy is gone", func() bool { return s.handler.Stats().Sessions == 0 })
+		}
+	})
+}
+
+// A question of one replica is answered at another, and a request of one cancelled at another.
+func TestReplicasShareAnswersAndCancellations(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func() *streamable.Store) {
+		sites := share(t, 2, streamable.Options{}, open)
+		c := sites[0].connect("2025-06-18", "")
+		other := c.at(sites[1])
+		stray := func(id string) int {
+			return other.post(`{"jsonrpc":"2.0","id":`+id+`,"result":{"action":"accept"}}`, "").
+				StatusCode
+		}
+		assert.Equal(t, stray("77"), 202)
+		asking := c.post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask"}}`, "").
+			isStream()
+		var question struct{ ID json.Number }
+		assert.NilError(t, json.Unmarshal([]byte(asking.event("Who?").data), &question))
+		reply := func(name string) int {
+			return other.post(`{"jsonrpc":"2.0","id":`+question.ID.String()+
+				`,"result":{"action":"accept","content":{"name":"`+name+`"}}}`, "").StatusCode
+		}
+		assert.Equal(t, stray("78"), 202)
+		assert.Equal(t, reply("Ada"), 202)
+		asking.event(`accept{\"name\":\"Ada\"}`)
+		asking.ends()
+		assert.Equal(t, reply("late"), 202) // as in one process
+
+		held := make(chan *answer, 1)
+		go func() { held <- c.call("3", "hold", "x", "") }()
+		<-sites[0].begun
+		// Another client's request with the same id is not meant.
+		stranger := sites[1].connect("2025-06-18", "")
+		const cancel = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3,"reason":"enough"}}`
+		assert.Equal(t, stranger.post(cancel, "").StatusCode, 202)
+		assert.Equal(t, other.post(cancel, "").StatusCode, 202)
+		assert.ErrorContains(t, <-sites[0].ended, "enough")
+		(<-held).isStream().ends()
+	})
+}
+
+// A call whose id was used runs on no other replica: not while the first runs, not after it, and
+// not if its replica is gone.
+func TestReplicasRunCallsOnce(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func() *streamable.Store) {
+		sites := share(t, 3, streamable.Options{}, open)
+		ran := make(chan string, 100)
+		for _, s := range sites {
+			s.offer("count", func(context.Context) (*mcp.CallToolResult, error) {
+				ran <- "once"
+				return &mcp.CallToolResult{}, nil
+			})
+		}
+		c := sites[0].connect("2025-03-26", "")
+		var group sync.WaitGroup
+		codes := make(chan int, 30)
+		for i := range 30 { // all at once
+			group.Go(func() { codes <- c.at(sites[i%3]).call("5", "count", "", "").StatusCode })
+		}
+		group.Wait()
+		close(codes)
+		served := 0
+		for code := range codes {
+			if code == 200 {
+				served++
+			} else {
+				assert.Check(t, code == 409 || code == 400, "%d", code)
+			}
+		}
+		assert.Equal(t, served, 1)
+		assert.Equal(t, len(ran), 1)
+		again := c.at(sites[1]).call("5", "count", "", "")
+		assert.Equal(t, again.StatusCode, 409)
+		text := again.text()
+		assert.Assert(t, strings.Contains(text, `"id":5`) &&
+			strings.Contains(text, "outcome of that one is unknown"), text)
+		batch := c.at(sites[2]).post(`[{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"count"}},
+			{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"count"}}]`, "").text()
+		assert.Assert(t, strings.Contains(batch, "outcome of that one is unknown") &&
+			strings.Contains(batch, `"id":6,"result"`), batch)
+		assert.Equal(t, len(ran), 2)
+		// What only reads may run again.
+		for _, s := range sites {
+			ping(c.at(s)).wants(200, pinged)
+		}
+
+		// A replica that dies: its call is not run again, and the session goes on elsewhere.
+		go c.do(t.Context(), "POST", c.url, `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"hold","arguments":{"text":""}}}`,
+			header("Mcp-Session-Id: "+c.id))
+		<-sites[0].begun
+		sites[0].handler.Close()
+		<-sites[0].ended
+		assert.Equal(t, c.at(sites[1]).call("9", "hold", "", "").StatusCode, 409)
+		assert.Equal(t, c.at(sites[2]).call("10", "count", "", "").StatusCode, 200)
+	})
+}
+
+// While the store cannot be reached, sessions wait; they go on when it is back, even without what
+// it had.
+func TestReplicasWithoutTheirStore(t *testing.T) {
+	of := redistest.Start(t)
+	sites := share(t, 2, streamable.Options{}, func() *streamable.Store { return openStore(t, of) })
+	c := sites[0].connect("2025-06-18", "")
+	other := c.at(sites[1])
+	ping(other).wants(200, pinged)
+	deleted := sites[0].connect("2025-11-25", "")
+	ping(deleted.at(sites[1])).wants(200, pinged)
+	assert.Equal(t, deleted.do(t.Context(), "DELETE", deleted.url, "",
+		header("Mcp-Session-Id: "+deleted.id)).StatusCode, 204)
+	within(t, "the copy is gone", func() bool { return sites[1].handler.Stats().Sessions == 1 })
+	asking := c.post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask"}}`, "").
+		isStream()
+	var question struct{ ID json.Number }
+	assert.NilError(t, json.Unmarshal([]byte(asking.event("Who?").data), &question))
+	stream := c.get("").isStream()
+
+	of.Kill()
+	for _, s := range sites {
+		within(t, "a session is refused", func() bool { return ping(c.at(s)).StatusCode == 503 })
+		down := ping(c.at(s))
+		assert.Equal(t, down.Header.Get("Retry-After"), "1")
+		assert.Assert(t, strings.Contains(down.text(), "the session goes on"))
+	}
+	opened := sites[0].do(t.Context(), "POST", sites[0].url,
+		strings.Replace(initialize, "REVISION", "2025-11-25", 1), "")
+	assert.Equal(t, opened.StatusCode, 503)
+	assert.Equal(t, opened.Header.Get("Mcp-Session-Id"), "")
+	assert.Equal(t, sites[0].tool("echo", `{"text":"modern"}`, "").StatusCode, 200)
+
+	of.Restart() // empty
+	other.postUntil(`{"jsonrpc":"2.0","id":1,"method":"ping"}`).wants(200, pinged)
+	sites[0].changeTools("new")
+	stream.event("list_changed") // it was never closed
+	// The call is known again by its replica; until then an answer is stray.
+	heard := make(chan struct{})
+	go func() {
+		defer close(heard)
+		asking.event(`accept{\"name\":\"Ada\"}`)
+	}()
+	within(t, "the answer arrives", func() bool {
+		assert.Equal(t, other.postUntil(`{"jsonrpc":"2.0","id":`+question.ID.String()+
+			`,"result":{"action":"accept","content":{"name":"Ada"}}}`).StatusCode, 202)
+		select {
+		case <-heard:
+			return true
+		default:
+			return false
+		}
+	})
+	asking.ends()
+}
+
+// A session ends when nobody uses it, and not while a stream or a request of it is open anywhere.
+func TestSharedSessionsExpire(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func() *streamable.Store) {
+		sites := share(t, 2, streamable.Options{SessionIdle: 300 * time.Millisecond}, open)
+		c := sites[0].connect("2025-06-18", "")
+		idle := sites[0].connect("2025-11-25", "")
+		stream := c.at(sites[1]).get("").isStream()
+		within(t, "the idle session ends", func() bool {
+			return sites[0].handler.Stats().Sessions == 0
+		})
+		ping(c).wants(200, pinged) // it was open at another replica only
+		within(t, "the record ends", func() bool {
+			time.Sleep(500 * time.Millisecond) // a request would let it live on
+			return ping(idle).StatusCode == 404
+		})
+		sites[1].changeTools("new")
+		stream.event("list_changed")
+	})
+}
+
+// The session of a principal is not that of another one, and ends everywhere with its credentials.
+func TestSharedSessionsBelongToTheirPrincipal(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func() *streamable.Store) {
+		var mu sync.Mutex
+		type credentials struct {
+			context.Context
+			end context.CancelFunc
+		}
+		known := map[string]credentials{}
+		o := streamable.Options{Authorize: func(r *http.Request) (streamable.Caller, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			name := r.Header.Get("Authorization")
+			if _, ok := known[name]; !ok {
+				ctx, cancel := context.WithCancel(context.Background())
+				known[name] = credentials{ctx, cancel}
+			}
+			return streamable.Caller{Principal: name, Credentials: known[name]}, nil
+		}}
+		sites := share(t, 2, o, open)
+		c := sites[0].connect("2025-11-25", "Authorization: ada")
+		const body = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+		for range 2 { // before and after the other replica has a copy
+			assert.Equal(t, c.at(sites[1]).post(body, "Authorization: bob").StatusCode, 404)
+			assert.Equal(t, c.at(sites[1]).post(body, "Authorization: ada").StatusCode, 200)
+		}
+		known["ada"].end()
+		within(t, "the session ends", func() bool {
+			mu.Lock()
+			delete(known, "ada") // other credentials of the same principal
+			mu.Unlock()
+			return c.at(sites[1]).post(body, "Authorization: ada").StatusCode == 404
+		})
+		assert.Equal(t, c.post(body, "Authorization: ada").StatusCode, 404)
+	})
+}
