@@ -15,12 +15,28 @@ import (
 // [Integration.DeferListChanged].
 func (s *Server) notifyChange(n subscriptions.Change) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.deferrals > 0 && n.Subject == "" { // a list
 		s.deferred[n] = struct{}{}
+		s.mu.Unlock()
 		return
 	}
 	s.notifyConns(n)
+	observers := s.changeObservers
+	s.mu.Unlock()
+	s.observeChanges(observers, n)
+}
+
+// observeChanges calls the functions of OnChange. The caller holds no lock.
+func (s *Server) observeChanges(observers []*func(method, uri string),
+	changes ...subscriptions.Change) {
+	for _, n := range changes {
+		if n.Subject != "" && n.Method != mcp.NotificationResourceUpdated {
+			continue // of a task, which only this server has
+		}
+		for _, fn := range observers {
+			s.runCallback("OnChange", func() { (*fn)(n.Method, n.Subject) })
+		}
+	}
 }
 
 // listChanged notifies all connections that a list has changed.
@@ -147,14 +163,17 @@ func (s *Server) deferListChanged() (release func()) {
 	s.mu.Unlock()
 	return sync.OnceFunc(func() {
 		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.deferrals--; s.deferrals > 0 {
-			return
+		var changes []subscriptions.Change
+		if s.deferrals--; s.deferrals == 0 {
+			for n := range s.deferred {
+				s.notifyConns(n)
+				changes = append(changes, n)
+			}
+			clear(s.deferred)
 		}
-		for n := range s.deferred {
-			s.notifyConns(n)
-		}
-		clear(s.deferred)
+		observers := s.changeObservers
+		s.mu.Unlock()
+		s.observeChanges(observers, changes...)
 	})
 }
 

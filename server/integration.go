@@ -16,6 +16,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/sealed"
+	"github.com/stdwire/stdwire/server/internal/subscriptions"
 )
 
 // An Integration has the methods of a [Server] for transports and gateways; applications do not
@@ -377,6 +378,54 @@ func (i Integration) OnSubscriptionChange(fn func()) (stop func()) {
 		defer s.mu.Unlock()
 		s.subscriptionObservers = slices.DeleteFunc(slices.Clone(s.subscriptionObservers),
 			func(other *func()) bool { return other == own })
+	}
+}
+
+// OnChange calls fn after the server has told its clients of a change of a list or resource of its
+// own: with the method of the notification and the URI of the resource, or "". What has changed it
+// waits for fn. After stop has returned, fn is not called again, but a call in progress may still
+// run.
+func (i Integration) OnChange(fn func(method, uri string)) (stop func()) {
+	s := i.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own := &fn
+	s.changeObservers = append(slices.Clip(s.changeObservers), own)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.changeObservers = slices.DeleteFunc(slices.Clone(s.changeObservers),
+			func(other *func(method, uri string)) bool { return other == own })
+	}
+}
+
+// Announce tells clients of a change that [Integration.OnChange] has reported of another server
+// which offers the same: all clients, or only that of c. The method "" says that all lists and
+// resources may have changed. It does not block.
+func (i Integration) Announce(c *Conn, method, uri string) {
+	s := i.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changes := []subscriptions.Change{{Method: method, Subject: uri}}
+	if method == "" {
+		changes = changes[:0]
+		for kind := range s.added {
+			list := kind.Info().ListChanged
+			if list != "" && (s.added[kind].EverUsed.Load() || kind == mcp.KindTool) {
+				changes = append(changes, subscriptions.Change{Method: list})
+			}
+		}
+		for uri := range s.watchers {
+			changes = append(changes, subscriptions.Change{
+				Method: mcp.NotificationResourceUpdated, Subject: uri})
+		}
+	}
+	for _, n := range changes {
+		if c == nil {
+			s.notifyConns(n)
+		} else if _, open := s.conns[c]; open {
+			c.notifyChange(n)
+		}
 	}
 }
 

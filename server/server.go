@@ -158,8 +158,9 @@ type Server struct {
 	mu                    sync.Mutex
 	conns                 map[*Conn]struct{}
 	watchers              subscriptions.Watchers[*Conn]
-	subscriptionObservers []*func() // see Integration.OnSubscriptionChange
-	stopCatalogWatch      func()    // set while there are connections
+	subscriptionObservers []*func()                   // see Integration.OnSubscriptionChange
+	changeObservers       []*func(method, uri string) // see Integration.OnChange
+	stopCatalogWatch      func()                      // set while there are connections
 	clientEvents          clientevents.Events[*Conn, ClientEvent]
 	deferrals             int // calls of DeferListChanged that are not released
 	deferred              map[subscriptions.Change]struct{}

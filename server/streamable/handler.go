@@ -57,6 +57,7 @@ type Handler struct {
 
 	// with Options.Store; else nil
 	shared     *shared.Sessions
+	changes    *shared.Changes
 	lookups    *quota.Pool   // requests that look up their session in the store
 	sweep      chan struct{} // tells keepStore to look at all sessions
 	stopShared func()
@@ -92,17 +93,6 @@ func newHandler(o Options, s *server.Server) *Handler {
 		h.share(o.Store)
 	}
 	return h
-}
-
-// share keeps the sessions in a store, until Close.
-func (h *Handler) share(s *Store) {
-	h.shared = &shared.Sessions{Store: s.store, Idle: h.o.SessionIdle, Log: h.o.Logger}
-	h.o.Replicas = false
-	h.lookups, h.sweep = quota.NewPool(int64(h.o.MaxRequests)), make(chan struct{}, 1)
-	ctx, cancel := context.WithCancel(context.Background())
-	h.stopShared = cancel
-	h.running.Go(func() { h.followStore(ctx) })
-	h.running.Go(func() { h.keepStore(ctx) })
 }
 
 // Stats are the current numbers of a [Handler].

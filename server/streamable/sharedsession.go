@@ -18,6 +18,29 @@ import (
 // a copy: a session whose record says what the copy is of. Before a message is handled, the copy is
 // brought up to date; after one that changes it, the record is.
 
+// share keeps the sessions in a store, until Close.
+func (h *Handler) share(of *Store) {
+	h.shared = &shared.Sessions{Store: of.store, Part: of.part, Idle: h.o.SessionIdle,
+		Log: h.o.Logger}
+	h.o.Replicas = false
+	h.lookups, h.sweep = quota.NewPool(int64(h.o.MaxRequests)), make(chan struct{}, 1)
+	i := h.server.Integration()
+	h.changes = shared.NewChanges(h.shared, func(c shared.Change) {
+		i.Announce(nil, c.Method, c.URI)
+	})
+	stop := i.OnChange(func(method, uri string) {
+		h.changes.Note(shared.Change{Method: method, URI: uri})
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	h.stopShared = func() {
+		stop()
+		cancel()
+	}
+	h.running.Go(func() { h.followStore(ctx) })
+	h.running.Go(func() { h.keepStore(ctx) })
+	h.running.Go(func() { h.changes.Run(ctx) })
+}
+
 // storeRefusal refuses what needs the store, which cannot be used. The client must not take its
 // session for ended.
 func (h *Handler) storeRefusal(err error) *refusal {
@@ -104,6 +127,18 @@ func (x *httpRequest) copySession(id string) (*session, *refusal) {
 		}
 		return nil, refused
 	}
+	if r.Changes == x.changes.Seen() {
+		return s, nil
+	}
+	// What happened before the copy was here, clients may not know.
+	err = x.changes.Since(x.r.Context(), r.Changes, func(c shared.Change) {
+		x.server.Integration().Announce(s.conn, c.Method, c.URI)
+	})
+	if err != nil {
+		s.release()
+		s.close(errUnused)
+		return nil, x.storeRefusal(err)
+	}
 	return s, nil
 }
 
@@ -113,7 +148,7 @@ func (x *httpRequest) shareSession(s *session) error {
 	if err != nil {
 		return err
 	}
-	r := shared.Record{Principal: s.principal, State: state}
+	r := shared.Record{Principal: s.principal, State: state, Changes: x.changes.Seen()}
 	if err := x.shared.Open(x.r.Context(), s.id, &r); err != nil {
 		return err
 	}
@@ -347,6 +382,9 @@ func (h *Handler) followStore(ctx context.Context) {
 			case h.sweep <- struct{}{}:
 			default:
 			}
+		}
+		if n == nil || n.Changes {
+			h.changes.Wake()
 			return
 		}
 		s := h.lookupSession(n.Session)

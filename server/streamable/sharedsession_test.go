@@ -86,6 +86,18 @@ func (c *client) postUntil(body string) *answer {
 	}
 }
 
+// until reads events until one has this in its data.
+func (a *answer) until(contains string) {
+	a.t.Helper()
+	for {
+		e, ok := a.next()
+		assert.Assert(a.t, ok, "the stream has ended before %s", contains)
+		if strings.Contains(e.data, contains) {
+			return
+		}
+	}
+}
+
 const pinged = `{"jsonrpc":"2.0","id":1,"result":{}}`
 
 func ping(c *client) *answer { return c.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, "") }
@@ -287,7 +299,7 @@ func TestReplicasWithoutTheirStore(t *testing.T) {
 	of.Restart() // empty
 	other.postUntil(`{"jsonrpc":"2.0","id":1,"method":"ping"}`).wants(200, pinged)
 	sites[0].changeTools("new")
-	stream.event("list_changed") // it was never closed
+	stream.until("tools/list_changed") // it was never closed
 	// The call is known again by its replica; until then an answer is stray.
 	heard := make(chan struct{})
 	go func() {
@@ -323,7 +335,7 @@ func TestSharedSessionsExpire(t *testing.T) {
 			return ping(idle).StatusCode == 404
 		})
 		sites[1].changeTools("new")
-		stream.event("list_changed")
+		stream.until("tools/list_changed")
 	})
 }
 
@@ -362,4 +374,53 @@ func TestSharedSessionsBelongToTheirPrincipal(t *testing.T) {
 		})
 		assert.Equal(t, c.post(body, "Authorization: ada").StatusCode, 404)
 	})
+}
+
+// A change of one replica reaches the clients of all: streams of sessions wherever they are, also
+// those that are opened later, and subscriptions of modern clients.
+func TestReplicasShareChanges(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func() *streamable.Store) {
+		sites := share(t, 3, streamable.Options{}, open)
+		c := sites[0].connect("2025-06-18", "")
+		const subscribe = `{"jsonrpc":"2.0","id":4,"method":"resources/subscribe","params":{"uri":"sea://depth"}}`
+		c.at(sites[1]).post(subscribe, "").wants(200, `{"jsonrpc":"2.0","id":4,"result":{}}`)
+		stream := c.at(sites[2]).get("").isStream()
+		listening := sites[1].modern("subscriptions/listen", "",
+			`"notifications":{"toolsListChanged":true,"resourceSubscriptions":["sea://depth"]},`,
+			"").isStream()
+		listening.until("acknowledged")
+		for _, s := range sites {
+			s.server.ResourceUpdated("sea://depth")
+			stream.until(`"notifications/resources/updated","params":{"uri":"sea://depth"}`)
+			listening.until(`"uri":"sea://depth"`)
+		}
+		sites[0].server.ResourceUpdated("sea://other") // nobody has subscribed to it
+		sites[0].changeTools("new")
+		stream.until("tools/list_changed")
+		listening.until("tools/list_changed")
+
+		// A session whose stream is opened after a change, at a replica that did not know it.
+		late := sites[0].connect("2025-06-18", "")
+		release := sites[1].server.Integration().DeferListChanged()
+		sites[1].changeTools("newer")
+		sites[1].changeTools("newest")
+		release()
+		stream.until("tools/list_changed")
+		late.at(sites[2]).get("").isStream().until("tools/list_changed")
+	})
+}
+
+// What changes while the store cannot be reached is told when it is back.
+func TestReplicasShareChangesLater(t *testing.T) {
+	of := redistest.Start(t)
+	sites := share(t, 2, streamable.Options{}, func() *streamable.Store { return openStore(t, of) })
+	c := sites[0].connect("2025-06-18", "")
+	stream := c.at(sites[1]).get("").isStream()
+	sites[0].changeTools("first")
+	stream.until("tools/list_changed")
+	of.Kill()
+	within(t, "a session is refused", func() bool { return ping(c).StatusCode == 503 })
+	sites[0].changeTools("second")
+	of.Restart()
+	stream.until("tools/list_changed")
 }

@@ -1,14 +1,12 @@
 package streamable
 
-import (
-	"github.com/stdwire/stdwire/internal/redis"
-	"github.com/stdwire/stdwire/internal/store"
-)
+import "github.com/stdwire/stdwire/internal/store"
 
 // A Store is what several servers behind one address share of legacy sessions; see [Options].Store.
 // Several handlers may use it.
 type Store struct {
 	store store.Store
+	part  string
 	close func()
 }
 
@@ -26,22 +24,20 @@ type Store struct {
 // the store after its handlers.
 func OpenStore(url string, secret []byte) (*Store, error) {
 	if url == "memory:" {
-		return &Store{new(store.Memory), func() {}}, nil
+		return &Store{store: new(store.Memory), close: func() {}}, nil
 	}
-	o, err := redis.ParseURL(url)
+	s, err := store.Open(url, store.Options{Secret: secret})
 	if err != nil {
 		return nil, err
 	}
-	client, err := redis.New(o)
-	if err != nil {
-		return nil, err
-	}
-	s, err := store.NewRedis(client, "stdwire:", secret)
-	if err != nil {
-		client.Close()
-		return nil, err
-	}
-	return &Store{s, client.Close}, nil
+	return &Store{store: s, close: s.Close}, nil
+}
+
+// Part returns the part of the store for one of several servers of a program, which share nothing.
+// The replicas of a server have the same name for it. A part ends with the store; Close closes
+// both.
+func (s *Store) Part(name string) *Store {
+	return &Store{s.store, s.part + name + "/", s.close}
 }
 
 // Close closes the connections to the store.

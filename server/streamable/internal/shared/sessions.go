@@ -42,6 +42,7 @@ var ErrEmptied = errors.New("the store has lost what it had, a short time ago")
 // Sessions are the sessions of all replicas. Its methods are safe for concurrent use.
 type Sessions struct {
 	Store store.Store
+	Part  string        // begins all names; what has another one is not shared
 	Idle  time.Duration // a session that is not used for so long may end
 	Log   *slog.Logger
 
@@ -63,6 +64,7 @@ func (s *Sessions) Interval() time.Duration {
 type Record struct {
 	Principal string          `json:"principal"`
 	State     json.RawMessage `json:"state"`
+	Changes   int64           `json:"changes"` // the last of [Changes] when the session began
 
 	Version int64  `json:"-"` // 0: there is no such session
 	Epoch   string `json:"-"` // of the store when the record was last seen in it
@@ -93,7 +95,7 @@ func (s *Sessions) Open(ctx context.Context, id string, r *Record) error {
 	if err != nil {
 		return err
 	}
-	l, acquired, err := s.Store.Acquire(ctx, "session/"+id, text, s.life())
+	l, acquired, err := s.Store.Acquire(ctx, s.Part+"session/"+id, text, s.life())
 	if err != nil {
 		return err
 	}
@@ -109,7 +111,8 @@ func (s *Sessions) read(l store.Lease, r *Record, epoch string) error {
 	if err := json.Unmarshal(l.Data, &found); err != nil {
 		return err
 	}
-	*r = Record{Principal: found.Principal, State: found.State, Version: l.Fence, Epoch: epoch}
+	found.Version, found.Epoch = l.Fence, epoch
+	*r = found
 	return nil
 }
 
@@ -120,7 +123,7 @@ func (s *Sessions) Use(ctx context.Context, id string, r *Record) (current bool,
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return s.Store.Renew(ctx, "session/"+id, r.Version, s.life())
+	return s.Store.Renew(ctx, s.Part+"session/"+id, r.Version, s.life())
 }
 
 // Find reads the record of a session, whose version is 0 if there is none. If the store has lost it
@@ -132,7 +135,7 @@ func (s *Sessions) Find(ctx context.Context, id string, known *Record) (r Record
 	if err != nil {
 		return r, err
 	}
-	l, err := s.Store.Holder(ctx, "session/"+id)
+	l, err := s.Store.Holder(ctx, s.Part+"session/"+id)
 	switch {
 	case err != nil:
 		return r, err
@@ -192,7 +195,7 @@ func (s *Sessions) Save(ctx context.Context, id string, r *Record, state []byte)
 	if err != nil {
 		return false, err
 	}
-	l, saved, err := s.Store.Replace(ctx, "session/"+id, r.Version, text, s.life())
+	l, saved, err := s.Store.Replace(ctx, s.Part+"session/"+id, r.Version, text, s.life())
 	if saved {
 		changed.Version = l.Fence
 		*r = changed
@@ -205,11 +208,11 @@ func (s *Sessions) End(ctx context.Context, id string, unused time.Duration) err
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
-		l, err := s.Store.Holder(ctx, "session/"+id)
+		l, err := s.Store.Holder(ctx, s.Part+"session/"+id)
 		if err != nil || l.Fence == 0 || s.life()-l.Left < unused {
 			return err
 		}
-		if ended, err := s.Store.Release(ctx, "session/"+id, l.Fence); ended || err != nil {
+		if ended, err := s.Store.Release(ctx, s.Part+"session/"+id, l.Fence); ended || err != nil {
 			return err
 		}
 	}
@@ -219,26 +222,26 @@ func (s *Sessions) End(ctx context.Context, id string, unused time.Duration) err
 func (s *Sessions) Claim(ctx context.Context, id, request string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return s.Store.Put(ctx, "request/"+id+"/"+request, nil, store.IfAbsent, ClaimLife)
+	return s.Store.Put(ctx, s.Part+"request/"+id+"/"+request, nil, store.IfAbsent, ClaimLife)
 }
 
 // Keep renews the claim of a request that runs.
 func (s *Sessions) Keep(ctx context.Context, id, request string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	_, err := s.Store.Put(ctx, "request/"+id+"/"+request, nil, store.Always, ClaimLife)
+	_, err := s.Store.Put(ctx, s.Part+"request/"+id+"/"+request, nil, store.Always, ClaimLife)
 	return err
 }
 
-func question(id string, call int64) string {
-	return "question/" + id + "/" + strconv.FormatInt(call, 10)
+func (s *Sessions) question(id string, call int64) string {
+	return s.Part + "question/" + id + "/" + strconv.FormatInt(call, 10)
 }
 
 // Ask makes a call of the client of a session known, so that its answer is accepted by any replica.
 func (s *Sessions) Ask(ctx context.Context, id string, call int64) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	_, err := s.Store.Put(ctx, question(id, call), nil, store.Always, questionLife)
+	_, err := s.Store.Put(ctx, s.question(id, call), nil, store.Always, questionLife)
 	return err
 }
 
@@ -249,7 +252,7 @@ func (s *Sessions) Answer(ctx context.Context, id string, call int64, answer []b
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	err = s.again(ctx, func() error {
-		asked, err = s.Store.Put(ctx, question(id, call), answer, store.IfPresent, questionLife)
+		asked, err = s.Store.Put(ctx, s.question(id, call), answer, store.IfPresent, questionLife)
 		return err
 	})
 	if asked && err == nil {
@@ -279,9 +282,9 @@ func (s *Sessions) again(ctx context.Context, f func() error) error {
 func (s *Sessions) Answered(ctx context.Context, id string, call int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	answer, err := s.Store.Get(ctx, question(id, call))
+	answer, err := s.Store.Get(ctx, s.question(id, call))
 	if err == nil && answer == nil {
-		_, err = s.Store.Put(ctx, question(id, call), nil, store.IfAbsent, questionLife)
+		_, err = s.Store.Put(ctx, s.question(id, call), nil, store.IfAbsent, questionLife)
 	}
 	if len(answer) == 0 {
 		return nil, err
@@ -293,18 +296,19 @@ func (s *Sessions) Answered(ctx context.Context, id string, call int64) ([]byte,
 func (s *Sessions) Forget(ctx context.Context, id string, call int64) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	_, _ = s.Store.Take(ctx, question(id, call)) // if this fails, it expires
+	_, _ = s.Store.Take(ctx, s.question(id, call)) // if this fails, it expires
 }
 
 // A Notice says that something of a session has changed.
 type Notice struct {
-	Session  string `json:"session"`
+	Session  string `json:"session,omitempty"`
 	Answered int64  `json:"answered,omitempty"` // the call that the client has answered
 	// Cancelled is the id of a request that the client has cancelled, as JSON text. Only the notice
 	// says so: the protocol allows that a cancellation is lost.
 	Cancelled string `json:"cancelled,omitempty"`
 	Reason    string `json:"reason,omitempty"`
 	Changed   bool   `json:"changed,omitempty"` // the record has changed, or is gone
+	Changes   bool   `json:"changes,omitempty"` // of lists or resources, see [Changes]
 }
 
 const channel = "sessions"
@@ -314,7 +318,7 @@ func (s *Sessions) tell(ctx context.Context, n Notice) error {
 	if err != nil {
 		return err
 	}
-	return s.Store.Publish(ctx, channel, text)
+	return s.Store.Publish(ctx, s.Part+channel, text)
 }
 
 // Tell sends a notice to all replicas, this one included. A notice that is lost is not an error.
@@ -328,7 +332,7 @@ func (s *Sessions) Tell(ctx context.Context, n Notice) error {
 // first.
 func (s *Sessions) Follow(ctx context.Context, fn func(*Notice)) {
 	for ctx.Err() == nil {
-		subscription, err := s.Store.Subscribe(ctx, channel)
+		subscription, err := s.Store.Subscribe(ctx, s.Part+channel)
 		if err == nil {
 			fn(nil)
 			err = follow(ctx, subscription, fn)
