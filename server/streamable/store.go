@@ -10,6 +10,17 @@ type Store struct {
 	close func()
 }
 
+// StoreOptions are the settings of a [Store].
+type StoreOptions struct {
+	// Secret seals names and values. All servers have the same, of at least 16 bytes. "memory:"
+	// needs none.
+	Secret []byte
+	// Password is that of the user in the URL, or of the default one, so that the URL, which others
+	// may see, need not have it.
+	Password string
+	Prefix   string // begins all keys; "": "stdwire:"
+}
+
 // OpenStore returns a store on a server of the Redis protocol, such as Redis or Valkey:
 //
 //	redis://[[user]:password@]host[:port][/database]
@@ -17,16 +28,16 @@ type Store struct {
 //	unix://[[user]:password@]/path[?db=database]
 //	redis://…@sentinel[:port][/database]?master_name=name[&addr=sentinel:port…]
 //
-// "memory:" is a store of the handlers of one process. OpenStore connects in the background, and
-// again and again; while there is no connection, what needs the store fails. Names and values are
-// sealed with the secret, which all servers have and which has at least 16 bytes; the store of one
-// process needs none. The error never has a part of the URL that may be secret. The caller closes
+// "memory:" is a store for the handlers of one process. OpenStore connects in the background, and
+// again and again; while there is no connection, what needs the store fails at once. Its error says
+// what is wrong with the URL or the options, without anything that may be secret. The caller closes
 // the store after its handlers.
-func OpenStore(url string, secret []byte) (*Store, error) {
+func OpenStore(url string, o StoreOptions) (*Store, error) {
 	if url == "memory:" {
 		return &Store{store: new(store.Memory), close: func() {}}, nil
 	}
-	s, err := store.Open(url, store.Options{Secret: secret})
+	s, err := store.Open(url, store.Options{Secret: o.Secret, Password: o.Password,
+		Prefix: o.Prefix})
 	if err != nil {
 		return nil, err
 	}

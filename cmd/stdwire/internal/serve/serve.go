@@ -28,6 +28,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/server"
+	"github.com/stdwire/stdwire/server/streamable"
 )
 
 // ServeCommand returns the command stdwire serve.
@@ -81,9 +82,10 @@ this.
 				if err := f.store.Check(f.http.StateKey); err != nil {
 					return err
 				}
-				if f.store.IsGiven() && !f.gateway.isEnabled() {
-					return command.Usagef("--store is for the rates of configured servers, and none " +
-						"are selected").WithHint("add --config FILE, --profile NAME or --servers")
+				if f.store.IsGiven() && !f.gateway.isEnabled() && f.http.Address == "" {
+					return command.Usagef("--store is for sessions over HTTP and for the rates of " +
+						"configured servers").WithHint("add --http ADDR, --config FILE, " +
+						"--profile NAME or --servers")
 				}
 				return f.gateway.check(given, ofGateway)
 			}
@@ -170,6 +172,15 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 		return errors.Join(err, own.Close())
 	}
 	defer g.store.Close()
+	var sessions *streamable.Store
+	if f.http.Address != "" && g.store != nil {
+		if sessions, err = f.store.OpenSessions(f.http.StateKey); err != nil {
+			return errors.Join(err, own.Close())
+		}
+		defer sessions.Close()
+		g.store.Use(sharedstore.Part{Name: "sessions", DoesWithout: func() bool { return false },
+			Without: "requests of sessions are refused with 503 until it can be reached"})
+	}
 	if f.gateway.isEnabled() {
 		if g.Limits, g.views, err = f.gateway.loadSettings(); err != nil {
 			return errors.Join(err, own.Close())
@@ -204,9 +215,16 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 	defer skills.close()
 	g.Server = s
 	web := transport.HTTPServer{HTTPFlags: &f.http, Endpoints: transport.NewEndpoints(s, nil),
-		Operations: own.Catalog, Recorder: recorder}
+		Operations: own.Catalog, Recorder: recorder, Sessions: sessions}
 	if applies {
 		web.Rules = rules
+	}
+	if g.store != nil {
+		web.Readiness = func() transport.Readiness {
+			r := transport.Readiness{Ready: true}
+			g.store.AddTo(&r)
+			return r
+		}
 	}
 	transports := map[string]func() int{"stdio": func() int { return 1 }}
 	if f.gateway.isEnabled() {

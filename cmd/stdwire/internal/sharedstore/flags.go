@@ -13,6 +13,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/transport"
 	"github.com/stdwire/stdwire/internal/redis"
 	"github.com/stdwire/stdwire/internal/store"
+	"github.com/stdwire/stdwire/server/streamable"
 )
 
 // Flags are the flags for the store.
@@ -111,4 +112,18 @@ func (f *Flags) Open(secret []byte, log *slog.Logger) (*Store, error) {
 		return nil, command.Usagef("%s: %s", storeFlag, strings.TrimPrefix(err.Error(), "store: "))
 	}
 	return s, nil
+}
+
+// OpenSessions opens the store of the sessions of a server over HTTP, on connections of its own, or
+// returns nil if there is none. The caller closes it after the server.
+func (f *Flags) OpenSessions(secret []byte) (*streamable.Store, error) {
+	if f.url == "" {
+		return nil, nil
+	}
+	password, err := f.password()
+	if err != nil {
+		return nil, err
+	}
+	return streamable.OpenStore(f.url,
+		streamable.StoreOptions{Secret: secret, Password: password, Prefix: f.prefix})
 }

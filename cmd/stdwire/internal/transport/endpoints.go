@@ -66,8 +66,8 @@ func (e *Endpoints) register(mux *http.ServeMux, o streamable.Options) {
 	e.main.handler = o.New(e.main.server)
 	o.Card = nil // it describes the main endpoint only
 	e.options = &o
-	for _, p := range e.profiles {
-		p.handler = o.New(p.server)
+	for name, p := range e.profiles {
+		p.handler = profileOptions(o, name).New(p.server)
 	}
 	mux.Handle(mainPath, e.main.handler)
 	if e.open == nil {
@@ -81,6 +81,15 @@ func (e *Endpoints) register(mux *http.ServeMux, o streamable.Options) {
 		}
 		handler.ServeHTTP(w, r)
 	})
+}
+
+// profileOptions returns the options of the handler of a profile, whose sessions are not those of
+// other endpoints.
+func profileOptions(o streamable.Options, name string) streamable.Options {
+	if o.Store != nil {
+		o.Store = o.Store.Part("profile " + name)
+	}
+	return o
 }
 
 func (e *Endpoints) profile(name string) *endpoint {
@@ -116,7 +125,7 @@ func (e *Endpoints) SetProfiles(profiles map[string][]string,
 		if p == nil {
 			p = &endpoint{server: e.open(name)}
 			if e.options != nil {
-				p.handler = e.options.New(p.server)
+				p.handler = profileOptions(*e.options, name).New(p.server)
 			}
 			e.profiles[name] = p
 			opened = append(opened, name)

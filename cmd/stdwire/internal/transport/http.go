@@ -95,6 +95,7 @@ type HTTPServer struct {
 	*HTTPFlags
 	Endpoints  *Endpoints
 	Operations *dispatch.Catalog // nil: there is no HTTP API
+	Sessions   *streamable.Store // of several servers behind one address; nil: there is none
 	Limits     config.Limits
 	Recorder   *observe.Recorder // may be nil
 	// Interceptors wrap the calls of the HTTP API.
@@ -184,6 +185,7 @@ func (w *HTTPServer) Serve(ctx context.Context, std *term.Streams, log *slog.Log
 	}
 	hosts := w.allowedHosts(bound)
 	overMCP := streamable.Options{Logger: log, HTTPSSE: w.sse, Replicas: w.StateKey != nil,
+		Store:        w.Sessions,
 		AllowedHosts: hosts, MaxBody: int64(w.Limits.MaxBody), MaxRequests: w.Limits.MaxRequests,
 		MaxStreams: w.Limits.MaxStreams, MaxSessions: w.Limits.MaxSessions,
 		SessionIdle: w.Limits.SessionIdle, Heartbeat: w.Limits.Heartbeat}

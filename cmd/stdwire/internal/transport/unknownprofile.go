@@ -12,6 +12,7 @@ func unknownProfile(o streamable.Options) streamable.Options {
 	none := &streamable.Refusal{Status: http.StatusNotFound,
 		Message: "the profile does not exist: all servers are at " + mainPath}
 	authorize, principal := o.Authorize, o.Principal
+	o.Store = nil
 	o.Authorize = func(r *http.Request) (c streamable.Caller, err error) {
 		switch {
 		case authorize != nil:
