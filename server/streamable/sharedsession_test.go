@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
@@ -423,4 +424,85 @@ func TestReplicasShareChangesLater(t *testing.T) {
 	sites[0].changeTools("second")
 	of.Restart()
 	stream.until("tools/list_changed")
+}
+
+// A random history over several replicas has the answers that one process without a store gives.
+func TestReplicasDoAsOneProcess(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func() *streamable.Store) {
+		sites := share(t, 3, streamable.Options{}, open)
+		one := share(t, 1, streamable.Options{}, func() *streamable.Store { return nil })[0]
+		for _, s := range append([]*site{one}, sites...) {
+			for i := range 4 {
+				assert.NilError(t, s.server.AddResource(server.Resource{
+					Resource: mcp.Resource{URI: fmt.Sprint("sea://", i), Name: fmt.Sprint(i)},
+					Read: func(context.Context, string) (*mcp.ReadResourceResult, error) {
+						return nil, errors.New("not read")
+					}}))
+			}
+			s.offer("level", func(ctx context.Context) (*mcp.CallToolResult, error) {
+				client := server.ConnFrom(ctx)
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{
+					Text: fmt.Sprint(server.LogLevelFrom(ctx), client.Capabilities().Elicitation != nil,
+						client.ClientName(), client.Revision())}}}, nil
+			})
+		}
+		for seed := range uint64(4) {
+			random := rand.New(rand.NewPCG(seed, 7))
+			var model, replicated []*client
+			for step := range 120 {
+				revision := []string{"2025-03-26", "2025-06-18", "2025-11-25"}[random.IntN(3)]
+				if len(model) == 0 || random.IntN(25) == 0 {
+					model = append(model, one.connect(revision, ""))
+					replicated = append(replicated, sites[random.IntN(3)].connect(revision, ""))
+				}
+				i := random.IntN(len(model))
+				a, b := model[i], replicated[i].at(sites[random.IntN(3)])
+				method, body := "POST", ""
+				switch random.IntN(8) {
+				case 0:
+					body = fmt.Sprintf(`"method":"logging/setLevel","params":{"level":%q}`,
+						[]string{"debug", "error", "none"}[random.IntN(3)])
+				case 1:
+					body = fmt.Sprintf(`"method":"resources/%s","params":{"uri":"sea://%d"}`,
+						[]string{"subscribe", "unsubscribe"}[random.IntN(2)], random.IntN(5))
+				case 2:
+					body = `"method":"tools/call","params":{"name":"absent"}`
+				case 3:
+					body = `"method":"nonsense"`
+				case 4:
+					if random.IntN(6) == 0 {
+						method = "DELETE"
+					}
+					body = `"method":"ping"`
+				default:
+					body = `"method":"tools/call","params":{"name":"level"}`
+				}
+				body = fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,%s}`, step, body)
+				do := func(c *client) string {
+					got := c.do(t.Context(), method, c.url, body,
+						header("Mcp-Session-Id: "+c.id+"\n-Accept\nAccept: application/json"))
+					return fmt.Sprint(got.StatusCode, " ", got.text())
+				}
+				assert.Equal(t, do(b), do(a), "seed %d, step %d: %s %s", seed, step, method, body)
+			}
+			// The subscriptions of all sessions are the same, once each replica has looked.
+			for i, c := range replicated {
+				for _, s := range sites {
+					assert.Equal(t, ping(c.at(s)).StatusCode, ping(model[i]).StatusCode)
+				}
+			}
+			for _, s := range sites {
+				assert.DeepEqual(t, s.server.Integration().SubscribedResources(),
+					one.server.Integration().SubscribedResources())
+			}
+			for i := range model {
+				model[i].do(t.Context(), "DELETE", one.url, "", header("Mcp-Session-Id: "+model[i].id))
+				replicated[i].do(t.Context(), "DELETE", sites[0].url, "",
+					header("Mcp-Session-Id: "+replicated[i].id))
+			}
+			for _, s := range sites {
+				within(t, "all copies are gone", func() bool { return s.handler.Stats().Sessions == 0 })
+			}
+		}
+	})
 }
