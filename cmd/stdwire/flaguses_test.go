@@ -106,7 +106,7 @@ var flagUses = map[string][]flagUse{
 		flags: `
 			--root --write --allow-exec --allow-eval --skills --config --state-key-env: *
 			--state-key-file: *
-			--store: gateway audit rotated webhook profile
+			--store: gateway audit rotated webhook profile ` + httpModes + `
 			--store-password-env --store-password-file --store-prefix:
 			--log-format --log-level --otlp --metrics --policy: *
 			--policy-dry-run: gateway audit rotated webhook profile policy

@@ -489,7 +489,7 @@ var layers = []struct {
 		"internal/lograte", "internal/printable", "internal/rate", "internal/redis",
 		"internal/redis/redistest", "internal/store", "rpc/mcp/telemetry", "cmd/stdwire/internal/command",
 		"cmd/stdwire/internal/ops/host", "cmd/stdwire/internal/target",
-		"cmd/stdwire/internal/transport",
+		"cmd/stdwire/internal/transport", "server/streamable",
 	}},
 	{"cmd/stdwire/internal/policycmd", []string{
 		"internal/jsonedit", "internal/jsonexact", "internal/jsonscan", "internal/near",
@@ -512,7 +512,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/gatewaytext", "cmd/stdwire/internal/socket",
 		"cmd/stdwire/internal/socketserver", "cmd/stdwire/internal/target",
 		"cmd/stdwire/internal/transport", "cmd/stdwire/internal/messagewatch",
-		"cmd/stdwire/internal/rates", "cmd/stdwire/internal/sharedstore",
+		"cmd/stdwire/internal/rates", "cmd/stdwire/internal/sharedstore", "server/streamable",
 	}},
 	{"cmd/stdwire/internal/control", []string{
 		"internal/printable", "cmd/stdwire/internal/hosts", "internal/near", "rpc/mcp", "client", "client/host/config",

@@ -117,6 +117,7 @@ var loggerOf = map[string]string{
 	"client/host/gateway/internal/spill":     "that of package gateway",
 	"client/streamable":                      "that of package client, by its link",
 	"server/internal/task":                   "that of package server",
+	"server/streamable/internal/shared":      "that of package streamable",
 }
 
 // message returns the first argument that is or adds to a string literal, or all arguments.

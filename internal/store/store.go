@@ -46,8 +46,8 @@ type Store interface {
 	// does not know whether it has the lease knows it by its data.
 	Acquire(ctx context.Context, key string, data []byte, ttl time.Duration) (l Lease,
 		acquired bool, err error)
-	// Holder returns the lease that somebody has, and only here how long it lasts; its Fence is 0 if
-	// nobody has.
+	// Holder returns the lease that somebody has, and only here how long it lasts; its Fence is 0
+	// if nobody has.
 	Holder(ctx context.Context, key string) (Lease, error)
 	// Renew lets a lease last for a time from now, and reports whether the caller still has it.
 	Renew(ctx context.Context, key string, fence int64, ttl time.Duration) (bool, error)
@@ -103,8 +103,8 @@ type Lease struct {
 	// them, unless its clock is set back by more than their time to live. Who acts by a lease says
 	// the number, so that whoever has seen a larger one refuses.
 	Fence int64
-	Data  []byte // what the holder wants others to know
-	Left  time.Duration
+	Data  []byte        // what the holder wants others to know
+	Left  time.Duration // until it expires; only of [Store].Holder
 }
 
 // LogBounds limit a log. All are positive.

@@ -81,15 +81,17 @@ type Options struct {
 	// Store and StateKey: any of them may get a client's next request. Replicas has no effect then.
 	//
 	// A session, its log level and subscriptions are in the store, in which each request looks. The
-	// client may answer a request of the server, cancel its own, and end its session on any server.
-	// Requests run where they arrive; a call of a tool is refused with 409, and not begun, if one
-	// with its id was begun in the session in the last minutes, on whatever server. If the store
-	// cannot be reached, requests of sessions are refused with 503 and Retry-After, and the sessions
-	// go on. Modern clients are not affected.
+	// client may answer a request of the server, cancel its own, and end its session on any server,
+	// and hears of changes of lists and resources of all. Requests run where they arrive. A call of
+	// a tool is refused with 409, and not begun, if one with its id was begun in the session in the
+	// last minutes, on whatever server. If the store cannot be reached, requests of sessions are
+	// refused with 503 and Retry-After, and the sessions go on. Modern clients notice nothing.
 	//
-	// Not shared are streams, which can be resumed only on the server that began them, tasks, which
-	// legacy clients do not have, what operations keep between calls, and HTTPSSE. nil: there is
-	// none.
+	// Not shared are streams, which can be resumed only on the server that began them, other
+	// messages outside of requests, tasks, which legacy clients do not have, what operations keep
+	// between calls, and HTTPSSE. MaxSessions limits what each server has in memory; it ends a
+	// session only if no server has used it for a minute. Stateless ignores the store. nil: there
+	// is none.
 	Store *Store
 
 	// Stateless serves legacy clients without sessions, as modern ones: each POST is answered by

@@ -217,8 +217,8 @@ func (s *session) forgetCall(id int64) {
 	delete(s.calls, id)
 }
 
-// handleResponse passes a response of the client to the call that waits for it, on whatever replica.
-// A late response is stray.
+// handleResponse passes a response of the client to the call that waits for it, on whatever
+// replica. A late response is stray.
 func (s *session) handleResponse(ctx context.Context, m *rpc.Message, text []byte) *refusal {
 	own := rpc.Message{ID: m.ID, Result: bytes.Clone(m.Result)}
 	if m.Error != nil {

@@ -270,8 +270,8 @@ func (s *session) change(ctx context.Context, handle func() (any, error)) (any, 
 	return nil, errContended
 }
 
-// begin registers a request of the client. It returns a refusal if its id is in flight or, of a call
-// of a tool, was ever used in the session: what only reads may run again.
+// begin registers a request of the client. It returns a refusal if its id is in flight or, of a
+// call of a tool, was used in the session shortly before: what only reads may run again.
 func (s *session) begin(ctx context.Context, id rpc.ID, method string,
 	cancel context.CancelCauseFunc) *refusal {
 	if refused := s.addRequest(id, cancel); refused != nil {

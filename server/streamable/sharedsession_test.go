@@ -442,8 +442,9 @@ func TestReplicasDoAsOneProcess(t *testing.T) {
 			s.offer("level", func(ctx context.Context) (*mcp.CallToolResult, error) {
 				client := server.ConnFrom(ctx)
 				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{
-					Text: fmt.Sprint(server.LogLevelFrom(ctx), client.Capabilities().Elicitation != nil,
-						client.ClientName(), client.Revision())}}}, nil
+					Text: fmt.Sprint(server.LogLevelFrom(ctx),
+						client.Capabilities().Elicitation != nil, client.ClientName(),
+						client.Revision())}}}, nil
 			})
 		}
 		for seed := range uint64(4) {
