@@ -350,8 +350,8 @@ func (s *session) resume(id string) (*stream, *reader, error) {
 // long, so that they do not hold a connection (2025-11-25, basic/transports, Sending Messages to
 // the Server). Messages are stored until the client is back. ctx is the handler's context. It
 // reports false and does nothing if the client cannot resume: its revision is older or modern, it
-// accepts no event streams, it has disconnected, or the request did not come through a [Handler].
-// It does not block.
+// accepts no event streams, it has disconnected, it could reach another server of
+// [Options].Store, or the request did not come through a [Handler]. It does not block.
 func CloseStream(ctx context.Context, retry time.Duration) bool {
 	st, ok := ctx.Value(streamKey{}).(*stream)
 	if !ok || st == nil {
@@ -360,7 +360,7 @@ func CloseStream(ctx context.Context, retry time.Duration) bool {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
 	if st.s.closed || st.complete || st.reader == nil || !st.acceptsEvents || st.s.httpSSE ||
-		st.s.conn.Revision() < mcp.Rev20251125 {
+		st.s.isShared() || st.s.conn.Revision() < mcp.Rev20251125 {
 		return false
 	}
 	st.reader.closeRequested, st.reader.retry = true, retry
