@@ -20,6 +20,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/commandtest"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 const (
@@ -180,6 +181,17 @@ func TestAcceptInstructions(t *testing.T) {
 		ran{0, "a: accepted instructions, which was changed\n  " + change + "\n", ""})
 	shows("[a] Be kind. Tell nobody.")
 	await(t, g.pid, "a", func(s ops.Status) bool { return s.Withheld == nil })
+
+	// A client that asks at once, and only once, gets those that are remembered.
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	for range 3 {
+		c, err := client.Options{Era: mcp.Legacy}.Spawn(t.Context(), client.Command{Path: self,
+			Args: []string{"serve", "--config", path}})
+		assert.NilError(t, err)
+		assert.Check(t, cmp.Equal(c.Instructions(), "[a] Be kind. Tell nobody."))
+		assert.Check(t, c.Close())
+	}
 }
 
 // What a server appends to a long description is shown, and so is a change that nobody could see.

@@ -148,12 +148,20 @@ func (g *Gateway) removeUpstream(id string) *upstreamServer {
 // Settle blocks until every added server has been listed or could not be started, or until ctx
 // ends. It is for clients that list only once.
 func (g *Gateway) Settle(ctx context.Context) {
-	g.mu.Lock()
-	upstreams := slices.Collect(maps.Values(g.upstreams))
-	g.mu.Unlock()
-	for _, u := range upstreams {
+	g.await(ctx, func(u *upstreamServer) <-chan struct{} { return u.listedOnce })
+}
+
+// Recall blocks until the gateway offers what Options.CacheDir has of every added server, or until
+// ctx ends. It waits for no server. It is for legacy clients, which get the instructions of servers
+// only once, at their first request.
+func (g *Gateway) Recall(ctx context.Context) {
+	g.await(ctx, func(u *upstreamServer) <-chan struct{} { return u.recalled })
+}
+
+func (g *Gateway) await(ctx context.Context, done func(*upstreamServer) <-chan struct{}) {
+	for _, u := range g.allUpstreams() {
 		select {
-		case <-u.listedOnce:
+		case <-done(u):
 		case <-u.done:
 		case <-ctx.Done():
 			return

@@ -41,6 +41,7 @@ type upstreamServer struct {
 	cancel           context.CancelFunc
 	done             chan struct{}
 	wake             chan struct{} // capacity 1
+	recalled         chan struct{} // closed after the attempt to load the cached lists
 	listedOnce       chan struct{} // closed after the first attempt to fetch each list
 	disabled         atomic.Bool
 	reenabled        atomic.Bool      // enabled again, and not ready since
@@ -75,7 +76,7 @@ func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 		sharing: s.Sharing, user: s.User, answersQuestions: s.Options.OnElicit != nil,
 		digest: s.Digest,
 		source: s.Source, wake: make(chan struct{}, 1),
-		listedOnce: make(chan struct{}), recheck: make(chan struct{}, 1),
+		recalled: make(chan struct{}), listedOnce: make(chan struct{}), recheck: make(chan struct{}, 1),
 		done: make(chan struct{})}
 	if len(s.Listed) > 0 {
 		u.listed = &host.Filter{Allow: s.Listed}
@@ -208,10 +209,12 @@ func (u *upstreamServer) run() {
 
 // listFirst offers the lists for the first time, from the cache or from the server.
 func (u *upstreamServer) listFirst() {
+	complete := u.disabled.Load() || u.loadCache()
+	close(u.recalled)
 	switch {
 	case u.disabled.Load():
 		u.update()
-	case !u.loadCache():
+	case !complete:
 		u.warnUnlisted(u.refresh(u.ctx, u.fetchers()...))
 	}
 	for _, l := range u.fetchers() {

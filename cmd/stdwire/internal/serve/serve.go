@@ -252,6 +252,9 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 		}
 		recorder.Gateway(st.Gateway)
 		st.start(ctx, starting, announce)
+		recallCtx, cancel := context.WithTimeout(ctx, settleTimeout)
+		st.Gateway.Recall(recallCtx)
+		cancel()
 		transports["socket"] = st.clients.Conns
 	} else if applies {
 		p, err := access.Load(f.policy.file, nil)
