@@ -35,7 +35,8 @@ func searching(t *testing.T, o server.Options, definitions ...string) *server.Se
 type foundTool struct{ Name, Call, Parameters, Title, Description string }
 
 // finds returns the answer of find_tool as text and as structured content.
-func finds(t *testing.T, k *lineClient, query string) (text string, tools []foundTool, notes []string) {
+func finds(t *testing.T, k *lineClient, query string) (text string, tools []foundTool,
+	notes []string) {
 	t.Helper()
 	arguments, err := json.Marshal(map[string]any{"query": query, "limit": 50})
 	assert.NilError(t, err)

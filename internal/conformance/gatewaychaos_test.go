@@ -136,8 +136,8 @@ func (x *chaos) call() {
 	refusal, ok := errors.AsType[*rpc.Error](err)
 	var wrong string
 	switch {
-	case err == nil && result.IsError && strings.HasPrefix(result.Content[0].(*mcp.TextContent).Text,
-		"Unknown tool: "+id+"__"+tool+". "):
+	case err == nil && result.IsError && strings.HasPrefix(
+		result.Content[0].(*mcp.TextContent).Text, "Unknown tool: "+id+"__"+tool+". "):
 		x.refused.Add(1)
 	case err == nil:
 		x.answered.Add(1)

@@ -1,7 +1,7 @@
 // Package pin records the definitions of tools, prompts, resources and resource templates, and the
-// instructions of a server, at its first use, so that it cannot change them unnoticed (a rug pull). A
-// definition that differs from its pin must not be used until the user has seen the difference and
-// accepted it.
+// instructions of a server, at its first use, so that it cannot change them unnoticed (a rug pull).
+// A definition that differs from its pin must not be used until the user has seen the difference
+// and accepted it.
 //
 //	pins, err := pin.Open(path)
 //	server := pin.Server{ID: "files", Name: "filesystem", Capabilities: capabilities}

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/pin"
@@ -134,5 +136,25 @@ func TestPinsBeforeInstructions(t *testing.T) {
 		w.instructing("up", long)
 		open()
 		assert.Assert(t, cmp.Contains(w.withheldInstructions(), "changed "))
+	})
+}
+
+// When Recall returns, what is remembered of a server is offered, and the server is not started.
+func TestRecall(t *testing.T) {
+	withFixture(t, mcp.Legacy, func(t *testing.T, w *fixture) {
+		up := w.server("up", mcp.Legacy)
+		up.Digest = "d"
+		o := gateway.Options{Logger: quiet, CacheDir: t.TempDir()}
+		w.reopen(o, up)
+		assert.NilError(t, w.gateway.Refresh(t.Context(), "up"))
+		w.gateway.Close()
+		w.gateway = o.New(w.downstream)
+		assert.NilError(t, w.gateway.Add(up))
+		w.gateway.Recall(t.Context())
+		assert.Assert(t, w.downstream.Integration().ToolBytes()["up"] > 0)
+		assert.Equal(t, w.state("up"), host.Stopped)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		w.gateway.Recall(ended)
 	})
 }

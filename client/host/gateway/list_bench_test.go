@@ -58,9 +58,10 @@ func benchGateway(b testing.TB, downstreams int) (g *gateway.Gateway, all []*ser
 		ids = append(ids, fmt.Sprint("server", i))
 	}
 	for range downstreams {
-		all = append(all, server.Options{Logger: quiet, ToolView: func(name string) server.ToolView {
+		o := server.Options{Logger: quiet, ToolView: func(name string) server.ToolView {
 			return server.ToolView{Search: name == "searcher"}
-		}}.New(server.Info{Name: "gateway", Version: "1"}, nil))
+		}}
+		all = append(all, o.New(server.Info{Name: "gateway", Version: "1"}, nil))
 	}
 	g = gateway.Options{Logger: quiet}.New(all[0])
 	for _, s := range all[1:] {

@@ -76,8 +76,8 @@ func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 		sharing: s.Sharing, user: s.User, answersQuestions: s.Options.OnElicit != nil,
 		digest: s.Digest,
 		source: s.Source, wake: make(chan struct{}, 1),
-		recalled: make(chan struct{}), listedOnce: make(chan struct{}), recheck: make(chan struct{}, 1),
-		done: make(chan struct{})}
+		recalled: make(chan struct{}), listedOnce: make(chan struct{}),
+		recheck: make(chan struct{}, 1), done: make(chan struct{})}
 	if len(s.Listed) > 0 {
 		u.listed = &host.Filter{Allow: s.Listed}
 	}

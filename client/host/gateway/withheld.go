@@ -31,8 +31,8 @@ const (
 	ReasonUnusable Reason = "unusable"
 )
 
-// Withheld returns the items that are not offered, by server ID, sorted by kind and name; of the kind
-// "instructions", the instructions of a server.
+// Withheld returns the items that are not offered, by server ID, sorted by kind and name. The
+// instructions of a server are an item of the kind "instructions".
 func (g *Gateway) Withheld() map[string][]WithheldItem {
 	all := map[string][]WithheldItem{}
 	for _, u := range g.allUpstreams() {
