@@ -78,6 +78,9 @@ type Invocation struct {
 	// InFlight says that a gateway has sent the call already, because of an earlier request of the
 	// client, which this one continues with answers. Arguments have no effect any more.
 	InFlight bool
+	// Composite says that the tool is one of a gateway's own, which makes calls to its server that
+	// pass the interceptors themselves: it reads a resource or gets a prompt.
+	Composite bool
 
 	run Handler
 }

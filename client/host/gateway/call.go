@@ -36,6 +36,7 @@ type call struct {
 	resumed   bool                   // the request answers a question
 	tool      *definition.Definition // of a tool
 	cached    bool                   // the result is that of an earlier call
+	composed  bool                   // a tool of the gateway's own has run, which makes other calls
 	sent      *atomic.Bool           // set when the call is sent to the server; may be nil
 }
 
@@ -48,7 +49,11 @@ func (g *Gateway) runCall(ctx context.Context, c *call) (err error) {
 	c.resumed = stateKind != ""
 	if g.audit != nil {
 		err = errCallPanicked // if it panics
-		defer func(began time.Time) { c.record(ctx, g.audit, began, err) }(time.Now())
+		defer func(began time.Time) {
+			if !c.composed { // else the log has what it has read
+				c.record(ctx, g.audit, began, err)
+			}
+		}(time.Now())
 	}
 	err = c.runWithinLimits(ctx, g, stateKind == stateOfInflight)
 	if err != nil && (errors.Is(context.Cause(ctx), rpc.ErrShutdown) ||
@@ -114,6 +119,11 @@ func (c *call) runWithinLimits(ctx context.Context, g *Gateway, inFlight bool) e
 
 // make makes a call and checks the size of its result.
 func (c *call) make(ctx context.Context, g *Gateway) (err error) {
+	if c.tool != nil && c.tool.Use != nil {
+		c.composed = true
+		c.result, err = c.tool.Use(ctx, c.arguments)
+		return err
+	}
 	if key, ok := c.cacheKey(ctx); ok {
 		c.result, c.cached, err = c.target.upstream.cache.Do(ctx, key,
 			func() (json.RawMessage, error) { return g.forward(ctx, c) })

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
@@ -167,6 +166,22 @@ type questionState struct {
 	Roots []string `json:"roots,omitempty"`
 }
 
+// questionPrefix begins the keys that the questions of a server have for the client, so that none is
+// the key of a question of this program, such as one of its interceptors: a server may be a gateway
+// with the same interceptors.
+const questionPrefix = "upstream/"
+
+// ownAnswers returns the answers to the questions of a server, by its own keys.
+func ownAnswers(given mcp.InputResponses) mcp.InputResponses {
+	own := make(mcp.InputResponses, len(given))
+	for key, answer := range given {
+		if key, ok := strings.CutPrefix(key, questionPrefix); ok {
+			own[key] = answer
+		}
+	}
+	return own
+}
+
 // callDirect makes a request with the answers of the client's request in ctx. If a modern server
 // asks a question, the error is that of inflight.RequireInput; roots/list requests to a client
 // without roots are answered instead. isCall says that questions of a legacy server belong to this
@@ -180,7 +195,7 @@ func (g *Gateway) callDirect(ctx context.Context, t *target, isCall bool,
 			return err // not expected: the requestState is authenticated
 		}
 		given, _ := server.Inputs(ctx)
-		answers = mcp.InputAnswers{InputResponses: maps.Clone(given), RequestState: q.State}
+		answers = mcp.InputAnswers{InputResponses: ownAnswers(given), RequestState: q.State}
 		addEmptyRoots(&answers, q.Roots)
 	}
 	for range maxRounds {
@@ -196,10 +211,11 @@ func (g *Gateway) callDirect(ctx context.Context, t *target, isCall bool,
 		if !ok {
 			return clientError(err)
 		}
-		questions, roots := withoutRoots(ctx, required.Result.InputRequests)
-		for key, q := range questions {
+		own, roots := withoutRoots(ctx, required.Result.InputRequests)
+		questions := make(mcp.InputRequests, len(own))
+		for key, q := range own {
 			q.Params = appuri.InMessage(t.id, q.Params)
-			questions[key] = q
+			questions[questionPrefix+key] = q
 		}
 		if len(questions) > 0 || len(roots) == 0 {
 			state, err := json.Marshal(questionState{required.Result.RequestState, roots})

@@ -49,7 +49,7 @@ func (c *call) intercept(ctx context.Context, g *Gateway, inFlight bool) error {
 		Arguments: c.arguments, Principal: principal(ctx), Surface: "mcp", InFlight: inFlight,
 		RequestID: server.RequestIDFrom(ctx)}
 	if c.tool != nil {
-		i.Definition = c.tool.Passed
+		i.Definition, i.Composite = c.tool.Passed, c.tool.Use != nil
 	}
 	if from := dispatch.CallFrom(ctx); from != nil {
 		i.RequestID, i.Surface = from.RequestID, from.Surface

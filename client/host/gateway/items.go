@@ -160,11 +160,12 @@ func (u *upstreamServer) item(s *server.Server, kind mcp.Kind, o *offer) server.
 		if o.Use != nil {
 			item.Use = func(ctx context.Context, _ string,
 				arguments json.RawMessage) (json.RawMessage, error) {
-				result, err := o.Use(ctx, arguments)
-				if err != nil {
+				c := &call{kind: kind, arguments: arguments, tool: o.Definition,
+					target: u.targetOf(ctx, o.Definition, public, idempotent)}
+				if err := u.g.runCall(ctx, c); err != nil {
 					return nil, err
 				}
-				return u.fit(ctx, o.Definition, result), nil
+				return u.fit(ctx, o.Definition, c.result), nil
 			}
 			break
 		}

@@ -35,6 +35,7 @@ type site struct {
 	t        *testing.T
 	rules    *access.Rules
 	server   *server.Server
+	gateway  *gateway.Gateway
 	up       *server.Server
 	identity atomic.Pointer[auth.Identity]
 	calls    atomic.Int64 // that have reached a tool
@@ -103,17 +104,23 @@ func newSite(t *testing.T, dryRun bool, table string) *site {
 				}}))
 		}
 	}
-	g := gateway.Options{Logger: quiet,
+	s.gateway = gateway.Options{Logger: quiet,
 		Interceptors: []dispatch.Interceptor{s.rules.Calls}}.New(s.server)
-	t.Cleanup(g.Close)
-	assert.NilError(t, g.Add(gateway.Upstream{Server: host.Server{ID: "up",
+	t.Cleanup(s.gateway.Close)
+	s.add("up", s.up, false)
+	s.rules.SetGateway(s.gateway)
+	return s
+}
+
+// add adds a server to the gateway, or replaces it.
+func (s *site) add(id string, to *server.Server, asTools bool) {
+	s.t.Helper()
+	assert.NilError(s.t, s.gateway.Add(gateway.Upstream{AsTools: asTools, Server: host.Server{ID: id,
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 			o.Logger = quiet
-			return mcptest.Connect(t, s.up, o), nil
+			return mcptest.Connect(s.t, to, o), nil
 		}}}))
-	g.Settle(t.Context())
-	s.rules.SetGateway(g)
-	return s
+	s.gateway.Settle(s.t.Context())
 }
 
 // set replaces the rules.
@@ -184,6 +191,63 @@ func TestAsk(t *testing.T) {
 		assert.NilError(t, err)
 	}
 	assert.Assert(t, strings.Contains(s.log.text(), "rule=rules:1"), s.log.text())
+}
+
+// Two gateways, one behind the other, ask their own questions, whose keys must not be the same.
+func TestAskBehindAsk(t *testing.T) {
+	const table = `{"rules":[{"effect":"ask"}]}`
+	outer, inner := newSite(t, false, table), newSite(t, false, table)
+	outer.add("inner", inner.server, false)
+	for _, era := range eras {
+		var asked []string
+		c := mcptest.Connect(t, outer.server, client.Options{Era: era, Logger: quiet,
+			OnElicit: func(_ context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				asked = append(asked, p.Message)
+				return &mcp.ElicitResult{Action: mcp.ElicitAccept,
+					Content: json.RawMessage(`{}`)}, nil
+			}})
+		before := inner.calls.Load()
+		assert.Equal(t, outer.call(c, "inner__up__drop", `{}`), "ok", "%v", era)
+		assert.DeepEqual(t, asked, []string{`May "up__drop" of "inner" be used?`,
+			`May "drop" of "up" be used?`})
+		assert.Equal(t, inner.calls.Load(), before+1)
+	}
+}
+
+// The tools that read resources and get prompts are decided like others, and so is what they read:
+// each by the rules about it.
+func TestAsTools(t *testing.T) {
+	s := newSite(t, false, `{"rules":[
+		{"effect":"ask","what":{"tool":"get_prompt"},"reason":"The tool."},
+		{"effect":"ask","what":{"prompt":"greet"},"reason":"The prompt."},
+		{"effect":"deny","what":{"tool":"list_resources"}},
+		{"effect":"deny","what":{"tool":"read_resource"},
+			"arguments":{"/uri":{"prefix":"y:"}},"reason":"Not these."},
+		{"effect":"hide","what":{"resource":"*secret*"}},
+		{"effect":"allow"}]}`)
+	s.add("up", s.up, true)
+	for _, era := range eras {
+		var asked []string
+		c := mcptest.Connect(t, s.server, client.Options{Era: era, Logger: quiet,
+			OnElicit: func(_ context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				asked = append(asked, p.Message)
+				return &mcp.ElicitResult{Action: mcp.ElicitAccept,
+					Content: json.RawMessage(`{}`)}, nil
+			}})
+		before := s.calls.Load()
+		unknown := s.call(c, "up__list_resources", `{}`)
+		assert.Assert(t, strings.Contains(unknown, "Unknown tool: up__list_resources"), unknown)
+		denied := s.call(c, "up__read_resource", `{"uri":"y:1"}`)
+		assert.Assert(t, strings.Contains(denied,
+			"the policy does not permit its argument /uri: Not these."), denied)
+		assert.Assert(t, s.call(c, "up__read_resource", `{"uri":"x:secret/1"}`) != "ok")
+		assert.Equal(t, s.calls.Load(), before)
+		assert.Equal(t, s.call(c, "up__read_resource", `{"uri":"x:open/1"}`), "ok")
+		assert.Equal(t, s.call(c, "up__get_prompt", `{"name":"up__greet"}`), "ok")
+		assert.DeepEqual(t, asked, []string{`May "get_prompt" of "up" be used? The tool.`,
+			`May "greet" of "up" be used? The prompt.`})
+		assert.Equal(t, s.calls.Load(), before+2)
+	}
 }
 
 // What is hidden is answered like what does not exist, on every way.

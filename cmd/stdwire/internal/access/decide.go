@@ -12,8 +12,9 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// questionKey is the key of the question of a rule that asks.
-const questionKey = "stdwire/policy"
+// questionKey begins the key of the question of a rule that asks; the kind of the item follows,
+// because a tool may be asked about that reads a resource which is asked about too.
+const questionKey = "stdwire/policy/"
 
 // A denial is why a call is refused: for its caller, so that it names no rule.
 type denial string
@@ -34,7 +35,7 @@ func (r *Rules) decide(ctx context.Context, p *policy.Policy, item policy.Item,
 		return nil
 	}
 	if d.Effect == policy.Ask {
-		return r.ask(ctx, item, &d)
+		return r.ask(ctx, i.Kind, item, &d)
 	}
 	r.report(ctx, "the policy refuses a call", item, &d)
 	if d.Pointer == "" {
@@ -55,8 +56,8 @@ func reason(d *policy.Decision) string {
 var emptyForm = json.RawMessage(`{"type":"object","properties":{}}`)
 
 // ask asks the client's user whether a call may be made.
-func (r *Rules) ask(ctx context.Context, item policy.Item, d *policy.Decision) error {
-	answer, err := server.Elicit(ctx, questionKey, mcp.ElicitParams{
+func (r *Rules) ask(ctx context.Context, kind string, item policy.Item, d *policy.Decision) error {
+	answer, err := server.Elicit(ctx, questionKey+kind, mcp.ElicitParams{
 		Message:         fmt.Sprintf("May %q of %q be used?%s", item.Name, item.Server, sentence(d)),
 		RequestedSchema: emptyForm})
 	switch {

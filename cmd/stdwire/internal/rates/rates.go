@@ -97,7 +97,8 @@ func (r *Rates) Uses() (all []ops.RateUse) {
 func (r *Rates) Servers(next dispatch.Handler) dispatch.Handler {
 	return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
 		rows := r.current()
-		if rows == nil || i.InFlight { // it was charged when it was sent
+		// what was charged when it was sent, and what makes calls that are charged
+		if rows == nil || i.InFlight || i.Composite {
 			return next(ctx, i)
 		}
 		sent := new(atomic.Bool)
