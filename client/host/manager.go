@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/internal/contain"
@@ -132,7 +131,8 @@ func (m *Manager) IDs() []string {
 func (m *Manager) Use(ctx context.Context, id, session string, idempotent bool,
 	f func(*client.Client) error) error {
 	for repeat := idempotent; ; {
-		sv, err := m.supervisor(id, session)
+		of, _ := ctx.Value(userKey{}).(userOf)
+		sv, err := m.supervisor(id, session, of.owner)
 		if err != nil {
 			return err
 		}
@@ -160,8 +160,8 @@ func (m *Manager) Use(ctx context.Context, id, session string, idempotent bool,
 	}
 }
 
-// supervisor returns the supervisor of a client, which it starts if needed.
-func (m *Manager) supervisor(id, session string) (*supervisor, error) {
+// supervisor returns the supervisor of a client, which it starts if needed, in the share of owner.
+func (m *Manager) supervisor(id, session, owner string) (*supervisor, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.servers[id]
@@ -180,49 +180,17 @@ func (m *Manager) supervisor(id, session string) (*supervisor, error) {
 	if sv := m.supervisors[key]; sv != nil {
 		return sv, nil
 	}
-	if key.session != "" && !m.canAddSession(s) {
+	sv := newSupervisor(m, s, key, m.logs[id])
+	sv.owner = owner
+	if key.session != "" && !m.takePlace(sv) {
+		sv.cancel()
 		return nil, fmt.Errorf(
 			"server %q: %w: the maximum is %d; try again when one has ended", id,
 			ErrTooManySessions, s.MaxSessions)
 	}
-	sv := newSupervisor(m, s, key, m.logs[id])
 	m.supervisors[key] = sv
 	m.wg.Go(sv.run)
 	return sv, nil
-}
-
-// canAddSession reports whether another session or user may have a client of s. A failed client or,
-// because users do not say when they have finished, that of the user who has not used it for
-// longest is removed to make room. m.mu must be held.
-func (m *Manager) canAddSession(s *Server) bool {
-	n := 0
-	var failed, unused *supervisor
-	var since time.Time // the last use of unused
-	for key, sv := range m.supervisors {
-		if key.id != s.ID || key.session == "" {
-			continue
-		}
-		n++
-		if state := sv.status().State; state == Failed || state == Waiting {
-			failed = sv
-		}
-		if last, ok := sv.unusedSince(); ok && s.Sharing == PerUser &&
-			(unused == nil || last.Before(since)) {
-			unused, since = sv, last
-		}
-	}
-	if n == s.MaxSessions {
-		room := failed
-		if room == nil && unused != nil && unused.stopIfUnused() { // else a use has begun
-			room = unused
-		}
-		if room != nil {
-			delete(m.supervisors, room.key)
-			room.cancel() // a Use that waits for it gets a new one
-			n--
-		}
-	}
-	return n < s.MaxSessions
 }
 
 // Log returns the log of a server. An error matches [ErrUnknown].
@@ -308,7 +276,7 @@ func (m *Manager) Restart(id string) error {
 	removed := m.removeSupervisors(func(key clientKey) bool { return key.id == id })
 	m.mu.Unlock()
 	stopAll(removed)
-	sv, err := m.supervisor(id, "") // fails if it was disabled or removed meanwhile
+	sv, err := m.supervisor(id, "", "") // fails if it was disabled or removed meanwhile
 	if err != nil {
 		return err
 	}

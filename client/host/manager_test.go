@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -368,7 +369,7 @@ func TestPerUser(t *testing.T) {
 	inBubble(t, Server{Sharing: PerUser, MaxSessions: 2, IdleStop: time.Hour},
 		func(t *testing.T, m *Manager, p *plant) {
 			use := func(user string, f func()) error {
-				return m.Use(WithUser(t.Context(), user+"'s token"), "s", user, false,
+				return m.Use(WithUser(t.Context(), "", user+"'s token"), "s", user, false,
 					func(*client.Client) error { f(); return nil })
 			}
 			nothing := func() {}
@@ -400,6 +401,78 @@ func TestPerUser(t *testing.T) {
 			assert.Equal(t, len(m.Status()), 1)
 		})
 	assert.Assert(t, UserFrom(t.Context()) == nil)
+}
+
+// A principal who appears as many users takes no place of others that hold as few as he does, and a
+// client that makes room has its place until it has ended.
+func TestShareOfUsers(t *testing.T) {
+	inBubble(t, Server{Sharing: PerUser, MaxSessions: 4, IdleStop: time.Hour},
+		func(t *testing.T, m *Manager, p *plant) {
+			use := func(owner, user string, f func()) error {
+				time.Sleep(time.Second)
+				return m.Use(WithUser(t.Context(), owner, nil), "s", user, false,
+					func(*client.Client) error { f(); return nil })
+			}
+			nothing := func() {}
+			users := func() (all []string) {
+				for _, s := range m.Status() {
+					all = append(all, s.Session)
+				}
+				return all
+			}
+			assert.NilError(t, use("bob", "bob", nothing))
+			for i := range 6 {
+				assert.NilError(t, use("mallory", fmt.Sprint("m", i), nothing))
+			}
+			assert.DeepEqual(t, users(), []string{"bob", "m4", "m5"}) // half of what bob leaves
+			assert.NilError(t, use("mallory", "m5", func() {
+				assert.NilError(t, use("mallory", "m6", func() {
+					assert.Assert(t, errors.Is(use("mallory", "m7", nothing), ErrTooManySessions))
+				}))
+			}))
+			assert.NilError(t, use("eve", "eve", nothing))
+			assert.NilError(t, use("ada", "ada", nothing), "of him who holds most")
+			assert.DeepEqual(t, users(), []string{"ada", "bob", "eve", "m5"})
+			assert.NilError(t, use("zoe", "zoe", nothing), "of him who has waited longest")
+			assert.DeepEqual(t, users(), []string{"ada", "eve", "m5", "zoe"})
+		})
+}
+
+// A client that takes the place of another one starts when that has ended.
+func TestPlaceUntilTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var running, most atomic.Int64
+		m := NewManager(nil)
+		defer m.Close()
+		ending := make(chan struct{})
+		assert.NilError(t, m.Add(Server{ID: "s", Sharing: PerUser, MaxSessions: 1,
+			Connect: func(ctx context.Context, user string, o client.Options) (*client.Client, error) {
+				most.Store(max(most.Load(), running.Add(1)))
+				if user != "a" {
+					defer running.Add(-1)
+					return nil, errors.New("boom")
+				}
+				<-ctx.Done()
+				<-ending // it takes its time
+				running.Add(-1)
+				return nil, ctx.Err()
+			}}))
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { _ = m.Use(ctx, "s", "a", false, nil) }()
+		synctest.Wait()
+		m.mu.Lock()
+		failed := m.supervisors[clientKey{"s", "a"}]
+		m.mu.Unlock()
+		failed.setState(Failed, nil) // so that it may give way
+		done := make(chan error)
+		go func() { done <- m.Use(t.Context(), "s", "b", false, nil) }()
+		synctest.Wait()
+		assert.Equal(t, most.Load(), int64(1))
+		cancel()
+		close(ending)
+		assert.ErrorContains(t, <-done, "boom")
+		assert.Equal(t, most.Load(), int64(1))
+	})
 }
 
 // A use during a restart, a replacement or Close gets the next client or an error, and does not

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/internal/backoff"
+	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -27,13 +28,17 @@ type Server struct {
 
 	// Sharing says which uses have a client, and so a process or connection, in common.
 	Sharing Sharing
-	// MaxSessions is the maximum number of concurrent sessions or users with a client of their own;
-	// uses of others fail with ErrTooManySessions. To make room for another user, the client that
-	// has been unused for longest is closed. Default 64.
+	// MaxSessions is the maximum number of concurrent sessions or users with a client of their own,
+	// those that are ending included; uses of others fail with ErrTooManySessions. The owner of
+	// users, whom [WithUser] names, has at most half of what other owners leave. To make room for
+	// another user, the client that has been unused for longest is closed, of the same owner or of
+	// one who has more. Default 64.
 	MaxSessions int
 	// IdleStop is the time without use after which the client is closed. The next use starts it
 	// again. Default 10 minutes; negative: never.
 	IdleStop time.Duration
+
+	places *quota.Pool // the MaxSessions places; set by Manager.Add
 }
 
 // A Sharing says which uses of a server have a client in common.
@@ -67,6 +72,7 @@ func (s Server) withDefaults() Server {
 	s.IdleStop = cmp.Or(s.IdleStop, defaultIdleStop)
 	s.MaxSessions = cmp.Or(s.MaxSessions, defaultMaxSessions)
 	s.Options.Name = s.ID
+	s.places = quota.NewPool(int64(max(s.MaxSessions, 1)))
 	return s
 }
 

@@ -21,8 +21,11 @@ type supervisor struct {
 	ctx       context.Context
 	cancel    context.CancelFunc
 	done      chan struct{}
-	requested chan struct{} // capacity 1: the client is needed
-	unused    chan struct{} // capacity 1: the last use has ended
+	owner     string          // whose share of the places counts
+	after     <-chan struct{} // closed when the client has ended whose place it takes; may be nil
+	replaced  bool            // another client takes its place; guarded by m.mu
+	requested chan struct{}   // capacity 1: the client is needed
+	unused    chan struct{}   // capacity 1: the last use has ended
 
 	mu       sync.Mutex
 	state    State
@@ -130,11 +133,31 @@ func (sv *supervisor) release() {
 	}
 }
 
-// unusedSince returns the time since when a connected client is unused.
-func (sv *supervisor) unusedSince() (last time.Time, ok bool) {
+func (sv *supervisor) latestUse() time.Time {
 	sv.mu.Lock()
 	defer sv.mu.Unlock()
-	return sv.lastUse, sv.state == Ready && sv.uses == 0
+	return sv.lastUse
+}
+
+func (sv *supervisor) hasFailed() bool {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	return sv.state == Failed || sv.state == Waiting
+}
+
+// givesWay reports whether the client may be removed for another one: it has failed or, if it is a
+// user's, it is unused and then gets no further uses.
+func (sv *supervisor) givesWay() bool {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	if sv.state == Failed || sv.state == Waiting {
+		return true
+	}
+	if sv.server.Sharing != PerUser || sv.state != Ready || sv.uses > 0 {
+		return false
+	}
+	sv.state = Stopped
+	return true
 }
 
 func notify(c chan struct{}) {
@@ -176,7 +199,11 @@ func (sv *supervisor) setState(state State, f func()) {
 // run starts and restarts the client until ctx ends or, for a session, the client is unused.
 func (sv *supervisor) run() {
 	defer close(sv.done)
+	defer sv.leave()
 	defer sv.cancel()
+	if sv.after != nil {
+		<-sv.after
+	}
 	var recent []time.Time // times of the latest failures, at most maxFailures
 	consecutive := 0       // number of failures since the server last worked for failureWindow
 	tooMany := false       // maxFailures have occurred within failureWindow since then

@@ -7,11 +7,19 @@ type (
 	latestUserKey struct{}
 )
 
-// WithUser returns a context for [Manager.Use] of a server with [PerUser], with what
-// [Server.Connect] needs to know of the user beyond his name, such as a token of his. The Manager
-// keeps the latest value that is not nil for as long as the user has a client.
-func WithUser(ctx context.Context, user any) context.Context {
-	return context.WithValue(ctx, userKey{}, user)
+// userOf is what a context of WithUser says of a user.
+type userOf struct {
+	owner string
+	value any
+}
+
+// WithUser returns a context for [Manager.Use] of a server with [PerUser]. The client of the user
+// counts in the share that owner, a principal who may have several users, has of the server's
+// MaxSessions; "" has no share of its own. value is what [Server.Connect] needs to know of the user
+// beyond his name, such as a token of his. The Manager keeps the latest value that is not nil for
+// as long as the user has a client.
+func WithUser(ctx context.Context, owner string, value any) context.Context {
+	return context.WithValue(ctx, userKey{}, userOf{owner, value})
 }
 
 // UserFrom returns, from the context of [Server.Connect], a function that returns the latest value
@@ -25,9 +33,9 @@ func UserFrom(ctx context.Context) func() any {
 
 // setUser keeps the value of WithUser, if there is one.
 func (sv *supervisor) setUser(ctx context.Context) {
-	if user := ctx.Value(userKey{}); user != nil && sv.key.session != "" {
+	if of, _ := ctx.Value(userKey{}).(userOf); of.value != nil && sv.key.session != "" {
 		sv.mu.Lock()
-		sv.user = user
+		sv.user = of.value
 		sv.mu.Unlock()
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
-	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/inflight"
 	"github.com/stdwire/stdwire/dispatch"
@@ -144,7 +143,7 @@ func (g *Gateway) startInflight(ctx context.Context, c *call) *inflight.Call {
 	}
 	opts := append(metaOption(t.meta), client.OnProgress(f.Progress))
 	f.Make = func(ctx context.Context) (result json.RawMessage, err error) {
-		err = g.manager.Use(host.WithUser(ctx, t.user), t.id, t.session, t.idempotent,
+		err = g.manager.Use(t.withUser(ctx), t.id, t.session, t.idempotent,
 			func(to *client.Client) (err error) {
 				g.raiseLevel(ctx, to, f.Request.Logs)
 				result, err = c.send(ctx, to, opts)

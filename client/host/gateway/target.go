@@ -91,6 +91,14 @@ func (u *upstreamServer) userOf(ctx context.Context) (name string, user any, err
 	return name, user, nil
 }
 
+// withUser returns the context for host.Manager.Use.
+func (t *target) withUser(ctx context.Context) context.Context {
+	if t.upstream.sharing != host.PerUser {
+		return ctx
+	}
+	return host.WithUser(ctx, principal(ctx), t.user)
+}
+
 // newRequest returns the request for a target. isCall says that a question of the server may belong
 // to it.
 func (g *Gateway) newRequest(t *target, isCall bool) *inflight.Request {
@@ -125,7 +133,7 @@ func (g *Gateway) use(ctx context.Context, t *target, isCall bool,
 			g.wakeLegacyServers()
 		}
 	}()
-	return g.manager.Use(host.WithUser(ctx, t.user), t.id, t.session, t.idempotent,
+	return g.manager.Use(t.withUser(ctx), t.id, t.session, t.idempotent,
 		func(c *client.Client) error {
 			g.raiseLevel(ctx, c, r.Logs)
 			return f(c)
