@@ -116,7 +116,19 @@ func (c *Conn) sendChanges() {
 // maySeeChange reports whether the client may still see the subject of a change.
 func (c *Conn) maySeeChange(n subscriptions.Change) bool {
 	s := c.server
-	if n.Method != mcp.NotificationResourceUpdated || s.o.Visible == nil {
+	if s.o.Visible == nil {
+		return true
+	}
+	kind, key := mcp.KindResource, n.Subject
+	switch n.Method {
+	case mcp.NotificationResourceUpdated:
+	case mcp.NotificationTask, mcp.NotificationTaskStatus:
+		_, record, err := s.tasks.Find(c.ctx, n.Subject)
+		if err != nil || record == nil || record.Tool == "" {
+			return true // there is nothing to tell, or nothing to hide
+		}
+		kind, key = mcp.KindTool, record.Tool
+	default:
 		return true
 	}
 	c.mu.Lock()
@@ -127,7 +139,7 @@ func (c *Conn) maySeeChange(n subscriptions.Change) bool {
 	}
 	visible := false
 	s.runCallback("Visible", func() {
-		visible = s.o.Visible(&connContext{ctx, c, nil}, mcp.KindResource, n.Subject)
+		visible = s.o.Visible(&connContext{ctx, c, nil}, kind, key)
 	})
 	return visible
 }

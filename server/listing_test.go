@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -268,6 +270,44 @@ func TestVisible(t *testing.T) {
 		}
 	})
 	assert.Equal(t, len(asked), 4)
+}
+
+// What a client is told of follows its latest request: who was a member of a group when he
+// subscribed, and is none any more, is told nothing of what only the group sees.
+func TestVisibleToLatestCaller(t *testing.T) {
+	type memberKey struct{}
+	o := quiet
+	o.MaxWatched = 10
+	var member atomic.Bool
+	member.Store(true)
+	o.Middleware = []rpc.Middleware{func(next rpc.Handler) rpc.Handler {
+		return func(ctx context.Context, req *rpc.Request) (any, error) {
+			return next(context.WithValue(ctx, memberKey{}, member.Load()), req)
+		}
+	}}
+	o.Visible = func(ctx context.Context, kind mcp.Kind, key string) bool {
+		is, _ := ctx.Value(memberKey{}).(bool)
+		return is || key != "r:secret"
+	}
+	s := made(o, func(s *server.Server) {
+		for _, name := range []string{"secret", "open"} {
+			must(t, kinds[mcp.KindResource].add(s, name))
+		}
+	})
+	in(t, legacyRevisions, func(t *testing.T, revision string) {
+		member.Store(true)
+		k := speak(t, s, revision, `{}`)
+		for _, uri := range []string{"r:secret", "r:open"} {
+			k.want("resources/subscribe", fmt.Sprintf(`{"uri":%q}`, uri), `{}`)
+		}
+		s.ResourceUpdated("r:secret")
+		k.next().expectMethod("notifications/resources/updated", `{"uri":"r:secret"}`)
+		member.Store(false)
+		k.want("ping", "", `{}`)
+		s.ResourceUpdated("r:secret")
+		s.ResourceUpdated("r:open")
+		k.next().expectMethod("notifications/resources/updated", `{"uri":"r:open"}`)
+	})
 }
 
 // Visible treats operations like other tools.

@@ -111,6 +111,7 @@ func (s *Server) handle(ctx context.Context, req *rpc.Request) (any, error) {
 	if r.era, err = era.Classify(r.Method, &r.params.Meta, r.conn.legacy.Load()); err != nil {
 		return nil, err
 	}
+	r.conn.setViewer(r)
 	row, err := r.row()
 	if err != nil {
 		return nil, err

@@ -191,17 +191,19 @@ func (c *Conn) addSubscription(r *request, sub *subscriptions.Subscription) bool
 		return false
 	}
 	c.told.Add(sub)
-	c.setViewer(r)
 	c.server.watchers.Add(c, sub.URIs...)
 	return true
 }
 
-// setViewer keeps what a request says about its caller, for the changes that he is told of later.
-// The caller holds mu.
+// setViewer keeps what the latest request says about its caller, for the changes that he is told of
+// later: what he may see can change from one to the next, such as with another token.
 func (c *Conn) setViewer(r *request) {
-	if c.server.o.Visible != nil {
-		c.viewer = context.WithoutCancel(r.Context)
+	if c.server.o.Visible == nil || c.isStateless() {
+		return
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.viewer = context.WithoutCancel(r.Context)
 }
 
 func (c *Conn) removeSubscription(sub *subscriptions.Subscription) {
@@ -262,7 +264,6 @@ func (c *Conn) watch(r *request, uri string) error {
 		return subscriptions.ErrNoRoom
 	}
 	c.told.URIs[uri] = true
-	c.setViewer(r)
 	s.watchers.Add(c, uri)
 	return nil
 }

@@ -62,7 +62,7 @@ func (r *request) callToolOrTask(found *item) (*Result, error) {
 		return r.use(found, r.params.Get(paramArguments))
 	}
 
-	t, err := r.newTask(ttl, found.tool.taskLater && r.era.Modern)
+	t, err := r.newTask(found.Key, ttl, found.tool.taskLater && r.era.Modern)
 	if err != nil {
 		return nil, err
 	}
@@ -93,15 +93,15 @@ func (r *request) callToolOrTask(found *item) (*Result, error) {
 	return NewResult(text), err
 }
 
-// newTask returns the request of a handler that does not depend on the client's request, r. It is a
-// task, or becomes one later.
-func (r *request) newTask(ttl time.Duration, later bool) (*request, error) {
+// newTask returns the request of a tool's handler that does not depend on the client's request, r.
+// It is a task, or becomes one later.
+func (r *request) newTask(tool string, ttl time.Duration, later bool) (*request, error) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context))
 	link := task.NewLink(r.link)
 	own := &request{Context: ctx, Request: &rpc.Request{ID: r.ID, Method: r.Method,
 		Params: bytes.Clone(r.Params)}, conn: r.conn, link: link, era: r.era}
 	call := task.Call{
-		Tasks: r.conn.server.tasks.Tasks, Modern: r.era.Modern, Owner: r.taskOwner(),
+		Tasks: r.conn.server.tasks.Tasks, Modern: r.era.Modern, Owner: r.taskOwner(), Tool: tool,
 		QuotaOwner: r.quotaOwner(), TTL: ttl, Link: link, Context: own, Cancel: cancel,
 		Mutex: &own.mu, Stopped: func() error { return own.mrtr().Stopped },
 		Retain:   func(bytes int) error { return own.account().Take(countedBytes(bytes)) },

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -446,4 +447,48 @@ func TestPortableConnectionsHaveNoTasks(t *testing.T) {
 	ask("tools/call", `{"name":"failing_job","task":{}}`).fails(-32601, "runs as a task only")
 	assert.Assert(t,
 		strings.Contains(ask("tools/call", `{"name":"slow_compute","task":{}}`).raw, "computed"))
+}
+
+// Who may not see a tool any more does not know of its tasks, in either era, and is not told of
+// them.
+func TestTaskOfHiddenTool(t *testing.T) {
+	for _, revision := range []string{experimental, newest} {
+		synctest.Test(t, func(t *testing.T) {
+			o := quiet
+			var hidden atomic.Bool
+			o.Visible = func(_ context.Context, kind mcp.Kind, key string) bool {
+				return kind != mcp.KindTool || key != "slow_compute" || !hidden.Load()
+			}
+			j := newTaskClient(t, newTaskServer(t, o), revision, tasking)
+			const unknown = "Unknown task: "
+			if j.modern() {
+				id := j.begin("slow_compute", `{"seconds":5}`).TaskID
+				j.get(id)
+				hidden.Store(true)
+				for _, method := range []string{"tasks/get", "tasks/cancel"} {
+					j.expectError(method, about(id), -32602, unknown+id)
+				}
+				j.expectError("tasks/update", `{"taskId":"`+id+`","inputResponses":{}}`, -32602,
+					unknown+id)
+				hidden.Store(false)
+				assert.Equal(t, j.get(id).Status, "working", "it was not cancelled")
+				return
+			}
+			id := j.beginNested("slow_compute", `{"ttl":60000}`).TaskID
+			assert.Assert(t, strings.Contains(j.request("tasks/list", "").raw, id))
+			hidden.Store(true)
+			for _, method := range []string{"tasks/get", "tasks/cancel", "tasks/result"} {
+				j.expectError(method, about(id), -32602, unknown+id)
+			}
+			assert.Assert(t, !strings.Contains(j.request("tasks/list", "").raw, id))
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			j.want("ping", "", `{}`)
+			for _, m := range *j.statuses {
+				assert.Assert(t, !strings.Contains(m.raw, "completed"), m.raw)
+			}
+			hidden.Store(false)
+			assert.Equal(t, j.get(id).Status, "completed")
+		})
+	}
 }

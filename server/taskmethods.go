@@ -26,6 +26,13 @@ func (r *request) needTasks() error {
 	return nil
 }
 
+// maySeeTask reports whether a task exists for the client: it is the client's own, and the client
+// may still see its tool.
+func (r *request) maySeeTask(record *task.Record) bool {
+	return record != nil && record.Owner == r.taskOwner() &&
+		(record.Tool == "" || r.conn.server.visible(r, mcp.KindTool, record.Tool))
+}
+
 // findTask returns the record of the task that a request names, and the task itself if it runs on
 // this server.
 func (r *request) findTask() (*task.Task, task.Record, error) {
@@ -44,7 +51,7 @@ func (r *request) findTask() (*task.Task, task.Record, error) {
 	if err != nil {
 		return nil, task.Record{}, r.logError(err)
 	}
-	if record == nil || record.Owner != r.taskOwner() {
+	if !r.maySeeTask(record) {
 		return nil, task.Record{},
 			rpc.Errorf(rpc.CodeInvalidParams, "Unknown task: %.200s; it may have expired", id)
 	}
@@ -182,7 +189,7 @@ func listTasks(r *request) (*Result, error) {
 		result.NextCursor = items.Cursor(records[len(records)-1].Task.TaskID)
 	}
 	for _, record := range records {
-		if time.Now().Before(record.Expires) {
+		if time.Now().Before(record.Expires) && r.maySeeTask(record) {
 			result.Tasks = append(result.Tasks, task.Experimental(&record.Task))
 		}
 	}
@@ -220,7 +227,7 @@ func (s *Server) acceptTasks(r *request, sub *subscriptions.Subscription,
 		if err != nil {
 			return nil, r.logError(err)
 		}
-		if record == nil || record.Owner != r.taskOwner() {
+		if !r.maySeeTask(record) {
 			continue
 		}
 		n := subscriptions.Change{Method: mcp.NotificationTask, Subject: id}

@@ -159,7 +159,8 @@ type TaskStore interface {
 type TaskRecord struct {
 	Task    mcp.Task  `json:"task"` // ids sort by age, the oldest first
 	Owner   string    `json:"owner"`
-	Expires time.Time `json:"expires"` // when it is deleted
+	Tool    string    `json:"tool,omitempty"` // whose call it is
+	Expires time.Time `json:"expires"`        // when it is deleted
 }
 
 // ErrTasksFull is the error of a [TaskStore] that has no room for another task. The client may try

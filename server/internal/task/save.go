@@ -20,6 +20,7 @@ type Store interface {
 type Record struct {
 	Task    mcp.Task  `json:"task"` // ids sort by age, the oldest first
 	Owner   string    `json:"owner"`
+	Tool    string    `json:"tool,omitempty"`
 	Expires time.Time `json:"expires"` // when it is deleted
 }
 

@@ -26,6 +26,7 @@ type Call struct {
 	Tasks      *Tasks
 	Modern     bool // the client's era
 	Owner      string
+	Tool       string // its name
 	QuotaOwner string // the owner of its slots and memory in the quotas
 	TTL        time.Duration
 	Link       *Link
@@ -157,7 +158,7 @@ func (t *Task) tryCreate() error {
 			TTLMs: &ttl, PollIntervalMs: &poll,
 		},
 		// the task may run for the time to live, and is then kept as long again
-		Owner: t.Owner, Expires: now.Add(2 * t.TTL),
+		Owner: t.Owner, Tool: t.Tool, Expires: now.Add(2 * t.TTL),
 	}
 	t.initial, t.discarded = t.record.Task, false
 	t.mu.Unlock()
