@@ -262,7 +262,7 @@ func (r *request) resolveForApp(kind mcp.Kind, name string) (string, error) {
 		}
 	}
 	if kind == mcp.KindTool {
-		found := s.toolList().ByKey[name]
+		found := s.toolsFor(r).ByKey[name]
 		if found != nil && (!found.visibleToApps() || own && found.tool.forwarded) {
 			return "", rpc.Errorf(rpc.CodeInvalidParams, "Apps may not call the tool %.200s", name)
 		}

@@ -86,8 +86,9 @@ type toolViews struct {
 	mu       sync.Mutex
 	uses     []ToolViewUse // by clients, the latest last
 	fitted   map[fitting]*fittedTools
-	index    *toolIndex    // the latest; nil before the first search
-	building chan struct{} // closed when another one has been made; nil: none is
+	index    *toolIndex              // the latest; nil before the first search
+	building chan struct{}           // closed when another one has been made; nil: none is
+	own      map[*listing]*toolIndex // see ownIndex
 }
 
 // A toolIndex is the index of the tools of a listing.
@@ -199,7 +200,7 @@ func (r *request) unwrap() error {
 		}
 	}
 	if all.ByKey[string(name)] == nil {
-		if own, ok := s.ownName(r.clientInfo().Name, name); ok {
+		if own, ok := s.ownName(r.clientInfo().Name, all, name); ok {
 			inner.Params = jsonscan.SetMember(inner.Params, "name",
 				jsonscan.AppendString(nil, own))
 		}
@@ -233,12 +234,12 @@ func innerCall(name []byte, params json.RawMessage) (inner json.RawMessage, own 
 	return inner, own, err == nil
 }
 
-// ownName returns the name of the tool that the view of a client lists by another one.
-func (s *Server) ownName(client string, name []byte) (own string, ok bool) {
+// ownName returns the name of the tool of all that the view of a client lists by another one.
+func (s *Server) ownName(client string, all *listing, name []byte) (own string, ok bool) {
 	if s.views.meta == nil {
 		return "", false
 	}
-	own, ok = s.fit(s.o.ToolView(client), s.toolList().listing).names[string(name)]
+	own, ok = s.fit(s.o.ToolView(client), all).names[string(name)]
 	return own, ok
 }
 
@@ -376,6 +377,9 @@ const indexWait = 200 * time.Millisecond
 // toolIndex returns the index of the current tools or, while it takes long to make that, the one
 // before. The error is that of ctx.
 func (s *Server) toolIndex(ctx context.Context, all *listing) (*toolIndex, error) {
+	if all != s.toolList().listing && len(s.ownItems(ctx)) > 0 {
+		return s.views.ownIndex(all), nil
+	}
 	v := &s.views
 	v.mu.Lock()
 	latest, done := v.index, v.building
@@ -404,16 +408,39 @@ func (s *Server) toolIndex(ctx context.Context, all *listing) (*toolIndex, error
 	return v.index, nil
 }
 
+// maxOwnIndexes limits the indexes that are kept of tools of which some belong to one caller.
+const maxOwnIndexes = 8
+
+// ownIndex returns the index of tools of which some belong to one caller.
+func (v *toolViews) ownIndex(all *listing) *toolIndex {
+	v.mu.Lock()
+	known := v.own[all]
+	v.mu.Unlock()
+	if known != nil {
+		return known
+	}
+	made := newToolIndex(all)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.own == nil || len(v.own) == maxOwnIndexes {
+		v.own = map[*listing]*toolIndex{}
+	}
+	v.own[all] = made
+	return made
+}
+
+func newToolIndex(of *listing) *toolIndex {
+	tools := make([]toolsearch.Tool, len(of.Sorted))
+	for n, i := range of.Sorted {
+		tools[n] = toolsearch.Tool{Server: i.server, Name: cmp.Or(i.own, i.Key),
+			Public: i.Key, Definition: i.Definition}
+	}
+	return &toolIndex{of, toolsearch.New(tools)}
+}
+
 func (s *Server) buildToolIndex(of *listing, done chan<- struct{}) {
 	made := &toolIndex{of, toolsearch.New(nil)}
-	s.runCallback("the index of the tools", func() {
-		tools := make([]toolsearch.Tool, len(of.Sorted))
-		for n, i := range of.Sorted {
-			tools[n] = toolsearch.Tool{Server: i.server, Name: cmp.Or(i.own, i.Key),
-				Public: i.Key, Definition: i.Definition}
-		}
-		made.Index = toolsearch.New(tools)
-	})
+	s.runCallback("the index of the tools", func() { made = newToolIndex(of) })
 	s.views.mu.Lock()
 	defer s.views.mu.Unlock()
 	s.views.index, s.views.building = made, nil
@@ -428,12 +455,12 @@ func findTool(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResu
 	if err != nil {
 		return nil, err
 	}
-	all := s.toolList().listing
+	all := s.toolsFor(r)
 	x, err := s.toolIndex(ctx, all)
 	if err != nil {
 		return nil, err
 	}
-	found := discovery.Found{Missing: s.missingServers(mcp.KindTool)}
+	found := discovery.Found{Missing: r.missingServers(mcp.KindTool)}
 	if q.Server != "" {
 		if found.Servers = r.toolServers(all); slices.Contains(found.Servers, q.Server) {
 			found.Servers = nil

@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"sync/atomic"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/skill"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/items"
 	"github.com/stdwire/stdwire/server/internal/legacy"
 	"github.com/stdwire/stdwire/server/internal/results"
 )
@@ -75,18 +78,34 @@ func (i Integration) AddItem(item Item) error {
 }
 
 func (s *Server) addItem(from *Item, key string) error {
+	i, err := from.item(key)
+	switch {
+	case err != nil:
+		return err
+	case from.Kind == mcp.KindTool:
+		s.addTool(i)
+	case from.Kind == mcp.KindSkill:
+		return s.addSkill(i)
+	default:
+		s.add(i)
+	}
+	return nil
+}
+
+// item returns the item as requests use it.
+func (from *Item) item(key string) (*item, error) {
 	if !results.IsObject(from.Definition) {
-		return errors.New("its Definition is not a JSON object")
+		return nil, errors.New("its Definition is not a JSON object")
 	}
 	definition, err := oneLine(from.Definition)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	switch {
 	case from.Use == nil:
-		return errors.New("it needs Use")
+		return nil, errors.New("it needs Use")
 	case key == "" && (from.Kind == mcp.KindTool || from.Kind == mcp.KindPrompt):
-		return errors.New("it needs a name")
+		return nil, errors.New("it needs a name")
 	}
 	i := newItem(from.Kind, key, definition)
 	name, _ := jsonscan.Text(jsonscan.Member(definition, "name"))
@@ -113,19 +132,11 @@ func (s *Server) addItem(from *Item, key string) error {
 		err = errors.New("a server cannot add items of this kind")
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	i.server, i.own = from.Server, from.Name
 	i.SessionOnly, i.Extension, i.complete = from.NeedsSession, from.Extension, from.Complete
-	switch from.Kind {
-	case mcp.KindTool:
-		s.addTool(i)
-	case mcp.KindSkill:
-		return s.addSkill(i)
-	default:
-		s.add(i)
-	}
-	return nil
+	return i, nil
 }
 
 // oneLine returns a valid object without line breaks: a copy only if there are some.
@@ -195,15 +206,22 @@ type Upstreams struct {
 	// result is like that of [Item].Use; for an unknown URI it returns [ResourceNotFound].
 	Read func(ctx context.Context, uri string) (json.RawMessage, error)
 
+	// Own returns the items that only the caller of the request in ctx has, for each server whose
+	// lists depend on the caller, in the order of their precedence; what was added to this server
+	// precedes them. It returns nil if no lists depend on the caller; lists are otherwise private to
+	// him and not to be kept. It may wait for these servers, but not for long, and is called once
+	// for a request, and again after Await.
+	Own func(ctx context.Context) []*OwnItems
+
 	// Await is called when a client uses a tool or prompt that this server does not have, and
 	// waits for servers that are still starting. When it returns nil, the server looks the name up
 	// once more.
 	Await func(ctx context.Context, kind mcp.Kind, name string) error
 
-	// Missing is called for each page of a list. It returns the IDs of the servers whose items of
-	// the kind are missing, in _meta of the result (see [mcp.MetaPartial]), whose ttlMs is then 0;
+	// Missing is called for each page of a list, of the request in ctx. It returns the IDs of the
+	// servers whose items of the kind are missing, in _meta of the result (see [mcp.MetaPartial]), whose ttlMs is then 0;
 	// or nil if the list is complete. It must not block.
-	Missing func(kind mcp.Kind) []string
+	Missing func(ctx context.Context, kind mcp.Kind) []string
 
 	// Instructions returns the instructions of the servers for the model of a client, which follow
 	// [Options].Instructions. It must not block.
@@ -227,9 +245,134 @@ func (r *request) awaitMissing(kind mcp.Kind, key []byte) error {
 }
 
 // missingServers returns the servers whose items of a kind are missing, or nil.
-func (s *Server) missingServers(kind mcp.Kind) []string {
-	if missing := s.upstreams.Load().Missing; missing != nil {
-		return missing(kind)
+func (r *request) missingServers(kind mcp.Kind) []string {
+	if missing := r.conn.server.upstreams.Load().Missing; missing != nil {
+		return missing(r, kind)
 	}
 	return nil
+}
+
+// OwnItems are items of another server that only some callers have: see [Upstreams].Own. They are
+// immutable.
+type OwnItems struct {
+	lists     map[mcp.Kind]*listing
+	templates *templateSet
+	all       atomic.Pointer[ownTools] // the latest
+}
+
+// ownTools are the tools of a server together with those of a caller.
+type ownTools struct {
+	static *listing
+	sets   []*OwnItems
+	*listing
+}
+
+// NewOwnItems returns items as [Integration.AddItem] would add them; skills are not supported. The
+// errors are those of the items that cannot be offered and are left out.
+func NewOwnItems(all []Item) (*OwnItems, []error) {
+	byKind := map[mcp.Kind]map[string]*item{}
+	var errs []error
+	for _, from := range all {
+		key := from.Kind.KeyOf(from.Definition)
+		i, err := from.item(key)
+		if err == nil && from.Kind == mcp.KindSkill {
+			err = errors.New("a skill cannot belong to some callers only")
+		}
+		if err != nil {
+			errs = append(errs, itemError(from.Kind, key, err))
+			continue
+		}
+		if byKind[from.Kind] == nil {
+			byKind[from.Kind] = map[string]*item{}
+		}
+		byKind[from.Kind][key] = i
+	}
+	o := &OwnItems{lists: map[mcp.Kind]*listing{}}
+	for kind, byKey := range byKind {
+		o.lists[kind] = items.NewListing(byKey)
+	}
+	if templates := o.lists[mcp.KindResourceTemplate]; templates != nil {
+		o.templates = newTemplateSet(templates)
+	}
+	return o, errs
+}
+
+// find returns an item, or nil.
+func (o *OwnItems) find(kind mcp.Kind, key []byte) *item {
+	if l := o.lists[kind]; l != nil && l.ByKey[string(key)] != nil {
+		return l.ByKey[string(key)]
+	}
+	if kind != mcp.KindResource || o.templates == nil {
+		return nil
+	}
+	uri := string(key)
+	i, values := o.templates.match(uri)
+	if i == nil {
+		return nil
+	}
+	return unlistedResource(uri, i, i.template.read(uri, values))
+}
+
+// own is the provider of the items that only the caller has.
+type own struct{ *Server }
+
+func (o own) List(ctx context.Context, kind mcp.Kind) (all *listing, err error) {
+	for _, set := range o.ownItems(ctx) {
+		all = all.With(set.lists[kind])
+	}
+	return all, nil
+}
+
+func (o own) Find(ctx context.Context, kind mcp.Kind, key []byte) *item {
+	for _, set := range o.ownItems(ctx) {
+		if i := set.find(kind, key); i != nil {
+			return i
+		}
+	}
+	return nil
+}
+
+// ownItems returns the items that only the caller of the request in ctx has; nil: no lists depend
+// on the caller.
+func (s *Server) ownItems(ctx context.Context) []*OwnItems {
+	if s.upstreams.Load().Own == nil {
+		return nil
+	}
+	if r := requestFrom(ctx); r != nil {
+		return r.own()
+	}
+	return s.upstreams.Load().Own(ctx)
+}
+
+// own is ownItems for the request, which keeps them.
+func (r *request) own() []*OwnItems {
+	get := r.conn.server.upstreams.Load().Own
+	if get == nil {
+		return nil
+	}
+	if known := r.owned.Load(); known != nil {
+		return *known
+	}
+	sets := get(r)
+	r.owned.Store(&sets)
+	return sets
+}
+
+// toolsFor returns the tools of the server and those that only the caller of the request in ctx
+// has.
+func (s *Server) toolsFor(ctx context.Context) *listing {
+	static, sets := s.toolList().listing, s.ownItems(ctx)
+	if len(sets) == 0 {
+		return static
+	}
+	if known := sets[0].all.Load(); known != nil && known.static == static &&
+		slices.Equal(known.sets, sets) {
+		return known.listing
+	}
+	all := static
+	for _, set := range sets {
+		all = all.With(set.lists[mcp.KindTool])
+	}
+	sets[0].all.Store(&ownTools{static, sets, all})
+	return all
 }

@@ -201,11 +201,11 @@ type Origin struct {
 	Operation  *dispatch.Operation // of the catalog, if the item is its tool
 }
 
-// Origin returns what is known of the item that clients use by a key, whether they may see it or
-// not. ok is false if the server has none.
-func (i Integration) Origin(kind mcp.Kind, key string) (o Origin, ok bool) {
+// Origin returns what is known of the item that the client of the request in ctx uses by a key,
+// whether it may see it or not. ok is false if the server has none.
+func (i Integration) Origin(ctx context.Context, kind mcp.Kind, key string) (o Origin, ok bool) {
 	for _, p := range i.s.providers[kind] {
-		if found := p.Find(kind, []byte(key)); found != nil {
+		if found := p.Find(ctx, kind, []byte(key)); found != nil {
 			o = Origin{Server: found.server, Name: found.own, Definition: found.Definition}
 			if found.of != nil {
 				o.Server, o.Definition = found.of.server, found.of.Definition
@@ -226,6 +226,23 @@ func (i Integration) ListsChanged() {
 		method := kind.Info().ListChanged
 		if method != "" && (i.s.added[kind].EverUsed.Load() || kind == mcp.KindTool) {
 			i.s.listChanged(method)
+		}
+	}
+}
+
+// ListsChangedFor is [Integration.ListsChanged] for the clients of one principal.
+func (i Integration) ListsChangedFor(principal string) {
+	i.s.mu.Lock()
+	defer i.s.mu.Unlock()
+	for c := range i.s.conns {
+		if c.principal != principal {
+			continue
+		}
+		for kind := range i.s.added {
+			method := kind.Info().ListChanged
+			if method != "" && (i.s.added[kind].EverUsed.Load() || kind == mcp.KindTool) {
+				c.notifyChange(subscriptions.Change{Method: method})
+			}
 		}
 	}
 }
@@ -266,7 +283,7 @@ func (i Integration) CheckToolHeaders(ctx context.Context, tool string, params j
 			tool, params, optional = string(own), inner, true
 		}
 		info := jsonscan.Member(jsonscan.Member(params, "_meta"), mcp.MetaClientInfo)
-		if own, ok := s.ownName(era.ReadClientInfo(info).Name, []byte(tool)); ok {
+		if own, ok := s.ownName(era.ReadClientInfo(info).Name, s.toolsFor(ctx), []byte(tool)); ok {
 			tool = own
 		}
 	}

@@ -88,6 +88,7 @@ func (s *Server) Remove(kind mcp.Kind, keys ...string) (removed int) {
 func (r *request) find(kind mcp.Kind, key []byte) (found *item, exists bool, err error) {
 	if found, exists = r.lookUp(kind, key); !exists {
 		if err = r.awaitMissing(kind, key); err == nil {
+			r.owned.Store(nil)
 			found, exists = r.lookUp(kind, key)
 		}
 	}
@@ -97,7 +98,7 @@ func (r *request) find(kind mcp.Kind, key []byte) (found *item, exists bool, err
 // lookUp is find without waiting.
 func (r *request) lookUp(kind mcp.Kind, key []byte) (found *item, exists bool) {
 	for _, p := range r.conn.server.providers[kind] {
-		if i := p.Find(kind, key); i != nil {
+		if i := p.Find(r, kind, key); i != nil {
 			if exists = true; r.maySee(i) {
 				return i, true
 			}

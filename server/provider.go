@@ -12,19 +12,19 @@ type provider interface {
 	// List returns the items of a kind; nil for none. ctx is the request, if there is one.
 	List(ctx context.Context, kind mcp.Kind) (*listing, error)
 	// Find returns the item that a client uses by a key of this kind, or nil. It need not be
-	// listed. Find must not retain the bytes of the key.
-	Find(kind mcp.Kind, key []byte) *item
+	// listed. ctx is like that of List. Find must not retain the bytes of the key.
+	Find(ctx context.Context, kind mcp.Kind, key []byte) *item
 }
 
 // newProviders returns the providers of each kind. If several have an item, the first one counts.
 func (s *Server) newProviders() map[mcp.Kind][]provider {
 	return map[mcp.Kind][]provider{
 		mcp.KindTool:   {toolProvider{s}},
-		mcp.KindPrompt: {&s.prompts},
+		mcp.KindPrompt: {&s.prompts, own{s}},
 		mcp.KindResource: {skillFiles{skills: &s.skills}, &s.resources,
 			templateMatches{templates: &s.templates}, skillFiles{skills: &s.skills, dynamic: true},
-			computed{s}},
-		mcp.KindResourceTemplate: {&s.templates, computed{s}},
+			own{s}, computed{s}},
+		mcp.KindResourceTemplate: {&s.templates, own{s}, computed{s}},
 		mcp.KindSkill:            {&s.skills},
 	}
 }
@@ -72,8 +72,9 @@ func newPage(r *request, kind mcp.Kind, l *listing) (*page, error) {
 		keep = r.lists
 	}
 	p := &page{Page: items.Page[*item]{Common: s.results, Era: r.era,
-		Member: kind.Info().ListMember, Partial: s.missingServers(kind), HiddenMeta: r.hiddenMeta(),
-		Public: s.o.PublicLists && !l.HasExtension && !s.metaIsOffered()}}
+		Member: kind.Info().ListMember, Partial: r.missingServers(kind), HiddenMeta: r.hiddenMeta(),
+		Public: s.o.PublicLists && !l.HasExtension && !s.metaIsOffered(),
+		Varies: r.own() != nil}}
 	if p.Items, p.More, err = l.Page(cursor, s.o.PageSize, keep); err != nil {
 		return nil, err
 	}

@@ -128,14 +128,22 @@ func (t *templates) match(uri string) (*item, map[string]string) {
 	l := t.Listing()
 	set := t.set.Load()
 	if set == nil || set.of != l {
-		parsed := make([]*uritemplate.Template, 0, len(l.Sorted))
-		for _, i := range l.Sorted {
-			parsed = append(parsed, i.template.Template)
-		}
-		set = &templateSet{l, uritemplate.NewSet(parsed...)}
+		set = newTemplateSet(l)
 		t.set.Store(set)
 	}
-	index, values, ok := set.set.Match(uri)
+	return set.match(uri)
+}
+
+func newTemplateSet(l *listing) *templateSet {
+	parsed := make([]*uritemplate.Template, 0, len(l.Sorted))
+	for _, i := range l.Sorted {
+		parsed = append(parsed, i.template.Template)
+	}
+	return &templateSet{l, uritemplate.NewSet(parsed...)}
+}
+
+func (s *templateSet) match(uri string) (*item, map[string]string) {
+	index, values, ok := s.set.Match(uri)
 	if !ok {
 		return nil, nil
 	}
@@ -143,7 +151,7 @@ func (t *templates) match(uri string) (*item, map[string]string) {
 	for name, value := range values {
 		found[name] = value.String()
 	}
-	return l.Sorted[index], found
+	return s.of.Sorted[index], found
 }
 
 // templateMatches is the provider of the resources whose URIs match a template.
@@ -152,7 +160,7 @@ type templateMatches struct {
 	*templates
 }
 
-func (t templateMatches) Find(_ mcp.Kind, key []byte) *item {
+func (t templateMatches) Find(_ context.Context, _ mcp.Kind, key []byte) *item {
 	uri := string(key)
 	i, values := t.match(uri)
 	if i == nil {
@@ -283,7 +291,7 @@ func (c computed) List(ctx context.Context, kind mcp.Kind) (*listing, error) {
 	return nil, nil
 }
 
-func (c computed) Find(kind mcp.Kind, key []byte) *item {
+func (c computed) Find(_ context.Context, kind mcp.Kind, key []byte) *item {
 	if kind != mcp.KindResource {
 		return nil
 	}

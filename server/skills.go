@@ -125,7 +125,7 @@ type skillFiles struct {
 	dynamic bool
 }
 
-func (p skillFiles) Find(_ mcp.Kind, key []byte) *item {
+func (p skillFiles) Find(_ context.Context, _ mcp.Kind, key []byte) *item {
 	if !p.EverUsed.Load() {
 		return nil
 	}

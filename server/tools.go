@@ -148,15 +148,18 @@ func toolItem(name string, t *tool, tasks mcp.TaskSupport, definition []byte) *i
 type toolProvider struct{ *Server }
 
 func (p toolProvider) List(ctx context.Context, _ mcp.Kind) (*listing, error) {
-	all := p.toolList().listing
+	all := p.toolsFor(ctx)
 	if r, ok := ctx.(*request); ok && p.views.meta != nil {
 		return p.shownTools(r, all), nil
 	}
 	return all, nil
 }
 
-func (p toolProvider) Find(_ mcp.Kind, key []byte) *item {
-	return p.toolList().ByKey[string(key)]
+func (p toolProvider) Find(ctx context.Context, kind mcp.Kind, key []byte) *item {
+	if i := p.toolList().ByKey[string(key)]; i != nil {
+		return i
+	}
+	return own{p.Server}.Find(ctx, kind, key)
 }
 
 // callTool answers tools/call. An unknown tool is a protocol error. Other failures are part of the
@@ -182,7 +185,8 @@ func callTool(r *request) (*Result, error) {
 	}
 	found, exists, err := r.find(mcp.KindTool, name)
 	if err == nil && !exists {
-		if own, ok := s.ownName(r.clientInfo().Name, name); ok { // it was not listed before
+		// it was not listed before, or only the caller has it
+		if own, ok := s.ownName(r.clientInfo().Name, s.toolsFor(r), name); ok {
 			found, exists, err = r.find(mcp.KindTool, []byte(own))
 		}
 	}

@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"context"
+
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
 	"github.com/stdwire/stdwire/internal/appdef"
 	"github.com/stdwire/stdwire/rpc"
@@ -22,17 +24,17 @@ func (g *Gateway) appOwner(d *downstream, uri string) *upstreamServer {
 // resolveForApp converts the name of a tool, or the URI of a resource, that an app uses to the
 // public one of the app's server. If app is "", the name belongs to the only server with apps that
 // has it.
-func (g *Gateway) resolveForApp(d *downstream, app string, kind mcp.Kind,
+func (g *Gateway) resolveForApp(ctx context.Context, d *downstream, app string, kind mcp.Kind,
 	name string) (string, error) {
 	if app == "" {
-		return g.resolveUnknownTool(d, name)
+		return g.resolveUnknownTool(ctx, d, name)
 	}
 	u := g.appOwner(d, app)
 	if u == nil {
 		return "", rpc.Errorf(rpc.CodeInvalidParams, "There is no app %.200q", app)
 	}
 	if kind == mcp.KindTool {
-		if public, ok := u.list(mcp.KindTool).publicName(name); ok {
+		if public, ok := u.toolForApp(ctx, name); ok {
 			return public, nil
 		}
 		return "", rpc.Errorf(rpc.CodeInvalidParams, "Unknown tool of the app: %.200s", name)
@@ -60,13 +62,14 @@ func (g *Gateway) hasServer(id string) bool {
 
 // resolveUnknownTool returns the public name for a name that an app may use for a tool of its
 // server, or "" if no server with apps has such a tool. It fails if several have one.
-func (g *Gateway) resolveUnknownTool(d *downstream, own string) (string, error) {
+func (g *Gateway) resolveUnknownTool(ctx context.Context, d *downstream,
+	own string) (string, error) {
 	found, owner := "", ""
 	for _, u := range g.allUpstreams() {
 		if !d.includes(u.id) || !u.hasApps.Load() {
 			continue
 		}
-		public, ok := u.list(mcp.KindTool).publicName(own)
+		public, ok := u.toolForApp(ctx, own)
 		switch {
 		case !ok:
 		case found != "":
@@ -81,17 +84,16 @@ func (g *Gateway) resolveUnknownTool(d *downstream, own string) (string, error) 
 	return found, nil
 }
 
-// publicName returns the public name of an offered item. name is that name or the server's own
-// name.
-func (l *itemList[S]) publicName(name string) (public string, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for public := range l.offered {
-		if l.claimed[public] == name {
+// toolForApp returns the public name of a tool that is offered to the client of the request in ctx.
+// name is that name or the server's own name.
+func (u *upstreamServer) toolForApp(ctx context.Context, name string) (public string, ok bool) {
+	offers := u.offersFor(ctx, mcp.KindTool)
+	for public, o := range offers {
+		if o.Own == name {
 			return public, true
 		}
 	}
-	_, ok = l.offered[name]
+	_, ok = offers[name]
 	return name, ok
 }
 

@@ -29,7 +29,10 @@ func (g *Gateway) awaitName(ctx context.Context, d *downstream, kind mcp.Kind,
 		return d.includes(u.id) &&
 			(g.o.NoPrefix || strings.HasPrefix(public, host.PublicName(u.id, "", math.MaxInt)))
 	}
-	err := g.awaitLists(ctx, kind, wanted, g.o.NoPrefix)
+	err := g.awaitUserLists(ctx, wanted, g.o.NoPrefix)
+	if err == nil {
+		err = g.awaitLists(ctx, kind, wanted, g.o.NoPrefix)
+	}
 	if err == nil && !g.o.NoPrefix {
 		err = g.explainUnknown(ctx, kind, wanted, func(u *upstreamServer) (bool, string) {
 			return u.list(kind).lookUp(public)
@@ -74,7 +77,7 @@ func (g *Gateway) explainUnknown(ctx context.Context, kind mcp.Kind,
 	lookUp func(*upstreamServer) (offered bool, own string)) error {
 	var down error
 	for _, u := range g.allUpstreams() {
-		if !wanted(u) {
+		if !wanted(u) || u.sharing == host.PerUser {
 			continue
 		}
 		offered, own := lookUp(u)

@@ -29,6 +29,7 @@
 //	in-flight calls with questions 10,000, shared by principal; 10 min without their client
 //	ambiguous question             5 s, then refused
 //	cached results                 64 MiB, shared by principal; 8 MiB each
+//	lists of users                 64 MiB, shared by principal; a request waits 5 s for them
 //	large results that are kept    1,000, 64 MiB and 1 GiB on disk, shared by principal; 1 h
 //	roots                          10,000 per server; 5 s wait for a client
 //	log messages per client        256 or 1 MiB per server, then the oldest are dropped
@@ -152,9 +153,14 @@
 //
 // With host.PerUser each principal has a process or connection to itself, whatever its sessions,
 // until it is unused for IdleStop or gives way to another one: see Upstream.User. Requests without
-// a principal fail with [ErrNoUser]. One more, without a user, serves the lists, which are the same
-// for all. Resources of such a server cannot be subscribed to; outside of calls it gets no roots,
-// and its log messages are dropped.
+// a principal fail with [ErrNoUser]. The lists of such a server are those of each user's own
+// connection, cached until it ends or says that one has changed, which only his clients are told.
+// Lists are then private and not to be kept. If the connection cannot be made, the others' items
+// are listed, and the server is one of those whose items are missing. Of the names that other
+// servers have as well, shared ones have precedence, whatever their order. Pins are those of the
+// server: what one user sees first is pinned then, and a definition that differs from its pin is
+// withheld from the user who sees it. Skills of such a server are not offered, and its resources
+// cannot be subscribed to; outside of calls it gets no roots, and its log messages are dropped.
 //
 // # Operations
 //

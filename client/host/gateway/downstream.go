@@ -30,14 +30,17 @@ func (d *downstream) attach(g *Gateway) {
 		Read: func(ctx context.Context, uri string) (json.RawMessage, error) {
 			return g.readUnlisted(ctx, d, uri)
 		},
+		Own: func(ctx context.Context) []*server.OwnItems { return g.ownItems(ctx, d) },
 		Await: func(ctx context.Context, kind mcp.Kind, name string) error {
 			return g.awaitName(ctx, d, kind, name)
 		},
-		Missing:      func(kind mcp.Kind) []string { return g.missingServers(d, kind) },
+		Missing: func(ctx context.Context, kind mcp.Kind) []string {
+			return g.missingServers(ctx, d, kind)
+		},
 		Instructions: func() string { return g.instructions(d) },
-		ResolveForApp: func(_ context.Context, app string, kind mcp.Kind,
+		ResolveForApp: func(ctx context.Context, app string, kind mcp.Kind,
 			name string) (string, error) {
-			return g.resolveForApp(d, app, kind, name)
+			return g.resolveForApp(ctx, d, app, kind, name)
 		},
 	})
 }

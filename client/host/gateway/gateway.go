@@ -40,6 +40,7 @@ type Gateway struct {
 	names                *nametable.Table
 	results              *largeresult.Results
 	cached               *quota.Pool // the memory of results that are cached
+	userLists            *quota.Pool // the memory of the lists of users
 
 	downstreamMu sync.Mutex        // serializes changes of downstreams; locked before offerMu
 	offerMu      sync.Mutex        // serializes changes of offers and names; locked before mu
@@ -59,6 +60,7 @@ func (o Options) New(s *server.Server) *Gateway {
 	o.Logger = lograte.Logger(o.Logger)
 	g := &Gateway{o: o, upstreams: make(map[string]*upstreamServer), names: nametable.New()}
 	g.cached = resultcache.NewPool()
+	g.userLists = quota.NewPool(maxUserLists)
 	g.results = largeresult.New(o.ResultDir, o.Logger)
 	g.interceptors = dispatch.Chain(o.Interceptors)
 	g.manager = host.NewManager(g.stateChanged)

@@ -203,9 +203,37 @@ func (l *itemList[S]) withdraw() (affected []string) {
 // servers that this may affect. The caller holds offerMu.
 func (l *itemList[S]) claim(all, usable []*definition.Definition,
 	withheld map[string]WithheldItem) (affected []string) {
-	public := l.publicNames(all)
-	claimed, wanted := make(map[string]string, len(all)),
-		make(map[string]*definition.Definition, len(usable))
+	public, claimed, wanted := l.choose(all, usable, withheld)
+	l.mu.Lock()
+	for name, w := range withheld {
+		if w.Reason == ReasonUnusable && l.withheld[name] != w {
+			l.warnUnusable(w)
+		}
+	}
+	for _, d := range usable {
+		own, usual := d.Own, l.name(d)
+		if name := public[own]; name != "" && name != usual && l.claimed[name] != own {
+			l.warnRenamed(own, usual, name)
+		}
+	}
+	before := l.claimed
+	l.claimed, l.public, l.wanted, l.withheld = claimed, public, wanted, withheld
+	l.mu.Unlock()
+	affected = l.upstream.g.names.Replace(l.kind, l.upstream.id, before, claimed)
+	if l.operations != nil {
+		affected = append(affected,
+			l.operations.claim(all, usable, make(map[string]WithheldItem))...)
+	}
+	return affected
+}
+
+// choose returns the public names by own name, the own names by public name, and the usable items
+// by public name. It adds the other usable items to withheld.
+func (l *itemList[S]) choose(all, usable []*definition.Definition,
+	withheld map[string]WithheldItem) (public, claimed map[string]string,
+	wanted map[string]*definition.Definition) {
+	public, claimed = l.publicNames(all), make(map[string]string, len(all))
+	wanted = make(map[string]*definition.Definition, len(usable))
 	keeps := make(map[string]bool, len(all)) // by public name: the claiming item is not renamed
 	for _, d := range all {
 		name, offerable := public[d.Own]
@@ -228,27 +256,7 @@ func (l *itemList[S]) claim(all, usable []*definition.Definition,
 			wanted[name] = d
 		}
 	}
-	l.mu.Lock()
-	for name, w := range withheld {
-		if w.Reason == ReasonUnusable && l.withheld[name] != w {
-			l.warnUnusable(w)
-		}
-	}
-	for _, d := range usable {
-		own, usual := d.Own, l.name(d)
-		if name := public[own]; name != "" && name != usual && l.claimed[name] != own {
-			l.warnRenamed(own, usual, name)
-		}
-	}
-	before := l.claimed
-	l.claimed, l.public, l.wanted, l.withheld = claimed, public, wanted, withheld
-	l.mu.Unlock()
-	affected = l.upstream.g.names.Replace(l.kind, l.upstream.id, before, claimed)
-	if l.operations != nil {
-		affected = append(affected,
-			l.operations.claim(all, usable, make(map[string]WithheldItem))...)
-	}
-	return affected
+	return public, claimed, wanted
 }
 
 // publicNames returns the public names of the items that may be offered, by own name.

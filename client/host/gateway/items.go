@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 
@@ -142,6 +143,7 @@ func (u *upstreamServer) newList(kind mcp.Kind) *itemList[*server.Server] {
 	case mcp.KindSkill:
 		l.name = func(d *definition.Definition) string { return d.Own }
 	}
+	l.pins.Grows = u.sharing == host.PerUser
 	if kind == mcp.KindTool && u.g.o.Catalog != nil {
 		l.operations = u.operationList(u.g.o.Catalog)
 	}
@@ -290,9 +292,14 @@ func (u *upstreamServer) ownTools(kind mcp.Kind,
 	if u.asTools == nil || kind != mcp.KindTool {
 		return nil
 	}
-	has := map[mcp.Kind]bool{mcp.KindPrompt: u.list(mcp.KindPrompt).hasWanted(),
-		mcp.KindResource: u.list(mcp.KindResource).hasWanted() ||
-			u.list(mcp.KindResourceTemplate).hasWanted()}
+	return u.toolsFor(listed, func(kind mcp.Kind) bool { return u.list(kind).hasWanted() })
+}
+
+// toolsFor is ownTools for the kinds of which offers returns true.
+func (u *upstreamServer) toolsFor(listed []*definition.Definition,
+	offers func(mcp.Kind) bool) (all []*definition.Definition) {
+	has := map[mcp.Kind]bool{mcp.KindPrompt: offers(mcp.KindPrompt),
+		mcp.KindResource: offers(mcp.KindResource) || offers(mcp.KindResourceTemplate)}
 	for _, kind := range []mcp.Kind{mcp.KindResource, mcp.KindPrompt} {
 		for _, d := range u.asTools[kind] {
 			if has[kind] && !slices.ContainsFunc(listed,
@@ -306,16 +313,29 @@ func (u *upstreamServer) ownTools(kind mcp.Kind,
 
 // offered returns the offered definitions of a kind as the client of the request in ctx sees them.
 func (u *upstreamServer) offered(ctx context.Context, kind mcp.Kind) map[string]json.RawMessage {
-	l := u.list(kind)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	all := make(map[string]json.RawMessage, len(l.offered))
-	for public, o := range l.offered {
+	offers := u.offersFor(ctx, kind)
+	all := make(map[string]json.RawMessage, len(offers))
+	for public, o := range offers {
 		if extensionOf(o.Own, o.MIMEType) == "" && server.MaySee(ctx, kind, public) {
 			all[public] = u.publicDefinition(kind, o.Definition, public)
 		}
 	}
 	return all
+}
+
+// offersFor returns the offered items of a kind for the client of the request in ctx, by their
+// public names.
+func (u *upstreamServer) offersFor(ctx context.Context, kind mcp.Kind) map[string]*offer {
+	if u.sharing == host.PerUser {
+		if own := u.knownLists(ctx); own != nil {
+			return own.offers[kind]
+		}
+		return nil
+	}
+	l := u.list(kind)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.offered)
 }
 
 // readListed reads a URI for a tool, unless the resource is withheld. It reads no apps.
@@ -338,10 +358,7 @@ func (u *upstreamServer) readListed(ctx context.Context, uri string) (json.RawMe
 // getPrompt gets an offered prompt by its public name.
 func (u *upstreamServer) getPrompt(ctx context.Context, public string,
 	arguments json.RawMessage) (json.RawMessage, error) {
-	l := u.list(mcp.KindPrompt)
-	l.mu.Lock()
-	o := l.offered[public]
-	l.mu.Unlock()
+	o := u.offersFor(ctx, mcp.KindPrompt)[public]
 	if o == nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown prompt: %.200s", public)
 	}

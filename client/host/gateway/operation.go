@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/toolresult"
@@ -83,7 +84,7 @@ func (u *upstreamServer) operation(name string, d *definition.Definition, t *mcp
 	switch {
 	case a.ReadOnly():
 		spec.Type = dispatch.Read
-	case assumed:
+	case assumed, u.sharing == host.PerUser && !a.Destructive(): // another user's may be
 		spec.Errors = append(spec.Errors, dispatch.ConfirmationRequired)
 	case a.Destructive():
 		spec.Type = dispatch.Destructive
@@ -91,6 +92,14 @@ func (u *upstreamServer) operation(name string, d *definition.Definition, t *mcp
 	idempotent, own := spec.Idempotent, t.Name
 	return dispatch.New(spec,
 		func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+			d, assumed := d, assumed
+			if u.sharing == host.PerUser {
+				var err error
+				if d, err = u.operationFor(ctx, name); err != nil {
+					return nil, operationError(ctx, clientError(err))
+				}
+				assumed = spec.Type != dispatch.Destructive && isDestructive(d)
+			}
 			if assumed {
 				if err := dispatch.Confirm(ctx,
 					"The server %q does not say whether its tool %q is destructive.",
@@ -102,6 +111,13 @@ func (u *upstreamServer) operation(name string, d *definition.Definition, t *mcp
 			target.answersQuestions = u.answersQuestions
 			return u.g.callOperation(ctx, target, d)
 		})
+}
+
+// isDestructive reports whether a tool may be destructive.
+func isDestructive(d *definition.Definition) bool {
+	var t mcp.Tool
+	return mcp.Unmarshal(d.Passed, &t) != nil ||
+		!t.Annotations.ReadOnly() && t.Annotations.Destructive()
 }
 
 // summary returns the first sentence of a description.
@@ -141,9 +157,20 @@ func (g *Gateway) callOperation(ctx context.Context, t target,
 	return r.Data(), nil
 }
 
-// Operation returns the tool of a server that is offered as an operation of this name.
-func (g *Gateway) Operation(name string) (o server.Origin, ok bool) {
+// Operation returns the tool of a server that is offered to the caller in ctx as an operation of
+// this name. One that only other callers have has no Name.
+func (g *Gateway) Operation(ctx context.Context, name string) (o server.Origin, ok bool) {
 	for _, u := range g.allUpstreams() {
+		u.users.mu.Lock()
+		_, ok := u.users.operations[name]
+		u.users.mu.Unlock()
+		if ok {
+			o.Server = u.id
+			if l := u.knownLists(ctx); l != nil && l.operations[name] != nil {
+				o.Name, o.Definition = l.operations[name].Own, l.operations[name].Passed
+			}
+			return o, true
+		}
 		l := u.list(mcp.KindTool).operations
 		if l == nil {
 			continue

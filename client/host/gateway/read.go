@@ -96,12 +96,13 @@ func (g *Gateway) readUnlisted(ctx context.Context, d *downstream,
 		return u.readUnlisted(ctx, uri)
 	}
 	stateKind, id, _ := stateFrom(ctx)
-	for _, u := range g.candidates(d, uri) {
+	candidates := g.candidates(ctx, d, uri)
+	for _, u := range candidates {
 		if stateKind != "" && u.id != id { // the client answers another server's question
 			continue
 		}
 		result, err := u.read(ctx, uri, nil)
-		if cannotUse(err) { // this client cannot use the server
+		if cannotUse(err) && len(candidates) > 1 { // this client cannot use the server
 			continue
 		}
 		if stateKind != "" || !isNotFound(err) {
@@ -131,8 +132,14 @@ func isNotFound(err error) bool {
 
 // candidates returns the servers of d that may have an unlisted URI, in order, without those that
 // follow a server that is not listed yet.
-func (g *Gateway) candidates(d *downstream, uri string) (upstreams []*upstreamServer) {
+func (g *Gateway) candidates(ctx context.Context, d *downstream,
+	uri string) (upstreams []*upstreamServer) {
 	ids := g.names.ServersByScheme(uri, d.includes)
+	for _, u := range g.perUserServers(d) {
+		if own := u.knownLists(ctx); own != nil && own.hasScheme(uri) {
+			ids = append(ids, u.id)
+		}
+	}
 	if all := slices.DeleteFunc(g.manager.IDs(),
 		func(id string) bool { return !d.includes(id) }); len(all) == 1 {
 		ids = all
@@ -155,7 +162,7 @@ func (u *upstreamServer) read(ctx context.Context, uri string,
 		settings, declared := server.ClientExtension(ctx, mcp.ExtensionApps)
 		ok = declared && appdef.Accepted(settings)
 	}
-	if !ok || u.hides(own, uri) {
+	if !ok || u.hides(ctx, own, uri) {
 		return nil, server.ResourceNotFound(uri)
 	}
 	if err := u.checkSkill(own); err != nil {
@@ -165,7 +172,7 @@ func (u *upstreamServer) read(ctx context.Context, uri string,
 }
 
 // hides reports whether an override hides a resource, or the template that it belongs to.
-func (u *upstreamServer) hides(own, uri string) bool {
+func (u *upstreamServer) hides(ctx context.Context, own, uri string) bool {
 	if o, _ := u.overrides.Of(mcp.KindResource, own); o.Hidden {
 		return true
 	}
@@ -173,6 +180,9 @@ func (u *upstreamServer) hides(own, uri string) bool {
 		return false
 	}
 	_, _, offered := u.g.names.Reader(uri, func(id string) bool { return id == u.id })
+	if u.sharing == host.PerUser {
+		offered = u.offersFor(ctx, mcp.KindResource)[uri] != nil
+	}
 	_, _, matches := u.hidden.Match(own)
 	return matches && !offered
 }

@@ -76,8 +76,11 @@ func (g *Gateway) Add(s Upstream) error {
 				u.warnAmbiguous)
 			apps.Declare(&o)
 			u.setRootsHandler(&o, session)
-			if session == "" { // the lists come from the shared process only
+			switch {
+			case session == "": // the lists come from the shared process only
 				u.setChangeHandlers(&o)
+			case s.Sharing == host.PerUser:
+				o.OnListChanged = func(mcp.Kind) { u.users.drop(session, true) }
 			}
 			return u.connect(ctx, session, o, connect)
 		}
@@ -213,7 +216,13 @@ func (g *Gateway) stateChanged(s host.Status) {
 	g.mu.Lock()
 	u := g.upstreams[s.ID]
 	g.mu.Unlock()
-	if u == nil || s.Session != "" {
+	if u == nil {
+		return
+	}
+	if s.Session != "" {
+		if s.State == host.Stopped { // the connection that his lists are of has ended
+			u.users.drop(s.Session, false)
+		}
 		return
 	}
 	switch s.State {

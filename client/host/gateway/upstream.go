@@ -58,6 +58,8 @@ type upstreamServer struct {
 
 	subscriptions subscriptions
 
+	users userTable // the lists of users, with host.PerUser
+
 	fetches listfetch.Server
 	lists   []*itemList[*server.Server] // of each kind that servers list
 
@@ -82,6 +84,8 @@ func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 		u.listed = &host.Filter{Allow: s.Listed}
 	}
 	u.instructions.Store(new(serverInstructions))
+	u.users = userTable{g: g, byName: map[string]*userLists{},
+		operations: map[string]*userOperation{}}
 	u.disabled.Store(s.Disabled)
 	u.maxArguments, u.maxResult = cmp.Or(s.MaxArguments, defaultMax),
 		cmp.Or(s.MaxResult, defaultMax)
@@ -133,6 +137,9 @@ func (u *upstreamServer) endFetch() {
 // The errors are those of [host.Manager.Use], and *listfetch.ListErrors for lists that cannot be
 // fetched.
 func (u *upstreamServer) refresh(ctx context.Context, lists ...*listfetch.Fetcher) error {
+	if u.sharing == host.PerUser {
+		return nil
+	}
 	err := u.g.manager.Use(ctx, u.id, "", true, func(c *client.Client) error {
 		fetches := make([]*listfetch.Fetch, len(lists))
 		u.fetching.Add(1) // so that the cache is written once
@@ -201,6 +208,7 @@ func (u *upstreamServer) run() {
 		case <-u.wake:
 			u.update()
 		case <-u.ctx.Done():
+			u.users.clear()
 			u.saveCache()
 			return
 		}
@@ -209,9 +217,13 @@ func (u *upstreamServer) run() {
 
 // listFirst offers the lists for the first time, from the cache or from the server.
 func (u *upstreamServer) listFirst() {
-	complete := u.disabled.Load() || u.loadCache()
+	complete := u.disabled.Load() || u.sharing != host.PerUser && u.loadCache()
 	close(u.recalled)
 	switch {
+	case u.sharing == host.PerUser: // each user's lists are fetched when he asks
+		for _, l := range u.fetchers() {
+			l.SetKnown()
+		}
 	case u.disabled.Load():
 		u.update()
 	case !complete:
@@ -227,6 +239,10 @@ func (u *upstreamServer) listFirst() {
 // update brings the lists up to date, or withdraws them if the server is disabled. It waits for the
 // start of the server, but not for its lists.
 func (u *upstreamServer) update() {
+	if u.sharing == host.PerUser {
+		u.users.clear()
+		return
+	}
 	if u.disabled.Load() {
 		u.withdrawIf(u.disabled.Load) // it may have been enabled and listed meanwhile
 		return
@@ -269,6 +285,7 @@ func (u *upstreamServer) warnAmbiguous(method string) {
 
 // recheckPins compares the latest lists with their pins again.
 func (u *upstreamServer) recheckPins() {
+	u.users.clear()
 	u.applying.Lock()
 	defer u.applying.Unlock()
 	for _, l := range u.lists {

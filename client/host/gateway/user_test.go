@@ -2,10 +2,17 @@ package gateway_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gotest.tools/v3/assert"
@@ -15,7 +22,9 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/contextkey"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
 )
 
 // connections records which connections a server with host.PerUser had, and what is known of their
@@ -52,7 +61,7 @@ func (c *connections) startsOf(user string) int {
 	return c.starts[user]
 }
 
-// Each user has one connection, whatever his sessions; lists come from one without a user. A caller
+// Each user has one connection, whatever his sessions, which his lists come from too. A caller
 // without a principal can use nothing, and sees why.
 func TestPerUser(t *testing.T) {
 	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
@@ -74,16 +83,14 @@ func TestPerUser(t *testing.T) {
 		e := d.Dispatch(t.Context(), &dispatch.Call{Operation: "up.verbatim",
 			Arguments: []byte(`{}`), Confirmed: true, Principal: "bob"})
 		assert.Assert(t, e.Err == nil, "%v", e.Err)
-		assert.DeepEqual(t, made.starts, map[string]int{"": 1, "ada": 1, "bob": 1})
+		assert.DeepEqual(t, made.starts, map[string]int{"ada": 1, "bob": 1})
 
 		nobody := w.downstream.Integration().Stateless("")
 		const why = `server "up" is called with the credentials of each user, and the caller of ` +
 			`this request is unknown: `
 		for method, params := range map[string]string{
 			"tools/call":     `"name":"up__verbatim","arguments":{}`,
-			"resources/read": `"uri":"mem://a"`, "prompts/get": `"name":"up__greet","arguments":{"who":"a"}`,
-			"completion/complete": `"ref":{"type":"ref/prompt","name":"up__greet"},` +
-				`"argument":{"name":"who","value":""}`} {
+			"resources/read": `"uri":"mem://a"`, "prompts/get": `"name":"up__greet","arguments":{"who":"a"}`} {
 			_, err := request(t, nobody, method, params)
 			assert.Check(t, cmp.ErrorContains(err, why), method)
 		}
@@ -93,7 +100,7 @@ func TestPerUser(t *testing.T) {
 			assert.Check(t, cmp.Equal(e.Err.Code, dispatch.StateError))
 			assert.Check(t, errors.Is(e.Err, gateway.ErrNoUser))
 		}
-		assert.DeepEqual(t, made.starts, map[string]int{"": 1, "ada": 1, "bob": 1})
+		assert.DeepEqual(t, made.starts, map[string]int{"ada": 1, "bob": 1})
 	})
 }
 
@@ -125,12 +132,12 @@ func TestUpstreamUser(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Equal(t, known(), token{"second"})
 		assert.Equal(t, made.startsOf("ada of up"), 1)
-		assert.Equal(t, made.known[""](), nil, "the connection of the lists is nobody's")
+		assert.Equal(t, made.startsOf(""), 0, "no connection is nobody's")
 		_, err = call(t, w.downstream.Integration().Stateless("bob"), "up__verbatim", "")
 		assert.ErrorContains(t, err, `server "up" needs a token of bob`)
 		_, err = call(t, w.downstream.Integration().Stateless("boom"), "up__verbatim", "")
 		assert.ErrorContains(t, err, "gateway: ", "an internal error")
-		assert.Equal(t, len(made.starts), 2)
+		assert.Equal(t, len(made.starts), 1)
 	})
 }
 
@@ -145,10 +152,226 @@ func TestPerUserLimit(t *testing.T) {
 			assert.NilError(t, err, "%d", i)
 			time.Sleep(time.Second)
 		}
-		assert.DeepEqual(t, made.starts, map[string]int{"": 1, "a": 2, "b": 1, "c": 1})
+		assert.DeepEqual(t, made.starts, map[string]int{"a": 2, "b": 1, "c": 1})
 		time.Sleep(2 * time.Minute)
 		for _, s := range w.gateway.Manager().Status() {
 			assert.Equal(t, s.Session, "")
 		}
+	})
+}
+
+// A tenant is what a server shows to one user.
+type tenant struct {
+	tools     map[string]string // definitions by name
+	resources []string
+	fails     error
+}
+
+// tenants opens a gateway to a server "up" that shows each user other items, and to one that shows
+// all the same.
+func (w *fixture) tenants(o gateway.Options, shown map[string]*tenant,
+	change func(*gateway.Upstream)) (servers map[string]*server.Server) {
+	servers = map[string]*server.Server{}
+	for user, of := range shown {
+		s := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"}, nil)
+		s.Integration().Declare(mcp.KindResource, mcp.KindResourceTemplate, mcp.KindPrompt)
+		for name := range of.tools {
+			addTool(w.t, s, name, of.tools[name])
+		}
+		for _, uri := range of.resources {
+			assert.NilError(w.t, s.AddResource(server.Resource{
+				Resource: mcp.Resource{URI: uri, Name: uri},
+				Read: func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
+					return &mcp.ReadResourceResult{
+						Contents: []mcp.ResourceContents{{URI: uri, Text: "of " + user}}}, nil
+				}}))
+		}
+		servers[user] = s
+	}
+	up := gateway.Upstream{Server: host.Server{ID: "up", Sharing: host.PerUser,
+		Options: client.Options{Era: w.era, Logger: quiet},
+		Connect: func(ctx context.Context, user string, o client.Options) (*client.Client, error) {
+			if user == "" {
+				w.t.Error("a connection without a user")
+			}
+			if shown[user] == nil || shown[user].fails != nil {
+				return nil, errors.New("the token of this user is refused")
+			}
+			return o.Connect(ctx, w.pipe(servers[user]))
+		}}}
+	if change != nil {
+		change(&up)
+	}
+	w.reopen(o, up)
+	assert.NilError(w.t, w.gateway.Add(w.server("shared", w.era)))
+	time.Sleep(settle)
+	return servers
+}
+
+func addTool(t *testing.T, s *server.Server, name, description string) {
+	t.Helper()
+	assert.NilError(t, s.Integration().AddItem(forwarded(mcp.Tool{Name: name,
+		Description: description, InputSchema: json.RawMessage(`{"type":"object"}`)},
+		func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			return json.RawMessage(`{"content":[{"type":"text","text":"` + description + `"}]}`), nil
+		})))
+}
+
+// listed returns the names or URIs in a list, and the whole result.
+func listed(t *testing.T, conn *server.Conn, method, member, key string) (names, raw string) {
+	t.Helper()
+	text, err := request(t, conn, method, "")
+	assert.NilError(t, err)
+	var result map[string]json.RawMessage
+	assert.NilError(t, json.Unmarshal([]byte(text), &result))
+	var items []map[string]any
+	assert.NilError(t, json.Unmarshal(result[member], &items))
+	var all []string
+	for _, item := range items {
+		all = append(all, item[key].(string))
+	}
+	slices.Sort(all)
+	return strings.Join(all, " "), text
+}
+
+// Each user sees what his own connection lists, and calls, reads, finds and completes that only. One
+// whose credential is refused sees what other servers have, and why the rest is missing.
+func TestListsOfUsers(t *testing.T) {
+	for _, era := range eras {
+		withFixture(t, era, func(t *testing.T, w *fixture) {
+			catalog := dispatch.NewCatalog()
+			servers := w.tenants(gateway.Options{Catalog: catalog}, map[string]*tenant{
+				"ada": {tools: map[string]string{"same": "of ada", "adas": "only ada"},
+					resources: []string{"t://ada"}},
+				"bob": {tools: map[string]string{"same": "of bob"}, resources: []string{"t://bob"}},
+				"eve": {fails: errors.New("boom")}}, nil)
+			conn := func(user string) *server.Conn {
+				return w.downstream.Integration().Stateless(user)
+			}
+			tools := func(user string) (string, string) {
+				return listed(t, conn(user), "tools/list", "tools", "name")
+			}
+			names, raw := tools("ada")
+			assert.Equal(t, names, "shared__verbatim up__adas up__same")
+			assert.Assert(t, cmp.Contains(raw, "of ada"))
+			assert.Assert(t, cmp.Contains(raw, `"ttlMs":0,"cacheScope":"private"`))
+			names, raw = tools("bob")
+			assert.Equal(t, names, "shared__verbatim up__same")
+			assert.Assert(t, cmp.Contains(raw, "of bob"))
+			names, _ = listed(t, conn("bob"), "resources/list", "resources", "uri")
+			assert.Equal(t, names, "t://bob")
+
+			for _, user := range []string{"eve", ""} {
+				names, raw = tools(user)
+				assert.Equal(t, names, "shared__verbatim", user)
+				assert.Assert(t, cmp.Contains(raw, mcp.MetaPartial+`":["up"]`), user)
+				_, err := call(t, conn(user), "shared__verbatim", "")
+				assert.NilError(t, err)
+				_, err = call(t, conn(user), "up__same", "")
+				assert.Assert(t, cmp.ErrorContains(err, `server "up"`), user)
+			}
+			_, err := call(t, conn("eve"), "up__same", "")
+			assert.ErrorContains(t, err, "the token of this user is refused")
+
+			for user, want := range map[string]string{"ada": "of ada", "bob": "of bob"} {
+				text, err := call(t, conn(user), "up__same", "")
+				assert.NilError(t, err)
+				assert.Assert(t, cmp.Contains(text, want))
+			}
+			_, err = call(t, conn("bob"), "up__adas", "")
+			assert.ErrorContains(t, err, "Unknown tool: up__adas")
+			text, err := request(t, conn("ada"), "resources/read", `"uri":"t://ada"`)
+			assert.NilError(t, err)
+			assert.Assert(t, cmp.Contains(text, "of ada"))
+
+			d := dispatch.NewDispatcher(catalog, dispatch.Options{Logger: quiet,
+				Missing: w.gateway.AwaitOperation})
+			run := func(user, operation string) dispatch.Envelope {
+				return d.Dispatch(t.Context(), &dispatch.Call{Operation: operation,
+					Arguments: []byte(`{}`), Confirmed: true, Principal: user})
+			}
+			for user, want := range map[string]string{"ada": "of ada", "bob": "of bob"} {
+				e := run(user, "up.same")
+				assert.Assert(t, e.Err == nil, "%v", e.Err)
+				assert.Assert(t, cmp.Contains(string(e.JSON()), want))
+			}
+			e := run("bob", "up.adas")
+			assert.Assert(t, e.Err != nil && e.Err.Code == dispatch.NotFound, "%v", e.Err)
+
+			// His lists are asked for again when they change, and when his connection has ended.
+			addTool(t, servers["bob"], "later", "later")
+			time.Sleep(settle)
+			names, _ = tools("bob")
+			assert.Equal(t, names, "shared__verbatim up__later up__same")
+			names, _ = tools("ada")
+			assert.Equal(t, names, "shared__verbatim up__adas up__same")
+			servers["bob"].Remove(mcp.KindTool, "same")
+			w.gateway.Manager().EndSession("bob")
+			synctest.Wait()
+			names, _ = tools("bob")
+			assert.Equal(t, names, "shared__verbatim up__later")
+			w.gateway.Manager().EndSession("ada")
+			synctest.Wait()
+			var all []string
+			for _, op := range catalog.Operations() {
+				all = append(all, op.Name())
+			}
+			assert.DeepEqual(t, all, []string{"shared.verbatim", "up.later"})
+		})
+	}
+}
+
+// A client is told of the changes of its user's lists, and no other client is.
+func TestChangesOfUsersLists(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
+		servers := w.tenants(gateway.Options{}, map[string]*tenant{
+			"ada": {tools: map[string]string{"a": "a"}},
+			"bob": {tools: map[string]string{"b": "b"}}}, nil)
+		told := map[string]*atomic.Int64{}
+		for _, user := range []string{"ada", "bob"} {
+			told[user] = new(atomic.Int64)
+			here, there := net.Pipe()
+			w.serving.Go(func() {
+				_ = w.downstream.Serve(
+					context.WithValue(context.Background(), contextkey.Principal{}, user), there)
+			})
+			c, err := client.Options{Era: era, Logger: quiet,
+				OnToolsChanged: func([]*mcp.Tool, error) { told[user].Add(1) }}.Connect(t.Context(),
+				client.Stream(here))
+			assert.NilError(t, err)
+			defer func() { assert.Check(t, c.Close() == nil && c.Wait() == nil) }()
+			assert.Equal(t, len(w.names(c)), 2)
+		}
+		time.Sleep(settle)
+		before := told["ada"].Load()
+		addTool(t, servers["bob"], "later", "later")
+		time.Sleep(settle)
+		assert.Assert(t, told["bob"].Load() > 0)
+		assert.Equal(t, told["ada"].Load(), before)
+	})
+}
+
+// Definitions are compared with pins as each user sees them: what one user sees first is pinned
+// then, and a definition that has changed is withheld from everybody.
+func TestPinsOfUsers(t *testing.T) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
+		servers := w.tenants(gateway.Options{PinFile: filepath.Join(t.TempDir(), "pins")},
+			map[string]*tenant{"ada": {tools: map[string]string{"a": "first"}},
+				"bob": {tools: map[string]string{"a": "first", "b": "b"}}}, nil)
+		conn := func(user string) *server.Conn {
+			return w.downstream.Integration().Stateless(user)
+		}
+		names, _ := listed(t, conn("ada"), "tools/list", "tools", "name")
+		assert.Equal(t, names, "shared__verbatim up__a")
+		time.Sleep(time.Minute)
+		names, _ = listed(t, conn("bob"), "tools/list", "tools", "name")
+		assert.Equal(t, names, "shared__verbatim up__a up__b")
+		addTool(t, servers["ada"], "a", "second")
+		time.Sleep(settle)
+		names, _ = listed(t, conn("ada"), "tools/list", "tools", "name")
+		assert.Equal(t, names, "shared__verbatim")
+		_, err := call(t, conn("ada"), "up__a", "")
+		assert.Assert(t, err != nil)
+		assert.Equal(t, w.gateway.Withheld()["up"][0].Reason, gateway.ReasonChanged)
 	})
 }

@@ -2,11 +2,14 @@ package gateway
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -42,6 +45,7 @@ func (g *Gateway) Withheld() map[string][]WithheldItem {
 		if w := u.instructions.Load().withheld; w != nil {
 			all[u.id] = append(all[u.id], *w)
 		}
+		all[u.id] = append(all[u.id], u.users.withheldItems()...)
 		if all[u.id] == nil {
 			delete(all, u.id)
 		}
@@ -96,4 +100,57 @@ func (e *withheldError) Error() string {
 func isWithheld(err error) bool {
 	_, ok := errors.AsType[*withheldError](err)
 	return ok
+}
+
+// Unlisted returns, by server ID, the kinds of the lists that are not known: not fetched yet, or
+// not returned by the server. Disabled servers do not count.
+func (g *Gateway) Unlisted() map[string][]string {
+	all := map[string][]string{}
+	for _, u := range g.allUpstreams() {
+		if u.disabled.Load() || u.sharing == host.PerUser { // whose lists nobody else knows
+			continue
+		}
+		for _, l := range u.fetchers() {
+			if !l.Known() {
+				all[u.id] = append(all[u.id], string(l.Kind))
+			}
+		}
+	}
+	return all
+}
+
+// knows reports whether a list is known, as the client of the request in ctx sees it.
+func (u *upstreamServer) knows(ctx context.Context, l *listfetch.Fetcher) bool {
+	if u.sharing != host.PerUser || l.Kind == mcp.KindSkill {
+		return l.Known()
+	}
+	own := u.knownLists(ctx)
+	return own != nil && own.err == nil && !own.missing[l.Kind]
+}
+
+// maxMissing limits the IDs in a partial list.
+const maxMissing = 100
+
+// missingServers returns the IDs of the servers of d whose list of a kind, as the client of the
+// request in ctx sees it, is not known: the first 100 in alphabetical order, or nil.
+func (g *Gateway) missingServers(ctx context.Context, d *downstream, kind mcp.Kind) []string {
+	var missing map[string]bool
+	for _, u := range g.allUpstreams() {
+		if u.disabled.Load() || !d.includes(u.id) {
+			continue
+		}
+		for _, l := range u.fetchers() {
+			if l.Kind == kind && !u.knows(ctx, l) {
+				if missing == nil {
+					missing = make(map[string]bool)
+				}
+				missing[u.id] = true
+			}
+		}
+	}
+	if missing == nil {
+		return nil
+	}
+	ids := slices.Sorted(maps.Keys(missing))
+	return ids[:min(len(ids), maxMissing)]
 }

@@ -119,4 +119,6 @@ func (c *Collection[E]) List(context.Context, mcp.Kind) (*Listing[E], error) {
 }
 
 // Find returns the item with this key, or nil.
-func (c *Collection[E]) Find(_ mcp.Kind, key []byte) E { return c.Listing().ByKey[string(key)] }
+func (c *Collection[E]) Find(_ context.Context, _ mcp.Kind, key []byte) E {
+	return c.Listing().ByKey[string(key)]
+}

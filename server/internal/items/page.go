@@ -66,6 +66,7 @@ type Page[E Listed] struct {
 	// HiddenMeta are keys of _meta that the client does not get in definitions.
 	HiddenMeta []string
 	Public     bool // the list is the same for all clients
+	Varies     bool // it depends on the caller, and may change when he does
 	Hints      Hints
 	Partial    []string // IDs of servers whose items are missing
 }
@@ -104,7 +105,7 @@ func (p *Page[E]) AppendJSON(dst []byte) []byte {
 		dst = append(dst, '"')
 	}
 	if p.Hints == HintsAlways || p.Hints == HintsModern && p.Era.Modern {
-		dst = p.Common.AppendHints(dst, p.Public, p.Partial != nil)
+		dst = p.Common.AppendHints(dst, p.Public && !p.Varies, p.Varies || p.Partial != nil)
 	}
 	if p.Partial == nil {
 		return p.Common.AppendEnd(dst, p.Era.Modern)

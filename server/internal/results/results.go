@@ -43,10 +43,10 @@ func (c *Common) AppendMeta(dst []byte, modern bool) []byte {
 }
 
 // AppendHints appends the cache hints of a list (2026-07-28, server/utilities/caching). One that
-// lacks items must not be kept.
-func (c *Common) AppendHints(dst []byte, public, partial bool) []byte {
+// lacks items, or whose items depend on more than the list, must not be kept.
+func (c *Common) AppendHints(dst []byte, public, passing bool) []byte {
 	ttl, scope := c.listTTL.Milliseconds(), mcp.CachePrivate
-	if partial {
+	if passing {
 		ttl = 0
 	}
 	if public {

@@ -84,7 +84,7 @@ func (r *Rules) Visible(of func() *server.Server, catalog *dispatch.Catalog,
 		if p == nil {
 			return true
 		}
-		o, ok := of().Integration().Origin(kind, key)
+		o, ok := of().Integration().Origin(ctx, kind, key)
 		if !ok {
 			return true // nothing is there, or not yet
 		}
@@ -129,8 +129,11 @@ func (r *Rules) showsOwnTool(p *policy.Policy, caller *policy.Caller, catalog *d
 
 // OperationVisible reports whether a caller of the HTTP API sees an operation.
 func (r *Rules) OperationVisible(ctx context.Context, op *dispatch.Operation) bool {
+	if g := r.gateway.Load(); g != nil && !g.OffersOperation(ctx, op.Name()) {
+		return false // another user has it
+	}
 	p := r.policy.Load()
-	return p == nil || r.shows(ctx, p, Caller(ctx), r.itemOfAny(op))
+	return p == nil || r.shows(ctx, p, Caller(ctx), r.itemOfAny(ctx, op))
 }
 
 // Operations is an interceptor of a dispatcher: it decides the calls of the built-in operations.
@@ -142,7 +145,7 @@ func (r *Rules) Operations(next dispatch.Handler) dispatch.Handler {
 			return next(ctx, i)
 		}
 		if g := r.gateway.Load(); g != nil {
-			if _, ok := g.Operation(op.Name()); ok {
+			if _, ok := g.Operation(ctx, op.Name()); ok {
 				return next(ctx, i)
 			}
 		}

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -53,9 +54,9 @@ func itemOfOperation(op *dispatch.Operation) policy.Item {
 func toolName(op *dispatch.Operation) string { return strings.ReplaceAll(op.Name(), ".", "_") }
 
 // itemOfAny is itemOfOperation for an operation that may be the tool of a gateway's server.
-func (r *Rules) itemOfAny(op *dispatch.Operation) policy.Item {
+func (r *Rules) itemOfAny(ctx context.Context, op *dispatch.Operation) policy.Item {
 	if g := r.gateway.Load(); g != nil {
-		if o, ok := g.Operation(op.Name()); ok {
+		if o, ok := g.Operation(ctx, op.Name()); ok {
 			return r.itemOf(mcp.KindTool, o.Name, &o)
 		}
 	}

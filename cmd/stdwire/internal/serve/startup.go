@@ -79,6 +79,16 @@ func (s *startup) documents(api http.Handler) http.Handler {
 	})
 }
 
+// awaitCaller makes requests for the documents of an HTTP API wait for what only their caller has.
+func (st *Reloader) awaitCaller(api http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			st.Gateway.AwaitCaller(r.Context())
+		}
+		api.ServeHTTP(w, r)
+	})
+}
+
 // httpServer returns what is served over HTTP with a gateway: its profiles and the tools of its
 // servers, too.
 func (st *Reloader) httpServer(w transport.HTTPServer, starting *startup) transport.HTTPServer {
@@ -92,7 +102,7 @@ func (st *Reloader) httpServer(w transport.HTTPServer, starting *startup) transp
 		return credential.Inbound(st.g.Messages.Handler(next))
 	}
 	w.API = func(next http.Handler) http.Handler {
-		return access.InProfile(st.g.Profile, starting.documents(next))
+		return access.InProfile(st.g.Profile, starting.documents(st.awaitCaller(next)))
 	}
 	if st.g.Rates != nil {
 		w.Interceptors = []dispatch.Interceptor{st.g.Rates.Operations(st.g.Catalog)}

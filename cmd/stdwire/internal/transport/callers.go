@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tokenfile"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/contextkey"
 	"github.com/stdwire/stdwire/server/auth"
 	"github.com/stdwire/stdwire/server/streamable"
 )
@@ -171,6 +172,7 @@ func identify(authorize func(*http.Request) (streamable.Caller, error),
 			ctx = cancellable
 		}
 		who := &apiCaller{caller.Principal, apiError(err)}
+		ctx = context.WithValue(ctx, contextkey.Principal{}, who.principal)
 		next.ServeHTTP(w, r.WithContext(context.WithValue(ctx, apiCallerKey{}, who)))
 	})
 }

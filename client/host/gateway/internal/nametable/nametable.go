@@ -198,6 +198,15 @@ func (t *Table) compileTemplates(id string, texts map[string]string) {
 // FirstBefore returns the first server before id that has the name; or, for a resource, template or
 // skill, a template that matches its URIs; or, for a skill, a skill in whose directory it is.
 func (t *Table) FirstBefore(n Key, id string) (first Owner, found bool) {
+	return t.firstOf(n, func(other string) bool { return t.ranks[other] < t.ranks[id] })
+}
+
+// Other is FirstBefore for all servers but id, whatever their order.
+func (t *Table) Other(n Key, id string) (first Owner, found bool) {
+	return t.firstOf(n, func(other string) bool { return other != id })
+}
+
+func (t *Table) firstOf(n Key, before func(other string) bool) (first Owner, found bool) {
 	if appdef.IsURI(n.Public) {
 		return first, false // it has the server's ID
 	}
@@ -210,7 +219,6 @@ func (t *Table) FirstBefore(n Key, id string) (first Owner, found bool) {
 	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	before := func(other string) bool { return t.ranks[other] < t.ranks[id] }
 	first, found = t.first(n, uri, before)
 	if n.Kind != mcp.KindSkill {
 		return first, found

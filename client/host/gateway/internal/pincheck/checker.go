@@ -17,6 +17,8 @@ const firstUse = 10 * time.Second
 type Checker struct {
 	pinnedAt time.Time         // the time of the first pins; zero if they are from an earlier run
 	Warned   map[string]string // the latest warnings, by name
+	// Grows says that new items are always pinned, because each user of the server has others.
+	Grows bool
 }
 
 // Check compares definitions with their pins.
@@ -35,7 +37,8 @@ func (p *Checker) Check(pins *pin.File, server pin.Server, kind mcp.Kind,
 			added = append(added, v.Name)
 		}
 	}
-	if added == nil || report.IdentityChange != "" || time.Since(p.pinnedAt) > firstUse {
+	if added == nil || report.IdentityChange != "" ||
+		!p.Grows && time.Since(p.pinnedAt) > firstUse {
 		return report, nil
 	}
 	if err := pins.Accept(server, kind, definitions, added...); err != nil {
