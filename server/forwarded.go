@@ -208,9 +208,9 @@ type Upstreams struct {
 
 	// Own returns the items that only the caller of the request in ctx has, for each server whose
 	// lists depend on the caller, in the order of their precedence; what was added to this server
-	// precedes them. It returns nil if no lists depend on the caller; lists are otherwise private to
-	// him and not to be kept. It may wait for these servers, but not for long, and is called once
-	// for a request, and again after Await.
+	// precedes them. It returns nil if no lists depend on the caller; otherwise lists are private
+	// to him and not to be kept. It may wait for these servers, but not for long, and is called
+	// once for a request, and again after Await.
 	Own func(ctx context.Context) []*OwnItems
 
 	// Await is called when a client uses a tool or prompt that this server does not have, and
@@ -219,8 +219,8 @@ type Upstreams struct {
 	Await func(ctx context.Context, kind mcp.Kind, name string) error
 
 	// Missing is called for each page of a list, of the request in ctx. It returns the IDs of the
-	// servers whose items of the kind are missing, in _meta of the result (see [mcp.MetaPartial]), whose ttlMs is then 0;
-	// or nil if the list is complete. It must not block.
+	// servers whose items of the kind are missing, in _meta of the result (see [mcp.MetaPartial]),
+	// whose ttlMs is then 0; or nil if the list is complete. It must not block.
 	Missing func(ctx context.Context, kind mcp.Kind) []string
 
 	// Instructions returns the instructions of the servers for the model of a client, which follow

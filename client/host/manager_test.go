@@ -446,7 +446,8 @@ func TestPlaceUntilTheEnd(t *testing.T) {
 		defer m.Close()
 		ending := make(chan struct{})
 		assert.NilError(t, m.Add(Server{ID: "s", Sharing: PerUser, MaxSessions: 1,
-			Connect: func(ctx context.Context, user string, o client.Options) (*client.Client, error) {
+			Connect: func(ctx context.Context, user string, _ client.Options) (*client.Client,
+				error) {
 				most.Store(max(most.Load(), running.Add(1)))
 				if user != "a" {
 					defer running.Add(-1)

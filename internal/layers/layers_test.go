@@ -181,7 +181,8 @@ var layers = []struct {
 
 	{"client/apps", []string{"internal/appdef", "internal/contain", "internal/lograte",
 		"internal/jsonscan", "rpc", "rpc/mcp", "client"}},
-	{"client/host", []string{"internal/itemname", "internal/backoff", "internal/contain", "rpc",
+	{"client/host", []string{"internal/itemname", "internal/backoff", "internal/contain",
+		"internal/quota", "rpc",
 		"rpc/mcp", "client"}},
 	{"internal/pin", []string{"internal/atomicfile", "internal/jsonscan", "internal/jsondiff",
 		"internal/printable", "internal/userfile", "rpc/mcp"}},
@@ -456,6 +457,8 @@ var layers = []struct {
 	{"cmd/stdwire/internal/transport", []string{
 		"cmd/stdwire/internal/access", "cmd/stdwire/internal/login",
 		"internal/keepalive", "internal/atomicfile", "internal/hostname",
+		"cmd/stdwire/internal/access",
+		"internal/keepalive", "internal/atomicfile", "internal/hostname", "internal/contextkey",
 		"internal/httphost", "internal/userfile", "rpc", "dispatch",
 		"rpc/mcp", "rpc/mcp/telemetry", "dispatch/api", "server", "server/streamable",
 		"client/host", "server/auth", "client/host/config", "cmd/stdwire/internal/guard",

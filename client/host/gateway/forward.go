@@ -165,9 +165,9 @@ type questionState struct {
 	Roots []string `json:"roots,omitempty"`
 }
 
-// questionPrefix begins the keys that the questions of a server have for the client, so that none is
-// the key of a question of this program, such as one of its interceptors: a server may be a gateway
-// with the same interceptors.
+// questionPrefix begins the keys that the questions of a server have for the client. None of them
+// is then that of a question of this program, such as one of its interceptors: a server may be a
+// gateway with the same interceptors.
 const questionPrefix = "upstream/"
 
 // ownAnswers returns the answers to the questions of a server, by its own keys.

@@ -234,8 +234,8 @@ func listed(t *testing.T, conn *server.Conn, method, member, key string) (names,
 	return strings.Join(all, " "), text
 }
 
-// Each user sees what his own connection lists, and calls, reads, finds and completes that only. One
-// whose credential is refused sees what other servers have, and why the rest is missing.
+// Each user sees what his own connection lists, and calls and reads that only. One whose credential
+// is refused sees what other servers have, and why the rest is missing.
 func TestListsOfUsers(t *testing.T) {
 	for _, era := range eras {
 		withFixture(t, era, func(t *testing.T, w *fixture) {

@@ -115,11 +115,12 @@ func newSite(t *testing.T, dryRun bool, table string) *site {
 // add adds a server to the gateway, or replaces it.
 func (s *site) add(id string, to *server.Server, asTools bool) {
 	s.t.Helper()
-	assert.NilError(s.t, s.gateway.Add(gateway.Upstream{AsTools: asTools, Server: host.Server{ID: id,
+	up := host.Server{ID: id,
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 			o.Logger = quiet
 			return mcptest.Connect(s.t, to, o), nil
-		}}}))
+		}}
+	assert.NilError(s.t, s.gateway.Add(gateway.Upstream{AsTools: asTools, Server: up}))
 	s.gateway.Settle(s.t.Context())
 }
 
