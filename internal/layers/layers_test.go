@@ -557,6 +557,9 @@ var layers = []struct {
 		"internal/httpdeadline", "internal/jsonscan", "internal/printable", "internal/jsondiff",
 		"rpc", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
 	}},
+	{"cmd/stdwire/internal/web/internal/snippet", []string{
+		"rpc/mcp", "internal/jsonscan", "internal/shellwords",
+	}},
 	{"cmd/stdwire/internal/web/internal/traffic", []string{
 		"internal/paramheader", "internal/jsonscan", "internal/jsondiff", "internal/httpurl", "rpc",
 		"rpc/mcp", "client",
@@ -579,7 +582,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/load", "cmd/stdwire/internal/configfile",
 		"cmd/stdwire/internal/relay", "cmd/stdwire/internal/control", "cmd/stdwire/internal/doctor",
 		"cmd/stdwire/internal/web/internal/changes", "cmd/stdwire/internal/web/internal/reply",
-		"cmd/stdwire/internal/web/internal/traffic",
+		"cmd/stdwire/internal/web/internal/snippet", "cmd/stdwire/internal/web/internal/traffic",
 	}},
 	{"cmd/stdwire/internal/bundlecmd", []string{
 		"internal/userfile", "internal/atomicfile", "internal/child",

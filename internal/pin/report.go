@@ -49,6 +49,7 @@ type Verdict struct {
 	Name    string // the name of a tool or prompt, the URI of a resource, or the URI template
 	State   State
 	Changes []jsondiff.Change // the differences of a StateChanged definition
+	Pinned  json.RawMessage   // what is pinned under the name; nil: nothing
 }
 
 // Usable reports whether the definition equals its pin, and so may be used.
@@ -76,8 +77,9 @@ func newReport(sp *serverPins, kind mcp.Kind, s *Server, capabilities json.RawMe
 	pinned := *sp.ofKind(kind)
 	r.First = pinned == nil && r.IdentityChange == ""
 	for _, name := range names {
-		v := Verdict{Name: name, State: StateNew}
-		if old, ok := pinned[name]; ok && r.IdentityChange == "" {
+		old, ok := pinned[name]
+		v := Verdict{Name: name, State: StateNew, Pinned: json.RawMessage(old.Definition)}
+		if ok && r.IdentityChange == "" {
 			v.State = StateSame
 			if old.SHA256 != entries[name].SHA256 {
 				v.State, v.Changes = StateChanged, jsondiff.Diff(old.Definition,

@@ -1,11 +1,13 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/apps"
@@ -288,4 +290,65 @@ func (g *Gateway) Recheck() {
 		default:
 		}
 	}
+}
+
+// PinChange returns a definition of a server as it is now and as it is pinned, nil if it is not, so
+// that the operator can compare them. kind and name are those of a [WithheldItem] or of another item
+// of the latest list. It starts no server.
+func (g *Gateway) PinChange(server string, kind mcp.Kind, name string) (pinned, now json.RawMessage,
+	err error) {
+	err = g.withPin(server, kind, name, func(identity pin.Server, definition json.RawMessage) error {
+		now = definition
+		report, err := g.pins.Compare(identity, kind, []json.RawMessage{definition})
+		if err == nil {
+			pinned = report.Verdicts[0].Pinned
+		}
+		return err
+	})
+	return pinned, now, err
+}
+
+// AcceptPin pins a definition of a server, so that it is offered, if it is still now, which
+// [Gateway.PinChange] has returned. If the identity of the server has changed, its other pins are
+// removed, and what they were for is withheld until it is accepted too.
+func (g *Gateway) AcceptPin(server string, kind mcp.Kind, name string, now json.RawMessage) error {
+	err := g.withPin(server, kind, name, func(identity pin.Server, definition json.RawMessage) error {
+		if !bytes.Equal(definition, now) {
+			return fmt.Errorf("gateway: the %s %.100q of the server %.50q has changed again: review it once more",
+				kind, name, server)
+		}
+		return g.pins.Accept(identity, kind, []json.RawMessage{definition}, name)
+	})
+	if err == nil {
+		g.Recheck()
+	}
+	return err
+}
+
+// withPin calls f with the latest definition of an item and the identity of its server.
+func (g *Gateway) withPin(server string, kind mcp.Kind, name string,
+	f func(pin.Server, json.RawMessage) error) error {
+	for _, u := range g.upstreamsByID([]string{server}) {
+		for _, l := range u.lists {
+			if l.kind != kind || g.pins == nil {
+				continue
+			}
+			u.applying.Lock()
+			identity, err := newPinServer(u.id, u.source, l.server)
+			i := slices.IndexFunc(l.listed, func(d *definition.Definition) bool { return d.Own == name })
+			var text json.RawMessage
+			if i >= 0 {
+				text = l.listed[i].Text
+			}
+			u.applying.Unlock()
+			switch {
+			case err != nil:
+				return err
+			case text != nil:
+				return f(identity, text)
+			}
+		}
+	}
+	return fmt.Errorf("gateway: the server %.50q has listed no %s %.100q that has a pin", server, kind,
+		name)
 }

@@ -6,12 +6,17 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/stdwire/stdwire/client/host/gateway"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/internal/policy"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -30,6 +35,9 @@ type Rules struct {
 	policy  atomic.Pointer[policy.Policy]
 	gateway atomic.Pointer[gateway.Gateway]
 	risks   risks
+
+	mu     sync.Mutex
+	latest []ops.Refusal // the latest first
 }
 
 // New returns rules without a policy.
@@ -180,8 +188,33 @@ func (r *Rules) report(ctx context.Context, message string, item policy.Item, d 
 	if d.Rule != nil {
 		rule = d.Rule.Source
 	}
+	r.record(ops.Refusal{At: time.Now().UTC().Format(time.RFC3339), Effect: d.Effect.String(),
+		Rule: rule, Argument: d.Pointer, Server: item.Server, Name: printable.TruncateBytes(item.Name, 200),
+		Principal: printable.TruncateBytes(dispatch.PrincipalFrom(ctx), 200), Passed: r.DryRun})
 	r.log.Log(ctx, level, message, slog.String("effect", d.Effect.String()),
 		slog.String("rule", rule), slog.String("argument", d.Pointer),
 		slog.String("server", item.Server), slog.String("name", item.Name),
 		slog.String("principal", dispatch.PrincipalFrom(ctx)))
+}
+
+const maxLatest = 30 // refusals that are kept for the operator
+
+// record keeps a refusal. Of those that only differ in their time it keeps the latest, so that a
+// caller who repeats a call displaces no other.
+func (r *Rules) record(refusal ops.Refusal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.latest = slices.DeleteFunc(r.latest, func(earlier ops.Refusal) bool {
+		earlier.At = refusal.At
+		return earlier == refusal
+	})
+	r.latest = slices.Insert(r.latest, 0, refusal)
+	r.latest = r.latest[:min(len(r.latest), maxLatest)]
+}
+
+// Latest returns the latest decisions that refused a call, or asked the user first, the latest first.
+func (r *Rules) Latest() []ops.Refusal {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.latest)
 }

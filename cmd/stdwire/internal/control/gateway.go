@@ -73,6 +73,20 @@ func (g *Gateway) Connect(ctx context.Context, o client.Options) (*client.Client
 // Close closes the connection.
 func (g *Gateway) Close() { _ = g.client.c.Close() }
 
+// Running returns the processes of the running gateways by their names in messages.
+func Running(ctx context.Context) map[string]int {
+	found := map[string]int{}
+	all, err := runningGateways(ctx, &term.Streams{Err: &term.Console{W: io.Discard}})
+	if err != nil {
+		return found
+	}
+	defer closeAll(all)
+	for _, g := range all {
+		found[(&Gateway{g}).Name()] = g.Pid
+	}
+	return found
+}
+
 // ServerIDs returns the ids of the servers of all running gateways, for completion.
 func ServerIDs(ctx context.Context) (ids []string) {
 	all, err := runningGateways(ctx, &term.Streams{Err: &term.Console{W: io.Discard}})

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -87,6 +88,15 @@ func (st *Reloader) start(ctx context.Context, starting *startup, announce func(
 	operations.Release, operations.Waiting = st.Accept, st.allWaiting
 	if st.g.Messages != nil {
 		operations.Messages = st.g.Messages.Since
+	}
+	if st.pinFile != "" {
+		operations.Review = func(in ops.Withheld) (ops.Review, error) {
+			pinned, now, err := st.Gateway.PinChange(in.Server, in.Kind, in.Name)
+			return ops.Review{Pinned: string(pinned), Now: string(now)}, err
+		}
+		operations.AcceptPin = func(in ops.AcceptedPin) error {
+			return st.Gateway.AcceptPin(in.Server, in.Kind, in.Name, json.RawMessage(in.Now))
+		}
 	}
 	st.clients = socketserver.ServeOwner(st.g.Server, st.log)
 	c, err := socketserver.NewControl(operations, st.log)
@@ -194,6 +204,7 @@ func (st *Reloader) About() ops.About {
 		about.Rates = st.g.Rates.Uses()
 	}
 	about.Store = st.g.store.About()
+	about.Refusals = st.g.Rules.Latest()
 	return about
 }
 

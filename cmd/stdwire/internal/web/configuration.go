@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -164,7 +165,7 @@ type fileChange struct {
 	From       string         `json:"from"`       // the server to copy, with its secrets
 	Definition string         `json:"definition"` // JSON, see [appfile.File.Put]
 	Remove     bool           `json:"remove"`
-	Swap       string         `json:"swap"` // the server that changes places with Server
+	Place      string         `json:"place"` // the server whose place Server takes
 	Import     *importRequest `json:"import"`
 }
 
@@ -216,6 +217,32 @@ func (c *configuration) change(ctx context.Context, in fileChange) (*changeAnswe
 	return answer, nil
 }
 
+// moved moves a server to the place of another one, and those between them by one place.
+func (c *configuration) moved(source config.Source, data []byte, id, to string) (*appfile.Change,
+	error) {
+	place := func(id string) func(*config.Server) bool {
+		return func(s *config.Server) bool { return s.ID == id }
+	}
+	file := appfile.Parse(c.env, source, data)
+	at, end := slices.IndexFunc(file.Servers, place(id)), slices.IndexFunc(file.Servers, place(to))
+	step := cmp.Compare(end, at)
+	if at < 0 || end < 0 || step == 0 {
+		return file.Swap(id, to) // which says what is missing
+	}
+	after := data
+	for {
+		at += step
+		change, err := appfile.Parse(c.env, source, after).Swap(id, file.Servers[at].ID)
+		if err != nil {
+			return nil, err
+		}
+		if after = change.After; at == end {
+			change.Before = data
+			return change, nil
+		}
+	}
+}
+
 // changed returns the change that in requests.
 func (c *configuration) changed(source config.Source, data []byte, in fileChange) (*appfile.Change,
 	error) {
@@ -224,8 +251,8 @@ func (c *configuration) changed(source config.Source, data []byte, in fileChange
 		return c.merge(source.Path, data, in.Import)
 	case in.Remove:
 		return appfile.Parse(c.env, source, data).Remove(in.Server)
-	case in.Swap != "":
-		return appfile.Parse(c.env, source, data).Swap(in.Server, in.Swap)
+	case in.Place != "":
+		return c.moved(source, data, in.Server, in.Place)
 	case !json.Valid([]byte(in.Definition)):
 		return nil, errors.New("the definition is not JSON")
 	}

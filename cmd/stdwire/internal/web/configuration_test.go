@@ -129,7 +129,7 @@ func TestChangeConfiguration(t *testing.T) {
 func TestSwapServers(t *testing.T) {
 	e := edit(t, twoServers, false)
 	assert.NilError(t, e.site.servers.manager.Disable("one"))
-	e.write(fileChange{Server: "one", Swap: "two"})
+	e.write(fileChange{Server: "one", Place: "two"})
 	assert.Equal(t, e.content(), `{
   // mine
   "mcpServers": {
@@ -141,8 +141,18 @@ func TestSwapServers(t *testing.T) {
 	assert.DeepEqual(t, e.ids(), []string{"two", "one"})
 	assert.Equal(t, string(e.site.servers.statuses()[1].State), "disabled")
 	status, body := e.post("/api/config/change",
-		fileChange{File: e.path, Server: "one", Swap: "none"}, nil)
+		fileChange{File: e.path, Server: "one", Place: "none"}, nil)
 	assert.Equal(t, status, 400, "%s", body)
+}
+
+// A server that takes the place of one further away moves all between them.
+func TestMoveServer(t *testing.T) {
+	e := edit(t, `{"mcpServers": {"a": {"command": "1"}, "b": {"command": "2"}, "c": {"command": "3"}}}`, false)
+	e.write(fileChange{Server: "a", Place: "c"})
+	assert.Equal(t, e.content(),
+		`{"mcpServers": {"b": {"command": "2"}, "c": {"command": "3"}, "a": {"command": "1"}}}`)
+	e.write(fileChange{Server: "a", Place: "b"})
+	assert.DeepEqual(t, e.ids(), []string{"a", "b", "c"})
 }
 
 // A server whose definition has not changed keeps its state, and a changed one has the new one.
@@ -335,7 +345,7 @@ func TestChangeFromElsewhere(t *testing.T) {
 		off    bool
 	}{{"127.0.0.1:0", false}, {"0.0.0.0:0", true}} {
 		o := &options{listen: tt.listen}
-		listener, _, err := o.listenAndPrint(std, e.site, func(string) {})
+		listener, _, _, err := o.listenAt(std, e.site)
 		assert.NilError(t, err)
 		assert.NilError(t, listener.Close())
 		assert.Equal(t, e.site.configuration.status().Off != "", tt.off)

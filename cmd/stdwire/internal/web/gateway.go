@@ -107,16 +107,20 @@ func (g *watchedGateway) refreshAbout(ctx context.Context) error {
 
 // A gatewayAbout is what the page shows of a gateway besides its servers.
 type gatewayAbout struct {
-	Clients []ops.ClientTools   `json:"clients"`
-	Waiting []ops.PendingChange `json:"waiting"` // without definitions, which may have secrets
-	Invalid []string            `json:"invalid"`
+	Clients  []ops.ClientTools   `json:"clients"`
+	Costs    []ops.ProfileTools  `json:"costs"`
+	Rates    []ops.RateUse       `json:"rates"`
+	Refusals []ops.Refusal       `json:"refusals"`
+	Waiting  []ops.PendingChange `json:"waiting"` // without definitions, which may have secrets
+	Invalid  []string            `json:"invalid"`
 }
 
 // described returns the gateway as it described itself last.
 func (g *watchedGateway) described() gatewayAbout {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	about := gatewayAbout{g.about.Clients, slices.Clone(g.about.Waiting), g.about.Invalid}
+	about := gatewayAbout{g.about.Clients, g.about.Costs, g.about.Rates, g.about.Refusals,
+		slices.Clone(g.about.Waiting), g.about.Invalid}
 	for i := range about.Waiting {
 		about.Waiting[i].Definition = ""
 	}

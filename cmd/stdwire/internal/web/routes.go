@@ -18,8 +18,10 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/changes"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/snippet"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/traffic"
 	"github.com/stdwire/stdwire/internal/httpdeadline"
+	"github.com/stdwire/stdwire/internal/uritemplate"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -39,6 +41,7 @@ type site struct {
 	// files.
 	configuration *configuration
 	gateway       *watchedGateway // in place of servers; nil if none is watched
+	pages         *pages          // what else the user may look at; nil: nothing
 	// doctor checks a server as stdwire doctor does.
 	doctor func(ctx context.Context, id string) (*doctor.Report, error)
 	std    *term.Streams
@@ -156,9 +159,14 @@ func (s *site) routes() http.Handler {
 		return nil, s.servers.setRoots(r.Context(), r.PathValue("id"), in.Result)
 	})
 	post(mux, "/api/servers/{id}/complete", s.complete)
+	post(mux, "/api/servers/{id}/snippets", func(r *http.Request, in struct{ Tool, Arguments string }) (any,
+		error) {
+		return s.servers.snippets(r.PathValue("id"), in.Tool, in.Arguments)
+	})
 	post(mux, "/api/servers/{id}/stream", func(r *http.Request, in struct{ Omit bool }) (any, error) {
 		return nil, s.servers.omitStream(r.PathValue("id"), in.Omit)
 	})
+	post(mux, "/api/expand", expand)
 	post(mux, "/api/calls", func(_ *http.Request, in callRequest) (any, error) {
 		id, err := s.calls.start(in)
 		return map[string]int64{"id": id}, err
@@ -207,6 +215,8 @@ func (s *site) routes() http.Handler {
 	s.traffic.Network.Routes(mux)
 	mux.HandleFunc("POST /api/load", (&loads{servers: s.servers}).serve)
 	s.servers.extensionRoutes(mux)
+	s.gateway.pinRoutes(mux)
+	s.pages.routes(mux)
 	return mux
 }
 
@@ -256,6 +266,41 @@ func (s *site) complete(r *http.Request, in struct {
 			return err
 		})
 	return found, err
+}
+
+// snippets returns a call of a tool by language.
+func (s *servers) snippets(id, tool, arguments string) (map[string]string, error) {
+	srv, err := s.find(id)
+	if err != nil {
+		return nil, err
+	}
+	c := snippet.Call{Selector: srv.selector, URL: srv.url, Tool: tool, Arguments: arguments}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at := s.state[id]; at != nil && at.details != nil {
+		c.Era, c.Revision = at.details.Era, at.details.Revision
+	}
+	return snippet.Of(c), nil
+}
+
+// expand answers with the URI of a resource template for values, and with its variables.
+func expand(_ *http.Request, in struct {
+	Template string
+	Values   map[string]string
+}) (any, error) {
+	t, err := uritemplate.Parse(in.Template)
+	if err != nil {
+		return nil, command.BadArgs("%v", err)
+	}
+	values := uritemplate.Values{}
+	for name, text := range in.Values {
+		values[name] = uritemplate.String(text)
+	}
+	uri, err := t.Expand(values)
+	if err != nil {
+		return nil, command.BadArgs("%v", err)
+	}
+	return map[string]any{"uri": uri, "variables": t.Variables()}, nil
 }
 
 // message answers with a message as it was sent.

@@ -13,12 +13,12 @@ import (
 func (o *options) runTap(ctx context.Context, cancel context.CancelFunc, std *term.Streams,
 	s *site) error {
 	// the relay forwards the signals that would end this program
-	listener, access, err := o.listenAndPrint(std, s, func(line string) {
-		_, _ = std.Err.Write([]byte(line))
-	})
+	listener, access, address, err := o.listenAt(std, s)
 	if err != nil {
 		return err
 	}
+	_, _ = std.Err.Write([]byte(address + "\n"))
+	o.browse(std, address)
 	served := make(chan error, 1)
 	go func() { served <- s.serve(ctx, listener, access) }()
 	recorder := s.traffic.NewRecorder(s.title, []string{s.title})

@@ -183,8 +183,18 @@ func (o *options) leaveOut() string {
 }
 
 func (o *options) run(ctx context.Context, std *term.Streams) error {
+	return newPages(o, std).run(ctx, func(address string) error {
+		std.Out.Print(address + "\n")
+		return std.Out.Flush()
+	})
+}
+
+// runSite serves a page until ctx ends. It passes its address to print, once.
+func (o *options) runSite(ctx context.Context, std *term.Streams, others *pages,
+	print func(string) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	s := newSite(ctx)
+	s.pages = others
 	defer func() {
 		cancel()
 		if s.gateway != nil {
@@ -202,27 +212,27 @@ func (o *options) run(ctx context.Context, std *term.Streams) error {
 	if o.tap {
 		return o.runTap(ctx, cancel, std, s)
 	}
-	listener, access, err := o.listenAndPrint(std, s, std.Out.Print)
+	listener, access, address, err := o.listenAt(std, s)
 	if err != nil {
 		return err
 	}
-	if err := std.Out.Flush(); err != nil {
+	if err := print(address); err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	o.browse(std, address)
 	return s.serve(ctx, listener, access)
 }
 
-// listenAndPrint opens the listeners of the page and of the sandbox, prints the address of the page
-// and opens it in the browser if that is asked for.
-func (o *options) listenAndPrint(std *term.Streams, s *site, print func(string)) (net.Listener,
-	*access, error) {
+// listenAt opens the listeners of the page and of the sandbox, and returns the address of the page.
+func (o *options) listenAt(std *term.Streams, s *site) (_ net.Listener, _ *access, address string,
+	_ error) {
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
-		return nil, nil, command.Usagef("--listen: %v", err).WithHint(
+		return nil, nil, "", command.Usagef("--listen: %v", err).WithHint(
 			"the port may be in use; 127.0.0.1:0 selects a free one")
 	}
 	if err := s.frames.sandbox.listen(listener.Addr()); err != nil {
-		return nil, nil, errors.Join(err, listener.Close())
+		return nil, nil, "", errors.Join(err, listener.Close())
 	}
 	host, _, _ := net.SplitHostPort(o.listen) // checked by setListen
 	access := newAccess(host)
@@ -231,7 +241,7 @@ func (o *options) listenAndPrint(std *term.Streams, s *site, print func(string))
 	if isTCP && at.IP.IsUnspecified() { // which a browser cannot open
 		base = net.JoinHostPort("localhost", strconv.Itoa(at.Port))
 	}
-	address := "http://" + base + "/#token=" + access.token
+	address = "http://" + base + "/#token=" + access.token
 	if isTCP && !at.IP.IsLoopback() {
 		std.Err.Printf("warning: %s can be reached from other machines, and the connection is not encrypted",
 			listener.Addr())
@@ -240,14 +250,19 @@ func (o *options) listenAndPrint(std *term.Streams, s *site, print func(string))
 		if s.configuration != nil { // a definition is a command to run
 			s.configuration.disable("other machines can reach this page: files are changed on a loopback address only")
 		}
+		s.pages = nil
 	}
-	print(address + "\n")
-	if o.open {
-		if err := elicit.Browse(address); err != nil {
-			std.Err.Printf("note: the browser did not start: %v", err)
-		}
+	return listener, access, address, nil
+}
+
+// browse opens the page in the browser if that is asked for.
+func (o *options) browse(std *term.Streams, address string) {
+	if !o.open {
+		return
 	}
-	return listener, access, nil
+	if err := elicit.Browse(address); err != nil {
+		std.Err.Printf("note: the browser did not start: %v", err)
+	}
 }
 
 // newSite returns a site without servers.

@@ -47,6 +47,11 @@ type Options struct {
 	Release func(context.Context, Release) error
 	Waiting func() []PendingChange
 
+	// Review and AcceptPin are for the operator, and nil without pins. Review returns a definition as
+	// it is now and as it is pinned; AcceptPin pins it if it is still the one that Review returned.
+	Review    func(Withheld) (Review, error)
+	AcceptPin func(AcceptedPin) error
+
 	Logger *slog.Logger // logs who has changed something; nil logs nothing
 }
 
@@ -113,6 +118,9 @@ func RegisterLocal(c *dispatch.Catalog, o Options) error {
 	}
 	if o.Release != nil {
 		o.registerWaiting(&r)
+	}
+	if o.Review != nil {
+		o.registerPins(&r)
 	}
 	return r.register(c)
 }

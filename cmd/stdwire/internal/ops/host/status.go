@@ -128,6 +128,8 @@ type About struct {
 
 	Store *StoreUse `json:"store,omitempty" doc:"The store that it shares with other gateways."`
 
+	Refusals []Refusal `json:"refusals,omitempty" doc:"The latest calls that rules have refused, or asked about, the latest first."`
+
 	Waiting []PendingChange `json:"waiting,omitempty" doc:"Changes of the files that the operator has not approved."`
 
 	Invalid []string `json:"invalid,omitempty" doc:"Errors of the files as they are now; what they concern is ignored, and the servers stay as they were."`
@@ -150,6 +152,18 @@ type StoreUse struct {
 	Error     string            `json:"error,omitempty" doc:"Why it cannot be reached."`
 	Parts     []string          `json:"parts" doc:"What of the gateway uses it."`
 	Affected  map[string]string `json:"affected,omitempty" doc:"The parts that do without it now, and what happens then."`
+}
+
+// A Refusal is a call that a rule has refused, or that waited for an answer of the user.
+type Refusal struct {
+	At        string `json:"at"`
+	Principal string `json:"principal,omitempty" doc:"Who called, as the gateway has authenticated it."`
+	Server    string `json:"server"`
+	Name      string `json:"name" doc:"Of the tool, prompt or resource, as the server calls it."`
+	Effect    string `json:"effect" doc:"deny, hide or ask."`
+	Rule      string `json:"rule" doc:"Where the deciding rule is: its file and line."`
+	Argument  string `json:"argument,omitempty" doc:"The argument that decided, as a JSON Pointer."`
+	Passed    bool   `json:"passed,omitempty" doc:"The call was let through, because the rules only log."`
 }
 
 // ProfileTools says what the tools of a profile are.

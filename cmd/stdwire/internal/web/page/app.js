@@ -18,6 +18,7 @@ import { servers } from './servers.js';
 import { emit, on, start, state } from './store.js';
 import { tasks } from './tasks.js';
 import { timeline } from './timeline.js';
+import { toast } from './toast.js';
 
 // The views: the name in the address, the title, the function that shows it, and its key.
 const groups = {
@@ -81,23 +82,16 @@ function showCounts() {
 	$('ask').setAttribute('aria-label', `Questions of servers: ${state.questions.length}`);
 }
 
-function setTheme(theme) {
-	document.documentElement.dataset.theme = theme;
-	localStorage.setItem('stdwire theme', theme);
-	emit('theme');
+// set sets the theme or density of the page.
+function set(name, value) {
+	document.documentElement.dataset[name] = value;
+	localStorage.setItem(`stdwire ${name}`, value);
+	$('density').setAttribute('aria-pressed', String(Boolean(document.documentElement.dataset.density)));
+	emit(name);
 }
 
-// setDensity makes rows compact or comfortable.
-function setDensity(density) {
-	document.documentElement.dataset.density = density;
-	localStorage.setItem('stdwire density', density);
-	$('density').setAttribute('aria-pressed', String(density === 'compact'));
-	emit('density');
-}
-
-const otherDensity = () => document.documentElement.dataset.density === 'compact' ? '' : 'compact';
-
-const otherTheme = () => theme() === 'dark' ? 'light' : 'dark';
+const otherDensity = () => set('density', document.documentElement.dataset.density ? '' : 'compact');
+const otherTheme = () => set('theme', theme() === 'dark' ? 'light' : 'dark');
 
 const keys = () => [
 	['Ctrl K', 'search everything'],
@@ -113,8 +107,8 @@ function showKeys() {
 }
 
 const search = () => palette([...views.map(([name, text]) => ({ sign: name, text, more: 'view', act: () => { location.hash = `#/${name}`; } })),
-	...[['messages', 'Latest messages beside the view', () => $('watch').click()], ['density', 'Compact or comfortable rows', () => setDensity(otherDensity())],
-		['theme', 'Dark or light', () => setTheme(otherTheme())], ['keys', 'Keys', showKeys]].map(([sign, text, act]) => ({ sign, text, more: 'command', act }))]);
+	...[['messages', 'Latest messages beside the view', () => $('watch').click()], ['density', 'Compact or comfortable rows', otherDensity],
+		['theme', 'Dark or light', otherTheme], ['keys', 'Keys', showKeys]].map(([sign, text, act]) => ({ sign, text, more: 'command', act }))]);
 
 let showQuestions; // see questions
 
@@ -133,8 +127,8 @@ function onKey(event) {
 	const view = views.find(view => view[3] === event.key);
 	if (view) location.hash = `#/${view[0]}`;
 	else if (event.key === '/') $('main').querySelector('input[type=search]')?.focus();
-	else if (event.key === 'd') setTheme(otherTheme());
-	else if (event.key === 'c') setDensity(otherDensity());
+	else if (event.key === 'd') otherTheme();
+	else if (event.key === 'c') otherDensity();
 	else if (event.key === '?') showKeys();
 	else if (event.key === 'm') $('watch').click();
 	else if (event.key === 'q') showQuestions(true);
@@ -143,11 +137,10 @@ function onKey(event) {
 }
 
 async function main() {
-	document.documentElement.dataset.theme = localStorage.getItem('stdwire theme') ?? '';
+	for (const name of ['theme', 'density']) set(name, localStorage.getItem(`stdwire ${name}`) ?? '');
 	for (const name of ['mark', 'watch', 'density', 'theme', 'keys']) replace($(name), icon(name === 'watch' ? 'messages' : name));
-	setDensity(localStorage.getItem('stdwire density') ?? '');
-	$('theme').addEventListener('click', () => setTheme(otherTheme()));
-	$('density').addEventListener('click', () => setDensity(otherDensity()));
+	$('theme').addEventListener('click', otherTheme);
+	$('density').addEventListener('click', otherDensity);
 	$('keys').addEventListener('click', showKeys);
 	$('find').prepend(icon('search'));
 	$('find').addEventListener('click', search);
@@ -172,8 +165,13 @@ async function main() {
 		element('p.label', { 'aria-hidden': 'true' }, title),
 		list.map(([name, text]) => element('a', { href: `#/${name}`, 'data-view': name, title: text }, icon(name), tag('span.word', text), tag('span.count'))))),
 	element('button.more', { title: 'All views, and search', onclick: search }, icon('more'), tag('span.word', 'More')));
-	configuration().then(({ files, off }) => replace($('about'), menu('What this page looks at', () => [...files.map(file => file.path), off || ['Add server', add],
-		['Servers', () => { location.hash = '#/servers'; }], !state.about.gateway && 'To look at a gateway: stdwire web --gateway'], { text: state.about.title, attributes: { class: 'quiet' } })));
+	configuration().then(({ files, off }) => replace($('about'), menu('What this page looks at', async () => {
+		const { gateways, other } = await api.get('pages');
+		const to = (text, pid) => [text, () => api.post('pages', { pid }).then(({ address }) => location.assign(address), error => toast(error.message))];
+		const running = Object.entries(gateways).filter(([name]) => name !== state.about.title);
+		return [...files.map(file => file.path), off || ['Add server', add], other && state.about.gateway && to('Look at the configuration', 0),
+			...running.map(([name, pid]) => to(`Look at ${name}`, pid)), other && !state.about.gateway && running.length === 0 && 'No gateway runs'];
+	}, { text: state.about.title, attributes: { class: 'quiet' } })));
 	on('connected', () => {
 		$('status').textContent = state.connected ? '' : state.refused ? state.refused.message : 'stdwire web does not answer';
 	});

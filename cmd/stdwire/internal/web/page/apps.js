@@ -1,7 +1,7 @@
 // Apps: the pages that servers offer beside the results of their tools. An app runs in a frame of
 // another origin. It says nothing to this page but messages, which stdwire judges.
 import * as api from './api.js';
-import { append, attempt, button, bytes, div, element, faint, folded, h4, hint, inRow, li, newID, p, problem, replace, select, status, strong, tag, theme } from './dom.js';
+import { anchor, append, attempt, button, bytes, div, element, faint, folded, h4, hint, inRow, li, newID, p, problem, replace, select, status, strong, tag, theme } from './dom.js';
 import { content } from './result.js';
 import { tree } from './json.js';
 import { on } from './store.js';
@@ -117,7 +117,7 @@ function frame(box, tool, about, started, permissions, input) {
 	const stage = input && inRow(element('label', { for: written.id }, 'Arguments written so far'), written);
 	const node = tag('div.app-node',
 		inRow(h4('App'), mode, size, button('Close the app', () => close()),
-			element('a', { href: api.filtered(`server:${started.lane}`) }, 'Its messages'),
+			anchor(api.filtered(`server:${started.lane}`), 'Its messages'),
 			faint(`${about.uri}, ${bytes(about.size)}`)),
 		refusals(about), stage, notice, view, told, log);
 	replace(box, node);

@@ -27,9 +27,8 @@ export function chart({ select, selects, selected }) {
 		return colors[name];
 	}
 
-	const end = message => message.response?.t ?? Math.max(message.t, latest());
+	const end = message => message.response?.t ?? Math.max(message.t, newest);
 	let newest = 0;
-	const latest = () => newest;
 
 	function bounds() {
 		let first = Infinity;

@@ -96,7 +96,7 @@ export async function review(picked, done = () => {}) {
 			() => ({ file: into, server: name.value, definition: inputs.text() }), to => `Add to ${to}`, { done: () => done(name.value) });
 		return;
 	}
-	const again = element('input', { type: 'checkbox' });
+	const again = input('checkbox');
 	const chosen = found.map(server => [server, input('checkbox', { checked: !server.problem && (picked.servers?.includes(server.id) ?? true), disabled: server.problem })]);
 	const ids = () => chosen.filter(([, box]) => box.checked).map(([server]) => server.id);
 	change('Add servers', [file, chosen.map(([server, box]) => div(tag('label', box, ` ${server.id} `,
@@ -123,8 +123,8 @@ export const clone = id => define(`Copy ${id}`, `${id.slice(0, 27)}-copy`, id);
 
 export const remove = (id, file) => change(`Remove ${id}`, muted(file), () => ({ file, server: id, remove: true }), to => `Remove from ${to}`, { bad: true });
 
-// move makes two servers change places.
-export const move = (id, other, file) => change(`Move ${id}`, muted(file), () => ({ file, server: id, swap: other }), to => `Move in ${to}`);
+// move moves a server to the place of another one.
+export const move = (id, place, file) => change(`Move ${id}`, muted(file), () => ({ file, server: id, place }), to => `Move in ${to}`);
 
 export const exporting = async () => {
 	const { text } = await api.post('config/export');

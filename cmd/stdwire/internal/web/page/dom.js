@@ -53,6 +53,9 @@ export const code = (...children) => tag('code', children);
 // status returns an element that screen readers read out when its text changes.
 export const status = (name = 'div', ...children) => element(name, { role: 'status' }, children);
 
+// anchor returns a link within the page.
+export const anchor = (href, ...children) => element('a', { href }, children);
+
 // input returns a control of a type.
 export const input = (type, attributes) => element('input', { type, ...attributes });
 
@@ -221,21 +224,16 @@ export function download(name, blob) {
 export const theme = () => document.documentElement.dataset.theme ||
 	(matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
 
-// copy puts text on the clipboard.
-export const copier = (text, name = 'Copy') => button(name, async event => {
-	const target = event.currentTarget;
+// copying returns a listener that puts text on the clipboard and shows done in its button for a while.
+const copying = (text, done, before) => async ({ currentTarget }) => {
 	await navigator.clipboard.writeText(typeof text === 'function' ? text() : text);
-	target.textContent = 'Copied';
-	setTimeout(() => { target.textContent = name; }, 1500);
-});
+	replace(currentTarget, status('span', done));
+	setTimeout(() => replace(currentTarget, before()), 1500);
+};
 
-// copyIcon is a copier that is an icon. name says what it copies.
-export const copyIcon = (text, name) => iconButton('copy', name, async event => {
-	const target = event.currentTarget;
-	await navigator.clipboard.writeText(typeof text === 'function' ? text() : text);
-	replace(target, element('span', { role: 'status' }, '✓'));
-	setTimeout(() => replace(target, icon('copy')), 1500);
-});
+// copier returns a button that copies a text; copyIcon one that is an icon, whose name says what it copies.
+export const copier = (text, name = 'Copy') => button(name, copying(text, 'Copied', () => name));
+export const copyIcon = (text, name) => iconButton('copy', name, copying(text, '✓', () => icon('copy')));
 
 // clock returns a time of the day.
 export const clock = t => new Date(t).toLocaleTimeString();

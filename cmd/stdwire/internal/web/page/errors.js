@@ -5,14 +5,14 @@ const list = value => Array.isArray(value) ? value.map(text).join(', ') : undefi
 const uri = data => [['resource', data.uri]];
 
 const codes = {
-	'-32700': { name: 'Parse error', advice: 'The receiver could not parse the message: check its bytes and its framing on the timeline.' },
-	'-32600': { name: 'Invalid Request', advice: 'The message is not a JSON-RPC request, or was not allowed at this time: check it on the timeline.' },
+	'-32700': { name: 'Parse error', advice: 'The receiver could not parse the message: check its bytes on the timeline.' },
+	'-32600': { name: 'Invalid Request', advice: 'The message is no JSON-RPC request, or not allowed now: check it on the timeline.' },
 	'-32601': { name: 'Method not found', advice: 'The server does not have the method: check the capabilities that it declares.' },
 	'-32602': { name: 'Invalid params', advice: 'Compare the params with the definition that the server lists now; it may have changed.', data: uri },
 	'-32603': { name: 'Internal error', advice: 'The server failed: read its log.' },
 	'-32002': { name: 'Resource not found', advice: 'List the resources again.', data: uri },
-	'-32020': { name: 'Header mismatch', advice: 'An HTTP header is missing, malformed or differs from the body. If parameters of the tool are also sent as headers, list the tools again. Otherwise check the headers on the timeline, and whether a proxy changes them.' },
-	'-32021': { name: 'Missing client capability', advice: 'The client has not declared a capability that the request needs: check the extensions on the page Servers.',
+	'-32020': { name: 'Header mismatch', advice: 'An HTTP header is missing, malformed or differs from the body. List the tools again if they send parameters as headers; else check the headers on the timeline.' },
+	'-32021': { name: 'Missing client capability', advice: 'The request needs a capability that the client has not declared: check the extensions among the servers.',
 		data: data => [['needed', data.requiredCapabilities && Object.entries(data.requiredCapabilities).map(([key, value]) =>
 			key === 'extensions' || key === 'experimental' ? Object.keys(value ?? {}).map(name => `${key} ${name}`).join(', ') : key).join(', ')]] },
 	'-32022': { name: 'Unsupported protocol version', advice: 'Client and server share no revision: choose another era with --era.',

@@ -1,7 +1,7 @@
 // The definitions of servers: a list that can be searched, and the selected definition beside it.
 import * as api from './api.js';
 import { hasApp } from './apps.js';
-import { attempt, button, code, div, element, empty, faint, folded, h2, hint, input, li, muted, p, problem, replace, select, short, strong, tag, tokens } from './dom.js';
+import { anchor, attempt, button, code, div, element, empty, faint, folded, h2, hint, input, li, muted, p, problem, replace, select, short, strong, tag, tokens } from './dom.js';
 import { icon } from './icons.js';
 import { diff, tree } from './json.js';
 import { markdown } from './markdown.js';
@@ -9,7 +9,7 @@ import { pages } from './pages.js';
 import { panel } from './panels.js';
 import { search } from './rank.js';
 import { splitter } from './splitter.js';
-import { definitions, emit, on, select as selected, state } from './store.js';
+import { definitions, emit, on, select as selected, server as serverOf, state } from './store.js';
 import { virtual } from './virtual.js';
 
 export const kinds = { tools: 'tool', resources: 'resource', templates: 'resource template', prompts: 'prompt', skills: 'skill', apps: 'tool' };
@@ -59,6 +59,9 @@ const texts = once(definition => {
 const cost = all => all.reduce((sum, { item }) => sum + (item.tokens ?? 0), 0);
 
 const badge = (text, kind, title, sign) => element('span', { class: `badge ${kind}`, title }, sign && icon(sign), text);
+
+// finding shows a finding of the scan.
+export const finding = ({ severity, rule, what, where, evidence, advice }) => tag('div.problem', strong(`${severity}, ${rule}: `), what, where && code(` ${where}`), evidence && tag('pre', evidence), hint(advice));
 
 // labels returns short labels for what the user should know before opening a definition.
 function labels(item) {
@@ -145,17 +148,16 @@ export function explore(root, view) {
 	const address = (...parts) => api.address(view, ...parts);
 
 	// fetch gets the lists of the chosen server, or of all running servers.
-	async function fetch() {
+	function fetch() {
 		const usable = state.servers.filter(server => !server.watched).filter(server => only ? server.id === only : server.state === 'ready' || state.servers.length === 1);
 		choose();
 		byPage.update(usable.length === 1 && usable[0].state !== 'disabled' ? usable[0].id : undefined);
-		if (usable.length > 0 && entries.length === 0) replace(notes, muted('Waiting for the server …'));
 		const ids = usable.filter(server => server.state !== 'disabled').map(server => server.id);
 		const mine = ++fetches;
 		const answers = new Map(); // of the servers that have answered, so that a slow one delays no other
 		const show = () => { if (mine === fetches) arrange(usable, ids, answers); };
+		show();
 		for (const id of ids) definitions(id).then(value => answers.set(id, { value }), reason => answers.set(id, { reason })).then(show);
-		if (ids.length === 0) show();
 	}
 
 	// arrange shows what servers have answered.
@@ -169,7 +171,9 @@ export function explore(root, view) {
 			const answer = answers.get(id);
 			if (!answer) {
 				failed.add(id);
-				problems.push(muted(`Waiting for ${id} …`));
+				const why = serverOf(id)?.problem;
+				problems.push(muted(`Waiting for ${id} …`), why && problem(why));
+				found.push(...entries.filter(entry => entry.server === id)); // as last known
 				continue;
 			}
 			try {
@@ -178,9 +182,7 @@ export function explore(root, view) {
 				if (why) throw why;
 				if (all.pins) problems.push(problem(all.pins));
 				if (all.identity) problems.push(tag('p.problem', `${id} has changed its identity since it was pinned: ${all.identity}`));
-				for (const finding of all.findings) {
-					problems.push(tag('p.problem', `${finding.severity}: ${finding.what} ${finding.advice}`));
-				}
+				problems.push(all.findings.map(finding));
 				const place = JSON.stringify([id, view]);
 				const known = (all.lists[kind] ?? []).filter(({ definition }) => view !== 'apps' || hasApp(definition));
 				const { now, fresh, gone } = since(place, kind, known, id === at.parts[0] && at.parts[1]);
@@ -204,7 +206,7 @@ export function explore(root, view) {
 		unknown = failed;
 		replace(notes, problems, usable.length === 0 && (state.servers.some(server => server.watched)
 			? p('The gateway lists the definitions of this server: select the gateway.')
-			: p('No server is running. ', element('a', { href: '#/servers' }, 'Start one'), '.')));
+			: p('No server is running. ', anchor('#/servers', 'Start one'), '.')));
 		list();
 		select1();
 	}
@@ -228,7 +230,6 @@ export function explore(root, view) {
 
 	// list shows the entries that the search selects: without a search those of each server below its name.
 	function list() {
-		const several = state.servers.length > 1;
 		const wanted = find.value.trim();
 		shown = search(entries, wanted, ({ server: id, item: { definition } }) => {
 			const [all, ...names] = texts(definition);
@@ -236,7 +237,7 @@ export function explore(root, view) {
 		});
 		none.textContent = entries.length === 0 ? notes.childElementCount === 0 && `There are no ${view}.` || '' : shown.length === 0 ? 'Nothing matches.' : '';
 		if (byCost.checked) shown = shown.toSorted((a, b) => (b.item.tokens ?? 0) - (a.item.tokens ?? 0));
-		if (several && !wanted && !byCost.checked) shown = [...Map.groupBy(shown, entry => entry.server)].flatMap(([id, all]) => [{ group: id, count: counted(all) }, ...all]);
+		if (state.servers.length > 1 && !only && !wanted && !byCost.checked) shown = [...Map.groupBy(shown, entry => entry.server)].flatMap(([id, all]) => [{ group: id, count: counted(all) }, ...all]);
 		sum.textContent = entries.length === 0 ? '' : counted(entries);
 		rows.set(shown);
 	}
@@ -264,7 +265,8 @@ export function explore(root, view) {
 		const here = () => JSON.stringify(path.split('/').slice(1).map(decodeURIComponent)) === JSON.stringify([view, ...at.parts]);
 		const entryOf = ([id, name]) => entries.find(entry => entry.server === id && key(entry.item.definition, kind) === name);
 		if (at.first && here()) at = { parts: at.parts }; // the user has called it
-		if (at.first && !unknown.has(at.parts[0]) && !entryOf(at.parts)) at = { parts: [] }; // it has vanished
+		// it has vanished, or its server is not the first that has answered: unless the user is at it
+		if (at.first && !(unknown.has(at.parts[0]) || entryOf(at.parts) && (entryOf(at.parts) === entries[0] || detail.matches(':hover, :focus-within')))) at = { parts: [] };
 		if (at.parts[1] === undefined && entries.length > 0 && matchMedia('(min-width: 47.51em)').matches) {
 			const first = entries[0];
 			at = { first: true, parts: [first.server, key(first.item.definition, kind)] };
@@ -296,7 +298,7 @@ export function explore(root, view) {
 		}
 		const item = found?.item ?? { definition: { uri: name, name } }; // a resource need not be listed
 		const place = div();
-		replace(detail, tag('p.back', element('a', { href: address(...only ? [only] : []) }, '← all')), head(item), about(item, id), place,
+		replace(detail, tag('p.back', anchor(address(...only ? [only] : []), '← all')), head(item), about(item, id), place,
 			folded('Definition', tree(item.definition)));
 		try {
 			panelEnd = panel(kind, place, id, item.definition, { query: new URLSearchParams(here() ? query : ''), address: address(id, name), chosen });
@@ -322,8 +324,7 @@ export function explore(root, view) {
 	function about(item, id) {
 		const outcome = div();
 		return [
-			item.findings?.map(finding => tag('div.problem', strong(`${finding.severity}, ${finding.rule}: `), finding.what,
-				finding.where && code(` ${finding.where}`), finding.evidence && tag('pre', finding.evidence), hint(finding.advice))),
+			item.findings?.map(finding),
 			item.excluded && tag('div.problem', strong('Excluded: '), item.excluded),
 			item.offered && overridden(item.offered),
 			item.headers && hint('Also sent as headers: ', item.headers.map(({ argument, header }) => `${argument} as ${header}`).join(', ')),

@@ -3,7 +3,7 @@ import * as api from './api.js';
 import { append, attempt, div, hint, input, p, replace, tag } from './dom.js';
 import { on, state } from './store.js';
 
-// extensions adds the switches to place, and returns a function that ends them.
+// extensions adds switches to place, and returns a function that ends them.
 export function extensions(place) {
 	const outcome = div();
 	const list = div();

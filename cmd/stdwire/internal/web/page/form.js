@@ -344,8 +344,8 @@ function summary(schema) {
 	return parts.filter(Boolean).join(', ');
 }
 
-// form returns a form for a schema, with a field for its JSON: { node, text(), set(text) }. It calls
-// complete, if given, with the input of each string.
+// form returns a form for a schema, with a field for its JSON: { node, text(), set(text) }. complete, if
+// given, gets the input of each string.
 export function form(schema, { value, complete, changed = () => {}, name = 'Arguments' } = {}) {
 	const root = new Document(schema ?? {});
 	let model = value;

@@ -1,12 +1,17 @@
 // The gateway that the page looks at: who calls what, how fast, what clients get and what it costs them,
-// and what is withheld. The figures are of the calls that the page has seen.
+// and what is refused and withheld. The figures are of the calls that the page has seen.
 import * as api from './api.js';
-import { bytes, code, div, duration, element, empty, figures, h2, h3, hint, muted, replace, strong, tag, tokens } from './dom.js';
+import { attempt, button, bytes, clock, code, dialog, div, duration, element, empty, figures, h2, h3, hint, inRow, li, primary, replace, strong, tag, tokens } from './dom.js';
+import { finding } from './explore.js';
+import { picture, shape } from './icons.js';
+import { diff, parse, tree } from './json.js';
 import { all, failed, listen, start } from './messages.js';
 import { spark } from './spark.js';
 import { definitions, on, state, throttle } from './store.js';
 
 const methods = ['tools/call', 'resources/read', 'prompts/get'];
+const names = ['Calls', 'Errors', 'p50', 'p95'];
+const most = 24; // clients, and servers, that are drawn
 
 // measured returns how many calls there are, and what they took.
 function measured(calls) {
@@ -15,13 +20,42 @@ function measured(calls) {
 	return [String(calls.length), calls.length > 0 ? `${(calls.filter(failed).length / calls.length * 100).toFixed(1)} %` : '–', at(0.5), at(0.95)];
 }
 
+// flow draws who calls whom, as lines from clients to servers: the more calls, the thicker. links are
+// [client, server, calls].
+function flow(links) {
+	const [left, right] = [0, 1].map(side => [...new Set(links.map(link => link[side]))].slice(0, most));
+	const shown = links.filter(([from, to]) => left.includes(from) && right.includes(to));
+	const busiest = Math.max(...shown.map(([, , calls]) => calls.length));
+	const words = ([from, to, calls]) => `${from} → ${to}: ${calls.length} calls, ${calls.filter(failed).length} failed`;
+	const drawing = picture(`0 0 100 ${Math.max(left.length, right.length)}`, '', shown.map(words).join('; '), ...shown.map(link => {
+		const [from, to, calls] = link;
+		const [a, b] = [left.indexOf(from) + 0.5, right.indexOf(to) + 0.5];
+		return shape('path', { d: `M0 ${a}C50 ${a} 50 ${b} 100 ${b}`, class: calls.every(failed) ? 'bad' : '', 'stroke-width': 1.5 + 6 * calls.length / busiest, 'vector-effect': 'non-scaling-stroke' }, shape('title', {}, words(link)));
+	}));
+	drawing.setAttribute('preserveAspectRatio', 'none');
+	return tag('div.flow', [left, drawing, right].map(side => Array.isArray(side) ? tag('ol', side.map(name => li(name))) : side));
+}
+
 // adapted says what a gateway has changed for a client.
 const adapted = ({ other_names: names, cut_descriptions: cut }) => [names && `${names} shorter names`, cut && `${cut} descriptions cut`].filter(Boolean).join(', ');
 
+// review compares a withheld definition with its pin, beside what the scan finds, and accepts it.
+async function review(server, { kind, name, why }) {
+	const found = await api.post('gateway/review', { server, kind, name });
+	const outcome = div();
+	const shown = dialog('Compare with its pin', {}, h2(`${name} of ${server}`), !found.diff && hint(why), found.findings.map(finding), found.diff ? diff(found.diff) : tree(parse(found.now)), outcome,
+		inRow(primary('Accept the definition', () => attempt(outcome, async () => {
+			await api.post('gateway/accept', { server, kind, name, now: found.now });
+			shown.close();
+		})), button('Keep it withheld', () => shown.close())));
+}
+
 export function gateway(root) {
 	const place = element('div.stack', { 'data-testid': 'gateway' });
-	replace(root, h2('Gateway'), muted(state.about.title), place);
+	const outcome = div();
+	replace(root, h2('Gateway'), outcome, place);
 	const card = (title, ...content) => tag('section.card', h3(title), content);
+	const part = (title, columns, rows, ...below) => rows?.length > 0 && card(title, figures(columns, rows), below);
 	let about = {};
 	let shown;
 	const update = () => {
@@ -29,27 +63,30 @@ export function gateway(root) {
 		const itself = state.servers.find(server => server.gateway)?.id;
 		const calls = Map.groupBy(all.filter(one => one.kind === 'request' && one.from === 'client' && methods.includes(one.method)), one => one.lane);
 		const clients = [...calls.keys()].filter(lane => !state.servers.some(({ id }) => id === lane));
-		const its = (lane, id) => calls.get(lane).filter(call => call.about?.startsWith(`${id}__`)).length;
+		const links = clients.flatMap(lane => servers.map(({ id }) => [lane, id, calls.get(lane).filter(call => call.about?.startsWith(`${id}__`))])).filter(link => link[2].length > 0);
 		const every = clients.flatMap(lane => calls.get(lane));
 		const tools = state.lists.get(itself)?.tool;
 		const cost = id => tools ? tokens(tools.filter(({ definition }) => String(definition.name).startsWith(`${id}__`)).reduce((sum, tool) => sum + tool.tokens, 0)) : '';
-		const names = ['Calls', 'Errors', 'p50', 'p95'];
 		const rows = servers.map(({ id, state: now, memory, tools, problem }) => [id, problem?.message ?? now, ...measured(calls.get(id) ?? []), tools === undefined ? '' : String(tools), cost(id), memory ? bytes(memory) : '']);
-		const held = servers.flatMap(({ id, withheld }) => (withheld ?? []).map(item => [item.name, id, item.why, item.remedy]));
-		const lanes = clients.map(lane => [lane, ...measured(calls.get(lane)), ...servers.map(({ id }) => String(its(lane, id) || '')), String(calls.get(lane).filter(({ method }) => method === methods[1]).length || '')]);
+		const held = servers.flatMap(({ id, withheld }) => (withheld ?? []).map(item => ({ ...item, server: id })));
+		const lanes = clients.map(lane => [lane, ...measured(calls.get(lane))]);
 		const text = JSON.stringify([rows, held, lanes, about, Math.floor(Date.now() / 60_000)]);
 		if (text === shown) return;
 		shown = text;
 		replace(place, tag('dl.card.stats', measured(every).map((value, i) => div(tag('dt', names[i]), tag('dd', strong(value))))),
-			card('Who calls what', lanes.length > 0 ? figures(['Client', ...names, ...servers.map(({ id }) => `→ ${id}`), 'Resources', 'Last hour'], lanes.map(row => [...row, spark(calls.get(row[0]))]))
+			part('Waits for your review', ['What', 'Server', 'Why', ''], held.map(item => [`${item.kind} ${item.name}`, item.server, item.why,
+				['changed', 'new', 'another'].includes(item.reason) ? button('Compare', () => attempt(outcome, () => review(item.server, item)), { label: `Compare ${item.name}` }) : item.remedy])),
+			part('Changes of the configuration that wait', ['What', 'Why', 'File'], about.waiting?.map(one => [`${one.kind} ${one.name ?? ''}`, one.why, one.source]), hint('At the terminal: ', code('stdwire trust'), ' shows the whole change and accepts it.')),
+			about.invalid?.length > 0 && card('Errors of the configuration', about.invalid.map(why => tag('p.problem', why))),
+			card('Who calls what', links.length > 0 && flow(links), lanes.length > 0 ? figures(['Client', ...names, 'Last hour'], lanes.map(row => [...row, spark(calls.get(row[0]))]))
 				: empty('No calls yet', 'The page sees the calls of clients since it was opened.', 'Timeline')),
 			card('Servers', figures(['Server', 'State', ...names, 'Tools', 'Cost', 'Memory', 'Last hour'], rows.map(row => [...row, spark(calls.get(row[0]) ?? [])]))),
-			about.clients?.length > 0 && card('What clients get', figures(['Client', 'Profile', 'Discovery', 'Tools', 'It got', 'All of them', 'Adapted'], about.clients.map(one => [one.client || 'without a name', one.profile || 'all servers',
-				one.search ? 'by a search' : 'as a list', String(one.tools), tokens(one.listed_bytes / 4), tokens(one.bytes / 4), adapted(one)])),
-			hint('A client finds tools by a search where ', code('discover'), ' says so, or, if that is ', code('auto'), ', where the list is long. A token is about 4 bytes.')),
-			held.length > 0 && card('Withheld', figures(['What', 'Server', 'Why', 'What to do'], held)),
-			about.waiting?.length > 0 && card('Waits for you', figures(['What', 'Why', 'File'], about.waiting.map(one => [`${one.kind} ${one.name ?? ''}`, one.why, one.source])), hint('At the terminal: ', code('stdwire trust'), ' shows the whole change and accepts it.')),
-			about.invalid?.length > 0 && card('Errors of the configuration', about.invalid.map(why => tag('p.problem', why))));
+			part('Who is connected', ['Client', 'Who', 'Profile', 'Discovery', 'Tools', 'It got', 'All of them', 'Adapted'], about.clients?.map(one => [[one.client || 'without a name', one.version].filter(Boolean).join(' '), one.principal ?? '', one.profile || 'all servers',
+				one.search ? 'by a search' : 'as a list', String(one.tools), tokens(one.listed_bytes / 4), tokens(one.bytes / 4), adapted(one)]),
+			hint('A token is about 4 bytes.')),
+			part('Profiles', ['Profile', 'Tools', 'Cost'], about.costs?.map(one => [one.profile, String(one.tools), tokens(one.bytes / 4)])),
+			part('Refused by rules', ['Call', 'Who', 'Effect', 'Rule', 'Argument', 'Last'], about.refusals?.map(one => [`${one.server} ${one.name}`, one.principal ?? '', one.passed ? `would ${one.effect}` : one.effect, code(one.rule), one.argument ?? '', clock(one.at)])),
+			part('Rates', ['Rate', 'Limit', 'Refused'], about.rates?.map(one => [one.rate, one.limit ?? '', String(one.refused)])));
 	};
 	const { soon, stop } = throttle(update, 'counts');
 	const look = async () => {

@@ -1,6 +1,6 @@
 // Log messages of servers, filtered by level, logger and text. The stderr of a server is on its card.
 import * as api from './api.js';
-import { attempt, clock, div, element, faint, field, h2, hint, inRow, li, p, replace, select, short, status, strong, unfolded } from './dom.js';
+import { anchor, attempt, clock, div, element, empty, faint, field, h2, hint, inRow, li, p, replace, select, short, status, strong, unfolded } from './dom.js';
 import { tree } from './json.js';
 import { levels } from './servers.js';
 import { on, state, throttle } from './store.js';
@@ -11,19 +11,19 @@ export function logs(root) {
 	const filter = { level: '', server: '', logger: '', text: '' };
 	const outcome = div();
 	const servers = div();
-	const notes = status('p.muted');
+	const notes = status('div.muted');
 	const list = element('ol.items', { label: 'Log messages', 'data-testid': 'logs' });
 	let shown; // the filter of what is shown
 	const input = (name, label) => field(label, element('input', { type: 'search', oninput: event => { filter[name] = event.target.value; soon(); } }));
 	const choice = (name, label, options) => field(label, select(options, filter[name], value => { filter[name] = value; soon(); }));
 	replace(root, h2('Logs'), inRow(choice('level', 'Level at least', [['', 'any'], ...levels]), servers, input('logger', 'Logger'), input('text', 'Text')),
-		hint('A server sends messages of the log level that is set on its card, on the page Servers. Its stderr is there, too. The list is not updated while a message is open.'), outcome, notes, list);
+		hint('The list is not updated while a message is open.'), outcome, notes, list);
 
 	function line(message) {
 		return li(unfolded([faint(clock(message.t), ' ', message.server, ' '),
 			element('span', { class: `badge ${colours[message.level] ?? 'bad'}` }, message.level || 'no level'), ' ', message.logger && strong(message.logger, ' '),
 			short(typeof message.data === 'string' ? message.data : JSON.stringify(message.data ?? null))],
-		() => [tree(message.data ?? null), p(element('a', { href: api.address('timeline', message.n) }, 'on the timeline'))]));
+		() => [tree(message.data ?? null), p(anchor(api.address('timeline', message.n), 'on the timeline'))]));
 	}
 
 	const fetch = () => attempt(outcome, async () => {
@@ -32,7 +32,7 @@ export function logs(root) {
 		if (text !== JSON.stringify(filter) || list.querySelector('details[open]') && text === shown) return;
 		shown = text;
 		replace(list, page.lines.map(line));
-		notes.textContent = page.lines.length === 0 ? 'There are no such messages.' : page.more ? `The latest ${page.lines.length} messages; there are more.` : `${page.lines.length} ${page.lines.length === 1 ? 'message' : 'messages'}`;
+		replace(notes, page.lines.length === 0 ? empty('No such messages', 'Servers send the messages of the log level that is set on their cards, and write the rest to stderr.', 'Servers') : page.more ? `The latest ${page.lines.length} messages; there are more.` : `${page.lines.length} ${page.lines.length === 1 ? 'message' : 'messages'}`);
 	});
 
 	let known;

@@ -2,8 +2,8 @@
 import { append, button, element, replace, tag } from './dom.js';
 import { icon } from './icons.js';
 
-// menu returns the button and the list. items returns [text, action, attributes] for each entry, when
-// the menu is opened; false entries are left out, and a text alone is a heading.
+// menu returns the button and the list. items returns [text, action, attributes] for each entry, or
+// promises that, when the menu is opened; false entries are left out, and a text alone is a heading.
 export function menu(label, items, { text, sign = 'more', attributes = {} } = {}) {
 	const list = element('div.menu', { popover: 'auto', role: 'menu', label, onkeydown: event => {
 		const all = [...list.querySelectorAll('button')];
@@ -14,7 +14,8 @@ export function menu(label, items, { text, sign = 'more', attributes = {} } = {}
 		event.preventDefault();
 		all[to % all.length].focus();
 	} });
-	const fill = () => replace(list, items().filter(Boolean).map(entry => typeof entry === 'string' ? tag('p.label', entry)
+	let filled;
+	const fill = async () => replace(list, (await items()).filter(Boolean).map(entry => typeof entry === 'string' ? tag('p.label', entry)
 		: button(entry[0], () => {
 			list.hidePopover();
 			entry[1]();
@@ -22,10 +23,11 @@ export function menu(label, items, { text, sign = 'more', attributes = {} } = {}
 	const opener = element('button', { class: text ? '' : 'icon-only', 'aria-haspopup': 'menu', title: label, label: text ? null : label, ...attributes });
 	append(opener, text ? [text, ' ', icon('down')] : icon(sign));
 	opener.popoverTargetElement = list;
-	list.addEventListener('beforetoggle', event => { if (event.newState === 'open') fill(); });
-	list.addEventListener('toggle', event => {
+	list.addEventListener('beforetoggle', event => { if (event.newState === 'open') filled = fill(); });
+	list.addEventListener('toggle', async event => {
 		opener.setAttribute('aria-expanded', String(event.newState === 'open'));
 		if (event.newState !== 'open') return;
+		await filled;
 		const at = opener.getBoundingClientRect();
 		const fit = (wanted, size, room) => `${Math.max(Math.min(wanted, room - size - 8), 8)}px`;
 		list.style.left = fit(at.right - list.offsetWidth, list.offsetWidth, innerWidth);

@@ -10,9 +10,7 @@ import { questionsOf } from './questions.js';
 import { progress, result } from './result.js';
 import { save } from './saved.js';
 import { skillPanel } from './skills.js';
-import { snippets } from './snippets.js';
 import { on, server as known, state } from './store.js';
-import { expand, variables } from './template.js';
 import { toast } from './toast.js';
 
 // runner shows a call: its progress and questions while it runs, and its result. With the address of
@@ -27,6 +25,7 @@ export function runner(place, { address, query, shown = () => {} } = {}) {
 	let finished = 0;
 	let request;
 	let closed = false;
+	let began; // by the user
 	const endQuestions = questionsOf(asked, question => id !== undefined && question.call === id);
 	async function update() {
 		if (id === undefined || finished === id) return;
@@ -41,6 +40,7 @@ export function runner(place, { address, query, shown = () => {} } = {}) {
 			const whole = await api.exact(`calls/${id}`);
 			if (whole.id !== id) return;
 			replace(live, result(whole));
+			if (began === id) box.scrollIntoView({ block: 'nearest' });
 		} catch (error) {
 			replace(live, problem(error));
 		}
@@ -51,7 +51,8 @@ export function runner(place, { address, query, shown = () => {} } = {}) {
 			try {
 				const started = await api.post('calls', text);
 				if (closed) return;
-				this.show(started.id);
+				began = started.id;
+				this.show(began);
 				if (address) history.replaceState(null, '', `${address}?call=${id}`);
 			} catch (error) {
 				replace(live, problem(error));
@@ -123,7 +124,8 @@ function toolPanel(place, server, tool, { query, address }) {
 	};
 	update();
 	const load = loadTest(server, tool.name, () => inputs.text());
-	const copies = menu('Copy this call', () => [...snippets(known(server), tool.name, inputs.text()).map(([language, source]) => [language === 'stdwire' ? 'As a command line' : `As ${language}`, () => showCode(language, source)]),
+	const copies = menu('Copy this call', () => [...['stdwire', 'curl', 'Go', 'TypeScript'].map(language => [language === 'stdwire' ? 'As a command line' : `As ${language}`, () => attempt(code, async () =>
+		showCode(language, (await api.post(api.of(server, 'snippets'), { tool: tool.name, arguments: inputs.text() || '{}' }))[language]))]),
 		['A link to it', () => attempt(saving, async () => {
 			await navigator.clipboard.writeText(location.href.split('#')[0] + toolLink(server, tool.name, inputs.text().trim()));
 			toast('Copied');
@@ -213,15 +215,25 @@ function templatePanel(place, server, template, { address }) {
 	const outcome = div();
 	const calls = runner(outcome, { address });
 	const shown = status('code');
-	const uri = () => expand(template.uriTemplate, fields.values());
-	const update = () => { shown.textContent = uri(); };
-	const fields = textFields(variables(template.uriTemplate).map(name => ({ name })),
-		completion(server, { type: 'ref/resource', uri: template.uriTemplate }, except => without(fields.values(), except)));
-	const read = () => calls.run(callText(server, 'resources/read', JSON.stringify({ uri: uri() })));
-	fields.node.addEventListener('input', update);
-	onEnter(fields.node, read, () => calls.cancel());
-	update();
-	append(place, [tag('div.card', fields.node, p(shown), primary('Read', read)), outcome]);
+	const expand = values => api.post('expand', { template: template.uriTemplate, values });
+	const card = tag('div.card');
+	append(place, [card, outcome]);
+	attempt(outcome, async () => {
+		const { variables } = await expand({});
+		const fields = textFields(variables.map(name => ({ name })), completion(server, { type: 'ref/resource', uri: template.uriTemplate }, except => without(fields.values(), except)));
+		let last = 0;
+		const update = async () => {
+			const mine = ++last;
+			const { uri } = await expand(fields.values());
+			if (mine === last) shown.textContent = uri;
+			return uri;
+		};
+		const read = async () => calls.run(callText(server, 'resources/read', JSON.stringify({ uri: await update() })));
+		fields.node.addEventListener('input', update);
+		onEnter(fields.node, read, () => calls.cancel());
+		append(card, [fields.node, p(shown), primary('Read', read)]);
+		await update();
+	});
 	return { close: () => calls.close() };
 }
 

@@ -1,7 +1,7 @@
 // The questions of servers: forms, pages to visit, sampling, roots. All are answered in the queue at
 // the side; the panel of a call links to its questions.
 import * as api from './api.js';
-import { attempt, button, code, div, element, facts, field, folded, h2, h3, hint, iconButton, inRow, keyed, link, muted, newID, onEnter, p, primary, replace, select, status, strong, tag } from './dom.js';
+import { attempt, button, code, div, element, facts, field, folded, h2, h3, hint, iconButton, input, inRow, keyed, link, muted, newID, onEnter, p, primary, replace, select, status, strong, tag } from './dom.js';
 import { form } from './form.js';
 import { icon } from './icons.js';
 import { tree } from './json.js';
@@ -137,7 +137,7 @@ function openLink(node, { params }, send) {
 
 function sampling(node, { params, server }, send) {
 	const text = element('textarea', { rows: '4' });
-	const model = element('input', { type: 'text', value: 'human' });
+	const model = input('text', { value: 'human' });
 	const role = muted([params.systemPrompt && `System: ${params.systemPrompt}`,
 		`at most ${params.maxTokens} tokens`].filter(Boolean).join(' · '));
 	const stop = select(['endTurn', 'stopSequence', 'maxTokens'], 'endTurn', () => {});
@@ -156,7 +156,7 @@ function sampling(node, { params, server }, send) {
 
 function roots(node, _, send) {
 	const text = element('textarea', { rows: '3', placeholder: 'file:///home/me/project' });
-	const always = element('input', { type: 'checkbox', checked: true, id: newID() });
+	const always = input('checkbox', { checked: true, id: newID() });
 	const submit = () => send(parseRoots(text.value), always.checked);
 	node.append(field('Roots: file: URIs, one a line', text), p(always, ' ', element('label', { for: always.id }, 'Give the same answer from now on')),
 		answers('Send', submit, send));

@@ -1,7 +1,7 @@
 // Results of calls: content of every kind, as text or as an element that cannot run scripts.
 import * as api from './api.js';
 import { answer } from './calls.js';
-import { attempt, button, bytes, copier, div, download, duration, element, faint, folded, h4, inRow, li, long, muted, p, parts, problem, replace, short, status, strong, tag, tokens, unfolded } from './dom.js';
+import { anchor, attempt, button, bytes, copier, div, download, duration, element, faint, folded, h4, inRow, li, long, muted, p, parts, problem, replace, short, status, strong, tag, tokens, unfolded } from './dom.js';
 import { icon } from './icons.js';
 import { Room, format, parse, tabs, tree, view } from './json.js';
 import { markdown } from './markdown.js';
@@ -64,7 +64,7 @@ function textBlock(text, room) {
 
 // resource returns the contents of a resource.
 export function resource(content, server, room = new Room()) {
-	return tag('div.resource', p(element('a', { href: readLink(server, content.uri) }, content.uri),
+	return tag('div.resource', p(anchor(readLink(server, content.uri), content.uri),
 		' ', faint(content.mimeType ?? '')),
 	content.blob !== undefined ? binary(content.blob, content.mimeType ?? '', content.uri?.split('/').pop()) : /^text\/html\b/.test(content.mimeType) ? html(content.text ?? '') : textBlock(content.text ?? '', room));
 }
@@ -77,7 +77,7 @@ export function content(block, server, room = new Room()) {
 		case 'text': return textBlock(String(block.text), room);
 		case 'image': case 'audio': return binary(String(block.data), String(block.mimeType));
 		case 'resource': return resource(block.resource ?? {}, server, room);
-		case 'resource_link': return p(element('a', { href: readLink(server, block.uri) }, block.title ?? block.name ?? block.uri),
+		case 'resource_link': return p(anchor(readLink(server, block.uri), block.title ?? block.name ?? block.uri),
 			' ', faint([block.mimeType, block.size !== undefined && bytes(block.size)].filter(Boolean).join(', ')),
 			block.description && tag('span.hint', ' ' + block.description));
 		default: return tree(block, 0, room);

@@ -1,6 +1,6 @@
 // Saved calls with expectations: the file that stdwire test reads.
 import * as api from './api.js';
-import { attempt, button, div, download, duration, element, empty, faint, field, folded, h2, hint, input, inRow, muted, primary, replace, status, tag } from './dom.js';
+import { anchor, attempt, button, div, download, duration, element, empty, faint, field, folded, h2, hint, input, inRow, muted, primary, replace, status, tag } from './dom.js';
 import { toolLink } from './connect.js';
 import { format, parse } from './json.js';
 
@@ -18,7 +18,7 @@ export function save(place, call) {
 	replace(place, inRow(field('Name of the saved call', name), button('Save', () => attempt(outcome, async () => {
 		const { calls } = await read();
 		await write([...calls, { name: name.value, ...call }]);
-		replace(place, status('p', 'Saved: ', element('a', { href: '#/saved' }, 'all saved calls')));
+		replace(place, status('p', 'Saved: ', anchor('#/saved', 'all saved calls')));
 	}))), outcome);
 	name.focus();
 }
@@ -81,7 +81,7 @@ export function saved(root) {
 			faint(`${call.server ?? ''} ${call.tool ?? call.method} ${verdict ? duration(verdict.ms) : ''}`),
 			button('Run', () => run([i]), { label: `Run ${call.name}` }),
 			button('Remove', () => change(calls.toSpliced(i, 1)), { label: `Remove ${call.name}` }),
-			call.tool && element('a', { href: toolLink(call.server ?? '', call.tool, format(call.arguments ?? {})) }, 'Open')),
+			call.tool && anchor(toolLink(call.server ?? '', call.tool, format(call.arguments ?? {})), 'Open')),
 		verdict?.failures.map(failure => tag('p.bad', failure)),
 		folded('Expectations',
 			hint('"expect": {"values": {"/structuredContent/n": 1}, "schema": {…}, "error": -32602 or "isError", "within": "2s"}'),

@@ -10,9 +10,11 @@ import { icon } from './icons.js';
 import { tree } from './json.js';
 import { menu } from './menu.js';
 import { changeRoots } from './roots.js';
-import { definitions, on, refresh, state } from './store.js';
+import { definitions, on, refresh, server as known, state } from './store.js';
 
 export const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
+
+const dragged = 'text/x-stdwire'; // the type of what is dragged, the id of a server
 
 const pause = 5000; // ms between two looks at the memory of the servers
 
@@ -52,6 +54,7 @@ export function servers(root) {
 		if (!off) editable = all.map(file => file.path);
 		summarize();
 		for (const card of cards.values()) card.files(editable);
+		update();
 	}, error => replace(outcome, problem(error)));
 	const update = () => {
 		summarize();
@@ -166,18 +169,27 @@ function card(id) {
 		now.added && ['Forget', () => act('forget'), { class: 'bad' }],
 		change(`Remove from ${now.file && base(now.file)} …`, () => remove(id, now.file), { class: 'bad' }),
 	].flatMap(entry => Array.isArray(entry?.[0]) ? entry : [entry]));
-	const node = element('section.card.server', { label: id, 'data-testid': `server-${id}` },
-		inRow(h3(id), word, uses, tag('span.push'), toggle, actions),
+	// A card that is dragged by its title to another one of its file takes its place; so does "Move".
+	const title = element('h3', { ondragstart: event => event.dataTransfer.setData(dragged, id) }, id);
+	const node = element('section.card.server', { label: id, 'data-testid': `server-${id}`, ondragover: event => { if (event.dataTransfer.types.includes(dragged)) event.preventDefault(); },
+		ondrop: event => {
+			const from = event.dataTransfer.getData(dragged);
+			if (from === id || known(from)?.file !== now.file) return;
+			event.preventDefault();
+			attempt(outcome, () => move(from, id, now.file));
+		} },
+		inRow(title, word, uses, tag('span.push'), toggle, actions),
 		where, stats, trouble, outcome, log, access, folded('Details', facts, stream, more), links);
-	// known shows how many definitions of each kind the server has.
-	const known = server => {
+	// counts returns how many definitions of each kind the server has.
+	const counts = server => {
 		const lists = state.lists.get(id);
-		const counts = server.state === 'ready' && lists ? Object.entries(kinds).filter(([view]) => view !== 'apps' && lists[kinds[view]]?.length).map(([view, kind]) => [view, lists[kind].length])
+		const found = server.state === 'ready' && lists ? Object.entries(kinds).filter(([view]) => view !== 'apps' && lists[kinds[view]]?.length).map(([view, kind]) => [view, lists[kind].length])
 			: [['tools', server.tools]];
-		return server.watched ? [] : counts.length > 0 ? counts : [['tools']];
+		return server.watched ? [] : found.length > 0 ? found : [['tools']];
 	};
 	return { node, close: () => authorized?.close(), files(all) { editable = all; }, update(server) {
 		now = server;
+		title.draggable = editable.includes(now.file) && Boolean(beside(-1) ?? beside(1));
 		const { details, url } = server;
 		const ready = server.state === 'ready';
 		flip();
@@ -191,10 +203,10 @@ function card(id) {
 		keep(where, reached, text => text && [icon(url ? 'openWorld' : 'command'), element('code.line', { title: text }, text), copyIcon(text, `Copy how ${id} is reached`)]);
 		const era = details ?? (server.revision ? server : undefined);
 		keep(stats, [['Transport', transport(server)], ['Era', era && `${era.revision}, ${era.era}`], ['Ready after', server.took_ms && duration(server.took_ms)],
-			['Memory', server.memory && bytes(server.memory)], ['Tools', server.watched && server.tools], ['Cost of its tools', cost(id)],
+			['Memory', server.memory && bytes(server.memory)], ['Tools', server.watched && server.tools], ['Cost of tools', cost(id)],
 			[words[server.state], !ready && server.since && `since ${clock(server.since)}`]], pairs);
 		keep(trouble, [server.problem, server.retry_at, server.restarts], () => server.problem && [problem(server.problem),
-			server.retry_at && hint(`Next try at ${clock(server.retry_at)}${server.restarts ? `, after ${server.restarts} restarts` : ''}.`),
+			server.retry_at && hint(`Next try at ${clock(server.retry_at)}${server.restarts ? `; restarted ${server.restarts} times` : ''}.`),
 			own() && inRow(button('Try now', () => act('restart')), !server.added && button('Doctor', () => examine(outcome, id), { class: 'quiet' }))]);
 		if (url && !server.watched && !authorized) {
 			authorized = authorization(id);
@@ -209,7 +221,7 @@ function card(id) {
 			tidy(ready);
 			if (ready && !server.watched && !server.gateway) definitions(id).catch(() => {}); // its views say why
 		}
-		keep(links, known(server), counts => [counts.map(([view, n]) => element('a.button.quiet', { href: api.address(view, id) }, view[0].toUpperCase() + view.slice(1),
+		keep(links, counts(server), all => [all.map(([view, n]) => element('a.button.quiet', { href: api.address(view, id) }, view[0].toUpperCase() + view.slice(1),
 			n !== undefined && strong(` ${n}`))), element('a.button.quiet.push', { href: api.filtered(`server:${id}`) }, 'Messages'),
 			!server.gateway && button('Logs', () => showLog(log, id), { class: 'quiet' })]);
 		keep(facts, [['selected by', server.gateway ? 'its socket, as a client' : server.selector], ['configured at', server.source], ['server', details && name(details.info)],

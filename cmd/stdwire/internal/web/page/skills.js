@@ -1,6 +1,6 @@
 // Skills: their front matter, and their files, which are compared with the entry of the skill.
 import * as api from './api.js';
-import { append, attempt, button, bytes, div, element, grid, h4, p, primary, problem, replace, status, tag } from './dom.js';
+import { anchor, append, attempt, button, bytes, div, element, grid, h4, inRow, p, primary, problem, replace, status, tag } from './dom.js';
 import { tree } from './json.js';
 import { resource } from './result.js';
 
@@ -10,7 +10,7 @@ export function skillPanel(place, server, skill, { chosen }) {
 	const files = div();
 	const summary = status('p');
 	const shown = div();
-	append(place, tag('div.card', h4('Front matter'), tree(skill.frontmatter ?? {}), issues, files, summary, shown));
+	append(place, tag('div.card', h4('Front matter'), tree(skill.frontmatter ?? {}), inRow(issues), files, summary, shown));
 	let closed = false;
 
 	async function check() {
@@ -19,7 +19,7 @@ export function skillPanel(place, server, skill, { chosen }) {
 		replace(issues, entry.problem && problem({ code: 'invalid', message: entry.problem, hint: 'A host must not load this skill.' }),
 			entry.current && problem({ code: 'different', message: entry.current }),
 			entry.dynamic && p('The skill is generated: its entry lists no files, so none can be verified. ',
-				element('a', { href: api.address('resources', server, skill.uri) }, 'Read its SKILL.md')),
+				anchor(api.address('resources', server, skill.uri), 'Read its SKILL.md')),
 			!entry.problem && !entry.current && tag('p.good', 'Its entry is well formed.'));
 		const rows = entry.files.map(file => row(file, entry.problem));
 		if (rows.length === 0) return;

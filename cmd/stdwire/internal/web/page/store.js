@@ -21,9 +21,7 @@ const simple = ['servers', 'calls', 'questions', 'updates', 'extensions'];
 const loading = new Map(); // topic → whether it has to be fetched once more
 
 // refresh fetches a topic again.
-export const refresh = topic => load(topic);
-
-async function load(topic) {
+export async function refresh(topic) {
 	if (loading.has(topic)) {
 		loading.set(topic, true);
 		return;
@@ -36,16 +34,16 @@ async function load(topic) {
 	} catch { /* the stream of changes says that the connection is lost */ }
 	const again = loading.get(topic);
 	loading.delete(topic);
-	if (again) await load(topic);
+	if (again) await refresh(topic);
 }
 
 export async function start() {
 	state.about = await api.get('about');
-	await Promise.all(simple.map(load));
+	await Promise.all(simple.map(refresh));
 	let first = true; // the first event has all topics that have ever changed
 	api.watch(topics => {
 		for (const topic of topics) {
-			if (simple.includes(topic)) load(topic);
+			if (simple.includes(topic)) refresh(topic);
 			else if (topic.startsWith('definitions ')) {
 				state.definitions.delete(topic.slice('definitions '.length));
 				emit('definitions');

@@ -1,7 +1,7 @@
 // Tasks of both eras. The page knows a task from its call, from the list of a server of 2025-11-25, or
 // because the user has entered its id.
 import * as api from './api.js';
-import { attempt, button, div, element, empty, field, folded, h2, h3, input, inRow, keyed, muted, p, pairs, replace, select, status, tag } from './dom.js';
+import { anchor, attempt, button, div, element, empty, field, folded, h2, h3, input, inRow, keyed, muted, p, pairs, replace, select, status, tag } from './dom.js';
 import { tree } from './json.js';
 import { callText, runner } from './panels.js';
 import { questionsOf } from './questions.js';
@@ -141,7 +141,7 @@ function card({ server, task: { taskId } }) {
 			if (!now || !ended(now)) now = entry.task;
 			endQuestions();
 			endQuestions = questionsOf(asked, question => call?.running && question.call === call.id);
-			replace(origin, entry.origin && element('a', { href: `${api.address('tools', server, entry.origin.tool)}?call=${entry.origin.id}` }, `a call of ${entry.origin.tool}`));
+			replace(origin, entry.origin && anchor(`${api.address('tools', server, entry.origin.tool)}?call=${entry.origin.id}`, `a call of ${entry.origin.tool}`));
 			show();
 		},
 		close() {

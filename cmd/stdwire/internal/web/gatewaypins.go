@@ -1,0 +1,51 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
+	"github.com/stdwire/stdwire/internal/jsondiff"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A pinReview is a definition that a gateway withholds because of its pin.
+type pinReview struct {
+	Now      string           `json:"now"`            // to accept; JSON
+	Diff     []reply.DiffLine `json:"diff,omitempty"` // to the pin; none if it is new
+	Findings []scan.Finding   `json:"findings"`       // of the scan
+}
+
+// review compares a withheld definition with its pin, and scans it.
+func (g *watchedGateway) review(ctx context.Context, what ops.Withheld) (*pinReview, error) {
+	var found ops.Review
+	if err := g.Call(ctx, "host.review", what, &found); err != nil {
+		return nil, err
+	}
+	r := &pinReview{Now: found.Now, Findings: []scan.Finding{}}
+	if found.Pinned != "" {
+		r.Diff = reply.DiffOf(jsondiff.Diff([]byte(found.Pinned), []byte(found.Now)))
+	}
+	if what.Kind != mcp.KindApp && what.Kind != mcp.KindSkill { // their files are not read for a scan
+		r.Findings = append(r.Findings, scan.Scan([]scan.Server{{ID: what.Server,
+			Lists: map[mcp.Kind][]json.RawMessage{what.Kind: {json.RawMessage(found.Now)}}}})...)
+	}
+	return r, nil
+}
+
+// pinRoutes adds the routes of the definitions that the gateway withholds. The receiver is nil if
+// none is watched.
+func (g *watchedGateway) pinRoutes(mux *http.ServeMux) {
+	if g == nil {
+		return
+	}
+	post(mux, "/api/gateway/review", func(r *http.Request, in ops.Withheld) (any, error) {
+		return g.review(r.Context(), in)
+	})
+	post(mux, "/api/gateway/accept", func(r *http.Request, in ops.AcceptedPin) (any, error) {
+		return nil, g.Call(r.Context(), "host.accept", in, new(struct{}))
+	})
+}
