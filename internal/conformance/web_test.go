@@ -684,6 +684,7 @@ func TestWebWatchesGateway(t *testing.T) {
 		Rows                 []string
 		Facts, Lanes, Server string
 		Rest, Copied, Parts  string
+		Other                bool
 	}
 	w.see("gateway", map[string]any{"dir": b.dir}, &got)
 	all := strings.Join(got.Rows, "\n")
@@ -691,6 +692,7 @@ func TestWebWatchesGateway(t *testing.T) {
 	assert.Assert(t, cmp.Contains(all, "everything__test_simple_text"))
 	assert.Assert(t, cmp.Contains(got.Facts, "selected by"))
 	assert.Assert(t, cmp.Contains(got.Lanes, "→ everything"))
+	assert.Assert(t, got.Other)
 	assert.Assert(t, cmp.Contains(got.Lanes, "p95"))
 	assert.Assert(t, cmp.Contains(got.Lanes, "as a list"))
 	assert.Assert(t, cmp.Contains(got.Lanes, "tokens"))

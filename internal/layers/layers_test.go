@@ -321,7 +321,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/ops/fs", "cmd/stdwire/internal/ops/proc/internal/ring",
 	}},
 	{"cmd/stdwire/internal/ops/host", []string{
-		"internal/printable", "dispatch", "client/host",
+		"internal/printable", "dispatch", "client/host", "rpc/mcp",
 	}},
 	{"cmd/stdwire/internal/term", []string{
 		"internal/printable", "internal/render", "internal/terminal", "cmd/stdwire/internal/guard",
@@ -453,6 +453,7 @@ var layers = []struct {
 		"internal/jsonedit", "internal/jsonscan", "internal/lograte", "internal/policy",
 		"internal/userfile", "rpc", "dispatch", "rpc/mcp", "server", "server/auth",
 		"client/host/gateway", "client/host/config", "cmd/stdwire/internal/command",
+		"internal/printable", "cmd/stdwire/internal/ops/host",
 	}},
 	{"cmd/stdwire/internal/transport", []string{
 		"cmd/stdwire/internal/access", "cmd/stdwire/internal/login",
@@ -570,7 +571,7 @@ var layers = []struct {
 		"internal/paramheader", "internal/quota", "internal/httpdeadline", "internal/jsonscan",
 		"internal/jsondiff", "cmd/stdwire/internal/output",
 		"internal/atomicfile", "internal/itemname", "internal/userfile", "internal/hostname",
-		"internal/httpurl",
+		"internal/httpurl", "internal/uritemplate",
 		"internal/shellwords", "rpc", "rpc/mcp",
 		"internal/skill", "client", "client/apps", "client/host", "internal/pin",
 		"client/host/gateway", "client/auth", "client/host/config", "cmd/stdwire/internal/guard",

@@ -293,13 +293,13 @@ func (g *Gateway) Recheck() {
 }
 
 // PinChange returns a definition of a server as it is now and as it is pinned, nil if it is not, so
-// that the operator can compare them. kind and name are those of a [WithheldItem] or of another item
-// of the latest list. It starts no server.
+// that the operator can compare them. kind and name are those of a [WithheldItem] or of another
+// item of the latest list. It starts no server.
 func (g *Gateway) PinChange(server string, kind mcp.Kind, name string) (pinned, now json.RawMessage,
 	err error) {
-	err = g.withPin(server, kind, name, func(identity pin.Server, definition json.RawMessage) error {
+	err = g.withPin(server, kind, name, func(of pin.Server, definition json.RawMessage) error {
 		now = definition
-		report, err := g.pins.Compare(identity, kind, []json.RawMessage{definition})
+		report, err := g.pins.Compare(of, kind, []json.RawMessage{definition})
 		if err == nil {
 			pinned = report.Verdicts[0].Pinned
 		}
@@ -311,13 +311,15 @@ func (g *Gateway) PinChange(server string, kind mcp.Kind, name string) (pinned, 
 // AcceptPin pins a definition of a server, so that it is offered, if it is still now, which
 // [Gateway.PinChange] has returned. If the identity of the server has changed, its other pins are
 // removed, and what they were for is withheld until it is accepted too.
-func (g *Gateway) AcceptPin(server string, kind mcp.Kind, name string, now json.RawMessage) error {
-	err := g.withPin(server, kind, name, func(identity pin.Server, definition json.RawMessage) error {
+func (g *Gateway) AcceptPin(server string, kind mcp.Kind, name string,
+	now json.RawMessage) error {
+	err := g.withPin(server, kind, name, func(of pin.Server, definition json.RawMessage) error {
 		if !bytes.Equal(definition, now) {
-			return fmt.Errorf("gateway: the %s %.100q of the server %.50q has changed again: review it once more",
+			return fmt.Errorf(
+				"gateway: the %s %.100q of the server %.50q has changed again: review it once more",
 				kind, name, server)
 		}
-		return g.pins.Accept(identity, kind, []json.RawMessage{definition}, name)
+		return g.pins.Accept(of, kind, []json.RawMessage{definition}, name)
 	})
 	if err == nil {
 		g.Recheck()
@@ -335,7 +337,8 @@ func (g *Gateway) withPin(server string, kind mcp.Kind, name string,
 			}
 			u.applying.Lock()
 			identity, err := newPinServer(u.id, u.source, l.server)
-			i := slices.IndexFunc(l.listed, func(d *definition.Definition) bool { return d.Own == name })
+			i := slices.IndexFunc(l.listed,
+				func(d *definition.Definition) bool { return d.Own == name })
 			var text json.RawMessage
 			if i >= 0 {
 				text = l.listed[i].Text
@@ -349,6 +352,6 @@ func (g *Gateway) withPin(server string, kind mcp.Kind, name string,
 			}
 		}
 	}
-	return fmt.Errorf("gateway: the server %.50q has listed no %s %.100q that has a pin", server, kind,
-		name)
+	return fmt.Errorf("gateway: the server %.50q has listed no %s %.100q that has a pin", server,
+		kind, name)
 }

@@ -546,9 +546,15 @@ const scenarios = {
     const view = page.getByTestId('gateway');
     await view.getByRole('rowheader', { name: /^client 1/ }).waitFor();
     await view.getByRole('rowheader', { name: 'stdwire', exact: true }).waitFor(); // the page is a client, too
-    seen.lanes = await view.innerText();
+    seen.lanes = `${await view.innerText()} ${await view.locator('.flow svg').getAttribute('aria-label')}`;
     seen.server = await view.getByRole('row', { name: /^everything/ }).last().innerText();
     await shoot('gateway');
+    // the menu opens a page of the configuration, on a port of its own
+    await page.getByRole('button', { name: /^gateway \d/ }).click();
+    await page.getByRole('menuitem', { name: 'Look at the configuration' }).waitFor();
+    await page.keyboard.press('Escape');
+    const other = await page.evaluate(async () => (await (await import('./api.js')).post('pages', { pid: 0 })).address);
+    seen.other = new URL(other).origin !== origin && (await fetch(other)).status === 200;
     await go('#/tools');
     await page.locator('main li a').filter({ hasText: 'everything__test_simple_text' }).first().click();
     await page.getByRole('button', { name: 'Run', exact: true }).click();

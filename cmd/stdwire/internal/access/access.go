@@ -189,15 +189,20 @@ func (r *Rules) report(ctx context.Context, message string, item policy.Item, d 
 		rule = d.Rule.Source
 	}
 	r.record(ops.Refusal{At: time.Now().UTC().Format(time.RFC3339), Effect: d.Effect.String(),
-		Rule: rule, Argument: d.Pointer, Server: item.Server, Name: printable.TruncateBytes(item.Name, 200),
-		Principal: printable.TruncateBytes(dispatch.PrincipalFrom(ctx), 200), Passed: r.DryRun})
+		Rule: rule, Argument: d.Pointer, Server: item.Server,
+		Name:      printable.TruncateBytes(item.Name, maxText),
+		Principal: printable.TruncateBytes(dispatch.PrincipalFrom(ctx), maxText),
+		Passed:    r.DryRun})
 	r.log.Log(ctx, level, message, slog.String("effect", d.Effect.String()),
 		slog.String("rule", rule), slog.String("argument", d.Pointer),
 		slog.String("server", item.Server), slog.String("name", item.Name),
 		slog.String("principal", dispatch.PrincipalFrom(ctx)))
 }
 
-const maxLatest = 30 // refusals that are kept for the operator
+const (
+	maxLatest = 30  // refusals that are kept for the operator
+	maxText   = 200 // bytes of a name in one
+)
 
 // record keeps a refusal. Of those that only differ in their time it keeps the latest, so that a
 // caller who repeats a call displaces no other.
@@ -212,7 +217,7 @@ func (r *Rules) record(refusal ops.Refusal) {
 	r.latest = r.latest[:min(len(r.latest), maxLatest)]
 }
 
-// Latest returns the latest decisions that refused a call, or asked the user first, the latest first.
+// Latest returns decisions that refused a call, or asked the user first, the latest first.
 func (r *Rules) Latest() []ops.Refusal {
 	r.mu.Lock()
 	defer r.mu.Unlock()

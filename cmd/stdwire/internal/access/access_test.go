@@ -19,6 +19,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/client/mcptest"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/access"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/policy"
 	"github.com/stdwire/stdwire/rpc"
@@ -369,6 +370,16 @@ func TestDenialByArgument(t *testing.T) {
 				!strings.Contains(said, "rules:"), said)
 		}
 	}
+	latest := s.rules.Latest() // for the operator, each once
+	for i := range latest {
+		assert.Assert(t, latest[i].At != "")
+		latest[i].At = ""
+	}
+	refusal := ops.Refusal{Effect: "deny", Rule: "rules:1", Argument: "/path"}
+	own, up := refusal, refusal
+	own.Server, own.Name = access.Own, "own_read"
+	up.Server, up.Name = "up", "read"
+	assert.DeepEqual(t, latest, []ops.Refusal{own, up})
 }
 
 // The files of the program's own skills are those of the server "stdwire".

@@ -29,7 +29,8 @@ func (g *watchedGateway) review(ctx context.Context, what ops.Withheld) (*pinRev
 	if found.Pinned != "" {
 		r.Diff = reply.DiffOf(jsondiff.Diff([]byte(found.Pinned), []byte(found.Now)))
 	}
-	if what.Kind != mcp.KindApp && what.Kind != mcp.KindSkill { // their files are not read for a scan
+	// the files of apps and skills are not read for a scan
+	if what.Kind != mcp.KindApp && what.Kind != mcp.KindSkill {
 		r.Findings = append(r.Findings, scan.Scan([]scan.Server{{ID: what.Server,
 			Lists: map[mcp.Kind][]json.RawMessage{what.Kind: {json.RawMessage(found.Now)}}}})...)
 	}

@@ -14,8 +14,8 @@ import (
 )
 
 // pages are the pages of one stdwire web: that of the command line, and those that the user has
-// opened from its menu, of the configuration and of running gateways. Each has a port of its own, so
-// that no state of one shows up in another.
+// opened from its menu, of the configuration and of running gateways. Each has a port of its own,
+// so that no state of one shows up in another.
 type pages struct {
 	first *options // of the command line
 	std   *term.Streams
@@ -63,7 +63,8 @@ func (p *pages) address(pid int) (string, error) {
 		return p.open[pid], nil
 	}
 	if len(p.open) >= maxPages {
-		return "", command.Usagef("too many pages are open").WithHint("end stdwire web and start it again")
+		return "", command.Usagef("too many pages are open").WithHint(
+			"end stdwire web and start it again")
 	}
 	t := target.NewTarget()
 	t.Configured.ConfigFlags = p.first.target.Configured.ConfigFlags

@@ -47,8 +47,8 @@ type Options struct {
 	Release func(context.Context, Release) error
 	Waiting func() []PendingChange
 
-	// Review and AcceptPin are for the operator, and nil without pins. Review returns a definition as
-	// it is now and as it is pinned; AcceptPin pins it if it is still the one that Review returned.
+	// Review and AcceptPin are for the operator, and nil without pins. Review returns a definition
+	// as it is now and as it is pinned; AcceptPin pins it if it is still the one of Review.
 	Review    func(Withheld) (Review, error)
 	AcceptPin func(AcceptedPin) error
 

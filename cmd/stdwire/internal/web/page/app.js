@@ -169,7 +169,7 @@ async function main() {
 		const { gateways, other } = await api.get('pages');
 		const to = (text, pid) => [text, () => api.post('pages', { pid }).then(({ address }) => location.assign(address), error => toast(error.message))];
 		const running = Object.entries(gateways).filter(([name]) => name !== state.about.title);
-		return [...files.map(file => file.path), off || ['Add server', add], other && state.about.gateway && to('Look at the configuration', 0),
+		return [...files.map(file => file.path), off ? !state.about.gateway && off : ['Add server', add], other && state.about.gateway && to('Look at the configuration', 0),
 			...running.map(([name, pid]) => to(`Look at ${name}`, pid)), other && !state.about.gateway && running.length === 0 && 'No gateway runs'];
 	}, { text: state.about.title, attributes: { class: 'quiet' } })));
 	on('connected', () => {

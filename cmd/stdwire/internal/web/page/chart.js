@@ -70,16 +70,16 @@ export function chart({ select, selects, selected }) {
 		g.font = '11px system-ui, sans-serif';
 		const x = t => gutter + (t - from) / (to - from) * (width - gutter);
 		boxes = [];
-		drawAxis(g, x, height, all[0]);
+		drawAxis(g, x, width, height, all[0]);
 		const matches = selects();
 		for (const lane of lanes) drawLane(g, lane, x, width, matches);
 		canvas.setAttribute('aria-label', `Timeline: ${lanes.map(lane => `${lane.name}, ${lane.bars.length} requests`).join('; ') || 'empty'}`);
 	}
 
-	function drawAxis(g, x, height, zero) {
+	function drawAxis(g, x, width, height, zero) {
 		const span = to - from;
 		let step = 10 ** Math.floor(Math.log10(span / 4));
-		for (const factor of [5, 2]) if (span / (step * factor) > 4) { step *= factor; break; }
+		for (const factor of [5, 2]) if (span / (step * factor) > Math.min(width / 200, 4)) { step *= factor; break; }
 		g.fillStyle = color('text-2');
 		g.strokeStyle = color('line');
 		g.beginPath();

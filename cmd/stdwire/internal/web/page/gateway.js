@@ -20,8 +20,7 @@ function measured(calls) {
 	return [String(calls.length), calls.length > 0 ? `${(calls.filter(failed).length / calls.length * 100).toFixed(1)} %` : '–', at(0.5), at(0.95)];
 }
 
-// flow draws who calls whom, as lines from clients to servers: the more calls, the thicker. links are
-// [client, server, calls].
+// flow draws lines from clients to servers, the thicker the more calls: [client, server, calls].
 function flow(links) {
 	const [left, right] = [0, 1].map(side => [...new Set(links.map(link => link[side]))].slice(0, most));
 	const shown = links.filter(([from, to]) => left.includes(from) && right.includes(to));
@@ -76,7 +75,7 @@ export function gateway(root) {
 		replace(place, tag('dl.card.stats', measured(every).map((value, i) => div(tag('dt', names[i]), tag('dd', strong(value))))),
 			part('Waits for your review', ['What', 'Server', 'Why', ''], held.map(item => [`${item.kind} ${item.name}`, item.server, item.why,
 				['changed', 'new', 'another'].includes(item.reason) ? button('Compare', () => attempt(outcome, () => review(item.server, item)), { label: `Compare ${item.name}` }) : item.remedy])),
-			part('Changes of the configuration that wait', ['What', 'Why', 'File'], about.waiting?.map(one => [`${one.kind} ${one.name ?? ''}`, one.why, one.source]), hint('At the terminal: ', code('stdwire trust'), ' shows the whole change and accepts it.')),
+			part('Changes that wait', ['Change', 'Why', 'File'], about.waiting?.map(one => [`${one.kind} ${one.name ?? ''}`, one.why, one.source]), hint('At the terminal: ', code('stdwire trust'), ' shows the whole change and accepts it.')),
 			about.invalid?.length > 0 && card('Errors of the configuration', about.invalid.map(why => tag('p.problem', why))),
 			card('Who calls what', links.length > 0 && flow(links), lanes.length > 0 ? figures(['Client', ...names, 'Last hour'], lanes.map(row => [...row, spark(calls.get(row[0]))]))
 				: empty('No calls yet', 'The page sees the calls of clients since it was opened.', 'Timeline')),
