@@ -147,13 +147,14 @@ func TestWebMovesServers(t *testing.T) {
 	w := openWeb(t, b, "--config", "config.json")
 	var got struct {
 		Diff, Focused, Content string
-		Order                  []string
+		Order, Dragged         []string
 		Ups, Ready             int
 	}
 	w.change("move", map[string]any{"file": b.path("config.json")}, &got)
 	assert.Assert(t, cmp.Contains(got.Diff, `-    "two": {"command": "second"},`))
 	assert.Equal(t, got.Focused, "More for one")
 	assert.DeepEqual(t, got.Order, []string{"two", "three", "one"})
+	assert.DeepEqual(t, got.Dragged, []string{"three", "one", "two"})
 	assert.Equal(t, got.Ups, 0)
 	assert.Equal(t, got.Ready, 1) // it was not started again
 	assert.Equal(t, got.Content, `{

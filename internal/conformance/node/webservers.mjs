@@ -194,6 +194,14 @@ const scenarios = {
     await move('three', 'Move up');
     await page.waitForFunction(() => document.querySelectorAll('.card h3')[1].textContent === 'three');
     seen.order = await order();
+    // a card takes the place of the one that it is dragged to
+    await page.locator('.card h3', { hasText: 'two' }).dragTo(card('one'));
+    await press(dialog.getByRole('button', { name: 'Move in config.json' }));
+    await page.waitForFunction(() => document.querySelectorAll('.card h3')[2].textContent === 'two');
+    seen.dragged = await order();
+    await page.locator('.card h3', { hasText: 'two' }).dragTo(card('three'));
+    await press(dialog.getByRole('button', { name: 'Move in config.json' }));
+    await page.waitForFunction(() => document.querySelector('.card h3').textContent === 'two');
     await press(page.getByRole('button', { name: 'More for two' }));
     seen.ups = await page.getByRole('menuitem', { name: 'Move up' }).count(); // it is the first
     await page.keyboard.press('Escape');

@@ -9,7 +9,7 @@ import { pages } from './pages.js';
 import { panel } from './panels.js';
 import { search } from './rank.js';
 import { splitter } from './splitter.js';
-import { definitions, emit, on, select as selected, server as serverOf, state } from './store.js';
+import { definitions, emit, on, select as selected, state } from './store.js';
 import { virtual } from './virtual.js';
 
 export const kinds = { tools: 'tool', resources: 'resource', templates: 'resource template', prompts: 'prompt', skills: 'skill', apps: 'tool' };
@@ -152,12 +152,13 @@ export function explore(root, view) {
 		const usable = state.servers.filter(server => !server.watched).filter(server => only ? server.id === only : server.state === 'ready' || state.servers.length === 1);
 		choose();
 		byPage.update(usable.length === 1 && usable[0].state !== 'disabled' ? usable[0].id : undefined);
+		if (usable.length > 0 && entries.length === 0) replace(notes, muted('Waiting for the server …'), usable.map(server => server.problem && problem(server.problem)));
 		const ids = usable.filter(server => server.state !== 'disabled').map(server => server.id);
 		const mine = ++fetches;
 		const answers = new Map(); // of the servers that have answered, so that a slow one delays no other
 		const show = () => { if (mine === fetches) arrange(usable, ids, answers); };
-		show();
 		for (const id of ids) definitions(id).then(value => answers.set(id, { value }), reason => answers.set(id, { reason })).then(show);
+		if (ids.length === 0) show();
 	}
 
 	// arrange shows what servers have answered.
@@ -171,8 +172,7 @@ export function explore(root, view) {
 			const answer = answers.get(id);
 			if (!answer) {
 				failed.add(id);
-				const why = serverOf(id)?.problem;
-				problems.push(muted(`Waiting for ${id} …`), why && problem(why));
+				problems.push(muted(`Waiting for ${id} …`));
 				found.push(...entries.filter(entry => entry.server === id)); // as last known
 				continue;
 			}
@@ -265,7 +265,7 @@ export function explore(root, view) {
 		const here = () => JSON.stringify(path.split('/').slice(1).map(decodeURIComponent)) === JSON.stringify([view, ...at.parts]);
 		const entryOf = ([id, name]) => entries.find(entry => entry.server === id && key(entry.item.definition, kind) === name);
 		if (at.first && here()) at = { parts: at.parts }; // the user has called it
-		// it has vanished, or its server is not the first that has answered: unless the user is at it
+		// it has vanished, or is not the first any more and the user not at it
 		if (at.first && !(unknown.has(at.parts[0]) || entryOf(at.parts) && (entryOf(at.parts) === entries[0] || detail.matches(':hover, :focus-within')))) at = { parts: [] };
 		if (at.parts[1] === undefined && entries.length > 0 && matchMedia('(min-width: 47.51em)').matches) {
 			const first = entries[0];

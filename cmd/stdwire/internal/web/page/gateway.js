@@ -13,7 +13,7 @@ const methods = ['tools/call', 'resources/read', 'prompts/get'];
 const names = ['Calls', 'Errors', 'p50', 'p95'];
 const most = 24; // clients, and servers, that are drawn
 
-// measured returns how many calls there are, and what they took.
+// measured returns how many calls there are, and their latency.
 function measured(calls) {
 	const times = calls.map(call => call.response?.ms).filter(ms => ms !== undefined).sort((a, b) => a - b);
 	const at = part => times.length > 0 ? duration(times[Math.ceil(times.length * part) - 1]) : '–';
@@ -80,7 +80,7 @@ export function gateway(root) {
 			card('Who calls what', links.length > 0 && flow(links), lanes.length > 0 ? figures(['Client', ...names, 'Last hour'], lanes.map(row => [...row, spark(calls.get(row[0]))]))
 				: empty('No calls yet', 'The page sees the calls of clients since it was opened.', 'Timeline')),
 			card('Servers', figures(['Server', 'State', ...names, 'Tools', 'Cost', 'Memory', 'Last hour'], rows.map(row => [...row, spark(calls.get(row[0]) ?? [])]))),
-			part('Who is connected', ['Client', 'Who', 'Profile', 'Discovery', 'Tools', 'It got', 'All of them', 'Adapted'], about.clients?.map(one => [[one.client || 'without a name', one.version].filter(Boolean).join(' '), one.principal ?? '', one.profile || 'all servers',
+			part('Who is connected', ['Client', 'Who', 'Profile', 'Discovery', 'Tools', 'It got', 'All of them', 'Adapted'], about.clients?.map(one => [one.client || 'without a name', one.principal ?? '', one.profile || 'all servers',
 				one.search ? 'by a search' : 'as a list', String(one.tools), tokens(one.listed_bytes / 4), tokens(one.bytes / 4), adapted(one)]),
 			hint('A token is about 4 bytes.')),
 			part('Profiles', ['Profile', 'Tools', 'Cost'], about.costs?.map(one => [one.profile, String(one.tools), tokens(one.bytes / 4)])),

@@ -1,6 +1,6 @@
 // Log messages of servers, filtered by level, logger and text. The stderr of a server is on its card.
 import * as api from './api.js';
-import { anchor, attempt, clock, div, element, empty, faint, field, h2, hint, inRow, li, p, replace, select, short, status, strong, unfolded } from './dom.js';
+import { anchor, attempt, clock, div, element, empty, faint, field, h2, inRow, li, p, replace, select, short, status, strong, unfolded } from './dom.js';
 import { tree } from './json.js';
 import { levels } from './servers.js';
 import { on, state, throttle } from './store.js';
@@ -16,8 +16,7 @@ export function logs(root) {
 	let shown; // the filter of what is shown
 	const input = (name, label) => field(label, element('input', { type: 'search', oninput: event => { filter[name] = event.target.value; soon(); } }));
 	const choice = (name, label, options) => field(label, select(options, filter[name], value => { filter[name] = value; soon(); }));
-	replace(root, h2('Logs'), inRow(choice('level', 'Level at least', [['', 'any'], ...levels]), servers, input('logger', 'Logger'), input('text', 'Text')),
-		hint('The list is not updated while a message is open.'), outcome, notes, list);
+	replace(root, h2('Logs'), inRow(choice('level', 'Level at least', [['', 'any'], ...levels]), servers, input('logger', 'Logger'), input('text', 'Text')), outcome, notes, list);
 
 	function line(message) {
 		return li(unfolded([faint(clock(message.t), ' ', message.server, ' '),

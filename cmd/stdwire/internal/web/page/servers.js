@@ -169,7 +169,7 @@ function card(id) {
 		now.added && ['Forget', () => act('forget'), { class: 'bad' }],
 		change(`Remove from ${now.file && base(now.file)} …`, () => remove(id, now.file), { class: 'bad' }),
 	].flatMap(entry => Array.isArray(entry?.[0]) ? entry : [entry]));
-	// A card that is dragged by its title to another one of its file takes its place; so does "Move".
+	// A card that is dragged by its title to another one of its file takes its place.
 	const title = element('h3', { ondragstart: event => event.dataTransfer.setData(dragged, id) }, id);
 	const node = element('section.card.server', { label: id, 'data-testid': `server-${id}`, ondragover: event => { if (event.dataTransfer.types.includes(dragged)) event.preventDefault(); },
 		ondrop: event => {
