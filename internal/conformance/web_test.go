@@ -472,10 +472,14 @@ func TestWebServers(t *testing.T) {
 		"bad":{"command":"sh","args":["-c","echo missing API key >&2; exit 3"]}}}`, path))
 	w := openWeb(t, b, "--config", "config.json")
 	var got struct {
-		Cards                   []string
-		Facts, Bad, Log, Doctor string
+		Cards                         []string
+		Facts, Bad, Log, Doctor, Read string
+		Clicks                        map[string]int
 	}
 	w.see("servers", nil, &got)
+	assert.DeepEqual(t, got.Clicks, map[string]int{"connect": 1, "find": 2, "call and read": 1,
+		"messages": 2, "why it fails": 1})
+	assert.Assert(t, cmp.Contains(got.Read, "simple text response"))
 	assert.DeepEqual(t, got.Cards, []string{"good", "bad"})
 	assert.Assert(t, cmp.Contains(got.Facts, "modern era, by server/discover"))
 	assert.Assert(t, cmp.Contains(got.Facts, path)) // its command line

@@ -661,26 +661,55 @@ const scenarios = {
       await page.waitForFunction(([id, want]) => document.querySelector(`.card[aria-label="${id}"] .state`)?.innerText === want, [id, want]);
     };
     seen.cards = await page.locator('.card h3').allInnerTexts();
+    // clicks counts what the user clicks for a task
+    await page.evaluate(() => { addEventListener('click', event => { window.clicks += event.isTrusted; }, true); });
+    const clicks = async (task, act) => {
+      await page.evaluate(() => { window.clicks = 0; });
+      await act();
+      seen.clicks = { ...seen.clicks, [task]: await page.evaluate(() => window.clicks) };
+    };
+    const tasks = async () => {
+      await clicks('find', async () => {
+        await page.locator('nav a[data-view=tools]').click();
+        await page.keyboard.press('/');
+        await page.keyboard.type('simple_text');
+        await page.locator('.items a', { hasText: 'test_simple_text' }).click();
+        await opened('tools', 'good', 'test_simple_text');
+      });
+      await clicks('call and read', async () => { seen.read = await run(); });
+      await clicks('messages', async () => {
+        await page.locator('nav a[data-view=timeline]').click();
+        await page.locator('.message', { hasText: 'test_simple_text' }).first().click();
+        await page.locator('.message-panel .tree').first().waitFor();
+      });
+      await go('#/servers');
+      await page.waitForSelector('.card');
+    };
     const toggle = id => card(id).getByRole('switch').click();
     const choose = async (id, action) => {
       await card(id).getByRole('button', { name: `More for ${id}` }).click();
       await card(id).getByRole('menuitem', { name: action }).click();
     };
-    await toggle('good');
-    await state('good', 'Ready');
+    await clicks('connect', async () => {
+      await toggle('good');
+      await state('good', 'Ready');
+    });
     await page.waitForFunction(() => document.querySelector('.card .stats')?.innerText.includes('modern'));
     await card('good').getByText('Details', { exact: true }).click();
     seen.facts = await card('good').innerText();
     await choose('good', 'Restart');
     await state('good', 'Ready');
+    await tasks();
     await toggle('good');
     await state('good', 'Stopped');
     await choose('good', 'Disable');
     await state('good', 'Disabled');
     await choose('good', 'Enable');
     await state('good', 'Stopped');
-    await toggle('bad');
-    await card('bad').locator('.problem').first().waitFor();
+    await clicks('why it fails', async () => {
+      await toggle('bad');
+      await card('bad').locator('.problem').first().waitFor();
+    });
     seen.bad = await card('bad').innerText();
     await card('bad').getByRole('button', { name: 'Logs', exact: true }).click();
     await card('bad').locator('.log').waitFor();

@@ -73,11 +73,11 @@ export function gateway(root) {
 		if (text === shown) return;
 		shown = text;
 		replace(place, tag('dl.card.stats', measured(every).map((value, i) => div(tag('dt', names[i]), tag('dd', strong(value))))),
-			part('Waits for your review', ['What', 'Server', 'Why', ''], held.map(item => [`${item.kind} ${item.name}`, item.server, item.why,
+			part('Waits for your review', ['What', 'Server', 'Why', 'To do'], held.map(item => [`${item.kind} ${item.name}`, item.server, item.why,
 				['changed', 'new', 'another'].includes(item.reason) ? button('Compare', () => attempt(outcome, () => review(item.server, item)), { label: `Compare ${item.name}` }) : item.remedy])),
 			part('Changes that wait', ['Change', 'Why', 'File'], about.waiting?.map(one => [`${one.kind} ${one.name ?? ''}`, one.why, one.source]), hint('At the terminal: ', code('stdwire trust'), ' shows the whole change and accepts it.')),
 			about.invalid?.length > 0 && card('Errors of the configuration', about.invalid.map(why => tag('p.problem', why))),
-			card('Who calls what', links.length > 0 && flow(links), lanes.length > 0 ? figures(['Client', ...names, 'Last hour'], lanes.map(row => [...row, spark(calls.get(row[0]))]))
+			card('Who calls what', links.length > 0 && flow(links), lanes.length > 0 ? figures(['Lane', ...names, 'Last hour'], lanes.map(row => [...row, spark(calls.get(row[0]))]))
 				: empty('No calls yet', 'The page sees the calls of clients since it was opened.', 'Timeline')),
 			card('Servers', figures(['Server', 'State', ...names, 'Tools', 'Cost', 'Memory', 'Last hour'], rows.map(row => [...row, spark(calls.get(row[0]) ?? [])]))),
 			part('Who is connected', ['Client', 'Who', 'Profile', 'Discovery', 'Tools', 'It got', 'All of them', 'Adapted'], about.clients?.map(one => [one.client || 'without a name', one.principal ?? '', one.profile || 'all servers',
