@@ -31,7 +31,7 @@ export function logs(root) {
 		if (text !== JSON.stringify(filter) || list.querySelector('details[open]') && text === shown) return;
 		shown = text;
 		replace(list, page.lines.map(line));
-		replace(notes, page.lines.length === 0 ? empty('No such messages', 'Servers send the messages of the log level that is set on their cards, and write the rest to stderr.', 'Servers') : page.more ? `The latest ${page.lines.length} messages; there are more.` : `${page.lines.length} ${page.lines.length === 1 ? 'message' : 'messages'}`);
+		replace(notes, page.lines.length === 0 ? empty('There are no such messages.', 'Servers send the messages of the log level that is set on their cards, and write the rest to stderr.', 'Servers') : page.more ? `The latest ${page.lines.length} messages; there are more.` : `${page.lines.length} ${page.lines.length === 1 ? 'message' : 'messages'}`);
 	});
 
 	let known;
