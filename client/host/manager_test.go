@@ -429,6 +429,7 @@ func TestShareOfUsers(t *testing.T) {
 				assert.NilError(t, use("mallory", "m6", func() {
 					assert.Assert(t, errors.Is(use("mallory", "m7", nothing), ErrTooManySessions))
 				}))
+				time.Sleep(time.Second) // so that m5 is used last
 			}))
 			assert.NilError(t, use("eve", "eve", nothing))
 			assert.NilError(t, use("ada", "ada", nothing), "of him who holds most")
