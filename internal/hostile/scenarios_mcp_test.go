@@ -240,7 +240,11 @@ func serverScenario(run *scenarioRun) {
 			run.enter("server.Upstreams.Await")
 			return nil
 		},
-		Missing: func(mcp.Kind) []string {
+		Own: func(context.Context) []*server.OwnItems {
+			run.enter("server.Upstreams.Own")
+			return nil
+		},
+		Missing: func(context.Context, mcp.Kind) []string {
 			run.enter("server.Upstreams.Missing")
 			return nil
 		},

@@ -201,7 +201,7 @@ const scenarios = {
     seen.dragged = await order();
     await page.locator('.card h3', { hasText: 'two' }).dragTo(card('three'));
     await press(dialog.getByRole('button', { name: 'Move in config.json' }));
-    await page.waitForFunction(() => document.querySelector('.card h3').textContent === 'two');
+    await page.waitForFunction(() => document.querySelector('.card h3')?.textContent === 'two');
     await press(page.getByRole('button', { name: 'More for two' }));
     seen.ups = await page.getByRole('menuitem', { name: 'Move up' }).count(); // it is the first
     await page.keyboard.press('Escape');

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"runtime"
 	"strings"
+	"sync/atomic"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
@@ -66,12 +67,14 @@ func GatewayUpstream(s *config.Server, std *term.Streams, resolve func() (*confi
 		up.User = users.User
 		connect = func(ctx context.Context, e *config.Endpoint, o client.Options,
 			written *host.Log) (*client.Client, error) {
+			var used atomic.Pointer[credential.User] // whose token a failure is about
 			latest := func() *credential.User {
 				u, _ := host.UserFrom(ctx)().(*credential.User)
+				used.Store(u)
 				return u
 			}
 			c, err := connectAs(ctx, std, e, latest, o, written, log)
-			users.Failed(latest(), err)
+			users.Failed(used.Load(), err)
 			return c, err
 		}
 	case logins != nil:
