@@ -66,11 +66,12 @@ func TestMetrics(t *testing.T) {
 	})
 	assert.Assert(t, cmp.Contains(metrics, "stdwire_http_authorization_failures_total 1\n"))
 	assert.Assert(t, cmp.Contains(metrics, `service_peer_name="hand"`))
-	unset := map[string]bool{ // nothing was received or withheld
-		"mcp_server_operation_duration_seconds": true, "stdwire_gateway_withheld": true}
+	unset := map[string]bool{ // nothing was received or withheld, and there is no store
+		"mcp_server_operation_duration_seconds": true, "stdwire_gateway_withheld": true,
+		"stdwire_store_used": true}
 	names := regexp.MustCompile(`(?m)^  ((?:mcp|stdwire)_[a-z_]+)  `).FindAllStringSubmatch(
 		page(t, "telemetry"), -1)
-	assert.Equal(t, len(names), 10)
+	assert.Equal(t, len(names), 11)
 	for _, m := range names {
 		assert.Equal(t, strings.Contains(metrics, "# TYPE "+m[1]+" "), !unset[m[1]], m[1])
 	}

@@ -196,6 +196,7 @@ var apart = map[string]string{
 	"server.Conn.Handle":                          "server.Link",
 	"server.Integration.NewConn":                  "server.Link",
 	"server.Integration.NewReplicatedConn":        "server.Link",
+	"server.Integration.NewSharedConn":            "server.Link",
 	"server.Server.Serve":                         "rpc.Options.Framing",
 	"server.Options.Hooks":                        "rpc.Hooks",
 	"server.TaskOptions.Store":                    "server.TaskStore",

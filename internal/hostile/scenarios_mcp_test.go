@@ -269,6 +269,7 @@ func serverScenario(run *scenarioRun) {
 			gone <- struct{}{}
 		}
 	})
+	s.Integration().OnChange(func(string, string) { run.enter("server.Integration.OnChange") })
 	s.Integration().OnSubscriptionChange(func() { run.enter("server.Integration.OnSubscriptionChange") })
 
 	l := link{run.enter, make(chan struct{}, 9)}
