@@ -152,10 +152,12 @@ const scenarios = {
     seen.name = await form.getByLabel('name', { exact: true }).inputValue();
     seen.exact = await run();
     seen.code = {};
+    let code = null;
     for (const [language, action] of [['stdwire', 'As a command line'], ['curl', 'As curl'], ['Go', 'As Go'], ['TypeScript', 'As TypeScript']]) {
       await page.getByRole('button', { name: 'Copy as' }).click();
       await page.getByRole('menuitem', { name: action, exact: true }).click();
-      seen.code[language] = await text('.code');
+      await page.waitForFunction(before => ![undefined, '', before].includes(document.querySelector('.code')?.innerText), code);
+      seen.code[language] = code = await text('.code');
     }
     await page.getByRole('button', { name: 'Earlier calls' }).click();
     seen.earlier = await page.getByRole('menuitem').count();
