@@ -85,13 +85,14 @@ type frameMemory struct {
 const maxExpected = 4 << 20
 
 // grow returns a slice with the bytes of dst and room for n more. If that is large, it is from the
-// pool and has room for a frame of the expected size, and the memory of dst is freed.
+// pool and has room for a frame of the expected size if that is at most four times as much; the
+// memory of dst is then freed.
 func (m *frameMemory) grow(dst []byte, n int) []byte {
 	size := len(dst) + n
 	if size <= buffer.Small {
 		return slices.Grow(dst, n)
 	}
-	b := buffer.Get(max(size, m.expected))
+	b := buffer.Get(max(size, min(m.expected, 4*size)))
 	grown := append(b.B, dst...)
 	(&buffer.Buffer{B: dst}).Free()
 	return grown

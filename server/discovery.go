@@ -422,8 +422,14 @@ func (v *toolViews) ownIndex(all *listing) *toolIndex {
 	made := newToolIndex(all)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.own == nil || len(v.own) == maxOwnIndexes {
+	if v.own == nil {
 		v.own = map[*listing]*toolIndex{}
+	}
+	for other := range v.own {
+		if len(v.own) < maxOwnIndexes {
+			break
+		}
+		delete(v.own, other)
 	}
 	v.own[all] = made
 	return made

@@ -248,8 +248,13 @@ func (u *upstreamServer) admitInstructions(server, text string) {
 	}
 	identity, err := newPinServer(u.id, u.source, server)
 	var report pin.Report
+	compare := u.g.pins.Check
+	suspect := u.isSuspect()
+	if suspect { // what is first seen now is not pinned
+		compare = u.g.pins.Compare
+	}
 	if err == nil {
-		report, err = u.g.pins.Check(identity, pin.Instructions, pin.InstructionsOf(text))
+		report, err = compare(identity, pin.Instructions, pin.InstructionsOf(text))
 	}
 	w := WithheldItem{Kind: pin.Instructions, Name: string(pin.Instructions)}
 	switch {
@@ -257,6 +262,8 @@ func (u *upstreamServer) admitInstructions(server, text string) {
 		return
 	case err != nil:
 		w.Reason, w.Detail = ReasonUnusable, err.Error()
+	case suspect && report.First:
+		w.Reason, w.Detail = ReasonNew, "other definitions of the server have changed"
 	case report.Verdicts[0].Usable():
 		return
 	case report.IdentityChange != "":
@@ -276,6 +283,18 @@ func (u *upstreamServer) admitInstructions(server, text string) {
 	if err != nil || !u.g.o.PinsWarn {
 		now.withheld = &w
 	}
+}
+
+// isSuspect reports whether a definition of the server differs from its pin.
+func (u *upstreamServer) isSuspect() bool {
+	for _, l := range u.lists {
+		for _, w := range l.withheldItems() {
+			if w.Reason == ReasonChanged || w.Reason == ReasonIdentity {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // maxChangeText is how many characters of each value a warning about a changed definition shows.

@@ -372,6 +372,8 @@ func TestPinsOfUsers(t *testing.T) {
 		assert.Equal(t, names, "shared__verbatim")
 		_, err := call(t, conn("ada"), "up__a", "")
 		assert.Assert(t, err != nil)
-		assert.Equal(t, w.gateway.Withheld()["up"][0].Reason, gateway.ReasonChanged)
+		withheld := w.gateway.Withheld()["up"][0]
+		assert.Equal(t, withheld.Reason, gateway.ReasonChanged)
+		assert.Assert(t, withheld.OfUser)
 	})
 }

@@ -278,6 +278,7 @@ func (t *userTable) withheldItems() (all []WithheldItem) {
 	for _, name := range slices.Sorted(maps.Keys(t.byName)) {
 		if l := t.byName[name]; l.isDone() {
 			for _, w := range l.withheld {
+				w.OfUser = true
 				if !slices.Contains(all, w) {
 					all = append(all, w)
 				}

@@ -19,6 +19,7 @@ type WithheldItem struct {
 	Name   string   // the server's own name for it, its URI or its URI template
 	Reason Reason
 	Detail string // the first change, the ID of the colliding server, or the error
+	OfUser bool   // it is in the list of a user, and nobody else's business
 }
 
 // A Reason says why an item is withheld.

@@ -179,28 +179,39 @@ func (r *Rules) Calls(next dispatch.Handler) dispatch.Handler {
 	}
 }
 
-// report logs a decision for the operator, with the rule, which callers do not learn.
-func (r *Rules) report(ctx context.Context, message string, item policy.Item, d *policy.Decision) {
-	level, rule := slog.LevelInfo, "the default"
-	if r.DryRun {
-		level = slog.LevelWarn
-	}
-	if d.Rule != nil {
-		rule = d.Rule.Source
-	}
+// refused records a decision about a call, and logs it.
+func (r *Rules) refused(ctx context.Context, message string, item policy.Item,
+	d *policy.Decision) {
 	r.record(ops.Refusal{At: time.Now().UTC().Format(time.RFC3339), Effect: d.Effect.String(),
-		Rule: rule, Argument: d.Pointer, Server: item.Server,
+		Rule: ruleOf(d), Argument: d.Pointer, Server: item.Server,
 		Name:      printable.TruncateBytes(item.Name, maxText),
 		Principal: printable.TruncateBytes(dispatch.PrincipalFrom(ctx), maxText),
 		Passed:    r.DryRun})
+	r.report(ctx, message, item, d)
+}
+
+// report logs a decision for the operator, with the rule, which callers do not learn.
+func (r *Rules) report(ctx context.Context, message string, item policy.Item, d *policy.Decision) {
+	level := slog.LevelInfo
+	if r.DryRun {
+		level = slog.LevelWarn
+	}
 	r.log.Log(ctx, level, message, slog.String("effect", d.Effect.String()),
-		slog.String("rule", rule), slog.String("argument", d.Pointer),
+		slog.String("rule", ruleOf(d)), slog.String("argument", d.Pointer),
 		slog.String("server", item.Server), slog.String("name", item.Name),
 		slog.String("principal", dispatch.PrincipalFrom(ctx)))
 }
 
+func ruleOf(d *policy.Decision) string {
+	if d.Rule == nil {
+		return "the default"
+	}
+	return d.Rule.Source
+}
+
 const (
 	maxLatest = 30  // refusals that are kept for the operator
+	maxOfOne  = 10  // of these, of one principal
 	maxText   = 200 // bytes of a name in one
 )
 
@@ -214,6 +225,13 @@ func (r *Rules) record(refusal ops.Refusal) {
 		return earlier == refusal
 	})
 	r.latest = slices.Insert(r.latest, 0, refusal)
+	ofOne := 0
+	r.latest = slices.DeleteFunc(r.latest, func(kept ops.Refusal) bool {
+		if kept.Principal == refusal.Principal {
+			ofOne++
+		}
+		return kept.Principal == refusal.Principal && ofOne > maxOfOne
+	})
 	r.latest = r.latest[:min(len(r.latest), maxLatest)]
 }
 

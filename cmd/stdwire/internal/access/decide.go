@@ -31,13 +31,13 @@ func (r *Rules) decide(ctx context.Context, p *policy.Policy, item policy.Item,
 		return nil
 	}
 	if r.DryRun {
-		r.report(ctx, "the policy would refuse this call", item, &d)
+		r.refused(ctx, "the policy would refuse this call", item, &d)
 		return nil
 	}
 	if d.Effect == policy.Ask {
 		return r.ask(ctx, i.Kind, item, &d)
 	}
-	r.report(ctx, "the policy refuses a call", item, &d)
+	r.refused(ctx, "the policy refuses a call", item, &d)
 	if d.Pointer == "" {
 		return dispatch.NotFound
 	}
@@ -62,13 +62,13 @@ func (r *Rules) ask(ctx context.Context, kind string, item policy.Item, d *polic
 		RequestedSchema: emptyForm})
 	switch {
 	case errors.Is(err, server.ErrNoRequest), errors.Is(err, server.ErrUnsupported):
-		r.report(ctx, "the policy refuses a call, because nobody can be asked", item, d)
+		r.refused(ctx, "the policy refuses a call, because nobody can be asked", item, d)
 		return denial("the policy demands that a user is asked, and this client cannot ask one" +
 			reason(d))
 	case err != nil:
 		return err
 	case answer.Action != mcp.ElicitAccept:
-		r.report(ctx, "the user refuses a call", item, d)
+		r.refused(ctx, "the user refuses a call", item, d)
 		return denial("the user did not permit it")
 	}
 	return nil

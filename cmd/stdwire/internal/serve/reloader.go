@@ -85,6 +85,7 @@ func newReloader(g Gateway, c *target.Selection, store *config.Store, running *g
 // after which announce announces changes of lists.
 func (st *Reloader) start(ctx context.Context, starting *startup, announce func()) {
 	operations := st.hostOptions()
+	operations.Withheld = func() map[string][]ops.WithheldItem { return st.withheld(true) }
 	operations.Release, operations.Waiting = st.Accept, st.allWaiting
 	if st.g.Messages != nil {
 		operations.Messages = st.g.Messages.Since
@@ -157,11 +158,12 @@ func (st *Reloader) setEndpoint(endpoint string) {
 	st.endpoint = endpoint
 }
 
-// hostOptions returns the options of the operations that manage servers.
+// hostOptions returns the options of the operations that manage servers, for clients.
 func (st *Reloader) hostOptions() ops.Options {
 	return ops.Options{Manager: st.Gateway.Manager(), Tools: st.Gateway.Tools,
 		ToolBytes: st.g.Server.Integration().ToolBytes, Unlisted: st.Gateway.Unlisted,
-		Withheld: st.withheld, Profile: st.profile, About: st.About, Logger: st.log}
+		Withheld: func() map[string][]ops.WithheldItem { return st.withheld(false) },
+		Profile:  st.profile, About: st.About, Logger: st.log}
 }
 
 func (st *Reloader) profile(name string) ([]string, error) {
@@ -492,11 +494,15 @@ func (st *Reloader) setRates(c *config.Config, by Acceptance) bool {
 	return same
 }
 
-// withheld returns the withheld definitions by server.
-func (st *Reloader) withheld() map[string][]ops.WithheldItem {
+// withheld returns the withheld definitions by server: those that only users have for the operator
+// alone.
+func (st *Reloader) withheld(ofUsers bool) map[string][]ops.WithheldItem {
 	all := map[string][]ops.WithheldItem{}
 	for id, some := range st.Gateway.Withheld() {
 		for _, w := range some {
+			if w.OfUser && !ofUsers {
+				continue
+			}
 			all[id] = append(all[id], gatewaytext.DescribeWithheld(id, st.source(id), w))
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 )
 
-// refuseProgram returns an error if clients could write to the program, the envFile or the TLS
-// files of a server.
+// refuseProgram returns an error if clients could write to the program, the envFile, the TLS
+// files or the key of a server.
 func (st *Reloader) refuseProgram(o acceptedServer) error {
 	e := o.resolved.endpoint
 	if e == nil {
@@ -23,6 +23,12 @@ func (st *Reloader) refuseProgram(o acceptedServer) error {
 			if err := st.g.Writable.Refuse("a file of its TLS", path); err != nil {
 				return err
 			}
+		}
+	}
+	if e.Credentials != nil && e.Credentials.ClientKey != "" {
+		err := st.g.Writable.Refuse("the key of its credentials", e.Credentials.ClientKey)
+		if err != nil {
+			return err
 		}
 	}
 	if e.URL != "" {

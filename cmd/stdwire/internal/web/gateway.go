@@ -29,6 +29,8 @@ type watchedGateway struct {
 	traffic *traffic.Traffic
 	wg      sync.WaitGroup
 
+	noAccept string // why the page cannot accept definitions; "" if it can
+
 	mu       sync.Mutex
 	statuses []ops.Status
 	about    ops.About

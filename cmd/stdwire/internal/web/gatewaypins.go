@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
@@ -47,6 +48,9 @@ func (g *watchedGateway) pinRoutes(mux *http.ServeMux) {
 		return g.review(r.Context(), in)
 	})
 	post(mux, "/api/gateway/accept", func(r *http.Request, in ops.AcceptedPin) (any, error) {
+		if g.noAccept != "" {
+			return nil, &command.Failure{Code: "denied", Why: g.noAccept}
+		}
 		return nil, g.Call(r.Context(), "host.accept", in, new(struct{}))
 	})
 }

@@ -257,6 +257,9 @@ func (o *options) listenAt(std *term.Streams, s *site) (_ net.Listener, _ *acces
 			s.configuration.disable("other machines can reach this page: files are changed on a loopback address only")
 		}
 		s.pages = nil
+		if s.gateway != nil {
+			s.gateway.noAccept = "other machines can reach this page: accept definitions with stdwire pin"
+		}
 	}
 	return listener, access, address, nil
 }

@@ -149,7 +149,8 @@ func (r *registry) register(c *dispatch.Catalog) error {
 }
 
 // logAction logs that the caller has done something with a server or profile.
-func (o *Options) logAction(ctx context.Context, done string, with slog.Attr) {
+func (o *Options) logAction(ctx context.Context, done string, with slog.Attr,
+	more ...slog.Attr) {
 	if o.Logger == nil {
 		return
 	}
@@ -157,7 +158,7 @@ func (o *Options) logAction(ctx context.Context, done string, with slog.Attr) {
 	if o.Release != nil {
 		by = "operator"
 	}
-	attrs := []slog.Attr{with, slog.String("by", by)}
+	attrs := append([]slog.Attr{with}, append(more, slog.String("by", by))...)
 	if principal := dispatch.PrincipalFrom(ctx); principal != "" {
 		attrs = append(attrs, slog.String("principal", principal))
 	}

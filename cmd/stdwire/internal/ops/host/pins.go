@@ -43,7 +43,8 @@ func (o *Options) registerPins(r *registry) {
 	add(r, spec, func(ctx context.Context, in AcceptedPin) (struct{}, error) {
 		err := o.AcceptPin(in)
 		if err == nil {
-			o.logAction(ctx, "accepted", slog.String(string(in.Kind), in.Name))
+			o.logAction(ctx, "accepted", slog.String(string(in.Kind), in.Name),
+				slog.String("of", in.Server))
 		}
 		return struct{}{}, stateError(err)
 	})

@@ -28,7 +28,7 @@ type Status struct {
 
 // A WithheldItem is a tool, prompt, resource or template of a server that is not offered.
 type WithheldItem struct {
-	Kind   string `json:"kind" doc:"tool, prompt, resource or resource template."`
+	Kind   string `json:"kind" doc:"tool, prompt, resource, resource template, skill or instructions."`
 	Name   string `json:"name" doc:"As the server calls it, or its URI or URI template."`
 	Reason string `json:"reason" doc:"changed, new or another (its server), since it was first used; collision (with a server that comes first) or unusable."`
 	Why    string `json:"why"`
@@ -128,7 +128,7 @@ type About struct {
 
 	Store *StoreUse `json:"store,omitempty" doc:"The store that it shares with other gateways."`
 
-	Refusals []Refusal `json:"refusals,omitempty" doc:"The latest calls that rules have refused, or asked about, the latest first."`
+	Refusals []Refusal `json:"refusals,omitempty" doc:"The latest calls that rules have refused, the latest first."`
 
 	Waiting []PendingChange `json:"waiting,omitempty" doc:"Changes of the files that the operator has not approved."`
 
@@ -154,13 +154,13 @@ type StoreUse struct {
 	Affected  map[string]string `json:"affected,omitempty" doc:"The parts that do without it now, and what happens then."`
 }
 
-// A Refusal is a call that a rule has refused, or that waited for an answer of the user.
+// A Refusal is a call that a rule has refused, or the user, whom a rule had asked.
 type Refusal struct {
 	At        string `json:"at"`
 	Principal string `json:"principal,omitempty" doc:"Who called, as the gateway has authenticated it."`
 	Server    string `json:"server"`
 	Name      string `json:"name" doc:"Of the tool, prompt or resource, as the server calls it."`
-	Effect    string `json:"effect" doc:"deny, hide or ask."`
+	Effect    string `json:"effect" doc:"deny or ask."`
 	Rule      string `json:"rule" doc:"Where the deciding rule is: its file and line."`
 	Argument  string `json:"argument,omitempty" doc:"The argument that decided, as a JSON Pointer."`
 	Passed    bool   `json:"passed,omitempty" doc:"The call was let through, because the rules only log."`

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/internal/shellwords"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -45,7 +46,7 @@ func (c *Call) curl() string {
 		meta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":` + quote(string(c.Revision)) +
 			`,"io.modelcontextprotocol/clientInfo":{"name":"curl","version":"1"},` +
 			`"io.modelcontextprotocol/clientCapabilities":{}}`
-		headers = []string{"Mcp-Method: tools/call", "Mcp-Name: " + c.Tool}
+		headers = []string{"Mcp-Method: tools/call", "Mcp-Name: " + paramheader.Encode(c.Tool)}
 	}
 	if c.Revision != "" {
 		headers = append(headers, "MCP-Protocol-Version: "+string(c.Revision))
