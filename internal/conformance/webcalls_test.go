@@ -82,7 +82,7 @@ func TestWebErrors(t *testing.T) {
 		}}, &got)
 	for name, want := range map[string][]string{
 		"params":     {"Invalid params", "-32602", "resource", "file:///a", "<b>no</b>"},
-		"header":     {"Header mismatch", "list the tools again"},
+		"header":     {"Header mismatch", "List the tools again"},
 		"capability": {"The server says: <b>no</b>", "Missing client capability", "sampling, extensions a.b/c"},
 		"version":    {"Unsupported protocol version", "2025-11-25, 2024-11-05", "2026-07-28"},
 		"odd":        {"Missing client capability", `"requiredCapabilities": 7`},

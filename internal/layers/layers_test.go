@@ -559,7 +559,7 @@ var layers = []struct {
 		"rpc", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
 	}},
 	{"cmd/stdwire/internal/web/internal/snippet", []string{
-		"rpc/mcp", "internal/jsonscan", "internal/shellwords",
+		"rpc/mcp", "internal/jsonscan", "internal/paramheader", "internal/shellwords",
 	}},
 	{"cmd/stdwire/internal/web/internal/traffic", []string{
 		"internal/paramheader", "internal/jsonscan", "internal/jsondiff", "internal/httpurl", "rpc",

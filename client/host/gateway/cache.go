@@ -107,11 +107,11 @@ func (u *upstreamServer) loadCache() (complete bool) {
 		return true
 	}
 	u.cached, u.server = text, r.Name
-	u.setInstructions(r.Name, r.Instructions)
 	complete = true
 	for i, l := range u.lists {
 		complete = l.setCached(r.Name, *r.of(l.kind) == nil, all[i]) && complete
 	}
+	u.setInstructions(r.Name, r.Instructions) // after the tools, see admitInstructions
 	return complete
 }
 

@@ -238,7 +238,8 @@ func (u *upstreamServer) setInstructions(server, text string) {
 }
 
 // admitInstructions compares instructions with their pin and offers or withholds them. It logs a
-// difference once. The caller holds applying.
+// difference once. Those without a pin are not known before the tools, which say whether the server
+// can be trusted as at first use. The caller holds applying.
 func (u *upstreamServer) admitInstructions(server, text string) {
 	was := u.instructions.Load()
 	now := &serverInstructions{isKnown: true, server: server, text: text}
@@ -249,8 +250,8 @@ func (u *upstreamServer) admitInstructions(server, text string) {
 	identity, err := newPinServer(u.id, u.source, server)
 	var report pin.Report
 	compare := u.g.pins.Check
-	suspect := u.isSuspect()
-	if suspect { // what is first seen now is not pinned
+	toolsKnown, suspect := u.list(mcp.KindTool).hasListed, u.isSuspect()
+	if !toolsKnown || suspect { // what is first seen now is not pinned
 		compare = u.g.pins.Compare
 	}
 	if err == nil {
@@ -258,11 +259,14 @@ func (u *upstreamServer) admitInstructions(server, text string) {
 	}
 	w := WithheldItem{Kind: pin.Instructions, Name: string(pin.Instructions)}
 	switch {
+	case report.First && !toolsKnown:
+		now.isKnown, now.text = false, ""
+		return
 	case text == "":
 		return
 	case err != nil:
 		w.Reason, w.Detail = ReasonUnusable, err.Error()
-	case suspect && report.First:
+	case report.First && suspect:
 		w.Reason, w.Detail = ReasonNew, "other definitions of the server have changed"
 	case report.Verdicts[0].Usable():
 		return
