@@ -214,9 +214,10 @@ type Upstreams struct {
 	Own func(ctx context.Context) []*OwnItems
 
 	// Await is called when a client uses a tool or prompt that this server does not have, and
-	// waits for servers that are still starting. When it returns nil, the server looks the name up
-	// once more.
-	Await func(ctx context.Context, kind mcp.Kind, name string) error
+	// waits for servers that are still starting. It may return an item that answers this request
+	// and is in no list, such as one that asks the client's user for what its server needs. When it
+	// returns nil, the server looks the name up once more.
+	Await func(ctx context.Context, kind mcp.Kind, name string) (*Item, error)
 
 	// Missing is called for each page of a list, of the request in ctx. It returns the IDs of the
 	// servers whose items of the kind are missing, in _meta of the result (see [mcp.MetaPartial]),
@@ -236,12 +237,18 @@ type Upstreams struct {
 }
 
 // awaitMissing calls the function Await, if it is set and the client may see an item with this key.
-func (r *request) awaitMissing(kind mcp.Kind, key []byte) error {
+// It returns the item for this request only, or nil.
+func (r *request) awaitMissing(kind mcp.Kind, key []byte) (*item, error) {
 	s := r.conn.server
-	if await := s.upstreams.Load().Await; await != nil && s.visible(r, kind, string(key)) {
-		return await(r, kind, string(key))
+	await := s.upstreams.Load().Await
+	if await == nil || !s.visible(r, kind, string(key)) {
+		return nil, nil
 	}
-	return nil
+	from, err := await(r, kind, string(key))
+	if from == nil || err != nil {
+		return nil, err
+	}
+	return from.item(string(key))
 }
 
 // missingServers returns the servers whose items of a kind are missing, or nil.

@@ -83,11 +83,14 @@ func (s *Server) Remove(kind mcp.Kind, keys ...string) (removed int) {
 }
 
 // find returns the item that the client uses by a key of this kind, or nil if there is none that
-// the client may see. If no provider has the item, find calls the function Await of [Upstreams] and
-// looks once more. exists reports whether one has it then.
+// the client may see. If no provider has the item, find calls the function Await of [Upstreams],
+// and looks once more unless that returns one. exists reports whether there is one then.
 func (r *request) find(kind mcp.Kind, key []byte) (found *item, exists bool, err error) {
 	if found, exists = r.lookUp(kind, key); !exists {
-		if err = r.awaitMissing(kind, key); err == nil {
+		if found, err = r.awaitMissing(kind, key); found != nil {
+			return found, true, nil
+		}
+		if err == nil {
 			r.owned.Store(nil)
 			found, exists = r.lookUp(kind, key)
 		}

@@ -4,9 +4,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -84,6 +88,137 @@ func TestServeUserLogins(t *testing.T) {
 			assert.Check(t, cmp.Contains(string(page), want))
 		}
 	}
+}
+
+// A user who has not logged in to a server sees a tool with which he does, at a profile too. Once
+// he has, his clients are told that he has the tools of the server. A server that refuses him lets
+// him log in again.
+func TestServeLoginTool(t *testing.T) {
+	ownRuntime(t)
+	tokens := filepath.Join(t.TempDir(), "tokens.json")
+	bearer := map[string]http.Header{}
+	for _, user := range []string{"ada", "bob"} {
+		added := run(t, "auth", "token", "add", user, "--file", tokens)
+		assert.Equal(t, added.code, 0, added.stderr)
+		bearer[user] = http.Header{"Authorization": {"Bearer " + strings.TrimSpace(added.stdout)}}
+	}
+	up := newGuarded(t)
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	text, err := json.Marshal(obj{"mcpServers": obj{"up": obj{"url": up.url,
+		"credentials": obj{"type": "oauth"}}}, "profiles": obj{"p": []string{"up"}}})
+	assert.NilError(t, err)
+	assert.NilError(t, os.WriteFile(path, text, 0o600))
+	s := servingFile(t, path, "--tokens", tokens)
+	address := regexp.MustCompile(`http://[^ ,]+/mcp`).FindString(s.serving)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	connect := func(era mcp.Era, user, path string, o client.Options) *client.Client {
+		o.Era = era
+		c, err := o.Connect(ctx, streamableclient.Options{Header: bearer[user]}.Dial(address+path))
+		assert.NilError(t, err)
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	tools := func(c *client.Client) string {
+		var names []string
+		for tool, err := range c.Tools(ctx) {
+			assert.NilError(t, err)
+			names = append(names, tool.Name)
+		}
+		return strings.Join(names, " ")
+	}
+	logIn := func(link string) {
+		jar, err := cookiejar.New(nil)
+		assert.Check(t, err)
+		browser := http.Client{Jar: jar}
+		read := func(resp *http.Response, err error) string {
+			if !assert.Check(t, err) {
+				return ""
+			}
+			defer resp.Body.Close()
+			page, err := io.ReadAll(resp.Body)
+			assert.Check(t, err)
+			return string(page)
+		}
+		found := regexp.MustCompile(`name="token" value="([0-9a-f]+)"`).FindStringSubmatch(
+			read(browser.Get(link)))
+		if assert.Check(t, len(found) == 2) {
+			assert.Check(t, cmp.Contains(read(browser.PostForm(link, url.Values{
+				"token": {found[1]}, "answer": {"yes"}})), "You have logged in to up"))
+		}
+	}
+	linkIn := func(result *mcp.CallToolResult, err error) string {
+		t.Helper()
+		assert.NilError(t, err)
+		text := result.Content[0].(*mcp.TextContent).Text
+		assert.Check(t, result.IsError, text)
+		link := regexp.MustCompile(`http://\S+/oauth/start/\w+`).FindString(text)
+		assert.Assert(t, link != "", text)
+		return link
+	}
+	for _, era := range []mcp.Era{mcp.Modern, mcp.Legacy} {
+		for _, path := range []string{"", "/p"} {
+			changed := make(chan struct{}, 100)
+			ada := connect(era, "ada", path, client.Options{OnListChanged: func(kind mcp.Kind) {
+				if kind == mcp.KindTool {
+					changed <- struct{}{}
+				}
+			}})
+			assert.Check(t, cmp.Contains(tools(ada), "up__login"))
+			if era == mcp.Modern && path == "" { // later her connection still lists it
+				assert.Check(t, !strings.Contains(tools(ada), "up__echo"))
+			}
+			link := linkIn(ada.CallTool(ctx, "up__login", nil))
+			assert.Equal(t, linkIn(ada.CallTool(ctx, "up__unlisted", nil)), link)
+			logIn(link)
+			for !strings.Contains(tools(ada), "up__echo") {
+				select {
+				case <-changed:
+				case <-ctx.Done():
+					t.Fatal("he is not told of his tools")
+				}
+			}
+			assert.Check(t, !strings.Contains(tools(ada), "up__login"))
+			_, err := ada.CallTool(ctx, "up__unlisted", nil)
+			assert.Check(t, cmp.ErrorContains(err, "Unknown tool: up__unlisted"))
+
+			up.mu.Lock() // the server knows no token any more
+			up.good, up.refresh = nil, ""
+			up.mu.Unlock()
+			linkIn(ada.CallTool(ctx, "up__echo", obj{"text": "x"}))
+			assert.Check(t, cmp.Contains(tools(ada), "up__login"))
+
+			asked := 0
+			bob := connect(era, "bob", path, client.Options{ElicitModes: []string{mcp.ElicitURL},
+				OnElicit: func(_ context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+					asked++
+					logIn(p.URL)
+					return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
+				}})
+			assert.Check(t, cmp.Contains(tools(bob), "up__login"))
+			assert.Equal(t, asked, 0, "a list asks nobody")
+			result, err := bob.CallTool(ctx, "up__login", nil)
+			assert.NilError(t, err)
+			assert.Check(t, !result.IsError)
+			assert.Equal(t, asked, 1)
+			assert.Check(t, cmp.Contains(tools(bob), "up__echo"))
+			up.mu.Lock()
+			up.good, up.refresh = nil, ""
+			up.mu.Unlock()
+			_, err = bob.CallTool(ctx, "up__echo", obj{"text": "x"})
+			assert.NilError(t, err)
+			assert.Equal(t, asked, 2)
+			up.mu.Lock()
+			up.good, up.refresh = nil, ""
+			up.mu.Unlock()
+			_, err = connect(era, "bob", path, client.Options{}).CallTool(ctx, "up__echo", obj{"text": "x"})
+			assert.NilError(t, err)
+		}
+	}
+}
+
+func TestServeLoginFlags(t *testing.T) {
+	ownRuntime(t)
 	got := run(t, "serve", "--servers", "--http", "127.0.0.1:0", "--credentials-key-env", "NONE")
 	assert.Equal(t, got.code, 2)
 	assert.Check(t, cmp.Contains(got.stderr, "NONE has fewer than 32 bytes"))

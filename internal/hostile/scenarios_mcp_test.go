@@ -236,9 +236,9 @@ func serverScenario(run *scenarioRun) {
 			run.enter("server.Upstreams.Read")
 			return json.RawMessage(`{"contents":[{"uri":"x:1","text":"x"}]}`), nil
 		},
-		Await: func(context.Context, mcp.Kind, string) error {
+		Await: func(context.Context, mcp.Kind, string) (*server.Item, error) {
 			run.enter("server.Upstreams.Await")
-			return nil
+			return nil, nil
 		},
 		Own: func(context.Context) []*server.OwnItems {
 			run.enter("server.Upstreams.Own")
@@ -704,6 +704,11 @@ func gatewayScenario(run *scenarioRun) {
 		User: func(context.Context) (string, any, error) {
 			run.enter("client/host/gateway.Upstream.User")
 			return "ada", nil, nil
+		},
+		Login: func(context.Context) func(context.Context, mcp.Kind, string) (json.RawMessage,
+			error) {
+			run.enter("client/host/gateway.Upstream.Login")
+			return nil
 		},
 		Server: host.Server{ID: "own", Sharing: host.PerUser,
 			Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {

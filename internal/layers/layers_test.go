@@ -386,8 +386,9 @@ var layers = []struct {
 	{"cmd/stdwire/internal/login", []string{
 		"internal/atomicfile", "internal/httpurl", "internal/jsonexact", "internal/jsonscan",
 		"internal/near", "internal/oauth", "internal/printable", "internal/quota",
-		"internal/userfile", "dispatch", "rpc/mcp", "server", "server/auth", "client/auth",
-		"client/host", "client/host/config", "cmd/stdwire/internal/command",
+		"internal/userfile", "rpc", "dispatch", "rpc/mcp", "server", "server/auth", "client/auth",
+		"client/host", "client/host/gateway", "client/host/config",
+		"cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/target", []string{
 		"cmd/stdwire/internal/login", "cmd/stdwire/internal/credential", "internal/itemname", "internal/jsonscan", "internal/printable", "internal/near",

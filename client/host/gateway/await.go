@@ -14,6 +14,7 @@ import (
 	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
 )
 
 // maxAwait is how long a call of an unknown name waits for servers that may have it. It is less
@@ -22,14 +23,18 @@ const maxAwait = 50 * time.Second
 
 // awaitName waits until the lists that may have the name of a tool or prompt that is unknown to d
 // are known. It returns an error if such a list cannot be fetched, or if the server that the name
-// belongs to is down and does not have it in its latest list.
+// belongs to is down and does not have it in its latest list. The item is for this request: it asks
+// the caller to log in to the server that the name belongs to.
 func (g *Gateway) awaitName(ctx context.Context, d *downstream, kind mcp.Kind,
-	public string) error {
+	public string) (*server.Item, error) {
 	wanted := func(u *upstreamServer) bool {
 		return d.includes(u.id) &&
 			(g.o.NoPrefix || strings.HasPrefix(public, host.PublicName(u.id, "", math.MaxInt)))
 	}
 	err := g.awaitUserLists(ctx, wanted, g.o.NoPrefix)
+	if asks := g.loginItem(ctx, kind, public, wanted); asks != nil {
+		return asks, nil
+	}
 	if err == nil {
 		err = g.awaitLists(ctx, kind, wanted, g.o.NoPrefix)
 	}
@@ -39,9 +44,9 @@ func (g *Gateway) awaitName(ctx context.Context, d *downstream, kind mcp.Kind,
 		})
 	}
 	if isWithheld(err) || errors.Is(err, host.ErrDisabled) {
-		return rpc.Errorf(rpc.CodeInvalidParams, "Unknown %s: %.200s (%v)", kind, public, err)
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown %s: %.200s (%v)", kind, public, err)
 	}
-	return clientError(err)
+	return nil, clientError(err)
 }
 
 // AwaitOperation waits until the tools of the server that an operation may belong to are known. It
@@ -51,6 +56,9 @@ func (g *Gateway) awaitName(ctx context.Context, d *downstream, kind mcp.Kind,
 func (g *Gateway) AwaitOperation(ctx context.Context, operation string) error {
 	wanted := func(u *upstreamServer) bool {
 		return strings.HasPrefix(operation, itemname.Service(u.id)+".")
+	}
+	if err := g.askForOperation(ctx, operation, wanted); err != nil {
+		return err
 	}
 	err := g.awaitLists(ctx, mcp.KindTool, wanted, false)
 	if err == nil {

@@ -31,7 +31,7 @@ func (d *downstream) attach(g *Gateway) {
 			return g.readUnlisted(ctx, d, uri)
 		},
 		Own: func(ctx context.Context) []*server.OwnItems { return g.ownItems(ctx, d) },
-		Await: func(ctx context.Context, kind mcp.Kind, name string) error {
+		Await: func(ctx context.Context, kind mcp.Kind, name string) (*server.Item, error) {
 			return g.awaitName(ctx, d, kind, name)
 		},
 		Missing: func(ctx context.Context, kind mcp.Kind) []string {

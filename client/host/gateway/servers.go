@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -55,6 +56,16 @@ type Upstream struct {
 	// name must differ for callers that must not share a connection. An error refuses the request,
 	// and its caller gets it after "server ID". User must not block.
 	User func(ctx context.Context) (name string, user any, err error)
+	// Login, if set, returns nil for a caller with a principal who has logged in to a server with
+	// host.PerUser, and otherwise the function that asks him to. Without a login, the caller has no
+	// lists of the server but for the tool "login", and no connection is made for them; when he
+	// uses that, or a tool or prompt whose name begins with the ID of the server and that he does
+	// not have, ask is called with the server's own name of it. It returns
+	// nil once he has logged in, and otherwise the result for his request, or an error that follows
+	// the rules of [server.Resource].Read; one that matches dispatch.NotFound hides the server.
+	// Login must not block; ask may. See [Gateway.Relist].
+	Login func(ctx context.Context) (ask func(ctx context.Context, kind mcp.Kind, name string) (
+		json.RawMessage, error))
 }
 
 // Add adds a server. It does not block: the server is started, and its lists are offered as soon as

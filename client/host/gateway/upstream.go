@@ -32,8 +32,9 @@ type upstreamServer struct {
 	hidden    *uritemplate.Set                      // of overrides; nil: none
 	asTools   map[mcp.Kind][]*definition.Definition // nil without Upstream.AsTools
 	sharing   host.Sharing
-	// Upstream.User; may be nil
+	// Upstream.User and Login; may be nil
 	user             func(context.Context) (name string, user any, err error)
+	login            func(context.Context) askLogin
 	answersQuestions bool // the application has set Options.OnElicit of the server
 	digest           string
 	source           string
@@ -58,7 +59,9 @@ type upstreamServer struct {
 
 	subscriptions subscriptions
 
-	users userTable // the lists of users, with host.PerUser
+	users     userTable               // the lists of users, with host.PerUser
+	loginTool *server.Item            // nil without Upstream.Login
+	toLogIn   func() *server.OwnItems // the tool, for users who have to log in
 
 	fetches listfetch.Server
 	lists   []*itemList[*server.Server] // of each kind that servers list
@@ -75,9 +78,10 @@ type upstreamServer struct {
 func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 	u := &upstreamServer{g: g, id: s.ID, filter: s.Filter, overrides: s.Overrides,
 		hidden:  hiddenTemplates(s.Overrides),
-		sharing: s.Sharing, user: s.User, answersQuestions: s.Options.OnElicit != nil,
-		digest: s.Digest,
-		source: s.Source, wake: make(chan struct{}, 1),
+		sharing: s.Sharing, user: s.User, login: s.Login,
+		answersQuestions: s.Options.OnElicit != nil,
+		digest:           s.Digest,
+		source:           s.Source, wake: make(chan struct{}, 1),
 		recalled: make(chan struct{}), listedOnce: make(chan struct{}),
 		recheck: make(chan struct{}, 1), done: make(chan struct{})}
 	if len(s.Listed) > 0 {
@@ -86,6 +90,9 @@ func (g *Gateway) newUpstream(s *Upstream) *upstreamServer {
 	u.instructions.Store(new(serverInstructions))
 	u.users = userTable{g: g, byName: map[string]*userLists{},
 		operations: map[string]*userOperation{}}
+	if s.Login != nil && s.Sharing == host.PerUser {
+		u.loginTool, u.toLogIn = u.newLoginTool(), sync.OnceValue(u.ownLoginTool)
+	}
 	u.disabled.Store(s.Disabled)
 	u.maxArguments, u.maxResult = cmp.Or(s.MaxArguments, defaultMax),
 		cmp.Or(s.MaxResult, defaultMax)

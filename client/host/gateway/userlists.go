@@ -298,6 +298,7 @@ func (u *upstreamServer) begin(ctx context.Context) (*userLists, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server %q %w", u.id, err)
 	}
+	needsLogin := u.loginOf(ctx) != nil
 	t := &u.users
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -306,9 +307,19 @@ func (u *upstreamServer) begin(ctx context.Context) (*userLists, error) {
 		t.remove(name, l)
 		l = nil
 	}
-	if l != nil {
+	switch {
+	case l != nil && !(needsLogin && l.isDone() && l.err != nil):
 		return l, nil
+	case needsLogin:
+		return nil, &userError{fmt.Errorf("server %q %w", u.id, errNeedsLogin)}
 	}
+	return t.start(u, name, value, principal(ctx), false)
+}
+
+// start fetches the lists of a user in the background. announced says that his clients are told of
+// them in any case. The caller holds mu.
+func (t *userTable) start(u *upstreamServer, name string, user any, principal string,
+	announced bool) (*userLists, error) {
 	if len(t.byName) >= maxUsers {
 		for other, l := range t.byName {
 			if l.isDone() && l.err != nil {
@@ -316,12 +327,12 @@ func (u *upstreamServer) begin(ctx context.Context) (*userLists, error) {
 			}
 		}
 	}
-	l = &userLists{principal: principal(ctx), done: make(chan struct{})}
+	l := &userLists{principal: principal, done: make(chan struct{})}
 	if len(t.byName) >= maxUsers {
 		return nil, fmt.Errorf("server %q: %w", u.id, host.ErrTooManySessions)
 	}
-	as := host.WithUser(u.ctx, l.principal, value)
-	if !u.g.background(func() { u.fetchFor(as, name, l) }) {
+	as := host.WithUser(u.ctx, principal, user)
+	if !u.g.background(func() { u.fetchFor(as, name, l, announced) }) {
 		return nil, host.ErrClosed
 	}
 	t.byName[name] = l
@@ -377,8 +388,8 @@ func (g *Gateway) perUserServers(d *downstream) (some []*upstreamServer) {
 }
 
 // ownItems returns what only the caller of the request in ctx sees at d: of each server with
-// host.PerUser what his own connection lists. A server that cannot be used for him has nothing. It
-// returns nil if d offers no such server.
+// host.PerUser what his own connection lists, and a tool to log in if he has to. A server that
+// cannot be used for him has nothing else. It returns nil if d offers no such server.
 func (g *Gateway) ownItems(ctx context.Context, d *downstream) []*server.OwnItems {
 	servers := g.perUserServers(d)
 	if servers == nil {
@@ -396,6 +407,9 @@ func (g *Gateway) ownItems(ctx context.Context, d *downstream) []*server.OwnItem
 		l, err := u.listsFor(ctx, over)
 		if err == nil {
 			sets = append(sets, l.items)
+		}
+		if u.loginOf(ctx) != nil && !u.disabled.Load() {
+			sets = append(sets, u.toLogIn())
 		}
 		if errors.Is(err, errUserLists) {
 			over = closed // the others are not waited for either
@@ -422,8 +436,8 @@ func (g *Gateway) awaitUserLists(ctx context.Context, wanted func(*upstreamServe
 	return nil
 }
 
-// fetchFor fetches the lists of a user.
-func (u *upstreamServer) fetchFor(ctx context.Context, name string, l *userLists) {
+// fetchFor fetches the lists of a user, and announces them if that takes long.
+func (u *upstreamServer) fetchFor(ctx context.Context, name string, l *userLists, announced bool) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, userListTimeout)
 	defer cancel()
@@ -436,7 +450,7 @@ func (u *upstreamServer) fetchFor(ctx context.Context, name string, l *userLists
 		l.err, l.retry = err, time.Now().Add(userListRetry)
 	}
 	close(l.done)
-	if time.Since(began) > userListWait {
+	if announced || time.Since(began) > userListWait {
 		u.users.announce(l.principal)
 	}
 }

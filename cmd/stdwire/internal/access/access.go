@@ -4,6 +4,7 @@ package access
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -178,6 +179,30 @@ func (r *Rules) Calls(next dispatch.Handler) dispatch.Handler {
 		return next(ctx, i)
 	}
 }
+
+// Login returns a function like gateway.Upstream.Login that asks nobody to log in who uses what the
+// rules hide from him, whatever its hints are, which are not known before.
+func (r *Rules) Login(id string, login func(context.Context) askLogin) func(
+	context.Context) askLogin {
+	return func(ctx context.Context) askLogin {
+		ask := login(ctx)
+		if ask == nil {
+			return nil
+		}
+		return func(ctx context.Context, kind mcp.Kind, name string) (json.RawMessage, error) {
+			item := r.itemOf(kind, name, &server.Origin{Server: id, Name: name})
+			if kind == mcp.KindTool {
+				item.Risk, item.Open = policy.Read, false
+			}
+			if p := r.policy.Load(); p != nil && !r.shows(ctx, p, Caller(ctx), item) {
+				return nil, dispatch.NotFound
+			}
+			return ask(ctx, kind, name)
+		}
+	}
+}
+
+type askLogin = func(ctx context.Context, kind mcp.Kind, name string) (json.RawMessage, error)
 
 // refused records a decision about a call, and logs it.
 func (r *Rules) refused(ctx context.Context, message string, item policy.Item,

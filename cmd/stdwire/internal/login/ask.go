@@ -2,6 +2,7 @@ package login
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 	serverauth "github.com/stdwire/stdwire/server/auth"
@@ -32,8 +34,8 @@ func (l *Logins) Calls(next dispatch.Handler) dispatch.Handler {
 			return next(ctx, i)
 		}
 		if !l.store.has(k) {
-			if refused, err := l.ask(ctx, i, s, k, nil); refused != nil || err != nil {
-				return refused, err
+			if why, err := l.ask(ctx, s, k, nil); why != "" || err != nil {
+				return refuse(i, why, err)
 			}
 		}
 		result, err := next(ctx, i)
@@ -44,22 +46,42 @@ func (l *Logins) Calls(next dispatch.Handler) dispatch.Handler {
 		if scopes == nil && l.store.has(k) {
 			return result, err
 		}
-		if refused, err := l.ask(ctx, i, s, k, scopes); refused != nil || err != nil {
-			return refused, err
+		if why, err := l.ask(ctx, s, k, scopes); why != "" || err != nil {
+			return refuse(i, why, err)
 		}
 		return next(ctx, i)
 	}
 }
 
-// ask asks the user to log in, and waits until he has. The error is why the client has not been
-// asked, or that it is being asked; a result says that the call is refused.
-func (l *Logins) ask(ctx context.Context, i *dispatch.Invocation, s *Server, k Key,
-	scopes []string) (refused dispatch.Result, err error) {
+// Login is gateway.Upstream.Login: for who uses a tool before his lists are known.
+func (s *Server) Login(ctx context.Context) func(context.Context, mcp.Kind, string) (
+	json.RawMessage, error) {
+	k := keyOf(ctx, s.id)
+	needed, scopes := s.l.needs(k)
+	if !needed {
+		return nil
+	}
+	return func(ctx context.Context, kind mcp.Kind, _ string) (json.RawMessage, error) {
+		why, err := s.l.ask(ctx, s, k, scopes)
+		switch {
+		case why == "" || err != nil:
+			return nil, err
+		case kind != mcp.KindTool:
+			return nil, rpc.Errorf(rpc.CodeInvalidParams, "%s", why)
+		}
+		return toolError(why)
+	}
+}
+
+// ask asks the user to log in, and waits until he has. why says why he has not, or what is left for
+// him to do; "": he has. The error is that of a client that is being asked.
+func (l *Logins) ask(ctx context.Context, s *Server, k Key, scopes []string) (why string,
+	err error) {
 	link, err := l.link(s, k, clientOf(ctx), scopes)
 	if err != nil {
-		return refuse(i, err.Error())
+		return err.Error(), nil
 	}
-	why := fmt.Sprintf("%q needs you to log in", k.Server)
+	why = fmt.Sprintf("%q needs you to log in", k.Server)
 	if scopes != nil {
 		why = fmt.Sprintf("%q needs more permissions of you", k.Server)
 	}
@@ -67,43 +89,51 @@ func (l *Logins) ask(ctx context.Context, i *dispatch.Invocation, s *Server, k K
 		Message: why + ". This page of the gateway asks for your consent first.", URL: link.url})
 	switch {
 	case errors.Is(err, server.ErrNoRequest), errors.Is(err, server.ErrUnsupported):
-		return refuse(i, fmt.Sprintf("%s: open this link in a browser, then try again. "+
-			"It is for you only and valid for %d minutes: %s", why, lifetime/time.Minute, link.url))
+		return fmt.Sprintf("%s: open this link in a browser, then try again. "+
+			"It is for you only and valid for %d minutes: %s", why, lifetime/time.Minute,
+			link.url), nil
 	case err != nil:
-		return nil, err
+		return "", err
 	case answer.Action != mcp.ElicitAccept:
 		l.decline(link)
-		return refuse(i, fmt.Sprintf("%s, and the user did not want to", why))
+		return why + ", and the user did not want to", nil
 	}
 	timer := time.NewTimer(maxWait)
 	defer timer.Stop()
 	select {
 	case <-link.done:
 		if link.err != nil {
-			return refuse(i, fmt.Sprintf("the login to %q has failed: %v: try again", k.Server,
-				link.err))
+			return fmt.Sprintf("the login to %q has failed: %v: try again", k.Server,
+				link.err), nil
 		}
-		return nil, nil
+		return "", nil
 	case <-timer.C:
-		return refuse(i, fmt.Sprintf("the login to %q is not finished: "+
-			"finish it in the browser, then try again: %s", k.Server, link.url))
+		return fmt.Sprintf("the login to %q is not finished: "+
+			"finish it in the browser, then try again: %s", k.Server, link.url), nil
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return "", context.Cause(ctx)
 	}
 }
 
-// refuse returns what a call is refused with. Models see the text of a tool's result, and not that
-// of an error.
-func refuse(i *dispatch.Invocation, text string) (dispatch.Result, error) {
-	if i.Kind != string(mcp.KindTool) {
-		return nil, errors.New(text)
+// refuse returns what a call is refused with.
+func refuse(i *dispatch.Invocation, why string, err error) (dispatch.Result, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case i.Kind != string(mcp.KindTool):
+		return nil, errors.New(why)
 	}
-	result, err := mcp.Marshal(&mcp.CallToolResult{IsError: true,
-		Content: []mcp.Content{&mcp.TextContent{Text: text}}})
+	result, err := toolError(why)
 	if err != nil {
 		return nil, err
 	}
 	return server.NewResult(result), nil
+}
+
+// toolError returns a text as the result of a tool: models do not see that of an error.
+func toolError(text string) (json.RawMessage, error) {
+	return mcp.Marshal(&mcp.CallToolResult{IsError: true,
+		Content: []mcp.Content{&mcp.TextContent{Text: text}}})
 }
 
 // clientOf describes the client of a request for its user. Its name is what it says of itself.

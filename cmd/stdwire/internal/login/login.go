@@ -36,6 +36,7 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/httpurl"
 	"github.com/stdwire/stdwire/internal/oauth"
@@ -53,7 +54,7 @@ type Logins struct {
 
 	mu       sync.Mutex
 	base     string // the URL of the gateway without a path; "": unknown
-	manager  *host.Manager
+	gateway  *gateway.Gateway
 	servers  map[string]*Server
 	missing  map[Key][]string // scopes that a server has demanded
 	byKey    map[Key]*link
@@ -90,10 +91,11 @@ func (l *Logins) SetBase(base string) {
 }
 
 // Start ends the connections of users whose logins end or are revoked, also by another process, in
-// a manager of clients, until Close.
-func (l *Logins) Start(m *host.Manager) {
+// a gateway, until Close. The lists of those who log in are fetched.
+func (l *Logins) Start(g *gateway.Gateway) {
+	m := g.Manager()
 	l.mu.Lock()
-	l.manager = m
+	l.gateway = g
 	l.mu.Unlock()
 	l.wg.Go(func() {
 		l.store.Follow(l.ctx, func(k Key) {
@@ -274,6 +276,15 @@ func (l *Logins) demand(k Key, scopes []string) {
 	}
 }
 
+// needs reports whether a user has to log in, and the scopes that were demanded of him.
+func (l *Logins) needs(k Key) (needed bool, scopes []string) {
+	has := l.store.has(k)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	scopes = l.missing[k]
+	return !has || scopes != nil, scopes
+}
+
 // takeDemand returns the scopes that were demanded since the last call.
 func (l *Logins) takeDemand(k Key) []string {
 	l.mu.Lock()
@@ -283,21 +294,23 @@ func (l *Logins) takeDemand(k Key) []string {
 	return scopes
 }
 
-// reconnect lets a connection of a user that has failed be made again at once.
+// reconnect lets a connection of a user that has failed be made again at once, and what he sees
+// there be listed.
 func (l *Logins) reconnect(k Key) {
 	l.mu.Lock()
-	m := l.manager
+	g := l.gateway
 	l.mu.Unlock()
-	if m == nil {
+	if g == nil {
 		return
 	}
-	for _, s := range m.Status() {
+	for _, s := range g.Manager().Status() {
 		if s.ID == k.Server && s.Session == k.session() &&
 			(s.State == host.Waiting || s.State == host.Failed) {
-			m.EndSession(k.session())
-			return
+			g.Manager().EndSession(k.session())
+			break
 		}
 	}
+	g.Relist(k.Server, k.User, k.session(), k)
 }
 
 // InUse reports whether there is a server to which users log in.

@@ -92,6 +92,9 @@ func (st *Reloader) checkServer(s *config.Server, env *config.Environment,
 func (st *Reloader) upstream(s *config.Server, resolved resolution) gateway.Upstream {
 	up := target.GatewayUpstream(s, st.g.Std, resolved.endpointOrError, st.Gateway, st.g.Logins,
 		st.log)
+	if up.Login != nil {
+		up.Login = st.g.Rules.Login(s.ID, up.Login)
+	}
 	if st.g.Messages != nil {
 		st.g.Messages.Observe(&up.Options.Hooks, s.ID)
 	}

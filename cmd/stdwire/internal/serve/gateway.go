@@ -124,7 +124,7 @@ func (g Gateway) Start() (*Reloader, error) {
 	st := newReloader(g, c, store, o.New(g.Server), o.PinFile, audit)
 	st.hooks = hooks
 	if g.Logins != nil {
-		g.Logins.Start(st.Gateway.Manager())
+		g.Logins.Start(st.Gateway)
 	}
 	err = ops.Register(g.Catalog, st.hostOptions())
 	if g.Operations != nil { // first: operations have precedence over tools

@@ -85,7 +85,7 @@ func GatewayUpstream(s *config.Server, std *term.Streams, resolve func() (*confi
 			}
 			return UserEndpoint(e)
 		})
-		up.User = users.User
+		up.User, up.Login = users.User, users.Login
 		connect = func(ctx context.Context, e *config.Endpoint, o client.Options,
 			_ *host.Log) (*client.Client, error) {
 			key, _ := host.UserFrom(ctx)().(login.Key)

@@ -230,7 +230,7 @@ func newLoginGateway(t *testing.T, store *login.Store) *loginGateway {
 		w.logins.Close()
 		w.g.Close()
 	})
-	w.logins.Start(w.g.Manager())
+	w.logins.Start(w.g)
 	s := f.Servers[0]
 	assert.NilError(t, s.Err)
 	assert.NilError(t, w.g.Add(GatewayUpstream(s, &term.Streams{},
