@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/socket"
@@ -78,7 +79,7 @@ const TokenPrincipal = tokenfile.Issuer
 
 // authorize is for [streamable.Options].Authorize. A token with a name or an access token says who
 // the caller is, even if a certificate is necessary too; one without a name leaves it to the
-// certificate.
+// certificate. What ends first of a certificate and a token ends the requests of both.
 func (c *callers) authorize(r *http.Request) (streamable.Caller, error) {
 	caller := streamable.Caller{Context: r.Context()}
 	var id *auth.Identity
@@ -96,7 +97,9 @@ func (c *callers) authorize(r *http.Request) (streamable.Caller, error) {
 	default:
 		found := c.find(bearerToken(r))
 		if found == nil && c.resource != nil {
-			return c.resource.Authorize(r)
+			byToken, err := c.resource.Authorize(r)
+			byToken.Expires = earlier(byToken.Expires, caller.Expires)
+			return byToken, err
 		}
 		if found == nil {
 			return caller, errToken
@@ -110,6 +113,14 @@ func (c *callers) authorize(r *http.Request) (streamable.Caller, error) {
 		caller.Principal, caller.Context = id.Principal(), auth.WithIdentity(r.Context(), id)
 	}
 	return caller, nil
+}
+
+// earlier returns the earlier of two times, of which zero means never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // find returns the credentials of a valid token, or nil.

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/json"
@@ -241,6 +242,34 @@ func TestTokenFlagsRefused(t *testing.T) {
 				slog.New(slog.DiscardHandler))
 		}
 		assert.ErrorContains(t, err, tt.want)
+	}
+}
+
+// A token that outlives the certificate of its caller ends with it, and the other way round.
+func TestEarlierExpiry(t *testing.T) {
+	soon, now := time.Now().Add(time.Minute), time.Now()
+	resource, err := auth.Options{Resource: "https://gw.example/mcp",
+		AuthorizationServers: []string{"https://as.example"}, Logger: slog.New(slog.DiscardHandler),
+		Verify: func(_ context.Context, token string) (*auth.Identity, error) {
+			id := &auth.Identity{Issuer: "https://as.example", Subject: "ada"}
+			switch token {
+			case "hour":
+				id.Expires = now.Add(time.Hour)
+			case "second":
+				id.Expires = now.Add(time.Second * 30)
+			}
+			return id, nil
+		}}.New()
+	assert.NilError(t, err)
+	c := &callers{certificates: true, resource: resource}
+	for token, want := range map[string]time.Time{"hour": soon, "second": now.Add(time.Second * 30),
+		"endless": soon} {
+		r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
+		r.Header.Set("Authorization", "Bearer "+token)
+		r.TLS = &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{{NotAfter: soon}, {}}}}
+		caller, err := c.authorize(r)
+		assert.NilError(t, err)
+		assert.Assert(t, caller.Expires.Equal(want), "%s: %v", token, caller.Expires)
 	}
 }
 
