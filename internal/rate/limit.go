@@ -83,11 +83,12 @@ func (l Limit) take(state, now, cost int64) (after, wait int64) {
 	return full, 0
 }
 
-// refund returns the state of a bucket after it has got back a cost that it allowed at a time.
-func (l Limit) refund(state, taken, cost int64) int64 {
+// refund returns the state of a bucket after it has got back a cost that it allowed at a time. What
+// it may have gained since then anyway is not given back: it would be that of a later charge.
+func (l Limit) refund(state, taken, now, cost int64) int64 {
 	switch {
 	case !l.daily:
-		return max(0, state-cost*l.interval)
+		return max(0, state-max(0, cost*l.interval-max(0, now-taken)))
 	case state/MaxDaily != taken/day:
 		return state // the quota of that day is of no use any more
 	}

@@ -131,7 +131,7 @@ func (l *Limiter) Refund(charges []Charge) {
 	defer l.mu.Unlock()
 	for _, c := range charges {
 		if b := l.buckets[string(c.Key)]; b != nil { // otherwise it is full
-			b.state = c.Limit.refund(b.state, c.Taken, c.Cost)
+			b.state = c.Limit.refund(b.state, c.Taken, now, c.Cost)
 			if isFull(b.state, now, b.daily) {
 				delete(l.buckets, string(c.Key))
 			}

@@ -81,7 +81,8 @@ func TestAdmittedOverAnyWindow(t *testing.T) {
 	}
 }
 
-// A refund has the effect that the charge was never made, whatever happened between.
+// A refund has the effect that the charge was never made, but for what the bucket may have gained
+// since then: nothing of a later charge is given back.
 func TestRefund(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limit := mustPer(t, 60, time.Minute, 3)
@@ -102,10 +103,18 @@ func TestRefund(t *testing.T) {
 		_, wait = take(3)
 		assert.Equal(t, wait, time.Duration(0))
 		l.Refund(second)
+		_, wait = take(1)
+		assert.Equal(t, wait, time.Second, "it was full without the refund")
+		time.Sleep(10 * time.Second)
+		third, _ := take(2)
+		time.Sleep(1500 * time.Millisecond)
 		_, wait = take(2)
 		assert.Equal(t, wait, time.Duration(0))
+		l.Refund(third) // all but half a cost was gained again
 		_, wait = take(1)
-		assert.Equal(t, wait, time.Second, "a refund fills the bucket, and not more")
+		assert.Equal(t, wait, time.Duration(0))
+		_, wait = take(1)
+		assert.Equal(t, wait, time.Second)
 	})
 }
 

@@ -124,14 +124,15 @@ if longest == 0 and ARGV[1] == '1' then
 end
 return {refused, text(longest), text(now)}`
 
-const refundText = `
+const refundText = now + `
 local day, most = 86400000000, 68719476736
 for i, key in ipairs(KEYS) do
 	local state = tonumber(redis.call('GET', key))
 	local interval, cost = tonumber(ARGV[4 * i - 3]), tonumber(ARGV[4 * i - 1])
 	if not state then -- it is full
 	elseif interval > 0 then
-		state = math.max(0, state - cost * interval)
+		local back = math.max(0, cost * interval - math.max(0, now - ARGV[4 * i]))
+		state = math.max(0, state - back)
 	elseif math.floor(state / most) == math.floor(ARGV[4 * i] / day) then
 		state = state - math.min(cost, state % most)
 	end

@@ -197,6 +197,8 @@ func TestScriptsComputeRates(t *testing.T) {
 	script := redis.NewScript(strings.NewReplacer(
 		clock, "{math.floor(ARGV[#ARGV] / 1000000), ARGV[#ARGV] % 1000000}",
 		life, life+" + 1e9").Replace(chargeText))
+	refund := redis.NewScript(strings.Replace(refundText, clock,
+		"{math.floor(ARGV[#ARGV] / 1000000), ARGV[#ARGV] % 1000000}", 1))
 	for seed := range uint64(8) {
 		type step struct {
 			at      int64
@@ -269,7 +271,8 @@ func TestScriptsComputeRates(t *testing.T) {
 				}
 			}
 			if s.what == refunds {
-				_, err := server.client.Run(within(t), refundScript, keys, args...)
+				_, err := server.client.Run(within(t), refund, keys,
+					append(args, strconv.FormatInt(s.at, 10))...)
 				assert.NilError(t, err)
 				continue
 			}
