@@ -145,23 +145,27 @@ func (r *Rules) OperationVisible(ctx context.Context, op *dispatch.Operation) bo
 	return p == nil || r.shows(ctx, p, Caller(ctx), r.itemOfAny(ctx, op))
 }
 
-// Operations is an interceptor of a dispatcher: it decides the calls of the built-in operations.
-// Those of a gateway's servers are decided by Calls.
-func (r *Rules) Operations(next dispatch.Handler) dispatch.Handler {
-	return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
-		p, op := r.policy.Load(), i.Operation
-		if p == nil || op == nil {
-			return next(ctx, i)
-		}
-		if g := r.gateway.Load(); g != nil {
-			if _, ok := g.Operation(ctx, op.Name()); ok {
+// Operations returns an interceptor of a dispatcher: it decides the calls of the built-in
+// operations, those of the catalog own, even while a server has a tool of that name. Those of a
+// gateway's servers are decided by Calls.
+func (r *Rules) Operations(own *dispatch.Catalog) dispatch.Interceptor {
+	return func(next dispatch.Handler) dispatch.Handler {
+		return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
+			p, op := r.policy.Load(), i.Operation
+			if p == nil || op == nil {
 				return next(ctx, i)
 			}
+			_, builtin := own.Lookup(op.Name())
+			if g := r.gateway.Load(); g != nil && !builtin {
+				if _, ok := g.Operation(ctx, op.Name()); ok {
+					return next(ctx, i)
+				}
+			}
+			if err := r.decide(ctx, p, itemOfOperation(op), i); err != nil {
+				return nil, operationError(err)
+			}
+			return next(ctx, i)
 		}
-		if err := r.decide(ctx, p, itemOfOperation(op), i); err != nil {
-			return nil, operationError(err)
-		}
-		return next(ctx, i)
 	}
 }
 

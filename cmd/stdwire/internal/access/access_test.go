@@ -85,7 +85,7 @@ func newSite(t *testing.T, dryRun bool, table string) *site {
 	s.server = server.Options{Logger: quiet, Middleware: []rpc.Middleware{identify},
 		Visible:  s.rules.Visible(func() *server.Server { return s.server }, catalog, ""),
 		ToolView: func(string) server.ToolView { return server.ToolView{} },
-		Dispatch: dispatch.Options{Interceptors: []dispatch.Interceptor{s.rules.Operations}},
+		Dispatch: dispatch.Options{Interceptors: []dispatch.Interceptor{s.rules.Operations(catalog)}},
 	}.New(server.Info{Name: "all", Version: "1"}, catalog)
 	s.up = server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"}, nil)
 	for kind, item := range map[mcp.Kind][]string{
@@ -402,4 +402,38 @@ func TestOwnSkills(t *testing.T) {
 		_, err := c.ReadResource(t.Context(), uri)
 		assert.Equal(t, err == nil, visible, "%s: %v", uri, err)
 	}
+}
+
+// A built-in operation is decided as such, even while a server has a tool of its name.
+func TestOperationNamedLikeTool(t *testing.T) {
+	s := newSite(t, false, `{"default":"allow","rules":[
+		{"effect":"deny","what":{"server":"stdwire"}}]}`)
+	own, tools := dispatch.NewCatalog(), dispatch.NewCatalog()
+	ran := 0
+	dispatch.Add(own, dispatch.Spec{Name: "two.read", Summary: "Runs.", Type: dispatch.Read},
+		func(context.Context, struct{}) (string, error) { ran++; return "", nil })
+	g := gateway.Options{Logger: quiet, Catalog: tools}.New(
+		server.Options{Logger: quiet}.New(server.Info{Name: "two", Version: "1"}, nil))
+	t.Cleanup(g.Close)
+	assert.NilError(t, g.Add(gateway.Upstream{Server: host.Server{ID: "two",
+		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+			o.Logger = quiet
+			return mcptest.Connect(t, s.up, o), nil
+		}}}))
+	g.Settle(t.Context())
+	_, offered := g.Operation(t.Context(), "two.read")
+	assert.Assert(t, offered)
+	s.rules.SetGateway(g)
+	for catalog, runs := range map[*dispatch.Catalog]bool{own: false, tools: true} {
+		d := dispatch.NewDispatcher(catalog, dispatch.Options{Logger: quiet,
+			Interceptors: []dispatch.Interceptor{s.rules.Operations(own)}})
+		name := "two.read"
+		if runs {
+			name = "two.drop"
+		}
+		e := d.Dispatch(t.Context(), &dispatch.Call{Operation: name, Arguments: []byte(`{}`),
+			Confirmed: true})
+		assert.Equal(t, e.Err == nil, runs, "%v", e.Err)
+	}
+	assert.Equal(t, ran, 0)
 }

@@ -162,7 +162,8 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 		options.Visible = rules.Visible(func() *server.Server { return s }, own.Catalog,
 			f.gateway.Profile)
 		options.Middleware = append(options.Middleware, access.Profile(f.gateway.Profile))
-		options.Dispatch.Interceptors = append(options.Dispatch.Interceptors, rules.Operations)
+		options.Dispatch.Interceptors = append(options.Dispatch.Interceptors,
+			rules.Operations(own.Catalog))
 	}
 	g := Gateway{GatewayConfig: &f.gateway, Catalog: own.Catalog, Std: std, Log: log,
 		Writable: f.builtin.Writable(), Recorder: recorder,
@@ -215,7 +216,7 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 	defer skills.close()
 	g.Server = s
 	web := transport.HTTPServer{HTTPFlags: &f.http, Endpoints: transport.NewEndpoints(s, nil),
-		Operations: own.Catalog, Recorder: recorder, Sessions: sessions}
+		Operations: own.Catalog, Builtin: own.Catalog, Recorder: recorder, Sessions: sessions}
 	if applies {
 		web.Rules = rules
 	}

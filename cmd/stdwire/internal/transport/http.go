@@ -104,6 +104,8 @@ type HTTPServer struct {
 	// Rules decide what callers of the HTTP API see, and their calls of the built-in operations. It
 	// may be nil.
 	Rules *access.Rules
+	// Builtin has the built-in operations, which Operations has too. It is required with Rules.
+	Builtin *dispatch.Catalog
 
 	// Logins has the pages on which users log in to servers; nil: there are none. KeepsLogins says
 	// that the logins outlive the process.
@@ -326,7 +328,7 @@ func (w *HTTPServer) interceptors() (all []dispatch.Interceptor) {
 		all = append(all, dispatch.Observe(w.Recorder.Operation))
 	}
 	if w.Rules != nil {
-		all = append(all, w.Rules.Operations)
+		all = append(all, w.Rules.Operations(w.Builtin))
 	}
 	return append(all, w.Interceptors...)
 }
