@@ -276,7 +276,7 @@ func TestReloadOfRates(t *testing.T) {
 		text = append(text[:len(text)-1], `,"rates":`+rates+"}"...)
 		assert.NilError(t, os.WriteFile(path, text, 0o600))
 	}
-	write(`[{"name": "r", "day": 2}]`)
+	write(`[{"name": "r", "rate": "1/h", "burst": 2}]`)
 	st := newStand(t, m, path)
 	calls := func() (n int) {
 		for ; n < 10; n++ {
@@ -284,21 +284,21 @@ func TestReloadOfRates(t *testing.T) {
 			assert.NilError(t, err)
 			if result.IsError {
 				text := result.Content[0].(*mcp.TextContent).Text
-				assert.Check(t, cmp.Contains(text, `the quota "r" of `))
+				assert.Check(t, cmp.Contains(text, `the rate limit "r" of `))
 				return n
 			}
 		}
 		return n
 	}
 	assert.Equal(t, calls(), 2)
-	write(`[{"name": "r", "day": 5}]`)
+	write(`[{"name": "r", "rate": "1/h", "burst": 5}]`)
 	st.fileChanged()
 	assert.Equal(t, calls(), 0)
 	assert.Assert(t, cmp.Contains(st.stderr.take(), ": the rates have changed, and wait: "))
 	assert.Equal(t, len(st.About().Waiting), 1)
 	st.reload()
 	assert.Equal(t, calls(), 3)
-	assert.DeepEqual(t, st.About().Rates, []ops.RateUse{{Rate: "r", Limit: "5 a day", Refused: 3}})
+	assert.DeepEqual(t, st.About().Rates, []ops.RateUse{{Rate: "r", Limit: "1/h", Refused: 3}})
 	write(`[{"name": "r", "days": 7}]`)
 	st.reload() // it cannot be used
 	assert.Assert(t, cmp.Contains(st.stderr.take(), `rates[0] has no "days"; did you mean day?`))

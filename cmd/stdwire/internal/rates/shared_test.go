@@ -109,7 +109,8 @@ func TestGatewaysShareRates(t *testing.T) {
 // A call that did not reach its server, and a look at the rates, count nothing in the store.
 func TestStoreRefunds(t *testing.T) {
 	server := redistest.Start(t)
-	const rates = `{"name": "a", "day": 5}, {"name": "c", "concurrent": 1, "wait": 0}`
+	const rates = `{"name": "a", "rate": "1/h", "burst": 5}, ` +
+		`{"name": "c", "concurrent": 1, "wait": 0}`
 	one, two := newReplica(t, server, rates), newReplica(t, server, rates)
 	down := tool("s", "x", "ann")
 	down.Arguments = []byte("down")
@@ -120,7 +121,7 @@ func TestStoreRefunds(t *testing.T) {
 	}
 	n, err := two.tries(tool("s", "x", "ann"))
 	assert.Equal(t, n, 5)
-	assert.ErrorContains(t, err, `the quota "a" of 5 a day is used up`)
+	assert.ErrorContains(t, err, `the rate limit "a" of 1/h is reached`)
 	n, _ = one.tries(tool("s", "x", "ann"))
 	assert.Equal(t, n, 0)
 }
@@ -129,8 +130,9 @@ func TestStoreRefunds(t *testing.T) {
 // that costs more than the part. A store that comes back, though empty, is used again.
 func TestStoreIsDown(t *testing.T) {
 	server := redistest.Start(t)
-	const rates = `{"name": "part", "day": 10, "replicas": 3, "tools": ["x", "z"], "costs": {"z": 5}},
-		{"name": "none", "day": 10, "tools": ["y"]}`
+	const rates = `{"name": "part", "rate": "1/h", "burst": 10, "replicas": 3, "tools": ["x", "z"],
+			"costs": {"z": 5}},
+		{"name": "none", "rate": "1/h", "burst": 10, "tools": ["y"]}`
 	r := newReplica(t, server, rates)
 	n, _ := r.tries(tool("s", "x", "ann"))
 	assert.Equal(t, n, 10)
@@ -151,7 +153,7 @@ func TestStoreIsDown(t *testing.T) {
 	for _, want := range []int{4, 0} {
 		n, err = r.tries(tool("s", "x", "ann"))
 		assert.Equal(t, n, want)
-		assert.ErrorContains(t, err, `the quota "part" of 10 a day is used up`)
+		assert.ErrorContains(t, err, `the rate limit "part" of 1/h is reached`)
 	}
 	n, err = r.tries(tool("s", "free", "ann"))
 	assert.Equal(t, n, 1000, err)
