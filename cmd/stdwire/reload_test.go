@@ -423,3 +423,18 @@ func TestReloadOfWhatIsNotTrusted(t *testing.T) {
 	st.expectServers("")
 	assert.Equal(t, st.stderr.take(), "stdwire: the configuration has changed: gone a\n")
 }
+
+// Rules mean the gateway's own tools by the id stdwire, so that no server is offered with it.
+func TestServerNamedStdwire(t *testing.T) {
+	if commandtest.InOwnProcess(t) {
+		return
+	}
+	m, path := newConfig(t, obj{"stdwire": good(), "a": good()})
+	st := newStand(t, m, path)
+	for tool, err := range st.c.Tools(t.Context()) {
+		assert.NilError(t, err)
+		assert.Check(t, !strings.HasPrefix(tool.Name, "stdwire__"), tool.Name)
+	}
+	assert.Check(t, cmp.Contains(st.stderr.take(),
+		"rules mean the gateway's own tools by this id; give the server another one"))
+}

@@ -319,6 +319,11 @@ func (st *Reloader) apply(c *target.Selection, rules *policy.Policy, by Acceptan
 			kept[s.ID] = true // the diagnostics include the error
 			continue
 		}
+		if s.ID == access.Own {
+			lines = append(lines, fmt.Sprintf("warning: server %q is not offered: %s: rules mean "+
+				"the gateway's own tools by this id; give the server another one", s.ID, s.Position))
+			continue
+		}
 		if err := st.store.Check(s); err != nil {
 			what := "offered"
 			if was, there := st.accepted[s.ID]; there && !was.definition.Project {
