@@ -191,6 +191,9 @@ func (m *Memory) Holder(_ context.Context, key string) (Lease, error) {
 		l.Left = time.Until(e.expires)
 		return l, nil
 	}
+	if e := m.entry("l" + key); e != nil {
+		return Lease{Fence: e.fence}, nil
+	}
 	return Lease{}, nil
 }
 
@@ -230,11 +233,15 @@ func (m *Memory) Replace(_ context.Context, key string, fence int64, data []byte
 }
 
 // Release implements [Store].
-func (m *Memory) Release(_ context.Context, key string, fence int64) (bool, error) {
+func (m *Memory) Release(_ context.Context, key string, fence int64, within time.Duration) (bool,
+	error) {
+	if err := checkTTL(within, 0); err != nil {
+		return false, err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.held(key)
-	if e == nil || e.fence != fence {
+	if e == nil || e.fence != fence || within > 0 && time.Until(e.expires) > within {
 		return false, nil
 	}
 	e.data = nil // the number stays, so that the next is larger

@@ -174,8 +174,12 @@ func (r *Redis) lease(key string, items []redis.Reply) (Lease, error) {
 func (r *Redis) Holder(ctx context.Context, key string) (Lease, error) {
 	key = r.key("l", key)
 	items, err := itemsOf(2)(do(r.client.DoIdempotent(ctx, "HMGET", key, "fence", "data")))
-	if err != nil || items[1].IsNull() {
+	switch {
+	case err != nil || items[0].IsNull():
 		return Lease{}, err
+	case items[1].IsNull():
+		fence, err := number(items[0])
+		return Lease{Fence: fence}, err
 	}
 	l, err := r.lease(key, items)
 	if err != nil {
@@ -224,8 +228,13 @@ func (r *Redis) Replace(ctx context.Context, key string, fence int64, data []byt
 }
 
 // Release implements [Store].
-func (r *Redis) Release(ctx context.Context, key string, fence int64) (bool, error) {
-	return done(r.run(ctx, releaseScript, r.key("l", key), strconv.FormatInt(fence, 10)))
+func (r *Redis) Release(ctx context.Context, key string, fence int64, within time.Duration) (bool,
+	error) {
+	if err := checkTTL(within, 0); err != nil {
+		return false, err
+	}
+	return done(r.run(ctx, releaseScript, r.key("l", key), strconv.FormatInt(fence, 10),
+		strconv.FormatInt(milliseconds(within), 10)))
 }
 
 func done(reply redis.Reply, err error) (bool, error) {

@@ -42,6 +42,8 @@ return text(fence)`)
 	releaseScript = redis.NewScript(`
 local lease = redis.call('HMGET', KEYS[1], 'fence', 'data')
 if not lease[2] or lease[1] ~= ARGV[1] then return 0 end
+local within = tonumber(ARGV[2])
+if within > 0 and redis.call('PTTL', KEYS[1]) > within then return 0 end
 return redis.call('HDEL', KEYS[1], 'data')`)
 
 	// A log is a stream. An entry has the event, the bytes of all events up to it, and the number

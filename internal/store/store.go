@@ -46,8 +46,9 @@ type Store interface {
 	// does not know whether it has the lease knows it by its data.
 	Acquire(ctx context.Context, key string, data []byte, ttl time.Duration) (l Lease,
 		acquired bool, err error)
-	// Holder returns the lease that somebody has, and only here how long it lasts; its Fence is 0
-	// if nobody has.
+	// Holder returns the lease that somebody has, and only here how long it lasts. If nobody has,
+	// its Data is nil, and its Fence that of one that was released and would not have expired yet,
+	// or 0.
 	Holder(ctx context.Context, key string) (Lease, error)
 	// Renew lets a lease last for a time from now, and reports whether the caller still has it.
 	Renew(ctx context.Context, key string, fence int64, ttl time.Duration) (bool, error)
@@ -55,8 +56,9 @@ type Store interface {
 	// whether the caller still had it. So a lease is a value that only those change who know it.
 	Replace(ctx context.Context, key string, fence int64, data []byte, ttl time.Duration) (l Lease,
 		replaced bool, err error)
-	// Release ends a lease, and reports whether the caller still had it.
-	Release(ctx context.Context, key string, fence int64) (bool, error)
+	// Release ends a lease that expires within a time, or whenever if that is 0, and reports whether
+	// it did: not if the caller no longer has it, or if somebody has renewed it.
+	Release(ctx context.Context, key string, fence int64, within time.Duration) (bool, error)
 
 	// Append adds an event to a log and returns its number. The oldest events are removed to keep
 	// to the bounds, and the whole log when nothing has been added for its time to live.

@@ -34,6 +34,8 @@ type Changes struct {
 	tell func(Change) // the clients of this replica
 	wake chan struct{}
 
+	untold bool // what was added to the log; only Run uses it
+
 	mu      sync.Mutex
 	pending map[Change]struct{}
 	seen    int64 // the last change of the log that clients have been told of
@@ -101,15 +103,22 @@ type entry struct {
 	Change Change `json:"change"`
 }
 
-// publish adds what is pending to the log.
+// publish adds what is pending to the log, and tells the other replicas.
 func (c *Changes) publish(ctx context.Context) error {
+	if err := c.add(ctx); err != nil || !c.untold {
+		return err
+	}
+	err := c.s.Tell(ctx, Notice{Changes: true})
+	c.untold = err != nil
+	return err
+}
+
+// add adds what is pending to the log.
+func (c *Changes) add(ctx context.Context) error {
 	c.mu.Lock()
 	pending := c.pending
 	c.pending = map[Change]struct{}{}
 	c.mu.Unlock()
-	if len(pending) == 0 {
-		return nil
-	}
 	defer func() { // what could not be added
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -120,15 +129,16 @@ func (c *Changes) publish(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, end := c.s.use(ctx)
 		_, err = c.s.Store.Append(ctx, c.s.Part+"changes", text, changeBounds)
-		cancel()
+		end(err)
 		if err != nil {
 			return err
 		}
 		delete(pending, change)
+		c.untold = true
 	}
-	return c.s.Tell(ctx, Notice{Changes: true})
+	return nil
 }
 
 // read tells clients of the changes of other replicas. At first it only looks how many there are.
@@ -156,9 +166,9 @@ func (c *Changes) Since(ctx context.Context, number int64, tell func(Change)) er
 // that anything may have changed precedes them.
 func (c *Changes) after(ctx context.Context, number int64, f func(int64, entry)) error {
 	for {
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, end := c.s.use(ctx)
 		events, gap, err := c.s.Store.After(ctx, c.s.Part+"changes", number)
-		cancel()
+		end(err)
 		if err != nil && !errors.Is(err, store.ErrForged) {
 			return err
 		}

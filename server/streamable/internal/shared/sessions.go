@@ -14,7 +14,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/redis"
@@ -35,9 +34,9 @@ const questionLife = 24 * time.Hour
 // not try together.
 func pause() time.Duration { return 100*time.Millisecond + rand.N(200*time.Millisecond) }
 
-// ErrEmptied is the error for a session that the store does not have, shortly after it has lost
-// what it had.
-var ErrEmptied = errors.New("the store has lost what it had, a short time ago")
+// ErrEmptied is the error for a session that the store has not had since it was empty, a short time
+// ago: others may put it back.
+var ErrEmptied = errors.New("the store was empty a short time ago")
 
 // Sessions are the sessions of all replicas. Its methods are safe for concurrent use.
 type Sessions struct {
@@ -45,10 +44,19 @@ type Sessions struct {
 	Part  string        // begins all names; what has another one is not shared
 	Idle  time.Duration // a session that is not used for so long may end
 	Log   *slog.Logger
+	// Health notes whether the store can be used; nil: nobody asks. Others may have the same.
+	Health *Health
+}
 
-	mu      sync.Mutex
-	epoch   string    // what the store had when it was last looked at; "": not looked yet
-	emptied time.Time // when another epoch was found
+// use returns a context for one use of the store, whose result the caller passes to end.
+func (s *Sessions) use(ctx context.Context) (limited context.Context, end func(error)) {
+	limited, cancel := context.WithTimeout(ctx, patience)
+	return limited, func(err error) {
+		cancel()
+		if err == nil || ctx.Err() == nil { // else the caller has left, which says nothing
+			s.Health.note(err)
+		}
+	}
 }
 
 // life is how long the store has a session that is not used. Its use is noted at the begin of
@@ -84,9 +92,9 @@ func IsID(text string) bool {
 }
 
 // Open stores a new session.
-func (s *Sessions) Open(ctx context.Context, id string, r *Record) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+func (s *Sessions) Open(ctx context.Context, id string, r *Record) (err error) {
+	ctx, end := s.use(ctx)
+	defer func() { end(err) }()
 	epoch, err := s.lookAtEpoch(ctx)
 	if err != nil {
 		return err
@@ -121,16 +129,16 @@ func (s *Sessions) Use(ctx context.Context, id string, r *Record) (current bool,
 	if r.Version <= 0 {
 		return false, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+	ctx, end := s.use(ctx)
+	defer func() { end(err) }()
 	return s.Store.Renew(ctx, s.Part+"session/"+id, r.Version, s.life())
 }
 
 // Find reads the record of a session, whose version is 0 if there is none. If the store has lost it
 // since known was seen, Find puts known back; nil means that nothing is known.
 func (s *Sessions) Find(ctx context.Context, id string, known *Record) (r Record, err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+	ctx, end := s.use(ctx)
+	defer func() { end(err) }()
 	epoch, err := s.lookAtEpoch(ctx)
 	if err != nil {
 		return r, err
@@ -139,56 +147,58 @@ func (s *Sessions) Find(ctx context.Context, id string, known *Record) (r Record
 	switch {
 	case err != nil:
 		return r, err
-	case l.Fence != 0:
+	case l.Data != nil:
 		return r, s.read(l, &r, epoch)
+	case l.Fence != 0: // it has ended
+		return r, nil
 	}
 	// It is looked at before and after, because the store may have lost the record meanwhile.
 	if epoch, err = s.lookAtEpoch(ctx); err != nil {
 		return r, err
 	}
-	if known != nil && known.Epoch != epoch {
+	if known != nil && known.Version != 0 && known.Epoch != epoch {
 		again := *known
 		err := s.Open(ctx, id, &again)
 		return again, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if time.Since(s.emptied) < s.grace() {
-		return r, ErrEmptied
+	young, err := s.Store.Get(ctx, young)
+	if err == nil && young != nil {
+		err = ErrEmptied
 	}
-	return r, nil
+	return r, err
 }
 
 // grace is how long other replicas may take to put back what the store has lost.
 func (s *Sessions) grace() time.Duration { return min(time.Minute, s.Idle) }
 
-// lookAtEpoch returns a value that the store loses with everything else.
-func (s *Sessions) lookAtEpoch(ctx context.Context) (epoch string, err error) {
-	value, err := s.Store.Get(ctx, "epoch")
-	if err == nil && value == nil {
-		if _, err = s.Store.Put(ctx, "epoch", []byte(cryptorand.Text()), store.IfAbsent,
-			0); err == nil {
-			value, err = s.Store.Get(ctx, "epoch")
-		}
+// What all parts of a store have: a value that it loses with everything else, and one that it has
+// while the former is younger than grace.
+const (
+	epoch = "epoch"
+	young = "young"
+)
+
+// lookAtEpoch returns the epoch of the store. One that has none was empty a moment ago.
+func (s *Sessions) lookAtEpoch(ctx context.Context) (string, error) {
+	value, err := s.Store.Get(ctx, epoch)
+	if err != nil || value != nil {
+		return string(value), err
 	}
-	if err != nil {
+	if _, err = s.Store.Put(ctx, young, []byte{1}, store.Always, s.grace()); err != nil {
 		return "", err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	epoch = string(value)
-	if s.epoch != "" && s.epoch != epoch {
-		s.emptied = time.Now()
+	if _, err = s.Store.Put(ctx, epoch, []byte(cryptorand.Text()), store.IfAbsent, 0); err != nil {
+		return "", err
 	}
-	s.epoch = epoch
-	return epoch, nil
+	value, err = s.Store.Get(ctx, epoch)
+	return string(value), err
 }
 
 // Save changes the record of a session, if r is still what the store has.
 func (s *Sessions) Save(ctx context.Context, id string, r *Record, state []byte) (saved bool,
 	err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+	ctx, end := s.use(ctx)
+	defer func() { end(err) }()
 	changed := *r
 	changed.State = state
 	text, err := json.Marshal(changed)
@@ -203,33 +213,41 @@ func (s *Sessions) Save(ctx context.Context, id string, r *Record, state []byte)
 	return saved, err
 }
 
-// End ends a session everywhere, if nobody has used it for a time.
-func (s *Sessions) End(ctx context.Context, id string, unused time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+// End ends a session everywhere, if nobody has used it for a time; 0: in any case.
+func (s *Sessions) End(ctx context.Context, id string, unused time.Duration) (err error) {
+	ctx, end := s.use(ctx)
+	defer func() { end(err) }()
 	for {
 		l, err := s.Store.Holder(ctx, s.Part+"session/"+id)
-		if err != nil || l.Fence == 0 || s.life()-l.Left < unused {
+		if err != nil || l.Data == nil {
 			return err
 		}
-		if ended, err := s.Store.Release(ctx, s.Part+"session/"+id, l.Fence); ended || err != nil {
+		within := time.Duration(0)
+		if unused > 0 {
+			if within = s.life() - unused; l.Left > within {
+				return nil // somebody has used it
+			}
+		}
+		// The number is that of what has been read: a record that has changed is read again.
+		ended, err := s.Store.Release(ctx, s.Part+"session/"+id, l.Fence, within)
+		if ended || err != nil {
 			return err
 		}
 	}
 }
 
 // Claim reports whether the caller is the first to begin a request of a session, and so may run it.
-func (s *Sessions) Claim(ctx context.Context, id, request string) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+func (s *Sessions) Claim(ctx context.Context, id, request string) (first bool, err error) {
+	ctx, end := s.use(ctx)
+	defer func() { end(err) }()
 	return s.Store.Put(ctx, s.Part+"request/"+id+"/"+request, nil, store.IfAbsent, ClaimLife)
 }
 
 // Keep renews the claim of a request that runs.
-func (s *Sessions) Keep(ctx context.Context, id, request string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	_, err := s.Store.Put(ctx, s.Part+"request/"+id+"/"+request, nil, store.Always, ClaimLife)
+func (s *Sessions) Keep(ctx context.Context, id, request string) (err error) {
+	ctx, end := s.use(ctx)
+	defer func() { end(err) }()
+	_, err = s.Store.Put(ctx, s.Part+"request/"+id+"/"+request, nil, store.Always, ClaimLife)
 	return err
 }
 
@@ -238,10 +256,10 @@ func (s *Sessions) question(id string, call int64) string {
 }
 
 // Ask makes a call of the client of a session known, so that its answer is accepted by any replica.
-func (s *Sessions) Ask(ctx context.Context, id string, call int64) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	_, err := s.Store.Put(ctx, s.question(id, call), nil, store.Always, questionLife)
+func (s *Sessions) Ask(ctx context.Context, id string, call int64) (err error) {
+	ctx, end := s.use(ctx)
+	defer func() { end(err) }()
+	_, err = s.Store.Put(ctx, s.question(id, call), nil, store.Always, questionLife)
 	return err
 }
 
@@ -249,8 +267,8 @@ func (s *Sessions) Ask(ctx context.Context, id string, call int64) error {
 // while the store is not available.
 func (s *Sessions) Answer(ctx context.Context, id string, call int64, answer []byte) (asked bool,
 	err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+	ctx, end := s.use(ctx)
+	defer func() { end(err) }()
 	err = s.again(ctx, func() error {
 		asked, err = s.Store.Put(ctx, s.question(id, call), answer, store.IfPresent, questionLife)
 		return err
@@ -279,10 +297,11 @@ func (s *Sessions) again(ctx context.Context, f func() error) error {
 
 // Answered returns the answer to a call, or nil if there is none yet. A call that the store has
 // lost is made known again.
-func (s *Sessions) Answered(ctx context.Context, id string, call int64) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	answer, err := s.Store.Get(ctx, s.question(id, call))
+func (s *Sessions) Answered(ctx context.Context, id string, call int64) (answer []byte,
+	err error) {
+	ctx, end := s.use(ctx)
+	defer func() { end(err) }()
+	answer, err = s.Store.Get(ctx, s.question(id, call))
 	if err == nil && answer == nil {
 		_, err = s.Store.Put(ctx, s.question(id, call), nil, store.IfAbsent, questionLife)
 	}
@@ -294,9 +313,9 @@ func (s *Sessions) Answered(ctx context.Context, id string, call int64) ([]byte,
 
 // Forget forgets a call that nobody waits for.
 func (s *Sessions) Forget(ctx context.Context, id string, call int64) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	_, _ = s.Store.Take(ctx, s.question(id, call)) // if this fails, it expires
+	ctx, end := s.use(ctx)
+	_, err := s.Store.Take(ctx, s.question(id, call)) // if this fails, it expires
+	end(err)
 }
 
 // A Notice says that something of a session has changed.
@@ -322,9 +341,9 @@ func (s *Sessions) tell(ctx context.Context, n Notice) error {
 }
 
 // Tell sends a notice to all replicas, this one included. A notice that is lost is not an error.
-func (s *Sessions) Tell(ctx context.Context, n Notice) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+func (s *Sessions) Tell(ctx context.Context, n Notice) (err error) {
+	ctx, end := s.use(ctx)
+	defer func() { end(err) }()
 	return s.tell(ctx, n)
 }
 

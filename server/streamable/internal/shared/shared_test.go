@@ -6,12 +6,15 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/internal/redis"
+	"github.com/stdwire/stdwire/internal/redis/redistest"
 	"github.com/stdwire/stdwire/internal/store"
 )
 
@@ -159,4 +162,136 @@ func TestChanges(t *testing.T) {
 		cancel()
 		synctest.Wait()
 	})
+}
+
+// A session that is ended has ended, whatever the clock of the store rounds and whatever the idle
+// time of the replica that has opened it.
+func TestEndIsSure(t *testing.T) {
+	server := redistest.Start(t)
+	client := server.Client()
+	redistest.Available(t, client)
+	kept, err := store.NewRedis(client, "test:", []byte("a secret of some length"))
+	assert.NilError(t, err)
+	ctx, s, other := t.Context(), newSessions(kept), newSessions(kept)
+	s.Idle, other.Idle = 100*time.Second, time.Hour
+	for i := range 50 {
+		id := fmt.Sprint(i)
+		by := []*Sessions{s, other}[i%2]
+		assert.NilError(t, by.Open(ctx, id, &Record{}))
+		assert.NilError(t, s.End(ctx, id, 0))
+		found, err := s.Find(ctx, id, nil)
+		assert.Assert(t, found.Version == 0 && err == nil, "%d: %v", i, err)
+	}
+}
+
+// A busyStore has another replica use a session just before it is released.
+type busyStore struct {
+	store.Store
+	use func()
+}
+
+func (s busyStore) Release(ctx context.Context, key string, fence int64,
+	within time.Duration) (bool, error) {
+	s.use()
+	return s.Store.Release(ctx, key, fence, within)
+}
+
+// A session that is used while it is being evicted lives on.
+func TestUseBeforeEviction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, other := t.Context(), newSessions(new(store.Memory))
+		r := Record{Principal: "ada"}
+		assert.NilError(t, other.Open(ctx, "a", &r))
+		s := newSessions(busyStore{other.Store, func() {
+			current, err := other.Use(ctx, "a", &r)
+			assert.Check(t, current && err == nil)
+		}})
+		time.Sleep(2 * time.Minute)
+		assert.NilError(t, s.End(ctx, "a", time.Minute))
+		current, err := other.Use(ctx, "a", &r)
+		assert.Assert(t, current && err == nil)
+	})
+}
+
+// A replica that starts with the emptied store does not take sessions of the others for ended; one
+// that has ended since, it does.
+func TestReplicaOfAnEmptiedStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, s := t.Context(), newSessions(new(store.Memory))
+		_, err := s.Find(ctx, "a", nil)
+		assert.ErrorIs(t, err, ErrEmptied)
+		assert.NilError(t, s.Open(ctx, "b", &Record{}))
+		assert.NilError(t, s.End(ctx, "b", 0))
+		started := newSessions(s.Store)
+		_, err = started.Find(ctx, "a", nil)
+		assert.ErrorIs(t, err, ErrEmptied)
+		// Who has a copy of an ended one does not put it back.
+		found, err := started.Find(ctx, "b", &Record{Version: 1, Epoch: "earlier"})
+		assert.Assert(t, found.Version == 0 && err == nil)
+		time.Sleep(s.grace())
+		found, err = started.Find(ctx, "a", nil)
+		assert.Assert(t, found.Version == 0 && err == nil)
+	})
+}
+
+// A faultyStore fails as often as is said.
+type faultyStore struct {
+	store.Store
+	publish atomic.Int32
+}
+
+func (s *faultyStore) Publish(ctx context.Context, channel string, message []byte) error {
+	if s.publish.Add(-1) >= 0 {
+		return redis.ErrUnavailable
+	}
+	return s.Store.Publish(ctx, channel, message)
+}
+
+// A change whose notice fails is told all the same, and the failure is known.
+func TestNoticeIsSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		faulty := &faultyStore{Store: new(store.Memory)}
+		told := make(chan Change, 10)
+		var all []*Changes
+		for range 2 {
+			s := newSessions(faulty)
+			s.Health = new(Health)
+			c := NewChanges(s, func(c Change) { told <- c })
+			go c.Run(ctx)
+			go s.Follow(ctx, func(*Notice) { c.Wake() })
+			all = append(all, c)
+		}
+		synctest.Wait()
+		faulty.publish.Store(3)
+		want := Change{Method: "list"}
+		all[0].Note(want)
+		synctest.Wait()
+		health := all[0].s.Health
+		assert.ErrorIs(t, health.Failure(), redis.ErrUnavailable)
+		assert.Equal(t, <-told, want)
+		assert.ErrorIs(t, health.Failure(), redis.ErrUnavailable) // a moment ago
+		time.Sleep(memory)
+		assert.NilError(t, health.Failure())
+		var nobodyAsks *Health
+		nobodyAsks.note(redis.ErrUnavailable)
+		assert.NilError(t, nobodyAsks.Failure())
+		cancel()
+		synctest.Wait()
+	})
+}
+
+// Who leaves says nothing about the store.
+func TestHealthOfWhoLeaves(t *testing.T) {
+	s := newSessions(new(store.Memory))
+	s.Health = new(Health)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, end := s.use(ctx)
+	cancel()
+	end(context.Canceled)
+	assert.NilError(t, s.Health.Failure())
+	_, end = s.use(t.Context())
+	end(context.DeadlineExceeded)
+	assert.ErrorIs(t, s.Health.Failure(), context.DeadlineExceeded)
 }

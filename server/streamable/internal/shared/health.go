@@ -1,0 +1,47 @@
+package shared
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/store"
+)
+
+// A Health says whether a store does what is asked of it: one that can be reached may be full, too
+// slow, or forbid something. Its methods are safe for concurrent use, and do nothing for nil.
+type Health struct {
+	mu     sync.Mutex
+	why    error // of the last failure
+	failed time.Time
+	fails  bool // nothing has succeeded since
+}
+
+// memory is how long a failure counts although something else has succeeded: a store may refuse
+// some commands only.
+const memory = 10 * time.Second
+
+// note notes the result of a use of the store.
+func (h *Health) note(err error) {
+	if h == nil || errors.Is(err, ErrEmptied) || errors.Is(err, store.ErrTooLarge) {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.fails = err != nil; h.fails {
+		h.why, h.failed = err, time.Now()
+	}
+}
+
+// Failure returns why the store could not be used the last time or a few seconds ago, or nil.
+func (h *Health) Failure() error {
+	if h == nil {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.fails || h.why != nil && time.Since(h.failed) < memory {
+		return h.why
+	}
+	return nil
+}
