@@ -52,10 +52,15 @@ func (r *Rates) DoesWithout() bool {
 }
 
 // ask lets a function use the store, unless that has failed a moment ago. If the context of the
-// call ends, the error is its cause.
+// call ends, the error is its cause. Only a call that tries a store that has failed goes on: others
+// wait for what it finds.
 func (s *shared) ask(ctx context.Context, f func(ctx context.Context) error) error {
-	if !s.tries() {
+	may, first := s.tries()
+	switch {
+	case !may:
 		return errResting
+	case first:
+		ctx = context.WithoutCancel(ctx)
 	}
 	limited, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -67,19 +72,20 @@ func (s *shared) ask(ctx context.Context, f func(ctx context.Context) error) err
 	return err
 }
 
-// tries reports whether a caller may ask the store. While that fails, it is one at a time.
-func (s *shared) tries() bool {
+// tries reports whether a caller may ask the store, and whether it is the first to do so since that
+// has failed. While it fails, it is one at a time.
+func (s *shared) tries() (may, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.failing {
-		return true
+		return true, false
 	}
 	now := time.Now()
 	if now.Before(s.next) {
-		return false
+		return false, false
 	}
 	s.next = now.Add(storeTimeout + minRest)
-	return true
+	return true, true
 }
 
 // tried notes how the store has answered.

@@ -254,3 +254,35 @@ func testSilentStore(t *testing.T) {
 	callers.Wait()
 	assert.Equal(t, len(s.asked), 2)
 }
+
+// A recoveredStore takes a while to answer.
+type recoveredStore struct {
+	store.Store
+	begun chan struct{}
+}
+
+func (s recoveredStore) Charge(ctx context.Context, _ string, _ []rate.Charge) (int,
+	time.Duration, error) {
+	s.begun <- struct{}{}
+	select {
+	case <-time.After(storeTimeout / 2):
+		return 0, 0, nil
+	case <-ctx.Done():
+		return 0, 0, context.Cause(ctx)
+	}
+}
+
+// A caller that tries the store again and leaves does not keep the others from it.
+func TestTryAgainAndLeave(t *testing.T) { synctest.Test(t, testTryAgainAndLeave) }
+
+func testTryAgainAndLeave(t *testing.T) {
+	s := recoveredStore{begun: make(chan struct{}, 10)}
+	r := replicaOf(t, s, `{"name": "a", "day": 1000, "replicas": 1}`)
+	r.shared.tried(errors.New("it fails"))
+	time.Sleep(2 * minRest)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-s.begun; cancel() }()
+	in := tool("s", "x", "ann")
+	_, _ = r.call(ctx, &in)
+	assert.Assert(t, ctx.Err() != nil && !r.fails())
+}
