@@ -83,12 +83,11 @@ func (x *httpRequest) initialize(m *rpc.Message, accepts acceptedTypes) *refusal
 	if err == nil && x.o.Replicas {
 		s.id, err = x.server.Integration().SealSession(s.conn, replicaSessionLifetime)
 	}
-	if err == nil && x.shared != nil {
-		if failed := x.shareSession(s); failed != nil {
-			refused = x.storeRefusal(failed)
-		}
-	}
-	if err == nil && refused == nil {
+	switch {
+	case err != nil:
+	case x.shared != nil:
+		refused = x.addShared(s)
+	default:
 		refused = x.addSession(s)
 	}
 	if err != nil || refused != nil {

@@ -77,7 +77,12 @@ var (
 	errEvicted      = fmt.Errorf("%w: it was idle, and its slot was needed", errEnded)
 )
 
-const maxCalls = 1024 // in-flight requests to one client
+const (
+	maxCalls = 1024 // in-flight requests to one client
+	// maxSharedID is the longest id of a request, in bytes, whose cancellation other replicas hear
+	// of.
+	maxSharedID = 256
+)
 
 // newSession returns a session that clients cannot find yet.
 func (x *httpRequest) newSession(old bool) *session {
@@ -246,13 +251,15 @@ func (s *session) expire() {
 // end closes a session in the background.
 func (s *session) end(cause error) { s.inBackground(func() { s.close(cause) }) }
 
-// inBackground runs f on a goroutine of its own, for which [Handler.Close] waits.
-func (s *session) inBackground(f func()) {
+// inBackground runs f on a goroutine of its own, for which [Handler.Close] waits. It reports false,
+// and does not run f, once the handler is closed.
+func (s *session) inBackground(f func()) bool {
 	s.h.mu.Lock()
 	defer s.h.mu.Unlock()
 	if !s.h.closed {
 		s.h.running.Go(f)
 	}
+	return !s.h.closed
 }
 
 // close cancels the requests of a session, ends its streams and removes it.
@@ -313,8 +320,9 @@ func (s *session) removeRequest(id rpc.ID) (cancelled bool) {
 func (s *session) handleNotification(ctx context.Context, m *rpc.Message) {
 	if m.Method == mcp.NotificationCancelled {
 		if id, reason, ok := mcp.Cancellation().Target(m.Params); ok {
-			if !s.cancelRequest(id, reason) && s.isShared() {
-				_ = s.h.shared.Tell(ctx, shared.Notice{Session: s.id, Cancelled: id.String(),
+			text := id.String()
+			if !s.cancelRequest(id, reason) && s.isShared() && len(text) <= maxSharedID {
+				_ = s.h.shared.Tell(ctx, shared.Notice{Session: s.id, Cancelled: text,
 					Reason: reason[:min(len(reason), 1<<10)]})
 			}
 		}

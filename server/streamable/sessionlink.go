@@ -67,7 +67,12 @@ func (l *sessionLink) Call(ctx context.Context, method string, params, result an
 		if l.s.h.shared.Ask(ctx, l.s.id, id) != nil {
 			return errStore
 		}
-		defer l.s.inBackground(func() { l.s.h.shared.Forget(l.s.values, l.s.id, id) })
+		forget := func() { l.s.h.shared.Forget(l.s.values, l.s.id, id) }
+		defer func() {
+			if !l.s.inBackground(forget) {
+				forget() // Close waits for the request
+			}
+		}()
 		ticker := time.NewTicker(answerInterval)
 		defer ticker.Stop()
 		look = ticker.C

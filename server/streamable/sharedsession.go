@@ -3,12 +3,16 @@ package streamable
 import (
 	"bytes"
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/quota"
+	"github.com/stdwire/stdwire/internal/redis"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/streamable/internal/shared"
@@ -41,10 +45,20 @@ func (h *Handler) share(of *Store) {
 	h.running.Go(func() { h.changes.Run(ctx) })
 }
 
-// storeRefusal refuses what needs the store, which cannot be used. The client must not take its
-// session for ended.
-func (h *Handler) storeRefusal(err error) *refusal {
-	h.o.Logger.Warn("the store of sessions cannot be used", "error", err)
+// storeRefusal refuses what needs the store, which cannot be used, or what has no room here. The
+// client must not take its session for ended.
+func (h *Handler) storeRefusal(ctx context.Context, err error) *refusal {
+	if e, ok := errors.AsType[*rpc.Error](err); ok {
+		status := http.StatusTooManyRequests // the principal has too much
+		if e == errContended {
+			status = http.StatusServiceUnavailable
+		}
+		refused := newRefusal(status, e.Code, "%s", e.Message)
+		return refused.withHeader("Retry-After", "1")
+	}
+	if ctx.Err() == nil { // else the client has left
+		h.o.Logger.Warn("the store of sessions cannot be used", "error", err)
+	}
 	return newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy,
 		"what this server shares with others cannot be reached now; the session goes on, try again "+
 			"in a moment").withHeader("Retry-After", "1")
@@ -89,7 +103,7 @@ func (x *httpRequest) sharedSession(id string) (*session, *refusal) {
 		switch {
 		case err != nil:
 			s.release()
-			return nil, x.storeRefusal(err)
+			return nil, x.storeRefusal(x.r.Context(), err)
 		case gone:
 			s.release()
 			s.close(errGone)
@@ -97,7 +111,7 @@ func (x *httpRequest) sharedSession(id string) (*session, *refusal) {
 		}
 		return s, nil
 	}
-	return nil, x.storeRefusal(errContended)
+	return nil, x.storeRefusal(x.r.Context(), errContended)
 }
 
 // copySession makes a copy of a session of the store, which is active until release is called. It
@@ -106,15 +120,15 @@ func (x *httpRequest) copySession(id string) (*session, *refusal) {
 	r, err := x.shared.Find(x.r.Context(), id, nil)
 	switch {
 	case err != nil:
-		return nil, x.storeRefusal(err)
+		return nil, x.storeRefusal(x.r.Context(), err)
 	case r.Version == 0 || r.Principal != x.principal:
 		return nil, sessionNotFound()
 	}
 	s := x.newSession(false)
 	s.id = id
-	if err := s.take(r); err != nil {
+	if err := s.take(x.r.Context(), r); err != nil {
 		s.close(errUnused)
-		return nil, x.storeRefusal(err)
+		return nil, x.storeRefusal(x.r.Context(), err)
 	}
 	if x.lookupSession(id) != nil {
 		s.close(errUnused)
@@ -137,9 +151,26 @@ func (x *httpRequest) copySession(id string) (*session, *refusal) {
 	if err != nil {
 		s.release()
 		s.close(errUnused)
-		return nil, x.storeRefusal(err)
+		return nil, x.storeRefusal(x.r.Context(), err)
 	}
 	return s, nil
+}
+
+// addShared is addSession for a new session, which it puts into the store. Without a slot the store
+// is not asked.
+func (x *httpRequest) addShared(s *session) *refusal {
+	s.recordLock <- struct{}{} // who looks at all sessions waits for the record
+	defer func() { <-s.recordLock }()
+	if refused := x.addSession(s); refused != nil {
+		return refused
+	}
+	err := x.shareSession(s)
+	if err == nil {
+		return nil
+	}
+	// It may be in the store all the same. If it cannot be removed either, it expires.
+	s.inBackground(func() { _ = x.shared.End(s.values, s.id, 0) })
+	return x.storeRefusal(x.r.Context(), err)
 }
 
 // shareSession puts a new session into the store.
@@ -171,11 +202,12 @@ func (s *session) setRecord(r shared.Record) {
 	s.record = r
 }
 
-// take makes the session a copy of a record.
-func (s *session) take(r shared.Record) error {
+// take makes the session a copy of a record. What the server finds out about the caller for it is
+// that of ctx.
+func (s *session) take(ctx context.Context, r shared.Record) error {
 	i := s.h.server.Integration()
 	if have, err := i.SessionState(s.conn); err != nil || !bytes.Equal(have, r.State) {
-		ctx := context.WithValue(s.values, quota.Key{}, s.memory)
+		ctx = quota.NewContext(context.WithoutCancel(ctx), s.memory)
 		if err := i.SetSessionState(ctx, s.conn, r.State); err != nil {
 			return err
 		}
@@ -209,6 +241,22 @@ func (s *session) refresh(ctx context.Context) (gone bool, err error) {
 	return s.refreshLocked(ctx)
 }
 
+// refreshNoticed is refresh after a notice. Of the notices that come while it waits for the record,
+// it sees the changes.
+func (s *session) refreshNoticed(ctx context.Context) (gone bool, err error) {
+	unlock, err := s.lockRecord(ctx)
+	s.refreshing.Store(false)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	r := s.currentRecord()
+	if current, err := s.h.shared.Use(ctx, s.id, &r); current || err != nil {
+		return false, err
+	}
+	return s.refreshLocked(ctx)
+}
+
 func (s *session) refreshLocked(ctx context.Context) (gone bool, err error) {
 	known := s.currentRecord()
 	r, err := s.h.shared.Find(ctx, s.id, &known)
@@ -218,7 +266,7 @@ func (s *session) refreshLocked(ctx context.Context) (gone bool, err error) {
 	if r.Version == 0 || r.Principal != s.principal {
 		return true, nil
 	}
-	return false, s.take(r)
+	return false, s.take(ctx, r)
 }
 
 // changesSession are the methods that change what the store has of a session.
@@ -261,7 +309,9 @@ func (s *session) change(ctx context.Context, handle func() (any, error)) (any, 
 		case gone:
 			return nil, errGone
 		case err != nil:
-			s.h.o.Logger.Warn("the store of sessions cannot be used", "error", err)
+			if ctx.Err() == nil {
+				s.h.o.Logger.Warn("the store of sessions cannot be used", "error", err)
+			}
 			r.Version = -1 // the copy may differ from it
 			s.setRecord(r)
 			return nil, errStore
@@ -296,11 +346,11 @@ func (s *session) claim(ctx context.Context, id rpc.ID) *refusal {
 	first, err := s.h.shared.Claim(ctx, s.id, id.String())
 	switch {
 	case err != nil:
-		return s.h.storeRefusal(err).forID(id)
+		return s.h.storeRefusal(ctx, err).forID(id)
 	case !first:
 		return newRefusal(http.StatusConflict, rpc.CodeInvalidRequest,
-			"a request with the id %.100s has been begun in this session before: the outcome of that "+
-				"one is unknown, and this one was not begun", id).forID(id)
+			"a request with the id %.100s has been begun in this session before, or may have been: the "+
+				"outcome of that one is unknown, and this one was not begun", id).forID(id)
 	}
 	return nil
 }
@@ -312,9 +362,14 @@ func (s *session) shareAnswer(ctx context.Context, call int64, text []byte) (ask
 	if !s.isShared() {
 		return false, nil
 	}
+	// An answer holds no slot of requests: those that wait for it may hold all.
+	if err := s.h.lookups.Take(s.owner, 1); err != nil {
+		return false, slotRefusal(err, s.h.lookups, "answers wait for the store", "1")
+	}
+	defer s.h.lookups.Give(s.owner, 1)
 	asked, err := s.h.shared.Answer(ctx, s.id, call, text)
 	if err != nil {
-		return false, s.h.storeRefusal(err)
+		return false, s.h.storeRefusal(ctx, err)
 	}
 	return asked, nil
 }
@@ -367,7 +422,7 @@ func (s *session) lookForAnswer(call int64) {
 func (x *httpRequest) endShared(s *session) *refusal {
 	ctx := x.r.Context()
 	if err := x.shared.End(ctx, s.id, 0); err != nil {
-		return x.storeRefusal(err)
+		return x.storeRefusal(ctx, err)
 	}
 	_ = x.shared.Tell(ctx, shared.Notice{Session: s.id, Changed: true})
 	s.close(errGone)
@@ -401,53 +456,117 @@ func (h *Handler) followStore(ctx context.Context) {
 		}
 		if n.Changed && s.refreshing.CompareAndSwap(false, true) {
 			s.inBackground(func() {
-				s.refreshing.Store(false)
-				s.refreshInBackground(ctx)
+				// if it fails, the next request does it
+				_ = s.inTime(ctx, s.refreshNoticed)
 			})
 		}
 	})
 }
 
-// refreshInBackground is refresh outside of a request. It reports false if the store cannot be
-// used.
-func (s *session) refreshInBackground(ctx context.Context) bool {
-	gone, err := s.refresh(ctx)
+// inTime calls refresh, or one like it, outside of a request.
+func (s *session) inTime(ctx context.Context,
+	refresh func(context.Context) (gone bool, err error)) error {
+	values, cancel := context.WithTimeout(s.values, backgroundPatience)
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	gone, err := refresh(values)
 	if gone {
 		s.close(errGone)
 	}
-	return err == nil
+	return err
 }
 
+const (
+	// backgroundPatience is how long one session may take to be brought up to date, with a change
+	// before.
+	backgroundPatience = 15 * time.Second
+	keepers            = 32 // sessions that are kept at once
+	longestPause       = 5 * time.Second
+)
+
 // keepStore lets the sessions that are used live on, and the claims of requests that run, until ctx
-// ends. When notices were missed, it looks at all sessions.
+// ends. When notices were missed, it looks at all sessions. What fails is tried again after a
+// pause, which grows.
 func (h *Handler) keepStore(ctx context.Context) {
 	tick := time.NewTicker(h.shared.Interval())
 	defer tick.Stop()
+	var (
+		again []*session
+		retry <-chan time.Time
+		pause time.Duration
+	)
 	for all := false; ; {
+		sessions := again
 		select {
+		case <-retry:
 		case <-tick.C:
+			sessions = nil
+			h.changes.Wake() // should a notice have been lost
 		case <-h.sweep:
-			all = true
+			sessions, all, pause = nil, true, 0
 		case <-ctx.Done():
 			return
 		}
-		h.mu.Lock()
-		sessions := slices.Collect(maps.Values(h.sessions))
-		h.mu.Unlock()
-		done := true
-		for _, s := range sessions {
-			if done = s.httpSSE || s.keep(ctx, all); !done {
-				break // all are looked at again
-			}
+		if sessions == nil {
+			h.mu.Lock()
+			sessions = slices.Collect(maps.Values(h.sessions))
+			h.mu.Unlock()
 		}
-		all = all && !done
+		again = h.keep(ctx, sessions, all)
+		if len(again) == 0 {
+			again, retry, all, pause = nil, nil, false, 0
+			continue
+		}
+		pause = min(2*pause+shared.Pause(), longestPause)
+		retry = time.After(pause)
 	}
 }
 
-// keep lets a session that is used live on, and the claims of its requests. It reports false if the
-// store cannot be used.
-func (s *session) keep(ctx context.Context, all bool) bool {
+// keep keeps sessions, several at once, and returns those for which the store could not be used.
+// While it cannot be reached, the others are not tried.
+func (h *Handler) keep(ctx context.Context, sessions []*session, all bool) (failed []*session) {
+	var (
+		mu   sync.Mutex
+		down atomic.Bool
+		work = make(chan *session)
+		done sync.WaitGroup
+	)
+	for range min(keepers, len(sessions)) {
+		done.Go(func() {
+			for s := range work {
+				err := redis.ErrUnavailable
+				if !down.Load() {
+					err = s.keep(ctx, all)
+				}
+				if err == nil {
+					continue
+				}
+				if errors.Is(err, redis.ErrUnavailable) {
+					down.Store(true)
+				}
+				mu.Lock()
+				failed = append(failed, s)
+				mu.Unlock()
+			}
+		})
+	}
+	for _, s := range sessions {
+		if !s.httpSSE {
+			work <- s
+		}
+	}
+	close(work)
+	done.Wait()
+	return failed
+}
+
+// keep lets a session that is used live on, and the claims of its requests.
+func (s *session) keep(ctx context.Context, all bool) error {
 	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
 	used := s.active > 0
 	var claimed []string
 	for id, r := range s.requests {
@@ -462,9 +581,12 @@ func (s *session) keep(ctx context.Context, all bool) bool {
 	}
 	s.mu.Unlock()
 	for _, id := range claimed {
-		if s.h.shared.Keep(ctx, s.id, id) != nil {
-			return false
+		if err := s.h.shared.Keep(ctx, s.id, id); err != nil {
+			return err
 		}
 	}
-	return !used && !all || s.refreshInBackground(ctx)
+	if !used && !all {
+		return nil
+	}
+	return s.inTime(ctx, s.refresh)
 }

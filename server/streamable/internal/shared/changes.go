@@ -84,7 +84,7 @@ func (c *Changes) Run(ctx context.Context) {
 		}
 		if err != nil {
 			select {
-			case <-time.After(pause()):
+			case <-time.After(Pause()):
 			case <-ctx.Done():
 			}
 			continue

@@ -30,9 +30,9 @@ const ClaimLife = 2 * time.Minute
 // questionLife is longer than a handler waits for an answer.
 const questionLife = 24 * time.Hour
 
-// pause returns how long to wait before something is tried again. It varies, so that replicas do
+// Pause returns how long to wait before something is tried again. It varies, so that replicas do
 // not try together.
-func pause() time.Duration { return 100*time.Millisecond + rand.N(200*time.Millisecond) }
+func Pause() time.Duration { return 100*time.Millisecond + rand.N(200*time.Millisecond) }
 
 // ErrEmptied is the error for a session that the store has not had since it was empty, a short time
 // ago: others may put it back.
@@ -288,7 +288,7 @@ func (s *Sessions) again(ctx context.Context, f func() error) error {
 			return err
 		}
 		select {
-		case <-time.After(pause()):
+		case <-time.After(Pause()):
 		case <-ctx.Done():
 			return err
 		}
@@ -361,7 +361,7 @@ func (s *Sessions) Follow(ctx context.Context, fn func(*Notice)) {
 			s.Log.Warn("the notices of other replicas are missing", "error", err)
 		}
 		select {
-		case <-time.After(pause()):
+		case <-time.After(Pause()):
 		case <-ctx.Done():
 		}
 	}

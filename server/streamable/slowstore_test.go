@@ -1,0 +1,164 @@
+package streamable_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/redis"
+	"github.com/stdwire/stdwire/internal/store"
+	"github.com/stdwire/stdwire/server/streamable"
+)
+
+// A poorStore is slow and fails now and then. It counts what is asked of it.
+type poorStore struct {
+	store.Memory
+	latency time.Duration
+	failing atomic.Pointer[error]
+	opened  atomic.Int32
+	claims  atomic.Int32
+	sent    atomic.Int64 // bytes of notices
+	every   atomic.Int32 // n: each nth renewal fails; 0: none
+	renewed atomic.Int32
+}
+
+func (s *poorStore) wait() error {
+	time.Sleep(s.latency)
+	if err := s.failing.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+func (s *poorStore) Put(ctx context.Context, key string, value []byte, when store.Condition,
+	ttl time.Duration) (bool, error) {
+	if err := s.wait(); err != nil {
+		return false, err
+	}
+	if strings.HasPrefix(key, "request/") && when == store.Always {
+		s.claims.Add(1)
+	}
+	return s.Memory.Put(ctx, key, value, when, ttl)
+}
+
+func (s *poorStore) Acquire(ctx context.Context, key string, data []byte, ttl time.Duration) (
+	store.Lease, bool, error) {
+	s.opened.Add(1)
+	if err := s.wait(); err != nil {
+		return store.Lease{}, false, err
+	}
+	return s.Memory.Acquire(ctx, key, data, ttl)
+}
+
+func (s *poorStore) Renew(ctx context.Context, key string, fence int64, ttl time.Duration) (bool,
+	error) {
+	if err := s.wait(); err != nil {
+		return false, err
+	}
+	if n := s.every.Load(); n > 0 && s.renewed.Add(1)%n == 0 {
+		return false, store.ErrFull
+	}
+	return s.Memory.Renew(ctx, key, fence, ttl)
+}
+
+func (s *poorStore) Publish(ctx context.Context, channel string, message []byte) error {
+	s.sent.Add(int64(len(message)))
+	return s.Memory.Publish(ctx, channel, message)
+}
+
+// While the calls of many sessions run, a slow store that fails now and then keeps all of them and
+// what they have claimed.
+func TestSlowStoreKeepsManySessions(t *testing.T) {
+	slow := &poorStore{latency: time.Second}
+	o := streamable.Options{Store: streamable.StoreOf(slow), SessionIdle: 5 * time.Minute,
+		Heartbeat: time.Hour}
+	inBubble(t, o, func(t *testing.T, b *bubble) {
+		const sessions = 150
+		var all []header
+		for range sessions {
+			session := b.connect("2025-06-18")
+			w := b.dial()
+			w.send("POST", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"hold","arguments":{"text":"x"}}}`,
+				session)
+			<-b.begun
+			all = append(all, session)
+		}
+		slow.every.Store(7)
+		time.Sleep(20 * time.Minute)
+		slow.every.Store(0)
+		time.Sleep(time.Minute)
+		// The calls are claimed, and other replicas find the sessions.
+		for _, session := range all {
+			id := strings.TrimPrefix(string(session), "Mcp-Session-Id: ")
+			first, err := slow.Memory.Put(t.Context(), "request/"+id+"/7", nil, store.IfAbsent,
+				time.Hour)
+			assert.Assert(t, !first && err == nil)
+			l, err := slow.Holder(t.Context(), "session/"+id)
+			assert.Assert(t, l.Data != nil && err == nil)
+		}
+		close(b.release)
+		synctest.Wait()
+	})
+}
+
+// An initialize that is refused leaves nothing in the store, and one that the store refuses no
+// session here.
+func TestRefusedSessionsAreNotStored(t *testing.T) {
+	poor := new(poorStore)
+	o := streamable.Options{Store: streamable.StoreOf(poor), MaxSessions: 4}
+	inBubble(t, o, func(t *testing.T, b *bubble) {
+		for range 4 {
+			b.connect("2025-06-18")
+		}
+		opened := poor.opened.Load()
+		ask := func() *answer {
+			w := b.dial()
+			defer w.Close()
+			a := w.ask("POST", strings.Replace(initialize, "REVISION", "2025-06-18", 1), "")
+			_ = a.text()
+			return a
+		}
+		for range 50 {
+			a := ask()
+			assert.Assert(t, a.StatusCode == 503 && a.Header.Get("Mcp-Session-Id") == "")
+		}
+		assert.Equal(t, poor.opened.Load(), opened)
+		time.Sleep(2 * time.Minute) // so that they are idle
+		poor.failing.Store(&redis.ErrUnavailable)
+		for range 8 {
+			a := ask()
+			assert.Assert(t, a.StatusCode == 503 && a.Header.Get("Mcp-Session-Id") == "")
+		}
+		synctest.Wait()
+		assert.Assert(t, b.handler.Stats().Sessions <= 3)
+		poor.failing.Store(nil)
+		assert.Equal(t, ask().StatusCode, 200)
+	})
+}
+
+// The cancellation of a request with an id of any size is not sent to all replicas.
+func TestLongIDsAreNotPublished(t *testing.T) {
+	poor := new(poorStore)
+	inBubble(t, streamable.Options{Store: streamable.StoreOf(poor)}, func(t *testing.T, b *bubble) {
+		session := b.connect("2025-06-18")
+		cancel := func(id string) {
+			w := b.dial()
+			defer w.Close()
+			a := w.ask("POST", fmt.Sprintf(
+				`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%q}}`, id),
+				session)
+			assert.Equal(t, a.StatusCode, 202)
+		}
+		before := poor.sent.Load()
+		cancel(strings.Repeat("x", 100_000))
+		assert.Equal(t, poor.sent.Load(), before)
+		cancel("short")
+		assert.Assert(t, poor.sent.Load() > before)
+	})
+}
