@@ -432,9 +432,20 @@ func (i Integration) Announce(c *Conn, method, uri string) {
 				changes = append(changes, subscriptions.Change{Method: list})
 			}
 		}
-		for uri := range s.watchers {
+		updated := func(uri string) {
 			changes = append(changes, subscriptions.Change{
 				Method: mcp.NotificationResourceUpdated, Subject: uri})
+		}
+		if c == nil {
+			for uri := range s.watchers {
+				updated(uri)
+			}
+		} else {
+			c.mu.Lock()
+			for uri := range c.told.URIs {
+				updated(uri)
+			}
+			c.mu.Unlock()
 		}
 	}
 	for _, n := range changes {

@@ -56,8 +56,8 @@ type Store interface {
 	// whether the caller still had it. So a lease is a value that only those change who know it.
 	Replace(ctx context.Context, key string, fence int64, data []byte, ttl time.Duration) (l Lease,
 		replaced bool, err error)
-	// Release ends a lease that expires within a time, or whenever if that is 0, and reports whether
-	// it did: not if the caller no longer has it, or if somebody has renewed it.
+	// Release ends a lease that expires within a time, or whenever if that is 0, and reports
+	// whether it did: not if the caller no longer has it, or if somebody has renewed it.
 	Release(ctx context.Context, key string, fence int64, within time.Duration) (bool, error)
 
 	// Append adds an event to a log and returns its number. The oldest events are removed to keep

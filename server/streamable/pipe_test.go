@@ -53,20 +53,28 @@ func inBubble(t *testing.T, o streamable.Options, test func(t *testing.T, b *bub
 func inBubbleOf(t *testing.T, s *http.Server, o streamable.Options,
 	test func(t *testing.T, b *bubble)) {
 	synctest.Test(t, func(t *testing.T) {
-		o.Logger = slog.New(slog.DiscardHandler)
-		w := newFixture(server.Options{})
-		b := &bubble{w, t, o.New(w.server), &pipes{make(chan net.Conn), make(chan struct{})}}
-		s.Handler, s.ErrorLog = b.handler, slog.NewLogLogger(slog.DiscardHandler, 0)
-		served := make(chan struct{})
-		go func() {
-			defer close(served)
-			_ = s.Serve(b.pipes)
-		}()
+		b, end := openBubble(t, s, o)
 		test(t, b)
+		end()
+	})
+}
+
+// openBubble starts a fixture in the bubble that there is. The caller calls end.
+func openBubble(t *testing.T, s *http.Server, o streamable.Options) (b *bubble, end func()) {
+	o.Logger = slog.New(slog.DiscardHandler)
+	w := newFixture(server.Options{})
+	b = &bubble{w, t, o.New(w.server), &pipes{make(chan net.Conn), make(chan struct{})}}
+	s.Handler, s.ErrorLog = b.handler, slog.NewLogLogger(slog.DiscardHandler, 0)
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = s.Serve(b.pipes)
+	}()
+	return b, func() {
 		b.handler.Close()
 		s.Close()
 		<-served
-	})
+	}
 }
 
 // A wire is a client's connection, raw.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/internal/quota"
-	"github.com/stdwire/stdwire/internal/redis"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/streamable/internal/shared"
@@ -25,7 +24,7 @@ import (
 // share keeps the sessions in a store, until Close.
 func (h *Handler) share(of *Store) {
 	h.shared = &shared.Sessions{Store: of.store, Part: of.part, Idle: h.o.SessionIdle,
-		Log: h.o.Logger}
+		Log: h.o.Logger, Health: of.health}
 	h.o.Replicas = false
 	h.lookups, h.sweep = quota.NewPool(int64(h.o.MaxRequests)), make(chan struct{}, 1)
 	i := h.server.Integration()
@@ -534,15 +533,14 @@ func (h *Handler) keep(ctx context.Context, sessions []*session, all bool) (fail
 	for range min(keepers, len(sessions)) {
 		done.Go(func() {
 			for s := range work {
-				err := redis.ErrUnavailable
 				if !down.Load() {
-					err = s.keep(ctx, all)
-				}
-				if err == nil {
-					continue
-				}
-				if errors.Is(err, redis.ErrUnavailable) {
-					down.Store(true)
+					err := s.keep(ctx, all)
+					if err == nil {
+						continue
+					}
+					if shared.IsUnreachable(err) {
+						down.Store(true)
+					}
 				}
 				mu.Lock()
 				failed = append(failed, s)

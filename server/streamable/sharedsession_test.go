@@ -331,20 +331,23 @@ func TestReplicasWithoutTheirStore(t *testing.T) {
 
 // A session ends when nobody uses it, and not while a stream or a request of it is open anywhere.
 func TestSharedSessionsExpire(t *testing.T) {
-	eachStore(t, func(t *testing.T, open func() *streamable.Store) {
-		sites := share(t, 2, streamable.Options{SessionIdle: 300 * time.Millisecond}, open)
-		c := sites[0].connect("2025-06-18", "")
-		idle := sites[0].connect("2025-11-25", "")
-		stream := c.at(sites[1]).get("").isStream()
-		within(t, "the idle session ends", func() bool {
-			return sites[0].handler.Stats().Sessions == 0
-		})
-		ping(c).wants(200, pinged) // it was open at another replica only
-		within(t, "the record ends", func() bool {
-			time.Sleep(500 * time.Millisecond) // a request would let it live on
-			return ping(idle).StatusCode == 404
-		})
-		sites[1].changeTools("new")
+	o := streamable.Options{Store: openStore(t, nil), Heartbeat: 24 * time.Hour}
+	inBubble(t, o, func(t *testing.T, one *bubble) {
+		two, end := openBubble(t, new(http.Server), o)
+		defer end()
+		session, idle := one.connect("2025-06-18"), one.connect("2025-11-25")
+		stream := two.dial().ask("GET", "", session+"\nAccept: text/event-stream")
+		time.Sleep(20 * time.Minute)
+		assert.Equal(t, two.ping(idle), 200) // it is used
+		time.Sleep(20 * time.Minute)
+		assert.Equal(t, one.ping(idle), 200)
+		time.Sleep(40 * time.Minute)
+		assert.Equal(t, one.handler.Stats().Sessions, 0)
+		assert.Equal(t, one.ping(session), 200) // it was open at another replica only
+		for _, b := range []*bubble{one, two} {
+			assert.Equal(t, b.ping(idle), 404)
+		}
+		two.changeTools("new")
 		stream.until("tools/list_changed")
 	})
 }
@@ -515,4 +518,29 @@ func TestReplicasDoAsOneProcess(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A store that can be reached but is full refuses sessions, and says so.
+func TestSessionsWithAFullStore(t *testing.T) {
+	of := redistest.Start(t)
+	kept := openStore(t, of)
+	s := share(t, 1, streamable.Options{}, func() *streamable.Store { return kept })[0]
+	admin := of.Client()
+	redistest.Available(t, admin)
+	limit := func(bytes string) {
+		_, err := admin.Do(t.Context(), "CONFIG", "SET", "maxmemory", bytes)
+		assert.NilError(t, err)
+	}
+	s.connect("2025-06-18", "")
+	assert.NilError(t, kept.Failure())
+	limit("1")
+	refused := s.do(t.Context(), "POST", s.url,
+		strings.Replace(initialize, "REVISION", "2025-11-25", 1), "")
+	assert.Equal(t, refused.StatusCode, 503)
+	assert.ErrorContains(t, kept.Failure(), "there is no room")
+	within(t, "the session that was refused is gone", func() bool {
+		return s.handler.Stats().Sessions == 1
+	})
+	limit("0")
+	s.connect("2025-06-18", "")
 }

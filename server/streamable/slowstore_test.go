@@ -131,14 +131,18 @@ func TestRefusedSessionsAreNotStored(t *testing.T) {
 		assert.Equal(t, poor.opened.Load(), opened)
 		time.Sleep(2 * time.Minute) // so that they are idle
 		poor.failing.Store(&redis.ErrUnavailable)
+		assert.NilError(t, o.Store.Failure())
 		for range 8 {
 			a := ask()
 			assert.Assert(t, a.StatusCode == 503 && a.Header.Get("Mcp-Session-Id") == "")
 		}
 		synctest.Wait()
 		assert.Assert(t, b.handler.Stats().Sessions <= 3)
+		assert.ErrorIs(t, o.Store.Part("p").Failure(), redis.ErrUnavailable)
 		poor.failing.Store(nil)
 		assert.Equal(t, ask().StatusCode, 200)
+		time.Sleep(time.Minute)
+		assert.NilError(t, o.Store.Failure())
 	})
 }
 

@@ -1,13 +1,17 @@
 package streamable
 
-import "github.com/stdwire/stdwire/internal/store"
+import (
+	"github.com/stdwire/stdwire/internal/store"
+	"github.com/stdwire/stdwire/server/streamable/internal/shared"
+)
 
 // A Store is what several servers behind one address share of legacy sessions; see [Options].Store.
 // Several handlers may use it.
 type Store struct {
-	store store.Store
-	part  string
-	close func()
+	store  store.Store
+	health *shared.Health
+	part   string
+	close  func()
 }
 
 // StoreOptions are the settings of a [Store].
@@ -34,22 +38,27 @@ type StoreOptions struct {
 // the store after its handlers.
 func OpenStore(url string, o StoreOptions) (*Store, error) {
 	if url == "memory:" {
-		return &Store{store: new(store.Memory), close: func() {}}, nil
+		return &Store{store: new(store.Memory), health: new(shared.Health), close: func() {}}, nil
 	}
 	s, err := store.Open(url, store.Options{Secret: o.Secret, Password: o.Password,
 		Prefix: o.Prefix})
 	if err != nil {
 		return nil, err
 	}
-	return &Store{store: s, close: s.Close}, nil
+	return &Store{store: s, health: new(shared.Health), close: s.Close}, nil
 }
 
 // Part returns the part of the store for one of several servers of a program, which share nothing.
 // The replicas of a server have the same name for it. A part ends with the store; Close closes
 // both.
 func (s *Store) Part(name string) *Store {
-	return &Store{s.store, s.part + name + "/", s.close}
+	return &Store{s.store, s.health, s.part + name + "/", s.close}
 }
+
+// Failure returns why sessions could not use the store the last time, or in the last seconds, or
+// nil if they could: a store that can be reached may be full, too slow, or forbid something. What
+// is said of a part is true of all.
+func (s *Store) Failure() error { return s.health.Failure() }
 
 // Close closes the connections to the store.
 func (s *Store) Close() { s.close() }

@@ -179,8 +179,9 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 			return errors.Join(err, own.Close())
 		}
 		defer sessions.Close()
-		g.store.Use(sharedstore.Part{Name: "sessions", DoesWithout: func() bool { return false },
-			Without: "requests of sessions are refused with 503 until it can be reached"})
+		g.store.Use(sharedstore.Part{Name: "sessions",
+			DoesWithout: func() bool { return sessions.Failure() != nil },
+			Without:     "requests of sessions are refused with 503 until it can be used"})
 	}
 	if f.gateway.isEnabled() {
 		if g.Limits, g.views, err = f.gateway.loadSettings(); err != nil {

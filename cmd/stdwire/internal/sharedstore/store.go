@@ -156,8 +156,8 @@ func (s *Store) follow(ctx context.Context) {
 				slog.String("eviction", evictionText(about)))
 		}
 		if about.Evicts() && about.Eviction != warned {
-			s.log.Warn("the store removes keys when it is full, and then forgets what was used: "+
-				"set maxmemory-policy to noeviction", slog.String("store", status.URL),
+			s.log.Warn("the store removes keys when it is full, and then forgets what was used, sessions "+
+				"and which calls were begun: set maxmemory-policy to noeviction", slog.String("store", status.URL),
 				slog.String("maxmemory-policy", about.Eviction))
 			warned = about.Eviction
 		}

@@ -5,8 +5,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/redis"
 	"github.com/stdwire/stdwire/internal/store"
 )
+
+// IsUnreachable reports whether a use of the store has failed because there is no connection, or
+// none that is fast enough, so that others would fail as well.
+func IsUnreachable(err error) bool { return errors.Is(err, redis.ErrUnavailable) }
 
 // A Health says whether a store does what is asked of it: one that can be reached may be full, too
 // slow, or forbid something. Its methods are safe for concurrent use, and do nothing for nil.
