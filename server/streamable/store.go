@@ -33,9 +33,10 @@ type StoreOptions struct {
 //	redis://…@sentinel[:port][/database]?master_name=name[&addr=sentinel:port…]
 //
 // "memory:" is a store for the handlers of one process. OpenStore connects in the background, and
-// again and again; while there is no connection, what needs the store fails at once. Its error says
-// what is wrong with the URL or the options, without anything that may be secret. The caller closes
-// the store after its handlers.
+// again and again; while there is no connection, what needs the store fails at once, except that an
+// answer of a client waits for it. What a server does not answer within 5 seconds has failed. The
+// error of OpenStore says what is wrong with the URL or the options, without anything that may be
+// secret. The caller closes the store after its handlers.
 func OpenStore(url string, o StoreOptions) (*Store, error) {
 	if url == "memory:" {
 		return &Store{store: new(store.Memory), health: new(shared.Health), close: func() {}}, nil
