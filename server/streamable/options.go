@@ -84,17 +84,17 @@ type Options struct {
 	// client may answer a request of the server, cancel its own, and end its session on any server,
 	// and hears of changes of lists and resources of all. Requests run where they arrive. A call of
 	// a tool is refused with 409, and not begun, if one with its id was begun in the session in the
-	// last minutes, on whatever server, unless the store has lost that. If the store cannot be used,
-	// requests of sessions are refused with 503 and Retry-After, and the sessions go on. So are
-	// those of unknown sessions in the first minute of an empty store, in which other servers may
-	// put theirs back. Modern clients notice nothing. A session ends with the credentials of the
-	// request that opened it or first used it on a server.
+	// last minutes, on whatever server, unless the store has lost that. If the store cannot be
+	// used, requests of sessions are refused with 503 and Retry-After, and the sessions go on. So
+	// are those of unknown sessions in the first minute of an empty store, in which other servers
+	// may put theirs back. Modern clients notice nothing. A session ends with the credentials of
+	// the request that opened it or first used it on a server.
 	//
 	// Not shared are streams, which can be resumed only on the server that began them, other
-	// messages outside of requests, such as that the client's roots have changed, tasks, which legacy clients do not have, what operations keep
-	// between calls, and HTTPSSE. MaxSessions limits what each server has in memory; it ends a
-	// session only if no server has used it for a minute. Stateless ignores the store. nil: there
-	// is none.
+	// messages outside of requests, such as that the client's roots have changed, tasks, which
+	// legacy clients do not have, what operations keep between calls, and HTTPSSE. MaxSessions
+	// limits what each server has in memory; it ends a session only if no server has used it for a
+	// minute. Stateless ignores the store. nil: there is none.
 	Store *Store
 
 	// Stateless serves legacy clients without sessions, as modern ones: each POST is answered by
