@@ -108,7 +108,7 @@ type userTable struct {
 
 // A userOperation is a tool of some users that is an operation.
 type userOperation struct {
-	definition []byte // of the first user; nil: that of another one differs
+	definition []byte // of the first user; nil: that of another one differs, and it shows neither
 	users      int
 }
 
@@ -185,7 +185,7 @@ func (t *userTable) keep(l *userLists, bytes int64) error {
 }
 
 // offerOperations offers the tools of a user as operations. If another user has another definition
-// of one, its arguments are only checked by the server.
+// of one, the operation shows nothing of either, and its arguments are only checked by the server.
 func (u *upstreamServer) offerOperations(l *userLists) {
 	t := &u.users
 	t.mu.Lock()
@@ -206,8 +206,11 @@ func (u *upstreamServer) offerOperations(l *userLists) {
 				err = u.putOwnOperation(name, d, &tool, nil, false)
 			}
 		case op.definition != nil && !bytes.Equal(op.definition, d.Passed):
-			op.definition = nil
-			err = u.putOwnOperation(name, d, &tool, nil, true)
+			_, own, _ := strings.Cut(name, ".")
+			err = u.putOwnOperation(name, d, &mcp.Tool{Name: own}, nil, true)
+			if err == nil {
+				op.definition = nil
+			}
 		}
 		if err != nil {
 			u.warn("a tool of a user is no operation", fmt.Errorf("%s: %w", name, err))
