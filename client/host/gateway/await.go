@@ -49,10 +49,10 @@ func (g *Gateway) awaitName(ctx context.Context, d *downstream, kind mcp.Kind,
 	return nil, clientError(err)
 }
 
-// AwaitOperation waits until the tools of the server that an operation may belong to are known. It
-// returns an error if they cannot be fetched, or if the server is down or disabled and its latest
-// list does not have the tool. Use it as [dispatch.Options].Missing of the dispatcher for
-// Options.Catalog.
+// AwaitOperation waits until the tools of the server that an operation may belong to are known, as
+// the caller in ctx sees them. It returns an error if they cannot be fetched, or if the server is
+// down or disabled and its latest list does not have the tool. Use it as
+// [dispatch.Options].Missing of the dispatcher for Options.Catalog.
 func (g *Gateway) AwaitOperation(ctx context.Context, operation string) error {
 	wanted := func(u *upstreamServer) bool {
 		return strings.HasPrefix(operation, itemname.Service(u.id)+".")
@@ -60,7 +60,10 @@ func (g *Gateway) AwaitOperation(ctx context.Context, operation string) error {
 	if err := g.askForOperation(ctx, operation, wanted); err != nil {
 		return err
 	}
-	err := g.awaitLists(ctx, mcp.KindTool, wanted, false)
+	err := g.awaitUserLists(ctx, wanted, false)
+	if err == nil {
+		err = g.awaitLists(ctx, mcp.KindTool, wanted, false)
+	}
 	if err == nil {
 		err = g.explainUnknown(ctx, mcp.KindTool, wanted, func(u *upstreamServer) (bool, string) {
 			operations := u.list(mcp.KindTool).operations

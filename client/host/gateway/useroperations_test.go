@@ -1,6 +1,8 @@
 package gateway_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/contextkey"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -37,5 +40,39 @@ func TestOperationsShowNoOtherUser(t *testing.T) {
 		w.gateway.Manager().EndSession("bob")
 		synctest.Wait()
 		assert.Assert(t, !strings.Contains(shown("up.same"), "secret"))
+	})
+}
+
+// A call of an operation that only its caller has is answered whether or not his lists are known
+// when it comes, and says why they are not there.
+func TestOperationBeforeLists(t *testing.T) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
+		catalog := dispatch.NewCatalog()
+		w.tenants(gateway.Options{Catalog: catalog}, map[string]*tenant{
+			"ada": {tools: map[string]string{"a": "of ada"}},
+			"eve": {fails: errors.New("boom")}}, nil)
+		d := dispatch.NewDispatcher(catalog, dispatch.Options{Logger: quiet,
+			Missing: w.gateway.AwaitOperation})
+		run := func(user, operation string) dispatch.Envelope {
+			return d.Dispatch(context.WithValue(t.Context(), contextkey.Principal{}, user),
+				&dispatch.Call{Operation: operation, Arguments: []byte(`{}`), Confirmed: true,
+					Principal: user})
+		}
+		for range 2 {
+			e := run("ada", "up.a")
+			assert.Check(t, e.Err == nil, "%v", e.Err)
+			assert.Check(t, cmp.Contains(string(e.JSON()), "of ada"))
+			w.gateway.Manager().EndSession("ada")
+			synctest.Wait()
+		}
+		e := run("ada", "up.other")
+		assert.Check(t, e.Err != nil && e.Err.Code == dispatch.UnknownOperation, "%v", e.Err)
+		w.gateway.Manager().EndSession("ada") // no list has the operation
+		synctest.Wait()
+		for user, want := range map[string]string{"eve": "the token of this user is refused",
+			"": "the caller of this request is unknown"} {
+			e := run(user, "up.a")
+			assert.Check(t, e.Err != nil && strings.Contains(e.Err.Error(), want), "%v", e.Err)
+		}
 	})
 }
