@@ -486,7 +486,7 @@ func (u *upstreamServer) readLists(ctx context.Context, c *client.Client, l *use
 		}
 		u.offerTo(l, kind, c.ServerInfo().Name, listed, invalid)
 	}
-	if u.asTools != nil && tools != nil {
+	if u.asTools != nil && !l.missing[mcp.KindTool] {
 		for _, d := range u.toolsFor(tools,
 			func(kind mcp.Kind) bool { return len(l.offers[kind]) > 0 }) {
 			public := u.publicName(d.Name)
