@@ -344,9 +344,7 @@ func (u *upstreamServer) readListed(ctx context.Context, uri string) (json.RawMe
 	if listed {
 		switch _, reason := u.list(by.Kind).status(by.Public); reason {
 		case ReasonChanged, ReasonIdentity:
-			return nil, rpc.Errorf(rpc.CodeInvalidParams,
-				"The %s %q of the server %q is withheld: it has changed since its first use", by.Kind,
-				by.Public, u.id)
+			return nil, u.changedError(by.Kind, by.Public)
 		}
 	}
 	if appdef.IsURI(uri) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
@@ -44,9 +45,7 @@ func (g *Gateway) owner(d *downstream, uri string) (*upstreamServer, error) {
 	}
 	switch offered, reason := u.list(by.Kind).status(by.Public); {
 	case reason == ReasonChanged || reason == ReasonIdentity:
-		return nil, rpc.Errorf(rpc.CodeInvalidParams,
-			"The %s %q of the server %q is withheld: it has changed since its first use",
-			by.Kind, by.Public, id)
+		return nil, u.changedError(by.Kind, by.Public)
 	case !offered && g.names.HasUnlistedBefore(id, d.includes):
 		return nil, server.ResourceNotFound(uri)
 	}
@@ -105,7 +104,7 @@ func (g *Gateway) readUnlisted(ctx context.Context, d *downstream,
 		if cannotUse(err) && len(candidates) > 1 { // this client cannot use the server
 			continue
 		}
-		if stateKind != "" || !isNotFound(err) {
+		if stateKind != "" || !isNotFound(err) || isWithheld(err) {
 			return result, err
 		}
 	}
@@ -168,6 +167,9 @@ func (u *upstreamServer) read(ctx context.Context, uri string,
 	if err := u.checkSkill(own); err != nil {
 		return nil, err
 	}
+	if err := u.checkOfUser(ctx, own, uri); err != nil {
+		return nil, err
+	}
 	return u.g.call(ctx, &call{kind: mcp.KindResource, target: u.target(ctx, own, true)})
 }
 
@@ -220,10 +222,32 @@ func (u *upstreamServer) checkSkill(uri string) error {
 	for _, skill := range nametable.SkillsAbove(uri) {
 		switch _, reason := u.list(mcp.KindSkill).status(skill); reason {
 		case ReasonChanged, ReasonIdentity:
-			return rpc.Errorf(rpc.CodeInvalidParams,
-				"The skill %q of the server %q is withheld: it has changed since its first use",
-				skill, u.id)
+			return u.changedError(mcp.KindSkill, skill)
 		}
 	}
 	return nil
+}
+
+// checkOfUser returns an error if a resource, or a template for it, is withheld from the caller in
+// ctx because it has changed since its first use. It waits for his lists.
+func (u *upstreamServer) checkOfUser(ctx context.Context, own, public string) error {
+	if u.sharing != host.PerUser || u.g.pins == nil {
+		return nil
+	}
+	timer := time.NewTimer(userListWait)
+	defer timer.Stop()
+	l, err := u.listsFor(ctx, timer.C)
+	if err != nil {
+		return clientError(err)
+	}
+	if w, found := l.changed(own, public); found {
+		return &clientReply{u.changedError(w.Kind, w.Name), &withheldError{u.id, w}}
+	}
+	return nil
+}
+
+func (u *upstreamServer) changedError(kind mcp.Kind, name string) *rpc.Error {
+	return rpc.Errorf(rpc.CodeInvalidParams,
+		"The %s %q of the server %q is withheld: it has changed since its first use", kind, name,
+		u.id)
 }

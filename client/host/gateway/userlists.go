@@ -19,6 +19,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/uritemplate"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -82,6 +83,32 @@ func (l *userLists) isStale() bool {
 		return !time.Now().Before(l.retry)
 	}
 	return listfetch.IsDone(l.client)
+}
+
+// changed returns the resource of a URI, or a template for it, that is withheld from the user because
+// it has changed since its first use. A resource that he sees is never one, whatever its templates.
+func (l *userLists) changed(own, public string) (w WithheldItem, found bool) {
+	if l.offers[mcp.KindResource][public] != nil {
+		return w, false
+	}
+	i := slices.IndexFunc(l.withheld, func(w WithheldItem) bool {
+		if w.Reason != ReasonChanged && w.Reason != ReasonIdentity {
+			return false
+		}
+		if w.Kind != mcp.KindResourceTemplate {
+			return w.Kind == mcp.KindResource && w.Name == own
+		}
+		t, err := uritemplate.Parse(w.Name)
+		if err != nil {
+			return false
+		}
+		_, matches := t.Match(own)
+		return matches
+	})
+	if i < 0 {
+		return w, false
+	}
+	return l.withheld[i], true
 }
 
 // hasScheme reports whether the user sees a resource or template with the scheme of a URI.
