@@ -96,6 +96,7 @@ type Status struct {
 	Err          error           // the last failure; nil if none since the last connection
 	RetryAt      time.Time       // the time of the restart; set if Waiting or Failed
 	Since        time.Time       // when the state began
+	Ended        bool            // Stopped while Ready by a method of Manager, such as EndSession
 	Uses         int             // number of uses in progress
 	Restarts     int             // number of restarts after failures
 	Process      *client.Process // the child process, if any; set if Ready

@@ -30,6 +30,7 @@ type supervisor struct {
 	mu       sync.Mutex
 	state    State
 	since    time.Time
+	ended    bool           // see Status
 	client   *client.Client // set if Ready
 	err      error          // the last failure; nil after a connection
 	retryAt  time.Time      // the time of the restart; valid if Waiting or Failed
@@ -160,6 +161,14 @@ func (sv *supervisor) givesWay() bool {
 	return true
 }
 
+// wasEnded reports whether a client that was ready is closed for another reason than a failure, a
+// lack of use or another client, while the manager is open.
+func (sv *supervisor) wasEnded() bool {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	return sv.state == Ready && sv.ctx.Err() != nil && sv.m.ctx.Err() == nil
+}
+
 func notify(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -171,7 +180,7 @@ func (sv *supervisor) status() Status {
 	sv.mu.Lock()
 	defer sv.mu.Unlock()
 	s := Status{ID: sv.key.id, Session: sv.key.session, State: sv.state, Err: sv.err,
-		Since: sv.since, Uses: sv.uses, Restarts: sv.restarts}
+		Since: sv.since, Ended: sv.ended, Uses: sv.uses, Restarts: sv.restarts}
 	switch sv.state {
 	case Waiting, Failed:
 		s.RetryAt = sv.retryAt
@@ -222,7 +231,8 @@ func (sv *supervisor) run() {
 			}
 			sv.setState(Ready, func() { sv.client, sv.err = c, nil })
 			err = sv.waitForEnd(c)
-			sv.setState(Stopped, func() { sv.client, sv.err = nil, err })
+			ended := sv.wasEnded()
+			sv.setState(Stopped, func() { sv.client, sv.err, sv.ended = nil, err, ended })
 		}
 		switch {
 		case err != nil && sv.ctx.Err() == nil:

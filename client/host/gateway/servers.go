@@ -232,7 +232,7 @@ func (g *Gateway) stateChanged(s host.Status) {
 	}
 	if s.Session != "" {
 		if s.State == host.Stopped { // the connection that his lists are of has ended
-			u.users.drop(s.Session, false)
+			u.users.drop(s.Session, s.Ended)
 		}
 		return
 	}

@@ -321,12 +321,14 @@ func TestListsOfUsers(t *testing.T) {
 	}
 }
 
-// A client is told of the changes of its user's lists, and no other client is.
+// A client is told of the changes of its user's lists, and no other client is: also when they end,
+// but for lack of use, because a client that then lists again would use them for ever.
 func TestChangesOfUsersLists(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		servers := w.tenants(gateway.Options{}, map[string]*tenant{
 			"ada": {tools: map[string]string{"a": "a"}},
-			"bob": {tools: map[string]string{"b": "b"}}}, nil)
+			"bob": {tools: map[string]string{"b": "b"}}},
+			func(s *gateway.Upstream) { s.IdleStop = time.Minute })
 		told := map[string]*atomic.Int64{}
 		for _, user := range []string{"ada", "bob"} {
 			told[user] = new(atomic.Int64)
@@ -348,6 +350,27 @@ func TestChangesOfUsersLists(t *testing.T) {
 		time.Sleep(settle)
 		assert.Assert(t, told["bob"].Load() > 0)
 		assert.Equal(t, told["ada"].Load(), before)
+
+		isUsed := func() bool {
+			return slices.ContainsFunc(w.gateway.Manager().Status(),
+				func(s host.Status) bool { return s.ID == "up" && s.Session != "" })
+		}
+		assert.Assert(t, isUsed())
+		ofBob := told["bob"].Load()
+		time.Sleep(5 * time.Minute)
+		assert.Assert(t, !isUsed())
+		assert.Equal(t, told["bob"].Load(), ofBob)
+		for i, end := range []func(){
+			func() { w.gateway.Manager().EndSession("bob") },
+			func() { assert.NilError(t, w.gateway.Manager().Disable("up")) }} {
+			listed(t, w.downstream.Integration().Stateless("bob"), "tools/list", "tools", "name")
+			assert.Assert(t, isUsed())
+			ofBob = told["bob"].Load()
+			end()
+			time.Sleep(settle)
+			assert.Assert(t, told["bob"].Load() > ofBob, "%d", i)
+			assert.Equal(t, told["ada"].Load(), before, "%d", i)
+		}
 	})
 }
 

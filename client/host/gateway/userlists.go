@@ -177,12 +177,17 @@ func (t *userTable) drop(name string, changed bool) {
 	}
 }
 
-// clear forgets all lists.
+// clear forgets all lists, and tells their users.
 func (t *userTable) clear() {
+	principals := map[string]bool{}
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	for name, l := range t.byName {
 		t.remove(name, l)
+		principals[l.principal] = true
+	}
+	t.mu.Unlock()
+	for principal := range principals {
+		t.announce(principal)
 	}
 }
 
