@@ -48,6 +48,7 @@ var errUserLists = errors.New("has not returned the lists of this user yet: try 
 // list has changed. What follows done is set before done is closed.
 type userLists struct {
 	principal string
+	began     time.Time // when they were asked for
 	done      chan struct{}
 
 	client       *client.Client
@@ -285,17 +286,23 @@ func (u *upstreamServer) operationFor(ctx context.Context,
 var errNoOperation = dispatch.Errorf(dispatch.NotFound, "There is no operation of that name.")
 
 // OffersOperation reports whether the caller in ctx has an operation of Options.Catalog with this
-// name: those of servers with [host.PerUser] are for the users whose lists have them. It may wait a
-// few seconds for these lists.
+// name: those of servers with [host.PerUser] are for the users whose lists have them. It may wait
+// for these lists until a few seconds after they were first asked for.
 func (g *Gateway) OffersOperation(ctx context.Context, name string) bool {
 	for _, u := range g.allUpstreams() {
 		u.users.mu.Lock()
 		_, ok := u.users.operations[name]
 		u.users.mu.Unlock()
-		if ok {
-			_, err := u.operationFor(ctx, name)
-			return err == nil
+		if !ok {
+			continue
 		}
+		l, err := u.begin(ctx)
+		if err == nil {
+			timer := time.NewTimer(time.Until(l.began.Add(userListWait)))
+			defer timer.Stop()
+			l, err = u.listsFor(ctx, timer.C)
+		}
+		return err == nil && l.operations[name] != nil
 	}
 	return true
 }
@@ -371,6 +378,7 @@ func (t *userTable) start(u *upstreamServer, name string, user any, principal st
 		return nil, host.ErrClosed
 	}
 	t.byName[name] = l
+	l.began = time.Now()
 	return l, nil
 }
 

@@ -7,10 +7,12 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
+	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/contextkey"
@@ -74,5 +76,42 @@ func TestOperationBeforeLists(t *testing.T) {
 			e := run(user, "up.a")
 			assert.Check(t, e.Err != nil && strings.Contains(e.Err.Error(), want), "%v", e.Err)
 		}
+	})
+}
+
+// What shows all operations waits once for the lists of a caller, not once for each operation.
+func TestOperationsOfUserWhoWaits(t *testing.T) {
+	withFixture(t, mcp.Modern, func(t *testing.T, w *fixture) {
+		catalog, tools := dispatch.NewCatalog(), map[string]string{}
+		for i := range 5 {
+			tools[fmt.Sprint("tool", i)] = "of ada"
+		}
+		w.tenants(gateway.Options{Catalog: catalog}, map[string]*tenant{"ada": {tools: tools}},
+			func(s *gateway.Upstream) {
+				connect := s.Connect
+				s.Connect = func(ctx context.Context, user string, o client.Options) (
+					*client.Client, error) {
+					if user == "slow" {
+						<-ctx.Done()
+						return nil, ctx.Err()
+					}
+					return connect(ctx, user, o)
+				}
+			})
+		as := func(user string) context.Context {
+			return context.WithValue(t.Context(), contextkey.Principal{}, user)
+		}
+		w.gateway.AwaitCaller(as("ada"))
+		began := time.Now()
+		w.gateway.AwaitCaller(as("slow"))
+		shown := 0
+		for _, op := range catalog.Operations() {
+			assert.Check(t, w.gateway.OffersOperation(as("ada"), op.Name()))
+			if w.gateway.OffersOperation(as("slow"), op.Name()) {
+				shown++
+			}
+		}
+		assert.Equal(t, shown, 1) // that of the server that shows all the same
+		assert.Equal(t, time.Since(began), 5*time.Second)
 	})
 }
