@@ -290,7 +290,7 @@ func (i Integration) CheckToolHeaders(ctx context.Context, tool string, params j
 	if visible := i.s.o.Visible; visible != nil && !visible(ctx, mcp.KindTool, tool) {
 		return nil
 	}
-	for _, p := range i.s.headerParams(tool) {
+	for _, p := range i.s.headerParams(ctx, tool) {
 		values := header(p.Header)
 		if optional && len(values) == 0 {
 			continue
@@ -303,8 +303,9 @@ func (i Integration) CheckToolHeaders(ctx context.Context, tool string, params j
 }
 
 // headerParams returns the parameters of a tool that headers repeat. It returns nil if the tool has
-// none or does not exist, or if its annotations are invalid. The slice is shared.
-func (s *Server) headerParams(tool string) []paramheader.Param {
+// none or does not exist, or if its annotations are invalid. The slice is shared. Those of a tool
+// that only the caller of the request in ctx has are not cached.
+func (s *Server) headerParams(ctx context.Context, tool string) []paramheader.Param {
 	list := s.toolList()
 	headers := s.headers.Load()
 	if headers == nil || headers.list != list {
@@ -315,6 +316,10 @@ func (s *Server) headerParams(tool string) []paramheader.Param {
 		return known.([]paramheader.Param)
 	}
 	item := list.ByKey[tool]
+	isOwn := item == nil
+	if isOwn {
+		item = s.toolsFor(ctx).ByKey[tool]
+	}
 	if item == nil {
 		return nil // not cached, because clients can invent names
 	}
@@ -322,7 +327,9 @@ func (s *Server) headerParams(tool string) []paramheader.Param {
 	if err != nil {
 		s.log.Error("clients over HTTP will not call this tool", "tool", tool, "error", err)
 	}
-	headers.byName.Store(tool, params)
+	if !isOwn {
+		headers.byName.Store(tool, params)
+	}
 	return params
 }
 
