@@ -39,7 +39,6 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/httpurl"
-	"github.com/stdwire/stdwire/internal/oauth"
 	"github.com/stdwire/stdwire/internal/quota"
 	serverauth "github.com/stdwire/stdwire/server/auth"
 )
@@ -178,7 +177,8 @@ var errNoLogin = errors.New("this user has not logged in to it: " +
 	"use one of its tools, which answers with a link to log in")
 
 // Wrap returns the wrapper of the requests to the server on the connection of a user. It returns an
-// error for a user without a login.
+// error for a user without a login. A login that does not fit the configuration, because it is for
+// another URL, client or authorization server, is deleted: none of its tokens would be used.
 func (s *Server) Wrap(k Key, e *config.Endpoint, secure *tls.Config) (
 	func(http.RoundTripper) http.RoundTripper, error) {
 	if !s.l.store.has(k) {
@@ -191,8 +191,17 @@ func (s *Server) Wrap(k Key, e *config.Endpoint, secure *tls.Config) (
 	if err != nil {
 		return nil, err
 	}
+	stored, _ := s.l.store.find(k) // the authorizer logs the error
+	if _, fits := a.Credentials(); !fits {
+		token := ""
+		if stored != nil {
+			token = stored.AccessToken
+		}
+		s.l.drop(account, token)
+		return nil, errNoLogin
+	}
 	return func(base http.RoundTripper) http.RoundTripper {
-		return &refusals{a.Wrap(base), s.l, account, a}
+		return &refusals{a.Wrap(base), s.l, account}
 	}, nil
 }
 
@@ -214,47 +223,6 @@ func Options(e *config.Endpoint, secure *tls.Config) auth.Options {
 		}
 	}
 	return o
-}
-
-// A refusals notices that a server refuses a user's token, after the authorizer has done what it
-// can without him.
-type refusals struct {
-	http.RoundTripper
-	l       *Logins
-	account *account
-	a       *auth.Authorizer
-}
-
-// CloseIdleConnections closes the idle connections of the wrapped transport.
-func (r *refusals) CloseIdleConnections() {
-	if base, ok := r.RoundTripper.(interface{ CloseIdleConnections() }); ok {
-		base.CloseIdleConnections()
-	}
-}
-
-// RoundTrip implements [http.RoundTripper].
-func (r *refusals) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := r.RoundTripper.RoundTrip(req)
-	if err != nil {
-		return resp, err
-	}
-	switch resp.StatusCode {
-	case http.StatusUnauthorized:
-		if c, ok := r.a.Credentials(); ok {
-			if err := r.account.drop(c.AccessToken); err != nil {
-				r.l.log.Warn("the login of a user that a server refuses cannot be deleted",
-					slog.String("server", r.account.key.Server), slog.Any("error", err))
-			}
-		}
-	case http.StatusForbidden:
-		challenges, _ := oauth.ParseChallenges(resp.Header.Values("WWW-Authenticate"))
-		for _, c := range challenges {
-			if strings.EqualFold(c.Get("error"), "insufficient_scope") {
-				r.l.demand(r.account.key, strings.Fields(c.Get("scope")))
-			}
-		}
-	}
-	return resp, nil
 }
 
 const (
