@@ -159,7 +159,8 @@ func (s *Server) login(ctx context.Context, l *link, a *attempt) error {
 		return err
 	}
 	o := s.options(e, secure)
-	o.Grant, o.Store = s.l.grant(l, a), &account{s: s.l.store, key: l.key, create: true}
+	account := &account{s: s.l.store, key: l.key, create: true}
+	o.Grant, o.Store = s.l.grant(l, a), account
 	authorizer, err := o.New(e.URL)
 	if err != nil {
 		return err
@@ -167,7 +168,13 @@ func (s *Server) login(ctx context.Context, l *link, a *attempt) error {
 	if err := authorizer.Login(ctx, slices.Concat(o.Scopes, l.scopes)...); err != nil {
 		return err
 	}
-	if !s.l.store.has(l.key) { // the authorizer has logged why
+	if account.failure != nil { // the authorizer has logged it
+		if !s.l.store.has(l.key) { // which may be of the same grant
+			if err := authorizer.Logout(ctx); err != nil {
+				s.l.log.Warn("a login that could not be stored cannot be revoked",
+					slog.String("server", l.key.Server), slog.Any("error", err))
+			}
+		}
 		return errors.New("it could not be stored; the log of the gateway says why")
 	}
 	s.l.log.Info("a user has logged in", slog.String("principal", l.key.User),

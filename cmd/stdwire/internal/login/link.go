@@ -26,6 +26,7 @@ var (
 	errExpired  = errors.New("it was not finished within 10 minutes")
 	errDeclined = errors.New("the user did not agree")
 	errTaken    = errors.New("it has begun in another browser")
+	errRevoked  = errors.New("the login to this server was revoked meanwhile")
 	errUnknown  = errors.New("it is finished, has expired, or did not begin here")
 )
 
@@ -61,7 +62,9 @@ func secretOf(text string) string {
 	return string(sum[:])
 }
 
-// link returns the link of a user for these scopes, which is the same until it is used or expires.
+// link returns the link of a user for these scopes, which is the same until it is used or expires. A
+// new one is also for the scopes of the one that it replaces, or two calls that lack different
+// scopes would end the links of each other again and again.
 func (l *Logins) link(s *Server, k Key, client string, scopes []string) (*link, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,6 +77,7 @@ func (l *Logins) link(s *Server, k Key, client string, scopes []string) (*link, 
 		}) && old.server == s {
 			return old, nil
 		}
+		scopes = union(scopes, old.scopes)
 		l.finish(old, errors.New("it asks for other permissions now"))
 	}
 	if l.base == "" {
@@ -89,6 +93,17 @@ func (l *Logins) link(s *Server, k Key, client string, scopes []string) (*link, 
 	l.byKey[k], l.bySecret[made.secret] = made, made
 	l.expire(made)
 	return made, nil
+}
+
+// union returns the scopes, and those of before while there is room.
+func union(scopes, before []string) []string {
+	all := slices.Clone(scopes)
+	for _, scope := range before {
+		if len(all) < maxScopes && !slices.Contains(all, scope) {
+			all = append(all, scope)
+		}
+	}
+	return all
 }
 
 // expire ends a link when its lifetime is over, from now. l.mu is held.
@@ -135,6 +150,16 @@ func (l *Logins) decline(k *link) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.finish(k, errDeclined)
+}
+
+// revoke ends the link of a user whose login somebody revokes: he must not get it back by what has
+// begun before.
+func (l *Logins) revoke(k Key) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if begun := l.byKey[k]; begun != nil {
+		l.finish(begun, errRevoked)
+	}
 }
 
 // find returns the link with a secret, or nil.

@@ -97,10 +97,14 @@ func (l *Logins) Start(g *gateway.Gateway) {
 	l.gateway = g
 	l.mu.Unlock()
 	l.wg.Go(func() {
-		l.store.Follow(l.ctx, func(k Key) {
+		l.store.Follow(l.ctx, func(k Key, revoked bool) {
 			l.log.Info("the login of a user has ended", slog.String("principal", k.User),
 				slog.String("server", k.Server))
-			m.EndSession(k.session())
+			if revoked {
+				l.revoke(k)
+			}
+			// a connection that does not end at once must not keep those of others
+			l.wg.Go(func() { m.EndSession(k.session()) })
 		}, func(err error) {
 			l.log.Warn("the logins of users cannot be read again; the last ones stay in use",
 				slog.Any("error", err))

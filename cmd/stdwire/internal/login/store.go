@@ -54,9 +54,10 @@ type Login struct {
 	Issuer    string    `json:"issuer"`
 	Scopes    []string  `json:"scopes,omitempty"`
 	Renewable bool      `json:"renewable,omitempty"` // has a refresh token
-	Saved     time.Time `json:"saved"`
-	Expires   time.Time `json:"expires,omitzero"` // of the access token; zero: unknown
-	Until     time.Time `json:"until"`            // when it is forgotten
+	Begun     time.Time `json:"begun,omitzero"`      // when the user has logged in
+	Saved     time.Time `json:"saved"`               // when it was renewed, or began
+	Expires   time.Time `json:"expires,omitzero"`    // of the access token; zero: unknown
+	Until     time.Time `json:"until"`               // when it is forgotten
 }
 
 // Key returns the key of a login.
@@ -92,8 +93,8 @@ type Store struct {
 	rows    map[Key]*row
 	info    fs.FileInfo // of the file when it was read; nil: there was none
 	read    time.Time
-	known   map[Key]bool // logins whose end Follow reports
-	failure string       // the last error of Follow that was reported
+	known   map[Key]time.Time // logins whose end Follow reports, with their Begun
+	failure string            // the last error of Follow that was reported
 }
 
 // NewMemory returns a store that ends with the process.
@@ -126,13 +127,13 @@ func Open(path string, secret []byte) (*Store, error) {
 			return nil, fmt.Errorf("%s has logins that are %w: give the key that it was written with, "+
 				"or move the file away, and all users log in again", path, ErrKey)
 		}
-		s.known[r.Login.Key()] = true
+		s.known[r.Login.Key()] = r.Begun
 	}
 	return s, nil
 }
 
 func newStore(path string) *Store {
-	s := &Store{path: path, rows: map[Key]*row{}, known: map[Key]bool{}}
+	s := &Store{path: path, rows: map[Key]*row{}, known: map[Key]time.Time{}}
 	for i := range s.stripes {
 		s.stripes[i] = make(chan struct{}, 1)
 	}
@@ -184,7 +185,7 @@ func parse(content []byte) (map[Key]*row, error) {
 			return nil, errors.New("a login has no user or no server")
 		}
 		if err := refuseOthers(r.Others, "user", "client", "server", "url", "resource", "issuer",
-			"scopes", "renewable", "saved", "expires", "until", "key", "sealed"); err != nil {
+			"scopes", "renewable", "begun", "saved", "expires", "until", "key", "sealed"); err != nil {
 			return nil, err
 		}
 		k := r.Login.Key()
@@ -207,8 +208,9 @@ func refuseOthers(others map[string]json.RawMessage, known ...string) error {
 	return nil
 }
 
-// change replaces the logins by what edit makes of them. Other processes and calls wait.
-func (s *Store) change(ctx context.Context, edit func(map[Key]*row) error) error {
+// change replaces the logins by what edit makes of them. Other processes and calls wait. Follow does
+// not report what becomes of k.
+func (s *Store) change(ctx context.Context, k Key, edit func(map[Key]*row) error) error {
 	if s.path != "" {
 		ctx, cancel := context.WithTimeoutCause(ctx, lockTimeout,
 			fmt.Errorf("another process changes %s: it has locked %[1]s.lock", s.path))
@@ -248,43 +250,58 @@ func (s *Store) change(ctx context.Context, edit func(map[Key]*row) error) error
 		}
 		s.info = nil // it is read again
 	}
+	switch now := rows[k]; {
+	case now == s.rows[k]: // Follow may still have to report it
+	case now == nil:
+		delete(s.known, k)
+	default:
+		s.known[k] = now.Begun
+	}
 	s.rows = rows
 	return nil
 }
 
-// put stores a login, or an error if there is no room. With create false, it only replaces one.
+// put stores a login, or an error if there is no room. The one of the user that was renewed least
+// recently makes room for another one of his. With create false, put only renews one.
 func (s *Store) put(ctx context.Context, l Login, c *auth.Credentials, create bool) error {
-	r, err := s.seal.seal(l, c)
-	if err != nil {
-		return err
-	}
-	err = s.change(ctx, func(rows map[Key]*row) error {
+	k := l.Key()
+	return s.change(ctx, k, func(rows map[Key]*row) error {
 		now := time.Now()
 		maps.DeleteFunc(rows, func(k Key, old *row) bool { return !now.Before(old.Until) })
-		k, n := l.Key(), 0
-		for other := range rows {
-			if other.User == k.User {
-				n++
+		old := rows[k]
+		switch {
+		case create:
+			l.Begun = l.Saved
+		case old == nil:
+			return errors.New("the login has been revoked")
+		default:
+			l.Begun = old.Begun
+		}
+		if old == nil {
+			if oldest, n := oldestOf(rows, k.User); n >= maxOfUser {
+				delete(rows, oldest)
+			}
+			if len(rows) >= maxRows {
+				return fmt.Errorf("there are %d logins, which is the limit: revoke some", maxRows)
 			}
 		}
-		switch {
-		case rows[k] != nil:
-		case !create:
-			return errors.New("the login has been revoked")
-		case len(rows) >= maxRows:
-			return fmt.Errorf("there are %d logins, which is the limit: revoke some", maxRows)
-		case n >= maxOfUser:
-			return fmt.Errorf("the user has %d logins, which is the limit: revoke some", maxOfUser)
-		}
-		rows[k] = r
-		return nil
+		var err error
+		rows[k], err = s.seal.seal(l, c)
+		return err
 	})
-	if err == nil {
-		s.mu.Lock()
-		s.known[l.Key()] = true
-		s.mu.Unlock()
+}
+
+// oldestOf returns which of the n logins of a user was saved first.
+func oldestOf(rows map[Key]*row, user string) (oldest Key, n int) {
+	for k, r := range rows {
+		if k.User == user {
+			if n == 0 || r.Saved.Before(rows[oldest].Saved) {
+				oldest = k
+			}
+			n++
+		}
 	}
-	return err
+	return oldest, n
 }
 
 // remove deletes the login of a key if it is one that is meant. [Store.Follow] does not report it.
@@ -295,20 +312,12 @@ func (s *Store) remove(ctx context.Context, k Key, meant func(*row) bool) error 
 	if !there {
 		return nil
 	}
-	gone := false
-	err := s.change(ctx, func(rows map[Key]*row) error {
+	return s.change(ctx, k, func(rows map[Key]*row) error {
 		if r := rows[k]; r != nil && meant(r) {
 			delete(rows, k)
-			gone = true
 		}
 		return nil
 	})
-	if gone && err == nil {
-		s.mu.Lock()
-		delete(s.known, k)
-		s.mu.Unlock()
-	}
-	return err
 }
 
 // find returns the tokens of a key, or nil if there are none.
@@ -349,9 +358,10 @@ func (s *Store) All() ([]Login, error) {
 }
 
 // Follow notices changes of the file by others and the end of logins, until ctx ends. It calls
-// ended, one call at a time, for each login that somebody else has deleted or that has ended.
-// failed is called once for each error, after which the former logins stay in use.
-func (s *Store) Follow(ctx context.Context, ended func(Key), failed func(error)) {
+// ended, one call at a time, for each login that somebody else has deleted or replaced by a new one
+// (revoked), or that has expired. failed is called once for each error, after which the former
+// logins stay in use.
+func (s *Store) Follow(ctx context.Context, ended func(k Key, revoked bool), failed func(error)) {
 	ticker := time.NewTicker(followInterval)
 	defer ticker.Stop()
 	for {
@@ -364,14 +374,15 @@ func (s *Store) Follow(ctx context.Context, ended func(Key), failed func(error))
 		if err != nil {
 			failed(err)
 		}
-		for _, k := range gone {
-			ended(k)
+		for k, revoked := range gone {
+			ended(k, revoked)
 		}
 	}
 }
 
-// follow returns the logins that are gone since the last call, and an error that is new.
-func (s *Store) follow() (gone []Key, err error) {
+// follow returns the logins that are gone since the last call, each with whether somebody else has
+// deleted or replaced it, and an error that is new.
+func (s *Store) follow() (gone map[Key]bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err = s.load(); err != nil {
@@ -384,15 +395,18 @@ func (s *Store) follow() (gone []Key, err error) {
 		s.failure = ""
 	}
 	now := time.Now()
-	for k := range s.known {
-		if r := s.rows[k]; r == nil || !now.Before(r.Until) {
+	gone = map[Key]bool{}
+	for k, begun := range s.known {
+		r := s.rows[k]
+		expired := r != nil && !now.Before(r.Until)
+		if r == nil || expired || !r.Begun.Equal(begun) {
 			delete(s.known, k)
-			gone = append(gone, k)
+			gone[k] = !expired
 		}
 	}
 	for k, r := range s.rows {
 		if now.Before(r.Until) {
-			s.known[k] = true
+			s.known[k] = r.Begun
 		}
 	}
 	return gone, err
@@ -449,10 +463,16 @@ type account struct {
 	s      *Store
 	key    Key
 	create bool // a new login may be stored
+	// unsaved is a new login that could not be stored: the account has only that, to revoke it.
+	unsaved *auth.Credentials
+	failure error // of the last Put
 }
 
 // Find implements [auth.Store].
 func (a *account) Find(endpoint string) ([]auth.Credentials, error) {
+	if a.unsaved != nil {
+		return []auth.Credentials{*a.unsaved}, nil
+	}
 	c, err := a.s.find(a.key)
 	if c == nil || c.Endpoint != endpoint {
 		return nil, err
@@ -468,7 +488,14 @@ func (a *account) Put(c auth.Credentials) error {
 		old.RefreshToken != "" && old.AccessToken == c.AccessToken {
 		return a.s.remove(ctx, a.key, func(*row) bool { return true })
 	}
-	return a.s.put(ctx, newLogin(a.key, &c), &c, a.create)
+	err := a.s.put(ctx, newLogin(a.key, &c), &c, a.create)
+	if a.create {
+		a.unsaved, a.failure = nil, err
+		if err != nil {
+			a.unsaved = &c
+		}
+	}
+	return err
 }
 
 // Delete implements [auth.Store].

@@ -142,8 +142,19 @@ func TestBounds(t *testing.T) {
 			k := Key{"ada", "", fmt.Sprint(i)}
 			assert.NilError(t, (&account{s: s, key: k, create: true}).Put(credentials("t")))
 		}
+		time.Sleep(time.Second)
+		renewed := &account{s: s, key: Key{"ada", "", "0"}}
+		assert.NilError(t, renewed.Put(credentials("t")))
 		more := &account{s: s, key: Key{"ada", "", "more"}, create: true}
-		assert.ErrorContains(t, more.Put(credentials("t")), "64 logins")
+		time.Sleep(time.Second)
+		assert.NilError(t, more.Put(credentials("t")))
+		assert.Check(t, s.has(more.key) && s.has(renewed.key), "the others make room")
+		all, err := s.All()
+		assert.NilError(t, err)
+		assert.Equal(t, len(all), maxOfUser)
+		evicted, err := s.follow()
+		assert.NilError(t, err)
+		assert.Equal(t, len(evicted), 1, "its connection ends")
 		bob := &account{s: s, key: Key{"bob", "", "up"}, create: true}
 		short := credentials("t")
 		short.RefreshToken, short.Expires = "", time.Now().Add(time.Minute)
@@ -155,7 +166,10 @@ func TestBounds(t *testing.T) {
 		followed := make(chan struct{})
 		go func() {
 			defer close(followed)
-			s.Follow(ctx, func(k Key) { gone = append(gone, k) }, func(err error) { t.Error(err) })
+			s.Follow(ctx, func(k Key, revoked bool) {
+				assert.Check(t, !revoked)
+				gone = append(gone, k)
+			}, func(err error) { t.Error(err) })
 		}()
 		assert.Check(t, s.has(bob.key))
 		time.Sleep(time.Minute + time.Second)
@@ -167,8 +181,72 @@ func TestBounds(t *testing.T) {
 		assert.NilError(t, more.Put(credentials("t")), "there is room again")
 		ended, err := s.follow()
 		assert.NilError(t, err)
-		assert.Equal(t, len(ended), maxOfUser)
+		assert.Equal(t, len(ended), maxOfUser-1)
 	})
+}
+
+// A login that another process replaces by a new one has ended, as has one that it deletes; one that
+// it renews has not, nor one of this process.
+func TestReplacedLogin(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "users.json")
+	here, there := open(t, path), open(t, path)
+	k := Key{"ada", "", "up"}
+	for _, test := range []struct {
+		name string
+		s    *Store
+		do   func(*account) error
+		gone map[Key]bool
+	}{
+		{"a login here", here, func(a *account) error {
+			a.create = true
+			return a.Put(credentials("one"))
+		}, map[Key]bool{}},
+		{"a renewal there", there, func(a *account) error {
+			return a.Put(credentials("two"))
+		}, map[Key]bool{}},
+		{"a login there", there, func(a *account) error {
+			return errors.Join(a.drop("two"), (&account{s: there, key: k, create: true}).Put(
+				credentials("three")))
+		}, map[Key]bool{k: true}},
+		{"a step-up here", here, func(a *account) error {
+			a.create = true
+			return a.Put(credentials("four"))
+		}, map[Key]bool{}},
+		{"a renewal here", here, func(a *account) error {
+			return a.Put(credentials("five"))
+		}, map[Key]bool{}},
+		{"a deletion here", here, func(a *account) error { return a.drop("five") }, map[Key]bool{}},
+		{"a login there again", there, func(a *account) error {
+			a.create = true
+			return a.Put(credentials("six"))
+		}, map[Key]bool{}},
+		{"the end", there, func(a *account) error { return a.drop("six") }, map[Key]bool{k: true}},
+	} {
+		assert.NilError(t, test.do(&account{s: test.s, key: k}), test.name)
+		gone, err := here.follow()
+		assert.NilError(t, err, test.name)
+		assert.DeepEqual(t, gone, test.gone)
+	}
+}
+
+// What cannot be stored is an error, also where there is a former login, and is all that the account
+// then has: to be revoked.
+func TestUnsaved(t *testing.T) {
+	s := NewMemory()
+	own := &account{s: s, key: Key{"ada", "", "up"}, create: true}
+	one := credentials("one")
+	assert.NilError(t, own.Put(one))
+	assert.NilError(t, own.failure)
+	large := credentials(strings.Repeat("t", maxSealed))
+	assert.ErrorContains(t, own.Put(large), "over the limit")
+	assert.ErrorContains(t, own.failure, "over the limit")
+	found, err := own.Find(one.Endpoint)
+	assert.NilError(t, err)
+	assert.Equal(t, len(found), 1)
+	assert.Equal(t, found[0].AccessToken, large.AccessToken)
+	stored, err := s.find(own.key)
+	assert.NilError(t, err)
+	assert.Equal(t, stored.AccessToken, "one")
 }
 
 // A login that was revoked does not come back by a renewal that was in progress, and one whose
@@ -207,6 +285,17 @@ func TestLinks(t *testing.T) {
 		scoped, err := l.link(s, Key{"ada", "", "up"}, "app", []string{"write"})
 		assert.NilError(t, err)
 		assert.Assert(t, scoped != one && l.find(of) == nil)
+		both, err := l.link(s, Key{"ada", "", "up"}, "app", []string{"admin"})
+		assert.NilError(t, err)
+		assert.DeepEqual(t, both.scopes, []string{"admin", "write"})
+		scoped, err = l.link(s, Key{"ada", "", "up"}, "app", []string{"write"})
+		assert.NilError(t, err)
+		assert.Equal(t, scoped, both)
+		revoked, err := l.link(s, Key{"ada", "", "other"}, "app", nil)
+		assert.NilError(t, err)
+		l.revoke(revoked.key)
+		<-revoked.done
+		assert.Equal(t, revoked.err, errRevoked)
 		n := 0
 		for err == nil && n <= maxLinks {
 			n++
