@@ -26,7 +26,8 @@ const (
 )
 
 // Calls is an interceptor of a gateway: before a call of a server to which users log in, and after
-// one that the server has refused for want of a login or of scopes, it asks the user to log in.
+// one that the server has refused for want of a login or of scopes, it asks the user to log in. Only
+// a call that was refused for that is made again.
 func (l *Logins) Calls(next dispatch.Handler) dispatch.Handler {
 	return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
 		s, k := l.server(i.Server), keyOf(ctx, i.Server)
@@ -42,8 +43,8 @@ func (l *Logins) Calls(next dispatch.Handler) dispatch.Handler {
 		if err == nil || ctx.Err() != nil || errors.Is(err, server.ErrAsked) {
 			return result, err
 		}
-		scopes := l.takeDemand(k)
-		if scopes == nil && l.store.has(k) {
+		scopes, refused := refusalOf(err)
+		if !refused || scopes == nil && l.store.has(k) {
 			return result, err
 		}
 		if why, err := l.ask(ctx, s, k, scopes); why != "" || err != nil {
@@ -179,7 +180,7 @@ func (s *Server) login(ctx context.Context, l *link, a *attempt) error {
 	}
 	s.l.log.Info("a user has logged in", slog.String("principal", l.key.User),
 		slog.String("server", l.key.Server))
-	s.l.takeDemand(l.key)
+	s.l.forgetDemand(l.key)
 	s.l.reconnect(l.key)
 	return nil
 }

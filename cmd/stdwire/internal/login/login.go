@@ -29,7 +29,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 
@@ -103,6 +102,7 @@ func (l *Logins) Start(g *gateway.Gateway) {
 			if revoked {
 				l.revoke(k)
 			}
+			l.forgetDemand(k)
 			// a connection that does not end at once must not keep those of others
 			l.wg.Go(func() { m.EndSession(k.session()) })
 		}, func(err error) {
@@ -234,18 +234,21 @@ const (
 	maxScopes  = 64
 )
 
-// demand remembers scopes that a server has demanded of a user.
+// demand remembers scopes that a server has demanded of a user, for [Server.Login]: also the request
+// of his lists may need them. Of too many, any one is forgotten until it is demanded again.
 func (l *Logins) demand(k Key, scopes []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.missing[k] == nil && len(l.missing) >= maxDemands || len(scopes) > maxScopes {
+	if len(scopes) == 0 || len(scopes) > maxScopes {
 		return
 	}
-	for _, scope := range scopes {
-		if !slices.Contains(l.missing[k], scope) && len(l.missing[k]) < maxScopes {
-			l.missing[k] = append(slices.Clone(l.missing[k]), scope)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.missing[k] == nil && len(l.missing) >= maxDemands {
+		for other := range l.missing {
+			delete(l.missing, other)
+			break
 		}
 	}
+	l.missing[k] = union(l.missing[k], scopes)
 }
 
 // needs reports whether a user has to log in, and the scopes that were demanded of him.
@@ -257,13 +260,11 @@ func (l *Logins) needs(k Key) (needed bool, scopes []string) {
 	return !has || scopes != nil, scopes
 }
 
-// takeDemand returns the scopes that were demanded since the last call.
-func (l *Logins) takeDemand(k Key) []string {
+// forgetDemand forgets what was demanded of a user who has logged in, or whose login has ended.
+func (l *Logins) forgetDemand(k Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	scopes := l.missing[k]
 	delete(l.missing, k)
-	return scopes
 }
 
 // reconnect lets a connection of a user that has failed be made again at once, and what he sees

@@ -1,11 +1,13 @@
 package login
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/stdwire/stdwire/client/streamable"
 	"github.com/stdwire/stdwire/internal/oauth"
 )
 
@@ -43,6 +45,26 @@ func (r *refusals) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// refusalOf reports whether a call failed because its server wants a login, or the scopes that it
+// returns. The server has then not performed it. Another cause does not count, whatever else the
+// server has demanded of the user meanwhile.
+func refusalOf(err error) (scopes []string, refused bool) {
+	if errors.Is(err, errNoLogin) {
+		return nil, true
+	}
+	answer, ok := errors.AsType[*streamable.StatusError](err)
+	if !ok || answer.Method != http.MethodPost { // a GET asks for the result of a call
+		return nil, false
+	}
+	switch answer.Status {
+	case http.StatusUnauthorized:
+		return nil, refusesToken(answer.Header)
+	case http.StatusForbidden:
+		scopes = demandedScopes(answer.Header)
+	}
+	return scopes, scopes != nil
+}
+
 // sentToken returns the token of the request that a response is for. The authorizer may have
 // another one meanwhile.
 func sentToken(resp *http.Response) string {
@@ -70,7 +92,7 @@ func demandedScopes(h http.Header) (scopes []string) {
 	for _, c := range challenges {
 		if strings.EqualFold(c.Get("error"), "insufficient_scope") {
 			for _, scope := range strings.Fields(c.Get("scope")) {
-				if !slices.Contains(scopes, scope) {
+				if len(scopes) < maxScopes && !slices.Contains(scopes, scope) {
 					scopes = append(scopes, scope)
 				}
 			}

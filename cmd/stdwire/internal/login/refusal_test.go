@@ -1,14 +1,22 @@
 package login
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
 
+	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/client/streamable"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/contextkey"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A login is used only with the URL, the client and the authorization server that it was made with.
@@ -45,6 +53,57 @@ func TestUnfitLogin(t *testing.T) {
 	_, err = l.Server("up", nil).Wrap(k, &config.Endpoint{URL: at}, nil)
 	assert.ErrorIs(t, err, errNoLogin)
 	assert.Check(t, !l.store.has(k))
+}
+
+// A call is made again, after its user was asked, only if its own failure is the refusal of his
+// login or of his scopes.
+func TestRefusedCall(t *testing.T) {
+	k := Key{"ada", "", "up"}
+	status := func(method string, code int, challenge string) error {
+		return &client.CallError{Err: &streamable.StatusError{Method: method, Status: code,
+			Header: http.Header{"Www-Authenticate": {challenge}}}}
+	}
+	for name, test := range map[string]struct {
+		err     error
+		dropped bool   // the login, during the call
+		asks    string // "": no
+	}{
+		"no login":          {err: errNoLogin, dropped: true, asks: "needs you to log in"},
+		"a refused token":   {err: status("POST", 401, "Bearer"), dropped: true, asks: "needs you to log in"},
+		"a former token":    {err: status("POST", 401, "Bearer")},
+		"a scope":           {err: status("POST", 403, `Bearer error="insufficient_scope", scope="b"`), asks: "needs more permissions"},
+		"other permissions": {err: status("POST", 403, `Bearer error="access_denied"`)},
+		"a proxy":           {err: status("POST", 401, "Basic"), dropped: true},
+		"its result":        {err: status("GET", 401, "Bearer"), dropped: true},
+		"a timeout":         {err: context.DeadlineExceeded},
+		"a revocation":      {err: errors.New("it is lost"), dropped: true},
+	} {
+		l := New(NewMemory(), discard)
+		l.SetBase("https://gw.example")
+		l.Server("up", nil)
+		own := &account{s: l.store, key: k, create: true}
+		assert.NilError(t, own.Put(credentials("t")), name)
+		made := 0
+		call := l.Calls(func(context.Context, *dispatch.Invocation) (dispatch.Result, error) {
+			made++
+			l.demand(k, []string{"of a list"})
+			if test.dropped {
+				assert.NilError(t, own.drop("t"))
+			}
+			return nil, test.err
+		})
+		result, err := call(context.WithValue(t.Context(), contextkey.Principal{}, k.User),
+			&dispatch.Invocation{Kind: string(mcp.KindTool), Server: "up"})
+		assert.Equal(t, made, 1, name)
+		if test.asks == "" {
+			assert.Equal(t, err, test.err, name)
+			assert.Equal(t, len(l.byKey), 0, name)
+		} else {
+			assert.NilError(t, err, name)
+			assert.Check(t, cmp.Contains(string(result.JSON()), test.asks), name)
+		}
+		l.Close()
+	}
 }
 
 type answer func(*http.Request) *http.Response
