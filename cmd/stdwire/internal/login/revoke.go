@@ -1,8 +1,10 @@
 package login
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/stdwire/stdwire/client/auth"
 )
@@ -10,17 +12,25 @@ import (
 // ErrUnsealed says that a login was deleted, and that its tokens could not be read to revoke them.
 var ErrUnsealed = errors.New("without the key of the file, its tokens cannot be read")
 
+var errBusy = fmt.Errorf("another process uses the login and has not let go of it for %v: "+
+	"a token that it gets meanwhile stays valid", lockTimeout)
+
 // Revoke deletes a login, and then asks its authorization server to revoke the tokens, if it offers
-// that. options returns those of the client there. A gateway that
-// follows the file ends the connections of the user within a second. unrevoked says why the tokens
-// may stay valid until they expire. If err is not nil, the login has not been deleted.
+// that. options returns those of the client there. A gateway that follows the file ends the
+// connections of the user within a second. One that is renewing the login is waited for, but not
+// for more than 10 seconds: it may have been stopped. unrevoked says why the tokens may stay valid
+// until they expire. If err is not nil, the login has not been deleted.
 func (s *Store) Revoke(ctx context.Context, k Key,
 	options func() auth.Options) (unrevoked, err error) {
-	unlock, err := s.lock(ctx, k) // or a renewal in progress could use the tokens meanwhile
-	if err != nil {
-		return nil, err
+	limited, cancel := context.WithTimeoutCause(ctx, lockTimeout, errBusy)
+	unlock, busy := s.lock(limited, k) // or a renewal in progress could use the tokens meanwhile
+	cancel()
+	switch {
+	case busy == nil:
+		defer unlock()
+	case !errors.Is(busy, errBusy):
+		return nil, busy
 	}
-	defer unlock()
 	var a *auth.Authorizer
 	unrevoked = ErrUnsealed
 	if s.seal != nil {
@@ -38,5 +48,8 @@ func (s *Store) Revoke(ctx context.Context, k Key,
 	if err := s.remove(ctx, k, func(*row) bool { return true }); err != nil {
 		return nil, err
 	}
-	return unrevoked, nil
+	if unrevoked == nil || busy == nil {
+		return cmp.Or(unrevoked, busy), nil
+	}
+	return fmt.Errorf("%w; and %w", unrevoked, busy), nil
 }

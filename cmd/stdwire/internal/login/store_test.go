@@ -266,6 +266,27 @@ func TestRenewalOfRevoked(t *testing.T) {
 	assert.Check(t, !s.has(k))
 }
 
+// A login is deleted also if a process that uses it does not let go of it, which is said.
+func TestRevokeInUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, k := NewMemory(), Key{"ada", "", "up"}
+		s.seal = nil // nothing is sent
+		s.rows[k] = &row{Login: newLogin(k, new(credentials("t")))}
+		_, err := s.lock(t.Context(), k)
+		assert.NilError(t, err)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = s.Revoke(ended, k, nil)
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.Check(t, s.has(k))
+		unrevoked, err := s.Revoke(t.Context(), k, nil)
+		assert.NilError(t, err)
+		assert.ErrorIs(t, unrevoked, errBusy)
+		assert.ErrorIs(t, unrevoked, ErrUnsealed)
+		assert.Check(t, !s.has(k))
+	})
+}
+
 // A link ends after ten minutes, as does a login that it begins, and one user has a share of all.
 func TestLinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
