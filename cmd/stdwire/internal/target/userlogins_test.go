@@ -391,6 +391,7 @@ func TestLinkInText(t *testing.T) {
 	}
 	declined := w.connect(mcp.Modern, "bob", func(string) mcp.ElicitAction { return mcp.ElicitDecline })
 	assert.Check(t, cmp.Contains(w.who(declined), "did not want to"))
+	assert.Check(t, !linkIn.MatchString(w.log.String()), "in the log")
 }
 
 // asking connects a user whose browser agrees, and counts how often he is asked.
@@ -515,9 +516,9 @@ func TestLoginAttacks(t *testing.T) {
 		assert.Assert(t, callback != "")
 		return callback
 	}
-	refused := func(status int, text, want string) {
+	refused := func(status int, text string, with int, want string) {
 		t.Helper()
-		assert.Check(t, status == 403 || status == 404 || status == 502, "%d", status)
+		assert.Check(t, cmp.Equal(status, with))
 		assert.Check(t, cmp.Contains(text, want))
 	}
 	ada, bob, eve := newBrowser(t, "ada"), newBrowser(t, "bob"), newBrowser(t, "eve")
@@ -526,45 +527,49 @@ func TestLoginAttacks(t *testing.T) {
 	of := link("ada")
 	callback := stop(ada, of)
 	status, text := eve.consent(of, "yes")
-	refused(status, text, "another browser")
-	// login CSRF: another browser, with and without the cookie of the gateway, gets the answer
-	status, text = newBrowser(t, "eve").read(newBrowser(t, "eve").Get(callback))
-	refused(status, text, "Nobody has begun")
+	refused(status, text, 403, "another browser")
+	// login CSRF: a browser without a cookie of the gateway gets the answer
+	fresh := newBrowser(t, "eve")
+	status, text = fresh.read(fresh.Get(callback))
+	refused(status, text, 403, "Nobody has begun")
 	status, text = ada.read(ada.Get(callback))
 	assert.Equal(t, status, 200, text)
 	// replayed
 	status, text = ada.read(ada.Get(callback))
-	refused(status, text, "This login is not valid")
+	refused(status, text, 403, "This login is not valid")
 	status, text = ada.consent(of, "yes")
-	refused(status, text, "not valid")
+	refused(status, text, 404, "not valid")
 	assert.Check(t, cmp.Contains(w.who(w.connect(mcp.Modern, "ada", nil)), "I know ada"))
 
 	// the browser of ada does not open the link of bob, which he has sent to her
 	of = link("bob")
 	status, text = ada.consent(of, "yes")
-	refused(status, text, "for somebody else")
-	// login CSRF: bob sends his answer to a browser that has a cookie
+	refused(status, text, 403, "for somebody else")
+	// login CSRF: bob sends his answer to a browser that has a cookie of the gateway
 	status, text = eve.read(eve.Get(link("bob")))
 	assert.Equal(t, status, 200, text)
+	gw, err := url.Parse(of)
+	assert.NilError(t, err)
+	assert.Check(t, len(eve.Jar.Cookies(gw)) > 0)
 	callback = stop(bob, of)
 	status, text = eve.read(eve.Get(callback))
-	refused(status, text, "another browser")
+	refused(status, text, 403, "another browser")
 	status, text = bob.read(bob.Get(callback))
-	refused(status, text, "not valid") // which ends it
+	refused(status, text, 403, "not valid") // which ends it
 
 	// a form that the page has not sent
 	of = link("bob")
 	status, text = bob.read(bob.PostForm(of, url.Values{"answer": {"yes"},
 		"token": {strings.Repeat("0", 32)}}))
-	refused(status, text, "did not come from the page")
+	refused(status, text, 403, "did not come from the page")
 	// mix-up: another authorization server answers
 	w.p.iss = "https://evil.example"
 	status, text = bob.consent(of, "yes")
-	refused(status, text, "another authorization server")
+	refused(status, text, 502, "another authorization server")
 	w.p.iss = ""
 	// the user refuses at the authorization server
 	status, text = newBrowser(t, "").consent(link("bob"), "yes")
-	refused(status, text, "access_denied")
+	refused(status, text, 502, "access_denied")
 	status, text = bob.consent(link("bob"), "no")
 	assert.Equal(t, status, 200)
 	assert.Check(t, cmp.Contains(text, "Nothing was permitted"))
