@@ -208,6 +208,7 @@ type loginGateway struct {
 	logins *login.Logins
 	g      *gateway.Gateway
 	log    *recorder
+	add    func(query string) // adds the server, with a query in its URL
 	tokens map[string]string
 }
 
@@ -233,8 +234,17 @@ func newLoginGateway(t *testing.T, store *login.Store) *loginGateway {
 	w.logins.Start(w.g)
 	s := f.Servers[0]
 	assert.NilError(t, s.Err)
-	assert.NilError(t, w.g.Add(GatewayUpstream(s, &term.Streams{},
-		func() (*config.Endpoint, error) { return s.Resolve(env) }, w.g, w.logins, logger)))
+	w.add = func(query string) {
+		assert.NilError(t, w.g.Add(GatewayUpstream(s, &term.Streams{},
+			func() (*config.Endpoint, error) {
+				e, err := s.Resolve(env)
+				if err == nil {
+					e.URL += query
+				}
+				return e, err
+			}, w.g, w.logins, logger)))
+	}
+	w.add("")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	w.g.Settle(ctx)
@@ -443,6 +453,17 @@ func TestLoginRenewed(t *testing.T) {
 	modern, again := w.asking(mcp.Modern, "ada")
 	assert.Check(t, cmp.Contains(w.who(modern), "I know ada"))
 	assert.Equal(t, again.Load(), int64(2), "once to log in, once for the scope")
+}
+
+// Who has logged in to a server whose URL is another one now is asked again, at once.
+func TestLoginOfChangedServer(t *testing.T) {
+	w := newLoginGateway(t, login.NewMemory())
+	c, asked := w.asking(mcp.Legacy, "ada")
+	assert.Check(t, cmp.Contains(w.who(c), "I know ada"))
+	w.g.Remove("up")
+	w.add("?version=2")
+	assert.Check(t, cmp.Contains(w.who(c), "I know ada"))
+	assert.Equal(t, asked.Load(), int64(2))
 }
 
 // What is revoked by another process ends the connection of the user, and he is asked again.
