@@ -264,13 +264,16 @@ func TestReplicasRunCallsOnce(t *testing.T) {
 		}
 
 		// A replica that dies: its call is not run again, and the session goes on elsewhere.
-		go c.do(t.Context(), "POST", c.url, `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"hold","arguments":{"text":""}}}`,
-			header("Mcp-Session-Id: "+c.id))
+		group.Go(func() {
+			c.do(t.Context(), "POST", c.url, `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"hold","arguments":{"text":""}}}`,
+				header("Mcp-Session-Id: "+c.id))
+		})
 		<-sites[0].begun
 		sites[0].handler.Close()
 		<-sites[0].ended
 		assert.Equal(t, c.at(sites[1]).call("9", "hold", "", "").StatusCode, 409)
 		assert.Equal(t, c.at(sites[2]).call("10", "count", "", "").StatusCode, 200)
+		group.Wait()
 	})
 }
 
