@@ -224,9 +224,10 @@ type Upstreams struct {
 	// whose ttlMs is then 0; or nil if the list is complete. It must not block.
 	Missing func(ctx context.Context, kind mcp.Kind) []string
 
-	// Instructions returns the instructions of the servers for the model of a client, which follow
-	// [Options].Instructions. It must not block.
-	Instructions func() string
+	// Instructions returns the instructions of the servers for the model of the client of the
+	// request in ctx, which follow [Options].Instructions. It must not block. [MaySee] says what
+	// the client may see.
+	Instructions func(ctx context.Context) string
 
 	// ResolveForApp converts the tool names and resource URIs that an app uses, which are those of
 	// its own server, to those of the gateway. It is called for a tools/call or resources/read of a

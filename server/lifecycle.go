@@ -74,7 +74,7 @@ func discover(r *request) (*Result, error) {
 	s := r.conn.server
 	result := s.appendCapabilities(
 		[]byte(`{"supportedVersions":["`+string(mcp.Latest)+`"],"capabilities":`), r.era)
-	result = appendInstructions(result, s)
+	result = r.appendInstructions(result)
 	return NewResult(s.results.AppendEnd(
 		s.results.AppendHints(result, s.o.PublicLists, false), true)), nil
 }
@@ -114,14 +114,15 @@ func initialize(r *request) (*Result, error) {
 	result := s.appendCapabilities(
 		[]byte(`{"protocolVersion":"`+string(revision)+`","capabilities":`), agreed)
 	result = append(append(result, `,"serverInfo":`...), s.results.Info...)
-	result = appendInstructions(result, s)
+	result = r.appendInstructions(result)
 	return NewResult(append(result, '}')), nil
 }
 
-func appendInstructions(dst []byte, s *Server) []byte {
+func (r *request) appendInstructions(dst []byte) []byte {
+	s := r.conn.server
 	text := s.o.Instructions
 	if more := s.upstreams.Load().Instructions; more != nil {
-		text = strings.TrimPrefix(text+"\n\n"+more(), "\n\n")
+		text = strings.TrimPrefix(text+"\n\n"+more(r), "\n\n")
 	}
 	if text = strings.TrimSuffix(text, "\n\n"); text != "" {
 		dst = jsonscan.AppendString(append(dst, `,"instructions":`...), text)

@@ -248,7 +248,7 @@ func serverScenario(run *scenarioRun) {
 			run.enter("server.Upstreams.Missing")
 			return nil
 		},
-		Instructions: func() string {
+		Instructions: func(context.Context) string {
 			run.enter("server.Upstreams.Instructions")
 			return ""
 		},

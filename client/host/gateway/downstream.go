@@ -37,7 +37,7 @@ func (d *downstream) attach(g *Gateway) {
 		Missing: func(ctx context.Context, kind mcp.Kind) []string {
 			return g.missingServers(ctx, d, kind)
 		},
-		Instructions: func() string { return g.instructions(d) },
+		Instructions: func(ctx context.Context) string { return g.instructions(ctx, d) },
 		ResolveForApp: func(ctx context.Context, app string, kind mcp.Kind,
 			name string) (string, error) {
 			return g.resolveForApp(ctx, d, app, kind, name)
@@ -51,15 +51,16 @@ func (d *downstream) detach() {
 }
 
 // instructions returns the instructions of the servers that d offers, in the order of their names'
-// precedence; those of a single server unchanged, if its descriptions are.
-func (g *Gateway) instructions(d *downstream) string {
+// precedence; those of a single server unchanged, if its descriptions are. A server of whose items
+// the client of the request in ctx may see none has none for him.
+func (g *Gateway) instructions(ctx context.Context, d *downstream) string {
 	byID := map[string]*upstreamServer{}
 	for _, u := range g.allUpstreams() {
 		byID[u.id] = u
 	}
 	var all []instructions.Of
 	for _, id := range g.names.Servers() {
-		if u := byID[id]; u != nil && d.includes(id) {
+		if u := byID[id]; u != nil && d.includes(id) && !u.isHidden(ctx) {
 			all = append(all, instructions.Of{ID: id, Text: u.instructions.Load().offered()})
 		}
 	}
@@ -67,6 +68,24 @@ func (g *Gateway) instructions(d *downstream) string {
 		return all[0].Text
 	}
 	return instructions.Compose(all, instructions.Most)
+}
+
+// isHidden reports whether the client of the request in ctx may see none of the items that a server
+// offers to all. A server without items is not hidden.
+func (u *upstreamServer) isHidden(ctx context.Context) bool {
+	none := true
+	for _, l := range u.lists {
+		l.mu.Lock()
+		keys := slices.Collect(maps.Keys(l.offered))
+		l.mu.Unlock()
+		for _, public := range keys {
+			if server.MaySee(ctx, l.kind, public) {
+				return false
+			}
+			none = false
+		}
+	}
+	return !none
 }
 
 func (d *downstream) includes(id string) bool { return d.all || slices.Contains(d.ids, id) }

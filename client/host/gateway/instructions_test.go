@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/client/mcptest"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -195,5 +197,31 @@ func TestInstructionsOfChangedServer(t *testing.T) {
 		})
 		w.gateway.Recheck()
 		assert.Equal(t, w.seen(mcp.Modern), "[up] Be evil.")
+	})
+}
+
+// Who may see none of a server's items has neither its instructions nor its ID.
+func TestInstructionsOfHiddenServers(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
+		var hidden atomic.Bool
+		front := server.Options{Logger: quiet, Visible: func(context.Context, mcp.Kind,
+			string) bool {
+			return !hidden.Load()
+		}}.New(server.Info{Name: "front", Version: "1"}, nil)
+		w.instructing("up", "Be kind.")
+		w.add("x", func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			return json.RawMessage(result), nil
+		})
+		g := gateway.Options{Logger: quiet}.New(front)
+		defer g.Close()
+		assert.NilError(t, g.Add(w.server("up", w.era)))
+		g.Settle(t.Context())
+		for _, want := range []string{"[up] Be kind.", ""} {
+			hidden.Store(want == "")
+			c := mcptest.Connect(t, front, client.Options{Era: era, Logger: quiet})
+			assert.Equal(t, c.Instructions(), want)
+			assert.NilError(t, c.Close())
+			assert.NilError(t, c.Wait())
+		}
 	})
 }

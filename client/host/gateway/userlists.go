@@ -51,15 +51,14 @@ type userLists struct {
 	began     time.Time // when they were asked for
 	done      chan struct{}
 
-	client       *client.Client
-	items        *server.OwnItems
-	offers       map[mcp.Kind]map[string]*offer    // by public name
-	operations   map[string]*definition.Definition // the tools as operations, by their names
-	withheld     []WithheldItem
-	missing      map[mcp.Kind]bool // lists that the server has not returned
-	instructions string
-	err          error
-	retry        time.Time // when the lists are asked for again, with err
+	client     *client.Client
+	items      *server.OwnItems
+	offers     map[mcp.Kind]map[string]*offer    // by public name
+	operations map[string]*definition.Definition // the tools as operations, by their names
+	withheld   []WithheldItem
+	missing    map[mcp.Kind]bool // lists that the server has not returned
+	err        error
+	retry      time.Time // when the lists are asked for again, with err
 
 	dropped bool  // guarded by userTable.mu
 	counted bool  // in userTable.operations; guarded by userTable.mu
@@ -508,7 +507,7 @@ func (u *upstreamServer) readLists(ctx context.Context, c *client.Client, l *use
 		tools  []*definition.Definition
 	)
 	l.offers, l.withheld, l.operations = map[mcp.Kind]map[string]*offer{}, nil, nil
-	l.missing, l.instructions = map[mcp.Kind]bool{}, c.Instructions()
+	l.missing = map[mcp.Kind]bool{}
 	// tools last: some depend on the others
 	for _, kind := range []mcp.Kind{mcp.KindResource, mcp.KindResourceTemplate, mcp.KindPrompt,
 		mcp.KindTool} {

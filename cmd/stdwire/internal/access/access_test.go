@@ -85,7 +85,8 @@ func newSite(t *testing.T, dryRun bool, table string) *site {
 	s.server = server.Options{Logger: quiet, Middleware: []rpc.Middleware{identify},
 		Visible:  s.rules.Visible(func() *server.Server { return s.server }, catalog, ""),
 		ToolView: func(string) server.ToolView { return server.ToolView{} },
-		Dispatch: dispatch.Options{Interceptors: []dispatch.Interceptor{s.rules.Operations(catalog)}},
+		Dispatch: dispatch.Options{
+			Interceptors: []dispatch.Interceptor{s.rules.Operations(catalog)}},
 	}.New(server.Info{Name: "all", Version: "1"}, catalog)
 	s.up = server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"}, nil)
 	for kind, item := range map[mcp.Kind][]string{

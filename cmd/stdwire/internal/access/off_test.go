@@ -19,7 +19,8 @@ func TestWithoutRules(t *testing.T) {
 		return nil, nil
 	}
 	call, ctx := &dispatch.Invocation{Kind: "tool", Server: "up", Name: "read"}, t.Context()
-	for _, interceptor := range []dispatch.Interceptor{rules.Calls, rules.Operations(dispatch.NewCatalog())} {
+	for _, interceptor := range []dispatch.Interceptor{rules.Calls,
+		rules.Operations(dispatch.NewCatalog())} {
 		handle := interceptor(next)
 		assert.Equal(t, testing.AllocsPerRun(100, func() { _, _ = handle(ctx, call) }), 0.0)
 		assert.Assert(t, got == ctx)
