@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -186,7 +187,7 @@ func TestOrderOfHooks(t *testing.T) {
 	after := []Program{add("result", "c"), add("result", "d")}
 	hooks := start(before, after, nil, slog.New(slog.DiscardHandler))
 	defer hooks.Close()
-	chain := dispatch.Chain(hooks.Interceptors)
+	chain := dispatch.Chain(slices.Concat(hooks.Before, hooks.After))
 	for _, tt := range []struct {
 		i         dispatch.Invocation
 		arguments string

@@ -11,9 +11,10 @@ import (
 
 // Hooks are the hooks of a gateway. [Hooks.Close] ends their processes and connections.
 type Hooks struct {
-	// Interceptors ask the hooks, each in the order of its flags: before about the arguments of a
-	// call, after about its result, unless that is an error.
-	Interceptors []dispatch.Interceptor
+	// Before and After ask the hooks, each in the order of its flags: about the arguments of a call,
+	// and about its result, unless that is an error. What is between them refuses calls by the
+	// arguments that the hooks leave, and results of its own are none of a server.
+	Before, After []dispatch.Interceptor
 
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -28,10 +29,10 @@ func start(before, after []Program, key func() []byte, log *slog.Logger) *Hooks 
 	all := new(Hooks)
 	all.ctx, all.cancel = context.WithCancel(context.Background())
 	for _, p := range before {
-		all.Interceptors = append(all.Interceptors, all.start(p, key, log).before)
+		all.Before = append(all.Before, all.start(p, key, log).before)
 	}
 	for _, p := range slices.Backward(after) { // the last interceptor gets the result first
-		all.Interceptors = append(all.Interceptors, all.start(p, key, log).after)
+		all.After = append(all.After, all.start(p, key, log).after)
 	}
 	return all
 }

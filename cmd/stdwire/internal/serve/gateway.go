@@ -113,10 +113,11 @@ func (g Gateway) Start() (*Reloader, error) {
 	}
 	if hooks != nil {
 		// the rules are about the arguments that the hooks leave
-		o.Interceptors = append(hooks.Interceptors, g.Rules.Calls)
-		if g.Logins != nil {
+		o.Interceptors = append(hooks.Before, g.Rules.Calls)
+		if g.Logins != nil { // whose links are for the user, and not for the hooks
 			o.Interceptors = append(o.Interceptors, g.Logins.Calls)
 		}
+		o.Interceptors = append(o.Interceptors, hooks.After...)
 		if g.Rates != nil { // what is refused before costs nothing, and does not wait for its turn
 			o.Interceptors = append(o.Interceptors, g.Rates.Servers)
 		}
