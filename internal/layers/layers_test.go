@@ -387,7 +387,7 @@ var layers = []struct {
 		"internal/atomicfile", "internal/httpurl", "internal/jsonexact", "internal/jsonscan",
 		"internal/near", "internal/oauth", "internal/printable", "internal/quota",
 		"internal/userfile", "rpc", "dispatch", "rpc/mcp", "server", "server/auth", "client/auth",
-		"client/host", "client/host/gateway", "client/host/config",
+		"client/host", "client/host/gateway", "client/host/config", "client/streamable",
 		"cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/target", []string{

@@ -11,9 +11,9 @@ import (
 
 // Hooks are the hooks of a gateway. [Hooks.Close] ends their processes and connections.
 type Hooks struct {
-	// Before and After ask the hooks, each in the order of its flags: about the arguments of a call,
-	// and about its result, unless that is an error. What is between them refuses calls by the
-	// arguments that the hooks leave, and results of its own are none of a server.
+	// Before and After ask the hooks, each in the order of its flags: about the arguments of a
+	// call, and about its result, unless that is an error. What is between them refuses calls by
+	// the arguments that the hooks leave, and results of its own are none of a server.
 	Before, After []dispatch.Interceptor
 
 	ctx     context.Context

@@ -26,8 +26,8 @@ const (
 )
 
 // Calls is an interceptor of a gateway: before a call of a server to which users log in, and after
-// one that the server has refused for want of a login or of scopes, it asks the user to log in. Only
-// a call that was refused for that is made again.
+// one that the server has refused for want of a login or of scopes, it asks the user to log in.
+// Only a call that was refused for that is made again.
 func (l *Logins) Calls(next dispatch.Handler) dispatch.Handler {
 	return func(ctx context.Context, i *dispatch.Invocation) (dispatch.Result, error) {
 		s, k := l.server(i.Server), keyOf(ctx, i.Server)

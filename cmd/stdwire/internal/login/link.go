@@ -62,8 +62,8 @@ func secretOf(text string) string {
 	return string(sum[:])
 }
 
-// link returns the link of a user for these scopes, which is the same until it is used or expires. A
-// new one is also for the scopes of the one that it replaces, or two calls that lack different
+// link returns the link of a user for these scopes, which is the same until it is used or expires.
+// A new one is also for the scopes of the one that it replaces, or two calls that lack different
 // scopes would end the links of each other again and again.
 func (l *Logins) link(s *Server, k Key, client string, scopes []string) (*link, error) {
 	l.mu.Lock()

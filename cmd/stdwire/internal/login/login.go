@@ -234,8 +234,8 @@ const (
 	maxScopes  = 64
 )
 
-// demand remembers scopes that a server has demanded of a user, for [Server.Login]: also the request
-// of his lists may need them. Of too many, any one is forgotten until it is demanded again.
+// demand remembers scopes that a server has demanded of a user, for [Server.Login]: also the
+// request of his lists may need them. Of too many, any one is forgotten until it is demanded again.
 func (l *Logins) demand(k Key, scopes []string) {
 	if len(scopes) == 0 || len(scopes) > maxScopes {
 		return

@@ -208,8 +208,8 @@ func refuseOthers(others map[string]json.RawMessage, known ...string) error {
 	return nil
 }
 
-// change replaces the logins by what edit makes of them. Other processes and calls wait. Follow does
-// not report what becomes of k.
+// change replaces the logins by what edit makes of them. Other processes and calls wait. Follow
+// does not report what becomes of k.
 func (s *Store) change(ctx context.Context, k Key, edit func(map[Key]*row) error) error {
 	if s.path != "" {
 		ctx, cancel := context.WithTimeoutCause(ctx, lockTimeout,

@@ -185,8 +185,8 @@ func TestBounds(t *testing.T) {
 	})
 }
 
-// A login that another process replaces by a new one has ended, as has one that it deletes; one that
-// it renews has not, nor one of this process.
+// A login that another process replaces by a new one has ended, as has one that it deletes; one
+// that it renews has not, nor one of this process.
 func TestReplacedLogin(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users.json")
 	here, there := open(t, path), open(t, path)
@@ -229,8 +229,8 @@ func TestReplacedLogin(t *testing.T) {
 	}
 }
 
-// What cannot be stored is an error, also where there is a former login, and is all that the account
-// then has: to be revoked.
+// What cannot be stored is an error, also where there is a former login, and is all that the
+// account then has: to be revoked.
 func TestUnsaved(t *testing.T) {
 	s := NewMemory()
 	own := &account{s: s, key: Key{"ada", "", "up"}, create: true}
