@@ -108,7 +108,9 @@ func TestServeLoginTool(t *testing.T) {
 		"credentials": obj{"type": "oauth"}}}, "profiles": obj{"p": []string{"up"}}})
 	assert.NilError(t, err)
 	assert.NilError(t, os.WriteFile(path, text, 0o600))
-	s := servingFile(t, path, "--tokens", tokens)
+	asked := filepath.Join(t.TempDir(), "asked") // with a link
+	s := servingFile(t, path, "--tokens", tokens, "--after",
+		"sh -c 'if grep -q oauth/start; then touch "+asked+"; fi'")
 	address := regexp.MustCompile(`http://[^ ,]+/mcp`).FindString(s.serving)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -186,6 +188,8 @@ func TestServeLoginTool(t *testing.T) {
 			up.good, up.refresh = nil, ""
 			up.mu.Unlock()
 			linkIn(ada.CallTool(ctx, "up__echo", obj{"text": "x"}))
+			_, err = os.Stat(asked)
+			assert.ErrorIs(t, err, os.ErrNotExist, "a hook does not see the link")
 			assert.Check(t, cmp.Contains(tools(ada), "up__login"))
 
 			asked := 0
