@@ -139,7 +139,12 @@ func (c *Conn) maySeeChange(n subscriptions.Change) bool {
 	}
 	visible := false
 	s.runCallback("Visible", func() {
-		visible = s.o.Visible(&connContext{ctx, c, nil}, kind, key)
+		viewer := &connContext{ctx, c, nil}
+		if kind == mcp.KindTool {
+			visible = s.showsTasksOf(viewer, key)
+			return
+		}
+		visible = s.o.Visible(viewer, kind, key)
 	})
 	return visible
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"testing"
+	"testing/synctest"
 
 	"gotest.tools/v3/assert"
 
@@ -44,4 +45,24 @@ func TestHeadersOfOwnTools(t *testing.T) {
 			func(name string) []string { return tt.header })
 		assert.Equal(t, err != nil, tt.refused, "%v: %v", tt.header, err)
 	}
+}
+
+// The tasks of a tool of which nothing is known are hidden where tools depend on the caller.
+func TestTaskOfUnknownTool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := quiet
+		o.Visible = func(context.Context, mcp.Kind, string) bool { return true }
+		s := newTaskServer(t, o)
+		j := newTaskClient(t, s, newest, tasking)
+		id := j.begin("slow_compute", `{"seconds":5}`).TaskID
+		assert.Equal(t, s.Remove(mcp.KindTool, "slow_compute"), 1)
+		j.get(id)
+		s.Integration().SetUpstreams(server.Upstreams{
+			Own: func(context.Context) []*server.OwnItems { return []*server.OwnItems{} }})
+		for _, method := range []string{"tasks/get", "tasks/cancel"} {
+			j.expectError(method, about(id), -32602, "Unknown task: "+id)
+		}
+		s.Integration().SetUpstreams(server.Upstreams{})
+		assert.Equal(t, j.get(id).Status, "working", "it was not cancelled")
+	})
 }

@@ -30,7 +30,22 @@ func (r *request) needTasks() error {
 // may still see its tool.
 func (r *request) maySeeTask(record *task.Record) bool {
 	return record != nil && record.Owner == r.taskOwner() &&
-		(record.Tool == "" || r.conn.server.visible(r, mcp.KindTool, record.Tool))
+		(record.Tool == "" || r.conn.server.showsTasksOf(r, record.Tool))
+}
+
+// showsTasksOf reports whether the client of the request in ctx may see the tasks of a tool. While
+// there are tools that depend on the caller, those of an unknown one are hidden: it may be one that
+// Options.Visible hides, of a server that does not return its list now.
+func (s *Server) showsTasksOf(ctx context.Context, tool string) bool {
+	if s.o.Visible == nil {
+		return true
+	}
+	if s.ownItems(ctx) != nil {
+		if _, known := (Integration{s}).Origin(ctx, mcp.KindTool, tool); !known {
+			return false
+		}
+	}
+	return s.o.Visible(ctx, mcp.KindTool, tool)
 }
 
 // findTask returns the record of the task that a request names, and the task itself if it runs on
