@@ -85,8 +85,9 @@ func (l *userLists) isStale() bool {
 	return listfetch.IsDone(l.client)
 }
 
-// changed returns the resource of a URI, or a template for it, that is withheld from the user because
-// it has changed since its first use. A resource that he sees is never one, whatever its templates.
+// changed returns the resource of a URI, or a template for it, that is withheld from the user
+// because it has changed since its first use. A resource that he sees is never one, whatever its
+// templates.
 func (l *userLists) changed(own, public string) (w WithheldItem, found bool) {
 	if l.offers[mcp.KindResource][public] != nil {
 		return w, false
