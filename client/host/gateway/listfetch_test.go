@@ -114,6 +114,7 @@ func TestFailingListDisablesNothingElse(t *testing.T) {
 				reopen()
 				w.gateway.Settle(t.Context())
 				time.Sleep(9 * time.Minute) // less than IdleStop
+				synctest.Wait()
 				assert.Equal(t, strings.Count(logged.String(), "cannot be fetched"), 1)
 				assert.Assert(t, cmp.Contains(logged.String(), "the database is down"))
 				n := attempts.Load()
