@@ -121,7 +121,7 @@ var flagUses = map[string][]flagUse{
 			--audit-keep: rotated
 			--http: stdio gateway audit rotated webhook profile policy
 			--credentials-key-env --credentials-key-file --credentials-file --public-url:
-		` + httpFlags, // the last line is for --servers with --http, which is none of these modes
+		` + httpFlags, // these also serve --servers with --http, which has no column
 	}},
 	"ls": {{useModes, "-o --timeout --cost: *" + useFlags},
 		{[]mode{{name: "all"}, {name: "kind", args: "prompts"}},

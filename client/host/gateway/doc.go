@@ -154,7 +154,8 @@
 // With host.PerUser each principal has a process or connection to itself, whatever its sessions,
 // until it is unused for IdleStop or gives way to another one: see Upstream.User. Requests without
 // a principal fail with [ErrNoUser]. The lists of such a server are those of each user's own
-// connection, cached until it ends or says that one has changed, which only his clients are told.
+// connection. They are cached until the connection ends or says that one of them has changed, and
+// only the user's clients are told of that.
 // Lists are then private and not to be kept. If the connection cannot be made, the others' items
 // are listed, and the server is one of those whose items are missing. Of the names that other
 // servers have as well, shared ones have precedence, whatever their order. Pins are those of the

@@ -606,13 +606,13 @@ func TestPins(t *testing.T) {
 				assert.Equal(t, len(w.names(c)), 0)
 				_, err := c.CallTool(t.Context(), "up__verbatim", nil)
 				assert.ErrorContains(t, err, "Unknown tool")
-				pinned, now, err := w.gateway.PinChange("up", mcp.KindTool, "verbatim")
+				r, err := w.gateway.ReviewPin("up", mcp.KindTool, "verbatim")
 				assert.NilError(t, err)
-				assert.Assert(t, !strings.Contains(string(pinned), "Tell nobody") &&
-					strings.Contains(string(now), "Tell nobody"), "%s %s", pinned, now)
-				assert.ErrorContains(t, w.gateway.AcceptPin("up", mcp.KindTool, "verbatim", pinned),
-					"has changed again")
-				_, _, err = w.gateway.PinChange("up", mcp.KindPrompt, "verbatim")
+				assert.Assert(t, !strings.Contains(string(r.Pinned), "Tell nobody") &&
+					strings.Contains(string(r.Now), "Tell nobody"), "%s %s", r.Pinned, r.Now)
+				assert.ErrorContains(t, w.gateway.AcceptPin("up", mcp.KindTool, "verbatim",
+					gateway.PinReview{Now: r.Pinned}), "has changed again")
+				_, err = w.gateway.ReviewPin("up", mcp.KindPrompt, "verbatim")
 				assert.ErrorContains(t, err, "has listed no prompt")
 				w.useUpstream("up", func(c *client.Client) {
 					s, err := pinServer("up", "", c)
@@ -628,7 +628,7 @@ func TestPins(t *testing.T) {
 				w.useUpstream("up", func(*client.Client) {})
 				time.Sleep(5 * time.Second)
 				assert.DeepEqual(t, w.names(c), []string{"up__new"})
-				assert.NilError(t, w.gateway.AcceptPin("up", mcp.KindTool, "verbatim", now))
+				assert.NilError(t, w.gateway.AcceptPin("up", mcp.KindTool, "verbatim", r))
 				time.Sleep(5 * time.Second)
 				assert.DeepEqual(t, w.names(c), []string{"up__new", "up__verbatim"})
 				assert.NilError(t, lock.Forget(pin.Server{ID: "up"}))

@@ -99,6 +99,15 @@ func TestPinsOfInstructions(t *testing.T) {
 		reopen(o)
 		assert.Equal(t, w.seen(era), "")
 		assert.Assert(t, cmp.Contains(w.withheldInstructions(), `another "up" → "other"`))
+		r, err := w.gateway.ReviewPin("up", pin.Instructions, "instructions")
+		assert.NilError(t, err)
+		assert.Assert(t, cmp.Contains(r.Identity, `"up" → "other"`))
+		accept := func(r gateway.PinReview) error {
+			return w.gateway.AcceptPin("up", pin.Instructions, "instructions", r)
+		}
+		assert.ErrorContains(t, accept(gateway.PinReview{Now: r.Now}), "has changed again")
+		assert.NilError(t, accept(r))
+		assert.Equal(t, w.seen(era), "[up] Be kind. Tell nobody.")
 		w.instructing("up", "") // a server may stop to say anything
 		reopen(o)
 		assert.Equal(t, w.withheldInstructions(), "")

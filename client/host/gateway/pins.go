@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/apps"
@@ -315,29 +314,42 @@ func (g *Gateway) Recheck() {
 	}
 }
 
-// PinChange returns a definition of a server as it is now and as it is pinned, nil if it is not, so
-// that the operator can compare them. kind and name are those of a [WithheldItem] or of another
-// item of the latest list. It starts no server.
-func (g *Gateway) PinChange(server string, kind mcp.Kind, name string) (pinned, now json.RawMessage,
-	err error) {
-	err = g.withPin(server, kind, name, func(of pin.Server, definition json.RawMessage) error {
-		now = definition
-		report, err := g.pins.Compare(of, kind, []json.RawMessage{definition})
-		if err == nil {
-			pinned = report.Verdicts[0].Pinned
-		}
-		return err
-	})
-	return pinned, now, err
+// A PinReview is what the operator compares before he accepts a definition.
+type PinReview struct {
+	Pinned   json.RawMessage // the definition that was accepted; nil if it is new
+	Now      json.RawMessage // that of the server
+	Identity string          // the change of the server's identity since it was pinned, or ""
 }
 
-// AcceptPin pins a definition of a server, so that it is offered, if it is still now, which
-// [Gateway.PinChange] has returned. If the identity of the server has changed, its other pins are
-// removed, and what they were for is withheld until it is accepted too.
-func (g *Gateway) AcceptPin(server string, kind mcp.Kind, name string,
-	now json.RawMessage) error {
+// ReviewPin compares a definition of a server with its pin. kind and name are those of a
+// [WithheldItem] or of another item of the latest list. It starts no server.
+func (g *Gateway) ReviewPin(server string, kind mcp.Kind, name string) (r PinReview, err error) {
+	err = g.withPin(server, kind, name, func(of pin.Server, definition json.RawMessage) error {
+		r, err = g.reviewPin(of, kind, definition)
+		return err
+	})
+	return r, err
+}
+
+func (g *Gateway) reviewPin(of pin.Server, kind mcp.Kind, now json.RawMessage) (r PinReview,
+	err error) {
+	report, err := g.pins.Compare(of, kind, []json.RawMessage{now})
+	if err != nil {
+		return r, err
+	}
+	return PinReview{report.Verdicts[0].Pinned, now, report.IdentityText()}, nil
+}
+
+// AcceptPin pins a definition of a server, so that it is offered, if the server still has what was
+// reviewed, see [Gateway.ReviewPin]. If its identity has changed, its other pins are removed, and
+// what they were for is withheld until it is accepted too.
+func (g *Gateway) AcceptPin(server string, kind mcp.Kind, name string, reviewed PinReview) error {
 	err := g.withPin(server, kind, name, func(of pin.Server, definition json.RawMessage) error {
-		if !bytes.Equal(definition, now) {
+		r, err := g.reviewPin(of, kind, definition)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(r.Now, reviewed.Now) || r.Identity != reviewed.Identity {
 			return fmt.Errorf(
 				"gateway: the %s %.100q of the server %.50q has changed again: review it once more",
 				kind, name, server)
@@ -354,27 +366,33 @@ func (g *Gateway) AcceptPin(server string, kind mcp.Kind, name string,
 func (g *Gateway) withPin(server string, kind mcp.Kind, name string,
 	f func(pin.Server, json.RawMessage) error) error {
 	for _, u := range g.upstreamsByID([]string{server}) {
-		for _, l := range u.lists {
-			if l.kind != kind || g.pins == nil {
-				continue
-			}
-			u.applying.Lock()
-			identity, err := newPinServer(u.id, u.source, l.server)
-			i := slices.IndexFunc(l.listed,
-				func(d *definition.Definition) bool { return d.Own == name })
-			var text json.RawMessage
-			if i >= 0 {
-				text = l.listed[i].Text
-			}
-			u.applying.Unlock()
-			switch {
-			case err != nil:
-				return err
-			case text != nil:
-				return f(identity, text)
-			}
+		of, definition := u.latest(kind, name)
+		if definition == nil || g.pins == nil {
+			continue
 		}
+		identity, err := newPinServer(u.id, u.source, of)
+		if err != nil {
+			return err
+		}
+		return f(identity, definition)
 	}
 	return fmt.Errorf("gateway: the server %.50q has listed no %s %.100q that has a pin", server,
 		kind, name)
+}
+
+// latest returns a definition of the latest list, or nil, and the serverInfo.name of who sent it.
+func (u *upstreamServer) latest(kind mcp.Kind, name string) (server string, text json.RawMessage) {
+	u.applying.Lock()
+	defer u.applying.Unlock()
+	if i := u.instructions.Load(); kind == pin.Instructions && i.text != "" {
+		return i.server, pin.InstructionsOf(i.text)[0]
+	}
+	for _, l := range u.lists {
+		for _, d := range l.listed {
+			if l.kind == kind && d.Own == name {
+				return l.server, d.Text
+			}
+		}
+	}
+	return "", nil
 }

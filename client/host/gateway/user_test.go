@@ -321,8 +321,8 @@ func TestListsOfUsers(t *testing.T) {
 	}
 }
 
-// A client is told of the changes of its user's lists, and no other client is: also when they end,
-// but for lack of use, because a client that then lists again would use them for ever.
+// Only the clients of a user are told when his lists change or end. That a connection has ended for
+// lack of use they are not told: they would list again, and so use it for ever.
 func TestChangesOfUsersLists(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		servers := w.tenants(gateway.Options{}, map[string]*tenant{

@@ -32,6 +32,9 @@ const (
 	// maxUsers limits the users of a server whose lists are kept or could not be fetched. Those
 	// that are kept are no more than its connections.
 	maxUsers = 1000
+	// maxFetches limits the lists of a server that are being fetched for one principal, who may
+	// have several clients with credentials of their own.
+	maxFetches = 64
 	// userListWait is how long a request waits for the lists of its user. They are announced if
 	// they come later.
 	userListWait = 5 * time.Second
@@ -358,8 +361,8 @@ func (u *upstreamServer) begin(ctx context.Context) (*userLists, error) {
 	return t.start(u, name, value, principal(ctx), false)
 }
 
-// start fetches the lists of a user in the background. announced says that his clients are told of
-// them in any case. The caller holds mu.
+// start fetches the lists of a user in the background. If announced is true, they are announced to
+// his clients even if no request has waited too long for them. The caller holds mu.
 func (t *userTable) start(u *upstreamServer, name string, user any, principal string,
 	announced bool) (*userLists, error) {
 	if len(t.byName) >= maxUsers {
@@ -369,10 +372,16 @@ func (t *userTable) start(u *upstreamServer, name string, user any, principal st
 			}
 		}
 	}
-	l := &userLists{principal: principal, done: make(chan struct{})}
-	if len(t.byName) >= maxUsers {
+	fetched := 0 // now, for the principal, who may have many clients
+	for _, l := range t.byName {
+		if l.principal == principal && !l.isDone() {
+			fetched++
+		}
+	}
+	if len(t.byName) >= maxUsers || fetched >= maxFetches {
 		return nil, fmt.Errorf("server %q: %w", u.id, host.ErrTooManySessions)
 	}
+	l := &userLists{principal: principal, done: make(chan struct{})}
 	as := host.WithUser(u.ctx, principal, user)
 	if !u.g.background(func() { u.fetchFor(as, name, l, announced) }) {
 		return nil, host.ErrClosed

@@ -90,9 +90,9 @@ func unknown(kind mcp.Kind, public string) error {
 	return rpc.Errorf(rpc.CodeInvalidParams, "Unknown %s: %.200s", kind, public)
 }
 
-// loginItem returns the item that answers the use of a tool or prompt of a wanted server to which
-// the caller has not logged in, so that it is in no list; nil if there is none. The tool to log in
-// answers also after that, because clients may remember it, or repeat a call with an answer.
+// loginItem returns the item that answers a use of an unlisted tool or prompt, if that may belong
+// to a wanted server to which the caller has to log in, or nil. The tool to log in is also found
+// after the login, because clients may remember it, or repeat a call with an answer.
 func (g *Gateway) loginItem(ctx context.Context, kind mcp.Kind, public string,
 	wanted func(*upstreamServer) bool) *server.Item {
 	for _, u := range g.allUpstreams() {

@@ -17,8 +17,8 @@ import (
 )
 
 // A user without a login has only the tool to log in, for which no connection is made; a call by
-// name asks him; and Relist lists the rest. Whom the application hides the server from is told that
-// there is no such tool. The HTTP API says what to do.
+// name asks him; and Relist lists the rest. A user from whom the application hides the server is
+// told that there is no such tool. The HTTP API says what to do.
 func TestLogin(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *fixture, era mcp.Era) {
 		var loggedIn atomic.Bool

@@ -54,7 +54,7 @@ func (l *Logins) Calls(next dispatch.Handler) dispatch.Handler {
 	}
 }
 
-// Login is gateway.Upstream.Login: for who uses a tool before his lists are known.
+// Login implements gateway.Upstream.Login, for a user who uses a tool before his lists are known.
 func (s *Server) Login(ctx context.Context) func(context.Context, mcp.Kind, string) (
 	json.RawMessage, error) {
 	k := keyOf(ctx, s.id)

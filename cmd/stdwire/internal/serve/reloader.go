@@ -92,11 +92,13 @@ func (st *Reloader) start(ctx context.Context, starting *startup, announce func(
 	}
 	if st.pinFile != "" {
 		operations.Review = func(in ops.Withheld) (ops.Review, error) {
-			pinned, now, err := st.Gateway.PinChange(in.Server, in.Kind, in.Name)
-			return ops.Review{Pinned: string(pinned), Now: string(now)}, err
+			r, err := st.Gateway.ReviewPin(in.Server, in.Kind, in.Name)
+			return ops.Review{Pinned: string(r.Pinned), Now: string(r.Now),
+				Identity: r.Identity}, err
 		}
 		operations.AcceptPin = func(in ops.AcceptedPin) error {
-			return st.Gateway.AcceptPin(in.Server, in.Kind, in.Name, json.RawMessage(in.Now))
+			return st.Gateway.AcceptPin(in.Server, in.Kind, in.Name,
+				gateway.PinReview{Now: json.RawMessage(in.Now), Identity: in.Identity})
 		}
 	}
 	st.clients = socketserver.ServeOwner(st.g.Server, st.log)

@@ -10,12 +10,14 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/web/internal/reply"
 	"github.com/stdwire/stdwire/internal/jsondiff"
+	"github.com/stdwire/stdwire/internal/pin"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A pinReview is a definition that a gateway withholds because of its pin.
 type pinReview struct {
 	Now      string           `json:"now"`            // to accept; JSON
+	Identity string           `json:"identity"`       // to accept, if it has changed
 	Diff     []reply.DiffLine `json:"diff,omitempty"` // to the pin; none if it is new
 	Findings []scan.Finding   `json:"findings"`       // of the scan
 }
@@ -26,12 +28,12 @@ func (g *watchedGateway) review(ctx context.Context, what ops.Withheld) (*pinRev
 	if err := g.Call(ctx, "host.review", what, &found); err != nil {
 		return nil, err
 	}
-	r := &pinReview{Now: found.Now, Findings: []scan.Finding{}}
+	r := &pinReview{Now: found.Now, Identity: found.Identity, Findings: []scan.Finding{}}
 	if found.Pinned != "" {
 		r.Diff = reply.DiffOf(jsondiff.Diff([]byte(found.Pinned), []byte(found.Now)))
 	}
-	// the files of apps and skills are not read for a scan
-	if what.Kind != mcp.KindApp && what.Kind != mcp.KindSkill {
+	// the files of apps and skills are not read for a scan, and instructions are no list
+	if what.Kind != mcp.KindApp && what.Kind != mcp.KindSkill && what.Kind != pin.Instructions {
 		r.Findings = append(r.Findings, scan.Scan([]scan.Server{{ID: what.Server,
 			Lists: map[mcp.Kind][]json.RawMessage{what.Kind: {json.RawMessage(found.Now)}}}})...)
 	}

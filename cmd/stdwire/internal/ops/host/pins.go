@@ -19,6 +19,8 @@ type Withheld struct {
 type Review struct {
 	Pinned string `json:"pinned,omitempty" doc:"The accepted definition, as JSON; none if it is new."`
 	Now    string `json:"now" doc:"The definition of the server, as JSON."`
+
+	Identity string `json:"identity,omitempty" doc:"How the identity of the server has changed since it was pinned."`
 }
 
 // An AcceptedPin is a definition to accept.
@@ -27,6 +29,8 @@ type AcceptedPin struct {
 	Kind   mcp.Kind `json:"kind"`
 	Name   string   `json:"name"`
 	Now    string   `json:"now" doc:"The definition that was reviewed: another one is not accepted."`
+
+	Identity string `json:"identity,omitempty" doc:"The change of the identity that was reviewed: with another one it is not accepted."`
 }
 
 // registerPins adds the operations for definitions that wait because of their pins.

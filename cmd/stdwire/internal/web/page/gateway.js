@@ -42,9 +42,9 @@ const adapted = ({ other_names: names, cut_descriptions: cut }) => [names && `${
 async function review(server, { kind, name, why }) {
 	const found = await api.post('gateway/review', { server, kind, name });
 	const outcome = div();
-	const shown = dialog('Compare with its pin', {}, h2(`${name} of ${server}`), !found.diff && hint(why), found.findings.map(finding), found.diff ? diff(found.diff) : tree(parse(found.now)), outcome,
+	const shown = dialog('Compare with its pin', {}, h2(`${name} of ${server}`), hint(why), found.findings.map(finding), found.diff ? diff(found.diff) : tree(parse(found.now)), outcome,
 		inRow(primary('Accept the definition', () => attempt(outcome, async () => {
-			await api.post('gateway/accept', { server, kind, name, now: found.now });
+			await api.post('gateway/accept', { server, kind, name, now: found.now, identity: found.identity });
 			shown.close();
 		})), button('Keep it withheld', () => shown.close())));
 }
