@@ -4,6 +4,7 @@ package authcmd
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 
 	"github.com/stdwire/stdwire/client/host/config"
@@ -93,4 +94,12 @@ func (a *account) find(ctx context.Context, std *term.Streams) error {
 	}
 	a.endpoint = *e
 	return nil
+}
+
+func printJSON(std *term.Streams, v any) error {
+	text, err := json.Marshal(v)
+	if err == nil {
+		std.Out.PrintJSON(text)
+	}
+	return err
 }

@@ -2,7 +2,6 @@ package authcmd
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -79,12 +78,7 @@ func (a *account) status(ctx context.Context, std *term.Streams, output string) 
 
 func printStatus(std *term.Streams, all []target.CredentialStatus, output string) error {
 	if output == "json" {
-		text, err := json.Marshal(all)
-		if err != nil {
-			return err
-		}
-		std.Out.PrintJSON(text)
-		return nil
+		return printJSON(std, all)
 	}
 	var rows [][]string
 	for _, h := range all {

@@ -215,12 +215,7 @@ func (c *tokenChange) list(_ context.Context, std *term.Streams) error {
 			t.Claims})
 	}
 	if c.output == "json" {
-		text, err := json.Marshal(all)
-		if err != nil {
-			return err
-		}
-		std.Out.PrintJSON(text)
-		return nil
+		return printJSON(std, all)
 	}
 	var rows [][]string
 	for _, t := range all {

@@ -2,7 +2,6 @@ package authcmd
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -69,12 +68,7 @@ func (u *users) list(_ context.Context, std *term.Streams) error {
 		all = append(all, listedLogin{stateOf(&l, time.Now()), l})
 	}
 	if u.output == "json" {
-		text, err := json.Marshal(all)
-		if err != nil {
-			return err
-		}
-		std.Out.PrintJSON(text)
-		return nil
+		return printJSON(std, all)
 	}
 	var rows [][]string
 	for _, l := range all {

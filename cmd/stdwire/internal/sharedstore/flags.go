@@ -96,8 +96,8 @@ func (f *Flags) password() (string, error) {
 }
 
 // Open opens the store that the flags name, and returns nil if they name none. What is stored there
-// is sealed with the secret. Open does not wait until the store can be reached. The caller adds what
-// uses it, starts it, and closes it.
+// is sealed with the secret. Open does not wait until the store can be reached. The caller adds
+// what uses it, starts it, and closes it.
 func (f *Flags) Open(secret []byte, log *slog.Logger) (*Store, error) {
 	if f.url == "" {
 		return nil, nil
