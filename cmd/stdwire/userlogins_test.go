@@ -57,7 +57,7 @@ func TestServeUserLogins(t *testing.T) {
 		if tt.says != "" {
 			s.says(tt.says)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		one, err := client.Options{Era: mcp.Modern}.Connect(ctx, streamableclient.Options{
 			Header: http.Header{"Authorization": {
@@ -112,7 +112,7 @@ func TestServeLoginTool(t *testing.T) {
 	s := servingFile(t, path, "--tokens", tokens, "--after",
 		"sh -c 'if grep -q oauth/start; then touch "+asked+"; fi'")
 	address := regexp.MustCompile(`http://[^ ,]+/mcp`).FindString(s.serving)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	connect := func(era mcp.Era, user, path string, o client.Options) *client.Client {
 		o.Era = era

@@ -107,7 +107,7 @@ func (st *ruleStream) awaits(ctx context.Context, t *testing.T, text string) {
 // sessions of ci end, and those of others are still there to tell of the new rules.
 func (s *rulesSite) revoked(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	var kept, lost []*ruleStream
 	for _, era := range []string{"modern", "legacy"} {
