@@ -62,6 +62,16 @@ func (s *byteStream) Read(b []byte) (int, error) {
 
 func (s *byteStream) ReadFrame(dst []byte) ([]byte, error) { return s.codec.ReadFrame(dst) }
 
+// GrowWith lets the peer provide the memory of large messages.
+func (s *byteStream) GrowWith(grow func(dst []byte, n int) []byte) {
+	s.codec.(growing).GrowWith(grow)
+}
+
+// growing is what the codecs of package framing have, and transports that use one.
+type growing interface {
+	GrowWith(grow func(dst []byte, n int) []byte)
+}
+
 // A Link connects a [Transport] to its client. Its methods are safe for concurrent use; its fields
 // may be set in Open.
 type Link struct {
@@ -162,6 +172,12 @@ func (k *codec) ReadFrame(dst []byte) ([]byte, error) {
 	}
 	frame, err := k.transport.ReadFrame(dst)
 	return frame, convertReadError(err)
+}
+
+func (k *codec) GrowWith(grow func(dst []byte, n int) []byte) {
+	if t, ok := k.transport.(growing); ok {
+		t.GrowWith(grow)
+	}
 }
 
 // FinishFrame implements [framing.Finisher].

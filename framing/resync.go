@@ -51,6 +51,12 @@ type resync struct {
 	searched  int    // payloads that were searched since the last message
 }
 
+// GrowWith is for lines, too, which have a source of their own.
+func (c *resync) GrowWith(grow func(dst []byte, n int) []byte) {
+	c.source.GrowWith(grow)
+	c.lines.GrowWith(grow)
+}
+
 // Limits of searching payloads that are no messages, which copies them.
 const (
 	maxSearched = 100
