@@ -117,7 +117,7 @@ func (u *upstreamServer) loadCache() (complete bool) {
 
 // setCached offers a cached list, unless it is missing or the list of a client is offered. It
 // reports whether the list is known now.
-func (l *itemList[S]) setCached(server string, missing bool, all []*definition.Definition) bool {
+func (l *itemList) setCached(server string, missing bool, all []*definition.Definition) bool {
 	if l.fetcher.Source() == nil && !missing {
 		l.setListed(server, all, nil)
 	}

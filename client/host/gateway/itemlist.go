@@ -16,14 +16,13 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/pincheck"
-	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // An itemList holds the items of one kind of a server: tools, prompts, resources, resource
-// templates or skills. S is where they are offered: *server.Server or *dispatch.Catalog.
-type itemList[S comparable] struct {
+// templates or skills, or those tools as operations.
+type itemList struct {
 	upstream *upstreamServer
 	kind     mcp.Kind
 	// name returns the public name of an item, or "" if the item must not be offered.
@@ -33,13 +32,10 @@ type itemList[S comparable] struct {
 	distinguish func(names []string) map[string]string
 	// shared says that other servers may have the same names.
 	shared bool
-	// downstreams returns the servers or catalogs that currently offer the items.
-	downstreams func() []S
-	// add offers an item, and remove withdraws it by its public name.
-	add    func(to S, public string, o *offer) error
-	remove func(to S, public ...string) int
+	// targets returns where the items are offered at present.
+	targets func() []itemTarget
 	// operations, if set, offers the same items as operations.
-	operations *itemList[*dispatch.Catalog]
+	operations *itemList
 
 	fetcher *listfetch.Fetcher // nil for operations
 
@@ -62,8 +58,14 @@ type itemList[S comparable] struct {
 	unoffered map[string]WithheldItem
 	public    map[string]string // public names of items that may be offered, by own name
 	waiting   bool              // a wanted item waits until earlier servers are listed
-	// offeredAt are the definitions that each downstream has, by public name.
-	offeredAt map[S]map[string]*definition.Definition
+	// offeredAt are the definitions that each target has, by public name.
+	offeredAt map[itemTarget]map[string]*definition.Definition
+}
+
+// An itemTarget offers the items of a list: a server, or a catalog of operations. It is comparable.
+type itemTarget interface {
+	add(l *itemList, public string, o *offer) error
+	remove(l *itemList, public string)
 }
 
 // An offer is an item as it is offered.
@@ -75,7 +77,7 @@ type offer struct {
 }
 
 // load fetches the list from c and offers it.
-func (l *itemList[S]) load(ctx context.Context, c *client.Client) error {
+func (l *itemList) load(ctx context.Context, c *client.Client) error {
 	all, invalid, err := definition.ParseList(l.kind,
 		c.Integration().Definitions(ctx, l.kind), l.upstream.overrides)
 	// ErrMethodNotFound says that the server has no items of this kind.
@@ -100,7 +102,7 @@ func (l *itemList[S]) load(ctx context.Context, c *client.Client) error {
 
 // setListed replaces the list and logs its invalid items. server is serverInfo.name. The caller
 // holds upstreamServer.applying.
-func (l *itemList[S]) setListed(server string, all []*definition.Definition,
+func (l *itemList) setListed(server string, all []*definition.Definition,
 	invalid []definition.Invalid) {
 	l.offerListed(server, all, invalid)
 	if tools := l.upstream.list(mcp.KindTool); l.upstream.asTools != nil && l.kind != mcp.KindTool {
@@ -109,7 +111,7 @@ func (l *itemList[S]) setListed(server string, all []*definition.Definition,
 }
 
 // offerListed is setListed without effect on other lists.
-func (l *itemList[S]) offerListed(server string, all []*definition.Definition,
+func (l *itemList) offerListed(server string, all []*definition.Definition,
 	invalid []definition.Invalid) {
 	definition.Reuse(all, l.listed)
 	l.server, l.listed, l.unusable, l.hasListed = server, all, invalid, true
@@ -136,7 +138,7 @@ func (l *itemList[S]) offerListed(server string, all []*definition.Definition,
 }
 
 // withoutRefused returns the items whose overrides can be applied, and adds the others to withheld.
-func (l *itemList[S]) withoutRefused(admitted []*definition.Definition,
+func (l *itemList) withoutRefused(admitted []*definition.Definition,
 	withheld map[string]WithheldItem) (usable []*definition.Definition) {
 	for _, d := range admitted {
 		if d.Refused == nil {
@@ -151,7 +153,7 @@ func (l *itemList[S]) withoutRefused(admitted []*definition.Definition,
 
 // warnUnknownOverrides logs, once, overrides of items that the server does not have. The caller
 // holds upstreamServer.applying.
-func (l *itemList[S]) warnUnknownOverrides() {
+func (l *itemList) warnUnknownOverrides() {
 	u := l.upstream
 	if len(u.overrides) == 0 {
 		return
@@ -178,14 +180,14 @@ func (l *itemList[S]) warnUnknownOverrides() {
 const unusablePrefix = "\x00"
 
 // recheck compares the latest list with its pins again. The caller holds upstreamServer.applying.
-func (l *itemList[S]) recheck() {
+func (l *itemList) recheck() {
 	if l.hasListed {
 		l.setListed(l.server, l.listed, l.unusable)
 	}
 }
 
 // reserve claims the names of cached items until the server is listed.
-func (l *itemList[S]) reserve(all []*definition.Definition) {
+func (l *itemList) reserve(all []*definition.Definition) {
 	g := l.upstream.g
 	defer g.lockOffers()()
 	g.updateOffers(g.upstreamsByID(l.claim(all, nil, nil)))
@@ -193,7 +195,7 @@ func (l *itemList[S]) reserve(all []*definition.Definition) {
 
 // withdraw empties the list and returns the IDs of the servers that this may affect. The caller
 // holds upstreamServer.applying and offerMu.
-func (l *itemList[S]) withdraw() (affected []string) {
+func (l *itemList) withdraw() (affected []string) {
 	l.fetcher.SetSource(nil)
 	l.server, l.listed, l.unusable, l.hasListed = "", nil, nil, false
 	return l.claim(nil, nil, nil)
@@ -201,7 +203,7 @@ func (l *itemList[S]) withdraw() (affected []string) {
 
 // claim takes the names of all items, marks the usable ones as wanted, and returns the IDs of the
 // servers that this may affect. The caller holds offerMu.
-func (l *itemList[S]) claim(all, usable []*definition.Definition,
+func (l *itemList) claim(all, usable []*definition.Definition,
 	withheld map[string]WithheldItem) (affected []string) {
 	public, claimed, wanted := l.choose(all, usable, withheld)
 	l.mu.Lock()
@@ -229,7 +231,7 @@ func (l *itemList[S]) claim(all, usable []*definition.Definition,
 
 // choose returns the public names by own name, the own names by public name, and the usable items
 // by public name. It adds the other usable items to withheld.
-func (l *itemList[S]) choose(all, usable []*definition.Definition,
+func (l *itemList) choose(all, usable []*definition.Definition,
 	withheld map[string]WithheldItem) (public, claimed map[string]string,
 	wanted map[string]*definition.Definition) {
 	public, claimed = l.publicNames(all), make(map[string]string, len(all))
@@ -260,7 +262,7 @@ func (l *itemList[S]) choose(all, usable []*definition.Definition,
 }
 
 // publicNames returns the public names of the items that may be offered, by own name.
-func (l *itemList[S]) publicNames(all []*definition.Definition) map[string]string {
+func (l *itemList) publicNames(all []*definition.Definition) map[string]string {
 	public := make(map[string]string, len(all))
 	names := make(map[string]bool, len(all))
 	for _, d := range all {
@@ -282,7 +284,7 @@ func (l *itemList[S]) publicNames(all []*definition.Definition) map[string]strin
 
 // warnRenamed logs that an item is not offered under its usual public name, because another item of
 // the server would have the same one. The caller holds offerMu.
-func (l *itemList[S]) warnRenamed(own, usual, public string) {
+func (l *itemList) warnRenamed(own, usual, public string) {
 	l.upstream.g.warnLater("gateway: a "+string(l.kind)+" is offered under another name, because "+
 		"another one of its server has the same after invalid characters are replaced",
 		slog.String("server", l.upstream.id), slog.String("own_name", own),
@@ -290,14 +292,14 @@ func (l *itemList[S]) warnRenamed(own, usual, public string) {
 }
 
 // warnUnusable logs an item that is withheld because of its definition. The caller holds offerMu.
-func (l *itemList[S]) warnUnusable(w WithheldItem) {
+func (l *itemList) warnUnusable(w WithheldItem) {
 	l.upstream.g.warnLater("gateway: a "+string(l.kind)+" is withheld: its definition is invalid",
 		slog.String("server", l.upstream.id), slog.String("own_name", w.Name),
 		slog.String("error", w.Detail), slog.String("see", "stdwire doctor "+l.upstream.id))
 }
 
 // removeStale withdraws items that are gone or belong to another server. The caller holds offerMu.
-func (l *itemList[S]) removeStale() {
+func (l *itemList) removeStale() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	g, unoffered := l.upstream.g, make(map[string]WithheldItem)
@@ -330,12 +332,12 @@ func (l *itemList[S]) removeStale() {
 		}
 	}
 	l.offered, l.unoffered = offered, unoffered
-	targets := l.downstreams()
+	targets := l.targets()
 	for to, has := range l.offeredAt {
 		included := slices.Contains(targets, to)
 		for public := range has {
 			if _, kept := offered[public]; !kept || !included {
-				l.remove(to, public)
+				to.remove(l, public)
 				delete(has, public)
 			}
 		}
@@ -350,7 +352,7 @@ func (l *itemList[S]) removeStale() {
 
 // firstBefore returns the first server before this one that has the name of an item or one of its
 // URIs.
-func (l *itemList[S]) firstBefore(public string, d *definition.Definition) (first nametable.Owner,
+func (l *itemList) firstBefore(public string, d *definition.Definition) (first nametable.Owner,
 	taken bool) {
 	names, id := l.upstream.g.names, l.upstream.id
 	first, taken = names.FirstBefore(nametable.NewKey(l.kind, public), id)
@@ -367,13 +369,13 @@ func (l *itemList[S]) firstBefore(public string, d *definition.Definition) (firs
 
 // addMissing offers the items that are not offered yet. The caller holds offerMu and has called
 // removeStale for all affected lists.
-func (l *itemList[S]) addMissing() {
+func (l *itemList) addMissing() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, to := range l.downstreams() {
+	for _, to := range l.targets() {
 		if l.offeredAt[to] == nil {
 			if l.offeredAt == nil {
-				l.offeredAt = make(map[S]map[string]*definition.Definition)
+				l.offeredAt = make(map[itemTarget]map[string]*definition.Definition)
 			}
 			l.offeredAt[to] = make(map[string]*definition.Definition)
 		}
@@ -381,7 +383,7 @@ func (l *itemList[S]) addMissing() {
 			if l.offeredAt[to][public] == o.Definition {
 				continue
 			}
-			if err := l.add(to, public, o); err != nil {
+			if err := to.add(l, public, o); err != nil {
 				failed := WithheldItem{Kind: l.kind, Name: l.claimed[public],
 					Reason: ReasonUnusable, Detail: err.Error()}
 				if l.unoffered[public] != failed {
@@ -390,7 +392,7 @@ func (l *itemList[S]) addMissing() {
 				l.unoffered[public] = failed
 				delete(l.offered, public)
 				if _, had := l.offeredAt[to][public]; had { // an earlier definition
-					l.remove(to, public)
+					to.remove(l, public)
 					delete(l.offeredAt[to], public)
 				}
 				continue
@@ -405,28 +407,28 @@ func (l *itemList[S]) addMissing() {
 }
 
 // count returns the number of offered items.
-func (l *itemList[S]) count() int {
+func (l *itemList) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.offered)
 }
 
 // hasWanted reports whether an item is offered or waits until earlier servers are listed.
-func (l *itemList[S]) hasWanted() bool {
+func (l *itemList) hasWanted() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.wanted) > 0
 }
 
 // isWaiting reports whether an item waits until earlier servers are listed.
-func (l *itemList[S]) isWaiting() bool {
+func (l *itemList) isWaiting() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.waiting
 }
 
 // ownStatus is status for the server's own name.
-func (l *itemList[S]) ownStatus(own string) (offered bool, reason Reason) {
+func (l *itemList) ownStatus(own string) (offered bool, reason Reason) {
 	l.mu.Lock()
 	public := l.public[own]
 	l.mu.Unlock()
@@ -435,7 +437,7 @@ func (l *itemList[S]) ownStatus(own string) (offered bool, reason Reason) {
 
 // lookUp reports whether an item is offered, and returns the server's own name for it, or "" if the
 // server does not have it.
-func (l *itemList[S]) lookUp(public string) (offered bool, own string) {
+func (l *itemList) lookUp(public string) (offered bool, own string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, offered = l.offered[public]
@@ -443,7 +445,7 @@ func (l *itemList[S]) lookUp(public string) (offered bool, own string) {
 }
 
 // status reports whether an item is offered and, if it is withheld, why.
-func (l *itemList[S]) status(public string) (offered bool, reason Reason) {
+func (l *itemList) status(public string) (offered bool, reason Reason) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, offered = l.offered[public]

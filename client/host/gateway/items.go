@@ -111,24 +111,32 @@ func (u *upstreamServer) renamed(d *definition.Definition, public string) json.R
 	return definition.WithName(d.Passed, public, description)
 }
 
+type serverTarget struct{ *server.Server }
+
+func (s serverTarget) add(l *itemList, public string, o *offer) error {
+	u := l.upstream
+	if o.public == nil {
+		o.public = u.publicDefinition(l.kind, o.Definition, public)
+	}
+	return s.Integration().AddItem(u.item(s.Server, l.kind, o))
+}
+
+func (s serverTarget) remove(l *itemList, public string) { s.Remove(l.kind, public) }
+
 // list returns the list of a kind of items.
-func (u *upstreamServer) list(kind mcp.Kind) *itemList[*server.Server] {
-	i := slices.IndexFunc(u.lists, func(l *itemList[*server.Server]) bool { return l.kind == kind })
+func (u *upstreamServer) list(kind mcp.Kind) *itemList {
+	i := slices.IndexFunc(u.lists, func(l *itemList) bool { return l.kind == kind })
 	return u.lists[i]
 }
 
 // newList returns the list of a kind of items.
-func (u *upstreamServer) newList(kind mcp.Kind) *itemList[*server.Server] {
-	l := &itemList[*server.Server]{upstream: u, kind: kind, shared: true,
-		downstreams: u.downstreamServers,
-		add: func(s *server.Server, public string, o *offer) error {
-			if o.public == nil {
-				o.public = u.publicDefinition(kind, o.Definition, public)
+func (u *upstreamServer) newList(kind mcp.Kind) *itemList {
+	l := &itemList{upstream: u, kind: kind, shared: true,
+		targets: func() (targets []itemTarget) {
+			for _, s := range u.downstreamServers() {
+				targets = append(targets, serverTarget{s})
 			}
-			return s.Integration().AddItem(u.item(s, kind, o))
-		},
-		remove: func(s *server.Server, public ...string) int {
-			return s.Remove(kind, public...)
+			return targets
 		},
 		name: func(d *definition.Definition) string { return appuri.Public(u.id, d.Own) }}
 	switch kind {

@@ -20,10 +20,9 @@ import (
 )
 
 // operationList returns the list that offers the server's tools as operations.
-func (u *upstreamServer) operationList(catalog *dispatch.Catalog) *itemList[*dispatch.Catalog] {
-	l := &itemList[*dispatch.Catalog]{upstream: u, kind: nametable.KindOperation,
-		remove:      (*dispatch.Catalog).Remove,
-		downstreams: func() []*dispatch.Catalog { return []*dispatch.Catalog{catalog} },
+func (u *upstreamServer) operationList(catalog *dispatch.Catalog) *itemList {
+	return &itemList{upstream: u, kind: nametable.KindOperation,
+		targets: func() []itemTarget { return []itemTarget{catalogTarget{catalog}} },
 		name: func(d *definition.Definition) string {
 			if !u.filter.Allows(d.Own) || d.OnlyForApps || d.Use != nil {
 				return ""
@@ -33,12 +32,16 @@ func (u *upstreamServer) operationList(catalog *dispatch.Catalog) *itemList[*dis
 		distinguish: func(names []string) map[string]string {
 			return itemname.Operations(u.id, names)
 		}}
-	l.add = func(to *dispatch.Catalog, name string, o *offer) error {
-		_, registered := l.offeredAt[to][name]
-		return u.putOperation(to, name, o.Definition, registered)
-	}
-	return l
 }
+
+type catalogTarget struct{ *dispatch.Catalog }
+
+func (c catalogTarget) add(l *itemList, name string, o *offer) error {
+	_, registered := l.offeredAt[c][name]
+	return l.upstream.putOperation(c.Catalog, name, o.Definition, registered)
+}
+
+func (c catalogTarget) remove(_ *itemList, name string) { c.Remove(name) }
 
 // putOperation registers a tool as an operation, or replaces it.
 func (u *upstreamServer) putOperation(catalog *dispatch.Catalog, name string,

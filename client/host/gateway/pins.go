@@ -72,7 +72,7 @@ func Definitions(ctx context.Context, c *client.Client, kind mcp.Kind) (all []js
 // comparePin returns an error if the definition of the called tool or prompt does not match its
 // pin. If the client to is newer than the offered list of the item, comparePin waits until that
 // list, and no other, is fetched from it.
-func (l *itemList[S]) comparePin(ctx context.Context, c *call, to *client.Client) error {
+func (l *itemList) comparePin(ctx context.Context, c *call, to *client.Client) error {
 	u := c.target.upstream
 	if u.g.pins == nil || u.g.o.PinsWarn || c.target.session != "" {
 		return nil
@@ -148,7 +148,7 @@ func (u *upstreamServer) checkApp(serverName, uri string, read json.RawMessage) 
 
 // admit returns the definitions that match their pins, adds the others to withheld, and logs each
 // difference once.
-func (l *itemList[S]) admit(server string, all []*definition.Definition,
+func (l *itemList) admit(server string, all []*definition.Definition,
 	withheld map[string]WithheldItem) (usable []*definition.Definition) {
 	pins := l.upstream.g.pins
 	if pins == nil {

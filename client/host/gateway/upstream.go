@@ -64,7 +64,7 @@ type upstreamServer struct {
 	toLogIn   func() *server.OwnItems // the tool, for users who have to log in
 
 	fetches listfetch.Server
-	lists   []*itemList[*server.Server] // of each kind that servers list
+	lists   []*itemList // of each kind that servers list
 
 	applying sync.Mutex // held while lists change, without waiting for the server
 	server   string     // serverInfo.name of the latest list; guarded by applying

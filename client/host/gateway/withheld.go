@@ -56,7 +56,7 @@ func (g *Gateway) Withheld() map[string][]WithheldItem {
 
 // withheldItems returns the withheld items, sorted by name, followed by those that are withheld as
 // operations.
-func (l *itemList[S]) withheldItems() (all []WithheldItem) {
+func (l *itemList) withheldItems() (all []WithheldItem) {
 	l.mu.Lock()
 	all = slices.Collect(maps.Values(l.withheld))
 	for _, w := range l.unoffered {
@@ -71,7 +71,7 @@ func (l *itemList[S]) withheldItems() (all []WithheldItem) {
 }
 
 // withheldItem returns the withheld item with the server's own name for it.
-func (l *itemList[S]) withheldItem(own string) (w WithheldItem, found bool) {
+func (l *itemList) withheldItem(own string) (w WithheldItem, found bool) {
 	all := l.withheldItems()
 	i := slices.IndexFunc(all, func(w WithheldItem) bool { return w.Name == own })
 	if i < 0 {
