@@ -198,7 +198,7 @@ func TestCacheCrowd(t *testing.T) {
 		case "x/change":
 			version := now[n].Add(1)
 			_ = r.Peer().Notify(ctx, mcp.NotificationResourceUpdated,
-				mcp.ResourceUpdatedParams{URI: uri})
+				mcp.ResourceParams{URI: uri})
 			return version, nil
 		}
 		version := now[n].Load()

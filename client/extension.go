@@ -10,14 +10,15 @@ import (
 
 	"github.com/stdwire/stdwire/client/internal/queue"
 	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/extensionid"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // An Extension is an optional addition to MCP (SEP-2133) that the client declares to servers of
 // both eras. Its handlers are called only if the server declares it too.
 type Extension struct {
-	// ID identifies the extension, as in com.example/maps: a key as for [mcp.CheckMetaKey], with a
-	// prefix.
+	// ID identifies the extension, as in com.example/maps: labels separated by dots, a slash and a
+	// name (2026-07-28, Versioning, "Extension Negotiation").
 	ID string
 	// Settings encode as the JSON object that the client declares; nil: an empty object.
 	Settings any
@@ -37,7 +38,7 @@ func checkExtensions(all []Extension) error {
 	ids := map[string]bool{mcp.ExtensionTasks: true}
 	methods, notifications := map[string]bool{}, map[string]bool{}
 	for _, e := range all {
-		if _, err := mcp.ExtensionSettings(e.ID, e.Settings); err != nil {
+		if _, err := extensionid.Settings(e.ID, e.Settings); err != nil {
 			return err
 		}
 		if ids[e.ID] {

@@ -111,7 +111,7 @@ func compileForm(text json.RawMessage) (*schema.Schema, error) {
 	if err := elicitschema.Check(text); err != nil {
 		return nil, err
 	}
-	return schema.Compile(bytes.Clone(text), schema.AssertFormats())
+	return schema.Options{AssertFormats: true}.Compile(bytes.Clone(text))
 }
 
 // content returns the content to send for a result: with the schema's defaults, and nil unless

@@ -273,7 +273,7 @@ func (c *Client) startListen(ctx context.Context, filter mcp.SubscriptionFilter)
 
 // acknowledged compares the acknowledged filter with the requested one.
 func (c *Client) acknowledged(params []byte) {
-	var agreed mcp.SubscriptionsAcknowledgedParams
+	var agreed mcp.ListenParams
 	session := c.session.Load()
 	if session == nil || mcp.Unmarshal(params, &agreed) != nil {
 		return

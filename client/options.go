@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client/internal/era"
+	"github.com/stdwire/stdwire/internal/extensionid"
 	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -185,7 +186,7 @@ func (o *Options) eraPreference() era.Preference {
 func (o *Options) Capabilities() mcp.ClientCapabilities {
 	var c mcp.ClientCapabilities
 	if o.Roots != nil || o.OnRoots != nil {
-		c.Roots = &mcp.RootsCapability{ListChanged: o.OnRoots != nil}
+		c.Roots = &mcp.ListCapability{ListChanged: o.OnRoots != nil}
 	}
 	if o.OnElicit != nil {
 		c.Elicitation = new(mcp.ElicitationCapability)
@@ -207,7 +208,7 @@ func (o *Options) Capabilities() mcp.ClientCapabilities {
 			c.Extensions = make(map[string]json.RawMessage, len(o.Extensions))
 		}
 		// withDefaults has checked it
-		c.Extensions[e.ID], _ = mcp.ExtensionSettings(e.ID, e.Settings)
+		c.Extensions[e.ID], _ = extensionid.Settings(e.ID, e.Settings)
 	}
 	return c
 }

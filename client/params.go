@@ -46,10 +46,12 @@ func (r *call) appendParams(o *object.Object) error {
 		}
 	}
 	if r.answers.InputResponses != nil {
-		o.Key("inputResponses")
-		if o.B, err = mcp.Append(o.B, r.answers.InputResponses); err != nil {
+		answers, err := mcp.Marshal(r.answers.InputResponses)
+		if err != nil {
 			return fmt.Errorf("answers: %w", err)
 		}
+		o.Key("inputResponses")
+		o.B = append(o.B, answers...)
 	}
 	if r.requestState != nil {
 		o.Key("requestState")
@@ -138,17 +140,20 @@ func newRequestMeta(revision mcp.Revision, level mcp.LoggingLevel, o *Options) *
 		return m
 	}
 	m.members = jsonscan.AppendString([]byte(`"`+mcp.MetaProtocolVersion+`":`), string(revision))
-	// cannot fail: withDefaults has encoded it
-	m.members, _ = mcp.Append(append(m.members, `,"`+mcp.MetaClientInfo+`":`...), o.Info)
+	add := func(key string, value any) {
+		text, _ := mcp.Marshal(value) // cannot fail: withDefaults has encoded it
+		m.members = append(append(m.members, `,"`+key+`":`...), text...)
+	}
+	add(mcp.MetaClientInfo, o.Info)
 	can := o.Capabilities()
 	if can.Roots != nil {
-		can.Roots = new(mcp.RootsCapability) // a modern client sends no change notifications
+		can.Roots = new(mcp.ListCapability) // a modern client sends no change notifications
 	}
 	if can.Extensions == nil {
 		can.Extensions = make(map[string]json.RawMessage, 1)
 	}
 	can.Extensions[mcp.ExtensionTasks] = json.RawMessage(`{}`) // of modern revisions only
-	m.members, _ = mcp.Append(append(m.members, `,"`+mcp.MetaClientCapabilities+`":`...), can)
+	add(mcp.MetaClientCapabilities, can)
 	if level != "" {
 		m.level = jsonscan.AppendString(nil, string(level))
 	}

@@ -114,7 +114,7 @@ func (c *Client) resubscribe() {
 	var refused []error
 	for uri := range c.listening.subscribed() {
 		pending, err := c.peer.Start(ctx, mcp.MethodSubscribe,
-			&call{params: &mcp.SubscribeParams{URI: uri}, meta: c.meta.Load()})
+			&call{params: &mcp.ResourceParams{URI: uri}, meta: c.meta.Load()})
 		if err == nil {
 			err = pending.Wait(ctx, nil)
 		}

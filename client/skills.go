@@ -88,7 +88,7 @@ func DecodeSkill(definition json.RawMessage) (*mcp.Skill, error) {
 // skill it is an [*rpc.Error] with [rpc.CodeInvalidParams].
 func (c *Client) Skill(ctx context.Context, uri string, opts ...CallOption) (*mcp.Skill, error) {
 	var definition json.RawMessage
-	r := &call{method: mcp.MethodGetSkill, params: &mcp.GetSkillParams{URI: uri},
+	r := &call{method: mcp.MethodGetSkill, params: &mcp.ResourceParams{URI: uri},
 		decode: func(result []byte) error {
 			definition = append(json.RawMessage(nil), jsonscan.Member(result, "skill")...)
 			if definition == nil {
@@ -162,7 +162,7 @@ func contentOf(result *mcp.ReadResourceResult, uri string) ([]byte, error) {
 func (c *Client) ReadDirectory(ctx context.Context, uri string,
 	opts ...CallOption) iter.Seq2[*mcp.Resource, error] {
 	return directory(ctx, c, uri, opts,
-		func(r *mcp.ReadDirectoryResult) []*mcp.Resource { return r.Resources })
+		func(r *mcp.ListResourcesResult) []*mcp.Resource { return r.Resources })
 }
 
 func directory[R, T any](ctx context.Context, c *Client, uri string, opts []CallOption,

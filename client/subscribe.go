@@ -94,7 +94,7 @@ func (c *Client) subscribe(ctx context.Context, uris []string, method string, on
 		if s.subscribed()[uri] == on {
 			continue
 		}
-		r := &call{method: method, name: uri, params: &mcp.SubscribeParams{URI: uri},
+		r := &call{method: method, name: uri, params: &mcp.ResourceParams{URI: uri},
 			decode: func([]byte) error { return nil }}
 		if err := c.do(ctx, r, nil); err != nil {
 			return err

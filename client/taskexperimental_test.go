@@ -320,7 +320,7 @@ func TestExperimentalTaskAsks(t *testing.T) {
 		c := connectTo(t, s,
 			Options{Era: mcp.Legacy,
 				OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
-					var related mcp.RelatedTask
+					var related mcp.TaskParams
 					_, err := p.Meta.Get(mcp.MetaRelatedTask, &related)
 					assert.Check(t, err == nil && related.TaskID != "")
 					time.Sleep(time.Minute)

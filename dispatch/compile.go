@@ -23,7 +23,7 @@ func (op *Operation) compileSchemas(in, out reflect.Type) error {
 		s.Input = json.RawMessage(`{"type":"object"}`)
 	case s.Input == nil:
 		if s.Input, err = schema.ForType(in); err == nil {
-			op.exact, err = schema.ForType(in, schema.Exact())
+			op.exact, err = schema.ForType(in, schema.Exact)
 		}
 	default:
 		s.Input, err = jsonscan.AppendCompact(nil, s.Input)
@@ -33,7 +33,7 @@ func (op *Operation) compileSchemas(in, out reflect.Type) error {
 		if op.exact == nil {
 			op.exact = s.Input
 		}
-		op.input, err = schema.Compile(op.exact, schema.AssertFormats())
+		op.input, err = schema.Options{AssertFormats: true}.Compile(op.exact)
 	}
 	if err == nil && string(jsonscan.Member(s.Input, "type")) != `"object"` {
 		err = errors.New(`it must have "type":"object" at its top: arguments have names`)
@@ -47,10 +47,10 @@ func (op *Operation) compileSchemas(in, out reflect.Type) error {
 	switch {
 	case s.Output != nil:
 		if s.Output, err = jsonscan.AppendCompact(nil, s.Output); err == nil {
-			op.output, err = schema.Compile(s.Output, schema.AssertFormats())
+			op.output, err = schema.Options{AssertFormats: true}.Compile(s.Output)
 		}
 	case out != rawJSON:
-		s.Output, err = schema.ForType(out, schema.Output())
+		s.Output, err = schema.ForType(out, schema.Output)
 	}
 	if err != nil {
 		return fmt.Errorf("output schema: %w", err)

@@ -40,7 +40,7 @@ func TestResultFitsTheInferredSchema(t *testing.T) {
 		op, ok := fx.Lookup("a.b")
 		assert.Assert(t, ok)
 		data := fx.call(t.Context(), `{"list":[],"map":{},"bytes":"","items":[],"Raw":1}`).Data
-		s, err := schema.Compile(op.Spec().Output, schema.AssertFormats())
+		s, err := schema.Options{AssertFormats: true}.Compile(op.Spec().Output)
 		assert.NilError(t, err)
 		assert.NilError(t, s.Validate(data), "%s %s", op.Spec().Output, data)
 	}

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/stdwire/stdwire/internal/extensionid"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/era"
@@ -24,8 +25,8 @@ import (
 // Items belong to an extension by their field Extension: see [RawTool], [Resource] and
 // [ResourceTemplate].
 type Extension struct {
-	// ID identifies the extension, as in com.example/maps: a key as for [mcp.CheckMetaKey], with a
-	// prefix.
+	// ID identifies the extension, as in com.example/maps: labels separated by dots, a slash and a
+	// name (2026-07-28, Versioning, "Extension Negotiation").
 	ID string
 	// Settings encode as the JSON object that the server declares; nil: an empty object.
 	Settings any
@@ -125,7 +126,7 @@ type extensions struct {
 
 // add adds an extension. It returns an error if the extension is invalid.
 func (all *extensions) add(x *extension) (err error) {
-	if x.settings, err = mcp.ExtensionSettings(x.ID, x.Settings); err != nil {
+	if x.settings, err = extensionid.Settings(x.ID, x.Settings); err != nil {
 		return err
 	}
 	x.settings = bytes.Clone(x.settings)
@@ -159,7 +160,7 @@ func (all *extensions) add(x *extension) (err error) {
 		all.notifications[name] = x
 	}
 	for _, key := range x.Meta {
-		if err := mcp.CheckMetaKey(key); err != nil {
+		if err := extensionid.CheckMetaKey(key); err != nil {
 			return fmt.Errorf("the extension %s: %w", x.ID, err)
 		}
 	}

@@ -61,12 +61,12 @@ func (s *Server) capabilities(e *era.Era) mcp.ServerCapabilities {
 }
 
 func (s *Server) appendCapabilities(dst []byte, e *era.Era) []byte {
-	dst, err := mcp.Append(dst, s.capabilities(e))
+	text, err := mcp.Marshal(s.capabilities(e))
 	if err != nil {
 		// cannot fail: New has encoded them before
 		panic("server: the capabilities cannot be encoded: " + err.Error())
 	}
-	return dst
+	return append(dst, text...)
 }
 
 // discover answers server/discover (2026-07-28, server/discover).

@@ -113,7 +113,7 @@ var formCodec = jsonexact.NewPortable()
 // the handler returns its error, and may run again.
 func Ask[T any](ctx context.Context, key, message string) (value T, action mcp.ElicitAction,
 	err error) {
-	form, err := schema.ForType(reflect.TypeFor[T](), schema.Open())
+	form, err := schema.ForType(reflect.TypeFor[T](), schema.Open)
 	if err != nil {
 		return value, "", fmt.Errorf("server: Ask %q: %w", key, err)
 	}
@@ -154,7 +154,7 @@ func (r *request) capabilitiesFor(method string) (mcp.ClientCapabilities, error)
 		err = r.missingCapability("sampling",
 			mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}})
 	case method == mcp.MethodListRoots && can.Roots == nil:
-		err = r.missingCapability("roots", mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}})
+		err = r.missingCapability("roots", mcp.ClientCapabilities{Roots: &mcp.ListCapability{}})
 	}
 	return can, err
 }

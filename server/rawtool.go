@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/dispatch/schema"
+	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -108,7 +109,7 @@ func (s *Server) useOf(t *RawTool) (use useFunc, err error) {
 // check returns an error if the name or the combination of fields is invalid.
 func (t *RawTool) check() error {
 	switch {
-	case !mcp.ValidToolName(t.Name):
+	case !itemname.IsToolName(t.Name):
 		return errToolName
 	case (t.Call == nil) == (t.typed == nil):
 		return errors.New("it needs Call, unless it is one of NewTool")

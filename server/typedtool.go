@@ -9,6 +9,7 @@ import (
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/schema"
+	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/jsonexact"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/internal/projection"
@@ -65,7 +66,7 @@ func NewTool[In, Out any](t mcp.Tool, fn func(context.Context, In) (Out, error))
 	if fn == nil {
 		return RawTool{}, fmt.Errorf("server: tool %q: the function is nil", t.Name)
 	}
-	if !mcp.ValidToolName(t.Name) {
+	if !itemname.IsToolName(t.Name) {
 		return RawTool{}, fmt.Errorf("server: tool %q: %w", t.Name, errToolName)
 	}
 	spec := dispatch.Spec{Name: t.Name, Summary: t.Description, Type: dispatch.Write, AnyCode: true,
@@ -194,7 +195,7 @@ func (s Structured[T]) result() (r mcp.CallToolResult, err error) {
 
 // schema returns the output schema of the type, or nil if it allows everything.
 func (Structured[T]) schema() (json.RawMessage, error) {
-	inferred, err := schema.ForType(reflect.TypeFor[T](), schema.Output())
+	inferred, err := schema.ForType(reflect.TypeFor[T](), schema.Output)
 	if err != nil || string(inferred) == "{}" {
 		return nil, err
 	}

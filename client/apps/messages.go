@@ -59,3 +59,14 @@ type toolCancelledParams struct {
 type displayModeParams struct {
 	Mode string `json:"mode"`
 }
+
+// sizeChangedParams are the params of ui/notifications/size-changed, in pixels; zero is unknown.
+type sizeChangedParams struct {
+	Width  float64 `json:"width,omitempty"`
+	Height float64 `json:"height,omitempty"`
+}
+
+// openLinkParams are the params of ui/open-link.
+type openLinkParams struct {
+	URL string `json:"url"`
+}

@@ -76,7 +76,7 @@ func (v *View) handleNotification(req *rpc.Request) {
 	case mcp.NotificationAppInitialized:
 		v.initialized.Do(func() { close(v.ready) })
 	case mcp.NotificationSizeChanged:
-		var p mcp.SizeChangedParams
+		var p sizeChangedParams
 		if v.o.OnSizeChanged != nil && mcp.Unmarshal(req.Params, &p) == nil && p.Width >= 0 &&
 			p.Height >= 0 {
 			v.o.OnSizeChanged(p.Width, p.Height)
@@ -118,7 +118,7 @@ func (v *View) initialize(_ context.Context, params json.RawMessage) (any, error
 		if err != nil {
 			return nil, err
 		}
-		context.ToolInfo = &mcp.AppToolInfo{Tool: tool}
+		context.ToolInfo = jsonscan.SetMember(json.RawMessage(`{}`), "tool", tool)
 	}
 	can := hostCapabilities{
 		ServerTools: &mcp.ListCapability{}, ServerResources: &mcp.ListCapability{},
@@ -209,7 +209,7 @@ func (v *View) openLink(ctx context.Context, params json.RawMessage) (any, error
 	if v.o.OnOpenLink == nil {
 		return nil, methodNotFound(mcp.MethodOpenLink)
 	}
-	var p mcp.OpenLinkParams
+	var p openLinkParams
 	if err := decode(params, &p); err != nil {
 		return nil, err
 	}

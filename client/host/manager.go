@@ -10,6 +10,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -48,7 +49,7 @@ func NewManager(onState func(Status)) *Manager {
 // whose calls in flight fail, and keeps its log. It returns an error if the ID is
 // invalid, Connect is nil, or the Manager is closed.
 func (m *Manager) Add(s Server) error {
-	if err := CheckID(s.ID); err != nil {
+	if err := itemname.CheckID(s.ID); err != nil {
 		return err
 	}
 	if s.Connect == nil {

@@ -13,7 +13,8 @@ import (
 
 // A Server describes a server to a [Manager]. Only ID and Connect are required.
 type Server struct {
-	// ID identifies the server: see [CheckID]. Errors contain it.
+	// ID identifies the server, and errors contain it: 1 to 32 letters, digits, '.', '_' and '-',
+	// beginning with a letter or digit, and without "__".
 	ID string
 	// Connect starts the server or connects to it with these Options, as [client.Options.Spawn] and
 	// [client.Options.Connect] do. It is not called concurrently for one session, which is the

@@ -73,7 +73,7 @@ func notesCatalog() *dispatch.Catalog {
 			Summary: "There is no money left."}); err != nil {
 		panic(err)
 	}
-	input, err := schema.For[noteInput](schema.Exact())
+	input, err := schema.For[noteInput](schema.Exact)
 	if err != nil {
 		panic(err)
 	}

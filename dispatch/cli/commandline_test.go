@@ -39,7 +39,7 @@ func typed(t *testing.T, line string) (words []string) {
 // What the help shows as examples, a shell can run, and the operation then gets the arguments of
 // the example.
 func TestExamplesInHelp(t *testing.T) {
-	inferred, err := schema.For[noteInput](schema.Exact())
+	inferred, err := schema.For[noteInput](schema.Exact)
 	assert.NilError(t, err)
 	const open = `{"type":"object"}`
 	for _, c := range []struct{ schema, example, shown string }{

@@ -100,7 +100,7 @@ func BenchmarkCompile(b *testing.B) {
 			text := []byte(bc.schema)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Compile(text, AssertFormats()); err != nil {
+				if _, err := Options{AssertFormats: true}.Compile(text); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -116,7 +116,7 @@ func BenchmarkFor(b *testing.B) {
 	}{
 		{"recursive", reflect.TypeFor[tree](), nil},
 		{"typical input", reflect.TypeFor[typicalInput](), nil},
-		{"typical output", reflect.TypeFor[address](), []InferOption{Output()}},
+		{"typical output", reflect.TypeFor[address](), []InferOption{Output}},
 	} {
 		b.Run(bc.name, func(b *testing.B) {
 			b.ReportAllocs()

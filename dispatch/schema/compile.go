@@ -68,30 +68,25 @@ const (
 	visited
 )
 
-// A CompileOption changes what Compile does.
-type CompileOption func(*compiler)
-
-// Loader makes Compile load the other documents to which the schema refers by $ref, $dynamicRef or
-// $schema. Compile calls load with the URI of each such document, without fragment: at most once
-// for references and at most once for $schema. The URI is relative if neither the reference nor the
-// schema's $id is absolute. If load fails, the error of Compile wraps its error. The meta-schemas
-// of [Draft202012] and [Draft07] are built in. If load reads from the network, the author of the
-// schema decides which requests this program sends.
-func Loader(load func(uri string) ([]byte, error)) CompileOption {
-	return func(c *compiler) { c.load = load }
+// Options say how a schema is compiled.
+type Options struct {
+	// Load returns the other documents to which the schema refers by $ref, $dynamicRef or $schema.
+	// It is called with the URI of each such document, without fragment: at most once for
+	// references and at most once for $schema. The URI is relative if neither the reference nor the
+	// schema's $id is absolute. If Load fails, the error of Compile wraps its error. The
+	// meta-schemas of [Draft202012] and [Draft07] are built in. If Load reads from the network, the
+	// author of the schema decides which requests this program sends.
+	Load func(uri string) ([]byte, error)
+	// DefaultDialect is the dialect of schemas without $schema: [Draft202012], which is the
+	// default, [Draft07], or the URI of a meta-schema that Load returns.
+	DefaultDialect string
+	// AssertFormats makes format an assertion. Otherwise format is an annotation, as specified,
+	// unless the schema's meta-schema has the format-assertion vocabulary.
+	AssertFormats bool
 }
 
-// DefaultDialect sets the dialect of schemas without $schema: [Draft202012], which is the default,
-// [Draft07], or the URI of a meta-schema that a [Loader] returns.
-func DefaultDialect(uri string) CompileOption {
-	return func(c *compiler) { c.defaultDialect = uri }
-}
-
-// AssertFormats makes format an assertion. Without this option, format is an annotation, as
-// specified, unless the schema's meta-schema has the format-assertion vocabulary.
-func AssertFormats() CompileOption {
-	return func(c *compiler) { c.assertFormats = true }
-}
+// Compile compiles a schema with the default [Options].
+func Compile(raw []byte) (*Schema, error) { return Options{}.Compile(raw) }
 
 // Compile compiles a schema, which is a JSON object or boolean. It retains raw, which must not be
 // modified afterwards.
@@ -100,14 +95,14 @@ func AssertFormats() CompileOption {
 // large or not JSON. It may wrap [ErrDialect], [ErrReference], [ErrPattern] or [ErrLimit]. A
 // subschema that cannot be reached from the root, such as an unused member of $defs, is not
 // compiled.
-func Compile(raw []byte, options ...CompileOption) (*Schema, error) {
+func (o Options) Compile(raw []byte) (*Schema, error) {
 	c := &compiler{
-		defaultDialect: Draft202012,
-		standard:       standardDialects,
-		subschemas:     make([]*subschema, 0, 8),
+		Options:    o,
+		standard:   standardDialects,
+		subschemas: make([]*subschema, 0, 8),
 	}
-	for _, option := range options {
-		option(c)
+	if c.DefaultDialect == "" {
+		c.DefaultDialect = Draft202012
 	}
 	doc, err := c.parse(raw)
 	if err != nil {
@@ -134,8 +129,8 @@ func Compile(raw []byte, options ...CompileOption) (*Schema, error) {
 
 // MustCompile is like Compile but panics if the schema is invalid. It is for schemas that are part
 // of the program.
-func MustCompile(raw string, options ...CompileOption) *Schema {
-	s, err := Compile([]byte(raw), options...)
+func MustCompile(raw string) *Schema {
+	s, err := Compile([]byte(raw))
 	if err != nil {
 		panic(err)
 	}
@@ -146,10 +141,7 @@ func MustCompile(raw string, options ...CompileOption) *Schema {
 // compile functions of keywords take a node of a document's index as n or, for the value of a
 // keyword, at.
 type compiler struct {
-	load           func(uri string) ([]byte, error)
-	defaultDialect string
-	assertFormats  bool
-
+	Options
 	standard     map[string]*dialect
 	custom       map[string]*dialect  // by URI of the meta-schema; nil while it is read
 	root         *resource            // of the schema itself

@@ -28,7 +28,7 @@ func TestResolve(t *testing.T) {
 // Compile calls the loader once for each document, with its URI, and wraps its error.
 func TestLoader(t *testing.T) {
 	var asked []string
-	load := Loader(func(uri string) ([]byte, error) {
+	load := Options{Load: func(uri string) ([]byte, error) {
 		asked = append(asked, uri)
 		switch uri {
 		case "https://example.com/a":
@@ -37,21 +37,20 @@ func TestLoader(t *testing.T) {
 			return []byte(`{"$defs":{"z":{"$anchor":"z","type":"null"}}}`), nil
 		}
 		return nil, errors.ErrUnsupported
-	})
-	s, err := Compile(
-		[]byte(`{"$id":"https://example.com/","prefixItems":[{"$ref":"a#/$defs/x"},{"$ref":"a#/$defs/y"}]}`),
-		load)
+	}}
+	s, err := load.Compile(
+		[]byte(`{"$id":"https://example.com/","prefixItems":[{"$ref":"a#/$defs/x"},{"$ref":"a#/$defs/y"}]}`))
 	assert.NilError(t, err)
 	assert.DeepEqual(t, asked, []string{"https://example.com/a", "https://example.com/b"})
 	assert.NilError(t, s.Validate([]byte(`["",null]`)))
 	assert.Error(t, s.Validate([]byte(`["",0]`)), "[1] must be null, not 0")
 
-	_, err = Compile([]byte(`{"$ref":"https://example.com/c"}`), load)
+	_, err = load.Compile([]byte(`{"$ref":"https://example.com/c"}`))
 	assert.ErrorIs(t, err, errors.ErrUnsupported)
 	assert.ErrorIs(t, err, ErrReference)
 
-	_, err = Compile([]byte(`{"$ref":"x"}`),
-		Loader(func(string) ([]byte, error) { return []byte(`{`), nil }))
+	_, err = Options{Load: func(string) ([]byte, error) { return []byte(`{`), nil }}.Compile(
+		[]byte(`{"$ref":"x"}`))
 	assert.ErrorContains(t, err, `#/$ref: the document "x": invalid JSON`)
 }
 
@@ -59,8 +58,10 @@ func TestDialects(t *testing.T) {
 	items := `{"items":[{"type":"string"}],"additionalItems":false}`
 	_, err := Compile([]byte(items))
 	assert.ErrorContains(t, err, "#/items: a schema must be an object or a boolean")
+	draft07, err := Options{DefaultDialect: Draft07}.Compile([]byte(items))
+	assert.NilError(t, err)
 	for _, s := range []*Schema{
-		MustCompile(items, DefaultDialect(Draft07)),
+		draft07,
 		MustCompile(`{"$schema":"http://json-schema.org/draft-07/schema#",` + items[1:]),
 		MustCompile(`{"$schema":"https://json-schema.org/draft-07/schema",` + items[1:]),
 	} {
@@ -68,17 +69,16 @@ func TestDialects(t *testing.T) {
 		assert.Error(t, s.Validate([]byte(`["a",1]`)), "[1] must not be present")
 	}
 
-	meta := Loader(func(string) ([]byte, error) {
+	meta := Options{Load: func(string) ([]byte, error) {
 		return []byte(`{"$schema":"https://json-schema.org/draft/2020-12/schema","$vocabulary":{"https://example.com/v":true}}`),
 			nil
-	})
-	_, err = Compile([]byte(`{"$schema":"https://example.com/m"}`), meta)
+	}}
+	_, err = meta.Compile([]byte(`{"$schema":"https://example.com/m"}`))
 	assert.ErrorIs(t, err, ErrDialect)
 	assert.ErrorContains(t, err, "requires the vocabulary https://example.com/v")
-	_, err = Compile([]byte(`{"$schema":"https://example.com/m"}`),
-		Loader(func(string) ([]byte, error) {
-			return []byte(`{"$schema":"https://example.com/m"}`), nil
-		}))
+	_, err = Options{Load: func(string) ([]byte, error) {
+		return []byte(`{"$schema":"https://example.com/m"}`), nil
+	}}.Compile([]byte(`{"$schema":"https://example.com/m"}`))
 	assert.ErrorContains(t, err, "is its own $schema")
 }
 
@@ -114,7 +114,7 @@ func TestMCPSchemas(t *testing.T) {
 			Definitions map[string]any
 		}
 		assert.NilError(t, json.Unmarshal(data, &document))
-		load := Loader(func(string) ([]byte, error) { return data, nil })
+		load := Options{Load: func(string) ([]byte, error) { return data, nil }, AssertFormats: true}
 		var all []string
 		for prefix, names := range map[string]map[string]any{"$defs/": document.Defs,
 			"definitions/": document.Definitions} {
@@ -127,7 +127,7 @@ func TestMCPSchemas(t *testing.T) {
 				if len(examples) == 0 {
 					continue
 				}
-				s, err := Compile([]byte(reference), load, AssertFormats())
+				s, err := load.Compile([]byte(reference))
 				assert.NilError(t, err, "%s %s", file, name)
 				for _, example := range examples {
 					data, err := os.ReadFile(example)
@@ -137,7 +137,7 @@ func TestMCPSchemas(t *testing.T) {
 			}
 		}
 		assert.Assert(t, len(all) > 50, "%s has %d definitions", file, len(all))
-		_, err = Compile([]byte(`{"anyOf":[`+strings.Join(all, ",")+`]}`), load, AssertFormats())
+		_, err = load.Compile([]byte(`{"anyOf":[` + strings.Join(all, ",") + `]}`))
 		assert.NilError(t, err, file)
 	}
 }
@@ -176,8 +176,15 @@ func TestNamesAndReferences(t *testing.T) {
 // AssertFormats does not change what all calls of Compile share.
 func TestAssertFormatsAffectsOneCompile(t *testing.T) {
 	for range 2 {
-		assert.Assert(t,
-			MustCompile(`{"format":"ipv4"}`, AssertFormats()).Validate([]byte(`"x"`)) != nil)
+		assert.Assert(t, withFormats(t, `{"format":"ipv4"}`).Validate([]byte(`"x"`)) != nil)
 		assert.NilError(t, MustCompile(`{"format":"ipv4"}`).Validate([]byte(`"x"`)))
 	}
+}
+
+// withFormats compiles a schema whose formats are assertions.
+func withFormats(t testing.TB, text string) *Schema {
+	t.Helper()
+	s, err := Options{AssertFormats: true}.Compile([]byte(text))
+	assert.NilError(t, err)
+	return s
 }

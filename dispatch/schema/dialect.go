@@ -186,7 +186,7 @@ func (d *dialect) restrict(active vocabularySet) *dialect {
 }
 
 // dialect returns the dialect for the URI in a $schema. Any URI but the two built-in ones is that
-// of a meta-schema to load (see Loader), whose $schema and $vocabulary define the dialect.
+// of a meta-schema to load (see Options), whose $schema and $vocabulary define the dialect.
 func (c *compiler) dialect(uri string) (*dialect, error) {
 	uri = strings.TrimSuffix(uri, "#")
 	if uri == draft07HTTPS {
@@ -256,7 +256,7 @@ func (c *compiler) dialectOf(doc *index, n uint32, outer *dialect) (*dialect, er
 	case outer != nil:
 		return outer, nil
 	}
-	return c.dialect(c.defaultDialect)
+	return c.dialect(c.DefaultDialect)
 }
 
 // metaschemas has the meta-schemas of the known dialects, as published.

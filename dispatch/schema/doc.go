@@ -24,7 +24,7 @@
 // the size of the schema, which is limited to 4 MiB and 100,000 subschemas; its regular
 // expressions, its URIs and the digits of a multipleOf are limited too. Compile refuses a schema
 // that applies itself to the same instance, as {"$ref":"#"} does. Nothing is fetched: a document
-// that a schema refers to comes from a [Loader] or not at all.
+// that a schema refers to comes from [Options].Load or not at all.
 //
 // # Inferring schemas
 //
@@ -35,8 +35,8 @@
 // # What is implemented
 //
 // All of JSON Schema 2020-12 (Core and Validation) and draft-07, vocabularies of custom
-// meta-schemas included. The keyword format is an annotation unless [AssertFormats] is given or the
-// meta-schema has the format-assertion vocabulary; the content keywords are always annotations.
+// meta-schemas included. The keyword format is an annotation unless [Options].AssertFormats is set
+// or the meta-schema has the format-assertion vocabulary; the content keywords are always annotations.
 // Regular expressions are those of ECMA-262, except that lookaround and backreferences, which
 // cannot be matched in linear time, are refused with [ErrPattern].
 //

@@ -19,7 +19,7 @@ var (
 	ErrDialect = errors.New("unsupported dialect")
 
 	// ErrReference is wrapped by the error of Compile for a reference whose target does not exist,
-	// or is in a document that no [Loader] returns.
+	// or is in a document that [Options].Load does not return.
 	ErrReference = errors.New("unresolved reference")
 
 	// ErrPattern is wrapped by the error of Compile for an invalid regular expression, or one that

@@ -179,7 +179,7 @@ func TestLongEnum(t *testing.T) {
 }
 
 func TestFormatText(t *testing.T) {
-	s := MustCompile(`{"format":"date-time"}`, AssertFormats())
+	s := withFormats(t, `{"format":"date-time"}`)
 	assert.Error(t, s.Validate([]byte(`"noon"`)),
 		`must be a date and time, as 2006-01-02T15:04:05Z, not "noon"`)
 	assert.NilError(t, MustCompile(`{"format":"date-time"}`).Validate([]byte(`"noon"`)))
@@ -246,7 +246,7 @@ func TestCompileErrors(t *testing.T) {
 		{`{"items":[{"$ref":"#/items/01"}]}`, "an array", nil},
 		{`{"$ref":"#/allOf/01","allOf":[true,true]}`, "unresolved reference", ErrReference},
 		{`{"$ref":"https://example.com/x"}`,
-			`the document "https://example.com/x" is not available: pass Compile a Loader that returns it`,
+			`the document "https://example.com/x" is not available: Options.Load has to return it`,
 			ErrReference},
 		{`{"$schema":"http://json-schema.org/draft-04/schema#"}`, "unsupported dialect",
 			ErrDialect},

@@ -74,7 +74,7 @@ func ExampleExact() {
 		Title *string `json:"title"`
 	}
 	portable, _ := schema.For[Note]()
-	exact, _ := schema.For[Note](schema.Exact())
+	exact, _ := schema.For[Note](schema.Exact)
 	fmt.Println(string(portable))
 	fmt.Println(string(exact))
 	// Output:
@@ -88,7 +88,7 @@ func ExampleOutput() {
 		Sort  string   `json:"sort" default:"name"`
 	}
 	in, _ := schema.For[Report]()
-	out, _ := schema.For[Report](schema.Output())
+	out, _ := schema.For[Report](schema.Output)
 	fmt.Println(string(in))
 	fmt.Println(string(out))
 	// Output:
@@ -104,25 +104,25 @@ func ExampleSchema_FillDefaults() {
 	// Output: {"path":".","depth":1} <nil>
 }
 
-// The loader returns documents from a map and refuses all others.
-func ExampleLoader() {
+// Load returns documents from a map and refuses all others.
+func ExampleOptions_Compile() {
 	documents := map[string]string{
 		"https://example.com/point": `{"type": "array", "items": {"type": "number"}, "minItems": 2}`,
 	}
-	load := schema.Loader(func(uri string) ([]byte, error) {
+	options := schema.Options{Load: func(uri string) ([]byte, error) {
 		if document, ok := documents[uri]; ok {
 			return []byte(document), nil
 		}
 		return nil, errors.New("unknown document")
-	})
-	s, err := schema.Compile(
-		[]byte(`{"$id": "https://example.com/line", "items": {"$ref": "point"}}`), load)
+	}}
+	s, err := options.Compile(
+		[]byte(`{"$id": "https://example.com/line", "items": {"$ref": "point"}}`))
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(s.Validate([]byte(`[[0, 0], [1]]`)))
 
-	_, err = schema.Compile([]byte(`{"$ref": "https://elsewhere.example/s"}`), load)
+	_, err = options.Compile([]byte(`{"$ref": "https://elsewhere.example/s"}`))
 	fmt.Println(errors.Is(err, schema.ErrReference), err)
 	// Output:
 	// [1] must have at least 2 items, has 1

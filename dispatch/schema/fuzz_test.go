@@ -30,7 +30,7 @@ func FuzzValidate(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, schema, document []byte) {
 		start := time.Now()
-		s, err := Compile(schema, AssertFormats())
+		s, err := Options{AssertFormats: true}.Compile(schema)
 		if err != nil {
 			if err.Error() == "" {
 				t.Fatal("an error without text")

@@ -18,23 +18,26 @@ import (
 const maxInferred = 10_000 // subschemas of one Go type
 
 // An InferOption changes the schema that For and ForType infer.
-type InferOption func(*inference)
+type InferOption int
 
-// Exact makes the schema describe the JSON of the type exactly, with keywords that some hosts
-// refuse: it allows null for a pointer, and has "contentEncoding" for bytes and "propertyNames" for
-// a map whose keys are integers. Without this option, every host accepts the schema.
-func Exact() InferOption { return func(i *inference) { i.exact = true } }
+const (
+	// Exact makes the schema describe the JSON of the type exactly, with keywords that some hosts
+	// refuse: it allows null for a pointer, and has "contentEncoding" for bytes and "propertyNames"
+	// for a map whose keys are integers. Without this option, every host accepts the schema.
+	Exact InferOption = iota
 
-// Open allows properties for which the Go type has no field. Without this option, they are refused.
-func Open() InferOption { return func(i *inference) { i.open = true } }
+	// Open allows properties for which the Go type has no field. Without this option, they are
+	// refused.
+	Open
 
-// Output infers the schema of the JSON to which a value of the type is encoded, instead of the JSON
-// that can be decoded into one: a field with a default is required too, and MarshalJSON and
-// MarshalText count instead of UnmarshalJSON and UnmarshalText. As package dispatch encodes them, a
-// nil slice or map is empty, a field that is a nil pointer is absent, and a nil pointer in a slice
-// or map is null. With [Exact], the schema also allows null for every nil, as encoding/json encodes
-// it.
-func Output() InferOption { return func(i *inference) { i.output = true } }
+	// Output infers the schema of the JSON to which a value of the type is encoded, instead of the
+	// JSON that can be decoded into one: a field with a default is required too, and MarshalJSON
+	// and MarshalText count instead of UnmarshalJSON and UnmarshalText. As package dispatch encodes
+	// them, a nil slice or map is empty, a field that is a nil pointer is absent, and a nil pointer
+	// in a slice or map is null. With Exact, the schema also allows null for every nil, as
+	// encoding/json encodes it.
+	Output
+)
 
 // For infers a JSON Schema (2020-12) from the Go type T, as [encoding/json] decodes it. It always
 // returns the same bytes for the same type.
@@ -92,10 +95,8 @@ func For[T any](options ...InferOption) (json.RawMessage, error) {
 
 // ForType is [For] for a type that is known at run time only.
 func ForType(t reflect.Type, options ...InferOption) (json.RawMessage, error) {
-	i := &inference{}
-	for _, option := range options {
-		option(i)
-	}
+	i := &inference{exact: slices.Contains(options, Exact), open: slices.Contains(options, Open),
+		output: slices.Contains(options, Output)}
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}

@@ -111,7 +111,7 @@ func TestFor(t *testing.T) {
 			`{"type":"string","pattern":"^-?([0-9]+(\\.[0-9]+)?(ns|us|ms|s|m|h))+$"}`},
 		{"url", url.URL{}, nil, `{"type":"string"}`},
 		{"level", level(0), nil, `{"type":"string","enum":["low","high"]}`},
-		{"levels", []*level{}, []InferOption{Output()},
+		{"levels", []*level{}, []InferOption{Output},
 			`{"type":"array","items":{"anyOf":[{"type":"string","enum":["low","high"]},{"type":"null"}]}}`},
 		{"JSONSchema with tags", struct {
 			A level  `json:"a" doc:"How much." default:"low"`
@@ -122,16 +122,16 @@ func TestFor(t *testing.T) {
 			closed},
 		{"JSONSchema exact", struct {
 			A *level `json:"a" doc:"How much." default:"low"`
-		}{}, []InferOption{Exact()},
+		}{}, []InferOption{Exact},
 			`{"type":"object","properties":{"a":{"description":"How much.","default":"low","anyOf":[{"type":"string","enum":["low","high"]},{"type":"null"}]}}` +
 				closed},
 		{"float", 0.5, nil, `{"type":"number"}`},
 		{"number", json.Number(""), nil, `{"type":"number"}`},
 		{"time", time.Time{}, nil, `{"type":"string","format":"date-time"}`},
 		{"bytes", []byte{}, nil, `{"type":"string","pattern":"^[A-Za-z0-9+/]*={0,2}$"}`},
-		{"bytes exact", []byte{}, []InferOption{Exact()}, `{"type":"string","contentEncoding":"base64"}`},
-		{"bytes, output", []byte{}, []InferOption{Output()}, `{"type":"string","pattern":"^[A-Za-z0-9+/]*={0,2}$"}`},
-		{"bytes, output, exact", []byte{}, []InferOption{Exact(), Output()},
+		{"bytes exact", []byte{}, []InferOption{Exact}, `{"type":"string","contentEncoding":"base64"}`},
+		{"bytes, output", []byte{}, []InferOption{Output}, `{"type":"string","pattern":"^[A-Za-z0-9+/]*={0,2}$"}`},
+		{"bytes, output, exact", []byte{}, []InferOption{Exact, Output},
 			`{"type":["string","null"],"contentEncoding":"base64"}`},
 		{"byte array", [2]byte{}, nil,
 			`{"type":"array","minItems":2,"maxItems":2,"items":{"type":"integer","minimum":0,"maximum":255}}`},
@@ -141,46 +141,46 @@ func TestFor(t *testing.T) {
 		{"text of a pointer", alwaysText(0), nil, `{"type":"string"}`},
 		{"big", big.Int{}, nil, `{"type":"string","pattern":"^-?[0-9]+$"}`},
 		{"marshaler", anything{}, nil, `{}`},
-		{"text, output", netip.Addr{}, []InferOption{Output()}, `{"type":"string"}`},
-		{"text of a pointer, output", textIfAddressable(0), []InferOption{Output()}, `{}`},
-		{"marshaler, output", json.RawMessage{}, []InferOption{Output()}, `{}`},
-		{"marshaler of a pointer, output", anything{}, []InferOption{Output()}, `{}`},
+		{"text, output", netip.Addr{}, []InferOption{Output}, `{"type":"string"}`},
+		{"text of a pointer, output", textIfAddressable(0), []InferOption{Output}, `{}`},
+		{"marshaler, output", json.RawMessage{}, []InferOption{Output}, `{}`},
+		{"marshaler of a pointer, output", anything{}, []InferOption{Output}, `{}`},
 		{"quoted uint", struct {
 			N uint `json:"n,string" default:"5"`
 		}{}, nil, `{"type":"object","properties":{"n":{"type":"string","default":"5","pattern":"^[0-9]+$"}}` +
 			closed},
 		{"slice", []string{}, nil, `{"type":"array","items":{"type":"string"}}`},
-		{"slice, output", [][]string{}, []InferOption{Output()},
+		{"slice, output", [][]string{}, []InferOption{Output},
 			`{"type":"array","items":{"type":"array","items":{"type":"string"}}}`},
-		{"slice, output, exact", [][]string{}, []InferOption{Exact(), Output()},
+		{"slice, output, exact", [][]string{}, []InferOption{Exact, Output},
 			`{"type":["array","null"],"items":{"type":["array","null"],"items":{"type":"string"}}}`},
 		{"pointers, input", []*int{}, nil, `{"type":"array","items":{"type":"integer"}}`},
-		{"pointers, output", map[string]*int{}, []InferOption{Output()},
+		{"pointers, output", map[string]*int{}, []InferOption{Output},
 			`{"type":"object","additionalProperties":{"anyOf":[{"type":"integer"},{"type":"null"}]}}`},
-		{"pointers, output, exact", map[string]*int{}, []InferOption{Exact(), Output()},
+		{"pointers, output, exact", map[string]*int{}, []InferOption{Exact, Output},
 			`{"type":["object","null"],"additionalProperties":{"type":["integer","null"]}}`},
 		{"map", map[string]bool{}, nil,
 			`{"type":"object","additionalProperties":{"type":"boolean"}}`},
 		{"map of any", map[string]any{}, nil, `{"type":"object","additionalProperties":{}}`},
 		{"map by int", map[int]string{}, nil, `{"type":"object","additionalProperties":{"type":"string"}}`},
-		{"map by int exact", map[int]string{}, []InferOption{Exact()},
+		{"map by int exact", map[int]string{}, []InferOption{Exact},
 			`{"type":"object","propertyNames":{"pattern":"^-?[0-9]+$"},"additionalProperties":{"type":"string"}}`},
-		{"map by uint exact", map[uint8]string{}, []InferOption{Exact()},
+		{"map by uint exact", map[uint8]string{}, []InferOption{Exact},
 			`{"type":"object","propertyNames":{"pattern":"^[0-9]+$"},"additionalProperties":{"type":"string"}}`},
 		{"map by text", map[alwaysText]string{}, nil,
 			`{"type":"object","additionalProperties":{"type":"string"}}`},
 		{"empty", struct{}{}, nil, `{"type":"object"` + closed},
-		{"open", struct{}{}, []InferOption{Open()}, `{"type":"object"}`},
+		{"open", struct{}{}, []InferOption{Open}, `{"type":"object"}`},
 		{"struct", address{}, nil,
 			`{"type":"object","properties":{"street":{"type":"string","description":"Street and number."},` +
 				`"zip":{"type":"integer"}},"required":["street"]` + closed},
-		{"struct exact", address{}, []InferOption{Exact()},
+		{"struct exact", address{}, []InferOption{Exact},
 			`{"type":"object","properties":{"street":{"type":"string","description":"Street and number."},` +
 				`"zip":{"type":["integer","null"]}},"required":["street"]` + closed},
-		{"struct, output", &address{}, []InferOption{Output()},
+		{"struct, output", &address{}, []InferOption{Output},
 			`{"type":"object","properties":{"street":{"type":"string","description":"Street and number."},` +
 				`"zip":{"type":"integer"}},"required":["street"]` + closed},
-		{"struct, output, exact", &address{}, []InferOption{Exact(), Output()},
+		{"struct, output, exact", &address{}, []InferOption{Exact, Output},
 			`{"type":"object","properties":{"street":{"type":"string","description":"Street and number."},` +
 				`"zip":{"type":["integer","null"]}},"required":["street","zip"]` + closed},
 		{"json tags", struct {
@@ -201,7 +201,7 @@ func TestFor(t *testing.T) {
 			A []int `json:"a,omitempty"`
 			B []int `json:"b"`
 			C *int  `json:"c,omitempty"`
-		}{}, []InferOption{Output()},
+		}{}, []InferOption{Output},
 			`{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer"}},` +
 				`"b":{"type":"array","items":{"type":"integer"}},"c":{"type":"integer"}},"required":["b"]` +
 				closed},
@@ -230,7 +230,7 @@ func TestFor(t *testing.T) {
 		{"recursive exact", struct {
 			Parent *tree2 `json:"parent" doc:"Above."`
 			H      *int   `json:"h" enum:"1,2"`
-		}{}, []InferOption{Exact()}, `{"type":"object","properties":{` +
+		}{}, []InferOption{Exact}, `{"type":"object","properties":{` +
 			`"parent":{"type":["object","null"],"description":"Above.","properties":{"up":` +
 			`{"description":"Up.","anyOf":[{"$ref":"#/$defs/tree2"},{"type":"null"}]}}` + closed[:len(closed)-1] + `},` +
 			`"h":{"type":["integer","null"],"enum":[1,2,null]}},"additionalProperties":false,` +
@@ -338,7 +338,7 @@ func TestForAgreesWithEncodingJSON(t *testing.T) {
 	} {
 		encoded, err := json.Marshal(value)
 		assert.NilError(t, err)
-		for _, options := range [][]InferOption{{Exact()}, {Exact(), Output()}} {
+		for _, options := range [][]InferOption{{Exact}, {Exact, Output}} {
 			raw, err := ForType(reflect.TypeOf(value), options...)
 			assert.NilError(t, err)
 			s, err := Compile(raw)

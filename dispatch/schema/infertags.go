@@ -215,7 +215,7 @@ func (s *inferredSchema) setDefault(f field, value string) error {
 			return err
 		}
 	}
-	compiled, err := Compile(s.append(make([]byte, 0, 128)), AssertFormats())
+	compiled, err := Options{AssertFormats: true}.Compile(s.append(make([]byte, 0, 128)))
 	if errors.Is(err, ErrReference) { // $defs of recursive types is missing; decoding is enough
 		err = nil
 	} else if err == nil {

@@ -48,13 +48,13 @@ func (r *resource) errorAt(n uint32, err error) error {
 func (c *compiler) document(uri string) (*document, error) {
 	data := metaschema(uri)
 	if data == nil {
-		if c.load == nil {
+		if c.Load == nil {
 			return nil, fmt.Errorf(
-				"%w: the document %q is not available: pass Compile a Loader that returns it",
+				"%w: the document %q is not available: Options.Load has to return it",
 				ErrReference, uri)
 		}
 		var err error
-		if data, err = c.load(uri); err != nil {
+		if data, err = c.Load(uri); err != nil {
 			return nil, fmt.Errorf("%w: the document %q: %w", ErrReference, uri, err)
 		}
 	}

@@ -100,11 +100,8 @@ func TestSuite(t *testing.T) {
 				}
 				for _, group := range groups {
 					name := draft.folder + "/" + file + ": " + group.Description
-					options := []CompileOption{Loader(remotesLoader(root)),
-						DefaultDialect(draft.uri)}
-					if strings.HasPrefix(file, "optional/format/") {
-						options = append(options, AssertFormats())
-					}
+					options := Options{Load: remotesLoader(root), DefaultDialect: draft.uri,
+						AssertFormats: strings.HasPrefix(file, "optional/format/")}
 					problems := checkSuiteGroup(group, options)
 					ran += len(group.Tests)
 					failed[name] += len(problems)
@@ -135,8 +132,8 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-func checkSuiteGroup(group suiteGroup, options []CompileOption) (problems []error) {
-	s, compileErr := Compile(group.Schema, options...)
+func checkSuiteGroup(group suiteGroup, options Options) (problems []error) {
+	s, compileErr := options.Compile(group.Schema)
 	for _, test := range group.Tests {
 		err := compileErr
 		if err == nil {

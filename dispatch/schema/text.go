@@ -37,7 +37,7 @@ func compileFormat(c *compiler, s *subschema, at uint32) error {
 	}
 	s.secret = s.secret || string(doc.text(at)) == "password"
 	if f, ok := formats[string(doc.text(at))]; ok &&
-		(c.assertFormats || s.res.dialect.assertFormats) {
+		(c.AssertFormats || s.res.dialect.assertFormats) {
 		s.stringRules().format = &f
 	}
 	return nil

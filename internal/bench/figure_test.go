@@ -67,6 +67,17 @@ func TestComparisonIsDrawn(t *testing.T) {
 	}
 }
 
+// The picture of growth matches its figures, which one run of the suite scale has saved.
+func TestGrowthIsDrawn(t *testing.T) {
+	p, err := readPicture("growth.json")
+	assert.NilError(t, err)
+	text, err := os.ReadFile("growth.svg")
+	assert.NilError(t, err)
+	checkSVG(t, text)
+	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+	assert.Equal(t, string(text), string(p.(*growth).svg()))
+}
+
 func TestFigureOfMeasures(t *testing.T) {
 	f := figureOf([]measure{{what: "a", program: "stdwire", value: 2, unit: "µs"},
 		{what: "a", program: "<script>&", value: 4, unit: "µs"},

@@ -42,7 +42,7 @@ func TestOTLP(t *testing.T) {
 		})(ctx, &rpc.Request{ID: rpc.StringID("seven \"7\""), Method: method,
 			Params: json.RawMessage(params)})
 	}
-	ambient, err := telemetry.ParseTraceparent(
+	ambient, err := telemetry.ParseSpanContext(
 		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	assert.NilError(t, err)
 	ctx := telemetry.ContextWithParent(t.Context(), ambient)

@@ -19,6 +19,7 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -44,7 +45,7 @@ type scaledCost struct {
 }
 
 var scales = []scale{
-	{"tools", 10_000, scaleTools},
+	{"tools", 20_000, scaleTools},
 	{"resources", 10_000, scaleResources},
 	{"templates", 10_000, scaleTemplates},
 	{"subscriptions, legacy", 10_000, scaleSubscriptions},
@@ -52,7 +53,8 @@ var scales = []scale{
 	{"HTTP sessions", 10_000, scaleSessions},
 	{"calls in flight", 10_000, scaleCalls},
 	{"connections", 10_000, scaleConnections},
-	{"upstreams", 200, scaleUpstreams},
+	{"upstreams", 1_000, scaleUpstreams},
+	{"KiB of an argument", 16 << 10, scaleArguments},
 }
 
 // scaleSuite measures how costs grow with the number of things.
@@ -410,4 +412,14 @@ func scaleUpstreams(n int) (*scaled, error) {
 		stop()
 		g.Close()
 	}}, err
+}
+
+// scaleArguments calls a tool with a text of n KiB, which comes back.
+func scaleArguments(n int) (*scaled, error) {
+	s := server.Options{
+		Limits: rpc.Limits{Limits: framing.Limits{MaxAppend: 64 << 20}}}.New(scaleInfo, nil)
+	server.AddTool(s, mcp.Tool{Name: "echo", Description: "Echo."}, echo)
+	c, stop, err := connect(s)
+	return &scaled{[]scaledCost{c.request("tools/call",
+		callFrame("echo", 1, strings.Repeat("x", n<<10)))}, stop}, err
 }

@@ -30,6 +30,7 @@ func TestScale(t *testing.T) {
 		{"connections", "notifications/resources/updated"},
 		{"upstreams", "tools/call"},
 		{"upstreams", "tools/list, all pages"},
+		{"KiB of an argument", "tools/call"},
 	} {
 		for _, n := range []int{1, 10} {
 			what := fmt.Sprintf("%d %s: %s", n, want.things, want.cost)

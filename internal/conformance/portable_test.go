@@ -126,7 +126,7 @@ func TestSchemasOfGoTypes(t *testing.T) {
 	} {
 		in, err := schema.ForType(reflect.TypeOf(v))
 		assert.NilError(t, err)
-		out, err := schema.ForType(reflect.TypeOf(v), schema.Output())
+		out, err := schema.ForType(reflect.TypeOf(v), schema.Output)
 		assert.NilError(t, err)
 		tools = append(tools, mcp.Tool{Name: name, InputSchema: in, OutputSchema: out})
 	}
@@ -139,7 +139,7 @@ func TestSchemasOfGoTypes(t *testing.T) {
 	exact, err := schema.For[struct {
 		A map[int]string
 		B *string
-	}](schema.Exact())
+	}](schema.Exact)
 	assert.NilError(t, err)
 	_, refused = b.refusals(map[string]any{
 		"tools": []mcp.Tool{{Name: "exact", InputSchema: exact}}})

@@ -138,7 +138,7 @@ func (d *definitions) compile(name string) (*schema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := schema.Compile(raw, schema.AssertFormats())
+	c, err := schema.Options{AssertFormats: true}.Compile(raw)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

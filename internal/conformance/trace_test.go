@@ -59,7 +59,7 @@ func TestTraceOfTypeScriptServer(t *testing.T) {
 			o := b.run(append([]string{binary(t), "call", "ts__trace", "-o", "raw", "--otlp",
 				collector.URL, "--"}, gateway...)...)
 			assert.Equal(t, o.code, 0, "%v", o)
-			got, err := telemetry.ParseTraceparent(strings.TrimSpace(o.stdout))
+			got, err := telemetry.ParseSpanContext(strings.TrimSpace(o.stdout))
 			assert.NilError(t, err, "%v", o)
 			assert.Assert(t, got.Sampled)
 

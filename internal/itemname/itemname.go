@@ -115,8 +115,11 @@ func distinguish(names []string, maxLen int,
 	return all
 }
 
-// maxOperationName is the maximum length of the name of an operation.
-const maxOperationName = 128
+// The maximum lengths of the names of operations and tools.
+const (
+	maxOperationName = 128
+	maxToolName      = 128
+)
 
 // Service returns the name of a server as a service of a catalog: its ID with '_' for '.'.
 func Service(id string) string { return strings.ReplaceAll(id, ".", "_") }
@@ -131,4 +134,10 @@ func Operation(id, name string) string {
 		action = cmp.Or(strings.ReplaceAll(action, ".", "_"), "_")
 	}
 	return truncateName(Service(id)+"."+action, id+Separator+name, maxOperationName)
+}
+
+// IsToolName reports whether name has 1 to 128 letters, digits, '_', '-' and '.', as the names of
+// tools should (MCP 2026-07-28, Tools, "Tool Names").
+func IsToolName(name string) bool {
+	return name != "" && len(name) <= maxToolName && sanitizeName(name) == name
 }

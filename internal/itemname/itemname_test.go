@@ -71,3 +71,11 @@ func TestOperationName(t *testing.T) {
 		assert.Assert(t, strings.HasPrefix(tt.want, Service(tt.id)+"."))
 	}
 }
+
+func TestIsToolName(t *testing.T) {
+	long := strings.Repeat("a", 129)
+	for name, valid := range map[string]bool{"a": true, "fs_read": true, "A-1.b": true, "": false,
+		"a b": false, "a/b": false, "é": false, long[1:]: true, long: false} {
+		assert.Equal(t, IsToolName(name), valid, "%q", name)
+	}
+}

@@ -100,7 +100,7 @@ const (
 
 // A HostContext describes the host to an app. A zero field is not sent.
 type HostContext struct {
-	ToolInfo              *AppToolInfo    `json:"toolInfo,omitempty"`
+	ToolInfo              json.RawMessage `json:"toolInfo,omitzero"` // {"tool":…}, whose call the app shows
 	Theme                 string          `json:"theme,omitempty"` // light or dark
 	Styles                json.RawMessage `json:"styles,omitzero"`
 	DisplayMode           string          `json:"displayMode,omitempty"`
@@ -110,22 +110,6 @@ type HostContext struct {
 	TimeZone              string          `json:"timeZone,omitempty"`
 	UserAgent             string          `json:"userAgent,omitempty"`
 	Platform              string          `json:"platform,omitempty"` // web, desktop or mobile
-}
-
-// An AppToolInfo is the tool whose call an app shows.
-type AppToolInfo struct {
-	Tool json.RawMessage `json:"tool,omitzero"` // its definition; required
-}
-
-// SizeChangedParams are the params of ui/notifications/size-changed, in pixels; zero is unknown.
-type SizeChangedParams struct {
-	Width  float64 `json:"width,omitempty"`
-	Height float64 `json:"height,omitempty"`
-}
-
-// OpenLinkParams are the params of ui/open-link.
-type OpenLinkParams struct {
-	URL string `json:"url"`
 }
 
 // ModelContextParams are the params of ui/update-model-context.

@@ -59,7 +59,7 @@ func BenchmarkAppendCallToolResult(b *testing.B) {
 			var buf []byte
 			for b.Loop() {
 				var err error
-				if buf, err = Append(buf[:0], &r); err != nil {
+				if buf, err = codec.Append(buf[:0], &r); err != nil {
 					b.Fatal(err)
 				}
 			}

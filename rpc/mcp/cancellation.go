@@ -30,11 +30,3 @@ func Cancellation() *rpc.Cancellation {
 		},
 	}
 }
-
-// CancelledParams are the params of notifications/cancelled (MCP 2026-07-28, Cancellation). In the
-// modern era a server sends it only to end a subscriptions/listen stream on stdio.
-type CancelledParams struct {
-	Params
-	RequestID rpc.ID `json:"requestId,omitzero"` // optional in 2025-11-25 only
-	Reason    string `json:"reason,omitempty"`
-}

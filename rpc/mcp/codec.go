@@ -41,9 +41,6 @@ func Unmarshal(data []byte, v any) error { return codec.Unmarshal(data, v) }
 // Errors name the field.
 func Marshal(v any) ([]byte, error) { return codec.Append(nil, v) }
 
-// Append appends the JSON text of v to dst, as [Marshal] encodes it. On an error it returns dst.
-func Append(dst []byte, v any) ([]byte, error) { return codec.Append(dst, v) }
-
 // ErrDuplicateKey is matched by the error of [Unmarshal] for an object in which a key occurs twice.
 var ErrDuplicateKey = jsonexact.ErrDuplicateKey
 

@@ -38,9 +38,3 @@ type ElicitResult struct {
 	// for an accepted form: an object that matches RequestedSchema
 	Content json.RawMessage `json:"content,omitempty" null:"absent"`
 }
-
-// ElicitationCompleteParams are the params of notifications/elicitation/complete, 2025-11-25.
-type ElicitationCompleteParams struct {
-	Params
-	ElicitationID string `json:"elicitationId"`
-}

@@ -50,20 +50,13 @@ type DiscoverResult struct {
 // request. An absent capability is not supported.
 type ClientCapabilities struct {
 	Experimental map[string]json.RawMessage `json:"experimental,omitzero"`
-	Roots        *RootsCapability           `json:"roots,omitempty"`
+	Roots        *ListCapability            `json:"roots,omitempty"`
 	Sampling     *SamplingCapability        `json:"sampling,omitempty"`
 	Elicitation  *ElicitationCapability     `json:"elicitation,omitempty"` // since 2025-06-18
 	Tasks        *TasksCapability           `json:"tasks,omitempty"`       // 2025-11-25
-	// since 2026-07-28: settings, objects; see checkExtensionID
+	// since 2026-07-28: settings, objects
 	Extensions map[string]json.RawMessage `json:"extensions,omitzero"`
 	Extra      Extra                      `json:"-" unknown:"keep"`
-}
-
-// RootsCapability means that the client responds to roots/list.
-type RootsCapability struct {
-	// legacy: the client sends notifications/roots/list_changed
-	ListChanged bool  `json:"listChanged,omitempty"`
-	Extra       Extra `json:"-" unknown:"keep"`
 }
 
 // SamplingCapability means that the client responds to sampling/createMessage.
@@ -99,12 +92,13 @@ type ServerCapabilities struct {
 	Resources    *ResourcesCapability       `json:"resources,omitempty"`
 	Tools        *ListCapability            `json:"tools,omitempty"`
 	Tasks        *TasksCapability           `json:"tasks,omitempty"` // 2025-11-25
-	// settings, objects; see checkExtensionID; in older revisions by SEP-2133
+	// settings, objects; in older revisions by SEP-2133
 	Extensions map[string]json.RawMessage `json:"extensions,omitzero"`
 	Extra      Extra                      `json:"-" unknown:"keep"`
 }
 
-// ListCapability means that the server has tools, or prompts.
+// ListCapability means that a server has tools, or prompts, or that a client responds to
+// roots/list.
 type ListCapability struct {
 	// the server sends the list_changed notification
 	ListChanged bool  `json:"listChanged,omitempty"`

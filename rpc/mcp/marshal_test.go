@@ -232,7 +232,7 @@ func TestEncodeErrors(t *testing.T) {
 				Schema: elicitschema.Primitive{Default: json.RawMessage("x")}}}},
 	} {
 		dst := []byte("kept")
-		got, err := Append(dst, v)
+		got, err := codec.Append(dst, v)
 		assert.Error(t, err, want)
 		assert.Equal(t, string(got), "kept")
 	}

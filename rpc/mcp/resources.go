@@ -40,7 +40,8 @@ type ResourceContents struct {
 	Extra    Extra  `json:"-" unknown:"keep"`
 }
 
-// ListResourcesResult is the result of resources/list; the params are [ListParams].
+// ListResourcesResult is the result of resources/list, whose params are [ListParams], and, without
+// CacheHints, that of resources/directory/read: the direct children of a directory.
 type ListResourcesResult struct {
 	Result
 	Resources  []*Resource `json:"resources"`
@@ -73,16 +74,11 @@ type ReadResourceResult struct {
 	CacheHints
 }
 
-// SubscribeParams are the params of the legacy requests resources/subscribe and
-// resources/unsubscribe. The modern era has [SubscriptionFilter].
-type SubscribeParams struct {
-	Params
-	URI string `json:"uri"`
-}
-
-// ResourceUpdatedParams are the params of notifications/resources/updated. The URI may be that of a
-// subresource of the one subscribed to.
-type ResourceUpdatedParams struct {
+// ResourceParams are the params of messages about one resource: the legacy requests
+// resources/subscribe and resources/unsubscribe, in whose place the modern era has
+// [SubscriptionFilter]; notifications/resources/updated, whose URI may be that of a subresource of
+// the one subscribed to; and skills/get, with the URI of a SKILL.md.
+type ResourceParams struct {
 	Params
 	URI string `json:"uri"`
 }

@@ -67,19 +67,5 @@ type ListSkillsResult struct {
 	CacheHints
 }
 
-// GetSkillParams are the params of skills/get.
-type GetSkillParams struct {
-	Params
-	URI string `json:"uri"` // of the SKILL.md
-}
-
 // MIMEDirectory is the MIME type of a resource that is a directory.
 const MIMEDirectory = "inode/directory"
-
-// ReadDirectoryResult is the result of resources/directory/read: the direct children of a
-// directory.
-type ReadDirectoryResult struct {
-	Result
-	Resources  []*Resource `json:"resources"`
-	NextCursor string      `json:"nextCursor,omitempty"`
-}

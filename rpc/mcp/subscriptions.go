@@ -14,16 +14,10 @@ type SubscriptionFilter struct {
 }
 
 // ListenParams are the params of subscriptions/listen, a request that lasts as long as the
-// subscription. If the server ends it regularly, its result is an [EmptyResult] with
-// [MetaSubscriptionID].
+// subscription, and of notifications/subscriptions/acknowledged, the first message of its stream,
+// which has the part of the filter that the server supports. If the server ends the request
+// regularly, its result is a [Result] with [MetaSubscriptionID].
 type ListenParams struct {
-	Params
-	Notifications SubscriptionFilter `json:"notifications"`
-}
-
-// SubscriptionsAcknowledgedParams are the params of notifications/subscriptions/acknowledged, the
-// first message of the stream: the part of the filter that the server supports.
-type SubscriptionsAcknowledgedParams struct {
 	Params
 	Notifications SubscriptionFilter `json:"notifications"`
 }

@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/internal/elicitschema"
+	"github.com/stdwire/stdwire/rpc"
 )
 
 // definitions maps the definitions in the schemas of the revisions and of the tasks extension to
@@ -25,7 +26,7 @@ var definitions = map[string]any{
 	}{},
 	"CallToolRequestParams":       CallToolParams{},
 	"CallToolResult":              CallToolResult{},
-	"CancelledNotificationParams": CancelledParams{},
+	"CancelledNotificationParams": cancelledParams{},
 	"ClientCapabilities":          ClientCapabilities{},
 	"CompleteRequestParams":       CompleteParams{},
 	"CompleteResult":              CompleteResult{},
@@ -73,23 +74,23 @@ var definitions = map[string]any{
 	"PromptReference":                             CompleteReference{},
 	"ReadResourceRequestParams":                   ReadResourceParams{},
 	"ReadResourceResult":                          ReadResourceResult{},
-	"RelatedTaskMetadata":                         RelatedTask{},
+	"RelatedTaskMetadata":                         TaskParams{},
 	"Resource":                                    Resource{},
 	"ResourceContents":                            ResourceContents{},
 	"ResourceLink":                                ResourceLink{},
 	"ResourceReference":                           CompleteReference{},
-	"ResourceRequestParams":                       SubscribeParams{},
+	"ResourceRequestParams":                       ResourceParams{},
 	"ResourceTemplate":                            ResourceTemplate{},
 	"ResourceTemplateReference":                   CompleteReference{},
-	"ResourceUpdatedNotificationParams":           ResourceUpdatedParams{},
+	"ResourceUpdatedNotificationParams":           ResourceParams{},
 	"Root":                                        Root{},
 	"SamplingMessage":                             SamplingMessage{},
 	"ServerCapabilities":                          ServerCapabilities{},
 	"SetLevelRequestParams":                       SetLevelParams{},
 	"StringSchema":                                elicitschema.Primitive{},
-	"SubscribeRequestParams":                      SubscribeParams{},
+	"SubscribeRequestParams":                      ResourceParams{},
 	"SubscriptionFilter":                          SubscriptionFilter{},
-	"SubscriptionsAcknowledgedNotificationParams": SubscriptionsAcknowledgedParams{},
+	"SubscriptionsAcknowledgedNotificationParams": ListenParams{},
 	"SubscriptionsListenRequestParams":            ListenParams{},
 	"SubscriptionsListenResult":                   Result{},
 	"TaskMetadata":                                TaskMetadata{},
@@ -103,7 +104,7 @@ var definitions = map[string]any{
 	"ToolExecution":                               ToolExecution{},
 	"ToolResultContent":                           ToolResultContent{},
 	"ToolUseContent":                              ToolUseContent{},
-	"UnsubscribeRequestParams":                    SubscribeParams{},
+	"UnsubscribeRequestParams":                    ResourceParams{},
 	"UntitledMultiSelectEnumSchema":               elicitschema.Primitive{},
 	"UntitledSingleSelectEnumSchema":              elicitschema.Primitive{},
 
@@ -132,8 +133,8 @@ var paramsOf = map[string]any{
 	MethodListResources:         ListParams{},
 	MethodListResourceTemplates: ListParams{},
 	MethodReadResource:          ReadResourceParams{},
-	MethodSubscribe:             SubscribeParams{},
-	MethodUnsubscribe:           SubscribeParams{},
+	MethodSubscribe:             ResourceParams{},
+	MethodUnsubscribe:           ResourceParams{},
 	MethodListPrompts:           ListParams{},
 	MethodGetPrompt:             GetPromptParams{},
 	MethodComplete:              CompleteParams{},
@@ -147,22 +148,22 @@ var paramsOf = map[string]any{
 	MethodTaskResult:            TaskParams{},
 	MethodListTasks:             ListParams{},
 	MethodListSkills:            ListParams{},
-	MethodGetSkill:              GetSkillParams{},
+	MethodGetSkill:              ResourceParams{},
 	MethodReadDirectory:         readDirectoryParams,
 
 	NotificationInitialized:               Params{},
-	NotificationCancelled:                 CancelledParams{},
+	NotificationCancelled:                 cancelledParams{},
 	NotificationProgress:                  ProgressParams{},
 	NotificationMessage:                   LoggingMessageParams{},
 	NotificationToolListChanged:           Params{},
 	NotificationResourceListChanged:       Params{},
-	NotificationResourceUpdated:           ResourceUpdatedParams{},
+	NotificationResourceUpdated:           ResourceParams{},
 	NotificationPromptListChanged:         Params{},
 	NotificationRootsListChanged:          Params{},
-	NotificationElicitationComplete:       ElicitationCompleteParams{},
-	NotificationSubscriptionsAcknowledged: SubscriptionsAcknowledgedParams{},
+	NotificationElicitationComplete:       elicitationCompleteParams,
+	NotificationSubscriptionsAcknowledged: ListenParams{},
 	NotificationTaskStatus:                taskStatusParams,
-	NotificationTask:                      TaskNotificationParams{},
+	NotificationTask:                      taskNotificationParams,
 }
 
 // The params of messages that no code of this module makes or reads as a whole.
@@ -175,12 +176,26 @@ var (
 		Params
 		ExperimentalTask
 	}
+	taskNotificationParams struct {
+		Params
+		Task
+	}
+	elicitationCompleteParams struct {
+		Params
+		ElicitationID string `json:"elicitationId"`
+	}
 )
+
+type cancelledParams struct {
+	Params
+	RequestID rpc.ID `json:"requestId,omitzero"` // optional in 2025-11-25 only
+	Reason    string `json:"reason,omitempty"`
+}
 
 // others are the messages that have no definition of their own in the schemas.
 var others = []any{CreateTaskResult{}, GetTaskResult{}, ExperimentalTaskResult{},
 	elicitschema.Schema{}, ListSkillsResult{},
-	ReadDirectoryResult{}, SkillsSettings{}, Skill{},
+	SkillsSettings{}, Skill{},
 	SkillResource{}, SkillResources{},
 	UnknownContent{Kind: "x", Raw: json.RawMessage(`{"type":"x"}`)}}
 

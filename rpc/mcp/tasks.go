@@ -25,7 +25,8 @@ func (s TaskStatus) Terminal() bool {
 	return s == TaskCompleted || s == TaskFailed || s == TaskCancelled
 }
 
-// TaskParams are the params of tasks/get, tasks/cancel and, in 2025-11-25, tasks/result.
+// TaskParams are the params of tasks/get, tasks/cancel and, in 2025-11-25, tasks/result, and the
+// value of [MetaRelatedTask].
 type TaskParams struct {
 	Params
 	TaskID string `json:"taskId"`
@@ -63,29 +64,17 @@ type GetTaskResult struct {
 	Task
 }
 
-// UpdateTaskParams are the params of tasks/update; its result is an [EmptyResult].
+// UpdateTaskParams are the params of tasks/update; its result is a [Result].
 type UpdateTaskParams struct {
 	Params
 	TaskID         string         `json:"taskId"`
 	InputResponses InputResponses `json:"inputResponses"`
 }
 
-// TaskNotificationParams are the params of notifications/tasks, the extension's notification about
-// a task.
-type TaskNotificationParams struct {
-	Params
-	Task
-}
-
 // TaskMetadata in the params of a 2025-11-25 request asks the receiver to run it as a task.
 type TaskMetadata struct {
 	// how long to keep the task, in milliseconds; the receiver decides
 	TTL *int64 `json:"ttl,omitempty"`
-}
-
-// RelatedTask is the value of [MetaRelatedTask].
-type RelatedTask struct {
-	TaskID string `json:"taskId"`
 }
 
 // An ExperimentalTask is the state of a 2025-11-25 task (MCP 2025-11-25, Tasks, "Task"). Times are

@@ -4,7 +4,7 @@ import "encoding/json"
 
 // A Tool is a function of a server that a model can call (MCP 2026-07-28, Tools, "Tool").
 type Tool struct {
-	Name        string `json:"name"` // see ValidToolName
+	Name        string `json:"name"` // 1 to 128 letters, digits, '_', '-' and '.'
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
 	// a JSON Schema with "type":"object"
@@ -34,12 +34,6 @@ func (t *Tool) DisplayName() string {
 		return t.Annotations.Title
 	}
 	return t.Name
-}
-
-// ValidToolName reports whether name has 1 to 128 letters, digits, '_', '-' and '.', as the names
-// of tools should (MCP 2026-07-28, Tools, "Tool Names").
-func ValidToolName(name string) bool {
-	return name != "" && len(name) <= 128 && consistsOf(name, "_-.")
 }
 
 // ToolAnnotations are hints about a tool. Those of an untrusted server must not be relied on. The

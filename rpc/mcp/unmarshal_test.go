@@ -159,7 +159,7 @@ func TestDecodeErrors(t *testing.T) {
 			"progressToken: want a string or a number (at byte 17)"},
 		{ProgressParams{}, `{"progress":1e999}`,
 			"progress: 1e999 does not fit in float64 (at byte 12)"},
-		{CancelledParams{}, `{"requestId":[1]}`,
+		{cancelledParams{}, `{"requestId":[1]}`,
 			"requestId: an id must be a string or a number (code -32600) (at byte 13)"},
 		{GetPromptParams{}, `{"arguments":{"` + long + `":1}}`, "arguments." + long[:64] +
 			"…: want a string, not a number (at byte 1017)"},

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/mcpjson"
 )
 
@@ -44,7 +44,7 @@ func FuzzParse(f *testing.F) {
 				}
 				continue
 			}
-			if host.CheckID(s.ID) != nil || (s.Command == "") == (s.URL == "") {
+			if itemname.CheckID(s.ID) != nil || (s.Command == "") == (s.URL == "") {
 				t.Fatalf("%+v", s)
 			}
 			_, err := s.Resolve(env)

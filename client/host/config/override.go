@@ -11,6 +11,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonedit"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/near"
+	"github.com/stdwire/stdwire/internal/override"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -92,7 +93,7 @@ func (r *reader) readOverrides(s *Server, v jsonedit.Value) {
 		}
 		o := r.readOverride(m)
 		s.ItemOverrides[m.Name] = o
-		kind, name := host.OverrideKey(m.Name)
+		kind, name := override.Key(m.Name)
 		if o.Hidden || kind != mcp.KindTool && kind != mcp.KindPrompt {
 			continue
 		}
@@ -112,7 +113,7 @@ func (r *reader) readOverrides(s *Server, v jsonedit.Value) {
 func (r *reader) readOverride(m jsonedit.Member) (o host.Override) {
 	prefix := fmt.Sprintf("overrides.%.60s", m.Name)
 	r.field = prefix
-	kind, own := host.OverrideKey(m.Name)
+	kind, own := override.Key(m.Name)
 	switch {
 	case own == "":
 		r.errorf(m.Offset, "overrides: the name of the %s is missing", kind)
@@ -177,13 +178,13 @@ func (r *reader) readAnnotations(o *host.Override, v jsonedit.Value) {
 	}
 	o.Annotations = map[string]bool{}
 	for _, m := range r.members(v) {
-		if !slices.Contains(host.Hints(), m.Name) {
-			r.unknownIn(m, field, host.Hints())
+		if !slices.Contains(override.Hints(), m.Name) {
+			r.unknownIn(m, field, override.Hints())
 			continue
 		}
 		r.field = field + "." + m.Name
 		value := r.readBool(m.Value)
-		if r.Project && host.IsSafeHint(m.Name, value) {
+		if r.Project && override.IsSafe(m.Name, value) {
 			r.errorf(m.Offset, "%s: %t makes the tool look safer, which only your own file may do",
 				r.field, value)
 		}
@@ -210,11 +211,11 @@ func (r *reader) readArguments(o *host.Override, v jsonedit.Value) {
 		readMembers(r, m.Value, prefix+".", &a, argumentFields(), func(u jsonedit.Member) {
 			r.unknownIn(u, prefix, fieldsOf(argumentFields()))
 		})
-		if err := a.Check(); err != nil {
+		if err := override.CheckArgument(&a); err != nil {
 			r.errorf(m.Offset, "%s: %v", prefix, err)
 		}
 		o.Arguments[m.Name] = a
-		if a.Fixed() != nil {
+		if override.Fixed(&a) != nil {
 			continue
 		}
 		name := m.Name
@@ -302,7 +303,7 @@ func argumentSchema() object {
 // hintsSchema accepts what readAnnotations does.
 func hintsSchema() object {
 	properties := object{}
-	for _, name := range host.Hints() {
+	for _, name := range override.Hints() {
 		properties[name] = object{"type": "boolean"}
 	}
 	return closed(object{"type": "object", "properties": properties})

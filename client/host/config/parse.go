@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/jsonedit"
 	"github.com/stdwire/stdwire/internal/mcpjson"
@@ -235,7 +234,7 @@ func (r *reader) defaultTimeout() *jsonedit.Value {
 // readServer reads one server.
 func (r *reader) readServer(m jsonedit.Member) {
 	s := r.server
-	if host.CheckID(s.ID) != nil {
+	if itemname.CheckID(s.ID) != nil {
 		r.invalidID(m)
 	}
 	if !m.IsObject() {
@@ -357,7 +356,7 @@ func (r *reader) readProfiles(root jsonedit.Value) {
 			r.errorf(m.Offset, "the file has more than %d profiles", maxProfiles)
 			return
 		}
-		if host.CheckID(m.Name) != nil {
+		if itemname.CheckID(m.Name) != nil {
 			r.errorf(m.Offset,
 				"%.60q is not a valid profile name: write up to %d letters, digits, '.', '_' and '-'",
 				m.Name, itemname.MaxID)

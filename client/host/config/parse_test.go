@@ -10,7 +10,6 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -520,7 +519,7 @@ func TestIDs(t *testing.T) {
 		"ä": "", strings.Repeat("a", 40): strings.Repeat("a", 32), "a - b": "a-b",
 	} {
 		assert.Equal(t, itemname.SuggestID(name), want, name)
-		assert.Assert(t, want == "" || host.CheckID(want) == nil)
+		assert.Assert(t, want == "" || itemname.CheckID(want) == nil)
 	}
 	text := `{"mcpServers": {"a b": {"command": "x"}, "a.b": {"command": "x"}, "a  b": {"command": "x"}, "ä": {"command": "x"}}}`
 	got := shown(Parse(world(nil, nil), Source{Path: "f.json", Rename: true}, []byte(text)))

@@ -9,6 +9,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/override"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -46,31 +47,19 @@ func Collisions(ids []string, names map[string]map[mcp.Kind][]string) map[string
 	return collisions
 }
 
-// RefusedOverrides returns, by own name, why a gateway cannot apply the overrides of some of these
-// definitions.
-func RefusedOverrides(kind mcp.Kind, definitions []json.RawMessage,
-	o host.Overrides) map[string]error {
-	refused := map[string]error{}
-	all, _ := definition.ParseTexts(kind, definitions, o)
-	for _, d := range all {
-		if d.Refused != nil {
-			refused[d.Own] = d.Refused
-		}
-	}
-	return refused
-}
-
 // Overridden returns, by own name, what a gateway offers in place of those of these definitions
-// that overrides change, without the prefix of its names: nil for one that it does not offer. One
-// whose overrides it refuses is left out.
+// that overrides change, without the prefix of its names: nil for one that it does not offer. For
+// those whose overrides it cannot apply, and so withholds, refused says why.
 func Overridden(kind mcp.Kind, definitions []json.RawMessage,
-	o host.Overrides) map[string]json.RawMessage {
-	offered := map[string]json.RawMessage{}
+	o host.Overrides) (offered map[string]json.RawMessage, refused map[string]error) {
+	offered, refused = map[string]json.RawMessage{}, map[string]error{}
 	all, _ := definition.ParseTexts(kind, definitions, o)
 	for _, d := range all {
-		_, found := o.Of(kind, d.Own)
+		_, found := override.Of(o, kind, d.Own)
 		switch {
-		case !found || d.Refused != nil:
+		case d.Refused != nil:
+			refused[d.Own] = d.Refused
+		case !found:
 		case d.Hidden:
 			offered[d.Own] = nil
 		case kind == mcp.KindTool || kind == mcp.KindPrompt:
@@ -79,7 +68,7 @@ func Overridden(kind mcp.Kind, definitions []json.RawMessage,
 			offered[d.Own] = d.Passed
 		}
 	}
-	return offered
+	return offered, refused
 }
 
 // publicNames returns the public names, by own name, of items of one kind of a server.

@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/internal/appdef"
+	"github.com/stdwire/stdwire/internal/override"
 	"github.com/stdwire/stdwire/internal/uritemplate"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -175,7 +176,7 @@ func (u *upstreamServer) read(ctx context.Context, uri string,
 
 // hides reports whether an override hides a resource, or the template that it belongs to.
 func (u *upstreamServer) hides(ctx context.Context, own, uri string) bool {
-	if o, _ := u.overrides.Of(mcp.KindResource, own); o.Hidden {
+	if o, _ := override.Of(u.overrides, mcp.KindResource, own); o.Hidden {
 		return true
 	}
 	if u.hidden == nil {
@@ -193,7 +194,7 @@ func (u *upstreamServer) hides(ctx context.Context, own, uri string) bool {
 func hiddenTemplates(all host.Overrides) *uritemplate.Set {
 	var hidden []*uritemplate.Template
 	for key, o := range all {
-		kind, own := host.OverrideKey(key)
+		kind, own := override.Key(key)
 		if kind != mcp.KindResourceTemplate || !o.Hidden {
 			continue
 		}

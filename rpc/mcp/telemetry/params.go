@@ -73,7 +73,7 @@ func (p *params) parent() SpanContext {
 	}
 	if len(p.tracestate) <= 6*maxTracestate { // each byte may be escaped
 		if state, ok := jsonscan.Unquote(p.tracestate); ok {
-			c.State, _ = ParseTracestate(string(state))
+			c.State, _ = parseTracestate(string(state))
 		}
 	}
 	return c

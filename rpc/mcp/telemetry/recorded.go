@@ -8,20 +8,17 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A RecordedRequest is a request in a recording of messages, until its response is found.
-type RecordedRequest struct {
-	record record
-	method string
-	id     rpc.ID
-	at     time.Time
-}
-
-// NewRecordedRequest returns a request that was recorded at the time at, with the properties that
-// its span needs. It does not retain req.Params. The span gets the identity id, except that a
-// traceparent in params._meta determines its trace and parent. The span bypasses the queue, the
-// Sampler and the metrics.
-func (t *Telemetry) NewRecordedRequest(kind Kind, e Endpoint, req *rpc.Request, id SpanContext,
-	at time.Time) *RecordedRequest {
+// RecordedSpan begins the span of a request that was recorded at the time at. It does not retain
+// req.Params. The span gets the identity id, except that a traceparent in params._meta determines
+// its trace and parent. The span bypasses the queue, the Sampler and the metrics.
+//
+// end returns the span when the request has ended, with a result or an error. The errors are those
+// of a call: an [rpc.Error], [rpc.ErrCancelled], [rpc.ErrClosed] if there was no response, or any
+// other. A time before that of the request counts as the same. revision is that of the connection,
+// or ""; the revision that the request itself names has precedence. end must be called once.
+func (t *Telemetry) RecordedSpan(kind Kind, e Endpoint, req *rpc.Request, id SpanContext,
+	at time.Time) (end func(at time.Time, revision mcp.Revision, result json.RawMessage,
+	err error) *Span) {
 	r := record{t: t}
 	r.open(kind, t.endpoint(e), req, nil)
 	r.span = id
@@ -34,24 +31,17 @@ func (t *Telemetry) NewRecordedRequest(kind Kind, e Endpoint, req *rpc.Request, 
 	if r.targetText != nil {
 		r.targetText = []byte(clip(r.targetText))
 	}
-	return &RecordedRequest{r, clip(req.Method), req.ID, at}
-}
-
-// End returns the span of a request that has ended, with a result or an error. The errors are those
-// of a call: an [rpc.Error], [rpc.ErrCancelled], [rpc.ErrClosed] if there was no response, or any
-// other. A time before that of the request counts as the same. revision is that of the connection,
-// or ""; the revision that the request itself names has precedence. End must be called once.
-func (q *RecordedRequest) End(at time.Time, revision mcp.Revision, result json.RawMessage,
-	err error) *Span {
-	r := &q.record
-	if r.message.revision == "" {
-		r.message.revision = revision
+	began, method, requestID := at, clip(req.Method), req.ID
+	return func(at time.Time, revision mcp.Revision, result json.RawMessage, err error) *Span {
+		if r.message.revision == "" {
+			r.message.revision = revision
+		}
+		f := r.resultFailure(result)
+		if err != nil {
+			f = failureOf(err)
+		}
+		r.learn(method, f)
+		span := r.finished(requestID, f, began, max(0, at.Sub(began)))
+		return &span
 	}
-	f := r.resultFailure(result)
-	if err != nil {
-		f = failureOf(err)
-	}
-	r.learn(q.method, f)
-	span := r.finished(q.id, f, q.at, max(0, at.Sub(q.at)))
-	return &span
 }

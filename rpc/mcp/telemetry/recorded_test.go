@@ -16,7 +16,7 @@ import (
 )
 
 // A request of a recording has the span that its sender would have recorded.
-func TestRecordedRequest(t *testing.T) {
+func TestRecordedSpan(t *testing.T) {
 	const parent = `"traceparent":"00-` + clientTrace + "-" + clientSpan + `-01","tracestate":"a=1"`
 	endpoint := telemetry.Endpoint{Service: "weather"}
 	for _, tt := range []struct {
@@ -45,30 +45,31 @@ func TestRecordedRequest(t *testing.T) {
 			live := &spans[0]
 
 			params := []byte(tt.params)
-			q := telemetry.Options{}.New().NewRecordedRequest(telemetry.Client, endpoint,
+			end := telemetry.Options{}.New().RecordedSpan(telemetry.Client, endpoint,
 				&rpc.Request{ID: rpc.IntID(7), Method: tt.method, Params: params},
 				telemetry.SpanContext{Trace: live.Trace, Span: live.Span, Sampled: true},
 				time.Now().Add(-time.Second))
 			clear(params) // params are not retained
-			span := q.End(time.Now(), "", json.RawMessage(tt.result), tt.err)
+			span := end(time.Now(), "", json.RawMessage(tt.result), tt.err)
 			assert.Equal(t, string(tel.AppendTraces(nil, []telemetry.Span{*span})),
 				string(tel.AppendTraces(nil, spans)))
 		})
 	}
 }
 
-func TestRecordedRequestInItsConnection(t *testing.T) {
+func TestRecordedSpanInItsConnection(t *testing.T) {
 	tel := telemetry.Options{MaxSpans: -1}.New()
 	id := telemetry.SpanContext{Trace: telemetry.TraceID{1}, Span: telemetry.SpanID{2}}
 	parent := id.Traceparent()
 	at := time.Unix(100, 0)
-	request := func(params string) *telemetry.RecordedRequest {
-		return tel.NewRecordedRequest(telemetry.Server, telemetry.Endpoint{},
+	request := func(params string) func(time.Time, mcp.Revision, json.RawMessage,
+		error) *telemetry.Span {
+		return tel.RecordedSpan(telemetry.Server, telemetry.Endpoint{},
 			&rpc.Request{Method: "ping", Params: json.RawMessage(params)},
 			telemetry.SpanContext{Trace: telemetry.TraceID{3}, Span: telemetry.SpanID{4},
 				Sampled: true}, at)
 	}
-	span := request(`{"_meta":{"traceparent":"`+parent+`"}}`).End(at.Add(-1), "2025-06-18", nil,
+	span := request(`{"_meta":{"traceparent":"`+parent+`"}}`)(at.Add(-1), "2025-06-18", nil,
 		nil)
 	assert.Equal(t, span.Trace, telemetry.TraceID{1})
 	assert.Equal(t, span.Span, telemetry.SpanID{4})
@@ -76,7 +77,7 @@ func TestRecordedRequestInItsConnection(t *testing.T) {
 	assert.Assert(t, span.RemoteParent && span.Sampled)
 	assert.Equal(t, span.Duration, time.Duration(0))
 	assert.Equal(t, span.Attributes()[1].Value.String(), "2025-06-18")
-	span = request(`{"_meta":{"`+mcp.MetaProtocolVersion+`":"2026-07-28"}}`).End(at.Add(1),
+	span = request(`{"_meta":{"`+mcp.MetaProtocolVersion+`":"2026-07-28"}}`)(at.Add(1),
 		"2025-06-18", nil, nil)
 	assert.Equal(t, span.Trace, telemetry.TraceID{3})
 	assert.Equal(t, span.Duration, time.Duration(1))

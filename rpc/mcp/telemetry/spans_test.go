@@ -110,7 +110,7 @@ func run(ctx context.Context, m rpc.Middleware, req *rpc.Request) (inner context
 
 func TestParents(t *testing.T) {
 	tel := telemetry.Options{}.New()
-	ambient, err := telemetry.ParseTraceparent(
+	ambient, err := telemetry.ParseSpanContext(
 		"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 	assert.NilError(t, err)
 	httpContext := telemetry.ContextWithParent(t.Context(), ambient)

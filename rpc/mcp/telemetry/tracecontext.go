@@ -70,10 +70,16 @@ var errTraceparent = errors.New(
 // traceparentLen is the length of a traceparent of version 00.
 const traceparentLen = 2 + 1 + 32 + 1 + 16 + 1 + 2
 
-// ParseTraceparent parses a traceparent of any version (W3C Trace Context, section 3.2). Those of
-// later versions may be longer. The result is remote and has no State; see [ParseTracestate].
-func ParseTraceparent(text string) (SpanContext, error) {
-	return parseTraceparent([]byte(text))
+// ParseSpanContext parses a traceparent of any version (W3C Trace Context, section 3.2); those of
+// later versions may be longer. The result is remote. Its State is the tracestate without white
+// space around its members and without empty ones (section 3.3), or "" if there is not exactly one
+// tracestate, or it is invalid, or has more than 32 members or more than 512 bytes.
+func ParseSpanContext(traceparent string, tracestate ...string) (SpanContext, error) {
+	c, err := parseTraceparent([]byte(traceparent))
+	if err == nil && len(tracestate) == 1 {
+		c.State, _ = parseTracestate(tracestate[0])
+	}
+	return c, err
 }
 
 func parseTraceparent(text []byte) (c SpanContext, err error) {
@@ -116,10 +122,9 @@ const (
 	maxTracestateMembers = 32
 )
 
-// ParseTracestate returns the members of a tracestate, without the white space around them and
-// without empty ones (W3C Trace Context, section 3.3). It returns false if text is invalid, has
-// more than 32 members or more than 512 bytes; the traceparent is valid nevertheless.
-func ParseTracestate(text string) (state string, ok bool) {
+// parseTracestate returns the State of a tracestate. It returns false if text is invalid; the
+// traceparent is valid nevertheless.
+func parseTracestate(text string) (state string, ok bool) {
 	if len(text) > maxTracestate {
 		return "", false
 	}
@@ -204,7 +209,7 @@ func SpanContextFrom(ctx context.Context) SpanContext {
 
 // ContextWithParent returns a context in which the next span is a child of parent, or has a link to
 // it if its message names another parent. It is for transports with a trace context of their own,
-// which they read with [ParseTraceparent]. An invalid parent is ignored.
+// which they read with [ParseSpanContext]. An invalid parent is ignored.
 func ContextWithParent(ctx context.Context, parent SpanContext) context.Context {
 	if !parent.IsValid() {
 		return ctx

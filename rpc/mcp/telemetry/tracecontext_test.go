@@ -18,7 +18,7 @@ const (
 	valid     = "00-" + traceText + "-" + spanText + "-01"
 )
 
-func TestParseTraceparent(t *testing.T) {
+func TestParseSpanContext(t *testing.T) {
 	for _, test := range []struct {
 		text        string
 		ok, sampled bool
@@ -50,7 +50,7 @@ func TestParseTraceparent(t *testing.T) {
 		{"", false, false},
 		{strings.Repeat("-", 55), false, false},
 	} {
-		c, err := ParseTraceparent(test.text)
+		c, err := ParseSpanContext(test.text)
 		assert.Equal(t, err == nil, test.ok, test.text)
 		assert.Equal(t, c.IsValid(), test.ok, test.text)
 		if test.ok {
@@ -96,7 +96,7 @@ func TestParseTracestate(t *testing.T) {
 		{"a=\x01", "", false},
 		{"a=é", "", false},
 	} {
-		got, ok := ParseTracestate(test.text)
+		got, ok := parseTracestate(test.text)
 		assert.Equal(t, ok, test.ok, test.text)
 		assert.Equal(t, got, test.want)
 	}
@@ -106,14 +106,14 @@ func FuzzTraceContext(f *testing.F) {
 	f.Add(valid, "a=1, b@c=2")
 	f.Add("cc-"+traceText+"-"+spanText+"-01-x", "a=")
 	f.Fuzz(func(t *testing.T, parent, state string) {
-		if c, err := ParseTraceparent(parent); err == nil {
-			again, err := ParseTraceparent(c.Traceparent())
+		if c, err := ParseSpanContext(parent); err == nil {
+			again, err := ParseSpanContext(c.Traceparent())
 			assert.NilError(t, err)
 			assert.Equal(t, again, c)
 			assert.Assert(t, c.IsValid() && strings.HasPrefix(parent[2:], "-"+c.Trace.String()))
 		}
-		if s, ok := ParseTracestate(state); ok {
-			again, ok := ParseTracestate(s)
+		if s, ok := parseTracestate(state); ok {
+			again, ok := parseTracestate(s)
 			assert.Assert(t, ok && len(s) <= maxTracestate)
 			assert.Equal(t, again, s)
 		}
@@ -121,7 +121,7 @@ func FuzzTraceContext(f *testing.F) {
 }
 
 func TestInject(t *testing.T) {
-	c, err := ParseTraceparent(valid)
+	c, err := ParseSpanContext(valid)
 	assert.NilError(t, err)
 	c.State = "a=1"
 	const own = `"traceparent":"` + valid + `","tracestate":"a=1"`
@@ -173,7 +173,7 @@ func FuzzInject(f *testing.F) {
 		if jsonscan.Valid(raw) != nil {
 			return
 		}
-		c, err := ParseTraceparent(valid)
+		c, err := ParseSpanContext(valid)
 		assert.NilError(t, err)
 		p := readParams(raw, "name")
 		got := inject(raw, &p, &c)

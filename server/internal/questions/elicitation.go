@@ -82,7 +82,7 @@ func compileForm(text json.RawMessage, f mcp.Features) (*schema.Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the schema of the form: %w", err)
 	}
-	return schema.Compile(text, schema.AssertFormats())
+	return schema.Options{AssertFormats: true}.Compile(text)
 }
 
 var formFormats = map[string]bool{"date": true, "date-time": true, "email": true, "uri": true}

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/jsonedit"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/mcpjson"
@@ -103,7 +103,7 @@ func (f *File) Put(id, from string, definition []byte) (*Change, error) {
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
-	if err := host.CheckID(id); err != nil {
+	if err := itemname.CheckID(id); err != nil {
 		return nil, err
 	}
 	var secrets []jsonedit.Value
@@ -150,7 +150,7 @@ func (f *File) Add(server *config.Server, workspace, replace bool) (*Change, err
 	if err := f.checkNative(); err != nil {
 		return nil, err
 	}
-	if err := host.CheckID(server.ID); err != nil {
+	if err := itemname.CheckID(server.ID); err != nil {
 		return nil, err
 	}
 	a := f.application()

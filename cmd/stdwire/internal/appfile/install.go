@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/jsonedit"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
@@ -34,7 +34,7 @@ type Installation struct {
 // do.
 func (a Application) Install(env *config.Environment, path string, data []byte,
 	in Installation) (*Change, error) {
-	if err := host.CheckID(in.Server.ID); err != nil {
+	if err := itemname.CheckID(in.Server.ID); err != nil {
 		return nil, err
 	}
 	definition, notes, err := a.define(env, in.Server, in.Workspace)

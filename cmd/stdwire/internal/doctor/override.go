@@ -9,6 +9,7 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/internal/near"
+	"github.com/stdwire/stdwire/internal/override"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -25,15 +26,15 @@ func (r *Report) checkOverrides(o host.Overrides, all map[mcp.Kind][]json.RawMes
 		for _, definition := range definitions {
 			names = append(names, kind.KeyOf(definition))
 		}
-		for _, key := range o.Unknown(kind, names) {
+		for _, key := range override.Unknown(o, kind, names) {
 			text := fmt.Sprintf("%q", key)
-			_, own := host.OverrideKey(key)
+			_, own := override.Key(key)
 			if similar := near.Match(own, names); similar != "" {
 				text += fmt.Sprintf(" (did you mean %q?)", similar)
 			}
 			unknown = append(unknown, text)
 		}
-		errs := gateway.RefusedOverrides(kind, definitions, o)
+		_, errs := gateway.Overridden(kind, definitions, o)
 		for _, name := range slices.Sorted(maps.Keys(errs)) {
 			refused = append(refused, fmt.Sprintf("%s (%v)", name, errs[name]))
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/dispatch/schema"
+	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/paramheader"
 	"github.com/stdwire/stdwire/internal/pin"
@@ -122,7 +123,7 @@ var toolChecks = []toolCheck{
 		}},
 	{Warning, "tools whose names are not 1 to 128 letters, digits, '_', '-' and '.'",
 		"models and gateways may refuse them", func(t *mcp.Tool) (string, bool) {
-			return "", !mcp.ValidToolName(t.Name)
+			return "", !itemname.IsToolName(t.Name)
 		}},
 	{Warning, "tools without a description", "a model selects a tool by it",
 		func(t *mcp.Tool) (string, bool) {

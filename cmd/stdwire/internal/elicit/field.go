@@ -54,7 +54,7 @@ func newField(property form.Field) *field {
 		return err == nil
 	})
 	for _, p := range f.schema.Own().Parts() {
-		if f.check, _ = schema.Compile(p.At, schema.AssertFormats()); f.check != nil {
+		if f.check, _ = (schema.Options{AssertFormats: true}).Compile(p.At); f.check != nil {
 			break // the first part without references to the rest of the form
 		}
 	}

@@ -133,7 +133,7 @@ func (a *Asker) printAnswers(fields []*field) {
 
 // checkForm validates the content of a form against its whole schema.
 func checkForm(text, content []byte) error {
-	compiled, err := schema.Compile(text, schema.AssertFormats())
+	compiled, err := schema.Options{AssertFormats: true}.Compile(text)
 	if err != nil {
 		return nil // the client has refused a form that does not compile
 	}

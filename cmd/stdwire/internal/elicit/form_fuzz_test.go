@@ -27,7 +27,7 @@ func FuzzForm(f *testing.F) {
 		if jsonscan.Valid([]byte(form)) != nil {
 			return
 		}
-		compiled, err := schema.Compile([]byte(form), schema.AssertFormats())
+		compiled, err := schema.Options{AssertFormats: true}.Compile([]byte(form))
 		if err != nil {
 			return // the client refuses it
 		}

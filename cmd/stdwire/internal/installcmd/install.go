@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/appfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
@@ -242,7 +241,7 @@ func failure(err error) error {
 
 // checkName returns an error for a name that is no id.
 func checkName(name string) error {
-	if err := host.CheckID(name); err != nil {
+	if err := itemname.CheckID(name); err != nil {
 		if id := itemname.SuggestID(name); id != "" {
 			return fmt.Errorf("%w; did you mean %s?", err, id)
 		}

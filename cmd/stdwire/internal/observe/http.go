@@ -15,12 +15,9 @@ func (r *Recorder) Handler(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		header := request.Header
-		if text := header.Get("Traceparent"); text != "" {
-			if parent, err := telemetry.ParseTraceparent(text); err == nil {
-				if states := header.Values("Tracestate"); len(states) == 1 {
-					parent.State, _ = telemetry.ParseTracestate(states[0])
-				}
+		if text := request.Header.Get("Traceparent"); text != "" {
+			parent, err := telemetry.ParseSpanContext(text, request.Header.Values("Tracestate")...)
+			if err == nil {
 				request = request.WithContext(
 					telemetry.ContextWithParent(request.Context(), parent))
 			}

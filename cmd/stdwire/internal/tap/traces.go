@@ -62,7 +62,8 @@ type frameKey struct {
 
 // A tracedRequest is an element of Traces.order.
 type tracedRequest struct {
-	*telemetry.RecordedRequest
+	// the span of the request; see telemetry.Telemetry.RecordedSpan
+	span func(at time.Time, revision mcp.Revision, result json.RawMessage, err error) *telemetry.Span
 	key       frameKey
 	cancelled bool
 	at        float64 // when it was cancelled
@@ -167,7 +168,7 @@ func (t *Traces) request(r *Record, m *Message, text []byte, index uint64) error
 	_ = req.ID.UnmarshalJSON(id) // an invalid one is not an attribute
 	key := frameKey{r.N, requestKey{r.From, string(id)}}
 	e := t.order.PushBack(&tracedRequest{key: key,
-		RecordedRequest: t.telemetry.NewRecordedRequest(kind, t.endpoint, req, t.identity(index),
+		span: t.telemetry.RecordedSpan(kind, t.endpoint, req, t.identity(index),
 			t.at(r.Seconds))})
 	t.open[key], t.latest[key.requestKey] = e, e
 	return nil
@@ -251,5 +252,5 @@ func (t *Traces) end(e *list.Element, at time.Time, result json.RawMessage, err 
 	if t.latest[q.key.requestKey] == e {
 		delete(t.latest, q.key.requestKey)
 	}
-	return t.to.add(q.End(at, t.revision, result, err))
+	return t.to.add(q.span(at, t.revision, result, err))
 }

@@ -138,7 +138,7 @@ func (all *definitions) override(kind mcp.Kind, list []json.RawMessage, o host.O
 	if len(o) == 0 {
 		return
 	}
-	now, refused := gateway.Overridden(kind, list, o), gateway.RefusedOverrides(kind, list, o)
+	now, refused := gateway.Overridden(kind, list, o)
 	for i, text := range list {
 		d, own := &all.Lists[kind][i], kind.KeyOf(text)
 		if text, found := now[own]; found {

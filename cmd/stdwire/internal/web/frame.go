@@ -43,10 +43,16 @@ type frame struct {
 type frameEvent struct {
 	Message json.RawMessage           `json:"message,omitempty"` // to send to the app
 	Mode    string                    `json:"mode,omitempty"`    // how to display it
-	Size    *mcp.SizeChangedParams    `json:"size,omitempty"`
+	Size    *frameSize                `json:"size,omitempty"`
 	Log     *mcp.LoggingMessageParams `json:"log,omitempty"`
 	Said    *mcp.AppMessageParams     `json:"said,omitempty"`
 	Context *mcp.ModelContextParams   `json:"context,omitempty"` // replaces the one before
+}
+
+// A frameSize is the size that an app asks for, in pixels; zero is unknown.
+type frameSize struct {
+	Width  float64 `json:"width,omitempty"`
+	Height float64 `json:"height,omitempty"`
 }
 
 const (
@@ -101,7 +107,7 @@ func (f *frame) emit(e frameEvent) bool {
 // callbacks sets what the app may ask of the page.
 func (f *frame) callbacks(o *apps.Options) {
 	o.OnSizeChanged = func(width, height float64) {
-		f.emit(frameEvent{Size: &mcp.SizeChangedParams{Width: width, Height: height}})
+		f.emit(frameEvent{Size: &frameSize{width, height}})
 	}
 	o.OnDisplayMode = func(_ context.Context, mode string) (string, error) {
 		f.emit(frameEvent{Mode: mode})

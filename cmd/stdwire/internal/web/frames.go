@@ -206,7 +206,9 @@ func (f *frames) begin(one *server, c *client.Client, tool *mcp.Tool, app *apps.
 		},
 		OnOpenLink: func(ctx context.Context, url string) error {
 			_, err := ask[mcp.Object](ctx, f.site.questions, one.id, mcp.MethodOpenLink,
-				mcp.OpenLinkParams{URL: url})
+				struct {
+					URL string `json:"url"`
+				}{url})
 			return err
 		},
 	}

@@ -13,7 +13,7 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/client/host"
-	"github.com/stdwire/stdwire/client/host/gateway/internal/override"
+	"github.com/stdwire/stdwire/internal/override"
 	"github.com/stdwire/stdwire/internal/appdef"
 	"github.com/stdwire/stdwire/internal/jsondiff"
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -67,7 +67,7 @@ func parse(kind mcp.Kind, text json.RawMessage, overrides host.Overrides) (*Defi
 	if err = d.decode(kind); err != nil {
 		return d, err
 	}
-	if o, found := overrides.Of(kind, d.Own); found {
+	if o, found := override.Of(overrides, kind, d.Own); found {
 		d.override(kind, &o)
 	}
 	return d, nil

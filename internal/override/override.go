@@ -70,7 +70,7 @@ func annotate(definition json.RawMessage, o *host.Override) json.RawMessage {
 	if titled {
 		annotations = jsonscan.SetMember(annotations, "title", jsonscan.AppendString(nil, o.Title))
 	}
-	for _, name := range host.Hints() { // in a fixed order
+	for _, name := range Hints() { // in a fixed order
 		if value, set := o.Annotations[name]; set {
 			annotations = jsonscan.SetMember(annotations, name, fmt.Append(nil, value))
 		}

@@ -29,7 +29,7 @@ func rewrite(input json.RawMessage, overrides map[string]host.ArgumentOverride) 
 		fixed: map[string]json.RawMessage{}, defaults: map[string]json.RawMessage{}}
 	for _, own := range slices.Sorted(maps.Keys(overrides)) {
 		o := overrides[own]
-		err := o.Check()
+		err := CheckArgument(&o)
 		if !slices.Contains(names, own) {
 			err = errors.New("the tool has no such argument")
 			if hint := near.Instead(own, names); hint != "" {
@@ -39,7 +39,7 @@ func rewrite(input json.RawMessage, overrides map[string]host.ArgumentOverride) 
 		if err != nil {
 			return nil, nil, fmt.Errorf("arguments: %q: %w", own, err)
 		}
-		switch value := o.Fixed(); {
+		switch value := Fixed(&o); {
 		case value != nil:
 			a.fixed[own] = value
 		case o.Default != nil:
@@ -85,11 +85,11 @@ func rewrite(input json.RawMessage, overrides map[string]host.ArgumentOverride) 
 // checkValues returns an error if a value or default is not valid under the schema of its argument.
 func (a *Arguments) checkValues(input json.RawMessage) error {
 	const uri = "urn:stdwire:own"
+	document := schema.Options{Load: func(string) ([]byte, error) { return input, nil }}
 	for _, values := range []map[string]json.RawMessage{a.fixed, a.defaults} {
 		for own, value := range values {
 			reference := jsonscan.AppendString([]byte(`{"$ref":`), uri+"#"+fragment("properties", own))
-			of, err := schema.Compile(append(reference, '}'),
-				schema.Loader(func(string) ([]byte, error) { return input, nil }))
+			of, err := document.Compile(append(reference, '}'))
 			if err == nil {
 				err = of.Validate(value)
 			}
