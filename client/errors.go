@@ -184,8 +184,6 @@ func (e *TimeoutError) Error() string {
 	return text
 }
 
-// Timeout returns true, as for a net.Error.
-func (e *TimeoutError) Timeout() bool        { return true }
 func (e *TimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // round formats a duration with about three digits.

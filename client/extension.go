@@ -46,7 +46,7 @@ func checkExtensions(all []Extension) error {
 		}
 		ids[e.ID] = true
 		for name, handler := range e.Methods {
-			if name == "" || handler == nil || methods[name] || mcp.IsMethod(name) {
+			if name == "" || handler == nil || methods[name] || extensionid.IsMethod(name) {
 				return fmt.Errorf(
 					"the extension %s: the method %q is empty or taken, or its handler is nil", e.ID,
 					name)
@@ -54,7 +54,7 @@ func checkExtensions(all []Extension) error {
 			methods[name] = true
 		}
 		for name, handler := range e.Notifications {
-			if name == "" || handler == nil || notifications[name] || mcp.IsMethod(name) {
+			if name == "" || handler == nil || notifications[name] || extensionid.IsMethod(name) {
 				return fmt.Errorf(
 					"the extension %s: the notification %q is empty or taken, or its handler is nil",
 					e.ID, name)

@@ -57,7 +57,7 @@ func (c *Client) Skills(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.
 				yield(nil, err)
 				return
 			}
-			s, err := DecodeSkill(definition)
+			s, err := skill.Decode(definition)
 			if err != nil {
 				c.o.Logger.Warn("a skill is omitted", slog.String("server", c.o.Name),
 					slog.Any("error", c.skillError(s, "", err)))
@@ -68,18 +68,6 @@ func (c *Client) Skills(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.
 			}
 		}
 	}
-}
-
-// DecodeSkill returns a skill from its definition in a list. It returns an error if a host must not
-// load the skill; the skill is never nil, and has the URI if there is one.
-func DecodeSkill(definition json.RawMessage) (*mcp.Skill, error) {
-	s := new(mcp.Skill)
-	err := mcp.Unmarshal(definition, s)
-	if err == nil {
-		return s, skill.Check(s)
-	}
-	uri, _ := jsonscan.Text(jsonscan.Member(definition, "uri"))
-	return &mcp.Skill{URI: uri}, err
 }
 
 // Skill returns the entry of a skill by the URI of its SKILL.md, whether the server lists it or not
@@ -99,7 +87,7 @@ func (c *Client) Skill(ctx context.Context, uri string, opts ...CallOption) (*mc
 	if err := c.request(ctx, skillsCapability, r, opts); err != nil {
 		return nil, err
 	}
-	s, err := DecodeSkill(definition)
+	s, err := skill.Decode(definition)
 	if err == nil && s.URI != uri {
 		err = fmt.Errorf("the server has sent the entry of another skill, %.200q", s.URI)
 	}

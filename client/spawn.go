@@ -38,25 +38,20 @@ type Command struct {
 	// Started, if set, is called with the pid of each process that is started, before Stderr gets
 	// any of its output. It must not block.
 	Started func(pid int)
-	// Starter, if set, starts the process in place of this package.
-	Starter Starter
+	// Start, if set, starts the process in place of this package, for a program that has its own
+	// way to do that, such as below a process that outlives this program for as long as it takes to
+	// end the server. It starts a command in a process group of its own, and returns this program's
+	// ends of the pipes to its stdin and from its stdout and stderr. The command has Path, Args,
+	// Env and Dir. If ctx ends before the program is loaded, no process is left.
+	Start func(ctx context.Context, cmd *exec.Cmd) (ProcessGroup, [3]*os.File, error)
 	// Grace is how long Close waits for the server to end, and again after SIGTERM. The default is
 	// 2 s; negative means no wait.
 	Grace time.Duration
 }
 
-// A Starter starts the processes of servers for a program that has its own way to do that, such as
-// below a process that outlives this program for as long as it takes to end the server.
-type Starter interface {
-	// Start starts a command in a process group of its own, and returns this program's ends of the
-	// pipes to its stdin and from its stdout and stderr. The command has Path, Args, Env and Dir.
-	// If ctx ends before the program is loaded, no process is left.
-	Start(ctx context.Context, cmd *exec.Cmd) (ProcessGroup, [3]*os.File, error)
-}
-
-// A ProcessGroup is a process that a [Starter] has started, and its descendants. Its methods may be
-// called concurrently. It is an alias, so that a package with a Starter need not import this one. A
-// panic in a method counts as an error of it.
+// A ProcessGroup is a process that Start of a [Command] has started, and its descendants. Its
+// methods may be called concurrently. It is an alias, so that a package with such a function need
+// not import this one. A panic in a method counts as an error of it.
 type ProcessGroup = interface {
 	// Pid returns the process id.
 	Pid() int
@@ -146,7 +141,7 @@ func (o Options) started(tell func(pid int), pid int) {
 func (cmd Command) config() child.Config {
 	return child.Config{
 		Command: cmd.Path, Args: cmd.Args, Dir: cmd.Dir, Env: cmd.Env, InheritEnv: cmd.InheritEnv,
-		StderrTee: cmd.Stderr, Grace: cmd.Grace, Starter: cmd.Starter,
+		StderrTee: cmd.Stderr, Grace: cmd.Grace, Start: cmd.Start,
 	}
 }
 

@@ -28,7 +28,7 @@ func (p *createdTaskError) Error() string {
 
 // decodeTaskCreated decodes a CreateTaskResult of the tasks extension.
 func decodeTaskCreated(result []byte) error {
-	var r mcp.CreateTaskResult
+	var r mcp.TaskResult
 	if err := mcp.Unmarshal(result, &r); err != nil {
 		return errtext.Protocol("an invalid task: %v", err)
 	}
@@ -85,7 +85,7 @@ func (t *Task) decodeState(raw []byte) (mcp.Task, error) {
 		}
 		now = fromExperimental(r.ExperimentalTask)
 	} else {
-		var r mcp.GetTaskResult
+		var r mcp.TaskResult
 		if err := mcp.Unmarshal(raw, &r); err != nil {
 			return now, errtext.Protocol("an invalid task state: %v", err)
 		}
@@ -136,10 +136,7 @@ func (t *Task) setState(now mcp.Task) (changed bool) {
 func (t *Task) setOutcome(result json.RawMessage, failure *rpc.Error) {
 	now := t.State()
 	now.Status, now.Result = mcp.TaskCompleted, result
-	if failure != nil {
-		now.Error = &mcp.ErrorObject{Code: int64(failure.Code), Message: failure.Message,
-			Data: failure.Data}
-	}
+	now.Error = failure
 	if failure != nil || string(jsonscan.Member(result, "isError")) == "true" {
 		now.Status = mcp.TaskFailed
 	}

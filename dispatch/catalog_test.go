@@ -270,7 +270,7 @@ func TestRegisterAndDispatchAtTheSameTime(t *testing.T) {
 		group.Go(func() {
 			for i := range 500 {
 				if e := d.Dispatch(context.Background(),
-					&dispatch.Call{Operation: "a.stays"}); !e.Success() {
+					&dispatch.Call{Operation: "a.stays"}); e.Err != nil {
 					t.Error(e.Err)
 				}
 				d.Dispatch(context.Background(), &dispatch.Call{Operation: ops[i%len(ops)].Name()})

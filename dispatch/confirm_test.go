@@ -42,7 +42,7 @@ func TestDestructiveOperationRunsOnlyWhenConfirmed(t *testing.T) {
 			assert.Equal(t, ran, 0)
 
 			e = fx.Dispatch(t.Context(), &dispatch.Call{Operation: "a.b", Confirmed: true})
-			assert.Assert(t, e.Success(), e.Err)
+			assert.Assert(t, e.Err == nil, e.Err)
 			assert.Equal(t, ran, 1)
 		})
 	}
@@ -55,7 +55,7 @@ func TestOtherOperationsNeedNoConfirmation(t *testing.T) {
 		register(fx, doNothing, func(s *dispatch.Spec) { s.Type = kind })
 		op, _ := fx.Lookup("a.b")
 		assert.Assert(t, !op.Destructive(), kind)
-		assert.Assert(t, fx.call(t.Context(), ``).Success(), kind)
+		assert.Assert(t, fx.call(t.Context(), ``).Err == nil, kind)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestConfirmForSomeArguments(t *testing.T) {
 	assert.Assert(t, op.Destructive(), "surfaces must expect to be asked")
 	assert.Assert(t, !op.Spec().Destructive, "the dispatcher must not ask")
 
-	assert.Assert(t, fx.call(t.Context(), `{"name":"new"}`).Success())
+	assert.Assert(t, fx.call(t.Context(), `{"name":"new"}`).Err == nil)
 	e := fx.call(t.Context(), `{"name":"old"}`)
 	assert.Equal(t, e.Err.Code, dispatch.ConfirmationRequired)
 	assert.Equal(t, e.Err.Message, `This replaces "old", 100%.`)
@@ -126,7 +126,7 @@ func TestConfirmForSomeArguments(t *testing.T) {
 	e = fx.Dispatch(t.Context(),
 		&dispatch.Call{Operation: "a.b", Arguments: json.RawMessage(`{"name":"old"}`),
 			Confirmed: true})
-	assert.Assert(t, e.Success(), e.Err)
+	assert.Assert(t, e.Err == nil, e.Err)
 	assert.Equal(t, replaced, 1)
 }
 
@@ -145,7 +145,7 @@ func TestConfirmWithoutDeclaringTheCode(t *testing.T) {
 	assert.Equal(t, string(fx.call(t.Context(), ``).AppendJSON(nil)), withheldErrorJSON)
 	assert.Assert(t, strings.Contains(fx.log.String(), "code=confirmation_required"), fx.log.String())
 	e := fx.Dispatch(t.Context(), &dispatch.Call{Operation: "a.b", Confirmed: true})
-	assert.Assert(t, e.Success(), "Confirm must return nil for a confirmed call")
+	assert.Assert(t, e.Err == nil, "Confirm must return nil for a confirmed call")
 }
 
 // An operation that replaces data only if the file exists asks for confirmation only then.

@@ -23,11 +23,7 @@ func (op *Operation) validate(arguments json.RawMessage, isJSON, lenient bool) (
 			return nil, nil, invalidArguments(err)
 		}
 	}
-	if lenient {
-		filled, repairs, err = op.input.ValidateLeniently(arguments)
-	} else {
-		filled, err = op.input.ValidateAndFill(arguments)
-	}
+	filled, repairs, err = op.input.ValidateAndFill(arguments, lenient)
 	if err != nil {
 		return nil, nil, invalidArguments(err)
 	}

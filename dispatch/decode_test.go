@@ -53,7 +53,7 @@ func TestArgumentsAreValidated(t *testing.T) {
 				return nothing{}, nil
 			})
 			e := fx.call(t.Context(), tc.arguments)
-			assert.Assert(t, !e.Success())
+			assert.Assert(t, e.Err != nil)
 			assert.Equal(t, string(e.Err.Code), tc.code)
 			assert.Assert(t, e.Err.Recoverable)
 			assert.Assert(t, strings.Contains(e.Err.Message, tc.message), e.Err.Message)

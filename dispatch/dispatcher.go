@@ -151,14 +151,14 @@ func (d *Dispatcher) Run(ctx context.Context, op *Operation, call *Call) (result
 	start := time.Now()
 	result = d.recoverHandle(ctx, op, call)
 	result.Session = call.Session
-	if result.Success() && call.UpstreamResult != nil {
+	if result.Err == nil && call.UpstreamResult != nil {
 		if whole, err := checkRaw(call.UpstreamResult); err == nil {
 			result.UpstreamResult = whole
 		}
 	}
 	if elapsed := time.Since(start); elapsed >= d.slow && d.slow > 0 && op.spec.Type != Wait {
 		d.logCall(ctx, slog.LevelWarn, "slow operation", op, call,
-			slog.Duration("duration", elapsed), slog.Bool("success", result.Success()))
+			slog.Duration("duration", elapsed), slog.Bool("success", result.Err == nil))
 	}
 	return result
 }

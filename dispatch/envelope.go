@@ -20,9 +20,6 @@ type Envelope struct {
 	UpstreamResult json.RawMessage // the value of which the data is a part; nil: none; see [Call]
 }
 
-// Success reports whether the operation succeeded.
-func (e Envelope) Success() bool { return e.Err == nil }
-
 // IsError implements [Result].
 func (e Envelope) IsError() bool { return e.Err != nil }
 

@@ -112,7 +112,7 @@ func TestAppendJSON(t *testing.T) {
 			got := tc.envelope.AppendJSON([]byte("x"))
 			assert.Equal(t, string(got), "x"+tc.want)
 			assert.Assert(t, json.Valid(got[1:]))
-			assert.Equal(t, tc.envelope.Success(), tc.envelope.Err == nil)
+			assert.Equal(t, tc.envelope.IsError(), tc.envelope.Err != nil)
 			marshalled, err := json.Marshal(tc.envelope)
 			assert.NilError(t, err)
 			var a, b any

@@ -24,11 +24,11 @@ func TestIdleSessionExpires(t *testing.T) {
 		{"idle since it was opened", func(*testing.T, *shellService) {}, idle},
 		{"a use restarts the idle time", func(t *testing.T, s *shellService) {
 			time.Sleep(idle - 1)
-			assert.Assert(t, s.do(t, "use", `{}`).Success())
+			assert.Assert(t, s.do(t, "use", `{}`).Err == nil)
 		}, 2*idle - 1},
 		{"not while a call uses it", func(t *testing.T, s *shellService) {
 			s.onUse = func(context.Context, string) error { time.Sleep(5 * idle); return nil }
-			assert.Assert(t, s.do(t, "use", `{}`).Success())
+			assert.Assert(t, s.do(t, "use", `{}`).Err == nil)
 		}, 6 * idle},
 		{"not while one of two calls uses it", func(t *testing.T, s *shellService) {
 			s.onUse = func(context.Context, string) error { time.Sleep(2 * idle); return nil }
@@ -53,7 +53,7 @@ func TestIdleSessionExpires(t *testing.T) {
 				time.Sleep(idle)
 				return nil
 			}
-			assert.Assert(t, s.do(t, "use", `{}`).Success())
+			assert.Assert(t, s.do(t, "use", `{}`).Err == nil)
 		}, 7 * idle},
 		{"Get outside of a call restarts the idle time", func(t *testing.T, s *shellService) {
 			time.Sleep(idle / 2)
@@ -102,7 +102,7 @@ func TestClosedSessionDoesNotExpire(t *testing.T) {
 			_, err := s.all.Close(context.Background(), "a")
 			return err
 		}
-		assert.Assert(t, s.do(t, "use", `{}`).Success())
+		assert.Assert(t, s.do(t, "use", `{}`).Err == nil)
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		assert.DeepEqual(t, s.closedSessions(), []string{"a#1"})
@@ -126,9 +126,9 @@ func TestUseAtExpiry(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 			e := s.do(t, "use", `{}`)
-			assert.Assert(t, e.Success() ||
+			assert.Assert(t, e.Err == nil ||
 				e.Err.Code == dispatch.NotRunning, "%s", s.fixture.log.String())
-			found[e.Success()]++
+			found[e.Err == nil]++
 			time.Sleep(time.Hour)
 			synctest.Wait()
 			assert.DeepEqual(t, s.closedSessions(), []string{"a#1"})
@@ -150,7 +150,7 @@ func TestGetAgainTakesNoMemory(t *testing.T) {
 		})
 		return nil
 	}
-	assert.Assert(t, s.do(t, "use", `{}`).Success())
+	assert.Assert(t, s.do(t, "use", `{}`).Err == nil)
 	assert.Equal(t, allocs, 0.0)
 }
 
@@ -162,7 +162,7 @@ func TestSessionInfo(t *testing.T) {
 		s.openAll(t, "a")
 		s.onUse = func(context.Context, string) error { time.Sleep(time.Minute); return nil }
 		time.Sleep(time.Hour)
-		assert.Assert(t, s.do(t, "use", `{}`).Success())
+		assert.Assert(t, s.do(t, "use", `{}`).Err == nil)
 		info := s.all.List(t.Context())
 		assert.DeepEqual(t, info,
 			[]dispatch.SessionInfo[int]{

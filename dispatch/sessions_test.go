@@ -124,7 +124,7 @@ func (s *shellService) openAll(t *testing.T, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
 		e := s.do(t, "open", fmt.Sprintf(`{"id":%q}`, id))
-		assert.Assert(t, e.Success(), e.Err)
+		assert.Assert(t, e.Err == nil, e.Err)
 	}
 }
 
@@ -231,8 +231,8 @@ func TestEnvelopeCarriesTheSessionOfTheCall(t *testing.T) {
 // A session belongs to the principal that opened it, and does not exist for the calls of others.
 func TestSessionsOfOthersDoNotExist(t *testing.T) {
 	s := newShellService(dispatch.SessionOptions[int]{Max: 4})
-	assert.Assert(t, s.do(t, "open", `{"id":"anns"}`, asPrincipal("ann")).Success())
-	assert.Assert(t, s.do(t, "open", `{"id":"bobs"}`, asPrincipal("bob")).Success())
+	assert.Assert(t, s.do(t, "open", `{"id":"anns"}`, asPrincipal("ann")).Err == nil)
+	assert.Assert(t, s.do(t, "open", `{"id":"bobs"}`, asPrincipal("bob")).Err == nil)
 
 	for _, named := range []string{`{}`, `{"session":"anns"}`} {
 		assert.Equal(t, string(s.do(t, "use", named, asPrincipal("ann")).Data), "1",
@@ -250,7 +250,7 @@ func TestSessionsOfOthersDoNotExist(t *testing.T) {
 	assert.Equal(t, string(s.do(t, "list", `{}`, asPrincipal("bob")).Data), `["bobs"]`)
 	assert.Equal(t, string(s.do(t, "list", `{}`).Data), `[]`)
 
-	assert.Assert(t, s.do(t, "open", `{"id":"third"}`, asPrincipal("ann")).Success())
+	assert.Assert(t, s.do(t, "open", `{"id":"third"}`, asPrincipal("ann")).Err == nil)
 	full := s.do(t, "open", `{"id":"fourth"}`, asPrincipal("bob"))
 	assert.Equal(t, full.Err.Code, dispatch.StateError)
 	assert.Equal(t, string(full.Err.Details.(json.RawMessage)), `{"sessions":["bobs"]}`)
@@ -290,13 +290,13 @@ func TestSessionsConcurrently(t *testing.T) {
 		group.Go(func() {
 			id := []string{"a", "b"}[w%2]
 			for range 100 {
-				if e := s.do(t, "use", fmt.Sprintf(`{"session":%q}`, id)); !e.Success() ||
+				if e := s.do(t, "use", fmt.Sprintf(`{"session":%q}`, id)); e.Err != nil ||
 					e.Session != id {
 					t.Error(e.Session, e.Err)
 				}
 				s.ids(t.Context())
 				mine := fmt.Sprint("w", w)
-				if e := s.do(t, "open", fmt.Sprintf(`{"id":%q}`, mine)); !e.Success() ||
+				if e := s.do(t, "open", fmt.Sprintf(`{"id":%q}`, mine)); e.Err != nil ||
 					e.Session != mine {
 					t.Error(e.Err)
 				}

@@ -20,7 +20,7 @@ func TestCloseIsIdempotent(t *testing.T) {
 	s.openAll(t, "a", "b")
 	for i, want := range []string{"true", "false", "false"} {
 		e := s.do(t, "close", `{"session":"a"}`)
-		assert.Assert(t, e.Success(), "%d: %v", i, e.Err)
+		assert.Assert(t, e.Err == nil, "%d: %v", i, e.Err)
 		assert.Equal(t, string(e.Data), want)
 	}
 	e := s.do(t, "close", `{"session":"never-opened"}`)
@@ -236,7 +236,7 @@ func TestShutdownWaitsForOpen(t *testing.T) {
 		assert.Equal(t, time.Since(start), 3*time.Second)
 		go func() {
 			e := <-late
-			if assert.Check(t, !e.Success()) {
+			if assert.Check(t, e.Err != nil) {
 				assert.Check(t, e.Err.Error() == `state_error: session "late" was closed at once: the program is ending`)
 			}
 			assert.Check(t, e.Session == "")
@@ -276,9 +276,9 @@ func TestSessionEndsWithItsClient(t *testing.T) {
 		}
 		client, leave := context.WithCancel(t.Context())
 		of := func(c *dispatch.Call) { c.Client = client }
-		assert.Assert(t, s.do(t, "open", `{"id":"a"}`, of).Success())
-		assert.Assert(t, s.do(t, "open", `{"id":"b"}`, of).Success())
-		assert.Assert(t, s.do(t, "open", `{"id":"early"}`, of).Success())
+		assert.Assert(t, s.do(t, "open", `{"id":"a"}`, of).Err == nil)
+		assert.Assert(t, s.do(t, "open", `{"id":"b"}`, of).Err == nil)
+		assert.Assert(t, s.do(t, "open", `{"id":"early"}`, of).Err == nil)
 		s.openAll(t, "stays")
 		assert.Equal(t, string(s.do(t, "close", `{"session":"early"}`).Data), "true")
 
@@ -294,7 +294,7 @@ func TestSessionEndsWithItsClient(t *testing.T) {
 		assert.Equal(t, strings.Count(s.log.String(), "\n"), 1)
 
 		// A session that is opened for a client that has disconnected ends at once.
-		assert.Assert(t, s.do(t, "open", `{"id":"late"}`, of).Success())
+		assert.Assert(t, s.do(t, "open", `{"id":"late"}`, of).Err == nil)
 		synctest.Wait()
 		assert.DeepEqual(t, s.ids(t.Context()), []string{"stays"})
 	})
@@ -320,9 +320,9 @@ func TestClientDoesNotRetainClosedSessions(t *testing.T) {
 	for range 3 {
 		assert.Assert(t, s.do(t, "open", `{"id":"a"}`, func(c *dispatch.Call) {
 			c.Client = client
-		}).Success())
+		}).Err == nil)
 		assert.Equal(t, client.watchers, 1)
-		assert.Assert(t, s.do(t, "close", `{}`).Success())
+		assert.Assert(t, s.do(t, "close", `{}`).Err == nil)
 		assert.Equal(t, client.watchers, 0)
 	}
 }

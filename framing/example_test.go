@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/stdwire/stdwire/framing"
@@ -84,14 +83,4 @@ func ExampleFrameError() {
 	// handle {"id":1}
 	// answer the peer: framing: frame of 22 bytes is over the limit of 10: send less, or raise the limit
 	// handle {"id":2}
-}
-
-func ExampleWriteFrame() {
-	c := framing.Newline(os.Stdin, framing.Limits{})
-	if err := framing.WriteFrame(os.Stdout, c,
-		[]byte(`{"jsonrpc":"2.0","method":"hello"}`)); err != nil {
-		fmt.Println(err)
-	}
-	// Output:
-	// {"jsonrpc":"2.0","method":"hello"}
 }

@@ -111,14 +111,3 @@ type Finisher interface {
 // [Resync] returns one. The codec reads ahead, so nothing else may read from r. It never closes r,
 // and reads only in ReadFrame, so r may be nil if nothing is read.
 type Framing func(r io.Reader, l Limits) Codec
-
-// WriteFrame writes one frame to w in a single Write. It allocates the frame; to write many, append
-// them to a buffer instead. It returns the error of AppendFrame or of w.
-func WriteFrame(w io.Writer, c Codec, parts ...[]byte) error {
-	frame, err := c.AppendFrame(nil, parts...)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(frame)
-	return err
-}

@@ -322,21 +322,6 @@ func TestCallerKeepsBuffer(t *testing.T) {
 	}
 }
 
-func TestWriteFrame(t *testing.T) {
-	var w writes
-	c := framing.Newline(nil, framing.Limits{})
-	assert.NilError(t, framing.WriteFrame(&w, c, []byte(`{"a":`), []byte(`1}`)))
-	assert.Assert(t, errors.Is(framing.WriteFrame(&w, c, []byte("\n")), framing.ErrLineBreak))
-	assert.DeepEqual(t, []string(w), []string{`{"a":1}` + "\n"})
-
-	broken := errors.New("broken")
-	assert.Equal(t, framing.WriteFrame(errWriter{broken}, c, []byte("{}")), broken)
-}
-
-type errWriter struct{ err error }
-
-func (w errWriter) Write([]byte) (int, error) { return 0, w.err }
-
 // writes records each Write.
 type writes []string
 

@@ -39,7 +39,23 @@ type App struct {
 	//
 	//	<script data-app></script>
 	//
-	// the server fills it with [AppScript].
+	// the server fills it with the app's side of MCP Apps: a script without dependencies that
+	// defines app, with these functions.
+	//
+	//	app.connect({name, version}, {availableDisplayModes: […]})
+	//	                               says hello to the host; resolves to its context
+	//	app.onpartial = arguments => … is called with arguments that a model still writes
+	//	app.oninput = arguments => …   is called with the arguments of the tool call
+	//	app.onresult = result => …     is called with each result of tools/call
+	//	app.oncancel = reason => …     is called if the tool call was cancelled
+	//	app.oncontext = context => …   is called when the context of the host changes
+	//	app.onteardown = reason => …   is called before the host removes the page
+	//	app.call(tool, arguments)      calls a tool of the server; resolves to its result
+	//	app.read(uri)                  reads a resource of the server
+	//	app.open(url), app.say(text)   ask the host to open a link, or to say something to the model
+	//	app.tell(structured, text)     replaces the model's information about the page
+	//	app.log(level, data)           logs at the host
+	//	app.ask(method, params)        sends any other request
 	HTML []byte
 	// FS and Path name a file in place of HTML. The server reads the file for each request, so that
 	// a change of the file shows at the next use of the app.
@@ -59,26 +75,10 @@ type App struct {
 	Tools map[string][]string
 }
 
-// AppScript is the app's side of MCP Apps for [App].HTML: a script without dependencies that
-// defines app, with these functions.
-//
-//	app.connect({name, version}, {availableDisplayModes: […]})
-//	                               says hello to the host; resolves to its context
-//	app.onpartial = arguments => … is called with arguments that a model still writes
-//	app.oninput = arguments => …   is called with the arguments of the tool call
-//	app.onresult = result => …     is called with each result of tools/call
-//	app.oncancel = reason => …     is called if the tool call was cancelled
-//	app.oncontext = context => …   is called when the context of the host changes
-//	app.onteardown = reason => …   is called before the host removes the page
-//	app.call(tool, arguments)      calls a tool of the server; resolves to its result
-//	app.read(uri)                  reads a resource of the server
-//	app.open(url), app.say(text)   ask the host to open a link, or to say something to the model
-//	app.tell(structured, text)     replaces the model's information about the page
-//	app.log(level, data)           logs at the host
-//	app.ask(method, params)        sends any other request
+// appScript is the script that [App].HTML describes.
 //
 //go:embed app.js
-var AppScript string
+var appScript string
 
 var appScriptElement = []byte("<script data-app></script>")
 
@@ -161,7 +161,7 @@ func (a *App) read() ([]byte, error) {
 			return nil, err
 		}
 	}
-	html = bytes.Replace(html, appScriptElement, []byte("<script>"+AppScript+"</script>"), 1)
+	html = bytes.Replace(html, appScriptElement, []byte("<script>"+appScript+"</script>"), 1)
 	return html, appdef.CheckHTML(html)
 }
 

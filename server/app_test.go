@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -14,6 +15,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/mcptest"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/appdef"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -51,7 +53,7 @@ func weather(t *testing.T, change func(*server.App)) *server.Server {
 
 func withApps(types ...string) client.Options {
 	return client.Options{Extensions: []client.Extension{{ID: mcp.ExtensionApps,
-		Settings: mcp.AppSettings{MIMETypes: types}}}}
+		Settings: appdef.Settings{MIMETypes: types}}}}
 }
 
 func eachWay(t *testing.T, test func(t *testing.T,
@@ -106,7 +108,7 @@ func TestApp(t *testing.T) {
 		assert.Equal(t, page.MIMEType, mcp.AppMIMEType)
 		assert.Equal(t, string(page.Meta["ui"]), meta)
 		assert.Equal(t, page.Text,
-			"<!-- x --> <!DOCTYPE html><script>"+server.AppScript+"</script>")
+			"<!-- x --> <!DOCTYPE html><script>"+appScript(t)+"</script>")
 		assert.Equal(t, s.Remove(mcp.KindApp, appURI, appURI), 1)
 		assert.Equal(t, s.Remove(mcp.KindApp, appURI), 0)
 		_, err = c.ReadResource(t.Context(), appURI, client.Fresh())
@@ -198,6 +200,13 @@ func TestAppThatBecomesBad(t *testing.T) {
 
 // The script for authors has at most 3 KB and cannot end its element.
 func TestAppScript(t *testing.T) {
-	assert.Assert(t, len(server.AppScript) <= 3<<10, "%d bytes", len(server.AppScript))
-	assert.Assert(t, !strings.Contains(server.AppScript, "</script"))
+	script := appScript(t)
+	assert.Assert(t, len(script) <= 3<<10, "%d bytes", len(script))
+	assert.Assert(t, !strings.Contains(script, "</script"))
+}
+
+func appScript(t *testing.T) string {
+	script, err := os.ReadFile("app.js")
+	assert.NilError(t, err)
+	return string(script)
 }

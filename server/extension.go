@@ -137,7 +137,7 @@ func (all *extensions) add(x *extension) (err error) {
 		x.methods = make(map[string]method, len(x.Methods))
 	}
 	for name, handler := range x.Methods {
-		if name == "" || handler == nil || mcp.IsMethod(name) {
+		if name == "" || handler == nil || extensionid.IsMethod(name) {
 			return fmt.Errorf(
 				"the extension %s: the method %q is empty or taken, or its handler is nil", x.ID,
 				name)
@@ -152,7 +152,7 @@ func (all *extensions) add(x *extension) (err error) {
 	}
 	for name, handler := range x.Notifications {
 		if name == "" || handler == nil || all.notifications[name] != nil ||
-			mcp.IsMethod(name) {
+			extensionid.IsMethod(name) {
 			return fmt.Errorf(
 				"the extension %s: the notification %q is empty or taken, or its handler is nil",
 				x.ID, name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -219,29 +220,36 @@ func (i Integration) Origin(ctx context.Context, kind mcp.Kind, key string) (o O
 	return o, false
 }
 
-// ListsChanged notifies clients that all lists may have changed, because what they may see has.
-func (i Integration) ListsChanged() {
-	defer i.s.deferListChanged()()
-	for kind := range i.s.added {
-		method := kind.Info().ListChanged
-		if method != "" && (i.s.added[kind].EverUsed.Load() || kind == mcp.KindTool) {
+// ListsChanged notifies the clients of these principals, or all clients if there are none, that all
+// lists may have changed, because what they may see has.
+func (i Integration) ListsChanged(principals ...string) {
+	if len(principals) == 0 {
+		defer i.s.deferListChanged()()
+		for method := range i.s.listChangedMethods() {
 			i.s.listChanged(method)
+		}
+		return
+	}
+	i.s.mu.Lock()
+	defer i.s.mu.Unlock()
+	for c := range i.s.conns {
+		if !slices.Contains(principals, c.principal) {
+			continue
+		}
+		for method := range i.s.listChangedMethods() {
+			c.notifyChange(subscriptions.Change{Method: method})
 		}
 	}
 }
 
-// ListsChangedFor is [Integration.ListsChanged] for the clients of one principal.
-func (i Integration) ListsChangedFor(principal string) {
-	i.s.mu.Lock()
-	defer i.s.mu.Unlock()
-	for c := range i.s.conns {
-		if c.principal != principal {
-			continue
-		}
-		for kind := range i.s.added {
+// listChangedMethods yields the notifications of changes of the lists that the server has.
+func (s *Server) listChangedMethods() iter.Seq[string] {
+	return func(yield func(method string) bool) {
+		for kind := range s.added {
 			method := kind.Info().ListChanged
-			if method != "" && (i.s.added[kind].EverUsed.Load() || kind == mcp.KindTool) {
-				c.notifyChange(subscriptions.Change{Method: method})
+			if method != "" && (s.added[kind].EverUsed.Load() || kind == mcp.KindTool) &&
+				!yield(method) {
+				return
 			}
 		}
 	}

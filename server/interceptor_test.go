@@ -129,7 +129,7 @@ func TestInterceptorsSeeEveryCall(t *testing.T) {
 						return func(ctx context.Context, c *dispatch.Invocation) (dispatch.Result,
 							error) {
 							assert.Check(t, c.Surface == "mcp" && c.RequestID != "")
-							revision, _ := mcp.FeaturesOf(server.RevisionFrom(ctx))
+							revision, _ := mcp.FeaturesOf(server.ClientFrom(ctx).Revision)
 							assert.Check(t, revision.Era == era)
 							return next(context.WithValue(ctx, contextKey{}, "inner"), c)
 						}

@@ -39,7 +39,7 @@ func (s *Server) capabilities(e *era.Era) mcp.ServerCapabilities {
 		c.Logging = &mcp.Object{}
 	}
 	if has.resources {
-		c.Resources = &mcp.ResourcesCapability{Subscribe: !e.Replicated, ListChanged: announces}
+		c.Resources = &mcp.ListCapability{Subscribe: !e.Replicated, ListChanged: announces}
 	}
 	if has.prompts {
 		c.Prompts = &mcp.ListCapability{ListChanged: announces}
@@ -87,7 +87,7 @@ func initialize(r *request) (*Result, error) {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams,
 			"Invalid params: protocolVersion is required and must be a string")
 	}
-	revision := mcp.Negotiate(string(version))
+	revision := era.Negotiate(string(version))
 	features, _ := mcp.FeaturesOf(revision)
 	// the params are valid only during the request
 	capabilities := jsonscan.Member(r.Params, "capabilities")

@@ -34,8 +34,8 @@ type unlisted struct{}
 
 func (unlisted) List(context.Context, mcp.Kind) (*listing, error) { return nil, nil }
 
-// lists returns the function of the method table that answers requests for the list of a kind.
-func lists(kind mcp.Kind) func(*request) (*Result, error) {
+// listOf returns the function of the method table that answers requests for the list of a kind.
+func listOf(kind mcp.Kind) func(*request) (*Result, error) {
 	return func(r *request) (*Result, error) {
 		var all *listing
 		for _, p := range r.conn.server.providers[kind] {

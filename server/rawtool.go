@@ -132,18 +132,13 @@ func (s *Server) validatedCall(t *RawTool) (useFunc, error) {
 			return nil, err
 		}
 	}
-	validate, name, call := input.ValidateAndFill, t.Name, t.Call
-	if s.o.Dispatch.Lenient {
-		validate = func(arguments []byte) ([]byte, error) {
-			filled, repairs, err := input.ValidateLeniently(arguments)
-			if repairs != nil {
-				s.log.Debug("the arguments of a call were repaired", "tool", name, "repairs", repairs)
-			}
-			return filled, err
-		}
-	}
+	name, call := t.Name, t.Call
 	return func(ctx context.Context, r *request, arguments json.RawMessage) (*Result, error) {
-		arguments, err := validate(orEmptyObject(arguments))
+		arguments, repairs, err := input.ValidateAndFill(orEmptyObject(arguments),
+			s.o.Dispatch.Lenient)
+		if repairs != nil {
+			s.log.Debug("the arguments of a call were repaired", "tool", name, "repairs", repairs)
+		}
 		if err != nil {
 			return r.toolError("Invalid arguments: " + err.Error())
 		}

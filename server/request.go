@@ -203,15 +203,6 @@ func ConnFrom(ctx context.Context) *Conn {
 	return nil
 }
 
-// RevisionFrom returns the revision of the client of the request that ctx belongs to, in both eras.
-// Outside of a request it returns "".
-func RevisionFrom(ctx context.Context) mcp.Revision {
-	if r := requestFrom(ctx); r != nil && r.era != nil {
-		return r.era.Revision
-	}
-	return ""
-}
-
 // CapabilitiesFrom returns the capabilities that the client of a request declares. It returns the
 // zero value outside of a request, or if the client's value is invalid.
 func CapabilitiesFrom(ctx context.Context) mcp.ClientCapabilities {
@@ -230,6 +221,8 @@ type Client struct {
 	// that belongs to neither. It is no secret: it is not the session ID of Streamable HTTP, and no
 	// request is accepted because it contains it.
 	Session string
+	// Revision is that of the request; "" before a legacy client has sent initialize.
+	Revision mcp.Revision
 }
 
 // ClientFrom returns the client of the request that ctx belongs to, in both eras. Outside of a
@@ -240,7 +233,11 @@ func ClientFrom(ctx context.Context) (c Client) {
 		return c
 	}
 	info := r.clientInfo()
-	return Client{info.Name, info.Version, r.conn.publicSession()}
+	c = Client{Name: info.Name, Version: info.Version, Session: r.conn.publicSession()}
+	if r.era != nil {
+		c.Revision = r.era.Revision
+	}
+	return c
 }
 
 // clientInfo returns what the client says of itself, in each request or, in the legacy era, with

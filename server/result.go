@@ -92,7 +92,7 @@ type toolResult struct {
 
 // toolResult returns the result of an operation for the client's era.
 func (r *request) toolResult(form results.Form, envelope dispatch.Envelope) (*Result, error) {
-	isError := !envelope.Success()
+	isError := envelope.Err != nil
 	if form == results.FormComplete && !isError {
 		hasMeta := false
 		for name, value := range jsonscan.Members(envelope.Data) {
@@ -144,7 +144,7 @@ func (e *notFound) in(of *era.Era) error {
 	if of.Modern {
 		code = rpc.CodeInvalidParams
 	}
-	data, _ := mcp.Marshal(mcp.ResourceNotFoundData{URI: e.uri})
+	data := jsonscan.SetMember([]byte(`{}`), "uri", jsonscan.AppendString(nil, e.uri))
 	return &rpc.Error{Code: code, Message: fmt.Sprintf("Resource not found: %.500s", e.uri),
 		Data: data}
 }

@@ -86,7 +86,7 @@ func (r *request) callToolOrTask(found *item) (*Result, error) {
 		result := &mcp.CreateExperimentalTaskResult{Task: task.Experimental(&initial)}
 		return r.encodeResult(result, &result.Result)
 	}
-	text, err := mcp.Marshal(&mcp.CreateTaskResult{
+	text, err := mcp.Marshal(&mcp.TaskResult{
 		Result: mcp.Result{ResultType: mcp.ResultTask,
 			Meta: mcp.Meta{mcp.MetaServerInfo: r.conn.server.results.Info}}, Task: initial,
 	})

@@ -45,7 +45,7 @@ func ExampleBecomeTask() {
 	in := bufio.NewReader(client)
 	ask := func(method, params string) (answer struct {
 		Result struct {
-			mcp.CreateTaskResult
+			mcp.TaskResult
 			Content json.RawMessage
 		}
 	}) {

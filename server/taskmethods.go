@@ -93,7 +93,7 @@ func getTask(r *request) (*Result, error) {
 
 func (r *request) taskState(now *mcp.Task) (*Result, error) {
 	if r.era.Modern {
-		result := &mcp.GetTaskResult{Task: *now}
+		result := &mcp.TaskResult{Task: *now}
 		return r.encodeResult(result, &result.Result)
 	}
 	result := &mcp.ExperimentalTaskResult{ExperimentalTask: task.Experimental(now)}

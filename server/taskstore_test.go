@@ -106,7 +106,7 @@ func TestTaskRecordIsJSON(t *testing.T) {
 				Result: json.RawMessage(`{"a":1}`)}},
 		{Owner: "ann", Expires: time.Unix(1, 0).UTC(),
 			Task: mcp.Task{TaskID: "1", Status: mcp.TaskFailed, StatusMessage: "m",
-				Error: &mcp.ErrorObject{Code: -1, Message: "m"}}},
+				Error: &rpc.Error{Code: -1, Message: "m"}}},
 		{Owner: "ann", Expires: time.Unix(1, 0).UTC(),
 			Task: mcp.Task{TaskID: "1", Status: mcp.TaskInputRequired,
 				InputRequests: mcp.InputRequests{

@@ -246,7 +246,7 @@ func (t operationTool) use(ctx context.Context, r *request,
 			return r.inputRequired()
 		}
 	}
-	if !envelope.Success() {
+	if envelope.Err != nil {
 		if errors.Is(envelope.Err, dispatch.ErrBusy) {
 			return nil, rpc.Errorf(rpc.CodeBusy, "%s", envelope.Err.Message)
 		}

@@ -17,7 +17,7 @@ import (
 // extension returns the extension for [client.Options] of a program that shows apps.
 func extension() client.Extension {
 	return client.Extension{ID: mcp.ExtensionApps,
-		Settings: mcp.AppSettings{MIMETypes: []string{mcp.AppMIMEType}}}
+		Settings: appdef.Settings{MIMETypes: []string{mcp.AppMIMEType}}}
 }
 
 // Declare adds the extension to the options of a client that shows apps, unless they contain it
@@ -140,33 +140,4 @@ func (a *App) digest() (string, error) {
 	}
 	sum := sha256.Sum256(append([]byte(a.HTML+"\x00"), meta...)) // HTML has no NUL
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
-}
-
-// ReadAll reads the apps of all tools of a server, each once, in the order of the tools. unreadable
-// maps the URI of each app that was not read to the reason. The error is that of the list of tools,
-// or of ctx.
-func ReadAll(ctx context.Context, c *client.Client, opts ...client.CallOption) (all []*App,
-	unreadable map[string]error, err error) {
-	seen := map[string]bool{}
-	unreadable = map[string]error{}
-	for tool, err := range client.OmitInvalid(c.Tools(ctx, opts...)) {
-		if err != nil {
-			return all, unreadable, err
-		}
-		ui, has := Of(tool)
-		if !has || seen[ui.ResourceURI] {
-			continue
-		}
-		seen[ui.ResourceURI] = true
-		a, err := Read(ctx, c, ui.ResourceURI, opts...)
-		if ctx.Err() != nil {
-			return all, unreadable, context.Cause(ctx)
-		}
-		if err != nil {
-			unreadable[ui.ResourceURI] = err
-			continue
-		}
-		all = append(all, a)
-	}
-	return all, unreadable, nil
 }

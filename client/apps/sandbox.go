@@ -2,6 +2,7 @@ package apps
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -39,29 +40,20 @@ func cspLists(csp *mcp.AppCSP) []*[]string {
 }
 
 // Origins returns the origins that the app asks for, without duplicates, in the order of the
-// directives. The host should show them to its user.
-func (a *App) Origins() (all []string) {
-	csp, seen := a.csp(), map[string]bool{}
-	for _, list := range cspLists(&csp) {
-		valid, _ := origins(*list)
-		for _, origin := range valid {
-			if !seen[origin] {
-				seen[origin] = true
-				all = append(all, origin)
-			}
-		}
-	}
-	return all
-}
-
-// InvalidOrigins returns the entries of Meta.CSP that are not origins. They are not granted.
-func (a *App) InvalidOrigins() (all []string) {
+// directives. The host should show them to its user. invalid are the entries of Meta.CSP that are
+// not origins, which are not granted.
+func (a *App) Origins() (valid, invalid []string) {
 	csp := a.csp()
 	for _, list := range cspLists(&csp) {
-		_, invalid := origins(*list)
-		all = append(all, invalid...)
+		some, others := origins(*list)
+		for _, origin := range some {
+			if !slices.Contains(valid, origin) {
+				valid = append(valid, origin)
+			}
+		}
+		invalid = append(invalid, others...)
 	}
-	return all
+	return valid, invalid
 }
 
 // ContentSecurityPolicy returns the value of the header Content-Security-Policy for the page. The

@@ -24,9 +24,11 @@ func (a *Authorizer) Logout(ctx context.Context) error {
 	a.mu.Unlock()
 	var errs []error
 	if a.options.Store != nil {
-		var err error
-		all, err = a.options.Store.Find(a.endpointText)
+		stored, err := a.options.Store.Find(a.endpointText)
 		errs = append(errs, err)
+		if err == nil { // otherwise the credentials in memory are deleted and revoked
+			all = stored
+		}
 	}
 	for _, c := range all {
 		if a.options.Store != nil {

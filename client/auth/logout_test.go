@@ -92,3 +92,34 @@ func TestLogout(t *testing.T) {
 	w.asm = nil
 	assert.NilError(t, c.Logout(t.Context()))
 }
+
+// An unreadableStore cannot be read while broken is set.
+type unreadableStore struct {
+	memoryStore
+	broken bool
+}
+
+func (s *unreadableStore) Find(endpoint string) ([]auth.Credentials, error) {
+	if s.broken {
+		return nil, errors.New("the disk is gone")
+	}
+	return s.memoryStore.Find(endpoint)
+}
+
+// A store that cannot be read does not keep the known token from being revoked.
+func TestLogoutWithoutStore(t *testing.T) {
+	w := newWorld(t)
+	w.asm["revocation_endpoint"] = "https://as.example/revoke"
+	w.handle("https://as.example", "POST /revoke", respondWith(200, ""))
+	store := new(unreadableStore)
+	o := w.options()
+	o.Store = store
+	c := w.client(o)
+	c.ok()
+	store.broken = true
+	assert.ErrorContains(t, c.Logout(t.Context()), "the disk is gone")
+	assert.Equal(t, len(w.requestsTo("/revoke")), 1)
+	assert.Equal(t, len(store.all), 0)
+	_, ok := c.Credentials()
+	assert.Assert(t, !ok)
+}

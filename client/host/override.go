@@ -2,13 +2,9 @@ package host
 
 import "encoding/json"
 
-// Overrides say how a gateway offers items of a server in place of the server's own definitions. A
-// key is the own name of a tool, "prompt:" and that of a prompt, or "resource:" and a URI or URI
-// template.
-type Overrides map[string]Override
-
-// An Override says what differs from a server's definition of an item. What is zero stays as the
-// server has it.
+// An Override says how a gateway offers an item of a server: what differs from the server's own
+// definition of it. What is zero stays as the server has it. In a map of overrides, a key is the
+// own name of a tool, "prompt:" and that of a prompt, or "resource:" and a URI or URI template.
 type Override struct {
 	Name        string // in place of the server's own name; of a resource, what is displayed
 	Title       string

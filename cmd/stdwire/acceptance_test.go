@@ -49,7 +49,7 @@ var acceptance = map[string][]row{
 		{"a killed server's tools stay, and a call waits until it is there again",
 			"TestUpstreamIsKilled gateway.TestListStaysWhileServerRestarts"},
 		{"IDs with __ are refused, so that no two names of tools can be the same",
-			"config.TestIDs host.TestCheckID"},
+			"config.TestIDs itemname.TestCheckID"},
 	},
 	"exit codes": {
 		{"0: done", "TestCall TestServe"},

@@ -41,17 +41,17 @@ func (x *exchange) refuse(r *refusal) {
 
 // answer sends the outcome of a call, or returns a refusal if there is no memory for it.
 func (x *exchange) answer(e dispatch.Envelope) *refusal {
-	if !e.Success() && errors.Is(e.Err, dispatch.ErrBusy) {
+	if e.Err != nil && errors.Is(e.Err, dispatch.ErrBusy) {
 		return &refusal{status: http.StatusServiceUnavailable, err: e.Err,
 			header: [2]string{"Retry-After", "1"}}
 	}
-	if !e.Success() && e.Err.Code == dispatch.Cancelled &&
+	if e.Err != nil && e.Err.Code == dispatch.Cancelled &&
 		errors.Is(context.Cause(x.r.Context()), http.ErrServerClosed) {
 		return refuse(http.StatusServiceUnavailable, dispatch.Cancelled,
 			"the server is shutting down, and the call was not finished").with("Retry-After", "5")
 	}
 	status := http.StatusOK
-	if !e.Success() {
+	if e.Err != nil {
 		info, _ := x.catalog.CodeInfo(e.Err.Code) // the dispatcher returns only known codes
 		status = info.HTTPStatus
 		x.setRetryAfter(e.Err)

@@ -121,14 +121,14 @@ func (s *surface) call(ctx context.Context, l *line) error {
 		return err
 	}
 	envelope := s.dispatch(ctx, l, arguments, l.yes)
-	if !l.yes && !envelope.Success() && envelope.Err.Code == dispatch.ConfirmationRequired {
+	if !l.yes && envelope.Err != nil && envelope.Err.Code == dispatch.ConfirmationRequired {
 		if err := s.confirm(ctx, l, envelope.Err); err != nil {
 			return &refusal{err, l.op, arguments, envelope.Session}
 		}
 		envelope = s.dispatch(ctx, l, arguments, true)
 	}
 	switch {
-	case !envelope.Success():
+	case envelope.Err != nil:
 		return &refusal{envelope.Err, l.op, arguments, envelope.Session}
 	case l.output == "json":
 		return s.print(s.jsonLine(envelope, s.OutTerminal, s.OutColor && s.OutTerminal))

@@ -100,7 +100,7 @@ func BenchmarkCompile(b *testing.B) {
 			text := []byte(bc.schema)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Options{AssertFormats: true}.Compile(text); err != nil {
+				if _, err := (Options{AssertFormats: true}).Compile(text); err != nil {
 					b.Fatal(err)
 				}
 			}

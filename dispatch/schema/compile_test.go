@@ -114,7 +114,8 @@ func TestMCPSchemas(t *testing.T) {
 			Definitions map[string]any
 		}
 		assert.NilError(t, json.Unmarshal(data, &document))
-		load := Options{Load: func(string) ([]byte, error) { return data, nil }, AssertFormats: true}
+		load := Options{AssertFormats: true,
+			Load: func(string) ([]byte, error) { return data, nil }}
 		var all []string
 		for prefix, names := range map[string]map[string]any{"$defs/": document.Defs,
 			"definitions/": document.Definitions} {

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -40,8 +41,33 @@ func (s *Schema) FillDefaults(data []byte) ([]byte, error) {
 }
 
 // ValidateAndFill is [Schema.ValidateScanned] and, if data is valid, [Schema.FillDefaults], but
-// indexes data only once.
-func (s *Schema) ValidateAndFill(data []byte) ([]byte, error) {
+// indexes data only once. On an error it returns data.
+//
+// If lenient is set, it first changes what some programs, and language models, send in place of
+// valid data:
+//
+//   - It removes a property that is null and must not be, or that additionalProperties or
+//     unevaluatedProperties forbids.
+//   - Where the schema allows no string, it reads a string as the number or boolean that it spells.
+//   - Where the schema requires an array, it puts a single value into one, unless the value is null
+//     or text that begins with "[".
+//
+// It does not modify data. Data with more than 90 such values is invalid. Valid data costs no more
+// than without lenient. Repairs describes the first 10 changes, for a log: the JSON Pointer to each
+// value, and how it was changed, without the value itself.
+func (s *Schema) ValidateAndFill(data []byte, lenient bool) (filled []byte, repairs []string,
+	err error) {
+	filled, err = s.validateAndFill(data)
+	if err == nil || !lenient {
+		return filled, nil, err
+	}
+	if _, invalid := errors.AsType[*Error](err); !invalid {
+		return data, nil, err
+	}
+	return s.repair(data, err)
+}
+
+func (s *Schema) validateAndFill(data []byte) ([]byte, error) {
 	if !s.defaults {
 		return data, s.ValidateScanned(data)
 	}

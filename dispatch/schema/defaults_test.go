@@ -49,7 +49,7 @@ func TestFillDefaults(t *testing.T) {
 		assert.NilError(t, err, tc.schema)
 		assert.Equal(t, string(in), tc.document)
 		if s.Validate(in) == nil {
-			both, err := s.ValidateAndFill(in)
+			both, _, err := s.ValidateAndFill(in, false)
 			assert.NilError(t, err)
 			assert.Equal(t, string(both), string(out))
 		}

@@ -36,9 +36,9 @@
 //
 // All of JSON Schema 2020-12 (Core and Validation) and draft-07, vocabularies of custom
 // meta-schemas included. The keyword format is an annotation unless [Options].AssertFormats is set
-// or the meta-schema has the format-assertion vocabulary; the content keywords are always annotations.
-// Regular expressions are those of ECMA-262, except that lookaround and backreferences, which
-// cannot be matched in linear time, are refused with [ErrPattern].
+// or the meta-schema has the format-assertion vocabulary; the content keywords are always
+// annotations. Regular expressions are those of ECMA-262, except that lookaround and
+// backreferences, which cannot be matched in linear time, are refused with [ErrPattern].
 //
 // All required tests of JSON-Schema-Test-Suite pass, and all optional ones except these:
 //

@@ -53,7 +53,7 @@ func FuzzValidate(f *testing.F) {
 		if fillErr == nil && jsonscan.Valid(document) == nil && jsonscan.Valid(filled) != nil {
 			t.Fatalf("FillDefaults made %q of %q", filled, document)
 		}
-		both, bothErr := s.ValidateAndFill(document)
+		both, _, bothErr := s.ValidateAndFill(document, false)
 		if (bothErr == nil) != (scanned == nil && fillErr == nil) ||
 			bothErr == nil && string(both) != string(filled) {
 			t.Fatalf("ValidateAndFill says %q, %v; ValidateScanned %v, FillDefaults %q, %v", both,

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -10,30 +9,15 @@ import (
 )
 
 const (
-	// maxLenientRounds limits the validations of ValidateLeniently. After each, it changes up to
-	// maxCauses values.
+	// maxLenientRounds limits the validations of a lenient ValidateAndFill. After each, it changes
+	// up to maxCauses values.
 	maxLenientRounds = 10
 	maxRepairs       = 10  // that are described
 	maxRepairPath    = 100 // bytes that are shown
 )
 
-// ValidateLeniently is [Schema.ValidateAndFill], except that it first changes what some programs,
-// and language models, send in place of valid data:
-//
-//   - It removes a property that is null and must not be, or that additionalProperties or
-//     unevaluatedProperties forbids.
-//   - Where the schema allows no string, it reads a string as the number or boolean that it spells.
-//   - Where the schema requires an array, it puts a single value into one, unless the value is null
-//     or text that begins with "[".
-//
-// It does not modify data. Data with more than 90 such values is invalid. Valid data costs no more
-// than with ValidateAndFill. Repairs describes the first 10 changes, for a log: the JSON Pointer to
-// each value, and how it was changed, without the value itself.
-func (s *Schema) ValidateLeniently(data []byte) (filled []byte, repairs []string, err error) {
-	filled, err = s.ValidateAndFill(data)
-	if _, ok := errors.AsType[*Error](err); !ok {
-		return filled, nil, err
-	}
+// repair is ValidateAndFill for data that is invalid for the reason err and may be changed.
+func (s *Schema) repair(data []byte, err error) (filled []byte, repairs []string, _ error) {
 	v := s.get()
 	defer s.put(v)
 	rest := data
@@ -41,7 +25,7 @@ func (s *Schema) ValidateLeniently(data []byte) (filled []byte, repairs []string
 		v.findings, v.omitted = v.findings[:0], 0
 		last := v.validate(rest)
 		if last == nil {
-			filled, err = v.fillDefaults(rest)
+			filled, err := v.fillDefaults(rest)
 			return filled, repairs, err
 		}
 		edits := edits{doc: &v.doc, values: map[uint32][]byte{}, repairs: repairs}

@@ -10,7 +10,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-func TestValidateLeniently(t *testing.T) {
+func TestLenient(t *testing.T) {
 	const closed = `{"type":"object","properties":{"s":{"type":"string"},"n":{"type":"integer",` +
 		`"default":1},"o":{"type":"object","properties":{"a":{"type":"array","items":` +
 		`{"type":"object","properties":{"k":{"enum":["x"]}},"additionalProperties":false}}},` +
@@ -63,7 +63,7 @@ func TestValidateLeniently(t *testing.T) {
 		{`{"s":"x",`, ``, `a value has no end`},
 	} {
 		in := []byte(tc.document)
-		got, _, err := s.ValidateLeniently(in)
+		got, _, err := s.ValidateAndFill(in, true)
 		assert.Equal(t, string(in), tc.document, "the document was changed")
 		if tc.err != "" {
 			assert.ErrorContains(t, err, tc.err, tc.document)
@@ -76,23 +76,23 @@ func TestValidateLeniently(t *testing.T) {
 }
 
 // The changes are described without values.
-func TestValidateLenientlyTellsRepairs(t *testing.T) {
+func TestLenientTellsRepairs(t *testing.T) {
 	s := MustCompile(`{"properties":{"n":{"type":"integer"},"a":{"items":{"type":"boolean"},` +
 		`"type":"array"}},"additionalProperties":false}`)
-	_, repairs, err := s.ValidateLeniently([]byte(`{"n":null,"a":"true","x":"secret"}`))
+	_, repairs, err := s.ValidateAndFill([]byte(`{"n":null,"a":"true","x":"secret"}`), true)
 	assert.NilError(t, err)
 	assert.DeepEqual(t, repairs, []string{"/n: a null was removed",
 		"/a: a single value was put into an array", "/x: an unknown property was removed",
 		"/a/0: a string was read as a boolean"})
-	_, repairs, err = s.ValidateLeniently([]byte(`{"n":"7"}`))
+	_, repairs, err = s.ValidateAndFill([]byte(`{"n":"7"}`), true)
 	assert.NilError(t, err)
 	assert.DeepEqual(t, repairs, []string{"/n: a string was read as a number"})
-	_, repairs, err = s.ValidateLeniently([]byte(`{"n":7}`))
+	_, repairs, err = s.ValidateAndFill([]byte(`{"n":7}`), true)
 	assert.Assert(t, err == nil && repairs == nil)
 }
 
-// ValidateLeniently removes a limited number of properties.
-func TestValidateLenientlyLimit(t *testing.T) {
+// A lenient ValidateAndFill removes a limited number of properties.
+func TestLenientLimit(t *testing.T) {
 	s := MustCompile(`{"additionalProperties":false}`)
 	object := func(n int) []byte {
 		var members []string
@@ -101,15 +101,15 @@ func TestValidateLenientlyLimit(t *testing.T) {
 		}
 		return []byte("{" + strings.Join(members, ",") + "}")
 	}
-	got, _, err := s.ValidateLeniently(object(50))
+	got, _, err := s.ValidateAndFill(object(50), true)
 	assert.NilError(t, err)
 	assert.Equal(t, string(got), "{}")
-	_, _, err = s.ValidateLeniently(object(1000))
+	_, _, err = s.ValidateAndFill(object(1000), true)
 	assert.ErrorContains(t, err, "unknown property")
 }
 
-// The result of ValidateLeniently is valid, and valid data is returned unchanged.
-func FuzzValidateLeniently(f *testing.F) {
+// The result of a lenient ValidateAndFill is valid, and valid data is returned unchanged.
+func FuzzLenient(f *testing.F) {
 	f.Add(`{"properties":{"a":{"type":"string"}},"additionalProperties":false}`, `{"a":null,"b":1}`)
 	f.Add(`{"items":{"unevaluatedProperties":false}}`, `[{"a":[null]},null]`)
 	f.Fuzz(func(t *testing.T, text, document string) {
@@ -122,7 +122,7 @@ func FuzzValidateLeniently(f *testing.F) {
 		if strict != nil && jsonscan.Valid(in) != nil {
 			return
 		}
-		got, _, err := s.ValidateLeniently(in)
+		got, _, err := s.ValidateAndFill(in, true)
 		if err != nil {
 			assert.Assert(t, strict != nil || s.defaults, "%v", err)
 			return
@@ -137,11 +137,11 @@ func FuzzValidateLeniently(f *testing.F) {
 }
 
 // Each round finds the secret nodes again, because removing a property renumbers them.
-func TestValidateLenientlyHidesSecrets(t *testing.T) {
+func TestLenientHidesSecrets(t *testing.T) {
 	s := MustCompile(`{"additionalProperties":false,"properties":{
 		"p":{"type":"integer","writeOnly":true},"n":{"type":"integer"}}}`)
-	_, _, err := s.ValidateLeniently([]byte(`{"extra":[1,2,3],"p":"hunter2","n":"x"}`))
+	_, _, err := s.ValidateAndFill([]byte(`{"extra":[1,2,3],"p":"hunter2","n":"x"}`), true)
 	assert.Error(t, err, `p must be an integer; n must be an integer, not "x"`)
-	_, _, err = s.ValidateLeniently([]byte(`{"extra":1,"n":"x","p":"hunter2"}`))
+	_, _, err = s.ValidateAndFill([]byte(`{"extra":1,"n":"x","p":"hunter2"}`), true)
 	assert.Error(t, err, `n must be an integer, not "x"; p must be an integer`)
 }

@@ -40,10 +40,15 @@ func IsURI(uri string) bool {
 	return len(uri) > len(scheme) && strings.EqualFold(uri[:len(scheme)], scheme)
 }
 
+// Settings are the settings with which a client declares [mcp.ExtensionApps].
+type Settings struct {
+	MIMETypes []string `json:"mimeTypes"`
+}
+
 // Accepted reports whether the settings with which a client declares [mcp.ExtensionApps] include
 // the MIME type of apps.
 func Accepted(settings json.RawMessage) bool {
-	var s mcp.AppSettings
+	var s Settings
 	return mcp.Unmarshal(settings, &s) == nil && slices.Contains(s.MIMETypes, mcp.AppMIMEType)
 }
 

@@ -60,12 +60,15 @@
 // package does not ask it to, because that signal is sent when the thread that started the child
 // ends, not only with the program, because it reaches the leader but not the program that npx
 // launched, and because it leaves a child that obeys the end of file no time to finish. A program
-// whose children must not outlive it has a [Starter] that starts each below a process which
+// whose children must not outlive it has a [Config.Start] that starts each below a process which
 // survives this program for as long as it takes to end the child.
 package child
 
 import (
+	"context"
 	"io"
+	"os"
+	"os/exec"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -108,8 +111,12 @@ type Config struct {
 	// StderrTee. It must not block.
 	Started func(pid int)
 
-	// Starter, if set, starts the process; see "If this program dies" in the package documentation.
-	Starter Starter
+	// Start, if set, starts the process in place of this package, for example below another process
+	// that ends it when this program is killed; see "If this program dies" in the package
+	// documentation. It starts a command as [processgroup.StartPiped] does, and returns this
+	// program's ends of the pipes to its stdin and from its stdout and stderr. Path, Args, Env and
+	// Dir of the command are set. If ctx ends before the program is loaded, no process is left.
+	Start func(ctx context.Context, cmd *exec.Cmd) (Group, [3]*os.File, error)
 }
 
 // Process is a running child. All methods may be called concurrently.
@@ -153,10 +160,6 @@ func (p *Process) Stdout() io.ReadCloser { return p.stdout }
 // StderrTail returns the last 64 KiB of stderr, passed through [printable.Text]. If earlier output
 // was dropped, it starts with "…" and, if possible, at the start of a line.
 func (p *Process) StderrTail() string { return p.stderr.tail.text() }
-
-// LastStderrLine returns the last informative line of stderr, in printable form; see
-// [ExitError.LastStderr].
-func (p *Process) LastStderrLine() string { return lastLine(p.stderr.tail.text()) }
 
 // MarkReady records that the child works. [ExitError.BeforeReady] is set if it exits without this.
 func (p *Process) MarkReady() { p.ready.Store(true) }

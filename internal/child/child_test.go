@@ -40,7 +40,7 @@ func TestCrashAtStart(t *testing.T) {
 		assert.Equal(t, exit.Stopped, false)
 		assert.Equal(t, exit.LastStderr, "boom: missing API key")
 		assert.Equal(t, exit.Error(), `exited with status 3: "boom: missing API key"`)
-		assert.Equal(t, p.LastStderrLine(), "boom: missing API key")
+		assert.Equal(t, lastLine(p.StderrTail()), "boom: missing API key")
 		assert.Equal(t, p.StderrTail(), "starting\nboom: missing API key\n")
 	})
 }
@@ -160,7 +160,7 @@ func TestChattyStderr(t *testing.T) {
 	assert.Assert(t, cap(p.stderr.tail.ring) <= 2*stderrLimit)
 	want := strings.Repeat("x", 1023) + "\n"
 	assert.Equal(t, p.StderrTail(), "…"+strings.Repeat(want, 63)+"the last line\n")
-	assert.Equal(t, p.LastStderrLine(), "the last line")
+	assert.Equal(t, lastLine(p.StderrTail()), "the last line")
 }
 
 func TestStderrTee(t *testing.T) {
@@ -181,7 +181,7 @@ func TestStderrTee(t *testing.T) {
 	assert.Equal(t, readLine(t, p.Stdout()), "done")
 	<-p.Done()
 	assert.Equal(t, calls, 1)
-	assert.Equal(t, p.LastStderrLine(), "the last line")
+	assert.Equal(t, lastLine(p.StderrTail()), "the last line")
 }
 
 // When this program is killed, its children see the end of their stdin.

@@ -10,15 +10,6 @@ import (
 	"github.com/stdwire/stdwire/internal/processgroup"
 )
 
-// A Starter starts the processes of children in place of this package, for example below another
-// process that ends them when this program is killed.
-type Starter interface {
-	// Start starts a command as [processgroup.StartPiped] does, and returns this program's ends of
-	// the pipes to its stdin and from its stdout and stderr. Path, Args, Env and Dir of the command
-	// are set. If ctx ends before the program is loaded, no process is left.
-	Start(ctx context.Context, cmd *exec.Cmd) (Group, [3]*os.File, error)
-}
-
 // A Group is the process of a child and its descendants. All methods may be called concurrently.
 type Group = interface {
 	// Pid returns the process id of the child.
@@ -34,7 +25,7 @@ type Group = interface {
 	End() (status int, signal syscall.Signal, err error)
 }
 
-// A containedGroup is the group of a [Config.Starter]. A panic or runtime.Goexit in its methods is
+// A containedGroup is the group of a [Config.Start]. A panic or runtime.Goexit in its methods is
 // an error, or has no effect where there is none.
 type containedGroup struct{ Group }
 
@@ -55,19 +46,18 @@ func (g containedGroup) End() (status int, signal syscall.Signal, err error) {
 	return status, signal, err
 }
 
-// ownStarter starts processes as children of this program.
-type ownStarter struct{ awaitExit func(pid int) bool }
+// StartGroup starts a command as a child of this program, as [Config.Start] does.
+func StartGroup(_ context.Context, cmd *exec.Cmd) (Group, [3]*os.File, error) {
+	return startOwn(cmd, awaitExit)
+}
 
-func (s ownStarter) Start(_ context.Context, cmd *exec.Cmd) (Group, [3]*os.File, error) {
+func startOwn(cmd *exec.Cmd, awaitExit func(pid int) bool) (Group, [3]*os.File, error) {
 	group, pipes, err := processgroup.StartPiped(cmd, false)
 	if err != nil {
 		return nil, pipes, err
 	}
-	return &ownGroup{Group: group, awaitExit: s.awaitExit}, pipes, nil
+	return &ownGroup{Group: group, awaitExit: awaitExit}, pipes, nil
 }
-
-// OwnStarter returns the Starter that children have without [Config.Starter].
-func OwnStarter() Starter { return ownStarter{awaitExit} }
 
 // An ownGroup is a group whose leader is a child process of this program.
 type ownGroup struct {

@@ -51,8 +51,8 @@ func Start(ctx context.Context, cfg Config) (*Process, error) {
 	return start(ctx, cfg, awaitExit)
 }
 
-// start takes awaitExit, for children without a Starter, as a parameter so that tests can run the
-// code for systems without waitid everywhere.
+// start takes awaitExit, for children without a Config.Start, as a parameter so that tests can run
+// the code for systems without waitid everywhere.
 func start(ctx context.Context, cfg Config, awaitExit func(pid int) bool) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -77,11 +77,13 @@ func start(ctx context.Context, cfg Config, awaitExit func(pid int) bool) (*Proc
 		killed:     make(chan struct{}),
 		done:       make(chan struct{}),
 	}
-	starter := cfg.Starter
-	if starter == nil {
-		starter = ownStarter{awaitExit}
+	start := cfg.Start
+	if start == nil {
+		start = func(_ context.Context, cmd *exec.Cmd) (Group, [3]*os.File, error) {
+			return startOwn(cmd, awaitExit)
+		}
 	}
-	group, pipes, err := starter.Start(ctx, &exec.Cmd{
+	group, pipes, err := start(ctx, &exec.Cmd{
 		Path: path,
 		Args: append([]string{cfg.Command}, cfg.Args...),
 		Env:  env,
@@ -93,7 +95,7 @@ func start(ctx context.Context, cfg Config, awaitExit func(pid int) bool) (*Proc
 	if err != nil {
 		return nil, startError(cfg, env, explain(cfg, path, err))
 	}
-	if p.group = group; cfg.Starter != nil {
+	if p.group = group; cfg.Start != nil {
 		p.group = containedGroup{group}
 	}
 	p.stdin = &input{f: pipes[0]}

@@ -22,7 +22,6 @@ import (
 	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
-	"github.com/stdwire/stdwire/server"
 )
 
 // appServers are servers of other projects with apps, each with a tool that its page calls.
@@ -226,7 +225,9 @@ func (b *bench) appScript() {
 	program, err := os.ReadFile(filepath.Join("node", "app.mjs"))
 	assert.NilError(b.t, err)
 	b.write("app.mjs", string(program))
-	b.write("script.js", server.AppScript)
+	script, err := os.ReadFile(filepath.Join("..", "..", "server", "app.js"))
+	assert.NilError(b.t, err)
+	b.write("script.js", string(script))
 }
 
 // Apps of other servers are shown directly and behind the gateway, with the page script of this

@@ -28,3 +28,14 @@ func Settings(id string, settings any) (json.RawMessage, error) {
 	}
 	return raw, nil
 }
+
+// IsMethod reports whether any revision of MCP, or an extension that it specifies, has a method
+// with this name, so that no other extension can have it.
+func IsMethod(name string) bool {
+	for _, revision := range mcp.Supported() {
+		if _, has := mcp.MethodAt(name, revision); has {
+			return true
+		}
+	}
+	return false
+}

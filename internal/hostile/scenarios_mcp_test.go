@@ -454,15 +454,12 @@ func (t transport) Close() error {
 	return nil
 }
 
-// A starter starts a process whose end is not noticed before it is killed.
-type starter struct{ run *scenarioRun }
-
-func (s starter) Start(ctx context.Context, cmd *exec.Cmd) (client.ProcessGroup, [3]*os.File,
-	error) {
-	s.run.enter("client.Command.Starter")
-	s.run.enter("client.Starter.Start")
-	group, pipes, err := child.OwnStarter().Start(ctx, cmd)
-	return processGroup{group, s.run, make(chan struct{}, 1)}, pipes, err
+// start starts a process whose end is not noticed before it is killed.
+func (run *scenarioRun) start(ctx context.Context, cmd *exec.Cmd) (client.ProcessGroup,
+	[3]*os.File, error) {
+	run.enter("client.Command.Start")
+	group, pipes, err := child.StartGroup(ctx, cmd)
+	return processGroup{group, run, make(chan struct{}, 1)}, pipes, err
 }
 
 type processGroup struct {
@@ -502,11 +499,11 @@ func (g processGroup) End() (int, syscall.Signal, error) {
 
 func clientScenario(run *scenarioRun) {
 	switch run.name[:strings.LastIndex(run.name, ".")] {
-	case "client.Command", "client.Starter", "client.ProcessGroup":
+	case "client.Command", "client.ProcessGroup":
 		own(func() {
 			c, err := client.Options{}.Spawn(run.ctx,
 				client.Command{Path: os.Args[0], Args: []string{"-test.run=^$", "-test.nosuchflag"},
-					Grace: time.Millisecond, Starter: starter{run},
+					Grace: time.Millisecond, Start: run.start,
 					Stderr:  stream{func() { run.enter("client.Command.Stderr") }},
 					Started: func(int) { run.enter("client.Command.Started") }})
 			if err == nil {

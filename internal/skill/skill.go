@@ -134,6 +134,18 @@ func Description(s *mcp.Skill) string {
 	return text
 }
 
+// Decode returns a skill from its definition in a list. It returns an error if a host must not
+// load the skill; the skill is never nil, and has the URI if there is one.
+func Decode(definition json.RawMessage) (*mcp.Skill, error) {
+	s := new(mcp.Skill)
+	err := mcp.Unmarshal(definition, s)
+	if err == nil {
+		return s, Check(s)
+	}
+	uri, _ := jsonscan.Text(jsonscan.Member(definition, "uri"))
+	return &mcp.Skill{URI: uri}, err
+}
+
 // Check returns an error if a host must not load the skill with this entry (SEP-2640, "Skill
 // Entries").
 func Check(s *mcp.Skill) error {

@@ -75,11 +75,6 @@ type AppPermissions struct {
 	ClipboardWrite *Object `json:"clipboardWrite,omitempty"`
 }
 
-// AppSettings are the settings with which a client declares [ExtensionApps].
-type AppSettings struct {
-	MIMETypes []string `json:"mimeTypes"`
-}
-
 // The methods between an app and its host (MCP Apps, "MCP Apps Specific Messages").
 const (
 	MethodAppInitialize    = "ui/initialize"
@@ -101,7 +96,7 @@ const (
 // A HostContext describes the host to an app. A zero field is not sent.
 type HostContext struct {
 	ToolInfo              json.RawMessage `json:"toolInfo,omitzero"` // {"tool":…}, whose call the app shows
-	Theme                 string          `json:"theme,omitempty"` // light or dark
+	Theme                 string          `json:"theme,omitempty"`   // light or dark
 	Styles                json.RawMessage `json:"styles,omitzero"`
 	DisplayMode           string          `json:"displayMode,omitempty"`
 	AvailableDisplayModes []string        `json:"availableDisplayModes,omitzero"`

@@ -23,7 +23,7 @@ type ResultType string
 const (
 	ResultComplete      ResultType = "complete"       // the result of the request
 	ResultInputRequired ResultType = "input_required" // an InputRequiredResult
-	ResultTask          ResultType = "task"           // a CreateTaskResult of the tasks extension
+	ResultTask          ResultType = "task"           // a TaskResult of the tasks extension
 )
 
 // Result holds the members that every result may have. Types of results embed it. It is the type of

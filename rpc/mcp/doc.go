@@ -1,5 +1,5 @@
 // Package mcp is the vocabulary of the Model Context Protocol: its revisions, method names, error
-// codes, _meta keys, and a Go type for every message and content block of every revision from
+// codes, _meta keys, and Go types for the messages and content blocks of every revision from
 // 2024-11-05 to 2026-07-28. It has no transport and sends nothing. Its import path is
 // github.com/stdwire/stdwire/rpc/mcp.
 //
@@ -8,11 +8,10 @@
 // MCP has two forms, and this package describes both.
 //
 // The legacy era (2024-11-05 to 2025-11-25) begins with a handshake. The client sends initialize
-// ([InitializeParams]), the server responds with the revision it chose ([Negotiate],
-// [InitializeResult]), and the client sends notifications/initialized. The negotiated revision and
-// capabilities are valid until the connection ends. After the handshake either side may send
-// requests: the client tools/call, the server sampling/createMessage, elicitation/create and
-// roots/list.
+// ([InitializeParams]), the server responds with the revision it chose ([InitializeResult]), and
+// the client sends notifications/initialized. The negotiated revision and capabilities are valid
+// until the connection ends. After the handshake either side may send requests: the client
+// tools/call, the server sampling/createMessage, elicitation/create and roots/list.
 //
 // The modern era (2026-07-28) has no handshake and no session. Every request carries its revision
 // and the client's capabilities in params._meta ([MetaProtocolVersion],

@@ -1,7 +1,5 @@
 package mcp
 
-import "encoding/json"
-
 // The error codes that MCP adds to those of JSON-RPC. Codes from -32020 to -32099 are reserved for
 // the specification; a modern peer must not send others in that range (MCP 2026-07-28, Base
 // Protocol, "Error Codes").
@@ -17,7 +15,7 @@ const (
 	CodeUnsupportedProtocolVersion = -32022
 
 	// CodeResourceNotFound is legacy only; the modern era has invalid params (-32602) instead. The
-	// data are [ResourceNotFoundData].
+	// data of both are an object whose member uri is the URI.
 	CodeResourceNotFound = -32002
 	// CodeURLElicitationRequired is 2025-11-25 only; the modern era has input_required instead. The
 	// data are [URLElicitationRequiredData].
@@ -44,22 +42,8 @@ type UnsupportedProtocolVersionData struct {
 	Requested string   `json:"requested"`
 }
 
-// ResourceNotFoundData is the data of [CodeResourceNotFound], and in the modern era of invalid
-// params for a resource that does not exist.
-type ResourceNotFoundData struct {
-	URI string `json:"uri"`
-}
-
 // URLElicitationRequiredData is the data of [CodeURLElicitationRequired]: the elicitations that the
 // user must complete before the request can succeed. Each of them is in URL mode and has an id.
 type URLElicitationRequiredData struct {
 	Elicitations []ElicitParams `json:"elicitations"`
-}
-
-// An ErrorObject is a JSON-RPC error inside another message (JSON-RPC 2.0, section 5.1): why a task
-// failed.
-type ErrorObject struct {
-	Code    int64           `json:"code"`
-	Message string          `json:"message"`
-	Data    json.RawMessage `json:"data,omitempty"`
 }

@@ -48,11 +48,6 @@ func ExampleMarshal() {
 	// Output: {"name":"fs_read","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true},"x-vendor":1} <nil>
 }
 
-func ExampleNegotiate() {
-	fmt.Println(mcp.Negotiate("2025-06-18"), mcp.Negotiate("2099-01-01"))
-	// Output: 2025-06-18 2025-11-25
-}
-
 func ExampleMethodAt() {
 	for _, r := range []mcp.Revision{mcp.Rev20251125, mcp.Rev20260728} {
 		_, ok := mcp.MethodAt(mcp.MethodPing, r)

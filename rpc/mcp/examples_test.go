@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/internal/elicitschema"
+	"github.com/stdwire/stdwire/rpc"
 )
 
 // TestExamples decodes and encodes every example of the specification, in typed form at every
@@ -75,7 +76,7 @@ func exampleError(t *testing.T, kind string, data []byte) {
 	if response.Error == nil { // the standard errors' examples are the bare object
 		response.Error = data
 	}
-	e := roundTrip(t, ErrorObject{}, response.Error).(ErrorObject)
+	e := roundTrip(t, rpc.Error{}, response.Error).(rpc.Error)
 	if data := errorData[kind]; data != nil {
 		roundTrip(t, data, e.Data)
 	}

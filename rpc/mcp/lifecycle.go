@@ -28,7 +28,7 @@ type InitializeParams struct {
 // disconnects.
 type InitializeResult struct {
 	Result
-	ProtocolVersion Revision           `json:"protocolVersion"` // see Negotiate
+	ProtocolVersion Revision           `json:"protocolVersion"`
 	Capabilities    ServerCapabilities `json:"capabilities"`
 	ServerInfo      Implementation     `json:"serverInfo"`
 	// for the model: how to use the server
@@ -89,7 +89,7 @@ type ServerCapabilities struct {
 	Logging      *Object                    `json:"logging,omitempty"`
 	Completions  *Object                    `json:"completions,omitempty"` // since 2025-03-26
 	Prompts      *ListCapability            `json:"prompts,omitempty"`
-	Resources    *ResourcesCapability       `json:"resources,omitempty"`
+	Resources    *ListCapability            `json:"resources,omitempty"`
 	Tools        *ListCapability            `json:"tools,omitempty"`
 	Tasks        *TasksCapability           `json:"tasks,omitempty"` // 2025-11-25
 	// settings, objects; in older revisions by SEP-2133
@@ -97,21 +97,14 @@ type ServerCapabilities struct {
 	Extra      Extra                      `json:"-" unknown:"keep"`
 }
 
-// ListCapability means that a server has tools, or prompts, or that a client responds to
+// ListCapability means that a server has tools, prompts or resources, or that a client responds to
 // roots/list.
 type ListCapability struct {
-	// the server sends the list_changed notification
-	ListChanged bool  `json:"listChanged,omitempty"`
-	Extra       Extra `json:"-" unknown:"keep"`
-}
-
-// ResourcesCapability means that the server has resources.
-type ResourcesCapability struct {
-	// the server sends notifications/resources/updated
-	Subscribe bool `json:"subscribe,omitempty"`
-	// the server sends the list_changed notification
-	ListChanged bool  `json:"listChanged,omitempty"`
-	Extra       Extra `json:"-" unknown:"keep"`
+	// the side with the list sends notifications of its changes; of roots, only in legacy revisions
+	ListChanged bool `json:"listChanged,omitempty"`
+	// of resources: legacy clients can subscribe to single ones
+	Subscribe bool  `json:"subscribe,omitempty"`
+	Extra     Extra `json:"-" unknown:"keep"`
 }
 
 // TasksCapability means that the peer runs requests as 2025-11-25 tasks (Tasks, "Capabilities").

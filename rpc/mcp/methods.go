@@ -188,14 +188,3 @@ func Methods(r Revision) iter.Seq[Method] {
 		}
 	}
 }
-
-// IsMethod reports whether any revision, the tasks extension or the skills extension defines a
-// method with that name.
-func IsMethod(name string) bool {
-	for i := range methodTable {
-		if methodTable[i].Name == name {
-			return true
-		}
-	}
-	return false
-}

@@ -136,13 +136,3 @@ func Supported(eras ...Era) []Revision {
 	}
 	return list
 }
-
-// Negotiate returns the revision with which a server answers an initialize request: the requested
-// one if it is a known legacy revision, else [LatestLegacy]. A modern revision cannot be negotiated
-// by initialize (MCP 2025-11-25, Lifecycle, "Version Negotiation").
-func Negotiate(requested string) Revision {
-	if r := Revision(requested); EraOf(r) == Legacy {
-		return r
-	}
-	return LatestLegacy
-}

@@ -63,7 +63,7 @@ func TestFieldsAgainstSchemas(t *testing.T) {
 			if m := def.method(); m != "" {
 				zero, def = paramsOf[m], def.params()
 			} else if name == "ext-tasks-draft" && (kind == "CreateTaskResult" || kind == "Task") {
-				zero = map[string]any{"CreateTaskResult": CreateTaskResult{}, "Task": Task{}}[kind]
+				zero = map[string]any{"CreateTaskResult": TaskResult{}, "Task": Task{}}[kind]
 			}
 			if zero == nil || reflect.TypeOf(zero).Kind() != reflect.Struct {
 				continue

@@ -39,7 +39,7 @@ var definitions = map[string]any{
 	"EmbeddedResource":            EmbeddedResource{},
 	"EmptyResult":                 Result{},
 	"EnumSchema":                  elicitschema.Primitive{},
-	"Error":                       ErrorObject{},
+	"Error":                       rpc.Error{},
 	"GetPromptRequestParams":      GetPromptParams{},
 	"GetPromptResult":             GetPromptResult{},
 	"Icon":                        Icon{},
@@ -193,7 +193,7 @@ type cancelledParams struct {
 }
 
 // others are the messages that have no definition of their own in the schemas.
-var others = []any{CreateTaskResult{}, GetTaskResult{}, ExperimentalTaskResult{},
+var others = []any{TaskResult{}, ExperimentalTaskResult{},
 	elicitschema.Schema{}, ListSkillsResult{},
 	SkillsSettings{}, Skill{},
 	SkillResource{}, SkillResources{},

@@ -1,11 +1,15 @@
 package mcp
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/stdwire/stdwire/rpc"
+)
 
 // There are two kinds of tasks. Those of 2025-11-25 are an experimental part of the protocol: the
 // sender of a request asks for a task ([TaskMetadata]), either side may send such requests, and
 // tasks/result waits for the result. Their types are called ExperimentalTask…. The modern era has
-// the extension [ExtensionTasks]: the server decides, responds with a [CreateTaskResult], and the
+// the extension [ExtensionTasks]: the server decides, responds with a [TaskResult], and the
 // client calls tasks/get, whose result contains everything. Both have the methods tasks/get and
 // tasks/cancel.
 
@@ -33,7 +37,7 @@ type TaskParams struct {
 }
 
 // A Task is the state of a task of the tasks extension. Times are ISO 8601. At most one of
-// InputRequests, Result and Error is present, depending on the status; in a [CreateTaskResult] none
+// InputRequests, Result and Error is present, depending on the status; in a [TaskResult] none
 // is.
 type Task struct {
 	TaskID        string     `json:"taskId"`
@@ -48,18 +52,12 @@ type Task struct {
 	InputRequests InputRequests `json:"inputRequests,omitzero"`
 	// TaskCompleted: the result of the request
 	Result json.RawMessage `json:"result,omitempty"`
-	Error  *ErrorObject    `json:"error,omitempty"` // TaskFailed
+	Error  *rpc.Error      `json:"error,omitempty"` // TaskFailed
 }
 
-// CreateTaskResult is the result of a request that became a task of the tasks extension. Its
-// ResultType is [ResultTask].
-type CreateTaskResult struct {
-	Result
-	Task
-}
-
-// GetTaskResult is the result of tasks/get in the tasks extension.
-type GetTaskResult struct {
+// TaskResult is the result of tasks/get in the tasks extension and, with the ResultType
+// [ResultTask], that of a request that became a task of the extension.
+type TaskResult struct {
 	Result
 	Task
 }

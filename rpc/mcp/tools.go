@@ -17,14 +17,6 @@ type Tool struct {
 	Extra        Extra            `json:"-" unknown:"keep"`
 }
 
-// String returns the name of the tool, for fmt.
-func (t *Tool) String() string {
-	if t == nil {
-		return "<nil>"
-	}
-	return t.Name
-}
-
 // DisplayName returns the name to show: the title, the title in the annotations, or the name.
 func (t *Tool) DisplayName() string {
 	switch {
@@ -108,7 +100,7 @@ type CallToolParams struct {
 //
 // A tool that fails sets IsError, so that the model can see the error. If Type is
 // [ResultInputRequired] or [ResultTask], decode the same bytes into an [InputRequiredResult] or a
-// [CreateTaskResult].
+// [TaskResult].
 type CallToolResult struct {
 	Result
 	Content []Content `json:"content"`

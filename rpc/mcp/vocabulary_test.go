@@ -51,17 +51,6 @@ func TestRevisions(t *testing.T) {
 		Era(0).String(), "legacy modern unknown era")
 }
 
-func TestNegotiate(t *testing.T) {
-	for requested, want := range map[string]Revision{
-		"2024-11-05": Rev20241105, "2025-03-26": Rev20250326, "2025-06-18": Rev20250618,
-		"2025-11-25": Rev20251125,
-		"2026-07-28": LatestLegacy, "2099-01-01": LatestLegacy, "1900-01-01": LatestLegacy,
-		"": LatestLegacy, "2025-11-25\n": LatestLegacy,
-	} {
-		assert.Equal(t, Negotiate(requested), want, "%q", requested)
-	}
-}
-
 func TestMethodAt(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

@@ -59,9 +59,6 @@ const (
 	CredentialOAuth    CredentialType = "oauth"    // each user logs in once
 )
 
-// PerUser reports whether the server has a connection or process for each user.
-func (c *Credentials) PerUser() bool { return c != nil }
-
 // Members yields the names and values, as text, of the members that are given.
 func (c *Credentials) Members() iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {

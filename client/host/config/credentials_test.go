@@ -72,7 +72,7 @@ func TestCredentials(t *testing.T) {
 		s := f.Servers[0]
 		if want == "" {
 			assert.Check(t, s.Err, text)
-			assert.Check(t, cmp.Equal(s.Credentials.PerUser(), !strings.Contains(text, "static")))
+			assert.Check(t, cmp.Equal(s.Credentials != nil, !strings.Contains(text, "static")))
 			continue
 		}
 		if assert.Check(t, s.Err != nil, text) {

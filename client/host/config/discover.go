@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/internal/jsonedit"
 )
 
@@ -49,26 +48,6 @@ func ParseDiscovery(text string) (Discovery, error) {
 type ClientDiscovery struct {
 	Client string // the name in clientInfo, or a pattern as in tools
 	Discovery
-}
-
-// DiscoveryOf returns the Discovery of the clients with this name: the one for the name itself, or
-// else the first pattern that matches but "*", or else that for "*". isDefault reports whether it
-// is that for "*" or missing, and given whether there is one.
-func (c *Config) DiscoveryOf(client string) (d Discovery, isDefault, given bool) {
-	isDefault = true
-	for _, rule := range c.Discover {
-		pattern := host.Filter{Allow: []string{rule.Client}}
-		switch {
-		case rule.Client == client:
-			return rule.Discovery, false, true
-		case !isDefault || !pattern.Allows(client):
-		case rule.Client == "*":
-			d, given = rule.Discovery, true
-		default:
-			d, isDefault, given = rule.Discovery, false, true
-		}
-	}
-	return d, isDefault, given
 }
 
 // maxDiscoveries limits the members of discover.

@@ -18,7 +18,7 @@ type field[T any] struct {
 	secret secrecy
 
 	// at returns a pointer to the value: a *string, *[]string, *map[string]string, *bool, *int (a
-	// size), *time.Duration, *json.RawMessage (any value), *host.Overrides, **OAuth or
+	// size), *time.Duration, *json.RawMessage (any value), *map[string]host.Override, **OAuth or
 	// **Credentials. It is nil for a member that is only read, such as another application's name
 	// for two of stdwire's, and for one whose value json computes.
 	at func(T) any

@@ -92,8 +92,8 @@ func TestServerFields(t *testing.T) {
 		case **Credentials:
 			*p = &Credentials{Type: CredentialExchange, TokenEndpoint: "https://a.example",
 				ClientID: "a", ClientSecret: "s3cret"}
-		case *host.Overrides:
-			*p = host.Overrides{"a": {Name: "b", Arguments: map[string]host.ArgumentOverride{
+		case *map[string]host.Override:
+			*p = map[string]host.Override{"a": {Name: "b", Arguments: map[string]host.ArgumentOverride{
 				"c": {Value: json.RawMessage(`"s3cret"`)}}}}
 		default:
 			t.Fatalf("%s: %T", name, p)

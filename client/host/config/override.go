@@ -8,10 +8,12 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/internal/override"
+	"github.com/stdwire/stdwire/internal/itemkey"
 	"github.com/stdwire/stdwire/internal/jsonedit"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/near"
-	"github.com/stdwire/stdwire/internal/override"
+	"github.com/stdwire/stdwire/internal/toolhint"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -85,7 +87,7 @@ func (r *reader) readOverrides(s *Server, v jsonedit.Value) {
 		r.typeError(v, "an object by the names of tools")
 		return
 	}
-	s.ItemOverrides = host.Overrides{}
+	s.ItemOverrides = map[string]host.Override{}
 	taken := map[string]jsonedit.Member{}
 	for _, m := range r.members(v) {
 		if r.hasTooManyDiagnostics() {
@@ -93,7 +95,7 @@ func (r *reader) readOverrides(s *Server, v jsonedit.Value) {
 		}
 		o := r.readOverride(m)
 		s.ItemOverrides[m.Name] = o
-		kind, name := override.Key(m.Name)
+		kind, name := itemkey.Item(m.Name)
 		if o.Hidden || kind != mcp.KindTool && kind != mcp.KindPrompt {
 			continue
 		}
@@ -113,7 +115,7 @@ func (r *reader) readOverrides(s *Server, v jsonedit.Value) {
 func (r *reader) readOverride(m jsonedit.Member) (o host.Override) {
 	prefix := fmt.Sprintf("overrides.%.60s", m.Name)
 	r.field = prefix
-	kind, own := override.Key(m.Name)
+	kind, own := itemkey.Item(m.Name)
 	switch {
 	case own == "":
 		r.errorf(m.Offset, "overrides: the name of the %s is missing", kind)
@@ -178,13 +180,13 @@ func (r *reader) readAnnotations(o *host.Override, v jsonedit.Value) {
 	}
 	o.Annotations = map[string]bool{}
 	for _, m := range r.members(v) {
-		if !slices.Contains(override.Hints(), m.Name) {
-			r.unknownIn(m, field, override.Hints())
+		if !slices.Contains(toolhint.Names(), m.Name) {
+			r.unknownIn(m, field, toolhint.Names())
 			continue
 		}
 		r.field = field + "." + m.Name
 		value := r.readBool(m.Value)
-		if r.Project && override.IsSafe(m.Name, value) {
+		if r.Project && toolhint.IsSafe(m.Name, value) {
 			r.errorf(m.Offset, "%s: %t makes the tool look safer, which only your own file may do",
 				r.field, value)
 		}
@@ -261,7 +263,7 @@ func encodeArguments(o *host.Override) any {
 }
 
 // redactOverrides returns overrides without the values of arguments.
-func redactOverrides(all host.Overrides) host.Overrides {
+func redactOverrides(all map[string]host.Override) map[string]host.Override {
 	shown := maps.Clone(all)
 	for key, o := range shown {
 		o.Arguments = maps.Clone(o.Arguments)
@@ -303,7 +305,7 @@ func argumentSchema() object {
 // hintsSchema accepts what readAnnotations does.
 func hintsSchema() object {
 	properties := object{}
-	for _, name := range override.Hints() {
+	for _, name := range toolhint.Names() {
 		properties[name] = object{"type": "boolean"}
 	}
 	return closed(object{"type": "object", "properties": properties})

@@ -42,17 +42,6 @@ type RateCost struct {
 	Cost  int
 }
 
-// CostOf returns the cost of a tool: that of its name, or else of the longest pattern that matches.
-func (r *Rate) CostOf(tool string) int {
-	for _, c := range r.Costs { // the longest first
-		pattern := host.Filter{Allow: []string{c.Tools}}
-		if c.Tools == tool || pattern.Allows(tool) {
-			return c.Cost
-		}
-	}
-	return 1
-}
-
 const (
 	maxRates     = 100
 	maxRateCosts = 1000

@@ -28,11 +28,6 @@ func TestRates(t *testing.T) {
 		{Name: "b", Count: 1000000, Every: 24 * time.Hour, Burst: 1000000},
 		{Name: "c", Concurrent: 1, Wait: 10 * time.Second}, {Name: "d", Concurrent: 1, Wait: -1},
 		{Name: "e", Day: 1, Per: []string{"group"}}, {Name: "f", Day: 9, Replicas: 3}})
-	for tool, want := range map[string]int{"search_code": 0, "search_commits": 5, "search_x": 3,
-		"other": 2} {
-		assert.Equal(t, f.Rates[0].CostOf(tool), want)
-	}
-	assert.Equal(t, f.Rates[1].CostOf("other"), 1)
 }
 
 func TestWrongRates(t *testing.T) {

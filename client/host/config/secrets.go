@@ -64,7 +64,7 @@ func redactFields[T any](fields []field[T], t T) {
 			if *p != nil {
 				*p = json.RawMessage(`"` + redacted + `"`)
 			}
-		case *host.Overrides:
+		case *map[string]host.Override:
 			*p = redactOverrides(*p)
 		case **OAuth:
 			if *p != nil {

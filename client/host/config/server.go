@@ -61,7 +61,7 @@ type Server struct {
 	Listed   []string // patterns of the tools that a gateway lists in any case
 	AsTools  bool     // a gateway offers resources and prompts as tools too
 	// ItemOverrides are what a gateway offers in place of the server's definitions.
-	ItemOverrides host.Overrides
+	ItemOverrides map[string]host.Override
 	Inputs        map[string]Input // the inputs that its file describes, by id
 
 	// Err is the first error in the definition, or nil. A server with an error cannot be used.

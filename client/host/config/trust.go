@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/internal/jsonedit"
 )
 
@@ -60,58 +58,4 @@ func (e *UntrustedError) Error() string {
 		return fmt.Sprintf("%s: profile %q %s", e.Position, e.Profile, what)
 	}
 	return fmt.Sprintf("%s: server %q %s", e.Position, e.Server, what)
-}
-
-// Restrict returns old with the restrictions of s, a newer definition of the same server: disabled
-// if one of them is, with the tools that both allow. If the result has the TrustDigest of s, so
-// that s only restricts old, Restrict returns s, and same is true.
-func (s *Server) Restrict(old *Server) (less *Server, same bool) {
-	within := *old
-	within.Disabled = old.Disabled || s.Disabled
-	within.Filter = bothFilters(old.Filter, s.Filter)
-	if within.TrustDigest() == s.TrustDigest() {
-		return s, true
-	}
-	return &within, false
-}
-
-// bothFilters returns a filter that passes only tools that both f and g pass. It may omit tools
-// that both pass: of the Allow patterns it keeps those that a pattern of the other filter covers,
-// so a name that matches two merely overlapping patterns does not pass.
-func bothFilters(f, g host.Filter) host.Filter {
-	both := host.Filter{Allow: g.Allow, Deny: g.Deny}
-	for _, pattern := range f.Deny {
-		if !slices.Contains(g.Deny, pattern) {
-			both.Deny = append(slices.Clip(both.Deny), pattern)
-		}
-	}
-	switch {
-	case f.Allow == nil:
-	case g.Allow == nil:
-		both.Allow = f.Allow
-	default:
-		both.Allow = []string{}
-		for _, pattern := range g.Allow {
-			if coveredBy(f.Allow, pattern) {
-				both.Allow = append(both.Allow, pattern)
-			}
-		}
-		for _, pattern := range f.Allow {
-			if coveredBy(g.Allow, pattern) && !coveredBy(both.Allow, pattern) {
-				both.Allow = append(both.Allow, pattern)
-			}
-		}
-	}
-	return both
-}
-
-// coveredBy reports whether one of patterns certainly matches every name that pattern matches.
-func coveredBy(patterns []string, pattern string) bool {
-	return slices.ContainsFunc(patterns, func(wide string) bool {
-		if strings.Contains(wide, "?") && strings.Contains(pattern, "*") {
-			// A filter would let '?' match the '*', which stands for any number of bytes.
-			return wide == pattern
-		}
-		return (&host.Filter{Allow: []string{wide}}).Allows(pattern)
-	})
 }

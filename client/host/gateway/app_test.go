@@ -102,7 +102,7 @@ func appServer(t *testing.T, id string) *server.Server {
 }
 
 var uiClient = []client.Extension{{ID: mcp.ExtensionApps,
-	Settings: mcp.AppSettings{MIMETypes: []string{mcp.AppMIMEType}}}}
+	Settings: appdef.Settings{MIMETypes: []string{mcp.AppMIMEType}}}}
 
 // withAppFixture runs a test with a gateway of two servers, a and b, whose apps have the same URI.
 func withAppFixture(t *testing.T, o gateway.Options,

@@ -36,7 +36,7 @@ func TestAsTools(t *testing.T) {
 		d := &auditWriter{room: -1}
 		s := w.server("up", w.era)
 		s.AsTools, s.Filter = true, host.Filter{Allow: []string{"none"}}
-		s.Overrides = host.Overrides{"prompt:greet": {Name: "hello"}, "resource:mem://a": {Name: "A"}}
+		s.Overrides = map[string]host.Override{"prompt:greet": {Name: "hello"}, "resource:mem://a": {Name: "A"}}
 		catalog := dispatch.NewCatalog()
 		w.reopen(gateway.Options{Audit: d, Catalog: catalog,
 			PinFile: filepath.Join(t.TempDir(), "pins")}, s)

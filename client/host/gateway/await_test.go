@@ -70,7 +70,7 @@ func TestCallWaitsForFirstStart(t *testing.T) {
 			after(20 * time.Second)
 			start()
 			e := operate(t.Context(), "slow.verbatim")
-			assert.Assert(t, e.Success(), "%v", e.Err)
+			assert.Assert(t, e.Err == nil, "%v", e.Err)
 			after(20 * time.Second)
 			start()
 			_, err = c.CallTool(t.Context(), "slow__verbatim", nil, client.Timeout(5*time.Second))

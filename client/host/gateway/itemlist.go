@@ -16,7 +16,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/listfetch"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/pincheck"
-	"github.com/stdwire/stdwire/internal/override"
+	"github.com/stdwire/stdwire/internal/itemkey"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -166,7 +166,7 @@ func (l *itemList) warnUnknownOverrides() {
 	for _, d := range l.unusable {
 		names = append(names, d.Own)
 	}
-	for _, key := range override.Unknown(u.overrides, l.kind, names) {
+	for _, key := range itemkey.Unknown(maps.Keys(u.overrides), l.kind, names) {
 		if slices.Contains(u.unknown, key) {
 			continue
 		}

@@ -7,9 +7,9 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/definition"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
+	"github.com/stdwire/stdwire/internal/itemkey"
 	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/jsonscan"
-	"github.com/stdwire/stdwire/internal/override"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -51,11 +51,11 @@ func Collisions(ids []string, names map[string]map[mcp.Kind][]string) map[string
 // that overrides change, without the prefix of its names: nil for one that it does not offer. For
 // those whose overrides it cannot apply, and so withholds, refused says why.
 func Overridden(kind mcp.Kind, definitions []json.RawMessage,
-	o host.Overrides) (offered map[string]json.RawMessage, refused map[string]error) {
+	o map[string]host.Override) (offered map[string]json.RawMessage, refused map[string]error) {
 	offered, refused = map[string]json.RawMessage{}, map[string]error{}
 	all, _ := definition.ParseTexts(kind, definitions, o)
 	for _, d := range all {
-		_, found := override.Of(o, kind, d.Own)
+		_, found := o[itemkey.Of(kind, d.Own)]
 		switch {
 		case d.Refused != nil:
 			refused[d.Own] = d.Refused

@@ -121,7 +121,7 @@ func TestOperationSpec(t *testing.T) {
 				e := d.Dispatch(t.Context(),
 					&dispatch.Call{Operation: "up." + name, Arguments: json.RawMessage(`{"m":1}`)})
 				if want == "" {
-					assert.Assert(t, e.Success(), name)
+					assert.Assert(t, e.Err == nil, name)
 					continue
 				}
 				assert.Assert(t, errors.Is(e.Err, dispatch.ConfirmationRequired))
@@ -284,7 +284,7 @@ func TestOperationWithoutSchema(t *testing.T) {
 		e := dispatch.NewDispatcher(c, dispatch.Options{}).Dispatch(t.Context(),
 			&dispatch.Call{Operation: "up.strange", Arguments: json.RawMessage(`{"any":1}`),
 				Confirmed: true})
-		assert.Assert(t, e.Success())
+		assert.Assert(t, e.Err == nil)
 		w.gateway.Close()
 	})
 	assert.Assert(t,
@@ -482,7 +482,7 @@ func TestOperationQuestionOfLegacyServer(t *testing.T) {
 			<-under
 			e := dispatch.NewDispatcher(c, dispatch.Options{Logger: quiet}).Dispatch(t.Context(),
 				&dispatch.Call{Operation: "up.asks", Confirmed: true})
-			assert.Assert(t, e.Success(), "%v", e.Err)
+			assert.Assert(t, e.Err == nil, "%v", e.Err)
 			assert.Assert(t, <-refused != nil)
 			close(goOn)
 			assert.NilError(t, <-done)

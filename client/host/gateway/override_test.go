@@ -31,8 +31,8 @@ type listedInput struct {
 }
 
 // overrides are those of the server of overridden.
-func overrides() host.Overrides {
-	return host.Overrides{
+func overrides() map[string]host.Override {
+	return map[string]host.Override{
 		"list": {Name: "find", Title: "Find", Description: "Finds files.", Tags: []string{"files"},
 			MaxResultSizeChars: 200_000,
 			Annotations:        map[string]bool{"readOnlyHint": true},
@@ -182,7 +182,7 @@ func TestOverridePointers(t *testing.T) {
 				problem+`}},"isError":true}`))))
 		s := w.server("up", w.era)
 		o := host.Override{Arguments: map[string]host.ArgumentOverride{"own": {Name: "public"}}}
-		s.Overrides = host.Overrides{"error": o, "result": o}
+		s.Overrides = map[string]host.Override{"error": o, "result": o}
 		w.reopen(gateway.Options{}, s)
 		w.client(client.Options{Era: era}, func(c *client.Client) {
 			public := strings.ReplaceAll(problem, "own", "public")
@@ -208,7 +208,7 @@ func TestOverridesPinsAndCache(t *testing.T) {
 		s.Digest = "d"
 		w.reopen(o, s)
 		for _, description := range []string{"Mine.", "Mine too."} {
-			s.Overrides = host.Overrides{"verbatim": {Name: "v", Description: description}}
+			s.Overrides = map[string]host.Override{"verbatim": {Name: "v", Description: description}}
 			w.reopen(o, s)
 			w.client(client.Options{Era: era}, func(c *client.Client) {
 				assert.DeepEqual(t, w.names(c), []string{"up__v"})
@@ -228,7 +228,7 @@ func TestOverridesPinsAndCache(t *testing.T) {
 // Operations have the overridden names, arguments and hints too.
 func TestOverrideOfOperation(t *testing.T) {
 	asOperations(t, gateway.Options{}, func(s *gateway.Upstream) {
-		s.Overrides = host.Overrides{"verbatim": {Name: "v",
+		s.Overrides = map[string]host.Override{"verbatim": {Name: "v",
 			Annotations: map[string]bool{"readOnlyHint": true}},
 			"echo": {Arguments: map[string]host.ArgumentOverride{"a": {Name: "b"},
 				"h": {Value: json.RawMessage(`1`)}}}}
@@ -254,7 +254,7 @@ func TestHiddenResources(t *testing.T) {
 		w.readable()
 		s := w.server("up", w.era)
 		s.AsTools = true
-		s.Overrides = host.Overrides{"resource:mem://a": {Hidden: true},
+		s.Overrides = map[string]host.Override{"resource:mem://a": {Hidden: true},
 			"resource:mem://all/{x}": {Hidden: true}}
 		w.reopen(gateway.Options{}, s)
 		w.client(client.Options{Era: era}, func(c *client.Client) {

@@ -12,7 +12,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway/internal/appuri"
 	"github.com/stdwire/stdwire/client/host/gateway/internal/nametable"
 	"github.com/stdwire/stdwire/internal/appdef"
-	"github.com/stdwire/stdwire/internal/override"
+	"github.com/stdwire/stdwire/internal/itemkey"
 	"github.com/stdwire/stdwire/internal/uritemplate"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -176,7 +176,7 @@ func (u *upstreamServer) read(ctx context.Context, uri string,
 
 // hides reports whether an override hides a resource, or the template that it belongs to.
 func (u *upstreamServer) hides(ctx context.Context, own, uri string) bool {
-	if o, _ := override.Of(u.overrides, mcp.KindResource, own); o.Hidden {
+	if u.overrides[itemkey.Of(mcp.KindResource, own)].Hidden {
 		return true
 	}
 	if u.hidden == nil {
@@ -191,10 +191,10 @@ func (u *upstreamServer) hides(ctx context.Context, own, uri string) bool {
 }
 
 // hiddenTemplates returns the set of templates that overrides hide, or nil if there are none.
-func hiddenTemplates(all host.Overrides) *uritemplate.Set {
+func hiddenTemplates(all map[string]host.Override) *uritemplate.Set {
 	var hidden []*uritemplate.Template
 	for key, o := range all {
-		kind, own := override.Key(key)
+		kind, own := itemkey.Item(key)
 		if kind != mcp.KindResourceTemplate || !o.Hidden {
 			continue
 		}

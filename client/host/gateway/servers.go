@@ -32,7 +32,7 @@ type Upstream struct {
 	Listed []string
 	// Overrides change how the gateway offers items, and the arguments of tools: see Overrides in
 	// the package comment.
-	Overrides host.Overrides
+	Overrides map[string]host.Override
 	// AsTools offers the resources and prompts of the server as tools too: list_resources and
 	// read_resource, list_prompts and get_prompt, unless it has tools with these names. Filter does
 	// not apply to them.

@@ -28,7 +28,7 @@ type upstreamServer struct {
 	id        string
 	filter    host.Filter
 	listed    *host.Filter // of Upstream.Listed; nil: none
-	overrides host.Overrides
+	overrides map[string]host.Override
 	hidden    *uritemplate.Set                      // of overrides; nil: none
 	asTools   map[mcp.Kind][]*definition.Definition // nil without Upstream.AsTools
 	sharing   host.Sharing

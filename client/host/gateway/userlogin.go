@@ -49,7 +49,7 @@ func (u *upstreamServer) newLoginTool() *server.Item {
 		Name: host.PublicName(u.id, loginTool, u.g.o.MaxName),
 		Description: fmt.Sprintf("Log the user in to %q, whose other tools are listed then. "+
 			"Without an answer of the user, it returns what he has to do.", u.id),
-		InputSchema: json.RawMessage(`{"type":"object","additionalProperties":false}`),
+		InputSchema: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`),
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true)}})
 	if err != nil {
 		panic(err) // it has no member that can be invalid

@@ -36,9 +36,9 @@
 //
 // A [Sampler] says which traces are recorded. Finished spans wait in a queue until
 // [Telemetry.TakeSpans] takes them; [Telemetry.AppendTraces] encodes them as OTLP. When the queue
-// is full, further spans are dropped and counted: a call never waits for whoever exports. A
-// [Telemetry.RecordedSpan] makes the span of a request in a recording. Neither arguments nor results are
-// ever recorded.
+// is full, further spans are dropped and counted: a call never waits for whoever exports.
+// [Telemetry.RecordedSpan] makes the span of a request in a recording. Neither arguments nor
+// results are ever recorded.
 //
 // # Metrics
 //

@@ -154,3 +154,13 @@ func ReadClientInfo(sent json.RawMessage) ClientInfo {
 	}
 	return ClientInfo{text("name"), text("version")}
 }
+
+// Negotiate returns the revision with which a server answers an initialize request: the requested
+// one if it is a known legacy revision, else [mcp.LatestLegacy]. A modern revision cannot be
+// negotiated by initialize (MCP 2025-11-25, Lifecycle, "Version Negotiation").
+func Negotiate(requested string) mcp.Revision {
+	if r := mcp.Revision(requested); mcp.EraOf(r) == mcp.Legacy {
+		return r
+	}
+	return mcp.LatestLegacy
+}

@@ -80,7 +80,7 @@ func (t *Tool) appendEnvelope(dst []byte) []byte {
 	} else {
 		dst = jsonscan.AppendString(dst, envelope)
 	}
-	return strconv.AppendBool(append(dst, `}],"isError":`...), !t.Envelope.Success())
+	return strconv.AppendBool(append(dst, `}],"isError":`...), t.Envelope.Err != nil)
 }
 
 // appendTyped appends the result of a typed tool without its end.
@@ -88,7 +88,7 @@ func (t *Tool) appendTyped(dst []byte) []byte {
 	const text = `{"content":[{"type":"text","text":`
 	data := t.Envelope.Data
 	switch {
-	case !t.Envelope.Success():
+	case t.Envelope.Err != nil:
 		dst = jsonscan.AppendString(append(dst, text...), t.Envelope.Err.Message)
 		return append(dst, `}],"isError":true`...)
 	case t.Form == FormText:

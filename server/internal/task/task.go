@@ -311,7 +311,7 @@ func (t *Task) end(o Outcome) {
 func (r *Record) setFailed(e *rpc.Error) {
 	r.Task.Status, r.Task.StatusMessage = mcp.TaskFailed,
 		printable.TruncateBytes(e.Message, maxStatusText)
-	r.Task.Error = &mcp.ErrorObject{Code: int64(e.Code), Message: e.Message, Data: e.Data}
+	r.Task.Error = e
 }
 
 // expire ends a task that exceeds its time to live.

@@ -4,7 +4,6 @@ package authcmd
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
 	"github.com/stdwire/stdwire/client/host/config"
@@ -94,12 +93,4 @@ func (a *account) find(ctx context.Context, std *term.Streams) error {
 	}
 	a.endpoint = *e
 	return nil
-}
-
-func printJSON(std *term.Streams, v any) error {
-	text, err := json.Marshal(v)
-	if err == nil {
-		std.Out.PrintJSON(text)
-	}
-	return err
 }

@@ -78,7 +78,7 @@ func (a *account) status(ctx context.Context, std *term.Streams, output string) 
 
 func printStatus(std *term.Streams, all []target.CredentialStatus, output string) error {
 	if output == "json" {
-		return printJSON(std, all)
+		return std.Out.PrintValue(all)
 	}
 	var rows [][]string
 	for _, h := range all {

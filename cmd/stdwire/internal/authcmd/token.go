@@ -215,7 +215,7 @@ func (c *tokenChange) list(_ context.Context, std *term.Streams) error {
 			t.Claims})
 	}
 	if c.output == "json" {
-		return printJSON(std, all)
+		return std.Out.PrintValue(all)
 	}
 	var rows [][]string
 	for _, t := range all {

@@ -68,7 +68,7 @@ func (u *users) list(_ context.Context, std *term.Streams) error {
 		all = append(all, listedLogin{stateOf(&l, time.Now()), l})
 	}
 	if u.output == "json" {
-		return printJSON(std, all)
+		return std.Out.PrintValue(all)
 	}
 	var rows [][]string
 	for _, l := range all {

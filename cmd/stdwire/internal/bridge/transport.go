@@ -162,7 +162,7 @@ func (x *transportBridge) server(std *term.Streams, recorder *observe.Recorder,
 			// It has the environment and the stderr of this program.
 			return o.Spawn(ctx,
 				client.Command{Path: x.words[0], Args: x.words[1:], InheritEnv: []string{"*"},
-					Stderr: &target.ServerLog{Console: std.Err}, Starter: std.Servers})
+					Stderr: &target.ServerLog{Console: std.Err}, Start: std.Servers.Start})
 		},
 	}}
 }

@@ -43,17 +43,12 @@ it prints the whole manifest, the digest and the files.`,
 }
 
 func showJSON(std *term.Streams, b *bundle.Bundle) error {
-	text, err := json.Marshal(struct {
+	return std.Out.PrintValue(struct {
 		Manifest json.RawMessage `json:"manifest"`
 		Digest   string          `json:"sha256"`
 		Size     int64           `json:"size"` // of all files
 		Files    []string        `json:"files"`
 	}{b.Raw, b.Digest, b.Total, b.Files})
-	if err != nil {
-		return err
-	}
-	std.Out.PrintJSON(text)
-	return nil
 }
 
 // describe returns the rows of stdwire bundle show. Everything in a bundle may be misleading.

@@ -274,11 +274,7 @@ func (c *Call) start(ctx context.Context, std *term.Streams, cl *client.Client, 
 		return v.ToolResult(c.Tool, task.State().Result)
 	}
 	if c.output == "json" {
-		text, err := mcp.Marshal(task.State())
-		if err == nil {
-			std.Out.PrintJSON(text)
-		}
-		return err
+		return output.PrintValue(std, task.State())
 	}
 	std.Out.Print(printable.Line(task.ID()) + "\n")
 	return nil

@@ -260,7 +260,7 @@ func (o *findOptions) printFound(std *term.Streams, tools []searchedTool, query 
 			found = append(found, foundTool{t.server, t.tool.Name, t.public, hit.Score, hit.Exact,
 				t.definition})
 		}
-		if err := printJSON(std, struct {
+		if err := output.PrintValue(std, struct {
 			Query     string      `json:"query"`
 			Tools     int         `json:"tools"` // that were searched
 			Found     int         `json:"found"`
@@ -312,13 +312,4 @@ func (o *findOptions) printFound(std *term.Streams, tools []searchedTool, query 
 // quoted returns words in quotation marks.
 func quoted(words []string) string {
 	return `"` + strings.Join(words, `", "`) + `"`
-}
-
-// printJSON prints a value as JSON.
-func printJSON(std *term.Streams, v any) error {
-	text, err := mcp.Marshal(v)
-	if err == nil {
-		std.Out.PrintJSON(text)
-	}
-	return err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/toolsearch"
@@ -88,7 +89,7 @@ func (o *findOptions) evaluate(std *term.Streams, index *toolsearch.Index, tools
 	queries []evalQuery) error {
 	e := measure(index, tools, queries)
 	if o.output == "json" {
-		return printJSON(std, e)
+		return output.PrintValue(std, e)
 	}
 	rows := [][]string{{"queries", fmt.Sprintf("%d over %s", e.Queries,
 		command.Plural(e.Tools, "tool"))}}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/toolsearch"
@@ -43,7 +44,7 @@ func (o *findOptions) explainTool(std *term.Streams, index *toolsearch.Index, to
 		for _, w := range e.Words {
 			words = append(words, word{w.Word, w.Known, w.Rarity, w.Term, w.Fields, w.Score})
 		}
-		return printJSON(std, struct {
+		return output.PrintValue(std, struct {
 			Query    string  `json:"query"`
 			Tool     string  `json:"tool"`
 			Tools    int     `json:"tools"`

@@ -124,7 +124,7 @@ type appReport struct {
 // inspectApps describes the apps of the tools.
 func inspectApps(ctx context.Context, c *client.Client, timeout time.Duration) ([]appReport,
 	error) {
-	pages, unreadable, err := apps.ReadAll(ctx, c, client.Timeout(timeout))
+	pages, unreadable, err := output.ReadApps(ctx, c, client.Timeout(timeout))
 	if err != nil {
 		return nil, err
 	}
@@ -152,8 +152,8 @@ func inspectApps(ctx context.Context, c *client.Client, timeout time.Duration) (
 	for _, a := range pages {
 		if at, known := byURI[a.URI]; known {
 			r := &all[at]
-			r.Bytes, r.Digest, r.Origins, r.Permissions = len(a.HTML), a.Digest, a.Origins(),
-				a.Permissions()
+			r.Bytes, r.Digest, r.Permissions = len(a.HTML), a.Digest, a.Permissions()
+			r.Origins, _ = a.Origins()
 		}
 	}
 	return all, nil
@@ -243,9 +243,7 @@ func InspectServer(ctx context.Context, c *client.Client, std *term.Streams, rea
 	r.Noise = noise{n.Junk, append([]string{}, n.Samples...), n.Unmatched, n.OtherIDs,
 		n.Repaired}
 	if form == "json" {
-		text, err := json.Marshal(r)
-		std.Out.PrintJSON(text)
-		return err
+		return std.Out.PrintValue(r)
 	}
 	std.Out.Print(r.text(std.Out.Columns()))
 	return nil

@@ -67,11 +67,9 @@ func (c *Call) repeat(ctx context.Context, std *term.Streams, cl *client.Client,
 	})
 	std.Err.Status("")
 	if c.output == "json" {
-		text, err := json.Marshal(report)
-		if err != nil {
+		if err := std.Out.PrintValue(report); err != nil {
 			return err
 		}
-		std.Out.PrintJSON(text)
 	} else {
 		printLoad(std.Out, report)
 	}

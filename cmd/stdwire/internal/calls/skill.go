@@ -100,11 +100,7 @@ func (s *Skill) Show(ctx context.Context, v *output.Printer, c *client.Client) e
 		return err
 	}
 	if v.Format == "json" {
-		text, err := mcp.Marshal(entry)
-		if err == nil {
-			v.Std.Out.PrintJSON(text)
-		}
-		return err
+		return output.PrintValue(v.Std, entry)
 	}
 	uri := entry.URI
 	if s.file != "" {

@@ -91,11 +91,7 @@ func (o *taskOptions) list(ctx context.Context, std *term.Streams, c *client.Cli
 		states = append(states, task.State())
 	}
 	if o.output == "json" {
-		text, err := mcp.Marshal(states)
-		if err == nil {
-			std.Out.PrintJSON(text)
-		}
-		return err
+		return output.PrintValue(std, states)
 	}
 	var rows [][]string
 	for _, t := range states {
@@ -158,11 +154,7 @@ func (o *taskOptions) get(ctx context.Context, std *term.Streams, task *client.T
 // printState prints the state of a task.
 func (o *taskOptions) printState(std *term.Streams, state mcp.Task) error {
 	if o.output == "json" {
-		text, err := mcp.Marshal(state)
-		if err == nil {
-			std.Out.PrintJSON(text)
-		}
-		return err
+		return output.PrintValue(std, state)
 	}
 	std.Out.Print(taskText(state) + "\n")
 	return nil

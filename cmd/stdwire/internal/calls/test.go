@@ -108,11 +108,9 @@ func (o *testOptions) report(std *term.Streams, outcomes []savedcall.Outcome) er
 	}
 	switch o.output {
 	case "json":
-		text, err := json.Marshal(map[string]any{"outcomes": outcomes})
-		if err != nil {
+		if err := std.Out.PrintValue(map[string]any{"outcomes": outcomes}); err != nil {
 			return err
 		}
-		std.Out.PrintJSON(text)
 	case "junit":
 		text, err := savedcall.JUnit(filepath.Base(o.file), outcomes)
 		if err != nil {

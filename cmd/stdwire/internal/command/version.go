@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	_ "embed" // for commit.txt
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -120,9 +119,7 @@ func Date() string {
 // PrintVersion prints b as text or JSON.
 func PrintVersion(std *term.Streams, output string, b BuildInfo) error {
 	if output == "json" {
-		text, err := json.Marshal(b)
-		std.Out.PrintJSON(text)
-		return err
+		return std.Out.PrintValue(b)
 	}
 	source := "of an unknown commit"
 	switch {

@@ -2,7 +2,6 @@ package configcmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 
@@ -75,14 +74,12 @@ func checkConfig(std *term.Streams, from *target.ConfigFlags, profile, output st
 	}
 	failures := len(target.ErrorsAmong(c.Diagnostics))
 	if output == "json" {
-		text, err := json.Marshal(struct {
+		if err := std.Out.PrintValue(struct {
 			Servers  []ServerCheck `json:"servers"`
 			Findings []diagnostic  `json:"diagnostics"`
-		}{all, findings(c.Diagnostics)})
-		if err != nil {
+		}{all, findings(c.Diagnostics)}); err != nil {
 			return err
 		}
-		std.Out.PrintJSON(text)
 	} else {
 		var rows [][]string
 		for _, check := range all {

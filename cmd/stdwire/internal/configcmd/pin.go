@@ -221,7 +221,7 @@ func (p *pinOptions) accept(std *term.Streams, pins *pin.File, server pin.Server
 	r := newPinReport(server, all, p.names)
 	r.Missing = nil
 	if p.output == "json" {
-		return r.printJSON(std)
+		return std.Out.PrintValue(r)
 	}
 	for _, d := range r.Definitions {
 		what := title(d.Kind, d.Name)
@@ -255,7 +255,7 @@ func (p *pinOptions) show(std *term.Streams, server pin.Server, all []comparison
 	}
 	r := newPinReport(server, all, p.names)
 	if p.output == "json" {
-		if err := r.printJSON(std); err != nil {
+		if err := std.Out.PrintValue(r); err != nil {
 			return err
 		}
 	} else {

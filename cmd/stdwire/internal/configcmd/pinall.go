@@ -3,7 +3,6 @@ package configcmd
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -26,11 +25,7 @@ func (p *pinOptions) list(std *term.Streams, pins *pin.File) error {
 		return p.failure(err)
 	}
 	if p.output == "json" {
-		text, err := json.Marshal(append([]pin.Summary{}, servers...))
-		if err == nil {
-			std.Out.PrintJSON(text)
-		}
-		return err
+		return std.Out.PrintValue(append([]pin.Summary{}, servers...))
 	}
 	if servers == nil {
 		std.Err.Printf(nothingPinned)

@@ -75,14 +75,6 @@ func newPinReport(server pin.Server, all []comparison, names []string) *pinRepor
 	return r
 }
 
-func (r *pinReport) printJSON(std *term.Streams) error {
-	text, err := json.Marshal(r)
-	if err == nil {
-		std.Out.PrintJSON(text)
-	}
-	return err
-}
-
 func (r *pinReport) print(std *term.Streams) {
 	if r.Identity != "" {
 		std.Out.Print(fmt.Sprintf("the identity of the server has changed: %s\n", r.Identity))

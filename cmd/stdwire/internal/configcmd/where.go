@@ -2,7 +2,6 @@ package configcmd
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
@@ -49,12 +48,10 @@ func whereConfig(std *term.Streams, from *target.ConfigFlags, output string) err
 		rows = append(rows, []string{string(f.State), f.Path, what})
 	}
 	if output == "json" {
-		text, err := json.Marshal(struct {
+		return std.Out.PrintValue(struct {
 			Files []file `json:"files"`
 			Trust string `json:"trust"`
 		}{files, config.UserStore(env).Path})
-		std.Out.PrintJSON(text)
-		return err
 	}
 	std.Out.PrintTable(rows)
 	std.Out.Print("\nTrusted servers of projects are remembered in " + config.UserStore(env).Path +

@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -75,11 +74,7 @@ func printConnectionsJSON(std *term.Streams, all []*gatewayClient) error {
 		list.Connections = append(list.Connections,
 			connection{g.Connection, g.Behind, g.Pid, g.Version, g.Since, g.Dir, g.server()})
 	}
-	text, err := json.Marshal(list)
-	if err == nil {
-		std.Out.PrintJSON(text)
-	}
-	return err
+	return std.Out.PrintValue(list)
 }
 
 // server returns the state of the server of a connection, or nil.

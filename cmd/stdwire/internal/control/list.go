@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -82,13 +81,11 @@ func (l *listOptions) run(ctx context.Context, std *term.Streams) error {
 	}
 	failures := target.ErrorsAmong(c.Diagnostics)
 	if l.output == "json" {
-		text, err := json.Marshal(struct {
+		if err := std.Out.PrintValue(struct {
 			Servers []listedServer `json:"servers"`
-		}{all})
-		if err != nil {
+		}{all}); err != nil {
 			return err
 		}
-		std.Out.PrintJSON(text)
 	} else {
 		printServers(std.Out, all, time.Now())
 		if len(all) == 0 && failures == nil {

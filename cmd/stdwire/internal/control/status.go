@@ -3,7 +3,6 @@ package control
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -88,11 +87,7 @@ func printStatusJSON(std *term.Streams, all []*gatewayClient) error {
 	for _, g := range all {
 		list.Gateways = append(list.Gateways, gateway{g.About, g.Servers})
 	}
-	text, err := json.Marshal(list)
-	if err == nil {
-		std.Out.PrintJSON(text)
-	}
-	return err
+	return std.Out.PrintValue(list)
 }
 
 // print prints the state of a gateway and its servers.

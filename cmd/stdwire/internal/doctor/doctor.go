@@ -168,7 +168,7 @@ func (d *doctorOptions) subjects(std *term.Streams) ([]*subject, error) {
 			connect: func(ctx context.Context, o client.Options) (*client.Client, error) {
 				return o.Spawn(ctx, client.Command{Path: d.words[0], Args: d.words[1:],
 					InheritEnv: []string{"*"}, // as from a shell
-					Starter:    std.Servers})
+					Start:      std.Servers.Start})
 			},
 		}}, nil
 	case d.remote.URL != "":

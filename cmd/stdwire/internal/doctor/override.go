@@ -8,14 +8,14 @@ import (
 
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/internal/itemkey"
 	"github.com/stdwire/stdwire/internal/near"
-	"github.com/stdwire/stdwire/internal/override"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // checkOverrides adds findings about the overrides of a server's items in its configuration: those
 // of items that it does not have, and those that stdwire serve cannot apply.
-func (r *Report) checkOverrides(o host.Overrides, all map[mcp.Kind][]json.RawMessage) {
+func (r *Report) checkOverrides(o map[string]host.Override, all map[mcp.Kind][]json.RawMessage) {
 	var unknown, refused []string
 	for kind := range mcp.Kinds() {
 		definitions, listed := all[kind]
@@ -26,9 +26,9 @@ func (r *Report) checkOverrides(o host.Overrides, all map[mcp.Kind][]json.RawMes
 		for _, definition := range definitions {
 			names = append(names, kind.KeyOf(definition))
 		}
-		for _, key := range override.Unknown(o, kind, names) {
+		for _, key := range itemkey.Unknown(maps.Keys(o), kind, names) {
 			text := fmt.Sprintf("%q", key)
-			_, own := override.Key(key)
+			_, own := itemkey.Item(key)
 			if similar := near.Match(own, names); similar != "" {
 				text += fmt.Sprintf(" (did you mean %q?)", similar)
 			}

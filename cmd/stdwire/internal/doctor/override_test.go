@@ -14,7 +14,7 @@ import (
 func TestDoctorOverrides(t *testing.T) {
 	tools := 2
 	r := Report{Verdict: Fine, Tools: &tools}
-	r.checkOverrides(host.Overrides{"fs_reed": {Title: "T"}, "prompt:p": {Hidden: true},
+	r.checkOverrides(map[string]host.Override{"fs_reed": {Title: "T"}, "prompt:p": {Hidden: true},
 		"fs_read": {Title: "R"}, "resource:r": {Title: "X"},
 		"fs_search": {Arguments: map[string]host.ArgumentOverride{"p": {Name: "q"}}}},
 		map[mcp.Kind][]json.RawMessage{mcp.KindTool: {

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -107,12 +106,10 @@ func printReports(std *term.Streams, output string, reports []*Report) error {
 		column = max(column, std.Out.Columns().Of(printable.Line(c.ID)))
 	}
 	if output == "json" {
-		text, err := json.Marshal(struct {
+		return std.Out.PrintValue(struct {
 			Servers []*Report      `json:"servers"`
 			Summary map[string]int `json:"summary"`
 		}{append([]*Report{}, reports...), verdicts})
-		std.Out.PrintJSON(text)
-		return err
 	}
 	for _, c := range reports {
 		c.print(std.Out, column)

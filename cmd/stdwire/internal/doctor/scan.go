@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -103,13 +102,14 @@ func inventory(ctx context.Context, c *client.Client, id string,
 // readApps reads the apps of the tools. It leaves out an app that cannot be read.
 func readApps(ctx context.Context, c *client.Client, s *scan.Server,
 	timeout time.Duration) error {
-	pages, _, err := apps.ReadAll(ctx, c, client.Timeout(timeout))
+	pages, _, err := output.ReadApps(ctx, c, client.Timeout(timeout))
 	if err != nil && !errors.Is(err, rpc.ErrMethodNotFound) {
 		return err
 	}
 	for _, a := range pages {
-		s.Apps = append(s.Apps, scan.App{URI: a.URI, HTML: a.HTML, Origins: a.Origins(),
-			Invalid: a.InvalidOrigins(), Permissions: a.Permissions()})
+		origins, invalid := a.Origins()
+		s.Apps = append(s.Apps, scan.App{URI: a.URI, HTML: a.HTML, Origins: origins,
+			Invalid: invalid, Permissions: a.Permissions()})
 	}
 	return nil
 }
@@ -172,15 +172,10 @@ func (r *reportOptions) Scan(std *term.Streams, servers []scan.Server) error {
 func (r *reportOptions) print(std *term.Streams, found []scan.Finding, s output.ScanSummary) error {
 	switch r.Output {
 	case "json":
-		var b bytes.Buffer
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		err := e.Encode(struct {
+		return output.PrintValue(std, struct {
 			Findings []scan.Finding     `json:"findings"`
 			Summary  output.ScanSummary `json:"summary"`
-		}{append([]scan.Finding{}, found...), s})
-		std.Out.PrintJSON(bytes.TrimSpace(b.Bytes()))
-		return err
+		}{found, s})
 	case "sarif":
 		text, err := scan.SARIF(found, command.Version())
 		if err == nil {

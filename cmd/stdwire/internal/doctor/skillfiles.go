@@ -8,6 +8,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
+	"github.com/stdwire/stdwire/internal/skill"
 )
 
 const (
@@ -21,7 +22,7 @@ func skillFiles(ctx context.Context, c *client.Client,
 	seen := map[string]bool{} // a file of a nested skill is one of the outer skill, too
 	left := int64(maxSkillFiles)
 	for _, definition := range definitions {
-		s, err := client.DecodeSkill(definition)
+		s, err := skill.Decode(definition)
 		if err != nil {
 			files = append(files, scan.File{URI: s.URI, Problem: "must not be used: " + err.Error()})
 			continue

@@ -29,9 +29,8 @@ var (
 // ErrEnding is the error of a start after servers have been told to end.
 var ErrEnding = errors.New("this program is ending, and starts no more servers")
 
-// Servers starts the processes of servers and ends them when this program ends. It is a
-// [child.Starter]; a nil *Servers starts processes as a child without a Starter. All methods may be
-// called concurrently.
+// Servers starts the processes of servers and ends them when this program ends. A nil *Servers
+// starts processes as package child does. All methods may be called concurrently.
 //
 // Each server has a guard. If this program is killed, the server, whose stdin ends then, gets 400
 // ms to end by itself and as long again after SIGTERM; then its guard kills it and its descendants.
@@ -71,10 +70,10 @@ func (r *server) End() (int, syscall.Signal, error) {
 	return r.Group.End()
 }
 
-// Start starts a server. It implements [child.Starter].
+// Start starts a server. It is a Start of [child.Config].
 func (s *Servers) Start(ctx context.Context, cmd *exec.Cmd) (child.Group, [3]*os.File, error) {
 	if s == nil {
-		return child.OwnStarter().Start(ctx, cmd)
+		return child.StartGroup(ctx, cmd)
 	}
 	s.mu.Lock()
 	ending, unguarded := s.terminated, s.unguarded
@@ -102,7 +101,7 @@ func startIn(ctx context.Context, cmd *exec.Cmd, unguarded bool) (child.Group, [
 			return group, pipes, err
 		}
 	}
-	return child.OwnStarter().Start(ctx, cmd)
+	return child.StartGroup(ctx, cmd)
 }
 
 func (s *Servers) add(group child.Group) (r *server, ending bool) {

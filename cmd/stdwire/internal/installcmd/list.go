@@ -1,8 +1,6 @@
 package installcmd
 
 import (
-	"encoding/json"
-
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/configfile"
@@ -35,11 +33,9 @@ func list(std *term.Streams, env *config.Environment, output string) error {
 		rows = append(rows, []string{f.Name, flag, state, f.Path, servers})
 	}
 	if output == "json" {
-		text, err := json.Marshal(struct {
+		return std.Out.PrintValue(struct {
 			Files []applicationFile `json:"files"`
 		}{files})
-		std.Out.PrintJSON(text)
-		return err
 	}
 	std.Out.PrintTable(rows)
 	return nil

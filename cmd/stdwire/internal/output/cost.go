@@ -14,7 +14,6 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/itemname"
 	"github.com/stdwire/stdwire/internal/jsonscan"
-	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A Cost is what definitions take of the context of a model that gets all of them.
@@ -75,13 +74,11 @@ func PrintCost(std *term.Streams, list []byte, servers []string, form string) er
 	slices.SortStableFunc(perServer,
 		func(a, b serverCost) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	if form == "json" {
-		text, err := mcp.Marshal(struct {
+		return PrintValue(std, struct {
 			Tools   []toolCost   `json:"tools"`
 			Servers []serverCost `json:"servers,omitempty"`
 			Cost
 		}{tools, perServer, CostOf(total)})
-		std.Out.PrintJSON(text)
-		return err
 	}
 	rows := [][]string{{"BYTES", "≈ TOKENS", "TOOL"}}
 	add := func(c Cost, what string) {

@@ -86,7 +86,7 @@ func toolFailure(std *term.Streams, tool string, result *mcp.CallToolResult,
 	}
 	text := strings.Join(texts, "\n")
 	var code dispatch.Code
-	if e, ok := dispatch.ParseEnvelope(result.StructuredContent); ok && !e.Success() {
+	if e, ok := dispatch.ParseEnvelope(result.StructuredContent); ok && e.Err != nil {
 		code, text = e.Err.Code, e.Err.Error()
 	}
 	f := &command.Failure{Code: FailureCode(code), Tool: tool, What: tool,

@@ -124,9 +124,7 @@ func explanationOf(d *policy.Decision, shown bool) explanation {
 func explain(std *term.Streams, output string, d *policy.Decision, shown, call bool) error {
 	e := explanationOf(d, shown)
 	if output == "json" {
-		text, err := json.Marshal(e)
-		std.Out.PrintJSON(text)
-		return err
+		return std.Out.PrintValue(e)
 	}
 	lists := "lists have it"
 	switch {

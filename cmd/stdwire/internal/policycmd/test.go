@@ -3,7 +3,6 @@ package policycmd
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -126,11 +125,9 @@ func runTests(std *term.Streams, output string, tests []policyTest, p *policy.Po
 		outcomes = append(outcomes, o)
 	}
 	if output == "json" {
-		text, err := json.Marshal(map[string]any{"tests": outcomes})
-		if err != nil {
+		if err := std.Out.PrintValue(map[string]any{"tests": outcomes}); err != nil {
 			return err
 		}
-		std.Out.PrintJSON(text)
 	} else {
 		for _, o := range outcomes {
 			if !o.OK {

@@ -519,7 +519,7 @@ func BenchmarkCall(b *testing.B) {
 			for b.Loop() {
 				e := call.Dispatch(b.Context(),
 					&dispatch.Call{Operation: "up.x", Confirmed: true})
-				if !e.Success() {
+				if e.Err != nil {
 					b.Fatal(e.Err)
 				}
 			}
@@ -556,4 +556,14 @@ func markSent(ctx context.Context) {
 	if sent, ok := ctx.Value(contextkey.Sent{}).(*atomic.Bool); ok {
 		sent.Store(true)
 	}
+}
+
+func TestCostOf(t *testing.T) {
+	r := &config.Rate{Costs: []config.RateCost{{Tools: "search_code"}, {Tools: "search_c*", Cost: 5},
+		{Tools: "search_*", Cost: 3}, {Tools: "*", Cost: 2}}}
+	for tool, want := range map[string]int{"search_code": 0, "search_commits": 5, "search_x": 3,
+		"other": 2} {
+		assert.Equal(t, costOf(r, tool), want)
+	}
+	assert.Equal(t, costOf(new(config.Rate), "other"), 1)
 }

@@ -148,7 +148,7 @@ func (n *needs) collect(rows []*row, u *use, pauses bool) {
 func (n *needs) add(w *row, u *use, group string) {
 	cost := int64(1)
 	if u.isTool {
-		cost = int64(w.CostOf(u.tool))
+		cost = int64(costOf(&w.Rate, u.tool))
 	}
 	for _, l := range [...]struct {
 		given bool
@@ -193,4 +193,15 @@ func (n *needs) keyOf(kind limitKind, w *row, u *use, group string) []byte {
 // the user whose credentials it counts.
 func appendPauseKey(key []byte, server, payer string) []byte {
 	return rate.AppendPart(rate.AppendPart(append(key, byte(pauseLimit)), server), payer)
+}
+
+// costOf returns the cost of a tool: that of its name, or else of the longest pattern that matches.
+func costOf(r *config.Rate, tool string) int {
+	for _, c := range r.Costs { // the longest first
+		pattern := host.Filter{Allow: []string{c.Tools}}
+		if c.Tools == tool || pattern.Allows(tool) {
+			return c.Cost
+		}
+	}
+	return 1
 }

@@ -367,7 +367,7 @@ func (f *serverOperations) Intercept(next dispatch.Handler) dispatch.Handler {
 			f.lastError = e.Err
 			result, _ := e.Err.Details.(json.RawMessage)
 			inner, ok := dispatch.ParseEnvelope(jsonscan.Member(result, "structuredContent"))
-			if ok && !inner.Success() {
+			if ok && inner.Err != nil {
 				f.lastError = &command.Failure{Code: output.FailureCode(inner.Err.Code)}
 			}
 		}

@@ -3,7 +3,7 @@ package scan
 import (
 	"strings"
 
-	"github.com/stdwire/stdwire/internal/override"
+	"github.com/stdwire/stdwire/internal/toolhint"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -14,8 +14,7 @@ func weakenedAnnotations(s *Server) (found []Finding) {
 		if len(s.Config.Overrides) == 0 || mcp.Unmarshal(raw, &tool) != nil {
 			continue // the rule for malformed definitions reports it
 		}
-		o, _ := override.Of(s.Config.Overrides, mcp.KindTool, tool.Name)
-		hints := override.Weakened(&o, tool.Annotations)
+		hints := toolhint.Weakened(s.Config.Overrides[tool.Name].Annotations, tool.Annotations)
 		if hints != nil && len(found) < maxPerRule*maxPerRule {
 			found = append(found, Finding{Severity: Medium,
 				Place: Place{Server: s.ID, Kind: mcp.KindTool.Info().Short, Name: tool.Name,

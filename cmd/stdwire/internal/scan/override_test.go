@@ -19,7 +19,7 @@ func TestWeakenedAnnotations(t *testing.T) {
 	} {
 		server := Server{ID: "s", Lists: map[mcp.Kind][]json.RawMessage{mcp.KindTool: {
 			json.RawMessage(`{"name":"list","inputSchema":{"type":"object"}` + annotations + `}`)}}}
-		server.Config.Overrides = host.Overrides{"list": {Annotations: map[string]bool{
+		server.Config.Overrides = map[string]host.Override{"list": {Annotations: map[string]bool{
 			"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true,
 			"openWorldHint": false}}}
 		got := ""
@@ -33,7 +33,7 @@ func TestWeakenedAnnotations(t *testing.T) {
 	}
 	server := Server{ID: "s", Lists: map[mcp.Kind][]json.RawMessage{mcp.KindTool: {
 		json.RawMessage(`{"name":"list","inputSchema":{"type":"object"}}`)}}}
-	server.Config.Overrides = host.Overrides{"list": {Title: "T", Annotations: map[string]bool{
+	server.Config.Overrides = map[string]host.Override{"list": {Title: "T", Annotations: map[string]bool{
 		"readOnlyHint": false, "destructiveHint": true}}}
 	assert.Equal(t, len(Scan([]Server{server})), 0)
 }

@@ -23,7 +23,7 @@ type Config struct {
 	Header map[string][]string // headers of each request
 	URL    string
 	// Overrides are what a gateway offers in place of the server's definitions.
-	Overrides host.Overrides
+	Overrides map[string]host.Override
 }
 
 // knownTokens are the formats of services' secrets.

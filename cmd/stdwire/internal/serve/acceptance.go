@@ -75,7 +75,7 @@ func (st *Reloader) checkServer(s *config.Server, env *config.Environment,
 		if !there {
 			return acceptedServer{}, gatewaytext.WaitsAsNew
 		}
-		less, whole := s.Restrict(was.definition)
+		less, whole := restrict(was.definition, s)
 		switch {
 		case !whole:
 			why = gatewaytext.WaitsAsChanged

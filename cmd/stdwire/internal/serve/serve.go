@@ -264,7 +264,7 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 			return errors.Join(err, own.Close())
 		}
 		rules.Set(p)
-		defer f.policy.watch(ctx, rules, s.Integration().ListsChanged, std, log)()
+		defer f.policy.watch(ctx, rules, func() { s.Integration().ListsChanged() }, std, log)()
 	}
 	if f.http.Address != "" {
 		delete(transports, "stdio")

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/hosts"
 	"github.com/stdwire/stdwire/server"
@@ -37,7 +38,7 @@ func (t *toolViews) use(c *config.Config) (concerned func(client string) bool) {
 
 // of returns the view of the clients with this name in their clientInfo.
 func (t *toolViews) of(client string) server.ToolView {
-	d, isDefault, given := t.config.Load().DiscoveryOf(client)
+	d, isDefault, given := discoveryOf(t.config.Load().Discover, client)
 	if t.flag != nil {
 		d, isDefault, given = *t.flag, true, true
 	}
@@ -63,4 +64,25 @@ func (t *toolViews) of(client string) server.ToolView {
 func maxResultText(ctx context.Context) int {
 	host, _ := hosts.Of(server.ClientFrom(ctx).Name)
 	return host.MaxResult
+}
+
+// discoveryOf returns the Discovery of the clients with this name: the one for the name itself, or
+// else the first pattern that matches but "*", or else that for "*". isDefault reports whether it
+// is that for "*" or missing, and given whether there is one.
+func discoveryOf(rules []config.ClientDiscovery, client string) (d config.Discovery,
+	isDefault, given bool) {
+	isDefault = true
+	for _, rule := range rules {
+		pattern := host.Filter{Allow: []string{rule.Client}}
+		switch {
+		case rule.Client == client:
+			return rule.Discovery, false, true
+		case !isDefault || !pattern.Allows(client):
+		case rule.Client == "*":
+			d, given = rule.Discovery, true
+		default:
+			d, isDefault, given = rule.Discovery, false, true
+		}
+	}
+	return d, isDefault, given
 }

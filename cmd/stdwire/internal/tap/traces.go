@@ -62,8 +62,9 @@ type frameKey struct {
 
 // A tracedRequest is an element of Traces.order.
 type tracedRequest struct {
-	// the span of the request; see telemetry.Telemetry.RecordedSpan
-	span func(at time.Time, revision mcp.Revision, result json.RawMessage, err error) *telemetry.Span
+	// see telemetry.Telemetry.RecordedSpan
+	span func(at time.Time, revision mcp.Revision, result json.RawMessage,
+		err error) *telemetry.Span
 	key       frameKey
 	cancelled bool
 	at        float64 // when it was cancelled

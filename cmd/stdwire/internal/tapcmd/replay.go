@@ -69,7 +69,7 @@ func (r *replayRun) run(ctx context.Context, std *term.Streams) error {
 	server := filepath.Base(r.words[0])
 	p, err := child.Start(ctx,
 		child.Config{Command: r.words[0], Args: r.words[1:], InheritEnv: []string{"*"},
-			Starter: std.Servers})
+			Start: std.Servers.Start})
 	if err != nil {
 		return &command.Failure{Code: "spawn_failed", Server: server, What: "start",
 			Why: err.Error()}

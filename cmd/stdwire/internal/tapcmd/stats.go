@@ -2,7 +2,6 @@ package tapcmd
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -34,9 +33,7 @@ messages.`,
 					}
 					report := stats.Report()
 					if output == "json" {
-						text, err := json.Marshal(report)
-						std.Out.PrintJSON(text)
-						return err
+						return std.Out.PrintValue(report)
 					}
 					std.Out.Print(statsText(&report))
 					return nil

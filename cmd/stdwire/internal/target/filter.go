@@ -12,7 +12,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/internal/jsonscan"
-	"github.com/stdwire/stdwire/internal/override"
+	"github.com/stdwire/stdwire/internal/toolhint"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -60,7 +60,7 @@ func (s *ConfiguredServer) overridden(tool *mcp.Tool) string {
 	if s.server == nil {
 		return ""
 	}
-	o, found := override.Of(s.server.ItemOverrides, mcp.KindTool, tool.Name)
+	o, found := s.server.ItemOverrides[tool.Name]
 	if !found {
 		return ""
 	}
@@ -72,7 +72,7 @@ func (s *ConfiguredServer) overridden(tool *mcp.Tool) string {
 		parts = append(parts, "as "+o.Name)
 	}
 	return strings.TrimSuffix("overridden: "+strings.Join(append(parts,
-		override.Weakened(&o, tool.Annotations)...), ", "), ": ")
+		toolhint.Weakened(o.Annotations, tool.Annotations)...), ", "), ": ")
 }
 
 // Allowed returns the tools that the configuration allows.

@@ -97,7 +97,7 @@ func Connect(ctx context.Context, std *term.Streams, endpoint *config.Endpoint, 
 	if log != nil {
 		command.Stderr, command.Started = log, log.Started
 	}
-	command.Starter = std.Servers
+	command.Start = std.Servers.Start
 	return o.Spawn(ctx, command)
 }
 

@@ -331,7 +331,7 @@ func (t *Target) Start(ctx context.Context, o client.Options,
 	if err != nil {
 		return nil, err
 	}
-	cmd.Starter = t.servers
+	cmd.Start = t.servers.Start
 	adjust(&cmd)
 	return o.Spawn(ctx, cmd)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/credential"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/login"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/listcache"
 	"github.com/stdwire/stdwire/internal/userfile"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -40,7 +41,7 @@ func Upstream(s *config.Server, o client.Options) gateway.Upstream {
 // sharing returns which requests share the process or connection of a configured server.
 func sharing(s *config.Server) host.Sharing {
 	switch {
-	case s.Credentials.PerUser():
+	case s.Credentials != nil:
 		return host.PerUser
 	case s.PerSession:
 		return host.PerSession
@@ -210,5 +211,5 @@ func ResultDir() string {
 
 // RememberedTools returns the cached tools of a configured server, listed at its last start.
 func RememberedTools(s *config.Server) []*mcp.Tool {
-	return gateway.CachedTools(RememberDir(), s.ID, Digest(s))
+	return listcache.Tools(RememberDir(), s.ID, Digest(s))
 }

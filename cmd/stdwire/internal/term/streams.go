@@ -3,6 +3,7 @@ package term
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"io"
 	"os"
 	"strings"
@@ -118,6 +119,15 @@ func (o *Output) PrintJSON(text []byte) {
 	}
 	_, _ = o.Write(text)
 	_ = o.WriteByte('\n')
+}
+
+// PrintValue encodes a value, as [json.Marshal] does, and prints it as PrintJSON does.
+func (o *Output) PrintValue(v any) error {
+	text, err := json.Marshal(v)
+	if err == nil {
+		o.PrintJSON(text)
+	}
+	return err
 }
 
 // Flush writes the buffered output. Its error is an [*OutputError].

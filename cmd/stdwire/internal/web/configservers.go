@@ -123,7 +123,7 @@ func (s *servers) configured(c *target.Selection, each *config.Server, log *slog
 		t := &target.Target{Configured: target.ConfiguredServer{Endpoint: endpoint},
 			Observe: s.observe(each.ID)}
 		connection, err := t.Start(ctx, o, func(cmd *client.Command) {
-			cmd.Stderr, cmd.Started, cmd.Starter = written, written.Started, s.processes
+			cmd.Stderr, cmd.Started, cmd.Start = written, written.Started, s.processes.Start
 		})
 		return connection, target.AddLoginHint(each.ID, err)
 	}

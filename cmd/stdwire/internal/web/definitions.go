@@ -134,7 +134,8 @@ func (s *servers) definitions(ctx context.Context, id string) (*definitions, err
 }
 
 // override sets what a gateway offers in place of the definitions of a kind.
-func (all *definitions) override(kind mcp.Kind, list []json.RawMessage, o host.Overrides) {
+func (all *definitions) override(kind mcp.Kind, list []json.RawMessage,
+	o map[string]host.Override) {
 	if len(o) == 0 {
 		return
 	}

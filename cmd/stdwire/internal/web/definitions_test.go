@@ -23,7 +23,7 @@ func TestOverriddenDefinitions(t *testing.T) {
 	for _, text := range list {
 		all.Lists[mcp.KindTool] = append(all.Lists[mcp.KindTool], definition{Definition: text})
 	}
-	all.override(mcp.KindTool, list, host.Overrides{
+	all.override(mcp.KindTool, list, map[string]host.Override{
 		"a": {Name: "z", Arguments: map[string]host.ArgumentOverride{
 			"p": {Value: json.RawMessage(`"secret"`)}}},
 		"b": {Hidden: true},

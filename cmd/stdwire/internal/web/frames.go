@@ -101,7 +101,8 @@ func (f *frames) summary(ctx context.Context, id, tool string) (s appSummary, er
 	err = f.site.servers.use(ctx, id, func(_ *server, c *client.Client) error {
 		_, app, err := readApp(ctx, c, tool)
 		if err == nil {
-			s = appSummary{app.URI, app.Digest, len(app.HTML), app.Origins(), app.InvalidOrigins(),
+			origins, invalid := app.Origins()
+			s = appSummary{app.URI, app.Digest, len(app.HTML), origins, invalid,
 				app.Meta.Permissions, app.Meta.PrefersBorder, app.Meta.Domain}
 		}
 		return err

@@ -36,7 +36,7 @@ type skillFile struct {
 func checkSkill(ctx context.Context, c *client.Client, definition json.RawMessage) (skillEntry,
 	error) {
 	entry := skillEntry{Files: []skillFile{}}
-	s, err := client.DecodeSkill(definition)
+	s, err := skill.Decode(definition)
 	if err != nil {
 		entry.Problem = err.Error()
 	}
@@ -67,7 +67,7 @@ func checkSkill(ctx context.Context, c *client.Client, definition json.RawMessag
 // readSkill reads a file of a skill and compares it with the entry.
 func readSkill(ctx context.Context, c *client.Client, definition json.RawMessage,
 	uri string) (*skillFile, error) {
-	s, err := client.DecodeSkill(definition)
+	s, err := skill.Decode(definition)
 	if err != nil {
 		return nil, command.BadArgs("%v", err)
 	}

@@ -13,8 +13,9 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/client/host"
-	"github.com/stdwire/stdwire/internal/override"
+	"github.com/stdwire/stdwire/client/host/internal/override"
 	"github.com/stdwire/stdwire/internal/appdef"
+	"github.com/stdwire/stdwire/internal/itemkey"
 	"github.com/stdwire/stdwire/internal/jsondiff"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -51,7 +52,8 @@ type Invalid struct {
 
 // parse parses a definition and applies its override. A duplicate member is an error, because
 // clients may differ in which of the two they use.
-func parse(kind mcp.Kind, text json.RawMessage, overrides host.Overrides) (*Definition, error) {
+func parse(kind mcp.Kind, text json.RawMessage, overrides map[string]host.Override) (*Definition,
+	error) {
 	d := &Definition{Own: kind.KeyOf(text), Text: text}
 	d.Name = d.Own
 	if len(text) == 0 || text[0] != '{' {
@@ -67,7 +69,7 @@ func parse(kind mcp.Kind, text json.RawMessage, overrides host.Overrides) (*Defi
 	if err = d.decode(kind); err != nil {
 		return d, err
 	}
-	if o, found := override.Of(overrides, kind, d.Own); found {
+	if o, found := overrides[itemkey.Of(kind, d.Own)]; found {
 		d.override(kind, &o)
 	}
 	return d, nil
@@ -129,7 +131,7 @@ func (d *Definition) decode(kind mcp.Kind) (err error) {
 
 // ParseList returns the valid and the invalid definitions of a list, or the error of the list.
 func ParseList(kind mcp.Kind, texts iter.Seq2[json.RawMessage, error],
-	overrides host.Overrides) (all []*Definition, invalid []Invalid, err error) {
+	overrides map[string]host.Override) (all []*Definition, invalid []Invalid, err error) {
 	seen := make(map[string]bool)
 	n := 0
 	for text, err := range texts {
@@ -156,7 +158,7 @@ func ParseList(kind mcp.Kind, texts iter.Seq2[json.RawMessage, error],
 
 // ParseTexts is [ParseList] for definitions that have been listed.
 func ParseTexts(kind mcp.Kind, texts []json.RawMessage,
-	overrides host.Overrides) (all []*Definition, invalid []Invalid) {
+	overrides map[string]host.Override) (all []*Definition, invalid []Invalid) {
 	all, invalid, _ = ParseList(kind, func(yield func(json.RawMessage, error) bool) {
 		for text := range slices.Values(texts) {
 			if !yield(text, nil) {

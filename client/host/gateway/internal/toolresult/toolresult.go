@@ -39,7 +39,7 @@ func Parse(result json.RawMessage) *Result {
 // or else the content.
 func (r *Result) Data() json.RawMessage {
 	switch {
-	case r.enveloped && r.envelope.Success():
+	case r.enveloped && r.envelope.Err == nil:
 		return r.envelope.Data
 	case r.structured != nil:
 		return r.structured
@@ -108,7 +108,7 @@ const maxMessage = 4 << 10 // bytes of a tool's error message; the details have 
 
 // Message returns the tool's error message.
 func (r *Result) Message() string {
-	if r.enveloped && !r.envelope.Success() {
+	if r.enveloped && r.envelope.Err != nil {
 		return r.envelope.Err.Error()
 	}
 	var texts []string

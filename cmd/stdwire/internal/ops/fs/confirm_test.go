@@ -45,7 +45,7 @@ func TestConfirmation(t *testing.T) {
 			first := call
 			envelope := s.dispatcher.Dispatch(t.Context(), &first)
 			if tc.code == "" {
-				assert.Assert(t, envelope.Success(), "%v", envelope.Err)
+				assert.Assert(t, envelope.Err == nil, "%v", envelope.Err)
 				return
 			}
 			assert.Equal(t, envelope.Err.Code, tc.code, "%v", envelope.Err)
@@ -55,7 +55,7 @@ func TestConfirmation(t *testing.T) {
 			assert.Equal(t, s.content(t, "old")+s.content(t, "other"), "old\nother\n")
 			if tc.code == dispatch.ConfirmationRequired {
 				call.Confirmed = true
-				assert.Assert(t, s.dispatcher.Dispatch(t.Context(), &call).Success())
+				assert.Assert(t, s.dispatcher.Dispatch(t.Context(), &call).Err == nil)
 			}
 		})
 	}

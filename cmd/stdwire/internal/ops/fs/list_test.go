@@ -100,7 +100,7 @@ func TestListMany(t *testing.T) {
 		Progress: func(done, _ float64, _ string) {
 			reported = append(reported, done)
 		}}
-	assert.Assert(t, s.dispatcher.Dispatch(t.Context(), call).Success())
+	assert.Assert(t, s.dispatcher.Dispatch(t.Context(), call).Err == nil)
 	assert.DeepEqual(t, reported, []float64{1000, 2000, 3000})
 
 	// A cancellation during the walk ends it at the next entry.

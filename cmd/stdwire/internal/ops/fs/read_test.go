@@ -191,24 +191,24 @@ func TestLargeReadsReserveMemory(t *testing.T) {
 	}
 	pool := quota.NewPool(10 << 20)
 	first := pool.Open("")
-	assert.Assert(t, read(quota.NewContext(t.Context(), first), "large").Success())
+	assert.Assert(t, read(quota.NewContext(t.Context(), first), "large").Err == nil)
 	assert.Equal(t, pool.Used(), int64(8<<20))
 
 	second := pool.Open("")
 	defer second.Close()
 	done := make(chan dispatch.Envelope)
 	go func() { done <- read(quota.NewContext(t.Context(), second), "large") }()
-	assert.Assert(t, read(quota.NewContext(t.Context(), second), "small").Success(),
+	assert.Assert(t, read(quota.NewContext(t.Context(), second), "small").Err == nil,
 		"a small one reserves nothing")
 	first.Close()
-	assert.Assert(t, (<-done).Success())
+	assert.Assert(t, (<-done).Err == nil)
 
 	third := pool.Open("")
 	second.Close()
 	assert.Assert(t, s.dispatcher.Dispatch(quota.NewContext(t.Context(), third), &dispatch.Call{
 		Operation: "fs.edit",
 		Arguments: []byte(`{"path":"large","old":"` + strings.Repeat("x", 2<<20) + `","new":"y"}`),
-	}).Success())
+	}).Err == nil)
 	assert.Equal(t, pool.Used(), int64(6<<20))
 	third.Close()
 	s.put(t, "large", strings.Repeat("x", 2<<20))
@@ -231,7 +231,7 @@ func TestReadText(t *testing.T) {
 		`{"path":"five","start_line":600}`: "",
 	} {
 		envelope := s.dispatch(t.Context(), "fs.read", args)
-		assert.Assert(t, envelope.Success(), "%v", envelope.Err)
+		assert.Assert(t, envelope.Err == nil, "%v", envelope.Err)
 		assert.Equal(t, envelope.Text, want, args)
 	}
 }

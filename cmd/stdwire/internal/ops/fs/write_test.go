@@ -157,7 +157,7 @@ func TestWriteRace(t *testing.T) {
 			all.Go(func() {
 				<-start
 				envelope := s.dispatch(t.Context(), "fs.write", args)
-				if envelope.Success() {
+				if envelope.Err == nil {
 					wins.Add(1)
 					winner.Store(args["content"])
 				} else if envelope.Err.Code != dispatch.StateError {

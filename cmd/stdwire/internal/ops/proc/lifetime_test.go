@@ -140,7 +140,7 @@ func TestProcClientGoneBefore(t *testing.T) {
 	envelope := s.as("", client).dispatch(t.Context(), "proc.start", program(t, "copy"))
 	eventually(t, "nothing is left",
 		func() bool { return len(s.sessions.List(context.Background())) == 0 })
-	if envelope.Success() {
+	if envelope.Err == nil {
 		eventually(t, "the process is gone",
 			func() bool { return !alive(decode[StartOutput](t, envelope).PID) })
 	}
@@ -198,7 +198,7 @@ func TestProcShutdownWhileInUse(t *testing.T) {
 	sleeper := program(t, "sleep")
 	for range 8 { // and some that start
 		calls.Go(func() {
-			for s.dispatch(context.Background(), "proc.start", sleeper).Success() {
+			for s.dispatch(context.Background(), "proc.start", sleeper).Err == nil {
 			}
 		})
 	}

@@ -319,14 +319,14 @@ func TestProcREPL(t *testing.T) {
 func BenchmarkProcRoundTrip(b *testing.B) {
 	s := newService(b, Options{})
 	if envelope := s.dispatch(context.Background(), "proc.start",
-		program(b, "copy")); !envelope.Success() {
+		program(b, "copy")); envelope.Err != nil {
 		b.Fatal(envelope.Err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
 		s.dispatch(context.Background(), "proc.send", args{"text": "x"})
 		if out := s.dispatch(context.Background(), "proc.read",
-			args{"pattern": "x\n"}); !out.Success() {
+			args{"pattern": "x\n"}); out.Err != nil {
 			b.Fatal(out.Err)
 		}
 	}
@@ -336,7 +336,7 @@ func BenchmarkProcStartStop(b *testing.B) {
 	s := newService(b, Options{})
 	for b.Loop() {
 		if envelope := s.dispatch(context.Background(), "proc.start",
-			program(b, "copy")); !envelope.Success() {
+			program(b, "copy")); envelope.Err != nil {
 			b.Fatal(envelope.Err)
 		}
 		s.dispatch(context.Background(), "proc.stop", nil)

@@ -49,7 +49,7 @@ func TestProcSendToProcessThatDoesNotRead(t *testing.T) {
 	id := s.start(t, "close", "say closed", "sleep")
 	s.expect(t, id, "closed\n")
 	eventually(t, "nobody reads", func() bool {
-		return !s.dispatch(t.Context(), "proc.send", args{"session": id, "text": "x"}).Success()
+		return s.dispatch(t.Context(), "proc.send", args{"session": id, "text": "x"}).Err != nil
 	})
 	err := fails(t, s, "proc.send", args{"session": id, "text": "x"}, dispatch.StateError,
 		"has closed its input")
@@ -115,7 +115,7 @@ func TestProcSendOneAtATime(t *testing.T) {
 		calls.Go(func() {
 			envelope := s.dispatch(t.Context(), "proc.send",
 				args{"session": id, "text": strings.Repeat(letter, 200<<10)})
-			assert.Check(t, envelope.Success())
+			assert.Check(t, envelope.Err == nil)
 		})
 	}
 	calls.Wait()

@@ -1,10 +1,11 @@
-package override
+// Package toolhint has the hints of tools about what their calls do, and which of them make a tool
+// look safe.
+package toolhint
 
 import (
 	"fmt"
 	"slices"
 
-	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -21,23 +22,23 @@ var safeHints = []struct {
 	{"openWorldHint", false, func(a *mcp.ToolAnnotations) *bool { return a.OpenWorldHint }},
 }
 
-// Hints returns the names of the hints that a [host.Override] may set.
-func Hints() (names []string) {
+// Names returns the names of the hints.
+func Names() (names []string) {
 	for _, h := range safeHints {
 		names = append(names, h.name)
 	}
 	return names
 }
 
-// Weakened returns the hints that make a tool look safer than its server says, as in "readOnlyHint:
-// false to true". a are the server's annotations of the tool; nil: it has none.
-func Weakened(o *host.Override, a *mcp.ToolAnnotations) (all []string) {
+// Weakened returns those of overridden hints that make a tool look safer than its server says, as
+// in "readOnlyHint: false to true". a are the server's annotations of the tool; nil: it has none.
+func Weakened(overridden map[string]bool, a *mcp.ToolAnnotations) (all []string) {
 	for _, h := range safeHints {
 		own := !h.safe
 		if a != nil && h.of(a) != nil {
 			own = *h.of(a)
 		}
-		if value, set := o.Annotations[h.name]; set && value == h.safe && own != h.safe {
+		if value, set := overridden[h.name]; set && value == h.safe && own != h.safe {
 			all = append(all, fmt.Sprintf("%s: %t to %t", h.name, own, value))
 		}
 	}
@@ -46,6 +47,6 @@ func Weakened(o *host.Override, a *mcp.ToolAnnotations) (all []string) {
 
 // IsSafe reports whether this value of a hint makes a tool look safe.
 func IsSafe(name string, value bool) bool {
-	i := slices.Index(Hints(), name)
+	i := slices.Index(Names(), name)
 	return i >= 0 && safeHints[i].safe == value
 }

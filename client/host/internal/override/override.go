@@ -9,6 +9,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/toolhint"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -70,7 +71,7 @@ func annotate(definition json.RawMessage, o *host.Override) json.RawMessage {
 	if titled {
 		annotations = jsonscan.SetMember(annotations, "title", jsonscan.AppendString(nil, o.Title))
 	}
-	for _, name := range Hints() { // in a fixed order
+	for _, name := range toolhint.Names() { // in a fixed order
 		if value, set := o.Annotations[name]; set {
 			annotations = jsonscan.SetMember(annotations, name, fmt.Append(nil, value))
 		}
