@@ -55,7 +55,9 @@ func TestEarlyMessagesAreBounded(t *testing.T) {
 	var s subscription
 	s.acknowledge(ack{id: `"` + pad(100) + `"`}, 200)
 	s.acknowledge(ack{id: "1"}, maxEarlyAck+1)
-	s.end(rpc.StringID(pad(100)))
+	id, err := rpc.ParseID([]byte(`"` + pad(100) + `"`))
+	assert.NilError(t, err)
+	s.end(id)
 	assert.Equal(t, s.early.id, "")
 	assert.Assert(t, s.ended.IsZero())
 }

@@ -30,9 +30,6 @@ const (
 // IntID returns the id n.
 func IntID(n int64) ID { return ID{num: n, kind: intID} }
 
-// StringID returns the id with the text s.
-func StringID(s string) ID { return ID{raw: string(jsonscan.AppendString(nil, s)), kind: rawID} }
-
 // ParseID parses the JSON text of an id: a string, a number or null. The error for anything else
 // matches [ErrInvalidRequest].
 func ParseID(text []byte) (ID, error) {

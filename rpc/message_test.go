@@ -99,7 +99,9 @@ func TestAppendResponse(t *testing.T) {
 		"panic":  `{"jsonrpc":"2.0","id":"1","error":{"code":-32603,"message":"Internal error"}}`,
 		"other":  `{"jsonrpc":"2.0","id":"1","error":{"code":-32603,"message":"Internal error"}}`,
 	} {
-		m := rpc.Message{ID: rpc.StringID("1"), Method: method, Params: []byte(`{"a":1}`)}
+		id, err := rpc.ParseID([]byte(`"1"`))
+		assert.NilError(t, err)
+		m := rpc.Message{ID: id, Method: method, Params: []byte(`{"a":1}`)}
 		response, err := rpc.AppendResponse(t.Context(), []byte(">"), handler, m.Request())
 		assert.Equal(t, string(response), ">"+want)
 		assert.Equal(t, err == nil, method == "echo")

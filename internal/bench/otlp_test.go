@@ -36,10 +36,12 @@ func TestOTLP(t *testing.T) {
 	decodeOTLP(t, tel.AppendTraces(nil, nil), new(tracepb.ExportTraceServiceRequest))
 	decodeOTLP(t, tel.AppendMetrics(nil), new(metricspb.ExportMetricsServiceRequest))
 
+	id, err := rpc.ParseID([]byte(`"seven \"7\""`))
+	assert.NilError(t, err)
 	pass := func(m rpc.Middleware, ctx context.Context, method, params string, err error) {
 		_, _ = m(func(context.Context, *rpc.Request) (any, error) {
 			return json.RawMessage(`{"isError":true}`), err
-		})(ctx, &rpc.Request{ID: rpc.StringID("seven \"7\""), Method: method,
+		})(ctx, &rpc.Request{ID: id, Method: method,
 			Params: json.RawMessage(params)})
 	}
 	ambient, err := telemetry.ParseSpanContext(

@@ -32,10 +32,12 @@ func Settings(id string, settings any) (json.RawMessage, error) {
 // IsMethod reports whether any revision of MCP, or an extension that it specifies, has a method
 // with this name, so that no other extension can have it.
 func IsMethod(name string) bool {
-	for _, revision := range mcp.Supported() {
+	for _, revision := range revisions {
 		if _, has := mcp.MethodAt(name, revision); has {
 			return true
 		}
 	}
 	return false
 }
+
+var revisions = mcp.Supported()

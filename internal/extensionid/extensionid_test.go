@@ -32,3 +32,11 @@ func TestMetaKeys(t *testing.T) {
 		assert.NilError(t, CheckMetaKey(key))
 	}
 }
+
+func TestIsMethod(t *testing.T) {
+	for name, want := range map[string]bool{mcp.MethodCallTool: true, mcp.MethodInitialize: true,
+		mcp.MethodGetTask: true, mcp.MethodListSkills: true, mcp.NotificationCancelled: true,
+		"tools/Call": false, "com.example/x": false, "": false} {
+		assert.Equal(t, IsMethod(name), want, name)
+	}
+}

@@ -17,6 +17,14 @@ type Tool struct {
 	Extra        Extra            `json:"-" unknown:"keep"`
 }
 
+// String returns the name of the tool, for fmt.
+func (t *Tool) String() string {
+	if t == nil {
+		return "<nil>"
+	}
+	return t.Name
+}
+
 // DisplayName returns the name to show: the title, the title in the annotations, or the name.
 func (t *Tool) DisplayName() string {
 	switch {

@@ -162,7 +162,9 @@ func TestTextsAreClipped(t *testing.T) {
 	m := in(func(context.Context, *rpc.Request) (any, error) {
 		return nil, rpc.Errorf(-32602, "%s", long)
 	})
-	_, _ = m(context.Background(), &rpc.Request{ID: rpc.StringID(long), Method: mcp.MethodCallTool,
+	id, err := rpc.ParseID([]byte(`"` + long + `"`))
+	assert.NilError(t, err)
+	_, _ = m(context.Background(), &rpc.Request{ID: id, Method: mcp.MethodCallTool,
 		Params: json.RawMessage(`{"name":"` + long + `"}`)})
 	span := tel.TakeSpans(nil, 1)[0]
 	assert.Equal(t, span.Name(), "tools/call "+strings.Repeat("é", 128))
