@@ -100,11 +100,11 @@ type ServerCapabilities struct {
 // ListCapability means that a server has tools, prompts or resources, or that a client responds to
 // roots/list.
 type ListCapability struct {
-	// the side with the list sends notifications of its changes; of roots, only in legacy revisions
-	ListChanged bool `json:"listChanged,omitempty"`
 	// of resources: legacy clients can subscribe to single ones
-	Subscribe bool  `json:"subscribe,omitempty"`
-	Extra     Extra `json:"-" unknown:"keep"`
+	Subscribe bool `json:"subscribe,omitempty"`
+	// the side with the list sends notifications of its changes; of roots, only in legacy revisions
+	ListChanged bool  `json:"listChanged,omitempty"`
+	Extra       Extra `json:"-" unknown:"keep"`
 }
 
 // TasksCapability means that the peer runs requests as 2025-11-25 tasks (Tasks, "Capabilities").
