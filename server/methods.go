@@ -27,11 +27,12 @@ var methods = withEras(map[string]method{
 	mcp.MethodListTools: {handle: listOf(mcp.KindTool)},
 	mcp.MethodCallTool:  {handle: callTool},
 
-	mcp.MethodListResources:         {needs: hasResources, handle: listOf(mcp.KindResource)},
-	mcp.MethodListResourceTemplates: {needs: hasResources, handle: listOf(mcp.KindResourceTemplate)},
-	mcp.MethodReadResource:          {needs: hasResources, handle: readResource},
-	mcp.MethodSubscribe:             {needs: hasResources, handle: subscribe},
-	mcp.MethodUnsubscribe:           {needs: hasResources, handle: unsubscribe},
+	mcp.MethodListResources: {needs: hasResources, handle: listOf(mcp.KindResource)},
+	mcp.MethodListResourceTemplates: {needs: hasResources,
+		handle: listOf(mcp.KindResourceTemplate)},
+	mcp.MethodReadResource: {needs: hasResources, handle: readResource},
+	mcp.MethodSubscribe:    {needs: hasResources, handle: subscribe},
+	mcp.MethodUnsubscribe:  {needs: hasResources, handle: unsubscribe},
 
 	mcp.MethodListPrompts: {needs: hasPrompts, handle: listOf(mcp.KindPrompt)},
 	mcp.MethodGetPrompt:   {needs: hasPrompts, handle: getPrompt},

@@ -101,8 +101,7 @@ var layers = []struct {
 	{"internal/toolhint", []string{"rpc/mcp"}},
 	{"internal/listcache", []string{"internal/atomicfile", "internal/userfile", "rpc/mcp"}},
 	{"rpc/mcp/telemetry",
-		[]string{"internal/contain", "internal/extensionid", "internal/jsonscan",
-			"internal/contextkey", "rpc",
+		[]string{"internal/contain", "internal/jsonscan", "internal/contextkey", "rpc",
 			"rpc/mcp"}},
 	{"internal/skill", []string{
 		"internal/userfile", "internal/jsonscan", "internal/lazyregexp", "internal/yaml",

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/stdwire/stdwire/internal/extensionid"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -131,7 +130,7 @@ func (r *record) open(kind Kind, e *Endpoint, req *rpc.Request,
 	m := &r.message
 	m.endpoint, m.method = e, req.Method
 	target := targetOf(req.Method)
-	if target.attr == "" && !extensionid.IsMethod(req.Method) {
+	if target.attr == "" && !isMethod(req.Method) {
 		if name, ok := t.methods.find([]byte(req.Method)); ok {
 			m.method = name
 		} else {

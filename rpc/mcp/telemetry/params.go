@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -141,4 +142,12 @@ func appendTrace(dst []byte, c *SpanContext) []byte {
 		dst = jsonscan.AppendString(dst, c.State)
 	}
 	return dst
+}
+
+// isMethod reports whether any revision of MCP has a method with this name.
+func isMethod(name string) bool {
+	return slices.ContainsFunc(revisions, func(r mcp.Revision) bool {
+		_, has := mcp.MethodAt(name, r)
+		return has
+	})
 }
