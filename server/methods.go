@@ -24,17 +24,16 @@ var methods = withEras(map[string]method{
 	mcp.MethodSetLevel:   {handle: setLevel},
 	mcp.MethodListen:     {handle: listen},
 
-	mcp.MethodListTools: {handle: listOf(mcp.KindTool)},
+	mcp.MethodListTools: {handle: pages(mcp.KindTool)},
 	mcp.MethodCallTool:  {handle: callTool},
 
-	mcp.MethodListResources: {needs: hasResources, handle: listOf(mcp.KindResource)},
-	mcp.MethodListResourceTemplates: {needs: hasResources,
-		handle: listOf(mcp.KindResourceTemplate)},
-	mcp.MethodReadResource: {needs: hasResources, handle: readResource},
-	mcp.MethodSubscribe:    {needs: hasResources, handle: subscribe},
-	mcp.MethodUnsubscribe:  {needs: hasResources, handle: unsubscribe},
+	mcp.MethodListResources:         {needs: hasResources, handle: pages(mcp.KindResource)},
+	mcp.MethodListResourceTemplates: {needs: hasResources, handle: pages(mcp.KindResourceTemplate)},
+	mcp.MethodReadResource:          {needs: hasResources, handle: readResource},
+	mcp.MethodSubscribe:             {needs: hasResources, handle: subscribe},
+	mcp.MethodUnsubscribe:           {needs: hasResources, handle: unsubscribe},
 
-	mcp.MethodListPrompts: {needs: hasPrompts, handle: listOf(mcp.KindPrompt)},
+	mcp.MethodListPrompts: {needs: hasPrompts, handle: pages(mcp.KindPrompt)},
 	mcp.MethodGetPrompt:   {needs: hasPrompts, handle: getPrompt},
 
 	// the experimental tasks of 2025-11-25; for the modern era see tasksExtension

@@ -34,8 +34,8 @@ type unlisted struct{}
 
 func (unlisted) List(context.Context, mcp.Kind) (*listing, error) { return nil, nil }
 
-// listOf returns the function of the method table that answers requests for the list of a kind.
-func listOf(kind mcp.Kind) func(*request) (*Result, error) {
+// pages returns the function of the method table that answers requests for the list of a kind.
+func pages(kind mcp.Kind) func(*request) (*Result, error) {
 	return func(r *request) (*Result, error) {
 		var all *listing
 		for _, p := range r.conn.server.providers[kind] {
