@@ -29,8 +29,8 @@ func CheckID(id string) error {
 
 var idPattern = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$`)
 
-// SuggestID returns the valid id (see [CheckID]) that is most similar to a name, or "" if
-// there is none.
+// SuggestID returns the valid ID (see [CheckID]) that is most similar to a name, or "" if there is
+// none.
 func SuggestID(name string) string {
 	var b strings.Builder
 	var last byte = '-'

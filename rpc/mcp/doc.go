@@ -36,7 +36,7 @@
 //
 // # JSON
 //
-// [Unmarshal], [Marshal] and [Append] decode and encode these types. The types of which
+// [Unmarshal] and [Marshal] decode and encode these types. The types of which
 // applications hold values of their own, such as [Tool], [Content] and [CallToolResult], call them
 // from UnmarshalJSON and MarshalJSON, so that encoding/json gives the same result. The others are
 // parts of these, or messages that packages client and server decode and encode: for them,
