@@ -41,7 +41,7 @@
 // from UnmarshalJSON and MarshalJSON, so that encoding/json gives the same result. The others are
 // parts of these, or messages that packages client and server decode and encode: for them,
 // encoding/json loses the members in Extra and writes null for a nil slice.
-// The three functions differ from plain encoding/json on purpose:
+// The two functions differ from plain encoding/json on purpose:
 //
 //   - Keys match exactly. encoding/json lets "NAME" set the field name, so that two programs can
 //     read two different messages from the same bytes.
