@@ -25,14 +25,6 @@ func (x *httpRequest) postBatch(b *buffer.Buffer, elements [][]byte) *refusal {
 	if refused := x.checkVersion(); refused != nil {
 		return refused
 	}
-	s, refused := x.session(x.header(mcp.HeaderSessionID))
-	if refused != nil {
-		return refused
-	}
-	defer s.release()
-	if s.conn.Revision() != mcp.Rev20250326 {
-		return batchRefusal()
-	}
 	messages, answers := make([]batchElement, len(elements)), false
 	for i, element := range elements {
 		m, err := rpc.ParseMessage(element)
@@ -41,6 +33,20 @@ func (x *httpRequest) postBatch(b *buffer.Buffer, elements [][]byte) *refusal {
 	}
 	if refused := x.authorizeBatch(messages); refused != nil {
 		return refused
+	}
+	id := x.header(mcp.HeaderSessionID)
+	done, refused := x.forward(id, outgoing{body: b.B, isBatch: true,
+		acquire: func() (func(), *refusal) { return x.acquireForward(x.acquireRequestSlot(!answers)) }})
+	if done {
+		return refused
+	}
+	s, refused := x.session(id)
+	if refused != nil {
+		return refused
+	}
+	defer s.release()
+	if s.conn.Revision() != mcp.Rev20250326 {
+		return batchRefusal()
 	}
 	t, refused := x.acquireRequestSlot(!answers)
 	if refused != nil {

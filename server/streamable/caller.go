@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/streamable/internal/shared"
 )
 
 // A Caller is the sender of an HTTP request, as returned by [Options].Authorize.
@@ -76,6 +77,54 @@ func (x *httpRequest) authenticate() (refused *refusal) {
 	}
 	x.followCredentials()
 	maps.Copy(x.w.Header(), caller.Header)
+	return nil
+}
+
+// acceptForwarded is authenticate for a request that another server has passed on: the sealed frame
+// says who sends it, and has the headers.
+func (x *httpRequest) acceptForwarded(sealed string) *refusal {
+	own := x.forwarder.replicas.Own()
+	if own.Name == "" {
+		return misdirectedRefusal()
+	}
+	f, err := x.forwarder.sealer.Open(own.Name, sealed)
+	if err != nil { // or the one for which it was sealed had the same address
+		x.refusalLog.Log(x.o.Logger.Warn, x.r.RemoteAddr, "a forwarded request was refused",
+			"error", err)
+		return misdirectedRefusal()
+	}
+	if f.Fence != own.Fence || f.Method != x.r.Method || f.Path != requestPath(x.r) {
+		return misdirectedRefusal()
+	}
+	if !x.forwarder.seen.Knows(f.From) {
+		_, err := x.forwarder.replicas.Find(x.r.Context(), f.From)
+		if errors.Is(err, shared.ErrGone) {
+			return misdirectedRefusal()
+		}
+		if err != nil {
+			return x.storeRefusal(x.r.Context(), err)
+		}
+	}
+	if !x.forwarder.seen.Add(f.From, f.Sequence) {
+		return misdirectedRefusal()
+	}
+	ctx := x.r.Context()
+	if f.Claimed {
+		ctx = context.WithValue(ctx, claimedKey{}, true)
+	}
+	if f.Values != nil && x.forwarder.WithValues != nil {
+		failure := contain.Call(func() { ctx, err = x.forwarder.WithValues(ctx, f.Values) })
+		if failure != nil {
+			return x.panicRefusal(failure)
+		}
+		if err != nil {
+			return x.callerRefusal(err)
+		}
+	}
+	x.r = x.r.WithContext(ctx)
+	x.r.Header = f.Header
+	x.forwarded, x.principal, x.expires = f, f.Principal, f.Expires
+	x.memory.owner = x.owner(x.principal)
 	return nil
 }
 

@@ -1,11 +1,37 @@
 package streamable
 
 import (
+	"context"
+	"net"
+	"net/http"
+
 	"github.com/stdwire/stdwire/internal/store"
+	"github.com/stdwire/stdwire/server/streamable/internal/forwarding"
 	"github.com/stdwire/stdwire/server/streamable/internal/shared"
 )
 
+// DialBy lets a handler connect to others by dial.
+func DialBy(f *Forward,
+	dial func(ctx context.Context, network, address string) (net.Conn, error)) {
+	f.dial = dial
+}
+
+// Frame returns the header with which one handler passes a request without a body on to another
+// one.
+func Frame(from, to *Handler, session, method, path, principal string) string {
+	own := to.forwarder.replicas.Own()
+	sealed, err := from.forwarder.sealer.Seal(own.Name, &forwarding.Frame{
+		From: from.forwarder.replicas.Own().Name, Sequence: from.forwarder.sequence.Add(1),
+		Fence: own.Fence, Method: method, Path: path, Session: session, Principal: principal,
+		Header: http.Header{"Mcp-Session-Id": {session}, "Accept": {"text/event-stream"}}})
+	if err != nil {
+		panic(err)
+	}
+	return sealed
+}
+
 // StoreOf returns a store that keeps what it has in s.
 func StoreOf(s store.Store) *Store {
-	return &Store{store: s, health: new(shared.Health), close: func() {}}
+	return &Store{store: s, health: new(shared.Health), secret: make([]byte, 32),
+		leases: new(leases), close: func() {}}
 }

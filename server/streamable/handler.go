@@ -13,6 +13,7 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/streamable/internal/shared"
+	"github.com/stdwire/stdwire/server/streamable/internal/workers"
 )
 
 // ErrClosed is the cause of a request's context when [Handler.Close] or [Handler.Shutdown] ended
@@ -40,7 +41,7 @@ type Handler struct {
 	eventStore    eventStore
 	card          *cardDocuments // nil: none
 	running       sync.WaitGroup // requests and streams
-	workers       workers        // for requests in sessions
+	workers       workers.Pool   // for requests in sessions
 	// stopped timers of streams; of each handler, because timers belong to a synctest bubble
 	timers sync.Pool
 
@@ -61,6 +62,7 @@ type Handler struct {
 	lookups    *quota.Pool   // requests that look up their session in the store
 	sweep      chan struct{} // tells keepStore to look at all sessions
 	stopShared func()
+	forwarder  *forwarder // with Options.Forward; else nil
 }
 
 func newHandler(o Options, s *server.Server) *Handler {
@@ -91,6 +93,9 @@ func newHandler(o Options, s *server.Server) *Handler {
 	h.closedAccount.Close()
 	if o.Store != nil && !o.Stateless {
 		h.share(o.Store)
+		if o.Forward != nil {
+			h.ownSessions(*o.Forward, o.Store)
+		}
 	}
 	return h
 }
@@ -99,11 +104,18 @@ func newHandler(o Options, s *server.Server) *Handler {
 type Stats struct {
 	Sessions int // sessions of legacy clients; modern clients have none
 	Streams  int // GET streams, and subscriptions of modern clients
+
+	// Forwarded is how many requests have been passed on to other servers; see [Options].Forward.
+	Forwarded int64
 }
 
 // Stats returns the current numbers.
 func (h *Handler) Stats() Stats {
-	return Stats{int(h.sessionSlots.Used()), int(h.streamSlots.Used())}
+	s := Stats{Sessions: int(h.sessionSlots.Used()), Streams: int(h.streamSlots.Used())}
+	if h.forwarder != nil {
+		s.Forwarded = h.forwarder.sent.Load()
+	}
+	return s
 }
 
 // owner returns the quota owner of a principal.
@@ -168,6 +180,7 @@ const answerTimeout = 250 * time.Millisecond
 
 // cancelRequests cancels all requests, which are answered with the error of a shutdown.
 func (h *Handler) cancelRequests() {
+	h.forwarder.cancel()
 	h.mu.Lock()
 	for reply := range h.inflight {
 		reply.ctx.cancel(ErrClosed)
@@ -187,6 +200,7 @@ func (h *Handler) cancelRequests() {
 // result. It returns when no request is running, so an operation that ignores its context delays
 // it. It may be called more than once.
 func (h *Handler) Close() {
+	h.forwarder.cancel()
 	h.mu.Lock()
 	h.closed = true
 	if h.heartbeatTimer != nil {
@@ -208,5 +222,8 @@ func (h *Handler) Close() {
 		h.stopShared()
 	}
 	h.running.Wait()
-	h.workers.close()
+	h.workers.Close()
+	if h.forwarder != nil {
+		h.forwarder.client.Close()
+	}
 }

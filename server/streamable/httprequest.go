@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"mime"
@@ -14,6 +15,7 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
+	"github.com/stdwire/stdwire/server/streamable/internal/forwarding"
 )
 
 // An httpRequest is one HTTP request and its response.
@@ -28,6 +30,7 @@ type httpRequest struct {
 	expires       time.Time             // of the caller's credentials; zero: never
 	credentials   context.Context       // ends with them; nil: never
 	forget        func()                // stops waiting for that end; nil: nothing waits
+	forwarded     *forwarding.Frame     // of a request that another server passed on; else nil
 	deadlines     httpdeadline.Request
 	listening     *listenRequest // nil: the request opens no subscription
 	conn          *server.Conn   // for the Frame hook; nil: not known yet
@@ -58,14 +61,20 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve answers the request, or returns the refusal to answer it with.
 func (x *httpRequest) serve() *refusal {
-	if refused := x.checkHostAndOrigin(); refused != nil {
-		return refused
-	}
-	if x.r.Method == http.MethodOptions && x.preflight() {
-		return nil
-	}
-	if refused := x.authenticate(); refused != nil {
-		return refused
+	if sealed := x.header(forwarding.Header); sealed != "" && x.forwarder != nil {
+		if refused := x.acceptForwarded(sealed); refused != nil {
+			return refused
+		}
+	} else {
+		if refused := x.checkHostAndOrigin(); refused != nil {
+			return refused
+		}
+		if x.r.Method == http.MethodOptions && x.preflight() {
+			return nil
+		}
+		if refused := x.authenticate(); refused != nil {
+			return refused
+		}
 	}
 	switch x.r.Method {
 	case http.MethodPost:
@@ -111,6 +120,9 @@ func (x *httpRequest) post() *refusal {
 		return refused
 	}
 	defer b.Free()
+	if x.forwarded != nil && !bytes.Equal(x.forwarded.Digest, forwarding.Digest(b.B)) {
+		return misdirectedRefusal()
+	}
 	x.observeBody(b.B)
 	if x.isHTTPSSE() {
 		return x.postHTTPSSE(b)

@@ -126,7 +126,7 @@ func (x *httpRequest) postHTTPSSE(b *buffer.Buffer) *refusal {
 		return x.writeAccepted()
 	}
 	t.retain()
-	x.workers.run(func() {
+	x.workers.Run(func() {
 		defer t.release()
 		serve()
 	})

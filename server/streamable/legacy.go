@@ -22,6 +22,9 @@ func (x *httpRequest) postLegacy(b *buffer.Buffer, m *rpc.Message, accepts accep
 	if m.Method == mcp.MethodInitialize && !m.ID.IsZero() && id == "" {
 		return x.initialize(m, accepts)
 	}
+	if done, refused := x.forward(id, x.outgoingMessage(m, b.B)); done {
+		return refused
+	}
 	s, refused := x.session(id)
 	if refused != nil {
 		return refused.forRequest(m)
@@ -150,7 +153,7 @@ func (x *httpRequest) runInSession(s *session, t *slot, accepts acceptedTypes,
 	ctx := s.newRequestContext(x, st)
 	do, refused := prepare(ctx, st)
 	if refused == nil && !s.acquire() {
-		refused = sessionNotFound()
+		refused = s.endedRefusal()
 	}
 	if refused != nil {
 		ctx.end()
@@ -159,7 +162,7 @@ func (x *httpRequest) runInSession(s *session, t *slot, accepts acceptedTypes,
 		return refused
 	}
 	t.retain()
-	x.workers.run(func() {
+	x.workers.Run(func() {
 		defer t.release()
 		defer s.release()
 		defer ctx.end()
@@ -192,6 +195,10 @@ func (x *httpRequest) get() *refusal {
 	if refused := x.checkVersion(); refused != nil {
 		return refused
 	}
+	defer x.cancelAtExpiry()()
+	if done, refused := x.forward(id, outgoing{acquire: x.acquireStream}); done {
+		return refused
+	}
 	s, refused := x.session(id)
 	if refused != nil {
 		return refused
@@ -202,7 +209,6 @@ func (x *httpRequest) get() *refusal {
 		return refused
 	}
 	defer t.release()
-	defer x.cancelAtExpiry()()
 	if last := x.header("Last-Event-Id"); last != "" {
 		st, r, err := s.resume(last)
 		if err != nil {
@@ -229,7 +235,11 @@ func (x *httpRequest) delete() *refusal {
 	if refused := x.checkVersion(); refused != nil {
 		return refused
 	}
-	s, refused := x.session(x.header(mcp.HeaderSessionID))
+	id := x.header(mcp.HeaderSessionID)
+	if done, refused := x.forward(id, outgoing{acquire: x.acquireLookup}); done {
+		return refused
+	}
+	s, refused := x.session(id)
 	if refused != nil {
 		return refused
 	}

@@ -97,6 +97,10 @@ type Options struct {
 	// minute. Stateless ignores the store. nil: there is none.
 	Store *Store
 
+	// Forward lets a server with a Store own sessions, so that their requests reach the server that
+	// keeps something for them. nil: requests run where they arrive.
+	Forward *Forward
+
 	// Stateless serves legacy clients without sessions, as modern ones: each POST is answered by
 	// itself, with or without a handshake before it, on any of several servers. The header
 	// MCP-Protocol-Version names the revision, which is 2025-03-26 without it, and initialize

@@ -107,6 +107,10 @@ func (x *httpRequest) sharedSession(id string) (*session, *refusal) {
 			s.release()
 			s.close(errGone)
 			return nil, sessionNotFound()
+		case !x.owns(s.currentRecord().Owner):
+			s.release()
+			s.close(errMoved)
+			return nil, x.movedRefusal()
 		}
 		return s, nil
 	}
@@ -122,6 +126,8 @@ func (x *httpRequest) copySession(id string) (*session, *refusal) {
 		return nil, x.storeRefusal(x.r.Context(), err)
 	case r.Version == 0 || r.Principal != x.principal:
 		return nil, sessionNotFound()
+	case !x.owns(r.Owner):
+		return nil, x.movedRefusal()
 	}
 	s := x.newSession(false)
 	s.id = id
@@ -179,6 +185,13 @@ func (x *httpRequest) shareSession(s *session) error {
 		return err
 	}
 	r := shared.Record{Principal: s.principal, State: state, Changes: x.changes.Seen()}
+	if x.forwarder != nil && x.forwarder.Stateful() {
+		own, err := x.forwarder.replicas.Await(x.r.Context())
+		if err != nil {
+			return err
+		}
+		r.Owner = own.Name
+	}
 	if err := x.shared.Open(x.r.Context(), s.id, &r); err != nil {
 		return err
 	}
@@ -342,6 +355,9 @@ func (s *session) begin(ctx context.Context, id rpc.ID, method string,
 
 // claim returns a refusal unless the request is the first with its id that a replica begins.
 func (s *session) claim(ctx context.Context, id rpc.ID) *refusal {
+	if ctx.Value(claimedKey{}) != nil {
+		return nil
+	}
 	first, err := s.h.shared.Claim(ctx, s.id, id.String())
 	switch {
 	case err != nil:

@@ -22,6 +22,9 @@ func (x *httpRequest) acquireSlot(pool *quota.Pool, what string, late bool) (*sl
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed || h.draining != nil && !late {
+		if x.forwarded != nil { // which goes on at another server
+			return nil, misdirectedRefusal()
+		}
 		return nil, shutdownRefusal()
 	}
 	if err := pool.Take(x.memory.owner, 1); err != nil {

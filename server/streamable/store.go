@@ -1,6 +1,13 @@
 package streamable
 
 import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"slices"
+	"sync"
+	"time"
+
 	"github.com/stdwire/stdwire/internal/store"
 	"github.com/stdwire/stdwire/server/streamable/internal/shared"
 )
@@ -11,6 +18,8 @@ type Store struct {
 	store  store.Store
 	health *shared.Health
 	part   string
+	secret []byte
+	leases *leases
 	close  func()
 }
 
@@ -39,21 +48,27 @@ type StoreOptions struct {
 // secret. The caller closes the store after its handlers.
 func OpenStore(url string, o StoreOptions) (*Store, error) {
 	if url == "memory:" {
-		return &Store{store: new(store.Memory), health: new(shared.Health), close: func() {}}, nil
+		secret := make([]byte, 32)
+		_, _ = rand.Read(secret) // never fails
+		return &Store{store: new(store.Memory), health: new(shared.Health), secret: secret,
+			leases: new(leases), close: func() {}}, nil
 	}
 	s, err := store.Open(url, store.Options{Secret: o.Secret, Password: o.Password,
 		Prefix: o.Prefix})
 	if err != nil {
 		return nil, err
 	}
-	return &Store{store: s, health: new(shared.Health), close: s.Close}, nil
+	return &Store{store: s, health: new(shared.Health), secret: bytes.Clone(o.Secret),
+		leases: new(leases), close: s.Close}, nil
 }
 
 // Part returns the part of the store for one of several servers of a program, which share nothing.
 // The replicas of a server have the same name for it. A part ends with the store; Close closes
 // both.
 func (s *Store) Part(name string) *Store {
-	return &Store{s.store, s.health, s.part + name + "/", s.close}
+	part := *s
+	part.part += name + "/"
+	return &part
 }
 
 // Failure returns why sessions could not use the store the last time, or in the last seconds, or
@@ -61,5 +76,42 @@ func (s *Store) Part(name string) *Store {
 // is said of a part is true of all.
 func (s *Store) Failure() error { return s.health.Failure() }
 
-// Close closes the connections to the store.
-func (s *Store) Close() { s.close() }
+// Close closes the connections to the store. Before, it gives up the sessions that its handlers own
+// (see [Options].Forward), so that other servers need not wait for them. A program that ends calls
+// it when nothing is left of what operations kept for these sessions.
+func (s *Store) Close() {
+	s.leases.release()
+	s.close()
+}
+
+// releaseTimeout is how long the leases of a store may take to be released. Those that are not end
+// by themselves.
+const releaseTimeout = 2 * time.Second
+
+// leases are those of the handlers with a store.
+type leases struct {
+	mu  sync.Mutex
+	all []*shared.Replicas
+}
+
+// add adds the lease of a handler, and forgets those of handlers that have ended.
+func (l *leases) add(r *shared.Replicas) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = slices.DeleteFunc(l.all, (*shared.Replicas).HasEnded)
+	l.all = append(l.all, r)
+}
+
+func (l *leases) release() {
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
+	defer cancel()
+	l.mu.Lock()
+	all := l.all
+	l.all = nil
+	l.mu.Unlock()
+	var group sync.WaitGroup
+	for _, r := range all {
+		group.Go(func() { _ = r.Release(ctx) })
+	}
+	group.Wait()
+}

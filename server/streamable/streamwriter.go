@@ -205,7 +205,7 @@ func (a *streamWriter) end(accepts acceptedTypes) {
 	case ended && a.x.isRevoked():
 		a.x.writeRefusal(revokedRefusal())
 	case ended:
-		a.x.writeRefusal(sessionNotFound())
+		a.x.writeRefusal(a.st.s.endedRefusal())
 	case accepts.stream:
 		a.out = a.x.startEvents(a.st.s.ctx) // no event id: there is nothing to resume
 		_ = a.out.write(nil)

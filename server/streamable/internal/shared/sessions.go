@@ -72,7 +72,8 @@ func (s *Sessions) Interval() time.Duration {
 type Record struct {
 	Principal string          `json:"principal"`
 	State     json.RawMessage `json:"state"`
-	Changes   int64           `json:"changes"` // the last of [Changes] when the session began
+	Changes   int64           `json:"changes"`         // the last of [Changes] when the session began
+	Owner     string          `json:"owner,omitempty"` // the name of the [Replica] that owns it
 
 	Version int64  `json:"-"` // 0: there is no such session
 	Epoch   string `json:"-"` // of the store when the record was last seen in it
@@ -169,7 +170,7 @@ func (s *Sessions) Find(ctx context.Context, id string, known *Record) (r Record
 }
 
 // grace is how long other replicas may take to put back what the store has lost.
-func (s *Sessions) grace() time.Duration { return min(time.Minute, s.Idle) }
+func (s *Sessions) grace() time.Duration { return min(time.Minute, max(s.Idle, ReplicaLife)) }
 
 // What all parts of a store have: a value that it loses with everything else, and one that it has
 // while the former is younger than grace.

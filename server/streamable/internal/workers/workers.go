@@ -1,20 +1,21 @@
-package streamable
+// Package workers runs functions on goroutines that are kept for later functions.
+package workers
 
 import "sync"
 
-// maxIdleWorkers is how many idle goroutines a handler keeps.
-const maxIdleWorkers = 64
+// maxIdle is how many idle goroutines are kept.
+const maxIdle = 64
 
-// workers runs functions on goroutines that are kept for later functions, because growing the stack
+// A Pool runs functions on goroutines that are kept for later functions, because growing the stack
 // of a new goroutine is a tenth of the work for a small request. The zero value is ready to use.
-type workers struct {
+type Pool struct {
 	mu     sync.Mutex
 	idle   []chan func() // with room for one
 	closed bool
 }
 
-// run runs f on a goroutine. It does not block. It prefers the goroutine that became idle last.
-func (w *workers) run(f func()) {
+// Run runs f on a goroutine. It does not block. It prefers the goroutine that became idle last.
+func (w *Pool) Run(f func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if last := len(w.idle) - 1; last >= 0 {
@@ -25,7 +26,7 @@ func (w *workers) run(f func()) {
 	go w.work(f)
 }
 
-func (w *workers) work(f func()) {
+func (w *Pool) work(f func()) {
 	work := make(chan func(), 1)
 	for more := true; more; f, more = <-work {
 		f()
@@ -37,18 +38,18 @@ func (w *workers) work(f func()) {
 }
 
 // await makes a goroutine idle. It reports false if the goroutine must end.
-func (w *workers) await(work chan func()) bool {
+func (w *Pool) await(work chan func()) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.closed || len(w.idle) == maxIdleWorkers {
+	if w.closed || len(w.idle) == maxIdle {
 		return false
 	}
 	w.idle = append(w.idle, work)
 	return true
 }
 
-// close ends the idle goroutines, and the others when their functions return.
-func (w *workers) close() {
+// Close ends the idle goroutines, and the others when their functions return.
+func (w *Pool) Close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed = true

@@ -1,4 +1,4 @@
-package streamable
+package workers
 
 import (
 	"runtime"
@@ -12,8 +12,8 @@ import (
 // At the end, synctest fails the test if a goroutine is left.
 func TestWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var w workers
-		defer w.close()
+		var w Pool
+		defer w.Close()
 		idle := func() int {
 			synctest.Wait()
 			w.mu.Lock()
@@ -22,9 +22,9 @@ func TestWorkers(t *testing.T) {
 		}
 		var began, ended atomic.Int32
 		block := make(chan struct{})
-		const n = 2 * maxIdleWorkers
+		const n = 2 * maxIdle
 		for range n {
-			w.run(func() {
+			w.Run(func() {
 				began.Add(1)
 				<-block
 				ended.Add(1)
@@ -33,20 +33,20 @@ func TestWorkers(t *testing.T) {
 		assert.Equal(t, idle(), 0)
 		assert.Equal(t, int(began.Load()), n, "they run at the same time")
 		close(block)
-		assert.Equal(t, idle(), maxIdleWorkers)
+		assert.Equal(t, idle(), maxIdle)
 		assert.Equal(t, int(ended.Load()), n)
 
 		// An idle goroutine takes the next function, and may end in it.
 		block = make(chan struct{})
-		w.run(func() { <-block })
-		assert.Equal(t, idle(), maxIdleWorkers-1)
+		w.Run(func() { <-block })
+		assert.Equal(t, idle(), maxIdle-1)
 		close(block)
-		assert.Equal(t, idle(), maxIdleWorkers)
-		w.run(runtime.Goexit)
-		assert.Equal(t, idle(), maxIdleWorkers-1)
+		assert.Equal(t, idle(), maxIdle)
+		w.Run(runtime.Goexit)
+		assert.Equal(t, idle(), maxIdle-1)
 
-		w.close()
-		w.run(func() { ended.Add(1) })
+		w.Close()
+		w.Run(func() { ended.Add(1) })
 		assert.Equal(t, idle(), 0)
 		assert.Equal(t, int(ended.Load()), n+1)
 	})

@@ -1,0 +1,480 @@
+package streamable
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/streamable/internal/forwarding"
+	"github.com/stdwire/stdwire/server/streamable/internal/shared"
+)
+
+// Forward are the settings with which a server owns sessions.
+//
+// The server that opens a session, or has the first request of it after Stateful has begun to
+// return true, owns the session: the requests that reach other servers are passed on to it over
+// HTTP, with the streams and their cancellation. So what its operations keep between the calls of a
+// session is found again. A server of which the store has not heard for 11 seconds ends what it
+// owns, with the streams and running calls; 4 seconds later another one takes the session over at
+// its next request, without what was kept. Until then its requests wait, at most 20 seconds, and
+// get 503 with Retry-After after that.
+//
+// A call of a tool is begun at most once, as without Forward: if the connection to the owner breaks
+// before there is a response, the server claims the call in the store. If nobody has, it runs when
+// there is an owner again; otherwise it gets 409, because its outcome is unknown.
+//
+// A request that is passed on has a header that says who sends it, sealed with the secret of the
+// store for the server that is meant, and is accepted once. The addresses are sealed, too. The
+// credentials of the client are not passed on, unless Values returns them.
+type Forward struct {
+	// URL is the address at which the other servers reach this one, of http or https, without a
+	// path, such as http://10.0.0.5:8081. What they send is not encrypted with http. An invalid one
+	// is logged, and sessions have no owners then.
+	URL string
+	// Stateful reports whether operations may keep something between the calls of a session. It is
+	// called often and must not block. nil: they may.
+	Stateful func() bool
+	// Values returns what the context of Authorize has for handlers, and WithValues adds it to a
+	// context on another server, so that they know the same of the caller. nil: they know only the
+	// principal there. An error refuses the request.
+	Values     func(context.Context) ([]byte, error)
+	WithValues func(context.Context, []byte) (context.Context, error)
+	// TLS is the configuration of connections to other servers. nil: the default one.
+	TLS *tls.Config
+
+	dial func(ctx context.Context, network, address string) (net.Conn, error) // for tests; nil: net
+}
+
+// A forwarder passes requests on to the servers that own their sessions, and accepts such requests.
+type forwarder struct {
+	Forward
+	replicas *shared.Replicas
+	client   *forwarding.Client
+	sealer   forwarding.Sealer
+	seen     forwarding.Seen
+	routes   forwarding.Routes
+	sequence atomic.Uint64 // of the last frame
+	sent     atomic.Int64
+	ended    context.Context // ends the requests that are passed on
+	end      context.CancelFunc
+}
+
+// ownSessions lets the handler own sessions in a store, until Close.
+func (h *Handler) ownSessions(o Forward, of *Store) {
+	var err error
+	if o.URL, err = checkReplicaURL(o.URL); err != nil {
+		h.o.Logger.Error("sessions have no owners", "error", err)
+		return
+	}
+	f := &forwarder{Forward: o, client: forwarding.NewClient(o.TLS, o.dial)}
+	if f.sealer, err = forwarding.NewSealer(of.secret); err != nil {
+		h.o.Logger.Error("sessions have no owners", "error", err)
+		return
+	}
+	if o.Stateful == nil {
+		f.Stateful = func() bool { return true }
+	}
+	f.routes.Max = h.o.MaxSessions
+	f.ended, f.end = context.WithCancel(context.Background())
+	f.replicas = &shared.Replicas{Sessions: h.shared, URL: o.URL, Log: h.o.Logger,
+		Lost: h.loseSessions, Go: h.goUnlessClosed}
+	of.leases.add(f.replicas)
+	h.forwarder = f
+	h.running.Go(func() { f.replicas.Run(f.ended) })
+}
+
+// checkReplicaURL returns the URL of a server for others, without a slash at its end.
+func checkReplicaURL(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return "", errors.New("the URL for other servers must be one of http or https with a host " +
+			"and without a path")
+	}
+	return u.Scheme + "://" + u.Host, nil
+}
+
+// goUnlessClosed runs f on a goroutine for which [Handler.Close] waits.
+func (h *Handler) goUnlessClosed(f func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.closed {
+		h.running.Go(f)
+	}
+}
+
+// cancel ends what is passed on, and the lease is not renewed any more. f may be nil.
+func (f *forwarder) cancel() {
+	if f != nil {
+		f.end()
+	}
+}
+
+// errMoved ends what the server has of a session that it does not own, or not any more.
+var errMoved = errors.Join(errEnded, errors.New("another server may own it"))
+
+// loseSessions ends what the handler owned under a name. The sessions go on elsewhere.
+func (h *Handler) loseSessions(name string) {
+	h.mu.Lock()
+	var lost []*session
+	for _, s := range h.sessions {
+		lost = append(lost, s)
+	}
+	h.mu.Unlock()
+	for _, s := range lost {
+		if s.isShared() && s.currentRecord().Owner == name {
+			s.close(errMoved)
+		}
+	}
+}
+
+// owns reports whether this server may serve a session whose record names that owner.
+func (x *httpRequest) owns(owner string) bool {
+	if x.forwarder == nil {
+		return true
+	}
+	if owner == "" {
+		return x.forwarded == nil
+	}
+	return owner == x.forwarder.replicas.Own().Name
+}
+
+// movedRefusal refuses what another server has to serve.
+func (x *httpRequest) movedRefusal() *refusal {
+	if x.forwarded != nil {
+		return misdirectedRefusal()
+	}
+	return movedRefusal()
+}
+
+func movedRefusal() *refusal {
+	return newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy,
+		"the server that has this session has changed; what was running has ended, and its outcome "+
+			"is unknown; the session goes on").withHeader("Retry-After", "1")
+}
+
+// misdirectedRefusal tells a server that what it has passed on has not been begun.
+func misdirectedRefusal() *refusal {
+	return newRefusal(http.StatusMisdirectedRequest, rpc.CodeInvalidRequest,
+		"this server does not own the session, or the request was not passed on to it")
+}
+
+// endedRefusal refuses a request of a session that has ended here.
+func (s *session) endedRefusal() *refusal {
+	if context.Cause(s.ctx) == errMoved {
+		return movedRefusal()
+	}
+	return sessionNotFound()
+}
+
+// An outgoing is a request that may have to be passed on.
+type outgoing struct {
+	body    []byte // nil: none
+	id      rpc.ID // of a request
+	isCall  bool   // it is begun at most once
+	isBatch bool
+	claimed bool // this server has claimed it
+	// acquire acquires what the request needs while it is passed on.
+	acquire func() (release func(), refused *refusal)
+}
+
+// outgoingMessage returns the POST of a message.
+func (x *httpRequest) outgoingMessage(m *rpc.Message, body []byte) outgoing {
+	out := outgoing{body: body, acquire: x.acquireLookup}
+	if !m.IsResponse() {
+		out.id, out.isCall = m.ID, !m.ID.IsZero() && m.Method == mcp.MethodCallTool
+		out.acquire = func() (func(), *refusal) {
+			return x.acquireForward(x.acquireRequestSlot(m.ID.IsZero()))
+		}
+	}
+	return out
+}
+
+func (x *httpRequest) acquireForward(t *slot, refused *refusal) (func(), *refusal) {
+	if refused != nil {
+		return nil, refused
+	}
+	return t.release, nil
+}
+
+func (x *httpRequest) acquireStream() (func(), *refusal) {
+	return x.acquireForward(x.acquireStreamSlot())
+}
+
+// acquireLookup is for what holds no slot of requests: those that wait for an answer may hold all.
+func (x *httpRequest) acquireLookup() (func(), *refusal) {
+	if err := x.lookups.Take(x.memory.owner, 1); err != nil {
+		return nil, slotRefusal(err, x.lookups, "sessions are being looked up", "1")
+	}
+	return func() { x.lookups.Give(x.memory.owner, 1) }, nil
+}
+
+// ownerPatience is how long a request waits for a session to have an owner: longer than the lease
+// of one that has been killed lasts.
+const ownerPatience = shared.ReplicaLife + 5*time.Second
+
+// forward passes a request on to the server that owns the session. It reports whether it has
+// answered the request, or returned the refusal to answer it with; otherwise it is for this server.
+func (x *httpRequest) forward(session string, out outgoing) (done bool, refused *refusal) {
+	if x.forwarder == nil || x.forwarded != nil || !shared.IsID(session) || x.isHTTPSSE() {
+		return false, nil
+	}
+	var release func()
+	defer func() {
+		if release != nil {
+			release()
+		}
+	}()
+	pause := time.Duration(0)
+	for begun := time.Now(); ; {
+		owner, refused := x.findOwner(session)
+		if refused != nil {
+			return true, refused.forID(out.id)
+		}
+		if owner.Name == "" {
+			if out.claimed {
+				x.r = x.r.WithContext(context.WithValue(x.r.Context(), claimedKey{}, true))
+			}
+			return false, nil
+		}
+		if release == nil {
+			if release, refused = out.acquire(); refused != nil {
+				return true, refused.forID(out.id)
+			}
+		}
+		if done, refused := x.forwardTo(owner, session, &out); done {
+			return true, refused
+		}
+		x.forwarder.routes.Forget(session)
+		if time.Since(begun) > ownerPatience {
+			return true, newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy,
+				"the server that has this session cannot be reached now; the session goes on, try "+
+					"again in a moment").withHeader("Retry-After", "1").forID(out.id)
+		}
+		pause = min(2*pause+shared.Pause(), time.Second)
+		select {
+		case <-time.After(pause):
+		case <-x.r.Context().Done():
+		case <-x.forwarder.ended.Done():
+		}
+		if refused := x.interrupted(); refused != nil {
+			return true, refused.forID(out.id)
+		}
+	}
+}
+
+// interrupted returns the refusal of a request that waits no longer, or nil.
+func (x *httpRequest) interrupted() *refusal {
+	switch {
+	case x.isRevoked():
+		return revokedRefusal()
+	case x.forwarder.ended.Err() != nil, x.r.Context().Err() != nil: // who has left gets nothing
+		return shutdownRefusal()
+	}
+	return nil
+}
+
+// findOwner returns the server that owns a session, without a name if it is this one, or if the
+// session needs none. A session whose owner is gone gets this one.
+func (x *httpRequest) findOwner(session string) (owner shared.Replica, refused *refusal) {
+	f := x.forwarder
+	name := f.replicas.Own().Name
+	if s := x.lookupSession(session); s != nil && s.principal == x.principal && s.isShared() {
+		if owner := s.currentRecord().Owner; owner == "" && !f.Stateful() || owner == name &&
+			name != "" {
+			return shared.Replica{}, nil
+		}
+	}
+	if owner := f.routes.Find(session, x.principal); owner.Name != "" {
+		return owner, nil
+	}
+	release, refused := x.acquireLookup()
+	if refused != nil {
+		return shared.Replica{}, refused
+	}
+	defer release()
+	owner, err := x.lookupOwner(session)
+	switch {
+	case errors.Is(err, errGone):
+		return owner, sessionNotFound()
+	case err == ErrClosed:
+		return owner, shutdownRefusal()
+	case err != nil:
+		return owner, x.storeRefusal(x.r.Context(), err)
+	case owner.Name == f.replicas.Own().Name:
+		return shared.Replica{}, nil
+	case owner.Name != "":
+		f.routes.Set(session, x.principal, owner)
+	}
+	return owner, nil
+}
+
+// lookupOwner is findOwner by what the store has, where it returns this server with its name.
+func (x *httpRequest) lookupOwner(session string) (shared.Replica, error) {
+	ctx, f := x.r.Context(), x.forwarder
+	for range 5 { // others may take it over meanwhile
+		record, err := x.shared.Find(ctx, session, nil)
+		if err != nil {
+			return shared.Replica{}, err
+		}
+		own := f.replicas.Own()
+		switch {
+		case record.Version == 0 || record.Principal != x.principal:
+			return shared.Replica{}, errGone
+		case record.Owner == "" && !f.Stateful():
+			return shared.Replica{}, nil
+		case record.Owner != "" && record.Owner == own.Name:
+			return own, nil
+		case record.Owner != "":
+			owner, err := f.replicas.Find(ctx, record.Owner)
+			if !errors.Is(err, shared.ErrGone) {
+				return owner, err
+			}
+		}
+		if x.isClosing() { // it is for one that goes on
+			return shared.Replica{}, ErrClosed
+		}
+		taken, err := f.replicas.Take(ctx, session, &record)
+		if err != nil {
+			return shared.Replica{}, err
+		}
+		if taken {
+			// who does not hear of it learns it with the next request
+			_ = x.shared.Tell(ctx, shared.Notice{Session: session, Changed: true})
+			return f.replicas.Own(), nil
+		}
+	}
+	return shared.Replica{}, errContended
+}
+
+func (h *Handler) isClosing() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.closed || h.draining != nil
+}
+
+// forwardedHeaders are the headers of a client's request that the owner of its session needs.
+var forwardedHeaders = []string{"Accept", "Content-Type", "Last-Event-Id",
+	mcp.HeaderProtocolVersion, mcp.HeaderSessionID, "Traceparent", "Tracestate"}
+
+// forwardTo passes a request on to a server. done reports that it has answered, or refused is to;
+// otherwise the server has not begun the request, or a call cannot have begun there.
+func (x *httpRequest) forwardTo(owner shared.Replica, session string, out *outgoing) (done bool,
+	refused *refusal) {
+	f := x.forwarder
+	sealed, frame, refused := x.seal(owner, session, out)
+	if refused != nil {
+		return true, refused
+	}
+	ctx, stop := f.replicas.Watch(x.r.Context(), owner.Name)
+	defer stop()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(f.ended, cancel)()
+	f.sent.Add(1)
+	res, begun, err := f.client.Send(ctx, owner.URL, frame, sealed, out.body)
+	if err != nil {
+		if refused := x.interrupted(); refused != nil {
+			return true, refused.forID(out.id)
+		}
+		if begun {
+			refused = x.claimForwarded(session, out)
+		}
+		return refused != nil, refused
+	}
+	defer res.Body.Close()
+	defer cancel() // before the body is closed, which would wait for what is being sent
+	if res.StatusCode == http.StatusMisdirectedRequest {
+		return false, nil
+	}
+	if res.StatusCode == http.StatusNotFound {
+		f.routes.Forget(session)
+	}
+	if err := forwarding.Copy(x.w, x.deadlines, res); err != nil && x.interrupted() == nil {
+		panic(http.ErrAbortHandler) // so that the client does not take it for the end
+	}
+	return true, nil
+}
+
+// seal returns the frame of a request for a server, plain and sealed.
+func (x *httpRequest) seal(owner shared.Replica, session string, out *outgoing) (sealed string,
+	frame *forwarding.Frame, refused *refusal) {
+	f := x.forwarder
+	own, err := f.replicas.Await(x.r.Context())
+	if err != nil {
+		return "", nil, x.storeRefusal(x.r.Context(), err).forID(out.id)
+	}
+	frame = &forwarding.Frame{From: own.Name, Sequence: f.sequence.Add(1), Fence: owner.Fence,
+		Method: x.r.Method, Path: requestPath(x.r), Session: session, Header: http.Header{},
+		Digest: forwarding.Digest(out.body), Principal: x.principal, Expires: x.expires,
+		Claimed: out.claimed}
+	for _, name := range forwardedHeaders {
+		if values := x.r.Header[name]; values != nil {
+			frame.Header[name] = values
+		}
+	}
+	if f.Values != nil {
+		frame.Values, err = f.Values(x.r.Context())
+	}
+	if err == nil {
+		sealed, err = f.sealer.Seal(owner.Name, frame)
+	}
+	switch {
+	case errors.Is(err, forwarding.ErrTooLarge):
+		refused = newRefusal(http.StatusRequestHeaderFieldsTooLarge, rpc.CodeInvalidRequest,
+			"%v to be passed on to the server that has this session", err).forID(out.id)
+	case err != nil:
+		x.o.Logger.Error("a request could not be passed on", "error", err)
+		refused = newRefusal(http.StatusInternalServerError, rpc.CodeInternalError,
+			"the request could not be passed on; the log has the cause").forID(out.id)
+	}
+	return sealed, frame, refused
+}
+
+// requestPath returns the path of a request as its client has sent it: a program may have removed a
+// prefix.
+func requestPath(r *http.Request) string {
+	if path, _, _ := strings.Cut(r.RequestURI, "?"); strings.HasPrefix(path, "/") {
+		return path
+	}
+	return r.URL.EscapedPath()
+}
+
+// claimForwarded makes sure that a request whose connection broke may be sent again, or returns the
+// refusal because nobody knows whether it has begun.
+func (x *httpRequest) claimForwarded(session string, out *outgoing) *refusal {
+	switch {
+	case out.isBatch:
+		return unknownOutcome("a request of the batch")
+	case !out.isCall:
+		return nil
+	case out.claimed:
+		return unknownOutcome("the request").forID(out.id)
+	}
+	first, err := x.shared.Claim(x.r.Context(), session, out.id.String())
+	switch {
+	case err != nil:
+		return x.storeRefusal(x.r.Context(), err).forID(out.id)
+	case !first:
+		return unknownOutcome("the request").forID(out.id)
+	}
+	out.claimed = true
+	return nil
+}
+
+func unknownOutcome(what string) *refusal {
+	return newRefusal(http.StatusConflict, rpc.CodeInvalidRequest,
+		"%s may have been begun at a server that cannot be reached any more: its outcome is unknown",
+		what)
+}
+
+// A claimedKey is the key of true in the context of a request that has been claimed.
+type claimedKey struct{}

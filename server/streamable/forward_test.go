@@ -1,0 +1,293 @@
+package streamable_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+	"github.com/stdwire/stdwire/server/streamable"
+)
+
+// An owner is a replica that owns sessions.
+type owner struct {
+	*site
+	front atomic.Pointer[http.HandlerFunc] // in place of the handler; nil: the handler
+}
+
+// own starts replicas that own their sessions.
+func own(t *testing.T, n int, o streamable.Options, open func() *streamable.Store) []*owner {
+	t.Helper()
+	all := make([]*owner, n)
+	for i := range all {
+		s := httptest.NewUnstartedServer(nil)
+		forward := streamable.Forward{URL: "http://" + s.Listener.Addr().String()}
+		if o.Forward != nil {
+			forward = *o.Forward
+			forward.URL = "http://" + s.Listener.Addr().String()
+		}
+		o := o
+		o.Store, o.Forward, o.Logger = open(), &forward, slog.New(slog.DiscardHandler)
+		w := newFixture(server.Options{StateKey: []byte(key)})
+		w.offer("where", func(context.Context) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{
+				&mcp.TextContent{Text: fmt.Sprint("at ", i)}}}, nil
+		})
+		h := o.New(w.server)
+		at := new(owner)
+		s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if front := at.front.Load(); front != nil {
+				(*front)(w, r)
+				return
+			}
+			h.ServeHTTP(w, r)
+		})
+		s.Start()
+		transport := &http.Transport{MaxIdleConnsPerHost: 100}
+		t.Cleanup(func() {
+			h.Close()
+			transport.CloseIdleConnections()
+			s.Close()
+		})
+		at.site = &site{w, t, h, s.URL + "/mcp", &http.Client{Transport: transport}}
+		all[i] = at
+	}
+	return all
+}
+
+const onlyJSON = "-Accept\nAccept: application/json"
+
+// Whatever replica a request reaches, it runs at the one that owns the session: calls and batches
+// with progress, questions, answers and cancellations, streams that are resumed, large bodies and
+// results, and the end.
+func TestForwarding(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func() *streamable.Store) {
+		sites := own(t, 3, streamable.Options{MaxBody: 10 << 20}, open)
+		c := sites[0].connect("2025-11-25", "")
+		b, d := c.at(sites[1].site), c.at(sites[2].site)
+		for i, at := range []*client{c, b, d, b, c} {
+			got := at.call(fmt.Sprint(10+i), "where", "", onlyJSON)
+			assert.Assert(t, strings.Contains(got.text(), "at 0"))
+		}
+		assert.Equal(t, sites[1].handler.Stats(), streamable.Stats{Forwarded: 2})
+
+		steps := b.call("20", "steps", "x", "").isStream()
+		steps.until("one")
+		begun := steps.event("two")
+		<-sites[0].begun
+		sites[0].release <- struct{}{}
+		steps.event("three")
+		steps.event(`"id":20,"result"`)
+		steps.ends()
+		resumed := d.get(header("Last-Event-ID: " + begun.id)).isStream()
+		resumed.event("three")
+		resumed.event(`"id":20,"result"`)
+		resumed.ends()
+
+		asking := b.post(`{"jsonrpc":"2.0","id":21,"method":"tools/call","params":{"name":"ask"}}`,
+			"").isStream()
+		var question struct{ ID json.Number }
+		for question.ID == "" {
+			e, ok := asking.next()
+			assert.Assert(t, ok)
+			if strings.Contains(e.data, "Who?") {
+				assert.NilError(t, json.Unmarshal([]byte(e.data), &question))
+			}
+		}
+		assert.Equal(t, d.post(`{"jsonrpc":"2.0","id":`+question.ID.String()+
+			`,"result":{"action":"accept","content":{"name":"Ada"}}}`, "").StatusCode, 202)
+		asking.event(`accept{\"name\":\"Ada\"}`)
+		asking.ends()
+
+		held := make(chan *answer, 1)
+		go func() { held <- b.call("22", "hold", "x", "") }()
+		<-sites[0].begun
+		assert.Equal(t, d.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":22,"reason":"enough"}}`,
+			"").StatusCode, 202)
+		assert.ErrorContains(t, <-sites[0].ended, "enough")
+		for stream, open := (<-held).isStream(), true; open; {
+			_, open = stream.next()
+		}
+		// A client that leaves does not end its call, which goes on and can be resumed.
+		ctx, leave := context.WithCancel(t.Context())
+		left := b.do(ctx, "POST", b.url, `{"jsonrpc":"2.0","id":23,"method":"tools/call","params":{"name":"hold","arguments":{"text":"x"}}}`,
+			header("Mcp-Session-Id: "+c.id)).isStream()
+		begun = left.event("")
+		<-sites[0].begun
+		leave()
+		sites[0].release <- struct{}{}
+		d.get(header("Last-Event-ID: " + begun.id)).isStream().event(`"id":23,"result"`)
+		again := d.call("23", "hold", "x", "")
+		assert.Equal(t, again.StatusCode, 409, again.text())
+
+		large := strings.Repeat("0123456789abcdef", 8<<20/16)
+		got := b.call("30", "echo", large, onlyJSON).text()
+		assert.Assert(t, len(got) > 8<<20 && strings.Contains(got, large), "%d bytes", len(got))
+
+		stream := d.get("").isStream()
+		sites[0].changeTools("new")
+		stream.until("tools/list_changed")
+		for _, s := range sites[1:] {
+			assert.Equal(t, s.handler.Stats().Sessions, 0)
+		}
+		ended := b.do(t.Context(), "DELETE", b.url, "", header("Mcp-Session-Id: "+c.id))
+		assert.Equal(t, ended.StatusCode, 204)
+		for open := true; open; {
+			_, open = stream.next()
+		}
+		for _, s := range sites {
+			assert.Equal(t, ping(c.at(s.site)).StatusCode, 404)
+		}
+		old := sites[2].connect("2025-03-26", "").at(sites[1].site).post(`[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"where"}},
+			{"jsonrpc":"2.0","id":2,"method":"ping"}]`, onlyJSON).text()
+		assert.Assert(t, strings.Contains(old, "at 2") && strings.Contains(old, `"id":2,"result"`), old)
+	})
+}
+
+// A call whose id was used runs at no replica, however many are asked at once.
+func TestForwardedCallsRunOnce(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func() *streamable.Store) {
+		sites := own(t, 3, streamable.Options{}, open)
+		ran := make(chan int, 100)
+		for i, s := range sites {
+			s.offer("count", func(context.Context) (*mcp.CallToolResult, error) {
+				ran <- i
+				return &mcp.CallToolResult{}, nil
+			})
+		}
+		c := sites[0].connect("2025-06-18", "")
+		for round := range 5 {
+			var group sync.WaitGroup
+			for i := range 20 {
+				group.Go(func() {
+					got := c.at(sites[i%3].site).call(fmt.Sprint(round), "count", "", "")
+					assert.Check(t, got.StatusCode == 200 || got.StatusCode == 409 ||
+						got.StatusCode == 400, "%d", got.StatusCode)
+				})
+			}
+			group.Wait()
+			assert.Equal(t, len(ran), 1)
+			assert.Equal(t, <-ran, 0)
+		}
+	})
+}
+
+// Handlers know of the caller at the owner what they know where the request arrived, and nobody
+// reaches the session of another principal.
+func TestForwardingPassesTheCallerOn(t *testing.T) {
+	type groupKey struct{}
+	o := streamable.Options{
+		Authorize: func(r *http.Request) (streamable.Caller, error) {
+			name := r.Header.Get("Authorization")
+			if name == "" {
+				return streamable.Caller{}, &streamable.Refusal{}
+			}
+			return streamable.Caller{Principal: name,
+				Context: context.WithValue(r.Context(), groupKey{}, "group of "+name)}, nil
+		},
+		Forward: &streamable.Forward{
+			Values: func(ctx context.Context) ([]byte, error) {
+				group, _ := ctx.Value(groupKey{}).(string)
+				return []byte(group), nil
+			},
+			WithValues: func(ctx context.Context, values []byte) (context.Context, error) {
+				return context.WithValue(ctx, groupKey{}, string(values)), nil
+			}}}
+	one := openStore(t, nil)
+	sites := own(t, 2, o, func() *streamable.Store { return one })
+	for _, s := range sites {
+		s.offer("group", func(ctx context.Context) (*mcp.CallToolResult, error) {
+			group, _ := ctx.Value(groupKey{}).(string)
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: group}}}, nil
+		})
+	}
+	c := sites[0].connect("2025-11-25", "Authorization: ada")
+	for i, s := range sites {
+		got := c.at(s.site).call(fmt.Sprint(i), "group", "", "Authorization: ada\n"+onlyJSON).text()
+		assert.Assert(t, strings.Contains(got, "group of ada"), got)
+		for j, who := range []header{"Authorization: bob", "Authorization: bob", ""} {
+			refused := c.at(s.site).call(fmt.Sprint(10*i+j), "group", "", who).StatusCode
+			assert.Equal(t, refused, map[bool]int{true: 401, false: 404}[who == ""])
+		}
+	}
+}
+
+// Only a request that another replica has sealed for this one is accepted in the name of somebody,
+// once, as it was, and is never passed on again.
+func TestForgedForwarding(t *testing.T) {
+	one := openStore(t, nil)
+	sites := own(t, 3, streamable.Options{Authorize: func(r *http.Request) (streamable.Caller, error) {
+		if r.Header.Get("Authorization") == "" {
+			return streamable.Caller{}, &streamable.Refusal{}
+		}
+		return streamable.Caller{Principal: "ada"}, nil
+	}}, func() *streamable.Store { return one })
+	c := sites[0].connect("2025-11-25", "Authorization: ada")
+	// A proxy between two replicas shows what they send.
+	sent := make(chan *http.Request, 10)
+	bodies := make(chan string, 10)
+	var through sync.Once
+	target := sites[0].handler
+	front := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Stdwire-Forwarded") != "" {
+			through.Do(func() {
+				text, err := io.ReadAll(r.Body)
+				assert.Check(t, err)
+				bodies <- string(text)
+				sent <- r.Clone(context.Background())
+				r.Body = io.NopCloser(strings.NewReader(string(text)))
+			})
+		}
+		target.ServeHTTP(w, r)
+	})
+	sites[0].front.Store(&front)
+	got := c.at(sites[1].site).call("1", "where", "", "Authorization: ada\n"+onlyJSON).text()
+	assert.Assert(t, strings.Contains(got, "at 0"), got)
+	seen, body := <-sent, <-bodies
+	sealed := seen.Header.Get("Stdwire-Forwarded")
+	for name := range seen.Header {
+		assert.Assert(t, name != "Authorization")
+	}
+	assert.Assert(t, !strings.Contains(fmt.Sprint(seen.Header), "ada"))
+
+	send := func(s *site, method, path, body, sealed string) int {
+		t.Helper()
+		return s.do(t.Context(), method, strings.TrimSuffix(s.url, "/mcp")+path, body,
+			header("Stdwire-Forwarded: "+sealed+"\nMcp-Session-Id: "+c.id)).StatusCode
+	}
+	assert.Equal(t, send(sites[0].site, "POST", "/mcp", body, sealed), 421) // again
+	frame := func(from, to *owner) string {
+		return streamable.Frame(from.handler, to.handler, c.id, "GET", "/mcp", "ada")
+	}
+	for i, at := range []int{
+		send(sites[0].site, "POST", "/mcp", body, "nonsense"),
+		send(sites[0].site, "POST", "/mcp", body, "AAAA"+sealed[4:]),
+		send(sites[0].site, "POST", "/mcp", body, strings.Repeat("A", 60<<10)),
+		send(sites[2].site, "POST", "/mcp", body, sealed),                     // another receiver
+		send(sites[0].site, "DELETE", "/mcp", "", frame(sites[1], sites[0])),  // another method
+		send(sites[0].site, "GET", "/mcp/x", "", frame(sites[1], sites[0])),   // another path
+		send(sites[0].site, "POST", "/mcp", "{}", frame(sites[1], sites[0])),  // another body
+		send(sites[2].site, "GET", "/mcp", "", frame(sites[1], sites[2])),     // not the owner: no loop
+		send(sites[0].site, "GET", "/mcp", "", frame(sites[1], sites[0])[4:]), // cut
+	} {
+		assert.Equal(t, at, 421, "%d", i)
+	}
+	assert.Equal(t, sites[2].handler.Stats().Forwarded, int64(0))
+	// Where sessions have no owners, the header says nothing.
+	plain := startWorld(t, streamable.Options{Authorize: func(*http.Request) (streamable.Caller,
+		error) {
+		return streamable.Caller{}, &streamable.Refusal{}
+	}}, server.Options{})
+	assert.Equal(t, send(plain, "GET", "/mcp", "", sealed), 401)
+}

@@ -1,0 +1,89 @@
+package forwarding
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	windowSize = 1 << 14 // frames of one sender that may overtake one another
+	maxSenders = 1024
+	quiet      = time.Minute // a sender that has sent nothing for so long may be forgotten
+)
+
+// Seen knows which frames have come, so that none is accepted twice. It is safe for concurrent use.
+// The zero Seen has seen none.
+type Seen struct {
+	mu      sync.Mutex
+	senders map[string]*window
+}
+
+// A window has the numbers of the last frames of a sender, as in RFC 4303, section 3.4.3.
+type window struct {
+	last uint64 // the largest number
+	seen [windowSize / 64]uint64
+	at   time.Time
+}
+
+// Knows reports whether frames of a sender have come.
+func (s *Seen) Knows(sender string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.senders[sender] != nil
+}
+
+// Add notes a frame, and reports whether it is new: not if it has come before, or is so old that
+// nobody knows. The caller has made sure that a sender of which nothing is known exists, because
+// that of an old frame may not.
+func (s *Seen) Add(sender string, number uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.senders[sender]
+	if w == nil {
+		if !s.makeRoom() {
+			return false
+		}
+		w = new(window)
+		s.senders[sender] = w
+	}
+	w.at = time.Now()
+	return w.add(number)
+}
+
+// makeRoom makes room for a sender.
+func (s *Seen) makeRoom() bool {
+	if s.senders == nil {
+		s.senders = map[string]*window{}
+	}
+	if len(s.senders) < maxSenders {
+		return true
+	}
+	for name, w := range s.senders {
+		if time.Since(w.at) > quiet {
+			delete(s.senders, name)
+		}
+	}
+	return len(s.senders) < maxSenders
+}
+
+func (w *window) add(number uint64) bool {
+	if number > w.last {
+		for n := w.last + 1; n <= number && n <= w.last+windowSize; n++ {
+			w.clear(n)
+		}
+		if number-w.last > windowSize {
+			w.seen = [windowSize / 64]uint64{}
+		}
+		w.last = number
+	} else if w.last-number >= windowSize {
+		return false
+	}
+	word, bit := &w.seen[number%windowSize/64], uint64(1)<<(number%64)
+	if *word&bit != 0 {
+		return false
+	}
+	*word |= bit
+	return true
+}
+
+func (w *window) clear(number uint64) { w.seen[number%windowSize/64] &^= 1 << (number % 64) }

@@ -1,0 +1,362 @@
+package shared
+
+import (
+	"context"
+	cryptorand "crypto/rand"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+const (
+	// ReplicaLife is how long others wait for a replica of which the store hears nothing. Then they
+	// take over the sessions that it owns.
+	ReplicaLife = 15 * time.Second
+	// stopTime is how much earlier the replica itself ends what it owns, so that nothing of it is
+	// left when others begin.
+	stopTime = 4 * time.Second
+
+	replicaInterval = 3 * time.Second // between two renewals of a lease
+	replicaPause    = 500 * time.Millisecond
+)
+
+// ErrGone is the cause of the end of what waits for a replica that does not exist any more.
+var ErrGone = errors.New("the replica has ended, or has lost its lease")
+
+// Replicas are the replicas that may own sessions, this one among them. Each has a lease in the
+// store: while it has it, the sessions whose records name it are its own. A replica that may have
+// lost its lease, by its own clock, ends what it owns, and goes on under another name.
+//
+// Its methods are safe for concurrent use.
+type Replicas struct {
+	Sessions *Sessions
+	URL      string // at which the others reach this replica
+	Log      *slog.Logger
+	// Lost ends what this replica owned under a name. It is called before the replica has another
+	// one, on the goroutine of Run.
+	Lost func(name string)
+	// Go runs a function on a goroutine, which ends soon when nobody watches a replica any more.
+	Go func(func())
+
+	mu      sync.Mutex
+	ended   bool
+	failing error         // why there is no lease; nil: it is being acquired
+	changed chan struct{} // closed when that changes; nil: nobody waits
+	own     Replica       // without a name: it has no lease
+	until   time.Time     // when the lease of own may have ended, with the time to stop before
+	watched map[string]*watchedReplica
+}
+
+// A Replica is a replica with a lease.
+type Replica struct {
+	Name  string // random, of one process and never used again
+	Fence int64  // the number of its lease
+	URL   string
+}
+
+func (r *Replicas) key(name string) string { return r.Sessions.Part + "replica/" + name }
+
+// Own returns this replica, without a name if it may have lost its lease.
+func (r *Replicas) Own() Replica {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.holdsLocked() {
+		return Replica{}
+	}
+	return r.own
+}
+
+// holdsLocked reports whether the lease is certain. The wall clock is looked at too, because the
+// monotonic one may stand still while a machine is suspended.
+func (r *Replicas) holdsLocked() bool {
+	now := time.Now()
+	return r.own.Name != "" && now.Before(r.until) && now.Round(0).Before(r.until.Round(0))
+}
+
+// Run keeps the lease of this replica until ctx ends. Then the lease still lasts for a time, see
+// Release.
+func (r *Replicas) Run(ctx context.Context) {
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.ended = true
+	}()
+	fails := false
+	for ctx.Err() == nil {
+		err := r.hold(ctx)
+		if err != nil && !fails && ctx.Err() == nil {
+			r.Log.Warn("the lease by which this server owns sessions is not renewed", "error", err)
+		}
+		pause := replicaInterval
+		if fails = err != nil; fails {
+			pause = replicaPause
+			r.fail(err)
+		} else if r.Own().Name == "" {
+			continue
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// hold acquires or renews the lease. A lease that may have ended is given up.
+func (r *Replicas) hold(ctx context.Context) error {
+	r.mu.Lock()
+	own, holds, until := r.own, r.holdsLocked(), r.until
+	r.mu.Unlock()
+	if own.Name != "" && !holds {
+		r.giveUp(own.Name)
+		own = Replica{}
+	}
+	begun := time.Now()
+	if own.Name == "" {
+		own = Replica{Name: cryptorand.Text(), URL: r.URL}
+		return r.acquire(ctx, own, begun)
+	}
+	limited, cancel := context.WithDeadline(ctx, until)
+	held, err := r.renew(limited, own)
+	cancel()
+	switch {
+	case err != nil:
+		if !time.Now().Before(until) && ctx.Err() == nil {
+			r.giveUp(own.Name)
+		}
+		return err
+	case held:
+		r.set(own, begun)
+		return nil
+	}
+	// Nobody has a lease with this name, so it has ended, or the store has lost it. After the
+	// latter, nobody takes anything over for a while.
+	switch young, err := r.isYoung(ctx); {
+	case err != nil:
+		return err
+	case young:
+		return r.acquire(ctx, own, begun)
+	}
+	r.giveUp(own.Name)
+	return nil
+}
+
+func (r *Replicas) renew(ctx context.Context, own Replica) (held bool, err error) {
+	ctx, end := r.Sessions.use(ctx)
+	defer func() { end(err) }()
+	return r.Sessions.Store.Renew(ctx, r.key(own.Name), own.Fence, ReplicaLife)
+}
+
+func (r *Replicas) acquire(ctx context.Context, own Replica, begun time.Time) (err error) {
+	ctx, end := r.Sessions.use(ctx)
+	defer func() { end(err) }()
+	// the store must have an epoch, so that an empty one is noticed
+	if _, err := r.Sessions.lookAtEpoch(ctx); err != nil {
+		return err
+	}
+	data, err := json.Marshal(own.URL)
+	if err != nil {
+		return err
+	}
+	l, _, err := r.Sessions.Store.Acquire(ctx, r.key(own.Name), data, ReplicaLife)
+	if err != nil {
+		return err
+	}
+	own.Fence = l.Fence // also if it is there already: nobody else has this name
+	r.set(own, begun)
+	return nil
+}
+
+// set notes that the lease was asked for at that time, and granted.
+func (r *Replicas) set(own Replica, begun time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.own, r.until, r.failing = own, begun.Add(ReplicaLife-stopTime), nil
+	r.wakeLocked()
+}
+
+func (r *Replicas) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failing = err
+	r.wakeLocked()
+}
+
+func (r *Replicas) wakeLocked() {
+	if r.changed != nil {
+		close(r.changed)
+		r.changed = nil
+	}
+}
+
+// Await returns this replica when it has a lease, which takes a moment at first.
+func (r *Replicas) Await(ctx context.Context) (Replica, error) {
+	for {
+		r.mu.Lock()
+		own, err := r.own, r.failing
+		if r.holdsLocked() {
+			r.mu.Unlock()
+			return own, nil
+		}
+		if r.changed == nil {
+			r.changed = make(chan struct{})
+		}
+		changed := r.changed
+		r.mu.Unlock()
+		if err != nil {
+			return Replica{}, err
+		}
+		select {
+		case <-changed:
+		case <-time.After(patience):
+			return Replica{}, ErrGone
+		case <-ctx.Done():
+			return Replica{}, context.Cause(ctx)
+		}
+	}
+}
+
+// giveUp ends what this replica owns.
+func (r *Replicas) giveUp(name string) {
+	r.mu.Lock()
+	r.own = Replica{}
+	r.mu.Unlock()
+	r.Log.Warn("this server no longer owns its sessions, because the store has not heard of it in "+
+		"time; what they had here has ended", "seconds", int(ReplicaLife.Seconds()))
+	r.Lost(name)
+}
+
+// HasEnded reports whether Run has returned and the lease has ended.
+func (r *Replicas) HasEnded() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ended && !r.holdsLocked()
+}
+
+// Release ends the lease, so that others need not wait. Call it when Run has returned and nothing
+// is left of what this replica owned.
+func (r *Replicas) Release(ctx context.Context) (err error) {
+	r.mu.Lock()
+	own := r.own
+	r.own = Replica{}
+	r.mu.Unlock()
+	if own.Name == "" {
+		return nil
+	}
+	ctx, end := r.Sessions.use(ctx)
+	defer func() { end(err) }()
+	_, err = r.Sessions.Store.Release(ctx, r.key(own.Name), own.Fence, 0)
+	return err
+}
+
+// isYoung reports whether the store was empty a short time ago, in which others may not yet have
+// put back what they had there.
+func (r *Replicas) isYoung(ctx context.Context) (is bool, err error) {
+	ctx, end := r.Sessions.use(ctx)
+	defer func() { end(err) }()
+	if _, err := r.Sessions.lookAtEpoch(ctx); err != nil {
+		return false, err
+	}
+	value, err := r.Sessions.Store.Get(ctx, young)
+	return value != nil, err
+}
+
+// Find returns the replica with that name. The error is ErrGone if it has no lease.
+func (r *Replicas) Find(ctx context.Context, name string) (found Replica, err error) {
+	found, err = r.find(ctx, name)
+	if err == nil && found.Name == "" {
+		var young bool
+		if young, err = r.isYoung(ctx); err == nil {
+			err = ErrGone
+			if young {
+				err = ErrEmptied
+			}
+		}
+	}
+	return found, err
+}
+
+func (r *Replicas) find(ctx context.Context, name string) (found Replica, err error) {
+	ctx, end := r.Sessions.use(ctx)
+	defer func() { end(err) }()
+	l, err := r.Sessions.Store.Holder(ctx, r.key(name))
+	if err != nil || l.Data == nil {
+		return Replica{}, err
+	}
+	found = Replica{Name: name, Fence: l.Fence}
+	err = json.Unmarshal(l.Data, &found.URL)
+	return found, err
+}
+
+// Take makes this replica the owner of a session with that record, and reports whether it did: not
+// if the record is another one by now. It fails if this replica has no lease.
+func (r *Replicas) Take(ctx context.Context, id string, record *Record) (taken bool, err error) {
+	own, err := r.Await(ctx)
+	if err != nil {
+		return false, err
+	}
+	changed := *record
+	changed.Owner = own.Name
+	taken, err = r.Sessions.Save(ctx, id, &changed, record.State)
+	if taken {
+		*record = changed
+	}
+	return taken, err
+}
+
+// A watchedReplica is one on which something here waits.
+type watchedReplica struct {
+	ctx    context.Context // ends with the lease
+	cancel context.CancelCauseFunc
+	users  int
+}
+
+// Watch returns a context that ends with the lease of a replica, with the cause ErrGone. The caller
+// must call stop.
+func (r *Replicas) Watch(ctx context.Context, name string) (watched context.Context, stop func()) {
+	r.mu.Lock()
+	w := r.watched[name]
+	if w == nil {
+		w = new(watchedReplica)
+		w.ctx, w.cancel = context.WithCancelCause(context.Background())
+		if r.watched == nil {
+			r.watched = map[string]*watchedReplica{}
+		}
+		r.watched[name] = w
+		r.Go(func() { r.watch(name, w) })
+	}
+	w.users++
+	r.mu.Unlock()
+	watched, cancel := context.WithCancelCause(ctx)
+	unlink := context.AfterFunc(w.ctx, func() { cancel(context.Cause(w.ctx)) })
+	return watched, func() {
+		unlink()
+		cancel(nil)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if w.users--; w.users == 0 {
+			w.cancel(nil)
+			if r.watched[name] == w {
+				delete(r.watched, name)
+			}
+		}
+	}
+}
+
+// watch looks at the lease of a replica until nothing waits for it.
+func (r *Replicas) watch(name string, w *watchedReplica) {
+	tick := time.NewTicker(ReplicaLife / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-w.ctx.Done():
+			return
+		}
+		if _, err := r.Find(w.ctx, name); errors.Is(err, ErrGone) {
+			w.cancel(ErrGone)
+			return
+		}
+	}
+}
