@@ -121,14 +121,15 @@ func TestForwarding(t *testing.T) {
 		}
 		// A client that leaves does not end its call, which goes on and can be resumed.
 		ctx, leave := context.WithCancel(t.Context())
-		left := b.do(ctx, "POST", b.url, `{"jsonrpc":"2.0","id":23,"method":"tools/call","params":{"name":"hold","arguments":{"text":"x"}}}`,
+		left := b.do(ctx, "POST", b.url, `{"jsonrpc":"2.0","id":23,"method":"tools/call","params":{"name":"steps","arguments":{"text":"x"},"_meta":{"progressToken":1}}}`,
 			header("Mcp-Session-Id: "+c.id)).isStream()
-		begun = left.event("")
+		left.until("one")
+		begun = left.event("two")
 		<-sites[0].begun
 		leave()
 		sites[0].release <- struct{}{}
-		d.get(header("Last-Event-ID: " + begun.id)).isStream().event(`"id":23,"result"`)
-		again := d.call("23", "hold", "x", "")
+		d.get(header("Last-Event-ID: " + begun.id)).isStream().until(`"id":23,"result"`)
+		again := d.call("23", "steps", "x", "")
 		assert.Equal(t, again.StatusCode, 409, again.text())
 
 		large := strings.Repeat("0123456789abcdef", 8<<20/16)

@@ -281,8 +281,13 @@ func (r *Replicas) find(ctx context.Context, name string) (found Replica, err er
 	ctx, end := r.Sessions.use(ctx)
 	defer func() { end(err) }()
 	l, err := r.Sessions.Store.Holder(ctx, r.key(name))
-	if err != nil || l.Data == nil {
+	switch {
+	case err != nil:
 		return Replica{}, err
+	case l.Data == nil && l.Fence != 0: // released
+		return Replica{}, ErrGone
+	case l.Data == nil:
+		return Replica{}, nil
 	}
 	found = Replica{Name: name, Fence: l.Fence}
 	err = json.Unmarshal(l.Data, &found.URL)
