@@ -19,9 +19,8 @@ import (
 
 // Forward are the settings with which a server owns sessions.
 //
-// The server that opens a session, or has the first request of it after Stateful has begun to
-// return true, owns the session: the requests that reach other servers are passed on to it over
-// HTTP, with the streams and their cancellation. So what its operations keep between the calls of a
+// The server that opens a session owns it: the requests that reach other servers are passed on to
+// it over HTTP, with the streams and their cancellation. So what its operations keep between the calls of a
 // session is found again. A server of which the store has not heard for 11 seconds ends what it
 // owns, with the streams and running calls; 4 seconds later another one takes the session over at
 // its next request, without what was kept. Until then its requests wait, at most 20 seconds, and
@@ -39,9 +38,6 @@ type Forward struct {
 	// path, such as http://10.0.0.5:8081. What they send is not encrypted with http. An invalid one
 	// is logged, and sessions have no owners then.
 	URL string
-	// Stateful reports whether operations may keep something between the calls of a session. It is
-	// called often and must not block. nil: they may.
-	Stateful func() bool
 	// Values returns what the context of Authorize has for handlers, and WithValues adds it to a
 	// context on another server, so that they know the same of the caller. nil: they know only the
 	// principal there. An error refuses the request.
@@ -70,17 +66,15 @@ type forwarder struct {
 // ownSessions lets the handler own sessions in a store, until Close.
 func (h *Handler) ownSessions(o Forward, of *Store) {
 	var err error
-	if o.URL, err = checkReplicaURL(o.URL); err != nil {
+	if err = o.Check(); err != nil {
 		h.o.Logger.Error("sessions have no owners", "error", err)
 		return
 	}
+	o.URL = strings.TrimRight(o.URL, "/")
 	f := &forwarder{Forward: o, client: forwarding.NewClient(o.TLS, o.dial)}
 	if f.sealer, err = forwarding.NewSealer(of.secret); err != nil {
 		h.o.Logger.Error("sessions have no owners", "error", err)
 		return
-	}
-	if o.Stateful == nil {
-		f.Stateful = func() bool { return true }
 	}
 	f.routes.Max = h.o.MaxSessions
 	f.ended, f.end = context.WithCancel(context.Background())
@@ -91,15 +85,15 @@ func (h *Handler) ownSessions(o Forward, of *Store) {
 	h.running.Go(func() { f.replicas.Run(f.ended) })
 }
 
-// checkReplicaURL returns the URL of a server for others, without a slash at its end.
-func checkReplicaURL(text string) (string, error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
-		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return "", errors.New("the URL for other servers must be one of http or https with a host " +
-			"and without a path")
+// Check returns an error if the URL cannot be used.
+func (f *Forward) Check() error {
+	u, err := url.Parse(f.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
+		u.User != nil || strings.Trim(u.Path, "/") != "" || strings.ContainsAny(f.URL, "?#") {
+		return errors.New("streamable: the URL at which other servers reach this one must be one of " +
+			"http or https with a host and nothing after it, such as http://10.0.0.5:8081")
 	}
-	return u.Scheme + "://" + u.Host, nil
+	return nil
 }
 
 // goUnlessClosed runs f on a goroutine for which [Handler.Close] waits.
@@ -138,13 +132,7 @@ func (h *Handler) loseSessions(name string) {
 
 // owns reports whether this server may serve a session whose record names that owner.
 func (x *httpRequest) owns(owner string) bool {
-	if x.forwarder == nil {
-		return true
-	}
-	if owner == "" {
-		return x.forwarded == nil
-	}
-	return owner == x.forwarder.replicas.Own().Name
+	return x.forwarder == nil || owner != "" && owner == x.forwarder.replicas.Own().Name
 }
 
 // movedRefusal refuses what another server has to serve.
@@ -282,14 +270,13 @@ func (x *httpRequest) interrupted() *refusal {
 	return nil
 }
 
-// findOwner returns the server that owns a session, without a name if it is this one, or if the
-// session needs none. A session whose owner is gone gets this one.
+// findOwner returns the server that owns a session, without a name if it is this one. A session
+// without an owner, or whose owner is gone, gets this one.
 func (x *httpRequest) findOwner(session string) (owner shared.Replica, refused *refusal) {
 	f := x.forwarder
 	name := f.replicas.Own().Name
 	if s := x.lookupSession(session); s != nil && s.principal == x.principal && s.isShared() {
-		if owner := s.currentRecord().Owner; owner == "" && !f.Stateful() || owner == name &&
-			name != "" {
+		if owner := s.currentRecord().Owner; owner == name && name != "" {
 			return shared.Replica{}, nil
 		}
 	}
@@ -329,8 +316,6 @@ func (x *httpRequest) lookupOwner(session string) (shared.Replica, error) {
 		switch {
 		case record.Version == 0 || record.Principal != x.principal:
 			return shared.Replica{}, errGone
-		case record.Owner == "" && !f.Stateful():
-			return shared.Replica{}, nil
 		case record.Owner != "" && record.Owner == own.Name:
 			return own, nil
 		case record.Owner != "":

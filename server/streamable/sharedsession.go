@@ -185,7 +185,7 @@ func (x *httpRequest) shareSession(s *session) error {
 		return err
 	}
 	r := shared.Record{Principal: s.principal, State: state, Changes: x.changes.Seen()}
-	if x.forwarder != nil && x.forwarder.Stateful() {
+	if x.forwarder != nil {
 		own, err := x.forwarder.replicas.Await(x.r.Context())
 		if err != nil {
 			return err

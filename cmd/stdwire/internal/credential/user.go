@@ -39,6 +39,17 @@ func Inbound(next http.Handler) http.Handler {
 	})
 }
 
+// InboundHeader returns the headers that [Inbound] has kept of the request in ctx, or nil.
+func InboundHeader(ctx context.Context) http.Header {
+	all, _ := ctx.Value(headerKey{}).(http.Header)
+	return all
+}
+
+// WithInboundHeader returns a context with these headers in place of those of the request.
+func WithInboundHeader(ctx context.Context, header http.Header) context.Context {
+	return context.WithValue(ctx, headerKey{}, header)
+}
+
 // A User is what the connection of a user to one server is made with. It is immutable, and is
 // formatted without its values.
 type User struct {

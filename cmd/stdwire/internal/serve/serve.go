@@ -87,6 +87,9 @@ this.
 						"configured servers").WithHint("add --http ADDR, --config FILE, " +
 						"--profile NAME or --servers")
 				}
+				if err := f.http.CheckReplicaURL(f.store.ReplicaURL()); err != nil {
+					return err
+				}
 				return f.gateway.check(given, ofGateway)
 			}
 			return command.Grammar{Flags: flags, Check: check},
@@ -132,7 +135,7 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 	if err := f.gateway.checkHTTP(f.http.Address); err != nil {
 		return err
 	}
-	f.http.Public = f.gateway.publicURL
+	f.http.Public, f.http.Replica = f.gateway.publicURL, f.store.ReplicaURL()
 	relied := f.http.ReliedOn()
 	if f.policy.file != "" {
 		relied = append(relied, transport.ReliedOn{What: "the file of rules", Path: f.policy.file})
@@ -174,6 +177,10 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 	}
 	defer g.store.Close()
 	var sessions *streamable.Store
+	forward, err := f.store.Forward()
+	if err != nil {
+		return errors.Join(err, own.Close())
+	}
 	if f.http.Address != "" && g.store != nil {
 		if sessions, err = f.store.OpenSessions(f.http.StateKey); err != nil {
 			return errors.Join(err, own.Close())
@@ -217,7 +224,8 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 	defer skills.close()
 	g.Server = s
 	web := transport.HTTPServer{HTTPFlags: &f.http, Endpoints: transport.NewEndpoints(s, nil),
-		Operations: own.Catalog, Builtin: own.Catalog, Recorder: recorder, Sessions: sessions}
+		Operations: own.Catalog, Builtin: own.Catalog, Recorder: recorder, Sessions: sessions,
+		Forward: forward}
 	if applies {
 		web.Rules = rules
 	}
@@ -228,6 +236,7 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 			return r
 		}
 	}
+	needsHeaders := func() bool { return false }
 	transports := map[string]func() int{"stdio": func() int { return 1 }}
 	if f.gateway.isEnabled() {
 		announce := s.Integration().DeferListChanged()
@@ -251,6 +260,7 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 		if f.http.Address != "" {
 			st.setEndpoint(f.http.URL()) // until the port is known
 			web = st.httpServer(web, starting)
+			needsHeaders = st.needsHeaders
 		}
 		recorder.Gateway(st.Gateway)
 		st.start(ctx, starting, announce)
@@ -270,6 +280,7 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 		delete(transports, "stdio")
 		transports["http"] = func() int { return web.Endpoints.Stats().Sessions }
 	}
+	passCallersOn(forward, needsHeaders)
 	transport.AddSessionMetrics(recorder.Telemetry, transports)
 	if f.http.Address != "" {
 		return errors.Join(web.Serve(ctx, std, log), own.Close())

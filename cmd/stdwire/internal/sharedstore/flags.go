@@ -20,6 +20,7 @@ import (
 type Flags struct {
 	url, prefix               string
 	passwordEnv, passwordFile string
+	forward                   forwardFlags
 }
 
 const (
@@ -31,7 +32,7 @@ const (
 
 // Flags returns the flags.
 func (f *Flags) Flags() []command.Flag {
-	return []command.Flag{
+	return append([]command.Flag{
 		{Name: storeFlag, Value: "URL",
 			Help: "a server of the Redis protocol, redis://[USER@]HOST[:PORT][/DATABASE], rediss:// for TLS or unix:///PATH, which several servers share; see stdwire help store",
 			Set: func(value string) error {
@@ -45,7 +46,7 @@ func (f *Flags) Flags() []command.Flag {
 			"a file with the password of the store, which others cannot read"),
 		command.TextFlag(&f.prefix, prefixFlag, "TEXT",
 			"begins all keys in the store, of which only servers with the same prefix share anything (default stdwire:)"),
-	}
+	}, f.forward.flags()...)
 }
 
 // IsGiven reports whether there is a store.
@@ -57,7 +58,7 @@ func (f *Flags) PasswordFile() string { return f.passwordFile }
 // Check returns an error if flags contradict each other. The secret is that of the servers.
 func (f *Flags) Check(secret []byte) error {
 	given := command.FirstGiven(passwordEnvFlag, f.passwordEnv, passwordFileFlag, f.passwordFile,
-		prefixFlag, f.prefix)
+		prefixFlag, f.prefix, replicaURLFlag, f.forward.url)
 	switch {
 	case f.url == "" && given != "":
 		return command.Usagef("%s is for a store", given).WithHint("add --store URL")
@@ -68,7 +69,7 @@ func (f *Flags) Check(secret []byte) error {
 			"in the store").WithHint("add " + transport.StateKeyEnvFlag + " NAME or " +
 			transport.StateKeyFileFlag + " FILE")
 	}
-	return nil
+	return f.forward.check()
 }
 
 // password returns the password that the flags name, or "".

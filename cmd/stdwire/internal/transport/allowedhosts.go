@@ -50,7 +50,7 @@ func (w *HTTPFlags) allowedHosts(l *httpListener) []string {
 		return nil
 	}
 	names := slices.Clone(w.hosts)
-	for _, public := range []string{w.oauth.audience, w.card.url, w.Public} {
+	for _, public := range []string{w.oauth.audience, w.card.url, w.Public, w.Replica} {
 		if u, err := url.Parse(public); err == nil && u.Host != "" {
 			names = append(names, u.Host)
 		}
@@ -62,6 +62,19 @@ func (w *HTTPFlags) allowedHosts(l *httpListener) []string {
 		names = append(names, at.IP.String())
 	}
 	return append(names, "localhost", "127.0.0.1", "[::1]")
+}
+
+// CheckReplicaURL returns an error if other servers cannot reach this one at a URL; "": they do not.
+func (w *HTTPFlags) CheckReplicaURL(replica string) error {
+	switch {
+	case replica == "":
+	case w.Address == "":
+		return command.Usagef("--replica-url is for sessions over HTTP").WithHint("add --http ADDR")
+	case w.tls.clientCA != "":
+		return command.Usagef("--replica-url and --tls-client-ca exclude each other: other servers " +
+			"have no certificate for this one")
+	}
+	return nil
 }
 
 // warnOfHosts returns a handler that calls next, and prints a warning at the first request for a

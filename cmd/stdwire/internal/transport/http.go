@@ -48,6 +48,8 @@ type HTTPFlags struct {
 	StateKey []byte // nil means a random key
 	// Public is the URL without a path at which browsers reach the server; "": as other flags say.
 	Public string
+	// Replica is the URL at which other servers reach this one; "": they do not.
+	Replica string
 
 	stateKeyFile string // of StateKey, or ""
 }
@@ -94,8 +96,9 @@ func (w *HTTPFlags) stateKeyFlag(name, value, help string,
 type HTTPServer struct {
 	*HTTPFlags
 	Endpoints  *Endpoints
-	Operations *dispatch.Catalog // nil: there is no HTTP API
-	Sessions   *streamable.Store // of several servers behind one address; nil: there is none
+	Operations *dispatch.Catalog   // nil: there is no HTTP API
+	Sessions   *streamable.Store   // of several servers behind one address; nil: there is none
+	Forward    *streamable.Forward // lets servers own sessions; nil: they do not
 	Limits     config.Limits
 	Recorder   *observe.Recorder // may be nil
 	// Interceptors wrap the calls of the HTTP API.
@@ -187,7 +190,7 @@ func (w *HTTPServer) Serve(ctx context.Context, std *term.Streams, log *slog.Log
 	}
 	hosts := w.allowedHosts(bound)
 	overMCP := streamable.Options{Logger: log, HTTPSSE: w.sse, Replicas: w.StateKey != nil,
-		Store:        w.Sessions,
+		Store: w.Sessions, Forward: w.Forward,
 		AllowedHosts: hosts, MaxBody: int64(w.Limits.MaxBody), MaxRequests: w.Limits.MaxRequests,
 		MaxStreams: w.Limits.MaxStreams, MaxSessions: w.Limits.MaxSessions,
 		SessionIdle: w.Limits.SessionIdle, Heartbeat: w.Limits.Heartbeat}
