@@ -379,16 +379,53 @@ func streamableScenario(run *scenarioRun) {
 	}.New(s)
 	for _, unknown := range []string{"", "", "yes"} {
 		own(func() {
-			r := httptest.NewRequestWithContext(run.ctx, "POST", "http://localhost/mcp",
-				bytes.NewReader([]byte(
-					`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)))
-			r.Header.Set("Content-Type", "application/json")
-			r.Header.Set("Accept", "application/json, text/event-stream")
+			r := streamableRequest(run, initializeText)
 			r.Header.Set("X-Unknown", unknown)
 			h.ServeHTTP(httptest.NewRecorder(), r)
 		})
 	}
 	run.must(h.Shutdown(run.ctx))
+	forwardScenario(run, s)
+}
+
+const initializeText = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
+
+func streamableRequest(run *scenarioRun, body string) *http.Request {
+	r := httptest.NewRequestWithContext(run.ctx, "POST", "http://localhost/mcp",
+		strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	return r
+}
+
+// forwardScenario lets one server pass a request on to another one.
+func forwardScenario(run *scenarioRun, s *server.Server) {
+	of, err := streamable.OpenStore("memory:", streamable.StoreOptions{})
+	run.must(err)
+	defer of.Close()
+	var all [2]*streamable.Handler
+	for i := range all {
+		web := httptest.NewUnstartedServer(nil)
+		all[i] = streamable.Options{Store: of, Logger: run.logger("server/streamable.Options.Logger"),
+			Forward: &streamable.Forward{URL: "http://" + web.Listener.Addr().String(),
+				Values: func(context.Context) ([]byte, error) {
+					run.enter("server/streamable.Forward.Values")
+					return []byte("x"), nil
+				},
+				WithValues: func(ctx context.Context, _ []byte) (context.Context, error) {
+					run.enter("server/streamable.Forward.WithValues")
+					return ctx, nil
+				}}}.New(s)
+		web.Config.Handler = all[i]
+		web.Start()
+		defer web.Close()
+		defer all[i].Close()
+	}
+	opened := httptest.NewRecorder()
+	all[0].ServeHTTP(opened, streamableRequest(run, initializeText))
+	r := streamableRequest(run, `{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+	r.Header.Set("Mcp-Session-Id", opened.Header().Get("Mcp-Session-Id"))
+	all[1].ServeHTTP(httptest.NewRecorder(), r)
 }
 
 // upstream serves a server that sends all notifications, on a stream.

@@ -113,12 +113,14 @@ func (x *httpRequest) acceptForwarded(sealed string) *refusal {
 		ctx = context.WithValue(ctx, claimedKey{}, true)
 	}
 	if f.Values != nil && x.forwarder.WithValues != nil {
-		failure := contain.Call(func() { ctx, err = x.forwarder.WithValues(ctx, f.Values) })
-		if failure != nil {
-			return x.panicRefusal(failure)
-		}
+		err := contain.Do(func() (err error) {
+			ctx, err = x.forwarder.WithValues(ctx, f.Values)
+			return err
+		})
 		if err != nil {
-			return x.callerRefusal(err)
+			x.o.Logger.Error("a forwarded request was refused", "error", err)
+			return newRefusal(http.StatusInternalServerError, rpc.CodeInternalError,
+				"the caller could not be determined; the log has the cause")
 		}
 	}
 	x.r = x.r.WithContext(ctx)

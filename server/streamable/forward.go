@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server/streamable/internal/forwarding"
@@ -407,7 +408,10 @@ func (x *httpRequest) seal(owner shared.Replica, session string, out *outgoing) 
 		}
 	}
 	if f.Values != nil {
-		frame.Values, err = f.Values(x.r.Context())
+		err = contain.Do(func() (err error) {
+			frame.Values, err = f.Values(x.r.Context())
+			return err
+		})
 	}
 	if err == nil {
 		sealed, err = f.sealer.Seal(owner.Name, frame)

@@ -128,6 +128,8 @@ func (x *httpRequest) copySession(id string) (*session, *refusal) {
 		return nil, sessionNotFound()
 	case !x.owns(r.Owner):
 		return nil, x.movedRefusal()
+	case x.forwarded != nil && x.isClosing(): // it goes on at another server
+		return nil, misdirectedRefusal()
 	}
 	s := x.newSession(false)
 	s.id = id

@@ -67,16 +67,15 @@ func (s *Seen) makeRoom() bool {
 }
 
 func (w *window) add(number uint64) bool {
-	if number > w.last {
-		for n := w.last + 1; n <= number && n <= w.last+windowSize; n++ {
-			w.clear(n)
-		}
-		if number-w.last > windowSize {
-			w.seen = [windowSize / 64]uint64{}
-		}
-		w.last = number
-	} else if w.last-number >= windowSize {
+	switch {
+	case number <= w.last && w.last-number >= windowSize:
 		return false
+	case number > w.last && number-w.last >= windowSize:
+		w.seen, w.last = [windowSize / 64]uint64{}, number
+	}
+	for w.last < number {
+		w.last++
+		w.seen[w.last%windowSize/64] &^= 1 << (w.last % 64)
 	}
 	word, bit := &w.seen[number%windowSize/64], uint64(1)<<(number%64)
 	if *word&bit != 0 {
@@ -85,5 +84,3 @@ func (w *window) add(number uint64) bool {
 	*word |= bit
 	return true
 }
-
-func (w *window) clear(number uint64) { w.seen[number%windowSize/64] &^= 1 << (number % 64) }

@@ -1,0 +1,193 @@
+package shared
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/store"
+)
+
+// A failingStore is a store in memory that can fail, and be emptied.
+type failingStore struct {
+	mu sync.Mutex
+	store.Store
+	fails bool
+}
+
+func (s *failingStore) now() (store.Store, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fails {
+		return nil, errors.New("out of order")
+	}
+	return s.Store, nil
+}
+
+func (s *failingStore) change(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+func (s *failingStore) Renew(ctx context.Context, key string, fence int64, ttl time.Duration) (
+	bool, error) {
+	of, err := s.now()
+	if err != nil {
+		return false, err
+	}
+	return of.Renew(ctx, key, fence, ttl)
+}
+
+func (s *failingStore) Get(ctx context.Context, key string) ([]byte, error) {
+	of, err := s.now()
+	if err != nil {
+		return nil, err
+	}
+	return of.Get(ctx, key)
+}
+
+func (s *failingStore) Put(ctx context.Context, key string, value []byte, when store.Condition,
+	ttl time.Duration) (bool, error) {
+	of, err := s.now()
+	if err != nil {
+		return false, err
+	}
+	return of.Put(ctx, key, value, when, ttl)
+}
+
+func (s *failingStore) Acquire(ctx context.Context, key string, data []byte, ttl time.Duration) (
+	store.Lease, bool, error) {
+	of, err := s.now()
+	if err != nil {
+		return store.Lease{}, false, err
+	}
+	return of.Acquire(ctx, key, data, ttl)
+}
+
+func (s *failingStore) Holder(ctx context.Context, key string) (store.Lease, error) {
+	of, err := s.now()
+	if err != nil {
+		return store.Lease{}, err
+	}
+	return of.Holder(ctx, key)
+}
+
+// A replica keeps its name while the store hears of it, also through one that comes back empty. If
+// it does not, what it owned ends before others may take it, and it goes on under another name.
+func TestReplicaLeases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &failingStore{Store: new(store.Memory)}
+		lost := make(chan string, 10)
+		var group sync.WaitGroup
+		r := &Replicas{Sessions: newSessions(s), URL: "http://a", Log: slog.New(slog.DiscardHandler),
+			Lost: func(name string) { lost <- name }, Go: group.Go}
+		other := &Replicas{Sessions: newSessions(s)}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer group.Wait()
+		defer cancel()
+		group.Go(func() { r.Run(ctx) })
+		own, err := r.Await(ctx)
+		assert.NilError(t, err)
+		found, err := other.Find(ctx, own.Name)
+		assert.NilError(t, err)
+		assert.Equal(t, found, own)
+
+		time.Sleep(5 * time.Minute)
+		assert.Equal(t, r.Own(), own)
+		s.change(func() { s.fails = true })
+		time.Sleep(7 * time.Second)
+		s.change(func() { s.fails, s.Store = false, new(store.Memory) })
+		_, err = other.Find(ctx, own.Name) // until it has its lease back
+		assert.ErrorIs(t, err, ErrEmptied)
+		time.Sleep(4 * time.Second)
+		again := r.Own()
+		assert.Equal(t, again.Name, own.Name)
+		assert.Assert(t, again.Fence > own.Fence)
+		time.Sleep(5 * time.Minute)
+		assert.Equal(t, len(lost), 0)
+
+		watched, stop := r.Watch(ctx, own.Name)
+		defer stop()
+		begun := time.Now()
+		s.change(func() { s.fails = true })
+		assert.Equal(t, <-lost, own.Name)
+		ended := time.Since(begun)
+		assert.Assert(t, ended >= 8*time.Second && ended <= 11*time.Second, ended)
+		assert.Equal(t, r.Own(), Replica{})
+		_, err = r.Await(ctx)
+		assert.ErrorContains(t, err, "out of order")
+		s.change(func() { s.fails = false })
+		_, err = other.Find(ctx, own.Name)
+		assert.NilError(t, err) // nobody takes over yet
+		next, err := r.Await(ctx)
+		for err != nil {
+			time.Sleep(time.Second)
+			next, err = r.Await(ctx)
+		}
+		assert.Assert(t, next.Name != own.Name)
+		<-watched.Done()
+		assert.Equal(t, context.Cause(watched), ErrGone)
+		_, err = other.Find(ctx, own.Name)
+		assert.ErrorIs(t, err, ErrGone)
+		waited := time.Since(begun)
+		assert.Assert(t, waited >= ended+3*time.Second && waited <= 25*time.Second, waited)
+
+		// One that ends releases its lease, so that nobody waits.
+		cancel()
+		synctest.Wait()
+		assert.Assert(t, !r.HasEnded())
+		assert.NilError(t, r.Release(t.Context()))
+		assert.Assert(t, r.HasEnded())
+		_, err = other.Find(t.Context(), next.Name)
+		assert.ErrorIs(t, err, ErrGone)
+		assert.NilError(t, r.Release(t.Context()))
+	})
+}
+
+// A session is taken by one of several replicas.
+func TestTakeSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := new(store.Memory)
+		ctx, cancel := context.WithCancel(t.Context())
+		var group sync.WaitGroup
+		defer group.Wait()
+		defer cancel()
+		var all []*Replicas
+		for range 5 {
+			r := &Replicas{Sessions: newSessions(memory), Log: slog.New(slog.DiscardHandler),
+				Lost: func(string) {}, Go: group.Go}
+			group.Go(func() { r.Run(ctx) })
+			all = append(all, r)
+		}
+		record := Record{Principal: "ada", State: []byte(`1`)}
+		assert.NilError(t, all[0].Sessions.Open(ctx, "a", &record))
+		results := make(chan string, len(all))
+		for _, r := range all {
+			mine := record
+			go func() {
+				taken, err := r.Take(ctx, "a", &mine)
+				assert.Check(t, err)
+				if !taken {
+					mine.Owner = ""
+				}
+				results <- mine.Owner
+			}()
+		}
+		owner := ""
+		for range all {
+			owner += <-results
+		}
+		found, err := all[0].Sessions.Find(ctx, "a", nil)
+		assert.NilError(t, err)
+		assert.Equal(t, found.Owner, owner)
+		assert.Equal(t, len(owner), 26)
+		assert.Equal(t, string(found.State), "1")
+	})
+}
