@@ -646,7 +646,8 @@ var layers = []struct {
 // mayLinkHTTP are the packages that may link net/http.
 var mayLinkHTTP = []string{"internal/httpdeadline", "internal/httphost", "internal/keepalive",
 	"internal/retryafter",
-	"dispatch/api", "rpc/rpchttp", "server/streamable", "server/auth", "client/streamable", "client/auth",
+	"dispatch/api", "rpc/rpchttp", "server/streamable",
+	"server/streamable/internal/forwarding", "server/auth", "client/streamable", "client/auth",
 	"client/mcptest", "cmd/stdwire"}
 
 // unshipped lists the packages that are not shipped. They may import any package of this module.

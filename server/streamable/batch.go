@@ -35,9 +35,8 @@ func (x *httpRequest) postBatch(b *buffer.Buffer, elements [][]byte) *refusal {
 		return refused
 	}
 	id := x.header(mcp.HeaderSessionID)
-	done, refused := x.forward(id, outgoing{body: b.B, isBatch: true,
-		acquire: func() (func(), *refusal) { return x.acquireForward(x.acquireRequestSlot(!answers)) }})
-	if done {
+	if done, refused := x.forward(id, outgoing{body: b.B, isBatch: true,
+		acquire: x.requestSlot(!answers)}); done {
 		return refused
 	}
 	s, refused := x.session(id)

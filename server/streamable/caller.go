@@ -118,7 +118,7 @@ func (x *httpRequest) acceptForwarded(sealed string) *refusal {
 			return err
 		})
 		if err != nil {
-			x.o.Logger.Error("a forwarded request was refused", "error", err)
+			x.o.Logger.Error("the values of a forwarded request cannot be used", "error", err)
 			return newRefusal(http.StatusInternalServerError, rpc.CodeInternalError,
 				"the caller could not be determined; the log has the cause")
 		}

@@ -21,11 +21,11 @@ import (
 // Forward are the settings with which a server owns sessions.
 //
 // The server that opens a session owns it: the requests that reach other servers are passed on to
-// it over HTTP, with the streams and their cancellation. So what its operations keep between the calls of a
-// session is found again. A server of which the store has not heard for 11 seconds ends what it
-// owns, with the streams and running calls; 4 seconds later another one takes the session over at
-// its next request, without what was kept. Until then its requests wait, at most 20 seconds, and
-// get 503 with Retry-After after that.
+// it over HTTP, with the streams and their cancellation. So what its operations keep between the
+// calls of a session is found again. A server of which the store has not heard for 11 seconds ends
+// what it owns, with the streams and running calls; 4 seconds later another one takes the session
+// over at its next request, without what was kept. Until then its requests wait, at most 20
+// seconds, and get 503 with Retry-After after that.
 //
 // A call of a tool is begun at most once, as without Forward: if the connection to the owner breaks
 // before there is a response, the server claims the call in the store. If nobody has, it runs when
@@ -66,14 +66,13 @@ type forwarder struct {
 
 // ownSessions lets the handler own sessions in a store, until Close.
 func (h *Handler) ownSessions(o Forward, of *Store) {
-	var err error
-	if err = o.Check(); err != nil {
-		h.o.Logger.Error("sessions have no owners", "error", err)
-		return
-	}
+	err := o.Check()
 	o.URL = strings.TrimRight(o.URL, "/")
 	f := &forwarder{Forward: o, client: forwarding.NewClient(o.TLS, o.dial)}
-	if f.sealer, err = forwarding.NewSealer(of.secret); err != nil {
+	if err == nil {
+		f.sealer, err = forwarding.NewSealer(of.secret)
+	}
+	if err != nil {
 		h.o.Logger.Error("sessions have no owners", "error", err)
 		return
 	}
@@ -180,22 +179,23 @@ func (x *httpRequest) outgoingMessage(m *rpc.Message, body []byte) outgoing {
 	out := outgoing{body: body, acquire: x.acquireLookup}
 	if !m.IsResponse() {
 		out.id, out.isCall = m.ID, !m.ID.IsZero() && m.Method == mcp.MethodCallTool
-		out.acquire = func() (func(), *refusal) {
-			return x.acquireForward(x.acquireRequestSlot(m.ID.IsZero()))
-		}
+		out.acquire = x.requestSlot(m.ID.IsZero())
 	}
 	return out
 }
 
-func (x *httpRequest) acquireForward(t *slot, refused *refusal) (func(), *refusal) {
-	if refused != nil {
-		return nil, refused
+// requestSlot returns the function that acquires a slot of requests.
+func (x *httpRequest) requestSlot(late bool) func() (release func(), refused *refusal) {
+	return func() (func(), *refusal) {
+		t, refused := x.acquireRequestSlot(late)
+		return t.release, refused
 	}
-	return t.release, nil
 }
 
-func (x *httpRequest) acquireStream() (func(), *refusal) {
-	return x.acquireForward(x.acquireStreamSlot())
+// acquireStream acquires a slot of streams.
+func (x *httpRequest) acquireStream() (release func(), refused *refusal) {
+	t, refused := x.acquireStreamSlot()
+	return t.release, refused
 }
 
 // acquireLookup is for what holds no slot of requests: those that wait for an answer may hold all.
@@ -235,9 +235,11 @@ func (x *httpRequest) forward(session string, out outgoing) (done bool, refused 
 			return false, nil
 		}
 		if release == nil {
-			if release, refused = out.acquire(); refused != nil {
+			acquired, refused := out.acquire()
+			if refused != nil {
 				return true, refused.forID(out.id)
 			}
+			release = acquired
 		}
 		if done, refused := x.forwardTo(owner, session, &out); done {
 			return true, refused

@@ -184,6 +184,36 @@ func TestForwardedCallsRunOnce(t *testing.T) {
 	})
 }
 
+// What is passed on counts as what is served, except that an answer reaches the call that waits for
+// it.
+func TestForwardingIsBounded(t *testing.T) {
+	one := openStore(t, nil)
+	sites := own(t, 2, streamable.Options{MaxRequests: 1, MaxStreams: 1},
+		func() *streamable.Store { return one })
+	c := sites[0].connect("2025-06-18", "").at(sites[1].site)
+	stream := c.get("").isStream()
+	full := c.get("")
+	assert.Equal(t, full.StatusCode, 503, full.text())
+	asking := c.post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask"}}`, "").
+		isStream()
+	var question struct{ ID json.Number }
+	assert.NilError(t, json.Unmarshal([]byte(asking.event("Who?").data), &question))
+	full = ping(c)
+	assert.Equal(t, full.StatusCode, 503)
+	text := full.text()
+	assert.Assert(t, strings.Contains(text, `"id":1`) && strings.Contains(text, "which is the limit"),
+		text)
+	assert.Equal(t, c.post(`{"jsonrpc":"2.0","id":`+question.ID.String()+
+		`,"result":{"action":"decline"}}`, "").StatusCode, 202)
+	asking.event("decline")
+	asking.ends()
+	within(t, "the slot is free", func() bool { return ping(c).StatusCode == 200 })
+	assert.NilError(t, stream.Body.Close())
+	within(t, "the stream has ended", func() bool {
+		return sites[0].handler.Stats().Streams == 0 && sites[1].handler.Stats().Streams == 0
+	})
+}
+
 // Handlers know of the caller at the owner what they know where the request arrived, and nobody
 // reaches the session of another principal.
 func TestForwardingPassesTheCallerOn(t *testing.T) {
@@ -228,12 +258,14 @@ func TestForwardingPassesTheCallerOn(t *testing.T) {
 // once, as it was, and is never passed on again.
 func TestForgedForwarding(t *testing.T) {
 	one := openStore(t, nil)
-	sites := own(t, 3, streamable.Options{Authorize: func(r *http.Request) (streamable.Caller, error) {
+	authorize := func(r *http.Request) (streamable.Caller, error) {
 		if r.Header.Get("Authorization") == "" {
 			return streamable.Caller{}, &streamable.Refusal{}
 		}
 		return streamable.Caller{Principal: "ada"}, nil
-	}}, func() *streamable.Store { return one })
+	}
+	sites := own(t, 3, streamable.Options{Authorize: authorize},
+		func() *streamable.Store { return one })
 	c := sites[0].connect("2025-11-25", "Authorization: ada")
 	// A proxy between two replicas shows what they send.
 	sent := make(chan *http.Request, 10)

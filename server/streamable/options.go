@@ -92,7 +92,8 @@ type Options struct {
 	//
 	// Not shared are streams, which can be resumed only on the server that began them, other
 	// messages outside of requests, such as that the client's roots have changed, tasks, which
-	// legacy clients do not have, what operations keep between calls, and HTTPSSE. MaxSessions
+	// legacy clients do not have, what operations keep between calls, and HTTPSSE; with Forward
+	// all of these but tasks and HTTPSSE are found from each server. MaxSessions
 	// limits what each server has in memory; it ends a session only if no server has used it for a
 	// minute. Stateless ignores the store. nil: there is none.
 	Store *Store

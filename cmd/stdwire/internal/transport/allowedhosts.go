@@ -64,7 +64,7 @@ func (w *HTTPFlags) allowedHosts(l *httpListener) []string {
 	return append(names, "localhost", "127.0.0.1", "[::1]")
 }
 
-// CheckReplicaURL returns an error if other servers cannot reach this one at a URL; "": they do not.
+// CheckReplicaURL returns an error if other servers cannot reach this one at a URL. "" is no URL.
 func (w *HTTPFlags) CheckReplicaURL(replica string) error {
 	switch {
 	case replica == "":

@@ -222,8 +222,7 @@ func (r *Replicas) giveUp(name string) {
 	r.mu.Lock()
 	r.own = Replica{}
 	r.mu.Unlock()
-	r.Log.Warn("this server no longer owns its sessions, because the store has not heard of it in "+
-		"time; what they had here has ended", "seconds", int(ReplicaLife.Seconds()))
+	r.Log.Warn("this server has lost the lease by which it owns sessions, and ends what they had here")
 	r.Lost(name)
 }
 
