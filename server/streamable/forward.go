@@ -131,8 +131,8 @@ func (h *Handler) loseSessions(name string) {
 }
 
 // owns reports whether this server may serve a session whose record names that owner.
-func (x *httpRequest) owns(owner string) bool {
-	return x.forwarder == nil || owner != "" && owner == x.forwarder.replicas.Own().Name
+func (h *Handler) owns(owner string) bool {
+	return h.forwarder == nil || owner != "" && owner == h.forwarder.replicas.Own().Name
 }
 
 // movedRefusal refuses what another server has to serve.
@@ -157,8 +157,11 @@ func misdirectedRefusal() *refusal {
 
 // endedRefusal refuses a request of a session that has ended here.
 func (s *session) endedRefusal() *refusal {
-	if context.Cause(s.ctx) == errMoved {
+	switch context.Cause(s.ctx) {
+	case errMoved:
 		return movedRefusal()
+	case ErrClosed: // another server may have it
+		return shutdownRefusal()
 	}
 	return sessionNotFound()
 }

@@ -368,6 +368,8 @@ func (s *session) claim(ctx context.Context, id rpc.ID) *refusal {
 		return newRefusal(http.StatusConflict, rpc.CodeInvalidRequest,
 			"a request with the id %.100s has been begun in this session before, or may have been: the "+
 				"outcome of that one is unknown, and this one was not begun", id).forID(id)
+	case !s.h.owns(s.currentRecord().Owner): // the store has taken long to say so
+		return movedRefusal().forID(id)
 	}
 	return nil
 }

@@ -154,6 +154,10 @@ func storeLines(u *ops.StoreUse, now time.Time) (lines []string) {
 		}
 		lines = append(lines, line)
 	}
+	if u.Forwarded > 0 {
+		lines = append(lines, fmt.Sprintf("  %s passed on to the gateways that own their sessions",
+			command.Plural(int(u.Forwarded), "request")))
+	}
 	return lines
 }
 

@@ -230,6 +230,7 @@ func (f *serveFlags) serve(ctx context.Context, std *term.Streams, recorder *obs
 		web.Rules = rules
 	}
 	if g.store != nil {
+		g.store.Forwarded = func() int64 { return web.Endpoints.Stats().Forwarded }
 		web.Readiness = func() transport.Readiness {
 			r := transport.Readiness{Ready: true}
 			g.store.AddTo(&r)

@@ -21,6 +21,9 @@ func (s *Store) About() *ops.StoreUse {
 	if status.Why != nil {
 		use.Error = printable.TruncateRunes(status.Why.Error(), 1000)
 	}
+	if s.Forwarded != nil {
+		use.Forwarded = s.Forwarded()
+	}
 	for _, p := range s.parts {
 		use.Parts = append(use.Parts, p.Name)
 	}

@@ -15,6 +15,9 @@ import (
 // A Store is an open store, with the parts of the program that use it.
 type Store struct {
 	*store.Redis
+	// Forwarded returns how many requests were passed on to other servers. It may be nil.
+	Forwarded func() int64
+
 	log     *slog.Logger
 	parts   []Part
 	changed chan struct{} // has an element after a change

@@ -192,6 +192,7 @@ func (e *Endpoints) Stats() (sum streamable.Stats) {
 		now := p.handler.Stats()
 		sum.Sessions += now.Sessions
 		sum.Streams += now.Streams
+		sum.Forwarded += now.Forwarded
 	}
 	return sum
 }

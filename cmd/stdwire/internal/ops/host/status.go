@@ -151,6 +151,7 @@ type StoreUse struct {
 	Since     string            `json:"since" doc:"When it became reachable, or the contrary."`
 	Error     string            `json:"error,omitempty" doc:"Why it cannot be reached."`
 	Parts     []string          `json:"parts" doc:"What of the gateway uses it."`
+	Forwarded int64             `json:"forwarded,omitempty" doc:"How many requests were passed on to the gateways that own their sessions."`
 	Affected  map[string]string `json:"affected,omitempty" doc:"The parts that do without it now, and what happens then."`
 }
 
