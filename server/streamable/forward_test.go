@@ -2,6 +2,8 @@ package streamable_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -32,10 +35,13 @@ func own(t *testing.T, n int, o streamable.Options, open func() *streamable.Stor
 	all := make([]*owner, n)
 	for i := range all {
 		s := httptest.NewUnstartedServer(nil)
-		forward := streamable.Forward{URL: "http://" + s.Listener.Addr().String()}
+		var forward streamable.Forward
 		if o.Forward != nil {
 			forward = *o.Forward
-			forward.URL = "http://" + s.Listener.Addr().String()
+		}
+		forward.URL = "http://" + s.Listener.Addr().String()
+		if forward.TLS != nil {
+			forward.URL = "https://" + s.Listener.Addr().String()
 		}
 		o := o
 		o.Store, o.Forward, o.Logger = open(), &forward, slog.New(slog.DiscardHandler)
@@ -53,8 +59,13 @@ func own(t *testing.T, n int, o streamable.Options, open func() *streamable.Stor
 			}
 			h.ServeHTTP(w, r)
 		})
-		s.Start()
-		transport := &http.Transport{MaxIdleConnsPerHost: 100}
+		transport := &http.Transport{MaxIdleConnsPerHost: 100, TLSClientConfig: forward.TLS}
+		if forward.TLS == nil {
+			s.Start()
+		} else {
+			s.StartTLS()
+			forward.TLS.RootCAs.AddCert(s.Certificate())
+		}
 		t.Cleanup(func() {
 			h.Close()
 			transport.CloseIdleConnections()
@@ -182,6 +193,31 @@ func TestForwardedCallsRunOnce(t *testing.T) {
 			assert.Equal(t, <-ran, 0)
 		}
 	})
+}
+
+// Over TLS, another replica must have a certificate of a trusted authority.
+func TestForwardingOverTLS(t *testing.T) {
+	one := openStore(t, nil)
+	trusting := &tls.Config{RootCAs: x509.NewCertPool()}
+	sites := own(t, 2, streamable.Options{Forward: &streamable.Forward{TLS: trusting}},
+		func() *streamable.Store { return one })
+	c := sites[0].connect("2025-06-18", "")
+	got := c.at(sites[1].site).call("1", "where", "", onlyJSON).text()
+	assert.Assert(t, strings.Contains(got, "at 0"), got)
+
+	strict := streamable.Options{Store: one, Logger: slog.New(slog.DiscardHandler),
+		Forward: &streamable.Forward{URL: "https://127.0.0.1:1",
+			TLS: &tls.Config{RootCAs: x509.NewCertPool()}}}.New(sites[1].server)
+	defer strict.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	r := httptest.NewRequestWithContext(ctx, "POST", "http://localhost/mcp",
+		strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Mcp-Session-Id", c.id)
+	w := httptest.NewRecorder()
+	strict.ServeHTTP(w, r)
+	assert.Equal(t, w.Code, 503)
 }
 
 // What is passed on counts as what is served, except that an answer reaches the call that waits for
@@ -323,4 +359,16 @@ func TestForgedForwarding(t *testing.T) {
 		return streamable.Caller{}, &streamable.Refusal{}
 	}}, server.Options{})
 	assert.Equal(t, send(plain, "GET", "/mcp", "", sealed), 401)
+}
+
+func TestForwardURLs(t *testing.T) {
+	for url, want := range map[string]bool{
+		"http://10.0.0.5:8081": true, "https://a.example/": true, "http://[::1]:80": true,
+		"": false, "10.0.0.5:8081": false, "ftp://a": false, "http://": false, "http://:80": false,
+		"http://a/mcp": false, "http://u:p@a": false, "http://a?x": false, "http://a#": false,
+		"http://a b": false,
+	} {
+		err := (&streamable.Forward{URL: url}).Check()
+		assert.Equal(t, err == nil, want, "%s: %v", url, err)
+	}
 }

@@ -175,8 +175,17 @@ func TestFlags(t *testing.T) {
 		{"--store redis://h --store-password-file /nowhere", "--store-password-file: "},
 		{"--store redis://h --store-password-env STDWIRE_TEST_SECRET", "is empty"},
 		{"--store redis://u:hidden@h --store-prefix {hidden", "has a brace"},
+		{"--replica-url http://a", "--replica-url is for a store"},
+		{"--store redis://h --replica-url http://u:hidden@a", "--replica-url: the URL at which"},
+		{"--store redis://h --replica-url a:80", "such as http://10.0.0.5:8081"},
+		{"--store redis://h --replica-ca A", "--replica-ca is for the addresses of other servers"},
+		{"--store redis://h --replica-url https://a --replica-ca /nowhere", "--replica-ca: "},
+		{"--store redis://h --replica-url https://a --replica-ca " + empty, "has no certificate"},
 	} {
 		f, err := parsed(t, strings.Fields(tc.arguments)...)
+		if err == nil {
+			_, err = f.Forward()
+		}
 		if err == nil {
 			_, err = f.Open(secret, slog.New(slog.DiscardHandler))
 		}
