@@ -23,7 +23,8 @@ func Frame(from, to *Handler, session, method, path, principal string) string {
 	sealed, err := from.forwarder.sealer.Seal(own.Name, &forwarding.Frame{
 		From: from.forwarder.replicas.Own().Name, Sequence: from.forwarder.sequence.Add(1),
 		Fence: own.Fence, Method: method, Path: path, Session: session, Principal: principal,
-		Header: http.Header{"Mcp-Session-Id": {session}, "Accept": {"text/event-stream"}}})
+		Header: http.Header{"Mcp-Session-Id": {session}, "Accept": {"text/event-stream"},
+			"Content-Type": {"application/json"}}})
 	if err != nil {
 		panic(err)
 	}

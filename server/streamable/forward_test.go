@@ -343,10 +343,11 @@ func TestForgedForwarding(t *testing.T) {
 		send(sites[0].site, "POST", "/mcp", body, "nonsense"),
 		send(sites[0].site, "POST", "/mcp", body, "AAAA"+sealed[4:]),
 		send(sites[0].site, "POST", "/mcp", body, strings.Repeat("A", 60<<10)),
-		send(sites[2].site, "POST", "/mcp", body, sealed),                     // another receiver
-		send(sites[0].site, "DELETE", "/mcp", "", frame(sites[1], sites[0])),  // another method
-		send(sites[0].site, "GET", "/mcp/x", "", frame(sites[1], sites[0])),   // another path
-		send(sites[0].site, "POST", "/mcp", "{}", frame(sites[1], sites[0])),  // another body
+		send(sites[2].site, "POST", "/mcp", body, sealed),                    // another receiver
+		send(sites[0].site, "DELETE", "/mcp", "", frame(sites[1], sites[0])), // another method
+		send(sites[0].site, "GET", "/mcp/x", "", frame(sites[1], sites[0])),  // another path
+		send(sites[0].site, "POST", "/mcp", `{"jsonrpc":"2.0","id":9,"method":"ping"}`,
+			streamable.Frame(sites[1].handler, sites[0].handler, c.id, "POST", "/mcp", "ada")),
 		send(sites[2].site, "GET", "/mcp", "", frame(sites[1], sites[2])),     // not the owner: no loop
 		send(sites[0].site, "GET", "/mcp", "", frame(sites[1], sites[0])[4:]), // cut
 	} {

@@ -126,8 +126,6 @@ func (x *httpRequest) copySession(id string) (*session, *refusal) {
 		return nil, x.storeRefusal(x.r.Context(), err)
 	case r.Version == 0 || r.Principal != x.principal:
 		return nil, sessionNotFound()
-	case !x.owns(r.Owner):
-		return nil, x.movedRefusal()
 	case x.forwarded != nil && x.isClosing(): // it goes on at another server
 		return nil, misdirectedRefusal()
 	}
