@@ -37,7 +37,7 @@ func TestForwardingHistories(t *testing.T) {
 							assert.Check(t, other == i || n == 0, "seed %d: at %d and %d", seed, i,
 								other)
 						}
-						pause := time.Duration(random.IntN(4000)) * time.Millisecond
+						pause := time.Duration(len(runs)*977%4000) * time.Millisecond
 						mu.Unlock()
 						select {
 						case <-time.After(pause):
