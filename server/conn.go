@@ -13,6 +13,7 @@ import (
 	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/outgoing"
 	"github.com/stdwire/stdwire/server/internal/subscriptions"
+	"github.com/stdwire/stdwire/server/internal/task"
 )
 
 // A Conn is one client: a stream, a legacy session over HTTP, or a single modern request over HTTP.
@@ -185,7 +186,7 @@ func (c *Conn) Session() string {
 	if c.isStateless() {
 		return "principal " + c.principal
 	}
-	return ownerSession + c.sessionID()
+	return task.OwnerSession + c.sessionID()
 }
 
 // isStateless reports whether [Integration.Stateless] returned the connection.
@@ -207,6 +208,17 @@ func (c *Conn) sessionID() string {
 		c.randomID = rand.Text()
 	}
 	return c.randomID
+}
+
+// hasNoTasks reports whether tasks of 2025-11-25 could not be found on the servers that share the
+// session.
+func (c *Conn) hasNoTasks() bool { return c.shared && c.server.tasks.Shared() == nil }
+
+// hasSessionID reports whether that is the connection's sessionID.
+func (c *Conn) hasSessionID(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.randomID == id
 }
 
 // Context returns a context that ends with the connection. For a connection of

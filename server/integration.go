@@ -18,6 +18,7 @@ import (
 	"github.com/stdwire/stdwire/server/internal/era"
 	"github.com/stdwire/stdwire/server/internal/sealed"
 	"github.com/stdwire/stdwire/server/internal/subscriptions"
+	"github.com/stdwire/stdwire/server/internal/task"
 )
 
 // An Integration has the methods of a [Server] for transports and gateways; applications do not
@@ -62,12 +63,27 @@ func (i Integration) NewReplicatedConn(ctx context.Context, link Link, principal
 
 // NewSharedConn is NewConn for a legacy session over HTTP whose next request may reach another one
 // of several servers, which share what [Integration.SessionState] returns. The transport passes
-// responses of the client, cancellations and messages on between them. Only the tasks of 2025-11-25
-// are neither declared nor accepted.
+// responses of the client, cancellations and messages on between them. The tasks of 2025-11-25 are
+// neither declared nor accepted, unless the servers share their tasks: see
+// [Integration.ShareTasks].
 func (i Integration) NewSharedConn(ctx context.Context, link Link, principal string) *Conn {
 	c := i.NewConn(ctx, link, principal)
 	c.shared = true
 	return c
+}
+
+// ShareTasks gives the server a store of tasks that it shares with others, in place of that in
+// memory, and reports whether it did: not if the application has set [TaskOptions].Store, or if the
+// server shares its tasks already. It calls open, which returns the store.
+func (i Integration) ShareTasks(open func(task.Replica) task.Shared) bool {
+	s := i.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.o.Tasks.Store != nil || s.tasks.Shared() != nil {
+		return false
+	}
+	s.tasks.Share(open(s.taskReplica()))
+	return true
 }
 
 // A sessionState is what initialize and later requests have made of a shared connection.
@@ -108,7 +124,7 @@ func (i Integration) SetSessionState(ctx context.Context, c *Conn, state []byte)
 	r := &request{Context: ctx, conn: c}
 	if err := c.agree(r.quotaOwner(), &era.Era{Revision: want.Revision,
 		StructuredContent: features.StructuredOutput, Capabilities: want.Capabilities,
-		Client: want.Client, Shared: true}); err != nil {
+		Client: want.Client, NoTasks: c.hasNoTasks()}); err != nil {
 		return err
 	}
 	c.mu.Lock()

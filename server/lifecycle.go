@@ -99,7 +99,7 @@ func initialize(r *request) (*Result, error) {
 		return nil, err
 	}
 	agreed := &era.Era{Revision: revision, StructuredContent: features.StructuredOutput,
-		Capabilities: kept, Replicated: r.conn.replicated, Shared: r.conn.shared,
+		Capabilities: kept, Replicated: r.conn.replicated, NoTasks: r.conn.hasNoTasks(),
 		Stateless: r.conn.isStateless(),
 		Client:    era.ReadClientInfo(jsonscan.Member(r.Params, "clientInfo"))}
 	if err := r.conn.agree(r.quotaOwner(), agreed); err != nil {

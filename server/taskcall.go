@@ -105,9 +105,13 @@ func (r *request) newTask(tool string, ttl time.Duration, later bool) (*request,
 		QuotaOwner: r.quotaOwner(), TTL: ttl, Link: link, Context: own, Cancel: cancel,
 		Mutex: &own.mu, Stopped: func() error { return own.mrtr().Stopped },
 		Retain:   func(bytes int) error { return own.account().Take(countedBytes(bytes)) },
-		LogError: own.logError, Notify: own.notifyTask,
+		LogError: own.taskStoreError, Notify: own.notifyTask,
 	}
-	if strings.HasPrefix(call.Owner, ownerSession) {
+	switch {
+	case r.era.Modern:
+	case r.conn.shared: // there may be other connections of the session
+		call.Session = r.conn.sessionID()
+	case strings.HasPrefix(call.Owner, task.OwnerSession):
 		call.Conn = r.conn.ctx
 	}
 	own.task = call.New()
@@ -150,6 +154,9 @@ func (r *request) notifyTask(id string) {
 		r.conn.notifyChange(subscriptions.Change{
 			Method: mcp.NotificationTaskStatus, Subject: id})
 	}
+	if shared := r.conn.server.tasks.Shared(); shared != nil {
+		shared.Tell(id, r.task.Session)
+	}
 }
 
 // runAsTask runs a tool to its end, and then ends its task.
@@ -183,9 +190,6 @@ func errNeedsTasks() error {
 		Message: "the client does not declare the extension " + mcp.ExtensionTasks, Data: data}
 }
 
-// ownerSession is the prefix of the owner of tasks that belong to a connection.
-const ownerSession = "session "
-
 // taskOwner returns the owner of the client's tasks. Tasks of one era do not exist in the other,
 // because their results would have no meaning there.
 func (r *request) taskOwner() string {
@@ -196,5 +200,5 @@ func (r *request) taskOwner() string {
 	case c.principal != "":
 		return "legacy " + c.principal
 	}
-	return ownerSession + c.sessionID()
+	return task.OwnerSession + c.sessionID()
 }

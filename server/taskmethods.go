@@ -3,6 +3,9 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -17,7 +20,7 @@ import (
 // needTasks returns an error if the client cannot have tasks.
 func (r *request) needTasks() error {
 	switch {
-	case r.era.Replicated || r.era.Shared:
+	case r.era.Replicated || r.era.NoTasks:
 		return errReplicated
 	case !r.era.Modern && !r.era.ExperimentalTasks():
 		return rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %s is not part of revision %s",
@@ -64,23 +67,33 @@ func (r *request) findTask() (*task.Task, task.Record, error) {
 	}
 	t, record, err := r.conn.server.tasks.Find(r, string(id))
 	if err != nil {
-		return nil, task.Record{}, r.logError(err)
+		return nil, task.Record{}, r.taskStoreError(err)
 	}
 	if !r.maySeeTask(record) {
 		return nil, task.Record{},
-			rpc.Errorf(rpc.CodeInvalidParams, "Unknown task: %.200s; it may have expired", id)
+			unknownTask(string(id))
 	}
 	return t, *record, nil
 }
 
-// findLocalTask is findTask, but fails if the task runs on another server.
-func (r *request) findLocalTask() (*task.Task, task.Record, error) {
-	t, record, err := r.findTask()
-	if err == nil && t == nil && !record.Task.Status.Terminal() {
-		err = rpc.Errorf(rpc.CodeInternalError, "The task does not run on this server")
-	}
-	return t, record, err
+func unknownTask(id string) error {
+	return rpc.Errorf(rpc.CodeInvalidParams, "Unknown task: %.200s; it may have expired", id)
 }
+
+// taskStoreError returns the error of a request for which the store of tasks could not be used. A
+// client may try again what a store that servers share did not answer.
+func (r *request) taskStoreError(err error) error {
+	if !errors.Is(err, task.ErrUnavailable) {
+		return r.logError(err)
+	}
+	r.conn.server.log.Warn("the store of tasks cannot be used", "error", err)
+	return &rpc.Error{Code: rpc.CodeBusy, Message: "what this server shares with others cannot be " +
+		"reached now, so nothing can be said or done about tasks; try again in a moment",
+		Data: json.RawMessage(`{"retryAfterMs":1000}`)}
+}
+
+// errElsewhere is the error for a task of another server, which the store of the application knows.
+var errElsewhere = rpc.Errorf(rpc.CodeInternalError, "The task does not run on this server")
 
 // getTask handles tasks/get of both eras.
 func getTask(r *request) (*Result, error) {
@@ -103,9 +116,13 @@ func (r *request) taskState(now *mcp.Task) (*Result, error) {
 // updateTask handles tasks/update, which carries responses to requests of a task. Responses to
 // unknown or answered requests are ignored.
 func updateTask(r *request) (*Result, error) {
-	t, record, err := r.findLocalTask()
+	t, record, err := r.findTask()
 	if err != nil {
 		return nil, err
+	}
+	shared := r.conn.server.tasks.Shared()
+	if t == nil && shared == nil && !record.Task.Status.Terminal() {
+		return nil, errElsewhere
 	}
 	responses := r.params.Get(paramInputResponses)
 	if len(responses) == 0 || responses[0] != '{' {
@@ -113,19 +130,37 @@ func updateTask(r *request) (*Result, error) {
 			"Invalid params: inputResponses is required and must be an object")
 	}
 	changed := false
+	var elsewhere map[string]task.Answer
 	for token, answer := range jsonscan.Members(responses) {
 		key, _ := jsonscan.Text(token)
-		if _, open := record.Task.InputRequests[key]; t == nil || !open {
+		if _, open := record.Task.InputRequests[key]; !open {
 			continue
 		}
 		if answer[0] != '{' {
 			return nil, rpc.Errorf(rpc.CodeInvalidParams,
 				"Invalid params: the inputResponses to %.100q must be an object", key)
 		}
+		if t == nil {
+			if elsewhere == nil {
+				elsewhere = map[string]task.Answer{}
+			}
+			elsewhere[key] = task.Answer{Result: answer}
+			continue
+		}
 		changed = t.Answer(key, append(json.RawMessage(nil), answer...)) || changed
 	}
-	if changed {
+	switch {
+	case changed:
 		t.SaveAndNotify()
+	case elsewhere != nil:
+		err := shared.Answer(r, record.Task.TaskID, elsewhere)
+		if errors.Is(err, task.ErrFull) || errors.Is(err, task.ErrTooLarge) {
+			return nil, rpc.Errorf(rpc.CodeBusy, "There is no room for the answers; send fewer or "+
+				"smaller ones, or try again later")
+		}
+		if err != nil {
+			return nil, r.taskStoreError(err)
+		}
 	}
 	return NewResult(r.conn.server.results.Empty()), nil
 }
@@ -133,7 +168,7 @@ func updateTask(r *request) (*Result, error) {
 // cancelTask handles tasks/cancel of both eras. The task has ended when cancelTask returns; the
 // handler may run longer.
 func cancelTask(r *request) (*Result, error) {
-	t, record, err := r.findLocalTask()
+	t, record, err := r.findTask()
 	if err != nil {
 		return nil, err
 	}
@@ -141,9 +176,24 @@ func cancelTask(r *request) (*Result, error) {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "The task has ended already: it is %s",
 			task.Experimental(&record.Task).Status)
 	}
-	if t != nil {
-		t.End()
+	switch shared := r.conn.server.tasks.Shared(); {
+	case t != nil:
+		if err := t.End(r); err != nil {
+			return nil, r.taskStoreError(err)
+		}
 		record = t.Snapshot()
+	case record.Task.Status.Terminal():
+	case shared == nil:
+		return nil, errElsewhere
+	default:
+		ended, err := shared.Cancel(r, record.Task.TaskID)
+		switch {
+		case err != nil:
+			return nil, r.taskStoreError(err)
+		case ended == nil:
+			return nil, unknownTask(record.Task.TaskID)
+		}
+		record = *ended
 	}
 	if r.era.Modern {
 		return NewResult(r.conn.server.results.Empty()), nil
@@ -154,22 +204,29 @@ func cancelTask(r *request) (*Result, error) {
 // taskResult handles tasks/result of 2025-11-25: it waits for the end of the task and meanwhile
 // sends its requests to the client.
 func taskResult(r *request) (*Result, error) {
-	t, record, err := r.findLocalTask()
+	t, record, err := r.findTask()
 	if err != nil {
 		return nil, err
 	}
-	if t != nil {
-		if !t.AddWaiter() {
-			return nil, rpc.Errorf(rpc.CodeBusy,
-				"%d requests wait for the result of this task already", task.MaxWaiters)
-		}
-		defer t.RemoveWaiter()
+	ended, all := &record, &r.conn.server.tasks
+	switch {
+	case t != nil:
 		r.Detach()
-		if record, err = t.AwaitResult(r, r.link); err != nil {
-			return nil, err
-		}
+		ended, err = t.AwaitResult(r, r.link)
+	case record.Task.Status.Terminal():
+	case all.Shared() == nil:
+		return nil, errElsewhere
+	default:
+		r.Detach()
+		ended, err = all.AwaitElsewhere(r, r.link, record.Task.TaskID)
 	}
-	switch now := &record.Task; now.Status {
+	switch {
+	case err != nil:
+		return nil, err
+	case ended == nil:
+		return nil, unknownTask(record.Task.TaskID)
+	}
+	switch now := &ended.Task; now.Status {
 	case mcp.TaskCompleted:
 		return NewResult(task.WithRelatedTask(now.Result, now.TaskID)), nil
 	case mcp.TaskFailed:
@@ -196,7 +253,7 @@ func listTasks(r *request) (*Result, error) {
 	s := r.conn.server
 	records, err := s.tasks.List(r, r.taskOwner(), after, s.o.PageSize+1)
 	if err != nil {
-		return nil, r.logError(err)
+		return nil, r.taskStoreError(err)
 	}
 	result := &mcp.ListExperimentalTasksResult{Tasks: []mcp.ExperimentalTask{}}
 	if len(records) > s.o.PageSize {
@@ -240,7 +297,7 @@ func (s *Server) acceptTasks(r *request, sub *subscriptions.Subscription,
 	for _, id := range unique(ids) {
 		_, record, err := s.tasks.Find(r, id)
 		if err != nil {
-			return nil, r.logError(err)
+			return nil, r.taskStoreError(err)
 		}
 		if !r.maySeeTask(record) {
 			continue
@@ -251,4 +308,43 @@ func (s *Server) acceptTasks(r *request, sub *subscriptions.Subscription,
 		accepted = append(accepted, id)
 	}
 	return accepted, nil
+}
+
+// taskReplica returns what a store that servers share needs of this one.
+func (s *Server) taskReplica() task.Replica {
+	return task.Replica{Tasks: s.tasks.Tasks, Changed: s.taskChangedElsewhere,
+		Watched: s.watchedTasks}
+}
+
+// taskChangedElsewhere tells clients that a task has changed, which another server has said.
+func (s *Server) taskChangedElsewhere(id, session string) {
+	s.tasks.ChangedElsewhere(id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if session == "" {
+		s.notifyConns(subscriptions.Change{Method: mcp.NotificationTask, Subject: id})
+		return
+	}
+	for c := range s.conns {
+		if c.hasSessionID(session) {
+			c.notifyChange(subscriptions.Change{Method: mcp.NotificationTaskStatus, Subject: id})
+		}
+	}
+}
+
+// watchedTasks returns the tasks that subscriptions include.
+func (s *Server) watchedTasks() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	watched := map[string]struct{}{}
+	for c := range s.conns {
+		c.mu.Lock()
+		for n := range c.told.Subjects() {
+			if n.Method == mcp.NotificationTask {
+				watched[n.Subject] = struct{}{}
+			}
+		}
+		c.mu.Unlock()
+	}
+	return slices.Collect(maps.Keys(watched))
 }

@@ -28,7 +28,8 @@ import (
 // A task belongs to the principal of its call and does not exist for others. Without
 // authentication, the id of a task is sufficient for a modern client, and cannot be guessed. A
 // client of 2025-11-25 without authentication has only the tasks of its connection, which end with
-// it. All other tasks outlive their connection and end with [Server.Close].
+// it; if servers share them, the tasks of its session. All other tasks outlive their connection and
+// end with [Server.Close].
 //
 // Within a task, [Elicit] and similar functions block until the client has responded, and are safe
 // for concurrent use. [Progress] becomes the status message of the task; log messages to the client
@@ -46,7 +47,8 @@ type TaskOptions struct {
 	// MaxRunning limits the running tasks of one client; 0: 32. The limit for all clients is 16
 	// times as high, and a principal has at most half of what the others do not use.
 	MaxRunning int
-	// Store stores the tasks; nil: [MemoryTasks](1024, 64 MiB).
+	// Store stores the tasks; nil: [MemoryTasks](1024, 64 MiB), or what several servers over HTTP
+	// share, if there is such a store.
 	Store TaskStore
 }
 
@@ -137,9 +139,10 @@ func tasksExtension() *extension {
 
 // A TaskStore stores tasks, so that clients find them until they expire. A server writes a task
 // when it starts, when its status or requests change and when it ends, and reads it by its id. If
-// several servers share a store, each of them can report the state of a task, but only the server
-// on which the task runs accepts responses and cancellation. If that server dies, a working task
-// stays in this state until it expires.
+// several servers share a store of the application, each of them can report the state of a task, but
+// only the server on which the task runs accepts responses and cancellation. If that server dies, a
+// working task stays in this state until it expires. What servers over HTTP share in a store of
+// package streamable has none of these limits.
 //
 // The methods are called concurrently, with contexts that end after at most 10 seconds. The server
 // does not modify a record after it has passed it to Put.
@@ -159,8 +162,9 @@ type TaskStore interface {
 type TaskRecord struct {
 	Task    mcp.Task  `json:"task"` // ids sort by age, the oldest first
 	Owner   string    `json:"owner"`
-	Tool    string    `json:"tool,omitempty"` // whose call it is
-	Expires time.Time `json:"expires"`        // when it is deleted
+	Tool    string    `json:"tool,omitempty"`    // whose call it is
+	Session string    `json:"session,omitempty"` // of a client that several servers know
+	Expires time.Time `json:"expires"`           // when it is deleted
 }
 
 // ErrTasksFull is the error of a [TaskStore] that has no room for another task. The client may try

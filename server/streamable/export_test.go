@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/stdwire/stdwire/internal/store"
 	"github.com/stdwire/stdwire/server/streamable/internal/forwarding"
@@ -36,3 +37,6 @@ func StoreOf(s store.Store) *Store {
 	return &Store{store: s, health: new(shared.Health), secret: make([]byte, 32),
 		leases: new(leases), close: func() {}}
 }
+
+// SetLease sets for how long a server that nobody hears of is known to run its tasks.
+func (s *Store) SetLease(d time.Duration) { s.lease = d }

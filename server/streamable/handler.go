@@ -59,6 +59,7 @@ type Handler struct {
 	// with Options.Store; else nil
 	shared     *shared.Sessions
 	changes    *shared.Changes
+	tasks      *shared.Tasks // nil: the application has a store of its own
 	lookups    *quota.Pool   // requests that look up their session in the store
 	sweep      chan struct{} // tells keepStore to look at all sessions
 	stopShared func()

@@ -90,12 +90,20 @@ type Options struct {
 	// may put theirs back. Modern clients notice nothing. A session ends with the credentials of
 	// the request that opened it or first used it on a server.
 	//
+	// So are the tasks of clients of both eras, unless server.TaskOptions has a Store: a task is in
+	// the store before its client hears of it, with at most 1024 tasks and 64 MiB for each
+	// principal, and any server reports it, passes answers and notifications on, and cancels it. It
+	// runs where it began. If that server is killed, or does not reach the store for half a
+	// minute, the task fails, and its handler ends; an outcome waits as long for the store. While the
+	// store cannot be used, no task begins. The tasks of a server without such a client's
+	// principal are those of its session, and end with their time to live. When this handler is
+	// closed, the tasks of its server fail.
+	//
 	// Not shared are streams, which can be resumed only on the server that began them, other
-	// messages outside of requests, such as that the client's roots have changed, tasks, which
-	// legacy clients do not have, what operations keep between calls, and HTTPSSE; with Forward
-	// all of these but tasks and HTTPSSE are found from each server. MaxSessions
-	// limits what each server has in memory; it ends a session only if no server has used it for a
-	// minute. Stateless ignores the store. nil: there is none.
+	// messages outside of requests, such as that the client's roots have changed, what operations
+	// keep between calls, and HTTPSSE; with Forward all of these but HTTPSSE are found from each
+	// server. MaxSessions limits what each server has in memory; it ends a session only if no
+	// server has used it for a minute. Stateless ignores the store. nil: there is none.
 	Store *Store
 
 	// Forward lets a server with a Store own sessions, so that their requests reach the server that

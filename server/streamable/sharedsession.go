@@ -14,6 +14,7 @@ import (
 	"github.com/stdwire/stdwire/internal/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server/internal/task"
 	"github.com/stdwire/stdwire/server/streamable/internal/shared"
 )
 
@@ -31,6 +32,10 @@ func (h *Handler) share(of *Store) {
 	h.changes = shared.NewChanges(h.shared, func(c shared.Change) {
 		i.Announce(nil, c.Method, c.URI)
 	})
+	i.ShareTasks(func(r task.Replica) task.Shared {
+		h.tasks = shared.NewTasks(h.shared, r, of.lease)
+		return h.tasks
+	})
 	stop := i.OnChange(func(method, uri string) {
 		h.changes.Note(shared.Change{Method: method, URI: uri})
 	})
@@ -42,6 +47,9 @@ func (h *Handler) share(of *Store) {
 	h.running.Go(func() { h.followStore(ctx) })
 	h.running.Go(func() { h.keepStore(ctx) })
 	h.running.Go(func() { h.changes.Run(ctx) })
+	if h.tasks != nil {
+		h.running.Go(func() { h.tasks.Run(ctx) })
+	}
 }
 
 // storeRefusal refuses what needs the store, which cannot be used, or what has no room here. The
@@ -457,6 +465,15 @@ func (h *Handler) followStore(ctx context.Context) {
 		}
 		if n == nil || n.Changes {
 			h.changes.Wake()
+			if n == nil && h.tasks != nil {
+				h.tasks.Missed()
+			}
+			return
+		}
+		if n.Task != "" {
+			if h.tasks != nil {
+				h.tasks.Heard(n)
+			}
 			return
 		}
 		s := h.lookupSession(n.Session)

@@ -87,14 +87,14 @@ func (c *client) postUntil(body string) *answer {
 	}
 }
 
-// until reads events until one has this in its data.
-func (a *answer) until(contains string) {
+// until reads events until one has this in its data, and returns it.
+func (a *answer) until(contains string) sent {
 	a.t.Helper()
 	for {
 		e, ok := a.next()
 		assert.Assert(a.t, ok, "the stream has ended before %s", contains)
 		if strings.Contains(e.data, contains) {
-			return
+			return e
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stdwire/stdwire/server/streamable/internal/shared"
 )
 
-// A Store is what several servers behind one address share of legacy sessions; see [Options].Store.
+// A Store is what several servers behind one address share: legacy sessions and tasks; see [Options].Store.
 // Several handlers may use it.
 type Store struct {
 	store  store.Store
@@ -20,6 +20,7 @@ type Store struct {
 	part   string
 	secret []byte
 	leases *leases
+	lease  time.Duration // of a server that runs tasks; 0: the default
 	close  func()
 }
 

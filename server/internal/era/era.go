@@ -23,7 +23,7 @@ type Era struct {
 	Capabilities      json.RawMessage // of the client, as it sent them
 	Replicated        bool            // see NewReplicatedConn of package server
 	Stateless         bool            // see StatelessLegacy
-	Shared            bool            // see NewSharedConn
+	NoTasks           bool            // of 2025-11-25; see NewSharedConn
 	Client            ClientInfo
 }
 
@@ -132,7 +132,7 @@ func (e *Era) SupportsElicitation(mode string) bool {
 // request may reach a server on which the task does not run has none.
 func (e *Era) ExperimentalTasks() bool {
 	f, _ := mcp.FeaturesOf(e.Revision)
-	return f.ExperimentalTasks && !e.Replicated && !e.Shared
+	return f.ExperimentalTasks && !e.Replicated && !e.NoTasks
 }
 
 // Extension returns the settings of an extension that the client declares, which are part of

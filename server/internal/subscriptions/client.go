@@ -2,6 +2,8 @@
 package subscriptions
 
 import (
+	"iter"
+	"maps"
 	"slices"
 
 	"github.com/stdwire/stdwire/internal/quota"
@@ -49,6 +51,9 @@ func (c *Client) Names() []string {
 	}
 	return names
 }
+
+// Subjects returns the subjects of the open subscriptions.
+func (c *Client) Subjects() iter.Seq[Change] { return maps.Keys(c.bySubject) }
 
 // Waits reports whether a change waits to be sent.
 func (c *Client) Waits() bool { return len(c.waiting) > 0 }

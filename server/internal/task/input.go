@@ -187,7 +187,11 @@ func (t *Task) keepAnswer(key string, k answeredInput) {
 // AwaitResult sends the requests of the task to a client of 2025-11-25 until the task has ended,
 // and returns the final record (2025-11-25, basic/utilities/tasks, Input Required Status). ctx and
 // link are those of a tasks/result request.
-func (t *Task) AwaitResult(ctx context.Context, link outgoing.Link) (Record, error) {
+func (t *Task) AwaitResult(ctx context.Context, link outgoing.Link) (*Record, error) {
+	if !t.addWaiter() {
+		return nil, ErrTooManyWaiters
+	}
+	defer t.removeWaiter()
 	done := make(chan struct{}) // receives a value when a goroutine has asked
 	asking := 0
 	defer func() {
@@ -210,14 +214,14 @@ func (t *Task) AwaitResult(ctx context.Context, link outgoing.Link) (Record, err
 		}
 		t.mu.Unlock()
 		if record.Task.Status.Terminal() {
-			return record, nil
+			return &record, nil
 		}
 		select {
 		case <-changed:
 		case <-done:
 			asking--
 		case <-ctx.Done():
-			return record, context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 	}
 }
@@ -247,8 +251,12 @@ func (t *Task) callClient(request context.Context, link outgoing.Link, q *input)
 // MaxWaiters is the maximum number of concurrent tasks/result requests for one task.
 const MaxWaiters = 8
 
-// AddWaiter counts a tasks/result request. It returns false if there are too many.
-func (t *Task) AddWaiter() bool {
+// ErrTooManyWaiters is the error for one request more.
+var ErrTooManyWaiters = rpc.Errorf(rpc.CodeBusy,
+	"%d requests wait for the result of this task already", MaxWaiters)
+
+// addWaiter counts a tasks/result request. It returns false if there are too many.
+func (t *Task) addWaiter() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.waiters == MaxWaiters {
@@ -258,8 +266,8 @@ func (t *Task) AddWaiter() bool {
 	return true
 }
 
-// RemoveWaiter ends the request that AddWaiter has counted.
-func (t *Task) RemoveWaiter() {
+// removeWaiter ends the request that addWaiter has counted.
+func (t *Task) removeWaiter() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.waiters--

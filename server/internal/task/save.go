@@ -21,8 +21,13 @@ type Record struct {
 	Task    mcp.Task  `json:"task"` // ids sort by age, the oldest first
 	Owner   string    `json:"owner"`
 	Tool    string    `json:"tool,omitempty"`
+	Session string    `json:"session,omitempty"`
 	Expires time.Time `json:"expires"` // when it is deleted
 }
+
+// OwnerSession begins the owner of tasks that belong to a connection, or to the session of a legacy
+// client, because the client has no principal.
+const OwnerSession = "session "
 
 // ErrFull is the error of a store that has no room for another task.
 var ErrFull = errors.New("server: there is no room for another task")
@@ -75,15 +80,18 @@ func (t *Task) saveLoop() {
 			t.mu.Unlock()
 			return
 		}
-		record, discarded := t.record, t.discarded // Put may keep this copy
+		record, discarded, lost := t.record, t.discarded, t.lost // Put may keep this copy
 		if t.final != nil {
 			record = *t.final
 		}
 		t.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context), storeTimeout)
-		if store := t.Tasks.Store; discarded {
+		switch store := t.Tasks.store(); {
+		case lost:
+			p.err = errLost
+		case discarded:
 			p.err = store.Delete(ctx, record.Task.TaskID)
-		} else {
+		default:
 			p.err = store.Put(ctx, &record)
 		}
 		cancel()

@@ -27,6 +27,7 @@ type Call struct {
 	Modern     bool // the client's era
 	Owner      string
 	Tool       string // its name
+	Session    string // of a legacy client that other servers tell of the task; else ""
 	QuotaOwner string // the owner of its slots and memory in the quotas
 	TTL        time.Duration
 	Link       *Link
@@ -44,7 +45,7 @@ type Call struct {
 	Stopped func() error
 
 	Retain   func(bytes int) error // reserves memory until the handler has returned
-	LogError func(error) error     // logs an error of the server, and returns it
+	LogError func(error) error     // logs an error of the store, and returns what the client gets
 	Notify   func(id string)       // notifies the client of the task's status
 }
 
@@ -66,6 +67,7 @@ type Task struct {
 	final     *Record       // the final state, until the store has it; nil: not ended
 	ended     chan struct{} // closed when record is final
 	discarded bool          // the store must not keep the task
+	lost      bool          // the task belongs to this server no longer
 	nextWrite *storeWrite   // the next write to the store; nil: none
 	writing   bool          // a goroutine is writing
 	changed   chan struct{}
@@ -158,7 +160,7 @@ func (t *Task) tryCreate() error {
 			TTLMs: &ttl, PollIntervalMs: &poll,
 		},
 		// the task may run for the time to live, and is then kept as long again
-		Owner: t.Owner, Tool: t.Tool, Expires: now.Add(2 * t.TTL),
+		Owner: t.Owner, Tool: t.Tool, Session: t.Session, Expires: now.Add(2 * t.TTL),
 	}
 	t.initial, t.discarded = t.record.Task, false
 	t.mu.Unlock()
@@ -246,8 +248,27 @@ func (t *Task) Returned(o Outcome) {
 	t.Tasks.release(t.Owner, t.QuotaOwner)
 }
 
-// End ends the task as cancelled, unless it has ended before.
-func (t *Task) End() { t.end(Outcome{}) }
+// End ends the task as cancelled, unless it has ended before, and waits until that is stored. If
+// the store of the servers cannot be used, it returns an error that matches ErrUnavailable, and the
+// task ends when the store can be used.
+func (t *Task) End(ctx context.Context) error {
+	if t.Tasks.Shared() == nil {
+		t.end(Outcome{})
+		return nil
+	}
+	go t.end(Outcome{})
+	select {
+	case <-t.ended:
+		return nil
+	case <-time.After(endTimeout):
+		return ErrUnavailable
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// endTimeout is how long the end of a task waits for the store of the servers.
+const endTimeout = 5 * time.Second
 
 // end ends the task, unless it has ended before. A task with a result is completed, with a failure
 // failed, with neither cancelled. end cancels the context of the handler and returns when the store
@@ -263,17 +284,60 @@ func (t *Task) end(o Outcome) {
 		<-t.ended
 		return
 	}
+	final := t.record
+	cause := final.end(o)
+	t.beginEnd(&final)
+	t.mu.Unlock()
+	t.Cancel(cause)
+	switch err := t.saveFinal(); {
+	case err == nil:
+	case errors.Is(err, ErrTaken), errors.Is(err, errLost):
+		t.adopt(&final)
+	default:
+		t.Tasks.Log.Error("the outcome of a task cannot be stored", "error", err)
+		why := "The result of the task could not be stored"
+		if errors.Is(err, ErrTooLarge) {
+			why += fmt.Sprintf(": it has %d bytes, which is too large", len(final.Task.Result))
+		}
+		t.mu.Lock()
+		final.Task.Result = nil
+		final.setFailed(rpc.Errorf(rpc.CodeInternalError, "%s", why))
+		t.mu.Unlock()
+		if t.saveFinal() != nil {
+			t.discard() // otherwise the task would never end
+		}
+	}
+	t.settle()
+	t.Notify(t.initial.TaskID)
+}
+
+// beginEnd makes final the state in which the task ends. t.mu must be held.
+func (t *Task) beginEnd(final *Record) {
 	for _, stop := range t.cleanups {
 		stop()
 	}
-	final := t.record
-	t.final, t.open = &final, nil
-	now := &final.Task
+	t.final, t.open = final, nil
+}
+
+// settle shows the final state to everybody.
+func (t *Task) settle() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.record = *t.final
+	t.signalChange()
+	t.Tasks.remove(t.initial.TaskID)
+	close(t.ended)
+}
+
+// end gives a running task its final state: completed with a result, failed with a failure, and
+// cancelled with neither. It returns the cause for the handler.
+func (r *Record) end(o Outcome) (cause error) {
+	now := &r.Task
 	now.InputRequests, now.StatusMessage, now.Result = nil, "", o.Result
-	cause := errEnded
+	cause = errEnded
 	switch {
 	case o.Failure != nil:
-		final.setFailed(o.Failure)
+		r.setFailed(o.Failure)
 		cause = o.Failure
 	case o.Result != nil:
 		now.Status = mcp.TaskCompleted
@@ -281,30 +345,19 @@ func (t *Task) end(o Outcome) {
 		now.Status, now.StatusMessage = mcp.TaskCancelled, "The client has cancelled it."
 		cause = errCancelled
 	}
+	ttl := *now.TTLMs
 	created, _ := time.Parse(isoTime, now.CreatedAt)
-	kept := time.Since(created).Milliseconds() + t.TTL.Milliseconds()
-	now.TTLMs, final.Expires = &kept, time.Now().Add(t.TTL)
+	kept := max(time.Since(created).Milliseconds(), 0) + ttl
+	now.TTLMs, r.Expires = &kept, time.Now().Add(time.Duration(ttl)*time.Millisecond)
 	now.LastUpdatedAt = time.Now().UTC().Format(isoTime)
-	t.mu.Unlock()
-	t.Cancel(cause)
-	if err := t.save(); err != nil {
-		t.Tasks.Log.Error("the outcome of a task cannot be stored", "error", err)
-		t.mu.Lock()
-		now.Result = nil
-		final.setFailed(
-			rpc.Errorf(rpc.CodeInternalError, "The result of the task could not be stored"))
-		t.mu.Unlock()
-		if t.save() != nil {
-			t.discard() // otherwise the task would never end
-		}
-	}
-	t.mu.Lock()
-	t.record = final
-	t.signalChange()
-	t.Tasks.remove(now.TaskID)
-	close(t.ended)
-	t.mu.Unlock()
-	t.Notify(t.initial.TaskID)
+	return cause
+}
+
+// EndedAs returns a copy of a running task that has ended, with a failure or as cancelled.
+func (r *Record) EndedAs(o Outcome) *Record {
+	ended := *r
+	_ = ended.end(o)
+	return &ended
 }
 
 // setFailed records the error with which the task failed.

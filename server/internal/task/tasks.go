@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,8 +32,10 @@ type Tasks struct {
 	Options
 
 	mu           sync.Mutex
+	shared       Shared           // in place of Store; nil: none
+	elsewhere    map[string]*wait // requests that wait for tasks of other servers, by task
 	live         map[string]*Task // running tasks by id
-	running      map[string]int   // running handlers by owner, including those of ended tasks
+	handlers     map[string]int   // running handlers by owner, including those of ended tasks
 	runningTotal int              // of all owners
 	slots        *quota.Pool      // for handlers, by principal
 	shutDown     bool
@@ -44,15 +48,14 @@ func New(o Options) *Tasks {
 	o.PollInterval = cmp.Or(o.PollInterval, time.Second)
 	o.MaxRunning = cmp.Or(o.MaxRunning, 32)
 	return &Tasks{Options: o, slots: quota.NewPool(16 * int64(o.MaxRunning)),
-		live: map[string]*Task{}, running: map[string]int{}, idle: make(chan struct{})}
+		live: map[string]*Task{}, handlers: map[string]int{}, idle: make(chan struct{})}
 }
 
 // Close ends all running tasks as failed and waits until their handlers have returned or ctx ends.
 // If ctx ends first, the error says how many handlers still run. Afterwards no task can be created.
 func (all *Tasks) Close(ctx context.Context) error {
 	for _, t := range all.beginShutdown() {
-		go t.end(Outcome{
-			Failure: rpc.Errorf(rpc.CodeBusy, "The server was shut down before the task was done")})
+		go t.end(Outcome{Failure: errShutDown})
 	}
 	select {
 	case <-all.idle:
@@ -77,7 +80,7 @@ func (all *Tasks) Find(ctx context.Context, id string) (*Task, *Record, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	record, err := all.Store.Get(ctx, id)
+	record, err := all.store().Get(ctx, id)
 	if err != nil || record == nil || !time.Now().Before(record.Expires) {
 		return nil, nil, err
 	}
@@ -89,7 +92,7 @@ func (all *Tasks) Find(ctx context.Context, id string) (*Task, *Record, error) {
 func (all *Tasks) List(ctx context.Context, owner, after string, limit int) ([]*Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	records, err := all.Store.List(ctx, owner, after, limit)
+	records, err := all.store().List(ctx, owner, after, limit)
 	for i, record := range records {
 		if t := all.find(record.Task.TaskID); t != nil { // newer than the record in the store
 			now := t.Snapshot()
@@ -106,9 +109,9 @@ func (all *Tasks) acquire(owner, holder string) error {
 	switch {
 	case all.shutDown:
 		return rpc.Errorf(rpc.CodeBusy, "The server is shutting down")
-	case all.running[owner] >= all.MaxRunning:
+	case all.handlers[owner] >= all.MaxRunning:
 		return rpc.Errorf(rpc.CodeBusy,
-			"%d tasks are running already; cancel one or try again later", all.running[owner])
+			"%d tasks are running already; cancel one or try again later", all.handlers[owner])
 	}
 	switch err := all.slots.Take(holder, 1); {
 	case errors.Is(err, quota.ErrShare):
@@ -119,7 +122,7 @@ func (all *Tasks) acquire(owner, holder string) error {
 		return rpc.Errorf(rpc.CodeBusy,
 			"%d tasks are running, which is the limit; try again later", all.runningTotal)
 	}
-	all.running[owner]++
+	all.handlers[owner]++
 	all.runningTotal++
 	return nil
 }
@@ -130,8 +133,8 @@ func (all *Tasks) release(owner, holder string) {
 	defer all.mu.Unlock()
 	all.runningTotal--
 	all.slots.Give(holder, 1)
-	if all.running[owner]--; all.running[owner] == 0 {
-		delete(all.running, owner)
+	if all.handlers[owner]--; all.handlers[owner] == 0 {
+		delete(all.handlers, owner)
 	}
 	if all.shutDown && all.runningTotal == 0 {
 		close(all.idle)
@@ -161,15 +164,26 @@ func (all *Tasks) find(id string) *Task {
 }
 
 // beginShutdown prevents new tasks and returns the running ones.
-func (all *Tasks) beginShutdown() (running []*Task) {
+func (all *Tasks) beginShutdown() []*Task {
 	all.mu.Lock()
-	defer all.mu.Unlock()
 	if !all.shutDown && all.runningTotal == 0 {
 		close(all.idle)
 	}
 	all.shutDown = true
-	for _, one := range all.live {
-		running = append(running, one)
-	}
-	return running
+	all.mu.Unlock()
+	return all.running()
+}
+
+// running returns the tasks that run on this server and have not ended.
+func (all *Tasks) running() []*Task {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return slices.Collect(maps.Values(all.live))
+}
+
+// Running returns the ids of the tasks that run on this server and have not ended.
+func (all *Tasks) Running() []string {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return slices.Collect(maps.Keys(all.live))
 }

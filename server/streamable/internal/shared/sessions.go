@@ -329,6 +329,10 @@ type Notice struct {
 	Reason    string `json:"reason,omitempty"`
 	Changed   bool   `json:"changed,omitempty"` // the record has changed, or is gone
 	Changes   bool   `json:"changes,omitempty"` // of lists or resources, see [Changes]
+	// Task has changed, or its questions were answered. Session is then that of the legacy client
+	// whose task it is, if any, and not the id of one, and From the replica that says so.
+	Task string `json:"task,omitempty"`
+	From string `json:"from,omitempty"`
 }
 
 const channel = "sessions"

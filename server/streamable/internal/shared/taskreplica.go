@@ -1,0 +1,378 @@
+package shared
+
+import (
+	"context"
+	cryptorand "crypto/rand"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stdwire/stdwire/server/internal/task"
+)
+
+// begin makes a task one of this replica, which gets a lease if it has none.
+func (t *Tasks) begin(ctx context.Context, id string) (*own, error) {
+	select {
+	case t.leasing <- struct{}{}:
+		defer func() { <-t.leasing }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	t.mu.Lock()
+	held, closed := t.server != "" && time.Now().Before(t.until), t.closed
+	t.mu.Unlock()
+	switch {
+	case closed:
+		return nil, errClosed
+	case !held:
+		t.lose()
+		if err := t.acquire(ctx, cryptorand.Text()); err != nil {
+			return nil, err
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	o := &own{server: t.server}
+	t.running[id] = o
+	return o, nil
+}
+
+// isOwn reports whether a task is still one of this replica.
+func (t *Tasks) isOwn(id string, o *own) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.running[id] == o
+}
+
+// forget makes a task none of this replica.
+func (t *Tasks) forget(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.running, id)
+}
+
+// remove lets Run remove a task that may be in the store although no client knows it.
+func (t *Tasks) remove(id, owner string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.unwanted) < maxUnwanted {
+		t.unwanted[id] = owner
+	}
+}
+
+// lasts returns until when a lease lasts that was acquired or renewed after begin. A tenth of it is
+// for clocks that run differently.
+func (t *Tasks) lasts(begin time.Time) time.Time { return begin.Add(t.life - t.life/10) }
+
+// acquire gets a lease by a name. The caller holds leasing.
+func (t *Tasks) acquire(ctx context.Context, server string) error {
+	begin := time.Now()
+	l, acquired, err := t.s.Store.Acquire(ctx, t.s.Part+"server/"+server, nil, t.life)
+	if err != nil {
+		return err
+	}
+	if !acquired { // the name is random: the store has it from an attempt whose reply was lost
+		if l, err = t.s.Store.Holder(ctx, t.s.Part+"server/"+server); err != nil {
+			return err
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.server, t.fence, t.until = server, l.Fence, t.lasts(begin)
+	t.began, t.clock = begin, l.Fence
+	return nil
+}
+
+// lose ends all tasks of this replica, whose lease may be over.
+func (t *Tasks) lose() {
+	t.mu.Lock()
+	lost := slices.Collect(maps.Keys(t.running))
+	clear(t.running)
+	t.server = ""
+	t.mu.Unlock()
+	for _, id := range lost {
+		t.replica.Lose(id)
+	}
+}
+
+// keepLease renews the lease until ctx ends.
+func (t *Tasks) keepLease(ctx context.Context) {
+	interval := t.life / 6
+	timer := time.NewTimer(interval)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		}
+		next := interval
+		if err := t.renew(ctx); err != nil {
+			next = min(interval, Pause())
+		}
+		t.mu.Lock()
+		if t.server != "" {
+			next = min(next, max(time.Until(t.until), 0))
+		}
+		t.mu.Unlock()
+		timer.Reset(next)
+	}
+}
+
+// renew renews the lease, or ends what belongs to it when it may be over. Without tasks, it releases
+// the lease.
+func (t *Tasks) renew(ctx context.Context) error {
+	select {
+	case t.leasing <- struct{}{}:
+		defer func() { <-t.leasing }()
+	case <-ctx.Done():
+		return nil
+	}
+	t.mu.Lock()
+	server, fence, left := t.server, t.fence, time.Until(t.until)
+	idle := len(t.running) == 0
+	if idle {
+		t.server = ""
+	}
+	t.mu.Unlock()
+	key := t.s.Part + "server/" + server
+	ctx, end := t.s.use(ctx)
+	ctx, cancel := context.WithTimeout(ctx, max(left, 0))
+	defer cancel()
+	var err error
+	defer func() { end(err) }()
+	switch {
+	case server == "":
+		return nil
+	case idle:
+		_, err = t.s.Store.Release(ctx, key, fence, 0) // if it fails, it expires
+		return nil
+	case left <= 0:
+		t.lose()
+		return nil
+	}
+	begin := time.Now()
+	renewed, err := t.s.Store.Renew(ctx, key, fence, t.life)
+	if err == nil && !renewed {
+		// The lease was not over: the store has lost it, and perhaps the tasks.
+		if err = t.acquire(ctx, server); err == nil {
+			t.lookAtAll()
+		}
+		return err
+	}
+	if renewed {
+		t.mu.Lock()
+		t.until = t.lasts(begin)
+		t.mu.Unlock()
+	}
+	return err
+}
+
+// Tell implements [task.Shared].
+func (t *Tasks) Tell(id, session string) {
+	t.mu.Lock()
+	if len(t.notes) < maxPending && (session != "" || t.notes[id] == "") { // who is not told looks
+		t.notes[id] = session
+	}
+	t.mu.Unlock()
+	t.wakeUp()
+}
+
+func (t *Tasks) wakeUp() {
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Heard acts on a notice of a task by any replica. It does not block.
+func (t *Tasks) Heard(n *Notice) {
+	t.mu.Lock()
+	_, here := t.running[n.Task]
+	if here {
+		t.looks[n.Task] = struct{}{}
+	}
+	t.mu.Unlock()
+	if here {
+		t.wakeUp()
+	}
+	if n.From != t.name {
+		t.replica.Changed(n.Task, n.Session)
+	}
+}
+
+// Missed makes the replica look at all tasks, because notices may be missing. It does not block.
+func (t *Tasks) Missed() {
+	t.lookAtAll()
+	for _, id := range t.replica.Watched() {
+		t.replica.Changed(id, "")
+	}
+}
+
+// lookAtAll makes work look at all tasks of this replica.
+func (t *Tasks) lookAtAll() {
+	t.mu.Lock()
+	for id := range t.running {
+		t.looks[id] = struct{}{}
+	}
+	t.mu.Unlock()
+	t.wakeUp()
+}
+
+// stopTimeout is how long tasks have to end when Run does.
+const stopTimeout = time.Second
+
+// Run keeps the lease of the replica and looks at its tasks, until ctx ends. Then it ends the tasks
+// that run, as failed.
+func (t *Tasks) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	running.Go(func() { t.keepLease(ctx) })
+	running.Go(func() { t.work(ctx) })
+	running.Wait()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	t.leasing <- struct{}{} // no task begins after this
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	<-t.leasing
+	t.replica.EndAll(ctx)
+	t.mu.Lock()
+	server, fence := t.server, t.fence
+	t.mu.Unlock()
+	t.lose() // what could not be stored
+	t.tell(ctx)
+	if server != "" {
+		_, _ = t.s.Store.Release(ctx, t.s.Part+"server/"+server, fence, 0) // or it expires
+	}
+}
+
+// work tells of changes and looks at tasks until ctx ends: when it is woken, and every now and then
+// in case notices were lost.
+func (t *Tasks) work(ctx context.Context) {
+	tick := time.NewTicker(t.life / 6)
+	defer tick.Stop()
+	for {
+		select {
+		case <-t.wake:
+		case <-tick.C:
+			t.lookAtAll()
+			t.loseUnknown()
+			t.clean(ctx)
+			t.lookAtWatched(ctx)
+		case <-ctx.Done():
+			return
+		}
+		t.tell(ctx)
+		t.mu.Lock()
+		looks := t.looks
+		t.looks = map[string]struct{}{}
+		t.mu.Unlock()
+		for id := range looks {
+			if err := t.look(ctx, id); IsUnreachable(err) || ctx.Err() != nil {
+				break // at the next tick again
+			}
+		}
+	}
+}
+
+// tell tells the other replicas of changes. A notice that is lost is not sent again: who misses one
+// looks.
+func (t *Tasks) tell(ctx context.Context) {
+	t.mu.Lock()
+	notes := t.notes
+	t.notes = map[string]string{}
+	t.mu.Unlock()
+	for id, session := range notes {
+		err := t.s.Tell(ctx, Notice{Task: id, Session: session, From: t.name})
+		if IsUnreachable(err) {
+			return
+		}
+	}
+}
+
+// look looks at a task of this replica: whether somebody has ended it or answered its questions, or
+// the store has lost it.
+func (t *Tasks) look(ctx context.Context, id string) (err error) {
+	t.mu.Lock()
+	o := t.running[id]
+	t.mu.Unlock()
+	if o == nil {
+		return nil
+	}
+	ctx, end := t.s.use(ctx)
+	defer func() { end(err) }()
+	l, err := t.s.Store.Holder(ctx, t.key(id))
+	switch {
+	case err != nil:
+		return err
+	case l.Data == nil && l.Fence == 0:
+		t.replica.Restore(id)
+		return nil
+	case l.Data == nil: // it was removed
+		t.forget(id)
+		t.replica.Lose(id)
+		return nil
+	}
+	r, server, err := readTask(l)
+	switch {
+	case err != nil:
+		return err
+	case r.Task.Status.Terminal() || server != o.server:
+		t.forget(id)
+		t.replica.Ended(id, r)
+		return nil
+	case len(r.Task.InputRequests) > 0:
+		return t.deliver(ctx, id)
+	}
+	return nil
+}
+
+// loseUnknown ends tasks that run although they belong to this replica no longer, because the lease
+// was lost when they began.
+func (t *Tasks) loseUnknown() {
+	for _, id := range t.replica.Running() {
+		t.mu.Lock()
+		_, own := t.running[id]
+		t.mu.Unlock()
+		if !own {
+			t.replica.Lose(id)
+		}
+	}
+}
+
+// clean removes tasks that no client knows.
+func (t *Tasks) clean(ctx context.Context) {
+	t.mu.Lock()
+	unwanted := maps.Clone(t.unwanted)
+	t.mu.Unlock()
+	for id, owner := range unwanted {
+		limited, end := t.s.use(ctx)
+		err := t.delete(limited, id, owner)
+		end(err)
+		if err != nil {
+			return
+		}
+		t.mu.Lock()
+		delete(t.unwanted, id)
+		t.mu.Unlock()
+	}
+}
+
+// lookAtWatched looks at the tasks of other replicas of which clients want to be told: those of a
+// replica that is gone end by that.
+func (t *Tasks) lookAtWatched(ctx context.Context) {
+	for _, id := range t.replica.Watched() {
+		t.mu.Lock()
+		_, here := t.running[id]
+		t.mu.Unlock()
+		if here {
+			continue
+		}
+		if _, err := t.Get(ctx, id); errors.Is(err, task.ErrUnavailable) {
+			return
+		}
+	}
+}
