@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/store"
 	"github.com/stdwire/stdwire/server/internal/task"
 )
 
@@ -113,6 +114,9 @@ func (t *Tasks) release(ctx context.Context, id string) error {
 // count lists a task of this replica, with the size that it is about to have. It fails if there is
 // no room.
 func (t *Tasks) count(ctx context.Context, r *task.Record, o *own, size int) error {
+	if size > store.MaxValue {
+		return store.ErrTooLarge
+	}
 	ttl := time.Until(r.Expires)
 	one := listed{ID: r.Task.TaskID, Owner: r.Owner, Bytes: max(int64(size), taskCost),
 		Ended: r.Task.Status.Terminal()}

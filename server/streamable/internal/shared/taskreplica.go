@@ -105,6 +105,7 @@ func (t *Tasks) keepLease(ctx context.Context) {
 	for {
 		select {
 		case <-timer.C:
+		case <-t.hurry:
 		case <-ctx.Done():
 			return
 		}
@@ -189,25 +190,35 @@ func (t *Tasks) wakeUp() {
 
 // Heard acts on a notice of a task by any replica. It does not block.
 func (t *Tasks) Heard(n *Notice) {
-	t.mu.Lock()
-	_, here := t.running[n.Task]
-	if here {
-		t.looks[n.Task] = struct{}{}
-	}
-	t.mu.Unlock()
-	if here {
-		t.wakeUp()
-	}
+	t.lookAt(n.Task)
 	if n.From != t.name {
 		t.replica.Changed(n.Task, n.Session)
 	}
 }
 
-// Missed makes the replica look at all tasks, because notices may be missing. It does not block.
+// Missed makes the replica look at its lease and all tasks, because notices may be missing: the
+// store may have been away, and be empty. It does not block.
 func (t *Tasks) Missed() {
+	select {
+	case t.hurry <- struct{}{}:
+	default:
+	}
 	t.lookAtAll()
 	for _, id := range t.replica.Watched() {
 		t.replica.Changed(id, "")
+	}
+}
+
+// lookAt makes work look at a task, if it is one of this replica.
+func (t *Tasks) lookAt(id string) {
+	t.mu.Lock()
+	_, here := t.running[id]
+	if here {
+		t.looks[id] = struct{}{}
+	}
+	t.mu.Unlock()
+	if here {
+		t.wakeUp()
 	}
 }
 

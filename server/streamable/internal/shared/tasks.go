@@ -27,6 +27,7 @@ type Tasks struct {
 
 	leasing chan struct{} // full while the lease is acquired or released
 	wake    chan struct{} // makes work run
+	hurry   chan struct{} // makes the lease be renewed
 
 	mu       sync.Mutex
 	closed   bool
@@ -62,7 +63,7 @@ func NewTasks(s *Sessions, r task.Replica, life time.Duration) *Tasks {
 		life = TaskLease
 	}
 	return &Tasks{s: s, replica: r, name: cryptorand.Text(), life: life, leasing: make(chan struct{}, 1),
-		wake: make(chan struct{}, 1), running: map[string]*own{}, notes: map[string]string{},
+		wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1), running: map[string]*own{}, notes: map[string]string{},
 		looks: map[string]struct{}{}, unwanted: map[string]string{}}
 }
 
@@ -149,8 +150,13 @@ func (t *Tasks) create(ctx context.Context, r *task.Record) error {
 		return err
 	}
 	defer func() {
-		if err != nil {
-			t.forget(id)
+		if err == nil {
+			return
+		}
+		t.forget(id)
+		if !errors.Is(err, task.ErrTaken) && !errors.Is(err, task.ErrFull) &&
+			!errors.Is(err, store.ErrTooLarge) {
+			t.remove(id, r.Owner) // it may be there all the same
 		}
 	}()
 	data, err := encodeTask(r, o.server)
@@ -164,12 +170,9 @@ func (t *Tasks) create(ctx context.Context, r *task.Record) error {
 	switch {
 	case err == nil && !acquired: // the id is random, so it was this server's, which has lost it
 		err = task.ErrTaken
-	case err != nil:
-		t.remove(id, r.Owner)
-	case !t.isOwn(id, o):
-		t.remove(id, r.Owner)
+	case err == nil && !t.isOwn(id, o):
 		err = errLeaseLost
-	default:
+	case err == nil:
 		o.version = l.Fence
 	}
 	return err
@@ -183,9 +186,6 @@ func (t *Tasks) save(ctx context.Context, r *task.Record, o *own) error {
 		return err
 	}
 	if ended := r.Task.Status.Terminal(); ended || int64(len(data)) > o.counted {
-		if len(data) > store.MaxValue {
-			return store.ErrTooLarge
-		}
 		if err := t.count(ctx, r, o, len(data)); err != nil {
 			return err
 		}
@@ -231,7 +231,7 @@ func (t *Tasks) compare(ctx context.Context, id string, o *own, data []byte, ttl
 			return l, false, nil
 		}
 	}
-	t.forget(id)
+	t.lookAt(id) // and end it here
 	return l, false, task.ErrTaken
 }
 
@@ -298,8 +298,8 @@ func (t *Tasks) find(ctx context.Context, id string, outcome *task.Outcome) (*ta
 	return nil, errContended
 }
 
-// missing returns an error if a task that the store does not have may be put back, because the
-// store was empty a short time ago.
+// missing returns an error if a task or lease that the store does not have may be put back, because
+// the store was empty a short time ago.
 func (t *Tasks) missing(ctx context.Context, l store.Lease) error {
 	if l.Fence != 0 { // it was removed
 		return nil
@@ -323,7 +323,10 @@ func (t *Tasks) runs(ctx context.Context, id, server string) (bool, error) {
 		return own != nil, nil
 	}
 	l, err := t.s.Store.Holder(ctx, t.s.Part+"server/"+server)
-	return l.Data != nil, err
+	if err != nil || l.Data != nil {
+		return true, err
+	}
+	return false, t.missing(ctx, l) // the replica may put it back
 }
 
 // Delete implements [task.Shared].
