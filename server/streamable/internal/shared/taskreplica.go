@@ -309,12 +309,25 @@ func (t *Tasks) tell(ctx context.Context) {
 func (t *Tasks) look(ctx context.Context, id string) (err error) {
 	t.mu.Lock()
 	o := t.running[id]
-	t.mu.Unlock()
 	if o == nil {
+		t.mu.Unlock()
 		return nil
 	}
+	was := *o
+	t.mu.Unlock()
 	ctx, end := t.s.use(ctx)
 	defer func() { end(err) }()
+	// Most often nobody has changed it, which is seen without reading it.
+	current, err := t.s.Store.Renew(ctx, t.key(id), was.version,
+		max(time.Until(was.expires), time.Millisecond))
+	switch {
+	case err != nil:
+		return err
+	case current && was.asks:
+		return t.deliver(ctx, id)
+	case current:
+		return nil
+	}
 	l, err := t.s.Store.Holder(ctx, t.key(id))
 	switch {
 	case err != nil:
@@ -331,7 +344,7 @@ func (t *Tasks) look(ctx context.Context, id string) (err error) {
 	switch {
 	case err != nil:
 		return err
-	case r.Task.Status.Terminal() || server != o.server:
+	case r.Task.Status.Terminal() || server != was.server:
 		t.forget(id)
 		t.replica.Ended(id, r)
 		return nil

@@ -44,11 +44,21 @@ type Tasks struct {
 
 var _ task.Shared = (*Tasks)(nil)
 
-// An own is a task that this replica runs. Only Put changes it.
+// An own is a task that this replica runs. Only Put changes it, under mu.
 type own struct {
 	server  string // the name of this replica when the task began
-	version int64  // of the state in the store
 	counted int64  // its bytes in the list of its principal
+
+	version int64     // of the state in the store
+	expires time.Time // there
+	asks    bool      // the task has open questions there
+}
+
+// setOwn notes the version in the store of a task of this replica.
+func (t *Tasks) setOwn(o *own, version int64, r *task.Record) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	o.version, o.expires, o.asks = version, r.Expires, len(r.Task.InputRequests) > 0
 }
 
 // TaskLease is how long a replica that nobody hears of is known to run its tasks.
@@ -173,7 +183,7 @@ func (t *Tasks) create(ctx context.Context, r *task.Record) error {
 	case err == nil && !t.isOwn(id, o):
 		err = errLeaseLost
 	case err == nil:
-		o.version = l.Fence
+		t.setOwn(o, l.Fence, r)
 	}
 	return err
 }
@@ -191,8 +201,9 @@ func (t *Tasks) save(ctx context.Context, r *task.Record, o *own) error {
 		}
 	}
 	ttl := max(time.Until(r.Expires), time.Millisecond)
+	version := o.version
 	for range attempts {
-		l, saved, err := t.s.Store.Replace(ctx, t.key(id), o.version, data, ttl)
+		l, saved, err := t.s.Store.Replace(ctx, t.key(id), version, data, ttl)
 		if err == nil && !saved {
 			l, saved, err = t.compare(ctx, id, o, data, ttl)
 		}
@@ -200,10 +211,10 @@ func (t *Tasks) save(ctx context.Context, r *task.Record, o *own) error {
 		case err != nil:
 			return err
 		case !saved: // the version that was read is the replica's own
-			o.version = l.Fence
+			version = l.Fence
 			continue
 		}
-		o.version = l.Fence
+		t.setOwn(o, l.Fence, r)
 		if r.Task.Status.Terminal() {
 			t.forget(id)
 		}
