@@ -44,12 +44,12 @@
 // The client answers a request of the server by POST; the session and the id identify the call.
 //
 // Three options change what a session is. With [Options].Store several servers keep it in a store,
-// and any of them can serve it; with [Options].Forward as well, the one that opened it serves it,
-// and the others pass its requests on. With [Options].Replicas its client carries it, so that
-// several servers without a store can. With [Options].Stateless there are none: a legacy client
-// calls tools/list and tools/call without initialize, and each POST is answered by itself, as for
-// curl, functions that run for one request, and simple load balancers. What needs a session is
-// refused.
+// with the tasks of all clients, and any of them can serve it; with [Options].Forward as well, the
+// one that opened it serves it, and the others pass its requests on. With [Options].Replicas its
+// client carries it, so that several servers without a store can. With [Options].Stateless there
+// are none: a legacy client calls tools/list and tools/call without initialize, and each POST is
+// answered by itself, as for curl, functions that run for one request, and simple load balancers.
+// What needs a session is refused.
 //
 // # Message order
 //
@@ -85,6 +85,7 @@
 //	legacy session not used     30 minutes, then 404; with a store up to 40 seconds more
 //	store not reached           5 seconds, then 503; at once if there is no connection
 //	owner of a session gone     20 seconds, then 503; see [Forward]
+//	server of a task is gone    30 seconds, with a store; then the task has failed
 //
 // Each principal has a share of requests, streams, sessions and memory: at most half of what the
 // others leave. A principal over its share gets 429; if nothing is left, everybody gets 503. Both

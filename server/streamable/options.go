@@ -90,14 +90,16 @@ type Options struct {
 	// may put theirs back. Modern clients notice nothing. A session ends with the credentials of
 	// the request that opened it or first used it on a server.
 	//
-	// So are the tasks of clients of both eras, unless server.TaskOptions has a Store: a task is in
-	// the store before its client hears of it, with at most 1024 tasks and 64 MiB for each
-	// principal, and any server reports it, passes answers and notifications on, and cancels it. It
-	// runs where it began. If that server is killed, or does not reach the store for half a
-	// minute, the task fails, and its handler ends; an outcome waits as long for the store. While the
-	// store cannot be used, no task begins. The tasks of a server without such a client's
-	// principal are those of its session, and end with their time to live. When this handler is
-	// closed, the tasks of its server fail.
+	// It also keeps the tasks of clients of both eras, unless [server.TaskOptions].Store is set. A
+	// task is in the store before its client hears of it. Any server reports it, passes answers and
+	// notifications on, and cancels it. It runs where it began: if that server is killed, or does
+	// not reach the store for 30 seconds, its tasks have failed, and the contexts of their handlers
+	// end. An outcome waits as long for the store. While the store cannot be used, no task begins,
+	// and clients are told to try again with the error [rpc.CodeBusy]. A principal has at most 1024
+	// tasks and 64 MiB in the store; over that, ended ones are removed, and if there are none, no
+	// task begins. A legacy client without a principal has the tasks of its session, which end with
+	// their time to live. The first handler of a server with a store keeps its tasks; make it before
+	// any task begins. When it is closed, those that run fail.
 	//
 	// Not shared are streams, which can be resumed only on the server that began them, other
 	// messages outside of requests, such as that the client's roots have changed, what operations

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,7 +30,9 @@ func (w *fixture) offerJobs(t *testing.T) {
 	text := func(text string) *mcp.CallToolResult {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 	}
+	add("quick", func(ctx context.Context) (*mcp.CallToolResult, error) { return text("quick"), nil })
 	add("job", func(ctx context.Context) (*mcp.CallToolResult, error) {
+		server.Progress(ctx, 1, 2, "half")
 		w.begun <- "job"
 		select {
 		case <-w.release:
@@ -200,12 +203,23 @@ func TestReplicasShareTasks(t *testing.T) {
 		here.until(id, "cancelled")
 		there.about("tasks/cancel", id) // again, as in one process
 
+		var group sync.WaitGroup
+		for i := range 20 { // all at once
+			group.Go(func() { sites[1-i%2].until(sites[i%2].begin("quick"), "completed") })
+		}
+		group.Wait()
+		id = here.begin("quick")
+		assert.Equal(t, there.until(id, "completed").text(), "quick")
+
 		id = here.begin("large")
 		got = there.until(id, "failed")
 		assert.Assert(t, strings.Contains(got.StatusMessage, "which is too large"), got.raw)
 
 		id = here.begin("job")
 		<-here.begun
+		within(t, "the status message", func() bool {
+			return there.about("tasks/get", id).StatusMessage == "1 of 2: half"
+		})
 		here.release <- struct{}{}
 		there.until(id, "completed")
 		// What no server has made is looked up nowhere.
@@ -346,4 +360,17 @@ func TestTasksWithoutTheirStore(t *testing.T) {
 		assert.Assert(t, got.Status != "failed", got.raw)
 		return got.Status == "input_required"
 	})
+}
+
+// A store of the application is not one that servers share: sessions have no tasks then.
+func TestSharedSessionsWithAnotherTaskStore(t *testing.T) {
+	o := server.Options{StateKey: []byte(key)}
+	o.Tasks.Store = server.MemoryTasks(10, 1<<20)
+	s := startWorld(t, streamable.Options{Store: openStore(t, nil)}, o)
+	s.offerJobs(t)
+	hello := s.do(t.Context(), "POST", s.url,
+		strings.Replace(initialize, "REVISION", "2025-11-25", 1), "").text()
+	assert.Assert(t, !strings.Contains(hello, `"tasks"`), hello)
+	got := s.connect("2025-11-25", "").taskOf("tasks/list", ``)
+	assert.Equal(t, got.failure.Code, -32600, got.raw)
 }

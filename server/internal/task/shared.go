@@ -148,12 +148,29 @@ func (all *Tasks) Lose(id string) {
 // EndAll ends all running tasks as failed because the server is shut down, and waits until that is
 // stored or ctx ends. Handlers may run longer.
 func (all *Tasks) EndAll(ctx context.Context) {
-	for _, t := range all.running() {
+	running := all.running()
+	for _, t := range running {
 		go t.end(Outcome{Failure: errShutDown})
+	}
+	for _, t := range running {
 		select {
 		case <-t.ended:
 		case <-ctx.Done():
 		}
+	}
+}
+
+// reportInterval is how often the status message of a task is stored for other servers.
+const reportInterval = time.Second
+
+// saveReport stores the status message.
+func (t *Task) saveReport() {
+	t.mu.Lock()
+	t.reported = false
+	ended := t.final != nil
+	t.mu.Unlock()
+	if !ended {
+		_ = t.save() // if it fails, the next message is stored
 	}
 }
 

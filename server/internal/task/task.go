@@ -63,11 +63,12 @@ type Task struct {
 	creation *creation // in progress; guarded by Mutex
 
 	mu        sync.Mutex
-	record    Record        // the current state; the store has it, except for status messages
+	record    Record        // the current state; a store of one server lacks status messages
 	final     *Record       // the final state, until the store has it; nil: not ended
 	ended     chan struct{} // closed when record is final
 	discarded bool          // the store must not keep the task
 	lost      bool          // the task belongs to this server no longer
+	reported  bool          // the status message is about to be stored for other servers
 	nextWrite *storeWrite   // the next write to the store; nil: none
 	writing   bool          // a goroutine is writing
 	changed   chan struct{}
@@ -393,6 +394,10 @@ func (t *Task) Report(done, total float64, message string) {
 	if t.final == nil {
 		t.record.Task.StatusMessage = printable.TruncateBytes(text, maxStatusText)
 		t.record.Task.LastUpdatedAt = time.Now().UTC().Format(isoTime)
+		if !t.reported && t.Tasks.Shared() != nil {
+			t.reported = true
+			time.AfterFunc(reportInterval, t.saveReport)
+		}
 	}
 }
 

@@ -55,7 +55,10 @@ func (t *Tasks) now() int64 {
 func (t *Tasks) changeList(ctx context.Context, owner string, ttl time.Duration,
 	change func([]listed) (changed []listed, evicted []string, err error)) error {
 	key := t.listKey(owner)
-	for range attempts {
+	for n := range attempts {
+		if err := pauseBetween(ctx, n); err != nil {
+			return err
+		}
 		l, err := t.s.Store.Holder(ctx, key)
 		if err != nil {
 			return err

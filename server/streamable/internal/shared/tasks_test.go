@@ -260,6 +260,7 @@ func TestReplicaLosesItsLease(t *testing.T) {
 		lost := time.Now()
 		<-ended
 		assert.Assert(t, time.Since(lost) < TaskLease)
+		synctest.Wait()
 		assert.Equal(t, context.Cause(quick.ctx), error(task.Lost))
 		assert.Equal(t, there.status(quick.id), "working") // its lease is just not over
 		time.Sleep(TaskLease / 5)
@@ -386,6 +387,23 @@ func TestTasksAreBounded(t *testing.T) {
 	left, evicted := makeRoom(all, 1)
 	assert.Equal(t, len(left), maxTasks-1)
 	assert.DeepEqual(t, evicted, []string{"10011"}) // the oldest of whom has the most
+}
+
+// Many tasks of one principal begin at once on all replicas.
+func TestTasksBeginAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := replicas(t, 3)
+		var group sync.WaitGroup
+		for i := range 60 {
+			group.Go(func() {
+				j, err := all[i%3].start("ann")
+				assert.Check(t, err == nil, "%v", err)
+				j.result("x")
+			})
+		}
+		group.Wait()
+		assert.Equal(t, len(all[0].mustList("ann")), 60)
+	})
 }
 
 func (r *replica) mustList(owner string) []*task.Record {
