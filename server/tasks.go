@@ -139,10 +139,10 @@ func tasksExtension() *extension {
 
 // A TaskStore stores tasks, so that clients find them until they expire. A server writes a task
 // when it starts, when its status or requests change and when it ends, and reads it by its id. If
-// several servers share a store of the application, each of them can report the state of a task, but
-// only the server on which the task runs accepts responses and cancellation. If that server dies, a
-// working task stays in this state until it expires. What servers over HTTP share in a store of
-// package streamable has none of these limits.
+// several servers share a store of the application, each of them can report the state of a task,
+// but only the server on which the task runs accepts responses and cancellation. If that server
+// dies, a working task stays in this state until it expires. What servers over HTTP share in a
+// store of package streamable has none of these limits.
 //
 // The methods are called concurrently, with contexts that end after at most 10 seconds. The server
 // does not modify a record after it has passed it to Put.

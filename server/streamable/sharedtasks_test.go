@@ -224,10 +224,8 @@ func TestReplicasShareTasks(t *testing.T) {
 		there.until(id, "completed")
 		// What no server has made is looked up nowhere.
 		for _, odd := range []string{"x", strings.Repeat("9", 4000), id + "/", "task/" + id, "{a}",
-			"00000000000-" + strings.Repeat("A", 25), "\\u0000"} {
-			got := there.task("tasks/get", "x", `"taskId":"`+odd+`"`)
-			assert.Assert(t, got.failure.Code == -32602 || got.failure.Code == mcp.CodeHeaderMismatch,
-				got.raw)
+			"00000000000-" + strings.Repeat("A", 25)} {
+			assert.Equal(t, there.about("tasks/get", odd).failure.Code, -32602)
 		}
 		// The server that runs a task ends, and says so.
 		id = here.begin("job")

@@ -12,8 +12,8 @@ import (
 	"github.com/stdwire/stdwire/server/streamable/internal/shared"
 )
 
-// A Store is what several servers behind one address share: legacy sessions and tasks; see [Options].Store.
-// Several handlers may use it.
+// A Store is what several servers behind one address share: legacy sessions and tasks; see
+// [Options].Store. Several handlers may use it.
 type Store struct {
 	store  store.Store
 	health *shared.Health

@@ -18,7 +18,7 @@ import (
 const (
 	maxTasks     = 1024
 	maxTaskBytes = 64 << 20
-	taskCost     = 4 << 10 // the least that a task counts, so that small changes need not be counted
+	taskCost     = 4 << 10 // the least that a task counts: small changes need not be counted
 )
 
 // A listed is a task in the list of its principal, which the store has as a lease.

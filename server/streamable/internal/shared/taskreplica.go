@@ -122,8 +122,8 @@ func (t *Tasks) keepLease(ctx context.Context) {
 	}
 }
 
-// renew renews the lease, or ends what belongs to it when it may be over. Without tasks, it releases
-// the lease.
+// renew renews the lease, or ends what belongs to it when it may be over. Without tasks, it
+// releases the lease.
 func (t *Tasks) renew(ctx context.Context) error {
 	select {
 	case t.leasing <- struct{}{}:

@@ -16,8 +16,8 @@ import (
 	"github.com/stdwire/stdwire/server/internal/task"
 )
 
-// Tasks are the tasks of all replicas. A task is a lease whose data are its state: only who has read
-// the state changes it, so that a replica whose task has been ended cannot end it otherwise. A
+// Tasks are the tasks of all replicas. A task is a lease whose data are its state: only who has
+// read the state changes it, so that a replica whose task has been ended cannot end it otherwise. A
 // replica that runs tasks has a lease of its own. A task whose replica has lost that has failed, as
 // whoever looks at it sees and stores. Tasks implements [task.Shared].
 type Tasks struct {
@@ -35,8 +35,8 @@ type Tasks struct {
 	server   string              // the name of this replica; "" while it has no lease
 	fence    int64               // of the lease
 	until    time.Time           // the lease lasts until then or longer
-	began    time.Time           // when the lease was acquired, whose number was the store's time then
-	clock    int64               // that time, in microseconds
+	began    time.Time           // when the lease was acquired
+	clock    int64               // the time of the store then, in microseconds
 	running  map[string]*own     // tasks of this replica
 	notes    map[string]string   // changes to tell of: sessions by task
 	looks    map[string]struct{} // tasks of this replica to look at
@@ -68,13 +68,15 @@ const TaskLease = 30 * time.Second
 // maxUnwanted limits the tasks that wait to be removed. Those over it expire.
 const maxUnwanted = 1024
 
-// NewTasks returns the tasks of a replica, which Run keeps. life is that of its lease; 0: TaskLease.
+// NewTasks returns the tasks of a replica, which Run keeps. life is that of its lease; 0:
+// TaskLease.
 func NewTasks(s *Sessions, r task.Replica, life time.Duration) *Tasks {
 	if life == 0 {
 		life = TaskLease
 	}
-	return &Tasks{s: s, replica: r, name: cryptorand.Text(), life: life, leasing: make(chan struct{}, 1),
-		wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1), running: map[string]*own{}, notes: map[string]string{},
+	return &Tasks{s: s, replica: r, name: cryptorand.Text(), life: life,
+		leasing: make(chan struct{}, 1), wake: make(chan struct{}, 1),
+		hurry: make(chan struct{}, 1), running: map[string]*own{}, notes: map[string]string{},
 		looks: map[string]struct{}{}, unwanted: map[string]string{}}
 }
 
@@ -102,7 +104,8 @@ func readTask(l store.Lease) (*task.Record, string, error) {
 		Expires: time.Now().Add(l.Left)}, s.Server, nil
 }
 
-// isTaskID reports whether a text may be the id of a task: its time in 11 digits, and a random part.
+// isTaskID reports whether a text may be the id of a task: its time in 11 digits, and a random
+// part.
 func isTaskID(text string) bool {
 	const digits = 11
 	return len(text) > digits && text[digits] == '-' && IsID(text[digits+1:])
