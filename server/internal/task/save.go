@@ -80,8 +80,10 @@ func (t *Task) saveLoop() {
 			t.mu.Unlock()
 			return
 		}
-		record, discarded, lost := t.record, t.discarded, t.lost // Put may keep this copy
-		if t.final != nil {
+		record := t.record // Put may keep this copy
+		discarded, lost, stored := t.discarded, t.lost, t.stored
+		ended := t.final != nil
+		if ended {
 			record = *t.final
 		}
 		t.mu.Unlock()
@@ -91,8 +93,12 @@ func (t *Task) saveLoop() {
 			p.err = errLost
 		case discarded:
 			p.err = store.Delete(ctx, record.Task.TaskID)
+		case stored: // a change of before the end is late
 		default:
 			p.err = store.Put(ctx, &record)
+			t.mu.Lock()
+			t.stored = ended && p.err == nil
+			t.mu.Unlock()
 		}
 		cancel()
 		close(p.done)

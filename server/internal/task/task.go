@@ -68,6 +68,7 @@ type Task struct {
 	ended     chan struct{} // closed when record is final
 	discarded bool          // the store must not keep the task
 	lost      bool          // the task belongs to this server no longer
+	stored    bool          // the store has the final state
 	reported  bool          // the status message is about to be stored for other servers
 	nextWrite *storeWrite   // the next write to the store; nil: none
 	writing   bool          // a goroutine is writing

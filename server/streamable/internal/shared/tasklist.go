@@ -133,7 +133,9 @@ func (t *Tasks) count(ctx context.Context, r *task.Record, o *own, size int) err
 		return append(all, one), evicted, nil
 	})
 	if err == nil {
+		t.mu.Lock()
 		o.counted = one.Bytes
+		t.mu.Unlock()
 	}
 	return err
 }

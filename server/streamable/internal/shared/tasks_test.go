@@ -215,7 +215,9 @@ func TestLostReplica(t *testing.T) {
 		here, there := all[0], all[1]
 		j, done := here.mustStart("ann"), here.mustStart("ann")
 		done.result("x")
+		there.mu.Lock()
 		there.watched = []string{j.id}
+		there.mu.Unlock()
 		assert.Equal(t, there.status(j.id), "working")
 		here.kill()
 		assert.Equal(t, there.status(j.id), "working")
