@@ -97,9 +97,9 @@ type Options struct {
 	// end. An outcome waits as long for the store. While the store cannot be used, no task begins,
 	// and clients are told to try again with the error [rpc.CodeBusy]. A principal has at most 1024
 	// tasks and 64 MiB in the store; over that, ended ones are removed, and if there are none, no
-	// task begins. A legacy client without a principal has the tasks of its session, which end with
-	// their time to live. The first handler of a server with a store keeps its tasks; make it
-	// before any task begins. When it is closed, those that run fail.
+	// task begins. A legacy client without a principal has the tasks of its session, which end when
+	// it ends that, or with their time to live. The first handler of a server with a store keeps
+	// its tasks; make it before any task begins. When it is closed, those that run fail.
 	//
 	// Not shared are streams, which can be resumed only on the server that began them, other
 	// messages outside of requests, such as that the client's roots have changed, what operations

@@ -450,6 +450,13 @@ func (x *httpRequest) endShared(s *session) *refusal {
 		return x.storeRefusal(ctx, err)
 	}
 	_ = x.shared.Tell(ctx, shared.Notice{Session: s.id, Changed: true})
+	if x.tasks != nil && s.principal == "" { // else its tasks outlive it
+		owner := s.conn.Session()
+		s.inBackground(func() {
+			// if it fails, they end with their time to live
+			_ = x.tasks.CancelAll(s.values, owner)
+		})
+	}
 	s.close(errGone)
 	return nil
 }

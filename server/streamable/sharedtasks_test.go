@@ -318,6 +318,12 @@ func TestReplicasShareTasksOfSessions(t *testing.T) {
 		other.post(`{"jsonrpc":"2.0","id":`+question.ID.String()+
 			`,"error":{"code":-32000,"message":"not now"}}`, "")
 		waiting.until(`"code":-32000,"message":"not now"`)
+		// The tasks of a session end with it.
+		begin("job")
+		<-sites[0].begun
+		assert.Equal(t, other.do(t.Context(), "DELETE", other.url, "",
+			header("Mcp-Session-Id: "+c.id)).StatusCode, 204)
+		assert.ErrorContains(t, <-sites[0].ended, "cancelled")
 	})
 }
 

@@ -241,6 +241,7 @@ func (t *Tasks) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	running.Go(func() { t.keepLease(ctx) })
 	running.Go(func() { t.work(ctx) })
+	running.Go(func() { t.tend(ctx) })
 	running.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
@@ -271,8 +272,6 @@ func (t *Tasks) work(ctx context.Context) {
 		case <-tick.C:
 			t.lookAtAll()
 			t.loseUnknown()
-			t.clean(ctx)
-			t.lookAtWatched(ctx)
 		case <-ctx.Done():
 			return
 		}
@@ -285,6 +284,21 @@ func (t *Tasks) work(ctx context.Context) {
 			if err := t.look(ctx, id); IsUnreachable(err) || ctx.Err() != nil {
 				break // at the next tick again
 			}
+		}
+	}
+}
+
+// tend does every now and then what nobody waits for, until ctx ends.
+func (t *Tasks) tend(ctx context.Context) {
+	tick := time.NewTicker(t.life / 6)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			t.clean(ctx)
+			t.lookAtWatched(ctx)
+		case <-ctx.Done():
+			return
 		}
 	}
 }

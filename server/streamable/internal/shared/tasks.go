@@ -280,6 +280,19 @@ func (t *Tasks) Cancel(ctx context.Context, id string) (r *task.Record, err erro
 	return t.find(ctx, id, &task.Outcome{})
 }
 
+// CancelAll cancels the tasks of an owner, which nobody can ask for any more.
+func (t *Tasks) CancelAll(ctx context.Context, owner string) (err error) {
+	ctx, end := t.use(ctx)
+	defer func() { end(&err) }()
+	ids, err := t.idsOf(ctx, owner)
+	for _, id := range ids {
+		if err == nil {
+			_, err = t.find(ctx, id, &task.Outcome{})
+		}
+	}
+	return err
+}
+
 // find returns a task, or nil. It ends one that runs nowhere as failed, and one that runs with an
 // outcome, if that is not nil.
 func (t *Tasks) find(ctx context.Context, id string, outcome *task.Outcome) (*task.Record, error) {
