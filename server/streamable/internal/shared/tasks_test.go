@@ -383,10 +383,10 @@ func TestTasksAreBounded(t *testing.T) {
 		assert.Equal(t, listed[0].Task.TaskID, ids[0])
 		assert.Equal(t, len(r.mustList("bob")), 1)
 		for i := range 4 {
-			assert.NilError(t, put("cal", i+10, mcp.TaskWorking, 15<<20))
+			assert.NilError(t, put("cal", i+100, mcp.TaskWorking, 15<<20))
 		}
 		time.Sleep(2 * time.Hour) // what has expired makes room
-		assert.NilError(t, put("cal", 21, mcp.TaskWorking, 15<<20))
+		assert.NilError(t, put("cal", 200, mcp.TaskWorking, 15<<20))
 		assert.Equal(t, len(r.mustList("cal")), 1)
 	})
 	all := make([]listed, maxTasks)
