@@ -15,7 +15,8 @@ import (
 // A wait has the tasks/result requests here for a task that runs on another server.
 type wait struct {
 	requests int
-	changed  chan struct{} // closed at the next change
+	changed  chan struct{}   // closed at the next change
+	asked    map[string]bool // the questions that one of the requests asks, or has asked
 }
 
 // elsewhereInterval is how often a task that runs on another server is looked at while a request
@@ -28,7 +29,7 @@ func (all *Tasks) beginWait(id string) (*wait, bool) {
 	defer all.mu.Unlock()
 	w := all.elsewhere[id]
 	if w == nil {
-		w = &wait{changed: make(chan struct{})}
+		w = &wait{changed: make(chan struct{}), asked: map[string]bool{}}
 		if all.elsewhere == nil {
 			all.elsewhere = map[string]*wait{}
 		}
@@ -54,9 +55,33 @@ func (all *Tasks) ChangedElsewhere(id string) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if w := all.elsewhere[id]; w != nil {
-		close(w.changed)
-		w.changed = make(chan struct{})
+		w.wake()
 	}
+}
+
+// wake wakes the requests. The caller holds the lock of the tasks.
+func (w *wait) wake() {
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+// claim reports whether a request is the one that asks a question.
+func (all *Tasks) claim(w *wait, key string) bool {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if w.asked[key] {
+		return false
+	}
+	w.asked[key] = true
+	return true
+}
+
+// unclaim leaves a question to another request.
+func (all *Tasks) unclaim(w *wait, key string) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	delete(w.asked, key)
+	w.wake()
 }
 
 // AwaitElsewhere is [Task.AwaitResult] for a task that runs on another server. The record is nil if
@@ -100,14 +125,16 @@ func (all *Tasks) AwaitElsewhere(ctx context.Context, link outgoing.Link, id str
 				}
 			}
 			for key, q := range open {
-				if asked[key] != nil {
+				if !all.claim(w, key) {
 					continue
 				}
 				questionCtx, cancel := context.WithCancel(ctx)
 				asked[key] = cancel
 				asking++
 				go func() {
-					all.askElsewhere(questionCtx, link, id, key, q)
+					if !all.askElsewhere(questionCtx, link, id, key, q) {
+						all.unclaim(w, key)
+					}
 					done <- struct{}{}
 				}()
 			}
@@ -124,18 +151,18 @@ func (all *Tasks) AwaitElsewhere(ctx context.Context, link outgoing.Link, id str
 }
 
 // askElsewhere sends a question of a task to the client, and the answer to the server on which the
-// task runs. It ends with ctx.
+// task runs. It ends with ctx, and reports false if another request may ask.
 func (all *Tasks) askElsewhere(ctx context.Context, link outgoing.Link, id, key string,
-	q mcp.InputRequest) {
+	q mcp.InputRequest) (answered bool) {
 	var answer json.RawMessage
 	err := contain.Do(func() error {
 		return link.Call(ctx, q.Method, outgoing.Params(WithRelatedTask(q.Params, id)), &answer)
 	})
-	failure, answered := errors.AsType[*rpc.Error](err)
+	failure, refused := errors.AsType[*rpc.Error](err)
 	switch {
-	case err != nil && ctx.Err() != nil && !answered:
-		return // the client has disconnected and may reconnect, or the question is closed
-	case err != nil && !answered:
+	case err != nil && ctx.Err() != nil && !refused:
+		return false // the client has disconnected and may reconnect, or the question is closed
+	case err != nil && !refused:
 		failure = rpc.Errorf(rpc.CodeInternalError, "the client could not be asked")
 	}
 	for ctx.Err() == nil {
@@ -144,11 +171,12 @@ func (all *Tasks) askElsewhere(ctx context.Context, link outgoing.Link, id, key 
 			if err != nil {
 				all.Log.Error("the answer to a question of a task cannot be stored", "error", err)
 			}
-			return
+			return true
 		}
 		select {
 		case <-time.After(savePause):
 		case <-ctx.Done():
 		}
 	}
+	return false
 }

@@ -423,6 +423,33 @@ func (r *replica) mustList(owner string) []*task.Record {
 	return all
 }
 
+// What a handler reports is read elsewhere a little later, whatever happens to single writes.
+func TestStatusMessagesAreShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := replicas(t, 2)
+		j := all[0].mustStart("ann")
+		for i := range 100 {
+			j.Report(float64(i), 100, "")
+		}
+		time.Sleep(2 * time.Second)
+		r, err := all[1].Get(t.Context(), j.id)
+		assert.NilError(t, err)
+		assert.Equal(t, r.Task.StatusMessage, "99 of 100")
+		all[0].cable.cut.Store(true)
+		j.Report(100, 100, "")
+		time.Sleep(2 * time.Second)
+		all[0].cable.cut.Store(false)
+		j.Report(101, 101, "")
+		j.result("x")
+		j.SaveAndNotify() // a change of before the end that is late
+		time.Sleep(2 * time.Second)
+		r, err = all[1].Get(t.Context(), j.id)
+		assert.NilError(t, err)
+		assert.Equal(t, r.Task.Status, mcp.TaskCompleted)
+		assert.Equal(t, r.Task.StatusMessage, "")
+	})
+}
+
 // Answers wait for the replica that asked, in bounds; the first to a question counts.
 func TestAnswersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
