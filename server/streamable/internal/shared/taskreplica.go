@@ -138,20 +138,21 @@ func (t *Tasks) renew(ctx context.Context) error {
 		t.server = ""
 	}
 	t.mu.Unlock()
-	key := t.s.Part + "server/" + server
-	ctx, end := t.s.use(ctx)
-	ctx, cancel := context.WithTimeout(ctx, max(left, 0))
-	defer cancel()
-	var err error
-	defer func() { end(err) }()
 	switch {
 	case server == "":
 		return nil
-	case idle:
-		_, err = t.s.Store.Release(ctx, key, fence, 0) // if it fails, it expires
-		return nil
 	case left <= 0:
 		t.lose()
+		return nil
+	}
+	key := t.s.Part + "server/" + server
+	var err error
+	ctx, end := t.s.use(ctx)
+	defer func() { end(err) }()
+	ctx, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	if idle {
+		_, err = t.s.Store.Release(ctx, key, fence, 0) // if it fails, it expires
 		return nil
 	}
 	begin := time.Now()
