@@ -1,6 +1,6 @@
 // Package shared keeps what the replicas of a server know of legacy sessions in a store: their
-// records, the requests that have been begun, and the answers to what the server has asked. Notices
-// wake the replicas; what they are about is in the store.
+// records, the requests that have been begun, and the answers to what the server has asked; and the
+// tasks of all clients. Notices wake the replicas; what they are about is in the store.
 //
 // The errors of its functions say that the store could not be used. They match those of package
 // store.

@@ -100,6 +100,9 @@ func readTask(l store.Lease) (*task.Record, string, error) {
 	if err := mcp.Unmarshal(l.Data, &s); err != nil {
 		return nil, "", err
 	}
+	if s.Task.TTLMs == nil {
+		return nil, "", errors.New("a task in the store has no time to live")
+	}
 	return &task.Record{Task: s.Task, Owner: s.Owner, Tool: s.Tool, Session: s.Session,
 		Expires: time.Now().Add(l.Left)}, s.Server, nil
 }

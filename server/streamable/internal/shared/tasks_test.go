@@ -324,6 +324,32 @@ func TestFencing(t *testing.T) {
 	})
 }
 
+// A state that no replica of this version has written harms nothing but its task.
+func TestOddStates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := replicas(t, 1)[0]
+		for i, odd := range []string{``, `null`, `[]`, `{`, `{"task":{}}`, `{"task":null,"owner":1}`,
+			`{"task":{"taskId":"x","status":"working","ttlMs":null}}`,
+			`{"task":{"taskId":"x","status":"completed","result":}}`} {
+			id := fmt.Sprintf("%011x-%s", i, strings.Repeat("A", 26))
+			_, _, err := r.cable.Acquire(t.Context(), r.key(id), []byte(odd), time.Hour)
+			assert.NilError(t, err)
+			for range 2 {
+				_, err = r.Get(t.Context(), id)
+				assert.ErrorIs(t, err, task.ErrUnavailable, odd)
+				_, err = r.Cancel(t.Context(), id)
+				assert.ErrorIs(t, err, task.ErrUnavailable, odd)
+			}
+		}
+		j := r.mustStart("ann")
+		_, _, err := r.cable.Acquire(t.Context(), r.answersKey(j.id), []byte(`{"a":1}`), time.Hour)
+		assert.NilError(t, err)
+		time.Sleep(time.Minute)
+		j.result("x")
+		assert.Equal(t, r.status(j.id), "completed")
+	})
+}
+
 // A task whose beginning the store has not confirmed does not stay.
 func TestTaskThatMayHaveBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
