@@ -383,37 +383,48 @@ func TestTaskThatMayHaveBegun(t *testing.T) {
 func TestTasksAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := replicas(t, 1)[0]
-		put := func(owner string, n int, status mcp.TaskStatus, bytes int) error {
-			ttl := int64(3600_000)
-			return r.Put(t.Context(), &task.Record{Owner: owner, Expires: time.Now().Add(time.Hour),
-				Task: mcp.Task{TaskID: fmt.Sprintf("%011x-%s", n, strings.Repeat("A", 26)),
-					Status: status, TTLMs: &ttl,
-					Result: json.RawMessage(`"` + strings.Repeat("x", bytes) + `"`)}})
+		first := r.mustStart("ann")
+		first.result("x")
+		count := func(owner string, n int, status mcp.TaskStatus, bytes int) error {
+			return r.count(t.Context(), &task.Record{Owner: owner,
+				Expires: time.Now().Add(time.Hour), Task: mcp.Task{Status: status,
+					TaskID: fmt.Sprintf("f%010x-%s", n, strings.Repeat("A", 26))}}, new(own), bytes)
 		}
-		assert.NilError(t, put("bob", 9999, mcp.TaskWorking, 1))
-		assert.ErrorIs(t, put("ann", 1, mcp.TaskWorking, store.MaxValue), task.ErrTooLarge)
+		assert.NilError(t, count("bob", 1, mcp.TaskWorking, 1))
+		assert.ErrorIs(t, count("ann", 1, mcp.TaskWorking, store.MaxValue+1), store.ErrTooLarge)
 		for i := range 4 {
-			assert.NilError(t, put("ann", i+10, mcp.TaskWorking, 15<<20))
+			assert.NilError(t, count("ann", i, mcp.TaskWorking, 15<<20))
 		}
-		assert.ErrorIs(t, put("ann", 20, mcp.TaskWorking, 5<<20), task.ErrFull)
+		assert.Equal(t, r.status(first.id), "completed")
+		assert.ErrorIs(t, count("ann", 20, mcp.TaskWorking, 5<<20), task.ErrFull)
+		assert.Equal(t, r.status(first.id), "completed")
 		for i := range 2 {
-			assert.NilError(t, put("ann", i+10, mcp.TaskCompleted, 15<<20))
+			assert.NilError(t, count("ann", i, mcp.TaskCompleted, 15<<20))
 		}
-		assert.NilError(t, put("ann", 20, mcp.TaskWorking, 5<<20)) // in place of the oldest
+		assert.NilError(t, count("ann", 20, mcp.TaskWorking, 5<<20)) // in place of the oldest
 		ids, err := r.idsOf(t.Context(), "ann")
 		assert.NilError(t, err)
 		assert.Equal(t, len(ids), 4)
-		listed, err := r.List(t.Context(), "ann", "", 100)
+		assert.Equal(t, r.status(first.id), "none")
+		ids, err = r.idsOf(t.Context(), "bob")
 		assert.NilError(t, err)
-		assert.Equal(t, len(listed), 4)
-		assert.Equal(t, listed[0].Task.TaskID, ids[0])
-		assert.Equal(t, len(r.mustList("bob")), 1)
+		assert.Equal(t, len(ids), 1)
 		for i := range 4 {
-			assert.NilError(t, put("cal", i+100, mcp.TaskWorking, 15<<20))
+			assert.NilError(t, count("cal", i, mcp.TaskWorking, 15<<20))
 		}
-		time.Sleep(2 * time.Hour) // what has expired makes room
-		assert.NilError(t, put("cal", 200, mcp.TaskWorking, 15<<20))
-		assert.Equal(t, len(r.mustList("cal")), 1)
+		assert.ErrorIs(t, count("cal", 5, mcp.TaskWorking, 15<<20), task.ErrFull)
+		time.Sleep(time.Hour + time.Second) // what has expired makes room
+		assert.NilError(t, count("cal", 5, mcp.TaskWorking, 15<<20))
+	})
+	// A result that the store does not take makes its task fail.
+	synctest.Test(t, func(t *testing.T) {
+		r := replicas(t, 1)[0]
+		j := r.mustStart("ann")
+		j.result(strings.Repeat("x", store.MaxValue))
+		found, err := r.Get(t.Context(), j.id)
+		assert.NilError(t, err)
+		assert.Equal(t, found.Task.StatusMessage,
+			"The result of the task could not be stored: it has 16777227 bytes, which is too large")
 	})
 	all := make([]listed, maxTasks)
 	for i := range all {
